@@ -56,8 +56,9 @@ func TestTables(t *testing.T) {
 }
 
 func libraries() string {
-	var rows []string
+	var rows, keeps []string
 	for _, l := range library.All() {
+		keeps = append(keeps, fmt.Sprintf("- **%s**: %s\n", l.Name, strings.NewReplacer("<", `\<`, "*", `\*`).Replace(l.Keeps)))
 		version := l.Version
 		if l.Published {
 			version = strings.TrimSpace(version + " (published)")
@@ -65,7 +66,9 @@ func libraries() string {
 		rows = append(rows, fmt.Sprintf("| %s | %s | %s |\n", l.Name, version, strings.Join(l.Silent, "; ")))
 	}
 	slices.Sort(rows)
-	return "| library | checked with | not recorded there |\n|---|---|---|\n" + strings.Join(rows, "")
+	slices.Sort(keeps)
+	return "| library | checked with | not recorded there |\n|---|---|---|\n" + strings.Join(rows, "") +
+		"\nWhat each keeps, and what its decoder relies on:\n\n" + strings.Join(keeps, "")
 }
 
 // each calls f with every command that people call.

@@ -9,8 +9,8 @@ import (
 	"ratescope/model"
 )
 
-// Library describes how one library keeps its limiters in Redis. Each is a file of the package
-// library, which lists them all.
+// Library describes how one library keeps its limiters in Redis. The package library lists
+// them all.
 type Library struct {
 	// Name is what the library's package registry calls it: "rate-limit-redis".
 	Name string
@@ -28,6 +28,8 @@ type Library struct {
 	Lists func(key string) bool
 	// Silent lists what the library does not record, for a person: "denied requests".
 	Silent []string
+	// Keeps says how the library lays its keys out, for a person.
+	Keeps string
 	// Recognize returns the limiter that s belongs to, or nil. It must not return one unless
 	// name, value and expiry agree; a sibling that has to agree, too, goes into Match.Siblings.
 	Recognize func(s *Sample, c Context) *Match

@@ -1,8 +1,6 @@
 package form
 
-import (
-	"ratescope/limiter"
-)
+import "ratescope/limiter"
 
 // FewPermits is how many members of a sorted set are read from either end: the oldest of them
 // tell the next that leaves, and the total is counted.

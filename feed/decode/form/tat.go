@@ -18,48 +18,19 @@ const (
 // none, or where its expiry does not agree.
 type readTAT func(s *decode.Sample, now limiter.Instant) (at limiter.Instant, ok bool)
 
-// MatchTAT returns a match of GCRA where read takes s, else nil.
-func MatchTAT(s *decode.Sample, c decode.Context, read readTAT, prefix string, why ...string) *decode.Match {
-	if _, ok := read(s, c.Now); !ok {
-		return nil
+// MatchTAT returns a match of GCRA in one string where read takes s, else nil. forgets says that the key
+// may expire before its time, and the backlog with it.
+func MatchTAT(s *decode.Sample, c decode.Context, read readTAT, forgets bool, prefix string, why ...string) *decode.Match {
+	r := &Reader{
+		Keys: Texts(s.Key), Settings: decode.Settings{Algorithm: limiter.GCRA}, Holds: "theoretical arrival time (TAT) of its library",
+		Read: func(d *decode.Decoded, now limiter.Instant, got []decode.Sample, given decode.Settings) (ok bool) {
+			if d.State.TAT, ok = read(&got[0], now); forgets {
+				d.State.TAT = forgotten(d.State.TAT, got[0].Expiry(now), given)
+			}
+			return ok
+		},
 	}
-	return &decode.Match{
-		Settings: decode.Settings{Algorithm: limiter.GCRA},
-		Prefix:   prefix, Why: why, Limiter: &TAT{key: s.Key, read: read},
-	}
-}
-
-// TAT is GCRA in one string, which read knows.
-type TAT struct {
-	key     string
-	read    readTAT
-	Forgets bool // the key may expire before its time, and the backlog with it
-}
-
-// Fetch reads the theoretical arrival time.
-func (t *TAT) Fetch(limiter.Instant) []decode.Fetch {
-	return []decode.Fetch{{Key: t.key, Type: "string"}}
-}
-
-// Decode returns the time as the state of GCRA; limit, window and burst are those given.
-func (t *TAT) Decode(now limiter.Instant, got []decode.Sample, given decode.Settings) decode.Decoded {
-	s := &got[0]
-	d := decode.Decoded{Type: s.Type, TTL: s.TTL}
-	d.Algorithm, d.Window = limiter.GCRA, given.Window
-	if !s.Exists() {
-		return d
-	}
-	d.Members = []string{t.key}
-	at, ok := t.read(s, now)
-	if !ok {
-		d.Err = "holds a value that is no theoretical arrival time (TAT) of its library: correct its rule"
-		return d
-	}
-	d.State.TAT = at
-	if t.Forgets {
-		d.State.TAT = forgotten(at, s.Expiry(now), given)
-	}
-	return d
+	return r.Match(s, c, decode.Match{Prefix: prefix, Why: why})
 }
 
 // forgotten returns the time at which a key that expires before its TAT says the same about the

@@ -150,6 +150,16 @@ func (f *WindowForm) bounds(at limiter.Instant, w time.Duration, origin limiter.
 	return start, start.Add(max(w, f.finest))
 }
 
+// Calendar returns the bounds of the months, or the years, of the calendar in UTC: of what is as long as that
+// or longer.
+func Calendar(length time.Duration) func(limiter.Instant) (start, end limiter.Instant) {
+	f := &WindowForm{pieces: []piece{}, finest: 28 * day}
+	if length >= 365*day {
+		f.finest = 365 * day
+	}
+	return func(at limiter.Instant) (start, end limiter.Instant) { return f.bounds(at, 0, 0, time.UTC) }
+}
+
 // format returns the text of a window.
 func (f *WindowForm) format(start, end limiter.Instant, zone *time.Location) string {
 	if f.ends {

@@ -10,33 +10,21 @@ import (
 	"ratescope/limiter"
 )
 
-// apisix is the plugins of Apache APISIX that limit. limit-count keeps what was used in
-// plugin-limit-count:v1:<resource>:<version>:<key> until the window that its first request began
-// is over; releases before that keep what is LEFT in plugin-limit-count<resource>..., which falls
-// below zero; denied requests are counted in both. Its sliding window keeps
-// plugin-limit-count:...<key>.<index>.counter, of which the previous one counts up to the limit,
-// whatever a request costs. limit-req keeps a hash limit_req:... of excess, in thousandths, and
-// last, in milliseconds: water beside the request that is being served. limit-conn keeps the
-// requests under way in a sorted set, by the second at which each counts as lost.
-var apisix = &decode.Library{
-	Name: "apisix", Version: "3.x", Published: true, Types: []string{"string", "hash", "zset"}, Fields: []string{"excess", "last"},
-	Silent: []string{"the limit, and of a sliding window its length", "denied requests, except those that limit-count counts with the others"},
-	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
-		switch {
-		case s.TTL <= 0:
-		case s.Type == "hash":
-			return matchLimitReq(s, c)
-		case s.Type == "zset":
-			return matchLimitConn(s, c)
-		case strings.HasPrefix(s.Key, countPlugin+"v1:"):
-			return matchCounter(s, decode.Context{Now: c.Now, Named: true}, countPlugin+"v1:", "named "+countPlugin+"v1:<resource>:<version>:<key>")
-		case strings.HasPrefix(s.Key, countPlugin) && strings.HasSuffix(s.Key, ".counter"):
-			return matchAPISIXSliding(s, c)
-		case strings.HasPrefix(s.Key, strings.TrimSuffix(countPlugin, ":")) && strings.Count(s.Key, ":") >= 2:
-			return matchCountLeft(s)
-		}
-		return nil
-	},
+// apisix recognizes the keys of apisix.
+func apisix(s *decode.Sample, c decode.Context) *decode.Match {
+	switch {
+	case s.TTL <= 0:
+	case s.Type == "hash":
+		return matchLimitReq(s, c)
+	case s.Type == "zset":
+		return matchLimitConn(s, c)
+	case strings.HasPrefix(s.Key, countPlugin+"v1:"): // a counter of libraries.yaml
+	case strings.HasPrefix(s.Key, countPlugin) && strings.HasSuffix(s.Key, ".counter"):
+		return matchAPISIXSliding(s, c)
+	case strings.HasPrefix(s.Key, strings.TrimSuffix(countPlugin, ":")) && strings.Count(s.Key, ":") >= 2:
+		return matchCountLeft(s)
+	}
+	return nil
 }
 
 const countPlugin = "plugin-limit-count:"
@@ -74,61 +62,33 @@ func matchAPISIXSliding(s *decode.Sample, c decode.Context) *decode.Match {
 	if w == 0 {
 		return nil
 	}
-	x := &form.Windowed{Capped: true, Key: func(start limiter.Instant) string {
-		return base + "." + form.Decimal(int64(start)/w.Microseconds()) + ".counter"
-	}}
-	x.Settings.Algorithm, x.Settings.Window = limiter.SlidingWindow, w
-	x.Settings.Convention.Rounding, x.Settings.Convention.Rule = limiter.RoundExact, limiter.RuleBelow
-	return form.MatchWindowed(x, base, countPlugin, "named "+countPlugin+"<resource>:<version>:<key>.<index of a window>.counter",
+	x := aligned(limiter.SlidingWindow, w, form.Numbered(base+".", w, ".counter"))
+	x.Capped, x.Settings.Convention.Rounding, x.Settings.Convention.Rule = true, limiter.RoundExact, limiter.RuleBelow
+	return x.Match(base, countPlugin, "named "+countPlugin+"<resource>:<version>:<key>.<index of a window>.counter",
 		"an integer that expires two windows after that index began")
 }
 
-// matchLimitReq returns the match of the water of limit-req.
+// matchLimitReq returns the match of the water of limit-req. The plugin's burst is what may wait, so that one more is admitted.
 func matchLimitReq(s *decode.Sample, c decode.Context) *decode.Match {
 	if !c.Named && !strings.HasPrefix(s.Key, "limit_req:") {
 		return nil
 	}
-	if _, _, ok := readLimitReq(s, c.Now); !ok {
-		return nil
+	r := &form.Reader{
+		Keys: form.Hash(s.Key, "excess", "last"), Settings: decode.Settings{Algorithm: limiter.LeakyBucket}, Holds: "state of limit-req",
+		Read: func(d *decode.Decoded, now limiter.Instant, got []decode.Sample, given decode.Settings) bool {
+			excess, ok := form.Number(got[0].Fields["excess"])
+			ms, numeric := form.Count(got[0].Fields["last"])
+			form.SetWater(d, excess/1000+1, limiter.Instant(ms*1000), form.Emission(given))
+			return ok && numeric && excess >= 0 && got[0].Length == 2 && got[0].TTL > 0 &&
+				decode.UnitOf(float64(ms), now) == time.Millisecond
+		},
+		Limit: func(d *decode.Decoded, given decode.Settings) {
+			form.Translate(d, given, limiter.Limit{Count: given.Limit.Count, Burst: min(given.Limit.Burst, limiter.MaxCount-1) + 1,
+				Window: given.Window})
+		},
 	}
-	return &decode.Match{
-		Settings: decode.Settings{Algorithm: limiter.LeakyBucket}, Prefix: "limit_req:",
-		Why:     []string{"named limit_req:<resource>:<version>:<key>", "a hash of nothing but excess and last, a time in milliseconds"},
-		Limiter: &limitReq{s.Key},
-	}
-}
-
-func readLimitReq(s *decode.Sample, now limiter.Instant) (water float64, last limiter.Instant, ok bool) {
-	excess, ok := form.Number(s.Fields["excess"])
-	ms, numeric := form.Count(s.Fields["last"])
-	return excess/1000 + 1, limiter.Instant(ms * 1000), ok && numeric && excess >= 0 && s.Length == 2 && s.TTL > 0 &&
-		decode.UnitOf(float64(ms), now) == time.Millisecond
-}
-
-type limitReq struct{ key string }
-
-// Fetch reads the hash.
-func (l *limitReq) Fetch(limiter.Instant) []decode.Fetch {
-	return []decode.Fetch{{Key: l.key, Type: "hash", Fields: []string{"excess", "last"}}}
-}
-
-// Decode returns the water. The plugin's burst is what may wait, so that one more is admitted.
-func (l *limitReq) Decode(now limiter.Instant, got []decode.Sample, given decode.Settings) decode.Decoded {
-	s := &got[0]
-	d := decode.Decoded{Type: s.Type, TTL: s.TTL, Members: form.Members(got)}
-	d.Algorithm, d.Window = limiter.LeakyBucket, given.Window
-	form.Translate(&d, given, limiter.Limit{Count: given.Limit.Count, Burst: min(given.Limit.Burst, limiter.MaxCount-1) + 1,
-		Window: given.Window})
-	if !s.Exists() {
-		return d
-	}
-	water, last, ok := readLimitReq(s, now)
-	if !ok {
-		d.Err = "holds a hash that is no state of limit-req: correct its rule"
-		return d
-	}
-	form.SetWater(&d, water, last, form.Emission(given))
-	return d
+	return r.Match(s, c, decode.Match{Prefix: "limit_req:",
+		Why: []string{"named limit_req:<resource>:<version>:<key>", "a hash of nothing but excess and last, a time in milliseconds"}})
 }
 
 // matchLimitConn returns the match of the requests under way.

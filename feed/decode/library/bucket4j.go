@@ -11,29 +11,16 @@ import (
 	"ratescope/model"
 )
 
-// bucket4j is Bucket4j with Redis: a string under a key of the program that holds everything, in
-// a binary form of its own: the version of the format, the limits, the state of each, and how many
-// tokens were consumed in all. The number of limits fixes its length, which is strong evidence.
-// Several limits of one key are one row, which shows the limit that admits last.
-var bucket4j = &decode.Library{
-	Name: "bucket4j", Version: "8.19.0", Published: true, Types: []string{"string"},
-	Silent: []string{"denied requests"},
-	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
-		n := bandwidths(s.Text)
-		if n == 0 {
-			return nil
-		}
-		b := &bucket4jState{key: s.Key, bytes: int64(64 + n*(bandwidthBytes+stateBytes+idBytes))}
-		return &decode.Match{
-			Settings: decode.Settings{Algorithm: limiter.TokenBucket},
-			Why:      []string{"a binary form of limits and their state", "as long as its number of limits makes it"},
-			Limiter:  b, Siblings: b.Fetch(c.Now),
-			Confirm: func(got []decode.Sample) bool {
-				_, ok := readBucket4j(got[0].Text, c.Now)
-				return ok
-			},
-		}
-	},
+// bucket4j recognizes the keys of bucket4j.
+func bucket4j(s *decode.Sample, c decode.Context) *decode.Match {
+	n := bandwidths(s.Text)
+	if n == 0 {
+		return nil
+	}
+	keys := form.Texts(s.Key)
+	keys[0].Bytes = int64(64 + n*(bandwidthBytes+stateBytes+idBytes))
+	r := &form.Reader{Keys: keys, Settings: decode.Settings{Algorithm: limiter.TokenBucket}, Holds: "state of Bucket4j", Read: bucket4jState}
+	return r.MatchWhole(c, decode.Match{Why: []string{"a binary form of limits and their state", "as long as its number of limits makes it"}})
 }
 
 // Sizes in the binary form, without ids of limits.
@@ -138,32 +125,12 @@ func (r *reader) int16() int   { return int(binary.BigEndian.Uint16([]byte(r.ski
 func (r *reader) int32() int32 { return int32(binary.BigEndian.Uint32([]byte(r.skip(4)))) }
 func (r *reader) int64() int64 { return int64(binary.BigEndian.Uint64([]byte(r.skip(8)))) }
 
-type bucket4jState struct {
-	key   string
-	bytes int64
-}
-
-// Fetch reads the string.
-func (b *bucket4jState) Fetch(limiter.Instant) []decode.Fetch {
-	return []decode.Fetch{{Key: b.key, Type: "string", Bytes: b.bytes}}
-}
-
-// Decode returns the limit that admits last, and, where several admit, the one with least left.
-func (b *bucket4jState) Decode(now limiter.Instant, got []decode.Sample, _ decode.Settings) decode.Decoded {
-	s := &got[0]
-	d := decode.Decoded{Type: s.Type, TTL: s.TTL, Members: form.Members(got)}
-	d.Algorithm = limiter.TokenBucket
-	if !s.Exists() {
-		return d
-	}
-	limits, ok := readBucket4j(s.Text, now)
-	if !ok {
-		d.Err = "holds no state of Bucket4j: correct its rule, or remove the key"
-		return d
-	}
+// bucket4jState reads the limit that admits last, and, where several admit, the one with least left.
+func bucket4jState(d *decode.Decoded, now limiter.Instant, got []decode.Sample, _ decode.Settings) bool {
+	limits, ok := readBucket4j(got[0].Text, now)
 	best := math.Inf(-1)
 	for i := range limits {
-		one := limits[i].decoded(now)
+		one := limits[i].decoded()
 		p := one.State.Peek(now, one.Limit, one.Convention, 1)
 		if pressing := p.RetryAfter.Seconds()*1e3 - float64(p.Remaining)/limiter.MaxCount; pressing > best {
 			best = pressing
@@ -173,12 +140,12 @@ func (b *bucket4jState) Decode(now limiter.Instant, got []decode.Sample, _ decod
 	if len(limits) > 1 {
 		d.Notes = []model.Note{model.OneOfSeveral}
 	}
-	return d
+	return ok
 }
 
 // decoded returns the state of one limit. The rest of a token that is coming back is kept in
 // parts of the period.
-func (b *bandwidth) decoded(limiter.Instant) (d decode.Decoded) {
+func (b *bandwidth) decoded() (d decode.Decoded) {
 	d.Algorithm, d.Limit, d.LimitFrom = limiter.TokenBucket, b.limit(), model.LimitOfKey
 	d.Window = d.Limit.Window
 	d.State.Algorithm = limiter.TokenBucket

@@ -9,26 +9,18 @@ import (
 	"ratescope/model"
 )
 
-// bullMQ is BullMQ, and Bull without groups: bull:<queue>:limiter counts the jobs that were started in
-// a window that begins with the first of them, and stops at the limit; a job that must wait is not
-// counted. A program may give another prefix than bull, as it has to in a cluster: the other keys of
-// the queue tell it then. worker.rateLimit blocks a queue with a count of 2^53-1. The hash bull:<queue>:meta holds
-// max and duration where setGlobalRateLimit was called, which rules then.
-var bullMQ = &decode.Library{
-	Name: "bullmq", Version: "6.7.0", Types: []string{"string"},
-	Silent: []string{"limit and window, unless they are global", "how many jobs wait because of the limit"},
-	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
-		queue, ok := strings.CutSuffix(s.Key, ":limiter")
-		if !ok || strings.Count(queue, ":") < 1 || !form.IsCounter(s) {
-			return nil
-		}
-		q := &jobQueue{counter: form.Counter{Key: s.Key}, meta: queue + ":meta"}
-		m := form.Counted(&q.counter, s, "", "named bull:<queue>:limiter")
-		if m.Limiter = q; s.Text == blockedQueue {
-			m.Span = 0
-		}
-		return queueOf(m, queue, c)
-	},
+// bullMQ recognizes the keys of bullmq.
+func bullMQ(s *decode.Sample, c decode.Context) *decode.Match {
+	queue, ok := strings.CutSuffix(s.Key, ":limiter")
+	if !ok || strings.Count(queue, ":") < 1 || !form.IsCounter(s) {
+		return nil
+	}
+	q := &jobQueue{counter: form.Counter{Key: s.Key}, meta: queue + ":meta"}
+	m := form.Counted(&q.counter, s, "", "named bull:<queue>:limiter")
+	if m.Limiter = q; s.Text == blockedQueue {
+		m.Span = 0
+	}
+	return queueOf(m, queue, c)
 }
 
 const bullPrefix = "bull:"
@@ -55,18 +47,13 @@ func queueOf(m *decode.Match, queue string, c decode.Context) *decode.Match {
 	return m
 }
 
-// bull is Bull with a limit for each group of jobs: bull:<queue>:limiter:<group> counts as
-// bull:<queue>:limiter does. Beside it a set names the jobs that wait.
-var bull = &decode.Library{
-	Name: "bull", Version: "4.16.5", Types: []string{"string"},
-	Silent: []string{"limit and window", "when a new job starts: those that wait go first"},
-	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
-		queue, group, ok := strings.Cut(s.Key, ":limiter:")
-		if !ok || group == "" || strings.Count(queue, ":") < 1 || !form.IsCounter(s) {
-			return nil
-		}
-		return queueOf(form.Counted(&form.Counter{Key: s.Key}, s, queue+":limiter:", "named bull:<queue>:limiter:<group>"), queue, c)
-	},
+// bull recognizes the keys of bull.
+func bull(s *decode.Sample, c decode.Context) *decode.Match {
+	queue, group, ok := strings.Cut(s.Key, ":limiter:")
+	if !ok || group == "" || strings.Count(queue, ":") < 1 || !form.IsCounter(s) {
+		return nil
+	}
+	return queueOf(form.Counted(&form.Counter{Key: s.Key}, s, queue+":limiter:", "named bull:<queue>:limiter:<group>"), queue, c)
 }
 
 // blockedQueue is the count that worker.rateLimit writes.

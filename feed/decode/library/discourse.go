@@ -9,30 +9,22 @@ import (
 	"ratescope/limiter"
 )
 
-// discourse is Discourse's RateLimiter: <site>:l-rate-limit3::<user>:<type>, a list of whole
-// seconds by the client's clock, newest first and never longer than the limit, which each push
-// lets expire in two windows, so that expiry and newest element tell the window. Limiters for all
-// sites begin with GLOBAL::. Aggressive ones push denied requests, too.
-var discourse = &decode.Library{
-	Name: "discourse", Version: "names l-rate-limit3", Published: true, Types: []string{"list"},
-	Silent: []string{"the limit", "denied requests"},
-	Lists:  func(key string) bool { return strings.Contains(key, "l-rate-limit") },
-	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
-		i := strings.Index(s.Key, ":l-rate-limit")
-		w, ok := discourseWindow(s, c.Now)
-		if i < 0 || !ok {
-			return nil
-		}
-		m := &decode.Match{
-			Prefix: s.Key[:i+1], Why: []string{"named l-rate-limit", "a list of whole seconds that expires two windows after the newest"},
-			Limiter: &form.ListLog{Key: s.Key, Window: w, WindowOf: discourseWindow},
-		}
-		if base, kind, ok := form.LastPart(s.Key, ':'); ok {
-			m.Prefix, m.Suffix = base[:strings.LastIndexByte(base, ':')+1], ":"+kind
-		}
-		m.Algorithm, m.Window = limiter.SlidingLog, w
-		return m
-	},
+// discourse recognizes the keys of discourse.
+func discourse(s *decode.Sample, c decode.Context) *decode.Match {
+	i := strings.Index(s.Key, ":l-rate-limit")
+	w, ok := discourseWindow(s, c.Now)
+	if i < 0 || !ok {
+		return nil
+	}
+	m := &decode.Match{
+		Prefix: s.Key[:i+1], Why: []string{"named l-rate-limit", "a list of whole seconds that expires two windows after the newest"},
+		Limiter: &form.ListLog{Key: s.Key, Window: w, WindowOf: discourseWindow},
+	}
+	if base, kind, ok := form.LastPart(s.Key, ':'); ok {
+		m.Prefix, m.Suffix = base[:strings.LastIndexByte(base, ':')+1], ":"+kind
+	}
+	m.Algorithm, m.Window = limiter.SlidingLog, w
+	return m
 }
 
 // discourseWindow tells the window by the expiry, which is two windows after the newest element,

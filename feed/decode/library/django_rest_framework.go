@@ -14,31 +14,32 @@ import (
 	"ratescope/limiter"
 )
 
-// djangoREST is the throttling of Django REST framework on a Redis cache:
-// <prefix>:<version>:throttle_<scope>_<client>, the instants of the admitted requests by the
-// client's clock, newest first, as the cache serializes them: pickle, JSON, or either compressed by
-// zlib. Each admitted request sets the expiry to the window, so that the newest instant and the
-// expiry tell it. Denied requests write nothing.
-var djangoREST = &decode.Library{
-	Name: "django-rest-framework", Version: "3.14.0", Types: []string{"string"},
-	Silent: []string{"the limit", "denied requests"},
-	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
-		w, ok := throttleWindow(s, c.Now)
-		if !ok || !c.Named && !strings.Contains(s.Key, ":throttle_") {
-			return nil
-		}
-		m := &decode.Match{
-			Why: []string{"named <prefix>:<version>:throttle_<scope>_<client>",
-				"a list of times whose newest and the expiry are a whole number of seconds apart"},
-			Limiter: &timesInString{key: s.Key, window: w},
-		}
-		if i := strings.Index(s.Key, ":throttle_"); i >= 0 {
-			scope, _, _ := strings.Cut(s.Key[i+len(":throttle_"):], "_")
-			m.Prefix = s.Key[:i+len(":throttle_")] + scope + "_"
-		}
-		m.Algorithm, m.Window = limiter.SlidingLog, w
-		return m
-	},
+// djangoREST recognizes the keys of django-rest-framework.
+func djangoREST(s *decode.Sample, c decode.Context) *decode.Match {
+	w, ok := throttleWindow(s, c.Now)
+	if !ok || !c.Named && !strings.Contains(s.Key, ":throttle_") {
+		return nil
+	}
+	keys := form.Texts(s.Key)
+	keys[0].Bytes = timesBytes
+	r := &form.Reader{
+		Keys: keys, Settings: decode.Settings{Algorithm: limiter.SlidingLog}, Holds: "list of times of Django REST framework",
+		Read: func(d *decode.Decoded, now limiter.Instant, got []decode.Sample, _ decode.Settings) bool {
+			var ok bool
+			d.Window, ok = throttleWindow(&got[0], now)
+			times, whole := readTimes(got[0].Text)
+			d.State.Log, d.Partial = form.LogOf(times, now), !whole
+			return ok
+		},
+	}
+	m := r.Match(s, c, decode.Match{Why: []string{"named <prefix>:<version>:throttle_<scope>_<client>",
+		"a list of times whose newest and the expiry are a whole number of seconds apart"}})
+	if i := strings.Index(s.Key, ":throttle_"); i >= 0 {
+		scope, _, _ := strings.Cut(s.Key[i+len(":throttle_"):], "_")
+		m.Prefix = s.Key[:i+len(":throttle_")] + scope + "_"
+	}
+	m.Window = w
+	return m
 }
 
 // throttleWindow tells the window: the expiry less the newest instant, a whole number of seconds
@@ -120,35 +121,4 @@ func readPickle(text string) (times []float64, whole bool) {
 		end = "e."
 	}
 	return times, text == end
-}
-
-// timesInString is a sliding log in one string.
-type timesInString struct {
-	key    string
-	window time.Duration
-}
-
-// Fetch reads the string.
-func (t *timesInString) Fetch(limiter.Instant) []decode.Fetch {
-	return []decode.Fetch{{Key: t.key, Type: "string", Bytes: timesBytes}}
-}
-
-// Decode returns the times as a log.
-func (t *timesInString) Decode(now limiter.Instant, got []decode.Sample, _ decode.Settings) decode.Decoded {
-	s := &got[0]
-	d := decode.Decoded{Type: s.Type, TTL: s.TTL, Members: form.Members(got)}
-	d.Algorithm, d.Window = limiter.SlidingLog, t.window
-	d.State.Log = []limiter.Entry{}
-	if !s.Exists() {
-		return d
-	}
-	w, ok := throttleWindow(s, now)
-	if !ok {
-		d.Err = "holds no list of times of Django REST framework: correct its rule, or remove the key"
-		return d
-	}
-	t.window, d.Window = w, w
-	times, whole := readTimes(s.Text)
-	d.State.Log, d.Partial = form.LogOf(times, now), !whole
-	return d
 }

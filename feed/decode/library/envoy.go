@@ -9,35 +9,27 @@ import (
 	"ratescope/limiter"
 )
 
-// envoyRatelimit is envoyproxy/ratelimit: <prefix><domain>_<key>_<value>_..._<start>, where start
-// is the Unix second at which the unit of the limit began, a multiple of that unit. Denied
-// requests are counted. Each request sets the expiry anew, to the unit and up to 300 seconds more.
-// The unit is not in the name: it is one of seven, and those that the start, the expiry and the
-// instant of the last request rule out leave one, at the latest when the unit rolls over.
-var envoyRatelimit = &decode.Library{
-	Name: "envoy-ratelimit", Version: "2026-01", Types: []string{"string"},
-	Silent: []string{"the limit", "the unit until it is told from the expiry", "which requests were denied: they are counted with the others"},
-	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
-		base, last, ok := form.LastPart(s.Key, '_')
-		second, numeric := form.Count(last)
-		if !ok || !numeric || second < 1e9 || second > 1e11 || s.TTL <= 0 || !c.Named && !isDescriptor(base) {
-			return nil
-		}
-		if _, ok := form.Count(s.Text); !ok {
-			return nil
-		}
-		e := &envoy{base: base, start: limiter.Instant(second * 1e6)}
-		e.units = e.possible(c.Now, s.TTL)
-		if len(e.units) == 0 {
-			return nil
-		}
-		return &decode.Match{
-			Settings: decode.Settings{Algorithm: limiter.FixedWindow},
-			Name:     base, Why: []string{"named <domain>_<key>_<value>_<start>, with a key of Envoy's descriptors",
-				"an integer whose expiry is a unit from that start"},
-			Limiter: e,
-		}
-	},
+// envoyRatelimit recognizes the keys of envoy-ratelimit.
+func envoyRatelimit(s *decode.Sample, c decode.Context) *decode.Match {
+	base, last, ok := form.LastPart(s.Key, '_')
+	second, numeric := form.Count(last)
+	if !ok || !numeric || second < 1e9 || second > 1e11 || s.TTL <= 0 || !c.Named && !isDescriptor(base) {
+		return nil
+	}
+	if _, ok := form.Count(s.Text); !ok {
+		return nil
+	}
+	e := &envoy{base: base, start: limiter.Instant(second * 1e6)}
+	e.units = e.possible(c.Now, s.TTL)
+	if len(e.units) == 0 {
+		return nil
+	}
+	return &decode.Match{
+		Settings: decode.Settings{Algorithm: limiter.FixedWindow},
+		Name:     base, Why: []string{"named <domain>_<key>_<value>_<start>, with a key of Envoy's descriptors",
+			"an integer whose expiry is a unit from that start"},
+		Limiter: e,
+	}
 }
 
 // descriptorKeys are what Envoy calls its descriptors where a configuration gives no key.

@@ -12,26 +12,17 @@ import (
 	"ratescope/model"
 )
 
-// fiberLimiter is the middleware limiter of Fiber with its storage for Redis: a string under what
-// the program makes the key, by default the address of the client, that holds msgpack: a map of
-// currHits, prevHits and exp, the Unix second at which the window ends, on the clock of the client
-// in whole seconds. Denied requests are counted. Both kinds of window write the same: the expiry
-// of a fixed one is set to a window by every request, that of a sliding one to a window after exp.
-var fiberLimiter = &decode.Library{
-	Name: "fiber-limiter", Version: "2.52.15", Types: []string{"string"},
-	Silent: []string{"the limit", "whether the window slides, until it is told from the expiry",
-		"which requests were denied: they are counted with the others"},
-	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
-		h, ok := readFiber(s.Text)
-		if !ok || s.TTL <= 0 || s.Expiry(c.Now).Sub(h.ends) < -2*form.WholeSecond || h.ends.Sub(c.Now) > limiter.MaxWindow {
-			return nil
-		}
-		return &decode.Match{
-			Settings: decode.Settings{Algorithm: limiter.FixedWindow},
-			Why:      []string{"msgpack of currHits, prevHits and exp", "exp is a second before the expiry, or its very second"},
-			Limiter:  &fiber{key: s.Key},
-		}
-	},
+// fiberLimiter recognizes the keys of fiber-limiter.
+func fiberLimiter(s *decode.Sample, c decode.Context) *decode.Match {
+	h, ok := readFiber(s.Text)
+	if !ok || s.TTL <= 0 || s.Expiry(c.Now).Sub(h.ends) < -2*form.WholeSecond || h.ends.Sub(c.Now) > limiter.MaxWindow {
+		return nil
+	}
+	f := &fiber{}
+	r := &form.Reader{Keys: form.Texts(s.Key), Charged: true, Holds: "state of Fiber's limiter", Read: f.read,
+		Settings: decode.Settings{Convention: limiter.Convention{Alignment: limiter.AlignFirstRequest}, Tick: time.Second}}
+	return &decode.Match{Settings: decode.Settings{Algorithm: limiter.FixedWindow}, Limiter: r,
+		Why: []string{"msgpack of currHits, prevHits and exp", "exp is a second before the expiry, or its very second"}}
 }
 
 // fiberHits is what Fiber keeps of one key.
@@ -83,48 +74,35 @@ func msgpackInt(text string) (n int64, rest string, ok bool) {
 
 // fiber is one limiter. It remembers which kind of window the expiry spoke for.
 type fiber struct {
-	key       string
 	algorithm limiter.Algorithm // Unknown: not told yet
 	window    time.Duration
 	last      fiberHits
 	expiry    limiter.Instant // of last
 }
 
-// Fetch reads the string.
-func (f *fiber) Fetch(limiter.Instant) []decode.Fetch {
-	return []decode.Fetch{{Key: f.key, Type: "string"}}
-}
-
-// Decode returns the two windows as the library would see them, in whole seconds.
-func (f *fiber) Decode(now limiter.Instant, got []decode.Sample, given decode.Settings) decode.Decoded {
-	s := &got[0]
-	d := decode.Decoded{Charged: true, Type: s.Type, TTL: s.TTL, Members: form.Members(got)}
-	d.Convention.Alignment, d.Tick = limiter.AlignFirstRequest, time.Second
-	d.Algorithm, d.Window = f.algorithm, f.window
-	if !s.Exists() {
-		return d
-	}
-	h, ok := readFiber(s.Text)
+// read returns the two windows as the library would see them, in whole seconds. What was learnt before goes before an
+// algorithm that is given.
+func (f *fiber) read(d *decode.Decoded, now limiter.Instant, got []decode.Sample, given decode.Settings) bool {
+	h, ok := readFiber(got[0].Text)
 	if !ok {
-		d.Err = "holds a string that is no state of Fiber's limiter: correct its rule, or remove the key"
-		return d
+		return false
 	}
-	f.learn(now, h, s.TTL)
-	if f.algorithm == limiter.Unknown {
-		f.algorithm = given.Algorithm
+	f.learn(now, h, got[0].TTL)
+	d.Algorithm, d.Window, d.Guessed = f.algorithm, f.window, false
+	if d.Algorithm == limiter.Unknown {
+		d.Algorithm = given.Algorithm
 	}
-	d.Algorithm, d.Window = f.algorithm, f.window
-	if f.algorithm == limiter.Unknown {
+	if d.Algorithm == limiter.Unknown {
 		d.Notes = append(d.Notes, model.KindUnknown)
 	}
 	if f.window <= 0 || f.window > limiter.MaxWindow {
 		d.Window = 0
-		return d
+		return true
 	}
 	d.State.Start = h.ends.Add(-f.window)
-	d.State.Current, d.State.Previous, d.PreviousKnown = h.current, h.previous, f.algorithm == limiter.SlidingWindow
+	d.State.Current, d.State.Previous, d.PreviousKnown = h.current, h.previous, d.Algorithm == limiter.SlidingWindow
 	d.State.PreviousStart = d.State.Start.Add(-f.window)
-	return d
+	return true
 }
 
 // learn tells the kind of the window and its length. past is by how much the key outlives it.

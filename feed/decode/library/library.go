@@ -1,6 +1,6 @@
-// Package library knows how the limiters of the world keep their state in Redis: a file a
-// library, each with the layout, what tells it from other keys, and that library's own
-// arithmetic, its edge, its rounding, its clock and what it charges.
+// Package library knows how the limiters of the world keep their state in Redis. libraries.yaml says
+// what there is: of each library its layout, what it does not record, and what tells its counters. What
+// has arithmetic of its own, its edge, its rounding, its clock and what it charges, has a function here.
 //
 // A key is recognized only when its name, its value and its expiry agree, so that a cached
 // count, a session or a job queue is never taken for a limiter. Fixtures recorded by the
@@ -9,80 +9,112 @@
 package library
 
 import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"go.yaml.in/yaml/v3"
+
 	"ratescope/feed/decode"
+	"ratescope/model"
 )
 
-// All returns the libraries, the ones with the most telling layouts first.
-func All() []*decode.Library {
-	return []*decode.Library{
-		// Node
-		bottleneck,
-		bull,
-		bullMQ,
-		fastifyRateLimit,
-		hapiRateLimitor,
-		honoRateLimiter,
-		nestThrottler,
-		nestjsRedisThrottler,
-		rateLimitRedis,
-		rateLimiterFlexible,
-		ratelimitJS,
-		redisRateLimiter,
+//go:embed libraries.yaml
+var described []byte
 
-		// Python
-		limits,
-		djangoREST,
-		djangoRatelimit,
-		throttledPy,
-		fastapiLimiter,
-		sentry,
-		// PHP
-		symfony,
-		laravel,
-		// Ruby
-		gitlab,
-		mastodon,
-		discourse,
-		prorate,
-		rails,
-		rackAttack,
-
-		// Go, gateways, Java, .NET
-		apisix,
-		aspnetcore,
-		bucket4j,
-		kong,
-		redisson,
-		tyk,
-		redisTutorial,
-		envoyRatelimit,
-		fiberLimiter,
-		ginRateLimit,
-		goRedisstore,
-		traefik,
-		russellluo,
-		mennanov,
-		redisRate,
-		springGateway,
-		stripe,
-		goZero,
-		ululeLimiter,
-		increx,
-		throttled,
-		redisCell,
-		redisGCRA,
-		httprateRedis,
-		upstash,
-		// Told by the forms of their values, under any name.
-		pyrateLimiter,
-		ratelimiter,
-		asyncRatelimiter,
-		rollingRateLimiter,
-		slidingWindowRateLimiter,
-		ratescope,
-		counterSlidingWindow,
-	}
+// recognizers are those of the libraries that libraries.yaml has no counter of, or that keep more.
+var recognizers = map[string]func(*decode.Sample, decode.Context) *decode.Match{
+	"bottleneck":                     bottleneck,
+	"bull":                           bull,
+	"bullmq":                         bullMQ,
+	"hapi-rate-limitor":              recognizeMicroseconds("hapi-rate-limitor"),
+	"hono-rate-limiter":              honoRateLimiter,
+	"nest-throttler-storage-redis":   nestThrottler,
+	"nestjs-redis-throttler-storage": nestjsRedisThrottler,
+	"ratelimit-js":                   ratelimitJS,
+	"redis-rate-limiter":             redisRateLimiter,
+	"limits":                         limits,
+	"django-rest-framework":          djangoREST,
+	"django-ratelimit":               djangoRatelimit,
+	"throttled-py":                   throttledPy,
+	"fastapi-limiter":                fastapiLimiter,
+	"sentry":                         sentry,
+	"symfony-rate-limiter":           symfony,
+	"laravel":                        laravel,
+	"gitlab":                         gitlab,
+	"mastodon":                       mastodon,
+	"discourse":                      discourse,
+	"prorate":                        prorate,
+	"rack-attack":                    rackAttack,
+	"apisix":                         apisix,
+	"aspnetcore-redis-rate-limiting": aspnetcore,
+	"bucket4j":                       bucket4j,
+	"kong":                           kong,
+	"redisson":                       redisson,
+	"tyk":                            tyk,
+	"redis-tutorial":                 redisTutorial,
+	"envoy-ratelimit":                envoyRatelimit,
+	"fiber-limiter":                  fiberLimiter,
+	"gin-rate-limit":                 ginRateLimit,
+	"go-redisstore":                  goRedisstore,
+	"traefik":                        traefik,
+	"russellluo-slidingwindow":       russellluo,
+	"mennanov-limiters":              mennanov,
+	"redis-rate":                     redisRate,
+	"spring-cloud-gateway":           springGateway,
+	"stripe":                         stripe,
+	"go-zero":                        goZero,
+	"throttled":                      throttled,
+	"redis-cell":                     redisCell,
+	"redis-gcra":                     redisGCRA,
+	"httprate-redis":                 httprateRedis,
+	"upstash-ratelimit":              upstash,
+	"pyrate-limiter":                 pyrateLimiter,
+	"ratelimiter":                    recognizeMicroseconds("limit"),
+	"async-ratelimiter":              asyncRatelimiter,
+	"rolling-rate-limiter":           rollingRateLimiter,
+	"sliding-window-rate-limiter":    slidingWindowRateLimiter,
+	model.OwnLibrary:                 ratescope,
+	"counter-sliding-window":         counterSlidingWindow,
 }
+
+// lists are those of decode.Library.Lists.
+var lists = map[string]func(key string) bool{
+	"limits":    func(key string) bool { _, ok := limitsName(key); return ok },
+	"discourse": func(key string) bool { return strings.Contains(key, "l-rate-limit") },
+}
+
+// All returns the libraries, the ones with the most telling layouts first. The slice is not to be changed.
+var All = sync.OnceValue(func() (all []*decode.Library) {
+	var said []yaml.Node
+	if err := yaml.Unmarshal(described, &said); err != nil {
+		panic(err)
+	}
+	for i := range said {
+		l, layouts := &decode.Library{}, struct{ Counters []counter }{}
+		if err := errors.Join(said[i].Decode(l), said[i].Decode(&layouts)); err != nil {
+			panic(err)
+		}
+		own, counters := recognizers[l.Name], layouts.Counters
+		if own == nil && counters == nil {
+			panic(fmt.Sprintf("libraries.yaml: %s has neither a counter nor a function", l.Name))
+		}
+		l.Lists = lists[l.Name]
+		l.Recognize = func(s *decode.Sample, c decode.Context) (m *decode.Match) {
+			if own != nil {
+				m = own(s, c)
+			}
+			for i := 0; m == nil && i < len(counters) && s.Type == "string"; i++ {
+				m = counters[i].recognize(s, c)
+			}
+			return m
+		}
+		all = append(all, l)
+	}
+	return all
+})
 
 // Recognizer tells the limiters of all libraries from other keys. It is safe for concurrent use.
 var Recognizer = decode.NewRecognizer(All())

@@ -11,49 +11,34 @@ import (
 	"ratescope/model"
 )
 
-// limits is the Python library limits, and flask-limiter and slowapi, which are built on it. The
-// name ends in limit and window: LIMITER/<id>/…/<amount>/<multiples>/<granularity>, since version
-// 3 with LIMITS: in front. A string is a fixed window, which counts denied requests, too, and whose
-// elastic form renews its expiry with each; a list is the moving window: the instants of the
-// admitted requests by the client's clock, of which one exactly a window old still counts. Braces
-// around the name, and /-1 behind, are the two halves of the sliding window counter: the current
-// one is made with an expiry of two windows, and becomes the previous one, by RENAME, when less
-// than one is left.
-var limits = &decode.Library{
-	Name: "limits", Version: "2.8.0, 5.8.0", Types: []string{"string", "list"},
-	Silent: []string{"which requests were denied: a fixed window counts them with the others, the moving window not at all"},
-	Lists: func(key string) bool {
-		_, ok := limitsName(key)
-		return ok
-	},
-	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
-		n, ok := limitsName(s.Key)
-		if !ok || s.TTL <= 0 {
+// limits recognizes the keys of limits.
+func limits(s *decode.Sample, c decode.Context) *decode.Match {
+	n, ok := limitsName(s.Key)
+	if !ok || s.TTL <= 0 {
+		return nil
+	}
+	m := &decode.Match{Name: n.key, Prefix: n.prefix, Suffix: n.suffix, Why: []string{"named <id>/<amount>/<multiples>/<granularity>"}}
+	m.Window, m.Limit.Count, m.LimitFrom = n.window, n.amount, model.LimitOfName
+	switch {
+	case s.Type == "list":
+		if len(s.First) == 0 || !isRecent(s.First[0].Member, c.Now, n.window) || s.Length > n.amount || s.TTL > n.window {
 			return nil
 		}
-		m := &decode.Match{Name: n.key, Prefix: n.prefix, Suffix: n.suffix, Why: []string{"named <id>/<amount>/<multiples>/<granularity>"}}
-		m.Window, m.Limit.Count, m.LimitFrom = n.window, n.amount, model.LimitOfName
-		switch {
-		case s.Type == "list":
-			if len(s.First) == 0 || !isRecent(s.First[0].Member, c.Now, n.window) || s.Length > n.amount || s.TTL > n.window {
-				return nil
-			}
-			m.Algorithm, m.Convention.Edge = limiter.SlidingLog, limiter.EdgeClosed
-			m.Limiter = &form.ListLog{Key: n.key, Edge: limiter.EdgeClosed, Window: n.window, Limit: n.amount, From: model.LimitOfName}
-			m.Why = append(m.Why, "a list of times within that window")
-		case n.braces && form.IsCounter(s) && s.TTL <= 2*n.window:
-			m.Algorithm = limiter.SlidingWindow
-			m.Limiter = &renamedHalves{key: n.key, window: n.window, limit: n.amount}
-			m.Why = append(m.Why, "an integer that expires within two of its windows")
-		case !n.braces && form.IsCounter(s) && s.TTL <= n.window:
-			m.Algorithm = limiter.FixedWindow
-			m.Limiter = &form.Counter{Key: n.key, Charged: true, Window: n.window, Limit: n.amount, From: model.LimitOfName}
-			m.Why = append(m.Why, "an integer that expires within that window")
-		default:
-			return nil
-		}
-		return m
-	},
+		m.Algorithm, m.Convention.Edge = limiter.SlidingLog, limiter.EdgeClosed
+		m.Limiter = &form.ListLog{Key: n.key, Edge: limiter.EdgeClosed, Window: n.window, Limit: n.amount, From: model.LimitOfName}
+		m.Why = append(m.Why, "a list of times within that window")
+	case n.braces && form.IsCounter(s) && s.TTL <= 2*n.window:
+		m.Algorithm = limiter.SlidingWindow
+		m.Limiter = &renamedHalves{key: n.key, window: n.window, limit: n.amount}
+		m.Why = append(m.Why, "an integer that expires within two of its windows")
+	case !n.braces && form.IsCounter(s) && s.TTL <= n.window:
+		m.Algorithm = limiter.FixedWindow
+		m.Limiter = &form.Counter{Key: n.key, Charged: true, Window: n.window, Limit: n.amount, From: model.LimitOfName}
+		m.Why = append(m.Why, "an integer that expires within that window")
+	default:
+		return nil
+	}
+	return m
 }
 
 // limitsKey is what the name of a key says.

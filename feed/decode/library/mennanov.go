@@ -10,45 +10,22 @@ import (
 	"ratescope/model"
 )
 
-// mennanov is mennanov/limiters, whose keys are a prefix of the program's, often in braces, and
-// a suffix. FixedWindow and SlidingWindow keep <prefix><start in nanoseconds>, aligned by
-// time.Truncate, which expire at the end of the window, and one window after it; the former
-// counts the first denied request of each process, the latter all of them. TokenBucket keeps
-// <prefix>last, the instant of the last refill, and <prefix>available, the whole tokens LEFT.
-// LeakyBucket keeps <prefix>last alone, the instant at which the last request in line may run.
-var mennanov = &decode.Library{
-	Name: "mennanov-limiters", Version: "1.11.0", Types: []string{"string", "zset"},
-	Silent: []string{"the limit, and of buckets the rate, too", "denied requests, except those that windows count with the others",
-		"when a request under way counts as lost"},
-	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
-		if s.Type == "zset" {
-			return matchConcurrent(s, c)
-		}
-		if base, start, ok := form.StartSuffix(s, 0, c.Now); ok && (c.Named || strings.HasSuffix(base, "}")) {
-			return matchTruncated(s, c, base, start)
-		}
-		base, ok := strings.CutSuffix(s.Key, "last")
-		if !ok {
-			base, ok = strings.CutSuffix(s.Key, "available")
-		}
-		if !ok || !c.Named && !strings.HasSuffix(base, "}") {
-			return nil
-		}
-		b := &mennanovBucket{base: base}
-		m := &decode.Match{
-			Settings: decode.Settings{Algorithm: limiter.TokenBucket}, Name: base + "last", Prefix: "{",
-			Why:     []string{"named {<key>}last", "nanoseconds of now beside the whole tokens of {<key>}available, or alone"},
-			Limiter: b, Siblings: b.Fetch(c.Now),
-		}
-		m.Confirm = func(got []decode.Sample) bool {
-			at, _, leaky, ok := b.read(got, c.Now)
-			if leaky {
-				m.Algorithm = limiter.LeakyBucket
-			}
-			return ok && (c.Named || at.Sub(c.Now) < time.Hour)
-		}
-		return m
-	},
+// mennanov recognizes the keys of mennanov-limiters.
+func mennanov(s *decode.Sample, c decode.Context) *decode.Match {
+	if s.Type == "zset" {
+		return matchConcurrent(s, c)
+	}
+	if base, start, ok := form.StartSuffix(s, 0, c.Now); ok && (c.Named || strings.HasSuffix(base, "}")) {
+		return matchTruncated(s, c, base, start)
+	}
+	base, ok := strings.CutSuffix(s.Key, "last")
+	if !ok {
+		base, ok = strings.CutSuffix(s.Key, "available")
+	}
+	if !ok || !c.Named && !strings.HasSuffix(base, "}") {
+		return nil
+	}
+	return matchMennanovBucket(s, c, base)
 }
 
 // matchConcurrent returns the match of the requests under way, each with the nanosecond of its
@@ -57,10 +34,7 @@ func matchConcurrent(s *decode.Sample, c decode.Context) *decode.Match {
 	if !c.Named || len(s.First) == 0 || decode.UnitOf(s.First[0].Score, c.Now) != time.Nanosecond {
 		return nil
 	}
-	return &decode.Match{
-		Kind: decode.Log, Settings: decode.Settings{Algorithm: limiter.SlidingLog},
-		Why: []string{"a sorted set of requests under way, by the nanosecond of their beginning"},
-	}
+	return underWay("", "a sorted set of requests under way, by the nanosecond of their beginning")
 }
 
 // matchTruncated returns the match of the counters of windows. Where the expiry is one that a
@@ -92,11 +66,9 @@ type truncated struct {
 }
 
 func (t *truncated) windows(algorithm limiter.Algorithm) *form.Windowed {
-	x := &form.Windowed{Origin: form.YearOne, Charged: true, Hides: true, Key: func(start limiter.Instant) string {
-		return t.base + form.Decimal(int64(start)*1000)
-	}}
-	x.Settings.Algorithm = algorithm
-	if x.Settings.Window = t.fixed; algorithm == limiter.SlidingWindow {
+	x := aligned(algorithm, t.fixed, func(start limiter.Instant) string { return t.base + form.Decimal(int64(start)*1000) })
+	x.Origin, x.Charged, x.Hides = form.YearOne, true, true
+	if algorithm == limiter.SlidingWindow {
 		x.Settings.Window, x.Settings.Convention.Rounding = t.sliding, limiter.RoundExact
 		x.Settings.Convention.Denied = limiter.DeniedCharged
 	}
@@ -173,47 +145,29 @@ func (t *truncated) current(now limiter.Instant, got []decode.Sample) []decode.S
 	return samples
 }
 
-// mennanovBucket is a token bucket or a leaky one.
-type mennanovBucket struct{ base string }
-
-// Fetch reads both strings of a token bucket; a leaky one has the first alone.
-func (b *mennanovBucket) Fetch(limiter.Instant) []decode.Fetch {
-	return []decode.Fetch{{Key: b.base + "last", Type: "string"}, {Key: b.base + "available", Type: "string"}}
-}
-
-func (b *mennanovBucket) read(got []decode.Sample, now limiter.Instant) (at limiter.Instant, left int64, leaky, ok bool) {
-	at, ok = form.Nanoseconds(got[0].Text, now)
-	if !ok || got[0].TTL <= 0 {
-		return 0, 0, false, false
+// matchMennanovBucket returns the match of a token bucket or a leaky one, which has the first string alone. What the leaky
+// one calls its capacity is how many may wait, so that one more is admitted at once.
+func matchMennanovBucket(s *decode.Sample, c decode.Context, base string) *decode.Match {
+	r := &form.Reader{Keys: form.Texts(base+"last", base+"available"), Holds: "bucket of mennanov/limiters",
+		Settings: decode.Settings{Algorithm: limiter.TokenBucket, NeedsBurst: true}}
+	m := r.Match(s, c, decode.Match{Name: base + "last", Prefix: "{",
+		Why: []string{"named {<key>}last", "nanoseconds of now beside the whole tokens of {<key>}available, or alone"}})
+	r.Read = func(d *decode.Decoded, now limiter.Instant, got []decode.Sample, given decode.Settings) bool {
+		at, ok := form.Nanoseconds(got[0].Text, now)
+		if !ok || got[0].TTL <= 0 {
+			return false
+		}
+		if got[1].Exists() {
+			left, ok := form.Count(got[1].Text)
+			form.SetTokens(d, float64(left), at, form.Emission(given))
+			return ok && got[1].TTL > 0 && at <= now.Add(clientAhead)
+		}
+		m.Algorithm, d.Algorithm = limiter.LeakyBucket, limiter.LeakyBucket
+		if step := form.Emission(given); step > 0 && given.Limit.Burst > 0 {
+			form.SetWater(d, float64(at-now)/step+1, now, step)
+			form.Translate(d, given, limiter.Limit{Count: given.Limit.Count, Burst: given.Limit.Burst + 1, Window: given.Window})
+		}
+		return !got[1].Mismatch && (c.Named || at.Sub(now) < time.Hour)
 	}
-	if !got[1].Exists() {
-		return at, 0, true, !got[1].Mismatch
-	}
-	left, ok = form.Count(got[1].Text)
-	return at, left, false, ok && got[1].TTL > 0 && at <= now.Add(5*time.Second)
-}
-
-// Decode returns the bucket. What the leaky one calls its capacity is how many may wait, so that
-// one more is admitted at once.
-func (b *mennanovBucket) Decode(now limiter.Instant, got []decode.Sample, given decode.Settings) decode.Decoded {
-	d := decode.Decoded{Type: got[0].Type, TTL: got[0].TTL, Members: form.Members(got)}
-	d.Algorithm, d.Window, d.NeedsBurst = limiter.TokenBucket, given.Window, true
-	if !got[0].Exists() {
-		return d
-	}
-	at, left, leaky, ok := b.read(got, now)
-	if !ok {
-		d.Err = "holds no bucket of mennanov/limiters: correct its rule, or remove the key"
-		return d
-	}
-	if !leaky {
-		form.SetTokens(&d, float64(left), at, form.Emission(given))
-		return d
-	}
-	d.Algorithm = limiter.LeakyBucket
-	if step := form.Emission(given); step > 0 && given.Limit.Burst > 0 {
-		form.SetWater(&d, float64(at-now)/step+1, now, step)
-		form.Translate(&d, given, limiter.Limit{Count: given.Limit.Count, Burst: given.Limit.Burst + 1, Window: given.Window})
-	}
-	return d
+	return m
 }

@@ -1,7 +1,6 @@
 package library
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -10,41 +9,39 @@ import (
 	"ratescope/limiter"
 )
 
-// rackAttack is rack-attack: [<namespace>:]rack::attack:<index>:<rule>:<client>, a string that
-// counts the requests of a window, denied ones too, and expires a second after the window. Its
-// prefix may be any; the expiry tells it then. Fail2ban and Allow2ban count in such a string and,
-// where it reaches their maximum, ban the client by a key without an index that lives as long as
-// the ban.
-var rackAttack = &decode.Library{
-	Name: "rack-attack", Version: "6.6.1", Types: []string{"string"},
-	Silent: []string{"the limit", "which requests were denied: they are counted with the others"},
-	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
-		if !form.IsCounter(s) {
-			return nil
-		}
-		if m := matchBan(s); m != nil {
-			return m
-		}
-		prefix, index, rest, ok := rackAttackName(s, c)
-		if !ok {
-			return nil
-		}
-		w, ok := form.WindowUntil(index, s, c.Now)
-		if !ok {
-			return nil
-		}
-		why := []string{"the index of a window in its name", "an integer that expires one second after that window"}
-		if kind, client, ok := strings.Cut(rest, ":count:"); ok && (kind == "fail2ban" || kind == "allow2ban") {
-			b := &rackBan{prefix: prefix, kind: kind, client: client, window: w}
-			return b.match(why)
-		}
-		counter := &form.WindowCounter{Window: w, Charged: true, Name: func(i int64) string { return fmt.Sprintf("%s%d:%s", prefix, i, rest) }}
-		rule, _, _ := strings.Cut(rest, ":")
-		return counter.Match(prefix+rest, prefix+rule+":", why...)
-	},
+// rackAttack recognizes the keys of rack-attack.
+func rackAttack(s *decode.Sample, c decode.Context) *decode.Match {
+	if !form.IsCounter(s) {
+		return nil
+	}
+	if m := matchBan(s); m != nil {
+		return m
+	}
+	prefix, index, rest, ok := rackAttackName(s, c)
+	if !ok {
+		return nil
+	}
+	w, ok := form.WindowUntil(index, s, c.Now)
+	if !ok {
+		return nil
+	}
+	why := []string{"the index of a window in its name", "an integer that expires one second after that window"}
+	if kind, client, ok := strings.Cut(rest, ":count:"); ok && (kind == "fail2ban" || kind == "allow2ban") {
+		b := &rackBan{prefix: prefix, kind: kind, client: client, window: w}
+		return b.match(why)
+	}
+	rule, _, _ := strings.Cut(rest, ":")
+	return rackWindow(prefix, w, rest).Match(prefix+rest, prefix+rule+":", why...)
 }
 
 const rackAttackPrefix = "rack::attack:"
+
+// rackWindow returns the counters of a rule, or of a ban.
+func rackWindow(prefix string, w time.Duration, rest string) *form.Windowed {
+	x := aligned(limiter.FixedWindow, w, form.Numbered(prefix, w, ":"+rest))
+	x.Before, x.Charged = true, true
+	return x
+}
 
 // rackAttackName takes the index out of a name. Without the prefix that rack-attack has unless it
 // is told another, the index has to be that of a window of a day or less: no smaller number divides
@@ -89,16 +86,14 @@ func matchBan(s *decode.Sample) *decode.Match {
 type rackBan struct {
 	prefix, kind, client string
 	window               time.Duration // 0: only the ban was seen
-	count                *form.WindowCounter
+	count                *form.Windowed
 }
 
 func (b *rackBan) key() string { return b.prefix + b.kind + ":ban:" + b.client }
 
 func (b *rackBan) match(why []string) *decode.Match {
 	if b.window > 0 {
-		b.count = &form.WindowCounter{Window: b.window, Charged: true, Name: func(i int64) string {
-			return fmt.Sprintf("%s%d:%s:count:%s", b.prefix, i, b.kind, b.client)
-		}}
+		b.count = rackWindow(b.prefix, b.window, b.kind+":count:"+b.client)
 	}
 	m := &decode.Match{Name: b.key(), Prefix: b.prefix + b.kind + ":ban:", Why: why, Limiter: b}
 	m.Algorithm, m.Window = limiter.FixedWindow, b.window

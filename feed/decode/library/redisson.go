@@ -11,61 +11,46 @@ import (
 	"ratescope/model"
 )
 
-// redisson is RRateLimiter of Redisson: a hash <name> of rate, interval in milliseconds,
-// keepAliveTime and type, beside it {<name>}:value, the permits LEFT after the last call, and the
-// sorted set {<name>}:permits of those given, by their millisecond; a member ends in how many it
-// stands for. What is left now is that value and all permits that are an interval old. Of type 1
-// each client has a value and permits of its own, with its UUID behind the name. Where there is
-// nothing but the hash, the limiter is as new.
-var redisson = &decode.Library{
-	Name: "redisson", Version: "4.7.0", Published: true, Types: []string{"hash", "string", "zset"},
-	Fields: []string{"rate", "interval", "type"},
-	Silent: []string{"denied requests"},
-	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
-		if s.Type == "hash" {
-			if _, overall, ok := readRedisson(s); !ok || !overall {
-				return nil
-			}
-			return matchRedisson(s.Key, "", "a hash of rate, interval and type")
-		}
-		rest, ok := strings.CutPrefix(s.Key, "{")
-		name, part, more := strings.Cut(rest, "}:")
-		kind, client, _ := strings.Cut(part, ":")
-		_, isCount := form.Count(s.Text)
-		switch {
-		case !ok || !more || name == "" || client != "" && !form.UuidForm(client):
-			return nil
-		case s.Type == "string" && (kind != "value" || !isCount), s.Type == "zset" && kind != "permits":
+// redisson recognizes the keys of redisson.
+func redisson(s *decode.Sample, c decode.Context) *decode.Match {
+	if s.Type == "hash" {
+		if _, overall, ok := readRedisson(s); !ok || !overall {
 			return nil
 		}
-		m := matchRedisson(name, client, "named {<name>}:value", "beside it a hash of rate, interval and type")
-		m.Siblings = []decode.Fetch{m.Limiter.Fetch(c.Now)[0]}
-		m.Confirm = func(got []decode.Sample) bool {
-			_, overall, ok := readRedisson(&got[0])
-			return ok && overall == (client == "")
-		}
-		return m
-	},
-}
-
-func matchRedisson(name, client string, why ...string) *decode.Match {
-	r := &redissonLimiter{hash: name, value: "{" + name + "}:value", permits: "{" + name + "}:permits"}
-	m := &decode.Match{Settings: decode.Settings{Algorithm: limiter.SlidingLog}, Name: name, Why: why, Limiter: r}
-	if client != "" {
-		r.value, r.permits = r.value+":"+client, r.permits+":"+client
-		m.Name = r.value
+		return matchRedisson(s.Key, "", "a hash of rate, interval and type")
+	}
+	rest, ok := strings.CutPrefix(s.Key, "{")
+	name, part, more := strings.Cut(rest, "}:")
+	kind, client, _ := strings.Cut(part, ":")
+	_, isCount := form.Count(s.Text)
+	switch {
+	case !ok || !more || name == "" || client != "" && !form.UuidForm(client):
+		return nil
+	case s.Type == "string" && (kind != "value" || !isCount), s.Type == "zset" && kind != "permits":
+		return nil
+	}
+	m := matchRedisson(name, client, "named {<name>}:value", "beside it a hash of rate, interval and type")
+	m.Siblings = m.Limiter.Fetch(c.Now)[:1]
+	m.Confirm = func(got []decode.Sample) bool {
+		_, overall, ok := readRedisson(&got[0])
+		return ok && overall == (client == "")
 	}
 	return m
 }
 
-type redissonLimiter struct{ hash, value, permits string }
-
-// Fetch reads the hash, the value, and the oldest permits.
-func (r *redissonLimiter) Fetch(limiter.Instant) []decode.Fetch {
-	return []decode.Fetch{
-		{Key: r.hash, Type: "hash", Fields: []string{"rate", "interval", "type"}},
-		{Key: r.value, Type: "string"}, {Key: r.permits, Type: "zset", Ends: form.FewPermits},
+func matchRedisson(name, client string, why ...string) *decode.Match {
+	base, after := "{"+name+"}:", ""
+	m := &decode.Match{Settings: decode.Settings{Algorithm: limiter.SlidingLog}, Name: name, Why: why}
+	if client != "" {
+		after = ":" + client
+		m.Name = base + "value" + after
 	}
+	keys := append(form.Hash(name, "rate", "interval", "type"), form.Texts(base+"value"+after)...)
+	m.Limiter = &form.Reader{
+		Keys:     append(keys, decode.Fetch{Key: base + "permits" + after, Type: "zset", Ends: form.FewPermits}),
+		Settings: m.Settings, Holds: "limiter of Redisson", Read: redissonPermits,
+	}
+	return m
 }
 
 // readRedisson returns the limit in a hash; overall is false where each client has its own.
@@ -81,24 +66,17 @@ func readRedisson(s *decode.Sample) (limit limiter.Limit, overall, ok bool) {
 	return limit, kind == "0", limit.Validate() == nil
 }
 
-// Decode returns the permits that are out as a log. Where more of them have expired than were
+// redissonPermits reads the permits that are out as a log. Where more of them have expired than were
 // read, what is used is not known.
-func (r *redissonLimiter) Decode(now limiter.Instant, got []decode.Sample, _ decode.Settings) decode.Decoded {
-	d := decode.Decoded{Type: got[0].Type, TTL: got[0].TTL, Members: form.Members(got)}
-	d.Algorithm = limiter.SlidingLog
-	if !got[0].Exists() {
-		return d
-	}
+func redissonPermits(d *decode.Decoded, now limiter.Instant, got []decode.Sample, _ decode.Settings) bool {
 	limit, _, ok := readRedisson(&got[0])
 	left, isCount := form.Signed(got[1].Text)
 	if !ok || got[1].Exists() && !isCount {
-		d.Err = "holds no limiter of Redisson: correct its rule, or remove the key"
-		return d
+		return false
 	}
 	d.Limit, d.LimitFrom, d.Window = limit, model.LimitOfKey, limit.Window
-	d.State.Log = []limiter.Entry{}
 	if !got[1].Exists() {
-		return d
+		return true
 	}
 	p := form.Permits{Left: max(limit.Count-max(left, 0), 0)}
 	live := got[2].First
@@ -114,7 +92,7 @@ func (r *redissonLimiter) Decode(now limiter.Instant, got []decode.Sample, _ dec
 		}
 	}
 	d.State.Log = p.Log(now)
-	return d
+	return true
 }
 
 // permitsOf returns how many permits a member stands for: the length of an id, the id, and a

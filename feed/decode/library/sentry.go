@@ -2,7 +2,6 @@ package library
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"time"
 
@@ -11,26 +10,19 @@ import (
 	"ratescope/limiter"
 )
 
-// sentry holds Sentry's own limiters, each with names of its own: a counter a fixed window,
-// rl:<md5>:…:<index>, whose expiry each request renews; the granules of a sliding window; a leaky
-// bucket; and the requests under way of one client, which is a number of slots and no rate.
-var sentry = &decode.Library{
-	Name: "sentry", Version: "commit 0a49dff", Published: true,
-	Types: []string{"string", "hash", "zset"}, Fields: []string{"current_level", "last_drip"},
-	Silent: []string{"the limit", "denied requests, but those that a fixed window counts with the others"},
-	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
-		switch {
-		case s.Type == "zset":
-			return matchUnderWay(s, c)
-		case s.Type == "hash":
-			return matchDrips(s, c)
-		case strings.HasPrefix(s.Key, "rl:"):
-			return matchSentryWindow(s, c)
-		case strings.HasPrefix(s.Key, granulePrefix):
-			return matchGranules(s, c)
-		}
-		return nil
-	},
+// sentry recognizes the keys of sentry.
+func sentry(s *decode.Sample, c decode.Context) *decode.Match {
+	switch {
+	case s.Type == "zset":
+		return matchUnderWay(s, c)
+	case s.Type == "hash":
+		return matchDrips(s, c)
+	case strings.HasPrefix(s.Key, "rl:"):
+		return matchSentryWindow(s, c)
+	case strings.HasPrefix(s.Key, granulePrefix):
+		return matchGranules(s, c)
+	}
+	return nil
 }
 
 // matchSentryWindow knows rl:<32 hexadecimal digits>[:<project>]:<index>, which expires a window
@@ -46,8 +38,9 @@ func matchSentryWindow(s *decode.Sample, c decode.Context) *decode.Match {
 	if !ok || s.TTL > w {
 		return nil
 	}
-	l := &form.WindowCounter{Name: form.EndsWithIndex(base + ":"), Window: w, Charged: true}
-	return l.Match(base, "rl:"+digest, "named rl:<digest>:<index of a window>", "an integer that expires in the window after that one")
+	x := aligned(limiter.FixedWindow, w, form.Numbered(base+":", w, ""))
+	x.Before, x.Charged = true, true
+	return x.Match(base, "rl:"+digest, "named rl:<digest>:<index of a window>", "an integer that expires in the window after that one")
 }
 
 const granulePrefix = "sliding-window-rate-limit:"
@@ -130,46 +123,25 @@ func (g *granules) Decode(_ limiter.Instant, got []decode.Sample, _ decode.Setti
 }
 
 // matchDrips knows leaky_bucket_limiter:<key>: current_level at the second last_drip. Limit and
-// window of the drips are not kept: the expiry is the time to empty, rounded up, and 2 s more.
+// window of the drips are not kept: the expiry is the time to empty, rounded up, and 2 s more. The limit
+// that is given is its rate, the burst its size.
 func matchDrips(s *decode.Sample, c decode.Context) *decode.Match {
-	_, level := form.Number(s.Fields["current_level"])
-	_, at := form.Number(s.Fields["last_drip"])
-	if !c.Named && !strings.HasPrefix(s.Key, "leaky_bucket_limiter:") || !level || !at || s.Length != 2 || s.TTL <= 0 ||
+	if !c.Named && !strings.HasPrefix(s.Key, "leaky_bucket_limiter:") || s.Length != 2 || s.TTL <= 0 ||
 		!isRecent(s.Fields["last_drip"], c.Now, day) {
 		return nil
 	}
-	m := &decode.Match{Prefix: "leaky_bucket_limiter:", Limiter: &drips{key: s.Key},
-		Why: []string{"named leaky_bucket_limiter:<key>", "a hash of current_level and last_drip"}}
-	m.Algorithm = limiter.LeakyBucket
-	return m
-}
-
-const day = 24 * time.Hour
-
-// drips is a leaky bucket of two fields. The limit that is given is its rate, the burst its size.
-type drips struct{ key string }
-
-// Fetch reads both fields.
-func (dr *drips) Fetch(limiter.Instant) []decode.Fetch {
-	return []decode.Fetch{{Key: dr.key, Type: "hash", Fields: []string{"current_level", "last_drip"}}}
-}
-
-// Decode returns the bucket.
-func (dr *drips) Decode(_ limiter.Instant, got []decode.Sample, given decode.Settings) decode.Decoded {
-	s := &got[0]
-	d := decode.Decoded{Type: s.Type, TTL: s.TTL, Members: form.Members(got)}
-	d.Algorithm, d.Window, d.NeedsBurst = limiter.LeakyBucket, given.Window, true
-	if !s.Exists() {
-		return d
+	r := &form.Reader{
+		Keys: form.Hash(s.Key, "current_level", "last_drip"), Settings: decode.Settings{Algorithm: limiter.LeakyBucket, NeedsBurst: true},
+		Holds: "level and time of a leaky bucket",
+		Read: func(d *decode.Decoded, _ limiter.Instant, got []decode.Sample, given decode.Settings) bool {
+			level, lok := form.Number(got[0].Fields["current_level"])
+			at, aok := form.Number(got[0].Fields["last_drip"])
+			form.SetWater(d, level, decode.InstantIn(min(at, 1e12), time.Second), form.Emission(given))
+			return lok && aok && at < 1e12
+		},
 	}
-	level, lok := form.Number(s.Fields["current_level"])
-	at, aok := form.Number(s.Fields["last_drip"])
-	if !lok || !aok || math.Abs(at) > 1e12 {
-		d.Err = "holds no level and time of a leaky bucket: correct its rule, or remove the key"
-		return d
-	}
-	form.SetWater(&d, level, decode.InstantIn(at, time.Second), form.Emission(given))
-	return d
+	return r.Match(s, c, decode.Match{Prefix: "leaky_bucket_limiter:",
+		Why: []string{"named leaky_bucket_limiter:<key>", "a hash of current_level and last_drip"}})
 }
 
 // matchUnderWay knows concurrent_limit:<client>: a member for each request under way, with the
@@ -179,10 +151,7 @@ func matchUnderWay(s *decode.Sample, c decode.Context) *decode.Match {
 		decode.UnitOf(s.First[0].Score, c.Now) != time.Second {
 		return nil
 	}
-	m := &decode.Match{
-		Kind: decode.Log, Prefix: "concurrent_limit:",
-		Why: []string{"named concurrent_limit:<client>", "a sorted set of requests under way, by the second of their start"},
-	}
-	m.Algorithm, m.Window = limiter.SlidingLog, 30*time.Second
+	m := underWay("concurrent_limit:", "named concurrent_limit:<client>", "a sorted set of requests under way, by the second of their start")
+	m.Window = 30 * time.Second
 	return m
 }

@@ -14,41 +14,34 @@ import (
 	"ratescope/model"
 )
 
-// symfony is symfony/rate-limiter: a string whose name ends in the SHA-1 of <id>-<key>, which
-// the value holds in clear, with the whole state: a serialized object of one of three classes, in
-// the form of serialize() or of igbinary, whichever PHP has. It is written by each admitted
-// request, with an expiry that may outlive the window; denied ones write nothing. The limit is not
-// in that of a sliding window.
-var symfony = &decode.Library{
-	Name: "symfony-rate-limiter", Version: "5.4.53", Types: []string{"string"},
-	Silent: []string{"the limit of a sliding window", "denied requests"},
-	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
-		if !strings.HasPrefix(s.Text, "O:") && !strings.HasPrefix(s.Text, "\x00\x00\x00\x02") || !strings.Contains(s.Text, symfonyClass) {
-			return nil
+// symfony recognizes the keys of symfony-rate-limiter.
+func symfony(s *decode.Sample, c decode.Context) *decode.Match {
+	if !strings.HasPrefix(s.Text, "O:") && !strings.HasPrefix(s.Text, "\x00\x00\x00\x02") || !strings.Contains(s.Text, symfonyClass) {
+		return nil
+	}
+	keys := form.Texts(s.Key)
+	keys[0].Bytes = symfonyBytes
+	r := &form.Reader{Keys: keys, Holds: "serialized state of Symfony's rate limiter",
+		Read: func(d *decode.Decoded, _ limiter.Instant, got []decode.Sample, _ decode.Settings) bool {
+			p, ok := readSymfony(got[0].Text)
+			digest := sha1.Sum([]byte(p.id))
+			d.Settings, d.State = p.Settings, p.state
+			d.PreviousKnown = p.Algorithm == limiter.SlidingWindow
+			return ok && got[0].TTL > 0 && strings.HasSuffix(s.Key, hex.EncodeToString(digest[:]))
+		}}
+	m := r.MatchWhole(c, decode.Match{Why: []string{"a serialized state of Symfony's rate limiter", "the SHA-1 of its id ends the name"}})
+	if i := len(s.Key) - 2*sha1.Size; i > 0 {
+		m.Prefix = s.Key[:i]
+	}
+	if o, _, ok := quoted(strings.TrimPrefix(s.Text, "O:")); ok {
+		m.Algorithm = symfonyPolicies[strings.TrimPrefix(o, symfonyClass)]
+	}
+	for class, a := range symfonyPolicies {
+		if strings.Contains(s.Text, symfonyClass+class+"\x14") {
+			m.Algorithm = a
 		}
-		l := &symfonyLimiter{key: s.Key}
-		m := &decode.Match{
-			Limiter: l, Why: []string{"a serialized state of Symfony's rate limiter", "the SHA-1 of its id ends the name"},
-			Siblings: l.Fetch(c.Now),
-			Confirm: func(got []decode.Sample) bool {
-				p, ok := readSymfony(got[0].Text)
-				digest := sha1.Sum([]byte(p.id))
-				return ok && got[0].TTL > 0 && strings.HasSuffix(s.Key, hex.EncodeToString(digest[:]))
-			},
-		}
-		if i := len(s.Key) - 2*sha1.Size; i > 0 {
-			m.Prefix = s.Key[:i]
-		}
-		if o, _, ok := quoted(strings.TrimPrefix(s.Text, "O:")); ok {
-			m.Algorithm = symfonyPolicies[strings.TrimPrefix(o, symfonyClass)]
-		}
-		for class, a := range symfonyPolicies {
-			if strings.Contains(s.Text, symfonyClass+class+"\x14") {
-				m.Algorithm = a
-			}
-		}
-		return m
-	},
+	}
+	return m
 }
 
 const symfonyClass = `Symfony\Component\RateLimiter\Policy\`
@@ -178,30 +171,5 @@ func symfonyRate(text string) (interval time.Duration, tokens int64, ok bool) {
 	return interval, tokens, interval > 0
 }
 
-// symfonyLimiter reads one serialized state.
-type symfonyLimiter struct{ key string }
-
 // symfonyBytes is more than a state has whose id is of a reasonable length.
 const symfonyBytes = 4 << 10
-
-// Fetch reads the string.
-func (l *symfonyLimiter) Fetch(limiter.Instant) []decode.Fetch {
-	return []decode.Fetch{{Key: l.key, Type: "string", Bytes: symfonyBytes}}
-}
-
-// Decode returns the state with the settings that stand beside it.
-func (l *symfonyLimiter) Decode(_ limiter.Instant, got []decode.Sample, _ decode.Settings) decode.Decoded {
-	s := &got[0]
-	d := decode.Decoded{Type: s.Type, TTL: s.TTL, Members: form.Members(got)}
-	if !s.Exists() {
-		return d
-	}
-	p, ok := readSymfony(s.Text)
-	if !ok {
-		d.Err = "holds no serialized state of Symfony's rate limiter: correct its rule, or remove the key"
-		return d
-	}
-	d.Settings, d.State = p.Settings, p.state
-	d.PreviousKnown = p.Algorithm == limiter.SlidingWindow
-	return d
-}

@@ -10,28 +10,12 @@ import (
 	"ratescope/model"
 )
 
-// upstash is @upstash/ratelimit, whose default prefix is @upstash/ratelimit. Its windows are strings
-// <prefix>:<id>:<index>, by the client's clock; under another prefix they are those of many programs,
-// unless what analytics record or a dynamic limit stands beside them, <prefix>:events:<hour> and
-// <prefix>:dynamic:global. Over several regions they are hashes of a cost for each request. A fixed window expires
-// a window after its first request, a sliding one two windows and a
-// second after it, so that one look tells them apart; a cached fixed window never expires. Its token
-// bucket is the hash <prefix>:<id> of tokens and refilledAt.
-//
-// A sliding window denies when floor(previous × what is left of it) + current reaches the limit, and
-// an admitted request is charged in full; denied ones are free. Over several regions it does not
-// round, and looks at the cost. A fixed window charges denied requests; a process that caches denials
-// does not even ask.
-var upstash = &decode.Library{
-	Name: "upstash-ratelimit", Version: "2.2.0", Types: []string{"string", "hash"}, Fields: []string{"tokens", "refilledAt"},
-	Silent: []string{"the limit, unless it is a dynamic one", "of buckets the size, the refill and the interval",
-		"denied requests, unless analytics are on", "who is on the deny list"},
-	Recognize: func(s *decode.Sample, c decode.Context) *decode.Match {
-		if _, ok := s.Fields["refilledAt"]; ok {
-			return upstashBucket(s, c)
-		}
-		return upstashWindow(s, c)
-	},
+// upstash recognizes the keys of upstash-ratelimit.
+func upstash(s *decode.Sample, c decode.Context) *decode.Match {
+	if _, ok := s.Fields["refilledAt"]; ok {
+		return upstashBucket(s, c)
+	}
+	return upstashWindow(s, c)
 }
 
 // upstashWindow recognizes the counter of a window.
@@ -46,7 +30,8 @@ func upstashWindow(s *decode.Sample, c decode.Context) *decode.Match {
 	if !ok || !sure && !(usual && strings.Contains(base, ":")) {
 		return nil
 	}
-	x := &upstashCounters{indexed: form.Indexed{Key: form.Suffixed(base + ":"), Window: w, How: form.TextCounter, Count: form.TextCount}}
+	x := &upstashCounters{windows: aligned(limiter.FixedWindow, w, form.Numbered(base+":", w, ""))}
+	x.windows.Before, x.windows.Charged, x.windows.Hides, x.windows.Count = true, true, true, givenBack
 	splits := upstashSplits(base)
 	x.upstashName = splits[0]
 	m := &decode.Match{Name: base, Prefix: x.prefix, Limiter: x, Why: []string{"named <prefix>:<id>:<index of a window>"}}
@@ -60,7 +45,8 @@ func upstashWindow(s *decode.Sample, c decode.Context) *decode.Match {
 	case lives >= w-upstashSlack && lives <= 2*w+upstashSlack:
 		m.Why = append(m.Why, "it expires a window after its first request")
 	case lives >= 2*w+time.Second-upstashSlack && lives <= 3*w+time.Second+upstashSlack:
-		x.sliding = true
+		x.windows.Settings.Algorithm, x.windows.Charged = limiter.SlidingWindow, false
+		x.windows.Settings.Convention.Rule = limiter.RuleBelow
 		m.Why = append(m.Why, "it expires two windows and a second after its first request")
 	default:
 		return nil
@@ -76,14 +62,12 @@ func upstashWindow(s *decode.Sample, c decode.Context) *decode.Match {
 			return ok || sure
 		}
 	}
-	if m.Algorithm = limiter.FixedWindow; x.sliding {
-		m.Algorithm = limiter.SlidingWindow
-	}
+	m.Algorithm = x.windows.Settings.Algorithm
 	if s.Type == "hash" {
 		if !sure {
 			return nil
 		}
-		x.regions, x.indexed.How, x.indexed.Count = true, decode.Fetch{Type: "hash", Pairs: mostPairs}, sumOfCosts
+		x.regions, x.windows.How, x.windows.Count = true, decode.Fetch{Type: "hash", Pairs: mostPairs}, sumOfCosts
 		beside := m.Confirm
 		m.Siblings = append([]decode.Fetch{{Key: s.Key, Type: "hash", Pairs: mostPairs}}, m.Siblings...)
 		m.Confirm = func(got []decode.Sample) bool {
@@ -103,35 +87,40 @@ const upstashSlack = 400 * time.Millisecond
 
 // upstashCounters are the counters of one identifier, with the dynamic limit and the events beside.
 type upstashCounters struct {
-	indexed form.Indexed
+	windows *form.Windowed
 	upstashName
-	sliding bool
 	regions bool
 	events  upstashEvents
 }
 
 // Fetch reads the counters, the dynamic limit, and what analytics recorded of the identifier.
 func (u *upstashCounters) Fetch(now limiter.Instant) []decode.Fetch {
-	all := append(u.indexed.Fetch(now), decode.Fetch{Key: u.dynamicKey(), Type: "string"})
+	all := append(u.windows.Fetch(now), decode.Fetch{Key: u.dynamicKey(), Type: "string"})
 	return append(all, u.events.fetch(u.prefix, u.id, now)...)
 }
 
 // Decode weighs the windows.
-func (u *upstashCounters) Decode(now limiter.Instant, got []decode.Sample, _ decode.Settings) decode.Decoded {
-	d := u.indexed.Decode(now, got)
-	d.Algorithm, d.Charged, d.Hides = limiter.FixedWindow, true, true
-	if u.sliding {
-		d.Algorithm, d.Charged = limiter.SlidingWindow, false
-		if d.Convention.Rule = limiter.RuleBelow; u.regions {
-			d.Convention.Rule, d.Convention.Rounding = limiter.RuleFits, limiter.RoundExact
-		}
+func (u *upstashCounters) Decode(now limiter.Instant, got []decode.Sample, given decode.Settings) decode.Decoded {
+	d := u.windows.Decode(now, got, given)
+	d.PreviousKnown = true
+	if u.regions && d.Algorithm == limiter.SlidingWindow {
+		d.Convention.Rule, d.Convention.Rounding = limiter.RuleFits, limiter.RoundExact
 	}
 	d.Partial = u.regions && !(complete(&got[0]) && complete(&got[1]))
 	if most, ok := upstashLimit(&got[2]); ok {
 		d.Limit.Count, d.LimitFrom, d.LimitKey = most, model.LimitOfSibling, u.dynamicKey()
 	}
-	d.Denied, d.NewlyDenied = u.events.take(now, u.indexed.Window, got[3:])
+	d.Denied, d.NewlyDenied = u.events.take(now, u.windows.Settings.Window, got[3:])
 	return d
+}
+
+// givenBack reads a counter of which more may have been given back than was taken.
+func givenBack(s *decode.Sample) (int64, bool) {
+	if !s.Exists() {
+		return 0, true
+	}
+	n, ok := form.Signed(s.Text)
+	return max(n, 0), ok
 }
 
 // upstashLimit reads the dynamic limit.

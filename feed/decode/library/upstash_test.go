@@ -93,7 +93,7 @@ func TestUpstashPrefixes(t *testing.T) {
 			if s.TTL <= 0 {
 				continue
 			}
-			m := upstash.Recognize(&s, decode.Context{Now: testNow})
+			m := upstash(&s, decode.Context{Now: testNow})
 			if m != nil && !m.Confirmed(found(m.Siblings, c.beside...)) {
 				m = nil
 			}

@@ -1,0 +1,216 @@
+package library
+
+import (
+	"math"
+	"strings"
+	"time"
+
+	"ratescope/feed/decode"
+	"ratescope/feed/decode/form"
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// bottleneck recognizes the keys of bottleneck.
+func bottleneck(s *decode.Sample, c decode.Context) *decode.Match {
+	id, ok := strings.CutPrefix(s.Key, "b_")
+	id, settings := strings.CutSuffix(id, "_settings")
+	if !ok || !settings || id == "" {
+		return nil
+	}
+	r := &form.Reader{
+		Keys:     form.Hash(s.Key, "reservoir", "reservoirRefreshAmount", "reservoirRefreshInterval", "lastReservoirRefresh"),
+		Settings: fromFirst,
+		Holds:    "reservoir of Bottleneck that is filled again", Read: readReservoir,
+	}
+	return r.Match(s, c, decode.Match{Why: []string{"named b_<id>_settings",
+		"a hash with a reservoir, its refill and the time of the last one"}})
+}
+
+// readReservoir reads what was taken since the reservoir was filled.
+func readReservoir(d *decode.Decoded, now limiter.Instant, got []decode.Sample, _ decode.Settings) bool {
+	f := got[0].Fields
+	left, known := form.Signed(f["reservoir"])
+	limit, limited := form.Count(f["reservoirRefreshAmount"])
+	millis, timed := form.Count(f["reservoirRefreshInterval"])
+	last, filled := form.Count(f["lastReservoirRefresh"])
+	d.Window, d.Limit.Count, d.LimitFrom = form.Milliseconds(millis), limit, model.LimitOfKey
+	d.State.Start = limiter.Instant(last * 1000)
+	d.Ends = d.State.Start.Add(d.Window)
+	d.State.Current = max(limit-max(left, 0), 0)
+	return known && limited && timed && filled && limit > 0 && limit <= limiter.MaxCount &&
+		millis > 0 && millis <= limiter.MaxWindow.Milliseconds() && decode.UnitOf(float64(last), now) == time.Millisecond
+}
+
+// traefik recognizes the keys of traefik.
+func traefik(s *decode.Sample, c decode.Context) *decode.Match {
+	rest, ok := strings.CutPrefix(s.Key, "rate:")
+	if !c.Named && (!ok || !strings.Contains(rest, "@") || !strings.Contains(rest, ":")) {
+		return nil
+	}
+	r := &form.Reader{Keys: form.Hash(s.Key, "last", "tokens"), Settings: decode.Settings{Algorithm: limiter.TokenBucket},
+		Holds: "token bucket of Traefik", Read: readTraefik}
+	return r.Match(s, c, decode.Match{Prefix: "rate:", Why: []string{"named rate:<middleware>@<provider>:<source>",
+		"a hash of nothing but last, a time in microseconds, and tokens"}})
+}
+
+// readTraefik reads the bucket as it will be when a request that comes now has waited its longest.
+func readTraefik(d *decode.Decoded, now limiter.Instant, got []decode.Sample, given decode.Settings) bool {
+	s := &got[0]
+	tokens, ok := form.Number(s.Fields["tokens"])
+	us, numeric := form.Count(s.Fields["last"])
+	step := form.Emission(given)
+	form.SetTokens(d, tokens, limiter.Instant(us), step)
+	if step > 0 {
+		wait := 500_000.0
+		if perSecond := 1e6 / step; perSecond >= 1 {
+			wait = 500_000 / float64(int64(perSecond))
+		}
+		d.State.Filled -= limiter.Instant(wait)
+	}
+	return ok && numeric && s.Length == 2 && s.TTL > 0 && decode.UnitOf(float64(us), now) == time.Microsecond
+}
+
+// prorate recognizes the keys of prorate.
+func prorate(s *decode.Sample, c decode.Context) *decode.Match {
+	base, field, ok := form.LastPart(s.Key, '.')
+	digest := base[strings.LastIndexByte(base, ':')+1:]
+	if !ok || field != "bucket_level" && field != "last_updated" && field != "block" || !form.IsHex(digest, 40) || s.TTL <= 0 {
+		return nil
+	}
+	if _, ok := form.Number(s.Text); !ok {
+		return nil
+	}
+	r := &form.Reader{
+		Keys: form.Texts(base+".bucket_level", base+".last_updated", base+".block"), Block: 2,
+		Settings: decode.Settings{Algorithm: limiter.LeakyBucket}, Holds: "level and time of a leaky bucket", Read: readProrate,
+	}
+	return r.Match(s, c, decode.Match{Name: base + ".bucket_level", Prefix: strings.TrimSuffix(base, digest), Suffix: ".bucket_level",
+		Why: []string{"named <name>:<digest>.bucket_level, .last_updated and .block", "they expire a period after the time of the last call"}})
+}
+
+// readProrate tells the period by the expiry, which is that and a part of a second after the last call.
+func readProrate(d *decode.Decoded, now limiter.Instant, got []decode.Sample, given decode.Settings) bool {
+	level, lok := form.Number(got[0].Text)
+	updated, uok := form.Number(got[1].Text)
+	if !lok || !uok || level < 0 || got[1].TTL <= 0 || decode.UnitOf(updated, now) != time.Second ||
+		(got[0].TTL-got[1].TTL).Abs() > 2*form.Latency {
+		return false
+	}
+	at := decode.InstantIn(updated, time.Second)
+	lives := got[1].Expiry(now).Sub(at)
+	d.Window = lives.Round(time.Second)
+	given.Window = d.Window
+	form.SetWater(d, level, at, form.Emission(given))
+	return d.Window > 0 && d.Window <= limiter.MaxWindow && (lives-d.Window).Abs() <= 2*form.Latency
+}
+
+// goRedisstore recognizes the keys of go-redisstore.
+func goRedisstore(s *decode.Sample, c decode.Context) *decode.Match {
+	longest := time.Duration(0) // the longest expiry seen
+	r := &form.Reader{
+		Keys:     form.Hash(s.Key, "s", "t", "k", "m", "i"),
+		Settings: fromFirst,
+		Holds:    "limiter of go-redisstore",
+		Read: func(d *decode.Decoded, now limiter.Instant, got []decode.Sample, _ decode.Settings) bool {
+			d.Window, d.Guessed = 0, false
+			if !readSethvargo(d, &got[0], now) {
+				return false
+			}
+			if longest = max(longest, got[0].TTL); d.Window == 0 {
+				d.Window, d.Guessed = firstWindow(longest, now, d.State.Start), true
+			}
+			return true
+		},
+	}
+	return r.Match(s, c, decode.Match{Why: []string{"a hash of nothing but s, t, k, m and i", "s is nanoseconds of now", "k is at most m"}})
+}
+
+// readSethvargo reads what was taken of a limit in the window that began at the start, and its length, 0
+// where that is not told.
+func readSethvargo(d *decode.Decoded, s *decode.Sample, now limiter.Instant) bool {
+	begin, isTime := form.Number(s.Fields["s"])
+	tick, okTick := form.Count(s.Fields["t"])
+	left, okLeft := form.Count(s.Fields["k"])
+	limit, okLimit := form.Count(s.Fields["m"])
+	interval, held := s.Fields["i"]
+	fields := int64(4)
+	if held {
+		fields = 5
+	}
+	if !isTime || !okTick || !okLeft || !okLimit || s.Length != fields || left > limit || limit > limiter.MaxCount || limit == 0 ||
+		s.TTL <= 0 || decode.UnitOf(begin, now) != time.Nanosecond {
+		return false
+	}
+	start := limiter.Instant(begin / 1e3)
+	if held {
+		i, ok := form.Whole(interval)
+		d.Window = time.Duration(i).Truncate(time.Microsecond)
+		if !ok || d.Window < limiter.MinWindow || d.Window > limiter.MaxWindow || tick > int64(now.Sub(start)/d.Window)+1 {
+			return false
+		}
+		start = start.Add(time.Duration(tick) * d.Window)
+	}
+	d.State.Start, d.State.Current = start, limit-left
+	d.Limit.Count, d.LimitFrom = limit, model.LimitOfKey
+	return start <= now.Add(clientAhead) && (held || tick == 0)
+}
+
+// firstWindow tells the window of a key that is in its first one: a third of the expiry, which was set
+// within that window, in whole seconds.
+func firstWindow(longest time.Duration, now, start limiter.Instant) time.Duration {
+	seconds := int64(math.Ceil((longest - time.Millisecond).Seconds()))
+	w := time.Duration(seconds/3) * time.Second
+	lives := now.Add(longest).Sub(start)
+	if seconds%3 != 0 || lives < 3*w-form.Latency || lives > 4*w+form.Latency || w > limiter.MaxWindow {
+		return 0
+	}
+	return w
+}
+
+// leftBucket recognizes the two strings of the bucket that Stripe published: <base>.tokens and <base><stamp>, where base begins
+// with a prefix, unless a rule names the library, and is closed by a brace or not.
+func leftBucket(s *decode.Sample, c decode.Context, prefix, stamp string, braces, derive bool) *decode.Match {
+	base, ok := strings.CutSuffix(s.Key, ".tokens")
+	if !ok {
+		base, ok = strings.CutSuffix(s.Key, stamp)
+	}
+	if _, numeric := form.Number(s.Text); !ok || !numeric || s.TTL <= 0 || strings.HasSuffix(base, "}") != braces ||
+		!(c.Named && !derive) && !strings.HasPrefix(base, prefix) {
+		return nil
+	}
+	id := map[bool]string{true: "<id>}", false: "<user>"}[braces]
+	return form.LeftBucket(base+".tokens", base+stamp, derive).Match(s, c, decode.Match{Name: base + ".tokens", Prefix: prefix,
+		Why: []string{"named " + prefix + id + ".tokens", "its twin holds a second of now"}})
+}
+
+// springGateway recognizes the keys of spring-cloud-gateway.
+func springGateway(s *decode.Sample, c decode.Context) *decode.Match {
+	return leftBucket(s, c, "request_rate_limiter.{", ".timestamp", true, false)
+}
+
+// goZero recognizes the keys of go-zero that are no counters of libraries.yaml.
+func goZero(s *decode.Sample, c decode.Context) *decode.Match {
+	return leftBucket(s, c, "{", ".ts", true, true)
+}
+
+// stripe recognizes the keys of stripe.
+func stripe(s *decode.Sample, c decode.Context) *decode.Match {
+	if s.Type == "string" {
+		return leftBucket(s, c, "request_rate_limiter.", ".timestamp", false, false)
+	}
+	ok := len(s.First) > 0 && len(s.Last) > 0 && s.TTL < 0
+	for _, e := range append(s.First, s.Last...) { // four random bytes each
+		ok = ok && len(e.Member) <= 4 && form.IsSecond(e.Score, c.Now)
+	}
+	if !ok || !c.Named && !strings.HasPrefix(s.Key, "concurrent_requests_limiter.") {
+		return nil
+	}
+	return underWay("concurrent_requests_limiter.", "named concurrent_requests_limiter.<user>",
+		"a sorted set of requests under way, by the second of their beginning")
+}
+
+// underWay returns the match of a sorted set with the beginning of each request under way.
+func underWay(prefix string, why ...string) *decode.Match {
+	return &decode.Match{Kind: decode.Log, Settings: decode.Settings{Algorithm: limiter.SlidingLog}, Prefix: prefix, Why: why}
+}

@@ -1,0 +1,132 @@
+package library
+
+import (
+	"strings"
+
+	"ratescope/feed/decode"
+	"ratescope/feed/decode/form"
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// counter is a layout of libraries.yaml: a string that counts the requests of a window, and whose expiry, set
+// with the first of them, is the end of the window. The prefixes of many are those of other programs, too, which
+// decide nothing unless the name goes on as Who says.
+type counter struct {
+	Begins  string // what the name begins with; "" leaves the layout to a rule that names the library
+	Within  bool   // it may stand behind a colon as well, and before other parts
+	Who     string // "address": of a client, at the end of the name; "any"
+	Named   string // what tells the name, for a person; "" begins with <id> behind it
+	Charged bool   // these three are those of form.Counter
+	Blocks  bool
+	Renewed bool
+	Forever bool   // it may be without an expiry
+	Kind    string // "begins": all limiters of the prefix share their limit, whatever follows; else as form.PrefixOf says
+}
+
+func (k *counter) recognize(s *decode.Sample, c decode.Context) *decode.Match {
+	n, ok := form.Signed(s.Text)
+	if !ok || n < 0 && !k.Forever || s.TTL <= 0 && !(k.Forever && s.TTL == model.Forever) {
+		return nil
+	}
+	i := strings.Index(s.Key, k.Begins)
+	fits := k.Begins != "" && (i == 0 || k.Within && i > 0 && s.Key[i-1] == ':')
+	prefix := form.PrefixOf(s.Key)
+	if k.Kind == "begins" || prefix == "" && fits {
+		prefix = k.Begins
+	}
+	if fits && k.Who == "address" {
+		before := len(form.PrefixOf(s.Key))
+		fits = form.IsAddress(s.Key[before:]) && (before == len(k.Begins) || k.Within && before > i+len(k.Begins))
+	}
+	if !fits && !c.Named {
+		return nil
+	}
+	var why []string
+	if k.Named != "" && k.Begins != "" {
+		why = []string{"named " + k.Named}
+	}
+	return form.Counted(&form.Counter{Key: s.Key, Charged: k.Charged, Blocks: k.Blocks, Renewed: k.Renewed}, s, prefix, why...)
+}
+
+// fastapiLimiter recognizes the keys of fastapi-limiter.
+func fastapiLimiter(s *decode.Sample, c decode.Context) *decode.Match {
+	const prefix = "fastapi-limiter:"
+	parts := strings.Split(s.Key, ":")
+	if !form.IsCounter(s) || !c.Named && (!strings.HasPrefix(s.Key, prefix) || len(parts) < 3) {
+		return nil
+	}
+	m := form.Counted(&form.Counter{Key: s.Key}, s, prefix, "named fastapi-limiter:<client>:<path>:<route>:<dependency>")
+	if n := len(parts); n > 3 && form.IsNumber(parts[n-1]) && form.IsNumber(parts[n-2]) { // each route has a limit of its own
+		m.Suffix = ":" + parts[n-2] + ":" + parts[n-1]
+	}
+	return m
+}
+
+// djangoRatelimit recognizes the keys of django-ratelimit.
+func djangoRatelimit(s *decode.Sample, c decode.Context) *decode.Match {
+	front, digest, _ := form.LastPart(s.Key, ':')
+	base, ok := strings.CutSuffix(front, ":rl")
+	_, version, _ := form.LastPart(base, ':')
+	if !form.IsCounter(s) || !form.IsHex(digest, 64) || !c.Named && (!ok || !form.IsNumber(version)) {
+		return nil
+	}
+	return opaqueCounter(s.Key).Match(s, c, decode.Match{
+		Prefix: front + ":", Why: []string{"named <prefix>:<version>:rl:<SHA-256>", "an integer that expires"}})
+}
+
+// opaqueCounter is a counter of a window of which nothing is known: it may be over.
+func opaqueCounter(key string) *form.Reader {
+	return &form.Reader{
+		Keys: form.Texts(key), Settings: decode.Settings{Algorithm: limiter.FixedWindow}, Holds: "count",
+		Read: func(d *decode.Decoded, _ limiter.Instant, got []decode.Sample, _ decode.Settings) bool {
+			_, ok := form.Count(got[0].Text)
+			d.Partial, d.Window = true, 0
+			return ok
+		},
+	}
+}
+
+// redisRateLimiter recognizes the keys of redis-rate-limiter.
+func redisRateLimiter(s *decode.Sample, c decode.Context) *decode.Match {
+	id, ok := strings.CutPrefix(s.Key, "ratelimit:")
+	if !ok || !form.IsCounter(s) {
+		return nil
+	}
+	t := &beside{counter: form.Counter{Key: s.Key, Charged: true}, key: "ratelimittemp:" + id,
+		take: func(d *decode.Decoded, _ limiter.Instant, got []decode.Sample) { d.Span = max(d.Span, got[1].TTL) }}
+	m := form.Counted(&t.counter, s, "ratelimit:", "named ratelimit:<key>", "its twin ratelimittemp:<key> holds 0 and expires later")
+	m.Limiter = t
+	if c.Named {
+		return m
+	}
+	ttl := s.TTL
+	m.Siblings = t.Fetch(c.Now)[1:]
+	m.Confirm = func(got []decode.Sample) bool { return got[0].Text == "0" && got[0].TTL >= ttl-form.ClockSlack }
+	return m
+}
+
+// beside is a counter until its expiry, and a string beside it that says more.
+type beside struct {
+	counter form.Counter
+	key     string
+	before  func(got []decode.Sample) decode.Sample // what the counter is read as; nil: as it is
+	take    func(d *decode.Decoded, now limiter.Instant, got []decode.Sample)
+}
+
+// Fetch reads both keys.
+func (b *beside) Fetch(now limiter.Instant) []decode.Fetch {
+	return append(b.counter.Fetch(now), form.Texts(b.key)...)
+}
+
+// Decode counts the requests, and takes what the other key says.
+func (b *beside) Decode(now limiter.Instant, got []decode.Sample, given decode.Settings) decode.Decoded {
+	s := got[0]
+	if b.before != nil {
+		s = b.before(got)
+	}
+	d := b.counter.Decode(now, []decode.Sample{s}, given)
+	d.Members = form.Members(got)
+	b.take(&d, now, got)
+	return d
+}

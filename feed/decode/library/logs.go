@@ -1,0 +1,231 @@
+package library
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"ratescope/feed/decode"
+	"ratescope/feed/decode/form"
+	"ratescope/limiter"
+	"ratescope/limiter/redisstore"
+)
+
+// recognizeMicroseconds recognizes logs named <prefix>:<id>, also behind a prefix that the client of
+// Redis gives all names, whose members are their scores in microseconds and which charge what they
+// deny. Logs of the package limiter look alike; theirs are told by the prefix that it gives them, or
+// by members that are no numbers.
+func recognizeMicroseconds(prefix string) func(*decode.Sample, decode.Context) *decode.Match {
+	return func(s *decode.Sample, c decode.Context) *decode.Match {
+		lives, ok := form.Newest(s, c.Now, time.Microsecond)
+		if !ok || !form.BothEnds(s, form.IsScore) || !c.Named && !hasPart(s.Key, prefix) {
+			return nil
+		}
+		return form.Logged(lives, limiter.DeniedCharged, form.PrefixOf(s.Key), "named "+prefix+":<id>",
+			"a sorted set whose members are their scores, in microseconds")
+	}
+}
+
+// hasPart says whether a name has the part before one of its colons, and is not in the package
+// limiter's own prefix.
+func hasPart(key, part string) bool {
+	for i := 0; ; {
+		j := strings.Index(key[i:], part+":")
+		if j < 0 || strings.HasPrefix(key, redisstore.DefaultPrefix) {
+			return false
+		}
+		if i += j; i == 0 || strings.IndexByte(":/|.{", key[i-1]) >= 0 {
+			return true
+		}
+		i += len(part)
+	}
+}
+
+// asyncRatelimiter recognizes the keys of async-ratelimiter.
+func asyncRatelimiter(s *decode.Sample, c decode.Context) *decode.Match {
+	lives, ok := form.Newest(s, c.Now, time.Millisecond)
+	if !ok || !form.BothEnds(s, form.IsScore) || !form.HasFraction(s.First[0]) && !form.HasFraction(s.Last[len(s.Last)-1]) {
+		return nil
+	}
+	return form.Logged(lives, limiter.DeniedFree, form.PrefixOf(s.Key),
+		"a sorted set whose members are their scores, in milliseconds with a fraction")
+}
+
+// rollingRateLimiter recognizes the keys of rolling-rate-limiter.
+func rollingRateLimiter(s *decode.Sample, c decode.Context) *decode.Match {
+	lives, ok := form.Newest(s, c.Now, time.Microsecond)
+	if !ok || !form.BothEnds(s, func(e decode.Element) bool { return form.IsUUID(e.Member) && !form.HasFraction(e) }) {
+		return nil
+	}
+	window := lives.Truncate(time.Second)
+	if window == 0 || lives-window > 100*time.Millisecond && !c.Named || !form.Spans(s, time.Microsecond, window) {
+		return nil
+	}
+	return form.Logged(window, limiter.DeniedCharged, form.PrefixOf(s.Key), "a sorted set of random UUIDs whose scores are microseconds",
+		"it expires a whole number of seconds after its newest score")
+}
+
+// slidingWindowRateLimiter recognizes the keys of sliding-window-rate-limiter.
+func slidingWindowRateLimiter(s *decode.Sample, c decode.Context) *decode.Match {
+	window, whole, ok := thousandth(s, c.Now)
+	if !ok || !whole || !c.Named {
+		return nil
+	}
+	return form.Logged(window, limiter.DeniedFree, form.PrefixOf(s.Key), "a sorted set whose members are their scores, in microseconds",
+		"it lives a thousand windows")
+}
+
+// thousandth returns the thousandth part of how long a log of microseconds lives, and whether it
+// lives whole seconds; ok is false where s is none, or its members do not lie that close together.
+func thousandth(s *decode.Sample, now limiter.Instant) (window time.Duration, whole, ok bool) {
+	lives, ok := form.Newest(s, now, time.Microsecond)
+	if !ok || !form.BothEnds(s, form.IsScore) {
+		return 0, false, false
+	}
+	seconds := lives.Round(time.Second)
+	window = seconds / 1000
+	return window, (lives - seconds).Abs() <= form.ClockSlack, form.Spans(s, time.Microsecond, window)
+}
+
+// isThousandfold reports whether a log may be one that lives a thousand usual windows: its expiry
+// is no usual window itself. The clock that the sample is compared with may lag behind the server.
+func isThousandfold(s *decode.Sample, now limiter.Instant) bool {
+	window, _, ok := thousandth(s, now)
+	return ok && slices.Contains(decode.Periods[:], window) && !slices.Contains(decode.Periods[:], 1000*window)
+}
+
+// tyk recognizes the keys of tyk.
+func tyk(s *decode.Sample, c decode.Context) *decode.Match {
+	if !c.Named && !strings.HasPrefix(s.Key, "rate-limit-") || s.TTL <= 0 || len(s.First) == 0 || len(s.Last) == 0 {
+		return nil
+	}
+	if !form.BothEnds(s, func(e decode.Element) bool {
+		at, ok := form.Nanoseconds(e.Member, c.Now)
+		return ok && at.Sub(decode.InstantIn(e.Score, time.Nanosecond)).Abs() <= time.Microsecond
+	}) {
+		return nil
+	}
+	lives, _ := form.Newest(s, c.Now, time.Nanosecond)
+	m := form.LoggedSeconds(lives, limiter.DeniedCharged, "rate-limit-", "named rate-limit-<scope>-<hash>",
+		"a sorted set whose members are their scores, in nanoseconds")
+	m.Blocks = s.Key + ".BLOCKED"
+	return m
+}
+
+// pyrateLimiter recognizes the keys of pyrate-limiter.
+func pyrateLimiter(s *decode.Sample, c decode.Context) *decode.Match {
+	if s.TTL > 0 || len(s.First) == 0 || len(s.Last) == 0 || !isPyrateEntry(s.First[0], c.Now) ||
+		!isPyrateEntry(s.Last[len(s.Last)-1], c.Now) {
+		return nil
+	}
+	m := &decode.Match{Kind: decode.Log, Why: []string{"a sorted set without expiry",
+		"its members are <item>:<6 random letters and digits>:<unit>, by the millisecond"}}
+	m.Algorithm, m.Convention.Edge = limiter.SlidingLog, limiter.EdgeClosed
+	return m
+}
+
+// isPyrateEntry says whether a member is a unit of a request. Six random letters and digits are
+// hardly ever all digits or a word.
+func isPyrateEntry(e decode.Element, now limiter.Instant) bool {
+	front, unit, _ := form.LastPart(e.Member, ':')
+	item, random, _ := form.LastPart(front, ':')
+	n, ok := form.Count(unit)
+	if !ok || n == 0 || item == "" || len(random) != 6 || decode.UnitOf(e.Score, now) != time.Millisecond ||
+		e.Score != float64(int64(e.Score)) {
+		return false
+	}
+	lower := strings.Trim(random, "abcdefghijklmnopqrstuvwxyz") == ""
+	return strings.Trim(random, alphanumeric) == "" && !lower && !form.IsNumber(random)
+}
+
+const alphanumeric = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+// counterSlidingWindow recognizes the keys of counter-sliding-window.
+func counterSlidingWindow(s *decode.Sample, c decode.Context) *decode.Match {
+	if s.TTL <= 0 || !onlyCounts(s) {
+		return nil
+	}
+	return &decode.Match{
+		Kind: decode.Stream, Settings: decode.Settings{Algorithm: limiter.StreamCounter},
+		Why: []string{"a stream whose entries hold nothing but a count"},
+	}
+}
+
+// onlyCounts says whether the last entry of a stream holds a count above zero and nothing but a
+// running total beside it.
+func onlyCounts(s *decode.Sample) bool {
+	n, ok := form.Count(s.Entry["count"])
+	_, total := s.Entry["total"]
+	return ok && n > 0 && (len(s.Entry) == 1 || len(s.Entry) == 2 && total)
+}
+
+// ratescope recognizes the keys of the package limiter of this module.
+func ratescope(s *decode.Sample, c decode.Context) *decode.Match {
+	kind, why := ownForm(s, c)
+	if kind == decode.None {
+		return nil
+	}
+	m := &decode.Match{Kind: kind, Why: []string{why}}
+	switch kind {
+	case decode.Log:
+		m.Algorithm = limiter.SlidingLog
+	case decode.Stream:
+		m.Algorithm = limiter.StreamCounter
+	case decode.TAT:
+		m.Algorithm = limiter.GCRA
+	case decode.Bucket:
+		if m.Algorithm = limiter.TokenBucket; s.Fields["level"] != "" {
+			m.Algorithm = limiter.LeakyBucket
+		}
+	}
+	return m
+}
+
+// ownForm tells in which form of the package limiter s is, and why.
+func ownForm(s *decode.Sample, c decode.Context) (decode.Kind, string) {
+	now, named := c.Now, c.Named || strings.HasPrefix(s.Key, redisstore.DefaultPrefix)
+	switch s.Type {
+	case "zset":
+		if named && s.TTL > 0 && len(s.First) > 0 && len(s.Last) > 0 && isOwnEntry(s.First[0], now) && isOwnEntry(s.Last[0], now) &&
+			!isThousandfold(s, now) {
+			return decode.Log, "a sorted set whose members are their scores, in microseconds"
+		}
+	case "stream":
+		if id, ok := decode.ParseID(s.EntryID); ok && s.TTL > 0 && onlyCounts(s) && id.Fine() != id.At() {
+			return decode.Stream, "a stream whose entries hold a count and its running total"
+		}
+	case "hash":
+		m, ok := decode.ParseMoment(s.Fields["at"])
+		if !ok || s.Length != 2 || s.TTL <= 0 || decode.UnitOf(float64(m.At), now) != time.Microsecond {
+			return decode.None, ""
+		}
+		for _, field := range [...]string{"tokens", "level"} {
+			if _, ok := form.Count(s.Fields[field]); ok {
+				return decode.Bucket, "a hash of " + field + " and a time in microseconds"
+			}
+		}
+	case "string":
+		m, ok := decode.ParseMoment(s.Text)
+		switch {
+		case !ok || s.TTL <= 0 || decode.UnitOf(float64(m.At), now) != time.Microsecond:
+		case m.Parts > 1:
+			return decode.TAT, "a time in microseconds with a fraction"
+		case named && m.At <= s.Expiry(now).Add(form.Latency) &&
+			s.Expiry(now).Sub(m.At) <= limiter.MaxWindow:
+			return decode.TAT, "named " + redisstore.DefaultPrefix + "<key>, a time in microseconds at which its key is still there"
+		}
+	}
+	return decode.None, ""
+}
+
+// isOwnEntry says whether a member of a sorted set is an entry of a log: its score in
+// microseconds, and a number after a dash where one microsecond saw several.
+func isOwnEntry(e decode.Element, now limiter.Instant) bool {
+	stamp, number, several := strings.Cut(e.Member, "-")
+	n, err := strconv.ParseInt(stamp, 10, 64)
+	if nth, ok := form.Count(number); several && (!ok || nth == 0) {
+		return false
+	}
+	return err == nil && float64(n) == e.Score && decode.UnitOf(e.Score, now) == time.Microsecond
+}

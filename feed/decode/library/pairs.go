@@ -1,0 +1,252 @@
+package library
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+
+	"ratescope/feed/decode"
+	"ratescope/feed/decode/form"
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// Counters of a window with another key beside them, or with the end of their window in their value.
+
+// fromFirst are the settings of a window that begins with its first request.
+var fromFirst = decode.Settings{Algorithm: limiter.FixedWindow, Convention: limiter.Convention{Alignment: limiter.AlignFirstRequest}}
+
+// honoRateLimiter recognizes the state of hono-rate-limiter's UnstorageStore: JSON in a string that never expires.
+func honoRateLimiter(s *decode.Sample, c decode.Context) *decode.Match {
+	if !strings.HasPrefix(s.Text, "{") || !c.Named && !strings.Contains(s.Key, "hrl:") {
+		return nil
+	}
+	keys := form.Texts(s.Key)
+	keys[0].Bytes = 128
+	r := &form.Reader{Keys: keys, Settings: fromFirst, Charged: true, Holds: "state of hono-rate-limiter", Read: readHono}
+	return r.Match(s, c, decode.Match{Prefix: form.PrefixOf(s.Key), Why: []string{"named hrl:<id>", "JSON with totalHits and resetTime"}})
+}
+
+// readHono counts the hits until the reset, of JSON with these two fields and no others.
+func readHono(d *decode.Decoded, now limiter.Instant, got []decode.Sample, _ decode.Settings) bool {
+	var v struct {
+		Total *int64    `json:"totalHits"`
+		Reset time.Time `json:"resetTime"`
+	}
+	j := json.NewDecoder(strings.NewReader(got[0].Text))
+	j.DisallowUnknownFields()
+	if j.Decode(&v) != nil || j.More() || v.Total == nil || *v.Total < 0 || *v.Total >= 1<<53 || v.Reset.IsZero() {
+		return false
+	}
+	d.Ends = limiter.Instant(v.Reset.UnixMicro())
+	d.Span = d.Ends.Sub(now)
+	d.State.Start = now
+	if d.Window > 0 {
+		d.State.Start = d.Ends.Add(-d.Window)
+	}
+	if now < d.Ends {
+		d.State.Current = *v.Total
+	}
+	return true
+}
+
+// nestThrottler recognizes the keys of nest-throttler-storage-redis.
+func nestThrottler(s *decode.Sample, c decode.Context) *decode.Match {
+	base, ok := strings.CutSuffix(s.Key, "}:hits")
+	if !ok {
+		base, ok = strings.CutSuffix(s.Key, "}:blocked")
+		ok = ok && s.Text == "1"
+	}
+	open := strings.LastIndexByte(base, '{')
+	if !ok || open < 0 || s.TTL <= 0 {
+		return nil
+	}
+	id, name, split := form.LastPart(base[open+1:], ':')
+	if _, number := form.Count(s.Text); !number || !split || !c.Named && !form.IsHex(id, 64) && name != "default" {
+		return nil
+	}
+	return throttler(base+"}:hits", "", base+"}:blocked", decode.Match{
+		Name: base + "}:hits", Prefix: base[:open+1], Suffix: ":" + name + "}:hits",
+		Why: []string{"named {<hash>:<throttler>}:hits", "an integer that expires"}})
+}
+
+// nestjsRedisThrottler recognizes the keys of nestjs-redis-throttler-storage.
+func nestjsRedisThrottler(s *decode.Sample, _ decode.Context) *decode.Match {
+	base, block := strings.CutSuffix(s.Key, ":block:default")
+	hits := s.Fields["default"]
+	if block {
+		hits = s.Text
+	}
+	if _, number := form.Count(hits); !number || !strings.HasPrefix(base, "_throttler:{") || !strings.HasSuffix(base, "}") || s.TTL <= 0 {
+		return nil
+	}
+	return throttler(base, "default", base+":block:default", decode.Match{
+		Name: base, Prefix: "_throttler:", Why: []string{"named _throttler:{<key>}", "a hash of counts that expires"}})
+}
+
+// throttler returns m with a limiter that counts in a string, or in a field of a hash, until its key expires, and
+// denies everything while the other key lives.
+func throttler(hits, field, blocked string, m decode.Match) *decode.Match {
+	keys := form.Texts(hits, blocked)
+	if field != "" {
+		keys = append(form.Hash(hits, field), keys[1])
+	}
+	m.Algorithm = limiter.FixedWindow
+	m.Limiter = &form.Reader{
+		Keys: keys, Block: 1, Settings: fromFirst, Charged: true, Hides: true, Holds: "count",
+		Read: func(d *decode.Decoded, now limiter.Instant, got []decode.Sample, _ decode.Settings) bool {
+			text := got[0].Text
+			if field != "" {
+				text = got[0].Fields[field]
+			}
+			n, ok := form.Count(text)
+			if d.State.Current = n; got[0].TTL == model.Forever { // the next request begins a window
+				d.State.Current = 0
+			}
+			form.Until(d, now, got[0].TTL, false)
+			return ok
+		},
+	}
+	return &m
+}
+
+// ginRateLimit recognizes the keys of gin-rate-limit.
+func ginRateLimit(s *decode.Sample, c decode.Context) *decode.Match {
+	base, ok := strings.CutSuffix(s.Key, "hits")
+	if !ok {
+		base, ok = strings.CutSuffix(s.Key, "ts")
+	}
+	client, _, _ := strings.Cut(base, "/")
+	if _, numeric := form.Count(s.Text); !ok || !numeric || s.TTL <= 0 || !c.Named && !form.IsAddress(client) {
+		return nil
+	}
+	r := &form.Reader{Keys: form.Texts(base+"hits", base+"ts"), Settings: fromFirst, Read: readGin,
+		Holds: "counter of gin-rate-limit that agrees with its twin"}
+	return r.Match(s, c, decode.Match{Name: base + "hits",
+		Why: []string{"named <address of a client><path>hits", "its twin ts is two windows before their expiry"}})
+}
+
+// readGin reads the requests and the start of their window, and its length: half of the time
+// from the stamp, rounded down to a second, to the expiry.
+func readGin(d *decode.Decoded, now limiter.Instant, got []decode.Sample, _ decode.Settings) bool {
+	hits, ok := form.Count(got[0].Text)
+	second, numeric := form.Count(got[1].Text)
+	if !ok || !numeric || second > 1e11 || got[0].TTL <= 0 || (got[0].TTL-got[1].TTL).Abs() > 2*form.Latency {
+		d.Window = 0
+		return false
+	}
+	d.State.Current, d.State.Start = hits, limiter.Instant(second*1e6)
+	lives := int64((got[1].Expiry(now).Sub(d.State.Start) + 5*time.Millisecond) / time.Second)
+	d.Window = time.Duration(lives/2) * time.Second
+	return lives >= 2 && lives%2 == 0 && now.Sub(d.State.Start) >= -form.Latency && d.Window <= limiter.MaxWindow
+}
+
+// httprateRedis recognizes the keys of httprate-redis.
+func httprateRedis(s *decode.Sample, c decode.Context) *decode.Match {
+	prefix, last, ok := form.LastPart(s.Key, ':')
+	_, err := strconv.ParseUint(last, 10, 64)
+	if !ok || err != nil || last[0] == '0' || !c.Named && (prefix != "httprate" || len(last) < 14) || !form.IsCounter(s) {
+		return nil
+	}
+	longest := time.Duration(0) // the longest expiry seen
+	r := &form.Reader{
+		Keys: form.Texts(s.Key), Settings: decode.Settings{Algorithm: limiter.SlidingWindow}, Holds: "count",
+		// At most what the counter holds counts, for it may be of a window long over.
+		Read: func(d *decode.Decoded, _ limiter.Instant, got []decode.Sample, _ decode.Settings) bool {
+			if longest = max(longest, got[0].TTL); d.Window == 0 {
+				if set := (longest + form.Latency).Truncate(time.Second); set%(3*time.Second) == 0 {
+					d.Window, d.Guessed = set/3, true
+				}
+			}
+			d.Partial, d.Notes = true, []model.Note{model.WindowUnknown}
+			return form.IsCounter(&got[0])
+		},
+	}
+	r.Settings.Convention.Rounding = limiter.RoundNearest
+	return r.Match(s, c, decode.Match{Prefix: prefix + ":", Why: []string{"named httprate:<hash of 64 bits>", "an integer that expires"}})
+}
+
+// laravel recognizes the keys of laravel.
+func laravel(s *decode.Sample, c decode.Context) *decode.Match {
+	switch {
+	case s.TTL <= 0:
+		return nil
+	case s.Type == "hash":
+		r := &form.Reader{Keys: form.Hash(s.Key, "start", "end", "count"), Settings: fromFirst, Charged: true, Hides: true,
+			Holds: "start, end and count of a window", Read: readThrottle}
+		m := r.Match(s, c, decode.Match{Prefix: s.Key[:strings.LastIndexAny(s.Key, ":|_-")+1],
+			Why: []string{"a hash of start, end and count", "it expires two windows after its start"}})
+		if start, end, _, ok := throttleFields(s); m != nil && ok && s.Length == 3 {
+			m.Window = time.Duration(end-start) * time.Second
+			late := s.Expiry(c.Now).Sub(limiter.Instant((start + 2*(end-start)) * 1e6))
+			if late > -form.WholeSecond && late < 2*form.WholeSecond { // the clock is the client's
+				return m
+			}
+		}
+		return nil
+	}
+	base, ok := strings.CutSuffix(s.Key, laravelTimer)
+	if !ok && !c.Named && !laravelName(s.Key) || base == "" || ok && !isTimer(s, c.Now) || !ok && !form.IsCounter(s) {
+		return nil
+	}
+	// It counts until the first of the two expires. Laravel lets an application charge denied
+	// requests or not, so that what is beyond the limit was denied, and is not all that was.
+	l := &beside{counter: form.Counter{Key: base}, key: base + laravelTimer, before: func(got []decode.Sample) decode.Sample {
+		s := got[0]
+		if timer := &got[1]; s.Exists() && !timer.Exists() {
+			s = decode.Sample{Key: s.Key, Type: "none"} // the next request begins anew
+		} else if timer.Exists() && timer.TTL > 0 {
+			s.TTL = min(s.TTL, timer.TTL)
+		}
+		return s
+	}, take: func(d *decode.Decoded, now limiter.Instant, got []decode.Sample) {
+		if len(d.Members) > 0 && d.Type == "none" {
+			d.Type, d.TTL, d.Ends = "string", max(got[0].TTL, got[1].TTL), now
+		}
+	}}
+	m := &decode.Match{
+		Name: base, Prefix: base[:strings.LastIndexAny(base, ":|-")+1], Limiter: l,
+		Why:      []string{"a counter and <key>:timer, which expire together", "the timer holds the second in which both expire"},
+		Siblings: l.Fetch(c.Now), Span: s.TTL,
+		Confirm: func(got []decode.Sample) bool {
+			return form.IsCounter(&got[0]) && isTimer(&got[1], c.Now) && (got[0].TTL-got[1].TTL).Abs() <= 2*form.Latency
+		},
+	}
+	m.Algorithm = limiter.FixedWindow
+	return m
+}
+
+const laravelTimer = ":timer"
+
+// laravelName says whether a counter may have a timer beside it, so that it is read too: its name
+// ends in a digest, or stands in a cache. Others are told by their timers.
+func laravelName(key string) bool {
+	last := key[strings.LastIndexAny(key, ":_-")+1:]
+	return form.IsHex(last, 40) || form.IsHex(last, 32) || strings.Contains(key, "cache")
+}
+
+// isTimer says whether a sample is the end of a window: the second in which it expires.
+func isTimer(s *decode.Sample, now limiter.Instant) bool {
+	second, ok := form.Count(s.Text)
+	if !ok || s.TTL <= 0 || !form.IsSecond(float64(second), now.Add(s.TTL)) {
+		return false
+	}
+	late := s.Expiry(now).Sub(limiter.Instant(second * 1e6))
+	return late > -form.WholeSecond && late < 2*form.WholeSecond // the clock is the client's
+}
+
+func throttleFields(s *decode.Sample) (start, end, n int64, ok bool) {
+	start, sok := form.Count(s.Fields["start"])
+	end, eok := form.Count(s.Fields["end"])
+	n, nok := form.Count(s.Fields["count"])
+	return start, end, n, sok && eok && nok && start < 1e11 && end > start && end-start <= int64(limiter.MaxWindow/time.Second)
+}
+
+// readThrottle counts the requests of Redis::throttle until the end, which is earlier than the expiry.
+func readThrottle(d *decode.Decoded, _ limiter.Instant, got []decode.Sample, _ decode.Settings) bool {
+	start, end, n, ok := throttleFields(&got[0])
+	d.Window = time.Duration(end-start) * time.Second
+	d.State.Start, d.State.Current = limiter.Instant(start*1e6), n
+	return ok
+}

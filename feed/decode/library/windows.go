@@ -1,0 +1,176 @@
+package library
+
+import (
+	"strings"
+	"time"
+
+	"ratescope/feed/decode"
+	"ratescope/feed/decode/form"
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// kong recognizes the keys of kong.
+func kong(s *decode.Sample, c decode.Context) *decode.Match {
+	base, period, ok := form.LastPart(s.Key, ':')
+	base, stamp, more := form.LastPart(base, ':')
+	ms, numeric := form.Count(stamp)
+	length, known := kongPeriods[period]
+	if !ok || !more || !numeric || !known || s.TTL <= 0 || s.TTL > 366*day || !c.Named && !isKongName(base) {
+		return nil
+	}
+	x := aligned(limiter.FixedWindow, length, func(start limiter.Instant) string {
+		return base + ":" + form.Decimal(start.Millis()) + ":" + period
+	})
+	x.Charged = true
+	if length >= 30*day {
+		x.Bounds = form.Calendar(length)
+	}
+	start := limiter.Instant(ms * 1000)
+	if begin, _ := x.Bound(start); begin != start || start > c.Now.Add(clientAhead) {
+		return nil
+	}
+	if _, ok := form.Count(s.Text); !ok {
+		return nil
+	}
+	return x.Match(base+":"+period, "ratelimit:", "named ratelimit:<route>:<service>:<id>:<start>:<period>",
+		"the start is one of a "+period, "an integer that expires")
+}
+
+// kongPeriods are the words for a period; months and years are those of the calendar.
+var kongPeriods = map[string]time.Duration{
+	"second": time.Second, "minute": time.Minute, "hour": time.Hour, "day": day, "month": 30 * day, "year": 365 * day,
+}
+
+const day = 24 * time.Hour
+
+// isKongName says whether a name begins with the prefix and two UUIDs.
+func isKongName(base string) bool {
+	rest, ok := strings.CutPrefix(base, "ratelimit:")
+	return ok && len(rest) >= 2*37 && form.UuidForm(rest[:36]) && rest[36] == ':' && form.UuidForm(rest[37:73]) && rest[73] == ':'
+}
+
+// aligned returns counters of windows of one length that are aligned to the epoch.
+func aligned(a limiter.Algorithm, window time.Duration, key func(limiter.Instant) string) *form.Windowed {
+	return &form.Windowed{Settings: decode.Settings{Algorithm: a, Window: window}, Key: key}
+}
+
+// untilNext recognizes a counter whose name ends in the number of its window and that expires a second after it: what stands
+// before the number, from begins on, which begins the name or follows a colon, and the windows.
+func untilNext(s *decode.Sample, c decode.Context, begins string) (base string, from int, x *form.Windowed) {
+	from = strings.Index(s.Key, begins)
+	base, last, _ := form.LastPart(s.Key, ':')
+	index, ok := form.Count(last)
+	if from < 0 || from > 0 && s.Key[from-1] != ':' || !ok || s.Type == "string" && !form.IsCounter(s) {
+		return "", 0, nil
+	}
+	w, ok := form.WindowUntil(index, s, c.Now)
+	if !ok || len(base) < from+len(begins) {
+		return "", 0, nil
+	}
+	x = aligned(limiter.FixedWindow, w, form.Numbered(base+":", w, ""))
+	x.Before, x.How.Type = true, s.Type
+	return base, from + len(begins), x
+}
+
+// gitlab recognizes the keys of gitlab.
+func gitlab(s *decode.Sample, c decode.Context) *decode.Match {
+	base, from, x := untilNext(s, c, "application_rate_limiter:")
+	if x == nil {
+		return nil
+	}
+	x.Charged = true
+	action, _, _ := strings.Cut(base[from:], ":")
+	return x.Match(base, base[:from]+action+":", "named application_rate_limiter:<action>:<scope>:<index of a window>",
+		"expires one second after that window")
+}
+
+// mastodon recognizes the keys of mastodon.
+func mastodon(s *decode.Sample, c decode.Context) *decode.Match {
+	base, from, x := untilNext(s, c, "rate_limit:")
+	if x == nil {
+		return nil
+	}
+	account, family, _ := strings.Cut(base[from:], ":")
+	if !form.IsNumber(account) || family == "" || strings.Contains(family, ":") {
+		return nil
+	}
+	if f := mastodonFamilies[family]; f.Window == x.Settings.Window {
+		x.Settings.Limit.Count, x.Settings.LimitFrom = f.Count, model.LimitOfName
+	}
+	m := x.Match(base, s.Key[:from], "named rate_limit:<account>:<family>:<index of a window>",
+		"an integer that expires one second after that window")
+	m.Suffix = ":" + family
+	return m
+}
+
+var mastodonFamilies = map[string]limiter.Limit{
+	"follows": {Count: 400, Window: day}, "statuses": {Count: 300, Window: 3 * time.Hour}, "reports": {Count: 400, Window: day},
+}
+
+// russellluo recognizes the keys of russellluo-slidingwindow.
+func russellluo(s *decode.Sample, c decode.Context) *decode.Match {
+	base, start, ok := form.StartSuffix(s, '@', c.Now)
+	if !ok {
+		return nil
+	}
+	w := form.WrittenWindow(start, s, c.Now)
+	if w == 0 {
+		return nil
+	}
+	x := aligned(limiter.SlidingWindow, w, func(start limiter.Instant) string { return base + "@" + form.Decimal(int64(start)*1000) })
+	x.Origin, x.Lags = form.YearOne, true
+	return x.Match(base, "", "named <key>@<start of a window in nanoseconds>", "an integer that expires two windows after it was written")
+}
+
+// redisTutorial recognizes the keys of redis-tutorial that are no counters of libraries.yaml.
+func redisTutorial(s *decode.Sample, c decode.Context) *decode.Match {
+	if s.TTL <= 0 {
+		return nil
+	}
+	if s.Type == "zset" {
+		return matchTutorialLog(s, c)
+	}
+	base, last, ok := form.LastPart(s.Key, ':')
+	n, numeric := form.Count(last)
+	age := c.Now.Sub(limiter.Instant(n * 1e6))
+	switch {
+	case !form.IsCounter(s) || !ok || !numeric:
+	case n > 1e9 && n < 1e11 && s.TTL <= 10*time.Second && (c.Named || form.IsAddress(base)):
+		if age < -form.WholeSecond || age > 11*time.Second || s.TTL < 10*time.Second-age-form.Latency {
+			return nil
+		}
+		x := aligned(limiter.FixedWindow, time.Second, form.Numbered(base+":", time.Second, ""))
+		x.More = 1
+		return x.Match(base, "", "named <address of a client>:<Unix second>", "an integer that expires ten seconds later")
+	case c.Named && n < 60 && s.TTL <= time.Minute:
+		x := aligned(limiter.FixedWindow, time.Minute, func(start limiter.Instant) string {
+			return base + ":" + form.Decimal(int64(start)/60e6%60)
+		})
+		return x.Match(base, "", "named <user>:<minute>", "an integer that expires within a minute")
+	}
+	return nil
+}
+
+// matchTutorialLog returns the match of a sorted set of requests.
+func matchTutorialLog(s *decode.Sample, c decode.Context) *decode.Match {
+	if len(s.First) == 0 || len(s.Last) == 0 {
+		return nil
+	}
+	joined := form.BothEnds(s, func(e decode.Element) bool {
+		micros, ok := strings.CutPrefix(e.Member, decode.Score(e.Score))
+		_, numeric := form.Count(micros)
+		return ok && numeric && len(micros) <= 6 && form.IsSecond(e.Score, c.Now) && len(e.Member) > 10
+	})
+	if joined {
+		lives, _ := form.Newest(s, c.Now, time.Second) // a second's score is rounded down, and so is what is more
+		return form.LoggedSeconds((lives + form.Latency).Truncate(time.Second), limiter.DeniedFree, "", "a sorted set of whole seconds",
+			"members that are a second and its microseconds written together")
+	}
+	if unit := decode.UnitOf(s.First[0].Score, c.Now); c.Named && unit != 0 &&
+		form.BothEnds(s, func(e decode.Element) bool { return decode.UnitOf(e.Score, c.Now) == unit }) {
+		lives, _ := form.Newest(s, c.Now, unit)
+		return form.LoggedSeconds(lives, limiter.DeniedCharged, "", "a sorted set of times that expires")
+	}
+	return nil
+}
