@@ -3,6 +3,7 @@ package cmd
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -11,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ratescope/feed"
+	"ratescope/feed/connect"
 	"ratescope/model"
 	"ratescope/model/format"
 	"ratescope/model/rediscli"
@@ -104,85 +105,45 @@ func changeKey(ctx context.Context, src server, s model.Order, order orderOption
 	if err := s.Change.Check(); err != nil {
 		return usageError{Err: err}
 	}
-	var account *changeAccount
-	told := false
-	fo := order.options()
-	fo.Ready = func() {
-		if !o.JSON && !told {
-			o.announce(account)
-		}
+	a := &attempt{orderOptions: &order, out: o}
+	begin := a.begin
+	if lines {
+		begin = func(ctx context.Context, src server, s *model.Order) error { return a.read(ctx, src, s.Key) }
 	}
-	injector := src.Injector(fo)
-	if err := injector.Armed(); err != nil && !lines {
+	if err := begin(ctx, src, &s); errors.Is(err, connect.ErrReadOnly) {
 		return fmt.Errorf("%w; --lines prints the lines of redis-cli instead", err)
-	}
-	if order.Production && order.Ask == nil && strings.TrimSpace(order.Reason) == "" && !lines {
-		return usagef("nothing is changed: the configuration says production: true, so give --reason")
-	}
-	batch, r, err := feed.ReadKey(ctx, src, s.Key)
-	if err != nil {
+	} else if err != nil {
 		return err
 	}
-	o.lacks(batch)
+	r, name := &a.reading, safetext.Clean(s.Key)
 	if r.Type == "none" && r.State.BlockedUntil == 0 && s.Change.Kind != model.Block {
-		return usagef("there is no key %s at %s, so that there is nothing to change: check the name", safetext.Clean(s.Key), batch.Server.Target)
+		return usagef("there is no key %s at %s, so that there is nothing to change: check the name", name, a.batch.Server.Target)
 	}
-	s.Target, err = r.AimChange(s.Change)
-	if err != nil && lines && r.Target.Foreign() && (s.Change.Kind == model.Give || s.Change.Kind == model.Free) {
+	var err error
+	if s.Target, err = r.AimChange(s.Change); err != nil && lines && r.Target.Foreign() && (s.Change.Kind == model.Give || s.Change.Kind == model.Free) {
 		s.Target, err = r.Target, nil // what is printed is in that library's own terms
 	}
-	if err != nil {
-		return usagef("%s cannot be changed: %w", safetext.Clean(s.Key), err)
-	}
-	now := batch.At.Add(time.Since(batch.Local))
-	if lines {
+	if err == nil && lines {
 		r.Target = s.Target
-		_, err := fmt.Fprint(o.Out, rediscli.For(&r, batch.Server, s.Change, now))
+		_, err := fmt.Fprint(o.Out, rediscli.For(r, a.batch.Server, s.Change, a.now()))
 		return err
 	}
-	var board model.Board
-	board.Apply(batch)
-	t := board.Key(s.Key).ChangeTicket(s, now)
-	t.Issued, t.Server, t.Path, t.Keys = time.Now(), batch.Server.Target, injector.Path(s), injector.Keys(s, now)
-	if t.Commands, err = injector.Preview(ctx, s); err != nil {
-		return usagef("%s cannot be changed: %w", safetext.Clean(s.Key), err)
+	if err == nil {
+		err = a.issue(ctx, &s)
 	}
-	s.Ticket = &t
-	found := concernsOf(ctx, injector, batch)
-	account = changeOf(t, changeNotes(found, &r, s), o.Names)
-	if order.asks(found) { // what the answer is about
-		o.announce(account)
-		told = true
+	if err != nil {
+		return usagef("%s cannot be changed: %w", name, err)
 	}
-	if err := order.confirm(found, batch.Server.Target, &s, "nothing is changed"); err != nil {
+	account := changeOf(*s.Ticket, a.concerns, o.Names)
+	if err := a.agree(&s); err != nil {
 		return err
 	}
-	done, err := injector.Change(ctx, s)
+	done, err := a.injector.Change(ctx, s)
 	account.Done(done)
 	if done.Action == "" {
 		return err
 	}
 	return cmp.Or(ctx.Err(), err, o.print(account))
-}
-
-// announce prints a ticket before its change is made.
-func (o output) announce(account *changeAccount) {
-	for _, l := range account.Lines() {
-		fmt.Fprintln(o.Err, "ratescope: "+safetext.Clean(l))
-	}
-}
-
-// changeNotes are what a person has to know beside the figures of a ticket.
-func changeNotes(concerns []string, r *model.Reading, s model.Order) (notes []string) {
-	if s.Change.Kind == model.Block && !r.ObeysBlock() {
-		notes = append(notes,
-			"only a limiter that was made with a Block looks for this, and this key was never seen blocked: see whether its application denies, "+
-				"and else fire at it until it is full")
-	}
-	if len(concerns) > 0 {
-		notes = append(notes, "it counts as production: "+strings.Join(concerns, "; "))
-	}
-	return notes
 }
 
 // changeAccount is what was done to one key instead of firing requests at it.
@@ -200,8 +161,7 @@ type changeAccount struct {
 	Removed  []report.Text `json:"removed"`
 	Written  []report.Text `json:"written"`
 
-	server report.Text
-	names  report.Options
+	names report.Options
 }
 
 // keyStanding is how a key stands at one instant. Waits are in milliseconds, -1 is never.
@@ -213,22 +173,22 @@ type keyStanding struct {
 	Blocked   int64  `json:"blocked_ms"`
 }
 
-// changeOf is the account of a change that is about to be made, by its ticket; notes are sentences
-// about it.
-func changeOf(t model.Ticket, notes []string, o report.Options) *changeAccount {
+// changeOf is the account of a change that is about to be made, by its ticket; concerns are why the server
+// counts as one of production.
+func changeOf(t model.Ticket, concerns []string, o report.Options) *changeAccount {
 	c := &changeAccount{
 		Key: o.Name(t.Order.Key), Change: t.Order.Change.String(), At: t.At.Millis(), Before: standing(t.Was), Forecast: standing(t.Will),
-		Commands: []report.Text{}, Notes: append([]string{}, notes...), Removed: []report.Text{}, Written: []report.Text{},
-		server: report.Text(t.Server), names: o,
+		Commands: commandsOf(&t, o), Notes: []string{}, names: o,
 	}
 	if t.Raise != nil {
 		c.Limit = t.Raise.String()
 	}
-	for _, line := range t.Commands {
-		if o.Mask {
-			line = strings.ReplaceAll(line, t.Order.Key, string(o.Name(t.Order.Key)))
-		}
-		c.Commands = append(c.Commands, report.Text(line))
+	if t.Unheeded {
+		c.Notes = append(c.Notes, "only a limiter that was made with a Block looks for this, and this key was never seen blocked: see whether "+
+			"its application denies, and else fire at it until it is full")
+	}
+	if len(concerns) > 0 {
+		c.Notes = append(c.Notes, "it counts as production: "+strings.Join(concerns, "; "))
 	}
 	return c
 }
@@ -240,49 +200,10 @@ func standing(s model.Standing) *keyStanding {
 	return &keyStanding{s.Used, s.Remaining, new(report.Millis(s.Next)), new(report.Millis(s.AsNew)), s.Blocked.Milliseconds()}
 }
 
-// Lines are the ticket as lines of text.
-func (c *changeAccount) Lines() []string {
-	texts := make([]string, len(c.Commands))
-	for i, t := range c.Commands {
-		texts[i] = t.Clean()
-	}
-	lines := []string{
-		c.Change + " " + c.Key.Clean() + " at " + c.server.Clean(),
-		"now      " + c.Before.words(),
-		"then     " + c.Forecast.words(),
-		"sends    " + strings.Join(texts, "; "),
-	}
-	if c.Limit != "" {
-		lines = append(lines, "changes  "+c.Limit+", until its application sets it anew")
-	}
-	for _, n := range c.Notes {
-		lines = append(lines, "note     "+n)
-	}
-	return lines
-}
-
-// words are a standing as a clause.
-func (s *keyStanding) words() string {
-	if s == nil {
-		return "not known"
-	}
-	text := fmt.Sprintf("%d used, room for %d, next admission in %s, as new in %s", s.Used, s.Remaining,
-		report.Wait(s.Next, "no time", "never"), report.Wait(s.AsNew, "no time", "never"))
-	if s.Blocked > 0 {
-		text += fmt.Sprintf(", blocked for %s", report.Wait(&s.Blocked, "0 ms", "never"))
-	}
-	return text
-}
-
 // Done enters what came of the change.
 func (c *changeAccount) Done(d model.Changed) {
 	c.ID = d.Action
-	for _, k := range d.Removed {
-		c.Removed = append(c.Removed, c.names.Name(k))
-	}
-	for _, k := range d.Written {
-		c.Written = append(c.Written, c.names.Name(k))
-	}
+	c.Removed, c.Written = c.names.List(d.Removed), c.names.List(d.Written)
 	if strings.HasPrefix(c.Change, "give") {
 		c.Units = &d.Units
 	}
@@ -303,17 +224,13 @@ func (c *changeAccount) Text(w io.Writer) error {
 	case c.Units != nil:
 		what = format.Plural(int(*c.Units), "unit") + " given"
 	case len(c.Written) > 0:
-		what = "blocked until " + report.Instant(c.At+c.Forecast.blocked())
+		what = "blocked"
+		if c.Forecast != nil {
+			what += " until " + report.Instant(c.At+c.Forecast.Blocked)
+		}
 	case len(c.Removed) == 0:
 		what = "there was nothing to remove"
 	}
 	_, err := fmt.Fprintf(w, "%s: %s, %s · id %s\n", c.Key.Clean(), c.Change, what, c.ID)
 	return err
-}
-
-func (s *keyStanding) blocked() int64 {
-	if s == nil {
-		return 0
-	}
-	return s.Blocked
 }

@@ -6,23 +6,102 @@ import (
 	"strings"
 	"time"
 
+	"ratescope/feed"
 	"ratescope/feed/fire"
+	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/arming"
 	"ratescope/model/safetext"
 )
 
-// concernsOf asks the server why it counts as one of production, a clause each; the embedded one
-// does not.
-func concernsOf(ctx context.Context, i *fire.Injector, batch model.Batch) []string {
-	if batch.Server.Embedded {
-		return nil
-	}
-	return i.Production(ctx)
+// attempt is an order at one key on its way to the server: a request, or a change of the key.
+type attempt struct {
+	*orderOptions
+	out      output
+	injector *fire.Injector
+	batch    model.Batch // of one reading of the key
+	reading  model.Reading
+	concerns []string // why the server counts as one of production, a clause each
+	told     []string // lines about the ticket that are not printed yet
 }
 
-// asks reports whether a person has to answer before the order.
-func (o *orderOptions) asks(why []string) bool { return o.Ask != nil && len(why) > 0 }
+// begin reads the key of an order at the server that src watches, if the order may be carried out.
+func (a *attempt) begin(ctx context.Context, src server, s *model.Order) (err error) {
+	o := a.options()
+	o.Ready = a.announce
+	a.injector = src.Injector(o)
+	if err := a.injector.Armed(); err != nil {
+		return err
+	}
+	if a.Production && a.Ask == nil && strings.TrimSpace(a.Reason) == "" {
+		return usagef("%s: the configuration says production: true, so give --reason", s.Nothing())
+	}
+	return a.read(ctx, src, s.Key)
+}
+
+// read reads the key once.
+func (a *attempt) read(ctx context.Context, src server, key string) (err error) {
+	if a.batch, a.reading, err = feed.ReadKey(ctx, src, key); err == nil {
+		a.out.lacks(a.batch)
+	}
+	return err
+}
+
+// now returns the present instant by the server's clock.
+func (a *attempt) now() limiter.Instant { return a.batch.At.Add(time.Since(a.batch.Local)) }
+
+// issue works out the ticket of an order from the reading of its key.
+func (a *attempt) issue(ctx context.Context, s *model.Order) (err error) {
+	var board model.Board
+	board.Apply(a.batch)
+	now := a.now()
+	issue := board.Key(s.Key).Ticket
+	if s.Change.Kind != model.NoChange {
+		issue = board.Key(s.Key).ChangeTicket
+	}
+	t := issue(*s, now)
+	t.Issued, t.Server, t.Path, t.Keys, t.InSlot = time.Now(), a.batch.Server.Target, a.injector.Path(*s), a.injector.Keys(*s, now), -1
+	if t.Commands, err = a.injector.Preview(ctx, *s); err != nil {
+		return err
+	}
+	s.Ticket = &t
+	if !a.batch.Server.Embedded {
+		a.concerns = a.injector.Production(ctx)
+	}
+	a.told = a.words(s)
+	return nil
+}
+
+// words returns the ticket of an order as lines of text.
+func (a *attempt) words(s *model.Order) []string {
+	name := func(key string) string { return a.out.Names.Name(key).Clean() }
+	lines := []string{s.Title() + " at " + name(s.Key)}
+	for _, w := range s.Ticket.Words(name, "") {
+		lines = append(lines, fmt.Sprintf("%-8s %s", w[0], w[1]))
+	}
+	if len(a.concerns) > 0 {
+		lines = append(lines, "note     it counts as production: "+strings.Join(a.concerns, "; "))
+	}
+	return lines
+}
+
+// announce prints the ticket once, before anything is sent.
+func (a *attempt) announce() {
+	for _, l := range a.told {
+		if !a.out.JSON {
+			fmt.Fprintln(a.out.Err, "ratescope: "+safetext.Clean(l))
+		}
+	}
+	a.told = nil
+}
+
+// agree asks for what a server of production needs before the order.
+func (a *attempt) agree(s *model.Order) error {
+	if a.Ask != nil && len(a.concerns) > 0 { // what the answer is about
+		a.announce()
+	}
+	return a.confirm(a.concerns, a.batch.Server.Target, s, s.Nothing())
+}
 
 // confirmUndo asks what confirm asks, before an action at a key is taken back. The command names no
 // key, so that a script has to give it, too.

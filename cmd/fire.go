@@ -3,7 +3,6 @@ package cmd
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ratescope/feed"
 	"ratescope/feed/fire"
 	"ratescope/feed/replay"
 	"ratescope/internal/file"
@@ -163,105 +161,69 @@ func (o *orderOptions) options() fire.Options {
 // fireKey fires s at its key, aimed by one reading of it, and prints the answers. src
 // watches that key alone.
 func fireKey(ctx context.Context, src server, s model.Order, order orderOptions, o output) error {
-	account := newFireAccount(s.Key, o.Names)
-	var foretold []string
-	fo := order.options()
-	fo.Ready = func() {
-		for _, l := range foretold {
-			if !o.JSON {
-				fmt.Fprintln(o.Err, "ratescope: "+safetext.Clean(l))
-			}
-		}
-	}
-	injector := src.Injector(fo)
-	if err := injector.Armed(); err != nil {
-		return err
-	}
-	if order.Production && order.Ask == nil && strings.TrimSpace(order.Reason) == "" {
-		return usagef("nothing is fired: the configuration says production: true, so give --reason")
-	}
 	if err := reportable(order.Report); err != nil {
 		return err
 	}
-	batch, r, err := feed.ReadKey(ctx, src, s.Key)
-	if err != nil {
+	a := &attempt{orderOptions: &order, out: o}
+	if err := a.begin(ctx, src, &s); err != nil {
 		return err
 	}
-	o.lacks(batch)
-	if r.Type == "none" && !order.Create && !batch.Server.Embedded {
-		return usagef("there is no key %s at %s, and a request would create one: check the name, which has to be that of a Redis key and not "+
-			"of a row with several, or give --create", safetext.Clean(s.Key), batch.Server.Target)
+	if err := a.aim(&s); err != nil {
+		return err
 	}
-	if s.Target, err = r.Aim(); err != nil {
+	if err := a.shape(ctx, &s); err != nil {
+		return err
+	}
+	if err := a.issue(ctx, &s); err != nil {
 		return usagef("%s cannot be fired at: %w", safetext.Clean(s.Key), err)
 	}
-	if r.Target.Algorithm == limiter.Unknown && !r.Target.Ruled && !batch.Server.Embedded { // Aim has chosen one
-		return usagef("%s cannot be created: neither --algorithm nor a rule of the configuration says how it is limited: give --algorithm, as "+
-			"in --algorithm sliding-log", safetext.Clean(s.Key))
-	}
-	if s.Scratch = order.Scratch; s.Scratch && r.Type == "none" {
-		return usagef("there is no key %s at %s, so that there is nothing to copy: check the name", safetext.Clean(s.Key), batch.Server.Target)
-	}
-	ticket, err := issue(ctx, injector, batch, &s, order.Shape)
-	if err != nil {
+	account := newFireAccount(s.Key, o.Names)
+	account.Issue(*s.Ticket, a.concerns, a.told, o.Names)
+	if err := a.agree(&s); err != nil {
 		return err
 	}
-	s.Ticket = &ticket
-	found := concernsOf(ctx, injector, batch)
-	foretold = account.Issue(ticket, found, o.Names)
-	if order.asks(found) { // what the answer is about
-		fo.Ready()
-		foretold = nil
-	}
-	if err := order.confirm(found, batch.Server.Target, &s, "nothing is fired"); err != nil {
-		return err
-	}
-	_, err = injector.Fire(ctx, s, func(f model.Fired) {
+	_, err := a.injector.Fire(ctx, s, func(f model.Fired) {
 		if line := account.Add(f); !o.JSON {
 			fmt.Fprintln(o.Out, line)
 		}
 	})
-	if o.JSON {
-		err = cmp.Or(err, account.JSON(o.Out))
-	} else {
-		fmt.Fprintln(o.Out, account.Total())
-	}
-	if order.Report != "" {
-		err = cmp.Or(err, writeReport(account, order.Report))
-	}
-	if trouble := account.Trouble(); err == nil && trouble != "" {
-		err = errors.New(trouble)
-	}
-	return cmp.Or(ctx.Err(), err)
+	return cmp.Or(ctx.Err(), account.conclude(err, nil, order.Report, o))
 }
 
-// issue works out the ticket of an order from one reading of its key, and fills in what of the
-// order depends on the instant.
-func issue(ctx context.Context, i *fire.Injector, batch model.Batch, s *model.Order, shape shapeFlags) (model.Ticket, error) {
-	now := batch.At.Add(time.Since(batch.Local))
-	if shape.From != "" {
-		var err error
-		if s.Shape.At, err = recordedRequests(ctx, shape.From, s.Key); err != nil {
-			return model.Ticket{}, err
+// aim fills in how the key of an order is limited, and whether a copy is fired at.
+func (a *attempt) aim(s *model.Order) (err error) {
+	r, name, where := &a.reading, safetext.Clean(s.Key), a.batch.Server
+	switch s.Target, err = r.Aim(); {
+	case r.Type == "none" && !a.Create && !where.Embedded:
+		return usagef("there is no key %s at %s, and a request would create one: check the name, which has to be that of a Redis key and not "+
+			"of a row with several, or give --create", name, where.Target)
+	case err != nil:
+		return usagef("%s cannot be fired at: %w", name, err)
+	case r.Target.Algorithm == limiter.Unknown && !r.Target.Ruled && !where.Embedded: // Aim has chosen one
+		return usagef("%s cannot be created: neither --algorithm nor a rule of the configuration says how it is limited: give --algorithm, as "+
+			"in --algorithm sliding-log", name)
+	case a.Scratch && r.Type == "none":
+		return usagef("there is no key %s at %s, so that there is nothing to copy: check the name", name, where.Target)
+	}
+	s.Scratch = a.Scratch
+	return nil
+}
+
+// shape fills in what of an order depends on a recording or on the instant.
+func (a *attempt) shape(ctx context.Context, s *model.Order) (err error) {
+	if a.Shape.From != "" {
+		if s.Shape.At, err = recordedRequests(ctx, a.Shape.From, s.Key); err != nil {
+			return err
 		}
 		s.Shape.Kind, s.N, s.Rate = model.Recorded, len(s.Shape.At), 0
 	}
-	if phase, err := strconv.ParseFloat(shape.Phase, 64); err == nil {
-		s.Shape.Wait = model.Lead(now, s.Target.Window, phase)
+	if phase, err := strconv.ParseFloat(a.Shape.Phase, 64); err == nil {
+		s.Shape.Wait = model.Lead(a.now(), s.Target.Window, phase)
 	}
 	if err := s.Check(); err != nil {
-		return model.Ticket{}, usageError{Err: err}
+		return usageError{Err: err}
 	}
-	var board model.Board
-	board.Apply(batch)
-	t := board.Key(s.Key).Ticket(*s, now)
-	t.Issued, t.Server, t.Path = time.Now(), batch.Server.Target, i.Path(*s)
-	t.Keys = i.Keys(*s, now)
-	var err error
-	if t.Commands, err = i.Preview(ctx, *s); err != nil {
-		return t, usagef("%s cannot be fired at: %w", safetext.Clean(s.Key), err)
-	}
-	return t, nil
+	return nil
 }
 
 // recordedRequests returns when requests came at a key in a recording, counted from its first one.

@@ -1,6 +1,8 @@
 package cmd
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -12,6 +14,7 @@ import (
 	"ratescope/model"
 	"ratescope/model/format"
 	"ratescope/model/report"
+	"ratescope/model/safetext"
 )
 
 // fireAccount is what became of the requests fired at one key.
@@ -26,6 +29,7 @@ type fireAccount struct {
 	Latency  *latencies      `json:"latency_us,omitempty"` // of what was answered
 	Outcome  *fireOutcome    `json:"outcome,omitempty"`    // the forecast beside what happened, and what is left
 
+	words []string        // the ticket as lines of text
 	units int64           // charged
 	until limiter.Instant // when the last of them counts no more
 }
@@ -99,7 +103,7 @@ func (f *fireAccount) Found(list []model.Finding) (lines []string) {
 
 // finish works out the percentiles, and how right the forecast was.
 func (f *fireAccount) finish() {
-	f.conclude()
+	f.compare()
 	var all []int64
 	for _, r := range f.Requests {
 		if r.Outcome == model.Admitted.String() || r.Outcome == model.Denied.String() {
@@ -214,6 +218,25 @@ func (f *fireAccount) Trouble() string {
 	}
 	return fmt.Sprintf("%d of %s %s not decided (%s, %d without an answer)%s",
 		bad, format.Plural(len(f.Requests), "request"), verb, format.Plural(f.Summary.Error, "error"), f.Summary.Unknown, first)
+}
+
+// conclude prints what became of the requests, with lines about it, and writes the report into a file, if it
+// has a name. err is why no more were sent.
+func (f *fireAccount) conclude(err error, lines []string, reportTo string, o output) error {
+	if o.JSON {
+		err = cmp.Or(err, f.JSON(o.Out))
+	} else {
+		for _, l := range append(lines, f.Total()) {
+			fmt.Fprintln(o.Out, safetext.Clean(l))
+		}
+	}
+	if reportTo != "" {
+		err = cmp.Or(err, writeReport(f, reportTo))
+	}
+	if trouble := f.Trouble(); err == nil && trouble != "" {
+		err = errors.New(trouble)
+	}
+	return err
 }
 
 // inMillis prints microseconds as milliseconds.

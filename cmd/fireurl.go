@@ -3,7 +3,6 @@ package cmd
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -12,7 +11,6 @@ import (
 	"ratescope/internal/file"
 	"ratescope/limiter"
 	"ratescope/model"
-	"ratescope/model/safetext"
 )
 
 // webCall is a request to an application as its flags say it.
@@ -94,19 +92,7 @@ func fireURL(ctx context.Context, src server, c webCall, s model.Order, fo fire.
 		beside, readErr := compareReading(ctx, src, s.Key, list)
 		found, err = append(found, beside...), readErr
 	}
-	lines := account.Found(found)
-	if o.JSON {
-		err = cmp.Or(err, account.JSON(o.Out))
-	} else {
-		for _, l := range lines {
-			fmt.Fprintln(o.Out, safetext.Clean(l))
-		}
-		fmt.Fprintln(o.Out, account.Total())
-	}
-	if trouble := account.Trouble(); err == nil && trouble != "" {
-		err = errors.New(trouble)
-	}
-	return cmp.Or(ctx.Err(), err)
+	return cmp.Or(ctx.Err(), account.conclude(err, account.Found(found), "", o))
 }
 
 // compareReading reads the key and compares it with the wait that the last answer announced.

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -29,10 +28,10 @@ type ticketAccount struct {
 	Concerns  []string      `json:"production,omitempty"` // why the server counts as one of production
 }
 
-// Issue enters the ticket of the order, and returns it as lines of text.
-func (f *fireAccount) Issue(t model.Ticket, concerns []string, o report.Options) []string {
-	l := &ticketAccount{At: t.At.Millis(), Path: t.Path, Server: report.Text(t.Server), Slot: t.Slot, Keys: []report.Text{},
-		Commands: []report.Text{}, Concerns: concerns}
+// Issue enters the ticket of the order; words are its lines of text.
+func (f *fireAccount) Issue(t model.Ticket, concerns, words []string, o report.Options) {
+	l := &ticketAccount{At: t.At.Millis(), Path: t.Path, Server: report.Text(t.Server), Slot: t.Slot, Keys: o.List(t.Keys),
+		Commands: commandsOf(&t, o), Concerns: concerns}
 	if t.Forecast.Known {
 		l.Admitted, l.Denied = &t.Forecast.Admitted, &t.Forecast.Denied
 		l.LastIn, l.AsNew = new(report.Millis(t.LastIn)), new(report.Millis(t.AsNew))
@@ -40,48 +39,19 @@ func (f *fireAccount) Issue(t model.Ticket, concerns []string, o report.Options)
 	if t.Organic.Known {
 		l.PerSecond, l.Displaced = &t.Organic.PerSecond, &t.Organic.Lost
 	}
-	for _, k := range t.Keys {
-		l.Keys = append(l.Keys, o.Name(k))
-	}
-	for _, c := range t.Commands {
+	f.Ticket, f.words = l, words
+}
+
+// commandsOf returns the commands of a ticket.
+func commandsOf(t *model.Ticket, o report.Options) []report.Text {
+	list := make([]report.Text, len(t.Commands))
+	for i, c := range t.Commands {
 		if o.Mask {
 			c = strings.ReplaceAll(c, t.Order.Key, string(o.Name(t.Order.Key)))
 		}
-		l.Commands = append(l.Commands, report.Text(c))
+		list[i] = report.Text(c)
 	}
-	f.Ticket = l
-	return l.lines()
-}
-
-func (a *ticketAccount) lines() []string {
-	fate := "not known"
-	if a.Admitted != nil {
-		fate = fmt.Sprintf("%d admitted, %d denied; all in after %s, as new in %s", *a.Admitted, *a.Denied,
-			report.Wait(a.LastIn, "0 ms", "never"), report.Wait(a.AsNew, "0 ms", "never"))
-	}
-	others := "not known"
-	if a.Displaced != nil {
-		others = fmt.Sprintf("lose %d admissions, at %.3g/s now", *a.Displaced, *a.PerSecond)
-	}
-	join := func(texts []report.Text) string {
-		parts := make([]string, len(texts))
-		for i, t := range texts {
-			parts[i] = t.Clean()
-		}
-		return strings.Join(parts, ", ")
-	}
-	lines := []string{
-		"forecast " + fate,
-		"others   " + others,
-		"path     " + a.Path + " to " + a.Server.Clean(),
-		"sends    " + cmp.Or(join(a.Commands), "nothing: a request would be denied now, and is not written"),
-		"writes   " + join(a.Keys),
-		fmt.Sprintf("server   %s, slot %d", report.Instant(a.At), a.Slot),
-	}
-	if len(a.Concerns) > 0 {
-		lines = append(lines, "note     it counts as production: "+strings.Join(a.Concerns, "; "))
-	}
-	return lines
+	return list
 }
 
 // fireOutcome compares the forecast with what happened.
@@ -93,8 +63,8 @@ type fireOutcome struct {
 	Denied   int    `json:"denied"`
 }
 
-// conclude works out the comparison once all is answered.
-func (f *fireAccount) conclude() {
+// compare works out the comparison once all is answered.
+func (f *fireAccount) compare() {
 	if f.Ticket == nil || f.Outcome != nil {
 		return
 	}
@@ -148,9 +118,8 @@ func (f *fireAccount) Markdown(w io.Writer) error {
 	}
 	if f.Ticket != nil {
 		b.WriteString("## Before\n\n")
-		for _, l := range f.Ticket.lines() {
-			name, text, _ := strings.Cut(l, " ")
-			fmt.Fprintf(&b, "- %s: %s\n", name, strings.TrimSpace(text))
+		for _, l := range f.words {
+			fmt.Fprintf(&b, "- %s\n", strings.Join(strings.Fields(l), " "))
 		}
 		b.WriteString("\n")
 	}

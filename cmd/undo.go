@@ -58,18 +58,8 @@ type undone struct {
 	Withdrawn *int64 `json:"withdrawn,omitempty"` // units taken off, where nothing was put back
 	// Open are the requests of a killed program of which it is not known whether they were counted.
 	Open []string `json:"open,omitempty"`
-}
 
-// undoneOf is the account of an action that was taken back.
-func undoneOf(id, key string, requests int64, restored, removed, expired []string, o report.Options) undone {
-	names := func(keys []string) []report.Text {
-		out := make([]report.Text, 0, len(keys))
-		for _, k := range keys {
-			out = append(out, o.Name(k))
-		}
-		return out
-	}
-	return undone{ID: id, Key: o.Name(key), Requests: requests, Restored: names(restored), Removed: names(removed), Expired: names(expired)}
+	parts []string
 }
 
 // JSON prints u as one object.
@@ -77,32 +67,11 @@ func (u undone) JSON(w io.Writer) error { return report.WriteJSON(w, u) }
 
 // Text prints u as one line.
 func (u undone) Text(w io.Writer) error {
-	var parts []string
-	for _, p := range []struct {
-		keys []report.Text
-		what string
-	}{{u.Restored, "as before"}, {u.Removed, "removed"}, {u.Expired, "expired already"}} {
-		if len(p.keys) > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s", format.Plural(len(p.keys), "key"), p.what))
-		}
-	}
-	if u.Lowered != "" {
-		parts = append(parts, u.Lowered+", and what was counted since stays")
-	}
-	if u.Withdrawn != nil {
-		parts = append(parts, format.Plural(int(*u.Withdrawn), "unit")+" taken off")
-	}
-	for _, open := range u.Open {
-		parts = append(parts, "whether "+open+" was counted is not known: look at the key with ratescope peek")
-	}
-	if len(parts) == 0 {
-		parts = append(parts, "no key had changed")
-	}
 	what := format.Plural(int(u.Requests), "request") + " at"
 	if u.Change != "" {
 		what = u.Change
 	}
-	_, err := fmt.Fprintf(w, "%s: %s %s taken back, %s\n", u.ID, what, u.Key.Clean(), strings.Join(parts, ", "))
+	_, err := fmt.Fprintf(w, "%s: %s %s taken back, %s\n", u.ID, what, u.Key.Clean(), strings.Join(u.parts, ", "))
 	return err
 }
 
@@ -125,8 +94,9 @@ func undoAction(ctx context.Context, src server, id string, order orderOptions, 
 	if err != nil {
 		return err
 	}
-	r := undoneOf(u.Action, u.Key, u.Requests, u.Restored, u.Removed, u.Expired, o.Names)
-	r.Change, r.Open = u.Change, u.Open
+	n := o.Names
+	r := undone{ID: u.Action, Key: n.Name(u.Key), Requests: u.Requests, Restored: n.List(u.Restored), Removed: n.List(u.Removed),
+		Expired: n.List(u.Expired), Change: u.Change, Open: u.Open, parts: u.Parts()}
 	if u.Lowered != nil {
 		r.Lowered = u.Lowered.String()
 	}

@@ -106,6 +106,7 @@ func (k *Watched) ChangeTicket(s Order, now limiter.Instant) Ticket {
 		r.State.Refund(now, limit, s.Target.Convention, c.Units)
 	case Block:
 		r.State.BlockedUntil = now.Add(c.For)
+		t.Unheeded = !k.Reading.ObeysBlock()
 	case Unblock:
 		r.State.BlockedUntil = 0
 	}

@@ -14,7 +14,16 @@ type TakeBack struct {
 
 // TakenBack is the result of a TakeBack.
 type TakenBack struct {
+	Action                     string // the id of the action
+	Key                        string
+	Requests                   int64    // that the action had sent
 	Restored, Removed, Expired []string // keys with their former values, keys that were deleted, and keys that have expired meanwhile
+	Change                     string   // the change of the key; "" if the action sent requests
 	Lowered                    *Raise   // the stored limit that was lowered again, with the requests since kept; nil if there is none
-	Units                      int64    // units that a withdrawal subtracted
+	Withdrawn                  bool     // charges were taken off
+	Units                      int64    // of these charges
+
+	// Open has a clause for each request of which it is not known whether it was counted, because the program
+	// that fired it was killed. What the others charged was taken off.
+	Open []string
 }

@@ -26,12 +26,13 @@ type Ticket struct {
 	Keys     []string // keys that may be written to
 	Commands []string // the commands, one of each kind
 	Slot     int      // slot of the key in a cluster, 0 to 16383
-	InSlot   int      // other watched keys in the same slot
+	InSlot   int      // other watched keys in the same slot; negative if they were not counted
 
 	// Was and Will are set for an order that changes its key, before and after the change. Of the
 	// forecast only AsNew is set then.
 	Was, Will Standing
 	Raise     *Raise // change of a limit that a library keeps in Redis; nil for none
+	Unheeded  bool   // a block, where nothing says that the limiter looks for it
 }
 
 // Organic is the effect of an order on the requests of other clients.

@@ -127,7 +127,7 @@ func (p *permission) permit(ctx context.Context, s model.Order) error {
 	}
 	server, _, err := p.identify(ctx)
 	if err != nil {
-		return fmt.Errorf("%s: %s", nothing(s), connect.Explain(err, p.link.endpoint.Shown))
+		return fmt.Errorf("%s: %s", s.Nothing(), connect.Explain(err, p.link.endpoint.Shown))
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -137,11 +137,11 @@ func (p *permission) permit(ctx context.Context, s model.Order) error {
 	case err != nil:
 		return err
 	case s.Ticket == nil || !s.Ticket.Covers(s):
-		return errors.New(nothing(s) + " without a ticket that says what the order does")
+		return errors.New(s.Nothing() + " without a ticket that says what the order does")
 	case s.Ticket.Expired(now):
 		return fmt.Errorf("the ticket has expired after %v: what it said may be wrong by now, ask for a new one", model.TicketLasts)
 	}
-	if err := p.assured(p.production, s.Key, s.Named, s.Reason, nothing(s)); err != nil {
+	if err := p.assured(p.production, s.Key, s.Named, s.Reason, s.Nothing()); err != nil {
 		return err
 	}
 	return p.state.Use(now)
@@ -160,14 +160,6 @@ func (p *permission) assured(production []string, key, named, reason, nothing st
 		return fmt.Errorf("%s: %s counts as production because %s, and no reason was given", nothing, p.link.endpoint.Shown, production[0])
 	}
 	return nil
-}
-
-// nothing returns the start of the sentence that says why an order is not carried out.
-func nothing(s model.Order) string {
-	if s.Change.Kind != model.NoChange {
-		return "nothing is changed"
-	}
-	return "nothing is fired"
 }
 
 // permitBack returns nil if an action on a key may be taken back now, and counts it as use of

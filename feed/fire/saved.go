@@ -183,7 +183,7 @@ func (i *Injector) mark(ctx context.Context, s model.Order, tr *trace) error {
 	defer cancel()
 	err := tr.take(ctx, 1)
 	if err != nil && !replied(err) {
-		return fmt.Errorf("%s: %s", nothing(s), connect.Explain(err, i.link.endpoint.Shown))
+		return fmt.Errorf("%s: %s", s.Nothing(), connect.Explain(err, i.link.endpoint.Shown))
 	}
 	if err != nil {
 		tr.keys = nil
@@ -203,7 +203,7 @@ func (i *Injector) begin(ctx context.Context, s model.Order, tr *trace) (*action
 	}
 	var err error
 	if act.before, err = i.link.save(ctx, keysOf(s, act.begun)); err != nil {
-		return nil, fmt.Errorf("%s: %s", nothing(s), connect.Explain(err, i.link.endpoint.Shown))
+		return nil, fmt.Errorf("%s: %s", s.Nothing(), connect.Explain(err, i.link.endpoint.Shown))
 	}
 	if tr != nil && slices.ContainsFunc(act.before, func(k savedKey) bool { return k.Unsaved != "" }) {
 		tr.keys = nil // nothing could be restored

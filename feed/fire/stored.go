@@ -131,7 +131,7 @@ func (l *storedLimit) takeBack(ctx context.Context, was *raisedLine) (model.Rais
 }
 
 // putLimitBack lowers the limit that an action raised, and keeps the requests counted since.
-func (u *Undone) putLimitBack(ctx context.Context, i takingBack, first, last entry) error {
+func (i takingBack) putLimitBack(ctx context.Context, u *Undone, first, last entry) error {
 	key, t, err := i.subject(first)
 	if err != nil {
 		return err

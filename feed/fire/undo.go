@@ -16,27 +16,7 @@ import (
 )
 
 // Undone describes an action that was taken back.
-type Undone struct {
-	Action   string // id of the action
-	Key      string
-	Requests int64    // requests that the action had sent
-	Restored []string // keys that have their earlier contents again
-	Removed  []string // keys that the action had created, and that were removed
-	Expired  []string // keys that had expired since the action
-
-	Change string // the change of the key; "" if the action sent requests
-
-	// Lowered is the change of a raised limit back to its earlier value, if that was done without
-	// restoring the keys, because requests were counted since; else nil.
-	Lowered *model.Raise
-
-	Withdrawn bool  // Withdraw has taken it back
-	Units     int64 // units of cost that Withdraw has taken off
-
-	// Open has a clause for each request of which it is not known whether it was counted, because the program
-	// that fired it was killed. What the others charged was taken off.
-	Open []string
-}
+type Undone = model.TakenBack
 
 // takingBack takes back the actions of an audit file.
 type takingBack struct {
@@ -103,7 +83,7 @@ func (i takingBack) undo(ctx context.Context, id, reason string) (Undone, error)
 	}
 	since, err := i.putBack(ctx, changed)
 	if err == nil && since != "" && last.Raise != nil {
-		since, err = "", u.putLimitBack(ctx, i, first, last)
+		since, err = "", i.putLimitBack(ctx, &u, first, last)
 	}
 	switch {
 	case err == nil && since == "":
@@ -148,7 +128,7 @@ func (i *Injector) TakeBack(ctx context.Context, t model.TakeBack) (model.TakenB
 	if i.sent != nil {
 		i.sent(key)
 	}
-	return model.TakenBack{Restored: u.Restored, Removed: u.Removed, Expired: u.Expired, Lowered: u.Lowered, Units: u.Units}, err
+	return u, err
 }
 
 // heldBefore returns the contents of an action's keys before it.

@@ -64,6 +64,15 @@ func (o Options) Name(key string) Text {
 	return Text(key)
 }
 
+// List writes the names of keys; it is not nil.
+func (o Options) List(keys []string) []Text {
+	list := make([]Text, len(keys))
+	for i, k := range keys {
+		list[i] = o.Name(k)
+	}
+	return list
+}
+
 // KeyOf works r out at the given instant.
 func KeyOf(r *model.Reading, at limiter.Instant, o Options) Key {
 	g := r.Gauge(at)

@@ -3,7 +3,6 @@ package firing
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -67,7 +66,7 @@ func (cs *changes) OpenChanges() tea.Cmd {
 		if possible(c) != nil {
 			continue
 		}
-		choices = append(choices, shell.Choice{Name: changeName(c), What: changeWhat(&k.Reading, c), Aside: aside,
+		choices = append(choices, shell.Choice{Name: c.Title(), What: changeWhat(&k.Reading, c), Aside: aside,
 			Last: !copies && o.arming == nil, Value: c})
 	}
 	if len(choices) == 0 {
@@ -84,19 +83,6 @@ func (cs *changes) OpenChanges() tea.Cmd {
 	}
 	o.app.Open(p)
 	return nil
-}
-
-// changeName names a change in a list and in the title of its ticket.
-func changeName(c model.Change) string {
-	switch c.Kind {
-	case model.Give:
-		return fmt.Sprintf("give %d more", c.Units)
-	case model.Free:
-		return "free now"
-	case model.Block:
-		return "block for " + format.Span(c.For)
-	}
-	return "unblock"
 }
 
 // changeWhat describes what a change does to the key of a reading.
@@ -134,7 +120,7 @@ func (cs *changes) copyChange(c model.Change) tea.Cmd {
 	if k == nil {
 		return nil
 	}
-	o.app.Say("Copied: the redis-cli lines for " + o.name(k.Reading.Key) + " (" + changeName(c) + "). Read them before you run them.")
+	o.app.Say("Copied: the redis-cli lines for " + o.name(k.Reading.Key) + " (" + c.Title() + "). Read them before you run them.")
 	return tea.SetClipboard(rediscli.For(&k.Reading, o.keys.Live().Server, c, o.keys.LiveAt()))
 }
 
@@ -155,7 +141,7 @@ func (cs *changes) changed(msg changedMsg) {
 		o.app.Warn(msg.err.Error())
 		return
 	}
-	what := changeName(msg.order.Change)
+	what := msg.order.Change.Title()
 	o.did(action{id: msg.done.Action, key: msg.order.Key, what: what, raise: msg.done.Raise})
 	switch {
 	case msg.done.Raise != nil:
@@ -173,43 +159,4 @@ func (cs *changes) changed(msg changedMsg) {
 		undo = " · this cannot be undone: " + strings.Join(msg.done.Unsaved, "; ")
 	}
 	o.app.Say(o.name(msg.order.Key) + ": " + what + undo + ".")
-}
-
-// changeWords returns the lines of the ticket of a change.
-func (d *ticketDialog) changeWords() [][2]string {
-	t := &d.ticket
-	lines := [][2]string{
-		{"now", standing(t.Was)}, {"then", standing(t.Will)},
-		{"path", t.Path + " to " + d.server()},
-		{"sends", d.commands()},
-		{"writes", d.keys()},
-		{"undo", "ratescope undo, until another program has written"},
-	}
-	if t.Raise != nil {
-		lines = slices.Insert(lines, 0, [2]string{"changes", t.Raise.String() + ", until its application sets it anew"})
-		lines[len(lines)-1][1] = "ratescope undo, until another program has set the limit; what is counted stays"
-	}
-	k := d.o.keys.Live().Key(t.Order.Key)
-	if t.Order.Change.Kind == model.Block && (k == nil || !k.Reading.ObeysBlock()) {
-		lines = append(lines, [2]string{"obeyed", "only by a limiter that was made with a Block; this key was never seen blocked"})
-	}
-	return lines
-}
-
-// standing describes the state of a key.
-func standing(s model.Standing) string {
-	if !s.Known {
-		return "not known"
-	}
-	text := fmt.Sprintf("%s used, room for %s", format.Short(s.Used), format.Short(s.Remaining))
-	if s.Next > 0 {
-		text += ", next admission in " + format.Span(s.Next)
-	}
-	if s.AsNew > 0 {
-		text += ", as new in " + format.Span(s.AsNew)
-	}
-	if s.Blocked > 0 {
-		text += ", blocked for " + format.Span(s.Blocked)
-	}
-	return text
 }

@@ -11,6 +11,7 @@ import (
 
 	"ratescope/model"
 	"ratescope/model/format"
+	"ratescope/model/safetext"
 	"ratescope/tui/shell"
 )
 
@@ -120,7 +121,7 @@ func (b *takeBacks) confirmTakeBack(back model.TakeBack, what string) {
 	}
 	t := model.Ticket{Order: model.Order{Key: back.Key}, Issued: b.app.Now(), Server: b.keys.Live().Server.Target}
 	d := &ticketDialog{o: b.orders, ticket: t, why: b.permission.Armament().Production, name: verb + " " + what, yes: "take back"}
-	d.lines = [][2]string{{"will do", does}, {"id", back.Action}, {"server", d.server()}}
+	d.lines = [][2]string{{"will do", does}, {"id", back.Action}, {"server", safetext.Clean(t.Server)}}
 	d.do = func(order model.Order) tea.Cmd {
 		back.Named, back.Reason = order.Named, order.Reason
 		return b.takeBack(back)
@@ -144,23 +145,5 @@ func (b *takeBacks) takenBack(msg takenBackMsg) {
 		return
 	}
 	b.actions = slices.DeleteFunc(b.actions, func(a action) bool { return a.id == msg.order.Action })
-	var parts []string
-	for _, p := range []struct {
-		n    int
-		what string
-	}{{len(msg.done.Restored), "as before"}, {len(msg.done.Removed), "removed"}, {len(msg.done.Expired), "expired already"}} {
-		if p.n > 0 {
-			parts = append(parts, format.Plural(p.n, "key")+" "+p.what)
-		}
-	}
-	if msg.done.Lowered != nil {
-		parts = append(parts, msg.done.Lowered.String()+", and what was counted since stays")
-	}
-	if msg.order.Withdraw {
-		parts = append(parts, format.Plural(int(msg.done.Units), "unit")+" taken off")
-	}
-	if len(parts) == 0 {
-		parts = []string{"no key had changed"}
-	}
-	b.app.Say(b.name(msg.order.Key) + ": taken back, " + strings.Join(parts, ", ") + ".")
+	b.app.Say(b.name(msg.order.Key) + ": taken back, " + strings.Join(msg.done.Parts(), ", ") + ".")
 }

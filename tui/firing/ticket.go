@@ -8,7 +8,6 @@ import (
 	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
 
-	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/arming"
 	"ratescope/model/format"
@@ -126,72 +125,7 @@ func (d *ticketDialog) previewed(msg previewedMsg) {
 }
 
 // words returns the lines of the ticket.
-func (d *ticketDialog) words() [][2]string {
-	t := &d.ticket
-	if t.Order.Change.Kind != model.NoChange {
-		return d.changeWords()
-	}
-	fate := "not known"
-	if f := t.Forecast; f.Known {
-		fate = fmt.Sprintf("%d admitted, %d denied", f.Admitted, f.Denied)
-		if f.Admitted > 0 {
-			fate += ", " + format.Short(f.Remaining) + " left"
-		}
-	}
-	if t.Order.N == 0 {
-		fate = "in its first minute " + fate
-	}
-	last := "all of them are in after " + format.Span(t.LastIn)
-	switch {
-	case t.LastIn == limiter.Never:
-		last = "the denied ones never get in"
-	case t.LastIn == 0:
-		last = "all of them are in at once"
-	}
-	others := "not watched for a whole window: not known"
-	if at := t.Organic; at.Known {
-		others = fmt.Sprintf("lose %d of their admissions, at %s now", at.Lost, format.PerSecond(at.PerSecond))
-	}
-	return [][2]string{
-		{"will do", fate},
-		{"", last + " · the key is as new in " + format.Span(t.AsNew)},
-		{"others", others},
-		{"path", t.Path + " to " + d.server()},
-		{"sends", d.commands()},
-		{"writes", d.keys()},
-		{"slot", fmt.Sprintf("%d, with %s", t.Slot, format.Plural(t.InSlot, "other watched key"))},
-		{"server", t.At.Time().UTC().Format("2006-01-02 15:04:05.000 UTC")},
-	}
-}
-
-func (d *ticketDialog) server() string { return safetext.Clean(d.ticket.Server) }
-
-// keys lists the keys that may be written.
-func (d *ticketDialog) keys() string {
-	keys := make([]string, len(d.ticket.Keys))
-	for i, k := range d.ticket.Keys {
-		keys[i] = d.o.name(k)
-	}
-	return strings.Join(keys, ", ")
-}
-
-// commands writes what is sent, without the middle of key names where they are masked.
-func (d *ticketDialog) commands() string {
-	switch {
-	case d.waits != "":
-		return d.waits
-	case len(d.ticket.Commands) == 0 && d.ticket.Order.Change.Kind == model.NoChange:
-		return "nothing: a request would be denied now, and is not written"
-	}
-	commands := make([]string, len(d.ticket.Commands))
-	for i, c := range d.ticket.Commands {
-		if d.o.mask {
-			c = strings.ReplaceAll(c, d.ticket.Order.Key, safetext.Mask(d.ticket.Order.Key))
-		}
-		commands[i] = safetext.Clean(c)
-	}
-	return strings.Join(commands, "; ")
-}
+func (d *ticketDialog) words() [][2]string { return d.ticket.Words(d.o.name, d.waits) }
 
 // Update edits the answers; enter carries the order out.
 func (d *ticketDialog) Update(msg tea.Msg) (tea.Cmd, bool) {
@@ -233,34 +167,6 @@ func (d *ticketDialog) confirm() (tea.Cmd, bool) {
 		return d.do(order), false
 	}
 	return nil, true
-}
-
-// title returns the title, which names the order.
-func (d *ticketDialog) title() string {
-	order := &d.ticket.Order
-	if d.name != "" {
-		return d.name
-	}
-	if order.Change.Kind != model.NoChange {
-		return changeName(order.Change)
-	}
-	what := "fire " + format.Plural(order.N, "request")
-	switch {
-	case order.N == 0:
-		what = "fire " + format.PerSecond(order.Rate) + " until stopped"
-	case order.Rate > 0:
-		what += " at " + format.PerSecond(order.Rate)
-	}
-	if order.Shape.Kind != model.Even {
-		what += ", " + order.Shape.String()
-	}
-	if order.Scratch {
-		what += ", at a scratch copy"
-	}
-	if order.Cost > 1 {
-		what += fmt.Sprintf(", cost %d each", order.Cost)
-	}
-	return what
 }
 
 // label is the number of columns for the labels of a ticket.
@@ -312,7 +218,7 @@ func (d *ticketDialog) Paint(p *widget.Canvas, _ cell.Rect) {
 	if d.ticket.Expired(now) {
 		foot = "expired"
 	}
-	in := p.Overlay(width, len(rows)/2+len(d.inputs)+4, d.title(), foot)
+	in := p.Overlay(width, len(rows)/2+len(d.inputs)+4, cmp.Or(d.name, d.ticket.Order.Title()), foot)
 	y := in.Y
 	for i := 0; i < len(rows); i += 2 {
 		p.Buffer.Text(in.X, y, in.X+in.W, rows[i].Text, p.Look.Dim.On(p.Look.Raised))
