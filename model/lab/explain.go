@@ -257,9 +257,9 @@ func (e *explainer) verdict() string {
 	case d.Allowed && e.limit.Count == 0:
 		return "admitted: " + strconv.FormatInt(d.Used, 10) + " counted"
 	case d.Allowed && !e.m.Decided:
-		return fmt.Sprintf("admitted: there is room for %d", d.Remaining)
+		return fmt.Sprintf("admitted: there is room for %d", Room(d, e.c, e.s))
 	case d.Allowed:
-		return fmt.Sprintf("admitted: room for %d is left, as new in %s", d.Remaining, Seconds(d.ResetAfter))
+		return fmt.Sprintf("admitted: room for %d is left, as new in %s", Room(d, e.c, e.s), Seconds(d.ResetAfter))
 	case d.RetryAfter == limiter.Never:
 		return "denied: never admitted, for it costs more than there ever is"
 	}
@@ -272,6 +272,15 @@ func (e *explainer) verdict() string {
 		return text
 	}
 	return text + "; to send it now moves that to " + e.clock(e.m.Arrival.At.Add(after.RetryAfter))
+}
+
+// Room returns how many requests of cost 1 would be admitted at the moment of a decision, after it. A rule
+// that asks only whether anything of the limit is left admits one more into a part of a unit.
+func Room(d limiter.Decision, c Candidate, s Setup) int64 {
+	if terms := c.Convention(s.Convention); terms.Rule == limiter.RuleBelow && c.Algorithm.Kind() == limiter.KindWeighted && s.Limit.Count > 0 {
+		return max(int64(math.Ceil(float64(s.Limit.Count)-d.Estimate)), 0)
+	}
+	return d.Remaining
 }
 
 // clock writes an instant as the time of the story.

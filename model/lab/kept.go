@@ -60,7 +60,9 @@ func (s *Stored) leaveMember(c Candidate, q charge) {
 		s.Units = 0
 	}
 	s.Units += q.cost
-	s.Units -= s.trimmed(c, q.at, q.cost, q.decision.Used)
+	if c.Fault != CollidingMembers && c.Fault != SecondsAsMillis && trims(q.at, q.cost) {
+		s.Units -= s.trimmed(q.cost, q.decision.Used)
+	}
 	s.Expires = gone(q.at, q.reach+edgeOf(q.terms))
 }
 

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -60,12 +61,18 @@ func (s *Stored) charge(c Candidate, q charge) {
 	}
 }
 
-// trimmed returns how many members of a sorted set go with a charge after which `used`
-// units count.
-func (s *Stored) trimmed(c Candidate, at limiter.Instant, n, used int64) int64 {
-	if c.Fault == CollidingMembers || c.Fault == SecondsAsMillis || int64(at)%trimLogEvery >= n {
-		return 0
+// trims reports whether a request of a cost trims a log, which the microsecond of its instant decides. A
+// server's clock tells microseconds, so that an instant in whole milliseconds stands for any in that millisecond.
+func trims(at limiter.Instant, cost int64) bool {
+	if at%1000 == 0 {
+		at += limiter.Instant(rand.NewPCG(uint64(at), 0).Uint64() % 1000)
 	}
+	return int64(at)%trimLogEvery < cost
+}
+
+// trimmed returns how many members of a sorted set go with a charge of n units that trims it, after which
+// `used` units count.
+func (s *Stored) trimmed(n, used int64) int64 {
 	return max(min(s.Units-used, max(trimLogMost, 2*n)), 0)
 }
 

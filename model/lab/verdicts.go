@@ -7,7 +7,8 @@ type Verdicts struct{ allowed, wrong, sent uint8 }
 func (v Verdicts) Allowed(i int) bool { return v.allowed&(1<<i) != 0 }
 
 // Wrong reports whether candidate i decided otherwise than the true window of what it had
-// admitted itself: admitted with that window full, or denied with room in it.
+// admitted itself: admitted with that window full, or denied with room in it. GCRA and the buckets, which
+// promise a burst and a rate and nothing of a window, are never wrong but by a fault.
 func (v Verdicts) Wrong(i int) bool { return v.wrong&(1<<i) != 0 }
 
 // Sent reports whether the arrival was sent to candidate i. Clients that retry send to

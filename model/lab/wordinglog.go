@@ -52,12 +52,12 @@ func (w *wording) log() {
 		}
 		w.members()
 		w.expire(key, w.limit.Window+edgeOf(w.terms))
-		if int64(w.at)%trimLogEvery < w.n {
+		if w.given && int64(w.at)%trimLogEvery < w.n || !w.given && trims(w.at, w.n) {
 			stored := w.m.Stored.Units + w.n
 			w.run(strconv.FormatInt(stored, 10), "ZCARD", key)
 			after := w.m.Stored
 			after.Units = stored
-			if dead := after.trimmed(w.c, w.at, w.n, used+w.n); dead > 0 {
+			if dead := after.trimmed(w.n, used+w.n); dead > 0 {
 				w.run("", "ZRANGE", key, 0, 0, "WITHSCORES")
 				w.run(strconv.FormatInt(dead, 10), "ZREMRANGEBYRANK", key, 0, dead-1)
 			}

@@ -204,6 +204,9 @@ func (p painter) paintLaneTitle(r cell.Rect, run *lab.Run, i int, focused bool, 
 		if columns >= 90 {
 			most = fmt.Sprintf(" most in any %s: %d of %d", format.Length(run.Setup().Limit.Window), t.Largest, limit)
 		}
+		if run.Setup().Cost > 1 { // requests are counted before it
+			most += " units"
+		}
 		right = append(right, widget.Styled(most, st))
 	}
 	right = append(right, widget.Styled(" ", p.c.Look.Dim))

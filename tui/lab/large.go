@@ -107,7 +107,7 @@ func (p painter) figure(i int) figure {
 	}
 	number, what, of := fmt.Sprint(t.Largest), fmt.Sprintf("in one %s window,", format.Length(s.Limit.Window)), fmt.Sprintf("limit %d",
 		s.Limit.Count)
-	now := fmt.Sprintf("%s room for %d", p.mark(true), next.Remaining)
+	now := fmt.Sprintf("%s room for %d", p.mark(true), lab.Room(p.s.run.Ask(i, 0).Decision, s.Candidates[i], s))
 	switch {
 	case s.Candidates[i].Scripted():
 		mark, fate := p.fate(m)

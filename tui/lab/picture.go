@@ -106,7 +106,7 @@ func (p picture) verdict(r cell.Rect, d limiter.Decision) {
 		}
 		return
 	}
-	follows := fmt.Sprintf("room for %d", d.Remaining)
+	follows := fmt.Sprintf("room for %d", lab.Room(d, c, s))
 	switch {
 	case s.Limit.Count == 0:
 		follows = "counts only"

@@ -173,6 +173,7 @@ func (r *reference) take(at int64) {
 	}
 	room := own+1 <= r.limit.Count || r.limit.Count == 0
 	switch {
+	case r.candidate.Bursts() && r.candidate.Fault == engine.NoFault: // promises nothing of a window
 	case allowed && !room:
 		r.tally.wrongIn++
 	case !allowed && room:
