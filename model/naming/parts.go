@@ -1,6 +1,8 @@
 package naming
 
 import (
+	"net/netip"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -106,131 +108,36 @@ func isID(text string) bool {
 	return digits >= 3 || turns >= 3 || len(text) >= 16
 }
 
+// email is an e-mail address at the beginning of a text, uuid a UUID.
+var (
+	email = regexp.MustCompile(`^[A-Za-z0-9\x{80}-\x{10FFFF}._+-]+@(?:[A-Za-z0-9\x{80}-\x{10FFFF}-]+\.)+[A-Za-z0-9\x{80}-\x{10FFFF}]{2,}`)
+	uuid  = regexp.MustCompile(`^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}`)
+)
+
 // addressIn returns how many bytes of the beginning of a text are an IP address or an e-mail address.
 func addressIn(text string) int {
-	n, dots, colons, at, digits := 0, 0, 0, 0, 0
-	host := 0 // where an e-mail's host begins
-loop:
-	for n < len(text) {
-		b := text[n]
-		switch {
-		case b == '.':
-			dots++
-		case b == ':' && at == 0:
-			colons++
-		case b == '@' && at == 0 && n > 0 && colons == 0:
-			at, host = n, n+1
-		case digit(b):
-			digits++
-		case letter(b), strings.IndexByte("-_+", b) >= 0 && (at > 0 || colons == 0):
-		default:
-			break loop
+	if strings.IndexByte(text, '@') > 0 {
+		if n := len(email.FindString(text)); n > 0 {
+			return n
 		}
-		n++
 	}
-	if at > 0 {
-		return emailIn(text[:n], at, host)
-	}
-	if v4 := dotted(text); v4 > 0 {
-		return v4
-	}
-	if colons >= 2 {
-		return colonned(text[:n])
-	}
-	return 0
-}
-
-// emailIn returns the length of an e-mail address whose @ stands at a byte.
-func emailIn(text string, at, host int) int {
-	end := host
-	for end < len(text) && (letter(text[end]) || digit(text[end]) || text[end] == '.' || text[end] == '-') {
-		end++
-	}
-	domain := strings.TrimRight(text[host:end], ".-")
-	if dot := strings.LastIndexByte(domain, '.'); at == 0 || dot <= 0 || len(domain)-dot < 3 {
-		return 0
-	}
-	return host + len(domain)
-}
-
-// dotted returns the length of an IPv4 address at the beginning of a text; dashes and underscores
-// may stand for the dots, as in a host's name.
-func dotted(text string) int {
-	i := 0
-	for group := range 4 {
-		n := 0
-		value := 0
-		for i < len(text) && digit(text[i]) && n < 4 {
-			value = 10*value + int(text[i]-'0')
-			i++
-			n++
-		}
-		if n == 0 || value > 255 {
-			return 0
-		}
-		if group < 3 {
-			if i >= len(text) || text[i] != '.' {
-				return 0
+	const longest = 45 // of an IPv6 address that ends in an IPv4 one
+	end := min(len(text)-len(strings.TrimLeft(text, "0123456789abcdefABCDEF:.")), longest)
+	for end > 0 && (strings.Count(text[:end], ":") >= 2 || strings.Count(text[:end], ".") >= 3) {
+		if whole := end == len(text) || !digit(text[end]) && !letter(text[end]); whole && text[end-1] != ':' {
+			if _, err := netip.ParseAddr(text[:end]); err == nil {
+				return end
 			}
-			i++
 		}
-	}
-	if i < len(text) && (digit(text[i]) || letter(text[i])) {
-		return 0
-	}
-	return i
-}
-
-// colonned returns the length of an IPv6 address at the beginning of a text: groups of up to four
-// hexadecimal digits between colons, eight or with one gap.
-func colonned(text string) int {
-	groups, gap, i := 0, false, 0
-	end := 0
-	for i < len(text) {
-		n := 0
-		for i+n < len(text) && n < 5 && (digit(text[i+n]) || text[i+n]|0x20 >= 'a' && text[i+n]|0x20 <= 'f') {
-			n++
-		}
-		if n > 4 || n == 0 && !strings.HasPrefix(text[i:], ":") {
-			break
-		}
-		if n > 0 {
-			groups++
-			i += n
-			end = i
-		}
-		if i >= len(text) || text[i] != ':' || groups == 8 {
-			break
-		}
-		if strings.HasPrefix(text[i:], "::") {
-			if gap {
-				break
-			}
-			gap = true
-			i += 2
-			end = i
-			continue
-		}
-		i++
-	}
-	if groups == 8 || gap && groups >= 2 && groups < 8 {
-		return end
+		end = strings.LastIndexAny(text[:end], ":.")
 	}
 	return 0
 }
 
 // uuidIn returns 36 where a text begins with a UUID.
 func uuidIn(text string) int {
-	if len(text) < 36 {
+	if len(text) < 36 || text[8] != '-' {
 		return 0
 	}
-	for i := range 36 {
-		b := text[i]
-		if dash := i == 8 || i == 13 || i == 18 || i == 23; dash != (b == '-') {
-			return 0
-		} else if !dash && !digit(b) && !(b|0x20 >= 'a' && b|0x20 <= 'f') {
-			return 0
-		}
-	}
-	return 36
+	return len(uuid.FindString(text))
 }
