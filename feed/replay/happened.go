@@ -2,9 +2,7 @@ package replay
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 
 	"ratescope/limiter"
@@ -22,25 +20,18 @@ const MaxHappened = 50_000
 // here at its first request. say returns "" for an alert that is to be left out. A recording that
 // ends too soon is read as far as it goes; more than MaxHappened are an error.
 func Happened(ctx context.Context, f *record.File, say func(*model.Alert) string) ([]marker.Marker, error) {
-	r, err := f.FromState(0)
-	if err != nil {
-		return nil, fmt.Errorf("the recording cannot be read: %w", err)
-	}
 	h := happened{board: model.Board{Rough: true}, sums: map[sum]int{}, orders: map[order]*burst{}, say: say}
-	for {
-		b, err := r.Next()
-		switch {
-		case errors.Is(err, io.EOF), errors.As(err, new(*record.Damage)):
-			return h.all(), nil
-		case err != nil:
-			return nil, fmt.Errorf("the recording cannot be read: %w", err)
-		case ctx.Err() != nil:
-			return nil, ctx.Err()
-		case len(h.list) > MaxHappened:
-			return nil, fmt.Errorf("more than %d things happened in the recording: record less of it", MaxHappened)
+	err := batches(f.FromState, 0, func(b model.Batch, seen limiter.Instant) error {
+		h.take(b, seen)
+		if len(h.list) > MaxHappened {
+			return fmt.Errorf("more than %d things happened in the recording: record less of it", MaxHappened)
 		}
-		h.take(b, r.Moment())
+		return ctx.Err()
+	})
+	if err != nil {
+		return nil, err
 	}
+	return h.all(), nil
 }
 
 // happened collects what happens.

@@ -39,7 +39,6 @@ type Player struct {
 	marks     []checkpoint
 	delivered time.Time
 	patience  time.Duration // of reading on to a moment, before leaping there; negative is none
-	effort    float64       // time that reading a recording takes, for a time of the recording
 
 	mu     sync.Mutex
 	at     limiter.Instant // the moment of the replay
@@ -65,9 +64,6 @@ const (
 	stint     = 50 * time.Millisecond  // of reading at once: a replay falls behind rather than stands still
 	patience  = 12 * time.Millisecond  // Player.patience, but for a linear replay
 	setBack   = 2500 * time.Millisecond
-
-	effort       = 4e-5        // Player.effort before it is learnt: patience then lasts for five minutes
-	leastCovered = time.Second // of a recording, from which the effort is learnt
 )
 
 // New returns a player at the beginning of f. With linear, every batch is handed out by
@@ -78,7 +74,7 @@ func New(f *record.File, speed float64, linear bool) (*Player, error) {
 	if lo, hi := speeds[0], speeds[len(speeds)-1]; !(speed >= lo && speed <= hi) {
 		return nil, fmt.Errorf("a speed of %g is out of range: give %g to %g", speed, lo, hi)
 	}
-	p := &Player{file: f, at: f.Begin, speed: speed, linear: linear, effort: effort, wake: handoff.NewSignal()}
+	p := &Player{file: f, at: f.Begin, speed: speed, linear: linear, wake: handoff.NewSignal()}
 	p.shown = &course{file: f, last: f.Begin, whole: true}
 	if !linear {
 		p.patience = patience
@@ -215,12 +211,9 @@ func (p *Player) collect() (b model.Batch, some bool, err error) {
 func (p *Player) goTo(ctx context.Context, to limiter.Instant) (model.Batch, error) {
 	c, fresh := p.towards(to)
 	there := func() bool { return c.due > to && !(fresh && c.place == record.Place{}) }
-	done := false
-	if p.patience == 0 || p.estimate(c, to) <= p.patience {
-		var err error
-		if done, err = p.readOn(ctx, c, p.patience, there); err != nil {
-			return model.Batch{}, err
-		}
+	done, err := c.run(ctx, p.patience, p.mark, there)
+	if err != nil {
+		return model.Batch{}, err
 	}
 	p.shown, p.behind = c, nil
 	if !done {
@@ -238,21 +231,6 @@ func (p *Player) goTo(ctx context.Context, to limiter.Instant) (model.Batch, err
 	}
 	p.note()
 	return p.shown.board.Anew(p.shown.board.At), nil
-}
-
-// estimate returns how long a course is expected to take to read on to a moment.
-func (p *Player) estimate(c *course, to limiter.Instant) time.Duration {
-	return time.Duration(p.effort * float64(to.Sub(max(c.last, c.board.At))))
-}
-
-// readOn lets a course run as course.run does, and learns how long reading takes.
-func (p *Player) readOn(ctx context.Context, c *course, within time.Duration, done func() bool) (bool, error) {
-	begun, first, from := time.Now(), c.place == record.Place{}, c.last
-	there, err := c.run(ctx, within, p.mark, done)
-	if covered := c.last.Sub(from); !first && covered >= leastCovered {
-		p.effort = float64(time.Since(begun)) / float64(covered)
-	}
-	return there, err
 }
 
 // towards returns the whole course that comes to a moment the soonest; fresh when it has to apply
@@ -274,7 +252,7 @@ func (p *Player) towards(to limiter.Instant) (c *course, fresh bool) {
 // catchUp reads on what came before what is shown, and says whether that is on the board now.
 func (p *Player) catchUp(ctx context.Context) (done bool, err error) {
 	c := p.behind[0]
-	done, err = p.readOn(ctx, c, stint/2, func() bool { return c.nextAt.Compare(p.shown.place) > 0 })
+	done, err = c.run(ctx, stint/2, p.mark, func() bool { return c.nextAt.Compare(p.shown.place) > 0 })
 	if !done || err != nil {
 		return false, err
 	}

@@ -17,14 +17,20 @@ import (
 // MaxRows bounds what History returns.
 const MaxRows = 200_000
 
-// batches calls see with where everything stood when a frame began, and with each batch of the
-// recording from there on, and its moment, until see returns false. A recording that ends too soon is read as far as it goes.
-func batches(f *record.File, frame int, see func(b model.Batch, at limiter.Instant) bool) error {
-	r, err := f.FromState(frame)
+// batches calls see with each batch of a recording from a frame on, and its moment, until see returns an error, which
+// it returns unless it is io.EOF. Of the readers of f, FromState begins with where everything stood at the frame. A
+// recording that ends too soon is read as far as it goes.
+func batches(from func(frame int) (*record.Reader, error), frame int, see func(b model.Batch, at limiter.Instant) error) error {
+	r, err := from(frame)
 	for err == nil {
 		var b model.Batch
-		if b, err = r.Next(); err == nil && !see(b, r.Moment()) {
-			return nil
+		if b, err = r.Next(); err == nil {
+			if err := see(b, r.Moment()); err != nil {
+				if err == io.EOF {
+					return nil
+				}
+				return err
+			}
 		}
 	}
 	if errors.Is(err, io.EOF) || errors.As(err, new(*record.Damage)) {
@@ -39,13 +45,13 @@ func Moment(f *record.File, at limiter.Instant, key string, o report.Options) (r
 	at = min(max(at, f.Begin), f.End)
 	var board model.Board
 	begun := false
-	err = batches(f, f.FrameBefore(at), func(b model.Batch, moment limiter.Instant) bool {
+	err = batches(f.FromState, f.FrameBefore(at), func(b model.Batch, moment limiter.Instant) error {
 		if begun && moment > at {
-			return false
+			return io.EOF
 		}
 		begun = true
 		board.Apply(b)
-		return true
+		return nil
 	})
 	if err != nil {
 		return nil, "", err
@@ -68,12 +74,12 @@ func History(f *record.File, key string, step time.Duration, o report.Options) (
 			f.End.Sub(f.Begin).Round(time.Second))
 	}
 	h := history{file: f, key: key, step: step, options: o, came: map[int]*came{}}
-	err := batches(f, 0, func(b model.Batch, at limiter.Instant) bool {
+	err := batches(f.FromState, 0, func(b model.Batch, at limiter.Instant) error {
 		h.rowsBefore(at)
 		h.board.Apply(b)
 		h.settle()
 		h.count(&b)
-		return true
+		return nil
 	})
 	if err != nil {
 		return nil, "", err

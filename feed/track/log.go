@@ -289,7 +289,6 @@ func (b *logDecoder) vanish(now limiter.Instant, l *Tracker, r *model.Reading) {
 }
 
 func (b *logDecoder) fill(now limiter.Instant, l *Tracker, r *model.Reading) {
-	entries := b.record.entries
 	if b.unit != 0 {
 		l.target.Layout.Unit = b.unit
 		if b.own {
@@ -301,7 +300,7 @@ func (b *logDecoder) fill(now limiter.Instant, l *Tracker, r *model.Reading) {
 	r.PreviousKnown = l.target.Window > 0
 	r.ExactKnown = l.target.Window > 0
 	r.Arrivals = b.record.arrivals(false)
-	l.ahead("scores", now, entries, r.Arrivals, r.Since == 0)
+	l.ahead("scores", now, b.record.entries)
 }
 
 // inferWindow returns the window that the expiry suggests: limiters set it to one window at

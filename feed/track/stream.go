@@ -140,7 +140,6 @@ func (b *streamDecoder) guess(now limiter.Instant, l *Tracker) {
 }
 
 func (b *streamDecoder) fill(now limiter.Instant, l *Tracker, r *model.Reading) {
-	entries := b.record.entries
 	l.note(model.NoCountField, b.tail.uncounted)
 	if b.tail.known {
 		l.target.Layout.NoTotals = b.tail.untotaled
@@ -156,5 +155,5 @@ func (b *streamDecoder) fill(now limiter.Instant, l *Tracker, r *model.Reading) 
 	r.PreviousKnown = l.target.Window > 0
 	r.ExactKnown = l.target.Window > 0
 	r.Arrivals = b.record.arrivals(false)
-	l.ahead("ids", now, entries, r.Arrivals, r.Since == 0)
+	l.ahead("ids", now, b.record.entries)
 }

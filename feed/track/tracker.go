@@ -79,7 +79,7 @@ type Tracker struct {
 	denied denials
 	block  block
 	past   *Past
-	skew   skew
+	skew   model.Note // how far entries are in the future; "" where none is
 
 	ttl      time.Duration
 	since    limiter.Instant // of the previous reading
