@@ -85,7 +85,6 @@ type debugLine struct {
 	Server    string         `json:"server,omitempty"`
 	Connected bool           `json:"connected,omitempty"`
 	Commands  map[string]int `json:"commands,omitempty"`
-	Keys      *int           `json:"keys,omitempty"`
 	Latency   *float64       `json:"latency_ms,omitempty"`
 	Failed    string         `json:"failed,omitempty"`
 
@@ -124,12 +123,8 @@ func (d *debugLog) Message(kind string, update, view time.Duration) {
 // RoundTrip tells of an exchange with a server.
 func (d *debugLog) RoundTrip(r connect.RoundTrip) {
 	took := milliseconds(r.Took)
-	line := debugLine{Server: r.Server, Connected: len(r.Commands) == 0 && r.Failed == "", Commands: r.Commands, Latency: &took,
-		Failed: r.Failed}
-	if len(r.Commands) > 0 {
-		line.Keys = &r.Keys
-	}
-	d.put(line)
+	d.put(debugLine{Server: r.Server, Connected: len(r.Commands) == 0 && r.Failed == "", Commands: r.Commands, Latency: &took,
+		Failed: r.Failed})
 }
 
 func milliseconds(t time.Duration) float64 { return float64(t.Microseconds()) / 1000 }

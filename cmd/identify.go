@@ -91,14 +91,25 @@ func runIdentify(p *program, c *cobra.Command, f identifyFlags) error {
 		return err
 	}
 	defer src.Close()
-	switch o := p.output(c); {
-	case f.write:
-		return identifyWrite(c.Context(), src, f.watched, path, f.question(c, path), o)
-	case f.yaml:
-		return identifyYAML(c.Context(), src, f.watched, o)
-	default:
-		return identifyText(c.Context(), src, f.watched, o)
+	o := p.output(c)
+	look := func() (limitersFound, error) { return identified(c.Context(), src, f.watched, o) }
+	if f.write {
+		return identifyWrite(look, path, f.question(c, path), o)
 	}
+	found, err := look()
+	switch {
+	case err != nil:
+		return err
+	case !f.yaml:
+		return o.print(found)
+	}
+	entries, _ := entriesOf(found)
+	text, err := config.File(entries)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(o.Out, text)
+	return err
 }
 
 // writtenConfig returns the file that --write adds to, whether it is there or not.
@@ -136,37 +147,11 @@ func (f identifyFlags) question(c *cobra.Command, path string) func() (bool, err
 	}
 }
 
-// identifyText looks at every key of a server once, and for so long, and prints which limiters live
-// there.
-func identifyText(ctx context.Context, src feed.Source, long time.Duration, o output) error {
-	r, err := identified(ctx, src, long, o)
-	if err != nil {
-		return err
-	}
-	return o.print(r)
-}
-
-// identifyYAML looks at every key of a server once, and for so long, and prints the rules for the
-// limiters there as a configuration file.
-func identifyYAML(ctx context.Context, src feed.Source, long time.Duration, o output) error {
-	r, err := identified(ctx, src, long, o)
-	if err != nil {
-		return err
-	}
-	entries, _ := entriesOf(r)
-	text, err := config.File(entries)
-	if err != nil {
-		return err
-	}
-	_, err = io.WriteString(o.Out, text)
-	return err
-}
-
-// identifyWrite looks at every key of a server once, and for so long, and adds the rules for the limiters there to
-// the configuration file at path, which need not be there yet. It prints the difference first; the
+// identifyWrite adds the rules for the limiters that look finds to the configuration file at path, which need not be
+// there yet. It prints the difference first; the
 // file is written when ask, which may be nil, returns true. Rules of the file stand, so that a
 // group that one of them names is left out; where nothing is left, the error says so.
-func identifyWrite(ctx context.Context, src feed.Source, long time.Duration, path string, ask func() (bool, error), o output) error {
+func identifyWrite(look func() (limitersFound, error), path string, ask func() (bool, error), o output) error {
 	content, err := file.Read(path)
 	if _, absent := os.Stat(path); errors.Is(absent, fs.ErrNotExist) {
 		content, err = nil, nil
@@ -179,7 +164,7 @@ func identifyWrite(ctx context.Context, src feed.Source, long time.Duration, pat
 	if err != nil {
 		return usageError{fmt.Errorf("%s:%w", shown, err)}
 	}
-	r, err := identified(ctx, src, long, o)
+	r, err := look()
 	if err != nil {
 		return err
 	}
@@ -409,12 +394,6 @@ func (g *foundGroup) burstHint() string {
 	}
 	return ""
 }
-
-// missingLimit says whether a person has to add the limit.
-func (g *foundGroup) missingLimit() bool { return g.missing }
-
-// exampleKey returns the name of one of the group's limiters.
-func (g *foundGroup) exampleKey() string { return string(g.example) }
 
 // limitHint says how the limit of a group is written in a rule, for one that is not in Redis.
 func (g *foundGroup) limitHint() string {

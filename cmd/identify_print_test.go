@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"ratescope/feed"
 	"ratescope/feed/config"
 	"ratescope/limiter"
 	"ratescope/model"
@@ -31,13 +32,13 @@ func TestIdentifySaysWhatItCouldNotSee(t *testing.T) {
 	const lack = "keys cannot be discovered: allow it with ACL SETUSER … +scan"
 	b := once{At: dawn, Local: dawn.Time(), Server: model.Server{Link: model.Live, Lacks: []string{lack}}, Sweep: model.Sweep{Passes: 1}}
 	var out, errs bytes.Buffer
-	err := identifyText(t.Context(), b, 0, output{Out: &out, Err: &errs, JSON: true})
+	err := identifyTo(t, b, output{Out: &out, Err: &errs, JSON: true})
 	var exit exitError
 	if !errors.As(err, &exit) || exit.Code != exitNothing || out.Len() > 0 || !strings.Contains(err.Error(), lack) {
 		t.Errorf("nothing could be looked at: %v, printed %q", err, &out)
 	}
 	b.Readings = []model.Reading{{Key: "k", Type: "zset", At: dawn}}
-	if err := identifyText(t.Context(), b, 0, output{Out: &out, Err: &errs, JSON: true}); err != nil || !strings.Contains(errs.String(), lack) {
+	if err := identifyTo(t, b, output{Out: &out, Err: &errs, JSON: true}); err != nil || !strings.Contains(errs.String(), lack) {
 		t.Errorf("a part could be looked at: %v, stderr is %q, want it to say what could not", err, &errs)
 	}
 }
@@ -94,4 +95,14 @@ func TestIdentifiedRuleHasTheBurst(t *testing.T) {
 			t.Errorf("%v, the rule is read with burst %d, want %d:\n%s", err, read.Rules[0].Limit.Burst, c.burst, file)
 		}
 	}
+}
+
+// identifyTo prints what identify finds in a source.
+func identifyTo(t *testing.T, src feed.Source, o output) error {
+	t.Helper()
+	found, err := identified(t.Context(), src, 0, o)
+	if err != nil {
+		return err
+	}
+	return o.print(found)
 }

@@ -29,7 +29,7 @@ func entriesOf(r limitersFound) (entries []config.Entry, examples []string) {
 		g := &r.Groups[i]
 		e := g.entry(r.at)
 		hint := ""
-		if g.Rule.Limit == "" && g.missingLimit() {
+		if g.Rule.Limit == "" && g.missing {
 			hint = fmt.Sprintf("limit: %s   it is not in Redis: take it from the application", g.limitHint())
 			if g.burstHint() != "" {
 				hint += ", and beside it burst: CAPACITY"
@@ -37,7 +37,7 @@ func entriesOf(r limitersFound) (entries []config.Entry, examples []string) {
 		}
 		x := at[e.Match+e.Name]
 		if x == nil {
-			x = &one{entry: e, example: g.exampleKey(), hint: hint}
+			x = &one{entry: e, example: string(g.example), hint: hint}
 			at[e.Match+e.Name] = x
 			all = append(all, x)
 		}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"ratescope/model"
 )
 
 // AllSlots is how many hash slots a Redis Cluster has.
@@ -46,7 +48,7 @@ func (s Slots) Has(name string) bool {
 	if s.All() {
 		return true
 	}
-	slot := SlotOf(name)
+	slot := model.HashSlot(name)
 	return slot >= s.First && slot < s.Past
 }
 
@@ -56,26 +58,4 @@ func (s Slots) String() string {
 		return fmt.Sprintf("0-%d", AllSlots-1)
 	}
 	return fmt.Sprintf("%d-%d", s.First, s.Past-1)
-}
-
-// SlotOf returns the hash slot of a key, as the Redis Cluster specification has it: CRC16 of the key,
-// or of what stands between its first { and the next }, unless that is nothing.
-func SlotOf(key string) int {
-	if _, rest, ok := strings.Cut(key, "{"); ok {
-		if tag, _, ok := strings.Cut(rest, "}"); ok && tag != "" {
-			key = tag
-		}
-	}
-	crc := uint16(0)
-	for i := range len(key) {
-		crc ^= uint16(key[i]) << 8
-		for range 8 {
-			if carry := crc&0x8000 != 0; carry {
-				crc = crc<<1 ^ 0x1021
-			} else {
-				crc <<= 1
-			}
-		}
-	}
-	return int(crc % AllSlots)
 }

@@ -3,14 +3,16 @@ package connect
 import (
 	"fmt"
 	"testing"
+
+	"ratescope/model"
 )
 
-// TestSlotOf holds slots to what CLUSTER KEYSLOT of Redis 7.0 answers.
-func TestSlotOf(t *testing.T) {
+// TestHashSlot holds slots to what CLUSTER KEYSLOT of Redis 7.0 answers.
+func TestHashSlot(t *testing.T) {
 	for key, want := range map[string]int{
 		"": 0, "123456789": 12739, "foo": 12182, "{user1000}.following": 3443, "{user1000}.followers": 3443, "foo{}{bar}": 8363, "foo{{bar}}zap": 4015, "foo{bar}{zap}": 5061,
 	} {
-		if got := SlotOf(key); got != want {
+		if got := model.HashSlot(key); got != want {
 			t.Errorf("%q is in slot %d, want %d", key, got, want)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"net"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -21,7 +20,6 @@ type RoundTrip struct {
 	// Commands counts the commands by name, with the subcommand where the name alone says little
 	// ("client setname"). It is empty for a connection that was made.
 	Commands map[string]int
-	Keys     int           // that the commands name
 	Took     time.Duration // until the last answer, with the wait for a connection
 	Failed   string        // code of the server's first error, as "NOPERM", or "timeout", "network"; "" for none
 }
@@ -73,7 +71,6 @@ func (t tracer) tell(cmds []redis.Cmder, took time.Duration, err error) {
 	r := RoundTrip{Server: t.server, Commands: make(map[string]int), Took: took, Failed: failure(err)}
 	for _, c := range cmds {
 		r.Commands[shownName(c)]++
-		r.Keys += keyCount(c)
 		if r.Failed == "" {
 			r.Failed = failure(c.Err())
 		}
@@ -90,39 +87,6 @@ func shownName(cmd redis.Cmder) string {
 		}
 	}
 	return name
-}
-
-// keyless lists the commands that name no key.
-var keyless = []string{
-	"auth", "hello", "select", "ping", "quit", "readonly", "asking", "time", "info", "dbsize", "role", "command", "client",
-	"cluster", "config", "slowlog", "latency", "script", "acl", "hotkeys", "scan", "sentinel", "subscribe", "psubscribe",
-	"multi", "exec", "discard", "unwatch", "wait",
-}
-
-// keyCount returns how many keys a command names. One that is not known here is taken to name
-// one, as most do.
-func keyCount(cmd redis.Cmder) int {
-	args := cmd.Args()
-	switch name := strings.ToLower(cmd.Name()); name {
-	case "eval", "evalsha", "eval_ro", "evalsha_ro":
-		if len(args) > 2 {
-			n, _ := strconv.Atoi(fmt.Sprint(args[2]))
-			return n
-		}
-		return 0
-	case "mget", "exists", "del", "unlink", "watch":
-		return len(args) - 1
-	case "xread":
-		streams := slices.IndexFunc(args, func(a any) bool { s, ok := a.(string); return ok && strings.EqualFold(s, "streams") })
-		return (len(args) - 1 - streams) / 2
-	case "memory":
-		return len(args) - 2 // USAGE names one, STATS none
-	default:
-		if slices.Contains(keyless, name) {
-			return 0
-		}
-		return 1
-	}
 }
 
 // failure names an error without the words of a server, which may repeat an argument.
