@@ -127,15 +127,15 @@ func Merge(content []byte, add []Entry) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	merged, err := insert(content, add)
-	if err != nil {
-		return nil, err
+	var top yaml.Node
+	if err := yaml.Unmarshal(content, &top); err != nil {
+		return nil, syntax(err)
 	}
-	after, err := Parse(merged)
-	if err != nil || !extends(after, before, add) {
-		return nil, errLayout
+	m := merger{before: before, add: add, lines: slices.Collect(strings.Lines(string(content)))}
+	if merged := m.insert(&top); merged != nil {
+		return merged, nil
 	}
-	return merged, nil
+	return nil, errLayout
 }
 
 // extends says whether after is before with the entries among its rules, and nothing else.
@@ -162,36 +162,3 @@ func extends(after, before *Config, add []Entry) bool {
 
 // sameRule reports whether two rules have the same words.
 func sameRule(a, b Rule) bool { return reflect.DeepEqual(a.words(), b.words()) }
-
-// insert puts the entries into the text of a file, by the places that the parser gives.
-func insert(content []byte, add []Entry) ([]byte, error) {
-	f := newText(content)
-	var top yaml.Node
-	if err := yaml.Unmarshal(content, &top); err != nil {
-		return nil, syntax(err)
-	}
-	if len(top.Content) == 0 { // nothing but comments
-		return f.appendSection(add)
-	}
-	n := top.Content[0]
-	switch {
-	case n.Kind == yaml.SequenceNode:
-		return f.addTo(n, add)
-	case n.Kind == yaml.ScalarNode: // null: else it would not have been read
-		return nil, errLayout
-	case n.Style&yaml.FlowStyle != 0 && len(n.Content) == 0:
-		return nil, errLayout
-	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if name, list := n.Content[i], n.Content[i+1]; name.Value == "rules" {
-			if list.Kind == yaml.ScalarNode {
-				return f.replaceEmpty(name, list, add)
-			}
-			return f.addTo(list, add)
-		}
-	}
-	if n.Style&yaml.FlowStyle != 0 {
-		return nil, errLayout
-	}
-	return f.appendSection(add)
-}
