@@ -1,7 +1,9 @@
 package decode
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -68,68 +70,116 @@ func (s *Sample) Expiry(now limiter.Instant) limiter.Instant {
 
 // Pending is a Fetch whose commands are in a pipeline.
 type Pending struct {
-	fetch  Fetch
-	ttl    *redis.DurationCmd
-	text   *redis.StringCmd
-	length *redis.IntCmd
-	fields *redis.SliceCmd
-	pairs  *redis.ScanCmd
-	first  redis.Cmder
-	last   redis.Cmder
-	index  []*redis.StringCmd
-	counts []*redis.IntCmd
-	scores []*redis.FloatCmd
-	entry  *redis.XMessageSliceCmd
+	fetch Fetch
+	ttl   *redis.DurationCmd
+	reads []func(s *Sample) error // of the other commands, in their order
+}
+
+// then adds what is done with the answer of a command. A nil answer of Redis leaves the sample as it is.
+func then[T any](w *Pending, c interface{ Result() (T, error) }, take func(s *Sample, v T)) {
+	w.reads = append(w.reads, func(s *Sample) error {
+		v, err := c.Result()
+		if err == nil {
+			take(s, v)
+		}
+		if err == redis.Nil {
+			return nil
+		}
+		return err
+	})
 }
 
 // Ask adds the commands of f to a pipeline.
 func Ask(ctx context.Context, p redis.Pipeliner, f Fetch) *Pending {
 	w := &Pending{fetch: f, ttl: p.PTTL(ctx, f.Key)}
+	length := func(c *redis.IntCmd) { then(w, c, func(s *Sample, n int64) { s.Length = n }) }
 	switch f.Type {
 	case "string":
 		most := f.Bytes
 		if most == 0 {
 			most = LongestNumber
 		}
-		w.text = p.GetRange(ctx, f.Key, 0, most-1)
+		then(w, p.GetRange(ctx, f.Key, 0, most-1), func(s *Sample, text string) { s.Text, s.Length = text, int64(len(text)) })
 	case "hash":
-		if len(f.Fields) > 0 {
-			w.fields = p.HMGet(ctx, f.Key, f.Fields...)
-		}
-		if f.Pairs > 0 {
-			w.pairs = p.HScan(ctx, f.Key, 0, "", f.Pairs)
-		}
-		w.length = p.HLen(ctx, f.Key)
+		w.askHash(ctx, p, f)
+		length(p.HLen(ctx, f.Key))
 	case "zset":
-		w.length = p.ZCard(ctx, f.Key)
+		length(p.ZCard(ctx, f.Key))
 		if f.Ends > 0 {
-			w.first = p.ZRangeWithScores(ctx, f.Key, 0, f.Ends-1)
-			w.last = p.ZRangeWithScores(ctx, f.Key, -f.Ends, -1)
+			then(w, p.ZRangeWithScores(ctx, f.Key, 0, f.Ends-1), func(s *Sample, got []redis.Z) { s.First = members(got) })
+			then(w, p.ZRangeWithScores(ctx, f.Key, -f.Ends, -1), func(s *Sample, got []redis.Z) { s.Last = members(got) })
 		}
 		for _, r := range f.Counts {
-			w.counts = append(w.counts, p.ZCount(ctx, f.Key, r.Min, r.Max))
+			then(w, p.ZCount(ctx, f.Key, r.Min, r.Max), func(s *Sample, n int64) { s.Counts = append(s.Counts, n) })
 		}
 		for _, m := range f.Scores {
-			w.scores = append(w.scores, p.ZScore(ctx, f.Key, m))
+			then(w, p.ZScore(ctx, f.Key, m), func(s *Sample, v float64) { s.Scores = with(s.Scores, m, v) })
 		}
 	case "set":
-		w.length = p.SCard(ctx, f.Key)
+		length(p.SCard(ctx, f.Key))
 	case "list":
-		w.length = p.LLen(ctx, f.Key)
-		if f.Head > 0 {
-			w.first = p.LRange(ctx, f.Key, 0, f.Head-1)
-		} else if f.Ends > 0 {
-			w.first = p.LRange(ctx, f.Key, 0, f.Ends-1)
-			w.last = p.LRange(ctx, f.Key, -f.Ends, -1)
+		length(p.LLen(ctx, f.Key))
+		if most := cmp.Or(f.Head, f.Ends); most > 0 {
+			then(w, p.LRange(ctx, f.Key, 0, most-1), func(s *Sample, got []string) { s.First = elements(got) })
+		}
+		if f.Head == 0 && f.Ends > 0 {
+			then(w, p.LRange(ctx, f.Key, -f.Ends, -1), func(s *Sample, got []string) { s.Last = elements(got) })
 		}
 		for _, i := range f.Index {
-			w.index = append(w.index, p.LIndex(ctx, f.Key, i))
+			then(w, p.LIndex(ctx, f.Key, i), func(s *Sample, v string) { s.Index = with(s.Index, i, v) })
 		}
 	case "stream":
-		w.length = p.XLen(ctx, f.Key)
-		w.entry = p.XRevRangeN(ctx, f.Key, "+", "-", 1)
+		length(p.XLen(ctx, f.Key))
+		then(w, p.XRevRangeN(ctx, f.Key, "+", "-", 1), func(s *Sample, entries []redis.XMessage) {
+			for _, e := range entries {
+				s.EntryID = e.ID
+				for k, v := range e.Values {
+					if text, ok := v.(string); ok {
+						s.Entry = with(s.Entry, k, text)
+					}
+				}
+			}
+		})
 	}
 	return w
+}
+
+// askHash adds the commands for the fields that are fetched by name, and for those that are fetched whatever
+// their names.
+func (w *Pending) askHash(ctx context.Context, p redis.Pipeliner, f Fetch) {
+	w.reads = append(w.reads, func(s *Sample) error {
+		s.Fields = make(map[string]string)
+		return nil
+	})
+	if len(f.Fields) > 0 {
+		then(w, p.HMGet(ctx, f.Key, f.Fields...), func(s *Sample, values []any) {
+			for i, v := range values[:min(len(values), len(f.Fields))] {
+				if text, ok := v.(string); ok {
+					s.Fields[f.Fields[i]] = text
+				}
+			}
+		})
+	}
+	if f.Pairs > 0 {
+		scan := p.HScan(ctx, f.Key, 0, "", f.Pairs)
+		w.reads = append(w.reads, func(s *Sample) error {
+			pairs, cursor, err := scan.Result()
+			for pair := range slices.Chunk(pairs, 2) {
+				s.Fields[pair[0]] = pair[len(pair)-1]
+			}
+			s.Whole = cursor == 0
+			return err
+		})
+	}
+}
+
+// with returns a map with one more value.
+func with[K comparable, V any](m map[K]V, k K, v V) map[K]V {
+	if m == nil {
+		m = make(map[K]V)
+	}
+	m[k] = v
+	return m
 }
 
 // Sample reads the answers. The error is that of the first command that failed; a key of
@@ -149,11 +199,12 @@ func (w *Pending) Sample() (Sample, error) {
 	default:
 		s.TTL = ttl
 	}
-	if err := w.read(&s); err != nil {
-		if strings.HasPrefix(err.Error(), "WRONGTYPE") {
+	for _, read := range w.reads {
+		if err := read(&s); err != nil && strings.HasPrefix(err.Error(), "WRONGTYPE") {
 			return Sample{Key: s.Key, Type: "none", Mismatch: true}, nil
+		} else if err != nil {
+			return s, err
 		}
-		return s, err
 	}
 	if s.Type == "string" && s.Text == "" && s.TTL > 0 && s.TTL <= expiresMeanwhile {
 		return Sample{Key: s.Key, Type: "none"}, nil
@@ -165,135 +216,19 @@ func (w *Pending) Sample() (Sample, error) {
 // and before the command that reads its value, both of one pipeline.
 const expiresMeanwhile = 10 * time.Millisecond
 
-func (w *Pending) read(s *Sample) (err error) {
-	if w.length != nil {
-		if s.Length, err = w.length.Result(); err != nil {
-			return err
-		}
-	}
-	switch s.Type {
-	case "string":
-		if s.Text, err = w.text.Result(); err != nil {
-			return err
-		}
-		s.Length = int64(len(s.Text))
-	case "hash":
-		if err := w.readHash(s); err != nil {
-			return err
-		}
-	case "stream":
-		entries, err := w.entry.Result()
-		if err != nil {
-			return err
-		}
-		if len(entries) > 0 {
-			s.EntryID, s.Entry = entries[0].ID, texts(entries[0].Values)
-		}
-	}
-	if s.First, err = elements(w.first); err != nil {
-		return err
-	}
-	if s.Last, err = elements(w.last); err != nil {
-		return err
-	}
-	for i, c := range w.index {
-		v, err := c.Result()
-		if err == redis.Nil {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if s.Index == nil {
-			s.Index = make(map[int64]string, len(w.index))
-		}
-		s.Index[w.fetch.Index[i]] = v
-	}
-	for _, c := range w.counts {
-		n, err := c.Result()
-		if err != nil {
-			return err
-		}
-		s.Counts = append(s.Counts, n)
-	}
-	for i, c := range w.scores {
-		v, err := c.Result()
-		if err == redis.Nil {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if s.Scores == nil {
-			s.Scores = make(map[string]float64, len(w.scores))
-		}
-		s.Scores[w.fetch.Scores[i]] = v
-	}
-	return nil
-}
-
-// readHash reads the fields that were fetched by name, and those that were fetched whatever
-// their names.
-func (w *Pending) readHash(s *Sample) error {
-	s.Fields = make(map[string]string)
-	if w.fields != nil {
-		values, err := w.fields.Result()
-		if err != nil {
-			return err
-		}
-		for i, v := range values {
-			if text, ok := v.(string); ok && i < len(w.fetch.Fields) {
-				s.Fields[w.fetch.Fields[i]] = text
-			}
-		}
-	}
-	if w.pairs == nil {
-		return nil
-	}
-	pairs, cursor, err := w.pairs.Result()
-	if err != nil {
-		return err
-	}
-	for i := 0; i+1 < len(pairs); i += 2 {
-		s.Fields[pairs[i]] = pairs[i+1]
-	}
-	s.Whole = cursor == 0
-	return nil
-}
-
-func texts(values map[string]any) map[string]string {
-	out := make(map[string]string, len(values))
-	for k, v := range values {
-		if text, ok := v.(string); ok {
-			out[k] = text
-		}
+func members(got []redis.Z) []Element {
+	out := make([]Element, len(got))
+	for i, z := range got {
+		member, _ := z.Member.(string)
+		out[i] = Element{member, z.Score}
 	}
 	return out
 }
 
-func elements(c redis.Cmder) ([]Element, error) {
-	switch c := c.(type) {
-	case *redis.ZSliceCmd:
-		got, err := c.Result()
-		if err != nil {
-			return nil, err
-		}
-		out := make([]Element, len(got))
-		for i, z := range got {
-			member, _ := z.Member.(string)
-			out[i] = Element{member, z.Score}
-		}
-		return out, nil
-	case *redis.StringSliceCmd:
-		got, err := c.Result()
-		if err != nil {
-			return nil, err
-		}
-		out := make([]Element, len(got))
-		for i, v := range got {
-			out[i] = Element{Member: v}
-		}
-		return out, nil
+func elements(got []string) []Element {
+	out := make([]Element, len(got))
+	for i, v := range got {
+		out[i] = Element{Member: v}
 	}
-	return nil, nil
+	return out
 }

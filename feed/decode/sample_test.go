@@ -46,7 +46,8 @@ func TestAKeyThatExpiresIsGone(t *testing.T) {
 		{-2, "", "none"},
 		{-1, "7", "string"},
 	} {
-		p := Pending{fetch: Fetch{Key: "rate:a", Type: "string"}, ttl: redis.NewDurationResult(c.ttl, nil), text: redis.NewStringResult(c.text, nil)}
+		p := Pending{fetch: Fetch{Key: "rate:a", Type: "string"}, ttl: redis.NewDurationResult(c.ttl, nil)}
+		then(&p, redis.NewStringResult(c.text, nil), func(s *Sample, text string) { s.Text = text })
 		if s, err := p.Sample(); err != nil || s.Type != c.want {
 			t.Errorf("a string %q that expires in %v is %q, %v; want %q", c.text, c.ttl, s.Type, err, c.want)
 		}

@@ -13,6 +13,7 @@ type Reader struct {
 	Charged  bool            // as decode.Decoded.Charged
 	Hides    bool            // as decode.Decoded.Hides
 	Block    int             // the place in Keys of one that denies everything until it expires; 0 for none
+	Either   bool            // Read is called where the leading key does not exist, too
 	Holds    string          // what is expected, for the error: "token bucket of Traefik"
 	// Read puts what the keys hold into d, while the leading one exists. It returns false where that is
 	// nothing of its library.
@@ -58,7 +59,7 @@ func (r *Reader) Decode(now limiter.Instant, got []decode.Sample, given decode.S
 	if d.Algorithm.Kind() == limiter.KindLog {
 		d.State.Log = []limiter.Entry{}
 	}
-	if got[0].Exists() && !r.Read(&d, now, got, given) {
+	if (got[0].Exists() || r.Either) && !r.Read(&d, now, got, given) {
 		d.Err = "holds no " + r.Holds + ": correct its rule"
 	}
 	return d

@@ -1,6 +1,7 @@
 package library
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -129,58 +130,33 @@ func (e *envoy) Decode(now limiter.Instant, got []decode.Sample, given decode.Se
 // of a unit that is not over, and a counter of another start is of a unit that begins there.
 func (e *envoy) learn(now limiter.Instant, got []decode.Sample, given decode.Settings) {
 	if given.Window > 0 && given.LimitFrom != 0 {
-		for _, u := range e.units {
-			if u == given.Window {
-				e.units = []time.Duration{u}
-			}
-		}
+		e.keep([]time.Duration{given.Window})
 	}
 	n, ok := form.Count(got[0].Text)
 	if got[0].Exists() && ok {
 		units := e.possible(now, got[0].TTL)
-		if e.seen > 0 && n > e.seen && len(units) > 0 {
-			units = running(units, now.Sub(e.start))
+		if e.seen > 0 && n > e.seen { // it was not over a second ago
+			age := now.Sub(e.start)
+			units = slices.DeleteFunc(units, func(u time.Duration) bool { return age > u+form.WholeSecond })
 		}
 		e.keep(units)
 		e.seen = max(n, e.seen)
 	}
 	for i := 1; i < len(got); i++ {
 		if got[i].Exists() && len(e.units) > 1 {
-			next := envoy{base: e.base, start: e.startOf(got[i].Key)}
+			_, last, _ := form.LastPart(got[i].Key, '_')
+			second, _ := form.Count(last)
+			next := envoy{base: e.base, start: limiter.Instant(second * 1e6)}
 			e.keep(next.possible(now, got[i].TTL))
 			e.start, e.seen = next.start, 0
 		}
 	}
 }
 
-// running returns the units that were not over a second ago, at that age of their window.
-func running(units []time.Duration, age time.Duration) (left []time.Duration) {
-	for _, u := range units {
-		if age <= u+form.WholeSecond {
-			left = append(left, u)
-		}
-	}
-	return left
-}
-
 // keep leaves those units of e that are among units, unless none would be left.
 func (e *envoy) keep(units []time.Duration) {
-	var left []time.Duration
-	for _, u := range e.units {
-		for _, v := range units {
-			if u == v {
-				left = append(left, u)
-			}
-		}
-	}
+	left := slices.DeleteFunc(slices.Clone(e.units), func(u time.Duration) bool { return !slices.Contains(units, u) })
 	if len(left) > 0 {
 		e.units = left
 	}
-}
-
-// startOf returns the start that is in a key of e.
-func (e *envoy) startOf(key string) limiter.Instant {
-	_, last, _ := form.LastPart(key, '_')
-	second, _ := form.Count(last)
-	return limiter.Instant(second * 1e6)
 }

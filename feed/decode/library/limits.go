@@ -29,7 +29,9 @@ func limits(s *decode.Sample, c decode.Context) *decode.Match {
 		m.Why = append(m.Why, "a list of times within that window")
 	case n.braces && form.IsCounter(s) && s.TTL <= 2*n.window:
 		m.Algorithm = limiter.SlidingWindow
-		m.Limiter = &renamedHalves{key: n.key, window: n.window, limit: n.amount}
+		halves := decode.Settings{Algorithm: limiter.SlidingWindow, Window: n.window, LimitFrom: model.LimitOfName}
+		halves.Convention.Alignment, halves.Limit.Count = limiter.AlignFirstRequest, n.amount
+		m.Limiter = &form.Reader{Keys: form.Texts(n.key, n.key+"/-1"), Either: true, Settings: halves, Holds: "count", Read: renamedHalves}
 		m.Why = append(m.Why, "an integer that expires within two of its windows")
 	case !n.braces && form.IsCounter(s) && s.TTL <= n.window:
 		m.Algorithm = limiter.FixedWindow
@@ -84,46 +86,26 @@ func limitsName(key string) (n limitsKey, ok bool) {
 // clientAhead is how far a client's clock may be off the server's.
 const clientAhead = 5 * time.Second
 
-// renamedHalves is a sliding window counter of two strings of which the previous one was the
-// current one until it was renamed.
-type renamedHalves struct {
-	key    string
-	window time.Duration
-	limit  int64
-}
-
-// Fetch reads the current and the previous counter.
-func (r *renamedHalves) Fetch(limiter.Instant) []decode.Fetch {
-	return []decode.Fetch{{Key: r.key, Type: "string"}, {Key: r.key + "/-1", Type: "string"}}
-}
-
-// Decode renames in thought what the next request will rename: a current counter with less than a
+// renamedHalves reads a sliding window counter of two strings of which the previous one was the
+// current one until it was renamed: also what the next request will rename, a current counter with less than a
 // window left.
-func (r *renamedHalves) Decode(now limiter.Instant, got []decode.Sample, _ decode.Settings) decode.Decoded {
-	d := decode.Decoded{PreviousKnown: true, Members: form.Members(got), Type: "none"}
-	d.Algorithm, d.Window, d.Convention.Alignment = limiter.SlidingWindow, r.window, limiter.AlignFirstRequest
-	d.Limit.Count, d.LimitFrom = r.limit, model.LimitOfName
-	for i := range got {
-		if got[i].Exists() {
-			d.Type, d.TTL = got[i].Type, max(d.TTL, got[i].TTL)
-			if _, ok := form.Count(got[i].Text); !ok {
-				d.Err = form.NoCount
-				return d
-			}
+func renamedHalves(d *decode.Decoded, now limiter.Instant, got []decode.Sample, _ decode.Settings) bool {
+	d.PreviousKnown = true
+	d.State.Start, d.State.PreviousStart = now, now.Add(-d.Window)
+	good := true
+	for i, n := range []*int64{&d.State.Current, &d.State.Previous} {
+		if !got[i].Exists() {
+			continue
+		}
+		var ok bool
+		*n, ok = form.Count(got[i].Text)
+		good = good && ok
+		start := form.Expiry(now, got[i].TTL).Add(-2 * d.Window)
+		if d.State.PreviousStart = start; i == 0 {
+			d.State.Start, d.State.PreviousStart = start, start.Add(-d.Window)
 		}
 	}
-	current, previous := got[0], got[1]
-	d.State.Start, d.State.PreviousStart = now, now.Add(-r.window)
-	if current.Exists() {
-		d.State.Current, _ = form.Count(current.Text)
-		d.State.Start = form.Expiry(now, current.TTL).Add(-2 * r.window)
-		d.State.PreviousStart = d.State.Start.Add(-r.window)
-	}
-	if previous.Exists() {
-		d.State.Previous, _ = form.Count(previous.Text)
-		d.State.PreviousStart = form.Expiry(now, previous.TTL).Add(-2 * r.window)
-	}
-	return d
+	return good
 }
 
 // isRecent says whether text is a time in seconds of the window before now.

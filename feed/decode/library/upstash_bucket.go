@@ -1,6 +1,7 @@
 package library
 
 import (
+	"slices"
 	"time"
 
 	"ratescope/feed/decode"
@@ -13,15 +14,15 @@ import (
 // time in milliseconds, from which on a batch of tokens comes each interval. A denied request writes
 // nothing.
 func upstashBucket(s *decode.Sample, c decode.Context) *decode.Match {
-	_, _, ok := readUpstashBucket(s, c.Now)
-	if !ok || s.Length != 2 {
+	splits := upstashSplits(s.Key)
+	b := &upstashTokens{upstashName: splits[0]}
+	b.bucket = form.Reader{Keys: form.Hash(s.Key, "tokens", "refilledAt"), Holds: "token bucket of @upstash/ratelimit", Read: readUpstashBucket,
+		Settings: decode.Settings{Algorithm: limiter.TokenBucket, Convention: limiter.Convention{Refill: limiter.RefillInterval}}}
+	m := b.bucket.Match(s, c, decode.Match{Prefix: b.prefix, Why: []string{"a hash of tokens and refilledAt, in milliseconds", "it expires"}})
+	if m == nil {
 		return nil
 	}
-	splits := upstashSplits(s.Key)
-	b := &upstashTokens{key: s.Key, upstashName: splits[0]}
-	m := &decode.Match{Prefix: b.prefix, Limiter: b, Why: []string{"a hash of tokens and refilledAt, in milliseconds", "it expires"}}
-	m.Algorithm, m.Convention.Refill = limiter.TokenBucket, limiter.RefillInterval
-	if len(splits) > 1 {
+	if m.Limiter = b; len(splits) > 1 {
 		chosen := upstashTraces(splits, c.Now)
 		m.Siblings, m.Confirm = chosen.siblings, func(got []decode.Sample) bool {
 			b.upstashName, _ = chosen.pick(got)
@@ -32,48 +33,35 @@ func upstashBucket(s *decode.Sample, c decode.Context) *decode.Match {
 	return m
 }
 
-func readUpstashBucket(s *decode.Sample, now limiter.Instant) (tokens int64, at limiter.Instant, ok bool) {
-	tokens, ok = form.Signed(s.Fields["tokens"])
+func readUpstashBucket(d *decode.Decoded, now limiter.Instant, got []decode.Sample, _ decode.Settings) bool {
+	s := &got[0]
+	tokens, ok := form.Signed(s.Fields["tokens"])
 	ms, timed := form.Count(s.Fields["refilledAt"])
-	ok = ok && timed && s.TTL > 0 && decode.UnitOf(float64(ms), now) == time.Millisecond
-	return max(tokens, 0), limiter.Instant(ms * 1000), ok
+	d.State.Level, d.State.Filled = float64(max(tokens, 0)), limiter.Instant(ms*1000)
+	return ok && timed && s.Length == 2 && s.TTL > 0 && decode.UnitOf(float64(ms), now) == time.Millisecond
 }
 
 // upstashTokens is a token bucket in a hash.
 type upstashTokens struct {
-	key string
+	bucket form.Reader
 	upstashName
 	events upstashEvents
 }
 
 // Fetch reads the bucket, the dynamic limit, and what analytics recorded of the identifier.
 func (u *upstashTokens) Fetch(now limiter.Instant) []decode.Fetch {
-	all := []decode.Fetch{
-		{Key: u.key, Type: "hash", Fields: []string{"tokens", "refilledAt"}},
-		{Key: u.dynamicKey(), Type: "string"},
-	}
+	all := slices.Concat(u.bucket.Keys, form.Texts(u.dynamicKey()))
 	return append(all, u.events.fetch(u.prefix, u.id, now)...)
 }
 
 // Decode returns the bucket. Of the limit that a rule gives, the count is what comes back each window,
 // the interval, and the burst is the size, unless a dynamic limit says it.
 func (u *upstashTokens) Decode(now limiter.Instant, got []decode.Sample, given decode.Settings) decode.Decoded {
-	s := &got[0]
-	d := decode.Decoded{Type: s.Type, TTL: s.TTL, Members: form.Members(got[:1])}
-	d.Algorithm, d.Convention.Refill, d.Window = limiter.TokenBucket, limiter.RefillInterval, given.Window
+	d := u.bucket.Decode(now, got[:1], given)
 	if most, ok := upstashLimit(&got[1]); ok && given.LimitFrom != model.NoLimit {
 		d.Limit, d.LimitFrom, d.LimitKey = given.Limit, model.LimitOfSibling, u.dynamicKey()
 		d.Limit.Burst = most
 	}
 	d.Denied, d.NewlyDenied = u.events.take(now, d.Window, got[2:])
-	if !s.Exists() {
-		return d
-	}
-	tokens, at, ok := readUpstashBucket(s, now)
-	if !ok {
-		d.Err = "holds no token bucket of @upstash/ratelimit: correct its rule, or remove the key"
-		return d
-	}
-	d.State.Level, d.State.Filled = float64(tokens), at
 	return d
 }
