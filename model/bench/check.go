@@ -24,9 +24,8 @@ const mostRequests = 400_000
 // bench is the experiments with one limiter.
 type bench struct {
 	identifier
-	o     Options
-	r     Report
-	store Store // nil where nothing can be looked at
+	o Options
+	r Report
 }
 
 // Check finds out what a limiter does. It sends some ten thousand requests. The error is one of the means,
@@ -97,7 +96,7 @@ func (b *bench) instants() error {
 		b.r.Commands = b.store.Commands()
 	}
 	for _, d := range []time.Duration{0, time.Microsecond, time.Millisecond, time.Second} {
-		same, err := b.collides(b.store, d)
+		same, err := b.collides(d)
 		if err != nil {
 			return err
 		}
@@ -288,7 +287,7 @@ func (b *bench) most() error {
 			"no denial was seen: %d are admitted at one instant, and more where more come", b.m.capacity)
 		return nil
 	}
-	n, steps, searched, err := b.worst(id.Candidate)
+	n, steps, searched, err := b.worst(id)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ func (b *bench) keys() error {
 	if b.store == nil {
 		return nil
 	}
-	name, steps, err := b.lasting(b.store, b.o.Cost)
+	name, steps, err := b.lasting(b.o.Cost)
 	if err != nil {
 		return err
 	}
@@ -32,7 +32,7 @@ func (b *bench) keys() error {
 	if b.m.endless || b.m.capacity == 0 {
 		return nil
 	}
-	steps, grows, err := b.grows(b.store)
+	steps, grows, err := b.grows()
 	if err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func (b *bench) keys() error {
 		b.r.find(Grows, true, steps, "each denied request is kept: a client that does not stop fills the memory")
 		return nil
 	}
-	steps, grows, err = b.untrimmed(b.store)
+	steps, grows, err = b.untrimmed()
 	if err == nil && grows {
 		b.r.find(Grows, true, steps, "what no longer counts is kept: under steady traffic the key grows without end")
 	}

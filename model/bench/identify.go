@@ -26,6 +26,7 @@ type trial struct {
 // identifier narrows the candidates down.
 type identifier struct {
 	player
+	store  Store // nil where nothing can be looked at
 	limit  limiter.Limit
 	m      measured
 	left   []Candidate
@@ -46,8 +47,8 @@ func (b *identifier) measure() error {
 		return err
 	}
 	b.m.capacity, b.m.endless = got[0], got[0] >= most
-	if store, ok := b.subject.(Store); ok {
-		keys, err := store.Keys()
+	if b.store != nil {
+		keys, err := b.store.Keys()
 		if err != nil {
 			return err
 		}
@@ -62,52 +63,58 @@ func (b *identifier) measure() error {
 	}
 	back := func(d time.Duration) (int64, error) {
 		got, err := b.play([]Step{{At: begin, N: b.m.capacity}, {At: begin + d, N: b.m.capacity}})
-		if err != nil {
-			return 0, err
+		return sum(got) - b.m.capacity, err
+	}
+	w := b.limit.Window
+	hints := []time.Duration{w, w + time.Millisecond, w - begin, w / time.Duration(b.m.capacity), w/time.Duration(b.m.capacity) + time.Millisecond}
+	for _, c := range []struct {
+		what *time.Duration
+		n    int64
+	}{{&b.m.first, 1}, {&b.m.all, b.m.capacity}} {
+		*c.what, err = b.earliest(hints, func(d time.Duration) (bool, error) { n, err := back(d); return n >= c.n, err })
+		if err != nil || b.m.first == 0 {
+			return err
 		}
-		return got[1], nil
+		if c.n == 1 {
+			if b.m.back, err = back(b.m.first); err != nil {
+				return err
+			}
+			whole := b.m.first * time.Duration((b.m.capacity+b.m.back-1)/max(b.m.back, 1))
+			hints = []time.Duration{b.m.first, b.m.first + time.Millisecond, whole, whole + time.Millisecond, w, w + 2*time.Millisecond}
+		}
 	}
-	if b.m.first, err = b.earliest(func(d time.Duration) (bool, error) { n, err := back(d); return n > 0, err }); err != nil ||
-		b.m.first == 0 {
-		return err
-	}
-	if b.m.back, err = back(b.m.first); err != nil {
-		return err
-	}
-	b.m.all, err = b.earliest(func(d time.Duration) (bool, error) { n, err := back(d); return n >= b.m.capacity, err })
-	return err
+	return nil
 }
 
 // burst is how many requests are sent at once to find out how many are admitted.
 func (b *identifier) burst() int64 { return 2*b.limit.Count + 16 }
 
 // earliest finds the shortest wait, in whole milliseconds, after which something holds that holds ever after;
-// 0 where it does not within a thousand windows.
-func (b *identifier) earliest(holds func(time.Duration) (bool, error)) (time.Duration, error) {
+// 0 where it does not within a thousand windows. Hints are waits that it may well be.
+func (b *identifier) earliest(hints []time.Duration, holds func(time.Duration) (bool, error)) (time.Duration, error) {
 	low, high := time.Duration(0), time.Duration(0)
-	for _, d := range []time.Duration{b.limit.Window / 64, b.limit.Window / 4, b.limit.Window, 2*b.limit.Window + time.Second,
-		30 * b.limit.Window, 2100 * b.limit.Window} {
+	try := func(d time.Duration) (err error) {
 		d = max(d.Truncate(time.Millisecond), time.Millisecond)
-		ok, err := holds(d)
-		if err != nil {
-			return 0, err
+		if d <= low || high > 0 && d >= high {
+			return nil
 		}
+		ok, err := holds(d)
 		if ok {
 			high = d
-			break
+		} else {
+			low = d
 		}
-		low = d
+		return err
 	}
-	for high-low > time.Millisecond {
-		mid := low + ((high - low) / 2).Truncate(time.Millisecond)
-		ok, err := holds(mid)
-		if err != nil {
+	w := b.limit.Window
+	for _, d := range append(near(hints...), w/64, w/4, w, 2*w+time.Second, 30*w, 2100*w) {
+		if err := try(d); err != nil {
 			return 0, err
 		}
-		if ok {
-			high = mid
-		} else {
-			low = mid
+	}
+	for high-low > time.Millisecond {
+		if err := try((low + high) / 2); err != nil {
+			return 0, err
 		}
 	}
 	return high, nil
@@ -160,25 +167,22 @@ func (p *player) answers(c Candidate, steps []Step) []int64 {
 	return got
 }
 
-// splits returns how many candidates are left at most after traffic, whatever is answered.
-func (b *identifier) splits(steps []Step) int {
-	var kinds [][]int64
-	var sizes []int
-	for _, c := range b.left {
-		got := b.answers(c, steps)
-		i := slices.IndexFunc(kinds, func(k []int64) bool { return slices.Equal(k, got) })
-		if i < 0 {
-			i, kinds, sizes = len(kinds), append(kinds, got), append(sizes, 0)
+// parting makes up traffic that two of the candidates that are left answer differently; nil where it finds none.
+func (b *identifier) parting() []Step {
+	pair := b.random.Perm(len(b.left))
+	x, y := b.left[pair[0]], b.left[pair[1]]
+	for range tries {
+		if steps := b.traffic(); !slices.Equal(b.answers(x, steps), b.answers(y, steps)) {
+			return steps
 		}
-		sizes[i]++
 	}
-	return slices.Max(sizes)
+	return nil
 }
 
 // Effort of an identification.
 const (
-	tries     = 16 // traffics made up to choose one of
-	fruitless = 5  // rounds in which none tells candidates apart, after which they count as alike
+	tries     = 16 // traffics made up to tell two candidates apart
+	fruitless = 24 // pairs that none tells apart, after which those that are left count as alike
 	proofs    = 16 // further traffics that the last one has to predict
 	leastTold = 24 // traffics in all, at least
 )
@@ -203,29 +207,17 @@ func (b *identifier) identify() (Identity, error) {
 	b.gaps = append(b.gaps, near(b.m.expiries...)...)
 	b.gaps = slices.DeleteFunc(b.gaps, func(d time.Duration) bool { return d > 4*b.limit.Window && d != b.m.first })
 	for idle := 0; idle < fruitless && len(b.left) > 1; {
-		var best []Step
-		least := len(b.left)
-		for range tries {
-			steps := b.traffic()
-			if n := b.splits(steps); n < least {
-				best, least = steps, n
-			}
-		}
-		if best == nil {
+		steps := b.parting()
+		if steps == nil {
 			idle++
 			continue
 		}
-		if err := b.try(best); err != nil {
+		if err := b.try(steps); err != nil {
 			return Identity{}, err
 		}
 	}
 	fewer := int(min(max(b.limit.Count/100, 1), 4)) // of greater limits each traffic is longer
-	for range proofs / fewer {
-		if err := b.try(b.traffic()); err != nil {
-			return Identity{}, err
-		}
-	}
-	for len(b.trials) < leastTold/fewer {
+	for least := max(len(b.trials)+proofs/fewer, leastTold/fewer); len(b.trials) < least; {
 		if err := b.try(b.traffic()); err != nil {
 			return Identity{}, err
 		}

@@ -75,9 +75,7 @@ func (r *Report) find(id ID, fault bool, steps []Step, text string, a ...any) {
 
 // sort puts faults first, each kind in the order of its discovery, and keeps one of each id.
 func (r *Report) sort() {
-	slices.SortStableFunc(r.Findings, func(a, b Finding) int {
-		return cmp.Compare(b2i(b.Fault), b2i(a.Fault))
-	})
+	slices.SortStableFunc(r.Findings, func(a, b Finding) int { return cmp.Compare(a.Severity(), b.Severity()) })
 	seen := map[ID]bool{}
 	r.Findings = slices.DeleteFunc(r.Findings, func(f Finding) bool {
 		twice := seen[f.ID]
@@ -86,26 +84,16 @@ func (r *Report) sort() {
 	})
 }
 
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
+// MarshalJSON writes a step as reports and scenario files have it.
+func (s Step) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		T    float64 `json:"t_ms"`
+		N    int64   `json:"n"`
+		Cost int64   `json:"cost,omitempty"`
+	}{millis(s.At), s.N, s.Cost})
 }
 
-type stepJSON struct {
-	T    float64 `json:"t_ms"`
-	N    int64   `json:"n"`
-	Cost int64   `json:"cost,omitempty"`
-}
-
-func stepsJSON(steps []Step) []stepJSON {
-	list := make([]stepJSON, len(steps))
-	for i, s := range steps {
-		list[i] = stepJSON{float64(s.At.Microseconds()) / 1000, s.N, s.Cost}
-	}
-	return list
-}
+func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // known is a number, or null where it is not known.
 func known[T int64 | float64](v T) *T {
@@ -118,15 +106,15 @@ func known[T int64 | float64](v T) *T {
 // MarshalJSON writes the report as the command prints it.
 func (r *Report) MarshalJSON() ([]byte, error) {
 	type finding struct {
-		ID        ID         `json:"id"`
-		Severity  string     `json:"severity"`
-		Text      string     `json:"text"`
-		Steps     []stepJSON `json:"steps"`
-		Confirmed string     `json:"confirmed,omitempty"`
+		ID        ID     `json:"id"`
+		Severity  string `json:"severity"`
+		Text      string `json:"text"`
+		Steps     []Step `json:"steps"`
+		Confirmed string `json:"confirmed,omitempty"`
 	}
 	list := []finding{}
 	for _, f := range r.Findings {
-		list = append(list, finding{f.ID, severity(f.Fault), f.Text, stepsJSON(f.Steps), f.Confirmed})
+		list = append(list, finding{f.ID, f.Severity(), f.Text, append([]Step{}, f.Steps...), f.Confirmed})
 	}
 	edge := "half-open"
 	if r.Identity.Terms.Edge == limiter.EdgeClosed {
@@ -141,17 +129,17 @@ func (r *Report) MarshalJSON() ([]byte, error) {
 		Charged   *bool    `json:"charged"`
 		Edge      string   `json:"edge"`
 		Worst     struct {
-			Admitted int64      `json:"admitted"`
-			WithinMS float64    `json:"within_ms"`
-			Steps    []stepJSON `json:"steps"`
+			Admitted int64   `json:"admitted"`
+			WithinMS float64 `json:"within_ms"`
+			Steps    []Step  `json:"steps"`
 		} `json:"worst"`
 		Findings []finding `json:"findings"`
 		Requests int64     `json:"requests"`
 		OK       bool      `json:"ok"`
 	}
-	v.Algorithm, v.Exact, v.Limit, v.WindowMS = r.Name(), r.Identity.Exact, known(r.Limit.Count), known(float64(r.Limit.Window.Microseconds())/1000)
+	v.Algorithm, v.Exact, v.Limit, v.WindowMS = r.Name(), r.Identity.Exact, known(r.Limit.Count), known(millis(r.Limit.Window))
 	v.Burst, v.Charged, v.Edge = known(r.Limit.Burst), r.Identity.Charged, edge
-	v.Worst.Admitted, v.Worst.WithinMS, v.Worst.Steps = r.Worst.Admitted, float64(r.Told.Window.Microseconds())/1000, stepsJSON(r.Worst.Steps)
+	v.Worst.Admitted, v.Worst.WithinMS, v.Worst.Steps = r.Worst.Admitted, millis(r.Told.Window), append([]Step{}, r.Worst.Steps...)
 	v.Findings, v.Requests, v.OK = list, r.Requests, r.OK()
 	return json.Marshal(v)
 }
@@ -164,8 +152,9 @@ func (r *Report) Name() string {
 	return r.Identity.Algorithm.String()
 }
 
-func severity(fault bool) string {
-	if fault {
+// Severity is "fault" or "note".
+func (f *Finding) Severity() string {
+	if f.Fault {
 		return "fault"
 	}
 	return "note"
@@ -180,23 +169,24 @@ func (r *Report) Scenario(f Finding) map[string]any {
 	}
 	p := player{subject: c.Subject(), zero: Zero(r.Told.Window)}
 	_ = p.subject.Reset()
-	steps := []map[string]any{}
+	type step struct {
+		T      float64 `json:"t_ms"`
+		N      int64   `json:"n"`
+		Repeat int     `json:"repeat"`
+		Expect string  `json:"expect"`
+	}
+	var steps []step
 	for _, s := range f.Steps {
-		for n := int64(0); n < s.N; {
-			first, run := p.subject.Admit(p.zero.Add(s.At), s.cost()).Admitted, int64(1)
-			for probe := n + 1; probe < s.N; probe++ {
-				if p.subject.Admit(p.zero.Add(s.At), s.cost()).Admitted != first {
-					break
-				}
-				run++
+		for range s.N {
+			next := step{millis(s.At), s.cost(), 1, "deny"}
+			if p.subject.Admit(p.zero.Add(s.At), s.cost()).Admitted {
+				next.Expect = "allow"
 			}
-			// the request that broke the run was charged by its own rule already: the next step begins with it
-			steps = append(steps, map[string]any{"t_ms": float64(s.At.Microseconds()) / 1000, "n": s.cost(), "repeat": run,
-				"expect": map[bool]string{true: "allow", false: "deny"}[first]})
-			if n += run; n < s.N {
-				steps = append(steps, map[string]any{"t_ms": float64(s.At.Microseconds()) / 1000, "n": s.cost(),
-					"expect": map[bool]string{true: "deny", false: "allow"}[first]})
-				n++
+			last := len(steps) - 1
+			if last >= 0 && steps[last].T == next.T && steps[last].N == next.N && steps[last].Expect == next.Expect {
+				steps[last].Repeat++
+			} else {
+				steps = append(steps, next)
 			}
 		}
 	}
@@ -212,7 +202,7 @@ func (r *Report) Scenario(f Finding) map[string]any {
 	}
 	return map[string]any{"id": string(f.ID), "title": "What breaks it: " + string(f.ID), "source": "ratescope check",
 		"algorithm": c.Algorithm.String(), "limit": r.Told.Count,
-		"window_ms": float64(r.Told.Window.Microseconds()) / 1000, "burst": max(c.Limit.Burst,
+		"window_ms": millis(r.Told.Window), "burst": max(c.Limit.Burst,
 			r.Told.Count), "convention": terms, "steps": steps, "notes": f.Text}
 }
 

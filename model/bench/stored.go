@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"time"
 
@@ -33,74 +34,78 @@ func amounts(keys []Key) (all map[string]float64, times int) {
 	return all, times
 }
 
+// watch sends traffic to a new key, step by step, and looks at what is stored after each, until see returns false.
+func (b *identifier) watch(steps []Step, see func(i int, admitted int64, keys []Key) bool) error {
+	if err := b.subject.Reset(); err != nil {
+		return err
+	}
+	for i := range steps {
+		got, err := b.goOn(steps[i : i+1])
+		if err != nil {
+			return err
+		}
+		keys, err := b.store.Keys()
+		if err != nil || !see(i, got[0], keys) {
+			return err
+		}
+	}
+	return nil
+}
+
 // hint says of which algorithm what a limiter stores is typical, where its answers alone do not tell: 0 is
 // none. It is not evidence of how it decides.
-func (b *identifier) hint() (limiter.Algorithm, error) {
-	store, ok := b.subject.(Store)
-	if !ok {
+func (b *identifier) hint() (typical limiter.Algorithm, err error) {
+	if b.store == nil {
 		return 0, nil
 	}
-	looks := make([][]Key, 3)
-	if err := b.subject.Reset(); err != nil {
-		return 0, err
-	}
-	for i := range looks {
-		if _, err := b.goOn([]Step{{At: time.Second + time.Duration(i)*b.spread, N: 1}}); err != nil {
-			return 0, err
+	var before map[string]float64
+	steps := []Step{{At: time.Second, N: 1}, {At: time.Second + b.spread, N: 1}, {At: time.Second + 2*b.spread, N: 1}}
+	return typical, b.watch(steps, func(i int, _ int64, keys []Key) bool {
+		after, times := amounts(keys)
+		if i == 0 {
+			before = after
 		}
-		var err error
-		if looks[i], err = store.Keys(); err != nil {
-			return 0, err
+		if i < 2 {
+			return true
 		}
-	}
-	for _, k := range looks[2] {
-		switch k.Type {
-		case "stream":
-			return limiter.StreamCounter, nil
-		case "zset", "list", "set":
-			return limiter.SlidingLog, nil
+		rises, falls := false, false
+		for name, v := range after {
+			old, known := before[name]
+			rises, falls = rises || known && v > old, falls || known && v < old
 		}
-	}
-	before, _ := amounts(looks[0])
-	after, times := amounts(looks[2])
-	rises, falls := 0, 0
-	for name, v := range after {
-		if old, known := before[name]; known && v > old {
-			rises++
-		} else if known && v < old {
-			falls++
+		is := func(types ...string) bool {
+			return slices.ContainsFunc(keys, func(k Key) bool { return slices.Contains(types, k.Type) })
 		}
-	}
-	switch {
-	case times == 0 && rises > 0:
-		return limiter.FixedWindow, nil
-	case times > 0 && falls > 0:
-		return limiter.TokenBucket, nil
-	case times > 0 && rises > 0:
-		return limiter.LeakyBucket, nil
-	case times > 0:
-		return limiter.GCRA, nil
-	}
-	return 0, nil
+		switch {
+		case is("stream"):
+			typical = limiter.StreamCounter
+		case is("zset", "list", "set"):
+			typical = limiter.SlidingLog
+		case times == 0 && rises:
+			typical = limiter.FixedWindow
+		case times > 0 && falls:
+			typical = limiter.TokenBucket
+		case times > 0 && rises:
+			typical = limiter.LeakyBucket
+		case times > 0:
+			typical = limiter.GCRA
+		}
+		return false
+	})
 }
 
 // collides reports whether a second request at the same instant, or so much later, is admitted and leaves
 // the keys as they are.
-func (b *identifier) collides(store Store, apart time.Duration) (bool, error) {
-	var looks [2][]Key
-	if err := b.subject.Reset(); err != nil {
-		return false, err
-	}
-	for i := range looks {
-		got, err := b.goOn([]Step{{At: time.Second/4 + time.Duration(i)*apart, N: 1}})
-		if err != nil || got[0] == 0 {
-			return false, err
+func (b *identifier) collides(apart time.Duration) (collides bool, err error) {
+	var first []Key
+	return collides, b.watch([]Step{{At: time.Second / 4, N: 1}, {At: time.Second/4 + apart, N: 1}}, func(i int, admitted int64, keys []Key) bool {
+		if i == 0 {
+			first = keys
+		} else {
+			collides = admitted > 0 && len(first) > 0 && same(first, keys)
 		}
-		if looks[i], err = store.Keys(); err != nil {
-			return false, err
-		}
-	}
-	return len(looks[0]) > 0 && same(looks[0], looks[1]), nil
+		return admitted > 0
+	})
 }
 
 // paths are traffics that lead a limiter through its branches.
@@ -119,38 +124,40 @@ func (b *identifier) paths(costly bool) [][]Step {
 }
 
 // lasting finds the shortest traffic after which a key has no expiry.
-func (b *identifier) lasting(store Store, costly bool) (name string, steps []Step, err error) {
+func (b *identifier) lasting(costly bool) (name string, steps []Step, err error) {
 	for _, path := range b.paths(costly) {
-		if err := b.subject.Reset(); err != nil {
-			return "", nil, err
+		var parts []Step // the first requests of a step and the last ones come alone
+		for _, s := range path {
+			for _, n := range []int64{1, 1, 1, s.N - 5, 1, 1} {
+				if n = min(n, s.N); n > 0 {
+					parts, s.N = append(parts, Step{At: s.At, N: n, Cost: s.Cost}), s.N-n
+				}
+			}
 		}
-		for i, s := range path {
-			for k := int64(1); k <= s.N; k++ {
-				if _, err := b.goOn([]Step{{At: s.At, N: 1, Cost: s.Cost}}); err != nil {
-					return "", nil, err
-				}
-				if k > 3 && k < s.N-1 {
-					continue
-				}
-				keys, err := store.Keys()
-				if err != nil {
-					return "", nil, err
-				}
-				for _, key := range keys {
-					if key.Expires < 0 {
-						sofar := append(append([]Step(nil), path[:i]...), Step{At: s.At, N: k, Cost: s.Cost})
-						if steps == nil || requests(sofar) < requests(steps) {
-							name, steps = key.Name, sofar
-						}
-					}
-				}
+		err = b.watch(parts, func(i int, _ int64, keys []Key) bool {
+			at := slices.IndexFunc(keys, func(k Key) bool { return k.Expires < 0 })
+			if sofar := joined(parts[:i+1]); at >= 0 && (steps == nil || requests(sofar) < requests(steps)) {
+				name, steps = keys[at].Name, sofar
 			}
-			if steps != nil && requests(steps) <= 1 {
-				return name, steps, nil
-			}
+			return at < 0
+		})
+		if err != nil || steps != nil && requests(steps) <= 1 {
+			break
 		}
 	}
-	return name, steps, nil
+	return name, steps, err
+}
+
+// joined makes one step of those at one instant.
+func joined(steps []Step) (all []Step) {
+	for _, s := range steps {
+		if last := len(all) - 1; last >= 0 && all[last].At == s.At && all[last].Cost == s.Cost {
+			all[last].N += s.N
+		} else {
+			all = append(all, s)
+		}
+	}
+	return all
 }
 
 // size is how much all keys hold.
@@ -161,53 +168,36 @@ func size(keys []Key) (n int64) {
 	return n
 }
 
-// grows reports how many elements a limiter keeps after n and after 2n denied requests more than it admits, and
-// whether that is one for each.
-func (b *identifier) grows(store Store) (steps []Step, each bool, err error) {
+// grows reports whether a limiter keeps something for each denied request, by how much it holds after n and
+// after 2n more than it admits.
+func (b *identifier) grows() (steps []Step, each bool, err error) {
 	const n = 20
 	steps = []Step{{At: time.Millisecond, N: b.m.capacity}}
 	for i := range 2 * n {
 		steps = append(steps, Step{At: time.Duration(i+2) * time.Millisecond, N: 1})
 	}
-	if err := b.subject.Reset(); err != nil {
-		return nil, false, err
-	}
-	var sizes []int64
-	for _, part := range [][]Step{steps[:1], steps[1 : n+1], steps[n+1:]} {
-		got, err := b.goOn(part)
-		if err != nil {
-			return nil, false, err
-		}
-		keys, err := store.Keys()
-		if err != nil {
-			return nil, false, err
-		}
-		if sizes = append(sizes, size(keys)); len(sizes) > 1 && got[0]+got[len(got)-1] > 0 {
-			return nil, false, nil // they were not denied
-		}
-	}
-	return steps[:n+1], sizes[1]-sizes[0] >= n && sizes[2]-sizes[1] >= n, nil
+	var sizes [2*n + 1]int64
+	each = true
+	err = b.watch(steps, func(i int, admitted int64, keys []Key) bool {
+		sizes[i] = size(keys)
+		each = each && (i == 0 || admitted == 0)
+		return each
+	})
+	return steps[:n+1], each && sizes[n]-sizes[0] >= n && sizes[2*n]-sizes[n] >= n, err
 }
 
 // untrimmed reports whether a limiter that is used steadily keeps what no longer counts.
-func (b *identifier) untrimmed(store Store) (steps []Step, grows bool, err error) {
+func (b *identifier) untrimmed() (steps []Step, grows bool, err error) {
 	const halves = 16 // of the window, so that no key expires in between
 	n := (b.m.capacity + 1) / 2
-	if err := b.subject.Reset(); err != nil {
-		return nil, false, err
-	}
-	var sizes [halves]int64
 	for i := range halves {
 		steps = append(steps, Step{At: time.Duration(i) * (b.limit.Window/2 + time.Millisecond), N: n})
-		if _, err := b.goOn(steps[i:]); err != nil {
-			return nil, false, err
-		}
-		keys, err := store.Keys()
-		if err != nil {
-			return nil, false, err
-		}
-		sizes[i] = size(keys)
 	}
+	var sizes [halves]int64
+	err = b.watch(steps, func(i int, _ int64, keys []Key) bool {
+		sizes[i] = size(keys)
+		return true
+	})
 	last, before, early := sizes[halves-1], sizes[halves-2], sizes[halves-3]
-	return steps, last >= 5*b.m.capacity && last-before >= n && before-early >= n, nil
+	return steps, last >= 5*b.m.capacity && last-before >= n && before-early >= n, err
 }

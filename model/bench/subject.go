@@ -5,6 +5,7 @@
 package bench
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"reflect"
@@ -138,42 +139,44 @@ func requests(steps []Step) (n int64) {
 
 // simulated is a candidate as a subject.
 type simulated struct {
-	candidate Candidate
-	state     limiter.State
-	used      int64 // of a window that each request renews
-	ends      limiter.Instant
+	Candidate
+	memory *limiter.Memory
+	now    limiter.Instant
+	used   int64 // of a window that each request renews
+	ends   limiter.Instant
 }
 
 // Subject returns the candidate as a limiter.
 func (c Candidate) Subject() Subject {
-	s := &simulated{candidate: c}
-	_ = s.Reset()
+	s := &simulated{Candidate: c}
+	s.memory, _ = limiter.NewMemory(c.Algorithm, limiter.WithConvention(c.Terms), limiter.WithClock(func() limiter.Instant { return s.now }))
 	return s
 }
 
 func (s *simulated) Reset() error {
-	*s = simulated{candidate: s.candidate, state: limiter.State{Algorithm: s.candidate.Algorithm}}
-	return nil
+	s.used, s.ends = 0, 0
+	return s.memory.Reset(context.Background(), who, s.Limit)
 }
 
 func (s *simulated) Admit(at limiter.Instant, cost int64) Answer {
-	c := &s.candidate
-	if c.Grain > 0 {
-		at = at.Floor(c.Grain)
+	if s.now = at; s.Grain > 0 {
+		s.now = at.Floor(s.Grain)
 	}
-	if !c.Renewed {
-		return Answer{Admitted: s.state.Take(at, c.Limit, c.Terms, cost).Allowed}
+	if !s.Renewed {
+		d, err := s.memory.AllowN(context.Background(), who, s.Limit, cost)
+		return Answer{d.Allowed, err}
 	}
-	if at >= s.ends {
+	if s.now >= s.ends {
 		s.used = 0
 	}
-	fits := s.used+cost <= c.Limit.Count
-	if fits || c.Terms.Denied == limiter.DeniedCharged {
-		s.used += cost
-		s.ends = at.Add(c.Limit.Window)
+	fits := s.used+cost <= s.Limit.Count
+	if fits || s.Terms.Denied == limiter.DeniedCharged {
+		s.used, s.ends = s.used+cost, s.now.Add(s.Limit.Window)
 	}
 	return Answer{Admitted: fits}
 }
+
+const who = "a" // is limited by a candidate
 
 // same reports whether two looks at the keys found the same in them, whatever their expiries.
 func same(a, b []Key) bool {

@@ -1,8 +1,11 @@
 package bench
 
 import (
+	"cmp"
 	"slices"
 	"time"
+
+	"ratescope/limiter"
 )
 
 // most returns the greatest cost that was admitted in any window of w that is open at its beginning.
@@ -76,42 +79,42 @@ const (
 )
 
 // worst searches for the traffic of which most is admitted in one window, the one with the fewest requests
-// where several are alike. The candidate, where there is one, says where to look first.
-func (b *identifier) worst(c Candidate) (n int64, steps []Step, searched int, err error) {
-	all := b.attacks()
+// where several are alike. What the limiter is says where to look first, and where it is that exactly, where
+// not to look.
+func (b *identifier) worst(id Identity) (n int64, steps []Step, searched int, err error) {
+	type attack struct {
+		steps   []Step
+		promise int64
+	}
 	b.cap = 8*b.limit.Count + 2000
 	defer func() { b.cap = 0 }()
-	if c.Algorithm != 0 {
-		promising := make(map[int]int64, len(all))
-		order := make([]int, len(all))
-		for i, s := range all {
-			order[i], promising[i] = i, most(s, b.answers(c, s), b.limit.Window)
+	var all []attack
+	for _, s := range b.attacks() {
+		a := attack{steps: s}
+		if id.Algorithm != limiter.Unknown {
+			a.promise = most(s, b.answers(id.Candidate, s), b.limit.Window)
 		}
-		slices.SortStableFunc(order, func(x, y int) int { return int(promising[y] - promising[x]) })
-		sorted := make([][]Step, len(all))
-		for to, from := range order {
-			sorted[to] = all[from]
-		}
-		all = sorted
+		all = append(all, a)
 	}
+	slices.SortStableFunc(all, func(x, y attack) int { return cmp.Compare(y.promise, x.promise) })
 	for _, t := range b.trials { // what was asked before counts too
 		if m := most(t.steps, t.admitted, b.limit.Window); m > n {
 			n, steps = m, took(t.steps, t.admitted)
 		}
 	}
 	bound := b.sent + searchMost
-	for _, s := range all {
-		if b.sent > bound {
+	for _, a := range all {
+		if b.sent > bound || id.Exact && a.promise < n {
 			break
 		}
-		got, err := b.play(s)
+		got, err := b.play(a.steps)
 		if err != nil {
 			return n, steps, searched, err
 		}
 		searched++
-		m := most(s, got, b.limit.Window)
-		if m > n || m == n && requests(took(s, got)) < requests(steps) {
-			n, steps = m, took(s, got)
+		m, taken := most(a.steps, got, b.limit.Window), took(a.steps, got)
+		if m > n || m == n && requests(taken) < requests(steps) {
+			n, steps = m, taken
 		}
 	}
 	least := n
