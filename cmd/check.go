@@ -3,6 +3,7 @@ package cmd
 import (
 	"cmp"
 	"context"
+	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"text/template"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -150,21 +152,25 @@ func (p *program) check(c *cobra.Command, name string, f checkFlags) error {
 	if err := saveScenarios(f.save, &r); err != nil {
 		return err
 	}
-	return f.print(checkPage{Report: &r, price: price, name: filepath.Base(name), ascii: p.ascii}, p.json, c.OutOrStdout())
+	return f.print(checkPage{Report: &r, price: price, Name: filepath.Base(name), ascii: p.ascii}, p.json, c.OutOrStdout())
 }
 
 // print prints a page; a fault on it is an error.
 func (f *checkFlags) print(page checkPage, asJSON bool, out io.Writer) (err error) {
+	page.What, page.Why = page.is()
 	switch {
 	case asJSON:
-		err = page.JSON(out)
+		var content []byte
+		if content, err = json.MarshalIndent(page.Report, "", "  "); err == nil {
+			_, err = fmt.Fprintln(out, string(content))
+		}
 	case f.markdown:
-		err = page.Markdown(out)
+		err = checkPages.ExecuteTemplate(out, "check.md", page)
 	default:
-		err = page.Text(out)
+		err = checkPages.ExecuteTemplate(out, "check.txt", page)
 	}
 	if err == nil && !page.OK() {
-		return exitError{1, fmt.Errorf("%s has a fault: %s", safetext.Clean(page.name), strings.Join(page.faults(), ", "))}
+		return exitError{1, fmt.Errorf("%s has a fault: %s", safetext.Clean(page.Name), strings.Join(page.faults(), ", "))}
 	}
 	return err
 }
@@ -264,21 +270,23 @@ func saveScenarios(folder string, r *bench.Report) error {
 	return nil
 }
 
+//go:embed pages
+var pageFiles embed.FS
+
+// checkPages are the forms in which a report is printed.
+var checkPages = template.Must(template.New("").Funcs(template.FuncMap{
+	"clean": safetext.Clean, "sentence": safetext.Sentence, "length": format.Length, "plural": format.Plural, "words": bench.Words,
+	"join": func(list []string) string { return strings.Join(list, "; ") },
+	"cell": func(text string) string { return strings.ReplaceAll(safetext.Sentence(text), "|", `\|`) },
+}).ParseFS(pageFiles, "pages/*"))
+
 // checkPage is a report on a page.
 type checkPage struct {
 	*bench.Report
-	price *sandbox.Price // nil where no real server was asked
-	name  string
-	ascii bool
-}
-
-// JSON prints one object.
-func (p checkPage) JSON(w io.Writer) error {
-	content, err := json.MarshalIndent(p.Report, "", "  ")
-	if err == nil {
-		_, err = fmt.Fprintln(w, string(content))
-	}
-	return err
+	price     *sandbox.Price // nil where no real server was asked
+	Name      string
+	ascii     bool
+	What, Why string // it is, and how that is known; print sets them
 }
 
 // faults lists the ids of the faults.
@@ -343,53 +351,13 @@ func (p checkPage) is() (what, why string) {
 	return what, why
 }
 
-// worst says in words what the worst window holds.
-func (p checkPage) worst() string {
+// WorstWindow says in words what the worst window holds.
+func (p checkPage) WorstWindow() string {
 	return fmt.Sprintf("%d in %s: %s", p.Worst.Admitted, format.Length(p.Told.Window), bench.Words(p.Worst.Steps))
 }
 
-// Text prints the page.
-func (p checkPage) Text(w io.Writer) error {
-	what, why := p.is()
-	fmt.Fprintf(w, "%s, told %d in %s\n\n", safetext.Clean(p.name), p.Told.Count, format.Length(p.Told.Window))
-	fmt.Fprintf(w, "  is      %s\n          %s\n", what, why)
-	if p.Worst.Steps != nil {
-		fmt.Fprintf(w, "  worst   %s\n          the most that was found, among %s; more was not found, which does not say that "+
-			"there is none\n\n",
-			p.worst(), format.Plural(p.Worst.Searched, "traffic"))
-		if p.Worst.Confirmed != "" {
-			fmt.Fprintf(w, "          %s\n\n", p.Worst.Confirmed)
-		}
-		for _, line := range p.picture() {
-			fmt.Fprintf(w, "          %s\n", line)
-		}
-	}
-	for _, kind := range []struct {
-		name  string
-		fault bool
-	}{{"fault", true}, {"note", false}} {
-		for _, f := range p.Findings {
-			if f.Fault != kind.fault {
-				continue
-			}
-			fmt.Fprintf(w, "\n  %-7s %s: %s\n", kind.name, f.ID, safetext.Sentence(f.Text))
-			if len(f.Steps) > 0 {
-				fmt.Fprintf(w, "          shown by %s\n", bench.Words(f.Steps))
-			}
-			if f.Confirmed != "" {
-				fmt.Fprintf(w, "          %s\n", f.Confirmed)
-			}
-		}
-	}
-	if p.OK() {
-		fmt.Fprintln(w, "\n  no fault was found")
-	}
-	fmt.Fprintf(w, "\n  costs   %s\n", strings.Join(p.costs(), "; "))
-	return nil
-}
-
-// costs says what a request costs.
-func (p checkPage) costs() []string {
+// Costs says what a request costs.
+func (p checkPage) Costs() []string {
 	var list []string
 	if p.Commands > 0 {
 		list = append(list, format.Plural(p.Commands, "command")+" a request")
@@ -416,8 +384,8 @@ func (p checkPage) costs() []string {
 	return append(list, fmt.Sprintf("%s were sent", format.Plural(int(p.Requests), "request")))
 }
 
-// picture draws the worst window: requests by time, and the window around those that count.
-func (p checkPage) picture() []string {
+// Picture draws the worst window: requests by time, and the window around those that count.
+func (p checkPage) Picture() []string {
 	const columns = 72
 	steps, w := p.Worst.Steps, p.Told.Window
 	begin, end := steps[0].At-w/8, max(steps[len(steps)-1].At, steps[0].At+w)+w/8
@@ -447,29 +415,4 @@ func (p checkPage) picture() []string {
 		copy(inside[free/2:], []rune(label))
 	}
 	return []string{strings.TrimRight(string(bars), " "), strings.Repeat(" ", from) + left + string(inside) + right}
-}
-
-// Markdown prints the page for a review.
-func (p checkPage) Markdown(w io.Writer) error {
-	what, why := p.is()
-	fmt.Fprintf(w, "## %s, told %d in %s\n\n**%s** (%s)\n\n", safetext.Clean(p.name), p.Told.Count, format.Length(p.Told.Window),
-		what, why)
-	if p.Worst.Steps != nil {
-		fmt.Fprintf(w, "Worst window: %s\n\n```\n%s\n```\n\n", p.worst(), strings.Join(p.picture(), "\n"))
-	}
-	if len(p.Findings) == 0 {
-		fmt.Fprintf(w, "No fault was found.\n\n")
-	} else {
-		fmt.Fprintf(w, "| | finding | what | shown by |\n|---|---|---|---|\n")
-	}
-	for _, f := range p.Findings {
-		kind := "note"
-		if f.Fault {
-			kind = "**fault**"
-		}
-		fmt.Fprintf(w, "| %s | %s | %s | %s |\n", kind, f.ID, strings.ReplaceAll(safetext.Sentence(f.Text), "|", `\|`),
-			bench.Words(f.Steps))
-	}
-	_, err := fmt.Fprintf(w, "\n%s\n", strings.Join(p.costs(), "; "))
-	return err
 }

@@ -59,7 +59,7 @@ func (p *program) checkURL(ctx context.Context, web webCall, limit limiter.Limit
 	for _, line := range account.Found(model.Findings(fired)) {
 		r.Lies(line)
 	}
-	return f.print(checkPage{Report: &r, name: app.Shown(), ascii: p.ascii}, p.json, out)
+	return f.print(checkPage{Report: &r, Name: app.Shown(), ascii: p.ascii}, p.json, out)
 }
 
 // fireSteps sends traffic in real time, from half a window after an edge of the clock on.
