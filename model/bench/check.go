@@ -170,9 +170,11 @@ func (b *bench) settle() error {
 			return err
 		}
 		if lasting.Exact {
-			b.r.Identity = lasting
-			return b.early()
+			id = lasting
 		}
+	}
+	if w := id.Limit.Window; id.Exact && (w-b.limit.Window).Abs() <= time.Millisecond {
+		b.limit.Window = w // no expiry is more exact
 	}
 	b.r.Identity = id
 	return b.early()
@@ -187,8 +189,10 @@ func (b *bench) measuredLimit() {
 	if c.Algorithm == limiter.Unknown || b.m.endless {
 		return
 	}
-	l.Window = c.Limit.Window
-	if !c.Algorithm.Bursts() {
+	if l.Window = c.Limit.Window; !c.Algorithm.Bursts() {
+		if l.Window == b.limit.Window {
+			l.Window = b.o.Limit.Window
+		}
 		return
 	}
 	if l.Burst = c.Limit.Burst; !b.r.Identity.Exact {
@@ -312,7 +316,7 @@ func (b *bench) most() error {
 			b.promised(), bound, Words(steps))
 		return nil
 	}
-	if id.Algorithm == limiter.Unknown {
+	if id.Algorithm == limiter.Unknown && b.m.capacity <= b.limit.Count {
 		b.r.find(OverAdmits, false, steps, "%d are admitted within %s, above the limit of %d; whether that is meant is not known, "+
 			"for the algorithm is not", n, seconds(b.limit.Window), b.limit.Count)
 		return nil
@@ -328,16 +332,17 @@ func (b *bench) promised() string {
 	return "a " + b.r.Identity.Algorithm.Title()
 }
 
-// fast looks for a bucket that holds or fills more than it was told.
+// fast looks for a limiter that admits more at once, or fills faster, than it was told.
 func (b *bench) fast() error {
-	c := b.r.Identity.Candidate
+	c, burst := b.r.Identity.Candidate, max(b.limit.Burst, b.limit.Count)
+	if b.m.capacity > burst {
+		b.r.find(OverAdmits, true, []Step{{At: 0, N: burst + 1}}, "%d are admitted at once, where the limit is %d", b.m.capacity, burst)
+		return nil
+	}
 	if !c.Algorithm.Bursts() || !b.r.Identity.Exact {
 		return nil
 	}
-	burst := max(b.limit.Burst, b.limit.Count)
-	if c.Limit.Burst > burst {
-		b.r.find(OverAdmits, true, []Step{{At: 0, N: burst + 1}}, "%d are admitted at once, where the burst is %d", c.Limit.Burst, burst)
-	} else if told := rate(b.limit, b.limit.Window); rate(c.Limit, b.limit.Window) > told*1.0001 {
+	if told := rate(b.limit, b.limit.Window); rate(c.Limit, b.limit.Window) > told*1.0001 {
 		steps := []Step{}
 		for i := range int64(10) {
 			steps = append(steps, Step{At: time.Duration(i) * b.limit.Window, N: 2 * b.limit.Count})

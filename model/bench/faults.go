@@ -23,9 +23,12 @@ func (b *bench) keys() error {
 		if _, err := b.play(path); err != nil {
 			return err
 		}
-		if found := b.store.Undeclared(); len(found) > 0 {
-			b.r.find(UndeclaredKey, true, path, "the script touches %s, which KEYS does not hold: a cluster refuses that, or answers "+
-				"from the wrong node", strings.Join(found, ", "))
+		if found, near := b.store.Undeclared(); len(found) > 0 {
+			why := "a cluster refuses that, or answers from the wrong node"
+			if near {
+				why = "a cluster runs it, for the hash tag is that of a key in KEYS, and Redis does not promise that"
+			}
+			b.r.find(UndeclaredKey, true, path, "the script touches %s, which KEYS does not hold: %s", strings.Join(found, ", "), why)
 			break
 		}
 	}

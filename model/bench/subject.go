@@ -40,11 +40,13 @@ type Key struct {
 type Store interface {
 	Subject
 	Keys() ([]Key, error)
-	Undeclared() []string               // keys it has touched since Reset and was not given
+	// Undeclared returns the keys that it has touched since Reset and was not given, and whether all of them
+	// are in the slot of one that it was given, by their hash tags.
+	Undeclared() (keys []string, near bool)
 	Commands() int                      // how many commands the last request ran
 	Traffic() string                    // and their words
 	Drift(client, server time.Duration) // by how much the clocks are off the instants of requests, until Reset
-	Persist(on bool)                    // keys do not expire
+	Persist(on bool)                    // keys that have an expiry do not expire for a century
 }
 
 // Step is requests at one instant.

@@ -34,7 +34,7 @@ var errEndless = fmt.Errorf("%w: the script was stopped after %s", bench.ErrEndl
 var ErrMissing = errors.New("the embedded Redis has not got it: check the script on a real server with --redis")
 
 // missing finds what Redis offers to scripts and the embedded one does not.
-var missing = regexp.MustCompile(`\b(cmsgpack|struct|bit)\.\w+|redis\.(acl_check_cmd|register_function|breakpoint)\b|^#!`)
+var missing = regexp.MustCompile(`\b(cmsgpack|struct|bit)\.\w+|redis\.(acl_check_cmd|breakpoint)\b`)
 
 // embedded is a Redis in this process. The script's own interpreter stands before it: it is made once
 // and not for each call, it can be stopped, and it sees each command. Its commands are carried out by
@@ -44,6 +44,7 @@ type embedded struct {
 	now   time.Time
 	vm    *lua.LState
 	main  *lua.LFunction
+	lib   *lua.LFunction // what the script has registered, of a library of functions
 	buf   bytes.Buffer
 	ran   []Command
 }
@@ -76,7 +77,7 @@ func (e *embedded) close() error {
 
 // load makes an interpreter with what Redis gives to scripts.
 func (e *embedded) load(text string) error {
-	chunk, err := parse.Parse(strings.NewReader(text), "script")
+	chunk, err := parse.Parse(strings.NewReader(withoutShebang(text)), "script")
 	if err != nil {
 		return fmt.Errorf("the script is not Lua: %w", err)
 	}
@@ -101,7 +102,7 @@ func (e *embedded) load(text string) error {
 	api := e.vm.SetFuncs(e.vm.NewTable(), map[string]lua.LGFunction{
 		"call": func(l *lua.LState) int { return e.call(l, true) }, "pcall": func(l *lua.LState) int { return e.call(l, false) },
 		"error_reply": replyTable("err"), "status_reply": replyTable("ok"), "sha1hex": sha1hex,
-		"log": nothing, "replicate_commands": yes, "set_repl": nothing, "setresp": nothing,
+		"register_function": e.register, "log": nothing, "replicate_commands": yes, "set_repl": nothing, "setresp": nothing,
 	})
 	for i, name := range []string{"LOG_DEBUG", "LOG_VERBOSE", "LOG_NOTICE", "LOG_WARNING", "REPL_NONE", "REPL_AOF", "REPL_SLAVE",
 		"REPL_ALL"} {
@@ -154,8 +155,17 @@ func (e *embedded) run(keys, args []string) (any, []Command, error) {
 		e.vm.G.Global.RawSetString(name, t)
 	}
 	top := e.vm.GetTop()
+	e.lib = nil
 	e.vm.Push(e.main)
-	if err := e.vm.PCall(0, 1, nil); err != nil {
+	err := e.vm.PCall(0, 1, nil)
+	if err == nil && e.lib != nil {
+		e.vm.SetTop(top)
+		e.vm.Push(e.lib)
+		e.vm.Push(e.vm.G.Global.RawGetString("KEYS"))
+		e.vm.Push(e.vm.G.Global.RawGetString("ARGV"))
+		err = e.vm.PCall(2, 1, nil)
+	}
+	if err != nil {
 		e.vm.SetTop(top)
 		if ctx.Err() != nil {
 			return nil, e.ran, errEndless
@@ -166,6 +176,19 @@ func (e *embedded) run(keys, args []string) (any, []Command, error) {
 	e.vm.SetTop(top)
 	value, err := fromLua(reply)
 	return value, e.ran, err
+}
+
+// register is redis.register_function: the one function of a library is called with its keys and arguments.
+func (e *embedded) register(l *lua.LState) int {
+	if e.lib != nil {
+		l.RaiseError("%s", oneFunction)
+	}
+	if t, ok := l.Get(1).(*lua.LTable); ok {
+		e.lib, _ = t.RawGetString("callback").(*lua.LFunction)
+	} else {
+		e.lib = l.CheckFunction(2)
+	}
+	return 0
 }
 
 // scriptError is the message of an error of the script, without the stack.

@@ -71,11 +71,17 @@ local function told(call) return function(...)
   if type(list[1]) == 'string' and string.upper(list[1]) == 'TIME' then return {seconds, micros} end
   return call(...)
 end end
-local shim = setmetatable({call = told(redis.call), pcall = told(redis.pcall)}, {__index = redis})
+local lib
+local function register(name, callback)
+  if lib then error('` + oneFunction + `') end
+  lib = callback or name.callback
+end
+local shim = setmetatable({call = told(redis.call), pcall = told(redis.pcall), register_function = register}, {__index = redis})
 local function subject(redis, KEYS, ARGV) `
 	after = `
 end
 local ok, reply = pcall(subject, shim, keys, args)
+if ok and lib then ok, reply = pcall(lib, keys, args) end
 local failed = false
 if not ok then failed = type(reply) == 'table' and reply.err or tostring(reply) end
 if ok and type(reply) == 'table' and reply.err then failed, reply = reply.err, false end
@@ -90,13 +96,19 @@ end
 return {lives, ran, failed, {reply}}`
 )
 
-// wrapped is the text of a script between before and after. A line with a shebang goes.
-func wrapped(text string) string {
+// oneFunction is the error of a library of several functions.
+const oneFunction = "the library registers several functions: check a file with one of them"
+
+// wrapped is the text of a script between before and after.
+func wrapped(text string) string { return before + withoutShebang(text) + after }
+
+// withoutShebang empties the first line of a library of functions.
+func withoutShebang(text string) string {
 	if strings.HasPrefix(text, "#!") {
 		_, rest, _ := strings.Cut(text, "\n")
-		text = "\n" + rest
+		return "\n" + rest
 	}
-	return before + text + after
+	return text
 }
 
 // answerIn is how long the server may take for one call.

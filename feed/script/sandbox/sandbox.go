@@ -8,8 +8,10 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
+	"ratescope/feed/connect"
 	"ratescope/feed/script"
 	"ratescope/limiter"
 	"ratescope/model/bench"
@@ -46,7 +48,7 @@ type Sandbox struct {
 	client, clock time.Duration
 	persist       bool
 	ran           []Command
-	undeclared    map[string]bool
+	undeclared    map[string]bool // whether each is in the slot of a key that is declared
 }
 
 // New returns a script on an embedded Redis of its own.
@@ -88,9 +90,12 @@ func (s *Sandbox) Admit(at limiter.Instant, cost int64) bench.Answer {
 	if err != nil {
 		return bench.Answer{Err: fmt.Errorf("%w: %w", bench.ErrMeans, err)}
 	}
-	if s.persist {
+	if s.persist { // a script may look whether a key has an expiry
 		for _, k := range s.names() {
-			if _, err = s.engine.do("PERSIST", k); err != nil {
+			if left, _ := s.engine.do("PTTL", k); left == int64(-1) {
+				continue
+			}
+			if _, err = s.engine.do("PEXPIRE", k, "3000000000000"); err != nil {
 				break
 			}
 		}
@@ -129,14 +134,18 @@ func (s *Sandbox) Drift(client, clock time.Duration) { s.client, s.clock = clien
 func (s *Sandbox) Persist(on bool) { s.persist = on }
 
 // Undeclared implements bench.Store.
-func (s *Sandbox) Undeclared() []string { return slices.Sorted(maps.Keys(s.undeclared)) }
+func (s *Sandbox) Undeclared() (keys []string, near bool) {
+	return slices.Sorted(maps.Keys(s.undeclared)), !slices.Contains(slices.Collect(maps.Values(s.undeclared)), false)
+}
 
 // note keeps the keys that commands touched and KEYS does not hold.
 func (s *Sandbox) note(keys []string) {
 	for _, c := range s.ran {
 		for _, k := range keysOf(c.Args) {
 			if !slices.Contains(keys, k) {
-				s.undeclared[k] = true
+				s.undeclared[k] = slices.ContainsFunc(keys, func(own string) bool {
+					return strings.Contains(own, "{") && connect.SlotOf(own) == connect.SlotOf(k)
+				})
 			}
 		}
 	}
