@@ -46,7 +46,7 @@ var rooms = map[string][]string{
 	"model":               {"ratescope/limiter", cells},
 	"feed":                {"ratescope/model", "ratescope/limiter", "ratescope/internal/", goRedis, "github.com/alicebob/miniredis/", "github.com/adrg/xdg", "go.yaml.in/yaml/", "golang.org/x/sync", "golang.org/x/time/", "github.com/aymanbagabas/go-udiff"},
 	"feed/metrics":        {"ratescope/feed", "ratescope/model", "ratescope/limiter", "github.com/prometheus/client_golang/", "github.com/prometheus/client_model/", "golang.org/x/crypto/", "ratescope/internal"},
-	"feed/script/sandbox": {"ratescope/feed/script", "ratescope/feed/connect", "ratescope/model", "ratescope/limiter", goRedis, "github.com/alicebob/miniredis/", "github.com/yuin/gopher-lua"},
+	"feed/script/sandbox": {"ratescope/feed/script", "ratescope/model", "ratescope/limiter", goRedis, "github.com/alicebob/miniredis/", "github.com/yuin/gopher-lua"},
 	"themes":              {charm + "lipgloss/", charmX + "x/ansi"},
 	"tui":                 {"ratescope/model", "ratescope/limiter", "ratescope/themes", charm, charmX, cells},
 	"tui/class":           {"ratescope/model", "ratescope/tui", charm, charmX, cells, "golang.org/x/crypto/"},

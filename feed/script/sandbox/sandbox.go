@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"ratescope/feed/connect"
 	"ratescope/feed/script"
 	"ratescope/limiter"
+	"ratescope/model"
 	"ratescope/model/bench"
 )
 
@@ -144,7 +144,7 @@ func (s *Sandbox) note(keys []string) {
 		for _, k := range keysOf(c.Args) {
 			if !slices.Contains(keys, k) {
 				s.undeclared[k] = slices.ContainsFunc(keys, func(own string) bool {
-					return strings.Contains(own, "{") && connect.SlotOf(own) == connect.SlotOf(k)
+					return strings.Contains(own, "{") && model.HashSlot(own) == model.HashSlot(k)
 				})
 			}
 		}
