@@ -2,9 +2,11 @@ package fire
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -47,19 +49,28 @@ func (a *audit) files() []string {
 	return append(list[max(len(list)-maxAside, 0):], a.path)
 }
 
-// each calls take for every line of an action in all files, oldest first. Incomplete lines are
+// each calls take for every line of all files that contains a text, oldest first. Incomplete lines are
 // skipped.
-func (a *audit) each(id string, take func(e *entry)) error {
+func (a *audit) each(text string, take func(e *entry)) error {
 	for _, name := range a.files() {
-		if err := eachLine(name, id, take); err != nil {
+		if err := eachLine(name, text, take); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// eachLine calls take for every line of an action in one file.
-func eachLine(name, id string, take func(e *entry)) error {
+// ofAction calls take for every line of an action.
+func (a *audit) ofAction(id string, take func(e *entry)) error {
+	return a.each(id, func(e *entry) {
+		if e.Action == id {
+			take(e)
+		}
+	})
+}
+
+// eachLine calls take for every line of one file that contains a text.
+func eachLine(name, text string, take func(e *entry)) error {
 	f, err := file.Open(name)
 	if err != nil {
 		return err
@@ -69,7 +80,7 @@ func eachLine(name, id string, take func(e *entry)) error {
 	lines.Buffer(nil, maxLine)
 	for lines.Scan() {
 		var e entry
-		if strings.Contains(lines.Text(), id) && json.Unmarshal(lines.Bytes(), &e) == nil && e.Action == id {
+		if bytes.Contains(lines.Bytes(), []byte(text)) && json.Unmarshal(lines.Bytes(), &e) == nil {
 			take(&e)
 		}
 	}
@@ -93,7 +104,7 @@ func (a *audit) find(id string) (found, error) {
 	taken := "" // when it was taken back; "" if it was not
 	var outcomes model.Outcomes
 	sent := make(map[string]string)
-	err := a.each(id, func(e *entry) {
+	err := a.ofAction(id, func(e *entry) {
 		switch {
 		case e.Request != "" && e.Outcome == pending:
 			sent[e.Request] = e.At
@@ -174,7 +185,7 @@ func (c charge) first() bool { return c.used == c.cost }
 // charges returns the charges of an action's requests, oldest first: of the admitted ones and,
 // with denied, of the denied ones too.
 func (a *audit) charges(id string, denied bool) (list []charge, err error) {
-	err = a.each(id, func(e *entry) {
+	err = a.ofAction(id, func(e *entry) {
 		charged := e.Outcome == model.Admitted.String() || denied && e.Outcome == model.Denied.String()
 		if charged && e.ServerAt != 0 {
 			list = append(list, charge{limiter.Instant(e.ServerAt), e.Cost, e.Used})
@@ -182,4 +193,37 @@ func (a *audit) charges(id string, denied bool) (list []charge, err error) {
 	})
 	slices.SortStableFunc(list, func(a, b charge) int { return cmp.Compare(a.at, b.at) })
 	return list, err
+}
+
+// charged returns how many units an action charged.
+func (a *audit) charged(f *found) (units int64, err error) {
+	list, err := a.charges(f.first.Action, deniedCharged(f.first.Target))
+	for _, c := range list {
+		units += c.cost
+	}
+	return units, err
+}
+
+// rival names who else has written to the key of an action while it was fired or since: ratescope, if the audit
+// files have another action of that time that is not taken back, and else another program.
+func (a *audit) rival(f *found) string {
+	key, err := json.Marshal(f.first.Key)
+	if err != nil {
+		return "another program"
+	}
+	rivals := map[string]string{} // the latest time of each
+	_ = a.each(string(key), func(e *entry) {
+		switch {
+		case e.Action == f.first.Action || e.Server != f.first.Server || e.Database != f.first.Database || e.Key != f.first.Key:
+		case e.Outcome == undone && e.Error == "":
+			delete(rivals, e.Action)
+		case e.At > f.first.At: // all times have the same length
+			rivals[e.Action] = e.At
+		}
+	})
+	if len(rivals) == 0 {
+		return "another program"
+	}
+	newest := slices.MaxFunc(slices.Collect(maps.Keys(rivals)), func(x, y string) int { return cmp.Compare(rivals[x], rivals[y]) })
+	return "ratescope's action " + newest
 }

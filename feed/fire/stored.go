@@ -131,20 +131,19 @@ func (l *storedLimit) takeBack(ctx context.Context, was *raisedLine) (model.Rais
 }
 
 // putLimitBack lowers the limit that an action raised, and keeps the requests counted since.
-func (i takingBack) putLimitBack(ctx context.Context, u *Undone, first, last entry) error {
-	key, t, err := i.subject(first)
-	if err != nil {
-		return err
+func (i *Injector) putLimitBack(ctx context.Context, u *Undone, f *found) error {
+	if f.first.Target == nil {
+		return errNoPlace
 	}
-	l := storedOf(model.Order{Key: key, Target: t, Change: model.Change{Kind: model.Give}}, i.client(), i.offset)
+	l := storedOf(model.Order{Key: f.first.name(), Target: *f.first.Target, Change: model.Change{Kind: model.Give}}, i.link.client(), i.link.offset)
 	if l == nil {
 		return errNoPlace
 	}
-	ctx, cancel := context.WithTimeout(ctx, i.timeout)
+	ctx, cancel := context.WithTimeout(ctx, i.link.timeout)
 	defer cancel()
-	back, err := l.takeBack(ctx, last.Raise)
+	back, err := l.takeBack(ctx, f.last.Raise)
 	if err == nil {
-		u.Restored, u.Removed, u.Lowered = nil, nil, &back
+		u.Lowered = &back
 	}
 	return err
 }

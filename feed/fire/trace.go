@@ -151,15 +151,14 @@ func (t *trace) take(ctx context.Context, n int) error {
 	return nil
 }
 
-// Clauses about other writers in the audit file. A line without one is of an action that was not traced.
+// Words about other writers in the audit file; "" if there is nothing known about them.
 const (
 	noOthers   = "none"
-	someOthers = "another program has written while it was fired"
-	maybe      = "another program may have written while it was fired"
+	someOthers = "some"
 )
 
-// others returns a clause about other writers while the action was fired, from the marks after the last
-// request; "" if that is not known.
+// others returns the word about other writers while the action was fired, from the marks after the last
+// request.
 func (t *trace) others(ctx context.Context) string {
 	if t == nil || t.keys == nil {
 		return ""
@@ -172,7 +171,7 @@ func (t *trace) others(ctx context.Context) string {
 	return t.verdict(t.link.now().Millis())
 }
 
-// verdict returns the clause of others at a time in milliseconds since the epoch. A key that has expired is no
+// verdict returns the word of others at a time in milliseconds since the epoch. A key that has expired is no
 // sign of another writer.
 func (t *trace) verdict(now int64) string {
 	t.mu.Lock()
@@ -189,7 +188,7 @@ func (t *trace) verdict(now int64) string {
 		}
 		switch {
 		case gone != 0 && t.lost:
-			return maybe
+			return ""
 		case gone != 0:
 			return someOthers
 		}

@@ -26,11 +26,17 @@ func TestMain(m *testing.M) { os.Exit(servertest.Main(m)) }
 // injectorOf returns an armed injector of a server that may stand still, with an audit file of its own.
 func injectorOf(t *testing.T, s *servertest.Server) *fire.Injector {
 	t.Helper()
+	return injectorWith(t, s, filepath.Join(t.TempDir(), "audit"))
+}
+
+// injectorWith returns an armed injector with an audit file that others may share.
+func injectorWith(t *testing.T, s *servertest.Server, audit string) *fire.Injector {
+	t.Helper()
 	e, err := connect.Parse([]string{s.URL()}, connect.TLSFiles{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := fire.New(e, fire.Options{Armed: true, Timeout: servertest.Patience, AuditPath: filepath.Join(t.TempDir(), "audit")}, func() time.Duration { return 0 })
+	i := fire.New(e, fire.Options{Armed: true, Timeout: servertest.Patience, AuditPath: audit}, func() time.Duration { return 0 })
 	t.Cleanup(func() { i.Close() })
 	return i
 }
@@ -305,5 +311,40 @@ func TestTakenBackWhereDeniedAreCharged(t *testing.T) {
 				t.Errorf("%+v, %v, want 7 units", u, err)
 			}
 		})
+	}
+}
+
+// TestUndoBesideAnotherRatescope: two ratescopes of one machine fire at a key. An undo over the requests of the
+// other names its action and not another program, and is possible once that is taken back.
+func TestUndoBesideAnotherRatescope(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t)
+	c := s.Client()
+	defer c.Close()
+	limit := limiter.Limit{Count: 50, Window: 500 * time.Hour}
+	target := model.Target{Algorithm: limiter.SlidingLog, Limit: limit, LimitKnown: true, Window: limit.Window}
+	path := filepath.Join(t.TempDir(), "audit")
+	one, other := injectorWith(t, s, path), injectorWith(t, s, path)
+	shoot(t, other, "elsewhere", target, 1, 0, nil)
+	twin := held(t, c)
+	first := shoot(t, one, "k", target, 3, 0, nil)
+	second := shoot(t, other, "k", target, 2, 0, nil)
+	if _, err := one.Undo(t.Context(), first); err == nil || !strings.Contains(err.Error(), "ratescope's action "+second+" has written to k since") {
+		t.Errorf("undone over the action of the other: %v", err)
+	}
+	for _, id := range []string{second, first} {
+		if _, err := one.Undo(t.Context(), id); err != nil {
+			t.Error(err)
+		}
+	}
+	if got := held(t, c); got != twin {
+		t.Errorf("the keys hold\n%s\nand their twin\n%s", got, twin)
+	}
+	id := shoot(t, one, "k", target, 7, 3, func() { second = shoot(t, other, "k", target, 2, 0, nil) })
+	if _, err := one.Undo(t.Context(), id); err == nil || !strings.Contains(err.Error(), "ratescope's action "+second+" has written while") {
+		t.Errorf("undone over the requests of the other: %v", err)
+	}
+	if u, err := one.Withdraw(t.Context(), id); err != nil || u.Units != 7 {
+		t.Errorf("%+v, %v, want 7 units", u, err)
 	}
 }

@@ -18,16 +18,6 @@ import (
 // Undone describes an action that was taken back.
 type Undone = model.TakenBack
 
-// takingBack takes back the actions of an audit file.
-type takingBack struct {
-	*link
-	audit      *audit
-	permission *permission
-}
-
-// back returns the takingBack of the injector's audit file and server.
-func (i *Injector) back() takingBack { return takingBack{i.link, &i.audit, i.permission} }
-
 // restore restores the contents of keys, all or none. ARGV holds for each of the KEYS the digest
 // that it must have now ("" for no key), the dump to restore ("" to remove the key) and its expiry
 // in milliseconds since the epoch (0 for none). The script returns the first key whose digest
@@ -51,63 +41,20 @@ return false
 // program has written while the action fired or since, if the values were not saved, and if the
 // action is not over or was taken back before. An action whose program was killed is withdrawn.
 func (i *Injector) Undo(ctx context.Context, id string) (Undone, error) {
-	return i.back().undo(ctx, id, i.reason)
+	return i.takeBack(ctx, model.TakeBack{Action: id, Reason: i.reason})
 }
 
-func (i takingBack) undo(ctx context.Context, id, reason string) (Undone, error) {
-	f, err := i.audited(id)
-	if err != nil {
-		return Undone{}, err
-	}
-	first, last := f.first, f.last
-	if !f.ended { // what its keys held after it is not known
-		return i.withdraw(ctx, id, reason)
-	}
-	if first.Server != i.endpoint.Shown || first.Database != i.endpoint.DB() {
-		return Undone{}, fmt.Errorf("%s wrote to %s, database %d, and not to %s: name that server with --redis", id, first.Server, first.Database, i.endpoint.Shown)
-	}
-	u := Undone{Action: id, Key: first.Key, Change: first.Change}
-	if last.Outcomes != nil {
-		u.Requests = int64(last.Outcomes.Total())
-	}
-	changed, err := i.changes(ctx, heldBefore(first, last), last.After, &u)
-	if err == nil {
-		err = lossless(first, last)
-	}
-	if err != nil {
-		return Undone{}, err
-	}
-	line, err := i.undoing(first, reason)
-	if err != nil {
-		return Undone{}, err
-	}
-	since, err := i.putBack(ctx, changed)
-	if err == nil && since != "" && last.Raise != nil {
-		since, err = "", i.putLimitBack(ctx, &u, first, last)
-	}
-	switch {
-	case err == nil && since == "":
-		return u, nil
-	case err != nil:
-		line.Error = err.Error()
-		return Undone{}, errors.Join(fmt.Errorf("%s cannot be taken back: %w", id, err), i.audit.append(line))
-	}
-	line.Error = "another program has written since"
-	err = fmt.Errorf("%s cannot be taken back: another program has written to %s since, whose requests would be lost%s: look at it with ratescope peek", id, safetext.Clean(since), i.difference(ctx, since, last.After))
-	return Undone{}, errors.Join(err, i.audit.append(line))
-}
-
-// lossless returns nil if restoring the contents from before an action loses no request of other
-// clients, and else one sentence.
-func lossless(first, last entry) error {
-	if first.Change != "" || last.Others == noOthers || layout.IsScratch(first.name()) { // other clients do not use scratch copies
-		return nil
-	}
-	remedy := "--withdraw takes off its own and keeps them"
-	if first.Target != nil && first.Target.Described {
-		remedy = "look at it with ratescope peek"
-	}
-	return fmt.Errorf("%s cannot be taken back: %s, whose requests would be lost: %s", first.Action, cmp.Or(last.Others, maybe), remedy)
+// Withdraw takes back the charges of an action. If no other program has written to its keys, their
+// earlier values and expiries are restored, as Undo does. Otherwise the charges are taken off the
+// present values: members of a log by their instants, and counts from the counters of their
+// windows. For streams, buckets and GCRA it refunds at most the units that must still be charged.
+// Charges that have left the window need no withdrawal.
+//
+// The expiry of a log then follows from its newest remaining member; other expiries stay as they
+// are. Withdraw returns the action and how many units were taken off. It fails if the action was
+// taken back before.
+func (i *Injector) Withdraw(ctx context.Context, id string) (Undone, error) {
+	return i.takeBack(ctx, model.TakeBack{Action: id, Withdraw: true, Reason: i.reason})
 }
 
 // TakeBack takes an action back for a screen, as Undo or Withdraw does. On a production server it
@@ -120,42 +67,25 @@ func (i *Injector) TakeBack(ctx context.Context, t model.TakeBack) (model.TakenB
 	if err := i.permitBack(key, t.Named, t.Reason); err != nil {
 		return model.TakenBack{}, err
 	}
-	back := i.back().undo
-	if t.Withdraw {
-		back = i.back().withdraw
-	}
-	u, err := back(ctx, t.Action, strings.TrimSpace(t.Reason))
+	t.Reason = strings.TrimSpace(t.Reason)
+	u, err := i.takeBack(ctx, t)
 	if i.sent != nil {
 		i.sent(key)
 	}
 	return u, err
 }
 
-// heldBefore returns the contents of an action's keys before it.
-func heldBefore(first, last entry) []savedKey {
-	if last.Before != nil { // saved in the transaction of a change
-		return last.Before
-	}
-	return first.Before
-}
-
-// putBack restores keys, unless another program has written to one of them since: it then returns
-// the first such key, and changes none.
-func (i takingBack) putBack(ctx context.Context, c change) (since string, err error) {
-	if len(c.keys) == 0 {
-		return "", nil
-	}
-	held, err := i.run(ctx, restore, c.keys, c.args...).Text()
-	if errors.Is(err, redis.Nil) {
-		return "", nil
-	}
-	return held, err
+// KeyOf returns the key of an action in the audit file. It fails, as Undo does, if firing is not
+// permitted or the action is unknown, not over or taken back.
+func (i *Injector) KeyOf(id string) (string, error) {
+	f, err := i.audited(id)
+	return f.first.name(), err
 }
 
 // audited returns an action of the audit file. It fails if firing is
 // not permitted now, because taking back writes as well.
-func (i takingBack) audited(id string) (found, error) {
-	if err := i.permission.Armed(); err != nil {
+func (i *Injector) audited(id string) (found, error) {
+	if err := i.Armed(); err != nil {
 		return found{}, err
 	}
 	if err := i.audit.open(); err != nil {
@@ -164,27 +94,117 @@ func (i takingBack) audited(id string) (found, error) {
 	return i.audit.find(id)
 }
 
-// KeyOf returns the key of an action in the audit file. It fails, as Undo does, if firing is not
-// permitted or the action is unknown, not over or taken back.
-func (i *Injector) KeyOf(id string) (string, error) {
-	f, err := i.back().audited(id)
-	return f.first.name(), err
+// takeBack takes an action back.
+func (i *Injector) takeBack(ctx context.Context, t model.TakeBack) (Undone, error) {
+	f, err := i.audited(t.Action)
+	if err != nil {
+		return Undone{}, err
+	}
+	u := Undone{Action: t.Action, Key: f.first.name(), Change: f.first.Change, Withdrawn: t.Withdraw || !f.ended, Open: f.open}
+	if f.last.Outcomes != nil {
+		u.Requests = int64(f.last.Outcomes.Total())
+	}
+	if err := i.possible(&f, u.Withdrawn); err != nil {
+		return Undone{}, err
+	}
+	whole := u
+	back, err := i.changes(ctx, &f, &whole)
+	if err == nil {
+		err = i.lossless(&f)
+	}
+	if err != nil && !u.Withdrawn {
+		return Undone{}, err
+	}
+	line := entry{Action: t.Action, Server: f.first.Server, Database: f.first.Database, Key: f.first.Key, KeyQuoted: f.first.KeyQuoted,
+		Outcome: undone, Reason: t.Reason, person: whoRuns()}
+	if err := i.audit.append(line); err != nil { // before it is done
+		return Undone{}, i.audit.unwritable(err)
+	}
+	since := ""
+	if err == nil && f.ended {
+		since, err = i.putBack(ctx, back)
+	}
+	switch restored := err == nil && since == "" && f.ended; {
+	case restored && u.Withdrawn && len(whole.Restored)+len(whole.Removed) > 0:
+		whole.Units, err = i.audit.charged(&f)
+		return whole, err
+	case restored:
+		return whole, nil
+	case u.Withdrawn:
+		u.Units, err = i.withdraw(ctx, &f)
+	case err == nil && f.last.Raise != nil:
+		err = i.putLimitBack(ctx, &u, &f)
+	case err == nil:
+		err = fmt.Errorf("%s has written to %s since, whose requests would be lost%s: look at it with ratescope peek", i.audit.rival(&f),
+			safetext.Clean(since), i.difference(ctx, since, f.last.After))
+	}
+	if err == nil {
+		return u, nil
+	}
+	line.Error = err.Error()
+	return Undone{}, errors.Join(fmt.Errorf("%s cannot be taken back: %w", t.Action, err), i.audit.append(line))
 }
 
-// undoing writes to the audit file that an action is about to be taken back, and returns the line,
-// to which the caller adds an error if that fails.
-func (i takingBack) undoing(first entry, reason string) (entry, error) {
-	line := entry{Action: first.Action, Server: first.Server, Database: first.Database, Key: first.Key, KeyQuoted: first.KeyQuoted, Outcome: undone, Reason: reason, person: whoRuns()}
-	if err := i.audit.append(line); err != nil {
-		return line, i.audit.unwritable(err)
+// possible returns an error if an action cannot be taken back at this server, or not be withdrawn.
+func (i *Injector) possible(f *found, withdraw bool) error {
+	id, e, first := f.first.Action, i.link.endpoint, &f.first
+	switch {
+	case first.Server != e.Shown || first.Database != e.DB():
+		return fmt.Errorf("%s wrote to %s, database %d, and not to %s: name that server with --redis", id, first.Server, first.Database, e.Shown)
+	case !withdraw:
+	case first.Change != "":
+		return fmt.Errorf("%s sent no requests that could be withdrawn, it changed the key (%s): take it back without --withdraw", id, first.Change)
+	case first.Target == nil:
+		return fmt.Errorf("%s cannot be withdrawn: the audit file does not say how its key was limited", id)
+	case first.Target.Described:
+		return fmt.Errorf("%s cannot be withdrawn: what the program's own script charged is not known, so that its keys can only be "+
+			"restored as a whole, by undo of an action that came to its end", id)
 	}
-	return line, nil
+	return nil
+}
+
+// lossless returns nil if restoring the contents from before an action loses no request of other
+// clients, and else one sentence.
+func (i *Injector) lossless(f *found) error {
+	if f.first.Change != "" || f.last.Others == noOthers || layout.IsScratch(f.first.name()) { // other clients do not use scratch copies
+		return nil
+	}
+	remedy := "--withdraw takes off its own and keeps them"
+	if t := f.first.Target; t == nil || t.Described {
+		remedy = "look at it with ratescope peek"
+	}
+	wrote := "may have written while it was fired"
+	if f.last.Others == someOthers {
+		wrote = "has written while it was fired"
+	}
+	return fmt.Errorf("%s cannot be taken back: %s %s, whose requests would be lost: %s", f.first.Action, i.audit.rival(f), wrote, remedy)
+}
+
+// heldBefore returns the contents of an action's keys before it.
+func (f *found) heldBefore() []savedKey {
+	if f.last.Before != nil { // saved in the transaction of a change
+		return f.last.Before
+	}
+	return f.first.Before
+}
+
+// putBack restores keys, unless another program has written to one of them since: it then returns
+// the first such key, and changes none.
+func (i *Injector) putBack(ctx context.Context, c change) (since string, err error) {
+	if len(c.keys) == 0 {
+		return "", nil
+	}
+	held, err := i.link.run(ctx, restore, c.keys, c.args...).Text()
+	if errors.Is(err, redis.Nil) {
+		return "", nil
+	}
+	return held, err
 }
 
 // difference returns the end of a sentence with the contents of a key after an action and now; ""
 // if they are unknown.
-func (i takingBack) difference(ctx context.Context, key string, after []savedKey) string {
-	now, err := i.save(ctx, []string{key})
+func (i *Injector) difference(ctx context.Context, key string, after []savedKey) string {
+	now, err := i.link.save(ctx, []string{key})
 	if err != nil {
 		return ""
 	}
@@ -214,12 +234,13 @@ type change struct {
 
 // changes returns what has to be written to take an action back, and lists the keys in u. Keys that
 // the action did not change are left out.
-func (i takingBack) changes(ctx context.Context, before, after []savedKey, u *Undone) (change, error) {
+func (i *Injector) changes(ctx context.Context, f *found, u *Undone) (change, error) {
 	var c change
+	before, after := f.heldBefore(), f.last.After
 	if len(before) == 0 || len(after) != len(before) {
 		return c, fmt.Errorf("%s cannot be taken back: what its keys held was not saved", u.Action)
 	}
-	now, err := i.client().Time(ctx).Result()
+	now, err := i.link.client().Time(ctx).Result()
 	if err != nil {
 		return c, fmt.Errorf("%s cannot be taken back: %w", u.Action, err)
 	}
