@@ -60,6 +60,8 @@ func (f facts) value(name string) (string, bool) {
 		return value, true
 	}
 	switch name {
+	case "edge":
+		return s.clock(f.run.Ask(0, 0).Decision.End), !s.Candidates[0].Scripted()
 	case "window":
 		return Seconds(s.Limit.Window), true
 	case "interval":
@@ -210,6 +212,20 @@ func (l *Lesson) Hint(r *Run) string {
 	return l.fill(l.Goal.Hint, r)
 }
 
+// ofSteps are the names of numbers that hold under the terms of the lesson alone: those of its steps.
+var ofSteps = regexp.MustCompile(`\{(given|solution|table|values)`)
+
+// fill puts the numbers of a run into a text. Where the run has other terms than the lesson, a text about the
+// lesson's steps has the numbers of its own terms, and says so.
 func (l *Lesson) fill(text string, r *Run) string {
-	return facts{run: r, goal: l.Goal, lesson: l}.fill(text)
+	f := facts{run: r, lesson: l}
+	if own := l.Setup(); ofSteps.MatchString(text) && (r.setup.Limit != own.Limit || r.setup.Convention != own.Convention) {
+		f.run = NewRun(own, NewWorkload(nil))
+		text = "Of the lesson's own {limit} in {window}: " + text
+	}
+	if l.Goal != nil {
+		goal := l.Goal.under(f.run.setup.Limit)
+		f.goal = &goal
+	}
+	return f.fill(text)
 }

@@ -1,8 +1,13 @@
 package lab
 
 import (
+	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
+
+	"ratescope/limiter"
 )
 
 // GoalKind names what a lesson asks for.
@@ -31,6 +36,7 @@ type Goal struct {
 	Of        string    `json:"of"`
 	Other     string    `json:"other,omitempty"`
 	Value     int64     `json:"value,omitempty"`
+	ValueOf   string    `json:"value_of,omitempty"` // what Value is of a limit: "2*limit-1", "burst+limit-1"; "" it is the same under all
 	Values    []float64 `json:"values,omitempty"`
 	Fates     []string  `json:"fates,omitempty"` // allow or deny
 	SilenceMS float64   `json:"silence_ms,omitempty"`
@@ -38,6 +44,25 @@ type Goal struct {
 	Say       string    `json:"say"`            // the task, one sentence
 	Hint      string    `json:"hint,omitempty"` // for who is stuck
 	Then      string    `json:"then,omitempty"` // what it shows, once reached
+}
+
+// valueOf reads what a value is of a limit.
+var valueOf = regexp.MustCompile(`^(?:(burst)\+|(\d)\*)?limit([+-]\d)?$`)
+
+// under returns the goal with its value for a limit.
+func (g Goal) under(l limiter.Limit) Goal {
+	if m := valueOf.FindStringSubmatch(g.ValueOf); m != nil {
+		g.Value = l.Count
+		switch {
+		case m[1] != "":
+			g.Value += cmp.Or(l.Burst, l.Count)
+		case m[2] != "":
+			g.Value *= int64(m[2][0] - '0')
+		}
+		more, _ := strconv.ParseInt(m[3], 10, 64)
+		g.Value = max(g.Value+more, 1)
+	}
+	return g
 }
 
 // check says what is wrong with a goal, for a comparison of these candidates.
@@ -70,6 +95,9 @@ func (g Goal) check(into []Candidate) error {
 		positive = g.WithinMS > 0
 	default:
 		return fmt.Errorf("there is no goal %q", g.Kind)
+	}
+	if g.ValueOf != "" && !valueOf.MatchString(g.ValueOf) {
+		return fmt.Errorf("goal %s: %q is no value of the limit: use 2*limit, burst+limit and the like", g.Kind, g.ValueOf)
 	}
 	if !positive {
 		return fmt.Errorf("goal %s: it does not say how much", g.Kind)

@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"ratescope/limiter"
 	"ratescope/limiter/scenario"
 	"ratescope/model/lab"
 	"ratescope/model/lab/labtest"
@@ -272,4 +273,47 @@ func FuzzLesson(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestTasksFollowTheTerms plays the first lesson by its hint under other limits and windows, and asks every
+// lesson under them that no sentence names a number of steps as if it held there.
+func TestTasksFollowTheTerms(t *testing.T) {
+	lessons, err := lab.Lessons()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, limit := range []limiter.Limit{{Count: 7, Window: 10 * time.Second}, {Count: 10, Window: time.Minute}, {Count: 3, Window: 1500 * time.Millisecond}} {
+		s := lessons[0].Setup()
+		s.Limit = limit
+		run := lab.NewRun(s, lab.NewWorkload(nil))
+		edge := run.Ask(0, 0).Decision.End
+		hint := fmt.Sprintf("Send %d shortly before %s, and %d shortly after.", limit.Count, lab.Seconds(edge.Sub(run.Setup().Zero)), limit.Count)
+		if got := lessons[0].Hint(run); got != hint {
+			t.Errorf("under %d in %v the hint is %q, want %q", limit.Count, limit.Window, got, hint)
+		}
+		for _, at := range []time.Duration{-50 * time.Millisecond, 50 * time.Millisecond} {
+			if p := lessons[0].Goal.Progress(run); p.Reached {
+				t.Errorf("under %d in %v it is reached at once", limit.Count, limit.Window)
+			}
+			run.AdvanceTo(edge.Add(at))
+			for range limit.Count {
+				run.Fire(1)
+			}
+		}
+		if p := lessons[0].Goal.Progress(run); !p.Reached || !strings.Contains(p.Then, fmt.Sprintf("%d in ", 2*limit.Count)) {
+			t.Errorf("under %d in %v, after its hint: %+v", limit.Count, limit.Window, p)
+		}
+		for _, l := range lessons {
+			s := l.Setup()
+			s.Limit.Count, s.Limit.Window = limit.Count, limit.Window
+			run := lab.NewRun(s, lab.NewWorkload(nil))
+			for i, text := range append(l.Paragraphs(run), l.Task(run), l.Hint(run)) {
+				raw := append(slices.Clone(l.Text), l.Goal.Say, l.Goal.Hint)[i]
+				if strings.Contains(raw, "{given}") != strings.HasPrefix(text, "Of the lesson's own") && !strings.Contains(raw, "{solution") &&
+					!strings.Contains(raw, "{values}") && !strings.Contains(raw, "{table") {
+					t.Errorf("%s: %q", l.ID, text)
+				}
+			}
+		}
+	}
 }

@@ -23,6 +23,7 @@ func (g Goal) Progress(r *Run) Progress {
 	if err != nil {
 		return Progress{Text: "choose the lesson's own algorithms again to go for its goal"}
 	}
+	g = g.under(r.setup.Limit)
 	if g.Kind == GoalSmallest || g.Kind == GoalMost {
 		return g.overall(r, of)
 	}

@@ -13,17 +13,19 @@ type task struct {
 	run              *lab.Run
 	version, decided int
 	now              limiter.Instant
+	limit            limiter.Limit
+	terms            limiter.Convention
 }
 
 // update works out how far the goal of the lesson on screen is, if it has one. What was reached stays
-// reached until the restart.
+// reached until the restart, or until the terms are others.
 func (t *task) update(s *Screen) {
 	g := s.at().Goal
 	if g == nil {
 		return
 	}
-	if t.run != s.run {
-		*t = task{run: s.run, version: -1}
+	if setup := s.run.Setup(); t.run != s.run || t.limit != setup.Limit || t.terms != setup.Convention {
+		*t = task{run: s.run, version: -1, limit: setup.Limit, terms: setup.Convention}
 	}
 	s.run.Select(s.focus)
 	changed := t.version != s.run.Version() || t.decided != s.run.Decided()
