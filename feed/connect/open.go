@@ -27,7 +27,14 @@ func (e *Endpoint) Waiting(d time.Duration) *Endpoint {
 // it is bounded by Timeout, or by what Waiting has set. With a guard, every command goes through it on its way to a
 // node; without one the client may write.
 func (e *Endpoint) Open(name string, pool int, g *Guard) redis.UniversalClient {
+	c, _ := e.OpenNodes(name, pool, g)
+	return c
+}
+
+// OpenNodes makes a client as Open does, and returns the nodes behind it.
+func (e *Endpoint) OpenNodes(name string, pool int, g *Guard) (redis.UniversalClient, *Nodes) {
 	o := e.options
+	nodes := &Nodes{seeds: o.Addrs, known: o.Addrs, avoid: make(map[string]time.Time)}
 	o.OnConnect, o.PoolSize, o.PipelinePoolSize = introduce(name, g != nil), pool, -1
 	if e.onConnect != nil {
 		identify := o.OnConnect
@@ -54,6 +61,9 @@ func (e *Endpoint) Open(name string, pool int, g *Guard) redis.UniversalClient {
 	switch route {
 	case toCluster:
 		o := o.Cluster()
+		if nodes.replicas = o.ReadOnly; nodes.replicas {
+			e.readReplicas(o, nodes, name, g)
+		}
 		counting := g
 		o.NewClient = func(node *redis.Options) *redis.Client {
 			n := redis.NewClient(node)
@@ -84,15 +94,34 @@ func (e *Endpoint) Open(name string, pool int, g *Guard) redis.UniversalClient {
 	if route != toCluster { // whose nodes are traced each
 		e.trace(c, e.Shown)
 	}
-	return c
+	nodes.client = c
+	return c, nodes
+}
+
+// readReplicas has a client read the replicas of a cluster that nodes chooses, which it takes for the only nodes of their
+// slots. By itself it would pick one by chance for every command, and figures from replicas that are behind by
+// different times would jump to and fro.
+func (e *Endpoint) readReplicas(o *redis.ClusterOptions, nodes *Nodes, name string, g *Guard) {
+	ask := func(ctx context.Context, addr string) ([]redis.ClusterSlot, error) {
+		node := *e
+		node.way, node.options.Addrs, node.options.ReadOnly = toOne, []string{addr}, false
+		c := node.Open(name, 1, g)
+		defer c.Close()
+		return c.ClusterSlots(ctx).Result()
+	}
+	o.ClusterSlots = func(ctx context.Context) ([]redis.ClusterSlot, error) { return nodes.slots(ctx, ask) }
+	connected := o.OnConnect
+	o.OnConnect = func(ctx context.Context, cn *redis.Conn) error {
+		return errors.Join(connected(ctx, cn), cn.Process(ctx, redis.NewStatusCmd(ctx, "readonly")))
+	}
 }
 
 // OpenPush makes a client whose connections speak RESP3, over which a server can push
 // messages that answer no command. Where it speaks RESP2 alone, they fall back to that.
-func (e *Endpoint) OpenPush(name string, pool int, g *Guard) redis.UniversalClient {
+func (e *Endpoint) OpenPush(name string, pool int, g *Guard) (redis.UniversalClient, *Nodes) {
 	pushed := *e
 	pushed.options.Protocol = 3
-	return pushed.Open(name, pool, g)
+	return pushed.OpenNodes(name, pool, g)
 }
 
 // OpenTracking makes a client on whose connections a server tells of every write to a key with one

@@ -58,9 +58,9 @@ func (s *spending) charge(d time.Duration) {
 }
 
 func newReader(o Options, e *connect.Endpoint, g *connect.Guard, pasts map[string]*track.Past, s *shared) *reader {
-	client := e.Open(o.ClientName, poolSize, g)
+	client, nodes := e.OpenNodes(o.ClientName, poolSize, g)
 	r := &reader{
-		o: o, link: newLink(client, e.NodesOf(client), g, &s.facts), limiters: newLimiters(o, pasts), shared: s, embedded: pasts != nil,
+		o: o, link: newLink(client, nodes, g, &s.facts), limiters: newLimiters(o, pasts), shared: s, embedded: pasts != nil,
 		spending: spending{budget: newBudget(o.Budget), charged: &s.facts.charged},
 		examined: handoff.New(func(held *health.Examination, newer health.Examination) {
 			newer.Cost += held.Cost

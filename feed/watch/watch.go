@@ -109,8 +109,7 @@ func (w *Watch) open() *reader {
 	var client redis.UniversalClient
 	var nodes *connect.Nodes
 	if len(r.limiters.scanner.Patterns()) > 0 { // without patterns nothing is searched for
-		client = e.OpenPush(o.ClientName, listenPool, g)
-		nodes = e.NodesOf(client)
+		client, nodes = e.OpenPush(o.ClientName, listenPool, g)
 	}
 	r.limiters.ranker = newRanker(client, nodes, o, r.shared.facts.now)
 	r.limiters.ranker.retained = kept
