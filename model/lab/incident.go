@@ -97,14 +97,17 @@ func (t *Trace) findLimit(find incidentFile, name string, limit limiter.Limit, s
 	if !all {
 		what, say = "admitted requests", "Find the smallest limit that lets in all that was admitted."
 	}
+	if t.Stood[t.Keys[0]] {
+		find.Text = append(find.Text, "What counted when the recording began is among them: when exactly it came is not known.")
+	}
 	if find.Limit == smallest { // else the lesson would be over before it begins
 		find.Limit = max(smallest/2, 1)
 	}
-	find.Text = []string{
+	find.Text = append([]string{
 		fmt.Sprintf("These are the %s of the key %s as they were recorded: {given} in all. The limit was %d in %s.",
 			what, braceless(name), limit.Count, format.Length(limit.Window)),
 		"Press g to go to a time, or p to let it run. Press w and change the limit; + and - change it by one.",
-	}
+	}, find.Text...)
 	find.Goal = Goal{
 		Kind: GoalSmallest, Of: find.Traffic.Into[0], Value: smallest,
 		Say:  say,
@@ -112,7 +115,7 @@ func (t *Trace) findLimit(find incidentFile, name string, limit limiter.Limit, s
 		Then: "A limit of {limit} in {window} denies nothing; one less denies.",
 	}
 	if !all {
-		alone := "What was denied is not recorded, and neither is what came before the first reading: these are admitted requests alone."
+		alone := "What was denied is not recorded: these are admitted requests alone."
 		find.Text = append(find.Text, alone)
 		find.Goal.Then = "A limit of {limit} in {window} lets in all of these; one less does not. What was denied is not known."
 	}

@@ -1,6 +1,7 @@
 package lab_test
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/lab"
+	"ratescope/model/record"
 )
 
 // recorded is a trace of a key that was denied: a burst of 14 against 10 in 10 s.
@@ -106,5 +108,65 @@ func TestAnIncidentIsNotOverBeforeItBegins(t *testing.T) {
 	run.AdvanceTo(s.Zero.Add(find.Length()))
 	if p := find.Goal.Progress(run); !p.Reached || strings.Contains(p.Then, "denies nothing") {
 		t.Errorf("with a limit of 10: %+v", p)
+	}
+}
+
+// TestAnIncidentBeginsWithWhatCounted: of each algorithm, requests before and after the first reading of a
+// recording; the lab counts at every moment behind it what the limiter did.
+func TestAnIncidentBeginsWithWhatCounted(t *testing.T) {
+	limit := limiter.Limit{Count: 10, Window: 10 * time.Second}
+	zero := limiter.Instant(4_000_000_000_000_000)
+	for _, a := range []limiter.Algorithm{limiter.FixedWindow, limiter.SlidingWindow, limiter.SlidingLog, limiter.GCRA, limiter.TokenBucket, limiter.LeakyBucket} {
+		t.Run(a.String(), func(t *testing.T) {
+			var file bytes.Buffer
+			w, err := record.NewWriter(&file, false, record.Header{At: zero})
+			if err != nil {
+				t.Fatal(err)
+			}
+			truth := limiter.State{Algorithm: a}
+			take := func(at limiter.Instant) bool { return truth.Take(at, limit, limiter.Convention{}, 1).Allowed }
+			for i := range 5 { // the window before, and the one in which the recording begins
+				take(zero.Add(time.Duration(i) * 1700 * time.Millisecond))
+				take(zero.Add(10*time.Second + time.Duration(i)*500*time.Millisecond))
+			}
+			reading := func(at limiter.Instant, arrivals ...model.Arrival) {
+				r := model.Reading{Key: "rl:k", Type: "string", At: at, State: truth.Clone(), PreviousKnown: a == limiter.SlidingWindow, Arrivals: arrivals,
+					Target: model.Target{Algorithm: a, Limit: limit, LimitKnown: true, Window: limit.Window}}
+				if err := w.Write(model.Batch{At: at, Server: model.Server{Link: model.Live}, Readings: []model.Reading{r}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			first := zero.Add(13 * time.Second)
+			reading(first)
+			used := map[limiter.Instant]int64{}
+			for i := range 30 {
+				at := first.Add(time.Duration(i+1) * 700 * time.Millisecond)
+				if arrived := at - 1000; i%3 == 0 && take(arrived) {
+					reading(at, model.Arrival{At: arrived, N: 1})
+				} else {
+					reading(at)
+				}
+				used[at] = truth.Peek(at, limit, limiter.Convention{}, 0).Used
+			}
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+			trace, err := lab.ReadTrace(&file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if stood := a != limiter.SlidingLog; trace.Stood["rl:k"] != stood {
+				t.Errorf("what counted at the first reading is told: %v, want %v", !stood, stood)
+			}
+			s := lab.Setup{Candidates: []lab.Candidate{{Algorithm: a}}, Limit: limit, Zero: zero.Add(-limit.Window)}
+			run := lab.NewRun(s, lab.NewWorkload(trace.Source(s, 0)))
+			shift := s.Zero - trace.Arrivals[0].At.Floor(limit.Window)
+			for at := first.Add(700 * time.Millisecond); at <= first.Add(21*time.Second); at = at.Add(700 * time.Millisecond) {
+				run.AdvanceTo(at + shift)
+				if got := run.Ask(0, 0).Decision.Used; got != used[at] {
+					t.Fatalf("%v after the first reading the lab counts %d, the limiter did %d", at.Sub(first), got, used[at])
+				}
+			}
+		})
 	}
 }

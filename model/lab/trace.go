@@ -21,8 +21,11 @@ type Trace struct {
 	Keys     []string        // by number, the busiest first; as they were in the file: hostile text
 	Targets  []model.Target  // what is known of the limiters of the keys, by number; nil for an access log
 	Denials  map[string]bool // keys of which denied requests are recorded too
-	Skipped  int             // lines or requests that could not be read
-	Damage   string          // why it ends too soon; "" where it does not
+	// Stood are the keys of which something counted at their first reading already: that comes at the beginning of
+	// the window that counted it, or at that reading, for its instants are not known.
+	Stood   map[string]bool
+	Skipped int    // lines or requests that could not be read
+	Damage  string // why it ends too soon; "" where it does not
 }
 
 // AllKeys asks for the requests of every key as if they were one key's.
@@ -103,7 +106,11 @@ func readRecording(r io.Reader) (Trace, error) {
 			old := previous[reading.Key]
 			repeats := reading.Repeats(&old)
 			previous[reading.Key] = model.Reading{At: reading.At, Target: model.Target{Window: reading.Target.Window}}
-			if len(reading.Arrivals) == 0 {
+			var stood []model.Arrival
+			if old.At == 0 {
+				stood = before(&reading)
+			}
+			if len(stood)+len(reading.Arrivals) == 0 {
 				continue
 			}
 			number, known := numbers[reading.Key]
@@ -119,7 +126,13 @@ func readRecording(r io.Reader) (Trace, error) {
 				}
 				t.Denials[reading.Key] = true
 			}
-			for _, a := range reading.Arrivals {
+			if reading.Target.Algorithm.Kind() != limiter.KindLog && len(stood) > 0 {
+				if t.Stood == nil {
+					t.Stood = map[string]bool{}
+				}
+				t.Stood[reading.Key] = true
+			}
+			for _, a := range slices.Concat(stood, reading.Arrivals) {
 				if repeats && a.At <= old.At {
 					continue
 				}
@@ -144,6 +157,46 @@ func readRecording(r io.Reader) (Trace, error) {
 	}
 	slices.SortStableFunc(t.Arrivals, func(a, b Arrival) int { return cmp.Compare(a.At, b.At) })
 	return t, nil
+}
+
+// before returns what counted at the first reading of a key beside the requests that it tells: the entries of a
+// log, the count of each window at its beginning, and of other algorithms what is used at the reading.
+func before(r *model.Reading) (list []model.Arrival) {
+	at, s := r.At, r.State
+	if r.Partial || r.Err != "" || at <= 0 {
+		return nil
+	}
+	told := func(from, to limiter.Instant) (n int64) {
+		for _, a := range r.Arrivals {
+			if a.At >= from && a.At < to {
+				n += a.N
+			}
+		}
+		return n
+	}
+	add := func(at limiter.Instant, n int64) {
+		if n > 0 {
+			list = append(list, model.Arrival{At: at, N: n})
+		}
+	}
+	switch r.Target.Algorithm.Kind() {
+	case limiter.KindLog:
+		for _, e := range s.Log {
+			add(e.At, e.Count-told(e.At, e.At+1))
+		}
+	case limiter.KindWeighted, limiter.KindWindow:
+		if previous := s.Start.Add(-r.Target.Window); r.PreviousKnown && previous > 0 {
+			add(previous, s.Previous-told(previous, s.Start))
+		}
+		if s.Start > 0 {
+			add(s.Start, s.Current-told(s.Start, at+1))
+		}
+	case limiter.KindArrival, limiter.KindBucket:
+		if r.Target.LimitKnown {
+			add(at, s.Peek(at, r.Target.Limit, r.Target.Convention, 0).Used-told(0, at+1))
+		}
+	}
+	return list
 }
 
 // rank numbers the keys by their requests, the busiest first.
