@@ -30,28 +30,11 @@ func TestPrices(t *testing.T) {
 	}
 }
 
-// TestWaker: on an idle server a turn is a wake-up, on a busy one it is not, and what was
-// learned while it was idle is remembered.
-func TestWaker(t *testing.T) {
-	idle := Work{Over: 2 * time.Second, CPU: 20 * time.Millisecond, Executed: 4 * time.Millisecond, Reads: 80, Nodes: 1}
-	busy := Work{Over: 2 * time.Second, CPU: 2 * time.Second, Executed: time.Second, Reads: 10_000, Nodes: 1}
-	var w Waker
-	if got := w.Learn(Work{}); got != busyTurn+wakeUnknown {
-		t.Errorf("nothing is known, and a turn costs %v", got)
-	}
-	if got := w.Learn(busy); got != busyTurn {
-		t.Errorf("a turn of a busy server costs %v", got)
-	}
-	// 16 ms for 80 reads and 20 wake-ups by itself
-	if got := w.Learn(idle); got < 155*time.Microsecond || got > 161*time.Microsecond {
-		t.Errorf("a turn of an idle server costs %v", got)
-	}
-	half := busy
-	half.CPU = time.Second
-	if got := w.Learn(half); got < 80*time.Microsecond || got > 90*time.Microsecond {
-		t.Errorf("a turn of a server that is half busy costs %v", got)
-	}
-	if got := w.Learn(Work{Over: time.Second, CPU: time.Millisecond, Executed: time.Second, Reads: 1, Nodes: 1}); got < busyTurn {
-		t.Errorf("a turn costs %v", got)
+// TestTurnAt: on an idle server a turn is a wake-up, on a busy one it is not.
+func TestTurnAt(t *testing.T) {
+	for load, want := range map[float64]time.Duration{0: busyTurn + wake, 0.5: busyTurn + wake/2, 1: busyTurn, 1.2: busyTurn, -1: busyTurn + wake} {
+		if got := TurnAt(load); got != want {
+			t.Errorf("at a load of %v a turn costs %v, want %v", load, got, want)
+		}
 	}
 }

@@ -28,7 +28,6 @@ type Collector struct {
 	at     limiter.Instant   // of the previous examination, by the server's clock
 	shut   map[string]string // forbidden command → the ACL command that would permit it
 	prices map[string]time.Duration
-	waker  cost.Waker
 }
 
 // Examination is the result of one call of Examine.
@@ -104,7 +103,7 @@ func (c *Collector) Examine(ctx context.Context, nodes []*redis.Client, at limit
 	c.reprice(&now)
 	e := Examination{Health: h, Prices: maps.Clone(c.prices), Cost: time.Duration(answered) * lookPrice}
 	e.Strained = h.CPU.Known && h.CPU.V >= strainedAt*float64(answered)
-	e.RoundTrip = c.waker.Learn(workSince(h, &now, &c.before, answered))
+	e.RoundTrip = cost.TurnAt(h.CPU.V / float64(answered)) // of an idle one, where the load is not known
 	e.Cost += e.RoundTrip * time.Duration(answered)
 	c.before, c.at = now, at
 	return e, nil
@@ -215,29 +214,3 @@ func (c *Collector) reprice(now *figures) {
 
 // strainedAt is the share of a core from which a server counts as almost saturated.
 const strainedAt = 0.8
-
-// workSince sums up the work of the servers since the previous examination. The time of a script
-// includes the commands that it calls, which are counted on their own as well. Where there are
-// scripts, the greater of both sums is taken as executed: it may be too low, and the price of a
-// turn then too high.
-func workSince(h *model.Health, now, before *figures, nodes int) cost.Work {
-	i := cost.Work{Nodes: nodes}
-	if !h.CPU.Known {
-		return i
-	}
-	since := func(name string) float64 { return now.values[name] - before.values[name] }
-	seconds := func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
-	i.Over, i.CPU = h.Over, seconds(h.CPU.V*h.Over.Seconds())
-	i.Reads, i.Commands = since("total_reads_processed"), since("total_commands_processed")
-	plain, scripts := 0.0, 0.0
-	for name, s := range now.commands {
-		usec := max(s.usec-before.commands[name].usec, 0)
-		if scripted(name) {
-			scripts += usec
-		} else {
-			plain += usec
-		}
-	}
-	i.Executed = seconds(max(plain, scripts) / 1e6)
-	return i
-}
