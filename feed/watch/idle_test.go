@@ -3,6 +3,8 @@ package watch_test
 import (
 	"context"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -128,4 +130,14 @@ func TestCounterThatOutlivesItsWindow(t *testing.T) {
 		}
 		return late
 	})
+}
+
+// calls returns how often a server was asked a command.
+func calls(s *servertest.Server, command string) int {
+	_, rest, found := strings.Cut(s.CLI("INFO", "commandstats"), "cmdstat_"+command+":calls=")
+	if !found {
+		return 0
+	}
+	n, _ := strconv.Atoi(strings.SplitN(rest, ",", 2)[0])
+	return n
 }

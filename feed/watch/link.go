@@ -3,7 +3,6 @@ package watch
 import (
 	"context"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -13,7 +12,6 @@ import (
 	"ratescope/internal/panics"
 	"ratescope/limiter"
 	"ratescope/limiter/layout"
-	"ratescope/model"
 )
 
 // link is the connection that the reader uses, with the state of the servers behind it: their
@@ -245,29 +243,4 @@ func (l *link) leader() string {
 		}
 	}
 	return first
-}
-
-// nodeOf returns the node that holds a key, nil when that is not known, and a name for the
-// connection that may wait for the key in a blocking read: keys of one slot share a name.
-func (l *link) nodeOf(ctx context.Context, key string) (string, redis.UniversalClient) {
-	node, err := l.nodes.For(ctx, key)
-	switch {
-	case err != nil:
-		return "", nil
-	case node == nil:
-		return "", l.client
-	}
-	return node.Options().Addr + "/" + strconv.Itoa(model.HashSlot(key)), node
-}
-
-// addressOf returns the address of a node of a cluster; "" and false for a single server.
-func (l *link) addressOf(node redis.UniversalClient) (addr string, clustered bool) {
-	if !l.cluster {
-		return "", false
-	}
-	n, ok := node.(*redis.Client)
-	if !ok {
-		return "", true
-	}
-	return n.Options().Addr, true
 }

@@ -67,7 +67,7 @@ func newReader(o Options, e *connect.Endpoint, g *connect.Guard, pasts map[strin
 			*held = newer
 		}),
 	}
-	r.listener = newListener(s.wakeups)
+	r.listener = newListener(s.wakeups, client)
 	return r
 }
 
@@ -185,7 +185,7 @@ func (r *reader) read(ctx context.Context, o order, res *result) (h *model.Healt
 	}
 	h = r.takeExamination()
 	if !r.embedded { // the embedded server's writers announce their writes
-		r.listen(ctx)
+		r.listen()
 	}
 	res.gone = r.limiters.removeGone(r.link.now())
 	return h, nil

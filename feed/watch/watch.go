@@ -232,7 +232,7 @@ func (w *Watch) session(ctx context.Context, emit func(model.Batch)) (err error)
 	ctx, cancel := context.WithCancel(ctx)
 	orders, results := make(chan order), make(chan result)
 	beside.Go(func() { r.limiters.scanner.Run(ctx, beside) })
-	beside.Go(func() { r.listener.run(ctx, beside) })
+	beside.Go(func() { r.listener.run(ctx) })
 	beside.Go(func() { r.firstWrite.run(ctx) })
 	beside.Go(func() { r.limiters.ranker.run(ctx, r.shared.facts.live.Load) })
 	if r.limiters.ranker.client != nil {
