@@ -115,12 +115,6 @@ func lead(s *session.Session, e event) tea.Cmd {
 	return s.Visit(e.key(), e.at)
 }
 
-// Back clears the filter, then leaves the pause.
-func (e *Screen) Back() bool { return e.s.Back() }
-
-// CanGoBack reports whether there is a filter or a pause to leave.
-func (e *Screen) CanGoBack() bool { return e.s.CanGoBack() }
-
 // Paint draws what happened, newest first: alerts and decisions in one order of time, and the
 // keys that they are about as lanes.
 func (e *Screen) Paint(p *widget.Canvas, _ cell.Rect) {

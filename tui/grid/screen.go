@@ -80,12 +80,6 @@ func (g *Screen) Update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// Back clears the filter, then leaves the pause.
-func (g *Screen) Back() bool { return g.s.Back() }
-
-// CanGoBack reports whether there is a filter or a pause to leave.
-func (g *Screen) CanGoBack() bool { return g.s.CanGoBack() }
-
 // Paint draws the page of tiles, and at the lower edge which page it is.
 func (g *Screen) Paint(p *widget.Canvas, r cell.Rect) {
 	v := view{p, g, g.s}

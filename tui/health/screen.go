@@ -33,12 +33,6 @@ func (h *Screen) Update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// Back clears the filter, then leaves the pause.
-func (h *Screen) Back() bool { return h.s.Back() }
-
-// CanGoBack reports whether there is a filter or a pause to leave.
-func (h *Screen) CanGoBack() bool { return h.s.CanGoBack() }
-
 // Paint draws what is known of the server.
 func (h *Screen) Paint(p *widget.Canvas, r cell.Rect) {
 	const hottest = 12

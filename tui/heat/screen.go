@@ -199,11 +199,5 @@ func (h *Screen) within() []*model.Watched {
 	return list
 }
 
-// Back clears the filter, then leaves the pause.
-func (h *Screen) Back() bool { return h.s.Back() }
-
-// CanGoBack reports whether there is a filter or a pause to leave.
-func (h *Screen) CanGoBack() bool { return h.s.CanGoBack() }
-
 // Paint draws the map.
 func (h *Screen) Paint(p *widget.Canvas, r cell.Rect) { view{p, h, h.s}.paint(r) }

@@ -209,12 +209,6 @@ func (d *Screen) wheel(m tea.MouseWheelMsg) tea.Cmd {
 	return nil
 }
 
-// Back clears the filter, then leaves the pause.
-func (d *Screen) Back() bool { return d.s.Back() }
-
-// CanGoBack reports whether there is a filter or a pause to leave.
-func (d *Screen) CanGoBack() bool { return d.s.CanGoBack() }
-
 // Paint draws the panes.
 func (d *Screen) Paint(p *widget.Canvas, _ cell.Rect) {
 	v := view{p, d, d.s}

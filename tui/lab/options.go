@@ -109,11 +109,8 @@ func (h host) Update(msg tea.Msg) tea.Cmd { return h.Bare.Update(msg) }
 // Pace is a picture a second; the screen has a pace of its own while its clock runs.
 func (h host) Pace() (time.Duration, bool) { return h.Bare.Pace() }
 
-// Back does nothing.
-func (h host) Back() bool { return h.Bare.Back() }
-
-// CanGoBack is false.
-func (h host) CanGoBack() bool { return h.Bare.CanGoBack() }
+// Back is nil.
+func (h host) Back() func() { return h.Bare.Back() }
 
 // Legend is what the shapes of the lab mean.
 func (h host) Legend(p *widget.Canvas) []widget.Span { return legend(p) }

@@ -50,14 +50,10 @@ func (v *views) follow() {
 	}
 }
 
-// Back leaves a view for the first one, and reports whether there was one to leave.
-func (v *views) Back() bool {
-	if !v.CanGoBack() {
-		return false
+// Back returns what leaves a view for the first one; nil on that.
+func (v *views) Back() func() {
+	if v.current == 0 {
+		return nil
 	}
-	v.current = 0
-	return true
+	return func() { v.current = 0 }
 }
-
-// CanGoBack reports whether Back would do something.
-func (v *views) CanGoBack() bool { return v.current != 0 }

@@ -126,18 +126,13 @@ func (s *Session) openFilter() {
 	s.Shell.Open(p)
 }
 
-// CanGoBack reports whether there is a filter or a pause to leave.
-func (s *Session) CanGoBack() bool { return s.Rows.Filter() != "" || s.Shown.Paused() }
-
-// Back leads from the past or a pause to now, then clears the filter.
-func (s *Session) Back() bool {
+// Back returns what leads from the past or a pause to now, then what clears the filter; nil for neither.
+func (s *Session) Back() func() {
 	switch {
 	case s.Shown.Paused():
-		s.Pause()
+		return s.Pause
 	case s.Rows.Filter() != "":
-		s.Selection.SetFilter("")
-	default:
-		return false
+		return func() { s.Selection.SetFilter("") }
 	}
-	return true
+	return nil
 }

@@ -48,8 +48,8 @@ func (s *Session) idleScreen() bool {
 	return s.Shown.Quiet() > 3*time.Second
 }
 
-// Tick moves the clock on.
-func (s *Session) Tick(local time.Time) {
+// tick moves the clock on.
+func (s *Session) tick(local time.Time) {
 	s.Orders.WatchArming()
 	changed, second := s.Shown.Tick(local)
 	if changed {

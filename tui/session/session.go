@@ -98,6 +98,15 @@ func (s *Session) Init() tea.Cmd { return tea.Batch(s.nextBatch(), s.Orders.Wait
 // Update handles the messages of the source, the injector and the recorder.
 func (s *Session) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
+	case shell.TouchMsg:
+		s.Selection.Touch(msg.Pressed)
+		return nil
+	case shell.TickMsg:
+		s.tick(msg.At)
+		return nil
+	case shell.StopMsg:
+		s.Orders.Stop()
+		return nil
 	case batchMsg:
 		return s.receive(msg)
 	case adoptedMsg:
@@ -109,12 +118,6 @@ func (s *Session) Update(msg tea.Msg) tea.Cmd {
 	s.Files.Update(msg)
 	return tea.Batch(s.Marks.Update(msg), s.Orders.Update(msg))
 }
-
-// Touch notes that a person pressed a key or a button, or moved the mouse alone.
-func (s *Session) Touch(pressed bool) { s.Selection.Touch(pressed) }
-
-// Stop ends all running orders, and cancels the planned ones.
-func (s *Session) Stop() { s.Orders.Stop() }
 
 // HostKeys returns the keys of the dashboard that mean the same on every screen.
 func (s *Session) HostKeys() keymap.Actions {

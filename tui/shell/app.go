@@ -57,7 +57,6 @@ type App struct {
 	stack
 	clock clock
 	life  *lifetime
-	memory
 
 	o       Options
 	theming theming
@@ -79,7 +78,7 @@ func New(ctx context.Context, o Options) (*App, error) {
 	if o.Shelf == nil {
 		o.Shelf = themes.BuiltIn()
 	}
-	a := &App{o: o, memory: memory{o.Remember, o.Recall}, host: Bare{}, mouse: o.Mouse}
+	a := &App{o: o, host: Bare{}, mouse: o.Mouse}
 	a.theming = theming{on: &a.surface, shelf: o.Shelf, ascii: o.ASCII, fixed: o.Theme != "", dark: true}
 	theme := o.Shelf.Default(true)
 	if a.theming.fixed {
@@ -148,6 +147,22 @@ func (o *Options) writes() int {
 	default:
 		return maxFPS
 	}
+}
+
+// Remember keeps a choice for the next start.
+func (a *App) Remember(key, value string) tea.Cmd {
+	if a.o.Remember == nil {
+		return nil
+	}
+	return a.o.Remember(key, value)
+}
+
+// Recall returns what was kept of an earlier start under a key, or "".
+func (a *App) Recall(key string) string {
+	if a.o.Recall == nil {
+		return ""
+	}
+	return a.o.Recall(key)
 }
 
 // Frame is the time between two pictures at the highest rate that is allowed.

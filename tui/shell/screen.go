@@ -27,11 +27,9 @@ type Screen interface {
 // still. Others follow the Host's.
 type Pacer interface{ Pace() time.Duration }
 
-// Backer is a Screen with steps of its own that esc takes back before it leaves the screen.
-type Backer interface {
-	Back() bool
-	CanGoBack() bool
-}
+// Backer is a Screen with steps of its own that esc takes back before it leaves the screen, instead of
+// those of the Host. Back returns the next of them, nil for none.
+type Backer interface{ Back() (step func()) }
 
 // Toaster is a Screen that says where a toast may lie: not over the keys that it shows.
 type Toaster interface{ ToastRoom() cell.Rect }
@@ -49,19 +47,17 @@ type (
 	// ShownMsg comes when the screen begins to be shown, HiddenMsg when another one is.
 	ShownMsg  struct{}
 	HiddenMsg struct{}
-	// StopMsg comes when a person stops everything.
+	// StopMsg comes, to the Host too, when a person stops everything.
 	StopMsg struct{}
+	// TouchMsg comes to the Host alone: a person pressed a key or a button, or moved the mouse.
+	TouchMsg struct{ Pressed bool }
 )
 
 // Host is what the program is about: it fills the header and knows how fast time passes.
 type Host interface {
 	Init() tea.Cmd
-	// Update handles a message before the screens do.
+	// Update handles a message before the screens do, a TickMsg among them.
 	Update(msg tea.Msg) tea.Cmd
-	// Touch says that a person pressed a key or a button, or moved the mouse alone.
-	Touch(pressed bool)
-	// Tick moves the clock on.
-	Tick(at time.Time)
 	// Pace is the time to the next picture, and whether nothing moves until then but time.
 	Pace() (wait time.Duration, idle bool)
 	// Header draws the first rows of every screen; HeaderRows is how many.
@@ -71,12 +67,8 @@ type Host interface {
 	TooSmall(columns int) string
 	// Decorate sets the fields of the view beside its content, as the title.
 	Decorate(v *tea.View)
-	// Back takes one step back that is not the screen's or the shell's, and says whether
-	// there was one. CanGoBack says so without taking it.
-	Back() bool
-	CanGoBack() bool
-	// Stop ends everything that is being fired.
-	Stop()
+	// Back returns the next step back that is not the screen's or the shell's; nil for none.
+	Back() (step func())
 	// HostKeys are actions of the host that mean the same on every screen.
 	HostKeys() keymap.Actions
 	// Legend is what the shapes mean, for the help: a shape, a tab and its meaning.
@@ -91,12 +83,6 @@ func (Bare) Init() tea.Cmd { return nil }
 
 // Update does nothing.
 func (Bare) Update(tea.Msg) tea.Cmd { return nil }
-
-// Touch does nothing.
-func (Bare) Touch(bool) {}
-
-// Tick does nothing.
-func (Bare) Tick(time.Time) {}
 
 // Pace is a picture a second.
 func (Bare) Pace() (time.Duration, bool) { return time.Second, true }
@@ -113,14 +99,8 @@ func (Bare) TooSmall(int) string { return "" }
 // Decorate does nothing.
 func (Bare) Decorate(*tea.View) {}
 
-// Back does nothing.
-func (Bare) Back() bool { return false }
-
-// CanGoBack is false.
-func (Bare) CanGoBack() bool { return false }
-
-// Stop does nothing.
-func (Bare) Stop() {}
+// Back is nil.
+func (Bare) Back() func() { return nil }
 
 // HostKeys are none.
 func (Bare) HostKeys() keymap.Actions { return nil }

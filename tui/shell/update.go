@@ -52,36 +52,36 @@ func (a *App) route(msg tea.Msg) tea.Cmd {
 		return a.everywhere(msg)
 	case tea.ResumeMsg:
 		a.stale = true
-		a.host.Touch(false)
+		return a.touched(false)
 	case tea.ColorProfileMsg:
 		a.theming.profiled(msg.Profile)
 	case restMsg:
 		a.stale = a.pointer.rested(msg) || a.stale
 	case tea.KeyPressMsg:
-		a.host.Touch(true)
-		a.stale = a.pointer.lift() || a.stale
-		return a.press(msg)
+		return tea.Batch(a.touched(true), a.press(msg))
 	case tea.PasteMsg:
 		return a.toOverlay(msg)
 	case tea.MouseClickMsg:
-		a.host.Touch(true)
-		a.stale = a.pointer.lift() || a.stale
-		return a.click(msg)
+		return tea.Batch(a.touched(true), a.click(msg))
 	case tea.MouseWheelMsg:
-		a.host.Touch(true)
-		a.stale = a.pointer.lift() || a.stale
 		a.stale = true
-		return a.point(msg)
+		return tea.Batch(a.touched(true), a.point(msg))
 	case tea.MouseMotionMsg:
-		a.host.Touch(false)
-		return tea.Batch(a.follow(msg.X, msg.Y), a.point(msg))
+		return tea.Batch(a.touched(false), a.follow(msg.X, msg.Y), a.point(msg))
 	case tea.MouseReleaseMsg:
-		a.host.Touch(true)
-		return a.point(msg)
+		return tea.Batch(a.host.Update(TouchMsg{true}), a.point(msg))
 	default:
 		return tea.Batch(a.host.Update(msg), a.everywhere(msg))
 	}
 	return nil
+}
+
+// touched tells the host of what a person did. A press ends what is said of the cell under the mouse.
+func (a *App) touched(pressed bool) tea.Cmd {
+	if pressed && a.pointer.lift() {
+		a.stale = true
+	}
+	return a.host.Update(TouchMsg{pressed})
 }
 
 // advance moves the clock on.
@@ -90,8 +90,7 @@ func (a *App) advance(at time.Time) tea.Cmd {
 	if a.toast.Over(at) {
 		a.Hush()
 	}
-	a.host.Tick(at)
-	return tea.Batch(a.tickOverlay(at), a.at().Update(TickMsg{at}))
+	return tea.Batch(a.host.Update(TickMsg{at}), a.tickOverlay(at), a.at().Update(TickMsg{at}))
 }
 
 // nextTick arms the clock.
@@ -170,24 +169,32 @@ func (a *App) point(msg tea.Msg) tea.Cmd {
 	return a.at().Update(msg)
 }
 
-// back takes one step back: the screen's own first, and the host's last, for it is what has
-// been there longest.
+// back takes one step back: one on the screen first, then to the screen before, and at last the
+// host's, for a screen with steps of its own.
 func (a *App) back() tea.Cmd {
-	if b, ok := a.at().(Backer); ok && b.Back() {
-		return nil
+	step := a.stepBack()
+	if step == nil {
+		if to, there := a.before(); there {
+			return a.change(to)
+		}
+		step = a.host.Back()
 	}
-	if to, there := a.before(); there {
-		return a.change(to)
+	if step != nil {
+		step()
 	}
-	a.host.Back()
 	return nil
 }
 
-func (a *App) canGoBack() bool {
-	if b, ok := a.at().(Backer); ok && b.CanGoBack() {
-		return true
+// stepBack returns the next step back on the screen that is shown; nil for none.
+func (a *App) stepBack() func() {
+	if b, ok := a.at().(Backer); ok {
+		return b.Back()
 	}
-	return a.current != 0 || a.host.CanGoBack()
+	return a.host.Back()
+}
+
+func (a *App) canGoBack() bool {
+	return a.current != 0 || a.stepBack() != nil || a.host.Back() != nil
 }
 
 func (a *App) quit() tea.Cmd {
@@ -198,13 +205,11 @@ func (a *App) quit() tea.Cmd {
 // stopAll stops everything, in every program of the group.
 func (a *App) stopAll() tea.Cmd {
 	if a.Group == nil {
-		a.host.Stop()
-		return a.everywhere(StopMsg{})
+		return tea.Batch(a.host.Update(StopMsg{}), a.everywhere(StopMsg{}))
 	}
 	var all []tea.Cmd
 	for _, one := range a.Group.apps {
-		one.host.Stop()
-		all = append(all, addressed(one, one.everywhere(StopMsg{})))
+		all = append(all, addressed(one, one.host.Update(StopMsg{})), addressed(one, one.everywhere(StopMsg{})))
 	}
 	return tea.Batch(all...)
 }
