@@ -26,6 +26,7 @@ type alerter struct {
 	queue  *notify.Queue
 
 	mu      sync.Mutex
+	idle    bool // there are no alerts
 	engine  *alert.Engine
 	history []report.Alert // the latest, oldest first
 
@@ -47,7 +48,7 @@ type delivered struct {
 
 // newAlerter returns the alerts of a configuration. told gets what became of each delivery, from any goroutine.
 func newAlerter(c *config.Config, names report.Options, change func(report.Alert), told func(report.Delivery)) *alerter {
-	a := &alerter{names: names, change: change, engine: alert.NewEngine(alertRules(c)), counts: map[delivered]int{}}
+	a := &alerter{names: names, change: change, idle: len(c.Alerts) == 0, engine: alert.NewEngine(alertRules(c)), counts: map[delivered]int{}}
 	a.queue = notify.NewQueue(routes(c), func(d report.Delivery) {
 		a.counting.Lock()
 		a.counts[delivered{d.Alert, d.Outcome}] += d.Count
@@ -59,9 +60,6 @@ func newAlerter(c *config.Config, names report.Options, change func(report.Alert
 
 // Deliveries calls f with how many alerts of each rule had each outcome.
 func (a *alerter) Deliveries(f func(rule string, outcome report.DeliveryOutcome, n int)) {
-	if a == nil {
-		return
-	}
 	a.counting.Lock()
 	defer a.counting.Unlock()
 	for of, n := range a.counts {
@@ -73,14 +71,13 @@ func (a *alerter) Deliveries(f func(rule string, outcome report.DeliveryOutcome,
 func (a *alerter) Put(b model.Batch) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.tell(a.engine.Put(b))
+	if !a.idle {
+		a.tell(a.engine.Put(b))
+	}
 }
 
-// Tap returns src with every batch going to a before it goes on. A nil a changes nothing.
+// Tap returns src with every batch going to a before it goes on.
 func (a *alerter) Tap(src feed.Source) feed.Source {
-	if a == nil {
-		return src
-	}
 	return tapped{src, a}
 }
 
@@ -97,7 +94,7 @@ func (t tapped) Run(ctx context.Context, emit func(model.Batch)) error {
 	})
 }
 
-// SetConfig puts another configuration in place. A nil a stays without alerts.
+// SetConfig puts another configuration in place. A nil a has none.
 func (a *alerter) SetConfig(c *config.Config) {
 	if a == nil {
 		return
@@ -106,6 +103,7 @@ func (a *alerter) SetConfig(c *config.Config) {
 	defer a.mu.Unlock()
 	a.tell(a.engine.SetRules(alertRules(c)))
 	a.queue.SetRoutes(routes(c))
+	a.idle = len(c.Alerts) == 0
 }
 
 // tell delivers events. a.mu is held, so that they are in order.
@@ -123,11 +121,8 @@ func (a *alerter) tell(events []alert.Event) {
 	}
 }
 
-// Firing returns the alerts that fire now, by rule and key. A nil a has none.
+// Firing returns the alerts that fire now, by rule and key.
 func (a *alerter) Firing() []report.Alert {
-	if a == nil {
-		return nil
-	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	var list []report.Alert
@@ -137,21 +132,15 @@ func (a *alerter) Firing() []report.Alert {
 	return list
 }
 
-// History returns the alerts that began or ended lately, oldest first. A nil a has none.
+// History returns the alerts that began or ended lately, oldest first.
 func (a *alerter) History() []report.Alert {
-	if a == nil {
-		return nil
-	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Clone(a.history)
 }
 
-// Close delivers what waits, for a few seconds at most. A nil a has nothing to deliver.
+// Close delivers what waits, for a few seconds at most.
 func (a *alerter) Close() {
-	if a == nil {
-		return
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), farewell)
 	defer cancel()
 	a.queue.Close(ctx)

@@ -23,6 +23,7 @@ import (
 	"ratescope/model/capsule"
 	"ratescope/model/format"
 	"ratescope/model/record"
+	"ratescope/model/report"
 	"ratescope/model/safetext"
 	"ratescope/tui"
 	"ratescope/tui/shell"
@@ -45,8 +46,12 @@ func newCapsule(p *program) *cobra.Command {
 	long := c.Flags().Duration("for", capsuleFor, "how long to watch, as in 1m")
 	force := c.Flags().Bool("force", false, "write over a file that is there")
 	return p.command(c, one("file", "name the file to write, as in incident.zip"), func(c *cobra.Command, args []string) error {
-		o := capsuleOptions{File: args[0], Force: *force, For: *long, Header: p.recording("").Header, Progress: term.IsTerminal(os.Stderr.Fd())}
-		if err := o.Check(); err != nil {
+		o := p.recording(args[0])
+		o.For, o.Force, o.Progress = *long, *force, term.IsTerminal(os.Stderr.Fd())
+		if o.For <= 0 || o.For > recentSpan {
+			return usagef("--for %v is out of range: give 1s to %v, or record longer with \"ratescope record\"", o.For, recentSpan)
+		}
+		if err := checkNew(o.File, o.Force); err != nil {
 			return err
 		}
 		src, err := p.open()
@@ -61,7 +66,7 @@ func newCapsule(p *program) *cobra.Command {
 }
 
 // content puts together what a capsule holds.
-func (p *program) content(board *model.Board, begin limiter.Instant, recording io.WriterTo, alerts *alerter) (capsule.Content, error) {
+func (p *program) content(board *model.Board, begin limiter.Instant, recording io.WriterTo, alerts []report.Alert) (capsule.Content, error) {
 	shelf, err := p.shelf()
 	if err != nil {
 		return capsule.Content{}, err
@@ -72,7 +77,7 @@ func (p *program) content(board *model.Board, begin limiter.Instant, recording i
 	}
 	c := capsule.Content{
 		By: "ratescope " + buildText(p.version), Made: time.Now(), Begin: begin, Board: board, Recording: recording,
-		Events: tui.Events(board, p.mask), Concerns: tui.Concerns(board), Alerts: alerts.History(), Text: text, SVG: svg, Names: p.names(),
+		Events: tui.Events(board, p.mask), Concerns: tui.Concerns(board), Alerts: alerts, Text: text, SVG: svg, Names: p.names(),
 	}
 	loaded, err := p.Loaded()
 	if err != nil {
@@ -83,7 +88,7 @@ func (p *program) content(board *model.Board, begin limiter.Instant, recording i
 }
 
 // saveCapsule saves what a dashboard has kept, in the working folder.
-func (p *program) saveCapsule(board *model.Board, recent *recentBatches, alerts *alerter) (account string, err error) {
+func (p *program) saveCapsule(board *model.Board, recent *recentBatches, alerts []report.Alert) (account string, err error) {
 	c, err := p.content(board, recent.Begin(), recent, alerts)
 	c.Cut = recent.Cut()
 	if err != nil {
@@ -96,27 +101,10 @@ func (p *program) saveCapsule(board *model.Board, recent *recentBatches, alerts 
 	return savedCapsule(name, &c), nil
 }
 
-// capsuleOptions says what a capsule is made of without a dashboard.
-type capsuleOptions struct {
-	File     string
-	Force    bool          // write over a file that is there
-	For      time.Duration // how long to watch
-	Header   record.Header // as far as it is known before
-	Progress bool          // print the progress on one line that is written over
-}
-
-// Check returns what is wrong with c as a usageError, or nil.
-func (c capsuleOptions) Check() error {
-	if c.For <= 0 || c.For > recentSpan {
-		return usagef("--for %v is out of range: give 1s to %v, or record longer with \"ratescope record\"", c.For, recentSpan)
-	}
-	return checkNew(c.File, c.Force)
-}
-
 // watchCapsule watches src for a time, or until ctx ends, and writes what content makes of it. When
 // ctx ended first its error is returned, and the file is whole all the same. The error is an
 // exitError where nothing could be read.
-func watchCapsule(ctx context.Context, src feed.Source, w capsuleOptions,
+func watchCapsule(ctx context.Context, src feed.Source, w recording,
 	content func(*model.Board, limiter.Instant, io.WriterTo) (capsule.Content, error), o output) error {
 	tail := record.NewTail(w.Header, recentSpan, recentBytes)
 	var board model.Board

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -95,21 +94,19 @@ func (p *program) board() (board, error) {
 		return board{}, err
 	}
 	inner := src.Injector(fire.Options{Armed: p.armed(), Refused: p.refused(), ByHand: true, Production: p.Named().Production})
-	injector := &recordedInjector{Injector: inner}
 	b, err := p.boardOf(src, func(a *alerter) feed.Source {
 		return p.Follow(src, func(c *config.Config, err error) {
 			if err == nil {
 				a.SetConfig(c)
 			}
 		})
-	}, injector.record)
+	})
 	if err != nil {
 		src.Close()
 		return board{}, err
 	}
-	injector.keep = b.fired
 	o := &b.options
-	o.Inject = firing.Options{Injector: injector, Changer: inner, Back: inner, Recorded: recordedRequests}
+	o.Inject = firing.Options{Injector: inner, Changer: inner, Back: inner, Recorded: recordedRequests}
 	o.Adopt, o.Target, o.Production, o.Colour = p.Adopter(src), p.Target, p.Named().Production, p.Named().Colour
 	if inner.ByHand() {
 		o.Inject.Arming = inner
@@ -117,25 +114,17 @@ func (p *program) board() (board, error) {
 	return board{b.source, b.options, func() { b.close(); src.Close() }}, nil
 }
 
-// watchedBoard is a board that keeps the last minutes.
-type watchedBoard struct {
-	board
-
-	fired func(model.Fired) // takes a request that was fired, for a capsule
-}
-
-// boardOf prepares the dashboard of a source. followed returns the source with what follows the
-// configuration around it; record begins a recording.
-func (p *program) boardOf(src feed.Focuser, followed func(*alerter) feed.Source,
-	record func(recording) (*recorder, error)) (watchedBoard, error) {
+// boardOf prepares the dashboard of a source, which keeps the last minutes. followed returns the source
+// with what follows the configuration around it.
+func (p *program) boardOf(src feed.Focuser, followed func(*alerter) feed.Source) (board, error) {
 	news := handoff.New(func(held *[]session.News, newer []session.News) { *held = append(*held, newer...) })
 	alerts, err := p.alerts(func(a report.Alert) { news.Put([]session.News{{Alert: &a}}) },
 		func(d report.Delivery) { news.Put(newsOf(d)) })
 	if err != nil {
-		return watchedBoard{}, err
+		return board{}, err
 	}
 	recent := newRecent(p.recording("").Header)
-	b := board{source: alerts.Tap(followed(alerts)), close: func() { recent.Close(); alerts.Close() }}
+	b := board{source: alerts.Tap(followed(alerts)), close: func() { recent.end(); alerts.Close() }}
 	b.options = tui.Options{
 		Choices: stateFile("choices.json"),
 		Source:  session.Source{Focus: src.Focus},
@@ -143,15 +132,15 @@ func (p *program) boardOf(src feed.Focuser, followed func(*alerter) feed.Source,
 		Saving: saving.Options{
 			Record: func() (tui.Recorder, string, error) {
 				r := p.recording(time.Now().Format("ratescope-20060102-150405") + ".jsonl.gz")
-				recorder, err := record(r)
+				recorder, err := newRecorder(r)
 				return recorder, r.File, err
 			},
 			Keep:    recent.Put,
-			Capsule: func(b *model.Board) (string, error) { return p.saveCapsule(b, recent, alerts) },
+			Capsule: func(b *model.Board) (string, error) { return p.saveCapsule(b, recent, alerts.History()) },
 		},
 		News: news.Take,
 	}
-	return watchedBoard{b, recent.Fired}, nil
+	return b, nil
 }
 
 // showBoards runs the sources of boards, and the screen on them, until one of them ends.
@@ -226,46 +215,4 @@ func (p *program) show(ctx context.Context, c *cobra.Command, boards []board) er
 	}
 	// Signals already cancel ctx; Bubble Tea's own handler would wait for it for ever.
 	return tui.RunAll(ctx, all, tea.WithoutSignalHandler())
-}
-
-// recordedInjector is the injector of a dashboard that writes what it fires into the
-// recording that is under way, so that a replay tells those requests from the others.
-type recordedInjector struct {
-	firing.Injector
-
-	keep func(model.Fired) // gets every request that was fired; may be nil
-
-	mu       sync.Mutex
-	recorder *recorder // the last one that was started; nil before
-}
-
-// fireKey implements firing.Injector.
-func (i *recordedInjector) Fire(ctx context.Context, s model.Order, report func(model.Fired)) (model.Outcomes, error) {
-	return i.Injector.Fire(ctx, s, func(f model.Fired) {
-		if r := i.current(); r != nil {
-			r.Fired(f)
-		}
-		if i.keep != nil {
-			i.keep(f)
-		}
-		report(f)
-	})
-}
-
-func (i *recordedInjector) current() *recorder {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return i.recorder
-}
-
-// record begins a recording.
-func (i *recordedInjector) record(r recording) (*recorder, error) {
-	recorder, err := newRecorder(r)
-	if err != nil {
-		return nil, err
-	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.recorder = recorder
-	return recorder, nil
 }

@@ -36,11 +36,11 @@ func runFed(p *program, c *cobra.Command, args []string) error {
 	if err != nil {
 		return usageError{Err: err}
 	}
-	b, err := p.boardOf(src, func(*alerter) feed.Source { return src }, newRecorder)
+	b, err := p.boardOf(src, func(*alerter) feed.Source { return src })
 	if err != nil {
 		return err
 	}
 	defer b.close()
 	b.options.Inject = firing.Options{Injector: src}
-	return p.showBoards(c, []board{b.board})
+	return p.showBoards(c, []board{b})
 }

@@ -14,7 +14,6 @@ import (
 
 	"ratescope/feed"
 	"ratescope/internal/file"
-	"ratescope/internal/panics"
 	"ratescope/model"
 	"ratescope/model/format"
 	"ratescope/model/record"
@@ -201,20 +200,13 @@ func size(n int64) string {
 // eachBatch runs src and gives take every batch, on the caller's goroutine, until take returns
 // false, src ends or ctx ends. It returns the error of src, which is nil where it was made to end.
 func eachBatch(ctx context.Context, src feed.Source, take func(model.Batch) (more bool)) error {
-	within, stop := context.WithCancel(ctx)
-	defer stop()
-	box, ended := feed.NewMailbox(), make(chan error, 1)
-	go func() {
-		ended <- panics.Call(func() error { return src.Run(within, box.Put) })
-		stop()
-	}()
-	for {
-		if b, err := box.Take(within); err != nil || !take(b) {
-			break
+	return alongside(ctx, src, func(ctx context.Context, box *feed.Mailbox) error {
+		for {
+			if b, err := box.Take(ctx); err != nil || !take(b) {
+				return nil
+			}
 		}
-	}
-	stop()
-	return <-ended
+	})
 }
 
 // unready reports whether a batch comes before anything is known: the server has not answered, or

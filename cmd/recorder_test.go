@@ -55,8 +55,9 @@ func TestCloseKeepsTheLastBatch(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range n%4 + 1 {
-			r.Fired(model.Fired{Key: "k", Cost: 1, At: dawn, Outcome: model.Admitted})
-			r.Put(batch(i))
+			b := batch(i)
+			b.Fired = []model.Fired{{Key: "k", Cost: 1, At: dawn, Outcome: model.Admitted}}
+			r.Put(b)
 		}
 		if _, err := r.Close(); err != nil {
 			t.Fatal(err)

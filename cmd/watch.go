@@ -79,11 +79,10 @@ func raiseAlerts(p *program, c *cobra.Command, src server) error {
 	return cmp.Or(err, c.Context().Err())
 }
 
-// alerts returns the alerts of the configuration for a command with another main output; nil if there
-// are none.
+// alerts returns the alerts of the configuration.
 func (p *program) alerts(change func(report.Alert), told func(report.Delivery)) (*alerter, error) {
 	loaded, err := p.Loaded()
-	if err != nil || len(loaded.Alerts) == 0 {
+	if err != nil {
 		return nil, err
 	}
 	return newAlerter(loaded, p.names(), change, told), nil

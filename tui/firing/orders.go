@@ -34,6 +34,7 @@ type Keys interface {
 	Age() time.Duration          // how long ago the instant on screen was
 	Selected() string            // Reading.Key; "" none
 	Group() string               // the group under the cursor; "" it is on the selected key
+	Fired(model.Fired)           // marks a request that was fired on the board, and in the files that are kept
 	SelectionMoved() bool        // whether the selected key went away; says so once, on the screen too
 	ShowPlans([]limiter.Instant) // marks on the timeline when requests will be fired at the selected key
 }
@@ -195,7 +196,7 @@ func (o *Orders) launch(order model.Order) tea.Cmd {
 func (o *Orders) record(msg firedMsg) {
 	o.app.Redraw()
 	for _, f := range msg.fired {
-		o.keys.Live().Mark(f)
+		o.keys.Fired(f)
 		if r := o.running[f.Order]; r != nil {
 			r.sent++
 			if id, _, ok := strings.Cut(f.Audit, "."); ok {

@@ -33,6 +33,7 @@ func (k *keys) Paused() bool                     { return k.age > 0 }
 func (k *keys) Age() time.Duration               { return k.age }
 func (k *keys) Selected() string                 { return "api" }
 func (k *keys) Group() string                    { return k.group }
+func (k *keys) Fired(f model.Fired)              { k.Live().Mark(f) }
 func (k *keys) SelectionMoved() bool             { return k.moved }
 func (k *keys) ShowPlans(list []limiter.Instant) { k.planned = list }
 

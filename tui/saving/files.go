@@ -5,6 +5,7 @@ package saving
 
 import (
 	"os"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -46,7 +47,8 @@ type Files struct {
 	app      *shell.App
 	boards   *shown.Boards
 	o        Options
-	recorder Recorder // nil: nothing is being recorded
+	recorder Recorder      // nil: nothing is being recorded
+	fired    []model.Fired // since the last batch
 }
 
 // New returns files of what boards show. Their sentences appear in app.
@@ -66,11 +68,22 @@ func (f *Files) Update(msg tea.Msg) {
 
 // Put keeps a batch in the recording that is under way, and for a capsule.
 func (f *Files) Put(b model.Batch) {
+	b.Fired, f.fired = slices.Concat(b.Fired, f.fired), nil
 	if f.recorder != nil {
 		f.recorder.Put(b)
 	}
 	if f.o.Keep != nil {
 		f.o.Keep(b)
+	}
+}
+
+// mostFired bounds the requests that wait for a batch, which never comes while the server is silent.
+const mostFired = 20_000
+
+// Fired keeps a request that was fired with the next batch, so that a replay tells it from the others.
+func (f *Files) Fired(one model.Fired) {
+	if len(f.fired) < mostFired {
+		f.fired = append(f.fired, one)
 	}
 }
 

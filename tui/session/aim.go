@@ -45,6 +45,12 @@ func (a aim) Selected() string { return a.s.Selection.Selected() }
 // Group returns the group under the cursor; "" if the cursor is on a key.
 func (a aim) Group() string { return a.s.Selection.Group() }
 
+// Fired marks a request on the live board, and hands it to the files that are written.
+func (a aim) Fired(f model.Fired) {
+	a.s.Shown.Live().Mark(f)
+	a.s.Files.Fired(f)
+}
+
 // ShowPlans marks on the timeline the instants at which requests will be fired at the selected key.
 func (a aim) ShowPlans(at []limiter.Instant) {
 	a.s.Shown.Time.Plan(at)
