@@ -7,7 +7,8 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // Error is a panic that was recovered.
@@ -32,41 +33,18 @@ func Call(f func() error) (err error) {
 
 // Group is goroutines that end together: the first panic cancels the context of all. Make
 // one with NewGroup. It is safe for concurrent use.
-type Group struct {
-	cancel context.CancelFunc
-	all    sync.WaitGroup
-
-	mu  sync.Mutex
-	err error
-}
+type Group struct{ all *errgroup.Group }
 
 // NewGroup returns a group and the context of its goroutines. Wait must be called.
 func NewGroup(ctx context.Context) (*Group, context.Context) {
-	ctx, cancel := context.WithCancel(ctx)
-	return &Group{cancel: cancel}, ctx
+	all, ctx := errgroup.WithContext(ctx)
+	return &Group{all}, ctx
 }
 
 // Go calls f in a goroutine of its own.
 func (g *Group) Go(f func()) {
-	g.all.Go(func() {
-		err := Call(func() error { f(); return nil })
-		if err == nil {
-			return
-		}
-		g.mu.Lock()
-		if g.err == nil {
-			g.err = err
-		}
-		g.mu.Unlock()
-		g.cancel()
-	})
+	g.all.Go(func() error { return Call(func() error { f(); return nil }) })
 }
 
 // Wait waits for all goroutines and returns the first panic as an *Error, or nil.
-func (g *Group) Wait() error {
-	g.all.Wait()
-	g.cancel()
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.err
-}
+func (g *Group) Wait() error { return g.all.Wait() }

@@ -52,22 +52,22 @@ func (a *App) route(msg tea.Msg) tea.Cmd {
 		return a.everywhere(msg)
 	case tea.ResumeMsg:
 		a.stale = true
-		return a.touched(false)
+		return touched(a, false)
 	case tea.ColorProfileMsg:
 		a.theming.profiled(msg.Profile)
 	case restMsg:
 		a.stale = a.pointer.rested(msg) || a.stale
 	case tea.KeyPressMsg:
-		return tea.Batch(a.touched(true), a.press(msg))
+		return tea.Batch(touched(a, true), a.press(msg))
 	case tea.PasteMsg:
 		return a.toOverlay(msg)
 	case tea.MouseClickMsg:
-		return tea.Batch(a.touched(true), a.click(msg))
+		return tea.Batch(touched(a, true), a.click(msg))
 	case tea.MouseWheelMsg:
 		a.stale = true
-		return tea.Batch(a.touched(true), a.point(msg))
+		return tea.Batch(touched(a, true), a.point(msg))
 	case tea.MouseMotionMsg:
-		return tea.Batch(a.touched(false), a.follow(msg.X, msg.Y), a.point(msg))
+		return tea.Batch(touched(a, false), a.follow(msg.X, msg.Y), a.point(msg))
 	case tea.MouseReleaseMsg:
 		return tea.Batch(a.host.Update(TouchMsg{true}), a.point(msg))
 	default:
@@ -77,7 +77,7 @@ func (a *App) route(msg tea.Msg) tea.Cmd {
 }
 
 // touched tells the host of what a person did. A press ends what is said of the cell under the mouse.
-func (a *App) touched(pressed bool) tea.Cmd {
+func touched(a *App, pressed bool) tea.Cmd {
 	if pressed && a.pointer.lift() {
 		a.stale = true
 	}
@@ -172,7 +172,7 @@ func (a *App) point(msg tea.Msg) tea.Cmd {
 // back takes one step back: one on the screen first, then to the screen before, and at last the
 // host's, for a screen with steps of its own.
 func (a *App) back() tea.Cmd {
-	step := a.stepBack()
+	step := stepBack(a)
 	if step == nil {
 		if to, there := a.before(); there {
 			return a.change(to)
@@ -186,7 +186,7 @@ func (a *App) back() tea.Cmd {
 }
 
 // stepBack returns the next step back on the screen that is shown; nil for none.
-func (a *App) stepBack() func() {
+func stepBack(a *App) func() {
 	if b, ok := a.at().(Backer); ok {
 		return b.Back()
 	}
@@ -194,7 +194,7 @@ func (a *App) stepBack() func() {
 }
 
 func (a *App) canGoBack() bool {
-	return a.current != 0 || a.stepBack() != nil || a.host.Back() != nil
+	return a.current != 0 || stepBack(a) != nil || a.host.Back() != nil
 }
 
 func (a *App) quit() tea.Cmd {
