@@ -32,7 +32,7 @@ var rooms = map[string][]string{
 	".":                   {""},
 	"cmd":                 {""},                         // ties the rooms together
 	"docs":                {""},                         // draws the pictures
-	"internal":            {"ratescope/model/safetext"}, // what several rooms share
+	"internal":            {"ratescope/model/safetext", "golang.org/x/sync/errgroup"}, // what several rooms share
 	"internal/servertest": {"ratescope/limiter", goRedis},
 	"limiter":             {},
 	"limiter/redisstore":  {"ratescope/limiter", goRedis},
