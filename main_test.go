@@ -30,8 +30,8 @@ const (
 // and their own room. The longest matching name counts.
 var rooms = map[string][]string{
 	".":                   {""},
-	"cmd":                 {""},                         // ties the rooms together
-	"docs":                {""},                         // draws the pictures
+	"cmd":                 {""},                                                       // ties the rooms together
+	"docs":                {""},                                                       // draws the pictures
 	"internal":            {"ratescope/model/safetext", "golang.org/x/sync/errgroup"}, // what several rooms share
 	"internal/servertest": {"ratescope/limiter", goRedis},
 	"limiter":             {},
