@@ -308,7 +308,7 @@ func (b *bench) most() error {
 		bound = 2 * b.limit.Count
 	}
 	if n > bound {
-		fewer := b.minimize(steps, func(s []Step, got []int64) bool { return most(s, got, b.limit.Window) > bound })
+		fewer := b.minimize(steps, func(s []Step, got []int64) bool { return b.highest(s, got) > bound })
 		if fewer == nil {
 			fewer = steps
 		}

@@ -230,6 +230,7 @@ func (b *identifier) identify() (Identity, error) {
 				return o.Terms.Alignment == limiter.AlignFirstRequest && o.Limit == c.Limit && o.Grain == c.Grain
 			},
 			func(o Candidate) bool { return o.Algorithm == limiter.SlidingLog && b.stored.Kind() == limiter.KindLog },
+			func(o Candidate) bool { return o.Algorithm.Bursts() && b.stored.Bursts() },
 		} {
 			if i := slices.IndexFunc(b.left, prefer); i >= 0 {
 				c = b.left[i]

@@ -47,7 +47,7 @@ func Judge(o Options, seen []Observed) Report {
 		t.admitted = append(t.admitted, n)
 	}
 	b.trials = []trial{t}
-	n, from, to := fullest(t.steps, t.admitted, o.Limit.Window)
+	n, from, to := b.fullest(t.steps, t.admitted)
 	r.Worst = Worst{Admitted: n, Steps: together(took(t.steps[from:to+1], t.admitted[from:to+1])), Searched: 1}
 	type fit struct {
 		c      Candidate

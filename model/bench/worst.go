@@ -8,18 +8,19 @@ import (
 	"ratescope/limiter"
 )
 
-// most returns the greatest cost that was admitted in any window of w that is open at its beginning.
-func most(steps []Step, admitted []int64, w time.Duration) (n int64) {
-	n, _, _ = fullest(steps, admitted, w)
+// highest returns the greatest cost that was admitted in any window that is open at its beginning.
+func (b *identifier) highest(steps []Step, admitted []int64) (n int64) {
+	n, _, _ = b.fullest(steps, admitted)
 	return n
 }
 
-// fullest returns most, and the steps from and to which it was.
-func fullest(steps []Step, admitted []int64, w time.Duration) (n int64, from, to int) {
+// fullest returns highest, and the steps from and to which it was. The requests of a step are spread: the last
+// ones of many may come when the first step has left the window.
+func (b *identifier) fullest(steps []Step, admitted []int64) (n int64, from, to int) {
 	for i := range steps {
-		sum := int64(0)
+		sum, end := int64(0), steps[i].At+b.spread*time.Duration(admitted[i])
 		k := i
-		for ; k >= 0 && steps[k].At > steps[i].At-w; k-- {
+		for ; k >= 0 && steps[k].At > end-b.limit.Window; k-- {
 			sum += admitted[k] * steps[k].cost()
 		}
 		if sum > n {
@@ -92,13 +93,13 @@ func (b *identifier) worst(id Identity) (n int64, steps []Step, searched int, er
 	for _, s := range b.attacks() {
 		a := attack{steps: s}
 		if id.Algorithm != limiter.Unknown {
-			a.promise = most(s, b.answers(id.Candidate, s), b.limit.Window)
+			a.promise = b.highest(s, b.answers(id.Candidate, s))
 		}
 		all = append(all, a)
 	}
 	slices.SortStableFunc(all, func(x, y attack) int { return cmp.Compare(y.promise, x.promise) })
 	for _, t := range b.trials { // what was asked before counts too
-		if m := most(t.steps, t.admitted, b.limit.Window); m > n {
+		if m := b.highest(t.steps, t.admitted); m > n {
 			n, steps = m, took(t.steps, t.admitted)
 		}
 	}
@@ -112,14 +113,14 @@ func (b *identifier) worst(id Identity) (n int64, steps []Step, searched int, er
 			return n, steps, searched, err
 		}
 		searched++
-		m, taken := most(a.steps, got, b.limit.Window), took(a.steps, got)
+		m, taken := b.highest(a.steps, got), took(a.steps, got)
 		if m > n || m == n && requests(taken) < requests(steps) {
 			n, steps = m, taken
 		}
 	}
 	least := n
 	searched += len(b.trials)
-	if small := b.minimize(steps, func(s []Step, got []int64) bool { return most(s, got, b.limit.Window) >= least }); small != nil {
+	if small := b.minimize(steps, func(s []Step, got []int64) bool { return b.highest(s, got) >= least }); small != nil {
 		steps = small
 	}
 	return n, steps, searched, nil
