@@ -12,25 +12,21 @@ func (b *bench) keys() error {
 	if b.store == nil {
 		return nil
 	}
-	name, steps, err := b.lasting(b.o.Cost)
+	name, steps, err := b.lasting(b.o.Cost, func(path []Step) {
+		found, near := b.store.Undeclared()
+		why := "a cluster refuses that, or answers from the wrong node"
+		if near {
+			why = "a cluster runs it, for the hash tag is that of a key in KEYS, and Redis does not promise that"
+		}
+		if len(found) > 0 {
+			b.r.find(UndeclaredKey, true, path, "the script touches %s, which KEYS does not hold: %s", strings.Join(found, ", "), why)
+		}
+	})
 	if err != nil {
 		return err
 	}
 	if steps != nil {
 		b.r.find(NoExpiry, true, steps, "the key %q is left without an expiry: it stays for ever", name)
-	}
-	for _, path := range b.paths(b.o.Cost) {
-		if _, err := b.play(path); err != nil {
-			return err
-		}
-		if found, near := b.store.Undeclared(); len(found) > 0 {
-			why := "a cluster refuses that, or answers from the wrong node"
-			if near {
-				why = "a cluster runs it, for the hash tag is that of a key in KEYS, and Redis does not promise that"
-			}
-			b.r.find(UndeclaredKey, true, path, "the script touches %s, which KEYS does not hold: %s", strings.Join(found, ", "), why)
-			break
-		}
 	}
 	if b.m.endless || b.m.capacity == 0 {
 		return nil
@@ -80,13 +76,13 @@ func (b *bench) clocks() error {
 	id := b.r.Identity
 	aligned := id.Terms.Alignment == limiter.AlignEpoch && (id.Algorithm.Kind() == limiter.KindWindow ||
 		id.Algorithm.Kind() == limiter.KindWeighted)
+	free, err := b.play([]Step{fill, {At: begin + time.Millisecond, N: n + 2}})
+	if err != nil {
+		return err
+	}
 	for _, back := range []time.Duration{time.Millisecond, time.Second, w / 4, w, 2*w + w/8} {
 		back = back.Truncate(time.Millisecond)
 		got, err := b.back(fill, back, client)
-		if err != nil {
-			return err
-		}
-		free, err := b.play([]Step{fill, {At: begin + time.Millisecond, N: n + 2}})
 		if err != nil {
 			return err
 		}

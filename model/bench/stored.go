@@ -123,8 +123,8 @@ func (b *identifier) paths(costly bool) [][]Step {
 	return paths
 }
 
-// lasting finds the shortest traffic after which a key has no expiry.
-func (b *identifier) lasting(costly bool) (name string, steps []Step, err error) {
+// lasting finds the shortest traffic after which a key has no expiry. It calls each after each traffic.
+func (b *identifier) lasting(costly bool, each func(path []Step)) (name string, steps []Step, err error) {
 	for _, path := range b.paths(costly) {
 		var parts []Step // the first requests of a step and the last ones come alone
 		for _, s := range path {
@@ -141,7 +141,8 @@ func (b *identifier) lasting(costly bool) (name string, steps []Step, err error)
 			}
 			return at < 0
 		})
-		if err != nil || steps != nil && requests(steps) <= 1 {
+		each(path)
+		if err != nil {
 			break
 		}
 	}

@@ -104,6 +104,9 @@ func (b *identifier) worst(id Identity) (n int64, steps []Step, searched int, er
 		}
 	}
 	bound := b.sent + searchMost
+	if id.Exact {
+		bound = b.sent + searchMost/4
+	}
 	for _, a := range all {
 		if b.sent > bound || id.Exact && a.promise < n {
 			break
