@@ -19,7 +19,7 @@ var nestThrottler = &Writer{
 	},
 	write: func(r *Request) (Written, error) {
 		hits, blocked := &r.Held[0], &r.Held[1]
-		w, err := r.incremented(hits.TTL > 0, []any{"pexpire", hits.Key, r.limit().Window.Milliseconds()})
+		w, err := counting(unending, "pexpire")(r)
 		if err != nil {
 			return w, err
 		}

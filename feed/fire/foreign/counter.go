@@ -19,7 +19,7 @@ var (
 			if s.TTL <= 0 {
 				return r.counted(1, r.limit().Window, []any{"set", s.Key, 1, "px", r.limit().Window.Milliseconds()})
 			}
-			return r.counting([]any{"incr", s.Key})
+			return r.more([]any{"incr", s.Key})
 		},
 	}
 	// SET 0 EX NX, then INCRBY. The keys do not show whether exceeding the limit starts a block, and
@@ -29,64 +29,37 @@ var (
 		Assumes: "without a block after the limit",
 		write: func(r *Request) (Written, error) {
 			s := &r.Held[0]
-			return r.counting([]any{"set", s.Key, 0, "ex", seconds(r), "nx"}, []any{"incrby", s.Key, r.Cost})
+			return r.more([]any{"set", s.Key, 0, "ex", seconds(r), "nx"}, []any{"incrby", s.Key, r.Cost})
 		},
 	}
 	// INCR, and PEXPIRE with the first request.
 	fastifyRateLimit = &Writer{
-		Library: "fastify-rate-limit", Algorithm: limiter.FixedWindow, Charged: true, Single: true, fetch: one,
+		Library: "fastify-rate-limit", Algorithm: limiter.FixedWindow, Charged: true, Single: true, fetch: one, write: counting(missing, "pexpire"),
 		Assumes: "without continueExceeding and exponentialBackoff",
-		write: func(r *Request) (Written, error) {
-			return r.incremented(r.Held[0].Exists(), []any{"pexpire", r.Held[0].Key, r.limit().Window.Milliseconds()})
-		},
 	}
 	// INCRBY, and PEXPIRE if the counter holds only this request afterwards.
-	ulule = &Writer{
-		Library: "ulule-limiter", Algorithm: limiter.FixedWindow, Charged: true, fetch: one,
-		write: func(r *Request) (Written, error) {
-			n, err := count(&r.Held[0])
-			if err != nil {
-				return Written{}, err
-			}
-			return r.incremented(n != 0, []any{"pexpire", r.Held[0].Key, r.limit().Window.Milliseconds()})
-		},
-	}
+	ulule = &Writer{Library: "ulule-limiter", Algorithm: limiter.FixedWindow, Charged: true, fetch: one, write: counting(zero, "pexpire")}
 	// INCRBY, and EXPIRE if the counter holds only this request afterwards. The elastic form of
 	// versions before 5 renews the expiry with every request, which the keys do not show.
 	limitsFixed = &Writer{
-		Library: "limits", Algorithm: limiter.FixedWindow, Charged: true, Seconds: true, fetch: one,
+		Library: "limits", Algorithm: limiter.FixedWindow, Charged: true, Seconds: true, fetch: one, write: counting(zero, "expire"),
 		Assumes: "without elastic expiry",
-		write: func(r *Request) (Written, error) {
-			n, err := count(&r.Held[0])
-			if err != nil {
-				return Written{}, err
-			}
-			return r.incremented(n != 0, []any{"expire", r.Held[0].Key, seconds(r)})
-		},
 	}
 	// INCR, and PEXPIRE if the counter has no expiry.
 	honoRateLimiter = &Writer{
 		Library: "hono-rate-limiter", Algorithm: limiter.FixedWindow, Charged: true, Single: true, fetch: one,
 		Assumes: "without resetExpiryOnChange",
 		write: func(r *Request) (Written, error) {
-			s := &r.Held[0]
-			if strings.HasPrefix(s.Text, "{") {
+			if strings.HasPrefix(r.Held[0].Text, "{") {
 				return Written{}, errReadAddWrite
 			}
-			return r.incremented(s.TTL > 0, []any{"pexpire", s.Key, r.limit().Window.Milliseconds()})
+			return counting(unending, "pexpire")(r)
 		},
 	}
 	// INCRBY, and EXPIRE if the counter holds only this request afterwards.
 	goZeroPeriod = &Writer{
 		Library: "go-zero", Algorithm: limiter.FixedWindow, Charged: true, Single: true, Seconds: true, fetch: one,
-		Assumes: "without Align",
-		write: func(r *Request) (Written, error) {
-			n, err := count(&r.Held[0])
-			if err != nil {
-				return Written{}, err
-			}
-			return r.incremented(n != 0, []any{"expire", r.Held[0].Key, seconds(r)})
-		},
+		Assumes: "without Align", write: counting(zero, "expire"),
 	}
 	// INCREX with UBOUND and ENX: a request above the limit changes nothing.
 	increx = &Writer{
@@ -100,7 +73,7 @@ var (
 			if n+r.Cost > r.Target.Limit.Count {
 				return Written{Decision: r.decide(false, r.window(n, s.TTL))}, nil
 			}
-			w, err := r.incremented(s.TTL > 0, []any{"pexpire", s.Key, r.limit().Window.Milliseconds()})
+			w, err := counting(unending, "pexpire")(r)
 			w.Counted = nil // the commands depend on the counter's value
 			return w, err
 		},
@@ -115,23 +88,35 @@ func one(name string, _ *model.Target, _ limiter.Instant) []decode.Fetch {
 // seconds returns the window in whole seconds.
 func seconds(r *Request) int64 { return int64(r.limit().Window / time.Second) }
 
-// incremented adds the cost to the counter, and sets its expiry with the command expire unless
-// running is set.
-func (r *Request) incremented(running bool, expire []any) (Written, error) {
-	incr := []any{"incrby", r.Held[0].Key, r.Cost}
-	if running {
-		return r.counting(incr)
+// When a request begins a window, by the counter that it finds, which holds n.
+var (
+	missing  = func(s *decode.Sample, _ int64) bool { return !s.Exists() }
+	zero     = func(_ *decode.Sample, n int64) bool { return n == 0 }
+	unending = func(s *decode.Sample, _ int64) bool { return s.TTL <= 0 }
+)
+
+// counting returns the write of a counter that counts every request: it adds the cost, and sets the expiry with the
+// command expire if the request begins a window.
+func counting(begins func(s *decode.Sample, n int64) bool, expire string) func(*Request) (Written, error) {
+	return func(r *Request) (Written, error) {
+		s := &r.Held[0]
+		n, err := count(s)
+		incr := []any{"incrby", s.Key, r.Cost}
+		switch {
+		case err != nil:
+			return Written{}, err
+		case !begins(s, n):
+			return r.more(incr)
+		case expire == "expire":
+			return r.counted(n+r.Cost, r.limit().Window, incr, []any{expire, s.Key, seconds(r)})
+		}
+		return r.counted(n+r.Cost, r.limit().Window, incr, []any{expire, s.Key, r.limit().Window.Milliseconds()})
 	}
-	n, err := count(&r.Held[0])
-	if err != nil {
-		return Written{}, err
-	}
-	return r.counted(n+r.Cost, r.limit().Window, incr, expire)
 }
 
-// counting returns a request whose commands add the cost to the counter. Its expiry stays, or is
+// more returns a request whose commands add the cost to the counter. Its expiry stays, or is
 // that of a new window.
-func (r *Request) counting(commands ...[]any) (Written, error) {
+func (r *Request) more(commands ...[]any) (Written, error) {
 	s := &r.Held[0]
 	n, err := count(s)
 	if err != nil {
