@@ -16,7 +16,7 @@ import (
 type Redis struct {
 	endpoint  *connect.Endpoint
 	watch     *watch.Watch
-	injectors fire.Injectors
+	injectors []*fire.Injector
 }
 
 // NewRedis prepares to watch; it does not connect. The error is for URLs that do not
@@ -39,14 +39,15 @@ func (r *Redis) SetRules(list []config.Rule) { r.watch.SetRules(list) }
 // Focus implements Focuser.
 func (r *Redis) Focus(keys []string) { r.watch.Focus(keys) }
 
-// Injector returns what fires at this server. It refuses unless o.Armed is set.
+// Injector returns what fires at this server. It refuses unless o.Armed is set. It must not be called by two
+// goroutines at the same time.
 func (r *Redis) Injector(o fire.Options) *fire.Injector {
 	o.Sent = r.watch.Written
 	i := fire.New(r.endpoint, o, r.watch.Offset)
-	r.injectors.Add(i)
+	r.injectors = append(r.injectors, i)
 	return i
 }
 
 // Close ends the connections, those of its injectors too. It is to be called after Run
 // has returned.
-func (r *Redis) Close() error { return errors.Join(r.injectors.Close(), r.watch.Close()) }
+func (r *Redis) Close() error { return errors.Join(fire.Close(r.injectors), r.watch.Close()) }

@@ -36,7 +36,7 @@ type Embedded struct {
 	pasts    map[string]*track.Past // filled when Run begins
 	expected []*actor               // watched from the first batch on
 
-	injectors fire.Injectors
+	injectors []*fire.Injector
 }
 
 // New starts the server, empty; Run puts two windows of past behind every key
@@ -98,13 +98,13 @@ func (e *Embedded) Focus(keys []string) { e.watch.Focus(keys) }
 func (e *Embedded) Injector(o fire.Options) *fire.Injector {
 	o.Armed, o.ByHand, o.Denials, o.Sent = true, false, true, e.watch.Written
 	i := fire.New(e.endpoint, o, func() time.Duration { return 0 })
-	e.injectors.Add(i)
+	e.injectors = append(e.injectors, i)
 	return i
 }
 
 // Close ends the server. It is to be called after Run has returned.
 func (e *Embedded) Close() error {
-	err := errors.Join(e.injectors.Close(), e.watch.Close(), e.traffic.Close())
+	err := errors.Join(fire.Close(e.injectors), e.watch.Close(), e.traffic.Close())
 	// Miniredis.Close forgets its server before the connections of that have ended, and an INFO that
 	// is still being carried out would panic. Therefore they end first, those that block too.
 	e.server.CtxCancel()

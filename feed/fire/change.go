@@ -72,7 +72,7 @@ func (i *Injector) carryOut(ctx context.Context, act *action, s model.Order, don
 	defer cancel()
 	switch s.Change.Kind {
 	case model.Give:
-		if stored := storedOf(s, i.link.client(), i.link.offset); stored != nil {
+		if stored := storedOf(i.link, s); stored != nil {
 			return stored.give(ctx, act, s.Change.Units, done)
 		}
 		return give(ctx, i.link, act, s, done)
@@ -110,7 +110,7 @@ func (i *Injector) remove(ctx context.Context, act *action, done *model.Changed)
 	if len(keys) == 0 {
 		return nil
 	}
-	before, after, err := exchangeSaved(ctx, i.link.client(), saved, func(p redis.Pipeliner) {
+	before, after, err := i.link.exchangeSaved(ctx, saved, func(p redis.Pipeliner) {
 		for _, k := range keys {
 			p.Unlink(ctx, k)
 		}
@@ -128,10 +128,10 @@ func changed(s model.Order, now limiter.Instant) []string {
 	if s.Change.Kind == model.Block || s.Change.Kind == model.Unblock {
 		return []string{layout.BlockedKey(s.Key)}
 	}
-	if stored := storedOf(s, nil, nil); stored != nil {
+	if stored := storedOf(nil, s); stored != nil {
 		return stored.keys()
 	}
-	keys := kept(s.Key, s.Target, now)
+	keys := kept(foreign.For(&s.Target), s.Key, s.Target, now)
 	if s.Change.Kind != model.Free || foreign.For(&s.Target) != nil {
 		return keys
 	}
@@ -146,7 +146,7 @@ func (i *Injector) previewChange(ctx context.Context, s model.Order) ([]string, 
 	now := i.link.now()
 	switch s.Change.Kind {
 	case model.Give:
-		if stored := storedOf(s, i.link.client(), i.link.offset); stored != nil {
+		if stored := storedOf(i.link, s); stored != nil {
 			ctx, cancel := context.WithTimeout(ctx, i.link.timeout)
 			defer cancel()
 			return stored.preview(ctx, s.Change.Units)

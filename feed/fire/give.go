@@ -11,14 +11,18 @@ import (
 	"ratescope/model"
 )
 
-// transactor is a client, or a transaction that watches keys.
-type transactor interface {
-	TxPipelined(ctx context.Context, fn func(redis.Pipeliner) error) ([]redis.Cmder, error)
+// saving returns the sender that sends each command in a transaction which also saves the contents of keys
+// around it, so that no request of another client comes in between.
+func (l *link) saving(keys []string, before, after *[]savedKey) sender {
+	return sender{l, func(ctx context.Context, cmd redis.Cmder) (err error) {
+		*before, *after, err = l.exchangeSaved(ctx, keys, func(p redis.Pipeliner) { _ = p.Process(ctx, cmd) })
+		return cmp.Or(cmd.Err(), err)
+	}}
 }
 
 // exchangeSaved runs the commands that do adds, and in the same transaction saves the contents of
 // the keys before and after them.
-func exchangeSaved(ctx context.Context, c transactor, keys []string, do func(redis.Pipeliner)) (before, after []savedKey, err error) {
+func (l *link) exchangeSaved(ctx context.Context, keys []string, do func(redis.Pipeliner)) (before, after []savedKey, err error) {
 	type asked struct {
 		dump   *redis.StringCmd
 		expiry *redis.DurationCmd
@@ -30,7 +34,7 @@ func exchangeSaved(ctx context.Context, c transactor, keys []string, do func(red
 		}
 		return list
 	}
-	if _, err := c.TxPipelined(ctx, func(p redis.Pipeliner) error {
+	if _, err := l.client().TxPipelined(ctx, func(p redis.Pipeliner) error {
 		was = save(p)
 		do(p)
 		is = save(p)
@@ -63,11 +67,7 @@ func give(ctx context.Context, to *link, act *action, s model.Order, done *model
 		}
 	}
 	var found, left []savedKey
-	l, err = to.storeOn(sender{to, func(ctx context.Context, cmd redis.Cmder) (err error) {
-		found, left, err = exchangeSaved(ctx, to.client(), keys, func(p redis.Pipeliner) { _ = p.Process(ctx, cmd) })
-		return cmp.Or(err, cmd.Err())
-	}}, s.Target)
-	if err != nil {
+	if l, err = to.storeOn(to.saving(keys, &found, &left), s.Target); err != nil {
 		return err
 	}
 	after, err := l.Refund(ctx, s.Key, s.Target.Limit, s.Change.Units)

@@ -182,3 +182,11 @@ func limited(t model.Target) error {
 func (i *Injector) Close() error {
 	return errors.Join(i.link.close(), i.audit.close())
 }
+
+// Close closes all injectors of a list.
+func Close(list []*Injector) (err error) {
+	for _, i := range list {
+		err = errors.Join(err, i.Close())
+	}
+	return err
+}

@@ -31,10 +31,11 @@ func aimed(s model.Order) model.Order {
 // expires after two windows, unless a request sets the expiry anew.
 func scratchWords(of, s model.Order, now limiter.Instant) (list [][]any) {
 	lasts := max(2*s.Target.Limit.Window, time.Second).Milliseconds()
-	to := kept(s.Key, s.Target, now)
-	for n, from := range kept(of.Key, of.Target, now) {
+	w := foreign.For(&s.Target)
+	to := kept(w, s.Key, s.Target, now)
+	for n, from := range kept(w, of.Key, of.Target, now) {
 		expire := []any{"pexpire", to[n], lasts}
-		if foreign.For(&s.Target) != nil { // the copied expiry is the end of the window
+		if w != nil { // the copied expiry is the end of the window
 			expire = append(expire, "nx")
 		}
 		list = append(list, []any{"copy", from, to[n], "replace"}, expire)
@@ -42,9 +43,8 @@ func scratchWords(of, s model.Order, now limiter.Instant) (list [][]any) {
 	return list
 }
 
-// kept returns the Redis keys that hold a limiter's state at now.
-func kept(key string, t model.Target, now limiter.Instant) (keys []string) {
-	w := foreign.For(&t)
+// kept returns the Redis keys that hold a limiter's state at now; w is nil for one of ratescope's own library.
+func kept(w *foreign.Writer, key string, t model.Target, now limiter.Instant) (keys []string) {
 	if w == nil {
 		return t.Keys(key, now)
 	}

@@ -5,12 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 	"unicode"
 
-	"github.com/redis/go-redis/v9"
-
-	"ratescope/feed/decode"
 	"ratescope/feed/fire/foreign"
 	"ratescope/limiter"
 	"ratescope/model"
@@ -18,29 +14,24 @@ import (
 
 // storedLimit changes a limit that its library keeps in Redis.
 type storedLimit struct {
-	client redis.UniversalClient
-	target *model.Target
-	at     model.StoredLimit
-	now    func() limiter.Instant // the server's clock
+	link  *link
+	order model.Order
+	at    model.StoredLimit
 }
 
-// storedOf returns the stored limit that the change of an order raises; nil if it raises none.
-// client may be nil if only the keys are needed.
-func storedOf(s model.Order, client redis.UniversalClient, offset func() time.Duration) *storedLimit {
+// storedOf returns the stored limit that the change of an order raises; nil if it raises none. The link may be nil
+// if only the keys are needed.
+func storedOf(l *link, s model.Order) *storedLimit {
 	at, ok := s.Target.StoredLimit(s.Key)
 	if !ok || s.Change.Kind != model.Give {
 		return nil
 	}
-	return &storedLimit{client: client, target: &s.Target, at: at, now: func() limiter.Instant { return limiter.InstantOf(time.Now().Add(offset())) }}
+	return &storedLimit{l, s, at}
 }
 
 // keys returns the keys that a change writes.
 func (l *storedLimit) keys() []string {
-	var keys []string
-	for _, f := range foreign.FetchStored(l.target, l.at) {
-		keys = append(keys, f.Key)
-	}
-	return keys
+	return kept(foreign.Stored(l.at), l.order.Key, l.order.Target, 0)
 }
 
 // stepped is a changed limit, with the contents of its keys before and after it in the same
@@ -50,56 +41,20 @@ type stepped struct {
 	before, after []savedKey
 }
 
-// raise raises the limit by units, or lowers it for negative units, in a transaction that fails if
-// its keys have changed since they were read. If was is not nil, nothing is written unless the
-// stored limit equals it.
+// raise raises the limit by units, or lowers it for negative units, if its keys have not changed since they
+// were read. If was is not nil, nothing is written unless the stored limit equals it.
 func (l *storedLimit) raise(ctx context.Context, units int64, was *limiter.Limit) (done stepped, err error) {
-	keys := l.keys()
-	for range mostExchanges {
-		err = l.client.Watch(ctx, func(tx *redis.Tx) error {
-			if done.Raised, err = l.work(ctx, tx, units); err != nil {
-				return err
-			}
-			if was != nil && done.Was != *was {
-				return &changedLimit{written: *was, held: done.Was}
-			}
-			if err := done.Check(); err != nil {
-				return err
-			}
-			done.before, done.after, err = exchangeSaved(ctx, tx, keys, func(p redis.Pipeliner) {
-				for _, words := range done.Commands {
-					p.Do(ctx, words...)
-				}
-			})
-			return err
-		}, keys...)
-		if !errors.Is(err, redis.TxFailedErr) {
-			return done, err
+	by := l.link.saving(l.keys(), &done.before, &done.after)
+	_, err = l.link.work(ctx, by, foreign.Stored(l.at), l.order, func(r *foreign.Request) (w foreign.Written, err error) {
+		if done.Raised, err = foreign.RaiseStored(r, units); err != nil {
+			return w, err
 		}
-	}
-	return done, errBusy
-}
-
-// work reads the keys and computes the commands that change the limit.
-func (l *storedLimit) work(ctx context.Context, c redis.Cmdable, units int64) (foreign.Raised, error) {
-	fetched := foreign.FetchStored(l.target, l.at)
-	asked := make([]*decode.Pending, len(fetched))
-	if _, err := c.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for n, f := range fetched {
-			asked[n] = decode.Ask(ctx, p, f)
+		if was != nil && done.Was != *was {
+			return w, &changedLimit{written: *was, held: done.Was}
 		}
-		return nil
-	}); err != nil && !errors.Is(err, redis.Nil) && !replied(err) {
-		return foreign.Raised{}, fmt.Errorf("nothing was written, its key cannot be read: %w", err)
-	}
-	held := make([]decode.Sample, len(asked))
-	for n, a := range asked {
-		var err error
-		if held[n], err = a.Sample(); err != nil {
-			return foreign.Raised{}, err
-		}
-	}
-	return foreign.RaiseStored(l.target, held, units, l.now())
+		return foreign.Written{Commands: done.Commands}, done.Check()
+	})
+	return done, err
 }
 
 // changedLimit is the error of a limit that another program has changed since an action.
@@ -135,7 +90,7 @@ func (i *Injector) putLimitBack(ctx context.Context, u *Undone, f *found) error 
 	if f.first.Target == nil {
 		return errNoPlace
 	}
-	l := storedOf(model.Order{Key: f.first.name(), Target: *f.first.Target, Change: model.Change{Kind: model.Give}}, i.link.client(), i.link.offset)
+	l := storedOf(i.link, model.Order{Key: f.first.name(), Target: *f.first.Target, Change: model.Change{Kind: model.Give}})
 	if l == nil {
 		return errNoPlace
 	}
@@ -154,9 +109,13 @@ var errNoPlace = errors.New("its lines in the audit file do not say where its li
 // preview returns the commands that raise the limit, computed from the present contents of its
 // keys.
 func (l *storedLimit) preview(ctx context.Context, units int64) ([]string, error) {
-	r, err := l.work(ctx, l.client, units)
+	r := &foreign.Request{Target: &l.order.Target, At: l.link.now()}
+	if _, err := l.link.read(ctx, l.link.client(), foreign.Stored(l.at), l.order.Key, r); err != nil {
+		return nil, err
+	}
+	raised, err := foreign.RaiseStored(r, units)
 	if err == nil {
-		err = r.Check()
+		err = raised.Check()
 	}
 	if err != nil {
 		return nil, err
@@ -166,7 +125,7 @@ func (l *storedLimit) preview(ctx context.Context, units int64) ([]string, error
 		watch = append(watch, k)
 	}
 	lines := []string{written(watch), "MULTI"}
-	for _, words := range r.Commands {
+	for _, words := range raised.Commands {
 		for n, word := range words {
 			if text, ok := word.(string); ok && strings.ContainsFunc(text, unicode.IsControl) {
 				words[n] = fmt.Sprintf("<%d bytes>", len(text)) // a binary value, which no person reads

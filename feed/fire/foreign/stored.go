@@ -20,26 +20,30 @@ type Raised struct {
 // mostBucket is how many bytes of a bucket are read; see library.RaiseBucket4j.
 const mostBucket = 4 << 10
 
-// FetchStored returns the keys to read before the stored limit of t is changed.
-func FetchStored(t *model.Target, at model.StoredLimit) []decode.Fetch {
-	switch t.Library {
-	case "redisson":
-		return []decode.Fetch{{Key: at.Key, Type: "hash", Fields: []string{"rate", "interval", "type"}}, {Key: at.Left, Type: "string"}}
-	case "bucket4j":
-		return []decode.Fetch{{Key: at.Key, Type: "string", Bytes: mostBucket}}
-	}
-	return []decode.Fetch{{Key: at.Key, Type: "string"}}
+// Stored returns the writer whose Fetch has the keys to read before a stored limit is changed. It writes no
+// requests.
+func Stored(at model.StoredLimit) *Writer {
+	return &Writer{fetch: func(_ string, t *model.Target, _ limiter.Instant) []decode.Fetch {
+		switch t.Library {
+		case "redisson":
+			return []decode.Fetch{{Key: at.Key, Type: "hash", Fields: []string{"rate", "interval", "type"}}, {Key: at.Left, Type: "string"}}
+		case "bucket4j":
+			return []decode.Fetch{{Key: at.Key, Type: "string", Bytes: mostBucket}}
+		}
+		return []decode.Fetch{{Key: at.Key, Type: "string"}}
+	}}
 }
 
 // errNotStored is the error of a limit that is not where it was read.
 var errNotStored = errors.New("its limit is not stored there any more: look at it with ratescope peek")
 
-// RaiseStored computes how the limit of t is raised by units, or lowered for negative units, from
-// the contents of the keys of FetchStored. Expiries stay as they are.
+// RaiseStored computes how the limit of a target is raised by units, or lowered for negative units, from
+// the contents of the keys of Stored. Expiries stay as they are.
 //
 // Redisson keeps the permits that are left. They are raised together with the rate, so that the
 // change takes effect with the next request and not only when permits expire.
-func RaiseStored(t *model.Target, held []decode.Sample, units int64, now limiter.Instant) (w Raised, err error) {
+func RaiseStored(r *Request, units int64) (w Raised, err error) {
+	t, held := r.Target, r.Held
 	for i := range held {
 		if held[i].Mismatch {
 			return w, errHolds
@@ -60,7 +64,7 @@ func RaiseStored(t *model.Target, held []decode.Sample, units int64, now limiter
 			w.Commands = append(w.Commands, []any{"incrby", held[1].Key, units})
 		}
 	case "bucket4j":
-		text, was, err := library.RaiseBucket4j(held[0].Text, units, now)
+		text, was, err := library.RaiseBucket4j(held[0].Text, units, r.At)
 		if err != nil {
 			return w, err
 		}
