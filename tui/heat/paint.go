@@ -8,8 +8,8 @@ import (
 
 	"ratescope/model/format"
 	"ratescope/model/safetext"
-	"ratescope/themes"
 	"ratescope/tui/cell"
+	"ratescope/tui/lane"
 	"ratescope/tui/session"
 	"ratescope/tui/widget"
 )
@@ -51,23 +51,23 @@ func (v view) paintCursorText(r cell.Rect) {
 	spans := []widget.Span{widget.Styled(v.rowName(row, 40), v.c.Look.Title), widget.Styled(" at ", v.c.Look.Dim),
 		widget.Styled(format.Clock(v.screen.moment()), v.c.Look.Text)}
 	switch {
-	case c.known:
-		spans = append(spans, widget.Styled(fmt.Sprintf(" · %.0f %% used", 100*c.level), v.c.Look.Text))
-	case c.arrivals:
+	case c.Known:
+		spans = append(spans, widget.Styled(fmt.Sprintf(" · %.0f %% used", 100*c.Level), v.c.Look.Text))
+	case c.Arrivals:
 		spans = append(spans, widget.Styled(" · requests, limit unknown", v.c.Look.Unknown))
-	case !c.watched:
+	case !c.Watched:
 		spans = append(spans, widget.Styled(" · not watched", v.c.Look.Unknown))
 	}
-	if c.denied {
+	if c.Denied {
 		spans = append(spans, widget.Styled(" · denied", v.c.Look.Denied))
 	}
 	x := v.c.Spans(r.X+1, r.Y, r.X+r.W, spans...)
 	scale := []widget.Span{widget.Styled("0 ", v.c.Look.Dim)}
 	for _, level := range []float32{0.1, 0.3, 0.5, 0.7, 0.85, 1} {
-		glyph, st := v.shape(heat{known: true, watched: true, level: level, arrivals: true})
+		glyph, st := lane.Heat(lane.Cell{Known: true, Watched: true, Level: level, Arrivals: true}, &v.c.Look)
 		scale = append(scale, widget.Styled(string(glyph)+string(glyph), st))
 	}
-	glyph, st := v.shape(heat{denied: true, watched: true})
+	glyph, st := lane.Heat(lane.Cell{Denied: true, Watched: true}, &v.c.Look)
 	scale = append(scale, widget.Styled(" 100 %  ", v.c.Look.Dim), widget.Styled(string(glyph)+string(glyph), st),
 		widget.Styled(" denied", v.c.Look.Dim))
 	if w := widget.Width(scale...); x+w+3 < r.X+r.W {
@@ -130,7 +130,7 @@ func (v view) paintRow(i int, r *row, name string) {
 	}
 	v.c.Spans(v.screen.area.X-v.screen.names, y, v.screen.area.X-1, widget.Styled(mark+" ", ms), widget.Styled(name, st))
 	for x, c := range r.cells {
-		if glyph, st := v.shape(c); glyph != ' ' {
+		if glyph, st := lane.Heat(c, &v.c.Look); glyph != ' ' {
 			for line := range v.screen.height {
 				v.c.Buffer.Set(v.screen.area.X+x, y+line, glyph, st)
 			}
@@ -140,30 +140,6 @@ func (v view) paintRow(i int, r *row, name string) {
 		v.c.Buffer.Ground(cell.Rect{X: v.screen.area.X - v.screen.names - 1, Y: y, W: v.screen.area.W + v.screen.names + 1, H: v.screen.height},
 			v.c.Look.Selected)
 	}
-}
-
-// shape is how a cell is drawn: shade and colour by how much of the limit was used, a shape
-// of its own where something was denied.
-func (v view) shape(c heat) (rune, themes.Style) {
-	l := &v.c.Look
-	switch {
-	case c.denied:
-		return l.Cross, l.Denied.On(l.DeniedGround)
-	case c.known && c.level > 0:
-		shades := l.Shade
-		st := l.Fill(float64(c.level))
-		if c.level < 0.6 {
-			st = themes.Style{Fg: l.Fine}
-		}
-		return shades[min(int(c.level*float32(len(shades))), len(shades)-1)], st
-	case c.arrivals && !c.known: // how full the key is, is not known: no colour of the scale
-		return l.Shade[0], l.Unknown
-	case c.arrivals:
-		return l.Shade[0], l.Admitted
-	case c.watched:
-		return l.Room, l.Faint
-	}
-	return ' ', l.Faint
 }
 
 // paintTimes labels the axis of time.

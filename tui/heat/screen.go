@@ -13,6 +13,7 @@ import (
 	"ratescope/model"
 	"ratescope/tui/cell"
 	"ratescope/tui/keymap"
+	"ratescope/tui/lane"
 	"ratescope/tui/session"
 	"ratescope/tui/shell"
 	"ratescope/tui/widget"
@@ -48,7 +49,7 @@ type Screen struct {
 	keys        []*model.Watched
 	width, high int // of the map that the rows were made for
 	folded      bool
-	known       map[string]*history // by key
+	known       map[string]*lane.Past // by key
 	turn        int
 }
 
@@ -63,8 +64,8 @@ type scope struct {
 type row struct {
 	keys   []*model.Watched
 	prefix string          // of a row of keys that begin alike; "" of any others
-	past   []*history      // of the keys, in their order
-	cells  []heat          // oldest first
+	past   []*lane.Past    // of the keys, in their order
+	cells  []lane.Cell     // oldest first
 	newest limiter.Instant // end of the newest cell
 }
 

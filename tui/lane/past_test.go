@@ -1,4 +1,4 @@
-package heat
+package lane
 
 import (
 	"cmp"
@@ -28,24 +28,24 @@ func TestTheColumnThatHasJustBegunIsNotUnwatched(t *testing.T) {
 		since = at
 	}
 	k := b.Key("k")
-	var y history
+	var y Past
 	end := at.Floor(time.Second).Add(time.Second)
-	y.update(k, end, time.Second, 8)
-	y.update(k, end.Add(time.Second), time.Second, 8)
-	last, now := y.cells[6], y.cells[7]
-	if !last.known || !last.arrivals {
+	y.Update(k, end, end, time.Second, 8)
+	y.Update(k, end.Add(time.Second), end.Add(time.Second), time.Second, 8)
+	last, now := y.Cells[6], y.Cells[7]
+	if !last.Known || !last.Arrivals {
 		t.Fatalf("the column that was watched is %+v", last)
 	}
-	if !now.watched || !now.known || now.level != last.level {
+	if !now.Watched || !now.Known || now.Level != last.Level {
 		t.Errorf("the column that has just begun is %+v, want the level of %+v", now, last)
 	}
-	if now.arrivals || now.denied {
+	if now.Arrivals || now.Denied {
 		t.Errorf("the column that has just begun has arrivals: %+v", now)
 	}
 	k.Gone = true
-	y = history{}
-	if y.update(k, end.Add(time.Second), time.Second, 8); y.cells[7].watched {
-		t.Errorf("a key that has gone is watched: %+v", y.cells[7])
+	y = Past{}
+	if y.Update(k, end.Add(time.Second), end.Add(time.Second), time.Second, 8); y.Cells[7].Watched {
+		t.Errorf("a key that has gone is watched: %+v", y.Cells[7])
 	}
 }
 
@@ -58,7 +58,7 @@ func TestWhatIsAddedIsWhatIsThere(t *testing.T) {
 		window := []time.Duration{time.Second, 10 * time.Second, time.Minute}[seed%3]
 		var b model.Board
 		at, since := limiter.Instant(1_700_000_000_000_000), limiter.Instant(0)
-		var y history
+		var y Past
 		for step := range 150 {
 			at = at.Add(time.Duration(50+draw.IntN(900)) * time.Millisecond)
 			r := model.Reading{
@@ -77,10 +77,10 @@ func TestWhatIsAddedIsWhatIsThere(t *testing.T) {
 				continue
 			}
 			k, newest := b.Key("k"), at.Floor(column).Add(column)
-			var whole history
-			whole.update(k, newest, column, width)
-			if y.update(k, newest, column, width); !slices.Equal(y.cells, whole.cells) {
-				t.Fatalf("seed %d, step %d, a window of %v:\n%+v\nis shown for\n%+v", seed, step, window, y.cells, whole.cells)
+			var whole Past
+			whole.Update(k, newest, at, column, width)
+			if y.Update(k, newest, at, column, width); !slices.Equal(y.Cells, whole.Cells) {
+				t.Fatalf("seed %d, step %d, a window of %v:\n%+v\nis shown for\n%+v", seed, step, window, y.Cells, whole.Cells)
 			}
 		}
 	}
