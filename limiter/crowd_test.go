@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"ratescope/internal/race"
 	"ratescope/limiter"
 )
 
@@ -37,7 +36,7 @@ func crowd(t *testing.T, a limiter.Algorithm, limit limiter.Limit, c limiter.Con
 	alone := map[string]*limiter.State{}
 	keys := crowdOf(3000)
 	busy := len(keys)
-	for step := range race.Volume(40_000) {
+	for step := range volume(40_000) {
 		if step%5000 == 0 { // others fall silent, and their cells go
 			busy = 10 + rng.IntN(len(keys)-10)
 		}
@@ -180,7 +179,7 @@ func TestMemoryGivesRoomBack(t *testing.T) {
 			runtime.GC()
 			runtime.ReadMemStats(&before)
 			now := far
-			for range race.Volume(500_000) {
+			for range volume(500_000) {
 				now++
 				m.AllowAt(now, "key", limit, 1)
 			}
@@ -207,7 +206,7 @@ func TestMemoryFindsTheOneThatLeaves(t *testing.T) {
 	limit, c := limiter.Limit{Count: 10, Window: time.Second}, limiter.Convention{Denied: limiter.DeniedCharged}
 	for _, a := range []limiter.Algorithm{limiter.SlidingLog, limiter.StreamCounter} {
 		m, s, now := newMemory(t, a, limiter.WithConvention(c)), limiter.State{Algorithm: a}, far
-		for step := range race.Volume(3000) {
+		for step := range volume(3000) {
 			now = now.Add(time.Duration(rng.IntN(30)) * time.Millisecond)
 			n := 1 + int64(rng.IntN(4))
 			if rng.IntN(10) == 0 { // the limit is lowered and raised
@@ -236,7 +235,7 @@ func TestMemoryLogIsThatOfAState(t *testing.T) {
 			}
 			now, several := far, 0
 			m, s := newMemory(t, a, limiter.WithClock(func() limiter.Instant { return now })), limiter.State{Algorithm: a}
-			for step := range race.Volume(20_000) {
+			for step := range volume(20_000) {
 				if step%1000 == 0 {
 					pace = []int64{20_000, 200_000, 2_000_000, 50_000_000}[rng.IntN(4)] // nanoseconds
 					several = []int{0, 0, 0, 50}[rng.IntN(4)]

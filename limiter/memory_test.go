@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"ratescope/internal/race"
 	"ratescope/limiter"
 )
 
@@ -34,7 +33,7 @@ func allow(t testing.TB, l limiter.Limiter, key string, limit limiter.Limit, n i
 // rest is given back on request.
 func TestMemoryForgets(t *testing.T) {
 	t.Parallel()
-	visitors := race.Volume(120_000)
+	visitors := volume(120_000)
 	for _, a := range limiter.Algorithms() {
 		m := newMemory(t, a)
 		limit := limiter.Limit{Count: 3, Window: time.Second}

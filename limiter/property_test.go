@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"ratescope/internal/race"
 	"ratescope/limiter"
 	"ratescope/limiter/limitertest"
 )
@@ -19,7 +18,7 @@ func TestAnyWindow(t *testing.T) {
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 2))
 	highest := map[limiter.Algorithm]float64{}
-	for range race.Volume(300) {
+	for range volume(300) {
 		limit := limiter.Limit{Count: rng.Int64N(30) + 3, Window: time.Duration(rng.Int64N(5_000)+1) * time.Millisecond}
 		for _, a := range limiter.Algorithms() {
 			c := limiter.Convention{Rounding: limiter.Rounding(rng.IntN(2))}
@@ -77,7 +76,7 @@ func TestThreeFaces(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 3))
-	for range race.Volume(200) {
+	for range volume(200) {
 		limit := limiter.Limit{Count: rng.Int64N(1000) + 1, Window: time.Duration(rng.Int64N(10_000_000)+1000) * time.Microsecond, Burst: rng.Int64N(50)}
 		var states []limiter.State
 		for _, a := range []limiter.Algorithm{limiter.GCRA, limiter.TokenBucket, limiter.LeakyBucket} {
@@ -101,7 +100,7 @@ func TestThreeFaces(t *testing.T) {
 // more often than it may: over a long time it gets its rate to the last unit.
 func TestNoFractionIsLost(t *testing.T) {
 	t.Parallel()
-	asked := race.Volume(1_000_000)
+	asked := volume(1_000_000)
 	limit := limiter.Limit{Count: 7, Window: time.Second, Burst: 1}
 	for _, a := range []limiter.Algorithm{limiter.GCRA, limiter.TokenBucket, limiter.LeakyBucket} {
 		s := limiter.State{Algorithm: a}
@@ -144,4 +143,13 @@ func FuzzState(f *testing.F) {
 			t.Fatalf("%+v", d)
 		}
 	})
+}
+
+// volume returns how often a test of arithmetic repeats: n times, or a tenth of that with -short, which
+// the pass under the race detector has.
+func volume(n int) int {
+	if testing.Short() {
+		return n / 10
+	}
+	return n
 }

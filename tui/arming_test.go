@@ -94,7 +94,6 @@ func TestTheArmingIsSeenEverywhere(t *testing.T) {
 // TestArmingEnds: after ten minutes without use, and when the server has begun another run. At one
 // frame a second, since ten minutes pass.
 func TestArmingEnds(t *testing.T) {
-	minutes(t)
 	a := &tuitest.Arming{}
 	told(t, 140, 42, tui.Options{Inject: firing.Options{Arming: a}, Look: shell.Options{FPS: 1}}, func(x *tuitest.Terminal, _ *tuitest.Feed, injector *tuitest.Injector) {
 		x.Press("/", "o", "n", "c", "e", "enter")
@@ -119,7 +118,6 @@ func TestArmingEnds(t *testing.T) {
 
 // TestProductionAsksForTheName: without the key's name and a reason nothing is fired.
 func TestProductionAsksForTheName(t *testing.T) {
-	minutes(t)
 	for _, size := range [][2]int{{140, 42}, {80, 24}, {60, 20}} {
 		armable(t, size[0], size[1], &tuitest.Arming{Production: []string{"it has replicas (2)"}}, func(x *tuitest.Terminal, injector *tuitest.Injector) {
 			x.Press("!")

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"ratescope/internal/race"
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/tui"
@@ -65,11 +64,7 @@ func TestAnIntervalKeepsItsUnit(t *testing.T) {
 
 // TestARateCanBeSeenOnEveryScreen fires at a rate and goes through all screens.
 func TestARateCanBeSeenOnEveryScreen(t *testing.T) {
-	minutes(t)
-	for i, size := range sized {
-		if race.On && i%3 != 1 {
-			continue
-		}
+	for _, size := range sized {
 		told(t, size[0], size[1], tui.Options{}, func(x *tuitest.Terminal, _ *tuitest.Feed, _ *tuitest.Injector) {
 			x.Press("r")
 			x.See("firing 5.0/s at ")

@@ -29,7 +29,6 @@ func future(t *testing.T, x *tuitest.Terminal, columns int) (column, line int) {
 
 // TestAClickOnTheFutureFiresThen: one request, at the moment of the column and not before.
 func TestAClickOnTheFutureFiresThen(t *testing.T) {
-	minutes(t)
 	told(t, 140, 42, tui.Options{}, func(x *tuitest.Terminal, _ *tuitest.Feed, injector *tuitest.Injector) {
 		x.Wait(3 * time.Second)
 		column, line := future(t, x, 8)
@@ -55,7 +54,6 @@ func TestAClickOnTheFutureFiresThen(t *testing.T) {
 
 // TestAClickOnTheFutureSaysWhyNot where nothing may be fired.
 func TestAClickOnTheFutureSaysWhyNot(t *testing.T) {
-	minutes(t)
 	injector := &tuitest.Injector{Refuse: errors.New("Read-only here: start with --allow-inject.")}
 	story(t, 140, 42, tui.Options{Inject: firing.Options{Injector: injector}}, func(x *tuitest.Terminal) {
 		x.Wait(3 * time.Second)

@@ -11,7 +11,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"ratescope/internal/race"
 	"ratescope/model"
 	"ratescope/tui"
 	"ratescope/tui/tuitest"
@@ -36,18 +35,9 @@ type stage struct {
 	edit func(*model.Batch) // changes what the feed says; may be nil
 }
 
-// minutes leaves a test that waits for minutes of virtual time, each with all its frames, to the
-// pass without the race detector, which sees the same goroutines in shorter ones.
-func minutes(t *testing.T) {
-	t.Helper()
-	race.Skip(t, "minutes of virtual time")
-}
-
-// newStage draws in one goroutine, in which the race detector finds nothing and takes ten
-// times as long: the pass of the tests without it runs what needs a stage.
+// newStage returns a dashboard that is drawn in one goroutine.
 func newStage(t testing.TB, w, h int, o tui.Options, people ...tuitest.Personality) *stage {
 	t.Helper()
-	race.OneGoroutine(t)
 	ctx, stop := context.WithCancel(context.Background())
 	t.Cleanup(stop)
 	app, err := tui.New(ctx, o)

@@ -105,7 +105,6 @@ func TestPauseFreezesThePictureAndCollectingGoesOn(t *testing.T) {
 }
 
 func TestScrollBackInTime(t *testing.T) {
-	minutes(t)
 	story(t, 140, 42, tui.Options{}, func(x *tuitest.Terminal) {
 		x.Wait(10 * time.Second)
 		x.Press("left")

@@ -14,7 +14,6 @@ import (
 // TestAKeyBecomesALesson opens the requests of a key that was denied in the lab, plays them, and
 // saves the lesson as a file that opens as one.
 func TestAKeyBecomesALesson(t *testing.T) {
-	minutes(t)
 	saved := map[string][]byte{}
 	o := tui.Options{Lab: screenlab.Options{Save: func(name string, content []byte) error { saved[name] = content; return nil }}}
 	told(t, 140, 42, o, func(x *tuitest.Terminal, _ *tuitest.Feed, _ *tuitest.Injector) {

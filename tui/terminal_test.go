@@ -143,7 +143,6 @@ func TestDiscoveryShowsInTheTerminal(t *testing.T) {
 
 // TestACalmScreenRests: where nothing arrives, nothing is sent but the clock's new second.
 func TestACalmScreenRests(t *testing.T) {
-	minutes(t)
 	people := tuitest.Cast()
 	for i := range people {
 		people[i].Rate, people[i].Limit.Window = nil, 10*time.Second

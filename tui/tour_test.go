@@ -11,7 +11,6 @@ import (
 
 // TestTheTourTakesAMinute goes through all of it, at two sizes, and is on the dashboard then.
 func TestTheTourTakesAMinute(t *testing.T) {
-	minutes(t)
 	if d := tour.Length(); d != time.Minute {
 		t.Errorf("the tour takes %v", d)
 	}

@@ -17,7 +17,6 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
-	"ratescope/internal/race"
 	engine "ratescope/model/lab"
 	"ratescope/tui/class"
 	"ratescope/tui/lab"
@@ -141,7 +140,7 @@ func waits(t *testing.T, what string, happens func() bool) {
 // TestAClassOfThirty: thirty students come, are driven by the teacher, predict, and go.
 func TestAClassOfThirty(t *testing.T) {
 	n := 30
-	if race.On {
+	if testing.Short() {
 		n = 6
 	}
 	h := hold(t, class.Options{Most: n})

@@ -7,7 +7,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"ratescope/internal/race"
 	"ratescope/themes"
 	"ratescope/tui/lab"
 	"ratescope/tui/tuitest"
@@ -16,7 +15,6 @@ import (
 // TestTextOfTheLabCanBeRead looks at every letter and digit of every view in every theme: it
 // stands out from its ground by 4.5 to 1.
 func TestTextOfTheLabCanBeRead(t *testing.T) {
-	race.OneGoroutine(t)
 	for _, name := range themes.BuiltIn().Names() {
 		theme, err := themes.BuiltIn().Find(name)
 		if err != nil {

@@ -14,7 +14,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"ratescope/internal/race"
 	"ratescope/limiter"
 	engine "ratescope/model/lab"
 	"ratescope/tui/lab"
@@ -29,7 +28,6 @@ const leastNumbers = 2000
 // be that of a second model which reckons in fractions, and the sums have to add up as
 // they are written.
 func TestFramesAgainstTheReference(t *testing.T) {
-	race.OneGoroutine(t)
 	random := rand.New(rand.NewPCG(16, 1))
 	numbers, sums := 0, 0
 	for i, l := range lessons(t) {

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"ratescope/internal/race"
 	"ratescope/tui/lab"
 	"ratescope/tui/tuitest"
 )
@@ -78,7 +77,6 @@ func TestTheMapLeadsToARun(t *testing.T) {
 
 // TestAccuracyAsAScreen measures, and shows a source of the selected load as a run.
 func TestAccuracyAsAScreen(t *testing.T) {
-	race.Skip(t, "a million requests of simulated traffic")
 	story(t, 140, 42, lab.Options{}, func(x *tuitest.Terminal) {
 		x.See("PAUSED")
 		x.Press("A")

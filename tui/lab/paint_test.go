@@ -9,7 +9,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"ratescope/internal/race"
 	engine "ratescope/model/lab"
 	"ratescope/tui/lab"
 	"ratescope/tui/tuitest"
@@ -22,11 +21,7 @@ var monkeyKeys = strings.Fields("space b r + - x p right left < > g R Z [ ] C D 
 // frame is exactly as large as the terminal.
 func TestAnySizeAnyKeys(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 1))
-	rounds := 40
-	if race.On {
-		rounds = 6
-	}
-	for round := range rounds {
+	for round := range 40 {
 		model, err := lab.New(context.Background(), lab.Options{ASCII: round%4 == 0, Still: round%5 == 0})
 		if err != nil {
 			t.Fatal(err)

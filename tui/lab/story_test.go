@@ -12,7 +12,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"ratescope/internal/race"
 	"ratescope/limiter/scenario"
 	engine "ratescope/model/lab"
 	"ratescope/model/lab/labtest"
@@ -62,11 +61,8 @@ func fire(x *tuitest.Terminal, l engine.Lesson, steps []scenario.Step) {
 }
 
 func TestEveryLessonOnScreen(t *testing.T) {
-	for i, l := range lessons(t) {
+	for _, l := range lessons(t) {
 		for _, size := range [][2]int{{80, 24}, {140, 42}} {
-			if race.On && i%6 != 0 { // the same goroutines draw and play each
-				continue
-			}
 			o := lab.Options{Lessons: []engine.Lesson{l}}
 			t.Run(fmt.Sprintf("%s reached at %dx%d", l.ID, size[0], size[1]), func(t *testing.T) {
 				story(t, size[0], size[1], o, func(x *tuitest.Terminal) {
@@ -237,7 +233,6 @@ func TestRecordedTrafficIsPlayed(t *testing.T) {
 
 // TestLongWaysShowABar: what takes long is told while it lasts, and can be stopped.
 func TestLongWaysShowABar(t *testing.T) {
-	race.OneGoroutine(t)
 	one := `{"id":"flood","algorithm":"fixed-window","limit":10,"window_ms":1000,"traffic":{"into":["fixed-window","gcra"],"streams":[{"model":"poisson","rate_per_s":20000}]},"steps":[{"t_ms":0,"n":0}]}`
 	list, err := engine.Load([]byte(one))
 	if err != nil {
