@@ -22,20 +22,10 @@ import (
 // before anything is written, and it is never sent twice. The transaction that removes a value
 // also saves it, so that Undo can restore it.
 func (i *Injector) Change(ctx context.Context, s model.Order) (model.Changed, error) {
-	if err := i.Armed(); err != nil {
-		return model.Changed{}, err
-	}
-	if err := s.Change.Check(); err != nil {
-		return model.Changed{}, err
-	}
-	if err := i.permit(ctx, s); err != nil {
-		return model.Changed{}, err
-	}
 	if s.Target.Described {
 		return model.Changed{}, errors.New("nothing is changed: a rule tells its layout, and how its program changes its keys is not known")
 	}
-	s.Target.Limit.Window = max(s.Target.Limit.Window, s.Target.Window)
-	if err := limited(s.Target); err != nil {
+	if err := i.admit(ctx, &s, s.Change.Check); err != nil {
 		return model.Changed{}, err
 	}
 	if _, err := i.previewChange(ctx, s); err != nil {

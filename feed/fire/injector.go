@@ -97,20 +97,10 @@ func New(e *connect.Endpoint, o Options, offset func() time.Duration) *Injector 
 // order exceeds the caps, the audit file cannot be written, or too many requests failed in a
 // row.
 func (i *Injector) Fire(ctx context.Context, s model.Order, report func(model.Fired)) (model.Outcomes, error) {
-	if err := i.Armed(); err != nil {
-		return model.Outcomes{}, err
-	}
-	if err := s.Check(); err != nil {
-		return model.Outcomes{}, err
-	}
-	if err := i.permit(ctx, s); err != nil {
-		return model.Outcomes{}, err
-	}
 	if s.Change.Kind != model.NoChange {
 		return model.Outcomes{}, errors.New("an order that changes its key fires no requests")
 	}
-	s.Target.Limit.Window = max(s.Target.Limit.Window, s.Target.Window)
-	if err := limited(s.Target); err != nil {
+	if err := i.admit(ctx, &s, s.Check); err != nil {
 		return model.Outcomes{}, err
 	}
 	of := s
@@ -167,12 +157,23 @@ func (l *link) decider(of, s model.Order, by sender) (func(context.Context) (lim
 	}, err
 }
 
-// limited returns an error if the limit or the algorithm of a target is not known.
-func limited(t model.Target) error {
-	if !t.LimitKnown {
-		return errors.New("its limit is not known: give --limit, as in --limit 100/1m")
+// admit returns nil if an order may be carried out now: the injector is armed, the amounts are within bounds by
+// check, and it is known how the key is limited. It completes the limit.
+func (i *Injector) admit(ctx context.Context, s *model.Order, check func() error) error {
+	if err := i.Armed(); err != nil {
+		return err
 	}
-	if t.Algorithm == limiter.Unknown {
+	if err := check(); err != nil {
+		return err
+	}
+	if err := i.permit(ctx, *s); err != nil {
+		return err
+	}
+	s.Target.Limit.Window = max(s.Target.Limit.Window, s.Target.Window)
+	switch t := &s.Target; {
+	case !t.LimitKnown:
+		return errors.New("its limit is not known: give --limit, as in --limit 100/1m")
+	case t.Algorithm == limiter.Unknown:
 		return errors.New("its algorithm is not known: give --algorithm, as in --algorithm sliding-log")
 	}
 	return nil

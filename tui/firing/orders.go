@@ -78,7 +78,7 @@ func New(app *shell.App, keys Keys, o Options) *Orders {
 	n.underWay = underWay{app: app, name: o.Name, running: map[int64]*runningOrder{}}
 	n.account = account{app: app, inbox: newInbox()}
 	n.plans = plans{app: app, keys: keys}
-	n.takeBacks = takeBacks{app: app, keys: keys, name: o.Name, permission: n.permission, taker: o.Back, orders: n}
+	n.takeBacks = takeBacks{orders: n, taker: o.Back}
 	n.changes = changes{orders: n, changer: o.Changer}
 	n.composer = composer{orders: n, text: suggested[0], recorded: o.Recorded}
 	return n

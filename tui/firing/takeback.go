@@ -31,13 +31,9 @@ type action struct {
 
 // takeBacks holds the actions from here that can be taken back.
 type takeBacks struct {
-	app        *shell.App
-	keys       Keys
-	name       func(key string) string
-	permission *permission
-	taker      TakerBack // nil: nothing can be taken back
-	orders     *Orders   // whose tickets ask for it to be confirmed
-	actions    []action  // newest last
+	orders  *Orders
+	taker   TakerBack // nil: nothing can be taken back
+	actions []action  // newest last
 }
 
 // mostActions bounds the actions that can be taken back from the screen; ratescope undo knows all of
@@ -56,7 +52,7 @@ func (b *takeBacks) did(a action) {
 	if a.id == "" {
 		return
 	}
-	a.at = b.app.Now()
+	a.at = b.orders.app.Now()
 	b.actions = append(b.actions, a)
 	if n := len(b.actions); n > mostActions {
 		b.actions = slices.Delete(b.actions, 0, n-mostActions)
@@ -76,35 +72,35 @@ func (b *takeBacks) ended(r *runningOrder, tally model.Outcomes) {
 func (b *takeBacks) OpenActions() tea.Cmd {
 	switch {
 	case b.taker == nil:
-		b.app.Warn("Nothing can be taken back at this source.")
+		b.orders.app.Warn("Nothing can be taken back at this source.")
 		return nil
 	case len(b.actions) == 0:
-		b.app.Warn("Nothing was fired or changed from here yet.")
+		b.orders.app.Warn("Nothing was fired or changed from here yet.")
 		return nil
 	}
-	if st := b.permission.Armament(); !st.Armed {
-		b.app.Warn("Firing is not armed: press ! to arm it.")
+	if st := b.orders.Armament(); !st.Armed {
+		b.orders.app.Warn("Firing is not armed: press ! to arm it.")
 		return nil
 	}
 	var choices []shell.Choice
 	for _, a := range slices.Backward(b.actions) {
-		what := a.what + ", " + format.Span(b.app.Now().Sub(a.at)) + " ago"
-		choices = append(choices, shell.Choice{Name: "undo " + b.name(a.key), What: what, Value: model.TakeBack{Action: a.id, Key: a.key}})
+		what := a.what + ", " + format.Span(b.orders.app.Now().Sub(a.at)) + " ago"
+		choices = append(choices, shell.Choice{Name: "undo " + b.orders.name(a.key), What: what, Value: model.TakeBack{Action: a.id, Key: a.key}})
 		if a.fired {
-			choices = append(choices, shell.Choice{Name: "withdraw " + b.name(a.key), What: what, Aside: "keeps others'",
+			choices = append(choices, shell.Choice{Name: "withdraw " + b.orders.name(a.key), What: what, Aside: "keeps others'",
 				Value: model.TakeBack{Action: a.id, Key: a.key, Withdraw: true}})
 		}
 	}
-	p := b.app.NewPicker("take back", choices)
+	p := b.orders.app.NewPicker("take back", choices)
 	p.Chosen = func(c shell.Choice) tea.Cmd {
 		back := c.Value.(model.TakeBack)
-		if b.permission.arming == nil {
+		if b.orders.arming == nil {
 			return b.takeBack(back)
 		}
 		b.confirmTakeBack(back, c.What)
 		return nil
 	}
-	b.app.Open(p)
+	b.orders.app.Open(p)
 	return nil
 }
 
@@ -119,8 +115,8 @@ func (b *takeBacks) confirmTakeBack(back model.TakeBack, what string) {
 	if back.Withdraw {
 		verb, does = "withdraw", "what was charged and still counts is taken off; what other programs have written stays"
 	}
-	t := model.Ticket{Order: model.Order{Key: back.Key}, Issued: b.app.Now(), Server: b.keys.Live().Server.Target}
-	d := &ticketDialog{o: b.orders, ticket: t, why: b.permission.Armament().Production, name: verb + " " + what, yes: "take back"}
+	t := model.Ticket{Order: model.Order{Key: back.Key}, Issued: b.orders.app.Now(), Server: b.orders.keys.Live().Server.Target}
+	d := &ticketDialog{o: b.orders, ticket: t, why: b.orders.Armament().Production, name: verb + " " + what, yes: "take back"}
 	d.lines = [][2]string{{"will do", does}, {"id", back.Action}, {"server", safetext.Clean(t.Server)}}
 	d.do = func(order model.Order) tea.Cmd {
 		back.Named, back.Reason = order.Named, order.Reason
@@ -131,7 +127,7 @@ func (b *takeBacks) confirmTakeBack(back model.TakeBack, what string) {
 
 // takeBack takes an action back that is checked and confirmed.
 func (b *takeBacks) takeBack(back model.TakeBack) tea.Cmd {
-	ctx, taker := b.app.Context(), b.taker
+	ctx, taker := b.orders.app.Context(), b.taker
 	return func() tea.Msg {
 		done, err := taker.TakeBack(ctx, back)
 		return takenBackMsg{back, done, err}
@@ -141,9 +137,9 @@ func (b *takeBacks) takeBack(back model.TakeBack) tea.Cmd {
 // takenBack shows the result of taking an action back, and removes the action from the list.
 func (b *takeBacks) takenBack(msg takenBackMsg) {
 	if msg.err != nil {
-		b.app.Warn(msg.err.Error())
+		b.orders.app.Warn(msg.err.Error())
 		return
 	}
 	b.actions = slices.DeleteFunc(b.actions, func(a action) bool { return a.id == msg.order.Action })
-	b.app.Say(b.name(msg.order.Key) + ": taken back, " + strings.Join(msg.done.Parts(), ", ") + ".")
+	b.orders.app.Say(b.orders.name(msg.order.Key) + ": taken back, " + strings.Join(msg.done.Parts(), ", ") + ".")
 }
