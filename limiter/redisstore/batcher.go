@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"sync"
-	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
 
@@ -25,11 +24,12 @@ import (
 // its batch is sent, the decision is not sent. A Batcher is safe for concurrent use, and has no
 // goroutine while there are no calls.
 type Batcher struct {
-	client     BatchClient
-	concurrent int    // greatest number of batches on the wire to one node
-	nodes      *nodes // nil for one server
-	timed      timed  // sends a call that no other waits beside
-	whole      lane   // of a server that is one, and of calls whose node is not known
+	client     Client
+	pipeline   func() redis.Pipeliner // nil where each call is sent by itself
+	concurrent int                    // greatest number of batches on the wire to one node
+	nodes      *nodes                 // nil for one server
+	timed      timed                  // sends a call that no other waits beside
+	whole      lane                   // of a server that is one, and of calls whose node is not known
 	mu         sync.Mutex
 	lanes      map[*redis.Client]*lane
 }
@@ -79,8 +79,15 @@ func NewBatcher(c BatchClient, concurrent int) (*Batcher, error) {
 	return newBatcher(c, concurrent), nil
 }
 
-func newBatcher(c BatchClient, concurrent int) *Batcher {
+// newBatcher returns a Batcher; with 0 concurrent batches, or a client that cannot send one, it sends each
+// call by itself and at once.
+func newBatcher(c Client, concurrent int) *Batcher {
 	b := &Batcher{client: c, concurrent: concurrent, nodes: nodesOf(c), lanes: make(map[*redis.Client]*lane)}
+	if batches, ok := c.(BatchClient); ok && concurrent > 0 {
+		b.pipeline = batches.Pipeline
+	} else {
+		b.concurrent = 1 << 30
+	}
 	b.whole.of = b
 	return b
 }
@@ -243,6 +250,9 @@ func (l *lane) take(batch *[]*call) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := min(len(l.queue), maxBatch)
+	if l.of.pipeline == nil {
+		n = min(n, 1)
+	}
 	if n == 0 || l.busy > l.of.concurrent+l.late {
 		l.busy--
 		return false
@@ -270,7 +280,7 @@ func (b *Batcher) send(batch []*call) error {
 	if len(batch) == 1 {
 		return b.client.Process(ctx, batch[0].cmd)
 	}
-	pipe := b.client.Pipeline()
+	pipe := b.pipeline()
 	for _, c := range batch {
 		_ = pipe.Process(ctx, c.cmd) // queues it; the outcome is on the command
 	}
@@ -325,37 +335,4 @@ func inTime(ctx context.Context, err error) error {
 		return fmt.Errorf("%w: %w", errNoConnection, err)
 	}
 	return err
-}
-
-// patient is a client that sends each call by itself and keeps to its context.
-type patient struct {
-	Client
-	timed timed
-	away  atomic.Pointer[error] // why the latest call could not be sent
-}
-
-// Process implements Client.
-func (p *patient) Process(ctx context.Context, cmd redis.Cmder) error {
-	if c := p.timed.of(ctx, p.Client); c != nil {
-		return inTime(ctx, c.Process(ctx, cmd))
-	}
-	done := make(chan error, 1)
-	go func() {
-		err := p.Client.Process(ctx, cmd)
-		if !unreached(err) {
-			p.away.Store(nil)
-		} else {
-			p.away.Store(&err)
-		}
-		done <- err
-	}()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-		if away := p.away.Load(); away != nil {
-			return fmt.Errorf("%w (%w)", ctx.Err(), *away)
-		}
-		return ctx.Err()
-	}
 }

@@ -54,26 +54,18 @@ func New(c Client, a limiter.Algorithm, opts ...Option) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.client, s.nodes = s.batched(c), nodesOf(c)
+	s.nodes = nodesOf(c)
+	switch c.(type) {
+	case *Batcher:
+	case *redis.AutoPipeliner: // it sends commands together itself
+		s.client = newBatcher(c, 0)
+	default:
+		s.client = newBatcher(c, s.batches)
+	}
 	if s.ownLayout() {
 		s.known = newKnownKeys()
 	}
 	return s, nil
-}
-
-// batched returns a client that keeps to the contexts of its calls: a Batcher, unless batches are turned
-// off or the client sends commands together itself.
-func (s *Store) batched(c Client) Client {
-	switch c.(type) {
-	case *Batcher:
-		return c
-	case *redis.AutoPipeliner:
-		return &patient{Client: c}
-	}
-	if b, ok := c.(BatchClient); ok && s.batches > 0 {
-		return newBatcher(b, s.batches)
-	}
-	return &patient{Client: c}
 }
 
 // newStore returns a Store without a Batcher.
