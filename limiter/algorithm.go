@@ -52,25 +52,23 @@ type arithmetic struct {
 	decide func(*request, *Decision, packed) (packed, bool)
 	// refund takes units off a state that it brought forward; nil for a log.
 	refund func(*request, packed) (packed, bool)
-	// explain makes a decision of what a store elsewhere found out.
-	explain func(request, Decision, Reply) Decision
 }
 
 // algorithms holds an entry for each Algorithm, in the order in which they are taught.
 var algorithms = []arithmetic{
 	Unknown: {name: "unknown", title: "algorithm unknown", short: "–"},
 	FixedWindow: {name: "fixed-window", title: "fixed window", short: "fixed", kind: KindWindow,
-		decide: (*request).decideFixed, refund: (*request).refundFixed, explain: explainFixedReply},
-	SlidingLog: {name: "sliding-log", title: "sliding log", short: "log", kind: KindLog, explain: explainLogReply},
+		decide: (*request).decideFixed, refund: (*request).refundFixed},
+	SlidingLog: {name: "sliding-log", title: "sliding log", short: "log", kind: KindLog},
 	SlidingWindow: {name: "sliding-window", title: "sliding window counter", short: "sliding", kind: KindWeighted,
-		decide: (*request).decideSliding, refund: (*request).refundSliding, explain: explainSlidingReply},
-	StreamCounter: {name: "stream", title: "stream counter", short: "stream", kind: KindLog, explain: explainLogReply},
+		decide: (*request).decideSliding, refund: (*request).refundSliding},
+	StreamCounter: {name: "stream", title: "stream counter", short: "stream", kind: KindLog},
 	GCRA: {name: "gcra", title: "GCRA", short: "gcra", kind: KindArrival, bursts: true,
-		decide: (*request).decideGCRA, refund: (*request).refundGCRA, explain: explainGCRAReply},
+		decide: (*request).decideGCRA, refund: (*request).refundGCRA},
 	TokenBucket: {name: "token-bucket", title: "token bucket", short: "token", kind: KindBucket, bursts: true,
-		decide: (*request).decideBucket, refund: (*request).refundBucket, explain: explainBucketReply},
+		decide: (*request).decideBucket, refund: (*request).refundBucket},
 	LeakyBucket: {name: "leaky-bucket", title: "leaky bucket", short: "leaky", kind: KindBucket, bursts: true, fills: true,
-		decide: (*request).decideBucket, refund: (*request).refundBucket, explain: explainBucketReply},
+		decide: (*request).decideBucket, refund: (*request).refundBucket},
 }
 
 // arithmetic returns the entry of a, or that of Unknown when there is none.

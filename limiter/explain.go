@@ -3,8 +3,6 @@ package limiter
 import (
 	"context"
 	"fmt"
-
-	"ratescope/limiter/internal/rate"
 )
 
 // Reply is what a store that decides elsewhere, as a script on a server does, found out
@@ -37,85 +35,43 @@ type Reply struct {
 // that of State and Memory. A reply that contradicts itself, which a server may send,
 // admits nothing that can never be admitted or is blocked.
 func (a Algorithm) Explain(c Convention, limit Limit, n int64, r Reply) (d Decision) {
-	q := request{blocked: r.BlockedUntil}
+	q := request{blocked: r.BlockedUntil, told: !r.Peeked, allowed: r.Allowed}
 	q.fill(&d, r.At, limit, &c, n, a)
-	d.Allowed = r.Allowed
-	if known := a.arithmetic(); known.explain != nil {
-		d = known.explain(q, d, r)
-	}
-	q.close(&d)
-	return d
-}
-
-// judge says whether a request is allowed: the store did, unless it only looked.
-func (q *request) judge(d *Decision, r Reply, fits bool) {
-	if r.Peeked {
-		d.Allowed = fits
-	}
-	d.Allowed = d.Allowed && !q.refused()
-}
-
-func explainFixedReply(q request, d Decision, r Reply) Decision {
-	c := counters{start: r.Start, current: r.Current}
-	switch {
-	case c.start != 0:
-	case q.c.Alignment == AlignFirstRequest:
-		c.start = q.now
+	switch a.Kind() {
+	case KindLog:
+		q.explainLog(&d, r)
+	case KindWindow, KindWeighted:
+		k := counters{start: r.Start, current: r.Current, previous: r.Previous}
+		if k.start == 0 && (c.Alignment == AlignEpoch || a.Kind() == KindWeighted) {
+			k.start = q.aligned()
+		} else if k.start == 0 {
+			k.start = q.now
+		}
+		q.decide(&d, k.pack())
+	case KindBucket:
+		k := unpack(r.Arrival, r.Part, r.Parts)
+		if k.z = r.Used; !a.Fills() {
+			k.z = limit.burst() - r.Used
+		}
+		q.decide(&d, k)
 	default:
-		c.start = q.aligned()
+		q.decide(&d, unpack(r.Arrival, r.Part, r.Parts))
 	}
-	q.judge(&d, r, q.fits(c.current))
-	c.explainFixed(&d, &q)
 	return d
 }
 
-func explainSlidingReply(q request, d Decision, r Reply) Decision {
-	c := counters{start: r.Start, current: r.Current, previous: r.Previous}
-	if c.start == 0 {
-		c.start = q.aligned()
-	}
-	c.previousStart = c.start - Instant(q.w)
-	left := covered(c.previousStart, q.now, q.w)
-	faded := q.weighted(c.previous, left)
-	q.judge(&d, r, q.weightedFits(c.previous, c.current, left, faded))
-	c.explainSliding(&d, &q, left, faded)
-	return d
-}
-
-func explainLogReply(q request, d Decision, r Reply) Decision {
-	q.judge(&d, r, q.fits(r.Used))
+func (q *request) explainLog(d *Decision, r Reply) {
+	q.settle(d, q.fits(r.Used))
 	if r.Log != nil {
 		s := State{Log: r.Log}
-		live := s.Log[s.firstLive(&q):]
+		live := s.Log[s.firstLive(q):]
 		r.Leaves, r.Newest = leaving(live, q.excess(r.Used)), 0
 		if len(live) > 0 {
 			r.Newest = live[len(live)-1].At
 		}
 	}
-	explainUsed(&d, &q, r.Used, r.Leaves, r.Newest)
-	return d
-}
-
-func explainGCRAReply(q request, d Decision, r Reply) Decision {
-	if q.limit.Count == 0 {
-		q.judge(&d, r, true)
-		return d
-	}
-	f := q.emission()
-	ahead := q.ahead(f, unpack(r.Arrival, r.Part, r.Parts))
-	early := f.Sub(f.Add(ahead, f.Times(q.n)), f.Times(q.largest))
-	q.judge(&d, r, q.n == 0 || !early.Positive())
-	q.explainGCRA(&d, f, ahead, early)
-	return d
-}
-
-func explainBucketReply(q request, d Decision, r Reply) Decision {
-	f, k := q.refill(), unpack(r.Arrival, r.Part, r.Parts)
-	filled := f.At(int64(k.at), k.x, k.y)
-	held := bucket{refill: f, used: r.Used, since: f.Sub(rate.Moment{US: int64(q.now)}, filled)}
-	q.judge(&d, r, held.fits(&q))
-	held.explain(&d, &q)
-	return d
+	explainUsed(d, q, r.Used, r.Leaves, r.Newest)
+	q.close(d)
 }
 
 // aligned is the start of the clock-aligned window that holds now.

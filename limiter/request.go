@@ -8,17 +8,18 @@ import (
 
 // request is one request and the conditions under which it is decided.
 type request struct {
-	now     Instant
-	limit   Limit
-	w       int64 // the window in microseconds, 1 or more
-	c       Convention
-	n       int64
-	largest int64 // the largest n that can ever be admitted: the burst, or the limit
-	alg     Algorithm
-	logs    bool    // the algorithm keeps every request
-	bursts  bool    // as Algorithm.Bursts
-	write   bool    // what is decided is kept
-	blocked Instant // until when the key is blocked: before the decision, then after it
+	now           Instant
+	limit         Limit
+	w             int64 // the window in microseconds, 1 or more
+	c             Convention
+	n             int64
+	largest       int64 // the largest n that can ever be admitted: the burst, or the limit
+	alg           Algorithm
+	logs          bool    // the algorithm keeps every request
+	bursts        bool    // as Algorithm.Bursts
+	told, allowed bool    // a store elsewhere has decided, and how
+	write         bool    // what is decided is kept
+	blocked       Instant // until when the key is blocked: before the decision, then after it
 }
 
 // fill sets the fields of q, and those that d repeats, in place: the processor waits when
@@ -110,6 +111,9 @@ func (q *request) edge() int64 {
 func (q *request) settle(d *Decision, fits bool) bool {
 	if q.refused() {
 		return false
+	}
+	if q.told {
+		fits = q.allowed
 	}
 	d.Allowed = fits
 	return q.write && (fits || q.c.Denied == DeniedCharged && !q.bursts)
