@@ -1,13 +1,12 @@
 package cmd
 
 import (
-	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -51,26 +50,20 @@ func (p *program) timed() func(shell.Timing) {
 // debugLimit bounds the size of a debug log, in bytes: about half a day of one dashboard.
 const debugLimit = 64_000_000
 
-const debugQueue = 4096 // lines that wait for the disk
-
 // debugLog writes how long messages of a screen and round trips to a server took, a JSON object
 // a line, to a file that only its owner may read. It holds no key, no value and nothing that was
-// typed. A slow disk delays no caller: what cannot be queued is left out and counted. Its methods
-// may be called from any goroutine; it does nothing after Close.
+// typed. Its methods may be called from any goroutine; it does nothing after Close.
 type debugLog struct {
 	name  string
-	file  *os.File
 	limit int64
-	size  int64 // of the file, the writing goroutine's
 	now   func() time.Time
 
-	lost atomic.Int64 // since the line before
-	full atomic.Bool
-
-	mu    sync.RWMutex // held while a line is queued
-	queue chan debugLine
-	done  chan error // of the writing goroutine
-	ended bool
+	mu     sync.Mutex
+	file   *os.File
+	size   int64 // of the file
+	full   bool
+	failed error
+	ended  bool
 }
 
 // debugLine is one line. A message has Update and View, a round trip has Commands, and a
@@ -88,7 +81,6 @@ type debugLine struct {
 	Latency   *float64       `json:"latency_ms,omitempty"`
 	Failed    string         `json:"failed,omitempty"`
 
-	Lost  int64  `json:"lost,omitempty"`  // lines before this one that the disk was too slow for
 	Ended string `json:"ended,omitempty"` // why nothing follows
 }
 
@@ -108,10 +100,7 @@ func openDebugLog(name string, limit int64, now func() time.Time) (*debugLog, er
 		f.Close()
 		return nil, usageError{file.Unwritable(name, err)}
 	}
-	d := &debugLog{name: name, file: f, limit: limit, size: info.Size(), now: now, queue: make(chan debugLine, debugQueue),
-		done: make(chan error, 1)}
-	go func() { d.done <- d.write() }()
-	return d, nil
+	return &debugLog{name: name, file: f, limit: limit, size: info.Size(), now: now}, nil
 }
 
 // Message tells of a message of a screen.
@@ -129,72 +118,41 @@ func (d *debugLog) RoundTrip(r connect.RoundTrip) {
 
 func milliseconds(t time.Duration) float64 { return float64(t.Microseconds()) / 1000 }
 
+// put writes a line, the last one where the file is full.
 func (d *debugLog) put(line debugLine) {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	if d.ended || d.full.Load() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.ended || d.full || d.failed != nil {
 		return
 	}
 	line.At = d.now().UTC().Format("2006-01-02T15:04:05.000000Z")
-	select {
-	case d.queue <- line:
-	default:
-		d.lost.Add(1)
+	content, err := json.Marshal(line)
+	if err == nil && d.size+int64(len(content))+1 > d.limit-debugReserve {
+		d.full = true
+		content, err = json.Marshal(debugLine{At: line.At, Ended: "the file has reached " + size(d.limit)})
 	}
-}
-
-// write writes the lines of the queue until it is closed or the file is full. What is written is
-// on its way to the disk whenever the queue is empty.
-func (d *debugLog) write() error {
-	w := bufio.NewWriter(d.file)
-	var failed error
-	for line := range d.queue {
-		if d.full.Load() || failed != nil {
-			continue
-		}
-		line.Lost = d.lost.Swap(0)
-		content, err := json.Marshal(line)
-		if err == nil && d.size+int64(len(content))+1 > d.limit-debugReserve {
-			d.full.Store(true)
-			content, err = json.Marshal(debugLine{At: line.At, Ended: "the file has reached " + size(d.limit)})
-		}
-		if err == nil {
-			d.size += int64(len(content)) + 1
-			_, err = w.Write(append(content, '\n'))
-		}
-		if err == nil && (len(d.queue) == 0 || d.full.Load()) {
-			err = w.Flush()
-		}
-		failed = err
+	if err == nil {
+		d.size += int64(len(content)) + 1
+		_, err = d.file.Write(append(content, '\n'))
 	}
-	if failed == nil {
-		failed = w.Flush()
-	}
-	return failed
+	d.failed = err
 }
 
 // debugReserve is the room for the last line of a full log, in bytes.
 const debugReserve = 200
 
-// Close writes what is queued. It returns a sentence for the user where the log is not whole,
-// else "".
+// Close ends the log. It returns a sentence for the user where the log is not whole, else "".
 func (d *debugLog) Close() string {
 	d.mu.Lock()
+	defer d.mu.Unlock()
 	if d.ended {
-		d.mu.Unlock()
 		return ""
 	}
 	d.ended = true
-	close(d.queue)
-	d.mu.Unlock()
-	failed := <-d.done
-	if err := d.file.Close(); failed == nil {
-		failed = err
-	}
-	switch {
-	case failed != nil:
-		return "the debug log ends too soon: " + file.Unwritable(d.name, failed).Error()
-	case d.full.Load():
+	switch err := cmp.Or(d.failed, d.file.Close()); {
+	case err != nil:
+		return "the debug log ends too soon: " + file.Unwritable(d.name, err).Error()
+	case d.full:
 		return fmt.Sprintf("the debug log %s has reached %s and ends there: name another file to see what came later", safetext.Clean(d.name),
 			size(d.limit))
 	}
