@@ -78,23 +78,9 @@ func (v *View) paintTimes(r cell.Rect, a timeAxis) {
 	}
 }
 
-// Plots keeps the lines and the tables that were drawn last, each of which takes about a
+// Plots keeps the lines that were drawn last by the labels of their graphs; to draw them takes about a
 // millisecond.
-type Plots struct {
-	kept   map[string]*plot
-	tables map[string]rendered
-}
-
-// plots returns what is kept, and makes room for it the first time.
-func (v *View) plots() *Plots {
-	if v.Plots == nil {
-		v.Plots = &Plots{}
-	}
-	if v.Plots.kept == nil {
-		v.Plots.kept, v.Plots.tables = map[string]*plot{}, map[string]rendered{}
-	}
-	return v.Plots
-}
+type Plots map[string]*plot
 
 // plot is the lines of a graph and what they were drawn for.
 type plot struct {
@@ -107,10 +93,12 @@ type plot struct {
 
 // pair draws two series as lines on one axis.
 func (v *View) pair(r cell.Rect, g *graph, a timeAxis, top float64) {
-	p := v.plots().kept[g.label]
+	p := v.Plots[g.label]
 	if p == nil {
 		p = &plot{}
-		v.Plots.kept[g.label] = p
+		if v.Plots != nil {
+			v.Plots[g.label] = p
+		}
 	}
 	if p.to != a.to || p.w != r.W || p.h != r.H || p.top != top || p.dark != v.Canvas.Look.Dark {
 		p.to, p.w, p.h, p.top, p.dark = a.to, r.W, r.H, top, v.Canvas.Look.Dark

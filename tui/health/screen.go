@@ -17,7 +17,7 @@ type Screen struct {
 }
 
 // New returns the health screen of a session.
-func New(s *session.Session) *Screen { return &Screen{s: s} }
+func New(s *session.Session) *Screen { return &Screen{s: s, plots: Plots{}} }
 
 // Keys lists what can be done here: what concerns all keys.
 func (h *Screen) Keys() keymap.Actions {
@@ -37,12 +37,17 @@ func (h *Screen) Update(msg tea.Msg) tea.Cmd {
 func (h *Screen) Paint(p *widget.Canvas, r cell.Rect) {
 	const hottest = 12
 	b := h.s.Shown.Board()
-	v := &View{
-		Canvas: p, Health: &b.Health, Past: b.HealthSamples(), Hot: &b.HotKeys, Name: h.s.ShortName,
-		Link: h.s.Shown.Live().Server, Server: h.s.Shown.Server(), Cost: h.s.Shown.Cost(), Pace: session.PaceText(&h.s.Shown.Live().Sweep), Plots: &h.plots,
-	}
+	v := viewOf(p, h.s, h.plots)
+	v.Hot, v.Name, v.Pace = &b.HotKeys, h.s.ShortName, session.PaceText(&h.s.Shown.Live().Sweep)
 	if b.HotKeys.At != 0 {
 		v.Hottest = b.Hottest(hottest)
 	}
 	v.Paint(r)
+}
+
+// viewOf returns what there is to draw of the server of a session, without its hot keys.
+func viewOf(c *widget.Canvas, s *session.Session, plots Plots) *View {
+	b := s.Shown.Board()
+	return &View{Canvas: c, Health: &b.Health, Past: b.HealthSamples(), Link: s.Shown.Live().Server, Server: s.Shown.Server(),
+		Cost: s.Shown.Cost(), Plots: plots}
 }

@@ -23,9 +23,10 @@ const StripHeight = 9
 
 // Paint draws the strip; what is not known yet leaves its room empty.
 func (s *Strip) Paint(c *widget.Canvas, r cell.Rect, o *session.Session) {
-	b := o.Shown.Board()
-	v := &View{Canvas: c, Health: &b.Health, Past: b.HealthSamples(), Link: o.Shown.Live().Server, Server: o.Shown.Server(),
-		Cost: o.Shown.Cost(), Plots: &s.plots}
+	if s.plots == nil {
+		s.plots = Plots{}
+	}
+	v := viewOf(c, o, s.plots)
 	at := limiter.Instant(0)
 	if n := len(v.Past); n > 0 {
 		at = v.Past[n-1].At

@@ -165,7 +165,7 @@ func (v *View) paintCommands(r cell.Rect) {
 				chart.Segment{Value: load(*c), Style: v.Canvas.Look.Glow(0.6 * load(*c) / most)})
 		}
 	}
-	v.table("commands", cell.Rect{X: in.X, Y: in.Y, W: in.W - bar, H: in.H}, titles, rows)
+	v.table(cell.Rect{X: in.X, Y: in.Y, W: in.W - bar, H: in.H}, titles, rows)
 }
 
 // commandColumn is a figure of a command.
@@ -232,7 +232,7 @@ func (v *View) paintErrors(r cell.Rect) {
 		rows = append(rows, []widget.Span{widget.Styled(safetext.Clean(e.Name), st), widget.Styled(format.PerSecond(e.Rate), v.some(e.Rate, st)),
 			widget.Styled(format.Short(e.Total), v.Canvas.Look.Dim)})
 	}
-	v.table("errors", in, nil, rows)
+	v.table(in, nil, rows)
 }
 
 func (v *View) paintSlow(r cell.Rect) {
@@ -288,5 +288,5 @@ func (v *View) paintHot(r cell.Rect) {
 			widget.Styled(measured(h.Rate, format.PerSecond), v.Canvas.Look.Text),
 			widget.Styled(measured(h.Writes, format.PerSecond), v.Canvas.Look.Text), widget.Styled(format.Percent(h.Share), v.Canvas.Look.Text)})
 	}
-	v.table("hot", in, []string{"key", "rate", "writes", "share"}, rows)
+	v.table(in, []string{"key", "rate", "writes", "share"}, rows)
 }

@@ -28,7 +28,7 @@ type View struct {
 	Server  model.Server                         // figures that change no faster than they can be read
 	Cost    model.Cost
 	Pace    string // what watching may take of the server and why; "" as much as always
-	Plots   *Plots // kept from one picture to the next; may be nil
+	Plots   Plots  // kept from one picture to the next; may be nil
 }
 
 // Paint draws it into r: what is wrong, then the graphs, then the tables.
