@@ -2,49 +2,51 @@ package servertest
 
 import (
 	"bufio"
-	"fmt"
-	"net"
+	"maps"
+	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 )
 
-// Monitor collects the names of the commands that a server is sent, read raw because
-// go-redis's own Monitor needs RESP2 and a client of its own.
+// Monitor collects the names of the commands that a server is sent.
 type Monitor struct {
-	conn net.Conn
 	mu   sync.Mutex
-	seen map[string]int
+	seen map[string]bool
 }
 
+// Monitor begins to collect, until the test ends.
 func (s *Server) Monitor() *Monitor {
 	s.t.Helper()
-	c, err := net.Dial("tcp", s.Addr())
+	cmd := exec.Command("redis-cli", "-p", strconv.Itoa(s.Port), "MONITOR")
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	m := &Monitor{conn: c, seen: map[string]int{}}
-	fmt.Fprint(c, "MONITOR\r\n")
-	lines := bufio.NewScanner(c)
+	s.t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	lines := bufio.NewScanner(out)
 	lines.Buffer(nil, 1<<20)
-	if !lines.Scan() || lines.Text() != "+OK" {
+	if !lines.Scan() || lines.Text() != "OK" {
 		s.t.Fatalf("MONITOR answered %q", lines.Text())
 	}
+	m := &Monitor{seen: map[string]bool{}}
 	go func() {
 		for lines.Scan() {
-			// +1700000000.123456 [0 127.0.0.1:5000] "set" "a" "b"
+			// 1700000000.123456 [0 127.0.0.1:5000] "config" "get" "maxmemory"
 			_, rest, _ := strings.Cut(lines.Text(), "] \"")
-			name, rest, _ := strings.Cut(rest, "\"")
-			if strings.EqualFold(name, "config") { // its subcommands differ in what they do
-				sub, _, _ := strings.Cut(strings.TrimPrefix(rest, " \""), "\"")
-				name += "|" + sub
+			words := strings.Split(strings.ToLower(strings.TrimSuffix(rest, `"`)), `" "`)
+			if words[0] == "config" && len(words) > 1 { // its subcommands differ in what they do
+				words[0] += "|" + words[1]
 			}
 			m.mu.Lock()
-			m.seen[strings.ToLower(name)]++
+			m.seen[words[0]] = true
 			m.mu.Unlock()
 		}
 	}()
-	s.t.Cleanup(func() { c.Close() })
 	return m
 }
 
@@ -52,10 +54,5 @@ func (s *Server) Monitor() *Monitor {
 func (m *Monitor) Names() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var names []string
-	for n := range m.seen {
-		names = append(names, n)
-	}
-	slices.Sort(names)
-	return names
+	return slices.Sorted(maps.Keys(m.seen))
 }
