@@ -1,6 +1,8 @@
 package track
 
 import (
+	"regexp"
+	"slices"
 	"time"
 
 	"ratescope/feed/decode/form"
@@ -18,10 +20,13 @@ func (l *Tracker) withhold(r *model.Reading) {
 	var named, down, leases bool
 	switch b := l.decoder.(type) {
 	case *singleDecoder:
-		named = form.Dated(b.key, r.At)
+		named = form.Dated(b.key, r.At) || b.outlives && shortNumber.MatchString(b.key)
 		down = b.fell || r.Type != "none" && r.TTL > 0 && r.State.Current == 0
 	case *counterDecoder: // the number at the end of its name may be the end of a window
-		named = b.own == limiter.Unknown && len(b.starts) > 0 && b.starts[len(b.starts)-1] > r.At.Add(clientAhead)
+		w := l.target.Window
+		named = b.own == limiter.Unknown && slices.ContainsFunc(b.starts, func(start limiter.Instant) bool {
+			return start > r.At.Add(clientAhead) || w > 0 && start.Floor(w) != start
+		})
 	case *logDecoder:
 		n := len(r.State.Log)
 		leases = n > 0 && r.State.Log[n-1].At > r.At.Add(max(clientAhead, l.target.Window/4))
@@ -31,6 +36,10 @@ func (l *Tracker) withhold(r *model.Reading) {
 	l.note(model.LeaseEnds, leases)
 	r.Partial = r.Partial || named || down || leases
 }
+
+// shortNumber finds what may be the minute of the hour, or another number of a window that comes round, in the name
+// of a key that lives longer than its window.
+var shortNumber = regexp.MustCompile(`(?:^|[:_./|-])\d{1,2}(?:$|[:_./|-])`)
 
 // clientAhead is how far the clock of a program may be ahead of the server's.
 const clientAhead = 2 * time.Second

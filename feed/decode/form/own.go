@@ -266,6 +266,8 @@ func (o *Own) windowed(d *decode.Decoded, counts []int64) {
 	d.State.Start, d.State.Current = start, counts[0]
 	if d.Window = w; int64(start)%w.Microseconds() == 0 {
 		d.Convention.Alignment = limiter.AlignEpoch
+	} else if l.Weigh == "" && l.Sum < 2 {
+		d.Ends = o.end
 	}
 	switch {
 	case l.Sum > 1:
