@@ -4,18 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/adrg/xdg"
 	"github.com/spf13/cobra"
 
 	"ratescope/feed/config"
-	"ratescope/feed/connect"
 	"ratescope/internal/file"
-	"ratescope/model/format"
 	"ratescope/model/safetext"
 )
 
@@ -26,7 +22,8 @@ func newConfig(p *program) *cobra.Command {
 			"Write a configuration file with every word explained, to --config or to the XDG config folder. A file that is there is not changed.",
 			configInit),
 		configCommand(p, "check", "Check the configuration file",
-			"Read the configuration file as every command does, and say what is wrong with it: the line, the column, and what was probably meant.",
+			"Read the configuration file as every command does, and say what is wrong with it: the line, the column, and what was probably meant. "+
+				"Rules with name are explained; with --redis also what each rule reads of three keys that live there.",
 			configCheck),
 		configCommand(p, "path", "Print where the configuration file is",
 			"Print the path of the configuration file that is read, or, when there is none, of the one that would be.", configPath),
@@ -73,22 +70,6 @@ func configInit(p *program, c *cobra.Command) error {
 		return file.Unwritable(path, err)
 	}
 	_, err = fmt.Fprintln(c.OutOrStdout(), path)
-	return err
-}
-
-// configCheck reads the file.
-func configCheck(p *program, c *cobra.Command) error {
-	loaded, path, err := p.configuration()
-	if err != nil {
-		return err
-	}
-	for _, name := range slices.Sorted(maps.Keys(loaded.Targets)) {
-		if _, err := connect.Parse(loaded.Targets[name].Redis, connect.TLSFiles{}); err != nil {
-			return usagef("%s: the target %s: %w", safetext.Clean(path), safetext.Clean(name), err)
-		}
-	}
-	_, err = fmt.Fprintf(c.OutOrStdout(), "%s is valid: %s, %s, %s\n", safetext.Clean(path),
-		format.Plural(len(loaded.Rules), "rule"), format.Plural(len(loaded.Targets), "target"), format.Plural(len(loaded.Alerts), "alert"))
 	return err
 }
 

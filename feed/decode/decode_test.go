@@ -134,7 +134,7 @@ func TestNoTAT(t *testing.T) {
 		if c.text != "" && strings.Contains(got, c.text) {
 			t.Errorf("%q is repeated: %s", c.text, got)
 		}
-		if !strings.Contains(got, c.want) || !strings.HasSuffix(got, "correct --algorithm or its rule, or remove the key") {
+		if !strings.Contains(got, c.want) || !strings.HasSuffix(got, "correct --algorithm or its rule") {
 			t.Errorf("%q: %s", c.text, got)
 		}
 	}

@@ -73,7 +73,7 @@ func ReadTAT(text string, now limiter.Instant, ttl time.Duration) (m moment, uni
 // what to do: a clause that goes on after the name of the key. It does not repeat the value,
 // which may be a secret of another program.
 func NoTAT(text string, now limiter.Instant, ttl time.Duration) string {
-	const remedy = "correct --algorithm or its rule, or remove the key"
+	const remedy = "correct --algorithm or its rule"
 	v, err := strconv.ParseFloat(text, 64)
 	m, own := ParseMoment(text)
 	if own {

@@ -98,6 +98,10 @@ func (l *Layout) Check() error {
 		return fmt.Errorf("read: fields needs slice: how long a field counts requests, as in slice: 2s")
 	case l.Read.Kind == "fields" && l.Keep == 0 && l.Limit.Window < l.Slice:
 		return fmt.Errorf("read: fields needs a limit of at least one slice, or keep: how many slices count")
+	case l.Read.Kind != "fields" && (l.Slice > 0 || l.Ring > 0 || l.Keep > 0):
+		return fmt.Errorf("slice, ring and keep speak of read: fields, and it is %s: leave them out", l.Read.Kind)
+	case !bucket && (l.Amount.Kind != "" || l.Refill != "" || l.Plus != ""):
+		return fmt.Errorf("amount, refill and plus speak of read: bucket and level, and it is %s: leave them out", l.Read.Kind)
 	case l.Ends.Kind == "field" && l.Ends.Unit == 0 && l.Limit.Window == 0:
 		return fmt.Errorf("limit is missing: how long a window lasts whose number is in %s follows from it", l.Ends.Name)
 	}
