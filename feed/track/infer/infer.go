@@ -1,7 +1,6 @@
 // Package infer infers the terms of limiters whose keys do not contain them, from a series of
 // readings: the window from expiries and their resets, the limit from the counts at which
-// windows stop, the emission interval of a TAT and the refill interval of a bucket from their
-// steps, and whether denied requests are charged. It is pure: its only clock is the instants of
+// windows stop, and the emission interval of a TAT from its steps. It is pure: its only clock is the instants of
 // the readings.
 //
 // A figure is sure only if several keys agree and no reading contradicts it. Everything else is
@@ -32,22 +31,12 @@ const (
 	NoLimits                // none of them counted for two windows, or they count down
 )
 
-// Denials says whether denied requests are charged.
-type Denials uint8
-
-const (
-	DenialsUntold  Denials = iota // not known yet
-	DenialsFree                   // counts stop at the limit
-	DenialsCharged                // counts go on above the limit
-)
-
 // Terms holds the inferred terms of the limiters of one pattern.
 type Terms struct {
 	Window   Figure[time.Duration]
-	Limit    Figure[int64]         // requests in a window, or the capacity of a bucket
-	Interval Figure[time.Duration] // between two units: a GCRA's emission interval, a bucket's refill
+	Limit    Figure[int64]         // requests in a window
+	Interval Figure[time.Duration] // a GCRA's emission interval
 	Burst    Figure[int64]         // of a GCRA
-	Denials  Denials
 	Verdict  Verdict
 	Settle   []string // how to settle the figures that are not sure, in clauses
 }
@@ -82,8 +71,7 @@ type key struct {
 	present bool            // the key existed
 	count   int64
 	expiry  limiter.Instant // 0 for none
-	mark    limiter.Instant // the TAT, or the instant at which a bucket was filled
-	level   float64
+	mark    limiter.Instant // the TAT
 
 	born    limiter.Instant // the latest possible start of its window; 0 if the start was not seen
 	reached limiter.Instant // when count was first read
@@ -121,12 +109,9 @@ func (g *group) learn(id uint64, r *model.Reading) {
 	if !seen && len(g.keys) >= mostKeys {
 		return
 	}
-	now := key{at: r.At, present: r.Type != "none", count: r.State.Current, mark: r.State.TAT, level: r.State.Level}
+	now := key{at: r.At, present: r.Type != "none", count: r.State.Current, mark: r.State.TAT}
 	if r.TTL > 0 && now.present {
 		now.expiry = r.At.Add(r.TTL)
-	}
-	if r.State.Filled != 0 {
-		now.mark = r.State.Filled
 	}
 	if was == nil {
 		was = &key{}
@@ -138,8 +123,6 @@ func (g *group) learn(id uint64, r *model.Reading) {
 		g.learnCount(id, was, &now)
 	case limiter.GCRA:
 		g.steps.learnTAT(was, &now)
-	case limiter.TokenBucket, limiter.LeakyBucket:
-		g.steps.learnBucket(was, &now)
 	}
 	*was = now
 }
@@ -155,14 +138,10 @@ func (e *Engine) Terms(pattern string) Terms {
 	case limiter.FixedWindow:
 		t.Window = g.windows.figure()
 		t.Limit = g.counts.limit(t.Window)
-		if t.Limit.Sure {
-			t.Denials = DenialsFree
-		}
 		t.Verdict = g.verdict(t.Window)
 	case limiter.GCRA:
 		t.Interval, t.Burst = g.steps.interval(), g.steps.burst()
 	case limiter.TokenBucket, limiter.LeakyBucket:
-		t.Interval, t.Limit = g.steps.interval(), g.steps.capacity()
 	default:
 		return t
 	}
@@ -185,7 +164,10 @@ func (t *Terms) settle(a limiter.Algorithm) {
 		say(!t.Limit.Sure, "the limit: watch until three keys stop at the same count, each at another time of its window")
 		return
 	}
-	say(!t.Interval.Sure, "the interval: watch until eight changes of one, two or more units were seen")
-	say(a == limiter.GCRA && !t.Burst.Sure, "the burst: watch until three keys are denied for a while")
-	say(a != limiter.GCRA, "the capacity: a bucket holds what is left after a request, and never how much fits")
+	if a == limiter.GCRA {
+		say(!t.Interval.Sure, "the interval: watch until eight changes of one, two or more units were seen")
+		say(!t.Burst.Sure, "the burst: watch until three keys are denied for a while")
+		return
+	}
+	say(true, "the rate and the capacity: a bucket holds what is left after a request, and never how much fits")
 }

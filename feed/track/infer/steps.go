@@ -7,13 +7,11 @@ import (
 	"ratescope/limiter"
 )
 
-// steps collects the steps of instants that move in whole units: a TAT while there is backlog,
-// or the instant to which a bucket was filled.
+// steps collects the steps of a TAT, which moves in whole units while there is backlog.
 type steps struct {
 	moves   []float64     // the latest steps in microseconds, each of one or more units
 	ceiling int64         // highest backlog of a TAT, in units
 	stood   map[*key]bool // keys whose backlog has stayed at the ceiling
-	highest float64       // highest level of a bucket
 }
 
 // mostMoves bounds steps.moves.
@@ -56,18 +54,6 @@ func (s *steps) learnTAT(was, now *key) {
 			s.stood = make(map[*key]bool)
 		}
 		s.stood[was] = true
-	}
-}
-
-// learnBucket takes a reading of a bucket. Where fractions of a token are kept as time, the
-// instant to which the bucket was filled moves by whole refill intervals.
-func (s *steps) learnBucket(was, now *key) {
-	if !now.present {
-		return
-	}
-	s.highest = max(s.highest, now.level)
-	if was.present && was.mark != 0 && was.level < s.highest && now.level < s.highest {
-		s.moved(now.mark.Sub(was.mark))
 	}
 }
 
@@ -129,15 +115,6 @@ func (s *steps) burst() (f Figure[int64]) {
 		return f
 	}
 	return Figure[int64]{Value: s.ceiling, Known: true, Sure: len(s.stood) >= 3}
-}
-
-// capacity returns the highest level seen. It is never sure: the stored level is that after a
-// request, so that a bucket in use is never seen full.
-func (s *steps) capacity() (f Figure[int64]) {
-	if s.highest < 1 || s.highest >= 1<<53 || s.highest != math.Trunc(s.highest) {
-		return f
-	}
-	return Figure[int64]{Value: int64(s.highest), Known: true}
 }
 
 // Rate converts an interval to a limit in the shortest of a second, a minute, an hour and a day
