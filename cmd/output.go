@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"ratescope/model"
 	"ratescope/model/report"
@@ -64,8 +65,13 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 // progressLine is a line on a terminal that is written over.
 type progressLine struct {
 	to    io.Writer
+	plain bool // to is no terminal: a line every progressEvery
 	shown string
+	told  time.Time // when the latest line was written, or the first batch came
 }
+
+// progressEvery is the time between two lines of progress, and before the first, where they do not replace each other.
+const progressEvery = 2 * time.Second
 
 // barCells is how wide the bar of the progress is.
 const barCells = 24
@@ -79,7 +85,15 @@ func (p *progressLine) show(b model.Batch) {
 		text = fmt.Sprintf("[%s%s] %3.0f %% of %d keys, %d limiters", strings.Repeat("#", filled), strings.Repeat(".", barCells-filled), part*100,
 			b.Sweep.Total, len(b.Readings))
 	}
-	p.print(text)
+	switch {
+	case !p.plain:
+		p.print(text)
+	case p.told.IsZero():
+		p.told = b.Local
+	case b.Local.Sub(p.told) >= progressEvery:
+		p.told = b.Local
+		fmt.Fprintln(p.to, "ratescope: "+text)
+	}
 }
 
 // print writes a text over the one before.

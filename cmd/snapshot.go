@@ -58,7 +58,7 @@ type snapshotOptions struct {
 	For      time.Duration // how long to look for keys at most; 0 until all were seen
 	Fails    bool          // when a key is at or above FailOver
 	FailOver float64       // the utilization from which on a key makes it fail, where Fails is set
-	Progress bool          // print how far the search is, on one line that is written over
+	Progress bool          // print how far the search is on one line that is written over, else a line every two seconds
 }
 
 // Check returns what is wrong with s as a usageError, or nil.
@@ -78,11 +78,8 @@ func (s snapshotOptions) Print(ctx context.Context, src feed.Source, o output) e
 	if err := s.Check(); err != nil {
 		return err
 	}
-	bounds := feed.Bounds{For: s.For}
-	line := progressLine{to: o.Err}
-	if s.Progress {
-		bounds.Progress = line.show
-	}
+	line := progressLine{to: o.Err, plain: !s.Progress}
+	bounds := feed.Bounds{For: s.For, Progress: line.show}
 	batch, err := feed.OnceWithin(ctx, src, bounds)
 	line.clear()
 	switch {

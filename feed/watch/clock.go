@@ -19,6 +19,7 @@ type clock struct {
 	width  time.Duration // between the bounds that set offset: twice the uncertainty
 	set    time.Time     // when these bounds were set
 	trips  []trip        // the latest round trips, the newest last
+	far    int           // pipelines in one where the server is far; 0 before the first
 }
 
 // trip is a round trip over the network.
@@ -92,4 +93,28 @@ func (c *clock) uncertainty() time.Duration {
 		return 0
 	}
 	return c.width / 2
+}
+
+// A round trip of farTrip to a server is worth another pipeline's commands in the same one, up to mostPipes. The server
+// carries out what it has read of a socket at once, 16 KB, and serves others before it reads on.
+const (
+	farTrip   = 10 * time.Millisecond
+	mostPipes = 16
+)
+
+// pipes returns how many pipelines' commands are sent at once.
+func (c *clock) pipes() int {
+	n := c.far
+	if n == 0 {
+		n = 4
+	}
+	return int(min(max(c.rtt()/farTrip, 1), time.Duration(n)))
+}
+
+// adapt takes how long a pipeline took: over a slow link its answers take longer than the way, and fewer are asked for.
+func (c *clock) adapt(took time.Duration) {
+	n := c.pipes()
+	if c.far = min(2*n, mostPipes); took > 2*c.rtt()+farTrip {
+		c.far = max(n/2, 1)
+	}
 }

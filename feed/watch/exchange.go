@@ -189,16 +189,17 @@ func (r *reader) prepare(ctx context.Context, g *group, quick bool) *flight {
 	return f
 }
 
-// ask moves the first trackers that are due from the group to a pipeline, until it has commandsPerPipe: at
-// least one, unless none is due. TIME comes first, at each mark and last, so that no entry that was read is
-// later than the reading.
+// ask moves the first trackers that are due from the group to a pipeline, until it has commandsPerPipe, or several times
+// as many where the server is far: at least one, unless none is due. TIME comes first, at each mark and last, so that
+// no entry that was read is later than the reading.
 func (r *reader) ask(ctx context.Context, f *flight, quick bool) {
 	q, due, n := f.query, f.group.due, 0
 	dated := r.link.noTime == "" && (f.group.node != nil || !r.link.cluster) // the client as a whole asks any node
 	if dated {
 		f.begun = q.Pipe.Time(ctx)
 	}
-	for marked := q.Pipe.Len(); n < len(due) && (n == 0 || q.Ranges < rangesPerPipe && q.Pipe.Len() < commandsPerPipe); {
+	far := f.clock.pipes()
+	for marked := q.Pipe.Len(); n < len(due) && (n == 0 || q.Ranges < far*rangesPerPipe && q.Pipe.Len() < far*commandsPerPipe); {
 		t := due[n]
 		q.OnScreen = t.place > 0
 		q.Quick = quick
@@ -294,6 +295,7 @@ func (r *reader) settle(f *flight, ready *[]model.Reading) error {
 		switch err = cmp.Or(err, late); {
 		case err == nil:
 			f.clock.observe(f.sent, f.received, first, last, !r.link.guard.Dialed().After(f.sent))
+			f.clock.adapt(f.received.Sub(f.sent))
 		case connect.Away(err):
 			return err
 		case connect.Code(err) == "NOPERM":

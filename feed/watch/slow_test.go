@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed"
+	"ratescope/feed/connect"
 	"ratescope/feed/feedtest"
 	"ratescope/internal/servertest"
 	"ratescope/model"
@@ -85,5 +87,41 @@ func TestASlowLinkMakesNoKeySick(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestFarAwayInFewRoundTrips: 2,600 keys of four forms at a server that is far away are found and read in few round
+// trips, each of which takes longer than all that the server does for it.
+func TestFarAwayInFewRoundTrips(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t)
+	ctx, pipe, now := t.Context(), s.Client().Pipeline(), s.Now()
+	const each = 650
+	for i := range each {
+		n := strconv.Itoa(i)
+		pipe.ZAdd(ctx, "log:"+n, feedtest.Z(float64(now)-1e6, "a"), feedtest.Z(float64(now), "b"))
+		pipe.PExpire(ctx, "log:"+n, time.Hour)
+		pipe.Set(ctx, "count:"+n, i%100, time.Hour)
+		pipe.HSet(ctx, "bucket:"+n, "tokens", 5, "at", int64(now))
+		pipe.PExpire(ctx, "bucket:"+n, time.Hour)
+		pipe.Set(ctx, "gcra:"+n, int64(now)+1e6, time.Hour)
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		t.Fatal(err)
+	}
+	p := servertest.StartProxy(t, s.Addr())
+	t.Cleanup(p.Close)
+	p.Set(func(p *servertest.Proxy) { p.Delay = 100 * time.Millisecond })
+	var trips atomic.Int64
+	_, got := feedtest.Once(t, feed.Options{URLs: []string{"redis://" + p.Listener.Addr().String()}, Watch: []string{"*:*"}, Trace: func(r connect.RoundTrip) {
+		if r.Commands["type"]+r.Commands["pttl"]+r.Commands["zrangebyscore"]+r.Commands["scan"] > 0 {
+			trips.Add(1)
+		}
+	}})
+	if len(got) != 4*each {
+		t.Fatalf("%d keys were read, want %d", len(got), 4*each)
+	}
+	if n := trips.Load(); n > 90 {
+		t.Errorf("%d round trips find and read the keys", n)
 	}
 }

@@ -84,7 +84,8 @@ func (w *Watch) open() *reader {
 	find := discover.Options{
 		Client: r.link.client, Nodes: r.link.nodes.All, Patterns: o.Watch, Names: o.Keys, Rules: o.Rules,
 		Budget: cmp.Or(max(o.Budget, 0), DefaultBudget), Now: r.shared.facts.now, Time: r.shared.facts.asksTime, Away: r.shared.facts.away.Load,
-		Own: func() (time.Duration, int64) { return time.Duration(r.shared.facts.charged.Load()), g.Commands.Load() },
+		Trip: func() time.Duration { return time.Duration(r.shared.facts.rtt.Load()) },
+		Own:  func() (time.Duration, int64) { return time.Duration(r.shared.facts.charged.Load()), g.Commands.Load() },
 	}
 	if r.embedded {
 		find.Rest = 3 * time.Second // only the demo writes to the embedded server

@@ -20,9 +20,15 @@ const (
 	infoPrice     = 20 * time.Microsecond // server time of one section of INFO, measured on Redis 7.0
 )
 
-// sampleLoad gives the governor a sample of a node's load, if one is due. A server that does
-// not report its load is searched within the fixed budget. It fails when the node is away.
-func (s *Scanner) sampleLoad(ctx context.Context, node redis.Cmdable) error {
+// load is a sample of a node's load under way: the answers of INFO, which come with a page of SCAN.
+type load struct {
+	sample     cost.Sample
+	begun      time.Time
+	stats, cpu *redis.StringCmd
+}
+
+// askLoad adds what a sample of a node's load takes to a pipeline; nil where none is due.
+func (s *Scanner) askLoad(ctx context.Context, pipe redis.Pipeliner) *load {
 	every := loadEvery
 	if s.governor.Pace() == model.PaceBusy {
 		every = loadEveryBusy
@@ -32,31 +38,29 @@ func (s *Scanner) sampleLoad(ctx context.Context, node redis.Cmdable) error {
 		return nil
 	}
 	s.sampled = now
-	sample := s.own()
-	pipe := node.Pipeline()
-	stats, cpu := pipe.Info(ctx, "stats"), pipe.Info(ctx, "cpu")
-	_, _ = pipe.Exec(ctx) // each command holds its own error
-	for _, c := range []*redis.StringCmd{stats, cpu} {
-		if connect.Away(c.Err()) {
-			return c.Err()
-		}
+	return &load{sample: s.own(), begun: now, stats: pipe.Info(ctx, "stats"), cpu: pipe.Info(ctx, "cpu")}
+}
+
+// takeLoad gives the governor a sample. A server that does not report its load is searched within the fixed budget.
+func (s *Scanner) takeLoad(l *load) {
+	if l == nil || connect.Away(l.stats.Err()) || connect.Away(l.cpu.Err()) {
+		return
 	}
-	sample.At = time.Now()
-	sample.Trip = sample.At.Sub(now)
-	fields := connect.ParseInfo(stats.Val())
+	l.sample.At = time.Now()
+	l.sample.Trip = l.sample.At.Sub(l.begun)
+	fields := connect.ParseInfo(l.stats.Val())
 	commands, err := strconv.ParseInt(fields["total_commands_processed"], 10, 64)
-	used, known := cost.Used(cpu.Val())
+	used, known := cost.Used(l.cpu.Val())
 	if s.loadUnknown = err != nil || !known; s.loadUnknown {
 		s.forgetLoad()
-		return nil
+		return
 	}
-	sample.Commands, sample.CPU = commands, used
-	s.governor.Take(sample)
+	l.sample.Commands, l.sample.CPU = commands, used
+	s.governor.Take(l.sample)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.spent += s.prices.Wake() + 2*infoPrice
+	s.spent += 2 * infoPrice
 	s.sweep.Share, s.sweep.Pace = s.governor.Share(), s.governor.Pace()
-	return nil
 }
 
 // own returns a sample with the server time and the commands of this process alone.
@@ -88,12 +92,17 @@ func (s *Scanner) share() float64 {
 }
 
 // pageSize returns the COUNT of the next SCAN. While other clients use the server it is awake
-// anyway, so that many short calls cost no more than a few long ones.
+// anyway, so that many short calls cost no more than a few long ones. Where the server is far away there are fewer and
+// longer ones, which it carries out in at most three milliseconds.
 func (s *Scanner) pageSize() int {
-	if s.governor.Pace() == model.PaceBusy {
-		return busyCount
+	count, far := scanCount, time.Duration(0)
+	if s.o.Trip != nil {
+		far = s.o.Trip() / farTrip
 	}
-	return scanCount
+	if s.governor.Pace() == model.PaceBusy {
+		count = busyCount
+	}
+	return count * int(min(max(far, 1), farPages))
 }
 
 // scanCost returns the price of one SCAN with a COUNT. The server reports the mean of recent

@@ -3,6 +3,7 @@
 package discover
 
 import (
+	"cmp"
 	"context"
 	"hash/maphash"
 	"slices"
@@ -55,6 +56,8 @@ type Options struct {
 	// Page is called with the keys of every page of SCAN, and returns the server time that it
 	// took. It may be nil.
 	Page func(ctx context.Context, node redis.Cmdable, keys []string) time.Duration
+	// Trip returns the usual round trip to the server. It may be nil.
+	Trip func() time.Duration
 }
 
 // Scanner finds limiters: it goes through the keyspace with SCAN again and again, within a
@@ -103,7 +106,9 @@ type filter struct {
 // hundred keys.
 const (
 	scanCount   = 500
-	busyCount   = 50 // while other clients use the server, which may have to wait for a call
+	busyCount   = 50                    // while other clients use the server, which may have to wait for a call
+	farTrip     = 25 * time.Millisecond // pages are farPages times as long at most, by the round trip
+	farPages    = 4
 	scanPause   = 10 * time.Millisecond
 	firstShare  = 0.75
 	laterShare  = 0.2
@@ -278,55 +283,62 @@ func (s *filter) looked(returned, count int) int64 {
 }
 
 // scan goes through the keyspace of a node once. If sized is set, the first page comes with the
-// number of the node's keys, which size receives.
+// number of the node's keys, which size receives. The keys of a page are examined while the next one is fetched.
 func (s *Scanner) scan(ctx context.Context, node redis.Cmdable, f filter, pages *rate.Limiter, size func(int64), sized bool) error {
-	var cursor uint64
-	for {
+	looks, ctx := panics.NewGroup(ctx)
+	defer func() {
+		if err := looks.Wait(); err != nil {
+			panic(err)
+		}
+	}()
+	examined := make(chan error, 1)
+	examined <- nil
+	for cursor, last := uint64(0), false; !last; {
 		if err := backoff.Sleep(ctx, pages.Reserve().Delay()); err != nil {
 			return err
 		}
-		if err := s.sampleLoad(ctx, node); err != nil {
-			return err
-		}
-		count := s.pageSize()
+		count, share := s.pageSize(), s.share()
 		keys, next, err := s.page(ctx, node, cursor, f.match, count, sized, size)
-		if err != nil {
+		if err = cmp.Or(err, <-examined); err != nil {
 			return err
 		}
-		cursor, sized = next, false
+		cursor, sized, last = next, false, next == 0
 		looked := f.looked(len(keys), count)
 		keys = f.wanted(keys)
-		spent, err := s.inspect(ctx, keys, cursor == 0)
-		if err != nil {
-			return err
-		}
-		spent += s.scanCost(count)
-		if s.o.Page != nil {
-			spent += s.o.Page(ctx, node, keys)
-		}
-		pages.SetLimit(rate.Every(max(scanPause, time.Duration(float64(spent)/s.share()))))
-		s.mu.Lock()
-		s.spent += spent
-		if s.sweep.Scanned += looked; s.sweep.Total > 0 {
-			s.sweep.Scanned = min(s.sweep.Scanned, s.sweep.Total)
-		}
-		s.mu.Unlock()
-		if cursor == 0 {
-			return nil
-		}
+		looks.Go(func() {
+			err := context.Canceled // of a panic
+			defer func() { examined <- err }()
+			var spent time.Duration
+			if spent, err = s.inspect(ctx, keys, last); err != nil {
+				return
+			}
+			if spent += s.scanCost(count); s.o.Page != nil {
+				spent += s.o.Page(ctx, node, keys)
+			}
+			pages.SetLimit(rate.Every(max(scanPause, time.Duration(float64(spent)/share))))
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.spent += spent
+			if s.sweep.Scanned += looked; s.sweep.Total > 0 {
+				s.sweep.Scanned = min(s.sweep.Scanned, s.sweep.Total)
+			}
+		})
 	}
+	return <-examined
 }
 
 // page returns the keys of one call of SCAN and the next cursor. If sized is set, size receives
 // the number of the node's keys.
 func (s *Scanner) page(ctx context.Context, node redis.Cmdable, cursor uint64, match string, count int, sized bool, size func(int64)) ([]string, uint64, error) {
-	if !sized {
-		return node.Scan(ctx, cursor, match, int64(count)).Result()
-	}
 	pipe := node.Pipeline()
-	n, page := pipe.DBSize(ctx), pipe.Scan(ctx, cursor, match, int64(count))
+	load := s.askLoad(ctx, pipe)
+	var n *redis.IntCmd
+	if sized {
+		n = pipe.DBSize(ctx)
+	}
+	page := pipe.Scan(ctx, cursor, match, int64(count))
 	_, _ = pipe.Exec(ctx) // each command holds its own error
-	if n.Err() == nil {
+	if s.takeLoad(load); sized && n.Err() == nil {
 		size(n.Val())
 	}
 	return page.Result()
