@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"os"
 	"path/filepath"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/adrg/xdg"
@@ -65,7 +67,11 @@ func (f *classFlags) run(c *cobra.Command, o screenlab.Options, seen bool) error
 	}
 	student := o
 	student.Present, student.Trace = false, nil
-	server, err := class.Listen(class.Options{Address: f.serve, Key: key, Admit: admission, Most: f.most, Lab: student})
+	wrong, err := f.wrongs(c, seen)
+	if err != nil {
+		return err
+	}
+	server, err := class.Listen(class.Options{Address: f.serve, Key: key, Admit: admission, Most: f.most, Lab: student, Wrong: wrong})
 	if err != nil {
 		return usageError{Err: err}
 	}
@@ -77,7 +83,7 @@ func (f *classFlags) run(c *cobra.Command, o screenlab.Options, seen bool) error
 		o.Class = server.Room.Teacher()
 		err = screenlab.Run(ctx, o, tea.WithoutSignalHandler())
 	} else {
-		fmt.Fprintf(c.OutOrStdout(), "The class is open at %s: students join with %s\n", server.Addr(), studentLine(server.Addr()))
+		fmt.Fprintf(c.OutOrStdout(), "The class is open at %s: students join with %s\n", server.Addr(), server.Invitation())
 		<-ctx.Done()
 		err = ctx.Err()
 	}
@@ -88,15 +94,21 @@ func (f *classFlags) run(c *cobra.Command, o screenlab.Options, seen bool) error
 	return err
 }
 
-// studentLine is what a student types to join a class at an address; of a class at every address
-// of this machine the name of the machine is left to fill in.
-func studentLine(at net.Addr) string {
-	host, port, err := net.SplitHostPort(at.String())
-	if err != nil {
-		return "ssh"
+// wrongs returns the log of wrong passwords: a line each in the state folder, and on stderr where no screen is
+// shown.
+func (f *classFlags) wrongs(c *cobra.Command, seen bool) (func(net.Addr), error) {
+	name, err := xdg.StateFile("ratescope/class.log")
+	if err != nil || f.password == "" {
+		return nil, err
 	}
-	if ip := net.ParseIP(host); ip == nil || ip.IsUnspecified() {
-		host = "THIS-MACHINE"
-	}
-	return "ssh -p " + port + " NAME@" + host
+	return func(from net.Addr) {
+		line := fmt.Sprintf("%s wrong password from %s\n", time.Now().UTC().Format(time.RFC3339), from)
+		if log, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600); err == nil {
+			_, _ = log.WriteString(line)
+			_ = log.Close()
+		}
+		if !seen {
+			fmt.Fprint(c.ErrOrStderr(), line)
+		}
+	}, nil
 }

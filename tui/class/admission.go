@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -61,16 +62,18 @@ func (a Admission) asks() bool { return a.password != nil || a.keys != nil }
 // mostTries is how often a connection may try to say who it is.
 const mostTries = 4
 
-// config is what the handshake asks.
-func (a Admission) config() *ssh.ServerConfig {
+// config is what the handshake asks. wrong is called with where a wrong password came from, and returns when
+// the answer may be given.
+func (a Admission) config(wrong func(from net.Addr)) *ssh.ServerConfig {
 	refused := errors.New("not admitted")
 	c := &ssh.ServerConfig{MaxAuthTries: mostTries, NoClientAuth: !a.asks(), ServerVersion: "SSH-2.0-ratescope"}
 	if a.password != nil {
-		c.PasswordCallback = func(_ ssh.ConnMetadata, word []byte) (*ssh.Permissions, error) {
+		c.PasswordCallback = func(who ssh.ConnMetadata, word []byte) (*ssh.Permissions, error) {
 			digest := sha256.Sum256(word)
 			if subtle.ConstantTimeCompare(digest[:], a.password) == 1 {
 				return nil, nil
 			}
+			wrong(who.RemoteAddr())
 			return nil, refused
 		}
 	}

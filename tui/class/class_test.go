@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -405,4 +406,43 @@ func TestFreedAgain(t *testing.T) {
 	s.sees("The teacher frees you")
 	s.press("n")
 	s.sees("On the beat of GCRA")
+}
+
+// TestWrongPasswordsAreSlow: the answers to wrong passwords come one after the other, however many connections
+// try, each is told, and the teacher sees how many there were; the right one is let in meanwhile.
+func TestWrongPasswordsAreSlow(t *testing.T) {
+	const tries, slow = 6, 100 * time.Millisecond
+	admit, err := class.Password([]byte("correct horse\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := make(chan net.Addr, tries)
+	h := hold(t, class.Options{Admit: admit, Slow: slow, Wrong: func(from net.Addr) { told <- from }})
+	begun := time.Now()
+	var all sync.WaitGroup
+	for range tries {
+		all.Go(func() {
+			if c, err := h.dial("eve", ssh.Password("wrong horse")); err == nil {
+				c.Close()
+				t.Error("one comes in with a wrong password")
+			}
+		})
+	}
+	h.student(t, "ada", ssh.Password("correct horse")).sees("ratescope lab")
+	all.Wait()
+	if took := time.Since(begun); took < tries*slow {
+		t.Errorf("%d wrong passwords were answered in %v, which take %v each", tries, took, slow)
+	}
+	if len(told) != tries {
+		t.Errorf("%d wrong passwords were told of, %d were tried", len(told), tries)
+	}
+	d := newDesk(t, h, 120, 30)
+	d.press("S")
+	d.sees("6 wrong passwords, the latest from 127.0.0.1", h.Invitation())
+}
+
+// TestTheTeacherIsToldHowStudentsComeIn: as long as the class is empty its screen says what to type.
+func TestTheTeacherIsToldHowStudentsComeIn(t *testing.T) {
+	h := hold(t, class.Options{})
+	newDesk(t, h, 80, 24).sees("No student is in class yet", h.Invitation())
 }

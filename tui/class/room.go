@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"slices"
 	"sync"
 
@@ -28,6 +29,7 @@ type Room struct {
 	shown    lab.FollowMsg // what the teacher shows; without a line before the first
 	asked    []*asked      // in the order in which they were answered first
 	attempts map[int]*attempt
+	door     lab.Door
 }
 
 // asked is a question with what each student predicts.
@@ -62,6 +64,14 @@ type Member struct {
 
 func newRoom(most int) *Room {
 	return &Room{most: most, attempts: map[int]*attempt{}, seen: addresses{}}
+}
+
+// refuse notes a wrong password.
+func (r *Room) refuse(from net.Addr) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.door.Wrong++
+	r.door.From = from.String()
 }
 
 // Teacher returns the teacher's side of the room.

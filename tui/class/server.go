@@ -8,6 +8,7 @@
 package class
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,7 +28,15 @@ type Options struct {
 	Admit   Admission   // who may come
 	Most    int         // people at a time; 0 means DefaultMost
 	Lab     lab.Options // what a student gets
+	// Slow is how long the answer to a wrong password takes, one after the other for all who try; 0 means
+	// DefaultSlow.
+	Slow time.Duration
+	// Wrong is told of each wrong password where it came from; nil: nothing is.
+	Wrong func(from net.Addr)
 }
+
+// DefaultSlow is how long the answer to a wrong password takes unless said otherwise.
+const DefaultSlow = time.Second
 
 // DefaultMost is how many people a class holds unless said otherwise.
 const DefaultMost = 40
@@ -47,6 +56,8 @@ type Server struct {
 	listener net.Listener
 	config   *ssh.ServerConfig
 	doors    chan struct{} // a place for each connection
+	closing  chan struct{} // closed when no student is taken any more
+	slow     sync.Mutex    // held while a wrong password is answered
 	open     sync.WaitGroup
 }
 
@@ -64,9 +75,42 @@ func Listen(o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the class cannot listen on %s: %w: choose another address", o.Address, err)
 	}
-	s := &Server{Room: newRoom(o.Most), o: o, listener: listener, config: o.Admit.config(), doors: make(chan struct{}, o.Most+knocking)}
+	s := &Server{Room: newRoom(o.Most), o: o, listener: listener, doors: make(chan struct{}, o.Most+knocking), closing: make(chan struct{})}
+	s.config = o.Admit.config(s.wrong)
+	s.Room.door.Invitation = invitation(listener.Addr())
 	s.config.AddHostKey(o.Key)
 	return s, nil
+}
+
+// wrong notes a wrong password and lets the time pass that its answer takes: one at a time, so that guessing is
+// slow from however many connections.
+func (s *Server) wrong(from net.Addr) {
+	s.Room.refuse(from)
+	if s.o.Wrong != nil {
+		s.o.Wrong(from)
+	}
+	s.slow.Lock()
+	defer s.slow.Unlock()
+	select {
+	case <-s.closing:
+	case <-time.After(cmp.Or(s.o.Slow, DefaultSlow)):
+	}
+}
+
+// Invitation returns what a student types to join the class.
+func (s *Server) Invitation() string { return s.Room.door.Invitation }
+
+// invitation is what a student types to join a class at an address; of a class at every address of this
+// machine the name of the machine is left to fill in.
+func invitation(at net.Addr) string {
+	host, port, err := net.SplitHostPort(at.String())
+	if err != nil {
+		return "ssh"
+	}
+	if ip := net.ParseIP(host); ip == nil || ip.IsUnspecified() {
+		host = "THIS-MACHINE"
+	}
+	return "ssh -p " + port + " NAME@" + host
 }
 
 // loopback returns an error unless an address is one of this machine alone.
@@ -88,7 +132,10 @@ func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 func (s *Server) Serve(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	context.AfterFunc(ctx, func() { _ = s.listener.Close() })
+	context.AfterFunc(ctx, func() {
+		close(s.closing)
+		_ = s.listener.Close()
+	})
 	defer s.open.Wait()
 	defer stop()
 	for {

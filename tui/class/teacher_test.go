@@ -74,7 +74,7 @@ func TestTheTeacherSeesTheClass(t *testing.T) {
 	h := hold(t, class.Options{})
 	teacher := newDesk(t, h, 140, 42)
 	teacher.press("S")
-	teacher.sees("There are no students in class.")
+	teacher.sees("No student is in class yet")
 
 	ada := h.student(t, "ada")
 	ada.sees("ratescope lab")

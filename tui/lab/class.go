@@ -16,6 +16,8 @@ import (
 type Class interface {
 	Teaches() bool
 	Students() []Student
+	// Door returns how students come in, and who failed to.
+	Door() Door
 	// Driving reports whether any student follows, and whether all who come now do.
 	Driving() (any, all bool)
 	// Drive lets all students follow the teacher's screen, or frees them; Call does so with one.
@@ -39,6 +41,13 @@ type Class interface {
 	// Tally counts what all predict of a question, Tallies what was reached and missed.
 	Tally(question string) Tally
 	Tallies() []Tally
+}
+
+// Door is how students come in, and who failed to.
+type Door struct {
+	Invitation string // what a student types
+	Wrong      int    // passwords
+	From       string // where the latest wrong one came from
 }
 
 // Place is where a student is.

@@ -81,6 +81,9 @@ func NewScreen(app *shell.App, o Options) (*Screen, error) {
 		return s, s.openShared(*o.Shared)
 	}
 	s.resume(o.Memory)
+	if s.class.teaches() && len(s.class.Students()) == 0 {
+		s.view(studentsName) // it says what students type to come in
+	}
 	return s, nil
 }
 

@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"ratescope/model/format"
 	"ratescope/model/safetext"
 	"ratescope/themes"
 	"ratescope/tui/cell"
@@ -33,6 +34,8 @@ func newStudentsView(s *Screen) *studentsView {
 			switch {
 			case len(v.people) == 0:
 				return "There are no students in class."
+			case !v.chosen():
+				return "No student is selected: ↑ and ↓ select one."
 			case v.people[v.at()].Removed == removed:
 				return ""
 			case removed:
@@ -97,9 +100,17 @@ func (v *studentsView) at() int {
 	return max(slices.IndexFunc(v.people, func(o Student) bool { return o.Number == v.selected }), 0)
 }
 
+// chosen reports whether the teacher selected a student who is still there: nothing is done to another.
+func (v *studentsView) chosen() bool {
+	return slices.ContainsFunc(v.people, func(o Student) bool { return o.Number == v.selected })
+}
+
 // move selects the student above or below.
 func (v *studentsView) move(_ *Screen, by int) {
-	if n := len(v.people); n > 0 {
+	switch n := len(v.people); {
+	case n > 0 && !v.chosen():
+		v.selected = v.people[0].Number
+	case n > 0:
 		v.selected = v.people[min(max(v.at()+by, 0), n-1)].Number
 	}
 }
@@ -120,14 +131,40 @@ func (v *studentsView) paint(p painter, r cell.Rect) {
 	if p.s.class.Locked() {
 		door = "locked"
 	}
-	in := p.c.Section(people, true, widget.Styled("students", p.c.Look.Title),
-		widget.Styled(fmt.Sprintf(" · %s · %s", classSize(v.people), door), p.c.Look.Dim))
+	come := p.s.class.Door()
+	title := []widget.Span{widget.Styled("students", p.c.Look.Title),
+		widget.Styled(fmt.Sprintf(" · %s · %s", classSize(v.people), door), p.c.Look.Dim)}
+	if len(v.people) > 0 {
+		title = append(title, widget.Styled(" · "+come.Invitation, p.c.Look.Accent))
+	}
+	in := p.c.Section(people, true, title...)
+	if come.Wrong > 0 {
+		var line cell.Rect
+		in, line = in.Top(in.H - 1)
+		p.c.Buffer.Text(line.X, line.Y, line.X+line.W, fmt.Sprintf("%s, the latest from %s",
+			format.Plural(come.Wrong, "wrong password"), come.From), p.c.Look.Near)
+	}
 	if len(v.people) == 0 {
-		p.c.Buffer.Text(in.X, in.Y, in.X+in.W, "There are no students in class.", p.c.Look.Dim)
+		p.paintInvitation(in, come.Invitation)
 	} else {
 		v.paintPeople(p, in)
 	}
 	p.paintTallies(tallies)
+}
+
+// paintInvitation says in the middle of an empty class what students type to come in.
+func (p painter) paintInvitation(r cell.Rect, text string) {
+	const above = 2
+	for i, line := range []widget.Span{widget.Styled("No student is in class yet. To come in they type", p.c.Look.Dim), {},
+		widget.Styled(text, p.c.Look.BadgeLive)} {
+		if i == above {
+			line.Text = "   " + line.Text + "   "
+		}
+		at := cell.Rect{X: r.X + max((r.W-safetext.Width(line.Text))/2, 0), Y: r.Y + max(r.H/2-above, 0) + i, W: r.W, H: 1}
+		if at.Y < r.Y+r.H {
+			p.c.Buffer.Text(at.X, at.Y, r.X+r.W, line.Text, line.Style)
+		}
+	}
 }
 
 // classSize is how many are there, and how many of them follow.
@@ -192,7 +229,7 @@ func (v *studentsView) paintPeople(p painter, r cell.Rect) {
 	for i := v.first; i < len(v.people) && i < v.first+v.rows; i++ {
 		o, y := v.people[i], r.Y+1+i-v.first
 		st, sign := p.c.Look.Text, " "
-		if i == at {
+		if i == at && v.chosen() {
 			st, sign = p.c.Look.Title, p.c.Look.SelMark
 		}
 		p.c.Buffer.Text(r.X, y, end, sign, p.c.Look.Accent)

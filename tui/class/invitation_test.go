@@ -1,4 +1,4 @@
-package cmd
+package class
 
 import (
 	"net"
@@ -14,7 +14,7 @@ func TestTheLineOfAStudentNamesAMachine(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := studentLine(addr); got != want {
+		if got := invitation(addr); got != want {
 			t.Errorf("a class at %s is joined with %q, want %q", at, got, want)
 		}
 	}
