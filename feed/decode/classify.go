@@ -212,7 +212,7 @@ func AskProbe(ctx context.Context, p redis.Pipeliner, r *Recognizer, key, typ, l
 	case "hash":
 		pr.encoding = p.ObjectEncoding(ctx, key)
 	case "list":
-		pr.memory = p.MemoryUsage(ctx, key, 16)
+		pr.memory = p.MemoryUsage(ctx, key)
 	}
 	return pr
 }
@@ -390,7 +390,7 @@ func formOfString(s *Sample, now limiter.Instant, f *Found) {
 		f.Kind, f.Sure, f.Telling = Opaque, true, true
 		return
 	}
-	if numbersOf(s.Text) != nil || ttl > 0 && timeOfNow(s.Text, now) {
+	if numbersOf(s.Text) != nil || timesOf(s.Text) != nil || ttl > 0 && (timeOfNow(s.Text, now) || isFraction(s.Text)) {
 		f.Kind, f.Sure = Opaque, true
 		return
 	}

@@ -44,7 +44,7 @@ func TestHomemadeIsLikely(t *testing.T) {
 			t.Logf("%s is not found: %s, %+v", h.Name, h.Keys, finds[0].Why())
 		}
 	}
-	if t.Logf("%d of %d are likely", likely, len(all)); likely < len(all)*3/5 {
-		t.Errorf("%d of %d are likely, want three of five at one look", likely, len(all))
+	if t.Logf("%d of %d are likely", likely, len(all)); likely*4 < len(all)*3 {
+		t.Errorf("%d of %d are likely, want three of four at one look", likely, len(all))
 	}
 }

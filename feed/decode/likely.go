@@ -78,10 +78,12 @@ func (f *Found) weighCounter(s *Sample, now limiter.Instant, e *evidence) {
 	switch length := w.Length; {
 	case length == 0:
 		e.add(1, "%s in its name is where a window of now begins or ends", part)
-	case length <= 30*time.Minute && s.TTL <= 3*length+5*time.Minute:
+	case length <= 30*time.Minute && s.TTL <= 3*length+10*time.Minute:
 		e.add(2, "%s in its name is the window of now, %s long, and it expires soon after", part, length)
 	case length <= time.Hour && s.TTL <= 3*length+5*time.Minute:
 		e.add(1, "%s in its name is the window of now, %s long, and it expires soon after", part, length)
+	case naming.HasAddress(s.Key) && s.TTL <= 3*length:
+		e.add(1, "%s in its name is the window of now, and it counts what came from an address", part)
 	default:
 		e.add(0, "%s in its name is the window of now", part)
 	}
@@ -139,8 +141,18 @@ func timeOfNow(text string, now limiter.Instant) bool {
 func weighState(s *Sample, now limiter.Instant, e *evidence) {
 	fields := s.Fields
 	if s.Type == "string" {
-		if timeOfNow(s.Text, now) {
+		switch times := timesOf(s.Text); {
+		case timeOfNow(s.Text, now):
 			e.add(1, "it holds a time of now and expires")
+			return
+		case isFraction(s.Text):
+			e.add(1, "it holds a fraction and expires")
+			return
+		case len(times) > 0 && !slices.ContainsFunc(times, func(text string) bool { return !timeOfNow(text, now) }):
+			e.add(1, "its JSON lists times of now")
+			if s.TTL > 0 {
+				e.add(1, "it expires")
+			}
 			return
 		}
 		fields = numbersOf(s.Text)
@@ -148,7 +160,7 @@ func weighState(s *Sample, now limiter.Instant, e *evidence) {
 	if len(fields) == 0 || len(fields) > 8 || s.Type == "hash" && s.Length > int64(len(fields)) {
 		return
 	}
-	times, amounts, said, windows := 0, 0, "", 0
+	times, amounts, said, windows, ends := 0, 0, "", 0, 0
 	for name, text := range fields {
 		v, err := strconv.ParseFloat(text, 64)
 		if err != nil || math.IsNaN(v) {
@@ -159,6 +171,11 @@ func weighState(s *Sample, now limiter.Instant, e *evidence) {
 		}
 		switch unit := UnitOf(v, now); {
 		case unit != 0 && now.Sub(InstantIn(v, unit)).Abs() <= 24*time.Hour:
+			times++
+			if InstantIn(v, unit) > now {
+				ends++
+			}
+		case v >= 10_000 && isIndex(int64(v), now):
 			times++
 		case v >= 0 && v < 1e7:
 			amounts++
@@ -178,7 +195,9 @@ func weighState(s *Sample, now limiter.Instant, e *evidence) {
 			e.add(1, "one of them is called %s", said)
 		}
 	case times > 0:
-		e.add(1, "its fields hold times of now")
+		if e.add(1, "its fields hold times of now"); ends == times {
+			e.add(1, "all of these are still to come, as the ends of leases")
+		}
 	case said != "" && s.TTL > 0:
 		e.add(1, "a field of it is called %s", said)
 	default:
@@ -196,9 +215,11 @@ func isSlice(name string, now limiter.Instant) bool {
 		return true
 	}
 	n, err := strconv.ParseInt(name, 10, 64)
-	if err != nil || n < 10_000 {
-		return false
-	}
+	return err == nil && n >= 10_000 && isIndex(n, now)
+}
+
+// isIndex says whether a number is that of a usual window not long ago.
+func isIndex(n int64, now limiter.Instant) bool {
 	const most = 120
 	return slices.ContainsFunc(naming.Lengths[:], func(length time.Duration) bool {
 		age := int64(now)/length.Microseconds() - n
@@ -228,6 +249,31 @@ func numbersOf(text string) map[string]string {
 		out[name] = v.String()
 	}
 	return out
+}
+
+// timesOf returns the numbers of an array in JSON, alone or the only field of an object; nil where the text is none.
+func timesOf(text string) (out []string) {
+	var list []json.Number
+	if strings.HasPrefix(text, "{") {
+		var one map[string][]json.Number
+		if json.Unmarshal([]byte(text), &one) != nil || len(one) != 1 {
+			return nil
+		}
+		for _, list = range one {
+		}
+	} else if !strings.HasPrefix(text, "[") || json.Unmarshal([]byte(text), &list) != nil {
+		return nil
+	}
+	for _, v := range list {
+		out = append(out, v.String())
+	}
+	return out
+}
+
+// isFraction says whether a text is a number of a bucket's size that is no whole one.
+func isFraction(text string) bool {
+	v, err := strconv.ParseFloat(text, 64)
+	return err == nil && v >= 0 && v < 1e7 && v != math.Trunc(v)
 }
 
 // weighName weighs the words of a name.
