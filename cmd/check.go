@@ -32,6 +32,7 @@ import (
 type checkFlags struct {
 	keys, args, admitted, promise, save string
 	markdown                            bool
+	apart                               []string // paths and headers of an application
 }
 
 func newCheck(p *program) *cobra.Command {
@@ -58,6 +59,8 @@ func newCheck(p *program) *cobra.Command {
 	c.Flags().StringVarP(&web.Method, "request", "X", "", "with --url: the method (default GET)")
 	c.Flags().StringArrayVarP(&web.Headers, "header", "H", nil, "with --url: a header, 'Name: value', or @FILE of them; may be repeated")
 	c.Flags().StringVar(&web.Body, "body", "", "with --url: file with the body")
+	c.Flags().StringArrayVar(&f.apart, "apart", nil, "with --url: a path (/other) or header ('X-Api-Key: other') of which to say "+
+		"whether its limit is its own; may be repeated")
 	return p.command(c, several, func(c *cobra.Command, args []string) error {
 		switch {
 		case web.URL == "" && len(args) != 1:
@@ -296,7 +299,7 @@ func (p checkPage) faults() (ids []string) {
 			ids = append(ids, string(f.ID))
 		}
 	}
-	return ids
+	return slices.Compact(ids)
 }
 
 // is says in a line which algorithm it is, and in another how that is known.

@@ -4,7 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
+	"net/http"
+	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"ratescope/feed/fire"
@@ -24,16 +28,25 @@ func (p *program) checkURL(ctx context.Context, web webCall, limit limiter.Limit
 	if err != nil {
 		return err
 	}
-	app, err := fire.NewApplication(fire.Options{Armed: p.armed(), Refused: p.refused(), Production: p.Named().Production}, call)
+	calls, err := apartCalls(call, f.apart)
 	if err != nil {
 		return usageError{err}
 	}
-	defer app.Close()
+	var apps []*fire.Application
+	for _, c := range append([]fire.Call{call}, calls...) {
+		app, err := fire.NewApplication(fire.Options{Armed: p.armed(), Refused: p.refused(), Production: p.Named().Production}, c)
+		if err != nil {
+			return usageError{err}
+		}
+		defer app.Close()
+		apps = append(apps, app)
+	}
+	app := apps[0]
 	if err := app.Armed(); err != nil {
 		return err
 	}
 	steps := bench.Outside(limit)
-	n := int64(0)
+	n := int64(2 * len(calls))
 	for _, s := range steps {
 		n += s.N
 	}
@@ -41,6 +54,10 @@ func (p *program) checkURL(ctx context.Context, web webCall, limit limiter.Limit
 	fmt.Fprintf(progress, "sending %s to %s within %s, and none before an edge of the clock, which takes up to %s more\n",
 		format.Plural(int(n), "request"), app.Shown(), format.Length(long), format.Length(limit.Window))
 	fired, err := fireSteps(ctx, app, steps, limit.Window)
+	if err != nil {
+		return err
+	}
+	apart, err := p.apart(ctx, apps, f.apart)
 	if err != nil {
 		return err
 	}
@@ -55,11 +72,57 @@ func (p *program) checkURL(ctx context.Context, web webCall, limit limiter.Limit
 		seen = append(seen, bench.Observed{At: limiter.InstantOf(middle), Admitted: one.Outcome == model.Admitted})
 	}
 	r := bench.Judge(bench.Options{Limit: limit, Exact: f.promise == "exact"}, seen)
-	account := newFireAccount(app.Shown(), p.names())
-	for _, line := range account.Found(model.Findings(fired)) {
-		r.Lies(line)
+	r.Apart = apart
+	for _, found := range model.Findings(fired) {
+		r.Lies(found.Header + ": " + found.What)
 	}
 	return f.print(checkPage{Report: &r, Name: app.Shown(), ascii: p.ascii}, p.json, out)
+}
+
+// apartCalls returns the call with another path or header each, as the user names them.
+func apartCalls(call fire.Call, apart []string) (calls []fire.Call, err error) {
+	for _, text := range apart {
+		other := call
+		if strings.HasPrefix(text, "/") {
+			u, err := url.Parse(call.URL)
+			if err != nil {
+				return nil, err
+			}
+			other.URL = u.ResolveReference(&url.URL{Path: text}).String()
+		} else {
+			header, err := fire.ReadHeader([]string{text})
+			if err != nil {
+				return nil, err
+			}
+			other.Header = call.Header.Clone()
+			if other.Header == nil {
+				other.Header = http.Header{}
+			}
+			maps.Copy(other.Header, header)
+		}
+		calls = append(calls, other)
+	}
+	return calls, nil
+}
+
+// apart finds out which calls have a limit of their own: they are admitted just before the first one, whose limit
+// is used up, is denied.
+func (p *program) apart(ctx context.Context, apps []*fire.Application, names []string) (all []bench.Apart, err error) {
+	one := model.Order{Cost: 1, N: 1, Target: model.Target{Algorithm: limiter.Unknown}}
+	for i, name := range names {
+		var said [2]model.Outcome
+		for k, app := range []*fire.Application{apps[i+1], apps[0]} {
+			if _, err := app.Fire(ctx, one, func(f model.Fired) { said[k] = f.Outcome }); err != nil {
+				return nil, err
+			}
+		}
+		a := bench.Apart{What: name}
+		if answered := said[0] == model.Admitted || said[0] == model.Denied; answered && said[1] == model.Denied {
+			a.Separate = new(said[0] == model.Admitted)
+		}
+		all = append(all, a)
+	}
+	return all, nil
 }
 
 // fireSteps sends traffic in real time, from half a window after an edge of the clock on.

@@ -66,7 +66,8 @@ func (b *identifier) measure() error {
 		return sum(got) - b.m.capacity, err
 	}
 	w := b.limit.Window
-	hints := []time.Duration{w, w + time.Millisecond, w - begin, w / time.Duration(b.m.capacity), w/time.Duration(b.m.capacity) + time.Millisecond}
+	share := w / time.Duration(b.m.capacity)
+	hints := []time.Duration{w, w + time.Millisecond, w - begin, share, share + time.Millisecond}
 	for _, c := range []struct {
 		what *time.Duration
 		n    int64

@@ -47,14 +47,20 @@ func Judge(o Options, seen []Observed) Report {
 		t.admitted = append(t.admitted, n)
 	}
 	b.trials = []trial{t}
+	first := int64(slices.Index(t.admitted, 0)) // admitted before the first denial
 	n, from, to := b.fullest(t.steps, t.admitted)
-	r.Worst = Worst{Admitted: n, Steps: together(took(t.steps[from:to+1], t.admitted[from:to+1])), Searched: 1}
+	r.Worst = Worst{Admitted: n, Searched: 1, Steps: together(took(t.steps[from:to+1], t.admitted[from:to+1]))}
+	if first < 0 {
+		r.find(OverAdmits, true, r.Worst.Steps, "no denial was seen: all of %d requests were admitted", len(seen))
+		return r
+	}
 	type fit struct {
 		c      Candidate
 		agrees int
 	}
 	var fits []fit
-	for _, n := range []int64{o.Limit.Count, o.Limit.Count + 1, o.Limit.Count - 1, o.Limit.Count / 2, 2 * o.Limit.Count, r.Worst.Admitted} {
+	told := o.Limit.Count
+	for _, n := range []int64{told, told + 1, told - 1, told / 2, 2 * told, r.Worst.Admitted, first} {
 		for _, c := range candidates(o.Limit, measured{capacity: n}) {
 			if c.Terms.Refill == limiter.RefillInterval {
 				continue // of a whole limit it answers as a fixed window, of one as GCRA

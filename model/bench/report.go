@@ -46,6 +46,23 @@ type Worst struct {
 	Confirmed string // as of a Finding
 }
 
+// Apart is another call of an application, by its path or a header, and whether it has a limit of its own.
+type Apart struct {
+	What     string `json:"what"`
+	Separate *bool  `json:"separate"` // nil where its answers do not tell
+}
+
+// Says tells it in words.
+func (a Apart) Says() string {
+	switch {
+	case a.Separate == nil:
+		return "its answers do not tell whether its limit is its own"
+	case *a.Separate:
+		return "has a limit of its own"
+	}
+	return "shares the limit"
+}
+
 // Report is everything that was found out.
 type Report struct {
 	Told     limiter.Limit // what the limiter is told, or said to keep
@@ -54,6 +71,7 @@ type Report struct {
 	Limit    limiter.Limit       // as measured; a Count or Window of 0 is not known
 	Worst    Worst
 	Findings []Finding
+	Apart    []Apart
 	Requests int64 // sent in all
 	Traffics int   // by which it was identified
 	Commands int   // of one admitted request; 0 where there are none to see
@@ -134,13 +152,14 @@ func (r *Report) MarshalJSON() ([]byte, error) {
 			Steps    []Step  `json:"steps"`
 		} `json:"worst"`
 		Findings []finding `json:"findings"`
+		Apart    []Apart   `json:"apart,omitempty"`
 		Requests int64     `json:"requests"`
 		OK       bool      `json:"ok"`
 	}
 	v.Algorithm, v.Exact, v.Limit, v.WindowMS = r.Name(), r.Identity.Exact, known(r.Limit.Count), known(millis(r.Limit.Window))
 	v.Burst, v.Charged, v.Edge = known(r.Limit.Burst), r.Identity.Charged, edge
 	v.Worst.Admitted, v.Worst.WithinMS, v.Worst.Steps = r.Worst.Admitted, millis(r.Told.Window), append([]Step{}, r.Worst.Steps...)
-	v.Findings, v.Requests, v.OK = list, r.Requests, r.OK()
+	v.Findings, v.Apart, v.Requests, v.OK = list, r.Apart, r.Requests, r.OK()
 	return json.Marshal(v)
 }
 

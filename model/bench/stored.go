@@ -60,7 +60,7 @@ func (b *identifier) hint() (typical limiter.Algorithm, err error) {
 	}
 	var before map[string]float64
 	steps := []Step{{At: time.Second, N: 1}, {At: time.Second + b.spread, N: 1}, {At: time.Second + 2*b.spread, N: 1}}
-	return typical, b.watch(steps, func(i int, _ int64, keys []Key) bool {
+	err = b.watch(steps, func(i int, _ int64, keys []Key) bool {
 		after, times := amounts(keys)
 		if i == 0 {
 			before = after
@@ -92,13 +92,15 @@ func (b *identifier) hint() (typical limiter.Algorithm, err error) {
 		}
 		return false
 	})
+	return typical, err
 }
 
 // collides reports whether a second request at the same instant, or so much later, is admitted and leaves
 // the keys as they are.
 func (b *identifier) collides(apart time.Duration) (collides bool, err error) {
 	var first []Key
-	return collides, b.watch([]Step{{At: time.Second / 4, N: 1}, {At: time.Second/4 + apart, N: 1}}, func(i int, admitted int64, keys []Key) bool {
+	steps := []Step{{At: time.Second / 4, N: 1}, {At: time.Second/4 + apart, N: 1}}
+	err = b.watch(steps, func(i int, admitted int64, keys []Key) bool {
 		if i == 0 {
 			first = keys
 		} else {
@@ -106,6 +108,7 @@ func (b *identifier) collides(apart time.Duration) (collides bool, err error) {
 		}
 		return admitted > 0
 	})
+	return collides, err
 }
 
 // paths are traffics that lead a limiter through its branches.
