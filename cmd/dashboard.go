@@ -16,6 +16,7 @@ import (
 	"ratescope/feed"
 	"ratescope/feed/config"
 	"ratescope/feed/fire"
+	"ratescope/feed/relay"
 	"ratescope/internal/panics"
 	"ratescope/model"
 	"ratescope/model/handoff"
@@ -215,4 +216,63 @@ func (p *program) show(ctx context.Context, c *cobra.Command, boards []board) er
 	}
 	// Signals already cancel ctx; Bubble Tea's own handler would wait for it for ever.
 	return tui.RunAll(ctx, all, tea.WithoutSignalHandler())
+}
+
+// exporterSays lists the flags that the exporter has, and not the dashboard that it feeds: those
+// that say how a server is watched.
+var exporterSays = []string{"redis", "target", "watch", "limit", "algorithm", "burst", "refresh", "budget", "allow-inject"}
+
+// runFed shows the dashboard of the keys that exporters watch.
+func runFed(p *program, c *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef("--from and the target %q both say what is shown: give one of them", args[0])
+	}
+	for _, name := range exporterSays {
+		if c.Flags().Changed(name) {
+			return usagef("--%s is for the process that watches the server: give it to \"ratescope export\", or leave --from out", name)
+		}
+	}
+	if p.fps < 1 || p.fps > 60 {
+		return usagef("--fps %d is out of range: give 1 to 60", p.fps)
+	}
+	if err := p.ask(); err != nil {
+		return err
+	}
+	password, err := p.GivenPassword()
+	if err != nil {
+		return err
+	}
+	src, err := relay.New(relay.Options{URLs: p.from, Password: password, TLS: p.Flags.TLS})
+	if err != nil {
+		return usageError{Err: err}
+	}
+	b, err := p.boardOf(src, func(*alerter) feed.Source { return src })
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	b.options.Inject = firing.Options{Injector: src}
+	return p.showBoards(c, []board{b})
+}
+
+func newTour(p *program) *cobra.Command {
+	return p.command(&cobra.Command{
+		Use:   "tour",
+		Short: "See in a minute what there is to see",
+		Long: "Show the dashboard on the embedded demo and go through it in a minute, with a sentence about each picture. " +
+			"Any key ends the tour and leaves the demo to you. It touches no other Redis.",
+		Example: "ratescope tour",
+	}, no(""), func(c *cobra.Command, _ []string) error {
+		if p.plain {
+			return usagef("the tour is of the screens: leave --plain out")
+		}
+		demo, err := feed.NewEmbedded(feed.Options{})
+		if err != nil {
+			return err
+		}
+		defer demo.Close()
+		options := tui.Options{Tour: true, Inject: firing.Options{Injector: demo.Injector(fire.Options{})}}
+		options.Source = session.Source{Focus: demo.Focus}
+		return p.showBoards(c, []board{{source: demo, options: options}})
+	}, boardFlags)
 }

@@ -2,25 +2,30 @@
 // hands orders to fire to an injector. It knows no Redis; what it shows comes in as batches
 // and what it wants goes out through the functions of Options. It only puts the rooms
 // together: tui/shell is the program around the screens, tui/session what they share, and
-// each screen is a package of its own, registered in screens.go.
+// each screen is a package of its own, in the table screens.
 package tui
 
 import (
 	"cmp"
 	"context"
+	"errors"
 
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/model/identify"
 	"ratescope/themes"
+	"ratescope/tui/events"
 	"ratescope/tui/firing"
+	"ratescope/tui/grid"
+	"ratescope/tui/health"
+	"ratescope/tui/heat"
+	"ratescope/tui/keymap"
 	"ratescope/tui/keys"
 	"ratescope/tui/lab"
 	"ratescope/tui/markers"
 	"ratescope/tui/saving"
 	"ratescope/tui/session"
 	"ratescope/tui/shell"
-	"ratescope/tui/tour"
 )
 
 // Recorder keeps batches in a file.
@@ -121,7 +126,7 @@ func newApp(ctx context.Context, o Options) (*shell.App, *session.Session, error
 		app.Register(sc.name, sc.what, screen)
 	}
 	if o.Tour {
-		app.Open(tour.New(s))
+		app.Open(&tour{s: s})
 	}
 	if o.Choices != "" && len(kept.values) == 0 {
 		hint := firstRun
@@ -132,4 +137,54 @@ func newApp(ctx context.Context, o Options) (*shell.App, *session.Session, error
 		kept.remember("welcomed", "yes")()
 	}
 	return app, s, nil
+}
+
+// HelpMarkdown returns the table of keys for the README: those of the dashboard, which
+// every other screen has most of.
+func HelpMarkdown() string {
+	app, _, err := newApp(context.Background(), Options{})
+	if err != nil {
+		return err.Error()
+	}
+	return unique(app.All()).Markdown()
+}
+
+// unique leaves out an action whose keys all belong to one before it.
+func unique(list keymap.Actions) keymap.Actions {
+	taken := map[string]bool{}
+	var out keymap.Actions
+	for _, act := range list {
+		fresh := false
+		for _, k := range act.Keys() {
+			fresh = fresh || !taken[k]
+			taken[k] = true
+		}
+		if fresh {
+			out = append(out, act)
+		}
+	}
+	return out
+}
+
+// screens are the screens of the dashboard. The number of each is its key; adding one is a
+// package and a line here.
+var screens = []struct {
+	name, what string
+	make       func(*session.Session, Options) (shell.Screen, error)
+}{
+	{"dashboard", "shows the dashboard", func(s *session.Session, _ Options) (shell.Screen, error) { return keys.New(s), nil }},
+	{"grid", "shows the grid of all keys", func(s *session.Session, _ Options) (shell.Screen, error) { return grid.New(s), nil }},
+	{"lab", "opens the lab", newLab},
+	{"health", "shows the health of the Redis behind it",
+		func(s *session.Session, _ Options) (shell.Screen, error) { return health.New(s), nil }},
+	{"events", "shows the events", func(s *session.Session, _ Options) (shell.Screen, error) { return events.New(s), nil }},
+	{"heat", "shows every key over time", func(s *session.Session, _ Options) (shell.Screen, error) { return heat.New(s), nil }},
+}
+
+// newLab returns the lab, which keeps its place while another screen is shown.
+func newLab(s *session.Session, o Options) (shell.Screen, error) {
+	if o.Lab.Save == nil {
+		o.Lab.Save = func(string, []byte) error { return errors.New("this screen keeps no files") }
+	}
+	return lab.NewScreen(s.Shell, o.Lab)
 }

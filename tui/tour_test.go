@@ -5,13 +5,12 @@ import (
 	"time"
 
 	"ratescope/tui"
-	"ratescope/tui/tour"
 	"ratescope/tui/tuitest"
 )
 
 // TestTheTourTakesAMinute goes through all of it, at two sizes, and is on the dashboard then.
 func TestTheTourTakesAMinute(t *testing.T) {
-	if d := tour.Length(); d != time.Minute {
+	if d := tui.TourLength(); d != time.Minute {
 		t.Errorf("the tour takes %v", d)
 	}
 	for _, size := range [][2]int{{140, 42}, {60, 20}} {

@@ -3,6 +3,7 @@ package backoff
 
 import (
 	"context"
+	"math/rand/v2"
 	"time"
 )
 
@@ -19,4 +20,20 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	case <-t.C:
 		return nil
 	}
+}
+
+// Bounds of the wait between two attempts to reach a server that is away.
+const (
+	firstWait = 100 * time.Millisecond
+	lastWait  = time.Second
+)
+
+// Exponential doubles the wait at every failure up to lastWait, less up to a third of it at random,
+// so that many observers do not come back at the same moment. The zero value begins with firstWait.
+type Exponential struct{ wait time.Duration }
+
+// Next returns how long to wait before the next attempt.
+func (e *Exponential) Next() time.Duration {
+	e.wait = min(max(2*e.wait, firstWait), lastWait)
+	return e.wait - time.Duration(rand.Int64N(int64(e.wait)/3))
 }

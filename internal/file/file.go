@@ -7,11 +7,14 @@
 package file
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"ratescope/model/safetext"
 )
@@ -93,4 +96,112 @@ func bare(err error) error {
 		return l.Err
 	}
 	return err
+}
+
+// Append opens a file for appending lines that only its owner may read, and creates it
+// and its folder with permissions for the owner alone. It refuses what another user could
+// have put there to be written through or to be read: a symbolic link, a pipe or a device,
+// a file of another owner, a file that others may read or write. Where the last line is
+// torn, because a program or its machine went down in the middle of it, the file goes on
+// in a new line. The error is one clause without the name.
+func Append(name string) (*os.File, error) {
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return nil, bare(err)
+	}
+	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_RDWR|noFollow, 0o600)
+	if err != nil {
+		if info, failed := os.Lstat(name); failed == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return nil, errors.New("it is a symbolic link: remove it")
+		}
+		return nil, bare(err)
+	}
+	if err = private(f); err == nil {
+		err = endLine(f)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// private returns nil when f is a regular file that its owner, this user, alone may use.
+func private(f *os.File) error {
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return bare(err)
+	case !info.Mode().IsRegular():
+		return errors.New("it is no regular file: remove it or name another")
+	case !owned(info):
+		return errors.New("it belongs to another user: remove it")
+	case !exclusive(info):
+		return fmt.Errorf("others may use it (%v): run chmod 600 %s", info.Mode().Perm(), safetext.Clean(f.Name()))
+	}
+	return nil
+}
+
+// endLine ends a line that was torn.
+func endLine(f *os.File) error {
+	info, err := f.Stat()
+	if err != nil || info.Size() == 0 {
+		return err
+	}
+	last := make([]byte, 1)
+	if _, err := f.ReadAt(last, info.Size()-1); err != nil {
+		return bare(err)
+	}
+	if last[0] == '\n' {
+		return nil
+	}
+	_, err = f.Write([]byte{'\n'})
+	return err
+}
+
+// Replace puts content into the place of a file whose content is was, nil where there is none
+// yet. A reader sees the one or the other and nothing in between; permissions are kept, a new
+// file is for its owner alone, and of a symbolic link the file that it leads to is replaced. It
+// refuses where the file has changed since was was read. The error is one sentence that names
+// the file.
+func Replace(name string, was, content []byte) error {
+	path, mode := name, fs.FileMode(0o600)
+	if target, err := filepath.EvalSymlinks(name); err == nil {
+		path = target
+	}
+	now, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return Unwritable(name, err)
+		}
+	case err != nil:
+		return unreadable(name, err)
+	default:
+		info, err := os.Stat(path)
+		if err != nil {
+			return unreadable(name, err)
+		}
+		mode = info.Mode().Perm()
+	}
+	if !bytes.Equal(now, was) {
+		return Unwritable(name, errors.New("it has changed meanwhile: try again"))
+	}
+	if err := replace(path, content, mode); err != nil {
+		return Unwritable(name, err)
+	}
+	return nil
+}
+
+// replace writes a file beside the one at path, and gives it its name when it is on disk.
+func replace(path string, content []byte, mode fs.FileMode) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(content)
+	if err = cmp.Or(err, f.Chmod(mode), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
 }

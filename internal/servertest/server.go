@@ -9,6 +9,7 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"flag"
 	"fmt"
 	"net"
 	"os"
@@ -271,4 +272,16 @@ func WriteFile(t testing.TB, path, text string) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Main runs the tests of a package that wait for servers most of the time, eight at once
+// unless -parallel says how many. It returns the exit code.
+func Main(m *testing.M) int {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		_ = flag.Set("test.parallel", "8") // a flag of this name and kind exists in every test
+	}
+	return m.Run()
 }

@@ -1,12 +1,20 @@
 package session
 
 import (
+	"fmt"
+	"strings"
+
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/model"
+	"ratescope/model/format"
+	"ratescope/model/rediscli"
+	"ratescope/model/report"
+	"ratescope/model/safetext"
 	"ratescope/tui/keymap"
 	"ratescope/tui/rows"
 	"ratescope/tui/saving"
+	"ratescope/tui/shell"
 )
 
 // do makes an action of a function that returns no command.
@@ -134,5 +142,104 @@ func (s *Session) Back() func() {
 	case s.Rows.Filter() != "":
 		return func() { s.Selection.SetFilter("") }
 	}
+	return nil
+}
+
+// Zoom shows a longer or a shorter period.
+func (s *Session) Zoom(coarser bool) tea.Cmd {
+	if !s.Shown.Time.Zoom(coarser) {
+		if coarser {
+			s.Shell.Say("This is the longest stretch of time there is.")
+		} else {
+			s.Shell.Say("This is the shortest stretch of time there is.")
+		}
+	}
+	return nil
+}
+
+// Adjust raises or lowers what + and - change: the speed of a replay, or the amount of requests that
+// are fired.
+func (s *Session) Adjust(up bool) tea.Cmd {
+	if !s.Shown.Replayed() {
+		return s.Orders.Adjust(up)
+	}
+	s.Shown.Faster(up)
+	s.Shell.Say("Speed: " + speedText(s.Shown.Playback().Speed) + ".")
+	return nil
+}
+
+// askTime asks for an instant of the past, and shows it under the cursor.
+func (s *Session) askTime() tea.Cmd {
+	hint := "14:02:11, a date before it, or 30s for as long ago · enter goes"
+	s.Shell.Open(s.Shell.NewPrompt("go to ", "", hint, nil, func(text string, kept bool) tea.Cmd {
+		if !kept || strings.TrimSpace(text) == "" {
+			return nil
+		}
+		at, ok := format.ReadMoment(text, s.Shown.At(), s.Shown.At())
+		if !ok {
+			s.Shell.Warn("A time is " + format.Moments + ".")
+			return nil
+		}
+		if s.Shown.Replayed() {
+			s.Shown.Seek(at)
+			return nil
+		}
+		return s.Visit(s.Selection.Selected(), at)
+	}, nil))
+	return nil
+}
+
+// askFormat asks for the format in which the rows that match the filter are exported.
+func (s *Session) askFormat() {
+	s.AskFormat(format.Plural(len(s.Rows.Rows()), "key"), func(f report.Format) tea.Cmd { return s.Files.ExportRows(s.Rows.Rows(), f) })
+}
+
+// AskFormat asks for the format of an export; what names the exported data.
+func (s *Session) AskFormat(what string, export func(report.Format) tea.Cmd) {
+	s.Shell.Open(s.Shell.NewPrompt(fmt.Sprintf("export %s as ", what), "csv", "csv, md or jsonl · enter exports", nil,
+		func(text string, kept bool) tea.Cmd {
+			f, err := report.ReadFormat(strings.TrimSpace(text))
+			switch {
+			case !kept:
+				return nil
+			case err != nil:
+				s.Shell.Warn(safetext.Sentence(err.Error()))
+				return nil
+			}
+			return export(f)
+		}, nil))
+}
+
+// CopyLines puts the redis-cli lines that would free or reset the selected key on the
+// clipboard. Nothing is run.
+func (s *Session) CopyLines() tea.Cmd {
+	k := s.Selection.Current()
+	switch {
+	case k == nil:
+		return nil
+	case s.Options.Mask:
+		s.Shell.Warn("The lines would name the key in full, which --mask hides.")
+		return nil
+	case s.Shown.Board().Server.Embedded:
+		s.Shell.Warn("The embedded Redis has no address for redis-cli: fire at it, or press q.")
+		return nil
+	}
+	s.Shell.Say("Copied: the redis-cli lines for " + s.Name(k.Reading.Key) + ". Read them before you run them.")
+	return tea.SetClipboard(rediscli.Lines(&k.Reading, s.Shown.Board().Server, s.Shown.LiveAt()))
+}
+
+// openTargets lists the commands that watch another Redis. Enter copies one; none of them is run.
+func (s *Session) openTargets() tea.Cmd {
+	p := s.Shell.NewPicker("watch another Redis: enter copies", []shell.Choice{
+		{Name: "ratescope --redis redis://HOST:6379", What: "watches the limiters that it finds"},
+		{Name: "ratescope --redis redis://HOST:6379 --watch 'rl:*' --limit 100/1m", What: "names your own keys"},
+		{Name: "ratescope identify --redis redis://HOST:6379", What: "lists the limiters there"},
+		{Name: "ratescope", What: "the demo on its own Redis"},
+	})
+	p.Chosen = func(c shell.Choice) tea.Cmd {
+		s.Shell.Say("Copied: " + c.Name)
+		return tea.SetClipboard(c.Name)
+	}
+	s.Shell.Open(p)
 	return nil
 }

@@ -2,10 +2,13 @@ package session
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 
 	"ratescope/model"
 	"ratescope/model/format"
+	"ratescope/themes"
+	"ratescope/tui/chart"
 )
 
 // SetStep sets the time between two steps of the screen's timeline; 0 if it has none.
@@ -112,4 +115,32 @@ func (s *Session) Scroll(earlier bool) {
 // unwatched reports whether neither a level nor a request of any key is known.
 func unwatched(t model.Totals) bool {
 	return t.Keys > 0 && t.Unknown == t.Keys && t.DeniedKnown == 0 && t.Admitted == 0
+}
+
+// replayed returns the badge of a replay: where it is and how fast it goes.
+func (s *Session) replayed(look chart.Look) (string, themes.Style) {
+	p := s.Shown.Playback()
+	where := minutes(p.Position()) + "/" + minutes(p.Length())
+	switch {
+	case p.Past:
+		return "REPLAY " + where + " reading the past", look.BadgeWarn
+	case p.Ended && p.CutOff != "":
+		return "REPLAY " + where + " cut off here", look.BadgeWarn
+	case p.Ended:
+		return "REPLAY " + where + " end of recording", look.BadgeWarn
+	case p.Paused:
+		return "REPLAY " + where + " paused", look.BadgeWarn
+	}
+	return "REPLAY " + where + " " + speedText(p.Speed), look.BadgeLive
+}
+
+func speedText(v float64) string { return "×" + strconv.FormatFloat(v, 'g', 4, 64) }
+
+// minutes prints a length of time as a player does.
+func minutes(d time.Duration) string {
+	s := int64(max(d, 0) / time.Second)
+	if s >= 3600 {
+		return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
+	}
+	return fmt.Sprintf("%d:%02d", s/60, s%60)
 }

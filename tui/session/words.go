@@ -11,6 +11,7 @@ import (
 	"ratescope/model/format"
 	"ratescope/model/safetext"
 	"ratescope/themes"
+	"ratescope/tui/cell"
 	"ratescope/tui/chart"
 	"ratescope/tui/widget"
 )
@@ -207,4 +208,113 @@ func WaitText(g *model.Gauge) string {
 		return " never frees"
 	}
 	return " frees in " + NextText(g, 6)
+}
+
+// Subject returns the key or the server that an alert is about.
+func Subject(e *model.Alert, name func(key string) string) string {
+	moved := e.What == model.Appeared || e.What == model.Left
+	switch pressed := e.What == model.BecameThrottled || e.What == model.BecameClose || e.What == model.NoLongerThrottled; {
+	case (moved || pressed) && e.Key == "" && e.N > 0:
+		return format.Thousands(e.N) + " keys"
+	case e.Key != "" || moved:
+		return name(e.Key)
+	}
+	return "the server"
+}
+
+// AlertText says what an alert is about, without its subject.
+func AlertText(e *model.Alert) string {
+	many := e.Key == "" && e.N > 0
+	switch e.What {
+	case model.BecameThrottled:
+		if many {
+			return "are throttled"
+		}
+		return "is throttled"
+	case model.NoLongerThrottled:
+		if many {
+			return "are free again"
+		}
+		text := "is free again after " + format.Span(e.For)
+		if e.For <= 0 { // seen throttled a single time
+			text = "is free again after a moment"
+		}
+		if e.N > 0 {
+			text += fmt.Sprintf(", %s denied", format.Short(e.N))
+		}
+		return text
+	case model.BecameClose:
+		if many {
+			return "are near their limits"
+		}
+		return "is near its limit"
+	case model.BecameUnreadable:
+		return safetext.Clean(e.Text)
+	case model.Appeared:
+		return "appeared"
+	case model.Left:
+		return "left the server"
+	case model.LinkLost:
+		return "is away: " + safetext.Clean(e.Text)
+	}
+	if text := serverText(e); text != "" {
+		return text
+	}
+	return "is back after " + format.Span(e.For)
+}
+
+// EventText says what an alert is about, with its subject where that is no key.
+func EventText(e *model.Alert) string {
+	if e.Key != "" {
+		return AlertText(e)
+	}
+	return Subject(e, func(string) string { return "" }) + " " + AlertText(e)
+}
+
+// serverText says what happened to the server beside its link; "" for other alerts.
+func serverText(e *model.Alert) string {
+	times := format.Thousands(e.N) + " times"
+	if e.N == 1 {
+		times = "once"
+	}
+	switch e.What {
+	case model.Restarted:
+		if e.N == 0 {
+			return "was restarted, or another one took its place: no limit was forgotten"
+		}
+		return fmt.Sprintf("was restarted: %d of %d limits were forgotten, so that every key has a full budget", e.N, e.Of)
+	case model.Erring:
+		_, why := ErrorMeaning(e.Text)
+		return fmt.Sprintf("answered %s %s: %s", safetext.Clean(e.Text), times, why)
+	case model.Evicting:
+		return fmt.Sprintf("evicted %s keys: they lose their counts and admit anew", format.Thousands(e.N))
+	case model.NodeLost:
+		return "lost a node: " + safetext.Clean(e.Text)
+	case model.NodeBack:
+		return "has its node " + safetext.Clean(e.Text) + " back"
+	}
+	return ""
+}
+
+// PaintSearch fills a screen without any key: it draws the result of the search for limiters
+// and, during the first search of a large keyspace, its progress. If the server does not answer,
+// it draws the whole error, which the header may have to cut.
+func PaintSearch(c *widget.Canvas, r cell.Rect, b *model.Board) {
+	text := Searching(b)
+	if s := &b.Server; s.Link != model.Live && s.Err != "" {
+		text = safetext.Clean(s.Err)
+	}
+	lines := format.Wrap(text, max(r.W-4, 1))
+	for i, line := range lines[:min(len(lines), max(r.H-1, 0))] {
+		c.Buffer.Text(r.X+2, r.Y+1+i, r.X+r.W, line, c.Look.Dim)
+	}
+	w, far := &b.Sweep, SearchedText(&b.Sweep)
+	x, y := r.X+2, r.Y+1+len(lines)
+	if far == "" || y >= r.Y+r.H {
+		return
+	}
+	const widest = 80
+	width := max(min(r.W-4, widest)-safetext.Width(far)-1, 0)
+	chart.Progress(&c.Buffer, x, y, width, float64(w.Scanned)/float64(w.Total), c.Look)
+	c.Buffer.Text(x+width+1, y, r.X+r.W, far, c.Look.Dim)
 }

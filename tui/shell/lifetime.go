@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -64,3 +65,91 @@ func (l *lifetime) crash(what any) {
 type halt struct{ text string }
 
 func (h *halt) Error() string { return h.text }
+
+// guarded is an App, or a Group, as the program runs it: a panic in what it does ends the program in
+// order, with the terminal as it was and one sentence, not with a trace over the screen.
+type guarded struct {
+	of   tea.Model
+	life *lifetime
+}
+
+// Init is the program's, with its commands guarded.
+func (g guarded) Init() (cmd tea.Cmd) {
+	defer g.caught()
+	return g.guard(g.of.Init())
+}
+
+// Update is the program's, with its commands guarded.
+func (g guarded) Update(msg tea.Msg) (m tea.Model, cmd tea.Cmd) {
+	defer g.caught()
+	m = g
+	_, cmd = g.of.Update(msg)
+	return g, g.guard(cmd)
+}
+
+// View is the program's; after a panic it is empty.
+func (g guarded) View() (v tea.View) {
+	defer g.caught()
+	return g.of.View()
+}
+
+// guard returns cmd with its panics caught, and those of the commands it starts.
+func (g guarded) guard(cmd tea.Cmd) tea.Cmd {
+	if cmd == nil {
+		return nil
+	}
+	return func() (msg tea.Msg) {
+		defer g.caught()
+		msg = cmd()
+		if batch, ok := msg.(tea.BatchMsg); ok {
+			for i := range batch {
+				batch[i] = g.guard(batch[i])
+			}
+		}
+		return msg
+	}
+}
+
+// caught ends the program when what defers it panics.
+func (g guarded) caught() {
+	what := recover()
+	if what == nil {
+		return
+	}
+	g.life.crash(what)
+}
+
+// Timing is how long the program took for one message.
+type Timing struct {
+	Message string        // its type, never what it holds
+	Update  time.Duration // which paints what the message changed
+	View    time.Duration
+}
+
+// timed is a program whose messages are timed. Bubble Tea calls Update and View in turn, from
+// one goroutine.
+type timed struct {
+	tea.Model
+	report func(Timing)
+	last   Timing // without its View yet
+}
+
+// Update is the program's.
+func (t *timed) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	begin := time.Now()
+	model, cmd := t.Model.Update(msg)
+	t.Model, t.last = model, Timing{Message: fmt.Sprintf("%T", msg), Update: time.Since(begin)}
+	return t, cmd
+}
+
+// View is the program's.
+func (t *timed) View() tea.View {
+	begin := time.Now()
+	v := t.Model.View()
+	if t.last.Message != "" { // else it is the first picture, of no message
+		t.last.View = time.Since(begin)
+		t.report(t.last)
+		t.last = Timing{}
+	}
+	return v
+}

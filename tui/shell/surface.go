@@ -4,7 +4,9 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
 
+	"ratescope/themes"
 	"ratescope/tui/cell"
 	"ratescope/tui/widget"
 )
@@ -90,4 +92,80 @@ func (s *surface) toOverlay(msg tea.Msg) tea.Cmd {
 // tooSmall reports whether there is no room for a screen.
 func (s *surface) tooSmall() bool {
 	return s.Canvas.Buffer.W < MinWidth || s.Canvas.Buffer.H < MinHeight
+}
+
+// resting is how long the mouse stays where it is before the screen says what is there.
+const resting = 400 * time.Millisecond
+
+// pointer is where the mouse is.
+type pointer struct {
+	x, y  int
+	moves int  // counts them: a rest that an older one began is none
+	rests bool // long enough on one cell
+}
+
+// restMsg comes when the mouse may have rested; moves is what it was when the rest began.
+type restMsg struct{ moves int }
+
+// moveTo notes where the mouse is. It reports whether the mouse had rested there already, and
+// whether what is said of another cell has to go.
+func (p *pointer) moveTo(x, y int) (rests, stale bool) {
+	if x == p.x && y == p.y && p.rests {
+		return true, false
+	}
+	stale = p.lift()
+	p.x, p.y = x, y
+	return false, stale
+}
+
+// rested reports whether the mouse has stayed where a rest began.
+func (p *pointer) rested(msg restMsg) bool {
+	if msg.moves != p.moves {
+		return false
+	}
+	p.rests = true
+	return true
+}
+
+// lift ends a rest, and reports whether something is said of the cell under the mouse that has to go.
+func (p *pointer) lift() bool {
+	p.moves++
+	was := p.rests
+	p.rests = false
+	return was
+}
+
+// theming chooses the theme of a surface: by the terminal's background until a person has picked one, and
+// by how many colours the terminal has.
+type theming struct {
+	on      *surface
+	shelf   themes.Shelf
+	ascii   bool // nothing beyond ASCII
+	fixed   bool // a person has picked it
+	dark    bool // the terminal's background is
+	sixteen bool // the terminal has sixteen colours
+}
+
+// set puts a theme on. A terminal of sixteen colours gets its own.
+func (d *theming) set(t *themes.Theme) {
+	if d.sixteen {
+		t = themes.Sixteen(d.dark)
+	}
+	d.on.Canvas.SetTheme(t, d.ascii)
+	d.on.stale = true
+}
+
+// profiled takes in how many colours the terminal has.
+func (d *theming) profiled(p colorprofile.Profile) {
+	if d.sixteen = p == colorprofile.ANSI; d.sixteen {
+		d.set(d.on.Canvas.Look.Theme)
+	}
+}
+
+// background takes in whether the terminal's background is dark.
+func (d *theming) background(dark bool) {
+	d.dark = dark
+	if (!d.fixed || d.sixteen) && d.on.Canvas.Look.Dark != dark {
+		d.set(d.shelf.Default(dark))
+	}
 }

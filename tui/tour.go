@@ -1,7 +1,4 @@
-// Package tour shows what the dashboard can do in a minute: it goes from picture to picture of
-// the running screens and says in a sentence or two what is to be seen. Any key ends it. It is
-// a package of its own because it may use every screen, and no screen knows of it.
-package tour
+package tui
 
 import (
 	"fmt"
@@ -17,8 +14,10 @@ import (
 	"ratescope/tui/widget"
 )
 
-// Tour is an overlay over the screens of a session. Make one with New.
-type Tour struct {
+// tour shows what the dashboard can do in a minute: it goes from picture to picture of the running screens
+// and says in a sentence or two what is to be seen. Any key ends it. It is an overlay over the screens of a
+// session.
+type tour struct {
 	s *session.Session
 
 	at    int       // the stop that is shown
@@ -59,19 +58,8 @@ var stops = [...]stop{
 		func(s *session.Session) tea.Cmd { return s.Shell.Show("dashboard") }},
 }
 
-// Length is how long the tour takes.
-func Length() (d time.Duration) {
-	for _, s := range stops {
-		d += s.lasts
-	}
-	return d
-}
-
-// New returns a tour of a session; shell.App.Open begins it.
-func New(s *session.Session) *Tour { return &Tour{s: s} }
-
 // Update ends the tour at any key.
-func (t *Tour) Update(msg tea.Msg) (tea.Cmd, bool) {
+func (t *tour) Update(msg tea.Msg) (tea.Cmd, bool) {
 	if _, pressed := msg.(tea.KeyPressMsg); !pressed {
 		return nil, true
 	}
@@ -79,7 +67,7 @@ func (t *Tour) Update(msg tea.Msg) (tea.Cmd, bool) {
 }
 
 // end leaves the screen as a person finds it at the start.
-func (t *Tour) end(text string) tea.Cmd {
+func (t *tour) end(text string) tea.Cmd {
 	t.s.Orders.Stop()
 	goOn(t.s)
 	cmd := t.s.Shell.Show("dashboard")
@@ -89,7 +77,7 @@ func (t *Tour) end(text string) tea.Cmd {
 
 // Tick goes on to the next stop when the time of one has passed. With open false the tour is
 // over.
-func (t *Tour) Tick(now time.Time) (cmd tea.Cmd, open bool) {
+func (t *tour) Tick(now time.Time) (cmd tea.Cmd, open bool) {
 	switch {
 	case !t.s.Shown.Started():
 		return nil, true
@@ -109,7 +97,7 @@ func (t *Tour) Tick(now time.Time) (cmd tea.Cmd, open bool) {
 }
 
 // Paint writes what is to be seen over a part of the screen that it does not speak of.
-func (t *Tour) Paint(p *widget.Canvas, footer cell.Rect) {
+func (t *tour) Paint(p *widget.Canvas, footer cell.Rect) {
 	const widest, sides = 96, 4
 	here := &stops[t.at]
 	w := min(widest, footer.W-2)
@@ -132,7 +120,7 @@ func (t *Tour) Paint(p *widget.Canvas, footer cell.Rect) {
 }
 
 // Modal is false: rows can be clicked meanwhile.
-func (t *Tour) Modal() bool { return false }
+func (t *tour) Modal() bool { return false }
 
 // pickSliding selects a key of the algorithm that has most to show.
 func pickSliding(s *session.Session) tea.Cmd {
