@@ -70,14 +70,13 @@ func New(o watch.Options) (*Embedded, error) {
 // Run implements Source.
 func (e *Embedded) Run(ctx context.Context, emit func(model.Batch)) error {
 	if len(e.pasts) == 0 { // the first run
-		pasts, err := prepare(ctx, e.server, e.actors, limiter.InstantOf(time.Now()))
+		pasts, err := prepare(ctx, e.server, e.traffic, e.actors, limiter.InstantOf(time.Now()))
 		switch {
 		case ctx.Err() != nil:
 			return nil
 		case err != nil:
 			return fmt.Errorf("the demo cannot be prepared: %w", err)
 		}
-		e.server.SetTime(time.Time{}) // the clock of this machine
 		maps.Copy(e.pasts, pasts)
 		for _, a := range e.expected {
 			e.watch.Expect(a.find())

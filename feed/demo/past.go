@@ -1,12 +1,11 @@
 package demo
 
 import (
-	"cmp"
 	"context"
-	"slices"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed/track"
 	"ratescope/limiter"
@@ -97,25 +96,20 @@ func (a *actor) remaining(p *track.Past, charges []charge, now limiter.Instant) 
 	return out
 }
 
-// prepare puts the past of all actors on the server, through the real limiters on a clock that is moved for it:
-// only what still counts, for requests that were denied changed nothing, and old ones have left. The clock stands
-// at now afterwards.
-func prepare(ctx context.Context, m *miniredis.Miniredis, actors []*actor, now limiter.Instant) (map[string]*track.Past, error) {
+// prepare puts the past of all actors on the server: only what still counts, for requests
+// that were denied changed nothing, and old ones have left.
+func prepare(ctx context.Context, m *miniredis.Miniredis, c *redis.Client, actors []*actor, now limiter.Instant) (map[string]*track.Past,
+	error) {
 	m.ClockTTL(true)
 	pasts := make(map[string]*track.Past, len(actors))
-	var all []charge
+	pipe := c.Pipeline()
 	for _, a := range actors {
 		p, charges := a.live(now)
 		pasts[a.key] = p
-		all = append(all, charges...)
-	}
-	slices.SortStableFunc(all, func(a, b charge) int { return cmp.Compare(a.at, b.at) })
-	for _, c := range all {
-		m.SetTime(c.at.Time())
-		if _, err := c.actor.limiter.AllowN(ctx, c.actor.key, c.actor.limit, c.cost); err != nil {
+		if err := a.seed(ctx, pipe, charges); err != nil {
 			return nil, err
 		}
 	}
-	m.SetTime(now.Time())
-	return pasts, nil
+	_, err := pipe.Exec(ctx)
+	return pasts, err
 }
