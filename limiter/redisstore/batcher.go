@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 
 	"github.com/redis/go-redis/v9"
@@ -120,7 +121,7 @@ func (b *Batcher) lane(cmd redis.Cmder) *lane {
 // argument.
 func keyOf(cmd redis.Cmder) string {
 	at := 1
-	if _, script := cmd.(*decisionCmd); script {
+	if strings.HasPrefix(cmd.Name(), "eval") {
 		at = 3
 	}
 	if args := cmd.Args(); len(args) > at {

@@ -75,7 +75,7 @@ func (s *Store) wrongType(ctx context.Context, about subject) error {
 	now := limiter.Instant(0)
 	if s.namedByWindow() {
 		var err error
-		if now, err = s.now(ctx); err != nil {
+		if now, err = s.now(ctx, about.key); err != nil {
 			return unknown
 		}
 	}

@@ -220,3 +220,26 @@ func TestRefusedConnection(t *testing.T) {
 		}
 	}
 }
+
+// TestResetAsksTheNodeOfItsKey: the clock of a reset is that of the node that decides, and of no other.
+func TestResetAsksTheNodeOfItsKey(t *testing.T) {
+	t.Parallel()
+	nodes := servertest.StartCluster(t, 3)
+	client := universal(t, &redis.UniversalOptions{Addrs: []string{nodes[0].Addr()}, IsClusterMode: true})
+	l := newStore(t, client, limiter.FixedWindow)
+	for range 20 {
+		allow(t, l, "k", endless, 1)
+		if err := l.Reset(context.Background(), "k", endless); err != nil {
+			t.Fatal(err)
+		}
+	}
+	asked := 0
+	for _, n := range nodes {
+		if strings.Contains(n.CLI("INFO", "commandstats"), "cmdstat_time:") {
+			asked++
+		}
+	}
+	if asked != 1 {
+		t.Errorf("%d nodes were asked for their time, want the one of the key", asked)
+	}
+}

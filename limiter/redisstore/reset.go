@@ -20,11 +20,11 @@ func (s *Store) Reset(ctx context.Context, key string, limit limiter.Limit) erro
 	if _, err := s.check(ctx, key, limit, 0); err != nil {
 		return err
 	}
-	now, err := s.now(ctx)
+	key = s.named(key)
+	now, err := s.now(ctx, key)
 	if err != nil {
 		return err
 	}
-	key = s.named(key)
 	if s.sums != nil {
 		s.sums.forget(key)
 	}
@@ -38,11 +38,11 @@ func (s *Store) ResetKeys(ctx context.Context, parts ...limiter.KeyLimit) error 
 	if err != nil {
 		return err
 	}
-	now, err := s.now(ctx)
-	if err != nil {
-		return err
-	}
 	for _, group := range s.bySlot(all) {
+		now, err := s.now(ctx, group[0].key)
+		if err != nil {
+			return err
+		}
 		var keys, beside []ownKey
 		for i, p := range group {
 			keys = append(keys, s.keys(p.state, p.limit, now)...)
@@ -114,12 +114,13 @@ func (s *Store) remove(ctx context.Context, charges, beside []ownKey) error {
 	return nil
 }
 
-// now returns the present instant by the clock of the decisions.
-func (s *Store) now(ctx context.Context) (limiter.Instant, error) {
+// now returns the present instant by the clock of the decisions about a key, by its name on the server: that
+// of its node, to which a cluster sends scripts and not TIME.
+func (s *Store) now(ctx context.Context, name string) (limiter.Instant, error) {
 	if s.clock != nil {
 		return s.clock(), nil
 	}
-	cmd := redis.NewStringSliceCmd(ctx, "time")
+	cmd := redis.NewStringSliceCmd(ctx, "eval", "return redis.call('TIME')", 1, name)
 	if err := s.client.Process(ctx, cmd); err != nil {
 		return 0, failure(err)
 	}

@@ -193,6 +193,9 @@ func (b *bench) measuredLimit() {
 		if l.Window == b.limit.Window {
 			l.Window = b.o.Limit.Window
 		}
+		if b.m.first == 0 { // nothing came back
+			l.Window = 0
+		}
 		return
 	}
 	if l.Burst = c.Limit.Burst; !b.r.Identity.Exact {
