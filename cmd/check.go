@@ -366,8 +366,10 @@ func (p checkPage) Costs() []string {
 		list = append(list, format.Plural(p.Commands, "command")+" a request")
 	}
 	if p.price != nil {
-		list = append(list, fmt.Sprintf("%.1f µs of the server, %.1f times \"return 1\"", p.price.Micros, p.price.Multiple),
-			fmt.Sprintf("%d, %d, %d bytes after 1, 10, 100 requests", p.price.Bytes[0], p.price.Bytes[1], p.price.Bytes[2]))
+		if p.price.Micros > 0 {
+			list = append(list, fmt.Sprintf("%.1f µs of the server, %.1f times \"return 1\"", p.price.Micros, p.price.Multiple))
+		}
+		list = append(list, fmt.Sprintf("%d, %d, %d bytes after 1, 10, 100 requests", p.price.Bytes[0], p.price.Bytes[1], p.price.Bytes[2]))
 	}
 	for i, k := range p.Keys {
 		if i == 3 {

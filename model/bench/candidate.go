@@ -86,9 +86,7 @@ func candidates(l limiter.Limit, m measured) []Candidate {
 				Window: (w / time.Duration(l.Count)).Truncate(time.Millisecond)}} {
 			rate.Burst = n
 			add(Candidate{Algorithm: limiter.GCRA, Limit: rate, Grain: grain})
-			for _, align := range []limiter.Refill{limiter.RefillInterval} {
-				add(Candidate{Algorithm: limiter.TokenBucket, Limit: rate, Terms: limiter.Convention{Refill: align}, Grain: grain})
-			}
+			add(Candidate{Algorithm: limiter.TokenBucket, Limit: rate, Terms: limiter.Convention{Refill: limiter.RefillInterval}, Grain: grain})
 		}
 	}
 	return all

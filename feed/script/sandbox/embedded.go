@@ -112,7 +112,6 @@ func (e *embedded) load(text string) error {
 	e.vm.SetGlobal("server", api)
 	e.vm.SetGlobal("tostring", e.vm.NewFunction(tostring))
 	e.vm.SetGlobal(concatenate, e.vm.NewFunction(concat))
-	e.vm.SetGlobal("unpack", e.vm.GetGlobal("unpack"))
 	guard := e.vm.SetFuncs(e.vm.NewTable(), map[string]lua.LGFunction{
 		"__index": func(l *lua.LState) int {
 			l.RaiseError("Script attempted to access nonexistent global variable '%s'", l.ToString(2))
@@ -205,12 +204,16 @@ func scriptError(err error) error {
 
 // do carries out one command.
 func (e *embedded) do(args ...string) (any, error) {
+	reply, err := e.dispatch(args)
+	return plain(reply), err
+}
+
+func (e *embedded) dispatch(args []string) (any, error) {
 	e.buf.Reset()
 	w := bufio.NewWriter(&e.buf)
 	e.redis.Server().Dispatch(server.NewPeer(w), args)
 	_ = w.Flush()
-	reply, err := server.ParseReply(bufio.NewReader(&e.buf))
-	return plain(reply), err
+	return server.ParseReply(bufio.NewReader(&e.buf))
 }
 
 // plain gives the replies of miniredis the types of go-redis.
@@ -248,11 +251,7 @@ func (e *embedded) call(l *lua.LState, raise bool) int {
 		l.RaiseError("This Redis command is not allowed from script")
 	}
 	c := Command{Args: args, Line: currentLine(l)}
-	e.buf.Reset()
-	w := bufio.NewWriter(&e.buf)
-	e.redis.Server().Dispatch(server.NewPeer(w), args)
-	_ = w.Flush()
-	reply, err := server.ParseReply(bufio.NewReader(&e.buf))
+	reply, err := e.dispatch(args)
 	if err != nil {
 		c.Answer = err.Error()
 		e.ran = append(e.ran, c)

@@ -267,7 +267,7 @@ func (r *real) close() error {
 
 // Price is what a request costs the server.
 type Price struct {
-	Micros   float64 // of the server's time
+	Micros   float64 // of the server's time; 0 of a library of functions, which EVAL does not take as it is
 	Multiple float64 // of what the script "return 1" takes
 	Bytes    []int64 // of all keys after 1, 10, 100 requests
 }
@@ -319,6 +319,9 @@ func (s *Sandbox) Price(at limiter.Instant) (p Price, err error) {
 	list := make([]any, len(args))
 	for i, a := range args {
 		list[i] = a
+	}
+	if strings.HasPrefix(s.script.Text, "#!") {
+		return p, s.Reset()
 	}
 	nothing, err := measure("return 1", nil, nil)
 	if err == nil {
