@@ -85,14 +85,17 @@ const (
 	FateChanged      // its key holds another type, and must be recognized again
 )
 
-// Fate reports whether the tracker is still needed at now. A tracker of a named key always is:
+// Deleted reports whether the key does not exist although it was to live on.
+func (l *Tracker) Deleted() bool { return l.deleted }
+
+// Fate reports whether the tracker is still needed at now; emptied says that most keys were deleted, as by FLUSHALL. A tracker of a named key always is:
 // when the key is gone or has changed, it waits for a key of its name again.
-func (l *Tracker) Fate(now limiter.Instant) fate {
+func (l *Tracker) Fate(now limiter.Instant, emptied bool) fate {
 	b, single := l.decoder.(*singleDecoder)
 	switch {
 	case single && b.over(now) && l.evidence == model.Likely && !l.Named:
 		return FateGone
-	case l.gone(now):
+	case l.gone(now, emptied):
 		return FateGone
 	case l.changed && !l.Named:
 		return FateChanged

@@ -84,6 +84,8 @@ type Tracker struct {
 	ttl      time.Duration
 	since    limiter.Instant // of the previous reading
 	silent   limiter.Instant // since when the key does not exist; 0 while it does
+	lives    limiter.Instant // until when it was to live, as of the latest reading of it; 0 not known
+	deleted  bool            // it does not exist although it was to live on
 	arrived  int64           // units that came with the latest reading
 	near     bool            // near its limit, or over it
 	Readings int             // readings so far
@@ -254,10 +256,16 @@ func (l *Tracker) finish(now limiter.Instant, r *model.Reading) bool {
 	}
 	if r.Type == "none" {
 		if l.silent == 0 {
-			l.silent = now
+			l.silent, l.deleted = now, now < l.lives.Add(-futureAllowed)
 		}
 	} else {
-		l.silent = 0
+		l.silent, l.deleted, l.lives = 0, false, 0
+		switch {
+		case r.TTL == model.Forever:
+			l.lives = math.MaxInt64
+		case r.TTL > 0:
+			l.lives = now.Add(r.TTL)
+		}
 	}
 	if l.quick && !l.news(r) {
 		return false
@@ -385,7 +393,12 @@ func (l *Tracker) present(ttl time.Duration, typ string) bool {
 }
 
 // gone reports whether the key has not existed for so long that it is no longer watched: for
-// two windows, and for at least ten seconds.
-func (l *Tracker) gone(now limiter.Instant) bool {
-	return !l.Named && l.silent != 0 && now.Sub(l.silent) > max(2*l.target.Window, 10*time.Second)
+// two windows, and for at least ten seconds. Where the server was emptied, ten seconds are enough for what was to live
+// on: its limiter has forgotten what it counted.
+func (l *Tracker) gone(now limiter.Instant, emptied bool) bool {
+	long := 10 * time.Second
+	if !emptied || !l.deleted {
+		long = max(long, 2*l.target.Window)
+	}
+	return !l.Named && l.silent != 0 && now.Sub(l.silent) > long
 }

@@ -2,10 +2,12 @@ package watch
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/model/format"
 )
 
 // clock estimates the server's clock from its answers to TIME. The server reads its clock at
@@ -14,12 +16,14 @@ import (
 // so that slow round trips do not spoil the estimate of fast ones. The zero value has seen no
 // answer.
 type clock struct {
-	known  bool
-	offset time.Duration // server minus local
-	width  time.Duration // between the bounds that set offset: twice the uncertainty
-	set    time.Time     // when these bounds were set
-	trips  []trip        // the latest round trips, the newest last
-	far    int           // pipelines in one where the server is far; 0 before the first
+	known    bool
+	offset   time.Duration // server minus local
+	width    time.Duration // between the bounds that set offset: twice the uncertainty
+	set      time.Time     // when these bounds were set
+	trips    []trip        // the latest round trips, the newest last
+	far      int           // pipelines in one where the server is far; 0 before the first
+	jumped   time.Duration // by how much the server's clock was last set
+	jumpedAt time.Time     // when that was seen; zero for never
 }
 
 // trip is a round trip over the network.
@@ -46,12 +50,14 @@ func (c *clock) observe(sent, received, first, last time.Time, trip bool) {
 	width := hi - lo
 	switch {
 	case width < 0: // the server's clock was set meanwhile
+		c.jump(lo-c.offset, received)
 		c.known, c.offset, c.width, c.set = true, lo, received.Sub(sent), received
 		return
+	case c.known && (c.offset < lo-clockSet || c.offset > hi+clockSet): // no drift of two clocks explains it
+		c.jump(lo+width/2-c.offset, received)
+		c.offset, c.width, c.set = lo+width/2, width, received
 	case !c.known || width <= c.width || received.Sub(c.set) > boundsLast:
 		c.known, c.offset, c.width, c.set = true, lo+width/2, width, received
-	case c.offset < lo-clockSet || c.offset > hi+clockSet: // no drift of two clocks explains it
-		c.offset, c.width, c.set = lo+width/2, width, received
 	default:
 		c.offset = min(max(c.offset, lo), hi)
 	}
@@ -62,6 +68,30 @@ func (c *clock) observe(sent, received, first, last time.Time, trip bool) {
 
 // clockSet is how far the newest bounds must lie from the offset for one of the clocks to have been set.
 const clockSet = time.Second
+
+// jumpShown is how long it is said that the server's clock was set.
+const jumpShown = 2 * time.Minute
+
+// jump notes that the server's clock was set by d, unless it was this machine's that was set, as its time without
+// a monotonic clock shows.
+func (c *clock) jump(d time.Duration, at time.Time) {
+	wall, passed := at.Round(0).Sub(c.set.Round(0)), at.Sub(c.set)
+	if c.known && d.Abs() > clockSet && (wall-passed).Abs() < clockSet {
+		c.jumped, c.jumpedAt = d, at
+	}
+}
+
+// lack returns a sentence that says that the server's clock was set not long ago; "" where it was not.
+func (c *clock) lack(now time.Time) string {
+	if c.jumpedAt.IsZero() || now.Sub(c.jumpedAt) > jumpShown {
+		return ""
+	}
+	way := "forward"
+	if c.jumped < 0 {
+		way = "back"
+	}
+	return fmt.Sprintf("the server's clock was set %s by %s: windows and expiries go by it", way, format.Spaced(c.jumped.Abs().Round(time.Second)))
+}
 
 // learn adds a round trip, and forgets those that are no longer of use.
 func (c *clock) learn(at time.Time, took time.Duration) {

@@ -68,8 +68,21 @@ func TestClockThatIsSet(t *testing.T) {
 		at = at.Add(100 * time.Millisecond)
 	}
 	for _, truth = range []time.Duration{0, time.Hour, 0, -time.Hour} {
+		before := c.offset
 		if look(); (c.offset - truth).Abs() > c.uncertainty() {
 			t.Errorf("the clock is %v ahead, and %v is said, %v at most off", truth, c.offset, c.uncertainty())
 		}
+		want := ""
+		if truth > before+time.Minute {
+			want = "the server's clock was set forward by 1 h 00 m: windows and expiries go by it"
+		} else if truth < before-time.Minute {
+			want = "the server's clock was set back by 1 h 00 m: windows and expiries go by it"
+		}
+		if got := c.lack(at); got != want {
+			t.Errorf("it says %q, want %q", got, want)
+		}
+	}
+	if got := c.lack(at.Add(jumpShown)); got != "" {
+		t.Errorf("later it still says %q", got)
 	}
 }

@@ -59,6 +59,9 @@ func (e *emitter) take(now time.Time, r result) {
 	e.cost.Commands += r.commands
 	e.cost.Server += r.cost
 	if r.err == nil || len(r.readings) > 0 {
+		if r.offset < e.last.offset-clockSet { // the server's clock was set back, and it rules
+			e.at = 0
+		}
 		e.link, e.err, e.quiet, e.since = model.Live, "", false, now
 		e.last = r
 		if r.kind == orderFull || len(r.readings) > 0 || r.err != nil {

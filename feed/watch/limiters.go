@@ -219,6 +219,13 @@ func (l *limiters) replace(t *tracked, f decode.Found) *tracked {
 // removeGone forgets the limiters whose keys are gone, and returns their names.
 func (l *limiters) removeGone(now limiter.Instant) []string {
 	var gone []string
+	deleted := 0
+	for _, t := range l.trackers {
+		if t.Deleted() {
+			deleted++
+		}
+	}
+	emptied := deleted >= fewDeleted && 2*deleted > len(l.trackers)
 	for name, t := range l.trackers {
 		if t.Unlikely() {
 			gone = append(gone, name)
@@ -228,7 +235,7 @@ func (l *limiters) removeGone(now limiter.Instant) []string {
 			}
 			continue
 		}
-		switch t.Fate(now) {
+		switch t.Fate(now, emptied) {
 		case track.FateGone:
 			gone = append(gone, name)
 			delete(l.trackers, name)
@@ -241,6 +248,9 @@ func (l *limiters) removeGone(now limiter.Instant) []string {
 	slices.Sort(gone)
 	return gone
 }
+
+// fewDeleted is how many deleted keys are a chance: of less than that no server is taken to have been emptied.
+const fewDeleted = 5
 
 // mostUnlikely bounds how many patterns of keys that are not limiters are remembered.
 const mostUnlikely = 4096

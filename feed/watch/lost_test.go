@@ -83,3 +83,35 @@ func TestACounterThatIsDeleted(t *testing.T) {
 		return r.State.Previous == 0 && feedtest.Used(r) == 20
 	})
 }
+
+// TestAServerThatIsEmptied: the limiters of a server that was emptied are gone soon, though their windows were an hour,
+// and one that was deleted alone is waited for.
+func TestAServerThatIsEmptied(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t)
+	fill := func() {
+		for i := range 40 {
+			s.CLI("SET", "rl:"+strconv.Itoa(i), "5", "EX", "3600")
+		}
+	}
+	fill()
+	run := feedtest.Run(t, feedtest.NewRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"rl:*"}, Refresh: 50 * time.Millisecond,
+		Rules: []config.Rule{{Match: "rl:*", Algorithm: limiter.FixedWindow, Limit: limiter.Limit{Count: 100, Window: time.Hour}, LimitKnown: true}}}))
+	servertest.Await(t, "all keys", func() bool { return len(run.Seen()) == 40 })
+	gone := map[string]bool{}
+	read := 0
+	left := func() int {
+		all := run.All()
+		for _, b := range all[read:] {
+			for _, k := range b.Gone {
+				gone[k] = true
+			}
+		}
+		read = len(all)
+		return len(gone)
+	}
+	s.CLI("DEL", "rl:7")
+	servertest.Await(t, "one key that does not exist", func() bool { r, _ := run.Reading("rl:7"); return r.Type == "none" })
+	s.CLI("FLUSHALL")
+	servertest.Await(t, "all to be gone", func() bool { return left() == 40 })
+}

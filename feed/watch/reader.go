@@ -225,7 +225,7 @@ func (r *reader) lacks() []string {
 	if remedy := r.link.denials.Refused(); remedy != "" {
 		out = append(out, "recorded denials cannot be read by this user, so that they are not known: allow it with ACL SETUSER … %R~{*}:denied")
 	}
-	for _, s := range []string{r.listener.lack(), r.link.nodes.Lack()} {
+	for _, s := range []string{r.listener.lack(), r.link.nodes.Lack(), r.link.clock.lack(time.Now())} {
 		if s != "" {
 			out = append(out, s)
 		}
