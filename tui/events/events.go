@@ -101,7 +101,7 @@ func (v view) events() []event {
 		}
 	}
 	v.measure(list)
-	marks := v.s.Marks.Set()
+	marks := slices.Concat(v.s.Marks.Set(), v.told())
 	for i := range marks {
 		list = append(list, event{at: marks[i].At, mark: &marks[i]})
 	}
@@ -109,6 +109,11 @@ func (v view) events() []event {
 		slices.SortStableFunc(list, func(x, y event) int { return cmp.Compare(y.at, x.at) })
 	}
 	return slices.DeleteFunc(list, func(e event) bool { return !v.fits(&e) })
+}
+
+// told are the alerts of the configuration and their deliveries up to the moment on screen.
+func (v view) told() []marker.Marker {
+	return slices.DeleteFunc(slices.Clone(v.s.Told()), func(m marker.Marker) bool { return m.At > v.s.Shown.At() })
 }
 
 // measure works out how long keys were throttled; list has the newest event first.
@@ -138,7 +143,7 @@ func (v view) fits(e *event) bool {
 	words := "fired from here"
 	switch {
 	case e.mark != nil:
-		words = "marker " + e.mark.Text
+		words = string(e.mark.Kind) + " " + e.mark.Text
 	case e.alert != nil:
 		words = session.Subject(e.alert, v.s.Name) + " " + session.AlertText(e.alert)
 	}
@@ -183,8 +188,11 @@ func widthOfTime(columns int) int {
 // paintEvent draws an event in the columns from x to end, of which so many are for what it is about.
 func (v view) paintEvent(x, y, end, who int, e event) {
 	if e.mark != nil {
-		v.paintLine(x, y, end, who, e.at, line{string(v.c.Look.Flag), v.c.Look.Title, v.who(&e),
-			cmp.Or(safetext.Sentence(e.mark.Text), "marked")})
+		l := line{string(v.c.Look.Flag), v.c.Look.Title, v.who(&e), cmp.Or(safetext.Sentence(e.mark.Text), "marked")}
+		if e.mark.Kind == marker.Alert {
+			l.mark, l.style = v.c.Look.OverMark, v.c.Look.Near
+		}
+		v.paintLine(x, y, end, who, e.at, l)
 		return
 	}
 	if e.fired != nil {

@@ -9,7 +9,9 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"ratescope/limiter"
 	"ratescope/model/format"
+	"ratescope/model/marker"
 	"ratescope/model/report"
 	"ratescope/model/safetext"
 	"ratescope/themes"
@@ -42,6 +44,59 @@ type alerts struct {
 	next   func(context.Context) ([]News, error) // waits for news; nil: there are none
 	notify Notify
 	list   []report.Alert // the oldest first
+
+	now  func() limiter.Instant // on the server's clock
+	told []marker.Marker        // what fired, ended and was delivered, the oldest first
+}
+
+// mostTold bounds what is kept of alerts for the log of events.
+const mostTold = 500
+
+// Told returns the alerts of the configuration that began or ended, and what became of delivering them, the
+// oldest first, for the log of events.
+func (s *Session) Told() []marker.Marker { return s.alerts.told }
+
+// tell adds lines to the log of events: one for each alert that begins or ends, but one for all of a rule that
+// do so at once where they are more than a few, and one for each delivery.
+func (a *alerts) tell(news []News) {
+	const few = 3
+	type moment struct{ rule, state string }
+	counts := map[moment]int{}
+	for _, n := range news {
+		if n.Alert != nil {
+			counts[moment{n.Alert.Alert, n.Alert.State}]++
+		}
+	}
+	for _, n := range news {
+		m := marker.Marker{Kind: marker.Alert, At: a.now()}
+		if one := n.Alert; one != nil {
+			at := moment{one.Alert, one.State}
+			verb := "fires"
+			if one.State != report.Firing {
+				verb = "has ended"
+			}
+			m.At, m.Text = limiter.Instant(one.At*1000), fmt.Sprintf("alert %s (%s) %s", one.Alert, cmp.Or(one.Severity, "no severity"), verb)
+			switch n := counts[at]; {
+			case n == 0: // its line stands there
+				continue
+			case n > few:
+				m.Text += " for " + format.Plural(n, "key")
+				delete(counts, at)
+			case one.Key != nil:
+				m.Key = string(*one.Key)
+			}
+			a.told = append(a.told, m)
+		}
+		if d := n.Delivery; d != nil {
+			m.Key, m.At, m.Text = "", a.now(), "delivered to "+d.To
+			if d.Outcome != report.Delivered {
+				m.Text = "not " + m.Text + ": " + d.Why
+			}
+			m.Text += fmt.Sprintf(" (%s, %s)", d.Alert, d.State)
+			a.told = append(a.told, m)
+		}
+	}
+	a.told = a.told[max(len(a.told)-mostTold, 0):]
 }
 
 // newsMsg delivers news; err is set when there will be no more.
@@ -67,6 +122,7 @@ func (a *alerts) hear(msg newsMsg) tea.Cmd {
 	if msg.err != nil {
 		return nil
 	}
+	a.tell(msg.news)
 	var begun []report.Alert
 	for _, n := range msg.news {
 		if n.Failed != "" {

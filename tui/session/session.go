@@ -88,7 +88,7 @@ func New(app *shell.App, o Options) *Session {
 	s.Orders = firing.New(app, aim{s}, o.Inject)
 	s.Files = saving.New(app, s.Shown, o.Saving)
 	s.Marks = markers.New(app, s.Shown, s.Selection, s.Name, o.Markers)
-	s.alerts = alerts{app: app, next: o.News, notify: o.Notify}
+	s.alerts = alerts{app: app, next: o.News, notify: o.Notify, now: s.Shown.LiveAt}
 	app.SetHost(s)
 	return s
 }
