@@ -27,6 +27,7 @@ type Bounds struct {
 	For      time.Duration     // after which what was seen so far is returned; 0 until everything was seen
 	Least    time.Duration     // for which is looked at least, to see keys change
 	Progress func(model.Batch) // gets what was seen so far at every refresh; may be nil
+	OneKey   bool              // which may lie on a node of a cluster that is away: then no more is waited for
 }
 
 // Away is the error of a server that was to be read and gave nothing, in one sentence.
@@ -100,7 +101,8 @@ func OnceWithin(ctx context.Context, s Source, bounds Bounds) (model.Batch, erro
 			cancel()
 			return
 		}
-		if b.Sweep.Passes == 0 || len(seen) < b.Sweep.Matched || b.Local.Sub(begun) < bounds.Least {
+		away := bounds.OneKey && len(seen) == 0 && len(b.Server.Away) > 0 && b.Local.Sub(begun) >= silentFor
+		if !away && (b.Sweep.Passes == 0 || len(seen) < b.Sweep.Matched) || b.Local.Sub(begun) < bounds.Least {
 			return
 		}
 		if found.IsZero() {

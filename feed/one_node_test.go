@@ -2,10 +2,12 @@ package feed_test
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -94,4 +96,35 @@ func TestOneNodeAlone(t *testing.T) {
 	nodes[1].Freeze()
 	t.Cleanup(nodes[1].Thaw)
 	check(nodes[0].URL(), nodes[1].Addr())
+}
+
+// TestABurstAtANodeThatDies kills a node of a cluster in the middle of a burst at its key: what was decided until then
+// and what is not known stand apart, nothing more is sent, the key is said to be away, and the keys of
+// the other nodes are fired at as before.
+func TestABurstAtANodeThatDies(t *testing.T) {
+	t.Parallel()
+	nodes, byAddr := clusterWithKeys(t)
+	url := nodes[0].URL() + "?cluster=true"
+	dies, lives := "{"+byAddr[nodes[2].Addr()]+"}x", "{"+byAddr[nodes[0].Addr()]+"}x" // in the slots of these keys
+	i := patient(t, newRedis(t, feed.Options{URLs: []string{url}}), filepath.Join(t.TempDir(), "audit.jsonl"))
+	order := model.Order{Key: dies, Target: target(limiter.SlidingLog, 1000, time.Hour), N: 100, Cost: 1}
+	n := 0
+	got, err := i.Fire(t.Context(), order, func(model.Fired) {
+		if n++; n == 20 {
+			nodes[2].Kill()
+		}
+	})
+	if err == nil || got.Admitted < 20 || got.Admitted == 100 || got.Admitted+got.Failed+got.Unanswered != n || got.Unanswered > 1 {
+		t.Errorf("%+v of %d reported, %v", got, n, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*servertest.Patience)
+	defer cancel()
+	var away feed.Away
+	if _, _, err := feed.ReadKey(ctx, newRedis(t, feed.Options{URLs: []string{url}, Keys: []string{dies}}), dies); !errors.As(err, &away) {
+		t.Errorf("the key of the node is read with %v", err)
+	}
+	order.Key, order.N = lives, 5
+	if got, err := i.Fire(t.Context(), order, nil); err != nil || got.Admitted != 5 {
+		t.Errorf("at another node: %+v, %v", got, err)
+	}
 }

@@ -13,12 +13,15 @@ import (
 // says at what instant it was read and what could not be told. A key that cannot be read is an
 // error, whose sentence names it; one that does not exist is a reading of Type "none".
 func ReadKey(ctx context.Context, s Source, key string) (model.Batch, model.Reading, error) {
-	batch, err := Once(ctx, s)
+	batch, err := OnceWithin(ctx, s, Bounds{OneKey: true})
 	if err != nil {
 		return model.Batch{}, model.Reading{}, err
 	}
 	i := slices.IndexFunc(batch.Readings, func(r model.Reading) bool { return r.Key == key })
-	if i < 0 {
+	switch {
+	case i < 0 && len(batch.Server.Away) > 0:
+		return model.Batch{}, model.Reading{}, Away(fmt.Sprintf("%s was not read: %s", safetext.Clean(key), batch.Server.Away[0].Err))
+	case i < 0:
 		return model.Batch{}, model.Reading{}, Away(safetext.Clean(key) + " was not read: the server gave no answer for it")
 	}
 	r := batch.Readings[i]
