@@ -17,14 +17,14 @@ const logWidth = 68
 
 // arrange divides the room between the log and the lanes: beside each other where there is
 // width, else the lanes below. What the panes hold moves no border.
-func (e *Screen) arrange(r cell.Rect, framed bool) {
+func (sc *Screen) arrange(r cell.Rect, framed bool) {
 	switch {
 	case framed:
-		e.log, e.lanes = r.Left(max(logWidth, r.W*3/5))
+		sc.log, sc.lanes = r.Left(max(logWidth, r.W*3/5))
 	case r.H >= 16:
-		e.log, e.lanes = r.Top(r.H * 3 / 5)
+		sc.log, sc.lanes = r.Top(r.H * 3 / 5)
 	default:
-		e.log, e.lanes = r, cell.Rect{}
+		sc.log, sc.lanes = r, cell.Rect{}
 	}
 }
 
@@ -66,17 +66,17 @@ func (v view) laneList(list []event) (lanes []*lane) {
 
 // paintLanes draws when the keys of the listed events denied, on one axis of time; the column
 // of the selected event is marked. A click opens the key at that moment.
-func (e *Screen) paintLanes(v view, r cell.Rect) {
+func (sc *Screen) paintLanes(v view, r cell.Rect) {
 	if r.H < 4 {
 		return
 	}
 	in := v.c.Section(r, false, widget.Styled("lanes", v.c.Look.Title), widget.Styled(" · when keys denied", v.c.Look.Dim))
 	name := min(max(in.W*2/5, 12), 30)
 	plot := cell.Rect{X: in.X + name + 3, Y: in.Y, W: in.W - name - 3, H: in.H - 1}
-	if plot.W < 8 || plot.H < 1 || len(e.list) == 0 {
+	if plot.W < 8 || plot.H < 1 || len(sc.list) == 0 {
 		return
 	}
-	now, oldest := v.s.Shown.At(), e.list[len(e.list)-1].at
+	now, oldest := v.s.Shown.At(), sc.list[len(sc.list)-1].at
 	span := spans[0]
 	for _, s := range spans[1:] {
 		if now.Sub(oldest) > span {
@@ -86,7 +86,7 @@ func (e *Screen) paintLanes(v view, r cell.Rect) {
 	column := span / time.Duration(plot.W)
 	from := now.Add(-column * time.Duration(plot.W))
 	place := func(at limiter.Instant) int { return int(at.Sub(from) / column) }
-	for i, l := range v.laneList(e.list) {
+	for i, l := range v.laneList(sc.list) {
 		if i >= plot.H {
 			break
 		}
@@ -112,7 +112,7 @@ func (e *Screen) paintLanes(v view, r cell.Rect) {
 		end = format.Clock(now)
 	}
 	v.c.Buffer.Right(plot.X, labels, plot.X+plot.W, end, v.c.Look.Text)
-	if x := place(e.list[e.at].at); x >= 0 && x < plot.W {
+	if x := place(sc.list[sc.at].at); x >= 0 && x < plot.W {
 		v.c.Buffer.Tint(cell.Rect{X: plot.X + x, Y: plot.Y, W: 1, H: plot.H}, v.c.Look.Selected)
 	}
 }

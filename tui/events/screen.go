@@ -61,48 +61,48 @@ func New(s *session.Session) *Screen {
 }
 
 // Keys lists what can be done here.
-func (e *Screen) Keys() keymap.Actions { return e.actions }
+func (sc *Screen) Keys() keymap.Actions { return sc.actions }
 
 // Update handles what the shell hands on.
-func (e *Screen) Update(msg tea.Msg) tea.Cmd {
+func (sc *Screen) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case shell.LayoutMsg:
-		e.list = view{nil, e.s}.events()
-		e.arrange(msg.Area, msg.Framed)
-		e.rows = max(e.log.H-1, 1)
+		sc.list = view{nil, sc.s}.events()
+		sc.arrange(msg.Area, msg.Framed)
+		sc.rows = max(sc.log.H-1, 1)
 		if msg.Framed {
-			e.rows = max(e.log.H-2, 1)
+			sc.rows = max(sc.log.H-2, 1)
 		}
-		e.at = min(max(e.at, 0), max(len(e.list)-1, 0))
-		e.top = min(max(e.top, e.at-e.rows+1), e.at)
-		e.top = min(max(e.top, 0), max(0, len(e.list)-e.rows))
-		e.s.Selection.See(0, 0)
+		sc.at = min(max(sc.at, 0), max(len(sc.list)-1, 0))
+		sc.top = min(max(sc.top, sc.at-sc.rows+1), sc.at)
+		sc.top = min(max(sc.top, 0), max(0, len(sc.list)-sc.rows))
+		sc.s.Selection.See(0, 0)
 	case tea.MouseWheelMsg:
 		if msg.Button == tea.MouseWheelDown {
-			e.at = min(e.at+3, max(len(e.list)-1, 0))
+			sc.at = min(sc.at+3, max(len(sc.list)-1, 0))
 		} else {
-			e.at = max(e.at-3, 0)
+			sc.at = max(sc.at-3, 0)
 		}
 	}
 	return nil
 }
 
 // open shows the key of the selected event on the dashboard.
-func (e *Screen) open() tea.Cmd {
-	if e.at >= len(e.list) {
+func (sc *Screen) open() tea.Cmd {
+	if sc.at >= len(sc.list) {
 		return nil
 	}
-	return lead(e.s, e.list[e.at])
+	return lead(sc.s, sc.list[sc.at])
 }
 
 // export lets a person say how the listed events are exported, and does it.
-func (e *Screen) export() tea.Cmd {
-	list := make([]marker.Marker, 0, len(e.list))
-	for i := range e.list {
-		list = append(list, e.list[i].marker())
+func (sc *Screen) export() tea.Cmd {
+	list := make([]marker.Marker, 0, len(sc.list))
+	for i := range sc.list {
+		list = append(list, sc.list[i].marker())
 	}
 	marker.Sort(list)
-	e.s.AskFormat(format.Plural(len(list), "event"), func(f report.Format) tea.Cmd { return e.s.Files.ExportEvents(list, f) })
+	sc.s.AskFormat(format.Plural(len(list), "event"), func(f report.Format) tea.Cmd { return sc.s.Files.ExportEvents(list, f) })
 	return nil
 }
 
@@ -117,41 +117,41 @@ func lead(s *session.Session, e event) tea.Cmd {
 
 // Paint draws what happened, newest first: alerts and decisions in one order of time, and the
 // keys that they are about as lanes.
-func (e *Screen) Paint(p *widget.Canvas, _ cell.Rect) {
-	v := view{p, e.s}
+func (sc *Screen) Paint(p *widget.Canvas, _ cell.Rect) {
+	v := view{p, sc.s}
 	title := []widget.Span{widget.Styled("events", p.Look.Title),
-		widget.Styled(" · "+format.Plural(len(e.s.Shown.Board().Alerts()), "alert")+", "+format.Plural(len(e.s.Orders.Decisions()), "decision"),
+		widget.Styled(" · "+format.Plural(len(sc.s.Shown.Board().Alerts()), "alert")+", "+format.Plural(len(sc.s.Orders.Decisions()), "decision"),
 			p.Look.Dim)}
-	if n := len(e.s.Marks.Set()); n > 0 {
+	if n := len(sc.s.Marks.Set()); n > 0 {
 		title = append(title, widget.Styled(", "+format.Plural(n, "marker"), p.Look.Dim))
 	}
-	if f := e.s.Rows.Filter(); f != "" {
-		title = append(title, widget.Styled(fmt.Sprintf(" · %d fit /", len(e.list)), p.Look.Accent),
+	if f := sc.s.Rows.Filter(); f != "" {
+		title = append(title, widget.Styled(fmt.Sprintf(" · %d fit /", len(sc.list)), p.Look.Accent),
 			widget.Styled(safetext.Clean(f), p.Look.Text))
 	}
-	in := p.Section(e.log, true, title...)
-	e.paintLanes(v, e.lanes)
+	in := p.Section(sc.log, true, title...)
+	sc.paintLanes(v, sc.lanes)
 	switch {
-	case len(e.list) > 0:
-	case e.s.Rows.Filter() != "":
+	case len(sc.list) > 0:
+	case sc.s.Rows.Filter() != "":
 		p.Buffer.Text(in.X, in.Y, in.X+in.W, "No event fits the filter; esc clears it.", p.Look.Dim)
 		return
 	default:
 		v.quietSoFar(in)
 		return
 	}
-	lines := min(max(in.H, 0), len(e.list)-e.top)
-	who := v.whoColumns(e.list[e.top:e.top+lines], in.W-1)
+	lines := min(max(in.H, 0), len(sc.list)-sc.top)
+	who := v.whoColumns(sc.list[sc.top:sc.top+lines], in.W-1)
 	for i := range lines {
-		n, row := e.top+i, cell.Rect{X: in.X, Y: in.Y + i, W: in.W, H: 1}
-		v.paintEvent(in.X+1, row.Y, in.X+in.W, who, e.list[n])
-		if n == e.at {
+		n, row := sc.top+i, cell.Rect{X: in.X, Y: in.Y + i, W: in.W, H: 1}
+		v.paintEvent(in.X+1, row.Y, in.X+in.W, who, sc.list[n])
+		if n == sc.at {
 			p.Buffer.Text(in.X, row.Y, in.X+1, p.Look.SelMark, p.Look.Accent)
 			p.Buffer.Tint(row, p.Look.Selected)
 		}
 		p.OnClick(row, func(int) tea.Cmd {
-			e.at = n
-			return e.open()
+			sc.at = n
+			return sc.open()
 		})
 	}
 }

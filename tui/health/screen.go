@@ -23,25 +23,25 @@ type Screen struct {
 func New(s *session.Session) *Screen { return &Screen{s: s, plots: Plots{}} }
 
 // Keys lists what can be done here: what concerns all keys.
-func (h *Screen) Keys() keymap.Actions {
-	list := h.s.Actions().Only(keymap.Pause, keymap.Record, keymap.ExportKeys, keymap.More, keymap.Less)
-	return append(list, h.s.TimeActions()...)
+func (sc *Screen) Keys() keymap.Actions {
+	list := sc.s.Actions().Only(keymap.Pause, keymap.Record, keymap.ExportKeys, keymap.More, keymap.Less)
+	return append(list, sc.s.TimeActions()...)
 }
 
 // Update says that no key is on screen.
-func (h *Screen) Update(msg tea.Msg) tea.Cmd {
+func (sc *Screen) Update(msg tea.Msg) tea.Cmd {
 	if _, ok := msg.(shell.LayoutMsg); ok {
-		h.s.Selection.See(0, 0)
+		sc.s.Selection.See(0, 0)
 	}
 	return nil
 }
 
 // Paint draws what is known of the server.
-func (h *Screen) Paint(p *widget.Canvas, r cell.Rect) {
+func (sc *Screen) Paint(p *widget.Canvas, r cell.Rect) {
 	const hottest = 12
-	b := h.s.Shown.Board()
-	v := viewOf(p, h.s, h.plots)
-	v.Hot, v.Name, v.Pace = &b.HotKeys, h.s.ShortName, session.PaceText(&h.s.Shown.Live().Sweep)
+	b := sc.s.Shown.Board()
+	v := viewOf(p, sc.s, sc.plots)
+	v.Hot, v.Name, v.Pace = &b.HotKeys, sc.s.ShortName, session.PaceText(&sc.s.Shown.Live().Sweep)
 	if b.HotKeys.At != 0 {
 		v.Hottest = b.Hottest(hottest)
 	}

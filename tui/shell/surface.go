@@ -147,25 +147,25 @@ type theming struct {
 }
 
 // set puts a theme on. A terminal of sixteen colours gets its own.
-func (d *theming) set(t *themes.Theme) {
-	if d.sixteen {
-		t = themes.Sixteen(d.dark)
+func (th *theming) set(t *themes.Theme) {
+	if th.sixteen {
+		t = themes.Sixteen(th.dark)
 	}
-	d.on.Canvas.SetTheme(t, d.ascii)
-	d.on.stale = true
+	th.on.Canvas.SetTheme(t, th.ascii)
+	th.on.stale = true
 }
 
 // profiled takes in how many colours the terminal has.
-func (d *theming) profiled(p colorprofile.Profile) {
-	if d.sixteen = p == colorprofile.ANSI; d.sixteen {
-		d.set(d.on.Canvas.Look.Theme)
+func (th *theming) profiled(p colorprofile.Profile) {
+	if th.sixteen = p == colorprofile.ANSI; th.sixteen {
+		th.set(th.on.Canvas.Look.Theme)
 	}
 }
 
 // background takes in whether the terminal's background is dark.
-func (d *theming) background(dark bool) {
-	d.dark = dark
-	if (!d.fixed || d.sixteen) && d.on.Canvas.Look.Dark != dark {
-		d.set(d.shelf.Default(dark))
+func (th *theming) background(dark bool) {
+	th.dark = dark
+	if (!th.fixed || th.sixteen) && th.on.Canvas.Look.Dark != dark {
+		th.set(th.shelf.Default(dark))
 	}
 }
