@@ -24,7 +24,7 @@ func newWatch(p *program) *cobra.Command {
 		Use:   "watch",
 		Short: "Follow along without a screen, and raise alerts",
 		Long: "Watch as the dashboard does, at the same cost, for a service manager: in lines of text, or with --alerts by " +
-			"evaluating the alerts of the configuration, which go to their webhooks and commands. Then one line on stderr says when an alert or the link begins or ends.\n\n" +
+			"evaluating the alerts of the configuration, which go to their webhooks, Alertmanagers and commands. Then one line on stderr says when an alert or the link begins or ends.\n\n" +
 			"The configuration is read again when it changes. SIGTERM ends it with exit code 0.",
 		Example: "ratescope watch --alerts --config /etc/ratescope/config.yaml --target prod",
 	}

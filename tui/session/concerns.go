@@ -46,7 +46,7 @@ func Concerns(h *model.Health, s model.Server) []Concern {
 		}
 	}
 	if Above(h.Fruitless, 5) {
-		say(false, "about "+format.PerSecond(h.Fruitless.V)+" script calls changed nothing",
+		say(false, "at least "+format.PerSecond(h.Fruitless.V)+" script calls changed nothing",
 			"derived from the calls of scripts less what was admitted: clients retry what is denied, which most libraries do not record")
 	}
 	if h.Unheard.Known && !h.LinkUp {
