@@ -8,6 +8,7 @@ import (
 
 	"ratescope/tui"
 	"ratescope/tui/firing"
+	"ratescope/tui/keymap"
 	"ratescope/tui/tuitest"
 )
 
@@ -77,7 +78,7 @@ func TestKeysArriveAsTheyAreBound(t *testing.T) {
 func TestTheHelpShowsEveryKey(t *testing.T) {
 	s := newStage(t, 140, 84, tui.Options{Inject: firing.Options{Injector: &tuitest.Injector{}}})
 	s.run(time.Second)
-	s.press("?")
+	s.press("?", "?")
 	for _, b := range s.app.Bindings() {
 		s.see(b.Help().Key, b.What())
 	}
@@ -86,7 +87,7 @@ func TestTheHelpShowsEveryKey(t *testing.T) {
 func TestTheHelpSaysOnceWhyKeysDoNothing(t *testing.T) {
 	s := newStage(t, 80, 84, tui.Options{})
 	s.run(time.Second)
-	s.press("?")
+	s.press("?", "?")
 	for _, b := range s.app.Bindings() {
 		if b.Group == "fire" && b.Reason() != "" {
 			s.see(b.What())
@@ -94,6 +95,32 @@ func TestTheHelpSaysOnceWhyKeysDoNothing(t *testing.T) {
 	}
 	if text := s.text(); strings.Count(text, "Only a replay has markers") != 1 || strings.Contains(text, "(Only") {
 		t.Errorf("the help does not say once why the keys of markers do nothing:\n%s", text)
+	}
+}
+
+// TestTheHelpBeginsWithFewKeys: at most 25 under four headings, and all of them one key further.
+func TestTheHelpBeginsWithFewKeys(t *testing.T) {
+	for _, screen := range []string{"1", "2", "5", "6"} {
+		s := newStage(t, 80, 60, tui.Options{Inject: firing.Options{Injector: &tuitest.Injector{}}})
+		s.run(time.Second)
+		s.press(screen)
+		aims, n := map[keymap.Aim]bool{}, 1 // the screens, as one
+		for _, b := range s.app.Bindings() {
+			if b.Aim != "" {
+				n++
+				aims[b.Aim] = true
+			}
+		}
+		if n > 25 || len(aims) != 4 {
+			t.Errorf("screen %s begins with %d keys for %v", screen, n, aims)
+		}
+		s.press("?")
+		s.see("look", "find", "time", "act", "1-6", "? lists all keys")
+		if text := s.text(); strings.Contains(text, "reverses the order") {
+			t.Errorf("the first page of screen %s has too much:\n%s", screen, text)
+		}
+		s.press("?")
+		s.see("reverses the order")
 	}
 }
 

@@ -43,7 +43,9 @@ func TestAScreenIsRegisteredInOneLine(t *testing.T) {
 	if text := app.View().Content; !strings.Contains(text, "nothing to see") || made.shown != 1 {
 		t.Errorf("the screen was shown %d times:\n%s", made.shown, text)
 	}
-	app.Update(tea.KeyPressMsg{Code: '?', Text: "?"})
+	for range 2 { // its second page
+		app.Update(tea.KeyPressMsg{Code: '?', Text: "?"})
+	}
 	if text := app.View().Content; !strings.Contains(text, "shows nothing") {
 		t.Errorf("the help does not know the screen:\n%s", text)
 	}

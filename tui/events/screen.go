@@ -43,13 +43,13 @@ func New(s *session.Session) *Screen {
 	}
 	page := func() int { return max(1, e.rows-1) }
 	e.actions = append(keymap.Actions{
-		keymap.New("events", "up", "↑ k", "selects the event above", move(func() int { return -1 }), "up", "k"),
-		keymap.New("events", "down", "↓ j", "selects the event below", move(func() int { return 1 }), "down", "j"),
+		keymap.New("events", "up", "↑ k", "selects the event above", move(func() int { return -1 }), "up", "k").For(keymap.ToLook),
+		keymap.New("events", "down", "↓ j", "selects the event below", move(func() int { return 1 }), "down", "j").For(keymap.ToLook),
 		keymap.New("events", "page up", "pgup", "goes up a page", move(func() int { return -page() }), "pgup", "ctrl+b"),
 		keymap.New("events", "page down", "pgdn", "goes down a page", move(page), "pgdown", "ctrl+f"),
-		keymap.New("events", "newest", "home", "selects the newest event", move(func() int { return -len(e.list) }), "home"),
-		keymap.New("events", "oldest", "end G", "selects the oldest event", move(func() int { return len(e.list) }), "end", "G"),
-		keymap.New("events", "open", "enter", "shows the key at that moment", e.open, "enter").Hinted("open"),
+		keymap.New("events", "newest", "home", "selects the newest event", move(func() int { return -len(e.list) }), "home").For(keymap.ToLook),
+		keymap.New("events", "oldest", "end G", "selects the oldest event", move(func() int { return len(e.list) }), "end", "G").For(keymap.ToLook),
+		keymap.New("events", "open", "enter", "shows the key at that moment", e.open, "enter").For(keymap.ToLook).Hinted("open"),
 		keymap.New("events", "csv", "E", "exports the events as csv, md or jsonl", e.export, "E").When(func() string {
 			if len(e.list) == 0 {
 				return "There is no event to export yet."

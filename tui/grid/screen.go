@@ -40,16 +40,16 @@ func New(s *session.Session) *Screen {
 	}
 	page := func() int { return g.cols * g.rows }
 	g.actions = append(s.Actions(),
-		keymap.New("keys", "left", "← h", "selects the key to the left", move(func() int { return -1 }), "left", "h"),
-		keymap.New("keys", "right", "→ l", "selects the key to the right", move(func() int { return 1 }), "right", "l"),
-		keymap.New("keys", "up", "↑ k", "selects the key above", move(func() int { return -g.cols }), "up", "k"),
-		keymap.New("keys", "down", "↓ j", "selects the key below", move(func() int { return g.cols }), "down", "j"),
+		keymap.New("keys", "left", "← h", "selects the key to the left", move(func() int { return -1 }), "left", "h").For(keymap.ToLook),
+		keymap.New("keys", "right", "→ l", "selects the key to the right", move(func() int { return 1 }), "right", "l").For(keymap.ToLook),
+		keymap.New("keys", "up", "↑ k", "selects the key above", move(func() int { return -g.cols }), "up", "k").For(keymap.ToLook),
+		keymap.New("keys", "down", "↓ j", "selects the key below", move(func() int { return g.cols }), "down", "j").For(keymap.ToLook),
 		keymap.New("keys", "page up", "pgup", "goes up a page", move(func() int { return -page() }), "pgup", "ctrl+b"),
 		keymap.New("keys", "page down", "pgdn", "goes down a page", move(page), "pgdown", "ctrl+f"),
 		keymap.New("keys", "first key", "home", "selects the first key", move(func() int { return -len(g.s.Rows.Rows()) }), "home"),
 		keymap.New("keys", "last key", "end G", "selects the last key", move(func() int { return len(g.s.Rows.Rows()) }), "end", "G"),
 		keymap.New("view", "open", "enter", "shows the key on the dashboard", func() tea.Cmd { return g.s.Shell.Show("dashboard") },
-			"enter").Hinted("open"),
+			"enter").For(keymap.ToLook).Hinted("open"),
 	)
 	return g
 }

@@ -76,17 +76,17 @@ func New(s *session.Session) *Screen {
 		return func() tea.Cmd { h.move(rows, columns); return nil }
 	}
 	h.actions = append(s.Actions().Without(keymap.ZoomIn, keymap.ZoomOut, keymap.Fire, keymap.Burst, keymap.Rate),
-		keymap.New("heat", "up", "↑ k", "goes to the row above", move(-1, 0), "up", "k"),
-		keymap.New("heat", "down", "↓ j", "goes to the row below", move(1, 0), "down", "j"),
+		keymap.New("heat", "up", "↑ k", "goes to the row above", move(-1, 0), "up", "k").For(keymap.ToLook),
+		keymap.New("heat", "down", "↓ j", "goes to the row below", move(1, 0), "down", "j").For(keymap.ToLook),
 		keymap.New("heat", "page up", "pgup", "goes up a page", func() tea.Cmd { h.move(-h.area.H, 0); return nil }, "pgup", "ctrl+b"),
 		keymap.New("heat", "page down", "pgdn", "goes down a page", func() tea.Cmd { h.move(h.area.H, 0); return nil }, "pgdown", "ctrl+f"),
-		keymap.New("heat", "earlier", "← h", "goes back in time", move(0, 1), "left", "h"),
-		keymap.New("heat", "later", "→ l", "goes on in time", move(0, -1), "right", "l"),
-		keymap.New("heat", "zoom out", "[", "shows a longer stretch of time", func() tea.Cmd { h.zoom(1); return nil }, "["),
-		keymap.New("heat", "zoom in", "]", "shows a shorter stretch of time", func() tea.Cmd { h.zoom(-1); return nil }, "]"),
-		keymap.New("heat", "open", "enter", "opens the keys of a row, or the key at that moment", h.open, "enter").Hinted("open"),
+		keymap.New("heat", "earlier", "← h", "goes back in time", move(0, 1), "left", "h").For(keymap.ToTime),
+		keymap.New("heat", "later", "→ l", "goes on in time", move(0, -1), "right", "l").For(keymap.ToTime),
+		keymap.New("heat", "zoom out", "[", "shows a longer stretch of time", func() tea.Cmd { h.zoom(1); return nil }, "[").For(keymap.ToTime),
+		keymap.New("heat", "zoom in", "]", "shows a shorter stretch of time", func() tea.Cmd { h.zoom(-1); return nil }, "]").For(keymap.ToTime),
+		keymap.New("heat", "open", "enter", "opens the keys of a row, or the key at that moment", h.open, "enter").For(keymap.ToLook).Hinted("open"),
 		keymap.New("heat", "fold", "f", "folds keys into prefixes, or unfolds them", func() tea.Cmd { h.fold = !h.fold; h.home(); return nil },
-			"f").Hinted("fold"),
+			"f").For(keymap.ToLook).Hinted("fold"),
 		keymap.New("heat", "what if", "w", "puts the requests of a row through other terms", h.askWhatIf, "w").Hinted("what if"),
 		keymap.New("heat", "all keys", "esc", "shows all keys again", h.leave, "esc").When(func() string {
 			if len(h.inside) > 0 || h.what.other.On {

@@ -45,6 +45,7 @@ type Action struct {
 	Menu        Menu          // the menu that lists it
 	Note        func() string // what the menu says beside What: a folder, a state; nil for none
 	Synonyms    string        // other words by which the palette finds it, separated by blanks
+	Aim         Aim           // where the help's first page has it; "" the second alone
 }
 
 // Menu names a group of a menu. The zero Menu is of actions that no menu lists.
@@ -56,6 +57,17 @@ const (
 	Save   Menu = "save"
 	Look   Menu = "look"
 	Server Menu = "server"
+)
+
+// Aim is what a person wants with an action: a heading on the help's first page.
+type Aim string
+
+// The aims, in the order of the page.
+const (
+	ToLook Aim = "look"
+	ToFind Aim = "find"
+	ToTime Aim = "time"
+	ToAct  Aim = "act"
 )
 
 // MenuKey begins a key that exists in the general menu alone: "m w" is w in that menu.
@@ -78,6 +90,9 @@ func (a Action) Hinted(label string) Action { a.Hint = label; return a }
 
 // In returns the action as one that a menu lists, with what the menu says beside it, which may be nil.
 func (a Action) In(m Menu, note func() string) Action { a.Menu, a.Note = m, note; return a }
+
+// For returns the action as one of the help's first page.
+func (a Action) For(aim Aim) Action { a.Aim = aim; return a }
 
 // Also returns the action with other words by which the palette finds it, separated by blanks.
 func (a Action) Also(words string) Action { a.Synonyms = words; return a }

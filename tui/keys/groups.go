@@ -29,12 +29,12 @@ func (d *Screen) travel() keymap.Actions {
 				d.table.unfold()
 			}
 			return nil
-		}, keys...)
+		}, keys...).For(keymap.ToTime)
 	}
 	return keymap.Actions{
 		arrow("earlier", "← h", "goes back in time, and pauses; folds a group", true, "left", "h"),
 		arrow("later", "→ l", "goes on in time; opens a group", false, "right", "l"),
-		keymap.New("keys", "fold", "f", "folds keys into prefixes, or unfolds them", d.table.toggleGroups, "f"),
+		keymap.New("keys", "fold", "f", "folds keys into prefixes, or unfolds them", d.table.toggleGroups, "f").For(keymap.ToLook),
 	}
 }
 

@@ -19,9 +19,9 @@ func (d *Screen) rowActions() keymap.Actions {
 		return ""
 	}
 	return keymap.Actions{
-		keymap.New("keys", "key menu", "o", "lists what can be done with the key", d.openMenu, "o").When(none).Hinted("key"),
-		keymap.New("keys", "look ahead", "c", "says what a request would meet now", d.peek, "c").When(none).In(keymap.OfKey, nil).Also("why explain"),
-		keymap.New("keys", "same prefix", "z", "lists only keys that begin like this one", d.filterPrefix, "z").When(none).In(keymap.OfKey, nil),
+		keymap.New("keys", "key menu", "o", "lists what can be done with the key", d.openMenu, "o").For(keymap.ToAct).When(none).Hinted("key"),
+		keymap.New("keys", "look ahead", "c", "says what a request would meet now", d.peek, "c").For(keymap.ToLook).When(none).In(keymap.OfKey, nil).Also("why explain"),
+		keymap.New("keys", "same prefix", "z", "lists only keys that begin like this one", d.filterPrefix, "z").For(keymap.ToFind).When(none).In(keymap.OfKey, nil),
 		keymap.New("view", "arrangement", "V", "walks through arrangements of the panes", d.nextArrangement, "V").In(keymap.Look, nil),
 	}
 }

@@ -51,13 +51,13 @@ func New(s *session.Session) *Screen {
 	page := func() int { return max(1, d.rowsShown()-1) }
 	d.actions = append(append(d.rowActions(), s.Actions()...), d.travel()...)
 	d.actions = append(d.actions,
-		keymap.New("keys", "up", "↑ k", "selects the key above", move(func() int { return -1 }), "up", "k"),
-		keymap.New("keys", "down", "↓ j", "selects the key below", move(func() int { return 1 }), "down", "j"),
+		keymap.New("keys", "up", "↑ k", "selects the key above", move(func() int { return -1 }), "up", "k").For(keymap.ToLook),
+		keymap.New("keys", "down", "↓ j", "selects the key below", move(func() int { return 1 }), "down", "j").For(keymap.ToLook),
 		keymap.New("keys", "page up", "pgup", "goes up a page", move(func() int { return -page() }), "pgup", "ctrl+b"),
 		keymap.New("keys", "page down", "pgdn", "goes down a page", move(page), "pgdown", "ctrl+f"),
 		keymap.New("keys", "first key", "home", "selects the first key", move(func() int { return -d.table.lineCount() }), "home"),
 		keymap.New("keys", "last key", "end G", "selects the last key", move(func() int { return d.table.lineCount() }), "end", "G"),
-		keymap.New("view", "expand", "enter", "expands the pane; opens or folds a group", d.expand, "enter").Hinted("expand"),
+		keymap.New("view", "expand", "enter", "expands the pane; opens or folds a group", d.expand, "enter").For(keymap.ToLook).Hinted("expand"),
 		keymap.New("view", "next pane", "tab", "moves the focus to the next pane", d.nextPane, "tab"),
 		keymap.New("keys", "open in the lab", "O", "opens the key's requests in the lab", d.study, "O").In(keymap.OfKey, nil),
 		keymap.New("keys", "what if", "w", "puts the key's requests through other terms", d.what.ask, "w").In(keymap.OfKey, nil).When(func() string {

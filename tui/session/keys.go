@@ -42,11 +42,11 @@ func (s *Session) Actions() keymap.Actions {
 	}
 	list := keymap.Actions{
 		keymap.New("fire", "fire", "space", "fires one request at the selected key", func() tea.Cmd { return s.Orders.Fire(model.Order{N: 1}) },
-			"space").As(keymap.Fire).In(keymap.OfKey, nil).Hinted("fire").Writing().When(live),
+			"space").For(keymap.ToAct).As(keymap.Fire).In(keymap.OfKey, nil).Hinted("fire").Writing().When(live),
 		keymap.New("fire", "burst", "b", "fires a burst of N", func() tea.Cmd { return s.Orders.Fire(model.Order{N: s.Orders.Burst()}) },
-			"b").As(keymap.Burst).In(keymap.OfKey, nil).Hinted("burst").Writing().When(live),
+			"b").For(keymap.ToAct).As(keymap.Burst).In(keymap.OfKey, nil).Hinted("burst").Writing().When(live),
 		keymap.New("fire", "rate", "r", "starts and stops firing at a rate", s.Orders.ToggleRate,
-			"r").As(keymap.Rate).In(keymap.OfKey, nil).Writing().When(live),
+			"r").For(keymap.ToAct).As(keymap.Rate).In(keymap.OfKey, nil).Writing().When(live),
 		keymap.New("fire", "more", "+", "raises N or the rate; in a replay the speed", func() tea.Cmd { return s.Adjust(true) }, "+",
 			"=").As(keymap.More).When(adjusts),
 		keymap.New("fire", "less", "-", "lowers N or the rate; in a replay the speed", func() tea.Cmd { return s.Adjust(false) }, "-",
@@ -64,10 +64,10 @@ func (s *Session) Actions() keymap.Actions {
 		keymap.New("fire", "undo", "U", "takes back what was fired or changed", s.Orders.OpenActions, "U").In(keymap.OfKey, nil).Writing(),
 		keymap.New("fire", "without injected", `\`, "leaves what was fired from here out of all", do(s.SubtractInjected), `\`),
 
-		keymap.New("keys", "filter", "/", "filters keys by name, state: note: lib: alg:", do(s.openFilter), "/").Also("throttled denied search").Hinted("filter"),
-		keymap.New("keys", "sort", "s", "sorts by the next column", do(s.Rows.NextSort), "s"),
+		keymap.New("keys", "filter", "/", "filters keys by name, state: note: lib: alg:", do(s.openFilter), "/").For(keymap.ToFind).Also("throttled denied search").Hinted("filter"),
+		keymap.New("keys", "sort", "s", "sorts by the next column", do(s.Rows.NextSort), "s").For(keymap.ToFind),
 		keymap.New("keys", "reverse", "S", "reverses the order", do(s.Rows.Reverse), "S"),
-		keymap.New("keys", "pin", "P", "pins the key on top, to compare it", do(s.Selection.Pin), "P").In(keymap.OfKey, nil),
+		keymap.New("keys", "pin", "P", "pins the key on top, to compare it", do(s.Selection.Pin), "P").For(keymap.ToFind).In(keymap.OfKey, nil),
 		keymap.New("keys", "copy", "y", "copies the row as text", s.CopyRow, "y").In(keymap.OfKey, nil),
 		keymap.New("keys", "identify", "W", "lists the limiters and what is missing", do(s.openGroups), "W").In(keymap.Server, nil).Also("found"),
 		keymap.New("keys", "copy commands", "u", "copies commands that free or reset the key", s.CopyLines, "u").In(keymap.OfKey, nil),
@@ -88,11 +88,11 @@ func (s *Session) Actions() keymap.Actions {
 		}),
 		keymap.New("keys", "capsule", "I", "saves the last ten minutes in one file", s.Files.SaveCapsule, "I").In(keymap.Save, saving.Folder).When(s.Files.NoCapsule),
 
-		keymap.New("time", "pause", "p", "pauses the picture; collecting goes on", do(s.Pause), "p").As(keymap.Pause).Hinted("pause"),
-		keymap.New("time", "zoom out", "[", "shows a longer stretch of time", func() tea.Cmd { return s.Zoom(true) }, "[").As(keymap.ZoomOut),
+		keymap.New("time", "pause", "p", "pauses the picture; collecting goes on", do(s.Pause), "p").For(keymap.ToTime).As(keymap.Pause).Hinted("pause"),
+		keymap.New("time", "zoom out", "[", "shows a longer stretch of time", func() tea.Cmd { return s.Zoom(true) }, "[").For(keymap.ToTime).As(keymap.ZoomOut),
 		keymap.New("time", "zoom in", "]", "shows a shorter stretch; so does dragging", func() tea.Cmd { return s.Zoom(false) },
-			"]").As(keymap.ZoomIn),
-		keymap.New("time", "go to", "g", "goes to a time you type: 14:02:11, 30s ago", s.askTime, "g").Also("past").When(func() string {
+			"]").For(keymap.ToTime).As(keymap.ZoomIn),
+		keymap.New("time", "go to", "g", "goes to a time you type: 14:02:11, 30s ago", s.askTime, "g").For(keymap.ToTime).Also("past").When(func() string {
 			if s.Selection.Current() == nil {
 				return "There is no key yet."
 			}
@@ -105,8 +105,8 @@ func (s *Session) Actions() keymap.Actions {
 // TimeActions returns the arrows that go through time.
 func (s *Session) TimeActions() keymap.Actions {
 	return keymap.Actions{
-		keymap.New("time", "earlier", "← h", "goes back in time, and pauses", do(func() { s.Scroll(true) }), "left", "h"),
-		keymap.New("time", "later", "→ l", "goes on in time", do(func() { s.Scroll(false) }), "right", "l"),
+		keymap.New("time", "earlier", "← h", "goes back in time, and pauses", do(func() { s.Scroll(true) }), "left", "h").For(keymap.ToTime),
+		keymap.New("time", "later", "→ l", "goes on in time", do(func() { s.Scroll(false) }), "right", "l").For(keymap.ToTime),
 	}
 }
 

@@ -19,10 +19,12 @@ import (
 // helpWidth is the width of a column of the help.
 const helpWidth = 56
 
-// helpOverlay is the table of keys and what the shapes mean, which scrolls.
+// helpOverlay is the table of keys and what the shapes mean, which scrolls: first what is wanted most, by
+// what it is for, then everything.
 type helpOverlay struct {
 	view   viewport.Model
 	groups []helpGroup
+	all    []helpGroup // of the second page; nil on that
 	legend []widget.Span
 	width  int // of the screen that it was laid out for
 }
@@ -36,17 +38,35 @@ type helpGroup struct {
 // newHelp returns the help of the screen that is shown.
 func newHelp(a *App) *helpOverlay {
 	h := &helpOverlay{view: viewport.New(), legend: a.host.Legend(&a.Canvas)}
-	for _, act := range a.All() {
-		i := slices.IndexFunc(h.groups, func(g helpGroup) bool { return g.name == act.Group })
+	first := []helpGroup{{name: string(keymap.ToLook)}, {name: string(keymap.ToFind)}, {name: string(keymap.ToTime)}, {name: string(keymap.ToAct)}}
+	add := func(groups []helpGroup, name string, act keymap.Action) []helpGroup {
+		i := slices.IndexFunc(groups, func(g helpGroup) bool { return g.name == name })
 		if i < 0 {
-			i, h.groups = len(h.groups), append(h.groups, helpGroup{name: act.Group})
+			i, groups = len(groups), append(groups, helpGroup{name: name})
 		}
-		h.groups[i].list = append(h.groups[i].list, act)
+		groups[i].list = append(groups[i].list, act)
+		return groups
+	}
+	for _, act := range a.All() {
+		h.all = add(h.all, act.Group, act)
+		if act.Aim != "" {
+			first = add(first, string(act.Aim), act)
+		}
+	}
+	if screens := a.screenKeys(); len(screens) > 1 {
+		first = add(first, string(keymap.ToLook), oneKey(a, screens))
+	}
+	h.groups = slices.DeleteFunc(first, func(g helpGroup) bool { return len(g.list) < leastFirst })
+	if len(h.groups) < 2 { // nothing of the screen is on the first page
+		h.groups, h.all = h.all, nil
 	}
 	return h
 }
 
-// Update scrolls; any other key closes.
+// leastFirst is the least number of keys under a heading of the first page.
+const leastFirst = 2
+
+// Update scrolls, and turns to the second page; any other key closes.
 func (h *helpOverlay) Update(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
 	case tea.KeyPressMsg:
@@ -54,6 +74,11 @@ func (h *helpOverlay) Update(msg tea.Msg) (tea.Cmd, bool) {
 		case "up", "k", "down", "j", "pgup", "pgdown", "ctrl+u", "ctrl+d":
 			h.view, _ = h.view.Update(msg)
 			return nil, true
+		case "?":
+			if h.all != nil {
+				h.groups, h.all, h.width = h.all, nil, 0
+				return nil, true
+			}
 		}
 		return nil, false
 	case tea.MouseWheelMsg:
@@ -73,8 +98,11 @@ func (h *helpOverlay) Paint(p *widget.Canvas, _ cell.Rect) {
 		}
 	}
 	foot := "any key closes"
+	if h.all != nil {
+		foot = "? lists all keys · any other key closes"
+	}
 	if p.Buffer.H-4 < len(lines) {
-		foot = "↑↓ scrolls · any other key closes"
+		foot = "↑↓ scrolls · " + strings.Replace(foot, "any key", "any other key", 1)
 	}
 	in := p.Overlay(width+4, len(lines)+2, "keys", foot)
 	h.view.SetWidth(in.W)

@@ -78,7 +78,7 @@ func mouseNote(a *App) string {
 // actions are the keys that mean the same on every screen.
 func (a *App) actions() keymap.Actions {
 	list := keymap.Actions{
-		keymap.New("view", "back", "esc", "goes one step back", a.back, "esc").As(keymap.Back).Hinted("back").When(func() string {
+		keymap.New("view", "back", "esc", "goes one step back", a.back, "esc").For(keymap.ToLook).As(keymap.Back).Hinted("back").When(func() string {
 			if a.canGoBack() {
 				return ""
 			}
@@ -86,17 +86,17 @@ func (a *App) actions() keymap.Actions {
 		}),
 		keymap.New("view", "help", "?", "shows this help", func() tea.Cmd { a.Open(newHelp(a)); return nil }, "?").Hinted("help"),
 		keymap.New("view", "palette", ":", "finds any action by its name", func() tea.Cmd { a.Open(newPalette(a)); return nil },
-			":").As(keymap.Palette).Hinted("do"),
+			":").For(keymap.ToFind).As(keymap.Palette).Hinted("do"),
 	}
 	list = append(list, a.screenKeys()...)
 	list = append(list, a.host.HostKeys()...)
 	return append(list,
 		keymap.New("view", "theme", "t", "picks a theme", func() tea.Cmd { a.Open(newThemes(a)); return nil }, "t").
 			In(keymap.Look, func() string { return "(" + a.Canvas.Look.Name + ")" }),
-		keymap.New("view", "menu", "m", "lists saving, looks and the server", a.openMenu, "m").Hinted("menu"),
+		keymap.New("view", "menu", "m", "lists saving, looks and the server", a.openMenu, "m").For(keymap.ToAct).Hinted("menu"),
 		keymap.New("view", "mouse", "m m", "turns the mouse on or off", a.toggleMouse, keymap.MenuKey+"m").In(keymap.Look, func() string { return mouseNote(a) }),
-		keymap.New("view", "stop", "x", "stops everything that is firing", a.stopAll, "x"),
-		keymap.New("view", "quit", "q", "quits", a.quit, "q", "ctrl+c").Hinted("quit"),
+		keymap.New("view", "stop", "x", "stops everything that is firing", a.stopAll, "x").For(keymap.ToAct),
+		keymap.New("view", "quit", "q", "quits", a.quit, "q", "ctrl+c").For(keymap.ToAct).Hinted("quit"),
 	)
 }
 
@@ -116,6 +116,12 @@ func (a *App) screenKeys() (list keymap.Actions) {
 		}
 	}
 	return list
+}
+
+// oneKey returns the actions of the screens as one, which shows the next of them.
+func oneKey(a *App, list keymap.Actions) keymap.Action {
+	next := func() tea.Cmd { return a.show((a.current + 1) % len(a.screens)) }
+	return keymap.New("", "", "1-"+list[len(list)-1].Help().Key, "shows the other screens", next, "1").Hinted("screens").For(keymap.ToLook)
 }
 
 // Keys returns the actions that mean the same on every screen.

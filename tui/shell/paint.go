@@ -76,8 +76,7 @@ func footerActions(a *App) (shown keymap.Actions) {
 		}
 	}
 	if n := len(screens); n > 1 {
-		next := func() tea.Cmd { return a.show((a.current + 1) % len(a.screens)) }
-		shown = append(shown, keymap.New("", "", "1-"+screens[n-1].Help().Key, "", next, "1").Hinted("screens"))
+		shown = append(shown, oneKey(a, screens))
 	}
 	for _, act := range a.at().Keys().Refresh() {
 		if act.Hint != "" && act.Enabled() {
