@@ -1,10 +1,12 @@
 package tui_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"ratescope/model"
 	"ratescope/tui"
 	"ratescope/tui/firing"
 	"ratescope/tui/tuitest"
@@ -33,6 +35,34 @@ func TestEventsFilterAndMeasure(t *testing.T) {
 	s.press("esc", "/", "x", "y", "z", "z", "enter")
 	s.see("No event fits the filter")
 	s.press("esc", "esc")
+}
+
+// TestKeysThatComeAndGoAreOneEvent a pattern and minute, unless they are looked for.
+func TestKeysThatComeAndGoAreOneEvent(t *testing.T) {
+	s := newStage(t, 140, 42, tui.Options{})
+	s.run(time.Second)
+	came := 0
+	s.edit = func(b *model.Batch) {
+		for i := range came {
+			r := b.Readings[0]
+			r.Key = fmt.Sprintf("short:lived:%d", i)
+			b.Readings = append(b.Readings, r)
+		}
+	}
+	for s.now.Second() > 1 { // the keys come within a minute
+		s.run(time.Second)
+	}
+	for came < 4 {
+		came++
+		s.run(12 * time.Second)
+	}
+	s.press("5")
+	s.see("4 keys short:lived:*", "appeared")
+	s.press("/")
+	for _, letter := range "lived" {
+		s.press(string(letter))
+	}
+	s.see("short:lived:0", "short:lived:3")
 }
 
 // TestAToastLeavesTheButtonsAlone: at the smallest sizes too.

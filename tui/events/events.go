@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -69,10 +70,12 @@ func PaintRecent(p *widget.Canvas, r cell.Rect, s *session.Session) {
 		v.quietSoFar(in)
 		return
 	}
-	list := make([]event, 0, max(in.H, 0))
-	for i := range min(in.H, len(alerts)) {
+	list := make([]event, 0, mostRecent)
+	for i := range min(mostRecent, len(alerts)) {
 		list = append(list, event{at: alerts[len(alerts)-1-i].At, alert: &alerts[len(alerts)-1-i]})
 	}
+	list = fold(list)
+	list = list[:min(len(list), max(in.H, 0))]
 	who := v.whoColumns(list, in.W)
 	for i, e := range list {
 		v.paintEvent(in.X, in.Y+i, in.X+in.W, who, e)
@@ -81,6 +84,9 @@ func PaintRecent(p *widget.Canvas, r cell.Rect, s *session.Session) {
 		}
 	}
 }
+
+// mostRecent is how many alerts are looked at for a pane of another screen.
+const mostRecent = 200
 
 func (v view) quietSoFar(in cell.Rect) {
 	v.c.Buffer.Text(in.X, in.Y, in.X+in.W, "Nothing happened yet: no key came close to its limit.", v.c.Look.Dim)
@@ -101,6 +107,9 @@ func (v view) events() []event {
 		}
 	}
 	v.measure(list)
+	if v.s.Rows.Filter() == "" {
+		list = fold(list)
+	}
 	marks := slices.Concat(v.s.Marks.Set(), v.told())
 	for i := range marks {
 		list = append(list, event{at: marks[i].At, mark: &marks[i]})
@@ -109,6 +118,40 @@ func (v view) events() []event {
 		slices.SortStableFunc(list, func(x, y event) int { return cmp.Compare(y.at, x.at) })
 	}
 	return slices.DeleteFunc(list, func(e event) bool { return !v.fits(&e) })
+}
+
+// fold returns the list with one event in place of several keys that appeared, or left, within a minute and
+// are named alike but for the last part.
+func fold(list []event) []event {
+	type wave struct {
+		what   model.AlertKind
+		minute limiter.Instant
+		prefix string
+	}
+	of := func(e *event) (w wave, some bool) {
+		if a := e.alert; a != nil && a.Key != "" && (a.What == model.Appeared || a.What == model.Left) {
+			return wave{a.What, a.At.Floor(time.Minute), a.Key[:strings.LastIndexAny(a.Key, ":/|.")+1]}, true
+		}
+		return w, false
+	}
+	many := map[wave]int64{}
+	for i := range list {
+		if w, some := of(&list[i]); some {
+			many[w]++
+		}
+	}
+	shown := list[:0]
+	for _, e := range list {
+		w, some := of(&e)
+		switch n := many[w]; {
+		case !some || n == 1:
+			shown = append(shown, e)
+		case n > 1: // the newest tells of all
+			shown = append(shown, event{at: e.at, alert: &model.Alert{At: e.at, What: w.what, N: n, Text: w.prefix + "*"}})
+			many[w] = 0
+		}
+	}
+	return shown
 }
 
 // told are the alerts of the configuration and their deliveries up to the moment on screen.
