@@ -17,7 +17,12 @@ func (l *Tracker) infer(r *model.Reading) {
 	}
 	seen := *r
 	seen.Type, seen.TTL, seen.Target, seen.Pattern = l.typ, l.ttl, l.target, l.pattern
-	l.inferred.Learn(&seen)
+	oldest := limiter.Instant(0)
+	log, isLog := l.decoder.(*logDecoder)
+	if isLog {
+		oldest = log.oldest
+	}
+	l.inferred.Learn(&seen, oldest)
 	terms := l.inferred.Terms(l.pattern)
 	l.unlikely = terms.Verdict == infer.NoLimits
 	t := &l.target
@@ -28,6 +33,14 @@ func (l *Tracker) infer(r *model.Reading) {
 		}
 		t.Limit.Window = t.Window
 		l.note(model.WindowInferred, t.Window > 0)
+	}
+	if isLog && l.fixedWindow() == 0 && !l.windowKnown {
+		if t.Window = 0; terms.Window.Sure { // entries vanish at that age
+			t.Window = terms.Window.Value
+		} else {
+			r.State.Log = nil // it is not known which of its entries count
+		}
+		t.Limit.Window = t.Window
 	}
 	l.inferLimit(&terms)
 	r.Unsettled = slices.Clone(terms.Settle)

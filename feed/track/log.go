@@ -38,7 +38,8 @@ type logDecoder struct {
 	members  *redis.StringSliceCmd
 	check    *redis.IntCmd
 	since    float64          // lower bound of check
-	first    *redis.ZSliceCmd // the oldest member, of a key that is counted
+	first    *redis.ZSliceCmd // the oldest member, of a key that is counted or only likely
+	oldest   limiter.Instant  // of a key that is only likely: its oldest member; 0 not known
 	ttl      *redis.DurationCmd
 	survey   *survey
 }
@@ -76,6 +77,9 @@ func (b *logDecoder) ask(q *Query, l *Tracker) {
 			b.first = q.Pipe.ZRangeWithScores(q.Ctx, b.key, 0, 0)
 		}
 		return
+	}
+	if whole && l.evidence == model.Likely {
+		b.first = q.Pipe.ZRangeWithScores(q.Ctx, b.key, 0, 0)
 	}
 	_, most := decode.Plausible(b.unit, float64(q.Now)/1e6)
 	page := &redis.ZRangeBy{Max: decode.Score(most), Count: pageSize + 1}
@@ -140,6 +144,9 @@ func (b *logDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading) (ag
 		if again, err = b.takePage(now, l); again || err != nil {
 			return again, err
 		}
+		if b.oldest = 0; b.first != nil && len(b.first.Val()) > 0 {
+			b.oldest = decode.InstantIn(b.first.Val()[0].Score, b.unit)
+		}
 	}
 	b.guess(now, l)
 	if span := b.record.span(); l.target.Window > 0 && l.target.Window != b.record.window {
@@ -174,8 +181,11 @@ func (b *logDecoder) takeFirst(now limiter.Instant, l *Tracker) error {
 	return nil
 }
 
-// guess infers the window from the expiry.
+// guess infers the window from the expiry, unless the key is only likely: an expiry is no more than an upper bound.
 func (b *logDecoder) guess(now limiter.Instant, l *Tracker) {
+	if l.evidence == model.Likely {
+		return
+	}
 	if k := len(b.record.entries); k > 0 && l.ttl > 0 && !b.bins.on {
 		l.guess(inferWindow(now, l.ttl, b.record.entries[k-1].At, l.target.Window))
 	}

@@ -1,6 +1,7 @@
 package infer
 
 import (
+	"math"
 	"time"
 
 	"ratescope/feed/decode"
@@ -22,12 +23,32 @@ type windows struct {
 // its expiry at the second one.
 func (w *windows) begun(left, gap time.Duration) {
 	least, most := left-expirySlack, left+gap+expirySlack
-	if w.births++; w.births == 1 {
-		w.least, w.most = least, most
-		return
+	w.births++
+	w.bound(least, most)
+}
+
+// bound notes a length that lies between two others.
+func (w *windows) bound(least, most time.Duration) {
+	if w.most == 0 {
+		w.most = math.MaxInt64
 	}
 	w.least, w.most = max(w.least, least), min(w.most, most)
 	w.disagree = w.disagree || w.least > w.most
+}
+
+// learnLog takes a reading of a log. A request removes the entries that are older than the window, and adds its own: the
+// oldest that is left beside it is not older, and one that it has removed is. The times of entries alone count, which
+// are those of one clock.
+func (w *windows) learnLog(was, now *key) {
+	if now.mark == 0 || now.reached <= was.reached && was.at != 0 {
+		now.mark, now.reached = was.mark, was.reached // no request has come, or it is not known what is left
+		return
+	}
+	w.bound(now.reached.Sub(now.mark)-expirySlack, math.MaxInt64)
+	if was.mark != 0 && now.mark > was.mark {
+		w.births++
+		w.bound(0, now.reached.Sub(was.mark)+expirySlack)
+	}
 }
 
 // figure returns the window: the only usual period within the bounds or, if there is none, a

@@ -71,18 +71,18 @@ type key struct {
 	present bool            // the key existed
 	count   int64
 	expiry  limiter.Instant // 0 for none
-	mark    limiter.Instant // the TAT
+	mark    limiter.Instant // the TAT, or a log's oldest entry
 
 	born    limiter.Instant // the latest possible start of its window; 0 if the start was not seen
-	reached limiter.Instant // when count was first read
+	reached limiter.Instant // when count was first read, or a log's newest entry
 	rises   int             // readings of the window in which the count had risen
 	ceiling int64           // backlog of a TAT, in units
 	stood   int             // changes of the TAT in a row with this backlog
 }
 
 // Learn takes a reading of a limiter whose terms are not known otherwise. The readings of one
-// key must come in the order of their instants.
-func (e *Engine) Learn(r *model.Reading) {
+// key must come in the order of their instants. oldest is the time of the oldest entry that a log holds; 0 not known.
+func (e *Engine) Learn(r *model.Reading, oldest limiter.Instant) {
 	if r.Pattern == "" || r.Err != "" || r.Partial || r.At <= 0 {
 		return
 	}
@@ -97,11 +97,11 @@ func (e *Engine) Learn(r *model.Reading) {
 		g = &group{keys: make(map[uint64]*key), first: r.At}
 		e.groups[r.Pattern] = g
 	}
-	g.learn(maphash.String(e.seed, r.Key), r)
+	g.learn(maphash.String(e.seed, r.Key), r, oldest)
 }
 
 // learn takes a reading of the key with the hash id.
-func (g *group) learn(id uint64, r *model.Reading) {
+func (g *group) learn(id uint64, r *model.Reading, oldest limiter.Instant) {
 	if g.algorithm != r.Target.Algorithm {
 		*g = group{algorithm: r.Target.Algorithm, keys: make(map[uint64]*key), first: r.At}
 	}
@@ -121,6 +121,11 @@ func (g *group) learn(id uint64, r *model.Reading) {
 	switch g.algorithm {
 	case limiter.FixedWindow:
 		g.learnCount(id, was, &now)
+	case limiter.SlidingLog:
+		if n := len(r.State.Log); n > 0 {
+			now.mark, now.reached = oldest, r.State.Log[n-1].At
+		}
+		g.windows.learnLog(was, &now)
 	case limiter.GCRA:
 		g.steps.learnTAT(was, &now)
 	}
@@ -139,6 +144,8 @@ func (e *Engine) Terms(pattern string) Terms {
 		t.Window = g.windows.figure()
 		t.Limit = g.counts.limit(t.Window)
 		t.Verdict = g.verdict(t.Window)
+	case limiter.SlidingLog:
+		t.Window = g.windows.figure()
 	case limiter.GCRA:
 		t.Interval, t.Burst = g.steps.interval(), g.steps.burst()
 	case limiter.TokenBucket, limiter.LeakyBucket:
@@ -162,6 +169,10 @@ func (t *Terms) settle(a limiter.Algorithm) {
 	if a == limiter.FixedWindow {
 		say(!t.Window.Sure, "the window: watch until two windows of one key have begun")
 		say(!t.Limit.Sure, "the limit: watch until three keys stop at the same count, each at another time of its window")
+		return
+	}
+	if a == limiter.SlidingLog {
+		say(!t.Window.Sure, "the window: watch until requests have removed old entries of several keys")
 		return
 	}
 	if a == limiter.GCRA {

@@ -53,7 +53,7 @@ func watched(keys []*counter, step, poll, long time.Duration, requests func(i in
 				c.request(at)
 			}
 			if since%poll == 0 {
-				e.Learn(c.reading(fmt.Sprint("x:", i), at.Add(time.Millisecond)))
+				e.Learn(c.reading(fmt.Sprint("x:", i), at.Add(time.Millisecond)), 0)
 			}
 		}
 	}
@@ -142,7 +142,7 @@ func TestMarks(t *testing.T) {
 		var e infer.Engine
 		for since := time.Duration(0); since < 3*time.Minute; since += time.Second {
 			c := counter{count: count(since), ends: start.Add(since.Truncate(time.Minute) + time.Minute)}
-			e.Learn(c.reading("x:1", start.Add(since)))
+			e.Learn(c.reading("x:1", start.Add(since)), 0)
 		}
 		return e.Terms("x:*").Verdict
 	}
@@ -167,10 +167,10 @@ func TestRenewed(t *testing.T) {
 	for since := time.Duration(0); since < 10*time.Minute; since += time.Second {
 		at := start.Add(since)
 		c := counter{count: 1 + int64((since % (2 * time.Minute)).Seconds()), ends: at.Add(time.Minute)}
-		renewed.Learn(c.reading("x:1", at))
+		renewed.Learn(c.reading("x:1", at), 0)
 		for i, w := range []time.Duration{10 * time.Second, 30 * time.Second} {
 			d := counter{count: 1 + int64((since % w).Seconds()), ends: start.Add(since.Truncate(w) + w)}
-			differ.Learn(d.reading(fmt.Sprint("x:", i), at))
+			differ.Learn(d.reading(fmt.Sprint("x:", i), at), 0)
 		}
 	}
 	for name, e := range map[string]*infer.Engine{"renewed": &renewed, "differ": &differ} {
@@ -207,7 +207,7 @@ func TestSteps(t *testing.T) {
 				if tick%7 == i {
 					r := &model.Reading{Key: fmt.Sprint("x:", i), Pattern: "x:*", Type: "string", At: start + limiter.Instant(now)}
 					r.Target.Algorithm, r.State.TAT = limiter.GCRA, start+limiter.Instant(tats[i])
-					e.Learn(r)
+					e.Learn(r, 0)
 				}
 			}
 		}
@@ -244,9 +244,61 @@ func TestNothing(t *testing.T) {
 	for i := range 5000 {
 		r := c.reading(fmt.Sprint("x:", i), start)
 		r.Pattern = fmt.Sprint("p", i%3000)
-		e.Learn(r)
+		e.Learn(r, 0)
 	}
 	if got := e.Terms("p1"); got.Window.Known || got.Verdict != infer.Untold || len(got.Settle) == 0 {
 		t.Errorf("one reading says %+v", got)
+	}
+}
+
+// TestLogWindow: the window of a log is the age at which requests remove entries, whatever its expiry says; a log of
+// which nothing is removed, or by another rule than age, tells none.
+func TestLogWindow(t *testing.T) {
+	random := rand.New(rand.NewPCG(9, 9))
+	for _, c := range []struct {
+		name   string
+		window time.Duration
+		remove func(log []limiter.Instant, now limiter.Instant) []limiter.Instant
+		want   time.Duration
+	}{
+		{"by age", time.Minute, nil, time.Minute},
+		{"by age, an hour", time.Hour, nil, time.Hour},
+		{"never", time.Minute, func(log []limiter.Instant, _ limiter.Instant) []limiter.Instant { return log }, 0},
+		{"by rank", time.Minute, func(log []limiter.Instant, _ limiter.Instant) []limiter.Instant { return log[max(len(log)-3, 0):] }, 0},
+	} {
+		var e infer.Engine
+		logs := make([][]limiter.Instant, 4)
+		for tick := range 400 {
+			now := start.Add(time.Duration(tick) * c.window / 100)
+			for i := range logs {
+				if random.IntN(3) == 0 {
+					logs[i] = append(logs[i], now)
+					if c.remove != nil {
+						logs[i] = c.remove(logs[i], now)
+					} else {
+						for logs[i][0] <= now.Add(-c.window) {
+							logs[i] = logs[i][1:]
+						}
+					}
+				}
+				if len(logs[i]) == 0 {
+					continue
+				}
+				r := &model.Reading{Key: fmt.Sprint("x:", i), Pattern: "x:*", Type: "zset", At: now.Add(10 * time.Millisecond), TTL: 41 * 24 * time.Hour}
+				r.Target.Algorithm = limiter.SlidingLog
+				for _, at := range logs[i] {
+					r.State.Log = append(r.State.Log, limiter.Entry{At: at, Count: 1})
+				}
+				oldest := logs[i][0]
+				if tick%4 == 3 { // a quick look does not ask
+					oldest = 0
+				}
+				e.Learn(r, oldest)
+			}
+		}
+		got := e.Terms("x:*")
+		if got.Window.Sure != (c.want != 0) || c.want != 0 && got.Window.Value != c.want || len(got.Settle) == 0 != got.Window.Sure {
+			t.Errorf("%s: %+v, want %v", c.name, got, c.want)
+		}
 	}
 }
