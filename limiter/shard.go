@@ -28,7 +28,7 @@ type cell struct {
 
 const (
 	sweepEvery = 128 // decisions between two sweeps of known keys
-	sweepCells = 8   // examined by a sweep
+	sweepCells = 4   // keys that a sweep examines: of those that are held a quarter may have expired
 	evictLooks = 16  // keys that an eviction chooses from
 	smallShard = 1024
 	grace      = 60_000_000 // microseconds for which a Memory keeps what may be needed again
