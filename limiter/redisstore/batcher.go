@@ -9,12 +9,9 @@ import (
 	"sync"
 
 	"github.com/redis/go-redis/v9"
-
-	"ratescope/limiter"
-	"ratescope/limiter/internal/absent"
 )
 
-// Batcher sends the decisions of many goroutines together: calls that come while batches are on the
+// batcher is a Client that sends the decisions of many goroutines together: calls that come while batches are on the
 // wire wait for the next batch, as in a group commit. Many goroutines get a multiple of the
 // decisions a second, because client and server wake up once for all calls of a batch. A single
 // goroutine gains nothing. On a cluster and on a ring each node has batches of its own, so that
@@ -22,9 +19,9 @@ import (
 //
 // It implements Client over any client of go-redis. It repeats nothing: a call without an answer has
 // an unknown outcome. The context of a decision applies to that decision alone; if it ends before
-// its batch is sent, the decision is not sent. A Batcher is safe for concurrent use, and has no
+// its batch is sent, the decision is not sent. A batcher is safe for concurrent use, and has no
 // goroutine while there are no calls.
-type Batcher struct {
+type batcher struct {
 	client     Client
 	pipeline   func() redis.Pipeliner // nil where each call is sent by itself
 	concurrent int                    // greatest number of batches on the wire to one node
@@ -37,7 +34,7 @@ type Batcher struct {
 
 // lane holds the calls to one node.
 type lane struct {
-	of    *Batcher
+	of    *batcher
 	mu    sync.Mutex
 	queue []*call
 	busy  int   // batches on the wire
@@ -49,12 +46,6 @@ type lane struct {
 // their callers waiting too long. Each takes a connection until the client's own timeouts end it.
 const maxLate = 4
 
-// BatchClient is the client of a Batcher. Every client of go-redis implements it.
-type BatchClient interface {
-	Client
-	Pipeline() redis.Pipeliner
-}
-
 // maxBatch bounds the commands of a batch. All of them are answered together, so that in a longer
 // batch they would only wait for each other.
 const maxBatch = 64
@@ -63,28 +54,16 @@ const maxBatch = 64
 type call struct {
 	cmd  redis.Cmder
 	done chan struct{} // gets a value when the answer is there
-	sent bool          // its batch is on the wire; guarded by Batcher.mu
+	sent bool          // its batch is on the wire; guarded by batcher.mu
 }
 
 var calls = sync.Pool{New: func() any { return &call{done: make(chan struct{}, 1)} }}
 
-// NewBatcher returns a Batcher over a client, with at most concurrent batches on the wire at the same
-// time. Each takes a connection of the client's pool. Two are a good number for one server.
-func NewBatcher(c BatchClient, concurrent int) (*Batcher, error) {
-	if absent.Value(c) {
-		return nil, fmt.Errorf("%w: there is no client: pass one of go-redis", limiter.ErrBadRequest)
-	}
-	if concurrent < 1 {
-		return nil, fmt.Errorf("%w: %d batches at once send nothing: use 1 or more", limiter.ErrBadRequest, concurrent)
-	}
-	return newBatcher(c, concurrent), nil
-}
-
-// newBatcher returns a Batcher; with 0 concurrent batches, or a client that cannot send one, it sends each
+// newBatcher returns a batcher; with 0 concurrent batches, or a client that cannot send one, it sends each
 // call by itself and at once.
-func newBatcher(c Client, concurrent int) *Batcher {
-	b := &Batcher{client: c, concurrent: concurrent, nodes: nodesOf(c), lanes: make(map[*redis.Client]*lane)}
-	if batches, ok := c.(BatchClient); ok && concurrent > 0 {
+func newBatcher(c Client, concurrent int) *batcher {
+	b := &batcher{client: c, concurrent: concurrent, nodes: nodesOf(c), lanes: make(map[*redis.Client]*lane)}
+	if batches, ok := c.(interface{ Pipeline() redis.Pipeliner }); ok && concurrent > 0 {
 		b.pipeline = batches.Pipeline
 	} else {
 		b.concurrent = 1 << 30
@@ -94,7 +73,7 @@ func newBatcher(c Client, concurrent int) *Batcher {
 }
 
 // lane returns the lane of a command.
-func (b *Batcher) lane(cmd redis.Cmder) *lane {
+func (b *batcher) lane(cmd redis.Cmder) *lane {
 	if b.nodes == nil {
 		return &b.whole
 	}
@@ -135,7 +114,7 @@ func keyOf(cmd redis.Cmder) string {
 var errNotSent = errors.New("the request was not sent")
 
 // Process implements Client. It returns when the command is answered or its context has ended.
-func (b *Batcher) Process(ctx context.Context, cmd redis.Cmder) error {
+func (b *batcher) Process(ctx context.Context, cmd redis.Cmder) error {
 	l := b.lane(cmd)
 	if c := b.timed.of(ctx, b.client); c != nil && l.alone() {
 		err := inTime(ctx, c.Process(ctx, cmd))
@@ -276,7 +255,7 @@ func (l *lane) settle(err error) {
 
 // send sends a batch in one round trip, whose duration is bounded by the client's timeouts and not by
 // the context of a call.
-func (b *Batcher) send(batch []*call) error {
+func (b *batcher) send(batch []*call) error {
 	ctx := context.Background()
 	if len(batch) == 1 {
 		return b.client.Process(ctx, batch[0].cmd)

@@ -25,7 +25,7 @@ var far = limitertest.Start
 // everything that a decision says.
 func TestLuaAgreesWithGo(t *testing.T) {
 	t.Parallel()
-	client := batching(t)
+	client := servertest.Client(t)
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	for _, v := range variants() {
@@ -37,17 +37,6 @@ func TestLuaAgreesWithGo(t *testing.T) {
 			})
 		})
 	}
-}
-
-// batching starts a server and returns a client that sends what comes at the same time
-// together: a walk waits for each answer, so many of them share a round trip.
-func batching(t *testing.T) redisstore.Client {
-	t.Helper()
-	b, err := redisstore.NewBatcher(servertest.Client(t), 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
 }
 
 // atOnce runs rounds at the same time and fails the test with the errors that they return.

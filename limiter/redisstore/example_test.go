@@ -44,7 +44,7 @@ func ExampleNew() {
 
 // Decisions on a server, of which those that are asked for at the same time share a round
 // trip, with more of them under way at once than New has.
-func ExampleNewBatcher() {
+func ExampleWithBatches() {
 	server, err := miniredis.Run() // stands in for your server
 	if err != nil {
 		panic(err)
@@ -52,11 +52,7 @@ func ExampleNewBatcher() {
 	defer server.Close()
 	client := redis.NewClient(&redis.Options{Addr: server.Addr(), PoolSize: 50})
 	defer func() { _ = client.Close() }()
-	together, err := redisstore.NewBatcher(client, 2)
-	if err != nil {
-		panic(err)
-	}
-	l, err := redisstore.New(together, limiter.GCRA)
+	l, err := redisstore.New(client, limiter.GCRA, redisstore.WithBatches(4))
 	if err != nil {
 		panic(err)
 	}

@@ -19,8 +19,6 @@ type nodes struct {
 func nodesOf(c Client) *nodes {
 	n := &nodes{}
 	switch c := c.(type) {
-	case *Batcher:
-		return c.nodes
 	case *redis.ClusterClient:
 		n.find = func(name string) (*redis.Client, error) { return c.MasterForKey(context.Background(), name) }
 	case *redis.Ring:

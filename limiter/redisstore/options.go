@@ -52,7 +52,7 @@ const maxPrefix = 1024 // bytes
 func WithPrefix(p string) Option { return func(s *settings) { s.prefix = p } }
 
 // WithBatches sends concurrent decisions together, with at most n batches on the wire at the same
-// time, as a Batcher does. The default is 2; 0 sends each decision by itself. It has no effect on a
+// time. The default is 2; 0 sends each decision by itself. It has no effect on a
 // client without a Pipeline.
 func WithBatches(n int) Option { return func(s *settings) { s.batches = n } }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"ratescope/internal/servertest"
 	"ratescope/limiter"
 	"ratescope/limiter/redisstore"
 )
@@ -18,7 +19,7 @@ import (
 // and minutes are among them, which have scripts of their own.
 func TestServerClockAgreesWithGo(t *testing.T) {
 	t.Parallel()
-	client := batching(t)
+	client := servertest.Client(t)
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	for _, v := range variants() {

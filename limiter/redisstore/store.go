@@ -55,20 +55,17 @@ func New(c Client, a limiter.Algorithm, opts ...Option) (*Store, error) {
 		return nil, err
 	}
 	s.nodes = nodesOf(c)
-	switch c.(type) {
-	case *Batcher:
-	case *redis.AutoPipeliner: // it sends commands together itself
-		s.client = newBatcher(c, 0)
-	default:
-		s.client = newBatcher(c, s.batches)
+	if _, together := c.(*redis.AutoPipeliner); together { // it sends commands together itself
+		s.batches = 0
 	}
+	s.client = newBatcher(c, s.batches)
 	if s.ownLayout() {
 		s.known = newKnownKeys()
 	}
 	return s, nil
 }
 
-// newStore returns a Store without a Batcher.
+// newStore returns a Store without batches.
 func newStore(c Client, a limiter.Algorithm, opts []Option) (*Store, error) {
 	set, err := settingsOf(opts)
 	if err != nil {

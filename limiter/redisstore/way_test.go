@@ -23,17 +23,14 @@ import (
 // way is how decisions get to a server.
 type way func(*testing.T, *redis.Client) redisstore.Client
 
+// single is a client without pipelines: each decision is sent by itself.
+type single struct{ redisstore.Client }
+
 // ways are all of them: the plain pool, which is the default, and the two that are a
 // choice. What is promised of one is promised of each.
 var ways = map[string]way{
-	"pool": func(_ *testing.T, c *redis.Client) redisstore.Client { return c },
-	"batcher": func(t *testing.T, c *redis.Client) redisstore.Client {
-		g, err := redisstore.NewBatcher(c, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return g
-	},
+	"pool":   func(_ *testing.T, c *redis.Client) redisstore.Client { return c },
+	"single": func(_ *testing.T, c *redis.Client) redisstore.Client { return single{c} },
 	"autopipeline": func(t *testing.T, c *redis.Client) redisstore.Client {
 		piped, err := c.AutoPipeline()
 		if err != nil {
@@ -210,7 +207,7 @@ func TestFlushUnderLoad(t *testing.T) {
 
 // gate is a client whose departures wait until it opens.
 type gate struct {
-	redisstore.BatchClient
+	*redis.Client
 	departed chan struct{}
 	open     chan struct{}
 }
@@ -218,7 +215,7 @@ type gate struct {
 func (g *gate) Process(ctx context.Context, cmd redis.Cmder) error {
 	g.departed <- struct{}{}
 	<-g.open
-	return g.BatchClient.Process(ctx, cmd)
+	return g.Client.Process(ctx, cmd)
 }
 
 // watched is a context that tells when a goroutine begins to wait for its end.
@@ -235,17 +232,13 @@ func (w *watched) Done() <-chan struct{} {
 	return w.Context.Done()
 }
 
-// TestBatcherContext says whose context ends what: a decision that waits is not sent, one
+// TestBatchContext says whose context ends what: a decision that waits is not sent, one
 // that has left has an unknown outcome, and the others are none the wiser.
-func TestBatcherContext(t *testing.T) {
+func TestBatchContext(t *testing.T) {
 	t.Parallel()
 	client := servertest.Client(t)
-	g := &gate{BatchClient: client, departed: make(chan struct{}, 9), open: make(chan struct{})}
-	batched, err := redisstore.NewBatcher(g, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := newStore(t, batched, limiter.GCRA)
+	g := &gate{Client: client, departed: make(chan struct{}, 9), open: make(chan struct{})}
+	l := newStore(t, g, limiter.GCRA, redisstore.WithBatches(1))
 	allowed := func(ctx context.Context, key string) <-chan error {
 		end := make(chan error, 1)
 		go func() {
@@ -276,8 +269,5 @@ func TestBatcherContext(t *testing.T) {
 	}
 	if n := client.Exists(context.Background(), "waits").Val(); n != 0 {
 		t.Error("a decision that was cancelled before it left was counted")
-	}
-	if _, err := redisstore.NewBatcher(client, 0); !errors.Is(err, limiter.ErrBadRequest) {
-		t.Errorf("no departures: %v", err)
 	}
 }
