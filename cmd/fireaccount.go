@@ -29,9 +29,10 @@ type fireAccount struct {
 	Latency  *latencies      `json:"latency_us,omitempty"` // of what was answered
 	Outcome  *fireOutcome    `json:"outcome,omitempty"`    // the forecast beside what happened, and what is left
 
-	words []string        // the ticket as lines of text
-	units int64           // charged
-	until limiter.Instant // when the last of them counts no more
+	words  []string        // the ticket as lines of text
+	units  int64           // charged
+	untold bool            // units were charged of which the answer did not say how many
+	until  limiter.Instant // when the last of them counts no more
 }
 
 // headerFinding is where a header of an application did not say what then happened. Said and True are

@@ -57,7 +57,7 @@ func commandsOf(t *model.Ticket, o report.Options) []report.Text {
 // fireOutcome compares the forecast with what happened.
 type fireOutcome struct {
 	Right    *bool  `json:"forecast_right"` // null without a forecast, or where not all was sent and decided
-	Units    int64  `json:"residue_units"`  // that this order charged and that still count
+	Units    *int64 `json:"residue_units"`  // that this order charged and that still count; null where a script does not say
 	Until    *int64 `json:"residue_until_ms"`
 	Admitted int    `json:"admitted"`
 	Denied   int    `json:"denied"`
@@ -69,7 +69,10 @@ func (f *fireAccount) compare() {
 		return
 	}
 	s := f.Summary
-	o := &fireOutcome{Admitted: s.Admitted, Denied: s.Denied, Units: f.units}
+	o := &fireOutcome{Admitted: s.Admitted, Denied: s.Denied}
+	if !f.untold {
+		o.Units = &f.units
+	}
 	if f.until != 0 {
 		o.Until = new(f.until.Millis())
 	}
@@ -82,7 +85,11 @@ func (f *fireAccount) compare() {
 
 // charge notes what an admitted request leaves behind.
 func (f *fireAccount) charge(a model.Fired) {
-	if a.Outcome != model.Admitted || a.Answer != nil {
+	if a.Outcome != model.Admitted {
+		return
+	}
+	if a.Answer != nil {
+		f.untold = true
 		return
 	}
 	f.units += a.Cost
@@ -136,7 +143,11 @@ func (f *fireAccount) Markdown(w io.Writer) error {
 		fmt.Fprintf(&b, "Latency in ms: p50 %s, p90 %s, p99 %s, max %s.\n\n", inMillis(l.P50), inMillis(l.P90), inMillis(l.P99), inMillis(l.Max))
 	}
 	if o := f.Outcome; o != nil {
-		fmt.Fprintf(&b, "Left behind: %d units", o.Units)
+		left := "what the script charged, which is not known"
+		if o.Units != nil {
+			left = fmt.Sprintf("%d units", *o.Units)
+		}
+		fmt.Fprintf(&b, "Left behind: %s", left)
 		if o.Until != nil {
 			fmt.Fprintf(&b, ", gone by %s", report.Instant(*o.Until))
 		}

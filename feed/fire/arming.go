@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"time"
 
 	"ratescope/feed/connect"
 	"ratescope/model"
@@ -16,13 +15,9 @@ import (
 // permission decides whether requests may be fired now: the program's flags must allow it and,
 // if firing is armed by hand, the arming must not have ended. It is safe for concurrent use.
 type permission struct {
-	link    *link
-	audit   *audit
-	allowed bool             // the program's flags allow firing
-	refused string           // the remedy if they do not; "" names --allow-inject
-	byHand  bool             // Arm has to be called first, and each order needs a ticket
-	marked  bool             // the configuration says production: true
-	now     func() time.Time // this machine's clock
+	o     Options
+	link  *link
+	audit *audit
 
 	mu         sync.Mutex
 	state      arming.State
@@ -32,27 +27,27 @@ type permission struct {
 // Allowed returns nil if the program's flags allow firing, and else an error that wraps
 // connect.ErrReadOnly and names the remedy.
 func (p *permission) Allowed() error {
-	if p.allowed {
+	if p.o.Armed {
 		return nil
 	}
 	remedy := "start ratescope with --allow-inject to allow it"
-	if p.refused != "" {
-		remedy = p.refused
+	if p.o.Refused != "" {
+		remedy = p.o.Refused
 	}
 	return fmt.Errorf("%s is %w, so nothing is fired at it: %s", p.link.endpoint.Shown, connect.ErrReadOnly, remedy)
 }
 
 // ByHand reports whether firing has to be armed first and each order needs a ticket.
-func (p *permission) ByHand() bool { return p.byHand }
+func (p *permission) ByHand() bool { return p.o.ByHand }
 
 // Armed returns nil if firing is permitted now, and else an error that says why not.
 func (p *permission) Armed() error {
-	if err := p.Allowed(); err != nil || !p.byHand {
+	if err := p.Allowed(); err != nil || !p.o.ByHand {
 		return err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.state.Err(p.now())
+	return p.state.Err(p.o.Now())
 }
 
 // Arming returns the present state of the arming.
@@ -60,7 +55,7 @@ func (p *permission) Arming() arming.Status {
 	refused := p.Allowed()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := p.state.Status(p.now())
+	s := p.state.Status(p.o.Now())
 	s.Refused, s.Production = refused, p.production
 	return s
 }
@@ -79,7 +74,7 @@ func (p *permission) Arm(ctx context.Context) error {
 		return err
 	}
 	p.mu.Lock()
-	p.state.Arm(p.now(), server)
+	p.state.Arm(p.o.Now(), server)
 	p.production = traits.Production()
 	p.mu.Unlock()
 	return p.note(armed, server.RunID)
@@ -88,7 +83,7 @@ func (p *permission) Arm(ctx context.Context) error {
 // Disarm ends the arming.
 func (p *permission) Disarm() {
 	p.mu.Lock()
-	was := p.byHand && p.state.Err(p.now()) == nil
+	was := p.o.ByHand && p.state.Err(p.o.Now()) == nil
 	p.state.Disarm()
 	p.mu.Unlock()
 	if was {
@@ -122,7 +117,7 @@ func (p *permission) Meet(s model.Server) {
 
 // permit returns nil if the order s may be carried out now, and counts it as use of the arming.
 func (p *permission) permit(ctx context.Context, s model.Order) error {
-	if err := p.Armed(); err != nil || !p.byHand {
+	if err := p.Armed(); err != nil || !p.o.ByHand {
 		return err
 	}
 	server, _, err := p.identify(ctx)
@@ -132,7 +127,7 @@ func (p *permission) permit(ctx context.Context, s model.Order) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.state.Meet(server)
-	now := p.now()
+	now := p.o.Now()
 	switch err := p.state.Err(now); {
 	case err != nil:
 		return err
@@ -165,7 +160,7 @@ func (p *permission) assured(production []string, key, named, reason, nothing st
 // permitBack returns nil if an action on a key may be taken back now, and counts it as use of
 // the arming. On a production server it requires the key's name and a reason, as permit does.
 func (p *permission) permitBack(key, named, reason string) error {
-	if !p.byHand {
+	if !p.o.ByHand {
 		return nil
 	}
 	p.mu.Lock()
@@ -179,18 +174,18 @@ func (p *permission) permitBack(key, named, reason string) error {
 
 // use counts a request as use of the arming, and fails if the arming has ended.
 func (p *permission) use() error {
-	if !p.byHand {
+	if !p.o.ByHand {
 		return nil
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.state.Use(p.now())
+	return p.state.Use(p.o.Now())
 }
 
 // identify asks the server for its identity and for the traits that mark a production server.
 func (p *permission) identify(ctx context.Context) (arming.Server, arming.Traits, error) {
 	server, traits, err := p.link.identify(ctx)
-	traits.Marked = p.marked
+	traits.Marked = p.o.Production
 	return server, traits, err
 }
 

@@ -39,8 +39,8 @@ func (i *Injector) Change(ctx context.Context, s model.Order) (model.Changed, er
 		return model.Changed{}, err
 	}
 	done := model.Changed{Action: act.id}
-	if i.ready != nil {
-		i.ready()
+	if i.o.Ready != nil {
+		i.o.Ready()
 	}
 	if err = i.carryOut(ctx, act, s, &done); err != nil {
 		act.failed = err.Error()
@@ -50,8 +50,8 @@ func (i *Injector) Change(ctx context.Context, s model.Order) (model.Changed, er
 		}
 		err = fmt.Errorf(what, safetext.Clean(s.Key), s.Change, connect.Explain(err, i.link.endpoint.Shown))
 	}
-	if i.sent != nil {
-		i.sent(s.Key)
+	if i.o.Sent != nil {
+		i.o.Sent(s.Key)
 	}
 	return done, errors.Join(err, i.end(act, s, model.Outcomes{}))
 }

@@ -166,8 +166,8 @@ func (i *Injector) ask(ctx context.Context, s model.Order, decide func(context.C
 	defer cancel()
 	sent := time.Now()
 	d, err := decide(ctx)
-	if i.sent != nil {
-		i.sent(s.Key)
+	if i.o.Sent != nil {
+		i.o.Sent(s.Key)
 	}
 	fired := answered{Fired: model.Fired{Decision: d, At: d.At, Latency: time.Since(sent)}}
 	switch {

@@ -51,11 +51,9 @@ type Options struct {
 // injector that is not armed never has one.
 type Injector struct {
 	*permission
-	link   *link
-	audit  audit
-	reason string           // why requests are fired, if the order itself does not say
-	ready  func()           // called before the first request of an order; may be nil
-	sent   func(key string) // called when the outcome of a request is known; may be nil
+	o     Options
+	link  *link
+	audit audit
 }
 
 // Limits of one order, in addition to model.MaxRequests and model.MaxRate.
@@ -74,15 +72,8 @@ func New(e *connect.Endpoint, o Options, offset func() time.Duration) *Injector 
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	i := &Injector{
-		link:   &link{endpoint: e, offset: offset, timeout: o.Timeout, denials: o.Denials},
-		audit:  audit{path: o.AuditPath},
-		reason: o.Reason, ready: o.Ready, sent: o.Sent,
-	}
-	i.permission = &permission{
-		link: i.link, audit: &i.audit,
-		allowed: o.Armed, refused: o.Refused, byHand: o.ByHand, marked: o.Production, now: o.Now,
-	}
+	i := &Injector{o: o, link: &link{endpoint: e, offset: offset, timeout: o.Timeout, denials: o.Denials}, audit: audit{path: o.AuditPath}}
+	i.permission = &permission{o: o, link: i.link, audit: &i.audit}
 	return i
 }
 
@@ -128,8 +119,8 @@ func (i *Injector) Fire(ctx context.Context, s model.Order, report func(model.Fi
 	if f.action, err = i.begin(ctx, s, tr); err != nil {
 		return model.Outcomes{}, err
 	}
-	if i.ready != nil {
-		i.ready()
+	if i.o.Ready != nil {
+		i.o.Ready()
 	}
 	if of.Scratch {
 		err := i.link.copyScratch(ctx, of, s, f.action.begun)

@@ -210,7 +210,7 @@ func (i *Injector) begin(ctx context.Context, s model.Order, tr *trace) (*action
 	}
 	line := act.line
 	line.Outcome, line.Before, line.person = begun, act.before, whoRuns()
-	line.Reason, line.Number, line.Rate, line.Library = cmp.Or(s.Reason, i.reason), s.N, s.Rate, s.Target.Library
+	line.Reason, line.Number, line.Rate, line.Library = cmp.Or(s.Reason, i.o.Reason), s.N, s.Rate, s.Target.Library
 	line.Ticket, line.Target = lineOf(s.Ticket), &s.Target
 	if s.Shape.Kind != model.Even {
 		line.Shape = s.Shape.String()

@@ -41,7 +41,7 @@ return false
 // program has written while the action fired or since, if the values were not saved, and if the
 // action is not over or was taken back before. An action whose program was killed is withdrawn.
 func (i *Injector) Undo(ctx context.Context, id string) (Undone, error) {
-	return i.takeBack(ctx, model.TakeBack{Action: id, Reason: i.reason})
+	return i.takeBack(ctx, model.TakeBack{Action: id, Reason: i.o.Reason})
 }
 
 // Withdraw takes back the charges of an action. If no other program has written to its keys, their
@@ -54,7 +54,7 @@ func (i *Injector) Undo(ctx context.Context, id string) (Undone, error) {
 // are. Withdraw returns the action and how many units were taken off. It fails if the action was
 // taken back before.
 func (i *Injector) Withdraw(ctx context.Context, id string) (Undone, error) {
-	return i.takeBack(ctx, model.TakeBack{Action: id, Withdraw: true, Reason: i.reason})
+	return i.takeBack(ctx, model.TakeBack{Action: id, Withdraw: true, Reason: i.o.Reason})
 }
 
 // TakeBack takes an action back for a screen, as Undo or Withdraw does. On a production server it
@@ -69,8 +69,8 @@ func (i *Injector) TakeBack(ctx context.Context, t model.TakeBack) (model.TakenB
 	}
 	t.Reason = strings.TrimSpace(t.Reason)
 	u, err := i.takeBack(ctx, t)
-	if i.sent != nil {
-		i.sent(key)
+	if i.o.Sent != nil {
+		i.o.Sent(key)
 	}
 	return u, err
 }
