@@ -50,18 +50,28 @@ func arrival(seconds float64) limiter.State {
 
 // throttled is GCRA in whole nanoseconds. The expiry is rounded down to seconds, but is at least
 // one second.
-var throttled = &Writer{
-	Library: "throttled", Algorithm: limiter.GCRA, fetch: one,
-	refund: refundNanoseconds(func(wait time.Duration) []any { return []any{"ex", max(int64(wait/time.Second), 1)} }),
-	write: func(r *Request) (Written, error) {
-		now := int64(r.At) * 1000
-		w, next, err := r.scheduled(now)
-		if err == nil && w.Decision.Allowed {
-			lives := max((next-now)/int64(time.Second), 1)
-			w.Commands = [][]any{{"set", r.Held[0].Key, strconv.FormatInt(next, 10), "ex", lives}}
-		}
-		return w, err
-	},
+var throttled = inNanoseconds("throttled", 0, func(wait time.Duration) []any { return []any{"ex", max(int64(wait/time.Second), 1)} })
+
+// redisCell is GCRA in whole nanoseconds, as CL.THROTTLE computes it: the key expires at the
+// theoretical arrival time, rounded down to the millisecond. The module reads the host's clock in
+// nanoseconds, but TIME gives only microseconds. Half a microsecond is added, so that the key does
+// not look like one of throttled, whose values are whole microseconds.
+var redisCell = inNanoseconds("redis-cell", 500, func(wait time.Duration) []any { return []any{"px", max(wait.Milliseconds(), 1)} })
+
+// inNanoseconds returns the writer of a GCRA in whole nanoseconds, by a clock that is ahead by so many; expire
+// returns the arguments of SET for a key whose arrival time is wait from now.
+func inNanoseconds(library string, ahead int64, expire func(wait time.Duration) []any) *Writer {
+	return &Writer{
+		Library: library, Algorithm: limiter.GCRA, fetch: one, refund: refundNanoseconds(expire),
+		write: func(r *Request) (Written, error) {
+			now := int64(r.At)*1000 + ahead
+			w, next, err := r.scheduled(now)
+			if err == nil && w.Decision.Allowed {
+				w.Commands = [][]any{append([]any{"set", r.Held[0].Key, strconv.FormatInt(next, 10)}, expire(time.Duration(next-now))...)}
+			}
+			return w, err
+		},
+	}
 }
 
 // scheduled computes a request at a GCRA in whole nanoseconds since the epoch, without its commands,
@@ -87,24 +97,6 @@ func (r *Request) scheduled(now int64) (w Written, next int64, err error) {
 	}
 	w.Decision = r.decide(w.Decision.Allowed, nanoseconds(next))
 	return w, next, nil
-}
-
-// redisCell is GCRA in whole nanoseconds, as CL.THROTTLE computes it: the key expires at the
-// theoretical arrival time, rounded down to the millisecond. The module reads the host's clock in
-// nanoseconds, but TIME gives only microseconds. Half a microsecond is added, so that the key does
-// not look like one of throttled, whose values are whole microseconds.
-var redisCell = &Writer{
-	Library: "redis-cell", Algorithm: limiter.GCRA, fetch: one,
-	refund: refundNanoseconds(func(wait time.Duration) []any { return []any{"px", max(wait.Milliseconds(), 1)} }),
-	write: func(r *Request) (Written, error) {
-		now := int64(r.At)*1000 + 500
-		w, next, err := r.scheduled(now)
-		if err == nil && w.Decision.Allowed {
-			lives := (next - now) / int64(time.Millisecond)
-			w.Commands = [][]any{{"set", r.Held[0].Key, strconv.FormatInt(next, 10), "px", max(lives, 1)}}
-		}
-		return w, err
-	},
 }
 
 // nanoseconds returns the state for a theoretical arrival time in nanoseconds since the epoch.

@@ -38,15 +38,11 @@ var (
 		},
 		write: func(r *Request) (Written, error) {
 			hits, stamp := &r.Held[0], &r.Held[1]
-			n, err := count(hits)
+			n, last, err := r.counts()
 			if err != nil {
 				return Written{}, err
 			}
 			now := int64(r.At) / 1e6
-			last, err := count(stamp)
-			if err != nil {
-				return Written{}, err
-			}
 			if !stamp.Exists() {
 				last = now
 			}

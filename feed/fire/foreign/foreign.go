@@ -183,6 +183,14 @@ func count(s *decode.Sample) (int64, error) {
 	return n, nil
 }
 
+// counts returns the whole numbers that the two keys of a request hold.
+func (r *Request) counts() (first, second int64, err error) {
+	if first, err = count(&r.Held[0]); err == nil {
+		second, err = count(&r.Held[1])
+	}
+	return first, second, err
+}
+
 // decide returns the decision about a request. The library decides whether it is allowed; the
 // remaining units and the waits follow from the state s after the request.
 func (r *Request) decide(allowed bool, s limiter.State) limiter.Decision {

@@ -69,11 +69,7 @@ var limitsSliding = &Writer{
 	write: func(r *Request) (Written, error) {
 		l := r.limit()
 		current, previous := r.Held[0], r.Held[1]
-		n, err := count(&current)
-		if err != nil {
-			return Written{}, err
-		}
-		before, err := count(&previous)
+		n, before, err := r.counts()
 		if err != nil {
 			return Written{}, err
 		}

@@ -50,8 +50,7 @@ func refundSeconds(r *Request, units int64) (Written, error) {
 	return refunded(units, []any{"set", s.Key, strconv.FormatFloat(next, 'g', 17, 64), "ex", int64(math.Ceil(next - now))})
 }
 
-// refundNanoseconds returns a refund for a GCRA that is kept in whole nanoseconds; expire returns
-// the arguments of SET for a key whose arrival time is wait from now.
+// refundNanoseconds returns a refund for a GCRA of inNanoseconds.
 func refundNanoseconds(expire func(wait time.Duration) []any) func(r *Request, units int64) (Written, error) {
 	return func(r *Request, units int64) (Written, error) {
 		s, l := &r.Held[0], r.limit()

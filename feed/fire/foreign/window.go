@@ -43,11 +43,7 @@ var (
 	upstashSliding = &Writer{
 		Library: "upstash-ratelimit", Algorithm: limiter.SlidingWindow, fetch: indexes(2), Named: true, Assumes: "without a cache of denials",
 		write: func(r *Request) (Written, error) {
-			current, err := count(&r.Held[0])
-			if err != nil {
-				return Written{}, err
-			}
-			previous, err := count(&r.Held[1])
+			current, previous, err := r.counts()
 			if err != nil {
 				return Written{}, err
 			}
@@ -98,11 +94,7 @@ var russellluo = &Writer{
 		return f
 	},
 	write: func(r *Request) (Written, error) {
-		current, err := count(&r.Held[0])
-		if err != nil {
-			return Written{}, err
-		}
-		previous, err := count(&r.Held[1])
+		current, previous, err := r.counts()
 		if err != nil {
 			return Written{}, err
 		}
