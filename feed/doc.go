@@ -21,8 +21,7 @@
 //	demo       the embedded Redis and its traffic
 //
 // Beside them, replay plays a recording, relay streams what an exporter watches, metrics is the
-// Prometheus endpoint, and cli holds the flags and the commands without a screen, with notify for
-// their alerts.
+// Prometheus endpoint, notify delivers alerts, and script reads how a user's own script is called.
 //
 // The tests start servers of their own with servertest. They run sources with feedtest, which also holds
 // every Source to what it promises.
