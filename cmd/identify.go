@@ -3,6 +3,7 @@ package cmd
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -92,7 +93,13 @@ func runIdentify(p *program, c *cobra.Command, f identifyFlags) error {
 	}
 	defer src.Close()
 	o := p.output(c)
-	look := func() (limitersFound, error) { return identified(c.Context(), src, f.watched, o) }
+	look := func() (limitersFound, error) {
+		found, err := identified(c.Context(), src, f.watched, o)
+		if err == nil && !p.mask {
+			err = found.suggest(c.Context(), p)
+		}
+		return found, err
+	}
 	if f.write {
 		return identifyWrite(look, path, f.question(c, path), o)
 	}
@@ -245,10 +252,11 @@ type foundGroup struct {
 	NotRecorded []string      `json:"not_recorded"`
 	Rule        suggestedRule `json:"rule"`
 
-	version string
-	example report.Text
-	missing bool
-	unsaid  []string // what watching has yet to settle
+	version   string
+	example   report.Text
+	missing   bool
+	unsaid    []string      // what watching has yet to settle
+	suggested *config.Entry // the reading that fits the example, where no algorithm is known; nil for none
 }
 
 // suggestedRule is the rule of the configuration that makes a group's figures whole. What a person has to
@@ -260,6 +268,17 @@ type suggestedRule struct {
 	Limit     string      `json:"limit,omitempty"`
 	Burst     int64       `json:"burst,omitempty"`
 	Window    string      `json:"window,omitempty"`
+
+	words map[string]string // of a rule with name, which stands in the place of the others; nil for none
+}
+
+// MarshalJSON implements json.Marshaler.
+func (r suggestedRule) MarshalJSON() ([]byte, error) {
+	if r.words != nil {
+		return json.Marshal(r.words)
+	}
+	type plain suggestedRule
+	return json.Marshal(plain(r))
 }
 
 // limitersOf is r for output.
@@ -336,8 +355,12 @@ func (i limitersFound) Text(w io.Writer) error {
 			fmt.Fprintf(&b, "\nand %s more: --json lists them\n", format.Plural(len(i.Candidates)-n, "group"))
 			break
 		}
-		fmt.Fprintf(&b, "\n%s, %s, as %s\n  has the shape  %s\n  if they are    ratescope --watch '%s' --limit COUNT/DURATION\n", g.Pattern.Clean(), format.Plural(g.Keys, "key"),
-			safetext.Shorten(g.example.Clean(), report.NameCells, safetext.Ellipsis), strings.Join(g.Why, "; "), g.Pattern.Clean())
+		are := "ratescope --watch '" + g.Pattern.Clean() + "' --limit COUNT/DURATION"
+		if line := g.ruleLine(); line != "" {
+			are = "the rule - " + line
+		}
+		fmt.Fprintf(&b, "\n%s, %s, as %s\n  has the shape  %s\n  if they are    %s\n", g.Pattern.Clean(), format.Plural(g.Keys, "key"),
+			safetext.Shorten(g.example.Clean(), report.NameCells, safetext.Ellipsis), strings.Join(g.Why, "; "), are)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -382,6 +405,9 @@ func (g *foundGroup) describe(b *strings.Builder) {
 			fmt.Fprintf(b, "  not yet known  %s\n", what)
 		}
 		b.WriteString("  to settle it   watch longer with --for, or add the rule to the configuration if these are limiters: ratescope identify --write\n")
+		if line := g.ruleLine(); line != "" {
+			fmt.Fprintf(b, "  the rule       - %s\n", line)
+		}
 	case g.missing:
 		fmt.Fprintf(b, "  to add         the limit, which is not in Redis: ratescope --watch '%s' --limit %s%s\n", g.Pattern.Clean(), g.limitHint(), g.burstHint())
 	}

@@ -1,8 +1,11 @@
 package cmd_test
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -96,5 +99,51 @@ func TestIdentifyNames(t *testing.T) {
 	}
 	if c := call(t, "config", "check", "--config", write(t, "config.yaml", r.out)); c.code != 0 {
 		t.Errorf("the file is not read: %s", c.err)
+	}
+}
+
+// TestIdentifyTeachesLimitersOfOnesOwn: the rules for likely groups are those with name that read every key of the
+// group, of counters whose names hold windows and of buckets alike, and hold as soon as a limit is put in.
+func TestIdentifyTeachesLimitersOfOnesOwn(t *testing.T) {
+	s := servertest.Start(t)
+	client := s.Client()
+	defer client.Close()
+	at, err := client.Time(t.Context()).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 12 {
+		who := strconv.Itoa(i)
+		client.Set(t.Context(), "rate:user"+who+":"+strconv.FormatInt(at.Unix()/3600, 10), 3, 2*time.Hour)
+		client.HSet(t.Context(), "bucket/"+who, "tokens", "4.5", "last", float64(at.UnixMilli())/1000)
+		client.Expire(t.Context(), "bucket/"+who, time.Minute)
+	}
+	r := call(t, "identify", "--yaml", "--redis", s.URL())
+	for _, want := range []string{"- name: rate:{who}:{window:index}\n    read: value\n", "- name: bucket/{who}\n    read: bucket\n    amount: tokens\n    at: last\n"} {
+		if r.code != 0 || !strings.Contains(r.out, want) {
+			t.Errorf("it does not say %q: %d\n%s%s", want, r.code, r.out, r.err)
+		}
+	}
+	told := regexp.MustCompile(`(?m)^(    )(window: .*|# limit: .*)$`).ReplaceAllString(r.out, "${1}limit: 10/1h")
+	told = strings.ReplaceAll(told, "    limit: 10/1h\n    limit: 10/1h\n", "    limit: 10/1h\n")
+	c := call(t, "snapshot", "--json", "--redis", s.URL(), "--config", write(t, "config.yaml", told))
+	var snap struct {
+		Keys []struct {
+			Key       string
+			Used      *int64
+			Evidence  string
+			Algorithm string
+		}
+	}
+	if err := json.Unmarshal([]byte(c.out), &snap); err != nil || len(snap.Keys) != 24 {
+		t.Fatalf("%d of 24 keys are told: %v\n%s%s", len(snap.Keys), err, told, c.err)
+	}
+	for _, k := range snap.Keys {
+		if want := map[string]int64{"fixed-window": 3, "token-bucket": 6}[k.Algorithm]; k.Used == nil || *k.Used != want || k.Evidence != "told" {
+			t.Errorf("%+v, want %d used", k, want)
+		}
+	}
+	if text := call(t, "identify", "--redis", s.URL()).out; !strings.Contains(text, "- {name: 'bucket/{who}', read: bucket, amount: tokens, at: last, unit: s, limit: <LIMIT>/<WINDOW>}") {
+		t.Errorf("the text has no rule for the buckets:\n%s", text)
 	}
 }

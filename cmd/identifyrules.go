@@ -1,9 +1,13 @@
 package cmd
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
+
+	"go.yaml.in/yaml/v3"
 
 	"ratescope/feed/config"
 	"ratescope/limiter"
@@ -80,6 +84,9 @@ func entriesOf(r limitersFound) (entries []config.Entry, examples []string) {
 // entry returns the rule for the group: one with name where the names of counters of no library hold their window, which
 // is over when the next one begins.
 func (g *foundGroup) entry(now limiter.Instant) config.Entry {
+	if g.suggested != nil {
+		return *g.suggested
+	}
 	if g.Library == nil && orDash(g.Algorithm) == limiter.FixedWindow.String() {
 		e, windowed, ok := config.Named(string(g.example), string(g.Pattern), now)
 		if e.Read, e.Limit = "value", g.Rule.Limit; e.Limit != "" {
@@ -93,4 +100,58 @@ func (g *foundGroup) entry(now limiter.Instant) config.Entry {
 		Match: string(g.Rule.Match), Library: g.Rule.Library, Algorithm: g.Rule.Algorithm,
 		Limit: g.Rule.Limit, Burst: g.Rule.Burst, Window: g.Rule.Window,
 	}
+}
+
+// suggest looks at an example of each group of which no library and no algorithm is known, for the reading that
+// fits it best, and completes the rules of all groups.
+func (i *limitersFound) suggest(ctx context.Context, p *program) error {
+	o, err := p.Options()
+	if err != nil {
+		return err
+	}
+	var open []*foundGroup
+	var keys []string
+	for _, list := range [][]foundGroup{i.Groups, i.Candidates} {
+		for n := range list {
+			if g := &list[n]; g.Library == nil && g.Algorithm == nil && len(o.URLs) > 0 {
+				open, keys = append(open, g), append(keys, string(g.example))
+			}
+		}
+	}
+	if len(keys) > 0 {
+		samples, now, err := samplesOf(ctx, o, keys)
+		if err != nil {
+			return err
+		}
+		for n, g := range open {
+			if list := config.Suggest(&samples[n], string(g.Pattern), now); len(list) > 0 {
+				g.suggested = &list[0].Entry
+			}
+		}
+	}
+	for _, list := range [][]foundGroup{i.Groups, i.Candidates} {
+		for n := range list {
+			if e := list[n].entry(i.at); e.Name != "" {
+				list[n].Rule.words, _ = e.Words()
+			}
+		}
+	}
+	return nil
+}
+
+// ruleLine returns the rule with name for the group as the configuration has it, with what a person has to put
+// in; "" where the rule is no such one.
+func (g *foundGroup) ruleLine() string {
+	if g.Rule.words == nil {
+		return ""
+	}
+	e := config.Entry{}
+	if text, err := yaml.Marshal(g.Rule.words); err != nil || yaml.Unmarshal(text, &e) != nil {
+		return ""
+	}
+	if e.Limit == "" {
+		e.Limit, e.Window = "<LIMIT>/"+cmp.Or(e.Window, "<WINDOW>"), ""
+	}
+	_, line := e.Words()
+	return line
 }

@@ -10,6 +10,7 @@ import (
 
 	"ratescope/feed"
 	"ratescope/feed/config"
+	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/format"
 	"ratescope/model/identify"
@@ -185,6 +186,15 @@ func (s *settings) Adopter(src server) func(identify.Group) error {
 		r.Limit.Window = g.Window
 		if g.LimitFrom != model.NoLimit && g.Window > 0 {
 			r.Limit, r.LimitKnown = g.Limit, true
+		}
+		if g.Library == "" && g.Algorithm == limiter.FixedWindow { // where its names hold windows, they say which
+			e, windowed, ok := config.Named(g.Example, g.Pattern, limiter.InstantOf(time.Now()))
+			if e.Read = "value"; r.LimitKnown {
+				e.Limit, e.Window = fmt.Sprintf("%d/%s", r.Limit.Count, g.Window), ""
+			}
+			if named, err := e.Rule(); ok && windowed && err == nil {
+				r = named
+			}
 		}
 		s.mu.Lock()
 		s.adopted = append(s.adopted, r)

@@ -190,7 +190,7 @@ func weighState(s *Sample, now limiter.Instant, e *evidence) {
 	case windows > 0 && times == 0:
 		e.add(2, "its fields are windows of the last minutes or hours")
 	case times > 0 && amounts > 0:
-		e.add(1, "it holds %d and %d of now", amounts, times)
+		e.add(1, "it holds amounts (%d) beside times of now (%d)", amounts, times)
 		if said != "" {
 			e.add(1, "one of them is called %s", said)
 		}

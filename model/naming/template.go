@@ -40,7 +40,9 @@ func Template(name, pattern string, now limiter.Instant) (text string, w Window,
 		}
 	}
 	if len(open) == 0 || len(open) == 1 && SenseOf(name[open[0][0]:open[0][1]]) != (Sense{}) {
-		open = subjectIn(name, now)
+		if subject := subjectIn(name, now); subject != nil {
+			open = subject
+		}
 	}
 	end := len(name)
 	word := "{who}"

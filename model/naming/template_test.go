@@ -22,6 +22,7 @@ func TestTemplate(t *testing.T) {
 		{[]string{"user:alice:requests"}, "user:{who}:requests"},
 		{[]string{"{api:77}:hits"}, "{api:{who}}:hits"},
 		{[]string{"w:1795472100:alice"}, "w:{window:end.s}:{who}"},
+		{[]string{"rate:user0:29924534", "rate:user1:29924534", "rate:user17:29924534"}, "rate:{who}:{window:index}"},
 		{[]string{"global"}, "global"},
 		{[]string{"a*b:7"}, ""},
 	} {

@@ -12,6 +12,7 @@ import (
 	"ratescope/model"
 	"ratescope/model/format"
 	"ratescope/model/identify"
+	"ratescope/model/naming"
 	"ratescope/model/safetext"
 	"ratescope/tui/cell"
 	"ratescope/tui/widget"
@@ -198,11 +199,17 @@ func (g *groups) about(one *identify.Group, width int) []string {
 // rule returns the configuration rule that adds the missing terms of a group.
 func (g *groups) rule(one *identify.Group) string {
 	words := []string{fmt.Sprintf("match: %q", FullName(one.Pattern, g.s.Options.Mask))}
-	if one.Library != "" {
+	name, w, ok := naming.Template(one.Example, one.Pattern, g.s.Shown.LiveAt())
+	switch {
+	case ok && w.To > 0 && one.Library == "" && one.Algorithm == limiter.FixedWindow: // its names hold windows
+		words = []string{fmt.Sprintf("name: %q", FullName(name, g.s.Options.Mask)), "read: value"}
+	case one.Library != "":
 		words = append(words, "library: "+one.Library)
-	}
-	if one.Algorithm != limiter.Unknown {
-		words = append(words, "algorithm: "+one.Algorithm.String())
+		fallthrough
+	case one.Algorithm != limiter.Unknown:
+		if one.Algorithm != limiter.Unknown {
+			words = append(words, "algorithm: "+one.Algorithm.String())
+		}
 	}
 	window := "DURATION"
 	if one.Window > 0 {
