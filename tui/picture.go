@@ -2,13 +2,13 @@ package tui
 
 import (
 	"context"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/model"
 	"ratescope/model/capsule"
 	"ratescope/model/report"
-	"ratescope/themes"
 	"ratescope/tui/session"
 	"ratescope/tui/shell"
 	"ratescope/tui/svg"
@@ -31,21 +31,7 @@ func Picture(board *model.Board, o Options) (text, drawing string, err error) {
 	app.Update(shell.TickAt(board.Local))
 	app.Hush()
 	app.Update(tea.WindowSizeMsg{Width: pictureW, Height: pictureH})
-	var body string
-	cells := make([]svg.Cell, pictureW)
-	for y := range pictureH {
-		for x := range cells {
-			c := app.Canvas.Buffer.At(x, y)
-			cells[x] = svg.Cell{R: c.R, Fg: c.S.Fg.Color(), Bg: c.S.Bg.Color(), Bold: c.S.Attr&themes.Bold != 0}
-			if c.S.Attr&themes.Reverse != 0 {
-				cells[x].Fg, cells[x].Bg = cells[x].Bg, cells[x].Fg
-			}
-			if c.R == 0 { // the second half of a wide rune
-				cells[x].R = ' '
-			}
-		}
-		body += svg.Row(y, cells)
-	}
+	body := strings.Join(svg.Rows(&app.Canvas.Buffer), "")
 	return app.Canvas.Buffer.Plain(), svg.Document(pictureW, pictureH, app.Canvas.Look.Dark, "", body), nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"ratescope/tui/firing"
 	"ratescope/tui/session"
 	"ratescope/tui/shell"
+	"ratescope/tui/svg"
 )
 
 // Stage is a dashboard without a terminal and without a clock of its own: what drives it says
@@ -43,5 +44,8 @@ func (s *Stage) Press(letters string) {
 	}
 }
 
-// Frame returns the picture with its colours, a line a row.
-func (s *Stage) Frame() string { return s.app.View().Content }
+// Text returns the picture as it can be read, a line a row.
+func (s *Stage) Text() string { return s.app.Canvas.Buffer.Plain() }
+
+// Rows returns the picture as svg.Row draws it.
+func (s *Stage) Rows() []string { return svg.Rows(&s.app.Canvas.Buffer) }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -10,14 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/charmbracelet/x/ansi"
-	"github.com/charmbracelet/x/vt"
-
 	"ratescope/limiter"
-	"ratescope/model"
-	"ratescope/tui"
-	"ratescope/tui/firing"
-	"ratescope/tui/shell"
 	"ratescope/tui/svg"
 	"ratescope/tui/tuitest"
 )
@@ -37,9 +29,6 @@ const (
 
 // watchedKey is the key that the film is about.
 const watchedKey = "api:search:bob"
-
-// selected finds the row of watchedKey with the mark of the selection.
-var selected = regexp.MustCompile(`(?m)▌. ` + watchedKey)
 
 // cast are keys of which some are denied, some near and some at ease.
 func cast() []tuitest.Personality {
@@ -62,67 +51,29 @@ func cast() []tuitest.Personality {
 	}
 }
 
-// film draws the picture that moves. It is the same every time.
+// film draws the picture that moves.
 func film() (string, error) {
-	start := time.Date(2026, 11, 20, 14, 23, 0, 0, time.UTC)
-	feed := tuitest.NewFeed(start, cast()...)
-	feed.Server.Target = "redis://cache:6379"
-	ctx, stop := context.WithCancel(context.Background())
-	defer stop()
-	stage, err := tui.NewStage(ctx, tui.Options{Look: shell.Options{Theme: "phosphor"}, Inject: firing.Options{Injector: &tuitest.Injector{Feed: feed}}}, filmW, filmH)
+	s, err := newScene(cast(), "phosphor", filmW, filmH)
 	if err != nil {
 		return "", err
 	}
-	now := start
-	run := func(d time.Duration) {
-		for end := now.Add(d); now.Before(end); {
-			now = now.Add(tuitest.Refresh)
-			b := feed.Advance(now)
-			b.Health = nil // the film is about a key
-			stage.Batch(b)
-			stage.Tick(now)
-		}
-	}
-	run(24 * time.Second)
-	for range len(cast()) { // down to the key that the film is about
-		if selected.MatchString(ansi.Strip(stage.Frame())) {
-			break
-		}
-		stage.Press("j")
-	}
-	screen := vt.NewSafeEmulator(filmW, filmH)
-	defer screen.Close()
+	s.run(24 * time.Second)
+	s.pick(watchedKey)
 	var frames [][]string
 	for i := range filmFrames {
 		if i == burstAt {
-			if err := fireAt(stage, feed, now); err != nil {
+			if err := s.fire(watchedKey, burst); err != nil {
 				return "", err
 			}
 		}
-		run(filmStep)
-		if _, err := screen.WriteString("\x1b[H" + strings.ReplaceAll(stage.Frame(), "\n", "\r\n")); err != nil {
-			return "", err
-		}
-		drawn := rows(screen)
+		s.run(filmStep)
+		drawn := s.stage.Rows()
 		for y := range drawn {
 			drawn[y] = short(drawn[y])
 		}
 		frames = append(frames, drawn)
 	}
 	return animated(frames), nil
-}
-
-// fireAt fires the burst, a millisecond between two requests.
-func fireAt(stage *tui.Stage, feed *tuitest.Feed, now time.Time) error {
-	for i := range burst {
-		fired, err := feed.FireAt(limiter.InstantOf(now.Add(time.Duration(i)*time.Millisecond)), watchedKey, 1)
-		if err != nil {
-			return err
-		}
-		fired.Order = 1
-		stage.Fired([]model.Fired{fired}...)
-	}
-	return nil
 }
 
 // animated puts frames into one picture. A row is written once for as long as it stays as it is.

@@ -1,152 +1,143 @@
-// Pictures makes the README's pictures: it runs the dashboard on the embedded Redis in
-// a virtual terminal and writes what stands there as SVG. The one that moves is made on a
-// clock of its own, from requests that are the same every time, and so is always the same.
+// Pictures makes the README's pictures: it runs the screens without a terminal, on a clock of their own and
+// on requests that are the same every time, and writes what stands there as SVG. The same program always
+// draws the same pictures.
 //
 //	go run ./docs/pictures          # writes docs/*.svg
-//	go run ./docs/pictures moving   # writes docs/window.svg alone
 package main
 
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
-	"github.com/charmbracelet/colorprofile"
-	"github.com/charmbracelet/x/vt"
-
-	"ratescope/feed"
-	"ratescope/feed/fire"
+	"ratescope/limiter"
+	"ratescope/model"
 	"ratescope/tui"
 	"ratescope/tui/firing"
-	"ratescope/tui/session"
+	"ratescope/tui/lab"
 	"ratescope/tui/shell"
 	"ratescope/tui/svg"
+	"ratescope/tui/tuitest"
 )
 
-// picture is one capture: its size, its theme, the keys pressed before it.
+// picture is one capture: its size, its theme, the key to which the selection goes, the keys pressed then,
+// and how many requests are fired.
 type picture struct {
 	file  string
 	w, h  int
 	theme string
-	keys  []tea.KeyPressMsg
+	key   string
+	keys  string
+	burst int
 }
-
-// before is how long the demo runs before it is pictured: its timelines are full then.
-const before = 25 * time.Second
 
 var pictures = []picture{
-	{file: "dashboard.svg", w: 140, h: 42, theme: "phosphor", keys: typed("jb")},
-	{file: "dashboard-light.svg", w: 140, h: 42, theme: "paper", keys: typed("jj")},
-	{file: "grid.svg", w: 140, h: 42, theme: "phosphor", keys: typed("2")},
-	{file: "lab.svg", w: 140, h: 42, theme: "phosphor", keys: append(typed("3nnnnnnnn"), append(press(tea.KeyEnter), typed("w")...)...)},
-	{file: "small.svg", w: 80, h: 24, theme: "phosphor", keys: typed("b")},
+	{"dashboard.svg", 140, 42, "phosphor", "api:search:alice", "", 40},
+	{"dashboard-light.svg", 140, 42, "paper", "api:export:nightly", "", 10},
+	{"grid.svg", 140, 42, "phosphor", "api:search:alice", "2", 0},
+	{"small.svg", 80, 24, "phosphor", "api:export:nightly", "", 10},
 }
 
-func typed(s string) (keys []tea.KeyPressMsg) {
-	for _, r := range s {
-		keys = append(keys, tea.KeyPressMsg{Code: r, Text: string(r)})
-	}
-	return keys
-}
-
-func press(code rune) []tea.KeyPressMsg { return []tea.KeyPressMsg{{Code: code}} }
+// labMoment is where in its lesson the lab is pictured.
+const labMoment = 12 * time.Second
 
 func main() {
 	time.Local = time.UTC // times of day on screen are those of no place
-	moving, err := film()
-	if err == nil {
-		err = write(filmFile, moving)
-	}
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "pictures: %s could not be made: %v\n", filmFile, err)
-		os.Exit(1)
-	}
-	fmt.Println(filepath.Join("docs", filmFile))
-	if len(os.Args) > 1 && os.Args[1] == "moving" {
-		return
-	}
+	drawn := map[string]func() (string, error){filmFile: film, "lab.svg": ofLab}
 	for _, p := range pictures {
-		if err := p.take(); err != nil {
-			fmt.Fprintf(os.Stderr, "pictures: %s could not be made: %v\n", p.file, err)
+		drawn[p.file] = p.draw
+	}
+	for file, draw := range drawn {
+		content, err := draw()
+		if err == nil {
+			err = os.WriteFile(filepath.Join("docs", file), []byte(content), 0o644)
+		}
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "pictures: %s could not be made: %v\n", file, err)
 			os.Exit(1)
 		}
-		fmt.Println(filepath.Join("docs", p.file))
+		fmt.Println(filepath.Join("docs", file))
 	}
 }
 
-func write(file, content string) error {
-	return os.WriteFile(filepath.Join("docs", file), []byte(content), 0o644)
-}
-
-func (p picture) take() error {
-	demo, err := feed.NewEmbedded(feed.Options{})
+// draw draws the dashboard as it is half a minute after the start.
+func (p picture) draw() (string, error) {
+	s, err := newScene(tuitest.Cast(), p.theme, p.w, p.h)
 	if err != nil {
-		return err
+		return "", err
 	}
-	defer demo.Close()
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	box := feed.NewMailbox()
-	watched := make(chan error, 1)
-	go func() { watched <- demo.Run(ctx, box.Put) }()
-
-	screen := vt.NewSafeEmulator(p.w, p.h)
-	keys, answers := io.Pipe()
-	go func() { _, _ = io.Copy(answers, screen) }()
-	var program *tea.Program
-	started := make(chan struct{})
-	audit := filepath.Join(os.TempDir(), "ratescope-pictures-audit.jsonl")
-	shown := make(chan error, 1)
-	go func() {
-		shown <- tui.Run(ctx, tui.Options{
-			Source: session.Source{Take: box.Take, Focus: demo.Focus},
-			Look:   shell.Options{Theme: p.theme},
-			Inject: firing.Options{Injector: demo.Injector(fire.Options{AuditPath: audit})},
-		}, func(t *tea.Program) { program = t; close(started) },
-			tea.WithInput(keys), tea.WithOutput(terminal{screen}), tea.WithWindowSize(p.w, p.h), tea.WithoutSignalHandler(),
-			tea.WithColorProfile(colorprofile.TrueColor), tea.WithEnvironment([]string{"TERM=xterm-256color"}))
-	}()
-	<-started
-	time.Sleep(before)
-	for _, k := range p.keys {
-		program.Send(k)
-		time.Sleep(300 * time.Millisecond)
+	s.run(27 * time.Second)
+	s.pick(p.key)
+	s.stage.Press(p.keys)
+	if err := s.fire(p.key, p.burst); err != nil {
+		return "", err
 	}
-	drawn := strings.Join(rows(screen), "")
-	cancel()
-	<-shown
-	<-watched
-	return write(p.file, svg.Document(p.w, p.h, p.theme != "paper", "", drawn))
+	s.run(2 * time.Second)
+	return svg.Document(p.w, p.h, p.theme != "paper", "", strings.Join(s.stage.Rows(), "")), nil
 }
 
-// terminal takes output as a terminal's line discipline does.
-type terminal struct{ screen *vt.SafeEmulator }
-
-func (t terminal) Write(b []byte) (int, error) {
-	_, err := t.screen.Write([]byte(strings.ReplaceAll(string(b), "\n", "\r\n")))
-	return len(b), err
+// ofLab draws a lesson of the lab.
+func ofLab() (content string, err error) {
+	o := lab.Options{First: 8, Theme: "phosphor"}
+	err = lab.Picture(context.Background(), o, lab.Film{Width: 140, Height: 42, From: labMoment}, func(app *shell.App) error {
+		content = lab.Pictures[".svg"](app)
+		return nil
+	})
+	return content, err
 }
 
-// rows draws what is on screen, row by row.
-func rows(screen *vt.SafeEmulator) []string {
-	list := make([]string, screen.Height())
-	for y := range list {
-		cells := make([]svg.Cell, screen.Width())
-		for x := range cells {
-			cells[x].R = ' '
-			if c := screen.CellAt(x, y); c != nil {
-				if c.Content != "" {
-					cells[x].R = []rune(c.Content)[0]
-				}
-				cells[x].Fg, cells[x].Bg, cells[x].Bold = c.Style.Fg, c.Style.Bg, c.Style.Attrs&1 != 0
-			}
+// scene is a dashboard on a clock of its own. Make one with newScene.
+type scene struct {
+	stage *tui.Stage
+	feed  *tuitest.Feed
+	now   time.Time
+}
+
+func newScene(cast []tuitest.Personality, theme string, w, h int) (*scene, error) {
+	s := &scene{now: time.Date(2026, 11, 20, 14, 23, 0, 0, time.UTC)}
+	s.feed = tuitest.NewFeed(s.now, cast...)
+	s.feed.Server.Target = "redis://cache:6379"
+	var err error
+	s.stage, err = tui.NewStage(context.Background(), tui.Options{Look: shell.Options{Theme: theme},
+		Inject: firing.Options{Injector: &tuitest.Injector{Feed: s.feed}}}, w, h)
+	return s, err
+}
+
+// run lets time pass.
+func (s *scene) run(d time.Duration) {
+	for end := s.now.Add(d); s.now.Before(end); {
+		s.now = s.now.Add(tuitest.Refresh)
+		b := s.feed.Advance(s.now)
+		b.Health = nil // the pictures are about keys
+		s.stage.Batch(b)
+		s.stage.Tick(s.now)
+	}
+}
+
+// pick moves the selection down to a key.
+func (s *scene) pick(key string) {
+	selected := regexp.MustCompile(`▌. ` + regexp.QuoteMeta(key))
+	for range 20 {
+		if selected.MatchString(s.stage.Text()) {
+			return
 		}
-		list[y] = svg.Row(y, cells)
+		s.stage.Press("j")
 	}
-	return list
+}
+
+// fire fires a burst at a key, a millisecond between two requests.
+func (s *scene) fire(key string, n int) error {
+	for i := range n {
+		fired, err := s.feed.FireAt(limiter.InstantOf(s.now.Add(time.Duration(i)*time.Millisecond)), key, 1)
+		if err != nil {
+			return err
+		}
+		fired.Order = 1
+		s.stage.Fired([]model.Fired{fired}...)
+	}
+	return nil
 }

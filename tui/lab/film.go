@@ -13,7 +13,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/model/lab"
-	"ratescope/themes"
 	"ratescope/tui/shell"
 	"ratescope/tui/svg"
 )
@@ -207,14 +206,5 @@ func rewrite(before, after []string) string {
 // svgOf is the picture for a browser.
 func svgOf(app *shell.App) string {
 	b := &app.Canvas.Buffer
-	var body strings.Builder
-	for y := range b.H {
-		row := make([]svg.Cell, b.W)
-		for x := range row {
-			c := b.At(x, y)
-			row[x] = svg.Cell{R: max(c.R, ' '), Fg: c.S.Fg.Color(), Bg: c.S.Bg.Color(), Bold: c.S.Attr&themes.Bold != 0}
-		}
-		body.WriteString(svg.Row(y, row))
-	}
-	return svg.Document(b.W, b.H, app.Canvas.Look.Dark, "", body.String())
+	return svg.Document(b.W, b.H, app.Canvas.Look.Dark, "", strings.Join(svg.Rows(b), ""))
 }

@@ -8,6 +8,9 @@ import (
 	"image/color"
 	"slices"
 	"strings"
+
+	"ratescope/themes"
+	"ratescope/tui/cell"
 )
 
 // The size of a cell, where in it a letter stands, and how wide a dot of Braille is.
@@ -37,6 +40,22 @@ func Row(y int, cells []Cell) string {
 	}
 	r.write(&b)
 	return b.String()
+}
+
+// Rows draws what stands on a screen, a string a row.
+func Rows(b *cell.Buffer) []string {
+	rows, cells := make([]string, b.H), make([]Cell, b.W)
+	for y := range rows {
+		for x := range cells {
+			c := b.At(x, y)
+			cells[x] = Cell{R: max(c.R, ' '), Fg: c.S.Fg.Color(), Bg: c.S.Bg.Color(), Bold: c.S.Attr&themes.Bold != 0} // 0: the rest of a wide rune
+			if c.S.Attr&themes.Reverse != 0 {
+				cells[x].Fg, cells[x].Bg = cells[x].Bg, cells[x].Fg
+			}
+		}
+		rows[y] = Row(y, cells)
+	}
+	return rows
 }
 
 // Document puts rows, drawn by Row, into a picture of so many cells. style is more CSS; "" none.
