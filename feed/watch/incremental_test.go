@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -264,73 +263,4 @@ func windowsRead(all []model.Batch, key string) (sum int64, withPrevious int) {
 		sum += n
 	}
 	return sum, len(followed)
-}
-
-// TestHotStreamsAreSkimmed floods a stream whose entries have no totals: it is told from
-// how many were added, and read entry by entry again when it calms down. When that is so is
-// held on virtual time in feed/track; here a server's own answers bring it about, in
-// amounts that do not depend on how fast anything runs.
-func TestHotStreamsAreSkimmed(t *testing.T) {
-	t.Parallel()
-	s := servertest.Start(t)
-	c := s.Client()
-	ctx := context.Background()
-	rule := config.Rule{Match: "hot", Limit: limiter.Limit{Count: 10_000_000, Window: 10 * time.Minute}, LimitKnown: true}
-	run := feedtest.Run(t, feedtest.NewRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"hot"}, Rules: []config.Rule{rule}, Refresh: 50 * time.Millisecond}))
-	eval := func(script string, args ...any) { // at the server and in one go
-		if err := c.Eval(ctx, script, []string{"hot"}, args...).Err(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	add := func(n int) {
-		eval("for i = 1, ARGV[1] do redis.call('XADD', KEYS[1], '*', 'count', '2') end return 1", n)
-	}
-	at := c.Time(ctx).Val().Add(-9 * time.Minute).UnixMilli()
-	eval("return redis.call('XADD', KEYS[1], ARGV[1], 'count', '2')", at)
-	// A look reads 4,000 entries at most, and eight in a row that had to read more than a page
-	// are a busy stream: as many entries at once, at a pace of 5 a ms. Where something came in
-	// between the looks, such as a connection that was lost, they come once more.
-	const flood, pace = 36_000, 5
-	servertest.Await(t, "the stream to be skimmed", func() bool {
-		if calls(s, "xinfo|stream") > 0 {
-			return true
-		}
-		if x, ok := run.Reading("hot"); ok && feedtest.Used(x) == 2*c.XLen(ctx, "hot").Val() {
-			eval(`for i = 0, ARGV[2] - 1 do
-				redis.call('XADD', KEYS[1], string.format('%d-%d', ARGV[1] + math.floor(i / ARGV[3]), i + 1), 'count', '2')
-			end return 1`, at+1, flood, pace)
-			at += flood / pace
-		}
-		return false
-	})
-	for range 20 {
-		add(2000)
-	}
-	// What came before the first look that counts is told from the pace until then.
-	want := 2 * c.XLen(ctx, "hot").Val()
-	within := func(n int64) bool { return n > want*95/100 && n < want*105/100 }
-	servertest.Await(t, "about what the server holds", func() bool {
-		x, _ := run.Reading("hot")
-		return within(feedtest.Used(x)) && within(run.Came("hot", false))
-	})
-	if !slices.ContainsFunc(run.All(), func(b model.Batch) bool {
-		return len(b.Readings) == 1 && b.Readings[0].Approximate && b.Cost.Commands > 0 && b.Cost.Commands < 12
-	}) {
-		t.Error("no cheap batch has an approximate reading of the stream")
-	}
-	servertest.Await(t, "the stream to be read entry by entry", func() bool { return reads(t, s, run) })
-	before, _ := run.Reading("hot")
-	add(3)
-	servertest.Await(t, "three more", func() bool {
-		x, _ := run.Reading("hot")
-		return feedtest.Used(x) == feedtest.Used(before)+6
-	})
-}
-
-// reads says whether the stream is asked for entries and no longer for their number.
-func reads(t *testing.T, s *servertest.Server, run *feedtest.Running) bool {
-	t.Helper()
-	asked, n := calls(s, "xinfo|stream"), run.Count()
-	servertest.Await(t, "five batches", func() bool { return run.Count() >= n+5 })
-	return calls(s, "xinfo|stream") == asked
 }
