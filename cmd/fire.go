@@ -24,10 +24,8 @@ func fireAt(p *program, c *cobra.Command, args []string, web webCall, order mode
 	if order.Cost != 1 {
 		return usagef("--cost %d is not for --url: the application says what a request costs", order.Cost)
 	}
-	for _, name := range []string{"create", "scratch", "shape", "phase", "from", "report"} {
-		if c.Flags().Changed(name) {
-			return usagef("--%s is for requests at a key: leave it out with --url", name)
-		}
+	if err := misplaced(c, "--%s is for requests at a key: leave it out with --url", "create", "scratch", "shape", "phase", "from", "report"); err != nil {
+		return err
 	}
 	if _, err := p.Loaded(); err != nil {
 		return err
@@ -40,6 +38,16 @@ func fireAt(p *program, c *cobra.Command, args []string, web webCall, order mode
 		order.Key = name
 		return fireURL(c.Context(), src, web, order, o, p.output(c))
 	})
+}
+
+// misplaced returns the error of text about the first of the flags that was given.
+func misplaced(c *cobra.Command, text string, flags ...string) error {
+	for _, name := range flags {
+		if c.Flags().Changed(name) {
+			return usagef(text, name)
+		}
+	}
+	return nil
 }
 
 func newFire(p *program) *cobra.Command {
@@ -91,7 +99,7 @@ func newFire(p *program) *cobra.Command {
 		if web.URL != "" {
 			return fireAt(p, c, args, web, request, order)
 		}
-		if err := web.Unused(); err != nil {
+		if err := misplaced(c, "--%s is for requests to an application: give --url, too", "request", "header", "body"); err != nil {
 			return err
 		}
 		return p.key(c, args, func(src server, name string) error {

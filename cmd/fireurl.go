@@ -20,16 +20,6 @@ type webCall struct {
 	Body        string   // a file
 }
 
-// Unused returns an error where a flag was given that is only for --url.
-func (c *webCall) Unused() error {
-	for flag, given := range map[string]bool{"--request": c.Method != "", "--header": len(c.Headers) > 0, "--body": c.Body != ""} {
-		if given {
-			return usagef("%s is for requests to an application: give --url, too", flag)
-		}
-	}
-	return nil
-}
-
 // read reads the files that the flags name. The error is a usageError.
 func (c *webCall) read() (fire.Call, error) {
 	call := fire.Call{URL: c.URL, Method: c.Method}
