@@ -245,8 +245,11 @@ func (h header) paintVerdict(x, y, end int) {
 			count(h.c.Look.BadMark, t.Unknown, "unknown", h.c.Look.Unknown, h.c.Look.Dim))
 	}
 	if t.Likely > 0 {
-		x = h.c.Spans(x, y, end, widget.Styled("   ", h.c.Look.Text),
-			count(likelyMark, t.Likely, LikelyText(&h.s.Shown.Live().Sweep), h.c.Look.Unknown, h.c.Look.Dim))
+		text := LikelyText(&h.s.Shown.Live().Sweep)
+		if 2*t.Likely > t.Keys && !h.s.Shown.Replayed() {
+			text += ": W says what they are"
+		}
+		x = h.c.Spans(x, y, end, widget.Styled("   ", h.c.Look.Text), count(likelyMark, t.Likely, text, h.c.Look.Unknown, h.c.Look.Dim))
 	}
 	end = h.paintFlow(x, y, end, &t)
 	if k := t.Worst; k != nil {
