@@ -56,12 +56,13 @@ func NewOn(ctx context.Context, client redis.UniversalClient, named bool, s Scri
 	return &Sandbox{script: s, engine: r, undeclared: map[string]bool{}}, nil
 }
 
-// The script becomes a function whose redis is told the time, and what stands around it takes the expiries
-// off the keys and reports them.
+// The script becomes a function whose redis is told the time, and what stands around it sets the expiries
+// of the keys, takes them off again and reports them.
 const (
-	before = `local seconds, micros, keys, args = ARGV[1], ARGV[2], {}, {}
-for i = 4, 3 + ARGV[3] do keys[i - 3] = ARGV[i] end
-for i = 4 + ARGV[3], #ARGV do args[#args + 1] = ARGV[i] end
+	before = `local seconds, micros, keys, args, from = ARGV[1], ARGV[2], {}, {}, 5 + 2 * ARGV[3]
+for i = 5, from - 1, 2 do redis.call('PEXPIRE', ARGV[i], ARGV[i + 1]) end
+for i = from, from - 1 + ARGV[4] do keys[i - from + 1] = ARGV[i] end
+for i = from + ARGV[4], #ARGV do args[#args + 1] = ARGV[i] end
 local ran = {}
 local function told(call) return function(...)
   local list = {...}
@@ -130,12 +131,10 @@ func (r *real) setClock(at limiter.Instant) error {
 func (r *real) run(keys, args []string) (any, []Command, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), answerIn)
 	defer cancel()
-	for k, end := range r.ends { // the script may look at them
-		if _, err := r.do("PEXPIRE", k, strconv.FormatInt(max(int64(end.Sub(r.now)/time.Millisecond), 1), 10)); err != nil {
-			return nil, nil, err
-		}
+	argv := []any{int64(r.now) / 1e6, int64(r.now) % 1e6, len(r.ends), len(keys)}
+	for k, end := range r.ends { // set within the script, in which no key expires
+		argv = append(argv, k, max(int64(end.Sub(r.now)/time.Millisecond), 1))
 	}
-	argv := []any{int64(r.now) / 1e6, int64(r.now) % 1e6, len(keys)}
 	for _, a := range slices.Concat(keys, args) {
 		argv = append(argv, a)
 	}
