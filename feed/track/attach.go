@@ -10,6 +10,15 @@ import (
 	"ratescope/model"
 )
 
+// Suggested returns the algorithm that values of a kind suggest.
+func Suggested(k decode.Kind) limiter.Algorithm { return suggested[k] }
+
+var suggested = map[decode.Kind]limiter.Algorithm{
+	decode.Log: limiter.SlidingLog, decode.Stream: limiter.StreamCounter,
+	decode.Single: limiter.FixedWindow, decode.Counter: limiter.FixedWindow,
+	decode.TAT: limiter.GCRA, decode.Bucket: limiter.TokenBucket,
+}
+
 // Attach gives the tracker the decoder for a find.
 func (l *Tracker) Attach(f decode.Found) {
 	l.kind, l.typ, l.wrong = f.Kind, f.Type, ""
@@ -27,27 +36,14 @@ func (l *Tracker) Attach(f decode.Found) {
 		f.Kind = decode.Wrong // the user named the key, so that an error explains what is wrong
 		l.kind = f.Kind
 	}
-	a := limiter.Unknown
-	form := layout.Layout{}
-	switch f.Kind {
-	case decode.Log:
-		a = limiter.SlidingLog
-	case decode.Stream:
-		a = limiter.StreamCounter
-	case decode.Counter:
+	a, form := suggested[f.Kind], layout.Layout{}
+	switch {
+	case f.Kind == decode.Counter && f.Own != limiter.Unknown:
 		a = f.Own
-		if a == limiter.Unknown {
-			a, form = limiter.FixedWindow, layout.Layout{Unit: f.Unit, Suffixed: true}
-		}
-	case decode.Single:
-		a = limiter.FixedWindow
-	case decode.TAT:
-		a = limiter.GCRA
-	case decode.Bucket:
-		a = limiter.TokenBucket
-		if f.Field == "level" {
-			a = limiter.LeakyBucket
-		}
+	case f.Kind == decode.Counter:
+		form = layout.Layout{Unit: f.Unit, Suffixed: true}
+	case f.Kind == decode.Bucket && f.Field == "level":
+		a = limiter.LeakyBucket
 	}
 	l.settle(a, form, 0)
 	if f.Kind == decode.Single && f.Window.To > 0 {

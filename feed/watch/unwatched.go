@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ratescope/feed/decode"
+	"ratescope/feed/track"
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/naming"
@@ -22,13 +23,6 @@ type unwatched struct {
 	version int // of the patterns when groups was made; -1 where a name has come since
 }
 
-// algorithms are those that the values of limiters suggest.
-var algorithms = map[decode.Kind]limiter.Algorithm{
-	decode.Log: limiter.SlidingLog, decode.Stream: limiter.StreamCounter,
-	decode.Single: limiter.FixedWindow, decode.Counter: limiter.FixedWindow,
-	decode.TAT: limiter.GCRA, decode.Bucket: limiter.TokenBucket,
-}
-
 // mostNames bounds how many names are kept to be put into groups anew when patterns change.
 const mostNames = 4096
 
@@ -41,7 +35,7 @@ func (u *unwatched) add(f *decode.Found, kind string, p *naming.Patterns, now li
 	if u.names[f.Name] != nil {
 		return
 	}
-	g := &model.KeyGroup{Example: f.Name, Keys: 1, Library: f.Library, Evidence: f.Evidence, Algorithm: algorithms[f.Kind], Why: f.Why()}
+	g := &model.KeyGroup{Example: f.Name, Keys: 1, Library: f.Library, Evidence: f.Evidence, Algorithm: track.Suggested(f.Kind), Why: f.Why()}
 	if f.Match != nil {
 		g.Algorithm, g.Pattern = f.Match.Algorithm, f.Pattern()
 	}
