@@ -232,9 +232,6 @@ func runFed(p *program, c *cobra.Command, args []string) error {
 			return usagef("--%s is for the process that watches the server: give it to \"ratescope export\", or leave --from out", name)
 		}
 	}
-	if p.fps < 1 || p.fps > 60 {
-		return usagef("--fps %d is out of range: give 1 to 60", p.fps)
-	}
 	if err := p.ask(); err != nil {
 		return err
 	}

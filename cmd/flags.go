@@ -69,17 +69,17 @@ func flagError(c *cobra.Command, err error) error {
 
 // open prepares to watch the server that the flags name. With keys, only these are read.
 func (p *program) open(keys ...string) (server, error) {
-	if p.fps < 1 || p.fps > 60 {
-		return nil, usagef("--fps %d is out of range: give 1 to 60", p.fps)
-	}
 	if err := p.ask(); err != nil {
 		return nil, err
 	}
 	return p.settings.Open(keys...)
 }
 
-// ask asks for a password with --askpass.
+// ask checks --fps, and asks for a password with --askpass.
 func (p *program) ask() error {
+	if p.fps < 1 || p.fps > 60 {
+		return usagef("--fps %d is out of range: give 1 to 60", p.fps)
+	}
 	if !p.askpass || p.Flags.Password != "" {
 		return nil
 	}
@@ -164,13 +164,9 @@ func question() func(string) (string, error) {
 
 // notifying reads --notify.
 func (p *program) notifying() (session.Notify, error) {
-	switch p.notify {
-	case "none":
-		return session.NotifyNot, nil
-	case "bell":
-		return session.NotifyBell, nil
-	case "desktop":
-		return session.NotifyDesktop, nil
+	way, known := map[string]session.Notify{"none": session.NotifyNot, "bell": session.NotifyBell, "desktop": session.NotifyDesktop}[p.notify]
+	if !known {
+		return 0, usagef("--notify does not take %q: give none, bell or desktop", p.notify)
 	}
-	return 0, usagef("--notify does not take %q: give none, bell or desktop", p.notify)
+	return way, nil
 }

@@ -2,10 +2,12 @@ package cmd
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"slices"
@@ -86,15 +88,12 @@ func (s *settings) Open(keys ...string) (server, error) {
 
 // Options completes the flags by the configuration, its target and the environment. The error
 // is a usageError.
-func (s *settings) Options() (feed.Options, error) {
-	o, err := s.options()
-	if err != nil {
-		return o, usageError{err}
-	}
-	return o, nil
-}
-
-func (s *settings) options() (o feed.Options, err error) {
+func (s *settings) Options() (o feed.Options, err error) {
+	defer func() {
+		if err != nil {
+			err = usageError{err}
+		}
+	}()
 	switch {
 	case s.Flags.Refresh < 20*time.Millisecond || s.Flags.Refresh > time.Minute:
 		return o, fmt.Errorf("--refresh %v is out of range: give 20ms to 1m", s.Flags.Refresh)
@@ -136,14 +135,9 @@ func (s *settings) Named() config.Target { return s.target }
 
 // tls returns the TLS files of the flags, and of the target where a flag was left out.
 func (s *settings) tls() connect.TLSFiles {
-	files, of := s.Flags.TLS, s.target.TLS
-	for _, f := range []struct{ flag, target *string }{{&files.CA, &of.CA}, {&files.Cert, &of.Cert}, {&files.Key, &of.Key},
-		{&files.ServerName, &of.ServerName}} {
-		if *f.flag == "" {
-			*f.flag = *f.target
-		}
-	}
-	return files
+	flags, of := s.Flags.TLS, s.target.TLS
+	return connect.TLSFiles{CA: cmp.Or(flags.CA, of.CA), Cert: cmp.Or(flags.Cert, of.Cert), Key: cmp.Or(flags.Key, of.Key),
+		ServerName: cmp.Or(flags.ServerName, of.ServerName)}
 }
 
 // ConfigPath returns the configuration file that is read, "" for none. The file in the XDG
@@ -202,12 +196,7 @@ func targetNames(c *config.Config) string {
 	if len(c.Targets) == 0 {
 		return "no targets"
 	}
-	names := make([]string, 0, len(c.Targets))
-	for name := range c.Targets {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return "the targets " + strings.Join(names, ", ")
+	return "the targets " + strings.Join(slices.Sorted(maps.Keys(c.Targets)), ", ")
 }
 
 // Loaded returns the configuration. The error is a usageError.
@@ -291,13 +280,10 @@ const commandTime = 10 * time.Second
 // RATESCOPE_PASSWORD_FILE or REDISCLI_AUTH, the first of them that is there. One in the
 // URL goes before those of the environment.
 func (s *settings) password() (connect.Secret, error) {
+	given, err := s.GivenPassword()
 	switch {
-	case s.Flags.Password != "" && s.PasswordFile != "":
-		return "", errors.New("--askpass and --password-file both give a password: give one of them")
-	case s.Flags.Password != "":
-		return s.Flags.Password, nil
-	case s.PasswordFile != "":
-		return passwordIn(s.PasswordFile)
+	case given != "" || err != nil:
+		return given, err
 	case s.target.PasswordFile != "":
 		return passwordIn(s.target.PasswordFile)
 	case len(s.target.PasswordCommand) > 0:
