@@ -66,7 +66,8 @@ func newCapsule(p *program) *cobra.Command {
 }
 
 // content puts together what a capsule holds.
-func (p *program) content(board *model.Board, begin limiter.Instant, recording io.WriterTo, alerts []report.Alert) (capsule.Content, error) {
+func (p *program) content(board *model.Board, begin limiter.Instant, recording io.WriterTo,
+	alerts []report.Alert) (capsule.Content, error) {
 	shelf, err := p.shelf()
 	if err != nil {
 		return capsule.Content{}, err

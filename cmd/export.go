@@ -31,13 +31,16 @@ func newExport(p *program) *cobra.Command {
 	}
 	address := c.Flags().String("listen", "localhost:9464", "address to answer on, HOST:PORT or :PORT for all of this machine's")
 	most := c.Flags().Int("max-keys", metrics.DefaultMaxKeys, "how many keys may have series of their own; the rest are counted")
-	hosts := c.Flags().StringSlice("host", nil, "name under which the exporter is reached, beside addresses, localhost and this machine's name; others are refused")
+	hosts := c.Flags().StringSlice("host", nil,
+		"name under which the exporter is reached, beside addresses, localhost and this machine's name; others are refused")
 	var access metrics.Access
 	c.Flags().StringVar(&access.Cert, "web-cert", "", "certificate file (PEM) to answer with over TLS, with --web-key")
 	c.Flags().StringVar(&access.Key, "web-key", "", "key file (PEM) of the certificate")
-	c.Flags().StringVar(&access.Users, "web-users", "", "file of those who may read, one name:bcrypt a line, as htpasswd -nB prints it (default: everyone)")
+	c.Flags().StringVar(&access.Users, "web-users", "",
+		"file of those who may read, one name:bcrypt a line, as htpasswd -nB prints it (default: everyone)")
 	c.Flags().IntVar(&access.Connections, "max-connections", metrics.DefaultConnections, "how many connections there may be at once")
-	slots := c.Flags().String("slots", "", "hash slots whose limiters are watched, as in 0-8191, so that several exporters share a server (default: all)")
+	slots := c.Flags().String("slots", "",
+		"hash slots whose limiters are watched, as in 0-8191, so that several exporters share a server (default: all)")
 	shard := c.Flags().String("shard", "", "part of the limiters that is watched, as in 1/4 for the first of four exporters (default: all)")
 	return p.command(c, no("use --listen to say where"), func(c *cobra.Command, args []string) error {
 		var err error
@@ -80,7 +83,9 @@ func newExport(p *program) *cobra.Command {
 			return err
 		}
 		defer alerts.Close()
-		return metrics.Serve(c.Context(), alerts.Tap(p.Follow(src, p.reloaded(c, alerts))), listen, metrics.New(metrics.Options{MaxKeys: *most, Mask: p.mask, Hosts: *hosts, Build: buildText(p.version), Firing: alerts.Firing, Deliveries: alerts.Deliveries, Access: access, Stream: p.recording("").Header, Slots: p.Flags.Slots}))
+		return metrics.Serve(c.Context(), alerts.Tap(p.Follow(src, p.reloaded(c, alerts))), listen,
+			metrics.New(metrics.Options{MaxKeys: *most, Mask: p.mask, Hosts: *hosts, Build: buildText(p.version), Firing: alerts.Firing,
+				Deliveries: alerts.Deliveries, Access: access, Stream: p.recording("").Header, Slots: p.Flags.Slots}))
 	}, watchFlags)
 }
 

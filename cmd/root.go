@@ -128,7 +128,8 @@ type program struct {
 // Sets of the shared flags, of which a command adds those that it uses. Every command accepts the others,
 // too, so that scripts can give the same flags to all, and its help leaves them out.
 var (
-	serverFlags = []string{"redis", "target", "password-file", "askpass", "tls-ca", "tls-cert", "tls-key", "tls-server-name", "config", "debug"}
+	serverFlags = []string{"redis", "target", "password-file", "askpass", "tls-ca", "tls-cert", "tls-key", "tls-server-name", "config",
+		"debug"}
 	limitFlags  = []string{"limit", "algorithm", "burst", "mask"}
 	keyFlags    = slices.Concat(serverFlags, limitFlags, []string{"budget"})    // one look at one key
 	lookFlags   = slices.Concat(keyFlags, []string{"watch"})                    // one look at all keys
@@ -210,10 +211,14 @@ func (p *program) tree() *cobra.Command {
 		return nil // ends the command without running it
 	})
 	p.flags(root.PersistentFlags())
-	root.Flags().StringArrayVar(&p.from, "from", nil, "exporter to show instead of a server of Redis, http://host:9464 or https://NAME@host:9464 with --password-file; several share one server by --shard; nothing is fired through them")
+	root.Flags().StringArrayVar(&p.from, "from", nil,
+		"exporter to show instead of a server of Redis, http://host:9464 or https://NAME@host:9464 with --password-file; several share one "+
+			"server by --shard; nothing is fired through them")
 	for name, values := range map[string][]string{"algorithm": algorithmNames(), "theme": themes.BuiltIn().Names()} {
 		_ = root.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
-	root.AddCommand(newSnapshot(p), newIdentify(p), newPeek(p), newWatch(p), newAlert(p), newRecord(p), newReplay(p), newCapsule(p), newExport(p), newFire(p), newFree(p), newGive(p), newBlock(p), newUnblock(p), newUndo(p), newVerify(p), newCheck(p), newLab(p), newTour(p), newAccuracy(p), newConfig(p), newManual(p))
+	root.AddCommand(newSnapshot(p), newIdentify(p), newPeek(p), newWatch(p), newAlert(p), newRecord(p), newReplay(p), newCapsule(p),
+		newExport(p), newFire(p), newFree(p), newGive(p), newBlock(p), newUnblock(p), newUndo(p), newVerify(p), newCheck(p), newLab(p),
+		newTour(p), newAccuracy(p), newConfig(p), newManual(p))
 	return root
 }

@@ -25,7 +25,8 @@ func newWatch(p *program) *cobra.Command {
 		Use:   "watch",
 		Short: "Follow along without a screen, and raise alerts",
 		Long: "Watch as the dashboard does, at the same cost, for a service manager: in lines of text, or with --alerts by " +
-			"evaluating the alerts of the configuration, which go to their webhooks, Alertmanagers and commands. Then one line on stderr says when an alert or the link begins or ends.\n\n" +
+			"evaluating the alerts of the configuration, which go to their webhooks, Alertmanagers and commands. Then one line on stderr says " +
+			"when an alert or the link begins or ends.\n\n" +
 			"The configuration is read again when it changes. SIGTERM ends it with exit code 0.",
 		Example: "ratescope watch --alerts --config /etc/ratescope/config.yaml --target prod",
 	}
@@ -59,7 +60,8 @@ func raiseAlerts(p *program, c *cobra.Command, src server) error {
 		return err
 	}
 	if len(loaded.Alerts) == 0 {
-		return usagef("the configuration has no alerts: write some under alerts, as \"ratescope config init\" shows, and name the file with --config")
+		return usagef("the configuration has no alerts: write some under alerts, as \"ratescope config init\" shows, and name the file with " +
+			"--config")
 	}
 	log := p.log(c)
 	a := newAlerter(loaded, p.names(), func(a report.Alert) { log(a.Line()) }, func(d report.Delivery) { log(d.String()) })
@@ -115,7 +117,8 @@ func (p *program) reloaded(c *cobra.Command, a *alerter) func(*config.Config, er
 // log returns a function that writes one line with the time to stderr. It is safe for concurrent use.
 func (p *program) log(c *cobra.Command) func(string) {
 	return func(text string) {
-		fmt.Fprintf(c.ErrOrStderr(), "%s ratescope: %s\n", time.Now().UTC().Format(time.RFC3339), safetext.Clip(safetext.Sentence(text), maxError, safetext.Ellipsis))
+		fmt.Fprintf(c.ErrOrStderr(), "%s ratescope: %s\n", time.Now().UTC().Format(time.RFC3339),
+			safetext.Clip(safetext.Sentence(text), maxError, safetext.Ellipsis))
 	}
 }
 

@@ -41,9 +41,12 @@ const (
 )
 
 var stops = [...]stop{
-	{7 * time.Second, "Every row is a key with a limit: what is used of it, how fast, and when the next request is admitted. Red is denied, amber is near; the rest is at ease.", atBottom, nil},
-	{8 * time.Second, "The timeline is of the selected key. Time runs to the right; where now ends begins the ribbon of the future: would one more request be admitted then?", overTable, pickSliding},
-	{8 * time.Second, "The bracket is the window that counts. Of the window before this one only the share counts that the bracket still covers; the sum stands below, against the limit.", overTable, nil},
+	{7 * time.Second, "Every row is a key with a limit: what is used of it, how fast, and when the next request is admitted. Red is " +
+		"denied, amber is near; the rest is at ease.", atBottom, nil},
+	{8 * time.Second, "The timeline is of the selected key. Time runs to the right; where now ends begins the ribbon of the future: would " +
+		"one more request be admitted then?", overTable, pickSliding},
+	{8 * time.Second, "The bracket is the window that counts. Of the window before this one only the share counts that the bracket still " +
+		"covers; the sum stands below, against the limit.", overTable, nil},
 	{8 * time.Second, "A burst of ten is fired at the key now: watch the sum rise, and what the limit does not admit pile up as denied.",
 		overTable, fireBurst},
 	{7 * time.Second, "p pauses, and the arrows go back in time: every figure on screen is of that moment. Collecting goes on underneath.",

@@ -103,7 +103,8 @@ func animated(frames [][]string) string {
 				fmt.Fprintf(&body, `<g class="f %s"%s>%s</g>`, name, still, row)
 				if !shown[name] {
 					shown[name] = true
-					fmt.Fprintf(&style, `.%[1]s{animation-name:%[1]s}@keyframes %[1]s{%[2]s%[3]s{visibility:visible}%[4]s{visibility:hidden}}`, name, before, share(from), share(to))
+					fmt.Fprintf(&style, `.%[1]s{animation-name:%[1]s}@keyframes %[1]s{%[2]s%[3]s{visibility:visible}%[4]s{visibility:hidden}}`, name,
+						before, share(from), share(to))
 				}
 			}
 			from = to

@@ -22,7 +22,8 @@ func StartReplicated(t *testing.T, n, replicas int) []*Server {
 	t.Helper()
 	var nodes []*Server
 	for range n * (1 + replicas) {
-		nodes = append(nodes, Start(t, "--cluster-enabled", "yes", "--cluster-node-timeout", nodeTimeout, "--cluster-require-full-coverage", "no"))
+		nodes = append(nodes, Start(t, "--cluster-enabled", "yes", "--cluster-node-timeout", nodeTimeout, "--cluster-require-full-coverage",
+			"no"))
 	}
 	for i, s := range nodes {
 		s.CLI("CLUSTER", "SET-CONFIG-EPOCH", strconv.Itoa(i+1))

@@ -112,7 +112,8 @@ func (s *Server) listens() (own bool) {
 	Await(s.t, "the server to say that it listens", func() bool {
 		log := s.log.String()
 		own = strings.Contains(log, "Ready to accept connections")
-		return own || strings.Contains(log, "Failed listening") || strings.Contains(log, "already in use") || strings.Contains(log, "port number too high")
+		return own || strings.Contains(log, "Failed listening") || strings.Contains(log, "already in use") ||
+			strings.Contains(log, "port number too high")
 	})
 	return own
 }
@@ -138,7 +139,8 @@ func (s *Server) Start(more ...string) {
 func (s *Server) launch(more ...string) {
 	s.t.Helper()
 	s.log = &lockedBuffer{}
-	args := append([]string{"--port", strconv.Itoa(s.Port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", s.Dir}, s.args...)
+	args := append([]string{"--port", strconv.Itoa(s.Port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", s.Dir},
+		s.args...)
 	args = append(args, more...)
 	s.cmd = exec.Command(Binary(), args...)
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log

@@ -97,7 +97,8 @@ func (v *View) figures() []graph {
 	plain := func(st themes.Style) func(float64) themes.Style { return func(float64) themes.Style { return st } }
 	return []graph{
 		{label: "latency", now: one(format.Latency(v.Server.RTT)),
-			past: settled(v.Past, series(func(p *model.HealthSample) model.Measure { return span(p.RTT) })), round: chartTop, scale: latency, ink: l.Glow},
+			past: settled(v.Past, series(func(p *model.HealthSample) model.Measure { return span(p.RTT) })), round: chartTop, scale: latency,
+			ink: l.Glow},
 		{label: "commands", now: one(measured(h.Ops, format.PerSecond)), past: series(func(p *model.HealthSample) model.Measure { return p.Ops }),
 			round: chartTop, scale: rate, ink: l.Glow},
 		{label: "memory", now: one(memory), past: series(func(p *model.HealthSample) model.Measure { return p.Memory }), top: most,

@@ -325,13 +325,15 @@ var headerTips = []struct{ word, says string }{
 	{"unreadable", "Keys whose value is not what their limiter writes: /state:unreadable lists them."},
 	{"sick", "Keys that cannot be read, never expire or hold what is no time: /state:sick lists them."},
 	{"unknown", "Keys whose limit, or what is used of it, is not known: give it with --limit or a rule."},
-	{"likely", "Keys of which nothing but the form says that they are limiters; they are counted nowhere else. Of very many that are named alike only some are looked at."},
+	{"likely", "Keys of which nothing but the form says that they are limiters; they are counted nowhere else. Of very many that are named " +
+		"alike only some are looked at."},
 	{"longest", "The denied key that waits longest until a request is admitted; a click selects it."},
 	{"admitted", "Admitted requests a second of all keys, over the window of each."},
 	{"not recorded", "None of the stores watched records what it denies."},
 	{"denied", "Denied requests a second of the keys whose store records them, over the window of each."},
 	{"searched", "The first search for limiters is not over: keys that it has not come by may be missing."},
-	{"server: up to", "What watching may take of a core: more for the first search while nobody else uses the server, the budget while others do."},
+	{"server: up to", "What watching may take of a core: more for the first search while nobody else uses the server, the budget while " +
+		"others do."},
 	{"watching costs", "The share of the server's time that ratescope's own reads take, over about ten seconds."},
 	{"reads", "Commands a second that ratescope sends; none of them writes."},
 	{"rtt", "The time of one round trip to the server and back."},

@@ -51,28 +51,34 @@ func (s *Session) Actions() keymap.Actions {
 			"=").As(keymap.More).When(adjusts),
 		keymap.New("fire", "less", "-", "lowers N or the rate; in a replay the speed", func() tea.Cmd { return s.Adjust(false) }, "-",
 			"_").As(keymap.Less).When(adjusts),
-		keymap.New("fire", "order", "~", "fires what you type: 60 5/s poisson cost:2", s.Orders.Compose, "~").In(keymap.OfKey, nil).Writing().When(live),
+		keymap.New("fire", "order", "~", "fires what you type: 60 5/s poisson cost:2", s.Orders.Compose, "~").In(keymap.OfKey,
+			nil).Writing().When(live),
 		keymap.New("fire", "hold fire", ";", "holds what is being fired; again goes on", do(s.Orders.Hold), ";").When(live),
-		keymap.New("fire", "give room", "$", "gives the key room, frees or blocks it", s.Orders.OpenChanges, "$").In(keymap.OfKey, nil).When(func() string {
+		keymap.New("fire", "give room", "$", "gives the key room, frees or blocks it", s.Orders.OpenChanges, "$").In(keymap.OfKey,
+			nil).When(func() string {
 			if s.Shown.Replayed() {
 				return "A replay only shows what was seen: nothing can be changed."
 			}
 			return ""
 		}),
 		keymap.New("fire", "burst at a copy", "d", "fires a burst at a scratch copy of the key",
-			func() tea.Cmd { return s.Orders.Fire(model.Order{N: s.Orders.Burst(), Scratch: true}) }, "d").In(keymap.OfKey, nil).Writing().When(live),
+			func() tea.Cmd { return s.Orders.Fire(model.Order{N: s.Orders.Burst(), Scratch: true}) }, "d").In(keymap.OfKey,
+			nil).Writing().When(live),
 		keymap.New("fire", "undo", "U", "takes back what was fired or changed", s.Orders.OpenActions, "U").In(keymap.OfKey, nil).Writing(),
 		keymap.New("fire", "without injected", `\`, "leaves what was fired from here out of all", do(s.SubtractInjected), `\`),
 
-		keymap.New("keys", "filter", "/", "filters keys by name, state: note: lib: alg:", do(s.openFilter), "/").For(keymap.ToFind).Also("throttled denied search").Hinted("filter"),
+		keymap.New("keys", "filter", "/", "filters keys by name, state: note: lib: alg:", do(s.openFilter),
+			"/").For(keymap.ToFind).Also("throttled denied search").Hinted("filter"),
 		keymap.New("keys", "sort", "s", "sorts by the next column", do(s.Rows.NextSort), "s").For(keymap.ToFind),
 		keymap.New("keys", "reverse", "S", "reverses the order", do(s.Rows.Reverse), "S"),
 		keymap.New("keys", "pin", "P", "pins the key on top, to compare it", do(s.Selection.Pin), "P").For(keymap.ToFind).In(keymap.OfKey, nil),
 		keymap.New("keys", "copy", "y", "copies the row as text", s.CopyRow, "y").In(keymap.OfKey, nil),
 		keymap.New("keys", "identify", "W", "lists the limiters and what is missing", do(s.openGroups), "W").In(keymap.Server, nil).Also("found"),
 		keymap.New("keys", "copy commands", "u", "copies commands that free or reset the key", s.CopyLines, "u").In(keymap.OfKey, nil),
-		keymap.New("keys", "export", "e", "exports all keys to a JSON file", s.Files.ExportKeys, "e").As(keymap.ExportKeys).In(keymap.Save, saving.Folder),
-		keymap.New("keys", "csv", "E", "exports the rows as csv, md or jsonl", do(s.askFormat), "E").As(keymap.ExportRows).In(keymap.Save, saving.Folder).When(s.Files.NoRows),
+		keymap.New("keys", "export", "e", "exports all keys to a JSON file", s.Files.ExportKeys, "e").As(keymap.ExportKeys).In(keymap.Save,
+			saving.Folder),
+		keymap.New("keys", "csv", "E", "exports the rows as csv, md or jsonl", do(s.askFormat), "E").As(keymap.ExportRows).In(keymap.Save,
+			saving.Folder).When(s.Files.NoRows),
 		keymap.New("keys", "record", "F", "records to a file, or ends the recording", s.Files.ToggleRecording,
 			"F").As(keymap.Record).In(keymap.Save, saving.Folder).When(func() string {
 			if s.Shown.Replayed() {
@@ -86,13 +92,17 @@ func (s *Session) Actions() keymap.Actions {
 			}
 			return ""
 		}),
-		keymap.New("keys", "capsule", "I", "saves the last ten minutes in one file", s.Files.SaveCapsule, "I").In(keymap.Save, saving.Folder).When(s.Files.NoCapsule),
+		keymap.New("keys", "capsule", "I", "saves the last ten minutes in one file", s.Files.SaveCapsule, "I").In(keymap.Save,
+			saving.Folder).When(s.Files.NoCapsule),
 
-		keymap.New("time", "pause", "p", "pauses the picture; collecting goes on", do(s.Pause), "p").For(keymap.ToTime).As(keymap.Pause).Hinted("pause"),
-		keymap.New("time", "zoom out", "[", "shows a longer stretch of time", func() tea.Cmd { return s.Zoom(true) }, "[").For(keymap.ToTime).As(keymap.ZoomOut),
+		keymap.New("time", "pause", "p", "pauses the picture; collecting goes on", do(s.Pause),
+			"p").For(keymap.ToTime).As(keymap.Pause).Hinted("pause"),
+		keymap.New("time", "zoom out", "[", "shows a longer stretch of time", func() tea.Cmd { return s.Zoom(true) },
+			"[").For(keymap.ToTime).As(keymap.ZoomOut),
 		keymap.New("time", "zoom in", "]", "shows a shorter stretch; so does dragging", func() tea.Cmd { return s.Zoom(false) },
 			"]").For(keymap.ToTime).As(keymap.ZoomIn),
-		keymap.New("time", "go to", "g", "goes to a time you type: 14:02:11, 30s ago", s.askTime, "g").For(keymap.ToTime).Also("past").When(func() string {
+		keymap.New("time", "go to", "g", "goes to a time you type: 14:02:11, 30s ago", s.askTime,
+			"g").For(keymap.ToTime).Also("past").When(func() string {
 			if s.Selection.Current() == nil {
 				return "There is no key yet."
 			}

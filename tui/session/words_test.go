@@ -16,8 +16,10 @@ func TestSearchText(t *testing.T) {
 	}{
 		{model.Sweep{Share: 0.01}, "", ""},
 		{model.Sweep{Scanned: 10, Total: 30, Keys: 30, Share: 0.01}, "", ""},
-		{model.Sweep{Scanned: 340_000, Total: 1_000_000, Keys: 1_000_000, Share: 0.1, Pace: model.PaceIdle}, "34% of 1.0M keys searched", "idle server: up to 10%"},
-		{model.Sweep{Scanned: 999_999, Total: 1_000_000, Keys: 1_000_000, Share: 0.01, Pace: model.PaceBusy}, "99% of 1.0M keys searched", "busy server: up to 1%"},
+		{model.Sweep{Scanned: 340_000, Total: 1_000_000, Keys: 1_000_000, Share: 0.1, Pace: model.PaceIdle}, "34% of 1.0M keys searched",
+			"idle server: up to 10%"},
+		{model.Sweep{Scanned: 999_999, Total: 1_000_000, Keys: 1_000_000, Share: 0.01, Pace: model.PaceBusy}, "99% of 1.0M keys searched",
+			"busy server: up to 1%"},
 		{model.Sweep{Scanned: 500, Total: 2_000_000, Keys: 1_000_000, Share: 0.005}, "0% of 1.0M keys searched", ""},
 		{model.Sweep{Passes: 1, Scanned: 7, Total: 1_000_000, Keys: 1_000_000, Share: 0.01}, "", ""},
 	} {

@@ -38,7 +38,8 @@ type helpGroup struct {
 // newHelp returns the help of the screen that is shown.
 func newHelp(a *App) *helpOverlay {
 	h := &helpOverlay{view: viewport.New(), legend: a.host.Legend(&a.Canvas)}
-	first := []helpGroup{{name: string(keymap.ToLook)}, {name: string(keymap.ToFind)}, {name: string(keymap.ToTime)}, {name: string(keymap.ToAct)}}
+	first := []helpGroup{{name: string(keymap.ToLook)}, {name: string(keymap.ToFind)}, {name: string(keymap.ToTime)},
+		{name: string(keymap.ToAct)}}
 	add := func(groups []helpGroup, name string, act keymap.Action) []helpGroup {
 		i := slices.IndexFunc(groups, func(g helpGroup) bool { return g.name == name })
 		if i < 0 {
@@ -147,7 +148,8 @@ func possibleFirst(list keymap.Actions) keymap.Actions {
 // then the legend.
 func (h *helpOverlay) columns(p *widget.Canvas) (columns [2][]string) {
 	raised := p.Look.Raised
-	heading, key, text, dim := widget.Lip(p.Look.Accent.On(raised)), widget.Lip(p.Look.Title.On(raised)), widget.Lip(p.Look.Text.On(raised)), widget.Lip(p.Look.Dim.On(raised))
+	heading, key, text, dim := widget.Lip(p.Look.Accent.On(raised)), widget.Lip(p.Look.Title.On(raised)), widget.Lip(p.Look.Text.On(raised)),
+		widget.Lip(p.Look.Dim.On(raised))
 	const keys = 10 // the longest, shift+tab, and a blank
 	line := func(left, what string) string {
 		return " " + pad(left, keys) + what

@@ -78,7 +78,8 @@ func mouseNote(a *App) string {
 // actions are the keys that mean the same on every screen.
 func (a *App) actions() keymap.Actions {
 	list := keymap.Actions{
-		keymap.New("view", "back", "esc", "goes one step back", a.back, "esc").For(keymap.ToLook).As(keymap.Back).Hinted("back").When(func() string {
+		keymap.New("view", "back", "esc", "goes one step back", a.back,
+			"esc").For(keymap.ToLook).As(keymap.Back).Hinted("back").When(func() string {
 			if a.canGoBack() {
 				return ""
 			}
@@ -94,7 +95,8 @@ func (a *App) actions() keymap.Actions {
 		keymap.New("view", "theme", "t", "picks a theme", func() tea.Cmd { a.Open(newThemes(a)); return nil }, "t").
 			In(keymap.Look, func() string { return "(" + a.Canvas.Look.Name + ")" }),
 		keymap.New("view", "menu", "m", "lists saving, looks and the server", a.openMenu, "m").For(keymap.ToAct).Hinted("menu"),
-		keymap.New("view", "mouse", "m m", "turns the mouse on or off", a.toggleMouse, keymap.MenuKey+"m").In(keymap.Look, func() string { return mouseNote(a) }),
+		keymap.New("view", "mouse", "m m", "turns the mouse on or off", a.toggleMouse, keymap.MenuKey+"m").In(keymap.Look,
+			func() string { return mouseNote(a) }),
 		keymap.New("view", "stop", "x", "stops everything that is firing", a.stopAll, "x").For(keymap.ToAct),
 		keymap.New("view", "quit", "q", "quits", a.quit, "q", "ctrl+c").For(keymap.ToAct).Hinted("quit"),
 	)

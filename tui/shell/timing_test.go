@@ -37,7 +37,8 @@ func TestEveryMessageIsTimed(t *testing.T) {
 			}
 			m.View()
 		}
-		want := []Timing{{"tea.WindowSizeMsg", 3 * time.Millisecond, 2 * time.Millisecond}, {"tea.KeyPressMsg", 3 * time.Millisecond, 2 * time.Millisecond}}
+		want := []Timing{{"tea.WindowSizeMsg", 3 * time.Millisecond, 2 * time.Millisecond},
+			{"tea.KeyPressMsg", 3 * time.Millisecond, 2 * time.Millisecond}}
 		if len(told) != 2 || told[0] != want[0] || told[1] != want[1] {
 			t.Errorf("told %v, want %v", told, want)
 		}
