@@ -28,18 +28,9 @@ func do(f func()) func() tea.Cmd {
 // Actions returns the actions that every screen with keys has. A screen puts its own actions before
 // these, and defines up, down and the arrows itself.
 func (s *Session) Actions() keymap.Actions {
-	live := func() string {
-		if s.Shown.Replayed() {
-			return "A replay only shows what was seen: nothing can be fired."
-		}
-		return s.Orders.CanFire()
-	}
-	adjusts := func() string {
-		if s.Shown.Replayed() {
-			return ""
-		}
-		return s.Orders.CanFire()
-	}
+	live := s.inReplay("A replay only shows what was seen: nothing can be fired.", s.Orders.CanFire)
+	adjusts := s.inReplay("", s.Orders.CanFire)
+	never := func() string { return "" }
 	list := keymap.Actions{
 		keymap.New("fire", "fire", "space", "fires one request at the selected key", func() tea.Cmd { return s.Orders.Fire(model.Order{N: 1}) },
 			"space").For(keymap.ToAct).As(keymap.Fire).In(keymap.OfKey, nil).Hinted("fire").Writing().When(live),
@@ -55,12 +46,7 @@ func (s *Session) Actions() keymap.Actions {
 			nil).Writing().When(live),
 		keymap.New("fire", "hold fire", ";", "holds what is being fired; again goes on", do(s.Orders.Hold), ";").When(live),
 		keymap.New("fire", "give room", "$", "gives the key room, frees or blocks it", s.Orders.OpenChanges, "$").In(keymap.OfKey,
-			nil).When(func() string {
-			if s.Shown.Replayed() {
-				return "A replay only shows what was seen: nothing can be changed."
-			}
-			return ""
-		}),
+			nil).When(s.inReplay("A replay only shows what was seen: nothing can be changed.", never)),
 		keymap.New("fire", "burst at a copy", "d", "fires a burst at a scratch copy of the key",
 			func() tea.Cmd { return s.Orders.Fire(model.Order{N: s.Orders.Burst(), Scratch: true}) }, "d").In(keymap.OfKey,
 			nil).Writing().When(live),
@@ -80,12 +66,7 @@ func (s *Session) Actions() keymap.Actions {
 		keymap.New("keys", "csv", "E", "exports the rows as csv, md or jsonl", do(s.askFormat), "E").As(keymap.ExportRows).In(keymap.Save,
 			saving.Folder).When(s.Files.NoRows),
 		keymap.New("keys", "record", "F", "records to a file, or ends the recording", s.Files.ToggleRecording,
-			"F").As(keymap.Record).In(keymap.Save, saving.Folder).When(func() string {
-			if s.Shown.Replayed() {
-				return "This is a recording; R begins it anew."
-			}
-			return ""
-		}),
+			"F").As(keymap.Record).In(keymap.Save, saving.Folder).When(s.inReplay("This is a recording; R begins it anew.", never)),
 		keymap.New("time", "restart", "R", "begins a replay anew", do(s.Shown.Restart), "R").When(func() string {
 			if !s.Shown.Replayed() {
 				return "Only a replay can begin anew; F records to a file."
@@ -110,6 +91,16 @@ func (s *Session) Actions() keymap.Actions {
 		}),
 	}
 	return append(list, s.Marks.Actions()...)
+}
+
+// inReplay returns why an action is not possible: why in a replay, which may be "", else what live returns.
+func (s *Session) inReplay(why string, live func() string) func() string {
+	return func() string {
+		if s.Shown.Replayed() {
+			return why
+		}
+		return live()
+	}
 }
 
 // TimeActions returns the arrows that go through time.
