@@ -121,7 +121,11 @@ func (l *Layout) windows() []time.Duration {
 	case l.Slice > 0:
 		return []time.Duration{l.Slice}
 	case l.Sum > 1 && w > 0:
-		return []time.Duration{w / time.Duration(l.Sum), w}
+		one := w / time.Duration(l.Sum)
+		if form := l.Name.window; form != nil && form.finest == one { // else an old window of one would be a new one of w
+			return []time.Duration{one}
+		}
+		return []time.Duration{one, w}
 	}
 	return []time.Duration{w}
 }
