@@ -3,7 +3,6 @@ package chart
 import (
 	"math"
 
-	"ratescope/model"
 	"ratescope/themes"
 	"ratescope/tui/cell"
 )
@@ -53,48 +52,4 @@ func Bar(g *cell.Buffer, x, y, w int, full float64, gl *Glyphs, segments ...Segm
 func Progress(g *cell.Buffer, x, y, w int, done float64, look Look) {
 	g.Fill(x, y, w, look.Room, look.Faint)
 	Bar(g, x, y, w, 1, look.Glyphs, Segment{Value: min(done, 1), Style: look.Accent})
-}
-
-// Meter draws a utilization, 0 to 1 with greater values as 1, as one bar whose free part is
-// dotted.
-func Meter(g *cell.Buffer, x, y, w int, utilization float64, look Look) {
-	g.Fill(x, y, w, look.Room, look.Faint)
-	if !(utilization > 0) {
-		return
-	}
-	full := min(utilization, 1)
-	Bar(g, x, y, w, 1, look.Glyphs, Segment{Value: full})
-	for i := range w { // each cell in the colour of the level it stands for
-		if at := float64(i) / float64(w); at < full {
-			c := g.At(x+i, y)
-			g.Set(x+i, y, c.R, look.Fill(min(at+1/float64(w), full)))
-		}
-	}
-}
-
-// Spark draws bins as one row of small columns, scaled to their own maximum; a column
-// with denials is drawn in the colour and, where it is all denials, the shape of denied.
-func Spark(g *cell.Buffer, x, y, w int, bins []model.Bin, look Look) {
-	var most int64
-	for i := range bins {
-		most = max(most, bins[i].Admitted+bins[i].Denied)
-	}
-	n := len(look.Rise)
-	for i := range min(w, len(bins)) {
-		b := &bins[len(bins)-1-i]
-		cx := x + w - 1 - i
-		sum := b.Admitted + b.Denied
-		if sum == 0 || most == 0 {
-			continue
-		}
-		st := look.Admitted
-		if b.Denied > 0 {
-			st = look.Denied
-		}
-		glyph := look.Rise[min(max(int(math.Round(float64(sum)/float64(most)*float64(n))), 1), n)-1]
-		if b.Admitted == 0 {
-			glyph = look.Cross
-		}
-		g.Set(cx, y, glyph, st)
-	}
 }

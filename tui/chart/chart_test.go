@@ -125,14 +125,6 @@ func TestChartsStayInTheirRoom(t *testing.T) {
 			}
 			chart.Bar(g, room.X, room.Y, w, float(r), look.Glyphs, segments...)
 			check(t, "bar", g, room)
-
-			g, room = sheet(w, 1)
-			chart.Meter(g, room.X, room.Y, w, float(r), look)
-			check(t, "meter", g, room)
-
-			g, room = sheet(w, 1)
-			chart.Spark(g, room.X, room.Y, w, bins(r, r.IntN(40)), look)
-			check(t, "spark", g, room)
 		}
 	}
 }
@@ -216,26 +208,6 @@ func row(g *cell.Buffer, r cell.Rect, y int) string {
 	return b.String()
 }
 
-func TestMeter(t *testing.T) {
-	look := looks[0]
-	for u, want := range map[float64]string{-1: "····", 0: "····", 0.5: "██··", 0.99: "████", 1: "████", 7: "████", math.Inf(1): "████"} {
-		g, r := sheet(4, 1)
-		chart.Meter(g, r.X, r.Y, 4, u, look)
-		got := row(g, r, 0)
-		if u == 0.99 {
-			got = strings.NewReplacer("▉", "█").Replace(got)
-		}
-		if got != want {
-			t.Errorf("%g full is %q, want %q", u, got, want)
-		}
-	}
-	g, r := sheet(10, 1)
-	chart.Meter(g, r.X, r.Y, 10, 1, look)
-	if first, last := g.At(r.X, r.Y).S, g.At(r.X+9, r.Y).S; first != look.Admitted || last.Fg != look.Denied.Fg {
-		t.Errorf("a full meter goes from %+v to %+v, want from admitted to denied", first, last)
-	}
-}
-
 func TestGapsAndBeginningsLookDifferent(t *testing.T) {
 	look := looks[0]
 	g, r := sheet(6, 3)
@@ -275,18 +247,6 @@ func TestLaneShowsTheLimit(t *testing.T) {
 	}
 	if row := (&chart.Lane{Bins: some, Max: 16}).Draw(g, r, look); row != -1 {
 		t.Errorf("without a limit its line is in row %d", row)
-	}
-}
-
-func TestSparkMarksDenials(t *testing.T) {
-	look := looks[0]
-	g, r := sheet(4, 1)
-	chart.Spark(g, r.X, r.Y, 4, []model.Bin{{}, {Admitted: 8}, {Admitted: 4, Denied: 4}, {Denied: 1}}, look)
-	if got := row(g, r, 0); got != " ██⣿" {
-		t.Errorf("the sparkline is %q", got)
-	}
-	if a, d := g.At(r.X+1, r.Y).S, g.At(r.X+2, r.Y).S; a != look.Admitted || d != look.Denied {
-		t.Errorf("its colours are %+v and %+v", a, d)
 	}
 }
 
