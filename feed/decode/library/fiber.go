@@ -80,18 +80,18 @@ type fiber struct {
 	expiry    limiter.Instant // of last
 }
 
-// read returns the two windows as the library would see them, in whole seconds. What was learnt before goes before an
-// algorithm that is given.
+// read returns the two windows as the library would see them, in whole seconds. The algorithm that is given tells the length of
+// its window at the first look.
 func (f *fiber) read(d *decode.Decoded, now limiter.Instant, got []decode.Sample, given decode.Settings) bool {
 	h, ok := readFiber(got[0].Text)
 	if !ok {
 		return false
 	}
+	if f.algorithm == limiter.Unknown {
+		f.algorithm = given.Algorithm
+	}
 	f.learn(now, h, got[0].TTL)
 	d.Algorithm, d.Window, d.Guessed = f.algorithm, f.window, false
-	if d.Algorithm == limiter.Unknown {
-		d.Algorithm = given.Algorithm
-	}
 	if d.Algorithm == limiter.Unknown {
 		d.Notes = append(d.Notes, model.KindUnknown)
 	}

@@ -1,12 +1,14 @@
 package library
 
 import (
+	"encoding/binary"
 	"fmt"
 	"strconv"
 	"testing"
 	"time"
 
 	"ratescope/feed/decode"
+	"ratescope/limiter"
 	"ratescope/model"
 )
 
@@ -205,5 +207,21 @@ func TestOwnLogNeedsItsName(t *testing.T) {
 		if is := recognized(log(c.key, c.suffix)); is != c.want {
 			t.Errorf("%s with members <time>%s is taken for one of %q, want %q", c.key, c.suffix, is, c.want)
 		}
+	}
+}
+
+// TestFiberIsToldItsAlgorithm shows the requests of a sliding window at the first look, when a rule says that it is one: its
+// key outlives the window by its length.
+func TestFiberIsToldItsAlgorithm(t *testing.T) {
+	end := testNow.Add(15 * time.Second).Floor(time.Second)
+	hits := "\x83\xa8currHits\x03\xa8prevHits\x00\xa3exp\xce" + string(binary.BigEndian.AppendUint32(nil, uint32(end/1e6)))
+	s := text("203.0.113.1", hits, end.Sub(testNow)+20*time.Second)
+	m := fiberLimiter(&s, decode.Context{Now: testNow})
+	if m == nil {
+		t.Fatal("it is not recognized")
+	}
+	d := m.Limiter.Decode(testNow, []decode.Sample{s}, decode.Settings{Algorithm: limiter.SlidingWindow, Limit: limiter.Limit{Count: 5}})
+	if d.Err != "" || d.Algorithm != limiter.SlidingWindow || d.Window != 20*time.Second || d.State.Current != 3 {
+		t.Errorf("%q, %v, window %v, current %d", d.Err, d.Algorithm, d.Window, d.State.Current)
 	}
 }
