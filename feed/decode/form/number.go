@@ -44,7 +44,7 @@ func Signed(text string) (int64, bool) {
 // in it, or up to the last colon; "" where there is neither.
 func PrefixOf(key string) string {
 	for i := 0; i < len(key); i++ {
-		if (i == 0 || strings.IndexByte(":-/_", key[i-1]) >= 0) && IsAddress(key[i:]) {
+		if (i == 0 || strings.IndexByte(":-/_|", key[i-1]) >= 0) && IsAddress(key[i:]) {
 			return key[:i]
 		}
 	}

@@ -21,7 +21,7 @@ func apisix(s *decode.Sample, c decode.Context) *decode.Match {
 	case strings.HasPrefix(s.Key, countPlugin+"v1:"): // a counter of libraries.yaml
 	case strings.HasPrefix(s.Key, countPlugin) && strings.HasSuffix(s.Key, ".counter"):
 		return matchAPISIXSliding(s, c)
-	case strings.HasPrefix(s.Key, strings.TrimSuffix(countPlugin, ":")) && strings.Count(s.Key, ":") >= 2:
+	case strings.HasPrefix(s.Key, strings.TrimSuffix(countPlugin, ":")) && strings.Contains(s.Key, ":"):
 		return matchCountLeft(s)
 	}
 	return nil
@@ -36,7 +36,7 @@ func matchCountLeft(s *decode.Sample) *decode.Match {
 	}
 	return &decode.Match{
 		Settings: decode.Settings{Algorithm: limiter.FixedWindow}, Prefix: "plugin-limit-count",
-		Why:     []string{"named plugin-limit-count<resource>:<version>:<key>", "an integer that expires, of what is left"},
+		Why:     []string{"named plugin-limit-count<resource or group>:<key>", "an integer that expires, of what is left"},
 		Span:    s.TTL,
 		Limiter: &form.Counter{Key: s.Key, Charged: true, Left: true},
 	}

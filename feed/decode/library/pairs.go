@@ -34,9 +34,7 @@ func readHono(d *decode.Decoded, now limiter.Instant, got []decode.Sample, _ dec
 		Total *int64    `json:"totalHits"`
 		Reset time.Time `json:"resetTime"`
 	}
-	j := json.NewDecoder(strings.NewReader(got[0].Text))
-	j.DisallowUnknownFields()
-	if j.Decode(&v) != nil || j.More() || v.Total == nil || *v.Total < 0 || *v.Total >= 1<<53 || v.Reset.IsZero() {
+	if !readJSON(got[0].Text, &v) || v.Total == nil || *v.Total < 0 || *v.Total >= 1<<53 || v.Reset.IsZero() {
 		return false
 	}
 	d.Ends = limiter.Instant(v.Reset.UnixMicro())
@@ -49,6 +47,78 @@ func readHono(d *decode.Decoded, now limiter.Instant, got []decode.Sample, _ dec
 		d.State.Current = *v.Total
 	}
 	return true
+}
+
+// readJSON reads an object that has no other fields than v.
+func readJSON(text string, v any) bool {
+	j := json.NewDecoder(strings.NewReader(text))
+	j.DisallowUnknownFields()
+	return strings.HasPrefix(text, "{") && j.Decode(v) == nil && !j.More()
+}
+
+// expressLimiter recognizes the keys of express-limiter.
+func expressLimiter(s *decode.Sample, c decode.Context) *decode.Match {
+	if !c.Named && !strings.HasPrefix(s.Key, "ratelimit:") || s.TTL <= 0 || !strings.HasPrefix(s.Text, "{") {
+		return nil
+	}
+	keys := form.Texts(s.Key)
+	keys[0].Bytes = 128
+	r := &form.Reader{Keys: keys, Settings: fromFirst, Holds: "state of express-limiter", Read: readExpressLimiter}
+	return r.Match(s, c, decode.Match{Prefix: form.PrefixOf(s.Key),
+		Why: []string{"named ratelimit:<path>:<method>:<lookup>:<client>", "JSON with total, remaining and reset"}})
+}
+
+// readExpressLimiter counts what is not left until the reset.
+func readExpressLimiter(d *decode.Decoded, now limiter.Instant, got []decode.Sample, _ decode.Settings) bool {
+	var v struct{ Total, Remaining, Reset *int64 }
+	if !readJSON(got[0].Text, &v) || v.Total == nil || v.Remaining == nil || v.Reset == nil || *v.Total <= 0 ||
+		*v.Total > limiter.MaxCount || *v.Remaining > *v.Total || decode.UnitOf(float64(*v.Reset), now) != time.Millisecond {
+		return false
+	}
+	d.Limit.Count, d.LimitFrom, d.Span = *v.Total, model.LimitOfKey, got[0].TTL
+	d.Ends = limiter.Instant((*v.Reset + 1) * 1000) // it is over after that millisecond
+	if d.State.Start = now; d.Window > 0 {
+		d.State.Start = d.Ends.Add(-d.Window)
+	}
+	if now < d.Ends {
+		d.State.Current = *v.Total - max(*v.Remaining, 0)
+	}
+	return true
+}
+
+// expressBrute recognizes the keys of express-brute, by their value alone.
+func expressBrute(s *decode.Sample, c decode.Context) *decode.Match {
+	if s.TTL <= 0 || !strings.HasPrefix(s.Text, `{"count":`) {
+		return nil
+	}
+	keys := form.Texts(s.Key)
+	keys[0].Bytes = 128
+	r := &form.Reader{Keys: keys, Settings: decode.Settings{Algorithm: limiter.FixedWindow}, Holds: "state of express-brute",
+		Read: func(d *decode.Decoded, _ limiter.Instant, got []decode.Sample, _ decode.Settings) bool {
+			var v struct {
+				Count                     *int64
+				LastRequest, FirstRequest time.Time
+			}
+			d.Partial, d.Window = true, 0
+			return readJSON(got[0].Text, &v) && v.Count != nil && *v.Count > 0 && !v.FirstRequest.IsZero() && !v.LastRequest.Before(v.FirstRequest)
+		}}
+	return r.Match(s, c, decode.Match{Why: []string{"JSON of nothing but count, lastRequest and firstRequest", "it expires"}})
+}
+
+// hitlimit recognizes the keys of hitlimit.
+func hitlimit(s *decode.Sample, c decode.Context) *decode.Match {
+	const prefix = "hitlimit:"
+	id, ok := strings.CutPrefix(s.Key, prefix)
+	id, banned := strings.CutPrefix(id, "ban:")
+	if !ok || id == "" || strings.HasPrefix(id, "violations:") || !form.IsCounter(s) || banned && s.Text != "1" {
+		return nil
+	}
+	m := throttler(prefix+id, "", prefix+"ban:"+id, decode.Match{
+		Name: prefix + id, Prefix: prefix, Why: []string{"named hitlimit:<key>", "an integer that expires"}})
+	if !banned {
+		m.Span = s.TTL
+	}
+	return m
 }
 
 // nestThrottler recognizes the keys of nest-throttler-storage-redis.
