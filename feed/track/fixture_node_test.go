@@ -11,7 +11,7 @@ var heldNode = []string{
 	"async-ratelimiter", "bottleneck", "bull", "bullmq", "express-slow-down", "fastify-rate-limit", "hapi-rate-limitor", "hono-rate-limiter",
 	"hono-rate-limiter-redis", "koa-ratelimit", "nest-throttler-storage-redis", "nestjs-redis-throttler-storage", "nestjs-throttler-storage-redis",
 	"rate-limit-redis", "rate-limiter-flexible", "ratelimiter", "redis-rate-limiter", "rolling-rate-limiter", "sliding-window-rate-limiter",
-	"ratelimit-js", "upstash-ratelimit",
+	"ratelimit-js", "upstash-ratelimit", "koa2-ratelimit", "hitlimit", "express-limiter", "express-brute",
 }
 
 // sameKeys are libraries whose keys are those of another, under whose name they are recognized.

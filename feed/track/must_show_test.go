@@ -109,6 +109,7 @@ func (f *fixture) situation(i int, before, after *model.Reading, g *model.Gauge)
 
 // unmet are situations that no fixture of a library has, with the reason.
 var unmet = map[string]string{
+	"express-brute/near":                         "how many requests are free is a setting of the program, so that no key is near",
 	"bull/rolled over":                           "a waiting job takes the room as soon as it comes",
 	"express-slow-down/over":                     "it delays requests and denies none",
 	"nestjs-redis-throttler-storage/rolled over": "the window's end is told by the fixtures of its successor",
