@@ -207,7 +207,12 @@ func readGin(d *decode.Decoded, now limiter.Instant, got []decode.Sample, _ deco
 		return false
 	}
 	d.State.Current, d.State.Start = hits, limiter.Instant(second*1e6)
-	lives := int64((got[1].Expiry(now).Sub(d.State.Start) + 5*time.Millisecond) / time.Second)
+	const doubt = 5 * time.Millisecond // of the expiry
+	whole := func(d time.Duration) int64 { return int64(d / time.Second) }
+	lives := whole(got[1].Expiry(now).Sub(d.State.Start) + doubt)
+	if lives%2 != 0 { // the stamp was taken at the end of a second
+		lives = whole(got[1].Expiry(now).Sub(d.State.Start) - doubt)
+	}
 	d.Window = time.Duration(lives/2) * time.Second
 	return lives >= 2 && lives%2 == 0 && now.Sub(d.State.Start) >= -form.Latency && d.Window <= limiter.MaxWindow
 }
