@@ -138,6 +138,7 @@ func (q *Quiz) Next() {
 	if !ok && q.begin() == nil { // the traffic is over
 		m, _ = q.upcoming(c)
 	}
+	q.Run.now = max(q.Run.now, m.Arrival.At) // the request comes now
 	q.Question = Question{Candidate: c, Moment: m}
 	if !m.Decision.Allowed && m.Decision.RetryAfter != limiter.Never {
 		q.slots(m.Decision.RetryAfter)

@@ -2,11 +2,9 @@ package lab
 
 import (
 	"fmt"
-	"iter"
 
 	tea "charm.land/bubbletea/v2"
 
-	"ratescope/limiter"
 	"ratescope/model/format"
 	"ratescope/model/lab"
 	"ratescope/tui/cell"
@@ -29,8 +27,7 @@ type boxView struct {
 type Named struct {
 	Boxes    int `json:"boxes"`
 	Right    int `json:"right"`
-	Requests int `json:"requests"` // fired at the boxes that were named rightly,
-	Needed   int `json:"needed"`   // and what the strategy of the program takes for them
+	Requests int `json:"requests"` // fired at the boxes that were named rightly
 }
 
 func newBoxView(s *Screen) *boxView {
@@ -99,11 +96,9 @@ func (v *boxView) ask(s *Screen) {
 func (v *boxView) answer(s *Screen, suspect int) {
 	v.guessed = suspect
 	s.results.named.Boxes++
-	if v.box.Guess(suspect) {
-		this, _ := v.box.Needs()
+	if suspect == v.box.Hidden() {
 		s.results.named.Right++
 		s.results.named.Requests += len(v.box.Tried)
-		s.results.named.Needed += this
 	}
 }
 
@@ -127,47 +122,22 @@ func (v *boxView) paint(p painter, r cell.Rect) {
 	if v.guessed >= 0 {
 		y = v.paintVerdict(p, cell.Rect{X: in.X, Y: y, W: in.W, H: in.Y + in.H - y})
 	}
-	if room := in.Y + in.H - y; len(b.Tried) > 0 && room >= 14 {
-		y = v.tape().paint(p, cell.Rect{X: in.X, Y: y, W: in.W, H: room}, v.decisions())
-	}
 	v.paintTried(p, cell.Rect{X: in.X, Y: y, W: in.W, H: in.Y + in.H - y})
 	v.paintSuspects(p, right)
 }
 
-// tape is the last two windows of the box. Its instants are those of a clock that begins at a tick
-// long before the first request.
-func (v *boxView) tape() tape {
-	const rows, ticks = 4, 1000
-	w := v.box.Limit.Window
-	return tape{window: w, end: limiter.Instant(0).Add(ticks*w - v.box.Edge()), rows: rows}
-}
-
-// decisions are the requests with what the box said, on the clock of the tape.
-func (v *boxView) decisions() iter.Seq2[limiter.Instant, bool] {
-	now := v.tape().end
-	return func(yield func(limiter.Instant, bool) bool) {
-		for _, one := range v.box.Tried {
-			if !yield(now.Add(one.At-v.box.Elapsed()), one.Admitted) {
-				return
-			}
-		}
-	}
-}
-
-// paintVerdict says what was in the box and how the person did beside the strategy.
+// paintVerdict says what was in the box, and how many suspects the answers had left.
 func (v *boxView) paintVerdict(p painter, r cell.Rect) int {
-	b := v.box
-	this, most := b.Needs()
-	text := fmt.Sprintf("%s It is the %s. You fired %s; the program's strategy names it in %d, and any of them in %d.",
-		map[bool]string{true: p.c.Look.YesMark + " Right.",
-			false: p.c.Look.OverMark + " Wrong."}[b.Guess(v.guessed)], b.Suspects[b.Hidden()].Name, format.Plural(len(b.Tried), "request"), this, most)
-	if left := v.left(); b.Guess(v.guessed) && left > 1 {
-		text += fmt.Sprintf(" Your requests left %d possible: that was luck.", left)
+	b, right := v.box, v.guessed == v.box.Hidden()
+	text := fmt.Sprintf("%s It is the %s. You fired %s.", map[bool]string{true: p.c.Look.YesMark + " Right.", false: p.c.Look.OverMark + " Wrong."}[right],
+		b.Suspects[b.Hidden()].Name, format.Plural(len(b.Tried), "request"))
+	if left := v.left(); left > 1 {
+		text += fmt.Sprintf(" They left %d possible.", left)
 	}
 	y := r.Y
 	for _, line := range format.Wrap(text, r.W) {
 		if y < r.Y+r.H {
-			p.c.Buffer.Text(r.X, y, r.X+r.W, line, p.outcome(b.Guess(v.guessed)))
+			p.c.Buffer.Text(r.X, y, r.X+r.W, line, p.outcome(right))
 		}
 		y++
 	}
@@ -235,7 +205,7 @@ func (v *boxView) paintSuspects(p painter, r cell.Rect) {
 	if n := p.s.results.named; n.Boxes > 0 && y+1 < in.Y+in.H {
 		p.c.Buffer.Text(in.X, y+1, in.X+in.W, fmt.Sprintf("%d of %d boxes named rightly", n.Right, n.Boxes), p.c.Look.Text)
 		if y+2 < in.Y+in.H && n.Right > 0 {
-			p.c.Buffer.Text(in.X, y+2, in.X+in.W, fmt.Sprintf("in %d requests, strategy %d", n.Requests, n.Needed), p.c.Look.Dim)
+			p.c.Buffer.Text(in.X, y+2, in.X+in.W, "in "+format.Plural(n.Requests, "request"), p.c.Look.Dim)
 		}
 	}
 }

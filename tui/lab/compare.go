@@ -39,20 +39,20 @@ func (p painter) paintCompare(r cell.Rect) {
 		bottom = 9
 	}
 	lanes, below := r.Top(r.H - bottom)
-	p.paintLanes(lanes, p.s.run, p.s.focus, true)
+	p.paintLanes(lanes)
 	if bottom > 0 {
 		p.paintWhy(below)
 	}
 }
 
-// paintLanes draws a run's lanes, with the candidates' pictures beside them where there
+// paintLanes draws the lanes of the run, with the candidates' pictures beside them where there
 // is room. Lanes that find no room scroll with the focus.
-func (p painter) paintLanes(r cell.Rect, run *lab.Run, focus int, pictures bool) {
+func (p painter) paintLanes(r cell.Rect) {
+	run, focus := p.s.run, p.s.focus
 	lanes, labels := r.Top(r.H - 1)
 	n := len(run.Setup().Candidates)
 	pictureWidth := 0
 	switch {
-	case !pictures:
 	case p.c.Framed && p.s.presenter.on && lanes.H/n >= 3*typeRows: // room for three lines of large type
 		pictureWidth = min(r.W*42/100, 84)
 	case p.c.Framed:
@@ -84,13 +84,21 @@ func (p painter) paintLanes(r cell.Rect, run *lab.Run, focus int, pictures bool)
 	}
 	times := cell.Rect{X: labels.X + 1, Y: labels.Y, W: columns, H: 1}
 	p.paintTimes(times, st)
-	if run == p.s.run {
-		p.OnClick(times, func(at int) tea.Cmd { return p.s.goTo(st.roundest(at)) })
-	}
-	if p.c.Framed && pictures && !p.s.presenter.on {
+	p.OnClick(times, func(at int) tea.Cmd { return p.s.goTo(st.roundest(at)) })
+	if p.c.Framed && !p.s.presenter.on {
 		text := fmt.Sprintf("%c %c wrong by its own true window", wrong(p.c, true), wrong(p.c, false))
 		p.c.Buffer.Text(labels.X+columns+3, labels.Y, labels.X+labels.W, text, p.c.Look.Dim)
 	}
+}
+
+// paintOne draws one candidate's lane of a run with its times. With asked it does not show what becomes of one more request.
+func (p painter) paintOne(r cell.Rect, run *lab.Run, i int, asked bool) {
+	body, times := r.Top(r.H - 1)
+	columns := r.W - 2
+	st := rangeOf(run, columns, p.s.at().Column, p.s.zoom)
+	p.paintLaneTitle(body, run, i, true, columns)
+	lanePainter{p.c, laneOf(run, st, i), asked}.paint(body, columns, nil, scale(run, st))
+	p.paintTimes(cell.Rect{X: times.X + 1, Y: times.Y, W: columns, H: 1}, st)
 }
 
 // paintWhy explains the candidate in focus: the rule, the numbers of this very moment,

@@ -95,7 +95,7 @@ func (v *textView) paint(p painter, r cell.Rect) {
 	}
 	p.c.Buffer.Place(in, v.text.View())
 	if v.lanes.H > 0 {
-		p.paintLanes(v.lanes, p.s.run, p.s.focus, true)
+		p.paintLanes(v.lanes)
 	}
 }
 

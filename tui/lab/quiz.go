@@ -3,13 +3,11 @@ package lab
 import (
 	"errors"
 	"fmt"
-	"iter"
 	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
-	"ratescope/limiter"
 	"ratescope/model/format"
 	"ratescope/model/lab"
 	"ratescope/themes"
@@ -168,9 +166,9 @@ func (v *quizView) paint(p painter, r cell.Rect) {
 	if right.W == 0 {
 		p.c.Aside(left, widget.Width(heading...), widget.Styled(scoreText(q.Total()), p.c.Look.Text))
 	}
-	two := tape{window: s.Limit.Window, end: m.Arrival.At, next: "?", rows: 1}
-	y := two.paint(p, in, decisions(q, two.begin()))
-	t := parts{painter: p, r: cell.Rect{X: in.X, Y: y, W: in.W, H: in.Y + in.H - y}, y: y, roomy: p.c.Framed}
+	lanes, text := in.Top(min(max(in.H/3, 6), 14))
+	p.paintOne(lanes, q.Run, q.Question.Candidate, !v.answered.revealed(q.Question))
+	t := parts{painter: p, r: text, y: text.Y, roomy: p.c.Framed}
 	t.part("it keeps", lab.Keeps(c, m.Before, m.Arrival.At, s), p.c.Look.Text)
 	cost := ""
 	if m.Arrival.Cost != 1 {
@@ -178,9 +176,6 @@ func (v *quizView) paint(p painter, r cell.Rect) {
 	}
 	t.part("now", []string{fmt.Sprintf("a request%s comes at %s", cost, lab.Seconds(m.Arrival.At.Sub(s.Zero)))}, p.c.Look.Title)
 	v.paintAnswers(&t, c, m, s)
-	if room := in.Y + in.H - t.y - 1; room >= 8 {
-		p.paintLanes(cell.Rect{X: in.X - 1, Y: t.y + 1, W: in.W + 1, H: room}, q.Run, q.Question.Candidate, false)
-	}
 	v.paintScores(p, right)
 }
 
@@ -228,17 +223,6 @@ func (p painter) outcome(good bool) themes.Style {
 		return p.c.Look.Good
 	}
 	return p.c.Look.Denied
-}
-
-// decisions are those of the quiz's algorithm that count or counted within two windows.
-func decisions(q *lab.Quiz, from limiter.Instant) iter.Seq2[limiter.Instant, bool] {
-	return func(yield func(limiter.Instant, bool) bool) {
-		for i := q.Run.Since(from); i < q.Run.Decided(); i++ {
-			if a, v := q.Run.Arrival(i); !yield(a.At, v.Allowed(q.Question.Candidate)) {
-				return
-			}
-		}
-	}
 }
 
 // scoreText is how many answers were right.
