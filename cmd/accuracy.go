@@ -19,7 +19,7 @@ func newAccuracy(p *program) *cobra.Command {
 		Example: "ratescope accuracy --trace incident.jsonl.gz --limit 100/1m",
 	}
 	trace := c.Flags().String("trace", "", "recording, or access log in Common Log Format; a source is a key, or a remote host")
-	seed := c.Flags().Uint64("seed", 1, "the seed of the traffic that is made up")
+	seed := c.Flags().Uint64("seed", accuracy.DefaultSeed, "the seed of the traffic that is made up")
 	asJSON := c.Flags().Bool("json", false, "print one JSON object")
 	return p.command(c, no("use --trace for a file"), func(c *cobra.Command, args []string) (err error) {
 		o := accuracy.Options{Seed: *seed}

@@ -124,17 +124,6 @@ func (l *closedLoop) clone() *closedLoop {
 	return &c
 }
 
-// clients is how many clients a copy has to copy.
-func (l *closedLoop) clients() int {
-	n := 0
-	for _, st := range l.streams {
-		if w, ok := st.(*storm); ok {
-			n += len(w.calls)
-		}
-	}
-	return n
-}
-
 // openStream is a source whose arrivals depend on no answer, so that copies at different
 // places share what it made.
 type openStream struct {

@@ -43,8 +43,7 @@ type Workload struct {
 
 	loop  *closedLoop // the source, where clients react to answers; else nil
 	later []Arrival   // fired by hand, and not yet put among what is made again
-	marks []loopMark  // in the order of arrivals
-	near  loopMark    // where the last request was fired by hand
+	from  [2]loopMark // before the first arrival, and where the last request was fired by hand
 }
 
 // loopMark is a closedLoop as it was before arrival `at`.
@@ -56,7 +55,9 @@ type loopMark struct {
 // NewWorkload returns the workload of a source; nil makes nothing.
 func NewWorkload(s Source) *Workload {
 	t := &Workload{source: s, done: s == nil}
-	t.loop, _ = s.(*closedLoop)
+	if t.loop, _ = s.(*closedLoop); t.loop != nil {
+		t.from[0].loop = t.loop.clone()
+	}
 	return t
 }
 
@@ -105,7 +106,6 @@ func (t *Workload) take() {
 		if a.Fired {
 			t.later = t.later[1:]
 		}
-		t.mark()
 		t.loop.pass(a)
 	}
 	t.made, t.has = append(t.made, a), false
@@ -119,19 +119,8 @@ func (t *Workload) Insert(i int, a Arrival) {
 		return
 	}
 	t.rewind(i)
-	t.mark()
 	t.loop.pass(a)
 	t.made = append(t.made, a)
-}
-
-// mark keeps the source as it is before the next arrival, where that is due. A mark copies
-// every client, so that many clients have few marks.
-func (t *Workload) mark() {
-	n := len(t.made)
-	stride := max(min(max(nearStride, n/16), farStride), 2*t.loop.clients())
-	if last := len(t.marks) - 1; last < 0 || n >= t.marks[last].at+stride {
-		t.marks = append(t.marks, loopMark{n, t.loop.clone()})
-	}
 }
 
 // rewind takes back every arrival from number i on. Those fired by hand come again at
@@ -148,17 +137,15 @@ func (t *Workload) rewind(i int) {
 	}
 	t.later = append(again, t.later...)
 	t.made = t.made[:i]
-	keep := sort.Search(len(t.marks), func(k int) bool { return t.marks[k].at > i })
-	t.marks = t.marks[:keep]
-	from := t.marks[keep-1] // there always is one: it is kept before the first arrival
-	if t.near.loop != nil && t.near.at > from.at && t.near.at <= i {
-		from = t.near
+	from := t.from[0]
+	if near := t.from[1]; near.loop != nil && near.at <= i {
+		from = near
 	}
 	t.loop = from.loop.clone()
 	for _, a := range t.made[from.at:] {
 		t.loop.pass(a)
 	}
-	t.near = loopMark{i, t.loop.clone()}
+	t.from[1] = loopMark{i, t.loop.clone()}
 }
 
 // After returns the number of the first arrival later than at, among those made.

@@ -26,11 +26,11 @@ import (
 // Options says what to measure. The zero Options measures made-up sources at 100
 // requests a minute.
 type Options struct {
-	Limit    limiter.Limit // zero means 100 in a minute
-	Trace    *lab.Trace    // recorded traffic, a source a key; nil makes sources up
-	Sources  int           // how many to make up; 0 means 600
-	Windows  int           // how many windows a point of the Poisson law is the mean of; 0 means 4000, for 1 % or so
-	Seed     uint64
+	Limit    limiter.Limit      // zero means 100 in a minute
+	Trace    *lab.Trace         // recorded traffic, a source a key; nil makes sources up
+	Sources  int                // how many to make up; 0 means 600
+	Windows  int                // how many windows a point of the Poisson law is the mean of; 0 means 4000, for 1 % or so
+	Seed     uint64             // DefaultSeed is what the command takes, so that others measure the same
 	Progress func(done float64) // called with how far it is, 0 to 1; may be nil
 }
 
@@ -115,6 +115,9 @@ func Law(n float64) float64 { return math.Sqrt(2/math.Pi) * math.Pi / 8 / math.S
 
 // edges of the load bands.
 var edges = [...]float64{0, 0.25, 0.5, 0.75, 0.9, 1, 1.1, 1.5}
+
+// DefaultSeed is the seed of made-up traffic unless another is given.
+const DefaultSeed = 1
 
 const (
 	defaultSources = 600

@@ -15,16 +15,27 @@ const barWidth = 32
 // Print writes the report for people: the table by load band, and the two plots. With
 // ascii the bars are made of '#'. It writes nothing wider than 100 columns.
 func Print(w io.Writer, r Report, ascii bool) error {
-	p := &printer{full: "█", eighths: []string{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"}}
-	if ascii {
-		p.full, p.eighths = "#", []string{"", "", "", "", "#", "#", "#", "#"}
-	}
+	p := newPrinter(ascii)
 	p.table(r)
-	p.wrongByBand(r)
-	p.law(r)
-	p.worst(r)
+	p.say("\n")
+	p.plots(r)
 	_, err := io.WriteString(w, p.out.String())
 	return err
+}
+
+// Plots returns the lines below the table of Print: a heading, two lines a band in their order, then the law and the
+// worst case.
+func Plots(r Report, ascii bool) []string {
+	p := newPrinter(ascii)
+	p.plots(r)
+	return strings.Split(strings.TrimSuffix(p.out.String(), "\n"), "\n")
+}
+
+func newPrinter(ascii bool) *printer {
+	if ascii {
+		return &printer{full: "#", eighths: []string{"", "", "", "", "#", "#", "#", "#"}}
+	}
+	return &printer{full: "█", eighths: []string{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"}}
 }
 
 // Bar returns a function for Options.Progress that draws a bar on one line of a terminal,
@@ -135,9 +146,6 @@ func (p *printer) row(label string, b Band, differs bool) {
 	p.say("\n")
 }
 
-// LoadWords returns the loads of a band in words.
-func LoadWords(b Band) string { return b.label() }
-
 func (b Band) label() string {
 	if b.To == 0 {
 		return fmt.Sprintf("above %.0f%%", b.From*100)
@@ -145,44 +153,35 @@ func (b Band) label() string {
 	return fmt.Sprintf("%.0f–%.0f%%", b.From*100, b.To*100)
 }
 
-// wrongByBand plots where decisions are wrong, for the exact rounding.
-func (p *printer) wrongByBand(r Report) {
+// plots draws where decisions of the exact rounding are wrong, the measured difference for Poisson arrivals beside what
+// theory says, and the worst case, each to a scale of its own.
+func (p *printer) plots(r Report) {
 	most := 0.0
 	for i, b := range r.Bands {
-		most = math.Max(most, math.Max(b.Wrong(1), r.Free.Bands[i].Wrong(1)))
+		most = max(most, b.Wrong(1), r.Free.Bands[i].Wrong(1))
 	}
-	p.say("\nwrong decisions by load, exact rounding\n")
-	for i, b := range r.Bands {
-		for _, line := range []struct {
-			label, denied string
-			Band
-		}{{b.label(), "free", r.Free.Bands[i]}, {"", "charged", b}} {
+	p.say("wrong decisions by load, exact rounding\n")
+	for i, charged := range r.Bands {
+		for denied, b := range []Band{r.Free.Bands[i], charged} {
 			value := "no requests"
-			if line.Requests > 0 {
-				value = percent(line.Wrong(1))
+			if b.Requests > 0 {
+				value = percent(b.Wrong(1))
 			}
-			p.say("%12s %-7s %s %s\n", line.label, line.denied, p.bar(line.Wrong(1), most), value)
+			p.say("%12s %-7s %s %s\n", []string{b.label(), ""}[denied], []string{"free", "charged"}[denied], p.bar(b.Wrong(1), most), value)
 		}
 	}
-}
-
-// law plots the measured difference for Poisson arrivals beside what theory says.
-func (p *printer) law(r Report) {
-	most := 0.0
+	most = 0
 	for _, x := range r.Poisson {
-		most = math.Max(most, x.Measured)
+		most = max(most, x.Measured)
 	}
 	p.say("\nmean difference for Poisson arrivals that find n requests in the window; theory: 0.313/sqrt(n)\n")
 	for _, x := range r.Poisson {
-		p.say("%12s  %s %s, theory %s\n", "n = "+strconv.Itoa(x.Mean), p.bar(x.Measured, most), percent(x.Measured), percent(x.Law))
+		p.say("%12s  %s %s, theory %s\n", fmt.Sprint("n = ", x.Mean), p.bar(x.Measured, most), percent(x.Measured), percent(x.Law))
 	}
-}
-
-func (p *printer) worst(r Report) {
 	p.say("\nthe most an adversary gets admitted in one true window\n")
-	most := 1.0
+	most = 1
 	for _, x := range r.Worst {
-		most = math.Max(most, float64(x.Largest))
+		most = max(most, float64(x.Largest))
 	}
 	for _, x := range r.Worst {
 		p.say("%22s  %s %d of %d\n", x.What, p.bar(float64(x.Largest), most), x.Largest, x.Limit)
