@@ -58,6 +58,26 @@ func (f conventionFile) parse() (limiter.Convention, error) {
 	return c, nil
 }
 
+// Set gives one of the fields of a convention the value that a word names, and reports whether it names one.
+func Set(c *limiter.Convention, word string) bool {
+	for _, v := range variants(c) {
+		if at := slices.Index(v.names, word); at >= 0 {
+			*v.value = uint8(at)
+			return true
+		}
+	}
+	return false
+}
+
+// Words names the values of all fields of a convention as files do.
+func Words(c limiter.Convention) map[string]string {
+	words := map[string]string{}
+	for _, v := range variants(&c) {
+		words[v.name] = v.names[min(int(*v.value), len(v.names)-1)]
+	}
+	return words
+}
+
 // Describe names what differs from the default, as in "closed, charged"; "" for nothing.
 func Describe(c limiter.Convention) string {
 	var words []string
@@ -78,12 +98,7 @@ func ParseWords(text string) (c limiter.Convention, err error) {
 		return c, nil
 	}
 	for word := range strings.SplitSeq(text, ", ") {
-		known := false
-		for _, v := range variants(&c) {
-			if at := slices.Index(v.names, word); at >= 0 {
-				*v.value, known = uint8(at), true
-			}
-		}
+		known := Set(&c, word)
 		if block, found := strings.CutPrefix(word, "block "); found {
 			c.Block, err = time.ParseDuration(block)
 			known = err == nil && c.Block >= 0

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/scenario"
 )
 
 // Fault is a well-known mistake in how a limiter is written. A lesson shows what it does.
@@ -28,29 +29,11 @@ const (
 
 var faultNames = [...]string{"", "colliding-members", "seconds-as-millis", "client-clock"}
 
-// variants are the words by which a candidate departs from the convention of all. Each
-// word names one field and its value.
-var variants = map[string]func(*limiter.Convention){
-	"half-open":     func(c *limiter.Convention) { c.Edge = limiter.EdgeHalfOpen },
-	"closed":        func(c *limiter.Convention) { c.Edge = limiter.EdgeClosed },
-	"epoch":         func(c *limiter.Convention) { c.Alignment = limiter.AlignEpoch },
-	"first-request": func(c *limiter.Convention) { c.Alignment = limiter.AlignFirstRequest },
-	"floor":         func(c *limiter.Convention) { c.Rounding = limiter.RoundFloor },
-	"exact":         func(c *limiter.Convention) { c.Rounding = limiter.RoundExact },
-	"round":         func(c *limiter.Convention) { c.Rounding = limiter.RoundNearest },
-	"fits":          func(c *limiter.Convention) { c.Rule = limiter.RuleFits },
-	"below":         func(c *limiter.Convention) { c.Rule = limiter.RuleBelow },
-	"free":          func(c *limiter.Convention) { c.Denied = limiter.DeniedFree },
-	"charged":       func(c *limiter.Convention) { c.Denied = limiter.DeniedCharged },
-	"greedy":        func(c *limiter.Convention) { c.Refill = limiter.RefillGreedy },
-	"interval":      func(c *limiter.Convention) { c.Refill = limiter.RefillInterval },
-}
-
 // Candidate is one algorithm in a comparison, with what sets it apart from the
 // convention of the others. It is comparable, and its zero value decides nothing.
 type Candidate struct {
 	Algorithm limiter.Algorithm
-	Variant   string // words of variants joined by "/", or ""
+	Variant   string // words of variants of package scenario joined by "/", or ""
 	Fault     Fault
 	Script    *UserScript // decides in place of Algorithm, which is Unknown; nil is none
 }
@@ -72,7 +55,7 @@ func ParseCandidate(s string) (Candidate, error) {
 		case word == "":
 		case fault > 0:
 			c.Fault = Fault(fault)
-		case variants[word] != nil:
+		case scenario.Set(new(limiter.Convention), word):
 			words = append(words, word)
 		default:
 			return Candidate{}, fmt.Errorf("%q in %q is neither a convention nor a fault: use words such as floor, charged or colliding-members", word, s)
@@ -103,9 +86,7 @@ func (c Candidate) String() string {
 // Convention returns the terms that the candidate goes by when the others go by all.
 func (c Candidate) Convention(all limiter.Convention) limiter.Convention {
 	for word := range strings.SplitSeq(c.Variant, "/") {
-		if set := variants[word]; set != nil {
-			set(&all)
-		}
+		scenario.Set(&all, word)
 	}
 	return all
 }

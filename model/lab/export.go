@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"ratescope/limiter"
+	"ratescope/limiter/scenario"
 )
 
 // Markdown writes the moment of a run for a document: the terms, how each candidate has
@@ -93,18 +93,6 @@ func ScenarioFile(id string, r *Run) ([]byte, error) {
 		Steps      []step            `json:"steps"`
 	}{
 		id, s.Candidates[at].Algorithm.String(), s.Limit.Count, float64(s.Limit.Window) / 1e6, s.Limit.Burst,
-		Words(s.Candidates[at].Convention(s.Convention)), map[string]any{"into": into}, steps,
+		scenario.Words(s.Candidates[at].Convention(s.Convention)), map[string]any{"into": into}, steps,
 	}, "", "  ")
-}
-
-// Words names the values of a convention as scenario files do.
-func Words(c limiter.Convention) map[string]string {
-	return map[string]string{
-		"edge":      []string{"half-open", "closed"}[min(c.Edge, 1)],
-		"alignment": []string{"epoch", "first-request"}[min(c.Alignment, 1)],
-		"rounding":  []string{"floor", "exact", "round"}[min(c.Rounding, 2)],
-		"rule":      []string{"fits", "below"}[min(c.Rule, 1)],
-		"denied":    []string{"free", "charged"}[min(c.Denied, 1)],
-		"refill":    []string{"greedy", "interval"}[min(c.Refill, 1)],
-	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/scenario"
 	"ratescope/model"
 	"ratescope/model/format"
 	"ratescope/model/safetext"
@@ -55,7 +56,7 @@ func Incident(t *Trace) ([]Lesson, error) {
 	}
 	file := incidentFile{
 		Algorithm: algorithm.String(), Limit: limit.Count, Burst: limit.Burst,
-		WindowMS: float64(limit.Window) / 1e6, Convention: Words(target.Convention), Steps: stepsOf(arrivals, limit.Window),
+		WindowMS: float64(limit.Window) / 1e6, Convention: scenario.Words(target.Convention), Steps: stepsOf(arrivals, limit.Window),
 	}
 	file.Traffic.Given = len(file.Steps)
 	for _, c := range into {

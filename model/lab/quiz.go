@@ -20,9 +20,6 @@ func (s Score) Plus(o Score) Score {
 	return Score{s.Asked + o.Asked, s.Right + o.Right, s.SlotsAsked + o.SlotsAsked, s.SlotsRight + o.SlotsRight}
 }
 
-// wrong is how many predictions were wrong.
-func (s Score) wrong() int { return s.Asked - s.Right + s.SlotsAsked - s.SlotsRight }
-
 // Question is a request that is about to be decided.
 type Question struct {
 	Candidate int
@@ -41,26 +38,6 @@ type Quiz struct {
 	scores   map[Candidate]Score
 	random   *rand.Rand
 	turn     int
-	before   map[string]Score // of earlier quizzes, by algorithm
-}
-
-// Aim lets every second question be about the algorithm that was predicted wrongly most
-// often, in this quiz and in those before it.
-func (q *Quiz) Aim(before map[string]Score) {
-	if q.before = before; before == nil {
-		q.before = map[string]Score{}
-	}
-}
-
-// weakest returns the candidate that was predicted wrongly most often; -1 while none was.
-func (q *Quiz) weakest() int {
-	at, most := -1, 0
-	for i, c := range q.setup.Candidates {
-		if n := q.scores[c].wrong() + q.before[c.String()].wrong(); n > most {
-			at, most = i, n
-		}
-	}
-	return at
 }
 
 // ClearScores forgets the scores.
@@ -119,9 +96,6 @@ const lookAhead = 400
 // there are any, and the algorithms take turns.
 func (q *Quiz) Next() {
 	c := q.turn % len(q.setup.Candidates)
-	if weak := q.weakest(); q.before != nil && weak >= 0 && q.turn%2 == 1 {
-		c = weak
-	}
 	q.turn++
 	denied := q.random.IntN(2) == 0
 	for range 1 + q.random.IntN(3) {
@@ -176,27 +150,21 @@ func (q *Quiz) slots(right time.Duration) {
 
 // Answer books a prediction of the verdict and says whether it was right.
 func (q *Quiz) Answer(admitted bool) bool {
-	c := q.setup.Candidates[q.Question.Candidate]
-	s := q.scores[c]
-	s.Asked++
-	right := admitted == q.Question.Moment.Decision.Allowed
-	if right {
-		s.Right++
-	}
-	q.scores[c] = s
-	return right
+	return q.book(admitted == q.Question.Moment.Decision.Allowed, Score{Asked: 1}, Score{Right: 1})
 }
 
 // AnswerSlot books a prediction of when a slot frees and says whether it was right.
 func (q *Quiz) AnswerSlot(i int) bool {
+	return q.book(i == q.Question.Slot, Score{SlotsAsked: 1}, Score{SlotsRight: 1})
+}
+
+// book adds to the score of the candidate in question, and more where the answer was right.
+func (q *Quiz) book(right bool, asked, more Score) bool {
 	c := q.setup.Candidates[q.Question.Candidate]
-	s := q.scores[c]
-	s.SlotsAsked++
-	right := i == q.Question.Slot
+	q.scores[c] = q.scores[c].Plus(asked)
 	if right {
-		s.SlotsRight++
+		q.scores[c] = q.scores[c].Plus(more)
 	}
-	q.scores[c] = s
 	return right
 }
 
@@ -207,8 +175,7 @@ func (q *Quiz) Score(c Candidate) Score { return q.scores[c] }
 func (q *Quiz) Total() Score {
 	var t Score
 	for _, s := range q.scores {
-		t.Asked, t.Right = t.Asked+s.Asked, t.Right+s.Right
-		t.SlotsAsked, t.SlotsRight = t.SlotsAsked+s.SlotsAsked, t.SlotsRight+s.SlotsRight
+		t = t.Plus(s)
 	}
 	return t
 }

@@ -129,7 +129,8 @@ func (v *boxView) paint(p painter, r cell.Rect) {
 // paintVerdict says what was in the box, and how many suspects the answers had left.
 func (v *boxView) paintVerdict(p painter, r cell.Rect) int {
 	b, right := v.box, v.guessed == v.box.Hidden()
-	text := fmt.Sprintf("%s It is the %s. You fired %s.", map[bool]string{true: p.c.Look.YesMark + " Right.", false: p.c.Look.OverMark + " Wrong."}[right],
+	said := map[bool]string{true: "Right", false: "Wrong"}[right]
+	text := fmt.Sprintf("%s %s. It is the %s. You fired %s.", p.mark(right), said,
 		b.Suspects[b.Hidden()].Name, format.Plural(len(b.Tried), "request"))
 	if left := v.left(); left > 1 {
 		text += fmt.Sprintf(" They left %d possible.", left)

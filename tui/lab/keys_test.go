@@ -3,7 +3,10 @@ package lab_test
 import (
 	"strings"
 	"testing"
+	"time"
 
+	"ratescope/limiter"
+	"ratescope/model/lab/accuracy"
 	"ratescope/tui/lab"
 	"ratescope/tui/tuitest"
 )
@@ -80,10 +83,13 @@ func TestAccuracyAsAScreen(t *testing.T) {
 	story(t, 140, 42, lab.Options{}, func(x *tuitest.Terminal) {
 		x.See("PAUSED")
 		x.Press("A")
-		x.See("above 150%")
-		x.See("0.313/sqrt(n)")
-		x.Press("down", "down", "enter")
-		x.See("A source of that load")
+		r, err := accuracy.Measure(t.Context(), accuracy.Options{Limit: limiter.Limit{Count: 10, Window: 10 * time.Second}, Seed: accuracy.DefaultSeed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range accuracy.Plots(r, false) { // the command prints the same
+			x.See(line)
+		}
 	})
 }
 

@@ -104,9 +104,6 @@ func (q *quizView) open(s *Screen) error {
 		traffic = func() (*lab.Workload, error) { return s.workload(setup) }
 	}
 	quiz, err := lab.NewQuiz(setup, traffic, s.seed+uint64(s.lesson))
-	if err == nil && !s.class.joined() { // a class has the same questions
-		quiz.Aim(s.results.scores)
-	}
 	if err != nil {
 		return fmt.Errorf("there is no quiz about these terms: %w", err)
 	}

@@ -63,7 +63,7 @@ func NewScreen(app *shell.App, o Options) (*Screen, error) {
 	s := &Screen{app: app, story: story{lessons: o.Lessons, trace: o.Trace}, results: results{keep: o.Remember, reached: map[string]bool{}},
 		class: classroom{Class: o.Class, messages: o.Messages}}
 	s.presenter, s.exports = presenter{s, o.Present}, exports{s, o.Save}
-	s.views.list = []view{compareView{}, newDecisionView(s), newQuizView(s), newTextView(), newMapView(s), newAccuracyView(s), newBoxView(s)}
+	s.views.list = []view{compareView{}, newDecisionView(s), newQuizView(s), newTextView(), newMapView(s), &accuracyView{}, newBoxView(s)}
 	if s.class.teaches() {
 		s.views.list = append(s.views.list, newStudentsView(s))
 	}

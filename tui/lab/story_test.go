@@ -2,8 +2,10 @@ package lab_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -14,7 +16,6 @@ import (
 
 	"ratescope/limiter/scenario"
 	engine "ratescope/model/lab"
-	"ratescope/model/lab/labtest"
 	"ratescope/tui/lab"
 	"ratescope/tui/tuitest"
 )
@@ -75,7 +76,7 @@ func TestEveryLessonOnScreen(t *testing.T) {
 			t.Run(fmt.Sprintf("%s missed at %dx%d", l.ID, size[0], size[1]), func(t *testing.T) {
 				story(t, size[0], size[1], o, func(x *tuitest.Terminal) {
 					x.See(l.Title)
-					fire(x, l, labtest.Missed(l.ID))
+					fire(x, l, missed(t, l.ID))
 					if strings.Contains(x.Screen(), "reached at") || strings.Contains(x.Screen(), "Reached at") {
 						t.Errorf("the goal is reached by a try that should miss it:\n%s", x.Screen())
 					}
@@ -407,4 +408,22 @@ func TestLeavingAndComingBack(t *testing.T) {
 		x.Press("L")
 		x.See("1 of 18 reached")
 	})
+}
+
+// missed returns requests that do not reach the goal of a lesson. A step of cost 0 only lets time pass.
+func missed(t *testing.T, id string) (steps []scenario.Step) {
+	t.Helper()
+	content, err := os.ReadFile("../../model/lab/testdata/missed.json")
+	tries := map[string][][2]float64{} // seconds, and how many
+	if err == nil {
+		err = json.Unmarshal(content, &tries)
+	}
+	if err != nil || tries[id] == nil {
+		t.Fatalf("no try is known that misses %s (%v)", id, err)
+	}
+	for _, try := range tries[id] {
+		step := scenario.Step{At: time.Duration(try[0]*1e6) * time.Microsecond, Cost: min(int64(try[1]), 1), Repeat: max(int(try[1]), 1)}
+		steps = append(steps, step)
+	}
+	return steps
 }

@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/limiter"
+	"ratescope/limiter/scenario"
 	"ratescope/model/format"
 	"ratescope/model/lab"
 	"ratescope/tui/cell"
@@ -106,7 +107,7 @@ func (o *termsOverlay) terms() []term {
 		f(&c)
 		return o.apply(c)
 	}
-	words := lab.Words(setup.Convention)
+	words := scenario.Words(setup.Convention)
 	switchOf := func(name string, f func(*limiter.Convention, int)) term {
 		return term{name, words[name], func(by int) tea.Cmd { return set(func(c *lab.Setup) { f(&c.Convention, by) }) }}
 	}
