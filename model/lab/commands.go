@@ -16,7 +16,10 @@ const key = "rl:lab"
 
 // Command is one command that a script runs, word for word, and what the server answers;
 // "" where the answer is not used.
-type Command struct{ Text, Answer string }
+type Command struct {
+	Text, Answer string
+	in           string // part of the line of the script that runs it, where several could have
+}
 
 // Verb returns the command's name.
 func (c Command) Verb() string {
@@ -146,8 +149,23 @@ type ScriptLine struct {
 	Ran  *Command
 }
 
-// scriptCall finds the command in a line of a script.
-var scriptCall = regexp.MustCompile(`p?call\('([A-Z]+)'`)
+// scriptCall finds the commands in a line of a script, with those of their words that stand there as names or texts.
+var scriptCall = regexp.MustCompile(`p?call\('([A-Z]+)'((?:, (?:'[^'%]*'|[\w\[\]]+))*)`)
+
+// ranIn reports whether a line of a script can have run the command: it holds a call of it with no other texts among
+// its words.
+func (c Command) ranIn(line string) bool {
+	words := strings.Fields(c.Text)
+	return strings.Contains(line, c.in) && slices.ContainsFunc(scriptCall.FindAllStringSubmatch(line, -1), func(call []string) bool {
+		for i, arg := range strings.Split(call[2], ", ") {
+			text, is := strings.CutPrefix(arg, "'")
+			if is && (i >= len(words) || strings.TrimSuffix(text, "'") != words[i]) {
+				return false
+			}
+		}
+		return call[1] == c.Verb()
+	})
+}
 
 // ScriptRun returns the text of the script that runs Commands, with each command at the line
 // that ran it: they are in the order of the script, except in its one loop.
@@ -166,7 +184,7 @@ func ScriptRun(c Candidate, m Moment, s Setup) ([]ScriptLine, error) {
 	for _, one := range Commands(c, m, s) {
 		for i := range lines {
 			k := (at + i) % len(lines) // a loop goes back
-			if call := scriptCall.FindStringSubmatch(lines[k].Text); call != nil && call[1] == one.Verb() && lines[k].Ran == nil {
+			if lines[k].Ran == nil && one.ranIn(lines[k].Text) {
 				lines[k].Ran, at = &one, k+1
 				break
 			}

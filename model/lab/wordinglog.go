@@ -70,8 +70,10 @@ func (w *wording) log() {
 	if k := w.excess(); w.s.Limit.Count > 0 && k > 0 && k <= w.m.Decision.Used {
 		rank := k - w.m.Decision.Used - 1
 		w.run(w.memberAt(live, k), "ZRANGE", key, rank, rank, "WITHSCORES")
+		w.list[len(w.list)-1].in = "rank, rank"
 	}
 	w.run(fmt.Sprint(int64(live[len(live)-1].At)), "ZRANGE", key, -1, -1, "WITHSCORES")
+	w.list[len(w.list)-1].in = "newest"
 }
 
 // memberAt is the score of the k-th unit that counts.

@@ -114,7 +114,6 @@ func (v *boxView) paint(p painter, r cell.Rect) {
 	in := p.c.Section(left, true, widget.Styled("which limiter is this?", p.c.Look.Title),
 		widget.Styled(fmt.Sprintf(" · limit %d in %s", b.Limit.Count, format.Length(b.Limit.Window)), p.c.Look.Dim))
 	y := p.c.Flow(in,
-		[]widget.Span{widget.Styled(lab.Seconds(b.Elapsed()), p.c.Look.Title), widget.Styled(" on your watch", p.c.Look.Dim)},
 		[]widget.Span{widget.Styled("next tick in ", p.c.Look.Dim), widget.Styled(lab.Seconds(b.Edge()), p.c.Look.Text)},
 		[]widget.Span{widget.Styled(format.Plural(len(b.Tried), "request"), p.c.Look.Text), widget.Styled(" so far", p.c.Look.Dim)},
 		[]widget.Span{widget.Styled("→ waits ", p.c.Look.Dim), widget.Styled(lab.Seconds(b.Length(lab.BoxWaits[v.wait])), p.c.Look.Accent),

@@ -190,9 +190,9 @@ func (c *classroom) report(s *Screen) {
 	if !c.learns() {
 		return
 	}
-	it, run := s.at(), s.shown()
+	it := s.at()
 	c.Report(Place{
-		Lesson: s.lesson, Title: it.Title, View: s.front().name(), Steps: run.Decided(), At: run.Elapsed(),
+		Lesson: s.lesson, Title: it.Title, View: s.front().name(), Steps: s.run.Decided(), At: s.elapsed(),
 		Task: it.Goal != nil, Reached: s.results.reached[it.ID], With: c.following,
 	})
 }

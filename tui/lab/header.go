@@ -15,12 +15,19 @@ import (
 	"ratescope/tui/widget"
 )
 
-// shown returns the run whose time the header shows.
-func (s *Screen) shown() *lab.Run {
-	if q, ok := s.front().(*quizView); ok && q.quiz != nil {
-		return q.quiz.Run
+// elapsed returns the time that the header shows: that of the run, of the question, or of the box.
+func (s *Screen) elapsed() time.Duration {
+	switch v := s.front().(type) {
+	case *quizView:
+		if v.quiz != nil {
+			return v.quiz.Run.Elapsed()
+		}
+	case *boxView:
+		if v.box != nil {
+			return v.box.Elapsed()
+		}
 	}
-	return s.run
+	return s.run.Elapsed()
 }
 
 // storyTime formats the time since the start of the story, in seconds.
@@ -34,7 +41,7 @@ func (p painter) paintHeader(r cell.Rect) {
 	}
 	end := r.X + r.W
 	x := p.paintBadge(r)
-	clock := storyTime(p.s.shown().Elapsed())
+	clock := storyTime(p.s.elapsed())
 	title := safetext.Clean(p.s.at().Title)
 	if n := len(p.s.lessons); n > 1 {
 		title = fmt.Sprintf("%d/%d %s", p.s.lesson+1, n, title)

@@ -104,3 +104,16 @@ func TestTheNumbersSayWhereTheOtherScreensAre(t *testing.T) {
 		}
 	})
 }
+
+// TestTheLastLessonIsTheEnd: n does not go from the last lesson to the first, nor N the other way, and each says so.
+func TestTheLastLessonIsTheEnd(t *testing.T) {
+	last := len(lessons(t)) - 1
+	for first, key := range map[int]string{0: "N", last: "n"} {
+		story(t, 140, 42, lab.Options{First: first}, func(x *tuitest.Terminal) {
+			x.See("PAUSED")
+			x.Press(key)
+			x.See(map[string]string{"N": "This is the first lesson", "n": "This is the last lesson"}[key])
+			x.See(lessons(t)[first].Title)
+		})
+	}
+}

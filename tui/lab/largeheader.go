@@ -92,7 +92,7 @@ func (p painter) paintLargeHeader(r cell.Rect) {
 	if n := len(p.s.lessons); n > 1 {
 		x = p.c.Buffer.Text(x+1, r.Y, end, fmt.Sprintf("%d/%d", p.s.lesson+1, n), p.c.Look.Text)
 	}
-	title, clock, room := safetext.Clean(p.s.at().Title), storyTime(p.s.shown().Elapsed()), r.W-2
+	title, clock, room := safetext.Clean(p.s.at().Title), storyTime(p.s.elapsed()), r.W-2
 	if beside := cellsOf(clock, true) + 3; cellsOf(title, true)+beside <= room {
 		largeType{p.c}.line(end-beside+3, r.Y+1, end, clock, true, p.c.Look.Accent)
 		room -= beside

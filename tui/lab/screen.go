@@ -200,6 +200,10 @@ func (s *Screen) fail(err error) {
 
 // begin opens a lesson and shows its text, or without a task the lanes.
 func (s *Screen) begin(i int) {
+	if i < 0 || i >= len(s.lessons) {
+		s.app.Say("This is the " + map[bool]string{true: "first", false: "last"}[i < 0] + " lesson: L lists them all.")
+		return
+	}
 	if err := s.open(i); err != nil {
 		s.app.Warn("The lesson cannot be shown: " + err.Error() + ".")
 		return

@@ -35,7 +35,7 @@ func (s *story) at() *lab.Lesson { return &s.lessons[s.lesson] }
 
 // open begins a lesson.
 func (s *story) open(i int) error {
-	s.lesson = (i + len(s.lessons)) % len(s.lessons)
+	s.lesson = i
 	l := s.at()
 	s.traffic, s.seed, s.recorded, s.key, s.past = slices.Clone(l.Traffic), l.Seed, false, 0, nil
 	s.clock.speed = normalSpeed

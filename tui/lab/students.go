@@ -338,6 +338,10 @@ func (p painter) paintPredictions(r cell.Rect, q Question) {
 	}
 	t := p.s.class.Tally(q.ID)
 	p.c.Buffer.Text(r.X, r.Y, r.X+r.W, fmt.Sprintf("class: %d of %d", t.Admitted+t.Denied, len(p.s.class.Students())), p.c.Look.Title)
+	if !p.allIn(t) {
+		p.c.Buffer.Text(r.X, r.Y+1, r.X+r.W, "hidden until all are in", p.c.Look.Dim)
+		return
+	}
 	most := float64(max(t.Admitted, t.Denied, 1))
 	for i, row := range p.predicted(t) {
 		y := r.Y + 1 + i
@@ -345,6 +349,16 @@ func (p painter) paintPredictions(r cell.Rect, q Question) {
 		p.c.Buffer.Right(r.X+9, y, r.X+12, fmt.Sprint(row.n), p.c.Look.Text)
 		chart.Bar(&p.c.Buffer, r.X+13, y, max(r.W-13, 0), most, p.c.Look.Glyphs, chart.Segment{Value: float64(row.n), Style: row.style})
 	}
+}
+
+// allIn reports whether no student is left whose prediction could go by those of others: of those who follow, or of
+// all where none does.
+func (p painter) allIn(t Tally) bool {
+	people := p.s.class.Students()
+	if any, _ := p.s.class.Driving(); any {
+		people = slices.DeleteFunc(people, func(o Student) bool { return !o.Follows })
+	}
+	return t.Admitted+t.Denied >= len(people)
 }
 
 // predicted is a tally by what was said.
@@ -363,6 +377,10 @@ type predictedRow struct {
 func (p painter) paintPredicted(x, y, end int) {
 	t := p.s.class.Tally(p.s.guess.question().ID)
 	x = p.c.Buffer.Text(x, y, end, fmt.Sprintf("   class %d of %d  ", t.Admitted+t.Denied, len(p.s.class.Students())), p.c.Look.Title)
+	if !p.allIn(t) {
+		p.c.Buffer.Text(x, y, end, "hidden until all are in", p.c.Look.Dim)
+		return
+	}
 	w := min((end-x)/2-16, 20)
 	for _, row := range p.predicted(t) {
 		x = p.c.Buffer.Text(x, y, end, fmt.Sprintf("%s %d ", row.name, row.n), p.c.Look.Text)
