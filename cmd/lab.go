@@ -39,7 +39,8 @@ func newLab(p *program) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		o := screenlab.Options{Shelf: shelf, Theme: p.theme, ASCII: p.ascii || asciiOnly(), Suspend: class.serve == "", Still: p.still, Present: *present}
+		o := screenlab.Options{Shelf: shelf, Theme: p.theme, ASCII: p.ascii || asciiOnly(), Suspend: class.serve == "", Still: p.still, Present: *present,
+			Play: len(args) == 0 && class.serve == "" && !film.asked() && !p.still && !*present}
 		switch {
 		case len(args) == 1 && lab.IsShared(args[0]):
 			moment, err := lab.ReadShared(args[0])
@@ -77,14 +78,12 @@ func newLab(p *program) *cobra.Command {
 		if film.asked() {
 			return film.draw(c, o)
 		}
-		seen := term.IsTerminal(os.Stdout.Fd())
-		if class.serve != "" {
+		switch seen := term.IsTerminal(os.Stdout.Fd()); {
+		case class.serve != "":
 			return class.run(c, o, seen)
-		}
-		if class.password != "" || class.keys != "" {
+		case class.password != "" || class.keys != "":
 			return usagef("--password-file and --authorized-keys say who may join a class: use them with --serve")
-		}
-		if !seen {
+		case !seen:
 			return usagef("the lab needs a terminal on its output: run it at one, or give --cast FILE or --picture FILE with a lesson")
 		}
 		o.Timed = p.timed()

@@ -31,12 +31,32 @@ var timesLimit = regexp.MustCompile(`^(?:(\d)\*)?limit([+-]\d)?$`)
 
 // fill puts the numbers in the place of their names. A name that is not known stays.
 func (f facts) fill(text string) string {
-	return factName.ReplaceAllStringFunc(text, func(name string) string {
-		if value, ok := f.value(strings.Trim(name, "{}")); ok {
-			return value
+	var b strings.Builder
+	for _, part := range f.parts(text) {
+		b.WriteString(part.Text)
+	}
+	return b.String()
+}
+
+// Part is a piece of a text. Of a number that is one of the terms Name says which: limit or window.
+type Part struct{ Text, Name string }
+
+// parts returns a text in pieces, each number apart.
+func (f facts) parts(text string) (list []Part) {
+	at := 0
+	for _, m := range factName.FindAllStringIndex(text, -1) {
+		name := text[m[0]+1 : m[1]-1]
+		value, ok := f.value(name)
+		if !ok {
+			continue
 		}
-		return name
-	})
+		list = append(list, Part{Text: text[at:m[0]]}, Part{Text: value})
+		if name == "limit" || name == "window" {
+			list[len(list)-1].Name = name
+		}
+		at = m[1]
+	}
+	return append(list, Part{Text: text[at:]})
 }
 
 // value returns what a name stands for.
@@ -215,9 +235,21 @@ func (l *Lesson) Hint(r *Run) string {
 // ofSteps are the names of numbers that hold under the terms of the lesson alone: those of its steps.
 var ofSteps = regexp.MustCompile(`\{(given|solution|table|values)`)
 
-// fill puts the numbers of a run into a text. Where the run has other terms than the lesson, a text about the
-// lesson's steps has the numbers of its own terms, and says so.
+// Sentence returns the task in pieces, see Task. The lesson has one.
+func (l *Lesson) Sentence(r *Run) []Part {
+	text, f := l.facts(l.Goal.Say, r)
+	return f.parts(text)
+}
+
+// fill puts the numbers of a run into a text.
 func (l *Lesson) fill(text string, r *Run) string {
+	text, f := l.facts(text, r)
+	return f.fill(text)
+}
+
+// facts returns a text with the numbers for it. Where the run has other terms than the lesson, a text about the
+// lesson's steps has the numbers of its own terms, and says so.
+func (l *Lesson) facts(text string, r *Run) (string, facts) {
 	f := facts{run: r, lesson: l}
 	if own := l.Setup(); ofSteps.MatchString(text) && (r.setup.Limit != own.Limit || r.setup.Convention != own.Convention) {
 		f.run = NewRun(own, NewWorkload(nil))
@@ -227,5 +259,5 @@ func (l *Lesson) fill(text string, r *Run) string {
 		goal := l.Goal.under(f.run.setup.Limit)
 		f.goal = &goal
 	}
-	return f.fill(text)
+	return text, f
 }

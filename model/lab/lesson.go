@@ -31,6 +31,7 @@ type Lesson struct {
 	Seed    uint64
 	Skew    time.Duration
 	file    []byte        // the scenario as it was read
+	Plain   bool          // shown without formulas, commands and seed
 	Column  time.Duration // how much time a column of the lanes shows at first; 0 is two windows on the screen
 }
 
@@ -45,6 +46,7 @@ type extra struct {
 		Seed    uint64    `json:"seed"`
 		SkewMS  float64   `json:"skew_ms"`
 		Column  float64   `json:"column_ms"`
+		Plain   bool      `json:"plain"`
 	} `json:"traffic"`
 }
 
@@ -154,7 +156,9 @@ func lesson(s scenario.Scenario, raw json.RawMessage) (Lesson, error) {
 	if err := json.Unmarshal(raw, &x); err != nil {
 		return Lesson{}, fmt.Errorf("its goal or traffic cannot be read: %s", strings.TrimPrefix(err.Error(), "json: "))
 	}
-	l := Lesson{Scenario: s, Goal: x.Goal, Traffic: x.Traffic.Streams, Given: x.Traffic.Given, Seed: x.Traffic.Seed, Skew: millis(x.Traffic.SkewMS), Column: millis(x.Traffic.Column), file: compact(raw)}
+	l := Lesson{Scenario: s, Goal: x.Goal, Traffic: x.Traffic.Streams, Given: x.Traffic.Given, Seed: x.Traffic.Seed,
+		Skew: millis(x.Traffic.SkewMS), Column: millis(x.Traffic.Column),
+		Plain: x.Traffic.Plain, file: compact(raw)}
 	var one string
 	if len(x.Text) > 0 && json.Unmarshal(x.Text, &l.Text) != nil {
 		if err := json.Unmarshal(x.Text, &one); err != nil {

@@ -13,7 +13,8 @@ import (
 func TestAMomentComesBackFromItsLine(t *testing.T) {
 	for _, l := range lessons(t) {
 		run := play(t, l, l.Solution())
-		m := lab.Shared{Lesson: l, Setup: run.Setup(), Traffic: l.Traffic, Seed: l.Seed, Now: run.Now(), View: "decision", Selected: 1}
+		m := lab.Shared{Lesson: l, Setup: run.Setup(), Traffic: l.Traffic, Seed: l.Seed, Now: run.Now(), View: "decision"}
+		m.Selected = min(1, len(l.Into)-1)
 		for i := range run.Decided() {
 			if a, _ := run.Arrival(i); a.Fired {
 				m.Fired = append(m.Fired, a)

@@ -4,12 +4,13 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/model/lab"
 )
 
 // speeds of the clock.
 var speeds = [...]float64{0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50}
 
-const normalSpeed = 3
+const normalSpeed, showSpeed = 3, 5
 
 // clock moves a story by this machine's time.
 type clock struct {
@@ -62,7 +63,29 @@ func (s *story) advance(now time.Time) {
 		s.fire(1)
 		s.rate.due = s.rate.due.Add(s.spacing())
 	}
+	s.advanceTo(to)
+}
+
+// advanceTo moves the story on and fires what is due on the way.
+func (s *story) advanceTo(to limiter.Instant) {
+	for len(s.due) > 0 && s.due[0].At <= to {
+		s.run.AdvanceTo(s.due[0].At)
+		s.run.Fire(s.due[0].Cost)
+		s.due = s.due[1:]
+	}
 	s.run.AdvanceTo(to)
+}
+
+// solution returns what a lesson's own solution fires in a story that begins at zero.
+func solution(l *lab.Lesson, zero limiter.Instant) (list []lab.Arrival) {
+	for _, step := range l.Solution() {
+		for range step.Repeat {
+			if step.Cost > 0 {
+				list = append(list, lab.Arrival{At: zero.Add(step.At), Cost: step.Cost})
+			}
+		}
+	}
+	return list
 }
 
 // spacing is the time between two requests that are fired at a rate.

@@ -33,7 +33,7 @@ func (compareView) move(s *Screen, by int) {
 func (p painter) paintCompare(r cell.Rect) {
 	bottom := 5
 	switch {
-	case p.s.presenter.on:
+	case p.s.presenter.on || p.s.at().Plain:
 		bottom = 0
 	case p.c.Framed:
 		bottom = 9
@@ -108,15 +108,11 @@ func (p painter) paintWhy(r cell.Rect) {
 	c := s.Candidates[p.s.focus]
 	m := p.s.run.Ask(p.s.focus, max(s.Cost, 1))
 	w := lab.Explain(c, m, s)
-	left, right := r, cell.Rect{}
-	if p.c.Framed {
-		left, right = r.Left(r.W * 60 / 100)
-	}
 	what := " · one more request at "
 	if c.Scripted() {
 		what = " · the last request at "
 	}
-	in := p.c.Section(left, true, widget.Styled("why", p.c.Look.Title), widget.Styled(what+title(c), p.c.Look.Dim))
+	in := p.c.Section(r, true, widget.Styled("why", p.c.Look.Title), widget.Styled(what+title(c), p.c.Look.Dim))
 	mark, verdict := p.fate(m)
 	lines := []widget.Span{widget.Styled(w.Rule, p.c.Look.Dim)}
 	if p.s.guess.asked { // the answer is what is to be predicted
@@ -145,9 +141,6 @@ func (p painter) paintWhy(r cell.Rect) {
 			p.c.Buffer.Text(in.X, in.Y+i, in.X+in.W, line.Text, line.Style)
 		}
 	}
-	if right.W > 0 {
-		p.paintTask(right)
-	}
 }
 
 // mark is the shape of a verdict.
@@ -164,38 +157,6 @@ func (p painter) fate(m lab.Moment) (string, themes.Style) {
 		return "?", p.c.Look.Near
 	}
 	return p.mark(m.Decision.Allowed), p.outcome(m.Decision.Allowed)
-}
-
-// paintTask is the lesson in brief beside the explanation.
-func (p painter) paintTask(r cell.Rect) {
-	it := p.s.at()
-	in := p.c.Section(r, false, widget.Styled("task", p.c.Look.Title), widget.Styled(" · T for the text", p.c.Look.Dim))
-	if it.Goal == nil {
-		p.paragraphs(in, it.Paragraphs(p.s.run), p.c.Look.Text)
-		return
-	}
-	goal := p.s.task.Progress
-	y := in.Y
-	write := func(text string, st themes.Style) {
-		for _, line := range format.Wrap(safetext.Clean(text), in.W) {
-			if y < in.Y+in.H {
-				p.c.Buffer.Text(in.X, y, in.X+in.W, line, st)
-			}
-			y++
-		}
-	}
-	write(it.Task(p.s.run), p.c.Look.Text)
-	if goal.Reached {
-		write(p.c.Look.YesMark+" "+goal.Then, p.c.Look.Good)
-		write("n begins the next lesson.", p.c.Look.Dim)
-		return
-	}
-	write(goal.Text, p.c.Look.Near)
-	if p.s.hint {
-		write("Hint: "+it.Hint(p.s.run), p.c.Look.Accent)
-	} else {
-		write("i gives a hint, H shows how.", p.c.Look.Dim)
-	}
 }
 
 // paragraphs writes text broken into lines, as much as fits, and returns the row after.

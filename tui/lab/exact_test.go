@@ -87,6 +87,7 @@ type frames struct {
 }
 
 func newFrames(t *testing.T, l engine.Lesson, first int) *frames {
+	l.Plain = false // the sums are what is compared
 	app, arrived, err := lab.NewStory(context.Background(), lab.Options{Lessons: []engine.Lesson{l}})
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"ratescope/model/lab"
 	"ratescope/tui/shell"
 	"ratescope/tui/svg"
 )
@@ -51,7 +50,6 @@ func (f Film) check() error {
 type projector struct {
 	app    *shell.App
 	screen *Screen
-	fired  []lab.Arrival // by hand, still to come
 	end    time.Duration // of what is known: the last request by hand, or where the lab was shared
 }
 
@@ -65,8 +63,9 @@ func newProjector(ctx context.Context, o Options, f Film) (*projector, error) {
 		return nil, err
 	}
 	p := &projector{app: app, screen: s}
+	fired := solution(s.at(), s.run.Setup().Zero)
 	if shared != nil {
-		p.fired, p.end = shared.Fired, shared.Now.Sub(shared.Setup.Zero)
+		fired, p.end = shared.Fired, shared.Now.Sub(shared.Setup.Zero)
 		still := *shared
 		still.Fired, still.Now = nil, shared.Setup.Zero
 		if err := s.openShared(still); err != nil {
@@ -76,19 +75,13 @@ func newProjector(ctx context.Context, o Options, f Film) (*projector, error) {
 			s.view("compare")
 		}
 	} else {
-		zero := s.run.Setup().Zero
-		for _, step := range s.at().Solution() {
-			for range step.Repeat {
-				if step.Cost > 0 {
-					p.fired = append(p.fired, lab.Arrival{At: zero.Add(step.At), Cost: step.Cost})
-				}
-			}
-			p.end = step.At
+		if n := len(fired); n > 0 {
+			p.end = fired[n-1].At.Sub(s.run.Setup().Zero)
 		}
 		p.end = max(p.end+s.run.Setup().Limit.Window/5, s.at().Length())
 		s.view("compare")
 	}
-	s.past, s.clock.playing = nil, true
+	s.past, s.clock.playing, s.due = nil, true, fired
 	app.Update(tea.WindowSizeMsg{Width: f.Width, Height: f.Height})
 	return p, nil
 }
@@ -96,12 +89,7 @@ func newProjector(ctx context.Context, o Options, f Film) (*projector, error) {
 // frame moves the story on to a moment and draws it.
 func (p *projector) frame(at time.Duration) string {
 	to := p.screen.run.Setup().Zero.Add(at)
-	for len(p.fired) > 0 && p.fired[0].At <= to {
-		p.screen.run.AdvanceTo(p.fired[0].At)
-		p.screen.run.Fire(p.fired[0].Cost)
-		p.fired = p.fired[1:]
-	}
-	p.screen.run.AdvanceTo(to)
+	p.screen.advanceTo(to)
 	p.screen.app.Redraw()
 	p.app.Update(nil)
 	return p.app.View().Content

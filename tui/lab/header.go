@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -35,7 +36,7 @@ func storyTime(d time.Duration) string { return fmt.Sprintf("%.3f s", d.Seconds(
 
 // paintHeader draws the lesson's title, the clock, and the progress toward the goal.
 func (p painter) paintHeader(r cell.Rect) {
-	if r.H > headerRows {
+	if r.H > headerRows+1 {
 		p.paintLargeHeader(r)
 		return
 	}
@@ -52,7 +53,7 @@ func (p painter) paintHeader(r cell.Rect) {
 	at -= safetext.Width(facts) + 2
 	p.c.Buffer.Text(max(at, x), r.Y, end-len(clock)-2, facts, p.c.Look.Dim)
 	p.c.Buffer.Text(x+1, r.Y, at-1, safetext.Clip(title, max(at-x-2, 0), safetext.Ellipsis), p.c.Look.Text)
-	p.paintGoal(r.X+1, r.Y+1, end-1)
+	p.paintGoal(cell.Rect{X: r.X + 1, Y: r.Y + 1, W: r.W - 2, H: r.H - 1})
 }
 
 // paintBadge draws whether the clock runs and who is in class, and returns the next free column.
@@ -81,48 +82,70 @@ func (p painter) facts(columns int) string {
 		terms += fmt.Sprintf(" · cost %d", s.Cost)
 	}
 	pace := fmt.Sprintf("%gx", speeds[p.s.clock.speed])
-	if speeds[p.s.clock.speed] != 1 { // unlike the usual pace, it must be shown
-		return format.First(columns, fmt.Sprintf("%s · %s · seed %d", pace, terms, p.s.seed), pace+" · "+terms, pace)
+	all := pace + " · " + terms
+	switch usual := speeds[p.s.clock.speed] == 1; {
+	case p.s.at().Plain && usual:
+		return format.First(columns, terms)
+	case p.s.at().Plain:
+		return format.First(columns, all, pace)
+	case usual:
+		return format.First(columns, fmt.Sprintf("%s · seed %d", all, p.s.seed), all, terms)
 	}
-	return format.First(columns, fmt.Sprintf("%s · %s · seed %d", pace, terms, p.s.seed), pace+" · "+terms, terms)
+	return format.First(columns, fmt.Sprintf("%s · seed %d", all, p.s.seed), all, pace) // unlike the usual pace, it must be shown
 }
 
-// paintGoal draws the task and the progress toward its goal in one line.
-func (p painter) paintGoal(x, y, end int) {
-	g, goal := p.s.at().Goal, p.s.task.Progress
-	switch {
-	case p.s.shows("quiz"):
-		p.c.Buffer.Text(x, y, end, format.First(end-x, "predict each decision before it is made; the score is kept for every algorithm",
-			"predict each decision before it is made"), p.c.Look.Dim)
-	case p.s.shows("box"):
-		p.c.Buffer.Text(x, y, end, format.First(end-x, "fire at the box and name what is in it, in as few requests as you can",
-			"name what is in the box, in as few requests as you can"), p.c.Look.Dim)
-	case p.s.guess.asked:
-		c := p.s.run.Setup().Candidates[p.s.focus]
-		p.paintGuess(p.c.Spans(x, y, end, widget.Styled("What will become of it at "+title(c)+"?  ", p.c.Look.Title)), y, end)
-	case g == nil:
-		p.c.Buffer.Text(x, y, end, "no task here: fire with space, step with the arrows, change the terms with w", p.c.Look.Dim)
-	case goal.Reached:
-		at := p.c.Spans(x, y, end, widget.Styled(p.c.Look.YesMark+" reached at "+lab.Seconds(goal.At.Sub(p.s.run.Setup().Zero))+"  ",
-			p.c.Look.Good.With(themes.Bold)))
-		p.c.Buffer.Text(at, y, end, safetext.Clip(safetext.Clean(goal.Then), end-at, safetext.Ellipsis), p.c.Look.Text)
-	case p.s.hint:
-		p.c.Spans(x, y, end, widget.Styled("hint ", p.c.Look.Accent), widget.Styled(safetext.Clean(p.s.at().Hint(p.s.run)), p.c.Look.Text))
-	case p.s.shows("lesson"):
-		p.c.Buffer.Text(x, y, end, "read this, then press enter and try it", p.c.Look.Dim)
-	default:
-		say := safetext.Clean(p.s.at().Task(p.s.run))
-		at := p.c.Spans(x, y, end, widget.Styled(p.c.Look.NearMark+" ", p.c.Look.Near))
-		switch room := end - at; {
-		case safetext.Width(say)+2+safetext.Width(goal.Text) <= room:
-			at = p.c.Buffer.Text(at, y, end, say, p.c.Look.Text)
-			p.c.Buffer.Text(at+2, y, end, goal.Text, p.c.Look.Dim)
-		case p.s.run.Decided() > 0: // the user has read the task
-			p.c.Buffer.Text(at, y, end, safetext.Clip(goal.Text, room, safetext.Ellipsis), p.c.Look.Text)
-		default:
-			p.c.Buffer.Text(at, y, end, safetext.Clip(say, room, safetext.Ellipsis), p.c.Look.Text)
+// paintGoal draws the sentence below the title.
+func (p painter) paintGoal(r cell.Rect) {
+	if p.s.guess.asked && !p.s.shows("quiz") && !p.s.shows("box") {
+		text, st := p.goalWords()
+		p.paintGuess(p.c.Spans(r.X, r.Y, r.X+r.W, widget.Styled(text+"  ", st)), r.Y, r.X+r.W)
+		return
+	}
+	text, st := p.goalWords()
+	var numbers []number
+	if p.s.sentence.tasked() {
+		sentence, list := p.s.sentence.words()
+		whole := sentence
+		if p.s.task.Text != "" {
+			whole += " · " + p.s.task.Text
+		}
+		switch {
+		case len(format.Wrap(whole, r.W)) <= r.H:
+			text, numbers = whole, list
+		case p.s.run.Decided() == 0 || p.s.sentence.number >= 0: // else the user has read the task
+			text, numbers = sentence, list
 		}
 	}
+	if numbers == nil {
+		text = strings.Join(strings.Fields(text), " ")
+	}
+	at := 0
+	for i, line := range format.Wrap(text, r.W) {
+		if i == r.H-1 {
+			line = safetext.Clip(line+text[at+len(line):], r.W, safetext.Ellipsis)
+		}
+		if i == r.H {
+			return
+		}
+		p.c.Buffer.Text(r.X, r.Y+i, r.X+r.W, line, st)
+		for k, n := range numbers {
+			if from := n.at - at; from >= 0 && from < len(line) {
+				x := r.X + safetext.Width(line[:from])
+				p.c.Buffer.Text(x, r.Y+i, r.X+r.W, n.text, p.numberStyle(k))
+				p.OnClick(cell.Rect{X: x, Y: r.Y + i, W: len(n.text), H: 1}, func(int) tea.Cmd { p.s.sentence.number = k; return nil })
+			}
+		}
+		at += len(line)
+		at += len(text[min(at, len(text)):]) - len(strings.TrimLeft(text[min(at, len(text)):], " "))
+	}
+}
+
+// numberStyle is how a number that can be changed looks: the chosen one stands out.
+func (p painter) numberStyle(i int) themes.Style {
+	if i == p.s.sentence.number {
+		return p.c.Look.Title.On(p.c.Look.Selected).With(themes.Underline)
+	}
+	return p.c.Look.Accent.With(themes.Underline)
 }
 
 // paintGuess draws the possible answers and, in a class, how many students chose each.

@@ -28,8 +28,8 @@ func (s *Screen) bindings() keymap.Actions {
 		bind(fireGroup, "fire", "space", "fires one request", s.guess.fire, "space").Hinted("fire"),
 		bind(fireGroup, "burst", "b", "fires a burst of N", func() { s.fire(s.burst); s.follow() }, "b").Hinted("burst"),
 		bind(fireGroup, "rate", "r", "fires N in every window; again stops", s.toggleRate, "r").Hinted("rate"),
-		bind(fireGroup, "more", "+", "raises N", func() { s.burst = min(s.burst+1, maxBurst) }, "+", "="),
-		bind(fireGroup, "less", "-", "lowers N", func() { s.burst = max(s.burst-1, 1) }, "-", "_"),
+		keymap.New(fireGroup, "more", "+", "raises the chosen number, or N", func() tea.Cmd { return s.sentence.adjust(1) }, "+", "="),
+		keymap.New(fireGroup, "less", "-", "lowers it", func() tea.Cmd { return s.sentence.adjust(-1) }, "-", "_"),
 
 		bind(timeGroup, "play", "p", "starts and stops the clock", s.play, "p").Hinted("run"),
 		bind(timeGroup, "step", "→ l", "steps to the next request", s.step, "right", "l", ".").Hinted("step"),
@@ -56,7 +56,7 @@ func (s *Screen) bindings() keymap.Actions {
 		bind("lab", "map", "M", "maps where the algorithms disagree", show("map"), "M"),
 		bind("lab", "accuracy", "A", "measures how far counters are from truth", show("accuracy"), "A"),
 		bind("lab", "which limiter", "X", "plays: which limiter is in the box?", show("box"), "X"),
-		bind("lab", "next view", "tab", "goes to the next of these", func() { s.show(s.after(1)) }, "tab").Hinted("view"),
+		bind("lab", "next view", "tab", "goes to the next number or view", s.sentence.tab, "tab").Hinted("view"),
 		bind("lab", "previous view", "shift+tab", "goes to the one before", func() { s.show(s.after(-1)) }, "shift+tab"),
 		bind("lab", "up", "↑ k", "selects what is above", func() { s.front().move(s, -1) }, "up", "k"),
 		bind("lab", "down", "↓ j", "selects what is below", func() { s.front().move(s, 1) }, "down", "j"),
@@ -143,7 +143,9 @@ func (s *Screen) takeBack() {
 
 // enter inspects from the lanes, and tries from the text.
 func (s *Screen) enter() {
-	switch {
+	switch name := s.sentence.chosen(); {
+	case name != "":
+		s.sentence.typeNumber(name)
 	case s.shows("compare"):
 		s.show("decision")
 	case s.shows("lesson"):

@@ -64,7 +64,7 @@ func TestTooSmallIsSaidInWhatFits(t *testing.T) {
 
 // TestTheMapLeadsToARun: the cell under the cursor is what the lanes show then.
 func TestTheMapLeadsToARun(t *testing.T) {
-	story(t, 140, 42, lab.Options{}, func(x *tuitest.Terminal) {
+	story(t, 140, 42, threeLanes(t), func(x *tuitest.Terminal) {
 		x.See("PAUSED")
 		x.Press("M")
 		x.See("two bursts, the second 0.9 of a window later")

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"ratescope/model/format"
+	"ratescope/model/lab"
 	"ratescope/model/safetext"
 	"ratescope/themes"
 	"ratescope/tui/cell"
@@ -29,10 +30,19 @@ func (m *presenter) toggle() {
 	}
 }
 
-// headerRows returns how many rows the header takes of a screen of that height. In presenter mode it
-// is a row of facts, the title in large type, and the goal.
+// large reports whether the header of a screen of that height is in large type.
+func (m *presenter) large(height int) bool {
+	return m.on && !m.s.app.Canvas.Buffer.ASCII && height >= 22
+}
+
+// headerRows returns how many rows the header takes of a screen of that height: one, and one or two of the task. In
+// presenter mode it is a row of facts, the title in large type, and the goal.
 func (m *presenter) headerRows(height int) int {
-	if !m.on || m.s.app.Canvas.Buffer.ASCII || height < 22 {
+	if !m.large(height) {
+		width := m.s.app.Canvas.Buffer.W - 2
+		if text, _ := m.s.sentence.words(); !m.s.sentence.away() && m.s.at().Goal != nil && (height >= 30 || height >= 20 && safetext.Width(text) > width) {
+			return headerRows + 1
+		}
 		return headerRows
 	}
 	const facts = 1
@@ -113,8 +123,8 @@ func (p painter) paintLargeHeader(r cell.Rect) {
 // paintLargeGoal is the task, or how far it is, in large type where that fits, else in bold.
 func (p painter) paintLargeGoal(r cell.Rect) {
 	text, st := p.goalWords()
-	if text == "" || p.s.guess.asked && r.H == 1 {
-		p.paintGoal(r.X, r.Y, r.X+r.W)
+	if r.H == 1 {
+		p.paintGoal(r)
 		return
 	}
 	answers := 0
@@ -140,22 +150,26 @@ func (p painter) paintLargeGoal(r cell.Rect) {
 	}
 }
 
-// goalWords is the task in one sentence, and its style; "" where there is none.
+// goalWords is the sentence below the title, and its style: the task, how far it is, or what the view is for.
 func (p painter) goalWords() (string, themes.Style) {
-	g, goal := p.s.at().Goal, p.s.task.Progress
+	look, g, goal := p.c.Look, p.s.at().Goal, p.s.task.Progress
 	switch {
-	case p.s.shows("quiz") || p.s.shows("box") || p.s.shows("lesson") || p.s.shows(studentsName):
-		return "", p.c.Look.Text
+	case p.s.shows("quiz"):
+		return "predict each decision before it is made; the score is kept for every algorithm", look.Dim
+	case p.s.shows("box"):
+		return "fire at the box and name what is in it, in as few requests as you can", look.Dim
 	case p.s.guess.asked:
-		return safetext.Clean("What will become of it at " + title(p.s.run.Setup().Candidates[p.s.focus]) + "?"), p.c.Look.Title
+		return safetext.Clean("What will become of it at " + title(p.s.run.Setup().Candidates[p.s.focus]) + "?"), look.Title
 	case g == nil:
-		return "", p.c.Look.Text
+		return "no task here: fire with space, step with the arrows, change the terms with w", look.Dim
 	case goal.Reached:
-		return p.c.Look.YesMark + " " + safetext.Clean(goal.Then), p.c.Look.Good
+		return look.YesMark + " reached at " + lab.Seconds(goal.At.Sub(p.s.run.Setup().Zero)) + " · " + safetext.Clean(goal.Then), look.Good
 	case p.s.hint:
-		return safetext.Clean(p.s.at().Hint(p.s.run)), p.c.Look.Accent
+		return "hint " + safetext.Clean(p.s.at().Hint(p.s.run)), look.Accent
+	case p.s.shows("lesson"):
+		return "read this, then press enter and try it", look.Dim
 	case p.s.run.Decided() > 0:
-		return safetext.Clean(goal.Text), p.c.Look.Text
+		return look.NearMark + " " + safetext.Clean(goal.Text), look.Text
 	}
 	return p.s.presenter.taskWords(), p.c.Look.Text
 }

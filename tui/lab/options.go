@@ -42,6 +42,7 @@ type Options struct {
 	ASCII   bool         // no blocks, lines or dots beyond ASCII
 	Still   bool         // no animation: the clock moves by steps and seeks alone
 	Present bool         // begin in presenter mode
+	Play    bool         // show the first lesson's solution before it begins, to a person of whom there is no Memory
 	Suspend bool         // ctrl+z hands the terminal back to the shell
 
 	// Timed receives how long each message took, for a debug log; nil for none. A class has none.

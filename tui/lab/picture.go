@@ -126,6 +126,9 @@ func (p picture) verdict(r cell.Rect, d limiter.Decision) {
 		widget.Styled(p.mark(m.Decision.Allowed)+" "+w.Sum(), p.outcome(m.Decision.Allowed)),
 		widget.Styled(follows, p.c.Look.Text),
 		widget.Styled(fmt.Sprintf("%s in Redis · %s", format.Bytes(float64(p.s.run.Bytes(i))), lab.CommandSummary(c, m, s)), p.c.Look.Dim))
+	if p.s.at().Plain {
+		lines = []widget.Span{widget.Styled(p.mark(m.Decision.Allowed)+" "+follows, p.outcome(m.Decision.Allowed))}
+	}
 	for row, line := range lines[:min(len(lines), r.H)] {
 		p.c.Buffer.Text(r.X, r.Y+row, r.X+r.W, safetext.ClipWords(line.Text, r.W, safetext.Ellipsis), line.Style)
 	}

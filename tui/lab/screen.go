@@ -2,6 +2,7 @@ package lab
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,6 +27,7 @@ type Screen struct {
 	focus     int // candidate
 	zoom      int // steps from the range that a lesson begins with
 	hint      bool
+	sentence  sentence
 	actions   keymap.Actions
 	later     []tea.Cmd // to be started when the message at hand was handled
 	guess     guess
@@ -62,7 +64,7 @@ func NewScreen(app *shell.App, o Options) (*Screen, error) {
 	}
 	s := &Screen{app: app, story: story{lessons: o.Lessons, trace: o.Trace}, results: results{keep: o.Remember, reached: map[string]bool{}},
 		class: classroom{Class: o.Class, messages: o.Messages}}
-	s.presenter, s.exports = presenter{s, o.Present}, exports{s, o.Save}
+	s.presenter, s.exports, s.sentence = presenter{s, o.Present}, exports{s, o.Save}, sentence{s, -1}
 	s.views.list = []view{compareView{}, newDecisionView(s), newQuizView(s), newTextView(), newMapView(s), &accuracyView{}, newBoxView(s)}
 	if s.class.teaches() {
 		s.views.list = append(s.views.list, newStudentsView(s))
@@ -80,7 +82,11 @@ func NewScreen(app *shell.App, o Options) (*Screen, error) {
 	if o.Shared != nil {
 		return s, s.openShared(*o.Shared)
 	}
-	s.resume(o.Memory)
+	if !s.resume(o.Memory) && o.Play && o.Memory.Reached == nil && o.Lessons[0].Plain {
+		s.play()
+		s.view("compare")
+		s.due, s.shown, s.clock.speed = solution(s.at(), s.run.Setup().Zero), s.run.Setup().Zero.Add(s.at().Length()), showSpeed
+	}
 	if s.class.teaches() && len(s.class.Students()) == 0 {
 		s.view(studentsName) // it says what students type to come in
 	}
@@ -93,7 +99,7 @@ const fireGroup, timeGroup = "fire", "time"
 // Keys lists what can be done here: what the view adds goes first. A view with a story of
 // its own takes away what moves the lesson's.
 func (s *Screen) Keys() keymap.Actions {
-	if s.seek != nil {
+	if s.seek != nil || s.shown != 0 {
 		return nil // any key stops it, see Update
 	}
 	v := s.front()
@@ -104,11 +110,17 @@ func (s *Screen) Keys() keymap.Actions {
 	_, apart := v.(interface{ apart() })
 	for _, act := range s.actions {
 		if !apart || act.Group != fireGroup && act.Group != timeGroup {
+			if s.at().Plain && !apart && !slices.Contains(plainHints, act.Name) {
+				act.Hint = ""
+			}
 			list = append(list, act)
 		}
 	}
 	return s.class.hold(list)
 }
+
+// plainHints are the actions that the footer of a plain lesson names.
+var plainHints = []string{"fire", "burst", "play", "hint", "next lesson"}
 
 // Pace is that of the pictures while the clock of the story runs.
 func (s *Screen) Pace() time.Duration {
@@ -141,7 +153,9 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 	case relayedMsg:
 		return s.class.take(s, msg.msg)
 	case shell.TickMsg:
-		s.advance(msg.At)
+		if s.advance(msg.At); s.shown != 0 && s.run.Now() >= s.shown {
+			s.handOver()
+		}
 		s.class.teach(s, msg.At)
 		if s.clock.playing || s.class.teaches() {
 			s.app.Redraw()
@@ -159,7 +173,9 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 			s.app.Say("Saved " + msg.name + ".")
 		}
 	case tea.KeyPressMsg:
-		s.seek = nil // it stays where it has come
+		if s.seek = nil; s.shown != 0 { // a seek stays where it has come
+			s.handOver()
+		}
 	case tea.MouseWheelMsg:
 		if msg.Button == tea.MouseWheelUp {
 			s.front().move(s, -1)
@@ -208,12 +224,19 @@ func (s *Screen) begin(i int) {
 		s.app.Warn("The lesson cannot be shown: " + err.Error() + ".")
 		return
 	}
-	s.focus, s.zoom, s.hint = 0, 0, false
+	s.focus, s.zoom, s.hint, s.sentence.number = 0, 0, false, -1
 	s.renew()
 	s.view("lesson")
 	if s.at().Goal == nil {
 		s.view("compare")
 	}
+}
+
+// handOver begins the lesson whose solution was shown.
+func (s *Screen) handOver() {
+	s.shown = 0
+	s.begin(s.lesson)
+	s.app.Say("That is how it goes wrong. Now make it happen yourself.")
 }
 
 // renew makes views forget what they had of another run.

@@ -25,9 +25,11 @@ type story struct {
 
 	clock clock
 	rate  rate
-	burst int      // requests of a burst, and in a window at a rate
-	seek  *seek    // to a moment that is far off; nil when there is none
-	past  *lab.Run // the run before it was restarted; nil when there is none
+	burst int             // requests of a burst, and in a window at a rate
+	seek  *seek           // to a moment that is far off; nil when there is none
+	due   []lab.Arrival   // fired by hand when the story comes there
+	shown limiter.Instant // until when the solution is shown before the lesson begins; 0 where it is not
+	past  *lab.Run        // the run before it was restarted; nil when there is none
 }
 
 // at returns the lesson on screen.
@@ -77,7 +79,7 @@ func (s *story) reseed() error {
 }
 
 // halt stops the clock and the firing.
-func (s *story) halt() { s.clock.playing, s.rate.on, s.seek = false, false, nil }
+func (s *story) halt() { s.clock.playing, s.rate.on, s.seek, s.due = false, false, nil, nil }
 
 // workload returns the arrivals that come by themselves.
 func (s *story) workload(setup lab.Setup) (*lab.Workload, error) {
@@ -157,13 +159,9 @@ func (s *story) solve() error {
 	if goal.Kind == lab.GoalSmallest || goal.Kind == lab.GoalMost {
 		s.run.SeekTo(zero.Add(s.at().Length()))
 	}
-	for _, step := range s.at().Solution() {
-		s.run.SeekTo(zero.Add(step.At))
-		for range step.Repeat {
-			if step.Cost > 0 {
-				s.run.Fire(step.Cost)
-			}
-		}
+	if steps := s.at().Solution(); len(steps) > 0 {
+		s.due = solution(s.at(), zero)
+		s.advanceTo(zero.Add(steps[len(steps)-1].At))
 	}
 	return nil
 }

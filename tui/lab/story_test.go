@@ -39,6 +39,20 @@ func lessons(t *testing.T) []engine.Lesson {
 	return all
 }
 
+// threeLanes returns the first lesson with two algorithms beside its own, and formulas.
+func threeLanes(t *testing.T) lab.Options {
+	l := lessons(t)[0]
+	for _, name := range []string{"sliding-log", "sliding-window"} {
+		c, err := engine.ParseCandidate(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.Into = append(l.Into, c)
+	}
+	l.Plain = false
+	return lab.Options{Lessons: []engine.Lesson{l}}
+}
+
 // fire goes to the time of each step and presses what fires it.
 func fire(x *tuitest.Terminal, l engine.Lesson, steps []scenario.Step) {
 	for _, s := range steps {
@@ -315,7 +329,7 @@ func TestQuizRevealsAndKeepsScore(t *testing.T) {
 }
 
 func TestInspectorWalksThroughDecisions(t *testing.T) {
-	story(t, 140, 42, lab.Options{}, func(x *tuitest.Terminal) {
+	story(t, 140, 42, threeLanes(t), func(x *tuitest.Terminal) {
 		x.See("PAUSED")
 		x.Press("H", "D")
 		x.See("one more request now")
@@ -426,4 +440,52 @@ func missed(t *testing.T, id string) (steps []scenario.Step) {
 		steps = append(steps, step)
 	}
 	return steps
+}
+
+// TestTheFirstMinute: the first lesson plays its solution once, counts it as nobody's, and is then handed over; a key
+// hands it over at once; later visits begin where they were left.
+func TestTheFirstMinute(t *testing.T) {
+	for _, key := range []string{"", "space"} {
+		var kept lab.Memory
+		o := lab.Options{Play: true, Remember: func(m lab.Memory) error { kept = m; return nil }}
+		story(t, 140, 42, o, func(x *tuitest.Terminal) {
+			x.See("RUNS")
+			x.Wait(2500 * time.Millisecond)
+			x.See("20 admitted 0 denied")
+			if key != "" {
+				x.Press(key)
+			} else {
+				x.Wait(2 * time.Second)
+			}
+			x.See("Now make it happen yourself.")
+			x.See("0 admitted 0 denied")
+			x.See("PAUSED")
+			x.Press("q")
+		})
+		if len(kept.Reached) > 0 {
+			t.Errorf("what was shown is remembered as reached: %v", kept.Reached)
+		}
+	}
+}
+
+// TestTheSentenceIsAControl: tab chooses the numbers of the task one after the other, + and - change them, enter types
+// them, and after the last one tab goes to the next view.
+func TestTheSentenceIsAControl(t *testing.T) {
+	story(t, 140, 42, lab.Options{}, func(x *tuitest.Terminal) {
+		x.See("PAUSED")
+		x.Press("C", "+")
+		x.See("b fires 11")
+		x.Press("tab", "+")
+		x.See("admit 20 within one true window of 15 s. Its limit is 10. · b fires 11")
+		x.Press("-", "tab", "+", "+")
+		x.See("admit 24 within one true window of 10 s. Its limit is 12. · b fires 11")
+		x.Press("enter", "7", "enter")
+		x.See("admit 14 within one true window of 10 s. Its limit is 7.")
+		x.Press("tab", "enter", "4", "0", "enter")
+		x.See("b fires 40")
+		x.Press("enter", "4", "x", "enter")
+		x.See("N is a whole number")
+		x.Press("tab")
+		x.See("requests ·")
+	})
 }
