@@ -24,84 +24,78 @@ func (r *Room) student(number int) (*Member, error) {
 	return r.members[i], nil
 }
 
-var errNotTeacher = errors.New("only the teacher leads the class")
-
-// Drive lets the students' labs follow, or frees them. It is the teacher's alone.
-func (m *Member) Drive(on bool) error {
+// lead changes the room, which is locked then, for the teacher alone.
+func (m *Member) lead(change func(r *Room) error) error {
 	if !m.teaches {
-		return errNotTeacher
+		return errors.New("only the teacher leads the class")
 	}
 	m.room.mu.Lock()
 	defer m.room.mu.Unlock()
-	m.room.driving, m.room.shown = on, lab.FollowMsg{}
-	for _, o := range m.room.members {
-		if o.follows = on; !on {
-			o.send(lab.FollowMsg{})
+	return change(m.room)
+}
+
+// see looks at the room, which is locked then.
+func see[T any](m *Member, look func(r *Room) T) T {
+	m.room.mu.Lock()
+	defer m.room.mu.Unlock()
+	return look(m.room)
+}
+
+// Drive lets the students' labs follow, or frees them. It is the teacher's alone.
+func (m *Member) Drive(on bool) error {
+	return m.lead(func(r *Room) error {
+		r.driving, r.shown = on, lab.FollowMsg{}
+		for _, o := range r.members {
+			if o.follows = on; !on {
+				o.send(lab.FollowMsg{})
+			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // Call lets the lab of one student follow, or frees it.
 func (m *Member) Call(number int, on bool) error {
-	if !m.teaches {
-		return errNotTeacher
-	}
-	m.room.mu.Lock()
-	defer m.room.mu.Unlock()
-	o, err := m.room.student(number)
-	if err != nil {
-		return err
-	}
-	switch followed := slices.ContainsFunc(m.room.members, func(o *Member) bool { return o.follows }); {
-	case !on:
-		o.send(lab.FollowMsg{})
-	case followed && m.room.shown.Line != "":
-		o.send(m.room.shown)
-	default: // what was shown is old: the teacher's lab shows it again
-		m.room.shown = lab.FollowMsg{}
-	}
-	o.follows = on
-	return nil
+	return m.lead(func(r *Room) error {
+		o, err := r.student(number)
+		if err != nil {
+			return err
+		}
+		switch followed := slices.ContainsFunc(r.members, func(o *Member) bool { return o.follows }); {
+		case !on:
+			o.send(lab.FollowMsg{})
+		case followed && r.shown.Line != "":
+			o.send(r.shown)
+		default: // what was shown is old: the teacher's lab shows it again
+			r.shown = lab.FollowMsg{}
+		}
+		o.follows = on
+		return nil
+	})
 }
 
 // Door returns how students come in, and who failed to.
-func (m *Member) Door() lab.Door {
-	m.room.mu.Lock()
-	defer m.room.mu.Unlock()
-	return m.room.door
-}
+func (m *Member) Door() lab.Door { return see(m, func(r *Room) lab.Door { return r.door }) }
 
 // Locked reports whether no one else may come in.
-func (m *Member) Locked() bool {
-	m.room.mu.Lock()
-	defer m.room.mu.Unlock()
-	return m.room.locked
-}
+func (m *Member) Locked() bool { return see(m, func(r *Room) bool { return r.locked }) }
 
 // Held reports whether the teacher holds the keys of this student: those of the students who
 // follow are held while the class is locked.
-func (m *Member) Held() bool {
-	m.room.mu.Lock()
-	defer m.room.mu.Unlock()
-	return m.room.locked && m.follows
-}
+func (m *Member) Held() bool { return see(m, func(r *Room) bool { return r.locked && m.follows }) }
 
 // Lock keeps others out and holds the keys of the students who follow, or ends both. Those whose
 // keys are held from now on are shown the teacher's moment again, wherever they went.
 func (m *Member) Lock(on bool) error {
-	if !m.teaches {
-		return errNotTeacher
-	}
-	m.room.mu.Lock()
-	defer m.room.mu.Unlock()
-	m.room.locked = on
-	for _, o := range m.room.members {
-		if o.follows && m.room.shown.Line != "" {
-			o.send(m.room.shown)
+	return m.lead(func(r *Room) error {
+		r.locked = on
+		for _, o := range r.members {
+			if o.follows && r.shown.Line != "" {
+				o.send(r.shown)
+			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // Removed returns the students who were removed and cannot come back, in the order in which they
@@ -118,29 +112,23 @@ func (m *Member) Removed() []lab.Student {
 
 // Readmit lets a student who was removed come back.
 func (m *Member) Readmit(number int) error {
-	if !m.teaches {
-		return errNotTeacher
-	}
-	m.room.mu.Lock()
-	defer m.room.mu.Unlock()
-	m.room.removed = slices.DeleteFunc(m.room.removed, func(o *Member) bool { return o.number == number })
-	return nil
+	return m.lead(func(r *Room) error {
+		r.removed = slices.DeleteFunc(r.removed, func(o *Member) bool { return o.number == number })
+		return nil
+	})
 }
 
 // Remove ends the visit of a student, who cannot come back.
 func (m *Member) Remove(number int) error {
-	if !m.teaches {
-		return errNotTeacher
-	}
-	m.room.mu.Lock()
-	defer m.room.mu.Unlock()
-	o, err := m.room.student(number)
-	if err != nil {
-		return err
-	}
-	o.removed = true
-	o.who.alone = m.room.seen.alone(o.who)
-	m.room.removed = append(m.room.removed, o)
-	o.end()
-	return nil
+	return m.lead(func(r *Room) error {
+		o, err := r.student(number)
+		if err != nil {
+			return err
+		}
+		o.removed = true
+		o.who.alone = r.seen.alone(o.who)
+		r.removed = append(r.removed, o)
+		o.end()
+		return nil
+	})
 }
