@@ -46,24 +46,6 @@ func newClosedLoop(s Setup, sources []Source) *closedLoop {
 	return l
 }
 
-// only keeps the arrivals of one key. Clients that react to answers send to key 0.
-func (l *closedLoop) only(number int32) *closedLoop {
-	kept := l.streams[:0]
-	for _, st := range l.streams {
-		switch st := st.(type) {
-		case *openStream:
-			st.made.source = Only(st.made.source, number)
-			kept = append(kept, st)
-		case *storm:
-			if number == 0 {
-				kept = append(kept, st)
-			}
-		}
-	}
-	l.streams = kept
-	return l
-}
-
 // first returns the stream of the next arrival and that arrival; nil when none comes.
 func (l *closedLoop) first() (next stream, a Arrival) {
 	for _, st := range l.streams {

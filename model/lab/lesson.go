@@ -238,9 +238,9 @@ func (l Lesson) Setup() Setup {
 	}
 }
 
-// Workload returns what comes by itself under a setup: the steps that are given, and what the
-// traffic has for one key, or for AllKeys. The same seed makes the same arrivals.
-func (l Lesson) Workload(s Setup, traffic []Traffic, number int32, seed uint64) (*Workload, error) {
+// Workload returns what comes by itself under a setup: the steps that are given, and the
+// traffic. The same seed makes the same arrivals.
+func (l Lesson) Workload(s Setup, traffic []Traffic, seed uint64) (*Workload, error) {
 	var list []Arrival
 	for _, step := range l.Steps[:l.Given] {
 		for range step.Repeat {
@@ -254,7 +254,7 @@ func (l Lesson) Workload(s Setup, traffic []Traffic, number int32, seed uint64) 
 		if err != nil {
 			return nil, err
 		}
-		sources = append(sources, Only(src, number))
+		sources = append(sources, src)
 	}
 	return NewWorkload(merge(s, sources...)), nil
 }

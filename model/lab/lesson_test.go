@@ -34,7 +34,7 @@ func lessons(t *testing.T) []lab.Lesson {
 func play(t *testing.T, l lab.Lesson, steps []scenario.Step) *lab.Run {
 	t.Helper()
 	s := l.Setup()
-	workload, err := l.Workload(s, l.Traffic, 0, l.Seed)
+	workload, err := l.Workload(s, l.Traffic, l.Seed)
 	if err != nil {
 		t.Fatal(err)
 	}

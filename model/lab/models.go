@@ -70,18 +70,6 @@ func (b *bursts) Next() (Arrival, bool) {
 	return a, true
 }
 
-// zipf spreads a Poisson stream over keys, of which key 0 gets most.
-type zipf struct {
-	*poisson
-	keys *rand.Zipf
-}
-
-func (z *zipf) Next() (Arrival, bool) {
-	a, ok := z.poisson.Next()
-	a.Key = int32(z.keys.Uint64())
-	return a, ok
-}
-
 // adversary aims at what window counters forget. It sends a burst in the last moment of a
 // window and another in the last moment of the next one, when the first has almost no
 // weight left though it is still less than a window old; then it lets two windows pass.

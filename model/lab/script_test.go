@@ -136,7 +136,7 @@ func TestScriptStaysHere(t *testing.T) {
 	if len(s.Candidates) != 4 || !s.Candidates[0].Scripted() {
 		t.Fatalf("candidates %v", s.Candidates)
 	}
-	arrivals, err := lesson.Workload(s, lesson.Traffic, 0, 1)
+	arrivals, err := lesson.Workload(s, lesson.Traffic, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,6 @@ type Shared struct {
 	Lesson   Lesson
 	Setup    Setup
 	Traffic  []Traffic
-	Key      int32
 	Seed     uint64
 	Fired    []Arrival // by hand, in the order of time
 	Now      limiter.Instant
@@ -54,7 +53,6 @@ type shareForm struct {
 	Skew       int64           `json:"k,omitempty"`
 	Convention []string        `json:"c"`
 	Traffic    []Traffic       `json:"t,omitempty"`
-	Key        int32           `json:"y,omitempty"`
 	Seed       uint64          `json:"s,omitempty"`
 	Fired      [][2]int64      `json:"r,omitempty"` // after the one before, and its cost
 	Now        int64           `json:"m"`
@@ -111,7 +109,7 @@ func (m Shared) Line() (string, error) {
 	}
 	f := shareForm{
 		Limit: m.Setup.Limit.Count, Window: m.Setup.Limit.Window.Microseconds(), Burst: m.Setup.Limit.Burst, Cost: m.Setup.Cost,
-		Skew: m.Setup.Skew.Microseconds(), Convention: slices.Sorted(maps.Values(scenario.Words(m.Setup.Convention))), Traffic: m.Traffic, Key: m.Key, Seed: m.Seed,
+		Skew: m.Setup.Skew.Microseconds(), Convention: slices.Sorted(maps.Values(scenario.Words(m.Setup.Convention))), Traffic: m.Traffic, Seed: m.Seed,
 		Now: int64(m.Now - m.Setup.Zero), Left: m.Left, View: m.View, Selected: m.Selected,
 	}
 	if known, err := Lessons(); err == nil && slices.ContainsFunc(known, func(l Lesson) bool { return l.ID == m.Lesson.ID && bytes.Equal(l.file, m.Lesson.file) }) {
@@ -184,7 +182,7 @@ func ReadShared(line string) (Shared, error) {
 
 // shared checks the form and returns what it tells.
 func (f shareForm) shared() (Shared, error) {
-	m := Shared{Traffic: f.Traffic, Key: f.Key, Seed: f.Seed, Left: f.Left, View: f.View, Selected: f.Selected}
+	m := Shared{Traffic: f.Traffic, Seed: f.Seed, Left: f.Left, View: f.View, Selected: f.Selected}
 	list, err := Lessons()
 	if f.File != nil {
 		list, err = Load(f.File)

@@ -45,7 +45,7 @@ func TestAMomentComesBackFromItsLine(t *testing.T) {
 func TestAMomentBetweenRequestsOfOneInstant(t *testing.T) {
 	for _, l := range lessons(t) {
 		for seed := range uint64(4) {
-			arrivals, err := l.Workload(l.Setup(), l.Traffic, 0, l.Seed)
+			arrivals, err := l.Workload(l.Setup(), l.Traffic, l.Seed)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -68,7 +68,7 @@ func TestAMomentBetweenRequestsOfOneInstant(t *testing.T) {
 			if m, err = lab.ReadShared(line); err != nil {
 				t.Fatal(err)
 			}
-			if arrivals, err = l.Workload(m.Setup, m.Traffic, m.Key, m.Seed); err != nil {
+			if arrivals, err = l.Workload(m.Setup, m.Traffic, m.Seed); err != nil {
 				t.Fatal(err)
 			}
 			back := lab.NewRun(m.Setup, arrivals)

@@ -34,27 +34,24 @@ const (
 	Steady    Model = "steady"    // one every so often
 	OnOff     Model = "on-off"    // Poisson while on, nothing while off
 	Cron      Model = "cron"      // a burst at a phase of every period
-	Zipf      Model = "zipf"      // Poisson over many keys, a few of which get most
 	Adversary Model = "adversary" // the limit just before an edge, and again just before the next
 	Retry     Model = "retry"     // clients that try again when they are denied
 )
 
 // Models lists the models, in the order in which they are offered.
-func Models() []Model { return []Model{Poisson, Steady, OnOff, Cron, Zipf, Adversary, Retry} }
+func Models() []Model { return []Model{Poisson, Steady, OnOff, Cron, Adversary, Retry} }
 
 // Traffic is one stream of requests, as a scenario file says it. Which fields count
 // depends on the model; times are in milliseconds of the story.
 type Traffic struct {
 	Model     Model   `json:"model"`
-	PerSecond float64 `json:"rate_per_s,omitempty"` // poisson, on-off, zipf: mean rate while on; retry: new calls of each client
+	PerSecond float64 `json:"rate_per_s,omitempty"` // poisson, on-off: mean rate while on; retry: new calls of each client
 	EveryMS   float64 `json:"every_ms,omitempty"`   // steady: between two; cron: the period
 	PhaseMS   float64 `json:"phase_ms,omitempty"`   // steady, cron: into the first period
 	Burst     int     `json:"burst,omitempty"`      // cron, adversary: requests at once; adversary: 0 is the limit
 	SpreadMS  float64 `json:"spread_ms,omitempty"`  // cron: a burst is spread over this long; adversary: how close to the edge
 	OnMS      float64 `json:"on_ms,omitempty"`      // on-off
 	OffMS     float64 `json:"off_ms,omitempty"`     // on-off
-	Keys      int     `json:"keys,omitempty"`       // zipf: how many
-	Exponent  float64 `json:"exponent,omitempty"`   // zipf: above 1; 0 means 1.2
 	Clients   int     `json:"clients,omitempty"`    // retry
 	RetryMS   float64 `json:"retry_ms,omitempty"`   // retry: wait after a denial
 	Backoff   bool    `json:"backoff,omitempty"`    // retry: double the wait each time, with jitter
@@ -85,13 +82,6 @@ func (t Traffic) Source(s Setup, seed uint64) (Source, error) {
 		src = &onOff{poisson: p, from: from, on: micros(t.OnMS), period: micros(t.OnMS + t.OffMS)}
 	case Cron:
 		src = &bursts{random: random, at: from + micros(t.PhaseMS), period: micros(t.EveryMS), n: t.Burst, spread: t.SpreadMS * 1e3, cost: cost}
-	case Zipf:
-		exponent := t.Exponent
-		if exponent == 0 {
-			exponent = 1.2
-		}
-		p := &poisson{random: random, at: float64(from), gap: 1e6 / t.PerSecond, cost: cost}
-		src = &zipf{poisson: p, keys: rand.NewZipf(random, exponent, 1, uint64(t.Keys-1))}
 	case Adversary:
 		src = newAdversary(t, s, from, cost)
 	case Retry:
@@ -140,11 +130,6 @@ func (t Traffic) check() error {
 	case OnOff:
 		if t.OnMS < 1 {
 			return bad("on_ms", t.OnMS)
-		}
-		return rate()
-	case Zipf:
-		if t.Keys < 1 || t.Keys > 1_000_000 || t.Exponent != 0 && !(t.Exponent > 1 && t.Exponent < 20) {
-			return bad("keys and exponent", fmt.Sprint(t.Keys, " and ", t.Exponent))
 		}
 		return rate()
 	case Adversary:
@@ -215,33 +200,6 @@ func (m *merged) Next() (Arrival, bool) {
 	a := m.heads[first]
 	m.heads[first], m.live[first] = m.sources[first].Next()
 	return a, true
-}
-
-// Only returns the arrivals of one key of a source, or of AllKeys. It gives up after a
-// million of others in a row.
-func Only(s Source, number int32) Source {
-	if number == AllKeys {
-		return s
-	}
-	if loop, ok := s.(*closedLoop); ok {
-		return loop.only(number)
-	}
-	return &only{s, number}
-}
-
-type only struct {
-	Source
-	key int32
-}
-
-func (o *only) Next() (Arrival, bool) {
-	for range 1_000_000 {
-		a, ok := o.Source.Next()
-		if !ok || a.Key == o.key {
-			return a, ok
-		}
-	}
-	return Arrival{}, false
 }
 
 type until struct {

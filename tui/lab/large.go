@@ -42,51 +42,6 @@ var large = map[rune][5]string{
 // largeType writes for the back row of a room.
 type largeType struct{ c *widget.Canvas }
 
-// glyphs writes large glyphs: of full cells, two to a dot where the width allows it,
-// or where the height is short with two rows in one cell. It returns the column after them.
-func (p largeType) glyphs(x, y, end, h int, text string, st themes.Style) int {
-	dot, full := 1, '█'
-	if h >= 5 && x+8*len(text)+2 <= end {
-		dot = 2
-	}
-	if p.c.Buffer.ASCII {
-		full = '#'
-	}
-	for _, r := range text {
-		glyph, ok := large[r]
-		if !ok || x+3*dot > end {
-			return x
-		}
-		for row := range 5 {
-			for col, c := range glyph[row] {
-				switch {
-				case c != '#':
-				case h >= 5:
-					p.c.Buffer.Fill(x+col*dot, y+row, dot, full, st)
-				default:
-					p.half(x+col, y+row/2, row%2 == 0, st)
-				}
-			}
-		}
-		x += 4 * dot
-	}
-	return x
-}
-
-// half fills the upper or the lower half of a cell.
-func (p largeType) half(x, y int, upper bool, st themes.Style) {
-	switch at := p.c.Buffer.At(x, y).R; {
-	case p.c.Buffer.ASCII:
-		p.c.Buffer.Set(x, y, '#', st)
-	case upper:
-		p.c.Buffer.Set(x, y, '▀', st)
-	case at == '▀':
-		p.c.Buffer.Set(x, y, '█', st)
-	default:
-		p.c.Buffer.Set(x, y, '▄', st)
-	}
-}
-
 // figure is the point that a candidate makes in presenter mode: the most that it admitted in one
 // true window, what that means, and what would become of one more request now.
 type figure struct {
@@ -148,15 +103,25 @@ const wideDigit = 8
 // paintLarge is a candidate's picture in presenter mode.
 func (p painter) paintLarge(r cell.Rect, i int) {
 	f := p.figure(i)
-	h := 3
-	if r.H >= 6 || p.c.Buffer.ASCII { // without half blocks there are no low glyphs
-		h = 5
-	}
 	x, end := r.X, r.X+r.W
-	if r.H < h || x+4*len(f.number)+20 > end {
+	const words = 20
+	switch wide := x + wideDigit*len(f.number) + words; {
+	case p.c.Buffer.ASCII || r.H < typeRows || x+wideDigit/2*len(f.number)+words > end: // no half blocks, or no room
 		x = p.c.Buffer.Text(x, r.Y, end, f.number, f.style.With(themes.Bold)) + 1
-	} else {
-		x = largeType{p.c}.glyphs(x, r.Y, end-20, h, f.number, f.style) + 1
+	case r.H >= 2*typeRows && wide+2 <= end:
+		for i, row := range enlarge(f.number, finely) { // twice as large: each cell is two beside and two below each other
+			for k, c := range []rune(row) {
+				for half, dot := range map[int]bool{0: c == '█' || c == '▀', 1: c == '█' || c == '▄'} {
+					if dot {
+						p.c.Buffer.Fill(x+2*k, r.Y+2*i+half, 2, '█', f.style)
+					}
+				}
+			}
+		}
+		x = wide - words + 1
+	default:
+		largeType{p.c}.line(x, r.Y, end-words, f.number, false, f.style)
+		x += wideDigit/2*len(f.number) + 1
 	}
 	grows := p.grows(r)
 	for row, line := range f.words {

@@ -9,7 +9,7 @@ import (
 // moment returns what is on screen, so that another lab can open it.
 func (s *Screen) moment() lab.Shared {
 	m := lab.MomentOf(s.run)
-	m.Lesson, m.Traffic, m.Key, m.Seed = *s.at(), s.traffic, s.key, s.seed
+	m.Lesson, m.Traffic, m.Seed = *s.at(), s.traffic, s.seed
 	m.View, m.Selected = s.front().name(), s.focus
 	return m
 }
@@ -22,7 +22,7 @@ func (s *Screen) openShared(m lab.Shared) error {
 		i, s.lessons = len(s.lessons), append(slices.Clone(s.lessons), m.Lesson)
 	}
 	s.lesson = i
-	s.traffic, s.seed, s.key, s.recorded = m.Traffic, m.Seed, m.Key, false
+	s.traffic, s.seed, s.key, s.recorded = m.Traffic, m.Seed, 0, false
 	s.burst = int(min(max(m.Setup.Limit.Count, 1), maxBurst))
 	if err := s.restart(m.Setup); err != nil {
 		return err

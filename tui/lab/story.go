@@ -20,7 +20,7 @@ type story struct {
 	run      *lab.Run
 	traffic  []lab.Traffic
 	recorded bool  // the trace takes the place of the traffic
-	key      int32 // whose requests come, where the traffic has many keys
+	key      int32 // whose requests of the trace come
 	seed     uint64
 
 	clock clock
@@ -86,7 +86,7 @@ func (s *story) workload(setup lab.Setup) (*lab.Workload, error) {
 	if s.recorded && s.trace != nil {
 		return lab.NewWorkload(s.trace.Source(setup, s.key)), nil
 	}
-	return s.at().Workload(setup, s.traffic, s.key, s.seed)
+	return s.at().Workload(setup, s.traffic, s.seed)
 }
 
 // cost is what a request fired by hand costs.

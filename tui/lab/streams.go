@@ -32,7 +32,6 @@ func (s *story) streams() []stream {
 		one("steady, 1.2 × the limit", lab.Traffic{Model: lab.Steady, EveryMS: ms / n / 1.2}),
 		one("on and off", lab.Traffic{Model: lab.OnOff, PerSecond: 3 * perSecond, OnMS: 1 + ms*0.4, OffMS: ms * 0.8}),
 		one("cron bursts", lab.Traffic{Model: lab.Cron, EveryMS: ms / 2, PhaseMS: ms / 4, Burst: int(min(n*0.7+1, 10_000)), SpreadMS: ms / 20}),
-		one("twenty keys (zipf)", lab.Traffic{Model: lab.Zipf, PerSecond: min(3*perSecond, 50_000), Keys: 20}),
 		one("end-of-window adversary", lab.Traffic{Model: lab.Adversary, SpreadMS: ms / 100}),
 		one("retry storm", storm),
 		one("retries with backoff", calm),
@@ -63,16 +62,12 @@ func (s *story) trafficName() string {
 	return string(s.traffic[0].Model)
 }
 
-// keyCount returns how many keys the traffic is spread over; 1 where it is not.
+// keyCount returns how many keys the traffic is spread over; 1 where it is not recorded.
 func (s *story) keyCount() int {
 	if s.recorded {
 		return len(s.trace.Keys)
 	}
-	n := 1
-	for _, t := range s.traffic {
-		n = max(n, t.Keys)
-	}
-	return n
+	return 1
 }
 
 // keyName says whose requests come.
@@ -82,14 +77,5 @@ func (s *story) keyName() string {
 		return fmt.Sprintf("all %d as one", n)
 	}
 	name := fmt.Sprintf("%d of %d", s.key+1, n)
-	if s.recorded {
-		return name + " " + safetext.Clip(safetext.Clean(s.trace.Keys[s.key]), 18, safetext.Ellipsis)
-	}
-	switch int(s.key) {
-	case 0:
-		name += ", the busiest"
-	case n - 1:
-		name += ", the quietest"
-	}
-	return name
+	return name + " " + safetext.Clip(safetext.Clean(s.trace.Keys[s.key]), 18, safetext.Ellipsis)
 }
