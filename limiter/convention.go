@@ -67,7 +67,7 @@ type Refill uint8
 
 const (
 	RefillGreedy   Refill = iota // continuously
-	RefillInterval               // a batch of tokens each interval
+	RefillInterval               // L tokens each window, counted from the request that finds the bucket full
 )
 
 // Validate says what is wrong with c, or nil. Its errors are ErrBadRequest.

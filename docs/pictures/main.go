@@ -82,7 +82,7 @@ func (p picture) draw() (string, error) {
 
 // ofLab draws a lesson of the lab.
 func ofLab() (content string, err error) {
-	o := lab.Options{First: 8, Theme: "phosphor"}
+	o := lab.Options{First: 4, Theme: "phosphor"}
 	err = lab.Picture(context.Background(), o, lab.Film{Width: 140, Height: 42, From: labMoment}, func(app *shell.App) error {
 		content = lab.Pictures[".svg"](app)
 		return nil

@@ -237,7 +237,7 @@ func (e *explainer) bucket() Working {
 	}
 	how := "refills at " + perSecond
 	if e.terms.Refill == limiter.RefillInterval {
-		how = fmt.Sprintf("refills %d each %s", e.limit.Count, Seconds(e.limit.Window))
+		how = fmt.Sprintf("refills %d each %s, from the request that found it full", e.limit.Count, Seconds(e.limit.Window))
 	}
 	tokens := decimals(level, telling(level, n))
 	return Working{

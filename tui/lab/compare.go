@@ -75,6 +75,10 @@ func (p painter) paintLanes(r cell.Rect) {
 		box := cell.Rect{X: lanes.X, Y: y, W: lanes.W, H: h}
 		l := laneOf(run, st, i)
 		p.paintLaneTitle(box, run, i, i == focus, columns)
+		if name := title(run.Setup().Candidates[i]); p.s.presenter.on && h >= 10 && settable(name) && cellsOf(name, true) < columns {
+			largeType{p.c}.line(box.X+1, box.Y+1, box.X+columns, name, cellsOf(name, false) >= columns, p.c.Look.Title)
+			box.Y, box.H = box.Y+typeRows, box.H-typeRows
+		}
 		lanePainter{p.c, l, p.s.guess.asked}.paint(box, columns, coming, most)
 		if pic := (cell.Rect{X: r.X + columns + 3, Y: y, W: r.W - columns - 4, H: h}); pic.W >= 24 {
 			picture{p, i}.paint(pic)

@@ -231,7 +231,7 @@ var meanings = map[string]string{
 	"free":          "free: a denied request changes nothing.",
 	"charged":       "charged: a denied request is counted too.",
 	"greedy":        "greedy: one token comes back every W/L.",
-	"interval":      "interval: L tokens come back at once, every W.",
+	"interval":      "interval: L tokens come back at once, every W from the request that found the bucket full.",
 }
 
 func cycle[T ~uint8](v T, by, n int) T { return T((int(v) + by + n) % n) }
