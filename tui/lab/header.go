@@ -153,7 +153,7 @@ func (p painter) paintGuess(x, y, end int) {
 	x = p.c.Spans(x, y, end, widget.Styled("a", p.c.Look.Accent), widget.Styled(" admitted  ", p.c.Look.Text),
 		widget.Styled("d", p.c.Look.Accent), widget.Styled(" denied", p.c.Look.Text))
 	if p.s.class.teaches() {
-		p.paintPredicted(x, y, end)
+		p.paintPredictions(cell.Rect{X: x + 3, Y: y, W: end - x - 3, H: 1}, p.s.guess.question().ID)
 	}
 }
 

@@ -250,7 +250,7 @@ func (v *quizView) paintScores(p painter, r cell.Rect) {
 		}
 	}
 	if p.s.class.teaches() {
-		p.paintPredictions(cell.Rect{X: in.X, Y: y, W: in.W, H: 3}, v.question(p.s))
+		p.paintPredictions(cell.Rect{X: in.X, Y: y, W: in.W, H: 3}, v.question(p.s).ID)
 		y += 4
 	}
 	row("all", v.quiz.Total(), p.c.Look.Title)

@@ -331,23 +331,23 @@ func fitTallies(list []Tally, n int) []Tally {
 	return slices.Concat(list[:few], questions[:n-few])
 }
 
-// paintPredictions draws what the class predicts of a question, as bars.
-func (p painter) paintPredictions(r cell.Rect, q Question) {
-	if r.H < 3 {
+// paintPredictions draws what the class predicts of a question in two rows: how many did, and once all did, what.
+func (p painter) paintPredictions(r cell.Rect, id string) {
+	t := p.s.class.Tally(id)
+	x := p.c.Buffer.Text(r.X, r.Y, r.X+r.W, fmt.Sprintf("class %d of %d", t.Admitted+t.Denied, len(p.s.class.Students())), p.c.Look.Title)
+	text := "hidden until all are in"
+	if p.allIn(t) {
+		text = fmt.Sprintf("admitted %d, denied %d", t.Admitted, t.Denied)
+	}
+	if r.H == 1 {
+		p.c.Buffer.Text(x+2, r.Y, r.X+r.W, text, p.c.Look.Text)
 		return
 	}
-	t := p.s.class.Tally(q.ID)
-	p.c.Buffer.Text(r.X, r.Y, r.X+r.W, fmt.Sprintf("class: %d of %d", t.Admitted+t.Denied, len(p.s.class.Students())), p.c.Look.Title)
-	if !p.allIn(t) {
-		p.c.Buffer.Text(r.X, r.Y+1, r.X+r.W, "hidden until all are in", p.c.Look.Dim)
-		return
-	}
-	most := float64(max(t.Admitted, t.Denied, 1))
-	for i, row := range p.predicted(t) {
-		y := r.Y + 1 + i
-		p.c.Buffer.Text(r.X, y, r.X+9, row.name, p.c.Look.Dim)
-		p.c.Buffer.Right(r.X+9, y, r.X+12, fmt.Sprint(row.n), p.c.Look.Text)
-		chart.Bar(&p.c.Buffer, r.X+13, y, max(r.W-13, 0), most, p.c.Look.Glyphs, chart.Segment{Value: float64(row.n), Style: row.style})
+	p.c.Buffer.Text(r.X, r.Y+1, r.X+r.W, text, p.c.Look.Text)
+	if p.allIn(t) && r.H > 2 {
+		chart.Bar(&p.c.Buffer, r.X, r.Y+2, r.W, float64(max(t.Admitted+t.Denied, 1)), p.c.Look.Glyphs,
+			chart.Segment{Value: float64(t.Admitted), Style: p.c.Look.Admitted},
+			chart.Segment{Value: float64(t.Denied), Style: p.c.Look.Denied, Glyph: p.c.Look.Cross})
 	}
 }
 
@@ -359,36 +359,4 @@ func (p painter) allIn(t Tally) bool {
 		people = slices.DeleteFunc(people, func(o Student) bool { return !o.Follows })
 	}
 	return t.Admitted+t.Denied >= len(people)
-}
-
-// predicted is a tally by what was said.
-func (p painter) predicted(t Tally) []predictedRow {
-	return []predictedRow{{"admitted", t.Admitted, p.c.Look.Admitted}, {"denied", t.Denied, p.c.Look.Denied}}
-}
-
-type predictedRow struct {
-	name  string
-	n     int
-	style themes.Style
-}
-
-// paintPredicted draws what the class predicts of the request that the teacher is about to
-// fire, as bars in one row.
-func (p painter) paintPredicted(x, y, end int) {
-	t := p.s.class.Tally(p.s.guess.question().ID)
-	x = p.c.Buffer.Text(x, y, end, fmt.Sprintf("   class %d of %d  ", t.Admitted+t.Denied, len(p.s.class.Students())), p.c.Look.Title)
-	if !p.allIn(t) {
-		p.c.Buffer.Text(x, y, end, "hidden until all are in", p.c.Look.Dim)
-		return
-	}
-	w := min((end-x)/2-16, 20)
-	for _, row := range p.predicted(t) {
-		x = p.c.Buffer.Text(x, y, end, fmt.Sprintf("%s %d ", row.name, row.n), p.c.Look.Text)
-		if w > 2 {
-			chart.Bar(&p.c.Buffer, x, y, w, float64(max(t.Admitted+t.Denied, 1)), p.c.Look.Glyphs,
-				chart.Segment{Value: float64(row.n), Style: row.style})
-			x += w
-		}
-		x += 2
-	}
 }
