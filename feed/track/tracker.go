@@ -281,7 +281,7 @@ func (l *Tracker) finish(now limiter.Instant, r *model.Reading) bool {
 	if t.LimitFrom == model.NoLimit && t.LimitKnown {
 		t.LimitFrom = model.LimitOfRule
 	}
-	l.withhold(r)
+	withheld := l.withhold(r)
 	l.note(model.NoExpiry, r.Err == "" && r.Type != "none" && r.TTL == model.Forever)
 	l.note(model.Inferred, t.Inferred && t.Algorithm != limiter.Unknown)
 	l.note(model.UnknownLimit, !t.LimitKnown)
@@ -290,7 +290,7 @@ func (l *Tracker) finish(now limiter.Instant, r *model.Reading) bool {
 	l.note(model.TooHot, r.Approximate)
 	over := false
 	l.near = false
-	if t.LimitKnown && t.Limit.Count > 0 && t.Window > 0 && r.Err == "" {
+	if t.LimitKnown && t.Limit.Count > 0 && t.Window > 0 && r.Err == "" && !withheld {
 		n, most := r.State.Peek(now, t.Limit, t.Convention, 0).Used, model.Capacity(*t)
 		over = n > most
 		l.near = float64(n) >= model.NearLimit*float64(most)

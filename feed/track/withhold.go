@@ -12,10 +12,10 @@ import (
 
 // withhold removes the figures of a limiter that is told without its layout where its keys say that the
 // plain reading of its form is wrong, and notes why: its name holds a window, it counts down, or its times
-// are the ends of leases.
-func (l *Tracker) withhold(r *model.Reading) {
+// are the ends of leases. It reports whether it removed them.
+func (l *Tracker) withhold(r *model.Reading) bool {
 	if l.evidence != model.Told || l.rule != nil && l.rule.Layout != nil {
-		return
+		return false
 	}
 	var named, down, leases bool
 	switch b := l.decoder.(type) {
@@ -25,7 +25,7 @@ func (l *Tracker) withhold(r *model.Reading) {
 	case *counterDecoder: // the number at the end of its name may be the end of a window
 		w := l.target.Window
 		named = b.own == limiter.Unknown && slices.ContainsFunc(b.starts, func(start limiter.Instant) bool {
-			return start > r.At.Add(clientAhead) || w > 0 && start.Floor(w) != start
+			return start > r.At || w > 0 && start.Floor(w) != start
 		})
 	case *logDecoder:
 		n := len(r.State.Log)
@@ -34,7 +34,9 @@ func (l *Tracker) withhold(r *model.Reading) {
 	l.note(model.WindowNamed, named)
 	l.note(model.CountsDown, down)
 	l.note(model.LeaseEnds, leases)
-	r.Partial = r.Partial || named || down || leases
+	withheld := named || down || leases
+	r.Partial = r.Partial || withheld
+	return withheld
 }
 
 // shortNumber finds what may be the minute of the hour, or another number of a window that comes round, in the name

@@ -120,8 +120,10 @@ func (p Peek) verdictOfOne() string {
 	switch {
 	case p.Allowed == nil && p.Algorithm == nil:
 		return "whether a request would be admitted is not known, because the algorithm is not"
-	case p.Allowed == nil:
+	case p.Allowed == nil && p.Limit == nil:
 		return "whether a request would be admitted is not known, because the limit is not"
+	case p.Allowed == nil:
+		return "whether a request would be admitted is not known, because what is used is not"
 	case *p.Limit == 0:
 		return "a request would be admitted now, because nothing is limited: this key only counts"
 	case *p.Allowed:
