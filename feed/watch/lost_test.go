@@ -114,4 +114,18 @@ func TestAServerThatIsEmptied(t *testing.T) {
 	servertest.Await(t, "one key that does not exist", func() bool { r, _ := run.Reading("rl:7"); return r.Type == "none" })
 	s.CLI("FLUSHALL")
 	servertest.Await(t, "all to be gone", func() bool { return left() == 40 })
+	fill()
+	there := func() (n int) {
+		for i := range 40 {
+			if r, _ := run.Reading(fmt.Sprintf("rl:%d", i)); r.Type == "string" {
+				n++
+			}
+		}
+		return n
+	}
+	servertest.Await(t, "all keys again", func() bool { return there() == 40 })
+	left()
+	clear(gone)
+	s.CLI("SWAPDB", "0", "1")
+	servertest.Await(t, "all to be gone after SWAPDB", func() bool { return left() == 40 })
 }
