@@ -94,13 +94,19 @@ func (v tableView) paint(r cell.Rect) {
 	case v.s.Shown.Board().Len() == 0 && v.s.Shown.Live().Sweep.Passes == 0:
 		session.PaintSearch(v.c, rows, v.s.Shown.Live())
 	default:
-		text := format.Plural(int(v.s.Shown.Live().Sweep.Seen()), "key") + " looked at, none of them a limiter."
-		if sweep := &v.s.Shown.Live().Sweep; sweep.Complete() && sweep.Keys == 0 && sweep.Total == 0 {
-			text = "There is no key on this server yet."
+		sweep := &v.s.Shown.Live().Sweep
+		text, remedy := format.Plural(int(sweep.Seen()), "key")+" looked at, none of them a limiter.", `"ratescope identify" says what they are.`
+		if narrow := session.Narrowed(sweep); narrow != "" {
+			text = format.Plural(int(sweep.Seen()), "key") + " looked at, none of them a limiter that matches " + narrow + "."
+			remedy = "Start with another --watch, or without it for every key."
+		}
+		if sweep.Complete() && sweep.Keys == 0 && sweep.Total == 0 {
+			text, remedy = "There is no key on this server yet.", ""
 		}
 		if v.s.Shown.Board().Len() > 0 {
-			text = "No key matches the filter " + safetext.Clean(v.s.Rows.Filter()) + "; esc clears it."
+			text, remedy = "No key matches the filter "+safetext.Clean(v.s.Rows.Filter())+"; esc clears it.", ""
 		}
+		v.c.Buffer.Text(rows.X+1, rows.Y+2, rows.X+rows.W, remedy, v.c.Look.Dim)
 		v.c.Buffer.Text(rows.X+1, rows.Y+1, rows.X+rows.W, text, v.c.Look.Dim)
 	}
 }

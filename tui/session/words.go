@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -126,10 +127,18 @@ func Searching(b *model.Board) string {
 		return fmt.Sprintf("Looking for rate limits… %s keys scanned.", format.Short(w.Scanned))
 	}
 	text := "No key looks like a rate limit"
-	if len(w.Patterns) > 0 && !(len(w.Patterns) == 1 && w.Patterns[0] == "*") {
-		text = "No key matches " + safetext.Clean(fmt.Sprint(w.Patterns))
+	if narrow := Narrowed(&w); narrow != "" {
+		text = "No key matches " + narrow
 	}
 	return text + " yet; still looking."
+}
+
+// Narrowed returns the patterns to which a search is narrowed, as in "rl:* or api:*"; "" for every key.
+func Narrowed(w *model.Sweep) string {
+	if slices.Equal(w.Patterns, []string{"*"}) {
+		return ""
+	}
+	return safetext.Clean(strings.Join(w.Patterns, " or "))
 }
 
 // searchedFrom is the number of keys from which the progress of a search is shown. A search of fewer
