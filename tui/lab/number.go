@@ -52,8 +52,13 @@ func (t *sentence) words() (text string, numbers []number) {
 	if s.at().Goal == nil {
 		return "", nil
 	}
-	for _, part := range s.at().Sentence(s.run) {
-		add(part.Name, safetext.Clean(part.Text))
+	parts := s.at().Sentence(s.run)
+	for i, part := range parts {
+		text := safetext.Clean(part.Text)
+		if i == len(parts)-1 { // more follows on the line
+			text = strings.TrimSuffix(text, ".")
+		}
+		add(part.Name, text)
 	}
 	setup := s.run.Setup()
 	for _, one := range []number{{name: "limit", text: fmt.Sprint(setup.Limit.Count)}, {name: "window", text: lab.Seconds(setup.Limit.Window)},
