@@ -126,10 +126,7 @@ func TestReplicasOfACluster(t *testing.T) {
 		}
 		return true
 	}
-	unread(t, nodes, nodes[:masters], func() {
-		if run != nil {
-			run.Stop()
-		}
+	unread(t, nodes, nodes[:masters], func() *feedtest.Running {
 		fire()
 		fired++
 		run = feedtest.Run(t, feedtest.NewRedis(t, feed.Options{Watch: feedtest.EveryKey, URLs: []string{nodes[0].URL() + "?cluster=true&replica=true"}, Refresh: 50 * time.Millisecond,
@@ -141,6 +138,7 @@ func TestReplicasOfACluster(t *testing.T) {
 		servertest.Await(t, "how far they are behind", func() bool { h := run.Health(); return h != nil && h.LinkUp && h.Unheard.Known && h.Unheard.V < 20 })
 		awaitLive(t, run)
 		servertest.Await(t, "nothing to be lacking", func() bool { return len(run.Last().Server.Lacks) == 0 })
+		return run
 	})
 	if role := run.Last().Server.Role; role != "cluster replicas" {
 		t.Errorf("role %q, want cluster replicas", role)
@@ -165,8 +163,10 @@ func readsOf(s *servertest.Server) int {
 }
 
 // unread lets watch read a cluster, of which some nodes are not to be read, and does so anew where a node
-// stood still meanwhile: the master of a replica that does not answer is read in its place.
-func unread(t *testing.T, nodes, spared []*servertest.Server, watch func()) {
+// stood still meanwhile, or a replica was said not to answer: its master is read in its place. A cluster leaves out
+// replicas to which a connection is lost or new. watch returns what it has started, which ends before it is called
+// again; nil where that was running before.
+func unread(t *testing.T, nodes, spared []*servertest.Server, watch func() *feedtest.Running) {
 	t.Helper()
 	var pulses []*servertest.Pulse
 	for _, s := range nodes {
@@ -177,8 +177,12 @@ func unread(t *testing.T, nodes, spared []*servertest.Server, watch func()) {
 		for _, s := range nodes {
 			s.CLI("CONFIG", "RESETSTAT")
 		}
-		watch()
-		if stoodStill(pulses, begun, time.Now()) {
+		run := watch()
+		lacked := run != nil && slices.ContainsFunc(run.All(), func(b model.Batch) bool { return strings.Contains(strings.Join(b.Server.Lacks, " "), "no replica") })
+		if stoodStill(pulses, begun, time.Now()) || lacked {
+			if run != nil {
+				run.Stop()
+			}
 			return true
 		}
 		for _, s := range spared {
@@ -228,10 +232,7 @@ func TestOneReplicaOfSeveral(t *testing.T) {
 		}
 		return true
 	}
-	unread(t, nodes, nodes[:3], func() {
-		if run != nil {
-			run.Stop()
-		}
+	unread(t, nodes, nodes[:3], func() *feedtest.Running {
 		count()
 		counted++
 		run = feedtest.Run(t, feedtest.NewRedis(t, feed.Options{Watch: feedtest.EveryKey, URLs: []string{nodes[0].URL() + "?cluster=true&replica=true"}, Refresh: 50 * time.Millisecond,
@@ -245,6 +246,7 @@ func TestOneReplicaOfSeveral(t *testing.T) {
 				of[master] = append(of[master], s)
 			}
 		}
+		return run
 	})
 	for master, read := range of {
 		if len(read) != 1 {
@@ -257,10 +259,11 @@ func TestOneReplicaOfSeveral(t *testing.T) {
 	stops := of[strconv.Itoa(nodes[0].Port)][0]
 	stops.Kill()
 	left := slices.DeleteFunc(slices.Clone(nodes), func(s *servertest.Server) bool { return s == stops })
-	unread(t, left, nodes[:3], func() {
+	unread(t, left, nodes[:3], func() *feedtest.Running {
 		count()
 		counted++
 		servertest.Await(t, "the readings to go on at the other replica", all)
+		return nil
 	})
 }
 
