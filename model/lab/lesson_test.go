@@ -2,7 +2,6 @@ package lab_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -16,6 +15,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/limiter/scenario"
 	"ratescope/model/lab"
+	"ratescope/model/lab/labtest"
 )
 
 func lessons(t *testing.T) []lab.Lesson {
@@ -63,7 +63,7 @@ func TestEveryLessonCanBeReachedAndMissed(t *testing.T) {
 			if p := l.Goal.Progress(run); !p.Reached {
 				t.Errorf("its own solution does not reach the goal: %s", p.Text)
 			}
-			if p := l.Goal.Progress(play(t, l, missed(t, l.ID))); p.Reached || p.Text == "" {
+			if p := l.Goal.Progress(play(t, l, labtest.Missed(l.ID))); p.Reached || p.Text == "" {
 				t.Errorf("a try that should miss reaches the goal, or nothing is said about it: %+v", p)
 			}
 		})
@@ -312,22 +312,4 @@ func TestTasksFollowTheTerms(t *testing.T) {
 			}
 		}
 	}
-}
-
-// missed returns requests that do not reach the goal of a lesson. A step of cost 0 only lets time pass.
-func missed(t *testing.T, id string) (steps []scenario.Step) {
-	t.Helper()
-	content, err := os.ReadFile("testdata/missed.json")
-	tries := map[string][][2]float64{} // seconds, and how many
-	if err == nil {
-		err = json.Unmarshal(content, &tries)
-	}
-	if err != nil || tries[id] == nil {
-		t.Fatalf("no try is known that misses %s (%v)", id, err)
-	}
-	for _, try := range tries[id] {
-		step := scenario.Step{At: time.Duration(try[0]*1e6) * time.Microsecond, Cost: min(int64(try[1]), 1), Repeat: max(int(try[1]), 1)}
-		steps = append(steps, step)
-	}
-	return steps
 }

@@ -2,10 +2,8 @@ package lab_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -17,6 +15,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/limiter/scenario"
 	engine "ratescope/model/lab"
+	"ratescope/model/lab/labtest"
 	"ratescope/tui/lab"
 	"ratescope/tui/tuitest"
 )
@@ -91,7 +90,7 @@ func TestEveryLessonOnScreen(t *testing.T) {
 			t.Run(fmt.Sprintf("%s missed at %dx%d", l.ID, size[0], size[1]), func(t *testing.T) {
 				story(t, size[0], size[1], o, func(x *tuitest.Terminal) {
 					x.See(l.Title)
-					fire(x, l, missed(t, l.ID))
+					fire(x, l, labtest.Missed(l.ID))
 					if strings.Contains(x.Screen(), "reached at") || strings.Contains(x.Screen(), "Reached at") {
 						t.Errorf("the goal is reached by a try that should miss it:\n%s", x.Screen())
 					}
@@ -195,8 +194,8 @@ func turn(x *tuitest.Terminal, name, want string) {
 func TestOneKeyOfMany(t *testing.T) {
 	trace := &engine.Trace{Keys: []string{"busy", "quiet"}}
 	for i := range 90 {
-		trace.Arrivals = append(trace.Arrivals, engine.Arrival{At: limiter.Instant(2_000_000_000_000_000).Add(time.Duration(i) * time.Second), Cost: 1,
-			Key: int32(i % 3 / 2)})
+		at := limiter.Instant(2_000_000_000_000_000).Add(time.Duration(i) * time.Second)
+		trace.Arrivals = append(trace.Arrivals, engine.Arrival{At: at, Cost: 1, Key: int32(i % 3 / 2)})
 	}
 	story(t, 140, 42, lab.Options{Trace: trace}, func(x *tuitest.Terminal) {
 		x.See("PAUSED")
@@ -430,26 +429,8 @@ func TestLeavingAndComingBack(t *testing.T) {
 	})
 }
 
-// missed returns requests that do not reach the goal of a lesson. A step of cost 0 only lets time pass.
-func missed(t *testing.T, id string) (steps []scenario.Step) {
-	t.Helper()
-	content, err := os.ReadFile("../../model/lab/testdata/missed.json")
-	tries := map[string][][2]float64{} // seconds, and how many
-	if err == nil {
-		err = json.Unmarshal(content, &tries)
-	}
-	if err != nil || tries[id] == nil {
-		t.Fatalf("no try is known that misses %s (%v)", id, err)
-	}
-	for _, try := range tries[id] {
-		step := scenario.Step{At: time.Duration(try[0]*1e6) * time.Microsecond, Cost: min(int64(try[1]), 1), Repeat: max(int(try[1]), 1)}
-		steps = append(steps, step)
-	}
-	return steps
-}
-
-// TestTheFirstMinute: the first lesson plays its solution once, counts it as nobody's, and is then handed over; a key
-// hands it over at once; later visits begin where they were left.
+// TestTheFirstMinute: the first lesson plays its solution once, which the user is not said to have reached, and then
+// begins anew for the user; with any key it does so at once.
 func TestTheFirstMinute(t *testing.T) {
 	for _, key := range []string{"", "space"} {
 		var kept lab.Memory
