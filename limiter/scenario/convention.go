@@ -58,8 +58,8 @@ func (f conventionFile) parse() (limiter.Convention, error) {
 	return c, nil
 }
 
-// Set gives one of the fields of a convention the value that a word names, and reports whether it names one.
-func Set(c *limiter.Convention, word string) bool {
+// SetWord gives one of the fields of a convention the value that a word names, and reports whether it names one.
+func SetWord(c *limiter.Convention, word string) bool {
 	for _, v := range variants(c) {
 		if at := slices.Index(v.names, word); at >= 0 {
 			*v.value = uint8(at)
@@ -98,7 +98,7 @@ func ParseWords(text string) (c limiter.Convention, err error) {
 		return c, nil
 	}
 	for word := range strings.SplitSeq(text, ", ") {
-		known := Set(&c, word)
+		known := SetWord(&c, word)
 		if block, found := strings.CutPrefix(word, "block "); found {
 			c.Block, err = time.ParseDuration(block)
 			known = err == nil && c.Block >= 0

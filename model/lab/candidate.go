@@ -55,7 +55,7 @@ func ParseCandidate(s string) (Candidate, error) {
 		case word == "":
 		case fault > 0:
 			c.Fault = Fault(fault)
-		case scenario.Set(new(limiter.Convention), word):
+		case scenario.SetWord(new(limiter.Convention), word):
 			words = append(words, word)
 		default:
 			return Candidate{}, fmt.Errorf("%q in %q is neither a convention nor a fault: use words such as floor, charged or colliding-members", word, s)
@@ -86,7 +86,7 @@ func (c Candidate) String() string {
 // Convention returns the terms that the candidate goes by when the others go by all.
 func (c Candidate) Convention(all limiter.Convention) limiter.Convention {
 	for word := range strings.SplitSeq(c.Variant, "/") {
-		scenario.Set(&all, word)
+		scenario.SetWord(&all, word)
 	}
 	return all
 }

@@ -157,8 +157,7 @@ func lesson(s scenario.Scenario, raw json.RawMessage) (Lesson, error) {
 		return Lesson{}, fmt.Errorf("its goal or traffic cannot be read: %s", strings.TrimPrefix(err.Error(), "json: "))
 	}
 	l := Lesson{Scenario: s, Goal: x.Goal, Traffic: x.Traffic.Streams, Given: x.Traffic.Given, Seed: x.Traffic.Seed,
-		Skew: millis(x.Traffic.SkewMS), Column: millis(x.Traffic.Column),
-		Plain: x.Traffic.Plain, file: compact(raw)}
+		Skew: millis(x.Traffic.SkewMS), Column: millis(x.Traffic.Column), Plain: x.Traffic.Plain, file: compact(raw)}
 	var one string
 	if len(x.Text) > 0 && json.Unmarshal(x.Text, &l.Text) != nil {
 		if err := json.Unmarshal(x.Text, &one); err != nil {

@@ -109,8 +109,8 @@ func (m Shared) Line() (string, error) {
 	}
 	f := shareForm{
 		Limit: m.Setup.Limit.Count, Window: m.Setup.Limit.Window.Microseconds(), Burst: m.Setup.Limit.Burst, Cost: m.Setup.Cost,
-		Skew: m.Setup.Skew.Microseconds(), Convention: slices.Sorted(maps.Values(scenario.Words(m.Setup.Convention))), Traffic: m.Traffic, Seed: m.Seed,
-		Now: int64(m.Now - m.Setup.Zero), Left: m.Left, View: m.View, Selected: m.Selected,
+		Skew: m.Setup.Skew.Microseconds(), Convention: slices.Sorted(maps.Values(scenario.Words(m.Setup.Convention))),
+		Traffic: m.Traffic, Seed: m.Seed, Now: int64(m.Now - m.Setup.Zero), Left: m.Left, View: m.View, Selected: m.Selected,
 	}
 	if known, err := Lessons(); err == nil && slices.ContainsFunc(known, func(l Lesson) bool { return l.ID == m.Lesson.ID && bytes.Equal(l.file, m.Lesson.file) }) {
 		f.ID = m.Lesson.ID
@@ -200,7 +200,7 @@ func (f shareForm) shared() (Shared, error) {
 	m.Setup.Limit = limiter.Limit{Count: f.Limit, Window: window, Burst: f.Burst}
 	m.Setup.Cost, m.Setup.Skew, m.Setup.Candidates = f.Cost, time.Duration(f.Skew)*time.Microsecond, nil
 	for _, word := range f.Convention {
-		if !scenario.Set(&m.Setup.Convention, word) {
+		if !scenario.SetWord(&m.Setup.Convention, word) {
 			return m, fmt.Errorf("%q is no convention", word)
 		}
 	}

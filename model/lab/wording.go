@@ -25,7 +25,7 @@ func (w *wording) run(answer string, words ...any) {
 	for i, word := range words {
 		text[i] = fmt.Sprint(word)
 	}
-	w.list = append(w.list, Command{strings.Join(text, " "), answer, ""})
+	w.list = append(w.list, Command{Text: strings.Join(text, " "), Answer: answer})
 }
 
 // expire lets a key go after a time, which is rounded up to milliseconds.
