@@ -120,6 +120,8 @@ func (p Peek) verdictOfOne() string {
 	switch {
 	case p.Allowed == nil && p.Algorithm == nil:
 		return "whether a request would be admitted is not known, because the algorithm is not"
+	case p.Allowed == nil && p.Limit != nil && p.Window == nil:
+		return "whether a request would be admitted is not known, because the window is not"
 	case p.Allowed == nil && p.Limit == nil:
 		return "whether a request would be admitted is not known, because the limit is not"
 	case p.Allowed == nil:
