@@ -95,19 +95,20 @@ func (v tableView) paint(r cell.Rect) {
 		session.PaintSearch(v.c, rows, v.s.Shown.Live())
 	default:
 		sweep := &v.s.Shown.Live().Sweep
-		text, remedy := format.Plural(int(sweep.Seen()), "key")+" looked at, none of them a limiter.", `"ratescope identify" says what they are.`
+		text, remedy := format.Plural(int(sweep.Seen()), "key")+" looked at, none of them a limiter", `"ratescope identify" says what they are.`
 		if narrow := session.Narrowed(sweep); narrow != "" {
-			text = format.Plural(int(sweep.Seen()), "key") + " looked at, none of them a limiter that matches " + narrow + "."
-			remedy = "Start with another --watch, or without it for every key."
+			text, remedy = text+" that matches "+narrow, "Start with another --watch, or without it for every key."
 		}
+		text += "."
 		if sweep.Complete() && sweep.Keys == 0 && sweep.Total == 0 {
 			text, remedy = "There is no key on this server yet.", ""
 		}
 		if v.s.Shown.Board().Len() > 0 {
 			text, remedy = "No key matches the filter "+safetext.Clean(v.s.Rows.Filter())+"; esc clears it.", ""
 		}
-		v.c.Buffer.Text(rows.X+1, rows.Y+2, rows.X+rows.W, remedy, v.c.Look.Dim)
-		v.c.Buffer.Text(rows.X+1, rows.Y+1, rows.X+rows.W, text, v.c.Look.Dim)
+		for i, line := range []string{text, remedy}[:min(2, max(rows.H-1, 0))] {
+			v.c.Buffer.Text(rows.X+1, rows.Y+1+i, rows.X+rows.W, line, v.c.Look.Dim)
+		}
 	}
 }
 
