@@ -178,7 +178,9 @@ func unread(t *testing.T, nodes, spared []*servertest.Server, watch func() *feed
 			s.CLI("CONFIG", "RESETSTAT")
 		}
 		run := watch()
-		lacked := run != nil && slices.ContainsFunc(run.All(), func(b model.Batch) bool { return strings.Contains(strings.Join(b.Server.Lacks, " "), "no replica") })
+		lacked := run != nil && slices.ContainsFunc(run.All(), func(b model.Batch) bool {
+			return strings.Contains(strings.Join(b.Server.Lacks, " "), "no replica")
+		})
 		if stoodStill(pulses, begun, time.Now()) || lacked {
 			if run != nil {
 				run.Stop()
