@@ -39,8 +39,8 @@ func newLab(p *program) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		o := screenlab.Options{Shelf: shelf, Theme: p.theme, ASCII: p.ascii || asciiOnly(), Suspend: class.serve == "", Still: p.still, Present: *present,
-			Play: len(args) == 0 && class.serve == "" && !film.asked() && !p.still && !*present}
+		o := screenlab.Options{Shelf: shelf, Theme: p.theme, ASCII: p.ascii || asciiOnly(), Suspend: class.serve == "", Still: p.still}
+		o.Present, o.Play = *present, len(args) == 0 && class.serve == "" && !film.asked() && !p.still && !*present
 		switch {
 		case len(args) == 1 && lab.IsShared(args[0]):
 			moment, err := lab.ReadShared(args[0])

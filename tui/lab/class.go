@@ -191,8 +191,9 @@ func (c *classroom) report(s *Screen) {
 		return
 	}
 	it := s.at()
+	elapsed, decided := s.shown()
 	c.Report(Place{
-		Lesson: s.lesson, Title: it.Title, View: s.front().name(), Steps: s.run.Decided(), At: s.elapsed(),
+		Lesson: s.lesson, Title: it.Title, View: s.front().name(), Steps: decided, At: elapsed,
 		Task: it.Goal != nil, Reached: s.results.reached[it.ID], With: c.following,
 	})
 }

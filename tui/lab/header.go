@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -16,19 +17,20 @@ import (
 	"ratescope/tui/widget"
 )
 
-// elapsed returns the time that the header shows: that of the run, of the question, or of the box.
-func (s *Screen) elapsed() time.Duration {
+// shown returns what the header is about, the run, the question or the box: how long it takes so far, and how many
+// requests were decided.
+func (s *Screen) shown() (elapsed time.Duration, decided int) {
 	switch v := s.front().(type) {
 	case *quizView:
 		if v.quiz != nil {
-			return v.quiz.Run.Elapsed()
+			return v.quiz.Run.Elapsed(), v.quiz.Run.Decided()
 		}
 	case *boxView:
 		if v.box != nil {
-			return v.box.Elapsed()
+			return v.box.Elapsed(), len(v.box.Tried)
 		}
 	}
-	return s.run.Elapsed()
+	return s.run.Elapsed(), s.run.Decided()
 }
 
 // storyTime formats the time since the start of the story, in seconds.
@@ -42,7 +44,8 @@ func (p painter) paintHeader(r cell.Rect) {
 	}
 	end := r.X + r.W
 	x := p.paintBadge(r)
-	clock := storyTime(p.s.elapsed())
+	elapsed, _ := p.s.shown()
+	clock := storyTime(elapsed)
 	title := safetext.Clean(p.s.at().Title)
 	if n := len(p.s.lessons); n > 1 {
 		title = fmt.Sprintf("%d/%d %s", p.s.lesson+1, n, title)
@@ -96,16 +99,15 @@ func (p painter) facts(columns int) string {
 
 // paintGoal draws the sentence below the title.
 func (p painter) paintGoal(r cell.Rect) {
+	text, st := p.goalWords()
 	if p.s.guess.asked && !p.s.shows("quiz") && !p.s.shows("box") {
-		text, st := p.goalWords()
 		p.paintGuess(p.c.Spans(r.X, r.Y, r.X+r.W, widget.Styled(text+"  ", st)), r.Y, r.X+r.W)
 		return
 	}
-	text, st := p.goalWords()
 	var numbers []number
 	if p.s.sentence.tasked() {
-		sentence, list := p.s.sentence.words()
-		whole := sentence
+		task, list := p.s.sentence.words()
+		whole := task
 		if p.s.task.Text != "" {
 			whole += " · " + p.s.task.Text
 		}
@@ -113,19 +115,15 @@ func (p painter) paintGoal(r cell.Rect) {
 		case len(format.Wrap(whole, r.W)) <= r.H:
 			text, numbers = whole, list
 		case p.s.run.Decided() == 0 || p.s.sentence.number >= 0: // else the user has read the task
-			text, numbers = sentence, list
+			text, numbers = task, list
 		}
 	}
-	if numbers == nil {
-		text = strings.Join(strings.Fields(text), " ")
-	}
-	at := 0
+	text = oneSpace(text) // of which a line break takes the place
+	at := 0               // of the line in the text
 	for i, line := range format.Wrap(text, r.W) {
+		next := len(text) - len(strings.TrimPrefix(text[at+len(line):], " "))
 		if i == r.H-1 {
-			line = safetext.Clip(line+text[at+len(line):], r.W, safetext.Ellipsis)
-		}
-		if i == r.H {
-			return
+			line = safetext.Clip(text[at:], r.W, safetext.Ellipsis)
 		}
 		p.c.Buffer.Text(r.X, r.Y+i, r.X+r.W, line, st)
 		for k, n := range numbers {
@@ -135,10 +133,16 @@ func (p painter) paintGoal(r cell.Rect) {
 				p.OnClick(cell.Rect{X: x, Y: r.Y + i, W: len(n.text), H: 1}, func(int) tea.Cmd { p.s.sentence.number = k; return nil })
 			}
 		}
-		at += len(line)
-		at += len(text[min(at, len(text)):]) - len(strings.TrimLeft(text[min(at, len(text)):], " "))
+		if at = next; i == r.H-1 {
+			return
+		}
 	}
 }
+
+// oneSpace returns a text with one space in place of several.
+func oneSpace(text string) string { return spaces.ReplaceAllString(text, " ") }
+
+var spaces = regexp.MustCompile(`[\s\p{Z}\x{85}]+`)
 
 // numberStyle is how a number that can be changed looks: the chosen one stands out.
 func (p painter) numberStyle(i int) themes.Style {

@@ -39,8 +39,9 @@ func (m *presenter) large(height int) bool {
 // presenter mode it is a row of facts, the title in large type, and the goal.
 func (m *presenter) headerRows(height int) int {
 	if !m.large(height) {
-		width := m.s.app.Canvas.Buffer.W - 2
-		if text, _ := m.s.sentence.words(); !m.s.sentence.away() && m.s.at().Goal != nil && (height >= 30 || height >= 20 && safetext.Width(text) > width) {
+		task, _ := m.s.sentence.words()
+		long := safetext.Width(task) > m.s.app.Canvas.Buffer.W-2
+		if task != "" && !m.s.sentence.away() && (height >= 30 || height >= 20 && long) {
 			return headerRows + 1
 		}
 		return headerRows
@@ -102,7 +103,8 @@ func (p painter) paintLargeHeader(r cell.Rect) {
 	if n := len(p.s.lessons); n > 1 {
 		x = p.c.Buffer.Text(x+1, r.Y, end, fmt.Sprintf("%d/%d", p.s.lesson+1, n), p.c.Look.Text)
 	}
-	title, clock, room := safetext.Clean(p.s.at().Title), storyTime(p.s.elapsed()), r.W-2
+	elapsed, _ := p.s.shown()
+	title, clock, room := safetext.Clean(p.s.at().Title), storyTime(elapsed), r.W-2
 	if beside := cellsOf(clock, true) + 3; cellsOf(title, true)+beside <= room {
 		largeType{p.c}.line(end-beside+3, r.Y+1, end, clock, true, p.c.Look.Accent)
 		room -= beside
@@ -163,7 +165,8 @@ func (p painter) goalWords() (string, themes.Style) {
 	case g == nil:
 		return "no task here: fire with space, step with the arrows, change the terms with w", look.Dim
 	case goal.Reached:
-		return look.YesMark + " reached at " + lab.Seconds(goal.At.Sub(p.s.run.Setup().Zero)) + " · " + safetext.Clean(goal.Then), look.Good
+		at := lab.Seconds(goal.At.Sub(p.s.run.Setup().Zero))
+		return look.YesMark + " reached at " + at + " · " + safetext.Clean(goal.Then), look.Good
 	case p.s.hint:
 		return "hint " + safetext.Clean(p.s.at().Hint(p.s.run)), look.Accent
 	case p.s.shows("lesson"):

@@ -54,15 +54,19 @@ func (t *sentence) words() (text string, numbers []number) {
 	}
 	parts := s.at().Sentence(s.run)
 	for i, part := range parts {
-		text := safetext.Clean(part.Text)
+		text := oneSpace(safetext.Clean(part.Text))
 		if i == len(parts)-1 { // more follows on the line
 			text = strings.TrimSuffix(text, ".")
 		}
 		add(part.Name, text)
 	}
 	setup := s.run.Setup()
-	for _, one := range []number{{name: "limit", text: fmt.Sprint(setup.Limit.Count)}, {name: "window", text: lab.Seconds(setup.Limit.Window)},
-		{name: "burst", text: fmt.Sprint(cmp.Or(setup.Limit.Burst, setup.Limit.Count))}, {name: "N", text: fmt.Sprint(s.burst)}} {
+	for _, one := range []number{
+		{name: "limit", text: fmt.Sprint(setup.Limit.Count)},
+		{name: "window", text: lab.Seconds(setup.Limit.Window)},
+		{name: "burst", text: fmt.Sprint(cmp.Or(setup.Limit.Burst, setup.Limit.Count))},
+		{name: "N", text: fmt.Sprint(s.burst)},
+	} {
 		named := slices.ContainsFunc(numbers, func(n number) bool { return n.name == one.name })
 		bursts := slices.ContainsFunc(setup.Candidates, lab.Candidate.Bursts)
 		if !named && (one.name != "burst" || bursts) {
@@ -87,7 +91,7 @@ func (t *sentence) tab() {
 // adjust moves the chosen number a step up or down; where none is chosen, N.
 func (t *sentence) adjust(by int) tea.Cmd {
 	s, name := t.s, t.chosen()
-	for _, one := range (&termsOverlay{s: s}).terms() {
+	for _, one := range (terms{s}).list() {
 		if one.name == name {
 			return one.turn(by)
 		}
@@ -129,6 +133,6 @@ func (t *sentence) typeNumber(name string) {
 			s.burst = int(n)
 			return nil
 		}
-		return (&termsOverlay{s: s}).apply(setup)
+		return terms{s}.apply(setup)
 	}, nil))
 }

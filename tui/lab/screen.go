@@ -85,7 +85,7 @@ func NewScreen(app *shell.App, o Options) (*Screen, error) {
 	if !s.resume(o.Memory) && o.Play && o.Memory.Reached == nil && o.Lessons[0].Plain {
 		s.play()
 		s.view("compare")
-		s.due, s.shown, s.clock.speed = solution(s.at(), s.run.Setup().Zero), s.run.Setup().Zero.Add(s.at().Length()), showSpeed
+		s.due, s.showsUntil, s.clock.speed = solution(s.at(), s.run.Setup().Zero), s.run.Setup().Zero.Add(s.at().Length()), showSpeed
 	}
 	if s.class.teaches() && len(s.class.Students()) == 0 {
 		s.view(studentsName) // it says what students type to come in
@@ -99,7 +99,7 @@ const fireGroup, timeGroup = "fire", "time"
 // Keys lists what can be done here: what the view adds goes first. A view with a story of
 // its own takes away what moves the lesson's.
 func (s *Screen) Keys() keymap.Actions {
-	if s.seek != nil || s.shown != 0 {
+	if s.seek != nil || s.showsUntil != 0 {
 		return nil // any key stops it, see Update
 	}
 	v := s.front()
@@ -153,7 +153,7 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 	case relayedMsg:
 		return s.class.take(s, msg.msg)
 	case shell.TickMsg:
-		if s.advance(msg.At); s.shown != 0 && s.run.Now() >= s.shown {
+		if s.advance(msg.At); s.showsUntil != 0 && s.run.Now() >= s.showsUntil {
 			s.handOver()
 		}
 		s.class.teach(s, msg.At)
@@ -173,7 +173,7 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 			s.app.Say("Saved " + msg.name + ".")
 		}
 	case tea.KeyPressMsg:
-		if s.seek = nil; s.shown != 0 { // a seek stays where it has come
+		if s.seek = nil; s.showsUntil != 0 { // a seek stays where it has come
 			s.handOver()
 		}
 	case tea.MouseWheelMsg:
@@ -234,7 +234,7 @@ func (s *Screen) begin(i int) {
 
 // handOver begins the lesson whose solution was shown.
 func (s *Screen) handOver() {
-	s.shown = 0
+	s.showsUntil = 0
 	s.begin(s.lesson)
 	s.app.Say("That is how it goes wrong. Now make it happen yourself.")
 }

@@ -23,13 +23,13 @@ type story struct {
 	key      int32 // whose requests of the trace come
 	seed     uint64
 
-	clock clock
-	rate  rate
-	burst int             // requests of a burst, and in a window at a rate
-	seek  *seek           // to a moment that is far off; nil when there is none
-	due   []lab.Arrival   // fired by hand when the story comes there
-	shown limiter.Instant // until when the solution is shown before the lesson begins; 0 where it is not
-	past  *lab.Run        // the run before it was restarted; nil when there is none
+	clock      clock
+	rate       rate
+	burst      int             // requests of a burst, and in a window at a rate
+	seek       *seek           // to a moment that is far off; nil when there is none
+	due        []lab.Arrival   // fired by hand when the story comes there
+	showsUntil limiter.Instant // when the solution that is shown before the lesson ends; 0 where none is
+	past       *lab.Run        // the run before it was restarted; nil when there is none
 }
 
 // at returns the lesson on screen.

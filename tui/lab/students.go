@@ -355,7 +355,7 @@ func (p painter) paintPredictions(r cell.Rect, id string) {
 // all where none does.
 func (p painter) allIn(t Tally) bool {
 	people := p.s.class.Students()
-	if any, _ := p.s.class.Driving(); any {
+	if driving, _ := p.s.class.Driving(); driving {
 		people = slices.DeleteFunc(people, func(o Student) bool { return !o.Follows })
 	}
 	return t.Admitted+t.Denied >= len(people)

@@ -21,7 +21,7 @@ type task struct {
 // reached until the restart, or until the terms are others.
 func (t *task) update(s *Screen) {
 	g := s.at().Goal
-	if g == nil || s.shown != 0 { // what is shown is not the user's
+	if g == nil || s.showsUntil != 0 { // what is shown is not the user's
 		return
 	}
 	if setup := s.run.Setup(); t.run != s.run || t.limit != setup.Limit || t.terms != setup.Convention {

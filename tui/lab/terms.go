@@ -22,6 +22,9 @@ type term struct {
 	turn        func(by int) tea.Cmd
 }
 
+// terms changes what a story goes by.
+type terms struct{ s *Screen }
+
 // termsOverlay is the list of terms with their values.
 type termsOverlay struct {
 	s   *Screen
@@ -33,7 +36,7 @@ func (*termsOverlay) Modal() bool { return true }
 
 // Update selects a term and changes it.
 func (o *termsOverlay) Update(msg tea.Msg) (tea.Cmd, bool) {
-	list := o.terms()
+	list := terms{o.s}.list()
 	rows := len(list)
 	o.row = min(o.row, rows-1)
 	switch msg := msg.(type) {
@@ -65,7 +68,7 @@ func (o *termsOverlay) Update(msg tea.Msg) (tea.Cmd, bool) {
 
 // Paint draws the list, and what the selected value means.
 func (o *termsOverlay) Paint(p *widget.Canvas, footer cell.Rect) {
-	list := o.terms()
+	list := terms{o.s}.list()
 	at := min(o.row, len(list)-1)
 	in := p.Overlay(66, len(list)+2, "what if", "←→ changes · esc closes")
 	top := max(min(at-in.H/2, len(list)-in.H), 0)
@@ -97,15 +100,15 @@ func (o *termsOverlay) Paint(p *widget.Canvas, footer cell.Rect) {
 	}
 }
 
-// terms lists what can be changed: the limit, the conventions, the traffic, and who is
+// list returns what can be changed: the limit, the conventions, the traffic, and who is
 // compared.
-func (o *termsOverlay) terms() []term {
-	s := o.s
+func (t terms) list() []term {
+	s := t.s
 	setup := s.run.Setup()
 	set := func(f func(*lab.Setup)) tea.Cmd {
 		c := s.run.Setup()
 		f(&c)
-		return o.apply(c)
+		return t.apply(c)
 	}
 	words := scenario.Words(setup.Convention)
 	switchOf := func(name string, f func(*limiter.Convention, int)) term {
@@ -113,18 +116,12 @@ func (o *termsOverlay) terms() []term {
 	}
 	list := []term{
 		{"limit", fmt.Sprint(setup.Limit.Count), func(by int) tea.Cmd {
-			return set(func(c *lab.Setup) {
-				c.Limit.Count = scaled(c.Limit.Count, by,
-					0)
-			})
+			return set(func(c *lab.Setup) { c.Limit.Count = scaled(c.Limit.Count, by, 0) })
 		}},
 		{"window", format.Length(setup.Limit.Window), func(by int) tea.Cmd { return set(func(c *lab.Setup) { c.Limit.Window = longer(c.Limit.Window, by) }) }},
 		{"burst", burstText(setup), func(by int) tea.Cmd { return set(func(c *lab.Setup) { c.Limit.Burst = scaled(c.Limit.Burst, by, 0) }) }},
 		{"cost", fmt.Sprint(max(setup.Cost, 1)), func(by int) tea.Cmd {
-			return set(func(c *lab.Setup) {
-				c.Cost = scaled(max(c.Cost, 1), by,
-					1)
-			})
+			return set(func(c *lab.Setup) { c.Cost = scaled(max(c.Cost, 1), by, 1) })
 		}},
 		switchOf("edge", func(c *limiter.Convention, by int) { c.Edge = cycle(c.Edge, by, 2) }),
 		switchOf("alignment", func(c *limiter.Convention, by int) { c.Alignment = cycle(c.Alignment, by, 2) }),
@@ -132,25 +129,25 @@ func (o *termsOverlay) terms() []term {
 		switchOf("rule", func(c *limiter.Convention, by int) { c.Rule = cycle(c.Rule, by, 2) }),
 		switchOf("denied", func(c *limiter.Convention, by int) { c.Denied = cycle(c.Denied, by, 2) }),
 		switchOf("refill", func(c *limiter.Convention, by int) { c.Refill = cycle(c.Refill, by, 2) }),
-		{"traffic", s.trafficName(), o.nextTraffic},
+		{"traffic", s.trafficName(), t.nextTraffic},
 	}
 	if s.keyCount() > 1 {
-		list = append(list, term{"whose requests", s.keyName(), o.nextKey})
+		list = append(list, term{"whose requests", s.keyName(), t.nextKey})
 	}
 	for _, a := range limiter.Algorithms() {
-		list = append(list, o.algorithm(lab.Candidate{Algorithm: a}, setup))
+		list = append(list, t.algorithm(lab.Candidate{Algorithm: a}, setup))
 	}
 	for _, c := range s.at().Into { // variants and faults of the lesson
 		if c.Variant != "" || c.Fault != lab.NoFault || c.Scripted() {
-			list = append(list, o.algorithm(c, setup))
+			list = append(list, t.algorithm(c, setup))
 		}
 	}
 	return list
 }
 
 // algorithm puts a candidate in or takes it out.
-func (o *termsOverlay) algorithm(c lab.Candidate, setup lab.Setup) term {
-	s := o.s
+func (t terms) algorithm(c lab.Candidate, setup lab.Setup) term {
+	s := t.s
 	at := slices.Index(setup.Candidates, c)
 	value := "off"
 	if at >= 0 {
@@ -170,32 +167,32 @@ func (o *termsOverlay) algorithm(c lab.Candidate, setup lab.Setup) term {
 		default:
 			next.Candidates = slices.Delete(next.Candidates, at, at+1)
 		}
-		return o.apply(next)
+		return t.apply(next)
 	}}
 }
 
 // nextTraffic puts the next traffic in place of the present one, from the beginning of
 // the story on.
-func (o *termsOverlay) nextTraffic(by int) tea.Cmd {
-	s := o.s
+func (t terms) nextTraffic(by int) tea.Cmd {
+	s := t.s
 	list := s.streams()
 	next := list[(max(s.on(list), 0)+by+len(list))%len(list)]
 	s.traffic, s.recorded, s.key = slices.Clone(next.list), next.recorded, 0
-	return o.rerun()
+	return t.rerun()
 }
 
 // nextKey looks at the requests of the next key alone, or after the last one at all of
 // them together.
-func (o *termsOverlay) nextKey(by int) tea.Cmd {
-	s := o.s
+func (t terms) nextKey(by int) tea.Cmd {
+	s := t.s
 	n := s.keyCount() + 1
 	s.key = int32((int(s.key)+1+by+n)%n) - 1
-	return o.rerun()
+	return t.rerun()
 }
 
 // rerun returns to the same moment with the traffic made anew.
-func (o *termsOverlay) rerun() tea.Cmd {
-	s := o.s
+func (t terms) rerun() tea.Cmd {
+	s := t.s
 	cmd, err := s.again(s.run.Setup())
 	if err != nil {
 		s.app.Warn("The traffic cannot be made: " + err.Error() + ".")
@@ -206,8 +203,8 @@ func (o *termsOverlay) rerun() tea.Cmd {
 }
 
 // apply puts the run under another setup and says what is wrong with it if that fails.
-func (o *termsOverlay) apply(setup lab.Setup) tea.Cmd {
-	s := o.s
+func (t terms) apply(setup lab.Setup) tea.Cmd {
+	s := t.s
 	cmd, err := s.change(setup)
 	if err != nil {
 		s.fail(err)
