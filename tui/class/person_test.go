@@ -1,6 +1,13 @@
 package class
 
-import "testing"
+import (
+	"errors"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/tui/lab"
+)
 
 // TestWhoIsKnownAgain: by the key where there are keys, else by the name, and by an address that
 // no other student shares.
@@ -27,4 +34,35 @@ func TestWhoIsKnownAgain(t *testing.T) {
 			t.Errorf("%s: known again is %v", c.name, !c.known)
 		}
 	}
+}
+
+// TestPredictionsAreIn: a question waits for the students who follow, whatever others answer; where none follows for
+// all.
+func TestPredictionsAreIn(t *testing.T) {
+	r := newRoom(3)
+	teacher, q := r.Teacher(), lab.Question{ID: "q"}
+	var students []*Member
+	for _, name := range []string{"ann", "bob", "cid"} {
+		m, err := r.enter(person{name: name}, func(tea.Msg) {}, func() {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		students = append(students, m)
+	}
+	waits := func(want int) {
+		t.Helper()
+		if got := teacher.Tally(q.ID).Waits; got != want {
+			t.Errorf("it waits for %d, want %d", got, want)
+		}
+	}
+	waits(3)
+	if err := errors.Join(teacher.Call(students[0].number, true), teacher.Call(students[1].number, true)); err != nil {
+		t.Fatal(err)
+	}
+	waits(2)
+	students[2].Predict(q, lab.Prediction{})
+	students[0].Predict(q, lab.Prediction{Admitted: true})
+	waits(1)
+	students[1].Predict(q, lab.Prediction{})
+	waits(0)
 }

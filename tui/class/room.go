@@ -209,16 +209,22 @@ func (m *Member) Predict(q lab.Question, said lab.Prediction) {
 	m.room.asked[i].answers[m] = said
 }
 
-// Tally returns what the students predict of a question.
+// Tally returns what the students predict of a question, and how many of those that it waits for still have to.
 func (m *Member) Tally(id string) lab.Tally {
 	m.room.mu.Lock()
 	defer m.room.mu.Unlock()
-	for _, q := range m.room.asked {
-		if q.ID == id {
-			return q.tally()
+	q := &asked{}
+	if i := slices.IndexFunc(m.room.asked, func(a *asked) bool { return a.ID == id }); i >= 0 {
+		q = m.room.asked[i]
+	}
+	t := q.tally()
+	driven := slices.ContainsFunc(m.room.members, func(o *Member) bool { return o.follows })
+	for _, o := range m.room.members {
+		if _, said := q.answers[o]; !said && !o.removed && (o.follows || !driven) {
+			t.Waits++
 		}
 	}
-	return lab.Tally{}
+	return t
 }
 
 func (q *asked) tally() lab.Tally {

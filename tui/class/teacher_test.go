@@ -102,7 +102,7 @@ func TestTheTeacherSeesTheClass(t *testing.T) {
 	teacher.frame()
 	eve.sees("What will become of it at")
 	eve.press("a")
-	teacher.sees("class 1 of 2", "admitted 1", "denied 0")
+	teacher.sees("class 1 of 1", "admitted 1", "denied 0")
 	teacher.press("a")
 	teacher.sees("Of the class 1 of 1.")
 	teacher.press("S")

@@ -87,6 +87,7 @@ type Tally struct {
 	Task             bool
 	Admitted, Denied int
 	Right, Missed    int
+	Waits            int // for whom it waits: who follow and have not answered; of all where none follows
 }
 
 // FollowMsg shows a student the moment on the teacher's screen; without a line it frees.

@@ -334,9 +334,9 @@ func fitTallies(list []Tally, n int) []Tally {
 // paintPredictions draws what the class predicts of a question in two rows: how many did, and once all did, what.
 func (p painter) paintPredictions(r cell.Rect, id string) {
 	t := p.s.class.Tally(id)
-	x := p.c.Buffer.Text(r.X, r.Y, r.X+r.W, fmt.Sprintf("class %d of %d", t.Admitted+t.Denied, len(p.s.class.Students())), p.c.Look.Title)
+	x := p.c.Buffer.Text(r.X, r.Y, r.X+r.W, fmt.Sprintf("class %d of %d", t.Admitted+t.Denied, t.Admitted+t.Denied+t.Waits), p.c.Look.Title)
 	text := "hidden until all are in"
-	if p.allIn(t) {
+	if t.Waits == 0 { // none is left who could go by the predictions of others
 		text = fmt.Sprintf("admitted %d, denied %d", t.Admitted, t.Denied)
 	}
 	if r.H == 1 {
@@ -344,19 +344,9 @@ func (p painter) paintPredictions(r cell.Rect, id string) {
 		return
 	}
 	p.c.Buffer.Text(r.X, r.Y+1, r.X+r.W, text, p.c.Look.Text)
-	if p.allIn(t) && r.H > 2 {
+	if t.Waits == 0 && r.H > 2 {
 		chart.Bar(&p.c.Buffer, r.X, r.Y+2, r.W, float64(max(t.Admitted+t.Denied, 1)), p.c.Look.Glyphs,
 			chart.Segment{Value: float64(t.Admitted), Style: p.c.Look.Admitted},
 			chart.Segment{Value: float64(t.Denied), Style: p.c.Look.Denied, Glyph: p.c.Look.Cross})
 	}
-}
-
-// allIn reports whether no student is left whose prediction could go by those of others: of those who follow, or of
-// all where none does.
-func (p painter) allIn(t Tally) bool {
-	people := p.s.class.Students()
-	if driving, _ := p.s.class.Driving(); driving {
-		people = slices.DeleteFunc(people, func(o Student) bool { return !o.Follows })
-	}
-	return t.Admitted+t.Denied >= len(people)
 }
