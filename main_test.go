@@ -49,7 +49,7 @@ var rooms = map[string][]string{
 	"feed/script/sandbox": {"ratescope/feed/script", "ratescope/model", "ratescope/limiter", goRedis, "github.com/alicebob/miniredis/", "github.com/yuin/gopher-lua"},
 	"themes":              {charm + "lipgloss/", charmX + "x/ansi"},
 	"tui":                 {"ratescope/model", "ratescope/limiter", "ratescope/themes", charm, charmX, cells},
-	"tui/class":           {"ratescope/model", "ratescope/tui", charm, charmX, cells, "golang.org/x/crypto/"},
+	"tui/class":           {"ratescope/model", "ratescope/tui", charm, charmX, cells, "golang.org/x/"},
 	"tui/chart":           {"ratescope/model", "ratescope/limiter", "ratescope/themes", "ratescope/tui", charm, charmX, cells, ntcharts},
 }
 

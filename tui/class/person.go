@@ -3,11 +3,9 @@ package class
 import (
 	"net"
 
-	"golang.org/x/crypto/ssh"
+	"github.com/charmbracelet/ssh"
+	gossh "golang.org/x/crypto/ssh"
 )
-
-// keyExtension is the permission in which a connection keeps the fingerprint of its public key.
-const keyExtension = "ratescope-key"
 
 // person is what is known of a student: in a class with keys the key, in any other the name, and
 // the address as far as it tells one student from another.
@@ -18,11 +16,11 @@ type person struct {
 	alone   bool   // no other student came from the address, at the time of the removal
 }
 
-// personOf returns who is at the other end of a connection.
-func personOf(c *ssh.ServerConn) person {
+// personOf returns who is at the other end of a session.
+func personOf(c ssh.Session) person {
 	p := person{name: c.User()}
-	if c.Permissions != nil {
-		p.key = c.Permissions.Extensions[keyExtension]
+	if key := c.PublicKey(); key != nil {
+		p.key = gossh.FingerprintSHA256(key)
 	}
 	if host, _, err := net.SplitHostPort(c.RemoteAddr().String()); err == nil {
 		if ip := net.ParseIP(host); ip != nil && !ip.IsLoopback() {

@@ -3,20 +3,21 @@
 // forwarding. The teacher's lab can drive theirs, and sees what they predict.
 //
 // It is a room of its own because it is the only part of the screens that listens on the
-// network. It stands on golang.org/x/crypto/ssh and answers the four requests that a
-// terminal needs; everything else is refused by not being there.
+// network. The protocol is wish's; what is not the lab is refused here.
 package class
 
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"sync"
 	"time"
 
-	"golang.org/x/crypto/ssh"
+	"charm.land/wish/v2"
+	"github.com/charmbracelet/ssh"
+	gossh "golang.org/x/crypto/ssh"
+	"golang.org/x/net/netutil"
 
 	"ratescope/tui/lab"
 )
@@ -41,10 +42,11 @@ const DefaultSlow = time.Second
 // DefaultMost is how many people a class holds unless said otherwise.
 const DefaultMost = 40
 
-// How long a connection may take to say who it is, and how many may try at once beyond
+// How long a connection may take to say who it is, how often it may try, and how many may try at once beyond
 // those who are in.
 const (
 	handshakeTime = 15 * time.Second
+	mostTries     = 4
 	knocking      = 32
 )
 
@@ -54,11 +56,11 @@ type Server struct {
 
 	o        Options
 	listener net.Listener
-	config   *ssh.ServerConfig
-	doors    chan struct{} // a place for each connection
-	closing  chan struct{} // closed when no student is taken any more
+	server   *ssh.Server
+	ctx      context.Context // of Serve: ends when no student is taken any more
+	stop     context.CancelFunc
+	places   chan struct{} // one for each visit
 	slow     sync.Mutex    // held while a wrong password is answered
-	open     sync.WaitGroup
 }
 
 // Listen opens the door. Without a password or keys only a loopback address is taken.
@@ -75,12 +77,40 @@ func Listen(o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the class cannot listen on %s: %w: choose another address", o.Address, err)
 	}
-	s := &Server{Room: newRoom(o.Most), o: o, listener: listener, doors: make(chan struct{}, o.Most+knocking), closing: make(chan struct{})}
-	s.config = o.Admit.config(s.wrong)
+	s := &Server{Room: newRoom(o.Most), o: o, listener: netutil.LimitListener(listener, o.Most+knocking), places: make(chan struct{}, o.Most+knocking)}
+	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.Room.door.Invitation = invitation(listener.Addr())
-	s.config.AddHostKey(o.Key)
-	return s, nil
+	s.server, err = wish.NewServer(append(o.Admit.options(s.wrong), wish.WithVersion("ratescope"), s.bounds)...)
+	return s, err
 }
+
+// bounds offers one terminal with the lab to a connection, and nothing else. The library forwards nothing unless it
+// is told to.
+func (s *Server) bounds(server *ssh.Server) error {
+	server.AddHostKey(s.o.Key)
+	server.Handler = s.visit
+	server.ServerConfigCallback = func(ssh.Context) *gossh.ServerConfig { return &gossh.ServerConfig{MaxAuthTries: mostTries} }
+	server.ConnCallback = func(ctx ssh.Context, conn net.Conn) net.Conn {
+		ctx.SetValue(knocks{}, time.AfterFunc(handshakeTime, func() { _ = conn.Close() }))
+		return conn
+	}
+	server.ChannelHandlers = map[string]ssh.ChannelHandler{
+		"session": func(server *ssh.Server, conn *gossh.ServerConn, offered gossh.NewChannel, ctx ssh.Context) {
+			if timer := ctx.Value(knocks{}).(*time.Timer); !timer.Stop() { // another session has stopped it, or it has run out
+				_ = offered.Reject(gossh.Prohibited, "one terminal a connection")
+				return
+			}
+			ssh.DefaultSessionHandler(server, conn, strict{offered}, ctx)
+		},
+		"default": func(_ *ssh.Server, _ *gossh.ServerConn, offered gossh.NewChannel, _ ssh.Context) {
+			_ = offered.Reject(gossh.Prohibited, "only a terminal with the lab is offered")
+		},
+	}
+	return nil
+}
+
+// knocks is the key of a connection's timer, which ends it unless a session begins.
+type knocks struct{}
 
 // wrong notes a wrong password and lets the time pass that its answer takes: one at a time, so that guessing is
 // slow from however many connections.
@@ -92,7 +122,7 @@ func (s *Server) wrong(from net.Addr) {
 	s.slow.Lock()
 	defer s.slow.Unlock()
 	select {
-	case <-s.closing:
+	case <-s.ctx.Done():
 	case <-time.After(cmp.Or(s.o.Slow, DefaultSlow)):
 	}
 }
@@ -130,66 +160,17 @@ func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
 // Serve takes students until ctx ends, and returns when all have gone.
 func (s *Server) Serve(ctx context.Context) error {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	context.AfterFunc(ctx, func() {
-		close(s.closing)
-		_ = s.listener.Close()
-	})
-	defer s.open.Wait()
-	defer stop()
-	for {
-		conn, err := s.listener.Accept()
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case errors.Is(err, net.ErrClosed):
-			return err
-		case err != nil: // out of file descriptors, say: others may leave
-			select {
-			case <-ctx.Done():
-			case <-time.After(100 * time.Millisecond):
-			}
-			continue
-		}
-		select {
-		case s.doors <- struct{}{}:
-		default:
-			_ = conn.Close()
-			continue
-		}
-		s.open.Add(1)
-		go func() {
-			defer func() { <-s.doors; s.open.Done() }()
-			s.take(ctx, conn)
-		}()
+	defer context.AfterFunc(ctx, func() {
+		s.stop()
+		_ = s.server.Close()
+	})()
+	err := s.server.Serve(s.listener)
+	s.stop()
+	for range cap(s.places) { // the visits leave theirs
+		s.places <- struct{}{}
 	}
-}
-
-// take lets one connection in and serves it until it ends.
-func (s *Server) take(ctx context.Context, conn net.Conn) {
-	defer conn.Close()
-	end := context.AfterFunc(ctx, func() { _ = conn.Close() })
-	defer end()
-	_ = conn.SetDeadline(time.Now().Add(handshakeTime))
-	secure, channels, requests, err := ssh.NewServerConn(conn, s.config)
-	if err != nil {
-		return
+	if ctx.Err() != nil {
+		return nil
 	}
-	defer secure.Close()
-	_ = conn.SetDeadline(time.Time{})
-	go ssh.DiscardRequests(requests) // no forwarding to here
-	for offered := range channels {
-		if offered.ChannelType() != "session" {
-			_ = offered.Reject(ssh.Prohibited, "only a terminal with the lab is offered")
-			continue
-		}
-		channel, wanted, err := offered.Accept()
-		if err != nil {
-			return
-		}
-		v := &visit{server: s, who: personOf(secure), channel: channel}
-		v.serve(ctx, wanted)
-		return // one terminal a connection
-	}
+	return err
 }
