@@ -15,9 +15,11 @@ func bullMQ(s *decode.Sample, c decode.Context) *decode.Match {
 	if !ok || strings.Count(queue, ":") < 1 || !form.IsCounter(s) {
 		return nil
 	}
-	q := &jobQueue{counter: form.Counter{Key: s.Key}, meta: queue + ":meta"}
-	m := form.Counted(&q.counter, s, "", "named bull:<queue>:limiter")
-	if m.Limiter = q; s.Text == blockedQueue {
+	counter := &form.Counter{Key: s.Key}
+	m := form.Counted(counter, s, "", "named bull:<queue>:limiter")
+	meta := form.Hash(queue+":meta", "max", "duration")
+	m.Limiter = &form.Beside{Of: counter, Keys: func(limiter.Instant) []decode.Fetch { return meta }, Take: takeQueue}
+	if s.Text == blockedQueue {
 		m.Span = 0
 	}
 	return queueOf(m, queue, c)
@@ -59,34 +61,19 @@ func bull(s *decode.Sample, c decode.Context) *decode.Match {
 // blockedQueue is the count that worker.rateLimit writes.
 const blockedQueue = "9007199254740991"
 
-// jobQueue is the limiter of a queue of jobs, and the hash of what holds for all its workers.
-type jobQueue struct {
-	counter form.Counter
-	meta    string
-}
-
-// Fetch reads the counter and the global limit.
-func (q *jobQueue) Fetch(now limiter.Instant) []decode.Fetch {
-	return append(q.counter.Fetch(now), decode.Fetch{Key: q.meta, Type: "hash", Fields: []string{"max", "duration"}})
-}
-
-// Decode counts the jobs of the window.
-func (q *jobQueue) Decode(now limiter.Instant, got []decode.Sample, given decode.Settings) decode.Decoded {
-	most, limited := form.Count(got[1].Fields["max"])
-	millis, timed := form.Count(got[1].Fields["duration"])
-	global := limited && timed && most > 0 && most <= limiter.MaxCount && millis > 0 && millis <= limiter.MaxWindow.Milliseconds()
-	if global {
-		q.counter.Limit, q.counter.From, q.counter.Window = most, model.LimitOfSibling, form.Milliseconds(millis)
-	} else {
-		q.counter.Limit, q.counter.From, q.counter.Window = 0, model.NoLimit, 0
+// takeQueue takes what holds for all workers of a queue of jobs.
+func takeQueue(d *decode.Decoded, now limiter.Instant, own, beside []decode.Sample, _ decode.Settings) {
+	most, limited := form.Count(beside[0].Fields["max"])
+	millis, timed := form.Count(beside[0].Fields["duration"])
+	if limited && timed && most > 0 && most <= limiter.MaxCount && millis > 0 && millis <= limiter.MaxWindow.Milliseconds() {
+		d.Limit.Count, d.LimitFrom, d.Window, d.Guessed = most, model.LimitOfSibling, form.Milliseconds(millis), false
+		if own[0].Exists() {
+			d.Members = append(d.Members, beside[0].Key)
+			form.Until(d, now, own[0].TTL, false)
+		}
 	}
-	d := q.counter.Decode(now, got, given)
-	if global && got[0].Exists() {
-		d.Members = form.Members(got)
-	}
-	if got[0].Text == blockedQueue {
+	if own[0].Text == blockedQueue {
 		d.State.Current, d.Partial, d.Span = 0, true, 0
-		d.State.BlockedUntil = form.Expiry(now, got[0].TTL)
+		d.State.BlockedUntil = form.Expiry(now, own[0].TTL)
 	}
-	return d
 }

@@ -93,40 +93,18 @@ func redisRateLimiter(s *decode.Sample, c decode.Context) *decode.Match {
 	if !ok || !form.IsCounter(s) {
 		return nil
 	}
-	t := &beside{counter: form.Counter{Key: s.Key, Charged: true}, key: "ratelimittemp:" + id,
-		take: func(d *decode.Decoded, _ limiter.Instant, got []decode.Sample) { d.Span = max(d.Span, got[1].TTL) }}
-	m := form.Counted(&t.counter, s, "ratelimit:", "named ratelimit:<key>", "its twin ratelimittemp:<key> holds 0 and expires later")
-	m.Limiter = t
+	counter := &form.Counter{Key: s.Key, Charged: true}
+	twin := form.Texts("ratelimittemp:" + id)
+	m := form.Counted(counter, s, "ratelimit:", "named ratelimit:<key>", "its twin ratelimittemp:<key> holds 0 and expires later")
+	m.Limiter = &form.Beside{Of: counter, Keys: func(limiter.Instant) []decode.Fetch { return twin },
+		Take: func(d *decode.Decoded, _ limiter.Instant, own, beside []decode.Sample, _ decode.Settings) {
+			d.Members, d.Span = form.Members(append(own, beside...)), max(d.Span, beside[0].TTL)
+		}}
 	if c.Named {
 		return m
 	}
 	ttl := s.TTL
-	m.Siblings = t.Fetch(c.Now)[1:]
+	m.Siblings = twin
 	m.Confirm = func(got []decode.Sample) bool { return got[0].Text == "0" && got[0].TTL >= ttl-form.ClockSlack }
 	return m
-}
-
-// beside is a counter until its expiry, and a string beside it that says more.
-type beside struct {
-	counter form.Counter
-	key     string
-	before  func(got []decode.Sample) decode.Sample // what the counter is read as; nil: as it is
-	take    func(d *decode.Decoded, now limiter.Instant, got []decode.Sample)
-}
-
-// Fetch reads both keys.
-func (b *beside) Fetch(now limiter.Instant) []decode.Fetch {
-	return append(b.counter.Fetch(now), form.Texts(b.key)...)
-}
-
-// Decode counts the requests, and takes what the other key says.
-func (b *beside) Decode(now limiter.Instant, got []decode.Sample, given decode.Settings) decode.Decoded {
-	s := got[0]
-	if b.before != nil {
-		s = b.before(got)
-	}
-	d := b.counter.Decode(now, []decode.Sample{s}, given)
-	d.Members = form.Members(got)
-	b.take(&d, now, got)
-	return d
 }

@@ -267,23 +267,29 @@ func laravel(s *decode.Sample, c decode.Context) *decode.Match {
 	}
 	// It counts until the first of the two expires. Laravel lets an application charge denied
 	// requests or not, so that what is beyond the limit was denied, and is not all that was.
-	l := &beside{counter: form.Counter{Key: base}, key: base + laravelTimer, before: func(got []decode.Sample) decode.Sample {
-		s := got[0]
-		if timer := &got[1]; s.Exists() && !timer.Exists() {
-			s = decode.Sample{Key: s.Key, Type: "none"} // the next request begins anew
-		} else if timer.Exists() && timer.TTL > 0 {
-			s.TTL = min(s.TTL, timer.TTL)
-		}
-		return s
-	}, take: func(d *decode.Decoded, now limiter.Instant, got []decode.Sample) {
-		if len(d.Members) > 0 && d.Type == "none" {
-			d.Type, d.TTL, d.Ends = "string", max(got[0].TTL, got[1].TTL), now
-		}
-	}}
+	l := &form.Reader{Keys: form.Texts(base, base+laravelTimer), Settings: fromFirst, Either: true, Holds: "count",
+		Read: func(d *decode.Decoded, now limiter.Instant, got []decode.Sample, _ decode.Settings) bool {
+			count, timer := &got[0], &got[1]
+			if !count.Exists() || !timer.Exists() {
+				d.State.Start = now
+				if len(d.Members) > 0 { // the next request begins anew
+					d.Ends = now
+				}
+				return true
+			}
+			n, ok := form.Signed(count.Text)
+			ttl := count.TTL
+			if timer.TTL > 0 {
+				ttl = min(ttl, timer.TTL)
+			}
+			d.State.Current, d.TTL = max(n, 0), ttl
+			form.Until(d, now, ttl, false)
+			return ok
+		}}
 	m := &decode.Match{
 		Name: base, Prefix: base[:strings.LastIndexAny(base, ":|-")+1], Limiter: l,
 		Why:      []string{"a counter and <key>:timer, which expire together", "the timer holds the second in which both expire"},
-		Siblings: l.Fetch(c.Now), Span: s.TTL,
+		Siblings: l.Keys, Span: s.TTL,
 		Confirm: func(got []decode.Sample) bool {
 			return form.IsCounter(&got[0]) && isTimer(&got[1], c.Now) && (got[0].TTL-got[1].TTL).Abs() <= 2*form.Latency
 		},

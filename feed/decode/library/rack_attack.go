@@ -27,8 +27,7 @@ func rackAttack(s *decode.Sample, c decode.Context) *decode.Match {
 	}
 	why := []string{"the index of a window in its name", "an integer that expires one second after that window"}
 	if kind, client, ok := strings.Cut(rest, ":count:"); ok && (kind == "fail2ban" || kind == "allow2ban") {
-		b := &rackBan{prefix: prefix, kind: kind, client: client, window: w}
-		return b.match(why)
+		return rackBan(prefix, kind, client, w, why...)
 	}
 	rule, _, _ := strings.Cut(rest, ":")
 	return rackWindow(prefix, w, rest).Match(prefix+rest, prefix+rule+":", why...)
@@ -76,58 +75,39 @@ func matchBan(s *decode.Sample) *decode.Match {
 		if i < 0 || s.Text != "1" {
 			continue
 		}
-		b := &rackBan{prefix: s.Key[:i+len(rackAttackPrefix)], kind: kind, client: s.Key[i+len(rackAttackPrefix+kind+":ban:"):]}
-		return b.match([]string{"named rack::attack:" + kind + ":ban:<client>", "a 1 that expires"})
+		return rackBan(s.Key[:i+len(rackAttackPrefix)], kind, s.Key[i+len(rackAttackPrefix+kind+":ban:"):], 0,
+			"named rack::attack:"+kind+":ban:<client>", "a 1 that expires")
 	}
 	return nil
 }
 
-// rackBan is a Fail2ban or an Allow2ban of one client: the count of its window, and its ban.
-type rackBan struct {
-	prefix, kind, client string
-	window               time.Duration // 0: only the ban was seen
-	count                *form.Windowed
-}
-
-func (b *rackBan) key() string { return b.prefix + b.kind + ":ban:" + b.client }
-
-func (b *rackBan) match(why []string) *decode.Match {
-	if b.window > 0 {
-		b.count = rackWindow(b.prefix, b.window, b.kind+":count:"+b.client)
+// rackBan returns the match of a Fail2ban or an Allow2ban of one client: the count of its window, which its maximum
+// limits, and its ban as a block. The window is 0 where only the ban was seen.
+func rackBan(prefix, kind, client string, window time.Duration, why ...string) *decode.Match {
+	ban := form.Texts(prefix + kind + ":ban:" + client)
+	m := &decode.Match{Name: ban[0].Key, Prefix: prefix + kind + ":ban:", Why: why}
+	m.Algorithm, m.Window = limiter.FixedWindow, window
+	if window == 0 {
+		m.Limiter = &form.Reader{Keys: ban, Settings: m.Settings, Either: true,
+			Read: func(d *decode.Decoded, now limiter.Instant, got []decode.Sample, _ decode.Settings) bool {
+				if d.Partial = true; got[0].TTL > 0 {
+					d.State.BlockedUntil = form.Expiry(now, got[0].TTL)
+					d.Ends = d.State.BlockedUntil
+				}
+				return true
+			}}
+		return m
 	}
-	m := &decode.Match{Name: b.key(), Prefix: b.prefix + b.kind + ":ban:", Why: why, Limiter: b}
-	m.Algorithm, m.Window = limiter.FixedWindow, b.window
+	m.Limiter = &form.Beside{Of: rackWindow(prefix, window, kind+":count:"+client),
+		Keys: func(limiter.Instant) []decode.Fetch { return ban },
+		Take: func(d *decode.Decoded, now limiter.Instant, own, beside []decode.Sample, _ decode.Settings) {
+			d.Members, d.Charged = form.Members(append(own, beside...)), false // Fail2ban denies each request that it counts
+			if d.Type == "none" {
+				d.Type, d.TTL = beside[0].Type, beside[0].TTL
+			}
+			if beside[0].TTL > 0 {
+				d.State.BlockedUntil = form.Expiry(now, beside[0].TTL)
+			}
+		}}
 	return m
-}
-
-// Fetch reads the ban and, where its window is known, the count.
-func (b *rackBan) Fetch(now limiter.Instant) []decode.Fetch {
-	ban := []decode.Fetch{{Key: b.key(), Type: "string"}}
-	if b.count == nil {
-		return ban
-	}
-	return append(ban, b.count.Fetch(now)...)
-}
-
-// Decode returns the count, which its maximum limits, and the ban as a block.
-func (b *rackBan) Decode(now limiter.Instant, got []decode.Sample, given decode.Settings) decode.Decoded {
-	var d decode.Decoded
-	if ban := &got[0]; b.count != nil {
-		d = b.count.Decode(now, got[1:], given)
-		d.Members, d.Charged = form.Members(got), false // Fail2ban denies each request that it counts
-		if d.Type == "none" {
-			d.Type, d.TTL = ban.Type, ban.TTL
-		}
-	} else {
-		d = decode.Decoded{Type: ban.Type, TTL: ban.TTL, Members: form.Members(got), Partial: true}
-		d.Algorithm = limiter.FixedWindow
-	}
-	if ban := &got[0]; ban.Exists() && ban.TTL > 0 {
-		d.State.BlockedUntil = form.Expiry(now, ban.TTL)
-		d.Ends = d.State.BlockedUntil
-		if b.window > 0 {
-			d.Ends = 0
-		}
-	}
-	return d
 }

@@ -30,11 +30,11 @@ func upstashWindow(s *decode.Sample, c decode.Context) *decode.Match {
 	if !ok || !sure && !(usual && strings.Contains(base, ":")) {
 		return nil
 	}
-	x := &upstashCounters{windows: aligned(limiter.FixedWindow, w, form.Numbered(base+":", w, ""))}
-	x.windows.Before, x.windows.Charged, x.windows.Hides, x.windows.Count = true, true, true, givenBack
+	windows := aligned(limiter.FixedWindow, w, form.Numbered(base+":", w, ""))
+	windows.Before, windows.Charged, windows.Hides, windows.Count = true, true, true, givenBack
 	splits := upstashSplits(base)
-	x.upstashName = splits[0]
-	m := &decode.Match{Name: base, Prefix: x.prefix, Limiter: x, Why: []string{"named <prefix>:<id>:<index of a window>"}}
+	x := &upstashBeside{upstashName: splits[0]}
+	m := &decode.Match{Name: base, Prefix: x.prefix, Why: []string{"named <prefix>:<id>:<index of a window>"}}
 	m.Window = w
 	switch lives := s.Expiry(c.Now).Sub(limiter.Instant(index) * limiter.Instant(w.Microseconds())); {
 	case s.TTL == model.Forever:
@@ -45,8 +45,8 @@ func upstashWindow(s *decode.Sample, c decode.Context) *decode.Match {
 	case lives >= w-upstashSlack && lives <= 2*w+upstashSlack:
 		m.Why = append(m.Why, "it expires a window after its first request")
 	case lives >= 2*w+time.Second-upstashSlack && lives <= 3*w+time.Second+upstashSlack:
-		x.windows.Settings.Algorithm, x.windows.Charged = limiter.SlidingWindow, false
-		x.windows.Settings.Convention.Rule = limiter.RuleBelow
+		windows.Settings.Algorithm, windows.Charged = limiter.SlidingWindow, false
+		windows.Settings.Convention.Rule = limiter.RuleBelow
 		m.Why = append(m.Why, "it expires two windows and a second after its first request")
 	default:
 		return nil
@@ -62,12 +62,23 @@ func upstashWindow(s *decode.Sample, c decode.Context) *decode.Match {
 			return ok || sure
 		}
 	}
-	m.Algorithm = x.windows.Settings.Algorithm
-	if s.Type == "hash" {
+	regions := s.Type == "hash"
+	m.Algorithm = windows.Settings.Algorithm
+	m.Limiter = x.beside(windows, func(d *decode.Decoded, own []decode.Sample, most int64, _ decode.Settings) {
+		if d.PreviousKnown = true; regions {
+			if d.Partial = !(complete(&own[0]) && complete(&own[1])); d.Algorithm == limiter.SlidingWindow {
+				d.Convention.Rule, d.Convention.Rounding = limiter.RuleFits, limiter.RoundExact
+			}
+		}
+		if most > 0 {
+			d.Limit.Count, d.LimitFrom, d.LimitKey = most, model.LimitOfSibling, x.dynamicKey()
+		}
+	})
+	if regions {
 		if !sure {
 			return nil
 		}
-		x.regions, x.windows.How, x.windows.Count = true, decode.Fetch{Type: "hash", Pairs: mostPairs}, sumOfCosts
+		windows.How, windows.Count = decode.Fetch{Type: "hash", Pairs: mostPairs}, sumOfCosts
 		beside := m.Confirm
 		m.Siblings = append([]decode.Fetch{{Key: s.Key, Type: "hash", Pairs: mostPairs}}, m.Siblings...)
 		m.Confirm = func(got []decode.Sample) bool {
@@ -85,33 +96,29 @@ func upstashWindow(s *decode.Sample, c decode.Context) *decode.Match {
 // upstashSlack is how far the clock of a client may be off the server's.
 const upstashSlack = 400 * time.Millisecond
 
-// upstashCounters are the counters of one identifier, with the dynamic limit and the events beside.
-type upstashCounters struct {
-	windows *form.Windowed
+// upstashBeside is what stands beside the keys of one identifier: the dynamic limit, and the events.
+type upstashBeside struct {
 	upstashName
-	regions bool
-	events  upstashEvents
+	events upstashEvents
 }
 
-// Fetch reads the counters, the dynamic limit, and what analytics recorded of the identifier.
-func (u *upstashCounters) Fetch(now limiter.Instant) []decode.Fetch {
-	all := append(u.windows.Fetch(now), decode.Fetch{Key: u.dynamicKey(), Type: "string"})
-	return append(all, u.events.fetch(u.prefix, u.id, now)...)
-}
-
-// Decode weighs the windows.
-func (u *upstashCounters) Decode(now limiter.Instant, got []decode.Sample, given decode.Settings) decode.Decoded {
-	d := u.windows.Decode(now, got, given)
-	d.PreviousKnown = true
-	if u.regions && d.Algorithm == limiter.SlidingWindow {
-		d.Convention.Rule, d.Convention.Rounding = limiter.RuleFits, limiter.RoundExact
+// beside returns a limiter of the identifier. take is given the samples of its own keys and the dynamic limit, 0
+// where there is none.
+func (u *upstashBeside) beside(of decode.Limiter, take func(d *decode.Decoded, own []decode.Sample, most int64, given decode.Settings)) decode.Limiter {
+	return &form.Beside{
+		Of: of,
+		Keys: func(now limiter.Instant) []decode.Fetch {
+			return append(form.Texts(u.dynamicKey()), u.events.fetch(u.prefix, u.id, now)...)
+		},
+		Take: func(d *decode.Decoded, now limiter.Instant, own, beside []decode.Sample, given decode.Settings) {
+			most, ok := form.Count(beside[0].Text)
+			if !ok || most > limiter.MaxCount {
+				most = 0
+			}
+			take(d, own, most, given)
+			d.Denied, d.NewlyDenied = u.events.take(now, d.Window, beside[1:])
+		},
 	}
-	d.Partial = u.regions && !(complete(&got[0]) && complete(&got[1]))
-	if most, ok := upstashLimit(&got[2]); ok {
-		d.Limit.Count, d.LimitFrom, d.LimitKey = most, model.LimitOfSibling, u.dynamicKey()
-	}
-	d.Denied, d.NewlyDenied = u.events.take(now, u.windows.Settings.Window, got[3:])
-	return d
 }
 
 // givenBack reads a counter of which more may have been given back than was taken.
@@ -121,12 +128,6 @@ func givenBack(s *decode.Sample) (int64, bool) {
 	}
 	n, ok := form.Signed(s.Text)
 	return max(n, 0), ok
-}
-
-// upstashLimit reads the dynamic limit.
-func upstashLimit(s *decode.Sample) (int64, bool) {
-	n, ok := form.Count(s.Text)
-	return n, ok && s.Exists() && n > 0 && n <= limiter.MaxCount
 }
 
 // mostPairs is about how many requests of several regions are read one by one.

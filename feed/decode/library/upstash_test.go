@@ -2,6 +2,7 @@ package library
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -103,8 +104,13 @@ func TestUpstashPrefixes(t *testing.T) {
 				}
 				continue
 			}
-			if x := m.Limiter.(*upstashCounters); x.prefix != c.prefix || x.id != c.id || m.Prefix != c.prefix {
-				t.Errorf("%s has the prefix %q and the identifier %q, its kind %q; want %q and %q", s.Key, x.prefix, x.id, m.Prefix, c.prefix, c.id)
+			var keys, members []string
+			for _, f := range m.Limiter.Fetch(testNow) {
+				keys, members = append(keys, f.Key), append(members, f.Scores...)
+			}
+			id := fmt.Sprintf(`{"identifier":%q,"success":false}`, c.id)
+			if m.Prefix != c.prefix || !slices.Contains(keys, c.prefix+"dynamic:global") || !slices.Contains(members, id) {
+				t.Errorf("%s of the kind %q reads %q and %q; want the prefix %q and the identifier %q", s.Key, m.Prefix, keys, members, c.prefix, c.id)
 			}
 		}
 	}
