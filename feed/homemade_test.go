@@ -12,7 +12,6 @@ import (
 
 	"ratescope/feed"
 	"ratescope/feed/config"
-	"ratescope/feed/decode/decodetest"
 	"ratescope/feed/feedtest"
 	"ratescope/internal/servertest"
 	"ratescope/limiter"
@@ -28,16 +27,16 @@ func subjectOf(n int, stage string) string { return fmt.Sprintf("m%d%s", n, stag
 
 // homemadeTraffic lets every homemade limiter decide about subjects of all stages until the present time of
 // a server, and writes its keys to it.
-func homemadeTraffic(t *testing.T, all []decodetest.Homemade, s *servertest.Server) []*decodetest.World {
+func homemadeTraffic(t *testing.T, all []Homemade, s *servertest.Server) []*World {
 	t.Helper()
 	client := redis.NewClient(&redis.Options{Addr: s.Addr()})
 	t.Cleanup(func() { client.Close() })
-	var worlds []*decodetest.World
+	var worlds []*World
 	for n := range all {
 		h := &all[n]
 		limit, _ := limiter.ParseLimit(strings.Replace(h.Limit, "month", "31d", 1))
 		at := s.Now()
-		w := decodetest.NewWorld(t, h, at.Add(-limit.Window-4*time.Second))
+		w := NewWorld(t, h, at.Add(-limit.Window-4*time.Second))
 		for i := range 14 {
 			w.Request(t, subjectOf(n, "rolled"))
 			w.Advance(time.Duration(1+i%2) * 100 * time.Millisecond)
@@ -59,7 +58,7 @@ func homemadeTraffic(t *testing.T, all []decodetest.Homemade, s *servertest.Serv
 }
 
 // judge compares a reading with what the limiter itself says at its instant.
-func judge(is decodetest.Truth, most int64, r *model.Reading) (verdict, why string) {
+func judge(is Truth, most int64, r *model.Reading) (verdict, why string) {
 	if r == nil {
 		if is.Remaining == most {
 			return "right", ""
@@ -86,13 +85,13 @@ const edge = 60 * time.Millisecond
 
 // toldHomemade reads homemade limiters by rules, and counts verdicts.
 func toldHomemade(
-	t *testing.T, all []decodetest.Homemade, rule func(h *decodetest.Homemade) map[string]any, peek bool, hidden map[string]bool,
+	t *testing.T, all []Homemade, rule func(h *Homemade) map[string]any, peek bool, hidden map[string]bool,
 ) (count map[string]int) {
 	t.Helper()
 	s := servertest.Start(t)
 	var rules []config.Rule
 	for i := range all {
-		c, err := config.Parse([]byte(decodetest.Told(t, rule(&all[i]))))
+		c, err := config.Parse([]byte(Told(t, rule(&all[i]))))
 		if err != nil {
 			t.Fatalf("%s: %v", all[i].Name, err)
 		}
@@ -154,9 +153,9 @@ func toldHomemade(
 
 // TestHomemadeToldByName holds what is read by rules with name to what the limiters themselves answer.
 func TestHomemadeToldByName(t *testing.T) {
-	all := decodetest.HomemadeLimiters(t)
+	all := HomemadeLimiters(t)
 	for _, peek := range []bool{false, true} {
-		count := toldHomemade(t, all, func(h *decodetest.Homemade) map[string]any { return h.Rule }, peek, nil)
+		count := toldHomemade(t, all, func(h *Homemade) map[string]any { return h.Rule }, peek, nil)
 		t.Logf("by name, peek %v: %v", peek, count)
 		if n := len(all) * len(stages); count["wrong"] > 0 || count["right"]*100 < 95*n {
 			t.Errorf("peek %v: %v of %d", peek, count, n)
@@ -168,11 +167,11 @@ func TestHomemadeToldByName(t *testing.T) {
 // keys can tell that they are read wrong. In hidden are those of which it cannot: a count that is not 0 may
 // count up or down, what ends it may stand in another key, and a time that is past may be a start or an end.
 func TestHomemadeToldByMatch(t *testing.T) {
-	all := decodetest.HomemadeLimiters(t)
+	all := HomemadeLimiters(t)
 	hidden := map[string]bool{
 		"left": true, "end in another key": true, "lockout": true, "leases": true, "minute of the hour": true, "end in seconds": true,
 	}
-	count := toldHomemade(t, all, func(h *decodetest.Homemade) map[string]any { return h.Match }, false, hidden)
+	count := toldHomemade(t, all, func(h *Homemade) map[string]any { return h.Match }, false, hidden)
 	t.Logf("by match: %v", count)
 	if count["right"] < 30 || count["hidden"] > 14 {
 		t.Errorf("%v", count)

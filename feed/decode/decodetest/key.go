@@ -6,8 +6,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -99,37 +97,4 @@ func unmarshal(t testing.TB, raw json.RawMessage, into any) {
 	if err := json.Unmarshal(raw, into); err != nil {
 		t.Fatalf("%v: %.80s", err, raw)
 	}
-}
-
-// FillQueues writes the keys that job queues were recorded to keep, which lie in the folders of
-// root, and returns how many these are.
-func FillQueues(t testing.TB, client *redis.Client, root string) (keys int) {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(root, "*", "*.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range files {
-		content, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var recorded struct {
-			Steps []struct {
-				Keys []Key `json:"keys"`
-			} `json:"steps"`
-		}
-		unmarshal(t, content, &recorded)
-		_, err = client.Pipelined(t.Context(), func(p redis.Pipeliner) error {
-			for _, k := range recorded.Steps[len(recorded.Steps)-1].Keys {
-				k.Restore(t, p)
-				keys++
-			}
-			return nil
-		})
-		if err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
-	}
-	return keys
 }

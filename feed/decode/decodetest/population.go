@@ -92,16 +92,6 @@ func Populate(now limiter.Instant, unrelated int, seed uint64) *Population {
 	return p
 }
 
-// Libraries returns the libraries whose limiters a population has, in their order.
-func Libraries() []string {
-	var names []string
-	for _, k := range (&writer{}).kinds(limitersText) {
-		name, _, _ := strings.Cut(k.name, " = ")
-		names = append(names, name)
-	}
-	return slices.Compact(names)
-}
-
 // Fill writes the population.
 func (p *Population) Fill(t testing.TB, client *redis.Client) {
 	t.Helper()

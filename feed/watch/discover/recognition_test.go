@@ -2,8 +2,10 @@ package discover_test
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -65,7 +67,7 @@ func recognizeSoon(t *testing.T, s *servertest.Server, client *redis.Client, url
 // recognize fills a server, looks at it by the URL, and returns how many of all subjects are known or likely,
 // and how much of what is likely is a limiter.
 func recognize(t *testing.T, s *servertest.Server, client *redis.Client, url string) (recallLikely, precisionLikely float64) {
-	recorded := decodetest.FillQueues(t, client, filepath.Join("..", "..", "decode", "testdata", "unrelated"))
+	recorded := fillQueues(t, client, filepath.Join("..", "..", "decode", "testdata", "unrelated"))
 	p := decodetest.Populate(s.Now(), 5000, 1)
 	p.Fill(t, client)
 	if recorded < 10 {
@@ -82,6 +84,7 @@ func recognize(t *testing.T, s *servertest.Server, client *redis.Client, url str
 			owner[k] = &p.Subjects[i]
 		}
 	}
+	libraries := make(map[string]bool)
 	known, right, likely, likelyRight := 0, 0, 0, 0
 	likelyFound := make(map[*decodetest.Subject]bool)
 	found := make(map[*decodetest.Subject]bool)
@@ -122,6 +125,7 @@ func recognize(t *testing.T, s *servertest.Server, client *redis.Client, url str
 	either := 0
 	for i := range p.Subjects {
 		s := &p.Subjects[i]
+		libraries[s.Library] = true
 		if found[s] || likelyFound[s] {
 			either++
 		} else {
@@ -130,7 +134,7 @@ func recognize(t *testing.T, s *servertest.Server, client *redis.Client, url str
 	}
 	precision, recall := float64(right)/float64(known), float64(len(found))/float64(len(p.Subjects))
 	t.Logf("%d unrelated keys of %d kinds, %d subjects of %d libraries: %d known, precision %.4f, recall %.4f; %d likely, %d of them limiters",
-		p.Keys+recorded, len(p.Kinds), len(p.Subjects), len(decodetest.Libraries()), known, precision, recall, likely, likelyRight)
+		p.Keys+recorded, len(p.Kinds), len(p.Subjects), len(libraries), known, precision, recall, likely, likelyRight)
 	recallLikely, precisionLikely = float64(either)/float64(len(p.Subjects)), float64(likelyRight)/float64(max(likely, 1))
 	t.Logf("with likely: recall %.4f, precision of what is likely %.4f", recallLikely, precisionLikely)
 	t.Logf("missed: %v", missed)
@@ -141,4 +145,39 @@ func recognize(t *testing.T, s *servertest.Server, client *redis.Client, url str
 		t.Errorf("precision %.4f, recall %.4f: want 0.99 and 0.85", precision, recall)
 	}
 	return recallLikely, precisionLikely
+}
+
+// fillQueues writes the keys that job queues were recorded to keep, which lie in the folders of
+// root, and returns how many these are.
+func fillQueues(t testing.TB, client *redis.Client, root string) (keys int) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(root, "*", "*.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var recorded struct {
+			Steps []struct {
+				Keys []decodetest.Key `json:"keys"`
+			} `json:"steps"`
+		}
+		if err := json.Unmarshal(content, &recorded); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		_, err = client.Pipelined(t.Context(), func(p redis.Pipeliner) error {
+			for _, k := range recorded.Steps[len(recorded.Steps)-1].Keys {
+				k.Restore(t, p)
+				keys++
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+	}
+	return keys
 }

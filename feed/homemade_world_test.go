@@ -1,4 +1,4 @@
-package decodetest
+package feed_test
 
 import (
 	_ "embed"
@@ -18,7 +18,7 @@ import (
 )
 
 //go:embed testdata/homemade.yaml
-var homemade []byte
+var homemadeText []byte
 
 // Homemade is a limiter that an application writes itself; testdata/homemade.yaml lists them.
 type Homemade struct {
@@ -36,7 +36,7 @@ func HomemadeLimiters(t testing.TB) []Homemade {
 		Scripts  map[string]string
 		Limiters []Homemade
 	}
-	if err := yaml.Unmarshal(homemade, &all); err != nil {
+	if err := yaml.Unmarshal(homemadeText, &all); err != nil {
 		t.Fatal(err)
 	}
 	for i := range all.Limiters {

@@ -1,4 +1,4 @@
-package decodetest
+package feed_test
 
 import (
 	"testing"

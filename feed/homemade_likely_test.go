@@ -1,11 +1,10 @@
-package decode_test
+package feed_test
 
 import (
 	"testing"
 	"time"
 
 	"ratescope/feed/decode"
-	"ratescope/feed/decode/decodetest"
 	"ratescope/feed/decode/library"
 	"ratescope/limiter"
 	"ratescope/model"
@@ -15,11 +14,11 @@ import (
 // knows none of them as a library's.
 func TestHomemadeIsLikely(t *testing.T) {
 	at := limiter.InstantOf(time.Date(2026, 11, 23, 22, 14, 37, 0, time.UTC))
-	all := decodetest.HomemadeLimiters(t)
+	all := HomemadeLimiters(t)
 	likely := 0
 	for i := range all {
 		h := &all[i]
-		w := decodetest.NewWorld(t, h, at)
+		w := NewWorld(t, h, at)
 		for _, who := range []string{"alice", "bob", "203.0.113.7"} {
 			for range 4 {
 				w.Request(t, who)
