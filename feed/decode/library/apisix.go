@@ -10,7 +10,6 @@ import (
 	"ratescope/limiter"
 )
 
-// apisix recognizes the keys of apisix.
 func apisix(s *decode.Sample, c decode.Context) *decode.Match {
 	switch {
 	case s.TTL <= 0:

@@ -10,7 +10,6 @@ import (
 	"ratescope/limiter"
 )
 
-// aspnetcore recognizes the keys of aspnetcore-redis-rate-limiting.
 func aspnetcore(s *decode.Sample, c decode.Context) *decode.Match {
 	rest, ok := strings.CutPrefix(s.Key, "rl:")
 	kind, name, more := strings.Cut(rest, ":")

@@ -11,7 +11,6 @@ import (
 	"ratescope/model"
 )
 
-// bucket4j recognizes the keys of bucket4j.
 func bucket4j(s *decode.Sample, c decode.Context) *decode.Match {
 	n := bandwidths(s.Text)
 	if n == 0 {

@@ -11,7 +11,6 @@ import (
 	"ratescope/model"
 )
 
-// bottleneck recognizes the keys of bottleneck.
 func bottleneck(s *decode.Sample, c decode.Context) *decode.Match {
 	id, ok := strings.CutPrefix(s.Key, "b_")
 	id, settings := strings.CutSuffix(id, "_settings")
@@ -42,7 +41,6 @@ func readReservoir(d *decode.Decoded, now limiter.Instant, got []decode.Sample, 
 		millis > 0 && millis <= limiter.MaxWindow.Milliseconds() && decode.UnitOf(float64(last), now) == time.Millisecond
 }
 
-// traefik recognizes the keys of traefik.
 func traefik(s *decode.Sample, c decode.Context) *decode.Match {
 	rest, ok := strings.CutPrefix(s.Key, "rate:")
 	if !c.Named && (!ok || !strings.Contains(rest, "@") || !strings.Contains(rest, ":")) {
@@ -71,7 +69,6 @@ func readTraefik(d *decode.Decoded, now limiter.Instant, got []decode.Sample, gi
 	return ok && numeric && s.Length == 2 && s.TTL > 0 && decode.UnitOf(float64(us), now) == time.Microsecond
 }
 
-// prorate recognizes the keys of prorate.
 func prorate(s *decode.Sample, c decode.Context) *decode.Match {
 	base, field, ok := form.LastPart(s.Key, '.')
 	digest := base[strings.LastIndexByte(base, ':')+1:]
@@ -105,7 +102,6 @@ func readProrate(d *decode.Decoded, now limiter.Instant, got []decode.Sample, gi
 	return d.Window > 0 && d.Window <= limiter.MaxWindow && (lives-d.Window).Abs() <= 2*form.Latency
 }
 
-// goRedisstore recognizes the keys of go-redisstore.
 func goRedisstore(s *decode.Sample, c decode.Context) *decode.Match {
 	longest := time.Duration(0) // the longest expiry seen
 	r := &form.Reader{
@@ -184,7 +180,6 @@ func leftBucket(s *decode.Sample, c decode.Context, prefix, stamp string, braces
 		Why: []string{"named " + prefix + id + ".tokens", "its twin holds a second of now"}})
 }
 
-// springGateway recognizes the keys of spring-cloud-gateway.
 func springGateway(s *decode.Sample, c decode.Context) *decode.Match {
 	return leftBucket(s, c, "request_rate_limiter.{", ".timestamp", true, false)
 }
@@ -194,7 +189,6 @@ func goZero(s *decode.Sample, c decode.Context) *decode.Match {
 	return leftBucket(s, c, "{", ".ts", true, true)
 }
 
-// stripe recognizes the keys of stripe.
 func stripe(s *decode.Sample, c decode.Context) *decode.Match {
 	if s.Type == "string" {
 		return leftBucket(s, c, "request_rate_limiter.", ".timestamp", false, false)

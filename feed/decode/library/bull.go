@@ -9,7 +9,6 @@ import (
 	"ratescope/model"
 )
 
-// bullMQ recognizes the keys of bullmq.
 func bullMQ(s *decode.Sample, c decode.Context) *decode.Match {
 	queue, ok := strings.CutSuffix(s.Key, ":limiter")
 	if !ok || strings.Count(queue, ":") < 1 || !form.IsCounter(s) {
@@ -49,7 +48,6 @@ func queueOf(m *decode.Match, queue string, c decode.Context) *decode.Match {
 	return m
 }
 
-// bull recognizes the keys of bull.
 func bull(s *decode.Sample, c decode.Context) *decode.Match {
 	queue, group, ok := strings.Cut(s.Key, ":limiter:")
 	if !ok || group == "" || strings.Count(queue, ":") < 1 || !form.IsCounter(s) {

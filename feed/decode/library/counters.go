@@ -49,7 +49,6 @@ func (k *counter) recognize(s *decode.Sample, c decode.Context) *decode.Match {
 	return form.Counted(&form.Counter{Key: s.Key, Charged: k.Charged, Blocks: k.Blocks, Renewed: k.Renewed}, s, prefix, why...)
 }
 
-// fastapiLimiter recognizes the keys of fastapi-limiter.
 func fastapiLimiter(s *decode.Sample, c decode.Context) *decode.Match {
 	const prefix = "fastapi-limiter:"
 	parts := strings.Split(s.Key, ":")
@@ -63,7 +62,6 @@ func fastapiLimiter(s *decode.Sample, c decode.Context) *decode.Match {
 	return m
 }
 
-// djangoRatelimit recognizes the keys of django-ratelimit.
 func djangoRatelimit(s *decode.Sample, c decode.Context) *decode.Match {
 	front, digest, _ := form.LastPart(s.Key, ':')
 	base, ok := strings.CutSuffix(front, ":rl")
@@ -87,7 +85,6 @@ func opaqueCounter(key string) *form.Reader {
 	}
 }
 
-// redisRateLimiter recognizes the keys of redis-rate-limiter.
 func redisRateLimiter(s *decode.Sample, c decode.Context) *decode.Match {
 	id, ok := strings.CutPrefix(s.Key, "ratelimit:")
 	if !ok || !form.IsCounter(s) {

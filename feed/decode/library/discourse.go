@@ -9,7 +9,6 @@ import (
 	"ratescope/limiter"
 )
 
-// discourse recognizes the keys of discourse.
 func discourse(s *decode.Sample, c decode.Context) *decode.Match {
 	i := strings.Index(s.Key, ":l-rate-limit")
 	w, ok := discourseWindow(s, c.Now)

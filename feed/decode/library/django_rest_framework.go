@@ -14,7 +14,6 @@ import (
 	"ratescope/limiter"
 )
 
-// djangoREST recognizes the keys of django-rest-framework.
 func djangoREST(s *decode.Sample, c decode.Context) *decode.Match {
 	w, ok := throttleWindow(s, c.Now)
 	if !ok || !c.Named && !strings.Contains(s.Key, ":throttle_") {

@@ -10,7 +10,6 @@ import (
 	"ratescope/limiter"
 )
 
-// envoyRatelimit recognizes the keys of envoy-ratelimit.
 func envoyRatelimit(s *decode.Sample, c decode.Context) *decode.Match {
 	base, last, ok := form.LastPart(s.Key, '_')
 	second, numeric := form.Count(last)

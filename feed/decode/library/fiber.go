@@ -12,7 +12,6 @@ import (
 	"ratescope/model"
 )
 
-// fiberLimiter recognizes the keys of fiber-limiter.
 func fiberLimiter(s *decode.Sample, c decode.Context) *decode.Match {
 	h, ok := readFiber(s.Text)
 	if !ok || s.TTL <= 0 || s.Expiry(c.Now).Sub(h.ends) < -2*form.WholeSecond || h.ends.Sub(c.Now) > limiter.MaxWindow {

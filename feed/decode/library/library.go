@@ -24,7 +24,8 @@ import (
 //go:embed libraries.yaml
 var described []byte
 
-// recognizers are those of the libraries that libraries.yaml has no counter of, or that keep more.
+// recognizers are those of the libraries that libraries.yaml has no counter of, or that keep more: each recognizes the
+// keys of its library.
 var recognizers = map[string]func(*decode.Sample, decode.Context) *decode.Match{
 	"bottleneck":                     bottleneck,
 	"bull":                           bull,

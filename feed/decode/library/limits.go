@@ -11,7 +11,6 @@ import (
 	"ratescope/model"
 )
 
-// limits recognizes the keys of limits.
 func limits(s *decode.Sample, c decode.Context) *decode.Match {
 	n, ok := limitsName(s.Key)
 	if !ok || s.TTL <= 0 {

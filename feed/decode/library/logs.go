@@ -42,7 +42,6 @@ func hasPart(key, part string) bool {
 	}
 }
 
-// asyncRatelimiter recognizes the keys of async-ratelimiter.
 func asyncRatelimiter(s *decode.Sample, c decode.Context) *decode.Match {
 	lives, ok := form.Newest(s, c.Now, time.Millisecond)
 	if !ok || !form.BothEnds(s, form.IsScore) || !form.HasFraction(s.First[0]) && !form.HasFraction(s.Last[len(s.Last)-1]) {
@@ -52,7 +51,6 @@ func asyncRatelimiter(s *decode.Sample, c decode.Context) *decode.Match {
 		"a sorted set whose members are their scores, in milliseconds with a fraction")
 }
 
-// rollingRateLimiter recognizes the keys of rolling-rate-limiter.
 func rollingRateLimiter(s *decode.Sample, c decode.Context) *decode.Match {
 	lives, ok := form.Newest(s, c.Now, time.Microsecond)
 	if !ok || !form.BothEnds(s, func(e decode.Element) bool { return form.IsUUID(e.Member) && !form.HasFraction(e) }) {
@@ -66,7 +64,6 @@ func rollingRateLimiter(s *decode.Sample, c decode.Context) *decode.Match {
 		"it expires a whole number of seconds after its newest score")
 }
 
-// slidingWindowRateLimiter recognizes the keys of sliding-window-rate-limiter.
 func slidingWindowRateLimiter(s *decode.Sample, c decode.Context) *decode.Match {
 	window, whole, ok := thousandth(s, c.Now)
 	if !ok || !whole || !c.Named {
@@ -95,7 +92,6 @@ func isThousandfold(s *decode.Sample, now limiter.Instant) bool {
 	return ok && slices.Contains(decode.Periods[:], window) && !slices.Contains(decode.Periods[:], 1000*window)
 }
 
-// tyk recognizes the keys of tyk.
 func tyk(s *decode.Sample, c decode.Context) *decode.Match {
 	if !c.Named && !strings.HasPrefix(s.Key, "rate-limit-") || s.TTL <= 0 || len(s.First) == 0 || len(s.Last) == 0 {
 		return nil
@@ -113,7 +109,6 @@ func tyk(s *decode.Sample, c decode.Context) *decode.Match {
 	return m
 }
 
-// pyrateLimiter recognizes the keys of pyrate-limiter.
 func pyrateLimiter(s *decode.Sample, c decode.Context) *decode.Match {
 	if s.TTL > 0 || len(s.First) == 0 || len(s.Last) == 0 || !isPyrateEntry(s.First[0], c.Now) ||
 		!isPyrateEntry(s.Last[len(s.Last)-1], c.Now) {
@@ -141,7 +136,6 @@ func isPyrateEntry(e decode.Element, now limiter.Instant) bool {
 
 const alphanumeric = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-// counterSlidingWindow recognizes the keys of counter-sliding-window.
 func counterSlidingWindow(s *decode.Sample, c decode.Context) *decode.Match {
 	if s.TTL <= 0 || !onlyCounts(s) {
 		return nil

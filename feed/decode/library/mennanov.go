@@ -10,7 +10,6 @@ import (
 	"ratescope/model"
 )
 
-// mennanov recognizes the keys of mennanov-limiters.
 func mennanov(s *decode.Sample, c decode.Context) *decode.Match {
 	if s.Type == "zset" {
 		return matchConcurrent(s, c)

@@ -56,7 +56,6 @@ func readJSON(text string, v any) bool {
 	return strings.HasPrefix(text, "{") && j.Decode(v) == nil && !j.More()
 }
 
-// expressLimiter recognizes the keys of express-limiter.
 func expressLimiter(s *decode.Sample, c decode.Context) *decode.Match {
 	if !c.Named && !strings.HasPrefix(s.Key, "ratelimit:") || s.TTL <= 0 || !strings.HasPrefix(s.Text, "{") {
 		return nil
@@ -105,7 +104,6 @@ func expressBrute(s *decode.Sample, c decode.Context) *decode.Match {
 	return r.Match(s, c, decode.Match{Why: []string{"JSON of nothing but count, lastRequest and firstRequest", "it expires"}})
 }
 
-// hitlimit recognizes the keys of hitlimit.
 func hitlimit(s *decode.Sample, c decode.Context) *decode.Match {
 	const prefix = "hitlimit:"
 	id, ok := strings.CutPrefix(s.Key, prefix)
@@ -121,7 +119,6 @@ func hitlimit(s *decode.Sample, c decode.Context) *decode.Match {
 	return m
 }
 
-// nestThrottler recognizes the keys of nest-throttler-storage-redis.
 func nestThrottler(s *decode.Sample, c decode.Context) *decode.Match {
 	base, ok := strings.CutSuffix(s.Key, "}:hits")
 	if !ok {
@@ -141,7 +138,6 @@ func nestThrottler(s *decode.Sample, c decode.Context) *decode.Match {
 		Why: []string{"named {<hash>:<throttler>}:hits", "an integer that expires"}})
 }
 
-// nestjsRedisThrottler recognizes the keys of nestjs-redis-throttler-storage.
 func nestjsRedisThrottler(s *decode.Sample, _ decode.Context) *decode.Match {
 	base, block := strings.CutSuffix(s.Key, ":block:default")
 	hits := s.Fields["default"]
@@ -181,7 +177,6 @@ func throttler(hits, field, blocked string, m decode.Match) *decode.Match {
 	return &m
 }
 
-// ginRateLimit recognizes the keys of gin-rate-limit.
 func ginRateLimit(s *decode.Sample, c decode.Context) *decode.Match {
 	base, ok := strings.CutSuffix(s.Key, "hits")
 	if !ok {
@@ -217,7 +212,6 @@ func readGin(d *decode.Decoded, now limiter.Instant, got []decode.Sample, _ deco
 	return lives >= 2 && lives%2 == 0 && now.Sub(d.State.Start) >= -form.Latency && d.Window <= limiter.MaxWindow
 }
 
-// httprateRedis recognizes the keys of httprate-redis.
 func httprateRedis(s *decode.Sample, c decode.Context) *decode.Match {
 	prefix, last, ok := form.LastPart(s.Key, ':')
 	_, err := strconv.ParseUint(last, 10, 64)
@@ -242,7 +236,6 @@ func httprateRedis(s *decode.Sample, c decode.Context) *decode.Match {
 	return r.Match(s, c, decode.Match{Prefix: prefix + ":", Why: []string{"named httprate:<hash of 64 bits>", "an integer that expires"}})
 }
 
-// laravel recognizes the keys of laravel.
 func laravel(s *decode.Sample, c decode.Context) *decode.Match {
 	switch {
 	case s.TTL <= 0:

@@ -9,7 +9,6 @@ import (
 	"ratescope/limiter"
 )
 
-// rackAttack recognizes the keys of rack-attack.
 func rackAttack(s *decode.Sample, c decode.Context) *decode.Match {
 	if !form.IsCounter(s) {
 		return nil

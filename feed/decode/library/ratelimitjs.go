@@ -11,7 +11,6 @@ import (
 	"ratescope/limiter"
 )
 
-// ratelimitJS recognizes the keys of ratelimit-js.
 func ratelimitJS(s *decode.Sample, c decode.Context) *decode.Match {
 	if !c.Named && !strings.HasPrefix(s.Key, "ratelimit:") || s.TTL <= 0 {
 		return nil

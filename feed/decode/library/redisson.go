@@ -11,7 +11,6 @@ import (
 	"ratescope/model"
 )
 
-// redisson recognizes the keys of redisson.
 func redisson(s *decode.Sample, c decode.Context) *decode.Match {
 	if s.Type == "hash" {
 		if _, overall, ok := readRedisson(s); !ok || !overall {

@@ -10,7 +10,6 @@ import (
 	"ratescope/limiter"
 )
 
-// sentry recognizes the keys of sentry.
 func sentry(s *decode.Sample, c decode.Context) *decode.Match {
 	switch {
 	case s.Type == "zset":

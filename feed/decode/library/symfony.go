@@ -14,7 +14,6 @@ import (
 	"ratescope/model"
 )
 
-// symfony recognizes the keys of symfony-rate-limiter.
 func symfony(s *decode.Sample, c decode.Context) *decode.Match {
 	if !strings.HasPrefix(s.Text, "O:") && !strings.HasPrefix(s.Text, "\x00\x00\x00\x02") || !strings.Contains(s.Text, symfonyClass) {
 		return nil

@@ -8,7 +8,6 @@ import (
 	"ratescope/limiter"
 )
 
-// redisRate recognizes the keys of redis-rate.
 func redisRate(s *decode.Sample, c decode.Context) *decode.Match {
 	if !c.Named && !strings.HasPrefix(s.Key, "rate:") {
 		return nil
@@ -48,7 +47,6 @@ func tatSince(start int64) func(*decode.Sample, limiter.Instant) (limiter.Instan
 	}
 }
 
-// throttled recognizes the keys of throttled.
 func throttled(s *decode.Sample, c decode.Context) *decode.Match {
 	if !strings.HasSuffix(s.Text, "000") || !c.Named && namesExpiry(s.Key) {
 		return nil
@@ -57,7 +55,6 @@ func throttled(s *decode.Sample, c decode.Context) *decode.Match {
 		"whole microseconds, as of the server's clock")
 }
 
-// redisCell recognizes the keys of redis-cell.
 func redisCell(s *decode.Sample, c decode.Context) *decode.Match {
 	if !c.Named && namesExpiry(s.Key) {
 		return nil

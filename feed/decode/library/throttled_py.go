@@ -10,7 +10,6 @@ import (
 	"ratescope/limiter"
 )
 
-// throttledPy recognizes the keys of throttled-py.
 func throttledPy(s *decode.Sample, c decode.Context) *decode.Match {
 	i := strings.Index(s.Key, "throttled:v1:")
 	if i < 0 || i > 0 && s.Key[i-1] != ':' {

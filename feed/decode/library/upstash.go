@@ -10,7 +10,6 @@ import (
 	"ratescope/model"
 )
 
-// upstash recognizes the keys of upstash-ratelimit.
 func upstash(s *decode.Sample, c decode.Context) *decode.Match {
 	if _, ok := s.Fields["refilledAt"]; ok {
 		return upstashBucket(s, c)

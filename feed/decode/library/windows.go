@@ -10,7 +10,6 @@ import (
 	"ratescope/model"
 )
 
-// kong recognizes the keys of kong.
 func kong(s *decode.Sample, c decode.Context) *decode.Match {
 	base, period, ok := form.LastPart(s.Key, ':')
 	base, stamp, more := form.LastPart(base, ':')
@@ -73,7 +72,6 @@ func untilNext(s *decode.Sample, c decode.Context, begins string) (base string, 
 	return base, from + len(begins), x
 }
 
-// gitlab recognizes the keys of gitlab.
 func gitlab(s *decode.Sample, c decode.Context) *decode.Match {
 	base, from, x := untilNext(s, c, "application_rate_limiter:")
 	if x == nil {
@@ -85,7 +83,6 @@ func gitlab(s *decode.Sample, c decode.Context) *decode.Match {
 		"expires one second after that window")
 }
 
-// mastodon recognizes the keys of mastodon.
 func mastodon(s *decode.Sample, c decode.Context) *decode.Match {
 	base, from, x := untilNext(s, c, "rate_limit:")
 	if x == nil {
@@ -108,7 +105,6 @@ var mastodonFamilies = map[string]limiter.Limit{
 	"follows": {Count: 400, Window: day}, "statuses": {Count: 300, Window: 3 * time.Hour}, "reports": {Count: 400, Window: day},
 }
 
-// russellluo recognizes the keys of russellluo-slidingwindow.
 func russellluo(s *decode.Sample, c decode.Context) *decode.Match {
 	base, start, ok := form.StartSuffix(s, '@', c.Now)
 	if !ok {
