@@ -30,99 +30,99 @@ const (
 	mostBandwidths = 16
 )
 
+// The parts of the binary form, in the order of its bytes.
+type (
+	headPart      struct{ Format, One, Count int32 }
+	bandwidthPart struct {
+		Version                           int32
+		Capacity, Initial, Period, Refill int64 // Period in nanoseconds
+		Intervally                        bool
+		FirstRefill                       int64
+		Partly, Named                     bool
+	}
+	statePart struct{ Last, Size, RoundingError int64 } // Last in nanoseconds
+	tailPart  struct {
+		Version  int32
+		Consumed int64
+	}
+)
+
+// bigEndian is what is left of a value in the order of bytes of the network.
+type bigEndian []byte
+
+// take reads the next part into the struct, or the number, that a pointer is to.
+func (b *bigEndian) take(part any) bool {
+	n, err := binary.Decode(*b, binary.BigEndian, part)
+	*b = (*b)[n:]
+	return err == nil
+}
+
+// head reads how many limits a value holds; ok is false where it is none.
+func (b *bigEndian) head() (h headPart, ok bool) {
+	ok = b.take(&h) && (h.Format == 1 || h.Format == 2) && h.One == 1 && h.Count >= 1 && h.Count <= mostBandwidths
+	return h, ok
+}
+
 // bandwidths returns how many limits a value says that it holds, 0 where it is none.
 func bandwidths(text string) int {
-	if len(text) < 12+bandwidthBytes || text[0] != 0 || text[1] != 0 || text[2] != 0 || text[3] != 1 && text[3] != 2 {
-		return 0
+	rest := bigEndian(text)
+	var first bandwidthPart
+	if h, ok := rest.head(); ok && rest.take(&first) && first.Version == 1 && first.Capacity > 0 {
+		return int(h.Count)
 	}
-	r := reader{text: text}
-	r.int32()
-	second, n := r.int32(), r.int32()
-	if second != 1 || n < 1 || n > mostBandwidths {
-		return 0
-	}
-	if r.int32() != 1 || r.int64() <= 0 { // the first limit and its capacity
-		return 0
-	}
-	return int(n)
+	return 0
 }
 
 // bandwidth is one limit and its state.
 type bandwidth struct {
-	capacity, period, refill  int64 // period in nanoseconds
-	intervally                bool
-	last, size, roundingError int64 // last in nanoseconds
-	sizeAt                    int   // where size stands in the value
+	capacity, period, refill int64 // period in nanoseconds
+	intervally               bool
+	statePart
+	sizeAt int // where size stands in the value
 }
 
 // readBucket4j reads all limits of a value; ok is false where it is none, or has more to it.
 func readBucket4j(text string, now limiter.Instant) (limits []bandwidth, ok bool) {
-	r := reader{text: text}
-	format := r.int32()
-	one, n := r.int32(), r.int32()
-	if format != 1 && format != 2 || one != 1 || n < 1 || n > mostBandwidths {
+	rest := bigEndian(text)
+	h, ok := rest.head()
+	if !ok {
 		return nil, false
 	}
-	limits = make([]bandwidth, n)
-	for i := range limits {
-		b := &limits[i]
-		version := r.int32()
-		b.capacity = r.int64()
-		r.int64() // what it began with
-		b.period, b.refill, b.intervally = r.int64(), r.int64(), r.byte() == 1
-		r.int64() // when it is filled first
-		r.byte()  // whether it began with a part of its capacity
-		if r.byte() == 1 {
-			r.skip(r.int16())
+	for range h.Count {
+		var part bandwidthPart
+		var length uint16
+		if !rest.take(&part) || part.Named && (!rest.take(&length) || len(rest) < int(length)) {
+			return nil, false
 		}
+		rest = rest[length:]
+		b := bandwidth{capacity: part.Capacity, period: part.Period, refill: part.Refill, intervally: part.Intervally}
 		limit := b.limit()
-		if version != 1 || b.refill <= 0 || limit.Validate() != nil {
+		if part.Version != 1 || b.refill <= 0 || limit.Validate() != nil {
 			return nil, false
 		}
+		limits = append(limits, b)
 	}
-	if state, one, longs := r.int32(), r.int32(), r.int32(); state != 3 || one != 1 || longs != 3*n {
+	if states := (headPart{}); !rest.take(&states) || states != (headPart{3, 1, 3 * h.Count}) {
 		return nil, false
 	}
 	for i := range limits {
 		b := &limits[i]
-		b.last, b.sizeAt = r.int64(), len(text)-len(r.text)
-		b.size, b.roundingError = r.int64(), r.int64()
-		if decode.UnitOf(float64(b.last), now) != time.Nanosecond || b.size > limiter.MaxCount || b.size < -limiter.MaxCount {
+		b.sizeAt = len(text) - len(rest) + 8
+		if !rest.take(&b.statePart) || decode.UnitOf(float64(b.Last), now) != time.Nanosecond || b.Size > limiter.MaxCount || b.Size < -limiter.MaxCount {
 			return nil, false
 		}
 	}
-	version, consumed := r.int32(), r.int64()
-	if format == 2 && r.byte() == 1 {
-		r.int64() // the version of the configuration
-	}
-	return limits, version == 1 && consumed >= 0 && !r.short && r.text == ""
+	var tail tailPart
+	var versioned bool
+	var version int64 // of the configuration
+	ok = rest.take(&tail) && tail.Version == 1 && tail.Consumed >= 0 && (h.Format == 1 || rest.take(&versioned) && (!versioned || rest.take(&version)))
+	return limits, ok && len(rest) == 0
 }
 
 // limit returns the limit in the terms of the package limiter.
 func (b *bandwidth) limit() limiter.Limit {
 	return limiter.Limit{Count: b.refill, Burst: b.capacity, Window: time.Duration(b.period).Truncate(time.Microsecond)}
 }
-
-// reader reads big-endian numbers off the front of a text.
-type reader struct {
-	text  string
-	short bool // the text ended before what was read
-}
-
-func (r *reader) skip(n int) string {
-	if n < 0 || len(r.text) < n {
-		r.text, r.short = "", true
-		return "\x00\x00\x00\x00\x00\x00\x00\x00"[:min(max(n, 0), 8)]
-	}
-	taken := r.text[:n]
-	r.text = r.text[n:]
-	return taken
-}
-
-func (r *reader) byte() byte   { return r.skip(1)[0] }
-func (r *reader) int16() int   { return int(binary.BigEndian.Uint16([]byte(r.skip(2)))) }
-func (r *reader) int32() int32 { return int32(binary.BigEndian.Uint32([]byte(r.skip(4)))) }
-func (r *reader) int64() int64 { return int64(binary.BigEndian.Uint64([]byte(r.skip(8)))) }
 
 // bucket4jState reads the limit that admits last, and, where several admit, the one with least left.
 func bucket4jState(d *decode.Decoded, now limiter.Instant, got []decode.Sample, _ decode.Settings) bool {
@@ -148,14 +148,14 @@ func (b *bandwidth) decoded() (d decode.Decoded) {
 	d.Algorithm, d.Limit, d.LimitFrom = limiter.TokenBucket, b.limit(), model.LimitOfKey
 	d.Window = d.Limit.Window
 	d.State.Algorithm = limiter.TokenBucket
-	at := limiter.Instant(b.last / 1000)
+	at := limiter.Instant(b.Last / 1000)
 	if b.intervally {
 		d.Convention.Refill = limiter.RefillInterval
-		form.SetTokens(&d, float64(b.size), at, float64(d.Window.Microseconds())/float64(b.refill))
+		form.SetTokens(&d, float64(b.Size), at, float64(d.Window.Microseconds())/float64(b.refill))
 		return d
 	}
 	step := form.Emission(d.Settings)
-	rest := math.Max(math.Min(float64(b.roundingError)/float64(b.period), 1), 0)
-	form.SetTokens(&d, float64(b.size)+rest, at, step)
+	rest := math.Max(math.Min(float64(b.RoundingError)/float64(b.period), 1), 0)
+	form.SetTokens(&d, float64(b.Size)+rest, at, step)
 	return d
 }

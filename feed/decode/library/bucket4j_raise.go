@@ -35,16 +35,16 @@ func RaiseBucket4j(text string, units int64, now limiter.Instant) (raised string
 		put(model.Bucket4jRefill, one.refill+units)
 	}
 	put(model.Bucket4jCapacity, one.capacity+units)
-	put(one.sizeAt-8, one.last)
-	put(one.sizeAt, one.size+units)
-	put(one.sizeAt+8, one.roundingError)
+	put(one.sizeAt-8, one.Last)
+	put(one.sizeAt, one.Size+units)
+	put(one.sizeAt+8, one.RoundingError)
 	return string(b), was, nil
 }
 
 // refillTo adds the tokens that have come back until an instant in nanoseconds, as Bucket4j does: the
 // rest of a token is kept in parts of the period.
 func (b *bandwidth) refillTo(now int64) {
-	elapsed := now - b.last
+	elapsed := now - b.Last
 	if b.intervally && elapsed > 0 {
 		elapsed -= elapsed % b.period
 	}
@@ -52,13 +52,13 @@ func (b *bandwidth) refillTo(now int64) {
 		return
 	}
 	parts := new(big.Int).Mul(big.NewInt(elapsed), big.NewInt(b.refill))
-	parts.Add(parts, big.NewInt(b.roundingError))
+	parts.Add(parts, big.NewInt(b.RoundingError))
 	tokens, rest := parts.QuoRem(parts, big.NewInt(b.period), new(big.Int))
-	tokens.Add(tokens, big.NewInt(b.size))
-	b.last += elapsed
+	tokens.Add(tokens, big.NewInt(b.Size))
+	b.Last += elapsed
 	if tokens.Cmp(big.NewInt(b.capacity)) >= 0 {
-		b.size, b.roundingError = b.capacity, 0
+		b.Size, b.RoundingError = b.capacity, 0
 		return
 	}
-	b.size, b.roundingError = tokens.Int64(), rest.Int64()
+	b.Size, b.RoundingError = tokens.Int64(), rest.Int64()
 }

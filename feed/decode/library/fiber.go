@@ -32,25 +32,21 @@ type fiberHits struct {
 
 // readFiber reads the msgpack of a key's hits.
 func readFiber(text string) (h fiberHits, ok bool) {
-	rest, ok := strings.CutPrefix(text, "\x83\xa8currHits")
-	if !ok {
-		return h, false
+	var second int64
+	rest := text
+	for _, field := range []struct {
+		name string
+		to   *int64
+	}{{"\x83\xa8currHits", &h.current}, {"\xa8prevHits", &h.previous}, {"\xa3exp", &second}} {
+		if rest, ok = strings.CutPrefix(rest, field.name); !ok {
+			return h, false
+		}
+		if *field.to, rest, ok = msgpackInt(rest); !ok {
+			return h, false
+		}
 	}
-	if h.current, rest, ok = msgpackInt(rest); !ok {
-		return h, false
-	}
-	if rest, ok = strings.CutPrefix(rest, "\xa8prevHits"); !ok {
-		return h, false
-	}
-	if h.previous, rest, ok = msgpackInt(rest); !ok {
-		return h, false
-	}
-	if rest, ok = strings.CutPrefix(rest, "\xa3exp"); !ok {
-		return h, false
-	}
-	second, rest, ok := msgpackInt(rest)
 	h.ends = limiter.Instant(second) * 1e6
-	return h, ok && rest == "" && second < 1e11
+	return h, rest == "" && second < 1e11
 }
 
 // msgpackInt reads a whole number of 0 or more off the front of text.
