@@ -219,6 +219,6 @@ func (p *program) tree() *cobra.Command {
 	}
 	root.AddCommand(newSnapshot(p), newIdentify(p), newPeek(p), newWatch(p), newAlert(p), newRecord(p), newReplay(p), newCapsule(p),
 		newExport(p), newFire(p), newFree(p), newGive(p), newBlock(p), newUnblock(p), newUndo(p), newVerify(p), newCheck(p), newLab(p),
-		newTour(p), newAccuracy(p), newConfig(p), newManual(p))
+		newAccuracy(p), newConfig(p), newManual(p))
 	return root
 }

@@ -69,11 +69,3 @@ func (a *App) Hits() []shell.Choice {
 
 // At returns the instant on screen.
 func (a *App) At() limiter.Instant { return a.session.Shown.At() }
-
-// TourLength is how long the tour takes.
-func TourLength() (d time.Duration) {
-	for _, s := range stops {
-		d += s.lasts
-	}
-	return d
-}

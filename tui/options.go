@@ -59,8 +59,6 @@ type Options struct {
 	// Choices is the file that keeps what a person chose (theme, order, mouse) from one start
 	// to the next; "" forgets it.
 	Choices string
-
-	Tour bool // go through the screens in a minute, with a sentence about each; any key ends it
 }
 
 // Run shows the dashboard until the user quits or ctx ends. Whatever happens, the terminal
@@ -124,9 +122,6 @@ func newApp(ctx context.Context, o Options) (*shell.App, *session.Session, error
 			return nil, nil, err
 		}
 		app.Register(sc.name, sc.what, screen)
-	}
-	if o.Tour {
-		app.Open(&tour{s: s})
 	}
 	if o.Choices != "" && len(kept.values) == 0 {
 		hint := firstRun

@@ -1,8 +1,6 @@
 package shell
 
 import (
-	"time"
-
 	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
 
@@ -20,11 +18,6 @@ type Overlay interface {
 	Paint(p *widget.Canvas, footer cell.Rect)
 	// Modal says whether a click beside it closes it instead of reaching the screen.
 	Modal() bool
-}
-
-// Ticker is an Overlay that goes on by itself as the clock moves; with open false it closes.
-type Ticker interface {
-	Tick(at time.Time) (cmd tea.Cmd, open bool)
 }
 
 // Prompt is a line of text in the footer.

@@ -61,20 +61,6 @@ func (s *surface) paintTip(body cell.Rect) {
 	}
 }
 
-// tickOverlay lets an overlay that goes on by itself do so.
-func (s *surface) tickOverlay(at time.Time) tea.Cmd {
-	t, ok := s.over.(Ticker)
-	if !ok {
-		return nil
-	}
-	before := s.over
-	cmd, open := t.Tick(at)
-	if !open && s.over == before {
-		s.over, s.stale = nil, true
-	}
-	return cmd
-}
-
 // toOverlay gives a message to the open overlay.
 func (s *surface) toOverlay(msg tea.Msg) tea.Cmd {
 	if s.over == nil {

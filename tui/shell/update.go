@@ -90,7 +90,7 @@ func (a *App) advance(at time.Time) tea.Cmd {
 	if a.toast.Over(at) {
 		a.Hush()
 	}
-	return tea.Batch(a.host.Update(TickMsg{at}), a.tickOverlay(at), a.at().Update(TickMsg{at}))
+	return tea.Batch(a.host.Update(TickMsg{at}), a.at().Update(TickMsg{at}))
 }
 
 // nextTick arms the clock.
