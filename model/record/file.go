@@ -30,8 +30,6 @@ type File struct {
 	headed bool // Header was read
 	clock  clock
 	frames []frame
-
-	descriptions descriptions
 }
 
 // frame is a place to begin to read at.
@@ -47,7 +45,7 @@ var errFinished = errors.New("finished")
 // readings apart, until ctx ends. The error is as for NewReader; a recording without a
 // single batch is one too.
 func Open(ctx context.Context, r io.ReadSeeker) (*File, error) {
-	f := &File{under: r, descriptions: descriptions{}}
+	f := &File{under: r}
 	counted := &position{r: r}
 	in := bufio.NewReaderSize(counted, 256<<10)
 	at := func() int64 { return counted.n - int64(in.Buffered()) }
@@ -127,7 +125,7 @@ func (f *File) scan(ctx context.Context, in *lines, at func() int64) error {
 				continue
 			}
 			f.closed(l.Batch)
-		case bytes.HasPrefix(text, []byte(heldPrefix)):
+		case bytes.HasPrefix(text, []byte(`{"held":`)):
 			var l line
 			if json.Unmarshal(text, &l) != nil || l.Held == nil || len(f.frames) == 0 {
 				f.LeftOut++
@@ -186,7 +184,7 @@ func (f *File) closed(b *batch) {
 // goroutines can read it.
 func (f *File) Over(r io.ReadSeeker) *File {
 	other := *f
-	other.under, other.descriptions = r, descriptions{}
+	other.under = r
 	return &other
 }
 
@@ -215,8 +213,9 @@ func (f *File) reader(i int, held bool) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Reader{lines: in, header: f.Header, keys: map[int]*known{}, frame: i - 1, clock: clock{at: f.frames[i].at}, held: held,
-		pack: pack{descriptions: f.descriptions}}, nil
+	at := f.frames[i].at
+	return &Reader{lines: in, header: f.Header, keys: map[int]*known{}, frame: i - 1, clock: clock{at: at}, held: held,
+		latest: told{moment: at, place: Place{Frame: i - 1}}}, nil
 }
 
 // place reads on from its own place in a file that others read too.

@@ -53,7 +53,7 @@ func healthOf(h *model.Health) *health {
 func HealthJSON(h *model.Health, hide bool) ([]byte, error) {
 	b := model.Batch{Health: h}
 	if hide {
-		b = newMask().batch(b)
+		b = NewMasker().Batch(b)
 	}
 	return json.MarshalIndent(healthOf(b.Health), "", "  ")
 }

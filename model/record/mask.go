@@ -9,17 +9,22 @@ import (
 	"ratescope/model/safetext"
 )
 
-// mask hides the middle of the names of keys. Keys that would look alike then are told
-// apart by a number, so that each stays a key of its own.
-type mask struct {
+// Masker hides the middle of the names of keys, by the same names in every batch, also for streams
+// of which each begins with a Writer of its own. Keys that would look alike then are told apart by a
+// number, so that each stays a key of its own. Make one with NewMasker. Not safe for concurrent use.
+type Masker struct {
 	names map[string]string
 	taken map[string]int // how many keys look like that
 }
 
-func newMask() *mask { return &mask{map[string]string{}, map[string]int{}} }
+// NewMasker returns a Masker that has seen no key.
+func NewMasker() *Masker { return &Masker{map[string]string{}, map[string]int{}} }
+
+// Keys returns of how many keys it remembers the names.
+func (m *Masker) Keys() int { return len(m.names) }
 
 // of returns what stands for a key, the same one in the whole recording.
-func (m *mask) of(key string) string {
+func (m *Masker) of(key string) string {
 	if name, known := m.names[key]; known {
 		return name
 	}
@@ -32,7 +37,7 @@ func (m *mask) of(key string) string {
 	return name
 }
 
-func (m *mask) all(keys []string) []string {
+func (m *Masker) all(keys []string) []string {
 	if keys == nil {
 		return nil
 	}
@@ -44,16 +49,19 @@ func (m *mask) all(keys []string) []string {
 }
 
 // hide returns a sentence with the key that it names hidden.
-func (m *mask) hide(text, key string) string {
+func (m *Masker) hide(text, key string) string {
 	if key == "" || !strings.Contains(text, key) {
 		return text
 	}
 	return strings.ReplaceAll(text, key, m.of(key))
 }
 
-// batch returns a copy of b that names no key in full. What explains how a key was
-// recognized is left out: it quotes names.
-func (m *mask) batch(b model.Batch) model.Batch {
+// Batch returns a copy of b that names no key in full, and b itself where m is nil. What explains
+// how a key was recognized is left out: it quotes names.
+func (m *Masker) Batch(b model.Batch) model.Batch {
+	if m == nil {
+		return b
+	}
 	b.Readings = slices.Clone(b.Readings)
 	for i := range b.Readings {
 		r := &b.Readings[i]
@@ -66,7 +74,7 @@ func (m *mask) batch(b model.Batch) model.Batch {
 			}
 		}
 	}
-	b.Gone, b.LeftOut, b.Sweep.Patterns = m.all(b.Gone), m.all(b.LeftOut), m.patterns(b.Sweep.Patterns)
+	b.Gone, b.LeftOut, b.Sweep.Patterns = m.all(b.Gone), m.all(b.LeftOut), m.Patterns(b.Sweep.Patterns)
 	b.Sweep.Beyond, b.Sweep.Candidates = m.groups(b.Sweep.Beyond), m.groups(b.Sweep.Candidates)
 	b.Fired = slices.Clone(b.Fired)
 	for i := range b.Fired {
@@ -93,8 +101,8 @@ func (m *mask) batch(b model.Batch) model.Batch {
 	return b
 }
 
-// patterns returns patterns of keys, each hidden where it is the name of a single one.
-func (m *mask) patterns(list []string) []string {
+// Patterns returns patterns of keys, each hidden where it is the name of a single one.
+func (m *Masker) Patterns(list []string) []string {
 	out := slices.Clone(list)
 	for i, p := range out {
 		if !strings.ContainsAny(p, "*?[") {
@@ -105,7 +113,7 @@ func (m *mask) patterns(list []string) []string {
 }
 
 // groups returns groups of keys without names: their patterns are made of names, and their reasons quote them.
-func (m *mask) groups(list []model.KeyGroup) []model.KeyGroup {
+func (m *Masker) groups(list []model.KeyGroup) []model.KeyGroup {
 	out := slices.Clone(list)
 	for i := range out {
 		g := &out[i]

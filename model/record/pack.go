@@ -24,17 +24,12 @@ type pack struct {
 	Log      []int64 `json:"log,omitempty"`
 	Counts   []int64 `json:"counts,omitempty"`   // of the new entries, as a column, less 1
 	Arrivals []int64 `json:"arrivals,omitempty"` // of readings in the column came, as in a line of their own
-
-	buffer       []int64      // of Columns
-	descriptions descriptions // that were read before
 }
 
 // named is the description of a key. A pack has it before the first reading that it is for.
 type named struct {
 	ID  int  `json:"id"`
 	Key *key `json:"key"`
-
-	reading *model.Reading // what Key says, where that was read before
 }
 
 // field is a figure that every reading has.

@@ -53,13 +53,17 @@ type Reader struct {
 	frame   int         // the number of the frame; -1 before the first
 	number  int         // of the batch in its frame
 	clock   clock
+	held    bool  // what is told again at the beginning of a frame is news: nothing was read before
+	latest  told  // what Next returned last, without its batch
+	ahead   *told // what Next returns next, where StateAt has read it already
+	done    error
+}
 
-	pack  pack         // used for one line after the other
-	queue [][]byte     // lines that were read and not taken
-	total *model.Batch // where StateAt adds batches up; nil otherwise
-	long  [2][]byte    // its latest lines with a look at the server, and with hot keys
-	held  bool         // what is told again at the beginning of a frame is news: nothing was read before
-	done  error
+// told is a batch, and where and when it was seen.
+type told struct {
+	batch  model.Batch
+	moment limiter.Instant
+	place  Place
 }
 
 // known is what was read of a key.
@@ -67,7 +71,6 @@ type known struct {
 	reading model.Reading // without what every reading says anew
 	log     []limiter.Entry
 	row     row // of the latest reading
-	sum     *sum
 }
 
 // NewReader reads the first line. The error is ErrNotRecording, or says what else is
@@ -110,10 +113,10 @@ func (r *Reader) Header() Header { return r.header }
 
 // Moment returns when the batch that was read last was seen, on the server's clock. It
 // goes on while the server is away, and ascends but for a clock that was set back.
-func (r *Reader) Moment() limiter.Instant { return r.clock.at }
+func (r *Reader) Moment() limiter.Instant { return r.latest.moment }
 
 // Frame returns the number of the frame that holds the batch that was read last.
-func (r *Reader) Frame() int { return r.frame }
+func (r *Reader) Frame() int { return r.latest.place.Frame }
 
 // Place is where in a file a batch is: the number of its frame, and its own in that, from 1. What a
 // frame begins with, where everything stood, is number 0.
@@ -125,15 +128,19 @@ func (p Place) Compare(other Place) int {
 }
 
 // Place returns that of the batch that was read last.
-func (r *Reader) Place() Place { return Place{r.frame, r.number} }
+func (r *Reader) Place() Place { return r.latest.place }
 
 // Next returns the next batch. It returns io.EOF after the last one of a recording that
 // was finished, and a *Damage after the last whole one of another; both for ever after.
 // After a line that cannot be read it goes on with the next frame, because what comes
 // before that may refer to the line. A batch shares nothing that is written to later.
 func (r *Reader) Next() (model.Batch, error) {
+	if next := r.ahead; next != nil {
+		r.ahead, r.latest = nil, told{moment: next.moment, place: next.place}
+		return next.batch, nil
+	}
 	for r.done == nil {
-		text, err := r.next()
+		text, err := r.lines.next()
 		if err != nil && err != errLine {
 			r.done = damage(err)
 			break
@@ -149,21 +156,11 @@ func (r *Reader) Next() (model.Batch, error) {
 			r.lost = true
 		case closed:
 			b := r.batch
-			r.batch = model.Batch{}
+			r.batch, r.latest = model.Batch{}, told{moment: r.clock.at, place: Place{r.frame, r.number}}
 			return b, nil
 		}
 	}
 	return model.Batch{}, r.done
-}
-
-// next returns the next line.
-func (r *Reader) next() ([]byte, error) {
-	if len(r.queue) > 0 {
-		text := r.queue[0]
-		r.queue = r.queue[1:]
-		return text, nil
-	}
-	return r.lines.next()
 }
 
 // damage returns why no further line can be read.
@@ -182,12 +179,6 @@ func damage(err error) *Damage {
 
 // read takes one line and reports whether it closed a batch.
 func (r *Reader) read(b []byte) (closed bool, err error) {
-	if r.pack.read(b) {
-		if r.lost {
-			return false, nil
-		}
-		return false, r.unpack(&r.pack)
-	}
 	var l line
 	if err := json.Unmarshal(b, &l); err != nil {
 		return false, errLine
@@ -280,6 +271,15 @@ func (s *server) into(to *model.Server) {
 	}
 }
 
+// add takes a reading into the batch in the making.
+func (r *Reader) add(in *reading) error {
+	k, err := r.accept(in)
+	if err == nil {
+		r.batch.Readings = append(r.batch.Readings, k.told(in))
+	}
+	return err
+}
+
 // accept takes note of a reading: of its log, and of what the one after it refers to.
 func (r *Reader) accept(in *reading) (*known, error) {
 	k := r.keys[in.ID]
@@ -344,7 +344,9 @@ func (k *known) told(in *reading) model.Reading {
 			s.Log = []limiter.Entry{}
 		}
 	}
-	out.Arrivals = arrivals(nil, in.At, in.Arrivals)
+	for p := range slices.Chunk(in.Arrivals, 2) {
+		out.Arrivals = append(out.Arrivals, model.Arrival{At: in.At - limiter.Instant(p[0]), N: p[1] >> 1, Denied: p[1]&1 == 1})
+	}
 	for p := range slices.Chunk(in.Trace, 3) {
 		l := model.Level{At: in.At - limiter.Instant(p[0]), Used: p[2]}
 		if p[1] != -1 {
@@ -353,14 +355,6 @@ func (k *known) told(in *reading) model.Reading {
 		out.Trace = append(out.Trace, l)
 	}
 	return out
-}
-
-// arrivals appends those of a reading at an instant to a list; a line has them in pairs.
-func arrivals(list []model.Arrival, at limiter.Instant, pairs []int64) []model.Arrival {
-	for i := 0; i+1 < len(pairs); i += 2 {
-		list = append(list, model.Arrival{At: at - limiter.Instant(pairs[i]), N: pairs[i+1] >> 1, Denied: pairs[i+1]&1 == 1})
-	}
-	return list
 }
 
 // note keeps the fields of a reading, for the one after it.

@@ -45,7 +45,7 @@ func NewTail(h Header, span time.Duration, bytes int) *Tail {
 	t := &Tail{header: h, span: span, bound: bytes}
 	t.w = newWriter(io.Discard, true)
 	if h.Mask {
-		t.w.mask = newMask()
+		t.w.mask = NewMasker()
 	}
 	t.w.zip, _ = gzip.NewWriterLevel(t.w.out, gzip.BestSpeed) // there is such a level
 	t.w.framing = t.cut

@@ -2,6 +2,7 @@ package record
 
 import (
 	"math"
+	"slices"
 
 	"ratescope/limiter"
 )
@@ -26,6 +27,7 @@ func (r *Reader) unpack(p *pack) error {
 			u.told = append(u.told, field(f))
 		}
 	}
+	r.batch.Readings = slices.Grow(r.batch.Readings, len(p.IDs))
 	id := 0
 	for i, gap := range p.IDs {
 		id += int(gap)
@@ -37,14 +39,9 @@ func (r *Reader) unpack(p *pack) error {
 		if err != nil {
 			return err
 		}
-		if r.total != nil {
-			err = r.addRow(k, &x, &u)
-		} else {
-			in := x.reading(id)
-			in.Log, in.Arrivals = u.log, u.came
-			err = r.add(&in)
-		}
-		if err != nil {
+		in := x.reading(id)
+		in.Log, in.Arrivals = u.log, u.came
+		if err = r.add(&in); err != nil {
 			return err
 		}
 	}
@@ -159,20 +156,14 @@ func (u *unpacker) ended() error {
 // describe takes in what a key is.
 func (r *Reader) describe(n *named) error {
 	k := r.keys[n.ID]
-	if k == nil {
-		if len(r.keys) >= maxIDs {
-			return &Damage{"it names more keys than any source watches"}
-		}
+	switch {
+	case n.Key == nil:
+		return &Damage{"a key has no description"}
+	case k == nil && len(r.keys) >= maxIDs:
+		return &Damage{"it names more keys than any source watches"}
+	case k == nil:
 		k = &known{}
 		r.keys[n.ID] = k
 	}
-	switch {
-	case n.reading != nil:
-		k.reading = *n.reading
-	case n.Key == nil:
-		return &Damage{"a key has no description"}
-	default:
-		return n.Key.into(&k.reading)
-	}
-	return nil
+	return n.Key.into(&k.reading)
 }

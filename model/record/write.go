@@ -50,7 +50,7 @@ type Writer struct {
 	server  string      // as last written
 	sweep   string
 
-	mask             *mask                 // nil: names are written as they are
+	mask             *Masker               // nil: names are written as they are
 	framing          func(limiter.Instant) // called before a frame begins, when all before it is out; nil: not
 	again            bool                  // the next batch begins a frame
 	batches, skipped int
@@ -85,8 +85,8 @@ func (c *counter) Write(p []byte) (int, error) {
 func NewWriter(w io.Writer, compress bool, h Header) (*Writer, error) {
 	r := newWriter(w, compress)
 	if h.Mask {
-		r.mask = newMask()
-		h.Rules, h.Watch = nil, r.mask.patterns(h.Watch)
+		r.mask = NewMasker()
+		h.Rules, h.Watch = nil, r.mask.Patterns(h.Watch)
 	}
 	r.put(line{Recording: &opening{
 		Version: Version, By: text(h.By), At: h.At, Server: serverOf(&h.Server), Watch: texts(h.Watch), Rules: texts(h.Rules), Masked: h.Mask,
@@ -97,9 +97,7 @@ func NewWriter(w io.Writer, compress bool, h Header) (*Writer, error) {
 
 // Write appends a batch. An error is final.
 func (w *Writer) Write(b model.Batch) error {
-	if w.mask != nil {
-		b = w.mask.batch(b)
-	}
+	b = w.mask.Batch(b)
 	if far := b.At.Sub(w.framed); w.frames == 0 || w.again || far >= frameEvery || far <= -frameEvery || w.ids >= maxIDs-len(b.Readings) {
 		w.frame(b.At)
 	}
