@@ -2,7 +2,7 @@ package model
 
 import (
 	"encoding/binary"
-	"math/bits"
+	"slices"
 )
 
 // chunkBins is the number of bins that are packed together, a quarter of a window.
@@ -15,206 +15,95 @@ type chunk struct {
 	bins   []Bin
 }
 
-// packed holds the bins of a past range, in as few bits as its largest values need: a bin takes 40 bytes
-// while it is written to and about one byte when packed. It is immutable, so that timelines share it.
-// The zero value holds empty bins.
+// packed holds the bins of a past range, column by column: a bin takes 40 bytes while it is written to
+// and about one byte when packed. It is immutable, so that timelines share it. nil holds empty bins.
 //
-// The first three bytes contain the widths of the fields and the kind of the flags. The lowest Used
-// follows as a varint, then the flags if they differ from bin to bin, then each field that is not 0
-// in all bins, bin by bin, the least significant bit first.
-type packed string
+// A column is runs of equal values: the difference to the run before as a varint, and the length of the
+// run in a byte.
+type packed []byte
 
-// Kinds of the flags of a packed range.
-const (
-	flagsNone  = iota // no bin was watched, nor its level known
-	flagsAll          // every one was
-	flagsMixed        // two bits a bin
-)
+// binColumns is the number of columns.
+const binColumns = 6
 
-// width returns the number of bits that values up to v need, rounded up to a power of two and coded as
-// 1 for 1 bit to 7 for 64 bits; 0 is no bits.
-func width(v uint64) int {
-	n := bits.Len64(v)
-	if n == 0 {
-		return 0
-	}
-	return bits.Len(uint(n-1)) + 1
-}
-
-// fields of a bin in the order in which they are packed.
-const packedFields = 5
-
-func (b *Bin) field(f int) uint64 {
-	switch f {
+// column returns the value of b in a column.
+func (b *Bin) column(c int) int64 {
+	switch c {
 	case 0:
-		return uint64(b.Admitted)
+		return b.Admitted
 	case 1:
-		return uint64(b.Denied)
+		return b.Denied
 	case 2:
-		return uint64(uint32(b.InjectedAdmitted))
+		return int64(b.InjectedAdmitted)
 	case 3:
-		return uint64(uint32(b.InjectedDenied))
+		return int64(b.InjectedDenied)
+	case 4:
+		return b.Used
 	}
-	return uint64(b.Used)
+	flags := int64(0)
+	if b.UsedKnown {
+		flags = 1
+	}
+	if b.Watched {
+		flags |= 2
+	}
+	return flags
 }
 
-func (b *Bin) setField(f int, v uint64) {
-	switch f {
+// setColumn is the inverse of column.
+func (b *Bin) setColumn(c int, v int64) {
+	switch c {
 	case 0:
-		b.Admitted = int64(v)
+		b.Admitted = v
 	case 1:
-		b.Denied = int64(v)
+		b.Denied = v
 	case 2:
 		b.InjectedAdmitted = int32(v)
 	case 3:
 		b.InjectedDenied = int32(v)
+	case 4:
+		b.Used = v
 	default:
-		b.Used = int64(v)
+		b.UsedKnown, b.Watched = v&1 != 0, v&2 != 0
 	}
 }
 
-// pack packs bins.
+// pack packs the bins of a chunk.
 func pack(bins []Bin) packed {
-	var widths [packedFields]int
-	base, known, watched := int64(0), 0, 0
-	for i := range bins {
-		b := &bins[i]
-		if b.UsedKnown {
-			if known++; known == 1 || b.Used < base {
-				base = b.Used
+	if !slices.ContainsFunc(bins, func(b Bin) bool { return b != Bin{} }) {
+		return nil
+	}
+	var room [binColumns * chunkBins * (binary.MaxVarintLen64 + 1)]byte
+	p := room[:0]
+	for c := range binColumns {
+		last := int64(0)
+		for i := 0; i < len(bins); {
+			begin, v := i, bins[i].column(c)
+			for i < len(bins) && bins[i].column(c) == v {
+				i++
 			}
-		}
-		if b.Watched {
-			watched++
-		}
-	}
-	flags := flagsMixed
-	switch {
-	case known == len(bins) && watched == len(bins):
-		flags = flagsAll
-	case known+watched == 0:
-		flags = flagsNone
-	}
-	for i := range bins {
-		for f := range widths {
-			widths[f] = max(widths[f], width(bins[i].packedField(f, base)))
+			p = append(binary.AppendVarint(p, v-last), byte(i-begin))
+			last = v
 		}
 	}
-	if flags == flagsNone && widths == [packedFields]int{} {
-		return ""
-	}
-	var room [chunkBins*(8*packedFields+1) + 24]byte
-	b := append(room[:0], byte(widths[0]|widths[1]<<3|flags<<6), byte(widths[2]|widths[3]<<3), byte(widths[4]))
-	b = binary.AppendVarint(b, base)
-	if flags == flagsMixed {
-		begin := len(b)
-		b = room[:begin+(2*len(bins)+7)/8]
-		for i := range bins {
-			if bins[i].UsedKnown {
-				b[begin+i/4] |= 1 << (i % 4 * 2)
-			}
-			if bins[i].Watched {
-				b[begin+i/4] |= 2 << (i % 4 * 2)
-			}
-		}
-	}
-	for f, w := range widths {
-		if w == 0 {
-			continue
-		}
-		n, begin := 1<<(w-1), len(b)
-		b = room[:begin+(n*len(bins)+7)/8]
-		for i := range bins {
-			v := bins[i].packedField(f, base)
-			if n < 8 {
-				b[begin+i*n/8] |= byte(v) << (i * n % 8)
-				continue
-			}
-			for j := range n / 8 {
-				b[begin+i*n/8+j] = byte(v >> (8 * j))
-			}
-		}
-	}
-	return packed(b)
-}
-
-// packedField returns the value that is packed for a field: of Used, the difference to base.
-func (b *Bin) packedField(f int, base int64) uint64 {
-	v := b.field(f)
-	if f == packedFields-1 {
-		if !b.UsedKnown {
-			return 0
-		}
-		v -= uint64(base)
-	}
-	return v
+	return slices.Clone(p)
 }
 
 // unpack writes the packed bins to bins, whose length must be the number of packed bins.
 func (p packed) unpack(bins []Bin) {
 	clear(bins)
-	if p == "" {
+	if p == nil {
 		return
 	}
-	widths := [packedFields]int{int(p[0]) & 7, int(p[0]) >> 3 & 7, int(p[1]) & 7, int(p[1]) >> 3 & 7, int(p[2]) & 7}
-	base, at := p.varint(3)
-	switch p[0] >> 6 {
-	case flagsAll:
-		for i := range bins {
-			bins[i].UsedKnown, bins[i].Watched = true, true
-		}
-	case flagsMixed:
-		for i := range bins {
-			f := p[at+i/4] >> (i % 4 * 2)
-			bins[i].UsedKnown, bins[i].Watched = f&1 != 0, f&2 != 0
-		}
-		at += (2*len(bins) + 7) / 8
-	}
-	for f, w := range widths {
-		if w == 0 {
-			continue
-		}
-		n := 1 << (w - 1)
-		p[at:].field(bins, f, n)
-		at += (n*len(bins) + 7) / 8
-	}
-	if base != 0 {
-		for i := range bins {
-			if bins[i].UsedKnown {
-				bins[i].Used += base
+	for c := range binColumns {
+		v := int64(0)
+		for i := 0; i < len(bins); {
+			d, n := binary.Varint(p)
+			v += d
+			end := i + int(p[n])
+			p = p[n+1:]
+			for ; i < end; i++ {
+				bins[i].setColumn(c, v)
 			}
-		}
-	}
-}
-
-// field reads field f of all bins, which has n bits in each bin.
-func (p packed) field(bins []Bin, f, n int) {
-	if n < 8 {
-		mask, per := byte(1)<<n-1, 8/n
-		for i := range bins {
-			if v := p[i/per] >> (i % per * n) & mask; v != 0 {
-				bins[i].setField(f, uint64(v))
-			}
-		}
-		return
-	}
-	for i := range bins {
-		var v uint64
-		for j := range n / 8 {
-			v |= uint64(p[i*n/8+j]) << (8 * j)
-		}
-		bins[i].setField(f, v)
-	}
-}
-
-// varint reads a signed number at an offset, and returns the offset after it.
-func (p packed) varint(at int) (int64, int) {
-	var v uint64
-	for shift := 0; ; shift += 7 {
-		c := p[at]
-		at++
-		if v |= uint64(c&0x7f) << shift; c < 0x80 {
-			return int64(v>>1) ^ -int64(v&1), at
 		}
 	}
 }

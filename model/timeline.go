@@ -195,7 +195,7 @@ func (t *Timeline) turn(number int64) {
 	}
 	t.own()
 	for n := max(was.number+1, number-int64(len(t.past))+1); n <= number; n++ { // these places hold chunks that are too old now
-		t.past[t.slot(n)] = ""
+		t.past[t.slot(n)] = nil
 	}
 }
 
@@ -262,7 +262,7 @@ func (t *Timeline) chunk(number int64, buffer []Bin) []Bin {
 		return nil
 	}
 	p := t.past[t.slot(number)]
-	if p == "" {
+	if p == nil {
 		return nil
 	}
 	p.unpack(buffer)
