@@ -1,17 +1,15 @@
 package docs_test
 
 import (
-	"cmp"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -115,24 +113,12 @@ func flags() string {
 	return b.String()
 }
 
-// described reads the name and the help of a metric.
-var described = regexp.MustCompile(`fqName: "([^"]*)", help: "((?:[^"\\]|\\.)*)"`)
-
 func descriptions() string {
-	to := make(chan *prometheus.Desc, 1000)
-	metrics.New(metrics.Options{}).Describe(to)
-	close(to)
-	var rows [][2]string
-	for d := range to {
-		if m := described.FindStringSubmatch(d.String()); m != nil {
-			rows = append(rows, [2]string{m[1], m[2]})
-		}
-	}
-	slices.SortFunc(rows, func(a, b [2]string) int { return cmp.Compare(a[0], b[0]) })
+	list := metrics.Descriptions()
 	var b strings.Builder
 	b.WriteString("| metric | what it is |\n|---|---|\n")
-	for _, r := range rows {
-		fmt.Fprintf(&b, "| `%s` | %s |\n", r[0], r[1])
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", name, list[name])
 	}
 	return b.String()
 }

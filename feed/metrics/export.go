@@ -10,12 +10,16 @@
 package metrics
 
 import (
+	"maps"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	dto "github.com/prometheus/client_model/go"
 
 	"ratescope/feed/connect"
 	"ratescope/feed/relay"
@@ -44,7 +48,7 @@ type Options struct {
 	Stream     record.Header // the first line of the stream for dashboards; see relay.Hub
 }
 
-// Collector is a prometheus.Collector of what it is given. Make one with New. It is safe
+// Collector is a prometheus.Gatherer of what it is given. Make one with New. It is safe
 // for concurrent use.
 type Collector struct {
 	o Options
@@ -60,7 +64,8 @@ type Collector struct {
 	since    limiter.Instant     // when the server first answered; 0 not yet
 	counts   map[string]*counted // by key
 
-	hub *relay.Hub
+	hub     *relay.Hub
+	process *prometheus.Registry
 }
 
 // New returns a collector that knows nothing yet.
@@ -71,7 +76,9 @@ func New(o Options) *Collector {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	c := &Collector{o: o, board: model.Board{Rough: true}, exported: map[string]bool{}, counts: map[string]*counted{}}
+	c := &Collector{o: o, board: model.Board{Rough: true}, exported: map[string]bool{}, counts: map[string]*counted{},
+		process: prometheus.NewRegistry()}
+	c.process.MustRegister(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	c.hub = relay.NewHub(relay.HubOptions{Header: o.Stream, State: c.state, Clients: o.Access.streams()})
 	return c
 }
@@ -113,44 +120,24 @@ func (c *Collector) take(b model.Batch) {
 	}
 }
 
-// Describe implements prometheus.Collector.
-func (c *Collector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range described {
-		to <- d
-	}
-	for i := range figures {
-		to <- figures[i].desc
-	}
-	for i := range counters {
-		to <- counters[i].desc
-	}
+// Gather implements prometheus.Gatherer: it returns the figures of the source, of its keys and of this process.
+func (c *Collector) Gather() ([]*dto.MetricFamily, error) {
+	families, err := c.process.Gather()
+	families = slices.AppendSeq(families, maps.Values(c.page().families))
+	slices.SortFunc(families, func(x, y *dto.MetricFamily) int { return strings.Compare(x.GetName(), y.GetName()) })
+	return families, err
 }
 
-// Collect implements prometheus.Collector.
-func (c *Collector) Collect(to chan<- prometheus.Metric) {
-	list, families := c.metrics()
-	for _, m := range list { // sent without the lock: the reader may be slow
-		to <- m
-	}
-	for i := range families {
-		for _, m := range families[i].family.Metric {
-			to <- point{families[i].desc, m}
-		}
-	}
-}
-
-// metrics returns the figures of the source, and those of its keys.
-func (c *Collector) metrics() (list []prometheus.Metric, families []keyFamily) {
+// page returns the figures of the source, and those of its keys.
+func (c *Collector) page() *page {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	tell := func(d *prometheus.Desc, v float64, labels ...string) {
-		list = append(list, prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...))
-	}
+	p := &page{map[string]*dto.MetricFamily{}, map[string]bool{}}
 	local, server := c.o.Now(), c.board.Server
 	live := c.begun && server.Link == model.Live
-	tell(up, number(live))
+	p.tell("up", number(live))
 	if !c.begun {
-		return list, nil
+		return p
 	}
 	away := max(local.Sub(c.answered), 0) // since the server last answered
 	now := c.board.At
@@ -159,27 +146,21 @@ func (c *Collector) metrics() (list []prometheus.Metric, families []keyFamily) {
 	}
 	c.board.Refresh(now)
 	if !c.answered.IsZero() {
-		tell(age, away.Seconds())
+		p.tell("source_age_seconds", away.Seconds())
 	}
-	if live && server.RTT > 0 {
-		tell(rtt, server.RTT.Seconds())
-	}
-	tell(keys, float64(c.board.Len()))
-	tell(dropped, float64(c.board.Sweep.Dropped))
-	list = append(list,
-		prometheus.MustNewConstMetric(commands, prometheus.CounterValue, float64(c.commands)),
-		prometheus.MustNewConstMetric(passes, prometheus.CounterValue, float64(c.board.Sweep.Passes)),
-		prometheus.MustNewConstMetric(spent, prometheus.CounterValue, c.spent.Seconds()))
+	p.tell("keys", float64(c.board.Len()))
+	p.tell("watch_commands_total", float64(c.commands))
+	p.tell("watch_server_seconds_total", c.spent.Seconds())
 	if s := c.o.Slots; !s.All() {
-		tell(slots, float64(s.Past-s.First))
+		p.tell("slots", float64(s.Past-s.First))
 	}
-	c.states(tell)
-	c.sweep(tell)
+	p.states(c.board.Totals())
+	p.sweep(&c.board.Sweep)
 	if live {
-		health(&c.board.Health, server, tell)
+		p.health(&c.board.Health, server)
 	}
 	if c.o.Build != "" {
-		tell(build, 1, c.o.Build, runtime.Version())
+		p.tell("build_info", 1, runtime.Version(), c.o.Build)
 	}
 	if c.o.Firing != nil {
 		for _, a := range c.o.Firing() {
@@ -187,17 +168,18 @@ func (c *Collector) metrics() (list []prometheus.Metric, families []keyFamily) {
 			if a.Key != nil {
 				key = c.name(string(*a.Key))
 			}
-			tell(firing, 1, a.Alert, a.Severity, key)
+			p.tell("alert_firing", 1, a.Alert, key, a.Severity)
 		}
 	}
 	if c.o.Deliveries != nil {
 		c.o.Deliveries(func(rule string, outcome report.DeliveryOutcome, n int) {
-			list = append(list, prometheus.MustNewConstMetric(deliveries, prometheus.CounterValue, float64(n), rule, string(outcome)))
+			p.tell("alert_deliveries_total", float64(n), rule, string(outcome))
 		})
 	}
 	chosen := c.choose()
-	tell(leftOut, float64(c.board.Len()-len(chosen)))
-	return list, c.families(chosen, c.at.Add(away))
+	p.tell("keys_without_series", float64(c.board.Len()-len(chosen)))
+	c.figures(p, chosen, c.at.Add(away))
+	return p
 }
 
 // choose returns the keys that have series: those that are throttled or near their limit,

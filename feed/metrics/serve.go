@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net"
 	"net/http"
 	"os"
@@ -16,18 +15,9 @@ import (
 
 	"ratescope/feed"
 	"ratescope/feed/relay"
-	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/safetext"
 )
-
-// seconds is a wait; limiter.Never is for ever.
-func seconds(d time.Duration) float64 {
-	if d == limiter.Never {
-		return math.Inf(1)
-	}
-	return d.Seconds()
-}
 
 // index is the page that leads to the metrics.
 const index = `<!doctype html>
@@ -41,7 +31,7 @@ const index = `<!doctype html>
 // for the hosts that are known alone; see knownHost.
 func Handler(c *Collector) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", scrapes(promhttp.HandlerFor(newPages(c), promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})))
+	mux.Handle("GET /metrics", scrapes(promhttp.HandlerFor(c, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})))
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		_, _ = io.WriteString(w, index) // the client may be gone
