@@ -17,6 +17,7 @@ import (
 	"ratescope/feed/config"
 	"ratescope/feed/fire"
 	"ratescope/feed/relay"
+	"ratescope/feed/script/sandbox"
 	"ratescope/internal/panics"
 	"ratescope/model"
 	"ratescope/model/handoff"
@@ -200,7 +201,7 @@ func (p *program) show(ctx context.Context, c *cobra.Command, boards []board) er
 		o.Saving.Export = func(b model.Batch) (string, error) { return report.Export(".", b, p.names()) }
 		o.Saving.ExportRows = func(b model.Batch, f report.Format) (string, error) { return report.ExportRows(".", b, f, p.names()) }
 		o.Saving.ExportEvents = p.exportEvents
-		o.Lab.Save = screenlab.SaveNew
+		o.Lab.Save, o.Lab.Redis = screenlab.SaveNew, &sandbox.Stage{}
 		if i == 0 {
 			o.Lab.Memory, o.Lab.Remember = labMemory()
 		}

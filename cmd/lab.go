@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ratescope/feed/replay"
+	"ratescope/feed/script/sandbox"
 	"ratescope/model/lab"
 	screenlab "ratescope/tui/lab"
 )
@@ -39,7 +40,7 @@ func newLab(p *program) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		o := screenlab.Options{Shelf: shelf, Theme: p.theme, ASCII: p.ascii || asciiOnly(), Suspend: class.serve == "", Still: p.still}
+		o := screenlab.Options{Shelf: shelf, Theme: p.theme, ASCII: p.ascii || asciiOnly(), Suspend: class.serve == "", Still: p.still, Redis: &sandbox.Stage{}}
 		o.Present, o.Play = *present, len(args) == 0 && class.serve == "" && !film.asked() && !p.still && !*present
 		switch {
 		case len(args) == 1 && lab.IsShared(args[0]):

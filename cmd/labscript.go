@@ -3,7 +3,6 @@ package cmd
 import (
 	"fmt"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -101,8 +100,5 @@ func (s scriptLane) Reset(l limiter.Limit) error {
 // Admit implements lab.Subject.
 func (s scriptLane) Admit(at limiter.Instant, cost int64) (admitted bool, ran []lab.Command, err error) {
 	a := s.box.Admit(at, cost)
-	for _, c := range s.box.Ran() {
-		ran = append(ran, lab.Command{Text: strings.Join(c.Args, " "), Answer: c.Answer})
-	}
-	return a.Admitted, ran, a.Err
+	return a.Admitted, sandbox.Commands(s.box.Ran()), a.Err
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"ratescope/feed/script/sandbox"
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/tui"
@@ -82,7 +83,7 @@ func (p picture) draw() (string, error) {
 
 // ofLab draws a lesson of the lab.
 func ofLab() (content string, err error) {
-	o := lab.Options{First: 4, Theme: "phosphor"}
+	o := lab.Options{First: 4, Theme: "phosphor", Redis: &sandbox.Stage{}}
 	err = lab.Picture(context.Background(), o, lab.Film{Width: 140, Height: 42, From: labMoment}, func(app *shell.App) error {
 		content = lab.Pictures[".svg"](app)
 		return nil

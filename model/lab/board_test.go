@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"ratescope/feed/script/sandbox"
 	"ratescope/limiter"
 	"ratescope/limiter/scenario"
 	"ratescope/model/lab"
@@ -18,6 +19,8 @@ import (
 // algorithm on any terms.
 func TestExplainedAsDecided(t *testing.T) {
 	random := rand.New(rand.NewPCG(6, 9))
+	var on sandbox.Stage
+	defer on.Close()
 	for range 80 {
 		s := randomSetup(random)
 		run := lab.NewRun(s, randomWorkload(random, s, 200))
@@ -33,8 +36,8 @@ func TestExplainedAsDecided(t *testing.T) {
 				if w.Rule == "" || len(w.Numbers) == 0 || !strings.HasPrefix(w.Verdict, word) || slices.Contains(w.Numbers, "") {
 					t.Fatalf("%s: %+v for %+v", c, w, m.Decision)
 				}
-				text := strings.Join(lab.CommandLines(c, m, s), "\n")
-				kept := c.Fault == lab.NoFault && c.Algorithm != limiter.FixedWindow && !strings.Contains(text, "only memory") && !strings.Contains(text, "nothing is limited")
+				text := strings.Join(lab.CommandLines(&on, c, m, s), "\n")
+				kept := c.Fault == lab.NoFault && c.Algorithm != limiter.FixedWindow && !strings.HasPrefix(text, "# ")
 				if writes := !strings.Contains(text, "nothing is written"); kept && writes == reflect.DeepEqual(m.Before, m.After) {
 					t.Fatalf("%s on %+v, allowed %v: commands\n%s", c, s, m.Decision.Allowed, text)
 				}
@@ -67,7 +70,7 @@ func TestExportedMomentsVerify(t *testing.T) {
 		run := lab.NewRun(s, randomWorkload(random, s, 120))
 		run.AdvanceTo(s.Zero.Add(6 * s.Limit.Window))
 		run.Fire(1)
-		if text := lab.Markdown("a moment", run); !strings.Contains(text, s.Candidates[0].String()) || strings.Count(text, "```")%2 != 0 {
+		if text := lab.Markdown("a moment", run, nil); !strings.Contains(text, s.Candidates[0].String()) || strings.Count(text, "```")%2 != 0 {
 			t.Errorf("markdown:\n%s", text)
 		}
 		file, err := lab.ScenarioFile("exported", run)

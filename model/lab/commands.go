@@ -1,24 +1,29 @@
 package lab
 
 import (
+	"embed"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"ratescope/limiter"
 	"ratescope/limiter/redisstore"
+	"ratescope/model/format"
 )
 
 // key is what the lab's limiter would be called on a server.
 const key = "rl:lab"
 
-// Command is one command that a script runs, word for word, and what the server answers;
-// "" where the answer is not used.
+// Command is one command that a script ran, word for word, and what the server answered.
 type Command struct {
 	Text, Answer string
-	in           string // part of the line of the script that runs it, where several could have
+	Line         int // of the script, from 1; 0 where it is not known
+}
+
+// starts reports whether the command begins with one of some texts.
+func (c Command) starts(texts ...string) bool {
+	return slices.ContainsFunc(texts, func(t string) bool { return strings.HasPrefix(c.Text, t) })
 }
 
 // Verb returns the command's name.
@@ -37,56 +42,50 @@ func (c Command) Writes() bool {
 	return !slices.Contains(readers, c.Verb())
 }
 
-// Commands returns what the script of a candidate runs on a server to decide a step, in
-// this order. A fault is listed as a script that has it would run it.
-func Commands(c Candidate, m Moment, s Setup) []Command {
-	return steps(c, m, s, c.Fault == ClientClock, 0)
+// Redis runs scripts on a server of its own, so that what a step does there is read and not told. Those of
+// several screens may run at once.
+type Redis interface {
+	// Run runs a script, the words of an EVAL, at an instant on a server that holds what other commands write and nothing
+	// else, and returns the commands that it ran.
+	Run(at limiter.Instant, held [][]string, script []string) ([]Command, error)
 }
 
-// GivenCommands returns what the script runs that Script returns, which is given the
-// instant and whose keys live an hour longer.
-func GivenCommands(c Candidate, m Moment, s Setup) []Command { return steps(c, m, s, true, slack) }
-
-// slack is how many milliseconds longer keys live under a script that is given the time.
-const slack = 3_600_000
-
-func steps(c Candidate, m Moment, s Setup, given bool, slack int64) []Command {
-	e := newExplainer(c, m, s)
-	w := wording{explainer: e, n: m.Arrival.Cost, given: given, slack: slack, charge: charged(m.Decision, e.terms) && m.Arrival.Cost > 0}
-	if w.c.Bursts() && s.Limit.Count == 0 || c.Algorithm == limiter.SlidingWindow && e.terms.Alignment == limiter.AlignFirstRequest {
-		return nil
+// Commands returns what the script of a candidate runs on a server to decide a step, in this order: of a script of the
+// user's what it ran.
+func Commands(on Redis, c Candidate, m Moment, s Setup) ([]Command, error) {
+	if m.script != nil {
+		return m.script.ran, nil
 	}
-	if !given && c.Fault == NoFault {
-		w.run(fmt.Sprintf("%d, %d", int64(e.at)/1_000_000, int64(e.at)%1_000_000), "TIME")
+	words, err := scriptWords(c, m, s)
+	switch {
+	case err != nil:
+		return nil, err
+	case on == nil:
+		return nil, errors.New("what it runs is not known without a Redis to run it on")
 	}
-	if c.Fault == CollidingMembers || c.Fault == SecondsAsMillis {
-		w.faulty()
-	} else if kept := keptBy[c.Algorithm]; kept.commands != nil {
-		kept.commands(&w)
+	list, err := on.Run(m.Arrival.At, held(c, m, s), words)
+	if trim := slices.IndexFunc(list, func(c Command) bool { return c.Verb() == "ZCARD" }); trim >= 0 && !trims(m.Arrival.At, m.Arrival.Cost) {
+		n := 1
+		for n < len(list)-trim && list[trim+n].starts("ZRANGE "+key+" 0 ", "ZREMRANGEBYRANK") {
+			n++
+		}
+		list = slices.Delete(list, trim, trim+n)
 	}
-	return w.list
+	return list, err
 }
 
-// CommandLines writes commands for people, and under them what they come to where that is
-// not plain.
-func CommandLines(c Candidate, m Moment, s Setup) []string {
+// CommandLines writes commands for people, and under them what they come to where that is not plain; see Commands.
+func CommandLines(on Redis, c Candidate, m Moment, s Setup) []string {
 	if m.script != nil {
 		return m.script.lines()
 	}
-	list := Commands(c, m, s)
-	switch {
-	case c.Algorithm == limiter.SlidingWindow && c.Convention(s.Convention).Alignment == limiter.AlignFirstRequest:
-		return []string{"# windows from the first request on lie apart: no server keeps them, only memory"}
-	case len(list) == 0:
-		return []string{"# limit 0: nothing is limited, so nothing is listed"}
+	list, err := Commands(on, c, m, s)
+	if err != nil {
+		return []string{"# " + err.Error()}
 	}
 	var lines []string
 	for _, one := range list {
-		text := one.Text
-		if one.Answer != "" {
-			text += "  → " + one.Answer
-		}
-		lines = append(lines, text)
+		lines = append(lines, one.String())
 	}
 	if !slices.ContainsFunc(list, Command.Writes) {
 		lines = append(lines, "# nothing is written")
@@ -94,33 +93,40 @@ func CommandLines(c Candidate, m Moment, s Setup) []string {
 	return lines
 }
 
-// CommandSummary names the commands of a step, as "3 commands: TIME, GET, SET".
-func CommandSummary(c Candidate, m Moment, s Setup) string {
-	list := Commands(c, m, s)
-	if m.script != nil {
-		list = m.script.ran
+// String is the command with what the server answered.
+func (c Command) String() string {
+	if c.Answer == "" {
+		return c.Text
 	}
-	if len(list) == 0 {
+	return c.Text + "  → " + c.Answer
+}
+
+// CommandSummary names the commands of a step, as "3 commands: TIME, GET, SET"; see Commands.
+func CommandSummary(on Redis, c Candidate, m Moment, s Setup) string {
+	list, err := Commands(on, c, m, s)
+	if err != nil || len(list) == 0 {
 		return "no command"
 	}
 	verbs := make([]string, len(list))
 	for i, one := range list {
 		verbs[i] = one.Verb()
 	}
-	what := "commands"
-	if len(list) == 1 {
-		what = "command"
-	}
-	return fmt.Sprintf("%d %s: %s", len(list), what, strings.Join(verbs, ", "))
+	return format.Plural(len(list), "command") + ": " + strings.Join(verbs, ", ")
 }
 
 // Script returns the whole command of a step, EVAL with the script's text, quoted so that
 // it can be pasted into a shell behind the word redis-cli. The instant is an argument of
-// it, so that it decides there as it did here. A fault has no script here, and not every
+// it, so that it decides there as it did here. A fault is not for use, and not every
 // variant is one that Redis can keep: then it returns an error.
 func Script(c Candidate, m Moment, s Setup) (string, error) {
-	e := newExplainer(c, m, s)
-	words, err := scriptWords(c, m, s, redisstore.WithClock(func() limiter.Instant { return e.at }))
+	switch {
+	case c.Scripted():
+		return "", errors.New("the script is the file that you gave")
+	case c.Fault == CollidingMembers || c.Fault == SecondsAsMillis:
+		return "", fmt.Errorf("%s is a fault: no script of this program has it", faultNames[c.Fault])
+	}
+	c.Fault, m.Arrival.At, m.Number, s.Skew = ClientClock, clockOf(c, m.Arrival.At, m.Number, &s), 0, 0 // the instant is given
+	words, err := scriptWords(c, m, s)
 	if err != nil {
 		return "", err
 	}
@@ -133,74 +139,71 @@ func Script(c Candidate, m Moment, s Setup) (string, error) {
 	return strings.Join(words, " "), nil
 }
 
-// ScriptText returns the text of the script that runs Commands on a server.
-func ScriptText(c Candidate, m Moment, s Setup) (string, error) {
-	words, err := scriptWords(c, m, s)
-	if err != nil {
-		return "", err
-	}
-	return words[1], nil
-}
-
-// ScriptLine is a line of a script. Ran is the command that it ran in a step, nil where it
-// ran none or the line was passed by.
+// ScriptLine is a line of a script, with the commands that it ran in a step.
 type ScriptLine struct {
 	Text string
-	Ran  *Command
+	Ran  []Command
 }
 
-// scriptCall finds the commands in a line of a script, with those of their words that stand there as names or texts.
-var scriptCall = regexp.MustCompile(`p?call\('([A-Z]+)'((?:, (?:'[^'%]*'|[\w\[\]]+))*)`)
-
-// ranIn reports whether a line of a script can have run the command: it holds a call of it with no other texts among
-// its words.
-func (c Command) ranIn(line string) bool {
-	words := strings.Fields(c.Text)
-	return strings.Contains(line, c.in) && slices.ContainsFunc(scriptCall.FindAllStringSubmatch(line, -1), func(call []string) bool {
-		for i, arg := range strings.Split(call[2], ", ") {
-			text, is := strings.CutPrefix(arg, "'")
-			if is && (i >= len(words) || strings.TrimSuffix(text, "'") != words[i]) {
-				return false
-			}
-		}
-		return call[1] == c.Verb()
-	})
-}
-
-// ScriptRun returns the text of the script that runs Commands, with each command at the line
-// that ran it: they are in the order of the script, except in its one loop.
-func ScriptRun(c Candidate, m Moment, s Setup) ([]ScriptLine, error) {
-	text, err := ScriptText(c, m, s)
+// ScriptRun returns the text of the script that runs Commands, with what each line ran.
+func ScriptRun(on Redis, c Candidate, m Moment, s Setup) ([]ScriptLine, error) {
+	words, err := scriptWords(c, m, s)
+	if err != nil {
+		return nil, err
+	}
+	ran, err := Commands(on, c, m, s)
 	if err != nil {
 		return nil, err
 	}
 	var lines []ScriptLine
-	for line := range strings.Lines(text) {
-		if line = strings.TrimRight(line, "\n"); strings.TrimSpace(line) != "" {
-			lines = append(lines, ScriptLine{Text: line})
-		}
-	}
-	at := 0
-	for _, one := range Commands(c, m, s) {
-		for i := range lines {
-			k := (at + i) % len(lines) // a loop goes back
-			if lines[k].Ran == nil && one.ranIn(lines[k].Text) {
-				lines[k].Ran, at = &one, k+1
-				break
+	number := 0
+	for text := range strings.Lines(words[1]) {
+		number++
+		line := ScriptLine{Text: strings.TrimRight(text, "\n")}
+		for _, one := range ran {
+			if one.Line == number {
+				line.Ran = append(line.Ran, one)
 			}
+		}
+		if strings.TrimSpace(text) != "" {
+			lines = append(lines, line)
 		}
 	}
 	return lines, nil
 }
 
-func scriptWords(c Candidate, m Moment, s Setup, options ...redisstore.Option) ([]string, error) {
-	if c.Scripted() {
-		return nil, errors.New("the script is the file that you gave")
+//go:embed faults/*.lua
+var faultScripts embed.FS
+
+// scriptWords returns the EVAL that decides a step: with a fault, the script that has it.
+func scriptWords(c Candidate, m Moment, s Setup) ([]string, error) {
+	terms := c.Convention(s.Convention)
+	options := []redisstore.Option{redisstore.WithPrefix(""), redisstore.WithConvention(terms)}
+	switch c.Fault {
+	case CollidingMembers, SecondsAsMillis:
+		text, err := faultScripts.ReadFile("faults/" + faultNames[c.Fault] + ".lua")
+		if err != nil {
+			return nil, err
+		}
+		open, need, denied := "(", m.Arrival.Cost, ""
+		if terms.Edge == limiter.EdgeClosed {
+			open = ""
+		}
+		if terms.Rule == limiter.RuleBelow {
+			need = 1
+		}
+		if terms.Denied == limiter.DeniedCharged {
+			denied = "charged"
+		}
+		return []string{"EVAL", string(text), "1", key, fmt.Sprint(s.Limit.Window.Milliseconds()), fmt.Sprint(s.Limit.Count), fmt.Sprint(need),
+			open, denied}, nil
+	case ClientClock:
+		options = append(options, redisstore.WithClock(func() limiter.Instant { return clockOf(c, m.Arrival.At, m.Number, &s) }))
 	}
-	if c.Fault == CollidingMembers || c.Fault == SecondsAsMillis {
-		return nil, fmt.Errorf("%s is a fault: no script of this program has it", faultNames[c.Fault])
+	if c.Bursts() && s.Limit.Count == 0 {
+		return nil, errors.New("limit 0: nothing is limited, so nothing is listed")
 	}
-	return redisstore.Call(c.Algorithm, key, s.Limit, m.Arrival.Cost, append(options, redisstore.WithPrefix(""), redisstore.WithConvention(c.Convention(s.Convention)))...)
+	return redisstore.Call(c.Algorithm, key, s.Limit, m.Arrival.Cost, options...)
 }
 
 // plain is what a shell takes as it stands.

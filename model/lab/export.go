@@ -10,8 +10,8 @@ import (
 )
 
 // Markdown writes the moment of a run for a document: the terms, how each candidate has
-// fared, and how each would decide about one more request.
-func Markdown(title string, r *Run) string {
+// fared, and how each would decide about one more request, with what it runs on a server.
+func Markdown(title string, r *Run, on Redis) string {
 	s := r.setup
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s, at %s\n\n", strings.ReplaceAll(title, "\n", " "), Seconds(r.Elapsed()))
@@ -31,7 +31,7 @@ func Markdown(title string, r *Run) string {
 		m := r.Ask(i, s.cost())
 		w := Explain(c, m, s)
 		fmt.Fprintf(&b, "\n## %s\n\nKeeps %s.\n\n```\n%s\n%s\n%s\n```\n\n```\n%s\n```\n", c,
-			strings.Join(Keeps(c, m.Before, r.now, s), ", "), w.Rule, strings.Join(w.Numbers, "\n"), w.Verdict, strings.Join(CommandLines(c, m, s), "\n"))
+			strings.Join(Keeps(c, m.Before, r.now, s), ", "), w.Rule, strings.Join(w.Numbers, "\n"), w.Verdict, strings.Join(CommandLines(on, c, m, s), "\n"))
 	}
 	return b.String()
 }

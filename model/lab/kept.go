@@ -8,24 +8,24 @@ import (
 )
 
 // kept is what one algorithm does on a server beside its arithmetic, which is in package
-// limiter: its commands, what they leave, and what that takes. Without an entry of its own an
-// algorithm runs in the lab, which lists no commands and no memory of it.
+// limiter: what
+// its commands leave, and what that takes. Without an entry of its own an algorithm runs in the lab, which knows no
+// memory of it.
 type kept struct {
-	commands func(*wording)                         // lists what the script runs for a decision
-	leave    func(s *Stored, c Candidate, q charge) // brings what is stored to after a charge
+	leave func(s *Stored, c Candidate, q charge) // brings what is stored to after a charge
 	// bytes is what the key takes as MEMORY USAGE says; nil of counters, which have a key each.
 	bytes func(s Stored, c Candidate, state limiter.State, window time.Duration) int64
 }
 
 // keptBy holds an entry for each algorithm.
 var keptBy = map[limiter.Algorithm]kept{
-	limiter.FixedWindow:   {commands: (*wording).fixed, leave: (*Stored).leaveWindow},
-	limiter.SlidingWindow: {commands: (*wording).sliding, leave: (*Stored).leaveWindows},
-	limiter.SlidingLog:    {commands: (*wording).log, leave: (*Stored).leaveMember, bytes: zsetBytes},
-	limiter.StreamCounter: {commands: (*wording).stream, leave: (*Stored).leaveEntry, bytes: streamBytes},
-	limiter.GCRA:          {commands: (*wording).gcra, leave: (*Stored).leaveRate, bytes: arrivalBytes},
-	limiter.TokenBucket:   {commands: (*wording).bucket, leave: (*Stored).leaveRate, bytes: bucketBytes},
-	limiter.LeakyBucket:   {commands: (*wording).bucket, leave: (*Stored).leaveRate, bytes: bucketBytes},
+	limiter.FixedWindow:   {leave: (*Stored).leaveWindow},
+	limiter.SlidingWindow: {leave: (*Stored).leaveWindows},
+	limiter.SlidingLog:    {leave: (*Stored).leaveMember, bytes: zsetBytes},
+	limiter.StreamCounter: {leave: (*Stored).leaveEntry, bytes: streamBytes},
+	limiter.GCRA:          {leave: (*Stored).leaveRate, bytes: arrivalBytes},
+	limiter.TokenBucket:   {leave: (*Stored).leaveRate, bytes: bucketBytes},
+	limiter.LeakyBucket:   {leave: (*Stored).leaveRate, bytes: bucketBytes},
 }
 
 // charge is a request that a store recorded.

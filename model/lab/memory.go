@@ -119,11 +119,16 @@ func arrivalBytes(_ Stored, _ Candidate, state limiter.State, window time.Durati
 
 // bucketBytes is the hash of a bucket.
 func bucketBytes(_ Stored, _ Candidate, state limiter.State, window time.Duration) int64 {
-	field := "tokens"
-	if state.Algorithm.Fills() {
-		field = "level"
-	}
+	field := levelField(state.Algorithm)
 	return listpackBytes(packed(field) + packed(Number(state.Level)) + packed("at") + packed(instantText(state.Filled, state.Part, state.Parts, window)))
+}
+
+// levelField is the field of a bucket's hash that holds what is in it.
+func levelField(a limiter.Algorithm) string {
+	if a.Fills() {
+		return "level"
+	}
+	return "tokens"
 }
 
 // counterName is the name of the counter of the window that begins at an instant.

@@ -88,7 +88,7 @@ func TestScriptExplained(t *testing.T) {
 		if w := lab.Explain(s.Candidates[0], m, s); !ok || m.Open() || w.Verdict != verdict || !strings.Contains(w.Sum(), "2 commands, 1 wrote") {
 			t.Errorf("request %d: %+v", number, w)
 		}
-		if got := lab.CommandLines(s.Candidates[0], m, s); !slices.Equal(got, []string{`read   get lock  → \x1b`, "wrote  INCR lock  → 1"}) {
+		if got := lab.CommandLines(nil, s.Candidates[0], m, s); !slices.Equal(got, []string{`read   get lock  → \x1b`, "wrote  INCR lock  → 1"}) {
 			t.Errorf("request %d ran %q", number, got)
 		}
 	}

@@ -95,11 +95,11 @@ func (d *decisionView) paint(p painter, r cell.Rect) {
 	mark, st := p.fate(m)
 	t.part("verdict", t.wrapped(mark+" "+w.Verdict), st)
 	if c.Scripted() { // its text is the user's, and what it keeps is what it wrote
-		t.part("redis", lab.CommandLines(c, m, s), p.c.Look.Accent)
+		t.part("redis", lab.CommandLines(nil, c, m, s), p.c.Look.Accent)
 		return
 	}
 	t.part("after", lab.Keeps(c, m.After, m.Arrival.At, s), p.c.Look.Text)
-	t.part("redis", lab.CommandLines(c, m, s), p.c.Look.Accent)
+	t.part("redis", lab.CommandLines(p.s.redis, c, m, s), p.c.Look.Accent)
 	d.paintScript(p, cell.Rect{X: in.X, Y: t.y + 1, W: in.W, H: in.Y + in.H - t.y - 1}, c, m, s)
 }
 
@@ -110,7 +110,7 @@ func (d *decisionView) paintScript(p painter, r cell.Rect, c lab.Candidate, m la
 		return
 	}
 	p.c.Buffer.Text(r.X, r.Y, r.X+margin, "script", p.c.Look.Dim)
-	lines, err := lab.ScriptRun(c, m, s)
+	lines, err := lab.ScriptRun(p.s.redis, c, m, s)
 	if err != nil {
 		p.c.Buffer.Text(r.X+margin, r.Y, r.X+r.W, err.Error(), p.c.Look.Dim)
 		return
@@ -124,12 +124,12 @@ func (d *decisionView) paintScript(p painter, r cell.Rect, c lab.Candidate, m la
 	for row := range min(r.H, len(lines)-top) {
 		l, y := lines[top+row], r.Y+row
 		st, end := p.c.Look.Dim, r.X+r.W
-		if l.Ran != nil {
+		if len(l.Ran) > 0 {
 			st, end = p.c.Look.Text, r.X+beside
 			p.c.Buffer.Text(r.X+margin-2, y, r.X+margin, p.c.Look.SelMark, p.c.Look.Accent)
-			text := l.Ran.Text
-			if l.Ran.Answer != "" {
-				text += "  → " + l.Ran.Answer
+			text := l.Ran[0].String()
+			if n := len(l.Ran); n > 1 {
+				text = fmt.Sprintf("%d × %s", n, text)
 			}
 			p.c.Buffer.Text(end+1, y, r.X+r.W, safetext.Clip(text, r.W-beside-1, safetext.Ellipsis), p.c.Look.Accent)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/exp/golden"
 
+	"ratescope/feed/script/sandbox"
 	engine "ratescope/model/lab"
 	"ratescope/tui/lab"
 	"ratescope/tui/tuitest"
@@ -31,6 +32,9 @@ var pictures = []struct{ name, lesson, keys string }{
 // shoot opens a lesson at a size and presses keys.
 func shoot(t *testing.T, o lab.Options, lesson, keys string, w, h int) string {
 	t.Helper()
+	var on sandbox.Stage
+	defer on.Close()
+	o.Redis = &on
 	var err error
 	if o.Lessons, o.First, err = engine.Open(lesson, nil); err != nil {
 		t.Fatal(err)

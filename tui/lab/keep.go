@@ -18,7 +18,7 @@ type exports struct {
 func (e *exports) moment(asScenario bool) tea.Cmd {
 	s := e.s
 	id := e.name()
-	name, content := id+".md", []byte(lab.Markdown(s.at().Title, s.run))
+	name, content := id+".md", []byte(lab.Markdown(s.at().Title, s.run, s.redis))
 	if asScenario && strings.HasPrefix(s.at().ID, lab.IncidentID) && !e.firedByHand() {
 		name, content = s.at().ID+".json", s.at().File() // the lesson with its text and its question
 	} else if asScenario {
@@ -64,7 +64,7 @@ func (e *exports) copyScript() tea.Cmd {
 	}
 	text, err := lab.Script(c, m, setup)
 	if err != nil {
-		text = strings.Join(lab.CommandLines(c, m, setup), "\n")
+		text = strings.Join(lab.CommandLines(s.redis, c, m, setup), "\n")
 	}
 	s.app.Say("Copied the Redis script of this step of " + c.String() + ".")
 	return tea.SetClipboard(text)

@@ -26,6 +26,8 @@ type Options struct {
 	Shared  *lab.Shared  // a moment to open, in place of the beginning of a lesson; may be nil
 	Trace   *lab.Trace   // recorded traffic that can be put in place of a lesson's; may be nil
 
+	Redis lab.Redis // runs the scripts whose commands are shown; nil shows none
+
 	// Save writes an exported file and must not overwrite one; nil writes it into the
 	// current folder.
 	Save func(name string, content []byte) error

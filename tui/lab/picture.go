@@ -115,6 +115,13 @@ func (p picture) verdict(r cell.Rect, d limiter.Decision) {
 	case !m.Decision.Allowed:
 		follows = "next slot in " + lab.Seconds(m.Decision.RetryAfter)
 	}
+	if p.s.at().Plain {
+		if r.H > 0 {
+			text := p.mark(m.Decision.Allowed) + " " + follows
+			p.c.Buffer.Text(r.X, r.Y, r.X+r.W, safetext.ClipWords(text, r.W, safetext.Ellipsis), p.outcome(m.Decision.Allowed))
+		}
+		return
+	}
 	var lines []widget.Span
 	if r.H >= len(w.Numbers)+4 {
 		lines = append(lines, widget.Styled(w.Rule, p.c.Look.Dim))
@@ -125,13 +132,30 @@ func (p picture) verdict(r cell.Rect, d limiter.Decision) {
 	lines = append(lines,
 		widget.Styled(p.mark(m.Decision.Allowed)+" "+w.Sum(), p.outcome(m.Decision.Allowed)),
 		widget.Styled(follows, p.c.Look.Text),
-		widget.Styled(fmt.Sprintf("%s in Redis · %s", format.Bytes(float64(p.s.run.Bytes(i))), lab.CommandSummary(c, m, s)), p.c.Look.Dim))
-	if p.s.at().Plain {
-		lines = []widget.Span{widget.Styled(p.mark(m.Decision.Allowed)+" "+follows, p.outcome(m.Decision.Allowed))}
-	}
+		widget.Styled(fmt.Sprintf("%s in Redis · %s", format.Bytes(float64(p.s.run.Bytes(i))), p.summary(m)), p.c.Look.Dim))
 	for row, line := range lines[:min(len(lines), r.H)] {
 		p.c.Buffer.Text(r.X, r.Y+row, r.X+r.W, safetext.ClipWords(line.Text, r.W, safetext.Ellipsis), line.Style)
 	}
+}
+
+// ran is what a candidate's next request runs on a server, which does not change before it is another request.
+type ran struct {
+	run              *lab.Run
+	version, decided int
+	used             int64
+	text             string
+}
+
+// summary names the commands of one more request.
+func (p picture) summary(m lab.Moment) string {
+	run, old := p.s.run, &p.s.ran[p.i]
+	now := ran{run, run.Version(), run.Decided(), m.Decision.Used, old.text}
+	if now != *old {
+		setup := run.Setup()
+		now.text = lab.CommandSummary(p.s.redis, setup.Candidates[p.i], m, setup)
+		*old = now
+	}
+	return now.text
 }
 
 // commands lists what a script ran for its last request.
@@ -142,7 +166,7 @@ func (p picture) commands(r cell.Rect) {
 	mark, st := p.fate(m)
 	lines := []widget.Span{widget.Styled(w.Sum(), p.c.Look.Text), widget.Styled(mark+" "+w.Verdict, st)}
 	if m.Decided {
-		for _, text := range lab.CommandLines(c, m, s) {
+		for _, text := range lab.CommandLines(nil, c, m, s) {
 			lines = append(lines, widget.Styled(text, p.c.Look.Accent))
 		}
 	}

@@ -17,7 +17,9 @@ import (
 
 // Screen is the lab in a shell. Make one with NewScreen.
 type Screen struct {
-	app *shell.App
+	app   *shell.App
+	redis lab.Redis
+	ran   [lab.MaxCandidates]ran
 	story
 
 	views
@@ -62,7 +64,7 @@ func NewScreen(app *shell.App, o Options) (*Screen, error) {
 	if o.Save == nil {
 		o.Save = SaveNew
 	}
-	s := &Screen{app: app, story: story{lessons: o.Lessons, trace: o.Trace}, results: results{keep: o.Remember, reached: map[string]bool{}},
+	s := &Screen{app: app, redis: o.Redis, story: story{lessons: o.Lessons, trace: o.Trace}, results: results{keep: o.Remember, reached: map[string]bool{}},
 		class: classroom{Class: o.Class, messages: o.Messages}}
 	s.presenter, s.exports, s.sentence = presenter{s, o.Present}, exports{s, o.Save}, sentence{s, -1}
 	s.views.list = []view{compareView{}, newDecisionView(s), newQuizView(s), newTextView(), newMapView(s), &accuracyView{}, newBoxView(s)}

@@ -11,6 +11,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/exp/golden"
 
+	"ratescope/feed/script/sandbox"
 	"ratescope/limiter"
 	engine "ratescope/model/lab"
 	"ratescope/tui/lab"
@@ -46,7 +47,9 @@ func TestScript(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			model, err := lab.New(context.Background(), lab.Options{Lessons: []engine.Lesson{lesson}})
+			var on sandbox.Stage
+			defer on.Close()
+			model, err := lab.New(context.Background(), lab.Options{Lessons: []engine.Lesson{lesson}, Redis: &on})
 			if err != nil {
 				t.Fatal(err)
 			}

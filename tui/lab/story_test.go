@@ -12,6 +12,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"ratescope/feed/script/sandbox"
 	"ratescope/limiter"
 	"ratescope/limiter/scenario"
 	engine "ratescope/model/lab"
@@ -24,6 +25,9 @@ import (
 func story(t *testing.T, w, h int, o lab.Options, tell func(x *tuitest.Terminal)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
+		var on sandbox.Stage
+		defer on.Close()
+		o.Redis = &on
 		tell(tuitest.Launch(t, w, h, tuitest.Dark, func(ctx context.Context, extra ...tea.ProgramOption) error {
 			return lab.Run(ctx, o, extra...)
 		}))

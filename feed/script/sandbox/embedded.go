@@ -3,6 +3,7 @@ package sandbox
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha1"
 	"encoding/hex"
@@ -263,12 +264,25 @@ func (e *embedded) call(l *lua.LState, raise bool) int {
 		l.Push(t)
 		return 1
 	}
-	if reply != nil {
-		c.Answer = fmt.Sprint(reply)
-	}
+	c.Answer = answerText(reply)
 	e.ran = append(e.ran, c)
 	l.Push(toLua(l, reply))
 	return 1
+}
+
+// answerText writes a reply for people.
+func answerText(reply any) string {
+	switch v := reply.(type) {
+	case nil:
+		return "nothing"
+	case []any:
+		texts := make([]string, len(v))
+		for i, one := range v {
+			texts[i] = answerText(one)
+		}
+		return cmp.Or(strings.Join(texts, ", "), "nothing")
+	}
+	return fmt.Sprint(reply)
 }
 
 // currentLine is the line of the script that calls.
