@@ -356,12 +356,19 @@ func FormOf(s *Sample, now limiter.Instant) (f Found) {
 			f.Kind, f.Sure = Opaque, true
 		}
 	case "list":
-		if len(s.First) > 0 && timeOfNow(s.First[0].Member, now) {
-			f.Kind, f.Sure = Opaque, true
+		if f.Sure = len(s.First) > 0 && timeOfNow(s.First[0].Member, now); f.Sure || s.countable() {
+			f.Kind = Opaque
+		}
+	case "set":
+		if s.countable() {
+			f.Kind = Opaque
 		}
 	}
 	return f
 }
+
+// countable says whether a list or a set may be counted by its length until it expires.
+func (s *Sample) countable() bool { return s.TTL > 0 && s.TTL <= longestWindow && s.Length <= 10_000 }
 
 // mostFields bounds a hash that may be a limiter: one that holds a subject's windows or buckets is
 // small, and expires.
@@ -390,7 +397,7 @@ func formOfString(s *Sample, now limiter.Instant, f *Found) {
 		f.Kind, f.Sure, f.Telling = Opaque, true, true
 		return
 	}
-	if numbersOf(s.Text) != nil || timesOf(s.Text) != nil || ttl > 0 && (timeOfNow(s.Text, now) || isFraction(s.Text)) {
+	if fields, list := numbersOf(s.Text); fields != nil || list != nil || ttl > 0 && (timeOfNow(s.Text, now) || isFraction(s.Text)) {
 		f.Kind, f.Sure = Opaque, true
 		return
 	}
@@ -399,5 +406,10 @@ func formOfString(s *Sample, now limiter.Instant, f *Found) {
 		// An integer that expires is what INCR and EXPIRE leave; without an expiry it is
 		// just a number.
 		f.Sure = ttl > 0 && ttl <= longestWindow
+	} else if err != nil && ttl > 0 && ttl <= 24*time.Hour && len(s.Text) <= shortText && s.Text != "" {
+		f.Kind = Opaque // it may deny by being there
 	}
 }
+
+// shortText is how long a text may be that is written to be there: an id, or a word.
+const shortText = 40

@@ -33,9 +33,6 @@ const enough = 3
 // weigh says whether a key that no library knows is likely to be a limiter, by its value, its expiry
 // and its name together, and why.
 func (f *Found) weigh(s *Sample, now limiter.Instant) {
-	if f.Kind == Wrong || !f.Sure && f.Kind != Log {
-		return
-	}
 	var e evidence
 	switch f.Kind {
 	case Single, Counter:
@@ -45,9 +42,12 @@ func (f *Found) weigh(s *Sample, now limiter.Instant) {
 	case Log:
 		weighLog(s, now, &e)
 	case Bucket, Opaque:
-		if s.Type == "list" {
+		switch s.Type {
+		case "list":
 			weighList(s, now, &e)
-		} else {
+		case "set":
+			e.add(1, "it is a set that expires")
+		default:
 			weighState(s, now, &e)
 		}
 	case Stream:
@@ -56,7 +56,10 @@ func (f *Found) weigh(s *Sample, now limiter.Instant) {
 	if e.points == 0 {
 		return
 	}
-	weighName(s.Key, &e)
+	said := weighName(s.Key, &e)
+	if s.TTL <= 0 && (f.Kind == Single || f.Kind == Log && !said) { // a number, or times, that stay are hardly those of a limiter
+		e.points = min(e.points, enough-1)
+	}
 	f.Telling = f.Telling || e.points >= enough
 	f.Candidate = e.points == enough-1
 	f.reasons = e.reasons
@@ -66,10 +69,19 @@ func (f *Found) weigh(s *Sample, now limiter.Instant) {
 // that, or that it expires at all.
 func (f *Found) weighCounter(s *Sample, now limiter.Instant, e *evidence) {
 	if s.TTL <= 0 {
+		if sense := naming.SenseOf(s.Key); !sense.Other && sense.Subject && (sense.Limits != "" || sense.Attempts != "" || sense.Requests != "") {
+			e.add(1, "it is a count without an expiry, so that another key would say when its window ends")
+		}
+		return
+	}
+	if !f.Sure {
 		return
 	}
 	e.add(1, "it is a counter that expires")
 	w, ok := naming.WindowOf(s.Key, now)
+	if word, longest := naming.Period(s.Key); !ok && s.TTL <= 2*longest {
+		e.add(1, "its name speaks of a window: %s", word)
+	}
 	if !ok {
 		return
 	}
@@ -105,24 +117,35 @@ func weighLog(s *Sample, now limiter.Instant, e *evidence) {
 		return
 	}
 	e.add(1, "its scores are times of now")
-	if s.TTL > 0 {
+	switch {
+	case s.TTL > 0:
 		e.add(1, "it expires")
+	case now.Sub(from) < time.Hour && s.Length > 1:
+		e.add(1, "all of them are of the last hour")
 	}
 	if seconds := strconv.FormatInt(int64(from)/1e6, 10); strings.Contains(oldest.Member, seconds) {
 		e.add(1, "its members repeat their times")
 	}
 }
 
-// weighList weighs a list: of times, the oldest not long ago.
+// weighList weighs a list: of times, the oldest not long ago, or of so few elements that it may be counted by
+// its length until it expires.
 func weighList(s *Sample, now limiter.Instant, e *evidence) {
-	for _, end := range [...][]Element{s.First, s.Last} {
-		if len(end) == 0 || !timeOfNow(end[0].Member, now) {
-			return
-		}
+	times, same := true, s.Length > 1
+	for _, one := range slices.Concat(s.First, s.Last) {
+		times = times && timeOfNow(one.Member, now)
+		same = same && one.Member == s.First[0].Member
 	}
-	e.add(1, "its elements are times of now")
+	switch {
+	case len(s.First) == 0:
+		return
+	case times:
+		e.add(1, "its elements are times of now")
+	case same:
+		e.add(1, "its elements are all the same, so that only how many they are says something")
+	}
 	if s.TTL > 0 {
-		e.add(1, "it expires")
+		e.add(1, "it is a list that expires")
 	}
 }
 
@@ -141,23 +164,37 @@ func timeOfNow(text string, now limiter.Instant) bool {
 func weighState(s *Sample, now limiter.Instant, e *evidence) {
 	fields := s.Fields
 	if s.Type == "string" {
-		switch times := timesOf(s.Text); {
+		object, list := numbersOf(s.Text)
+		switch {
 		case timeOfNow(s.Text, now):
 			e.add(1, "it holds a time of now and expires")
 			return
 		case isFraction(s.Text):
 			e.add(1, "it holds a fraction and expires")
 			return
-		case len(times) > 0 && !slices.ContainsFunc(times, func(text string) bool { return !timeOfNow(text, now) }):
+		case len(list) > 0 && !slices.ContainsFunc(list, func(text string) bool { return !timeOfNow(text, now) }):
 			e.add(1, "its JSON lists times of now")
 			if s.TTL > 0 {
 				e.add(1, "it expires")
 			}
 			return
+		case object == nil && list == nil && !strings.ContainsAny(s.Text, "{["):
+			e.add(1, "it is there for a while, whatever it holds")
+			return
 		}
-		fields = numbersOf(s.Text)
+		fields = object
 	}
-	if len(fields) == 0 || len(fields) > 8 || s.Type == "hash" && s.Length > int64(len(fields)) {
+	if len(fields) == 0 || len(fields) > mostSlices || s.Type == "hash" && s.Length > int64(len(fields)) {
+		return
+	}
+	if isRing(fields) {
+		e.add(1, "its fields are numbered, and count")
+		if s.TTL > 0 {
+			e.add(1, "it expires")
+		}
+		return
+	}
+	if len(fields) > fewFields {
 		return
 	}
 	times, amounts, said, windows, ends := 0, 0, "", 0, 0
@@ -174,6 +211,9 @@ func weighState(s *Sample, now limiter.Instant, e *evidence) {
 			times++
 			if InstantIn(v, unit) > now {
 				ends++
+			}
+			if timeWords[strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))] {
+				said = name
 			}
 		case v >= 10_000 && isIndex(int64(v), now):
 			times++
@@ -227,47 +267,84 @@ func isIndex(n int64, now limiter.Instant) bool {
 	})
 }
 
-// stateWords are names of what a bucket or a window holds.
-var stateWords = map[string]bool{
-	"tokens": true, "token": true, "level": true, "allowance": true, "remaining": true,
-	"water": true, "available": true, "points": true, "tat": true,
-	"used": true, "limit": true, "capacity": true, "refill": true, "rate": true,
-	"hits": true, "requests": true, "attempts": true, "burst": true,
+// isRing says whether fields are numbers from 0 on, each with a count: a counter for each slice of a window.
+func isRing(fields map[string]string) bool {
+	for name, text := range fields {
+		at, err := strconv.ParseUint(name, 10, 8)
+		n, counts := strconv.ParseUint(text, 10, 24)
+		if err != nil || at >= mostSlices || counts != nil || n == 0 && len(fields) == 1 {
+			return false
+		}
+	}
+	return true
 }
 
-// numbersOf returns the numbers of a JSON object, nil where the text is none or holds anything else.
-func numbersOf(text string) map[string]string {
-	if !strings.HasPrefix(text, "{") {
-		return nil
-	}
-	var all map[string]json.Number
-	if json.Unmarshal([]byte(text), &all) != nil {
-		return nil
-	}
-	out := make(map[string]string, len(all))
-	for name, v := range all {
-		out[name] = v.String()
-	}
-	return out
-}
+// mostSlices is how many slices of a window a hash may count.
+const mostSlices = 120
 
-// timesOf returns the numbers of an array in JSON, alone or the only field of an object; nil where the text is none.
-func timesOf(text string) (out []string) {
-	var list []json.Number
-	if strings.HasPrefix(text, "{") {
-		var one map[string][]json.Number
-		if json.Unmarshal([]byte(text), &one) != nil || len(one) != 1 {
-			return nil
-		}
-		for _, list = range one {
-		}
-	} else if !strings.HasPrefix(text, "[") || json.Unmarshal([]byte(text), &list) != nil {
-		return nil
+// stateWords are names of what a bucket or a window holds, timeWords those of when it ends or was filled.
+var (
+	stateWords = map[string]bool{
+		"tokens": true, "token": true, "level": true, "allowance": true, "remaining": true,
+		"water": true, "available": true, "points": true, "tat": true,
+		"used": true, "limit": true, "capacity": true, "refill": true, "rate": true,
+		"hits": true, "requests": true, "attempts": true, "burst": true,
 	}
-	for _, v := range list {
-		out = append(out, v.String())
+	timeWords = map[string]bool{
+		"reset": true, "resetat": true, "resettime": true, "resets": true, "windowstart": true, "windowend": true, "window": true,
+		"refilled": true, "refilledat": true, "lastrefill": true, "refilltime": true, "lastleak": true, "lastdrip": true,
 	}
-	return out
+)
+
+// numbersOf returns the numbers of JSON, or of the beginning of one that is longer: those of an object by their
+// names, and those of an array, which is alone or beside numbers. Both are nil where the text holds anything else.
+func numbersOf(text string) (fields map[string]string, list []string) {
+	if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[") {
+		return nil, nil
+	}
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	name, arrays, depth := "", 0, 0
+	for {
+		token, err := d.Token()
+		if err != nil { // its end, or that of what was read of it
+			if depth > 0 && len(text) < sampleBytes || d.InputOffset() < int64(len(text)) && depth == 0 {
+				return nil, nil
+			}
+			return fields, list
+		}
+		inObject := strings.HasPrefix(text, "{") && depth == 1
+		switch v := token.(type) {
+		case json.Delim:
+			if v == '}' || v == ']' {
+				depth--
+				name = ""
+				continue
+			}
+			if depth++; v == '[' {
+				arrays++
+			}
+			if arrays > 1 || depth > 2 || v == '{' && depth > 1 {
+				return nil, nil
+			}
+		case json.Number:
+			if !inObject {
+				list = append(list, v.String())
+				continue
+			}
+			if fields == nil {
+				fields = make(map[string]string)
+			}
+			fields[name], name = v.String(), ""
+		case string:
+			if !inObject || name != "" {
+				return nil, nil
+			}
+			name = v
+		default:
+			return nil, nil
+		}
+	}
 }
 
 // isFraction says whether a text is a number of a bucket's size that is no whole one.
@@ -276,9 +353,9 @@ func isFraction(text string) bool {
 	return err == nil && v >= 0 && v < 1e7 && v != math.Trunc(v)
 }
 
-// weighName weighs the words of a name.
-func weighName(key string, e *evidence) {
-	s := naming.SenseOf(key)
+// weighName weighs the words of a name, and reports whether they speak of limits, or it holds an address.
+func weighName(key string, e *evidence) (said bool) {
+	s, address := naming.SenseOf(key), naming.HasAddress(key)
 	switch {
 	case s.Limits != "":
 		e.add(2, "its name speaks of limits: %s", s.Limits)
@@ -289,7 +366,7 @@ func weighName(key string, e *evidence) {
 	}
 	switch {
 	case s.Limits != "":
-	case naming.HasAddress(key):
+	case address:
 		e.add(1, "its name holds an address")
 	case s.Subject:
 		e.add(1, "its name says who is limited")
@@ -300,4 +377,5 @@ func weighName(key string, e *evidence) {
 	case s.Other:
 		e.add(-2, "")
 	}
+	return address || s.Limits != "" || s.Attempts != "" || s.Requests != ""
 }

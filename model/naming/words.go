@@ -3,6 +3,7 @@ package naming
 import (
 	"iter"
 	"strings"
+	"time"
 )
 
 // Words returns the words of a name in lower case: its parts, taken apart where letters meet digits and
@@ -114,6 +115,22 @@ func SenseOf(name string) (s Sense) {
 		s.Limits = "limit"
 	}
 	return s
+}
+
+// periods are words for how long a window is.
+var periods = map[string]time.Duration{
+	"second": time.Second, "sec": time.Second, "minute": time.Minute, "min": time.Minute, "minutes": time.Minute,
+	"hour": time.Hour, "hourly": time.Hour, "hours": time.Hour, "day": 24 * time.Hour, "daily": 24 * time.Hour,
+}
+
+// Period returns the last word of a name that says how long a window is, and that; "" and 0 for none.
+func Period(name string) (word string, length time.Duration) {
+	for w := range Words(name) {
+		if l := periods[w]; l > 0 {
+			word, length = w, l
+		}
+	}
+	return word, length
 }
 
 // instantEnds says whether a name ends in ten digits or more, as "mail-limit@1795300000".
