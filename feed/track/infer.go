@@ -12,7 +12,8 @@ import (
 // infer gives the inference engine a reading of a likely limiter, and adopts the terms that are
 // sure for the limiters of its pattern. Terms that a rule gives are not changed.
 func (l *Tracker) infer(r *model.Reading) {
-	if l.inferred == nil || l.evidence != model.Likely {
+	_, single := l.decoder.(*singleDecoder)
+	if l.inferred == nil || l.evidence != model.Likely && !(single && l.evidence == model.Told) {
 		return
 	}
 	seen := *r
@@ -23,6 +24,9 @@ func (l *Tracker) infer(r *model.Reading) {
 		oldest = log.oldest
 	}
 	l.inferred.Learn(&seen, oldest)
+	if l.evidence == model.Told {
+		return // a rule gives its terms; which way it counts is of use to withhold
+	}
 	terms := l.inferred.Terms(l.pattern)
 	l.unlikely = terms.Verdict == infer.NoLimits
 	t := &l.target

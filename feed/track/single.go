@@ -29,6 +29,8 @@ type singleDecoder struct {
 	// because near its end such a counter looks like one that has just begun.
 	outlives bool
 	fell     bool // the count fell within a window: it is what is left
+	rose     bool // the count rose within a window: it is what was used
+	high     bool // the window had just begun when it was first seen, and counted much: it may be what is left
 }
 
 func (b *singleDecoder) ask(q *Query, _ *Tracker) {
@@ -68,6 +70,10 @@ func (b *singleDecoder) tell(now limiter.Instant, l *Tracker, r *model.Reading, 
 	over := b.ends != 0 && now >= b.ends.Add(-futureAllowed) && ends.Sub(b.ends) > futureAllowed
 	fresh := n < b.last || over
 	b.fell = b.fell || n < b.last && !over && b.known && l.ttl > 0 && ends.Sub(b.ends).Abs() <= futureAllowed
+	b.rose = b.rose || n > b.last && !over && b.known && b.last > 0
+	if w, most := l.target.Window, l.target.Limit.Count; l.target.LimitKnown && (!b.known || fresh) {
+		b.high = l.ttl > 0 && w-l.ttl < max(w/50, 250*time.Millisecond) && 5*n >= 4*most && n < most
+	}
 	if b.known && l.since != 0 {
 		rise := n - b.last
 		if fresh {

@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed/decode"
+	"ratescope/feed/track/infer"
 	"ratescope/limiter"
 	"ratescope/model"
 )
@@ -15,10 +16,16 @@ import (
 // lookAt gives a tracker of one counter with an expiry its next reading, without a server.
 func lookAt(t *testing.T, l *Tracker, now limiter.Instant, n int64, ttl time.Duration) model.Reading {
 	t.Helper()
+	return lookWith(t, l, now, n, ttl, nil)
+}
+
+// lookWith is lookAt with what was learned of other limiters.
+func lookWith(t *testing.T, l *Tracker, now limiter.Instant, n int64, ttl time.Duration, learned *infer.Engine) model.Reading {
+	t.Helper()
 	client := redis.NewClient(&redis.Options{}) // which connects when a pipeline is sent, and none is
 	defer client.Close()
 	p := client.Pipeline()
-	l.Ask(&Query{Ctx: t.Context(), Pipe: p, Now: now})
+	l.Ask(&Query{Ctx: t.Context(), Pipe: p, Now: now, Inferred: learned})
 	for _, c := range p.Cmds() {
 		switch c := c.(type) {
 		case *redis.StringCmd:

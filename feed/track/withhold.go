@@ -1,8 +1,9 @@
 package track
 
 import (
-	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"ratescope/feed/decode/form"
@@ -20,8 +21,13 @@ func (l *Tracker) withhold(r *model.Reading) bool {
 	var named, down, leases bool
 	switch b := l.decoder.(type) {
 	case *singleDecoder:
-		named = form.Dated(b.key, r.At) || b.outlives && shortNumber.MatchString(b.key)
-		down = b.fell || r.Type != "none" && r.TTL > 0 && r.State.Current == 0
+		now := comesRound(b.key, l.target.Window, r.At)
+		if l.inferred != nil && l.since != 0 && len(r.Arrivals) > 0 && !now && !comesRound(b.key, l.target.Window, l.since) {
+			l.inferred.Plain(l.pattern) // it counted in the window of another number
+		}
+		seen, before := l.inferred.Terms(l.pattern), comesRound(b.key, l.target.Window, r.At.Add(-l.target.Window))
+		named = form.Dated(b.key, r.At) || b.outlives && len(shortNumbers(b.key)) > 0 || !seen.Plain && (now || before)
+		down = b.fell || seen.Down || r.Type != "none" && r.TTL > 0 && r.State.Current == 0 || b.high && !b.rose && !seen.Up
 	case *counterDecoder: // the number at the end of its name may be the end of a window
 		w := l.target.Window
 		named = b.own == limiter.Unknown && slices.ContainsFunc(b.starts, func(start limiter.Instant) bool {
@@ -39,9 +45,24 @@ func (l *Tracker) withhold(r *model.Reading) bool {
 	return withheld
 }
 
-// shortNumber finds what may be the minute of the hour, or another number of a window that comes round, in the name
-// of a key that lives longer than its window.
-var shortNumber = regexp.MustCompile(`(?:^|[:_./|-])\d{1,2}(?:$|[:_./|-])`)
+// comesRound says whether a short number in a name is that of the window at an instant, counted within the next longer
+// measure: the second of the minute, the minute of the hour, the hour of the day, or the day of the month.
+func comesRound(key string, window time.Duration, at limiter.Instant) bool {
+	t := at.Time().UTC()
+	n, ok := map[time.Duration]int{
+		time.Second: t.Second(), time.Minute: t.Minute(), time.Hour: t.Hour(), 24 * time.Hour: t.Day()}[window]
+	return ok && slices.Contains(shortNumbers(key), n)
+}
+
+// shortNumbers returns what may be the minute of the hour, or another number of a window that comes round, in a name.
+func shortNumbers(key string) (all []int) {
+	for part := range strings.FieldsFuncSeq(key, func(r rune) bool { return strings.ContainsRune(":_./|-{}", r) }) {
+		if n, err := strconv.ParseUint(part, 10, 8); err == nil && len(part) <= 2 {
+			all = append(all, int(n))
+		}
+	}
+	return all
+}
 
 // clientAhead is how far the clock of a program may be ahead of the server's.
 const clientAhead = 2 * time.Second

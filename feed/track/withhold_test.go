@@ -1,9 +1,13 @@
 package track
 
 import (
+	"slices"
 	"testing"
 	"time"
 
+	"ratescope/feed/config"
+	"ratescope/feed/decode"
+	"ratescope/feed/track/infer"
 	"ratescope/limiter"
 	"ratescope/model"
 )
@@ -34,5 +38,74 @@ func TestWithhold(t *testing.T) {
 	l.target.Window = time.Minute
 	if r := (model.Reading{At: edge.Add(time.Minute - 600*time.Millisecond)}); !l.withhold(&r) {
 		t.Error("a window that begins in 600 ms is taken for an empty one, although its counter counts")
+	}
+}
+
+// toldByMatch returns a tracker of one counter that a rule with match tells, with a limit of 10 a minute.
+func toldByMatch(key string) *Tracker {
+	r := &config.Rule{Match: "rl:*", Algorithm: limiter.FixedWindow, Limit: limiter.Limit{Count: 10, Window: time.Minute}, LimitKnown: true, Window: time.Minute}
+	l := New(key, r, false, nil)
+	l.Attach(decode.Found{Key: key, Name: key, Type: "string", Kind: decode.Single, Evidence: model.Told})
+	return l
+}
+
+// TestMinuteOfTheHour: a counter whose name ends in the minute of now, or of the one before, may be one a minute, which
+// is over with the minute and not with the expiry. It is none as soon as one of its kind counts in another minute.
+func TestMinuteOfTheHour(t *testing.T) {
+	at := noon.Floor(time.Hour).Add(52*time.Minute + 20*time.Second)
+	for _, c := range []struct {
+		key  string
+		ttl  time.Duration
+		want bool
+	}{
+		{"rl:f:52", 50 * time.Second, true},
+		{"rl:f:51", 15 * time.Second, true},
+		{"rl:f:17", 50 * time.Second, false},
+		{"rl:f:452", 50 * time.Second, false},
+		{"rl:52:0", 50 * time.Second, true},
+	} {
+		l := toldByMatch(c.key)
+		r := lookAt(t, l, at, 3, c.ttl)
+		if r.Partial != c.want || slices.Contains(r.Notes, model.WindowNamed) != c.want {
+			t.Errorf("%s: partial %v, %v", c.key, r.Partial, r.Notes)
+		}
+	}
+	engine := &infer.Engine{}
+	l := toldByMatch("rl:f:52")
+	look := func(after time.Duration, n int64) model.Reading {
+		return lookWith(t, l, at.Add(after), n, 50*time.Second-after, engine)
+	}
+	if look(0, 3); !look(10*time.Second, 4).Partial {
+		t.Error("a counter that rises in the minute of its name is taken for another")
+	}
+	look(41*time.Second, 4)
+	if r := look(45*time.Second, 5); r.Partial || r.State.Current != 5 {
+		t.Errorf("it counts in another minute and is withheld: %+v", r)
+	}
+}
+
+// TestCountsDown: a count just below the limit in a window that has just begun may be what is left, until a count of its
+// kind rises; where one falls, all of its kind are what is left.
+func TestCountsDown(t *testing.T) {
+	begun := 59_900 * time.Millisecond
+	for _, c := range []struct {
+		n    int64
+		ttl  time.Duration
+		want bool
+	}{{9, begun, true}, {8, begun, true}, {1, begun, false}, {12, begun, false}, {9, 20 * time.Second, false}, {0, begun, true}} {
+		if r := lookAt(t, toldByMatch("rl:alice"), noon, c.n, c.ttl); r.Partial != c.want || slices.Contains(r.Notes, model.CountsDown) != c.want {
+			t.Errorf("%d with %v to live: partial %v, %v", c.n, c.ttl, r.Partial, r.Notes)
+		}
+	}
+	for _, c := range []struct {
+		second int64
+		want   bool
+	}{{8, true}, {10, false}} {
+		engine, alice, bob := &infer.Engine{}, toldByMatch("rl:alice"), toldByMatch("rl:bob")
+		lookWith(t, alice, noon, 9, begun, engine)
+		lookWith(t, alice, noon.Add(time.Second), c.second, begun-time.Second, engine)
+		if r := lookWith(t, bob, noon.Add(2*time.Second), 5, 30*time.Second, engine); r.Partial != c.want {
+			t.Errorf("beside one that went from 9 to %d: partial %v, want %v", c.second, r.Partial, c.want)
+		}
 	}
 }

@@ -82,7 +82,9 @@ type counts struct {
 	stops   map[uint64]*stops // windows that stopped at highest, by key
 	windows int               // windows seen from their start to their end
 	changes int               // readings in which a count had risen
+	rises   int               // of these, those within a window that had begun before
 	falls   int               // readings in which a count had fallen within its window
+	plain   bool              // a number in a name is no window that comes round: the count rose outside of it
 	refuted int               // times that a count exceeded a limit that was sure
 }
 
@@ -121,6 +123,7 @@ func (g *group) learnCount(id uint64, was, now *key) {
 		now.born, now.reached, now.rises = was.born, was.reached, was.rises
 		if now.count > was.count {
 			c.changes++
+			c.rises++
 			now.reached = now.at
 			now.rises++
 		} else if now.count < was.count {

@@ -38,6 +38,8 @@ type Terms struct {
 	Interval Figure[time.Duration] // a GCRA's emission interval
 	Burst    Figure[int64]         // of a GCRA
 	Verdict  Verdict
+	Up, Down bool     // counts rise, or fall, within their windows
+	Plain    bool     // as Engine.Plain
 	Settle   []string // how to settle the figures that are not sure, in clauses
 }
 
@@ -132,18 +134,26 @@ func (g *group) learn(id uint64, r *model.Reading, oldest limiter.Instant) {
 	*was = now
 }
 
+// Plain notes that the numbers in the names of a pattern are no windows that come round, as the minute of the hour does.
+func (e *Engine) Plain(pattern string) {
+	if g := e.groups[pattern]; g != nil {
+		g.counts.plain = true
+	}
+}
+
 // Terms returns the inferred terms of the limiters of a pattern.
 func (e *Engine) Terms(pattern string) Terms {
-	g := e.groups[pattern]
-	if g == nil {
+	if e == nil || e.groups[pattern] == nil {
 		return Terms{}
 	}
+	g := e.groups[pattern]
 	var t Terms
 	switch g.algorithm {
 	case limiter.FixedWindow:
 		t.Window = g.windows.figure()
 		t.Limit = g.counts.limit(t.Window)
 		t.Verdict = g.verdict(t.Window)
+		t.Up, t.Down, t.Plain = g.counts.rises > g.counts.falls, g.counts.falls > 0 && g.counts.falls >= g.counts.rises, g.counts.plain
 	case limiter.SlidingLog:
 		t.Window = g.windows.figure()
 	case limiter.GCRA:
