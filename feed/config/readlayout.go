@@ -2,10 +2,12 @@ package config
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"sort"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 
@@ -64,6 +66,9 @@ func readTemplate(p *form.Template) func(*yaml.Node) error {
 		if err := text(&name)(n); err != nil {
 			return err
 		}
+		if err := checkBraces(n, name); err != nil {
+			return err
+		}
 		t, err := form.ParseTemplate(name)
 		if err != nil {
 			return at(n, "%w", err)
@@ -71,6 +76,36 @@ func readTemplate(p *form.Template) func(*yaml.Node) error {
 		*p = t
 		return nil
 	}
+}
+
+// braced finds a word in braces, which may have a form behind it.
+var braced = regexp.MustCompile(`\{([A-Za-z]+)(?::([^{}]*))?\}`)
+
+// checkBraces says where the name of keys has a word in braces that was probably meant to be {who} or {window:FORM}, or a
+// form that is none. Other braces are themselves.
+func checkBraces(n *yaml.Node, name string) error {
+	for _, found := range braced.FindAllStringSubmatchIndex(name, -1) {
+		place := &yaml.Node{Line: n.Line, Column: n.Column + utf8.RuneCountInString(name[:found[0]])}
+		if n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 {
+			place.Column++
+		}
+		whole, word, words := name[found[0]:found[1]], name[found[2]:found[3]], []string{"window"}
+		if found[4] < 0 && !strings.Contains(name, "{who}") {
+			words = []string{"who", "window"}
+		}
+		switch meant, slipped := closest(word, words); {
+		case word == "window" && found[4] >= 0:
+			if _, err := form.ParseWindow(name[found[4]:found[5]]); err != nil {
+				if meant, slipped := closest(name[found[4]:found[5]], form.WindowWords); slipped {
+					return at(place, "%s has no form of a window that is known: did you mean {window:%s}?", quoted(&yaml.Node{Value: whole}), meant)
+				}
+				return at(place, "%w", err)
+			}
+		case word != "who" && word != "window" && slipped:
+			return at(place, "%s is no word of a name: did you mean %s?", quoted(&yaml.Node{Value: whole}), strings.Replace(whole, word, meant, 1))
+		}
+	}
+	return nil
 }
 
 // readWord reads one of several words into p.
@@ -118,7 +153,7 @@ func readEnds(n *yaml.Node, l *form.Layout) error {
 	if i < 0 {
 		return at(n, "%s does not say when what is read ends: use name, expiry, key K UNIT, field F UNIT, or field F index", quoted(n))
 	}
-	err := readSource(&l.Ends, false)(&yaml.Node{Kind: n.Kind, Value: n.Value[:i], Line: n.Line, Column: n.Column})
+	err := readSource(&l.Ends, false)(&yaml.Node{Kind: n.Kind, Value: n.Value[:i], Line: n.Line, Column: n.Column, Style: n.Style})
 	unit := n.Value[i+1:]
 	switch {
 	case err != nil:
@@ -149,7 +184,7 @@ func readSource(p *form.Source, timed bool) func(*yaml.Node) error {
 			p.Kind = "value"
 		case named && kind == "key":
 			p.Kind = "key"
-			return readTemplate(&p.Key)(&yaml.Node{Kind: n.Kind, Value: rest, Line: n.Line, Column: n.Column})
+			return readTemplate(&p.Key)(&yaml.Node{Kind: n.Kind, Value: rest, Line: n.Line, Column: n.Column + len("key "), Style: n.Style})
 		case named && (kind == "json" || kind == "field"):
 			p.Kind, p.Name = kind, rest
 		default:

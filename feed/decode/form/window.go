@@ -46,8 +46,8 @@ const day = 24 * time.Hour
 // compound are the letters that stand for several.
 var compound = strings.NewReplacer("%F", "%Y-%m-%d", "%T", "%H:%M:%S", "%R", "%H:%M", "%D", "%m/%d/%y")
 
-// windowWords are the forms that are no calendar's.
-const windowWords = "index, index%60, start.s, start.ms, end.s, end.ms, or a calendar form as %Y%m%d%H%M"
+// WindowWords are the forms that are no calendar's.
+var WindowWords = []string{"index", "index%60", "start.s", "start.ms", "end.s", "end.ms"}
 
 // ParseWindow reads the form of a window.
 func ParseWindow(text string) (*WindowForm, error) {
@@ -67,7 +67,7 @@ func ParseWindow(text string) (*WindowForm, error) {
 	case strings.Contains(text, "%"):
 		return f, f.calendar(compound.Replace(text))
 	}
-	return nil, fmt.Errorf("{window:%s} has no form of a window that is known: use %s", text, windowWords)
+	return nil, fmt.Errorf("{window:%s} has no form of a window that is known: use %s, or a calendar form as %%Y%%m%%d%%H%%M", text, strings.Join(WindowWords, ", "))
 }
 
 func (f *WindowForm) calendar(text string) error {
