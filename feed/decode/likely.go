@@ -164,25 +164,9 @@ func timeOfNow(text string, now limiter.Instant) bool {
 func weighState(s *Sample, now limiter.Instant, e *evidence) {
 	fields := s.Fields
 	if s.Type == "string" {
-		object, list := numbersOf(s.Text)
-		switch {
-		case timeOfNow(s.Text, now):
-			e.add(1, "it holds a time of now and expires")
-			return
-		case isFraction(s.Text):
-			e.add(1, "it holds a fraction and expires")
-			return
-		case len(list) > 0 && !slices.ContainsFunc(list, func(text string) bool { return !timeOfNow(text, now) }):
-			e.add(1, "its JSON lists times of now")
-			if s.TTL > 0 {
-				e.add(1, "it expires")
-			}
-			return
-		case object == nil && list == nil && !strings.ContainsAny(s.Text, "{["):
-			e.add(1, "it is there for a while, whatever it holds")
+		if fields = weighText(s, now, e); e.points > 0 {
 			return
 		}
-		fields = object
 	}
 	if len(fields) == 0 || len(fields) > mostSlices || s.Type == "hash" && s.Length > int64(len(fields)) {
 		return
@@ -246,6 +230,24 @@ func weighState(s *Sample, now limiter.Instant, e *evidence) {
 	if s.TTL > 0 {
 		e.add(1, "it expires")
 	}
+}
+
+// weighText weighs a string that is no count. It returns the numbers of an object in JSON, which are yet to be weighed.
+func weighText(s *Sample, now limiter.Instant, e *evidence) (fields map[string]string) {
+	fields, list := numbersOf(s.Text)
+	switch {
+	case timeOfNow(s.Text, now):
+		e.add(1, "it holds a time of now and expires")
+	case isFraction(s.Text):
+		e.add(1, "it holds a fraction and expires")
+	case len(list) > 0 && !slices.ContainsFunc(list, func(text string) bool { return !timeOfNow(text, now) }):
+		if e.add(1, "its JSON lists times of now"); s.TTL > 0 {
+			e.add(1, "it expires")
+		}
+	case fields == nil && list == nil && !strings.ContainsAny(s.Text, "{["):
+		e.add(1, "it is there for a while, whatever it holds")
+	}
+	return fields
 }
 
 // isSlice says whether the name of a field is a window not long ago: its number, its beginning, or a
