@@ -3,108 +3,97 @@ package lab
 import (
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	"ratescope/limiter"
 )
 
-// poisson makes independent arrivals a mean gap apart. Its time is a float so that gaps
+// sourceFunc is a function as a Source.
+type sourceFunc func() (Arrival, bool)
+
+// Next implements Source.
+func (f sourceFunc) Next() (Arrival, bool) { return f() }
+
+// poisson makes independent arrivals a mean gap of microseconds apart. Its time is a float so that gaps
 // below a microsecond do not pile up at one instant.
-type poisson struct {
-	random  *rand.Rand
-	at, gap float64 // microseconds
-	cost    int64
-}
-
-func (p *poisson) Next() (Arrival, bool) {
-	p.at += p.random.ExpFloat64() * p.gap
-	return Arrival{At: limiter.Instant(p.at), Cost: p.cost}, true
-}
-
-// steady makes one arrival every gap.
-type steady struct {
-	at, gap float64
-	cost    int64
-}
-
-func (s *steady) Next() (Arrival, bool) {
-	a := Arrival{At: limiter.Instant(s.at), Cost: s.cost}
-	s.at += s.gap
-	return a, true
-}
-
-// onOff runs a Poisson stream on a clock that stands still while it is off.
-type onOff struct {
-	*poisson
-	from, on, period limiter.Instant
-}
-
-func (o *onOff) Next() (Arrival, bool) {
-	a, ok := o.poisson.Next()
-	a.At = o.from + a.At/o.on*o.period + a.At%o.on
-	return a, ok
-}
-
-// bursts makes n arrivals in each period.
-type bursts struct {
-	random     *rand.Rand
-	at, period limiter.Instant
-	n          int
-	spread     float64
-	cost       int64
-	batch      []limiter.Instant // what is left of the present burst
-}
-
-func (b *bursts) Next() (Arrival, bool) {
-	if b.n == 0 {
-		return Arrival{}, false
+func poisson(random *rand.Rand, at, gap float64, cost int64) sourceFunc {
+	return func() (Arrival, bool) {
+		at += random.ExpFloat64() * gap
+		return Arrival{At: limiter.Instant(at), Cost: cost}, true
 	}
-	if len(b.batch) == 0 {
-		for range b.n {
-			b.batch = append(b.batch, b.at+limiter.Instant(b.random.Float64()*b.spread))
+}
+
+// steady makes one arrival every gap of microseconds.
+func steady(at, gap float64, cost int64) sourceFunc {
+	at -= gap
+	return func() (Arrival, bool) {
+		at += gap
+		return Arrival{At: limiter.Instant(at), Cost: cost}, true
+	}
+}
+
+// onOff runs a stream from 0 on a clock that stands still while it is off.
+func onOff(next sourceFunc, from, on, period limiter.Instant) sourceFunc {
+	return func() (Arrival, bool) {
+		a, ok := next()
+		a.At = from + a.At/on*period + a.At%on
+		return a, ok
+	}
+}
+
+// bursts makes n arrivals in each period, over so many microseconds of it.
+func bursts(random *rand.Rand, at, period limiter.Instant, n int, spread float64, cost int64) sourceFunc {
+	var batch []limiter.Instant // what is left of the present burst
+	return func() (Arrival, bool) {
+		if n == 0 {
+			return Arrival{}, false
 		}
-		slices.Sort(b.batch)
-		b.at += b.period
+		if len(batch) == 0 {
+			for range n {
+				batch = append(batch, at+limiter.Instant(random.Float64()*spread))
+			}
+			slices.Sort(batch)
+			at += period
+		}
+		a := Arrival{At: batch[0], Cost: cost}
+		batch = batch[1:]
+		return a, true
 	}
-	a := Arrival{At: b.batch[0], Cost: b.cost}
-	b.batch = b.batch[1:]
-	return a, true
 }
 
 // adversary aims at what window counters forget. It sends a burst in the last moment of a
 // window and another in the last moment of the next one, when the first has almost no
 // weight left though it is still less than a window old; then it lets two windows pass.
-type adversary struct {
-	edge, window, lead limiter.Instant
-	n, left            int
-	second             bool
-	cost               int64
-}
-
-func newAdversary(t Traffic, s Setup, from limiter.Instant, cost int64) *adversary {
-	a := &adversary{window: window(s), n: t.Burst, cost: cost, lead: max(micros(t.SpreadMS), 1)}
-	if a.n == 0 {
-		a.n = int(min(s.Limit.Count, 1_000_000))
+func adversary(t Traffic, s Setup, from limiter.Instant, cost int64) sourceFunc {
+	w, n := limiter.Instant(s.Limit.Window/time.Microsecond), t.Burst
+	if n == 0 {
+		n = int(min(s.Limit.Count, 1_000_000))
 	}
-	a.lead = min(a.lead, max(a.window/4, 1))
-	a.edge = from - from%a.window + a.window
-	a.left = a.n
-	return a
-}
-
-func (a *adversary) Next() (Arrival, bool) {
-	if a.n == 0 {
-		return Arrival{}, false
-	}
-	if a.left == 0 {
-		if a.second {
-			a.edge += 3 * a.window
+	lead := min(max(micros(t.SpreadMS), 1), max(w/4, 1))
+	edge, left, second := from.Floor(s.Limit.Window)+w, n, false
+	return func() (Arrival, bool) {
+		if n == 0 {
+			return Arrival{}, false
 		}
-		a.second, a.left = !a.second, a.n
+		if left == 0 {
+			if second {
+				edge += 3 * w
+			}
+			second, left = !second, n
+		}
+		left--
+		at := edge - lead
+		if second { // one lead before the first burst turns a window old
+			at += w - lead
+		}
+		return Arrival{At: at, Cost: cost}, true
 	}
-	a.left--
-	at := a.edge - a.lead
-	if a.second { // one lead before the first burst turns a window old
-		at += a.window - a.lead
+}
+
+// until ends a source at an instant.
+func until(s Source, end limiter.Instant) sourceFunc {
+	return func() (Arrival, bool) {
+		a, ok := s.Next()
+		return a, ok && a.At < end
 	}
-	return Arrival{At: at, Cost: a.cost}, true
 }

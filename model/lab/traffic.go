@@ -6,23 +6,18 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"time"
 
 	"ratescope/limiter"
 )
 
 // Given returns a source of these arrivals, which must be in the order of time.
-func Given(list []Arrival) Source { return &given{list} }
-
-type given struct{ rest []Arrival }
-
-func (g *given) Next() (Arrival, bool) {
-	if len(g.rest) == 0 {
-		return Arrival{}, false
-	}
-	a := g.rest[0]
-	g.rest = g.rest[1:]
-	return a, true
+func Given(list []Arrival) Source {
+	return sourceFunc(func() (a Arrival, ok bool) {
+		if len(list) > 0 {
+			a, ok, list = list[0], true, list[1:]
+		}
+		return a, ok
+	})
 }
 
 // Model names a traffic model.
@@ -74,21 +69,20 @@ func (t Traffic) Source(s Setup, seed uint64) (Source, error) {
 	var src Source
 	switch t.Model {
 	case Poisson:
-		src = &poisson{random: random, at: float64(from), gap: 1e6 / t.PerSecond, cost: cost}
+		src = poisson(random, float64(from), 1e6/t.PerSecond, cost)
 	case Steady:
-		src = &steady{at: float64(from) + t.PhaseMS*1e3, gap: t.EveryMS * 1e3, cost: cost}
+		src = steady(float64(from)+t.PhaseMS*1e3, t.EveryMS*1e3, cost)
 	case OnOff:
-		p := &poisson{random: random, at: 0, gap: 1e6 / t.PerSecond, cost: cost}
-		src = &onOff{poisson: p, from: from, on: micros(t.OnMS), period: micros(t.OnMS + t.OffMS)}
+		src = onOff(poisson(random, 0, 1e6/t.PerSecond, cost), from, micros(t.OnMS), micros(t.OnMS+t.OffMS))
 	case Cron:
-		src = &bursts{random: random, at: from + micros(t.PhaseMS), period: micros(t.EveryMS), n: t.Burst, spread: t.SpreadMS * 1e3, cost: cost}
+		src = bursts(random, from+micros(t.PhaseMS), micros(t.EveryMS), t.Burst, t.SpreadMS*1e3, cost)
 	case Adversary:
-		src = newAdversary(t, s, from, cost)
+		src = adversary(t, s, from, cost)
 	case Retry:
 		return newStorms(t, s, seed), nil
 	}
 	if t.ToMS > 0 {
-		src = &until{src, s.Zero + micros(t.ToMS)}
+		src = until(src, s.Zero+micros(t.ToMS))
 	}
 	return src, nil
 }
@@ -167,50 +161,22 @@ func merge(s Setup, sources ...Source) Source {
 	if slices.ContainsFunc(sources, func(s Source) bool { _, ok := s.(*closedLoop); return ok }) {
 		return newClosedLoop(s, sources)
 	}
-	var m merged
-	for _, source := range sources {
-		m.add(source)
+	heads, live := make([]Arrival, len(sources)), make([]bool, len(sources))
+	for i, source := range sources {
+		heads[i], live[i] = source.Next()
 	}
-	return &m
-}
-
-// merged is several sources in the order of time; of equals the one added first.
-type merged struct {
-	sources []Source
-	heads   []Arrival
-	live    []bool
-}
-
-func (m *merged) add(s Source) {
-	a, ok := s.Next()
-	m.sources, m.heads, m.live = append(m.sources, s), append(m.heads, a), append(m.live, ok)
-}
-
-// Next implements Source.
-func (m *merged) Next() (Arrival, bool) {
-	first := -1
-	for i := range m.heads {
-		if m.live[i] && (first < 0 || m.heads[i].At < m.heads[first].At) {
-			first = i
+	return sourceFunc(func() (Arrival, bool) {
+		first := -1
+		for i := range heads {
+			if live[i] && (first < 0 || heads[i].At < heads[first].At) {
+				first = i
+			}
 		}
-	}
-	if first < 0 {
-		return Arrival{}, false
-	}
-	a := m.heads[first]
-	m.heads[first], m.live[first] = m.sources[first].Next()
-	return a, true
+		if first < 0 {
+			return Arrival{}, false
+		}
+		a := heads[first]
+		heads[first], live[first] = sources[first].Next()
+		return a, true
+	})
 }
-
-type until struct {
-	Source
-	end limiter.Instant
-}
-
-func (u *until) Next() (Arrival, bool) {
-	a, ok := u.Source.Next()
-	return a, ok && a.At < u.end
-}
-
-// Window returns the window as microseconds; for models that aim at its edges.
-func window(s Setup) limiter.Instant { return limiter.Instant(s.Limit.Window / time.Microsecond) }
