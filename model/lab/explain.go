@@ -72,21 +72,21 @@ func newExplainer(c Candidate, m Moment, s Setup) explainer {
 func (e *explainer) sum(used float64) string {
 	allowed, n, limit := e.m.Decision.Allowed, float64(e.m.Arrival.Cost), float64(e.limit.Count)
 	if e.terms.Rule == limiter.RuleBelow {
-		sign := "<"
-		if !allowed {
-			sign = ">="
-		}
 		if !allowed && used < limit {
 			return fmt.Sprintf("%s > %d: the cost is more than the limit", Number(n), e.limit.Count)
 		}
-		return fmt.Sprintf("%s %s %d", decimals(used, telling(used, limit)), sign, e.limit.Count)
-	}
-	sign := "<="
-	if !allowed {
-		sign = ">"
+		return fmt.Sprintf("%s %s %d", decimals(used, telling(used, limit)), e.sign("<", ">="), e.limit.Count)
 	}
 	d := telling(used+n, limit)
-	return fmt.Sprintf("%s + %s = %s %s %d", decimals(used, d), Number(n), decimals(used+n, d), sign, e.limit.Count)
+	return fmt.Sprintf("%s + %s = %s %s %d", decimals(used, d), Number(n), decimals(used+n, d), e.sign("<=", ">"), e.limit.Count)
+}
+
+// sign returns the comparison that holds of an admitted request, or of a denied one.
+func (e *explainer) sign(admitted, denied string) string {
+	if e.m.Decision.Allowed {
+		return admitted
+	}
+	return denied
 }
 
 // rule writes the rule for what is used, by its name.
@@ -101,7 +101,7 @@ func (e *explainer) fixed() Working {
 	return Working{
 		Rule: e.rule("current"),
 		Numbers: []string{
-			fmt.Sprintf("window %s to %s, elapsed %s", e.clock(e.look.Start), e.clock(e.look.End), Seconds(e.at.Sub(e.look.Start))),
+			fmt.Sprintf("window %s to %s, elapsed %s", e.s.clock(e.look.Start), e.s.clock(e.look.End), Seconds(e.at.Sub(e.look.Start))),
 			fmt.Sprintf("current = %d", e.look.Current),
 			e.sum(float64(e.look.Current)),
 		},
@@ -121,11 +121,11 @@ func (e *explainer) log() Working {
 		w.Numbers = append(w.Numbers, fmt.Sprintf("seconds minus %d ms: the window is %s long", e.s.Limit.Window.Milliseconds(), Seconds(e.limit.Window)))
 	case ClientClock:
 		if e.at != e.m.Arrival.At {
-			w.Numbers = append(w.Numbers, fmt.Sprintf("this client's clock says %s: it is %s ahead", e.clock(e.at), Seconds(e.at.Sub(e.m.Arrival.At))))
+			w.Numbers = append(w.Numbers, fmt.Sprintf("this client's clock says %s: it is %s ahead", e.s.clock(e.at), Seconds(e.at.Sub(e.m.Arrival.At))))
 		}
 	}
 	w.Numbers = append(w.Numbers,
-		fmt.Sprintf("%s%s, %s] holds %d", open, e.clock(e.at.Add(-e.limit.Window)), e.clock(e.at), e.look.Used),
+		fmt.Sprintf("%s%s, %s] holds %d", open, e.s.clock(e.at.Add(-e.limit.Window)), e.s.clock(e.at), e.look.Used),
 		e.sum(float64(e.look.Used)))
 	return w
 }
@@ -154,11 +154,8 @@ func (e *explainer) sliding() Working {
 	factor, shown := weightedTo(e.look.Previous, e.look.Weight, d)
 	sum := fmt.Sprintf("%s + %d = %s, and %s", decimals(rounded, d), e.look.Current, decimals(total, d), e.sum(total))
 	if e.terms.Rule == limiter.RuleFits {
-		sign := "<="
-		if !e.m.Decision.Allowed {
-			sign = ">"
-		}
-		sum = fmt.Sprintf("%s + %d + %s = %s %s %d", decimals(rounded, d), e.look.Current, Number(n), decimals(total+n, d), sign, e.limit.Count)
+		sum = fmt.Sprintf("%s + %d + %s = %s %s %d", decimals(rounded, d), e.look.Current, Number(n), decimals(total+n, d), e.sign("<=", ">"),
+			e.limit.Count)
 	}
 	return Working{
 		Rule: e.rule("previous × weight + current"),
@@ -196,17 +193,13 @@ func Ahead(state limiter.State, at limiter.Instant, l limiter.Limit) (time.Durat
 func (e *explainer) gcra() Working {
 	ahead, steps := Ahead(e.m.Before, e.at, e.limit)
 	n, room := float64(e.m.Arrival.Cost), float64(e.c.Room(e.limit))
-	sign := "<="
-	if !e.m.Decision.Allowed {
-		sign = ">"
-	}
 	d := telling(steps+n, room)
 	return Working{
 		Rule: "max(TAT, now) + n × T <= now + B × T",
 		Numbers: []string{
 			fmt.Sprintf("T = %s/%d = %s, B = %s", Seconds(e.limit.Window), e.limit.Count, Seconds(Interval(e.limit)), Number(room)),
 			fmt.Sprintf("TAT is %s ahead of now, that is %s T", Seconds(ahead), decimals(steps, d)),
-			fmt.Sprintf("%s T + %s T = %s T %s %s T", decimals(steps, d), Number(n), decimals(steps+n, d), sign, Number(room)),
+			fmt.Sprintf("%s T + %s T = %s T %s %s T", decimals(steps, d), Number(n), decimals(steps+n, d), e.sign("<=", ">"), Number(room)),
 		},
 	}
 }
@@ -217,23 +210,15 @@ func (e *explainer) bucket() Working {
 	perSecond := Number(float64(e.limit.Count)/e.limit.Window.Seconds()) + "/s"
 	n, room := float64(e.m.Arrival.Cost), float64(e.c.Room(e.limit))
 	if e.c.Algorithm.Fills() {
-		sign := "<="
-		if !e.m.Decision.Allowed {
-			sign = ">"
-		}
 		d := telling(level+n, room)
 		return Working{
 			Rule: "level + n <= B, draining at L/W",
 			Numbers: []string{
 				fmt.Sprintf("drains at %s, B = %s", perSecond, Number(room)),
 				"level = " + decimals(level, d),
-				fmt.Sprintf("%s + %s = %s %s %s", decimals(level, d), Number(n), decimals(level+n, d), sign, Number(room)),
+				fmt.Sprintf("%s + %s = %s %s %s", decimals(level, d), Number(n), decimals(level+n, d), e.sign("<=", ">"), Number(room)),
 			},
 		}
-	}
-	sign := ">="
-	if !e.m.Decision.Allowed {
-		sign = "<"
 	}
 	how := "refills at " + perSecond
 	if e.terms.Refill == limiter.RefillInterval {
@@ -245,7 +230,7 @@ func (e *explainer) bucket() Working {
 		Numbers: []string{
 			how + ", B = " + Number(room),
 			"tokens = " + tokens,
-			fmt.Sprintf("%s tokens %s %s", tokens, sign, Number(n)),
+			fmt.Sprintf("%s tokens %s %s", tokens, e.sign(">=", "<"), Number(n)),
 		},
 	}
 }
@@ -263,7 +248,7 @@ func (e *explainer) verdict() string {
 	case d.RetryAfter == limiter.Never:
 		return "denied: never admitted, for it costs more than there ever is"
 	}
-	text := fmt.Sprintf("denied: next slot in %s, at %s", Seconds(d.RetryAfter), e.clock(e.m.Arrival.At.Add(d.RetryAfter)))
+	text := fmt.Sprintf("denied: next slot in %s, at %s", Seconds(d.RetryAfter), e.s.clock(e.m.Arrival.At.Add(d.RetryAfter)))
 	if e.m.Decided || e.terms.Denied == limiter.DeniedFree || e.c.Bursts() {
 		return text
 	}
@@ -271,7 +256,7 @@ func (e *explainer) verdict() string {
 	if after.RetryAfter <= d.RetryAfter {
 		return text
 	}
-	return text + "; to send it now moves that to " + e.clock(e.m.Arrival.At.Add(after.RetryAfter))
+	return text + "; to send it now moves that to " + e.s.clock(e.m.Arrival.At.Add(after.RetryAfter))
 }
 
 // Room returns how many requests of cost 1 would be admitted at the moment of a decision, after it. A rule
@@ -282,6 +267,3 @@ func Room(d limiter.Decision, c Candidate, s Setup) int64 {
 	}
 	return d.Remaining
 }
-
-// clock writes an instant as the time of the story.
-func (e *explainer) clock(t limiter.Instant) string { return e.s.clock(t) }

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"regexp"
 	"strconv"
 	"strings"
@@ -25,9 +26,6 @@ type facts struct {
 }
 
 var factName = regexp.MustCompile(`\{[^{}\n]*\}`)
-
-// timesLimit reads 2*limit-1 and the like.
-var timesLimit = regexp.MustCompile(`^(?:(\d)\*)?limit([+-]\d)?$`)
 
 // fill puts the numbers in the place of their names. A name that is not known stays.
 func (f facts) fill(text string) string {
@@ -61,59 +59,63 @@ func (f facts) parts(text string) (list []Part) {
 
 // value returns what a name stands for.
 func (f facts) value(name string) (string, bool) {
-	s := f.run.setup
-	if m := timesLimit.FindStringSubmatch(name); m != nil {
-		n := s.Limit.Count
-		if m[1] != "" {
-			n *= int64(m[1][0] - '0')
-		}
-		more, _ := strconv.ParseInt(m[2], 10, 64)
-		return strconv.FormatInt(n+more, 10), true
+	if n, ok := ofLimit(name, f.run.setup.Limit); ok {
+		return strconv.FormatInt(n, 10), true
 	}
 	if name, of, found := strings.Cut(name, ":"); found {
 		return f.of(name, of)
 	}
-	if value, ok := f.goalValue(name); ok {
-		return value, true
+	if name == "most" || name == "most-span" {
+		return f.of(name, f.run.setup.Candidates[f.selected].String())
 	}
-	if value, ok := f.lessonValue(name); ok {
-		return value, true
+	for _, group := range []struct {
+		known  bool
+		values map[string]func(facts) string
+	}{{name != "edge" || !f.run.setup.Candidates[0].Scripted(), ofTerms}, {f.goal != nil, ofGoal}, {f.reached, ofDecision}} {
+		if value, ok := group.values[name]; ok && group.known {
+			return value(f), true
+		}
 	}
-	switch name {
-	case "edge":
-		return s.clock(f.run.Ask(0, 0).Decision.End), !s.Candidates[0].Scripted()
-	case "window":
-		return Seconds(s.Limit.Window), true
-	case "interval":
-		return Seconds(Interval(s.Limit)), true
-	case "long-window":
-		return Seconds(1000 * s.Limit.Window), true
-	case "skew":
-		return Seconds(s.Skew), true
-	case "most", "most-span":
-		return f.of(name, s.Candidates[f.selected].String())
-	case "reached":
-		return s.clock(f.at), f.reached
-	case "previous":
-		return strconv.FormatInt(f.decision.Previous, 10), f.reached
-	case "current":
-		return strconv.FormatInt(f.decision.Current, 10), f.reached
-	case "estimate":
-		return Number(f.decision.Estimate), f.reached
-	case "weight":
-		factor, _ := Weighted(f.decision.Previous, f.decision.Weight)
-		return factor, f.reached
-	case "faded":
-		_, product := Weighted(f.decision.Previous, f.decision.Weight)
-		return product, f.reached
-	case "wait":
-		return Seconds(f.decision.RetryAfter), f.reached
-	case "row":
-		return strconv.FormatInt(f.row, 10), f.reached
-	case "span":
-		return Seconds(f.span), f.reached
+	return f.lessonValue(name)
+}
+
+// ofTerms are the numbers of the terms.
+var ofTerms = map[string]func(facts) string{
+	"edge":        func(f facts) string { return f.run.setup.clock(f.run.Ask(0, 0).Decision.End) },
+	"window":      func(f facts) string { return Seconds(f.run.setup.Limit.Window) },
+	"interval":    func(f facts) string { return Seconds(Interval(f.run.setup.Limit)) },
+	"long-window": func(f facts) string { return Seconds(1000 * f.run.setup.Limit.Window) },
+	"skew":        func(f facts) string { return Seconds(f.run.setup.Skew) },
+}
+
+// ofGoal are the numbers of the goal itself.
+var ofGoal = map[string]func(facts) string{
+	"value":   func(f facts) string { return strconv.FormatInt(f.goal.Value, 10) },
+	"values":  func(f facts) string { return strings.Join(numbers(f.goal.Values), ", then ") },
+	"within":  func(f facts) string { return Seconds(millis(f.goal.WithinMS)) },
+	"silence": func(f facts) string { return Seconds(millis(f.goal.SilenceMS)) },
+}
+
+// ofDecision are the numbers of the decision that reached the goal.
+var ofDecision = map[string]func(facts) string{
+	"reached":  func(f facts) string { return f.run.setup.clock(f.at) },
+	"previous": func(f facts) string { return strconv.FormatInt(f.decision.Previous, 10) },
+	"current":  func(f facts) string { return strconv.FormatInt(f.decision.Current, 10) },
+	"estimate": func(f facts) string { return Number(f.decision.Estimate) },
+	"weight":   func(f facts) string { weight, _ := Weighted(f.decision.Previous, f.decision.Weight); return weight },
+	"faded":    func(f facts) string { _, faded := Weighted(f.decision.Previous, f.decision.Weight); return faded },
+	"wait":     func(f facts) string { return Seconds(f.decision.RetryAfter) },
+	"row":      func(f facts) string { return strconv.FormatInt(f.row, 10) },
+	"span":     func(f facts) string { return Seconds(f.span) },
+}
+
+// numbers writes values.
+func numbers(values []float64) []string {
+	list := make([]string, len(values))
+	for i, v := range values {
+		list[i] = Number(v)
 	}
-	return "", false
+	return list
 }
 
 // lessonValue is a number of the steps that come by themselves, or of those that solve the
@@ -122,7 +124,6 @@ func (f facts) lessonValue(name string) (string, bool) {
 	if f.lesson == nil {
 		return "", false
 	}
-	w := f.run.setup.Limit.Window
 	var given int64
 	for _, step := range f.lesson.Steps[:f.lesson.Given] {
 		given += step.Cost * int64(step.Repeat)
@@ -134,16 +135,15 @@ func (f facts) lessonValue(name string) (string, bool) {
 	if len(solution) == 0 {
 		return "", false
 	}
-	weight := float64(w-solution[0].At%w) / float64(w)
+	w := f.run.setup.Limit.Window
+	weight, faded := Weighted(given, float64(w-solution[0].At%w)/float64(w))
 	switch name {
 	case "solution-at":
 		return Seconds(solution[0].At), true
 	case "solution-weight":
-		factor, _ := Weighted(given, weight)
-		return factor, true
+		return weight, true
 	case "solution-faded":
-		_, product := Weighted(given, weight)
-		return product, true
+		return faded, true
 	case "table", "table-admitted":
 		var times []string
 		for _, step := range solution {
@@ -156,28 +156,6 @@ func (f facts) lessonValue(name string) (string, bool) {
 			return "", false
 		}
 		return strings.Join(times[:last], ", ") + " and " + times[last] + " ms", true
-	}
-	return "", false
-}
-
-// goalValue is a number of the goal itself.
-func (f facts) goalValue(name string) (string, bool) {
-	if f.goal == nil {
-		return "", false
-	}
-	switch name {
-	case "value":
-		return strconv.FormatInt(f.goal.Value, 10), true
-	case "values":
-		list := make([]string, len(f.goal.Values))
-		for i, v := range f.goal.Values {
-			list[i] = Number(v)
-		}
-		return strings.Join(list, ", then "), true
-	case "within":
-		return Seconds(millis(f.goal.WithinMS)), true
-	case "silence":
-		return Seconds(millis(f.goal.SilenceMS)), true
 	}
 	return "", false
 }
@@ -217,20 +195,10 @@ func (l *Lesson) Paragraphs(r *Run) []string {
 }
 
 // Task returns what is to be done, with the numbers of a run; "" without a goal.
-func (l *Lesson) Task(r *Run) string {
-	if l.Goal == nil {
-		return ""
-	}
-	return l.fill(l.Goal.Say, r)
-}
+func (l *Lesson) Task(r *Run) string { return l.fill(cmp.Or(l.Goal, &Goal{}).Say, r) }
 
 // Hint returns how it can be done, see Task.
-func (l *Lesson) Hint(r *Run) string {
-	if l.Goal == nil {
-		return ""
-	}
-	return l.fill(l.Goal.Hint, r)
-}
+func (l *Lesson) Hint(r *Run) string { return l.fill(cmp.Or(l.Goal, &Goal{}).Hint, r) }
 
 // ofSteps are the names of numbers that hold under the terms of the lesson alone: those of its steps.
 var ofSteps = regexp.MustCompile(`\{(given|solution|table|values)`)

@@ -51,18 +51,27 @@ var valueOf = regexp.MustCompile(`^(?:(burst)\+|(\d)\*)?limit([+-]\d)?$`)
 
 // under returns the goal with its value for a limit.
 func (g Goal) under(l limiter.Limit) Goal {
-	if m := valueOf.FindStringSubmatch(g.ValueOf); m != nil {
-		g.Value = l.Count
-		switch {
-		case m[1] != "":
-			g.Value += cmp.Or(l.Burst, l.Count)
-		case m[2] != "":
-			g.Value *= int64(m[2][0] - '0')
-		}
-		more, _ := strconv.ParseInt(m[3], 10, 64)
-		g.Value = max(g.Value+more, 1)
+	if n, ok := ofLimit(g.ValueOf, l); ok {
+		g.Value = max(n, 1)
 	}
 	return g
+}
+
+// ofLimit returns a value of a limit, as valueOf reads it.
+func ofLimit(text string, l limiter.Limit) (n int64, ok bool) {
+	m := valueOf.FindStringSubmatch(text)
+	if m == nil {
+		return 0, false
+	}
+	n = l.Count
+	switch {
+	case m[1] != "":
+		n += cmp.Or(l.Burst, l.Count)
+	case m[2] != "":
+		n *= int64(m[2][0] - '0')
+	}
+	more, _ := strconv.ParseInt(m[3], 10, 64)
+	return n + more, true
 }
 
 // check says what is wrong with a goal, for a comparison of these candidates.

@@ -277,11 +277,7 @@ func (w *watcher) readings() {
 			}
 		}
 	}
-	want := make([]string, len(w.goal.Values))
-	for i, v := range w.goal.Values {
-		want[i] = Number(v)
-	}
-	w.done.Text = fmt.Sprintf("it read %s · wanted, in this order: %s", strings.Join(seen[max(0, len(seen)-8):], " "), strings.Join(want, " "))
+	w.done.Text = fmt.Sprintf("it read %s · wanted, in this order: %s", strings.Join(seen[max(0, len(seen)-8):], " "), strings.Join(numbers(w.goal.Values), " "))
 }
 
 func millis(ms float64) time.Duration { return time.Duration(ms * float64(time.Millisecond)) }
