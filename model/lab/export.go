@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"ratescope/limiter"
 	"ratescope/limiter/scenario"
 )
 
@@ -63,36 +64,62 @@ func ScenarioFile(id string, r *Run) ([]byte, error) {
 	case r.at > maxExported:
 		return nil, fmt.Errorf("%d requests are too many for a scenario file: restart, and export within the first %d", r.at, maxExported)
 	}
-	type step struct {
-		T      float64 `json:"t_ms"`
-		N      int64   `json:"n"`
-		Repeat int     `json:"repeat,omitempty"`
-		Expect string  `json:"expect"`
-	}
-	var steps []step
+	f := newScenarioFile(id, s.Candidates[at].Algorithm, s.Limit, s.Candidates[at].Convention(s.Convention))
+	f.Traffic.Into = into
 	for i := range r.at {
-		a, v := r.Arrival(i)
-		if !v.Sent(at) {
-			continue
+		if a, v := r.Arrival(i); v.Sent(at) {
+			f.add(a, s.Zero, fate(v.Allowed(at)))
 		}
-		one := step{T: float64(a.At-s.Zero) / 1000, N: a.Cost, Repeat: 1, Expect: fate(v.Allowed(at))}
-		if n := len(steps) - 1; n >= 0 && steps[n].T == one.T && steps[n].N == one.N && steps[n].Expect == one.Expect {
-			steps[n].Repeat++
-			continue
-		}
-		steps = append(steps, one)
 	}
-	return json.MarshalIndent(struct {
-		ID         string            `json:"id"`
-		Algorithm  string            `json:"algorithm"`
-		Limit      int64             `json:"limit"`
-		WindowMS   float64           `json:"window_ms"`
-		Burst      int64             `json:"burst,omitempty"`
-		Convention map[string]string `json:"convention"`
-		Traffic    any               `json:"traffic"`
-		Steps      []step            `json:"steps"`
-	}{
-		id, s.Candidates[at].Algorithm.String(), s.Limit.Count, float64(s.Limit.Window) / 1e6, s.Limit.Burst,
-		scenario.Words(s.Candidates[at].Convention(s.Convention)), map[string]any{"into": into}, steps,
-	}, "", "  ")
+	return json.MarshalIndent(f, "", "  ")
+}
+
+// scenarioFile is a scenario file with what a lesson holds beside it.
+type scenarioFile struct {
+	ID         string            `json:"id"`
+	Title      string            `json:"title,omitempty"`
+	Algorithm  string            `json:"algorithm"`
+	Limit      int64             `json:"limit"`
+	WindowMS   float64           `json:"window_ms"`
+	Burst      int64             `json:"burst,omitempty"`
+	Convention map[string]string `json:"convention"`
+	Text       []string          `json:"text,omitempty"`
+	Goal       *Goal             `json:"goal,omitempty"`
+	Traffic    struct {
+		Into    []string  `json:"into"`
+		Streams []Traffic `json:"streams,omitempty"`
+		Given   int       `json:"given,omitempty"`
+	} `json:"traffic"`
+	Steps []fileStep `json:"steps"`
+}
+
+type fileStep struct {
+	T      float64 `json:"t_ms"`
+	N      int64   `json:"n"`
+	Repeat int     `json:"repeat,omitempty"`
+	Expect string  `json:"expect,omitempty"`
+}
+
+func newScenarioFile(id string, a limiter.Algorithm, l limiter.Limit, terms limiter.Convention) scenarioFile {
+	return scenarioFile{ID: id, Algorithm: a.String(), Limit: l.Count, WindowMS: float64(l.Window) / 1e6, Burst: l.Burst,
+		Convention: scenario.Words(terms)}
+}
+
+// add appends an arrival of a story that begins at zero. Equal ones of one moment are one step.
+func (f *scenarioFile) add(a Arrival, zero limiter.Instant, expect string) {
+	one := fileStep{T: float64(a.At-zero) / 1000, N: a.Cost, Repeat: 1, Expect: expect}
+	if n := len(f.Steps) - 1; n >= 0 && f.Steps[n].T == one.T && f.Steps[n].N == one.N && f.Steps[n].Expect == expect {
+		f.Steps[n].Repeat++
+		return
+	}
+	f.Steps = append(f.Steps, one)
+}
+
+// lessons reads the file as the lessons that it makes.
+func (f *scenarioFile) lessons() ([]Lesson, error) {
+	content, err := json.Marshal(f)
+	if err != nil {
+		return nil, err
+	}
+	return Load(content)
 }

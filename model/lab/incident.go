@@ -1,13 +1,12 @@
 package lab
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
+	"sort"
 	"time"
 
 	"ratescope/limiter"
-	"ratescope/limiter/scenario"
 	"ratescope/model"
 	"ratescope/model/format"
 	"ratescope/model/safetext"
@@ -44,43 +43,35 @@ func Incident(t *Trace) ([]Lesson, error) {
 	if algorithm == limiter.Unknown {
 		algorithm = limiter.SlidingLog
 	}
-	arrivals := t.busiest(0, mostIncident)
+	arrivals, name := t.busiest(0, mostIncident), safetext.Clip(safetext.Clean(t.Keys[0]), 28, safetext.Ellipsis)
 	if len(arrivals) == 0 {
-		return nil, fmt.Errorf("no request of %s is remembered", safetext.Clip(safetext.Clean(t.Keys[0]), 28, safetext.Ellipsis))
+		return nil, fmt.Errorf("no request of %s is remembered", name)
 	}
-	name := safetext.Clip(safetext.Clean(t.Keys[0]), 28, safetext.Ellipsis)
-	into := incidentCandidates(algorithm)
-	smallest, err := smallestLimit(into[0], limit, target.Convention, arrivals)
+	smallest, err := smallestLimit(Candidate{Algorithm: algorithm}, limit, target.Convention, arrivals)
 	if err != nil {
 		return nil, err
 	}
-	file := incidentFile{
-		Algorithm: algorithm.String(), Limit: limit.Count, Burst: limit.Burst,
-		WindowMS: float64(limit.Window) / 1e6, Convention: scenario.Words(target.Convention), Steps: stepsOf(arrivals, limit.Window),
+	file := newScenarioFile("", algorithm, limit, target.Convention)
+	for _, a := range arrivals { // the first in the first window of the story, at its own place in that window
+		file.add(a, arrivals[0].At.Floor(limit.Window), "")
 	}
 	file.Traffic.Given = len(file.Steps)
-	for _, c := range into {
-		file.Traffic.Into = append(file.Traffic.Into, c.String())
-	}
+	file.Traffic.Into = besides(algorithm, 4)
 	find, which := t.findLimit(file, name, limit, smallest), file
 	which.ID, which.Title = IncidentID+"algorithm", "Incident: the burst at "+name
 	which.Text = []string{
 		"The same {given} requests, under the same limit of {limit} in {window}, at several algorithms side by side.",
 		"Some of them let more of the burst through than others. Which one admits most in one true window?",
 	}
-	which.Goal = Goal{
+	which.Goal = &Goal{
 		Kind: GoalMost, Of: file.Traffic.Into[0], Value: 1,
 		Say:  "Let the story run to its end, and select (a) the algorithm that admits most in one true window.",
 		Hint: "The right end of each lane's title says the most.",
 		Then: "It admitted {most} in {most-span}, under a limit of {limit} in {window}.",
 	}
 	var lessons []Lesson
-	for _, f := range []incidentFile{find, which} {
-		content, err := json.Marshal(f)
-		if err != nil {
-			return nil, err
-		}
-		list, err := Load(content)
+	for _, f := range []scenarioFile{find, which} {
+		list, err := f.lessons()
 		if err != nil {
 			return nil, fmt.Errorf("the recording cannot be taught: %w", err)
 		}
@@ -91,7 +82,7 @@ func Incident(t *Trace) ([]Lesson, error) {
 
 // findLimit returns the lesson that asks for the smallest limit which lets in all that was recorded, of a file with
 // the requests.
-func (t *Trace) findLimit(find incidentFile, name string, limit limiter.Limit, smallest int64) incidentFile {
+func (t *Trace) findLimit(find scenarioFile, name string, limit limiter.Limit, smallest int64) scenarioFile {
 	find.ID, find.Title = IncidentID+"limit", "Incident: the limit for "+name
 	all := t.Targets == nil || t.Denials[t.Keys[0]]
 	what, say := "requests", "Find the smallest limit under which nothing is denied."
@@ -109,7 +100,7 @@ func (t *Trace) findLimit(find incidentFile, name string, limit limiter.Limit, s
 			what, braceless(name), limit.Count, format.Length(limit.Window)),
 		"Press g to go to a time, or p to let it run. Press w and change the limit; + and - change it by one.",
 	}, find.Text...)
-	find.Goal = Goal{
+	find.Goal = &Goal{
 		Kind: GoalSmallest, Of: find.Traffic.Into[0], Value: smallest,
 		Say:  say,
 		Hint: "Try one at which nothing is denied, and halve the distance to one at which something is.",
@@ -144,57 +135,6 @@ func braceless(name string) string {
 	return string(slices.DeleteFunc([]rune(name), func(r rune) bool { return r == '{' || r == '}' }))
 }
 
-// incidentFile is a scenario file with what a lesson holds beside it.
-type incidentFile struct {
-	ID         string            `json:"id"`
-	Title      string            `json:"title"`
-	Algorithm  string            `json:"algorithm"`
-	Limit      int64             `json:"limit"`
-	WindowMS   float64           `json:"window_ms"`
-	Burst      int64             `json:"burst,omitempty"`
-	Convention map[string]string `json:"convention"`
-	Text       []string          `json:"text"`
-	Goal       Goal              `json:"goal"`
-	Traffic    struct {
-		Into  []string `json:"into"`
-		Given int      `json:"given"`
-	} `json:"traffic"`
-	Steps []incidentStep `json:"steps"`
-}
-
-type incidentStep struct {
-	T      float64 `json:"t_ms"`
-	N      int64   `json:"n"`
-	Repeat int     `json:"repeat,omitempty"`
-}
-
-// stepsOf writes arrivals as steps. The first comes in the first window of the story, at
-// its own place in that window.
-func stepsOf(list []Arrival, window time.Duration) []incidentStep {
-	zero := list[0].At.Floor(window)
-	var steps []incidentStep
-	for _, a := range list {
-		one := incidentStep{T: float64(a.At-zero) / 1000, N: a.Cost, Repeat: 1}
-		if n := len(steps) - 1; n >= 0 && steps[n].T == one.T && steps[n].N == one.N {
-			steps[n].Repeat++
-			continue
-		}
-		steps = append(steps, one)
-	}
-	return steps
-}
-
-// incidentCandidates are the algorithm of the recording and those beside which it is shown.
-func incidentCandidates(a limiter.Algorithm) []Candidate {
-	list := []Candidate{{Algorithm: a}}
-	for _, other := range []limiter.Algorithm{limiter.SlidingLog, limiter.SlidingWindow, limiter.FixedWindow, limiter.GCRA} {
-		if other != a && len(list) < 4 {
-			list = append(list, Candidate{Algorithm: other})
-		}
-	}
-	return list
-}
-
 // busiest returns at most so many requests of a key: those that came within the shortest time.
 func (t *Trace) busiest(key int32, most int) []Arrival {
 	var list []Arrival
@@ -223,29 +163,17 @@ func smallestLimit(c Candidate, limit limiter.Limit, terms limiter.Convention, l
 	for _, a := range list {
 		sum += a.Cost
 	}
-	low, high := int64(0), sum // too small, and enough
-	if high > limiter.MaxCount {
+	if sum > limiter.MaxCount {
 		return 0, fmt.Errorf("the recording counts to more than a trillion")
 	}
-	for high-low > 1 {
-		mid := (low + high) / 2
-		if deniesNone(c, limiter.Limit{Count: mid, Window: limit.Window}, terms, list) {
-			high = mid
-		} else {
-			low = mid
+	return 1 + int64(sort.Search(int(max(sum-1, 0)), func(n int) bool { // the sum itself is enough
+		s := Setup{Limit: limiter.Limit{Count: 1 + int64(n), Window: limit.Window}, Convention: terms}
+		l := newRunner(c, &s)
+		for i, a := range list {
+			if d, _ := l.take(a, i, &s); !d.Allowed {
+				return false
+			}
 		}
-	}
-	return high, nil
-}
-
-// deniesNone reports whether a candidate admits all arrivals.
-func deniesNone(c Candidate, limit limiter.Limit, terms limiter.Convention, list []Arrival) bool {
-	s := Setup{Limit: limit, Convention: terms}
-	l := newRunner(c, &s)
-	for i, a := range list {
-		if d, _ := l.take(a, i, &s); !d.Allowed {
-			return false
-		}
-	}
-	return true
+		return true
+	})), nil
 }

@@ -182,7 +182,7 @@ func lesson(s scenario.Scenario, raw json.RawMessage) (Lesson, error) {
 	}
 	names := x.Traffic.Into
 	if len(names) == 0 {
-		names = defaultNames(s.Algorithm)
+		names = besides(s.Algorithm, 3)
 	}
 	for _, name := range names {
 		c, err := ParseCandidate(name)
@@ -214,11 +214,11 @@ func compact(raw []byte) []byte {
 	return b.Bytes()
 }
 
-// defaultNames are the algorithms beside which one is shown.
-func defaultNames(a limiter.Algorithm) []string {
+// besides returns the names of an algorithm and of those beside which it is shown, so many together.
+func besides(a limiter.Algorithm, n int) []string {
 	names := []string{a.String()}
-	for _, other := range []limiter.Algorithm{limiter.SlidingLog, limiter.SlidingWindow, limiter.FixedWindow} {
-		if other != a && len(names) < 3 {
+	for _, other := range []limiter.Algorithm{limiter.SlidingLog, limiter.SlidingWindow, limiter.FixedWindow, limiter.GCRA} {
+		if other != a && len(names) < n {
 			names = append(names, other.String())
 		}
 	}

@@ -52,7 +52,10 @@ func NewQuiz(s Setup, traffic func() (*Workload, error), seed uint64) (*Quiz, er
 		s.Limit.Count = 5
 	}
 	if traffic == nil {
-		traffic = func() (*Workload, error) { return fair(s, seed) }
+		traffic = func() (*Workload, error) {
+			src, err := Mix(fair(s.Limit), s, seed)
+			return NewWorkload(src), err
+		}
 	}
 	q := &Quiz{setup: s, traffic: traffic, scores: map[Candidate]Score{}, random: rand.New(rand.NewPCG(seed, 77))}
 	if err := q.begin(); err != nil {
@@ -66,18 +69,13 @@ func NewQuiz(s Setup, traffic func() (*Workload, error), seed uint64) (*Quiz, er
 	return q, nil
 }
 
-// fair is traffic of which much is admitted and much is denied.
-func fair(s Setup, seed uint64) (*Workload, error) {
-	perSecond := float64(s.Limit.Count) / s.Limit.Window.Seconds()
-	ms := float64(s.Limit.Window) / float64(time.Millisecond)
-	src, err := Mix([]Traffic{
+// fair is traffic of which much is admitted under a limit and much is denied.
+func fair(l limiter.Limit) []Traffic {
+	perSecond, ms := float64(l.Count)/l.Window.Seconds(), float64(l.Window.Microseconds())/1e3
+	return []Traffic{
 		{Model: Poisson, PerSecond: min(max(perSecond*0.7, 1e-6), maxPerSecond)},
 		{Model: OnOff, PerSecond: min(max(perSecond*3, 1e-6), maxPerSecond), OnMS: 1 + ms*0.4, OffMS: ms * 1.1},
-	}, s, seed)
-	if err != nil {
-		return nil, err
 	}
-	return NewWorkload(src), nil
 }
 
 // begin goes to the beginning of the traffic.

@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -187,22 +186,18 @@ func (l Lesson) With(s *UserScript) Lesson {
 // sides of an edge of the clock.
 func ScriptLesson(s *UserScript, limit limiter.Limit) (Lesson, error) {
 	ms := float64(limit.Window.Microseconds()) / 1e3
-	perSecond := float64(limit.Count) / limit.Window.Seconds()
-	content, err := json.Marshal(map[string]any{
-		"id": "script", "title": strings.ToValidUTF8(s.Name, "?") + " beside the algorithms", "algorithm": limiter.SlidingLog.String(),
-		"limit": limit.Count, "window_ms": ms, "burst": limit.Burst, "convention": map[string]string{}, "steps": []any{
-			map[string]any{"t_ms": 2.99 * ms, "repeat": max(limit.Count, 1)}, map[string]any{"t_ms": 3.01 * ms, "repeat": max(limit.Count, 1)}},
-		"text": []string{"Your script gets the same requests as the algorithms, on an embedded Redis under the story's clock.",
-			"Its verdicts are its own. Wrong is what the true window of what it had admitted itself would have decided otherwise."},
-		"traffic": map[string]any{"into": defaultNames(limiter.SlidingLog), "streams": []Traffic{
-			{Model: OnOff, PerSecond: min(max(perSecond*3, 1e-6), maxPerSecond), OnMS: 1 + ms*0.4, OffMS: ms * 1.1},
-			{Model: Poisson, PerSecond: min(max(perSecond*0.7, 1e-6), maxPerSecond)},
-		}},
-	})
-	if err != nil {
-		return Lesson{}, err
+	f := newScenarioFile("script", limiter.SlidingLog, limit, limiter.Convention{})
+	f.Convention = map[string]string{} // that of any lesson
+	f.Title = strings.ToValidUTF8(s.Name, "?") + " beside the algorithms"
+	f.Text = []string{"Your script gets the same requests as the algorithms, on an embedded Redis under the story's clock.",
+		"Its verdicts are its own. Wrong is what the true window of what it had admitted itself would have decided otherwise."}
+	for _, at := range []float64{2.99, 3.01} {
+		f.Steps = append(f.Steps, fileStep{T: at * ms, N: 1, Repeat: int(max(limit.Count, 1))})
 	}
-	list, err := Load(content)
+	f.Traffic.Into = besides(limiter.SlidingLog, 3)
+	f.Traffic.Streams = fair(limit)
+	slices.Reverse(f.Traffic.Streams) // the bursts come first
+	list, err := f.lessons()
 	if err != nil {
 		return Lesson{}, fmt.Errorf("%s in %s cannot be a lesson: %w", format.Plural(int(limit.Count), "request"), format.Length(limit.Window), err)
 	}
