@@ -9,12 +9,12 @@ import (
 	"ratescope/model/format"
 	"ratescope/model/lab/accuracy"
 	"ratescope/tui/cell"
-	"ratescope/tui/keymap"
 	"ratescope/tui/widget"
 )
 
 // accuracyView shows the plots of the accuracy command under the limit on screen.
 type accuracyView struct {
+	plain
 	lines []string // nil while they are measured
 	asked bool
 	first int // the line on top
@@ -26,10 +26,7 @@ type measuredMsg struct {
 	err    error
 }
 
-func (*accuracyView) name() string              { return "accuracy" }
-func (*accuracyView) layout(*Screen, cell.Rect) {}
-func (*accuracyView) keys() keymap.Actions      { return nil }
-func (v *accuracyView) reset()                  { v.lines, v.asked = nil, false }
+func (v *accuracyView) reset() { v.lines, v.asked = nil, false }
 
 // move scrolls.
 func (v *accuracyView) move(_ *Screen, by int) { v.first += by }

@@ -16,11 +16,11 @@ import (
 // boxView is the game "which limiter is this?": a limiter that is to be named by firing at it, in
 // as few requests as possible.
 type boxView struct {
+	plain
 	box     *lab.Box
 	seed    uint64
 	wait    int // index of lab.BoxWaits
 	guessed int // the suspect that was named; -1 while none is
-	actions keymap.Actions
 }
 
 // Named is how boxes went.
@@ -31,7 +31,7 @@ type Named struct {
 }
 
 func newBoxView(s *Screen) *boxView {
-	v := &boxView{wait: 1, guessed: -1}
+	v := &boxView{plain: plain{title: "box"}, wait: 1, guessed: -1}
 	open := func() string {
 		if v.box != nil && v.guessed < 0 {
 			return ""
@@ -44,28 +44,19 @@ func newBoxView(s *Screen) *boxView {
 		}
 		return "Name this box first, with enter."
 	}
-	do := func(f func()) func() tea.Cmd { return func() tea.Cmd { f(); return nil } }
 	v.actions = keymap.Actions{
-		keymap.New("box", "fire at it", "space", "fires one request at the box", do(func() { v.box.Fire() }), "space").Hinted("fire").When(open),
-		keymap.New("box", "wait", "→ l", "waits", do(func() { v.box.Wait(lab.BoxWaits[v.wait]) }), "right", "l").Hinted("wait").When(open),
-		keymap.New("box", "longer", "+", "waits longer at once", do(func() { v.wait = min(v.wait+1, len(lab.BoxWaits)-1) }), "+",
-			"=").Hinted("longer").When(open),
-		keymap.New("box", "shorter", "-", "waits shorter at once", do(func() { v.wait = max(v.wait-1, 1) }), "-",
-			"_").Hinted("shorter").When(open),
-		keymap.New("box", "name it", "enter", "names what is in the box", do(func() { v.ask(s) }), "enter").Hinted("name it").When(open),
-		keymap.New("box", "next box", "n", "brings another box", do(func() { v.seed++; v.fresh() }), "n").Hinted("next").When(named),
+		act("box", "fire at it", "space", "fires one request at the box", func() { v.box.Fire() }, "space").Hinted("fire").When(open),
+		act("box", "wait", "→ l", "waits", func() { v.box.Wait(lab.BoxWaits[v.wait]) }, "right", "l").Hinted("wait").When(open),
+		act("box", "longer", "+", "waits longer at once", func() { v.wait = min(v.wait+1, len(lab.BoxWaits)-1) }, "+", "=").Hinted("longer").When(open),
+		act("box", "shorter", "-", "waits shorter at once", func() { v.wait = max(v.wait-1, 1) }, "-", "_").Hinted("shorter").When(open),
+		act("box", "name it", "enter", "names what is in the box", func() { v.ask(s) }, "enter").Hinted("name it").When(open),
+		act("box", "next box", "n", "brings another box", func() { v.seed++; v.fresh() }, "n").Hinted("next").When(named),
 	}
 	return v
 }
 
-func (*boxView) name() string           { return "box" }
-func (v *boxView) keys() keymap.Actions { return v.actions }
-
 // apart marks that the box has a clock of its own.
 func (*boxView) apart() {}
-
-// move does nothing: there is nothing to select.
-func (*boxView) move(*Screen, int) {}
 
 // layout brings a box where there is none yet.
 func (v *boxView) layout(s *Screen, _ cell.Rect) {

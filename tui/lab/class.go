@@ -205,9 +205,8 @@ func (c *classroom) keys(s *Screen) keymap.Actions {
 		return nil
 	}
 	return keymap.Actions{
-		keymap.New("class", "students", "S", "shows who is there and where", func() tea.Cmd { s.show(studentsName); return nil },
-			"S").Hinted("students"),
-		keymap.New("class", "drive", "F", "calls all to your screen, or frees them", func() tea.Cmd {
+		act("class", "students", "S", "shows who is there and where", func() { s.show(studentsName) }, "S").Hinted("students"),
+		act("class", "drive", "F", "calls all to your screen, or frees them", func() {
 			any, all := c.Driving()
 			on := !any && !all
 			if err := c.Drive(on); err != nil {
@@ -217,7 +216,6 @@ func (c *classroom) keys(s *Screen) keymap.Actions {
 			} else {
 				s.app.Say("The class is free.")
 			}
-			return nil
 		}, "F").Hinted("drive"),
 	}
 }

@@ -10,16 +10,12 @@ import (
 	"ratescope/model/safetext"
 	"ratescope/themes"
 	"ratescope/tui/cell"
-	"ratescope/tui/keymap"
 	"ratescope/tui/widget"
 )
 
 // compareView is the lanes of all candidates under the same requests.
-type compareView struct{}
+type compareView struct{ plain }
 
-func (compareView) name() string                 { return "compare" }
-func (compareView) layout(*Screen, cell.Rect)    {}
-func (compareView) keys() keymap.Actions         { return nil }
 func (compareView) paint(p painter, r cell.Rect) { p.paintCompare(r) }
 
 // move selects the candidate above or below.

@@ -17,30 +17,25 @@ import (
 
 // decisionView shows one decision from end to end.
 type decisionView struct {
+	plain
 	picked   int // request; -1 follows the next one
 	scrolled int // lines of the script above the first one on screen
-	actions  keymap.Actions
 }
 
 // scriptPage is how many lines of the script a key scrolls.
 const scriptPage = 8
 
-func newDecisionView(*Screen) *decisionView {
+func newDecisionView() *decisionView {
 	d := &decisionView{picked: -1}
-	scroll := func(by int) func() tea.Cmd {
-		return func() tea.Cmd { d.scrolled = min(max(d.scrolled+by, 0), 400); return nil }
-	}
-	d.actions = keymap.Actions{
-		keymap.New("decision", "script up", "pgup", "scrolls the script up", scroll(-scriptPage), "pgup", "ctrl+u"),
-		keymap.New("decision", "script down", "pgdn", "scrolls the script down", scroll(scriptPage), "pgdown", "ctrl+d"),
-	}
+	scroll := func(by int) func() { return func() { d.scrolled = min(max(d.scrolled+by, 0), 400) } }
+	d.plain = plain{"decision", keymap.Actions{
+		act("decision", "script up", "pgup", "scrolls the script up", scroll(-scriptPage), "pgup", "ctrl+u"),
+		act("decision", "script down", "pgdn", "scrolls the script down", scroll(scriptPage), "pgdown", "ctrl+d"),
+	}}
 	return d
 }
 
-func (*decisionView) name() string              { return "decision" }
-func (*decisionView) layout(*Screen, cell.Rect) {}
-func (d *decisionView) keys() keymap.Actions    { return d.actions }
-func (d *decisionView) reset()                  { d.picked, d.scrolled = -1, 0 }
+func (d *decisionView) reset() { d.picked, d.scrolled = -1, 0 }
 
 // move selects the request before or after.
 func (d *decisionView) move(s *Screen, by int) {

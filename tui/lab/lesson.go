@@ -11,7 +11,6 @@ import (
 	"ratescope/model/safetext"
 	"ratescope/themes"
 	"ratescope/tui/cell"
-	"ratescope/tui/keymap"
 	"ratescope/tui/shell"
 	"ratescope/tui/widget"
 )
@@ -25,16 +24,15 @@ type line struct {
 // textView is the lesson's text with its task below, and where there is room the lanes to
 // try it on.
 type textView struct {
+	plain
 	text  viewport.Model
 	box   cell.Rect // with its frame
 	lanes cell.Rect // below it; empty where there is no room
 }
 
-func newTextView() *textView { return &textView{text: viewport.New()} }
+func newTextView() *textView { return &textView{plain: plain{title: "lesson"}, text: viewport.New()} }
 
-func (*textView) name() string         { return "lesson" }
-func (*textView) keys() keymap.Actions { return nil }
-func (v *textView) reset()             { v.text.GotoTop() }
+func (v *textView) reset() { v.text.GotoTop() }
 
 // move scrolls the text.
 func (v *textView) move(s *Screen, by int) {

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
-
 	"ratescope/model/format"
 	"ratescope/model/lab"
 	"ratescope/model/safetext"
@@ -21,12 +19,12 @@ import (
 // comes, upwards how large they are, by colour the most that is admitted in one true
 // window, a tile a candidate. It shows at a glance where candidates disagree.
 type mapView struct {
+	plain
 	setup   lab.Setup // what the tiles were worked out for
 	columns int
 	rows    int
 	tiles   [][]float64 // by candidate: most/limit of each cell, row by row from below
 	x, y    int         // the cursor
-	actions keymap.Actions
 }
 
 // How fine a map is at most.
@@ -37,20 +35,14 @@ const (
 
 func newMapView(s *Screen) *mapView {
 	m := &mapView{x: -1}
-	sideways := func(dx int) func() tea.Cmd {
-		return func() tea.Cmd { m.x = min(max(m.x+dx, 0), max(m.columns-1, 0)); return nil }
-	}
-	m.actions = keymap.Actions{
-		keymap.New("map", "earlier burst", "← h", "moves the burst to earlier in the window", sideways(-1), "left", "h"),
-		keymap.New("map", "later burst", "→ l", "moves the burst to later in the window", sideways(1), "right", "l"),
-		keymap.New("map", "run the burst", "enter", "shows the bursts under the cursor as a run", func() tea.Cmd { m.run(s); return nil },
-			"enter").Hinted("run it"),
-	}
+	sideways := func(dx int) func() { return func() { m.x = min(max(m.x+dx, 0), max(m.columns-1, 0)) } }
+	m.plain = plain{"map", keymap.Actions{
+		act("map", "earlier burst", "← h", "moves the burst to earlier in the window", sideways(-1), "left", "h"),
+		act("map", "later burst", "→ l", "moves the burst to later in the window", sideways(1), "right", "l"),
+		act("map", "run the burst", "enter", "shows the bursts under the cursor as a run", func() { m.run(s) }, "enter").Hinted("run it"),
+	}}
 	return m
 }
-
-func (*mapView) name() string           { return "map" }
-func (m *mapView) keys() keymap.Actions { return m.actions }
 
 // move makes the bursts larger or smaller.
 func (m *mapView) move(_ *Screen, by int) { m.y = min(max(m.y-by, 0), max(m.rows-1, 0)) }

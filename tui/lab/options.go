@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -105,15 +104,6 @@ type host struct {
 
 // Init waits for what comes from outside.
 func (h host) Init() tea.Cmd { return h.screen.class.relay(h.screen.app.Context()) }
-
-// Update does nothing: the screen gets every message.
-func (h host) Update(msg tea.Msg) tea.Cmd { return h.Bare.Update(msg) }
-
-// Pace is a picture a second; the screen has a pace of its own while its clock runs.
-func (h host) Pace() (time.Duration, bool) { return h.Bare.Pace() }
-
-// Back is nil.
-func (h host) Back() func() { return h.Bare.Back() }
 
 // Legend is what the shapes of the lab mean.
 func (h host) Legend(p *widget.Canvas) []widget.Span { return legend(p) }

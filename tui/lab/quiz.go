@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
-
 	"ratescope/model/format"
 	"ratescope/model/lab"
 	"ratescope/themes"
@@ -33,16 +31,16 @@ func (a answered) revealed(q lab.Question) bool {
 
 // quizView asks a person to predict decisions.
 type quizView struct {
+	plain
 	quiz     *lab.Quiz
 	answered answered
-	actions  keymap.Actions
 }
 
 // slotKeys are the keys of the times to choose from.
 const slotKeys = "abc"
 
 func newQuizView(s *Screen) *quizView {
-	q := &quizView{}
+	q := &quizView{plain: plain{title: "quiz"}}
 	when := func(f func() bool) func() string {
 		return func() string {
 			if q.quiz != nil && f() {
@@ -53,29 +51,22 @@ func newQuizView(s *Screen) *quizView {
 	}
 	verdict := when(func() bool { return !q.answered.verdict })
 	revealed := when(func() bool { return q.answered.revealed(q.quiz.Question) })
-	do := func(f func()) func() tea.Cmd { return func() tea.Cmd { f(); return nil } }
 	q.actions = keymap.Actions{
-		keymap.New("quiz", "admitted", "a", "predicts that it is admitted", do(func() { q.predict(s, true) }),
-			"a").Hinted("admitted").When(verdict),
-		keymap.New("quiz", "denied", "d", "predicts that it is denied", do(func() { q.predict(s, false) }), "d").Hinted("denied").When(verdict),
-		keymap.New("quiz", "next question", "enter", "asks the next question", do(func() { q.next(s) }), "enter",
-			"space").Hinted("next").When(revealed),
+		act("quiz", "admitted", "a", "predicts that it is admitted", func() { q.predict(s, true) }, "a").Hinted("admitted").When(verdict),
+		act("quiz", "denied", "d", "predicts that it is denied", func() { q.predict(s, false) }, "d").Hinted("denied").When(verdict),
+		act("quiz", "next question", "enter", "asks the next question", q.next, "enter", "space").Hinted("next").When(revealed),
 	}
 	for i, key := range strings.Split(slotKeys, "") {
 		slot := when(func() bool {
 			return q.answered.verdict && !q.answered.revealed(q.quiz.Question) && i < len(q.quiz.Question.Slots)
 		})
-		q.actions = append(q.actions, keymap.New("quiz", "slot "+key, key, "chooses this time of the next slot", do(func() { q.predictSlot(i) }),
+		q.actions = append(q.actions, act("quiz", "slot "+key, key, "chooses this time of the next slot", func() { q.predictSlot(i) },
 			key).When(slot))
 	}
 	return q
 }
 
-func (*quizView) name() string              { return "quiz" }
-func (*quizView) layout(*Screen, cell.Rect) {}
-func (*quizView) move(*Screen, int)         {}
-func (q *quizView) keys() keymap.Actions    { return q.actions }
-func (q *quizView) reset()                  { q.quiz = nil }
+func (q *quizView) reset() { q.quiz = nil }
 
 // keepScores adds the scores of the quiz to those of the quizzes before it.
 func (q *quizView) keepScores(s *Screen) {
@@ -136,7 +127,7 @@ func (q *quizView) predictSlot(i int) {
 	q.answered.slotRight = q.quiz.AnswerSlot(i)
 }
 
-func (q *quizView) next(s *Screen) {
+func (q *quizView) next() {
 	q.quiz.Next()
 	q.answered = answered{}
 }

@@ -67,7 +67,8 @@ func NewScreen(app *shell.App, o Options) (*Screen, error) {
 	s := &Screen{app: app, redis: o.Redis, story: story{lessons: o.Lessons, trace: o.Trace}, results: results{keep: o.Remember, reached: map[string]bool{}},
 		class: classroom{Class: o.Class, messages: o.Messages}}
 	s.presenter, s.exports, s.sentence = presenter{s, o.Present}, exports{s, o.Save}, sentence{s, -1}
-	s.views.list = []view{compareView{}, newDecisionView(s), newQuizView(s), newTextView(), newMapView(s), &accuracyView{}, newBoxView(s)}
+	s.views.list = []view{compareView{plain{title: "compare"}}, newDecisionView(), newQuizView(s), newTextView(), newMapView(s),
+		&accuracyView{plain: plain{title: "accuracy"}}, newBoxView(s)}
 	if s.class.teaches() {
 		s.views.list = append(s.views.list, newStudentsView(s))
 	}

@@ -20,15 +20,15 @@ const studentsName = "students"
 
 // studentsView is who is in class and where, and what they reached and missed.
 type studentsView struct {
+	plain
 	people   []Student // as last laid out, those who were removed at the end
 	selected int       // the Number of the student that is selected; 0 is none
 	first    int       // the row on top
 	rows     int       // that fit
-	actions  keymap.Actions
 }
 
 func newStudentsView(s *Screen) *studentsView {
-	v := &studentsView{}
+	v := &studentsView{plain: plain{title: studentsName}}
 	one := func(removed bool) func() string {
 		return func() string {
 			switch {
@@ -44,24 +44,23 @@ func newStudentsView(s *Screen) *studentsView {
 			return "This student was removed: enter lets in again."
 		}
 	}
-	act := func(name, shown, what string, f func(Student) error, keys ...string) keymap.Action {
-		return keymap.New("class", name, shown, what, func() tea.Cmd {
+	to := func(name, shown, what string, f func(Student) error, keys ...string) keymap.Action {
+		return act("class", name, shown, what, func() {
 			if err := f(v.people[v.at()]); err != nil {
 				s.fail(err)
 			}
 			v.take(s)
-			return nil
 		}, keys...).Hinted(name).When(one(false))
 	}
 	v.actions = keymap.Actions{
-		act("let in again", "enter", "lets a student come back who was removed", func(o Student) error {
+		to("let in again", "enter", "lets a student come back who was removed", func(o Student) error {
 			s.app.Say("Nothing keeps " + o.Name + " from coming back now.")
 			return s.class.Readmit(o.Number)
 		}, "enter").When(one(true)),
-		act("call or free", "enter", "calls this student to your screen, or frees",
+		to("call or free", "enter", "calls this student to your screen, or frees",
 			func(o Student) error { return s.class.Call(o.Number, !o.Follows) }, "enter"),
-		act("remove", "del", "ends the visit of this student", func(o Student) error { v.remove(s, o); return nil }, "delete", "backspace"),
-		keymap.New("class", "lock", "o", "locks the class: no student comes in, those with you are held", func() tea.Cmd {
+		to("remove", "del", "ends the visit of this student", func(o Student) error { v.remove(s, o); return nil }, "delete", "backspace"),
+		act("class", "lock", "o", "locks the class: no student comes in, those with you are held", func() {
 			on := !s.class.Locked()
 			if err := s.class.Lock(on); err != nil {
 				s.fail(err)
@@ -70,7 +69,6 @@ func newStudentsView(s *Screen) *studentsView {
 			} else {
 				s.app.Say("The class is open.")
 			}
-			return nil
 		}, "o").Hinted("lock"),
 	}
 	return v
@@ -85,9 +83,6 @@ func (v *studentsView) remove(s *Screen, o Student) {
 		return nil
 	}, "The visit ends, and what was predicted is forgotten. There is no way back before you let in again.")
 }
-
-func (*studentsView) name() string           { return studentsName }
-func (v *studentsView) keys() keymap.Actions { return v.actions }
 
 // layout takes the students as they are now.
 func (v *studentsView) layout(s *Screen, _ cell.Rect) { v.take(s) }
