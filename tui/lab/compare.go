@@ -136,11 +136,7 @@ func (p painter) paintWhy(r cell.Rect) {
 			lines = append(lines, widget.Styled(text, p.c.Look.Accent))
 		}
 	}
-	for i, line := range lines {
-		if i < in.H {
-			p.c.Buffer.Text(in.X, in.Y+i, in.X+in.W, line.Text, line.Style)
-		}
-	}
+	p.rows(in, lines...)
 }
 
 // mark is the shape of a verdict.

@@ -1,8 +1,8 @@
 package lab
 
 import (
-	"encoding/json"
 	"maps"
+	"reflect"
 	"slices"
 
 	"ratescope/model/lab"
@@ -21,66 +21,39 @@ type results struct {
 	reached map[string]bool      // lessons whose goal was reached
 	scores  map[string]lab.Score // of predictions, by algorithm; those of a quiz once it is over
 	named   Named                // boxes
-	before  string               // what was remembered at the start
+	before  Memory               // what was remembered at the start
 	keep    func(Memory) error   // nil: what was done is forgotten
 }
 
-// recall takes over what was remembered. A moment that cannot be opened any more is
-// forgotten.
-func (r *results) recall(m Memory) {
+// resultsOf takes over what was remembered.
+func resultsOf(m Memory, keep func(Memory) error) results {
+	r := results{reached: map[string]bool{}, scores: map[string]lab.Score{}, named: m.Named, keep: keep}
 	for _, id := range m.Reached {
 		r.reached[id] = true
 	}
-	r.scores, r.named = m.Scores, m.Named
+	maps.Copy(r.scores, m.Scores)
+	return r
 }
 
 // score adds to the predictions of an algorithm, and returns all of them.
 func (r *results) score(c lab.Candidate, now lab.Score) lab.Score {
-	if r.scores == nil {
-		r.scores = map[string]lab.Score{}
-	}
 	r.scores[c.String()] = r.scores[c.String()].Plus(now)
 	return r.scores[c.String()]
 }
 
-// memory is what of them is to be remembered.
-func (r *results) memory() Memory {
-	m := Memory{Scores: maps.Clone(r.scores), Named: r.named}
-	for id := range r.reached {
-		m.Reached = append(m.Reached, id)
-	}
-	slices.Sort(m.Reached)
-	return m
-}
-
-// keepChanged hands what was done to the one that remembers it, where it has changed.
-func (r *results) keepChanged(now Memory) error {
-	if r.keep == nil || now.text() == r.before {
-		return nil
-	}
-	return r.keep(now)
-}
-
 // resume goes on where it was left, and reports whether that was possible.
 func (s *Screen) resume(m Memory) bool {
-	if m.Moment == "" {
-		return false
-	}
 	left, err := lab.ReadShared(m.Moment)
 	return err == nil && s.openShared(left) == nil
 }
 
-// text is what is remembered in a form that can be compared.
-func (m Memory) text() string {
-	text, err := json.Marshal(m)
-	if err != nil {
-		return ""
+// Keep has what was done remembered, at the end of the program, where it has changed.
+func (s *Screen) Keep() error {
+	if now := s.memory(); s.results.keep != nil && !reflect.DeepEqual(now, s.results.before) {
+		return s.results.keep(now)
 	}
-	return string(text)
+	return nil
 }
-
-// Keep has what was done remembered, at the end of the program.
-func (s *Screen) Keep() error { return s.results.keepChanged(s.memory()) }
 
 // memory is what is to be remembered: what was reached, and where the story stands.
 func (s *Screen) memory() Memory {
@@ -89,7 +62,7 @@ func (s *Screen) memory() Memory {
 			q.keepScores(s)
 		}
 	}
-	m := s.results.memory()
+	m := Memory{Scores: maps.Clone(s.results.scores), Named: s.results.named, Reached: slices.Sorted(maps.Keys(s.results.reached))}
 	if line, err := s.moment().Line(); err == nil && s.run.Decided() > 0 {
 		m.Moment = line
 	}

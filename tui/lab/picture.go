@@ -101,9 +101,7 @@ func (p picture) verdict(r cell.Rect, d limiter.Decision) {
 	m := p.s.run.Ask(i, max(s.Cost, 1))
 	w := lab.Explain(c, m, s)
 	if p.s.guess.asked { // the answer is what is to be predicted
-		if r.H > 0 {
-			p.c.Buffer.Text(r.X, r.Y, r.X+r.W, safetext.ClipWords(w.Rule, r.W, safetext.Ellipsis), p.c.Look.Dim)
-		}
+		p.rows(r, widget.Styled(w.Rule, p.c.Look.Dim))
 		return
 	}
 	follows := fmt.Sprintf("room for %d", lab.Room(d, c, s))
@@ -116,10 +114,7 @@ func (p picture) verdict(r cell.Rect, d limiter.Decision) {
 		follows = "next slot in " + lab.Seconds(m.Decision.RetryAfter)
 	}
 	if p.s.at().Plain {
-		if r.H > 0 {
-			text := p.mark(m.Decision.Allowed) + " " + follows
-			p.c.Buffer.Text(r.X, r.Y, r.X+r.W, safetext.ClipWords(text, r.W, safetext.Ellipsis), p.outcome(m.Decision.Allowed))
-		}
+		p.rows(r, widget.Styled(p.mark(m.Decision.Allowed)+" "+follows, p.outcome(m.Decision.Allowed)))
 		return
 	}
 	var lines []widget.Span
@@ -133,7 +128,12 @@ func (p picture) verdict(r cell.Rect, d limiter.Decision) {
 		widget.Styled(p.mark(m.Decision.Allowed)+" "+w.Sum(), p.outcome(m.Decision.Allowed)),
 		widget.Styled(follows, p.c.Look.Text),
 		widget.Styled(fmt.Sprintf("%s in Redis · %s", format.Bytes(float64(p.s.run.Bytes(i))), p.summary(m)), p.c.Look.Dim))
-	for row, line := range lines[:min(len(lines), r.H)] {
+	p.rows(r, lines...)
+}
+
+// rows writes lines under each other, as many as fit.
+func (p painter) rows(r cell.Rect, lines ...widget.Span) {
+	for row, line := range lines[:min(len(lines), max(r.H, 0))] {
 		p.c.Buffer.Text(r.X, r.Y+row, r.X+r.W, safetext.ClipWords(line.Text, r.W, safetext.Ellipsis), line.Style)
 	}
 }
@@ -170,9 +170,7 @@ func (p picture) commands(r cell.Rect) {
 			lines = append(lines, widget.Styled(text, p.c.Look.Accent))
 		}
 	}
-	for row, line := range lines[:min(len(lines), r.H)] {
-		p.c.Buffer.Text(r.X, r.Y+row, r.X+r.W, safetext.ClipWords(line.Text, r.W, safetext.Ellipsis), line.Style)
-	}
+	p.rows(r, lines...)
 }
 
 // reachOf is the window that the candidate really looks at.

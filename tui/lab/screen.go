@@ -64,7 +64,7 @@ func NewScreen(app *shell.App, o Options) (*Screen, error) {
 	if o.Save == nil {
 		o.Save = SaveNew
 	}
-	s := &Screen{app: app, redis: o.Redis, story: story{lessons: o.Lessons, trace: o.Trace}, results: results{keep: o.Remember, reached: map[string]bool{}},
+	s := &Screen{app: app, redis: o.Redis, story: story{lessons: o.Lessons, trace: o.Trace}, results: resultsOf(o.Memory, o.Remember),
 		class: classroom{Class: o.Class, messages: o.Messages}}
 	s.presenter, s.exports, s.sentence = presenter{s, o.Present}, exports{s, o.Save}, sentence{s, -1}
 	s.views.list = []view{compareView{plain{title: "compare"}}, newDecisionView(), newQuizView(s), newTextView(), newMapView(s),
@@ -80,8 +80,7 @@ func NewScreen(app *shell.App, o Options) (*Screen, error) {
 	if s.at().Goal != nil && !s.presenter.on {
 		s.view("lesson")
 	}
-	s.results.recall(o.Memory)
-	defer func() { s.results.before = s.memory().text() }()
+	defer func() { s.results.before = s.memory() }()
 	if o.Shared != nil {
 		return s, s.openShared(*o.Shared)
 	}
