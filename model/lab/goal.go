@@ -80,35 +80,22 @@ func (g Goal) check(into []Candidate) error {
 	if err != nil {
 		return err
 	}
-	positive := g.Value > 0
-	switch g.Kind {
-	case GoalLargest, GoalFalseDeny, GoalUnderLoad, GoalSmallest, GoalMost:
-	case GoalFates:
-		for _, f := range g.Fates {
-			if f != "allow" && f != "deny" {
-				return fmt.Errorf("goal: fate %q is neither allow nor deny", f)
-			}
-		}
-		positive = len(g.Fates) > 0
-	case GoalSilence:
-		positive = g.SilenceMS > 0
-	case GoalLockout:
-		positive = positive && g.WithinMS > 0
-	case GoalEstimate, GoalReadings:
-		positive = len(g.Values) > 0
-	case GoalDisagree:
-		if other < 0 || other == of {
-			return fmt.Errorf("goal disagree: %q is not another one of the algorithms compared", g.Other)
-		}
-	case GoalJustInTime:
-		positive = g.WithinMS > 0
-	default:
+	kind, known := goalKinds[g.Kind]
+	if !known {
 		return fmt.Errorf("there is no goal %q", g.Kind)
+	}
+	for _, f := range g.Fates {
+		if f != "allow" && f != "deny" {
+			return fmt.Errorf("goal: fate %q is neither allow nor deny", f)
+		}
+	}
+	if g.Kind == GoalDisagree && (other < 0 || other == of) {
+		return fmt.Errorf("goal disagree: %q is not another one of the algorithms compared", g.Other)
 	}
 	if g.ValueOf != "" && !valueOf.MatchString(g.ValueOf) {
 		return fmt.Errorf("goal %s: %q is no value of the limit: use 2*limit, burst+limit and the like", g.Kind, g.ValueOf)
 	}
-	if !positive {
+	if !kind.told(g) {
 		return fmt.Errorf("goal %s: it does not say how much", g.Kind)
 	}
 	if g.Say == "" {

@@ -24,16 +24,19 @@ func (g Goal) Progress(r *Run) Progress {
 		return Progress{Text: "choose the lesson's own algorithms again to go for its goal"}
 	}
 	g = g.under(r.setup.Limit)
-	if g.Kind == GoalSmallest || g.Kind == GoalMost {
+	kind := goalKinds[g.Kind]
+	if kind.watch == nil {
 		return g.overall(r, of)
 	}
-	w := watcher{goal: g, of: of, other: other, run: r, window: r.setup.Limit.Window, facts: facts{run: r, goal: &g}}
+	w := watcher{goal: g, of: of, other: other, run: r, facts: facts{run: r, goal: &g}}
+	see, text := kind.watch(&w)
 	r.Replay(of, func(i int, a Arrival, d limiter.Decision) bool {
-		w.see(i, a, d)
+		if a.Fired || !kind.fired {
+			see(i, a, d)
+		}
 		return !w.done.Reached
 	})
-	w.finish()
-	if w.done.Reached {
+	if w.done.Text = text(); w.done.Reached {
 		w.facts.reached, w.facts.at = true, w.done.At
 		w.done.Then = w.facts.fill(g.Then)
 	}
@@ -66,218 +69,221 @@ func (g Goal) overall(r *Run, of int) Progress {
 	return p
 }
 
-// watcher goes through a run with a goal in mind.
+// goalKind is what one kind of goal asks for.
+type goalKind struct {
+	told  func(Goal) bool // whether the goal says how much it wants
+	fired bool            // only requests fired by hand count
+	watch func(*watcher) (seer, func() string)
+}
+
+// seer takes in one request and what became of it.
+type seer func(i int, a Arrival, d limiter.Decision)
+
+func hasValue(g Goal) bool  { return g.Value > 0 }
+func hasValues(g Goal) bool { return len(g.Values) > 0 }
+
+// goalKinds holds an entry for each kind. Without watch it looks at the run as a whole.
+var goalKinds = map[GoalKind]goalKind{
+	GoalLargest:    {hasValue, false, (*watcher).largest},
+	GoalFates:      {func(g Goal) bool { return len(g.Fates) > 0 }, true, (*watcher).fates},
+	GoalSilence:    {func(g Goal) bool { return g.SilenceMS > 0 }, false, (*watcher).silence},
+	GoalLockout:    {func(g Goal) bool { return g.Value > 0 && g.WithinMS > 0 }, true, (*watcher).lockout},
+	GoalEstimate:   {hasValues, true, (*watcher).estimate},
+	GoalReadings:   {hasValues, false, (*watcher).readings},
+	GoalDisagree:   {hasValue, true, (*watcher).disagree},
+	GoalFalseDeny:  {hasValue, true, (*watcher).falseDeny},
+	GoalUnderLoad:  {hasValue, false, (*watcher).underLoad},
+	GoalJustInTime: {func(g Goal) bool { return g.WithinMS > 0 }, true, (*watcher).justInTime},
+	GoalSmallest:   {told: hasValue},
+	GoalMost:       {told: hasValue},
+}
+
+// watcher goes through a run with a goal in mind. Its methods return what takes in a request, and what says in the end
+// where things stand.
 type watcher struct {
 	goal      Goal
 	run       *Run
 	of, other int
-	window    time.Duration
-
-	done    Progress
-	facts   facts
-	inside  ring
-	count   int64
-	best    int64
-	last    limiter.Instant // the arrival before
-	any     bool
-	fates   []string
-	since   limiter.Instant // of the first denial in a row
-	denials []limiter.Instant
-	slot    limiter.Instant // when the request denied last would be admitted
-	waited  time.Duration   // what it was told to wait
-	late    time.Duration   // how long after its slot the one after it was admitted
-	nearest float64
-	aimed   Arrival // fired last
-	hit     bool    // and it met the estimate
-	levels  []level
+	done      Progress
+	facts     facts
 }
 
-// level is what the candidate had used from an instant on.
-type level struct {
-	at   limiter.Instant
-	used float64
-}
-
-func (w *watcher) reach(a Arrival, d limiter.Decision) {
-	w.done.Reached, w.done.At = true, a.At
-	w.facts.decision = d
-}
-
-// see takes in one request and what became of it.
-func (w *watcher) see(i int, a Arrival, d limiter.Decision) {
-	g := w.goal
-	switch g.Kind {
-	case GoalLargest:
-		if d.Allowed {
-			inside, _ := w.inside.add(a.At, a.Cost, int64(w.window/time.Microsecond))
-			w.best = max(w.best, inside)
-		}
-		if w.best >= g.Value {
-			w.reach(a, d)
-		}
-	case GoalUnderLoad:
-		w.underLoad(a, d)
-	case GoalSilence:
-		quiet := a.At.Sub(w.last)
-		if a.Fired && w.any && !d.Allowed && quiet >= millis(g.SilenceMS) {
-			w.facts.span = quiet
-			w.reach(a, d)
-		}
-		if a.Fired && w.any {
-			w.best = max(w.best, int64(quiet/time.Millisecond))
-		}
-	case GoalReadings:
-		w.levels = append(w.levels, level{a.At, 0})
-	default:
-		if a.Fired {
-			w.seeFired(i, a, d)
-		}
+// reach notes a request with which the goal is reached, if it is.
+func (w *watcher) reach(reached bool, a Arrival, d limiter.Decision) {
+	if reached {
+		w.done.Reached, w.done.At, w.facts.decision = true, a.At, d
 	}
-	w.last, w.any = a.At, true
 }
 
-// seeFired is for the goals that only look at what was fired by hand.
-func (w *watcher) seeFired(i int, a Arrival, d limiter.Decision) {
-	g, v := w.goal, w.run.verdicts[i]
+func (w *watcher) largest() (seer, func() string) {
+	var inside ring
+	var most int64
+	return func(_ int, a Arrival, d limiter.Decision) {
+			if d.Allowed {
+				n, _ := inside.add(a.At, a.Cost, w.run.setup.Limit.Window.Microseconds())
+				most = max(most, n)
+			}
+			w.reach(most >= w.goal.Value, a, d)
+		}, func() string {
+			return fmt.Sprintf("most in a true window so far: %d, wanted %d", most, w.goal.Value)
+		}
+}
+
+func (w *watcher) fates() (seer, func() string) {
+	var fates []string
+	return func(_ int, a Arrival, d limiter.Decision) {
+			fates = append(fates, fate(d.Allowed))
+			n := len(fates) - len(w.goal.Fates)
+			w.reach(n >= 0 && slices.Equal(fates[max(n, 0):], w.goal.Fates), a, d)
+		}, func() string {
+			return fmt.Sprintf("yours so far: %s · wanted: %s", letters(fates[max(len(fates)-8, 0):]), letters(w.goal.Fates))
+		}
+}
+
+func (w *watcher) silence() (seer, func() string) {
+	var last limiter.Instant // the arrival before; 0 none
+	var longest time.Duration
+	return func(_ int, a Arrival, d limiter.Decision) {
+			if quiet := a.At.Sub(last); a.Fired && last != 0 {
+				w.facts.span = quiet
+				longest = max(longest, quiet)
+				w.reach(!d.Allowed && quiet >= millis(w.goal.SilenceMS), a, d)
+			}
+			last = a.At
+		}, func() string {
+			return fmt.Sprintf("longest silence before a request of yours: %s of %s", Seconds(longest.Truncate(time.Millisecond)),
+				Seconds(millis(w.goal.SilenceMS)))
+		}
+}
+
+func (w *watcher) lockout() (seer, func() string) {
+	var row, most int64
+	var since limiter.Instant // the first denial in a row
+	return func(_ int, a Arrival, d limiter.Decision) {
+			switch {
+			case d.Allowed:
+				row = 0
+			case row == 0:
+				since = a.At
+				fallthrough
+			default:
+				row++
+			}
+			w.facts.row, w.facts.span = row, a.At.Sub(since)
+			most = max(most, row)
+			w.reach(row >= w.goal.Value && a.At.Sub(since) >= millis(w.goal.WithinMS), a, d)
+		}, func() string {
+			return fmt.Sprintf("denied in a row so far: %d of %d", most, w.goal.Value)
+		}
+}
+
+// estimate looks at the latest request alone: one burst through the estimate is no aim at it.
+func (w *watcher) estimate() (seer, func() string) {
+	var last Arrival
 	hit := false
-	switch g.Kind {
-	case GoalFates:
-		w.fates = append(w.fates, fate(d.Allowed))
-		n := len(w.fates) - len(g.Fates)
-		if n >= 0 && slices.Equal(w.fates[n:], g.Fates) {
-			w.reach(a, d)
+	return func(_ int, a Arrival, d limiter.Decision) {
+			diff := d.Estimate - w.goal.Values[0]
+			hit = d.Allowed && diff < 0.05 && diff > -0.05 && (w.goal.Value == 0 || d.Current == w.goal.Value)
+			last, w.facts.decision = a, d
+		}, func() string {
+			w.reach(hit, last, w.facts.decision)
+			return fmt.Sprintf("estimate after your last request: %s, wanted %s", Number(w.facts.decision.Estimate), Number(w.goal.Values[0]))
 		}
-		return
-	case GoalLockout:
-		switch {
-		case d.Allowed:
-			w.count = 0
-		case w.count == 0:
-			w.since = a.At
-			fallthrough
-		default:
-			w.count++
+}
+
+// count reaches the goal with so many requests as it names.
+func (w *watcher) count(counts func(i int, d limiter.Decision) bool, text func(n int64) string) (seer, func() string) {
+	var n int64
+	return func(i int, a Arrival, d limiter.Decision) {
+		if counts(i, d) {
+			n++
 		}
-		hit = w.count >= g.Value && a.At.Sub(w.since) >= millis(g.WithinMS)
-		w.facts.row, w.facts.span = w.count, a.At.Sub(w.since)
-		w.best = max(w.best, w.count)
-	case GoalEstimate:
-		// Only the latest request decides: one burst through the estimate is no aim at it.
-		w.nearest, w.aimed = d.Estimate, a
-		diff := d.Estimate - g.Values[0]
-		w.hit = d.Allowed && diff < 0.05 && diff > -0.05 && (g.Value == 0 || d.Current == g.Value)
-		w.facts.decision = d
-		return
-	case GoalDisagree:
-		if d.Allowed && !v.Allowed(w.other) {
-			w.best++
-		}
-		hit = w.best >= g.Value
-	case GoalFalseDeny:
-		if !d.Allowed && v.Wrong(w.of) {
-			w.best++
-		}
-		hit = w.best >= g.Value
-	case GoalJustInTime:
-		if w.slot != 0 && d.Allowed {
-			w.late = a.At.Sub(w.slot)
-			hit = w.late >= 0 && w.late <= millis(g.WithinMS)
-			w.facts.span, d.RetryAfter = w.late, w.waited
-		}
-		w.slot = 0
-		if !d.Allowed && d.RetryAfter != limiter.Never {
-			w.slot, w.waited = a.At.Add(d.RetryAfter), d.RetryAfter
-		}
-	}
-	if hit {
-		w.reach(a, d)
-	}
+		w.reach(n >= w.goal.Value, a, d)
+	}, func() string { return text(n) }
+}
+
+func (w *watcher) disagree() (seer, func() string) {
+	return w.count(func(i int, d limiter.Decision) bool { return d.Allowed && !w.run.verdicts[i].Allowed(w.other) }, func(n int64) string {
+		return fmt.Sprintf("%s admitted what %s denied: %d of %d", w.goal.Of, w.goal.Other, n, w.goal.Value)
+	})
+}
+
+func (w *watcher) falseDeny() (seer, func() string) {
+	return w.count(func(i int, d limiter.Decision) bool { return !d.Allowed && w.run.verdicts[i].Wrong(w.of) }, func(n int64) string {
+		return fmt.Sprintf("wrongly denied so far: %d of %d", n, w.goal.Value)
+	})
 }
 
 // underLoad counts the denials of the last window before an admitted request.
-func (w *watcher) underLoad(a Arrival, d limiter.Decision) {
-	for len(w.denials) > 0 && a.At.Sub(w.denials[0]) >= w.window {
-		w.denials = w.denials[1:]
-	}
-	n := int64(len(w.denials))
-	switch {
-	case !d.Allowed:
-		w.denials = append(w.denials, a.At)
-	case a.Fired && n >= w.goal.Value:
-		w.facts.row = n
-		w.reach(a, d)
-	}
-	w.best = int64(len(w.denials))
+func (w *watcher) underLoad() (seer, func() string) {
+	var denials []limiter.Instant
+	return func(_ int, a Arrival, d limiter.Decision) {
+			denials = slices.DeleteFunc(denials, func(at limiter.Instant) bool { return a.At.Sub(at) >= w.run.setup.Limit.Window })
+			if !d.Allowed {
+				denials = append(denials, a.At)
+			}
+			w.facts.row = int64(len(denials))
+			w.reach(d.Allowed && a.Fired && w.facts.row >= w.goal.Value, a, d)
+		}, func() string {
+			return fmt.Sprintf("denied in the last window: %d; one of yours has to get through at %d or more", len(denials), w.goal.Value)
+		}
 }
 
-// finish says where things stand.
-func (w *watcher) finish() {
-	g := w.goal
-	say := func(format string, args ...any) { w.done.Text = fmt.Sprintf(format, args...) }
-	switch g.Kind {
-	case GoalLargest:
-		say("most in a true window so far: %d, wanted %d", w.best, g.Value)
-	case GoalFates:
-		n := min(len(w.fates), 8)
-		say("yours so far: %s · wanted: %s", letters(w.fates[len(w.fates)-n:]), letters(g.Fates))
-	case GoalSilence:
-		say("longest silence before a request of yours: %s of %s", Seconds(time.Duration(w.best)*time.Millisecond), Seconds(millis(g.SilenceMS)))
-	case GoalLockout:
-		say("denied in a row so far: %d of %d", w.best, g.Value)
-	case GoalEstimate:
-		say("estimate after your last request: %s, wanted %s", Number(w.nearest), Number(g.Values[0]))
-		if w.hit {
-			w.done.Reached, w.done.At = true, w.aimed.At
+func (w *watcher) justInTime() (seer, func() string) {
+	var slot limiter.Instant       // when the request denied last would be admitted
+	var waited, late time.Duration // what it was told to wait, and how long after its slot the next one was admitted
+	return func(_ int, a Arrival, d limiter.Decision) {
+			if slot != 0 && d.Allowed {
+				late = a.At.Sub(slot)
+				w.facts.span, d.RetryAfter = late, waited
+				w.reach(late >= 0 && late <= millis(w.goal.WithinMS), a, d)
+			}
+			slot = 0
+			if !d.Allowed && d.RetryAfter != limiter.Never {
+				slot, waited = a.At.Add(d.RetryAfter), d.RetryAfter
+			}
+		}, func() string {
+			switch {
+			case slot != 0:
+				return "denied; your slot frees at " + w.run.setup.clock(slot)
+			case late > 0:
+				return fmt.Sprintf("admitted %s after its slot, wanted within %s: get one denied again", Seconds(late), Seconds(millis(w.goal.WithinMS)))
+			}
+			return "get one denied first"
 		}
-	case GoalReadings:
-		w.readings()
-	case GoalDisagree:
-		say("%s admitted what %s denied: %d of %d", g.Of, g.Other, w.best, g.Value)
-	case GoalFalseDeny:
-		say("wrongly denied so far: %d of %d", w.best, g.Value)
-	case GoalUnderLoad:
-		say("denied in the last window: %d; one of yours has to get through at %d or more", w.best, g.Value)
-	case GoalJustInTime:
-		switch {
-		case w.slot != 0:
-			say("denied; your slot frees at %s", w.run.setup.clock(w.slot))
-		case w.late > 0:
-			say("admitted %s after its slot, wanted within %s: get one denied again", Seconds(w.late), Seconds(millis(g.WithinMS)))
-		default:
-			say("get one denied first")
-		}
-	}
 }
 
 // readings follows what is used through every moment at which it can change: when a
 // request arrives and when one leaves.
-func (w *watcher) readings() {
-	moments := make([]limiter.Instant, 0, 2*len(w.levels)+1)
-	for _, l := range w.levels {
-		moments = append(moments, l.at, l.at.Add(w.window), l.at.Add(w.window)+1)
-	}
-	slices.Sort(moments)
-	walk := NewRun(w.run.setup.Clone(), &Workload{made: w.run.workload.made[:w.run.at:w.run.at], done: true})
-	got := 0
-	var seen []string
-	last := -1.0
-	for _, at := range append(moments, w.run.now) {
-		if at > w.run.now {
-			continue
-		}
-		walk.AdvanceTo(at)
-		used := float64(walk.Ask(w.of, 0).Decision.Used)
-		if used != last {
-			seen, last = append(seen, Number(used)), used
-		}
-		if used == w.goal.Values[got] {
-			if got++; got == len(w.goal.Values) {
-				w.done.Reached, w.done.At = true, at
-				break
+func (w *watcher) readings() (seer, func() string) {
+	var moments []limiter.Instant
+	return func(_ int, a Arrival, _ limiter.Decision) {
+			leaves := a.At.Add(w.run.setup.Limit.Window)
+			moments = append(moments, a.At, leaves, leaves+1)
+		}, func() string {
+			slices.Sort(moments)
+			walk := NewRun(w.run.setup.Clone(), &Workload{made: w.run.workload.made[:w.run.at:w.run.at], done: true})
+			got, last := 0, -1.0
+			var seen []string
+			for _, at := range append(moments, w.run.now) {
+				if at > w.run.now {
+					continue
+				}
+				walk.AdvanceTo(at)
+				used := float64(walk.Ask(w.of, 0).Decision.Used)
+				if used != last {
+					seen, last = append(seen, Number(used)), used
+				}
+				if used == w.goal.Values[got] {
+					if got++; got == len(w.goal.Values) {
+						w.reach(true, Arrival{At: at}, limiter.Decision{})
+						break
+					}
+				}
 			}
+			return fmt.Sprintf("it read %s · wanted, in this order: %s", strings.Join(seen[max(0, len(seen)-8):], " "),
+				strings.Join(numbers(w.goal.Values), " "))
 		}
-	}
-	w.done.Text = fmt.Sprintf("it read %s · wanted, in this order: %s", strings.Join(seen[max(0, len(seen)-8):], " "), strings.Join(numbers(w.goal.Values), " "))
 }
 
 func millis(ms float64) time.Duration { return time.Duration(ms * float64(time.Millisecond)) }
