@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -255,6 +256,7 @@ type foundGroup struct {
 	version   string
 	example   report.Text
 	missing   bool
+	read      string        // how a rule with name reads it, where that is known by watching; else ""
 	unsaid    []string      // what watching has yet to settle
 	suggested *config.Entry // the reading that fits the example, where no algorithm is known; nil for none
 }
@@ -300,6 +302,13 @@ func groupOf(g *identify.Group, o report.Options) foundGroup {
 	out := foundGroup{
 		Pattern: o.Name(g.Pattern), Keys: g.Keys, Evidence: g.Evidence.String(), Why: append([]string{}, g.Why...),
 		NotRecorded: append([]string{}, g.NotRecorded...), version: g.Version, example: o.Name(g.Example), missing: g.Missing(), unsaid: g.Unsettled,
+	}
+	switch {
+	case g.Left:
+		out.read = "left"
+		out.Why = append(out.Why, "its number falls from where it begins until it expires: it is what is left")
+	case slices.Contains(g.Why, model.Unmoved):
+		out.read = "present"
 	}
 	out.Rule.Match = out.Pattern
 	if g.Library != "" {

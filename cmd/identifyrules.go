@@ -87,12 +87,12 @@ func (g *foundGroup) entry(now limiter.Instant) config.Entry {
 	if g.suggested != nil {
 		return *g.suggested
 	}
-	if g.Library == nil && orDash(g.Algorithm) == limiter.FixedWindow.String() {
+	if g.Library == nil && (orDash(g.Algorithm) == limiter.FixedWindow.String() || g.read != "") {
 		e, windowed, ok := config.Named(string(g.example), string(g.Pattern), now)
-		if e.Read, e.Limit = "value", g.Rule.Limit; e.Limit != "" {
+		if e.Read, e.Limit = cmp.Or(g.read, "value"), g.Rule.Limit; e.Limit != "" {
 			e.Window = ""
 		}
-		if _, err := e.Rule(); ok && windowed && err == nil {
+		if _, err := e.Rule(); ok && (g.read != "" || windowed && err == nil) {
 			return e
 		}
 	}
@@ -113,7 +113,7 @@ func (i *limitersFound) suggest(ctx context.Context, p *program) error {
 	var keys []string
 	for _, list := range [][]foundGroup{i.Groups, i.Candidates} {
 		for n := range list {
-			if g := &list[n]; g.Library == nil && g.Algorithm == nil && len(o.URLs) > 0 {
+			if g := &list[n]; g.Library == nil && g.Algorithm == nil && g.read == "" && len(o.URLs) > 0 {
 				open, keys = append(open, g), append(keys, string(g.example))
 			}
 		}

@@ -192,10 +192,13 @@ func (s *settings) Adopter(src server) func(identify.Group) error {
 		}
 		if g.Library == "" && g.Algorithm == limiter.FixedWindow { // where its names hold windows, they say which
 			e, windowed, ok := config.Named(g.Example, g.Pattern, limiter.InstantOf(time.Now()))
-			if e.Read = "value"; r.LimitKnown {
+			if e.Read = "value"; g.Left {
+				e.Read = "left"
+			}
+			if r.LimitKnown {
 				e.Limit, e.Window = fmt.Sprintf("%d/%s", r.Limit.Count, g.Window), ""
 			}
-			if named, err := e.Rule(); ok && windowed && err == nil {
+			if named, err := e.Rule(); ok && (windowed || g.Left) && err == nil {
 				r = named
 			}
 		}

@@ -98,6 +98,10 @@ type KeyGroup struct {
 	Why              []string
 }
 
+// Unmoved is the reason why keys that were likely limiters are candidates only: a request that comes too soon may be
+// denied because they are there.
+const Unmoved = "it keeps its number until it expires, as a lock, a mark or a cooldown does"
+
 // Pace is the reason for the share of the server's time that the search for limiters may take.
 type Pace uint8
 

@@ -10,11 +10,12 @@ import (
 )
 
 // infer gives the inference engine a reading of a likely limiter, and adopts the terms that are
-// sure for the limiters of its pattern. Terms that a rule gives are not changed.
-func (l *Tracker) infer(r *model.Reading) {
-	_, single := l.decoder.(*singleDecoder)
-	if l.inferred == nil || l.evidence != model.Likely && !(single && l.evidence == model.Told) {
-		return
+// sure for the limiters of its pattern. Terms that a rule gives are not changed. It reports whether the count is
+// what is left, so that what is used is not known.
+func (l *Tracker) infer(r *model.Reading) (left bool) {
+	single, isSingle := l.decoder.(*singleDecoder)
+	if l.inferred == nil || l.evidence != model.Likely && !(isSingle && l.evidence == model.Told) {
+		return false
 	}
 	seen := *r
 	seen.Type, seen.TTL, seen.Target, seen.Pattern = l.typ, l.ttl, l.target, l.pattern
@@ -23,12 +24,16 @@ func (l *Tracker) infer(r *model.Reading) {
 	if isLog {
 		oldest = log.oldest
 	}
-	l.inferred.Learn(&seen, oldest)
+	if !isSingle || !single.over(r.At) { // what stays of a window of its name is no count
+		l.inferred.Learn(&seen, oldest)
+	}
 	if l.evidence == model.Told {
-		return // a rule gives its terms; which way it counts is of use to withhold
+		return false // a rule gives its terms; which way it counts is of use to withhold
 	}
 	terms := l.inferred.Terms(l.pattern)
 	l.unlikely = terms.Verdict == infer.NoLimits
+	l.note(model.CountsDown, terms.Left)
+	r.Partial = r.Partial || terms.Left
 	t := &l.target
 	if l.fixedWindow() == 0 && t.Algorithm == limiter.FixedWindow && l.kind == decode.Single && !l.windowKnown {
 		t.Window = 0 // the window that one key alone suggests is not sure
@@ -48,6 +53,7 @@ func (l *Tracker) infer(r *model.Reading) {
 	}
 	l.inferLimit(&terms)
 	r.Unsettled = slices.Clone(terms.Settle)
+	return terms.Left
 }
 
 // inferLimit adopts the inferred limit, or removes it if it is no longer sure.

@@ -270,7 +270,7 @@ func (l *Tracker) finish(now limiter.Instant, r *model.Reading) bool {
 	if l.quick && !l.news(r) {
 		return false
 	}
-	l.infer(r)
+	left := l.infer(r)
 	r.Target = l.target
 	t := &r.Target
 	t.Library, t.Evidence, t.Ruled = l.library, l.evidence, l.rule.Narrow()
@@ -281,7 +281,7 @@ func (l *Tracker) finish(now limiter.Instant, r *model.Reading) bool {
 	if t.LimitFrom == model.NoLimit && t.LimitKnown {
 		t.LimitFrom = model.LimitOfRule
 	}
-	withheld := l.withhold(r)
+	withheld := l.withhold(r) || left
 	l.note(model.NoExpiry, r.Err == "" && r.Type != "none" && r.TTL == model.Forever)
 	l.note(model.Inferred, t.Inferred && t.Algorithm != limiter.Unknown)
 	l.note(model.UnknownLimit, !t.LimitKnown)

@@ -28,26 +28,32 @@ const mostNames = 4096
 
 // add adds the key of a find. kind tells names of one pattern apart.
 func (u *unwatched) add(f *decode.Found, kind string, p *naming.Patterns, now limiter.Instant) {
+	g := &model.KeyGroup{Library: f.Library, Evidence: f.Evidence, Algorithm: track.Suggested(f.Kind), Why: f.Why()}
+	if f.Match != nil {
+		g.Algorithm, g.Pattern = f.Match.Algorithm, f.Pattern()
+	}
+	u.put(f.Name, kind, g, p, now)
+}
+
+// put adds a name with what is known of it.
+func (u *unwatched) put(name, kind string, g *model.KeyGroup, p *naming.Patterns, now limiter.Instant) {
 	if u.names == nil {
 		u.names, u.kinds = make(map[string]*model.KeyGroup), make(map[string]string)
 		u.rest, u.seen = make(map[string]*model.KeyGroup), make(map[uint64]bool)
 	}
-	if u.names[f.Name] != nil {
+	if u.names[name] != nil {
 		return
 	}
-	g := &model.KeyGroup{Example: f.Name, Keys: 1, Library: f.Library, Evidence: f.Evidence, Algorithm: track.Suggested(f.Kind), Why: f.Why()}
-	if f.Match != nil {
-		g.Algorithm, g.Pattern = f.Match.Algorithm, f.Pattern()
-	}
+	g.Example, g.Keys = name, 1
 	u.version = -1
 	if len(u.names) < mostNames {
-		u.names[f.Name], u.kinds[f.Name] = g, kind
+		u.names[name], u.kinds[name] = g, kind
 		return
 	}
-	if h := hashOf(f.Name); !u.seen[h] && len(u.seen) < maxDropped {
+	if h := hashOf(name); !u.seen[h] && len(u.seen) < maxDropped {
 		u.seen[h] = true
 		if g.Pattern == "" {
-			g.Pattern = p.Of(f.Name, kind, now)
+			g.Pattern = p.Of(name, kind, now)
 		}
 		merge(u.rest, g)
 	}

@@ -32,6 +32,7 @@ type Group struct {
 	Limit       limiter.Limit // where LimitFrom is not NoLimit, and the same for all
 	LimitFrom   model.LimitFrom
 	Bound       bool // Window follows from expiries, and is an upper bound of the true one
+	Left        bool // the counts are what is left
 	Varies      bool // each limiter has a limit of its own, which is known
 	NotRecorded []string
 	Example     string   // the name of one of the limiters
@@ -142,6 +143,7 @@ var grades = [...]int{model.Known: 0, model.Told: 1, model.Likely: 2}
 func (g *Group) add(r *model.Reading) {
 	g.Keys++
 	t := &r.Target
+	g.Left = g.Left || slices.Contains(r.Notes, model.CountsDown)
 	g.Bound = g.Bound || t.Evidence == model.Likely && slices.Contains(r.Notes, model.WindowInferred)
 	if g.Window != t.Window {
 		g.Window = 0

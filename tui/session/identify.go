@@ -201,6 +201,8 @@ func (g *groups) rule(one *identify.Group) string {
 	words := []string{fmt.Sprintf("match: %q", FullName(one.Pattern, g.s.Options.Mask))}
 	name, w, ok := naming.Template(one.Example, one.Pattern, g.s.Shown.LiveAt())
 	switch {
+	case ok && one.Left:
+		words = []string{fmt.Sprintf("name: %q", FullName(name, g.s.Options.Mask)), "read: left"}
 	case ok && w.To > 0 && one.Library == "" && one.Algorithm == limiter.FixedWindow: // its names hold windows
 		words = []string{fmt.Sprintf("name: %q", FullName(name, g.s.Options.Mask)), "read: value"}
 	case one.Library != "":

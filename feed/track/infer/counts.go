@@ -83,6 +83,8 @@ type counts struct {
 	windows int               // windows seen from their start to their end
 	changes int               // readings in which a count had risen
 	rises   int               // of these, those within a window that had begun before
+	refills int               // windows that began with a count above the latest
+	still   int               // windows seen from their start to their end in which the count stood still
 	falls   int               // readings in which a count had fallen within its window
 	plain   bool              // a number in a name is no window that comes round: the count rose outside of it
 	refuted int               // times that a count exceeded a limit that was sure
@@ -108,6 +110,9 @@ func (g *group) learnCount(id uint64, was, now *key) {
 		now.count = was.count
 	case begun:
 		now.reached, now.rises = now.at, 1
+		if was.at != 0 && now.count > was.count {
+			c.refills++
+		}
 		if was.at != 0 {
 			now.born = now.at
 			if now.expiry != 0 {
@@ -144,6 +149,9 @@ func (g *group) learnCount(id uint64, was, now *key) {
 
 // ended notes the end of a window, whose last reading is was.
 func (c *counts) ended(id uint64, was *key, window Figure[time.Duration]) {
+	if was.born != 0 && was.rises <= 1 {
+		c.still++
+	}
 	if was.born == 0 || !window.Known {
 		return
 	}
@@ -189,8 +197,11 @@ func (c *counts) limit(window Figure[time.Duration]) (f Figure[int64]) {
 	return f
 }
 
+// left reports whether counts fall from where each window begins, and never rise: they are what is left.
+func (g *group) left() bool { return g.counts.falls > 2 && g.counts.rises == 0 && g.counts.refills > 1 }
+
 // verdict reports whether the keys of the group count like limiters. Marks and switches keep
-// the same number until they expire, and stocks count down.
+// the same number from their beginning until they expire, and stocks count down without an end.
 func (g *group) verdict(window Figure[time.Duration]) Verdict {
 	c := &g.counts
 	long := window.Value
@@ -201,12 +212,15 @@ func (g *group) verdict(window Figure[time.Duration]) Verdict {
 			}
 		}
 	}
+	twice := long > 0 && g.last.Sub(g.first) >= 2*long // their windows, or lives, were watched
 	switch {
-	case c.falls > 1 && c.falls > c.changes/10:
-		return NoLimits
-	case c.changes > 0:
+	case g.left():
 		return Limiters
-	case long > 0 && g.last.Sub(g.first) >= 2*long:
+	case c.falls > 1 && c.falls > c.changes/10 && (c.rises > 0 || twice):
+		return NoLimits
+	case c.rises > 0 || c.changes > 0 && c.falls == 0:
+		return Limiters
+	case c.still > 0 && twice:
 		return NoLimits
 	}
 	return Untold

@@ -37,6 +37,7 @@ type Terms struct {
 	Limit    Figure[int64]         // requests in a window
 	Interval Figure[time.Duration] // a GCRA's emission interval
 	Burst    Figure[int64]         // of a GCRA
+	Left     bool                  // the counts are what is left, of a limit that they do not tell
 	Verdict  Verdict
 	Up, Down bool     // counts rise, or fall, within their windows
 	Plain    bool     // as Engine.Plain
@@ -151,7 +152,9 @@ func (e *Engine) Terms(pattern string) Terms {
 	switch g.algorithm {
 	case limiter.FixedWindow:
 		t.Window = g.windows.figure()
-		t.Limit = g.counts.limit(t.Window)
+		if t.Left = g.left(); !t.Left {
+			t.Limit = g.counts.limit(t.Window)
+		}
 		t.Verdict = g.verdict(t.Window)
 		t.Up, t.Down, t.Plain = g.counts.rises > g.counts.falls, g.counts.falls > 0 && g.counts.falls >= g.counts.rises, g.counts.plain
 	case limiter.SlidingLog:

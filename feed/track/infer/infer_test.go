@@ -161,6 +161,46 @@ func TestMarks(t *testing.T) {
 	}
 }
 
+// TestLeft tells counts that fall from where each window begins, and says no limit of them, from those that rise or
+// fall as they like.
+func TestLeft(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 7))
+	for name, tc := range map[string]struct {
+		count func(i int, window, into time.Duration) int64
+		left  bool
+	}{
+		"what is left": {func(i int, _, into time.Duration) int64 { return max(9-int64(into.Seconds())/int64(i+2), 0) }, true},
+		"what is used": {func(i int, _, into time.Duration) int64 { return 1 + int64(into.Seconds())/int64(i+2) }, false},
+		"what is open": {func(int, time.Duration, time.Duration) int64 { return random.Int64N(9) }, false},
+		"a stock":      {func(_ int, window, into time.Duration) int64 { return 1000 - int64((window + into).Seconds()) }, false},
+	} {
+		var e infer.Engine
+		for since := time.Duration(0); since < 2*time.Minute; since += time.Second {
+			for i := range 4 {
+				into := since % (20 * time.Second)
+				c := counter{count: tc.count(i, since-into, into), ends: start.Add(since - into + 20*time.Second)}
+				e.Learn(c.reading(fmt.Sprint("x:", i), start.Add(since)), 0)
+			}
+		}
+		got := e.Terms("x:*")
+		if got.Left != tc.left || tc.left && (got.Verdict != infer.Limiters || got.Limit.Known || got.Window.Value != 20*time.Second) {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// TestFull: keys that have stood at their limit since they were first seen are not taken for marks.
+func TestFull(t *testing.T) {
+	var e infer.Engine
+	for since := time.Duration(0); since < 3*time.Minute; since += time.Second {
+		c := counter{count: 10, ends: start.Add(time.Minute)}
+		e.Learn(c.reading("x:1", start.Add(since)), 0)
+	}
+	if got := e.Terms("x:*"); got.Verdict != infer.Untold {
+		t.Errorf("keys at their limit: %+v", got)
+	}
+}
+
 // TestRenewed says no window of keys whose expiry every request renews, nor of keys that differ.
 func TestRenewed(t *testing.T) {
 	var renewed, differ infer.Engine
