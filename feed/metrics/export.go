@@ -79,7 +79,7 @@ func New(o Options) *Collector {
 	c := &Collector{o: o, board: model.Board{Rough: true}, exported: map[string]bool{}, counts: map[string]*counted{},
 		process: prometheus.NewRegistry()}
 	c.process.MustRegister(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	c.hub = relay.NewHub(relay.HubOptions{Header: o.Stream, State: c.state, Clients: o.Access.streams()})
+	c.hub = relay.NewHub(relay.HubOptions{Header: o.Stream, Take: c.take, State: c.state, Clients: o.Access.streams()})
 	return c
 }
 
@@ -101,10 +101,7 @@ func (c *Collector) state() model.Batch {
 }
 
 // Put takes in a batch, and hands it on to those who read the stream.
-func (c *Collector) Put(b model.Batch) {
-	c.take(b)
-	c.hub.Put(b)
-}
+func (c *Collector) Put(b model.Batch) { c.hub.Put(b) }
 
 // take takes in a batch.
 func (c *Collector) take(b model.Batch) {

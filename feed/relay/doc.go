@@ -9,9 +9,7 @@
 // stands, the latest reading of every key without its arrivals; each batch after it is what
 // the exporter's source reported at one refresh. In the middle of the stream another first
 // line and frame may come, when another client has joined; nothing after a frame refers to
-// what is before it. Batches that come while the first one is made follow it and may repeat what it
-// has, which a Source knows by the instants of the readings. A client that does not read is let go when
-// maxQueued bytes wait for it.
+// what is before it. A client that does not read is let go when maxQueued bytes wait for it.
 //
 // # What a Source believes
 //

@@ -8,14 +8,17 @@ import (
 	"time"
 
 	"ratescope/model"
+	"ratescope/model/handoff"
 	"ratescope/model/record"
 )
 
-// HubOptions says what a Hub tells. State is required.
+// HubOptions says what a Hub tells. Take and State are required; they never run at the same time.
 type HubOptions struct {
 	// Header is the first line of the stream; its instant and server are set from what is told.
 	Header record.Header
-	// State returns where everything stands. It is called from any goroutine.
+	// Take takes in a batch, and State returns where everything stands with all that were taken in.
+	// State is called from any goroutine.
+	Take  func(model.Batch)
 	State func() model.Batch
 	// Clients is how many may read at once; 0 means one.
 	Clients int
@@ -47,7 +50,7 @@ type Hub struct {
 
 // client is one reader of the stream.
 type client struct {
-	ready  chan struct{} // holds one
+	ready  handoff.Signal
 	queue  [][]byte
 	queued int
 	zip    bool // it takes gzip
@@ -65,11 +68,11 @@ func NewHub(o HubOptions) *Hub {
 	return h
 }
 
-// Put tells a batch to all clients. It is to be called after State has taken it in. It does
-// not wait for them.
+// Put takes in a batch and tells it to all clients. It does not wait for them.
 func (h *Hub) Put(b model.Batch) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.o.Take(b)
 	if len(h.clients) == 0 {
 		h.out = nil
 		return
@@ -121,20 +124,13 @@ func (c *client) push(text []byte) {
 		return
 	}
 	c.queue = append(c.queue, text)
-	c.wake()
+	c.ready.Send()
 }
 
 // close lets the client go. The Hub must be locked.
 func (c *client) close() {
 	c.out, c.queue = true, nil
-	c.wake()
-}
-
-func (c *client) wake() {
-	select {
-	case c.ready <- struct{}{}:
-	default:
-	}
+	c.ready.Send()
 }
 
 // take returns what waits for c, and false when it was let go.
@@ -146,17 +142,22 @@ func (h *Hub) take(c *client) ([][]byte, bool) {
 	return queue, !c.out
 }
 
-// join adds a client, whose first lines tell where everything stands. It returns nil where there
-// are too many, or the Hub has ended. With zip it gets gzip.
-func (h *Hub) join(zip bool) *client {
+// join adds a client, and returns where everything stands when it joins: the batches after that are queued
+// for it. The client is nil where there are too many, or the Hub has ended. With zip it gets gzip.
+func (h *Hub) join(zip bool) (*client, model.Batch) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(h.clients) >= h.o.Clients || h.over {
-		return nil
+		return nil, model.Batch{}
 	}
-	c := &client{ready: make(chan struct{}, 1), zip: zip}
+	c := &client{ready: handoff.NewSignal(), zip: zip}
 	h.clients[c], h.joined = true, true
-	return c
+	b := h.o.State()
+	for i := range b.Readings {
+		r := &b.Readings[i]
+		r.Arrivals, r.Trace, r.Since = nil, nil, 0 // of the past
+	}
+	return c, h.mask.Batch(b)
 }
 
 func (h *Hub) leave(c *client) {
@@ -166,19 +167,11 @@ func (h *Hub) leave(c *client) {
 }
 
 // state encodes where everything stands, with zip as gzip.
-func (h *Hub) state(zip bool) []byte {
+func (h *Hub) state(b *model.Batch, zip bool) []byte {
 	var text bytes.Buffer
-	b := h.o.State()
-	for i := range b.Readings {
-		r := &b.Readings[i]
-		r.Arrivals, r.Trace, r.Since = nil, nil, 0 // of the past
-	}
-	h.mu.Lock()
-	b = h.mask.Batch(b)
-	h.mu.Unlock()
-	w := h.writer(&text, &b)
+	w := h.writer(&text, b)
 	if len(b.Readings) > 0 || b.At != 0 {
-		_ = w.Write(b) // memory alone: it does not fail
+		_ = w.Write(*b) // memory alone: it does not fail
 	}
 	if zip {
 		return new(compressor).member(text.Bytes())
@@ -198,7 +191,7 @@ func (h *Hub) Close() {
 
 // ServeHTTP answers with the stream until the client goes or the Hub is closed.
 func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	c := h.join(takesGzip(r))
+	c, b := h.join(takesGzip(r))
 	if c == nil {
 		w.Header().Set("Retry-After", strconv.Itoa(retryAfter))
 		http.Error(w, "there are as many streams as this exporter allows: start it with more --max-connections", http.StatusServiceUnavailable)
@@ -223,8 +216,7 @@ func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		return control.Flush() == nil
 	}
-	// What comes while this is made is queued, and may be told again.
-	if !send(h.state(c.zip)) {
+	if !send(h.state(&b, c.zip)) {
 		return
 	}
 	for {

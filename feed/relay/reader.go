@@ -10,7 +10,6 @@ import (
 	"golang.org/x/time/rate"
 
 	"ratescope/internal/backoff"
-	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/record"
 )
@@ -81,7 +80,6 @@ func (r *reader) stream(ctx context.Context) (read bool, err error) {
 	if err != nil {
 		return false, r.explain(ctx, in, err)
 	}
-	var stood state
 	for {
 		b, err := recording.Next()
 		if err != nil {
@@ -91,47 +89,10 @@ func (r *reader) stream(ctx context.Context) (read bool, err error) {
 		if err := r.limit.Wait(ctx); err != nil {
 			return read, errSilent
 		}
-		if !read {
-			stood = standing(b)
-		} else {
-			stood.forgets(b)
-		}
 		if err := r.deliver(ctx, b, !read); err != nil {
 			return read, err
 		}
 		read = true
-	}
-}
-
-// state is where everything stood in the first batch of a stream, which those after it may repeat: a client
-// joins an exporter between two batches, and what comes while that batch is made follows it.
-type state struct {
-	at   limiter.Instant
-	keys map[string]limiter.Instant // when each was read; nil once the stream is past the state
-}
-
-// standing returns the state that a first batch tells.
-func standing(b model.Batch) state {
-	s := state{at: b.At, keys: make(map[string]limiter.Instant, len(b.Readings))}
-	for i := range b.Readings {
-		s.keys[b.Readings[i].Key] = b.Readings[i].At
-	}
-	return s
-}
-
-// forgets takes from a later batch the arrivals that are in the state already.
-func (s *state) forgets(b model.Batch) {
-	if s.keys == nil {
-		return
-	}
-	for i := range b.Readings {
-		r := &b.Readings[i]
-		if at, told := s.keys[r.Key]; told && r.At <= at {
-			r.Arrivals = nil
-		}
-	}
-	if b.At > s.at {
-		s.keys = nil
 	}
 }
 

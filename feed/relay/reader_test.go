@@ -1,32 +1,66 @@
 package relay
 
 import (
+	"bytes"
+	"io"
+	"sync"
 	"testing"
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/record"
 )
 
-// TestWhatTheStateHasIsNotToldAgain: of batches that follow where everything stands, the arrivals of readings
-// that it has are left out, and those of later ones are not.
-func TestWhatTheStateHasIsNotToldAgain(t *testing.T) {
-	reading := func(key string, at limiter.Instant, n int64) model.Reading {
-		return model.Reading{Key: key, At: at, Arrivals: []model.Arrival{{At: at, N: n}}}
+// TestEveryRequestIsToldOnce: a client that joins between two batches gets each of them once, in the state
+// or after it.
+func TestEveryRequestIsToldOnce(t *testing.T) {
+	const batches, clients = 200, 20
+	b := newBoard(clients, false)
+	var all sync.WaitGroup
+	all.Go(func() {
+		for n := range batches {
+			at := limiter.Instant(n+1) * 1000
+			r := model.Reading{Key: "a", Type: "string", At: at, Arrivals: []model.Arrival{{At: at, N: 1}}}
+			r.State.Current = int64(n + 1)
+			b.put(model.Batch{At: at, Server: model.Server{Link: model.Live}, Readings: []model.Reading{r}})
+		}
+	})
+	texts := make([]*bytes.Buffer, clients)
+	joined := make([]*client, clients)
+	for i := range clients {
+		all.Go(func() {
+			c, stood := b.hub.join(false)
+			texts[i], joined[i] = bytes.NewBuffer(b.hub.state(&stood, false)), c
+		})
 	}
-	s := standing(model.Batch{At: 20, Readings: []model.Reading{{Key: "a", At: 10}, {Key: "b", At: 20}}})
-	for i, c := range []struct {
-		at      limiter.Instant
-		reading model.Reading
-		told    bool
-	}{
-		{15, reading("a", 10, 5), false}, {16, reading("a", 11, 2), true}, {19, reading("b", 19, 1), false},
-		{20, reading("b", 20, 1), false}, {20, reading("new", 5, 1), true}, {21, reading("b", 21, 1), true},
-		{3, reading("b", 3, 1), true}, // the server's clock was set back
-	} {
-		b := model.Batch{At: c.at, Readings: []model.Reading{c.reading}}
-		s.forgets(b)
-		if got := len(b.Readings[0].Arrivals) > 0; got != c.told {
-			t.Errorf("batch %d, %s at %d: told %v, want %v", i, c.reading.Key, c.reading.At, got, c.told)
+	all.Wait()
+	for i, c := range joined {
+		queue, _ := b.hub.take(c)
+		for _, text := range queue {
+			texts[i].Write(text)
+		}
+		r, err := record.NewReader(texts[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		came := int64(0)
+		for first := true; ; {
+			batch, err := r.Next()
+			if err != nil {
+				if came != batches || err == io.EOF {
+					t.Errorf("client %d is told of %d requests, want %d: %v", i, came, batches, err)
+				}
+				break
+			}
+			for _, reading := range batch.Readings {
+				for _, a := range reading.Arrivals {
+					came += a.N
+				}
+				if first && len(reading.Arrivals) == 0 {
+					came = reading.State.Current
+				}
+			}
+			first = false
 		}
 	}
 }

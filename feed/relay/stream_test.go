@@ -20,27 +20,17 @@ import (
 
 // board is the state of an exporter.
 type board struct {
-	mu sync.Mutex
 	model.Board
 	hub *Hub
 }
 
 func newBoard(clients int, mask bool) *board {
 	b := &board{}
-	b.hub = NewHub(HubOptions{Header: record.Header{By: "a test", Mask: mask}, Clients: clients, State: func() model.Batch {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		return b.Batch()
-	}})
+	b.hub = NewHub(HubOptions{Header: record.Header{By: "a test", Mask: mask}, Clients: clients, Take: b.Apply, State: b.Batch})
 	return b
 }
 
-func (b *board) put(batch model.Batch) {
-	b.mu.Lock()
-	b.Apply(batch)
-	b.mu.Unlock()
-	b.hub.Put(batch)
-}
+func (b *board) put(batch model.Batch) { b.hub.Put(batch) }
 
 // collected are the batches of a source.
 type collected struct {
@@ -163,7 +153,7 @@ func TestNamesAreHiddenAlike(t *testing.T) {
 // TestTooManyReaders: the Hub says so, and lets one go that does not read.
 func TestTooManyReaders(t *testing.T) {
 	b := newBoard(1, false)
-	c := b.hub.join(false)
+	c, _ := b.hub.join(false)
 	w := httptest.NewRecorder()
 	b.hub.ServeHTTP(w, httptest.NewRequest(http.MethodGet, Path, nil))
 	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
@@ -180,7 +170,7 @@ func TestTooManyReaders(t *testing.T) {
 	}
 	b.hub.leave(c)
 	b.hub.Close()
-	if b.hub.join(false) != nil {
+	if c, _ := b.hub.join(false); c != nil {
 		t.Error("a Hub that has ended takes another client")
 	}
 }
