@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"ratescope/model/handoff"
 	"ratescope/model/report"
 	"ratescope/model/safetext"
 )
@@ -31,7 +32,7 @@ type manager struct {
 	mu      sync.Mutex
 	alerts  map[string]*managed // by Dedup
 	count   int                 // of beginnings and ends
-	changes chan struct{}       // holds one: some alert has begun or ended
+	changes handoff.Signal      // some alert has begun or ended
 	failing bool                // the last message was not heard
 }
 
@@ -45,7 +46,7 @@ type managed struct {
 }
 
 func newManager(url string, told func(report.Delivery)) *manager {
-	return &manager{url: url, told: told, alerts: map[string]*managed{}, changes: make(chan struct{}, 1)}
+	return &manager{url: url, told: told, alerts: map[string]*managed{}, changes: handoff.NewSignal()}
 }
 
 // put takes the beginning or the end of an alert.
@@ -68,10 +69,7 @@ func (m *manager) put(a report.Alert) {
 func (m *manager) changed(one *managed) {
 	m.count++
 	one.change = m.count
-	select {
-	case m.changes <- struct{}{}:
-	default:
-	}
+	m.changes.Send()
 }
 
 // keep ends the alerts of the rules that do not stay, as after a change of the configuration, and returns

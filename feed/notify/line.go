@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"ratescope/model/handoff"
 	"ratescope/model/report"
 )
 
@@ -18,7 +19,7 @@ type line struct {
 	told     bool            // that the command is not run for some of them
 
 	groups []*group          // the oldest first
-	wake   chan struct{}     // holds one: there is a group to look at
+	wake   handoff.Signal    // there is a group to look at
 	open   map[string]string // of each alert whose beginning was sent, by its Dedup: the Dedup under which it was
 }
 
@@ -30,14 +31,7 @@ type group struct {
 }
 
 func newLine() *line {
-	return &line{commands: make(chan report.Alert, mostHeld), ran: map[string]bool{}, wake: make(chan struct{}, 1), open: map[string]string{}}
-}
-
-func (l *line) wakeUp() {
-	select {
-	case l.wake <- struct{}{}:
-	default:
-	}
+	return &line{commands: make(chan report.Alert, mostHeld), ran: map[string]bool{}, wake: handoff.NewSignal(), open: map[string]string{}}
 }
 
 // join adds an alert to a group that waits, or begins one.
@@ -60,7 +54,7 @@ func (l *line) join(a report.Alert, now time.Time) {
 	}
 	fits.alerts = append(fits.alerts, a)
 	fits.in[a.Dedup] = true
-	l.wakeUp()
+	l.wake.Send()
 }
 
 // due takes the first group that is due, or that there is where closing says so; else it returns how long

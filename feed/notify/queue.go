@@ -156,7 +156,7 @@ func (q *Queue) Close(ctx context.Context) {
 		q.closed = true
 		for _, l := range q.lines {
 			close(l.commands)
-			l.wakeUp()
+			l.wake.Send()
 		}
 	}
 	q.mu.Unlock()
