@@ -1,6 +1,8 @@
 package model
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"ratescope/limiter"
@@ -157,56 +159,29 @@ func (b *Batch) Merge(newer Batch) {
 	for i, r := range b.Readings {
 		at[r.Key] = i
 	}
-	for _, r := range newer.Readings {
-		i, seen := at[r.Key]
-		if !seen {
-			at[r.Key] = len(b.Readings)
-			b.Readings = append(b.Readings, r)
-			continue
-		}
-		old := &b.Readings[i]
-		r.join(old)
-		*old = r
-	}
-	gone := make(map[string]bool, len(newer.Gone)+len(newer.LeftOut))
-	for _, k := range newer.Gone {
-		gone[k] = true
-	}
-	for _, k := range newer.LeftOut {
-		gone[k] = true
+	left := map[string]bool{} // keys that are not read any more
+	for _, name := range slices.Concat(newer.Gone, newer.LeftOut) {
+		left[name] = true
 	}
 	back := make(map[string]bool, len(newer.Readings))
 	for _, r := range newer.Readings {
 		back[r.Key] = true
-	}
-	kept := b.Readings[:0]
-	for _, r := range b.Readings {
-		if !gone[r.Key] {
-			kept = append(kept, r)
+		if i, seen := at[r.Key]; seen {
+			r.join(&b.Readings[i])
+			b.Readings[i] = r
+		} else {
+			at[r.Key] = len(b.Readings)
+			b.Readings = append(b.Readings, r)
 		}
 	}
-	clear(b.Readings[len(kept):])
-	b.Readings = kept
-	for _, k := range b.Gone {
-		if !back[k] && !gone[k] {
-			newer.Gone = append(newer.Gone, k)
-		}
-	}
-	for _, k := range b.LeftOut {
-		if !back[k] && !gone[k] {
-			newer.LeftOut = append(newer.LeftOut, k)
-		}
-	}
+	b.Readings = slices.DeleteFunc(b.Readings, func(r Reading) bool { return left[r.Key] })
+	stays := func(name string) bool { return back[name] || left[name] }
+	b.Gone = append(newer.Gone, slices.DeleteFunc(b.Gone, stays)...)
+	b.LeftOut = append(newer.LeftOut, slices.DeleteFunc(b.LeftOut, stays)...)
 	b.At, b.Local, b.Server, b.Sweep = newer.At, newer.Local, newer.Server, newer.Sweep
-	b.Gone, b.LeftOut = newer.Gone, newer.LeftOut
 	b.Fired = append(b.Fired, newer.Fired...)
 	b.Cost.Add(newer.Cost)
-	if newer.Health != nil {
-		b.Health = newer.Health
-	}
-	if newer.HotKeys != nil {
-		b.HotKeys = newer.HotKeys
-	}
+	b.Health, b.HotKeys = cmp.Or(newer.Health, b.Health), cmp.Or(newer.HotKeys, b.HotKeys)
 }
 
 // join adds the arrivals and levels of an older reading of the same key, which was not delivered.

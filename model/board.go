@@ -336,23 +336,16 @@ func (s Sort) String() string { return sortNames[s%sorts] }
 // Succ returns the order after s, and the first after the last.
 func (s Sort) Succ() Sort { return (s + 1) % sorts }
 
-// View selects and orders keys.
+// View orders keys.
 type View struct {
 	Sort    Sort
 	Reverse bool
-	Filter  string // letters that must appear in the name in this order, any case; "" all
 }
 
-// Select returns the keys that v selects, in its order, pinned ones first. Keys that compare equal
-// are ordered by name, so that rows do not swap without a reason.
+// Select returns all keys in the order of v, pinned ones first. Keys that compare equal are ordered by
+// name, so that rows do not swap without a reason.
 func (b *Board) Select(v View) []*Watched {
-	list := make([]*Watched, 0, len(b.keys))
-	for name, k := range b.keys {
-		if Fuzzy(name, v.Filter) {
-			list = append(list, k)
-		}
-	}
-	slices.SortFunc(list, func(x, y *Watched) int {
+	return slices.SortedFunc(maps.Values(b.keys), func(x, y *Watched) int {
 		if x.Pinned != y.Pinned {
 			if x.Pinned {
 				return -1
@@ -361,7 +354,6 @@ func (b *Board) Select(v View) []*Watched {
 		}
 		return cmp.Or(v.Compare(x, y), strings.Compare(x.Reading.Key, y.Reading.Key))
 	})
-	return list
 }
 
 // Compare orders two keys, which may be of different boards; 0 where neither comes first.
@@ -369,12 +361,7 @@ func (v View) Compare(x, y *Watched) int {
 	if v.Reverse {
 		x, y = y, x
 	}
-	return compare(v.Sort, x, y)
-}
-
-// compare compares two keys by an order of Sort.
-func compare(s Sort, x, y *Watched) int {
-	switch s {
+	switch v.Sort {
 	case ByRate:
 		xs, _ := x.Gauge.Pace()
 		ys, _ := y.Gauge.Pace()
@@ -408,19 +395,6 @@ func wait(k *Watched) time.Duration {
 		return -1
 	}
 	return k.Gauge.Next
-}
-
-// Fuzzy reports whether the letters of pattern appear in name in this order, in any case.
-func Fuzzy(name, pattern string) bool {
-	rest := strings.ToLower(name)
-	for _, r := range strings.ToLower(pattern) {
-		i := strings.IndexRune(rest, r)
-		if i < 0 {
-			return false
-		}
-		rest = rest[i+len(string(r)):]
-	}
-	return true
 }
 
 // AtEase returns how many keys are neither throttled nor near their limit by readings that are

@@ -354,33 +354,6 @@ func TestSelectOrders(t *testing.T) {
 	}
 }
 
-func TestSelectFilters(t *testing.T) {
-	b := motley()
-	for filter, want := range map[string]int{"": 60, "key1": 15, "k0": 15, "KEY07": 1, "zz": 0, "7": 6} {
-		got := b.Select(model.View{Filter: filter})
-		if len(got) != want {
-			t.Errorf("%q selects %d, want %d: %v", filter, len(got), want, names(got))
-		}
-	}
-}
-
-func TestFuzzy(t *testing.T) {
-	for _, tc := range []struct {
-		name, pattern string
-		want          bool
-	}{
-		{"", "", true}, {"anything", "", true}, {"", "a", false},
-		{"api:search:alice", "asa", true}, {"api:search:alice", "alice", true}, {"api:search:alice", "ecila", false},
-		{"API:Search", "apis", true}, {"api", "APII", false}, {"aab", "aab", true}, {"aab", "abb", false},
-		{"zürich:straße", "üß", true}, {"日本語", "日語", true}, {"日本語", "語日", false},
-		{"broken\xff\xfename", "bname", true}, {"\xff", "\xff", true}, {"İstanbul", "i", true}, {"tail", "taill", false},
-	} {
-		if got := model.Fuzzy(tc.name, tc.pattern); got != tc.want {
-			t.Errorf("Fuzzy(%q, %q) is %v", tc.name, tc.pattern, got)
-		}
-	}
-}
-
 func TestTotals(t *testing.T) {
 	var b model.Board
 	broken := logReading("broken", today, 0, 10, 10)
