@@ -3,8 +3,6 @@ package report
 import (
 	"fmt"
 	"io"
-	"math"
-	"strconv"
 	"strings"
 	"time"
 
@@ -21,6 +19,7 @@ type Peek struct {
 	asNew  time.Duration
 	atOnce int64 // what fits at once; 0 not known
 	stuck  bool  // nothing that was counted is ever dropped
+	sum    string
 }
 
 // PeekOf works r out at the given instant, for a request of a cost of 1 or more.
@@ -29,6 +28,14 @@ func PeekOf(r *model.Reading, at limiter.Instant, cost int64, o Options) Peek {
 	p := Peek{Key: KeyOf(r, at, o), Cost: cost, asNew: g.Reset, stuck: g.Stuck}
 	if f := r.Forecast(at, 0, cost); cost > 1 && g.NextKnown && f.Known && r.Target.Limit.Count > 0 {
 		p.Next = new(Millis(f.Next))
+	}
+	if g.Previous.Known && g.Current.Known {
+		sum := model.SumOf(&g, r.Target.Convention.Rounding)
+		p.sum = fmt.Sprintf("%d × %s = %s", g.Previous.N, sum.Weight, sum.Product)
+		if !sum.Whole() {
+			p.sum += " → " + sum.Rounded
+		}
+		p.sum += fmt.Sprintf(" + %d = %s", g.Current.N, sum.Estimate)
 	}
 	if r.Target.LimitKnown {
 		p.atOnce = model.Capacity(r.Target)
@@ -57,8 +64,8 @@ func (p Peek) Text(w io.Writer) error {
 		}
 		line("used", "%s%s", Number(p.Used), room)
 	}
-	if p.Previous != nil && p.Current != nil && p.Weight != nil && p.Estimate != nil {
-		line("estimate", "%s", p.estimate())
+	if p.sum != "" {
+		line("estimate", "%s", p.sum)
 	}
 	if p.Exact != nil {
 		line("exact", "%d", *p.Exact)
@@ -77,28 +84,6 @@ func (p Peek) Text(w io.Writer) error {
 	_, err := io.WriteString(w, b.String())
 	return err
 }
-
-// estimate is the arithmetic of the weighted counter in plain numbers, with as few decimals
-// as show what the algorithm makes of it.
-func (p Peek) estimate() string {
-	previous, current := p.Previous.Count, p.Current.Count
-	exact := float64(previous)**p.Weight + float64(current)
-	sum, decimals := plain(exact, 0), 0
-	for ; decimals < 6; decimals++ {
-		sum = plain(exact, decimals)
-		shown, err := strconv.ParseFloat(sum, 64)
-		if err == nil && math.Floor(shown) == math.Floor(exact) && math.Abs(shown-exact) < 0.005 {
-			break
-		}
-	}
-	text := fmt.Sprintf("%d × %s + %d = %s", previous, model.ShownWeight(previous, *p.Weight, decimals), current, sum)
-	if math.Abs(exact-*p.Estimate) >= 1e-6*max(1, exact) { // the convention rounds
-		text += ", counted as " + plain(*p.Estimate, 0)
-	}
-	return text
-}
-
-func plain(v float64, decimals int) string { return strconv.FormatFloat(v, 'f', decimals, 64) }
 
 // usedOf says how much of what is used: where the burst is below the limit it is the burst
 // that denies.
