@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"ratescope/limiter"
 	"ratescope/model"
@@ -68,35 +67,12 @@ func (c *Content) keys(b *strings.Builder, s report.Snapshot) {
 	}
 	b.WriteString("| key | algorithm | used | limit | full | next admission |\n|---|---|---|---|---|---|\n")
 	for _, k := range full[:min(len(full), mostKeys)] {
-		limit := "–"
-		if k.Limit != nil && k.Window != nil {
-			limit = fmt.Sprintf("%d in %s", *k.Limit, format.Length(time.Duration(*k.Window)*time.Millisecond))
-		}
-		algorithm, used := "–", "–"
-		if k.Algorithm != nil {
-			algorithm = *k.Algorithm
-		}
-		if k.Used != nil {
-			used = fmt.Sprint(*k.Used)
-		}
-		fmt.Fprintf(b, "| %s | %s | %s | %s | %.0f %% | %s |\n", report.CodeSpan(string(k.Key)), algorithm, used, limit, *k.Utilization*100, next(k.Next))
+		r := k.Row()
+		fmt.Fprintf(b, "| %s | %s | %s | %s in %s | %s | %s |\n", report.CodeSpan(string(k.Key)), r[1], r[2], r[3], r[4], r[5], r[7])
 	}
 	if more := len(full) - mostKeys; more > 0 {
 		fmt.Fprintf(b, "\n%d more are in keys.json.\n", more)
 	}
-}
-
-// next is when a request is admitted, in milliseconds from the end on.
-func next(ms *int64) string {
-	switch {
-	case ms == nil:
-		return "–"
-	case *ms == 0:
-		return "now"
-	case *ms < 0:
-		return "never"
-	}
-	return "in " + format.Span(time.Duration(*ms)*time.Millisecond)
 }
 
 // happened lists the events and the alerts.

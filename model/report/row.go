@@ -124,13 +124,13 @@ var csvHead = []string{
 func (r *Row) fields() []string {
 	step := make([]string, 3)
 	if s := r.Step; s != nil {
-		step = []string{strconv.FormatInt(s.Admitted, 10), whole(s.Denied), strconv.FormatInt(s.Injected, 10)}
+		step = []string{strconv.FormatInt(s.Admitted, 10), known(s.Denied), strconv.FormatInt(s.Injected, 10)}
 	}
 	return append([]string{
-		r.Time, strconv.FormatInt(r.At, 10), strconv.FormatInt(r.Age, 10), cell(r.Key.Key.Clean()), cell(r.Type.Clean()), word(r.Algorithm),
-		whole(r.Limit), whole(r.Window), whole(r.Used), whole(r.Remaining), fraction(r.Utilization),
-		counted(r.Previous), counted(r.Current), fraction(r.Weight), fraction(r.Estimate), whole(r.Exact), whole(r.Next), fraction(r.Rate),
-		whole(r.Denied.Count), whole(r.TTL), word(r.Library), r.Evidence, word(r.LimitFrom), cell(r.notes()),
+		r.Time, strconv.FormatInt(r.At, 10), strconv.FormatInt(r.Age, 10), cell(r.Key.Key.Clean()), cell(r.Type.Clean()), known(r.Algorithm),
+		known(r.Limit), known(r.Window), known(r.Used), known(r.Remaining), known(r.Utilization),
+		known(r.Previous), known(r.Current), known(r.Weight), known(r.Estimate), known(r.Exact), known(r.Next), known(r.Rate),
+		known(r.Denied.Count), known(r.TTL), known(r.Library), r.Evidence, known(r.LimitFrom), cell(r.notes()),
 	}, step...)
 }
 
@@ -142,32 +142,20 @@ func cell(text string) string {
 	return text
 }
 
-func whole(n *int64) string {
-	if n == nil {
+// known returns a value as a field; "" where it is not known.
+func known[T any](p *T) string {
+	if p == nil {
 		return ""
 	}
-	return strconv.FormatInt(*n, 10)
-}
-
-func fraction(v *float64) string {
-	if v == nil {
-		return ""
+	switch v := any(*p).(type) {
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	case string:
+		return cell(v)
+	case Window:
+		return strconv.FormatInt(v.Count, 10)
 	}
-	return strconv.FormatFloat(*v, 'f', -1, 64)
-}
-
-func word(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return cell(*s)
-}
-
-func counted(w *Window) string {
-	if w == nil {
-		return ""
-	}
-	return strconv.FormatInt(w.Count, 10)
+	return fmt.Sprint(*p)
 }
 
 // writeTable writes rows as a Markdown table. The key has a column of its own where there are

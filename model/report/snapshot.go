@@ -58,7 +58,7 @@ const NameCells = 48
 func (s Snapshot) Text(w io.Writer) error {
 	c := NewColumns("key", "algorithm", ">used", ">limit", "per", ">full", ">rate/s", ">next", ">denied", ">ttl", "notes")
 	for _, k := range s.Keys {
-		c.Add(k.row()...)
+		c.Add(k.Row()...)
 	}
 	part := ""
 	if !s.Seen.Complete && s.Seen.Keys > 0 {
@@ -69,7 +69,8 @@ func (s Snapshot) Text(w io.Writer) error {
 	return err
 }
 
-func (k Key) row() []string {
+// Row returns the cells of k under the heads of Snapshot.Text.
+func (k Key) Row() []string {
 	row := []string{
 		k.mark() + safetext.Shorten(k.Key.Clean(), NameCells, safetext.Ellipsis),
 		k.algorithm(),
