@@ -28,47 +28,32 @@ func PerSecond(v float64) string {
 
 // Short writes a count in at most five columns: 9999, 12.1k, 840k, 3.2M.
 func Short(n int64) string {
-	v := float64(n)
-	switch {
-	case n < 0:
+	if n < 0 {
 		return "-" + Short(-n)
-	case n < 10_000:
-		return strconv.FormatInt(n, 10)
-	case v < 99_950:
-		return strconv.FormatFloat(v/1e3, 'f', 1, 64) + "k"
-	case v < 999_500:
-		return strconv.FormatFloat(v/1e3, 'f', 0, 64) + "k"
-	case v < 99_950_000:
-		return strconv.FormatFloat(v/1e6, 'f', 1, 64) + "M"
-	case v < 999_500_000:
-		return strconv.FormatFloat(v/1e6, 'f', 0, 64) + "M"
 	}
-	return large(n)
+	return scaled(n, 5)
 }
 
 // Brief writes a count in at most four columns: 9999, 12k, 840k, 3.2M.
-func Brief(n int64) string {
-	switch v := float64(n); {
-	case n < 10_000:
-		return Short(n)
-	case v < 999_500:
-		return strconv.FormatFloat(v/1e3, 'f', 0, 64) + "k"
-	}
-	return large(n)
-}
+func Brief(n int64) string { return scaled(n, 4) }
 
-// large writes a count from a million on in at most four columns.
-func large(n int64) string {
-	v := float64(n)
-	for _, unit := range [...]string{"M", "G", "T", "P"} {
-		if v /= 1000; v/1000 < 9.95 {
-			return strconv.FormatFloat(v/1000, 'f', 1, 64) + unit
-		}
-		if v/1000 < 999.5 {
-			return strconv.FormatFloat(v/1000, 'f', 0, 64) + unit
-		}
+// scaled writes a count below 10,000 as it is, and others in thousands, millions and so on, with a
+// decimal where that takes no more than so many columns.
+func scaled(n int64, columns int) string {
+	if n < 10_000 {
+		return strconv.FormatInt(n, 10)
 	}
-	return strconv.FormatFloat(v/1e6, 'f', 1, 64) + "E"
+	v := float64(n)
+	for _, unit := range "kMGTPE" {
+		if v /= 1000; v >= 999.5 {
+			continue
+		}
+		if text := strconv.FormatFloat(v, 'f', 1, 64) + string(unit); len(text) <= columns {
+			return text
+		}
+		return strconv.FormatFloat(v, 'f', 0, 64) + string(unit)
+	}
+	return Unknown // no int64 is that large
 }
 
 // First returns the first of the texts that fits into so many columns, "" if none does.
