@@ -168,7 +168,7 @@ func (f *File) heldAt(b *batch) {
 
 // closed notes a batch.
 func (f *File) closed(b *batch) {
-	at := f.clock.moment(&b.closing)
+	at := f.clock.moment(b)
 	if last := &f.frames[len(f.frames)-1]; last.at == unset {
 		last.at = at
 	}
@@ -240,7 +240,7 @@ type clock struct {
 	local int64
 }
 
-func (c *clock) moment(b *closing) limiter.Instant {
+func (c *clock) moment(b *batch) limiter.Instant {
 	switch passed := (b.Local - c.local) / 1000; {
 	case model.Link(b.Link) == model.Live:
 		c.at = b.At

@@ -47,34 +47,34 @@ func answerOf(a *model.Answer) *answer {
 	if a == nil {
 		return nil
 	}
-	out := &answer{Status: a.Status, XReset: a.XReset}
-	if a.RetryAfter.Known {
-		out.RetryAfter = (*int64)(&a.RetryAfter.D)
+	return &answer{a.Status, known64(a.RetryAfter.Known, a.RetryAfter.D), known64(a.Reset.Known, a.Reset.D),
+		known64(a.Remaining.Known, a.Remaining.N), a.XReset}
+}
+
+// known64 returns a number, or nil where it is not known.
+func known64[T ~int64](known bool, v T) *int64 {
+	if !known {
+		return nil
 	}
-	if a.Reset.Known {
-		out.Reset = (*int64)(&a.Reset.D)
-	}
-	if a.Remaining.Known {
-		out.Remaining = &a.Remaining.N
-	}
-	return out
+	return new(int64(v))
 }
 
 func (a *answer) model() *model.Answer {
 	if a == nil {
 		return nil
 	}
-	out := &model.Answer{Status: a.Status, XReset: a.XReset}
-	if a.RetryAfter != nil {
-		out.RetryAfter = model.Wait{Known: true, D: time.Duration(*a.RetryAfter)}
-	}
-	if a.Reset != nil {
-		out.Reset = model.Wait{Known: true, D: time.Duration(*a.Reset)}
-	}
+	out := &model.Answer{Status: a.Status, XReset: a.XReset, RetryAfter: wait(a.RetryAfter), Reset: wait(a.Reset)}
 	if a.Remaining != nil {
 		out.Remaining = model.Count{Known: true, N: *a.Remaining}
 	}
 	return out
+}
+
+func wait(d *int64) model.Wait {
+	if d == nil {
+		return model.Wait{}
+	}
+	return model.Wait{Known: true, D: time.Duration(*d)}
 }
 
 func firedOf(list []model.Fired) []fired {

@@ -201,14 +201,14 @@ func (r *Reader) read(b []byte) (closed bool, err error) {
 	case l.Pack != nil:
 		return false, r.unpack(l.Pack)
 	case l.Batch != nil:
-		r.clock.moment(&l.Batch.closing)
+		r.clock.moment(l.Batch)
 		r.close(l.Batch)
 		r.number++
 		r.held, r.fresh = false, 0
 		return true, nil
 	case l.Held != nil:
 		if r.held {
-			r.clock.moment(&l.Held.closing)
+			r.clock.moment(l.Held)
 		}
 		r.close(l.Held)
 		if r.held {

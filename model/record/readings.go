@@ -125,6 +125,7 @@ func wireReading(r *model.Reading) *reading {
 	out := &reading{
 		At: r.At, Since: r.Since, Start: s.Start, Previous: s.Previous, Current: s.Current, Before: s.PreviousStart, TAT: s.TAT,
 		Level: real(s.Level), Filled: s.Filled, Part: s.Part, Parts: s.Parts, Blocked: s.BlockedUntil, Ends: r.Ends, TTL: int64(r.TTL),
+		Denied: known64(r.Denied.Known, r.Denied.N),
 	}
 	for i, set := range []bool{r.Approximate, r.PreviousKnown, r.ExactKnown, s.Log != nil, r.Partial} {
 		if set {
@@ -144,9 +145,6 @@ func wireReading(r *model.Reading) *reading {
 			since = int64(l.At - l.Since)
 		}
 		out.Trace = append(out.Trace, int64(r.At-l.At), since, l.Used)
-	}
-	if r.Denied.Known {
-		out.Denied = &r.Denied.N
 	}
 	return out
 }

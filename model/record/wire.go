@@ -59,13 +59,6 @@ type ending struct {
 }
 
 type batch struct {
-	closing
-	Health *health `json:"health,omitempty"`
-	Hot    *hot    `json:"hot,omitempty"`
-}
-
-// closing is a batch but for what is long.
-type closing struct {
 	At     limiter.Instant `json:"at"`
 	Local  int64           `json:"local,omitempty"` // nanoseconds since the epoch on the recorder's own clock
 	Link   uint8           `json:"link,omitempty"`
@@ -81,6 +74,8 @@ type closing struct {
 	Gone   []text          `json:"gone,omitempty"`
 	Left   []text          `json:"left_out,omitempty"`
 	Fired  []fired         `json:"fired,omitempty"`
+	Health *health         `json:"health,omitempty"`
+	Hot    *hot            `json:"hot,omitempty"`
 }
 
 type server struct {

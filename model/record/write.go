@@ -248,12 +248,12 @@ func (w *Writer) hold() {
 
 func (w *Writer) batch(b *model.Batch) *batch {
 	s := &b.Server
-	out := &batch{Health: healthOf(b.Health), Hot: hotOf(b.HotKeys, w.idOf), closing: closing{
+	out := &batch{Health: healthOf(b.Health), Hot: hotOf(b.HotKeys, w.idOf),
 		At: b.At, Link: uint8(s.Link), Err: text(s.Err), RTT: int64(s.RTT), Offset: int64(s.Offset), OffBy: int64(s.OffsetBy),
 		Down: int64(s.Down), Silent: s.Silent,
 		Cost: [3]int64{b.Cost.Commands, int64(b.Cost.Server), int64(b.Cost.Over)}, Gone: texts(b.Gone), Left: texts(b.LeftOut),
 		Fired: firedOf(b.Fired),
-	}}
+	}
 	if !b.Local.IsZero() {
 		out.Local = b.Local.UnixNano()
 	}
