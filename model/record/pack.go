@@ -61,7 +61,7 @@ const (
 	fields
 
 	fieldExpires = fields     // in milliseconds, by the last TTL that was another; follows from the others
-	fieldWindow  = fields + 1 // by which arrivals are joined, in microseconds; follows from the description
+	fieldWindow  = fields + 1 // by which a source joins arrivals, in microseconds; follows from the description
 	fieldNewest  = fields + 2 // instant from which the expiry is counted, as a rule; follows from the others
 	allFields    = fields + 3
 )
@@ -97,9 +97,9 @@ func rowOf(r *reading) (x row, ok bool) {
 }
 
 // reading is the inverse of rowOf, without lists.
-func (x *row) reading(id int) reading {
+func (x *row) reading() reading {
 	r := reading{
-		ID: id, At: limiter.Instant(x[fieldAt]), Since: limiter.Instant(x[fieldSince]), Flags: uint8(x[fieldFlags]),
+		At: limiter.Instant(x[fieldAt]), Since: limiter.Instant(x[fieldSince]), Flags: uint8(x[fieldFlags]),
 		Start:    limiter.Instant(x[fieldStart]),
 		Previous: x[fieldPrevious], Current: x[fieldCurrent], Before: limiter.Instant(x[fieldBefore]), TAT: limiter.Instant(x[fieldTAT]),
 		Level: real(math.Float64frombits(uint64(x[fieldLevel]))), Filled: limiter.Instant(x[fieldFilled]), Part: x[fieldPart],
@@ -174,15 +174,13 @@ func (x *row) setTTL(was *row, ms, rest int64) {
 
 // follow works out what follows from the log and the target, and from the fields but for the
 // time to live.
-func (x *row) follow(kept, fresh []limiter.Entry, t *model.Target) {
-	x[fieldWindow] = binWindow(t)
-	switch {
-	case len(fresh) > 0:
-		x[fieldNewest] = int64(fresh[len(fresh)-1].At)
-	case len(kept) > 0:
-		x[fieldNewest] = int64(kept[len(kept)-1].At)
-	default:
-		x[fieldNewest] = cmp.Or(x[fieldTAT], x[fieldFilled], x[fieldStart])
+func (x *row) follow(log []limiter.Entry, t *model.Target) {
+	if x[fieldWindow] = 60_000_000; t.Window > 0 {
+		x[fieldWindow] = max(t.Window.Microseconds(), 1)
+	}
+	x[fieldNewest] = cmp.Or(x[fieldTAT], x[fieldFilled], x[fieldStart])
+	if len(log) > 0 {
+		x[fieldNewest] = int64(log[len(log)-1].At)
 	}
 }
 
@@ -224,14 +222,6 @@ func (x *row) arrivals(to []int64, was *row, kept, fresh []limiter.Entry) []int6
 		to = append(to, 0, x[fieldCurrent]<<1)
 	}
 	return to
-}
-
-// binWindow is the window by which a source joins arrivals, in microseconds.
-func binWindow(t *model.Target) int64 {
-	if t.Window <= 0 {
-		return 60_000_000
-	}
-	return max(t.Window.Microseconds(), 1)
 }
 
 // column is a list of which most values are 0: for each that is not, how many are passed over

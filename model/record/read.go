@@ -271,43 +271,41 @@ func (s *server) into(to *model.Server) {
 	}
 }
 
-// add takes a reading into the batch in the making.
+// add takes a reading on a line of its own into the batch in the making.
 func (r *Reader) add(in *reading) error {
-	k, err := r.accept(in)
-	if err == nil {
-		r.batch.Readings = append(r.batch.Readings, k.told(in))
-	}
-	return err
-}
-
-// accept takes note of a reading: of its log, and of what the one after it refers to.
-func (r *Reader) accept(in *reading) (*known, error) {
-	k := r.keys[in.ID]
-	switch {
-	case k == nil && (in.Key == nil || len(r.keys) >= maxIDs):
-		return nil, &Damage{"a reading is of a key that was not named"}
-	case k == nil:
-		k = &known{}
-		r.keys[in.ID] = k
-	}
 	if in.Key != nil {
-		if err := in.Key.into(&k.reading); err != nil {
-			return nil, err
+		if err := r.describe(&named{in.ID, in.Key}); err != nil {
+			return err
 		}
+	}
+	k := r.keys[in.ID]
+	if k == nil {
+		return errUnnamed
 	}
 	if len(in.Log)%2+len(in.Arrivals)%2+len(in.Trace)%3 != 0 || len(in.Log)/2 > maxEntries || len(in.Arrivals)/2 > maxEntries ||
 		len(in.Trace)/3 > maxEntries {
-		return nil, &Damage{"a reading has half a pair, or too many"}
+		return &Damage{"a reading has half a pair, or too many"}
 	}
-	if err := r.receive(len(in.Arrivals)/2 + len(in.Trace)/3); err != nil {
-		return nil, err
-	}
-	was := len(k.log)
+	entries := len(k.log)
 	if err := k.extend(in); err != nil {
-		return nil, err
+		return err
 	}
-	k.note(in)
-	return k, r.hold(len(k.log) - was)
+	x, _ := rowOf(in)
+	x.follow(k.log, &k.reading.Target)
+	return r.take(k, &x, in, entries)
+}
+
+var errUnnamed = &Damage{"a reading is of a key that was not named"}
+
+// take takes in a reading of a key whose log had so many entries before, and has those of the reading now.
+func (r *Reader) take(k *known, x *row, in *reading, entries int) error {
+	x.expire(&k.row)
+	k.row = *x
+	if err := r.receive(len(in.Arrivals)/2 + len(in.Trace)/3); err != nil {
+		return err
+	}
+	r.batch.Readings = append(r.batch.Readings, k.told(in))
+	return r.hold(len(k.log) - entries)
 }
 
 // receive counts arrivals and levels of the batch in the making.
@@ -326,7 +324,7 @@ func (r *Reader) hold(n int) error {
 	return nil
 }
 
-// told returns the reading that a line, which was accepted last, tells.
+// told returns the reading that a line tells, whose log was extended.
 func (k *known) told(in *reading) model.Reading {
 	out := k.reading
 	out.At, out.Since, out.TTL, out.Ends = in.At, in.Since, time.Duration(in.TTL), in.Ends
@@ -355,14 +353,6 @@ func (k *known) told(in *reading) model.Reading {
 		out.Trace = append(out.Trace, l)
 	}
 	return out
-}
-
-// note keeps the fields of a reading, for the one after it.
-func (k *known) note(in *reading) {
-	x, _ := rowOf(in)
-	x.follow(k.log, nil, &k.reading.Target)
-	x.expire(&k.row)
-	k.row = x
 }
 
 // extend brings the log forward. What was handed out before is not written to: entries

@@ -37,7 +37,7 @@ func (w *Writer) reading(r *model.Reading) {
 	}
 	out.Drop, out.Keep, out.Log = delta(k.log, r.State.Log, r.At)
 	x, packs := rowOf(out)
-	x.follow(r.State.Log, nil, &r.Target)
+	x.follow(r.State.Log, &r.Target)
 	if len(out.Log)+len(out.Arrivals) > maxPackedOne || len(text) > maxPackedKeys {
 		packs = false
 	}

@@ -3,8 +3,6 @@ package record
 import (
 	"math"
 	"slices"
-
-	"ratescope/limiter"
 )
 
 // unpack takes the readings of a pack.
@@ -33,15 +31,14 @@ func (r *Reader) unpack(p *pack) error {
 		id += int(gap)
 		k := r.keys[id]
 		if k == nil {
-			return &Damage{"a reading is of a key that was not named"}
+			return errUnnamed
 		}
-		x, err := u.next(i, k)
+		entries := len(k.log)
+		x, in, err := u.next(i, k)
+		if err == nil {
+			err = r.take(k, &x, &in, entries)
+		}
 		if err != nil {
-			return err
-		}
-		in := x.reading(id)
-		in.Log, in.Arrivals = u.log, u.came
-		if err = r.add(&in); err != nil {
 			return err
 		}
 	}
@@ -58,17 +55,13 @@ type unpacker struct {
 	at      int64 // number of the time
 	entries int   // of the log that were taken
 
-	// Of the latest reading.
-	log      []int64         // new entries, as a line has them; used again for the next
-	fresh    []limiter.Entry // the same; used again, too
-	came     []int64         // arrivals, as a line has them
-	expected []int64         // used again
+	log, came []int64 // of the latest reading: new entries and arrivals, as a line has them; used again for the next
 }
 
 var errPack = &Damage{"a pack of readings does not fit together"}
 
-// next returns the fields of reading i, which is of the key k.
-func (u *unpacker) next(i int, k *known) (x row, err error) {
+// next returns reading i, which is of the key k, and its fields. It extends the log of k.
+func (u *unpacker) next(i int, k *known) (x row, in reading, err error) {
 	was := &k.row
 	var ttl, rest int64
 	x = was.expected(len(k.log))
@@ -84,7 +77,7 @@ func (u *unpacker) next(i int, k *known) (x row, err error) {
 			ttl, rest = d, u.rest.take(i)
 		case fieldLevel:
 			if len(u.Levels) == 0 {
-				return x, errPack
+				return x, in, errPack
 			}
 			x[f] = int64(math.Float64bits(float64(u.Levels[0])))
 			u.Levels = u.Levels[1:]
@@ -93,52 +86,36 @@ func (u *unpacker) next(i int, k *known) (x row, err error) {
 		}
 	}
 	if u.at < 0 || u.at >= int64(len(u.Times)) {
-		return x, errPack
+		return x, in, errPack
 	}
 	x[fieldAt] = u.Times[u.at]
 	if x[fieldFresh] < 0 || x[fieldFresh] > int64(len(u.Log)) || x[fieldCame] < 0 || x[fieldCame] > maxEntries {
-		return x, errPack
+		return x, in, errPack
 	}
-	gaps := u.Log[:x[fieldFresh]]
-	u.Log = u.Log[x[fieldFresh]:]
-	u.log, u.fresh = u.log[:0], u.fresh[:0]
-	kept, ok := x.kept(k.log)
-	if !ok {
-		return x, errPack
-	}
-	last := limiter.Instant(x[fieldAt])
-	if len(kept) > 0 {
-		last = kept[len(kept)-1].At
-	}
-	for _, gap := range gaps {
-		n := u.counts.take(u.entries) + 1
+	u.log = u.log[:0]
+	for _, gap := range u.Log[:x[fieldFresh]] {
+		u.log = append(u.log, gap, u.counts.take(u.entries)+1)
 		u.entries++
-		last += limiter.Instant(gap)
-		u.log = append(u.log, gap, n)
-		u.fresh = append(u.fresh, limiter.Entry{At: last, Count: n})
 	}
-	x.follow(kept, u.fresh, &k.reading.Target)
+	u.Log = u.Log[x[fieldFresh]:]
+	in = x.reading()
+	in.Log = u.log
+	if err := k.extend(&in); err != nil {
+		return x, in, err
+	}
+	x.follow(k.log, &k.reading.Target)
 	x.setTTL(was, ttl, rest)
-	u.came = nil
+	in.TTL = x[fieldTTL]
 	switch n := 2 * (x[fieldCame] - 1); {
 	case n > int64(len(u.Arrivals)):
-		return x, errPack
+		return x, in, errPack
 	case n >= 0:
-		u.came, u.Arrivals = u.Arrivals[:n:n], u.Arrivals[n:]
+		in.Arrivals, u.Arrivals = u.Arrivals[:n:n], u.Arrivals[n:]
 	case !u.Held:
-		u.expected = x.arrivals(u.expected[:0], was, kept, u.fresh)
-		u.came = u.expected
+		u.came = x.arrivals(u.came[:0], was, k.log[:in.Keep], k.log[in.Keep:])
+		in.Arrivals = u.came
 	}
-	return x, nil
-}
-
-// kept returns the entries of a log that a reading keeps; ok is false where they are not there.
-func (x *row) kept(log []limiter.Entry) (kept []limiter.Entry, ok bool) {
-	drop, keep := x[fieldDrop], x[fieldKeep]
-	if drop < 0 || keep < 0 || drop > int64(len(log)) || keep > int64(len(log))-drop {
-		return nil, false
-	}
-	return log[drop : drop+keep], true
+	return x, in, nil
 }
 
 // ended returns an error when a column says more than there are readings.
