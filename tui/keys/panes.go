@@ -15,13 +15,13 @@ import (
 
 func (v view) paintTimeline(r cell.Rect, k *model.Watched) {
 	title := v.timelineTitle(k, widget.TitleRoom(r.W))
-	in := v.c.Section(r, v.screen.focus == paneTimeline, title...)
+	room := v.c.Section(r, v.screen.focus == paneTimeline, title...)
+	in, sentence := timelineIn(r, v.c.Framed)
 	switch {
 	case k == nil:
-		v.paintAdvice(in)
-	case in.H >= 10:
-		v.c.Spans(in.X, in.Y, in.X+in.W, v.s.Headline(k, v.c.Look, in.W)...)
-		_, in = in.Top(1)
+		v.paintAdvice(room)
+	case sentence:
+		v.c.Spans(room.X, room.Y, room.X+room.W, v.s.Headline(k, v.c.Look, room.W)...)
 	default: // no row is left for the sentence
 		v.c.Aside(r, widget.Width(title...), v.s.NextSlot(k, v.c.Look))
 	}

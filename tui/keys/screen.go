@@ -85,10 +85,6 @@ func (d *Screen) Update(msg tea.Msg) tea.Cmd {
 	case shell.LayoutMsg:
 		d.area, d.framed = msg.Area, msg.Framed
 		d.layOut()
-		const least = 5 // rows of a timeline in its frame
-		if k := d.s.Selection.Current(); k == nil || k.Timeline == nil || k.Reading.Err != "" || d.areas.timeline.H < least {
-			d.s.Shown.Time.Forget() // no timeline will be painted that can be pointed at
-		}
 	case shell.TickMsg:
 		d.s.SetStep(d.s.Shown.Time.Step())
 	case shell.HiddenMsg:
@@ -136,6 +132,22 @@ func (d *Screen) layOut() {
 	d.table.merge()
 	d.table.scroll(max(1, d.rowsShown()))
 	d.table.follow()
+	time, k, r := &d.s.Shown.Time, d.s.Selection.Current(), d.areas.timeline
+	if d.s.Selection.Pinned() != nil && d.expanded {
+		r, _ = r.Top(r.H / 2)
+	}
+	r, _ = timelineIn(r, d.framed)
+	time.Arrange(r, k, d.s.Shown.Moment(), d.s.Shell.Canvas.Buffer.ASCII)
+}
+
+// timelineIn returns where in its pane the timeline of a key is drawn, and whether a sentence stands above it.
+func timelineIn(pane cell.Rect, framed bool) (in cell.Rect, sentence bool) {
+	const least = 10
+	if in = widget.Inside(pane, framed); in.H >= least {
+		_, in = in.Top(1)
+		return in, true
+	}
+	return in, false
 }
 
 // rowsShown is how many keys the table shows at once.

@@ -9,7 +9,7 @@ import (
 )
 
 // Hand is what a person has chosen to see of the past: how far back, how coarse, and the instant
-// under the cursor. It points at the picture that was painted last.
+// under the cursor. It points at the picture that was arranged last.
 type Hand struct {
 	back     int64           // columns back while paused
 	zoom     int             // steps that a column is coarser (or below 0, finer) than usual
@@ -19,10 +19,61 @@ type Hand struct {
 	held     bool            // the mouse button is down on the picture
 	dragging bool            // and has moved since
 
-	area cell.Rect       // where the picture was painted last,
-	s    timeRange       // what of the past it shows,
-	tl   *model.Timeline // and of which key; nil there is no picture
+	picture // arranged last
 }
+
+// picture says where the parts of a view of a key are drawn, and which piece of time they show.
+type picture struct {
+	tl *model.Timeline // of the key; nil there is no picture
+	s  timeRange
+
+	bracket, arrivals, strip, sum, axis, lane, labels cell.Rect // of the past
+	area                                              cell.Rect // of these between the bracket and the labels
+	ahead                                             cell.Rect // the future, beside it
+}
+
+// layOut returns the picture of k in r; one without a timeline where there is none to draw.
+func (c *Hand) layOut(r cell.Rect, k *model.Watched, m Moment, ascii bool) (p picture) {
+	if k == nil || k.Timeline == nil || k.Reading.Err != "" || r.W < axisWidth+8 || r.H < 3 {
+		return p
+	}
+	plot := cell.Rect{X: r.X + axisWidth, Y: r.Y, W: r.W - axisWidth, H: r.H}
+	plot, ahead := plot.Left(plot.W - ribbonWidth(k, plot.W, m))
+	p.tl, p.s = k.Timeline, c.span(k, plot.W, m, ascii)
+	var body, below cell.Rect
+	p.bracket, body = plot.Top(1)
+	body, p.labels = body.Top(body.H - 1)
+	p.arrivals, below = body.Top(body.H - 1)
+	if body.H >= 5 {
+		p.arrivals, below = body.Top(body.H - max(2, (body.H-1)*2/5) - 1)
+	}
+	if _, _, slides := p.s.covered(k); slides && p.arrivals.H >= 4 {
+		if countingOf(&k.Reading.Target) == countsWeighted && p.arrivals.H >= sumFrom {
+			p.arrivals.H--
+			p.sum = cell.Rect{X: plot.X, Y: p.arrivals.Y + p.arrivals.H, W: plot.W + ahead.W, H: 1}
+		}
+		p.arrivals.H--
+		p.strip = cell.Rect{X: plot.X, Y: p.arrivals.Y + p.arrivals.H, W: plot.W, H: 1}
+	}
+	p.axis, p.lane = below.Top(1)
+	p.area, p.ahead = body, cell.Rect{X: ahead.X, Y: body.Y, W: ahead.W, H: body.H}
+	return p
+}
+
+// Arrange says which key will be painted where, so that the mouse points at that picture: its scrolling ends where the
+// timeline begins, and a cursor that it does not show is taken away.
+func (c *Hand) Arrange(r cell.Rect, k *model.Watched, m Moment, ascii bool) {
+	if c.picture = c.layOut(r, k, m, ascii); c.tl == nil {
+		return
+	}
+	c.back = c.s.back
+	if i := c.s.index(c.tl, c.cursor); c.cursor != 0 && (i < 0 || i >= c.s.n) {
+		c.cursor = 0
+	}
+}
+
+// Forget says that no picture is painted: there is nothing to point at.
+func (c *Hand) Forget() { c.picture = picture{} }
 
 // Reset goes back to now, with nothing under the cursor.
 func (c *Hand) Reset() { c.back, c.cursor = 0, 0 }
@@ -39,7 +90,7 @@ func (c *Hand) Scroll(earlier bool) {
 	c.back = max(0, c.back+step)
 }
 
-// Step is how often the picture that was painted last moves; 0 when none was.
+// Step is how often the picture moves; 0 where there is none.
 func (c *Hand) Step() time.Duration {
 	if c.tl == nil {
 		return 0
@@ -56,8 +107,8 @@ func (c *Hand) at(x int) limiter.Instant {
 	return max(c.tl.ColumnBegin(c.s.last-int64(c.s.n-1-x), c.s.per), 1)
 }
 
-// span returns the piece of time that a picture of k of that width shows. It ends the scrolling
-// where the timeline begins.
+// span returns the piece of time that a picture of k of that width shows, which ends no farther back than where
+// the timeline begins.
 func (c *Hand) span(k *model.Watched, width int, m Moment, ascii bool) timeRange {
 	per := c.columnWidth(width)
 	s := timeRange{
@@ -69,8 +120,8 @@ func (c *Hand) span(k *model.Watched, width int, m Moment, ascii bool) timeRange
 		s.at = m.At
 	}
 	newest := k.Timeline.Column(m.Now, per)
-	c.back = min(c.back, max(0, int64(k.Timeline.Reach()/max(s.column, 1))-int64(width)))
-	s.last = newest - c.back
+	s.back = min(c.back, max(0, int64(k.Timeline.Reach()/max(s.column, 1))-int64(width)))
+	s.last = newest - s.back
 	s.first = int(min(max(k.Timeline.FirstColumn(per)-(s.last-int64(s.n-1)), 0), int64(s.n)))
 	s.fine = !ascii && !m.Still
 	s.shifted = s.fine && m.Now.Sub(k.Timeline.ColumnBegin(newest, per)) < s.column/2
@@ -125,7 +176,7 @@ func (c *Hand) Arrive(k *model.Watched, width int, m Moment) {
 	}
 	s := c.span(k, width-axisWidth, m, false)
 	at := c.visit
-	c.visit, c.s, c.tl = 0, s, k.Timeline
+	c.visit, c.back, c.s, c.tl = 0, s.back, s, k.Timeline
 	newest, column := k.Timeline.Column(s.now, s.per), k.Timeline.Column(at, s.per)
 	if column > newest {
 		return

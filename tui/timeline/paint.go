@@ -17,74 +17,43 @@ const axisWidth = 6
 // sumFrom is the height of the arrivals from which the sum of the windows has a row there.
 const sumFrom = 6
 
-// Forget says that nothing is painted yet: there is nothing to point at.
-func (c *View) Forget() { c.area.H, c.ahead.H, c.tl = 0, 0, nil }
-
-// Paint draws the past of k into r. With hand the mouse points at this picture, and the
-// cursor is shown on it.
+// Paint draws the past of k into r. With hand it is the picture that was arranged: the cursor is shown on it.
 func (c *View) Paint(p *widget.Canvas, r cell.Rect, k *model.Watched, m Moment, hand bool) {
-	if k == nil || k.Timeline == nil || r.W < axisWidth+8 || r.H < 3 {
-		return
-	}
 	defer p.Buffer.Clip(p.Buffer.Clip(r))
-	if k.Reading.Err != "" {
+	if k != nil && k.Timeline != nil && k.Reading.Err != "" && r.W >= axisWidth+8 && r.H >= 3 {
 		p.Buffer.Text(r.X+1, r.Y+1, r.X+r.W, "This key "+safetext.Clean(k.Reading.Err)+".", p.Look.Unknown)
 		return
 	}
-	plot := cell.Rect{X: r.X + axisWidth, Y: r.Y, W: r.W - axisWidth, H: r.H}
-	plot, ahead := plot.Left(plot.W - ribbonWidth(k, plot.W, m))
-	s := c.span(k, plot.W, m, p.Buffer.ASCII)
+	at := c.layOut(r, k, m, p.Buffer.ASCII)
+	if at.tl == nil {
+		return
+	}
+	s := at.s
 	c.load(k, s, m)
-	top, rest := plot.Top(1)
-	body, labels := rest.Top(rest.H - 1)
-	strip, sum := cell.Rect{}, cell.Rect{}
-	arrivals, below := body.Top(body.H - 1)
-	if body.H >= 5 {
-		arrivals, below = body.Top(body.H - max(2, (body.H-1)*2/5) - 1)
+	c.paintBracket(p, at.bracket, k, s)
+	c.paintScale(p, at.arrivals, k, s)
+	c.paintStrip(p, at.strip, k, s)
+	c.paintSum(p, at.sum, k, s)
+	c.paintAxis(p, at.axis, k, s)
+	most := c.paintLevels(p, at.lane, k, s)
+	if at.lane.H > 1 {
+		p.Spans(at.axis.X+1, at.axis.Y, at.axis.X+at.axis.W, c.legend(p, k, s)...)
 	}
-	if _, _, slides := s.covered(k); slides && arrivals.H >= 4 {
-		if countingOf(&k.Reading.Target) == countsWeighted && arrivals.H >= sumFrom {
-			arrivals.H--
-			sum = cell.Rect{X: plot.X, Y: arrivals.Y + arrivals.H, W: plot.W + ahead.W, H: 1}
-		}
-		arrivals.H--
-		strip = cell.Rect{X: plot.X, Y: arrivals.Y + arrivals.H, W: plot.W, H: 1}
-	}
-	axis, lane := below.Top(1)
-	c.paintBracket(p, top, k, s)
-	c.paintScale(p, arrivals, k, s)
-	c.paintStrip(p, strip, k, s)
-	c.paintSum(p, sum, k, s)
-	c.paintAxis(p, axis, k, s)
-	most := c.paintLevels(p, lane, k, s)
-	if lane.H > 1 {
-		p.Spans(axis.X+1, axis.Y, axis.X+axis.W, c.legend(p, k, s)...)
-	}
-	c.paintTimes(p, labels, s, m)
-	whole := cell.Rect{X: plot.X, Y: arrivals.Y, W: plot.W, H: body.H}
-	c.tintWindow(p, arrivals, k, s)
-	c.tintWindow(p, cell.Rect{X: plot.X, Y: lane.Y, W: plot.W, H: lane.H}, k, s)
-	future := ribbon{
-		axis: cell.Rect{X: ahead.X, Y: axis.Y, W: ahead.W, H: 1}, lane: cell.Rect{X: ahead.X, Y: lane.Y, W: ahead.W, H: lane.H},
-		words: axis.Y - 1 - sum.H, times: labels.Y,
-	}
-	slot := c.paintRibbon(p, future, k, s, most)
+	c.paintTimes(p, at.labels, s, m)
+	c.tintWindow(p, at.arrivals, k, s)
+	c.tintWindow(p, at.lane, k, s)
+	c.paintRibbon(p, &at, k, most)
 	if hand {
-		c.ahead, c.slot = cell.Rect{X: ahead.X, Y: arrivals.Y, W: ahead.W, H: body.H}, slot
-		c.paintLight(p, arrivals, k, s)
-		c.area, c.s, c.tl = whole, s, k.Timeline
-		c.paintCursor(p, top, whole, k, s)
+		c.paintLight(p, at.arrivals, k, s)
+		c.paintCursor(p, &at, k)
 	}
 }
 
 // paintCursor reads the column under the cursor out, and marks what is being dragged over.
-func (c *View) paintCursor(p *widget.Canvas, top, r cell.Rect, k *model.Watched, s timeRange) {
-	if c.cursor == 0 {
-		return
-	}
+func (c *View) paintCursor(p *widget.Canvas, pic *picture, k *model.Watched) {
+	top, r, s := pic.bracket, pic.area, pic.s
 	i := s.index(k.Timeline, c.cursor)
-	if i < 0 || i >= s.n {
-		c.cursor = 0
+	if c.cursor == 0 || i < 0 || i >= s.n {
 		return
 	}
 	from, to := i, i
@@ -217,7 +186,7 @@ func (c *View) paintTimes(p *widget.Canvas, r cell.Rect, s timeRange, m Moment) 
 	right := r.X + r.W
 	end := "now"
 	if m.Stopped {
-		end = format.Clock(s.now.Add(-time.Duration(c.back) * s.column))
+		end = format.Clock(s.now.Add(-time.Duration(s.back) * s.column))
 	}
 	p.Buffer.Right(r.X, r.Y, right, end, p.Look.Text)
 	for _, step := range steps {

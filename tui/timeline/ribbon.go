@@ -30,20 +30,13 @@ func ribbonWidth(k *model.Watched, width int, m Moment) int {
 	return 0
 }
 
-// ribbon is where the future is drawn: its axis, the lane below, the row of words above, and
-// the row of the labels of time.
-type ribbon struct {
-	axis, lane   cell.Rect
-	words, times int
-}
-
 // paintRibbon draws right of now what would become of one more request if nothing else came:
-// denied columns, then admitted ones, and the level as it falls. It returns the first column
-// that admits, -1 where none does.
-func (c *View) paintRibbon(p *widget.Canvas, r ribbon, k *model.Watched, s timeRange, most int64) int {
-	axis, lane := r.axis, r.lane
+// denied columns, then admitted ones, and the level as it falls.
+func (c *View) paintRibbon(p *widget.Canvas, pic *picture, k *model.Watched, most int64) {
+	s, words := pic.s, pic.axis.Y-1-pic.sum.H // the row of words
+	axis, lane := cell.Rect{X: pic.ahead.X, Y: pic.axis.Y, W: pic.ahead.W, H: 1}, cell.Rect{Y: pic.lane.Y, H: pic.lane.H}
 	if axis.W <= 0 {
-		return -1
+		return
 	}
 	l := &p.Look
 	slot, n := -1, len(l.Rise)
@@ -65,12 +58,12 @@ func (c *View) paintRibbon(p *widget.Canvas, r ribbon, k *model.Watched, s timeR
 			p.Buffer.Set(x, max(y, lane.Y), l.Room, l.Dim)
 		}
 	}
-	p.Buffer.Right(axis.X, r.times, axis.X+axis.W, "+"+format.SpanIn(s.column*time.Duration(axis.W), 5), l.Dim)
+	p.Buffer.Right(axis.X, pic.labels.Y, axis.X+axis.W, "+"+format.SpanIn(s.column*time.Duration(axis.W), 5), l.Dim)
 	next := k.Gauge.Next
 	switch {
 	case !k.Gauge.NextKnown || next == 0:
 	case next == limiter.Never:
-		p.Buffer.Text(axis.X, r.words, axis.X+axis.W, "never", l.Denied)
+		p.Buffer.Text(axis.X, words, axis.X+axis.W, "never", l.Denied)
 	default:
 		text := format.Span(next)
 		x := axis.X + axis.W - len(text)
@@ -78,14 +71,13 @@ func (c *View) paintRibbon(p *widget.Canvas, r ribbon, k *model.Watched, s timeR
 			p.Buffer.Set(axis.X+slot, axis.Y, l.Slot, l.Title)
 			x = min(axis.X+slot, x)
 		}
-		p.Buffer.Text(max(x, axis.X), r.words, axis.X+axis.W, text, l.Title)
+		p.Buffer.Text(max(x, axis.X), words, axis.X+axis.W, text, l.Title)
 	}
 	for _, at := range c.planned {
 		if i := int(at.Sub(s.now) / max(s.column, 1)); at >= s.now && i < axis.W {
 			p.Buffer.Set(axis.X+i, axis.Y, l.MarkYes, l.Injected)
 		}
 	}
-	return slot
 }
 
 // ahead is the middle of a column right of now, counted from 0.
@@ -99,11 +91,11 @@ func (c *View) Future(x, y int, next time.Duration) (at limiter.Instant, yes boo
 	if c.tl == nil || !c.ahead.Holds(x, y) {
 		return 0, false
 	}
-	i := x - c.ahead.X
-	if i == c.slot && next > 0 {
-		return c.s.now.Add(next), true
+	i, slot := x-c.ahead.X, c.s.now.Add(next)
+	if at = c.s.ahead(i); next > 0 && slot <= at && (i == 0 || slot > c.s.ahead(i-1)) {
+		return slot, true
 	}
-	return c.s.ahead(i), true
+	return at, true
 }
 
 // Mark shows on the axis the markers that are about the key, or about none.

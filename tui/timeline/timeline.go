@@ -31,9 +31,7 @@ type View struct {
 	Hand
 	lit Part // lit up: what the mouse rests on is made of it
 
-	ahead   cell.Rect         // where its future was painted,
-	slot    int               // the column of the next slot there,
-	planned []limiter.Instant // and when requests are going to be fired
+	planned []limiter.Instant // when requests are going to be fired
 	marked  []marker.Marker   // moments that a person marked, of all keys
 
 	lines     chart.Lines // estimate and exact over the lane,
@@ -51,6 +49,7 @@ type timeRange struct {
 	per     int             // bins a column
 	last    int64           // number of the newest column
 	n       int             // columns
+	back    int64           // and how many of them it ends before now
 	now     limiter.Instant // of the right edge where it is not scrolled back
 	at      limiter.Instant // the instant whose window is drawn
 	window  time.Duration

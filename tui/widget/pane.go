@@ -120,17 +120,26 @@ func (p *Canvas) Section(r cell.Rect, focused bool, title ...Span) cell.Rect {
 	if focused {
 		line = p.Look.Accent
 	}
-	inside := cell.Rect{X: r.X + 1, Y: r.Y + 1, W: max(r.W-2, 0), H: r.H - 1}
 	if p.Framed {
 		p.Look.Box.Frame(&p.Buffer, r, line)
-		inside = cell.Rect{X: r.X + 2, Y: r.Y + 1, W: max(r.W-4, 0), H: max(r.H-2, 0)}
 	} else {
 		p.Buffer.Fill(r.X, r.Y, r.W, p.Look.Box.H, line)
 	}
 	p.Buffer.Set(r.X+1, r.Y, ' ', line)
 	x := p.SpansFit(r.X+2, r.Y, r.X+r.W-3, title...)
 	p.Buffer.Set(x, r.Y, ' ', line)
-	return inside
+	return Inside(r, p.Framed)
+}
+
+// Inside returns the room inside a section with that rectangle.
+func Inside(r cell.Rect, framed bool) cell.Rect {
+	switch {
+	case r.H == 0 || r.W < 4:
+		return cell.Rect{}
+	case framed:
+		return cell.Rect{X: r.X + 2, Y: r.Y + 1, W: max(r.W-4, 0), H: max(r.H-2, 0)}
+	}
+	return cell.Rect{X: r.X + 1, Y: r.Y + 1, W: max(r.W-2, 0), H: r.H - 1}
 }
 
 // Aside writes pieces at the right end of the top line of a section with that rectangle,

@@ -1,0 +1,68 @@
+package timeline
+
+import (
+	"testing"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/model"
+	"ratescope/themes"
+	"ratescope/tui/cell"
+	"ratescope/tui/widget"
+)
+
+// watched returns a log that was watched for a minute, with a request every second.
+func watched(t *testing.T) (*model.Watched, limiter.Instant) {
+	t.Helper()
+	var b model.Board
+	limit := limiter.Limit{Count: 10, Window: 10 * time.Second}
+	at, since, state := limiter.Instant(1_700_000_000_000_000), limiter.Instant(0), limiter.State{Algorithm: limiter.SlidingLog}
+	for range 60 {
+		at = at.Add(time.Second)
+		state.Take(at-1000, limit, limiter.Convention{}, 1)
+		b.Apply(model.Batch{At: at, Local: at.Time(), Server: model.Server{Link: model.Live}, Sweep: model.Sweep{Passes: 1}, Readings: []model.Reading{{
+			Key: "k", Type: "zset", At: at, Since: since, ExactKnown: true, PreviousKnown: true, State: state, Arrivals: []model.Arrival{{At: at - 1000, N: 1}},
+			Target: model.Target{Algorithm: limiter.SlidingLog, Window: limit.Window, LimitKnown: true, Limit: limit},
+		}}})
+		since = at
+	}
+	return b.Key("k"), at
+}
+
+// TestPaintingChangesNothing: what the mouse points at, how far back the picture ends and where the cursor is follow
+// from Arrange alone, whatever is painted, of whichever size.
+func TestPaintingChangesNothing(t *testing.T) {
+	k, now := watched(t)
+	var c widget.Canvas
+	c.Buffer.Resize(140, 42)
+	c.SetTheme(themes.BuiltIn().Default(true), false)
+	area, m := cell.Rect{X: 3, Y: 4, W: 100, H: 20}, Moment{Now: now, Live: true}
+	var v View
+	v.back = 40
+	v.Arrange(area, k, m, false)
+	if v.back != 40 || !v.Holds(60, 12) || v.Holds(2, 12) {
+		t.Fatalf("the picture that was arranged ends %d columns back at %+v", v.back, v.area)
+	}
+	v.Point(60)
+	was := v.Hand
+	for _, r := range []cell.Rect{area, {W: 20, H: 5}, {W: 140, H: 42}, {W: 9, H: 2}} {
+		c.Begin()
+		v.Paint(&c, r, k, m, true)
+		v.Paint(&c, r, k, m, false)
+		v.Tile(&c, r, k, m)
+	}
+	if v.Hand != was {
+		t.Errorf("painting changed %+v into %+v", was, v.Hand)
+	}
+	v.back = 1 << 40
+	if v.Arrange(area, k, m, false); v.back == 1<<40 || v.back < 40 {
+		t.Errorf("the picture ends %d columns before now, and the timeline reaches a minute", v.back)
+	}
+	v.cursor = now.Add(-time.Hour)
+	if v.Arrange(area, k, m, false); v.Pointing() {
+		t.Error("the cursor is at an instant that is not shown")
+	}
+	if v.Forget(); v.Holds(60, 12) || v.Step() != 0 {
+		t.Error("a picture that was forgotten can be pointed at")
+	}
+}
