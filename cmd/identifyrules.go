@@ -111,9 +111,9 @@ func (i *limitersFound) suggest(ctx context.Context, p *program) error {
 	}
 	var open []*foundGroup
 	var keys []string
-	for _, list := range [][]foundGroup{i.Groups, i.Candidates} {
+	for at, list := range [][]foundGroup{i.Groups, i.Candidates} {
 		for n := range list {
-			if g := &list[n]; g.Library == nil && g.Algorithm == nil && g.read == "" && len(o.URLs) > 0 {
+			if g := &list[n]; g.Library == nil && g.read == "" && (g.Algorithm == nil || at == 1) && len(o.URLs) > 0 {
 				open, keys = append(open, g), append(keys, string(g.example))
 			}
 		}

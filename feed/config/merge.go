@@ -22,6 +22,7 @@ type Entry struct {
 	Unit      string `yaml:"unit,omitempty"`
 	Stamp     string `yaml:"stamp,omitempty"`
 	Weigh     string `yaml:"weigh,omitempty"`
+	Slice     string `yaml:"slice,omitempty"`
 	Zone      string `yaml:"zone,omitempty"`
 	Library   string `yaml:"library,omitempty"`
 	Algorithm string `yaml:"algorithm,omitempty"`

@@ -7,6 +7,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -108,6 +109,14 @@ func (g *suggester) length() {
 	}
 }
 
+// present suggests a key that denies by being there.
+func (g *suggester) present() {
+	sense := naming.SenseOf(g.base.Name)
+	if g.expires && !sense.Other && (sense.Limits != "" || sense.Attempts != "" || sense.Requests != "") {
+		g.add("it denies while it is there", "", func(e *Entry) { e.Read = "present" })
+	}
+}
+
 // log suggests a log, where all numbers are times in one unit.
 func (g *suggester) log(read string, times []float64) {
 	unit, ahead := time.Duration(0), false
@@ -138,12 +147,15 @@ func (g *suggester) text(text string) {
 		case unit != 0 && (g.expires || g.windowed):
 			g.add("a theoretical arrival time (TAT)", "", func(e *Entry) { e.Read, e.Unit = "tat", units[unit] })
 		case unit == 0 && v >= 0 && v == math.Trunc(v):
-			g.counts("value", "")
+			if g.counts("value", ""); v <= 1 {
+				g.present()
+			}
 		}
 		return
 	}
 	var value any
 	if json.Unmarshal([]byte(text), &value) != nil {
+		g.present()
 		return
 	}
 	switch v := value.(type) {
@@ -186,6 +198,10 @@ func (g *suggester) hash(s *decode.Sample) {
 			times = append(times, v)
 		}
 	}
+	if slice, unit := g.slices(s); slice > 0 {
+		g.add("a counter for every "+shortDuration(slice), "", func(e *Entry) { e.Read, e.Slice, e.Unit = "fields", shortDuration(slice), units[unit] })
+		return
+	}
 	if len(times) == len(s.Fields) && !slices.ContainsFunc(times, func(v float64) bool { return decode.UnitOf(v, g.now) == 0 }) {
 		g.log("hash", times)
 		return
@@ -193,6 +209,33 @@ func (g *suggester) hash(s *decode.Sample) {
 	if s.Whole {
 		g.fields(fields, "field ")
 	}
+}
+
+// slices returns how long the slices are whose counters the fields of a hash are, each named after its number since
+// 1970, or after its start in a unit; 0 where they are none.
+func (g *suggester) slices(s *decode.Sample) (slice, unit time.Duration) {
+	var starts []int64
+	for name, text := range s.Fields {
+		n, err := strconv.ParseInt(name, 10, 64)
+		if _, counts := decode.Number(text); err != nil || !counts || !s.Whole {
+			return 0, 0
+		}
+		starts = append(starts, n)
+	}
+	if len(starts) == 0 {
+		return 0, 0
+	}
+	slices.Sort(starts)
+	newest := starts[len(starts)-1]
+	if unit = decode.UnitOf(float64(newest), g.now); unit == 0 {
+		return naming.Numbered(newest, g.now), 0
+	}
+	for i := range len(starts) - 1 { // the least distance between two
+		if apart := time.Duration(starts[i+1]-starts[i]) * unit; slice == 0 || apart < slice {
+			slice = apart
+		}
+	}
+	return slice, unit
 }
 
 // mostSuggested is how many fields a hash or an object may have whose fields are taken one by one.
@@ -220,6 +263,13 @@ func (g *suggester) fields(of map[string]float64, before string) {
 		}
 	}
 	stands := strings.TrimPrefix(before, "field ")
+	for i, index := range amounts {
+		if length := naming.Numbered(int64(of[index]), g.now); length > 0 && len(amounts) == 2 && len(at) == 0 && before == "field " {
+			g.base.Window = shortDuration(length)
+			g.counts(before+amounts[1-i], "field "+index+" index")
+			return
+		}
+	}
 	for _, t := range at {
 		unit := decode.UnitOf(of[t], g.now)
 		ahead := decode.InstantIn(of[t], unit) > g.now

@@ -69,7 +69,7 @@ func (f *Found) weigh(s *Sample, now limiter.Instant) {
 // that, or that it expires at all.
 func (f *Found) weighCounter(s *Sample, now limiter.Instant, e *evidence) {
 	if s.TTL <= 0 {
-		if sense := naming.SenseOf(s.Key); !sense.Other && sense.Subject && (sense.Limits != "" || sense.Attempts != "" || sense.Requests != "") {
+		if sense := naming.SenseOf(s.Key); !sense.Other && (sense.Limits != "" || sense.Attempts != "" || sense.Requests != "") {
 			e.add(1, "it is a count without an expiry, so that another key would say when its window ends")
 		}
 		return
@@ -312,6 +312,9 @@ func numbersOf(text string) (fields map[string]string, list []string) {
 		if err != nil { // its end, or that of what was read of it
 			if depth > 0 && len(text) < sampleBytes || d.InputOffset() < int64(len(text)) && depth == 0 {
 				return nil, nil
+			}
+			if depth > 0 && len(list) > 1 { // the last number may be cut off, too
+				list = list[:len(list)-1]
 			}
 			return fields, list
 		}

@@ -3,6 +3,7 @@
 package naming
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -47,6 +48,8 @@ func WindowOf(name string, now limiter.Instant) (Window, bool) {
 			} else if w, ok := clock(name, i, now); ok && w.To-w.From > best.To-best.From {
 				best = w
 			} else if w, ok := number(name, i, end, now); ok && w.To-w.From > best.To-best.From {
+				best = w
+			} else if w, ok := round(name, i, end, now); ok && best.To == 0 {
 				best = w
 			}
 		}
@@ -131,6 +134,19 @@ func clock(name string, i int, now limiter.Instant) (w Window, ok bool) {
 		hour == local.Hour() && minute == local.Minute()
 }
 
+// round reads the minute of the hour, or the hour of the day in UTC, behind the word for it.
+func round(name string, i, end int, now limiter.Instant) (w Window, ok bool) {
+	n, err := strconv.ParseUint(name[i:end], 10, 8)
+	word := strings.TrimRight(name[:i], separators)
+	length := periods[strings.ToLower(word[strings.LastIndexAny(word, separators)+1:])]
+	ring := map[time.Duration]int64{time.Minute: 60, time.Hour: 24}[length]
+	if err != nil || ring == 0 || end-i > 2 || int64(n) != int64(now)/length.Microseconds()%ring {
+		return w, false
+	}
+	start := now.Floor(length)
+	return Window{From: i, To: end, Form: fmt.Sprintf("index%%%d", ring), Length: length, Start: start, End: start.Add(length)}, true
+}
+
 // digits reads exactly n digits at byte i, unless that is beyond the name.
 func digits(name string, i, n int) (v int, ok bool) {
 	if i+n > len(name) {
@@ -179,6 +195,17 @@ func real(zone time.Duration) bool {
 	return false
 }
 
+// Numbered returns how long the windows are of which the one of now has a number, counted since 1970; 0 where that is
+// none of a usual length.
+func Numbered(n int64, now limiter.Instant) time.Duration {
+	for _, length := range Lengths {
+		if n >= 10_000 && n == int64(now)/length.Microseconds() {
+			return length
+		}
+	}
+	return 0
+}
+
 // number reads the digits of a name from byte i to end as the number of a window, or as the
 // instant of its beginning or end.
 func number(name string, i, end int, now limiter.Instant) (w Window, ok bool) {
@@ -190,13 +217,11 @@ func number(name string, i, end int, now limiter.Instant) (w Window, ok bool) {
 		return w, false
 	}
 	w = Window{From: i, To: end}
-	for _, length := range Lengths {
-		if n == int64(now)/length.Microseconds() {
-			w.Form, w.Length = "index", length
-			w.Start = now.Floor(length)
-			w.End = w.Start.Add(length)
-			return w, true
-		}
+	if length := Numbered(n, now); length > 0 {
+		w.Form, w.Length = "index", length
+		w.Start = now.Floor(length)
+		w.End = w.Start.Add(length)
+		return w, true
 	}
 	unit, at := "s", limiter.Instant(n)*1e6
 	if end-i > 10 {
