@@ -69,14 +69,19 @@ func (b *singleDecoder) tell(now limiter.Instant, l *Tracker, r *model.Reading, 
 	// and the server may have paused between its answers to PTTL and TIME.
 	over := b.ends != 0 && now >= b.ends.Add(-futureAllowed) && ends.Sub(b.ends) > futureAllowed
 	fresh := n < b.last || over
-	b.fell = b.fell || n < b.last && !over && b.known && l.ttl > 0 && ends.Sub(b.ends).Abs() <= futureAllowed
+	falls := n < b.last && !over && b.known && l.ttl > 0 && ends.Sub(b.ends).Abs() <= futureAllowed
+	b.fell = b.fell || falls
 	b.rose = b.rose || n > b.last && !over && b.known && b.last > 0
 	if w, most := l.target.Window, l.target.Limit.Count; l.target.LimitKnown && (!b.known || fresh) {
 		b.high = l.ttl > 0 && w-l.ttl < max(w/50, 250*time.Millisecond) && 5*n >= 4*most && n < most
 	}
 	if b.known && l.since != 0 {
 		rise := n - b.last
-		if fresh {
+		switch {
+		case falls && b.rose: // something was given back
+		case falls:
+			rise = b.last - n
+		case fresh:
 			rise = n
 			// A window that began since the previous reading shows its length, which is a little
 			// more than the time to its expiry.

@@ -15,7 +15,7 @@ import (
 // plain reading of its form is wrong, and notes why: its name holds a window, it counts down, or its times
 // are the ends of leases. It reports whether it removed them.
 func (l *Tracker) withhold(r *model.Reading) bool {
-	if l.evidence != model.Told || l.rule != nil && l.rule.Layout != nil {
+	if l.evidence != model.Told && !(l.evidence == model.Likely && l.target.LimitKnown) || l.rule != nil && l.rule.Layout != nil {
 		return false
 	}
 	var named, down, leases bool
@@ -38,7 +38,9 @@ func (l *Tracker) withhold(r *model.Reading) bool {
 		leases = n > 0 && r.State.Log[n-1].At > r.At.Add(max(clientAhead, l.target.Window/4))
 	}
 	l.note(model.WindowNamed, named)
-	l.note(model.CountsDown, down)
+	if down = down && l.evidence == model.Told; l.evidence == model.Told { // what is likely, infer reads as what is left
+		l.note(model.CountsDown, down)
+	}
 	l.note(model.LeaseEnds, leases)
 	withheld := named || down || leases
 	r.Partial = r.Partial || withheld
