@@ -97,7 +97,7 @@ func runIdentify(p *program, c *cobra.Command, f identifyFlags) error {
 	look := func() (limitersFound, error) {
 		found, err := identified(c.Context(), src, f.watched, o)
 		if err == nil && !p.mask {
-			err = found.suggest(c.Context(), p)
+			err = found.suggest(c.Context(), p, f.watched)
 		}
 		return found, err
 	}
@@ -255,6 +255,7 @@ type foundGroup struct {
 
 	version   string
 	example   report.Text
+	examples  []string
 	missing   bool
 	read      string        // how a rule with name reads it, where that is known by watching; else ""
 	unsaid    []string      // what watching has yet to settle
@@ -301,7 +302,7 @@ func limitersOf(r identify.Report, server string, o report.Options) limitersFoun
 func groupOf(g *identify.Group, o report.Options) foundGroup {
 	out := foundGroup{
 		Pattern: o.Name(g.Pattern), Keys: g.Keys, Evidence: g.Evidence.String(), Why: append([]string{}, g.Why...),
-		NotRecorded: append([]string{}, g.NotRecorded...), version: g.Version, example: o.Name(g.Example), missing: g.Missing(), unsaid: g.Unsettled,
+		NotRecorded: append([]string{}, g.NotRecorded...), version: g.Version, example: o.Name(g.Example), examples: g.Examples, missing: g.Missing(), unsaid: g.Unsettled,
 	}
 	switch {
 	case g.Left:

@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
 	"ratescope/feed/config"
+	"ratescope/feed/decode"
+	"ratescope/internal/backoff"
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/format"
@@ -32,6 +35,9 @@ func entriesOf(r limitersFound) (entries []config.Entry, examples []string) {
 	for i := range r.Groups {
 		g := &r.Groups[i]
 		e := g.entry(r.at)
+		if e.Name == "" && e.Library == "" && e.Algorithm == "" {
+			continue // a rule would say nothing of how its keys are read
+		}
 		hint := ""
 		if g.Rule.Limit == "" && g.missing {
 			hint = fmt.Sprintf("limit: %s   it is not in Redis: take it from the application", g.limitHint())
@@ -102,9 +108,16 @@ func (g *foundGroup) entry(now limiter.Instant) config.Entry {
 	}
 }
 
-// suggest looks at an example of each group of which no library and no algorithm is known, for the reading that
-// fits it best, and completes the rules of all groups.
-func (i *limitersFound) suggest(ctx context.Context, p *program) error {
+// settling is how long keys are looked at to settle which way they count, and lookEvery how often.
+const (
+	settling  = 8 * time.Second
+	lookEvery = 400 * time.Millisecond
+)
+
+// suggest looks at some keys of each group of which no library and no algorithm is known, for the reading that fits
+// them best, and completes the rules of all groups. Where keys were watched for long, it looks for a while, so that what they do
+// tells which way they count.
+func (i *limitersFound) suggest(ctx context.Context, p *program, long time.Duration) error {
 	o, err := p.Options()
 	if err != nil {
 		return err
@@ -114,18 +127,35 @@ func (i *limitersFound) suggest(ctx context.Context, p *program) error {
 	for at, list := range [][]foundGroup{i.Groups, i.Candidates} {
 		for n := range list {
 			if g := &list[n]; g.Library == nil && g.read == "" && (g.Algorithm == nil || at == 1) && len(o.URLs) > 0 {
-				open, keys = append(open, g), append(keys, string(g.example))
+				if g.examples = append([]string{string(g.example)}, g.examples...); at == 1 || long == 0 {
+					g.examples = g.examples[:1]
+				}
+				open, keys = append(open, g), append(keys, g.examples...)
 			}
 		}
 	}
-	if len(keys) > 0 {
-		samples, now, err := samplesOf(ctx, o, keys)
-		if err != nil {
+	looks := make([][]decode.Sample, len(keys))
+	var now limiter.Instant
+	for begun := limiter.Instant(0); len(keys) > 0 && (begun == 0 || now.Sub(begun) < min(long, settling)); {
+		if begun != 0 && backoff.Sleep(ctx, lookEvery) != nil {
+			break
+		}
+		var samples []decode.Sample
+		if samples, now, err = samplesOf(ctx, o, keys); err != nil {
 			return err
 		}
-		for n, g := range open {
-			if list := config.Suggest(&samples[n], string(g.Pattern), now); len(list) > 0 {
+		begun = cmp.Or(begun, now)
+		for n := range samples {
+			looks[n] = append(looks[n], samples[n])
+		}
+	}
+	for _, g := range open {
+		its := looks[:len(g.examples)]
+		looks = looks[len(its):]
+		for _, s := range slices.Backward(its[0]) {
+			if list := config.Settle(config.Suggest(&s, string(g.Pattern), now), its); s.Exists() && len(list) > 0 {
 				g.suggested = &list[0].Entry
+				break
 			}
 		}
 	}

@@ -244,6 +244,9 @@ const mostSuggested = 8
 // plainField reports whether a name is one that a program gives to a field, and not an id.
 func plainField(name string) bool { return fieldName.MatchString(name) && name != "value" }
 
+// endWord finds the name of a time at which something ends.
+var endWord = regexp.MustCompile(`(?i)reset|expir|until|ends?$`)
+
 var fieldName = regexp.MustCompile(`^[A-Za-z_][A-Za-z_-]{0,30}\d?$`)
 
 // fields suggests readings of the numbers of a hash or an object: an amount and when that was true, or a number
@@ -272,7 +275,7 @@ func (g *suggester) fields(of map[string]float64, before string) {
 	}
 	for _, t := range at {
 		unit := decode.UnitOf(of[t], g.now)
-		ahead := decode.InstantIn(of[t], unit) > g.now
+		ahead := decode.InstantIn(of[t], unit) > g.now || endWord.MatchString(t)
 		for _, n := range amounts {
 			if ahead {
 				if of[n] == math.Trunc(of[n]) {

@@ -36,6 +36,7 @@ type Group struct {
 	Varies      bool // each limiter has a limit of its own, which is known
 	NotRecorded []string
 	Example     string   // the name of one of the limiters
+	Examples    []string // the names of some
 	Unsettled   []string // what watching has yet to settle; nil where nothing is inferred
 }
 
@@ -136,12 +137,17 @@ func groupOf(k *model.KeyGroup, libraries func(name string) (Library, bool)) Gro
 	return g
 }
 
+// mostExamples bounds Group.Examples.
+const mostExamples = 8
+
 // grades are the orders of the groups by their evidence, the best first.
 var grades = [...]int{model.Known: 0, model.Told: 1, model.Likely: 2}
 
 // add counts one limiter; what is not the same for all is not said of the group.
 func (g *Group) add(r *model.Reading) {
-	g.Keys++
+	if g.Keys++; g.Keys <= mostExamples {
+		g.Examples = append(g.Examples, r.Key)
+	}
 	t := &r.Target
 	g.Left = g.Left || slices.Contains(r.Notes, model.CountsDown)
 	g.Bound = g.Bound || t.Evidence == model.Likely && slices.Contains(r.Notes, model.WindowInferred)

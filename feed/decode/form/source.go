@@ -50,6 +50,14 @@ func (s *Source) number(lead, beside *decode.Sample) (float64, bool) {
 	return n, ok && number
 }
 
+// Number returns the number that stands in a key itself; ok is false where that is none, or in another key.
+func (s *Source) Number(lead *decode.Sample) (n float64, ok bool) {
+	if s.Kind == "key" {
+		return 0, false
+	}
+	return s.number(lead, nil)
+}
+
 // negative reads a number below zero, which Number refuses.
 func negative(text string) (float64, bool) {
 	rest, minus := strings.CutPrefix(strings.TrimSpace(text), "-")

@@ -1,0 +1,95 @@
+package config
+
+import (
+	"math"
+	"slices"
+
+	"ratescope/feed/decode"
+	"ratescope/feed/decode/form"
+)
+
+// Settle leaves out those of the readings that fit keys of one kind which what the keys did contradicts. looks are the
+// samples of each key in their order. A count that only falls until it expires is what is left, and one that only rises what was
+// used. Of a bucket the amount and its time tell whether it fills or drains: what a few requests take, less what came meanwhile,
+// is one rate for all keys.
+func Settle(list []Suggestion, looks [][]decode.Sample) []Suggestion {
+	return slices.DeleteFunc(slices.Clone(list), func(g Suggestion) bool {
+		rule, err := g.Entry.Rule()
+		if err != nil {
+			return false
+		}
+		l := rule.Layout
+		switch l.Read.Kind {
+		case "bucket", "level":
+			fills, drains := steadiness(l, looks, 1), steadiness(l, looks, -1)
+			return drains >= enoughSteps && drains > 2*fills && l.Read.Kind == "bucket" || fills >= enoughSteps && fills > 2*drains && l.Read.Kind == "level"
+		case "value", "field", "json":
+			up, down := moves(l, looks)
+			return down > 1 && up == 0 && !l.Left || up > 1 && down == 0 && l.Left
+		}
+		return false
+	})
+}
+
+// moves counts how often a number rose and fell within the life of its key.
+func moves(l *form.Layout, looks [][]decode.Sample) (up, down int) {
+	for _, key := range looks {
+		for i := 1; i < len(key); i++ {
+			before, ok := l.Read.Number(&key[i-1])
+			after, also := l.Read.Number(&key[i])
+			switch {
+			case !ok || !also || key[i].TTL > key[i-1].TTL || key[i].TTL <= 0:
+			case after > before:
+				up++
+			case after < before:
+				down++
+			}
+		}
+	}
+	return up, down
+}
+
+// Bounds of what tells the direction of a bucket.
+const (
+	enoughSteps  = 6
+	mostRequests = 3 // between two looks at a key
+)
+
+// steadiness returns how many changes of a bucket agree with one rate, to within two in a hundred: that at which it fills between
+// requests that take one each, with sign 1, or drains between requests that add one each, with sign -1. A denied request takes none.
+func steadiness(l *form.Layout, looks [][]decode.Sample, sign float64) (most int) {
+	var steps [][]float64 // the rates that a change may be of
+	for _, key := range looks {
+		for i := 1; i < len(key); i++ {
+			was, ok := l.Amount.Number(&key[i-1])
+			is, also := l.Amount.Number(&key[i])
+			begun, timed := l.At.Number(&key[i-1])
+			ended, too := l.At.Number(&key[i])
+			if !ok || !also || !timed || !too || ended <= begun {
+				continue
+			}
+			var of []float64
+			for requests := range mostRequests + 1 {
+				if rate := (sign*(is-was) + float64(requests)) / (ended - begun); rate > 0 {
+					of = append(of, rate)
+				}
+			}
+			steps = append(steps, of)
+		}
+	}
+	for _, one := range steps {
+		for _, rate := range one {
+			agree := 0
+			for _, other := range steps {
+				if slices.ContainsFunc(other, func(r float64) bool { return math.Abs(r-rate) <= 0.02*rate }) {
+					agree++
+				}
+			}
+			most = max(most, agree)
+		}
+	}
+	if 2*most < len(steps) {
+		return 0
+	}
+	return most
+}

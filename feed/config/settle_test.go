@@ -1,0 +1,97 @@
+package config_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"ratescope/feed/config"
+	"ratescope/feed/decode"
+	"ratescope/limiter"
+)
+
+// settled returns what is left of the readings of keys after some looks at them.
+func settled(looks [][]decode.Sample, now limiter.Instant) (reads []string) {
+	last := looks[0][len(looks[0])-1]
+	for _, g := range config.Settle(config.Suggest(&last, "x:*", now), looks) {
+		reads = append(reads, g.Entry.Read)
+	}
+	return reads
+}
+
+// TestSettleBuckets tells buckets that fill from those that drain by what requests at random do to them, and never the
+// wrong way round, whether most requests are admitted or denied.
+func TestSettleBuckets(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 1))
+	begin := limiter.InstantOf(time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC))
+	right, all := 0, 0
+	for n := range 60 {
+		leaks, capacity, rate := n%2 == 1, float64(5+random.IntN(40)), []float64{0.2, 0.5, 1, 1.0 / 3}[n%4]
+		load := rate * []float64{0.5, 1, 3}[n%3] * 0.1 // requests in 100 ms
+		looks := make([][]decode.Sample, 6)
+		amounts, times := make([]float64, 6), make([]limiter.Instant, 6)
+		for i := range amounts {
+			if times[i] = begin; !leaks {
+				amounts[i] = capacity
+			}
+		}
+		for tick := range 80 {
+			now := begin.Add(time.Duration(tick) * 100 * time.Millisecond)
+			for i := range amounts {
+				if random.Float64() < load {
+					at := now.Add(time.Duration(random.IntN(90)) * time.Millisecond)
+					came := at.Sub(times[i]).Seconds() * rate
+					if leaks {
+						amounts[i] = math.Max(amounts[i]-came, 0)
+						if amounts[i]+1 <= capacity {
+							amounts[i]++
+						}
+					} else if amounts[i] = math.Min(amounts[i]+came, capacity); amounts[i] >= 1 {
+						amounts[i]--
+					}
+					times[i] = at
+				}
+				if tick%4 == 3 {
+					looks[i] = append(looks[i], decode.Sample{Key: fmt.Sprint("x:", i), Type: "hash", Whole: true, TTL: time.Minute, Length: 2,
+						Fields: map[string]string{"v": strconv.FormatFloat(amounts[i], 'f', 6, 64), "t": strconv.FormatInt(times[i].Millis(), 10)}})
+				}
+			}
+		}
+		want, wrong := "bucket", "level"
+		if leaks {
+			want, wrong = wrong, want
+		}
+		got := settled(looks, begin.Add(8*time.Second))
+		if !slices.Contains(got, want) {
+			t.Errorf("%d: a %s is read as %v", n, want, got)
+		}
+		if all++; !slices.Contains(got, wrong) {
+			right++
+		}
+	}
+	if t.Logf("%d of %d were settled", right, all); 2*right < all {
+		t.Errorf("%d of %d were settled, want half", right, all)
+	}
+}
+
+// TestSettleCounts tells what is left from what was used by the direction in which it moves until it expires.
+func TestSettleCounts(t *testing.T) {
+	now := limiter.InstantOf(time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC))
+	for _, c := range []struct {
+		counts []int
+		want   []string
+	}{{[]int{9, 8, 8, 5}, []string{"left"}}, {[]int{1, 3, 4}, []string{"value"}}, {[]int{4, 4, 4}, []string{"left", "value"}}, {[]int{4, 6, 5}, []string{"left", "value"}}} {
+		var looks []decode.Sample
+		for i, n := range c.counts {
+			looks = append(looks, decode.Sample{Key: "x:1", Type: "string", Text: strconv.Itoa(n), TTL: time.Minute - time.Duration(i)*time.Second})
+		}
+		got := settled([][]decode.Sample{looks}, now)
+		if slices.Sort(got); !slices.Equal(got, c.want) {
+			t.Errorf("%v is read as %v, want %v", c.counts, got, c.want)
+		}
+	}
+}
