@@ -302,7 +302,8 @@ func limitersOf(r identify.Report, server string, o report.Options) limitersFoun
 func groupOf(g *identify.Group, o report.Options) foundGroup {
 	out := foundGroup{
 		Pattern: o.Name(g.Pattern), Keys: g.Keys, Evidence: g.Evidence.String(), Why: append([]string{}, g.Why...),
-		NotRecorded: append([]string{}, g.NotRecorded...), version: g.Version, example: o.Name(g.Example), examples: g.Examples, missing: g.Missing(), unsaid: g.Unsettled,
+		NotRecorded: append([]string{}, g.NotRecorded...), version: g.Version, example: o.Name(g.Example), examples: g.Examples,
+		missing: g.Missing(), unsaid: g.Unsettled,
 	}
 	switch {
 	case g.Left:

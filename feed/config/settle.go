@@ -22,7 +22,10 @@ func Settle(list []Suggestion, looks [][]decode.Sample) []Suggestion {
 		switch l.Read.Kind {
 		case "bucket", "level":
 			fills, drains := steadiness(l, looks, 1), steadiness(l, looks, -1)
-			return drains >= enoughSteps && drains > 2*fills && l.Read.Kind == "bucket" || fills >= enoughSteps && fills > 2*drains && l.Read.Kind == "level"
+			if l.Read.Kind == "level" {
+				fills, drains = drains, fills
+			}
+			return drains >= enoughSteps && drains > 2*fills
 		case "value", "field", "json":
 			up, down := moves(l, looks)
 			return down > 1 && up == 0 && !l.Left || up > 1 && down == 0 && l.Left

@@ -199,7 +199,9 @@ func (g *suggester) hash(s *decode.Sample) {
 		}
 	}
 	if slice, unit := g.slices(s); slice > 0 {
-		g.add("a counter for every "+shortDuration(slice), "", func(e *Entry) { e.Read, e.Slice, e.Unit = "fields", shortDuration(slice), units[unit] })
+		g.add("a counter for every "+shortDuration(slice), "", func(e *Entry) {
+			e.Read, e.Slice, e.Unit = "fields", shortDuration(slice), units[unit]
+		})
 		return
 	}
 	if len(times) == len(s.Fields) && !slices.ContainsFunc(times, func(v float64) bool { return decode.UnitOf(v, g.now) == 0 }) {
