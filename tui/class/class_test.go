@@ -196,7 +196,7 @@ func TestAClassOfThirty(t *testing.T) {
 
 // people returns the names of the students.
 func people(teacher *class.Member) (names []string) {
-	for _, s := range teacher.Students() {
+	for _, s := range teacher.Now().Students {
 		names = append(names, s.Name)
 	}
 	return names

@@ -7,14 +7,6 @@ import (
 	"ratescope/tui/lab"
 )
 
-// Driving reports whether the lab of any student follows the teacher's, and whether those who
-// come now will.
-func (m *Member) Driving() (any, all bool) {
-	m.room.mu.Lock()
-	defer m.room.mu.Unlock()
-	return slices.ContainsFunc(m.room.members, func(o *Member) bool { return o.follows }), m.room.driving
-}
-
 // student returns the student of a number. The room is locked.
 func (r *Room) student(number int) (*Member, error) {
 	i := slices.IndexFunc(r.members, func(o *Member) bool { return o.number == number })
@@ -32,13 +24,6 @@ func (m *Member) lead(change func(r *Room) error) error {
 	m.room.mu.Lock()
 	defer m.room.mu.Unlock()
 	return change(m.room)
-}
-
-// see looks at the room, which is locked then.
-func see[T any](m *Member, look func(r *Room) T) T {
-	m.room.mu.Lock()
-	defer m.room.mu.Unlock()
-	return look(m.room)
 }
 
 // Drive lets the students' labs follow, or frees them. It is the teacher's alone.
@@ -74,16 +59,6 @@ func (m *Member) Call(number int, on bool) error {
 	})
 }
 
-// Door returns how students come in, and who failed to.
-func (m *Member) Door() lab.Door { return see(m, func(r *Room) lab.Door { return r.door }) }
-
-// Locked reports whether no one else may come in.
-func (m *Member) Locked() bool { return see(m, func(r *Room) bool { return r.locked }) }
-
-// Held reports whether the teacher holds the keys of this student: those of the students who
-// follow are held while the class is locked.
-func (m *Member) Held() bool { return see(m, func(r *Room) bool { return r.locked && m.follows }) }
-
 // Lock keeps others out and holds the keys of the students who follow, or ends both. Those whose
 // keys are held from now on are shown the teacher's moment again, wherever they went.
 func (m *Member) Lock(on bool) error {
@@ -96,18 +71,6 @@ func (m *Member) Lock(on bool) error {
 		}
 		return nil
 	})
-}
-
-// Removed returns the students who were removed and cannot come back, in the order in which they
-// were.
-func (m *Member) Removed() []lab.Student {
-	m.room.mu.Lock()
-	defer m.room.mu.Unlock()
-	list := make([]lab.Student, len(m.room.removed))
-	for i, o := range m.room.removed {
-		list[i] = lab.Student{Number: o.number, Name: o.name, Removed: true}
-	}
-	return list
 }
 
 // Readmit lets a student who was removed come back.

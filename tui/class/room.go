@@ -128,11 +128,15 @@ func (r *Room) leave(m *Member) (removed bool) {
 // Teaches reports whether this is the teacher's side.
 func (m *Member) Teaches() bool { return m.teaches }
 
-// Students returns the students with where they are, in the order in which they came.
-func (m *Member) Students() []lab.Student {
+// Now returns how the class stands. Those who follow are held while it is locked. The teacher's side alone lists the
+// students, in the order in which they came.
+func (m *Member) Now() lab.Register {
 	m.room.mu.Lock()
 	defer m.room.mu.Unlock()
-	var list []lab.Student
+	now := lab.Register{Door: m.room.door, Driven: m.room.driving, Locked: m.room.locked, Held: m.room.locked && m.follows}
+	if !m.teaches {
+		return now
+	}
 	for _, o := range m.room.members {
 		if o.removed { // the visit is about to end
 			continue
@@ -151,9 +155,12 @@ func (m *Member) Students() []lab.Student {
 				}
 			}
 		}
-		list = append(list, s)
+		now.Students = append(now.Students, s)
 	}
-	return list
+	for _, o := range m.room.removed {
+		now.Removed = append(now.Removed, lab.Student{Number: o.number, Name: o.name, Removed: true})
+	}
+	return now
 }
 
 // Show sends what is on the teacher's screen to the students who follow, if it is another

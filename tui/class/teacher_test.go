@@ -155,7 +155,7 @@ func TestOnlyTheTeacherLeads(t *testing.T) {
 	h.student(t, "ada").sees("ratescope lab")
 	teacher := h.Room.Teacher()
 	student := &class.Member{}
-	one := teacher.Students()[0].Number
+	one := teacher.Now().Students[0].Number
 	for what, try := range map[string]func() error{
 		"drives":   func() error { return student.Drive(true) },
 		"calls":    func() error { return student.Call(one, true) },

@@ -15,24 +15,16 @@ import (
 // Implementations are safe for concurrent use.
 type Class interface {
 	Teaches() bool
-	Students() []Student
-	// Door returns how students come in, and who failed to.
-	Door() Door
-	// Driving reports whether any student follows, and whether all who come now do.
-	Driving() (any, all bool)
+	// Now returns how the class stands.
+	Now() Register
 	// Drive lets all students follow the teacher's screen, or frees them; Call does so with one.
 	Drive(on bool) error
 	Call(number int, on bool) error
-	// Lock keeps others from coming in, and holds the keys of the students who follow; Held
-	// reports whether those of this student are held.
-	Locked() bool
+	// Lock keeps others from coming in, and holds the keys of the students who follow.
 	Lock(on bool) error
-	Held() bool
-	// Remove ends the visit of a student, who cannot come back until Readmit. Removed returns
-	// those who were removed.
+	// Remove ends the visit of a student, who cannot come back until Readmit.
 	Remove(number int) error
 	Readmit(number int) error
-	Removed() []Student
 	// Show hands the moment on the teacher's screen to the students who follow.
 	Show(FollowMsg)
 	// Report keeps where a student is, Predict what a student predicts of a question.
@@ -41,6 +33,25 @@ type Class interface {
 	// Tally counts what all predict of a question, Tallies what was reached and missed.
 	Tally(question string) Tally
 	Tallies() []Tally
+}
+
+// Register is how a class stands. A student sees of it nothing of the others.
+type Register struct {
+	Students, Removed []Student // who is there, and who cannot come back
+	Door
+	Driven bool // all who come now follow the teacher's screen
+	Locked bool
+	Held   bool // the keys of this student are held
+}
+
+// following is how many students follow the teacher's screen.
+func (r Register) following() (n int) {
+	for _, o := range r.Students {
+		if o.Follows {
+			n++
+		}
+	}
+	return n
 }
 
 // Door is how students come in, and who failed to.
@@ -177,7 +188,7 @@ func (c *classroom) teach(s *Screen, now time.Time) {
 	if !c.teaches() || s.shows(studentsName) || now.Sub(c.taught) < showEvery {
 		return
 	}
-	if any, _ := c.Driving(); !any {
+	if c.Now().following() == 0 {
 		return
 	}
 	c.taught = now
@@ -207,8 +218,8 @@ func (c *classroom) keys(s *Screen) keymap.Actions {
 	return keymap.Actions{
 		act("class", "students", "S", "shows who is there and where", func() { s.show(studentsName) }, "S").Hinted("students"),
 		act("class", "drive", "F", "calls all to your screen, or frees them", func() {
-			any, all := c.Driving()
-			on := !any && !all
+			now := c.Now()
+			on := now.following() == 0 && !now.Driven
 			if err := c.Drive(on); err != nil {
 				s.fail(err)
 			} else if on {
@@ -230,21 +241,15 @@ func (c *classroom) words() string {
 	case !c.teaches():
 		return ""
 	}
-	people := c.Students()
-	with := 0
-	for _, one := range people {
-		if one.Follows {
-			with++
-		}
-	}
-	text := fmt.Sprintf("%d in class", len(people))
-	switch _, all := c.Driving(); {
-	case with > 0 && with < len(people):
+	now := c.Now()
+	text, with := fmt.Sprintf("%d in class", len(now.Students)), now.following()
+	switch {
+	case with > 0 && with < len(now.Students):
 		text += fmt.Sprintf(", %d with you", with)
-	case with > 0 || all:
+	case with > 0 || now.Driven:
 		text += ", driven"
 	}
-	if c.Locked() {
+	if now.Locked {
 		text += ", locked"
 	}
 	return text

@@ -20,7 +20,7 @@ var (
 )
 
 // held reports whether the teacher holds the keys of this lab.
-func (c *classroom) held() bool { return c.learns() && c.Held() }
+func (c *classroom) held() bool { return c.learns() && c.Now().Held }
 
 // hold returns the actions with those blocked that a held student cannot do.
 func (c *classroom) hold(list keymap.Actions) keymap.Actions {

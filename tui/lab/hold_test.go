@@ -12,7 +12,7 @@ import (
 type heldClass struct{ Class }
 
 func (heldClass) Teaches() bool                { return false }
-func (heldClass) Held() bool                   { return true }
+func (heldClass) Now() Register                { return Register{Held: true} }
 func (heldClass) Report(Place)                 {}
 func (heldClass) Predict(Question, Prediction) {}
 

@@ -89,7 +89,7 @@ func NewScreen(app *shell.App, o Options) (*Screen, error) {
 		s.view("compare")
 		s.due, s.showsUntil, s.clock.speed = solution(s.at(), s.run.Setup().Zero), s.run.Setup().Zero.Add(s.at().Length()), showSpeed
 	}
-	if s.class.teaches() && len(s.class.Students()) == 0 {
+	if s.class.teaches() && len(s.class.Now().Students) == 0 {
 		s.view(studentsName) // it says what students type to come in
 	}
 	return s, nil

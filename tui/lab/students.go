@@ -21,7 +21,8 @@ const studentsName = "students"
 // studentsView is who is in class and where, and what they reached and missed.
 type studentsView struct {
 	plain
-	people   []Student // as last laid out, those who were removed at the end
+	now      Register  // as last laid out
+	people   []Student // those who were removed at the end
 	selected int       // the Number of the student that is selected; 0 is none
 	first    int       // the row on top
 	rows     int       // that fit
@@ -61,7 +62,7 @@ func newStudentsView(s *Screen) *studentsView {
 			func(o Student) error { return s.class.Call(o.Number, !o.Follows) }, "enter"),
 		to("remove", "del", "ends the visit of this student", func(o Student) error { v.remove(s, o); return nil }, "delete", "backspace"),
 		act("class", "lock", "o", "locks the class: no student comes in, those with you are held", func() {
-			on := !s.class.Locked()
+			on := !v.now.Locked
 			if err := s.class.Lock(on); err != nil {
 				s.fail(err)
 			} else if on {
@@ -88,7 +89,10 @@ func (v *studentsView) remove(s *Screen, o Student) {
 func (v *studentsView) layout(s *Screen, _ cell.Rect) { v.take(s) }
 
 // take takes the students as they are now.
-func (v *studentsView) take(s *Screen) { v.people = append(s.class.Students(), s.class.Removed()...) }
+func (v *studentsView) take(s *Screen) {
+	v.now = s.class.Now()
+	v.people = slices.Concat(v.now.Students, v.now.Removed)
+}
 
 // at returns the row of the selected student; the first one where that has left.
 func (v *studentsView) at() int {
@@ -123,24 +127,23 @@ func (v *studentsView) paint(p painter, r cell.Rect) {
 		people, tallies = r.Left(r.W - talliesBeside)
 	}
 	door := "open"
-	if p.s.class.Locked() {
+	if v.now.Locked {
 		door = "locked"
 	}
-	come := p.s.class.Door()
 	title := []widget.Span{widget.Styled("students", p.c.Look.Title),
-		widget.Styled(fmt.Sprintf(" · %s · %s", classSize(v.people), door), p.c.Look.Dim)}
+		widget.Styled(fmt.Sprintf(" · %d there, %d with you · %s", len(v.now.Students), v.now.following(), door), p.c.Look.Dim)}
 	if len(v.people) > 0 {
-		title = append(title, widget.Styled(" · "+come.Invitation, p.c.Look.Accent))
+		title = append(title, widget.Styled(" · "+v.now.Invitation, p.c.Look.Accent))
 	}
 	in := p.c.Section(people, true, title...)
-	if come.Wrong > 0 {
+	if v.now.Wrong > 0 {
 		var line cell.Rect
 		in, line = in.Top(in.H - 1)
 		p.c.Buffer.Text(line.X, line.Y, line.X+line.W, fmt.Sprintf("%s, the latest from %s",
-			format.Plural(come.Wrong, "wrong password"), come.From), p.c.Look.Near)
+			format.Plural(v.now.Wrong, "wrong password"), v.now.From), p.c.Look.Near)
 	}
 	if len(v.people) == 0 {
-		p.paintInvitation(in, come.Invitation)
+		p.paintInvitation(in, v.now.Invitation)
 	} else {
 		v.paintPeople(p, in)
 	}
@@ -160,20 +163,6 @@ func (p painter) paintInvitation(r cell.Rect, text string) {
 			p.c.Buffer.Text(at.X, at.Y, r.X+r.W, line.Text, line.Style)
 		}
 	}
-}
-
-// classSize is how many are there, and how many of them follow.
-func classSize(people []Student) string {
-	there, with := 0, 0
-	for _, o := range people {
-		if !o.Removed {
-			there++
-		}
-		if o.Follows {
-			with++
-		}
-	}
-	return fmt.Sprintf("%d there, %d with you", there, with)
 }
 
 // studentColumn is a column of the students' table.
@@ -229,7 +218,7 @@ func (v *studentsView) paintPeople(p painter, r cell.Rect) {
 		}
 		p.c.Buffer.Text(r.X, y, end, sign, p.c.Look.Accent)
 		p.c.Buffer.Text(r.X+mark, y, r.X+mark+name-1, o.Name, st)
-		text, tone := p.place(o)
+		text, tone := p.place(o, v.now.Locked)
 		p.c.Buffer.Text(r.X+mark+name, y, right, text, tone)
 		p.OnClick(cell.Rect{X: r.X, Y: y, W: r.W, H: 1}, func(int) tea.Cmd { v.selected = o.Number; return nil })
 		if o.Removed { // the rest is forgotten
@@ -251,11 +240,11 @@ const longestStudent = 18
 
 // place says whose clock a student's lab goes by. One who is called follows from the next
 // moment on that the teacher shows.
-func (p painter) place(o Student) (string, themes.Style) {
+func (p painter) place(o Student, locked bool) (string, themes.Style) {
 	switch {
 	case o.Removed:
 		return "removed", p.c.Look.Dim
-	case o.Follows && o.With && p.s.class.Locked():
+	case o.Follows && o.With && locked:
 		return "held", p.c.Look.Good
 	case o.Follows && o.With:
 		return "with you", p.c.Look.Good
