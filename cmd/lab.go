@@ -57,7 +57,7 @@ func newLab(p *program) *cobra.Command {
 		if o.Trace, err = traceOf(*trace); err != nil {
 			return err
 		}
-		if o.Trace != nil && o.Trace.Targets != nil && len(args) == 0 { // the recording is what to look at
+		if o.Trace != nil && o.Trace.Recording && len(args) == 0 { // the recording is what to look at
 			incident, err := lab.Incident(o.Trace)
 			if err != nil {
 				return fmt.Errorf("%s: %w", *trace, err)

@@ -22,7 +22,6 @@ const maxLine = 1 << 20
 // file without one that is gets an error.
 func ReadAccessLog(r io.Reader) (Trace, error) {
 	var t Trace
-	numbers := map[string]int32{}
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 64<<10), maxLine)
 	for lines.Scan() {
@@ -31,13 +30,7 @@ func ReadAccessLog(r io.Reader) (Trace, error) {
 			t.Skipped++
 			continue
 		}
-		number, known := numbers[host]
-		if !known {
-			host = strings.Clone(host)
-			number = int32(len(t.Keys))
-			numbers[host], t.Keys = number, append(t.Keys, host)
-		}
-		t.Arrivals = append(t.Arrivals, Arrival{At: limiter.InstantOf(at), Cost: 1, Key: number})
+		t.Arrivals = append(t.Arrivals, Arrival{At: limiter.InstantOf(at), Cost: 1, Key: t.number(TraceKey{Name: host, Denied: true})})
 	}
 	if err := lines.Err(); err != nil {
 		return t, fmt.Errorf("the access log cannot be read on: %w", err)

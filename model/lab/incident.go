@@ -29,10 +29,7 @@ func Incident(t *Trace) ([]Lesson, error) {
 	if len(t.Keys) == 0 {
 		return nil, fmt.Errorf("the recording holds no request")
 	}
-	target := model.Target{}
-	if len(t.Targets) > 0 {
-		target = t.Targets[0]
-	}
+	target := t.Keys[0].Target
 	limit, algorithm := target.Limit, target.Algorithm
 	if !target.LimitKnown || limit.Count == 0 || limit.Validate() != nil {
 		limit = defaultLimit
@@ -43,7 +40,7 @@ func Incident(t *Trace) ([]Lesson, error) {
 	if algorithm == limiter.Unknown {
 		algorithm = limiter.SlidingLog
 	}
-	arrivals, name := t.busiest(0, mostIncident), safetext.Clip(safetext.Clean(t.Keys[0]), 28, safetext.Ellipsis)
+	arrivals, name := t.busiest(0, mostIncident), safetext.Clip(safetext.Clean(t.Keys[0].Name), 28, safetext.Ellipsis)
 	if len(arrivals) == 0 {
 		return nil, fmt.Errorf("no request of %s is remembered", name)
 	}
@@ -84,12 +81,12 @@ func Incident(t *Trace) ([]Lesson, error) {
 // the requests.
 func (t *Trace) findLimit(find scenarioFile, name string, limit limiter.Limit, smallest int64) scenarioFile {
 	find.ID, find.Title = IncidentID+"limit", "Incident: the limit for "+name
-	all := t.Targets == nil || t.Denials[t.Keys[0]]
+	all := t.Keys[0].Denied
 	what, say := "requests", "Find the smallest limit under which nothing is denied."
 	if !all {
 		what, say = "admitted requests", "Find the smallest limit that lets in all that was admitted."
 	}
-	if t.Stood[t.Keys[0]] {
+	if t.Keys[0].Stood {
 		find.Text = append(find.Text, "What counted when the recording began is among them: when exactly it came is not known.")
 	}
 	if find.Limit == smallest { // else the lesson would be over before it begins
@@ -118,10 +115,7 @@ func (t *Trace) findLimit(find scenarioFile, name string, limit limiter.Limit, s
 // units of cost, each a request of its own, at the beginning of their bins. name is what the key
 // is called.
 func TraceOf(name string, k *model.Watched, now limiter.Instant) *Trace {
-	t := &Trace{Keys: []string{name}, Targets: []model.Target{k.Reading.Target}}
-	if k.Reading.Denied.Known {
-		t.Denials = map[string]bool{name: true}
-	}
+	t := &Trace{Recording: true, Keys: []TraceKey{{Name: name, Target: k.Reading.Target, Denied: k.Reading.Denied.Known}}}
 	for _, a := range k.Timeline.Past(now) {
 		for range min(a.N, int64(maxExported-len(t.Arrivals))) {
 			t.Arrivals = append(t.Arrivals, Arrival{At: a.At, Cost: 1})

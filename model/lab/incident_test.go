@@ -14,14 +14,11 @@ import (
 
 // recorded is a trace of a key that was denied: a burst of 14 against 10 in 10 s.
 func recorded() *lab.Trace {
-	t := &lab.Trace{
-		Keys: []string{"rl:{user}:42\x1b[2J", "rl:quiet"},
-		Targets: []model.Target{
-			{Algorithm: limiter.SlidingLog, Limit: limiter.Limit{Count: 10, Window: 10 * time.Second}, LimitKnown: true},
-			{Algorithm: limiter.GCRA},
-		},
-	}
-	t.Denials = map[string]bool{t.Keys[0]: true}
+	t := &lab.Trace{Recording: true, Keys: []lab.TraceKey{
+		{Name: "rl:{user}:42\x1b[2J", Denied: true,
+			Target: model.Target{Algorithm: limiter.SlidingLog, Limit: limiter.Limit{Count: 10, Window: 10 * time.Second}, LimitKnown: true}},
+		{Name: "rl:quiet", Target: model.Target{Algorithm: limiter.GCRA}},
+	}}
 	zero := limiter.Instant(4_000_000_001_500_000)
 	for i := range 14 {
 		t.Arrivals = append(t.Arrivals, lab.Arrival{At: zero.Add(time.Duration(i) * 100 * time.Millisecond), Cost: 1})
@@ -87,7 +84,7 @@ func TestARecordingBecomesLessons(t *testing.T) {
 // although the recorded requests all fit under the limit that was.
 func TestAnIncidentIsNotOverBeforeItBegins(t *testing.T) {
 	trace := recorded()
-	trace.Denials, trace.Arrivals = nil, trace.Arrivals[:10] // those that were admitted
+	trace.Keys[0].Denied, trace.Arrivals = false, trace.Arrivals[:10] // those that were admitted
 	list, err := lab.Incident(trace)
 	if err != nil {
 		t.Fatal(err)
@@ -155,7 +152,7 @@ func TestAnIncidentBeginsWithWhatCounted(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if stood := a != limiter.SlidingLog; trace.Stood["rl:k"] != stood {
+			if stood := a != limiter.SlidingLog; trace.Keys[0].Stood != stood {
 				t.Errorf("what counted at the first reading is told: %v, want %v", !stood, stood)
 			}
 			s := lab.Setup{Candidates: []lab.Candidate{{Algorithm: a}}, Limit: limit, Zero: zero.Add(-limit.Window)}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"ratescope/limiter"
@@ -17,15 +18,36 @@ import (
 
 // Trace is traffic that was recorded.
 type Trace struct {
-	Arrivals []Arrival       // in the order of time
-	Keys     []string        // by number, the busiest first; as they were in the file: hostile text
-	Targets  []model.Target  // what is known of the limiters of the keys, by number; nil for an access log
-	Denials  map[string]bool // keys of which denied requests are recorded too
-	// Stood are the keys of which something counted at their first reading already: that comes at the beginning of
+	Arrivals  []Arrival  // in the order of time
+	Keys      []TraceKey // by number, the busiest first
+	Recording bool       // of a server, not an access log
+	Skipped   int        // lines or requests that could not be read
+	Damage    string     // why it ends too soon; "" where it does not
+
+	numbers map[string]int32 // of the keys, by their names
+}
+
+// TraceKey is a key whose requests were recorded.
+type TraceKey struct {
+	Name   string       // as it was in the file: hostile text
+	Target model.Target // what is known of its limiter: nothing in an access log
+	Denied bool         // denied requests are recorded too
+	// Stood says that something counted at the first reading already: that comes at the beginning of
 	// the window that counted it, or at that reading, for its instants are not known.
-	Stood   map[string]bool
-	Skipped int    // lines or requests that could not be read
-	Damage  string // why it ends too soon; "" where it does not
+	Stood bool
+}
+
+// number returns the number of a key, which is appended where it is new.
+func (t *Trace) number(k TraceKey) int32 {
+	if t.numbers == nil {
+		t.numbers = map[string]int32{}
+	}
+	n, known := t.numbers[k.Name]
+	if !known {
+		n, k.Name = int32(len(t.Keys)), strings.Clone(k.Name)
+		t.numbers[k.Name], t.Keys = n, append(t.Keys, k)
+	}
+	return n
 }
 
 // AllKeys asks for the requests of every key as if they were one key's.
@@ -88,12 +110,12 @@ func ReadTrace(r io.Reader) (Trace, error) {
 const latest limiter.Instant = 7_258_118_400_000_000
 
 func readRecording(r io.Reader) (Trace, error) {
-	var t Trace
+	t := Trace{Recording: true}
 	in, err := record.NewReader(r)
 	if err != nil {
 		return t, err
 	}
-	numbers, previous := map[string]int32{}, map[string]model.Reading{}
+	previous := map[string]model.Reading{}
 	for {
 		batch, err := in.Next()
 		if d := (*record.Damage)(nil); errors.As(err, &d) {
@@ -113,25 +135,10 @@ func readRecording(r io.Reader) (Trace, error) {
 			if len(stood)+len(reading.Arrivals) == 0 {
 				continue
 			}
-			number, known := numbers[reading.Key]
-			if !known {
-				number = int32(len(t.Keys))
-				numbers[reading.Key], t.Keys = number, append(t.Keys, reading.Key)
-				t.Targets = append(t.Targets, model.Target{})
-			}
-			t.Targets[number] = reading.Target
-			if reading.Denied.Known {
-				if t.Denials == nil {
-					t.Denials = map[string]bool{}
-				}
-				t.Denials[reading.Key] = true
-			}
-			if reading.Target.Algorithm.Kind() != limiter.KindLog && len(stood) > 0 {
-				if t.Stood == nil {
-					t.Stood = map[string]bool{}
-				}
-				t.Stood[reading.Key] = true
-			}
+			number := t.number(TraceKey{Name: reading.Key})
+			k := &t.Keys[number]
+			k.Target, k.Denied = reading.Target, k.Denied || reading.Denied.Known
+			k.Stood = k.Stood || reading.Target.Algorithm.Kind() != limiter.KindLog && len(stood) > 0
 			for _, a := range slices.Concat(stood, reading.Arrivals) {
 				if repeats && a.At <= old.At {
 					continue
@@ -210,16 +217,12 @@ func (t *Trace) rank() {
 		order[i] = int32(i)
 	}
 	slices.SortStableFunc(order, func(a, b int32) int { return counts[b] - counts[a] })
-	place, keys := make([]int32, len(order)), make([]string, len(order))
-	var targets []model.Target
+	place, keys := make([]int32, len(order)), make([]TraceKey, len(order))
 	for to, from := range order {
 		place[from], keys[to] = int32(to), t.Keys[from]
-		if t.Targets != nil {
-			targets = append(targets, t.Targets[from])
-		}
 	}
 	for i := range t.Arrivals {
 		t.Arrivals[i].Key = place[t.Arrivals[i].Key]
 	}
-	t.Keys, t.Targets = keys, targets
+	t.Keys = keys
 }

@@ -196,7 +196,7 @@ func turn(x *tuitest.Terminal, name, want string) {
 }
 
 func TestOneKeyOfMany(t *testing.T) {
-	trace := &engine.Trace{Keys: []string{"busy", "quiet"}}
+	trace := &engine.Trace{Keys: []engine.TraceKey{{Name: "busy"}, {Name: "quiet"}}}
 	for i := range 90 {
 		at := limiter.Instant(2_000_000_000_000_000).Add(time.Duration(i) * time.Second)
 		trace.Arrivals = append(trace.Arrivals, engine.Arrival{At: at, Cost: 1, Key: int32(i % 3 / 2)})

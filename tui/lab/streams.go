@@ -77,5 +77,5 @@ func (s *story) keyName() string {
 		return fmt.Sprintf("all %d as one", n)
 	}
 	name := fmt.Sprintf("%d of %d", s.key+1, n)
-	return name + " " + safetext.Clip(safetext.Clean(s.trace.Keys[s.key]), 18, safetext.Ellipsis)
+	return name + " " + safetext.Clip(safetext.Clean(s.trace.Keys[s.key].Name), 18, safetext.Ellipsis)
 }

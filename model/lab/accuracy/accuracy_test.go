@@ -75,7 +75,7 @@ func TestWhereDecisionsAreWrong(t *testing.T) {
 			a.Key = int32(i)
 			trace.Arrivals = append(trace.Arrivals, a)
 		}
-		trace.Keys = append(trace.Keys, "key")
+		trace.Keys = append(trace.Keys, lab.TraceKey{Name: "key"})
 	}
 	var wrong []float64
 	for _, b := range measured(t, accuracy.Options{Limit: limit, Trace: &trace, Windows: 10}).Bands {
