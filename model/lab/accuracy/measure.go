@@ -11,11 +11,11 @@
 package accuracy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"sort"
 	"time"
 
@@ -132,12 +132,8 @@ const zero limiter.Instant = 4_000_060_800_000_000
 // Measure runs every source through counters and log. It ends early, with the error of ctx, when
 // ctx does.
 func Measure(ctx context.Context, o Options) (Report, error) {
-	if o.Limit == (limiter.Limit{}) {
-		o.Limit = limiter.Limit{Count: 100, Window: time.Minute}
-	}
-	if o.Sources == 0 {
-		o.Sources = defaultSources
-	}
+	o.Limit = cmp.Or(o.Limit, limiter.Limit{Count: 100, Window: time.Minute})
+	o.Sources, o.Windows = cmp.Or(o.Sources, defaultSources), cmp.Or(o.Windows, defaultWindows)
 	if err := o.Limit.Validate(); err != nil {
 		return Report{}, err
 	}
@@ -146,9 +142,6 @@ func Measure(ctx context.Context, o Options) (Report, error) {
 	}
 	if o.Sources < 0 || o.Sources > 1_000_000 {
 		return Report{}, fmt.Errorf("%d sources are out of range: use 1 to 1000000", o.Sources)
-	}
-	if o.Windows == 0 {
-		o.Windows = defaultWindows
 	}
 	if o.Windows < 10 || o.Windows > maxWindows {
 		return Report{}, fmt.Errorf("%d windows are out of range: use 10 to %d", o.Windows, maxWindows)
@@ -228,16 +221,18 @@ func (r *Report) made(ctx context.Context, o Options) error {
 		if err != nil {
 			return err
 		}
-		workload := lab.NewWorkload(src)
-		workload.Until(end)
-		list := make([]lab.Arrival, workload.Len())
-		for k := range list {
-			list[k] = workload.At(k)
-		}
-		r.source(list, o.Limit, true)
+		r.source(arrivals(src, end), o.Limit, true)
 		o.Progress(0.8 * float64(i) / float64(o.Sources))
 	}
 	return nil
+}
+
+// arrivals returns what a source makes up to an instant.
+func arrivals(s lab.Source, end limiter.Instant) (list []lab.Arrival) {
+	for a, ok := s.Next(); ok && a.At <= end; a, ok = s.Next() {
+		list = append(list, a)
+	}
+	return list
 }
 
 // source measures one source and books it in its band. A source that was made up has a
@@ -253,19 +248,21 @@ func (r *Report) source(list []lab.Arrival, limit limiter.Limit, warm bool) {
 	}
 	windows := max(float64(last.Sub(first))/float64(limit.Window), 1)
 	load := float64(len(list)) / windows / float64(limit.Count)
+	counted, free := Band{Sources: 1}, Band{Sources: 1}
+	measure(list, limit, begin, &counted, Roundings[:]...)
+	measureFree(list, limit, begin, &free)
+	r.Table.add(load, counted)
+	r.Free.add(load, free)
+}
+
+// add books what a source of a load did.
+func (t *Table) add(load float64, one Band) {
 	at := sort.SearchFloat64s(edges[:], load)
 	if at == len(edges) || edges[at] > load {
 		at--
 	}
-	counted, free := Band{Sources: 1}, Band{Sources: 1}
-	measure(list, limit, begin, &counted, Roundings[:]...)
-	measureFree(list, limit, begin, &free)
-	for _, into := range []*Band{&r.Bands[at], &r.All} {
-		into.add(counted)
-	}
-	for _, into := range []*Band{&r.Free.Bands[at], &r.Free.All} {
-		into.add(free)
-	}
+	t.Bands[at].add(one)
+	t.All.add(one)
 }
 
 func (b *Band) add(one Band) {
@@ -356,14 +353,8 @@ func poissonPoints(ctx context.Context, o Options) ([]Point, error) {
 		if err != nil {
 			continue // the rates above are in range
 		}
-		workload := lab.NewWorkload(src)
-		workload.Until(zero.Add(min(time.Duration(o.Windows), 3_900_000/time.Duration(n)) * limit.Window))
-		list := make([]lab.Arrival, workload.Len())
-		for k := range list {
-			list[k] = workload.At(k)
-		}
 		var b Band
-		measure(list, limit, zero.Add(2*limit.Window), &b, limiter.RoundExact)
+		measure(arrivals(src, zero.Add(min(time.Duration(o.Windows), 3_900_000/time.Duration(n))*limit.Window)), limit, zero.Add(2*limit.Window), &b, limiter.RoundExact)
 		// The law is about the requests that are there when one more comes; a count that
 		// takes the one that comes in has n + 1 in the mean.
 		points = append(points, Point{Mean: n, Measured: share(b.By[0].Difference, b.Exact-float64(b.Requests)), Law: Law(float64(n))})
@@ -389,9 +380,9 @@ func worst() ([]Worst, error) {
 	}
 	run := lab.NewRun(s, lab.NewWorkload(src))
 	run.AdvanceTo(s.Zero.Add(20 * s.Limit.Window))
-	var list []Worst
+	list := make([]Worst, len(s.Candidates))
 	for i, c := range s.Candidates {
-		list = append(list, Worst{What: c.String(), Largest: run.Counts(i).Largest, Limit: s.Limit.Count})
+		list[i] = Worst{What: c.String(), Largest: run.Counts(i).Largest, Limit: s.Limit.Count}
 	}
-	return slices.Clip(list), nil
+	return list, nil
 }

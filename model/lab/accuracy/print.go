@@ -7,6 +7,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"ratescope/model/format"
 )
 
 // barWidth is how wide the longest bar of a plot is.
@@ -88,7 +90,7 @@ func (p *printer) table(r Report) {
 		}
 	}
 	p.say("Sliding window counters and the truth, limit %d in %v\n", r.Limit.Count, r.Limit.Window)
-	p.say("%s requests of %s %s\n\n", group(r.All.Requests), group(int64(r.All.Sources)), what)
+	p.say("%s requests of %s %s\n\n", format.Thousands(r.All.Requests), format.Thousands(int64(r.All.Sources)), what)
 	p.say("Denied requests free, the default: wrong by the true window of what the counter admitted\n\n")
 	p.head(false)
 	for _, b := range r.Free.Bands {
@@ -103,7 +105,7 @@ func (p *printer) table(r Report) {
 	p.row("all", r.All, true)
 	p.say("\nload: a source's mean requests a window, of the limit · allowed, denied: wrongly, of its requests\n")
 	p.say("differs: mean distance of the estimate from the true count, of the true count\n")
-	p.say("Cloudflare's own, 400 million requests of 270 000 sources: 0.003%% wrong, 6%% difference\n")
+	p.say("Cloudflare's own, 400 million requests of 270,000 sources: 0.003%% wrong, 6%% difference\n")
 }
 
 // head writes the names of the columns.
@@ -128,7 +130,7 @@ func (p *printer) head(differs bool) {
 
 // row writes one band.
 func (p *printer) row(label string, b Band, differs bool) {
-	p.say("%10s%8s%10s", label, group(int64(b.Sources)), group(b.Requests))
+	p.say("%10s%8s%10s", label, format.Thousands(int64(b.Sources)), format.Thousands(b.Requests))
 	for i := range Roundings {
 		o, unknown := b.By[i], b.Requests == 0
 		columns := []float64{share(float64(o.WronglyAllowed), float64(b.Requests)), share(float64(o.WronglyDenied), float64(b.Requests))}
@@ -199,22 +201,14 @@ func (p *printer) bar(v, most float64) string {
 
 // percent writes a share with three significant digits or so.
 func percent(v float64) string {
+	digits := 2
 	switch v *= 100; {
 	case v == 0:
-		return "0%"
+		digits = 0
 	case v < 0.01:
-		return strconv.FormatFloat(v, 'f', 4, 64) + "%"
+		digits = 4
 	case v < 1:
-		return strconv.FormatFloat(v, 'f', 3, 64) + "%"
+		digits = 3
 	}
-	return strconv.FormatFloat(v, 'f', 2, 64) + "%"
-}
-
-// group writes a count in groups of three.
-func group(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + " " + s[i:]
-	}
-	return s
+	return strconv.FormatFloat(v, 'f', digits, 64) + "%"
 }
