@@ -112,18 +112,17 @@ func TestQuizAboutGivenTraffic(t *testing.T) {
 		if a := q.Question.Moment.Arrival; !slices.Contains(list, a) {
 			t.Fatalf("the quiz asks about %+v, which does not come", a)
 		}
-		q.Answer(true)
 		q.Next()
 	}
-	if begun < 5 || q.Total().Asked != 40 {
-		t.Errorf("begun %d times, score %+v", begun, q.Total())
+	if begun < 5 {
+		t.Errorf("begun %d times", begun)
 	}
 	if _, err := lab.NewQuiz(s, func() (*lab.Workload, error) { return lab.NewWorkload(nil), nil }, 1); err == nil {
 		t.Error("a quiz about nothing")
 	}
 }
 
-func TestQuizAsksBothWaysAndKeepsScore(t *testing.T) {
+func TestQuizAsksBothWays(t *testing.T) {
 	s := budget.Clone()
 	for _, a := range []limiter.Algorithm{limiter.FixedWindow, limiter.SlidingWindow, limiter.GCRA} {
 		s.Candidates = append(s.Candidates, lab.Candidate{Algorithm: a})
@@ -132,7 +131,7 @@ func TestQuizAsksBothWaysAndKeepsScore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	denied := 0
+	denied, asked := 0, map[int]int{}
 	for range 200 {
 		c := q.Question
 		if c.Moment.Decided || c.Moment.Number != q.Run.Decided() {
@@ -143,17 +142,11 @@ func TestQuizAsksBothWaysAndKeepsScore(t *testing.T) {
 			if len(c.Slots) < 2 || c.Slots[c.Slot] != c.Moment.Decision.RetryAfter {
 				t.Fatalf("slots %v, right is %v", c.Slots, c.Moment.Decision.RetryAfter)
 			}
-			if !q.AnswerSlot(c.Slot) || q.AnswerSlot(c.Slot+1) {
-				t.Fatal("the right slot is wrong, or another one right")
-			}
 		}
-		if !q.Answer(c.Moment.Decision.Allowed) || q.Answer(!c.Moment.Decision.Allowed) {
-			t.Fatal("the right answer is wrong, or the wrong one right")
-		}
+		asked[c.Candidate]++
 		q.Next()
 	}
-	total := q.Total()
-	if denied < 60 || denied > 140 || total.Asked != 400 || total.Right != 200 || total.SlotsRight != denied || q.Score(s.Candidates[2]).Asked == 0 {
-		t.Errorf("%d of 200 were denied, score %+v", denied, total)
+	if denied < 60 || denied > 140 || asked[2] == 0 {
+		t.Errorf("%d of 200 were denied, asked about each: %v", denied, asked)
 	}
 }

@@ -35,13 +35,9 @@ type Quiz struct {
 	Question Question
 	setup    Setup
 	traffic  func() (*Workload, error)
-	scores   map[Candidate]Score
 	random   *rand.Rand
 	turn     int
 }
-
-// ClearScores forgets the scores.
-func (q *Quiz) ClearScores() { clear(q.scores) }
 
 // NewQuiz returns a quiz about the candidates of a setup under traffic, which returns its
 // workload from the beginning at every call; without traffic it makes up some that is neither
@@ -57,7 +53,7 @@ func NewQuiz(s Setup, traffic func() (*Workload, error), seed uint64) (*Quiz, er
 			return NewWorkload(src), err
 		}
 	}
-	q := &Quiz{setup: s, traffic: traffic, scores: map[Candidate]Score{}, random: rand.New(rand.NewPCG(seed, 77))}
+	q := &Quiz{setup: s, traffic: traffic, random: rand.New(rand.NewPCG(seed, 77))}
 	if err := q.begin(); err != nil {
 		return nil, err
 	}
@@ -145,38 +141,3 @@ func (q *Quiz) slots(right time.Duration) {
 	slices.Sort(list)
 	q.Question.Slots, q.Question.Slot = list, slices.Index(list, right)
 }
-
-// Answer books a prediction of the verdict and says whether it was right.
-func (q *Quiz) Answer(admitted bool) bool {
-	return q.book(admitted == q.Question.Moment.Decision.Allowed, Score{Asked: 1}, Score{Right: 1})
-}
-
-// AnswerSlot books a prediction of when a slot frees and says whether it was right.
-func (q *Quiz) AnswerSlot(i int) bool {
-	return q.book(i == q.Question.Slot, Score{SlotsAsked: 1}, Score{SlotsRight: 1})
-}
-
-// book adds to the score of the candidate in question, and more where the answer was right.
-func (q *Quiz) book(right bool, asked, more Score) bool {
-	c := q.setup.Candidates[q.Question.Candidate]
-	q.scores[c] = q.scores[c].Plus(asked)
-	if right {
-		q.scores[c] = q.scores[c].Plus(more)
-	}
-	return right
-}
-
-// Score returns how well one candidate has been predicted.
-func (q *Quiz) Score(c Candidate) Score { return q.scores[c] }
-
-// Total returns all scores together.
-func (q *Quiz) Total() Score {
-	var t Score
-	for _, s := range q.scores {
-		t = t.Plus(s)
-	}
-	return t
-}
-
-// Due returns the instant of the request that the question is about.
-func (q *Quiz) Due() limiter.Instant { return q.Question.Moment.Arrival.At }

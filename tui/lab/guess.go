@@ -67,11 +67,7 @@ func (g *guess) answer(admitted bool) {
 	if s.class.joined() {
 		s.class.Predict(q, Prediction{Admitted: admitted, Right: right})
 	}
-	now := lab.Score{Asked: 1}
-	if right {
-		now.Right = 1
-	}
-	all := s.results.score(c, now)
+	all := s.results.predicted(c, right)
 	s.fire(1)
 	s.follow()
 	fate := "denied"

@@ -19,7 +19,7 @@ type Memory struct {
 // results are what a person reached in the lab.
 type results struct {
 	reached map[string]bool      // lessons whose goal was reached
-	scores  map[string]lab.Score // of predictions, by algorithm; those of a quiz once it is over
+	scores  map[string]lab.Score // of predictions, by algorithm
 	named   Named                // boxes
 	before  Memory               // what was remembered at the start
 	keep    func(Memory) error   // nil: what was done is forgotten
@@ -35,10 +35,31 @@ func resultsOf(m Memory, keep func(Memory) error) results {
 	return r
 }
 
-// score adds to the predictions of an algorithm, and returns all of them.
-func (r *results) score(c lab.Candidate, now lab.Score) lab.Score {
-	r.scores[c.String()] = r.scores[c.String()].Plus(now)
-	return r.scores[c.String()]
+// predicted counts a prediction of what becomes of a request, and returns all those about its algorithm.
+func (r *results) predicted(c lab.Candidate, right bool) lab.Score {
+	now := r.scores[c.String()]
+	if now.Asked++; right {
+		now.Right++
+	}
+	r.scores[c.String()] = now
+	return now
+}
+
+// predictedSlot counts a prediction of when the next slot frees.
+func (r *results) predictedSlot(c lab.Candidate, right bool) {
+	now := r.scores[c.String()]
+	if now.SlotsAsked++; right {
+		now.SlotsRight++
+	}
+	r.scores[c.String()] = now
+}
+
+// total returns the predictions about all algorithms.
+func (r *results) total() (t lab.Score) {
+	for _, s := range r.scores {
+		t = t.Plus(s)
+	}
+	return t
 }
 
 // resume goes on where it was left, and reports whether that was possible.
@@ -57,11 +78,6 @@ func (s *Screen) Keep() error {
 
 // memory is what is to be remembered: what was reached, and where the story stands.
 func (s *Screen) memory() Memory {
-	for _, v := range s.views.list {
-		if q, ok := v.(*quizView); ok && q.quiz != nil {
-			q.keepScores(s)
-		}
-	}
 	m := Memory{Scores: maps.Clone(s.results.scores), Named: s.results.named, Reached: slices.Sorted(maps.Keys(s.results.reached))}
 	if line, err := s.moment().Line(); err == nil && s.run.Decided() > 0 {
 		m.Moment = line

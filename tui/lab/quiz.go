@@ -60,23 +60,13 @@ func newQuizView(s *Screen) *quizView {
 		slot := when(func() bool {
 			return q.answered.verdict && !q.answered.revealed(q.quiz.Question) && i < len(q.quiz.Question.Slots)
 		})
-		q.actions = append(q.actions, act("quiz", "slot "+key, key, "chooses this time of the next slot", func() { q.predictSlot(i) },
+		q.actions = append(q.actions, act("quiz", "slot "+key, key, "chooses this time of the next slot", func() { q.predictSlot(s, i) },
 			key).When(slot))
 	}
 	return q
 }
 
 func (q *quizView) reset() { q.quiz = nil }
-
-// keepScores adds the scores of the quiz to those of the quizzes before it.
-func (q *quizView) keepScores(s *Screen) {
-	for _, c := range q.quiz.Run.Setup().Candidates {
-		if now := q.quiz.Score(c); now.Asked > 0 {
-			s.results.score(c, now)
-		}
-	}
-	q.quiz.ClearScores()
-}
 
 // apart marks that the quiz has a run of its own.
 func (*quizView) apart() {}
@@ -105,7 +95,8 @@ func (q *quizView) open(s *Screen) error {
 // predict answers what becomes of the request.
 func (q *quizView) predict(s *Screen, admitted bool) {
 	q.answered.verdict, q.answered.admitted = true, admitted
-	q.answered.right = q.quiz.Answer(admitted)
+	q.answered.right = admitted == q.quiz.Question.Moment.Decision.Allowed
+	s.results.predicted(q.candidate(), q.answered.right)
 	if s.class.joined() {
 		s.class.Predict(q.question(s), Prediction{Admitted: admitted, Right: q.answered.right})
 	}
@@ -113,18 +104,22 @@ func (q *quizView) predict(s *Screen, admitted bool) {
 
 // question names a question, the same for all who have the same lesson and seed.
 func (q *quizView) question(s *Screen) Question {
-	m, setup := q.quiz.Question.Moment, q.quiz.Run.Setup()
+	m := q.quiz.Question.Moment
 	return Question{
-		ID: fmt.Sprint("quiz ", s.at().ID, q.quiz.Question.Candidate, m.Number, m.Arrival.At),
-		Text: fmt.Sprintf("%d quiz, %s at %s", s.lesson+1, title(setup.Candidates[q.quiz.Question.Candidate]),
-			storyTime(m.Arrival.At.Sub(setup.Zero))),
+		ID:   fmt.Sprint("quiz ", s.at().ID, q.quiz.Question.Candidate, m.Number, m.Arrival.At),
+		Text: fmt.Sprintf("%d quiz, %s at %s", s.lesson+1, title(q.candidate()), storyTime(m.Arrival.At.Sub(q.quiz.Run.Setup().Zero))),
 	}
 }
 
+// candidate is the one that the question is about.
+func (q *quizView) candidate() lab.Candidate {
+	return q.quiz.Run.Setup().Candidates[q.quiz.Question.Candidate]
+}
+
 // predictSlot answers when it would be admitted.
-func (q *quizView) predictSlot(i int) {
-	q.answered.slot, q.answered.slotSaid = true, i
-	q.answered.slotRight = q.quiz.AnswerSlot(i)
+func (q *quizView) predictSlot(s *Screen, i int) {
+	q.answered.slot, q.answered.slotSaid, q.answered.slotRight = true, i, i == q.quiz.Question.Slot
+	s.results.predictedSlot(q.candidate(), q.answered.slotRight)
 }
 
 func (q *quizView) next() {
@@ -147,12 +142,12 @@ func (v *quizView) paint(p painter, r cell.Rect) {
 	}
 	s := q.Run.Setup()
 	m := q.Question.Moment
-	c := s.Candidates[q.Question.Candidate]
+	c := v.candidate()
 	heading := []widget.Span{widget.Styled("predict", p.c.Look.Title),
 		widget.Styled(" · "+title(c)+", limit "+fmt.Sprint(s.Limit.Count)+" in "+format.Length(s.Limit.Window), p.c.Look.Dim)}
 	in := p.c.Section(left, true, heading...)
 	if right.W == 0 {
-		p.c.Aside(left, widget.Width(heading...), widget.Styled(scoreText(q.Total()), p.c.Look.Text))
+		p.c.Aside(left, widget.Width(heading...), widget.Styled(scoreText(p.s.results.total()), p.c.Look.Text))
 	}
 	lanes, text := in.Top(min(max(in.H/3, 6), 14))
 	p.paintOne(lanes, q.Run, q.Question.Candidate, !v.answered.revealed(q.Question))
@@ -244,8 +239,8 @@ func (v *quizView) paintScores(p painter, r cell.Rect) {
 		p.paintPredictions(cell.Rect{X: in.X, Y: y, W: in.W, H: 3}, v.question(p.s).ID)
 		y += 4
 	}
-	row("all", v.quiz.Total(), p.c.Look.Title)
+	row("all", p.s.results.total(), p.c.Look.Title)
 	for _, c := range v.quiz.Run.Setup().Candidates {
-		row(titleIn(c, in.W), v.quiz.Score(c), p.c.Look.Text)
+		row(titleIn(c, in.W), p.s.results.scores[c.String()], p.c.Look.Text)
 	}
 }

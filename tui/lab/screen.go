@@ -246,9 +246,6 @@ func (s *Screen) renew() {
 	s.guess.asked = false
 	s.focus = min(s.focus, len(s.run.Setup().Candidates)-1)
 	for _, v := range s.views.list {
-		if q, ok := v.(*quizView); ok && q.quiz != nil {
-			q.keepScores(s)
-		}
 		if r, ok := v.(interface{ reset() }); ok {
 			r.reset()
 		}
