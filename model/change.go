@@ -91,8 +91,7 @@ func (k *Watched) ChangeTicket(s Order, now limiter.Instant) Ticket {
 	t := Ticket{Order: s, At: now, Slot: HashSlot(s.Key)}
 	t.Was = r.standing(now)
 	r.State = r.State.Clone()
-	limit := s.Target.Limit
-	limit.Window = s.Target.Window
+	limit, _ := r.terms()
 	switch c := s.Change; c.Kind {
 	case Free:
 		r.State = limiter.State{Algorithm: s.Target.Algorithm}

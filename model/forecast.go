@@ -1,8 +1,8 @@
 package model
 
 import (
+	"cmp"
 	"math"
-	"slices"
 	"sort"
 	"time"
 
@@ -20,77 +20,79 @@ type Forecast struct {
 	Next      time.Duration // from the last request until one more of the same cost is admitted; limiter.Never is never
 }
 
-// ForecastOrder plays the requests of an order against a copy of the state, from now on and at the
-// instants at which they are due.
-func (r *Reading) ForecastOrder(now limiter.Instant, s Order) Forecast {
-	if s.Rate == 0 && s.Shape.Kind == Even || r.stuck() {
-		n := s.N
-		if n == 0 {
-			n = MaxRequests
-		}
-		return r.Forecast(now.Add(s.Shape.Wait), n, s.Cost)
-	}
-	t := r.Target
-	if r.Err != "" || !t.LimitKnown || t.Window <= 0 || t.Algorithm == limiter.Unknown {
-		return Forecast{}
-	}
-	limit := t.Limit
+// terms returns the limit of a reading over its window; ok is false where no decision can be worked out.
+func (r *Reading) terms() (limit limiter.Limit, ok bool) {
+	t := &r.Target
+	limit = t.Limit
 	limit.Window = t.Window
-	state, f, at := r.State.Clone(), Forecast{Known: true}, now
+	return limit, r.Err == "" && t.LimitKnown && t.Window > 0 && t.Algorithm != limiter.Unknown
+}
+
+// ForecastOrder plays the requests of an order against a copy of the state, from now on and at the
+// instants at which they are due, and returns that state too.
+func (r *Reading) ForecastOrder(now limiter.Instant, s Order) (Forecast, limiter.State) {
+	limit, ok := r.terms()
+	state := r.State.Clone()
+	switch {
+	case !ok:
+		return Forecast{}, state
+	case s.Rate == 0 && s.Shape.Kind == Even || r.stuck():
+		return r.forecast(now.Add(s.Shape.Wait), cmp.Or(s.N, MaxRequests), s.Cost)
+	}
+	f, at := Forecast{Known: true}, now
 	for due := range s.Due() {
 		at = now.Add(due)
-		d := state.Take(at, limit, t.Convention, s.Cost)
-		if f.Remaining = d.Remaining; d.Allowed {
-			f.Admitted++
-		} else {
-			f.Denied++
-		}
+		f.add(state.Take(at, limit, r.Target.Convention, s.Cost))
 	}
-	f.Next = state.Peek(at, limit, t.Convention, s.Cost).RetryAfter
-	return f
+	f.Next = state.Peek(at, limit, r.Target.Convention, s.Cost).RetryAfter
+	return f, state
+}
+
+// add adds the decision about one request.
+func (f *Forecast) add(d limiter.Decision) {
+	if f.Remaining = d.Remaining; d.Allowed {
+		f.Admitted++
+	} else {
+		f.Denied++
+	}
 }
 
 // Forecast plays n requests of the given cost at now against a copy of the state.
 func (r *Reading) Forecast(now limiter.Instant, n int, cost int64) Forecast {
-	t := r.Target
-	if r.Err != "" || !t.LimitKnown || t.Window <= 0 || t.Algorithm == limiter.Unknown {
-		return Forecast{}
+	f, _ := r.forecast(now, n, cost)
+	return f
+}
+
+func (r *Reading) forecast(now limiter.Instant, n int, cost int64) (Forecast, limiter.State) {
+	limit, ok := r.terms()
+	s, c := r.State.Clone(), r.Target.Convention
+	if !ok {
+		return Forecast{}, s
 	}
-	limit := t.Limit
-	limit.Window = t.Window
-	s := r.State
-	s.Log = slices.Clone(s.Log)
 	stuck := r.stuck()
 	if stuck {
 		s.Start = now
 	}
 	f := Forecast{Known: true}
-	if t.Convention.Rule == limiter.RuleFits && cost > 0 && n > 1 && cost <= limiter.MaxCount/int64(n) {
+	if c.Rule == limiter.RuleFits && cost > 0 && n > 1 && cost <= limiter.MaxCount/int64(n) {
 		// At one instant, requests that are admitted one by one are admitted together too, so that a
 		// large burst needs only a few decisions.
-		f.Admitted = sort.Search(n, func(k int) bool { return !s.Peek(now, limit, t.Convention, int64(k+1)*cost).Allowed })
+		f.Admitted = sort.Search(n, func(k int) bool { return !s.Peek(now, limit, c, int64(k+1)*cost).Allowed })
 		if f.Admitted > 0 {
-			f.Remaining = s.Take(now, limit, t.Convention, int64(f.Admitted)*cost).Remaining
+			f.Remaining = s.Take(now, limit, c, int64(f.Admitted)*cost).Remaining
 		}
 	}
-	for i := f.Admitted; i < n; i++ {
-		d := s.Take(now, limit, t.Convention, cost)
-		f.Remaining = d.Remaining
-		if d.Allowed {
-			f.Admitted++
-			continue
+	for f.Admitted+f.Denied < n {
+		d := s.Take(now, limit, c, cost)
+		if f.add(d); !d.Allowed && c.Denied == limiter.DeniedFree { // the state no longer changes: all others are denied too
+			f.Denied = n - f.Admitted
 		}
-		if t.Convention.Denied == limiter.DeniedFree { // the state no longer changes: all others are denied too
-			f.Denied += n - i
-			break
-		}
-		f.Denied++
 	}
-	f.Next = s.Peek(now, limit, t.Convention, cost).RetryAfter
+	f.Next = s.Peek(now, limit, c, cost).RetryAfter
 	if stuck && f.Next > 0 {
 		f.Next = limiter.Never
 	}
-	return f
+	return f, s
 }
 
 // deniedSteps bounds how many requests DeniedIn plays.
@@ -101,14 +103,12 @@ const deniedSteps = 2000
 // now, and if the state or the limit is not known. It plays at most deniedSteps requests; if there
 // would be more, each stands for several.
 func (r *Reading) DeniedIn(now limiter.Instant, rate float64) (after time.Duration, ok bool) {
-	t := r.Target
-	if r.Err != "" || r.Partial || !t.LimitKnown || t.Limit.Count <= 0 || t.Window <= 0 || t.Algorithm == limiter.Unknown || !(rate > 0) || len(r.State.Log) > maxPlayed || r.stuck() {
+	t := &r.Target
+	limit, known := r.terms()
+	if !known || r.Partial || limit.Count <= 0 || !(rate > 0) || len(r.State.Log) > maxPlayed || r.stuck() {
 		return 0, false
 	}
-	limit := t.Limit
-	limit.Window = t.Window
-	s := r.State
-	s.Log = slices.Clone(s.Log)
+	s := r.State.Clone()
 	total := rate * t.Window.Seconds()
 	if !(total < 1e9) {
 		return 0, false

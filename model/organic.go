@@ -126,8 +126,7 @@ func (k *Watched) subtract(denials bool) {
 	r.State = r.State.Clone()
 	s := &r.State
 	if unit := r.Target.emission(); unit > 0 && k.owed != nil {
-		limit := r.Target.Limit
-		limit.Window = r.Target.Window
+		limit, _ := r.terms()
 		s.Refund(r.At, limit, r.Target.Convention, k.owed.at(r.At, unit).units)
 	}
 	bins := map[int64]int64{} // admitted units, by bin

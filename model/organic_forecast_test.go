@@ -30,7 +30,7 @@ func TestForecastAmongOthers(t *testing.T) {
 			if random.IntN(2) == 0 {
 				s.Shape = model.Shape{Kind: model.Poisson, Seed: random.Uint64()}
 			}
-			f := r.ForecastOrder(now, s)
+			f, _ := r.ForecastOrder(now, s)
 			var ours, others []time.Duration
 			for due := range s.Due() {
 				ours = append(ours, due)

@@ -132,8 +132,7 @@ func (k *Watched) settle(r *Reading) {
 		k.owed.base.broken = true
 		return
 	}
-	limit := r.Target.Limit
-	limit.Window = r.Target.Window
+	limit, _ := r.terms()
 	d := r.State.Peek(r.At, limit, r.Target.Convention, 0)
 	k.owed.observe(observed{at: r.At, asNew: r.At.Add(d.ResetAfter)}, unit)
 	if last := k.owed.list[len(k.owed.list)-1]; last.asNew <= last.at && last.cost == 0 {

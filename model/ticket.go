@@ -69,13 +69,11 @@ func (k *Watched) Ticket(s Order, now limiter.Instant) Ticket {
 		r.State.Algorithm = s.Target.Algorithm
 	}
 	t := Ticket{Order: s, At: now, Over: s.Lasts(), Slot: HashSlot(s.Key)}
-	t.Forecast = r.ForecastOrder(now, s)
-	limit := s.Target.Limit
-	limit.Window = s.Target.Window
-	state := r.State.Clone()
-	admitted := play(&state, now, limit, s)
+	forecast, state := r.ForecastOrder(now, s)
+	t.Forecast = forecast
+	limit, _ := r.terms()
 	t.AsNew = state.Peek(now, limit, s.Target.Convention, 0).ResetAfter
-	if admitted > 0 {
+	if forecast.Admitted > 0 {
 		t.AsNew = t.Over + state.Peek(now.Add(t.Over), limit, s.Target.Convention, 0).ResetAfter
 	}
 	t.LastIn = r.lastIn(now, limit, s)
@@ -89,17 +87,6 @@ func (k *Watched) Ticket(s Order, now limiter.Instant) Ticket {
 		t.Organic = r.organic(now, limit, s, float64(max(b.Admitted+b.Denied-own, 0))/limit.Window.Seconds(), max(t.AsNew, t.Over))
 	}
 	return t
-}
-
-// play charges the requests of an order to a state at the instants at which they are due, and
-// returns how many were admitted.
-func play(state *limiter.State, now limiter.Instant, limit limiter.Limit, s Order) (admitted int) {
-	for due := range s.Due() {
-		if state.Take(now.Add(due), limit, s.Target.Convention, s.Cost).Allowed {
-			admitted++
-		}
-	}
-	return admitted
 }
 
 // lastIn returns how long it takes until all requests of an order are admitted, if each denied

@@ -49,7 +49,7 @@ func TestForecastInQuietStates(t *testing.T) {
 			case 3:
 				s.Rate, s.Shape = 8, model.Shape{Kind: model.OnOff, On: 2 * time.Second, Off: 5 * time.Second}
 			}
-			f := r.ForecastOrder(now, s)
+			f, _ := r.ForecastOrder(now, s)
 			begun, admitted, denied, remaining := now, 0, 0, int64(0)
 			for due := range s.Due() {
 				now = begun.Add(due)
