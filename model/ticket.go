@@ -3,6 +3,7 @@ package model
 import (
 	"math"
 	"reflect"
+	"strings"
 	"time"
 
 	"ratescope/limiter"
@@ -143,19 +144,10 @@ func (r *Reading) organic(now limiter.Instant, limit limiter.Limit, s Order, per
 // HashSlot returns the slot of a key in a Redis cluster: CRC-16 (XMODEM) of its hash tag, or of the
 // whole key if it has none, by the cluster specification.
 func HashSlot(key string) int {
-	for i := range len(key) {
-		if key[i] != '{' {
-			continue
+	if _, rest, ok := strings.Cut(key, "{"); ok {
+		if tag, _, ok := strings.Cut(rest, "}"); ok && tag != "" {
+			key = tag
 		}
-		for j := i + 1; j < len(key); j++ {
-			if key[j] == '}' {
-				if j > i+1 {
-					key = key[i+1 : j]
-				}
-				break
-			}
-		}
-		break
 	}
 	crc := uint16(0)
 	for i := range len(key) {

@@ -465,7 +465,7 @@ func PerColumn(columns int) int {
 func FitColumns(bins int64, columns int) int {
 	for _, per := range columnWidths {
 		if bins <= int64(per)*int64(max(columns, 1)) {
-			return min(per, columnWidths[len(columnWidths)-1])
+			return per
 		}
 	}
 	return columnWidths[len(columnWidths)-1]
@@ -474,14 +474,9 @@ func FitColumns(bins int64, columns int) int {
 // NextWidth returns the width of a column one step coarser or finer than per, or per itself if
 // there is none.
 func NextWidth(per int, coarser bool) int {
-	i, found := slices.BinarySearch(columnWidths, per)
-	switch {
-	case coarser && i+1 < len(columnWidths):
-		return columnWidths[i+1]
-	case !coarser && i > 0:
-		return columnWidths[i-1]
-	case !found:
-		return columnWidths[min(i, len(columnWidths)-1)]
+	i, _ := slices.BinarySearch(columnWidths, per)
+	if i--; coarser {
+		i += 2
 	}
-	return per
+	return columnWidths[min(max(i, 0), len(columnWidths)-1)]
 }

@@ -42,13 +42,8 @@ func Sort(list []Marker) {
 
 // Next returns the first marker of a sorted list whose moment is later than an instant.
 func Next(list []Marker, at limiter.Instant) (m Marker, found bool) {
-	i, _ := slices.BinarySearchFunc(list, at, func(m Marker, at limiter.Instant) int {
-		if m.Moment() <= at {
-			return -1
-		}
-		return 1
-	})
-	if i == len(list) {
+	i := slices.IndexFunc(list, func(m Marker) bool { return m.Moment() > at })
+	if i < 0 {
 		return Marker{}, false
 	}
 	return list[i], true

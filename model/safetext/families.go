@@ -1,6 +1,7 @@
 package safetext
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -122,19 +123,10 @@ func firstWord(name string) int {
 
 // sharedEnd returns how many bytes two names end with alike, in whole words with what precedes
 // them; all of them where the names are the same.
-func sharedEnd(a, b string) int {
-	n, words := 0, 0
-	for n < len(a) && n < len(b) {
-		r, size := utf8.DecodeLastRuneInString(a[:len(a)-n])
-		if other, _ := utf8.DecodeLastRuneInString(b[:len(b)-n]); other != r {
-			return words
-		}
-		if n += size; separates(r) {
-			words = n
-		}
-	}
-	if len(a) == len(b) {
-		return n
-	}
-	return words
+func sharedEnd(a, b string) int { return SharedWords(reversed(a), reversed(b)) }
+
+func reversed(name string) string {
+	runes := []rune(name)
+	slices.Reverse(runes)
+	return string(runes)
 }
