@@ -81,20 +81,20 @@ func (s *sum) add(k *Watched, at limiter.Instant) {
 	}
 }
 
-// admitted returns the requests a second admitted over the last window. If the limiter counts denied
-// requests too, units above the limit are left out. Of a window that is only inferred from
+// admitted returns the requests a second admitted lately, which is the rate of the key's row. If the limiter
+// counts denied requests too, units above the limit are left out. Of a window that is only inferred from
 // the expiry the beginning is not known, and a count divided by what is left of it can be ten times
-// too high; there, and where that rate is not known, it is the rate of the latest seconds, 0 until
-// that is known.
+// too high: there it is 0 until the rate of the latest seconds is known.
 func (k *Watched) admitted() float64 {
 	g, t := &k.Gauge, &k.Reading.Target
-	if !g.RateKnown || slices.Contains(k.Reading.Notes, WindowInferred) {
-		return g.Recent
+	rate, known := g.Pace()
+	if !known || !g.RecentKnown && slices.Contains(k.Reading.Notes, WindowInferred) {
+		return 0
 	}
 	if most := Capacity(*t); t.LimitKnown && g.Used.N > most && most >= 0 {
-		return g.Rate * float64(most) / float64(g.Used.N)
+		return rate * float64(most) / float64(g.Used.N)
 	}
-	return g.Rate
+	return rate
 }
 
 // total returns the totals.
