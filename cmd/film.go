@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	screenlab "ratescope/tui/lab"
-	"ratescope/tui/shell"
 )
 
 // filmFlags are the flags that draw the lab without a terminal.
@@ -47,15 +46,15 @@ func (f *filmFlags) draw(c *cobra.Command, o screenlab.Options) error {
 		return nil
 	}
 	kind := strings.ToLower(filepath.Ext(f.picture))
-	draw, known := screenlab.Pictures[kind]
-	if !known {
+	if screenlab.Pictures[kind] == nil {
 		return usagef("a picture %q is of no form that can be drawn: end its name in .svg, .ans or .txt", f.picture)
 	}
 	err := newFile(f.picture, func(to io.Writer) error {
-		return screenlab.Picture(c.Context(), o, film, func(app *shell.App) error {
-			_, err := io.WriteString(to, draw(app))
-			return err
-		})
+		drawn, err := screenlab.Picture(c.Context(), o, film, kind)
+		if err == nil {
+			_, err = io.WriteString(to, drawn)
+		}
+		return err
 	})
 	if err == nil {
 		fmt.Fprintf(c.OutOrStdout(), "Wrote %s.\n", f.picture)

@@ -82,13 +82,9 @@ func (p picture) draw() (string, error) {
 }
 
 // ofLab draws a lesson of the lab.
-func ofLab() (content string, err error) {
+func ofLab() (string, error) {
 	o := lab.Options{First: 4, Theme: "phosphor", Redis: &sandbox.Stage{}}
-	err = lab.Picture(context.Background(), o, lab.Film{Width: 140, Height: 42, From: labMoment}, func(app *shell.App) error {
-		content = lab.Pictures[".svg"](app)
-		return nil
-	})
-	return content, err
+	return lab.Picture(context.Background(), o, lab.Film{Width: 140, Height: 42, From: labMoment}, ".svg")
 }
 
 // scene is a dashboard on a clock of its own. Make one with newScene.

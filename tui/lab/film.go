@@ -22,14 +22,13 @@ type Film struct {
 	Width, Height int           // of the terminal, in cells
 	From          time.Duration // where it begins on the clock of the story
 	For           time.Duration // how long it is; 0 is up to the end of what is known
-	PerSecond     int           // pictures a second; 0 means 10
 }
 
 // Bounds of a film.
 const (
-	filmFrames  = 36_000 // an hour at the usual pace
-	filmUsual   = 10
-	filmLargest = 1000 // columns or rows
+	filmFrames  = 36_000 // an hour
+	perSecond   = 10     // pictures
+	filmLargest = 1000   // columns or rows
 )
 
 // check says what is wrong with a film.
@@ -40,8 +39,6 @@ func (f Film) check() error {
 			filmLargest, filmLargest)
 	case f.From < 0 || f.For < 0:
 		return errors.New("a film begins at 0 s or later, and goes on: give times above 0")
-	case f.PerSecond < 1 || f.PerSecond > 60:
-		return fmt.Errorf("%d pictures a second are not possible: use 1 to 60", f.PerSecond)
 	}
 	return nil
 }
@@ -56,6 +53,9 @@ type projector struct {
 // newProjector opens the lab: on the story of a shared moment with what was fired in it, else on
 // a lesson with its own solution.
 func newProjector(ctx context.Context, o Options, f Film) (*projector, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
 	shared := o.Shared
 	o.Shared, o.Memory = nil, Memory{}
 	app, s, err := program(ctx, o)
@@ -107,16 +107,12 @@ func ansiOf(app *shell.App) string {
 	return strings.ReplaceAll(app.Canvas.Buffer.String(), "\n", "\x1b[0m\n") + "\x1b[0m\n"
 }
 
-// Picture draws the moment at which a film begins; 0 of a shared moment is that moment itself.
-// paint gets the program that has drawn it.
-func Picture(ctx context.Context, o Options, f Film, paint func(*shell.App) error) error {
-	f.PerSecond = filmUsual
-	if err := f.check(); err != nil {
-		return err
-	}
+// Picture draws the moment at which a film begins in one of the forms of Pictures; 0 of a shared moment is that moment
+// itself.
+func Picture(ctx context.Context, o Options, f Film, form string) (string, error) {
 	p, err := newProjector(ctx, o, f)
 	if err != nil {
-		return err
+		return "", err
 	}
 	at := f.From
 	if at == 0 && o.Shared != nil {
@@ -124,18 +120,12 @@ func Picture(ctx context.Context, o Options, f Film, paint func(*shell.App) erro
 	}
 	p.screen.clock.playing = false
 	p.frame(at)
-	return paint(p.app)
+	return Pictures[form](p.app), nil
 }
 
 // Cast writes a film as an asciicast of version 2, which asciinema and others play. A picture
 // that is like the one before is left out, and of others only the rows that changed are written.
 func Cast(ctx context.Context, o Options, f Film, to io.Writer) error {
-	if f.PerSecond == 0 {
-		f.PerSecond = filmUsual
-	}
-	if err := f.check(); err != nil {
-		return err
-	}
 	p, err := newProjector(ctx, o, f)
 	if err != nil {
 		return err
@@ -143,7 +133,7 @@ func Cast(ctx context.Context, o Options, f Film, to io.Writer) error {
 	if f.For == 0 {
 		f.For = p.end - f.From
 	}
-	frames := int(f.For*time.Duration(f.PerSecond)/time.Second) + 1
+	frames := int(f.For*perSecond/time.Second) + 1
 	if f.For <= 0 || frames > filmFrames {
 		return fmt.Errorf("a film of %v is not possible here: say how long it is, up to an hour", f.For)
 	}
@@ -165,7 +155,7 @@ func Cast(ctx context.Context, o Options, f Film, to io.Writer) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		at := time.Duration(i) * time.Second / time.Duration(f.PerSecond)
+		at := time.Duration(i) * time.Second / perSecond
 		rows := strings.Split(p.frame(f.From+at), "\n")
 		if changed := rewrite(before, rows); changed != "" {
 			if err := enc.Encode([]any{at.Seconds(), "o", changed}); err != nil {

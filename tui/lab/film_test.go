@@ -15,13 +15,12 @@ import (
 	"github.com/charmbracelet/x/vt"
 
 	"ratescope/tui/lab"
-	"ratescope/tui/shell"
 )
 
 // TestAFilmIsTheSameEveryTime plays a lesson's solution into a cast twice, and shows it on a
 // terminal: at its end the goal is reached.
 func TestAFilmIsTheSameEveryTime(t *testing.T) {
-	film := lab.Film{Width: 100, Height: 30, PerSecond: 5}
+	film := lab.Film{Width: 100, Height: 30}
 	var first, second bytes.Buffer
 	for _, to := range []*bytes.Buffer{&first, &second} {
 		if err := lab.Cast(context.Background(), lab.Options{Theme: "phosphor"}, film, to); err != nil {
@@ -62,9 +61,10 @@ func TestAFilmIsTheSameEveryTime(t *testing.T) {
 // TestAPictureOfAMomentIsThatMoment draws a moment in every form.
 func TestAPictureOfAMomentIsThatMoment(t *testing.T) {
 	film := lab.Film{Width: 80, Height: 24, From: 9500 * time.Millisecond}
-	draw := func(o lab.Options, kind string) (text string) {
+	draw := func(o lab.Options, kind string) string {
 		t.Helper()
-		if err := lab.Picture(context.Background(), o, film, func(app *shell.App) error { text = lab.Pictures[kind](app); return nil }); err != nil {
+		text, err := lab.Picture(context.Background(), o, film, kind)
+		if err != nil {
 			t.Fatal(err)
 		}
 		return text
