@@ -45,7 +45,7 @@ func TestARecordingBecomesLessons(t *testing.T) {
 	for limit, want := range map[int64]bool{13: false, 14: true, 15: false} {
 		s := run.Setup()
 		s.Limit.Count = limit
-		run.Restart(s)
+		run := under(t, find, s)
 		run.AdvanceTo(s.Zero.Add(find.Length()))
 		if p := find.Goal.Progress(run); p.Reached != want {
 			t.Errorf("limit %d: %+v", limit, p)
@@ -101,7 +101,7 @@ func TestAnIncidentIsNotOverBeforeItBegins(t *testing.T) {
 	}
 	s := run.Setup()
 	s.Limit.Count = 10
-	run.Restart(s)
+	run = under(t, find, s)
 	run.AdvanceTo(s.Zero.Add(find.Length()))
 	if p := find.Goal.Progress(run); !p.Reached || strings.Contains(p.Then, "denies nothing") {
 		t.Errorf("with a limit of 10: %+v", p)
@@ -166,4 +166,14 @@ func TestAnIncidentBeginsWithWhatCounted(t *testing.T) {
 			}
 		})
 	}
+}
+
+// under returns a run of a lesson under other terms.
+func under(t *testing.T, l lab.Lesson, s lab.Setup) *lab.Run {
+	t.Helper()
+	workload, err := l.Workload(s, l.Traffic, l.Seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lab.NewRun(s, workload)
 }

@@ -116,13 +116,6 @@ func (r *Run) Fire(cost int64) int {
 	return r.at - 1
 }
 
-// Restart puts the same arrivals, those fired by hand among them, under another setup, at
-// the beginning of the story.
-func (r *Run) Restart(s Setup) {
-	s.Zero = r.setup.Zero
-	r.begin(s.Clone())
-}
-
 // forward decides about arrivals up to number `to`.
 func (r *Run) forward(to int) {
 	for ; r.at < to; r.at++ {

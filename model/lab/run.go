@@ -35,21 +35,11 @@ type Run struct {
 
 // NewRun returns a run at the beginning of its story. The setup must be valid.
 func NewRun(s Setup, t *Workload) *Run {
-	r := &Run{workload: t}
-	r.begin(s.Clone())
-	return r
-}
-
-// begin starts over under a setup, at its zero.
-func (r *Run) begin(s Setup) {
-	r.setup, r.runners = s, r.runners[:0]
+	r := &Run{workload: t, setup: s.Clone(), now: s.Zero}
 	for _, c := range s.Candidates {
 		r.runners = append(r.runners, newRunner(c, &r.setup))
 	}
-	r.at, r.now, r.next = 0, s.Zero, 0
-	r.selected = min(r.selected, len(r.runners)-1)
-	r.verdicts, r.marks, r.trail = r.verdicts[:0], r.marks[:0], r.trail[:0]
-	r.version++
+	return r
 }
 
 // Setup returns the terms of the run.
@@ -65,7 +55,7 @@ func (r *Run) Elapsed() time.Duration { return r.now.Sub(r.setup.Zero) }
 func (r *Run) Decided() int { return r.at }
 
 // Version changes whenever something happened that is not just time passing on: going
-// back, firing, another setup.
+// back, firing.
 func (r *Run) Version() int { return r.version }
 
 // Arrival returns arrival i, 0 <= i < Decided, and what became of it.

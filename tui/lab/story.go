@@ -108,24 +108,12 @@ func (s *story) length() time.Duration {
 	return all
 }
 
-// change puts the run under another setup at the same moment. Traffic that reacts to a
-// limiter, or aims at its windows, is made anew.
-func (s *story) change(setup lab.Setup) (tea.Cmd, error) {
-	if err := setup.Validate(); err != nil {
-		return nil, err
-	}
-	reacts := slices.ContainsFunc(s.traffic, func(t lab.Traffic) bool { return t.Model == lab.Retry || t.Model == lab.Adversary })
-	if setup.Limit.Window != s.run.Setup().Limit.Window || reacts {
-		return s.again(setup)
-	}
-	now := s.run.Now()
-	s.run.Restart(setup)
-	return s.goOn(now, nil), nil
-}
-
 // again makes the traffic anew under a setup and returns to the same moment, with what
 // was fired by hand.
 func (s *story) again(setup lab.Setup) (tea.Cmd, error) {
+	if err := setup.Validate(); err != nil {
+		return nil, err
+	}
 	now := s.run.Now()
 	var fired []lab.Arrival
 	for i := range s.run.Decided() {

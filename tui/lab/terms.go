@@ -178,7 +178,7 @@ func (t terms) nextTraffic(by int) tea.Cmd {
 	list := s.streams()
 	next := list[(max(s.on(list), 0)+by+len(list))%len(list)]
 	s.traffic, s.recorded, s.key = slices.Clone(next.list), next.recorded, 0
-	return t.rerun()
+	return t.apply(s.run.Setup())
 }
 
 // nextKey looks at the requests of the next key alone, or after the last one at all of
@@ -187,25 +187,13 @@ func (t terms) nextKey(by int) tea.Cmd {
 	s := t.s
 	n := s.keyCount() + 1
 	s.key = int32((int(s.key)+1+by+n)%n) - 1
-	return t.rerun()
-}
-
-// rerun returns to the same moment with the traffic made anew.
-func (t terms) rerun() tea.Cmd {
-	s := t.s
-	cmd, err := s.again(s.run.Setup())
-	if err != nil {
-		s.app.Warn("The traffic cannot be made: " + err.Error() + ".")
-		return nil
-	}
-	s.renew()
-	return cmd
+	return t.apply(s.run.Setup())
 }
 
 // apply puts the run under another setup and says what is wrong with it if that fails.
 func (t terms) apply(setup lab.Setup) tea.Cmd {
 	s := t.s
-	cmd, err := s.change(setup)
+	cmd, err := s.again(setup)
 	if err != nil {
 		s.fail(err)
 		return nil
