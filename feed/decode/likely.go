@@ -196,14 +196,14 @@ func weighState(s *Sample, now limiter.Instant, e *evidence) {
 			if InstantIn(v, unit) > now {
 				ends++
 			}
-			if timeWords[strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))] {
+			if naming.HoldsTime(name) {
 				said = name
 			}
 		case v >= 10_000 && isIndex(int64(v), now):
 			times++
 		case v >= 0 && v < 1e7:
 			amounts++
-			if stateWords[strings.ToLower(name)] {
+			if naming.HoldsState(name) {
 				said = name
 			}
 		default:
@@ -283,20 +283,6 @@ func isRing(fields map[string]string) bool {
 
 // mostSlices is how many slices of a window a hash may count.
 const mostSlices = 120
-
-// stateWords are names of what a bucket or a window holds, timeWords those of when it ends or was filled.
-var (
-	stateWords = map[string]bool{
-		"tokens": true, "token": true, "level": true, "allowance": true, "remaining": true,
-		"water": true, "available": true, "points": true, "tat": true,
-		"used": true, "limit": true, "capacity": true, "refill": true, "rate": true,
-		"hits": true, "requests": true, "attempts": true, "burst": true,
-	}
-	timeWords = map[string]bool{
-		"reset": true, "resetat": true, "resettime": true, "resets": true, "windowstart": true, "windowend": true, "window": true,
-		"refilled": true, "refilledat": true, "lastrefill": true, "refilltime": true, "lastleak": true, "lastdrip": true,
-	}
-)
 
 // numbersOf returns the numbers of JSON, or of the beginning of one that is longer: those of an object by their
 // names, and those of an array, which is alone or beside numbers. Both are nil where the text holds anything else.

@@ -138,7 +138,7 @@ func clock(name string, i int, now limiter.Instant) (w Window, ok bool) {
 func round(name string, i, end int, now limiter.Instant) (w Window, ok bool) {
 	n, err := strconv.ParseUint(name[i:end], 10, 8)
 	word := strings.TrimRight(name[:i], separators)
-	length := periods[strings.ToLower(word[strings.LastIndexAny(word, separators)+1:])]
+	length := periodOf(strings.ToLower(word[strings.LastIndexAny(word, separators)+1:]))
 	ring := map[time.Duration]int64{time.Minute: 60, time.Hour: 24}[length]
 	if err != nil || ring == 0 || end-i > 2 || int64(n) != int64(now)/length.Microseconds()%ring {
 		return w, false

@@ -1,6 +1,7 @@
 package naming
 
 import (
+	_ "embed"
 	"iter"
 	"strings"
 	"time"
@@ -39,56 +40,35 @@ type Sense struct {
 	Other    bool   // a word for what is counted, expires or holds a time and limits nothing
 }
 
-// limits are words for limiters, by people and by libraries such as Django REST framework
-// (throttle), Flask-Limiter and SlowAPI (limiter).
-var limits = set("rl ratelimit ratelimits ratelimiter ratelimiters ratelimited ratelimiting limiter limiters throttle " +
-	"throttled throttler throttling " +
-	"hitlimit rlimit rlflx lmtr gcra cooldown bruteforce antiflood antispam tokenbucket leakybucket leak leaky apilimit reqlimit")
+//go:embed words.txt
+var wordsText string
 
-// pairs are two words that together are one for limiters.
-var pairs = set("rate limit,rate limits,rate limiter,rate limiting,rate limited,api limit,request limit,requests limit,token "+
-	"bucket,leaky bucket,"+
-	"sliding window,fixed window,rolling window,brute force,login limit,ip limit,user limit,limit req,limit count,limit conn,"+
-	"usage limit,send limit,daily limit", ",")
-
-// attempts are words for what is only counted to be limited.
-var attempts = set("attempts attempt tries failures lockout quota quotas rpm rps qps tpm concurrency inflight sem")
-
-// requests are words for what may be limited.
-var requests = set("requests request req reqs calls rate burst limit limits failed sms otp hits tokens bucket tat")
-
-// subjects are words before those who are limited.
-var subjects = set("user users uid userid ip ips addr client clients tenant tenants account accounts customer customers " +
-	"member phone email mail device apikey " +
-	"key subject who host sender caller consumer merchant partner org")
-
-// settings are the words for what is kept with limiters and is none: switches, settings and lists of
-// clients.
-var settings = set("enabled disabled enable disable config configs setting settings flag flags feature features allowlist " +
-	"whitelist denylist blacklist " +
-	"exempt bypass rules policy policies lock version cache")
-
-// others are words for what counts, expires or holds a time and limits nothing.
-var others = set("locks locked mutex semaphore cached caches session sessions sess " +
-	"views view visits visit visitors page pages stats stat statistics metrics metric analytics online unread inbox stock cart " +
-	"job jobs queue queues " +
-	"feed leaderboard ranking score scores price prices schedule scheduled cron delayed idempotency idem dedup nonce presence " +
-	"seen timer deadline " +
-	"expires expiry verify code codes reset activity history events event  audit report reports orders sales counter " +
-	"sequence seq idx index " +
-	"trending likes followers impressions clicks downloads plays progress heartbeat status state game match wallet profile " +
-	"meeting room chat")
-
-func set(words string, by ...string) map[string]bool {
-	all := strings.Fields(words)
-	if len(by) > 0 {
-		all = strings.Split(words, by[0])
+// lists are the words that names are weighed by, by the name of their list.
+var lists = func() map[string]map[string]bool {
+	all := make(map[string]map[string]bool)
+	var list map[string]bool
+	for line := range strings.Lines(wordsText) {
+		if name, ok := strings.CutSuffix(strings.TrimSpace(line), ":"); ok {
+			list = make(map[string]bool)
+			all[name] = list
+		} else if !strings.HasPrefix(line, "#") {
+			for word := range strings.FieldsSeq(line) {
+				list[word] = true
+			}
+		}
 	}
-	out := make(map[string]bool, len(all))
-	for _, w := range all {
-		out[w] = true
-	}
-	return out
+	return all
+}()
+
+var limits, attempts, requests, subjects, settings, others = lists["limits"], lists["attempts"], lists["requests"], lists["subjects"],
+	lists["settings"], lists["others"]
+
+// HoldsState says whether the name of a field is one for what a bucket or a window holds, HoldsTime whether it is one
+// for when a window ends or a bucket was filled.
+func HoldsState(field string) bool { return lists["state"][strings.ToLower(field)] }
+
+func HoldsTime(field string) bool {
+	return lists["times"][strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(field))]
 }
 
 // SenseOf returns what the words of a name speak of.
@@ -100,7 +80,7 @@ func SenseOf(name string) (s Sense) {
 			return Sense{Settings: true, Other: true}
 		case limits[w], len(w) > 5 && !strings.HasPrefix(w, "un") && (strings.HasSuffix(w, "limit") || strings.HasSuffix(w, "limiter")):
 			s.Limits = w
-		case pairs[before+" "+w]:
+		case limits[before+"+"+w]:
 			s.Limits = before + " " + w
 		case attempts[w]:
 			s.Attempts = w
@@ -117,16 +97,20 @@ func SenseOf(name string) (s Sense) {
 	return s
 }
 
-// periods are words for how long a window is.
-var periods = map[string]time.Duration{
-	"second": time.Second, "sec": time.Second, "minute": time.Minute, "min": time.Minute, "minutes": time.Minute,
-	"hour": time.Hour, "hourly": time.Hour, "hours": time.Hour, "day": 24 * time.Hour, "daily": 24 * time.Hour,
+// periodOf returns how long the window is that a word is for, 0 for none.
+func periodOf(word string) time.Duration {
+	for name, length := range map[string]time.Duration{"seconds": time.Second, "minutes": time.Minute, "hours": time.Hour, "days": 24 * time.Hour} {
+		if lists[name][word] {
+			return length
+		}
+	}
+	return 0
 }
 
 // Period returns the last word of a name that says how long a window is, and that; "" and 0 for none.
 func Period(name string) (word string, length time.Duration) {
 	for w := range Words(name) {
-		if l := periods[w]; l > 0 {
+		if l := periodOf(w); l > 0 {
 			word, length = w, l
 		}
 	}
