@@ -45,49 +45,14 @@ func (l *ListLog) Decode(now limiter.Instant, got []decode.Sample, _ decode.Sett
 		}
 		d.Window = l.Window
 	}
-	if s.Length > int64(len(s.First)) {
-		return l.decodeLong(now, s, d)
-	}
-	l.search = listSearch{}
-	seconds := make([]float64, 0, len(s.First))
-	for _, e := range s.First {
-		v, ok := Number(e.Member)
-		if !ok {
-			d.Err = noTimes
-			return d
-		}
-		seconds = append(seconds, v)
-	}
-	d.State.Log = LogOf(seconds, now)
-	return d
-}
-
-const noTimes = "holds a list with an element that is no time, so that it is no log of a rate limiter: correct its rule, or remove the key"
-
-// decodeLong returns the elements within the window of a list that was not read whole.
-func (l *ListLog) decodeLong(now limiter.Instant, s *decode.Sample, d decode.Decoded) decode.Decoded {
 	from := now.Add(-d.Window)
 	log, whole, more, ok := l.search.take(s, now, func(at limiter.Instant) bool {
 		return at > from || at == from && l.Edge == limiter.EdgeClosed
 	})
 	if !ok {
-		d.Err = noTimes
+		d.Err = "holds a list with an element that is no time, so that it is no log of a rate limiter: correct its rule, or remove the key"
 		return d
 	}
-	d.State.Log, d.Partial, d.More, d.Approximate = log, !whole, more, true
+	d.State.Log, d.Partial, d.More, d.Approximate = log, !whole, more, s.Length > int64(len(s.First))
 	return d
-}
-
-// LogOf returns the log of instants in seconds, newest first.
-func LogOf(newestFirst []float64, now limiter.Instant) []limiter.Entry {
-	log := make([]limiter.Entry, 0, len(newestFirst))
-	for i := len(newestFirst) - 1; i >= 0; i-- {
-		at := instantOf(newestFirst[i], now)
-		if n := len(log); n > 0 && at <= log[n-1].At { // clocks of several clients
-			log[n-1].Count++
-			continue
-		}
-		log = append(log, limiter.Entry{At: at, Count: 1})
-	}
-	return log
 }

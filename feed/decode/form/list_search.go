@@ -1,6 +1,7 @@
 package form
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -34,92 +35,65 @@ const (
 func (s *listSearch) fetch(key string) []decode.Fetch {
 	f := decode.Fetch{Key: key, Type: "list", Head: listElements}
 	if s.length > listElements {
-		f.Head, f.Index = listHead, s.indexes()
+		low, high := max(s.last-listDrift, listHead), min(s.out+listDrift, s.length-1)
+		if high-low < listClose {
+			low = max((low+high-listClose)/2, listHead)
+			high = min(low+listClose-1, s.length-1)
+		}
+		f.Head, f.Index = listHead, append(spread(listHead, s.length-1, listSpread), spread(low, high, listClose)...)
+		slices.Sort(f.Index)
+		f.Index = slices.Compact(f.Index)
 	}
 	return []decode.Fetch{f}
 }
 
-// indexes returns the elements to read beside the head, in ascending order.
-func (s *listSearch) indexes() []int64 {
-	all := spread(listHead, s.length-1, listSpread)
-	low, high := max(s.last-listDrift, listHead), min(s.out+listDrift, s.length-1)
-	if high-low < listClose {
-		low = max((low+high-listClose)/2, listHead)
-		high = min(low+listClose-1, s.length-1)
+// spread returns at most n numbers from low to high, both among them, in even steps.
+func spread(low, high int64, n int64) (all []int64) {
+	n = min(n, high-low+1)
+	for i := range max(n, 0) {
+		all = append(all, low+(high-low)*i/max(n-1, 1))
 	}
-	all = append(all, spread(low, high, listClose)...)
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
-// spread returns n numbers from low to high, both among them, in even steps; all of them where they
-// are no more than n.
-func spread(low, high int64, n int64) []int64 {
-	if high < low {
-		return nil
-	}
-	if high-low < n {
-		n = high - low + 1
-	}
-	all := make([]int64, 0, n)
-	for i := range n - 1 {
-		all = append(all, low+(high-low)*i/(n-1))
-	}
-	return append(all, high)
+	return all
 }
 
 // take reads what was fetched. window returns whether an instant is in the window. The log is of
 // what is in the window, oldest first; whole says that it holds each of its requests, else it
 // holds as many at least, and more says that another round tells more.
 func (s *listSearch) take(got *decode.Sample, now limiter.Instant, window func(limiter.Instant) bool) (log []limiter.Entry, whole, more, ok bool) {
-	read := make([]listed, 0, len(got.First)+len(got.Index))
+	texts := maps.Clone(got.Index)
+	if texts == nil {
+		texts = make(map[int64]string)
+	}
 	for i, e := range got.First {
-		read = append(read, listed{index: int64(i), text: e.Member})
+		texts[int64(i)] = e.Member
 	}
-	for _, i := range s.asked(got) {
-		read = append(read, listed{index: i, text: got.Index[i]})
-	}
-	live := len(read)
-	for i := range read {
-		v, isNumber := Number(read[i].text)
-		if !isNumber {
-			return nil, false, false, false
-		}
-		if read[i].at = instantOf(v, now); i < live && !window(read[i].at) {
-			live = i
-		}
-	}
+	var read []listed
 	s.last, s.out = -1, got.Length
-	if live > 0 {
-		s.last = read[live-1].index
-	}
-	if live < len(read) {
-		s.out = min(s.out, read[live].index)
+	for _, i := range slices.Sorted(maps.Keys(texts)) {
+		v, isNumber := Number(texts[i])
+		switch at := instantOf(v, now); {
+		case !isNumber:
+			return nil, false, false, false
+		case i >= got.Length || s.out < got.Length:
+		case window(at):
+			read = append(read, listed{i, at})
+			s.last = i
+		default:
+			s.out = i
+		}
 	}
 	s.length = got.Length
-	whole = s.last+1 == s.out
-	if s.rounds++; whole || s.rounds >= listRounds {
+	if whole = s.last+1 == s.out; whole {
 		s.rounds = 0
+	} else {
+		s.rounds = (s.rounds + 1) % listRounds
 	}
-	return between(read[:live]), whole, s.rounds > 0, true
-}
-
-// asked returns the indexes behind the head that were read.
-func (s *listSearch) asked(got *decode.Sample) []int64 {
-	all := make([]int64, 0, len(got.Index))
-	for i := range got.Index {
-		if i >= int64(len(got.First)) && i < got.Length {
-			all = append(all, i)
-		}
-	}
-	slices.Sort(all)
-	return all
+	return between(read), whole, s.rounds > 0, true
 }
 
 // listed is an element that was read.
 type listed struct {
 	index int64
-	text  string
 	at    limiter.Instant
 }
 
@@ -134,10 +108,8 @@ func between(newestFirst []listed) []limiter.Entry {
 		}
 		log = append(log, limiter.Entry{At: at, Count: n})
 	}
-	for i := len(newestFirst) - 1; i >= 0; i-- {
-		older := newestFirst[i]
-		add(older.at, 1)
-		if i == 0 {
+	for i, older := range slices.Backward(newestFirst) {
+		if add(older.at, 1); i == 0 {
 			break
 		}
 		newer := newestFirst[i-1]
@@ -150,6 +122,15 @@ func between(newestFirst []listed) []limiter.Entry {
 		}
 	}
 	return log
+}
+
+// LogOf returns the log of instants in seconds, newest first.
+func LogOf(newestFirst []float64, now limiter.Instant) []limiter.Entry {
+	read := make([]listed, len(newestFirst))
+	for i, v := range newestFirst {
+		read[i] = listed{int64(i), instantOf(v, now)}
+	}
+	return between(read)
 }
 
 // instantOf returns the instant of a number of seconds. What a client's clock has ahead of the
