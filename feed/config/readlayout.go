@@ -13,6 +13,7 @@ import (
 
 	"ratescope/feed/decode/form"
 	"ratescope/limiter"
+	"ratescope/model/format"
 )
 
 // layoutWords are the words of a rule that speak of its layout, and need name.
@@ -262,15 +263,4 @@ func labelRows(rules []Rule) {
 }
 
 // shortDuration writes a window as a limit does: 1m, 1h, 1d.
-func shortDuration(d time.Duration) string {
-	if d%(24*time.Hour) == 0 && d > 0 {
-		return fmt.Sprintf("%dd", d/(24*time.Hour))
-	}
-	text := d.String()
-	for _, zero := range []string{"m0s", "h0m"} {
-		if rest, ok := strings.CutSuffix(text, zero); ok {
-			text = rest + zero[:1]
-		}
-	}
-	return text
-}
+func shortDuration(d time.Duration) string { return strings.ReplaceAll(format.Each(d), " ", "") }

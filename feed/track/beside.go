@@ -1,6 +1,8 @@
 package track
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 	"time"
 
@@ -96,21 +98,9 @@ func (d *denials) tell(now limiter.Instant, r *model.Reading) {
 	}
 	r.Denied = model.Count{Known: (d.seen || d.always) && !d.tail.behind, N: d.record.sum(now.Add(-d.record.span()) + 1)}
 	if reported := d.record.arrivals(true); len(reported) > 0 {
-		r.Arrivals = mergeArrivals(r.Arrivals, reported)
+		r.Arrivals = slices.Concat(r.Arrivals, reported)
+		slices.SortStableFunc(r.Arrivals, func(a, b model.Arrival) int { return cmp.Compare(a.At, b.At) })
 	}
-}
-
-// mergeArrivals merges two lists that are each in order of time.
-func mergeArrivals(a, b []model.Arrival) []model.Arrival {
-	out := make([]model.Arrival, 0, len(a)+len(b))
-	for len(a) > 0 && len(b) > 0 {
-		if b[0].At < a[0].At {
-			out, b = append(out, b[0]), b[1:]
-		} else {
-			out, a = append(out, a[0]), a[1:]
-		}
-	}
-	return append(append(out, a...), b...)
 }
 
 // block reads until when a limiter is blocked. The key with the block is read at every reading

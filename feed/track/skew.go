@@ -1,11 +1,11 @@
 package track
 
 import (
-	"fmt"
 	"time"
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/format"
 )
 
 // ahead adds a note if entries are in the future: how far the clocks of a limiter's writers are ahead of the
@@ -19,24 +19,7 @@ func (l *Tracker) ahead(what string, now limiter.Instant, entries []limiter.Entr
 		most = entries[n-1].At.Sub(now)
 	}
 	if l.note(model.FutureScore, most > futureAllowed); most > futureAllowed {
-		l.skew = model.Note(what + " up to " + brief(most) + " in the future (writer's clock)")
+		l.skew = model.Note(what + " up to " + format.Spaced(most) + " in the future (writer's clock)")
 		l.note(l.skew, true)
 	}
-}
-
-// brief formats a duration with about two digits.
-func brief(d time.Duration) string {
-	switch {
-	case d < time.Second:
-		return fmt.Sprintf("%d ms", d.Round(10*time.Millisecond)/time.Millisecond)
-	case d < 10*time.Second:
-		return fmt.Sprintf("%.1f s", d.Seconds())
-	case d < 2*time.Minute:
-		return fmt.Sprintf("%.0f s", d.Seconds())
-	case d < 2*time.Hour:
-		return fmt.Sprintf("%.0f min", d.Minutes())
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%.0f h", d.Hours())
-	}
-	return fmt.Sprintf("%.0f days", d.Hours()/24)
 }

@@ -2,7 +2,6 @@ package track
 
 import (
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -31,17 +30,6 @@ func TestSkew(t *testing.T) {
 		l.ahead("scores", noon, c.entries)
 		if got := l.list(); !slices.Equal(got, c.want) {
 			t.Errorf("%v: %q, want %q", c.entries, got, c.want)
-		}
-	}
-}
-
-func TestBrief(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		123 * time.Millisecond: "120 ms", 3249 * time.Millisecond: "3.2 s", 42 * time.Second: "42 s",
-		3 * time.Minute: "3 min", 5 * time.Hour: "5 h", 58 * 24 * time.Hour: "58 days",
-	} {
-		if got := brief(d); got != want || strings.Contains(got, "-") {
-			t.Errorf("%v is %q, want %q", d, got, want)
 		}
 	}
 }

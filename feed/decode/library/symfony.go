@@ -4,6 +4,7 @@ import (
 	"crypto/sha1"
 	"encoding/hex"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -137,37 +138,25 @@ func (s *symfonyState) bucket(v []phpValue) bool {
 	return decode.UnitOf(v[3].number, s.state.Filled) == time.Second
 }
 
+// symfonySpec is an interval as PHP writes one, and how many tokens come with each.
+var symfonySpec = regexp.MustCompile(`^P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)D)?T?(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?-(\d+)$`)
+
 // symfonyRate reads P<years>Y<months>M<days>DT<hours>H<minutes>M<seconds>S-<tokens>, the interval
 // between batches and their size.
 func symfonyRate(text string) (interval time.Duration, tokens int64, ok bool) {
-	spec, amount, ok := strings.Cut(strings.TrimPrefix(text, "P"), "-")
-	tokens, err := strconv.ParseInt(amount, 10, 32)
-	if !ok || err != nil || tokens <= 0 {
+	found := symfonySpec.FindStringSubmatch(text)
+	if found == nil {
 		return 0, 0, false
 	}
-	const day = 24 * time.Hour
-	date, clock, _ := strings.Cut(spec, "T")
-	for _, part := range [...]struct {
-		text, marks string
-		units       [3]time.Duration
-	}{{date, "YMD", [3]time.Duration{365 * day, 30 * day, day}}, {clock, "HMS", [3]time.Duration{time.Hour, time.Minute, time.Second}}} {
-		rest := part.text
-		for i, unit := range part.units {
-			digits, after, found := strings.Cut(rest, part.marks[i:i+1])
-			if !found {
-				continue
-			}
-			n, err := strconv.ParseInt(digits, 10, 32)
-			if err != nil || n < 0 || time.Duration(n) > limiter.MaxWindow/unit {
-				return 0, 0, false
-			}
-			interval, rest = interval+time.Duration(n)*unit, after
-		}
-		if rest != "" {
+	for i, unit := range [...]time.Duration{365 * day, 30 * day, day, time.Hour, time.Minute, time.Second} {
+		n, _ := strconv.ParseInt("0"+found[i+1], 10, 64)
+		if n > int64(limiter.MaxWindow/unit) {
 			return 0, 0, false
 		}
+		interval += time.Duration(n) * unit
 	}
-	return interval, tokens, interval > 0
+	tokens, err := strconv.ParseInt(found[7], 10, 32)
+	return interval, tokens, err == nil && tokens > 0 && interval > 0
 }
 
 // symfonyBytes is more than a state has whose id is of a reasonable length.
