@@ -35,8 +35,8 @@ func entriesOf(r limitersFound) (entries []config.Entry, examples []string) {
 	for i := range r.Groups {
 		g := &r.Groups[i]
 		e := g.entry(r.at)
-		if e.Name == "" && e.Library == "" && e.Algorithm == "" {
-			continue // a rule would say nothing of how its keys are read
+		if _, err := e.Rule(); err != nil || e.Name == "" && e.Library == "" && e.Algorithm == "" {
+			continue // a rule lacks its limit, or would say nothing of how its keys are read
 		}
 		hint := ""
 		if g.Rule.Limit == "" && g.missing {

@@ -15,7 +15,7 @@ import (
 func TestHomemadeIsLikely(t *testing.T) {
 	at := limiter.InstantOf(time.Date(2026, 11, 23, 22, 14, 37, 0, time.UTC))
 	all := HomemadeLimiters(t)
-	likely := 0
+	likely, named := 0, 0
 	for i := range all {
 		h := &all[i]
 		w := NewWorld(t, h, at)
@@ -30,12 +30,15 @@ func TestHomemadeIsLikely(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		found := false
+		found, candidate := false, false
 		for _, f := range finds {
 			if f.Evidence == model.Known {
 				t.Errorf("%s: %q is known as %s: %v", h.Name, f.Key, f.Library, f.Why())
 			}
-			found = found || f.Telling
+			found, candidate = found || f.Telling, candidate || f.Candidate
+		}
+		if found || candidate {
+			named++
 		}
 		if found {
 			likely++
@@ -43,7 +46,7 @@ func TestHomemadeIsLikely(t *testing.T) {
 			t.Logf("%s is not found: %s, %+v", h.Name, h.Keys, finds[0].Why())
 		}
 	}
-	if t.Logf("%d of %d are likely", likely, len(all)); likely*4 < len(all)*3 {
-		t.Errorf("%d of %d are likely, want three of four at one look", likely, len(all))
+	if t.Logf("%d of %d are likely, %d are named", likely, len(all), named); likely*5 < len(all)*4 || named*20 < len(all)*19 {
+		t.Errorf("of %d at one look %d are likely, want four of five, and %d are named with candidates, want 19 of 20", len(all), likely, named)
 	}
 }

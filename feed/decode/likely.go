@@ -18,6 +18,7 @@ import (
 type evidence struct {
 	points  int
 	reasons []string
+	bare    bool // what the key holds says nothing, but that it is there or how much it is
 }
 
 func (e *evidence) add(points int, reason string, args ...any) {
@@ -46,6 +47,7 @@ func (f *Found) weigh(s *Sample, now limiter.Instant) {
 		case "list":
 			weighList(s, now, &e)
 		case "set":
+			e.bare = true
 			e.add(1, "it is a set that expires")
 		default:
 			weighState(s, now, &e)
@@ -56,9 +58,10 @@ func (f *Found) weigh(s *Sample, now limiter.Instant) {
 	if e.points == 0 {
 		return
 	}
-	said := weighName(s.Key, &e)
-	if s.TTL <= 0 && (f.Kind == Single || f.Kind == Log && !said) { // a number, or times, that stay are hardly those of a limiter
-		e.points = min(e.points, enough-1)
+	sense := weighName(s.Key, &e)
+	limited := sense.Limits != "" || sense.Attempts != ""
+	if s.TTL <= 0 && (f.Kind == Single || f.Kind == Log && !limited && sense.Requests == "" && !naming.HasAddress(s.Key)) || e.bare && !limited {
+		e.points = min(e.points, enough-1) // what stays, or says nothing by what it holds, is hardly that of a limiter
 	}
 	f.Telling = f.Telling || e.points >= enough
 	f.Candidate = e.points == enough-1
@@ -76,6 +79,9 @@ func (f *Found) weighCounter(s *Sample, now limiter.Instant, e *evidence) {
 	}
 	if !f.Sure {
 		return
+	}
+	if f.Used >= leastCode && naming.SenseOf(s.Key).Requests == "otp" {
+		return // a code that was sent, and no count
 	}
 	e.add(1, "it is a counter that expires")
 	w, ok := naming.WindowOf(s.Key, now)
@@ -100,6 +106,9 @@ func (f *Found) weighCounter(s *Sample, now limiter.Instant, e *evidence) {
 		e.add(0, "%s in its name is the window of now", part)
 	}
 }
+
+// leastCode is the least number that may be a code of four digits or more.
+const leastCode = 1000
 
 // weighLog weighs a sorted set: the times of requests, the oldest not long ago, in members that repeat
 // them.
@@ -143,6 +152,8 @@ func weighList(s *Sample, now limiter.Instant, e *evidence) {
 		e.add(1, "its elements are times of now")
 	case same:
 		e.add(1, "its elements are all the same, so that only how many they are says something")
+	default:
+		e.bare = true
 	}
 	if s.TTL > 0 {
 		e.add(1, "it is a list that expires")
@@ -245,6 +256,7 @@ func weighText(s *Sample, now limiter.Instant, e *evidence) (fields map[string]s
 			e.add(1, "it expires")
 		}
 	case fields == nil && list == nil && !strings.ContainsAny(s.Text, "{["):
+		e.bare = true
 		e.add(1, "it is there for a while, whatever it holds")
 	}
 	return fields
@@ -344,9 +356,9 @@ func isFraction(text string) bool {
 	return err == nil && v >= 0 && v < 1e7 && v != math.Trunc(v)
 }
 
-// weighName weighs the words of a name, and reports whether they speak of limits, or it holds an address.
-func weighName(key string, e *evidence) (said bool) {
-	s, address := naming.SenseOf(key), naming.HasAddress(key)
+// weighName weighs the words of a name, and returns what they speak of.
+func weighName(key string, e *evidence) naming.Sense {
+	s := naming.SenseOf(key)
 	switch {
 	case s.Limits != "":
 		e.add(2, "its name speaks of limits: %s", s.Limits)
@@ -357,7 +369,7 @@ func weighName(key string, e *evidence) (said bool) {
 	}
 	switch {
 	case s.Limits != "":
-	case address:
+	case naming.HasAddress(key):
 		e.add(1, "its name holds an address")
 	case s.Subject:
 		e.add(1, "its name says who is limited")
@@ -368,5 +380,5 @@ func weighName(key string, e *evidence) (said bool) {
 	case s.Other:
 		e.add(-2, "")
 	}
-	return address || s.Limits != "" || s.Attempts != "" || s.Requests != ""
+	return s
 }
