@@ -30,7 +30,7 @@ const (
 	GoalMost       GoalKind = "most-admitted"        // the selected candidate admits more in a true window than any other; Value is 1
 )
 
-// Goal is what a person has to bring about in a lesson.
+// Goal is what a person has to bring about in a lesson. A file has beside it tries that miss it, which tests play.
 type Goal struct {
 	Kind      GoalKind  `json:"kind"`
 	Of        string    `json:"of"`

@@ -16,7 +16,6 @@ import (
 	"ratescope/limiter"
 	"ratescope/limiter/scenario"
 	engine "ratescope/model/lab"
-	"ratescope/model/lab/labtest"
 	"ratescope/tui/lab"
 	"ratescope/tui/tuitest"
 )
@@ -94,7 +93,7 @@ func TestEveryLessonOnScreen(t *testing.T) {
 			t.Run(fmt.Sprintf("%s missed at %dx%d", l.ID, size[0], size[1]), func(t *testing.T) {
 				story(t, size[0], size[1], o, func(x *tuitest.Terminal) {
 					x.See(l.Title)
-					fire(x, l, labtest.Missed(l.ID))
+					fire(x, l, missed(t, l))
 					if strings.Contains(x.Screen(), "reached at") || strings.Contains(x.Screen(), "Reached at") {
 						t.Errorf("the goal is reached by a try that should miss it:\n%s", x.Screen())
 					}
