@@ -14,6 +14,7 @@ import (
 	"ratescope/feed/script/sandbox"
 	"ratescope/model/lab"
 	screenlab "ratescope/tui/lab"
+	"ratescope/tui/shell"
 )
 
 func newLab(p *program) *cobra.Command {
@@ -40,7 +41,8 @@ func newLab(p *program) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		o := screenlab.Options{Shelf: shelf, Theme: p.theme, ASCII: p.ascii || asciiOnly(), Suspend: class.serve == "", Still: p.still, Redis: &sandbox.Stage{}}
+		o := screenlab.Options{Redis: &sandbox.Stage{},
+			Look: shell.Options{Shelf: shelf, Theme: p.theme, ASCII: p.ascii || asciiOnly(), Suspend: class.serve == "", Still: p.still}}
 		o.Present, o.Play = *present, len(args) == 0 && class.serve == "" && !film.asked() && !p.still && !*present
 		switch {
 		case len(args) == 1 && lab.IsShared(args[0]):
@@ -87,7 +89,7 @@ func newLab(p *program) *cobra.Command {
 		case !seen:
 			return usagef("the lab needs a terminal on its output: run it at one, or give --cast FILE or --picture FILE with a lesson")
 		}
-		o.Timed = p.timed()
+		o.Look.Timed = p.timed()
 		o.Memory, o.Remember = labMemory()
 		if len(args) > 0 || *trace != "" || own.file != "" { // it is said where to begin
 			o.Memory.Moment = ""

@@ -83,7 +83,7 @@ func (p picture) draw() (string, error) {
 
 // ofLab draws a lesson of the lab.
 func ofLab() (string, error) {
-	o := lab.Options{First: 4, Theme: "phosphor", Redis: &sandbox.Stage{}}
+	o := lab.Options{First: 4, Look: shell.Options{Theme: "phosphor"}, Redis: &sandbox.Stage{}}
 	return lab.Picture(context.Background(), o, lab.Film{Width: 140, Height: 42, From: labMoment}, ".svg")
 }
 

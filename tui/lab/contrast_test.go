@@ -9,6 +9,7 @@ import (
 
 	"ratescope/themes"
 	"ratescope/tui/lab"
+	"ratescope/tui/shell"
 	"ratescope/tui/tuitest"
 )
 
@@ -21,7 +22,7 @@ func TestTextOfTheLabCanBeRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		ground := tuitest.Ground(theme.Dark)
-		app, err := lab.New(context.Background(), lab.Options{Theme: name})
+		app, err := lab.New(context.Background(), lab.Options{Look: shell.Options{Theme: name}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/charmbracelet/x/vt"
 
 	"ratescope/tui/lab"
+	"ratescope/tui/shell"
 )
 
 // TestAFilmIsTheSameEveryTime plays a lesson's solution into a cast twice, and shows it on a
@@ -23,7 +24,7 @@ func TestAFilmIsTheSameEveryTime(t *testing.T) {
 	film := lab.Film{Width: 100, Height: 30}
 	var first, second bytes.Buffer
 	for _, to := range []*bytes.Buffer{&first, &second} {
-		if err := lab.Cast(context.Background(), lab.Options{Theme: "phosphor"}, film, to); err != nil {
+		if err := lab.Cast(context.Background(), lab.Options{Look: shell.Options{Theme: "phosphor"}}, film, to); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"ratescope/feed/script/sandbox"
 	engine "ratescope/model/lab"
 	"ratescope/tui/lab"
+	"ratescope/tui/shell"
 	"ratescope/tui/tuitest"
 )
 
@@ -70,7 +71,7 @@ func TestPictures(t *testing.T) {
 func TestColours(t *testing.T) {
 	for _, theme := range []string{"phosphor", "paper"} {
 		t.Run(theme, func(t *testing.T) {
-			golden.RequireEqual(t, shoot(t, lab.Options{Theme: theme}, "fixed-edge", "H", 140, 42)+"\n")
+			golden.RequireEqual(t, shoot(t, lab.Options{Look: shell.Options{Theme: theme}}, "fixed-edge", "H", 140, 42)+"\n")
 		})
 	}
 }

@@ -4,6 +4,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -12,7 +13,6 @@ import (
 
 	"ratescope/model/lab"
 	"ratescope/model/safetext"
-	"ratescope/themes"
 	"ratescope/tui/shell"
 	"ratescope/tui/widget"
 )
@@ -37,17 +37,9 @@ type Options struct {
 	Class    Class          // the room that the lab belongs to; nil outside one
 	Messages <-chan tea.Msg // more messages for the program, as of another terminal size; may be nil
 
-	Shelf   themes.Shelf // the themes to choose from; nil means the built-in ones
-	Theme   string       // "" picks by the terminal's background
-	FPS     int          // frames a second; 0 means 20
-	ASCII   bool         // no blocks, lines or dots beyond ASCII
-	Still   bool         // no animation: the clock moves by steps and seeks alone
-	Present bool         // begin in presenter mode
-	Play    bool         // show the first lesson's solution before it begins, to a person of whom there is no Memory
-	Suspend bool         // ctrl+z hands the terminal back to the shell
-
-	// Timed receives how long each message took, for a debug log; nil for none. A class has none.
-	Timed func(shell.Timing)
+	Look    shell.Options // themes, marks and pace; 0 FPS means 20. A class does not time its messages
+	Present bool          // begin in presenter mode
+	Play    bool          // show the first lesson's solution before it begins, to a person of whom there is no Memory
 }
 
 const defaultFPS = 20
@@ -69,11 +61,8 @@ func New(ctx context.Context, o Options) (*shell.App, error) {
 }
 
 func program(ctx context.Context, o Options) (*shell.App, *Screen, error) {
-	if o.FPS == 0 {
-		o.FPS = defaultFPS
-	}
-	app, err := shell.New(ctx, shell.Options{Name: "ratescope lab", Shelf: o.Shelf, Theme: o.Theme, FPS: o.FPS, ASCII: o.ASCII, Still: o.Still,
-		Mouse: true, Suspend: o.Suspend, Timed: o.Timed})
+	o.Look.Name, o.Look.Mouse, o.Look.FPS = "ratescope lab", true, cmp.Or(o.Look.FPS, defaultFPS)
+	app, err := shell.New(ctx, o.Look)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	engine "ratescope/model/lab"
 	"ratescope/tui/lab"
+	"ratescope/tui/shell"
 	"ratescope/tui/tuitest"
 )
 
@@ -22,7 +23,7 @@ var monkeyKeys = strings.Fields("space b r + - x p right left < > g R Z [ ] C D 
 func TestAnySizeAnyKeys(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 1))
 	for round := range 40 {
-		model, err := lab.New(context.Background(), lab.Options{ASCII: round%4 == 0, Still: round%5 == 0})
+		model, err := lab.New(context.Background(), lab.Options{Look: shell.Options{ASCII: round%4 == 0, Still: round%5 == 0}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +93,7 @@ func TestHostileScenario(t *testing.T) {
 }
 
 func TestOptionsAreChecked(t *testing.T) {
-	for _, o := range []lab.Options{{FPS: 61}, {FPS: -1}, {Theme: "plaid"}, {Lessons: []engine.Lesson{}}} {
+	for _, o := range []lab.Options{{Look: shell.Options{FPS: 61}}, {Look: shell.Options{FPS: -1}}, {Look: shell.Options{Theme: "plaid"}}, {Lessons: []engine.Lesson{}}} {
 		if _, err := lab.New(context.Background(), o); err == nil {
 			t.Errorf("%+v is accepted", o)
 		}
