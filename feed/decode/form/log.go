@@ -2,7 +2,6 @@ package form
 
 import (
 	"math"
-	"strings"
 	"time"
 
 	"ratescope/feed/decode"
@@ -58,29 +57,10 @@ func Logged(window time.Duration, denied limiter.Denied, prefix string, why ...s
 	return m
 }
 
-// IsUUID says whether a member is a random UUID, as 7d287dec-589d-42f9-b066-39510b224d81.
-func IsUUID(member string) bool {
-	return UuidForm(member) && member[14] == '4' && strings.IndexByte("89ab", member[19]) >= 0
-}
-
 // LoggedSeconds returns the match of a log whose expiry every request sets to a window of whole
 // seconds: its newest score tells the window, a little early or late as the clock is read.
 func LoggedSeconds(lives time.Duration, denied limiter.Denied, prefix string, why ...string) *decode.Match {
 	m := Logged(lives.Round(time.Second), denied, prefix, why...)
 	m.Guessed = m.Window == 0
 	return m
-}
-
-// UuidForm says whether text has the form of a UUID of any version, in small letters.
-func UuidForm(text string) bool {
-	if len(text) != 36 {
-		return false
-	}
-	for i := range len(text) {
-		switch dash := i == 8 || i == 13 || i == 18 || i == 23; {
-		case dash && text[i] != '-', !dash && strings.IndexByte("0123456789abcdef", text[i]) < 0:
-			return false
-		}
-	}
-	return true
 }

@@ -1,8 +1,8 @@
 package library
 
 import (
+	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"ratescope/feed/decode"
@@ -13,7 +13,7 @@ import (
 func envoyRatelimit(s *decode.Sample, c decode.Context) *decode.Match {
 	base, last, ok := form.LastPart(s.Key, '_')
 	second, numeric := form.Count(last)
-	if !ok || !numeric || second < 1e9 || second > 1e11 || s.TTL <= 0 || !c.Named && !isDescriptor(base) {
+	if !ok || !numeric || second < 1e9 || second > 1e11 || s.TTL <= 0 || !c.Named && !descriptor.MatchString(base) {
 		return nil
 	}
 	if _, ok := form.Count(s.Text); !ok {
@@ -32,21 +32,9 @@ func envoyRatelimit(s *decode.Sample, c decode.Context) *decode.Match {
 	}
 }
 
-// descriptorKeys are what Envoy calls its descriptors where a configuration gives no key.
-var descriptorKeys = [...]string{
-	"remote_address", "masked_remote_address", "generic_key", "header_match", "source_cluster", "destination_cluster",
-	"query_parameter_value_match", "query_parameters", "rate_limit",
-}
-
-// isDescriptor says whether a name is <domain>_<key>_<value>, with one of those keys.
-func isDescriptor(base string) bool {
-	for _, key := range descriptorKeys {
-		if i := strings.Index(base, "_"+key+"_"); i > 0 && i+len(key)+2 < len(base) {
-			return true
-		}
-	}
-	return false
-}
+// descriptor is a name <domain>_<key>_<value>, with what Envoy calls its descriptors where a configuration gives no key.
+var descriptor = regexp.MustCompile(`(?s)._(remote_address|masked_remote_address|generic_key|header_match|source_cluster|` +
+	`destination_cluster|query_parameter_value_match|query_parameters|rate_limit)_.`)
 
 // envoyUnits are the units of a limit, shortest first.
 var envoyUnits = [...]time.Duration{

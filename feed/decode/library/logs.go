@@ -1,6 +1,7 @@
 package library
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,9 +52,12 @@ func asyncRatelimiter(s *decode.Sample, c decode.Context) *decode.Match {
 		"a sorted set whose members are their scores, in milliseconds with a fraction")
 }
 
+// randomUUID is one as 7d287dec-589d-42f9-b066-39510b224d81.
+var randomUUID = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
+
 func rollingRateLimiter(s *decode.Sample, c decode.Context) *decode.Match {
 	lives, ok := form.Newest(s, c.Now, time.Microsecond)
-	if !ok || !form.BothEnds(s, func(e decode.Element) bool { return form.IsUUID(e.Member) && !form.HasFraction(e) }) {
+	if !ok || !form.BothEnds(s, func(e decode.Element) bool { return randomUUID.MatchString(e.Member) && !form.HasFraction(e) }) {
 		return nil
 	}
 	window := lives.Truncate(time.Second)

@@ -1,6 +1,7 @@
 package library
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -11,8 +12,11 @@ import (
 )
 
 func mennanov(s *decode.Sample, c decode.Context) *decode.Match {
-	if s.Type == "zset" {
-		return matchConcurrent(s, c)
+	if s.Type == "zset" { // nothing in it but the form says whose it is
+		if !c.Named || len(s.First) == 0 || decode.UnitOf(s.First[0].Score, c.Now) != time.Nanosecond {
+			return nil
+		}
+		return underWay("", "a sorted set of requests under way, by the nanosecond of their beginning")
 	}
 	if base, start, ok := form.StartSuffix(s, 0, c.Now); ok && (c.Named || strings.HasSuffix(base, "}")) {
 		return matchTruncated(s, c, base, start)
@@ -25,15 +29,6 @@ func mennanov(s *decode.Sample, c decode.Context) *decode.Match {
 		return nil
 	}
 	return matchMennanovBucket(s, c, base)
-}
-
-// matchConcurrent returns the match of the requests under way, each with the nanosecond of its
-// beginning, in a key that never expires; nothing in it but the form says whose it is.
-func matchConcurrent(s *decode.Sample, c decode.Context) *decode.Match {
-	if !c.Named || len(s.First) == 0 || decode.UnitOf(s.First[0].Score, c.Now) != time.Nanosecond {
-		return nil
-	}
-	return underWay("", "a sorted set of requests under way, by the nanosecond of their beginning")
 }
 
 // matchTruncated returns the match of the counters of windows. Where the expiry is one that a
@@ -120,12 +115,12 @@ func (t *truncated) Decode(now limiter.Instant, got []decode.Sample, given decod
 	switch d.Algorithm {
 	case limiter.FixedWindow:
 		t.sliding = 0
-		return t.windows(d.Algorithm).Decode(now, t.current(now, got), given)
 	case limiter.SlidingWindow:
 		t.fixed = 0
-		return t.windows(d.Algorithm).Decode(now, t.current(now, got), given)
+	default:
+		return d
 	}
-	return d
+	return t.windows(d.Algorithm).Decode(now, t.current(now, got), given)
 }
 
 // current returns the samples that the windows, now known, would have fetched; what was not
@@ -133,13 +128,11 @@ func (t *truncated) Decode(now limiter.Instant, got []decode.Sample, given decod
 func (t *truncated) current(now limiter.Instant, got []decode.Sample) []decode.Sample {
 	var samples []decode.Sample
 	for _, f := range t.known().Fetch(now) {
-		s := decode.Sample{Key: f.Key, Type: "none"}
-		for _, g := range got {
-			if g.Key == f.Key {
-				s = g
-			}
+		if i := slices.IndexFunc(got, func(s decode.Sample) bool { return s.Key == f.Key }); i >= 0 {
+			samples = append(samples, got[i])
+		} else {
+			samples = append(samples, decode.Sample{Key: f.Key, Type: "none"})
 		}
-		samples = append(samples, s)
 	}
 	return samples
 }

@@ -2,6 +2,7 @@ package library
 
 import (
 	"encoding/binary"
+	"regexp"
 	"strings"
 	"time"
 
@@ -10,6 +11,9 @@ import (
 	"ratescope/limiter"
 	"ratescope/model"
 )
+
+// clientID is the UUID that a client of Redisson calls itself by.
+var clientID = regexp.MustCompile(`^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
 func redisson(s *decode.Sample, c decode.Context) *decode.Match {
 	if s.Type == "hash" {
@@ -23,7 +27,7 @@ func redisson(s *decode.Sample, c decode.Context) *decode.Match {
 	kind, client, _ := strings.Cut(part, ":")
 	_, isCount := form.Count(s.Text)
 	switch {
-	case !ok || !more || name == "" || client != "" && !form.UuidForm(client):
+	case !ok || !more || name == "" || client != "" && !clientID.MatchString(client):
 		return nil
 	case s.Type == "string" && (kind != "value" || !isCount), s.Type == "zset" && kind != "permits":
 		return nil

@@ -138,14 +138,10 @@ func complete(s *decode.Sample) bool { return !s.Exists() || s.Whole }
 func sumOfCosts(s *decode.Sample) (sum int64, ok bool) {
 	for id, cost := range s.Fields {
 		n, ok := form.Signed(cost)
-		if !ok || len(id) != 16 || strings.IndexFunc(id, func(r rune) bool { return !isAlphanumeric(r) }) >= 0 {
+		if !ok || len(id) != 16 || strings.Trim(id, alphanumeric) != "" {
 			return 0, false
 		}
 		sum += n
 	}
 	return max(sum, 0), true
-}
-
-func isAlphanumeric(r rune) bool {
-	return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
 }

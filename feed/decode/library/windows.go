@@ -1,6 +1,7 @@
 package library
 
 import (
+	"regexp"
 	"strings"
 	"time"
 
@@ -15,7 +16,7 @@ func kong(s *decode.Sample, c decode.Context) *decode.Match {
 	base, stamp, more := form.LastPart(base, ':')
 	ms, numeric := form.Count(stamp)
 	length, known := kongPeriods[period]
-	if !ok || !more || !numeric || !known || s.TTL <= 0 || s.TTL > 366*day || !c.Named && !isKongName(base) {
+	if !ok || !more || !numeric || !known || s.TTL <= 0 || s.TTL > 366*day || !c.Named && !kongName.MatchString(base) {
 		return nil
 	}
 	x := aligned(limiter.FixedWindow, length, func(start limiter.Instant) string {
@@ -43,11 +44,8 @@ var kongPeriods = map[string]time.Duration{
 
 const day = 24 * time.Hour
 
-// isKongName says whether a name begins with the prefix and two UUIDs.
-func isKongName(base string) bool {
-	rest, ok := strings.CutPrefix(base, "ratelimit:")
-	return ok && len(rest) >= 2*37 && form.UuidForm(rest[:36]) && rest[36] == ':' && form.UuidForm(rest[37:73]) && rest[73] == ':'
-}
+// kongName is the beginning of a name: the prefix and two UUIDs.
+var kongName = regexp.MustCompile(`^ratelimit:(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}:){2}`)
 
 // aligned returns counters of windows of one length that are aligned to the epoch.
 func aligned(a limiter.Algorithm, window time.Duration, key func(limiter.Instant) string) *form.Windowed {
