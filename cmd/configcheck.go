@@ -102,7 +102,7 @@ func checked(r *model.Reading, b model.Batch, rule *config.Rule, names report.Op
 		text += ", " + note.Clean()
 	}
 	if rule.Layout == nil && slices.Contains(r.Notes, model.WindowNamed) {
-		if e, _, ok := config.Named(r.Key, r.Pattern, b.At); ok {
+		if e, _, ok := config.Named(r.Key, r.Pattern, rule.Span(), b.At); ok {
 			text += fmt.Sprintf(", as in name: %q", safetext.Clean(e.Name))
 		}
 	}

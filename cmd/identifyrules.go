@@ -94,7 +94,7 @@ func (g *foundGroup) entry(now limiter.Instant) config.Entry {
 		return *g.suggested
 	}
 	if g.Library == nil && (orDash(g.Algorithm) == limiter.FixedWindow.String() || g.read != "") {
-		e, windowed, ok := config.Named(string(g.example), string(g.Pattern), now)
+		e, windowed, ok := config.Named(string(g.example), string(g.Pattern), 0, now)
 		if e.Read, e.Limit = cmp.Or(g.read, "value"), g.Rule.Limit; e.Limit != "" {
 			e.Window = ""
 		}

@@ -191,7 +191,7 @@ func (s *settings) Adopter(src server) func(identify.Group) error {
 			r.Limit, r.LimitKnown = g.Limit, true
 		}
 		if g.Library == "" && g.Algorithm == limiter.FixedWindow { // where its names hold windows, they say which
-			e, windowed, ok := config.Named(g.Example, g.Pattern, limiter.InstantOf(time.Now()))
+			e, windowed, ok := config.Named(g.Example, g.Pattern, 0, limiter.InstantOf(time.Now()))
 			if e.Read = "value"; g.Left {
 				e.Read = "left"
 			}

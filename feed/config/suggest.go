@@ -28,7 +28,7 @@ type Suggestion struct {
 // Suggest returns the readings that fit what a key holds, the likeliest first; nil where none does. pattern is the glob of
 // the keys of its kind. Nothing of what the key holds is in them but the names of fields that a rule reads.
 func Suggest(s *decode.Sample, pattern string, now limiter.Instant) []Suggestion {
-	base, windowed, ok := Named(s.Key, pattern, now)
+	base, windowed, ok := Named(s.Key, pattern, 0, now)
 	if !ok {
 		return nil
 	}
@@ -54,9 +54,10 @@ func Suggest(s *decode.Sample, pattern string, now limiter.Instant) []Suggestion
 }
 
 // Named returns the name of a key as a rule writes it, with the length of a window that is counted, and the zone of a
-// calendar; see naming.Template. windowed reports whether it holds a window of now.
-func Named(key, pattern string, now limiter.Instant) (e Entry, windowed, ok bool) {
-	name, w, ok := naming.Template(key, pattern, now)
+// calendar; see naming.Template. windowed reports whether it holds a window of now; length, where it is not 0, is
+// how long one is that comes round.
+func Named(key, pattern string, length time.Duration, now limiter.Instant) (e Entry, windowed, ok bool) {
+	name, w, ok := naming.Template(key, pattern, length, now)
 	e = Entry{Name: name}
 	if strings.HasPrefix(w.Form, "index") {
 		e.Window = shortDuration(w.Length)

@@ -97,7 +97,8 @@ func (l *Tracker) misfit(key, typ string, rule limiter.Algorithm) {
 	l.note(model.WrongType, true)
 	l.decoder = &wrongDecoder{key: key, rule: rule}
 	if rule == limiter.Unknown {
-		l.wrong = fmt.Sprintf("holds %s, which is not how a known rate limiter keeps its state: check the name", article(typ))
+		l.wrong = fmt.Sprintf("holds %s, which is not how a known rate limiter keeps its state: tell its layout by a rule with name, or "+
+			"check its name", article(typ))
 		return
 	}
 	if l.wrong = fmt.Sprintf("holds %s, the rule says %s (%s): correct --algorithm or its rule", article(typ), rule, wants(rule)); typ == wants(rule) {

@@ -1,14 +1,14 @@
 package track
 
 import (
+	"regexp"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"ratescope/feed/decode/form"
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/naming"
 )
 
 // withhold removes the figures of a limiter that is told without its layout where its keys say that the
@@ -26,7 +26,7 @@ func (l *Tracker) withhold(r *model.Reading) bool {
 			l.inferred.Plain(l.pattern) // it counted in the window of another number
 		}
 		seen, before := l.inferred.Terms(l.pattern), comesRound(b.key, l.target.Window, r.At.Add(-l.target.Window))
-		named = form.Dated(b.key, r.At) || b.outlives && len(shortNumbers(b.key)) > 0 || !seen.Plain && (now || before)
+		named = form.Dated(b.key, r.At) || b.outlives && shortNumber.MatchString(b.key) || !seen.Plain && (now || before)
 		down = b.fell || seen.Down || r.Type != "none" && r.TTL > 0 && r.State.Current == 0 || b.high && !b.rose && !seen.Up
 	case *counterDecoder: // the number at the end of its name may be the end of a window
 		w := l.target.Window
@@ -47,24 +47,14 @@ func (l *Tracker) withhold(r *model.Reading) bool {
 	return withheld
 }
 
-// comesRound says whether a short number in a name is that of the window at an instant, counted within the next longer
-// measure: the second of the minute, the minute of the hour, the hour of the day, or the day of the month.
+// comesRound says whether a short number in a name is that of the window at an instant.
 func comesRound(key string, window time.Duration, at limiter.Instant) bool {
-	t := at.Time().UTC()
-	n, ok := map[time.Duration]int{
-		time.Second: t.Second(), time.Minute: t.Minute(), time.Hour: t.Hour(), 24 * time.Hour: t.Day()}[window]
-	return ok && slices.Contains(shortNumbers(key), n)
+	_, ok := naming.Rounds(key, window, at)
+	return ok
 }
 
-// shortNumbers returns what may be the minute of the hour, or another number of a window that comes round, in a name.
-func shortNumbers(key string) (all []int) {
-	for part := range strings.FieldsFuncSeq(key, func(r rune) bool { return strings.ContainsRune(":_./|-{}", r) }) {
-		if n, err := strconv.ParseUint(part, 10, 8); err == nil && len(part) <= 2 {
-			all = append(all, int(n))
-		}
-	}
-	return all
-}
+// shortNumber finds what may be the number of a window that comes round.
+var shortNumber = regexp.MustCompile(`(?:^|[:_./|-])\d{1,2}(?:$|[:_./|-])`)
 
 // clientAhead is how far the clock of a program may be ahead of the server's.
 const clientAhead = 2 * time.Second

@@ -3,6 +3,7 @@ package naming
 import (
 	"regexp"
 	"strings"
+	"time"
 
 	"ratescope/limiter"
 )
@@ -12,10 +13,17 @@ var wildcards = regexp.MustCompile(`(?s)\\.|\*`)
 
 // Template returns a name as a rule with name writes it: {window:FORM} where a window of now stands, {who} for
 // the last other part that pattern, a glob of Patterns, leaves open, and * for the rest of these. Where the
-// pattern leaves none open, or one that is a word of limits, the subject is the last part that is none. w.To is 0
+// pattern leaves none open, or one that is a word of limits, the subject is the last part that is none. A window of a length
+// that is not 0 may stand there as Rounds reads it. w.To is 0
 // where the name holds no window. ok is false for a name that no rule can write.
-func Template(name, pattern string, now limiter.Instant) (text string, w Window, ok bool) {
+func Template(name, pattern string, length time.Duration, now limiter.Instant) (text string, w Window, ok bool) {
 	w, windowed := WindowOf(name, now)
+	if !windowed {
+		w, windowed = Rounds(name, length, now)
+	}
+	if !windowed {
+		w = Window{}
+	}
 	expr, from := `(?s)^`, 0
 	for _, at := range append(wildcards.FindAllStringIndex(pattern, -1), []int{len(pattern), len(pattern)}) {
 		expr += regexp.QuoteMeta(pattern[from:at[0]])
@@ -40,7 +48,7 @@ func Template(name, pattern string, now limiter.Instant) (text string, w Window,
 		}
 	}
 	if len(open) == 0 || len(open) == 1 && SenseOf(name[open[0][0]:open[0][1]]) != (Sense{}) {
-		if subject := subjectIn(name, now); subject != nil {
+		if subject := subjectIn(name, w, now); subject != nil {
 			open = subject
 		}
 	}
@@ -63,12 +71,12 @@ func Template(name, pattern string, now limiter.Instant) (text string, w Window,
 
 // subjectIn returns where the last part of a name stands that is neither its window nor a word of limits, and
 // does not begin it; nil for none.
-func subjectIn(name string, now limiter.Instant) [][2]int {
+func subjectIn(name string, w Window, now limiter.Instant) [][2]int {
 	parts, between := Split(name, now)
 	at := len(name) - len(between[len(parts)])
 	for i := len(parts) - 1; i > 0; i-- {
 		from := at - len(parts[i].Text)
-		if s := SenseOf(parts[i].Text); parts[i].Class != Instant && s == (Sense{}) {
+		if outside := at <= w.From || from >= w.To; outside && parts[i].Class != Instant && SenseOf(parts[i].Text) == (Sense{}) {
 			return [][2]int{{from, at}}
 		}
 		at = from - len(between[i])

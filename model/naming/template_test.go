@@ -30,9 +30,31 @@ func TestTemplate(t *testing.T) {
 		for _, n := range c.names {
 			p.Learn(n, "", now)
 		}
-		text, _, ok := naming.Template(c.names[0], p.Of(c.names[0], "", now), now)
+		text, _, ok := naming.Template(c.names[0], p.Of(c.names[0], "", now), 0, now)
 		if text != c.want || ok != (c.want != "") {
 			t.Errorf("%q is %q %v, want %q", c.names, text, ok, c.want)
+		}
+	}
+}
+
+// TestTemplateOfRounds writes the number of a window that comes round, for a window of that length alone.
+func TestTemplateOfRounds(t *testing.T) {
+	now := limiter.InstantOf(time.Date(2026, 11, 23, 22, 52, 37, 0, time.UTC))
+	for _, c := range []struct {
+		name, pattern string
+		length        time.Duration
+		want          string
+	}{
+		{"rl:f:52", "rl:f:*", time.Minute, "rl:{who}:{window:index%60}"},
+		{"rl:alice:52:x", "rl:*:*:x", time.Minute, "rl:{who}:{window:index%60}:x"},
+		{"rl:alice:22", "rl:*:*", time.Hour, "rl:{who}:{window:index%24}"},
+		{"rl:alice:23", "rl:*:*", 24 * time.Hour, "rl:{who}:{window:%d}"},
+		{"rl:alice:52", "rl:alice:*", 0, "rl:alice:{who}"},
+		{"rl:alice:51", "rl:alice:*", time.Minute, "rl:alice:{who}"},
+		{"alice:minute:52", "*:minute:*", 0, "{who}:minute:{window:index%60}"},
+	} {
+		if got, _, ok := naming.Template(c.name, c.pattern, c.length, now); !ok || got != c.want {
+			t.Errorf("%s with a window of %v: %s, want %s", c.name, c.length, got, c.want)
 		}
 	}
 }

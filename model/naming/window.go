@@ -136,15 +136,37 @@ func clock(name string, i int, now limiter.Instant) (w Window, ok bool) {
 
 // round reads the minute of the hour, or the hour of the day in UTC, behind the word for it.
 func round(name string, i, end int, now limiter.Instant) (w Window, ok bool) {
-	n, err := strconv.ParseUint(name[i:end], 10, 8)
 	word := strings.TrimRight(name[:i], separators)
-	length := periodOf(strings.ToLower(word[strings.LastIndexAny(word, separators)+1:]))
-	ring := map[time.Duration]int64{time.Minute: 60, time.Hour: 24}[length]
-	if err != nil || ring == 0 || end-i > 2 || int64(n) != int64(now)/length.Microseconds()%ring {
+	return ringed(name, i, end, periodOf(strings.ToLower(word[strings.LastIndexAny(word, separators)+1:])), now)
+}
+
+// Rounds returns the part of a name that is the number of the window at an instant, counted within the next longer measure: the
+// second of the minute, the minute of the hour, the hour of the day or the day of the month, in UTC.
+func Rounds(name string, length time.Duration, at limiter.Instant) (w Window, ok bool) {
+	for end, i := 0, 0; i < len(name) && !ok; i = end + 1 {
+		if end = strings.IndexAny(name[i:], separators); end < 0 {
+			end = len(name) - i
+		}
+		end += i
+		w, ok = ringed(name, i, end, length, at)
+	}
+	return w, ok
+}
+
+// ringed reads the bytes of a name from i to end as Rounds does.
+func ringed(name string, i, end int, length time.Duration, at limiter.Instant) (w Window, ok bool) {
+	n, err := strconv.ParseUint(name[i:end], 10, 8)
+	ring := map[time.Duration]int64{time.Second: 60, time.Minute: 60, time.Hour: 24, 24 * time.Hour: 31}[length]
+	if err != nil || ring == 0 || end-i > 2 {
 		return w, false
 	}
-	start := now.Floor(length)
-	return Window{From: i, To: end, Form: fmt.Sprintf("index%%%d", ring), Length: length, Start: start, End: start.Add(length)}, true
+	start := at.Floor(length)
+	w = Window{From: i, To: end, Form: fmt.Sprintf("index%%%d", ring), Length: length, Start: start, End: start.Add(length)}
+	if length == 24*time.Hour {
+		w.Form = "%d"
+		return w, int(n) == at.Time().UTC().Day()
+	}
+	return w, int64(n) == int64(at)/length.Microseconds()%ring
 }
 
 // digits reads exactly n digits at byte i, unless that is beyond the name.

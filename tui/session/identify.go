@@ -199,7 +199,7 @@ func (g *groups) about(one *identify.Group, width int) []string {
 // rule returns the configuration rule that adds the missing terms of a group.
 func (g *groups) rule(one *identify.Group) string {
 	words := []string{fmt.Sprintf("match: %q", FullName(one.Pattern, g.s.Options.Mask))}
-	name, w, ok := naming.Template(one.Example, one.Pattern, g.s.Shown.LiveAt())
+	name, w, ok := naming.Template(one.Example, one.Pattern, 0, g.s.Shown.LiveAt())
 	switch {
 	case ok && one.Left:
 		words = []string{fmt.Sprintf("name: %q", FullName(name, g.s.Options.Mask)), "read: left"}

@@ -86,6 +86,7 @@ type counts struct {
 	refills int               // windows that began with a count above the latest
 	still   int               // windows seen from their start to their end in which the count stood still
 	falls   int               // readings in which a count had fallen within its window
+	zeros   int               // readings in which nothing was left to count
 	plain   bool              // a number in a name is no window that comes round: the count rose outside of it
 	refuted int               // times that a count exceeded a limit that was sure
 }
@@ -99,6 +100,9 @@ type stops struct {
 // learnCount takes a reading of a counter that expires.
 func (g *group) learnCount(id uint64, was, now *key) {
 	c := &g.counts
+	if now.present && now.count == 0 && now.expiry != 0 {
+		c.zeros++
+	}
 	moved := now.expiry.Sub(was.expiry)
 	begun := now.present && (!was.present || now.count < was.count && moved > expirySlack || moved > expirySlack && was.expiry != 0 &&
 		was.expiry <= now.at)

@@ -156,7 +156,7 @@ func (e *Engine) Terms(pattern string) Terms {
 			t.Limit = g.counts.limit(t.Window)
 		}
 		t.Verdict = g.verdict(t.Window)
-		t.Up, t.Down, t.Plain = g.counts.rises > g.counts.falls, g.counts.falls > 0 && g.counts.falls >= g.counts.rises, g.counts.plain
+		t.Up, t.Down, t.Plain = g.counts.rises > g.counts.falls, (g.counts.falls > 0 || g.counts.zeros > 0) && g.counts.falls >= g.counts.rises, g.counts.plain
 	case limiter.SlidingLog:
 		t.Window = g.windows.figure()
 	case limiter.GCRA:
