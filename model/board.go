@@ -63,7 +63,7 @@ type Board struct {
 	raised   int
 	samples  []HealthSample
 	pressed  []Alert // alerts of this batch about keys that became throttled, near their limit, or free
-	restart  restart
+	loss     loss
 	troubles map[string]trouble
 	spent    Cost            // of watching, since the latest health sample
 	swept    bool            // the first pass of discovery is over, so that new keys are news
@@ -84,7 +84,7 @@ func (b *Board) Apply(batch Batch) {
 	b.summed = false
 	raised := b.raised
 	b.link(&batch)
-	b.restarted(&batch)
+	b.lose(&batch)
 	b.nodes(&batch)
 	b.Local, b.Server, b.Sweep, b.Cost = batch.Local, batch.Server, batch.Sweep, batch.Cost
 	b.spent.Add(batch.Cost)
@@ -273,7 +273,8 @@ func (b *Board) Pin(name string) {
 func (b *Board) Freeze(now limiter.Instant) *Board {
 	f := *b
 	f.At, f.summed = now, false
-	f.alerts, f.samples = slices.Clone(b.alerts), slices.Clone(b.samples)
+	f.alerts, f.samples, f.troubles = slices.Clone(b.alerts), slices.Clone(b.samples), maps.Clone(b.troubles)
+	f.loss.held, f.loss.unread = maps.Clone(b.loss.held), maps.Clone(b.loss.unread)
 	f.keys = make(map[string]*Watched, len(b.keys))
 	for name, k := range b.keys {
 		still := *k

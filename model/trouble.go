@@ -3,69 +3,115 @@ package model
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"ratescope/limiter"
 )
 
-// restart finds out which limits a restarted server has lost.
-type restart struct {
-	at   limiter.Instant // of the restart; 0 if there was none, or it was reported
-	held map[string]bool // limits that were in use before, and were not read since
-	all  int             // limits that were in use before
-	lost int             // limits that no longer exist
+// loss is limits that left the server although what was counted in them had not expired: after a restart
+// without its data, a failover to an empty replica or a flush.
+type loss struct {
+	at     limiter.Instant // when the first of them left, or the server was restarted; 0 for none
+	held   map[string]bool // limits that counted something then, without those that were lost
+	all    int             // how many there were
+	lost   int             // how many of them left
+	unread map[string]bool // limits that were not read since a restart that is not reported yet; nil without one
 }
 
-// restartPatience is how long the report of a restart waits for limits that are not read. While no limit
-// was read at all, as of a server that does not answer, it waits longer: whether they were lost is unknown.
-const restartPatience = 10 * time.Second
+const (
+	lossTogether = 10 * time.Second // limits that leave within this time are one loss
+	lossLasts    = time.Minute      // Forgotten tells of it: it is an event, not a state
+	lifeLeft     = 2 * time.Second  // a limit that would have expired sooner is not lost
 
-// restarted notes a restart, which a new run ID of the server shows.
-func (b *Board) restarted(batch *Batch) {
-	was, is := b.Server.RunID, batch.Server.RunID
-	if was == "" || is == "" || was == is {
-		return
-	}
-	at := max(batch.At, b.At)
-	b.restart = restart{at: at, held: make(map[string]bool)}
+	// restartPatience is how long the report of a restart waits for limits that are not read. While no limit
+	// was read at all, as of a server that does not answer, it waits longer: whether they were lost is unknown.
+	restartPatience = 10 * time.Second
+)
+
+// counting returns the limits that, by what was last read of them, are still there at an instant and hold
+// something that counts.
+func (b *Board) counting(at limiter.Instant) map[string]bool {
+	names := map[string]bool{}
 	for name, k := range b.keys {
-		r := &k.Reading
-		expired := r.TTL != Forever && r.TTL > 0 && r.At.Add(r.TTL) <= at
-		if k.Gone || r.Type == "none" || r.Err != "" || expired || r.Gauge(at).Used.N == 0 {
-			continue
+		if k.counts(at) {
+			names[name] = true
 		}
-		b.restart.held[name] = true
 	}
-	b.restart.all = len(b.restart.held)
+	return names
 }
 
-// remember counts the limits that were lost in a restart, and reports the restart once all limits
-// are read, or some of them after restartPatience: the report is about those that were read.
-func (b *Board) remember(batch *Batch) {
-	s := &b.restart
-	if s.at == 0 {
-		return
+func (k *Watched) counts(at limiter.Instant) bool {
+	r := &k.Reading
+	if k.Gone || r.Type == "none" || r.Err != "" || r.TTL > 0 && r.TTL-at.Sub(r.At) < lifeLeft {
+		return false
 	}
+	used := r.Gauge(at).Used
+	return !used.Known || used.N > 0
+}
+
+// lose counts the limits that a batch no longer has, before it is applied, and notes a restart, which a
+// new run ID of the server shows.
+func (b *Board) lose(batch *Batch) {
+	s, at := &b.loss, max(batch.At, b.At)
+	left := slices.Clone(batch.Gone)
 	for i := range batch.Readings {
-		if r := &batch.Readings[i]; s.held[r.Key] && r.Err == "" && !r.Partial {
-			delete(s.held, r.Key)
-			if r.Type == "none" {
-				s.lost++
-			}
+		if r := &batch.Readings[i]; r.Type == "none" && r.Err == "" {
+			left = append(left, r.Key)
 		}
 	}
-	for _, name := range batch.Gone {
+	left = slices.DeleteFunc(left, func(name string) bool { // what counted at a restart was lost in it, however late that is seen
+		k := b.keys[name]
+		return k == nil || !k.counts(at) && !s.unread[name]
+	})
+	was, is := b.Server.RunID, batch.Server.RunID
+	restarted := was != "" && is != "" && was != is
+	if (restarted || len(left) > 0) && s.unread == nil && (s.at == 0 || at.Sub(s.at) > lossTogether) {
+		*s = loss{at: at, held: b.counting(at)}
+		s.all = len(s.held)
+	}
+	if restarted {
+		s.unread = b.counting(at)
+	}
+	for _, name := range left {
 		if s.held[name] {
 			delete(s.held, name)
 			s.lost++
 		}
 	}
-	read := s.all - len(s.held)
-	if len(s.held) > 0 && (read == 0 || b.At.Sub(s.at) < restartPatience) {
+}
+
+// Forgotten returns how many limits were lost lately, and how many there were. Fewer than half are none:
+// their owner deleted them.
+func (b *Board) Forgotten(now limiter.Instant) (n, of int) {
+	s := &b.loss
+	if 2*s.lost < s.all || now.Sub(s.at) > lossLasts {
+		return 0, s.all
+	}
+	return s.lost, s.all
+}
+
+// remember reports a restart once all limits are read, or some of them after restartPatience: the report
+// is about those that were read.
+func (b *Board) remember(batch *Batch) {
+	s := &b.loss
+	if s.unread == nil {
+		return
+	}
+	for i := range batch.Readings {
+		if r := &batch.Readings[i]; r.Err == "" && !r.Partial {
+			delete(s.unread, r.Key)
+		}
+	}
+	for _, name := range batch.Gone {
+		delete(s.unread, name)
+	}
+	read := s.all - len(s.unread)
+	if len(s.unread) > 0 && (read == 0 || b.At.Sub(s.at) < restartPatience) {
 		return
 	}
 	b.alert(Alert{At: s.at, What: Restarted, N: int64(s.lost), Of: int64(read)})
-	*s = restart{}
+	s.unread = nil
 }
 
 // trouble is an episode in which the server answered with one kind of error, or evicted keys.

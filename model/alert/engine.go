@@ -75,8 +75,6 @@ type Engine struct {
 	clock  clock
 	next   limiter.Instant
 	live   bool
-
-	forgotten forgotten
 }
 
 // NewEngine returns an engine that has seen nothing yet.
@@ -108,7 +106,6 @@ func (e *Engine) SetRules(rules []Rule) []Event {
 
 // Put takes in a batch and returns what begins or ends with it.
 func (e *Engine) Put(b model.Batch) []Event {
-	e.forgotten.see(&e.board, &b)
 	e.board.Apply(b)
 	now := e.clock.tick(&b)
 	if live := b.Server.Link == model.Live; live != e.live {

@@ -30,7 +30,7 @@ func (e *Engine) ofServer(m Metric) (v float64, known bool, ev Event) {
 		ev.Reason = s.Err
 		return number(s.Link == model.Down || s.Err != ""), true, ev
 	case Forgotten:
-		n, total := e.forgotten.within(e.clock.now)
+		n, total := e.board.Forgotten(e.clock.now)
 		ev.Total = total
 		return float64(n), true, ev
 	}
