@@ -271,15 +271,22 @@ func (b *Board) Pin(name string) {
 // Freeze returns a copy of the board at now, which later batches do not change. Its gauges are
 // those of b; see Refresh.
 func (b *Board) Freeze(now limiter.Instant) *Board {
+	return b.copy(now, func(k *Watched) *Watched {
+		still := *k
+		still.Timeline, still.owed = k.Timeline.Freeze(), k.owed.clone()
+		return &still
+	})
+}
+
+// copy returns a copy of the board at now, with other keys in place of its own.
+func (b *Board) copy(now limiter.Instant, of func(k *Watched) *Watched) *Board {
 	f := *b
 	f.At, f.summed = now, false
 	f.alerts, f.samples, f.troubles = slices.Clone(b.alerts), slices.Clone(b.samples), maps.Clone(b.troubles)
 	f.loss.held, f.loss.unread = maps.Clone(b.loss.held), maps.Clone(b.loss.unread)
 	f.keys = make(map[string]*Watched, len(b.keys))
 	for name, k := range b.keys {
-		still := *k
-		still.Timeline, still.owed = k.Timeline.Freeze(), k.owed.clone()
-		f.keys[name] = &still
+		f.keys[name] = of(k)
 	}
 	return &f
 }

@@ -55,19 +55,13 @@ type Subtracted struct{ Keys, Kept int }
 // that says so. The copy shares with b the keys at which nothing was fired, so that it is valid
 // until the next batch.
 func (b *Board) Organic(now limiter.Instant) (*Board, Subtracted) {
-	f := *b
-	f.At, f.summed = now, false
-	f.alerts, f.samples = slices.Clone(b.alerts), slices.Clone(b.samples)
-	f.keys = maps.Clone(b.keys) // shares the keys at which nothing was fired
 	var s Subtracted
-	for name, of := range b.keys {
+	f := b.copy(now, func(of *Watched) *Watched {
 		if len(of.injected) == 0 && of.forgotten == 0 {
-			continue
+			return of
 		}
-		still := *of
-		k := &still
+		k := *of
 		k.Timeline = of.Timeline.Freeze()
-		f.keys[name] = k
 		note := InjectedKept
 		if k.subtractable(now) {
 			k.subtract(b.Server.Embedded)
@@ -79,8 +73,9 @@ func (b *Board) Organic(now limiter.Instant) (*Board, Subtracted) {
 		k.Reading.Notes = append(slices.Clip(k.Reading.Notes), note)
 		k.Gauge = k.Reading.Gauge(now)
 		k.paceByArrivals(now)
-	}
-	return &f, s
+		return &k
+	})
+	return f, s
 }
 
 // subtractable reports whether the requests fired from here can be subtracted.

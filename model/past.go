@@ -10,22 +10,19 @@ import (
 // AsOf returns the board at an instant of its past, as far as its timelines go back: all gauges are
 // calculated from the timelines, which both boards share.
 func (b *Board) AsOf(t limiter.Instant) *Board {
-	f := *b
-	f.At, f.summed = t, false
-	if later := slices.IndexFunc(f.alerts, func(a Alert) bool { return a.At > t }); later >= 0 {
-		f.alerts = f.alerts[:later:later]
-	}
-	f.keys = make(map[string]*Watched, len(b.keys))
-	for name, k := range b.keys {
+	f := b.copy(t, func(k *Watched) *Watched {
 		then := *k
 		r, known := k.readingAt(t)
 		then.Reading, then.Gauge, then.episode = r, Gauge{}, episode{}
 		if known {
 			then.Gauge = r.Gauge(t)
 		}
-		f.keys[name] = &then
+		return &then
+	})
+	if later := slices.IndexFunc(f.alerts, func(a Alert) bool { return a.At > t }); later >= 0 {
+		f.alerts = f.alerts[:later:later]
 	}
-	return &f
+	return f
 }
 
 // readingAt returns the reading of the key at t, calculated from its timeline; known is false if the
