@@ -85,14 +85,9 @@ func (p *program) markers(name string, recording *record.File) (markers.Options,
 }
 
 // happened returns the events of a recording: those of its boards and, of a capsule, also its alerts and
-// audit lines. It opens the file again, so that others may read it at the same time.
+// audit lines.
 func happened(ctx context.Context, name string, recording *record.File) ([]marker.Marker, error) {
-	in, under, err := replay.Stream(name)
-	if err != nil {
-		return nil, err
-	}
-	defer under.Close()
-	list, err := replay.Happened(ctx, recording.Over(in), tui.EventText)
+	list, err := replay.Happened(ctx, recording, tui.EventText)
 	if err != nil {
 		return nil, fmt.Errorf("what happened in %s is not known: %w", safetext.Clean(name), err)
 	}

@@ -90,7 +90,7 @@ func (f *fleet) take(now time.Time, i int, b model.Batch, first bool) (model.Bat
 		out.HotKeys = f.hottest(out.HotKeys)
 	}
 	// The share that watching takes is the sum of what the exporters take.
-	out.Cost.Over /= time.Duration(f.answering())
+	out.Cost.Over /= time.Duration(len(f.up()))
 	f.describe(&out, now)
 	return out, nil
 }
@@ -195,31 +195,19 @@ func (f *fleet) report(now time.Time) model.Batch {
 	return b
 }
 
-// leader returns the exporter whose word counts for the whole server: the first that is up and
-// whose server answers, else the first that is up; nil where none is.
-func (f *fleet) leader() (first *member) {
-	for _, m := range f.members {
-		if !m.up {
-			continue
-		}
-		if m.last.Server.Link == model.Live {
-			return m
-		}
-		if first == nil {
-			first = m
-		}
-	}
-	return first
+// up returns the exporters that are up.
+func (f *fleet) up() []*member {
+	return slices.DeleteFunc(slices.Clone(f.members), func(m *member) bool { return !m.up })
 }
 
-// answering returns how many exporters are up, and at least 1.
-func (f *fleet) answering() (n int) {
-	for _, m := range f.members {
-		if m.up {
-			n++
-		}
+// leader returns the exporter whose word counts for the whole server: the first that is up and
+// whose server answers, else the first that is up; nil where none is.
+func (f *fleet) leader() *member {
+	up := f.up()
+	if len(up) == 0 {
+		return nil
 	}
-	return max(n, 1)
+	return up[max(slices.IndexFunc(up, func(m *member) bool { return m.last.Server.Link == model.Live }), 0)]
 }
 
 // describe fills in what is known of the server, and how much of it is missing.
@@ -304,16 +292,13 @@ func (f *fleet) target(server string) string {
 // sweep returns how far the search is: that of the exporter which has come least far, and the
 // limiters of all.
 func (f *fleet) sweep() (least model.Sweep) {
-	matched, dropped, found := 0, 0, false
-	for _, m := range f.members {
-		if !m.up {
-			continue
-		}
+	matched, dropped := 0, 0
+	for i, m := range f.up() {
 		s := m.last.Sweep
 		matched += max(s.Matched, 0)
 		dropped += max(s.Dropped, 0) + m.left
-		if !found || cmp.Or(cmp.Compare(s.Passes, least.Passes), cmp.Compare(s.Seen(), least.Seen())) < 0 {
-			least, found = s, true
+		if i == 0 || cmp.Or(cmp.Compare(s.Passes, least.Passes), cmp.Compare(s.Seen(), least.Seen())) < 0 {
+			least = s
 		}
 	}
 	least.Matched, least.Dropped = matched, dropped
@@ -324,9 +309,9 @@ func (f *fleet) sweep() (least model.Sweep) {
 func (f *fleet) hottest(newest *model.HotKeys) *model.HotKeys {
 	all := *newest
 	all.Keys, all.Writes.V, all.Missed.V = nil, 0, 0
-	for _, m := range f.members {
+	for _, m := range f.up() {
 		h := m.last.HotKeys
-		if !m.up || h == nil {
+		if h == nil {
 			continue
 		}
 		for _, k := range h.Keys {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 
 	"ratescope/internal/file"
 	"ratescope/model/capsule"
@@ -31,14 +32,14 @@ func Open(ctx context.Context, name string) (*record.File, io.Closer, error) {
 
 // Stream opens a file, of a capsule the recording in it, and returns what closes it. The error
 // is one sentence that names the file.
-func Stream(name string) (io.ReadSeeker, io.Closer, error) {
+func Stream(name string) (*io.SectionReader, io.Closer, error) {
 	f, err := file.Open(name)
 	if err != nil {
 		return nil, nil, err
 	}
 	head := make([]byte, 4)
 	if n, _ := f.ReadAt(head, 0); !capsule.Recognize(head[:n]) {
-		return f, f, nil
+		return io.NewSectionReader(f, 0, math.MaxInt64), f, nil
 	}
 	info, err := f.Stat()
 	if err == nil {

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"slices"
 	"time"
 	"unicode"
@@ -17,7 +18,7 @@ import (
 )
 
 // File is a recording in a file, with the places from which it can be read. Make one with
-// Open. Not safe for concurrent use.
+// Open. Several goroutines may read it, each by readers of its own.
 type File struct {
 	Header     Header
 	Begin, End limiter.Instant // moments of the first batch and of the latest
@@ -26,7 +27,7 @@ type File struct {
 	Offset     time.Duration // of the server's clock from the recorder's, at the end
 	LeftOut    int           // lines in the middle that cannot be read; what was seen from there to the next frame is left out
 
-	under  io.ReadSeeker
+	under  io.ReaderAt
 	headed bool // Header was read
 	clock  clock
 	frames []frame
@@ -44,9 +45,9 @@ var errFinished = errors.New("finished")
 // Open finds its way through a recording: it reads all of it once, without taking the
 // readings apart, until ctx ends. The error is as for NewReader; a recording without a
 // single batch is one too.
-func Open(ctx context.Context, r io.ReadSeeker) (*File, error) {
+func Open(ctx context.Context, r io.ReaderAt) (*File, error) {
 	f := &File{under: r}
-	counted := &position{r: r}
+	counted := &position{r: from(r, 0)}
 	in := bufio.NewReaderSize(counted, 256<<10)
 	at := func() int64 { return counted.n - int64(in.Buffered()) }
 	var err error
@@ -118,20 +119,18 @@ func (f *File) scan(ctx context.Context, in *lines, at func() int64) error {
 			f.LeftOut++
 		case err != nil:
 			return err
-		case bytes.HasPrefix(text, []byte(`{"b":`)):
+		case bytes.HasPrefix(text, []byte(`{"b":`)), bytes.HasPrefix(text, []byte(`{"held":`)):
 			var l line
-			if json.Unmarshal(text, &l) != nil || l.Batch == nil || len(f.frames) == 0 {
+			switch bad := json.Unmarshal(text, &l) != nil || len(f.frames) == 0; {
+			case bad, l.Batch == nil && l.Held == nil:
 				f.LeftOut++
-				continue
+			case l.Batch != nil:
+				f.closed(l.Batch)
+			case f.Batches == 0: // where nothing was read before, where everything stood is a batch
+				f.closed(l.Held)
+			default: // the frame says where everything stood when it began
+				f.frames[len(f.frames)-1].at = f.clock.at
 			}
-			f.closed(l.Batch)
-		case bytes.HasPrefix(text, []byte(`{"held":`)):
-			var l line
-			if json.Unmarshal(text, &l) != nil || l.Held == nil || len(f.frames) == 0 {
-				f.LeftOut++
-				continue
-			}
-			f.heldAt(l.Held)
 		case bytes.HasPrefix(text, []byte(`{"anew":`)):
 			f.begin(offset)
 		case bytes.HasPrefix(text, []byte(`{"end":`)):
@@ -156,16 +155,6 @@ func (f *File) begin(offset int64) {
 	f.frames = append(f.frames, frame{unset, offset})
 }
 
-// heldAt notes that a frame says where everything stood when it began. Where nothing was read
-// before, that is a batch.
-func (f *File) heldAt(b *batch) {
-	if f.Batches == 0 {
-		f.closed(b)
-		return
-	}
-	f.frames[len(f.frames)-1].at = f.clock.at
-}
-
 // closed notes a batch.
 func (f *File) closed(b *batch) {
 	at := f.clock.moment(b)
@@ -180,14 +169,6 @@ func (f *File) closed(b *batch) {
 	f.Batches++
 }
 
-// Over returns the same recording read from another reader of the same content, so that two
-// goroutines can read it.
-func (f *File) Over(r io.ReadSeeker) *File {
-	other := *f
-	other.under = r
-	return &other
-}
-
 // FrameBefore returns the number of the last frame that begins at or before a moment, or
 // 0. Frames are numbered from 0.
 func (f *File) FrameBefore(moment limiter.Instant) int {
@@ -199,8 +180,7 @@ func (f *File) FrameBefore(moment limiter.Instant) int {
 	return 0
 }
 
-// From returns a reader of the batches after the beginning of a frame. Several readers of a
-// file may be used in turn, in one goroutine.
+// From returns a reader of the batches after the beginning of a frame.
 func (f *File) From(i int) (*Reader, error) { return f.reader(i, i == 0) }
 
 // FromState returns a reader whose first batch says where everything stood when a frame began:
@@ -209,7 +189,7 @@ func (f *File) From(i int) (*Reader, error) { return f.reader(i, i == 0) }
 func (f *File) FromState(i int) (*Reader, error) { return f.reader(i, true) }
 
 func (f *File) reader(i int, held bool) (*Reader, error) {
-	in, err := linesOf(&place{under: f.under, at: f.frames[i].offset})
+	in, err := linesOf(from(f.under, f.frames[i].offset))
 	if err != nil {
 		return nil, err
 	}
@@ -218,19 +198,9 @@ func (f *File) reader(i int, held bool) (*Reader, error) {
 		latest: told{moment: at, place: Place{Frame: i - 1}}}, nil
 }
 
-// place reads on from its own place in a file that others read too.
-type place struct {
-	under io.ReadSeeker
-	at    int64
-}
-
-func (p *place) Read(b []byte) (int, error) {
-	if _, err := p.under.Seek(p.at, io.SeekStart); err != nil {
-		return 0, err
-	}
-	n, err := p.under.Read(b)
-	p.at += int64(n)
-	return n, err
+// from reads what comes after an offset.
+func from(r io.ReaderAt, offset int64) io.Reader {
+	return io.NewSectionReader(r, offset, math.MaxInt64-offset)
 }
 
 // clock says when a batch was seen. While the server is away it tells the last time it

@@ -34,11 +34,6 @@ type part struct {
 	batches int
 }
 
-// Write implements io.Writer for the Writer of the Tail.
-func (p *part) Write(b []byte) (int, error) { return p.content.Write(b) }
-
-func (p *part) size() int { return p.content.Len() }
-
 // NewTail returns a Tail of the last span, or of less where that takes more than so many
 // bytes. Of h the instant and the server are set from what is written.
 func NewTail(h Header, span time.Duration, bytes int) *Tail {
@@ -74,7 +69,7 @@ func (t *Tail) cut(at limiter.Instant) {
 		t.parts[n-1].content = *bytes.NewBuffer(bytes.Clone(t.parts[n-1].content.Bytes()))
 	}
 	t.parts = append(t.parts, p)
-	t.w.under.w = p
+	t.w.under.w = &p.content
 }
 
 // trim lets go of what is too old or too much. What is being written stays, and is cut when
@@ -85,11 +80,11 @@ func (t *Tail) trim() {
 		if t.w.last.At.Sub(t.parts[1].at) < t.span {
 			t.cutAt = t.w.last.At
 		}
-		size -= t.parts[0].size()
+		size -= t.parts[0].content.Len()
 		t.parts[0] = nil
 		t.parts = t.parts[1:]
 	}
-	if p := t.parts[len(t.parts)-1]; p.size() > t.bound/partsOfBound {
+	if p := t.parts[len(t.parts)-1]; p.content.Len() > t.bound/partsOfBound {
 		t.w.again = true
 	}
 }
@@ -103,7 +98,7 @@ func (t *Tail) Cut() bool { return t.cutAt != 0 && t.w.last.At.Sub(t.cutAt) < t.
 // Size returns how many bytes are kept.
 func (t *Tail) Size() (n int) {
 	for _, p := range t.parts {
-		n += p.size()
+		n += p.content.Len()
 	}
 	return n
 }
