@@ -177,8 +177,18 @@ func (m *mapView) paintTile(p painter, r cell.Rect, i int) {
 		}
 	}
 	y := r.Y + 1 + m.rows*tall
-	p.c.Buffer.Text(r.X+axis, y, r.X+r.W, "0s", p.c.Look.Dim)
-	p.c.Buffer.Right(r.X+axis, y, r.X+axis+m.columns, format.Length(m.setup.Limit.Window), p.c.Look.Dim)
+	from, to := "0s", format.Length(m.setup.Limit.Window)
+	if across := " first burst at "; m.columns < 3*len(across) { // no room beside the times
+	} else if m.x > m.columns/2 { // where the time of the cursor is not
+		from += across
+	} else {
+		to = across + to
+	}
+	p.c.Buffer.Text(r.X+axis, y, r.X+r.W, from, p.c.Look.Dim)
+	p.c.Buffer.Right(r.X+axis, y, r.X+axis+m.columns, to, p.c.Look.Dim)
+	if m.y != m.rows-2 {
+		p.c.Buffer.Right(r.X, r.Y+1+tall, r.X+axis-1, "size", p.c.Look.Dim)
+	}
 	p.c.Buffer.Text(r.X+axis+max(min(m.x-2, m.columns-12), 4), y, r.X+axis+m.columns-4,
 		lab.Seconds(m.phase(m.x).Round(m.setup.Limit.Window/1000)), p.c.Look.Accent)
 }
