@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	tea "charm.land/bubbletea/v2"
@@ -190,6 +191,46 @@ func (p painter) paintColumns(r cell.Rect, s lab.Setup) cell.Rect {
 	return cell.Rect{X: r.X, Y: r.Y + 1, W: r.W, H: r.H - n - 2}
 }
 
+// folded is a row of the list of requests: so many equal ones from a number on.
+type folded struct{ from, n int }
+
+// mostAlike is how many equal requests have a row each.
+const mostAlike = 2
+
+// fold returns the rows around a request, which has one of its own as those have that are equal to it.
+func fold(run *lab.Run, at, height int) []folded {
+	all := run.Decided()
+	alike := func(i, k int) bool {
+		a, v := run.Arrival(i)
+		b, w := run.Arrival(k)
+		return a == b && v == w
+	}
+	row := func(i, by int) folded {
+		n := 1
+		for k := i + by; k >= 0 && k < all && alike(i, k); k += by {
+			n++
+		}
+		if n <= mostAlike || at < all && alike(i, at) {
+			return folded{i, 1}
+		}
+		return folded{min(i, i+(n-1)*by), n}
+	}
+	rows := []folded{{at, 1}}
+	for i := at - 1; i >= 0 && len(rows) < height; i -= rows[len(rows)-1].n {
+		rows = append(rows, row(i, -1))
+	}
+	slices.Reverse(rows)
+	above := len(rows)
+	for i := at + 1; i <= all && len(rows) < above+height/2; i += rows[len(rows)-1].n {
+		if i == all {
+			rows = append(rows, folded{all, 1})
+		} else {
+			rows = append(rows, row(i, 1))
+		}
+	}
+	return rows[max(min(above-1-height/2, len(rows)-height), 0):]
+}
+
 // paintRequests lists the requests around the inspected one, with what each candidate
 // made of them.
 func (d *decisionView) paintRequests(p painter, r cell.Rect) {
@@ -198,10 +239,9 @@ func (d *decisionView) paintRequests(p painter, r cell.Rect) {
 		widget.Styled(fmt.Sprintf(" · %d", p.s.run.Decided()), p.c.Look.Dim))
 	at, all := d.inspected(p.s), p.s.run.Decided()
 	in = p.paintColumns(in, s)
-	top := max(min(at-in.H/2, all+1-in.H), 0)
-	for row := range in.H {
-		i, y := top+row, in.Y+row
-		if i > all {
+	for row, one := range fold(p.s.run, at, in.H) {
+		i, y := one.from, in.Y+row
+		if row >= in.H {
 			return
 		}
 		if i == at {
@@ -239,6 +279,9 @@ func (d *decisionView) paintRequests(p painter, r cell.Rect) {
 			}
 			p.c.Buffer.Text(x, y, in.X+in.W, mark, ground(st))
 			x += 2
+		}
+		if one.n > 1 {
+			x = p.c.Buffer.Text(x, y, in.X+in.W, fmt.Sprintf("×%d ", one.n), ground(p.c.Look.Dim))
 		}
 		if a.Fired {
 			own := "yours"
