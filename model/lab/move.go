@@ -126,9 +126,12 @@ func (r *Run) forward(to int) {
 		var v Verdicts
 		for i := range r.runners {
 			if a.sentTo(i) {
-				d, wrong := r.runners[i].take(a, r.at, &r.setup)
-				if r.runners[i].answers(a) {
-					v.set(i, d.Allowed, wrong)
+				l := &r.runners[i]
+				most := max(l.counts.Largest, r.setup.Limit.Count)
+				d, wrong := l.take(a, r.at, &r.setup)
+				over := l.candidate.Bursts() && l.candidate.Fault == NoFault && r.setup.Limit.Count > 0 && l.counts.Largest > most
+				if l.answers(a) {
+					v.set(i, d.Allowed, wrong, over)
 				}
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"ratescope/feed/script/sandbox"
+	"ratescope/limiter"
 	"ratescope/model/lab"
 )
 
@@ -35,5 +36,35 @@ func TestTheLineThatRan(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestTheExcessIsMarkedOnce: of a burst and what drips after it GCRA is wrong about none, and marked are as many requests
+// as it admits above the limit in a true window.
+func TestTheExcessIsMarkedOnce(t *testing.T) {
+	s := budget.Clone()
+	s.Candidates = []lab.Candidate{{Algorithm: limiter.GCRA}, {Algorithm: limiter.SlidingLog}}
+	run := lab.NewRun(s, lab.NewWorkload(nil))
+	for range 10 {
+		run.Fire(1)
+	}
+	for range 60 {
+		run.AdvanceTo(run.Now().Add(s.Limit.Window / 20))
+		run.Fire(1)
+	}
+	over := [2]int64{}
+	for i := range run.Decided() {
+		_, v := run.Arrival(i)
+		for c := range over {
+			if v.Over(c) {
+				over[c]++
+			}
+			if v.Wrong(c) {
+				t.Errorf("request %d is wrong at %s", i, s.Candidates[c])
+			}
+		}
+	}
+	if want := run.Counts(0).Largest - s.Limit.Count; want < 3 || over != [2]int64{want, 0} {
+		t.Errorf("%v are marked, the excess is %d", over, want)
 	}
 }

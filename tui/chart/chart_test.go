@@ -300,7 +300,7 @@ func TestASignMeansOneThing(t *testing.T) {
 			"edge":   {gl.Edge, gl.Tick}, "line": {gl.Axis, b.H, b.V}, "corner": {b.TL, b.TR, b.BL, b.BR, b.T},
 			"selected": {[]rune(gl.SelMark)[0], gl.Chosen}, "not there": {gl.Before}, "free": {gl.Room}, "limit": {gl.Limit, gl.LimitV},
 			"denied": {gl.Cross}, "gone": {gl.Gone}, "gap": {gl.Gap}, "fired, admitted": {gl.MarkYes}, "fired, denied": {gl.MarkNo}, "slot": {gl.Slot},
-			"leaves": {gl.Leaves}, "ahead": {gl.Ahead}, "fits": {gl.Fits}, "too many": {gl.TooMany}, "too few": {gl.TooFew}, "here": {gl.Here}, "folded": []rune(gl.FoldedMark), "open": []rune(gl.OpenMark),
+			"leaves": {gl.Leaves}, "ahead": {gl.Ahead}, "fits": {gl.Fits}, "too many": {gl.TooMany}, "too few": {gl.TooFew}, "excess": {gl.Excess}, "here": {gl.Here}, "folded": []rune(gl.FoldedMark), "open": []rune(gl.OpenMark),
 		}
 		for i, m := range []string{gl.YesMark, gl.OverMark, gl.NearMark, gl.OKMark, gl.IdleMark, gl.StaleMark, gl.BadMark, gl.PinMark} {
 			meanings["mark "+string(rune('1'+i))] = []rune(m)

@@ -30,6 +30,7 @@ type Glyphs struct {
 	Fits    rune // one more request would be admitted
 	TooMany rune // admitted with its own true window full
 	TooFew  rune // denied with room in its own true window
+	Excess  rune // more than the limit in a true window, as a burst and a rate promise
 	Here    rune // where a person stands on a line
 	Chosen  rune // the tile under the cursor
 
@@ -51,7 +52,7 @@ var (
 		Shade: []rune("░▒▓█"),
 		Cross: '⣿', Gone: '░', Gap: '╱', Before: '·', Room: '·',
 		Limit: '╌', LimitV: '│', Edge: '▏', MarkYes: '◆', MarkNo: '◇', Flag: '★', Slot: '▷', Axis: '─', Tick: '├',
-		Leaves: '▾', Ahead: '▶', Fits: '━', TooMany: '▲', TooFew: '▼', Here: '●', Chosen: '╋',
+		Leaves: '▾', Ahead: '▶', Fits: '━', TooMany: '▲', TooFew: '▼', Excess: '△', Here: '●', Chosen: '╋',
 		FoldedMark: "⊞", OpenMark: "⊟",
 		YesMark: "✓", OverMark: "✖", EasedMark: "↓", NearMark: "▲", OKMark: "●",
 		IdleMark: "·", StaleMark: "~", BadMark: "?", PinMark: "▸", SelMark: "▌",
@@ -64,7 +65,7 @@ var (
 		Cross: 'x', Gone: ',', Gap: '/', Before: ' ', Room: '.',
 		FoldedMark: "{", OpenMark: "}",
 		Limit: '=', LimitV: ']', Edge: ':', MarkYes: 'Y', MarkNo: 'N', Flag: '^', Slot: '>', Axis: '-', Tick: ':',
-		Leaves: '(', Ahead: ')', Fits: '"', TooMany: 'A', TooFew: 'D', Here: 'O', Chosen: '@',
+		Leaves: '(', Ahead: ')', Fits: '"', TooMany: 'A', TooFew: 'D', Excess: '7', Here: 'O', Chosen: '@',
 		YesMark: "V", OverMark: "X", EasedMark: "v", NearMark: "!", OKMark: "o",
 		IdleMark: "z", StaleMark: "~", BadMark: "?", PinMark: "*", SelMark: "@",
 		Box: Box{'-', '|', '+', '+', '+', '+', '+'},

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"slices"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -87,6 +88,9 @@ func (p painter) paintLanes(r cell.Rect) {
 	p.OnClick(times, func(at int) tea.Cmd { return p.s.goTo(st.roundest(at)) })
 	if p.c.Framed && !p.s.presenter.on {
 		text := fmt.Sprintf("%c %c wrong by its own true window", wrong(p.c, true), wrong(p.c, false))
+		if slices.ContainsFunc(run.Setup().Candidates, lab.Candidate.Bursts) {
+			text = fmt.Sprintf("%c %c wrong by its true window, %c its excess", wrong(p.c, true), wrong(p.c, false), p.c.Look.Excess)
+		}
 		p.c.Buffer.Text(labels.X+columns+3, labels.Y, labels.X+labels.W, text, p.c.Look.Dim)
 	}
 }

@@ -200,7 +200,7 @@ func legend(p *widget.Canvas) []widget.Span {
 		widget.Styled(string(look.Cross)+"\tdenied", look.Denied),
 		widget.Styled(string(look.MarkYes)+"\tyours, admitted", look.Injected),
 		widget.Styled(string(look.MarkNo)+"\tyours, denied", look.Injected),
-		widget.Styled(string(wrong(p, true))+"\tadmitted, with its own true window full", look.Near),
+		widget.Styled(string([]rune{wrong(p, true), ' ', look.Excess})+"\tbeyond its true window: wrong, or as promised", look.Near),
 		widget.Styled(string(wrong(p, false))+"\tdenied, with room in its own true window", look.Near),
 		widget.Styled(string(look.Room)+"\tstill to come", look.Text),
 		widget.Styled(string(look.Edge)+"\ta window on the clock begins", look.Dim),

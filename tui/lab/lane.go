@@ -21,8 +21,8 @@ type lane struct {
 	wrong []wrongs
 }
 
-// wrongs counts the wrong decisions of one column, see lab.Verdicts.Wrong.
-type wrongs struct{ admitted, denied int64 }
+// wrongs counts the wrong decisions of one column, and the excess, see lab.Verdicts.
+type wrongs struct{ admitted, denied, over int64 }
 
 // laneOf sorts the requests that were sent to a candidate into columns.
 func laneOf(run *lab.Run, s timeRange, c int) lane {
@@ -54,6 +54,8 @@ func laneOf(run *lab.Run, s timeRange, c int) lane {
 			l.wrong[at].admitted++
 		case v.Wrong(c):
 			l.wrong[at].denied++
+		case v.Over(c):
+			l.wrong[at].over++
 		}
 	}
 	return l
@@ -195,6 +197,9 @@ func (p painter) paintLaneTitle(r cell.Rect, run *lab.Run, i int, focused bool, 
 		right = append(right, widget.Styled(fmt.Sprintf(" %c%d", wrong(p.c, false), t.WronglyDenied), p.c.Look.Near))
 	}
 	limit := run.Setup().Limit.Count
+	if c.Bursts() && limit > 0 && t.Largest > limit {
+		right = append(right, widget.Styled(fmt.Sprintf(" %c%d over", p.c.Look.Excess, t.Largest-limit), p.c.Look.Near))
+	}
 	if limit > 0 {
 		st := p.c.Look.Dim
 		if t.Largest > limit {
@@ -242,6 +247,8 @@ func (p lanePainter) marks(r cell.Rect, axis bool) {
 			p.c.Buffer.Set(r.X+c, r.Y, wrong(p.c, true), p.c.Look.Near)
 		case m.denied > 0:
 			p.c.Buffer.Set(r.X+c, r.Y, wrong(p.c, false), p.c.Look.Near)
+		case m.over > 0:
+			p.c.Buffer.Set(r.X+c, r.Y, p.c.Look.Excess, p.c.Look.Near)
 		case axis && b.InjectedAdmitted > 0:
 			p.c.Buffer.Set(r.X+c, r.Y, p.c.Look.MarkYes, p.c.Look.Injected)
 		case axis && b.InjectedDenied > 0:
