@@ -85,10 +85,10 @@ func (f *Found) weighCounter(s *Sample, now limiter.Instant, e *evidence) {
 	}
 	e.add(1, "it is a counter that expires")
 	w, ok := naming.WindowOf(s.Key, now)
-	if word, longest := naming.Period(s.Key); !ok && s.TTL <= 2*longest {
-		e.add(1, "its name speaks of a window: %s", word)
-	}
 	if !ok {
+		if word, longest := naming.Period(s.Key); longest <= time.Hour && s.TTL <= 2*longest {
+			e.add(1, "its name speaks of a window: %s", word)
+		}
 		return
 	}
 	f.Window = w

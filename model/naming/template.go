@@ -47,7 +47,7 @@ func Template(name, pattern string, length time.Duration, now limiter.Instant) (
 			open = append(open, at)
 		}
 	}
-	if len(open) == 0 || len(open) == 1 && SenseOf(name[open[0][0]:open[0][1]]) != (Sense{}) {
+	if len(open) == 0 || len(open) == 1 && isWord(name[open[0][0]:open[0][1]]) {
 		if subject := subjectIn(name, w, now); subject != nil {
 			open = subject
 		}
@@ -68,6 +68,9 @@ func Template(name, pattern string, length time.Duration, now limiter.Instant) (
 	}
 	return name[:end] + text, w, true
 }
+
+// isWord says whether a part of a name is a word that says what it holds, and no subject.
+func isWord(part string) bool { return SenseOf(part) != (Sense{}) && !strings.ContainsAny(part, "0123456789") }
 
 // subjectIn returns where the last part of a name stands that is neither its window nor a word of limits, and
 // does not begin it; nil for none.

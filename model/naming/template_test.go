@@ -46,6 +46,7 @@ func TestTemplateOfRounds(t *testing.T) {
 		want          string
 	}{
 		{"rl:f:52", "rl:f:*", time.Minute, "rl:{who}:{window:index%60}"},
+		{"hits:user17:day:23", "hits:*:day:*", 0, "hits:{who}:day:{window:%d}"},
 		{"rl:alice:52:x", "rl:*:*:x", time.Minute, "rl:{who}:{window:index%60}:x"},
 		{"rl:alice:22", "rl:*:*", time.Hour, "rl:{who}:{window:index%24}"},
 		{"rl:alice:23", "rl:*:*", 24 * time.Hour, "rl:{who}:{window:%d}"},

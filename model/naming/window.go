@@ -137,7 +137,7 @@ func clock(name string, i int, now limiter.Instant) (w Window, ok bool) {
 // round reads the minute of the hour, or the hour of the day in UTC, behind the word for it.
 func round(name string, i, end int, now limiter.Instant) (w Window, ok bool) {
 	word := strings.TrimRight(name[:i], separators)
-	return ringed(name, i, end, periodOf(strings.ToLower(word[strings.LastIndexAny(word, separators)+1:])), now)
+	return ringed(name, i, end, periods[strings.ToLower(word[strings.LastIndexAny(word, separators)+1:])], now)
 }
 
 // Rounds returns the part of a name that is the number of the window at an instant, counted within the next longer measure: the

@@ -97,20 +97,23 @@ func SenseOf(name string) (s Sense) {
 	return s
 }
 
-// periodOf returns how long the window is that a word is for, 0 for none.
-func periodOf(word string) time.Duration {
-	for name, length := range map[string]time.Duration{"seconds": time.Second, "minutes": time.Minute, "hours": time.Hour, "days": 24 * time.Hour} {
-		if lists[name][word] {
-			return length
+// periods are how long the windows are that words are for.
+var periods = func() map[string]time.Duration {
+	all := make(map[string]time.Duration)
+	for list, length := range map[string]time.Duration{
+		"seconds": time.Second, "minutes": time.Minute, "hours": time.Hour, "days": 24 * time.Hour,
+	} {
+		for word := range lists[list] {
+			all[word] = length
 		}
 	}
-	return 0
-}
+	return all
+}()
 
 // Period returns the last word of a name that says how long a window is, and that; "" and 0 for none.
 func Period(name string) (word string, length time.Duration) {
 	for w := range Words(name) {
-		if l := periodOf(w); l > 0 {
+		if l := periods[w]; l > 0 {
 			word, length = w, l
 		}
 	}
