@@ -68,18 +68,23 @@ func Parse(text []byte) (*Config, error) {
 	}
 	c := &Config{Targets: map[string]Target{}}
 	n := resolve(top.Content[0])
+	var err error
 	switch {
 	case n.Kind == yaml.SequenceNode:
-		return checked(c, c.readRules(n))
+		err = c.readRules(n)
 	case n.Kind == yaml.ScalarNode && n.Tag == "!!null":
 		return c, nil
 	case n.Kind != yaml.MappingNode:
 		return nil, at(n, "%s is no configuration: write rules, targets or alerts, or a list of rules with match, algorithm, limit and window", quoted(n))
+	default:
+		err = fields(n, "a section of the configuration", sections, map[string]func(*yaml.Node) error{
+			"rules": c.readRules, "targets": c.readTargets, "alerts": c.readAlerts,
+		})
 	}
-	err := fields(n, "a section of the configuration", sections, map[string]func(*yaml.Node) error{
-		"rules": c.readRules, "targets": c.readTargets, "alerts": c.readAlerts,
-	})
-	return checked(c, err)
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
 // syntax puts what the YAML parser says in the form of the other errors: "yaml: line 3: did
@@ -91,12 +96,4 @@ func syntax(err error) error {
 		_, text, _ = strings.Cut(text, ": ")
 	}
 	return fmt.Errorf("%d:1: this is not YAML: %s", line, text)
-}
-
-// checked returns a configuration or an error.
-func checked(c *Config, err error) (*Config, error) {
-	if err != nil {
-		return nil, err
-	}
-	return c, nil
 }

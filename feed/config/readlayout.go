@@ -2,9 +2,9 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -37,7 +37,7 @@ func layoutReaders(l *form.Layout, s **Script) map[string]func(*yaml.Node) error
 		"zone":    readZone(&l.Zone),
 		"charged": truth(&l.Charged),
 		"refill":  readWord(&l.Refill, form.Refills),
-		"weigh":   readWord(&l.Weigh, keysOf(form.Weighs)),
+		"weigh":   readWord(&l.Weigh, slices.Sorted(maps.Keys(form.Weighs))),
 		"stamp": func(n *yaml.Node) error {
 			l.Stamped = true
 			return readWord(&stamp, []string{"end"})(n)
@@ -49,15 +49,6 @@ func layoutReaders(l *form.Layout, s **Script) map[string]func(*yaml.Node) error
 			return err
 		},
 	}
-}
-
-func keysOf[V any](m map[string]V) []string {
-	var keys []string
-	for k := range m {
-		keys = append(keys, k)
-	}
-	sort.Strings(keys)
-	return keys
 }
 
 // readTemplate reads the name of keys into p.
@@ -128,7 +119,7 @@ func readRead(n *yaml.Node, l *form.Layout) error {
 			words = []string{"value"}
 		}
 	}
-	names := append(keysOf(form.Reads), "left")
+	names := append(slices.Sorted(maps.Keys(form.Reads)), "left")
 	if len(words) == 0 || n.Kind != yaml.ScalarNode {
 		return at(n, "%s does not say what is read: use %s", quoted(n), strings.Join(names, ", "))
 	}
@@ -221,16 +212,10 @@ func readZone(p **time.Location) func(*yaml.Node) error {
 	}
 }
 
-// month is how a limit says a month of the calendar; where no calendar says its days it counts 30.
-const month = "month"
-
-// parseLimit reads COUNT/DURATION, of which a month is one, too.
+// parseLimit reads COUNT/DURATION, of which a month of the calendar is one, too; where no calendar says its days it counts 30.
 func parseLimit(spec string) (limiter.Limit, error) {
-	if count, ok := strings.CutSuffix(spec, "/"+month); ok {
-		return limiter.ParseLimit(count + "/30d")
-	}
-	if count, ok := strings.CutSuffix(spec, "/1"+month); ok {
-		return limiter.ParseLimit(count + "/30d")
+	if count, ok := strings.CutSuffix(spec, "month"); ok && strings.HasSuffix(strings.TrimSuffix(count, "1"), "/") {
+		spec = strings.TrimSuffix(count, "1") + "30d"
 	}
 	return limiter.ParseLimit(spec)
 }

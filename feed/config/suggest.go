@@ -45,7 +45,12 @@ func Suggest(s *decode.Sample, pattern string, now limiter.Instant) []Suggestion
 		}
 		g.log("zset", scores)
 	case "list":
-		g.log("list", numbers(s.First, s.Last))
+		var times []float64
+		for _, e := range slices.Concat(s.First, s.Last) {
+			v, _ := decode.Number(e.Member) // what is no number is 0, which is no time
+			times = append(times, v)
+		}
+		g.log("list", times)
 		g.length()
 	case "set":
 		g.length()
@@ -300,15 +305,6 @@ func (g *suggester) fields(of map[string]float64, before string) {
 			g.counts(before+n, "")
 		}
 	}
-}
-
-// numbers returns the elements of a list; one that is no number is 0, which is no time.
-func numbers(ends ...[]decode.Element) (out []float64) {
-	for _, e := range slices.Concat(ends...) {
-		v, _ := decode.Number(e.Member)
-		out = append(out, v)
-	}
-	return out
 }
 
 // Rule returns the entry as a rule; the error is that of Parse.

@@ -260,11 +260,6 @@ func (p *Probe) Read(now limiter.Instant) (siblings bool) {
 	return len(p.matches[0].Siblings) > 0
 }
 
-// certain says whether a match holds without siblings.
-func (p *Probe) certain() bool {
-	return slices.ContainsFunc(p.matches, func(m *Match) bool { return len(m.Siblings) == 0 })
-}
-
 // AskSiblings adds the commands for the keys that have to agree, none where there are none.
 func (p *Probe) AskSiblings(ctx context.Context, pipe redis.Pipeliner) {
 	p.siblings = make([][]*Pending, len(p.matches))
@@ -273,7 +268,8 @@ func (p *Probe) AskSiblings(ctx context.Context, pipe redis.Pipeliner) {
 			p.siblings[i] = append(p.siblings[i], Ask(ctx, pipe, f))
 		}
 	}
-	if p.small() && !p.certain() {
+	certain := slices.ContainsFunc(p.matches, func(m *Match) bool { return len(m.Siblings) == 0 }) // without siblings
+	if p.small() && !certain {
 		p.whole = Ask(ctx, pipe, Fetch{Key: p.sample.Key, Type: p.sample.Type, Pairs: 2 * fewFields, Ends: 1})
 	}
 }

@@ -125,17 +125,10 @@ func lacks(a limiter.Algorithm) string {
 	case limiter.KindWeighted:
 		return "no counter of a sliding window, of which there is one for each window, named after its start"
 	case limiter.KindBucket:
-		return fmt.Sprintf("no %s, which has the fields %s and at, a number and a time", a.Title(), bucketField(a))
+		field := map[bool]string{true: "level", false: "tokens"}[a.Fills()]
+		return fmt.Sprintf("no %s, which has the fields %s and at, a number and a time", a.Title(), field)
 	}
 	return "no count of requests, as a " + a.Title() + " keeps it"
-}
-
-// bucketField returns the name of the field with a bucket's level.
-func bucketField(a limiter.Algorithm) string {
-	if a.Fills() {
-		return "level"
-	}
-	return "tokens"
 }
 
 // article returns a type with its indefinite article.

@@ -172,11 +172,6 @@ type Past struct {
 	Previous int64 // units charged in the previous clock-aligned window
 }
 
-// open puts the past into the first reading of its key.
-func (p *Past) open(r *model.Reading) {
-	r.Since, r.Arrivals, r.Trace = p.From, p.Arrivals, p.Trace
-}
-
 // lay gives the decoder of a tracker the entries that the server no longer has.
 func (p *Past) lay(l *Tracker) {
 	switch b := l.decoder.(type) {

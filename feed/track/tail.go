@@ -115,7 +115,7 @@ func (t *tail) take(now limiter.Instant) (fresh []limiter.Entry, again bool, err
 	t.behind = len(got) == t.size
 	switch {
 	case t.behind && first && !t.untotaled && !t.paged && t.record != nil:
-		t.forget()
+		t.known, t.last, t.total, t.pages = false, decode.ID{}, 0, 0 // what was read is read in another way
 		t.counts = totalsOf(t.record, t.from.At(), now)
 		return nil, true, nil
 	case t.behind && t.caught && !t.untotaled && t.pages >= pagesBehind:
@@ -147,11 +147,6 @@ func (t *tail) takeTotals() (fresh []limiter.Entry, again bool, err error) {
 	t.last, t.total, t.known = newest.id, newest.total, true
 	t.pages = 0
 	return entries, false, nil
-}
-
-// forget discards the entries read so far, which are then read in another way.
-func (t *tail) forget() {
-	t.known, t.last, t.total, t.pages = false, decode.ID{}, 0, 0
 }
 
 // read takes entries in the order of the stream, and returns those that are new.

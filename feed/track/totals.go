@@ -52,32 +52,20 @@ func (t *totals) ask(q *Query, key string) {
 // entry has no total, or the totals restart.
 func (t *totals) take() (entries []limiter.Entry, newest streamEntry, done, ok bool, err error) {
 	for _, cmd := range t.firsts {
-		got, err := cmd.Result()
-		if err != nil {
+		e, there, err := onlyEntry(cmd)
+		if err != nil || there && !e.hasTotal {
 			return nil, newest, false, false, err
 		}
-		if len(got) == 0 {
+		if !there {
 			break // nothing came after this edge: the newest entry's total ends the last bin
-		}
-		e, good := readEntry(got[0])
-		if !good || !e.hasTotal {
-			return nil, newest, false, false, nil
 		}
 		t.before = append(t.before, e.total-e.n)
 	}
 	if t.newest == nil {
 		return nil, newest, false, len(t.before) > 0, nil
 	}
-	got, err := t.newest.Result()
-	if err != nil {
+	if newest, _, err = onlyEntry(t.newest); err != nil || !newest.hasTotal || len(t.before) == 0 {
 		return nil, newest, false, false, err
-	}
-	if len(got) == 0 || len(t.before) == 0 {
-		return nil, newest, false, false, nil
-	}
-	newest, good := readEntry(got[0])
-	if !good || !newest.hasTotal {
-		return nil, newest, false, false, nil
 	}
 	for i, before := range t.before {
 		after := newest.total
@@ -109,6 +97,17 @@ func readEntry(m redis.XMessage) (e streamEntry, ok bool) {
 	e.id, ok = decode.ParseID(m.ID)
 	e.n, e.total, e.hasCount, e.hasTotal = decode.CountOf(m.Values)
 	return e, ok
+}
+
+// onlyEntry reads the answer to a command that returns one entry at most. One whose id does not parse has no total.
+func onlyEntry(cmd *redis.XMessageSliceCmd) (e streamEntry, there bool, err error) {
+	got, err := cmd.Result()
+	if err != nil || len(got) == 0 {
+		return e, false, err
+	}
+	e, ok := readEntry(got[0])
+	e.hasTotal = e.hasTotal && ok
+	return e, true, nil
 }
 
 // at returns the instant of the entry, to the microsecond if ratescope's own library wrote it.

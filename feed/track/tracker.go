@@ -298,7 +298,7 @@ func (l *Tracker) finish(now limiter.Instant, r *model.Reading) bool {
 	l.note(model.OverLimit, over)
 	r.Notes = l.list()
 	if l.past != nil {
-		l.past.open(r)
+		r.Since, r.Arrivals, r.Trace = l.past.From, l.past.Arrivals, l.past.Trace
 		l.past = nil
 	}
 	l.arrived = 0

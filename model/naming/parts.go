@@ -69,8 +69,8 @@ func partOf(text string) Part {
 	if n := addressIn(text); n > 0 {
 		return Part{text[:n], Address}
 	}
-	if n := uuidIn(text); n > 0 {
-		return Part{text[:n], ID}
+	if len(text) >= 36 && text[8] == '-' && uuid.MatchString(text) {
+		return Part{text[:36], ID}
 	}
 	n := strings.IndexAny(text, separators)
 	if n < 0 {
@@ -132,12 +132,4 @@ func addressIn(text string) int {
 		end = strings.LastIndexAny(text[:end], ":.")
 	}
 	return 0
-}
-
-// uuidIn returns 36 where a text begins with a UUID.
-func uuidIn(text string) int {
-	if len(text) < 36 || text[8] != '-' {
-		return 0
-	}
-	return len(uuid.FindString(text))
 }

@@ -91,7 +91,7 @@ func SenseOf(name string) (s Sense) {
 		s.Other = s.Other || others[w]
 		before = w
 	}
-	if s.Limits == "" && s.Requests == "limit" && instantEnds(name) {
+	if ends := len(name) - len(strings.TrimRight(name, "0123456789")); ends >= 10 && s.Limits == "" && s.Requests == "limit" { // mail-limit@1795300000
 		s.Limits = "limit"
 	}
 	return s
@@ -118,9 +118,4 @@ func Period(name string) (word string, length time.Duration) {
 		}
 	}
 	return word, length
-}
-
-// instantEnds says whether a name ends in ten digits or more, as "mail-limit@1795300000".
-func instantEnds(name string) bool {
-	return len(name)-len(strings.TrimRight(name, "0123456789")) >= 10
 }

@@ -43,9 +43,11 @@ func (s *Source) text(lead, beside *decode.Sample) (text string, ok bool) {
 // number returns the number that stands there.
 func (s *Source) number(lead, beside *decode.Sample) (float64, bool) {
 	text, ok := s.text(lead, beside)
-	n, number := Number(strings.TrimSpace(text))
-	if !number {
-		n, number = negative(text)
+	text = strings.TrimSpace(text)
+	rest, minus := strings.CutPrefix(text, "-")
+	n, number := Number(rest)
+	if minus {
+		n = -n
 	}
 	return n, ok && number
 }
@@ -56,13 +58,6 @@ func (s *Source) Number(lead *decode.Sample) (n float64, ok bool) {
 		return 0, false
 	}
 	return s.number(lead, nil)
-}
-
-// negative reads a number below zero, which Number refuses.
-func negative(text string) (float64, bool) {
-	rest, minus := strings.CutPrefix(strings.TrimSpace(text), "-")
-	n, ok := Number(rest)
-	return -n, minus && ok
 }
 
 // instant returns the time that stands there.

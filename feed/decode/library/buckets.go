@@ -166,32 +166,25 @@ func firstWindow(longest time.Duration, now, start limiter.Instant) time.Duratio
 
 // leftBucket recognizes the two strings of the bucket that Stripe published: <base>.tokens and <base><stamp>, where base begins
 // with a prefix, unless a rule names the library, and is closed by a brace or not.
-func leftBucket(s *decode.Sample, c decode.Context, prefix, stamp string, braces, derive bool) *decode.Match {
-	base, ok := strings.CutSuffix(s.Key, ".tokens")
-	if !ok {
-		base, ok = strings.CutSuffix(s.Key, stamp)
+func leftBucket(prefix, stamp string, braces, derive bool) func(*decode.Sample, decode.Context) *decode.Match {
+	return func(s *decode.Sample, c decode.Context) *decode.Match {
+		base, ok := strings.CutSuffix(s.Key, ".tokens")
+		if !ok {
+			base, ok = strings.CutSuffix(s.Key, stamp)
+		}
+		if _, numeric := form.Number(s.Text); !ok || !numeric || s.TTL <= 0 || strings.HasSuffix(base, "}") != braces ||
+			!(c.Named && !derive) && !strings.HasPrefix(base, prefix) {
+			return nil
+		}
+		id := map[bool]string{true: "<id>}", false: "<user>"}[braces]
+		return form.LeftBucket(base+".tokens", base+stamp, derive).Match(s, c, decode.Match{Name: base + ".tokens", Prefix: prefix,
+			Why: []string{"named " + prefix + id + ".tokens", "its twin holds a second of now"}})
 	}
-	if _, numeric := form.Number(s.Text); !ok || !numeric || s.TTL <= 0 || strings.HasSuffix(base, "}") != braces ||
-		!(c.Named && !derive) && !strings.HasPrefix(base, prefix) {
-		return nil
-	}
-	id := map[bool]string{true: "<id>}", false: "<user>"}[braces]
-	return form.LeftBucket(base+".tokens", base+stamp, derive).Match(s, c, decode.Match{Name: base + ".tokens", Prefix: prefix,
-		Why: []string{"named " + prefix + id + ".tokens", "its twin holds a second of now"}})
-}
-
-func springGateway(s *decode.Sample, c decode.Context) *decode.Match {
-	return leftBucket(s, c, "request_rate_limiter.{", ".timestamp", true, false)
-}
-
-// goZero recognizes the keys of go-zero that are no counters of libraries.yaml.
-func goZero(s *decode.Sample, c decode.Context) *decode.Match {
-	return leftBucket(s, c, "{", ".ts", true, true)
 }
 
 func stripe(s *decode.Sample, c decode.Context) *decode.Match {
 	if s.Type == "string" {
-		return leftBucket(s, c, "request_rate_limiter.", ".timestamp", false, false)
+		return leftBucket("request_rate_limiter.", ".timestamp", false, false)(s, c)
 	}
 	ok := len(s.First) > 0 && len(s.Last) > 0 && s.TTL < 0
 	for _, e := range append(s.First, s.Last...) { // four random bytes each

@@ -67,9 +67,9 @@ var recognizers = map[string]func(*decode.Sample, decode.Context) *decode.Match{
 	"russellluo-slidingwindow":       russellluo,
 	"mennanov-limiters":              mennanov,
 	"redis-rate":                     redisRate,
-	"spring-cloud-gateway":           springGateway,
+	"spring-cloud-gateway":           leftBucket("request_rate_limiter.{", ".timestamp", true, false),
 	"stripe":                         stripe,
-	"go-zero":                        goZero,
+	"go-zero":                        leftBucket("{", ".ts", true, true), // and counters of libraries.yaml
 	"throttled":                      throttled,
 	"redis-cell":                     redisCell,
 	"redis-gcra":                     redisGCRA,

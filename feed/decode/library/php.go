@@ -34,16 +34,11 @@ func (v phpValue) string() string {
 	return strconv.FormatFloat(v.number, 'f', -1, 64)
 }
 
-// readPHP reads what serialize() or igbinary_serialize() wrote.
+// readPHP reads what igbinary_serialize() wrote, or serialize(): O:<length>:"<class>":<pairs>:{<key><value>…}.
 func readPHP(text string) (o phpObject, ok bool) {
-	if strings.HasPrefix(text, "O:") {
-		return readSerialized(text)
+	if !strings.HasPrefix(text, "O:") {
+		return readIgbinary(text)
 	}
-	return readIgbinary(text)
-}
-
-// readSerialized reads O:<length>:"<class>":<pairs>:{<key><value>…}.
-func readSerialized(text string) (o phpObject, ok bool) {
 	o.class, text, ok = quoted(text[len("O:"):])
 	if !ok || !strings.HasPrefix(text, ":") {
 		return o, false
@@ -167,13 +162,8 @@ func igbinaryValue(text string) (v phpValue, rest string, ok bool) {
 }
 
 // phpInts takes n whole numbers of 32 bits, as pack("N") writes them, off the front of a string.
-func phpInts(text string, n int) (ints []int64, rest string, ok bool) {
-	if len(text) < 4*n {
-		return nil, "", false
-	}
-	for range n {
-		ints = append(ints, int64(binary.BigEndian.Uint32([]byte(text[:4]))))
-		text = text[4:]
-	}
-	return ints, text, true
+func phpInts(text string, n int) (ints []uint32, rest string, ok bool) {
+	ints = make([]uint32, n)
+	size, err := binary.Decode([]byte(text), binary.BigEndian, ints)
+	return ints, text[size:], err == nil
 }

@@ -91,7 +91,7 @@ func (s *symfonyState) window(v []phpValue) bool {
 	s.Window = time.Duration(ints[1]) * time.Second
 	s.Limit.Count, s.LimitFrom = int64(v[3].number), model.LimitOfKey
 	s.Convention.Alignment = limiter.AlignFirstRequest
-	s.state.Start, s.state.Current = decode.InstantIn(v[1].number, time.Second), ints[0]
+	s.state.Start, s.state.Current = decode.InstantIn(v[1].number, time.Second), int64(ints[0])
 	return s.Limit.Count > 0 && decode.UnitOf(v[1].number, s.state.Start) == time.Second
 }
 
@@ -109,7 +109,7 @@ func (s *symfonyState) sliding(v []phpValue) bool {
 	s.Convention.Alignment = limiter.AlignFirstRequest
 	end := decode.InstantIn(v[1].number, time.Second)
 	s.state.Start, s.state.PreviousStart = end.Add(-s.Window), end.Add(-2*s.Window)
-	s.state.Current, s.state.Previous = ints[0], ints[1]
+	s.state.Current, s.state.Previous = int64(ints[0]), int64(ints[1])
 	return decode.UnitOf(v[1].number, end) == time.Second
 }
 
@@ -125,7 +125,7 @@ func (s *symfonyState) bucket(v []phpValue) bool {
 	}
 	s.id = id
 	s.Window = interval
-	s.Limit = limiter.Limit{Count: amount, Window: interval, Burst: ints[0]}
+	s.Limit = limiter.Limit{Count: amount, Window: interval, Burst: int64(ints[0])}
 	s.LimitFrom = model.LimitOfKey
 	s.Convention.Refill = limiter.RefillInterval
 	s.state.Filled = decode.InstantIn(v[3].number, time.Second)

@@ -15,8 +15,15 @@ import (
 func upstashBucket(s *decode.Sample, c decode.Context) *decode.Match {
 	splits := upstashSplits(s.Key)
 	b := &upstashBeside{upstashName: splits[0]}
-	bucket := &form.Reader{Keys: form.Hash(s.Key, "tokens", "refilledAt"), Holds: "token bucket of @upstash/ratelimit", Read: readUpstashBucket,
-		Settings: decode.Settings{Algorithm: limiter.TokenBucket, Convention: limiter.Convention{Refill: limiter.RefillInterval}}}
+	bucket := &form.Reader{Keys: form.Hash(s.Key, "tokens", "refilledAt"), Holds: "token bucket of @upstash/ratelimit",
+		Settings: decode.Settings{Algorithm: limiter.TokenBucket, Convention: limiter.Convention{Refill: limiter.RefillInterval}},
+		Read: func(d *decode.Decoded, now limiter.Instant, got []decode.Sample, _ decode.Settings) bool {
+			s := &got[0]
+			tokens, ok := form.Signed(s.Fields["tokens"])
+			ms, timed := form.Count(s.Fields["refilledAt"])
+			d.State.Level, d.State.Filled = float64(max(tokens, 0)), limiter.Instant(ms*1000)
+			return ok && timed && s.Length == 2 && s.TTL > 0 && decode.UnitOf(float64(ms), now) == time.Millisecond
+		}}
 	m := bucket.Match(s, c, decode.Match{Prefix: b.prefix, Why: []string{"a hash of tokens and refilledAt, in milliseconds", "it expires"}})
 	if m == nil {
 		return nil
@@ -38,12 +45,4 @@ func upstashBucket(s *decode.Sample, c decode.Context) *decode.Match {
 		}
 	}
 	return m
-}
-
-func readUpstashBucket(d *decode.Decoded, now limiter.Instant, got []decode.Sample, _ decode.Settings) bool {
-	s := &got[0]
-	tokens, ok := form.Signed(s.Fields["tokens"])
-	ms, timed := form.Count(s.Fields["refilledAt"])
-	d.State.Level, d.State.Filled = float64(max(tokens, 0)), limiter.Instant(ms*1000)
-	return ok && timed && s.Length == 2 && s.TTL > 0 && decode.UnitOf(float64(ms), now) == time.Millisecond
 }
