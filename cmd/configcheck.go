@@ -54,7 +54,7 @@ func configCheck(p *program, c *cobra.Command) error {
 			fmt.Fprintf(w, "rule %d, %s\n", i+1, safetext.Clean(rule.Match))
 		}
 		for _, r := range rows[:min(len(rows), mostExamples)] {
-			fmt.Fprintln(w, "  "+checked(r, b, rule, p.names()))
+			fmt.Fprintf(w, "  %s: %s\n", p.names().Name(r.Key).Clean(), figuresOf(r, b, rule, p.names()))
 		}
 		if live && len(rows) == 0 {
 			fmt.Fprintln(w, "  no key that lives now has a row by it")
@@ -81,19 +81,18 @@ func rowsOf(rules []config.Rule, i int, readings []model.Reading) (rows []*model
 	return rows
 }
 
-// checked says what was read of a row, and of a name with a window which rule with name says so.
-func checked(r *model.Reading, b model.Batch, rule *config.Rule, names report.Options) string {
+// figuresOf says what was read of a row, and of a name with a window which rule with name says so.
+func figuresOf(r *model.Reading, b model.Batch, rule *config.Rule, names report.Options) (text string) {
 	k := report.KeyOf(r, b.At, names)
-	text := k.Key.Clean() + ": "
 	switch {
 	case r.Err != "":
-		return text + safetext.Clean(r.Err)
+		return safetext.Clean(r.Err)
 	case k.Used == nil:
-		text += "what is used is not known"
+		text = "what is used is not known"
 	case k.Limit == nil:
-		text += fmt.Sprintf("%d used", *k.Used)
+		text = fmt.Sprintf("%d used", *k.Used)
 	default:
-		text += fmt.Sprintf("%d of %d used", *k.Used, *k.Limit)
+		text = fmt.Sprintf("%d of %d used", *k.Used, *k.Limit)
 	}
 	if k.Next != nil && *k.Next > 0 {
 		text += ", next in " + format.Span(time.Duration(*k.Next)*time.Millisecond)

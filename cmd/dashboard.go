@@ -109,7 +109,7 @@ func (p *program) board() (board, error) {
 	}
 	o := &b.options
 	o.Inject = firing.Options{Injector: inner, Changer: inner, Back: inner, Recorded: recordedRequests}
-	o.Adopt, o.Target, o.Production, o.Colour = p.Adopter(src), p.Target, p.Named().Production, p.Named().Colour
+	o.Teach, o.Target, o.Production, o.Colour = p.teach(src), p.Target, p.Named().Production, p.Named().Colour
 	if inner.ByHand() {
 		o.Inject.Arming = inner
 	}

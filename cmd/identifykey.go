@@ -80,12 +80,8 @@ func runIdentifyKeys(p *program, c *cobra.Command, f identifyFlags, keys []strin
 	r := readKeys{}
 	for i := range samples {
 		s := &samples[i]
-		k := readKey{Key: out.Names.Name(s.Key), Type: s.Type, Readings: []reportedRead{}}
+		k := shapeOf(s, out.Names)
 		if s.Exists() {
-			k.TTL, k.Size = new(int64(-1)), new(s.Length)
-			if s.TTL >= 0 {
-				k.TTL = new(report.Millis(s.TTL))
-			}
 			if k.Readings, err = readingsOf(c.Context(), o, s, config.Suggest(s, patterns.Of(s.Key, s.Type, now), now), p.Override.Limit, out.Names); err != nil {
 				return err
 			}

@@ -10,10 +10,8 @@ import (
 
 	"ratescope/feed"
 	"ratescope/feed/config"
-	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/format"
-	"ratescope/model/identify"
 	"ratescope/model/report"
 	"ratescope/model/safetext"
 	"ratescope/tui"
@@ -174,42 +172,5 @@ func (f *followed) apply(c *config.Config, err error) {
 	}
 	if f.changed != nil {
 		f.changed(c, err)
-	}
-}
-
-// Adopter returns what makes a rule of a group of limiters for as long as src is watched, before
-// those of the file; nil where src takes no rules.
-func (s *settings) Adopter(src server) func(identify.Group) error {
-	server, ok := src.(ruled)
-	if !ok {
-		return nil
-	}
-	return func(g identify.Group) error {
-		r := config.Rule{Match: g.Pattern, Library: g.Library, Algorithm: g.Algorithm, Window: g.Window}
-		r.Limit.Window = g.Window
-		if g.LimitFrom != model.NoLimit && g.Window > 0 {
-			r.Limit, r.LimitKnown = g.Limit, true
-		}
-		if g.Library == "" && g.Algorithm == limiter.FixedWindow { // where its names hold windows, they say which
-			e, windowed, ok := config.Named(g.Example, g.Pattern, 0, limiter.InstantOf(time.Now()))
-			if e.Read = "value"; g.Left {
-				e.Read = "left"
-			}
-			if r.LimitKnown {
-				e.Limit, e.Window = fmt.Sprintf("%d/%s", r.Limit.Count, g.Window), ""
-			}
-			if named, err := e.Rule(); ok && (windowed || g.Left) && err == nil {
-				r = named
-			}
-		}
-		s.mu.Lock()
-		s.adopted = append(s.adopted, r)
-		c := cmp.Or(s.latest, s.loaded)
-		s.mu.Unlock()
-		list, err := s.Rules(c)
-		if err == nil {
-			server.SetRules(list)
-		}
-		return err
 	}
 }

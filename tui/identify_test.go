@@ -1,6 +1,8 @@
 package tui_test
 
 import (
+	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,15 +13,26 @@ import (
 	"ratescope/tui"
 )
 
-// TestIdentifyOverlay lists the limiters by library, fits every size, and makes a rule of a group
-// that is only likely, and of no other.
+// TestIdentifyOverlay lists the limiters by library, fits every size, and asks what a group is that is only likely, and
+// no other: the readings that fit, the limit typed once, and the rule is written and can be taken back.
 func TestIdentifyOverlay(t *testing.T) {
-	var adopted []string
+	var asked, done []string
 	s := newStage(t, 140, 42, tui.Options{
 		Library: func(name string) (identify.Library, bool) {
 			return identify.Library{Silent: []string{"the limit of " + name}}, name == "rate-limit-redis"
 		},
-		Adopt: func(g identify.Group) error { adopted = append(adopted, g.Pattern); return nil },
+		Teach: func(_ context.Context, g identify.Group, limit string) ([]identify.Fit, error) {
+			asked = append(asked, g.Pattern+" "+limit)
+			fits := []identify.Fit{{As: "what was used", Rule: "{read: value}"}, {As: "what is left", Note: "ends as it likes", Rule: "{read: left, limit: " + limit + "}",
+				Figures: []identify.Figures{{Key: "home:1", Shape: "string, 1 byte", Says: "7 of 10 used"}}}}
+			if limit != "" {
+				fits[1].Write = func() (identify.Taught, error) {
+					done = append(done, "written")
+					return identify.Taught{Where: "/home/me/config.yaml", Undo: func() error { done = append(done, "taken back"); return nil }}, nil
+				}
+			}
+			return fits, nil
+		},
 	})
 	s.edit = func(b *model.Batch) {
 		for i := range b.Readings {
@@ -40,25 +53,44 @@ func TestIdentifyOverlay(t *testing.T) {
 		s.check("the limiters")
 	}
 	s.press("enter")
-	if len(adopted) > 0 {
-		t.Errorf("a rule is made of known ones: %q", adopted)
+	if len(asked) > 0 {
+		t.Errorf("it is asked what known ones are: %q", asked)
+	}
+	do := func(msg tea.Msg) {
+		_, cmd := s.app.Update(msg)
+		for _, msg := range messages(cmd) {
+			s.app.Update(msg)
+		}
 	}
 	s.press("end", "W")
 	for range 20 {
 		s.press("down")
 	}
 	s.see("not yet known", "the window: watch on")
-	_, cmd := s.app.Update(tea.KeyPressMsg{Code: tea.KeyEnter})
-	if cmd == nil {
-		t.Fatal("nothing is done")
+	do(tea.KeyPressMsg{Code: tea.KeyEnter})
+	s.see("what was used", "what is left", "COUNT/DURATION")
+	s.press("down")
+	s.see("home:1", "7 of 10 used", "It ends as it likes", "{read: left")
+	for _, size := range [][2]int{{60, 20}, {80, 24}, {200, 55}, {140, 42}} {
+		s.size(size[0], size[1])
+		s.check("what they are")
 	}
-	for _, msg := range messages(cmd) {
-		s.app.Update(msg)
+	do(tea.KeyPressMsg{Code: tea.KeyEnter})
+	s.see("Type the limit first")
+	for _, r := range "10/20s" {
+		do(tea.KeyPressMsg{Code: r, Text: string(r)})
 	}
-	if len(adopted) != 1 || adopted[0] != "home:\x1b[2J*" {
-		t.Errorf("rules were made of %q", adopted)
+	s.see("limit: 10/20s")
+	do(tea.KeyPressMsg{Code: tea.KeyEnter})
+	s.see("is in /home/me/config.yaml", "z takes the last rule back", "limiters: 1 of")
+	do(tea.KeyPressMsg{Code: 'z', Text: "z"})
+	s.see("is taken back")
+	if got := strings.Join(done, ", "); got != "written, taken back" {
+		t.Errorf("what was done: %s; asked: %q", got, asked)
 	}
-	s.see("holds until the program ends")
+	if last := asked[len(asked)-1]; last != "home:\x1b[2J* 10/20s" {
+		t.Errorf("asked last: %q", last)
+	}
 }
 
 // messages carries out a command, and those in it.

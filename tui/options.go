@@ -41,8 +41,8 @@ type Options struct {
 
 	// Library says what is known of a library by its name; nil: nothing.
 	Library func(name string) (identify.Library, bool)
-	// Adopt makes a rule of a likely group for as long as the program runs; nil: not possible.
-	Adopt func(g identify.Group) error
+	// Teach finds the readings that fit a likely group under a limit; nil: no rule can be made here.
+	Teach session.Teach
 
 	Look shell.Options // how it looks; what it remembers is in Choices
 	Mask bool          // hide the middle of key names
@@ -113,7 +113,7 @@ func newApp(ctx context.Context, o Options) (*shell.App, *session.Session, error
 		return nil, nil, err
 	}
 	s := session.New(app, session.Options{
-		Source: o.Source, Inject: o.Inject, Saving: o.Saving, Markers: o.Markers, Library: o.Library, Adopt: o.Adopt,
+		Source: o.Source, Inject: o.Inject, Saving: o.Saving, Markers: o.Markers, Library: o.Library, Teach: o.Teach,
 		Target: o.Target, Mask: o.Mask, Production: o.Production, Colour: o.Colour, News: o.News, Notify: o.Notify,
 	})
 	for _, sc := range screens {

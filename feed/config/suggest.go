@@ -87,6 +87,12 @@ func (g *suggester) add(as, note string, say func(e *Entry)) {
 	g.all = append(g.all, Suggestion{e, as, note})
 }
 
+// What a key is by some of the readings.
+const (
+	AsLeft    = "what is left"
+	AsPresent = "it denies while it is there"
+)
+
 // boundNote says what an expiry tells of a window.
 const boundNote = "counts until it expires: of its window that is no more than an upper bound"
 
@@ -103,7 +109,7 @@ func (g *suggester) counts(read, ends string) {
 	if g.windowed && read == "value" {
 		g.add("what was used, weighted with the window before", note, func(e *Entry) { e.Read, e.Weigh = read, "floor" })
 	}
-	g.add("what is left", note, func(e *Entry) {
+	g.add(AsLeft, note, func(e *Entry) {
 		e.Read, e.Ends = "left "+strings.TrimPrefix(read, "value"), ends
 		e.Read = strings.TrimSpace(e.Read)
 	})
@@ -119,7 +125,7 @@ func (g *suggester) length() {
 func (g *suggester) present() {
 	sense := naming.SenseOf(g.base.Name)
 	if g.expires && !sense.Other && (sense.Limits != "" || sense.Attempts != "" || sense.Requests != "") {
-		g.add("it denies while it is there", "", func(e *Entry) { e.Read = "present" })
+		g.add(AsPresent, "", func(e *Entry) { e.Read = "present" })
 	}
 }
 

@@ -95,7 +95,7 @@ func (v tableView) paint(r cell.Rect) {
 		session.PaintSearch(v.c, rows, v.s.Shown.Live())
 	default:
 		sweep := &v.s.Shown.Live().Sweep
-		text, remedy := format.Plural(int(sweep.Seen()), "key")+" looked at, none of them a limiter", `"ratescope identify" says what they are.`
+		text, remedy := format.Plural(int(sweep.Seen()), "key")+" looked at, none of them a limiter", `W says which of them may be, and "ratescope identify", too.`
 		if narrow := session.Narrowed(sweep); narrow != "" {
 			text, remedy = text+" that matches "+narrow, "Start with another --watch, or without it for every key."
 		}

@@ -23,13 +23,8 @@ import (
 type groups struct {
 	s        *Session
 	list     []identify.Group
+	likely   int // how many of them are limiters; the others have the shape of limiters alone
 	selected int
-}
-
-// adoptedMsg is the result of adding a rule to this session.
-type adoptedMsg struct {
-	pattern string
-	err     error
 }
 
 // openGroups opens the overlay with the limiters on the present board.
@@ -44,10 +39,11 @@ func (s *Session) openGroups() {
 	if libraries == nil {
 		libraries = func(string) (identify.Library, bool) { return identify.Library{}, false }
 	}
-	s.Shell.Open(&groups{s: s, list: identify.Of(readings, s.Shown.Live().Sweep, libraries).Groups})
+	found := identify.Of(readings, s.Shown.Live().Sweep, libraries)
+	s.Shell.Open(&groups{s: s, list: append(found.Groups, found.Candidates...), likely: len(found.Groups)})
 }
 
-// Update moves the selection, or adds a rule for a likely group.
+// Update moves the selection, opens what a likely group can be, or takes the last rule back.
 func (g *groups) Update(msg tea.Msg) (tea.Cmd, bool) {
 	step := 0
 	switch msg := msg.(type) {
@@ -64,7 +60,9 @@ func (g *groups) Update(msg tea.Msg) (tea.Cmd, bool) {
 		case "pgdown":
 			step = 10
 		case "enter", "y":
-			return g.adopt()
+			return g.teach(), true
+		case "z":
+			return g.s.untell(), true
 		default:
 			return nil, false
 		}
@@ -73,29 +71,18 @@ func (g *groups) Update(msg tea.Msg) (tea.Cmd, bool) {
 	return nil, true
 }
 
-// adopt adds a rule for the selected group, which holds until the program ends.
-func (g *groups) adopt() (tea.Cmd, bool) {
+// teach opens what the selected group can be.
+func (g *groups) teach() tea.Cmd {
 	switch {
 	case len(g.list) == 0:
-		return nil, false
 	case g.list[g.selected].Evidence != model.Likely:
 		g.s.Shell.Say("These are limiters already: nothing is to be said of them but a limit, with ratescope identify --write.")
-		return nil, true
-	case g.s.Options.Adopt == nil:
+	case g.s.Options.Teach == nil:
 		g.s.Shell.Warn("What is shown here takes no rules: a recording, and the embedded Redis, are as they are.")
-		return nil, true
+	default:
+		return g.s.openTeaching(g.list[g.selected])
 	}
-	group := g.list[g.selected]
-	return func() tea.Msg { return adoptedMsg{group.Pattern, g.s.Options.Adopt(group)} }, false
-}
-
-// adopted shows the result of adding a rule.
-func (s *Session) adopted(msg adoptedMsg) {
-	if msg.err != nil {
-		s.Shell.Warn(safetext.Sentence(msg.err.Error()))
-		return
-	}
-	s.Shell.Say("A rule for " + FullName(msg.pattern, s.Options.Mask) + " holds until the program ends; ratescope identify --write keeps it.")
+	return nil
 }
 
 // Modal returns true: the overlay takes all keys.
@@ -112,7 +99,7 @@ func (g *groups) Paint(p *widget.Canvas, _ cell.Rect) {
 	about := g.about(&g.list[g.selected], width-4)
 	rows := max(min(len(g.list), p.Buffer.H-len(about)-7), 1)
 	in := p.Overlay(width, rows+len(about)+4, fmt.Sprintf("limiters: %d of %d", g.selected+1, len(g.list)),
-		"enter makes a rule of a likely one · esc closes")
+		g.foot())
 	raised := p.Look.Raised
 	patternCells := max(in.W-52, 12)
 	head := fmt.Sprintf("  %s %6s  %-24s%-14s", pad("pattern", patternCells), "keys", "library", "limit")
@@ -134,8 +121,11 @@ func (g *groups) Paint(p *widget.Canvas, _ cell.Rect) {
 			mark = string(p.Look.MarkYes) + " "
 		}
 		name := safetext.Shorten(FullName(one.Pattern, g.s.Options.Mask), patternCells, cut)
-		line := fmt.Sprintf("%s%s %6d  %-24s%-14s", mark, pad(name, patternCells), one.Keys, cmp.Or(one.Library, one.Evidence.String()),
-			limitOf(one))
+		evidence := one.Evidence.String()
+		if first+i >= g.likely {
+			evidence = "has the shape of one"
+		}
+		line := fmt.Sprintf("%s%s %6d  %-24s%-14s", mark, pad(name, patternCells), one.Keys, cmp.Or(one.Library, evidence), limitOf(one))
 		p.Buffer.Text(in.X, in.Y+1+i, in.X+in.W, line, style.On(raised))
 	}
 	for i, line := range about {
@@ -143,6 +133,15 @@ func (g *groups) Paint(p *widget.Canvas, _ cell.Rect) {
 			p.Buffer.Text(in.X, y, in.X+in.W, line, p.Look.Text.On(raised))
 		}
 	}
+}
+
+// foot says what the keys of the overlay do.
+func (g *groups) foot() string {
+	foot := "enter says what a likely one is · esc closes"
+	if g.s.untaught != nil {
+		foot = "z takes the last rule back · " + foot
+	}
+	return foot
 }
 
 // pad appends blanks to a text up to a number of columns.

@@ -59,7 +59,7 @@ func (s *Session) Actions() keymap.Actions {
 		keymap.New("keys", "reverse", "S", "reverses the order", do(s.Rows.Reverse), "S"),
 		keymap.New("keys", "pin", "P", "pins the key on top, to compare it", do(s.Selection.Pin), "P").For(keymap.ToFind).In(keymap.OfKey, nil),
 		keymap.New("keys", "copy", "y", "copies the row as text", s.CopyRow, "y").In(keymap.OfKey, nil),
-		keymap.New("keys", "identify", "W", "lists the limiters and what is missing", do(s.openGroups), "W").In(keymap.Server, nil).Also("found"),
+		keymap.New("keys", "identify", "W", "lists the limiters, and takes what yours are", do(s.openGroups), "W").In(keymap.Server, nil).Also("found"),
 		keymap.New("keys", "copy commands", "u", "copies commands that free or reset the key", s.CopyLines, "u").In(keymap.OfKey, nil),
 		keymap.New("keys", "export", "e", "exports all keys to a JSON file", s.Files.ExportKeys, "e").As(keymap.ExportKeys).In(keymap.Save,
 			saving.Folder),

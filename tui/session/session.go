@@ -43,9 +43,9 @@ type Options struct {
 
 	// Library describes a library by its name; nil for none.
 	Library func(name string) (identify.Library, bool)
-	// Adopt makes a rule for a group of likely limiters, until the program ends; nil if that is not
-	// possible.
-	Adopt func(g identify.Group) error
+	// Teach finds the readings that fit a group of likely limiters under a limit, which may be ""; nil if no rule can be
+	// made here.
+	Teach Teach
 
 	Target string // what the configuration calls the server; "" for one that is watched alone
 	Mask   bool   // hide the middle of key names
@@ -72,6 +72,7 @@ type Session struct {
 	Marks    *markers.Markers // moments of a replay
 	alerts   alerts
 	outlook  outlook
+	untaught func() error // takes back the rule that was written last; nil for none
 	names    cleaned
 	families families
 	step     time.Duration // time between two steps of the screen's timeline; 0 if it has none
@@ -110,8 +111,11 @@ func (s *Session) Update(msg tea.Msg) tea.Cmd {
 		return nil
 	case batchMsg:
 		return s.receive(msg)
-	case adoptedMsg:
-		s.adopted(msg)
+	case fitsMsg:
+		msg.of.take(msg)
+		return nil
+	case taughtMsg:
+		s.taught(msg)
 		return nil
 	case newsMsg:
 		return s.alerts.hear(msg)

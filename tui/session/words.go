@@ -126,6 +126,9 @@ func Searching(b *model.Board) string {
 	if w.Passes == 0 {
 		return fmt.Sprintf("Looking for rate limits… %s keys scanned.", format.Short(w.Scanned))
 	}
+	if n := len(w.Candidates); n > 0 {
+		return "No key is known to be a rate limit; of " + format.Plural(n, "kind") + " of keys that may be, W says what they are."
+	}
 	text := "No key looks like a rate limit"
 	if narrow := Narrowed(&w); narrow != "" {
 		text = "No key matches " + narrow

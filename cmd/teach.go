@@ -1,0 +1,193 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"ratescope/feed"
+	"ratescope/feed/config"
+	"ratescope/feed/decode"
+	"ratescope/internal/file"
+	"ratescope/model"
+	"ratescope/model/identify"
+	"ratescope/model/report"
+)
+
+// teacher finds the readings that fit limiters of one's own, and writes the rule of one of them.
+type teacher struct {
+	p      *program
+	server ruled
+	mu     sync.Mutex // held while a rule is written or taken back
+}
+
+// teach returns what finds the readings that fit a group; nil where src takes no rules, or is the embedded demo.
+func (p *program) teach(src server) func(ctx context.Context, g identify.Group, limit string) ([]identify.Fit, error) {
+	o, err := p.Options()
+	server, ok := src.(ruled)
+	if err != nil || !ok || len(o.URLs) == 0 {
+		return nil
+	}
+	t := &teacher{p: p, server: server}
+	return t.fits
+}
+
+// fits returns the readings that fit a group, the likeliest first, with what each gives for its examples under a
+// limit, which may be "".
+func (t *teacher) fits(ctx context.Context, g identify.Group, limit string) ([]identify.Fit, error) {
+	o, err := t.p.Options()
+	if err != nil {
+		return nil, err
+	}
+	samples, now, err := samplesOf(ctx, o, g.Examples)
+	if err != nil {
+		return nil, err
+	}
+	samples = slices.DeleteFunc(samples, func(s decode.Sample) bool { return !s.Exists() })
+	samples = samples[:min(len(samples), mostExamples)]
+	if len(samples) == 0 {
+		return nil, fmt.Errorf("none of %s is there now: try again when requests come", t.p.names().Name(g.Pattern).Clean())
+	}
+	suggested := config.Suggest(&samples[0], g.Pattern, now)
+	unmoved := slices.Contains(g.Why, model.Unmoved)
+	if e, _, ok := config.Named(samples[0].Key, g.Pattern, now); ok && unmoved &&
+		!slices.ContainsFunc(suggested, func(s config.Suggestion) bool { return s.As == config.AsPresent }) {
+		e.Read = "present"
+		suggested = append(suggested, config.Suggestion{Entry: e, As: config.AsPresent})
+	}
+	var fits []identify.Fit
+	for _, s := range suggested {
+		fit, err := t.fit(ctx, o, samples, s, limit)
+		if err != nil {
+			return nil, err
+		}
+		fits = append(fits, fit)
+	}
+	first := func(f identify.Fit) bool { // what watching has told
+		return g.Left && f.As == config.AsLeft || unmoved && f.As == config.AsPresent
+	}
+	if i := slices.IndexFunc(fits, first); i > 0 {
+		fits = slices.Insert(slices.Delete(slices.Clone(fits), i, i+1), 0, fits[i])
+	}
+	return fits, nil
+}
+
+// fit works out one reading of the keys of samples.
+func (t *teacher) fit(ctx context.Context, o feed.Options, samples []decode.Sample, s config.Suggestion, limit string) (identify.Fit, error) {
+	e := s.Entry
+	count, burst, _ := strings.Cut(limit, " burst ")
+	if e.Limit = strings.TrimSpace(count); e.Limit != "" {
+		e.Window = ""
+	}
+	e.Burst, _ = strconv.ParseInt(burst, 10, 64)
+	fit := identify.Fit{As: s.As, Note: s.Note}
+	rule, err := e.Rule()
+	if err == nil && e.Limit != "" {
+		fit.Write = func() (identify.Taught, error) { return t.write(e, rule) }
+	}
+	says := map[string]string{}
+	if err == nil {
+		o.Rules, o.Watch, o.Keys = []config.Rule{rule}, nil, nil
+		for i := range samples {
+			o.Keys = append(o.Keys, samples[i].Key)
+		}
+		src, err := feed.NewRedis(o)
+		if err != nil {
+			return fit, err
+		}
+		defer src.Close()
+		b, err := feed.Once(ctx, src)
+		if err != nil {
+			return fit, err
+		}
+		for i := range b.Readings {
+			r := &b.Readings[i]
+			for _, key := range append(slices.Clone(r.Members), r.Key) {
+				says[key] = figuresOf(r, b, &rule, t.p.names())
+			}
+		}
+	}
+	for i := range samples {
+		k := shapeOf(&samples[i], t.p.names())
+		one := identify.Figures{Key: k.Key.Clean(), Shape: k.shape(), Says: "not known without the limit"}
+		if text, ok := says[samples[i].Key]; ok {
+			one.Says = text
+		}
+		fit.Figures = append(fit.Figures, one)
+	}
+	shown := e
+	shown.Name = string(t.p.names().Name(e.Name))
+	if shown.Limit == "" {
+		shown.Limit, shown.Window = "<LIMIT>", ""
+	}
+	_, fit.Rule = shown.Words()
+	return fit, nil
+}
+
+// write adds a rule to the configuration file and applies it. Where there is no folder for the file, the rule holds
+// until the program ends.
+func (t *teacher) write(e config.Entry, rule config.Rule) (identify.Taught, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	path, err := writtenConfig(t.p)
+	if err != nil {
+		return identify.Taught{Undo: func() error { return t.adopt(rule, false) }}, t.adopt(rule, true)
+	}
+	before, err := file.Read(path)
+	if _, absent := os.Stat(path); os.IsNotExist(absent) {
+		before, err = nil, nil
+	}
+	if err != nil {
+		return identify.Taught{}, err
+	}
+	after, err := config.Merge(before, []config.Entry{e})
+	if err != nil {
+		return identify.Taught{}, fmt.Errorf("%s: %w", path, err)
+	}
+	if err := file.Replace(path, before, after); err != nil {
+		return identify.Taught{}, err
+	}
+	return identify.Taught{Where: path, Undo: func() error {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if err := file.Replace(path, after, before); err != nil {
+			return err
+		}
+		return t.adopt(rule, false)
+	}}, t.adopt(rule, true)
+}
+
+// adopt applies a rule before those of the file for as long as the program runs, or takes it back.
+func (t *teacher) adopt(rule config.Rule, on bool) error {
+	s := &t.p.settings
+	s.mu.Lock()
+	if s.adopted = slices.DeleteFunc(s.adopted, func(r config.Rule) bool { return r.Pattern() == rule.Pattern() }); on {
+		s.adopted = append(s.adopted, rule)
+	}
+	c := s.loaded
+	if s.latest != nil {
+		c = s.latest
+	}
+	s.mu.Unlock()
+	list, err := s.Rules(c)
+	if err == nil {
+		t.server.SetRules(list)
+	}
+	return err
+}
+
+// shapeOf returns what a key is without what it holds.
+func shapeOf(s *decode.Sample, names report.Options) readKey {
+	k := readKey{Key: names.Name(s.Key), Type: s.Type, Readings: []reportedRead{}}
+	if s.Exists() {
+		k.TTL, k.Size = new(int64(-1)), new(s.Length)
+		if s.TTL >= 0 {
+			k.TTL = new(report.Millis(s.TTL))
+		}
+	}
+	return k
+}
