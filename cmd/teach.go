@@ -1,13 +1,17 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"ratescope/feed"
 	"ratescope/feed/config"
@@ -89,35 +93,22 @@ func (t *teacher) fit(ctx context.Context, o feed.Options, samples []decode.Samp
 	if err == nil && e.Limit != "" {
 		fit.Write = func() (identify.Taught, error) { return t.write(e, rule) }
 	}
-	says := map[string]string{}
+	says := make([]string, len(samples))
 	if err == nil {
-		o.Rules, o.Watch, o.Keys = []config.Rule{rule}, nil, nil
+		group, ctx := errgroup.WithContext(ctx)
 		for i := range samples {
-			o.Keys = append(o.Keys, samples[i].Key)
+			group.Go(func() (err error) {
+				says[i], err = t.figures(ctx, o, samples[i].Key, &rule)
+				return err
+			})
 		}
-		src, err := feed.NewRedis(o)
-		if err != nil {
+		if err := group.Wait(); err != nil {
 			return fit, err
-		}
-		defer src.Close()
-		b, err := feed.Once(ctx, src)
-		if err != nil {
-			return fit, err
-		}
-		for i := range b.Readings {
-			r := &b.Readings[i]
-			for _, key := range append(slices.Clone(r.Members), r.Key) {
-				says[key] = figuresOf(r, b, &rule, t.p.names())
-			}
 		}
 	}
 	for i := range samples {
 		k := shapeOf(&samples[i], t.p.names())
-		one := identify.Figures{Key: k.Key.Clean(), Shape: k.shape(), Says: "not known without the limit"}
-		if text, ok := says[samples[i].Key]; ok {
-			one.Says = text
-		}
-		fit.Figures = append(fit.Figures, one)
+		fit.Figures = append(fit.Figures, identify.Figures{Key: k.Key.Clean(), Shape: strings.Replace(k.shape(), "it expires", "ends", 1), Says: cmp.Or(says[i], "not known without the limit")})
 	}
 	shown := e
 	shown.Name = string(t.p.names().Name(e.Name))
@@ -126,6 +117,24 @@ func (t *teacher) fit(ctx context.Context, o feed.Options, samples []decode.Samp
 	}
 	_, fit.Rule = shown.Words()
 	return fit, nil
+}
+
+// figures says what a rule reads of one key; where it holds something else, that.
+func (t *teacher) figures(ctx context.Context, o feed.Options, key string, rule *config.Rule) (string, error) {
+	o.Rules, o.Watch, o.Keys = []config.Rule{*rule}, nil, []string{key}
+	src, err := feed.NewRedis(o)
+	if err != nil {
+		return "", err
+	}
+	defer src.Close()
+	b, r, err := feed.ReadKey(ctx, src, key)
+	switch {
+	case errors.As(err, new(feed.Away)) || ctx.Err() != nil:
+		return "", err
+	case err != nil:
+		return err.Error(), nil
+	}
+	return figuresOf(&r, b, rule, t.p.names()), nil
 }
 
 // write adds a rule to the configuration file and applies it. Where there is no folder for the file, the rule holds

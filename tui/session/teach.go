@@ -187,8 +187,8 @@ func (t *teaching) Paint(p *widget.Canvas, _ cell.Rect) {
 		}
 		say(p.Look.SelMark+" "+f.As, title)
 		for _, k := range f.Figures {
-			key := safetext.Shorten(k.Key, 28, safetext.Ellipsis)
-			say(fmt.Sprintf("    %s  %s  %s", pad(key, 28), pad(safetext.Clip(k.Shape, 32, safetext.Ellipsis), 32), k.Says), dim)
+			key := safetext.Shorten(k.Key, 22, safetext.Ellipsis)
+			say(fmt.Sprintf("    %s  %s  %s", pad(key, 22), pad(safetext.Clip(k.Shape, 32, safetext.Ellipsis), 32), k.Says), dim)
 		}
 	}
 	if len(t.fits) > 0 {
