@@ -26,7 +26,20 @@ import (
 type teacher struct {
 	p      *program
 	server ruled
-	mu     sync.Mutex // held while a rule is written or taken back
+	mu     sync.Mutex                 // held while a rule is written or taken back, and for looks
+	looks  map[string][]decode.Sample // of each key, in their order
+}
+
+// seen returns all looks at the keys of samples, which are the latest.
+func (t *teacher) seen(samples []decode.Sample) (all [][]decode.Sample) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i := range samples {
+		key := samples[i].Key
+		t.looks[key] = append(t.looks[key], samples[i])
+		all = append(all, slices.Clone(t.looks[key]))
+	}
+	return all
 }
 
 // teach returns what finds the readings that fit a group; nil where src takes no rules, or is the embedded demo.
@@ -36,7 +49,7 @@ func (p *program) teach(src server) func(ctx context.Context, g identify.Group, 
 	if err != nil || !ok || len(o.URLs) == 0 {
 		return nil
 	}
-	t := &teacher{p: p, server: server}
+	t := &teacher{p: p, server: server, looks: map[string][]decode.Sample{}}
 	return t.fits
 }
 
@@ -56,9 +69,9 @@ func (t *teacher) fits(ctx context.Context, g identify.Group, limit string) ([]i
 	if len(samples) == 0 {
 		return nil, fmt.Errorf("none of %s is there now: try again when requests come", t.p.names().Name(g.Pattern).Clean())
 	}
-	suggested := config.Suggest(&samples[0], g.Pattern, now)
+	suggested := config.Settle(config.Suggest(&samples[0], g.Pattern, now), t.seen(samples))
 	unmoved := slices.Contains(g.Why, model.Unmoved)
-	if e, _, ok := config.Named(samples[0].Key, g.Pattern, now); ok && unmoved &&
+	if e, _, ok := config.Named(samples[0].Key, g.Pattern, 0, now); ok && unmoved &&
 		!slices.ContainsFunc(suggested, func(s config.Suggestion) bool { return s.As == config.AsPresent }) {
 		e.Read = "present"
 		suggested = append(suggested, config.Suggestion{Entry: e, As: config.AsPresent})
