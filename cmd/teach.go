@@ -94,7 +94,9 @@ func (t *teacher) fits(ctx context.Context, g identify.Group, limit string) ([]i
 }
 
 // fit works out one reading of the keys of samples.
-func (t *teacher) fit(ctx context.Context, o feed.Options, samples []decode.Sample, s config.Suggestion, limit string) (identify.Fit, error) {
+func (t *teacher) fit(
+	ctx context.Context, o feed.Options, samples []decode.Sample, s config.Suggestion, limit string,
+) (identify.Fit, error) {
 	e := s.Entry
 	count, burst, _ := strings.Cut(limit, " burst ")
 	if e.Limit = strings.TrimSpace(count); e.Limit != "" {
@@ -121,7 +123,8 @@ func (t *teacher) fit(ctx context.Context, o feed.Options, samples []decode.Samp
 	}
 	for i := range samples {
 		k := shapeOf(&samples[i], t.p.names())
-		fit.Figures = append(fit.Figures, identify.Figures{Key: k.Key.Clean(), Shape: strings.Replace(k.shape(), "it expires", "ends", 1), Says: cmp.Or(says[i], "not known without the limit")})
+		fit.Figures = append(fit.Figures, identify.Figures{Key: k.Key.Clean(), Shape: strings.Replace(k.shape(), "it expires", "ends", 1),
+			Says: cmp.Or(says[i], "not known without the limit")})
 	}
 	shown := e
 	shown.Name = string(t.p.names().Name(e.Name))

@@ -230,7 +230,8 @@ func (l *limiters) removeGone(now limiter.Instant) []string {
 		if t.Unlikely() {
 			gone = append(gone, name)
 			delete(l.trackers, name)
-			l.candidates.put(name, kindOf(t.Type(), t.Kind()), &model.KeyGroup{Evidence: model.Likely, Why: []string{model.Unmoved}}, &l.patterns, now)
+			g := &model.KeyGroup{Evidence: model.Likely, Why: []string{model.Unmoved}}
+			l.candidates.put(name, kindOf(t.Type(), t.Kind()), g, &l.patterns, now)
 			if len(l.unlikely) < mostUnlikely {
 				l.unlikely[t.Pattern()] = true
 			}

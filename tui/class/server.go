@@ -77,7 +77,8 @@ func Listen(o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the class cannot listen on %s: %w: choose another address", o.Address, err)
 	}
-	s := &Server{Room: newRoom(o.Most), o: o, listener: netutil.LimitListener(listener, o.Most+knocking), places: make(chan struct{}, o.Most+knocking)}
+	most := o.Most + knocking
+	s := &Server{Room: newRoom(o.Most), o: o, listener: netutil.LimitListener(listener, most), places: make(chan struct{}, most)}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.Room.door.Invitation = invitation(listener.Addr())
 	s.server, err = wish.NewServer(append(o.Admit.options(s.wrong), wish.WithVersion("ratescope"), s.bounds)...)

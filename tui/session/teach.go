@@ -49,7 +49,8 @@ type taughtMsg struct {
 
 // openTeaching opens the overlay for a group, and asks for its readings.
 func (s *Session) openTeaching(g identify.Group) tea.Cmd {
-	t := &teaching{s: s, group: g, says: "Reading some of its keys…", input: widget.NewInput(s.Shell.Canvas.Look, "limit  ", s.Shell.Canvas.Look.Raised)}
+	look := s.Shell.Canvas.Look
+	t := &teaching{s: s, group: g, says: "Reading some of its keys…", input: widget.NewInput(look, "limit  ", look.Raised)}
 	t.input.Placeholder = "COUNT/DURATION, as in 10/20s"
 	s.Shell.Open(t)
 	return t.ask("")
@@ -203,7 +204,8 @@ func (t *teaching) Paint(p *widget.Canvas, _ cell.Rect) {
 		say("", plain)
 		wrapped(t.says, widget.Styled("", p.Look.Near))
 	}
-	in := p.Overlay(width, len(lines)+5, "what "+safetext.Shorten(FullName(t.group.Pattern, t.s.Options.Mask), width/2, safetext.Ellipsis)+" are",
+	name := safetext.Shorten(FullName(t.group.Pattern, t.s.Options.Mask), width/2, safetext.Ellipsis)
+	in := p.Overlay(width, len(lines)+5, "what "+name+" are",
 		"↑↓ chooses · enter writes the rule · esc goes back")
 	t.input.SetWidth(in.W - 10)
 	p.Buffer.Place(cell.Rect{X: in.X, Y: in.Y, W: in.W, H: 1}, t.input.View())
