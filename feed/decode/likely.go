@@ -198,8 +198,9 @@ func weighState(s *Sample, now limiter.Instant, e *evidence) {
 		if err != nil || math.IsNaN(v) {
 			return
 		}
-		if isSlice(name, now) {
-			windows++
+		n, err := strconv.ParseInt(name, 10, 64)
+		if _, ok := naming.WindowOf(name, now); ok || timeOfNow(name, now) || err == nil && naming.Recent(n, now) {
+			windows++ // the field is called after a window not long ago
 		}
 		switch unit := UnitOf(v, now); {
 		case unit != 0 && now.Sub(InstantIn(v, unit)).Abs() <= 24*time.Hour:
@@ -210,7 +211,7 @@ func weighState(s *Sample, now limiter.Instant, e *evidence) {
 			if naming.HoldsTime(name) {
 				said = name
 			}
-		case v >= 10_000 && isIndex(int64(v), now):
+		case naming.Recent(int64(v), now):
 			times++
 		case v >= 0 && v < 1e7:
 			amounts++
@@ -260,25 +261,6 @@ func weighText(s *Sample, now limiter.Instant, e *evidence) (fields map[string]s
 		e.add(1, "it is there for a while, whatever it holds")
 	}
 	return fields
-}
-
-// isSlice says whether the name of a field is a window not long ago: its number, its beginning, or a
-// calendar.
-func isSlice(name string, now limiter.Instant) bool {
-	if _, ok := naming.WindowOf(name, now); ok || timeOfNow(name, now) {
-		return true
-	}
-	n, err := strconv.ParseInt(name, 10, 64)
-	return err == nil && n >= 10_000 && isIndex(n, now)
-}
-
-// isIndex says whether a number is that of a usual window not long ago.
-func isIndex(n int64, now limiter.Instant) bool {
-	const most = 120
-	return slices.ContainsFunc(naming.Lengths[:], func(length time.Duration) bool {
-		age := int64(now)/length.Microseconds() - n
-		return age >= 0 && age < most
-	})
 }
 
 // isRing says whether fields are numbers from 0 on, each with a count: a counter for each slice of a window.

@@ -4,6 +4,7 @@ package naming
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -226,6 +227,14 @@ func Numbered(n int64, now limiter.Instant) time.Duration {
 		}
 	}
 	return 0
+}
+
+// Recent reports whether a number is that of one of the last windows of a usual length, counted since 1970, or of the next one.
+func Recent(n int64, now limiter.Instant) bool {
+	return n >= 10_000 && slices.ContainsFunc(Lengths[:], func(length time.Duration) bool {
+		age := int64(now)/length.Microseconds() - n
+		return age >= -1 && age < 120
+	})
 }
 
 // number reads the digits of a name from byte i to end as the number of a window, or as the

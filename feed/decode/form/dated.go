@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/model/naming"
 )
 
 // Dated reports whether a part of a name reads as a window of these hours: a calendar's, the number of a
@@ -47,22 +48,12 @@ var (
 )
 
 // numbered reports whether a number is the time, in seconds or milliseconds, of a window of these two days,
-// or the number of one of the last hundred windows of a usual length.
+// or the number of one of the last windows of a usual length.
 func numbered(n int64, now limiter.Instant) bool {
 	for _, unit := range [...]int64{1_000_000, 1_000} {
 		if at := limiter.Instant(n); n < 1<<62/unit && (at*limiter.Instant(unit)).Sub(now).Abs() < 2*day {
 			return true
 		}
 	}
-	for _, w := range usualWindows {
-		if index := int64(now) / w.Microseconds(); n <= index+1 && n > index-100 && n > 9999 {
-			return true
-		}
-	}
-	return false
-}
-
-var usualWindows = [...]time.Duration{
-	time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second, 20 * time.Second, 30 * time.Second,
-	time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour, day,
+	return naming.Recent(n, now)
 }
