@@ -28,6 +28,7 @@ const (
 	GoalJustInTime GoalKind = "just-in-time"         // Of denies one, and admits the next within WithinMS of its slot
 	GoalSmallest   GoalKind = "smallest-limit"       // the limit is the smallest, Value, under which Of denies nothing that comes by itself
 	GoalMost       GoalKind = "most-admitted"        // the selected candidate admits more in a true window than any other; Value is 1
+	GoalCheapest   GoalKind = "cheapest"             // the selected one takes least of those that admit Value in a true window at most
 )
 
 // Goal is what a person has to bring about in a lesson. A file has beside it tries that miss it, which tests play.

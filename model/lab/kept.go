@@ -57,9 +57,10 @@ func (s *Stored) leaveWindows(_ Candidate, q charge) {
 // leaveMember adds to a sorted set, and trims it.
 func (s *Stored) leaveMember(c Candidate, q charge) {
 	if q.decision.Used <= q.cost {
-		s.Units = 0
+		s.Units, s.Grown = 0, false
 	}
 	s.Units += q.cost
+	s.Grown = s.Grown || s.Units > mostInListpack
 	if c.Fault != CollidingMembers && c.Fault != SecondsAsMillis && trims(q.at, q.cost) {
 		s.Units -= s.trimmed(q.cost, q.decision.Used)
 	}

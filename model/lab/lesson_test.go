@@ -50,6 +50,16 @@ func play(t *testing.T, l lab.Lesson, steps []scenario.Step) *lab.Run {
 	return run
 }
 
+// solved plays the solution of a lesson, and selects the candidate that a goal asks for.
+func solved(t *testing.T, l lab.Lesson) *lab.Run {
+	t.Helper()
+	run := play(t, l, l.Solution())
+	if l.Goal.Kind == lab.GoalCheapest {
+		run.Select(l.Goal.Answer(run))
+	}
+	return run
+}
+
 func TestEveryLessonCanBeReachedAndMissed(t *testing.T) {
 	for _, l := range lessons(t) {
 		t.Run(l.ID, func(t *testing.T) {
@@ -59,7 +69,7 @@ func TestEveryLessonCanBeReachedAndMissed(t *testing.T) {
 			if p := l.Goal.Progress(play(t, l, nil)); p.Reached {
 				t.Error("its goal is reached before anything happens")
 			}
-			run := play(t, l, l.Solution())
+			run := solved(t, l)
 			if p := l.Goal.Progress(run); !p.Reached {
 				t.Errorf("its own solution does not reach the goal: %s", p.Text)
 			}
@@ -107,7 +117,7 @@ func TestLessonNumbersComeFromTheRun(t *testing.T) {
 				}
 			}
 		}
-		run := play(t, l, l.Solution())
+		run := solved(t, l)
 		shown := append(l.Paragraphs(run), l.Task(run), l.Hint(run), l.Goal.Progress(run).Then)
 		for _, text := range shown {
 			if text == "" || strings.ContainsAny(text, "{}") {
@@ -146,7 +156,7 @@ func TestClosingSentencesTellWhatWasFired(t *testing.T) {
 func TestVerdictsOfWhatWasNotSent(t *testing.T) {
 	all := lessons(t)
 	l := all[slices.IndexFunc(all, func(l lab.Lesson) bool { return l.ID == "log-lockout" })]
-	run := play(t, l, l.Solution())
+	run := solved(t, l)
 	s := run.Setup()
 	m := run.Ask(0, 1)
 	if m.Decision.Allowed || m.Decision.RetryAfter != 3*time.Second {
@@ -235,7 +245,7 @@ func TestWorkedExamples(t *testing.T) {
 			i++
 		}
 		l := all[i]
-		run := play(t, l, l.Solution())
+		run := solved(t, l)
 		s := run.Setup()
 		text := strings.Join(lab.Explain(s.Candidates[0], run.Ask(0, 1), s).Numbers, "\n")
 		for _, line := range want {

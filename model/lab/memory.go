@@ -87,7 +87,7 @@ func zsetBytes(s Stored, c Candidate, state limiter.State, _ time.Duration) int6
 	if units == 0 {
 		return 0
 	}
-	if units <= mostInListpack {
+	if !s.Grown {
 		member := packed("1000000000000000")
 		if len(state.Log) > 0 && state.Log[len(state.Log)-1].Count > 1 {
 			member = packed("1000000000000000-1")

@@ -52,21 +52,37 @@ func (g Goal) overall(r *Run, of int) Progress {
 		l := r.setup.Limit.Count
 		p.Text = fmt.Sprintf("denied so far under a limit of %d: %d", l, r.Counts(of).Denied)
 		p.Reached = l == g.Value
-	case GoalMost:
+	case GoalMost, GoalCheapest:
 		_, more := r.Upcoming()
-		best := 0
-		for i := range r.runners {
-			if r.Counts(i).Largest > r.Counts(best).Largest {
-				best = i
-			}
-		}
 		p.Text = fmt.Sprintf("selected: %s, most so far %d", r.setup.Candidates[r.selected], r.Counts(r.selected).Largest)
-		p.Reached = !more && r.Counts(r.selected).Largest == r.Counts(best).Largest
+		p.Reached = !more && !g.beats(r, g.Answer(r), r.selected)
 	}
 	if p.Reached {
 		p.At, p.Then = r.now, f.fill(g.Then)
 	}
 	return p
+}
+
+// Answer returns the candidate that is to be selected after a run, the first of several.
+func (g Goal) Answer(r *Run) (best int) {
+	for i := range r.runners {
+		if g.beats(r, i, best) {
+			best = i
+		}
+	}
+	return best
+}
+
+// beats reports whether candidate i is nearer to what the goal asks for than another one.
+func (g Goal) beats(r *Run, i, other int) bool {
+	value := g.under(r.setup.Limit).Value
+	switch a, b := r.Counts(i).Largest, r.Counts(other).Largest; {
+	case g.Kind == GoalMost:
+		return a > b
+	case a > value || b > value:
+		return a < b
+	}
+	return r.bytesAtLast(i) < r.bytesAtLast(other)
 }
 
 // goalKind is what one kind of goal asks for.
@@ -96,6 +112,7 @@ var goalKinds = map[GoalKind]goalKind{
 	GoalJustInTime: {func(g Goal) bool { return g.WithinMS > 0 }, true, (*watcher).justInTime},
 	GoalSmallest:   {told: hasValue},
 	GoalMost:       {told: hasValue},
+	GoalCheapest:   {told: hasValue},
 }
 
 // watcher goes through a run with a goal in mind. Its methods return what takes in a request, and what says in the end

@@ -84,6 +84,15 @@ func (r *Run) Bytes(i int) int64 {
 	return l.stored.Bytes(l.candidate, l.state, r.now, r.setup)
 }
 
+// bytesAtLast is Bytes at the last arrival that was decided about: later keys expire.
+func (r *Run) bytesAtLast(i int) int64 {
+	l, at := &r.runners[i], r.now
+	if r.at > 0 {
+		at = r.workload.At(r.at - 1).At
+	}
+	return l.stored.Bytes(l.candidate, l.state, at, r.setup)
+}
+
 // Terms returns the convention that candidate i goes by.
 func (r *Run) Terms(i int) limiter.Convention { return r.runners[i].convention }
 

@@ -81,3 +81,30 @@ func TestTokensThatComeAtIntervals(t *testing.T) {
 		t.Errorf("half an interval after the only token it says %q", says)
 	}
 }
+
+// TestASetThatShrankIsNotSmallAgain: a sorted set that outgrew one piece of memory stays in many, until it is dropped.
+func TestASetThatShrankIsNotSmallAgain(t *testing.T) {
+	s := budget.Clone()
+	s.Candidates, s.Limit.Count = []lab.Candidate{{Algorithm: limiter.SlidingLog}}, 200
+	run := lab.NewRun(s, lab.NewWorkload(nil))
+	fill := func(n int) int64 {
+		for range n {
+			run.AdvanceTo(run.Now() + 997)
+			run.Fire(1)
+		}
+		return run.Bytes(0)
+	}
+	small := fill(100)
+	fill(100)
+	run.AdvanceTo(run.Now().Add(s.Limit.Window - 5*time.Millisecond))
+	for run.Ask(0, 1).Stored.Entries() > 120 { // what no longer counts is trimmed
+		fill(1)
+	}
+	if shrunk := run.Bytes(0); shrunk < 4*small {
+		t.Errorf("%d bytes after it shrank to %d members, %d when it had 100", shrunk, run.Ask(0, 1).Stored.Entries(), small)
+	}
+	run.AdvanceTo(run.Now().Add(2 * s.Limit.Window))
+	if again := fill(100); again != small {
+		t.Errorf("%d bytes of 100 members anew, %d before", again, small)
+	}
+}

@@ -13,6 +13,7 @@ import (
 // Stored is a server without the key.
 type Stored struct {
 	Units    int64     // members of a sorted set, those that no longer count included
+	Grown    bool      // the set was too large for one piece of memory, which it is not put into again
 	Nodes    []Node    // of a stream
 	Counters []Counter // of a window algorithm, oldest first
 	Expires  limiter.Instant

@@ -184,8 +184,8 @@ func (s *Screen) showHow() {
 		s.fail(err)
 		return
 	}
-	if g := s.at().Goal; g != nil && g.Kind == lab.GoalMost {
-		s.focus = s.mostAdmitted()
+	if g := s.at().Goal; g != nil && (g.Kind == lab.GoalMost || g.Kind == lab.GoalCheapest) {
+		s.focus = g.Answer(s.run)
 	}
 	s.renew()
 	s.view("compare")

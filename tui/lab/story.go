@@ -144,7 +144,7 @@ func (s *story) solve() error {
 		return err
 	}
 	zero := s.run.Setup().Zero
-	if goal.Kind == lab.GoalSmallest || goal.Kind == lab.GoalMost {
+	if goal.Kind == lab.GoalSmallest || goal.Kind == lab.GoalMost || goal.Kind == lab.GoalCheapest {
 		s.run.SeekTo(zero.Add(s.at().Length()))
 	}
 	if steps := s.at().Solution(); len(steps) > 0 {
@@ -152,16 +152,6 @@ func (s *story) solve() error {
 		s.advanceTo(zero.Add(steps[len(steps)-1].At))
 	}
 	return nil
-}
-
-// mostAdmitted returns the candidate that admitted most in one true window, the first of several.
-func (s *story) mostAdmitted() (best int) {
-	for i := range s.run.Setup().Candidates {
-		if s.run.Counts(i).Largest > s.run.Counts(best).Largest {
-			best = i
-		}
-	}
-	return best
 }
 
 // seek is a jump on the clock of the story that is computed over several frames.
