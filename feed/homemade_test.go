@@ -127,6 +127,9 @@ func toldHomemade(
 					reading = &r
 				}
 			}
+			if hidden == nil && reading != nil && reading.Fault() != "" {
+				t.Errorf("%s, %s: %s is said not to work: %s", all[n].Name, stage, reading.Key, reading.Fault())
+			}
 			at := batch.At
 			if reading != nil {
 				at = reading.At

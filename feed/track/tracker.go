@@ -282,7 +282,8 @@ func (l *Tracker) finish(now limiter.Instant, r *model.Reading) bool {
 		t.LimitFrom = model.LimitOfRule
 	}
 	withheld := l.withhold(r) || left
-	l.note(model.NoExpiry, r.Err == "" && r.Type != "none" && r.TTL == model.Forever)
+	stays := r.Err == "" && r.Type != "none" && r.TTL == model.Forever
+	l.note(model.NoExpiry, stays && !(t.Described && !l.rule.Layout.Expires()))
 	l.note(model.Inferred, t.Inferred && t.Algorithm != limiter.Unknown)
 	l.note(model.UnknownLimit, !t.LimitKnown)
 	l.note(model.UnknownWindow, t.Window == 0)

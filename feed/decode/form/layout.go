@@ -217,6 +217,11 @@ func (l *Layout) IsLog() bool {
 	return l.Read.Kind == "zset" && l.Weight == "" && !l.Stamped && l.Name.window == nil
 }
 
+// Expires reports whether what is read counts until its key expires, so that a key that never does counts for ever.
+func (l *Layout) Expires() bool {
+	return l.Ends.Kind == "expiry" && l.settings().Algorithm == limiter.FixedWindow
+}
+
 // place finds the window of a name among those that count now: of the length that the limit says, and
 // begun where the name says.
 func (l *Layout) place(m *Match, text string, now limiter.Instant) bool {
