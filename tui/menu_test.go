@@ -26,7 +26,7 @@ func TestTheMenus(t *testing.T) {
 		s.see("It writes to Redis.")
 		s.press("esc", "o", "c")
 		s.see("One request of cost 1")
-		s.press("o", "z")
+		s.press("esc", "o", "z")
 		s.see("esc back") // which clears the filter
 		s.press("esc", "m")
 		for _, want := range []string{"save", "look", "server", "record", "export", "csv", "capsule", "theme", "mouse", "arrangement", "arm",

@@ -1,10 +1,15 @@
 package keys
 
 import (
+	"cmp"
+	"fmt"
+	"strconv"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
+	"ratescope/limiter"
+	"ratescope/model"
 	"ratescope/model/format"
 	"ratescope/tui/keymap"
 	"ratescope/tui/shell"
@@ -20,7 +25,7 @@ func (d *Screen) rowActions() keymap.Actions {
 	}
 	return keymap.Actions{
 		keymap.New("keys", "key menu", "o", "lists what can be done with the key", d.openMenu, "o").For(keymap.ToAct).When(none).Hinted("key"),
-		keymap.New("keys", "look ahead", "c", "says what a request would meet now", d.peek, "c").For(keymap.ToLook).When(none).In(keymap.OfKey, nil).Also("why explain"),
+		keymap.New("keys", "look ahead", "c", "says what a request would meet, of any cost", d.peek, "c").For(keymap.ToLook).When(none).In(keymap.OfKey, nil).Also("why explain"),
 		keymap.New("keys", "same prefix", "z", "lists only keys that begin like this one", d.filterPrefix, "z").For(keymap.ToFind).When(none).In(keymap.OfKey, nil),
 		keymap.New("view", "arrangement", "V", "walks through arrangements of the panes", d.nextArrangement, "V").In(keymap.Look, nil),
 	}
@@ -59,19 +64,48 @@ func (d *Screen) rightClick(x, y int) tea.Cmd {
 	return d.menuAt(x, y)
 }
 
-// peek says what one request would meet now.
+// peek says what one request would meet now, of cost 1 or of the cost that is typed.
 func (d *Screen) peek() tea.Cmd {
-	k := d.s.Selection.Current()
-	if k == nil {
-		return nil
+	said := func(text string) {
+		cost, err := strconv.ParseInt(cmp.Or(strings.TrimSpace(text), "1"), 10, 64)
+		if k := d.s.Selection.Current(); err != nil || cost < 1 {
+			d.s.Shell.Warn("A cost is a number of 1 or more.")
+		} else if k != nil {
+			d.s.Shell.Say(d.s.Name(k.Reading.Key) + ": " + d.lookAhead(k, cost))
+		}
 	}
-	name := d.s.Name(k.Reading.Key)
-	if age, old := d.s.Shown.Outdated(k); old {
-		d.s.Shell.Say(name + " was last read " + format.Span(age) + " ago: what a request would meet is not known.")
-		return nil
-	}
-	d.s.Shell.Say(name + ": " + nextTip(&k.Gauge))
+	said("")
+	var p *shell.Prompt
+	p = d.s.Shell.NewPrompt("look ahead with a cost of ", "", "1 where none is typed · ↑↓ another key", said, nil, func(msg tea.KeyPressMsg) bool {
+		step := map[string]int{"up": -1, "down": 1}[msg.String()]
+		if step != 0 {
+			d.table.step(step)
+			said(p.Text())
+		}
+		return step != 0
+	})
+	d.s.Shell.Open(p)
 	return nil
+}
+
+// lookAhead says what a request of a cost would meet now.
+func (d *Screen) lookAhead(k *model.Watched, cost int64) string {
+	if age, old := d.s.Shown.Outdated(k); old {
+		return "last read " + format.Span(age) + " ago: what a request would meet is not known."
+	}
+	if cost == 1 || !k.Gauge.NextKnown {
+		return nextTip(&k.Gauge)
+	}
+	request := fmt.Sprintf("One request of cost %s is ", format.Thousands(cost))
+	switch f := k.Reading.Forecast(d.s.Shown.At(), 0, cost); {
+	case !f.Known:
+		return "What a request of that cost would meet is not known."
+	case f.Next == limiter.Never:
+		return request + "never admitted: the limit is smaller, or the key does not expire."
+	case f.Next > 0:
+		return request + "admitted in " + format.Span(f.Next) + ", if nothing else comes."
+	}
+	return request + fmt.Sprintf("admitted now; there is room for %s.", k.Gauge.Remaining.Short())
 }
 
 // filterPrefix lists only the keys that begin like the selected one, or of the group under

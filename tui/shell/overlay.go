@@ -41,6 +41,9 @@ func (s *surface) NewPrompt(sign, text, note string, changed func(string), done 
 	return p
 }
 
+// Text returns what is typed.
+func (p *Prompt) Text() string { return p.input.Value() }
+
 // Suggest offers texts that tab completes to.
 func (p *Prompt) Suggest(texts []string) {
 	p.input.ShowSuggestions = len(texts) > 0
