@@ -8,15 +8,15 @@ import (
 	"ratescope/limiter"
 )
 
-// Pressure says how close a key is to denying requests.
-type Pressure uint8
+// pressure says how close a key is to denying requests.
+type pressure uint8
 
 // The pressures, from calm to bad.
 const (
-	NoPressure Pressure = iota
-	Close               // at or above NearLimit
-	Throttling          // a request of cost 1 would be denied
-	Unreadable
+	noPressure   pressure = iota
+	pressureNear          // at or above NearLimit
+	pressureFull          // a request of cost 1 would be denied
+	pressureSick
 )
 
 // Alert is an event of a key or of the server.
@@ -119,30 +119,26 @@ func (b *Board) order(n int) {
 }
 
 // pressureOf returns the pressure of a key at present.
-func pressureOf(k *Watched) Pressure {
+func pressureOf(k *Watched) pressure {
 	switch g := &k.Gauge; {
 	case k.Reading.Err != "":
-		return Unreadable
+		return pressureSick
 	case g.Throttled():
-		return Throttling
+		return pressureFull
 	case g.Near():
-		return Close
+		return pressureNear
 	}
-	return NoPressure
+	return noPressure
 }
 
 // episode follows a key's pressure. A key at its limit may admit and deny requests in turns many
 // times a second, so that an episode ends only after its pressure has been lower for a while.
 type episode struct {
-	pressure Pressure
+	pressure pressure
 	began    limiter.Instant
 	last     limiter.Instant // when the key last had this pressure
 	denied   int64           // denied requests since began
 }
-
-// Pressure returns the pressure of the key's present episode. It does not fall before the pressure
-// has been lower for a while, so that the place of a key at its limit is stable.
-func (k *Watched) Pressure() Pressure { return k.episode.pressure }
 
 // patience returns how long a key's pressure must be lower before its episode ends.
 func patience(k *Watched) time.Duration {
@@ -157,7 +153,7 @@ func (b *Board) judge(k *Watched, denied int64) {
 	switch {
 	case now > e.pressure:
 		*e = episode{pressure: now, began: at, last: at, denied: denied}
-		kind := map[Pressure]AlertKind{Close: BecameClose, Throttling: BecameThrottled, Unreadable: BecameUnreadable}[now]
+		kind := map[pressure]AlertKind{pressureNear: BecameClose, pressureFull: BecameThrottled, pressureSick: BecameUnreadable}[now]
 		a := Alert{At: at, Key: k.Reading.Key, What: kind, Text: k.Reading.Err}
 		if kind == BecameUnreadable {
 			b.alert(a)
@@ -167,7 +163,7 @@ func (b *Board) judge(k *Watched, denied int64) {
 	case now == e.pressure:
 		e.last = at
 	case at.Sub(e.last) >= patience(k):
-		if e.pressure == Throttling {
+		if e.pressure == pressureFull {
 			b.pressed = append(b.pressed, Alert{At: at, Key: k.Reading.Key, What: NoLongerThrottled, For: e.last.Sub(e.began), N: e.denied})
 		}
 		*e = episode{pressure: now, began: at, last: at}

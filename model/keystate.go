@@ -48,7 +48,7 @@ func (k *Watched) State(at limiter.Instant) KeyState {
 		return UnreadableState
 	case g.Throttled():
 		return Throttled
-	case k.episode.pressure == Throttling && !k.Gone:
+	case k.episode.pressure == pressureFull && !k.Gone:
 		return WasThrottled
 	case g.Near():
 		return NearState

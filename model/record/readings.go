@@ -2,7 +2,6 @@ package record
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"sort"
 
@@ -27,9 +26,8 @@ func (w *Writer) reading(r *model.Reading) {
 	text, described := k.described, k.described != nil && alike(k.reading, r)
 	if !described {
 		var err error
-		if text, err = json.Marshal(keyOf(r)); err != nil && w.err == nil {
-			w.err = fmt.Errorf("what was seen cannot be written down: %w", err)
-		}
+		text, err = json.Marshal(keyOf(r))
+		w.fail(err)
 	}
 	out := wireReading(r)
 	if out.ID = k.id; k.id < 0 {
@@ -73,9 +71,7 @@ func (w *Writer) alone(out *reading, r *model.Reading, described bool) bool {
 		out.Key = keyOf(r)
 	}
 	text, err := json.Marshal(line{Reading: out})
-	if err != nil && w.err == nil {
-		w.err = fmt.Errorf("what was seen cannot be written down: %w", err)
-	}
+	w.fail(err)
 	if len(r.State.Log) > maxEntries || len(r.Arrivals) > maxEntries || len(r.Trace) > maxEntries || len(text) >= MaxLine {
 		return false
 	}
@@ -90,9 +86,7 @@ func (w *Writer) packed() {
 		return
 	}
 	text, err := w.pack.line(w.text[:0])
-	if err != nil && w.err == nil {
-		w.err = fmt.Errorf("what was seen cannot be written down: %w", err)
-	}
+	w.fail(err)
 	w.text = text
 	w.write(text)
 }

@@ -91,7 +91,7 @@ func NewWriter(w io.Writer, compress bool, h Header) (*Writer, error) {
 	r.put(line{Recording: &opening{
 		Version: Version, By: text(h.By), At: h.At, Server: serverOf(&h.Server), Watch: texts(h.Watch), Rules: texts(h.Rules), Masked: h.Mask,
 	}})
-	r.flush()
+	r.flush((*gzip.Writer).Flush)
 	return r, r.err
 }
 
@@ -116,7 +116,7 @@ func (w *Writer) Write(b model.Batch) error {
 	far := b.At.Sub(w.flushed)
 	if w.framing == nil && (w.zip == nil || far >= flushEvery || far <= -flushEvery) { // a Tail takes all when it is wanted
 		w.flushed = b.At
-		w.flush()
+		w.flush((*gzip.Writer).Flush)
 	}
 	return w.err
 }
@@ -129,12 +129,7 @@ func (w *Writer) Close() error {
 
 // finish writes out everything that was put. What is compressed ends.
 func (w *Writer) finish() error {
-	if w.zip != nil && w.err == nil {
-		w.err = w.zip.Close()
-	}
-	if w.err == nil {
-		w.err = w.out.Flush()
-	}
+	w.flush((*gzip.Writer).Close)
 	return w.err
 }
 
@@ -150,12 +145,20 @@ func (w *Writer) Bytes() int64 { return w.under.n }
 // Skipped returns how many readings were left out because they fit in no line.
 func (w *Writer) Skipped() int { return w.skipped }
 
-func (w *Writer) flush() {
+// flush writes out what was put, as far as the compressor gives it.
+func (w *Writer) flush(zip func(*gzip.Writer) error) {
 	if w.zip != nil && w.err == nil {
-		w.err = w.zip.Flush()
+		w.err = zip(w.zip)
 	}
 	if w.err == nil {
 		w.err = w.out.Flush()
+	}
+}
+
+// fail notes that a line cannot be made.
+func (w *Writer) fail(err error) {
+	if err != nil && w.err == nil {
+		w.err = fmt.Errorf("what was seen cannot be written down: %w", err)
 	}
 }
 
@@ -183,9 +186,7 @@ func (w *Writer) put(l line) bool {
 	w.scratch.Reset()
 	e := json.NewEncoder(&w.scratch) // ends the line
 	e.SetEscapeHTML(false)
-	if err := e.Encode(l); err != nil && w.err == nil {
-		w.err = fmt.Errorf("what was seen cannot be written down: %w", err)
-	}
+	w.fail(e.Encode(l))
 	if w.scratch.Len() > MaxLine {
 		return false
 	}
