@@ -36,9 +36,10 @@ func (k *Watched) readingAt(t limiter.Instant) (r Reading, known bool) {
 	r.At, r.TTL, r.Trace, r.Arrivals = t, 0, nil, nil
 	r.PreviousKnown, r.ExactKnown = false, false
 	if r.Denied.Known {
-		r.Denied.N = k.Timeline.deniedIn(t.Add(-w), t)
+		r.Denied.N = k.Timeline.join(k.Timeline.Index(t.Add(-w))+1, k.Timeline.Index(t)).Denied
 	}
-	used, usedKnown := k.Timeline.usedAt(t)
+	bin, _ := k.Timeline.peek(k.Timeline.Index(t))
+	used := bin.Used
 	switch {
 	case kind == limiter.KindLog:
 		r.State.Log, known = k.Timeline.entries(t.Add(-2*w), t)
@@ -48,7 +49,7 @@ func (k *Watched) readingAt(t limiter.Instant) (r Reading, known bool) {
 		r.State.Start = start
 		r.State.Current, known = k.Timeline.Admitted(start-1, t)
 		r.State.Previous, r.PreviousKnown = k.Timeline.Admitted(start.Add(-w)-1, start-1)
-	case !usedKnown:
+	case !bin.UsedKnown:
 	case kind == limiter.KindArrival && r.Target.Limit.Count > 0:
 		r.State.TAT, known = t.Add(time.Duration(used)*w/time.Duration(r.Target.Limit.Count)), true
 	case kind == limiter.KindBucket:
@@ -60,28 +61,6 @@ func (k *Watched) readingAt(t limiter.Instant) (r Reading, known bool) {
 		r.State.Current, known = used, true
 	}
 	return r, known
-}
-
-// usedAt returns the level in the bin that contains at, and whether it is known.
-func (t *Timeline) usedAt(at limiter.Instant) (int64, bool) {
-	b, _ := t.peek(t.Index(at))
-	if !b.UsedKnown {
-		return 0, false
-	}
-	return b.Used, true
-}
-
-// deniedIn returns the units denied in the whole bins from since to at.
-func (t *Timeline) deniedIn(since, at limiter.Instant) (n int64) {
-	var buffer [chunkBins]Bin
-	var b *Bin
-	w := walk{t: t}
-	for i := t.Index(since) + 1; i <= t.Index(at); i++ {
-		if w, b = w.at(i, &buffer); b != nil {
-			n += b.Denied
-		}
-	}
-	return n
 }
 
 // entries returns the units admitted from since to at as a log, and whether the key was watched

@@ -363,29 +363,22 @@ func (t *Timeline) report(now limiter.Instant) (since limiter.Instant, arrivals 
 // watched the key during all of that time.
 func (t *Timeline) Admitted(since, at limiter.Instant) (n int64, watched bool) {
 	first, last := t.Index(since)+1, t.Index(at)
-	watched = first >= t.first && last <= t.seen
+	sum := t.join(first, last)
+	watched = sum.Watched && first >= t.first && last <= t.seen
 	if t.bins == roughBins { // the first bin may have been watched in part
 		watched = watched && first > t.first
 	}
-	var buffer [chunkBins]Bin
-	var b *Bin
-	w := walk{t: t}
-	for i := first; i <= last; i++ {
-		w, b = w.at(i, &buffer)
-		if b == nil {
-			watched = false
-			continue
-		}
-		n += b.Admitted
-		watched = watched && b.Watched
-	}
-	return n, watched
+	return sum.Admitted, watched
 }
 
 // Between returns the joined bins from one instant until before another.
 func (t *Timeline) Between(from, to limiter.Instant) Bin {
+	return t.join(t.Index(from), t.Index(max(from, to-1)))
+}
+
+// join returns the joined bins from the first to the last one.
+func (t *Timeline) join(first, last int64) Bin {
 	sum := Bin{Watched: true}
-	first, last := t.Index(from), t.Index(max(from, to-1))
 	var buffer [chunkBins]Bin
 	var b *Bin
 	w := walk{t: t}
