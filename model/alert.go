@@ -81,33 +81,34 @@ const (
 	wave       = 10 * time.Second
 )
 
-// move records events of the same kind, one for each key, and joins them if there are more than a
-// few.
-func (b *Board) move(moved []Alert, few int) {
-	if len(moved) == 0 {
-		return
-	}
-	first := moved[0]
-	similar, sum := len(moved), -1
-	for i := len(b.alerts) - 1; i >= 0; i-- {
-		a := &b.alerts[i]
-		if a.What != first.What || first.At.Sub(a.At) >= wave || a.At.Sub(first.At) >= wave {
+// move records the events of the batch of some kinds, one for each key, and joins those of a kind if
+// there are more than a few.
+func (b *Board) move(few int, kinds ...AlertKind) {
+	for _, kind := range kinds {
+		moved := slices.DeleteFunc(slices.Clone(b.moved), func(a Alert) bool { return a.What != kind })
+		if len(moved) == 0 {
 			continue
 		}
-		if similar++; a.Key == "" && a.N > 0 {
-			sum = i
-			break
+		at, similar, sum := moved[0].At, len(moved), -1
+		for i := len(b.alerts) - 1; i >= 0 && sum < 0; i-- {
+			a := &b.alerts[i]
+			if a.What != kind || at.Sub(a.At) >= wave || a.At.Sub(at) >= wave {
+				continue
+			}
+			if similar++; a.Key == "" && a.N > 0 {
+				sum = i
+			}
 		}
-	}
-	switch {
-	case sum >= 0:
-		b.alerts[sum].N += int64(len(moved))
-	case similar <= few:
-		for _, a := range moved {
-			b.alert(a)
+		switch {
+		case sum >= 0:
+			b.alerts[sum].N += int64(len(moved))
+		case similar <= few:
+			for _, a := range moved {
+				b.alert(a)
+			}
+		default:
+			b.alert(Alert{At: at, What: kind, N: int64(len(moved))})
 		}
-	default:
-		b.alert(Alert{At: first.At, What: first.What, N: int64(len(moved))})
 	}
 }
 
@@ -159,12 +160,12 @@ func (b *Board) judge(k *Watched, denied int64) {
 			b.alert(a)
 			break
 		}
-		b.pressed = append(b.pressed, a)
+		b.moved = append(b.moved, a)
 	case now == e.pressure:
 		e.last = at
 	case at.Sub(e.last) >= patience(k):
 		if e.pressure == pressureFull {
-			b.pressed = append(b.pressed, Alert{At: at, Key: k.Reading.Key, What: NoLongerThrottled, For: e.last.Sub(e.began), N: e.denied})
+			b.moved = append(b.moved, Alert{At: at, Key: k.Reading.Key, What: NoLongerThrottled, For: e.last.Sub(e.began), N: e.denied})
 		}
 		*e = episode{pressure: now, began: at, last: at}
 	}

@@ -62,7 +62,7 @@ type Board struct {
 	alerts   []Alert
 	raised   int
 	samples  []HealthSample
-	pressed  []Alert // alerts of this batch about keys that became throttled, near their limit, or free
+	moved    []Alert // alerts of this batch about keys that came, went, or changed their pressure
 	loss     loss
 	troubles map[string]trouble
 	spent    Cost            // of watching, since the latest health sample
@@ -96,11 +96,10 @@ func (b *Board) Apply(batch Batch) {
 	if batch.At > b.At || batch.Server.Link == Live && b.At.Sub(batch.At) > lapse {
 		b.At = batch.At
 	}
-	var came, went []Alert
 	for i := range batch.Readings {
 		r := &batch.Readings[i]
 		if b.swept && b.keys[r.Key] == nil {
-			came = append(came, Alert{At: r.At, Key: r.Key, What: Appeared})
+			b.moved = append(b.moved, Alert{At: r.At, Key: r.Key, What: Appeared})
 		}
 		b.apply(r)
 	}
@@ -111,23 +110,14 @@ func (b *Board) Apply(batch Batch) {
 	for _, name := range batch.Gone {
 		if k := b.keys[name]; k != nil {
 			if !k.Gone {
-				went = append(went, Alert{At: batch.At, Key: name, What: Left})
+				b.moved = append(b.moved, Alert{At: batch.At, Key: name, What: Left})
 			}
 			k.Gone = true
 		}
 	}
-	b.move(came, fewKeys)
-	b.move(went, fewKeys)
-	for _, kind := range [...]AlertKind{BecameThrottled, NoLongerThrottled, BecameClose} {
-		var same []Alert
-		for _, a := range b.pressed {
-			if a.What == kind {
-				same = append(same, a)
-			}
-		}
-		b.move(same, fewPressed)
-	}
-	b.pressed = b.pressed[:0]
+	b.move(fewKeys, Appeared, Left)
+	b.move(fewPressed, BecameThrottled, NoLongerThrottled, BecameClose)
+	b.moved = b.moved[:0]
 	b.remember(&batch)
 	b.order(b.raised - raised)
 	for _, name := range batch.LeftOut {
@@ -281,7 +271,7 @@ func (b *Board) Freeze(now limiter.Instant) *Board {
 // copy returns a copy of the board at now, with other keys in place of its own.
 func (b *Board) copy(now limiter.Instant, of func(k *Watched) *Watched) *Board {
 	f := *b
-	f.At, f.summed = now, false
+	f.At, f.summed, f.moved = now, false, nil
 	f.alerts, f.samples, f.troubles = slices.Clone(b.alerts), slices.Clone(b.samples), maps.Clone(b.troubles)
 	f.loss.held, f.loss.unread = maps.Clone(b.loss.held), maps.Clone(b.loss.unread)
 	f.keys = make(map[string]*Watched, len(b.keys))
