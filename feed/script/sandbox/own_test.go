@@ -2,7 +2,9 @@ package sandbox_test
 
 import (
 	"context"
+	"fmt"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -85,5 +87,29 @@ func TestOwnScripts(t *testing.T) {
 				t.Errorf("the worst window: %s", r.Worst.Confirmed)
 			}
 		})
+	}
+}
+
+// TestAStageRunsForSeveralScreens: screens that run scripts at the same time get each its own commands.
+func TestAStageRunsForSeveralScreens(t *testing.T) {
+	var on sandbox.Stage
+	defer on.Close()
+	var all sync.WaitGroup
+	for n := range 8 {
+		all.Go(func() {
+			for i := range 20 {
+				text := fmt.Sprintf("redis.call('INCRBY', KEYS[1], %d) return redis.call('GET', KEYS[1])", n+i)
+				ran, err := on.Run(2_000_000_000_000_000, [][]string{{"SET", "k", "100"}}, []string{"EVAL", text, "1", "k"})
+				if want := fmt.Sprint(100 + n + i); err != nil || len(ran) != 2 || ran[1].Answer != want || ran[1].Line != 1 {
+					t.Errorf("%+v %v, want %s", ran, err, want)
+				}
+			}
+		})
+	}
+	all.Wait()
+	for _, words := range [][]string{nil, {"EVAL", "return 1", "2", "k"}, {"EVAL", "no Lua", "0"}} {
+		if _, err := on.Run(1, nil, words); err == nil {
+			t.Errorf("%q is run", words)
+		}
 	}
 }
