@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"ratescope/limiter"
@@ -43,23 +43,18 @@ func ReadAccessLog(r io.Reader) (Trace, error) {
 	return t, nil
 }
 
+// logLine finds the host and the time in a line.
+var logLine = regexp.MustCompile(`^([^ ]+) [^\[]*\[([^\]]*)\]`)
+
 // readLine takes the host and the time from one line.
 func readLine(line string) (host string, at time.Time, ok bool) {
-	host, rest, found := strings.Cut(line, " ")
-	if !found || host == "" {
+	m := logLine.FindStringSubmatch(line)
+	if m == nil {
 		return "", at, false
 	}
-	_, rest, found = strings.Cut(rest, "[")
-	if !found {
-		return "", at, false
-	}
-	stamp, _, found := strings.Cut(rest, "]")
-	if !found {
-		return "", at, false
-	}
-	at, err := time.Parse("02/Jan/2006:15:04:05 -0700", stamp)
+	at, err := time.Parse("02/Jan/2006:15:04:05 -0700", m[2])
 	year := at.Year()
-	return host, at, err == nil && year >= 1970 && year < 2200
+	return m[1], at, err == nil && year >= 1970 && year < 2200
 }
 
 // spread gives the requests of each second their place in it.

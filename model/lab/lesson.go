@@ -5,7 +5,7 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
-	"path"
+	"io/fs"
 	"slices"
 	"strings"
 	"sync"
@@ -58,27 +58,21 @@ func Lessons() ([]Lesson, error) {
 }
 
 // embedded reads the lessons once.
-var embedded = sync.OnceValues(readEmbedded)
-
-func readEmbedded() ([]Lesson, error) {
-	entries, err := lessonFiles.ReadDir("lessons")
-	if err != nil {
-		return nil, err
-	}
-	var all []Lesson
-	for _, e := range entries {
-		content, err := lessonFiles.ReadFile(path.Join("lessons", e.Name()))
+var embedded = sync.OnceValues(func() (all []Lesson, err error) {
+	names, err := fs.Glob(lessonFiles, "lessons/*.json")
+	for _, name := range names {
+		content, err := lessonFiles.ReadFile(name)
 		if err != nil {
 			return nil, err
 		}
 		list, err := Load(content)
 		if err != nil {
-			return nil, fmt.Errorf("lesson %s: %w", e.Name(), err)
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		all = append(all, list...)
 	}
-	return all, nil
-}
+	return all, err
+})
 
 // Open returns the lessons and which of them has that id, or else what the scenario file
 // of that name holds: a recording becomes lessons, see Incident. read reads a whole file, as os.ReadFile does.
@@ -157,7 +151,12 @@ func lesson(s scenario.Scenario, raw json.RawMessage) (Lesson, error) {
 		return Lesson{}, fmt.Errorf("its goal or traffic cannot be read: %s", strings.TrimPrefix(err.Error(), "json: "))
 	}
 	l := Lesson{Scenario: s, Goal: x.Goal, Traffic: x.Traffic.Streams, Given: x.Traffic.Given, Seed: x.Traffic.Seed,
-		Skew: millis(x.Traffic.SkewMS), Column: millis(x.Traffic.Column), Plain: x.Traffic.Plain, file: compact(raw)}
+		Skew: millis(x.Traffic.SkewMS), Column: millis(x.Traffic.Column), Plain: x.Traffic.Plain}
+	var file bytes.Buffer
+	if err := json.Compact(&file, raw); err != nil {
+		return l, err
+	}
+	l.file = file.Bytes()
 	var one string
 	if len(x.Text) > 0 && json.Unmarshal(x.Text, &l.Text) != nil {
 		if err := json.Unmarshal(x.Text, &one); err != nil {
@@ -203,15 +202,6 @@ func lesson(s scenario.Scenario, raw json.RawMessage) (Lesson, error) {
 		return l, l.Goal.check(l.Into)
 	}
 	return l, nil
-}
-
-// compact takes the space out of JSON.
-func compact(raw []byte) []byte {
-	var b bytes.Buffer
-	if json.Compact(&b, raw) != nil {
-		return raw
-	}
-	return b.Bytes()
 }
 
 // besides returns the names of an algorithm and of those beside which it is shown, so many together.

@@ -158,20 +158,12 @@ func (r *Run) mark() {
 // checkpoint when that is behind.
 func (r *Run) goTo(to int) {
 	if to < r.at {
-		r.at = r.load(to, r.runners)
+		for c := range r.runners {
+			r.runners[c], r.at = r.runnerBefore(c, to)
+		}
 	}
 	r.forward(to)
 	r.version++
-}
-
-// load copies the last checkpoint at or before arrival `to` into runners and returns where
-// it stands. There always is one: the first is kept before anything is decided.
-func (r *Run) load(to int, runners []runner) int {
-	i := sort.Search(len(r.marks), func(i int) bool { return r.marks[i].at > to }) - 1
-	for k := range runners {
-		runners[k] = r.marks[i].runners[k].clone()
-	}
-	return r.marks[i].at
 }
 
 // forget drops every checkpoint and verdict that lies behind arrival i.

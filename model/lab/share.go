@@ -135,13 +135,13 @@ func (m Shared) Line() (string, error) {
 	}
 	var packed bytes.Buffer
 	w, err := flate.NewWriter(&packed, flate.BestCompression)
+	if err == nil {
+		_, err = w.Write(content)
+	}
+	if err == nil {
+		err = w.Close()
+	}
 	if err != nil {
-		return "", err
-	}
-	if _, err := w.Write(content); err != nil {
-		return "", err
-	}
-	if err := w.Close(); err != nil {
 		return "", err
 	}
 	line := sharePrefix + base64.RawURLEncoding.EncodeToString(packed.Bytes())

@@ -19,7 +19,7 @@ func (e *exports) moment(asScenario bool) tea.Cmd {
 	s := e.s
 	id := e.name()
 	name, content := id+".md", []byte(lab.Markdown(s.at().Title, s.run, s.redis))
-	if asScenario && strings.HasPrefix(s.at().ID, lab.IncidentID) && !e.firedByHand() {
+	if asScenario && strings.HasPrefix(s.at().ID, lab.IncidentID) && len(s.moment().Fired) == 0 {
 		name, content = s.at().ID+".json", s.at().File() // the lesson with its text and its question
 	} else if asScenario {
 		var err error
@@ -33,9 +33,6 @@ func (e *exports) moment(asScenario bool) tea.Cmd {
 	write := e.save
 	return func() tea.Msg { return savedMsg{name, write(name, content)} }
 }
-
-// firedByHand reports whether a person has added requests to the story.
-func (e *exports) firedByHand() bool { return len(e.s.moment().Fired) > 0 }
 
 // name is what a file about the moment on screen is called.
 func (e *exports) name() string {

@@ -94,15 +94,16 @@ func (v *studentsView) take(s *Screen) {
 	v.people = slices.Concat(v.now.Students, v.now.Removed)
 }
 
-// at returns the row of the selected student; the first one where that has left.
-func (v *studentsView) at() int {
-	return max(slices.IndexFunc(v.people, func(o Student) bool { return o.Number == v.selected }), 0)
+// row returns the row of the selected student; -1 where that has left.
+func (v *studentsView) row() int {
+	return slices.IndexFunc(v.people, func(o Student) bool { return o.Number == v.selected })
 }
 
+// at is row, but the first one where none is selected.
+func (v *studentsView) at() int { return max(v.row(), 0) }
+
 // chosen reports whether the teacher selected a student who is still there: nothing is done to another.
-func (v *studentsView) chosen() bool {
-	return slices.ContainsFunc(v.people, func(o Student) bool { return o.Number == v.selected })
-}
+func (v *studentsView) chosen() bool { return v.row() >= 0 }
 
 // move selects the student above or below.
 func (v *studentsView) move(_ *Screen, by int) {
