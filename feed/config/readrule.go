@@ -134,7 +134,6 @@ func readLibrary(p *string) func(*yaml.Node) error {
 	}
 }
 
-// libraries returns the names of the libraries that are known.
 func libraries() []string {
 	var names []string
 	for _, l := range library.All() {

@@ -73,7 +73,6 @@ func (c *Config) Show() ([]byte, error) {
 	return yaml.Marshal(out)
 }
 
-// words returns the rule in the words of the file.
 func (r *Rule) words() map[string]any {
 	words := map[string]any{}
 	if r.Layout != nil {

@@ -70,7 +70,7 @@ func (f *Found) General() bool {
 
 // patternOf returns the glob of the names that are like name up to its last separator.
 func patternOf(name string) string {
-	return escape(name[:strings.LastIndexAny(name, ":./|")+1]) + "*"
+	return naming.Escape(name[:strings.LastIndexAny(name, ":./|")+1]) + "*"
 }
 
 // Form returns what the key looks like by its value alone, without its library.

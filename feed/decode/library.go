@@ -2,11 +2,11 @@ package decode
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/naming"
 )
 
 // Library describes how one library keeps its limiters in Redis. The package library lists
@@ -258,14 +258,9 @@ func (m *Match) Pattern() string {
 	case m.Glob != "":
 		return m.Glob
 	case m.Prefix != "" || m.Suffix != "":
-		return escape(m.Prefix) + "*" + escape(m.Suffix)
+		return naming.Escape(m.Prefix) + "*" + naming.Escape(m.Suffix)
 	case m.Kind != None: // its name is the caller's own, as that of a key known by its form
 		return patternOf(m.Name)
 	}
-	return escape(m.Name)
-}
-
-// escape returns the glob that matches text alone.
-func escape(text string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(text)
+	return naming.Escape(m.Name)
 }

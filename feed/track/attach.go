@@ -131,7 +131,6 @@ func lacks(a limiter.Algorithm) string {
 	return "no count of requests, as a " + a.Title() + " keeps it"
 }
 
-// article returns a type with its indefinite article.
 func article(typ string) string {
 	if strings.ContainsRune("aeiou", rune(typ[0])) {
 		return "an " + typ

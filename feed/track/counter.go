@@ -114,7 +114,6 @@ func (b *counterDecoder) spacing() time.Duration {
 	return time.Duration(g) * time.Microsecond
 }
 
-// gcd returns the greatest common divisor of two numbers.
 func gcd(a, b int64) int64 {
 	if b < 0 {
 		b = -b

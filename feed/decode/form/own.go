@@ -154,7 +154,6 @@ func (o *Own) Decode(now limiter.Instant, got []decode.Sample, _ decode.Settings
 	return d
 }
 
-// sample returns the sample of a key beside.
 func (o *Own) sample(t *Template, got []decode.Sample) *decode.Sample {
 	if n, ok := o.beside[t]; ok {
 		return &got[n]

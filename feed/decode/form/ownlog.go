@@ -87,7 +87,6 @@ func (l *Layout) entries(s *decode.Sample) (all []stamped, whole, ok bool) {
 	return all, whole, true
 }
 
-// entryAt returns the time of an entry.
 func (l *Layout) entryAt(one stamped, now limiter.Instant) (limiter.Instant, bool) {
 	text := strings.TrimSpace(one.time)
 	if value, ok := jsonAt(text, l.At.Name); l.At.Name != "" && ok {

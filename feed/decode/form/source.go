@@ -40,7 +40,6 @@ func (s *Source) text(lead, beside *decode.Sample) (text string, ok bool) {
 	return lead.Text, lead.Exists()
 }
 
-// number returns the number that stands there.
 func (s *Source) number(lead, beside *decode.Sample) (float64, bool) {
 	text, ok := s.text(lead, beside)
 	text = strings.TrimSpace(text)
@@ -60,7 +59,6 @@ func (s *Source) Number(lead *decode.Sample) (n float64, ok bool) {
 	return s.number(lead, nil)
 }
 
-// instant returns the time that stands there.
 func (s *Source) instant(lead, beside *decode.Sample, unit time.Duration, now limiter.Instant) (limiter.Instant, bool) {
 	n, ok := s.number(lead, beside)
 	if s.Unit != 0 {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"ratescope/model/naming"
 )
 
 // Template is the name of a limiter's keys with the places of what differs: {who} the subject, {window:FORM}
@@ -81,7 +83,7 @@ func (t *Template) Glob() string {
 	var b strings.Builder
 	for _, part := range t.tokens {
 		if part.kind == literal {
-			b.WriteString(strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(part.text))
+			b.WriteString(naming.Escape(part.text))
 		} else {
 			b.WriteByte('*')
 		}

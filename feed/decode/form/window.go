@@ -100,7 +100,6 @@ func (f *WindowForm) calendar(text string) error {
 	return nil
 }
 
-// pattern returns the regular expression of the texts that f writes.
 func (f *WindowForm) pattern() string {
 	if f.pieces == nil {
 		return `\d{1,16}`
@@ -160,7 +159,6 @@ func Calendar(length time.Duration) func(limiter.Instant) (start, end limiter.In
 	return func(at limiter.Instant) (start, end limiter.Instant) { return f.bounds(at, 0, 0, time.UTC) }
 }
 
-// format returns the text of a window.
 func (f *WindowForm) format(start, end limiter.Instant, zone *time.Location) string {
 	if f.ends {
 		start = end

@@ -28,7 +28,6 @@ func apisix(s *decode.Sample, c decode.Context) *decode.Match {
 
 const countPlugin = "plugin-limit-count:"
 
-// matchCountLeft returns the match of a counter of what is left.
 func matchCountLeft(s *decode.Sample) *decode.Match {
 	if _, ok := form.Signed(s.Text); !ok {
 		return nil
@@ -90,7 +89,6 @@ func matchLimitReq(s *decode.Sample, c decode.Context) *decode.Match {
 		Why: []string{"named limit_req:<resource>:<version>:<key>", "a hash of nothing but excess and last, a time in milliseconds"}})
 }
 
-// matchLimitConn returns the match of the requests under way.
 func matchLimitConn(s *decode.Sample, c decode.Context) *decode.Match {
 	if !c.Named && !strings.HasPrefix(s.Key, "limit_conn:") || len(s.Last) == 0 {
 		return nil

@@ -31,7 +31,6 @@ func aspnetcore(s *decode.Sample, c decode.Context) *decode.Match {
 	return nil
 }
 
-// matchASPNetLog returns the match of a sorted set of milliseconds.
 func matchASPNetLog(s *decode.Sample, c decode.Context, kind string) *decode.Match {
 	if len(s.First) == 0 || len(s.Last) == 0 || !form.BothEnds(s, func(e decode.Element) bool {
 		return decode.UnitOf(e.Score, c.Now) == time.Millisecond && e.Score == math.Trunc(e.Score)

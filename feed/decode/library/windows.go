@@ -146,7 +146,6 @@ func redisTutorial(s *decode.Sample, c decode.Context) *decode.Match {
 	return nil
 }
 
-// matchTutorialLog returns the match of a sorted set of requests.
 func matchTutorialLog(s *decode.Sample, c decode.Context) *decode.Match {
 	if len(s.First) == 0 || len(s.Last) == 0 {
 		return nil
