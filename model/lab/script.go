@@ -156,10 +156,7 @@ func (n *scripted) lines() []string {
 		if c.Writes() {
 			text = "wrote  "
 		}
-		if text += safetext.Clean(c.Text); c.Answer != "" {
-			text += "  → " + safetext.Clean(c.Answer)
-		}
-		lines = append(lines, text)
+		lines = append(lines, text+safetext.Clean(c.String()))
 	}
 	if len(lines) == 0 {
 		return []string{"# no command"}

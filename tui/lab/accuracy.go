@@ -22,6 +22,7 @@ type accuracyView struct {
 
 // measuredMsg brings what was measured.
 type measuredMsg struct {
+	by     *accuracyView
 	report accuracy.Report
 	err    error
 }
@@ -43,7 +44,7 @@ func (v *accuracyView) open(s *Screen) error {
 	v.asked = true
 	s.later = append(s.later, func() tea.Msg {
 		report, err := accuracy.Measure(s.app.Context(), accuracy.Options{Limit: limit, Seed: accuracy.DefaultSeed})
-		return measuredMsg{report, err}
+		return measuredMsg{v, report, err}
 	})
 	return nil
 }

@@ -136,9 +136,7 @@ func (p painter) paintWhy(r cell.Rect) {
 		lines = append(lines, widget.Styled(mark+" "+w.Verdict, verdict))
 	}
 	if c.Scripted() {
-		for _, text := range lab.CommandLines(nil, c, m, s) {
-			lines = append(lines, widget.Styled(text, p.c.Look.Accent))
-		}
+		lines = append(lines, p.ranBy(c, m, s)...)
 	}
 	p.rows(in, lines...)
 }

@@ -90,13 +90,13 @@ func (d *decisionView) paint(p painter, r cell.Rect) {
 	t.part("numbers", w.Numbers, p.c.Look.Title)
 	mark, st := p.fate(m)
 	t.part("verdict", t.wrapped(mark+" "+w.Verdict), st)
-	if c.Scripted() { // its text is the user's, and what it keeps is what it wrote
-		t.part("redis", lab.CommandLines(nil, c, m, s), p.c.Look.Accent)
-		return
+	if !c.Scripted() {
+		t.part("after", lab.Keeps(c, m.After, m.Arrival.At, s), p.c.Look.Text)
 	}
-	t.part("after", lab.Keeps(c, m.After, m.Arrival.At, s), p.c.Look.Text)
 	t.part("redis", lab.CommandLines(p.s.redis, c, m, s), p.c.Look.Accent)
-	d.paintScript(p, cell.Rect{X: in.X, Y: t.y + 1, W: in.W, H: in.Y + in.H - t.y - 1}, c, m, s)
+	if !c.Scripted() { // the text of a script is the user's
+		d.paintScript(p, cell.Rect{X: in.X, Y: t.y + 1, W: in.W, H: in.Y + in.H - t.y - 1}, c, m, s)
+	}
 }
 
 // paintScript draws the script that decides on a server, with the lines that ran marked and

@@ -166,11 +166,17 @@ func (p picture) commands(r cell.Rect) {
 	mark, st := p.fate(m)
 	lines := []widget.Span{widget.Styled(w.Sum(), p.c.Look.Text), widget.Styled(mark+" "+w.Verdict, st)}
 	if m.Decided {
-		for _, text := range lab.CommandLines(nil, c, m, s) {
-			lines = append(lines, widget.Styled(text, p.c.Look.Accent))
-		}
+		lines = append(lines, p.ranBy(c, m, s)...)
 	}
 	p.rows(r, lines...)
+}
+
+// ranBy lists the commands of a step.
+func (p painter) ranBy(c lab.Candidate, m lab.Moment, s lab.Setup) (lines []widget.Span) {
+	for _, text := range lab.CommandLines(p.s.redis, c, m, s) {
+		lines = append(lines, widget.Styled(text, p.c.Look.Accent))
+	}
+	return lines
 }
 
 // reachOf is the window that the candidate really looks at.

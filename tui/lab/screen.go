@@ -67,7 +67,8 @@ func NewScreen(app *shell.App, o Options) (*Screen, error) {
 	s := &Screen{app: app, redis: o.Redis, story: story{lessons: o.Lessons, trace: o.Trace}, results: resultsOf(o.Memory, o.Remember),
 		class: classroom{Class: o.Class, messages: o.Messages}}
 	s.presenter, s.exports, s.sentence = presenter{s, o.Present}, exports{s, o.Save}, sentence{s, -1}
-	s.views.list = []view{compareView{plain{title: "compare"}}, newDecisionView(), newQuizView(s), newTextView(), newMapView(s),
+	s.views.decision = newDecisionView()
+	s.views.list = []view{compareView{plain{title: "compare"}}, s.views.decision, newQuizView(s), newTextView(), newMapView(s),
 		&accuracyView{plain: plain{title: "accuracy"}}, newBoxView(s)}
 	if s.class.teaches() {
 		s.views.list = append(s.views.list, newStudentsView(s))
@@ -143,11 +144,7 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 		s.class.report(s)
 		s.front().layout(s, s.body(msg.Area))
 	case measuredMsg:
-		for _, v := range s.views.list {
-			if a, ok := v.(*accuracyView); ok {
-				a.take(s, msg)
-			}
-		}
+		msg.by.take(s, msg)
 	case OpenMsg:
 		if err := s.study(msg.Trace); err != nil {
 			s.app.Warn("The lab cannot open it: " + err.Error() + ".")

@@ -25,7 +25,6 @@ type studentsView struct {
 	people   []Student // those who were removed at the end
 	selected int       // the Number of the student that is selected; 0 is none
 	first    int       // the row on top
-	rows     int       // that fit
 }
 
 func newStudentsView(s *Screen) *studentsView {
@@ -209,9 +208,9 @@ func (v *studentsView) paintPeople(p painter, r cell.Rect) {
 		x += c.width + 1
 	}
 	at := v.at()
-	v.rows = max(r.H-1, 1)
-	v.first = max(min(v.first, at, len(v.people)-v.rows), at-v.rows+1, 0)
-	for i := v.first; i < len(v.people) && i < v.first+v.rows; i++ {
+	rows := max(r.H-1, 1)
+	v.first = max(min(v.first, at, len(v.people)-rows), at-rows+1, 0)
+	for i := v.first; i < len(v.people) && i < v.first+rows; i++ {
 		o, y := v.people[i], r.Y+1+i-v.first
 		st, sign := p.c.Look.Text, " "
 		if i == at && v.chosen() {

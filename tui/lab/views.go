@@ -37,8 +37,9 @@ func act(group, name, shown, what string, do func(), keys ...string) keymap.Acti
 
 // views are the pictures of the lab, one of which is shown. The first is the one to go back to.
 type views struct {
-	list    []view
-	current int // number of the one that is shown
+	list     []view
+	current  int // number of the one that is shown
+	decision *decisionView
 }
 
 // front returns the view that is shown.
@@ -60,13 +61,7 @@ func (v *views) shows(name string) bool { return v.front().name() == name }
 func (v *views) after(by int) string { return v.list[(v.current+len(v.list)+by)%len(v.list)].name() }
 
 // follow lets the decision view follow the newest request.
-func (v *views) follow() {
-	for _, one := range v.list {
-		if d, ok := one.(*decisionView); ok {
-			d.picked = -1
-		}
-	}
-}
+func (v *views) follow() { v.decision.picked = -1 }
 
 // Back returns what leaves a view for the first one; nil on that.
 func (v *views) Back() func() {
