@@ -177,11 +177,11 @@ func (m *mapView) paintTile(p painter, r cell.Rect, i int) {
 		}
 	}
 	y := r.Y + 1 + m.rows*tall
-	from, to := "0s", format.Length(m.setup.Limit.Window)
-	if across := " first burst at "; m.columns < 3*len(across) { // no room beside the times
-	} else if m.x > m.columns/2 { // where the time of the cursor is not
+	from, to, across, cursor := "0s", format.Length(m.setup.Limit.Window), " first burst at ", max(min(m.x-2, m.columns-12), 4)
+	switch { // its name stands where the time of the cursor does not
+	case len(from+across) <= cursor:
 		from += across
-	} else {
+	case cursor+2*len(across) < m.columns:
 		to = across + to
 	}
 	p.c.Buffer.Text(r.X+axis, y, r.X+r.W, from, p.c.Look.Dim)
@@ -189,7 +189,7 @@ func (m *mapView) paintTile(p painter, r cell.Rect, i int) {
 	if m.y != m.rows-2 {
 		p.c.Buffer.Right(r.X, r.Y+1+tall, r.X+axis-1, "size", p.c.Look.Dim)
 	}
-	p.c.Buffer.Text(r.X+axis+max(min(m.x-2, m.columns-12), 4), y, r.X+axis+m.columns-4,
+	p.c.Buffer.Text(r.X+axis+cursor, y, r.X+axis+m.columns-4,
 		lab.Seconds(m.phase(m.x).Round(m.setup.Limit.Window/1000)), p.c.Look.Accent)
 }
 
