@@ -356,7 +356,16 @@ func (p checkPage) is() (what, why string) {
 
 // WorstWindow says in words what the worst window holds.
 func (p checkPage) WorstWindow() string {
-	return fmt.Sprintf("%d in %s: %s", p.Worst.Admitted, format.Length(p.Told.Window), bench.Words(p.Worst.Steps))
+	return fmt.Sprintf("%s: %s", p.most(), bench.Words(p.Worst.Steps))
+}
+
+// most is how many the worst window holds.
+func (p checkPage) most() string {
+	most := fmt.Sprintf("%d in %s", p.Worst.Admitted, format.Length(p.Told.Window))
+	if p.Worst.AtLeast {
+		most = "at least " + most
+	}
+	return most
 }
 
 // Costs says what a request costs.
@@ -414,7 +423,7 @@ func (p checkPage) Picture() []string {
 	}
 	from := at(steps[0].At)
 	to := max(at(steps[0].At+w-time.Microsecond), from+2)
-	label := fmt.Sprintf(" %d in %s, limit %d ", p.Worst.Admitted, format.Length(w), p.Told.Count)
+	label := fmt.Sprintf(" %s, limit %d ", p.most(), p.Told.Count)
 	inside := []rune(strings.Repeat(line, max(to-from-1, 0)))
 	if free := len(inside) - len([]rune(label)); free > 0 {
 		copy(inside[free/2:], []rune(label))

@@ -289,16 +289,21 @@ func (b *bench) most() error {
 	defer func() { b.spread = spread }()
 	id := b.r.Identity
 	if b.m.endless {
-		b.r.Worst = Worst{Admitted: b.m.capacity, Steps: []Step{{At: 0, N: b.m.capacity}}}
+		b.r.Worst = Worst{Admitted: b.m.capacity, AtLeast: true, Steps: []Step{{At: 0, N: b.m.capacity}}}
 		b.r.find(OverAdmits, true, []Step{{At: 0, N: b.limit.Count + 1}},
 			"no denial was seen: %d are admitted at one instant, and more where more come", b.m.capacity)
 		return nil
 	}
+	// What it is at instants apart says nothing of requests at one, where these count once.
+	id.Exact = id.Exact && !slices.ContainsFunc(b.r.Findings, func(f Finding) bool { return f.ID == SameInstant })
 	n, steps, searched, err := b.worst(id)
 	if err != nil {
 		return err
 	}
 	b.r.Worst = Worst{Admitted: n, Steps: steps, Searched: searched}
+	if b.r.Worst.AtLeast, err = b.unbounded(n, steps); err != nil {
+		return err
+	}
 	if n <= b.limit.Count {
 		return b.fast()
 	}
@@ -315,8 +320,12 @@ func (b *bench) most() error {
 		if fewer == nil {
 			fewer = steps
 		}
-		b.r.find(OverAdmits, true, fewer, "%d are admitted within %s, where %s may admit %d: %s", n, seconds(b.limit.Window),
-			b.promised(), bound, Words(steps))
+		more := ""
+		if b.r.Worst.AtLeast {
+			more = ", and more where more come, without a bound"
+		}
+		b.r.find(OverAdmits, true, fewer, "%d are admitted within %s%s, where %s may admit %d: %s", n, seconds(b.limit.Window),
+			more, b.promised(), bound, Words(steps))
 		return nil
 	}
 	if id.Algorithm == limiter.Unknown && b.m.capacity <= b.limit.Count {
@@ -325,6 +334,20 @@ func (b *bench) most() error {
 		return nil
 	}
 	return b.fast()
+}
+
+// unbounded reports whether more is admitted where more requests come at the instants of the worst window.
+func (b *bench) unbounded(n int64, steps []Step) (bool, error) {
+	const times = 8
+	if n <= b.limit.Count || n > searchMost/times {
+		return false, nil
+	}
+	many := slices.Clone(steps)
+	for i := range many {
+		many[i].N *= times
+	}
+	got, err := b.play(many)
+	return b.highest(many, got) >= times/2*n, err
 }
 
 // promised names what a bound is of.

@@ -41,6 +41,7 @@ type Finding struct {
 // Worst is the most that was admitted in one window.
 type Worst struct {
 	Admitted  int64
+	AtLeast   bool // no bound was seen: where more requests come, more are admitted
 	Steps     []Step
 	Searched  int    // traffics among which it was searched
 	Confirmed string // as of a Finding
@@ -148,6 +149,7 @@ func (r *Report) MarshalJSON() ([]byte, error) {
 		Edge      string   `json:"edge"`
 		Worst     struct {
 			Admitted int64   `json:"admitted"`
+			AtLeast  bool    `json:"at_least,omitempty"` // a lower bound of what has none
 			WithinMS float64 `json:"within_ms"`
 			Steps    []Step  `json:"steps"`
 		} `json:"worst"`
@@ -158,7 +160,8 @@ func (r *Report) MarshalJSON() ([]byte, error) {
 	}
 	v.Algorithm, v.Exact, v.Limit, v.WindowMS = r.Name(), r.Identity.Exact, known(r.Limit.Count), known(millis(r.Limit.Window))
 	v.Burst, v.Charged, v.Edge = known(r.Limit.Burst), r.Identity.Charged, edge
-	v.Worst.Admitted, v.Worst.WithinMS, v.Worst.Steps = r.Worst.Admitted, millis(r.Told.Window), append([]Step{}, r.Worst.Steps...)
+	v.Worst.Admitted, v.Worst.AtLeast, v.Worst.WithinMS = r.Worst.Admitted, r.Worst.AtLeast, millis(r.Told.Window)
+	v.Worst.Steps = append([]Step{}, r.Worst.Steps...)
 	v.Findings, v.Apart, v.Requests, v.OK = list, r.Apart, r.Requests, r.OK()
 	return json.Marshal(v)
 }

@@ -105,3 +105,26 @@ func TestScripts(t *testing.T) {
 		right, invented,
 		float64(right)/float64(max(right+invented, 1)), missed, float64(right)/float64(max(right+missed, 1)))
 }
+
+// TestUnbounded: what is admitted without a bound is said to be a lower one; its shortest traffic is one more than the limit.
+func TestUnbounded(t *testing.T) {
+	for name, unbounded := range map[string]bool{"log-member-time": true, "admits-all": true, "log": false, "incr-expire": false} {
+		text, err := os.ReadFile("testdata/" + name + ".lua")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := check(t, string(text), limiter.Limit{Count: 10, Window: 10 * time.Second})
+		if r.Worst.AtLeast != unbounded {
+			t.Errorf("%s: at least is %v, of %d", name, r.Worst.AtLeast, r.Worst.Admitted)
+		}
+		content, err := r.MarshalJSON()
+		if err != nil || strings.Contains(string(content), `"at_least":true`) != unbounded {
+			t.Errorf("%s: %s, %v", name, content, err)
+		}
+		for _, f := range r.Findings {
+			if n := f.Steps[len(f.Steps)-1].N; f.ID == bench.OverAdmits && (len(f.Steps) != 1 || n != 11) {
+				t.Errorf("%s: shown by %s", name, bench.Words(f.Steps))
+			}
+		}
+	}
+}
