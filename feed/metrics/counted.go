@@ -1,6 +1,8 @@
 package metrics
 
 import (
+	"maps"
+
 	"ratescope/limiter"
 	"ratescope/model"
 )
@@ -25,7 +27,7 @@ func (c *Collector) count(b *model.Batch) {
 		n := c.counts[r.Key]
 		if n == nil {
 			if len(c.counts) >= mostCounted {
-				c.forget()
+				maps.DeleteFunc(c.counts, func(name string, _ *counted) bool { return c.board.Key(name) == nil })
 			}
 			n = &counted{}
 			c.counts[r.Key] = n
@@ -34,29 +36,15 @@ func (c *Collector) count(b *model.Batch) {
 		if k := c.board.Key(r.Key); k == nil || r.Repeats(&k.Reading) {
 			from = max(from, n.through)
 		}
-		n.add(r.Arrivals, from)
+		for _, a := range r.Arrivals {
+			switch {
+			case a.At <= from || a.N <= 0:
+			case a.Denied:
+				n.denied += a.N
+			default:
+				n.admitted += a.N
+			}
+		}
 		n.through = r.At
-	}
-}
-
-// add counts the arrivals after an instant.
-func (n *counted) add(arrivals []model.Arrival, after limiter.Instant) {
-	for _, a := range arrivals {
-		switch {
-		case a.At <= after || a.N <= 0:
-		case a.Denied:
-			n.denied += a.N
-		default:
-			n.admitted += a.N
-		}
-	}
-}
-
-// forget drops the counts of keys that are not watched any more.
-func (c *Collector) forget() {
-	for name := range c.counts {
-		if c.board.Key(name) == nil {
-			delete(c.counts, name)
-		}
 	}
 }

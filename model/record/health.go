@@ -28,7 +28,7 @@ func healthOf(h *model.Health) *health {
 		return nil
 	}
 	out := &health{At: h.At, Over: int64(h.Over), Measures: map[string]real{}, Policy: text(h.Policy), LinkUp: h.LinkUp, Saving: h.Saving,
-		Unwritten: texts(h.SaveFailed), Missing: texts(h.Missing)}
+		Unwritten: as[text](h.SaveFailed), Missing: as[text](h.Missing)}
 	for name, m := range measures(h) {
 		if m.Known {
 			out.Measures[name] = real(m.V)
@@ -41,7 +41,7 @@ func healthOf(h *model.Health) *health {
 		out.Errors = append(out.Errors, failure{text(e.Name), real(e.Rate), e.Total})
 	}
 	for _, s := range h.Slow {
-		out.Slow = append(out.Slow, slow{s.ID, s.At, int64(s.Took), text(s.Command), texts(s.Keys), s.Rest})
+		out.Slow = append(out.Slow, slow{s.ID, s.At, int64(s.Took), text(s.Command), as[text](s.Keys), s.Rest})
 	}
 	for _, s := range h.Spikes {
 		out.Spikes = append(out.Spikes, spike{text(s.Event), s.At, int64(s.Latest), int64(s.Most)})
@@ -63,7 +63,7 @@ func (h *health) model() *model.Health {
 		return nil
 	}
 	out := &model.Health{At: h.At, Over: time.Duration(h.Over), Policy: string(h.Policy), LinkUp: h.LinkUp, Saving: h.Saving,
-		SaveFailed: plain[string](first(h.Unwritten)), Missing: plain[string](first(h.Missing))}
+		SaveFailed: as[string](first(h.Unwritten)), Missing: as[string](first(h.Missing))}
 	for name, m := range measures(out) {
 		if v, known := h.Measures[name]; known {
 			*m = model.Measure{Known: true, V: float64(v)}
@@ -80,7 +80,7 @@ func (h *health) model() *model.Health {
 	}
 	for _, s := range first(h.Slow) {
 		out.Slow = append(out.Slow, model.SlowCommand{ID: s.ID, At: s.At, Took: time.Duration(s.Took), Command: string(s.Command),
-			Keys: plain[string](first(s.Keys)), Rest: s.Rest})
+			Keys: as[string](first(s.Keys)), Rest: s.Rest})
 	}
 	for _, s := range first(h.Spikes) {
 		out.Spikes = append(out.Spikes, model.Spike{Event: string(s.Event), At: s.At, Latest: time.Duration(s.Latest),
@@ -128,7 +128,7 @@ func hotOf(h *model.HotKeys, id func(key string) int) *hot {
 	if h == nil {
 		return nil
 	}
-	out := &hot{At: h.At, Heard: measured(h.Writes), Missed: measured(h.Missed), Sources: texts(h.Sources)}
+	out := &hot{At: h.At, Heard: measured(h.Writes), Missed: measured(h.Missed), Sources: as[text](h.Sources)}
 	type ranked struct {
 		*model.HotKey
 		id int
@@ -191,7 +191,7 @@ func (h *hot) model(name func(id int) (string, bool)) *model.HotKeys {
 	if h == nil {
 		return nil
 	}
-	out := &model.HotKeys{At: h.At, Writes: h.Heard.measure(), Missed: h.Missed.measure(), Sources: plain[string](first(h.Sources))}
+	out := &model.HotKeys{At: h.At, Writes: h.Heard.measure(), Missed: h.Missed.measure(), Sources: as[string](first(h.Sources))}
 	for _, k := range h.Heats[:min(len(h.Heats), maxBatch)] {
 		out.Keys = append(out.Keys, model.HotKey{
 			Key: string(k.Key), Writes: k.Writes.measure(), WritesBy: float64(k.WritesBy), CPU: k.CPU.measure(), Net: k.Net.measure(),

@@ -103,7 +103,7 @@ func headerOf(text []byte) (Header, error) {
 			"ratescope",
 			o.Version, string(o.By[:min(len(o.By), 64)]), Version)
 	}
-	h := Header{By: string(o.By), At: o.At, Watch: plain[string](o.Watch), Rules: plain[string](o.Rules), Mask: o.Masked}
+	h := Header{By: string(o.By), At: o.At, Watch: as[string](o.Watch), Rules: as[string](o.Rules), Mask: o.Masked}
 	o.Server.into(&h.Server)
 	return h, nil
 }
@@ -224,7 +224,7 @@ func groups(list []keyGroup) (out []model.KeyGroup) {
 	for _, g := range list {
 		algorithm, _ := limiter.ParseAlgorithm(g.Algorithm) // of a later version: unknown
 		out = append(out, model.KeyGroup{Pattern: string(g.Pattern), Example: string(g.Example), Keys: g.Keys, Library: string(g.Library),
-			Evidence: min(model.Evidence(g.Evidence), model.Likely), Algorithm: algorithm, Why: plain[string](g.Why)})
+			Evidence: min(model.Evidence(g.Evidence), model.Likely), Algorithm: algorithm, Why: as[string](g.Why)})
 	}
 	return out
 }
@@ -234,7 +234,7 @@ func (r *Reader) close(b *batch) {
 		b.Server.into(&r.server)
 	}
 	if p := b.Sweep; p != nil {
-		r.sweep = model.Sweep{Patterns: plain[string](p.Patterns), Scanned: p.Scanned, Total: p.Total, Matched: p.Matched, Passes: p.Passes,
+		r.sweep = model.Sweep{Patterns: as[string](p.Patterns), Scanned: p.Scanned, Total: p.Total, Matched: p.Matched, Passes: p.Passes,
 			Dropped: p.Dropped, Skipped: p.Skipped, Sampled: p.Sampled, Keys: p.Keys, Missed: p.Missed,
 			Share: float64(p.Share), Pace: min(model.Pace(p.Pace), model.PaceBusy), Beyond: groups(p.Beyond), Candidates: groups(p.Candidates)}
 	}
@@ -248,7 +248,7 @@ func (r *Reader) close(b *batch) {
 	s.RTT, s.Down, s.Silent = time.Duration(b.RTT), time.Duration(b.Down), b.Silent
 	s.Offset, s.OffsetBy = time.Duration(b.Offset), time.Duration(b.OffBy)
 	out.Cost = model.Cost{Commands: b.Cost[0], Server: time.Duration(b.Cost[1]), Over: time.Duration(b.Cost[2])}
-	out.Gone, out.LeftOut = plain[string](b.Gone), plain[string](b.Left)
+	out.Gone, out.LeftOut = as[string](b.Gone), as[string](b.Left)
 	out.Health, out.HotKeys, out.Fired = b.Health.model(), b.Hot.model(r.nameOf), modelOf(b.Fired)
 }
 
@@ -264,7 +264,7 @@ func (r *Reader) nameOf(id int) (name string, known bool) {
 func (s *server) into(to *model.Server) {
 	if s != nil {
 		*to = model.Server{Target: string(s.Target), Embedded: s.Embedded, Role: string(s.Role), Version: string(s.Version),
-			Lacks: plain[string](s.Lacks), RunID: string(s.RunID)}
+			Lacks: as[string](s.Lacks), RunID: string(s.RunID)}
 		for _, n := range s.Away {
 			to.Away = append(to.Away, model.Node{Addr: string(n.Addr), Keys: n.Keys, Err: string(n.Err)})
 		}
@@ -407,8 +407,8 @@ func (k *key) into(r *model.Reading) error {
 	if t.Algorithm, err = algorithm(k.Algorithm); err != nil {
 		return err
 	}
-	*r = model.Reading{Key: string(k.Name), Type: string(k.Type), Target: t, Members: plain[string](k.Members), Why: plain[string](k.Why),
-		Unsettled: plain[string](k.Unsettled), Pattern: string(k.Pattern), Notes: plain[model.Note](k.Notes), Err: string(k.Err)}
+	*r = model.Reading{Key: string(k.Name), Type: string(k.Type), Target: t, Members: as[string](k.Members), Why: as[string](k.Why),
+		Unsettled: as[string](k.Unsettled), Pattern: string(k.Pattern), Notes: as[model.Note](k.Notes), Err: string(k.Err)}
 	r.State.Algorithm = t.Algorithm
 	if k.State != "" {
 		r.State.Algorithm, err = algorithm(k.State)

@@ -150,8 +150,8 @@ func keyOf(r *model.Reading) *key {
 		Convention: scenario.Describe(t.Convention), Tick: int64(t.Tick), Unit: int64(t.Layout.Unit), Suffixed: t.Layout.Suffixed,
 		NoTotals: t.Layout.NoTotals, Units: t.Layout.PerUnit,
 		Ruled: t.Ruled, Described: t.Described, Library: text(t.Library), Evidence: uint8(t.Evidence), LimitFrom: uint8(t.LimitFrom), Exact: t.Exact, Base: text(t.Base),
-		LimitKey: text(t.LimitKey), Members: texts(r.Members), Why: texts(r.Why), Unsettled: texts(r.Unsettled), Pattern: text(r.Pattern),
-		Notes: texts(r.Notes), Err: text(r.Err),
+		LimitKey: text(t.LimitKey), Members: as[text](r.Members), Why: as[text](r.Why), Unsettled: as[text](r.Unsettled), Pattern: text(r.Pattern),
+		Notes: as[text](r.Notes), Err: text(r.Err),
 	}
 	if t.Algorithm != limiter.Unknown {
 		k.Algorithm = t.Algorithm.String()

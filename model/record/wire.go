@@ -306,24 +306,14 @@ func (r *real) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-func texts[T ~string](list []T) []text {
+// as returns the same strings as another type.
+func as[To, From ~string](list []From) []To {
 	if list == nil {
 		return nil
 	}
-	out := make([]text, len(list))
+	out := make([]To, len(list))
 	for i, s := range list {
-		out[i] = text(s)
-	}
-	return out
-}
-
-func plain[T ~string](list []text) []T {
-	if list == nil {
-		return nil
-	}
-	out := make([]T, len(list))
-	for i, s := range list {
-		out[i] = T(s)
+		out[i] = To(s)
 	}
 	return out
 }

@@ -89,7 +89,7 @@ func NewWriter(w io.Writer, compress bool, h Header) (*Writer, error) {
 		h.Rules, h.Watch = nil, r.mask.Patterns(h.Watch)
 	}
 	r.put(line{Recording: &opening{
-		Version: Version, By: text(h.By), At: h.At, Server: serverOf(&h.Server), Watch: texts(h.Watch), Rules: texts(h.Rules), Masked: h.Mask,
+		Version: Version, By: text(h.By), At: h.At, Server: serverOf(&h.Server), Watch: as[text](h.Watch), Rules: as[text](h.Rules), Masked: h.Mask,
 	}})
 	r.flush((*gzip.Writer).Flush)
 	return r, r.err
@@ -252,7 +252,7 @@ func (w *Writer) batch(b *model.Batch) *batch {
 	out := &batch{Health: healthOf(b.Health), Hot: hotOf(b.HotKeys, w.idOf),
 		At: b.At, Link: uint8(s.Link), Err: text(s.Err), RTT: int64(s.RTT), Offset: int64(s.Offset), OffBy: int64(s.OffsetBy),
 		Down: int64(s.Down), Silent: s.Silent,
-		Cost: [3]int64{b.Cost.Commands, int64(b.Cost.Server), int64(b.Cost.Over)}, Gone: texts(b.Gone), Left: texts(b.LeftOut),
+		Cost: [3]int64{b.Cost.Commands, int64(b.Cost.Server), int64(b.Cost.Over)}, Gone: as[text](b.Gone), Left: as[text](b.LeftOut),
 		Fired: firedOf(b.Fired),
 	}
 	if !b.Local.IsZero() {
@@ -260,14 +260,14 @@ func (w *Writer) batch(b *model.Batch) *batch {
 	}
 	out.Server = changed(&w.server, serverOf(s))
 	p := &b.Sweep
-	out.Sweep = changed(&w.sweep, &sweep{texts(p.Patterns), p.Scanned, p.Total, p.Matched, p.Passes, p.Dropped, p.Skipped, p.Sampled, p.Keys,
+	out.Sweep = changed(&w.sweep, &sweep{as[text](p.Patterns), p.Scanned, p.Total, p.Matched, p.Passes, p.Dropped, p.Skipped, p.Sampled, p.Keys,
 		p.Missed, real(p.Share), uint8(p.Pace), groupsOf(p.Beyond), groupsOf(p.Candidates)})
 	return out
 }
 
 func groupsOf(list []model.KeyGroup) (out []keyGroup) {
 	for _, g := range list {
-		out = append(out, keyGroup{text(g.Pattern), text(g.Example), g.Keys, text(g.Library), uint8(g.Evidence), g.Algorithm.String(), texts(g.Why)})
+		out = append(out, keyGroup{text(g.Pattern), text(g.Example), g.Keys, text(g.Library), uint8(g.Evidence), g.Algorithm.String(), as[text](g.Why)})
 	}
 	return out
 }
@@ -283,7 +283,7 @@ func changed[T any](was *string, v *T) *T {
 }
 
 func serverOf(s *model.Server) *server {
-	w := &server{text(s.Target), s.Embedded, text(s.Role), text(s.Version), texts(s.Lacks), text(s.RunID), nil}
+	w := &server{text(s.Target), s.Embedded, text(s.Role), text(s.Version), as[text](s.Lacks), text(s.RunID), nil}
 	for _, n := range s.Away {
 		w.Away = append(w.Away, node{text(n.Addr), n.Keys, text(n.Err)})
 	}
