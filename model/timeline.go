@@ -447,12 +447,6 @@ var columnWidths = func() (widths []int) {
 	return append(widths, 2*BinsPerWindow)
 }()
 
-// PerColumn returns how many bins to join so that a window fills at most `columns` columns, and at
-// least one.
-func PerColumn(columns int) int {
-	return FitColumns(BinsPerWindow, columns)
-}
-
 // FitColumns returns the smallest width of a column, in bins, at which so many bins fill at most
 // `columns` columns; the greatest width if none does.
 func FitColumns(bins int64, columns int) int {

@@ -60,7 +60,7 @@ func TestBinsKeepToTheClock(t *testing.T) {
 
 func TestPerColumnIsTheFinestThatFits(t *testing.T) {
 	for columns := -3; columns < 300; columns++ {
-		per := model.PerColumn(columns)
+		per := model.FitColumns(model.BinsPerWindow, columns)
 		if model.BinsPerWindow%per != 0 {
 			t.Fatalf("%d columns: %d bins do not divide a window", columns, per)
 		}

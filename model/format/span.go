@@ -56,6 +56,12 @@ func Spaced(d time.Duration) string {
 	return strings.ReplaceAll(b.String(), " . ", ".")
 }
 
+// units are those that are written with one number, the largest first.
+var units = [...]struct {
+	unit time.Duration
+	name string
+}{{365 * 24 * time.Hour, "y"}, {24 * time.Hour, "d"}, {time.Hour, "h"}, {time.Minute, "m"}, {time.Second, "s"}}
+
 // SpanIn writes a duration as Span does, and where that takes more than so many columns in
 // its first unit alone: 59m59s as 60m. It rounds up.
 func SpanIn(d time.Duration, columns int) string {
@@ -63,10 +69,7 @@ func SpanIn(d time.Duration, columns int) string {
 	if len(text) <= columns {
 		return text
 	}
-	for _, u := range [...]struct {
-		unit time.Duration
-		name string
-	}{{365 * 24 * time.Hour, "y"}, {24 * time.Hour, "d"}, {time.Hour, "h"}, {time.Minute, "m"}, {time.Second, "s"}} {
+	for _, u := range units {
 		if one := strconv.FormatInt(int64((d-1)/u.unit)+1, 10) + u.name; d >= u.unit && len(one) <= columns {
 			return one
 		}
@@ -91,10 +94,7 @@ func Length(d time.Duration) string {
 // Each writes the length of a window with a blank before its unit, the largest that it is a whole
 // number of: 1 m, 90 s, 250 ms.
 func Each(d time.Duration) string {
-	for _, u := range [...]struct {
-		unit time.Duration
-		name string
-	}{{24 * time.Hour, "d"}, {time.Hour, "h"}, {time.Minute, "m"}, {time.Second, "s"}} {
+	for _, u := range units[1:] { // no window is said in years
 		if d >= u.unit && d%u.unit == 0 {
 			return fmt.Sprintf("%d %s", d/u.unit, u.name)
 		}

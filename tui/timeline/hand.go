@@ -131,7 +131,7 @@ func (c *Hand) span(k *model.Watched, width int, m Moment, ascii bool) timeRange
 // columnWidth returns how many bins a column of a chart of that width joins: two windows
 // fill the width, finer or coarser by as many steps as were asked for.
 func (c *Hand) columnWidth(width int) int {
-	per := model.PerColumn(width / 2)
+	per := model.FitColumns(model.BinsPerWindow, width/2)
 	for range c.zoom {
 		per = model.NextWidth(per, true)
 	}
