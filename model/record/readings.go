@@ -148,9 +148,9 @@ func keyOf(r *model.Reading) *key {
 	k := &key{
 		Name: text(r.Key), Type: text(r.Type), Inferred: t.Inferred, Per: int64(t.Limit.Window), Burst: t.Limit.Burst, Window: int64(t.Window),
 		Convention: scenario.Describe(t.Convention), Tick: int64(t.Tick), Unit: int64(t.Layout.Unit), Suffixed: t.Layout.Suffixed,
-		NoTotals: t.Layout.NoTotals, Units: t.Layout.PerUnit,
-		Ruled: t.Ruled, Described: t.Described, Library: text(t.Library), Evidence: uint8(t.Evidence), LimitFrom: uint8(t.LimitFrom), Exact: t.Exact, Base: text(t.Base),
-		LimitKey: text(t.LimitKey), Members: as[text](r.Members), Why: as[text](r.Why), Unsettled: as[text](r.Unsettled), Pattern: text(r.Pattern),
+		NoTotals: t.Layout.NoTotals, Units: t.Layout.PerUnit, Ruled: t.Ruled, Described: t.Described, Library: text(t.Library),
+		Evidence: uint8(t.Evidence), LimitFrom: uint8(t.LimitFrom), Exact: t.Exact, Base: text(t.Base), LimitKey: text(t.LimitKey),
+		Members: as[text](r.Members), Why: as[text](r.Why), Unsettled: as[text](r.Unsettled), Pattern: text(r.Pattern),
 		Notes: as[text](r.Notes), Err: text(r.Err),
 	}
 	if t.Algorithm != limiter.Unknown {

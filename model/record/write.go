@@ -89,8 +89,8 @@ func NewWriter(w io.Writer, compress bool, h Header) (*Writer, error) {
 		h.Rules, h.Watch = nil, r.mask.Patterns(h.Watch)
 	}
 	r.put(line{Recording: &opening{
-		Version: Version, By: text(h.By), At: h.At, Server: serverOf(&h.Server), Watch: as[text](h.Watch), Rules: as[text](h.Rules), Masked: h.Mask,
-	}})
+		Version: Version, By: text(h.By), At: h.At, Server: serverOf(&h.Server), Watch: as[text](h.Watch), Rules: as[text](h.Rules),
+		Masked: h.Mask}})
 	r.flush((*gzip.Writer).Flush)
 	return r, r.err
 }
@@ -260,14 +260,15 @@ func (w *Writer) batch(b *model.Batch) *batch {
 	}
 	out.Server = changed(&w.server, serverOf(s))
 	p := &b.Sweep
-	out.Sweep = changed(&w.sweep, &sweep{as[text](p.Patterns), p.Scanned, p.Total, p.Matched, p.Passes, p.Dropped, p.Skipped, p.Sampled, p.Keys,
-		p.Missed, real(p.Share), uint8(p.Pace), groupsOf(p.Beyond), groupsOf(p.Candidates)})
+	out.Sweep = changed(&w.sweep, &sweep{as[text](p.Patterns), p.Scanned, p.Total, p.Matched, p.Passes, p.Dropped, p.Skipped, p.Sampled,
+		p.Keys, p.Missed, real(p.Share), uint8(p.Pace), groupsOf(p.Beyond), groupsOf(p.Candidates)})
 	return out
 }
 
 func groupsOf(list []model.KeyGroup) (out []keyGroup) {
 	for _, g := range list {
-		out = append(out, keyGroup{text(g.Pattern), text(g.Example), g.Keys, text(g.Library), uint8(g.Evidence), g.Algorithm.String(), as[text](g.Why)})
+		out = append(out, keyGroup{text(g.Pattern), text(g.Example), g.Keys, text(g.Library), uint8(g.Evidence), g.Algorithm.String(),
+			as[text](g.Why)})
 	}
 	return out
 }
