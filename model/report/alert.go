@@ -144,15 +144,9 @@ func (a Alert) Line() string {
 
 // Words returns the values by which a command's arguments refer to them.
 func (a Alert) Words() map[string]string {
-	number := func(n *int64) string {
-		if n == nil {
-			return ""
-		}
-		return strconv.FormatInt(*n, 10)
-	}
 	words := map[string]string{
-		"alert": a.Alert, "state": a.State, "severity": a.Severity, "key": "", "value": "", "limit": number(a.Limit),
-		"window_ms": number(a.Window),
+		"alert": a.Alert, "state": a.State, "severity": a.Severity, "key": "", "value": "", "limit": known(a.Limit),
+		"window_ms": known(a.Window),
 		"since_ms":  strconv.FormatInt(a.Since, 10), "at_ms": strconv.FormatInt(a.At, 10), "server": string(a.Server), "text": string(a.Text),
 	}
 	if a.Key != nil {
