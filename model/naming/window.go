@@ -29,6 +29,19 @@ var Lengths = [...]time.Duration{
 	time.Hour, 2 * time.Hour, 3 * time.Hour, 4 * time.Hour, 6 * time.Hour, 8 * time.Hour, 12 * time.Hour, 24 * time.Hour,
 }
 
+// Over reports whether a part of a name reads as a window that ended at most three of its lengths ago.
+func Over(name string, now limiter.Instant) bool {
+	const ago, least = 3, 5 // shorter numbers come round
+	return slices.ContainsFunc(Lengths[:], func(length time.Duration) bool {
+		for n := range ago {
+			if w, ok := WindowOf(name, now.Add(-time.Duration(n+1)*length)); ok && w.Length == length && w.To-w.From >= least {
+				return true
+			}
+		}
+		return false
+	})
+}
+
 // WindowOf returns the part of a name that reads as a window which contains now: a calendar, the
 // number of a usual window since 1970, or the instant at which one begins or ends. Of several
 // the longest wins.
