@@ -105,7 +105,7 @@ func (g *group) learnCount(id uint64, was, now *key) {
 	}
 	moved := now.expiry.Sub(was.expiry)
 	begun := now.present && (!was.present || now.count < was.count && moved > expirySlack || moved > expirySlack && was.expiry != 0 &&
-		was.expiry <= now.at)
+		was.expiry <= now.at.Add(expirySlack))
 	if was.at != 0 && was.present && (!now.present || begun) {
 		c.ended(id, was, g.windows.figure())
 	}
@@ -201,8 +201,10 @@ func (c *counts) limit(window Figure[time.Duration]) (f Figure[int64]) {
 	return f
 }
 
-// left reports whether counts fall from where each window begins, and never rise: they are what is left.
-func (g *group) left() bool { return g.counts.falls > 2 && g.counts.rises == 0 && g.counts.refills > 1 }
+// left reports whether counts fall from where each window begins, and hardly ever rise: they are what is left.
+func (g *group) left() bool {
+	return g.counts.falls > 2 && g.counts.rises <= g.counts.falls/10 && g.counts.refills > 1
+}
 
 // verdict reports whether the keys of the group count like limiters. Marks and switches keep
 // the same number from their beginning until they expire, and stocks count down without an end.
