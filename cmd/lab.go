@@ -41,7 +41,9 @@ func newLab(p *program) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		o := screenlab.Options{Redis: &sandbox.Stage{},
+		stage := &sandbox.Stage{}
+		defer stage.Close()
+		o := screenlab.Options{Redis: stage,
 			Look: shell.Options{Shelf: shelf, Theme: p.theme, ASCII: p.ascii || asciiOnly(), Suspend: class.serve == "", Still: p.still}}
 		o.Present, o.Play = *present, len(args) == 0 && class.serve == "" && !film.asked() && !p.still && !*present
 		switch {
@@ -60,15 +62,9 @@ func newLab(p *program) *cobra.Command {
 			return err
 		}
 		if o.Trace != nil && o.Trace.Recording && len(args) == 0 { // the recording is what to look at
-			incident, err := lab.Incident(o.Trace)
-			if err != nil {
+			if o.Lessons, err = lessonsOf(o.Trace); err != nil {
 				return fmt.Errorf("%s: %w", *trace, err)
 			}
-			all, err := lab.Lessons()
-			if err != nil {
-				return err
-			}
-			o.Lessons = append(incident, all...)
 		}
 		if own.file != "" && class.serve != "" {
 			return usagef("--script runs in a lab of your own: leave out --serve")
@@ -96,6 +92,16 @@ func newLab(p *program) *cobra.Command {
 		}
 		return screenlab.Run(c.Context(), o, tea.WithoutSignalHandler())
 	}, screenFlags, []string{"limit", "burst"})
+}
+
+// lessonsOf returns the lessons of a recording before all others.
+func lessonsOf(t *lab.Trace) ([]lab.Lesson, error) {
+	incident, err := lab.Incident(t)
+	if err != nil {
+		return nil, err
+	}
+	all, err := lab.Lessons()
+	return append(incident, all...), err
 }
 
 // labMemory returns the user's progress in the lab, and a function that saves it; nil if it is not

@@ -16,12 +16,10 @@ import (
 
 // answered is how far a question of the quiz is.
 type answered struct {
-	verdict   bool // admitted or denied was answered
-	admitted  bool // what was said
-	right     bool
-	slot      bool // and which slot
-	slotSaid  int
-	slotRight bool
+	verdict  bool // admitted or denied was answered
+	admitted bool // what was said
+	slot     bool // and which slot
+	slotSaid int
 }
 
 // revealed says whether the answer is on screen.
@@ -95,10 +93,10 @@ func (q *quizView) open(s *Screen) error {
 // predict answers what becomes of the request.
 func (q *quizView) predict(s *Screen, admitted bool) {
 	q.answered.verdict, q.answered.admitted = true, admitted
-	q.answered.right = admitted == q.quiz.Question.Moment.Decision.Allowed
-	s.results.predicted(q.candidate(), q.answered.right)
+	right := admitted == q.quiz.Question.Moment.Decision.Allowed
+	s.results.predicted(q.candidate(), right)
 	if s.class.joined() {
-		s.class.Predict(q.question(s), Prediction{Admitted: admitted, Right: q.answered.right})
+		s.class.Predict(q.question(s), Prediction{Admitted: admitted, Right: right})
 	}
 }
 
@@ -118,8 +116,8 @@ func (q *quizView) candidate() lab.Candidate {
 
 // predictSlot answers when it would be admitted.
 func (q *quizView) predictSlot(s *Screen, i int) {
-	q.answered.slot, q.answered.slotSaid, q.answered.slotRight = true, i, i == q.quiz.Question.Slot
-	s.results.predictedSlot(q.candidate(), q.answered.slotRight)
+	q.answered.slot, q.answered.slotSaid = true, i
+	s.results.predictedSlot(q.candidate(), i == q.quiz.Question.Slot)
 }
 
 func (q *quizView) next() {
@@ -173,7 +171,8 @@ func (v *quizView) paintAnswers(t *parts, c lab.Candidate, m lab.Moment, s lab.S
 	if a.admitted {
 		said = "you said admitted: "
 	}
-	t.part("you", []string{said + rightOr(a.right)}, t.outcome(a.right))
+	right := a.admitted == m.Decision.Allowed
+	t.part("you", []string{said + rightOr(right)}, t.outcome(right))
 	if !a.revealed(q) {
 		line := "it is denied. When would it be admitted?"
 		t.part("slot", []string{line}, t.c.Look.Title)
@@ -185,8 +184,8 @@ func (v *quizView) paintAnswers(t *parts, c lab.Candidate, m lab.Moment, s lab.S
 		return
 	}
 	if a.slot {
-		t.part("", []string{fmt.Sprintf("in %s: ", lab.Seconds(q.Slots[a.slotSaid].Round(time.Millisecond))) + rightOr(a.slotRight)},
-			t.outcome(a.slotRight))
+		right := a.slotSaid == q.Slot
+		t.part("", []string{fmt.Sprintf("in %s: ", lab.Seconds(q.Slots[a.slotSaid].Round(time.Millisecond))) + rightOr(right)}, t.outcome(right))
 	}
 	w := lab.Explain(c, m, s)
 	t.part("why", append([]string{w.Rule}, w.Numbers...), t.c.Look.Text)
