@@ -1,4 +1,4 @@
-package main
+package docs_test
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"testing"
 	"time"
 
 	"ratescope/limiter"
@@ -153,4 +154,17 @@ func short(row string) string {
 		return rest.String()
 	}
 	return fmt.Sprintf(`<g class="r" transform="scale(%g %g)">%s</g>%s`, eighthX, eighthY, paths.String(), rest.String())
+}
+
+// TestTheFilm looks in the picture that moves for what it is to show.
+func TestTheFilm(t *testing.T) {
+	drawn := read(t, filmFile)
+	for _, text := range []string{watchedKey + "</text>", "sliding window counter", "previous", "denied", "@keyframes"} {
+		if !strings.Contains(drawn, text) {
+			t.Errorf("%q is not in the picture", text)
+		}
+	}
+	if strings.Contains(drawn, "delay") {
+		t.Error("rows of the picture go by clocks of their own: two of them are seen together for a moment")
+	}
 }

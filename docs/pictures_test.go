@@ -1,17 +1,11 @@
-// Pictures makes the README's pictures: it runs the screens without a terminal, on a clock of their own and
-// on requests that are the same every time, and writes what stands there as SVG. The same program always
-// draws the same pictures.
-//
-//	go run ./docs/pictures          # writes docs/*.svg
-package main
+package docs_test
 
 import (
 	"context"
-	"fmt"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
+	"testing"
 	"time"
 
 	"ratescope/feed/script/sandbox"
@@ -46,22 +40,37 @@ var pictures = []picture{
 // labMoment is where in its lesson the lab is pictured.
 const labMoment = 12 * time.Second
 
-func main() {
+// mostBytes is what a picture of the README may weigh.
+const mostBytes = 300 << 10
+
+func TestMain(m *testing.M) {
 	time.Local = time.UTC // times of day on screen are those of no place
+	os.Exit(m.Run())
+}
+
+// TestPictures holds the pictures of the documents to the program, which draws them without a terminal, on a clock of their
+// own and on requests that are the same every time: go test ./docs -update writes them.
+func TestPictures(t *testing.T) {
 	drawn := map[string]func() (string, error){filmFile: film, "lab.svg": ofLab}
 	for _, p := range pictures {
 		drawn[p.file] = p.draw
 	}
 	for file, draw := range drawn {
 		content, err := draw()
-		if err == nil {
-			err = os.WriteFile(filepath.Join("docs", file), []byte(content), 0o644)
+		switch again, repeated := draw(); {
+		case err != nil || repeated != nil:
+			t.Fatalf("%s cannot be drawn: %v, %v", file, err, repeated)
+		case content != again:
+			t.Errorf("%s is drawn in two ways", file)
+		case len(content) > mostBytes:
+			t.Errorf("%s has %d bytes, more than %d", file, len(content), mostBytes)
+		case *update:
+			if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		case content != read(t, file):
+			t.Errorf("docs/%s is not what the program draws: run go test ./docs -update, and look at it", file)
 		}
-		if err != nil {
-			fmt.Fprintf(os.Stderr, "pictures: %s could not be made: %v\n", file, err)
-			os.Exit(1)
-		}
-		fmt.Println(filepath.Join("docs", file))
 	}
 }
 
