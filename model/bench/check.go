@@ -183,7 +183,7 @@ func (b *bench) settle() error {
 // measuredLimit says which limit was measured.
 func (b *bench) measuredLimit() {
 	c, l := b.r.Identity.Candidate, &b.r.Limit
-	if !b.m.endless {
+	if !b.m.endless && !b.sparse() {
 		l.Count = b.m.capacity
 	}
 	if c.Algorithm == limiter.Unknown || b.m.endless {
@@ -208,6 +208,9 @@ func (b *bench) measuredLimit() {
 		l.Count = c.Limit.Count
 	}
 }
+
+// sparse reports whether requests that count apart are so far apart that a window cannot be filled.
+func (b *bench) sparse() bool { return b.spread*time.Duration(b.limit.Count) >= b.limit.Window }
 
 // charges finds out whether denied requests leave something behind, where the answers do not tell.
 func (b *bench) charges() error {
@@ -294,16 +297,17 @@ func (b *bench) most() error {
 			"no denial was seen: %d are admitted at one instant, and more where more come", b.m.capacity)
 		return nil
 	}
-	// What it is at instants apart says nothing of requests at one, where these count once.
-	id.Exact = id.Exact && !slices.ContainsFunc(b.r.Findings, func(f Finding) bool { return f.ID == SameInstant })
-	n, steps, searched, err := b.worst(id)
+	n, searched := 8*b.burst(), 1
+	steps := []Step{{At: 0, N: n}}
+	got, err := b.play(steps)
+	endless := got[0] == n // where requests at one instant count once
+	if err == nil && !endless {
+		n, steps, searched, err = b.worst(id)
+	}
 	if err != nil {
 		return err
 	}
-	b.r.Worst = Worst{Admitted: n, Steps: steps, Searched: searched}
-	if b.r.Worst.AtLeast, err = b.unbounded(n, steps); err != nil {
-		return err
-	}
+	b.r.Worst = Worst{Admitted: n, AtLeast: endless, Steps: steps, Searched: searched}
 	if n <= b.limit.Count {
 		return b.fast()
 	}
@@ -321,7 +325,7 @@ func (b *bench) most() error {
 			fewer = steps
 		}
 		more := ""
-		if b.r.Worst.AtLeast {
+		if endless {
 			more = ", and more where more come, without a bound"
 		}
 		b.r.find(OverAdmits, true, fewer, "%d are admitted within %s%s, where %s may admit %d: %s", n, seconds(b.limit.Window),
@@ -334,20 +338,6 @@ func (b *bench) most() error {
 		return nil
 	}
 	return b.fast()
-}
-
-// unbounded reports whether more is admitted where more requests come at the instants of the worst window.
-func (b *bench) unbounded(n int64, steps []Step) (bool, error) {
-	const times = 8
-	if n <= b.limit.Count || n > searchMost/times {
-		return false, nil
-	}
-	many := slices.Clone(steps)
-	for i := range many {
-		many[i].N *= times
-	}
-	got, err := b.play(many)
-	return b.highest(many, got) >= times/2*n, err
 }
 
 // promised names what a bound is of.
@@ -379,14 +369,6 @@ func (b *bench) fast() error {
 	return nil
 }
 
-// poll is a client that asks again and again.
-func poll(every, long time.Duration) (steps []Step) {
-	for at := time.Duration(0); at < long && len(steps) < 2000; at += every {
-		steps = append(steps, Step{At: at, N: 1})
-	}
-	return steps
-}
-
 func sum(list []int64) (n int64) {
 	for _, v := range list {
 		n += v
@@ -397,8 +379,8 @@ func sum(list []int64) (n int64) {
 // least looks for requests that are denied although the limit has room for them.
 func (b *bench) least() error {
 	promise := b.r.promise()
-	if b.why != nil {
-		return nil // what failed was not denied
+	if b.why != nil || b.sparse() {
+		return nil // what failed was not denied, and where no window is filled, none is to be denied
 	}
 	if promise.Algorithm == limiter.Unknown || b.m.endless {
 		switch {
@@ -419,7 +401,11 @@ func (b *bench) least() error {
 	}
 	for _, gap := range []time.Duration{b.limit.Window / 40, b.limit.Window / time.Duration(3*b.limit.Count),
 		7 * b.limit.Window / time.Duration(10*b.limit.Count)} {
-		if err := b.try(poll(max(gap.Truncate(time.Millisecond), time.Millisecond), 4*b.limit.Window)); err != nil {
+		var again []Step // a client that asks again and again
+		for at := time.Duration(0); at < 4*b.limit.Window && len(again) < 2000; at += max(gap.Truncate(time.Millisecond), time.Millisecond) {
+			again = append(again, Step{At: at, N: 1})
+		}
+		if err := b.try(again); err != nil {
 			return err
 		}
 	}

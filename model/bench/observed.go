@@ -113,14 +113,9 @@ func (r *Report) judgeOutside(o Options, t trial) {
 }
 
 // together joins requests that came within a hundredth of a second.
-func together(steps []Step) (all []Step) {
-	for _, s := range steps {
-		s.At = s.At.Truncate(10 * time.Millisecond)
-		if last := len(all) - 1; last >= 0 && all[last].At == s.At {
-			all[last].N += s.N
-			continue
-		}
-		all = append(all, s)
+func together(steps []Step) []Step {
+	for i := range steps {
+		steps[i].At = steps[i].At.Truncate(10 * time.Millisecond)
 	}
-	return all
+	return joined(steps)
 }

@@ -36,7 +36,7 @@ func amounts(keys []Key) (all map[string]float64, times int) {
 
 // watch sends traffic to a new key, step by step, and looks at what is stored after each, until see returns false.
 func (b *identifier) watch(steps []Step, see func(i int, admitted int64, keys []Key) bool) error {
-	if err := b.subject.Reset(); err != nil {
+	if err := b.reset(); err != nil {
 		return err
 	}
 	for i := range steps {

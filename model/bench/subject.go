@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 
 	"ratescope/limiter"
@@ -80,6 +81,7 @@ type player struct {
 	most    int64         // requests in all; 0 is no bound
 	cap     int64         // requests of one traffic, after which it is cut off; 0 is no bound
 	spread  time.Duration // between requests of one step
+	past    []Step        // sent since the subject was reset, before what is sent now
 	failed  []Step        // the shortest traffic after which the subject failed, and why
 	why     error
 }
@@ -87,15 +89,21 @@ type player struct {
 // play sends traffic to a new key and returns how many of each step were admitted. A step is over after two
 // denials in a row: at one instant nothing comes back.
 func (p *player) play(steps []Step) ([]int64, error) {
-	if err := p.subject.Reset(); err != nil {
+	if err := p.reset(); err != nil {
 		return nil, err
 	}
 	return p.goOn(steps)
 }
 
+func (p *player) reset() error {
+	p.past = nil
+	return p.subject.Reset()
+}
+
 // goOn sends traffic to the key as it is.
 func (p *player) goOn(steps []Step) ([]int64, error) {
 	admitted := make([]int64, len(steps))
+	defer func() { p.past = append(p.past, steps...) }()
 	last, end := p.zero.Add(-time.Hour), p.sent+p.cap
 	for i, s := range steps {
 		denied := 0
@@ -114,9 +122,9 @@ func (p *player) goOn(steps []Step) ([]int64, error) {
 			a := p.subject.Admit(at, s.cost())
 			switch {
 			case a.Err != nil:
-				if sofar := append(append([]Step(nil), steps[:i]...), Step{At: s.At, N: k + 1, Cost: s.Cost}); p.why == nil ||
-					requests(sofar) < requests(p.failed) {
-					p.failed, p.why = sofar, a.Err
+				sofar := slices.Concat(p.past, steps[:i], []Step{{At: s.At, N: k + 1, Cost: s.Cost}})
+				if p.why == nil || requests(sofar) < requests(p.failed) {
+					p.failed, p.why = joined(sofar), a.Err
 				}
 				if denied++; errors.Is(a.Err, ErrMeans) || errors.Is(a.Err, ErrEndless) {
 					return admitted, a.Err

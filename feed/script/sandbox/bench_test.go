@@ -108,7 +108,7 @@ func TestScripts(t *testing.T) {
 
 // TestUnbounded: what is admitted without a bound is said to be a lower one; its shortest traffic is one more than the limit.
 func TestUnbounded(t *testing.T) {
-	for name, unbounded := range map[string]bool{"log-member-time": true, "admits-all": true, "log": false, "incr-expire": false} {
+	for name, unbounded := range map[string]bool{"log-member-time": true, "log-seconds": true, "admits-all": true, "log": false, "incr-expire": false} {
 		text, err := os.ReadFile("testdata/" + name + ".lua")
 		if err != nil {
 			t.Fatal(err)
@@ -125,6 +125,20 @@ func TestUnbounded(t *testing.T) {
 			if n := f.Steps[len(f.Steps)-1].N; f.ID == bench.OverAdmits && (len(f.Steps) != 1 || n != 11) {
 				t.Errorf("%s: shown by %s", name, bench.Words(f.Steps))
 			}
+		}
+	}
+}
+
+// TestFailedShortest: traffic that shows an error holds everything that was sent since the key was new.
+func TestFailedShortest(t *testing.T) {
+	text, err := os.ReadFile("testdata/denies-by-error.lua")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := check(t, string(text), limiter.Limit{Count: 10, Window: 10 * time.Second})
+	for _, f := range r.Findings {
+		if f.ID == bench.Fails && (len(f.Steps) != 1 || f.Steps[0].N != 11) {
+			t.Errorf("shown by %s, where the eleventh request fails", bench.Words(f.Steps))
 		}
 	}
 }
