@@ -74,7 +74,7 @@ func (p *program) checkURL(ctx context.Context, web webCall, limit limiter.Limit
 	r := bench.Judge(bench.Options{Limit: limit, Exact: f.promise == "exact"}, seen)
 	r.Apart = apart
 	for _, found := range model.Findings(fired) {
-		r.Lies(found.Header + ": " + found.What)
+		r.Lies(!found.Missing, found.Header+": "+found.What)
 	}
 	return f.print(checkPage{Report: &r, Name: app.Shown(), ascii: p.ascii}, p.json, out)
 }

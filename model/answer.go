@@ -121,6 +121,8 @@ type Finding struct {
 	Said   Wait
 	True   Wait // when a request was admitted, or seen to be denied still
 	What   string
+	// Missing is set where the header is not there: no answer was wrong.
+	Missing bool
 }
 
 // headerTick is the resolution of the headers: a wait that was rounded up to it is correct.
@@ -153,7 +155,7 @@ func Findings(list []Fired) []Finding {
 		said, header := a.RetryAfter, "Retry-After"
 		if !said.Known {
 			if none.Header == "" {
-				none = Finding{Header: header, What: fmt.Sprintf("a denial (%d) has no Retry-After, so that a client cannot know when to come again", a.Status)}
+				none = Finding{Header: header, Missing: true, What: fmt.Sprintf("a denial (%d) has no Retry-After, so that a client cannot know when to come again", a.Status)}
 			}
 			if said, header = a.Reset, "RateLimit-Reset"; !said.Known {
 				continue

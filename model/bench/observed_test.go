@@ -63,6 +63,9 @@ func TestOutside(t *testing.T) {
 	if less.OK() || less.Findings[0].ID != bench.UnderAdmits {
 		t.Errorf("a limit of 8 for 10: %+v", less.Findings)
 	}
+	if less.Lies(false, "no header"); less.Findings[len(less.Findings)-1].Fault {
+		t.Error("a header that is not there is a fault")
+	}
 	more := outside(t, limiter.SlidingLog, limiter.Convention{}, l, limiter.Limit{Count: 40, Window: l.Window})
 	if more.OK() || more.Findings[0].ID != bench.OverAdmits {
 		t.Errorf("a limit of 40 for 10: %+v", more.Findings)

@@ -84,8 +84,10 @@ func (r *Report) OK() bool {
 	return !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Fault })
 }
 
-// Lies adds what headers of an application said and was not so.
-func (r *Report) Lies(what string) { r.find(WrongHeader, true, nil, "%s", what) }
+// Lies adds what headers of an application said and was not so; a header that is not there is a note.
+func (r *Report) Lies(said bool, what string) {
+	r.find(WrongHeader, said, nil, "%s", what)
+}
 
 // find adds a finding.
 func (r *Report) find(id ID, fault bool, steps []Step, text string, a ...any) {
