@@ -179,7 +179,11 @@ func (t *teacher) write(e config.Entry, rule config.Rule) (identify.Taught, erro
 	return identify.Taught{Where: path, Undo: func() error {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		if err := file.Replace(path, after, before); err != nil {
+		err := file.Replace(path, after, before)
+		if err == nil && before == nil {
+			err = os.Remove(path)
+		}
+		if err != nil {
 			return err
 		}
 		return t.adopt(rule, false)

@@ -1,0 +1,64 @@
+package cmd
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"ratescope/feed/config"
+	"ratescope/internal/servertest"
+	"ratescope/model/identify"
+)
+
+// ruledServer takes rules and does nothing else.
+type ruledServer struct {
+	server
+	rules []config.Rule
+}
+
+// SetRules keeps the rules.
+func (s *ruledServer) SetRules(rules []config.Rule) { s.rules = rules }
+
+// TestTeach: the readings that fit keys of one's own come with what they give, the one that watching has told first; with a
+// limit one is written, beside what stands in the file, applied, and taken back as it was.
+func TestTeach(t *testing.T) {
+	s := servertest.Start(t)
+	for _, key := range []string{"quota:a", "quota:b"} {
+		s.CLI("SET", key, "7", "EX", "100")
+	}
+	for _, before := range []string{"", "rules: # mine\n  - {match: \"x:*\", limit: 1/1m}\n"} {
+		name := filepath.Join(t.TempDir(), "of", "config.yaml")
+		if before != "" {
+			if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			servertest.WriteFile(t, name, before)
+		}
+		p := &program{}
+		p.Flags.URLs, p.Flags.Refresh, p.Config, p.NewConfig = []string{s.URL()}, time.Second, name, true
+		applied := &ruledServer{}
+		group := identify.Group{Pattern: "quota:*", Examples: []string{"quota:gone", "quota:a", "quota:b"}, Left: true}
+		fits, err := p.teach(applied)(t.Context(), group, "")
+		if err != nil || len(fits) < 2 || fits[0].As != config.AsLeft || fits[0].Write != nil || len(fits[0].Figures) != 2 {
+			t.Fatalf("without a limit: %+v, %v", fits, err)
+		}
+		if fits, err = p.teach(applied)(t.Context(), group, "10/20s"); err != nil || !strings.Contains(fits[0].Figures[1].Says, "3 of 10 used") {
+			t.Fatalf("with a limit: %+v, %v", fits, err)
+		}
+		taught, err := fits[0].Write()
+		content, _ := os.ReadFile(name)
+		if err != nil || taught.Where != name || !strings.HasPrefix(string(content), strings.TrimSuffix(before, "\n")) ||
+			!strings.Contains(string(content), "quota:{who}") || applied.rules[0].Pattern() != "quota:*" {
+			t.Errorf("written: %+v, %v, %d rules:\n%s", taught, err, len(applied.rules), content)
+		}
+		err = taught.Undo()
+		content, gone := os.ReadFile(name)
+		if err != nil || string(content) != before || (before == "") != errors.Is(gone, fs.ErrNotExist) || applied.rules[0].Pattern() == "quota:*" {
+			t.Errorf("taken back: %v, %d rules:\n%s", err, len(applied.rules), content)
+		}
+	}
+}
