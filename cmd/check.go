@@ -346,9 +346,11 @@ func (p checkPage) is() (what, why string) {
 	why = fmt.Sprintf("it answers %s of %s as that does, and no other candidate is left", format.Plural(id.Asked, "step"),
 		format.Plural(p.Traffics, "traffic"))
 	if !id.Exact {
-		why = fmt.Sprintf("the nearest: it answers %d of %d steps as that does", id.Agrees, id.Asked)
-		if id.Asked == 0 {
+		switch why = fmt.Sprintf("the nearest: it answers %d of %d steps as that does", id.Agrees, id.Asked); id.Asked {
+		case 0:
 			why = "told by what it stores alone: its answers do not tell, for it denied nothing"
+		case id.Agrees:
+			why = fmt.Sprintf("it answers all of %s as that does; another may, too", format.Plural(id.Asked, "step"))
 		}
 	}
 	return what, why
