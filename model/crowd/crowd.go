@@ -8,6 +8,7 @@
 package crowd
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -39,6 +40,7 @@ type key struct {
 	target model.Target
 	typ    string
 	state  limiter.State
+	log    []limiter.Entry // shared with readings: appended to, and never written again
 	expiry limiter.Instant
 	fresh  []model.Arrival
 
@@ -137,14 +139,33 @@ func (c *Crowd) traffic(begin limiter.Instant) {
 // request decides about a request, and remembers it when it is admitted.
 func (k *key) request(at limiter.Instant) {
 	limit := k.target.Limit
-	if n := len(k.state.Log); n > 0 { // a member for each
-		at = max(at, k.state.Log[n-1].At+1)
+	switch k.target.Algorithm {
+	case limiter.SlidingLog, limiter.StreamCounter:
+		from, _ := slices.BinarySearchFunc(k.log, at.Add(-limit.Window)+1,
+			func(e limiter.Entry, at limiter.Instant) int { return cmp.Compare(e.At, at) })
+		if int64(len(k.log)-from) >= limit.Count {
+			return
+		}
+		if n := len(k.log); n > 0 && k.log[n-1].At >= at {
+			at = k.log[n-1].At + 1
+		}
+		k.log = append(k.log, limiter.Entry{At: at, Count: 1})
+		k.expiry = at.Add(limit.Window)
+	default:
+		if !k.state.Take(at, limit, limiter.Convention{}, 1).Allowed {
+			return
+		}
+		switch k.target.Algorithm {
+		case limiter.GCRA:
+			k.expiry = k.state.TAT
+		case limiter.TokenBucket:
+			k.expiry = k.state.Filled.Add(limit.Window)
+		case limiter.FixedWindow:
+			k.expiry = k.state.Start.Add(limit.Window)
+		default:
+			k.expiry = at.Add(2 * limit.Window)
+		}
 	}
-	d := k.state.Take(at, limit, limiter.Convention{}, 1)
-	if !d.Allowed {
-		return
-	}
-	k.expiry = at.Add(d.ResetAfter)
 	bin := func(at limiter.Instant) int64 { return int64(at) * model.BinsPerWindow / limit.Window.Microseconds() }
 	if n := len(k.fresh); n > 0 && bin(k.fresh[n-1].At) == bin(at) {
 		k.fresh[n-1].At = at
@@ -156,21 +177,33 @@ func (k *key) request(at limiter.Instant) {
 
 // look reads the key, and plans when it is read next.
 func (k *key) look(at limiter.Instant) model.Reading {
-	if n := len(k.state.Log); n > 0 {
-		at = max(at, k.state.Log[n-1].At)
+	if n := len(k.log); n > 0 {
+		at = max(at, k.log[n-1].At)
 	}
 	at = max(at, k.read+1)
 	r := model.Reading{Key: k.name, Type: k.typ, At: at, Target: k.target, Since: k.read, Arrivals: k.fresh, PreviousKnown: true,
 		Pattern: "rl:user:*"}
-	r.State = k.state.Clone()
-	switch d := k.state.Peek(at, k.target.Limit, limiter.Convention{}, 0); k.target.Algorithm.Kind() {
-	case limiter.KindLog:
-		if r.ExactKnown = true; r.State.Log == nil {
+	r.State = k.state
+	switch k.target.Algorithm {
+	case limiter.SlidingLog, limiter.StreamCounter:
+		oldest := at.Floor(k.target.Window).Add(-k.target.Window)
+		for len(k.log) > 0 && k.log[0].At < oldest {
+			k.log = k.log[1:]
+		}
+		r.State.Log, r.ExactKnown = k.log[:len(k.log):len(k.log)], true
+		if r.State.Log == nil {
 			r.State.Log = []limiter.Entry{}
 		}
-	case limiter.KindWindow, limiter.KindWeighted:
-		r.State.Start, r.State.Current, r.State.Previous = d.Start, d.Current, d.Previous
-		r.State.PreviousStart = d.Start.Add(-k.target.Window)
+	case limiter.FixedWindow, limiter.SlidingWindow:
+		start := at.Floor(k.target.Window)
+		r.State.Start, r.State.PreviousStart = start, start.Add(-k.target.Window)
+		switch was := k.state.Start; {
+		case was == start:
+		case was == start.Add(-k.target.Window):
+			r.State.Previous, r.State.Current = k.state.Current, 0
+		default:
+			r.State.Previous, r.State.Current = 0, 0
+		}
 	}
 	if r.State.Log == nil && len(k.fresh) > 0 { // a value tells how many came, and not when
 		one := model.Arrival{At: at}
