@@ -166,6 +166,9 @@ type restored struct {
 	at   limiter.Instant // when they were restored, by the clock of the server
 }
 
+// decoders is what the decoders allow for between a clock and an expiry.
+const decoders = 4 * time.Millisecond
+
 // restoredFor is how old restored keys may be when they are read. On a machine that stands still they
 // become older than the step is.
 const restoredFor = 100 * time.Millisecond
@@ -202,7 +205,7 @@ func undisturbed(t *testing.T, ctx context.Context, client *redis.Client, r *res
 			continue
 		}
 		do(at.Add(r.later()))
-		if serverTime(t, ctx, client).Sub(at) < 4*time.Millisecond {
+		if serverTime(t, ctx, client).Sub(at) < decoders {
 			return
 		}
 	}
@@ -374,6 +377,8 @@ func pressing(r *model.Reading, now limiter.Instant) float64 {
 // too old meanwhile.
 func take(t *testing.T, ctx context.Context, client *redis.Client, l *Tracker, r *restored) model.Reading {
 	t.Helper()
+	const mostGone = 3
+	tries := 0
 	for range 200 {
 		now := serverTime(t, ctx, client).Add(r.later())
 		p := client.Pipeline()
@@ -383,7 +388,7 @@ func take(t *testing.T, ctx context.Context, client *redis.Client, l *Tracker, r
 		if _, err := p.Exec(ctx); err != nil && err != redis.Nil && !strings.HasPrefix(err.Error(), "WRONGTYPE") {
 			t.Fatal(err)
 		}
-		if limiter.InstantOf(end.Val()).Sub(r.at) > restoredFor {
+		if limiter.InstantOf(end.Val()).Sub(r.at) > restoredFor || end.Val().Sub(clock.Val()) >= decoders {
 			r.renew(t, ctx, client)
 			continue
 		}
@@ -391,8 +396,12 @@ func take(t *testing.T, ctx context.Context, client *redis.Client, l *Tracker, r
 		if err != nil {
 			t.Fatal(err)
 		}
-		if outcome == Ready {
+		if outcome == Ready && (reading.Type != "none" || len(r.keys) == 0 || tries == mostGone) {
 			return reading
+		}
+		if outcome == Ready { // a machine that stood still may have let it expire
+			tries++
+			r.renew(t, ctx, client)
 		}
 	}
 	t.Fatal("the tracker asks for ever")
