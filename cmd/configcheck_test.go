@@ -40,7 +40,7 @@ func TestConfigCheckExplains(t *testing.T) {
 		"rule 1, rl:{who}:{window:%Y}: reads the number in a string, in the window that the name says as %Y in UTC; fixed-window, 10 in ",
 		"\n  rl:a: 7 of 10 used", "rule 2, h:{who}: reads the number in the field count of a hash, until the time in the field reset; fixed-window, 10 in 3h",
 		"\n  h:x: 9 of 10 used", `what is used is not known`, `as in name: "old:{who}:{window:%Y%m%d}"`,
-		"rule 4, none:{who}: reads the theoretical arrival time (TAT) in a string; gcra, 10 in 1m\n  no key that lives now",
+		"rule 4, none:{who}: reads the theoretical arrival time (TAT) in the string; gcra, 10 in 1m\n  no key that lives now",
 	} {
 		if !strings.Contains(r.out, want) {
 			t.Errorf("%q is missing in\n%s%s", want, r.out, r.err)

@@ -20,6 +20,7 @@ type Entry struct {
 	At        string `yaml:"at,omitempty"`
 	Ends      string `yaml:"ends,omitempty"`
 	Unit      string `yaml:"unit,omitempty"`
+	Refill    string `yaml:"refill,omitempty"`
 	Stamp     string `yaml:"stamp,omitempty"`
 	Weigh     string `yaml:"weigh,omitempty"`
 	Slice     string `yaml:"slice,omitempty"`

@@ -21,6 +21,17 @@ func Settle(list []Suggestion, looks [][]decode.Sample) []Suggestion {
 		l := rule.Layout
 		switch l.Read.Kind {
 		case "bucket", "level":
+			up, down, moved, full := strides(l, looks)
+			switch still := up + down; {
+			case l.Refill == "":
+				if still >= enoughSteps && still > moved {
+					return true
+				}
+			case l.Read.Kind == "level":
+				return down > 1 && down > up || full > 2
+			default:
+				return up > 1 && up > down || moved-full > 2
+			}
 			fills, drains := steadiness(l, looks, 1), steadiness(l, looks, -1)
 			if l.Read.Kind == "level" {
 				fills, drains = drains, fills
@@ -50,6 +61,31 @@ func moves(l *form.Layout, looks [][]decode.Sample) (up, down int) {
 		}
 	}
 	return up, down
+}
+
+// strides counts how often an amount rose and fell while its time stood, how often it changed with its time, and how often it
+// was then more than the few that a window begins with.
+func strides(l *form.Layout, looks [][]decode.Sample) (up, down, moved, full int) {
+	for _, key := range looks {
+		for i := 1; i < len(key); i++ {
+			was, ok := l.Amount.Number(&key[i-1])
+			is, also := l.Amount.Number(&key[i])
+			begun, timed := l.At.Number(&key[i-1])
+			ended, too := l.At.Number(&key[i])
+			switch {
+			case !ok || !also || !timed || !too || is == was:
+			case ended != begun:
+				if moved++; is > mostRequests {
+					full++
+				}
+			case is > was:
+				up++
+			default:
+				down++
+			}
+		}
+	}
+	return up, down, moved, full
 }
 
 // Bounds of what tells the direction of a bucket.

@@ -179,6 +179,10 @@ func (g *suggester) text(text string) {
 			switch of := of.(type) {
 			case float64:
 				fields[name] = of
+			case string:
+				if at, ok := decode.TimeText(of); ok {
+					fields[name] = decode.NumberIn(at, time.Second)
+				}
 			case []any:
 				if plainField(name) {
 					g.jsonLog("json "+name, of)
@@ -215,6 +219,12 @@ func (g *suggester) hash(s *decode.Sample) {
 			e.Read, e.Slice, e.Unit = "fields", shortDuration(slice), units[unit]
 		})
 		return
+	}
+	if text, held := s.Fields["tat"]; held && s.Whole {
+		if v, _ := decode.Number(text); decode.UnitOf(v, g.now) != 0 {
+			g.add("a theoretical arrival time (TAT)", "", func(e *Entry) { e.Read, e.At, e.Unit = "tat", "tat", units[decode.UnitOf(v, g.now)] })
+			return
+		}
 	}
 	if len(times) == len(s.Fields) && !slices.ContainsFunc(times, func(v float64) bool { return decode.UnitOf(v, g.now) == 0 }) {
 		g.log("hash", times)
@@ -297,10 +307,7 @@ func (g *suggester) fields(of map[string]float64, before string) {
 				}
 				continue
 			}
-			for _, read := range []string{"bucket", "level"} {
-				as := map[string]string{"bucket": "a bucket of tokens", "level": "a bucket that leaks"}[read]
-				g.add(as, "", func(e *Entry) { e.Read, e.Amount, e.At, e.Unit = read, stands+n, stands+t, units[unit] })
-			}
+			g.filled(n, t, stands, units[unit])
 		}
 	}
 	if len(at) > 0 {
@@ -310,6 +317,24 @@ func (g *suggester) fields(of map[string]float64, before string) {
 		if of[n] == math.Trunc(of[n]) {
 			g.counts(before+n, "")
 		}
+	}
+}
+
+// filled suggests readings of an amount and of a time of the past, the likeliest by the names of their fields first.
+func (g *suggester) filled(amount, at, stands, unit string) {
+	readings := []struct{ as, read, refill string }{
+		{"a bucket of tokens", "bucket", ""}, {"a bucket that leaks", "level", ""},
+		{"a bucket that is filled at once", "bucket", "whole window"}, {"a count, and when its window began", "level", "whole window"},
+	}
+	if begins := naming.HoldsBegin(at); naming.HoldsCount(amount) || begins && !naming.HoldsTokens(amount) {
+		slices.Reverse(readings)
+	} else if begins {
+		readings[0], readings[2] = readings[2], readings[0]
+	}
+	for _, r := range readings {
+		g.add(r.as, "", func(e *Entry) {
+			e.Read, e.Refill, e.Amount, e.At, e.Unit = r.read, r.refill, stands+amount, stands+at, unit
+		})
 	}
 }
 

@@ -26,6 +26,7 @@ type Found struct {
 	Telling   bool              // so much so, together with its name, that it is likely to be one
 	Window    naming.Window     // of a counter: the part of its name that is the window of now, if there is one
 	Candidate bool              // it has the shape of a limiter, but too little says that it is one
+	Faint     bool              // as Candidate, where several of its pattern are alike: a small count that expires
 	Refuted   bool              // a library's layout fits it, but for the siblings that a limiter there has
 	Used      int64             // at most so many units count against the limit now; -1 not known
 	Unsure    bool              // it may be known: its parts were read at moments too far apart to tell

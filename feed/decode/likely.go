@@ -39,7 +39,7 @@ func (f *Found) weigh(s *Sample, now limiter.Instant) {
 	case Single, Counter:
 		f.weighCounter(s, now, &e)
 	case TAT:
-		e.add(1, "it holds the instant at which it expires")
+		e.add(2, "it holds the instant at which it expires")
 	case Log:
 		weighLog(s, now, &e)
 	case Bucket, Opaque:
@@ -53,7 +53,9 @@ func (f *Found) weigh(s *Sample, now limiter.Instant) {
 			weighState(s, now, &e)
 		}
 	case Stream:
-		e.add(1, "its value has the form of %s", f.Kind)
+		if e.add(1, "its value has the form of %s", f.Kind); s.TTL > 0 {
+			e.add(1, "it expires")
+		}
 	}
 	if e.points == 0 {
 		return
@@ -65,6 +67,7 @@ func (f *Found) weigh(s *Sample, now limiter.Instant) {
 	}
 	f.Telling = f.Telling || e.points >= enough
 	f.Candidate = e.points == enough-1
+	f.Faint = e.points == 1 && f.Kind == Single && f.Used < leastCode
 	if f.Kind == Single && f.Window.To == 0 && (f.Telling || f.Candidate) && naming.Over(s.Key, now) {
 		f.Telling, f.Candidate, f.Sure = false, false, false // it counts nothing any more
 	}
@@ -89,7 +92,11 @@ func (f *Found) weighCounter(s *Sample, now limiter.Instant, e *evidence) {
 	e.add(1, "it is a counter that expires")
 	w, ok := naming.WindowOf(s.Key, now)
 	if !ok {
-		if word, longest := naming.Period(s.Key); longest <= time.Hour && s.TTL <= 2*longest {
+		switch word, longest := naming.Period(s.Key); {
+		case longest > time.Hour:
+		case s.TTL <= longest && naming.HoldsLength(word):
+			e.add(2, "its name says how long its window is, and it expires within that: %s", word)
+		case s.TTL <= 2*longest:
 			e.add(1, "its name speaks of a window: %s", word)
 		}
 		return
@@ -362,6 +369,8 @@ func weighName(key string, e *evidence) naming.Sense {
 	switch {
 	case s.Settings:
 		e.points = 0
+	case s.Other && (s.Limits != "" || naming.HasAddress(key)):
+		e.add(-1, "")
 	case s.Other:
 		e.add(-2, "")
 	}

@@ -44,6 +44,12 @@ func InstantIn(v float64, unit time.Duration) limiter.Instant {
 	return limiter.Instant(v)
 }
 
+// TimeText reads an instant that is written with its date, its time and its zone, as programs write one in JSON.
+func TimeText(text string) (at limiter.Instant, ok bool) {
+	t, err := time.Parse(time.RFC3339Nano, text)
+	return limiter.InstantOf(t), err == nil
+}
+
 // NumberIn is the inverse of instantIn.
 func NumberIn(at limiter.Instant, unit time.Duration) float64 {
 	switch unit {

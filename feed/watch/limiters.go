@@ -98,7 +98,7 @@ func (l *limiters) adoptOne(f decode.Found, now limiter.Instant) {
 		return
 	}
 	var ok bool
-	if f.Evidence, ok = l.grade(f); !ok && f.Candidate {
+	if f.Evidence, ok = l.grade(f); !ok && (f.Candidate || f.Faint) {
 		l.patterns.Learn(f.Name, kindOf(f.Type, f.Kind), now)
 		l.candidates.add(&f, kindOf(f.Type, f.Kind), &l.patterns, now)
 	}

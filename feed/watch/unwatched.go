@@ -23,12 +23,15 @@ type unwatched struct {
 	version int // of the patterns when groups was made; -1 where a name has come since
 }
 
+// fewFaint is how many keys of a pattern are alike by chance, where each says little.
+const fewFaint = 3
+
 // mostNames bounds how many names are kept to be put into groups anew when patterns change.
 const mostNames = 4096
 
 // add adds the key of a find. kind tells names of one pattern apart.
 func (u *unwatched) add(f *decode.Found, kind string, p *naming.Patterns, now limiter.Instant) {
-	g := &model.KeyGroup{Library: f.Library, Evidence: f.Evidence, Algorithm: track.Suggested(f.Kind), Why: f.Why()}
+	g := &model.KeyGroup{Library: f.Library, Evidence: f.Evidence, Algorithm: track.Suggested(f.Kind), Why: f.Why(), Faint: f.Faint}
 	if f.Match != nil {
 		g.Algorithm, g.Pattern = f.Match.Algorithm, f.Pattern()
 	}
@@ -73,6 +76,7 @@ func merge(all map[string]*model.KeyGroup, g *model.KeyGroup) {
 	id := g.Pattern + "\x00" + g.Library
 	if was := all[id]; was != nil {
 		was.Keys += g.Keys
+		was.Faint = was.Faint && g.Faint
 		was.Example = min(was.Example, g.Example)
 		return
 	}
@@ -98,6 +102,9 @@ func (u *unwatched) list(p *naming.Patterns, now limiter.Instant) []model.KeyGro
 	}
 	u.groups = make([]model.KeyGroup, 0, len(all))
 	for _, g := range all {
+		if g.Faint && g.Keys < fewFaint {
+			continue
+		}
 		u.groups = append(u.groups, *g)
 	}
 	slices.SortFunc(u.groups, func(a, b model.KeyGroup) int {

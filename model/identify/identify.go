@@ -93,8 +93,9 @@ func Of(readings []model.Reading, sweep model.Sweep, libraries func(name string)
 		}
 		g.add(r)
 	}
-	for i := range sweep.Beyond {
-		b := &sweep.Beyond[i]
+	rep := Report{Groups: make([]Group, 0, len(groups))}
+	// Candidates that are named and formed as likely limiters are more of these.
+	for i, b := range slices.Concat(sweep.Beyond, sweep.Candidates) {
 		members += int64(b.Keys)
 		var same *Group
 		for at, g := range groups {
@@ -102,17 +103,14 @@ func Of(readings []model.Reading, sweep model.Sweep, libraries func(name string)
 				same = g
 			}
 		}
-		if same == nil {
-			g := groupOf(b, libraries)
+		switch g := groupOf(&b, libraries); {
+		case same != nil:
+			same.Keys += b.Keys
+		case i < len(sweep.Beyond):
 			groups[id{b.Pattern, b.Library, b.Evidence, b.Algorithm}] = &g
-			continue
+		default:
+			rep.Candidates = append(rep.Candidates, g)
 		}
-		same.Keys += b.Keys
-	}
-	rep := Report{Groups: make([]Group, 0, len(groups))}
-	for i := range sweep.Candidates {
-		rep.Candidates = append(rep.Candidates, groupOf(&sweep.Candidates[i], libraries))
-		members += int64(sweep.Candidates[i].Keys)
 	}
 	for _, g := range groups {
 		rep.Groups = append(rep.Groups, *g)

@@ -59,6 +59,8 @@ func WindowOf(name string, now limiter.Instant) (Window, bool) {
 		if i == 0 || !letter(name[i-1]) {
 			if w, ok := calendar(name, i, now); ok && w.To-w.From > best.To-best.From {
 				best = w
+			} else if w, ok := dayFirst(name, i, now); ok && w.To-w.From > best.To-best.From {
+				best = w
 			} else if w, ok := clock(name, i, now); ok && w.To-w.From > best.To-best.From {
 				best = w
 			} else if w, ok := number(name, i, end, now); ok && w.To-w.From > best.To-best.From {
@@ -129,6 +131,30 @@ func calendar(name string, i int, now limiter.Instant) (best Window, ok bool) {
 		}
 	}
 	return best, ok
+}
+
+// dayFirst reads a date that begins with its day, or with its month, at byte i of a name.
+func dayFirst(name string, i int, now limiter.Instant) (w Window, ok bool) {
+	for _, layout := range [...][2]string{{"02-01-2006", "%d-%m-%Y"}, {"01-02-2006", "%m-%d-%Y"}, {"02012006", "%d%m%Y"}, {"01022006", "%m%d%Y"}} {
+		end := i + len(layout[0])
+		if end > len(name) || end < len(name) && digit(name[end]) {
+			continue
+		}
+		text := name[i:end]
+		before := "-"
+		if len(text) == 10 {
+			if before = text[2:3]; !strings.Contains("-._/", before) || text[5:6] != before {
+				continue
+			}
+		}
+		start, err := time.Parse(strings.ReplaceAll(layout[0], "-", before), text)
+		from := limiter.InstantOf(start)
+		if err == nil && from == now.Floor(24*time.Hour) {
+			form := strings.ReplaceAll(layout[1], "-", before)
+			return Window{From: i, To: end, Form: form, Length: 24 * time.Hour, Start: from, End: from.Add(24 * time.Hour)}, true
+		}
+	}
+	return w, false
 }
 
 // clock reads the hour and the minute of the day, in UTC, that begin at byte i of a name.

@@ -3,6 +3,8 @@ package naming
 import (
 	_ "embed"
 	"iter"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -65,10 +67,21 @@ var limits, attempts, requests, subjects, settings, others = lists["limits"], li
 
 // HoldsState says whether the name of a field is one for what a bucket or a window holds, HoldsTime whether it is one
 // for when a window ends or a bucket was filled.
-func HoldsState(field string) bool { return lists["state"][strings.ToLower(field)] }
+func HoldsState(field string) bool { return lists["state"][plain(field)] }
 
-func HoldsTime(field string) bool {
-	return lists["times"][strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(field))]
+func HoldsTime(field string) bool { return lists["times"][plain(field)] }
+
+// HoldsCount, HoldsTokens and HoldsBegin say whether the name of a field is one for what a window has counted, for what a
+// bucket has left, and for when a window began.
+func HoldsCount(field string) bool { return lists["counts"][plain(field)] }
+
+func HoldsTokens(field string) bool { return lists["tokens"][plain(field)] }
+
+func HoldsBegin(field string) bool { return lists["begins"][plain(field)] }
+
+// plain returns the name of a field in small letters alone.
+func plain(field string) string {
+	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(field))
 }
 
 // SenseOf returns what the words of a name speak of.
@@ -110,8 +123,18 @@ var periods = func() map[string]time.Duration {
 	return all
 }()
 
-// Period returns the last word of a name that says how long a window is, and that; "" and 0 for none.
+// lengthPart finds a part of a name that says how long a window is, as 60s, 5min and 1h do.
+var lengthPart = regexp.MustCompile(`(?i)(?:^|[^a-z0-9])([1-9]\d{0,3})(s|sec|m|min|h)(?:$|[^a-z0-9])`)
+
+// HoldsLength reports whether a word of Period is a number with a unit.
+func HoldsLength(word string) bool { return word != "" && digit(word[0]) }
+
+// Period returns the part of a name that says how long a window is, or the last word of it that does, and that; "" and 0 for none.
 func Period(name string) (word string, length time.Duration) {
+	if found := lengthPart.FindStringSubmatch(name); found != nil {
+		n, _ := strconv.Atoi(found[1])
+		return found[1] + found[2], time.Duration(n) * map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour}[found[2][0]|0x20]
+	}
 	for w := range Words(name) {
 		if l := periods[w]; l > 0 {
 			word, length = w, l

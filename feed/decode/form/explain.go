@@ -15,7 +15,7 @@ var readWords = map[string]string{
 	"value": "the number in a string", "field": "the number in the field %s of a hash", "length": "how many elements a list or a set has",
 	"present": "whether the key is there, which denies", "fields": "the counters in a hash, one for every %s",
 	"zset": "the scores of a sorted set", "list": "the elements of a list", "hash": "the values of a hash", "json": "%s in JSON",
-	"bucket": "a bucket of tokens: %s", "level": "a bucket that leaks: %s", "tat": "the theoretical arrival time (TAT) in a string",
+	"bucket": "a bucket of tokens: %s", "level": "a bucket that leaks: %s", "tat": "the theoretical arrival time (TAT) in %s",
 }
 
 // Explain says in words what a layout reads, until when it counts, and what it is held to.
@@ -29,7 +29,14 @@ func (l *Layout) Explain() string {
 	case "fields":
 		read = fmt.Sprintf(read, l.Slice)
 	case "bucket", "level":
-		read = fmt.Sprintf(read, "how much in "+l.Amount.words()+", and when that was true in "+l.At.words())
+		if read = fmt.Sprintf(read, "how much in "+l.Amount.words()+", and when that was true in "+l.At.words()); l.settings().Algorithm == limiter.FixedWindow {
+			read = "a count in " + l.Amount.words() + ", and when its window began in " + l.At.words()
+		}
+	}
+	if l.Read.Kind == "tat" {
+		at := l.At
+		at.Kind = cmp.Or(at.Kind, "value")
+		read = fmt.Sprintf(read, at.words())
 	}
 	how := l.settings()
 	parts := []string{"reads " + read}
@@ -43,6 +50,7 @@ func (l *Layout) Explain() string {
 	add(log && l.Stamped, "each the time at which a lease ends")
 	add(l.Unit != 0, "times in %s", map[time.Duration]string{
 		time.Second: "seconds", time.Millisecond: "milliseconds", time.Microsecond: "microseconds", time.Nanosecond: "nanoseconds"}[l.Unit])
+	add(l.Refill == "whole window" && l.Read.Kind == "bucket", "filled at once, a window later")
 	add(l.Left, "which is what is left of the limit")
 	counts := l.Read.Kind != "bucket" && l.Read.Kind != "level" && l.Read.Kind != "tat" && !log && l.Read.Kind != "fields"
 	switch {

@@ -47,7 +47,7 @@ type Layout struct {
 var Reads = map[string][]string{
 	"value": {"string"}, "field": {"hash"}, "length": {"list", "set"}, "present": nil, "fields": {"hash"},
 	"zset": {"zset"}, "list": {"list"}, "hash": {"hash"}, "json": {"string"},
-	"bucket": {"hash", "string"}, "level": {"hash", "string"}, "tat": {"string"},
+	"bucket": {"hash", "string"}, "level": {"hash", "string"}, "tat": {"hash", "string"},
 }
 
 // Refills and Weighs are the words of Layout.Refill and Layout.Weigh.
@@ -58,8 +58,11 @@ var (
 
 // types returns the Redis types of the leading key; nil is any.
 func (l *Layout) types() []string {
-	if l.Read.Kind != "bucket" && l.Read.Kind != "level" {
-		return Reads[l.Read.Kind]
+	switch kind := l.Read.Kind; {
+	case kind == "tat" && l.At.Kind == "":
+		return []string{"string"}
+	case kind != "bucket" && kind != "level" && kind != "tat":
+		return Reads[kind]
 	}
 	for _, s := range []Source{l.Amount, l.At} {
 		switch s.Kind {
@@ -100,6 +103,8 @@ func (l *Layout) Check() error {
 		return fmt.Errorf("read: fields needs a limit of at least one slice, or keep: how many slices count")
 	case l.Read.Kind != "fields" && (l.Slice > 0 || l.Ring > 0 || l.Keep > 0):
 		return fmt.Errorf("slice, ring and keep speak of read: fields, and it is %s: leave them out", l.Read.Kind)
+	case l.Read.Kind == "level" && l.Refill == "whole tokens":
+		return fmt.Errorf("refill: whole tokens speaks of read: bucket, and it is level: leave it out, or say whole window where all drains at once")
 	case !bucket && (l.Amount.Kind != "" || l.Refill != "" || l.Plus != ""):
 		return fmt.Errorf("amount, refill and plus speak of read: bucket and level, and it is %s: leave them out", l.Read.Kind)
 	case l.Ends.Kind == "field" && l.Ends.Unit == 0 && l.Limit.Window == 0:
@@ -219,7 +224,7 @@ func (l *Layout) IsLog() bool {
 
 // Expires reports whether what is read counts until its key expires, so that a key that never does counts for ever.
 func (l *Layout) Expires() bool {
-	return l.Ends.Kind == "expiry" && l.settings().Algorithm == limiter.FixedWindow
+	return l.Ends.Kind == "expiry" && l.Read.Kind != "level" && l.settings().Algorithm == limiter.FixedWindow
 }
 
 // place finds the window of a name among those that count now: of the length that the limit says, and
@@ -274,7 +279,9 @@ func (l *Layout) settings() decode.Settings {
 			s.Convention.Refill = limiter.RefillInterval
 		}
 	case "level":
-		s.Algorithm = limiter.LeakyBucket
+		if l.Refill != "whole window" { // else it is a count and when its window began
+			s.Algorithm = limiter.LeakyBucket
+		}
 	case "tat":
 		s.Algorithm = limiter.GCRA
 	case "zset", "list", "hash", "fields":

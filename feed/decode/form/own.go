@@ -133,7 +133,7 @@ func (o *Own) Decode(now limiter.Instant, got []decode.Sample, _ decode.Settings
 			d.State.Log = []limiter.Entry{}
 		}
 	case l.Read.Kind == "tat":
-		at, ok := (&Source{}).instant(&leads[0], nil, l.Unit, now)
+		at, ok := l.At.instant(&leads[0], o.sample(&l.At.Key, got), l.Unit, now)
 		if d.State.TAT = at; !ok {
 			fault = "no theoretical arrival time (TAT)"
 		}
@@ -301,6 +301,15 @@ func (o *Own) bucket(d *decode.Decoded, now limiter.Instant, got []decode.Sample
 	}
 	if fault = l.ownRate(d, lead); fault != "" {
 		return fault
+	}
+	if d.Algorithm == limiter.FixedWindow { // a level that drains at once
+		ends := at.Add(d.Window)
+		if d.State.Start = at; d.Window > 0 && ends > now {
+			d.State.Current, d.Ends = int64(math.Ceil(max(amount, 0))), ends
+		} else {
+			d.State.Start, d.Partial = now, d.Partial || d.Window == 0
+		}
+		return ""
 	}
 	step := Emission(d.Settings)
 	if l.Read.Kind == "bucket" {

@@ -61,6 +61,11 @@ func (s *Source) Number(lead *decode.Sample) (n float64, ok bool) {
 
 func (s *Source) instant(lead, beside *decode.Sample, unit time.Duration, now limiter.Instant) (limiter.Instant, bool) {
 	n, ok := s.number(lead, beside)
+	if text, held := s.text(lead, beside); held && !ok {
+		if at, is := decode.TimeText(text); is {
+			return at, true
+		}
+	}
 	if s.Unit != 0 {
 		unit = s.Unit
 	}
