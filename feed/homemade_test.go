@@ -144,6 +144,7 @@ func toldHomemade(
 			count[verdict]++
 			if verdict == "wrong" && hidden[all[n].Name] {
 				count["hidden"]++
+				t.Logf("hidden: %s, %s: %s", all[n].Name, stage, why)
 			} else if verdict == "wrong" {
 				t.Errorf("%s, %s: %s", all[n].Name, stage, why)
 			} else if verdict == "refused" {

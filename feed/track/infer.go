@@ -19,13 +19,19 @@ func (l *Tracker) infer(r *model.Reading) (left bool) {
 	}
 	seen := *r
 	seen.Type, seen.TTL, seen.Target, seen.Pattern = l.typ, l.ttl, l.target, l.pattern
-	oldest := limiter.Instant(0)
+	var says infer.Span
 	log, isLog := l.decoder.(*logDecoder)
 	if isLog {
-		oldest = log.oldest
+		says.Start = log.oldest
 	}
-	if !isSingle || !single.over(r.At) { // what stays of a window of its name is no count
-		l.inferred.Learn(&seen, oldest)
+	if isSingle && single.window.Start != 0 && single.window.End != 0 {
+		says = infer.Span{Start: single.window.Start, End: single.window.End}
+		if single.over(r.At) { // what stays of a window of its name is no count
+			seen.Type = "none"
+		}
+	}
+	if !isSingle || says.Start != 0 || !single.over(r.At) {
+		l.inferred.Learn(&seen, says)
 	}
 	if l.evidence == model.Told {
 		return false // a rule gives its terms; which way it counts is of use to withhold
@@ -64,7 +70,7 @@ func (l *Tracker) inferLimit(terms *infer.Terms) {
 	}
 	found, ok := limiter.Limit{}, false
 	switch {
-	case t.Algorithm == limiter.FixedWindow && terms.Limit.Sure && t.Window > 0:
+	case (t.Algorithm == limiter.FixedWindow || t.Algorithm == limiter.SlidingLog) && terms.Limit.Sure && t.Window > 0:
 		found, ok = limiter.Limit{Count: terms.Limit.Value, Window: t.Window}, true
 	case t.Algorithm == limiter.GCRA && terms.Interval.Sure && terms.Burst.Sure:
 		if found, ok = infer.Rate(terms.Interval.Value); ok {

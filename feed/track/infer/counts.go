@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ratescope/feed/decode"
+	"ratescope/limiter"
 )
 
 // expirySlack is how much two readings of the same expiry may differ: PTTL is in milliseconds,
@@ -49,6 +50,12 @@ func (w *windows) learnLog(was, now *key) {
 		w.births++
 		w.bound(0, now.reached.Sub(was.mark)+expirySlack)
 	}
+}
+
+// named notes a window whose length the names of keys tell.
+func (w *windows) named(length time.Duration) {
+	w.births++
+	w.bound(length-expirySlack, length+expirySlack)
 }
 
 // figure returns the window: the only usual period within the bounds or, if there is none, a
@@ -97,21 +104,24 @@ type stops struct {
 	earliest, later float64 // first and last share of the window at which the count was reached
 }
 
-// learnCount takes a reading of a counter that expires.
-func (g *group) learnCount(id uint64, was, now *key) {
+// learnCount takes a reading of a counter that expires, or of one whose name says in which window it counts.
+func (g *group) learnCount(id uint64, was, now *key, w Span) {
 	c := &g.counts
 	if now.present && now.count == 0 && now.expiry != 0 {
 		c.zeros++
 	}
 	moved := now.expiry.Sub(was.expiry)
-	begun := now.present && (!was.present || now.count < was.count && moved > expirySlack || moved > expirySlack && was.expiry != 0 &&
-		was.expiry <= now.at.Add(expirySlack))
+	begun := now.present && w.Start == 0 && (!was.present || now.count < was.count && moved > expirySlack ||
+		moved > expirySlack && was.expiry != 0 && was.expiry <= now.at.Add(expirySlack))
 	if was.at != 0 && was.present && (!now.present || begun) {
 		c.ended(id, was, g.windows.figure())
 	}
 	switch {
 	case !now.present:
 		now.count = was.count
+	case w.Start != 0 && was.at == 0:
+		now.born, now.reached = w.Start, now.at
+		g.windows.named(w.End.Sub(w.Start))
 	case begun:
 		now.reached, now.rises = now.at, 1
 		if was.at != 0 && now.count > was.count {
@@ -138,17 +148,57 @@ func (g *group) learnCount(id uint64, was, now *key) {
 		} else if now.count < was.count {
 			c.falls++
 		}
-		if moved > expirySlack {
+		if moved > expirySlack && w.Start == 0 {
 			g.windows.renewed++
 		}
 	}
-	if now.present && now.count > c.highest {
-		if c.limit(g.windows.figure()).Sure {
-			c.refuted++
-		}
-		c.highest = now.count
-		clear(c.stops)
+	if now.present {
+		c.meet(now.count, g.windows.figure())
 	}
+}
+
+// meet notes a count: one above all others refutes a limit that was sure.
+func (c *counts) meet(n int64, window Figure[time.Duration]) {
+	if n <= c.highest {
+		return
+	}
+	if c.limit(window).Sure {
+		c.refuted++
+	}
+	c.highest = n
+	clear(c.stops)
+}
+
+// learnRoll takes a reading of a log of which the window is known: how many entries it held when its newest came. At a limit
+// every entry that leaves makes room for one, so that the number stands while the entries pass; and unlike with clients that come
+// at one pace, they do not pass evenly.
+func (g *group) learnRoll(id uint64, was, now *key, log []limiter.Entry) {
+	c, window := &g.counts, g.windows.figure()
+	if !window.Sure || len(log) == 0 {
+		return
+	}
+	newest := log[len(log)-1].At
+	from, least, most, n := newest, window.Value, time.Duration(0), int64(0)
+	for i := len(log) - 1; i >= 0 && log[i].At > newest.Add(-window.Value); i-- {
+		n += log[i].Count
+		if i < len(log)-1 {
+			gap := from.Sub(log[i].At)
+			least, most = min(least, gap), max(most, gap)
+		}
+		from = log[i].At
+	}
+	c.meet(n, window)
+	now.count = n
+	if n != c.highest || was.count != n || now.reached <= was.reached || from > was.reached || 2*most <= 3*least {
+		return
+	}
+	if c.stops == nil {
+		c.stops = make(map[uint64]*stops)
+	}
+	if c.stops[id] == nil {
+		c.stops[id] = &stops{later: 1}
+	}
+	c.stops[id].times++
 }
 
 // ended notes the end of a window, whose last reading is was.

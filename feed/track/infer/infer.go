@@ -83,9 +83,13 @@ type key struct {
 	stood   int             // changes of the TAT in a row with this backlog
 }
 
+// Span is what a key says of time beside its reading: the window that its name says it counts in, or of a log, as Start, its
+// oldest entry. An instant of 0 is not known.
+type Span struct{ Start, End limiter.Instant }
+
 // Learn takes a reading of a limiter whose terms are not known otherwise. The readings of one
-// key must come in the order of their instants. oldest is the time of the oldest entry that a log holds; 0 not known.
-func (e *Engine) Learn(r *model.Reading, oldest limiter.Instant) {
+// key must come in the order of their instants.
+func (e *Engine) Learn(r *model.Reading, says Span) {
 	if r.Pattern == "" || r.Err != "" || r.Partial || r.At <= 0 {
 		return
 	}
@@ -100,11 +104,11 @@ func (e *Engine) Learn(r *model.Reading, oldest limiter.Instant) {
 		g = &group{keys: make(map[uint64]*key), first: r.At}
 		e.groups[r.Pattern] = g
 	}
-	g.learn(maphash.String(e.seed, r.Key), r, oldest)
+	g.learn(maphash.String(e.seed, r.Key), r, says)
 }
 
 // learn takes a reading of the key with the hash id.
-func (g *group) learn(id uint64, r *model.Reading, oldest limiter.Instant) {
+func (g *group) learn(id uint64, r *model.Reading, says Span) {
 	if g.algorithm != r.Target.Algorithm {
 		*g = group{algorithm: r.Target.Algorithm, keys: make(map[uint64]*key), first: r.At}
 	}
@@ -123,12 +127,16 @@ func (g *group) learn(id uint64, r *model.Reading, oldest limiter.Instant) {
 	g.last = max(g.last, r.At)
 	switch g.algorithm {
 	case limiter.FixedWindow:
-		g.learnCount(id, was, &now)
+		if g.learnCount(id, was, &now, says); says.Start != 0 && !now.present {
+			delete(g.keys, id) // the next window is another key
+			return
+		}
 	case limiter.SlidingLog:
 		if n := len(r.State.Log); n > 0 {
-			now.mark, now.reached = oldest, r.State.Log[n-1].At
+			now.mark, now.reached = says.Start, r.State.Log[n-1].At
 		}
 		g.windows.learnLog(was, &now)
+		g.learnRoll(id, was, &now, r.State.Log)
 	case limiter.GCRA:
 		g.steps.learnTAT(was, &now)
 	}
@@ -159,6 +167,7 @@ func (e *Engine) Terms(pattern string) Terms {
 		t.Up, t.Down, t.Plain = g.counts.rises > g.counts.falls, (g.counts.falls > 0 || g.counts.zeros > 0) && g.counts.falls >= g.counts.rises, g.counts.plain
 	case limiter.SlidingLog:
 		t.Window = g.windows.figure()
+		t.Limit = g.counts.limit(t.Window)
 	case limiter.GCRA:
 		t.Interval, t.Burst = g.steps.interval(), g.steps.burst()
 	case limiter.TokenBucket, limiter.LeakyBucket:
@@ -186,6 +195,7 @@ func (t *Terms) settle(a limiter.Algorithm) {
 	}
 	if a == limiter.SlidingLog {
 		say(!t.Window.Sure, "the window: watch until requests have removed old entries of several keys")
+		say(!t.Limit.Sure, "the limit: watch until three keys stay at the same count while their entries pass")
 		return
 	}
 	if a == limiter.GCRA {

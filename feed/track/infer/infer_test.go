@@ -53,7 +53,7 @@ func watched(keys []*counter, step, poll, long time.Duration, requests func(i in
 				c.request(at)
 			}
 			if since%poll == 0 {
-				e.Learn(c.reading(fmt.Sprint("x:", i), at.Add(time.Millisecond)), 0)
+				e.Learn(c.reading(fmt.Sprint("x:", i), at.Add(time.Millisecond)), infer.Span{})
 			}
 		}
 	}
@@ -142,7 +142,7 @@ func TestMarks(t *testing.T) {
 		var e infer.Engine
 		for since := time.Duration(0); since < 3*time.Minute; since += time.Second {
 			c := counter{count: count(since), ends: start.Add(since.Truncate(time.Minute) + time.Minute)}
-			e.Learn(c.reading("x:1", start.Add(since)), 0)
+			e.Learn(c.reading("x:1", start.Add(since)), infer.Span{})
 		}
 		return e.Terms("x:*").Verdict
 	}
@@ -179,7 +179,7 @@ func TestLeft(t *testing.T) {
 			for i := range 4 {
 				into := since % (20 * time.Second)
 				c := counter{count: tc.count(i, since-into, into), ends: start.Add(since - into + 20*time.Second)}
-				e.Learn(c.reading(fmt.Sprint("x:", i), start.Add(since)), 0)
+				e.Learn(c.reading(fmt.Sprint("x:", i), start.Add(since)), infer.Span{})
 			}
 		}
 		got := e.Terms("x:*")
@@ -194,7 +194,7 @@ func TestFull(t *testing.T) {
 	var e infer.Engine
 	for since := time.Duration(0); since < 3*time.Minute; since += time.Second {
 		c := counter{count: 10, ends: start.Add(time.Minute)}
-		e.Learn(c.reading("x:1", start.Add(since)), 0)
+		e.Learn(c.reading("x:1", start.Add(since)), infer.Span{})
 	}
 	if got := e.Terms("x:*"); got.Verdict != infer.Untold {
 		t.Errorf("keys at their limit: %+v", got)
@@ -207,10 +207,10 @@ func TestRenewed(t *testing.T) {
 	for since := time.Duration(0); since < 10*time.Minute; since += time.Second {
 		at := start.Add(since)
 		c := counter{count: 1 + int64((since % (2 * time.Minute)).Seconds()), ends: at.Add(time.Minute)}
-		renewed.Learn(c.reading("x:1", at), 0)
+		renewed.Learn(c.reading("x:1", at), infer.Span{})
 		for i, w := range []time.Duration{10 * time.Second, 30 * time.Second} {
 			d := counter{count: 1 + int64((since % w).Seconds()), ends: start.Add(since.Truncate(w) + w)}
-			differ.Learn(d.reading(fmt.Sprint("x:", i), at), 0)
+			differ.Learn(d.reading(fmt.Sprint("x:", i), at), infer.Span{})
 		}
 	}
 	for name, e := range map[string]*infer.Engine{"renewed": &renewed, "differ": &differ} {
@@ -247,7 +247,7 @@ func TestSteps(t *testing.T) {
 				if tick%7 == i {
 					r := &model.Reading{Key: fmt.Sprint("x:", i), Pattern: "x:*", Type: "string", At: start + limiter.Instant(now)}
 					r.Target.Algorithm, r.State.TAT = limiter.GCRA, start+limiter.Instant(tats[i])
-					e.Learn(r, 0)
+					e.Learn(r, infer.Span{})
 				}
 			}
 		}
@@ -284,7 +284,7 @@ func TestNothing(t *testing.T) {
 	for i := range 5000 {
 		r := c.reading(fmt.Sprint("x:", i), start)
 		r.Pattern = fmt.Sprint("p", i%3000)
-		e.Learn(r, 0)
+		e.Learn(r, infer.Span{})
 	}
 	if got := e.Terms("p1"); got.Window.Known || got.Verdict != infer.Untold || len(got.Settle) == 0 {
 		t.Errorf("one reading says %+v", got)
@@ -333,11 +333,11 @@ func TestLogWindow(t *testing.T) {
 				if tick%4 == 3 { // a quick look does not ask
 					oldest = 0
 				}
-				e.Learn(r, oldest)
+				e.Learn(r, infer.Span{Start: oldest})
 			}
 		}
 		got := e.Terms("x:*")
-		if got.Window.Sure != (c.want != 0) || c.want != 0 && got.Window.Value != c.want || len(got.Settle) == 0 != got.Window.Sure {
+		if got.Window.Sure != (c.want != 0) || c.want != 0 && got.Window.Value != c.want || len(got.Settle) == 0 || got.Limit.Sure {
 			t.Errorf("%s: %+v, want %v", c.name, got, c.want)
 		}
 	}

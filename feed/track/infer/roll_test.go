@@ -1,0 +1,96 @@
+package infer_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"ratescope/feed/track/infer"
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// TestLogLimits infers the limits of logs that deny, and none of logs that deny nothing, or count what is denied.
+func TestLogLimits(t *testing.T) {
+	const window = 20 * time.Second
+	random := rand.New(rand.NewPCG(11, 11))
+	demand := map[string]func(i int, tick int) bool{
+		"at random":      func(i, _ int) bool { return random.IntN(3+i) == 0 },
+		"in bursts":      func(i, tick int) bool { return tick%(40+7*i) < 12 },
+		"at one pace":    func(_, tick int) bool { return tick%8 == 0 },
+		"by the page":    func(i, tick int) bool { return (tick+31*i)%90 < 5 },
+		"by two at once": func(i, tick int) bool { return random.IntN(9+i) == 0 },
+	}
+	for _, c := range []struct {
+		demand  string
+		limit   int64
+		charged bool
+		sure    bool
+	}{
+		{"at random", 5, false, true}, {"at random", 12, false, true}, {"at random", 1 << 40, false, false}, {"at random", 12, true, false},
+		{"in bursts", 1 << 40, false, false}, {"at one pace", 1 << 40, false, false}, {"by the page", 1 << 40, false, false},
+		{"by two at once", 7, false, true}, {"by two at once", 1 << 40, false, false},
+	} {
+		var e infer.Engine
+		logs := make([][]limiter.Entry, 6)
+		for tick := range 3000 { // ten minutes
+			now := start.Add(time.Duration(tick) * 200 * time.Millisecond)
+			for i := range logs {
+				if demand[c.demand](i, tick) {
+					at := now.Add(-time.Duration(random.IntN(200)) * time.Millisecond)
+					for len(logs[i]) > 0 && logs[i][0].At <= at.Add(-window) {
+						logs[i] = logs[i][1:]
+					}
+					if room := int64(len(logs[i])) < c.limit; room || c.charged {
+						logs[i] = append(logs[i], limiter.Entry{At: at, Count: 1})
+					}
+				}
+				if len(logs[i]) == 0 || tick%3 != i%3 {
+					continue
+				}
+				r := &model.Reading{Key: fmt.Sprint("x:", i), Pattern: "x:*", Type: "zset", At: now.Add(time.Millisecond), TTL: window}
+				r.Target.Algorithm, r.State.Log = limiter.SlidingLog, append([]limiter.Entry(nil), logs[i]...)
+				e.Learn(r, infer.Span{Start: logs[i][0].At})
+			}
+		}
+		got := e.Terms("x:*")
+		if got.Limit.Sure != c.sure || c.sure && got.Limit.Value != c.limit {
+			t.Errorf("%+v: %+v", c, got)
+		}
+	}
+}
+
+// TestNamedWindows infers the limit of counters whose names say their windows, each of which is a key of its own.
+func TestNamedWindows(t *testing.T) {
+	const window = 10 * time.Second
+	random := rand.New(rand.NewPCG(12, 12))
+	for _, limit := range []int64{6, 1 << 40} {
+		var e infer.Engine
+		counts := map[string]int64{}
+		for tick := range 6000 { // ten minutes
+			now := start.Add(time.Duration(tick) * 100 * time.Millisecond)
+			begins := now.Floor(window)
+			for i := range 5 {
+				for _, of := range []limiter.Instant{begins.Add(-window), begins} {
+					key := fmt.Sprintf("x:%d:%d", i, int64(of)/window.Microseconds())
+					if of == begins && random.IntN(4+i) == 0 && counts[key] < limit {
+						counts[key]++
+					}
+					if counts[key] == 0 || tick%5 != i {
+						continue
+					}
+					r := &model.Reading{Key: key, Pattern: "x:*:*", Type: "string", At: now, TTL: of.Add(2 * window).Sub(now)}
+					if r.Target.Algorithm, r.State.Current = limiter.FixedWindow, counts[key]; of != begins {
+						r.Type = "none"
+					}
+					e.Learn(r, infer.Span{Start: of, End: of.Add(window)})
+				}
+			}
+		}
+		got := e.Terms("x:*:*")
+		if !got.Window.Sure || got.Window.Value != window || got.Limit.Sure != (limit == 6) || limit == 6 && got.Limit.Value != 6 {
+			t.Errorf("%d: %+v", limit, got)
+		}
+	}
+}
