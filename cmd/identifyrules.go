@@ -16,6 +16,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/format"
+	"ratescope/model/report"
 )
 
 // entriesOf returns the rules for the groups of r with the name of a key of each. Groups whose
@@ -155,6 +156,9 @@ func (i *limitersFound) suggest(ctx context.Context, p *program, long time.Durat
 		for _, s := range slices.Backward(its[0]) {
 			if list := config.Settle(config.Suggest(&s, string(g.Pattern), now), its); s.Exists() && len(list) > 0 {
 				g.suggested = &list[0].Entry
+				if limit, err := limiter.ParseLimit(list[0].Entry.Limit); err == nil {
+					g.Limit, g.Window, g.LimitFrom = new(limit.Count), new(report.Millis(limit.Window)), new(model.LimitInferred.String())
+				}
 				break
 			}
 		}

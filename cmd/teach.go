@@ -98,11 +98,13 @@ func (t *teacher) fit(
 	ctx context.Context, o feed.Options, samples []decode.Sample, s config.Suggestion, limit string,
 ) (identify.Fit, error) {
 	e := s.Entry
-	count, burst, _ := strings.Cut(limit, " burst ")
-	if e.Limit = strings.TrimSpace(count); e.Limit != "" {
+	if count, burst, _ := strings.Cut(limit, " burst "); limit != "" {
+		e.Limit = strings.TrimSpace(count)
+		e.Burst, _ = strconv.ParseInt(burst, 10, 64)
+	}
+	if e.Limit != "" {
 		e.Window = ""
 	}
-	e.Burst, _ = strconv.ParseInt(burst, 10, 64)
 	fit := identify.Fit{As: s.As, Note: s.Note}
 	rule, err := e.Rule()
 	if err == nil && e.Limit != "" {

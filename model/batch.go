@@ -98,7 +98,6 @@ type KeyGroup struct {
 	Evidence         Evidence
 	Algorithm        limiter.Algorithm
 	Why              []string
-	Faint            bool // it says little of each key, so that several have to be alike
 }
 
 // Unmoved is the reason why keys that were likely limiters are candidates only: a request that comes too soon may be

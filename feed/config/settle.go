@@ -1,19 +1,22 @@
 package config
 
 import (
+	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"ratescope/feed/decode"
 	"ratescope/feed/decode/form"
+	"ratescope/limiter"
 )
 
 // Settle leaves out those of the readings that fit keys of one kind which what the keys did contradicts. looks are the
 // samples of each key in their order. A count that only falls until it expires is what is left, and one that only rises what was
 // used. Of a bucket the amount and its time tell whether it fills or drains: what a few requests take, less what came meanwhile,
-// is one rate for all keys.
+// is one rate for all keys. The limit that they show is that of the reading.
 func Settle(list []Suggestion, looks [][]decode.Sample) []Suggestion {
-	return slices.DeleteFunc(slices.Clone(list), func(g Suggestion) bool {
+	list = slices.DeleteFunc(slices.Clone(list), func(g Suggestion) bool {
 		rule, err := g.Entry.Rule()
 		if err != nil {
 			return false
@@ -32,7 +35,8 @@ func Settle(list []Suggestion, looks [][]decode.Sample) []Suggestion {
 			default:
 				return up > 1 && up > down || moved-full > 2
 			}
-			fills, drains := steadiness(l, looks, 1), steadiness(l, looks, -1)
+			fills, _ := steadiness(l, looks, 1, math.Inf(1))
+			drains, _ := steadiness(l, looks, -1, math.Inf(1))
 			if l.Read.Kind == "level" {
 				fills, drains = drains, fills
 			}
@@ -43,6 +47,13 @@ func Settle(list []Suggestion, looks [][]decode.Sample) []Suggestion {
 		}
 		return false
 	})
+	for i := range list {
+		if limit, ok := list[i].limit(looks); ok {
+			list[i].Entry.Limit = fmt.Sprintf("%d/%s", limit.Count, shortDuration(limit.Window))
+			list[i].Note = "its limit is what the requests of a while show"
+		}
+	}
+	return list
 }
 
 // moves counts how often a number rose and fell within the life of its key.
@@ -94,9 +105,10 @@ const (
 	mostRequests = 3 // between two looks at a key
 )
 
-// steadiness returns how many changes of a bucket agree with one rate, to within two in a hundred: that at which it fills between
-// requests that take one each, with sign 1, or drains between requests that add one each, with sign -1. A denied request takes none.
-func steadiness(l *form.Layout, looks [][]decode.Sample, sign float64) (most int) {
+// steadiness returns how many changes of a bucket agree with one rate, to within two in a hundred, and that rate in amounts a unit
+// of its times: that at which it fills between requests that take one each, with sign 1, or drains between requests that add one
+// each, with sign -1. A denied request takes none. Changes to amounts of full and more are left out.
+func steadiness(l *form.Layout, looks [][]decode.Sample, sign, full float64) (most int, steady float64) {
 	var steps [][]float64 // the rates that a change may be of
 	for _, key := range looks {
 		for i := 1; i < len(key); i++ {
@@ -104,7 +116,7 @@ func steadiness(l *form.Layout, looks [][]decode.Sample, sign float64) (most int
 			is, also := l.Amount.Number(&key[i])
 			begun, timed := l.At.Number(&key[i-1])
 			ended, too := l.At.Number(&key[i])
-			if !ok || !also || !timed || !too || ended <= begun {
+			if !ok || !also || !timed || !too || ended <= begun || is >= full {
 				continue
 			}
 			var of []float64
@@ -118,17 +130,57 @@ func steadiness(l *form.Layout, looks [][]decode.Sample, sign float64) (most int
 	}
 	for _, one := range steps {
 		for _, rate := range one {
-			agree := 0
+			agree, sum := 0, 0.0
 			for _, other := range steps {
-				if slices.ContainsFunc(other, func(r float64) bool { return math.Abs(r-rate) <= 0.02*rate }) {
-					agree++
+				if i := slices.IndexFunc(other, func(r float64) bool { return math.Abs(r-rate) <= 0.02*rate }); i >= 0 {
+					agree, sum = agree+1, sum+other[i]
 				}
 			}
-			most = max(most, agree)
+			if agree > most {
+				most, steady = agree, sum/float64(agree)
+			}
 		}
 	}
 	if 2*most < len(steps) {
-		return 0
+		return 0, 0
 	}
-	return most
+	return most, steady
+}
+
+// limit returns the limit of buckets that a reading fits, as what their keys did tells it: they fill at one steady rate, and a
+// request that comes later than a bucket is full leaves all but one. ok is false where that was not seen of two keys, or a bucket
+// holds more.
+func (g *Suggestion) limit(looks [][]decode.Sample) (limit limiter.Limit, ok bool) {
+	rule, err := g.Entry.Rule()
+	if err != nil || rule.Layout.Read.Kind != "bucket" || rule.Layout.Refill != "" {
+		return limit, false
+	}
+	l, most := rule.Layout, 0.0
+	for _, key := range looks {
+		for i := range key {
+			is, _ := l.Amount.Number(&key[i])
+			most = max(most, is)
+		}
+	}
+	steps, rate := steadiness(l, looks, 1, most)
+	full := 0
+	for _, key := range looks {
+		for i := 2; i < len(key); i++ {
+			before, _ := l.At.Number(&key[i-2])
+			was, _ := l.Amount.Number(&key[i-1])
+			begun, _ := l.At.Number(&key[i-1])
+			is, _ := l.Amount.Number(&key[i])
+			ended, _ := l.At.Number(&key[i])
+			if is == most && before == begun && was+rate*(ended-begun) > most+1 { // one request after a while
+				full++
+				break
+			}
+		}
+	}
+	count := int64(most) + 1
+	if steps < enoughSteps || full < 2 || most != math.Trunc(most) || count > limiter.MaxCount {
+		return limit, false
+	}
+	window := decode.Tidy(time.Duration(float64(count) / rate * float64(l.Unit)))
+	return limiter.Limit{Count: count, Window: window}, window >= limiter.MinWindow && window <= limiter.MaxWindow
 }

@@ -95,3 +95,49 @@ func TestSettleCounts(t *testing.T) {
 		}
 	}
 }
+
+// TestLimitOfBuckets tells rate and capacity of buckets from what requests at random do to them, and says nothing of buckets
+// that are never full.
+func TestLimitOfBuckets(t *testing.T) {
+	random := rand.New(rand.NewPCG(8, 1))
+	begin := limiter.InstantOf(time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC))
+	told := 0
+	for n := range 40 {
+		capacity, rate := float64(3+random.IntN(20)), []float64{0.5, 1, 2, 10}[n%4]
+		busy := n%8 >= 6 // so that none of them is ever full
+		looks := make([][]decode.Sample, 6)
+		amounts, times := make([]float64, 6), make([]limiter.Instant, 6)
+		for tick := range 400 {
+			now := begin.Add(time.Duration(tick) * 100 * time.Millisecond)
+			for i := range amounts {
+				load := []float64{rate / 10, rate / capacity / 20}[i%2] // some come often, some after a while
+				if random.Float64() < load || busy && random.Float64() < 0.8 {
+					if times[i] == 0 {
+						amounts[i], times[i] = capacity, now
+					}
+					amounts[i] = math.Min(amounts[i]+now.Sub(times[i]).Seconds()*rate, capacity)
+					if times[i] = now; amounts[i] >= 1 {
+						amounts[i]--
+					}
+				}
+				if times[i] != 0 && tick%4 == 3 && (!busy || tick > 100) {
+					looks[i] = append(looks[i], decode.Sample{Key: fmt.Sprint("x:", i), Type: "hash", Whole: true, TTL: time.Minute, Length: 2,
+						Fields: map[string]string{"tokens": strconv.FormatFloat(amounts[i], 'f', 6, 64), "t": strconv.FormatInt(times[i].Millis(), 10)}})
+				}
+			}
+		}
+		looks = slices.DeleteFunc(looks, func(of []decode.Sample) bool { return len(of) == 0 })
+		list := config.Settle(config.Suggest(&looks[0][0], "x:*", begin.Add(40*time.Second)), looks)
+		got, err := limiter.ParseLimit(list[0].Entry.Limit)
+		ok := err == nil
+		if want := time.Duration(capacity / rate * float64(time.Second)); ok && (got.Count != int64(capacity) || (got.Window-want).Abs() > want/50) {
+			t.Errorf("%v at once and %v a second: %+v", capacity, rate, got)
+		}
+		if ok {
+			told++
+		}
+	}
+	if t.Logf("the limit of %d of 40 is told", told); told < 12 {
+		t.Errorf("the limit of %d of 40 is told", told)
+	}
+}

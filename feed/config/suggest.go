@@ -20,7 +20,7 @@ import (
 
 // Suggestion is a reading that fits a key, as a rule with name.
 type Suggestion struct {
-	Entry Entry  // without a limit
+	Entry Entry  // without a limit, unless Settle tells it
 	As    string // what the key is then
 	Note  string // what the rule does not settle; "" nothing
 }
@@ -221,8 +221,9 @@ func (g *suggester) hash(s *decode.Sample) {
 		return
 	}
 	if text, held := s.Fields["tat"]; held && s.Whole {
-		if v, _ := decode.Number(text); decode.UnitOf(v, g.now) != 0 {
-			g.add("a theoretical arrival time (TAT)", "", func(e *Entry) { e.Read, e.At, e.Unit = "tat", "tat", units[decode.UnitOf(v, g.now)] })
+		v, _ := decode.Number(text)
+		if unit := decode.UnitOf(v, g.now); unit != 0 {
+			g.add("a theoretical arrival time (TAT)", "", func(e *Entry) { e.Read, e.At, e.Unit = "tat", "tat", units[unit] })
 			return
 		}
 	}

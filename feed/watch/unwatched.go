@@ -17,6 +17,7 @@ import (
 type unwatched struct {
 	names   map[string]*model.KeyGroup // one for each name, as if it were a group
 	kinds   map[string]string          // what the patterns tell the names apart by
+	faint   map[string]bool            // names of which each says little
 	rest    map[string]*model.KeyGroup // of names beyond mostNames, by pattern
 	seen    map[uint64]bool            // names of rest
 	groups  []model.KeyGroup
@@ -31,18 +32,20 @@ const mostNames = 4096
 
 // add adds the key of a find. kind tells names of one pattern apart.
 func (u *unwatched) add(f *decode.Found, kind string, p *naming.Patterns, now limiter.Instant) {
-	g := &model.KeyGroup{Library: f.Library, Evidence: f.Evidence, Algorithm: track.Suggested(f.Kind), Why: f.Why(), Faint: f.Faint}
+	g := &model.KeyGroup{Library: f.Library, Evidence: f.Evidence, Algorithm: track.Suggested(f.Kind), Why: f.Why()}
 	if f.Match != nil {
 		g.Algorithm, g.Pattern = f.Match.Algorithm, f.Pattern()
 	}
-	u.put(f.Name, kind, g, p, now)
+	if u.put(f.Name, kind, g, p, now); f.Faint && u.names[f.Name] == g {
+		u.faint[f.Name] = true
+	}
 }
 
 // put adds a name with what is known of it.
 func (u *unwatched) put(name, kind string, g *model.KeyGroup, p *naming.Patterns, now limiter.Instant) {
 	if u.names == nil {
 		u.names, u.kinds = make(map[string]*model.KeyGroup), make(map[string]string)
-		u.rest, u.seen = make(map[string]*model.KeyGroup), make(map[uint64]bool)
+		u.rest, u.seen, u.faint = make(map[string]*model.KeyGroup), make(map[uint64]bool), make(map[string]bool)
 	}
 	if u.names[name] != nil {
 		return
@@ -67,6 +70,7 @@ func (u *unwatched) remove(name string) {
 	if u.names[name] != nil {
 		delete(u.names, name)
 		delete(u.kinds, name)
+		delete(u.faint, name)
 		u.version = -1
 	}
 }
@@ -76,7 +80,6 @@ func merge(all map[string]*model.KeyGroup, g *model.KeyGroup) {
 	id := g.Pattern + "\x00" + g.Library
 	if was := all[id]; was != nil {
 		was.Keys += g.Keys
-		was.Faint = was.Faint && g.Faint
 		was.Example = min(was.Example, g.Example)
 		return
 	}
@@ -89,20 +92,21 @@ func (u *unwatched) list(p *naming.Patterns, now limiter.Instant) []model.KeyGro
 	if len(u.names) == 0 || u.version == p.Version {
 		return u.groups
 	}
-	all := make(map[string]*model.KeyGroup)
+	all, sound := make(map[string]*model.KeyGroup), make(map[string]bool)
 	for name, g := range u.names {
 		one := *g
 		if one.Pattern == "" {
 			one.Pattern = p.Of(name, u.kinds[name], now)
 		}
 		merge(all, &one)
+		sound[one.Pattern] = sound[one.Pattern] || !u.faint[name]
 	}
 	for _, g := range u.rest {
 		merge(all, g)
 	}
 	u.groups = make([]model.KeyGroup, 0, len(all))
 	for _, g := range all {
-		if g.Faint && g.Keys < fewFaint {
+		if !sound[g.Pattern] && g.Keys < fewFaint {
 			continue
 		}
 		u.groups = append(u.groups, *g)

@@ -135,7 +135,9 @@ func calendar(name string, i int, now limiter.Instant) (best Window, ok bool) {
 
 // dayFirst reads a date that begins with its day, or with its month, at byte i of a name.
 func dayFirst(name string, i int, now limiter.Instant) (w Window, ok bool) {
-	for _, layout := range [...][2]string{{"02-01-2006", "%d-%m-%Y"}, {"01-02-2006", "%m-%d-%Y"}, {"02012006", "%d%m%Y"}, {"01022006", "%m%d%Y"}} {
+	for _, layout := range [...][2]string{
+		{"02-01-2006", "%d-%m-%Y"}, {"01-02-2006", "%m-%d-%Y"}, {"02012006", "%d%m%Y"}, {"01022006", "%m%d%Y"},
+	} {
 		end := i + len(layout[0])
 		if end > len(name) || end < len(name) && digit(name[end]) {
 			continue

@@ -133,7 +133,8 @@ func HoldsLength(word string) bool { return word != "" && digit(word[0]) }
 func Period(name string) (word string, length time.Duration) {
 	if found := lengthPart.FindStringSubmatch(name); found != nil {
 		n, _ := strconv.Atoi(found[1])
-		return found[1] + found[2], time.Duration(n) * map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour}[found[2][0]|0x20]
+		one := map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour}[found[2][0]|0x20]
+		return found[1] + found[2], time.Duration(n) * one
 	}
 	for w := range Words(name) {
 		if l := periods[w]; l > 0 {

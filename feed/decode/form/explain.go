@@ -29,7 +29,8 @@ func (l *Layout) Explain() string {
 	case "fields":
 		read = fmt.Sprintf(read, l.Slice)
 	case "bucket", "level":
-		if read = fmt.Sprintf(read, "how much in "+l.Amount.words()+", and when that was true in "+l.At.words()); l.settings().Algorithm == limiter.FixedWindow {
+		read = fmt.Sprintf(read, "how much in "+l.Amount.words()+", and when that was true in "+l.At.words())
+		if l.settings().Algorithm == limiter.FixedWindow {
 			read = "a count in " + l.Amount.words() + ", and when its window began in " + l.At.words()
 		}
 	}

@@ -104,7 +104,7 @@ func (l *Layout) Check() error {
 	case l.Read.Kind != "fields" && (l.Slice > 0 || l.Ring > 0 || l.Keep > 0):
 		return fmt.Errorf("slice, ring and keep speak of read: fields, and it is %s: leave them out", l.Read.Kind)
 	case l.Read.Kind == "level" && l.Refill == "whole tokens":
-		return fmt.Errorf("refill: whole tokens speaks of read: bucket, and it is level: leave it out, or say whole window where all drains at once")
+		return fmt.Errorf("refill: whole tokens speaks of read: bucket, and it is level: say whole window, or leave it out")
 	case !bucket && (l.Amount.Kind != "" || l.Refill != "" || l.Plus != ""):
 		return fmt.Errorf("amount, refill and plus speak of read: bucket and level, and it is %s: leave them out", l.Read.Kind)
 	case l.Ends.Kind == "field" && l.Ends.Unit == 0 && l.Limit.Window == 0:

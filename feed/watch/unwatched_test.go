@@ -1,0 +1,29 @@
+package watch
+
+import (
+	"fmt"
+	"testing"
+
+	"ratescope/feed/decode"
+	"ratescope/model/naming"
+)
+
+// TestFaint: keys of which each says little are a group of candidates where several are alike, and else none.
+func TestFaint(t *testing.T) {
+	for _, c := range []struct {
+		keys  int
+		faint bool
+		want  int
+	}{{2, true, 0}, {3, true, 1}, {1, false, 1}} {
+		var u unwatched
+		var p naming.Patterns
+		for i := range c.keys {
+			f := decode.Found{Key: fmt.Sprint("visited:", 100+i), Name: fmt.Sprint("visited:", 100+i), Faint: c.faint}
+			p.Learn(f.Name, "", 0)
+			u.add(&f, "", &p, 0)
+		}
+		if got := u.list(&p, 0); len(got) != c.want {
+			t.Errorf("%+v: %+v", c, got)
+		}
+	}
+}
