@@ -50,7 +50,7 @@ func (p painter) paintLanes(r cell.Rect) {
 	n := len(run.Setup().Candidates)
 	pictureWidth := 0
 	switch {
-	case p.c.Framed && p.s.presenter.on && lanes.H/n >= 3*typeRows: // room for three lines of large type
+	case p.c.Framed && p.s.presenter.on && lanes.H/n >= 3*widget.TypeRows: // room for three lines of large type
 		pictureWidth = min(r.W*42/100, 84)
 	case p.c.Framed:
 		pictureWidth = min(max(r.W*34/100, 42), 60)
@@ -72,9 +72,9 @@ func (p painter) paintLanes(r cell.Rect) {
 		box := cell.Rect{X: lanes.X, Y: y, W: lanes.W, H: h}
 		l := laneOf(run, st, i)
 		p.paintLaneTitle(box, run, i, i == focus, columns)
-		if name := title(run.Setup().Candidates[i]); p.s.presenter.on && h >= 10 && settable(name) && cellsOf(name, true) < columns {
-			largeType{p.c}.line(box.X+1, box.Y+1, box.X+columns, name, cellsOf(name, false) >= columns, p.c.Look.Title)
-			box.Y, box.H = box.Y+typeRows, box.H-typeRows
+		if name := title(run.Setup().Candidates[i]); p.s.presenter.on && h >= 10 && widget.Settable(name) && widget.TypeCells(name, true) < columns {
+			p.c.Large(box.X+1, box.Y+1, box.X+columns, name, widget.TypeCells(name, false) >= columns, p.c.Look.Title)
+			box.Y, box.H = box.Y+widget.TypeRows, box.H-widget.TypeRows
 		}
 		lanePainter{p.c, l, p.s.guess.asked}.paint(box, columns, coming, most)
 		if pic := (cell.Rect{X: r.X + columns + 3, Y: y, W: r.W - columns - 4, H: h}); pic.W >= 24 {

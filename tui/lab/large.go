@@ -1,9 +1,7 @@
 package lab
 
 import (
-	_ "embed" // of letters.txt
 	"fmt"
-	"strings"
 
 	"ratescope/limiter"
 	"ratescope/model/format"
@@ -12,32 +10,6 @@ import (
 	"ratescope/tui/cell"
 	"ratescope/tui/widget"
 )
-
-//go:embed letters.txt
-var letters string
-
-// large are glyphs of five rows of dots, most of them three dots wide, for the back row of a room:
-// the figures of the point that a candidate makes, and the capitals that texts are set in.
-var large = readLetters(letters)
-
-// readLetters reads glyphs in groups: a line with the letters, and five with the dots of each, which # sets.
-func readLetters(text string) map[rune][5]string {
-	glyphs := map[rune][5]string{}
-	for group := range strings.SplitSeq(text, "\n\n") {
-		lines := strings.Split(group, "\n")
-		for i, r := range []rune(lines[0]) {
-			var glyph [5]string
-			for y := range glyph {
-				glyph[y] = strings.Split(lines[1+y], "|")[i]
-			}
-			glyphs[r] = glyph
-		}
-	}
-	return glyphs
-}
-
-// largeType writes for the back row of a room.
-type largeType struct{ c *widget.Canvas }
 
 // figure is the point that a candidate makes in presenter mode: the most that it admitted in one
 // true window, what that means, and what would become of one more request now.
@@ -86,7 +58,7 @@ func (p painter) grows(r cell.Rect) bool {
 	for i := range p.s.run.Setup().Candidates {
 		f := p.figure(i)
 		for _, line := range f.words {
-			if r.H < typeRows*len(f.words) || !settable(line.Text) || wideDigit*len(f.number)+1+cellsOf(line.Text, true) > r.W {
+			if r.H < widget.TypeRows*len(f.words) || !widget.Settable(line.Text) || wideDigit*len(f.number)+1+widget.TypeCells(line.Text, true) > r.W {
 				return false
 			}
 		}
@@ -103,10 +75,10 @@ func (p painter) paintLarge(r cell.Rect, i int) {
 	x, end := r.X, r.X+r.W
 	const words = 20
 	switch wide := x + wideDigit*len(f.number) + words; {
-	case p.c.Buffer.ASCII || r.H < typeRows || x+wideDigit/2*len(f.number)+words > end: // no half blocks, or no room
+	case p.c.Buffer.ASCII || r.H < widget.TypeRows || x+wideDigit/2*len(f.number)+words > end: // no half blocks, or no room
 		x = p.c.Buffer.Text(x, r.Y, end, f.number, f.style.With(themes.Bold)) + 1
-	case r.H >= 2*typeRows && wide+2 <= end:
-		for i, row := range enlarge(f.number, finely) { // twice as large: each cell is two beside and two below each other
+	case r.H >= 2*widget.TypeRows && wide+2 <= end:
+		for i, row := range widget.Enlarge(f.number, widget.Finely) { // twice as large: each cell is two beside and two below each other
 			for k, c := range []rune(row) {
 				for half, part := range [...]rune{'▀', '▄'} {
 					if c == '█' || c == part {
@@ -117,14 +89,14 @@ func (p painter) paintLarge(r cell.Rect, i int) {
 		}
 		x = wide - words + 1
 	default:
-		largeType{p.c}.line(x, r.Y, end-words, f.number, false, f.style)
+		p.c.Large(x, r.Y, end-words, f.number, false, f.style)
 		x += wideDigit/2*len(f.number) + 1
 	}
 	grows := p.grows(r)
 	for row, line := range f.words {
 		switch {
 		case grows:
-			largeType{p.c}.line(x, r.Y+typeRows*row, end, line.Text, true, line.Style)
+			p.c.Large(x, r.Y+widget.TypeRows*row, end, line.Text, true, line.Style)
 		case row < r.H:
 			p.c.Buffer.Text(x, r.Y+row, end, line.Text, line.Style.With(themes.Bold))
 		}

@@ -9,6 +9,7 @@ import (
 	"ratescope/model/safetext"
 	"ratescope/themes"
 	"ratescope/tui/cell"
+	"ratescope/tui/widget"
 )
 
 // headerRows is how many rows the lab's own header takes.
@@ -47,7 +48,7 @@ func (m *presenter) headerRows(height int) int {
 		return headerRows
 	}
 	const facts = 1
-	return facts + typeRows + m.goalRows(height-facts-typeRows)
+	return facts + widget.TypeRows + m.goalRows(height-facts-widget.TypeRows)
 }
 
 // boldRows is how many rows a goal in bold has.
@@ -64,7 +65,7 @@ func (m *presenter) goalRows(height int) int {
 	}
 	text, width := m.taskWords(), s.app.Canvas.Buffer.W-2
 	room := height - lane*len(s.run.Setup().Candidates) - times - seekBar
-	if lines := typeRows * len(format.WrapBy(text, 2*width+1, dotsOf)); settable(text) && lines <= room {
+	if lines := widget.TypeRows * len(format.WrapBy(text, 2*width+1, widget.TypeDots)); widget.Settable(text) && lines <= room {
 		return lines
 	}
 	return boldRows
@@ -76,26 +77,6 @@ func (m *presenter) taskWords() string {
 	return s.app.Canvas.Look.NearMark + " " + safetext.Clean(s.at().Task(s.run))
 }
 
-// cellsOf is how many cells a text takes in large type, with two dots beside each other in a cell
-// or with one.
-func cellsOf(text string, fine bool) int {
-	if fine {
-		return dotsOf(text) / 2
-	}
-	return dotsOf(text) - 1
-}
-
-// line writes a line of large type.
-func (p largeType) line(x, y, end int, text string, fine bool, st themes.Style) {
-	cells := finely
-	if fine {
-		cells--
-	}
-	for i, row := range enlarge(text, cells) {
-		p.c.Buffer.Text(x, y+i, end, row, st)
-	}
-}
-
 // paintLargeHeader is the header in presenter mode: the title and the clock for the back row.
 func (p painter) paintLargeHeader(r cell.Rect) {
 	end := r.X + r.W - 1
@@ -105,20 +86,20 @@ func (p painter) paintLargeHeader(r cell.Rect) {
 	}
 	elapsed, _ := p.s.shown()
 	title, clock, room := safetext.Clean(p.s.at().Title), storyTime(elapsed), r.W-2
-	if beside := cellsOf(clock, true) + 3; cellsOf(title, true)+beside <= room {
-		largeType{p.c}.line(end-beside+3, r.Y+1, end, clock, true, p.c.Look.Accent)
+	if beside := widget.TypeCells(clock, true) + 3; widget.TypeCells(title, true)+beside <= room {
+		p.c.Large(end-beside+3, r.Y+1, end, clock, true, p.c.Look.Accent)
 		room -= beside
 	} else {
 		p.c.Buffer.Right(x, r.Y, end, clock, p.c.Look.Title)
 		end -= len(clock) + 2
 	}
 	p.c.Buffer.Right(x, r.Y, end, p.facts(end-x-2), p.c.Look.Dim)
-	if fine := r.W < finely || cellsOf(title, false) > room; settable(title) && cellsOf(title, fine) <= room {
-		largeType{p.c}.line(r.X+1, r.Y+1, r.X+r.W, title, fine, p.c.Look.Title)
+	if fine := r.W < widget.Finely || widget.TypeCells(title, false) > room; widget.Settable(title) && widget.TypeCells(title, fine) <= room {
+		p.c.Large(r.X+1, r.Y+1, r.X+r.W, title, fine, p.c.Look.Title)
 	} else {
 		p.c.Buffer.Text(r.X+1, r.Y+1, r.X+1+room, safetext.Clip(title, room, safetext.Ellipsis), p.c.Look.Title)
 	}
-	_, goal := r.Top(1 + typeRows)
+	_, goal := r.Top(1 + widget.TypeRows)
 	p.paintLargeGoal(cell.Rect{X: goal.X + 1, Y: goal.Y, W: goal.W - 2, H: goal.H})
 }
 
@@ -133,16 +114,16 @@ func (p painter) paintLargeGoal(r cell.Rect) {
 	if p.s.guess.asked { // they stand below the question
 		answers = 1
 	}
-	lines, rows := format.WrapBy(text, 2*r.W+1, dotsOf), typeRows
-	if !settable(text) || rows*len(lines)+answers > r.H {
+	lines, rows := format.WrapBy(text, 2*r.W+1, widget.TypeDots), widget.TypeRows
+	if !widget.Settable(text) || rows*len(lines)+answers > r.H {
 		lines, rows = format.Wrap(text, r.W), 1
 		if most := r.H - answers; len(lines) > most {
 			lines = append(lines[:most-1], safetext.Clip(strings.Join(lines[most-1:], " "), r.W, safetext.Ellipsis))
 		}
 	}
 	for i, line := range lines {
-		if rows == typeRows {
-			largeType{p.c}.line(r.X, r.Y+rows*i, r.X+r.W, line, true, st)
+		if rows == widget.TypeRows {
+			p.c.Large(r.X, r.Y+rows*i, r.X+r.W, line, true, st)
 		} else {
 			p.c.Buffer.Text(r.X, r.Y+i, r.X+r.W, line, st.With(themes.Bold))
 		}

@@ -37,7 +37,7 @@ func (v *textView) reset() { v.text.GotoTop() }
 // move scrolls the text.
 func (v *textView) move(s *Screen, by int) {
 	if s.presenter.on { // whole lines of large type
-		by *= typeRows
+		by *= widget.TypeRows
 	}
 	if by < 0 {
 		v.text.ScrollUp(-by)
@@ -74,8 +74,8 @@ func (v *textView) layout(s *Screen, r cell.Rect) {
 		v.text.SetWidth(width - 4)
 		v.text.SetHeight(max(v.box.H-4, 0))
 	}
-	if s.presenter.on && v.text.Height() > typeRows { // no line of large type is cut
-		v.text.SetHeight(v.text.Height() / typeRows * typeRows)
+	if s.presenter.on && v.text.Height() > widget.TypeRows { // no line of large type is cut
+		v.text.SetHeight(v.text.Height() / widget.TypeRows * widget.TypeRows)
 	}
 	v.text.SetContentLines(text)
 }
@@ -108,19 +108,19 @@ func (v *textView) lines(s *Screen, width int) []line {
 		}
 	}
 	write := func(text string, st themes.Style) {
-		if text = safetext.Clean(text); !s.presenter.on || s.app.Canvas.Buffer.ASCII || !settable(text) {
+		if text = safetext.Clean(text); !s.presenter.on || s.app.Canvas.Buffer.ASCII || !widget.Settable(text) {
 			small(text, st)
 			return
 		}
-		for _, t := range wrapType(text, width) {
-			for _, row := range enlarge(t, width) {
+		for _, t := range widget.WrapType(text, width) {
+			for _, row := range widget.Enlarge(t, width) {
 				lines = append(lines, line{row, st})
 			}
 		}
 	}
 	gap := make([]line, 1)
 	if s.presenter.on {
-		gap = make([]line, typeRows)
+		gap = make([]line, widget.TypeRows)
 	}
 	for _, p := range it.Paragraphs(s.run) {
 		write(p, s.app.Canvas.Look.Text)

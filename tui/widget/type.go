@@ -1,0 +1,122 @@
+package widget
+
+import (
+	_ "embed" // of letters.txt
+	"strings"
+	"unicode"
+
+	"ratescope/model/format"
+	"ratescope/themes"
+)
+
+// TypeRows is how many rows of cells a line of large type takes: five dots, two to a cell, and
+// one between lines.
+const TypeRows = 3
+
+// Finely is the width, in cells, below which large type is set with two dots beside each other in
+// a cell, so that a line still holds a clause.
+const Finely = 120
+
+// quarters are the cells by the dots that are set in them: upper left 1, upper right 2, lower
+// left 4, lower right 8.
+var quarters = []rune(" ▘▝▀▖▌▞▛▗▚▐▜▄▙▟█")
+
+// halves are the same of cells with two dots, upper 1 and lower 2.
+var halves = []rune(" ▀▄█")
+
+// Settable reports whether every letter of a text has a glyph.
+func Settable(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { _, ok := glyphs[unicode.ToUpper(r)]; return !ok })
+}
+
+// TypeDots is how many dots wide a text is, with one behind each letter.
+func TypeDots(text string) (n int) {
+	for _, r := range text {
+		n += len(glyphs[unicode.ToUpper(r)][0]) + 1
+	}
+	return n
+}
+
+// WrapType breaks a text into lines of large type that fit so many cells.
+func WrapType(text string, cells int) []string {
+	dots := cells + 1 // the blank behind the last letter may be cut
+	if cells < Finely {
+		dots = 2*cells + 1
+	}
+	return format.WrapBy(text, dots, TypeDots)
+}
+
+// Enlarge sets a line in large type, in capitals, for so many cells.
+func Enlarge(text string, cells int) (rows [TypeRows]string) {
+	var dots [2 * TypeRows][]bool
+	for _, r := range text {
+		glyph := glyphs[unicode.ToUpper(r)]
+		for y := range dots {
+			for x := range len(glyph[0]) + 1 {
+				dots[y] = append(dots[y], y < len(glyph) && x < len(glyph[y]) && glyph[y][x] == '#')
+			}
+		}
+	}
+	at := func(x, y, bit int) int {
+		if x < len(dots[y]) && dots[y][x] {
+			return bit
+		}
+		return 0
+	}
+	for i := range rows {
+		var b strings.Builder
+		for x := 0; x < len(dots[0]); x++ {
+			if cells < Finely {
+				b.WriteRune(quarters[at(x, 2*i, 1)|at(x+1, 2*i, 2)|at(x, 2*i+1, 4)|at(x+1, 2*i+1, 8)])
+				x++
+				continue
+			}
+			b.WriteRune(halves[at(x, 2*i, 1)|at(x, 2*i+1, 2)])
+		}
+		rows[i] = b.String()
+	}
+	return rows
+}
+
+// TypeCells is how many cells a text takes in large type, with two dots beside each other in a cell
+// or with one.
+func TypeCells(text string, fine bool) int {
+	if fine {
+		return TypeDots(text) / 2
+	}
+	return TypeDots(text) - 1
+}
+
+// Large writes a line of large type.
+func (c *Canvas) Large(x, y, end int, text string, fine bool, st themes.Style) {
+	cells := Finely
+	if fine {
+		cells--
+	}
+	for i, row := range Enlarge(text, cells) {
+		c.Buffer.Text(x, y+i, end, row, st)
+	}
+}
+
+//go:embed letters.txt
+var lettersText string
+
+// glyphs are letters of five rows of dots, most of them three dots wide, for the back row of a room:
+// the figures of the point that a candidate makes, and the capitals that texts are set in.
+var glyphs = readLetters(lettersText)
+
+// readLetters reads glyphs in groups: a line with the letters, and five with the dots of each, which # sets.
+func readLetters(text string) map[rune][5]string {
+	all := map[rune][5]string{}
+	for group := range strings.SplitSeq(text, "\n\n") {
+		lines := strings.Split(group, "\n")
+		for i, r := range []rune(lines[0]) {
+			var glyph [5]string
+			for y := range glyph {
+				glyph[y] = strings.Split(lines[1+y], "|")[i]
+			}
+			all[r] = glyph
+		}
+	}
+	return all
+}
