@@ -199,7 +199,7 @@ func TestTheSourceIsToldWhatCanBeSeen(t *testing.T) {
 
 // listed is the part of the screen that lists keys: below the header, without the alerts.
 func listed(text string) string {
-	text, _, _ = strings.Cut(strings.SplitN(text, "\n", 3)[2], "alerts · newest first")
+	text, _, _ = strings.Cut(strings.SplitN(text, "\n", 5)[4], "alerts · newest first")
 	return text
 }
 

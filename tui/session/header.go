@@ -2,12 +2,15 @@ package session
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	tea "charm.land/bubbletea/v2"
 
+	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/format"
 	"ratescope/model/safetext"
@@ -25,10 +28,22 @@ type header struct {
 // dateFrom is how many columns the header needs to show the day of a replay beside the time.
 const dateFrom = 80
 
-// HeaderRows returns two, or one and a line for each of several servers, and one more while an alert of the
-// configuration fires.
+// largeColumns and largeRows are the size of a screen that has room for the longest wait in large digits.
+const largeColumns, largeRows = 120, 40
+
+// large reports whether the verdict stands in large type.
+func (s *Session) large() bool {
+	b := &s.Shell.Canvas.Buffer
+	return len(s.Peers) == 0 && !b.ASCII && b.W >= largeColumns && b.H >= largeRows
+}
+
+// HeaderRows returns two, more where the verdict stands in large type, or one and a line for each of several
+// servers, and one more while an alert of the configuration fires.
 func (s *Session) HeaderRows() int {
 	n := 1 + max(len(s.Peers), 1)
+	if s.large() {
+		n = 1 + widget.TypeRows
+	}
 	if len(s.firing()) > 0 {
 		n++
 	}
@@ -224,6 +239,10 @@ func (h header) paintVerdict(x, y, end int) {
 	}
 	stale := h.s.Shown.Stale()
 	ok := max(t.Keys-t.Throttled-t.Near-t.Broken-t.Unknown-t.Likely-stale, 0)
+	if h.s.large() {
+		x = h.paintWait(x+1, y, end, &t) - 1
+	}
+	first, wide := x, end
 	x = h.c.Spans(x+1, y, end,
 		count(h.c.Look.OverMark, t.Throttled, "throttled", h.c.Look.Denied, h.c.Look.Dim), widget.Styled("   ", h.c.Look.Text),
 		count(h.c.Look.NearMark, t.Near, "near limit", h.c.Look.Near, h.c.Look.Dim), widget.Styled("   ", h.c.Look.Text),
@@ -252,28 +271,84 @@ func (h header) paintVerdict(x, y, end int) {
 		x = h.c.Spans(x, y, end, widget.Styled("   ", h.c.Look.Text), count(likelyMark, t.Likely, text, h.c.Look.Unknown, h.c.Look.Dim))
 	}
 	end = h.paintFlow(x, y, end, &t)
+	if h.s.large() {
+		x, y, end = first-2, y+1, wide
+	}
+	h.paintLongest(x+3, y, end, &t)
+}
+
+// paintLongest says which throttled key waits longest, or that no key is throttled, and which was the latest.
+func (h header) paintLongest(x, y, end int, t *model.Totals) {
+	key, spans := "", []widget.Span(nil)
+	room := end - x - 25
+	if h.s.large() {
+		room -= len("until the last throttled key is free: ") - len("longest: ")
+	}
+	if room < 6 {
+		return
+	}
 	if k := t.Worst; k != nil {
-		room := end - x - 28
-		if room < 6 {
-			return
-		}
-		from, limit := x+3, " · "+LimitText(k.Reading.Target)
-		name := h.s.ShortName(k.Reading.Key, min(room, longestName))
+		key = k.Reading.Key
+		name, limit := h.s.ShortName(key, min(room, longestName)), " · "+LimitText(k.Reading.Target)
 		if room < safetext.Width(name)+safetext.Width(limit) {
 			limit = ""
 		}
-		frees := WaitText(&k.Gauge)
-		x = h.c.Spans(from, y, end, widget.Styled("longest: ", h.c.Look.Dim),
-			widget.Styled(name, h.c.Look.Text),
-			widget.Styled(limit, h.c.Look.Dim), widget.Styled(frees, h.c.Look.Denied))
-		key := k.Reading.Key
-		h.c.OnClick(cell.Rect{X: from, Y: y, W: x - from, H: 1}, func(int) tea.Cmd {
+		before, frees := "longest: ", WaitText(&k.Gauge)
+		if h.s.large() && k.Gauge.Next != limiter.Never { // the digits say it
+			before, frees = "until the last throttled key is free: ", ""
+		}
+		spans = []widget.Span{widget.Styled(before, h.c.Look.Dim), widget.Styled(name, h.c.Look.Text),
+			widget.Styled(limit, h.c.Look.Dim), widget.Styled(frees, h.c.Look.Denied)}
+	} else if t.Throttled == 0 && t.Unknown+t.Broken == 0 {
+		spans = []widget.Span{widget.Styled("nobody is throttled", h.c.Look.Good)}
+		alerts := h.s.Shown.Board().Alerts()
+		for _, a := range slices.Backward(alerts) {
+			if a.What == model.NoLongerThrottled && a.Key != "" {
+				key = a.Key
+				ago := " · last " + h.s.ShortName(key, min(room, longestName)) + ", " + format.Span(h.s.Shown.At().Sub(a.At)) + " ago"
+				if safetext.Width(ago) <= room {
+					spans = append(spans, widget.Styled(ago, h.c.Look.Dim))
+				}
+				break
+			}
+		}
+	}
+	end = h.c.Spans(x, y, end, spans...)
+	if key != "" {
+		h.c.OnClick(cell.Rect{X: x, Y: y, W: end - x, H: 1}, func(int) tea.Cmd {
 			h.s.Selection.Pick(key)
 			h.s.Shell.Group.Front(h.s.Shell)
 			return nil
 		})
 	}
 }
+
+// paintWait draws the longest wait in large digits, and returns the column behind them.
+func (h header) paintWait(x, y, end int, t *model.Totals) int {
+	if t.Worst == nil || t.Worst.Gauge.Next == limiter.Never {
+		return x
+	}
+	first, text := x, format.Span(t.Worst.Gauge.Next)
+	if wait := t.Worst.Gauge.Next; wait < time.Second {
+		text = fmt.Sprintf("%.1fs", (wait + 50*time.Millisecond).Seconds())
+	}
+	for text != "" { // units in small letters: a large S reads as a 5
+		number := text[:len(text)-len(strings.TrimLeft(text, "0123456789."))]
+		unit := strings.TrimLeft(text[len(number):], " ")
+		unit = unit[:len(unit)-len(strings.TrimLeftFunc(unit, unicode.IsLetter))]
+		_, text, _ = strings.Cut(text, unit)
+		if number == "" || unit == "" {
+			break
+		}
+		h.c.Large(x, y, end, number, false, h.c.Look.Denied)
+		x += widget.TypeCells(number, false) + 1
+		x = h.c.Buffer.Text(x, y+1, end, unit, h.c.Look.Denied) + 1
+	}
+	return max(x+1, first+widthOfWait)
+}
+
+// widthOfWait is how many columns the digits of a wait below a minute take, so that what stands behind them keeps its place.
+const widthOfWait = 15
 
 // longestName is how many columns the verdict gives the key that is denied the longest.
 const longestName = 48
@@ -327,6 +402,8 @@ var headerTips = []struct{ word, says string }{
 	{"unknown", "Keys whose limit, or what is used of it, is not known: give it with --limit or a rule."},
 	{"likely", "Keys of which nothing but the form says that they are limiters; they are counted nowhere else. Of very many that are named " +
 		"alike only some are looked at."},
+	{"until the last", "The denied key that waits longest until a request is admitted, and how long; a click selects it."},
+	{"nobody is", "Each key would admit a request of cost 1 now; a click selects the key that was throttled last."},
 	{"longest", "The denied key that waits longest until a request is admitted; a click selects it."},
 	{"admitted", "Admitted requests a second of all keys, over the window of each."},
 	{"not recorded", "None of the stores watched records what it denies."},
