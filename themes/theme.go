@@ -31,6 +31,7 @@ type Theme struct {
 	DeniedWash                                        Ink // the tone of denied's hatching, as a background
 	DeniedGround                                      Ink // background of a row that is denied
 	Fine                                              Ink // bars of what is fine
+	Coming, ComingDenied                              Ink // bars of what is to come, and where it will be denied
 	Button, ButtonKey, BadgeLive, BadgeWarn, BadgeBad Style
 	BadgeArmed                                        Style // firing is possible, or under way
 
@@ -68,6 +69,10 @@ func New(p Palette) *Theme {
 	if _, own := ground.Index(); own { // many terminals draw bold black as grey
 		badge = func(hex string) Style { return Style{Fg: ground, Bg: Hex(hex)} }
 	}
+	fades := 2 // what is at ease, of five steps to the colour of what is not
+	if !p.Dark {
+		fades = 3
+	}
 	return &Theme{
 		Name: p.Name, Dark: p.Dark,
 		Text: fg(p.Text), Dim: fg(p.Dim), Faint: fg(p.Faint),
@@ -81,7 +86,9 @@ func New(p Palette) *Theme {
 		BadgeArmed:   badge(p.Injected),
 		DeniedWash:   ramp(3, ground, Hex(p.Denied))[1],
 		DeniedGround: ramp(8, ground, Hex(p.Denied))[1],
-		Fine:         ramp(5, Hex(p.Faint), Hex(p.Admitted))[1],
+		Fine:         ramp(5, Hex(p.Faint), Hex(p.Admitted))[fades],
+		Coming:       ramp(5, Hex(p.Faint), Hex(p.Dim))[3],
+		ComingDenied: ramp(7, ground, Hex(p.Denied))[5],
 		fill:         fillRamp(Hex(p.Admitted), Hex(p.Near), Hex(p.Denied)),
 		glow:         ramp(101, Hex(p.Previous), Hex(p.Accent), Hex(p.Title)),
 	}

@@ -87,6 +87,21 @@ func TestWhatIsReadCanBeRead(t *testing.T) {
 				t.Errorf("%s has a contrast of %.2f with itself, want 4.5", name, got)
 			}
 		}
+		for name, ink := range map[string]themes.Ink{"Fine": th.Fine, "Coming": th.Coming, "ComingDenied": th.ComingDenied} {
+			for where, bg := range map[string]themes.Ink{"the terminal": ground(th), "a selected row": th.Selected, "a denied row": th.DeniedGround} {
+				if got := contrast(t, ink, bg); got < 3 {
+					t.Errorf("%s has a contrast of %.2f on %s, want 3", name, got, where)
+				}
+			}
+		}
+		for name, st := range map[string]themes.Style{"Text": th.Text, "Title": th.Title, "Dim": th.Dim, "Denied": th.Denied, "Near": th.Near} {
+			if got := contrast(t, st.Fg, th.DeniedGround); got < 4.5 {
+				t.Errorf("%s has a contrast of %.2f on a denied row, want 4.5", name, got)
+			}
+		}
+		if got := apart(t, th.Selected, th.DeniedGround); got < 8 && th.Name != "monochrome" { // signs tell them apart there
+			t.Errorf("a selected row and a denied one are %.1f apart, want 8", got)
+		}
 		for u := 0.0; u <= 1; u += 0.01 {
 			if got := contrast(t, th.Fill(u).Fg, ground(th)); got < 3 {
 				t.Errorf("a bar that is %.0f %% full has a contrast of %.2f, want 3", 100*u, got)

@@ -45,9 +45,9 @@ func Draw(g *cell.Buffer, x, y int, past []Cell, coming []Coming, calm bool, l *
 		case c.Frees:
 			g.Set(at, y, l.Slot, l.Good)
 		case c.Denies:
-			g.Set(at, y, l.Cross, themes.Style{Fg: l.DeniedWash})
+			g.Set(at, y, l.Cross, themes.Style{Fg: l.ComingDenied})
 		case c.Known && c.Level > 0:
-			g.Set(at, y, level(l.Rise, c.Level), l.Faint)
+			g.Set(at, y, level(l.Rise, c.Level), themes.Style{Fg: l.Coming})
 		}
 	}
 }
