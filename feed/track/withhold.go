@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ratescope/feed/decode/form"
+	"ratescope/feed/track/infer"
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/naming"
@@ -30,12 +31,19 @@ func (l *Tracker) withhold(r *model.Reading) bool {
 		down = b.fell || seen.Down || r.Type != "none" && r.TTL > 0 && r.State.Current == 0 || b.high && !b.rose && !seen.Up
 	case *counterDecoder: // the number at the end of its name may be the end of a window
 		w := l.target.Window
+		windows := infer.Sign{Pattern: l.pattern}
 		named = b.own == limiter.Unknown && slices.ContainsFunc(b.starts, func(start limiter.Instant) bool {
+			if start > r.At.Add(clientAhead) {
+				l.inferred.Show(windows, r.At)
+			}
 			return start > r.At || w > 0 && start.Floor(w) != start
-		})
+		}) || l.inferred.Shown(windows, r.At) && b.own == limiter.Unknown
 	case *logDecoder:
-		n := len(r.State.Log)
-		leases = n > 0 && r.State.Log[n-1].At > r.At.Add(max(clientAhead, l.target.Window/4))
+		n, ends := len(r.State.Log), infer.Sign{Pattern: l.pattern, Leases: true}
+		if n > 0 && r.State.Log[n-1].At > r.At.Add(max(clientAhead, l.target.Window/4)) {
+			l.inferred.Show(ends, r.At)
+		}
+		leases = n > 0 && l.inferred.Shown(ends, r.At)
 	}
 	l.note(model.WindowNamed, named)
 	if down = down && l.evidence == model.Told; l.evidence == model.Told { // what is likely, infer reads as what is left
@@ -45,6 +53,13 @@ func (l *Tracker) withhold(r *model.Reading) bool {
 	withheld := named || down || leases
 	r.Partial = r.Partial || withheld
 	return withheld
+}
+
+// Review withholds the figures of a reading that was finished before another key of its pattern showed a sign.
+func (l *Tracker) Review(r *model.Reading) {
+	if l.withhold(r) {
+		r.Notes = l.list()
+	}
 }
 
 // comesRound says whether a short number in a name is that of the window at an instant.

@@ -127,6 +127,13 @@ func (r *reader) round(ctx context.Context, o order, res *result) (h *model.Heal
 	if h, err = r.read(ctx, o, res); err == nil {
 		err = r.confirm(ctx)
 	}
+	if r.inferred.Fresh() {
+		for i := range res.readings {
+			if t := r.limiters.trackers[res.readings[i].Key]; t != nil {
+				t.Review(&res.readings[i])
+			}
+		}
+	}
 	return h, err
 }
 

@@ -49,6 +49,41 @@ type Terms struct {
 type Engine struct {
 	groups map[string]*group
 	seed   maphash.Seed
+	shown  map[Sign]limiter.Instant // when a key of a pattern showed it last
+	fresh  bool
+}
+
+// Sign is what a key shows of all keys of its pattern: that their names hold windows, or their times are the ends of leases.
+type Sign struct {
+	Pattern string
+	Leases  bool // else windows
+}
+
+// lasting is how long a sign holds, since the clock of one client may have given it.
+const lasting = time.Minute
+
+// Show notes that a key shows a sign at an instant.
+func (e *Engine) Show(s Sign, at limiter.Instant) {
+	if e == nil || s.Pattern == "" || len(e.shown) >= mostGroups {
+		return
+	}
+	if e.shown == nil {
+		e.shown = make(map[Sign]limiter.Instant)
+	}
+	e.fresh = e.fresh || at.Sub(e.shown[s]) > lasting
+	e.shown[s] = at
+}
+
+// Shown reports whether a key has shown a sign not long before an instant.
+func (e *Engine) Shown(s Sign, at limiter.Instant) bool {
+	return e != nil && e.shown[s] != 0 && at.Sub(e.shown[s]) <= lasting
+}
+
+// Fresh reports whether a sign was shown that did not hold when Fresh was called last.
+func (e *Engine) Fresh() bool {
+	was := e.fresh
+	e.fresh = false
+	return was
 }
 
 // Bounds of the memory, since with hostile names every key could have its own pattern.

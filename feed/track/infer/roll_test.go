@@ -94,3 +94,26 @@ func TestNamedWindows(t *testing.T) {
 		}
 	}
 }
+
+// TestSigns: what a key shows holds for its pattern, and for a while alone.
+func TestSigns(t *testing.T) {
+	var e infer.Engine
+	leases := infer.Sign{Pattern: "sem:*", Leases: true}
+	if e.Show(leases, start); !e.Fresh() || e.Fresh() {
+		t.Error("a sign is fresh once")
+	}
+	if e.Show(leases, start.Add(time.Second)); e.Fresh() {
+		t.Error("a sign that holds is no fresh one")
+	}
+	for at, want := range map[time.Duration]bool{30 * time.Second: true, 2 * time.Minute: false} {
+		if got := e.Shown(leases, start.Add(at)); got != want {
+			t.Errorf("after %v it is shown: %v", at, got)
+		}
+	}
+	if e.Shown(infer.Sign{Pattern: "sem:*"}, start) || e.Shown(infer.Sign{Pattern: "log:*", Leases: true}, start) {
+		t.Error("it is shown of others")
+	}
+	if e.Show(leases, start.Add(3*time.Minute)); !e.Fresh() {
+		t.Error("a sign that comes back is fresh")
+	}
+}

@@ -138,6 +138,9 @@ func recognize(t *testing.T, s *servertest.Server, client *redis.Client, url str
 	recallLikely, precisionLikely = float64(either)/float64(len(p.Subjects)), float64(likelyRight)/float64(max(likely, 1))
 	t.Logf("with likely: recall %.4f, precision of what is likely %.4f", recallLikely, precisionLikely)
 	t.Logf("missed: %v", missed)
+	for _, c := range b.Sweep.Candidates {
+		t.Logf("candidate: %s, %d keys, %v", c.Pattern, c.Keys, c.Why)
+	}
 	for _, w := range slices.Sorted(maps.Keys(wrong)) {
 		t.Logf("wrong: %s (%d)", strings.TrimSpace(w), wrong[w])
 	}
