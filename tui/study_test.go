@@ -29,7 +29,7 @@ func TestAKeyBecomesALesson(t *testing.T) {
 			t.Errorf("no request of %v came:\n%s", key, text)
 		}
 		x.Press("E")
-		x.See("Saved incident-limit.json.")
+		x.See("Saved incident-limit.json to /")
 		x.Press("H")
 		x.See("reached at ")
 		x.See(" denies nothing; one less denies.")

@@ -1,6 +1,9 @@
 package lab
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -18,20 +21,35 @@ type exports struct {
 func (e *exports) moment(asScenario bool) tea.Cmd {
 	s := e.s
 	id := e.name()
-	name, content := id+".md", []byte(lab.Markdown(s.at().Title, s.run, s.redis))
+	name, form, content := id, ".md", []byte(lab.Markdown(s.at().Title, s.run, s.redis))
 	if asScenario && strings.HasPrefix(s.at().ID, lab.IncidentID) && len(s.moment().Fired) == 0 {
-		name, content = s.at().ID+".json", s.at().File() // the lesson with its text and its question
+		name, form, content = s.at().ID, ".json", s.at().File() // the lesson with its text and its question
 	} else if asScenario {
 		var err error
 		if content, err = lab.ScenarioFile(id, s.run); err != nil {
 			s.app.Warn("Not saved: " + err.Error() + ".")
 			return nil
 		}
-		name = id + ".json"
+		form = ".json"
 	}
 	name = safeName(name)
-	write := e.save
-	return func() tea.Msg { return savedMsg{name, write(name, content)} }
+	return func() tea.Msg { return e.keep(name, form, content) }
+}
+
+// mostNames is how many names are tried for a file.
+const mostNames = 100
+
+// keep writes a file under a name that none has yet.
+func (e *exports) keep(name, form string, content []byte) savedMsg {
+	for n := 1; ; n++ {
+		free := name + form
+		if n > 1 {
+			free = fmt.Sprintf("%s-%d%s", name, n, form)
+		}
+		if err := e.save(free, content); n == mostNames || !errors.Is(err, fs.ErrExist) {
+			return savedMsg{free, err}
+		}
+	}
 }
 
 // name is what a file about the moment on screen is called.
@@ -82,14 +100,10 @@ func (e *exports) copyMoment() tea.Cmd {
 // picture keeps the picture on screen in two files, for a browser and for a terminal.
 func (e *exports) picture() tea.Cmd {
 	s := e.s
-	name, write := safeName(e.name()), e.save
-	forms := []struct{ name, content string }{{name + ".svg", svgOf(s.app)}, {name + ".ans", ansiOf(s.app)}}
+	name, svg, ansi := safeName(e.name()), svgOf(s.app), ansiOf(s.app)
 	return func() tea.Msg {
-		for _, f := range forms {
-			if err := write(f.name, []byte(f.content)); err != nil {
-				return savedMsg{f.name, err}
-			}
-		}
-		return savedMsg{name + ".svg and .ans", nil}
+		first := e.keep(name, ".svg", []byte(svg))
+		second := e.keep(name, ".ans", []byte(ansi))
+		return savedMsg{first.name + " and " + second.name, errors.Join(first.err, second.err)}
 	}
 }

@@ -169,7 +169,7 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 		if msg.err != nil {
 			s.app.Warn("Not saved: " + msg.err.Error() + ".")
 		} else {
-			s.app.Say("Saved " + msg.name + ".")
+			s.app.Say(strings.TrimSpace("Saved "+msg.name+" "+shell.Folder()) + ".")
 		}
 	case tea.KeyPressMsg:
 		if s.seek = nil; s.showsUntil != 0 { // a seek stays where it has come

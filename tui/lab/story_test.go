@@ -2,8 +2,8 @@ package lab_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -362,7 +362,7 @@ func TestExports(t *testing.T) {
 	saved := map[string]string{}
 	o := lab.Options{Save: func(name string, content []byte) error {
 		if _, ok := saved[name]; ok {
-			return errors.New("it exists")
+			return fs.ErrExist
 		}
 		saved[name] = string(content)
 		return nil
@@ -376,7 +376,7 @@ func TestExports(t *testing.T) {
 		x.Press("E")
 		x.See("Saved fixed-edge-10_1.json")
 		x.Press("E")
-		x.See("Not saved: it exists")
+		x.See("Saved fixed-edge-10_1-2.json to /")
 	})
 	if list, err := engine.Load([]byte(saved["fixed-edge-10_1.json"])); err != nil || len(list) != 1 {
 		t.Errorf("the exported scenario: %v\n%s", err, saved["fixed-edge-10_1.json"])

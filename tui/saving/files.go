@@ -4,7 +4,6 @@
 package saving
 
 import (
-	"os"
 	"slices"
 	"strings"
 
@@ -197,15 +196,6 @@ func (f *Files) ExportKeys() tea.Cmd {
 		path, err := export(batch)
 		return savedMsg{"Exported to " + safetext.Clean(path), err}
 	}
-}
-
-// Folder returns the folder in which files are written, as "to /path"; "" when it is not known.
-func Folder() string {
-	folder, err := os.Getwd()
-	if err != nil {
-		return ""
-	}
-	return "to " + safetext.Clean(folder)
 }
 
 // NoRows says why rows cannot be exported; "" when they can.

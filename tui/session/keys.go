@@ -13,7 +13,6 @@ import (
 	"ratescope/model/safetext"
 	"ratescope/tui/keymap"
 	"ratescope/tui/rows"
-	"ratescope/tui/saving"
 	"ratescope/tui/shell"
 )
 
@@ -62,11 +61,11 @@ func (s *Session) Actions() keymap.Actions {
 		keymap.New("keys", "identify", "W", "lists the limiters, and takes what yours are", do(s.openGroups), "W").In(keymap.Server, nil).Also("found"),
 		keymap.New("keys", "copy commands", "u", "copies commands that free or reset the key", s.CopyLines, "u").In(keymap.OfKey, nil),
 		keymap.New("keys", "export", "e", "exports all keys to a JSON file", s.Files.ExportKeys, "e").As(keymap.ExportKeys).In(keymap.Save,
-			saving.Folder),
+			shell.Folder),
 		keymap.New("keys", "csv", "E", "exports the rows as csv, md or jsonl", do(s.askFormat), "E").As(keymap.ExportRows).In(keymap.Save,
-			saving.Folder).When(s.Files.NoRows),
+			shell.Folder).When(s.Files.NoRows),
 		keymap.New("keys", "record", "F", "records to a file, or ends the recording", s.Files.ToggleRecording,
-			"F").As(keymap.Record).In(keymap.Save, saving.Folder).When(s.inReplay("This is a recording; R begins it anew.", never)),
+			"F").As(keymap.Record).In(keymap.Save, shell.Folder).When(s.inReplay("This is a recording; R begins it anew.", never)),
 		keymap.New("time", "restart", "R", "begins a replay anew", do(s.Shown.Restart), "R").When(func() string {
 			if !s.Shown.Replayed() {
 				return "Only a replay can begin anew; F records to a file."
@@ -74,7 +73,7 @@ func (s *Session) Actions() keymap.Actions {
 			return ""
 		}),
 		keymap.New("keys", "capsule", "I", "saves the last ten minutes in one file", s.Files.SaveCapsule, "I").In(keymap.Save,
-			saving.Folder).When(s.Files.NoCapsule),
+			shell.Folder).When(s.Files.NoCapsule),
 
 		keymap.New("time", "pause", "p", "pauses the picture; collecting goes on", do(s.Pause),
 			"p").For(keymap.ToTime).As(keymap.Pause).Hinted("pause"),

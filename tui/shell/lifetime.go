@@ -153,3 +153,12 @@ func (t *timed) View() tea.View {
 	}
 	return v
 }
+
+// Folder returns the folder in which files are written, as "to /path"; "" when it is not known.
+func Folder() string {
+	folder, err := os.Getwd()
+	if err != nil {
+		return ""
+	}
+	return "to " + safetext.Clean(folder)
+}
