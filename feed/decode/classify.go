@@ -173,6 +173,9 @@ func classify(
 		}
 	}
 	for i, p := range probes {
+		if p.Gone() {
+			continue
+		}
 		f := p.Found(beside(i).at)
 		f.Unsure = f.Evidence != model.Known && !(when(i).quiet && beside(i).quiet)
 		finds = append(finds, f)
@@ -188,6 +191,7 @@ type Probe struct {
 	fetch      Fetch
 	pending    *Pending
 	sample     Sample
+	gone       bool            // the key had a type, and is not there any more
 	at         limiter.Instant // of the sample
 	matches    []*Match
 	siblings   [][]*Pending // of each match
@@ -248,7 +252,7 @@ func (p *Probe) Read(now limiter.Instant) (siblings bool) {
 	}
 	typ := p.sample.Type
 	s, err := p.pending.Sample()
-	if err != nil || !s.Exists() {
+	if p.gone = err == nil && !s.Exists() && !s.Mismatch; err != nil || !s.Exists() {
 		p.sample = Sample{Key: s.Key, Type: typ, Mismatch: true}
 		return false
 	}
@@ -259,6 +263,10 @@ func (p *Probe) Read(now limiter.Instant) (siblings bool) {
 	}
 	return len(p.matches[0].Siblings) > 0
 }
+
+// Gone reports whether the key ended between the question for its type and that for its value, as many do where the server is far:
+// it is neither a limiter nor a faulty one.
+func (p *Probe) Gone() bool { return p.gone }
 
 // AskSiblings adds the commands for the keys that have to agree, none where there are none.
 func (p *Probe) AskSiblings(ctx context.Context, pipe redis.Pipeliner) {

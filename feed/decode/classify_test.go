@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed/connect"
@@ -62,5 +63,40 @@ func TestClassifyWithoutPermission(t *testing.T) {
 			t.Errorf("without permission for %q the error is %v, want the code %q", forbidden, err, code)
 		}
 		_ = client.Close()
+	}
+}
+
+// ends removes all keys of a server as soon as their types were asked for.
+type ends struct{ server *miniredis.Miniredis }
+
+func (ends) DialHook(next redis.DialHook) redis.DialHook          { return next }
+func (ends) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+
+func (e ends) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		err := next(ctx, cmds)
+		if cmds[len(cmds)-1].Name() == "type" {
+			e.server.FlushAll()
+		}
+		return err
+	}
+}
+
+// TestClassifyKeysThatEnd: a key that ends while it is examined, as many do far from the server, is not one that holds what its
+// rule does not say.
+func TestClassifyKeysThatEnd(t *testing.T) {
+	server := miniredis.RunT(t)
+	for key, text := range map[string]string{"rate:u1": "312057000.25", "rl:1": "7"} {
+		if err := server.Set(key, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	client := redis.NewClient(&redis.Options{Addr: server.Addr(), MaintNotificationsConfig: nil})
+	defer client.Close()
+	client.AddHook(ends{server})
+	clock := decode.Clock{Now: func() limiter.Instant { return limiter.InstantOf(time.Now()) }}
+	finds, _, err := decode.Classify(t.Context(), client, library.Recognizer, []string{"rate:u1", "rl:1"}, nil, clock)
+	if err != nil || len(finds) != 0 {
+		t.Errorf("%+v, %v", finds, err)
 	}
 }

@@ -73,6 +73,11 @@ func (b *probeDecoder) take(now limiter.Instant, l *Tracker, _ *model.Reading) (
 			b.kin = true
 			return true, nil
 		}
+		if b.more.Gone() {
+			b.held, b.more, b.kin = "", nil, false
+			l.typ, l.ttl = "none", 0
+			return false, nil
+		}
 		f := b.more.Found(now)
 		f.Name, f.Sure = l.Name, true
 		if f.Match == nil {
