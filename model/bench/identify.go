@@ -199,14 +199,19 @@ func (b *identifier) try(steps []Step) error {
 	return nil
 }
 
-// identify names the limiter.
-func (b *identifier) identify() (Identity, error) {
-	all := candidates(b.limit, b.m)
-	b.left = slices.Clone(all)
+// compare sets the gaps around what was measured.
+func (b *identifier) compare() {
 	b.gaps = near(b.limit.Window, b.limit.Window/2, b.limit.Window/time.Duration(b.limit.Count), time.Second, 2*b.limit.Window,
 		b.m.first, b.m.all, b.limit.Window/10)
 	b.gaps = append(b.gaps, near(b.m.expiries...)...)
 	b.gaps = slices.DeleteFunc(b.gaps, func(d time.Duration) bool { return d > 4*b.limit.Window && d != b.m.first })
+}
+
+// identify names the limiter.
+func (b *identifier) identify() (Identity, error) {
+	all := candidates(b.limit, b.m)
+	b.left = slices.Clone(all)
+	b.compare()
 	for idle := 0; idle < fruitless && len(b.left) > 1; {
 		steps := b.parting()
 		if steps == nil {
