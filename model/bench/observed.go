@@ -73,8 +73,9 @@ func Judge(o Options, seen []Observed) Report {
 	if len(fits) > 0 && fits[0].agrees >= int(plausible*float64(len(seen))) {
 		r.Identity.Candidate, r.Identity.Agrees = fits[0].c, fits[0].agrees
 		r.Limit = fits[0].c.Limit
-		for _, f := range fits { // one answer may be due to the time that a request takes
-			if f.agrees >= fits[0].agrees-1 && !slices.Contains(r.Alike, f.c.Algorithm) {
+		for _, f := range fits { // one answer may be due to the time that a request takes, but to no other limit or clock
+			asTold := f.c.Limit.Count == told && f.c.Limit.Window == o.Limit.Window && f.c.Grain == 0
+			if f.agrees >= fits[0].agrees-1 && (asTold || f.agrees == fits[0].agrees) && !slices.Contains(r.Alike, f.c.Algorithm) {
 				r.Alike = append(r.Alike, f.c.Algorithm)
 			}
 		}

@@ -71,3 +71,19 @@ func TestOutside(t *testing.T) {
 		t.Errorf("a limit of 40 for 10: %+v", more.Findings)
 	}
 }
+
+// TestOutsideNeverNamesAnother: whatever the limit, what the application is stands among what its answers leave; where
+// they leave several, none of them is named.
+func TestOutsideNeverNamesAnother(t *testing.T) {
+	for _, l := range []limiter.Limit{{Count: 5, Window: 2 * time.Second}, {Count: 10, Window: 4 * time.Second}, {Count: 3, Window: time.Second},
+		{Count: 60, Window: time.Minute}} {
+		for _, a := range []limiter.Algorithm{limiter.FixedWindow, limiter.SlidingLog, limiter.SlidingWindow, limiter.GCRA} {
+			for _, terms := range []limiter.Convention{{}, {Denied: limiter.DeniedCharged}} {
+				r := outside(t, a, terms, l, l)
+				if !slices.Contains(r.Alike, a) || len(r.Alike) > 1 && r.Identity.Algorithm != limiter.Unknown {
+					t.Errorf("%v: a %s is named %s, of %v", l, a, r.Name(), r.Alike)
+				}
+			}
+		}
+	}
+}

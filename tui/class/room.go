@@ -30,6 +30,7 @@ type Room struct {
 	asked    []*asked      // in the order in which they were answered first
 	attempts map[int]*attempt
 	door     lab.Door
+	game     *game // nil while none is played
 }
 
 // asked is a question with what each student predicts.

@@ -33,6 +33,11 @@ type Class interface {
 	// Tally counts what all predict of a question, Tallies what was reached and missed.
 	Tally(question string) Tally
 	Tallies() []Tally
+	// Play begins or ends the game attack and defend. Move hands in the limiter of a student who defends, as a moment, or
+	// traffic that breaks the limiter of student number.
+	Play(on bool) error
+	Game() Game
+	Move(number int, line string) error
 }
 
 // Register is how a class stands. A student sees of it nothing of the others.

@@ -69,7 +69,8 @@ func NewScreen(app *shell.App, o Options) (*Screen, error) {
 	s.presenter, s.exports, s.sentence = presenter{s, o.Present}, exports{s, o.Save}, sentence{s, -1}
 	s.views.decision = newDecisionView()
 	s.views.list = []view{compareView{plain{title: "compare"}}, s.views.decision, newQuizView(s), newTextView(), newMapView(s),
-		&accuracyView{plain: plain{title: "accuracy"}}, newBoxView(s)}
+		&accuracyView{plain: plain{title: "accuracy"}}, newBoxView(s),
+		newDuelView(s)}
 	if s.class.teaches() {
 		s.views.list = append(s.views.list, newStudentsView(s))
 	}
@@ -130,7 +131,7 @@ func (s *Screen) Pace() time.Duration {
 	switch {
 	case s.clock.playing:
 		return s.app.Frame()
-	case s.class.teaches():
+	case s.class.teaches(), s.shows(duelName):
 		return showEvery
 	}
 	return 0
@@ -156,7 +157,7 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 			s.handOver()
 		}
 		s.class.teach(s, msg.At)
-		if s.clock.playing || s.class.teaches() {
+		if v, ok := s.front().(*duelView); s.clock.playing || s.class.teaches() || ok && v.tick(msg.At) {
 			s.app.Redraw()
 		}
 	case shell.HiddenMsg, shell.StopMsg:

@@ -57,8 +57,15 @@ func (v *views) view(name string) {
 // shows reports whether the view of that name is shown.
 func (v *views) shows(name string) bool { return v.front().name() == name }
 
-// after returns the name of the view so many after the one that is shown, or before it.
-func (v *views) after(by int) string { return v.list[(v.current+len(v.list)+by)%len(v.list)].name() }
+// after returns the name of the view so many after the one that is shown, or before it. The duel, which begins a story
+// of its own, is passed over.
+func (v *views) after(by int) string {
+	name := v.list[(v.current+len(v.list)+by)%len(v.list)].name()
+	if name == duelName {
+		name = v.list[(v.current+len(v.list)+2*by)%len(v.list)].name()
+	}
+	return name
+}
 
 // follow lets the decision view follow the newest request.
 func (v *views) follow() { v.decision.picked = -1 }

@@ -1,0 +1,279 @@
+package lab
+
+import (
+	"fmt"
+	"time"
+
+	"ratescope/model/bench"
+	"ratescope/model/format"
+	"ratescope/model/lab"
+	"ratescope/model/safetext"
+	"ratescope/themes"
+	"ratescope/tui/cell"
+	"ratescope/tui/keymap"
+	"ratescope/tui/widget"
+)
+
+// duelName is the name of the view of the game attack and defend.
+const duelName = "duel"
+
+// Game is how the game attack and defend stands in a class.
+type Game struct {
+	On       bool
+	Defends  bool // this student does; of a teacher it says nothing
+	Number   int  // of this student
+	Defences []Defence
+}
+
+// Defence is the limiter that a student handed in, and who broke it.
+type Defence struct {
+	Number  int // of the student
+	Name    string
+	Limiter string
+	Line    string // the limiter as a moment that nothing was sent to
+	By      string // whose traffic breaks it by the fewest requests; "" it holds
+	Broken  lab.Broken
+	Win     string // that traffic as a moment
+}
+
+// duelView is the game attack and defend: a person writes traffic that breaks the limiter in focus, against the clock of
+// the solver; or chooses the limiter, and the solver answers.
+type duelView struct {
+	plain
+	duel     *lab.Duel // nil while none has begun
+	game     Game      // as last laid out
+	selected int       // defence
+	target   int       // the Number of the student whose limiter is attacked; 0 is none
+}
+
+func newDuelView(s *Screen) *duelView {
+	v := &duelView{plain: plain{title: duelName}}
+	v.actions = keymap.Actions{
+		act("duel", "go on", "enter", "hands your limiter in, opens the one to attack, or shows the traffic that breaks it",
+			func() { v.enter(s) }, "enter").Hinted("go on"),
+		act("duel", "restart", "R", "takes back what was fired; the solver's clock goes on", func() {
+			if err := s.restart(s.run.Setup()); err != nil {
+				s.fail(err)
+			}
+		}, "R", "home"),
+	}
+	if s.class.teaches() {
+		v.actions = append(v.actions, act("class", "begin or end", "V", "lets half the class defend and half attack, or ends that", func() {
+			if err := s.class.Play(!s.class.Game().On); err != nil {
+				s.fail(err)
+			}
+		}, "V").Hinted("class game"))
+	}
+	return v
+}
+
+// reset forgets the duel where its run was replaced by another one, whose traffic is not the person's.
+func (v *duelView) reset() { v.duel, v.target = nil, 0 }
+
+// open leads back to the duel, or begins one in a story in which nothing comes by itself.
+func (v *duelView) open(s *Screen) error {
+	if v.duel != nil && !s.shows(duelName) {
+		return nil
+	}
+	setup := s.run.Setup()
+	l, err := lab.DuelLesson(setup)
+	if err != nil {
+		return err
+	}
+	return s.openShared(lab.Shared{Lesson: l, Setup: setup, Now: setup.Zero, View: duelName, Selected: s.focus})
+}
+
+// move selects another defence of the class.
+func (v *duelView) move(s *Screen, by int) {
+	if n := len(v.game.Defences); n > 0 {
+		v.selected = min(max(v.selected+by, 0), n-1)
+		return
+	}
+	n := len(s.run.Setup().Candidates)
+	s.focus = (s.focus + by + n) % n
+}
+
+// tick moves the clock of the solver, and reports whether it shows.
+func (v *duelView) tick(at time.Time) bool {
+	if v.duel == nil {
+		return false
+	}
+	v.duel.Tick(at)
+	return true
+}
+
+// layout begins a duel where the limiter in focus is another one than before, and looks at what the run has come to.
+func (v *duelView) layout(s *Screen, _ cell.Rect) {
+	if s.class.joined() {
+		v.game = s.class.Game()
+		v.selected = max(min(v.selected, len(v.game.Defences)-1), 0)
+	}
+	setup := s.run.Setup()
+	if d := v.duel; d == nil || d.Setup.Candidates[0] != setup.Candidates[s.focus] || d.Setup.Limit != setup.Limit ||
+		d.Setup.Convention != setup.Convention {
+		var err error
+		if v.duel, err = lab.NewDuel(setup, s.focus); err != nil {
+			s.fail(err)
+		}
+	}
+	if v.duel.See(s.run, s.focus) && v.target != 0 {
+		v.hand(s, v.target)
+	}
+}
+
+// hand hands the moment on screen to the class.
+func (v *duelView) hand(s *Screen, number int) {
+	m := s.moment()
+	if number == 0 {
+		m.Fired, m.Left, m.Now = nil, nil, m.Setup.Zero
+	}
+	line, err := m.Line()
+	if err == nil {
+		err = s.class.Move(number, line)
+	}
+	switch {
+	case err != nil:
+		s.fail(err)
+	case number == 0:
+		s.app.Say("Handed in. Change it and hand it in again while nobody has broken it.")
+	default:
+		s.app.Say("Broken: the teacher's table has it.")
+	}
+}
+
+// enter does what comes next, alone or in a class.
+func (v *duelView) enter(s *Screen) {
+	g := v.game
+	switch {
+	case g.On && g.Defends && !s.class.teaches():
+		v.hand(s, 0)
+	case g.On && len(g.Defences) > 0:
+		d := g.Defences[v.selected]
+		line := d.Line
+		if s.class.teaches() && d.Win != "" {
+			line = d.Win
+		}
+		m, err := lab.ReadShared(line)
+		if err != nil {
+			s.fail(err)
+			return
+		}
+		if s.class.teaches() {
+			v.replay(s, m)
+			return
+		}
+		m.View = duelName
+		if err := s.openShared(m); err != nil {
+			s.fail(err)
+		}
+		v.target = d.Number
+	case v.duel.Left() > 0:
+		v.duel.GiveUp()
+	default:
+		v.replay(s, v.duel.Reply(*s.at(), s.run.Setup(), s.focus))
+	}
+}
+
+// replay plays traffic in all lanes, from the beginning.
+func (v *duelView) replay(s *Screen, m lab.Shared) {
+	fired := m.Fired
+	m.Fired, m.Left, m.Now, m.View = nil, nil, m.Setup.Zero, "compare"
+	if err := s.openShared(m); err != nil {
+		s.fail(err)
+		return
+	}
+	if s.due = fired; len(fired) > 0 {
+		s.advanceTo(fired[len(fired)-1].At)
+	}
+	s.app.Say("This traffic in all lanes: step back with ← to see it move, G leads back to the game.")
+}
+
+func (v *duelView) paint(p painter, r cell.Rect) {
+	d := v.duel
+	if d == nil {
+		return
+	}
+	top, lanes := r.Top(min(r.H, 13+min(len(v.game.Defences), 6)))
+	in := p.c.Section(top, true, widget.Styled("attack and defend", p.c.Look.Title))
+	limit := fmt.Sprintf("%d in %s", d.Setup.Limit.Count, format.Length(d.Setup.Limit.Window))
+	y := in.Y
+	write := func(text string, st themes.Style) {
+		for _, line := range format.Wrap(text, in.W) {
+			if y < in.Y+in.H {
+				p.c.Buffer.Text(in.X, y, in.X+in.W, line, st)
+			}
+			y++
+		}
+	}
+	write(fmt.Sprintf("Attack: get more than %d admitted in any %s, by as few requests as you can, before the solver answers. Defend: choose "+
+		"the limiter (a) or its terms (w) and let the solver try (enter).", d.Setup.Limit.Count, format.Length(d.Setup.Limit.Window)), p.c.Look.Dim)
+	write("limiter  "+safetext.Clean(d.Setup.Candidates[0].String())+", "+limit, p.c.Look.Text)
+	write(v.person(p))
+	write(v.solver(p))
+	v.paintGame(p, cell.Rect{X: in.X, Y: y, W: in.W, H: in.Y + in.H - y})
+	if lanes.H > 2 {
+		p.paintLanes(lanes)
+	}
+}
+
+// person says how far the person is.
+func (v *duelView) person(p painter) (string, themes.Style) {
+	d := v.duel
+	if d.Best.Requests == 0 {
+		return fmt.Sprintf("you      %d of %d in a window, by %s: it holds (space and b fire, g goes to a time, R begins anew)",
+			p.s.run.Counts(p.s.focus).Largest, d.Setup.Limit.Count+1, format.Plural(p.s.run.Decided(), "request")), p.c.Look.Text
+	}
+	text := fmt.Sprintf("you      %s you broke it: %d in a window, by %s", p.mark(true), d.Best.Most, format.Plural(d.Best.Requests, "request"))
+	if d.First {
+		text += ", before the solver"
+	}
+	return text, p.c.Look.Good
+}
+
+// solver says what the solver found, once its time is up.
+func (v *duelView) solver(p painter) (string, themes.Style) {
+	d := v.duel
+	switch {
+	case d.Left() > 0:
+		return fmt.Sprintf("solver   answers in %d s; enter asks it now", int((d.Left()+time.Second-1)/time.Second)), p.c.Look.Accent
+	case d.Holds():
+		return fmt.Sprintf("solver   found none among %s that breaks it, which does not say that there is none",
+			format.Plural(d.Solver.Searched, "traffic")), p.c.Look.Good
+	}
+	least := ""
+	if d.Solver.AtLeast {
+		least = "at least "
+	}
+	return fmt.Sprintf("solver   %s%d in a window: %s (enter plays it in all lanes)", least, d.Solver.Admitted, bench.Words(d.Solver.Steps)),
+		p.c.Look.Denied
+}
+
+// paintGame draws who broke whom in the class.
+func (v *duelView) paintGame(p painter, r cell.Rect) {
+	role := "You attack: choose a limiter with ↑ and ↓, enter opens it; what breaks it is handed in by itself."
+	switch g := v.game; {
+	case !p.s.class.joined() || !g.On && !p.s.class.teaches():
+		return
+	case !g.On:
+		role = "V lets half the class defend and half attack."
+	case p.s.class.teaches():
+		role = "The class plays: enter plays in all lanes what broke the limiter, V ends the game."
+	case g.Defends:
+		role = "You defend: choose the limiter and its terms, enter hands it in."
+	}
+	p.c.Buffer.Text(r.X, r.Y, r.X+r.W, role, p.c.Look.Title)
+	first := max(v.selected-(r.H-2), 0)
+	for i := first; i < len(v.game.Defences) && i-first+1 < r.H; i++ {
+		d := v.game.Defences[i]
+		sign, st, said := " ", p.c.Look.Text, "holds"
+		if i == v.selected {
+			sign, st = p.c.Look.SelMark, p.c.Look.Title
+		}
+		if d.By != "" {
+			said = fmt.Sprintf("broken by %s: %d by %s", d.By, d.Broken.Most, format.Plural(d.Broken.Requests, "request"))
+		}
+		y := r.Y + 1 + i - first
+		p.c.Spans(r.X, y, r.X+r.W, widget.Styled(sign+" "+d.Name+": ", st), widget.Styled(d.Limiter+" ", p.c.Look.Text),
+			widget.Styled(p.mark(d.By == "")+" "+said, p.outcome(d.By == "")))
+	}
+}
