@@ -223,7 +223,8 @@ func (v *duelView) person(p painter) (string, themes.Style) {
 		return fmt.Sprintf("you      %d of %d in a window, by %s: it holds (space and b fire, g goes to a time, R begins anew)",
 			p.s.run.Counts(p.s.focus).Largest, d.Setup.Limit.Count+1, format.Plural(p.s.run.Decided(), "request")), p.c.Look.Text
 	}
-	text := fmt.Sprintf("you      %s you broke it: %d in a window, by %s", p.mark(true), d.Best.Most, format.Plural(d.Best.Requests, "request"))
+	text := fmt.Sprintf("you      %s you broke it: %d in a window, by %s", p.mark(true), d.Best.Most,
+		format.Plural(d.Best.Requests, "request"))
 	if d.First {
 		text += ", before the solver"
 	}

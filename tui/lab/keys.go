@@ -76,7 +76,8 @@ func (s *Screen) bindings() keymap.Actions {
 		bind("room", "present", "B", "presenter mode: large and few", s.presenter.toggle, "B").In(keymap.Look, nil),
 		keymap.New("room", "export", "e", "saves the moment as Markdown", func() tea.Cmd { return s.exports.moment(false) }, "e").In(keymap.Save, shell.Folder),
 		keymap.New("room", "scenario", "E", "saves what happened as a scenario file", func() tea.Cmd { return s.exports.moment(true) }, "E").In(keymap.Save, shell.Folder),
-		keymap.New("room", "picture", "K", "saves the picture on screen as SVG and ANSI", s.exports.picture, "K").In(keymap.Save, shell.Folder),
+		keymap.New("room", "picture", "K", "saves the picture on screen as SVG and ANSI", s.exports.picture, "K").
+			In(keymap.Save, shell.Folder),
 		keymap.New("room", "share", "Y", "copies a line that opens this moment", s.exports.copyMoment, "Y"),
 		keymap.New("room", "copy", "y", "copies the Redis script of the step", s.exports.copyScript, "y"),
 	}

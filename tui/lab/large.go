@@ -58,7 +58,8 @@ func (p painter) grows(r cell.Rect) bool {
 	for i := range p.s.run.Setup().Candidates {
 		f := p.figure(i)
 		for _, line := range f.words {
-			if r.H < widget.TypeRows*len(f.words) || !widget.Settable(line.Text) || wideDigit*len(f.number)+1+widget.TypeCells(line.Text, true) > r.W {
+			if r.H < widget.TypeRows*len(f.words) || !widget.Settable(line.Text) ||
+				wideDigit*len(f.number)+1+widget.TypeCells(line.Text, true) > r.W {
 				return false
 			}
 		}
