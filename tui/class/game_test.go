@@ -18,13 +18,13 @@ func TestTheGame(t *testing.T) {
 
 	teacher.press("G V")
 	teacher.sees("The class plays")
-	ada.press("G")
+	ada.press("v")
 	ada.sees("You defend")
 	ada.press("\r") // the fixed window
 	ada.sees("Handed in")
 	teacher.sees("ada: fixed-window", "holds")
 
-	eve.press("G")
+	eve.press("v")
 	eve.sees("You attack")
 	eve.press("\r")
 	eve.press("g5\rbg10\rb")

@@ -185,7 +185,7 @@ func (v *duelView) replay(s *Screen, m lab.Shared) {
 	if s.due = fired; len(fired) > 0 {
 		s.advanceTo(fired[len(fired)-1].At)
 	}
-	s.app.Say("This traffic in all lanes: step back with ← to see it move, G leads back to the game.")
+	s.app.Say("This traffic in all lanes: step back with ← to see it move, v leads back to the game.")
 }
 
 func (v *duelView) paint(p painter, r cell.Rect) {

@@ -38,7 +38,7 @@ func TestTheDuel(t *testing.T) {
 				}
 			}
 		}
-		sees(0, "G", "Attack: get more than", "answers in 90 s")
+		sees(0, "v", "Attack: get more than", "answers in 90 s")
 		sees(30*time.Second, "b", "answers in 60 s", "it holds")
 		sees(0, "enter", "solver", "in a window")
 		sees(0, "R g 5 enter b g 1 0 enter b", "you broke it: 20 in a window, by 20 requests", "solver 20 in a window")
