@@ -16,7 +16,7 @@ func TestTheGame(t *testing.T) {
 	eve := h.student(t, "eve")
 	eve.sees("ratescope lab")
 
-	teacher.press("G V")
+	teacher.press("v V")
 	teacher.sees("The class plays")
 	ada.press("v")
 	ada.sees("You defend")
@@ -47,6 +47,6 @@ func TestTheGame(t *testing.T) {
 	if new(class.Member).Play(true) == nil {
 		t.Error("a student begins the game")
 	}
-	teacher.press("G V")
+	teacher.press("v V")
 	teacher.sees("V lets half the class defend")
 }

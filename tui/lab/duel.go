@@ -114,6 +114,7 @@ func (v *duelView) layout(s *Screen, _ cell.Rect) {
 		var err error
 		if v.duel, err = lab.NewDuel(setup, s.focus); err != nil {
 			s.fail(err)
+			return
 		}
 	}
 	if v.duel.See(s.run, s.focus) && v.target != 0 {
@@ -167,6 +168,7 @@ func (v *duelView) enter(s *Screen) {
 			s.fail(err)
 		}
 		v.target = d.Number
+	case v.duel == nil: // nothing was laid out yet, as on a terminal without a size
 	case v.duel.Left() > 0:
 		v.duel.GiveUp()
 	default:

@@ -44,7 +44,7 @@ func TestTheDuel(t *testing.T) {
 		sees(0, "R g 5 enter b g 1 0 enter b", "you broke it: 20 in a window, by 20 requests", "solver 20 in a window")
 		sees(0, "R enter")
 		sees(0, "C", "20 admitted 0 denied ▲10 most")
-		sees(0, "G g 5 enter b g 1 0 enter b", "before the solver", "answers in 90 s") // another game
+		sees(0, "v g 5 enter b g 1 0 enter b", "before the solver", "answers in 90 s") // another game
 		sees(0, "C tab tab tab tab tab tab tab", "admitted 0 denied")                  // no view leads out of the story
 	}
 }

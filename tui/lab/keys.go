@@ -57,7 +57,7 @@ func (s *Screen) bindings() keymap.Actions {
 		bind("lab", "map", "M", "maps where the algorithms disagree", show("map"), "M"),
 		bind("lab", "accuracy", "A", "measures how far counters are from truth", show("accuracy"), "A"),
 		bind("lab", "which limiter", "X", "plays: which limiter is in the box?", show("box"), "X"),
-		bind("lab", "attack and defend", "v", "plays: break it before the solver does", show(duelName), "G"),
+		bind("lab", "attack and defend", "v", "plays: break it before the solver does", show(duelName), "v"),
 		bind("lab", "next view", "tab", "goes to the next number or view", s.sentence.tab, "tab").Hinted("view"),
 		bind("lab", "previous view", "shift+tab", "goes to the one before", func() { s.show(s.after(-1)) }, "shift+tab"),
 		bind("lab", "up", "↑ k", "selects what is above", func() { s.front().move(s, -1) }, "up", "k"),
@@ -70,8 +70,8 @@ func (s *Screen) bindings() keymap.Actions {
 		bind("lesson", "previous lesson", "N", "begins the one before", func() { s.begin(s.lesson - 1) }, "N").When(many),
 		bind("lesson", "hint", "i", "gives a hint", func() { s.hint = !s.hint }, "i").Hinted("hint"),
 		bind("lesson", "how", "H", "shows how the goal is reached", s.showHow, "H").Hinted("how"),
-		bind("lesson", "what if", "w", "changes limit, terms, traffic, algorithms", func() { s.app.Open(&termsOverlay{s: s}) }, "w",
-			"v").Hinted("what if"),
+		bind("lesson", "what if", "w", "changes limit, terms, traffic, algorithms", func() { s.app.Open(&termsOverlay{s: s}) }, "w").
+			Hinted("what if"),
 
 		bind("room", "present", "B", "presenter mode: large and few", s.presenter.toggle, "B").In(keymap.Look, nil),
 		keymap.New("room", "export", "e", "saves the moment as Markdown", func() tea.Cmd { return s.exports.moment(false) }, "e").In(keymap.Save, shell.Folder),

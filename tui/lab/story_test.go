@@ -158,7 +158,7 @@ func TestTermsShowTheirEffectAtOnce(t *testing.T) {
 		x.See(all[i].Title)
 		x.Press("H")
 		x.See("2 admitted 8 denied")
-		x.Press("v")
+		x.Press("w")
 		x.See("charged")
 		for range 8 {
 			x.Press("down")
@@ -168,19 +168,19 @@ func TestTermsShowTheirEffectAtOnce(t *testing.T) {
 		x.See("a denied request changes nothing.")
 		x.Press("esc")
 		x.Gone("2 admitted 8 denied") // the same requests, and no client is locked out
-		x.Press("v")
+		x.Press("w")
 		for range 6 { // from the top upwards
 			x.Press("up")
 		}
 		x.See("compared")
-		x.Press("esc", "v", "right", "right", "esc")
+		x.Press("esc", "w", "right", "right", "esc")
 		x.See("limit 4 in 4s")
 	})
 }
 
 // turn opens the terms, goes to the one of that name and turns it until it says want.
 func turn(x *tuitest.Terminal, name, want string) {
-	x.Press("v")
+	x.Press("w")
 	x.See("←→ changes")
 	until := func(key, text string) {
 		for range 40 {

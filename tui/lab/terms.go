@@ -56,7 +56,7 @@ func (o *termsOverlay) Update(msg tea.Msg) (tea.Cmd, bool) {
 			return list[o.row].turn(-1), true
 		case "right", "l", "space", "+", "=", "enter":
 			return list[o.row].turn(1), true
-		case "esc", "q", "v", "w":
+		case "esc", "q", "w":
 			if o.s.shows("quiz") {
 				o.s.show("quiz") // anew, where the terms have changed
 			}
