@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"time"
 
 	"ratescope/limiter"
 )
@@ -105,3 +106,146 @@ func (s *sum) total() Totals {
 
 // millionths converts a rate to millionths. It is clamped, so that hostile values do not overflow.
 func millionths(rate float64) int64 { return int64(math.Round(min(max(rate, 0), 1e8) * 1e6)) }
+
+// KeyState is how a key stands with its limit at one instant. Header, rows, filter, events, exporter
+// and JSON mean the same by each of its words.
+type KeyState uint8
+
+// The states, the most urgent first, which is the order of the rows.
+const (
+	Throttled    KeyState = iota // the next request of cost 1 would be denied
+	WasThrottled                 // it would be admitted now, and was denied a moment ago, in the same episode
+	NearState                    // NearLimit of the limit or more is used
+	UnreadableState
+	LikelyOver // only likely a limiter, which would deny by the limit that is given for all
+	OKState
+	Silent      // no request for two windows
+	LikelyState // only likely a limiter
+	keyStates
+)
+
+var keyStateNames = [keyStates]string{"throttled", "was throttled", "near", "unreadable", "likely over", "ok", "silent", "likely"}
+
+// String returns the state as screens and filters write it.
+func (s KeyState) String() string { return keyStateNames[s] }
+
+// KeyStateNames returns the names of all states, in their order.
+func KeyStateNames() []string { return keyStateNames[:] }
+
+// silentAfter is the least time without a request after which a key is Silent.
+const silentAfter = 10 * time.Second
+
+// State returns the state of a key at an instant, which is that of its gauge.
+func (k *Watched) State(at limiter.Instant) KeyState {
+	g := &k.Gauge
+	switch {
+	case g.Likely && g.NextKnown && g.Next != 0:
+		return LikelyOver
+	case g.Likely:
+		return LikelyState
+	case k.Reading.Err != "":
+		return UnreadableState
+	case g.Throttled():
+		return Throttled
+	case k.episode.pressure == pressureFull && !k.Gone:
+		return WasThrottled
+	case g.Near():
+		return NearState
+	case k.Gone, g.Used.Known && g.Used.N == 0 && at.Sub(k.LastHit) > max(2*k.Timeline.Window(), silentAfter):
+		return Silent
+	}
+	return OKState
+}
+
+// Frees returns the instant from which a throttled key admits a request again; the last one there is
+// if that is never. It does not change while time passes, so that rows in its order stand still.
+func (k *Watched) Frees(at limiter.Instant) limiter.Instant {
+	if k.Gauge.Next == limiter.Never {
+		return math.MaxInt64
+	}
+	return at.Add(k.Gauge.Next)
+}
+
+// ByState orders two keys by urgency: by state and, among the throttled, the longest wait first. It
+// returns 0 for keys that are equally urgent.
+func ByState(a, b *Watched, at limiter.Instant) int {
+	x, y := a.State(at), b.State(at)
+	if x != y || x != Throttled {
+		return cmp.Compare(x, y)
+	}
+	return cmp.Compare(b.Frees(at), a.Frees(at))
+}
+
+// RecentSpan is the time that Gauge.Recent covers.
+const RecentSpan = 10 * time.Second
+
+// recent counts the units that came in each of the latest seconds of the server's clock. The zero
+// value is ready.
+type recent struct {
+	since  limiter.Instant                   // all units since this instant are counted; 0 before the first reading
+	second int64                             // the newest second that is counted
+	units  [RecentSpan/time.Second + 1]int64 // by second, modulo the length
+}
+
+// watch notes that r is complete since the reading before it. A first reading is complete since its
+// own instant or, if later readings were merged into it, since the first level of its Trace.
+func (c *recent) watch(r *Reading) {
+	since := r.Since
+	if since == 0 {
+		if since = r.At; len(r.Trace) > 0 {
+			since = r.Trace[0].At
+		}
+	}
+	if c.since == 0 || since > limiter.Instant(c.second+1)*1e6 { // there is a gap of more than a second
+		c.since = since
+	}
+	c.advance(r.At)
+}
+
+// advance makes the second of at the newest one, and clears the seconds before it.
+func (c *recent) advance(at limiter.Instant) {
+	second := int64(at) / 1e6
+	if second < c.second-1 { // the clock was set back
+		*c = recent{since: at, second: second}
+		return
+	}
+	for s := max(c.second+1, second-int64(len(c.units))+1); s <= second; s++ {
+		c.units[s%int64(len(c.units))] = 0
+	}
+	c.second = max(c.second, second)
+}
+
+// add counts units that came at an instant. Those from before c.since, which a first reading reports
+// as the past, are left out, because rate divides by the time since then.
+func (c *recent) add(at limiter.Instant, n int64) {
+	if at < c.since {
+		return
+	}
+	second := int64(at) / 1e6
+	if second > c.second {
+		c.advance(at)
+	}
+	if second >= 0 && c.second-second < int64(len(c.units)) {
+		c.units[second%int64(len(c.units))] += n
+	}
+}
+
+// rate returns the units a second over the RecentSpan before now, or since the first reading if that
+// is less. It is not known for less than two seconds.
+func (c *recent) rate(now limiter.Instant) (perSecond float64, known bool) {
+	if c.since == 0 {
+		return 0, false
+	}
+	span := min(now.Sub(c.since), RecentSpan)
+	if span < 2*time.Second {
+		return 0, false
+	}
+	var n int64
+	newest := int64(now) / 1e6
+	for s := max(newest-int64(len(c.units))+2, 0); s <= min(newest, c.second); s++ {
+		if c.second-s < int64(len(c.units)) {
+			n += c.units[s%int64(len(c.units))]
+		}
+	}
+	return float64(n) / span.Seconds(), true
+}
