@@ -18,8 +18,9 @@ import (
 type clock struct {
 	known    bool
 	offset   time.Duration // server minus local
-	width    time.Duration // between the bounds that set offset: twice the uncertainty
+	width    time.Duration // between the bounds that set offset
 	set      time.Time     // when these bounds were set
+	seen     time.Time     // the latest answer
 	trips    []trip        // the latest round trips, the newest last
 	far      int           // pipelines in one where the server is far; 0 before the first
 	jumped   time.Duration // by how much the server's clock was last set
@@ -33,8 +34,8 @@ type trip struct {
 }
 
 const (
-	// boundsLast is how long the narrowest bounds are trusted, because clocks drift.
-	boundsLast = 30 * time.Second
+	// drift is the part of a second by which two clocks may drift apart in a second: bounds widen by it.
+	drift = 200e-6
 	// The RTT is the median of the round trips of the last tripsLast, of tripsLeast to tripsKept: a
 	// single stall does not change it, and two slow answers in a row do.
 	tripsLast             = 3 * time.Second
@@ -48,6 +49,7 @@ const (
 func (c *clock) observe(sent, received, first, last time.Time, trip bool) {
 	lo, hi := last.Sub(received), first.Sub(sent)
 	width := hi - lo
+	c.seen = received
 	switch {
 	case width < 0: // the server's clock was set meanwhile
 		c.jump(lo-c.offset, received)
@@ -56,7 +58,7 @@ func (c *clock) observe(sent, received, first, last time.Time, trip bool) {
 	case c.known && (c.offset < lo-clockSet || c.offset > hi+clockSet): // no drift of two clocks explains it
 		c.jump(lo+width/2-c.offset, received)
 		c.offset, c.width, c.set = lo+width/2, width, received
-	case !c.known || width <= c.width || received.Sub(c.set) > boundsLast:
+	case !c.known || width <= c.bounds():
 		c.known, c.offset, c.width, c.set = true, lo+width/2, width, received
 	default:
 		c.offset = min(max(c.offset, lo), hi)
@@ -115,14 +117,20 @@ func (c *clock) rtt() time.Duration {
 // at converts a local time to the server's clock.
 func (c *clock) at(local time.Time) limiter.Instant { return limiter.InstantOf(local.Add(c.offset)) }
 
+// bounds returns the distance between the bounds of the offset: that of the round trip which set them, and how far the
+// clocks may have drifted apart since.
+func (c *clock) bounds() time.Duration {
+	return c.width + time.Duration(2*drift*float64(max(c.seen.Sub(c.set), 0)))
+}
+
 // uncertainty returns by how much the offset may be wrong in either direction: half of the
-// narrowest recent round trip, because the server read its clock at some point within it. It
+// narrowest round trip, because the server read its clock at some point within it, and the drift since. It
 // is 0 before the first answer.
 func (c *clock) uncertainty() time.Duration {
 	if !c.known {
 		return 0
 	}
-	return c.width / 2
+	return c.bounds() / 2
 }
 
 // A round trip of farTrip to a server is worth another pipeline's commands in the same one, up to mostPipes. The server

@@ -31,6 +31,21 @@ func TestClock(t *testing.T) {
 	}
 }
 
+// TestALinkThatBecomesSlowLeavesTheClock: where only the way back becomes longer, fast round trips of before say more
+// of the two clocks than slow ones of now.
+func TestALinkThatBecomesSlowLeavesTheClock(t *testing.T) {
+	var c clock
+	at := time.Unix(1_795_000_000, 0)
+	for _, way := range []time.Duration{5 * time.Millisecond, 500 * time.Millisecond, 1500 * time.Millisecond} {
+		for begun := at; at.Sub(begun) < 2*time.Minute; at = at.Add(way + 200*time.Millisecond) {
+			c.observe(at, at.Add(way), at, at, true)
+		}
+		if c.offset.Abs() > 5*time.Millisecond || c.uncertainty() > 100*time.Millisecond {
+			t.Errorf("after two minutes at %v the clock is said to be off by %v ±%v", way, c.offset, c.uncertainty())
+		}
+	}
+}
+
 // TestRTTFollowsTheWay: two slow answers in a row are the round trip, one alone is not, however long the
 // pipelines are; and what lies between the first TIME and the last is no part of it.
 func TestRTTFollowsTheWay(t *testing.T) {
