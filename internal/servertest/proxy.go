@@ -20,6 +20,7 @@ type Proxy struct {
 	Cut   int  // bytes after which a connection is cut; 0 never
 	Flip  bool // change bytes
 	Drop  bool // swallow everything
+	Hold  bool // let nothing pass until it is over, and lose nothing
 	conns map[net.Conn]bool
 	all   sync.WaitGroup
 }
@@ -60,7 +61,7 @@ func (p *Proxy) HangUp() {
 func (p *Proxy) Set(f func(*Proxy)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.Delay, p.Rate, p.Cut, p.Flip, p.Drop = 0, 0, 0, false, false
+	p.Delay, p.Rate, p.Cut, p.Flip, p.Drop, p.Hold = 0, 0, 0, false, false, false
 	f(p)
 }
 
@@ -96,6 +97,11 @@ type narrow struct {
 func (n narrow) Write(data []byte) (int, error) {
 	for sent := 0; sent < len(data); {
 		n.p.mu.Lock()
+		for n.p.Hold {
+			n.p.mu.Unlock()
+			time.Sleep(5 * time.Millisecond)
+			n.p.mu.Lock()
+		}
 		rate, part := n.p.Rate, data[sent:]
 		n.p.mu.Unlock()
 		if rate > 0 {
