@@ -1,6 +1,12 @@
 package form
 
 import (
+	"math"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+
 	"ratescope/feed/decode"
 	"ratescope/limiter"
 )
@@ -86,3 +92,146 @@ func (r *Reader) MatchWhole(c decode.Context, m decode.Match) *decode.Match {
 	}
 	return &m
 }
+
+// Beside is a limiter with keys beside it that say more.
+type Beside struct {
+	Of   decode.Limiter
+	Keys func(now limiter.Instant) []decode.Fetch
+	// Take puts what the keys beside the limiter's own hold into what these mean.
+	Take func(d *decode.Decoded, now limiter.Instant, own, beside []decode.Sample, given decode.Settings)
+
+	own int // how many keys of its own were fetched last
+}
+
+// Fetch reads the limiter's own keys, and those beside.
+func (b *Beside) Fetch(now limiter.Instant) []decode.Fetch {
+	own := b.Of.Fetch(now)
+	b.own = len(own)
+	return append(own[:b.own:b.own], b.Keys(now)...)
+}
+
+// Decode reads the limiter, and takes what the other keys say.
+func (b *Beside) Decode(now limiter.Instant, got []decode.Sample, given decode.Settings) decode.Decoded {
+	d := b.Of.Decode(now, got[:b.own], given)
+	b.Take(&d, now, got[:b.own], got[b.own:], given)
+	return d
+}
+
+// Members returns the keys of the samples that exist.
+func Members(got []decode.Sample) []string {
+	var keys []string
+	for i := range got {
+		if got[i].Exists() {
+			keys = append(keys, got[i].Key)
+		}
+	}
+	return keys
+}
+
+// IsAddress says whether a name is that of a client: an IP address, or the network of one, by
+// which clients of IPv6 are counted.
+func IsAddress(name string) bool {
+	if strings.IndexByte(name, '.') <= 0 && strings.IndexByte(name, ':') < 0 { // an error costs an allocation
+		return false
+	}
+	if strings.IndexByte(name, '/') >= 0 {
+		_, err := netip.ParsePrefix(name)
+		return err == nil
+	}
+	_, err := netip.ParseAddr(name)
+	return err == nil
+}
+
+// IsHex says whether text is n lower-case hexadecimal digits.
+func IsHex(text string, n int) bool {
+	return len(text) == n && strings.Trim(text, "0123456789abcdef") == ""
+}
+
+// Nanoseconds reads an instant of these years in nanoseconds, rounded down to the microsecond.
+func Nanoseconds(text string, now limiter.Instant) (limiter.Instant, bool) {
+	if len(text) != 19 {
+		return 0, false
+	}
+	n, ok := Whole(text)
+	at := limiter.Instant(n / 1000)
+	return at, ok && at > now.Add(-366*24*time.Hour) && at < now.Add(2*366*24*time.Hour)
+}
+
+// IsNumber says whether text is a whole number of 0 or more.
+func IsNumber(text string) bool {
+	_, err := strconv.ParseUint(text, 10, 64)
+	return err == nil
+}
+
+// Count reads a whole number of 0 or more, written as Redis writes one: no sign, no leading
+// zero, below 2^53.
+func Count(text string) (int64, bool) {
+	n, ok := Whole(text)
+	return n, ok && n < 1<<53
+}
+
+// Whole reads a whole number of 0 or more of any size that an int64 holds.
+func Whole(text string) (int64, bool) {
+	if text == "" || len(text) > 1 && text[0] == '0' || len(text) > 19 {
+		return 0, false
+	}
+	for i := range len(text) { // an error of strconv costs two allocations, and most keys hold no number
+		if text[i] < '0' || text[i] > '9' {
+			return 0, false
+		}
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	return n, err == nil
+}
+
+// Signed reads a whole number as Redis writes one, below zero, too: a counter from which more was
+// given back than was taken.
+func Signed(text string) (int64, bool) {
+	if left, ok := strings.CutPrefix(text, "-"); ok {
+		n, ok := Count(left)
+		return -n, ok && n > 0
+	}
+	return Count(text)
+}
+
+// PrefixOf returns the part of a key that its kind shares: all up to the last address of a client
+// in it, or up to the last colon; "" where there is neither.
+func PrefixOf(key string) string {
+	for i := 0; i < len(key); i++ {
+		if (i == 0 || strings.IndexByte(":-/_|", key[i-1]) >= 0) && IsAddress(key[i:]) {
+			return key[:i]
+		}
+	}
+	return key[:strings.LastIndexByte(key, ':')+1]
+}
+
+// Number reads a finite decimal number.
+func Number(text string) (float64, bool) {
+	if text == "" || text[0] > '9' {
+		return 0, false
+	}
+	v, err := strconv.ParseFloat(text, 64)
+	return v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0) && !strings.ContainsAny(text, "xX_")
+}
+
+// LastPart splits a key at the last sep.
+func LastPart(key string, sep byte) (before, last string, ok bool) {
+	i := strings.LastIndexByte(key, sep)
+	if i < 0 {
+		return key, "", false
+	}
+	return key[:i], key[i+1:], true
+}
+
+// IsSecond says whether a score is a whole second of the last year or of the coming minutes.
+func IsSecond(score float64, now limiter.Instant) bool {
+	const year = 366 * 24 * 3600
+	ahead := score - float64(now)/1e6
+	return score == math.Trunc(score) && ahead > -year && ahead < 300
+}
+
+// Milliseconds returns n milliseconds as a duration.
+func Milliseconds(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
+
+// Decimal writes a whole number.
+func Decimal(n int64) string { return strconv.FormatInt(n, 10) }

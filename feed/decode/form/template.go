@@ -1,10 +1,14 @@
 package form
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
+	"time"
 
+	"ratescope/limiter"
 	"ratescope/model/naming"
 )
 
@@ -182,4 +186,234 @@ func (t *Template) Base() Template {
 		return *t
 	}
 	return base
+}
+
+// WindowForm is how the name of a key writes its window: as a calendar does, as the number of the
+// window since 1970, or as the time at which it starts or ends.
+type WindowForm struct {
+	text   string
+	pieces []piece       // of a calendar form; nil for the others
+	finest time.Duration // of a calendar form: how long its shortest window is; a month counts 28 days
+	unit   time.Duration // of a start or an end; 0: the number of the window
+	ends   bool
+	ring   int64 // the number is counted modulo this; 0: it is not
+}
+
+// piece is a literal or a letter of strftime.
+type piece struct {
+	letter byte // 0: a literal
+	text   string
+}
+
+// letters says of each letter of strftime what texts it stands for, how long what it counts lasts, and
+// how Go writes it.
+var letters = map[byte]struct {
+	pattern string
+	lasts   time.Duration
+	layout  string
+}{
+	'Y': {`\d{4}`, 365 * day, "2006"}, 'y': {`\d{2}`, 365 * day, "06"},
+	'm': {`\d{2}`, 28 * day, "01"}, 'b': {`[A-Z][a-z]{2}`, 28 * day, "Jan"}, 'B': {`[A-Z][a-z]+`, 28 * day, "January"},
+	'G': {`\d{4}`, 365 * day, ""}, 'V': {`\d{2}`, 7 * day, ""},
+	'd': {`\d{2}`, day, "02"}, 'j': {`\d{3}`, day, "002"}, 'a': {`[A-Z][a-z]{2}`, day, "Mon"},
+	'H': {`\d{2}`, time.Hour, "15"}, 'M': {`\d{2}`, time.Minute, "04"}, 'S': {`\d{2}`, time.Second, "05"},
+}
+
+const day = 24 * time.Hour
+
+// compound are the letters that stand for several.
+var compound = strings.NewReplacer("%F", "%Y-%m-%d", "%T", "%H:%M:%S", "%R", "%H:%M", "%D", "%m/%d/%y")
+
+// WindowWords are the forms that are no calendar's.
+var WindowWords = []string{"index", "index%60", "start.s", "start.ms", "end.s", "end.ms"}
+
+// ParseWindow reads the form of a window.
+func ParseWindow(text string) (*WindowForm, error) {
+	f := &WindowForm{text: text}
+	word, unit, timed := strings.Cut(text, ".")
+	switch {
+	case text == "index":
+		return f, nil
+	case strings.HasPrefix(text, "index%"):
+		n, err := strconv.ParseInt(text[len("index%"):], 10, 32)
+		if f.ring = n; err == nil && n > 1 {
+			return f, nil
+		}
+	case timed && (word == "start" || word == "end") && (unit == "s" || unit == "ms"):
+		f.ends, f.unit = word == "end", map[string]time.Duration{"s": time.Second, "ms": time.Millisecond}[unit]
+		return f, nil
+	case strings.Contains(text, "%"):
+		return f, f.calendar(compound.Replace(text))
+	}
+	return nil, fmt.Errorf("{window:%s} has no form of a window that is known: use %s, or a calendar form as %%Y%%m%%d%%H%%M", text, strings.Join(WindowWords, ", "))
+}
+
+func (f *WindowForm) calendar(text string) error {
+	for text != "" {
+		before, rest, found := strings.Cut(text, "%")
+		if before != "" {
+			f.pieces = append(f.pieces, piece{text: before})
+		}
+		if !found {
+			break
+		}
+		rest, short := strings.CutPrefix(rest, "-")
+		if rest == "" {
+			return fmt.Errorf("{window:%s} ends in %%: write a letter behind it, as in %%M", f.text)
+		}
+		known, ok := letters[rest[0]]
+		if !ok {
+			return fmt.Errorf("%%%c in {window:%s} is no letter of a calendar that is known: use %%Y %%m %%d %%H %%M %%S, %%y %%b %%B %%j %%G %%V %%a",
+				rest[0], f.text)
+		}
+		p := piece{letter: rest[0]}
+		if short {
+			p.text = "-"
+		}
+		if f.finest == 0 || known.lasts < f.finest {
+			f.finest = known.lasts
+		}
+		f.pieces, text = append(f.pieces, p), rest[1:]
+	}
+	return nil
+}
+
+func (f *WindowForm) pattern() string {
+	if f.pieces == nil {
+		return `\d{1,16}`
+	}
+	var b strings.Builder
+	for _, p := range f.pieces {
+		switch {
+		case p.letter == 0:
+			b.WriteString(regexp.QuoteMeta(p.text))
+		case p.text == "-":
+			b.WriteString(`\d{1,3}`)
+		default:
+			b.WriteString(letters[p.letter].pattern)
+		}
+	}
+	return b.String()
+}
+
+// bounds returns the window that holds an instant: one of length w, which begins at a multiple of it
+// after origin, or, where the calendar's own is longer, that. The zone is that of the calendar.
+func (f *WindowForm) bounds(at limiter.Instant, w time.Duration, origin limiter.Instant, zone *time.Location) (start, end limiter.Instant) {
+	if f.pieces == nil {
+		start = startOf(at, origin, w)
+		return start, start.Add(w)
+	}
+	t := at.Time().In(zone)
+	y, m, d := t.Date()
+	date := func(y int, m time.Month, d int) limiter.Instant {
+		return limiter.InstantOf(time.Date(y, m, d, 0, 0, 0, 0, zone))
+	}
+	switch {
+	case f.finest == 365*day:
+		return date(y, 1, 1), date(y+1, 1, 1)
+	case f.finest == 28*day:
+		return date(y, m, 1), date(y, m+1, 1)
+	case f.finest == 7*day:
+		monday := d - (int(t.Weekday())+6)%7
+		return date(y, m, monday), date(y, m, monday+7)
+	case w <= day && f.finest == day:
+		return date(y, m, d), date(y, m, d+1)
+	case w > day:
+		days := max(int(w/day), 1)
+		since := int(time.Date(y, m, d, 0, 0, 0, 0, time.UTC).Unix()/86400) % days
+		return date(y, m, d-since), date(y, m, d-since+days)
+	}
+	start = startOf(at, date(y, m, d), max(w, f.finest))
+	return start, start.Add(max(w, f.finest))
+}
+
+// Calendar returns the bounds of the months, or the years, of the calendar in UTC: of what is as long as that
+// or longer.
+func Calendar(length time.Duration) func(limiter.Instant) (start, end limiter.Instant) {
+	f := &WindowForm{pieces: []piece{}, finest: 28 * day}
+	if length >= 365*day {
+		f.finest = 365 * day
+	}
+	return func(at limiter.Instant) (start, end limiter.Instant) { return f.bounds(at, 0, 0, time.UTC) }
+}
+
+func (f *WindowForm) format(start, end limiter.Instant, zone *time.Location) string {
+	if f.ends {
+		start = end
+	}
+	switch {
+	case f.unit != 0:
+		return strconv.FormatInt(int64(start)/f.unit.Microseconds(), 10)
+	case f.ring > 0:
+		return strconv.FormatInt(int64(start)/end.Sub(start).Microseconds()%f.ring, 10)
+	case f.pieces == nil:
+		return strconv.FormatInt(int64(start)/end.Sub(start).Microseconds(), 10)
+	}
+	t := start.Time().In(zone)
+	year, week := t.ISOWeek()
+	var b strings.Builder
+	for _, p := range f.pieces {
+		text := p.text
+		switch {
+		case p.letter == 'G':
+			text = strconv.Itoa(year)
+		case p.letter == 'V':
+			text = fmt.Sprintf("%02d", week)
+		case p.letter != 0:
+			text = t.Format(letters[p.letter].layout)
+		}
+		if p.letter != 0 && p.text == "-" {
+			text = strings.TrimLeft(text[:len(text)-1], "0") + text[len(text)-1:]
+		}
+		b.WriteString(text)
+	}
+	return b.String()
+}
+
+// Dated reports whether a part of a name reads as a window of these hours: a calendar's, the number of a
+// usual window, the second or millisecond at which one starts or ends, or the minute of a day. A program that reads
+// the key as a counter until its expiry would be wrong.
+func Dated(name string, now limiter.Instant) bool {
+	for _, at := range numbers.FindAllString(name, -1) {
+		if n, err := strconv.ParseInt(at, 10, 64); err == nil && numbered(n, now) {
+			return true
+		}
+	}
+	t := now.Time().UTC()
+	for _, found := range dates.FindAllStringSubmatch(name, -1) {
+		date, err := time.Parse("20060102", found[1]+found[2]+cmp.Or(found[3], "15"))
+		if err == nil && t.Sub(date).Abs() < 32*day {
+			return true
+		}
+	}
+	for _, found := range minutes.FindAllStringSubmatch(name, -1) {
+		hour, _ := strconv.Atoi(found[1])
+		minute, _ := strconv.Atoi(found[2])
+		since := (t.Hour()*60 + t.Minute() - hour*60 - minute + 24*60) % (24 * 60)
+		if hour < 24 && minute < 60 && since <= recentMinutes {
+			return true
+		}
+	}
+	return false
+}
+
+// recentMinutes is how old the minute of a day may be that is taken for a window: longer ago it is likelier
+// another number.
+const recentMinutes = 10
+
+var (
+	numbers = regexp.MustCompile(`\d{4,14}`)
+	dates   = regexp.MustCompile(`(?:^|\D)(20\d\d)[-/._]?(0[1-9]|1[0-2])(?:[-/._]?([0-2]\d|3[01]))?`)
+	minutes = regexp.MustCompile(`(?:^|[:_./|-])([0-2]\d)[-:._]?([0-5]\d)(?:$|[:_./|-])`)
+)
+
+// numbered reports whether a number is the time, in seconds or milliseconds, of a window of these two days,
+// or the number of one of the last windows of a usual length.
+func numbered(n int64, now limiter.Instant) bool {
+	for _, unit := range [...]int64{1_000_000, 1_000} {
+		if at := limiter.Instant(n); n < 1<<62/unit && (at*limiter.Instant(unit)).Sub(now).Abs() < 2*day {
+			return true
+		}
+	}
+	return naming.Recent(n, now)
 }
