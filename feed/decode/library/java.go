@@ -2,7 +2,11 @@ package library
 
 import (
 	"encoding/binary"
+	"errors"
 	"math"
+	"math/big"
+	"regexp"
+	"strings"
 	"time"
 
 	"ratescope/feed/decode"
@@ -158,4 +162,153 @@ func (b *bandwidth) decoded() (d decode.Decoded) {
 	rest := math.Max(math.Min(float64(b.RoundingError)/float64(b.period), 1), 0)
 	form.SetTokens(&d, float64(b.Size)+rest, at, step)
 	return d
+}
+
+// errSeveralLimits is the error of a bucket with several limits.
+var errSeveralLimits = errors.New("the bucket has several limits, of which ratescope changes none: call replaceConfiguration in its " +
+	"application")
+
+// RaiseBucket4j returns the value of a bucket whose limit is raised by so many units, and that limit
+// before; below 0 it is lowered. It does what replaceConfiguration with TokensInheritanceStrategy.ADDITIVE
+// does: what has come back until now comes at the rate until now, then the bucket gets as many tokens more. What
+// else the value holds stays byte by byte. Where the whole capacity comes back in a period, so
+// does what is added.
+func RaiseBucket4j(text string, units int64, now limiter.Instant) (raised string, was limiter.Limit, err error) {
+	limits, ok := readBucket4j(text, now)
+	switch {
+	case !ok:
+		return "", was, errors.New("the key holds no state of Bucket4j: look at it with ratescope peek")
+	case len(limits) > 1:
+		return "", was, errSeveralLimits
+	}
+	one := limits[0]
+	was = one.limit()
+	one.refillTo(int64(now) * 1000)
+	b := []byte(text)
+	put := func(at int, n int64) { binary.BigEndian.PutUint64(b[at:], uint64(n)) }
+	if one.refill == one.capacity {
+		put(model.Bucket4jRefill, one.refill+units)
+	}
+	put(model.Bucket4jCapacity, one.capacity+units)
+	put(one.sizeAt-8, one.Last)
+	put(one.sizeAt, one.Size+units)
+	put(one.sizeAt+8, one.RoundingError)
+	return string(b), was, nil
+}
+
+// refillTo adds the tokens that have come back until an instant in nanoseconds, as Bucket4j does: the
+// rest of a token is kept in parts of the period.
+func (b *bandwidth) refillTo(now int64) {
+	elapsed := now - b.Last
+	if b.intervally && elapsed > 0 {
+		elapsed -= elapsed % b.period
+	}
+	if elapsed <= 0 {
+		return
+	}
+	parts := new(big.Int).Mul(big.NewInt(elapsed), big.NewInt(b.refill))
+	parts.Add(parts, big.NewInt(b.RoundingError))
+	tokens, rest := parts.QuoRem(parts, big.NewInt(b.period), new(big.Int))
+	tokens.Add(tokens, big.NewInt(b.Size))
+	b.Last += elapsed
+	if tokens.Cmp(big.NewInt(b.capacity)) >= 0 {
+		b.Size, b.RoundingError = b.capacity, 0
+		return
+	}
+	b.Size, b.RoundingError = tokens.Int64(), rest.Int64()
+}
+
+// clientID is the UUID that a client of Redisson calls itself by.
+var clientID = regexp.MustCompile(`^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+
+func redisson(s *decode.Sample, c decode.Context) *decode.Match {
+	if s.Type == "hash" {
+		if _, overall, ok := readRedisson(s); !ok || !overall {
+			return nil
+		}
+		return matchRedisson(s.Key, "", "a hash of rate, interval and type")
+	}
+	rest, ok := strings.CutPrefix(s.Key, "{")
+	name, part, more := strings.Cut(rest, "}:")
+	kind, client, _ := strings.Cut(part, ":")
+	_, isCount := form.Count(s.Text)
+	switch {
+	case !ok || !more || name == "" || client != "" && !clientID.MatchString(client):
+		return nil
+	case s.Type == "string" && (kind != "value" || !isCount), s.Type == "zset" && kind != "permits":
+		return nil
+	}
+	m := matchRedisson(name, client, "named {<name>}:value", "beside it a hash of rate, interval and type")
+	m.Siblings = m.Limiter.Fetch(c.Now)[:1]
+	m.Confirm = func(got []decode.Sample) bool {
+		_, overall, ok := readRedisson(&got[0])
+		return ok && overall == (client == "")
+	}
+	return m
+}
+
+func matchRedisson(name, client string, why ...string) *decode.Match {
+	base, after := "{"+name+"}:", ""
+	m := &decode.Match{Settings: decode.Settings{Algorithm: limiter.SlidingLog}, Name: name, Why: why}
+	if client != "" {
+		after = ":" + client
+		m.Name = base + "value" + after
+	}
+	keys := append(form.Hash(name, "rate", "interval", "type"), form.Texts(base+"value"+after)...)
+	m.Limiter = &form.Reader{
+		Keys:     append(keys, decode.Fetch{Key: base + "permits" + after, Type: "zset", Ends: form.FewPermits}),
+		Settings: m.Settings, Holds: "limiter of Redisson", Read: redissonPermits,
+	}
+	return m
+}
+
+// readRedisson returns the limit in a hash; overall is false where each client has its own.
+func readRedisson(s *decode.Sample) (limit limiter.Limit, overall, ok bool) {
+	rate, okRate := form.Count(s.Fields["rate"])
+	ms, okInterval := form.Count(s.Fields["interval"])
+	kind := s.Fields["type"]
+	if !okRate || !okInterval || rate == 0 || ms > limiter.MaxWindow.Milliseconds() || kind != "0" && kind != "1" || s.Length < 3 ||
+		s.Length > 4 {
+		return limit, false, false
+	}
+	limit = limiter.Limit{Count: rate, Window: form.Milliseconds(ms)}
+	return limit, kind == "0", limit.Validate() == nil
+}
+
+// redissonPermits reads the permits that are out as a log. Where more of them have expired than were
+// read, what is used is not known.
+func redissonPermits(d *decode.Decoded, now limiter.Instant, got []decode.Sample, _ decode.Settings) bool {
+	limit, _, ok := readRedisson(&got[0])
+	left, isCount := form.Signed(got[1].Text)
+	if !ok || got[1].Exists() && !isCount {
+		return false
+	}
+	d.Limit, d.LimitFrom, d.Window = limit, model.LimitOfKey, limit.Window
+	if !got[1].Exists() {
+		return true
+	}
+	p := form.Permits{Left: max(limit.Count-max(left, 0), 0)}
+	live := got[2].First
+	for len(live) > 0 && decode.InstantIn(live[0].Score, time.Millisecond) <= now.Add(-limit.Window) {
+		p.Left -= permitsOf(live[0].Member)
+		live = live[1:]
+	}
+	p.Left = max(p.Left, 0)
+	d.Partial = len(live) == 0 && got[2].Length > int64(len(got[2].First))
+	for _, e := range live {
+		if decode.UnitOf(e.Score, now) == time.Millisecond {
+			p.Add(decode.InstantIn(e.Score, time.Millisecond), permitsOf(e.Member))
+		}
+	}
+	d.State.Log = p.Log(now)
+	return true
+}
+
+// permitsOf returns how many permits a member stands for: the length of an id, the id, and a
+// number in the order of bytes of the x86.
+func permitsOf(member string) int64 {
+	if len(member) < 5 || len(member) != 1+int(member[0])+4 {
+		return 0
+	}
+	return int64(binary.LittleEndian.Uint32([]byte(member[len(member)-4:])))
 }

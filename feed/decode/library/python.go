@@ -1,13 +1,19 @@
 package library
 
 import (
+	"compress/zlib"
+	"encoding/binary"
+	"encoding/json"
+	"io"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 
 	"ratescope/feed/decode"
 	"ratescope/feed/decode/form"
 	"ratescope/limiter"
+	"ratescope/model"
 )
 
 func throttledPy(s *decode.Sample, c decode.Context) *decode.Match {
@@ -89,4 +95,218 @@ func matchSeconds(s *decode.Sample, c decode.Context, leaks bool, prefix, named 
 		return true
 	}
 	return r.Match(s, c, decode.Match{Prefix: prefix, Why: []string{named, "a hash of tokens and the second last_refreshed"}})
+}
+
+func limits(s *decode.Sample, c decode.Context) *decode.Match {
+	n, ok := limitsName(s.Key)
+	if !ok || s.TTL <= 0 {
+		return nil
+	}
+	m := &decode.Match{Name: n.key, Prefix: n.prefix, Suffix: n.suffix, Why: []string{"named <id>/<amount>/<multiples>/<granularity>"}}
+	m.Window, m.Limit.Count, m.LimitFrom = n.window, n.amount, model.LimitOfName
+	switch {
+	case s.Type == "list":
+		if len(s.First) == 0 || !isRecent(s.First[0].Member, c.Now, n.window) || s.Length > n.amount || s.TTL > n.window {
+			return nil
+		}
+		m.Algorithm, m.Convention.Edge = limiter.SlidingLog, limiter.EdgeClosed
+		m.Limiter = &form.ListLog{Key: n.key, Edge: limiter.EdgeClosed, Window: n.window, Limit: n.amount, From: model.LimitOfName}
+		m.Why = append(m.Why, "a list of times within that window")
+	case n.braces && form.IsCounter(s) && s.TTL <= 2*n.window:
+		m.Algorithm = limiter.SlidingWindow
+		halves := decode.Settings{Algorithm: limiter.SlidingWindow, Window: n.window, LimitFrom: model.LimitOfName}
+		halves.Convention.Alignment, halves.Limit.Count = limiter.AlignFirstRequest, n.amount
+		m.Limiter = &form.Reader{Keys: form.Texts(n.key, n.key+"/-1"), Either: true, Settings: halves, Holds: "count", Read: renamedHalves}
+		m.Why = append(m.Why, "an integer that expires within two of its windows")
+	case !n.braces && form.IsCounter(s) && s.TTL <= n.window:
+		m.Algorithm = limiter.FixedWindow
+		m.Limiter = &form.Counter{Key: n.key, Charged: true, Window: n.window, Limit: n.amount, From: model.LimitOfName}
+		m.Why = append(m.Why, "an integer that expires within that window")
+	default:
+		return nil
+	}
+	return m
+}
+
+// limitsKey is what the name of a key says.
+type limitsKey struct {
+	key            string // without /-1
+	prefix, suffix string // of the limits that share amount and window
+	amount         int64
+	window         time.Duration
+	braces         bool
+}
+
+var granularities = map[string]time.Duration{
+	"second": time.Second, "minute": time.Minute, "hour": time.Hour,
+	"day": 24 * time.Hour, "month": 30 * 24 * time.Hour, "year": 360 * 24 * time.Hour,
+}
+
+// limitsName reads a name from its end: what identifies the client may hold slashes of its own.
+func limitsName(key string) (n limitsKey, ok bool) {
+	n.key = strings.TrimSuffix(key, "/-1")
+	name, closed := strings.CutSuffix(n.key, "}")
+	if n.braces = closed && strings.Contains(name, "{"); n.braces != closed || !n.braces && n.key != key {
+		return n, false
+	}
+	rest := name
+	var parts [3]string
+	for i := 2; i >= 0; i-- {
+		if rest, parts[i], ok = form.LastPart(rest, '/'); !ok {
+			return n, false
+		}
+	}
+	amount, aok := form.Count(parts[0])
+	multiples, mok := form.Count(parts[1])
+	unit := granularities[parts[2]]
+	if !aok || !mok || unit == 0 || amount <= 0 || amount > limiter.MaxCount || multiples <= 0 || multiples > int64(limiter.MaxWindow/unit) ||
+		!strings.Contains(rest, "/") {
+		return n, false
+	}
+	n.amount, n.window = amount, time.Duration(multiples)*unit
+	n.prefix, n.suffix = rest[:strings.IndexByte(rest, '/')+1], n.key[len(rest):]
+	return n, true
+}
+
+// clientAhead is how far a client's clock may be off the server's.
+const clientAhead = 5 * time.Second
+
+// renamedHalves reads a sliding window counter of two strings of which the previous one was the
+// current one until it was renamed: also what the next request will rename, a current counter with less than a
+// window left.
+func renamedHalves(d *decode.Decoded, now limiter.Instant, got []decode.Sample, _ decode.Settings) bool {
+	d.PreviousKnown = true
+	d.State.Start, d.State.PreviousStart = now, now.Add(-d.Window)
+	good := true
+	for i, n := range []*int64{&d.State.Current, &d.State.Previous} {
+		if !got[i].Exists() {
+			continue
+		}
+		var ok bool
+		*n, ok = form.Count(got[i].Text)
+		good = good && ok
+		start := form.Expiry(now, got[i].TTL).Add(-2 * d.Window)
+		if d.State.PreviousStart = start; i == 0 {
+			d.State.Start, d.State.PreviousStart = start, start.Add(-d.Window)
+		}
+	}
+	return good
+}
+
+// isRecent says whether text is a time in seconds of the window before now.
+func isRecent(text string, now limiter.Instant, window time.Duration) bool {
+	v, ok := strconv.ParseFloat(text, 64)
+	if ok != nil || decode.UnitOf(v, now) != time.Second {
+		return false
+	}
+	age := now.Sub(decode.InstantIn(v, time.Second))
+	return age > -clientAhead && age < window+clientAhead
+}
+
+func djangoREST(s *decode.Sample, c decode.Context) *decode.Match {
+	w, ok := throttleWindow(s, c.Now)
+	if !ok || !c.Named && !strings.Contains(s.Key, ":throttle_") {
+		return nil
+	}
+	keys := form.Texts(s.Key)
+	keys[0].Bytes = timesBytes
+	r := &form.Reader{
+		Keys: keys, Settings: decode.Settings{Algorithm: limiter.SlidingLog}, Holds: "list of times of Django REST framework",
+		Read: func(d *decode.Decoded, now limiter.Instant, got []decode.Sample, _ decode.Settings) bool {
+			var ok bool
+			d.Window, ok = throttleWindow(&got[0], now)
+			times, whole := readTimes(got[0].Text)
+			d.State.Log, d.Partial = form.LogOf(times, now), !whole
+			return ok
+		},
+	}
+	m := r.Match(s, c, decode.Match{Why: []string{"named <prefix>:<version>:throttle_<scope>_<client>",
+		"a list of times whose newest and the expiry are a whole number of seconds apart"}})
+	if i := strings.Index(s.Key, ":throttle_"); i >= 0 {
+		scope, _, _ := strings.Cut(s.Key[i+len(":throttle_"):], "_")
+		m.Prefix = s.Key[:i+len(":throttle_")] + scope + "_"
+	}
+	m.Window = w
+	return m
+}
+
+// throttleWindow tells the window: the expiry less the newest instant, a whole number of seconds
+// as far as the clocks of client and server agree, else one of the framework's own periods.
+func throttleWindow(s *decode.Sample, now limiter.Instant) (time.Duration, bool) {
+	times, _ := readTimes(s.Text)
+	if s.TTL <= 0 || len(times) == 0 || decode.UnitOf(times[0], now) != time.Second {
+		return 0, false
+	}
+	newest := decode.InstantIn(times[0], time.Second)
+	lives := s.Expiry(now).Sub(newest)
+	if now.Sub(newest) < -clientAhead || lives > limiter.MaxWindow {
+		return 0, false
+	}
+	for _, w := range [...]time.Duration{time.Second, time.Minute, time.Hour, day} {
+		if (lives - w).Abs() <= min(w/10, clientAhead) {
+			return w, true
+		}
+	}
+	w := lives.Round(time.Second)
+	return w, w >= time.Second && (lives-w).Abs() <= 2*form.Latency
+}
+
+// readTimes reads a serialized list of times. whole is false where it ends before its end: then
+// times holds the first ones.
+func readTimes(text string) (times []float64, whole bool) {
+	if strings.HasPrefix(text, "x") { // zlib
+		r, err := zlib.NewReader(strings.NewReader(text))
+		if err != nil {
+			return nil, false
+		}
+		inflated, err := io.ReadAll(io.LimitReader(r, timesBytes))
+		times, whole = readPlainTimes(string(inflated))
+		return times, whole && err == nil
+	}
+	return readPlainTimes(text)
+}
+
+// readPlainTimes reads a list of times that is not compressed.
+func readPlainTimes(text string) (times []float64, whole bool) {
+	if strings.HasPrefix(text, "[") {
+		whole = json.Unmarshal([]byte(text), &times) == nil
+		if i := strings.LastIndexByte(text, ','); !whole && i > 0 {
+			_ = json.Unmarshal([]byte(text[:i]+"]"), &times)
+		}
+		return times, whole
+	}
+	return readPickle(text)
+}
+
+// timesBytes is how much of a list of times is read.
+const timesBytes = 32 << 10
+
+// readPickle reads a list of floats in protocol 4 or 5 of Python's pickle: the protocol, a frame's
+// length, an empty list that is memoized, a mark where there are several, the floats, and append or
+// appends. Whatever else a pickle may hold is not read.
+func readPickle(text string) (times []float64, whole bool) {
+	if len(text) < 2 || text[0] != 0x80 || text[1] != 4 && text[1] != 5 {
+		return nil, false
+	}
+	text = text[2:]
+	if strings.HasPrefix(text, "\x95") && len(text) >= 9 {
+		text = text[9:]
+	}
+	text, ok := strings.CutPrefix(text, "]\x94")
+	if !ok {
+		return nil, false
+	}
+	text, marked := strings.CutPrefix(text, "(")
+	for len(text) >= 9 && text[0] == 'G' {
+		v := math.Float64frombits(binary.BigEndian.Uint64([]byte(text[1:9])))
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil, false
+		}
+		times, text = append(times, v), text[9:]
+	}
+	end := "a."
+	if marked {
+		end = "e."
+	}
+	return times, text == end
 }

@@ -1,6 +1,8 @@
 package library
 
 import (
+	"encoding/json"
+	"strconv"
 	"strings"
 	"time"
 
@@ -144,4 +146,175 @@ func sumOfCosts(s *decode.Sample) (sum int64, ok bool) {
 		sum += n
 	}
 	return max(sum, 0), true
+}
+
+// upstashName is what the keys of one limiter have in common: its prefix, with the colon behind it,
+// and the identifier.
+type upstashName struct{ prefix, id string }
+
+// upstashMostSplits bounds at how many colons a name is split: a prefix of a person's own may hold
+// some, and identifiers as well.
+const upstashMostSplits = 4
+
+// upstashSplits returns the ways to read what the keys of one limiter have in common, at least one.
+func upstashSplits(base string) (all []upstashName) {
+	if id, ok := strings.CutPrefix(base, model.UpstashPrefix); ok {
+		return []upstashName{{model.UpstashPrefix, id}}
+	}
+	for i := range len(base) {
+		if base[i] == ':' && len(all) < upstashMostSplits {
+			all = append(all, upstashName{base[:i+1], base[i+1:]})
+		}
+	}
+	if all == nil {
+		return []upstashName{{"", base}}
+	}
+	return all
+}
+
+// upstashChoice tells by the keys beside which of several names is right.
+type upstashChoice struct {
+	names    []upstashName
+	siblings []decode.Fetch // of each name: what analytics record, and the dynamic limit
+}
+
+// upstashTraces returns what to look for beside the limiter: keys that no other program writes.
+func upstashTraces(names []upstashName, now limiter.Instant) upstashChoice {
+	c := upstashChoice{names: names}
+	for _, n := range names {
+		c.siblings = append(c.siblings, decode.Fetch{Key: upstashEventsKey(n.prefix, now), Type: "zset"},
+			decode.Fetch{Key: n.dynamicKey(), Type: "string"})
+	}
+	return c
+}
+
+// pick returns the name with the longest prefix beside which there is one of these keys; else the
+// first name, and false.
+func (c *upstashChoice) pick(got []decode.Sample) (upstashName, bool) {
+	for i := len(c.names) - 1; i >= 0; i-- {
+		if len(form.Members(got[2*i:2*i+2])) > 0 {
+			return c.names[i], true
+		}
+	}
+	return c.names[0], false
+}
+
+// dynamicKey returns the string that holds the limit of all identifiers, where there is one.
+func (n *upstashName) dynamicKey() string { return n.prefix + model.UpstashDynamic }
+
+// upstashBucket recognizes the token bucket of @upstash/ratelimit: tokens were left at refilledAt, a
+// time in milliseconds, from which on a batch of tokens comes each interval. A denied request writes
+// nothing.
+func upstashBucket(s *decode.Sample, c decode.Context) *decode.Match {
+	splits := upstashSplits(s.Key)
+	b := &upstashBeside{upstashName: splits[0]}
+	bucket := &form.Reader{Keys: form.Hash(s.Key, "tokens", "refilledAt"), Holds: "token bucket of @upstash/ratelimit",
+		Settings: decode.Settings{Algorithm: limiter.TokenBucket, Convention: limiter.Convention{Refill: limiter.RefillInterval}},
+		Read: func(d *decode.Decoded, now limiter.Instant, got []decode.Sample, _ decode.Settings) bool {
+			s := &got[0]
+			tokens, ok := form.Signed(s.Fields["tokens"])
+			ms, timed := form.Count(s.Fields["refilledAt"])
+			d.State.Level, d.State.Filled = float64(max(tokens, 0)), limiter.Instant(ms*1000)
+			return ok && timed && s.Length == 2 && s.TTL > 0 && decode.UnitOf(float64(ms), now) == time.Millisecond
+		}}
+	m := bucket.Match(s, c, decode.Match{Prefix: b.prefix, Why: []string{"a hash of tokens and refilledAt, in milliseconds", "it expires"}})
+	if m == nil {
+		return nil
+	}
+	// Of the limit that a rule gives, the count is what comes back each window, the interval, and the burst is the
+	// size, unless a dynamic limit says it.
+	m.Limiter = b.beside(bucket, func(d *decode.Decoded, _ []decode.Sample, most int64, given decode.Settings) {
+		if most > 0 && given.LimitFrom != model.NoLimit {
+			d.Limit, d.LimitFrom, d.LimitKey = given.Limit, model.LimitOfSibling, b.dynamicKey()
+			d.Limit.Burst = most
+		}
+	})
+	if len(splits) > 1 {
+		chosen := upstashTraces(splits, c.Now)
+		m.Siblings, m.Confirm = chosen.siblings, func(got []decode.Sample) bool {
+			b.upstashName, _ = chosen.pick(got)
+			m.Prefix = b.prefix
+			return true
+		}
+	}
+	return m
+}
+
+// upstashEvents follows what analytics record: a sorted set for each hour,
+// <prefix>:events:<start of the hour in milliseconds>, whose members are the JSON of an identifier
+// and what became of its requests, with their number as the score. Members with a place, as on
+// Vercel, are not read.
+type upstashEvents struct {
+	hour    limiter.Instant
+	on      bool            // analytics were seen
+	asked   limiter.Instant // when it was looked for them
+	waiting bool            // the samples hold them
+	begun   limiter.Instant // of the counts
+	total   int64           // denied in this hour
+	steps   []eventStep     // within the last window, oldest first
+}
+
+type eventStep struct {
+	at limiter.Instant
+	n  int64
+}
+
+// upstashEventsEvery is how often to look whether analytics are on.
+const upstashEventsEvery = 10 * time.Second
+
+// fetch returns what to read: nothing while there are no analytics and it was looked for them lately.
+func (e *upstashEvents) fetch(prefix, id string, now limiter.Instant) []decode.Fetch {
+	name, err := json.Marshal(id)
+	if e.waiting = err == nil && (e.on || e.asked == 0 || now.Sub(e.asked) >= upstashEventsEvery); !e.waiting {
+		return nil
+	}
+	e.asked = now
+	member := func(fate string) string { return `{"identifier":` + string(name) + `,"success":` + fate + `}` }
+	return []decode.Fetch{{
+		Key: upstashEventsKey(prefix, now), Type: "zset", Scores: []string{member("false"), member(`"denied"`)},
+	}}
+}
+
+// upstashEventsKey returns the key of the hour that holds now.
+func upstashEventsKey(prefix string, now limiter.Instant) string {
+	return prefix + "events:" + strconv.FormatInt(now.Floor(time.Hour).Millis(), 10)
+}
+
+// take returns how many requests were denied in the last window, known once a whole one was watched
+// or nothing was ever denied in it, and how many since the call before.
+func (e *upstashEvents) take(now limiter.Instant, window time.Duration, got []decode.Sample) (denied model.Count, fresh int64) {
+	if !e.waiting || len(got) == 0 {
+		return model.Count{}, 0
+	}
+	if e.on = e.on || got[0].Exists(); !e.on {
+		return model.Count{}, 0
+	}
+	total := int64(0)
+	for _, n := range got[0].Scores {
+		if n > 0 && n < 1<<53 {
+			total += int64(n)
+		}
+	}
+	hour := now.Floor(time.Hour)
+	if e.begun == 0 {
+		e.begun, e.hour, e.total = now, hour, total
+		if total == 0 && now.Sub(hour) >= window { // the set of this hour says so
+			e.begun = now.Add(-window)
+		}
+	}
+	if hour != e.hour {
+		e.hour, e.total = hour, 0
+	}
+	if fresh = max(total-e.total, 0); fresh > 0 {
+		e.steps = append(e.steps, eventStep{now, fresh})
+	}
+	e.total = total
+	for len(e.steps) > 0 && e.steps[0].at <= now.Add(-window) {
+		e.steps = e.steps[1:]
+	}
+	for _, s := range e.steps {
+		denied.N += s.n
+	}
+	denied.Known = window > 0 && now.Sub(e.begun) >= window
+	return denied, fresh
 }
