@@ -1,8 +1,12 @@
 package config
 
 import (
+	"bytes"
+	"crypto/sha1"
+	"encoding/hex"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -11,9 +15,14 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"ratescope/feed/decode"
 	"ratescope/feed/decode/form"
+	"ratescope/feed/script"
+	"ratescope/internal/file"
 	"ratescope/limiter"
+	"ratescope/model"
 	"ratescope/model/format"
+	"ratescope/model/safetext"
 )
 
 // layoutWords are the words of a rule that speak of its layout, and need name.
@@ -249,3 +258,175 @@ func labelRows(rules []Rule) {
 
 // shortDuration writes a window as a limit does: 1m, 1h, 1d.
 func shortDuration(d time.Duration) string { return strings.ReplaceAll(format.Each(d), " ", "") }
+
+// Own returns what rules say of keys before their values are read.
+func Own(rules []Rule) decode.Rules { return ownRules(rules) }
+
+type ownRules []Rule
+
+// Library returns the library that the rule for a key names, "" where it is for all keys.
+func (rules ownRules) Library(key string) string {
+	if r := RuleFor(rules, key); r.Narrow() {
+		return r.Names()
+	}
+	return ""
+}
+
+// Own returns the limiters whose layout, as the first rule that fits tells it, a key has: more than one
+// where several rules with the same rows read it.
+func (rules ownRules) Own(key, typ string, now limiter.Instant) (all []*decode.Match, claimed bool) {
+	row := ""
+	for i := range rules {
+		r := &rules[i]
+		switch l := r.Layout; {
+		case l == nil && !claimed && r.Narrow() && MatchGlob(r.Match, key):
+			return nil, false
+		case l == nil || claimed && l.Row.String() != row:
+		default:
+			if m, ok := l.Match(key, typ, now); ok {
+				claimed, row = true, l.Row.String()
+				if !m.Over && !(m.Member && l.Block.Blank()) {
+					all = append(all, rules.match(i, m, key, typ))
+				}
+			}
+		}
+	}
+	return all, claimed
+}
+
+// Named returns the limiter that a key is of, or that has a row of that name; of several rows of one
+// subject the one that denies longest, or has the least left.
+func (rules ownRules) Named(name, typ string, now limiter.Instant) *decode.Match {
+	if typ != "none" {
+		return rules.named(name, typ, false, now)
+	}
+	if m := rules.named(name, "", false, now); m != nil {
+		return m
+	}
+	return rules.named(name, "", true, now)
+}
+
+// named is Named; byRow takes the names of rows, too.
+func (rules ownRules) named(name, typ string, byRow bool, now limiter.Instant) (first *decode.Match) {
+	var several form.Several
+	row := ""
+	for i := range rules {
+		l := rules[i].Layout
+		if l == nil && first == nil && rules[i].Narrow() && MatchGlob(rules[i].Match, name) {
+			return nil
+		}
+		if l == nil || first != nil && l.Row.String() != row {
+			continue
+		}
+		m, ok := l.Match(name, typ, now)
+		if !ok && byRow {
+			m, ok = l.RowOf(name)
+		}
+		if !ok || !l.Readable(m) {
+			continue
+		}
+		own := l.Limiter(m, typ)
+		if several = append(several, own); first == nil {
+			first, row = rules.match(i, m, name, typ), l.Row.String()
+		}
+		if l.Label != "" && own.Name() == name { // it is this row alone
+			return rules.match(i, m, name, typ)
+		}
+	}
+	if len(several) > 1 {
+		first.Limiter, first.Kind = several, decode.None
+	}
+	return first
+}
+
+// match returns what a rule says of a key.
+func (rules ownRules) match(i int, m form.Match, key, typ string) *decode.Match {
+	l := rules[i].Layout
+	own := l.Limiter(m, typ)
+	out := &decode.Match{Name: own.Name(), Rule: i + 1, Glob: l.Row.Glob(), Limiter: own, Settings: own.Settings()}
+	if l.IsLog() && !m.Member {
+		out.Kind, out.Limiter = decode.Log, nil
+		out.Blocks = own.BlockKey()
+	}
+	return out
+}
+
+// Script is how the program's own script is called, for firing at limiters of its own.
+// The zero value has no text, and is not fired.
+type Script struct {
+	File string
+	Call script.Call
+
+	at    *yaml.Node    // where the rule says it
+	fires *model.Script // nil: the file was not read
+}
+
+// Fires returns the script as requests are fired by it; nil if s is nil or its file was not read.
+func (s *Script) Fires() *model.Script {
+	if s == nil {
+		return nil
+	}
+	return s.fires
+}
+
+// load reads the script's file, whose name may be relative to a folder, for the limiters of a layout.
+func (s *Script) load(folder string, l *form.Layout) error {
+	if s == nil {
+		return nil
+	}
+	path := s.File
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(folder, path)
+	}
+	text, err := file.Read(path)
+	switch {
+	case err != nil:
+		return at(s.at, "the script of the rule, whose file is relative to the configuration, cannot be read: %w", err)
+	case len(bytes.TrimSpace(text)) == 0:
+		return at(s.at, "the script %q is empty: correct file, which is relative to the configuration", safetext.Clean(s.File))
+	}
+	sum := sha1.Sum(text)
+	s.fires = &model.Script{
+		File: s.File, Digest: hex.EncodeToString(sum[:]), Text: string(text), Admits: s.Call.Admitted.Admits,
+		Expand: func(name string, limit limiter.Limit, at limiter.Instant, cost int64, id string) (keys, args []string, err error) {
+			who, window, lead, ok := l.Subject(name, at)
+			if !ok {
+				return nil, nil, fmt.Errorf("its name does not say who is limited: name the key of one subject of %s", l.Name.String())
+			}
+			call := s.Call
+			call.Keys = slices.Clone(call.Keys)
+			for n, key := range call.Keys {
+				call.Keys[n] = window.Replace(key)
+			}
+			keys, args = call.Expand(script.Values{Who: who, Limit: limit, Now: at, Cost: cost, ID: id})
+			if !slices.Contains(keys, lead) {
+				return nil, nil, fmt.Errorf("its script is not called with %s, where its rule says that it is kept, so that a request could not be "+
+					"taken back: name that key in keys of script, as in keys: [%q]", safetext.Clean(lead), l.Name.String())
+			}
+			return keys, args, nil
+		},
+	}
+	return nil
+}
+
+// readScript reads file, keys, args and admitted.
+func readScript(n *yaml.Node) (*Script, error) {
+	s := Script{at: n}
+	var keys, args []string
+	admitted := ""
+	err := fields(n, "script", []string{"file", "keys", "args", "admitted"}, map[string]func(*yaml.Node) error{
+		"file": text(&s.File), "keys": texts(&keys), "args": texts(&args), "admitted": text(&admitted),
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case s.File == "":
+		return nil, at(n, "file is missing: say where the script is, as in script: {file: limiter.lua}")
+	case keys == nil:
+		return nil, at(n, "keys is missing: say which keys the script is called with, as in keys: [\"rl:{who}\"]")
+	}
+	if s.Call, err = script.Parse(keys, args, admitted); err != nil {
+		return nil, at(n, "%w", err)
+	}
+	return &s, nil
+}
