@@ -10,6 +10,7 @@ import (
 	"ratescope/feed/decode"
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/format"
 )
 
 // logDecoder reads a sorted set with one member for each request, whose score is its time.
@@ -369,4 +370,59 @@ func ownMember(member string) (limiter.Instant, bool) {
 	stamp, _, _ := strings.Cut(member, "-")
 	n, err := strconv.ParseInt(stamp, 10, 64)
 	return limiter.Instant(n), err == nil && n > 0 && n < 1<<53
+}
+
+// survey counts the members of a sorted set by the unit in which their scores are times.
+type survey struct {
+	now  limiter.Instant
+	card *redis.IntCmd
+	in   [len(decode.Units)]*redis.IntCmd
+}
+
+func askSurvey(q *Query, key string) *survey {
+	s := &survey{now: q.Now, card: q.Pipe.ZCard(q.Ctx, key)}
+	seconds := float64(q.Now) / 1e6
+	for i, u := range decode.Units {
+		lo, hi := decode.Plausible(u, seconds)
+		s.in[i] = q.Pipe.ZCount(q.Ctx, key, decode.Score(lo), decode.Score(hi))
+	}
+	return s
+}
+
+// read returns the unit of most members, 0 if no score is a time; the number of members in
+// other units; and the number of members whose scores are no times.
+func (s *survey) read() (unit time.Duration, mixed, garbage int64, err error) {
+	left, err := s.card.Result()
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	var best, all int64
+	for i, c := range s.in {
+		n, err := c.Result()
+		if err != nil {
+			return 0, 0, 0, err
+		}
+		all += n
+		if n > best {
+			best, unit = n, decode.Units[i]
+		}
+	}
+	// The commands are not a transaction: members may come in between.
+	return unit, all - best, max(left-all, 0), nil
+}
+
+// ahead adds a note if entries are in the future: how far the clocks of a limiter's writers are ahead of the
+// server's, at most. Clocks that are behind cannot be detected, because their entries look like late ones. what is
+// the source of the instants, "scores" or "ids".
+func (l *Tracker) ahead(what string, now limiter.Instant, entries []limiter.Entry) {
+	l.note(l.skew, false)
+	l.skew = ""
+	most := time.Duration(0)
+	if n := len(entries); n > 0 {
+		most = entries[n-1].At.Sub(now)
+	}
+	if l.note(model.FutureScore, most > futureAllowed); most > futureAllowed {
+		l.skew = model.Note(what + " up to " + format.Spaced(most) + " in the future (writer's clock)")
+		l.note(l.skew, true)
+	}
 }

@@ -1,6 +1,7 @@
 package track
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -8,6 +9,7 @@ import (
 	"ratescope/feed/decode"
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/naming"
 )
 
 // valueDecoder reads an algorithm whose state is one or two values: GCRA in a string, a token or
@@ -122,4 +124,123 @@ func settled(s *limiter.State, since, now limiter.Instant) limiter.Instant {
 		return now
 	}
 	return min(max(s.Filled, since), now)
+}
+
+// singleDecoder reads a window that begins with its first request: a string that counts
+// requests, whose expiry is set when it is created and ends the window (INCR + EXPIRE).
+type singleDecoder struct {
+	key string
+	// window is the one of now in the key's name, if there is one: it ends the window, and not the expiry.
+	window naming.Window
+
+	value *redis.StringCmd
+	ttl   *redis.DurationCmd
+
+	last  int64
+	ends  limiter.Instant // end of the window at the latest reading; 0 for none
+	known bool            // last and ends are valid
+	// outlives is set when the time to the expiry has been longer than the window. It is kept,
+	// because near its end such a counter looks like one that has just begun.
+	outlives bool
+	fell     bool // the count fell within a window: it is what is left
+	rose     bool // the count rose within a window: it is what was used
+	high     bool // the window had just begun when it was first seen, and counted much: it may be what is left
+}
+
+func (b *singleDecoder) ask(q *Query, _ *Tracker) {
+	b.value = q.Pipe.GetRange(q.Ctx, b.key, 0, decode.LongestNumber-1)
+	b.ttl = q.Pipe.PTTL(q.Ctx, b.key)
+}
+
+func (b *singleDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading) (again bool, err error) {
+	ttl, err := b.ttl.Result()
+	if err != nil {
+		return false, err
+	}
+	text, err := b.value.Result()
+	if err != nil {
+		return false, err
+	}
+	l.wrong = ""
+	var n int64
+	if l.present(ttl, "string") {
+		if n, err = strconv.ParseInt(text, 10, 64); err != nil || n < 0 {
+			l.wrong = "holds a string that is not a count"
+			n = 0
+		}
+	}
+	b.tell(now, l, r, n)
+	return false, nil
+}
+
+func (b *singleDecoder) tell(now limiter.Instant, l *Tracker, r *model.Reading, n int64) {
+	l.target.Convention.Alignment = limiter.AlignFirstRequest
+	ends := limiter.Instant(0)
+	if l.ttl > 0 { // the key is removed in the millisecond after its expiry
+		ends = limiter.Instant(now.Millis() * 1000).Add(l.ttl + time.Millisecond)
+	}
+	// A later end alone is no new window: the key's owner may renew the expiry with every request,
+	// and the server may have paused between its answers to PTTL and TIME.
+	over := b.ends != 0 && now >= b.ends.Add(-futureAllowed) && ends.Sub(b.ends) > futureAllowed
+	fresh := n < b.last || over
+	falls := n < b.last && !over && b.known && l.ttl > 0 && ends.Sub(b.ends).Abs() <= futureAllowed
+	b.fell = b.fell || falls
+	b.rose = b.rose || n > b.last && !over && b.known && b.last > 0
+	if w, most := l.target.Window, l.target.Limit.Count; l.target.LimitKnown && (!b.known || fresh) {
+		b.high = l.ttl > 0 && w-l.ttl < max(w/50, 250*time.Millisecond) && 5*n >= 4*most && n < most
+	}
+	if b.known && l.since != 0 {
+		rise := n - b.last
+		switch {
+		case falls && b.rose: // something was given back
+		case falls:
+			rise = b.last - n
+		case fresh:
+			rise = n
+			// A window that began since the previous reading shows its length, which is a little
+			// more than the time to its expiry.
+			if up := (l.ttl + time.Second - 1).Truncate(time.Second); up-l.ttl <= now.Sub(l.since) && b.window.To == 0 {
+				l.guess(up)
+			}
+		}
+		if rise > 0 {
+			r.Arrivals = []model.Arrival{{At: now, N: rise}}
+		}
+	}
+	b.last, b.ends, b.known = n, ends, true
+	if b.window.To > 0 {
+		b.withinName(now, r, n)
+		return
+	}
+	w := l.target.Window
+	const slack = 5 * time.Millisecond // between the answers to PTTL and TIME
+	switch {
+	case w > 0 && l.ttl > w+slack:
+		b.outlives = true
+	case fresh && now.Sub(l.since) < w: // a new window was watched from its start
+		b.outlives = false
+	}
+	l.note(model.Outlives, b.outlives)
+	r.State.Current = n
+	if ends != 0 && w > 0 {
+		r.State.Start = ends.Add(-w)
+	} else {
+		r.State.Start = now
+	}
+}
+
+// withinName tells a counter whose name says its window: once that is over, nothing counts.
+func (b *singleDecoder) withinName(now limiter.Instant, r *model.Reading, n int64) {
+	r.State.Start = now
+	if b.window.Start != 0 {
+		r.State.Start = b.window.Start
+	}
+	if r.State.Current = n; b.over(now) {
+		r.State.Current = 0
+	}
+}
+
+// over says whether the window of the key's name is.
+func (b *singleDecoder) over(now limiter.Instant) bool {
+	return b.window.End != 0 && now >= b.window.End
 }

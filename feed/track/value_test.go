@@ -1,10 +1,16 @@
 package track
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/feed/decode"
+	"ratescope/feed/track/infer"
 	"ratescope/limiter"
+	"ratescope/model"
 )
 
 // TestABurstIsCountedBeforeItLeaks: a burst into an empty bucket counts in full at the next
@@ -28,6 +34,67 @@ func TestABurstIsCountedBeforeItLeaks(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%s: a burst of 5 counts as %d 1.5 s later, want %d", algorithm, got, want)
+		}
+	}
+}
+
+// lookAt gives a tracker of one counter with an expiry its next reading, without a server.
+func lookAt(t *testing.T, l *Tracker, now limiter.Instant, n int64, ttl time.Duration) model.Reading {
+	t.Helper()
+	return lookWith(t, l, now, n, ttl, nil)
+}
+
+// lookWith is lookAt with what was learned of other limiters.
+func lookWith(t *testing.T, l *Tracker, now limiter.Instant, n int64, ttl time.Duration, learned *infer.Engine) model.Reading {
+	t.Helper()
+	client := redis.NewClient(&redis.Options{}) // which connects when a pipeline is sent, and none is
+	defer client.Close()
+	p := client.Pipeline()
+	l.Ask(&Query{Ctx: t.Context(), Pipe: p, Now: now, Inferred: learned})
+	for _, c := range p.Cmds() {
+		switch c := c.(type) {
+		case *redis.StringCmd:
+			c.SetVal(strconv.FormatInt(n, 10))
+		case *redis.DurationCmd:
+			c.SetVal(ttl)
+		}
+	}
+	r, outcome, err := l.Take(now, 0)
+	if err != nil || outcome != Ready {
+		t.Fatalf("%v, %v", outcome, err)
+	}
+	return r
+}
+
+// TestCounterBeginsAnew: every request is told once of a counter whose window began with its
+// first one, also where its owner sets the expiry anew with every request, or where the
+// server was interrupted between the answers about the expiry and the time.
+func TestCounterBeginsAnew(t *testing.T) {
+	const w = time.Minute
+	l := New("k", nil, false, nil)
+	l.Attach(decode.Found{Key: "k", Name: "k", Type: "string", Kind: decode.Single})
+	lookAt(t, l, noon, 3, w)
+	for _, c := range []struct {
+		what     string
+		after    time.Duration // noon
+		n        int64
+		ttl      time.Duration
+		reported int64
+	}{
+		{"one more", 10 * time.Second, 4, 50 * time.Second, 1},
+		{"interrupted for 300 ms before TIME", 20*time.Second + 300*time.Millisecond, 5, 40 * time.Second, 1},
+		{"nothing more", 21 * time.Second, 5, 39 * time.Second, 0},
+		{"one more, with the expiry set anew", 30 * time.Second, 6, w, 1},
+		{"two more, likewise", 50 * time.Second, 8, w, 2},
+		{"deleted and begun again with fewer", 55 * time.Second, 2, w, 2},
+		{"expired, and begun again with more", 116 * time.Second, 5, w - time.Second, 5},
+	} {
+		var reported int64
+		for _, a := range lookAt(t, l, noon.Add(c.after), c.n, c.ttl).Arrivals {
+			reported += a.N
+		}
+		if reported != c.reported {
+			t.Errorf("%s: %d units told, want %d", c.what, reported, c.reported)
 		}
 	}
 }
