@@ -4,14 +4,23 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/adrg/xdg"
 	"github.com/spf13/cobra"
 
+	"ratescope/feed"
 	"ratescope/feed/config"
+	"ratescope/feed/connect"
 	"ratescope/internal/file"
+	"ratescope/model"
+	"ratescope/model/format"
+	"ratescope/model/report"
 	"ratescope/model/safetext"
 )
 
@@ -102,4 +111,94 @@ func configShow(p *program, c *cobra.Command) error {
 	}
 	_, err = c.OutOrStdout().Write(text)
 	return err
+}
+
+// configCheck reads the file, and explains the rules with name. Where a server is named it says what each rule reads of
+// keys that live there.
+func configCheck(p *program, c *cobra.Command) error {
+	loaded, path, err := p.configuration()
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(loaded.Targets)) {
+		if _, err := connect.Parse(loaded.Targets[name].Redis, connect.TLSFiles{}); err != nil {
+			return usagef("%s: the target %s: %w", safetext.Clean(path), safetext.Clean(name), err)
+		}
+	}
+	var b model.Batch
+	live := len(p.Flags.URLs) > 0 || p.Target != ""
+	if live {
+		src, err := p.open()
+		if err != nil {
+			return err
+		}
+		defer src.Close()
+		if b, err = feed.OnceWithin(c.Context(), src, feed.Bounds{}); err != nil {
+			return exitError{exitNothing, err}
+		}
+	}
+	w := c.OutOrStdout()
+	fmt.Fprintf(w, "%s is valid: %s, %s, %s\n", safetext.Clean(path),
+		format.Plural(len(loaded.Rules), "rule"), format.Plural(len(loaded.Targets), "target"), format.Plural(len(loaded.Alerts), "alert"))
+	for i := range loaded.Rules {
+		rule := &loaded.Rules[i]
+		rows := rowsOf(loaded.Rules, i, b.Readings)
+		if rule.Layout != nil {
+			fmt.Fprintf(w, "rule %d, %s: %s\n", i+1, safetext.Clean(rule.Layout.Name.String()), rule.Layout.Explain())
+		} else if live {
+			fmt.Fprintf(w, "rule %d, %s\n", i+1, safetext.Clean(rule.Match))
+		}
+		for _, r := range rows[:min(len(rows), mostExamples)] {
+			fmt.Fprintf(w, "  %s: %s\n", p.names().Name(r.Key).Clean(), figuresOf(r, b, rule, p.names()))
+		}
+		if live && len(rows) == 0 {
+			fmt.Fprintln(w, "  no key that lives now has a row by it")
+		}
+	}
+	return nil
+}
+
+// mostExamples is how many keys of a rule are shown.
+const mostExamples = 3
+
+// rowsOf returns the rows that are by the rule with an index.
+func rowsOf(rules []config.Rule, i int, readings []model.Reading) (rows []*model.Reading) {
+	for at := range readings {
+		r := &readings[at]
+		l := rules[i].Layout
+		switch {
+		case l == nil && config.RuleFor(rules, r.Key) == &rules[i] && r.Target.Evidence != model.Likely:
+			rows = append(rows, r)
+		case l != nil && r.Pattern == l.Row.Glob() && (l.Label == "" || strings.HasSuffix(r.Key, ":"+l.Label)):
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
+
+// figuresOf says what was read of a row, and of a name with a window which rule with name says so.
+func figuresOf(r *model.Reading, b model.Batch, rule *config.Rule, names report.Options) (text string) {
+	k := report.KeyOf(r, b.At, names)
+	switch {
+	case r.Err != "":
+		return safetext.Clean(r.Err)
+	case k.Used == nil:
+		text = "what is used is not known"
+	case k.Limit == nil:
+		text = fmt.Sprintf("%d used", *k.Used)
+	default:
+		text = fmt.Sprintf("%d of %d used", *k.Used, *k.Limit)
+	}
+	if k.Next != nil && *k.Next > 0 {
+		text += ", next in " + format.Span(time.Duration(*k.Next)*time.Millisecond)
+	}
+	for _, note := range k.Notes {
+		text += ", " + note.Clean()
+	}
+	if rule.Layout == nil && slices.Contains(r.Notes, model.WindowNamed) {
+		if e, _, ok := config.Named(r.Key, r.Pattern, rule.Span(), b.At); ok {
+			text += fmt.Sprintf(", as in name: %q", safetext.Clean(e.Name))
+		}
+	}
+	return text
 }

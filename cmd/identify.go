@@ -436,3 +436,26 @@ func (g *foundGroup) burstHint() string {
 func (g *foundGroup) limitHint() string {
 	return "COUNT/" + strings.ReplaceAll(windowText(g.Window), report.Dash, "DURATION")
 }
+
+// orDash returns *s, or a dash where nothing is known.
+func orDash(s *string) string {
+	if s == nil {
+		return report.Dash
+	}
+	return *s
+}
+
+// evidenceMark puts a tilde before what is only likely.
+func evidenceMark(evidence string) string {
+	if evidence == model.Likely.String() {
+		return "~ " + evidence
+	}
+	return evidence
+}
+
+func windowText(ms *int64) string {
+	if ms == nil {
+		return report.Dash
+	}
+	return strings.ReplaceAll(report.Each(*ms), " ", "")
+}
