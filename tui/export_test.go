@@ -9,7 +9,6 @@ import (
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/tui/firing"
-	"ratescope/tui/keymap"
 	"ratescope/tui/session"
 	"ratescope/tui/shell"
 )
@@ -51,7 +50,7 @@ func (a *App) Group() string { return a.session.Selection.Group() }
 func (a *App) Rows() int { return len(a.session.Rows.Rows()) }
 
 // Bindings returns the actions of the screen that is shown.
-func (a *App) Bindings() keymap.Actions { return a.All() }
+func (a *App) Bindings() shell.Actions { return a.All() }
 
 // Listed returns the keys in the order of the table.
 func (a *App) Listed() []*model.Watched { return a.session.Rows.Rows() }

@@ -8,7 +8,7 @@ import (
 
 	"ratescope/tui"
 	"ratescope/tui/firing"
-	"ratescope/tui/keymap"
+	"ratescope/tui/shell"
 	"ratescope/tui/tuitest"
 )
 
@@ -104,7 +104,7 @@ func TestTheHelpBeginsWithFewKeys(t *testing.T) {
 		s := newStage(t, 80, 60, tui.Options{Inject: firing.Options{Injector: &tuitest.Injector{}}})
 		s.run(time.Second)
 		s.press(screen)
-		aims, n := map[keymap.Aim]bool{}, 1 // the screens, as one
+		aims, n := map[shell.Aim]bool{}, 1 // the screens, as one
 		for _, b := range s.app.Bindings() {
 			if b.Aim != "" {
 				n++

@@ -19,7 +19,6 @@ import (
 	"ratescope/tui/grid"
 	"ratescope/tui/health"
 	"ratescope/tui/heat"
-	"ratescope/tui/keymap"
 	"ratescope/tui/keys"
 	"ratescope/tui/lab"
 	"ratescope/tui/markers"
@@ -145,9 +144,9 @@ func HelpMarkdown() string {
 }
 
 // unique leaves out an action whose keys all belong to one before it.
-func unique(list keymap.Actions) keymap.Actions {
+func unique(list shell.Actions) shell.Actions {
 	taken := map[string]bool{}
-	var out keymap.Actions
+	var out shell.Actions
 	for _, act := range list {
 		fresh := false
 		for _, k := range act.Keys() {

@@ -8,7 +8,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/tui/cell"
-	"ratescope/tui/keymap"
 	"ratescope/tui/shell"
 	"ratescope/tui/widget"
 )
@@ -25,7 +24,7 @@ func (b *blank) Update(msg tea.Msg) tea.Cmd {
 func (b *blank) Paint(p *widget.Canvas, r cell.Rect) {
 	p.Buffer.Text(r.X, r.Y, r.X+r.W, "nothing to see", p.Look.Text)
 }
-func (b *blank) Keys() keymap.Actions { return nil }
+func (b *blank) Keys() shell.Actions { return nil }
 
 // TestAScreenIsRegisteredInOneLine: a made-up screen has a number, a line in the help and
 // in the palette, and a way back.

@@ -10,7 +10,6 @@ import (
 	"ratescope/model/report"
 	"ratescope/model/safetext"
 	"ratescope/tui/cell"
-	"ratescope/tui/keymap"
 	"ratescope/tui/session"
 	"ratescope/tui/shell"
 	"ratescope/tui/widget"
@@ -26,7 +25,7 @@ type Screen struct {
 	top     int     // first event on screen
 	lanes   cell.Rect
 	log     cell.Rect
-	actions keymap.Actions
+	actions shell.Actions
 }
 
 // view is the screen on the canvas that it is painted on.
@@ -42,26 +41,26 @@ func New(s *session.Session) *Screen {
 		return func() tea.Cmd { e.at = min(max(e.at+by(), 0), max(len(e.list)-1, 0)); return nil }
 	}
 	page := func() int { return max(1, e.rows-1) }
-	e.actions = append(keymap.Actions{
-		keymap.New("events", "up", "↑ k", "selects the event above", move(func() int { return -1 }), "up", "k").For(keymap.ToLook),
-		keymap.New("events", "down", "↓ j", "selects the event below", move(func() int { return 1 }), "down", "j").For(keymap.ToLook),
-		keymap.New("events", "page up", "pgup", "goes up a page", move(func() int { return -page() }), "pgup", "ctrl+b"),
-		keymap.New("events", "page down", "pgdn", "goes down a page", move(page), "pgdown", "ctrl+f"),
-		keymap.New("events", "newest", "home", "selects the newest event", move(func() int { return -len(e.list) }), "home").For(keymap.ToLook),
-		keymap.New("events", "oldest", "end G", "selects the oldest event", move(func() int { return len(e.list) }), "end", "G").For(keymap.ToLook),
-		keymap.New("events", "open", "enter", "shows the key at that moment", e.open, "enter").For(keymap.ToLook).Hinted("open"),
-		keymap.New("events", "csv", "E", "exports the events as csv, md or jsonl", e.export, "E").When(func() string {
+	e.actions = append(shell.Actions{
+		shell.Bind("events", "up", "↑ k", "selects the event above", move(func() int { return -1 }), "up", "k").For(shell.ToLook),
+		shell.Bind("events", "down", "↓ j", "selects the event below", move(func() int { return 1 }), "down", "j").For(shell.ToLook),
+		shell.Bind("events", "page up", "pgup", "goes up a page", move(func() int { return -page() }), "pgup", "ctrl+b"),
+		shell.Bind("events", "page down", "pgdn", "goes down a page", move(page), "pgdown", "ctrl+f"),
+		shell.Bind("events", "newest", "home", "selects the newest event", move(func() int { return -len(e.list) }), "home").For(shell.ToLook),
+		shell.Bind("events", "oldest", "end G", "selects the oldest event", move(func() int { return len(e.list) }), "end", "G").For(shell.ToLook),
+		shell.Bind("events", "open", "enter", "shows the key at that moment", e.open, "enter").For(shell.ToLook).Hinted("open"),
+		shell.Bind("events", "csv", "E", "exports the events as csv, md or jsonl", e.export, "E").When(func() string {
 			if len(e.list) == 0 {
 				return "There is no event to export yet."
 			}
 			return ""
 		}),
-	}, s.Actions().Without(keymap.ExportRows)...) // the rows here are events
+	}, s.Actions().Without(shell.ExportRows)...) // the rows here are events
 	return e
 }
 
 // Keys lists what can be done here.
-func (sc *Screen) Keys() keymap.Actions { return sc.actions }
+func (sc *Screen) Keys() shell.Actions { return sc.actions }
 
 // Update handles what the shell hands on.
 func (sc *Screen) Update(msg tea.Msg) tea.Cmd {

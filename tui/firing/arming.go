@@ -10,7 +10,6 @@ import (
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/arming"
-	"ratescope/tui/keymap"
 	"ratescope/tui/shell"
 )
 
@@ -58,9 +57,9 @@ func (p *permission) Armament() arming.Status {
 var errNoInjector = fmt.Errorf("nothing can be fired at this source")
 
 // HostKeys returns the keys of the dashboard that mean the same on every screen.
-func (p *permission) HostKeys() keymap.Actions {
-	return keymap.Actions{
-		keymap.New("fire", "arm", "!", "arms firing for ten minutes, or disarms it", p.ToggleArming, "!").In(keymap.Server, p.ArmedText).When(func() string {
+func (p *permission) HostKeys() shell.Actions {
+	return shell.Actions{
+		shell.Bind("fire", "arm", "!", "arms firing for ten minutes, or disarms it", p.ToggleArming, "!").In(shell.Server, p.ArmedText).When(func() string {
 			switch st := p.Armament(); {
 			case st.Refused != nil:
 				return st.Refused.Error()

@@ -7,7 +7,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/tui/cell"
-	"ratescope/tui/keymap"
 	"ratescope/tui/session"
 	"ratescope/tui/shell"
 	"ratescope/tui/widget"
@@ -22,7 +21,7 @@ type Screen struct {
 	height     int // of a tile
 	pages      int // how many there are,
 	page       int // and which is on screen
-	actions    keymap.Actions
+	actions    shell.Actions
 }
 
 // view is the screen on the canvas that it is painted on.
@@ -40,22 +39,22 @@ func New(s *session.Session) *Screen {
 	}
 	page := func() int { return g.cols * g.rows }
 	g.actions = append(s.Actions(),
-		keymap.New("keys", "left", "← h", "selects the key to the left", move(func() int { return -1 }), "left", "h").For(keymap.ToLook),
-		keymap.New("keys", "right", "→ l", "selects the key to the right", move(func() int { return 1 }), "right", "l").For(keymap.ToLook),
-		keymap.New("keys", "up", "↑ k", "selects the key above", move(func() int { return -g.cols }), "up", "k").For(keymap.ToLook),
-		keymap.New("keys", "down", "↓ j", "selects the key below", move(func() int { return g.cols }), "down", "j").For(keymap.ToLook),
-		keymap.New("keys", "page up", "pgup", "goes up a page", move(func() int { return -page() }), "pgup", "ctrl+b"),
-		keymap.New("keys", "page down", "pgdn", "goes down a page", move(page), "pgdown", "ctrl+f"),
-		keymap.New("keys", "first key", "home", "selects the first key", move(func() int { return -len(g.s.Rows.Rows()) }), "home"),
-		keymap.New("keys", "last key", "end G", "selects the last key", move(func() int { return len(g.s.Rows.Rows()) }), "end", "G"),
-		keymap.New("view", "open", "enter", "shows the key on the dashboard", func() tea.Cmd { return g.s.Shell.Show("dashboard") },
-			"enter").For(keymap.ToLook).Hinted("open"),
+		shell.Bind("keys", "left", "← h", "selects the key to the left", move(func() int { return -1 }), "left", "h").For(shell.ToLook),
+		shell.Bind("keys", "right", "→ l", "selects the key to the right", move(func() int { return 1 }), "right", "l").For(shell.ToLook),
+		shell.Bind("keys", "up", "↑ k", "selects the key above", move(func() int { return -g.cols }), "up", "k").For(shell.ToLook),
+		shell.Bind("keys", "down", "↓ j", "selects the key below", move(func() int { return g.cols }), "down", "j").For(shell.ToLook),
+		shell.Bind("keys", "page up", "pgup", "goes up a page", move(func() int { return -page() }), "pgup", "ctrl+b"),
+		shell.Bind("keys", "page down", "pgdn", "goes down a page", move(page), "pgdown", "ctrl+f"),
+		shell.Bind("keys", "first key", "home", "selects the first key", move(func() int { return -len(g.s.Rows.Rows()) }), "home"),
+		shell.Bind("keys", "last key", "end G", "selects the last key", move(func() int { return len(g.s.Rows.Rows()) }), "end", "G"),
+		shell.Bind("view", "open", "enter", "shows the key on the dashboard", func() tea.Cmd { return g.s.Shell.Show("dashboard") },
+			"enter").For(shell.ToLook).Hinted("open"),
 	)
 	return g
 }
 
 // Keys lists what can be done here.
-func (g *Screen) Keys() keymap.Actions { return g.actions }
+func (g *Screen) Keys() shell.Actions { return g.actions }
 
 // Update handles what the shell hands on.
 func (g *Screen) Update(msg tea.Msg) tea.Cmd {

@@ -7,7 +7,6 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/tui/cell"
-	"ratescope/tui/keymap"
 	"ratescope/tui/session"
 	"ratescope/tui/shell"
 	"ratescope/tui/widget"
@@ -23,8 +22,8 @@ type Screen struct {
 func New(s *session.Session) *Screen { return &Screen{s: s, plots: Plots{}} }
 
 // Keys lists what can be done here: what concerns all keys.
-func (sc *Screen) Keys() keymap.Actions {
-	list := sc.s.Actions().Only(keymap.Pause, keymap.Record, keymap.ExportKeys, keymap.More, keymap.Less)
+func (sc *Screen) Keys() shell.Actions {
+	list := sc.s.Actions().Only(shell.Pause, shell.Record, shell.ExportKeys, shell.More, shell.Less)
 	return append(list, sc.s.TimeActions()...)
 }
 

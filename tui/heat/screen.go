@@ -12,7 +12,6 @@ import (
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/tui/cell"
-	"ratescope/tui/keymap"
 	"ratescope/tui/lane"
 	"ratescope/tui/session"
 	"ratescope/tui/shell"
@@ -43,7 +42,7 @@ type Screen struct {
 	inside  []scope
 	fold    bool // keys share rows by the beginnings of their names, however few they are
 	what    whatIf
-	actions keymap.Actions
+	actions shell.Actions
 
 	newest      limiter.Instant // end of the newest column
 	keys        []*model.Watched
@@ -75,20 +74,20 @@ func New(s *session.Session) *Screen {
 	move := func(rows, columns int) func() tea.Cmd {
 		return func() tea.Cmd { h.move(rows, columns); return nil }
 	}
-	h.actions = append(s.Actions().Without(keymap.ZoomIn, keymap.ZoomOut, keymap.Fire, keymap.Burst, keymap.Rate),
-		keymap.New("heat", "up", "↑ k", "goes to the row above", move(-1, 0), "up", "k").For(keymap.ToLook),
-		keymap.New("heat", "down", "↓ j", "goes to the row below", move(1, 0), "down", "j").For(keymap.ToLook),
-		keymap.New("heat", "page up", "pgup", "goes up a page", func() tea.Cmd { h.move(-h.area.H, 0); return nil }, "pgup", "ctrl+b"),
-		keymap.New("heat", "page down", "pgdn", "goes down a page", func() tea.Cmd { h.move(h.area.H, 0); return nil }, "pgdown", "ctrl+f"),
-		keymap.New("heat", "earlier", "← h", "goes back in time", move(0, 1), "left", "h").For(keymap.ToTime),
-		keymap.New("heat", "later", "→ l", "goes on in time", move(0, -1), "right", "l").For(keymap.ToTime),
-		keymap.New("heat", "zoom out", "[", "shows a longer stretch of time", func() tea.Cmd { h.zoom(1); return nil }, "[").For(keymap.ToTime),
-		keymap.New("heat", "zoom in", "]", "shows a shorter stretch of time", func() tea.Cmd { h.zoom(-1); return nil }, "]").For(keymap.ToTime),
-		keymap.New("heat", "open", "enter", "opens the keys of a row, or the key at that moment", h.open, "enter").For(keymap.ToLook).Hinted("open"),
-		keymap.New("heat", "fold", "f", "folds keys into prefixes, or unfolds them", func() tea.Cmd { h.fold = !h.fold; h.home(); return nil },
-			"f").For(keymap.ToLook).Hinted("fold"),
-		keymap.New("heat", "what if", "w", "puts the requests of a row through other terms", h.askWhatIf, "w").Hinted("what if"),
-		keymap.New("heat", "all keys", "esc", "shows all keys again", h.leave, "esc").When(func() string {
+	h.actions = append(s.Actions().Without(shell.ZoomIn, shell.ZoomOut, shell.Fire, shell.Burst, shell.Rate),
+		shell.Bind("heat", "up", "↑ k", "goes to the row above", move(-1, 0), "up", "k").For(shell.ToLook),
+		shell.Bind("heat", "down", "↓ j", "goes to the row below", move(1, 0), "down", "j").For(shell.ToLook),
+		shell.Bind("heat", "page up", "pgup", "goes up a page", func() tea.Cmd { h.move(-h.area.H, 0); return nil }, "pgup", "ctrl+b"),
+		shell.Bind("heat", "page down", "pgdn", "goes down a page", func() tea.Cmd { h.move(h.area.H, 0); return nil }, "pgdown", "ctrl+f"),
+		shell.Bind("heat", "earlier", "← h", "goes back in time", move(0, 1), "left", "h").For(shell.ToTime),
+		shell.Bind("heat", "later", "→ l", "goes on in time", move(0, -1), "right", "l").For(shell.ToTime),
+		shell.Bind("heat", "zoom out", "[", "shows a longer stretch of time", func() tea.Cmd { h.zoom(1); return nil }, "[").For(shell.ToTime),
+		shell.Bind("heat", "zoom in", "]", "shows a shorter stretch of time", func() tea.Cmd { h.zoom(-1); return nil }, "]").For(shell.ToTime),
+		shell.Bind("heat", "open", "enter", "opens the keys of a row, or the key at that moment", h.open, "enter").For(shell.ToLook).Hinted("open"),
+		shell.Bind("heat", "fold", "f", "folds keys into prefixes, or unfolds them", func() tea.Cmd { h.fold = !h.fold; h.home(); return nil },
+			"f").For(shell.ToLook).Hinted("fold"),
+		shell.Bind("heat", "what if", "w", "puts the requests of a row through other terms", h.askWhatIf, "w").Hinted("what if"),
+		shell.Bind("heat", "all keys", "esc", "shows all keys again", h.leave, "esc").When(func() string {
 			if len(h.inside) > 0 || h.what.other.On {
 				return ""
 			}
@@ -99,7 +98,7 @@ func New(s *session.Session) *Screen {
 }
 
 // Keys lists what can be done here.
-func (h *Screen) Keys() keymap.Actions { return h.actions }
+func (h *Screen) Keys() shell.Actions { return h.actions }
 
 // Update handles what the shell hands on.
 func (h *Screen) Update(msg tea.Msg) tea.Cmd {

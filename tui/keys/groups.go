@@ -4,7 +4,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/model"
-	"ratescope/tui/keymap"
+	"ratescope/tui/shell"
 )
 
 // grouping is the table as a tree of groups. The zero grouping is off: every key is a row.
@@ -17,9 +17,9 @@ type grouping struct {
 }
 
 // travel are the arrows: they open and fold groups under the cursor, else they go through time.
-func (d *Screen) travel() keymap.Actions {
-	arrow := func(name, shown, what string, earlier bool, keys ...string) keymap.Action {
-		return keymap.New("time", name, shown, what, func() tea.Cmd {
+func (d *Screen) travel() shell.Actions {
+	arrow := func(name, shown, what string, earlier bool, keys ...string) shell.Action {
+		return shell.Bind("time", name, shown, what, func() tea.Cmd {
 			switch {
 			case !d.table.groups.on || d.s.Shown.Paused() || d.s.Shown.Replayed():
 				d.s.Scroll(earlier)
@@ -29,12 +29,12 @@ func (d *Screen) travel() keymap.Actions {
 				d.table.unfold()
 			}
 			return nil
-		}, keys...).For(keymap.ToTime)
+		}, keys...).For(shell.ToTime)
 	}
-	return keymap.Actions{
+	return shell.Actions{
 		arrow("earlier", "← h", "goes back in time, and pauses; folds a group", true, "left", "h"),
 		arrow("later", "→ l", "goes on in time; opens a group", false, "right", "l"),
-		keymap.New("keys", "fold", "f", "folds keys into prefixes, or unfolds them", d.table.toggleGroups, "f").For(keymap.ToLook),
+		shell.Bind("keys", "fold", "f", "folds keys into prefixes, or unfolds them", d.table.toggleGroups, "f").For(shell.ToLook),
 	}
 }
 

@@ -11,23 +11,22 @@ import (
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/format"
-	"ratescope/tui/keymap"
 	"ratescope/tui/shell"
 )
 
 // rowActions are what can be done with a row beside what every screen can.
-func (d *Screen) rowActions() keymap.Actions {
+func (d *Screen) rowActions() shell.Actions {
 	none := func() string {
 		if d.s.Selection.Current() == nil {
 			return "There is no key yet."
 		}
 		return ""
 	}
-	return keymap.Actions{
-		keymap.New("keys", "key menu", "o", "lists what can be done with the key", d.openMenu, "o").For(keymap.ToAct).When(none).Hinted("key"),
-		keymap.New("keys", "look ahead", "c", "says what a request would meet, of any cost", d.peek, "c").For(keymap.ToLook).When(none).In(keymap.OfKey, nil).Also("why explain"),
-		keymap.New("keys", "same prefix", "z", "lists only keys that begin like this one", d.filterPrefix, "z").For(keymap.ToFind).When(none).In(keymap.OfKey, nil),
-		keymap.New("view", "arrangement", "V", "walks through arrangements of the panes", d.nextArrangement, "V").In(keymap.Look, nil),
+	return shell.Actions{
+		shell.Bind("keys", "key menu", "o", "lists what can be done with the key", d.openMenu, "o").For(shell.ToAct).When(none).Hinted("key"),
+		shell.Bind("keys", "look ahead", "c", "says what a request would meet, of any cost", d.peek, "c").For(shell.ToLook).When(none).In(shell.OfKey, nil).Also("why explain"),
+		shell.Bind("keys", "same prefix", "z", "lists only keys that begin like this one", d.filterPrefix, "z").For(shell.ToFind).When(none).In(shell.OfKey, nil),
+		shell.Bind("view", "arrangement", "V", "walks through arrangements of the panes", d.nextArrangement, "V").In(shell.Look, nil),
 	}
 }
 
@@ -41,7 +40,7 @@ func (d *Screen) menuAt(x, y int) tea.Cmd {
 		return nil
 	}
 	first := []shell.Choice{{Name: "select", What: "shows the key at the right, and closes this", Aside: "enter"}}
-	p := d.s.Shell.Menu(d.s.Name(k.Reading.Key), first, keymap.OfKey)
+	p := d.s.Shell.Menu(d.s.Name(k.Reading.Key), first, shell.OfKey)
 	if x >= 0 {
 		p.Beside(x, y)
 	}

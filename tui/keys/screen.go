@@ -11,7 +11,6 @@ import (
 	"ratescope/model/lab"
 	"ratescope/tui/cell"
 	"ratescope/tui/health"
-	"ratescope/tui/keymap"
 	screenlab "ratescope/tui/lab"
 	"ratescope/tui/session"
 	"ratescope/tui/shell"
@@ -32,7 +31,7 @@ type Screen struct {
 	strip    health.Strip
 
 	arrangement arrangement
-	actions     keymap.Actions
+	actions     shell.Actions
 }
 
 // view is the screen on the canvas that it is painted on.
@@ -51,22 +50,22 @@ func New(s *session.Session) *Screen {
 	page := func() int { return max(1, d.rowsShown()-1) }
 	d.actions = append(append(d.rowActions(), s.Actions()...), d.travel()...)
 	d.actions = append(d.actions,
-		keymap.New("keys", "up", "↑ k", "selects the key above", move(func() int { return -1 }), "up", "k").For(keymap.ToLook),
-		keymap.New("keys", "down", "↓ j", "selects the key below", move(func() int { return 1 }), "down", "j").For(keymap.ToLook),
-		keymap.New("keys", "page up", "pgup", "goes up a page", move(func() int { return -page() }), "pgup", "ctrl+b"),
-		keymap.New("keys", "page down", "pgdn", "goes down a page", move(page), "pgdown", "ctrl+f"),
-		keymap.New("keys", "first key", "home", "selects the first key", move(func() int { return -d.table.lineCount() }), "home"),
-		keymap.New("keys", "last key", "end G", "selects the last key", move(func() int { return d.table.lineCount() }), "end", "G"),
-		keymap.New("view", "expand", "enter", "expands the pane; opens or folds a group", d.expand, "enter").For(keymap.ToLook).Hinted("expand"),
-		keymap.New("view", "next pane", "tab", "moves the focus to the next pane", d.nextPane, "tab"),
-		keymap.New("keys", "open in the lab", "O", "opens the key's requests in the lab", d.study, "O").In(keymap.OfKey, nil),
-		keymap.New("keys", "what if", "w", "puts the key's requests through other terms", d.what.ask, "w").In(keymap.OfKey, nil).When(func() string {
+		shell.Bind("keys", "up", "↑ k", "selects the key above", move(func() int { return -1 }), "up", "k").For(shell.ToLook),
+		shell.Bind("keys", "down", "↓ j", "selects the key below", move(func() int { return 1 }), "down", "j").For(shell.ToLook),
+		shell.Bind("keys", "page up", "pgup", "goes up a page", move(func() int { return -page() }), "pgup", "ctrl+b"),
+		shell.Bind("keys", "page down", "pgdn", "goes down a page", move(page), "pgdown", "ctrl+f"),
+		shell.Bind("keys", "first key", "home", "selects the first key", move(func() int { return -d.table.lineCount() }), "home"),
+		shell.Bind("keys", "last key", "end G", "selects the last key", move(func() int { return d.table.lineCount() }), "end", "G"),
+		shell.Bind("view", "expand", "enter", "expands the pane; opens or folds a group", d.expand, "enter").For(shell.ToLook).Hinted("expand"),
+		shell.Bind("view", "next pane", "tab", "moves the focus to the next pane", d.nextPane, "tab"),
+		shell.Bind("keys", "open in the lab", "O", "opens the key's requests in the lab", d.study, "O").In(shell.OfKey, nil),
+		shell.Bind("keys", "what if", "w", "puts the key's requests through other terms", d.what.ask, "w").In(shell.OfKey, nil).When(func() string {
 			if d.s.Selection.Group() == "" {
 				return ""
 			}
 			return d.s.Selection.Group() + " is a group: w asks about all of its keys on the heat map (6), and here about a selected key."
 		}),
-		keymap.New("view", "collapse", "esc", "shows all panes again", d.collapse, "esc").When(func() string {
+		shell.Bind("view", "collapse", "esc", "shows all panes again", d.collapse, "esc").When(func() string {
 			if d.expanded || d.what.other.On || d.s.Shown.Time.Pointing() {
 				return ""
 			}
@@ -77,7 +76,7 @@ func New(s *session.Session) *Screen {
 }
 
 // Keys lists what can be done here.
-func (d *Screen) Keys() keymap.Actions { return d.actions }
+func (d *Screen) Keys() shell.Actions { return d.actions }
 
 // Update handles what the shell hands on.
 func (d *Screen) Update(msg tea.Msg) tea.Cmd {

@@ -8,7 +8,6 @@ import (
 	"ratescope/model/format"
 	"ratescope/model/lab"
 	"ratescope/tui/cell"
-	"ratescope/tui/keymap"
 	"ratescope/tui/shell"
 	"ratescope/tui/widget"
 )
@@ -44,7 +43,7 @@ func newBoxView(s *Screen) *boxView {
 		}
 		return "Name this box first, with enter."
 	}
-	v.actions = keymap.Actions{
+	v.actions = shell.Actions{
 		act("box", "fire at it", "space", "fires one request at the box", func() { v.box.Fire() }, "space").Hinted("fire").When(open),
 		act("box", "wait", "→ l", "waits", func() { v.box.Wait(lab.BoxWaits[v.wait]) }, "right", "l").Hinted("wait").When(open),
 		act("box", "longer", "+", "waits longer at once", func() { v.wait = min(v.wait+1, len(lab.BoxWaits)-1) }, "+", "=").Hinted("longer").When(open),

@@ -8,7 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/model/lab"
-	"ratescope/tui/keymap"
+	"ratescope/tui/shell"
 )
 
 // Class is the room that a lab belongs to: its teacher's or a student's side of it.
@@ -216,11 +216,11 @@ func (c *classroom) report(s *Screen) {
 }
 
 // keys are the teacher's.
-func (c *classroom) keys(s *Screen) keymap.Actions {
+func (c *classroom) keys(s *Screen) shell.Actions {
 	if !c.teaches() {
 		return nil
 	}
-	return keymap.Actions{
+	return shell.Actions{
 		act("class", "students", "S", "shows who is there and where", func() { s.show(studentsName) }, "S").Hinted("students"),
 		act("class", "drive", "F", "calls all to your screen, or frees them", func() {
 			now := c.Now()

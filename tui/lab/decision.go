@@ -12,7 +12,7 @@ import (
 	"ratescope/model/safetext"
 	"ratescope/themes"
 	"ratescope/tui/cell"
-	"ratescope/tui/keymap"
+	"ratescope/tui/shell"
 	"ratescope/tui/widget"
 )
 
@@ -29,7 +29,7 @@ const scriptPage = 8
 func newDecisionView() *decisionView {
 	d := &decisionView{picked: -1}
 	scroll := func(by int) func() { return func() { d.scrolled = min(max(d.scrolled+by, 0), 400) } }
-	d.plain = plain{"decision", keymap.Actions{
+	d.plain = plain{"decision", shell.Actions{
 		act("decision", "script up", "pgup", "scrolls the script up", scroll(-scriptPage), "pgup", "ctrl+u"),
 		act("decision", "script down", "pgdn", "scrolls the script down", scroll(scriptPage), "pgdown", "ctrl+d"),
 	}}

@@ -10,7 +10,7 @@ import (
 	"ratescope/model/safetext"
 	"ratescope/themes"
 	"ratescope/tui/cell"
-	"ratescope/tui/keymap"
+	"ratescope/tui/shell"
 	"ratescope/tui/widget"
 )
 
@@ -48,7 +48,7 @@ type duelView struct {
 
 func newDuelView(s *Screen) *duelView {
 	v := &duelView{plain: plain{title: duelName}}
-	v.actions = keymap.Actions{
+	v.actions = shell.Actions{
 		act("duel", "go on", "enter", "hands your limiter in, opens the one to attack, or shows the traffic that breaks it",
 			func() { v.enter(s) }, "enter").Hinted("go on"),
 		act("duel", "restart", "R", "takes back what was fired; the solver's clock goes on", func() {

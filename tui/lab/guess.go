@@ -6,7 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/model/lab"
-	"ratescope/tui/keymap"
+	"ratescope/tui/shell"
 )
 
 // guess is the predictions of a person about requests fired by hand, before each is fired.
@@ -15,18 +15,18 @@ type guess struct {
 	on       bool
 	asked    bool   // a request waits for its prediction
 	answered string // the question that was answered last
-	keys     keymap.Actions
+	keys     shell.Actions
 }
 
 // newGuess returns the actions that answer.
 func newGuess(s *Screen) guess {
-	answer := func(name, key string, admitted bool) keymap.Action {
-		return keymap.New("predict", name, key, "predicts that the algorithm in focus has it "+name+", and fires", func() tea.Cmd {
+	answer := func(name, key string, admitted bool) shell.Action {
+		return shell.Bind("predict", name, key, "predicts that the algorithm in focus has it "+name+", and fires", func() tea.Cmd {
 			s.guess.answer(admitted)
 			return s.started()
 		}, key).Hinted(name)
 	}
-	return guess{s: s, keys: keymap.Actions{
+	return guess{s: s, keys: shell.Actions{
 		answer("admitted", "a", true), answer("denied", "d", false),
 	}}
 }

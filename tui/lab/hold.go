@@ -6,7 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/tui/cell"
-	"ratescope/tui/keymap"
+	"ratescope/tui/shell"
 )
 
 // heldWords say why a key does nothing while the teacher has locked the class.
@@ -23,7 +23,7 @@ var (
 func (c *classroom) held() bool { return c.learns() && c.Now().Held }
 
 // hold returns the actions with those blocked that a held student cannot do.
-func (c *classroom) hold(list keymap.Actions) keymap.Actions {
+func (c *classroom) hold(list shell.Actions) shell.Actions {
 	if !c.held() {
 		return list
 	}

@@ -7,16 +7,15 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/model/lab"
-	"ratescope/tui/keymap"
 	"ratescope/tui/shell"
 	"ratescope/tui/widget"
 )
 
 // bindings are what a person can do in the lab. A letter that means something on the
 // dashboard means the same here; capital letters show the lab's own views.
-func (s *Screen) bindings() keymap.Actions {
-	bind := func(group, name, shown, what string, f func(), keys ...string) keymap.Action {
-		return keymap.New(group, name, shown, what, func() tea.Cmd { f(); return s.started() }, keys...)
+func (s *Screen) bindings() shell.Actions {
+	bind := func(group, name, shown, what string, f func(), keys ...string) shell.Action {
+		return shell.Bind(group, name, shown, what, func() tea.Cmd { f(); return s.started() }, keys...)
 	}
 	show := func(name string) func() { return func() { s.show(name) } }
 	many := func() string {
@@ -25,12 +24,12 @@ func (s *Screen) bindings() keymap.Actions {
 		}
 		return ""
 	}
-	return keymap.Actions{
+	return shell.Actions{
 		bind(fireGroup, "fire", "space", "fires one request", s.guess.fire, "space").Hinted("fire"),
 		bind(fireGroup, "burst", "b", "fires a burst of N", func() { s.fire(s.burst); s.follow() }, "b").Hinted("burst"),
 		bind(fireGroup, "rate", "r", "fires N in every window; again stops", s.toggleRate, "r").Hinted("rate"),
-		keymap.New(fireGroup, "more", "+", "raises the chosen number, or N", func() tea.Cmd { return s.sentence.adjust(1) }, "+", "="),
-		keymap.New(fireGroup, "less", "-", "lowers it", func() tea.Cmd { return s.sentence.adjust(-1) }, "-", "_"),
+		shell.Bind(fireGroup, "more", "+", "raises the chosen number, or N", func() tea.Cmd { return s.sentence.adjust(1) }, "+", "="),
+		shell.Bind(fireGroup, "less", "-", "lowers it", func() tea.Cmd { return s.sentence.adjust(-1) }, "-", "_"),
 
 		bind(timeGroup, "play", "p", "starts and stops the clock", s.play, "p").Hinted("run"),
 		bind(timeGroup, "step", "→ l", "steps to the next request", s.step, "right", "l", ".").Hinted("step"),
@@ -73,13 +72,13 @@ func (s *Screen) bindings() keymap.Actions {
 		bind("lesson", "what if", "w", "changes limit, terms, traffic, algorithms", func() { s.app.Open(&termsOverlay{s: s}) }, "w").
 			Hinted("what if"),
 
-		bind("room", "present", "B", "presenter mode: large and few", s.presenter.toggle, "B").In(keymap.Look, nil),
-		keymap.New("room", "export", "e", "saves the moment as Markdown", func() tea.Cmd { return s.exports.moment(false) }, "e").In(keymap.Save, shell.Folder),
-		keymap.New("room", "scenario", "E", "saves what happened as a scenario file", func() tea.Cmd { return s.exports.moment(true) }, "E").In(keymap.Save, shell.Folder),
-		keymap.New("room", "picture", "K", "saves the picture on screen as SVG and ANSI", s.exports.picture, "K").
-			In(keymap.Save, shell.Folder),
-		keymap.New("room", "share", "Y", "copies a line that opens this moment", s.exports.copyMoment, "Y"),
-		keymap.New("room", "copy", "y", "copies the Redis script of the step", s.exports.copyScript, "y"),
+		bind("room", "present", "B", "presenter mode: large and few", s.presenter.toggle, "B").In(shell.Look, nil),
+		shell.Bind("room", "export", "e", "saves the moment as Markdown", func() tea.Cmd { return s.exports.moment(false) }, "e").In(shell.Save, shell.Folder),
+		shell.Bind("room", "scenario", "E", "saves what happened as a scenario file", func() tea.Cmd { return s.exports.moment(true) }, "E").In(shell.Save, shell.Folder),
+		shell.Bind("room", "picture", "K", "saves the picture on screen as SVG and ANSI", s.exports.picture, "K").
+			In(shell.Save, shell.Folder),
+		shell.Bind("room", "share", "Y", "copies a line that opens this moment", s.exports.copyMoment, "Y"),
+		shell.Bind("room", "copy", "y", "copies the Redis script of the step", s.exports.copyScript, "y"),
 	}
 }
 

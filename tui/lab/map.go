@@ -11,7 +11,7 @@ import (
 	"ratescope/model/safetext"
 	"ratescope/themes"
 	"ratescope/tui/cell"
-	"ratescope/tui/keymap"
+	"ratescope/tui/shell"
 	"ratescope/tui/widget"
 )
 
@@ -36,7 +36,7 @@ const (
 func newMapView(s *Screen) *mapView {
 	m := &mapView{x: -1}
 	sideways := func(dx int) func() { return func() { m.x = min(max(m.x+dx, 0), max(m.columns-1, 0)) } }
-	m.plain = plain{"map", keymap.Actions{
+	m.plain = plain{"map", shell.Actions{
 		act("map", "earlier burst", "← h", "moves the burst to earlier in the window", sideways(-1), "left", "h"),
 		act("map", "later burst", "→ l", "moves the burst to later in the window", sideways(1), "right", "l"),
 		act("map", "run the burst", "enter", "shows the bursts under the cursor as a run", func() { m.run(s) }, "enter").Hinted("run it"),

@@ -10,7 +10,7 @@ import (
 	"ratescope/model/lab"
 	"ratescope/themes"
 	"ratescope/tui/cell"
-	"ratescope/tui/keymap"
+	"ratescope/tui/shell"
 	"ratescope/tui/widget"
 )
 
@@ -49,7 +49,7 @@ func newQuizView(s *Screen) *quizView {
 	}
 	verdict := when(func() bool { return !q.answered.verdict })
 	revealed := when(func() bool { return q.answered.revealed(q.quiz.Question) })
-	q.actions = keymap.Actions{
+	q.actions = shell.Actions{
 		act("quiz", "admitted", "a", "predicts that it is admitted", func() { q.predict(s, true) }, "a").Hinted("admitted").When(verdict),
 		act("quiz", "denied", "d", "predicts that it is denied", func() { q.predict(s, false) }, "d").Hinted("denied").When(verdict),
 		act("quiz", "next question", "enter", "asks the next question", q.next, "enter", "space").Hinted("next").When(revealed),

@@ -10,7 +10,6 @@ import (
 
 	"ratescope/model/lab"
 	"ratescope/tui/cell"
-	"ratescope/tui/keymap"
 	"ratescope/tui/shell"
 	"ratescope/tui/widget"
 )
@@ -30,7 +29,7 @@ type Screen struct {
 	zoom      int // steps from the range that a lesson begins with
 	hint      bool
 	sentence  sentence
-	actions   keymap.Actions
+	actions   shell.Actions
 	later     []tea.Cmd // to be started when the message at hand was handled
 	guess     guess
 	presenter presenter
@@ -102,12 +101,12 @@ const fireGroup, timeGroup = "fire", "time"
 
 // Keys lists what can be done here: what the view adds goes first. A view with a story of
 // its own takes away what moves the lesson's.
-func (s *Screen) Keys() keymap.Actions {
+func (s *Screen) Keys() shell.Actions {
 	if s.seek != nil || s.showsUntil != 0 {
 		return nil // any key stops it, see Update
 	}
 	v := s.front()
-	list := append(keymap.Actions(nil), v.keys()...)
+	list := append(shell.Actions(nil), v.keys()...)
 	if s.guess.asked && !s.shows("quiz") {
 		list = append(list, s.guess.keys...)
 	}

@@ -11,7 +11,7 @@ import (
 	"ratescope/themes"
 	"ratescope/tui/cell"
 	"ratescope/tui/chart"
-	"ratescope/tui/keymap"
+	"ratescope/tui/shell"
 	"ratescope/tui/widget"
 )
 
@@ -44,7 +44,7 @@ func newStudentsView(s *Screen) *studentsView {
 			return "This student was removed: enter lets in again."
 		}
 	}
-	to := func(name, shown, what string, f func(Student) error, keys ...string) keymap.Action {
+	to := func(name, shown, what string, f func(Student) error, keys ...string) shell.Action {
 		return act("class", name, shown, what, func() {
 			if err := f(v.people[v.at()]); err != nil {
 				s.fail(err)
@@ -52,7 +52,7 @@ func newStudentsView(s *Screen) *studentsView {
 			v.take(s)
 		}, keys...).Hinted(name).When(one(false))
 	}
-	v.actions = keymap.Actions{
+	v.actions = shell.Actions{
 		to("let in again", "enter", "lets a student come back who was removed", func(o Student) error {
 			s.app.Say("Nothing keeps " + o.Name + " from coming back now.")
 			return s.class.Readmit(o.Number)

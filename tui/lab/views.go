@@ -4,7 +4,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/tui/cell"
-	"ratescope/tui/keymap"
+	"ratescope/tui/shell"
 )
 
 // view is one picture of the lab.
@@ -16,23 +16,23 @@ type view interface {
 	// move selects what is above or below.
 	move(s *Screen, by int)
 	// keys are those of this view alone; they go before the lab's.
-	keys() keymap.Actions
+	keys() shell.Actions
 }
 
 // plain is a view without a choice, and with the keys that it is given.
 type plain struct {
 	title   string
-	actions keymap.Actions
+	actions shell.Actions
 }
 
 func (v plain) name() string            { return v.title }
-func (v plain) keys() keymap.Actions    { return v.actions }
+func (v plain) keys() shell.Actions     { return v.actions }
 func (plain) layout(*Screen, cell.Rect) {}
 func (plain) move(*Screen, int)         {}
 
 // act is an action whose work is done at once.
-func act(group, name, shown, what string, do func(), keys ...string) keymap.Action {
-	return keymap.New(group, name, shown, what, func() tea.Cmd { do(); return nil }, keys...)
+func act(group, name, shown, what string, do func(), keys ...string) shell.Action {
+	return shell.Bind(group, name, shown, what, func() tea.Cmd { do(); return nil }, keys...)
 }
 
 // views are the pictures of the lab, one of which is shown. The first is the one to go back to.

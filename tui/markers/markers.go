@@ -12,7 +12,6 @@ import (
 	"ratescope/model/format"
 	"ratescope/model/marker"
 	"ratescope/model/safetext"
-	"ratescope/tui/keymap"
 	"ratescope/tui/rows"
 	"ratescope/tui/shell"
 	"ratescope/tui/shown"
@@ -58,7 +57,7 @@ func New(app *shell.App, boards *shown.Boards, selection *rows.Selection, name f
 func (m *Markers) Set() []marker.Marker { return m.set }
 
 // Actions returns what a person can do with markers on every screen.
-func (m *Markers) Actions() keymap.Actions {
+func (m *Markers) Actions() shell.Actions {
 	none := func() string {
 		if !m.boards.Replayed() {
 			return "Only a replay has markers; F records to a file."
@@ -68,13 +67,13 @@ func (m *Markers) Actions() keymap.Actions {
 	do := func(f func()) func() tea.Cmd {
 		return func() tea.Cmd { f(); return nil }
 	}
-	return keymap.Actions{
-		keymap.New("time", "mark", "*", "marks this moment, or takes the mark away", do(m.ask), "*").When(none),
-		keymap.New("time", "next event", ")", "goes to the next event or marker", func() tea.Cmd { return m.jump(true, true) }, ")").When(none),
-		keymap.New("time", "last event", "(", "goes to the event or marker before", func() tea.Cmd { return m.jump(false, true) },
+	return shell.Actions{
+		shell.Bind("time", "mark", "*", "marks this moment, or takes the mark away", do(m.ask), "*").When(none),
+		shell.Bind("time", "next event", ")", "goes to the next event or marker", func() tea.Cmd { return m.jump(true, true) }, ")").When(none),
+		shell.Bind("time", "last event", "(", "goes to the event or marker before", func() tea.Cmd { return m.jump(false, true) },
 			"(").When(none),
-		keymap.New("time", "next marker", "}", "goes to the next marker", func() tea.Cmd { return m.jump(true, false) }, "}").When(none),
-		keymap.New("time", "last marker", "{", "goes to the marker before", func() tea.Cmd { return m.jump(false, false) }, "{").When(none),
+		shell.Bind("time", "next marker", "}", "goes to the next marker", func() tea.Cmd { return m.jump(true, false) }, "}").When(none),
+		shell.Bind("time", "last marker", "{", "goes to the marker before", func() tea.Cmd { return m.jump(false, false) }, "{").When(none),
 	}
 }
 

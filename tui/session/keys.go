@@ -11,7 +11,6 @@ import (
 	"ratescope/model/rediscli"
 	"ratescope/model/report"
 	"ratescope/model/safetext"
-	"ratescope/tui/keymap"
 	"ratescope/tui/rows"
 	"ratescope/tui/shell"
 )
@@ -26,63 +25,63 @@ func do(f func()) func() tea.Cmd {
 
 // Actions returns the actions that every screen with keys has. A screen puts its own actions before
 // these, and defines up, down and the arrows itself.
-func (s *Session) Actions() keymap.Actions {
+func (s *Session) Actions() shell.Actions {
 	live := s.inReplay("A replay only shows what was seen: nothing can be fired.", s.Orders.CanFire)
 	adjusts := s.inReplay("", s.Orders.CanFire)
 	never := func() string { return "" }
-	list := keymap.Actions{
-		keymap.New("fire", "fire", "space", "fires one request at the selected key", func() tea.Cmd { return s.Orders.Fire(model.Order{N: 1}) },
-			"space").For(keymap.ToAct).As(keymap.Fire).In(keymap.OfKey, nil).Hinted("fire").Writing().When(live),
-		keymap.New("fire", "burst", "b", "fires a burst of N", func() tea.Cmd { return s.Orders.Fire(model.Order{N: s.Orders.Burst()}) },
-			"b").For(keymap.ToAct).As(keymap.Burst).In(keymap.OfKey, nil).Hinted("burst").Writing().When(live),
-		keymap.New("fire", "rate", "r", "starts and stops firing at a rate", s.Orders.ToggleRate,
-			"r").For(keymap.ToAct).As(keymap.Rate).In(keymap.OfKey, nil).Writing().When(live),
-		keymap.New("fire", "more", "+", "raises N or the rate; in a replay the speed", func() tea.Cmd { return s.Adjust(true) }, "+",
-			"=").As(keymap.More).When(adjusts),
-		keymap.New("fire", "less", "-", "lowers N or the rate; in a replay the speed", func() tea.Cmd { return s.Adjust(false) }, "-",
-			"_").As(keymap.Less).When(adjusts),
-		keymap.New("fire", "order", "~", "fires what you type: 60 5/s poisson cost:2", s.Orders.Compose, "~").In(keymap.OfKey,
+	list := shell.Actions{
+		shell.Bind("fire", "fire", "space", "fires one request at the selected key", func() tea.Cmd { return s.Orders.Fire(model.Order{N: 1}) },
+			"space").For(shell.ToAct).As(shell.Fire).In(shell.OfKey, nil).Hinted("fire").Writing().When(live),
+		shell.Bind("fire", "burst", "b", "fires a burst of N", func() tea.Cmd { return s.Orders.Fire(model.Order{N: s.Orders.Burst()}) },
+			"b").For(shell.ToAct).As(shell.Burst).In(shell.OfKey, nil).Hinted("burst").Writing().When(live),
+		shell.Bind("fire", "rate", "r", "starts and stops firing at a rate", s.Orders.ToggleRate,
+			"r").For(shell.ToAct).As(shell.Rate).In(shell.OfKey, nil).Writing().When(live),
+		shell.Bind("fire", "more", "+", "raises N or the rate; in a replay the speed", func() tea.Cmd { return s.Adjust(true) }, "+",
+			"=").As(shell.More).When(adjusts),
+		shell.Bind("fire", "less", "-", "lowers N or the rate; in a replay the speed", func() tea.Cmd { return s.Adjust(false) }, "-",
+			"_").As(shell.Less).When(adjusts),
+		shell.Bind("fire", "order", "~", "fires what you type: 60 5/s poisson cost:2", s.Orders.Compose, "~").In(shell.OfKey,
 			nil).Writing().When(live),
-		keymap.New("fire", "hold fire", ";", "holds what is being fired; again goes on", do(s.Orders.Hold), ";").When(live),
-		keymap.New("fire", "give room", "$", "gives the key room, frees or blocks it", s.Orders.OpenChanges, "$").In(keymap.OfKey,
+		shell.Bind("fire", "hold fire", ";", "holds what is being fired; again goes on", do(s.Orders.Hold), ";").When(live),
+		shell.Bind("fire", "give room", "$", "gives the key room, frees or blocks it", s.Orders.OpenChanges, "$").In(shell.OfKey,
 			nil).When(s.inReplay("A replay only shows what was seen: nothing can be changed.", never)),
-		keymap.New("fire", "burst at a copy", "d", "fires a burst at a scratch copy of the key",
-			func() tea.Cmd { return s.Orders.Fire(model.Order{N: s.Orders.Burst(), Scratch: true}) }, "d").In(keymap.OfKey,
+		shell.Bind("fire", "burst at a copy", "d", "fires a burst at a scratch copy of the key",
+			func() tea.Cmd { return s.Orders.Fire(model.Order{N: s.Orders.Burst(), Scratch: true}) }, "d").In(shell.OfKey,
 			nil).Writing().When(live),
-		keymap.New("fire", "undo", "U", "takes back what was fired or changed", s.Orders.OpenActions, "U").In(keymap.OfKey, nil).Writing(),
-		keymap.New("fire", "without injected", `\`, "leaves what was fired from here out of all", do(s.SubtractInjected), `\`),
+		shell.Bind("fire", "undo", "U", "takes back what was fired or changed", s.Orders.OpenActions, "U").In(shell.OfKey, nil).Writing(),
+		shell.Bind("fire", "without injected", `\`, "leaves what was fired from here out of all", do(s.SubtractInjected), `\`),
 
-		keymap.New("keys", "filter", "/", "filters keys by name, state: note: lib: alg:", do(s.openFilter),
-			"/").For(keymap.ToFind).Also("throttled denied search").Hinted("filter"),
-		keymap.New("keys", "sort", "s", "sorts by the next column", do(s.Rows.NextSort), "s").For(keymap.ToFind),
-		keymap.New("keys", "reverse", "S", "reverses the order", do(s.Rows.Reverse), "S"),
-		keymap.New("keys", "pin", "P", "pins the key on top, to compare it", do(s.Selection.Pin), "P").For(keymap.ToFind).In(keymap.OfKey, nil),
-		keymap.New("keys", "copy", "y", "copies the row as text", s.CopyRow, "y").In(keymap.OfKey, nil),
-		keymap.New("keys", "identify", "W", "lists the limiters, and takes what yours are", do(s.openGroups), "W").In(keymap.Server, nil).Also("found"),
-		keymap.New("keys", "copy commands", "u", "copies commands that free or reset the key", s.CopyLines, "u").In(keymap.OfKey, nil),
-		keymap.New("keys", "export", "e", "exports all keys to a JSON file", s.Files.ExportKeys, "e").As(keymap.ExportKeys).In(keymap.Save,
+		shell.Bind("keys", "filter", "/", "filters keys by name, state: note: lib: alg:", do(s.openFilter),
+			"/").For(shell.ToFind).Also("throttled denied search").Hinted("filter"),
+		shell.Bind("keys", "sort", "s", "sorts by the next column", do(s.Rows.NextSort), "s").For(shell.ToFind),
+		shell.Bind("keys", "reverse", "S", "reverses the order", do(s.Rows.Reverse), "S"),
+		shell.Bind("keys", "pin", "P", "pins the key on top, to compare it", do(s.Selection.Pin), "P").For(shell.ToFind).In(shell.OfKey, nil),
+		shell.Bind("keys", "copy", "y", "copies the row as text", s.CopyRow, "y").In(shell.OfKey, nil),
+		shell.Bind("keys", "identify", "W", "lists the limiters, and takes what yours are", do(s.openGroups), "W").In(shell.Server, nil).Also("found"),
+		shell.Bind("keys", "copy commands", "u", "copies commands that free or reset the key", s.CopyLines, "u").In(shell.OfKey, nil),
+		shell.Bind("keys", "export", "e", "exports all keys to a JSON file", s.Files.ExportKeys, "e").As(shell.ExportKeys).In(shell.Save,
 			shell.Folder),
-		keymap.New("keys", "csv", "E", "exports the rows as csv, md or jsonl", do(s.askFormat), "E").As(keymap.ExportRows).In(keymap.Save,
+		shell.Bind("keys", "csv", "E", "exports the rows as csv, md or jsonl", do(s.askFormat), "E").As(shell.ExportRows).In(shell.Save,
 			shell.Folder).When(s.Files.NoRows),
-		keymap.New("keys", "record", "F", "records to a file, or ends the recording", s.Files.ToggleRecording,
-			"F").As(keymap.Record).In(keymap.Save, shell.Folder).When(s.inReplay("This is a recording; R begins it anew.", never)),
-		keymap.New("time", "restart", "R", "begins a replay anew", do(s.Shown.Restart), "R").When(func() string {
+		shell.Bind("keys", "record", "F", "records to a file, or ends the recording", s.Files.ToggleRecording,
+			"F").As(shell.Record).In(shell.Save, shell.Folder).When(s.inReplay("This is a recording; R begins it anew.", never)),
+		shell.Bind("time", "restart", "R", "begins a replay anew", do(s.Shown.Restart), "R").When(func() string {
 			if !s.Shown.Replayed() {
 				return "Only a replay can begin anew; F records to a file."
 			}
 			return ""
 		}),
-		keymap.New("keys", "capsule", "I", "saves the last ten minutes in one file", s.Files.SaveCapsule, "I").In(keymap.Save,
+		shell.Bind("keys", "capsule", "I", "saves the last ten minutes in one file", s.Files.SaveCapsule, "I").In(shell.Save,
 			shell.Folder).When(s.Files.NoCapsule),
 
-		keymap.New("time", "pause", "p", "pauses the picture; collecting goes on", do(s.Pause),
-			"p").For(keymap.ToTime).As(keymap.Pause).Hinted("pause"),
-		keymap.New("time", "zoom out", "[", "shows a longer stretch of time", func() tea.Cmd { return s.Zoom(true) },
-			"[").For(keymap.ToTime).As(keymap.ZoomOut),
-		keymap.New("time", "zoom in", "]", "shows a shorter stretch; so does dragging", func() tea.Cmd { return s.Zoom(false) },
-			"]").For(keymap.ToTime).As(keymap.ZoomIn),
-		keymap.New("time", "go to", "g", "goes to a time you type: 14:02:11, 30s ago", s.askTime,
-			"g").For(keymap.ToTime).Also("past").When(func() string {
+		shell.Bind("time", "pause", "p", "pauses the picture; collecting goes on", do(s.Pause),
+			"p").For(shell.ToTime).As(shell.Pause).Hinted("pause"),
+		shell.Bind("time", "zoom out", "[", "shows a longer stretch of time", func() tea.Cmd { return s.Zoom(true) },
+			"[").For(shell.ToTime).As(shell.ZoomOut),
+		shell.Bind("time", "zoom in", "]", "shows a shorter stretch; so does dragging", func() tea.Cmd { return s.Zoom(false) },
+			"]").For(shell.ToTime).As(shell.ZoomIn),
+		shell.Bind("time", "go to", "g", "goes to a time you type: 14:02:11, 30s ago", s.askTime,
+			"g").For(shell.ToTime).Also("past").When(func() string {
 			if s.Selection.Current() == nil {
 				return "There is no key yet."
 			}
@@ -103,10 +102,10 @@ func (s *Session) inReplay(why string, live func() string) func() string {
 }
 
 // TimeActions returns the arrows that go through time.
-func (s *Session) TimeActions() keymap.Actions {
-	return keymap.Actions{
-		keymap.New("time", "earlier", "← h", "goes back in time, and pauses", do(func() { s.Scroll(true) }), "left", "h").For(keymap.ToTime),
-		keymap.New("time", "later", "→ l", "goes on in time", do(func() { s.Scroll(false) }), "right", "l").For(keymap.ToTime),
+func (s *Session) TimeActions() shell.Actions {
+	return shell.Actions{
+		shell.Bind("time", "earlier", "← h", "goes back in time, and pauses", do(func() { s.Scroll(true) }), "left", "h").For(shell.ToTime),
+		shell.Bind("time", "later", "→ l", "goes on in time", do(func() { s.Scroll(false) }), "right", "l").For(shell.ToTime),
 	}
 }
 

@@ -17,7 +17,6 @@ import (
 	"ratescope/model/identify"
 	"ratescope/model/safetext"
 	"ratescope/tui/firing"
-	"ratescope/tui/keymap"
 	"ratescope/tui/markers"
 	"ratescope/tui/rows"
 	"ratescope/tui/saving"
@@ -125,14 +124,14 @@ func (s *Session) Update(msg tea.Msg) tea.Cmd {
 }
 
 // HostKeys returns the keys of the dashboard that mean the same on every screen.
-func (s *Session) HostKeys() keymap.Actions {
+func (s *Session) HostKeys() shell.Actions {
 	list := s.Orders.HostKeys()
 	if s.Peers != nil {
-		list = append(list, keymap.New("view", "next server", "m n", "shows the next of the servers", s.nextServer,
-			keymap.MenuKey+"n").In(keymap.Server, nil))
+		list = append(list, shell.Bind("view", "next server", "m n", "shows the next of the servers", s.nextServer,
+			shell.MenuKey+"n").In(shell.Server, nil))
 	}
-	return append(list, keymap.New("view", "watch another", "m w",
-		"prints the commands that watch another Redis", s.openTargets, keymap.MenuKey+"w").In(keymap.Server, nil).Also("connect server"))
+	return append(list, shell.Bind("view", "watch another", "m w",
+		"prints the commands that watch another Redis", s.openTargets, shell.MenuKey+"w").In(shell.Server, nil).Also("connect server"))
 }
 
 // batchMsg delivers a batch of the source.

@@ -9,7 +9,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/themes"
-	"ratescope/tui/keymap"
 )
 
 // The smallest terminal that a screen is drawn on, and the one from which panes have frames.
@@ -61,7 +60,7 @@ type App struct {
 	o       Options
 	theming theming
 	host    Host
-	keys    keymap.Actions
+	keys    Actions
 	footer  footer
 	mouse   bool
 	used    []string // names of the palette's actions, the last used last

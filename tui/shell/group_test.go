@@ -6,7 +6,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/tui/cell"
-	"ratescope/tui/keymap"
 	"ratescope/tui/shell"
 	"ratescope/tui/widget"
 )
@@ -28,7 +27,7 @@ func (c *counter) Update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 func (c *counter) Paint(*widget.Canvas, cell.Rect) {}
-func (c *counter) Keys() keymap.Actions            { return nil }
+func (c *counter) Keys() shell.Actions             { return nil }
 
 // TestAGroupKeepsProgramsApart: a key is of the program that is shown, and what comes of it is that program's,
 // but for what Bubble Tea itself does.

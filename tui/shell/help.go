@@ -12,7 +12,6 @@ import (
 	"ratescope/model/format"
 	"ratescope/model/safetext"
 	"ratescope/tui/cell"
-	"ratescope/tui/keymap"
 	"ratescope/tui/widget"
 )
 
@@ -32,15 +31,15 @@ type helpOverlay struct {
 // helpGroup is a heading with its actions.
 type helpGroup struct {
 	name string
-	list keymap.Actions
+	list Actions
 }
 
 // newHelp returns the help of the screen that is shown.
 func newHelp(a *App) *helpOverlay {
 	h := &helpOverlay{view: viewport.New(), legend: a.host.Legend(&a.Canvas)}
-	first := []helpGroup{{name: string(keymap.ToLook)}, {name: string(keymap.ToFind)}, {name: string(keymap.ToTime)},
-		{name: string(keymap.ToAct)}}
-	add := func(groups []helpGroup, name string, act keymap.Action) []helpGroup {
+	first := []helpGroup{{name: string(ToLook)}, {name: string(ToFind)}, {name: string(ToTime)},
+		{name: string(ToAct)}}
+	add := func(groups []helpGroup, name string, act Action) []helpGroup {
 		i := slices.IndexFunc(groups, func(g helpGroup) bool { return g.name == name })
 		if i < 0 {
 			i, groups = len(groups), append(groups, helpGroup{name: name})
@@ -55,7 +54,7 @@ func newHelp(a *App) *helpOverlay {
 		}
 	}
 	if screens := a.screenKeys(); len(screens) > 1 {
-		first = add(first, string(keymap.ToLook), oneKey(a, screens))
+		first = add(first, string(ToLook), oneKey(a, screens))
 	}
 	h.groups = slices.DeleteFunc(first, func(g helpGroup) bool { return len(g.list) < leastFirst })
 	if len(h.groups) < 2 { // nothing of the screen is on the first page
@@ -130,7 +129,7 @@ func pad(s string, w int) string { return s + strings.Repeat(" ", max(w-lipgloss
 
 // possibleFirst returns actions with those first that are possible now, then the others, those with
 // the same reason together.
-func possibleFirst(list keymap.Actions) keymap.Actions {
+func possibleFirst(list Actions) Actions {
 	reasons := []string{""}
 	for _, act := range list {
 		if reason := act.Reason(); !slices.Contains(reasons, reason) {
@@ -138,7 +137,7 @@ func possibleFirst(list keymap.Actions) keymap.Actions {
 		}
 	}
 	sorted := slices.Clone(list)
-	slices.SortStableFunc(sorted, func(x, y keymap.Action) int {
+	slices.SortStableFunc(sorted, func(x, y Action) int {
 		return cmp.Compare(slices.Index(reasons, x.Reason()), slices.Index(reasons, y.Reason()))
 	})
 	return sorted

@@ -12,14 +12,13 @@ import (
 
 	"ratescope/themes"
 	"ratescope/tui/chart"
-	"ratescope/tui/keymap"
 	"ratescope/tui/widget"
 )
 
 // Menu returns a picker of the actions of the groups, in this order, below the choices that come first.
 // One key does an action; any other letter searches. What writes is last, and asks before it does; what
 // cannot be fired at all is left out.
-func (a *App) Menu(title string, first []Choice, groups ...keymap.Menu) *Picker {
+func (a *App) Menu(title string, first []Choice, groups ...Menu) *Picker {
 	var choices []Choice
 	for _, act := range a.All() {
 		if !slices.Contains(groups, act.Menu) || act.Writes && act.Reason() != "" {
@@ -35,16 +34,16 @@ func (a *App) Menu(title string, first []Choice, groups ...keymap.Menu) *Picker 
 			c.What += " " + act.Note()
 		}
 		for _, name := range act.Keys() {
-			c.Keys = append(c.Keys, strings.TrimPrefix(name, keymap.MenuKey))
+			c.Keys = append(c.Keys, strings.TrimPrefix(name, MenuKey))
 		}
 		choices = append(choices, c)
 	}
 	slices.SortStableFunc(choices, func(x, y Choice) int {
-		return cmp.Or(slices.Index(groups, keymap.Menu(x.Group))-slices.Index(groups, keymap.Menu(y.Group)), turn(x)-turn(y))
+		return cmp.Or(slices.Index(groups, Menu(x.Group))-slices.Index(groups, Menu(y.Group)), turn(x)-turn(y))
 	})
 	p := a.NewPicker(title, append(first, choices...))
 	p.Chosen = func(c Choice) tea.Cmd {
-		if act, ok := c.Value.(keymap.Action); ok {
+		if act, ok := c.Value.(Action); ok {
 			return a.CarryOut(act)
 		}
 		return nil
@@ -54,7 +53,7 @@ func (a *App) Menu(title string, first []Choice, groups ...keymap.Menu) *Picker 
 
 // openMenu opens the general menu.
 func (a *App) openMenu() tea.Cmd {
-	a.Open(a.Menu("menu", nil, keymap.Save, keymap.Look, keymap.Server))
+	a.Open(a.Menu("menu", nil, Save, Look, Server))
 	return nil
 }
 
@@ -76,62 +75,62 @@ func mouseNote(a *App) string {
 }
 
 // actions are the keys that mean the same on every screen.
-func (a *App) actions() keymap.Actions {
-	list := keymap.Actions{
-		keymap.New("view", "back", "esc", "goes one step back", a.back,
-			"esc").For(keymap.ToLook).As(keymap.Back).Hinted("back").When(func() string {
+func (a *App) actions() Actions {
+	list := Actions{
+		Bind("view", "back", "esc", "goes one step back", a.back,
+			"esc").For(ToLook).As(Back).Hinted("back").When(func() string {
 			if a.canGoBack() {
 				return ""
 			}
 			return "This is where everything begins; q quits."
 		}),
-		keymap.New("view", "help", "?", "shows this help", func() tea.Cmd { a.Open(newHelp(a)); return nil }, "?").Hinted("help"),
-		keymap.New("view", "palette", ":", "finds any action by its name", func() tea.Cmd { a.Open(newPalette(a)); return nil },
-			":").For(keymap.ToFind).As(keymap.Palette).Hinted("do"),
+		Bind("view", "help", "?", "shows this help", func() tea.Cmd { a.Open(newHelp(a)); return nil }, "?").Hinted("help"),
+		Bind("view", "palette", ":", "finds any action by its name", func() tea.Cmd { a.Open(newPalette(a)); return nil },
+			":").For(ToFind).As(Palette).Hinted("do"),
 	}
 	list = append(list, a.screenKeys()...)
 	list = append(list, a.host.HostKeys()...)
 	return append(list,
-		keymap.New("view", "theme", "t", "picks a theme", func() tea.Cmd { a.Open(newThemes(a)); return nil }, "t").
-			In(keymap.Look, func() string { return "(" + a.Canvas.Look.Name + ")" }),
-		keymap.New("view", "menu", "m", "lists saving, looks and the server", a.openMenu, "m").For(keymap.ToAct).Hinted("menu"),
-		keymap.New("view", "mouse", "m m", "turns the mouse on or off", a.toggleMouse, keymap.MenuKey+"m").In(keymap.Look,
+		Bind("view", "theme", "t", "picks a theme", func() tea.Cmd { a.Open(newThemes(a)); return nil }, "t").
+			In(Look, func() string { return "(" + a.Canvas.Look.Name + ")" }),
+		Bind("view", "menu", "m", "lists saving, looks and the server", a.openMenu, "m").For(ToAct).Hinted("menu"),
+		Bind("view", "mouse", "m m", "turns the mouse on or off", a.toggleMouse, MenuKey+"m").In(Look,
 			func() string { return mouseNote(a) }),
-		keymap.New("view", "stop", "x", "stops everything that is firing", a.stopAll, "x").For(keymap.ToAct),
-		keymap.New("view", "quit", "q", "quits", a.quit, "q", "ctrl+c").For(keymap.ToAct).Hinted("quit"),
+		Bind("view", "stop", "x", "stops everything that is firing", a.stopAll, "x").For(ToAct),
+		Bind("view", "quit", "q", "quits", a.quit, "q", "ctrl+c").For(ToAct).Hinted("quit"),
 	)
 }
 
 // screenKeys are the numbers of the screens. A screen that is shown alone has them too, and they
 // say where the others are.
-func (a *App) screenKeys() (list keymap.Actions) {
+func (a *App) screenKeys() (list Actions) {
 	if len(a.screens) == 1 {
 		alone := func() string {
 			return "This is the " + a.screens[0].name + " alone; \"ratescope\" opens all six screens."
 		}
-		return keymap.Actions{keymap.New("view", "screens", "1-6", "shows the other screens", nil, "1", "2", "3", "4", "5", "6").When(alone)}
+		return Actions{Bind("view", "screens", "1-6", "shows the other screens", nil, "1", "2", "3", "4", "5", "6").When(alone)}
 	}
 	for i := range a.screens {
 		s := a.screens[i]
 		if n := strconv.Itoa(i + 1); i < 9 {
-			list = append(list, keymap.New("view", s.name, n, s.what, func() tea.Cmd { return a.show(i) }, n).Hinted(s.name))
+			list = append(list, Bind("view", s.name, n, s.what, func() tea.Cmd { return a.show(i) }, n).Hinted(s.name))
 		}
 	}
 	return list
 }
 
 // oneKey returns the actions of the screens as one, which shows the next of them.
-func oneKey(a *App, list keymap.Actions) keymap.Action {
+func oneKey(a *App, list Actions) Action {
 	next := func() tea.Cmd { return a.show((a.current + 1) % len(a.screens)) }
-	return keymap.New("", "", "1-"+list[len(list)-1].Help().Key, "shows the other screens", next, "1").Hinted("screens").For(keymap.ToLook)
+	return Bind("", "", "1-"+list[len(list)-1].Help().Key, "shows the other screens", next, "1").Hinted("screens").For(ToLook)
 }
 
 // Keys returns the actions that mean the same on every screen.
-func (a *App) Keys() keymap.Actions { return a.keys }
+func (a *App) Keys() Actions { return a.keys }
 
 // All returns every action that there is on the screen that is shown.
-func (a *App) All() keymap.Actions {
-	return append(append(keymap.Actions(nil), a.at().Keys().Refresh()...), a.keys.Refresh()...)
+func (a *App) All() Actions {
+	return append(append(Actions(nil), a.at().Keys().Refresh()...), a.keys.Refresh()...)
 }
 
 // newPalette lists every action by its name, what was chosen from a list before first. One that sends requests to Redis is not the
@@ -139,7 +138,7 @@ func (a *App) All() keymap.Actions {
 func newPalette(a *App) *Picker {
 	var choices []Choice
 	for _, act := range a.All() {
-		if act.ID == keymap.Palette {
+		if act.ID == Palette {
 			continue
 		}
 		c := Choice{Name: act.Name, What: act.What(), Aside: act.Help().Key, Synonyms: act.Synonyms, Last: act.Writes, Dim: !act.Enabled(),
@@ -154,7 +153,7 @@ func newPalette(a *App) *Picker {
 	}
 	slices.SortStableFunc(choices, func(x, y Choice) int { return cmp.Or(turn(x)-turn(y), y.Weight-x.Weight) })
 	p := a.NewPicker("do", choices)
-	p.Chosen = func(c Choice) tea.Cmd { return a.CarryOut(c.Value.(keymap.Action)) }
+	p.Chosen = func(c Choice) tea.Cmd { return a.CarryOut(c.Value.(Action)) }
 	return p
 }
 
@@ -171,7 +170,7 @@ func turn(c Choice) int {
 }
 
 // CarryOut does an action that was chosen from a list: one that writes asks before it does.
-func (a *App) CarryOut(act keymap.Action) tea.Cmd {
+func (a *App) CarryOut(act Action) tea.Cmd {
 	a.used = append(slices.DeleteFunc(a.used, func(name string) bool { return name == act.Name }), act.Name)
 	switch reason := act.Reason(); {
 	case reason != "":

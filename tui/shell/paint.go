@@ -11,7 +11,6 @@ import (
 	"ratescope/model/safetext"
 	"ratescope/tui/cell"
 	"ratescope/tui/chart"
-	"ratescope/tui/keymap"
 	"ratescope/tui/widget"
 )
 
@@ -64,8 +63,8 @@ const mostHints = 10
 
 // footerActions are the actions that the footer names, in the order of need: the way out, the help,
 // the other screens, which share one hint, and what the screen is for, in its order. At most ten.
-func footerActions(a *App) (shown keymap.Actions) {
-	var screens keymap.Actions
+func footerActions(a *App) (shown Actions) {
+	var screens Actions
 	for _, act := range a.keys.Refresh() {
 		switch {
 		case act.Hint == "" || !act.Enabled():

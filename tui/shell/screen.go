@@ -12,7 +12,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/tui/cell"
-	"ratescope/tui/keymap"
 	"ratescope/tui/widget"
 )
 
@@ -22,7 +21,7 @@ import (
 type Screen interface {
 	Update(msg tea.Msg) tea.Cmd
 	Paint(p *widget.Canvas, r cell.Rect)
-	Keys() keymap.Actions
+	Keys() Actions
 }
 
 // Pacer is a Screen with a pace of its own: the time to its next picture, 0 while it stands
@@ -72,7 +71,7 @@ type Host interface {
 	// Back returns the next step back that is not the screen's or the shell's; nil for none.
 	Back() (step func())
 	// HostKeys are actions of the host that mean the same on every screen.
-	HostKeys() keymap.Actions
+	HostKeys() Actions
 	// Legend is what the shapes mean, for the help: a shape, a tab and its meaning.
 	Legend(p *widget.Canvas) []widget.Span
 }
@@ -105,7 +104,7 @@ func (Bare) Decorate(*tea.View) {}
 func (Bare) Back() func() { return nil }
 
 // HostKeys are none.
-func (Bare) HostKeys() keymap.Actions { return nil }
+func (Bare) HostKeys() Actions { return nil }
 
 // Legend is empty.
 func (Bare) Legend(*widget.Canvas) []widget.Span { return nil }

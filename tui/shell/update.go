@@ -6,7 +6,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/tui/cell"
-	"ratescope/tui/keymap"
 )
 
 // Init asks for the terminal's background and starts the clock and the host. The first tick comes at
@@ -135,7 +134,7 @@ func (a *App) press(msg tea.KeyPressMsg) tea.Cmd {
 		a.Hush()
 	}
 	act := a.keys.Match(msg)
-	if act == nil || !act.Enabled() || act.ID == keymap.Back { // the screen's own step back comes first
+	if act == nil || !act.Enabled() || act.ID == Back { // the screen's own step back comes first
 		if own := a.at().Keys().Match(msg); own != nil && (act == nil || own.Enabled()) {
 			act = own
 		}

@@ -1,6 +1,4 @@
-// Package keymap is the table of what a person can do: the one place that dispatch, the
-// footer, the help, the palette and the README read.
-package keymap
+package shell
 
 import (
 	"slices"
@@ -73,8 +71,8 @@ const (
 // MenuKey begins a key that exists in the general menu alone: "m w" is w in that menu.
 const MenuKey = "m "
 
-// New returns an action. shown is how the help prints its keys, what completes "this key …".
-func New(group, name, shown, what string, do func() tea.Cmd, keys ...string) Action {
+// Bind returns an action. shown is how the help prints its keys, what completes "this key …".
+func Bind(group, name, shown, what string, do func() tea.Cmd, keys ...string) Action {
 	return Action{Binding: key.NewBinding(key.WithKeys(keys...), key.WithHelp(shown, what)), Name: name, Group: group, Do: do}
 }
 
