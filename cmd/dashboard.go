@@ -25,8 +25,8 @@ import (
 	"ratescope/tui"
 	"ratescope/tui/firing"
 	screenlab "ratescope/tui/lab"
-	"ratescope/tui/saving"
 	"ratescope/tui/session"
+	"ratescope/tui/state"
 )
 
 func runDashboard(p *program, c *cobra.Command, args []string) error {
@@ -131,8 +131,8 @@ func (p *program) boardOf(src feed.Focuser, followed func(*alerter) feed.Source)
 		Choices: stateFile("choices.json"),
 		Source:  session.Source{Focus: src.Focus},
 		Library: aboutLibrary,
-		Saving: saving.Options{
-			Record: func() (tui.Recorder, string, error) {
+		Saving: state.FileOptions{
+			Record: func() (state.Recorder, string, error) {
 				r := p.recording(time.Now().Format("ratescope-20060102-150405") + ".jsonl.gz")
 				recorder, err := newRecorder(r)
 				return recorder, r.File, err

@@ -24,7 +24,7 @@ import (
 	"ratescope/model/report"
 	"ratescope/model/safetext"
 	"ratescope/tui"
-	"ratescope/tui/markers"
+	"ratescope/tui/state"
 )
 
 // markedFile is the file with the markers of a recording or a capsule, beside it.
@@ -74,12 +74,12 @@ func (f *markedFile) keep(list []marker.Marker) error {
 }
 
 // markers returns the markers of a recording for the screen; name is its file.
-func (p *program) markers(name string, recording *record.File) (markers.Options, error) {
+func (p *program) markers(name string, recording *record.File) (state.MarkerOptions, error) {
 	f, set, err := readMarkers(name)
 	if err != nil {
-		return markers.Options{}, err
+		return state.MarkerOptions{}, err
 	}
-	return markers.Options{Set: set, Keep: f.keep, Happened: func(ctx context.Context) ([]marker.Marker, error) {
+	return state.MarkerOptions{Set: set, Keep: f.keep, Happened: func(ctx context.Context) ([]marker.Marker, error) {
 		return happened(ctx, name, recording)
 	}}, nil
 }

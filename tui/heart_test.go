@@ -14,7 +14,7 @@ import (
 	"ratescope/model"
 	"ratescope/tui"
 	"ratescope/tui/firing"
-	"ratescope/tui/saving"
+	"ratescope/tui/state"
 	"ratescope/tui/tuitest"
 )
 
@@ -176,7 +176,7 @@ func TestAToastLeavesTheKeys(t *testing.T) {
 // TestDiskWaitsOutsideUpdate: an export that takes long holds no key up.
 func TestDiskWaitsOutsideUpdate(t *testing.T) {
 	began := make(chan struct{})
-	o := tui.Options{Saving: saving.Options{Export: func(model.Batch) (string, error) { close(began); return "", context.Canceled }}}
+	o := tui.Options{Saving: state.FileOptions{Export: func(model.Batch) (string, error) { close(began); return "", context.Canceled }}}
 	s := newStage(t, 80, 24, o)
 	s.run(time.Second)
 	_, cmd := s.app.Update(tea.KeyPressMsg{Code: 'e', Text: "e"})

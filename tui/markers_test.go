@@ -15,9 +15,8 @@ import (
 	"ratescope/model/marker"
 	"ratescope/model/report"
 	"ratescope/tui"
-	"ratescope/tui/markers"
-	"ratescope/tui/saving"
 	"ratescope/tui/session"
+	"ratescope/tui/state"
 	"ratescope/tui/tuitest"
 )
 
@@ -66,14 +65,14 @@ func TestMarkers(t *testing.T) {
 	var fails error
 	var exported []marker.Marker
 	searched := 0
-	s := newStage(t, 140, 42, tui.Options{Source: session.Source{Player: p}, Markers: markers.Options{
+	s := newStage(t, 140, 42, tui.Options{Source: session.Source{Player: p}, Markers: state.MarkerOptions{
 		Set:  []marker.Marker{{At: after(5), Kind: marker.Set, Text: "before"}},
 		Keep: func(list []marker.Marker) error { kept = slices.Clone(list); return fails },
 		Happened: func(context.Context) ([]marker.Marker, error) {
 			searched++
 			return []marker.Marker{{At: after(30), Seen: after(30.25), Kind: marker.Event, Key: "login:otp", Text: "is throttled"}, {At: after(40), Kind: marker.Fired, Key: "gone", Text: "fired from here: 1 admitted, 0 denied"}}, nil
 		},
-	}, Saving: saving.Options{ExportEvents: func(server string, list []marker.Marker, f report.Format) (string, error) {
+	}, Saving: state.FileOptions{ExportEvents: func(server string, list []marker.Marker, f report.Format) (string, error) {
 		exported = list
 		return "x." + string(f), nil
 	}}})

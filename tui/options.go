@@ -21,22 +21,18 @@ import (
 	"ratescope/tui/heat"
 	"ratescope/tui/keys"
 	"ratescope/tui/lab"
-	"ratescope/tui/markers"
-	"ratescope/tui/saving"
 	"ratescope/tui/session"
 	"ratescope/tui/shell"
+	"ratescope/tui/state"
 )
-
-// Recorder keeps batches in a file.
-type Recorder = saving.Recorder
 
 // Options says what a dashboard shows and how.
 type Options struct {
-	Source  session.Source  // where what is shown comes from
-	Inject  firing.Options  // what can be fired with; Name and Mask are the dashboard's
-	Saving  saving.Options  // what can be kept in files
-	Markers markers.Options // of a replay: its moments that are marked, and what happened in it
-	Lab     lab.Options     // of its screen; without Save no moment of it can be kept
+	Source  session.Source      // where what is shown comes from
+	Inject  firing.Options      // what can be fired with; Name and Mask are the dashboard's
+	Saving  state.FileOptions   // what can be kept in files
+	Markers state.MarkerOptions // of a replay: its moments that are marked, and what happened in it
+	Lab     lab.Options         // of its screen; without Save no moment of it can be kept
 
 	// Library says what is known of a library by its name; nil: nothing.
 	Library func(name string) (identify.Library, bool)

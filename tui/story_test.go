@@ -18,8 +18,8 @@ import (
 	"ratescope/tui"
 	"ratescope/tui/chart"
 	"ratescope/tui/firing"
-	"ratescope/tui/saving"
 	"ratescope/tui/session"
+	"ratescope/tui/state"
 	"ratescope/tui/tuitest"
 )
 
@@ -439,7 +439,7 @@ func TestCopy(t *testing.T) {
 
 func TestExport(t *testing.T) {
 	var got model.Batch
-	o := tui.Options{Saving: saving.Options{Export: func(b model.Batch) (string, error) { got = b; return "/tmp/out.json", nil }}}
+	o := tui.Options{Saving: state.FileOptions{Export: func(b model.Batch) (string, error) { got = b; return "/tmp/out.json", nil }}}
 	story(t, 140, 42, o, func(x *tuitest.Terminal) {
 		x.Press("e")
 		x.See("/tmp/out.json")
@@ -453,7 +453,7 @@ func TestExport(t *testing.T) {
 func TestExportOfRows(t *testing.T) {
 	var got model.Batch
 	var as report.Format
-	o := tui.Options{Saving: saving.Options{ExportRows: func(b model.Batch, f report.Format) (string, error) { got, as = b, f; return "/tmp/out.md", nil }}}
+	o := tui.Options{Saving: state.FileOptions{ExportRows: func(b model.Batch, f report.Format) (string, error) { got, as = b, f; return "/tmp/out.md", nil }}}
 	story(t, 140, 42, o, func(x *tuitest.Terminal) {
 		x.Press("/", "o", "t", "p", "enter", "E")
 		x.See("export 1 key as")

@@ -11,8 +11,8 @@ import (
 	"ratescope/model/rediscli"
 	"ratescope/model/report"
 	"ratescope/model/safetext"
-	"ratescope/tui/rows"
 	"ratescope/tui/shell"
+	"ratescope/tui/state"
 )
 
 // do makes an action of a function that returns no command.
@@ -129,7 +129,7 @@ func (s *Session) openFilter() {
 			}
 			return true
 		})
-	p.Suggest(rows.Suggestions())
+	p.Suggest(state.Suggestions())
 	s.Shell.Open(p)
 }
 

@@ -17,11 +17,8 @@ import (
 	"ratescope/model/identify"
 	"ratescope/model/safetext"
 	"ratescope/tui/firing"
-	"ratescope/tui/markers"
-	"ratescope/tui/rows"
-	"ratescope/tui/saving"
 	"ratescope/tui/shell"
-	"ratescope/tui/shown"
+	"ratescope/tui/state"
 )
 
 // Source delivers the batches that are shown.
@@ -30,15 +27,15 @@ type Source struct {
 	Focus func(keys []string)                        // gets the keys on screen; may be nil
 
 	// Player controls a replay, whose batches Take returns; nil for a live source.
-	Player shown.Player
+	Player state.Player
 }
 
 // Options configures a Session.
 type Options struct {
 	Source  Source
-	Inject  firing.Options // the session sets Name and Mask
-	Saving  saving.Options // the files that can be saved
-	Markers markers.Options
+	Inject  firing.Options    // the session sets Name and Mask
+	Saving  state.FileOptions // the files that can be saved
+	Markers state.MarkerOptions
 
 	// Library describes a library by its name; nil for none.
 	Library func(name string) (identify.Library, bool)
@@ -60,15 +57,15 @@ type Options struct {
 // use: everything except its commands runs on Bubble Tea's goroutine.
 type Session struct {
 	Shell     *shell.App
-	Shown     *shown.Boards
-	Rows      *rows.List
-	Selection *rows.Selection
+	Shown     *state.Boards
+	Rows      *state.List
+	Selection *state.Selection
 	Orders    *firing.Orders
-	Files     *saving.Files
+	Files     *state.Files
 	Options   Options
 	Peers     []*Session // of all servers in one view, this one among them; nil: it is watched alone
 
-	Marks    *markers.Markers // moments of a replay
+	Marks    *state.Markers // moments of a replay
 	alerts   alerts
 	outlook  outlook
 	untaught func() error // takes back the rule that was written last; nil for none
@@ -80,14 +77,14 @@ type Session struct {
 // New returns a session in a program.
 func New(app *shell.App, o Options) *Session {
 	o.Inject.Mask = o.Mask
-	s := &Session{Shell: app, Options: o, Shown: shown.New(o.Source.Player, app.Options().Still)}
-	s.Rows = rows.NewList(s.Shown, s.Shell.Redraw)
-	s.Selection = rows.NewSelection(s.Shown, s.Rows,
-		rows.Hooks{Redraw: s.Shell.Redraw, Picked: func() { s.Orders.MarkPlans() }, Focus: o.Source.Focus})
+	s := &Session{Shell: app, Options: o, Shown: state.NewBoards(o.Source.Player, app.Options().Still)}
+	s.Rows = state.NewList(s.Shown, s.Shell.Redraw)
+	s.Selection = state.NewSelection(s.Shown, s.Rows,
+		state.Hooks{Redraw: s.Shell.Redraw, Picked: func() { s.Orders.MarkPlans() }, Focus: o.Source.Focus})
 	o.Inject.Name = s.Name
 	s.Orders = firing.New(app, aim{s}, o.Inject)
-	s.Files = saving.New(app, s.Shown, o.Saving)
-	s.Marks = markers.New(app, s.Shown, s.Selection, s.Name, o.Markers)
+	s.Files = state.NewFiles(app, s.Shown, o.Saving)
+	s.Marks = state.NewMarkers(app, s.Shown, s.Selection, s.Name, o.Markers)
 	s.alerts = alerts{app: app, next: o.News, notify: o.Notify, now: s.Shown.LiveAt}
 	app.SetHost(s)
 	return s

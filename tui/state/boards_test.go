@@ -1,20 +1,20 @@
-package shown_test
+package state_test
 
 import (
 	"testing"
 	"time"
 
 	"ratescope/model"
-	"ratescope/tui/shown"
+	"ratescope/tui/state"
 	"ratescope/tui/tuitest"
 )
 
 var start = time.Unix(1_700_000_000, 0)
 
 // watched returns boards with ten seconds of a feed in them, the feed, and this machine's clock.
-func watched(t *testing.T) (*shown.Boards, *tuitest.Feed, time.Time) {
+func watched(t *testing.T) (*state.Boards, *tuitest.Feed, time.Time) {
 	t.Helper()
-	feed, b := tuitest.NewFeed(start), shown.New(nil, false)
+	feed, b := tuitest.NewFeed(start), state.NewBoards(nil, false)
 	at := start
 	for range 50 {
 		at = at.Add(tuitest.Refresh)
@@ -65,13 +65,13 @@ func TestTheClockGoesOnAndObeysTheServer(t *testing.T) {
 }
 
 func TestABatchSaysWhatItChanged(t *testing.T) {
-	feed, b := tuitest.NewFeed(start), shown.New(nil, false)
+	feed, b := tuitest.NewFeed(start), state.NewBoards(nil, false)
 	first := feed.Advance(start)
 	if c := b.Apply(first); !c.Turn || b.Board().Len() != len(feed.People) {
 		t.Errorf("the first batch is %+v", c)
 	}
 	calm := model.Batch{At: first.At, Local: first.Local, Server: first.Server, Sweep: first.Sweep}
-	if c := b.Apply(calm); c != (shown.Change{}) {
+	if c := b.Apply(calm); c != (state.Change{}) {
 		t.Errorf("a batch of nothing is %+v", c)
 	}
 	feed.Break(start, "connection refused")

@@ -1,14 +1,13 @@
-package rows
+package state
 
 import (
 	"ratescope/model"
-	"ratescope/tui/shown"
 )
 
 // Selection is which key is selected, and whether a person chose it. Make one with NewSelection.
 // Not safe for concurrent use.
 type Selection struct {
-	boards *shown.Boards
+	boards *Boards
 	list   *List
 	hooks  Hooks
 
@@ -29,7 +28,7 @@ type Hooks struct {
 }
 
 // NewSelection returns a selection of nothing among the rows of a list.
-func NewSelection(boards *shown.Boards, list *List, hooks Hooks) *Selection {
+func NewSelection(boards *Boards, list *List, hooks Hooks) *Selection {
 	return &Selection{boards: boards, list: list, hooks: hooks}
 }
 

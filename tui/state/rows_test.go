@@ -1,4 +1,4 @@
-package rows_test
+package state_test
 
 import (
 	"slices"
@@ -7,16 +7,15 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
-	"ratescope/tui/rows"
-	"ratescope/tui/shown"
+	"ratescope/tui/state"
 	"ratescope/tui/tuitest"
 )
 
 // table is a list with its selection, ten seconds after the start of a feed.
 type table struct {
-	*rows.List
-	*rows.Selection
-	boards *shown.Boards
+	*state.List
+	*state.Selection
+	boards *state.Boards
 	feed   *tuitest.Feed
 	at     time.Time
 	picked int // how often a person selected another key
@@ -25,10 +24,10 @@ type table struct {
 func newTable(t *testing.T) *table {
 	t.Helper()
 	start := time.Unix(1_700_000_000, 0)
-	x := &table{boards: shown.New(nil, false), feed: tuitest.NewFeed(start), at: start}
+	x := &table{boards: state.NewBoards(nil, false), feed: tuitest.NewFeed(start), at: start}
 	redraw := func() {}
-	x.List = rows.NewList(x.boards, redraw)
-	x.Selection = rows.NewSelection(x.boards, x.List, rows.Hooks{Redraw: redraw, Picked: func() { x.picked++ }})
+	x.List = state.NewList(x.boards, redraw)
+	x.Selection = state.NewSelection(x.boards, x.List, state.Hooks{Redraw: redraw, Picked: func() { x.picked++ }})
 	x.pass(50)
 	return x
 }

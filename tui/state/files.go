@@ -1,7 +1,4 @@
-// Package saving writes to files what a person wants kept: a recording of what is seen from now on,
-// a capsule of the last minutes, and an export of the keys. Files are opened and written by
-// commands, never while a message is handled.
-package saving
+package state
 
 import (
 	"slices"
@@ -14,7 +11,6 @@ import (
 	"ratescope/model/report"
 	"ratescope/model/safetext"
 	"ratescope/tui/shell"
-	"ratescope/tui/shown"
 )
 
 // Recorder keeps batches in a file.
@@ -24,8 +20,8 @@ type Recorder interface {
 	Close() (holds string, err error)
 }
 
-// Options says what can be kept; what is nil cannot.
-type Options struct {
+// FileOptions says what can be kept; what is nil cannot.
+type FileOptions struct {
 	// Record opens a recording.
 	Record func() (r Recorder, name string, err error)
 	// Keep gets every batch, for Capsule; it never blocks. Capsule saves what was kept together
@@ -40,18 +36,18 @@ type Options struct {
 	ExportEvents func(server string, list []marker.Marker, format report.Format) (path string, err error)
 }
 
-// Files are the files that are written from the screen. Make them with New. Not safe for
+// Files are the files that are written from the screen. Make them with NewFiles. Not safe for
 // concurrent use: everything but the commands that it returns runs on Bubble Tea's goroutine.
 type Files struct {
 	app      *shell.App
-	boards   *shown.Boards
-	o        Options
+	boards   *Boards
+	o        FileOptions
 	recorder Recorder      // nil: nothing is being recorded
 	fired    []model.Fired // since the last batch
 }
 
-// New returns files of what boards show. Their sentences appear in app.
-func New(app *shell.App, boards *shown.Boards, o Options) *Files {
+// NewFiles returns files of what boards show. Their sentences appear in app.
+func NewFiles(app *shell.App, boards *Boards, o FileOptions) *Files {
 	return &Files{app: app, boards: boards, o: o}
 }
 

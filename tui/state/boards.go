@@ -1,8 +1,8 @@
-// Package shown knows which board is on screen, and at which instant: the one that goes on
-// collecting, the one of a pause, or the one of a pause as it stood when its timeline is scrolled
-// back; and in a replay, the one of the recording. It draws nothing and reads no clock: instants
-// come in with batches and ticks, so that it is tested on values alone.
-package shown
+// Package state is what all screens of the dashboard share and a person changes: the board on screen and its
+// instant (live, of a pause, of the past, of a replay), the rows with their order and filter, the selected key,
+// the markers of a replay, and the files that are written. It draws nothing and reads no clock: instants come
+// in with batches and ticks. Files are opened and written by commands, never while a message is handled.
+package state
 
 import (
 	"math"
@@ -24,7 +24,7 @@ type Player interface {
 	Faster(yes bool)
 }
 
-// Boards are the boards of what is watched, with the server's clock. Make them with New. Not safe
+// Boards are the boards of what is watched, with the server's clock. Make them with NewBoards. Not safe
 // for concurrent use.
 type Boards struct {
 	Time timeline.View // how far back, how coarse, and the instant under the cursor
@@ -45,9 +45,9 @@ type Boards struct {
 	stale     int  // keys that seem at ease by a reading that is too old to say so; renewed once a second
 }
 
-// New returns empty boards. The clock is the player's where there is one; still says that the
+// NewBoards returns empty boards. The clock is the player's where there is one; still says that the
 // picture changes once a second.
-func New(player Player, still bool) *Boards { return &Boards{player: player, still: still} }
+func NewBoards(player Player, still bool) *Boards { return &Boards{player: player, still: still} }
 
 // Change is what a batch brought.
 type Change struct {
@@ -234,4 +234,155 @@ func (b *Boards) PinKey(key string) {
 	if b.paused != nil && b.paused != b.frozen {
 		b.paused.Pin(key)
 	}
+}
+
+// clock is the server's time, which goes on between two readings by this machine's clock.
+type clock struct {
+	now     limiter.Instant // server clock at the last tick
+	heard   limiter.Instant // server clock when it was last read,
+	heardAt time.Time       // and this machine's at that moment
+	local   time.Time       // this machine's clock at the last tick
+	moved   limiter.Instant // when something last arrived or changed
+}
+
+// LiveAt returns the server's clock, which goes on behind a pause.
+func (c *clock) LiveAt() limiter.Instant { return c.now }
+
+// Local returns this machine's clock at the last tick.
+func (c *clock) Local() time.Time { return c.local }
+
+// Quiet returns for how long nothing has arrived or changed.
+func (c *clock) Quiet() time.Duration { return c.now.Sub(c.moved) }
+
+// listen takes over the server's clock from the live board.
+func (b *Boards) listen() {
+	if p := b.player; p != nil {
+		b.now = p.Now(b.local)
+		return
+	}
+	if b.live.Server.Link != model.Live {
+		return
+	}
+	b.heard, b.heardAt = b.live.At, b.live.Local
+	b.now = max(b.now, b.heard)
+	if b.now.Sub(b.heard) > time.Second {
+		b.now = b.heard // the server's clock was set back; it rules
+	}
+}
+
+// advance moves the server's clock on by this machine's.
+func (b *Boards) advance() {
+	if p := b.player; p != nil {
+		b.now = p.Now(b.local)
+	} else if b.heard != 0 { // the server's clock goes on while it is away
+		b.now = max(b.now, b.heard.Add(b.local.Sub(b.heardAt)))
+	}
+}
+
+// Paused reports whether the picture stands still. A replay that is paused is not: its clock
+// stands.
+func (b *Boards) Paused() bool { return b.frozen != nil }
+
+// Pause freezes the picture, or lets it go on; the live board collects underneath. A replay stops
+// its own clock instead. It reports whether another board is on screen now.
+func (b *Boards) Pause() bool {
+	if p := b.player; p != nil {
+		p.Pause()
+		b.now = p.Now(b.local)
+		return false
+	}
+	b.Time.Now()
+	b.Time.Leave()
+	if b.frozen != nil {
+		b.frozen, b.paused = nil, nil
+	} else if b.started {
+		b.paused = b.Freeze()
+		b.frozen = b.paused
+	}
+	b.renew()
+	return true
+}
+
+// Freeze returns the live board as it is now.
+func (b *Boards) Freeze() *model.Board {
+	b.live.Refresh(b.now)
+	return b.live.Freeze(b.now)
+}
+
+// Revisit works the keys of a pause out anew where the timeline looks at another moment of
+// it: every figure on screen is of that moment. It reports whether the board on screen changed.
+func (b *Boards) Revisit() bool {
+	if b.paused == nil {
+		return false
+	}
+	switch at := b.Time.Moment(b.paused.At); {
+	case at == b.frozen.At:
+		return false
+	case at >= b.paused.At:
+		b.frozen = b.paused
+	default:
+		b.frozen = b.paused.AsOf(at)
+	}
+	b.renew()
+	return true
+}
+
+// Scroll goes back in the time of a pause, or forward. A replay is moved by a step instead: a
+// twelfth of what the timeline of k shows, but a second at least; k may be nil.
+func (b *Boards) Scroll(earlier bool, k *model.Watched) {
+	p := b.player
+	if p == nil {
+		b.Time.Scroll(earlier)
+		return
+	}
+	step := time.Second
+	if k != nil {
+		step = max(step, k.Timeline.Window()/6)
+	}
+	if earlier {
+		step = -step
+	}
+	b.Seek(p.Now(b.local).Add(step))
+}
+
+// Back returns how far before the moment of the pause the screen looks; 0 if it does not.
+func (b *Boards) Back() time.Duration {
+	if b.paused == nil {
+		return 0
+	}
+	return b.paused.At.Sub(b.frozen.At)
+}
+
+// Age returns how long ago the instant on screen was; 0 for now, and for a replay, whose present is
+// what it shows.
+func (b *Boards) Age() time.Duration {
+	if b.frozen == nil {
+		return 0
+	}
+	return max(b.now.Sub(b.frozen.At), 0)
+}
+
+// Replayed reports whether what is shown is a replay; Playback, Seek, Restart and Faster are of a
+// replay alone.
+func (b *Boards) Replayed() bool { return b.player != nil }
+
+// Playback says where the replay is and how fast it goes.
+func (b *Boards) Playback() model.Playback { return b.player.Playback(b.local) }
+
+// Seek moves the replay to an instant.
+func (b *Boards) Seek(at limiter.Instant) {
+	b.player.Seek(at)
+	b.now = b.player.Now(b.local)
+}
+
+// Restart begins the replay anew.
+func (b *Boards) Restart() {
+	b.player.Restart()
+	b.now = b.player.Now(b.local)
+}
+
+// Faster raises the speed of the replay, or lowers it.
+func (b *Boards) Faster(yes bool) {
+	b.player.Faster(yes)
+	b.now = b.player.Now(b.local)
 }

@@ -1,6 +1,4 @@
-// Package markers goes through a replay by its markers: the moments that a person marked, which are
-// kept beside the recording, and those at which something happened, which the recording tells.
-package markers
+package state
 
 import (
 	"context"
@@ -12,13 +10,11 @@ import (
 	"ratescope/model/format"
 	"ratescope/model/marker"
 	"ratescope/model/safetext"
-	"ratescope/tui/rows"
 	"ratescope/tui/shell"
-	"ratescope/tui/shown"
 )
 
-// Options says what markers there are.
-type Options struct {
+// MarkerOptions says what markers there are.
+type MarkerOptions struct {
 	Set []marker.Marker // that a person set before, sorted
 	// Keep keeps all that are set; nil: they are forgotten at the end. It is called by one
 	// goroutine at a time.
@@ -27,14 +23,14 @@ type Options struct {
 	Happened func(context.Context) ([]marker.Marker, error)
 }
 
-// Markers are the markers of a replay. Make them with New. Not safe for concurrent use: everything
+// Markers are the markers of a replay. Make them with NewMarkers. Not safe for concurrent use: everything
 // but its commands runs on Bubble Tea's goroutine.
 type Markers struct {
 	app       *shell.App
-	boards    *shown.Boards
-	selection *rows.Selection
+	boards    *Boards
+	selection *Selection
 	name      func(key string) string
-	o         Options
+	o         MarkerOptions
 
 	set       []marker.Marker // sorted
 	happened  []marker.Marker // sorted
@@ -46,8 +42,8 @@ type Markers struct {
 	wanted    string // the key to select when the replay has gone to where it is; "" none
 }
 
-// New returns the markers of what boards show. name returns a key as the terminal may show it.
-func New(app *shell.App, boards *shown.Boards, selection *rows.Selection, name func(key string) string, o Options) *Markers {
+// NewMarkers returns the markers of what boards show. name returns a key as the terminal may show it.
+func NewMarkers(app *shell.App, boards *Boards, selection *Selection, name func(key string) string, o MarkerOptions) *Markers {
 	m := &Markers{app: app, boards: boards, selection: selection, name: name, o: o, set: o.Set}
 	boards.Time.Mark(m.set)
 	return m
