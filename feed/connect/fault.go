@@ -138,7 +138,7 @@ func Explain(err error, shown string) string {
 	case strings.Contains(text, "parse"), strings.Contains(text, "invalid reply"), strings.Contains(text, "unexpected reply"),
 		strings.Contains(text, "HTTP"):
 		return say("what listens at %s is not a Redis: check the port", shown)
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+	case Cut(err):
 		if strings.HasPrefix(shown, "rediss:") {
 			return say("%s closed the connection: it stopped, or wants a client certificate", shown)
 		}
@@ -147,6 +147,11 @@ func Explain(err error, shown string) string {
 		return say("there is no way to %s from here: check the network", shown)
 	}
 	return say("%s cannot be reached: %s", shown, strings.TrimPrefix(text, "redis: "))
+}
+
+// Cut reports whether the other side, or something on the way, has ended the connection.
+func Cut(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
 // TimedOut says that err is a wait that took too long.

@@ -70,6 +70,48 @@ func TestAnswersOutliveAStandstill(t *testing.T) {
 	}
 }
 
+// narrowConn is a connection over which a byte comes every second.
+type narrowConn struct {
+	net.Conn
+	deadline time.Time
+	ends     time.Time // after which no byte comes
+}
+
+func (c *narrowConn) SetReadDeadline(t time.Time) error { c.deadline = t; return nil }
+
+func (c *narrowConn) Read(p []byte) (int, error) {
+	if at := time.Now().Add(time.Second); at.Before(c.ends) && at.Before(c.deadline) {
+		time.Sleep(time.Second)
+		return copy(p, "+"), nil
+	}
+	time.Sleep(time.Until(c.deadline))
+	return 0, os.ErrDeadlineExceeded
+}
+
+// TestASlowAnswerIsAnAnswer: a read ends Timeout after the last byte, and not while bytes come, unless they come for ever.
+func TestASlowAnswerIsAnAnswer(t *testing.T) {
+	for flows, want := range map[time.Duration]time.Duration{
+		500 * time.Millisecond:   Timeout,
+		10500 * time.Millisecond: 10*time.Second + Timeout,
+		time.Hour:                flowsMost + 2*Timeout,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			begun := time.Now()
+			conn := boundReplies(&narrowConn{ends: begun.Add(flows)})
+			if err := conn.SetReadDeadline(begun.Add(Timeout)); err != nil {
+				t.Fatal(err)
+			}
+			var err error
+			for err == nil {
+				_, err = conn.Read(make([]byte, 1))
+			}
+			if took := time.Since(begun); took < want-time.Second || took > want {
+				t.Errorf("a read of bytes that come for %v ends after %v, want %v", flows, took, want)
+			}
+		})
+	}
+}
+
 // TestWaiting: clients of an endpoint that waits longer are bounded by that, and no client waits less
 // than Timeout.
 func TestWaiting(t *testing.T) {

@@ -45,9 +45,11 @@ func newLink(client redis.UniversalClient, nodes *connect.Nodes, g *connect.Guar
 
 // Bounds of the time that one answer may take: answerLimit, or nodeAnswerLimit for a node of a
 // cluster because the other nodes wait for it, plus tripsLimit usual round trips, so that a
-// distant server does not count as away.
+// distant server does not count as away. Where the usual round trip is not known, or has just become longer, mostAnswer bounds
+// the wait.
 const (
 	answerLimit     = connect.Timeout
+	mostAnswer      = 2 * connect.Timeout
 	nodeAnswerLimit = time.Second
 	tripsLimit      = 4
 )

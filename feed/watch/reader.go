@@ -58,7 +58,7 @@ func (s *spending) charge(d time.Duration) {
 }
 
 func newReader(o Options, e *connect.Endpoint, g *connect.Guard, pasts map[string]*track.Past, s *shared) *reader {
-	client, nodes := e.OpenNodes(o.ClientName, poolSize, g)
+	client, nodes := e.Waiting(mostAnswer).OpenNodes(o.ClientName, poolSize, g)
 	r := &reader{
 		o: o, link: newLink(client, nodes, g, &s.facts), limiters: newLimiters(o, pasts), shared: s, embedded: pasts != nil,
 		spending: spending{budget: newBudget(o.Budget), charged: &s.facts.charged},

@@ -186,30 +186,35 @@ func ginRateLimit(s *decode.Sample, c decode.Context) *decode.Match {
 	if _, numeric := form.Count(s.Text); !ok || !numeric || s.TTL <= 0 || !c.Named && !form.IsAddress(client) {
 		return nil
 	}
-	r := &form.Reader{Keys: form.Texts(base+"hits", base+"ts"), Settings: fromFirst, Read: readGin,
+	r := &form.Reader{Keys: form.Texts(base+"hits", base+"ts"), Settings: fromFirst, Read: readGin(),
 		Holds: "counter of gin-rate-limit that agrees with its twin"}
 	return r.Match(s, c, decode.Match{Name: base + "hits",
 		Why: []string{"named <address of a client><path>hits", "its twin ts is two windows before their expiry"}})
 }
 
-// readGin reads the requests and the start of their window, and its length: half of the time
-// from the stamp, rounded down to a second, to the expiry.
-func readGin(d *decode.Decoded, now limiter.Instant, got []decode.Sample, _ decode.Settings) bool {
-	hits, ok := form.Count(got[0].Text)
-	second, numeric := form.Count(got[1].Text)
-	if !ok || !numeric || second > 1e11 || got[0].TTL <= 0 || (got[0].TTL-got[1].TTL).Abs() > 2*form.Latency {
-		d.Window = 0
-		return false
+// readGin returns a function that reads the requests and the start of their window, and its length: half of the time
+// from the stamp, rounded down to a second, to the expiry. A request that reached the server in the second after its stamp
+// leaves a second more, which alone tells no limiter.
+func readGin() func(*decode.Decoded, limiter.Instant, []decode.Sample, decode.Settings) bool {
+	told := false
+	return func(d *decode.Decoded, now limiter.Instant, got []decode.Sample, _ decode.Settings) bool {
+		hits, ok := form.Count(got[0].Text)
+		second, numeric := form.Count(got[1].Text)
+		if !ok || !numeric || second > 1e11 || got[0].TTL <= 0 || (got[0].TTL-got[1].TTL).Abs() > 2*form.Latency {
+			d.Window = 0
+			return false
+		}
+		d.State.Current, d.State.Start = hits, limiter.Instant(second*1e6)
+		const doubt = 5 * time.Millisecond // of the expiry
+		whole := func(d time.Duration) int64 { return int64(d / time.Second) }
+		lives := whole(got[1].Expiry(now).Sub(d.State.Start) + doubt)
+		if lives%2 != 0 { // the stamp was taken at the end of a second
+			lives = whole(got[1].Expiry(now).Sub(d.State.Start) - doubt)
+		}
+		told = told || lives%2 == 0
+		d.Window = time.Duration(lives/2) * time.Second
+		return told && lives >= 2 && now.Sub(d.State.Start) >= -form.Latency && d.Window <= limiter.MaxWindow
 	}
-	d.State.Current, d.State.Start = hits, limiter.Instant(second*1e6)
-	const doubt = 5 * time.Millisecond // of the expiry
-	whole := func(d time.Duration) int64 { return int64(d / time.Second) }
-	lives := whole(got[1].Expiry(now).Sub(d.State.Start) + doubt)
-	if lives%2 != 0 { // the stamp was taken at the end of a second
-		lives = whole(got[1].Expiry(now).Sub(d.State.Start) - doubt)
-	}
-	d.Window = time.Duration(lives/2) * time.Second
-	return lives >= 2 && lives%2 == 0 && now.Sub(d.State.Start) >= -form.Latency && d.Window <= limiter.MaxWindow
 }
 
 func httprateRedis(s *decode.Sample, c decode.Context) *decode.Match {
