@@ -4,6 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -139,3 +143,124 @@ func (e *Endpoint) OpenTracking(name string, prefixes []string, g *Guard) redis.
 	}
 	return tracking.Open(name, 1, g)
 }
+
+// ErrOneNode is in the error of Join where the URL says ?cluster=false.
+var ErrOneNode = errors.New("the URL asks for this node alone")
+
+// Join makes an endpoint of a single server, which turned out to be a node of a cluster, the
+// way to the whole cluster, if every master of it answers: clients that are opened from then
+// on, those that fire too, find each key on the node that holds it. It returns how many
+// masters there are. Where a node cannot be reached under the address that the cluster
+// announces, as behind a tunnel, the error says so and the endpoint stays as it was.
+func (e *Endpoint) Join(ctx context.Context) (masters int, err error) {
+	if e.joined == nil {
+		return 0, ErrOneNode
+	}
+	whole := *e
+	whole.joined = new(atomic.Bool)
+	whole.joined.Store(true)
+	c, ok := whole.Open("ratescope-join", 1, &Guard{}).(*redis.ClusterClient)
+	if !ok {
+		return 0, ErrOneNode
+	}
+	defer c.Close()
+	var n atomic.Int64
+	err = c.ForEachMaster(ctx, func(ctx context.Context, node *redis.Client) error {
+		n.Add(1)
+		if err := node.Ping(ctx).Err(); Away(err) {
+			return errors.New(Explain(err, node.Options().Addr))
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return 0, err
+	case n.Load() == 0:
+		return 0, fmt.Errorf("%s serves no slots yet", e.Shown)
+	}
+	e.joined.Store(true)
+	return int(n.Load()), nil
+}
+
+// ParseInfo reads the lines name:value of INFO.
+func ParseInfo(text string) map[string]string {
+	fields := make(map[string]string)
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		if name, value, ok := strings.Cut(line, ":"); ok && !strings.HasPrefix(line, "#") {
+			fields[name] = value
+		}
+	}
+	return fields
+}
+
+const valkey = "valkey "
+
+// VersionOf returns the version that the fields of INFO tell: "7.0.15", "valkey 8.1.1"; ""
+// is unknown.
+func VersionOf(fields map[string]string) string {
+	if v := fields["valkey_version"]; v != "" {
+		return valkey + v
+	}
+	return fields["redis_version"]
+}
+
+// HasNoTouch says whether connections to a server of that version read without counting as
+// use of the keys: by CLIENT NO-TOUCH, which Redis has from 7.2 on. Where a connection
+// has asked for it, Redis 8.0 to 8.2 and Valkey before 9 may crash: while a slot migrates,
+// or when another client that blocks is woken (redis/redis#14415, valkey-io/valkey#2347;
+// seen on Redis 8.0.6 and Valkey 8.1.1). Some of these are mended in later patches, but
+// no server is watched at that risk.
+func HasNoTouch(version string) bool {
+	number, isValkey := strings.CutPrefix(version, valkey)
+	major, rest, _ := strings.Cut(number, ".")
+	minor, _, _ := strings.Cut(rest, ".")
+	a, _ := strconv.Atoi(major)
+	b, _ := strconv.Atoi(minor)
+	switch {
+	case isValkey:
+		return a >= 9
+	case a == 7:
+		return b >= 2 && b < 9 // 7.9 is what 8.0 was before its release
+	}
+	return a > 8 || a == 8 && b >= 4
+}
+
+// introduce says on each new connection who is there. go-redis would give up a connection
+// whose user must not say so, and dial again at once.
+func introduce(name string, watching bool) func(context.Context, *redis.Conn) error {
+	var refused atomic.Bool // INFO, on an earlier connection
+	return func(ctx context.Context, cn *redis.Conn) error {
+		pipe := cn.Pipeline() // one round trip for both: the server may be far away
+		_ = pipe.Process(ctx, redis.NewStatusCmd(ctx, "client", "setname", name))
+		var info *redis.StringCmd
+		if watching && !refused.Load() {
+			info = pipe.Info(ctx, "server")
+		}
+		_, _ = pipe.Exec(ctx)
+		// The server is told not to count this connection's reads as use of the keys, so that
+		// watching neither keeps keys from being evicted nor makes them look hot: where that is
+		// known to be safe, and where the user may ask.
+		if info == nil {
+			return nil
+		}
+		if Code(info.Err()) == "NOPERM" {
+			refused.Store(true)
+		}
+		if info.Err() == nil && HasNoTouch(VersionOf(ParseInfo(info.Val()))) {
+			_ = cn.Process(ctx, redis.NewStatusCmd(ctx, "client", "no-touch", "on"))
+		}
+		return nil
+	}
+}
+
+// quiet is a logger that writes nothing.
+type quiet struct{}
+
+// Printf drops the line.
+func (quiet) Printf(context.Context, string, ...any) {}
+
+// SilenceLogs keeps go-redis from writing to standard error, which a screen owns: what goes wrong
+// is reported in the batches. It is for the program to call, once, since it holds for every
+// client of the process.
+func SilenceLogs() { redis.SetLogger(quiet{}) }
