@@ -2,8 +2,10 @@ package metrics
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
+	"time"
 
 	dto "github.com/prometheus/client_model/go"
 
@@ -97,3 +99,181 @@ func (c *Collector) figures(p *page, chosen []*model.Watched, now limiter.Instan
 		}
 	}
 }
+
+// states tells how many keys are in which state.
+func (p *page) states(t model.Totals) {
+	ok := t.Keys - t.Throttled - t.Eased - t.Near - t.Unknown - t.Broken - t.Likely
+	for _, s := range []struct {
+		name string
+		keys int
+	}{{"throttled", t.Throttled}, {"was_throttled", t.Eased}, {"near", t.Near}, {"ok", ok}, {"no_limit", t.Unknown}, {"unreadable", t.Broken},
+		{"likely", t.Likely}} {
+		p.tell("keys_by_state", float64(s.keys), s.name)
+	}
+	p.tell("keys_sick", float64(t.Sick))
+}
+
+// sweep tells how far the search for limiters is.
+func (p *page) sweep(s *model.Sweep) {
+	p.tell("keys_not_watched", float64(s.Dropped))
+	p.tell("sweep_passes_total", float64(s.Passes))
+	p.tell("sweep_scanned_keys", float64(s.Scanned))
+	if s.Total > 0 {
+		p.tell("sweep_keys", float64(s.Total))
+	}
+	if s.Share > 0 {
+		p.tell("watch_allowed_ratio", s.Share)
+	}
+}
+
+// health tells how the server does, which answers.
+func (p *page) health(h *model.Health, s model.Server) {
+	for name, m := range map[string]model.Measure{
+		"commands_per_second": h.Ops, "cpu_cores": h.CPU, "memory_used_bytes": h.MemoryUsed, "memory_max_bytes": h.MemoryMax,
+		"clients": h.Clients, "evicted_keys_per_second": h.Evicted, "expired_keys_per_second": h.Expired, "replica_lag_bytes": h.Lag,
+	} {
+		if m.Known {
+			p.tell("redis_"+name, m.V)
+		}
+	}
+	if s.RTT > 0 {
+		p.tell("round_trip_seconds", s.RTT.Seconds())
+	}
+	if s.OffsetBy > 0 {
+		p.tell("redis_clock_offset_seconds", s.Offset.Seconds())
+	}
+	for _, cmd := range h.Commands {
+		if cmd.Scripts {
+			p.tell("redis_script_seconds", cmd.Mean.Seconds(), label(cmd.Name))
+		}
+	}
+	for _, e := range h.Errors {
+		p.tell("redis_errors_per_second", e.Rate, label(e.Name))
+	}
+}
+
+// metric is one kind of series. Its name stands without "ratescope_"; one that ends in _total counts up.
+type metric struct {
+	name, help string
+	labels     []string // in the order of their names
+}
+
+// table is all metrics but the figures of keys.
+var table = []metric{
+	{name: "up", help: "Whether the server answers."},
+	{name: "source_age_seconds", help: "Time since the server last answered; absent before it did."},
+	{name: "round_trip_seconds", help: "Round trip time of the last reading; absent when it is not known."},
+	{name: "keys", help: "Limiters that are watched."},
+	{name: "keys_without_series",
+		help: "Limiters that are watched and have no series, for there are too many or their names look alike."},
+	{name: "keys_not_watched", help: "Limiters that were found beyond the most that are watched."},
+	{name: "watch_commands_total", help: "Commands that watching sent to the server."},
+	{name: "watch_server_seconds_total", help: "Time of the server that watching took, estimated."},
+	{name: "watch_allowed_ratio", help: "Share of the server's time that watching may take now: the budget, and more for the first search " +
+		"while nobody else uses the server."},
+	{name: "slots", help: "Hash slots whose limiters are watched, of 16384; absent where all are."},
+	{name: "keys_by_state", help: "Limiters by state: throttled, was_throttled (a moment ago), near (80 percent of the limit or more), ok, " +
+		"no_limit (the limit is not known), unreadable, likely (not certain to be limiters).", labels: []string{"state"}},
+	{name: "keys_sick", help: "Limiters that cannot be read, never free or hold what is no time."},
+	{name: "sweep_scanned_keys", help: "Keys of the server that the search for limiters has looked at in this pass."},
+	{name: "sweep_keys", help: "Keys of the server; absent when it is not known."},
+	{name: "sweep_passes_total",
+		help: "Passes of the search for limiters that are complete; until the first one is, keys may be missing."},
+	{name: "build_info", help: "Version of ratescope, and of the Go that built it.", labels: []string{"goversion", "version"}},
+	{name: "alert_firing", help: "Alerts of the configuration that fire now; the key is empty for one about the server.",
+		labels: []string{"alert", "key", "severity"}},
+	{name: "alert_deliveries_total", help: "Alerts by what became of delivering them: delivered, retried, refused, failed.",
+		labels: []string{"alert", "outcome"}},
+
+	{name: "redis_commands_per_second", help: "Commands that the server processes a second."},
+	{name: "redis_cpu_cores", help: "Processors that the server uses, 1 is one core."},
+	{name: "redis_memory_used_bytes", help: "Memory that the server uses."},
+	{name: "redis_memory_max_bytes", help: "Memory that the server may use; 0 has no limit."},
+	{name: "redis_clients", help: "Clients of the server."},
+	{name: "redis_evicted_keys_per_second", help: "Keys that the server evicts a second."},
+	{name: "redis_expired_keys_per_second", help: "Keys that expire on the server a second."},
+	{name: "redis_replica_lag_bytes", help: "Bytes that the slowest replica is behind."},
+	{name: "redis_script_seconds", help: "Mean time of a call that runs a script.", labels: []string{"command"}},
+	{name: "redis_errors_per_second", help: "Error replies of the server a second.", labels: []string{"error"}},
+	{name: "redis_clock_offset_seconds", help: "How far the server's clock is ahead of this machine's."},
+}
+
+// named returns the metric of a name, which must be in the table.
+func named(name string) *metric {
+	return &table[slices.IndexFunc(table, func(m metric) bool { return m.name == name })]
+}
+
+// watched is a key with what is told of it beside its figures.
+type watched struct {
+	*model.Watched
+	age     time.Duration // of the reading
+	counted *counted
+}
+
+// figures are what is exported of every key, with the labels of ofKeys.
+var figures = []struct {
+	metric
+	of func(k *watched) (v float64, known bool)
+}{
+	{metric{name: "key_used", help: "Units of the limit that are used now."}, func(k *watched) (float64, bool) {
+		return float64(k.Gauge.Used.N), k.Gauge.Used.Known
+	}},
+	{metric{name: "key_limit", help: "Units that are admitted in a window; absent when it is not known."}, func(k *watched) (float64, bool) {
+		return float64(k.Reading.Target.Limit.Count), k.Reading.Target.LimitKnown
+	}},
+	{metric{name: "key_window_seconds", help: "Length of the window; absent when it is not known."}, func(k *watched) (float64, bool) {
+		return k.Reading.Target.Window.Seconds(), k.Reading.Target.Window > 0
+	}},
+	{metric{name: "key_utilization_ratio", help: "Used over limit, 1 is full; absent when the limit is not known."},
+		func(k *watched) (float64, bool) { return k.Gauge.Utilization, k.Gauge.Remaining.Known }},
+	{metric{name: "key_remaining", help: "Units that are left; absent when the limit is not known."}, func(k *watched) (float64, bool) {
+		return float64(k.Gauge.Remaining.N), k.Gauge.Remaining.Known
+	}},
+	{metric{name: "key_denied", help: "Units denied in the last window; absent where denials are not recorded."},
+		func(k *watched) (float64, bool) {
+			return float64(k.Gauge.DeniedInW.N), k.Gauge.DeniedInW.Known && k.Reading.Err == ""
+		}},
+	{metric{name: "key_next_admission_seconds",
+		help: "Time until one request is admitted: 0 is now, +Inf never; absent when the limit is not known."},
+		func(k *watched) (float64, bool) {
+			if k.Gauge.Next == limiter.Never {
+				return math.Inf(1), k.Gauge.NextKnown
+			}
+			return k.Gauge.Next.Seconds(), k.Gauge.NextKnown
+		}},
+	{metric{name: "key_rate_per_second", help: "Admitted units a second over the last window, of GCRA and buckets a lower bound: what " +
+		"leaks away between two readings is not seen while they are nearly empty; absent when it is not known."},
+		func(k *watched) (float64, bool) { return k.Gauge.Rate, k.Gauge.RateKnown }},
+	{metric{name: "key_reading_age_seconds", help: "Time since the key was read."}, func(k *watched) (float64, bool) {
+		return k.age.Seconds(), true
+	}},
+	{metric{name: "admitted_total",
+		help: "Units admitted since the exporter began; of GCRA and buckets a lower bound; absent where it is not known."},
+		func(k *watched) (float64, bool) {
+			return float64(k.counted.admitted), k.Gauge.RateKnown || k.counted.admitted > 0
+		}},
+	{metric{name: "denied_total", help: "Units denied since the exporter began; absent where denials are not recorded."},
+		func(k *watched) (float64, bool) {
+			return float64(k.counted.denied), k.Gauge.DeniedInW.Known || k.counted.denied > 0
+		}},
+}
+
+// ofKeys are the labels of the figures.
+var ofKeys = []string{"algorithm", "key"}
+
+// Descriptions returns what each metric is, by its full name.
+func Descriptions() map[string]string {
+	list := map[string]string{}
+	for _, m := range table {
+		list[prefix+m.name] = m.help
+	}
+	for _, f := range figures {
+		list[prefix+f.name] = f.help
+	}
+	return list
+}
+
+// prefix begins the name of every metric.
+const prefix = "ratescope_"
+
+func (m *metric) counts() bool { return strings.HasSuffix(m.name, "_total") }
