@@ -4,15 +4,19 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/push"
 
 	"ratescope/feed/connect"
 	"ratescope/feed/decode"
+	"ratescope/feed/watch/hotkeys"
 	"ratescope/internal/backoff"
+	"ratescope/internal/panics"
 	"ratescope/model/handoff"
 )
 
@@ -145,4 +149,147 @@ func (r *reader) listen() {
 		}
 	}
 	r.listener.follow(last)
+}
+
+// firstWrite waits for the first write after an idle time. The server announces the write with
+// an invalidation message (CLIENT TRACKING with BCAST, Redis 6 and later) on a connection of
+// its own: while nothing happens neither side does any work, and a request is seen at once.
+// After the first write the connection is closed, because polling is cheaper where there are
+// many writes. An announcement causes keys to be read; it is not counted as a request. The
+// methods are safe for concurrent use. Without a client it never listens.
+type firstWrite struct {
+	client  *redis.Client  // with tracking on for all of its connections; nil for none
+	wanted  handoff.Signal // tells run to listen
+	written handoff.Signal // tells the session that something was written
+	over    handoff.Signal // tells listen that something was written
+
+	armed       atomic.Bool  // it is listening
+	seen        atomic.Int64 // writes, and starts of listening
+	events      atomic.Int64 // writes since the last call of cost
+	begun       atomic.Int64 // starts of listening since the last call of cost
+	unannounced atomic.Int64 // consecutive writes that were found without an announcement
+}
+
+const (
+	firstWriteRest   = 500 * time.Millisecond // pause before it listens again
+	firstWritePing   = 20 * time.Second       // interval of checks that the connection is alive
+	firstWriteMissed = 3                      // missing announcements after which it stops for refusedFor
+	firstWriteTrips  = 6                      // round trips that set up a connection
+	eventPrice       = 3 * time.Microsecond   // server time of one announcement, Redis 7.0
+)
+
+// newFirstWrite prepares to listen over a client with tracking on; nil is for none.
+func newFirstWrite(c redis.UniversalClient) *firstWrite {
+	f := &firstWrite{wanted: handoff.NewSignal(), written: handoff.NewSignal(), over: handoff.NewSignal()}
+	f.client, _ = c.(*redis.Client)
+	if f.client == nil || f.client.RegisterPushNotificationHandler(hotkeys.Pushed, f, false) != nil {
+		f.client = nil
+	}
+	return f
+}
+
+// changes returns a state that stays the same as long as nothing is written. known is false
+// while it does not listen.
+func (f *firstWrite) changes() (state string, known bool) {
+	return "seen " + strconv.FormatInt(f.seen.Load(), 10), f.armed.Load()
+}
+
+// want starts listening, unless it listens already.
+func (f *firstWrite) want() {
+	if f.client != nil && !f.armed.Load() {
+		f.wanted.Send()
+	}
+}
+
+// missed notes a write that should have been announced and was not.
+func (f *firstWrite) missed() { f.unannounced.Add(1) }
+
+// cost returns the server time that it took since the previous call; trip is the server time
+// of one round trip.
+func (f *firstWrite) cost(trip time.Duration) time.Duration {
+	return time.Duration(f.events.Swap(0))*eventPrice + time.Duration(f.begun.Swap(0))*firstWriteTrips*trip
+}
+
+// HandlePushNotification implements push.NotificationHandler.
+func (f *firstWrite) HandlePushNotification(context.Context, push.NotificationHandlerContext, []any) error {
+	f.events.Add(1)
+	f.seen.Add(1)
+	f.unannounced.Store(0)
+	f.written.Send()
+	f.over.Send()
+	return nil
+}
+
+// run listens each time want asks for it, until ctx ends.
+func (f *firstWrite) run(ctx context.Context) {
+	for f.client != nil {
+		select {
+		case <-ctx.Done():
+			return
+		case <-f.wanted:
+		}
+		rest := firstWriteRest
+		if err := f.listen(ctx); err != nil && !connect.Away(err) || f.unannounced.Load() >= firstWriteMissed {
+			f.unannounced.Store(0)
+			rest = refusedFor // listening is not permitted, or writes are not announced
+		}
+		if backoff.Sleep(ctx, rest) != nil {
+			return
+		}
+	}
+}
+
+// listen waits until something is written, writes go unannounced, or ctx ends. It fails when
+// the server refuses or the connection breaks.
+func (f *firstWrite) listen(ctx context.Context) error {
+	f.begun.Add(1)
+	p := f.client.Subscribe(ctx)
+	if err := p.Subscribe(ctx, hotkeys.Channel); err != nil {
+		p.Close()
+		return err
+	}
+	if _, err := p.ReceiveTimeout(ctx, connect.Timeout); err != nil {
+		p.Close()
+		return err
+	}
+	before := f.seen.Add(1)
+	f.armed.Store(true)
+	ended := make(chan error, 1)
+	var listening sync.WaitGroup
+	listening.Go(func() {
+		ended <- panics.Call(func() error {
+			for {
+				if _, err := p.ReceiveTimeout(ctx, 0); err != nil {
+					return err
+				}
+			}
+		})
+	})
+	defer listening.Wait()
+	defer p.Close()
+	defer f.armed.Store(false)
+	alive := time.NewTicker(firstWritePing)
+	defer alive.Stop()
+	for f.seen.Load() == before && f.unannounced.Load() < firstWriteMissed {
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-ended:
+			return err
+		case <-f.over: // possibly left over from earlier, so that the loop checks seen
+		case <-alive.C:
+			if err := p.Ping(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// close closes the connections.
+func (f *firstWrite) close() error {
+	if f.client == nil {
+		return nil
+	}
+	return f.client.Close()
 }

@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"ratescope/feed/connect"
 	"ratescope/feed/track"
 	"ratescope/feed/track/infer"
@@ -242,4 +244,133 @@ func (r *reader) lacks() []string {
 	}
 	slices.Sort(out)
 	return out
+}
+
+// idleDetector avoids quick rounds while the server is idle. After idleAfter without an
+// arrival, one command asks the server whether anything was written at all (INFO persistence:
+// rdb_changes_since_last_save, which counts every change since Redis 2.4), and the keys are
+// read only if so. A request still shows within a tenth of a second, and an idle server
+// answers one command instead of hundreds; while firstWrite listens it answers none.
+//
+// Keys are polled as usual on a cluster, on a server that does not report its changes, and on
+// a server where other keys are written all the time. Every key is read now and then anyway,
+// so that behind a proxy that answers for only one of several servers a request shows late,
+// but is not lost. The zero value is ready; it is used by the reader's goroutine.
+type idleDetector struct {
+	arrival time.Time // the latest arrival
+	idle    bool      // nothing was written when last checked
+	covered bool      // the next write will be announced
+	changes string    // the state of the server at the previous check
+	vain    int       // consecutive rounds for changes that brought no arrival
+	resume  time.Time // no check before this time
+}
+
+const (
+	infoPrice  = 20 * time.Microsecond // server time of one INFO without its round trip
+	idleAfter  = 2 * time.Second       // time without an arrival before the first check
+	maxVain    = 5                     // rounds in vain after which checking stops
+	resumeNext = 10 * time.Second      // how long checking stops then
+)
+
+// isIdle reports whether nothing was written since the previous check, so that a quick round
+// is not needed. It fails when the server is away.
+func (r *reader) isIdle(ctx context.Context, now time.Time) (bool, error) {
+	d := &r.idle
+	d.idle, d.covered = false, false
+	single, ok := r.link.client.(*redis.Client)
+	if !ok || now.Sub(d.arrival) < idleAfter || now.Before(d.resume) {
+		d.changes = ""
+		return false, nil
+	}
+	if changes, known := r.firstWrite.changes(); known {
+		d.covered = d.same(changes, now)
+		return d.covered, nil
+	}
+	r.firstWrite.want()
+	cmd := single.Info(ctx, "persistence")
+	r.spending.charge(r.spending.costs.Wake() + infoPrice)
+	text, err := cmd.Result()
+	if connect.Away(err) {
+		return false, err
+	}
+	fields := connect.ParseInfo(text)
+	changes, known := fields["rdb_changes_since_last_save"]
+	changes += " since " + fields["rdb_last_save_time"] // each save resets the count to 0
+	if err != nil || !known {
+		d.resume = now.Add(refusedFor)
+		return false, nil
+	}
+	return d.same(changes, now), nil
+}
+
+// arrived notes an arrival. If firstWrite was listening, it should have announced the arrival.
+func (r *reader) arrived(at time.Time) {
+	if r.idle.covered {
+		r.firstWrite.missed()
+	}
+	d := &r.idle
+	d.arrival, d.vain, d.idle, d.covered = at, 0, false, false
+}
+
+// same reports whether the state of the server is the same as at the previous check.
+func (d *idleDetector) same(changes string, now time.Time) bool {
+	if changes == d.changes {
+		d.vain, d.idle = 0, true
+		return true
+	}
+	if d.changes != "" {
+		if d.vain++; d.vain >= maxVain {
+			d.vain, d.resume = 0, now.Add(resumeNext)
+		}
+	}
+	d.changes = changes
+	return false
+}
+
+// budget keeps the reader within its share of the server's time. It earns server time as time
+// passes, and every command is paid for from it. When it is empty, keys on screen are still
+// read, and all others wait.
+type budget struct {
+	share   float64 // share of the server's time
+	left    time.Duration
+	filled  time.Time // the latest call of fill
+	allRead bool      // every key was read once, so that savings are limited by maxSaved
+}
+
+const (
+	// start is the server time that a budget holds at first, so that ten thousand keys are
+	// read once soon.
+	start = 200 * time.Millisecond
+	// maxSaved bounds savings and debts: the server time that the share earns in maxSaved.
+	maxSaved = time.Second
+	// roundShare bounds a round whatever is saved: its server time as a share of the time since
+	// the previous round.
+	roundShare = 0.05
+)
+
+func newBudget(share float64) budget {
+	if share <= 0 {
+		share = DefaultBudget
+	}
+	return budget{share: share, left: start}
+}
+
+// fill adds the server time earned since the previous call. At most two refreshes count, since
+// nothing is earned while the process or the machine sleeps. share is the share that may be
+// taken at present, which is above the budget's own while no other client uses the server.
+func (b *budget) fill(now time.Time, refresh time.Duration, share float64) {
+	if !b.filled.IsZero() {
+		earned := time.Duration(float64(min(now.Sub(b.filled), 2*refresh)) * max(share, b.share))
+		most := time.Duration(float64(maxSaved) * b.share)
+		if !b.allRead {
+			most = max(most, b.left)
+		}
+		b.left = min(b.left+earned, most)
+	}
+	b.filled = now
+}
+
+// pay takes the spent server time. The budget may go into debt.
+func (b *budget) pay(spent time.Duration) {
+	b.left = max(b.left-spent, -time.Duration(float64(maxSaved)*b.share))
 }

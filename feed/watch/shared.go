@@ -1,12 +1,14 @@
 package watch
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/model/handoff"
 )
 
 // shared holds the state that the reader shares with other goroutines. It is safe for
@@ -91,4 +93,28 @@ func (f *focus) places() map[string]int {
 		place[k] = i + 1
 	}
 	return place
+}
+
+// names is a set of limiters' names.
+type names map[string]bool
+
+// wakeups collects the names of limiters to be read, until an order takes them. It is safe for
+// concurrent use.
+type wakeups struct{ *handoff.Latest[names] }
+
+func newWakeups() wakeups {
+	return wakeups{handoff.New(func(held *names, newer names) { maps.Copy(*held, newer) })}
+}
+
+// add adds the name of a limiter.
+func (w wakeups) add(name string) { w.Put(names{name: true}) }
+
+// take returns the collected names, in no order, and removes them.
+func (w wakeups) take() []string {
+	held, _ := w.TryTake()
+	list := make([]string, 0, len(held))
+	for n := range held {
+		list = append(list, n)
+	}
+	return list
 }
