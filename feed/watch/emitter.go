@@ -49,7 +49,7 @@ type emitter struct {
 	link  model.Link
 	err   string          // why the link is not live
 	quiet bool            // because no answer came in time
-	cut   bool            // the connection was cut since the latest answer, and another one is being made
+	cut   time.Time       // when the connection was first cut since the latest answer; zero for never
 	since time.Time       // when the latest answer came
 	sent  time.Time       // when the latest batch was emitted
 	at    limiter.Instant // of the latest batch
@@ -65,16 +65,18 @@ func (e *emitter) take(now time.Time, r result) {
 		if r.offset < e.last.offset-clockSet { // the server's clock was set back, and it rules
 			e.at = 0
 		}
-		e.link, e.err, e.quiet, e.cut, e.since = model.Live, "", false, false, now
+		e.link, e.err, e.quiet, e.cut, e.since = model.Live, "", false, time.Time{}, now
 		e.last = r
 		if r.kind == orderFull || len(r.readings) > 0 || r.err != nil {
 			e.send(now, r.readings, r.gone)
 		}
 	}
+	if connect.Cut(r.err) && e.cut.IsZero() {
+		e.cut = now
+	}
 	switch {
 	case r.err == nil:
-	case connect.Cut(r.err) && e.link == model.Live && !e.cut:
-		e.cut = true // a server that answers over a new connection was never away
+	case connect.Cut(r.err) && e.link == model.Live && now.Sub(e.cut) < silentAfter: // if a new connection is answered, it was not away
 	default:
 		was := e.link
 		e.lost(r.err)
