@@ -81,6 +81,11 @@ func candidates(l limiter.Limit, m measured) []Candidate {
 				add(Candidate{limiter.FixedWindow, limit, limiter.Convention{Denied: denied, Alignment: limiter.AlignFirstRequest}, grain, true})
 			}
 		}
+		if grain == 0 { // a window of slices counts each to its end, as a log whose clock shows their beginnings
+			for _, slices := range []time.Duration{2, 3, 4, 5, 6, 10, 12, 20, 60} {
+				add(Candidate{limiter.SlidingLog, limiter.Limit{Count: n, Window: w}, limiter.Convention{}, w / slices, false})
+			}
+		}
 		for _, rate := range []limiter.Limit{{Count: l.Count, Window: w}, {Count: n, Window: w}, {Count: m.back, Window: m.first},
 			{Count: 1, Window: m.first - time.Millisecond}, {Count: n, Window: m.all}, {Count: l.Count, Window: 1000 * w}, {Count: 1,
 				Window: (w / time.Duration(l.Count)).Truncate(time.Millisecond)}} {

@@ -3,6 +3,7 @@ package bench
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -198,12 +199,16 @@ func (b *bench) measuredLimit() {
 		}
 		return
 	}
-	if l.Burst = c.Limit.Burst; !b.r.Identity.Exact {
+	l.Burst = c.Limit.Burst
+	if whole := c.Limit.Window * time.Duration(b.m.capacity) / time.Duration(c.Limit.Count); !b.r.Identity.Exact && (whole-b.m.all).Abs() >
+		2*time.Millisecond {
 		l.Window = 0 // how fast it fills is not known
 		return
 	}
-	if n := rate(c.Limit, b.limit.Window); n == float64(int64(n)) && n >= 1 { // the same rate, said as the user says it
-		l.Count, l.Window = int64(n), b.limit.Window
+	n := rate(c.Limit, b.limit.Window)
+	whole := math.Round(n)
+	if whole >= 1 && math.Abs(n-whole) < n/200 { // the same rate but for an interval of whole milliseconds, said as the user says it
+		l.Count, l.Window = int64(whole), b.limit.Window
 	} else {
 		l.Count = c.Limit.Count
 	}
@@ -232,8 +237,8 @@ func (b *bench) charges() error {
 		return err
 	}
 	if b.r.Identity.Charged == nil || b.r.Identity.Terms.Denied == limiter.DeniedFree && b.r.Identity.Algorithm == limiter.FixedWindow {
-		a, _ := amounts(before)
-		z, _ := amounts(after)
+		a, _ := amounts(before, b.zero)
+		z, _ := amounts(after, b.zero)
 		changed := size(after) > size(before)
 		for name, v := range z {
 			changed = changed || v != a[name]
@@ -249,7 +254,7 @@ func (b *bench) charges() error {
 func (b *bench) early() error {
 	id := b.r.Identity
 	switch {
-	case b.store == nil || !id.Exact:
+	case b.store == nil || !id.Exact || id.Algorithm.Bursts() && !b.stored.Bursts(): // without a time the expiry is its clock
 		return nil
 	case id.Renewed || id.Algorithm == limiter.FixedWindow && id.Terms.Alignment == limiter.AlignFirstRequest:
 		if id.Limit.Window < b.limit.Window { // the expiry is its window
@@ -307,8 +312,8 @@ func (b *bench) most() error {
 	if err != nil {
 		return err
 	}
-	b.r.Worst = Worst{Admitted: n, AtLeast: endless, Steps: steps, Searched: searched}
-	if n <= b.limit.Count {
+	b.r.Worst = Worst{Admitted: n, AtLeast: endless || b.cutOff, Steps: steps, Searched: searched}
+	if n <= b.limit.Count || !endless && b.m.capacity > max(b.limit.Burst, b.limit.Count) {
 		return b.fast()
 	}
 	promise := b.r.promise()
@@ -316,7 +321,7 @@ func (b *bench) most() error {
 	switch {
 	case b.o.Exact:
 		bound = b.limit.Count
-	case id.Algorithm == limiter.Unknown:
+	case id.Algorithm == limiter.Unknown, id.Algorithm == limiter.FixedWindow && id.Grain > 0: // an edge within its clock's unit
 		bound = 2 * b.limit.Count
 	}
 	if n > bound {

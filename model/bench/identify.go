@@ -32,6 +32,7 @@ type identifier struct {
 	left   []Candidate
 	trials []trial
 	random *rand.Rand
+	cutOff bool              // the traffic of the worst window was
 	stored limiter.Algorithm // of which what is stored is typical; 0 where that is not known
 	gaps   []time.Duration   // between steps, around everything that limiters compare with
 }
@@ -236,7 +237,13 @@ func (b *identifier) identify() (Identity, error) {
 				return o.Terms.Alignment == limiter.AlignFirstRequest && o.Limit == c.Limit && o.Grain == c.Grain
 			},
 			func(o Candidate) bool { return o.Algorithm == limiter.SlidingLog && b.stored.Kind() == limiter.KindLog },
-			func(o Candidate) bool { return o.Algorithm.Bursts() && b.stored.Bursts() },
+			func(o Candidate) bool {
+				return o.Algorithm.Bursts() && b.stored.Bursts() && (o.Terms.Refill != limiter.RefillInterval || b.stored == limiter.TokenBucket)
+			},
+			// One at a time, and as many as the limit in a window, is spacing.
+			func(o Candidate) bool {
+				return o.Algorithm == limiter.GCRA && o.Limit.Burst == 1 && b.limit.Count > 1 && sameRate(o.Limit, b.limit)
+			},
 		} {
 			if i := slices.IndexFunc(b.left, prefer); i >= 0 {
 				c = b.left[i]

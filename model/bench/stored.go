@@ -15,8 +15,9 @@ const timelike = 1e9
 
 var numbers = regexp.MustCompile(`-?\d+(?:\.\d+)?(?:e[+-]?\d+)?`)
 
-// amounts lists the numbers of all keys that are no times, by where they stand.
-func amounts(keys []Key) (all map[string]float64, times int) {
+// amounts lists the numbers of all keys that are no times, by where they stand, and the times, in the unit that brings
+// them nearest to now.
+func amounts(keys []Key, now limiter.Instant) (all map[string]float64, times []limiter.Instant) {
 	all = map[string]float64{}
 	for _, k := range keys {
 		text := fmt.Sprint(k.Value)
@@ -25,7 +26,11 @@ func amounts(keys []Key) (all map[string]float64, times int) {
 			switch {
 			case err != nil:
 			case v >= timelike:
-				times++
+				unit := 1e6
+				for unit > 1 && v*unit > 2*float64(now) {
+					unit /= 1000
+				}
+				times = append(times, limiter.Instant(v*unit))
 			default:
 				all[k.Name+"#"+strconv.Itoa(i)] = v
 			}
@@ -61,7 +66,7 @@ func (b *identifier) hint() (typical limiter.Algorithm, err error) {
 	var before map[string]float64
 	steps := []Step{{At: time.Second, N: 1}, {At: time.Second + b.spread, N: 1}, {At: time.Second + 2*b.spread, N: 1}}
 	err = b.watch(steps, func(i int, _ int64, keys []Key) bool {
-		after, times := amounts(keys)
+		after, times := amounts(keys, b.zero)
 		if i == 0 {
 			before = after
 		}
@@ -73,6 +78,7 @@ func (b *identifier) hint() (typical limiter.Algorithm, err error) {
 			old, known := before[name]
 			rises, falls = rises || known && v > old, falls || known && v < old
 		}
+		ahead := len(times) > 0 && slices.Min(times) > b.zero.Add(steps[i].At+time.Millisecond)
 		is := func(types ...string) bool {
 			return slices.ContainsFunc(keys, func(k Key) bool { return slices.Contains(types, k.Type) })
 		}
@@ -81,13 +87,13 @@ func (b *identifier) hint() (typical limiter.Algorithm, err error) {
 			typical = limiter.StreamCounter
 		case is("zset", "list", "set"):
 			typical = limiter.SlidingLog
-		case times == 0 && rises:
-			typical = limiter.FixedWindow
-		case times > 0 && falls:
+		case (len(times) == 0 || ahead) && rises, ahead && falls:
+			typical = limiter.FixedWindow // a count, and when its window ends
+		case len(times) > 0 && falls:
 			typical = limiter.TokenBucket
-		case times > 0 && rises:
+		case len(times) > 0 && rises:
 			typical = limiter.LeakyBucket
-		case times > 0:
+		case len(times) > 0:
 			typical = limiter.GCRA
 		}
 		return false

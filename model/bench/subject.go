@@ -80,6 +80,7 @@ type player struct {
 	sent    int64
 	most    int64         // requests in all; 0 is no bound
 	cap     int64         // requests of one traffic, after which it is cut off; 0 is no bound
+	cut     bool          // the last traffic was cut off
 	spread  time.Duration // between requests of one step
 	past    []Step        // sent since the subject was reset, before what is sent now
 	failed  []Step        // the shortest traffic after which the subject failed, and why
@@ -105,10 +106,11 @@ func (p *player) goOn(steps []Step) ([]int64, error) {
 	admitted := make([]int64, len(steps))
 	defer func() { p.past = append(p.past, steps...) }()
 	last, end := p.zero.Add(-time.Hour), p.sent+p.cap
+	p.cut = false
 	for i, s := range steps {
 		denied := 0
 		for k := int64(0); k < s.N && denied < 2; k++ {
-			if p.cap > 0 && p.sent >= end {
+			if p.cut = p.cap > 0 && p.sent >= end; p.cut {
 				return admitted, nil
 			}
 			if p.sent++; p.most > 0 && p.sent > p.most {

@@ -117,8 +117,8 @@ func (b *identifier) worst(id Identity) (n int64, steps []Step, searched int, er
 		}
 		searched++
 		m, taken := b.highest(a.steps, got), took(a.steps, got)
-		if m > n || m == n && requests(taken) < requests(steps) {
-			n, steps = m, taken
+		if m > n || m == n && cmp.Or(cmp.Compare(requests(taken), requests(steps)), cmp.Compare(len(taken), len(steps))) < 0 {
+			n, steps, b.cutOff = m, taken, b.cut
 		}
 	}
 	least := n
@@ -187,6 +187,16 @@ func (b *identifier) minimize(steps []Step, shows func([]Step, []int64) bool) []
 		}
 	}
 	w := b.limit.Window
+	for _, back := range []time.Duration{steps[0].At, steps[0].At.Truncate(w)} { // sooner
+		if moved := slices.Clone(steps); back > 0 {
+			for i := range moved {
+				moved[i].At -= back
+			}
+			if try(moved) {
+				break
+			}
+		}
+	}
 	for i := range steps { // rounder times, of it and all after it, then of it alone
 		for _, grid := range []time.Duration{w, w / 2, time.Second, 100 * time.Millisecond, 10 * time.Millisecond} {
 			if grid < time.Millisecond || steps[i].At%grid == 0 && i > 0 {

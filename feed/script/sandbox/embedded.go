@@ -112,6 +112,9 @@ func (e *embedded) load(text string) error {
 	e.vm.SetGlobal("redis", api)
 	e.vm.SetGlobal("server", api)
 	e.vm.SetGlobal("tostring", e.vm.NewFunction(tostring))
+	if own, ok := e.vm.GetGlobal("tonumber").(*lua.LFunction); ok {
+		e.vm.SetGlobal("tonumber", e.vm.NewFunction(tonumber(own)))
+	}
 	e.vm.SetGlobal(concatenate, e.vm.NewFunction(concat))
 	guard := e.vm.SetFuncs(e.vm.NewTable(), map[string]lua.LGFunction{
 		"__index": func(l *lua.LState) int {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"reflect"
 	"strconv"
+	"strings"
 
 	lua "github.com/yuin/gopher-lua"
 	"github.com/yuin/gopher-lua/ast"
@@ -33,6 +34,22 @@ func tostring(l *lua.LState) int {
 	}
 	l.Push(l.ToStringMeta(v))
 	return 1
+}
+
+// tonumber reads 1e-06 too, which the interpreter's own does not, for it has no point.
+func tonumber(own *lua.LFunction) lua.LGFunction {
+	return func(l *lua.LState) int {
+		if text, ok := l.Get(1).(lua.LString); ok && l.GetTop() == 1 {
+			if v, err := strconv.ParseFloat(strings.TrimSpace(string(text)), 64); err == nil {
+				l.Push(lua.LNumber(v))
+				return 1
+			}
+		}
+		n := l.GetTop()
+		l.Insert(own, 1)
+		l.Call(n, 1)
+		return 1
+	}
 }
 
 func concat(l *lua.LState) int {

@@ -113,3 +113,16 @@ func TestAStageRunsForSeveralScreens(t *testing.T) {
 		}
 	}
 }
+
+// TestNumbersAreRead: a text that Redis's interpreter reads as a number is one here.
+func TestNumbersAreRead(t *testing.T) {
+	s, err := sandbox.New(sandbox.Script{Text: "return tonumber('1e-06') == 0.000001 and tonumber('10', 2) == 2 and tonumber(' 5 ') == 5 and " +
+		"tonumber(7) == 7 and not tonumber('x') and not tonumber('') and tonumber('-1.5') == -1.5 and 1 or 0", Call: script.Default})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if a := s.Admit(1e15, 1); a.Err != nil || !a.Admitted {
+		t.Errorf("%+v", a)
+	}
+}
