@@ -20,10 +20,13 @@ type Observed struct {
 func Outside(l limiter.Limit) (steps []Step) {
 	part := func(thousandths int64) time.Duration { return time.Duration(int64(l.Window) / 1000 * thousandths) }
 	steps = []Step{{At: 0, N: 1}, {At: part(293), N: l.Count + 2}}
-	for at := int64(293 + 53); at < 1700; at += 53 { // beside what comes back at even fractions of the window
+	for at := int64(293 + 53); at < 1450; at += 53 { // beside what comes back at even fractions of the window
 		steps = append(steps, Step{At: part(at), N: 1})
 	}
-	return append(steps, Step{At: part(2317), N: l.Count + 2}, Step{At: part(2671), N: l.Count + 2})
+	for _, at := range []int64{2557, 3347, 3619} { // after a window of rest: early in one, late in it, early in the next
+		steps = append(steps, Step{At: part(at), N: l.Count + 2})
+	}
+	return steps
 }
 
 // plausible is the share of answers that a candidate has to give too: times are not exact from outside.
