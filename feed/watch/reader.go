@@ -12,7 +12,6 @@ import (
 	"ratescope/feed/connect"
 	"ratescope/feed/track"
 	"ratescope/feed/track/infer"
-	"ratescope/feed/watch/cost"
 	"ratescope/feed/watch/health"
 	"ratescope/internal/panics"
 	"ratescope/model"
@@ -43,7 +42,7 @@ type reader struct {
 // spending keeps account of the server's time: how much reading may take, and how much it took.
 type spending struct {
 	budget   budget
-	costs    cost.Model
+	costs    health.Costs
 	strained bool          // the server is almost saturated, and is read less
 	quick    time.Duration // server time of one tracker in a quick round, without the round trip, smoothed
 	spent    time.Duration // server time since the previous result

@@ -13,7 +13,7 @@ import (
 	"ratescope/feed/connect"
 	"ratescope/feed/decode"
 	"ratescope/feed/decode/library"
-	"ratescope/feed/watch/cost"
+	"ratescope/feed/watch/health"
 	"ratescope/model"
 	"ratescope/model/naming"
 )
@@ -162,7 +162,7 @@ func (s *Scanner) Cost() time.Duration {
 }
 
 // Reprice sets the prices of commands.
-func (s *Scanner) Reprice(t cost.Model) {
+func (s *Scanner) Reprice(t health.Costs) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.prices = t

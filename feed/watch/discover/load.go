@@ -8,7 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed/connect"
-	"ratescope/feed/watch/cost"
+	"ratescope/feed/watch/health"
 	"ratescope/model"
 )
 
@@ -22,7 +22,7 @@ const (
 
 // load is a sample of a node's load under way: the answers of INFO, which come with a page of SCAN.
 type load struct {
-	sample     cost.Sample
+	sample     health.Sample
 	begun      time.Time
 	stats, cpu *redis.StringCmd
 }
@@ -50,7 +50,7 @@ func (s *Scanner) takeLoad(l *load) {
 	l.sample.Trip = l.sample.At.Sub(l.begun)
 	fields := connect.ParseInfo(l.stats.Val())
 	commands, err := strconv.ParseInt(fields["total_commands_processed"], 10, 64)
-	used, known := cost.Used(l.cpu.Val())
+	used, known := health.Used(l.cpu.Val())
 	if s.loadUnknown = err != nil || !known; s.loadUnknown {
 		s.forgetLoad()
 		return
@@ -64,7 +64,7 @@ func (s *Scanner) takeLoad(l *load) {
 }
 
 // own returns a sample with the server time and the commands of this process alone.
-func (s *Scanner) own() (sample cost.Sample) {
+func (s *Scanner) own() (sample health.Sample) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.o.Own != nil {

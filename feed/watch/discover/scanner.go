@@ -17,7 +17,7 @@ import (
 	"ratescope/feed/config"
 	"ratescope/feed/connect"
 	"ratescope/feed/decode"
-	"ratescope/feed/watch/cost"
+	"ratescope/feed/watch/health"
 	"ratescope/internal/backoff"
 	"ratescope/internal/panics"
 	"ratescope/limiter"
@@ -75,9 +75,9 @@ type Scanner struct {
 	waiting      []string  // keys of SCAN that are not examined yet; used by Run alone
 	waitingSince time.Time // since when the first of them waits
 
-	governor    *cost.Governor // used by Run alone
-	sampled     time.Time      // the governor's latest sample
-	loadUnknown bool           // the server does not report its load
+	governor    *health.Governor // used by Run alone
+	sampled     time.Time        // the governor's latest sample
+	loadUnknown bool             // the server does not report its load
 
 	mu       sync.Mutex
 	sweep    model.Sweep
@@ -88,7 +88,7 @@ type Scanner struct {
 	seed     maphash.Seed
 	seen     map[uint64]bool // hashes of the keys that were examined
 	spent    time.Duration   // server time since the last call of Cost
-	prices   cost.Model
+	prices   health.Costs
 	strained bool    // the server is almost saturated
 	count    float64 // recent mean of COUNT in the calls of SCAN
 }
@@ -130,7 +130,7 @@ func New(o Options) *Scanner {
 		client: o.Client, o: o, rules: o.Rules, found: handoff.NewSignal(),
 		named: handoff.New(func(held *[]string, newer []string) { *held = append(*held, newer...) }),
 		seed:  maphash.MakeSeed(), seen: make(map[uint64]bool), refused: make(map[string]bool),
-		governor: cost.NewGovernor(o.Budget, o.Most), count: scanCount,
+		governor: health.NewGovernor(o.Budget, o.Most), count: scanCount,
 	}
 	for _, p := range o.Patterns {
 		one := filter{match: p}

@@ -15,7 +15,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed/connect"
-	"ratescope/feed/watch/cost"
 	"ratescope/internal/panics"
 	"ratescope/limiter"
 	"ratescope/model"
@@ -104,7 +103,7 @@ func (c *Collector) Examine(ctx context.Context, nodes []*redis.Client, at limit
 	c.reprice(&now)
 	e := Examination{Health: h, Prices: maps.Clone(c.prices), Cost: time.Duration(answered) * lookPrice}
 	e.Strained = h.CPU.Known && h.CPU.V >= strainedAt*float64(answered)
-	e.RoundTrip = cost.TurnAt(h.CPU.V / float64(answered)) // of an idle one, where the load is not known
+	e.RoundTrip = TurnAt(h.CPU.V / float64(answered)) // of an idle one, where the load is not known
 	e.Cost += e.RoundTrip * time.Duration(answered)
 	c.before, c.at = now, at
 	return e, nil

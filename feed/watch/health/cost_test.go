@@ -1,4 +1,4 @@
-package cost
+package health
 
 import (
 	"context"
@@ -17,11 +17,11 @@ func pipeline(name string, n int) (cmds []redis.Cmder) {
 
 // TestPrices: what a server tells counts, and what it was measured to take beside it.
 func TestPrices(t *testing.T) {
-	var plain Model
+	var plain Costs
 	if got, want := plain.Pipeline(pipeline("zcard", 10)), busyTurn+10*(unknown+overhead); got != want {
 		t.Errorf("ten commands of a server that tells nothing cost %v, want %v", got, want)
 	}
-	reported := Model{Exec: map[string]time.Duration{"zcard": 3 * time.Microsecond}, Turn: 100 * time.Microsecond}
+	reported := Costs{Exec: map[string]time.Duration{"zcard": 3 * time.Microsecond}, Turn: 100 * time.Microsecond}
 	if got, want := reported.Pipeline(pipeline("zcard", 10)), 100*time.Microsecond+10*(3*time.Microsecond+overhead); got != want {
 		t.Errorf("ten commands cost %v, want %v", got, want)
 	}
