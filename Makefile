@@ -11,7 +11,7 @@ help: ## lists the targets
 # else, and limiter at full volume, which -short makes less, runs without it, in a third of the time. Most tests of a package that
 # has a server wait, so that four packages go side by side on two cores.
 RACES := ./cmd ./feed ./feed/connect ./feed/demo ./feed/fire ./feed/metrics ./feed/notify ./feed/relay ./feed/replay \
-	./feed/watch ./feed/watch/discover ./feed/watch/health ./feed/watch/hotkeys ./internal/panics \
+	./feed/watch ./feed/watch/discover ./feed/watch/health ./feed/watch/hotkeys ./internal/goroutine \
 	./limiter ./limiter/httplimit ./limiter/limitertest ./limiter/redisstore ./model/handoff ./tui/class
 TESTS := RATESCOPE_REQUIRE_REDIS=1 go test -vet=off -p 4 -timeout 15m
 

@@ -18,7 +18,7 @@ import (
 	"ratescope/feed/fire"
 	"ratescope/feed/relay"
 	"ratescope/feed/script/sandbox"
-	"ratescope/internal/panics"
+	"ratescope/internal/goroutine"
 	"ratescope/model"
 	"ratescope/model/handoff"
 	"ratescope/model/report"
@@ -167,7 +167,7 @@ func alongside(ctx context.Context, src feed.Source, do func(ctx context.Context
 	defer cancel()
 	box, ended := feed.NewMailbox(), make(chan error, 1)
 	go func() {
-		ended <- panics.Call(func() error { return src.Run(ctx, box.Put) })
+		ended <- goroutine.Call(func() error { return src.Run(ctx, box.Put) })
 		cancel() // without a source there is nothing to show
 	}()
 	err := do(ctx, box)

@@ -18,7 +18,7 @@ import (
 	"ratescope/feed/config"
 	"ratescope/feed/connect"
 	"ratescope/feed/decode"
-	"ratescope/internal/backoff"
+	"ratescope/internal/goroutine"
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/format"
@@ -367,7 +367,7 @@ func (i *limitersFound) suggest(ctx context.Context, p *program, long time.Durat
 	looks := make([][]decode.Sample, len(keys))
 	var now limiter.Instant
 	for begun := limiter.Instant(0); len(keys) > 0 && (begun == 0 || now.Sub(begun) < min(long, settling)); {
-		if begun != 0 && backoff.Sleep(ctx, lookEvery) != nil {
+		if begun != 0 && goroutine.Sleep(ctx, lookEvery) != nil {
 			break
 		}
 		var samples []decode.Sample

@@ -22,7 +22,7 @@ import (
 
 	"ratescope/feed"
 	"ratescope/feed/connect"
-	"ratescope/internal/panics"
+	"ratescope/internal/goroutine"
 	"ratescope/model/safetext"
 	"ratescope/themes"
 )
@@ -52,7 +52,7 @@ func Run(version string, args []string, out, errOut io.Writer) int {
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(errOut)
-	err := panics.Call(func() error {
+	err := goroutine.Call(func() error {
 		return fang.Execute(ctx, root, fang.WithVersion(buildText(version)), fang.WithoutManpage())
 	})
 	err = cmp.Or(p.failed, err)

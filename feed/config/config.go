@@ -23,8 +23,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"ratescope/internal/backoff"
 	"ratescope/internal/file"
+	"ratescope/internal/goroutine"
 	"ratescope/limiter"
 	"ratescope/model/safetext"
 )
@@ -270,7 +270,7 @@ func stampOf(path string) (s stamp, there bool) {
 // editor replaces it, is waited for.
 func Follow(ctx context.Context, path string, changed func(*Config, error)) {
 	was, _ := stampOf(path)
-	for backoff.Sleep(ctx, look) == nil {
+	for goroutine.Sleep(ctx, look) == nil {
 		now, there := stampOf(path)
 		if !there || now == was {
 			continue

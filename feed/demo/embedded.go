@@ -21,7 +21,7 @@ import (
 	"ratescope/feed/fire"
 	"ratescope/feed/track"
 	"ratescope/feed/watch"
-	"ratescope/internal/panics"
+	"ratescope/internal/goroutine"
 	"ratescope/limiter"
 	"ratescope/limiter/layout"
 	"ratescope/model"
@@ -85,7 +85,7 @@ func (e *Embedded) Run(ctx context.Context, emit func(model.Batch)) error {
 		}
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	traffic, ctx := panics.NewGroup(ctx)
+	traffic, ctx := goroutine.NewGroup(ctx)
 	traffic.Go(func() { perform(ctx, e.actors, e.watch.Announce) })
 	err := e.watch.Run(ctx, emit)
 	cancel()

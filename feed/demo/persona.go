@@ -10,7 +10,7 @@ import (
 
 	"ratescope/feed/config"
 	"ratescope/feed/decode"
-	"ratescope/internal/backoff"
+	"ratescope/internal/goroutine"
 	"ratescope/limiter"
 	"ratescope/limiter/redisstore"
 	"ratescope/model"
@@ -231,7 +231,7 @@ func perform(ctx context.Context, actors []*actor, sent func(key string)) {
 			}
 		}
 		now := limiter.InstantOf(time.Now())
-		if err := backoff.Sleep(ctx, first.next.Sub(now)); err != nil {
+		if err := goroutine.Sleep(ctx, first.next.Sub(now)); err != nil {
 			return
 		}
 		if now.Sub(first.next) < late {

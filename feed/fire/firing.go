@@ -9,8 +9,7 @@ import (
 	"time"
 
 	"ratescope/feed/connect"
-	"ratescope/internal/backoff"
-	"ratescope/internal/panics"
+	"ratescope/internal/goroutine"
 	"ratescope/limiter"
 	"ratescope/model"
 )
@@ -39,7 +38,7 @@ type firing struct {
 func (f *firing) carryOut(ctx context.Context, end func(model.Outcomes) error) (model.Outcomes, error) {
 	ctx, f.stop = context.WithCancelCause(ctx)
 	defer f.stop(nil)
-	beside, around := panics.NewGroup(ctx)
+	beside, around := goroutine.NewGroup(ctx)
 	if f.follow != nil {
 		beside.Go(func() {
 			if err := f.follow(around); err != nil {
@@ -47,7 +46,7 @@ func (f *firing) carryOut(ctx context.Context, end func(model.Outcomes) error) (
 			}
 		})
 	}
-	f.fail(panics.Call(func() error { f.run(ctx); return nil }))
+	f.fail(goroutine.Call(func() error { f.run(ctx); return nil }))
 	f.stop(nil)
 	f.fail(beside.Wait())
 	f.fail(end(f.outcomes))
@@ -63,7 +62,7 @@ func (f *firing) run(ctx context.Context) {
 		n = model.MaxRequests
 	}
 	if f.order.Rate == 0 && f.order.Shape.Kind == model.Even {
-		if backoff.Sleep(ctx, f.order.Shape.Wait) != nil {
+		if goroutine.Sleep(ctx, f.order.Shape.Wait) != nil {
 			return
 		}
 		next := time.Now()
@@ -73,7 +72,7 @@ func (f *firing) run(ctx context.Context) {
 			}
 			f.one(ctx)
 			next = later(next.Add(time.Second/model.MaxRate), time.Now().Add(-time.Millisecond))
-			if backoff.Sleep(ctx, time.Until(next)) != nil {
+			if goroutine.Sleep(ctx, time.Until(next)) != nil {
 				return
 			}
 		}
@@ -93,7 +92,7 @@ func later(a, b time.Time) time.Time {
 // paced fires requests when they are due by the order's shape. A delay of more than paceTick
 // postpones the rest, which is not sent faster to catch up.
 func (f *firing) paced(ctx context.Context) {
-	flying, ctx := panics.NewGroup(ctx)
+	flying, ctx := goroutine.NewGroup(ctx)
 	defer func() { f.fail(flying.Wait()) }()
 	slots := make(chan struct{}, InFlight)
 	begun := time.Now()
@@ -102,7 +101,7 @@ func (f *firing) paced(ctx context.Context) {
 			begun = begun.Add(late - paceTick)
 		}
 		due := begun.Add(at)
-		if backoff.Sleep(ctx, time.Until(due)) != nil || f.hold(ctx) != nil {
+		if goroutine.Sleep(ctx, time.Until(due)) != nil || f.hold(ctx) != nil {
 			return
 		}
 		select {

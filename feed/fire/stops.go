@@ -9,7 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed/connect"
-	"ratescope/internal/backoff"
+	"ratescope/internal/goroutine"
 )
 
 // Conditions that stop firing, in addition to failed requests.
@@ -24,7 +24,7 @@ const (
 func (l *link) follow(ctx context.Context) error {
 	first, evicted, known := l.glance(ctx)
 	for known {
-		if backoff.Sleep(ctx, followEvery) != nil {
+		if goroutine.Sleep(ctx, followEvery) != nil {
 			return nil
 		}
 		now, more, ok := l.glance(ctx)

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"ratescope/internal/backoff"
+	"ratescope/internal/goroutine"
 	"ratescope/model/report"
 	"ratescope/model/safetext"
 )
@@ -73,7 +73,7 @@ func retry(ctx context.Context, f func(ctx context.Context, last bool) error) er
 	wait := pause
 	for n := 1; ; n++ {
 		err := f(ctx, n == attempts)
-		if err == nil || refused(err) || n == attempts || backoff.Sleep(ctx, wait) != nil {
+		if err == nil || refused(err) || n == attempts || goroutine.Sleep(ctx, wait) != nil {
 			return err
 		}
 		wait *= 2

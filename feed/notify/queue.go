@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"ratescope/internal/panics"
+	"ratescope/internal/goroutine"
 	"ratescope/model/handoff"
 	"ratescope/model/report"
 )
@@ -117,7 +117,7 @@ func (q *Queue) run(l *line) {
 		route := q.routes[a.Alert]
 		q.mu.Unlock()
 		if len(route.Command) > 0 {
-			_ = panics.Call(func() error { return route.run(q.ctx, a, q.told) }) // it is told
+			_ = goroutine.Call(func() error { return route.run(q.ctx, a, q.told) }) // it is told
 		}
 	}
 }
@@ -146,7 +146,7 @@ func (q *Queue) post(l *line) {
 			}
 		case route.Webhook != nil:
 			for _, a := range l.posts(g) {
-				_ = panics.Call(func() error { return route.post(q.ctx, a, q.told) }) // it is told
+				_ = goroutine.Call(func() error { return route.post(q.ctx, a, q.told) }) // it is told
 			}
 		}
 	}

@@ -17,8 +17,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"ratescope/feed/connect"
-	"ratescope/internal/backoff"
-	"ratescope/internal/panics"
+	"ratescope/internal/goroutine"
 	"ratescope/model"
 	"ratescope/model/record"
 )
@@ -158,7 +157,7 @@ type event struct {
 
 // Run implements feed.Source. It reads all exporters until ctx ends.
 func (s *Source) Run(ctx context.Context, emit func(model.Batch)) (err error) {
-	beside, ctx := panics.NewGroup(ctx)
+	beside, ctx := goroutine.NewGroup(ctx)
 	ctx, cancel := context.WithCancel(ctx)
 	defer func() {
 		cancel()
@@ -263,11 +262,11 @@ func (r *reader) end() {
 
 // run reads until ctx ends, with a growing wait after every stream that ended.
 func (r *reader) run(ctx context.Context) {
-	var wait backoff.Exponential
+	var wait goroutine.Backoff
 	for ctx.Err() == nil {
 		read, err := r.stream(ctx)
 		if read {
-			wait = backoff.Exponential{}
+			wait = goroutine.Backoff{}
 		}
 		select {
 		case r.events <- event{from: r.i, err: err}:
@@ -278,7 +277,7 @@ func (r *reader) run(ctx context.Context) {
 		if errors.Is(err, errOtherServer) || errors.Is(err, errTooMuch) {
 			pause = refusedFor
 		}
-		if backoff.Sleep(ctx, pause) != nil {
+		if goroutine.Sleep(ctx, pause) != nil {
 			return
 		}
 	}

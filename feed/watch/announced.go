@@ -15,8 +15,7 @@ import (
 	"ratescope/feed/connect"
 	"ratescope/feed/decode"
 	"ratescope/feed/watch/hotkeys"
-	"ratescope/internal/backoff"
-	"ratescope/internal/panics"
+	"ratescope/internal/goroutine"
 	"ratescope/model/handoff"
 )
 
@@ -130,7 +129,7 @@ func (l *listener) run(ctx context.Context) {
 		if len(seen) > 4*maxListened {
 			clear(seen)
 		}
-		if backoff.Sleep(ctx, pause) != nil {
+		if goroutine.Sleep(ctx, pause) != nil {
 			return
 		}
 	}
@@ -233,7 +232,7 @@ func (f *firstWrite) run(ctx context.Context) {
 			f.unannounced.Store(0)
 			rest = refusedFor // listening is not permitted, or writes are not announced
 		}
-		if backoff.Sleep(ctx, rest) != nil {
+		if goroutine.Sleep(ctx, rest) != nil {
 			return
 		}
 	}
@@ -257,7 +256,7 @@ func (f *firstWrite) listen(ctx context.Context) error {
 	ended := make(chan error, 1)
 	var listening sync.WaitGroup
 	listening.Go(func() {
-		ended <- panics.Call(func() error {
+		ended <- goroutine.Call(func() error {
 			for {
 				if _, err := p.ReceiveTimeout(ctx, 0); err != nil {
 					return err

@@ -12,7 +12,7 @@ import (
 
 	"ratescope/feed/connect"
 	"ratescope/feed/track"
-	"ratescope/internal/panics"
+	"ratescope/internal/goroutine"
 	"ratescope/limiter"
 	"ratescope/limiter/layout"
 	"ratescope/model"
@@ -266,7 +266,7 @@ func atOnce(n int, f func(i int)) {
 		f(0)
 		return
 	}
-	all, _ := panics.NewGroup(context.Background())
+	all, _ := goroutine.NewGroup(context.Background())
 	for i := range n {
 		all.Go(func() { f(i) })
 	}

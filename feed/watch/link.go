@@ -12,8 +12,7 @@ import (
 
 	"ratescope/feed/connect"
 	"ratescope/feed/track"
-	"ratescope/internal/backoff"
-	"ratescope/internal/panics"
+	"ratescope/internal/goroutine"
 	"ratescope/limiter"
 	"ratescope/limiter/layout"
 	"ratescope/model"
@@ -28,7 +27,7 @@ type link struct {
 	nodes   *connect.Nodes // of client
 	guard   *connect.Guard
 	facts   *facts
-	beside  *panics.Group // the goroutines of the session
+	beside  *goroutine.Group // the goroutines of the session
 
 	server  identity
 	joins   bool                           // if the server is one node of a cluster, watch the whole cluster instead
@@ -281,8 +280,8 @@ func (l *link) noteOutage(ctx context.Context, addr string, node *redis.Client, 
 	limit := l.answerLimit()
 	l.beside.Go(func() {
 		defer o.stop()
-		var wait backoff.Exponential
-		for backoff.Sleep(ctx, wait.Next()) == nil {
+		var wait goroutine.Backoff
+		for goroutine.Sleep(ctx, wait.Next()) == nil {
 			limited, cancel := context.WithTimeout(ctx, limit)
 			err := node.Ping(limited).Err()
 			cancel()

@@ -16,7 +16,7 @@ import (
 	"ratescope/feed/connect"
 	"ratescope/feed/decode"
 	"ratescope/feed/watch/hotkeys"
-	"ratescope/internal/backoff"
+	"ratescope/internal/goroutine"
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/handoff"
@@ -230,7 +230,7 @@ func isHot(h *model.HotKey) bool {
 
 // run asks every askEvery, while the server is live, until ctx ends.
 func (k *retained) run(ctx context.Context) {
-	for wait := time.Duration(0); backoff.Sleep(ctx, wait) == nil; {
+	for wait := time.Duration(0); goroutine.Sleep(ctx, wait) == nil; {
 		if wait = askEvery; !k.facts.live.Load() {
 			wait = 100 * time.Millisecond
 			continue

@@ -13,7 +13,7 @@ import (
 	"ratescope/feed/track"
 	"ratescope/feed/track/infer"
 	"ratescope/feed/watch/health"
-	"ratescope/internal/panics"
+	"ratescope/internal/goroutine"
 	"ratescope/model"
 	"ratescope/model/handoff"
 )
@@ -74,7 +74,7 @@ func newReader(o Options, e *connect.Endpoint, g *connect.Guard, pasts map[strin
 
 // run answers orders until ctx ends. Nodes that do not answer are pinged by goroutines of the
 // group beside.
-func (r *reader) run(ctx context.Context, beside *panics.Group, orders <-chan order, results chan<- result) {
+func (r *reader) run(ctx context.Context, beside *goroutine.Group, orders <-chan order, results chan<- result) {
 	r.link.beside = beside
 	for {
 		var o order

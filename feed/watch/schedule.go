@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"ratescope/feed/track"
-	"ratescope/internal/backoff"
+	"ratescope/internal/goroutine"
 )
 
 // order tells the reader which limiters to read next.
@@ -59,7 +59,7 @@ type schedule struct {
 	orderedNear time.Time // the latest quick or full order
 	orderedNews time.Time // the latest order with names
 
-	backoff backoff.Exponential
+	backoff goroutine.Backoff
 }
 
 // newSchedule plans a full round at once.
@@ -145,7 +145,7 @@ func (s *schedule) tookNames() { s.orderedNews, s.woken = s.ordered, time.Time{}
 // before it.
 func (s *schedule) answered(now time.Time, idle, covered bool) {
 	s.busy, s.live = false, true
-	s.retry, s.backoff = time.Time{}, backoff.Exponential{}
+	s.retry, s.backoff = time.Time{}, goroutine.Backoff{}
 	if s.refresh <= quickEvery || covered {
 		return
 	}

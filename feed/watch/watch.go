@@ -34,8 +34,7 @@ import (
 	"ratescope/feed/track"
 	"ratescope/feed/watch/discover"
 	"ratescope/feed/watch/health"
-	"ratescope/internal/backoff"
-	"ratescope/internal/panics"
+	"ratescope/internal/goroutine"
 	"ratescope/model"
 )
 
@@ -229,7 +228,7 @@ const joinLimit = 2 * connect.Timeout
 // goroutine.
 func (w *Watch) session(ctx context.Context, emit func(model.Batch)) (err error) {
 	r := w.reader
-	beside, ctx := panics.NewGroup(ctx)
+	beside, ctx := goroutine.NewGroup(ctx)
 	ctx, cancel := context.WithCancel(ctx)
 	orders, results := make(chan order), make(chan result)
 	beside.Go(func() { r.limiters.scanner.Run(ctx, beside) })
@@ -310,7 +309,7 @@ func (w *Watch) session(ctx context.Context, emit func(model.Batch)) (err error)
 // examine collects the server's health every health.Every until ctx ends.
 func (r *reader) examine(ctx context.Context) {
 	var c health.Collector
-	for wait := time.Duration(0); backoff.Sleep(ctx, wait) == nil; {
+	for wait := time.Duration(0); goroutine.Sleep(ctx, wait) == nil; {
 		if wait = health.Every; !r.shared.facts.live.Load() {
 			wait = 50 * time.Millisecond
 			continue

@@ -10,7 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed/decode/decodetest"
-	"ratescope/internal/panics"
+	"ratescope/internal/goroutine"
 	"ratescope/internal/servertest"
 	"ratescope/limiter"
 )
@@ -89,7 +89,7 @@ func searchOnce(b *testing.B, client *redis.Client) {
 		Client: client, Nodes: func(context.Context) ([]*redis.Client, error) { return []*redis.Client{client}, nil },
 		Budget: 1, Now: func() limiter.Instant { return limiter.InstantOf(time.Now()) }, Away: func() bool { return false }, Rest: time.Hour,
 	})
-	beside, ctx := panics.NewGroup(b.Context())
+	beside, ctx := goroutine.NewGroup(b.Context())
 	ctx, stop := context.WithCancel(ctx)
 	beside.Go(func() { scanner.Run(ctx, beside) })
 	servertest.Await(b, "a search of all keys", func() bool { return scanner.Progress().Passes > 0 })

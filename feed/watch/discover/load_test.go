@@ -9,7 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"ratescope/internal/panics"
+	"ratescope/internal/goroutine"
 	"ratescope/limiter"
 	"ratescope/model"
 )
@@ -88,7 +88,7 @@ func (c *crowd) search(t *testing.T, o Options, limit time.Duration) (shares map
 	o.Own = func() (time.Duration, int64) { return 0, c.commands }
 	s := New(o)
 	ctx, cancel := context.WithCancel(t.Context())
-	beside, ctx := panics.NewGroup(ctx)
+	beside, ctx := goroutine.NewGroup(ctx)
 	beside.Go(func() { s.Run(ctx, beside) })
 	shares = map[time.Duration]float64{}
 	begun, before := time.Now(), -1.0

@@ -18,8 +18,7 @@ import (
 	"ratescope/feed/connect"
 	"ratescope/feed/decode"
 	"ratescope/feed/watch/health"
-	"ratescope/internal/backoff"
-	"ratescope/internal/panics"
+	"ratescope/internal/goroutine"
 	"ratescope/limiter"
 	"ratescope/limiter/layout"
 	"ratescope/model"
@@ -165,7 +164,7 @@ func (s *Scanner) Found() <-chan struct{} { return s.found }
 
 // Run goes through the keyspace until ctx ends; a goroutine of the group examines the keys of
 // Look.
-func (s *Scanner) Run(ctx context.Context, beside *panics.Group) {
+func (s *Scanner) Run(ctx context.Context, beside *goroutine.Group) {
 	beside.Go(func() { s.lookAtNamed(ctx) })
 	if len(s.filters) == 0 {
 		return
@@ -200,7 +199,7 @@ func (s *Scanner) Run(ctx context.Context, beside *panics.Group) {
 // pass goes through the whole keyspace once for every filter.
 func (s *Scanner) pass(ctx context.Context) error {
 	for s.o.Away() {
-		if err := backoff.Sleep(ctx, 20*time.Millisecond); err != nil {
+		if err := goroutine.Sleep(ctx, 20*time.Millisecond); err != nil {
 			return err
 		}
 	}
@@ -285,7 +284,7 @@ func (s *filter) looked(returned, count int) int64 {
 // scan goes through the keyspace of a node once. If sized is set, the first page comes with the
 // number of the node's keys, which size receives. The keys of a page are examined while the next one is fetched.
 func (s *Scanner) scan(ctx context.Context, node redis.Cmdable, f filter, pages *rate.Limiter, size func(int64), sized bool) error {
-	looks, ctx := panics.NewGroup(ctx)
+	looks, ctx := goroutine.NewGroup(ctx)
 	defer func() {
 		if err := looks.Wait(); err != nil {
 			panic(err)
@@ -294,7 +293,7 @@ func (s *Scanner) scan(ctx context.Context, node redis.Cmdable, f filter, pages 
 	examined := make(chan error, 1)
 	examined <- nil
 	for cursor, last := uint64(0), false; !last; {
-		if err := backoff.Sleep(ctx, pages.Reserve().Delay()); err != nil {
+		if err := goroutine.Sleep(ctx, pages.Reserve().Delay()); err != nil {
 			return err
 		}
 		count, share := s.pageSize(), s.share()

@@ -9,14 +9,14 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"ratescope/internal/panics"
+	"ratescope/internal/goroutine"
 )
 
 // TestAFailedPassIsRepeated although nothing was written since it began: it has not seen what is there.
 func TestAFailedPassIsRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
-		group, ctx := panics.NewGroup(ctx)
+		group, ctx := goroutine.NewGroup(ctx)
 		asked, passes := 0, 0
 		s := New(Options{
 			Nodes: func(context.Context) ([]*redis.Client, error) { // as a cluster without nodes answers

@@ -15,7 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed/connect"
-	"ratescope/internal/panics"
+	"ratescope/internal/goroutine"
 	"ratescope/limiter"
 	"ratescope/model"
 )
@@ -68,7 +68,7 @@ func (c *Collector) Examine(ctx context.Context, nodes []*redis.Client, at limit
 		c.shut = make(map[string]string)
 	}
 	answers := make([]answer, len(nodes))
-	asking, _ := panics.NewGroup(ctx)
+	asking, _ := goroutine.NewGroup(ctx)
 	for i, node := range nodes {
 		asking.Go(func() { answers[i] = c.ask(ctx, node) })
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/push"
 
-	"ratescope/internal/backoff"
+	"ratescope/internal/goroutine"
 )
 
 // Sampler listens to the writes of one node for a short time, on a connection of its own. Use
@@ -75,7 +75,7 @@ func (s *Sampler) Sample(ctx context.Context, d time.Duration, each func(key str
 	begun := time.Now()
 	every := drainEvery
 	for left := d; left > 0; left = d - time.Since(begun) {
-		if err := backoff.Sleep(ctx, min(left, every)); err != nil {
+		if err := goroutine.Sleep(ctx, min(left, every)); err != nil {
 			return 0, s.events, err
 		}
 		if left > every {

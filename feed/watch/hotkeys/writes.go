@@ -11,7 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"ratescope/internal/backoff"
+	"ratescope/internal/goroutine"
 	"ratescope/limiter"
 )
 
@@ -99,7 +99,7 @@ func (w *Writes) Run(ctx context.Context, nodes func(context.Context) []*redis.C
 				sampled()
 			}
 		}
-		if backoff.Sleep(ctx, max(wait, time.Millisecond)) != nil {
+		if goroutine.Sleep(ctx, max(wait, time.Millisecond)) != nil {
 			return
 		}
 	}

@@ -1,12 +1,14 @@
-// Package panics turns a panic of a goroutine into an error. A panic that nothing recovers
-// ends the program at once, with a stack trace on a terminal that is still in raw mode; as
+// Package goroutine has goroutines that end together, that sleep until a context ends, and whose panics are errors. A panic
+// that nothing recovers ends the program at once, with a stack trace on a terminal that is still in raw mode; as
 // an error it ends in a sentence after the screen was closed.
-package panics
+package goroutine
 
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"runtime/debug"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -48,3 +50,34 @@ func (g *Group) Go(f func()) {
 
 // Wait waits for all goroutines and returns the first panic as an *Error, or nil.
 func (g *Group) Wait() error { return g.all.Wait() }
+
+// Sleep waits for d, which may be negative, and returns the error of ctx where that ends first.
+func Sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
+// Bounds of the wait between two attempts to reach a server that is away.
+const (
+	firstWait = 100 * time.Millisecond
+	lastWait  = time.Second
+)
+
+// Backoff doubles the wait at every failure up to lastWait, less up to a third of it at random,
+// so that many observers do not come back at the same moment. The zero value begins with firstWait.
+type Backoff struct{ wait time.Duration }
+
+// Next returns how long to wait before the next attempt.
+func (e *Backoff) Next() time.Duration {
+	e.wait = min(max(2*e.wait, firstWait), lastWait)
+	return e.wait - time.Duration(rand.Int64N(int64(e.wait)/3))
+}

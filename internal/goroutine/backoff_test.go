@@ -1,4 +1,4 @@
-package backoff
+package goroutine
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 // TestBackoff: however long a server is away, the next attempt is at most a second off, so
 // that it is seen within two of its return; and they do not all come at the same moment.
 func TestBackoff(t *testing.T) {
-	var b Exponential
+	var b Backoff
 	before, waits := time.Duration(0), map[time.Duration]bool{}
 	for n := range 100 {
 		d := b.Next()
