@@ -2,11 +2,13 @@ package feed
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"ratescope/model"
+	"ratescope/model/safetext"
 )
 
 // partialFor is how long Once waits for very long streams, which take several looks to be read
@@ -123,4 +125,26 @@ func OnceWithin(ctx context.Context, s Source, bounds Bounds) (model.Batch, erro
 	}
 	slices.SortFunc(all.Readings, func(a, b model.Reading) int { return strings.Compare(a.Key, b.Key) })
 	return all, nil
+}
+
+// ReadKey reads one of the Options.Keys of s once, and returns the whole batch too, which
+// says at what instant it was read and what could not be told. A key that cannot be read is an
+// error, whose sentence names it; one that does not exist is a reading of Type "none".
+func ReadKey(ctx context.Context, s Source, key string) (model.Batch, model.Reading, error) {
+	batch, err := OnceWithin(ctx, s, Bounds{OneKey: true})
+	if err != nil {
+		return model.Batch{}, model.Reading{}, err
+	}
+	i := slices.IndexFunc(batch.Readings, func(r model.Reading) bool { return r.Key == key })
+	switch {
+	case i < 0 && len(batch.Server.Away) > 0:
+		return model.Batch{}, model.Reading{}, Away(fmt.Sprintf("%s was not read: %s", safetext.Clean(key), batch.Server.Away[0].Err))
+	case i < 0:
+		return model.Batch{}, model.Reading{}, Away(safetext.Clean(key) + " was not read: the server gave no answer for it")
+	}
+	r := batch.Readings[i]
+	if r.Err != "" {
+		return model.Batch{}, model.Reading{}, fmt.Errorf("%s cannot be read: %s", safetext.Clean(key), r.Err)
+	}
+	return batch, r, nil
 }
