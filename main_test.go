@@ -179,8 +179,8 @@ func TestOnePlaceWrites(t *testing.T) {
 			return true
 		})
 	}
-	if len(unguarded) != 2 || unguarded["feed/fire/link.go"] != 1 || unguarded["feed/open.go"] != 1 {
-		t.Errorf("clients that may write are made once in feed/fire/link.go and once in feed/open.go, but in %v", unguarded)
+	if len(unguarded) != 2 || unguarded["feed/fire/link.go"] != 1 || unguarded["feed/source.go"] != 1 {
+		t.Errorf("clients that may write are made once in feed/fire/link.go and once in feed/source.go, but in %v", unguarded)
 	}
 	for name, files := range writers {
 		if len(files) > 0 && !called[name] {
