@@ -1,6 +1,4 @@
-// Package deploy_test holds the files for deployment to the program: every command, flag
-// and metric that they name exists.
-package deploy_test
+package docs_test
 
 import (
 	"encoding/json"
@@ -34,15 +32,6 @@ func exported(t *testing.T) map[string]bool {
 	return names
 }
 
-func read(t *testing.T, name string) string {
-	t.Helper()
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
 // expressions returns every text under the name expr in a tree of YAML or JSON.
 func expressions(v any) (list []string) {
 	switch v := v.(type) {
@@ -64,15 +53,15 @@ func expressions(v any) (list []string) {
 func TestMetricsExist(t *testing.T) {
 	names := exported(t)
 	var rules, dashboard any
-	if err := yaml.Unmarshal([]byte(read(t, "prometheus-rules.yaml")), &rules); err != nil {
+	if err := yaml.Unmarshal([]byte(read(t, "deploy/prometheus-rules.yaml")), &rules); err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal([]byte(read(t, "grafana-dashboard.json")), &dashboard); err != nil {
+	if err := json.Unmarshal([]byte(read(t, "deploy/grafana-dashboard.json")), &dashboard); err != nil {
 		t.Fatal(err)
 	}
 	metric := regexp.MustCompile(`\bratescope[_:][a-z0-9_:]+`)
 	recorded := regexp.MustCompile(`record: (\S+)`)
-	for _, m := range recorded.FindAllStringSubmatch(read(t, "prometheus-rules.yaml"), -1) {
+	for _, m := range recorded.FindAllStringSubmatch(read(t, "deploy/prometheus-rules.yaml"), -1) {
 		names[m[1]] = true
 	}
 	for file, tree := range map[string]any{"prometheus-rules.yaml": rules, "grafana-dashboard.json": dashboard} {
@@ -96,7 +85,7 @@ func TestPromtool(t *testing.T) {
 	if err != nil {
 		t.Skip("SKIPPED: promtool is not installed, so Prometheus itself did not check the rules: apt-get install prometheus")
 	}
-	for _, args := range [][]string{{"check", "rules", "prometheus-rules.yaml"}, {"test", "rules", "prometheus-rules-test.yaml"}} {
+	for _, args := range [][]string{{"check", "rules", "deploy/prometheus-rules.yaml"}, {"test", "rules", "deploy/prometheus-rules-test.yaml"}} {
 		if out, err := exec.Command(promtool, args...).CombinedOutput(); err != nil {
 			t.Errorf("%v: %s", err, out)
 		}
@@ -123,7 +112,7 @@ func runs(t *testing.T, where string, args []string) {
 func TestUnits(t *testing.T) {
 	for _, unit := range []string{"ratescope-watch.service", "ratescope-export.service"} {
 		section, values := "", map[string][]string{}
-		for i, line := range strings.Split(read(t, unit), "\n") {
+		for i, line := range strings.Split(read(t, "deploy/"+unit), "\n") {
 			name, value, assigned := strings.Cut(line, "=")
 			switch {
 			case line == "" || strings.HasPrefix(line, "#"):
@@ -146,7 +135,7 @@ func TestUnits(t *testing.T) {
 			runs(t, unit, start[1:])
 		}
 		if verify, err := exec.LookPath("systemd-analyze"); err == nil {
-			if out, err := exec.Command(verify, "verify", "--man=no", unit).CombinedOutput(); err != nil && !strings.Contains(string(out), "/usr/local/bin/ratescope") {
+			if out, err := exec.Command(verify, "verify", "--man=no", "deploy/"+unit).CombinedOutput(); err != nil && !strings.Contains(string(out), "/usr/local/bin/ratescope") {
 				t.Errorf("%s: %v: %s", unit, err, out)
 			}
 		}
@@ -154,7 +143,7 @@ func TestUnits(t *testing.T) {
 }
 
 func TestDockerfile(t *testing.T) {
-	text := read(t, "Dockerfile")
+	text := read(t, "deploy/Dockerfile")
 	for _, needed := range []string{"\nFROM scratch\n", "\nUSER 65532:65532\n", "CGO_ENABLED=0", "ENTRYPOINT [\"/ratescope\"]"} {
 		if !strings.Contains(text, needed) {
 			t.Errorf("the Dockerfile has no %q", needed)
@@ -162,7 +151,7 @@ func TestDockerfile(t *testing.T) {
 	}
 	for _, m := range regexp.MustCompile(`(?m)^COPY ([^-\s][^\n]*) \S+$`).FindAllStringSubmatch(text, -1) {
 		for _, source := range strings.Fields(m[1]) {
-			if _, err := os.Stat(filepath.Join("../..", source)); err != nil {
+			if _, err := os.Stat(filepath.Join("..", source)); err != nil {
 				t.Errorf("the Dockerfile copies %s: %v", source, err)
 			}
 		}
@@ -177,13 +166,13 @@ func TestDockerfile(t *testing.T) {
 // TestDockerignore keeps out of the image's context what changes with every commit or may be secret, and
 // nothing that the program is made of.
 func TestDockerignore(t *testing.T) {
-	lines := strings.Fields(read(t, "../../.dockerignore"))
+	lines := strings.Fields(read(t, "../.dockerignore"))
 	for _, out := range []string{".git", "bin", "dist", "ratescope", "*.jsonl.gz"} {
 		if !slices.Contains(lines, out) {
 			t.Errorf(".dockerignore leaves %s in", out)
 		}
 	}
-	tracked, err := exec.Command("git", "-C", "../..", "ls-files", "*.go", "go.mod", "go.sum", "*.lua").Output()
+	tracked, err := exec.Command("git", "-C", "..", "ls-files", "*.go", "go.mod", "go.sum", "*.lua").Output()
 	if err != nil {
 		t.Skip("SKIPPED: this is no repository of git, so what the image needs was not compared with .dockerignore")
 	}
@@ -201,7 +190,7 @@ func TestServiceName(t *testing.T) {
 	var service struct {
 		Metadata struct{ Name string }
 	}
-	if err := yaml.Unmarshal([]byte(read(t, "kubernetes/service.yaml")), &service); err != nil {
+	if err := yaml.Unmarshal([]byte(read(t, "deploy/kubernetes/service.yaml")), &service); err != nil {
 		t.Fatal(err)
 	}
 	h := metrics.Handler(metrics.New(metrics.Options{}))
@@ -216,11 +205,11 @@ func TestServiceName(t *testing.T) {
 }
 
 func TestKubernetes(t *testing.T) {
-	if _, err := config.Load("kubernetes/config.yaml"); err != nil {
+	if _, err := config.Load("deploy/kubernetes/config.yaml"); err != nil {
 		t.Error(err)
 	}
 	var kustomization struct{ Resources []string }
-	if err := yaml.Unmarshal([]byte(read(t, "kubernetes/kustomization.yaml")), &kustomization); err != nil || len(kustomization.Resources) == 0 {
+	if err := yaml.Unmarshal([]byte(read(t, "deploy/kubernetes/kustomization.yaml")), &kustomization); err != nil || len(kustomization.Resources) == 0 {
 		t.Errorf("%v %v", kustomization, err)
 	}
 	for _, name := range kustomization.Resources {
@@ -239,7 +228,7 @@ func TestKubernetes(t *testing.T) {
 				}
 			}
 		}
-		if err := yaml.Unmarshal([]byte(read(t, "kubernetes/"+name)), &resource); err != nil || resource.Kind == "" {
+		if err := yaml.Unmarshal([]byte(read(t, "deploy/kubernetes/"+name)), &resource); err != nil || resource.Kind == "" {
 			t.Errorf("%s: %v", name, err)
 		}
 		for _, c := range resource.Spec.Template.Spec.Containers {
@@ -255,10 +244,10 @@ func TestGoreleaser(t *testing.T) {
 		Builds   []struct{ Goos, Goarch []string }
 		Archives []struct{ Files []string }
 	}
-	if err := yaml.Unmarshal([]byte(read(t, "goreleaser.yaml")), &release); err != nil {
+	if err := yaml.Unmarshal([]byte(read(t, "deploy/goreleaser.yaml")), &release); err != nil {
 		t.Fatal(err)
 	}
-	makefile := read(t, "../../Makefile")
+	makefile := read(t, "../Makefile")
 	for _, hook := range release.Before.Hooks {
 		for _, target := range strings.Fields(hook)[1:] {
 			if !strings.Contains(makefile, "\n"+target+":") {
