@@ -114,6 +114,16 @@ func (c *clock) rtt() time.Duration {
 	return sorted[n/2].took
 }
 
+// bound returns the round trip by which waits are bounded: the median, or half of the longest, because a link may just have become
+// slow.
+func (c *clock) bound() time.Duration {
+	longest := time.Duration(0)
+	for _, t := range c.trips {
+		longest = max(longest, t.took)
+	}
+	return max(c.rtt(), longest/2)
+}
+
 // at converts a local time to the server's clock.
 func (c *clock) at(local time.Time) limiter.Instant { return limiter.InstantOf(local.Add(c.offset)) }
 

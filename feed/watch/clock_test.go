@@ -66,6 +66,9 @@ func TestRTTFollowsTheWay(t *testing.T) {
 	if got := c.rtt(); got != 20*time.Millisecond {
 		t.Errorf("after one slow answer the round trip is %v", got)
 	}
+	if got := c.bound(); got != 750*time.Millisecond {
+		t.Errorf("after one slow answer, the next ones are waited for as if the round trip were %v", got)
+	}
 	look(1500*time.Millisecond, 0)
 	look(1500*time.Millisecond, 0)
 	if got := c.rtt(); got != 1500*time.Millisecond {

@@ -140,19 +140,18 @@ func (e *emitter) send(now time.Time, readings []model.Reading, gone []string) {
 }
 
 // silentAfter is how long a server may send nothing, in addition to tripsLimit round trips,
-// before it counts as away. It is shorter than the read timeout, so that the screen shows
-// soon that a server is frozen.
-const silentAfter = time.Second
+// before it counts as away: longer than the round trip of a link that has just become very slow.
+const silentAfter = 2 * time.Second
 
 // errSilent is the error of an order whose answer does not come.
 var errSilent = fmt.Errorf("no answer yet: %w", context.DeadlineExceeded)
 
 // silenceLimit returns how long the server may send nothing on any connection while an order waits. The
-// limit grows with the round trip, so that a distant server does not count as silent. In a cluster the
+// limit grows with the round trip as clock.bound has it, so that a distant server does not count as silent. In a cluster the
 // order itself waits nodeAnswerLimit for a node that hangs, while the others have answered long ago: its
 // result says whether one of them did.
-func silenceLimit(cluster bool, rtt time.Duration) time.Duration {
-	limit := silentAfter + tripsLimit*rtt
+func silenceLimit(cluster bool, far time.Duration) time.Duration {
+	limit := silentAfter + tripsLimit*far
 	if cluster {
 		limit += nodeAnswerLimit
 	}

@@ -65,7 +65,7 @@ func (l *link) answerLimit() time.Duration {
 	if l.cluster {
 		limit = nodeAnswerLimit
 	}
-	return limit + tripsLimit*l.clock.rtt()
+	return limit + tripsLimit*l.clock.bound()
 }
 
 // hello asks the server for its identity and its clock in one round trip. In a cluster it asks

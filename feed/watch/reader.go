@@ -101,6 +101,7 @@ func (r *reader) run(ctx context.Context, beside *goroutine.Group, orders <-chan
 		}
 		r.shared.facts.offset.Store(int64(r.link.clock.offset))
 		r.shared.facts.rtt.Store(int64(r.link.clock.rtt()))
+		r.shared.facts.bound.Store(int64(r.link.clock.bound()))
 		select {
 		case <-ctx.Done():
 			return

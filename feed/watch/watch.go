@@ -279,7 +279,8 @@ func (w *Watch) session(ctx context.Context, emit func(model.Batch)) (err error)
 		case <-timer.C:
 			now = time.Now()
 			if s.ticked(now) {
-				if s.busy && quiet.lasts(now, later(s.ordered, r.link.guard.LastReceived())) > silenceLimit(r.link.cluster, time.Duration(r.shared.facts.rtt.Load())) {
+				limit := silenceLimit(r.link.cluster, time.Duration(r.shared.facts.bound.Load()))
+				if s.busy && quiet.lasts(now, later(s.ordered, r.link.guard.LastReceived())) > limit {
 					e.lost(errSilent)
 					s.silent()
 				}
