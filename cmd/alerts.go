@@ -237,8 +237,8 @@ func newAlertTest(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "test [NAME]",
 		Short: "Deliver a made-up beginning and end of an alert",
-		Long: "Deliver a made-up beginning and end of the alert of that name, or of all, to their webhooks, Alertmanagers and commands, and say " +
-			"what became of each. No server is needed. The exit code is 1 when one was not delivered.",
+		Long: "Deliver a made-up beginning and end of the alert of that name, or of all, to their webhooks, Alertmanagers and commands, and " +
+			"say what became of each. No server is needed. The exit code is 1 when one was not delivered.",
 		Example: "ratescope alert test throttled",
 	}
 	return p.command(c, arity{max: 1, what: "name"}, func(c *cobra.Command, args []string) error {

@@ -151,7 +151,8 @@ func (b *Board) add(a Alert) {
 	}
 	name := fmt.Sprint(a.What, a.Text)
 	t, known := b.troubles[name]
-	if i := len(b.alerts) - (b.raised - t.place); known && a.At.Sub(t.last) < troubleOver && i >= 0 && i < len(b.alerts) && b.alerts[i].What == a.What {
+	i := len(b.alerts) - (b.raised - t.place)
+	if known && a.At.Sub(t.last) < troubleOver && i >= 0 && i < len(b.alerts) && b.alerts[i].What == a.What {
 		b.alerts[i].N += a.N
 		b.alerts[i].For = a.At.Sub(b.alerts[i].At)
 		b.troubles[name] = trouble{a.At, t.place}

@@ -62,7 +62,9 @@ func (n *Nodes) For(ctx context.Context, key string) (*redis.Client, error) {
 
 // slots asks the cluster, by way of ask, which nodes hold which slots, and returns the replica that is read as if it
 // were the only node of its slots: of each master the first, by address, that is well.
-func (n *Nodes) slots(ctx context.Context, ask func(ctx context.Context, addr string) ([]redis.ClusterSlot, error)) (all []redis.ClusterSlot, err error) {
+func (n *Nodes) slots(
+	ctx context.Context, ask func(ctx context.Context, addr string) ([]redis.ClusterSlot, error),
+) (all []redis.ClusterSlot, err error) {
 	n.mu.Lock()
 	known := slices.Clone(n.known)
 	n.mu.Unlock()

@@ -92,7 +92,8 @@ func (c *clock) lack(now time.Time) string {
 	if c.jumped < 0 {
 		way = "back"
 	}
-	return fmt.Sprintf("the server's clock was set %s by %s: windows and expiries go by it", way, format.Spaced(c.jumped.Abs().Round(time.Second)))
+	by := format.Spaced(c.jumped.Abs().Round(time.Second))
+	return fmt.Sprintf("the server's clock was set %s by %s: windows and expiries go by it", way, by)
 }
 
 // learn adds a round trip, and forgets those that are no longer of use.

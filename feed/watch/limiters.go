@@ -38,7 +38,8 @@ type limiters struct {
 
 // newLimiters returns limiters with a tracker for each name of Options.Keys.
 func newLimiters(o Options, pasts map[string]*track.Past) *limiters {
-	l := &limiters{o: o, rules: config.Own(o.Rules), pasts: pasts, trackers: make(map[string]*tracked), dropped: make(map[uint64]bool), unlikely: make(map[string]bool)}
+	l := &limiters{o: o, rules: config.Own(o.Rules), pasts: pasts, trackers: make(map[string]*tracked), dropped: make(map[uint64]bool),
+		unlikely: make(map[string]bool)}
 	for _, k := range o.Keys {
 		t := l.newTracked(&decode.Found{Name: k, Key: k})
 		t.Probe()

@@ -2,7 +2,6 @@ package watch
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"sync/atomic"
@@ -330,7 +329,8 @@ func (l *link) anyNodeAnswers() bool {
 func (l *link) away() (nodes []model.Node) {
 	for _, addr := range slices.Sorted(maps.Keys(l.outages)) {
 		if o := l.outages[addr]; !o.over.Load() {
-			nodes = append(nodes, model.Node{Addr: addr, Keys: o.trackers, Err: fmt.Sprintf("%s; %s stale", connect.Explain(o.err, addr), format.Are(o.trackers, "key"))})
+			why := connect.Explain(o.err, addr) + "; " + format.Are(o.trackers, "key") + " stale"
+			nodes = append(nodes, model.Node{Addr: addr, Keys: o.trackers, Err: why})
 		}
 	}
 	return nodes

@@ -67,7 +67,8 @@ func newRanker(c redis.UniversalClient, nodes *connect.Nodes, o Options, now fun
 // covers reports whether one of the patterns matches a key or the name of its limiter. No
 // patterns match everything.
 func covers(patterns []string, key, name string) bool {
-	return len(patterns) == 0 || slices.ContainsFunc(patterns, func(p string) bool { return config.MatchGlob(p, key) || config.MatchGlob(p, name) })
+	fits := func(pattern string) bool { return config.MatchGlob(pattern, key) || config.MatchGlob(pattern, name) }
+	return len(patterns) == 0 || slices.ContainsFunc(patterns, fits)
 }
 
 // prefixes returns the fixed beginnings of the keys that the patterns match, each also with a
@@ -161,7 +162,8 @@ func (k *ranker) tell(top []hotkeys.Written, now limiter.Instant) {
 	}
 	switch err := k.writes.Lack(); {
 	case connect.Code(err) == "NOPERM":
-		n.Sources = []string{"writes may not be heard by this user: allow it with ACL SETUSER … +client|tracking +subscribe &" + hotkeys.Channel}
+		n.Sources = []string{
+			"writes may not be heard by this user: allow it with ACL SETUSER … +client|tracking +subscribe &" + hotkeys.Channel}
 	case err != nil:
 		n.Sources = []string{"writes cannot be heard: that takes Redis 6"}
 	case duty > 0:

@@ -263,7 +263,8 @@ func moreImportant(a, b *tracked) int {
 		}
 		return 0
 	}
-	return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(offScreen(a), offScreen(b)), cmp.Compare(a.place, b.place), a.due.Compare(b.due), strings.Compare(a.Name, b.Name))
+	return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(offScreen(a), offScreen(b)), cmp.Compare(a.place, b.place),
+		a.due.Compare(b.due), strings.Compare(a.Name, b.Name))
 }
 
 // quickShare is the part of the budget that quick rounds may take; strainedShare is the part

@@ -204,9 +204,11 @@ func (w *Watch) join(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, joinLimit)
 	masters, err := w.endpoint.Join(limited)
 	cancel()
-	notice := fmt.Sprintf("%s is one node of a cluster of %d masters, all of which are watched: add ?cluster=true to the URL to say so, or ?cluster=false to watch this node alone", w.server.Target, masters)
+	notice := fmt.Sprintf("%s is one node of a cluster of %d masters, all of which are watched: add ?cluster=true to the URL to say so, "+
+		"or ?cluster=false to watch this node alone", w.server.Target, masters)
 	if err != nil {
-		notice = fmt.Sprintf("%s is one node of a cluster, and only the keys of this node are seen (%v): add ?cluster=true to the URL, with an address at which the other nodes can be reached", w.server.Target, err)
+		notice = fmt.Sprintf("%s is one node of a cluster, and only the keys of this node are seen (%v): add ?cluster=true to the URL, "+
+			"with an address at which the other nodes can be reached", w.server.Target, err)
 	}
 	return w.reopen(ctx, notice)
 }
@@ -316,7 +318,8 @@ func (r *reader) examine(ctx context.Context) {
 			continue
 		}
 		if r.embedded {
-			r.examined.Put(health.Examination{Health: &model.Health{At: r.shared.facts.now(), Missing: []string{"the embedded Redis does not tell how it does"}}})
+			r.examined.Put(health.Examination{Health: &model.Health{At: r.shared.facts.now(),
+				Missing: []string{"the embedded Redis does not tell how it does"}}})
 			continue
 		}
 		limited, cancel := context.WithTimeout(ctx, connect.Timeout)
