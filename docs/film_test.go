@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
-	"ratescope/tui/svg"
+	"ratescope/tui/cell"
 	"ratescope/tui/tuitest"
 )
 
@@ -111,10 +111,10 @@ func animated(frames [][]string) string {
 			from = to
 		}
 	}
-	return svg.Document(filmW, filmH, true, style.String(), body.String())
+	return cell.Document(filmW, filmH, true, style.String(), body.String())
 }
 
-// rectangles are neighbours of one colour, as svg.Row writes them.
+// rectangles are neighbours of one colour, as cell.Buffer.SVG writes them.
 var rectangles = regexp.MustCompile(`<rect x="([0-9.]+)" y="([0-9.]+)" width="([0-9.]+)" height="([0-9.]+)" fill="(#[0-9a-f]{6})"/>`)
 
 // The eighth of a cell, in which paths count so that their numbers are whole and short.

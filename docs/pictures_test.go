@@ -12,10 +12,10 @@ import (
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/tui"
+	"ratescope/tui/cell"
 	"ratescope/tui/firing"
 	"ratescope/tui/lab"
 	"ratescope/tui/shell"
-	"ratescope/tui/svg"
 	"ratescope/tui/tuitest"
 )
 
@@ -87,7 +87,7 @@ func (p picture) draw() (string, error) {
 		return "", err
 	}
 	s.run(2 * time.Second)
-	return svg.Document(p.w, p.h, p.theme != "paper", "", strings.Join(s.stage.Rows(), "")), nil
+	return cell.Document(p.w, p.h, p.theme != "paper", "", strings.Join(s.stage.Rows(), "")), nil
 }
 
 // ofLab draws a lesson of the lab.

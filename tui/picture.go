@@ -9,9 +9,9 @@ import (
 	"ratescope/model"
 	"ratescope/model/capsule"
 	"ratescope/model/report"
+	"ratescope/tui/cell"
 	"ratescope/tui/session"
 	"ratescope/tui/shell"
-	"ratescope/tui/svg"
 )
 
 // The size of a Picture, in cells: all panes have room.
@@ -31,8 +31,8 @@ func Picture(board *model.Board, o Options) (text, drawing string, err error) {
 	app.Update(shell.TickAt(board.Local))
 	app.Hush()
 	app.Update(tea.WindowSizeMsg{Width: pictureW, Height: pictureH})
-	body := strings.Join(svg.Rows(&app.Canvas.Buffer), "")
-	return app.Canvas.Buffer.Plain(), svg.Document(pictureW, pictureH, app.Canvas.Look.Dark, "", body), nil
+	body := strings.Join(app.Canvas.Buffer.SVG(), "")
+	return app.Canvas.Buffer.Plain(), cell.Document(pictureW, pictureH, app.Canvas.Look.Dark, "", body), nil
 }
 
 // Events returns what the board has on record in words, oldest first; with mask, without the

@@ -10,7 +10,6 @@ import (
 	"ratescope/tui/firing"
 	"ratescope/tui/session"
 	"ratescope/tui/shell"
-	"ratescope/tui/svg"
 )
 
 // Stage is a dashboard without a terminal and without a clock of its own: what drives it says
@@ -47,5 +46,5 @@ func (s *Stage) Press(letters string) {
 // Text returns the picture as it can be read, a line a row.
 func (s *Stage) Text() string { return s.app.Canvas.Buffer.Plain() }
 
-// Rows returns the picture as svg.Row draws it.
-func (s *Stage) Rows() []string { return svg.Rows(&s.app.Canvas.Buffer) }
+// Rows returns the picture as cell.Document takes it.
+func (s *Stage) Rows() []string { return s.app.Canvas.Buffer.SVG() }

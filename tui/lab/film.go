@@ -12,8 +12,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"ratescope/tui/cell"
 	"ratescope/tui/shell"
-	"ratescope/tui/svg"
 )
 
 // Film is a stretch of a story that is drawn without a terminal. Its time is the story's own, so
@@ -184,5 +184,5 @@ func rewrite(before, after []string) string {
 // svgOf is the picture for a browser.
 func svgOf(app *shell.App) string {
 	b := &app.Canvas.Buffer
-	return svg.Document(b.W, b.H, app.Canvas.Look.Dark, "", strings.Join(svg.Rows(b), ""))
+	return cell.Document(b.W, b.H, app.Canvas.Look.Dark, "", strings.Join(b.SVG(), ""))
 }

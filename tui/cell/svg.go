@@ -1,7 +1,4 @@
-// Package svg draws rows of cells as a picture that a browser shows: what stands on a screen,
-// for the README and for a capsule. Blocks and Braille are drawn as shapes, because fonts leave
-// seams between them or take them from another font.
-package svg
+package cell
 
 import (
 	"fmt"
@@ -10,55 +7,40 @@ import (
 	"strings"
 
 	"ratescope/themes"
-	"ratescope/tui/cell"
 )
 
-// The size of a cell, where in it a letter stands, and how wide a dot of Braille is.
+// The size of a cell in a picture, where in it a letter stands, and how wide a dot of Braille is.
 const (
 	cellW, cellH = 8.4, 18.0
 	baseline     = 13.5
 	dot          = 2.0
 )
 
-// Cell is one place of a row; a nil colour is that of the picture.
-type Cell struct {
-	R      rune
-	Fg, Bg color.Color
-	Bold   bool
-}
-
-// Row draws row y.
-func Row(y int, cells []Cell) string {
-	var b strings.Builder
-	var r *run
-	for x, c := range cells {
-		if r == nil || r.fg != c.Fg || r.bg != c.Bg || r.bold != c.Bold {
-			r.write(&b)
-			r = &run{x: x, y: y, fg: c.Fg, bg: c.Bg, bold: c.Bold}
-		}
-		r.text = append(r.text, c.R)
-	}
-	r.write(&b)
-	return b.String()
-}
-
-// Rows draws what stands on a screen, a string a row.
-func Rows(b *cell.Buffer) []string {
-	rows, cells := make([]string, b.H), make([]Cell, b.W)
+// SVG draws the rows, a string a row, for a picture that a browser shows. Document puts them together.
+func (g *Buffer) SVG() []string {
+	rows := make([]string, g.H)
 	for y := range rows {
-		for x := range cells {
-			c := b.At(x, y)
-			cells[x] = Cell{R: max(c.R, ' '), Fg: c.S.Fg.Color(), Bg: c.S.Bg.Color(), Bold: c.S.Attr&themes.Bold != 0} // 0: the rest of a wide rune
+		var b strings.Builder
+		var r *run
+		for x := range g.W {
+			c := g.At(x, y)
+			fg, bg, bold := c.S.Fg.Color(), c.S.Bg.Color(), c.S.Attr&themes.Bold != 0
 			if c.S.Attr&themes.Reverse != 0 {
-				cells[x].Fg, cells[x].Bg = cells[x].Bg, cells[x].Fg
+				fg, bg = bg, fg
 			}
+			if r == nil || r.fg != fg || r.bg != bg || r.bold != bold {
+				r.write(&b)
+				r = &run{x: x, y: y, fg: fg, bg: bg, bold: bold}
+			}
+			r.text = append(r.text, max(c.R, ' ')) // 0: the rest of a wide rune
 		}
-		rows[y] = Row(y, cells)
+		r.write(&b)
+		rows[y] = b.String()
 	}
 	return rows
 }
 
-// Document puts rows, drawn by Row, into a picture of so many cells. style is more CSS; "" none.
+// Document puts rows, drawn by SVG, into a picture of so many cells. style is more CSS; "" none.
 func Document(columns, rows int, dark bool, style, body string) string {
 	ground, text := "#11131a", "#d8d8d8"
 	if !dark {
@@ -66,10 +48,12 @@ func Document(columns, rows int, dark bool, style, body string) string {
 	}
 	w, h := float64(columns)*cellW+16, float64(rows)*cellH+16
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" width="%.0f" font-family="JetBrains Mono,SFMono-Regular,Menlo,Consolas,DejaVu Sans Mono,monospace" font-size="14" fill="%s">`, w, h, w, text)
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" width="%.0f" `, w, h, w)
+	fmt.Fprintf(&b, `font-family="JetBrains Mono,SFMono-Regular,Menlo,Consolas,DejaVu Sans Mono,monospace" font-size="14" fill="%s">`, text)
 	fmt.Fprintf(&b, `<style>%s.b{stroke-width:%g;stroke-dasharray:%g %g}rect{shape-rendering:crispEdges}</style>`, style, dot, dot,
 		cellW/2-dot)
-	fmt.Fprintf(&b, `<rect width="100%%" height="100%%" rx="8" fill="%s"/><g transform="translate(8 8)" xml:space="preserve">%s</g></svg>`+"\n", ground, body)
+	fmt.Fprintf(&b, `<rect width="100%%" height="100%%" rx="8" fill="%s"/>`, ground)
+	fmt.Fprintf(&b, `<g transform="translate(8 8)" xml:space="preserve">%s</g></svg>`+"\n", body)
 	return b.String()
 }
 
@@ -81,7 +65,7 @@ type run struct {
 	bold   bool
 }
 
-// write draws the run. Blocks and Braille are shapes: fonts leave seams between them, or
+// write draws the run; of nil nothing. Blocks and Braille are shapes: fonts leave seams between them, or
 // take them from another font, which is wider.
 func (r *run) write(b *strings.Builder) {
 	if r == nil {
