@@ -5,7 +5,7 @@ import (
 
 	"ratescope/model"
 	"ratescope/tui/cell"
-	"ratescope/tui/lane"
+	"ratescope/tui/chart"
 )
 
 // A row of several keys is looked at once in so many pictures, and in more where a picture would
@@ -48,7 +48,7 @@ func (h *Screen) fill() {
 	h.newest = newest
 	h.turn++
 	if h.known == nil || len(h.known) > 2*len(h.keys)+64 {
-		h.known = make(map[string]*lane.Past, len(h.keys))
+		h.known = make(map[string]*chart.Past, len(h.keys))
 	}
 	turns := max(turns, (len(h.keys)+mostKeys-1)/mostKeys)
 	for i := range h.rows {
@@ -69,7 +69,7 @@ func (h *Screen) fill() {
 			key := r.keys[len(r.past)].Reading.Key
 			y := h.known[key]
 			if y == nil {
-				y = &lane.Past{}
+				y = &chart.Past{}
 				h.known[key] = y
 			}
 			r.past = append(r.past, y)
@@ -85,7 +85,7 @@ func (h *Screen) fill() {
 			continue
 		}
 		if r.cells == nil {
-			r.cells = make([]lane.Cell, h.width)
+			r.cells = make([]chart.Passed, h.width)
 		}
 		clear(r.cells[from:])
 		for _, y := range r.past {
@@ -102,7 +102,7 @@ func (r *row) pass(shift int) {
 	last := r.cells[len(r.cells)-1]
 	copy(r.cells, r.cells[shift:])
 	for x := len(r.cells) - shift; x < len(r.cells); x++ {
-		r.cells[x] = lane.Cell{Level: last.Level, Known: last.Known, Watched: last.Watched}
+		r.cells[x] = chart.Passed{Level: last.Level, Known: last.Known, Watched: last.Watched}
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"ratescope/model/format"
 	"ratescope/model/safetext"
 	"ratescope/tui/cell"
-	"ratescope/tui/lane"
+	"ratescope/tui/chart"
 	"ratescope/tui/session"
 	"ratescope/tui/widget"
 )
@@ -64,10 +64,10 @@ func (v view) paintCursorText(r cell.Rect) {
 	x := v.c.Spans(r.X+1, r.Y, r.X+r.W, spans...)
 	scale := []widget.Span{widget.Styled("0 ", v.c.Look.Dim)}
 	for _, level := range []float32{0.1, 0.3, 0.5, 0.7, 0.85, 1} {
-		glyph, st := lane.Heat(lane.Cell{Known: true, Watched: true, Level: level, Arrivals: true}, &v.c.Look)
+		glyph, st := chart.Heat(chart.Passed{Known: true, Watched: true, Level: level, Arrivals: true}, &v.c.Look)
 		scale = append(scale, widget.Styled(string(glyph)+string(glyph), st))
 	}
-	glyph, st := lane.Heat(lane.Cell{Denied: true, Watched: true}, &v.c.Look)
+	glyph, st := chart.Heat(chart.Passed{Denied: true, Watched: true}, &v.c.Look)
 	scale = append(scale, widget.Styled(" 100 %  ", v.c.Look.Dim), widget.Styled(string(glyph)+string(glyph), st),
 		widget.Styled(" denied", v.c.Look.Dim))
 	if w := widget.Width(scale...); x+w+3 < r.X+r.W {
@@ -130,7 +130,7 @@ func (v view) paintRow(i int, r *row, name string) {
 	}
 	v.c.Spans(v.screen.area.X-v.screen.names, y, v.screen.area.X-1, widget.Styled(mark+" ", ms), widget.Styled(name, st))
 	for x, c := range r.cells {
-		if glyph, st := lane.Heat(c, &v.c.Look); glyph != ' ' {
+		if glyph, st := chart.Heat(c, &v.c.Look); glyph != ' ' {
 			for line := range v.screen.height {
 				v.c.Buffer.Set(v.screen.area.X+x, y+line, glyph, st)
 			}

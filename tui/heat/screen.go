@@ -12,7 +12,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/tui/cell"
-	"ratescope/tui/lane"
+	"ratescope/tui/chart"
 	"ratescope/tui/session"
 	"ratescope/tui/shell"
 	"ratescope/tui/widget"
@@ -48,7 +48,7 @@ type Screen struct {
 	keys        []*model.Watched
 	width, high int // of the map that the rows were made for
 	folded      bool
-	known       map[string]*lane.Past // by key
+	known       map[string]*chart.Past // by key
 	turn        int
 }
 
@@ -63,8 +63,8 @@ type scope struct {
 type row struct {
 	keys   []*model.Watched
 	prefix string          // of a row of keys that begin alike; "" of any others
-	past   []*lane.Past    // of the keys, in their order
-	cells  []lane.Cell     // oldest first
+	past   []*chart.Past   // of the keys, in their order
+	cells  []chart.Passed  // oldest first
 	newest limiter.Instant // end of the newest cell
 }
 

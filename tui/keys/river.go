@@ -7,7 +7,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/format"
-	"ratescope/tui/lane"
+	"ratescope/tui/chart"
 )
 
 // columnLengths are the lengths of time that a column of the lanes may stand for.
@@ -47,8 +47,8 @@ type lanes struct {
 
 // laneOf is the cells of one key.
 type laneOf struct {
-	past   lane.Past
-	coming lane.Future
+	past   chart.Past
+	coming chart.Future
 	turn   int // in which picture it was shown last
 }
 
@@ -79,7 +79,7 @@ func (l *lanes) paint(s slot, k *model.Watched, calm bool) {
 	y.turn = l.turn
 	y.past.Update(k, l.axis.newest, l.axis.now, l.axis.column, l.axis.past)
 	y.coming.Update(k, l.axis.newest, l.axis.column, l.axis.ahead)
-	lane.Draw(&s.c.Buffer, s.x, s.y, y.past.Cells, y.coming.Columns, calm, &s.c.Look)
+	chart.River(&s.c.Buffer, s.x, s.y, y.past.Cells, y.coming.Columns, calm, &s.c.Look)
 }
 
 // paintTimes labels the axis in the row of the titles, and continues the line of now there.

@@ -1,0 +1,203 @@
+package chart
+
+import (
+	"slices"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/model"
+	"ratescope/themes"
+	"ratescope/tui/cell"
+)
+
+// Passed is a column of time that has gone by, of one key or of several.
+type Passed struct {
+	Level    float32 // used/limit, the highest
+	Known    bool    // watched, and the limit is known
+	Watched  bool
+	Denied   bool
+	Arrivals bool
+}
+
+// passedOf returns the cell of a bin.
+func passedOf(b *model.Bin, capacity int64) Passed {
+	c := Passed{Denied: b.Denied > 0, Arrivals: b.Admitted+b.Denied > 0, Watched: b.UsedKnown || b.Watched}
+	if b.UsedKnown && capacity > 0 {
+		c.Known, c.Level = true, float32(b.Used)/float32(capacity)
+	}
+	return c
+}
+
+// Join takes in another key of the same row: the worst counts.
+func (c *Passed) Join(o Passed) {
+	c.Level = max(c.Level, o.Level)
+	c.Known, c.Watched = c.Known || o.Known, c.Watched || o.Watched
+	c.Denied, c.Arrivals = c.Denied || o.Denied, c.Arrivals || o.Arrivals
+}
+
+// extend takes in what came later in the same column of the same key, which was watched where both
+// parts were, or the level is known.
+func (c *Passed) extend(o Passed) {
+	watched := c.Known || o.Known || c.Watched && o.Watched
+	c.Join(o)
+	c.Watched = watched
+}
+
+// Past is the cells of one key. They are kept while it moves from row to row. The zero value is ready.
+type Past struct {
+	Cells  []Passed        // oldest first
+	newest limiter.Instant // end of the newest cell
+	column time.Duration   // length of a cell
+	read   limiter.Instant // of the reading that they show
+	of     *model.Timeline // that they were made of
+	stands bool            // the newest cell is that before it, for want of a reading
+}
+
+// late is how long after a reading requests of before it can still come to light: clients whose
+// clocks differ, and a reading that takes its time.
+const late = 250 * time.Millisecond
+
+// Update makes the cells those that end with newest, and returns from which one on they are
+// others than before. Nothing after now is shown. What the last reading has shown does not change: only what came after it is
+// looked at, and joined to the cell that was not over.
+func (y *Past) Update(k *model.Watched, newest, now limiter.Instant, column time.Duration, width int) (from int) {
+	shift := int(newest.Sub(y.newest) / column)
+	switch {
+	case len(y.Cells) != width || y.newest == 0 || newest < y.newest || y.column != column || y.of != k.Timeline || shift >= width:
+		y.Cells = slices.Grow(y.Cells[:0], width)[:width]
+		from = 0
+	case shift == 0 && y.read == k.Reading.At:
+		return width
+	default:
+		copy(y.Cells, y.Cells[shift:])
+		after := int((newest.Sub(y.read.Add(-late)) + column - 1) / column)
+		from = max(width-min(after, shift+2), 0)
+	}
+	seen := y.read.Add(-late)
+	if y.stands { // the cell says nothing of its own
+		seen = min(seen, y.newest.Add(-column))
+	}
+	y.newest, y.column, y.read, y.of, y.stands = newest, column, k.Reading.At, k.Timeline, false
+	capacity := model.Capacity(k.Reading.Target)
+	for x := from; x < width; x++ {
+		begin, end := newest.Add(-time.Duration(width-x)*column), min(newest.Add(-time.Duration(width-1-x)*column), now)
+		if from > 0 && x < width-shift && begin < seen && seen < end { // all but the end of it is known
+			b := k.Timeline.Between(seen, end)
+			y.Cells[x].extend(passedOf(&b, capacity))
+			continue
+		}
+		b := k.Timeline.Between(begin, end)
+		y.Cells[x] = passedOf(&b, capacity)
+	}
+	if n := width - 1; n > 0 && !y.Cells[n].Watched && !k.Gone { // no reading is of the column that has just begun: the level stands
+		last := y.Cells[n-1]
+		y.Cells[n], y.stands = Passed{Level: last.Level, Known: last.Known, Watched: last.Watched}, true
+	}
+	return from
+}
+
+// Coming is a column of the time to come, as it will be if no client sends another request.
+type Coming struct {
+	Level  float32 // used/limit at its end
+	Known  bool
+	Denies bool // a request of cost 1 is denied throughout it
+	Frees  bool // in it a request is admitted again
+}
+
+// Future is the columns to come of one key, worked out from its last reading. The zero value is ready.
+type Future struct {
+	Columns []Coming
+	from    limiter.Instant
+	column  time.Duration
+	read    limiter.Instant
+}
+
+// Update works the columns out that begin at from, where these or the reading are others than before.
+func (f *Future) Update(k *model.Watched, from limiter.Instant, column time.Duration, width int) {
+	if f.from == from && f.read == k.Reading.At && f.column == column && len(f.Columns) == width {
+		return
+	}
+	f.from, f.read, f.column = from, k.Reading.At, column
+	f.Columns = append(f.Columns[:0], make([]Coming, width)...)
+	g := &k.Gauge
+	if k.Gone || !g.NextKnown || g.Used.Known && g.Used.N == 0 {
+		return
+	}
+	for i := range f.Columns {
+		at := from.Add(time.Duration(i+1) * column)
+		then := k.Reading.Gauge(at)
+		if !then.NextKnown || !then.Remaining.Known {
+			return
+		}
+		c := Coming{Level: float32(then.Utilization), Known: true, Denies: then.Next != 0}
+		before := g.Next != 0
+		if i > 0 {
+			before = f.Columns[i-1].Denies
+		}
+		c.Frees = before && !c.Denies
+		f.Columns[i] = c
+		if c.Level == 0 && !c.Denies { // nothing is used any more
+			return
+		}
+	}
+}
+
+// Heat is how a cell is drawn on a map: shade and colour by how much of the limit was used, a shape
+// of its own where a request was denied.
+func Heat(c Passed, l *Look) (rune, themes.Style) {
+	switch {
+	case c.Denied:
+		return l.Cross, l.Denied.On(l.DeniedGround)
+	case c.Known && c.Level > 0:
+		return level(l.Shade, c.Level), tone(c.Level, l)
+	case c.Arrivals && !c.Known: // how full the key is, is not known: no colour of the scale
+		return l.Shade[0], l.Unknown
+	case c.Arrivals:
+		return l.Shade[0], l.Admitted
+	case c.Watched:
+		return l.Room, l.Faint
+	}
+	return ' ', l.Faint
+}
+
+// River draws how full a key was, is and will be into a row of cells, one a column: the past, an upright line at
+// now, and what the last reading makes of the time to come if no client sends another request. With calm, the key
+// is at ease, and its colours step back.
+func River(g *cell.Buffer, x, y int, past []Passed, coming []Coming, calm bool, l *Look) {
+	for i, c := range past {
+		glyph, st := Heat(c, l)
+		if c.Known && c.Level > 0 && !c.Denied {
+			if glyph = level(l.Rise, c.Level); calm {
+				st = themes.Style{Fg: l.Fine}
+			}
+		}
+		if glyph != ' ' {
+			g.Set(x+i, y, glyph, st)
+		}
+	}
+	x += len(past)
+	g.Set(x, y, l.LimitV, l.Accent)
+	for i, c := range coming {
+		switch at := x + 1 + i; {
+		case c.Frees:
+			g.Set(at, y, l.Slot, l.Good)
+		case c.Denies:
+			g.Set(at, y, l.Cross, themes.Style{Fg: l.ComingDenied})
+		case c.Known && c.Level > 0:
+			g.Set(at, y, level(l.Rise, c.Level), themes.Style{Fg: l.Coming})
+		}
+	}
+}
+
+// level picks a shape by how full it is: the last one only at the limit.
+func level(shapes []rune, full float32) rune {
+	return shapes[min(max(int(full*float32(len(shapes)-1)), 0), len(shapes)-1)]
+}
+
+// tone is the colour of a level: calm below 60 % of the limit.
+func tone(full float32, l *Look) themes.Style {
+	if full < 0.6 {
+		return themes.Style{Fg: l.Fine}
+	}
+	return l.Fill(float64(full))
+}
