@@ -12,7 +12,6 @@ import (
 	"ratescope/model"
 	"ratescope/themes"
 	"ratescope/tui/cell"
-	"ratescope/tui/explain"
 	"ratescope/tui/health"
 	"ratescope/tui/timeline"
 	"ratescope/tui/tuitest"
@@ -100,7 +99,7 @@ func widgets(t *testing.T) []testWidget {
 			continue
 		}
 		for _, old := range []bool{false, true} {
-			add(fmt.Sprintf("window of %s, old %v", what, old), func(p *widget.Canvas, r cell.Rect) { explain.Paint(p, r, k, at, old) })
+			add(fmt.Sprintf("window of %s, old %v", what, old), func(p *widget.Canvas, r cell.Rect) { timeline.PaintWindow(p, r, k, at, old) })
 		}
 		for _, m := range []timeline.Moment{{Now: at, Live: true}, {Now: at.Add(3 * time.Second)}, {Now: at, Stopped: true, Still: true}} {
 			add(fmt.Sprintf("scope of %s at %+v", what, m), func(p *widget.Canvas, r cell.Rect) {

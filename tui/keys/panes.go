@@ -8,7 +8,7 @@ import (
 	"ratescope/model/safetext"
 	"ratescope/tui/cell"
 	"ratescope/tui/events"
-	"ratescope/tui/explain"
+	"ratescope/tui/timeline"
 	"ratescope/tui/session"
 	"ratescope/tui/widget"
 )
@@ -101,7 +101,7 @@ func (v view) paintBars(r cell.Rect) {
 			_, in = in.Top(1)
 		}
 	}
-	explain.Paint(v.c, in, k, v.s.Shown.At(), old)
+	timeline.PaintWindow(v.c, in, k, v.s.Shown.At(), old)
 }
 
 // paintAlerts draws the newest alerts beside the keys; the injector has the decisions.

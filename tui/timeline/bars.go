@@ -1,6 +1,4 @@
-// Package explain draws what counts for one key now: the picture of its algorithm, the
-// arithmetic behind it with live numbers, and what that means for the next request.
-package explain
+package timeline
 
 import (
 	"fmt"
@@ -44,20 +42,20 @@ type sheet struct {
 	now limiter.Instant
 }
 
-// Paint draws the arithmetic of k at now into r, and where there is room the picture of
+// PaintWindow draws what counts for k now into r: the arithmetic with live numbers, what it means for the next request, and where there is room the picture of
 // its algorithm above it. What is old is washed out.
-func Paint(p *widget.Canvas, r cell.Rect, k *model.Watched, now limiter.Instant, old bool) {
+func PaintWindow(p *widget.Canvas, r cell.Rect, k *model.Watched, now limiter.Instant, old bool) {
 	if k == nil || r.H == 0 || k.Reading.Err != "" {
 		return
 	}
 	defer p.Buffer.Clip(p.Buffer.Clip(r))
 	s := &sheet{p, now}
 	lines := s.arithmetic(k)
-	full := scale(k, lines)
+	full := barScale(k, lines)
 	in := r
 	const sentences = 2
-	if len(lines)+sentences+picture < in.H && s.paintPicture(cell.Rect{X: in.X, Y: in.Y, W: in.W, H: picture}, k) {
-		_, in = in.Top(picture + 1)
+	if len(lines)+sentences+levelRows < in.H && s.paintPicture(cell.Rect{X: in.X, Y: in.Y, W: in.W, H: levelRows}, k) {
+		_, in = in.Top(levelRows + 1)
 	}
 	for len(lines) > max(in.H-1, 0) {
 		lines = dropLeast(lines)
@@ -77,12 +75,12 @@ func Paint(p *widget.Canvas, r cell.Rect, k *model.Watched, now limiter.Instant,
 	}
 }
 
-// steps are how far beyond the limit the bars can reach: the scale goes from one to the next,
+// barSteps are how far beyond the limit the bars can reach: the scale goes from one to the next,
 // so that the stroke at the limit stays where it is while the numbers change.
-var steps = [...]float64{1.15, 1.5, 2, 3, 5, 10, 20, 50, 100}
+var barSteps = [...]float64{1.15, 1.5, 2, 3, 5, 10, 20, 50, 100}
 
-// scale returns the value that fills the width of the bars.
-func scale(k *model.Watched, lines []line) float64 {
+// barScale returns the value that fills the width of the bars.
+func barScale(k *model.Watched, lines []line) float64 {
 	most := 1.0
 	for _, l := range lines {
 		sum := 0.0
@@ -95,7 +93,7 @@ func scale(k *model.Watched, lines []line) float64 {
 	if !k.Reading.Target.LimitKnown || limit <= 0 {
 		return float64(chart.Nice(int64(math.Ceil(min(most, 1e17)))))
 	}
-	for _, step := range steps {
+	for _, step := range barSteps {
 		if most <= limit*step {
 			return limit * step
 		}

@@ -1,4 +1,4 @@
-package explain
+package timeline
 
 import (
 	"math"
@@ -11,8 +11,8 @@ import (
 	"ratescope/tui/widget"
 )
 
-// picture is how many rows the picture of an algorithm takes.
-const picture = 2
+// levelRows is how many rows the picture of a level takes.
+const levelRows = 2
 
 // paintPicture draws how the algorithm of k sees time, and says whether it has a picture.
 func (s *sheet) paintPicture(r cell.Rect, k *model.Watched) bool {

@@ -1,4 +1,4 @@
-package explain_test
+package timeline_test
 
 import (
 	"strings"
@@ -9,7 +9,7 @@ import (
 	"ratescope/model"
 	"ratescope/themes"
 	"ratescope/tui/cell"
-	"ratescope/tui/explain"
+	"ratescope/tui/timeline"
 	"ratescope/tui/widget"
 )
 
@@ -20,7 +20,7 @@ func painted(k *model.Watched, w, h int) ([]string, *widget.Canvas) {
 	p.Buffer.Resize(w, h)
 	p.Begin()
 	p.Buffer.Clear(cell.Rect{W: w, H: h})
-	explain.Paint(p, cell.Rect{W: w, H: h}, k, limiter.Instant(1e9), false)
+	timeline.PaintWindow(p, cell.Rect{W: w, H: h}, k, limiter.Instant(1e9), false)
 	rows := strings.Split(p.Buffer.Plain(), "\n")
 	for i := range rows {
 		rows[i] = strings.TrimRight(rows[i], " ")
