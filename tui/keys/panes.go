@@ -8,8 +8,8 @@ import (
 	"ratescope/model/safetext"
 	"ratescope/tui/cell"
 	"ratescope/tui/events"
-	"ratescope/tui/timeline"
 	"ratescope/tui/session"
+	"ratescope/tui/timeline"
 	"ratescope/tui/widget"
 )
 
