@@ -19,7 +19,6 @@ import (
 	"ratescope/internal/file"
 	"ratescope/limiter"
 	"ratescope/model/capsule"
-	"ratescope/model/marker"
 	"ratescope/model/record"
 	"ratescope/model/report"
 	"ratescope/model/safetext"
@@ -35,8 +34,8 @@ type markedFile struct {
 
 // readMarkers returns the file with the markers of a recording, which need not exist, and the markers.
 // The error is one sentence.
-func readMarkers(recording string) (*markedFile, []marker.Marker, error) {
-	f := &markedFile{name: recording + marker.Extension}
+func readMarkers(recording string) (*markedFile, []record.Marker, error) {
+	f := &markedFile{name: recording + record.MarkersExtension}
 	if _, err := os.Lstat(f.name); errors.Is(err, fs.ErrNotExist) {
 		return f, nil, nil
 	}
@@ -45,13 +44,13 @@ func readMarkers(recording string) (*markedFile, []marker.Marker, error) {
 		return nil, nil, err
 	}
 	defer in.Close()
-	content, err := io.ReadAll(io.LimitReader(in, marker.MaxFile+1))
-	if err == nil && len(content) > marker.MaxFile {
-		err = fmt.Errorf("it has more than %d bytes", marker.MaxFile)
+	content, err := io.ReadAll(io.LimitReader(in, record.MaxMarkersFile+1))
+	if err == nil && len(content) > record.MaxMarkersFile {
+		err = fmt.Errorf("it has more than %d bytes", record.MaxMarkersFile)
 	}
-	var list []marker.Marker
+	var list []record.Marker
 	if err == nil {
-		list, err = marker.Decode(content)
+		list, err = record.DecodeMarkers(content)
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("the markers in %s cannot be read: %w; move the file away to replay without them", safetext.Clean(f.name),
@@ -62,8 +61,8 @@ func readMarkers(recording string) (*markedFile, []marker.Marker, error) {
 }
 
 // keep writes the markers of the list to the file. The error is one sentence.
-func (f *markedFile) keep(list []marker.Marker) error {
-	content, err := marker.Encode(list)
+func (f *markedFile) keep(list []record.Marker) error {
+	content, err := record.EncodeMarkers(list)
 	if err == nil {
 		err = file.Replace(f.name, f.was, content)
 	}
@@ -79,26 +78,26 @@ func (p *program) markers(name string, recording *record.File) (state.MarkerOpti
 	if err != nil {
 		return state.MarkerOptions{}, err
 	}
-	return state.MarkerOptions{Set: set, Keep: f.keep, Happened: func(ctx context.Context) ([]marker.Marker, error) {
+	return state.MarkerOptions{Set: set, Keep: f.keep, Happened: func(ctx context.Context) ([]record.Marker, error) {
 		return happened(ctx, name, recording)
 	}}, nil
 }
 
 // happened returns the events of a recording: those of its boards and, of a capsule, also its alerts and
 // audit lines.
-func happened(ctx context.Context, name string, recording *record.File) ([]marker.Marker, error) {
+func happened(ctx context.Context, name string, recording *record.File) ([]record.Marker, error) {
 	list, err := replay.Happened(ctx, recording, tui.EventText)
 	if err != nil {
 		return nil, fmt.Errorf("what happened in %s is not known: %w", safetext.Clean(name), err)
 	}
 	list = append(list, aside(name, recording)...)
-	marker.Sort(list)
+	record.SortMarkers(list)
 	return list, nil
 }
 
 // aside returns the alerts and audit lines of a capsule within the time of its recording; nil for
 // another file.
-func aside(name string, recording *record.File) (list []marker.Marker) {
+func aside(name string, recording *record.File) (list []record.Marker) {
 	f, err := file.Open(name)
 	if err != nil {
 		return nil
@@ -109,7 +108,7 @@ func aside(name string, recording *record.File) (list []marker.Marker) {
 	if n, _ := f.ReadAt(head, 0); err != nil || !capsule.Recognize(head[:n]) {
 		return nil
 	}
-	add := func(m marker.Marker) {
+	add := func(m record.Marker) {
 		if m.At >= recording.Begin && m.At <= recording.End {
 			list = append(list, m)
 		}
@@ -120,7 +119,7 @@ func aside(name string, recording *record.File) (list []marker.Marker) {
 		if json.Unmarshal(line, &a) != nil {
 			continue
 		}
-		m := marker.Marker{At: limiter.Instant(a.At * 1000), Kind: marker.Alert,
+		m := record.Marker{At: limiter.Instant(a.At * 1000), Kind: record.MarkerAlert,
 			Text: fmt.Sprintf("alert %s (%s) is %s", a.Alert, a.Severity, a.State)}
 		if a.Key != nil {
 			m.Key = string(*a.Key)
@@ -129,7 +128,7 @@ func aside(name string, recording *record.File) (list []marker.Marker) {
 	}
 	audit, _ := capsule.Lines(f, info.Size(), capsule.AuditName)
 	for _, d := range fire.KeyChanges(audit) {
-		add(marker.Marker{At: d.At.Add(recording.Offset), Kind: marker.Audit, Key: d.Key, Text: d.Text})
+		add(record.Marker{At: d.At.Add(recording.Offset), Kind: record.MarkerAudit, Key: d.Key, Text: d.Text})
 	}
 	return list
 }
@@ -149,14 +148,14 @@ func printEvents(p *program, c *cobra.Command, name string, recording *record.Fi
 		return err
 	}
 	list = append(list, found...)
-	marker.Sort(list)
+	record.SortMarkers(list)
 	if f.key != "" {
-		list = slices.DeleteFunc(list, func(m marker.Marker) bool { return m.Key != f.key })
+		list = slices.DeleteFunc(list, func(m record.Marker) bool { return m.Key != f.key })
 	}
 	return report.WriteEvents(c.OutOrStdout(), written, recording.Header.Server.Target, list, p.names())
 }
 
 // exportEvents writes the events of a server to a new file in the working folder.
-func (p *program) exportEvents(server string, list []marker.Marker, f report.Format) (string, error) {
+func (p *program) exportEvents(server string, list []record.Marker, f report.Format) (string, error) {
 	return report.ExportEvents(".", limiter.InstantOf(time.Now()), f, server, list, p.names())
 }

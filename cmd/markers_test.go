@@ -9,7 +9,6 @@ import (
 
 	"ratescope/model"
 	"ratescope/model/capsule"
-	"ratescope/model/marker"
 	"ratescope/model/record"
 	"ratescope/model/report"
 	"ratescope/tui/tuitest"
@@ -45,8 +44,8 @@ func TestReplayPrintsEvents(t *testing.T) {
 	if err != nil || out.Close() != nil {
 		t.Fatal(err)
 	}
-	marked, err := marker.Encode([]marker.Marker{{At: tail.Begin().Add(3 * time.Second), Kind: marker.Set, Key: "login:otp", Text: "=the |peak|"}, {At: tail.Begin().Add(5 * time.Second), Kind: marker.Set, Key: "other"}})
-	if err != nil || os.WriteFile(name+marker.Extension, marked, 0o600) != nil {
+	marked, err := record.EncodeMarkers([]record.Marker{{At: tail.Begin().Add(3 * time.Second), Kind: record.MarkerSet, Key: "login:otp", Text: "=the |peak|"}, {At: tail.Begin().Add(5 * time.Second), Kind: record.MarkerSet, Key: "other"}})
+	if err != nil || os.WriteFile(name+record.MarkersExtension, marked, 0o600) != nil {
 		t.Fatal(err)
 	}
 
@@ -75,7 +74,7 @@ func TestReplayPrintsEvents(t *testing.T) {
 	}
 	call(t, "replay", name, "--events").sentence(t, 2, "--events", "--format")
 	call(t, "replay", name, "--events", "--format", "csv", "--at", "5s").sentence(t, 2, "--at")
-	if err := os.WriteFile(name+marker.Extension, append(marked, "x\n"...), 0o600); err != nil {
+	if err := os.WriteFile(name+record.MarkersExtension, append(marked, "x\n"...), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	call(t, "replay", name, "--events", "--format", "csv").sentence(t, 1, "line 3", "move the file away")

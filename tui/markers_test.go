@@ -12,7 +12,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
-	"ratescope/model/marker"
+	"ratescope/model/record"
 	"ratescope/model/report"
 	"ratescope/tui"
 	"ratescope/tui/session"
@@ -61,18 +61,18 @@ func TestMarkers(t *testing.T) {
 	begin := limiter.InstantOf(dawn)
 	after := func(seconds float64) limiter.Instant { return begin.Add(time.Duration(seconds * 1e9)) }
 	p := &standing{at: after(20), running: true}
-	var kept []marker.Marker
+	var kept []record.Marker
 	var fails error
-	var exported []marker.Marker
+	var exported []record.Marker
 	searched := 0
 	s := newStage(t, 140, 42, tui.Options{Source: session.Source{Player: p}, Markers: state.MarkerOptions{
-		Set:  []marker.Marker{{At: after(5), Kind: marker.Set, Text: "before"}},
-		Keep: func(list []marker.Marker) error { kept = slices.Clone(list); return fails },
-		Happened: func(context.Context) ([]marker.Marker, error) {
+		Set:  []record.Marker{{At: after(5), Kind: record.MarkerSet, Text: "before"}},
+		Keep: func(list []record.Marker) error { kept = slices.Clone(list); return fails },
+		Happened: func(context.Context) ([]record.Marker, error) {
 			searched++
-			return []marker.Marker{{At: after(30), Seen: after(30.25), Kind: marker.Event, Key: "login:otp", Text: "is throttled"}, {At: after(40), Kind: marker.Fired, Key: "gone", Text: "fired from here: 1 admitted, 0 denied"}}, nil
+			return []record.Marker{{At: after(30), Seen: after(30.25), Kind: record.MarkerEvent, Key: "login:otp", Text: "is throttled"}, {At: after(40), Kind: record.MarkerFired, Key: "gone", Text: "fired from here: 1 admitted, 0 denied"}}, nil
 		},
-	}, Saving: state.FileOptions{ExportEvents: func(server string, list []marker.Marker, f report.Format) (string, error) {
+	}, Saving: state.FileOptions{ExportEvents: func(server string, list []record.Marker, f report.Format) (string, error) {
 		exported = list
 		return "x." + string(f), nil
 	}}})
@@ -121,7 +121,7 @@ func TestMarkers(t *testing.T) {
 	s.see("peak", "before")
 	s.obey("E", "enter")
 	s.see("Exported to x.csv")
-	if len(exported) != 2 || exported[0].Text != "before" || exported[1].Kind != marker.Set {
+	if len(exported) != 2 || exported[0].Text != "before" || exported[1].Kind != record.MarkerSet {
 		t.Errorf("exported: %+v", exported)
 	}
 	s.obey("end", "enter") // the oldest

@@ -10,7 +10,6 @@ import (
 	"ratescope/feed/replay"
 	"ratescope/limiter"
 	"ratescope/model"
-	"ratescope/model/marker"
 	"ratescope/model/record"
 	"ratescope/tui"
 )
@@ -36,7 +35,7 @@ func TestHappenedIsWhatTheBoardTells(t *testing.T) {
 	found := map[string]bool{}
 	for _, m := range list {
 		found[m.At.Time().UTC().Format(time.RFC3339Nano)+m.Key+m.Text] = true
-		if m.Kind != marker.Event || m.Moment() < m.At {
+		if m.Kind != record.MarkerEvent || m.Moment() < m.At {
 			t.Errorf("%+v is no event that a replay has seen", m)
 		}
 		seen := upTo(all, file.Begin, m.Moment())

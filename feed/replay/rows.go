@@ -12,7 +12,6 @@ import (
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/format"
-	"ratescope/model/marker"
 	"ratescope/model/record"
 	"ratescope/model/report"
 )
@@ -244,7 +243,7 @@ const MaxHappened = 50_000
 // the words of say, with its keys that came and went left out, and each order that was fired from
 // here at its first request. say returns "" for an alert that is to be left out. A recording that
 // ends too soon is read as far as it goes; more than MaxHappened are an error.
-func Happened(ctx context.Context, f *record.File, say func(*model.Alert) string) ([]marker.Marker, error) {
+func Happened(ctx context.Context, f *record.File, say func(*model.Alert) string) ([]record.Marker, error) {
 	h := happened{board: model.Board{Rough: true}, sums: map[sum]int{}, orders: map[order]*burst{}, say: say}
 	err := batches(f.FromState, 0, func(b model.Batch, seen limiter.Instant) error {
 		h.take(b, seen)
@@ -263,7 +262,7 @@ func Happened(ctx context.Context, f *record.File, say func(*model.Alert) string
 type happened struct {
 	board  model.Board
 	say    func(*model.Alert) string
-	list   []marker.Marker
+	list   []record.Marker
 	sums   map[sum]int      // places of alerts about many keys, which may still grow
 	orders map[order]*burst // of what was fired
 	begun  []*burst         // in the order of their first requests
@@ -307,7 +306,7 @@ func (h *happened) take(b model.Batch, seen limiter.Instant) {
 		if text == "" {
 			continue
 		}
-		m := marker.Marker{At: a.At, Kind: marker.Event, Key: a.Key, Text: text, Seen: seen}
+		m := record.Marker{At: a.At, Kind: record.MarkerEvent, Key: a.Key, Text: text, Seen: seen}
 		if at, known := h.sums[sum{a.At, a.What}]; many && known {
 			h.list[at].Text = text
 			continue
@@ -337,11 +336,11 @@ func (h *happened) fired(f *model.Fired, seen limiter.Instant) {
 }
 
 // all returns what was collected.
-func (h *happened) all() []marker.Marker {
+func (h *happened) all() []record.Marker {
 	for _, o := range h.begun {
-		h.list = append(h.list, marker.Marker{At: o.first, Kind: marker.Fired, Key: o.key, Text: o.text(), Seen: o.seen})
+		h.list = append(h.list, record.Marker{At: o.first, Kind: record.MarkerFired, Key: o.key, Text: o.text(), Seen: o.seen})
 	}
-	marker.Sort(h.list)
+	record.SortMarkers(h.list)
 	return slices.Clip(h.list)
 }
 

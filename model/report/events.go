@@ -10,7 +10,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
-	"ratescope/model/marker"
+	"ratescope/model/record"
 )
 
 // Event is something that happened, or a moment that a person marked: a line of JSON, a record of
@@ -25,7 +25,7 @@ type Event struct {
 }
 
 // EventOf returns a marker in the form in which it is written.
-func EventOf(m marker.Marker, o Options) Event {
+func EventOf(m record.Marker, o Options) Event {
 	e := Event{Time: rfc3339(m.At), At: m.At.Millis(), Kind: string(m.Kind), Text: Text(m.Text)}
 	if m.Key != "" {
 		name := o.Name(m.Key)
@@ -38,7 +38,7 @@ func EventOf(m marker.Marker, o Options) Event {
 }
 
 // WriteEvents writes markers about a server in a format, as WriteRows writes rows.
-func WriteEvents(w io.Writer, f Format, server string, list []marker.Marker, o Options) error {
+func WriteEvents(w io.Writer, f Format, server string, list []record.Marker, o Options) error {
 	events := make([]Event, len(list))
 	for i, m := range list {
 		events[i] = EventOf(m, o)
@@ -93,7 +93,7 @@ func ExportRows(folder string, b model.Batch, f Format, o Options) (path string,
 }
 
 // ExportEvents writes what happened at a server to a new file as Export does.
-func ExportEvents(folder string, at limiter.Instant, f Format, server string, list []marker.Marker, o Options) (path string, err error) {
+func ExportEvents(folder string, at limiter.Instant, f Format, server string, list []record.Marker, o Options) (path string, err error) {
 	return export(folder, at, "events."+string(f), func(w io.Writer) error { return WriteEvents(w, f, server, list, o) })
 }
 

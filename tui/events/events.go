@@ -12,7 +12,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/format"
-	"ratescope/model/marker"
+	"ratescope/model/record"
 	"ratescope/model/safetext"
 	"ratescope/themes"
 	"ratescope/tui/cell"
@@ -27,7 +27,7 @@ type event struct {
 	at    limiter.Instant
 	alert *model.Alert
 	fired *firing.Decision
-	mark  *marker.Marker // of a replay
+	mark  *record.Marker // of a replay
 
 	lasted time.Duration // of a key that became throttled: until it was free again, or until now
 	still  bool          // and it is not free again
@@ -45,7 +45,7 @@ func (e *event) key() string {
 }
 
 // marker returns the event as it is exported.
-func (e *event) marker() marker.Marker {
+func (e *event) marker() record.Marker {
 	switch {
 	case e.mark != nil:
 		return *e.mark
@@ -55,9 +55,9 @@ func (e *event) marker() marker.Marker {
 		if d.N > 1 {
 			text += fmt.Sprintf(", %d times", d.N)
 		}
-		return marker.Marker{At: e.at, Kind: marker.Fired, Key: d.Key, Text: text}
+		return record.Marker{At: e.at, Kind: record.MarkerFired, Key: d.Key, Text: text}
 	}
-	return marker.Marker{At: e.at, Kind: marker.Event, Key: e.alert.Key, Text: session.EventText(e.alert)}
+	return record.Marker{At: e.at, Kind: record.MarkerEvent, Key: e.alert.Key, Text: session.EventText(e.alert)}
 }
 
 // PaintRecent draws the newest alerts in a pane of another screen.
@@ -155,8 +155,8 @@ func fold(list []event) []event {
 }
 
 // told are the alerts of the configuration and their deliveries up to the moment on screen.
-func (v view) told() []marker.Marker {
-	return slices.DeleteFunc(slices.Clone(v.s.Told()), func(m marker.Marker) bool { return m.At > v.s.Shown.At() })
+func (v view) told() []record.Marker {
+	return slices.DeleteFunc(slices.Clone(v.s.Told()), func(m record.Marker) bool { return m.At > v.s.Shown.At() })
 }
 
 // measure works out how long keys were throttled; list has the newest event first.
@@ -232,7 +232,7 @@ func widthOfTime(columns int) int {
 func (v view) paintEvent(x, y, end, who int, e event) {
 	if e.mark != nil {
 		l := line{string(v.c.Look.Flag), v.c.Look.Title, v.who(&e), cmp.Or(safetext.Sentence(e.mark.Text), "marked")}
-		if e.mark.Kind == marker.Alert {
+		if e.mark.Kind == record.MarkerAlert {
 			l.mark, l.style = v.c.Look.OverMark, v.c.Look.Near
 		}
 		v.paintLine(x, y, end, who, e.at, l)

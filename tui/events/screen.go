@@ -6,7 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/model/format"
-	"ratescope/model/marker"
+	"ratescope/model/record"
 	"ratescope/model/report"
 	"ratescope/model/safetext"
 	"ratescope/tui/cell"
@@ -96,11 +96,11 @@ func (sc *Screen) open() tea.Cmd {
 
 // export lets a person say how the listed events are exported, and does it.
 func (sc *Screen) export() tea.Cmd {
-	list := make([]marker.Marker, 0, len(sc.list))
+	list := make([]record.Marker, 0, len(sc.list))
 	for i := range sc.list {
 		list = append(list, sc.list[i].marker())
 	}
-	marker.Sort(list)
+	record.SortMarkers(list)
 	sc.s.AskFormat(format.Plural(len(list), "event"), func(f report.Format) tea.Cmd { return sc.s.Files.ExportEvents(list, f) })
 	return nil
 }

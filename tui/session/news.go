@@ -11,7 +11,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model/format"
-	"ratescope/model/marker"
+	"ratescope/model/record"
 	"ratescope/model/report"
 	"ratescope/model/safetext"
 	"ratescope/themes"
@@ -46,7 +46,7 @@ type alerts struct {
 	list   []report.Alert // the oldest first
 
 	now  func() limiter.Instant // on the server's clock
-	told []marker.Marker        // what fired, ended and was delivered, the oldest first
+	told []record.Marker        // what fired, ended and was delivered, the oldest first
 }
 
 // mostTold bounds what is kept of alerts for the log of events.
@@ -54,7 +54,7 @@ const mostTold = 500
 
 // Told returns the alerts of the configuration that began or ended, and what became of delivering them, the
 // oldest first, for the log of events.
-func (s *Session) Told() []marker.Marker { return s.alerts.told }
+func (s *Session) Told() []record.Marker { return s.alerts.told }
 
 // tell adds lines to the log of events: one for each alert that begins or ends, but one for all of a rule that
 // do so at once where they are more than a few, and one for each delivery.
@@ -68,7 +68,7 @@ func (a *alerts) tell(news []News) {
 		}
 	}
 	for _, n := range news {
-		m := marker.Marker{Kind: marker.Alert, At: a.now()}
+		m := record.Marker{Kind: record.MarkerAlert, At: a.now()}
 		if one := n.Alert; one != nil {
 			at := moment{one.Alert, one.State}
 			verb := "fires"

@@ -7,7 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/model"
-	"ratescope/model/marker"
+	"ratescope/model/record"
 	"ratescope/model/report"
 	"ratescope/model/safetext"
 	"ratescope/tui/shell"
@@ -33,7 +33,7 @@ type FileOptions struct {
 	// ExportRows does so with a row a key in a format.
 	ExportRows func(b model.Batch, format report.Format) (path string, err error)
 	// ExportEvents writes what happened at a server, which is named, to a file in a format.
-	ExportEvents func(server string, list []marker.Marker, format report.Format) (path string, err error)
+	ExportEvents func(server string, list []record.Marker, format report.Format) (path string, err error)
 }
 
 // Files are the files that are written from the screen. Make them with NewFiles. Not safe for
@@ -218,7 +218,7 @@ func (f *Files) ExportRows(keys []*model.Watched, format report.Format) tea.Cmd 
 }
 
 // ExportEvents writes what happened to a file.
-func (f *Files) ExportEvents(list []marker.Marker, format report.Format) tea.Cmd {
+func (f *Files) ExportEvents(list []record.Marker, format report.Format) tea.Cmd {
 	if f.o.ExportEvents == nil {
 		f.app.Warn("Nothing can be exported here.")
 		return nil

@@ -8,19 +8,19 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model/format"
-	"ratescope/model/marker"
+	"ratescope/model/record"
 	"ratescope/model/safetext"
 	"ratescope/tui/shell"
 )
 
 // MarkerOptions says what markers there are.
 type MarkerOptions struct {
-	Set []marker.Marker // that a person set before, sorted
+	Set []record.Marker // that a person set before, sorted
 	// Keep keeps all that are set; nil: they are forgotten at the end. It is called by one
 	// goroutine at a time.
-	Keep func([]marker.Marker) error
+	Keep func([]record.Marker) error
 	// Happened finds out what happened in all of the recording, sorted; nil: that is not known.
-	Happened func(context.Context) ([]marker.Marker, error)
+	Happened func(context.Context) ([]record.Marker, error)
 }
 
 // Markers are the markers of a replay. Make them with NewMarkers. Not safe for concurrent use: everything
@@ -32,8 +32,8 @@ type Markers struct {
 	name      func(key string) string
 	o         MarkerOptions
 
-	set       []marker.Marker // sorted
-	happened  []marker.Marker // sorted
+	set       []record.Marker // sorted
+	happened  []record.Marker // sorted
 	searched  bool            // happened is known
 	searching bool
 	after     func() // what to do when it is; nil nothing
@@ -50,7 +50,7 @@ func NewMarkers(app *shell.App, boards *Boards, selection *Selection, name func(
 }
 
 // Set returns the markers that a person set, sorted. The list must not be changed.
-func (m *Markers) Set() []marker.Marker { return m.set }
+func (m *Markers) Set() []record.Marker { return m.set }
 
 // Actions returns what a person can do with markers on every screen.
 func (m *Markers) Actions() shell.Actions {
@@ -103,7 +103,7 @@ func (m *Markers) Update(msg tea.Msg) tea.Cmd {
 
 // happenedMsg is what happened in the recording.
 type happenedMsg struct {
-	list []marker.Marker
+	list []record.Marker
 	err  error
 }
 
@@ -145,35 +145,35 @@ func (m *Markers) ask() {
 		if !kept {
 			return nil
 		}
-		return m.put(marker.Marker{At: at, Kind: marker.Set, Key: key, Text: marker.Cut(text)})
+		return m.put(record.Marker{At: at, Kind: record.MarkerSet, Key: key, Text: record.CutText(text)})
 	}, nil))
 }
 
 // at returns the place of the marker that stands at an instant, that of the key first; -1 there is
 // none.
 func (m *Markers) at(at limiter.Instant, key string) int {
-	if i := marker.Find(m.set, at, key); i >= 0 {
+	if i := record.FindMarker(m.set, at, key); i >= 0 {
 		return i
 	}
-	return slices.IndexFunc(m.set, func(s marker.Marker) bool { return s.At == at })
+	return slices.IndexFunc(m.set, func(s record.Marker) bool { return s.At == at })
 }
 
 // put sets a marker. Where one stands it gets the text, or is taken away without any.
-func (m *Markers) put(n marker.Marker) tea.Cmd {
+func (m *Markers) put(n record.Marker) tea.Cmd {
 	list := slices.Clone(m.set) // Keep may be reading the other
-	switch i := marker.Find(list, n.At, n.Key); {
+	switch i := record.FindMarker(list, n.At, n.Key); {
 	case i >= 0 && n.Text == "":
 		list = slices.Delete(list, i, i+1)
 		m.app.Say("The marker at " + format.ClockMillis(n.At) + " is taken away.")
 	case i >= 0:
 		list[i] = n
 		m.app.Say("Marked: " + m.words(&n))
-	case len(list) >= marker.Most:
-		m.app.Warn("A recording has at most " + format.Thousands(marker.Most) + " markers: take one away first, with * on it.")
+	case len(list) >= record.MostMarkers:
+		m.app.Warn("A recording has at most " + format.Thousands(record.MostMarkers) + " markers: take one away first, with * on it.")
 		return nil
 	default:
 		list = append(list, n)
-		marker.Sort(list)
+		record.SortMarkers(list)
 		m.app.Say("Marked: " + m.words(&n))
 	}
 	m.set = list
@@ -214,11 +214,11 @@ func (m *Markers) jump(on, all bool) tea.Cmd {
 	list := m.set
 	if all {
 		list = slices.Concat(m.set, m.happened)
-		marker.Sort(list)
+		record.SortMarkers(list)
 	}
-	find := marker.Previous
+	find := record.PreviousMarker
 	if on {
-		find = marker.Next
+		find = record.NextMarker
 	}
 	to, found := find(list, m.boards.At())
 	if !found {
@@ -242,7 +242,7 @@ func nothing(on, all bool) string {
 }
 
 // Go moves the replay to a marker, selects its key and lets the clock stand there.
-func (m *Markers) Go(to marker.Marker) {
+func (m *Markers) Go(to record.Marker) {
 	m.boards.Time.Reset()
 	m.boards.Seek(to.Moment())
 	if !m.boards.Playback().Paused {
@@ -254,7 +254,7 @@ func (m *Markers) Go(to marker.Marker) {
 }
 
 // words returns a marker in a line.
-func (m *Markers) words(of *marker.Marker) string {
+func (m *Markers) words(of *record.Marker) string {
 	text := format.ClockMillis(of.At)
 	if of.Key != "" {
 		text += " " + m.name(of.Key)

@@ -6,7 +6,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/format"
-	"ratescope/model/marker"
+	"ratescope/model/record"
 	"ratescope/tui/cell"
 	"ratescope/tui/widget"
 )
@@ -99,7 +99,7 @@ func (c *View) Future(x, y int, next time.Duration) (at limiter.Instant, yes boo
 }
 
 // Mark shows on the axis the markers that are about the key, or about none.
-func (c *View) Mark(list []marker.Marker) { c.marked = list }
+func (c *View) Mark(list []record.Marker) { c.marked = list }
 
 // Plan marks the instants at which requests are going to be fired.
 func (c *View) Plan(at []limiter.Instant) { c.planned = at }

@@ -10,7 +10,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/format"
-	"ratescope/model/marker"
+	"ratescope/model/record"
 	"ratescope/tui/cell"
 	"ratescope/tui/chart"
 	"ratescope/tui/widget"
@@ -32,7 +32,7 @@ type View struct {
 	lit Part // lit up: what the mouse rests on is made of it
 
 	planned []limiter.Instant // when requests are going to be fired
-	marked  []marker.Marker   // moments that a person marked, of all keys
+	marked  []record.Marker   // moments that a person marked, of all keys
 
 	lines     chart.Lines // estimate and exact over the lane,
 	lineKey   lineKey     // and what they were drawn for
