@@ -20,7 +20,6 @@ import (
 	"ratescope/internal/file"
 	"ratescope/limiter"
 	"ratescope/model"
-	"ratescope/model/capsule"
 	"ratescope/model/format"
 	"ratescope/model/record"
 	"ratescope/model/report"
@@ -59,7 +58,7 @@ func newCapsule(p *program) *cobra.Command {
 			return err
 		}
 		defer src.Close()
-		return watchCapsule(c.Context(), src, o, func(board *model.Board, begin limiter.Instant, recording io.WriterTo) (capsule.Content, error) {
+		return watchCapsule(c.Context(), src, o, func(board *model.Board, begin limiter.Instant, recording io.WriterTo) (report.Capsule, error) {
 			return p.content(board, begin, recording, nil)
 		}, p.output(c))
 	}, watchFlags, []string{"theme"})
@@ -67,22 +66,22 @@ func newCapsule(p *program) *cobra.Command {
 
 // content puts together what a capsule holds.
 func (p *program) content(board *model.Board, begin limiter.Instant, recording io.WriterTo,
-	alerts []report.Alert) (capsule.Content, error) {
+	alerts []report.Alert) (report.Capsule, error) {
 	shelf, err := p.shelf()
 	if err != nil {
-		return capsule.Content{}, err
+		return report.Capsule{}, err
 	}
 	text, svg, err := tui.Picture(board, tui.Options{Look: shell.Options{Shelf: shelf, Theme: cmp.Or(p.theme, "phosphor")}, Mask: p.mask})
 	if err != nil {
-		return capsule.Content{}, err
+		return report.Capsule{}, err
 	}
-	c := capsule.Content{
+	c := report.Capsule{
 		By: "ratescope " + buildText(p.version), Made: time.Now(), Begin: begin, Board: board, Recording: recording,
-		Events: tui.Events(board, p.mask), Concerns: tui.Concerns(board), Alerts: alerts, Text: text, SVG: svg, Names: p.names(),
+		Events: tui.Events(board), Concerns: tui.Concerns(board), Alerts: alerts, Text: text, SVG: svg, Names: p.names(),
 	}
 	loaded, err := p.Loaded()
 	if err != nil {
-		return capsule.Content{}, err
+		return report.Capsule{}, err
 	}
 	addEvidence(&c, loaded, begin.Add(-board.Server.Offset))
 	return c, nil
@@ -106,7 +105,7 @@ func (p *program) saveCapsule(board *model.Board, recent *recentBatches, alerts 
 // ctx ended first its error is returned, and the file is whole all the same. The error is an
 // exitError where nothing could be read.
 func watchCapsule(ctx context.Context, src feed.Source, w recording,
-	content func(*model.Board, limiter.Instant, io.WriterTo) (capsule.Content, error), o output) error {
+	content func(*model.Board, limiter.Instant, io.WriterTo) (report.Capsule, error), o output) error {
 	tail := record.NewTail(w.Header, recentSpan, recentBytes)
 	var board model.Board
 	var begun time.Time
@@ -150,7 +149,7 @@ func watchCapsule(ctx context.Context, src feed.Source, w recording,
 // writeCapsule writes a capsule to a file that only its owner may read; one that is there is
 // written over with force alone. A file that cannot be finished does not stay. The error is
 // one sentence.
-func writeCapsule(name string, force bool, c capsule.Content) (err error) {
+func writeCapsule(name string, force bool, c report.Capsule) (err error) {
 	if err := checkNew(name, force); err != nil {
 		return err
 	}
@@ -164,7 +163,7 @@ func writeCapsule(name string, force bool, c capsule.Content) (err error) {
 			err = file.Unwritable(name, err)
 		}
 	}()
-	err = capsule.Write(f, c)
+	err = c.Write(f)
 	if err = cmp.Or(err, f.Close()); err != nil {
 		return err
 	}
@@ -194,7 +193,7 @@ func checkNew(name string, force bool) error {
 // addEvidence fills in what a capsule has beside what was seen: the audit lines since an instant of
 // this machine's clock that this session wrote, or that are about a key of the capsule, and the
 // configuration without secrets. What cannot be read is left out.
-func addEvidence(c *capsule.Content, loaded *config.Config, since limiter.Instant) {
+func addEvidence(c *report.Capsule, loaded *config.Config, since limiter.Instant) {
 	c.Audit = fire.AuditSince("", fire.Extract{
 		Since: since, Server: c.Board.Server.Target, Mask: c.Names.Mask,
 		Shown: func(key string) bool { return c.Board.Key(key) != nil },
@@ -209,7 +208,7 @@ func addEvidence(c *capsule.Content, loaded *config.Config, since limiter.Instan
 }
 
 // savedCapsule says in a sentence what a capsule holds.
-func savedCapsule(name string, c *capsule.Content) string {
+func savedCapsule(name string, c *report.Capsule) string {
 	info, err := os.Stat(name)
 	n := int64(0)
 	if err == nil {

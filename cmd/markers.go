@@ -18,7 +18,6 @@ import (
 	"ratescope/feed/replay"
 	"ratescope/internal/file"
 	"ratescope/limiter"
-	"ratescope/model/capsule"
 	"ratescope/model/record"
 	"ratescope/model/report"
 	"ratescope/model/safetext"
@@ -105,7 +104,7 @@ func aside(name string, recording *record.File) (list []record.Marker) {
 	defer f.Close()
 	head := make([]byte, 4)
 	info, err := f.Stat()
-	if n, _ := f.ReadAt(head, 0); err != nil || !capsule.Recognize(head[:n]) {
+	if n, _ := f.ReadAt(head, 0); err != nil || !report.RecognizeCapsule(head[:n]) {
 		return nil
 	}
 	add := func(m record.Marker) {
@@ -113,7 +112,7 @@ func aside(name string, recording *record.File) (list []record.Marker) {
 			list = append(list, m)
 		}
 	}
-	alerts, _ := capsule.Lines(f, info.Size(), capsule.AlertsName) // of what cannot be read, the recording still tells
+	alerts, _ := report.CapsuleLines(f, info.Size(), report.CapsuleAlerts) // of what cannot be read, the recording still tells
 	for line := range bytes.Lines(alerts) {
 		var a report.Alert
 		if json.Unmarshal(line, &a) != nil {
@@ -126,7 +125,7 @@ func aside(name string, recording *record.File) (list []record.Marker) {
 		}
 		add(m)
 	}
-	audit, _ := capsule.Lines(f, info.Size(), capsule.AuditName)
+	audit, _ := report.CapsuleLines(f, info.Size(), report.CapsuleAudit)
 	for _, d := range fire.KeyChanges(audit) {
 		add(record.Marker{At: d.At.Add(recording.Offset), Kind: record.MarkerAudit, Key: d.Key, Text: d.Text})
 	}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"ratescope/model"
-	"ratescope/model/capsule"
 	"ratescope/model/record"
 	"ratescope/model/report"
 	"ratescope/tui/tuitest"
@@ -35,14 +34,14 @@ func TestReplayPrintsEvents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = capsule.Write(out, capsule.Content{
+	capsule := report.Capsule{
 		By: "test", Made: begin, Begin: tail.Begin(), Board: board, Recording: tail,
 		Alerts: []report.Alert{{Alert: "full", State: report.Firing, Severity: "page", Key: &key, At: ms(2 * time.Second)}, {Alert: "long ago", State: report.Firing, At: 5}},
 		Audit: []byte(`{"at":"` + audited + `","action":"1","request":"","key":"login:otp","outcome":"begun","change":"free"}` + "\n" +
 			`{"at":"` + audited + `","action":"2","request":"2-1","key":"login:otp","outcome":"pending"}` + "\nno line\n"),
-	})
-	if err != nil || out.Close() != nil {
-		t.Fatal(err)
+	}
+	if capsule.Write(out) != nil || out.Close() != nil {
+		t.Fatal("the capsule cannot be written")
 	}
 	marked, err := record.EncodeMarkers([]record.Marker{{At: tail.Begin().Add(3 * time.Second), Kind: record.MarkerSet, Key: "login:otp", Text: "=the |peak|"}, {At: tail.Begin().Add(5 * time.Second), Kind: record.MarkerSet, Key: "other"}})
 	if err != nil || os.WriteFile(name+record.MarkersExtension, marked, 0o600) != nil {

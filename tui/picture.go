@@ -7,8 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/model"
-	"ratescope/model/capsule"
-	"ratescope/model/report"
+	"ratescope/model/record"
 	"ratescope/tui/cell"
 	"ratescope/tui/session"
 	"ratescope/tui/shell"
@@ -35,17 +34,12 @@ func Picture(board *model.Board, o Options) (text, drawing string, err error) {
 	return app.Canvas.Buffer.Plain(), cell.Document(pictureW, pictureH, app.Canvas.Look.Dark, "", body), nil
 }
 
-// Events returns what the board has on record in words, oldest first; with mask, without the
-// middle of the names of keys.
-func Events(board *model.Board, mask bool) []capsule.Event {
-	list := make([]capsule.Event, 0, len(board.Alerts()))
+// Events returns what the board has on record in words, oldest first.
+func Events(board *model.Board) []record.Marker {
+	list := make([]record.Marker, 0, len(board.Alerts()))
 	for i := range board.Alerts() {
 		a := &board.Alerts()[i]
-		e := capsule.Event{At: a.At, When: a.At.Millis(), Text: EventText(a)}
-		if a.Key != "" {
-			e.Key = report.Text(session.FullName(a.Key, mask))
-		}
-		list = append(list, e)
+		list = append(list, record.Marker{At: a.At, Kind: record.MarkerEvent, Key: a.Key, Text: EventText(a)})
 	}
 	return list
 }

@@ -1,4 +1,4 @@
-package capsule_test
+package report_test
 
 import (
 	"archive/zip"
@@ -12,14 +12,13 @@ import (
 	"time"
 
 	"ratescope/model"
-	"ratescope/model/capsule"
 	"ratescope/model/record"
 	"ratescope/model/report"
 	"ratescope/tui/tuitest"
 )
 
 // made returns a capsule of a minute of traffic, and the board at its end.
-func made(t *testing.T, edit func(*capsule.Content)) ([]byte, *model.Board) {
+func made(t *testing.T, edit func(*report.Capsule)) ([]byte, *model.Board) {
 	t.Helper()
 	begin := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 	feed := tuitest.NewFeed(begin)
@@ -31,16 +30,16 @@ func made(t *testing.T, edit func(*capsule.Content)) ([]byte, *model.Board) {
 			t.Fatal(err)
 		}
 	}
-	c := capsule.Content{
+	c := report.Capsule{
 		By: "test", Made: begin, Begin: tail.Begin(), Board: board, Recording: tail, Text: "the ````picture", SVG: "<svg/>", Config: []byte("rules: []\n"),
-		Events: []capsule.Event{{At: tail.Begin(), When: 5, Key: "a`|\nb", Text: "is *throttled*"}}, Concerns: []string{"memory 99% full: it evicts"},
+		Events: []record.Marker{{At: 5000, Kind: record.MarkerEvent, Key: "a`|\nb", Text: "is *throttled*"}}, Concerns: []string{"memory 99% full: it evicts"},
 		Alerts: []report.Alert{{Alert: "full", State: report.Firing, Severity: "page", Text: "it is full"}},
 	}
 	if edit != nil {
 		edit(&c)
 	}
 	var file bytes.Buffer
-	if err := capsule.Write(&file, c); err != nil {
+	if err := c.Write(&file); err != nil {
 		t.Fatal(err)
 	}
 	return file.Bytes(), board
@@ -49,7 +48,7 @@ func made(t *testing.T, edit func(*capsule.Content)) ([]byte, *model.Board) {
 // TestCutIsSaid: a capsule that lacks what did not fit in memory says so.
 func TestCutIsSaid(t *testing.T) {
 	for _, cut := range []bool{false, true} {
-		file, _ := made(t, func(c *capsule.Content) { c.Cut = cut })
+		file, _ := made(t, func(c *report.Capsule) { c.Cut = cut })
 		z, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
 		if err != nil {
 			t.Fatal(err)
@@ -67,10 +66,10 @@ func TestCutIsSaid(t *testing.T) {
 // TestCapsule is a zip file with the recording in it, which is read in place.
 func TestCapsule(t *testing.T) {
 	file, board := made(t, nil)
-	if !capsule.Recognize(file) || capsule.Recognize([]byte("PK")) {
+	if !report.RecognizeCapsule(file) || report.RecognizeCapsule([]byte("PK")) {
 		t.Error("it is not told from other files")
 	}
-	in, err := capsule.Recording(bytes.NewReader(file), int64(len(file)))
+	in, err := report.CapsuleRecording(bytes.NewReader(file), int64(len(file)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +114,7 @@ func TestCapsule(t *testing.T) {
 func TestHostileCapsules(t *testing.T) {
 	whole, _ := made(t, nil)
 	open := func(file []byte) error {
-		in, err := capsule.Recording(bytes.NewReader(file), int64(len(file)))
+		in, err := report.CapsuleRecording(bytes.NewReader(file), int64(len(file)))
 		if err == nil {
 			_, err = record.Open(context.Background(), in)
 		}
@@ -161,17 +160,18 @@ func TestHostileCapsules(t *testing.T) {
 	}
 }
 
-// FuzzRecording looks for the recording in a zip file from a stranger: it lies inside the file.
-func FuzzRecording(f *testing.F) {
+// FuzzCapsule looks for the recording in a zip file from a stranger: it lies inside the file.
+func FuzzCapsule(f *testing.F) {
 	var whole bytes.Buffer
-	if err := capsule.Write(&whole, capsule.Content{Board: &model.Board{}, Recording: bytes.NewBufferString("a recording")}); err != nil {
+	c := report.Capsule{Board: &model.Board{}, Recording: bytes.NewBufferString("a recording")}
+	if err := c.Write(&whole); err != nil {
 		f.Fatal(err)
 	}
 	f.Add(whole.Bytes())
 	f.Add(whole.Bytes()[:whole.Len()/2])
 	f.Add([]byte("PK\x05\x06"))
 	f.Fuzz(func(t *testing.T, content []byte) {
-		r, err := capsule.Recording(bytes.NewReader(content), int64(len(content)))
+		r, err := report.CapsuleRecording(bytes.NewReader(content), int64(len(content)))
 		if err != nil {
 			return
 		}
