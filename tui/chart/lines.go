@@ -5,10 +5,9 @@ import (
 	"math"
 	"time"
 
+	"charm.land/lipgloss/v2"
 	"github.com/NimbleMarkets/ntcharts/v2/canvas"
 	"github.com/NimbleMarkets/ntcharts/v2/linechart/timeserieslinechart"
-
-	"charm.land/lipgloss/v2"
 
 	"ratescope/limiter"
 	"ratescope/themes"
@@ -100,4 +99,129 @@ func (l *Lines) Draw(g *cell.Buffer, r cell.Rect) {
 			g.Set(r.X+x, r.Y+y, c.R, c.S.On(under.S.Bg))
 		}
 	}
+}
+
+// Area is the space under a series of values; the newest stands at the right. NaN is not
+// known, and marked as such.
+type Area struct {
+	Values []float64
+	Top    float64                           // the value that reaches the far edge
+	Hang   bool                              // it hangs from the upper edge: the other half of a mirrored pair
+	Ink    func(height float64) themes.Style // of a cell, by how far from the base it is, 0 to 1
+}
+
+// Draw fills r. In braille a cell shows two values and four levels, in ASCII one value; as
+// long as there are few they are drawn two, four or eight times as wide.
+func (a Area) Draw(g *cell.Buffer, r cell.Rect, look Look) {
+	if r.W <= 0 || r.H <= 0 {
+		return
+	}
+	per, levels := 2, 4
+	if g.ASCII {
+		per, levels = 1, len(look.Rise)
+	}
+	cells := a.cellsPerSample(per * r.W)
+	for i := range r.W {
+		newest, older := a.value(per*i/cells), a.value((per*i+per-1)/cells)
+		if per*i/cells >= len(a.Values) {
+			return
+		}
+		x := r.X + r.W - 1 - i
+		if math.IsNaN(newest) && math.IsNaN(older) {
+			g.Set(x, a.row(r, 0), look.Before, look.Faint)
+			continue
+		}
+		left, right := a.height(older, r.H*levels), a.height(newest, r.H*levels)
+		for k := 0; levels*k < max(left, right); k++ {
+			l, h := min(max(left-levels*k, 0), levels), min(max(right-levels*k, 0), levels)
+			glyph := braille | dotsLeft[min(l, 4)] | dotsRight[min(h, 4)]
+			switch {
+			case g.ASCII:
+				glyph = look.Rise[max(h, 1)-1]
+			case a.Hang:
+				glyph = braille | hungLeft[min(l, 4)] | hungRight[min(h, 4)]
+			}
+			g.Set(x, a.row(r, k), glyph, a.Ink((float64(k)+0.5)/float64(r.H)))
+		}
+	}
+}
+
+// cellsPerSample is how many pieces of n a value takes.
+func (a Area) cellsPerSample(n int) int {
+	wide := 8
+	for wide > 1 && wide*len(a.Values) > n {
+		wide /= 2
+	}
+	return wide
+}
+
+// value returns the i-th value, counted from the newest; NaN where there is none.
+func (a Area) value(i int) float64 {
+	if i >= len(a.Values) {
+		return math.NaN()
+	}
+	return a.Values[len(a.Values)-1-i]
+}
+
+// height returns how many of n levels a value reaches: what is above 0 reaches one.
+func (a Area) height(v float64, n int) int {
+	if !(a.Top > 0) || !(v > 0) {
+		return 0
+	}
+	return max(int(math.Round(min(v/a.Top, 1)*float64(n))), 1)
+}
+
+// row returns the k-th row from the base.
+func (a Area) row(r cell.Rect, k int) int {
+	if a.Hang {
+		return r.Y + k
+	}
+	return r.Y + r.H - 1 - k
+}
+
+// Segment is one part of a bar.
+type Segment struct {
+	Value float64 // in the bar's unit; below 0 counts as 0
+	Glyph rune    // 0: solid, in fractions of a cell
+	Style themes.Style
+}
+
+// Bar draws segments one after the other from the left of a row of w cells, where
+// `full` fills it. Solid segments end in a fraction of a cell when nothing follows
+// in the same cell.
+func Bar(g *cell.Buffer, x, y, w int, full float64, gl *Glyphs, segments ...Segment) {
+	if w <= 0 || !(full > 0) || math.IsInf(full, 1) {
+		return
+	}
+	n := len(gl.Reach)
+	at := 0.0
+	for _, s := range segments {
+		if !(s.Value > 0) {
+			continue
+		}
+		from := int(math.Round(at / full * float64(w*n)))
+		at = min(at+s.Value, full)
+		to := int(math.Round(at / full * float64(w*n)))
+		to = min(max(to, from+1), w*n)
+		for c := from / n; c*n < to && c < w; c++ {
+			switch fill := min(to-c*n, n); {
+			case c*n < from && fill <= (from-c*n): // the cell is another's already
+			case s.Glyph != 0:
+				if c*n >= from || g.At(x+c, y).R == ' ' {
+					g.Set(x+c, y, s.Glyph, s.Style)
+				}
+			case c*n < from: // a boundary inside one cell: the front shows on the back
+				front := g.At(x+c, y)
+				g.Set(x+c, y, front.R, front.S.On(s.Style.Fg))
+			default:
+				g.Set(x+c, y, gl.Reach[fill-1], s.Style)
+			}
+		}
+	}
+}
+
+// Progress draws the share of a task that is done, 0 to 1, as one bar whose rest is dotted.
+func Progress(g *cell.Buffer, x, y, w int, done float64, look Look) {
+	g.Fill(x, y, w, look.Room, look.Faint)
+	Bar(g, x, y, w, 1, look.Glyphs, Segment{Value: min(done, 1), Style: look.Accent})
 }
