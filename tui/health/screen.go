@@ -1,16 +1,174 @@
+// Package health draws how the Redis behind the keys does: what is wrong with it in a
+// sentence, its figures over time, what commands and scripts cost, its errors and its slow
+// log, which keys are hot, and what the watching itself adds to all of that. What a server
+// does not tell is named in one faint line and takes no room.
 package health
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/limiter"
+	"ratescope/model"
+	"ratescope/model/format"
+	"ratescope/model/safetext"
 	"ratescope/tui/cell"
 	"ratescope/tui/session"
 	"ratescope/tui/shell"
 	"ratescope/tui/widget"
 )
+
+// View is what there is to draw.
+type View struct {
+	Canvas  *widget.Canvas
+	Health  *model.Health
+	Past    []model.HealthSample
+	Hot     *model.HotKeys
+	Hottest []model.Hottest
+	Name    func(key string, columns int) string // of a key, as the terminal may show it in so many columns
+	Link    model.Server                         // as it is at this moment
+	Server  model.Server                         // figures that change no faster than they can be read
+	Cost    model.Cost
+	Pace    string // what watching may take of the server and why; "" as much as always
+	Plots   Plots  // kept from one picture to the next; may be nil
+}
+
+// Paint draws it into r: what is wrong, then the graphs, then the tables.
+func (v *View) Paint(r cell.Rect) {
+	defer v.Canvas.Buffer.Clip(v.Canvas.Buffer.Clip(r))
+	r = v.paintConcerns(r)
+	known, unknown := v.graphs()
+	facts := v.facts()
+	if len(unknown) > 0 && !v.Link.Embedded {
+		facts = append(facts, fact{"not told", strings.Join(unknown, ", "), v.Canvas.Look.Dim})
+	}
+	if len(known) == 0 && v.Health.At == 0 {
+		return
+	}
+	above, below := r.Top(r.H - min(r.H/2, v.tablesHeight(facts)))
+	v.paintGraphs(above, known)
+	v.paintTables(below, facts)
+	if v.Link.Link == model.Down {
+		v.Canvas.Buffer.Wash(r, v.Canvas.Look.Unknown.Fg)
+	}
+}
+
+// tablesHeight is how many rows the tables would like.
+func (v *View) tablesHeight(facts []fact) int {
+	right := v.frame() + len(facts)
+	if v.Link.Embedded {
+		return right + 3
+	}
+	if n := len(v.Health.Errors); n > 0 {
+		right += v.frame() + n
+	}
+	if n := len(v.Hottest); n > 0 {
+		right += v.frame() + 1 + n
+	}
+	left := v.frame() + 1 + len(v.Health.Commands)
+	if n := len(v.Health.Slow); n > 0 {
+		left += v.frame() + n
+	}
+	return max(left, right)
+}
+
+// frame is how many rows what surrounds a pane takes.
+func (v *View) frame() int {
+	if v.Canvas.Framed {
+		return 2
+	}
+	return 1
+}
+
+// paintConcerns writes what is wrong, the worst first, above everything else, and returns
+// the room below.
+func (v *View) paintConcerns(r cell.Rect) cell.Rect {
+	const most = 3
+	list := session.Concerns(v.Health, v.Server)
+	lines, rest := r.Top(min(max(len(list), 1), most, max(r.H/8, 1)))
+	if len(list) == 0 {
+		v.Canvas.Spans(lines.X+1, lines.Y, lines.X+lines.W, v.wellness())
+		return rest
+	}
+	for i := range lines.H {
+		c := list[i]
+		mark, st := v.Canvas.Look.NearMark, v.Canvas.Look.Near
+		if c.Bad {
+			mark, st = v.Canvas.Look.OverMark, v.Canvas.Look.Denied
+		}
+		end := lines.X + lines.W
+		if more := len(list) - lines.H; more > 0 && i == lines.H-1 {
+			text := fmt.Sprintf("and %d more", more)
+			v.Canvas.Buffer.Right(lines.X, lines.Y+i, end-1, text, v.Canvas.Look.Dim)
+			end -= len(text) + 2
+		}
+		x := v.Canvas.Spans(lines.X+1, lines.Y+i, end, widget.Styled(mark+" "+safetext.Clean(c.What), st))
+		v.Canvas.Spans(x, lines.Y+i, end, widget.Styled(safetext.Clip(": "+safetext.Clean(c.Why), max(end-x, 0), safetext.Ellipsis),
+			v.Canvas.Look.Text))
+	}
+	return rest
+}
+
+// wellness is what to say while nothing is wrong that can be seen.
+func (v *View) wellness() widget.Span {
+	switch s := v.Link; s.Link {
+	case model.Connecting:
+		return widget.Styled("connecting…", v.Canvas.Look.Dim)
+	case model.Down:
+		return widget.Styled(v.Canvas.Look.OverMark+" as last known, before it went away "+format.Span(s.Down)+" ago", v.Canvas.Look.Denied)
+	}
+	if v.Health.At == 0 {
+		return widget.Styled("not looked at yet", v.Canvas.Look.Dim)
+	}
+	return widget.Styled(v.Canvas.Look.OKMark+" nothing is wrong here that can be seen", v.Canvas.Look.Good)
+}
+
+// paintTables puts what is counted below the graphs: what commands cost and what was slow
+// at the left, the server's state, its errors and its hot keys at the right.
+func (v *View) paintTables(r cell.Rect, facts []fact) {
+	if len(v.Health.Commands) == 0 { // nothing at the left would ever be filled
+		v.paintFacts(r, facts)
+		return
+	}
+	left, right := r.Left(r.W * 3 / 5)
+	commands, slow := split(left, v.frame()+1+len(v.Health.Commands), v.frame()+len(v.Health.Slow))
+	v.paintCommands(commands)
+	v.paintSlow(slow)
+	hot := cell.Rect{}
+	if n := len(v.Hottest); n > 0 && r.H >= 16 {
+		right, hot = split(right, v.frame()+len(facts)+v.frame()+len(v.Health.Errors), v.frame()+1+n)
+	}
+	state, errors := split(right, v.frame()+len(facts), v.frame()+len(v.Health.Errors))
+	v.paintFacts(state, facts)
+	v.paintErrors(errors)
+	v.paintHot(hot)
+}
+
+// split divides r among two panes that would like so many rows. The first is shortened
+// last; a pane with less than two rows of its own is left out.
+func split(r cell.Rect, first, second int) (top, rest cell.Rect) {
+	const least = 4
+	if second < least-1 || r.H < 2*least {
+		return r, cell.Rect{}
+	}
+	return r.Top(min(max(first, least), r.H-least))
+}
+
+func (v *View) heading(title, note string) []widget.Span {
+	return []widget.Span{widget.Styled(title, v.Canvas.Look.Title), widget.Styled(note, v.Canvas.Look.Dim)}
+}
+
+func measured(m model.Measure, f func(float64) string) string {
+	if !m.Known {
+		return format.Unknown
+	}
+	return f(m.V)
+}
+
+func whole(v float64) string { return format.Short(int64(v)) }
 
 // Screen is the health of the Redis behind the keys. Make one with New.
 type Screen struct {
