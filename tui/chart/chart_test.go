@@ -101,7 +101,7 @@ func TestChartsStayInTheirRoom(t *testing.T) {
 					past[i] = float(r)
 				}
 				g.ASCII = look.Glyphs == chart.Ascii
-				chart.Area{Values: past, Top: float(r), Hang: r.IntN(2) == 0, Ink: look.Glow}.Draw(g, room, look)
+				chart.Area{Values: past, Top: float(r), Ink: look.Glow}.Draw(g, room, look)
 				check(t, "area", g, room)
 
 				g, room = sheet(w, h)

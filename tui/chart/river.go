@@ -112,6 +112,22 @@ type Future struct {
 	read    limiter.Instant
 }
 
+// Worst returns what is to come of several keys: a column denies while one of them does, and frees where the last
+// one is admitted again.
+func Worst(futures []*Future, width int) []Coming {
+	worst := make([]Coming, width)
+	for _, f := range futures {
+		for i, c := range f.Columns[:min(width, len(f.Columns))] {
+			w := &worst[i]
+			w.Level, w.Known, w.Denies, w.Frees = max(w.Level, c.Level), w.Known || c.Known, w.Denies || c.Denies, w.Frees || c.Frees
+		}
+	}
+	for i := range worst {
+		worst[i].Frees = worst[i].Frees && !worst[i].Denies
+	}
+	return worst
+}
+
 // Update works the columns out that begin at from, where these or the reading are others than before.
 func (f *Future) Update(k *model.Watched, from limiter.Instant, column time.Duration, width int) {
 	if f.from == from && f.read == k.Reading.At && f.column == column && len(f.Columns) == width {
@@ -142,62 +158,68 @@ func (f *Future) Update(k *model.Watched, from limiter.Instant, column time.Dura
 	}
 }
 
-// Heat is how a cell is drawn on a map: shade and colour by how much of the limit was used, a shape
-// of its own where a request was denied.
-func Heat(c Passed, l *Look) (rune, themes.Style) {
+// sign is how a column is drawn where it is no level: a shape of its own where a request was denied.
+func (c Passed) sign(l *Look) (rune, themes.Style) {
 	switch {
 	case c.Denied:
 		return l.Cross, l.Denied.On(l.DeniedGround)
-	case c.Known && c.Level > 0:
-		return level(l.Shade, c.Level), tone(c.Level, l)
 	case c.Arrivals && !c.Known: // how full the key is, is not known: no colour of the scale
 		return l.Shade[0], l.Unknown
 	case c.Arrivals:
 		return l.Shade[0], l.Admitted
-	case c.Watched:
-		return l.Room, l.Faint
 	}
 	return ' ', l.Faint
 }
 
-// River draws how full a key was, is and will be into a row of cells, one a column: the past, an upright line at
-// now, and what the last reading makes of the time to come if no client sends another request. With calm, the key
-// is at ease, and its colours step back.
-func River(g *cell.Buffer, x, y int, past []Passed, coming []Coming, calm bool, l *Look) {
-	for i, c := range past {
-		glyph, st := Heat(c, l)
-		if c.Known && c.Level > 0 && !c.Denied {
-			if glyph = level(l.Rise, c.Level); calm {
-				st = themes.Style{Fg: l.Fine}
-			}
+// Draw draws a column in h lines: a level rises from the lowest of them, in the colour of how near it is to the
+// limit. With calm, the key is at ease, and its colours step back.
+func (c Passed) Draw(g *cell.Buffer, x, y, h int, calm bool, l *Look) {
+	if c.Known && c.Level > 0 && !c.Denied {
+		st := themes.Style{Fg: l.Fine}
+		if c.Level >= 0.6 && !calm {
+			st = l.Fill(float64(c.Level))
 		}
+		drawLevel(g, x, y, h, c.Level, st, l)
+		return
+	}
+	glyph, st := c.sign(l)
+	if glyph == ' ' && c.Watched {
+		g.Set(x, y+h-1, l.Room, st)
+		return
+	}
+	for line := range h {
 		if glyph != ' ' {
-			g.Set(x+i, y, glyph, st)
+			g.Set(x, y+line, glyph, st)
 		}
 	}
+}
+
+// River draws how full a key was, is and will be into h lines of cells, a column one cell wide: the past, an upright
+// line at now, and what the last reading makes of the time to come if no client sends another request.
+func River(g *cell.Buffer, x, y, h int, past []Passed, coming []Coming, calm bool, l *Look) {
+	for i, c := range past {
+		c.Draw(g, x+i, y, h, calm, l)
+	}
 	x += len(past)
-	g.Set(x, y, l.LimitV, l.Accent)
+	for line := range h {
+		g.Set(x, y+line, l.LimitV, l.Accent)
+	}
 	for i, c := range coming {
 		switch at := x + 1 + i; {
 		case c.Frees:
-			g.Set(at, y, l.Slot, l.Good)
+			g.Set(at, y+h-1, l.Slot, l.Good)
 		case c.Denies:
-			g.Set(at, y, l.Cross, themes.Style{Fg: l.ComingDenied})
+			for line := range h {
+				g.Set(at, y+line, l.Cross, themes.Style{Fg: l.ComingDenied})
+			}
 		case c.Known && c.Level > 0:
-			g.Set(at, y, level(l.Rise, c.Level), themes.Style{Fg: l.Coming})
+			drawLevel(g, at, y, h, c.Level, themes.Style{Fg: l.Coming}, l)
 		}
 	}
 }
 
-// level picks a shape by how full it is: the last one only at the limit.
-func level(shapes []rune, full float32) rune {
-	return shapes[min(max(int(full*float32(len(shapes)-1)), 0), len(shapes)-1)]
-}
-
-// tone is the colour of a level: calm below 60 % of the limit.
-func tone(full float32, l *Look) themes.Style {
-	if full < 0.6 {
-		return themes.Style{Fg: l.Fine}
-	}
-	return l.Fill(float64(full))
+// drawLevel fills a column of h lines from below: whole only at the limit, and never empty.
+func drawLevel(g *cell.Buffer, x, y, h int, full float32, st themes.Style, l *Look) {
+	n := len(l.Rise)
+	rise(g, x, y+h-1, 1+min(max(int(full*float32(h*n-1)), 0), h*n-1), l.Glyphs, st)
 }

@@ -12,7 +12,6 @@ import (
 	"ratescope/model/safetext"
 	"ratescope/tui/cell"
 	"ratescope/tui/chart"
-	"ratescope/tui/session"
 	"ratescope/tui/widget"
 )
 
@@ -24,13 +23,24 @@ const (
 )
 
 // tallest is how many lines a row of a short map takes.
-const tallest = 2
+const tallest = 4
+
+// aheadShare is the part of the columns that shows the time to come, and aheadLeast how many columns a map has that
+// has room for it.
+const (
+	aheadShare = 7
+	aheadLeast = 56
+)
 
 // layOut divides the room, shares the keys out among the rows where they are others than
 // before, and works out what is new.
 func (h *Screen) layOut(area cell.Rect) {
 	h.names = min(max(area.W/4, 16), 36)
 	h.area = cell.Rect{X: area.X + h.names + 1, Y: area.Y + 1, W: max(area.W-h.names-2, 1), H: max(area.H-2, 1)}
+	if h.ahead = 0; h.area.W >= aheadLeast {
+		h.ahead = h.area.W / aheadShare
+		h.area.W -= h.ahead + 1
+	}
 	keys := h.within()
 	if h.width != h.area.W || h.high != h.area.H || h.fold != h.folded || !slices.Equal(keys, h.keys) {
 		h.keys, h.width, h.high, h.folded = append(h.keys[:0], keys...), h.area.W, h.area.H, h.fold
@@ -56,7 +66,7 @@ func (h *Screen) fill() {
 	h.newest = newest
 	h.turn++
 	if h.known == nil || len(h.known) > 2*len(h.keys)+64 {
-		h.known = make(map[string]*chart.Past, len(h.keys))
+		h.known = make(map[string]*history, len(h.keys))
 	}
 	turns := max(turns, (len(h.keys)+mostKeys-1)/mostKeys)
 	for i := range h.rows {
@@ -77,16 +87,17 @@ func (h *Screen) fill() {
 			key := r.keys[len(r.past)].Reading.Key
 			y := h.known[key]
 			if y == nil {
-				y = &chart.Past{}
+				y = &history{}
 				h.known[key] = y
 			}
 			r.past = append(r.past, y)
 		}
 		for i, k := range r.keys {
-			from = min(from, r.past[i].Update(k, newest, now, d, h.width))
+			from = min(from, r.past[i].past.Update(k, newest, now, d, h.width))
 		}
+		h.foresee(r)
 		if len(r.keys) == 1 {
-			r.cells, from = r.past[0].Cells, h.width
+			r.cells, from = r.past[0].past.Cells, h.width
 		}
 		r.newest = newest
 		if from == h.width {
@@ -97,11 +108,29 @@ func (h *Screen) fill() {
 		}
 		clear(r.cells[from:])
 		for _, y := range r.past {
-			for x, c := range y.Cells[from:] {
+			for x, c := range y.past.Cells[from:] {
 				r.cells[from+x].Join(c)
 			}
 		}
 	}
+}
+
+// foresee works out what is to come of the keys of a row. Of several only those that are throttled are looked at.
+func (h *Screen) foresee(r *row) {
+	if len(r.keys) == 1 {
+		f := &r.past[0].coming
+		f.Update(r.keys[0], h.newest, steps[h.step], h.ahead)
+		r.coming = f.Columns
+		return
+	}
+	var futures []*chart.Future
+	for i, k := range r.keys {
+		if f := &r.past[i].coming; k.Gauge.Throttled() {
+			f.Update(k, h.newest, steps[h.step], h.ahead)
+			futures = append(futures, f)
+		}
+	}
+	r.coming = chart.Worst(futures, h.ahead)
 }
 
 // pass moves the cells on by so many columns, fewer than there are. The new ones keep the level
@@ -134,82 +163,57 @@ func bundle(keys []*model.Watched, rows int, fold bool) []row {
 	return list
 }
 
-// view is the screen on the canvas that it is painted on.
-type view struct {
-	c      *widget.Canvas
-	screen *Screen
-	s      *session.Session // the screen's
-}
-
-func (v view) paint(r cell.Rect) {
-	if len(v.screen.rows) == 0 {
-		session.PaintSearch(v.c, r, v.s.Shown.Live())
-		return
-	}
-	if v.screen.what.other.On {
-		v.paintWhatIf(r)
-		v.paintLanes()
-	} else {
-		v.paintCursorText(r)
-	}
-	shown := v.screen.rows[v.screen.first:][:min(v.screen.area.H/v.screen.height, len(v.screen.rows)-v.screen.first)]
-	for i, name := range v.rowNames(shown, v.screen.names-3) {
-		v.paintRow(i, &shown[i], name)
-	}
-	v.paintTimes()
-	x := v.screen.area.X + v.screen.area.W - 1 - v.screen.back
-	v.c.Buffer.Tint(cell.Rect{X: x, Y: v.screen.area.Y, W: 1, H: v.screen.area.H}, v.c.Look.Selected)
-	if v.screen.what.other.On {
-		v.c.Buffer.Tint(cell.Rect{X: x, Y: v.screen.what.area.Y, W: 1, H: v.screen.what.area.H}, v.c.Look.Selected)
-	}
-}
-
-// paintCursorText names the key and the moment under the cursor, and what happened there.
-func (v view) paintCursorText(r cell.Rect) {
-	row := &v.screen.rows[v.screen.at]
-	c := row.cells[len(row.cells)-1-min(v.screen.back, len(row.cells)-1)]
-	spans := []widget.Span{widget.Styled(v.rowName(row, 40), v.c.Look.Title), widget.Styled(" at ", v.c.Look.Dim),
-		widget.Styled(format.Clock(v.screen.moment()), v.c.Look.Text)}
+// paintCursorText names the key and the moment under the cursor, and what happened there, beside the scale.
+func (h *Screen) paintCursorText(p *widget.Canvas, r cell.Rect) {
+	row := &h.rows[h.at]
+	c := row.cells[len(row.cells)-1-min(h.back, len(row.cells)-1)]
+	spans := []widget.Span{widget.Styled(h.rowName(row, 40), p.Look.Title), widget.Styled(" at ", p.Look.Dim),
+		widget.Styled(format.Clock(h.moment()), p.Look.Text)}
 	switch {
 	case c.Known:
-		spans = append(spans, widget.Styled(fmt.Sprintf(" · %.0f %% used", 100*c.Level), v.c.Look.Text))
+		spans = append(spans, widget.Styled(fmt.Sprintf(" · %.0f %% used", 100*c.Level), p.Look.Text))
 	case c.Arrivals:
-		spans = append(spans, widget.Styled(" · requests, limit unknown", v.c.Look.Unknown))
+		spans = append(spans, widget.Styled(" · requests, limit unknown", p.Look.Unknown))
 	case !c.Watched:
-		spans = append(spans, widget.Styled(" · not watched", v.c.Look.Unknown))
+		spans = append(spans, widget.Styled(" · not watched", p.Look.Unknown))
 	}
 	if c.Denied {
-		spans = append(spans, widget.Styled(" · denied", v.c.Look.Denied))
+		spans = append(spans, widget.Styled(" · denied", p.Look.Denied))
 	}
-	x := v.c.Spans(r.X+1, r.Y, r.X+r.W, spans...)
-	scale := []widget.Span{widget.Styled("0 ", v.c.Look.Dim)}
-	for _, level := range []float32{0.1, 0.3, 0.5, 0.7, 0.85, 1} {
-		glyph, st := chart.Heat(chart.Passed{Known: true, Watched: true, Level: level, Arrivals: true}, &v.c.Look)
-		scale = append(scale, widget.Styled(string(glyph)+string(glyph), st))
+	x := p.Spans(r.X+1, r.Y, r.X+r.W, spans...)
+	levels := [...]float32{0.1, 0.3, 0.5, 0.7, 0.85, 1}
+	before, after := widget.Styled("0 ", p.Look.Dim), widget.Styled(" 100 %  ", p.Look.Dim)
+	end := widget.Styled("   denied", p.Look.Dim)
+	from := r.X + r.W - widget.Width(before, after, end) - 2*len(levels) - 1
+	if from <= x+2 {
+		return
 	}
-	glyph, st := chart.Heat(chart.Passed{Denied: true, Watched: true}, &v.c.Look)
-	scale = append(scale, widget.Styled(" 100 %  ", v.c.Look.Dim), widget.Styled(string(glyph)+string(glyph), st),
-		widget.Styled(" denied", v.c.Look.Dim))
-	if w := widget.Width(scale...); x+w+3 < r.X+r.W {
-		v.c.Spans(r.X+r.W-w-1, r.Y, r.X+r.W, scale...)
+	from = p.Spans(from, r.Y, r.X+r.W, before)
+	for i := range 2 * len(levels) {
+		chart.Passed{Known: true, Level: levels[i/2]}.Draw(&p.Buffer, from+i, r.Y, 1, false, &p.Look)
+	}
+	from = p.Spans(from+2*len(levels), r.Y, r.X+r.W, after)
+	p.Spans(from, r.Y, r.X+r.W, end)
+	for i := range 2 {
+		chart.Passed{Denied: true}.Draw(&p.Buffer, from+i, r.Y, 1, false, &p.Look)
 	}
 }
 
 // rowName is the key of a row; of several what their names begin with, and how many there are.
-func (v view) rowName(r *row, columns int) string {
-	first := v.s.Name(r.keys[0].Reading.Key)
+func (h *Screen) rowName(r *row, columns int) string {
+	first := h.s.Name(r.keys[0].Reading.Key)
 	if len(r.keys) == 1 {
-		return v.s.ShortName(r.keys[0].Reading.Key, columns)
+		return h.s.ShortName(r.keys[0].Reading.Key, columns)
 	}
 	if r.prefix != "" {
-		first = v.s.Name(r.prefix)
+		first = h.s.Name(r.prefix)
 	}
 	count := fmt.Sprintf(" · %s keys", format.Thousands(int64(len(r.keys))))
 	if columns < roomForKeys {
 		count = " ×" + format.Short(int64(len(r.keys)))
 	}
 	columns = max(columns-safetext.Width(count), 1)
-	last := v.s.Name(r.keys[len(r.keys)-1].Reading.Key)
+	last := h.s.Name(r.keys[len(r.keys)-1].Reading.Key)
 	if n := safetext.SharedWords(first, last); r.prefix == "" && n < min(len(first), len(last)) { // from which to which
 		span := word(first[n:]) + safetext.Ellipsis + word(last[n:])
 		return safetext.Shorten(format.First(columns, first[:n]+span, safetext.Ellipsis+span), columns, safetext.Ellipsis) + count
@@ -229,52 +233,69 @@ func word(text string) string {
 }
 
 // rowNames are the names of several rows, of which those of single keys can be told apart.
-func (v view) rowNames(list []row, columns int) []string {
+func (h *Screen) rowNames(list []row, columns int) []string {
 	texts := make([]string, len(list))
 	for i := range list {
 		if r := &list[i]; len(r.keys) == 1 {
-			texts[i] = v.s.Name(r.keys[0].Reading.Key)
+			texts[i] = h.s.Name(r.keys[0].Reading.Key)
 		} else {
-			texts[i] = v.rowName(r, columns)
+			texts[i] = h.rowName(r, columns)
 		}
 	}
-	return v.s.Families().Distinct(texts, columns, safetext.Ellipsis)
+	return h.s.Families().Distinct(texts, columns, safetext.Ellipsis)
 }
 
-func (v view) paintRow(i int, r *row, name string) {
-	y, st := v.screen.area.Y+i*v.screen.height, v.c.Look.Text
-	mark, ms := v.s.Mark(r.keys[0], v.c.Look)
-	if v.screen.first+i == v.screen.at {
-		v.c.Buffer.Text(v.screen.area.X-v.screen.names-1, y, v.screen.area.X, v.c.Look.SelMark, v.c.Look.Accent)
-		st = v.c.Look.Title
+// paintRow draws row i of those on screen: its name, below it where there is room how it stands now, and its lane.
+func (h *Screen) paintRow(p *widget.Canvas, i int, r *row, name string) {
+	x, y, st := h.area.X-h.names, h.area.Y+i*h.height, p.Look.Text
+	selected := h.first+i == h.at
+	mark, ms := h.s.Mark(r.keys[0], p.Look)
+	if selected {
+		p.Buffer.Text(x-1, y, h.area.X, p.Look.SelMark, p.Look.Accent)
+		st = p.Look.Title
 	}
-	v.c.Spans(v.screen.area.X-v.screen.names, y, v.screen.area.X-1, widget.Styled(mark+" ", ms), widget.Styled(name, st))
-	for x, c := range r.cells {
-		if glyph, st := chart.Heat(c, &v.c.Look); glyph != ' ' {
-			for line := range v.screen.height {
-				v.c.Buffer.Set(v.screen.area.X+x, y+line, glyph, st)
-			}
+	p.Spans(x, y, h.area.X-1, widget.Styled(mark+" ", ms), widget.Styled(name, st))
+	if h.height > 1 && len(r.keys) == 1 {
+		p.Buffer.Text(x+2, y+1, h.area.X-1, h.standing(r.keys[0]), p.Look.Dim)
+	}
+	chart.River(&p.Buffer, h.area.X, y, h.height, r.cells, r.coming, false, &p.Look)
+	if selected {
+		p.Buffer.Ground(cell.Rect{X: x - 1, Y: y, W: h.area.W + h.names + h.ahead + 2, H: h.height}, p.Look.Selected)
+	}
+}
+
+// standing says how much of its limit a key uses now.
+func (h *Screen) standing(k *model.Watched) string {
+	t := &k.Reading.Target
+	used := k.Gauge.Used.Short() + " used"
+	if !t.LimitKnown || t.Limit.Count == 0 || t.Window <= 0 {
+		return used
+	}
+	of := k.Gauge.Used.Short() + "/" + format.Short(model.Capacity(*t))
+	return format.First(h.names-3, of+" · "+format.Short(t.Limit.Count)+" per "+format.Length(t.Window), of)
+}
+
+// paintTimes labels the axis of time, and continues the line at now where no row is.
+func (h *Screen) paintTimes(p *widget.Canvas) {
+	y, d := h.area.Y+h.area.H, steps[h.step]
+	right := h.area.X + h.area.W
+	end := "now"
+	if h.s.Shown.Paused() {
+		end = format.Clock(h.s.Shown.At())
+	}
+	at := right - len(end)
+	if h.ahead > 0 {
+		at = right - len(end)/2
+		p.Buffer.Right(right, y, right+1+h.ahead, "+"+format.Length(time.Duration(h.ahead)*d), p.Look.Dim)
+		for line := h.height * min(h.area.H/h.height, len(h.rows)-h.first); line < h.area.H; line++ {
+			p.Buffer.Set(right, h.area.Y+line, p.Look.LimitV, p.Look.Faint)
 		}
 	}
-	if v.screen.first+i == v.screen.at {
-		v.c.Buffer.Ground(cell.Rect{X: v.screen.area.X - v.screen.names - 1, Y: y, W: v.screen.area.W + v.screen.names + 1, H: v.screen.height},
-			v.c.Look.Selected)
-	}
-}
-
-// paintTimes labels the axis of time.
-func (v view) paintTimes() {
-	y, d := v.screen.area.Y+v.screen.area.H, steps[v.screen.step]
-	right := v.screen.area.X + v.screen.area.W
-	v.c.Buffer.Right(v.screen.area.X, y, right, "now", v.c.Look.Text)
-	if v.s.Shown.Paused() {
-		v.c.Buffer.Right(v.screen.area.X, y, right, format.Clock(v.s.Shown.At()), v.c.Look.Text)
-	}
-	for n := 20; n < v.screen.area.W-4; n += 20 {
+	p.Buffer.Text(at, y, right+1+h.ahead, end, p.Look.Text)
+	for n := 20; n < h.area.W-4; n += 20 {
 		text := "-" + format.Length(time.Duration(n)*d)
-		v.c.Buffer.Text(right-n-len(text)/2, y, right-9, text, v.c.Look.Dim)
+		p.Buffer.Text(right-n-len(text)/2, y, right-9, text, p.Look.Dim)
 	}
-	v.c.Buffer.Text(v.screen.area.X-v.screen.names, y, v.screen.area.X,
-		format.First(v.screen.names-2, format.Plural(len(v.screen.keys), "key")+" · "+v.s.Rows.SortText(),
-			format.Plural(len(v.screen.keys), "key")), v.c.Look.Dim)
+	keys := format.Plural(len(h.keys), "key")
+	p.Buffer.Text(h.area.X-h.names, y, h.area.X, format.First(h.names-2, keys+" · "+h.s.Rows.SortText(), keys), p.Look.Dim)
 }

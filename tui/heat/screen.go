@@ -31,7 +31,8 @@ const usualStep = 2
 type Screen struct {
 	s *session.Session
 
-	area    cell.Rect // of the map, without names, header and axis
+	area    cell.Rect // of the past, without names, header and axis
+	ahead   int       // columns of the time to come, beyond the line at now
 	names   int       // columns for the names
 	step    int       // index of the length of a column
 	rows    []row
@@ -48,7 +49,7 @@ type Screen struct {
 	keys        []*model.Watched
 	width, high int // of the map that the rows were made for
 	folded      bool
-	known       map[string]*chart.Past // by key
+	known       map[string]*history // by key
 	turn        int
 }
 
@@ -62,10 +63,17 @@ type scope struct {
 // row is one or several keys.
 type row struct {
 	keys   []*model.Watched
-	prefix string          // of a row of keys that begin alike; "" of any others
-	past   []*chart.Past   // of the keys, in their order
-	cells  []chart.Passed  // oldest first
+	prefix string         // of a row of keys that begin alike; "" of any others
+	past   []*history     // of the keys, in their order
+	cells  []chart.Passed // oldest first
+	coming []chart.Coming
 	newest limiter.Instant // end of the newest cell
+}
+
+// history is what was and what is to come of one key. It is kept while the key moves from row to row.
+type history struct {
+	past   chart.Past
+	coming chart.Future
 }
 
 // New returns the heat map of a session.
@@ -83,7 +91,8 @@ func New(s *session.Session) *Screen {
 		shell.Bind("heat", "later", "→ l", "goes on in time", move(0, -1), "right", "l").For(shell.ToTime),
 		shell.Bind("heat", "zoom out", "[", "shows a longer stretch of time", func() tea.Cmd { h.zoom(1); return nil }, "[").For(shell.ToTime),
 		shell.Bind("heat", "zoom in", "]", "shows a shorter stretch of time", func() tea.Cmd { h.zoom(-1); return nil }, "]").For(shell.ToTime),
-		shell.Bind("heat", "open", "enter", "opens the keys of a row, or the key at that moment", h.open, "enter").For(shell.ToLook).Hinted("open"),
+		shell.Bind("heat", "open", "enter", "opens the keys of a row, or the key at that moment", h.open,
+			"enter").For(shell.ToLook).Hinted("open"),
 		shell.Bind("heat", "fold", "f", "folds keys into prefixes, or unfolds them", func() tea.Cmd { h.fold = !h.fold; h.home(); return nil },
 			"f").For(shell.ToLook).Hinted("fold"),
 		shell.Bind("heat", "what if", "w", "puts the requests of a row through other terms", h.askWhatIf, "w").Hinted("what if"),
@@ -200,4 +209,25 @@ func (h *Screen) within() []*model.Watched {
 }
 
 // Paint draws the map.
-func (h *Screen) Paint(p *widget.Canvas, r cell.Rect) { view{p, h, h.s}.paint(r) }
+func (h *Screen) Paint(p *widget.Canvas, r cell.Rect) {
+	if len(h.rows) == 0 {
+		session.PaintSearch(p, r, h.s.Shown.Live())
+		return
+	}
+	if h.what.other.On {
+		h.paintWhatIf(p, r)
+		h.paintLanes(p)
+	} else {
+		h.paintCursorText(p, r)
+	}
+	shown := h.rows[h.first:][:min(h.area.H/h.height, len(h.rows)-h.first)]
+	for i, name := range h.rowNames(shown, h.names-3) {
+		h.paintRow(p, i, &shown[i], name)
+	}
+	h.paintTimes(p)
+	x := h.area.X + h.area.W - 1 - h.back
+	p.Buffer.Tint(cell.Rect{X: x, Y: h.area.Y, W: 1, H: h.area.H}, p.Look.Selected)
+	if h.what.other.On {
+		p.Buffer.Tint(cell.Rect{X: x, Y: h.what.area.Y, W: 1, H: h.what.area.H}, p.Look.Selected)
+	}
+}

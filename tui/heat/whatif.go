@@ -9,7 +9,6 @@ import (
 	"ratescope/model"
 	"ratescope/model/format"
 	"ratescope/model/safetext"
-	"ratescope/themes"
 	"ratescope/tui/cell"
 	"ratescope/tui/chart"
 	"ratescope/tui/session"
@@ -48,39 +47,45 @@ func (h *Screen) runWhatIf() {
 	}
 	r := &h.rows[h.at]
 	name, second := r.prefix+r.keys[0].Reading.Key, h.s.Shown.At()-h.s.Shown.At()%1_000_000
-	if w := &h.what; w.row != name || w.keys != len(r.keys) || w.second != second || w.lanes.End != h.newest || len(w.lanes.Was) != h.width {
-		w.row, w.keys, w.second = name, len(r.keys), second
-		w.lanes = model.Compared{End: h.newest, Column: steps[h.step], Was: make([]model.Bin, h.width), Would: make([]model.Bin, h.width)}
-		w.result = model.RunAll(r.keys, w.other.Terms, whatIfWindows, &w.lanes)
+	w := &h.what
+	if w.row == name && w.keys == len(r.keys) && w.second == second && w.lanes.End == h.newest && len(w.lanes.Was) == h.width {
+		return
 	}
+	w.row, w.keys, w.second = name, len(r.keys), second
+	w.lanes = model.Compared{End: h.newest, Column: steps[h.step], Was: make([]model.Bin, h.width), Would: make([]model.Bin, h.width)}
+	w.result = model.RunAll(r.keys, w.other.Terms, whatIfWindows, &w.lanes)
 }
 
 // paintWhatIf says in the first line what became of the row's requests and what would have.
-func (v view) paintWhatIf(r cell.Rect) {
-	w := &v.screen.what.result
-	was := format.Short(w.WasDenied)
-	if !w.DeniedKnown {
-		was = format.Unknown
-		if w.WasDenied > 0 {
-			was = "≥ " + format.Short(w.WasDenied)
-		}
-	}
+func (h *Screen) paintWhatIf(p *widget.Canvas, r cell.Rect) {
+	w := &h.what.result
 	spans := []widget.Span{
-		widget.Styled(v.rowName(&v.screen.rows[v.screen.at], 30),
-			v.c.Look.Title), widget.Styled(" what if "+session.TermsText(v.screen.what.other.Terms), v.c.Look.Injected),
-		widget.Styled(fmt.Sprintf(" · admitted %s → %s", format.Short(w.Was), format.Short(w.Admitted)), v.c.Look.Text),
-		widget.Styled(fmt.Sprintf(" · denied %s → %s", was, format.Short(w.Denied)), v.c.Look.Denied),
+		widget.Styled(h.rowName(&h.rows[h.at], 30), p.Look.Title),
+		widget.Styled(" what if "+session.TermsText(h.what.other.Terms), p.Look.Injected),
+		widget.Styled(fmt.Sprintf(" · admitted %s → %s", format.Short(w.Was), format.Short(w.Admitted)), p.Look.Text),
+		widget.Styled(fmt.Sprintf(" · denied %s → %s", wasDenied(w), format.Short(w.Denied)), p.Look.Denied),
 	}
 	if w.Longest > 0 {
-		spans = append(spans, widget.Styled(" · waits up to "+format.Span(w.Longest), v.c.Look.Dim))
+		spans = append(spans, widget.Styled(" · waits up to "+format.Span(w.Longest), p.Look.Dim))
 	}
 	if w.Differs != 0 {
-		spans = append(spans, widget.Styled(" · differs first at "+format.Clock(w.Differs), v.c.Look.Dim))
+		spans = append(spans, widget.Styled(" · differs first at "+format.Clock(w.Differs), p.Look.Dim))
 	}
 	for len(spans) > 3 && widget.Width(spans...) > r.W-2 {
 		spans = spans[:len(spans)-1]
 	}
-	v.c.Spans(r.X+1, r.Y, r.X+r.W, spans...)
+	p.Spans(r.X+1, r.Y, r.X+r.W, spans...)
+}
+
+// wasDenied is how many requests were denied in truth, as far as that is known.
+func wasDenied(w *model.WhatIf) string {
+	switch {
+	case w.DeniedKnown:
+		return format.Short(w.WasDenied)
+	case w.WasDenied > 0:
+		return "≥ " + format.Short(w.WasDenied)
+	}
+	return format.Unknown
 }
 
 // Heights of a lane of the what-if, and the least that the map keeps beside the two of them.
@@ -106,51 +111,46 @@ func (h *Screen) makeRoom() {
 
 // paintLanes draws what became of the row's requests above what would have, on the map's axis of
 // time and on one scale.
-func (v view) paintLanes() {
-	r := v.screen.what.area
-	if r.H == 0 || len(v.screen.what.lanes.Was) != r.W {
+func (h *Screen) paintLanes(p *widget.Canvas) {
+	r := h.what.area
+	if r.H == 0 || len(h.what.lanes.Was) != r.W {
 		return
 	}
-	w, lanes := &v.screen.what.result, &v.screen.what.lanes
+	w, lanes := &h.what.result, &h.what.lanes
 	var most int64
 	for i := range lanes.Was {
 		most = max(most, lanes.Was[i].Admitted+lanes.Was[i].Denied)
 	}
-	was := format.Short(w.WasDenied) + " denied"
-	switch {
-	case !w.DeniedKnown && w.WasDenied == 0:
+	was := wasDenied(w) + " denied"
+	if !w.DeniedKnown && w.WasDenied == 0 {
 		was = "denied: not recorded"
-	case !w.DeniedKnown:
-		was = "≥ " + was
 	}
 	upper, lower := r.Top(r.H / 2)
-	v.paintFates(upper, lanes.Was, most, "as it was", v.c.Look.Text, format.Short(w.Was)+" admitted", was,
-		"up to "+format.Short(most)+" a column")
-	v.paintFates(lower, lanes.Would, most, session.TermsText(v.screen.what.other.Terms), v.c.Look.Injected, format.Short(w.Admitted)+" admitted",
-		format.Short(w.Denied)+" denied", "")
-	if x := v.columnOf(w.Differs); w.Differs != 0 && x >= r.X {
-		v.c.Buffer.Ground(cell.Rect{X: x, Y: r.Y, W: 1, H: r.H}, v.c.Look.Selected)
+	h.paintFates(p, upper, lanes.Was, most, widget.Styled("as it was", p.Look.Text),
+		widget.Styled(format.Short(w.Was)+" admitted", p.Look.Admitted), widget.Styled(was, p.Look.Denied),
+		widget.Styled("up to "+format.Short(most)+" a column", p.Look.Dim))
+	h.paintFates(p, lower, lanes.Would, most, widget.Styled(session.TermsText(h.what.other.Terms), p.Look.Injected),
+		widget.Styled(format.Short(w.Admitted)+" admitted", p.Look.Admitted), widget.Styled(format.Short(w.Denied)+" denied", p.Look.Denied))
+	if x := h.columnOf(w.Differs); w.Differs != 0 && x >= r.X {
+		p.Buffer.Ground(cell.Rect{X: x, Y: r.Y, W: 1, H: r.H}, p.Look.Selected)
 	}
 }
 
 // columnOf returns the column of the screen in which an instant is drawn.
-func (v view) columnOf(t limiter.Instant) int {
-	return v.screen.area.X + v.screen.area.W - 1 - int(v.screen.newest.Sub(t+1)/steps[v.screen.step])
+func (h *Screen) columnOf(t limiter.Instant) int {
+	return h.area.X + h.area.W - 1 - int(h.newest.Sub(t+1)/steps[h.step])
 }
 
-// paintFates draws requests by time, with their name and sums at the left.
-func (v view) paintFates(r cell.Rect, bins []model.Bin, most int64, name string, st themes.Style, admitted, denied, scale string) {
+// paintFates draws requests by time, with words at the left.
+func (h *Screen) paintFates(p *widget.Canvas, r cell.Rect, bins []model.Bin, most int64, words ...widget.Span) {
 	for i := range bins {
 		bins[i].Watched = true
 	}
-	from := max(len(bins)-1-int(v.screen.newest.Sub(v.screen.what.result.From+1)/steps[v.screen.step]), 0)
+	from := max(len(bins)-1-int(h.newest.Sub(h.what.result.From+1)/steps[h.step]), 0)
 	c := chart.Columns{Bins: bins, Max: most, First: from}
-	c.Draw(&v.c.Buffer, r, v.c.Look)
-	x, end := r.X-v.screen.names, r.X-1
-	for i, line := range []widget.Span{widget.Styled(name, st), widget.Styled(admitted, v.c.Look.Admitted),
-		widget.Styled(denied, v.c.Look.Denied), widget.Styled(scale, v.c.Look.Dim)} {
-		if i < r.H {
-			v.c.Buffer.Text(x, r.Y+i, end, safetext.Clip(line.Text, end-x, safetext.Ellipsis), line.Style)
-		}
+	c.Draw(&p.Buffer, r, p.Look)
+	x, end := r.X-h.names, r.X-1
+	for i, word := range words[:min(len(words), r.H)] {
+		p.Buffer.Text(x, r.Y+i, end, safetext.Clip(word.Text, end-x, safetext.Ellipsis), word.Style)
 	}
 }

@@ -79,7 +79,7 @@ func (l *lanes) paint(s slot, k *model.Watched, calm bool) {
 	y.turn = l.turn
 	y.past.Update(k, l.axis.newest, l.axis.now, l.axis.column, l.axis.past)
 	y.coming.Update(k, l.axis.newest, l.axis.column, l.axis.ahead)
-	chart.River(&s.c.Buffer, s.x, s.y, y.past.Cells, y.coming.Columns, calm, &s.c.Look)
+	chart.River(&s.c.Buffer, s.x, s.y, 1, y.past.Cells, y.coming.Columns, calm, &s.c.Look)
 }
 
 // paintTimes labels the axis in the row of the titles, and continues the line of now there.
