@@ -114,19 +114,22 @@ func (p packed) unpack(bins []Bin) {
 // AsOf returns the board at an instant of its past, as far as its timelines go back: all gauges are
 // calculated from the timelines, which both boards share.
 func (b *Board) AsOf(t limiter.Instant) *Board {
-	f := b.copy(t, func(k *Watched) *Watched {
-		then := *k
-		r, known := k.readingAt(t)
-		then.Reading, then.Gauge, then.episode = r, Gauge{}, episode{}
-		if known {
-			then.Gauge = r.Gauge(t)
-		}
-		return &then
-	})
+	f := b.copy(t, func(k *Watched) *Watched { return k.AsOf(t) })
 	if later := slices.IndexFunc(f.alerts, func(a Alert) bool { return a.At > t }); later >= 0 {
 		f.alerts = f.alerts[:later:later]
 	}
 	return f
+}
+
+// AsOf returns the key at an instant of its past, as Board.AsOf does.
+func (k *Watched) AsOf(t limiter.Instant) *Watched {
+	then := *k
+	r, known := k.readingAt(t)
+	then.Reading, then.Gauge, then.episode = r, Gauge{}, episode{}
+	if known {
+		then.Gauge = r.Gauge(t)
+	}
+	return &then
 }
 
 // readingAt returns the reading of the key at t, calculated from its timeline; known is false if the

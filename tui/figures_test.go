@@ -121,26 +121,6 @@ func TestWithoutFramesTheTableShowsItsFocus(t *testing.T) {
 	}
 }
 
-func TestKeysThatAppearTogetherAreOneEvent(t *testing.T) {
-	people := crowd(1243)
-	s := newStage(t, 140, 42, tui.Options{}, people...)
-	all := false
-	s.edit = func(b *model.Batch) {
-		if !all {
-			b.Readings = b.Readings[:1]
-		}
-		for i := range b.Readings { // nothing but that they are there
-			r := &b.Readings[i]
-			r.State, r.Arrivals = limiter.State{Algorithm: r.State.Algorithm}, nil
-		}
-	}
-	s.run(time.Second)
-	all = true
-	s.run(time.Second)
-	s.press("5")
-	s.see("1,242 keys", "appeared")
-}
-
 func TestTheScaleOfARateKeepsItsUnit(t *testing.T) {
 	s := newStage(t, 140, 42, tui.Options{})
 	s.edit = func(b *model.Batch) {

@@ -15,6 +15,7 @@ import (
 	"ratescope/tui/cell"
 	"ratescope/tui/session"
 	"ratescope/tui/shell"
+	"ratescope/tui/timeline"
 	"ratescope/tui/widget"
 )
 
@@ -28,6 +29,8 @@ type Screen struct {
 	top     int     // first event on screen
 	lanes   cell.Rect
 	log     cell.Rect
+	then    cell.Rect     // of the key of the selected event, as it was then
+	past    timeline.View // draws it
 	actions shell.Actions
 }
 
@@ -133,6 +136,7 @@ func (sc *Screen) Paint(p *widget.Canvas, _ cell.Rect) {
 	}
 	in := p.Section(sc.log, true, title...)
 	sc.paintLanes(v, sc.lanes)
+	sc.paintThen(v, sc.then)
 	switch {
 	case len(sc.list) > 0:
 	case sc.s.Rows.Filter() != "":
@@ -161,12 +165,18 @@ func (sc *Screen) Paint(p *widget.Canvas, _ cell.Rect) {
 // logWidth is the room of the log where the lanes stand beside it.
 const logWidth = 68
 
+// leastThen and mostThen are how many rows the key of the selected event takes, where it is shown.
+const leastThen, mostThen = 13, 22
+
 // arrange divides the room between the log and the lanes: beside each other where there is
 // width, else the lanes below. What the panes hold moves no border.
 func (sc *Screen) arrange(r cell.Rect, framed bool) {
+	sc.then = cell.Rect{}
 	switch {
 	case framed:
-		sc.log, sc.lanes = r.Left(max(logWidth, r.W*3/5))
+		if sc.log, sc.lanes = r.Left(max(logWidth, r.W*3/5)); r.H >= 2*leastThen && len(sc.list) > 0 {
+			sc.lanes, sc.then = sc.lanes.Top(r.H - min(r.H/2, mostThen))
+		}
 	case r.H >= 16:
 		sc.log, sc.lanes = r.Top(r.H * 3 / 5)
 	default:
@@ -261,6 +271,28 @@ func (sc *Screen) paintLanes(v view, r cell.Rect) {
 	if x := place(sc.list[sc.at].at); x >= 0 && x < plot.W {
 		v.c.Buffer.Tint(cell.Rect{X: plot.X + x, Y: plot.Y, W: 1, H: plot.H}, v.c.Look.Selected)
 	}
+}
+
+// paintThen draws the key of the selected event as it was at that moment.
+func (sc *Screen) paintThen(v view, r cell.Rect) {
+	if r.H == 0 || len(sc.list) == 0 {
+		return
+	}
+	e := &sc.list[sc.at]
+	k := v.s.Shown.Board().Key(e.key())
+	if k == nil || k.Timeline == nil {
+		in := v.c.Section(r, false, widget.Styled("then", v.c.Look.Title))
+		v.c.Buffer.Text(in.X, in.Y, in.X+in.W, "This event is about no key that is watched now.", v.c.Look.Dim)
+		return
+	}
+	const bars = 6
+	note := " · at " + format.Clock(e.at)
+	name := v.s.ShortName(k.Reading.Key, max(r.W-safetext.Width(note)-6, 1))
+	in := v.c.Section(r, false, widget.Styled(name, v.c.Look.Title), widget.Styled(note, v.c.Look.Dim))
+	above, below := in.Top(in.H - bars)
+	then := k.AsOf(e.at)
+	sc.past.Paint(v.c, above, then, timeline.Moment{Now: e.at, Stopped: true, Still: true}, false)
+	timeline.PaintWindow(v.c, below, then, e.at, false)
 }
 
 // paintLane draws one key: a cell that denied has the sign of denials, one in which it came

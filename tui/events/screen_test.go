@@ -1,0 +1,195 @@
+package events_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"ratescope/limiter"
+	"ratescope/model"
+	"ratescope/themes"
+	"ratescope/tui/events"
+	"ratescope/tui/session"
+	"ratescope/tui/shell"
+	"ratescope/tui/tuitest"
+)
+
+func TestMain(m *testing.M) {
+	time.Local = time.UTC
+	os.Exit(m.Run())
+}
+
+// alone is the log as the only screen of a program, on a clock of the test.
+type alone struct {
+	testing.TB
+	app  *shell.App
+	feed *tuitest.Feed
+	now  time.Time
+	edit func(*model.Batch) // changes what the feed says; may be nil
+}
+
+// newAlone returns the log of a feed; nothing has happened yet.
+func newAlone(t testing.TB, w, h int, people ...tuitest.Personality) *alone {
+	t.Helper()
+	app, err := shell.New(t.Context(), shell.Options{Shelf: themes.BuiltIn()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	app.Register("events", "shows the events", events.New(session.New(app, session.Options{})))
+	a := &alone{TB: t, app: app, now: time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)}
+	a.feed = tuitest.NewFeed(a.now, people...)
+	app.Update(tea.WindowSizeMsg{Width: w, Height: h})
+	return a
+}
+
+// run lets time pass.
+func (a *alone) run(d time.Duration) {
+	for end := a.now.Add(d); a.now.Before(end); {
+		a.now = a.now.Add(tuitest.Refresh)
+		b := a.feed.Advance(a.now)
+		if a.edit != nil {
+			a.edit(&b)
+		}
+		a.app.Update(session.BatchMsg(b))
+		a.app.View()
+		a.app.Update(shell.TickAt(a.now))
+	}
+}
+
+func (a *alone) press(names ...string) {
+	for _, name := range names {
+		a.app.Update(tuitest.Key(name))
+		a.app.View()
+	}
+}
+
+func (a *alone) text() string { return ansi.Strip(a.app.View().Content) }
+
+func (a *alone) see(wants ...string) {
+	a.Helper()
+	text := a.text()
+	for _, want := range wants {
+		if !strings.Contains(text, want) {
+			a.Errorf("%q is not on screen:\n%s", want, text)
+		}
+	}
+}
+
+// TestEventsFilterAndMeasure: / lists only what fits, a throttled key says for how long, and the
+// lanes show the keys of the events that are listed.
+func TestEventsFilterAndMeasure(t *testing.T) {
+	s := newAlone(t, 140, 42, tuitest.Cast()...)
+	s.run(40 * time.Second)
+	s.see("lanes", "is throttled", "now")
+	if !strings.Contains(s.text(), "s now") && !strings.Contains(s.text(), "throttled for ") {
+		t.Errorf("no event says how long it lasted:\n%s", s.text())
+	}
+	s.press("/", "o", "t", "p")
+	s.see("login:otp", "fit /otp")
+	if strings.Contains(s.text(), "metrics:ingest  ") {
+		t.Errorf("an event that does not fit is listed:\n%s", s.text())
+	}
+	s.press("esc", "/", "n", "e", "a", "r", "enter")
+	s.see("is near its limit")
+	if strings.Contains(s.text(), "is throttled") {
+		t.Errorf("the words of an event are not filtered:\n%s", s.text())
+	}
+	s.press("esc", "/", "x", "y", "z", "z", "enter")
+	s.see("No event fits the filter")
+	s.press("esc", "esc")
+}
+
+// TestKeysThatComeAndGoAreOneEvent a pattern and minute, unless they are looked for.
+func TestKeysThatComeAndGoAreOneEvent(t *testing.T) {
+	s := newAlone(t, 140, 42)
+	s.run(time.Second)
+	came := 0
+	s.edit = func(b *model.Batch) {
+		for i := range came {
+			r := b.Readings[0]
+			r.Key = fmt.Sprintf("short:lived:%d", i)
+			b.Readings = append(b.Readings, r)
+		}
+	}
+	for s.now.Second() > 1 { // the keys come within a minute
+		s.run(time.Second)
+	}
+	for came < 4 {
+		came++
+		s.run(12 * time.Second)
+	}
+	s.see("4 keys short:lived:*", "appeared")
+	s.press("/")
+	for _, letter := range "lived" {
+		s.press(string(letter))
+	}
+	s.see("short:lived:0", "short:lived:3")
+}
+
+func TestKeysThatAppearTogetherAreOneEvent(t *testing.T) {
+	people := make([]tuitest.Personality, 1243)
+	for i := range people {
+		people[i] = tuitest.Cast()[i%8]
+		people[i].Name = fmt.Sprintf("%s:%04d", people[i].Name, i)
+	}
+	s := newAlone(t, 140, 42, people...)
+	all := false
+	s.edit = func(b *model.Batch) {
+		if !all {
+			b.Readings = b.Readings[:1]
+		}
+		for i := range b.Readings { // nothing but that they are there
+			r := &b.Readings[i]
+			r.State, r.Arrivals = limiter.State{Algorithm: r.State.Algorithm}, nil
+		}
+	}
+	s.run(time.Second)
+	all = true
+	s.run(time.Second)
+	s.see("1,242 keys", "appeared")
+}
+
+// TestTheKeyOfAnEventIsShownAsItWasThen beside the log, and changes with the selected event.
+func TestTheKeyOfAnEventIsShownAsItWasThen(t *testing.T) {
+	s := newAlone(t, 140, 42, tuitest.Overrun()...)
+	s.run(20 * time.Second)
+	s.see(" window ", "room for ", " · at 09:00:")
+	newest := s.text()
+	s.press("end")
+	at := ""
+	for line := range strings.Lines(s.text()) {
+		if _, rest, found := strings.Cut(line, "▌"); found {
+			at = rest[:len("15:04:05")]
+		}
+	}
+	s.see(" · at " + at)
+	if s.text() == newest {
+		t.Error("the oldest event shows what the newest shows")
+	}
+}
+
+// TestTheLogStaysInItsRoom at every size, whatever is selected.
+func TestTheLogStaysInItsRoom(t *testing.T) {
+	s := newAlone(t, 140, 42, tuitest.Every()...)
+	s.run(30 * time.Second)
+	for w := 60; w <= 200; w += 14 {
+		for h := 20; h <= 60; h += 5 {
+			s.app.Update(tea.WindowSizeMsg{Width: w, Height: h})
+			s.press("end", "up", "home", "down")
+			lines := strings.Split(s.text(), "\n")
+			if len(lines) != h {
+				t.Fatalf("%dx%d: %d lines", w, h, len(lines))
+			}
+			for _, line := range lines {
+				if n := ansi.StringWidth(line); n != w {
+					t.Fatalf("%dx%d: a line of %d columns: %q", w, h, n, line)
+				}
+			}
+		}
+	}
+}
