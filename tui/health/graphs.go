@@ -46,9 +46,9 @@ func (v *View) graphs() (known []graph, unknown []string) {
 	return known, unknown
 }
 
-// settling is how long round trips are those of a connection that is being made: one of them would
-// flatten the others for as long as it is on the graph.
-const settling = 2 * time.Second
+// settling is how long round trips and the cost of watching are those of a connection that is being made: one of
+// them would flatten the others for as long as it is on the graph.
+const settling = 3 * time.Second
 
 // settled returns the values without those of a connection that is being made, unless there is no
 // other.
@@ -121,7 +121,8 @@ func (v *View) figures() []graph {
 			past: series(func(p *model.HealthSample) model.Measure { return p.Admitted }), ink: plain(l.Admitted),
 			hung: series(func(p *model.HealthSample) model.Measure { return p.Denied }), hungIn: plain(l.Denied),
 		},
-		{label: "watching", now: one(v.watchingCost()), past: series(func(p *model.HealthSample) model.Measure { return p.Watching }),
+		{label: "watching", now: one(v.watchingCost()),
+			past:  settled(v.Past, series(func(p *model.HealthSample) model.Measure { return p.Watching })),
 			round: shareTop, scale: finely, ink: l.Glow},
 	}
 }
@@ -177,8 +178,12 @@ func (v *View) paintGraphs(r cell.Rect, list []graph) {
 	}
 	const widest = 4
 	cols := min(max(r.W/graphWidth, 1), widest)
-	if len(list) <= 3 {
+	const high = 20 // from here on two rows of graphs read better than one
+	switch {
+	case len(list) <= 3:
 		cols = 1
+	case len(list) <= cols && r.H >= high:
+		cols = (len(list) + 1) / 2
 	}
 	least := graphHeight
 	if !v.Canvas.Framed {

@@ -58,22 +58,26 @@ func (v *View) Paint(r cell.Rect) {
 
 // tablesHeight is how many rows the tables would like.
 func (v *View) tablesHeight(facts []fact) int {
-	right := v.frame() + len(facts)
+	pane := func(rows int) int { return max(v.frame()+rows, leastPane) }
+	right := pane(len(facts))
 	if v.Link.Embedded {
 		return right + 3
 	}
 	if n := len(v.Health.Errors); n > 0 {
-		right += v.frame() + n
+		right += pane(n)
 	}
 	if n := len(v.Hottest); n > 0 {
-		right += v.frame() + 1 + n
+		right += pane(1 + n)
 	}
-	left := v.frame() + 1 + len(v.Health.Commands)
+	left := pane(1 + len(v.Health.Commands))
 	if n := len(v.Health.Slow); n > 0 {
-		left += v.frame() + n
+		left += pane(n)
 	}
 	return max(left, right)
 }
+
+// leastPane is the least height of a pane that is worth drawing, with its frame.
+const leastPane = 4
 
 // frame is how many rows what surrounds a pane takes.
 func (v *View) frame() int {
@@ -150,11 +154,10 @@ func (v *View) paintTables(r cell.Rect, facts []fact) {
 // split divides r among two panes that would like so many rows. The first is shortened
 // last; a pane with less than two rows of its own is left out.
 func split(r cell.Rect, first, second int) (top, rest cell.Rect) {
-	const least = 4
-	if second < least-1 || r.H < 2*least {
+	if second < leastPane-1 || r.H < 2*leastPane {
 		return r, cell.Rect{}
 	}
-	return r.Top(min(max(first, least), r.H-least))
+	return r.Top(min(max(first, leastPane), r.H-leastPane))
 }
 
 func (v *View) heading(title, note string) []widget.Span {
