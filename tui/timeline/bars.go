@@ -156,26 +156,20 @@ func fitted(formula string, cells int) string {
 	}
 }
 
-// arithmetic returns the rows for the key's algorithm.
+// arithmetic returns the rows for the key's algorithm: a weighted counter has its sum, other counters and logs what
+// they hold, and what has no window its level.
 func (s *sheet) arithmetic(k *model.Watched) []line {
-	switch k.Reading.Target.Algorithm.Kind() {
-	case limiter.KindArrival:
+	kind := k.Reading.Target.Algorithm.Kind()
+	switch {
+	case kind == limiter.KindArrival:
 		return s.tatLines(k)
-	case limiter.KindBucket:
+	case kind == limiter.KindBucket:
 		return s.bucketLines(k)
-	}
-	if k.Reading.Target.Window <= 0 {
+	case k.Reading.Target.Window <= 0:
 		return []line{{label: "held", value: k.Gauge.Used.Short(), formula: "the window is not known"}}
-	}
-	return s.windowLines(k)
-}
-
-// windowLines explains counters and logs: a weighted counter by its sum, the others by what they hold.
-func (s *sheet) windowLines(k *model.Watched) []line {
-	switch k.Reading.Target.Algorithm.Kind() {
-	case limiter.KindWeighted:
+	case kind == limiter.KindWeighted:
 		return s.weightedLines(k)
-	case limiter.KindWindow:
+	case kind == limiter.KindWindow:
 		return s.fixedLines(k)
 	}
 	return s.logLines(k)
@@ -305,19 +299,6 @@ func ofLimit(t model.Target) string {
 	return fmt.Sprintf(" of %d", model.Capacity(t))
 }
 
-// number writes an estimate with one decimal only where it has a fraction.
-func number(v float64) string {
-	if v == math.Trunc(v) {
-		return strconv.FormatFloat(v, 'f', 0, 64)
-	}
-	return strconv.FormatFloat(v, 'f', 1, 64)
-}
-
-// held writes an estimate in the room of a bar's number.
-func held(v float64) string {
-	return format.First(barNumber, number(v), format.Short(int64(math.Round(v))))
-}
-
 func (s *sheet) tatLines(k *model.Watched) []line {
 	g, t := &k.Gauge, k.Reading.Target
 	if !t.LimitKnown || t.Limit.Count == 0 {
@@ -328,27 +309,26 @@ func (s *sheet) tatLines(k *model.Watched) []line {
 	ahead := max(0, g.TAT.Sub(s.now))
 	return []line{
 		{label: "TAT ahead", value: format.Span(ahead), limit: true, room: float64(capacity), decides: true,
-			segments: []chart.Segment{{Value: float64(ahead) / float64(interval), Style: s.c.Look.Fill(g.Utilization)}},
+			segments: []chart.Segment{solid(float64(ahead)/float64(interval), s.c.Look.Fill(g.Utilization))},
 			formula:  fmt.Sprintf("tolerates %s ahead", format.Span(interval*time.Duration(capacity)))},
-		{label: "used", value: g.Used.Short(), segments: []chart.Segment{{Value: float64(g.Used.N), Style: s.c.Look.Current}},
+		{label: "used", value: g.Used.Short(), segments: []chart.Segment{solid(float64(g.Used.N), s.c.Look.Current)},
 			formula: fmt.Sprintf("one each %s, %d%s", format.Length(interval.Round(time.Microsecond)), g.Used.N, ofLimit(t))},
 	}
 }
 
 func (s *sheet) bucketLines(k *model.Watched) []line {
 	g, t := &k.Gauge, k.Reading.Target
-	capacity := float64(model.Capacity(t))
-	label, value, formula := "tokens", float64(g.Remaining.N), "refills at "
+	label, level, formula := "tokens", g.Remaining, "refills at "
 	if t.Algorithm.Fills() {
-		label, value, formula = "level", float64(g.Used.N), "drains at "
+		label, level, formula = "level", g.Used, "drains at "
 	}
 	if t.LimitKnown && t.Window > 0 {
 		formula += format.PerSecond(float64(t.Limit.Count) / t.Window.Seconds())
 	}
 	return []line{
-		{label: label, value: held(value), decides: true, limit: true, room: capacity,
-			segments: []chart.Segment{{Value: value, Style: s.c.Look.Current}}, formula: formula},
-		{label: "used", value: g.Used.Short(), segments: []chart.Segment{{Value: float64(g.Used.N), Style: s.c.Look.Fill(g.Utilization)}},
+		{label: label, value: level.Short(), decides: true, limit: true, room: float64(model.Capacity(t)),
+			segments: []chart.Segment{solid(float64(level.N), s.c.Look.Current)}, formula: formula},
+		{label: "used", value: g.Used.Short(), segments: []chart.Segment{solid(float64(g.Used.N), s.c.Look.Fill(g.Utilization))},
 			formula: fmt.Sprintf("%d%s", g.Used.N, ofLimit(t))},
 	}
 }

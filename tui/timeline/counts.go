@@ -3,6 +3,7 @@ package timeline
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 
 	"ratescope/limiter"
@@ -147,13 +148,13 @@ func (c *View) paintSum(p *widget.Canvas, r cell.Rect, k *model.Watched, s timeR
 		text += " → " + sum.Rounded
 	}
 	previous := []widget.Span{widget.Styled(text, l.Previous)}
-	current := []widget.Span{widget.Styled(" + ", l.Dim), widget.Styled(format.Short(g.Current.N), l.Current)}
+	current := []widget.Span{widget.Styled(" + ", l.Dim), widget.Styled(strconv.FormatInt(g.Current.N, 10), l.Current)}
 	if g.Used.Known {
 		of := ""
 		if t := &k.Reading.Target; t.LimitKnown && t.Limit.Count > 0 {
 			of = " of " + format.Short(model.Capacity(*t))
 		}
-		current = append(current, widget.Styled(" = ", l.Dim), widget.Styled(format.Short(g.Used.N)+of, l.Title))
+		current = append(current, widget.Styled(" = ", l.Dim), widget.Styled(sum.Estimate+of, l.Title))
 	}
 	edge := min(max(s.index(k.Timeline, g.Start), 0), s.n)
 	x := min(max(edge-widget.Width(previous...), 0), max(r.W-widget.Width(previous...)-widget.Width(current...), 0))

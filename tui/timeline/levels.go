@@ -17,19 +17,13 @@ const levelRows = 2
 // paintPicture draws how the algorithm of k sees time, and says whether it has a picture.
 func (s *sheet) paintPicture(r cell.Rect, k *model.Watched) bool {
 	t := k.Reading.Target
-	if r.W < 24 || t.Window <= 0 {
+	if r.W < 24 || t.Window <= 0 || !t.LimitKnown || t.Limit.Count == 0 {
 		return false
 	}
 	switch t.Algorithm.Kind() {
 	case limiter.KindArrival:
-		if !t.LimitKnown || t.Limit.Count == 0 {
-			return false
-		}
 		s.paintTAT(r, k)
 	case limiter.KindBucket:
-		if !t.LimitKnown || t.Limit.Count == 0 {
-			return false
-		}
 		s.paintDrop(r, k)
 	default:
 		return false
