@@ -22,9 +22,9 @@ import (
 	"ratescope/internal/file"
 	"ratescope/limiter"
 	"ratescope/model"
-	"ratescope/model/capsule"
 	"ratescope/model/handoff"
 	"ratescope/model/record"
+	"ratescope/model/report"
 	"ratescope/model/safetext"
 )
 
@@ -322,13 +322,13 @@ func Stream(name string) (*io.SectionReader, io.Closer, error) {
 		return nil, nil, err
 	}
 	head := make([]byte, 4)
-	if n, _ := f.ReadAt(head, 0); !capsule.Recognize(head[:n]) {
+	if n, _ := f.ReadAt(head, 0); !report.RecognizeCapsule(head[:n]) {
 		return io.NewSectionReader(f, 0, math.MaxInt64), f, nil
 	}
 	info, err := f.Stat()
 	if err == nil {
 		var in *io.SectionReader
-		if in, err = capsule.Recording(f, info.Size()); err == nil {
+		if in, err = report.CapsuleRecording(f, info.Size()); err == nil {
 			return in, f, nil
 		}
 	}
