@@ -41,7 +41,7 @@ var highContrast = Palette{
 var okabe = Palette{
 	Name: "colour-blind", Dark: true,
 	Text: "#dfe3e8", Dim: "#98a2ad", Faint: "#4d5660",
-	Title: "#f4f6f8", Accent: "#f0e442",
+	Title: "#f4f6f8", Accent: "#c3d4ff",
 	Border: "#3c4650", Selected: "#1f2b3a", Raised: "#222a33", Window: "#383829",
 	Admitted: "#56b4e9", Denied: "#e8731f", Near: "#f0e442",
 	Injected: "#e08fc0", Unknown: "#8a939d", Good: "#1fb88b",
@@ -125,7 +125,8 @@ var solarized = Palette{
 	Previous: "#186f69", Current: "#5c6b00",
 }
 
-// sixteenDark and sixteenLight are for terminals with sixteen colours.
+// sixteenDark and sixteenLight are for terminals with sixteen colours. On white most terminals' own green, yellow and
+// cyan cannot be read: there black is what is well, and magenta what is near its limit.
 var (
 	sixteenDark = Palette{
 		Name: "terminal", Dark: true,
@@ -135,8 +136,8 @@ var (
 	}
 	sixteenLight = Palette{
 		Name: "terminal", Dark: false,
-		Text: "0", Dim: "8", Faint: "7", Title: "0", Accent: "4", Border: "7",
-		Admitted: "2", Denied: "1", Near: "3", Injected: "5", Unknown: "8", Good: "2",
-		Previous: "6", Current: "2",
+		Text: "0", Dim: "8", Faint: "8", Title: "0", Accent: "4", Border: "7",
+		Admitted: "0", Denied: "1", Near: "5", Injected: "4", Unknown: "8", Good: "0",
+		Previous: "4", Current: "0",
 	}
 )

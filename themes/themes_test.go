@@ -1,6 +1,7 @@
 package themes_test
 
 import (
+	"fmt"
 	"math"
 	"reflect"
 	"strings"
@@ -156,10 +157,45 @@ func TestOutcomesLookDifferent(t *testing.T) {
 				}
 			}
 		}
+		for name, st := range map[string]themes.Style{"denied": th.Denied, "near": th.Near} {
+			if got := apart(t, th.Accent.Fg, st.Fg); got < least && th.Name != "monochrome" {
+				t.Errorf("the focus and %s are %.1f apart, want %.0f", name, got, least)
+			}
+		}
 		if got := apart(t, th.Selected, ground(th)); got < 4 {
 			t.Errorf("a selected row is %.1f apart from the others, want 4", got)
 		}
 	})
+}
+
+// TestSixteenColoursCanBeRead in the colours that xterm gives them, on its black and on its white.
+func TestSixteenColoursCanBeRead(t *testing.T) {
+	xterm := [16]string{"#000000", "#cd0000", "#00cd00", "#cdcd00", "#0000ee", "#cd00cd", "#00cdcd", "#e5e5e5",
+		"#7f7f7f", "#ff0000", "#00ff00", "#ffff00", "#5c5cff", "#ff00ff", "#00ffff", "#ffffff"}
+	for _, dark := range []bool{true, false} {
+		th, bg := themes.Sixteen(dark), "#ffffff"
+		if dark {
+			bg = "#000000"
+		}
+		styles := map[string]themes.Style{"text": th.Text, "dim": th.Dim, "title": th.Title, "accent": th.Accent, "admitted": th.Admitted,
+			"denied": th.Denied, "near": th.Near, "injected": th.Injected, "unknown": th.Unknown, "good": th.Good, "previous": th.Previous,
+			"current": th.Current, "fine": {Fg: th.Fine}, "coming": {Fg: th.Coming}, "denied to come": {Fg: th.ComingDenied}}
+		for u := 0.0; u <= 1; u += 0.05 {
+			styles[fmt.Sprintf("%.2f full", u)], styles[fmt.Sprintf("%.2f high", u)] = th.Fill(u), th.Glow(u)
+		}
+		for name, st := range styles {
+			n, own := st.Fg.Index()
+			if !own {
+				t.Fatalf("%s is no colour of the terminal's", name)
+			}
+			if got := contrast(t, themes.Hex(xterm[n]), themes.Hex(bg)); got < 3 {
+				t.Errorf("%s has a contrast of %.2f on %s, want 3", name, got, bg)
+			}
+		}
+		if th.Near == th.Denied || th.Near == th.Admitted || th.Admitted == th.Denied || th.Accent == th.Near {
+			t.Error("two outcomes, or the focus and one of them, have one colour")
+		}
+	}
 }
 
 func TestPalettesAreWhole(t *testing.T) {
