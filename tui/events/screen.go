@@ -53,7 +53,8 @@ func New(s *session.Session) *Screen {
 		shell.Bind("events", "page up", "pgup", "goes up a page", move(func() int { return -page() }), "pgup", "ctrl+b"),
 		shell.Bind("events", "page down", "pgdn", "goes down a page", move(page), "pgdown", "ctrl+f"),
 		shell.Bind("events", "newest", "home", "selects the newest event", move(func() int { return -len(e.list) }), "home").For(shell.ToLook),
-		shell.Bind("events", "oldest", "end G", "selects the oldest event", move(func() int { return len(e.list) }), "end", "G").For(shell.ToLook),
+		shell.Bind("events", "oldest", "end G", "selects the oldest event", move(func() int { return len(e.list) }),
+			"end", "G").For(shell.ToLook),
 		shell.Bind("events", "open", "enter", "shows the key at that moment", e.open, "enter").For(shell.ToLook).Hinted("open"),
 		shell.Bind("events", "csv", "E", "exports the events as csv, md or jsonl", e.export, "E").When(func() string {
 			if len(e.list) == 0 {
@@ -125,8 +126,8 @@ func lead(s *session.Session, e event) tea.Cmd {
 func (sc *Screen) Paint(p *widget.Canvas, _ cell.Rect) {
 	v := view{p, sc.s}
 	title := []widget.Span{widget.Styled("events", p.Look.Title),
-		widget.Styled(" · "+format.Plural(len(sc.s.Shown.Board().Alerts()), "alert")+", "+format.Plural(len(sc.s.Orders.Decisions()), "decision"),
-			p.Look.Dim)}
+		widget.Styled(" · "+format.Plural(len(sc.s.Shown.Board().Alerts()), "alert")+", "+
+			format.Plural(len(sc.s.Orders.Decisions()), "decision"), p.Look.Dim)}
 	if n := len(sc.s.Marks.Set()); n > 0 {
 		title = append(title, widget.Styled(", "+format.Plural(n, "marker"), p.Look.Dim))
 	}

@@ -42,8 +42,8 @@ type sheet struct {
 	now limiter.Instant
 }
 
-// PaintWindow draws what counts for k now into r: the arithmetic with live numbers, what it means for the next request, and where there is room the picture of
-// its algorithm above it. What is old is washed out.
+// PaintWindow draws what counts for k now into r: the arithmetic with live numbers, what it means for the next
+// request, and where there is room the picture of a level above it. What is old is washed out.
 func PaintWindow(p *widget.Canvas, r cell.Rect, k *model.Watched, now limiter.Instant, old bool) {
 	if k == nil || r.H == 0 || k.Reading.Err != "" {
 		return
