@@ -96,3 +96,36 @@ func TestNoHome(t *testing.T) {
 		t.Errorf("it left %v in its folder (%v)", left, err)
 	}
 }
+
+// TestABrokenConfigurationIsNotUsed: while a service runs, a configuration that is broken is named and the one before stays, and one
+// that is mended is used.
+func TestABrokenConfigurationIsNotUsed(t *testing.T) {
+	t.Parallel()
+	s := startRedis(t)
+	h := newHook(t)
+	config := filepath.Join(t.TempDir(), "config.yaml")
+	write := func(limit string) {
+		servertest.WriteFile(t, config, "rules: [{match: 'rl:*', algorithm: fixed-window, limit: "+limit+"}]\nalerts:\n"+
+			"  - {name: full, when: utilization >= 1, clear: 200ms, webhook: '"+h.URL+"'}\n")
+	}
+	write("10/1h")
+	var says output
+	cmd := exec.Command(program, "watch", "--alerts", "--redis", s.URL(), "--config", config)
+	cmd.Env, cmd.Stdout, cmd.Stderr = environment(t), &says, &says
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+	said := func(text string) func() bool { return func() bool { return strings.Contains(says.String(), text) } }
+	servertest.Await(t, "the server to answer", said("answers"))
+	write("ten an hour")
+	servertest.Await(t, "the broken one to be named", said("the configuration has changed and is not used: "))
+	s.cli(t, "SET", "rl:a", "10", "EX", "3600")
+	servertest.Await(t, "the alert by the rules before", said("rl:a is at 100 % of 10"))
+	write("20/1h")
+	servertest.Await(t, "the mended one to be used", said("the configuration has changed and is in use"))
+	servertest.Await(t, "the end by its rules", said("full: it is over at rl:a"))
+	if strings.Contains(says.String(), "goroutine ") {
+		t.Errorf("it says\n%s", &says)
+	}
+}

@@ -1,0 +1,48 @@
+package watch_test
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"ratescope/feed"
+	"ratescope/feed/feedtest"
+	"ratescope/internal/servertest"
+	"ratescope/model"
+)
+
+// TestAServerWhoseClockIsSet: a server whose TIME goes forward by an hour and back again is followed, its link stays, and for a while
+// it is said that its clock was set.
+func TestAServerWhoseClockIsSet(t *testing.T) {
+	t.Parallel()
+	var ahead atomic.Int64
+	say := func(text string) func(io.Writer) { return func(w io.Writer) { _, _ = io.WriteString(w, text) } }
+	url := servertest.Fake(t, servertest.Replies{
+		"time": func(w io.Writer) {
+			us := time.Now().Add(time.Duration(ahead.Load())).UnixMicro()
+			sec, part := fmt.Sprint(us/1e6), fmt.Sprint(us%1e6)
+			fmt.Fprintf(w, "*2\r\n$%d\r\n%s\r\n$%d\r\n%s\r\n", len(sec), sec, len(part), part)
+		},
+		"info": say("$21\r\nredis_version:7.0.15\n\r\n"), "xrange": say("*0\r\n"), "dbsize": say(":0\r\n"), "scan": say("*2\r\n$1\r\n0\r\n*0\r\n"),
+	})
+	run := feedtest.Run(t, feedtest.NewRedis(t, feed.Options{URLs: []string{url}, Refresh: 50 * time.Millisecond}))
+	is := func(offset time.Duration, said string) func() bool {
+		return func() bool {
+			s := run.Last().Server
+			return s.Link == model.Live && (s.Offset-offset).Abs() < time.Second && strings.Contains(strings.Join(s.Lacks, "\n"), said)
+		}
+	}
+	servertest.Await(t, "the clock as it is", is(0, ""))
+	ahead.Store(int64(time.Hour))
+	servertest.Await(t, "an hour ahead", is(time.Hour, "the server's clock was set forward by 1 h 00 m"))
+	ahead.Store(0)
+	servertest.Await(t, "an hour back", is(0, "the server's clock was set back by 1 h 00 m"))
+	for _, b := range run.All() {
+		if b.Server.Link == model.Down {
+			t.Fatalf("a server whose clock is set is said to be away: %s", b.Server.Err)
+		}
+	}
+}
