@@ -109,7 +109,7 @@ func TestNoSecretIsTold(t *testing.T) {
 	}
 	defer r.Close()
 	var batch model.Batch
-	if batch, err = feed.Once(t.Context(), r); err != nil {
+	if batch, err = feed.OnceWithin(t.Context(), r, feed.Bounds{}); err != nil {
 		t.Fatal(err)
 	}
 	file, err := report.Export(t.TempDir(), batch, report.Options{Likely: true})

@@ -12,7 +12,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed"
-	"ratescope/feed/feedtest"
 	"ratescope/feed/metrics"
 	"ratescope/feed/relay"
 	"ratescope/internal/servertest"
@@ -24,7 +23,7 @@ import (
 const refresh = 40 * time.Millisecond
 
 func TestEmbeddedConforms(t *testing.T) {
-	feedtest.Conform(t, feedtest.Case{Refresh: refresh, Keys: 10, Open: func(t *testing.T) (feed.Source, func()) {
+	conform(t, conformCase{Refresh: refresh, Keys: 10, Open: func(t *testing.T) (feed.Source, func()) {
 		e, err := feed.NewEmbedded(feed.Options{Refresh: refresh})
 		if err != nil {
 			t.Fatal(err)
@@ -37,7 +36,7 @@ func TestEmbeddedConforms(t *testing.T) {
 func TestRedisConforms(t *testing.T) {
 	addr := servertest.Start(t).Addr()
 	traffic(t, addr)
-	feedtest.Conform(t, feedtest.Case{Refresh: refresh, Keys: 4, Open: func(t *testing.T) (feed.Source, func()) {
+	conform(t, conformCase{Refresh: refresh, Keys: 4, Open: func(t *testing.T) (feed.Source, func()) {
 		r, err := feed.NewRedis(feed.Options{Watch: everyKey, URLs: []string{"redis://" + addr}, Refresh: refresh})
 		if err != nil {
 			t.Fatal(err)
@@ -50,7 +49,7 @@ func TestRedisConforms(t *testing.T) {
 func TestRESP3Conforms(t *testing.T) {
 	addr := servertest.Start(t).Addr()
 	traffic(t, addr)
-	feedtest.Conform(t, feedtest.Case{Refresh: refresh, Keys: 4, Open: func(t *testing.T) (feed.Source, func()) {
+	conform(t, conformCase{Refresh: refresh, Keys: 4, Open: func(t *testing.T) (feed.Source, func()) {
 		r, err := feed.NewRedis(feed.Options{Watch: everyKey, URLs: []string{"redis://" + addr + "?protocol=3"}, Refresh: refresh})
 		if err != nil {
 			t.Fatal(err)
@@ -61,7 +60,7 @@ func TestRESP3Conforms(t *testing.T) {
 
 // TestAwayConforms watches a port where nothing listens.
 func TestAwayConforms(t *testing.T) {
-	feedtest.Conform(t, feedtest.Case{Refresh: refresh, Open: func(t *testing.T) (feed.Source, func()) {
+	conform(t, conformCase{Refresh: refresh, Open: func(t *testing.T) (feed.Source, func()) {
 		r, err := feed.NewRedis(feed.Options{Watch: everyKey, URLs: []string{"redis://127.0.0.1:1"}, Refresh: refresh})
 		if err != nil {
 			t.Fatal(err)
@@ -102,7 +101,7 @@ func TestFedConforms(t *testing.T) {
 	addr := servertest.Start(t).Addr()
 	traffic(t, addr)
 	exporter := exports(t, addr)
-	feedtest.Conform(t, feedtest.Case{Refresh: refresh, Keys: 4, Open: func(t *testing.T) (feed.Source, func()) {
+	conform(t, conformCase{Refresh: refresh, Keys: 4, Open: func(t *testing.T) (feed.Source, func()) {
 		s, err := relay.New(relay.Options{URLs: []string{exporter}})
 		if err != nil {
 			t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"ratescope/model/safetext"
 )
 
-// partialFor is how long Once waits for very long streams, which take several looks to be read
+// partialFor is how long OnceWithin waits for very long streams, which take several looks to be read
 // whole. Other keys that are partial stay so: they hold no more than was read. What is not whole
 // then is returned as it is: a reading that is Partial, without a verdict.
 const partialFor = 15 * time.Second
@@ -24,7 +24,7 @@ const silentFor = 5 * time.Second
 // before it fails.
 func MayAnswer(s model.Server) bool { return s.Silent && s.Down < silentFor }
 
-// Bounds say how long Once looks, and who follows it.
+// Bounds say how long OnceWithin looks, and who follows it.
 type Bounds struct {
 	For      time.Duration     // after which what was seen so far is returned; 0 until everything was seen
 	Least    time.Duration     // for which is looked at least, to see keys change
@@ -43,14 +43,10 @@ func (o Bounds) waits(b model.Batch, begun time.Time) bool {
 	return MayAnswer(b.Server) && (o.For == 0 || b.Local.Sub(begun) < o.For)
 }
 
-// Once runs s until one pass of discovery is done and everything that it found was read,
+// OnceWithin runs s until one pass of discovery is done and everything that it found was read,
 // and returns all of it as one batch. Its Sweep.Scanned is how many keys were looked at in
-// all. A server that cannot be reached is an error, whose text is the sentence of the first
-// batch that says so; one that does not answer is asked for silentFor before.
-func Once(ctx context.Context, s Source) (model.Batch, error) { return OnceWithin(ctx, s, Bounds{}) }
-
-// OnceWithin is Once within bounds. What was not seen in time is missing: Sweep.Passes is 0
-// then.
+// all. What was not seen within the bounds is missing: Sweep.Passes is 0 then. A server that cannot be reached is an error, whose
+// text is the sentence of the first batch that says so; one that does not answer is asked for silentFor before.
 func OnceWithin(ctx context.Context, s Source, bounds Bounds) (model.Batch, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

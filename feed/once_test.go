@@ -39,7 +39,7 @@ func TestOnceWaitsForLongStreamsOnly(t *testing.T) {
 			Local: time.Unix(1_795_000_000, 0), At: limiter.Instant(1_795_000_000_000_000), Server: model.Server{Link: model.Live},
 			Sweep: model.Sweep{Passes: 1, Matched: 1}, Readings: []model.Reading{{Key: "k", Type: c.typ, Partial: true}},
 		}}
-		b, err := feed.Once(t.Context(), s)
+		b, err := feed.OnceWithin(t.Context(), s, feed.Bounds{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -43,7 +43,7 @@ func TestTLS(t *testing.T) {
 		"another name":   {wrong, "another name"},
 	} {
 		ctx, cancel := context.WithTimeout(context.Background(), servertest.Patience)
-		_, err := feed.Once(ctx, feedtest.NewRedis(t, feed.Options{Watch: feedtest.EveryKey, URLs: []string{url}, TLS: c.files}))
+		_, err := feed.OnceWithin(ctx, feedtest.NewRedis(t, feed.Options{Watch: feedtest.EveryKey, URLs: []string{url}, TLS: c.files}), feed.Bounds{})
 		cancel()
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)

@@ -1,3 +1,4 @@
+// Package feedtest runs sources in tests.
 package feedtest
 
 import (
@@ -152,7 +153,7 @@ func Once(t testing.TB, o feed.Options) (model.Batch, map[string]model.Reading) 
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), servertest.Patience)
 	defer cancel()
-	b, err := feed.Once(ctx, NewRedis(t, o))
+	b, err := feed.OnceWithin(ctx, NewRedis(t, o), feed.Bounds{})
 	if err != nil {
 		t.Fatal(err)
 	}

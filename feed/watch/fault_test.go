@@ -155,7 +155,7 @@ func TestWhatGoesWrongIsSaid(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), servertest.Patience)
 			defer cancel()
-			_, err := feed.Once(ctx, feedtest.NewRedis(t, feed.Options{Watch: feedtest.EveryKey, URLs: []string{c.url}}))
+			_, err := feed.OnceWithin(ctx, feedtest.NewRedis(t, feed.Options{Watch: feedtest.EveryKey, URLs: []string{c.url}}), feed.Bounds{})
 			if err == nil {
 				t.Fatalf("%s can be read, want an error", c.url)
 			}

@@ -1,5 +1,4 @@
-// Package feedtest runs sources in tests, and holds every source to what feed.Source promises.
-package feedtest
+package feed_test
 
 import (
 	"context"
@@ -15,8 +14,8 @@ import (
 	"ratescope/model"
 )
 
-// Case is a source under test.
-type Case struct {
+// conformCase is a source under test.
+type conformCase struct {
 	// Open makes a source that has not run yet, and what ends it.
 	Open func(t *testing.T) (s feed.Source, end func())
 	// Refresh is the time between batches that the source was opened with.
@@ -30,8 +29,8 @@ type Case struct {
 // It costs nothing where it is, and is long because the machine may be busy.
 const patience = time.Minute
 
-// Conform runs the suite.
-func Conform(t *testing.T, c Case) {
+// conform holds a source to what feed.Source promises.
+func conform(t *testing.T, c conformCase) {
 	t.Run("emits at every refresh", c.emits)
 	t.Run("batches are well formed", c.wellFormed)
 	t.Run("arrivals are told once", c.tellsOnce)
@@ -41,7 +40,7 @@ func Conform(t *testing.T, c Case) {
 }
 
 // run collects batches until enough says so, and fails when the source ends by itself.
-func (c Case) run(t *testing.T, s feed.Source, enough func([]model.Batch) bool) []model.Batch {
+func (c conformCase) run(t *testing.T, s feed.Source, enough func([]model.Batch) bool) []model.Batch {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*patience)
 	defer cancel()
@@ -66,7 +65,7 @@ func (c Case) run(t *testing.T, s feed.Source, enough func([]model.Batch) bool) 
 	return all
 }
 
-func (c Case) emits(t *testing.T) {
+func (c conformCase) emits(t *testing.T) {
 	s, end := c.Open(t)
 	defer end()
 	const n = 12
@@ -80,7 +79,7 @@ func (c Case) emits(t *testing.T) {
 	}
 }
 
-func (c Case) wellFormed(t *testing.T) {
+func (c conformCase) wellFormed(t *testing.T) {
 	s, end := c.Open(t)
 	defer end()
 	seen := map[string]model.Reading{}
@@ -147,7 +146,7 @@ const stoodStill = 3 * time.Second
 // tellsOnce compares what arrived with what the logs hold, without what is reported again because
 // another window was found: every entry that came while the source was watching has to be told,
 // and none twice.
-func (c Case) tellsOnce(t *testing.T) {
+func (c conformCase) tellsOnce(t *testing.T) {
 	const runs = 5
 	for range runs {
 		if c.toldOnce(t) {
@@ -159,7 +158,7 @@ func (c Case) tellsOnce(t *testing.T) {
 }
 
 // toldOnce watches for a second. It reports false, without a verdict, where that took too long.
-func (c Case) toldOnce(t *testing.T) bool {
+func (c conformCase) toldOnce(t *testing.T) bool {
 	s, end := c.Open(t)
 	defer end()
 	all := c.run(t, s, func(all []model.Batch) bool {
@@ -210,7 +209,7 @@ func (c Case) toldOnce(t *testing.T) bool {
 	return true
 }
 
-func (c Case) ends(t *testing.T) {
+func (c conformCase) ends(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	s, end := c.Open(t)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -242,7 +241,7 @@ func (c Case) ends(t *testing.T) {
 	goleak.VerifyNone(t, before)
 }
 
-func (c Case) stillborn(t *testing.T) {
+func (c conformCase) stillborn(t *testing.T) {
 	s, end := c.Open(t)
 	defer end()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -253,7 +252,7 @@ func (c Case) stillborn(t *testing.T) {
 	}
 }
 
-func (c Case) focuses(t *testing.T) {
+func (c conformCase) focuses(t *testing.T) {
 	s, end := c.Open(t)
 	defer end()
 	f, ok := s.(feed.Focuser)
