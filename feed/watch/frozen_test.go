@@ -52,7 +52,7 @@ func TestFrozenNode(t *testing.T) {
 	}
 	servertest.Await(t, "all keys", func() bool { return fresh(nil, "") })
 	begun := run.Count()
-	pulses := []*servertest.Pulse{nodes[1].Pulse(), nodes[2].Pulse()}
+	pulses := []*pulse{startPulse(t, nodes[1]), startPulse(t, nodes[2])}
 	frozen := nodes[0].Addr()
 	nodes[0].Freeze()
 	t.Cleanup(nodes[0].Thaw)

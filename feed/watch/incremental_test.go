@@ -193,12 +193,12 @@ func TestHotKeysAreCounted(t *testing.T) {
 func TestCountersRollOver(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)
-	pulse := s.Pulse()
+	pulse := startPulse(t, s)
 	servertest.Anew(t, func() (upset bool) { return rollOver(t, s, pulse) })
 }
 
 // rollOver reports true, without a verdict, where the server or the test stood still for a window.
-func rollOver(t *testing.T, s *servertest.Server, pulse *servertest.Pulse) (upset bool) {
+func rollOver(t *testing.T, s *servertest.Server, pulse *pulse) (upset bool) {
 	begun := time.Now()
 	c := s.Client()
 	ctx := context.Background()
@@ -231,7 +231,7 @@ func rollOver(t *testing.T, s *servertest.Server, pulse *servertest.Pulse) (upse
 		return fw >= 3 && sw >= 3
 	})
 	servertest.Await(t, "all to be told", func() bool {
-		upset = pulse.StoodStill(begun, time.Now())
+		upset = pulse.stoodStill(begun, time.Now())
 		return upset || run.Came("sw", false) == n
 	})
 	read, _ := windowsRead(run.All(), "fw")

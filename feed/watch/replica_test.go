@@ -168,9 +168,9 @@ func readsOf(s *servertest.Server) int {
 // again; nil where that was running before.
 func unread(t *testing.T, nodes, spared []*servertest.Server, watch func() *feedtest.Running) {
 	t.Helper()
-	var pulses []*servertest.Pulse
+	var pulses []*pulse
 	for _, s := range nodes {
-		pulses = append(pulses, s.Pulse())
+		pulses = append(pulses, startPulse(t, s))
 	}
 	servertest.Anew(t, func() (upset bool) {
 		begun := time.Now()
@@ -197,8 +197,8 @@ func unread(t *testing.T, nodes, spared []*servertest.Server, watch func() *feed
 }
 
 // stoodStill reports whether one of several servers, or the test itself, stood still between two moments.
-func stoodStill(pulses []*servertest.Pulse, from, to time.Time) bool {
-	return slices.ContainsFunc(pulses, func(p *servertest.Pulse) bool { return p.StoodStill(from, to) })
+func stoodStill(pulses []*pulse, from, to time.Time) bool {
+	return slices.ContainsFunc(pulses, func(p *pulse) bool { return p.stoodStill(from, to) })
 }
 
 // TestOneReplicaOfSeveral: of the replicas of a master one is read until it stops, then another,
