@@ -7,7 +7,6 @@ import (
 
 	"ratescope/feed/decode"
 	"ratescope/feed/decode/form"
-	"ratescope/feed/track/infer"
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/naming"
@@ -23,13 +22,13 @@ func (l *Tracker) infer(r *model.Reading) (left bool) {
 	}
 	seen := *r
 	seen.Type, seen.TTL, seen.Target, seen.Pattern = l.typ, l.ttl, l.target, l.pattern
-	var says infer.Span
+	var says Span
 	log, isLog := l.decoder.(*logDecoder)
 	if isLog {
 		says.Start = log.oldest
 	}
 	if isSingle && single.window.Start != 0 && single.window.End != 0 {
-		says = infer.Span{Start: single.window.Start, End: single.window.End}
+		says = Span{Start: single.window.Start, End: single.window.End}
 		if single.over(r.At) { // what stays of a window of its name is no count
 			seen.Type = "none"
 		}
@@ -41,7 +40,7 @@ func (l *Tracker) infer(r *model.Reading) (left bool) {
 		return false // a rule gives its terms; which way it counts is of use to withhold
 	}
 	terms := l.inferred.Terms(l.pattern)
-	l.unlikely = terms.Verdict == infer.NoLimits
+	l.unlikely = terms.Verdict == NoLimits
 	l.note(model.CountsDown, terms.Left)
 	r.Partial = r.Partial || terms.Left
 	t := &l.target
@@ -67,7 +66,7 @@ func (l *Tracker) infer(r *model.Reading) (left bool) {
 }
 
 // inferLimit adopts the inferred limit, or removes it if it is no longer sure.
-func (l *Tracker) inferLimit(terms *infer.Terms) {
+func (l *Tracker) inferLimit(terms *Terms) {
 	t := &l.target
 	if t.LimitKnown && t.LimitFrom != model.LimitInferred {
 		return
@@ -77,7 +76,7 @@ func (l *Tracker) inferLimit(terms *infer.Terms) {
 	case (t.Algorithm == limiter.FixedWindow || t.Algorithm == limiter.SlidingLog) && terms.Limit.Sure && t.Window > 0:
 		found, ok = limiter.Limit{Count: terms.Limit.Value, Window: t.Window}, true
 	case t.Algorithm == limiter.GCRA && terms.Interval.Sure && terms.Burst.Sure:
-		if found, ok = infer.Rate(terms.Interval.Value); ok {
+		if found, ok = Rate(terms.Interval.Value); ok {
 			found.Burst = terms.Burst.Value
 		}
 	}
@@ -126,7 +125,7 @@ func (l *Tracker) withhold(r *model.Reading) bool {
 		down = b.fell || seen.Down || r.Type != "none" && r.TTL > 0 && r.State.Current == 0 || b.high && !b.rose && !seen.Up
 	case *counterDecoder: // the number at the end of its name may be the end of a window
 		w := l.target.Window
-		windows := infer.Sign{Pattern: l.pattern}
+		windows := Sign{Pattern: l.pattern}
 		named = b.own == limiter.Unknown && slices.ContainsFunc(b.starts, func(start limiter.Instant) bool {
 			if start > r.At.Add(clientAhead) {
 				l.inferred.Show(windows, r.At)
@@ -134,7 +133,7 @@ func (l *Tracker) withhold(r *model.Reading) bool {
 			return start > r.At || w > 0 && start.Floor(w) != start
 		}) || l.inferred.Shown(windows, r.At) && b.own == limiter.Unknown
 	case *logDecoder:
-		n, ends := len(r.State.Log), infer.Sign{Pattern: l.pattern, Leases: true}
+		n, ends := len(r.State.Log), Sign{Pattern: l.pattern, Leases: true}
 		if n > 0 && r.State.Log[n-1].At > r.At.Add(max(clientAhead, l.target.Window/4)) {
 			l.inferred.Show(ends, r.At)
 		}

@@ -11,7 +11,6 @@ import (
 	"ratescope/feed/config"
 	"ratescope/feed/decode"
 	"ratescope/feed/decode/library"
-	"ratescope/feed/track/infer"
 	"ratescope/internal/servertest"
 	"ratescope/limiter"
 	"ratescope/model"
@@ -22,7 +21,7 @@ import (
 func TestInfer(t *testing.T) {
 	const window, limit = time.Minute, 20
 	const start limiter.Instant = 1_795_300_020_000_000
-	var e infer.Engine
+	var e Engine
 	likely := func(name, pattern string, r *config.Rule) *Tracker {
 		l := New(name, r, false, nil)
 		l.Attach(decode.Found{Key: name, Type: "string", Name: name, Kind: decode.Single, Sure: true, Evidence: model.Likely})
@@ -122,7 +121,7 @@ func TestMinuteOfTheHour(t *testing.T) {
 			t.Errorf("%s: partial %v, %v", c.key, r.Partial, r.Notes)
 		}
 	}
-	engine := &infer.Engine{}
+	engine := &Engine{}
 	l := toldByMatch("rl:f:52")
 	look := func(after time.Duration, n int64) model.Reading {
 		return lookWith(t, l, at.Add(after), n, 50*time.Second-after, engine)
@@ -153,7 +152,7 @@ func TestCountsDown(t *testing.T) {
 		second int64
 		want   bool
 	}{{8, true}, {10, false}} {
-		engine, alice, bob := &infer.Engine{}, toldByMatch("rl:alice"), toldByMatch("rl:bob")
+		engine, alice, bob := &Engine{}, toldByMatch("rl:alice"), toldByMatch("rl:bob")
 		lookWith(t, alice, noon, 9, begun, engine)
 		lookWith(t, alice, noon.Add(time.Second), c.second, begun-time.Second, engine)
 		if r := lookWith(t, bob, noon.Add(2*time.Second), 5, 30*time.Second, engine); r.Partial != c.want {

@@ -22,7 +22,6 @@ import (
 	"ratescope/feed/config"
 	"ratescope/feed/connect"
 	"ratescope/feed/decode"
-	"ratescope/feed/track/infer"
 	"ratescope/limiter"
 	"ratescope/limiter/layout"
 	"ratescope/model"
@@ -40,7 +39,7 @@ type Query struct {
 	OnScreen bool            // the key is on screen, and its members are surveyed more often
 	Windows  *decode.Windows // windows inferred over all keys of a kind; nil infers none
 	Rules    decode.Rules    // what rules say of keys before they are read; nil says nothing
-	Inferred *infer.Engine   // infers the limits of likely limiters; nil infers none
+	Inferred *Engine         // infers the limits of likely limiters; nil infers none
 	Denials  *Access         // to the recorded denials; nil permits it
 	Quick    bool            // between two refreshes: a reading without news is not reported
 }
@@ -97,8 +96,8 @@ type Tracker struct {
 	refused  bool            // this user may not read the key
 	changed  bool            // the key holds another type than before, and must be recognized again
 
-	inferred *infer.Engine // of the latest query
-	unlikely bool          // its values do not change like those of a limiter
+	inferred *Engine // of the latest query
+	unlikely bool    // its values do not change like those of a limiter
 
 	quick    bool    // the present reading is a quick one
 	moved    bool    // entries were removed since the previous reading, which no arrival shows

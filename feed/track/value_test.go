@@ -8,7 +8,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed/decode"
-	"ratescope/feed/track/infer"
 	"ratescope/limiter"
 	"ratescope/model"
 )
@@ -45,7 +44,7 @@ func lookAt(t *testing.T, l *Tracker, now limiter.Instant, n int64, ttl time.Dur
 }
 
 // lookWith is lookAt with what was learned of other limiters.
-func lookWith(t *testing.T, l *Tracker, now limiter.Instant, n int64, ttl time.Duration, learned *infer.Engine) model.Reading {
+func lookWith(t *testing.T, l *Tracker, now limiter.Instant, n int64, ttl time.Duration, learned *Engine) model.Reading {
 	t.Helper()
 	client := redis.NewClient(&redis.Options{}) // which connects when a pipeline is sent, and none is
 	defer client.Close()

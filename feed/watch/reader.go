@@ -11,7 +11,6 @@ import (
 
 	"ratescope/feed/connect"
 	"ratescope/feed/track"
-	"ratescope/feed/track/infer"
 	"ratescope/feed/watch/health"
 	"ratescope/internal/goroutine"
 	"ratescope/model"
@@ -33,7 +32,7 @@ type reader struct {
 	firstWrite *firstWrite
 	examined   *handoff.Latest[health.Examination]
 
-	inferred infer.Engine // infers the limits of keys that are only likely to be limiters
+	inferred track.Engine // infers the limits of keys that are only likely to be limiters
 	idle     idleDetector
 	spending spending
 	sweep    model.Sweep // discovery's progress before this round adopted its finds

@@ -1,11 +1,4 @@
-// Package infer infers the terms of limiters whose keys do not contain them, from a series of
-// readings: the window from expiries and their resets, the limit from the counts at which
-// windows stop, and the emission interval of a TAT from its steps. It is pure: its only clock is the instants of
-// the readings.
-//
-// A figure is sure only if several keys agree and no reading contradicts it. Everything else is
-// unknown, and Terms.Settle says what would settle it. No figure is better than a wrong one.
-package infer
+package track
 
 import (
 	"hash/maphash"
@@ -44,8 +37,13 @@ type Terms struct {
 	Settle   []string // how to settle the figures that are not sure, in clauses
 }
 
-// Engine learns from readings of likely limiters, grouped by the pattern of their names. The
-// zero value has seen no reading. It is used by one goroutine.
+// Engine infers the terms of limiters whose keys do not contain them, from readings grouped by the pattern of their
+// names: the window from expiries and their resets, the limit from the counts at which windows stop, the
+// emission interval of a TAT from its steps. Its only clock is the instants of the readings.
+//
+// A figure is sure only if several keys agree and no reading contradicts it. Everything else is unknown, and
+// Terms.Settle says what would settle it. No figure is better than a wrong one. The zero value has seen no
+// reading. It is used by one goroutine.
 type Engine struct {
 	groups map[string]*group
 	seed   maphash.Seed

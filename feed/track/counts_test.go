@@ -1,4 +1,4 @@
-package infer_test
+package track_test
 
 import (
 	"fmt"
@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"ratescope/feed/track/infer"
+	"ratescope/feed/track"
 	"ratescope/limiter"
 	"ratescope/model"
 )
@@ -32,7 +32,7 @@ func TestLogLimits(t *testing.T) {
 		{"in bursts", 1 << 40, false, false}, {"at one pace", 1 << 40, false, false}, {"by the page", 1 << 40, false, false},
 		{"by two at once", 7, false, true}, {"by two at once", 1 << 40, false, false},
 	} {
-		var e infer.Engine
+		var e track.Engine
 		logs := make([][]limiter.Entry, 6)
 		for tick := range 3000 { // ten minutes
 			now := start.Add(time.Duration(tick) * 200 * time.Millisecond)
@@ -51,7 +51,7 @@ func TestLogLimits(t *testing.T) {
 				}
 				r := &model.Reading{Key: fmt.Sprint("x:", i), Pattern: "x:*", Type: "zset", At: now.Add(time.Millisecond), TTL: window}
 				r.Target.Algorithm, r.State.Log = limiter.SlidingLog, append([]limiter.Entry(nil), logs[i]...)
-				e.Learn(r, infer.Span{Start: logs[i][0].At})
+				e.Learn(r, track.Span{Start: logs[i][0].At})
 			}
 		}
 		got := e.Terms("x:*")
@@ -66,7 +66,7 @@ func TestNamedWindows(t *testing.T) {
 	const window = 10 * time.Second
 	random := rand.New(rand.NewPCG(12, 12))
 	for _, limit := range []int64{6, 1 << 40} {
-		var e infer.Engine
+		var e track.Engine
 		counts := map[string]int64{}
 		for tick := range 6000 { // ten minutes
 			now := start.Add(time.Duration(tick) * 100 * time.Millisecond)
@@ -84,7 +84,7 @@ func TestNamedWindows(t *testing.T) {
 					if r.Target.Algorithm, r.State.Current = limiter.FixedWindow, counts[key]; of != begins {
 						r.Type = "none"
 					}
-					e.Learn(r, infer.Span{Start: of, End: of.Add(window)})
+					e.Learn(r, track.Span{Start: of, End: of.Add(window)})
 				}
 			}
 		}
@@ -97,8 +97,8 @@ func TestNamedWindows(t *testing.T) {
 
 // TestSigns: what a key shows holds for its pattern, and for a while alone.
 func TestSigns(t *testing.T) {
-	var e infer.Engine
-	leases := infer.Sign{Pattern: "sem:*", Leases: true}
+	var e track.Engine
+	leases := track.Sign{Pattern: "sem:*", Leases: true}
 	if e.Show(leases, start); !e.Fresh() || e.Fresh() {
 		t.Error("a sign is fresh once")
 	}
@@ -110,7 +110,7 @@ func TestSigns(t *testing.T) {
 			t.Errorf("after %v it is shown: %v", at, got)
 		}
 	}
-	if e.Shown(infer.Sign{Pattern: "sem:*"}, start) || e.Shown(infer.Sign{Pattern: "log:*", Leases: true}, start) {
+	if e.Shown(track.Sign{Pattern: "sem:*"}, start) || e.Shown(track.Sign{Pattern: "log:*", Leases: true}, start) {
 		t.Error("it is shown of others")
 	}
 	if e.Show(leases, start.Add(3*time.Minute)); !e.Fresh() {

@@ -1,4 +1,4 @@
-package infer_test
+package track_test
 
 import (
 	"fmt"
@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"ratescope/feed/track/infer"
+	"ratescope/feed/track"
 	"ratescope/limiter"
 	"ratescope/model"
 )
@@ -44,8 +44,8 @@ func (c *counter) reading(name string, at limiter.Instant) *model.Reading {
 
 // watched runs keys for a while: request says whether requests come to key i at an instant, step
 // by step; every poll reads them all.
-func watched(keys []*counter, step, poll, long time.Duration, requests func(i int, at time.Duration) int) infer.Terms {
-	var e infer.Engine
+func watched(keys []*counter, step, poll, long time.Duration, requests func(i int, at time.Duration) int) track.Terms {
+	var e track.Engine
 	for since := time.Duration(0); since < long; since += step {
 		at := start.Add(since)
 		for i, c := range keys {
@@ -53,7 +53,7 @@ func watched(keys []*counter, step, poll, long time.Duration, requests func(i in
 				c.request(at)
 			}
 			if since%poll == 0 {
-				e.Learn(c.reading(fmt.Sprint("x:", i), at.Add(time.Millisecond)), infer.Span{})
+				e.Learn(c.reading(fmt.Sprint("x:", i), at.Add(time.Millisecond)), track.Span{})
 			}
 		}
 	}
@@ -90,7 +90,7 @@ func TestCounters(t *testing.T) {
 		if got.Window.Sure && got.Window.Value != c.window || got.Limit.Sure && (c.charged || got.Limit.Value != c.limit) {
 			t.Errorf("%v %d charged %v, polled every %v: %+v", c.window, c.limit, c.charged, poll, got)
 		}
-		if got.Verdict == infer.NoLimits {
+		if got.Verdict == track.NoLimits {
 			t.Errorf("%v %d: taken for no limiter", c.window, c.limit)
 		}
 		if got.Limit.Sure {
@@ -138,22 +138,22 @@ func TestNoLimit(t *testing.T) {
 
 // TestMarks tells switches, marks and stocks from limiters when two of their lives were watched.
 func TestMarks(t *testing.T) {
-	mark := func(count func(at time.Duration) int64) infer.Verdict {
-		var e infer.Engine
+	mark := func(count func(at time.Duration) int64) track.Verdict {
+		var e track.Engine
 		for since := time.Duration(0); since < 3*time.Minute; since += time.Second {
 			c := counter{count: count(since), ends: start.Add(since.Truncate(time.Minute) + time.Minute)}
-			e.Learn(c.reading("x:1", start.Add(since)), infer.Span{})
+			e.Learn(c.reading("x:1", start.Add(since)), track.Span{})
 		}
 		return e.Terms("x:*").Verdict
 	}
 	for name, tc := range map[string]struct {
 		count func(time.Duration) int64
-		want  infer.Verdict
+		want  track.Verdict
 	}{
-		"a switch":  {func(time.Duration) int64 { return 1 }, infer.NoLimits},
-		"a setting": {func(time.Duration) int64 { return 100 }, infer.NoLimits},
-		"a stock":   {func(at time.Duration) int64 { return 1000 - int64(at.Seconds()) }, infer.NoLimits},
-		"a counter": {func(at time.Duration) int64 { return 1 + int64((at%time.Minute).Seconds()/9) }, infer.Limiters},
+		"a switch":  {func(time.Duration) int64 { return 1 }, track.NoLimits},
+		"a setting": {func(time.Duration) int64 { return 100 }, track.NoLimits},
+		"a stock":   {func(at time.Duration) int64 { return 1000 - int64(at.Seconds()) }, track.NoLimits},
+		"a counter": {func(at time.Duration) int64 { return 1 + int64((at%time.Minute).Seconds()/9) }, track.Limiters},
 	} {
 		if got := mark(tc.count); got != tc.want {
 			t.Errorf("%s: %d, want %d", name, got, tc.want)
@@ -174,16 +174,16 @@ func TestLeft(t *testing.T) {
 		"what is open": {func(int, time.Duration, time.Duration) int64 { return random.Int64N(9) }, false},
 		"a stock":      {func(_ int, window, into time.Duration) int64 { return 1000 - int64((window + into).Seconds()) }, false},
 	} {
-		var e infer.Engine
+		var e track.Engine
 		for since := time.Duration(0); since < 2*time.Minute; since += time.Second {
 			for i := range 4 {
 				into := since % (20 * time.Second)
 				c := counter{count: tc.count(i, since-into, into), ends: start.Add(since - into + 20*time.Second)}
-				e.Learn(c.reading(fmt.Sprint("x:", i), start.Add(since)), infer.Span{})
+				e.Learn(c.reading(fmt.Sprint("x:", i), start.Add(since)), track.Span{})
 			}
 		}
 		got := e.Terms("x:*")
-		if got.Left != tc.left || tc.left && (got.Verdict != infer.Limiters || got.Limit.Known || got.Window.Value != 20*time.Second) {
+		if got.Left != tc.left || tc.left && (got.Verdict != track.Limiters || got.Limit.Known || got.Window.Value != 20*time.Second) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -191,29 +191,29 @@ func TestLeft(t *testing.T) {
 
 // TestFull: keys that have stood at their limit since they were first seen are not taken for marks.
 func TestFull(t *testing.T) {
-	var e infer.Engine
+	var e track.Engine
 	for since := time.Duration(0); since < 3*time.Minute; since += time.Second {
 		c := counter{count: 10, ends: start.Add(time.Minute)}
-		e.Learn(c.reading("x:1", start.Add(since)), infer.Span{})
+		e.Learn(c.reading("x:1", start.Add(since)), track.Span{})
 	}
-	if got := e.Terms("x:*"); got.Verdict != infer.Untold {
+	if got := e.Terms("x:*"); got.Verdict != track.Untold {
 		t.Errorf("keys at their limit: %+v", got)
 	}
 }
 
 // TestRenewed says no window of keys whose expiry every request renews, nor of keys that differ.
 func TestRenewed(t *testing.T) {
-	var renewed, differ infer.Engine
+	var renewed, differ track.Engine
 	for since := time.Duration(0); since < 10*time.Minute; since += time.Second {
 		at := start.Add(since)
 		c := counter{count: 1 + int64((since % (2 * time.Minute)).Seconds()), ends: at.Add(time.Minute)}
-		renewed.Learn(c.reading("x:1", at), infer.Span{})
+		renewed.Learn(c.reading("x:1", at), track.Span{})
 		for i, w := range []time.Duration{10 * time.Second, 30 * time.Second} {
 			d := counter{count: 1 + int64((since % w).Seconds()), ends: start.Add(since.Truncate(w) + w)}
-			differ.Learn(d.reading(fmt.Sprint("x:", i), at), infer.Span{})
+			differ.Learn(d.reading(fmt.Sprint("x:", i), at), track.Span{})
 		}
 	}
-	for name, e := range map[string]*infer.Engine{"renewed": &renewed, "differ": &differ} {
+	for name, e := range map[string]*track.Engine{"renewed": &renewed, "differ": &differ} {
 		if got := e.Terms("x:*"); got.Window.Known || got.Limit.Known || len(got.Settle) != 2 {
 			t.Errorf("%s: %+v", name, got)
 		}
@@ -233,7 +233,7 @@ func TestSteps(t *testing.T) {
 		if n%4 == 3 {
 			each = 3
 		}
-		var e infer.Engine
+		var e track.Engine
 		tats := make([]float64, 5) // microseconds since start
 		for tick := range 3000 {
 			now := float64(tick) * float64(interval) / 1e3 / 3
@@ -247,7 +247,7 @@ func TestSteps(t *testing.T) {
 				if tick%7 == i {
 					r := &model.Reading{Key: fmt.Sprint("x:", i), Pattern: "x:*", Type: "string", At: start + limiter.Instant(now)}
 					r.Target.Algorithm, r.State.TAT = limiter.GCRA, start+limiter.Instant(tats[i])
-					e.Learn(r, infer.Span{})
+					e.Learn(r, track.Span{})
 				}
 			}
 		}
@@ -258,7 +258,7 @@ func TestSteps(t *testing.T) {
 			}
 			continue
 		}
-		if rate, ok := infer.Rate(got.Interval.Value); got.Interval.Sure && (!ok || (rate.Window/time.Duration(rate.Count)-interval).Abs() > 2*time.Microsecond) {
+		if rate, ok := track.Rate(got.Interval.Value); got.Interval.Sure && (!ok || (rate.Window/time.Duration(rate.Count)-interval).Abs() > 2*time.Microsecond) {
 			t.Errorf("%v: an interval of %v, want %v", limit, got.Interval.Value, interval)
 		}
 		if got.Burst.Sure && got.Burst.Value != burst {
@@ -276,17 +276,17 @@ func TestSteps(t *testing.T) {
 
 // TestNothing says nothing of what it has not seen, and bounds what it remembers.
 func TestNothing(t *testing.T) {
-	var e infer.Engine
-	if got := e.Terms("x:*"); got.Window.Known || got.Limit.Known || got.Verdict != infer.Untold {
+	var e track.Engine
+	if got := e.Terms("x:*"); got.Window.Known || got.Limit.Known || got.Verdict != track.Untold {
 		t.Errorf("%+v", got)
 	}
 	c := counter{count: 3, ends: start.Add(time.Minute)}
 	for i := range 5000 {
 		r := c.reading(fmt.Sprint("x:", i), start)
 		r.Pattern = fmt.Sprint("p", i%3000)
-		e.Learn(r, infer.Span{})
+		e.Learn(r, track.Span{})
 	}
-	if got := e.Terms("p1"); got.Window.Known || got.Verdict != infer.Untold || len(got.Settle) == 0 {
+	if got := e.Terms("p1"); got.Window.Known || got.Verdict != track.Untold || len(got.Settle) == 0 {
 		t.Errorf("one reading says %+v", got)
 	}
 }
@@ -306,7 +306,7 @@ func TestLogWindow(t *testing.T) {
 		{"never", time.Minute, func(log []limiter.Instant, _ limiter.Instant) []limiter.Instant { return log }, 0},
 		{"by rank", time.Minute, func(log []limiter.Instant, _ limiter.Instant) []limiter.Instant { return log[max(len(log)-3, 0):] }, 0},
 	} {
-		var e infer.Engine
+		var e track.Engine
 		logs := make([][]limiter.Instant, 4)
 		for tick := range 400 {
 			now := start.Add(time.Duration(tick) * c.window / 100)
@@ -333,7 +333,7 @@ func TestLogWindow(t *testing.T) {
 				if tick%4 == 3 { // a quick look does not ask
 					oldest = 0
 				}
-				e.Learn(r, infer.Span{Start: oldest})
+				e.Learn(r, track.Span{Start: oldest})
 			}
 		}
 		got := e.Terms("x:*")
