@@ -117,6 +117,28 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
+// TestWindowsThatAreOver: of some subjects the windows are over, as their numbers do not tell, and they are of the pattern of those
+// whose are not.
+func TestWindowsThatAreOver(t *testing.T) {
+	var p naming.Patterns
+	index := int64(now) / 1e6 / 20
+	names := []string{fmt.Sprintf("throttle:%d:api:10.0.3.17", index)}
+	for _, who := range []string{"alice", "bob", "carol"} {
+		names = append(names, fmt.Sprintf("throttle:%d:api:%s", index, who))
+	}
+	for _, who := range []string{"dave", "erin"} {
+		names = append(names, fmt.Sprintf("throttle:%d:api:%s", index-3, who))
+	}
+	for _, n := range names {
+		p.Learn(n, "string", now)
+	}
+	for _, n := range names {
+		if got := p.Of(n, "string", now); got != "throttle:*:api:*" {
+			t.Errorf("%q is of the pattern %q", n, got)
+		}
+	}
+}
+
 // TestSubjectsAndLimiters tells two limiters of the same two users apart, in any order.
 func TestSubjectsAndLimiters(t *testing.T) {
 	names := []string{"rl:login:alice", "rl:search:alice", "rl:login:bob", "rl:search:bob", "rl:search:carol"}

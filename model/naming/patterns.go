@@ -179,16 +179,18 @@ func (p *Patterns) settle() {
 		left = append(left, s)
 	}
 	slices.SortFunc(left, func(a, b *shape) int { return strings.Compare(a.text(-1), b.text(-1)) })
-	counts := make(map[string]int)
+	counts, windowed := make(map[string]int), make(map[string]bool)
 	for _, s := range left {
 		for i := range s.parts {
 			if s.parts[i].Class == Word {
-				counts[s.text(i)]++
+				text := s.text(i)
+				counts[text]++
+				windowed[text] = windowed[text] || slices.ContainsFunc(s.parts, func(p Part) bool { return p.Class == Instant })
 			}
 		}
 	}
 	for _, s := range left {
-		at := s.varying(counts)
+		at := s.varying(counts, windowed)
 		text := s.text(at)
 		g := p.groups[text]
 		if g == nil {
@@ -206,17 +208,23 @@ func (p *Patterns) settle() {
 
 // varying returns the word of a shape that differs in others which are the same but for it: the one
 // with the most others, the last of equal ones; -1 where there is none. Beside a
-// subject words are told apart while they are few.
-func (s *shape) varying(counts map[string]int) int {
-	at, most := -1, 1
-	if s.subject() {
-		most = fewWords
+// subject words are told apart while they are few; one number that is a window in any of the others is no subject.
+func (s *shape) varying(counts map[string]int, windowed map[string]bool) int {
+	at, most, numbers := -1, 1, 0
+	for _, p := range s.parts {
+		if p.Class != Word {
+			numbers++
+		}
 	}
 	for i := range s.parts {
 		if s.parts[i].Class != Word {
 			continue
 		}
-		if n := counts[s.text(i)]; n > most || at >= 0 && n == most {
+		text, least := s.text(i), most
+		if at < 0 && s.subject() && !(numbers == 1 && windowed[text]) {
+			least = fewWords
+		}
+		if n := counts[text]; n > least || at >= 0 && n == most {
 			at, most = i, n
 		}
 	}
