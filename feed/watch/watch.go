@@ -24,6 +24,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -175,9 +176,10 @@ func (w *Watch) Run(ctx context.Context, emit func(model.Batch)) error {
 		case errors.Is(err, errClusterNode):
 			err = w.join(ctx)
 		case errors.Is(err, errReload):
-			notice, joins := w.reader.notice, w.reader.link.joins
-			err = w.reopen(ctx, notice)
-			w.reader.link.joins = joins && notice == ""
+			was := w.reader
+			err = w.reopen(ctx, was.notice)
+			w.reader.link.joins = was.link.joins && was.notice == ""
+			w.reader.inherit(was)
 			emit = afterConnecting(emit)
 		default:
 			return err
@@ -221,6 +223,19 @@ func (w *Watch) reopen(ctx context.Context, notice string) error {
 	w.reader = w.open()
 	w.reader.notice = notice
 	return nil
+}
+
+// inherit takes over what the session before has learned by watching, so that other rules do not begin it anew.
+func (r *reader) inherit(was *reader) {
+	r.inferred = was.inferred
+	l, old := r.limiters, was.limiters
+	l.patterns, l.unlikely, l.candidates = old.patterns, old.unlikely, old.candidates
+	for name := range l.candidates.names {
+		typ, _, _ := strings.Cut(l.candidates.kinds[name], " ")
+		if _, claimed := l.rules.Own(name, typ, 0); claimed || config.RuleFor(l.o.Rules, name).Narrow() {
+			l.candidates.remove(name)
+		}
+	}
 }
 
 // joinLimit bounds the check whether all nodes of a cluster can be reached.
