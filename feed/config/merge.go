@@ -26,6 +26,7 @@ type Entry struct {
 	Weigh     string `yaml:"weigh,omitempty"`
 	Slice     string `yaml:"slice,omitempty"`
 	Zone      string `yaml:"zone,omitempty"`
+	Block     string `yaml:"block,omitempty"`
 	Library   string `yaml:"library,omitempty"`
 	Algorithm string `yaml:"algorithm,omitempty"`
 	Limit     string `yaml:"limit,omitempty"`

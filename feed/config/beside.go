@@ -1,0 +1,124 @@
+package config
+
+import (
+	"regexp"
+	"strings"
+	"time"
+
+	"ratescope/feed/decode"
+	"ratescope/limiter"
+)
+
+// Words of keys that stand beside a counter: of those that deny while they are there, and of those that hold its end.
+var (
+	blockWords = strings.Fields("lockout lock locked block blocked ban banned jail jailed penalty cooldown deny denied suspended")
+	endWords   = strings.Fields("window reset resets reset_at resetAt expires expiry exp end ends until ts time timestamp")
+)
+
+// nameWord finds the words of a name that a program chose, and {who}.
+var nameWord = regexp.MustCompile(`\{who\}|[A-Za-z_]*[A-Za-z]`)
+
+// neighbours returns names as a rule writes them, in which a word stands in the place of one of name, or behind or before one.
+func neighbours(name string, words []string) (all []string) {
+	for _, at := range nameWord.FindAllStringIndex(name, -1) {
+		if name[at[0]] == '{' {
+			continue
+		}
+		for _, w := range words {
+			all = append(all, name[:at[0]]+w+name[at[1]:], name[:at[1]]+":"+w+name[at[1]:], name[:at[0]]+w+":"+name[at[0]:])
+		}
+	}
+	return all
+}
+
+// Beside completes the readings of counters by what stands beside their keys: of one without an expiry the key that says when its
+// window ends, and of another the key that denies while it is there, which those that have counted most have and the others have
+// not. keys is the latest look at some of them, base their name as a rule writes it, and ask reads others.
+func Beside(
+	list []Suggestion, base Entry, keys []decode.Sample, now limiter.Instant, ask func(names []string) ([]decode.Sample, error),
+) ([]Suggestion, error) {
+	before, after, ok := strings.Cut(base.Name, "{who}")
+	if !ok || strings.Contains(base.Name, "{window") || len(keys) == 0 || keys[0].Type != "string" {
+		return list, nil
+	}
+	words, lasts := blockWords, keys[0].TTL <= 0
+	if lasts {
+		words = endWords
+	}
+	names := neighbours(base.Name, words)
+	var asked []string
+	for _, name := range names {
+		for i := range keys {
+			who := strings.TrimSuffix(strings.TrimPrefix(keys[i].Key, before), after)
+			asked = append(asked, strings.Replace(name, "{who}", who, 1))
+		}
+	}
+	samples, err := ask(asked)
+	if err != nil {
+		return nil, err
+	}
+	for n, name := range names {
+		its := samples[n*len(keys) : (n+1)*len(keys)]
+		if lasts {
+			if unit := endsIn(its, now); unit != 0 {
+				g := suggester{now: now, base: base, all: list}
+				g.counts("value", "key "+name+" "+units[unit])
+				return g.all, nil
+			}
+		} else if denies(keys, its) {
+			for i := range list {
+				if e := &list[i].Entry; e.Read == "value" || e.Read == "left" {
+					e.Block = name
+				}
+			}
+			return list, nil
+		}
+	}
+	return list, nil
+}
+
+// endsIn returns the unit of the times that keys hold, of which one is to come; 0 where they hold anything else.
+func endsIn(keys []decode.Sample, now limiter.Instant) (unit time.Duration) {
+	ahead := false
+	for i := range keys {
+		if !keys[i].Exists() {
+			continue
+		}
+		v, ok := decode.Number(keys[i].Text)
+		is := decode.UnitOf(v, now)
+		if !ok || is == 0 || unit != 0 && unit != is {
+			return 0
+		}
+		unit, ahead = is, ahead || decode.InstantIn(v, is) > now
+	}
+	if !ahead {
+		return 0
+	}
+	return unit
+}
+
+// denies reports whether keys that expire are there beside counters that have counted most, and beside no others.
+func denies(counters, beside []decode.Sample) bool {
+	least, blocked, below, above := 0.0, 0, 0, 0
+	for i := range counters {
+		n, ok := decode.Number(counters[i].Text)
+		switch there := beside[i].Exists(); {
+		case there && (beside[i].Type != "string" || beside[i].TTL <= 0):
+			return false
+		case there && ok && counters[i].Exists():
+			if blocked++; least == 0 || n < least {
+				least = n
+			}
+		}
+	}
+	for i := range counters {
+		if n, ok := decode.Number(counters[i].Text); ok && counters[i].Exists() && !beside[i].Exists() {
+			if n < least {
+				below++
+			} else {
+				above++ // its block is over
+			}
+		}
+	}
+	return blocked > 0 && least >= 2 && below >= 2 && above <= blocked
+}
