@@ -85,7 +85,12 @@ func runIdentifyKeys(p *program, c *cobra.Command, f identifyFlags, keys []strin
 		s := &samples[i]
 		k := shapeOf(s, out.Names)
 		if s.Exists() {
-			if k.Readings, err = readingsOf(c.Context(), o, s, config.Suggest(s, patterns.Of(s.Key, s.Type, now), now), p.Override.Limit, out.Names); err != nil {
+			pattern, looks := patterns.Of(s.Key, s.Type, now), [][]decode.Sample{{*s}}
+			list, err := beside(c.Context(), o, config.Suggest(s, pattern, now), pattern, looks, now)
+			if err != nil {
+				return err
+			}
+			if k.Readings, err = readingsOf(c.Context(), o, s, list, p.Override.Limit, out.Names); err != nil {
 				return err
 			}
 		}
@@ -114,23 +119,32 @@ func samplesOf(ctx context.Context, o feed.Options, keys []string) (samples []de
 	if err != nil {
 		return nil, 0, away(err)
 	}
-	for _, key := range keys {
-		s := decode.Sample{Key: key, Type: "none"}
-		typ, err := client.Type(ctx, key).Result()
-		if err == nil && typ != "none" {
-			var asked *decode.Pending
-			_, err = client.Pipelined(ctx, func(p redis.Pipeliner) error {
-				asked = decode.Ask(ctx, p, decode.Fetch{Key: key, Type: typ, Bytes: shapeBytes, Pairs: shapeFields, Ends: shapeEnds})
-				return nil
-			})
-			if err == nil {
-				s, err = asked.Sample()
+	types, asked := make([]*redis.StatusCmd, len(keys)), make([]*decode.Pending, len(keys))
+	ask := func(each func(p redis.Pipeliner, i int)) {
+		if _, failed := client.Pipelined(ctx, func(p redis.Pipeliner) error {
+			for i := range keys {
+				each(p, i)
 			}
+			return nil
+		}); err == nil && !errors.Is(failed, redis.Nil) {
+			err = failed
 		}
-		if err != nil {
-			return nil, 0, away(err)
+	}
+	ask(func(p redis.Pipeliner, i int) { types[i] = p.Type(ctx, keys[i]) })
+	ask(func(p redis.Pipeliner, i int) {
+		if typ := types[i].Val(); typ != "none" && typ != "" {
+			asked[i] = decode.Ask(ctx, p, decode.Fetch{Key: keys[i], Type: typ, Bytes: shapeBytes, Pairs: shapeFields, Ends: shapeEnds})
+		}
+	})
+	for i, key := range keys {
+		s := decode.Sample{Key: key, Type: "none"}
+		if asked[i] != nil && err == nil {
+			s, err = asked[i].Sample()
 		}
 		samples = append(samples, s)
+	}
+	if err != nil {
+		return nil, 0, away(err)
 	}
 	return samples, limiter.InstantOf(at), nil
 }
@@ -321,7 +335,11 @@ func entriesOf(r limitersFound) (entries []config.Entry, examples []string) {
 // is over when the next one begins.
 func (g *foundGroup) entry(now limiter.Instant) config.Entry {
 	if g.suggested != nil {
-		return *g.suggested
+		e := *g.suggested
+		if e.Limit == "" && g.Rule.Limit != "" {
+			e.Limit, e.Window = g.Rule.Limit, ""
+		}
+		return e
 	}
 	if g.Library == nil && (orDash(g.Algorithm) == limiter.FixedWindow.String() || g.read != "") {
 		e, windowed, ok := config.Named(string(g.example), string(g.Pattern), 0, now)
@@ -336,6 +354,36 @@ func (g *foundGroup) entry(now limiter.Instant) config.Entry {
 		Match: string(g.Rule.Match), Library: g.Rule.Library, Algorithm: g.Rule.Algorithm,
 		Limit: g.Rule.Limit, Burst: g.Rule.Burst, Window: g.Rule.Window,
 	}
+}
+
+// sampled reports whether the form of the group's keys says more of them than its algorithm: whose times are ends, and what stands
+// beside a counter.
+func (g *foundGroup) sampled() bool {
+	a, _ := limiter.ParseAlgorithm(orDash(g.Algorithm))
+	return a == limiter.SlidingLog || a == limiter.FixedWindow
+}
+
+// beside completes the readings of keys of a pattern by what stands beside them. looks are the samples of each in their order.
+func beside(
+	ctx context.Context, o feed.Options, list []config.Suggestion, pattern string, looks [][]decode.Sample, now limiter.Instant,
+) ([]config.Suggestion, error) {
+	var latest []decode.Sample
+	for _, its := range looks {
+		if s := its[len(its)-1]; s.Exists() {
+			latest = append(latest, s)
+		}
+	}
+	if len(latest) == 0 {
+		return list, nil
+	}
+	base, _, ok := config.Named(latest[0].Key, pattern, 0, now)
+	if !ok {
+		return list, nil
+	}
+	return config.Beside(list, base, latest, now, func(keys []string) ([]decode.Sample, error) {
+		samples, _, err := samplesOf(ctx, o, keys)
+		return samples, err
+	})
 }
 
 // settling is how long keys are looked at to settle which way they count, and lookEvery how often.
@@ -356,8 +404,8 @@ func (i *limitersFound) suggest(ctx context.Context, p *program, long time.Durat
 	var keys []string
 	for at, list := range [][]foundGroup{i.Groups, i.Candidates} {
 		for n := range list {
-			if g := &list[n]; g.Library == nil && g.read == "" && (g.Algorithm == nil || at == 1) && len(o.URLs) > 0 {
-				if g.examples = append([]string{string(g.example)}, g.examples...); at == 1 || long == 0 {
+			if g := &list[n]; g.Library == nil && g.read == "" && (g.Algorithm == nil || at == 1 || g.sampled()) && len(o.URLs) > 0 {
+				if g.examples = append([]string{string(g.example)}, g.examples...); at == 1 || long == 0 && !g.sampled() {
 					g.examples = g.examples[:1]
 				}
 				open, keys = append(open, g), append(keys, g.examples...)
@@ -382,14 +430,24 @@ func (i *limitersFound) suggest(ctx context.Context, p *program, long time.Durat
 	for _, g := range open {
 		its := looks[:len(g.examples)]
 		looks = looks[len(its):]
+		var list []config.Suggestion
 		for _, s := range slices.Backward(its[0]) {
-			if list := config.Settle(config.Suggest(&s, string(g.Pattern), now), its); s.Exists() && len(list) > 0 {
-				g.suggested = &list[0].Entry
-				if limit, err := limiter.ParseLimit(list[0].Entry.Limit); err == nil {
-					g.Limit, g.Window, g.LimitFrom = new(limit.Count), new(report.Millis(limit.Window)), new(model.LimitInferred.String())
-				}
+			if list = config.Settle(config.Suggest(&s, string(g.Pattern), now), its); s.Exists() && len(list) > 0 {
 				break
 			}
+		}
+		if list, err = beside(ctx, o, list, string(g.Pattern), its, now); err != nil {
+			return err
+		}
+		if len(list) == 0 {
+			continue
+		}
+		e := &list[0].Entry
+		if g.Evidence != model.Likely.String() || orDash(g.Algorithm) != limiter.FixedWindow.String() || e.Block != "" || e.Ends != "" {
+			g.suggested = e
+		}
+		if limit, err := limiter.ParseLimit(e.Limit); err == nil {
+			g.Limit, g.Window, g.LimitFrom = new(limit.Count), new(report.Millis(limit.Window)), new(model.LimitInferred.String())
 		}
 	}
 	for _, list := range [][]foundGroup{i.Groups, i.Candidates} {

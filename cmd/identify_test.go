@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"ratescope/internal/servertest"
 )
 
@@ -145,5 +147,83 @@ func TestIdentifyTeachesLimitersOfOnesOwn(t *testing.T) {
 	}
 	if text := call(t, "identify", "--redis", s.URL()).out; !strings.Contains(text, "- {name: 'bucket/{who}', read: bucket, amount: tokens, at: last, unit: s, limit: <LIMIT>/<WINDOW>}") {
 		t.Errorf("the text has no rule for the buckets:\n%s", text)
+	}
+}
+
+// TestIdentifyBeside: the rule of a counter names the key that denies beside it, and the one that says when its window ends, that
+// of leases says that their times are ends, and all of them hold as they are written.
+func TestIdentifyBeside(t *testing.T) {
+	s := servertest.Start(t)
+	client := s.Client()
+	defer client.Close()
+	at, err := client.Time(t.Context()).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 12 {
+		who := strconv.Itoa(100 + i)
+		client.Set(t.Context(), "auth:attempts:"+who, 1+i%5, time.Minute)
+		if i%5 == 4 {
+			client.Set(t.Context(), "auth:lockout:"+who, 1, 5*time.Minute)
+		}
+		client.Set(t.Context(), "{api_"+who+"}:requests", 3, 0)
+		client.Set(t.Context(), "{api_"+who+"}:window", at.Unix()+50, 0)
+		for n := range 3 {
+			client.ZAdd(t.Context(), "sem:"+who, redis.Z{Score: float64(at.UnixMilli() + int64(30_000+n)), Member: n})
+		}
+		client.Expire(t.Context(), "sem:"+who, time.Minute)
+	}
+	r := call(t, "identify", "--json", "--redis", s.URL())
+	var found struct {
+		Groups, Candidates []struct {
+			Pattern string
+			Rule    map[string]string
+		}
+	}
+	if err := json.Unmarshal([]byte(r.out), &found); err != nil {
+		t.Fatalf("%v: %s%s", err, r.out, r.err)
+	}
+	rules := map[string]map[string]string{}
+	for _, g := range append(found.Groups, found.Candidates...) {
+		rules[g.Pattern] = g.Rule
+	}
+	file := "rules:\n"
+	for pattern, want := range map[string]string{
+		"auth:attempts:*":  "block auth:lockout:{who}",
+		"{api_*}:requests": "ends key {api_{who}}:window s",
+		"sem:*":            "stamp end",
+	} {
+		word, said, _ := strings.Cut(want, " ")
+		if got := rules[pattern][word]; got != said {
+			t.Errorf("the rule of %s is %v, want %s", pattern, rules[pattern], want)
+		}
+		file += "  - {limit: 5/1m"
+		for word, said := range rules[pattern] {
+			file += ", " + word + ": " + strconv.Quote(said)
+		}
+		file += "}\n"
+	}
+	snap := call(t, "snapshot", "--json", "--redis", s.URL(), "--config", write(t, "config.yaml", file))
+	var rows struct {
+		Keys []struct {
+			Key  string
+			Used *int64
+			Next *int64 `json:"next_admission_ms"`
+		}
+	}
+	if err := json.Unmarshal([]byte(snap.out), &rows); err != nil || len(rows.Keys) != 36 {
+		t.Fatalf("%d of 36 rows: %v\n%s\n%s", len(rows.Keys), err, file, snap.err)
+	}
+	for _, k := range rows.Keys {
+		i, _ := strconv.Atoi(regexp.MustCompile(`\d+`).FindString(k.Key))
+		want, wait := int64(3), int64(0)
+		if strings.HasPrefix(k.Key, "auth") {
+			if want = int64(1 + i%100%5); want == 5 {
+				wait = 200_000
+			}
+		}
+		if k.Used == nil || *k.Used != want || k.Next == nil || *k.Next < wait || wait == 0 && *k.Next != 0 {
+			t.Errorf("%s: used %v, next %v, want %d and at least %d ms", k.Key, k.Used, k.Next, want, wait)
+		}
 	}
 }

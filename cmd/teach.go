@@ -65,11 +65,15 @@ func (t *teacher) fits(ctx context.Context, g identify.Group, limit string) ([]i
 		return nil, err
 	}
 	samples = slices.DeleteFunc(samples, func(s decode.Sample) bool { return !s.Exists() })
-	samples = samples[:min(len(samples), mostExamples)]
 	if len(samples) == 0 {
 		return nil, fmt.Errorf("none of %s is there now: try again when requests come", t.p.names().Name(g.Pattern).Clean())
 	}
-	suggested := config.Settle(config.Suggest(&samples[0], g.Pattern, now), t.seen(samples))
+	looks := t.seen(samples)
+	suggested, err := beside(ctx, o, config.Settle(config.Suggest(&samples[0], g.Pattern, now), looks), g.Pattern, looks, now)
+	if err != nil {
+		return nil, err
+	}
+	samples = samples[:min(len(samples), mostExamples)]
 	unmoved := slices.Contains(g.Why, model.Unmoved)
 	if e, _, ok := config.Named(samples[0].Key, g.Pattern, 0, now); ok && unmoved &&
 		!slices.ContainsFunc(suggested, func(s config.Suggestion) bool { return s.As == config.AsPresent }) {
