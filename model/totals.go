@@ -19,6 +19,7 @@ type Totals struct {
 	Sick      int // keys with a Fault, including Broken; the others are also counted by their state
 	Unknown   int // keys whose limit or used units are not known
 	Likely    int // keys that are only likely to be limiters; otherwise counted only in Keys
+	Above     int // of these, keys in the state LikelyOver
 	Admitted  float64
 	Denied    float64
 	// DeniedKnown counts the keys whose denials are recorded; Denied sums those only.
@@ -55,7 +56,11 @@ func (s *sum) add(k *Watched, at limiter.Instant) {
 		s.Sick++
 	}
 	switch state {
-	case LikelyOver, LikelyState:
+	case LikelyOver:
+		s.Likely++
+		s.Above++
+		return
+	case LikelyState:
 		s.Likely++
 		return
 	case UnreadableState:

@@ -265,6 +265,9 @@ func (h header) paintVerdict(x, y, end int) {
 	}
 	if t.Likely > 0 {
 		text := LikelyText(&h.s.Shown.Live().Sweep)
+		if t.Above > 0 {
+			text += fmt.Sprintf(", %s above the limit", format.Short(int64(t.Above)))
+		}
 		if 2*t.Likely > t.Keys && !h.s.Shown.Replayed() {
 			text += ": W says what they are"
 		}
