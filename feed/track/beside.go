@@ -119,7 +119,7 @@ type block struct {
 
 func (b *block) ask(q *Query, l *Tracker) {
 	b.till = nil
-	if spoken := l.target.Convention.Block > 0; b.key == "" && !b.refused && (spoken || l.Named && (l.library == "" || l.library == model.OwnLibrary)) {
+	if spoken := l.target.Convention.Block > 0; b.key == "" && !b.refused && (spoken || l.Named && (l.Found.Library == "" || l.Found.Library == model.OwnLibrary)) {
 		b.key, b.seldom = layout.BlockedKey(l.Name), !spoken
 	}
 	switch {

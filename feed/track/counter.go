@@ -210,20 +210,20 @@ func (b *counterDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading)
 			values[a.start] = n
 		}
 	}
-	l.typ = "none"
+	l.key.typ = "none"
 	if len(values) > 0 || garbage {
-		l.typ = "string"
+		l.key.typ = "string"
 	}
 	if garbage {
-		l.wrong = "holds a string that is not a count"
+		l.look.wrong = "holds a string that is not a count"
 	} else {
-		l.wrong = ""
+		l.look.wrong = ""
 	}
 	if err := b.takeTTL(now, l); err != nil {
 		return false, err
 	}
 	if l.target.Window == 0 {
-		l.guess(b.infer(now, l.ttl))
+		l.guess(b.infer(now, l.key.ttl))
 		if l.target.Window > 0 {
 			return true, nil
 		}
@@ -254,8 +254,8 @@ func (b *counterDecoder) members(values map[limiter.Instant]int64) []string {
 // expiry.
 func (b *counterDecoder) takeTTL(now limiter.Instant, l *Tracker) error {
 	const slack = 5 * time.Millisecond // between the answers of PTTL and TIME
-	if l.typ == "none" {
-		l.ttl = 0
+	if l.key.typ == "none" {
+		l.key.ttl = 0
 	}
 	for i, a := range b.asked {
 		if a.ttl == nil {
@@ -268,9 +268,9 @@ func (b *counterDecoder) takeTTL(now limiter.Instant, l *Tracker) error {
 		if ttl == -2 {
 			continue
 		}
-		l.ttl = ttl
+		l.key.ttl = ttl
 		if ttl == -1 {
-			l.ttl = model.Forever
+			l.key.ttl = model.Forever
 			b.overlap = b.overlap || i == 0 && b.window > 0 && a.start.Add(b.window) <= now
 		}
 		if w := b.window; w > 0 && now.Add(ttl).Sub(a.start) > 2*w+slack {

@@ -17,11 +17,11 @@ import (
 // what is left, so that what is used is not known.
 func (l *Tracker) infer(r *model.Reading) (left bool) {
 	single, isSingle := l.decoder.(*singleDecoder)
-	if l.inferred == nil || l.evidence != model.Likely && !(isSingle && l.evidence == model.Told) {
+	if l.inferred == nil || l.Found.Evidence != model.Likely && !(isSingle && l.Found.Evidence == model.Told) {
 		return false
 	}
 	seen := *r
-	seen.Type, seen.TTL, seen.Target, seen.Pattern = l.typ, l.ttl, l.target, l.pattern
+	seen.Type, seen.TTL, seen.Target, seen.Pattern = l.key.typ, l.key.ttl, l.target, l.Found.Pattern
 	var says Span
 	log, isLog := l.decoder.(*logDecoder)
 	if isLog {
@@ -36,12 +36,12 @@ func (l *Tracker) infer(r *model.Reading) (left bool) {
 	if !isSingle || says.Start != 0 || !single.over(r.At) {
 		l.inferred.Learn(&seen, says)
 	}
-	if l.evidence == model.Told {
+	if l.Found.Evidence == model.Told {
 		return false // a rule gives its terms; which way it counts is of use to withhold
 	}
-	terms := l.inferred.Terms(l.pattern)
+	terms := l.inferred.Terms(l.Found.Pattern)
 	l.unlikely = terms.Verdict == NoLimits
-	l.note(model.CountsDown, terms.Left)
+	l.notes.set(model.CountsDown, terms.Left)
 	r.Partial = r.Partial || terms.Left
 	t := &l.target
 	if l.fixedWindow() == 0 && t.Algorithm == limiter.FixedWindow && l.kind == decode.Single && !l.windowKnown {
@@ -50,7 +50,7 @@ func (l *Tracker) infer(r *model.Reading) (left bool) {
 			t.Window = terms.Window.Value
 		}
 		t.Limit.Window = t.Window
-		l.note(model.WindowInferred, t.Window > 0)
+		l.notes.set(model.WindowInferred, t.Window > 0)
 	}
 	if isLog && l.fixedWindow() == 0 && !l.windowKnown {
 		if t.Window = 0; terms.Window.Sure { // entries vanish at that age
@@ -86,31 +86,17 @@ func (l *Tracker) inferLimit(terms *Terms) {
 	case t.LimitFrom == model.LimitInferred:
 		t.Limit, t.LimitKnown, t.LimitFrom = limiter.Limit{Window: t.Window}, false, model.NoLimit
 	}
-	l.note(model.LimitGuessed, ok)
+	l.notes.set(model.LimitGuessed, ok)
 }
 
 // Unlikely reports whether a likely limiter turned out not to be a limiter.
-func (l *Tracker) Unlikely() bool { return l.unlikely && l.evidence == model.Likely && !l.Named }
-
-// General reports whether the tracker's pattern is made of the names of many limiters, since no library's
-// layout gives one.
-func (l *Tracker) General() bool { return l.general }
-
-// Generalize sets the pattern of the names of limiters of l's kind.
-func (l *Tracker) Generalize(pattern string) { l.pattern = pattern }
-
-// Type returns the Redis type of the find that the tracker follows, and Kind what its value is.
-func (l *Tracker) Type() string      { return l.found }
-func (l *Tracker) Kind() decode.Kind { return l.form }
-
-// Pattern returns the glob of the limiters of l's kind.
-func (l *Tracker) Pattern() string { return l.pattern }
+func (l *Tracker) Unlikely() bool { return l.unlikely && l.Found.Evidence == model.Likely && !l.Named }
 
 // withhold removes the figures of a limiter that is told without its layout where its keys say that the
 // plain reading of its form is wrong, and notes why: its name holds a window, it counts down, or its times
 // are the ends of leases. It reports whether it removed them.
 func (l *Tracker) withhold(r *model.Reading) bool {
-	if l.evidence != model.Told && !(l.evidence == model.Likely && l.target.LimitKnown) || l.rule != nil && l.rule.Layout != nil {
+	if l.Found.Evidence != model.Told && !(l.Found.Evidence == model.Likely && l.target.LimitKnown) || l.rule != nil && l.rule.Layout != nil {
 		return false
 	}
 	var named, down, leases bool
@@ -118,14 +104,14 @@ func (l *Tracker) withhold(r *model.Reading) bool {
 	case *singleDecoder:
 		now := comesRound(b.key, l.target.Window, r.At)
 		if l.inferred != nil && l.since != 0 && len(r.Arrivals) > 0 && !now && !comesRound(b.key, l.target.Window, l.since) {
-			l.inferred.Plain(l.pattern) // it counted in the window of another number
+			l.inferred.Plain(l.Found.Pattern) // it counted in the window of another number
 		}
-		seen, before := l.inferred.Terms(l.pattern), comesRound(b.key, l.target.Window, r.At.Add(-l.target.Window))
+		seen, before := l.inferred.Terms(l.Found.Pattern), comesRound(b.key, l.target.Window, r.At.Add(-l.target.Window))
 		named = form.Dated(b.key, r.At) || b.outlives && shortNumber.MatchString(b.key) || !seen.Plain && (now || before)
 		down = b.fell || seen.Down || r.Type != "none" && r.TTL > 0 && r.State.Current == 0 || b.high && !b.rose && !seen.Up
 	case *counterDecoder: // the number at the end of its name may be the end of a window
 		w := l.target.Window
-		windows := Sign{Pattern: l.pattern}
+		windows := Sign{Pattern: l.Found.Pattern}
 		named = b.own == limiter.Unknown && slices.ContainsFunc(b.starts, func(start limiter.Instant) bool {
 			if start > r.At.Add(clientAhead) {
 				l.inferred.Show(windows, r.At)
@@ -133,17 +119,17 @@ func (l *Tracker) withhold(r *model.Reading) bool {
 			return start > r.At || w > 0 && start.Floor(w) != start
 		}) || l.inferred.Shown(windows, r.At) && b.own == limiter.Unknown
 	case *logDecoder:
-		n, ends := len(r.State.Log), Sign{Pattern: l.pattern, Leases: true}
+		n, ends := len(r.State.Log), Sign{Pattern: l.Found.Pattern, Leases: true}
 		if n > 0 && r.State.Log[n-1].At > r.At.Add(max(clientAhead, l.target.Window/4)) {
 			l.inferred.Show(ends, r.At)
 		}
 		leases = n > 0 && l.inferred.Shown(ends, r.At)
 	}
-	l.note(model.WindowNamed, named)
-	if down = down && l.evidence == model.Told; l.evidence == model.Told { // what is likely, infer reads as what is left
-		l.note(model.CountsDown, down)
+	l.notes.set(model.WindowNamed, named)
+	if down = down && l.Found.Evidence == model.Told; l.Found.Evidence == model.Told { // what is likely, infer reads as what is left
+		l.notes.set(model.CountsDown, down)
 	}
-	l.note(model.LeaseEnds, leases)
+	l.notes.set(model.LeaseEnds, leases)
 	withheld := named || down || leases
 	r.Partial = r.Partial || withheld
 	return withheld
@@ -152,7 +138,7 @@ func (l *Tracker) withhold(r *model.Reading) bool {
 // Review withholds the figures of a reading that was finished before another key of its pattern showed a sign.
 func (l *Tracker) Review(r *model.Reading) {
 	if l.withhold(r) {
-		r.Notes = l.list()
+		r.Notes = l.notes.list()
 	}
 }
 

@@ -25,7 +25,7 @@ func TestInfer(t *testing.T) {
 	likely := func(name, pattern string, r *config.Rule) *Tracker {
 		l := New(name, r, false, nil)
 		l.Attach(decode.Found{Key: name, Type: "string", Name: name, Kind: decode.Single, Sure: true, Evidence: model.Likely})
-		l.inferred, l.pattern = &e, pattern
+		l.inferred, l.Found.Pattern = &e, pattern
 		return l
 	}
 	var keys []*Tracker
@@ -40,7 +40,7 @@ func TestInfer(t *testing.T) {
 		readings = readings[:0]
 		for i, l := range append(slices.Clone(keys), ruled, flag) {
 			into := since % window
-			l.typ, l.ttl, l.kind = "string", window-into, decode.Single
+			l.key.typ, l.key.ttl, l.kind = "string", window-into, decode.Single
 			l.target.Algorithm = limiter.FixedWindow
 			r := model.Reading{Key: l.Name, At: at}
 			if r.State.Current = min(limit, 1+int64(into.Seconds())*int64(i+1)/2); l == flag {
@@ -78,14 +78,14 @@ func TestWithhold(t *testing.T) {
 		{"an edge in half a minute", edge.Add(time.Minute), true},
 		{"no edge", edge.Add(-7 * time.Second), true},
 	} {
-		l := &Tracker{evidence: model.Told, decoder: &counterDecoder{starts: []limiter.Instant{c.start}}}
+		l := &Tracker{Found: Finding{Evidence: model.Told}, decoder: &counterDecoder{starts: []limiter.Instant{c.start}}}
 		l.target.Window = time.Minute
 		r := model.Reading{At: edge.Add(30 * time.Second)}
 		if got := l.withhold(&r); got != c.want || r.Partial != c.want {
 			t.Errorf("%s: withheld %v, partial %v, want %v", c.what, got, r.Partial, c.want)
 		}
 	}
-	l := &Tracker{evidence: model.Told, decoder: &counterDecoder{starts: []limiter.Instant{edge.Add(time.Minute)}}}
+	l := &Tracker{Found: Finding{Evidence: model.Told}, decoder: &counterDecoder{starts: []limiter.Instant{edge.Add(time.Minute)}}}
 	l.target.Window = time.Minute
 	if r := (model.Reading{At: edge.Add(time.Minute - 600*time.Millisecond)}); !l.withhold(&r) {
 		t.Error("a window that begins in 600 ms is taken for an empty one, although its counter counts")

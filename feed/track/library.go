@@ -48,21 +48,21 @@ func (b *libraryDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading)
 		return true, nil
 	}
 	b.windows.Learn(b.match, d.Span)
-	l.wrong = d.Err
+	l.look.wrong = d.Err
 	if d.Err == "" && !mismatch {
 		b.lost = 0
-	} else if mismatch || l.quiet() {
+	} else if mismatch || l.look.quiet() {
 		b.lost++
 	}
 	l.changed = l.changed || b.lost >= lostMost
-	l.typ, l.ttl = d.Type, d.TTL
+	l.key.typ, l.key.ttl = d.Type, d.TTL
 	if d.Type == "" {
-		l.typ = "none"
+		l.key.typ = "none"
 	}
 	l.adopt(d.Settings)
-	l.note(model.WindowInferred, d.Guessed && l.target.Window > 0)
+	l.notes.set(model.WindowInferred, d.Guessed && l.target.Window > 0)
 	for _, n := range d.Notes {
-		l.note(n, true)
+		l.notes.set(n, true)
 	}
 	r.State, r.PreviousKnown, r.Ends, r.Members = d.State, d.PreviousKnown, d.Ends, d.Members
 	r.State.Algorithm = l.target.Algorithm
@@ -71,7 +71,7 @@ func (b *libraryDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading)
 		l.target.Base = b.match.Name
 	}
 	// What is used of a bucket follows from what it holds when full.
-	lacking := d.NeedsBurst && !l.target.LimitKnown && l.typ != "none"
+	lacking := d.NeedsBurst && !l.target.LimitKnown && l.key.typ != "none"
 	r.Target, r.Denied, r.Partial, r.Approximate = l.target, d.Denied, d.Partial || lacking, d.Approximate
 	if d.Err == "" {
 		b.rise(now, l, r, &d)
@@ -149,7 +149,7 @@ func (l *Tracker) adopt(s decode.Settings) {
 		t.Algorithm = s.Algorithm
 	}
 	t.Tick, t.Inferred, t.LimitKey = s.Tick, false, s.LimitKey
-	if l.library != model.OwnLibrary { // own keys do not contain their convention, which the rule gives
+	if l.Found.Library != model.OwnLibrary { // own keys do not contain their convention, which the rule gives
 		t.Convention = s.Convention
 	}
 	if translated := s.LimitFrom != model.NoLimit && s.LimitFrom == given.LimitFrom; translated {

@@ -16,7 +16,7 @@ import (
 // New returns a tracker of the limiter of that name, without a decoder yet. always means that
 // all denials are recorded, so that no record means no denial. p holds earlier traffic, or nil.
 func New(name string, r *config.Rule, always bool, p *Past) *Tracker {
-	l := &Tracker{Name: name, typ: "none", rule: r, past: p}
+	l := &Tracker{Name: name, key: presence{typ: "none"}, rule: r, past: p}
 	l.denied = denials{key: layout.DeniedKey(name), always: always}
 	return l
 }
@@ -54,7 +54,7 @@ func (l *Tracker) Meet(f decode.Found) bool {
 		}
 	}
 	// The find must not replace a key of another kind that still exists.
-	return l.silent == 0 && l.kind != decode.None && l.kind != f.Kind || l.kind == f.Kind
+	return l.key.silent == 0 && l.kind != decode.None && l.kind != f.Kind || l.kind == f.Kind
 }
 
 // Succeed makes l, a new tracker, the successor of was for the find f.
@@ -87,23 +87,23 @@ const (
 	FateChanged      // its key holds another type, and must be recognized again
 )
 
-// Deleted reports whether the key does not exist although it was to live on.
-func (l *Tracker) Deleted() bool { return l.deleted }
-
-// Fate reports whether the tracker is still needed at now; emptied says that most keys were deleted, as by FLUSHALL. A tracker of a named key always is:
+// Fate reports whether the tracker is still needed at now; emptied says that most keys were deleted, as by FLUSHALL. A tracker of a
+// named key always is:
 // when the key is gone or has changed, it waits for a key of its name again.
 func (l *Tracker) Fate(now limiter.Instant, emptied bool) fate {
 	b, single := l.decoder.(*singleDecoder)
+	long := 10 * time.Second // without the key; of what was to live on where the server was emptied its limiter has forgotten all
+	if !emptied || !l.Deleted {
+		long = max(long, 2*l.target.Window)
+	}
 	switch {
-	case single && b.over(now) && l.evidence == model.Likely && !l.Named:
-		return FateGone
-	case l.gone(now, emptied):
+	case !l.Named && (single && b.over(now) && l.Found.Evidence == model.Likely || l.key.silent != 0 && now.Sub(l.key.silent) > long):
 		return FateGone
 	case l.changed && !l.Named:
 		return FateChanged
-	case l.changed || l.Named && !l.certain && l.kind != decode.None && l.silent != 0 && now.Sub(l.silent) > 2*max(l.target.Window, time.Second):
-		l.kind, l.wrong, l.changed = decode.None, "", false
-		l.note(model.WrongType, false)
+	case l.changed || l.Named && !l.certain && l.kind != decode.None && l.key.silent != 0 && now.Sub(l.key.silent) > 2*max(l.target.Window, time.Second):
+		l.kind, l.look.wrong, l.changed = decode.None, "", false
+		l.notes.set(model.WrongType, false)
 		l.decoder = &probeDecoder{key: l.Name}
 		l.settle(limiter.Unknown, layout.Layout{}, l.target.Window)
 	}
@@ -143,25 +143,16 @@ func (l *Tracker) Stream() (key, last string, ok bool) {
 }
 
 // Pressing reports whether the key is busy or near its limit.
-func (l *Tracker) Pressing() bool { return l.arrived > 0 || l.near }
+func (l *Tracker) Pressing() bool { return l.arrived > 0 || l.Near }
 
 // Lasts returns how long the key will exist if nothing is written to it: its expiry, or the
 // greatest Duration if it has none or is unknown.
 func (l *Tracker) Lasts() time.Duration {
-	if l.typ == "none" || l.ttl < 0 || l.ttl == model.Forever {
+	if l.key.typ == "none" || l.key.ttl < 0 || l.key.ttl == model.Forever {
 		return math.MaxInt64
 	}
-	return l.ttl
+	return l.key.ttl
 }
-
-// Rate returns the arrivals in units a second, smoothed over about a second.
-func (l *Tracker) Rate() float64 { return l.rate }
-
-// Refused reports whether the server's latest answer was that this user may not read the key.
-func (l *Tracker) Refused() bool { return l.refused }
-
-// Near reports whether the key is near its limit or over it.
-func (l *Tracker) Near() bool { return l.near }
 
 // Past is the traffic of a key before its first reading, which the embedded source generates.
 // Its arrivals replace those of the first reading.
@@ -199,16 +190,16 @@ var suggested = map[decode.Kind]limiter.Algorithm{
 
 // Attach gives the tracker the decoder for a find.
 func (l *Tracker) Attach(f decode.Found) {
-	l.kind, l.typ, l.wrong = f.Kind, f.Type, ""
-	l.library, l.evidence = f.Library, f.Evidence
-	l.why, l.pattern = f.Why(), f.Pattern()
-	l.general, l.found, l.form = f.General(), f.Type, f.Kind
+	l.kind, l.key.typ, l.look.wrong = f.Kind, f.Type, ""
+	l.Found.Library, l.Found.Evidence = f.Library, f.Evidence
+	l.Found.Why, l.Found.Pattern = f.Why(), f.Pattern()
+	l.Found.General, l.Found.Type, l.Found.Kind = f.General(), f.Type, f.Kind
 	if f.Kind == decode.OfLibrary {
 		if l.attachLibrary(f) {
 			return
 		}
 		f = f.Form() // the rule names another algorithm, which overrides the library's
-		l.kind, l.library = f.Kind, ""
+		l.kind, l.Found.Library = f.Kind, ""
 	}
 	if f.Kind == decode.Opaque && f.Evidence != model.Likely {
 		f.Kind = decode.Wrong // the user named the key, so that an error explains what is wrong
@@ -240,7 +231,7 @@ func (l *Tracker) Attach(f decode.Found) {
 	if l.rule != nil {
 		rule = l.rule.Algorithm
 	}
-	l.note(model.WrongType, false)
+	l.notes.set(model.WrongType, false)
 	if rule.Kind() == limiter.KindArrival && f.Type == "string" && f.Key == l.Name {
 		f.Kind = decode.TAT // its decoder reports what is wrong with a value that is no TAT
 		l.kind = f.Kind
@@ -272,15 +263,15 @@ func (l *Tracker) attachLibrary(f decode.Found) bool {
 // limiter.Unknown, what any known limiter keeps.
 func (l *Tracker) misfit(key, typ string, rule limiter.Algorithm) {
 	l.kind = decode.Wrong
-	l.note(model.WrongType, true)
+	l.notes.set(model.WrongType, true)
 	l.decoder = &wrongDecoder{key: key, rule: rule}
 	if rule == limiter.Unknown {
-		l.wrong = fmt.Sprintf("holds %s, which is not how a known rate limiter keeps its state: tell its layout by a rule with name, or "+
+		l.look.wrong = fmt.Sprintf("holds %s, which is not how a known rate limiter keeps its state: tell its layout by a rule with name, or "+
 			"check its name", article(typ))
 		return
 	}
-	if l.wrong = fmt.Sprintf("holds %s, the rule says %s (%s): correct --algorithm or its rule", article(typ), rule, wants(rule)); typ == wants(rule) {
-		l.wrong = fmt.Sprintf("holds %s that is %s: correct --algorithm or its rule, or remove the key", article(typ), lacks(rule))
+	if l.look.wrong = fmt.Sprintf("holds %s, the rule says %s (%s): correct --algorithm or its rule", article(typ), rule, wants(rule)); typ == wants(rule) {
+		l.look.wrong = fmt.Sprintf("holds %s that is %s: correct --algorithm or its rule, or remove the key", article(typ), lacks(rule))
 	}
 }
 

@@ -20,11 +20,11 @@ func TestMisfit(t *testing.T) {
 		for _, typ := range []string{"string", "list", "set", "zset", "hash", "stream"} {
 			l := &Tracker{Name: "k"}
 			l.misfit("k", typ, a)
-			if !strings.Contains(l.wrong, " "+typ+" ") && !strings.Contains(l.wrong, " "+typ+",") {
-				t.Errorf("%s of %s: %q does not say what the key holds", typ, a, l.wrong)
+			if !strings.Contains(l.look.wrong, " "+typ+" ") && !strings.Contains(l.look.wrong, " "+typ+",") {
+				t.Errorf("%s of %s: %q does not say what the key holds", typ, a, l.look.wrong)
 			}
-			if contrast := strings.Contains(l.wrong, "the rule says"); contrast != (wants(a) != typ) {
-				t.Errorf("%s of %s: %q", typ, a, l.wrong)
+			if contrast := strings.Contains(l.look.wrong, "the rule says"); contrast != (wants(a) != typ) {
+				t.Errorf("%s of %s: %q", typ, a, l.look.wrong)
 			}
 		}
 	}

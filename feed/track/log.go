@@ -10,7 +10,6 @@ import (
 	"ratescope/feed/decode"
 	"ratescope/limiter"
 	"ratescope/model"
-	"ratescope/model/format"
 )
 
 // logDecoder reads a sorted set with one member for each request, whose score is its time.
@@ -58,7 +57,7 @@ func (b *logDecoder) ask(q *Query, l *Tracker) {
 	b.record.setWindow(l.target.Window)
 	b.record.most = q.Entries
 	b.recent, b.members, b.check, b.survey, b.ttl, b.first = nil, nil, nil, nil, nil, nil
-	whole := q.Whole || !b.synced || l.typ == "none"
+	whole := q.Whole || !b.synced || l.key.typ == "none"
 	if whole {
 		b.ttl = q.Pipe.PTTL(q.Ctx, b.key)
 	}
@@ -79,7 +78,7 @@ func (b *logDecoder) ask(q *Query, l *Tracker) {
 		}
 		return
 	}
-	if whole && l.evidence == model.Likely {
+	if whole && l.Found.Evidence == model.Likely {
 		b.first = q.Pipe.ZRangeWithScores(q.Ctx, b.key, 0, 0)
 	}
 	_, most := decode.Plausible(b.unit, float64(q.Now)/1e6)
@@ -115,7 +114,7 @@ func (b *logDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading) (ag
 		if err != nil {
 			return false, err
 		}
-		if !l.present(ttl, "zset") {
+		if !l.key.present(ttl, "zset") {
 			b.vanish(now, l, r)
 			return false, nil
 		}
@@ -178,17 +177,17 @@ func (b *logDecoder) takeFirst(now limiter.Instant, l *Tracker) error {
 	if len(got) > 0 {
 		oldest = min(decode.InstantIn(got[0].Score, b.unit), now)
 	}
-	l.moved = b.bins.shrink(now, oldest, &b.record) || l.moved
+	l.news.moved = b.bins.shrink(now, oldest, &b.record) || l.news.moved
 	return nil
 }
 
 // guess infers the window from the expiry, unless the key is only likely: an expiry is no more than an upper bound.
 func (b *logDecoder) guess(now limiter.Instant, l *Tracker) {
-	if l.evidence == model.Likely {
+	if l.Found.Evidence == model.Likely {
 		return
 	}
-	if k := len(b.record.entries); k > 0 && l.ttl > 0 && !b.bins.on {
-		l.guess(inferWindow(now, l.ttl, b.record.entries[k-1].At, l.target.Window))
+	if k := len(b.record.entries); k > 0 && l.key.ttl > 0 && !b.bins.on {
+		l.guess(inferWindow(now, l.key.ttl, b.record.entries[k-1].At, l.target.Window))
 	}
 }
 
@@ -198,8 +197,8 @@ func (b *logDecoder) takeSurvey(now limiter.Instant, l *Tracker) error {
 		return err
 	}
 	b.surveyed = now
-	l.note(model.GarbageScore, garbage > 0)
-	l.note(model.MixedUnits, mixed > 0)
+	l.notes.set(model.GarbageScore, garbage > 0)
+	l.notes.set(model.MixedUnits, mixed > 0)
 	if unit != b.unit && unit != 0 {
 		b.unit, b.synced, b.pages = unit, false, 0
 	}
@@ -232,7 +231,7 @@ func (b *logDecoder) takePage(now limiter.Instant, l *Tracker) (again bool, err 
 		odd := b.unexpected(fresh)
 		b.record.extend(fresh)
 		if odd {
-			l.moved = true
+			l.news.moved = true
 			b.resync()
 			return true, nil
 		}
@@ -284,7 +283,7 @@ func (b *logDecoder) useBins() {
 
 // vanish notes that the key does not exist: entries before the last window stay in the record.
 func (b *logDecoder) vanish(now limiter.Instant, l *Tracker, r *model.Reading) {
-	l.moved = l.moved || len(b.record.entries) > 0
+	l.news.moved = l.news.moved || len(b.record.entries) > 0
 	span := b.record.span()
 	// The server holds nothing, so nothing of the last window counts any more.
 	live := now.Add(-span)
@@ -294,8 +293,8 @@ func (b *logDecoder) vanish(now limiter.Instant, l *Tracker, r *model.Reading) {
 	b.bins = bins{}
 	b.synced, b.pages, b.last, b.ties = false, 0, 0, 0
 	b.record.trim(now)
-	l.note(model.GarbageScore, false)
-	l.note(model.MixedUnits, false)
+	l.notes.set(model.GarbageScore, false)
+	l.notes.set(model.MixedUnits, false)
 	b.fill(now, l, r)
 }
 
@@ -311,7 +310,7 @@ func (b *logDecoder) fill(now limiter.Instant, l *Tracker, r *model.Reading) {
 	r.PreviousKnown = l.target.Window > 0
 	r.ExactKnown = l.target.Window > 0
 	r.Arrivals = b.record.arrivals(false)
-	l.ahead("scores", now, b.record.entries)
+	l.notes.ahead("scores", now, b.record.entries)
 }
 
 // inferWindow returns the window that the expiry suggests: limiters set it to one window at
@@ -409,20 +408,4 @@ func (s *survey) read() (unit time.Duration, mixed, garbage int64, err error) {
 	}
 	// The commands are not a transaction: members may come in between.
 	return unit, all - best, max(left-all, 0), nil
-}
-
-// ahead adds a note if entries are in the future: how far the clocks of a limiter's writers are ahead of the
-// server's, at most. Clocks that are behind cannot be detected, because their entries look like late ones. what is
-// the source of the instants, "scores" or "ids".
-func (l *Tracker) ahead(what string, now limiter.Instant, entries []limiter.Entry) {
-	l.note(l.skew, false)
-	l.skew = ""
-	most := time.Duration(0)
-	if n := len(entries); n > 0 {
-		most = entries[n-1].At.Sub(now)
-	}
-	if l.note(model.FutureScore, most > futureAllowed); most > futureAllowed {
-		l.skew = model.Note(what + " up to " + format.Spaced(most) + " in the future (writer's clock)")
-		l.note(l.skew, true)
-	}
 }

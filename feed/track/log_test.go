@@ -27,8 +27,8 @@ func TestSkew(t *testing.T) {
 		{entries(time.Second), []model.Note{model.FutureScore, "scores up to 1.0 s in the future (writer's clock)"}},
 		{nil, nil},
 	} {
-		l.ahead("scores", noon, c.entries)
-		if got := l.list(); !slices.Equal(got, c.want) {
+		l.notes.ahead("scores", noon, c.entries)
+		if got := l.notes.list(); !slices.Equal(got, c.want) {
 			t.Errorf("%v: %q, want %q", c.entries, got, c.want)
 		}
 	}

@@ -75,7 +75,7 @@ func (b *probeDecoder) take(now limiter.Instant, l *Tracker, _ *model.Reading) (
 		}
 		if b.more.Gone() {
 			b.held, b.more, b.kin = "", nil, false
-			l.typ, l.ttl = "none", 0
+			l.key.typ, l.key.ttl = "none", 0
 			return false, nil
 		}
 		f := b.more.Found(now)
@@ -104,7 +104,7 @@ func (b *probeDecoder) take(now limiter.Instant, l *Tracker, _ *model.Reading) (
 		b.held = typ
 		return true, nil
 	}
-	l.typ, l.ttl = "none", 0
+	l.key.typ, l.key.ttl = "none", 0
 	for i, e := range b.exists {
 		n, err := e.Result()
 		b.refused = b.refused || connect.Code(err) == "NOPERM"
@@ -139,9 +139,9 @@ func (b *wrongDecoder) take(_ limiter.Instant, l *Tracker, _ *model.Reading) (ag
 	if err != nil {
 		return false, err
 	}
-	if !l.present(ttl, typ) {
-		l.wrong = ""
-		l.note(model.WrongType, false)
+	if !l.key.present(ttl, typ) {
+		l.look.wrong = ""
+		l.notes.set(model.WrongType, false)
 		return false, nil
 	}
 	l.changed = l.changed || b.seen != "" && b.seen != typ

@@ -54,7 +54,7 @@ func (b *streamDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading) 
 		return false, err
 	}
 	if !there {
-		l.moved = l.moved || len(b.record.entries) > 0
+		l.news.moved = l.news.moved || len(b.record.entries) > 0
 		b.record.lose(now.Add(-b.record.span()), now)
 		b.resync()
 	} else {
@@ -110,10 +110,10 @@ func (b *streamDecoder) there(now limiter.Instant, l *Tracker) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if !l.present(ttl, "stream") {
+	if !l.key.present(ttl, "stream") {
 		return false, nil
 	}
-	l.moved = b.trimmed(first, now) || l.moved
+	l.news.moved = b.trimmed(first, now) || l.news.moved
 	return true, nil
 }
 
@@ -135,28 +135,28 @@ func (b *streamDecoder) guess(now limiter.Instant, l *Tracker) {
 	if b.tail.behind {
 		return
 	}
-	if k := len(b.record.entries); k > 0 && l.ttl > 0 {
-		l.guess(inferWindow(now, l.ttl, b.record.entries[k-1].At, l.target.Window))
+	if k := len(b.record.entries); k > 0 && l.key.ttl > 0 {
+		l.guess(inferWindow(now, l.key.ttl, b.record.entries[k-1].At, l.target.Window))
 	}
 }
 
 func (b *streamDecoder) fill(now limiter.Instant, l *Tracker, r *model.Reading) {
-	l.note(model.NoCountField, b.tail.uncounted)
+	l.notes.set(model.NoCountField, b.tail.uncounted)
 	if b.tail.known {
 		l.target.Layout.NoTotals = b.tail.untotaled
 	}
 	r.State.Log = b.record.log()
-	l.note(b.unread, false)
+	l.notes.set(b.unread, false)
 	b.unread = ""
 	if r.Partial = b.tail.behind; r.Partial {
 		b.unread = model.Note(fmt.Sprintf("still being read: at least %d used", b.record.sum(now.Add(-b.record.span())+1)))
-		l.note(b.unread, true)
+		l.notes.set(b.unread, true)
 	}
 	r.Approximate = b.record.joined || b.hot > 0
 	r.PreviousKnown = l.target.Window > 0
 	r.ExactKnown = l.target.Window > 0
 	r.Arrivals = b.record.arrivals(false)
-	l.ahead("ids", now, b.record.entries)
+	l.notes.ahead("ids", now, b.record.entries)
 }
 
 // tail follows a stream of counts from entry to entry, for stream counters and for recorded

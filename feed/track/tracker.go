@@ -14,7 +14,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -60,48 +59,58 @@ type Tracker struct {
 	certain bool   // the form of its state is known even while the key does not exist
 	rule    *config.Rule
 	kind    decode.Kind
-	typ     string
 	decoder decoder
-
-	library  string // the library in whose layout the key is; "" if unknown
-	evidence model.Evidence
-	why      []string // the evidence, in clauses
-	pattern  string   // a glob of the limiters of the same kind
-	general  bool     // pattern is made of the names of many limiters
-	found    string   // Redis type of the find, and form its kind
-	form     decode.Kind
+	Found   Finding
 
 	windowKnown bool // the library's layout gives the window, so that it need not be guessed
 
 	target model.Target
-	notes  map[model.Note]bool
+	notes  notes
 	denied denials
 	block  block
 	past   *Past
-	skew   model.Note // how far entries are in the future; "" where none is
 
-	ttl      time.Duration
+	key      presence
+	look     looks
+	news     news
 	since    limiter.Instant // of the previous reading
-	silent   limiter.Instant // since when the key does not exist; 0 while it does
-	lives    limiter.Instant // until when it was to live, as of the latest reading of it; 0 not known
-	deleted  bool            // it does not exist although it was to live on
 	arrived  int64           // units that came with the latest reading
-	near     bool            // near its limit, or over it
 	Readings int             // readings so far
-	rate     float64         // units a second, smoothed over about a second
-	wrong    string          // why the key cannot be read, in one sentence
-	spread   time.Duration   // within which the present reading was made
-	odd      int             // consecutive quiet looks at which wrong was set
-	unquiet  int             // consecutive other looks at which it was
-	refused  bool            // this user may not read the key
+	Rate     float64         // arrivals in units a second, smoothed over about a second
+	Near     bool            // near its limit, or over it
+	Deleted  bool            // it does not exist although it was to live on
+	Refused  bool            // the server's latest answer was that this user may not read the key
 	changed  bool            // the key holds another type than before, and must be recognized again
 
 	inferred *Engine // of the latest query
 	unlikely bool    // its values do not change like those of a limiter
+}
 
-	quick    bool    // the present reading is a quick one
-	moved    bool    // entries were removed since the previous reading, which no arrival shows
-	reported figures // of the previous reading
+// Finding is what discovery has found of a limiter.
+type Finding struct {
+	Library  string // in whose layout the key is; "" if unknown
+	Evidence model.Evidence
+	Why      []string    // the evidence, in clauses
+	Pattern  string      // a glob of the limiters of the same kind
+	General  bool        // Pattern is made of the names of many limiters, since no library's layout gives one
+	Type     string      // Redis type of the find
+	Kind     decode.Kind // what its value is
+}
+
+// presence is whether the key exists, and until when.
+type presence struct {
+	typ    string // "none" where it does not exist
+	ttl    time.Duration
+	silent limiter.Instant // since when it does not exist; 0 while it does
+	lives  limiter.Instant // until when it was to live, as of the latest reading of it; 0 not known
+}
+
+// looks counts the looks at a key that cannot be read.
+type looks struct {
+	wrong   string        // why it cannot be read, in one sentence
+	spread  time.Duration // within which the present reading was made
+	odd     int           // consecutive quiet looks at which wrong was set
+	unquiet int           // consecutive other looks at which it was
 }
 
 // settle sets the target from the rule and, where the rule gives nothing, from the arguments,
@@ -139,21 +148,9 @@ func (l *Tracker) guess(w time.Duration) {
 	l.target.Window, l.target.Limit.Window = w, w
 }
 
-// note adds a note to all further readings, or removes it.
-func (l *Tracker) note(n model.Note, on bool) {
-	if on {
-		if l.notes == nil {
-			l.notes = make(map[model.Note]bool)
-		}
-		l.notes[n] = true
-	} else {
-		delete(l.notes, n)
-	}
-}
-
 // Ask adds the commands of the next reading.
 func (l *Tracker) Ask(q *Query) {
-	l.quick, l.inferred = q.Quick, q.Inferred
+	l.news.quick, l.inferred = q.Quick, q.Inferred
 	if l.decoder != nil {
 		l.decoder.ask(q, l)
 	}
@@ -175,8 +172,8 @@ const (
 // server is away or the key is on another node.
 func (l *Tracker) Take(now limiter.Instant, spread time.Duration) (r model.Reading, o Outcome, err error) {
 	again := false
-	l.refused, l.spread = false, spread
-	r = model.Reading{Key: l.Name, Type: l.typ, At: now, Since: l.since, TTL: l.ttl}
+	l.Refused, l.look.spread = false, spread
+	r = model.Reading{Key: l.Name, Type: l.key.typ, At: now, Since: l.since, TTL: l.key.ttl}
 	if l.decoder != nil {
 		again, err = l.decoder.take(now, l, &r)
 	}
@@ -215,27 +212,27 @@ const (
 )
 
 // quiet reports whether the present look is.
-func (l *Tracker) quiet() bool { return l.spread <= quietLook }
+func (k *looks) quiet() bool { return k.spread <= quietLook }
 
 // doubt counts the looks that say that the key cannot be read, and returns Again while that may be a mistake.
 // Where no look is quiet, the reading before stands, or what the key holds is unknown.
 func (l *Tracker) doubt(r *model.Reading) Outcome {
-	if _, fixed := l.decoder.(*wrongDecoder); l.wrong == "" || fixed {
-		l.odd, l.unquiet = looksToJudge, 0
-		if l.wrong == "" {
-			l.odd = 0
+	if _, fixed := l.decoder.(*wrongDecoder); l.look.wrong == "" || fixed {
+		l.look.odd, l.look.unquiet = looksToJudge, 0
+		if l.look.wrong == "" {
+			l.look.odd = 0
 		}
 		return Ready
 	}
-	if l.quiet() {
-		l.odd, l.unquiet = l.odd+1, 0
+	if l.look.quiet() {
+		l.look.odd, l.look.unquiet = l.look.odd+1, 0
 	} else {
-		l.unquiet++
+		l.look.unquiet++
 	}
 	switch {
-	case l.odd >= looksToJudge:
+	case l.look.odd >= looksToJudge:
 		return Ready
-	case l.unquiet < looksToJudge:
+	case l.look.unquiet < looksToJudge:
 		return Again
 	case l.since != 0:
 		return Nothing
@@ -247,56 +244,56 @@ func (l *Tracker) doubt(r *model.Reading) Outcome {
 // finish completes a reading with the fields that are common to all types. It returns false for
 // a quick reading without news.
 func (l *Tracker) finish(now limiter.Instant, r *model.Reading) bool {
-	r.Type, r.TTL = l.typ, l.ttl
+	r.Type, r.TTL = l.key.typ, l.key.ttl
 	r.Target = l.target
 	r.State.Algorithm = l.target.Algorithm
-	if l.wrong != "" && l.odd >= looksToJudge {
-		r.Err = l.wrong
+	if l.look.wrong != "" && l.look.odd >= looksToJudge {
+		r.Err = l.look.wrong
 	}
 	if r.Type == "none" {
-		if l.silent == 0 {
-			l.silent, l.deleted = now, now < l.lives.Add(-futureAllowed)
+		if l.key.silent == 0 {
+			l.key.silent, l.Deleted = now, now < l.key.lives.Add(-futureAllowed)
 		}
 	} else {
-		l.silent, l.deleted, l.lives = 0, false, 0
+		l.key.silent, l.Deleted, l.key.lives = 0, false, 0
 		switch {
 		case r.TTL == model.Forever:
-			l.lives = math.MaxInt64
+			l.key.lives = math.MaxInt64
 		case r.TTL > 0:
-			l.lives = now.Add(r.TTL)
+			l.key.lives = now.Add(r.TTL)
 		}
 	}
-	if l.quick && !l.news(r) {
+	if l.news.quick && !l.news.come(r) {
 		return false
 	}
 	left := l.infer(r)
 	r.Target = l.target
 	t := &r.Target
-	t.Library, t.Evidence, t.Ruled = l.library, l.evidence, l.rule.Narrow()
+	t.Library, t.Evidence, t.Ruled = l.Found.Library, l.Found.Evidence, l.rule.Narrow()
 	if t.Described = l.rule != nil && l.rule.Layout != nil; t.Described {
 		t.Script = l.rule.Script.Fires()
 	}
-	r.Why, r.Pattern = l.why, l.pattern
+	r.Why, r.Pattern = l.Found.Why, l.Found.Pattern
 	if t.LimitFrom == model.NoLimit && t.LimitKnown {
 		t.LimitFrom = model.LimitOfRule
 	}
 	withheld := l.withhold(r) || left
 	stays := r.Err == "" && r.Type != "none" && r.TTL == model.Forever
-	l.note(model.NoExpiry, stays && !(t.Described && !l.rule.Layout.Expires()))
-	l.note(model.Inferred, t.Inferred && t.Algorithm != limiter.Unknown)
-	l.note(model.UnknownLimit, !t.LimitKnown)
-	l.note(model.UnknownWindow, t.Window == 0)
-	l.note(model.ForeignWriter, t.Layout != (layout.Layout{}))
-	l.note(model.TooHot, r.Approximate)
+	l.notes.set(model.NoExpiry, stays && !(t.Described && !l.rule.Layout.Expires()))
+	l.notes.set(model.Inferred, t.Inferred && t.Algorithm != limiter.Unknown)
+	l.notes.set(model.UnknownLimit, !t.LimitKnown)
+	l.notes.set(model.UnknownWindow, t.Window == 0)
+	l.notes.set(model.ForeignWriter, t.Layout != (layout.Layout{}))
+	l.notes.set(model.TooHot, r.Approximate)
 	over := false
-	l.near = false
+	l.Near = false
 	if t.LimitKnown && t.Limit.Count > 0 && t.Window > 0 && r.Err == "" && !withheld {
 		n, most := r.State.Peek(now, t.Limit, t.Convention, 0).Used, model.Capacity(*t)
 		over = n > most
-		l.near = float64(n) >= model.NearLimit*float64(most)
+		l.Near = float64(n) >= model.NearLimit*float64(most)
 	}
-	l.note(model.OverLimit, over)
-	r.Notes = l.list()
+	l.notes.set(model.OverLimit, over)
+	r.Notes = l.notes.list()
 	if l.past != nil {
 		r.Since, r.Arrivals, r.Trace = l.past.From, l.past.Arrivals, l.past.Trace
 		l.past = nil
@@ -324,17 +321,24 @@ type figures struct {
 	known              bool
 }
 
-// news reports whether r differs from the previous reading, and remembers its figures.
-func (l *Tracker) news(r *model.Reading) bool {
+// news tells readings that are as the previous one.
+type news struct {
+	quick    bool    // the present reading is a quick one
+	moved    bool    // entries were removed since the previous reading, which no arrival shows
+	reported figures // of the previous reading
+}
+
+// come reports whether r differs from the previous reading, and remembers its figures.
+func (n *news) come(r *model.Reading) bool {
 	s := &r.State
 	t := figures{
 		typ: r.Type, err: r.Err, denied: r.Denied, start: s.Start, tat: s.TAT, filled: s.Filled,
 		previous: s.Previous, current: s.Current, part: s.Part, level: s.Level, blocked: s.BlockedUntil, known: true,
 	}
-	if t == l.reported && len(r.Arrivals) == 0 && !l.moved {
+	if t == n.reported && len(r.Arrivals) == 0 && !n.moved {
 		return false
 	}
-	l.reported = t
+	n.reported = t
 	return true
 }
 
@@ -345,32 +349,19 @@ func (l *Tracker) measure(now limiter.Instant) {
 		return
 	}
 	keep := math.Exp(-over)
-	l.rate = l.rate*keep + float64(l.arrived)/over*(1-keep)
-	l.moved = false
-}
-
-// list returns the notes in a fixed order.
-func (l *Tracker) list() []model.Note {
-	if len(l.notes) == 0 {
-		return nil
-	}
-	out := make([]model.Note, 0, len(l.notes))
-	for n := range l.notes {
-		out = append(out, n)
-	}
-	slices.Sort(out)
-	return out
+	l.Rate = l.Rate*keep + float64(l.arrived)/over*(1-keep)
+	l.news.moved = false
 }
 
 // describe turns an error reply about this key into a sentence.
 func (l *Tracker) describe(err error) string {
 	switch connect.Code(err) {
 	case "WRONGTYPE":
-		l.note(model.WrongType, true)
+		l.notes.set(model.WrongType, true)
 		l.changed = true
 		return "holds another type than it did before"
 	case "NOPERM":
-		l.refused = true
+		l.Refused = true
 		return "must not be read by this user: " + connect.Remedy(err)
 	}
 	return fmt.Sprintf("cannot be read: %v", err)
@@ -378,27 +369,16 @@ func (l *Tracker) describe(err error) string {
 
 // present takes the type of the key and the answer of PTTL, and reports whether the key exists.
 // go-redis returns PTTL's -1 (no expiry) and -2 (no key) as that many nanoseconds.
-func (l *Tracker) present(ttl time.Duration, typ string) bool {
+func (k *presence) present(ttl time.Duration, typ string) bool {
 	switch {
 	case ttl == -2:
-		l.typ, l.ttl = "none", 0
+		k.typ, k.ttl = "none", 0
 		return false
 	case ttl < 0:
-		l.ttl = model.Forever
+		k.ttl = model.Forever
 	default:
-		l.ttl = ttl
+		k.ttl = ttl
 	}
-	l.typ = typ
+	k.typ = typ
 	return true
-}
-
-// gone reports whether the key has not existed for so long that it is no longer watched: for
-// two windows, and for at least ten seconds. Where the server was emptied, ten seconds are enough for what was to live
-// on: its limiter has forgotten what it counted.
-func (l *Tracker) gone(now limiter.Instant, emptied bool) bool {
-	long := 10 * time.Second
-	if !emptied || !l.deleted {
-		long = max(long, 2*l.target.Window)
-	}
-	return !l.Named && l.silent != 0 && now.Sub(l.silent) > long
 }

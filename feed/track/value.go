@@ -41,7 +41,7 @@ func (b *valueDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading) (
 		return false, err
 	}
 	state := limiter.State{Algorithm: l.target.Algorithm}
-	l.wrong = ""
+	l.look.wrong = ""
 	if b.field == "" {
 		err = b.readString(now, ttl, l, &state)
 	} else {
@@ -51,7 +51,7 @@ func (b *valueDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading) (
 		return false, err
 	}
 	r.State = state
-	if l.wrong == "" {
+	if l.look.wrong == "" {
 		r.Arrivals = b.rise(now, l, state)
 		b.last, b.known = state, true
 	}
@@ -63,14 +63,14 @@ func (b *valueDecoder) readString(now limiter.Instant, ttl time.Duration, l *Tra
 	if err != nil {
 		return err
 	}
-	l.note(model.WrongType, false)
-	if !l.present(ttl, "string") {
+	l.notes.set(model.WrongType, false)
+	if !l.key.present(ttl, "string") {
 		return nil
 	}
 	m, unit, ok := decode.ReadTAT(text, now, ttl)
 	if !ok {
-		l.wrong = decode.NoTAT(text, now, ttl)
-		l.note(model.WrongType, true)
+		l.look.wrong = decode.NoTAT(text, now, ttl)
+		l.notes.set(model.WrongType, true)
 		return nil
 	}
 	l.target.Layout.Unit = unit
@@ -83,14 +83,14 @@ func (b *valueDecoder) readHash(ttl time.Duration, l *Tracker, s *limiter.State)
 	if err != nil {
 		return err
 	}
-	if !l.present(ttl, "hash") {
+	if !l.key.present(ttl, "hash") {
 		return nil
 	}
 	level, ok := decode.Number(pair[0])
 	text, _ := pair[1].(string)
 	m, good := decode.ParseMoment(text)
 	if !ok || !good {
-		l.wrong = "holds a hash that is not a bucket: it needs the fields " + b.field + " and at"
+		l.look.wrong = "holds a hash that is not a bucket: it needs the fields " + b.field + " and at"
 		return nil
 	}
 	s.Level, s.Filled, s.Part, s.Parts = level, m.At, m.Part, m.Parts
@@ -161,11 +161,11 @@ func (b *singleDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading) 
 	if err != nil {
 		return false, err
 	}
-	l.wrong = ""
+	l.look.wrong = ""
 	var n int64
-	if l.present(ttl, "string") {
+	if l.key.present(ttl, "string") {
 		if n, err = strconv.ParseInt(text, 10, 64); err != nil || n < 0 {
-			l.wrong = "holds a string that is not a count"
+			l.look.wrong = "holds a string that is not a count"
 			n = 0
 		}
 	}
@@ -176,18 +176,18 @@ func (b *singleDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading) 
 func (b *singleDecoder) tell(now limiter.Instant, l *Tracker, r *model.Reading, n int64) {
 	l.target.Convention.Alignment = limiter.AlignFirstRequest
 	ends := limiter.Instant(0)
-	if l.ttl > 0 { // the key is removed in the millisecond after its expiry
-		ends = limiter.Instant(now.Millis() * 1000).Add(l.ttl + time.Millisecond)
+	if l.key.ttl > 0 { // the key is removed in the millisecond after its expiry
+		ends = limiter.Instant(now.Millis() * 1000).Add(l.key.ttl + time.Millisecond)
 	}
 	// A later end alone is no new window: the key's owner may renew the expiry with every request,
 	// and the server may have paused between its answers to PTTL and TIME.
 	over := b.ends != 0 && now >= b.ends.Add(-futureAllowed) && ends.Sub(b.ends) > futureAllowed
 	fresh := n < b.last || over
-	falls := n < b.last && !over && b.known && l.ttl > 0 && ends.Sub(b.ends).Abs() <= futureAllowed
+	falls := n < b.last && !over && b.known && l.key.ttl > 0 && ends.Sub(b.ends).Abs() <= futureAllowed
 	b.fell = b.fell || falls
 	b.rose = b.rose || n > b.last && !over && b.known && b.last > 0
 	if w, most := l.target.Window, l.target.Limit.Count; l.target.LimitKnown && (!b.known || fresh) {
-		b.high = l.ttl > 0 && w-l.ttl < max(w/50, 250*time.Millisecond) && 5*n >= 4*most && n < most
+		b.high = l.key.ttl > 0 && w-l.key.ttl < max(w/50, 250*time.Millisecond) && 5*n >= 4*most && n < most
 	}
 	if b.known && l.since != 0 {
 		rise := n - b.last
@@ -199,7 +199,7 @@ func (b *singleDecoder) tell(now limiter.Instant, l *Tracker, r *model.Reading, 
 			rise = n
 			// A window that began since the previous reading shows its length, which is a little
 			// more than the time to its expiry.
-			if up := (l.ttl + time.Second - 1).Truncate(time.Second); up-l.ttl <= now.Sub(l.since) && b.window.To == 0 {
+			if up := (l.key.ttl + time.Second - 1).Truncate(time.Second); up-l.key.ttl <= now.Sub(l.since) && b.window.To == 0 {
 				l.guess(up)
 			}
 		}
@@ -215,12 +215,12 @@ func (b *singleDecoder) tell(now limiter.Instant, l *Tracker, r *model.Reading, 
 	w := l.target.Window
 	const slack = 5 * time.Millisecond // between the answers to PTTL and TIME
 	switch {
-	case w > 0 && l.ttl > w+slack:
+	case w > 0 && l.key.ttl > w+slack:
 		b.outlives = true
 	case fresh && now.Sub(l.since) < w: // a new window was watched from its start
 		b.outlives = false
 	}
-	l.note(model.Outlives, b.outlives)
+	l.notes.set(model.Outlives, b.outlives)
 	r.State.Current = n
 	if ends != 0 && w > 0 {
 		r.State.Start = ends.Add(-w)

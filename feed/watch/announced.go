@@ -141,7 +141,7 @@ func (r *reader) listen() {
 	last := make(map[string]string)
 	polled := r.link.cluster || r.listener.lack() != ""
 	for _, t := range r.limiters.visible {
-		t.busy = t.Rate() > busyRate || t.busy && t.Rate() > quietAgain
+		t.busy = t.Rate > busyRate || t.busy && t.Rate > quietAgain
 		key, id, ok := t.Stream()
 		if t.blocking = ok && !polled && !t.busy && len(last) < maxListened; t.blocking {
 			last[key] = id

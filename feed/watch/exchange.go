@@ -355,7 +355,7 @@ func (r *reader) finish(t *tracked, reading *model.Reading, at time.Time) {
 		r.arrived(at)
 	}
 	t.due = at.Add(r.pause(t))
-	if t.Refused() {
+	if t.Refused {
 		t.resting, t.due = true, at.Add(restingEvery)
 	}
 }

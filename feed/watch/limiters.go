@@ -71,8 +71,8 @@ func (l *limiters) adopt(now limiter.Instant) {
 	}
 	if l.applied != l.patterns.Version {
 		for _, t := range l.trackers {
-			if t.General() {
-				t.Generalize(l.patterns.Of(t.Name, kindOf(t.Type(), t.Kind()), now))
+			if t.Found.General {
+				t.Found.Pattern = l.patterns.Of(t.Name, kindOf(t.Found.Type, t.Found.Kind), now)
 			}
 		}
 		l.applied = l.patterns.Version
@@ -222,7 +222,7 @@ func (l *limiters) removeGone(now limiter.Instant) []string {
 	var gone []string
 	deleted := 0
 	for _, t := range l.trackers {
-		if t.Deleted() {
+		if t.Deleted {
 			deleted++
 		}
 	}
@@ -232,9 +232,9 @@ func (l *limiters) removeGone(now limiter.Instant) []string {
 			gone = append(gone, name)
 			delete(l.trackers, name)
 			g := &model.KeyGroup{Evidence: model.Likely, Why: []string{model.Unmoved}}
-			l.candidates.put(name, kindOf(t.Type(), t.Kind()), g, &l.patterns, now)
+			l.candidates.put(name, kindOf(t.Found.Type, t.Found.Kind), g, &l.patterns, now)
 			if len(l.unlikely) < mostUnlikely {
-				l.unlikely[t.Pattern()] = true
+				l.unlikely[t.Found.Pattern] = true
 			}
 			continue
 		}

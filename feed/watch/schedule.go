@@ -241,7 +241,7 @@ func (r *reader) plan(now time.Time) []*tracked {
 		if t.resting && now.Before(t.due) {
 			continue
 		}
-		if prompt := t.rank == onScreen || few || t.Near(); prompt && !covered || !now.Before(t.due) {
+		if prompt := t.rank == onScreen || few || t.Near; prompt && !covered || !now.Before(t.due) {
 			due = append(due, t)
 		}
 	}
@@ -321,7 +321,7 @@ const (
 func (r *reader) pause(t *tracked) time.Duration {
 	if t.Pressing() && !r.covered() {
 		t.quiet = 0
-		if r.spending.strained && !t.Near() {
+		if r.spending.strained && !t.Near {
 			return quietPause
 		}
 		return 0
