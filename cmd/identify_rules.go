@@ -283,7 +283,7 @@ func entriesOf(r limitersFound) (entries []config.Entry, examples []string) {
 			continue // a rule lacks its limit, or would say nothing of how its keys are read
 		}
 		hint := ""
-		if g.Rule.Limit == "" && g.missing {
+		if e.Limit == "" && g.missing {
 			hint = fmt.Sprintf("limit: %s   it is not in Redis: take it from the application", g.limitHint())
 			if g.burstHint() != "" {
 				hint += ", and beside it burst: CAPACITY"
@@ -431,9 +431,10 @@ func (i *limitersFound) suggest(ctx context.Context, p *program, long time.Durat
 		its := looks[:len(g.examples)]
 		looks = looks[len(its):]
 		var list []config.Suggestion
-		for _, s := range slices.Backward(its[0]) {
-			if list = config.Settle(config.Suggest(&s, string(g.Pattern), now), its); s.Exists() && len(list) > 0 {
-				break
+		for _, s := range slices.Backward(slices.Concat(its...)) {
+			fit := config.Settle(config.Suggest(&s, string(g.Pattern), now), its)
+			if len(list) == 0 || len(fit) > 0 && fit[0].Entry.Stamp != "" { // of leases that are over none shows that they are
+				list = fit
 			}
 		}
 		if list, err = beside(ctx, o, list, string(g.Pattern), its, now); err != nil {

@@ -321,13 +321,18 @@ func (g *suggester) fields(of map[string]float64, before string) {
 	}
 }
 
+// levelWord finds the name of what a bucket that leaks holds.
+var levelWord = regexp.MustCompile(`(?i)level|water|volume|backlog|excess`)
+
 // filled suggests readings of an amount and of a time of the past, the likeliest by the names of their fields first.
 func (g *suggester) filled(amount, at, stands, unit string) {
 	readings := []struct{ as, read, refill string }{
 		{"a bucket of tokens", "bucket", ""}, {"a bucket that leaks", "level", ""},
 		{"a bucket that is filled at once", "bucket", "whole window"}, {"a count, and when its window began", "level", "whole window"},
 	}
-	if begins := naming.HoldsBegin(at); naming.HoldsCount(amount) || begins && !naming.HoldsTokens(amount) {
+	if levelWord.MatchString(amount) {
+		readings[0], readings[1] = readings[1], readings[0]
+	} else if begins := naming.HoldsBegin(at); naming.HoldsCount(amount) || begins && !naming.HoldsTokens(amount) {
 		slices.Reverse(readings)
 	} else if begins {
 		readings[0], readings[2] = readings[2], readings[0]
