@@ -119,7 +119,8 @@ type block struct {
 
 func (b *block) ask(q *Query, l *Tracker) {
 	b.till = nil
-	if spoken := l.target.Convention.Block > 0; b.key == "" && !b.refused && (spoken || l.Named && (l.Found.Library == "" || l.Found.Library == model.OwnLibrary)) {
+	spoken, foreign := l.target.Convention.Block > 0, l.Found.Library != "" && l.Found.Library != model.OwnLibrary
+	if b.key == "" && !b.refused && (spoken || l.Named && !foreign) {
 		b.key, b.seldom = layout.BlockedKey(l.Name), !spoken
 	}
 	switch {

@@ -101,7 +101,8 @@ func (l *Tracker) Fate(now limiter.Instant, emptied bool) fate {
 		return FateGone
 	case l.changed && !l.Named:
 		return FateChanged
-	case l.changed || l.Named && !l.certain && l.kind != decode.None && l.key.silent != 0 && now.Sub(l.key.silent) > 2*max(l.target.Window, time.Second):
+	case l.changed || l.Named && !l.certain && l.kind != decode.None && l.key.silent != 0 &&
+		now.Sub(l.key.silent) > 2*max(l.target.Window, time.Second):
 		l.kind, l.look.wrong, l.changed = decode.None, "", false
 		l.notes.set(model.WrongType, false)
 		l.decoder = &probeDecoder{key: l.Name}
@@ -270,7 +271,8 @@ func (l *Tracker) misfit(key, typ string, rule limiter.Algorithm) {
 			"check its name", article(typ))
 		return
 	}
-	if l.look.wrong = fmt.Sprintf("holds %s, the rule says %s (%s): correct --algorithm or its rule", article(typ), rule, wants(rule)); typ == wants(rule) {
+	l.look.wrong = fmt.Sprintf("holds %s, the rule says %s (%s): correct --algorithm or its rule", article(typ), rule, wants(rule))
+	if typ == wants(rule) {
 		l.look.wrong = fmt.Sprintf("holds %s that is %s: correct --algorithm or its rule, or remove the key", article(typ), lacks(rule))
 	}
 }

@@ -197,7 +197,8 @@ func (e *Engine) Terms(pattern string) Terms {
 			t.Limit = g.counts.limit(t.Window)
 		}
 		t.Verdict = g.verdict(t.Window)
-		t.Up, t.Down, t.Plain = g.counts.rises > g.counts.falls, (g.counts.falls > 0 || g.counts.zeros > 0) && g.counts.falls >= g.counts.rises, g.counts.plain
+		c := &g.counts
+		t.Up, t.Down, t.Plain = c.rises > c.falls, (c.falls > 0 || c.zeros > 0) && c.falls >= c.rises, c.plain
 	case limiter.SlidingLog:
 		t.Window = g.windows.figure()
 		t.Limit = g.counts.limit(t.Window)
