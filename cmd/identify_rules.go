@@ -151,7 +151,9 @@ func samplesOf(ctx context.Context, o feed.Options, keys []string) (samples []de
 
 // readingsOf works out what each reading that fits a key gives: that of the library whose layout it has,
 // else the suggested ones.
-func readingsOf(ctx context.Context, o feed.Options, s *decode.Sample, suggested []config.Suggestion, limit string, names report.Options) ([]reportedRead, error) {
+func readingsOf(
+	ctx context.Context, o feed.Options, s *decode.Sample, suggested []config.Suggestion, limit string, names report.Options,
+) ([]reportedRead, error) {
 	out := []reportedRead{}
 	o.Keys, o.Watch = []string{s.Key}, nil
 	read := func(rules []config.Rule, as string) error {
@@ -172,7 +174,8 @@ func readingsOf(ctx context.Context, o feed.Options, s *decode.Sample, suggested
 		if k.Algorithm != nil && *k.Algorithm == limiter.SlidingLog.String() && k.Window == nil {
 			k.Used = nil // some of its entries may count no more
 		}
-		out = append(out, reportedRead{cmp.Or(as, "the layout of "+orDash(k.Library)), k.Library, k.Algorithm, k.Used, k.Limit, k.Window, k.Notes, nil, ""})
+		as = cmp.Or(as, "the layout of "+orDash(k.Library))
+		out = append(out, reportedRead{as, k.Library, k.Algorithm, k.Used, k.Limit, k.Window, k.Notes, nil, ""})
 		return nil
 	}
 	configured := o.Rules
@@ -233,7 +236,8 @@ func (r readKeys) Text(w io.Writer) error {
 			for _, note := range g.Notes {
 				notes = append(notes, note.Clean())
 			}
-			c.Add(fmt.Sprint(n+1), g.As, orDash(g.Algorithm), report.Number(g.Used), report.Number(g.Limit), windowText(g.Window), strings.Join(notes, "; "))
+			c.Add(fmt.Sprint(n+1), g.As, orDash(g.Algorithm), report.Number(g.Used), report.Number(g.Limit), windowText(g.Window),
+				strings.Join(notes, "; "))
 		}
 		b.WriteString(c.String())
 		for n, g := range k.Readings {

@@ -120,7 +120,8 @@ func (c *Config) tells(key string) bool {
 }
 
 // errLayout is the error of a file into which nothing can be put without writing it anew.
-var errLayout = errors.New("the rules cannot be put into a file of this form without writing it anew: add them by hand, as \"ratescope identify --yaml\" prints them")
+var errLayout = errors.New("the rules cannot be put into a file of this form without writing it anew: " +
+	"add them by hand, as \"ratescope identify --yaml\" prints them")
 
 // Merge returns the content of a configuration file with the entries added to its rules. They
 // come last, since the first rule that matches a key holds for it, but before a rule for every key,
