@@ -114,7 +114,7 @@ func samplesOf(ctx context.Context, o feed.Options, keys []string) (samples []de
 	}
 	client := e.Open("ratescope-identify", 1, &connect.Guard{})
 	defer client.Close()
-	away := func(err error) error { return feed.Away("the server cannot be read: " + err.Error()) }
+	away := func(err error) error { return feed.Away(connect.Explain(err, e.Shown)) }
 	at, err := client.Time(ctx).Result()
 	if err != nil {
 		return nil, 0, away(err)

@@ -2,16 +2,19 @@ package feed_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"ratescope/feed"
 	"ratescope/feed/config"
 	"ratescope/feed/fire"
 	"ratescope/internal/servertest"
+	"ratescope/limiter"
 	"ratescope/model"
 )
 
@@ -80,9 +83,12 @@ func TestOwnScript(t *testing.T) {
 		seed     []string
 		rate     float64
 		admitted int
+		tried    string // of what the first request wrote on a copy
 	}{
-		{key: "fw:alice", admitted: 10}, {key: "fw:bob", seed: []string{"SET", "fw:bob", "4", "EX", "900000"}, admitted: 6},
-		{key: "iw:alice", admitted: 10}, {key: "lg:alice", admitted: 10}, {key: "lg:bob", rate: 200, admitted: 10}, {key: "fw:carl", rate: 200, admitted: 10},
+		{key: "fw:alice", admitted: 10, tried: "INCRBY fw:alice 1 = 1, PEXPIRE fw:alice 1800000000 = 1"},
+		{key: "fw:bob", seed: []string{"SET", "fw:bob", "4", "EX", "900000"}, admitted: 6, tried: "INCRBY fw:bob 1 = 5"},
+		{key: "iw:alice", admitted: 10, tried: "INCRBY iw:alice:"}, {key: "lg:alice", admitted: 10, tried: "ZADD lg:alice "},
+		{key: "lg:bob", rate: 200, admitted: 10, tried: "PEXPIRE lg:bob"}, {key: "fw:carl", rate: 200, admitted: 10, tried: "INCRBY fw:carl"},
 	} {
 		if s.CLI("FLUSHALL"); c.seed != nil {
 			s.CLI(c.seed...)
@@ -90,6 +96,13 @@ func TestOwnScript(t *testing.T) {
 		before := held(t, s)
 		order, i, path := ownOrder(t, s.URL(), c.key, 12)
 		order.Rate = c.rate
+		lines, err := i.Preview(t.Context(), order)
+		if err != nil || len(lines) != 2 || !strings.HasPrefix(lines[1], "on a copy it wrote ") || !strings.Contains(lines[1], c.tried) {
+			t.Errorf("%s: the ticket says %q, %v, want %s", c.key, lines, err, c.tried)
+		}
+		if held(t, s) != before {
+			t.Errorf("%s: the preview has written", c.key)
+		}
 		id := ""
 		got, err := i.Fire(t.Context(), order, func(f model.Fired) { id, _, _ = strings.Cut(f.Audit, ".") })
 		if want := (model.Outcomes{Admitted: c.admitted, Denied: 12 - c.admitted}); err != nil || got != want {
@@ -109,6 +122,42 @@ func TestOwnScript(t *testing.T) {
 		}
 		if u, err := i.Undo(t.Context(), id); err != nil || u.Requests != 12 || held(t, s) != before {
 			t.Errorf("%s: %+v, %v: holds\n%s\nand held\n%s", c.key, u, err, held(t, s), before)
+		}
+	}
+}
+
+// TestOwnScriptOfAWindow: an order at the key of a window may write that key and those of the windows that follow.
+func TestOwnScriptOfAWindow(t *testing.T) {
+	s := servertest.Start(t)
+	now, window := time.Now().Unix(), int64(500*3600)
+	key := func(n int64) string { return fmt.Sprintf("iw:alice:%d", now/window+n) }
+	s.CLI("SET", key(0), "3")
+	order, i, _ := ownOrder(t, s.URL(), key(0), 1)
+	if got := i.Keys(order, limiter.InstantOf(time.Now())); !slices.Equal(got, []string{key(0), key(1), key(2)}) {
+		t.Errorf("%v", got)
+	}
+}
+
+// TestOwnScriptAfterAKill: what a program's own script charged before its process was killed is not known, and undo
+// says what the keys held before.
+func TestOwnScriptAfterAKill(t *testing.T) {
+	s := servertest.Start(t)
+	s.CLI("SET", "fw:bob", "4", "EX", "900000")
+	order, i, path := ownOrder(t, s.URL(), "fw:bob", 3)
+	id := ""
+	if _, err := i.Fire(t.Context(), order, func(f model.Fired) { id, _, _ = strings.Cut(f.Audit, ".") }); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(strings.TrimSpace(string(text)), "\n") // the last one says that the action ended
+	killed := strings.ReplaceAll(strings.Join(lines[:len(lines)-1], ""), fmt.Sprintf(`"pid":%d`, os.Getpid()), `"pid":0`)
+	servertest.WriteFile(t, path, killed)
+	for name, back := range map[string]func(context.Context, string) (fire.Undone, error){"undo": i.Undo, "withdraw": i.Withdraw} {
+		if _, err := back(t.Context(), id); err == nil || !strings.Contains(err.Error(), "fw:bob held string, 4, until ") {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -245,5 +246,18 @@ func TestTicketCoversTheWholeOrder(t *testing.T) {
 	each(reflect.ValueOf(&changed).Elem(), "Order")
 	if seen < 30 {
 		t.Errorf("%d fields were changed", seen)
+	}
+}
+
+// TestPartsOfOpenRequests: the requests of a killed program whose outcome is not known are one clause, however many.
+func TestPartsOfOpenRequests(t *testing.T) {
+	for want, open := range map[string][]string{
+		"whether a.1, sent at 12:00 was counted is not known":                                      {"a.1, sent at 12:00"},
+		"whether 3 more were counted, from a.1, sent at 12:00 to a.3, sent at 12:01, is not known": {"a.1, sent at 12:00", "a.2, sent at 12:00", "a.3, sent at 12:01"},
+	} {
+		back := model.TakenBack{Withdrawn: true, Open: open}
+		if parts := back.Parts(); len(parts) != 2 || !strings.HasPrefix(parts[1], want) {
+			t.Errorf("%q, want %q", parts, want)
+		}
 	}
 }

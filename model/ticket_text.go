@@ -161,8 +161,11 @@ func (t *TakenBack) Parts() (parts []string) {
 	if t.Withdrawn {
 		parts = append(parts, format.Plural(int(t.Units), "unit")+" taken off")
 	}
-	for _, open := range t.Open {
-		parts = append(parts, "whether "+open+" was counted is not known: look at the key with ratescope peek")
+	if n := len(t.Open); n == 1 {
+		parts = append(parts, "whether "+t.Open[0]+" was counted is not known: look at the key with ratescope peek")
+	} else if n > 1 {
+		parts = append(parts, fmt.Sprintf("whether %d more were counted, from %s to %s, is not known: look at the key with ratescope peek",
+			n, t.Open[0], t.Open[n-1]))
 	}
 	if len(parts) == 0 {
 		parts = []string{"no key had changed"}

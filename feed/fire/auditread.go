@@ -205,11 +205,12 @@ func (a *audit) charged(f *found) (units int64, err error) {
 }
 
 // rival names who else has written to the key of an action while it was fired or since: ratescope, if the audit
-// files have another action of that time that is not taken back, and else another program.
-func (a *audit) rival(f *found) string {
+// files have another action of that time that is not taken back, and else another program. remedy is a clause that
+// says which action to take back first; "" where another program has written.
+func (a *audit) rival(f *found) (who, remedy string) {
 	key, err := json.Marshal(f.first.Key)
 	if err != nil {
-		return "another program"
+		return "another program", ""
 	}
 	rivals := map[string]string{} // the latest time of each
 	_ = a.each(string(key), func(e *entry) {
@@ -222,8 +223,8 @@ func (a *audit) rival(f *found) string {
 		}
 	})
 	if len(rivals) == 0 {
-		return "another program"
+		return "another program", ""
 	}
 	newest := slices.MaxFunc(slices.Collect(maps.Keys(rivals)), func(x, y string) int { return cmp.Compare(rivals[x], rivals[y]) })
-	return "ratescope's action " + newest
+	return "ratescope's action " + newest, "take that back first with ratescope undo " + newest
 }

@@ -126,9 +126,10 @@ func (o *ownScript) request(at limiter.Instant) (keys []string, args []any, err 
 	return keys, args, nil
 }
 
-// preview returns the command of the first request.
-func (o *ownScript) preview() ([]string, error) {
-	keys, args, err := o.request(o.link.now())
+// preview returns the command of the first request, and what it wrote on a copy of its keys.
+func (o *ownScript) preview(ctx context.Context) ([]string, error) {
+	at := o.link.now()
+	keys, args, err := o.request(at)
 	if err != nil {
 		return nil, err
 	}
@@ -136,5 +137,5 @@ func (o *ownScript) preview() ([]string, error) {
 	for _, k := range keys {
 		words = append(words, k)
 	}
-	return []string{written(append(words, args...))}, nil
+	return []string{written(append(words, args...)), o.link.dryRun(ctx, o.lua.text, keys, args, at)}, nil
 }

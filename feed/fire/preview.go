@@ -25,7 +25,7 @@ func (i *Injector) Preview(ctx context.Context, s model.Order) ([]string, error)
 	if own, err := i.link.ownScriptOf(s); err != nil {
 		return nil, err
 	} else if own != nil {
-		return own.preview()
+		return own.preview(ctx)
 	}
 	p := &preview{}
 	switch w, err := writerOf(s); {

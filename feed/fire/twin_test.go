@@ -329,7 +329,8 @@ func TestUndoBesideAnotherRatescope(t *testing.T) {
 	twin := held(t, c)
 	first := shoot(t, one, "k", target, 3, 0, nil)
 	second := shoot(t, other, "k", target, 2, 0, nil)
-	if _, err := one.Undo(t.Context(), first); err == nil || !strings.Contains(err.Error(), "ratescope's action "+second+" has written to k since") {
+	if _, err := one.Undo(t.Context(), first); err == nil || !strings.Contains(err.Error(), "ratescope's action "+second+" has written to k since") ||
+		!strings.Contains(err.Error(), "take that back first with ratescope undo "+second) {
 		t.Errorf("undone over the action of the other: %v", err)
 	}
 	for _, id := range []string{second, first} {

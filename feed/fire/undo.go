@@ -135,8 +135,9 @@ func (i *Injector) takeBack(ctx context.Context, t model.TakeBack) (Undone, erro
 	case err == nil && f.last.Raise != nil:
 		err = i.putLimitBack(ctx, &u, &f)
 	case err == nil:
-		err = fmt.Errorf("%s has written to %s since, whose requests would be lost%s: look at it with ratescope peek", i.audit.rival(&f),
-			safetext.Clean(since), i.difference(ctx, since, f.last.After))
+		who, remedy := i.audit.rival(&f)
+		err = fmt.Errorf("%s has written to %s since, whose requests would be lost%s: %s", who, safetext.Clean(since),
+			i.difference(ctx, since, f.last.After), cmp.Or(remedy, "look at it with ratescope peek"))
 	}
 	if err == nil {
 		return u, nil
@@ -157,8 +158,11 @@ func (i *Injector) possible(f *found, withdraw bool) error {
 	case first.Target == nil:
 		return fmt.Errorf("%s cannot be withdrawn: the audit file does not say how its key was limited", id)
 	case first.Target.Described:
-		return fmt.Errorf("%s cannot be withdrawn: what the program's own script charged is not known, so that its keys can only be "+
-			"restored as a whole, by undo of an action that came to its end", id)
+		remedy := "take it back without --withdraw"
+		if !f.ended {
+			remedy = "its program was killed, so look at the keys with ratescope peek and correct them by hand: before it, " + heldWords(f.first.Before)
+		}
+		return fmt.Errorf("%s cannot be withdrawn, because what the program's own script charged is not known: %s", id, remedy)
 	}
 	return nil
 }
@@ -177,7 +181,8 @@ func (i *Injector) lossless(f *found) error {
 	if f.last.Others == someOthers {
 		wrote = "has written while it was fired"
 	}
-	return fmt.Errorf("%s cannot be taken back: %s %s, whose requests would be lost: %s", f.first.Action, i.audit.rival(f), wrote, remedy)
+	who, first := i.audit.rival(f)
+	return fmt.Errorf("%s cannot be taken back: %s %s, whose requests would be lost: %s", f.first.Action, who, wrote, cmp.Or(first, remedy))
 }
 
 // heldBefore returns the contents of an action's keys before it.
@@ -208,22 +213,33 @@ func (i *Injector) difference(ctx context.Context, key string, after []savedKey)
 	if err != nil {
 		return ""
 	}
-	words := func(s savedKey) string {
-		if s.Digest == "" && s.Holds == "" && s.Unsaved == "" {
-			return "nothing"
-		}
-		text := cmp.Or(s.Holds, "another value")
-		if s.Expires > 0 {
-			text += ", until " + time.UnixMilli(s.Expires).UTC().Format("15:04:05.000")
-		}
-		return text
-	}
 	for _, was := range after {
 		if string(was.Key) == key {
-			return fmt.Sprintf(" (it held %s after it, and holds %s now)", words(was), words(now[0]))
+			return fmt.Sprintf(" (it held %s after it, and holds %s now)", was.words(), now[0].words())
 		}
 	}
 	return ""
+}
+
+// words returns what a saved key held, as the end of a clause.
+func (s *savedKey) words() string {
+	if s.Digest == "" && s.Holds == "" && s.Unsaved == "" {
+		return "nothing"
+	}
+	text := cmp.Or(s.Holds, "another value")
+	if s.Expires > 0 {
+		text += ", until " + time.UnixMilli(s.Expires).UTC().Format("15:04:05.000")
+	}
+	return text
+}
+
+// heldWords returns what keys held, as clauses.
+func heldWords(list []savedKey) string {
+	var parts []string
+	for i := range list {
+		parts = append(parts, safetext.Clean(string(list[i].Key))+" held "+list[i].words())
+	}
+	return strings.Join(parts, "; ")
 }
 
 // change holds the KEYS and ARGV of restore.

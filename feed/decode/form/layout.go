@@ -194,6 +194,11 @@ func (l *Layout) RowOf(name string) (m Match, ok bool) {
 // Replacer that writes the window of that instant in the place of the name's.
 func (l *Layout) Subject(name string, at limiter.Instant) (who string, window *strings.Replacer, lead string, ok bool) {
 	m, ok := l.Match(name, "", at)
+	for n := time.Duration(1); ok && m.Over && n <= 2; n++ { // the key of a window that ended not long ago
+		if before, fits := l.Match(name, "", at.Add(-n*m.window)); fits && !before.Over {
+			m = before
+		}
+	}
 	if !ok || m.Over {
 		if row, is := l.RowOf(name); is {
 			m, ok = row, true
