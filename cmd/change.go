@@ -120,7 +120,8 @@ func changeKey(ctx context.Context, src server, s model.Order, order orderOption
 		return usagef("there is no key %s at %s, so that there is nothing to change: check the name", name, a.batch.Server.Target)
 	}
 	var err error
-	if s.Target, err = r.AimChange(s.Change); err != nil && lines && r.Target.Foreign() && (s.Change.Kind == model.Give || s.Change.Kind == model.Free) {
+	s.Target, err = r.AimChange(s.Change)
+	if kind := s.Change.Kind; err != nil && lines && r.Target.Foreign() && (kind == model.Give || kind == model.Free) {
 		s.Target, err = r.Target, nil // what is printed is in that library's own terms
 	}
 	if err == nil && lines {

@@ -42,7 +42,8 @@ func (r *Reading) Aim() (Target, error) {
 	case t.Algorithm == limiter.Unknown && r.Type != "none":
 		return t, errors.New("its algorithm is not known: give --algorithm")
 	case t.Evidence == Likely || t.Inferred && !t.Ruled && t.Evidence == Told && r.Type != "none" && t.Algorithm != limiter.Unknown:
-		return t, errors.New("nothing but the form of its value says that it is a limiter: say so with --algorithm and --limit, or in a rule of the configuration")
+		return t, errors.New("nothing but the form of its value says that it is a limiter: say so with --algorithm and --limit, or in a " +
+			"rule of the configuration")
 	case t.Algorithm == limiter.Unknown:
 		t.Algorithm = limiter.SlidingLog
 	}
@@ -64,26 +65,29 @@ func (r *Reading) AimChange(c Change) (Target, error) {
 	}
 	t, err := r.Aim()
 	if err == nil && t.Described {
-		return t, errors.New("a rule tells its layout, and its script says how a request is written and not how its keys are changed otherwise: change it through its program")
+		return t, errors.New("a rule tells its layout, and its script says how a request is written and not how its keys are changed " +
+			"otherwise: change it through its program")
 	}
 	if err == nil && t.Foreign() && c.Kind != Free {
-		return t, fmt.Errorf("it is kept by %s, whose keys can be freed and not otherwise changed: give free, take the lines of redis-cli, or change it through that program", t.Library)
+		return t, fmt.Errorf("it is kept by %s, whose keys can be freed and not otherwise changed: give free, take the lines of "+
+			"redis-cli, or change it through that program", t.Library)
 	}
 	return t, err
 }
 
 // harms holds, by library, what a request in another layout would do to its keys, as a clause.
 var harms = map[string]string{
-	"apisix":                "its keys hold what is left, so that a request that is counted up would give requests",
-	"redisson":              "its members are packed permits, so that another member breaks its script",
-	"bucket4j":              "its value is a serialized state of several limits, which a count would destroy",
-	"symfony-rate-limiter":  "its value is a serialized object, which a count would destroy",
-	"fiber-limiter":         "its value is a serialized record, which a count would destroy",
-	"django-rest-framework": "its value is a serialized list, which its client reads, adds to and writes in three steps, so that a request from here could undo one of its own",
-	"django-ratelimit":      "the name of its next counter is a hash, which cannot be worked out from this one",
-	"httprate-redis":        "the name of its next counter is a hash, which cannot be worked out from this one",
-	"bull":                  "its counter belongs to a queue, whose jobs a request would hold up",
-	"bullmq":                "its counter belongs to a queue, whose jobs a request would hold up",
+	"apisix":               "its keys hold what is left, so that a request that is counted up would give requests",
+	"redisson":             "its members are packed permits, so that another member breaks its script",
+	"bucket4j":             "its value is a serialized state of several limits, which a count would destroy",
+	"symfony-rate-limiter": "its value is a serialized object, which a count would destroy",
+	"fiber-limiter":        "its value is a serialized record, which a count would destroy",
+	"django-rest-framework": "its value is a serialized list, which its client reads, adds to and writes in three steps, so that a " +
+		"request from here could undo one of its own",
+	"django-ratelimit": "the name of its next counter is a hash, which cannot be worked out from this one",
+	"httprate-redis":   "the name of its next counter is a hash, which cannot be worked out from this one",
+	"bull":             "its counter belongs to a queue, whose jobs a request would hold up",
+	"bullmq":           "its counter belongs to a queue, whose jobs a request would hold up",
 }
 
 // harm returns the harm that a request would do to a key of another program, as a clause; "" if it
@@ -96,9 +100,11 @@ func (r *Reading) harm() string {
 		if why == "" {
 			why = "what that library writes is not known exactly"
 		}
-		return "it is kept by " + t.Library + ", another program, and " + why + ": fire at its application with --url, or with --create at a key of your own"
+		return "it is kept by " + t.Library + ", another program, and " + why +
+			": fire at its application with --url, or with --create at a key of your own"
 	case t.Foreign() && slices.Contains(r.Notes, WindowInferred):
-		return "its window is only inferred from what was seen, and a request may begin a new one: say how long it is with --limit, or in a rule of the configuration"
+		return "its window is only inferred from what was seen, and a request may begin a new one: say how long it is with --limit, or in " +
+			"a rule of the configuration"
 	case t.Foreign():
 		return ""
 	case t.Described && t.Script == nil:
@@ -107,7 +113,8 @@ func (r *Reading) harm() string {
 	case slices.Contains(r.Notes, GarbageScore):
 		return "it has members whose scores are no times, which a request would remove: it is no log of requests"
 	case t.Algorithm == limiter.GCRA && t.Layout.Unit != 0:
-		return "its theoretical arrival time (TAT) is written as another program writes it, and a request from here would lock that program out: fire through that program"
+		return "its theoretical arrival time (TAT) is written as another program writes it, and a request from here would lock that " +
+			"program out: fire through that program"
 	case t.Algorithm == limiter.FixedWindow && t.Convention.Alignment == limiter.AlignFirstRequest && slices.Contains(r.Notes, NoExpiry):
 		return "its counter has no expiry, and a request would give it one: set the expiry that it should have with PEXPIRE first"
 	}

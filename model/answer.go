@@ -146,7 +146,8 @@ func Findings(list []Fired) []Finding {
 		}
 		if f.Outcome == Admitted && a.Remaining.Known && a.Remaining.N > 0 {
 			if next := firstAfter(list, f); next != nil && next.Outcome == Denied && left.Header == "" {
-				left = Finding{Header: "RateLimit-Remaining", What: fmt.Sprintf("an answer said that %d remain, and the next request, %v later, was denied", a.Remaining.N, rounded(next.Sent.Sub(f.Received)))}
+				left = Finding{Header: "RateLimit-Remaining", What: fmt.Sprintf("an answer said that %d remain, and the next request, %v later, "+
+					"was denied", a.Remaining.N, rounded(next.Sent.Sub(f.Received)))}
 			}
 		}
 		if f.Outcome != Denied {
@@ -155,13 +156,15 @@ func Findings(list []Fired) []Finding {
 		said, header := a.RetryAfter, "Retry-After"
 		if !said.Known {
 			if none.Header == "" {
-				none = Finding{Header: header, Missing: true, What: fmt.Sprintf("a denial (%d) has no Retry-After, so that a client cannot know when to come again", a.Status)}
+				none = Finding{Header: header, Missing: true, What: fmt.Sprintf("a denial (%d) has no Retry-After, so that a client cannot know "+
+					"when to come again", a.Status)}
 			}
 			if said, header = a.Reset, "RateLimit-Reset"; !said.Known {
 				continue
 			}
 		} else if a.Reset.Known && (said.D-a.Reset.D > headerTick || a.Reset.D-said.D > headerTick && !a.XReset) {
-			worse(&apart, absolute(said.D-a.Reset.D), &apartBy, Finding{Header: "RateLimit-Reset", Said: a.Reset, True: said, What: fmt.Sprintf("one answer has Retry-After %v and a RateLimit reset of %v", rounded(said.D), rounded(a.Reset.D))})
+			worse(&apart, absolute(said.D-a.Reset.D), &apartBy, Finding{Header: "RateLimit-Reset", Said: a.Reset, True: said,
+				What: fmt.Sprintf("one answer has Retry-After %v and a RateLimit reset of %v", rounded(said.D), rounded(a.Reset.D))})
 		}
 		admitted := false
 		for j := i + 1; j < len(list); j++ {
@@ -176,7 +179,8 @@ func Findings(list []Fired) []Finding {
 					What: fmt.Sprintf("a denial said to come again after %v, and a request %v later was admitted", rounded(said.D), rounded(wait))})
 			case next.Outcome == Denied && wait > said.D && !admitted:
 				worse(&short, wait-said.D, &shortBy, Finding{Header: header, Said: said, True: Wait{true, wait},
-					What: fmt.Sprintf("a denial said to come again after %v, and a request %v later was denied still, with none of these admitted between: the wait is too short, or others took the room", rounded(said.D), rounded(wait))})
+					What: fmt.Sprintf("a denial said to come again after %v, and a request %v later was denied still, with none of these admitted "+
+						"between: the wait is too short, or others took the room", rounded(said.D), rounded(wait))})
 			}
 			admitted = admitted || next.Outcome == Admitted
 		}

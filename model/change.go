@@ -117,7 +117,8 @@ func (k *Watched) ChangeTicket(s Order, now limiter.Instant) Ticket {
 // standing returns the key's state at now.
 func (r *Reading) standing(now limiter.Instant) Standing {
 	g := r.Gauge(now)
-	s := Standing{Known: g.Used.Known && g.Remaining.Known && g.NextKnown, Used: g.Used.N, Remaining: g.Remaining.N, Next: g.Next, AsNew: g.Reset, Blocked: g.BlockedFor}
+	s := Standing{Known: g.Used.Known && g.Remaining.Known && g.NextKnown, Used: g.Used.N, Remaining: g.Remaining.N, Next: g.Next,
+		AsNew: g.Reset, Blocked: g.BlockedFor}
 	s.AsNew = max(s.AsNew, s.Blocked)
 	return s
 }

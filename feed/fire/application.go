@@ -106,7 +106,8 @@ func (a *Application) Armed() error {
 	case a.o.Production:
 		return fmt.Errorf("nothing is fired at %s: the configuration says production: true, so give --reason", safetext.Clean(a.shown))
 	case !a.Loopback():
-		return fmt.Errorf("nothing is fired at %s: it is not on this machine, and counts as production, so give --reason", safetext.Clean(a.shown))
+		return fmt.Errorf("nothing is fired at %s: it is not on this machine, and counts as production, so give --reason",
+			safetext.Clean(a.shown))
 	}
 	return nil
 }
@@ -259,7 +260,8 @@ func showURL(u *url.URL) string {
 }
 
 // plainHeaders lists the headers whose values are never secret.
-var plainHeaders = []string{"Accept", "Accept-Encoding", "Accept-Language", "Cache-Control", "Content-Encoding", "Content-Type", "Host", "User-Agent"}
+var plainHeaders = []string{"Accept", "Accept-Encoding", "Accept-Language", "Cache-Control", "Content-Encoding", "Content-Type",
+	"Host", "User-Agent"}
 
 // showHeader returns the fields of a header; values that may be secret are hidden.
 func showHeader(h http.Header) map[string]string {

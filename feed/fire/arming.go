@@ -93,7 +93,8 @@ func (p *permission) Disarm() {
 
 // note writes a change of the arming to the audit file; run is the server's run ID.
 func (p *permission) note(outcome, run string) error {
-	line := entry{Action: outcome, Server: p.link.endpoint.Shown, Database: p.link.endpoint.DB(), Outcome: outcome, RunID: run, person: whoRuns()}
+	line := entry{Action: outcome, Server: p.link.endpoint.Shown, Database: p.link.endpoint.DB(), Outcome: outcome, RunID: run,
+		person: whoRuns()}
 	if err := p.audit.append(line); err != nil {
 		return p.audit.unwritable(err)
 	}
@@ -150,7 +151,8 @@ func (p *permission) assured(production []string, key, named, reason, nothing st
 	case len(production) == 0:
 		return nil
 	case !arming.Named(key, named):
-		return fmt.Errorf("%s: %s counts as production because %s, and the key's name was not typed", nothing, p.link.endpoint.Shown, production[0])
+		return fmt.Errorf("%s: %s counts as production because %s, and the key's name was not typed", nothing, p.link.endpoint.Shown,
+			production[0])
 	case strings.TrimSpace(reason) == "":
 		return fmt.Errorf("%s: %s counts as production because %s, and no reason was given", nothing, p.link.endpoint.Shown, production[0])
 	}

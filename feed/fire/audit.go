@@ -137,7 +137,8 @@ func lineOf(t *model.Ticket) *ticketLine {
 		}
 		return d.Milliseconds()
 	}
-	l := &ticketLine{At: t.At.Millis(), Path: t.Path, Admitted: t.Forecast.Admitted, Denied: t.Forecast.Denied, LastIn: ms(t.LastIn), AsNew: ms(t.AsNew), Commands: t.Commands}
+	l := &ticketLine{At: t.At.Millis(), Path: t.Path, Admitted: t.Forecast.Admitted, Denied: t.Forecast.Denied, LastIn: ms(t.LastIn),
+		AsNew: ms(t.AsNew), Commands: t.Commands}
 	if t.Organic.Known {
 		l.Displaced = &t.Organic.Lost
 	}
@@ -162,7 +163,8 @@ func whoRuns() person {
 // state folder would be in the root of the file system.
 func auditPath() (string, error) {
 	if os.Getenv("HOME") == "" && os.Getenv("XDG_STATE_HOME") == "" && runtime.GOOS != "windows" {
-		return "", errors.New("HOME is not set, so that there is no folder for the audit file, without which nothing is fired: set HOME or XDG_STATE_HOME")
+		return "", errors.New("HOME is not set, so that there is no folder for the audit file, without which nothing is fired: set HOME " +
+			"or XDG_STATE_HOME")
 	}
 	return filepath.Join(xdg.StateHome, "ratescope", "audit.jsonl"), nil
 }
@@ -184,7 +186,8 @@ func (a *audit) open() error {
 		a.file, err = file.Append(a.path)
 	}
 	if err != nil {
-		return fmt.Errorf("nothing is fired because the audit file %q cannot be written (%w): make it writable or set XDG_STATE_HOME", a.path, err)
+		return fmt.Errorf("nothing is fired because the audit file %q cannot be written (%w): make it writable or set XDG_STATE_HOME",
+			a.path, err)
 	}
 	a.run = strconv.FormatInt(time.Now().UnixNano(), 36)
 	a.user = strconv.Itoa(os.Getuid())

@@ -6,13 +6,20 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"ratescope/feed/connect"
 	"ratescope/feed/decode"
 	"ratescope/feed/fire/foreign"
 	"ratescope/limiter"
+	"ratescope/limiter/layout"
+	"ratescope/limiter/redisstore"
 	"ratescope/model"
+	"ratescope/model/safetext"
 )
 
 // Path describes in words how the requests of an order reach its limiter.
@@ -55,7 +62,8 @@ return answer
 const mostExchanges = 20
 
 // errBusy is the error of a key to which other programs write all the time.
-var errBusy = fmt.Errorf("others wrote to the key %d times between reading and writing it, so that nothing was written: fire at a lower rate", mostExchanges)
+var errBusy = fmt.Errorf("others wrote to the key %d times between reading and writing it, so that nothing was written: fire at a "+
+	"lower rate", mostExchanges)
 
 // writerOf returns the writer for the requests of an order at another library's limiter; nil for
 // a limiter of ratescope's own library, whose script writes them. The error is one sentence
@@ -73,7 +81,8 @@ func writerOf(s model.Order) (*foreign.Writer, error) {
 
 // work reads the keys, calls out to compute the commands, and runs them if the keys have not
 // changed meanwhile.
-func (l *link) work(ctx context.Context, by sender, w *foreign.Writer, s model.Order, out func(*foreign.Request) (foreign.Written, error)) (limiter.Decision, error) {
+func (l *link) work(ctx context.Context, by sender, w *foreign.Writer, s model.Order, out func(*foreign.Request) (foreign.Written,
+	error)) (limiter.Decision, error) {
 	client := l.client()
 	for range mostExchanges {
 		r := &foreign.Request{Target: &s.Target, Cost: s.Cost, At: l.now()}
@@ -101,7 +110,8 @@ func (l *link) work(ctx context.Context, by sender, w *foreign.Writer, s model.O
 }
 
 // read fills in the contents of a request's keys and, unless the server is a cluster, its clock.
-func (l *link) read(ctx context.Context, client redis.UniversalClient, w *foreign.Writer, key string, r *foreign.Request) ([]decode.Fetch, error) {
+func (l *link) read(ctx context.Context, client redis.UniversalClient, w *foreign.Writer, key string,
+	r *foreign.Request) ([]decode.Fetch, error) {
 	_, single := client.(*redis.Client)
 	fetched := w.Fetch(key, r.Target, r.At)
 	var clock *redis.TimeCmd
@@ -205,4 +215,148 @@ func (i *Injector) previewLibrary(ctx context.Context, w *foreign.Writer, s mode
 		lines = append(lines, written(c))
 	}
 	return lines, err
+}
+
+// aimed returns an order as it is sent: with Scratch, to the copy of its key.
+func aimed(s model.Order) model.Order {
+	if !s.Scratch {
+		return s
+	}
+	s.Key, s.Scratch = layout.ScratchKey(s.Key), false
+	if s.Target.Base != "" {
+		s.Target.Base = layout.ScratchKey(s.Target.Base)
+	}
+	return s
+}
+
+// scratchWords returns the commands that copy the keys of the order of to those of s. The copy
+// expires after two windows, unless a request sets the expiry anew.
+func scratchWords(of, s model.Order, now limiter.Instant) (list [][]any) {
+	lasts := max(2*s.Target.Limit.Window, time.Second).Milliseconds()
+	w := foreign.For(&s.Target)
+	to := kept(w, s.Key, s.Target, now)
+	for n, from := range kept(w, of.Key, of.Target, now) {
+		expire := []any{"pexpire", to[n], lasts}
+		if w != nil { // the copied expiry is the end of the window
+			expire = append(expire, "nx")
+		}
+		list = append(list, []any{"copy", from, to[n], "replace"}, expire)
+	}
+	return list
+}
+
+// kept returns the Redis keys that hold a limiter's state at now; w is nil for one of ratescope's own library.
+func kept(w *foreign.Writer, key string, t model.Target, now limiter.Instant) (keys []string) {
+	if w == nil {
+		return t.Keys(key, now)
+	}
+	for _, f := range w.Fetch(key, &t, now) {
+		keys = append(keys, f.Key)
+	}
+	return keys
+}
+
+// copyScratch copies the keys of the order of to those of s.
+func (l *link) copyScratch(ctx context.Context, of, s model.Order, now limiter.Instant) error {
+	ctx, cancel := context.WithTimeout(ctx, l.timeout)
+	defer cancel()
+	_, err := l.client().TxPipelined(ctx, func(p redis.Pipeliner) error {
+		for _, words := range scratchWords(of, s, now) {
+			p.Do(ctx, words...)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("nothing is fired: %s cannot be copied: %s", safetext.Clean(of.Key), connect.Explain(err, l.endpoint.Shown))
+	}
+	return nil
+}
+
+// Preview returns the commands of an order's first request, or of a change, without sending them.
+// For a limiter of another library it reads the keys, because the commands depend on their
+// contents; it returns no commands if the request would be denied and write nothing.
+func (i *Injector) Preview(ctx context.Context, s model.Order) ([]string, error) {
+	s.Target.Limit.Window = max(s.Target.Limit.Window, s.Target.Window)
+	if s.Change.Kind != model.NoChange {
+		return i.previewChange(ctx, s)
+	}
+	if own, err := i.link.ownScriptOf(s); err != nil {
+		return nil, err
+	} else if own != nil {
+		return own.preview(ctx)
+	}
+	p := &preview{}
+	switch w, err := writerOf(s); {
+	case err != nil:
+		return nil, err
+	case w != nil:
+		if p.commands, err = i.previewLibrary(ctx, w, s); err != nil {
+			return nil, err
+		}
+	default:
+		l, err := i.link.storeOn(p, s.Target)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := l.AllowN(ctx, aimed(s).Key, s.Target.Limit, s.Cost); err != nil && !errors.Is(err, errPreview) && len(p.commands) == 0 {
+			return nil, err
+		}
+	}
+	if !s.Scratch {
+		return p.commands, nil
+	}
+	var lines []string
+	for _, words := range scratchWords(s, aimed(s), i.link.now()) {
+		lines = append(lines, written(words))
+	}
+	return append(lines, p.commands...), nil
+}
+
+// errPreview is the error of every command of a preview.
+var errPreview = errors.New("it is not sent")
+
+// preview is a client that collects commands instead of sending them.
+type preview struct{ commands []string }
+
+var _ redisstore.Client = (*preview)(nil)
+
+// Process implements redisstore.Client.
+func (p *preview) Process(_ context.Context, cmd redis.Cmder) error {
+	p.commands = append(p.commands, written(cmd.Args()))
+	cmd.SetErr(errPreview)
+	return errPreview
+}
+
+// written formats a command as one line of redis-cli.
+func written(args []any) string {
+	var b strings.Builder
+	for n, arg := range args {
+		text := fmt.Sprint(arg)
+		if raw, ok := arg.([]byte); ok {
+			text = string(raw)
+		}
+		if n > 0 {
+			b.WriteByte(' ')
+		} else {
+			text = strings.ToUpper(text)
+		}
+		if quoted := strconv.Quote(text); len(quoted) != len(text)+2 || text == "" || strings.ContainsAny(text, " '") {
+			text = quoted
+		}
+		b.WriteString(text)
+	}
+	return b.String()
+}
+
+// Keys returns the Redis keys to which an order may write from now on.
+func (i *Injector) Keys(s model.Order, now limiter.Instant) []string { return keysOf(s, now) }
+
+// keysOf returns the Redis keys to which an order, of requests or of a change, may write from now
+// on.
+func keysOf(s model.Order, now limiter.Instant) []string {
+	if s.Change.Kind != model.NoChange {
+		return changed(s, now)
+	}
+	s = aimed(s)
+	return touched(s.Key, s.Target, now)
 }

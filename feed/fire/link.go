@@ -1,7 +1,12 @@
 package fire
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -11,6 +16,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/limiter/redisstore"
 	"ratescope/model"
+	"ratescope/model/arming"
 )
 
 // link is the Injector's connection to its server, which may write: it decides requests with
@@ -36,7 +42,8 @@ const (
 
 // storeOn returns a new Store that decides requests at t over a client.
 func (l *link) storeOn(c redisstore.Client, t model.Target) (*redisstore.Store, error) {
-	opts := []redisstore.Option{redisstore.WithConvention(t.Convention), redisstore.WithLayout(t.Layout), redisstore.WithPrefix(""), redisstore.WithBatches(0)}
+	opts := []redisstore.Option{redisstore.WithConvention(t.Convention), redisstore.WithLayout(t.Layout), redisstore.WithPrefix(""),
+		redisstore.WithBatches(0)}
 	if l.denials {
 		opts = append(opts, redisstore.WithDenials())
 	}
@@ -71,4 +78,146 @@ func (l *link) close() error {
 	l.opened = nil
 	l.asked.Clear()
 	return err
+}
+
+// sender sends commands over the client that writes. It asks a server whether it knows a script before the
+// script is first called by its digest: the server would count the call of an unknown digest as an error
+// (errorstat_NOSCRIPT, failed_calls), which may alarm those who monitor it. It is safe for concurrent use.
+type sender struct {
+	link *link
+	send func(ctx context.Context, cmd redis.Cmder) error
+}
+
+// plainly returns the sender that sends commands as they are.
+func (l *link) plainly() sender {
+	return sender{l, func(ctx context.Context, cmd redis.Cmder) error { return l.client().Process(ctx, cmd) }}
+}
+
+// errNoScript has the text of the server's own reply, so that the caller sends the script's text.
+var errNoScript = errors.New("NOSCRIPT the server does not know the script yet")
+
+// unknown reports whether a command calls a script by a digest that the server does not know. It asks
+// once for each digest.
+func (l *link) unknown(ctx context.Context, cmd redis.Cmder) bool {
+	name := cmd.Name()
+	if name != "evalsha" && name != "evalsha_ro" || len(cmd.Args()) < 2 {
+		return false
+	}
+	digest := fmt.Sprint(cmd.Args()[1])
+	if _, asked := l.asked.LoadOrStore(digest, true); asked {
+		return false
+	}
+	known, err := l.client().ScriptExists(ctx, digest).Result()
+	return err == nil && len(known) == 1 && !known[0]
+}
+
+// Process implements redisstore.Client. It sends a command, or fails with errNoScript instead.
+func (s sender) Process(ctx context.Context, cmd redis.Cmder) error {
+	if s.link.unknown(ctx, cmd) {
+		cmd.SetErr(errNoScript)
+		return errNoScript
+	}
+	return s.send(ctx, cmd)
+}
+
+// script is a Lua script with its digest.
+type script struct{ text, digest string }
+
+func newScript(text string) script { return script{text, redis.NewScript(text).Hash()} }
+
+// onceCmd is a command that go-redis does not send again.
+type onceCmd struct{ *redis.Cmd }
+
+// NoRetry tells go-redis not to send the command again.
+func (c onceCmd) NoRetry() bool { return true }
+
+// run runs a script once, by its digest if the server knows it.
+func (s sender) run(ctx context.Context, lua script, keys []string, args ...any) *redis.Cmd {
+	words := []any{"evalsha", lua.digest, len(keys)}
+	for _, k := range keys {
+		words = append(words, k)
+	}
+	cmd := redis.NewCmd(ctx, append(words, args...)...)
+	if err := s.Process(ctx, onceCmd{cmd}); redis.HasErrorPrefix(err, "NOSCRIPT") || errors.Is(err, errNoScript) {
+		words = append([]any{"eval", lua.text}, cmd.Args()[2:]...)
+		cmd = redis.NewCmd(ctx, words...)
+		_ = s.send(ctx, onceCmd{cmd})
+	}
+	return cmd
+}
+
+// run runs a script over the client that writes.
+func (l *link) run(ctx context.Context, lua script, keys []string, args ...any) *redis.Cmd {
+	return l.plainly().run(ctx, lua, keys, args...)
+}
+
+// identify asks the server for its identity and for the traits that mark a production server.
+// The run ID is unknown if this user may not call INFO.
+func (l *link) identify(ctx context.Context) (arming.Server, arming.Traits, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.timeout)
+	defer cancel()
+	server := arming.Server{Name: l.endpoint.Shown}
+	traits := arming.Traits{Loopback: l.endpoint.Loopback(), Clients: -1, Replicas: -1}
+	nodes := []*redis.Client{}
+	switch c := l.client().(type) {
+	case *redis.Client:
+		nodes = append(nodes, c)
+	case *redis.ClusterClient:
+		masters, err := connect.Masters(ctx, c)
+		if err != nil {
+			return server, traits, err
+		}
+		nodes = masters
+	}
+	var runs []string
+	for _, n := range nodes {
+		text, err := n.Info(ctx).Result()
+		if err != nil && !replied(err) {
+			return server, traits, err
+		}
+		f := connect.ParseInfo(text)
+		runs = append(runs, f["run_id"])
+		traits.Clients = max(traits.Clients, others(ctx, n, number(f["connected_clients"])))
+		traits.Replicas = max(traits.Replicas, number(f["connected_slaves"]))
+	}
+	slices.Sort(runs)
+	if !slices.Contains(runs, "") {
+		server.RunID = strings.Join(runs, " ")
+	}
+	return server, traits, nil
+}
+
+// mostListed bounds the number of connections that are listed to find ratescope's own: a longer
+// list keeps a server busy, and ratescope's own connections are then not the reason for it.
+const mostListed = 1000
+
+// others returns how many connections to a node are of other programs. Ratescope's own
+// connections are left out, since a script that fires in many processes at once is no sign of
+// production; they are looked for only if there are enough connections to matter. If this user
+// may not list connections, all of them count.
+func others(ctx context.Context, n *redis.Client, clients int) int {
+	if clients <= arming.ManyClients || clients > mostListed {
+		return clients
+	}
+	list, err := n.ClientList(ctx).Result()
+	if err != nil {
+		return clients
+	}
+	return clients - strings.Count(list, " name="+ownNames)
+}
+
+// number parses a whole number in INFO; -1 if there is none.
+func number(text string) int {
+	if n, err := strconv.Atoi(text); err == nil {
+		return n
+	}
+	return -1
+}
+
+// clustered reports whether the client has been made, and is connected to a cluster.
+func (l *link) clustered() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, yes := l.opened.(*redis.ClusterClient)
+	return yes
 }

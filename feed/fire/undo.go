@@ -154,13 +154,15 @@ func (i *Injector) possible(f *found, withdraw bool) error {
 		return fmt.Errorf("%s wrote to %s, database %d, and not to %s: name that server with --redis", id, first.Server, first.Database, e.Shown)
 	case !withdraw:
 	case first.Change != "":
-		return fmt.Errorf("%s sent no requests that could be withdrawn, it changed the key (%s): take it back without --withdraw", id, first.Change)
+		return fmt.Errorf("%s sent no requests that could be withdrawn, it changed the key (%s): take it back without --withdraw", id,
+			first.Change)
 	case first.Target == nil:
 		return fmt.Errorf("%s cannot be withdrawn: the audit file does not say how its key was limited", id)
 	case first.Target.Described:
 		remedy := "take it back without --withdraw"
 		if !f.ended {
-			remedy = "its program was killed, so look at the keys with ratescope peek and correct them by hand: before it, " + heldWords(f.first.Before)
+			remedy = "its program was killed, so look at the keys with ratescope peek and correct them by hand: before it, " +
+				heldWords(f.first.Before)
 		}
 		return fmt.Errorf("%s cannot be withdrawn, because what the program's own script charged is not known: %s", id, remedy)
 	}

@@ -121,14 +121,17 @@ func (i *Injector) blocked(ctx context.Context, w *foreign.Writer, key string, t
 	block := w.Fetch(key, &t, at)[1].Key
 	n, err := i.link.client().Exists(ctx, block).Result()
 	if err == nil && n > 0 {
-		err = fmt.Errorf("another program has written since, and %s denies everything until it expires, however much is withdrawn: free the key", safetext.Clean(block))
+		err = fmt.Errorf("another program has written since, and %s denies everything until it expires, however much is withdrawn: free "+
+			"the key", safetext.Clean(block))
 	}
 	return err
 }
 
 // countsOf returns the counters of a limiter that still hold charges, and how many units of them
 // each counter holds. w is nil for a limiter of ratescope's own library.
-func (i *Injector) countsOf(ctx context.Context, w *foreign.Writer, key string, t model.Target, charged []charge) (keys []string, counts []any, err error) {
+func (i *Injector) countsOf(ctx context.Context, w *foreign.Writer, key string, t model.Target, charged []charge) (
+	keys []string, counts []any, err error,
+) {
 	if err := i.blocked(ctx, w, key, t, charged[len(charged)-1].at); err != nil {
 		return nil, nil, err
 	}
@@ -188,7 +191,8 @@ func (i *Injector) refund(ctx context.Context, w *foreign.Writer, key string, t 
 		if err != nil || n <= 0 {
 			return 0, err
 		}
-		d, err := i.link.work(ctx, i.link.plainly(), w, model.Order{Key: key, Target: t, Cost: n}, func(r *foreign.Request) (foreign.Written, error) { return w.Refund(r, n) })
+		d, err := i.link.work(ctx, i.link.plainly(), w, model.Order{Key: key, Target: t, Cost: n},
+			func(r *foreign.Request) (foreign.Written, error) { return w.Refund(r, n) })
 		return d.Cost, err
 	}
 	l, err := i.link.storeOn(i.link.plainly(), t)

@@ -3,6 +3,7 @@ package firing
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"ratescope/model"
 	"ratescope/model/format"
 	"ratescope/model/rediscli"
+	"ratescope/model/safetext"
 	"ratescope/tui/shell"
 )
 
@@ -159,4 +161,133 @@ func (cs *changes) changed(msg changedMsg) {
 		undo = " · this cannot be undone: " + strings.Join(msg.done.Unsaved, "; ")
 	}
 	o.app.Say(o.name(msg.order.Key) + ": " + what + undo + ".")
+}
+
+// TakerBack takes actions back. It decides which actions can be taken back, and writes that to the
+// audit file first.
+type TakerBack interface {
+	TakeBack(ctx context.Context, t model.TakeBack) (model.TakenBack, error)
+}
+
+// action is an order of requests or a change that was carried out from here.
+type action struct {
+	id, key, what string
+	fired         bool         // requests, which can also be withdrawn
+	raise         *model.Raise // of a limit that Redis keeps; nil for the rest
+	at            time.Time
+}
+
+// takeBacks holds the actions from here that can be taken back.
+type takeBacks struct {
+	orders  *Orders
+	taker   TakerBack // nil: nothing can be taken back
+	actions []action  // newest last
+}
+
+// mostActions bounds the actions that can be taken back from the screen; ratescope undo knows all of
+// them.
+const mostActions = 50
+
+// takenBackMsg delivers the result of taking an action back.
+type takenBackMsg struct {
+	order model.TakeBack
+	done  model.TakenBack
+	err   error
+}
+
+// did adds an action that can be taken back.
+func (b *takeBacks) did(a action) {
+	if a.id == "" {
+		return
+	}
+	a.at = b.orders.app.Now()
+	b.actions = append(b.actions, a)
+	if n := len(b.actions); n > mostActions {
+		b.actions = slices.Delete(b.actions, 0, n-mostActions)
+	}
+}
+
+// ended keeps an order that is over as an action.
+func (b *takeBacks) ended(r *runningOrder, tally model.Outcomes) {
+	if tally.Total() == 0 {
+		return
+	}
+	b.did(action{id: r.audit, key: r.at, fired: true,
+		what: fmt.Sprintf("%s: %d admitted, %d denied", format.Plural(tally.Total(), "request"), tally.Admitted, tally.Denied)})
+}
+
+// OpenActions lists the actions that can be taken back, the newest first.
+func (b *takeBacks) OpenActions() tea.Cmd {
+	switch {
+	case b.taker == nil:
+		b.orders.app.Warn("Nothing can be taken back at this source.")
+		return nil
+	case len(b.actions) == 0:
+		b.orders.app.Warn("Nothing was fired or changed from here yet.")
+		return nil
+	}
+	if st := b.orders.Armament(); !st.Armed {
+		b.orders.app.Warn("Firing is not armed: press ! to arm it.")
+		return nil
+	}
+	var choices []shell.Choice
+	for _, a := range slices.Backward(b.actions) {
+		what := a.what + ", " + format.Span(b.orders.app.Now().Sub(a.at)) + " ago"
+		choices = append(choices, shell.Choice{Name: "undo " + b.orders.name(a.key), What: what, Value: model.TakeBack{Action: a.id, Key: a.key}})
+		if a.fired {
+			choices = append(choices, shell.Choice{Name: "withdraw " + b.orders.name(a.key), What: what, Aside: "keeps others'",
+				Value: model.TakeBack{Action: a.id, Key: a.key, Withdraw: true}})
+		}
+	}
+	p := b.orders.app.NewPicker("take back", choices)
+	p.Chosen = func(c shell.Choice) tea.Cmd {
+		back := c.Value.(model.TakeBack)
+		if b.orders.arming == nil {
+			return b.takeBack(back)
+		}
+		b.confirmTakeBack(back, c.What)
+		return nil
+	}
+	b.orders.app.Open(p)
+	return nil
+}
+
+// confirmTakeBack shows the ticket for taking an action back.
+func (b *takeBacks) confirmTakeBack(back model.TakeBack, what string) {
+	verb, does := "undo", "every key gets what it held before, with its expiry; refused where another program has written meanwhile or since"
+	if i := slices.IndexFunc(b.actions, func(a action) bool { return a.id == back.Action }); i >= 0 && b.actions[i].raise != nil {
+		r := b.actions[i].raise
+		does = model.Raise{From: r.To, To: r.From, Whose: r.Whose}.String() +
+			"; what was counted since stays; refused where another program has set it since"
+	}
+	if back.Withdraw {
+		verb, does = "withdraw", "what was charged and still counts is taken off; what other programs have written stays"
+	}
+	t := model.Ticket{Order: model.Order{Key: back.Key}, Issued: b.orders.app.Now(), Server: b.orders.keys.Live().Server.Target}
+	d := &ticketDialog{o: b.orders, ticket: t, why: b.orders.Armament().Production, name: verb + " " + what, yes: "take back"}
+	d.lines = [][2]string{{"will do", does}, {"id", back.Action}, {"server", safetext.Clean(t.Server)}}
+	d.do = func(order model.Order) tea.Cmd {
+		back.Named, back.Reason = order.Named, order.Reason
+		return b.takeBack(back)
+	}
+	d.open()
+}
+
+// takeBack takes an action back that is checked and confirmed.
+func (b *takeBacks) takeBack(back model.TakeBack) tea.Cmd {
+	ctx, taker := b.orders.app.Context(), b.taker
+	return func() tea.Msg {
+		done, err := taker.TakeBack(ctx, back)
+		return takenBackMsg{back, done, err}
+	}
+}
+
+// takenBack shows the result of taking an action back, and removes the action from the list.
+func (b *takeBacks) takenBack(msg takenBackMsg) {
+	if msg.err != nil {
+		b.orders.app.Warn(msg.err.Error())
+		return
+	}
+	b.actions = slices.DeleteFunc(b.actions, func(a action) bool { return a.id == msg.order.Action })
+	b.orders.app.Say(b.orders.name(msg.order.Key) + ": taken back, " + strings.Join(msg.done.Parts(), ", ") + ".")
 }

@@ -1,6 +1,7 @@
 package foreign
 
 import (
+	"errors"
 	"strings"
 	"time"
 
@@ -34,8 +35,8 @@ var (
 	}
 	// INCR, and PEXPIRE with the first request.
 	fastifyRateLimit = &Writer{
-		Library: "fastify-rate-limit", Algorithm: limiter.FixedWindow, Charged: true, Single: true, fetch: one, write: counting(missing, "pexpire"),
-		Assumes: "without continueExceeding and exponentialBackoff",
+		Library: "fastify-rate-limit", Algorithm: limiter.FixedWindow, Charged: true, Single: true, fetch: one,
+		Assumes: "without continueExceeding and exponentialBackoff", write: counting(missing, "pexpire"),
 	}
 	// INCRBY, and PEXPIRE if the counter holds only this request afterwards.
 	ulule = &Writer{Library: "ulule-limiter", Algorithm: limiter.FixedWindow, Charged: true, fetch: one, write: counting(zero, "pexpire")}
@@ -147,3 +148,107 @@ func (r *Request) window(n int64, ttl time.Duration) limiter.State {
 	}
 	return s
 }
+
+// Counters that are read first, and written only if the request is admitted. Denied requests
+// change nothing.
+var (
+	// GET, then SET 1 PX if there is no counter, else INCRBY if it is below the limit.
+	fastapiLimiter = &Writer{
+		Library: "fastapi-limiter", Algorithm: limiter.FixedWindow, Single: true, fetch: one,
+		write: func(r *Request) (Written, error) {
+			s, l := &r.Held[0], r.limit()
+			n, err := count(s)
+			switch {
+			case err != nil:
+				return Written{}, err
+			case !s.Exists():
+				return r.counted(1, l.Window, []any{"set", s.Key, 1, "px", l.Window.Milliseconds()})
+			case n >= l.Count:
+				return Written{Decision: r.decide(false, r.window(n, s.TTL))}, nil
+			}
+			return r.counted(n+1, s.TTL, []any{"incrby", s.Key, 1})
+		},
+	}
+	// A second key holds the second of the last admitted request, at which the window begins. Both
+	// keys expire two windows after that request.
+	ginRateLimit = &Writer{
+		Library: "gin-rate-limit", Algorithm: limiter.FixedWindow, Single: true, Seconds: true, Beside: ginTime, holder: sinceLast,
+		fetch: func(name string, _ *model.Target, _ limiter.Instant) []decode.Fetch {
+			return []decode.Fetch{{Key: name, Type: "string"}, {Key: strings.TrimSuffix(name, "hits") + ginTime, Type: "string"}}
+		},
+		write: func(r *Request) (Written, error) {
+			hits, stamp := &r.Held[0], &r.Held[1]
+			n, last, err := r.counts()
+			if err != nil {
+				return Written{}, err
+			}
+			now := int64(r.At) / 1e6
+			if !stamp.Exists() {
+				last = now
+			}
+			var w Written
+			if last+seconds(r) <= now {
+				n, last = 0, now
+				w.Commands = append(w.Commands, []any{"set", hits.Key, 0})
+			}
+			state := limiter.State{Algorithm: limiter.FixedWindow, Start: limiter.Instant(last * 1e6), Current: n}
+			if n >= r.Target.Limit.Count {
+				w.Decision = r.decide(false, state)
+				return w, nil
+			}
+			state.Start, state.Current = limiter.Instant(now*1e6), n+1
+			w.Commands = append(w.Commands, []any{"incr", hits.Key}, []any{"set", stamp.Key, now},
+				[]any{"expire", hits.Key, 2 * seconds(r)}, []any{"expire", stamp.Key, 2 * seconds(r)})
+			w.Decision = r.decide(true, state)
+			return w, nil
+		},
+	}
+)
+
+// ginTime is the suffix of the second key.
+const ginTime = "ts"
+
+// errReadAddWrite is the error of a limiter whose library reads, adds and writes in separate steps,
+// so that the library could overwrite a request from here.
+var errReadAddWrite = errors.New("the key is JSON of hono-rate-limiter's UnstorageStore, which reads, adds and writes one after the " +
+	"other: a request from here could be lost in between, so that none is fired")
+
+// nestThrottler is the Redis storage of @nestjs/throttler: INCR, and PEXPIRE if the counter has no
+// expiry. The first request above the limit sets a block for blockDuration, by default a window.
+// While the block exists, all requests are denied and counted.
+var nestThrottler = &Writer{
+	Library: "nest-throttler-storage-redis", Algorithm: limiter.FixedWindow, Charged: true, Single: true, Beside: blockedSuffix, Blocks: true,
+	Assumes: "without a blockDuration of its own",
+	fetch: func(name string, _ *model.Target, _ limiter.Instant) []decode.Fetch {
+		return []decode.Fetch{{Key: name, Type: "string"}, {Key: strings.TrimSuffix(name, hitsSuffix) + blockedSuffix, Type: "string"}}
+	},
+	write: func(r *Request) (Written, error) {
+		hits, blocked := &r.Held[0], &r.Held[1]
+		w, err := counting(unending, "pexpire")(r)
+		if err != nil {
+			return w, err
+		}
+		w.Counted = nil // the decision depends on the block too
+		n, _ := count(hits)
+		ttl, over := hits.TTL, n+1 > r.Target.Limit.Count
+		if ttl <= 0 {
+			ttl = r.limit().Window
+		}
+		state := r.window(n+1, ttl)
+		switch {
+		case blocked.Exists():
+			state.BlockedUntil = r.At.Add(max(blocked.TTL, 0))
+		case over:
+			w.Commands = append(w.Commands, []any{"set", blocked.Key, 1, "px", r.limit().Window.Milliseconds()})
+			state.BlockedUntil = r.At.Add(r.limit().Window)
+		}
+		w.Decision = r.decide(!over && !blocked.Exists(), state)
+		return w, nil
+	},
+}
+
+// Suffixes of a throttler's two keys: the counter and the block.
+const (
+	hitsSuffix    = ":hits"
+	blockedSuffix = ":blocked"
+)

@@ -13,6 +13,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -203,4 +204,158 @@ func (r *Request) decide(allowed bool, s limiter.State) limiter.Decision {
 		}
 	}
 	return d
+}
+
+// Counted is a request that a counter has counted, with the expiries of the limiter's keys.
+type Counted struct {
+	Target  *model.Target
+	At, Now limiter.Instant   // when it was counted, and now, by the server's clock
+	First   bool              // it was the first one that its counter counted
+	Expires []limiter.Instant // expiries of the keys of Fetch at At, or Absent or Immortal
+}
+
+// Values of Counted.Expires for keys without an expiry.
+const (
+	Absent   limiter.Instant = -1 // the key does not exist
+	Immortal limiter.Instant = 0  // the key never expires
+)
+
+// Holder returns the index of the key of Fetch that still counts a request; ok is false if none
+// does, because its window is over or the limiter has no counters.
+func (w *Writer) Holder(c Counted) (n int, ok bool) {
+	switch {
+	case w.Algorithm != limiter.FixedWindow && w.Algorithm != limiter.SlidingWindow:
+		return 0, false
+	case w.Named:
+		return 0, c.Expires[0] != Absent
+	case w.holder != nil:
+		return w.holder(c)
+	}
+	return 0, c.begun(0, window(c.Target))
+}
+
+// Anchored reports whether the window begins with its first request and ends with the expiry of
+// the counter.
+func (w *Writer) Anchored() bool {
+	return w.Algorithm == limiter.FixedWindow && !w.Named && w.holder == nil
+}
+
+// begun reports whether the n-th key exists and was created no later than the request; lives is
+// the time from its creation to its expiry.
+func (c Counted) begun(n int, lives time.Duration) bool {
+	expires := c.Expires[n]
+	return expires == Immortal || expires > 0 && CountedSince(expires.Add(-lives), c.At, c.First)
+}
+
+// latest is how long a request may take from its computation to its write.
+const latest = 5 * time.Second
+
+// CountedSince reports whether a counter created at made counts a request computed at at. The
+// first request of a counter creates it, so that made is later than at by up to latest. made is
+// exact to the millisecond, to which Redis rounds expiries.
+func CountedSince(made, at limiter.Instant, first bool) bool {
+	if first {
+		at = at.Add(latest)
+	}
+	return at.Millis() >= made.Millis()-1
+}
+
+// renamed is a holder for a counter that is renamed when its window is over: the request is in the
+// current or in the previous counter. Both expire two windows after they were created.
+func renamed(c Counted) (int, bool) {
+	for n := range c.Expires {
+		if c.begun(n, 2*window(c.Target)) {
+			return n, true
+		}
+	}
+	return 0, false
+}
+
+// sinceLast is a holder for a counter that restarts after a window without an admitted request, in
+// whole seconds. It is unknown whether older requests are still counted, and they are taken as not
+// counted.
+func sinceLast(c Counted) (int, bool) {
+	age := time.Duration(int64(c.Now)/1e6-int64(c.At)/1e6) * time.Second
+	return 0, c.Expires[0] != Absent && age < window(c.Target)
+}
+
+// Refund computes how units are given back to a limiter that drains, at most those that still
+// count. Decision.Cost of the result is the number of units; if it is 0, there are no commands. No
+// library has a refund of its own: the values are written in the form that its next request would
+// leave.
+func (w *Writer) Refund(r *Request, units int64) (Written, error) {
+	for i := range r.Held {
+		if r.Held[i].Mismatch {
+			return Written{}, errHolds
+		}
+	}
+	return w.refund(r, units)
+}
+
+// refunded returns the Written for a refund of units.
+func refunded(units int64, commands ...[]any) (Written, error) {
+	return Written{Commands: commands, Decision: limiter.Decision{Cost: units}}, nil
+}
+
+// refundSeconds refunds units of a GCRA that is kept in seconds as a floating-point number.
+func refundSeconds(r *Request, units int64) (Written, error) {
+	s, l := &r.Held[0], r.limit()
+	if !s.Exists() {
+		return refunded(0)
+	}
+	tat, err := strconv.ParseFloat(s.Text, 64)
+	if err != nil || math.IsNaN(tat) || math.Abs(tat) > 1e10 {
+		return Written{}, errHolds
+	}
+	now := float64(int64(r.At)/1e6-start2017) + float64(int64(r.At)%1e6)/1e6
+	interval := l.Window.Seconds() / float64(l.Count)
+	units = min(units, int64(math.Ceil((tat-now)/interval-1e-6)))
+	next := tat - interval*float64(units)
+	switch {
+	case units <= 0:
+		return refunded(0)
+	case next <= now:
+		return refunded(units, []any{"del", s.Key})
+	}
+	return refunded(units, []any{"set", s.Key, strconv.FormatFloat(next, 'g', 17, 64), "ex", int64(math.Ceil(next - now))})
+}
+
+// refundNanoseconds returns a refund for a GCRA of inNanoseconds.
+func refundNanoseconds(expire func(wait time.Duration) []any) func(r *Request, units int64) (Written, error) {
+	return func(r *Request, units int64) (Written, error) {
+		s, l := &r.Held[0], r.limit()
+		if !s.Exists() {
+			return refunded(0)
+		}
+		tat, err := strconv.ParseInt(s.Text, 10, 64)
+		now, interval := int64(r.At)*1000, int64(l.Window)/l.Count
+		if err != nil || tat < 0 || tat > now+int64(2*limiter.MaxWindow) {
+			return Written{}, errHolds
+		}
+		units = min(units, (tat-now+interval-1)/interval)
+		next := tat - interval*units
+		switch {
+		case units <= 0:
+			return refunded(0)
+		case next <= now:
+			return refunded(units, []any{"del", s.Key})
+		}
+		return refunded(units, append([]any{"set", s.Key, strconv.FormatInt(next, 10)}, expire(time.Duration(next-now))...))
+	}
+}
+
+// refundTokens refunds tokens to a bucket; the second of its last request and its expiries stay.
+func refundTokens(r *Request, units int64) (Written, error) {
+	s, full := &r.Held[0], float64(model.Capacity(*r.Target))
+	if !s.Exists() {
+		return refunded(0)
+	}
+	tokens, err := strconv.ParseFloat(s.Text, 64)
+	if err != nil || math.IsNaN(tokens) || math.Abs(tokens) > limiter.MaxCount {
+		return Written{}, errHolds
+	}
+	if units = min(units, int64(math.Ceil(full-tokens))); units <= 0 {
+		return refunded(0)
+	}
+	return refunded(units, []any{"set", s.Key, strconv.FormatFloat(min(tokens+float64(units), full), 'g', 17, 64), "keepttl"})
 }
