@@ -163,6 +163,9 @@ const (
 	startFuture = 24 * time.Hour
 )
 
+// isEnd are the words before a time that is the end of a window.
+var isEnd = map[string]bool{"reset": true, "resets": true, "end": true, "ends": true, "until": true, "exp": true, "expires": true}
+
 // splitStart takes the window start off the end of a counter's name, as in
 // prefix:resource:subject:1700000000 or …:1700000000000. Unit is time.Second or
 // time.Millisecond.
@@ -172,7 +175,7 @@ func splitStart(key string, now limiter.Instant) (base string, start limiter.Ins
 		return "", 0, 0, false
 	}
 	n, err := strconv.ParseInt(key[i+1:], 10, 64)
-	if err != nil || key[i+1] == '+' || key[i+1] == '0' {
+	if before := key[strings.LastIndexAny(key[:i], ":._-")+1 : i]; err != nil || key[i+1] == '+' || key[i+1] == '0' || isEnd[before] {
 		return "", 0, 0, false
 	}
 	for _, u := range Units[:2] {

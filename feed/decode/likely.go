@@ -202,7 +202,7 @@ func weighState(s *Sample, now limiter.Instant, e *evidence) {
 	if len(fields) > fewFields {
 		return
 	}
-	times, amounts, said, windows, ends := 0, 0, "", 0, 0
+	times, amounts, said, counted, windows, ends := 0, 0, "", "", 0, 0
 	for name, text := range fields {
 		v, err := strconv.ParseFloat(text, 64)
 		if err != nil || math.IsNaN(v) {
@@ -225,6 +225,9 @@ func weighState(s *Sample, now limiter.Instant, e *evidence) {
 			times++
 		case v >= 0 && v < 1e7:
 			amounts++
+			if naming.HoldsCount(name) {
+				counted = name
+			}
 			if naming.HoldsState(name) {
 				said = name
 			}
@@ -246,6 +249,9 @@ func weighState(s *Sample, now limiter.Instant, e *evidence) {
 		}
 	case said != "" && s.TTL > 0:
 		e.add(1, "a field of it is called %s", said)
+	case s.TTL > 0 && amounts == 1 && counted != "":
+		e.bare = true
+		e.add(1, "its field %s is a count", counted)
 	default:
 		return
 	}
@@ -291,6 +297,12 @@ const mostSlices = 120
 // numbersOf returns the numbers of JSON, or of the beginning of one that is longer: those of an object by their
 // names, and those of an array, which is alone or beside numbers. Both are nil where the text holds anything else.
 func numbersOf(text string) (fields map[string]string, list []string) {
+	if strings.Contains(text, ",") && strings.Trim(text, "0123456789., ") == "" {
+		if len(text) >= sampleBytes { // the last number may be cut off
+			text = text[:strings.LastIndexByte(text, ',')]
+		}
+		text = "[" + text + "]" // an array without its brackets
+	}
 	if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[") {
 		return nil, nil
 	}

@@ -59,6 +59,8 @@ func WindowOf(name string, now limiter.Instant) (Window, bool) {
 		if i == 0 || !letter(name[i-1]) {
 			if w, ok := calendar(name, i, now); ok && w.To-w.From > best.To-best.From {
 				best = w
+			} else if w, ok := week(name, i, now); ok && w.To-w.From > best.To-best.From {
+				best = w
 			} else if w, ok := dayFirst(name, i, now); ok && w.To-w.From > best.To-best.From {
 				best = w
 			} else if w, ok := clock(name, i, now); ok && w.To-w.From > best.To-best.From {
@@ -128,9 +130,31 @@ func calendar(name string, i int, now limiter.Instant) (best Window, ok bool) {
 		if zone, in := zoneOf(start, end, now.Time(), f.length); in && start.Day() == date[2] {
 			from, to := limiter.InstantOf(start.Add(-zone)), limiter.InstantOf(end.Add(-zone))
 			best, ok = Window{From: i, To: at, Form: form, Zone: zone, Length: to.Sub(from), Start: from, End: to}, true
+		} else if from := limiter.InstantOf(start); f.length > 0 && f.length < time.Hour && begins(from, now) {
+			best, ok = Window{From: i, To: at, Form: form, Start: from}, true
 		}
 	}
 	return best, ok
+}
+
+// begins reports whether a window of a usual length of at most an hour that contains now may begin at an instant.
+func begins(at, now limiter.Instant) bool {
+	return slices.ContainsFunc(Lengths[:], func(length time.Duration) bool {
+		return length <= time.Hour && at.Floor(length) == at && now.Floor(length) == at
+	})
+}
+
+// week reads a week of ISO 8601 with its year, in UTC, that begins at byte i of a name.
+func week(name string, i int, now limiter.Instant) (w Window, ok bool) {
+	year, week := now.Time().UTC().ISOWeek()
+	for _, between := range [...]string{"-W", "W", "-w", "w"} {
+		text := fmt.Sprintf("%d%s%02d", year, between, week)
+		if end := i + len(text); strings.HasPrefix(name[i:], text) && (end == len(name) || !digit(name[end])) {
+			monday := now.Floor(24 * time.Hour).Add(-time.Duration(now.Time().UTC().Weekday()+6) % 7 * 24 * time.Hour)
+			return Window{From: i, To: end, Form: "%G" + between + "%V", Length: 7 * 24 * time.Hour, Start: monday, End: monday.Add(7 * 24 * time.Hour)}, true
+		}
+	}
+	return w, false
 }
 
 // dayFirst reads a date that begins with its day, or with its month, at byte i of a name.

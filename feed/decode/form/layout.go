@@ -93,7 +93,7 @@ func (l *Layout) Check() error {
 	switch {
 	case l.Ends.Kind == "name" && form == nil:
 		return fmt.Errorf("ends: name, but %q holds no window: write {window:FORM} where it stands", l.Name.text)
-	case (l.Sum > 1 || l.Weigh != "") && l.Ends.Kind != "name":
+	case (l.Sum > 1 || l.Weigh != "" && l.Read.Kind != "fields") && l.Ends.Kind != "name":
 		return fmt.Errorf("sum and weigh speak of windows, and %q holds none: write {window:FORM} where it stands", l.Name.text)
 	case form != nil && form.pieces == nil && !l.LimitKnown && l.Limit.Window == 0 && (form.unit != 0 || form.ring != 0):
 		return fmt.Errorf("limit is missing: how long a window of {window:%s} lasts follows from it", form.text)

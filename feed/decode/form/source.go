@@ -201,6 +201,10 @@ func (l *Layout) entries(s *decode.Sample) (all []stamped, whole, ok bool) {
 	default:
 		value, found := jsonAt(s.Text, l.Read.Name)
 		list, isList := value.([]any)
+		if l.Read.Name == "" && !isList { // one time, or several by commas
+			value, found = jsonAt("["+s.Text+"]", "")
+			list, isList = value.([]any)
+		}
 		if !found || !isList {
 			return nil, false, false
 		}
@@ -260,6 +264,13 @@ func (o *Own) slices(d *decode.Decoded, now limiter.Instant, s *decode.Sample) (
 		}
 	}
 	d.Window = l.Slice * time.Duration(keep)
+	if l.Weigh != "" {
+		d.Window, d.Limit.Window = l.Slice, l.Slice
+		d.State.Start = now.Floor(l.Slice)
+		d.State.Current, d.State.Previous, d.PreviousKnown = counts[index], counts[index-1], true
+		d.State.PreviousStart = d.State.Start.Add(-l.Slice)
+		return ""
+	}
 	d.State.Log = []limiter.Entry{}
 	for i := index - keep + 1; i <= index; i++ {
 		if n := counts[i]; n > 0 {

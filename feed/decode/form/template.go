@@ -380,6 +380,15 @@ func Dated(name string, now limiter.Instant) bool {
 		}
 	}
 	t := now.Time().UTC()
+	for _, found := range short.FindAllStringSubmatch(name, -1) {
+		date, err := time.Parse("060102", found[1])
+		if err == nil && t.Sub(date).Abs() < 32*day {
+			return true
+		}
+	}
+	if weeks.MatchString(name) || months.MatchString(name) {
+		return true
+	}
 	for _, found := range dates.FindAllStringSubmatch(name, -1) {
 		date, err := time.Parse("20060102", found[1]+found[2]+cmp.Or(found[3], "15"))
 		if err == nil && t.Sub(date).Abs() < 32*day {
@@ -404,6 +413,9 @@ const recentMinutes = 10
 var (
 	numbers = regexp.MustCompile(`\d{4,14}`)
 	dates   = regexp.MustCompile(`(?:^|\D)(20\d\d)[-/._]?(0[1-9]|1[0-2])(?:[-/._]?([0-2]\d|3[01]))?`)
+	short   = regexp.MustCompile(`(?:^|\D)(\d{6})(?:\d\d){1,3}(?:$|\D)`) // a year of two digits, with its hour
+	weeks   = regexp.MustCompile(`(?:^|\D)20\d\d[-_.]?[Ww][0-5]\d(?:$|\D)`)
+	months  = regexp.MustCompile(`(?i)(?:^|[^a-z])(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[-_./]?20\d\d(?:$|\D)`)
 	minutes = regexp.MustCompile(`(?:^|[:_./|-])([0-2]\d)[-:._]?([0-5]\d)(?:$|[:_./|-])`)
 )
 
