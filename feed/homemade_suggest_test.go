@@ -33,57 +33,56 @@ func sampleOf(t *testing.T, client *redis.Client, key string) decode.Sample {
 // TestHomemadeSuggested finds, for keys of limiters that applications write themselves, the rule that tells them right among
 // the readings that fit. Every one is a rule as soon as its limit is filled in.
 func TestHomemadeSuggested(t *testing.T) {
-	at := limiter.InstantOf(time.Date(2026, 11, 23, 22, 14, 37, 0, time.UTC))
-	all := HomemadeLimiters(t)
-	right := 0
-	for i := range all {
-		h := &all[i]
-		w := NewWorld(t, h, at)
-		for _, who := range []string{"alice", "bob"} {
-			for range 3 {
-				w.Request(t, who)
-				w.Advance(300 * time.Millisecond)
-			}
-		}
-		var patterns naming.Patterns
-		keys := w.Client.Keys(t.Context(), "*").Val()
-		for _, key := range keys {
-			patterns.Learn(key, w.Client.Type(t.Context(), key).Val(), w.Now)
-		}
-		found := ""
-		var offered []string
-		for _, key := range keys {
-			s := sampleOf(t, w.Client, key)
-			for _, r := range config.Suggest(&s, patterns.Of(key, s.Type, w.Now), w.Now) {
-				e := r.Entry
-				e.Limit = strings.Replace(h.Limit, "month", "30d", 1)
-				switch {
-				case e.Window != "":
-					e.Limit, e.Window = "10/"+e.Window, ""
-				case strings.Contains(e.Name, "{window:%"): // the calendar says how long it is
-					e.Limit = ""
-				}
-				rule, err := e.Rule()
-				if err != nil {
-					t.Errorf("%s: %+v is no rule: %v", h.Name, e, err)
-					continue
-				}
-				if m, ok := rule.Layout.Match(key, s.Type, w.Now); !ok || m.Over {
-					t.Errorf("%s: %+v does not fit %q", h.Name, e, key)
-				}
-				offered = append(offered, fmt.Sprint(e.Name, " ", e.Read))
-				if e.Name == h.Rule["name"] && e.Read == h.Rule["read"] && (h.Rule["unit"] == nil || e.Unit == h.Rule["unit"] || e.Ends != "") {
-					found = e.Name
+	eachHomemade(t, func(t *testing.T, all []Homemade) {
+		at := limiter.InstantOf(time.Date(2026, 11, 23, 22, 14, 37, 0, time.UTC))
+		right := 0
+		for i := range all {
+			h := &all[i]
+			w := NewWorld(t, h, at)
+			for _, who := range []string{"alice", "bob"} {
+				for range 3 {
+					w.Request(t, who)
+					w.Advance(300 * time.Millisecond)
 				}
 			}
+			var patterns naming.Patterns
+			keys := w.Client.Keys(t.Context(), "*").Val()
+			for _, key := range keys {
+				patterns.Learn(key, w.Client.Type(t.Context(), key).Val(), w.Now)
+			}
+			found := ""
+			var offered []string
+			for _, key := range keys {
+				s := sampleOf(t, w.Client, key)
+				for _, r := range config.Suggest(&s, patterns.Of(key, s.Type, w.Now), w.Now) {
+					e := r.Entry
+					e.Limit = strings.Replace(h.Limit, "month", "30d", 1)
+					switch {
+					case e.Window != "":
+						e.Limit, e.Window = "10/"+e.Window, ""
+					}
+					rule, err := e.Rule()
+					if err != nil {
+						t.Errorf("%s: %+v is no rule: %v", h.Name, e, err)
+						continue
+					}
+					if m, ok := rule.Layout.Match(key, s.Type, w.Now); !ok || m.Over {
+						t.Errorf("%s: %+v does not fit %q", h.Name, e, key)
+					}
+					offered = append(offered, fmt.Sprint(e.Name, " ", e.Read))
+					if e.Name == h.Rule["name"] && e.Read == h.Rule["read"] && (h.Rule["unit"] == nil || e.Unit == h.Rule["unit"] || e.Ends != "") {
+						found = e.Name
+					}
+				}
+			}
+			if found != "" {
+				right++
+			} else {
+				t.Logf("%s: %v is not among %q", h.Name, h.Rule, offered)
+			}
 		}
-		if found != "" {
-			right++
-		} else {
-			t.Logf("%s: %v is not among %q", h.Name, h.Rule, offered)
+		if t.Logf("of %d layouts the rule of %d is offered", len(all), right); right < len(all)*4/5 {
+			t.Errorf("of %d layouts the rule of %d is offered, want four of five", len(all), right)
 		}
-	}
-	if t.Logf("of %d layouts the rule of %d is offered", len(all), right); right < len(all)*4/5 {
-		t.Errorf("of %d layouts the rule of %d is offered, want four of five", len(all), right)
-	}
+	})
 }

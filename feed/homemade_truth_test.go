@@ -1,6 +1,7 @@
 package feed_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -12,7 +13,7 @@ import (
 func TestHomemadeLimiters(t *testing.T) {
 	at := limiter.InstantOf(time.Date(2026, 11, 15, 12, 30, 27, 0, time.UTC))
 	names, families := map[string]bool{}, map[string]bool{}
-	for _, h := range HomemadeLimiters(t) {
+	for _, h := range slices.Concat(homemadeLimiters(t, homemadeText), homemadeLimiters(t, publicText)) {
 		if names[h.Name] {
 			t.Errorf("%s: there are two of that name", h.Name)
 		}
@@ -37,7 +38,7 @@ func TestHomemadeLimiters(t *testing.T) {
 			t.Errorf("%s: it keeps nothing", h.Name)
 		}
 	}
-	if len(names) < 50 || len(families) < 15 {
+	if len(names) < 100 || len(families) < 20 {
 		t.Errorf("%d limiters of %d families", len(names), len(families))
 	}
 }

@@ -2,6 +2,7 @@ package feed_test
 
 import (
 	_ "embed"
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -17,32 +18,51 @@ import (
 	"ratescope/limiter"
 )
 
-//go:embed testdata/homemade.yaml
-var homemadeText []byte
+// The limiters that applications write themselves, two lists of them. Each says how it is written.
+var (
+	//go:embed testdata/homemade.yaml
+	homemadeText []byte
+	//go:embed testdata/homemade_public.yaml
+	publicText []byte
+)
 
-// Homemade is a limiter that an application writes itself; testdata/homemade.yaml lists them.
+// Homemade is a limiter that an application writes itself.
 type Homemade struct {
 	Name, Family string
 	Limit        string         // COUNT/DURATION, or COUNT/month
 	Keys         string         // of its script, by spaces
 	Script       string         // its name, replaced by its text
-	Rule, Match  map[string]any // what tells it, by its whole layout and by a glob
+	Rule, Match  map[string]any // what tells it, by its whole layout and by a glob; a nil Rule is one that cannot be told
 }
 
-// HomemadeLimiters returns all of them.
-func HomemadeLimiters(t testing.TB) []Homemade {
+// eachHomemade runs a test for both lists.
+func eachHomemade(t *testing.T, test func(t *testing.T, all []Homemade)) {
+	t.Helper()
+	for name, list := range map[string][]byte{"first": homemadeText, "public": publicText} {
+		t.Run(name, func(t *testing.T) { test(t, homemadeLimiters(t, list)) })
+	}
+}
+
+// homemadeLimiters returns the limiters of a list. Each may use the scripts of the first.
+func homemadeLimiters(t testing.TB, list []byte) []Homemade {
 	t.Helper()
 	var all struct {
 		Scripts  map[string]string
 		Limiters []Homemade
 	}
-	if err := yaml.Unmarshal(homemadeText, &all); err != nil {
-		t.Fatal(err)
+	for _, text := range [][]byte{homemadeText, list} {
+		all.Limiters = nil
+		if err := yaml.Unmarshal(text, &all); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for i := range all.Limiters {
 		h := &all.Limiters[i]
 		h.Script = all.Scripts[h.Script]
 		for _, r := range []map[string]any{h.Rule, h.Match} {
+			if r == nil {
+				continue
+			}
 			if limit, said := r["limit"]; !said {
 				r["limit"] = h.Limit
 			} else if limit == nil {
@@ -98,7 +118,7 @@ func (w *World) Advance(d time.Duration) {
 }
 
 // instants finds the words that stand for an instant in the names of keys.
-var instants = regexp.MustCompile(`\{(utc|tokyo|index|slot|start|end):([^{}|]+)(?:\|(\d+))?(?:\|(-\d+))?\}`)
+var instants = regexp.MustCompile(`\{(utc|tokyo|delhi|week|index|slot|start|end):([^{}|]+)(?:\|(\d+))?(?:\|(-\d+))?\}`)
 
 // Keys returns the keys of a request.
 func (w *World) Keys(who string) []string {
@@ -113,7 +133,13 @@ func (w *World) Keys(who string) []string {
 		value := int64(0)
 		switch p[1] {
 		case "utc":
-			return w.Now.Time().Add(time.Duration(later) * time.Second).UTC().Format(p[2])
+			at := w.Now.Time().Add(time.Duration(later) * time.Second).UTC()
+			return at.Truncate(time.Duration(max(ring, 1)) * time.Second).Format(p[2])
+		case "week":
+			year, week := w.Now.Time().UTC().ISOWeek()
+			return fmt.Sprintf("%d-W%02d", year, week)
+		case "delhi":
+			return w.Now.Time().In(time.FixedZone("", 19800)).Format(p[2])
 		case "tokyo":
 			return w.Now.Time().In(time.FixedZone("", 9*3600)).Format(p[2])
 		case "index":
@@ -212,6 +238,11 @@ func (w *World) Copy(t testing.TB, to redis.UniversalClient) {
 				fields, _ := w.server.HKeys(name)
 				for _, f := range fields {
 					p.HSet(ctx, name, f, w.server.HGet(name, f))
+				}
+			case "stream":
+				all, _ := w.server.Stream(name)
+				for _, e := range all {
+					p.XAdd(ctx, &redis.XAddArgs{Stream: name, ID: e.ID, Values: e.Values})
 				}
 			case "list":
 				all, _ := w.server.List(name)
