@@ -12,6 +12,7 @@ var heldNode = []string{
 	"hono-rate-limiter-redis", "koa-ratelimit", "nest-throttler-storage-redis", "nestjs-redis-throttler-storage", "nestjs-throttler-storage-redis",
 	"rate-limit-redis", "rate-limiter-flexible", "ratelimiter", "redis-rate-limiter", "rolling-rate-limiter", "sliding-window-rate-limiter",
 	"ratelimit-js", "upstash-ratelimit", "koa2-ratelimit", "hitlimit", "express-limiter", "express-brute",
+	"oss-ratelimit", "hapi-rate-limit", "tokenbucket",
 }
 
 // sameKeys are libraries whose keys are those of another, under whose name they are recognized.

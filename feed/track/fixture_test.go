@@ -419,6 +419,7 @@ func excuse(name string) (reason string, ok bool) {
 // exceptions are scenarios, or single steps of one, whose answers the keys cannot tell, with the
 // reason.
 var exceptions = map[string]string{
+	"tokenbucket/basic":          "whether tokens drip or come at the end of an interval is not in the keys, so that no figure is shown",
 	"django-ratelimit/basic":     "the name is a digest and windows begin at an instant of each client's own: which window a counter is of, and when that ends, is not in the keys, so that no figure is shown",
 	"pyrate-limiter/two-rates#3": "the tighter of two rates denies, neither is in the keys, and a rule tells one",
 	"discourse/global#7":         "what the library answers counts an entry exactly a window old, which its own admission does not: it admits 4 more",

@@ -3,6 +3,7 @@ package library
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"ratescope/feed/decode"
 	"ratescope/feed/decode/form"
@@ -63,6 +64,51 @@ func fastapiLimiter(s *decode.Sample, c decode.Context) *decode.Match {
 	return m
 }
 
+// redisRate recognizes the two forms of redis_rate: that of its releases from 8 on, and the counters of those before.
+func redisRate(s *decode.Sample, c decode.Context) *decode.Match {
+	if m := redisRateTAT(s, c); m != nil {
+		return m
+	}
+	base, last, _ := form.LastPart(s.Key, '-')
+	index, ok := form.Count(last)
+	w, usual, fits := form.WindowOfIndex(index, c.Now)
+	if !ok || !fits || !usual || !form.IsCounter(s) || s.TTL > w || !c.Named && !strings.HasPrefix(base, "rate:") {
+		return nil
+	}
+	x := aligned(limiter.FixedWindow, w, form.Numbered(base+"-", w, ""))
+	x.Charged = true
+	return x.Match(base, "rate:", "named rate:<key>-<index of a window>", "an integer that expires a window after the last request")
+}
+
+// rspamd recognizes the buckets of rspamd's ratelimit, which leak.
+func rspamd(s *decode.Sample, c decode.Context) *decode.Match {
+	if !c.Named && !strings.HasPrefix(s.Key, "RL") || s.TTL <= 0 {
+		return nil
+	}
+	r := &form.Reader{Keys: form.Hash(s.Key, "l", "b", "dr", "db", "p"), Settings: decode.Settings{Algorithm: limiter.LeakyBucket},
+		Holds: "bucket of rspamd", Read: readRspamd}
+	return r.Match(s, c, decode.Match{Prefix: "RL", Why: []string{"named RL<hash>", "a hash of l, a time in milliseconds, b, dr and db"}})
+}
+
+// readRspamd reads the water of a bucket and what is being handled beside it. A rate and a burst that were adapted to
+// what the senders sent are not those that a rule gives, so that nothing but the water is known then.
+func readRspamd(d *decode.Decoded, now limiter.Instant, got []decode.Sample, given decode.Settings) bool {
+	f := got[0].Fields
+	water, ok := form.Number(f["b"])
+	at, timed := form.Number(f["l"])
+	pending, _ := form.Number(f["p"])
+	_, rated := form.Number(f["dr"])
+	_, bound := form.Number(f["db"])
+	step, millis := form.Emission(given), decode.UnitOf(at, now) == time.Millisecond
+	if step > 0 && pending > 0 && millis { // what is being handled does not drain
+		water = max(water-float64(now-limiter.Instant(at*1e3))/step, 0)
+		at = float64(now.Millis())
+	}
+	form.SetWater(d, water+max(pending, 0), limiter.Instant(at*1e3), step)
+	d.Partial = f["dr"] != "10000" || f["db"] != "10000"
+	return ok && timed && rated && bound && millis
+}
+
 func djangoRatelimit(s *decode.Sample, c decode.Context) *decode.Match {
 	front, digest, _ := form.LastPart(s.Key, ':')
 	base, ok := strings.CutSuffix(front, ":rl")
@@ -111,7 +157,7 @@ func redisRateLimiter(s *decode.Sample, c decode.Context) *decode.Match {
 // is the instant of its own expiry, counted in seconds from 2017, is nothing else, and nanoseconds of now are so where the name does
 // not say that it holds an expiry.
 var (
-	redisRate = tatOf(func(s *decode.Sample) bool { return strings.HasPrefix(s.Key, "rate:") },
+	redisRateTAT = tatOf(func(s *decode.Sample) bool { return strings.HasPrefix(s.Key, "rate:") },
 		tatSince(start2017), false, "rate:", "named rate:<key>", since2017)
 	redisGCRA = tatOf(func(s *decode.Sample) bool {
 		_, fraction, _ := strings.Cut(s.Text, ".")

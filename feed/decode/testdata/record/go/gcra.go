@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	redis6 "github.com/go-redis/redis"
+	redis_rate6 "github.com/go-redis/redis_rate"
 	"github.com/go-redis/redis_rate/v10"
 	"github.com/gomodule/redigo/redis"
 	"github.com/throttled/throttled/v2"
@@ -60,6 +62,25 @@ func redisRate() []recorder.Scenario {
 				}, nil
 			}},
 	)
+}
+
+// redisRate6 records the counters of redis_rate before its release 8.
+func redisRate6() []recorder.Scenario {
+	l := recorder.Library{
+		Name: "redis-rate", Version: version("github.com/go-redis/redis_rate"), Client: "go-redis " + version("github.com/go-redis/redis"),
+		Algorithm: "fixed-window", Denied: "charged", Call: "AllowN(\"alice\", limit, window, %d)", InRedis: []string{"window"},
+		Notes: []string{"rate:<name>-<index>; every request sets the expiry to a window"},
+		Open: func(c recorder.Configured, addr string, db int) (recorder.Ask, error) {
+			lim := redis_rate6.NewLimiter(redis6.NewClient(&redis6.Options{Addr: addr, DB: db}))
+			return func(cost int64) (recorder.Answer, error) {
+				count, delay, allowed := lim.AllowN("alice", int64(c.Limit), c.Window(), cost)
+				a := recorder.Said(allowed, map[string]any{"count": count, "delay_ms": delay.Milliseconds()})
+				a.Limit, a.Remaining = recorder.Number(int(c.Limit)), recorder.Number(max(int(c.Limit)-int(count), 0))
+				return a, nil
+			}, nil
+		},
+	}
+	return l.Scenarios(recorder.Variant{Name: "release-6", Configured: recorder.Per(5, 10000), Story: recorder.Whole})
 }
 
 func throttledGCRA() []recorder.Scenario {

@@ -10,6 +10,8 @@ require (
 	github.com/gin-gonic/gin v1.9.0
 	github.com/go-chi/httprate v0.15.0
 	github.com/go-chi/httprate-redis v0.6.0
+	github.com/go-redis/redis v6.15.9+incompatible
+	github.com/go-redis/redis_rate v6.5.0+incompatible
 	github.com/go-redis/redis_rate/v10 v10.0.1
 	github.com/go-redsync/redsync/v4 v4.8.1
 	github.com/gofiber/fiber/v2 v2.52.15

@@ -16,7 +16,7 @@ import (
 
 func main() {
 	log.SetOutput(io.Discard)
-	recorder.Main("go", redisRate(), throttledGCRA(), uluLimiter(), goZero(), ginRateLimit(), russellLuo(), mennanov(),
+	recorder.Main("go", redisRate(), redisRate6(), throttledGCRA(), uluLimiter(), goZero(), ginRateLimit(), russellLuo(), mennanov(),
 		goRedisStore(), httprateRedis(), fiberLimiter(), vearne(), envoy())
 }
 
