@@ -282,7 +282,8 @@ func (p *Probe) AskSiblings(ctx context.Context, pipe redis.Pipeliner) {
 	}
 }
 
-// Found tells what the key looks like, by siblings as they were at the instant now. A key of no known form has the kind Wrong, so that a rule
+// Found tells what the key looks like, by siblings as they were at the instant now. A key of no known form has the kind
+// Wrong, so that a rule
 // that names it can complain.
 func (p *Probe) Found(now limiter.Instant) Found {
 	for i, m := range p.matches {

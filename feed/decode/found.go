@@ -107,7 +107,10 @@ const (
 	Opaque                // it may be a limiter, in a form that nothing reads
 )
 
-var kindNames = [...]string{"nothing", "a log of times", "a stream of counts", "a counter of a window", "a counter that expires", "a theoretical arrival time", "a bucket", "no limiter", "a library's", "a limiter in a form that is not known"}
+var kindNames = [...]string{
+	"nothing", "a log of times", "a stream of counts", "a counter of a window", "a counter that expires", "a theoretical arrival time",
+	"a bucket", "no limiter", "a library's", "a limiter in a form that is not known",
+}
 
 // String names what the value of the kind is, for the evidence about a key.
 func (k Kind) String() string { return kindNames[min(int(k), len(kindNames)-1)] }
@@ -115,7 +118,8 @@ func (k Kind) String() string { return kindNames[min(int(k), len(kindNames)-1)] 
 // ByName knows a key by its name alone.
 func ByName(key string) (Found, bool) {
 	if name, a, start, ok := layout.ParseKey(key); ok {
-		return Found{Key: key, Type: "string", Name: name, Kind: Counter, Own: a, Start: start, Unit: time.Millisecond, Sure: true, Used: -1, Evidence: model.Known, Library: model.OwnLibrary}, true
+		return Found{Key: key, Type: "string", Name: name, Kind: Counter, Own: a, Start: start, Unit: time.Millisecond, Sure: true,
+			Used: -1, Evidence: model.Known, Library: model.OwnLibrary}, true
 	}
 	if name, ok := ownerOf(key, ":denied", layout.DeniedKey); ok {
 		return Found{Key: key, Type: "stream", Name: name, Denied: true}, true

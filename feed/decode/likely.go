@@ -62,7 +62,8 @@ func (f *Found) weigh(s *Sample, now limiter.Instant) {
 	}
 	sense := weighName(s.Key, &e)
 	limited := sense.Limits != "" || sense.Attempts != ""
-	if s.TTL <= 0 && (f.Kind == Single || f.Kind == Log && !limited && sense.Requests == "" && !naming.HasAddress(s.Key)) || e.bare && !limited {
+	stays := s.TTL <= 0 && (f.Kind == Single || f.Kind == Log && !limited && sense.Requests == "" && !naming.HasAddress(s.Key))
+	if stays || e.bare && !limited {
 		e.points = min(e.points, enough-1) // what stays, or says nothing by what it holds, is hardly that of a limiter
 	}
 	f.Telling = f.Telling || e.points >= enough

@@ -80,18 +80,20 @@ func NoTAT(text string, now limiter.Instant, ttl time.Duration) string {
 		v, err = float64(m.At), nil
 	}
 	unit := UnitOf(v, now)
+	const theirs = "GCRA's keys expire at their theoretical arrival time (TAT)"
 	switch {
 	case err != nil || math.IsNaN(v) || math.IsInf(v, 0):
 		return fmt.Sprintf("holds a string that is no number and so no theoretical arrival time (TAT) of GCRA: %s", remedy)
 	case unit == 0:
-		return fmt.Sprintf("holds a number that is no theoretical arrival time (TAT) of GCRA: as seconds, milliseconds or microseconds it is no time of these years: %s", remedy)
+		return fmt.Sprintf("holds a number that is no theoretical arrival time (TAT) of GCRA: "+
+			"as seconds, milliseconds or microseconds it is no time of these years: %s", remedy)
 	}
 	at := InstantIn(v, unit).Time().UTC().Format(time.DateTime)
 	if ttl <= 0 {
-		return fmt.Sprintf("holds a time (%s UTC) in a key without expiry, and GCRA's keys expire at their theoretical arrival time (TAT): %s", at, remedy)
+		return fmt.Sprintf("holds a time (%s UTC) in a key without expiry, and %s: %s", at, theirs, remedy)
 	}
 	ends := now.Add(ttl).Time().UTC().Format(time.DateTime)
-	return fmt.Sprintf("holds the time %s UTC and expires at %s UTC, but GCRA's keys expire at their theoretical arrival time (TAT): %s", at, ends, remedy)
+	return fmt.Sprintf("holds the time %s UTC and expires at %s UTC, but %s: %s", at, ends, theirs, remedy)
 }
 
 // tatSlack is how far a TAT and the expiry of its key may lie apart: expiries are often

@@ -146,12 +146,13 @@ func begins(at, now limiter.Instant) bool {
 
 // week reads a week of ISO 8601 with its year, in UTC, that begins at byte i of a name.
 func week(name string, i int, now limiter.Instant) (w Window, ok bool) {
+	const aWeek = 7 * 24 * time.Hour
 	year, week := now.Time().UTC().ISOWeek()
 	for _, between := range [...]string{"-W", "W", "-w", "w"} {
 		text := fmt.Sprintf("%d%s%02d", year, between, week)
 		if end := i + len(text); strings.HasPrefix(name[i:], text) && (end == len(name) || !digit(name[end])) {
 			monday := now.Floor(24 * time.Hour).Add(-time.Duration(now.Time().UTC().Weekday()+6) % 7 * 24 * time.Hour)
-			return Window{From: i, To: end, Form: "%G" + between + "%V", Length: 7 * 24 * time.Hour, Start: monday, End: monday.Add(7 * 24 * time.Hour)}, true
+			return Window{From: i, To: end, Form: "%G" + between + "%V", Length: aWeek, Start: monday, End: monday.Add(aWeek)}, true
 		}
 	}
 	return w, false

@@ -108,7 +108,8 @@ func SenseOf(name string) (s Sense) {
 		s.Other = s.Other || others[w]
 		before = w
 	}
-	if ends := len(name) - len(strings.TrimRight(name, "0123456789")); ends >= 10 && s.Limits == "" && s.Requests == "limit" { // mail-limit@1795300000
+	ends := len(name) - len(strings.TrimRight(name, "0123456789"))
+	if ends >= 10 && s.Limits == "" && s.Requests == "limit" { // mail-limit@1795300000
 		s.Limits = "limit"
 	}
 	return s

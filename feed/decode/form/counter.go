@@ -261,7 +261,9 @@ func windowOf(index int64, at limiter.Instant, finest time.Duration) (w time.Dur
 			return w, true, true
 		}
 	}
-	for _, unit := range [...]time.Duration{time.Hour, time.Minute, time.Second, 100 * time.Millisecond, 10 * time.Millisecond, time.Millisecond} {
+	for _, unit := range [...]time.Duration{
+		time.Hour, time.Minute, time.Second, 100 * time.Millisecond, 10 * time.Millisecond, time.Millisecond,
+	} {
 		if unit < finest {
 			break
 		}

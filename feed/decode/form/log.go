@@ -167,7 +167,9 @@ func spread(low, high int64, n int64) (all []int64) {
 // take reads what was fetched. window returns whether an instant is in the window. The log is of
 // what is in the window, oldest first; whole says that it holds each of its requests, else it
 // holds as many at least, and more says that another round tells more.
-func (s *listSearch) take(got *decode.Sample, now limiter.Instant, window func(limiter.Instant) bool) (log []limiter.Entry, whole, more, ok bool) {
+func (s *listSearch) take(
+	got *decode.Sample, now limiter.Instant, window func(limiter.Instant) bool,
+) (log []limiter.Entry, whole, more, ok bool) {
 	texts := maps.Clone(got.Index)
 	if texts == nil {
 		texts = make(map[int64]string)

@@ -245,7 +245,8 @@ func ParseWindow(text string) (*WindowForm, error) {
 	case strings.Contains(text, "%"):
 		return f, f.calendar(compound.Replace(text))
 	}
-	return nil, fmt.Errorf("{window:%s} has no form of a window that is known: use %s, or a calendar form as %%Y%%m%%d%%H%%M", text, strings.Join(WindowWords, ", "))
+	return nil, fmt.Errorf("{window:%s} has no form of a window that is known: use %s, or a calendar form as %%Y%%m%%d%%H%%M",
+		text, strings.Join(WindowWords, ", "))
 }
 
 func (f *WindowForm) calendar(text string) error {
@@ -263,8 +264,8 @@ func (f *WindowForm) calendar(text string) error {
 		}
 		known, ok := letters[rest[0]]
 		if !ok {
-			return fmt.Errorf("%%%c in {window:%s} is no letter of a calendar that is known: use %%Y %%m %%d %%H %%M %%S, %%y %%b %%B %%j %%G %%V %%a",
-				rest[0], f.text)
+			return fmt.Errorf("%%%c in {window:%s} is no letter of a calendar that is known: use %s",
+				rest[0], f.text, "%Y %m %d %H %M %S, %y %b %B %j %G %V %a")
 		}
 		p := piece{letter: rest[0]}
 		if short {

@@ -112,14 +112,16 @@ func readBucket4j(text string, now limiter.Instant) (limits []bandwidth, ok bool
 	for i := range limits {
 		b := &limits[i]
 		b.sizeAt = len(text) - len(rest) + 8
-		if !rest.take(&b.statePart) || decode.UnitOf(float64(b.Last), now) != time.Nanosecond || b.Size > limiter.MaxCount || b.Size < -limiter.MaxCount {
+		if !rest.take(&b.statePart) || decode.UnitOf(float64(b.Last), now) != time.Nanosecond ||
+			b.Size > limiter.MaxCount || b.Size < -limiter.MaxCount {
 			return nil, false
 		}
 	}
 	var tail tailPart
 	var versioned bool
 	var version int64 // of the configuration
-	ok = rest.take(&tail) && tail.Version == 1 && tail.Consumed >= 0 && (h.Format == 1 || rest.take(&versioned) && (!versioned || rest.take(&version)))
+	ok = rest.take(&tail) && tail.Version == 1 && tail.Consumed >= 0 &&
+		(h.Format == 1 || rest.take(&versioned) && (!versioned || rest.take(&version)))
 	return limits, ok && len(rest) == 0
 }
 

@@ -105,7 +105,9 @@ type upstashBeside struct {
 
 // beside returns a limiter of the identifier. take is given the samples of its own keys and the dynamic limit, 0
 // where there is none.
-func (u *upstashBeside) beside(of decode.Limiter, take func(d *decode.Decoded, own []decode.Sample, most int64, given decode.Settings)) decode.Limiter {
+func (u *upstashBeside) beside(
+	of decode.Limiter, take func(d *decode.Decoded, own []decode.Sample, most int64, given decode.Settings),
+) decode.Limiter {
 	return &form.Beside{
 		Of: of,
 		Keys: func(now limiter.Instant) []decode.Fetch {

@@ -57,7 +57,8 @@ func (s *Scanner) report(finds []decode.Found) {
 // examine asks the server for the contents of keys, reports the limiters among them, and
 // returns the server time spent.
 func (s *Scanner) examine(ctx context.Context, unknown []string) (spent time.Duration, err error) {
-	more, cmds, err := decode.Classify(ctx, s.client, library.Recognizer, unknown, config.Own(s.rules), decode.Clock{Now: s.o.Now, Asked: s.o.Time})
+	clock := decode.Clock{Now: s.o.Now, Asked: s.o.Time}
+	more, cmds, err := decode.Classify(ctx, s.client, library.Recognizer, unknown, config.Own(s.rules), clock)
 	spent = s.costOf(cmds)
 	refused := connect.Code(err) == "NOPERM" && connect.Forbidden(err) != "type"
 	if err != nil && !refused {

@@ -328,7 +328,9 @@ func (s *Scanner) scan(ctx context.Context, node redis.Cmdable, f filter, pages 
 
 // page returns the keys of one call of SCAN and the next cursor. If sized is set, size receives
 // the number of the node's keys.
-func (s *Scanner) page(ctx context.Context, node redis.Cmdable, cursor uint64, match string, count int, sized bool, size func(int64)) ([]string, uint64, error) {
+func (s *Scanner) page(
+	ctx context.Context, node redis.Cmdable, cursor uint64, match string, count int, sized bool, size func(int64),
+) ([]string, uint64, error) {
 	pipe := node.Pipeline()
 	load := s.askLoad(ctx, pipe)
 	var n *redis.IntCmd
