@@ -53,7 +53,7 @@ func (s *Store) explainFailure(ctx context.Context, err error, about subject) er
 		return fmt.Errorf("%w: key %q holds a value that is not a count: remove it, or choose the algorithm that keeps it", limiter.ErrWrongType, key)
 	case strings.Contains(text, "increment or decrement would overflow"), strings.Contains(text, "running total is full"):
 		return fmt.Errorf("%w: the counter of key %q is full: reset it", limiter.ErrWrongType, key)
-	case s.algorithm == limiter.StreamCounter && (strings.Contains(text, "Invalid stream ID") || strings.Contains(text, "syntax error")):
+	case s.plan.algorithm == limiter.StreamCounter && (strings.Contains(text, "Invalid stream ID") || strings.Contains(text, "syntax error")):
 		return fmt.Errorf("%w: this server is older than Redis 6.2, which the stream counter needs: use a newer one, or another algorithm: %w", limiter.ErrNotOnStore, err)
 	case strings.HasPrefix(text, "CROSSSLOT") || strings.Contains(text, "non local key"):
 		return fmt.Errorf("%w: key %q lives in several slots of this cluster: give it a hash tag, as in {user:42}:api", limiter.ErrNotOnStore, key)
@@ -71,9 +71,9 @@ func scriptFailed(text string) bool {
 // concerned; without an answer, the error has no Type.
 func (s *Store) wrongType(ctx context.Context, about subject) error {
 	s.known.forget(about)
-	unknown := &WrongTypeError{Key: about.key, Want: s.form.holds}
+	unknown := &WrongTypeError{Key: about.key, Want: s.plan.form.holds}
 	now := limiter.Instant(0)
-	if s.namedByWindow() {
+	if s.plan.namedByWindow() {
 		var err error
 		if now, err = s.now(ctx, about.key); err != nil {
 			return unknown
@@ -85,9 +85,9 @@ func (s *Store) wrongType(ctx context.Context, about subject) error {
 		if len(about.states) > 0 {
 			key = about.states[i]
 		}
-		keys = append(keys, s.keys(key, l, now)...)
+		keys = append(keys, s.plan.keys(key, l, now)...)
 	}
-	for _, k := range append(keys, s.keysBeside(about.key)...) {
+	for _, k := range append(keys, s.plan.keysBeside(about.key)...) {
 		kind := s.typeOf(ctx, k.name)
 		if kind != "" && kind != k.kind {
 			return &WrongTypeError{Key: k.name, Type: kind, Want: k.holds}

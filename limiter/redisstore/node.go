@@ -55,10 +55,10 @@ func (n *nodes) of(name string) *redis.Client {
 // Node returns the address of the node of a cluster or a ring that decides about a key; "" for one
 // server, and while it is not known. A limiter.Breaker leaves each node alone by it.
 func (s *Store) Node(key string) string {
-	if s == nil {
+	if !s.made() {
 		return ""
 	}
-	if node := s.nodes.of(s.named(key)); node != nil {
+	if node := s.nodes.of(s.plan.named(key)); node != nil {
 		return node.Options().Addr
 	}
 	return ""

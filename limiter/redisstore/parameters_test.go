@@ -45,7 +45,7 @@ func TestReachableScripts(t *testing.T) {
 					continue
 				}
 				for _, w := range []time.Duration{time.Minute, 7 * time.Second} {
-					s.prepare(limiter.Limit{Count: 7, Window: w})
+					s.plan.prepare(limiter.Limit{Count: 7, Window: w})
 				}
 			}
 		}

@@ -26,7 +26,7 @@ type prepared struct {
 const maxPrepared = 16
 
 // preparedOf returns a limit that is kept in the form in which it is sent, or nil.
-func (s *Store) preparedOf(limit limiter.Limit) *prepared {
+func (s *plan) preparedOf(limit limiter.Limit) *prepared {
 	for _, p := range *s.limits.Load() {
 		if p.limit == limit {
 			return p
@@ -37,7 +37,7 @@ func (s *Store) preparedOf(limit limiter.Limit) *prepared {
 
 // keep adds a limit to the prepared ones. If two goroutines do so at the same time, one of the
 // limits may be lost, and is prepared again later.
-func (s *Store) keep(p *prepared) {
+func (s *plan) keep(p *prepared) {
 	all := *s.limits.Load()
 	if len(all) == maxPrepared {
 		all = all[1:]
@@ -47,7 +47,7 @@ func (s *Store) keep(p *prepared) {
 }
 
 // prepare returns a limit in the form in which it is sent.
-func (s *Store) prepare(limit limiter.Limit) *prepared {
+func (s *plan) prepare(limit limiter.Limit) *prepared {
 	p := &prepared{limit: limit, limits: []limiter.Limit{limit}, mostCost: s.mostCost(), count: limit.Count, window: micros(limit.Window)}
 	switch {
 	case limit.Count == 0:
@@ -88,7 +88,7 @@ type refill struct {
 func (f refill) steps(n int64) int64 { return (n + f.units - 1) / f.units }
 
 // refill returns the step of a limit, as a reduced fraction.
-func (s *Store) refill(limit limiter.Limit) refill {
+func (s *plan) refill(limit limiter.Limit) refill {
 	w, count := micros(limit.Window), max(limit.Count, 1)
 	if s.form.batches(s.convention) {
 		return refill{rate.Interval{Num: w, Den: 1}, count, true}
@@ -98,7 +98,7 @@ func (s *Store) refill(limit limiter.Limit) refill {
 
 // appendRate appends a script's arguments for a rate, as whole numbers that Lua adds and multiplies
 // exactly. The fractions come last, and only if parts is set.
-func (s *Store) appendRate(args []any, p *prepared, n int64, parts bool) []any {
+func (s *plan) appendRate(args []any, p *prepared, n int64, parts bool) []any {
 	if s.form.args == nil {
 		return args
 	}
@@ -137,7 +137,7 @@ func (s settings) lifeOf(all rate.Moment) int64 {
 
 // checkExact returns an error if a limit cannot be counted exactly in Lua, where all products must be
 // whole numbers that a float64 holds.
-func (s *Store) checkExact(limit limiter.Limit) error {
+func (s *plan) checkExact(limit limiter.Limit) error {
 	if limit.Count == 0 {
 		return nil
 	}

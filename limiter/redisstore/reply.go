@@ -69,11 +69,11 @@ func (s *Store) decode(ctx context.Context, about subject, p *prepared, n int64,
 	if !peeked {
 		s.known.learn(about)
 	}
-	return s.decodeNumbers(p, n, peeked, vals)
+	return s.plan.decodeNumbers(p, n, peeked, vals)
 }
 
 // decodeNumbers turns the numbers of a script's reply into a decision.
-func (s *Store) decodeNumbers(p *prepared, n int64, peeked bool, vals []int64) (limiter.Decision, error) {
+func (s *plan) decodeNumbers(p *prepared, n int64, peeked bool, vals []int64) (limiter.Decision, error) {
 	r, err := s.replyOf(vals)
 	if err != nil {
 		return limiter.Decision{}, err
@@ -86,7 +86,7 @@ func (s *Store) decodeNumbers(p *prepared, n int64, peeked bool, vals []int64) (
 
 // replyOf reads the numbers that the replies of all algorithms have in common, and keeps the others
 // in values. It fails if their number is not the algorithm's.
-func (s *Store) replyOf(vals []int64) (reply, error) {
+func (s *plan) replyOf(vals []int64) (reply, error) {
 	if len(vals) > 1 && vals[0] > replyAdmitted { // brief: admitted at a second and its microsecond
 		vals[0], vals[1] = replyAdmitted, vals[0]*1_000_000+vals[1]
 	}
@@ -120,7 +120,7 @@ func (s *Store) refusal(ctx context.Context, about subject, code int64) error {
 	case replyNoCount:
 		return fmt.Errorf("%w: stream %q holds an entry without a count: remove it, or watch another key", limiter.ErrWrongType, about.key)
 	}
-	return fmt.Errorf("the script for %s answered the code %d, which is not one of its own", s.algorithm, code)
+	return fmt.Errorf("the script for %s answered the code %d, which is not one of its own", s.plan.algorithm, code)
 }
 
 // decodeFixed reads the count and the window's start. For a window that begins with its first request

@@ -20,7 +20,7 @@ func (s *Store) Reset(ctx context.Context, key string, limit limiter.Limit) erro
 	if _, err := s.check(ctx, key, limit, 0); err != nil {
 		return err
 	}
-	key = s.named(key)
+	key = s.plan.named(key)
 	now, err := s.now(ctx, key)
 	if err != nil {
 		return err
@@ -28,7 +28,7 @@ func (s *Store) Reset(ctx context.Context, key string, limit limiter.Limit) erro
 	if s.sums != nil {
 		s.sums.forget(key)
 	}
-	return s.remove(ctx, s.keys(key, limit, now), s.keysBeside(key))
+	return s.remove(ctx, s.plan.keys(key, limit, now), s.plan.keysBeside(key))
 }
 
 // ResetKeys removes the states of limits of AllowKeys. Keys in different slots of a cluster are reset one
@@ -45,9 +45,9 @@ func (s *Store) ResetKeys(ctx context.Context, parts ...limiter.KeyLimit) error 
 		}
 		var keys, beside []ownKey
 		for i, p := range group {
-			keys = append(keys, s.keys(p.state, p.limit, now)...)
+			keys = append(keys, s.plan.keys(p.state, p.limit, now)...)
 			if !slices.ContainsFunc(group[:i], func(other part) bool { return other.key == p.key }) {
-				beside = append(beside, s.keysBeside(p.key)...)
+				beside = append(beside, s.plan.keysBeside(p.key)...)
 			}
 		}
 		if err := s.remove(ctx, keys, beside); err != nil {
@@ -61,7 +61,7 @@ func (s *Store) ResetKeys(ctx context.Context, parts ...limiter.KeyLimit) error 
 type ownKey struct{ name, kind, holds string }
 
 // keysBeside returns the keys of a limiter that hold no charges.
-func (s *Store) keysBeside(key string) []ownKey {
+func (s *plan) keysBeside(key string) []ownKey {
 	var keys []ownKey
 	if s.denials {
 		keys = append(keys, ownKey{layout.DeniedKey(key), "stream", "the stream that denials are recorded in"})
@@ -77,7 +77,7 @@ func (s *Store) keysBeside(key string) []ownKey {
 
 // keys returns the keys that hold charges of a limiter: the key itself, or the counters of the
 // previous, the current and the next window. The next one exists after the clock was set back.
-func (s *Store) keys(key string, limit limiter.Limit, now limiter.Instant) []ownKey {
+func (s *plan) keys(key string, limit limiter.Limit, now limiter.Instant) []ownKey {
 	if !s.namedByWindow() {
 		return []ownKey{{key, s.form.kind, s.form.holds}}
 	}
@@ -92,7 +92,7 @@ func (s *Store) keys(key string, limit limiter.Limit, now limiter.Instant) []own
 // remove unlinks keys that hold charges and keys beside them, or none if one holds something else.
 func (s *Store) remove(ctx context.Context, charges, beside []ownKey) error {
 	keys := append(charges, beside...)
-	args := []any{verbTake, s.reset.sha(), len(keys)}
+	args := []any{verbTake, s.plan.reset.sha(), len(keys)}
 	for _, k := range keys {
 		args = append(args, k.name)
 	}
@@ -100,14 +100,14 @@ func (s *Store) remove(ctx context.Context, charges, beside []ownKey) error {
 		args = append(args, k.kind)
 	}
 	args = append(args, len(charges))
-	text, err := s.run(ctx, newDecisionCmd(ctx, s.reset, args), subject{key: keys[0].name}, resets)
+	text, err := s.run(ctx, newDecisionCmd(ctx, s.plan.reset, args), subject{key: keys[0].name}, resets)
 	if err != nil {
 		return err
 	}
 	at, err := strconv.Atoi(text)
 	switch {
 	case err != nil || at < 0 || at > len(keys):
-		return fmt.Errorf("the script that resets %s answered %q", s.algorithm, text)
+		return fmt.Errorf("the script that resets %s answered %q", s.plan.algorithm, text)
 	case at > 0:
 		return s.otherState(ctx, keys[at-1])
 	}
@@ -117,8 +117,8 @@ func (s *Store) remove(ctx context.Context, charges, beside []ownKey) error {
 // now returns the present instant by the clock of the decisions about a key, by its name on the server: that
 // of its node, to which a cluster sends scripts and not TIME.
 func (s *Store) now(ctx context.Context, name string) (limiter.Instant, error) {
-	if s.clock != nil {
-		return s.clock(), nil
+	if s.plan.clock != nil {
+		return s.plan.clock(), nil
 	}
 	cmd := redis.NewStringSliceCmd(ctx, "eval", "return redis.call('TIME')", 1, name)
 	if err := s.client.Process(ctx, cmd); err != nil {

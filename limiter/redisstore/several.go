@@ -44,25 +44,25 @@ type part struct {
 
 // checkKeys validates a request under several limits before anything is sent.
 func (s *Store) checkKeys(ctx context.Context, n int64, parts []limiter.KeyLimit) ([]part, error) {
-	if s == nil || s.form.script == nil {
+	if !s.made() {
 		return nil, errNotMade
 	}
-	if err := s.algorithm.CheckKeys(ctx, s.convention, n, parts); err != nil {
+	if err := s.plan.algorithm.CheckKeys(ctx, s.plan.convention, n, parts); err != nil {
 		return nil, err
 	}
-	if s.several == nil {
+	if s.plan.several == nil {
 		return nil, fmt.Errorf("%w: this layout or alignment keeps one limit a key: use the library's own layout and clock-aligned windows", limiter.ErrNotOnStore)
 	}
 	all := make([]part, len(parts))
 	for i, p := range parts {
-		if p.Limit.Count == 0 && s.algorithm.Bursts() {
-			return nil, fmt.Errorf("%w: a limit of 0 among several counts nothing in %s: leave it out", limiter.ErrBadRequest, s.algorithm)
+		if p.Limit.Count == 0 && s.plan.algorithm.Bursts() {
+			return nil, fmt.Errorf("%w: a limit of 0 among several counts nothing in %s: leave it out", limiter.ErrBadRequest, s.plan.algorithm)
 		}
 		known, err := s.check(ctx, p.Key, p.Limit, n)
 		if err != nil {
 			return nil, err
 		}
-		name := s.named(p.Key)
+		name := s.plan.named(p.Key)
 		all[i] = part{known, i, name, keyname.OfWindow(name, p.Limit.Window)}
 	}
 	return all, nil
@@ -86,32 +86,32 @@ func (s *Store) bySlot(all []part) (groups [][]part) {
 // allowTogether decides about parts in one slot, in one script.
 func (s *Store) allowTogether(ctx context.Context, n int64, all []part) ([]limiter.Decision, error) {
 	about := subject{key: all[0].key}
-	text := s.several
+	text := s.plan.several
 	args := []any{verbTake, text.sha(), nil}
 	for _, p := range all {
 		about.limits, about.states = append(about.limits, p.limit), append(about.states, p.state)
-		args = append(args, s.mainKey(p.state))
+		args = append(args, s.plan.mainKey(p.state))
 	}
 	if !s.known.trust(about) {
-		text = s.careful[1]
+		text = s.plan.careful[1]
 		args[1] = text.sha()
 	}
 	deniedAt := make(map[string]int, 1)
 	for _, p := range all {
-		if s.denials && deniedAt[p.key] == 0 {
+		if s.plan.denials && deniedAt[p.key] == 0 {
 			args = append(args, layout.DeniedKey(p.key))
 			deniedAt[p.key] = len(args) - 3
 		}
 	}
 	args[2] = len(args) - 3
 	var now any = 0
-	if s.clock != nil {
-		now = int64(s.clock())
+	if s.plan.clock != nil {
+		now = int64(s.plan.clock())
 	}
 	for _, p := range all {
 		args = append(args, n, p.count, p.window, now)
-		args = s.appendRate(args, p.prepared, n, true)
-		if s.denials {
+		args = s.plan.appendRate(args, p.prepared, n, true)
+		if s.plan.denials {
 			args = append(args, deniedAt[p.key])
 		}
 	}
@@ -250,7 +250,7 @@ func (s *Store) decodeAll(ctx context.Context, about subject, parts []part, n in
 	charged := vals[0] == replyAdmitted
 	all := make([]limiter.Decision, len(parts))
 	for i, p := range parts {
-		d, err := s.decodeNumbers(p.prepared, n, !charged, vals[i*each:(i+1)*each:(i+1)*each])
+		d, err := s.plan.decodeNumbers(p.prepared, n, !charged, vals[i*each:(i+1)*each:(i+1)*each])
 		if err != nil {
 			return nil, err
 		}

@@ -28,20 +28,26 @@ type Client interface {
 // Its decisions leave out the fields for which the server would have to read more: Previous of the
 // fixed window, and the clock-aligned windows of logs.
 type Store struct {
-	settings
-	algorithm  limiter.Algorithm
-	form       form
+	plan       *plan
 	client     Client
-	nodes      *nodes // nil for one server
-	file       string
-	scripts    [3]*script // by action
-	several    *script    // for several limits on one key; nil if these are not possible
-	careful    [2]*script // scripts[charges] and several with a check of the keys' contents; nil if it is not needed
-	reset      *script
+	nodes      *nodes      // nil for one server
 	noReadOnly atomic.Bool // the server does not know EVALSHA_RO
-	limits     atomic.Pointer[[]*prepared]
-	sums       *sums      // running sums of streams without totals; nil for other layouts
-	known      *knownKeys // keys whose contents were checked; nil if no check is needed
+	sums       *sums       // running sums of streams without totals; nil for other layouts
+	known      *knownKeys  // keys whose contents were checked; nil if no check is needed
+}
+
+// plan is how a Store keeps limits, what it sends and what replies mean, by its algorithm and settings. It asks no
+// server.
+type plan struct {
+	settings
+	algorithm limiter.Algorithm
+	form      form
+	file      string
+	scripts   [3]*script // by action
+	several   *script    // for several limits on one key; nil if these are not possible
+	careful   [2]*script // scripts[charges] and several with a check of the keys' contents; nil if it is not needed
+	reset     *script
+	limits    atomic.Pointer[[]*prepared]
 }
 
 // New returns a limiter that keeps its keys on the server behind c. Concurrent decisions are sent
@@ -56,10 +62,10 @@ func New(c Client, a limiter.Algorithm, opts ...Option) (*Store, error) {
 	}
 	s.nodes = nodesOf(c)
 	if _, together := c.(*redis.AutoPipeliner); together { // it sends commands together itself
-		s.batches = 0
+		s.plan.batches = 0
 	}
-	s.client = newBatcher(c, s.batches)
-	if s.ownLayout() {
+	s.client = newBatcher(c, s.plan.batches)
+	if s.plan.ownLayout() {
 		s.known = newKnownKeys()
 	}
 	return s, nil
@@ -71,46 +77,51 @@ func newStore(c Client, a limiter.Algorithm, opts []Option) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{settings: set, algorithm: a, form: forms[a], client: c}
-	if err := s.validate(a); err != nil {
+	s := &Store{plan: &plan{settings: set, algorithm: a, form: forms[a]}, client: c}
+	if err := s.plan.validate(a); err != nil {
 		return nil, err
 	}
-	if s.file, err = s.form.script(s.settings); err != nil {
+	if s.plan.file, err = s.plan.form.script(s.plan.settings); err != nil {
 		return nil, err
 	}
-	s.limits.Store(new([]*prepared))
-	if a == limiter.StreamCounter && s.layout.NoTotals {
+	s.plan.limits.Store(new([]*prepared))
+	if a == limiter.StreamCounter && s.plan.layout.NoTotals {
 		s.sums = newSums()
 	}
 	for _, act := range []action{charges, looks, refunds} {
 		if act == refunds && s.sums != nil {
 			continue
 		}
-		s.scripts[act] = compile(s.file, parametersOf(a, s.settings, act))
+		s.plan.scripts[act] = compile(s.plan.file, parametersOf(a, s.plan.settings, act))
 	}
-	s.reset = compile(s.file, parametersOf(a, s.settings, resets))
-	if s.keepsSeveral() {
-		s.several = compile(s.file, parametersOf(a, s.settings, chargesAll))
+	s.plan.reset = compile(s.plan.file, parametersOf(a, s.plan.settings, resets))
+	if s.plan.keepsSeveral() {
+		s.plan.several = compile(s.plan.file, parametersOf(a, s.plan.settings, chargesAll))
 	}
-	if s.ownLayout() {
-		s.careful[0] = compile(s.file, carefully(parametersOf(a, s.settings, charges)))
+	if s.plan.ownLayout() {
+		s.plan.careful[0] = compile(s.plan.file, carefully(parametersOf(a, s.plan.settings, charges)))
 	}
-	if s.ownLayout() && s.keepsSeveral() {
-		s.careful[1] = compile(s.file, carefully(parametersOf(a, s.settings, chargesAll)))
+	if s.plan.ownLayout() && s.plan.keepsSeveral() {
+		s.plan.careful[1] = compile(s.plan.file, carefully(parametersOf(a, s.plan.settings, chargesAll)))
 	}
 	return s, nil
 }
 
 // keepsSeveral reports whether the settings allow several limits on one key.
-func (s *Store) keepsSeveral() bool {
+func (s *plan) keepsSeveral() bool {
 	return s.layout == (layout.Layout{}) && s.convention.Block == 0 && !(s.clock != nil && s.convention.Alignment == limiter.AlignFirstRequest)
 }
 
 var errNotMade = fmt.Errorf("%w: the Store is nil or the zero value: make it with New", limiter.ErrBadRequest)
 
+func (s *Store) made() bool { return s != nil && s.plan != nil }
+
 // Sleep waits on the clock of WithClock, if there is one: waits for admission end by it.
 func (s *Store) Sleep(ctx context.Context, d time.Duration) error {
-	return waiting.Until(ctx, s.clock, d)
+	if !s.made() {
+		return errNotMade
+	}
+	return waiting.Until(ctx, s.plan.clock, d)
 }
 
 // AllowN implements limiter.Limiter.
@@ -138,13 +149,13 @@ func (s *Store) Refund(ctx context.Context, key string, limit limiter.Limit, n i
 
 // checkRefund returns an error if a refund of n units is not possible.
 func (s *Store) checkRefund(n int64) error {
-	if s == nil {
+	if !s.made() {
 		return errNotMade
 	}
 	if s.sums != nil {
 		return fmt.Errorf("%w: what another program put into a stream cannot be refunded", limiter.ErrNotOnStore)
 	}
-	if n > maxMembers && s.algorithm.Kind() == limiter.KindLog {
+	if n > maxMembers && s.plan.algorithm.Kind() == limiter.KindLog {
 		return fmt.Errorf("%w: a refund of %d would remove as many entries at once: use at most %d", limiter.ErrBadRequest, n, maxMembers)
 	}
 	return nil
@@ -156,12 +167,12 @@ func (s *Store) decide(ctx context.Context, key string, limit limiter.Limit, n i
 	if err != nil {
 		return limiter.Decision{}, err
 	}
-	return s.decideNamed(ctx, s.named(key), p, n, act)
+	return s.decideNamed(ctx, s.plan.named(key), p, n, act)
 }
 
 // decideNamed sends a request about a key by its full name on the server.
 func (s *Store) decideNamed(ctx context.Context, name string, p *prepared, n int64, act action) (limiter.Decision, error) {
-	if p.limit.Count == 0 && s.algorithm.Bursts() {
+	if p.limit.Count == 0 && s.plan.algorithm.Bursts() {
 		act = looks // a limit of 0 keeps no state
 	}
 	about := subject{key: name, limits: p.limits}
@@ -181,30 +192,30 @@ func (s *Store) decideNamed(ctx context.Context, name string, p *prepared, n int
 // check validates a request before anything is sent, and returns its limit in the form in which it
 // is sent.
 func (s *Store) check(ctx context.Context, key string, limit limiter.Limit, n int64) (*prepared, error) {
-	if s == nil || s.form.script == nil {
+	if !s.made() {
 		return nil, errNotMade
 	}
-	if err := s.algorithm.CheckKey(ctx, key); err != nil {
+	if err := s.plan.algorithm.CheckKey(ctx, key); err != nil {
 		return nil, err
 	}
-	known := s.preparedOf(limit)
+	known := s.plan.preparedOf(limit)
 	if known != nil && n >= 0 && n <= known.mostCost {
 		return known, nil
 	}
-	if err := s.algorithm.Check(ctx, s.convention, key, limit, n); err != nil || known != nil && !s.perUnit() {
+	if err := s.plan.algorithm.Check(ctx, s.plan.convention, key, limit, n); err != nil || known != nil && !s.plan.perUnit() {
 		return known, err
 	}
-	if s.perUnit() && n > maxUnits && (n <= limit.Count || limit.Count == 0) {
+	if s.plan.perUnit() && n > maxUnits && (n <= limit.Count || limit.Count == 0) {
 		return nil, fmt.Errorf("%w: a cost of %d would add as many entries to a stream of units at once: use at most %d, or running totals", limiter.ErrBadRequest, n, maxUnits)
 	}
-	if err := s.checkLimit(limit); err != nil {
+	if err := s.plan.checkLimit(limit); err != nil {
 		return nil, err
 	}
 	if known != nil {
 		return known, nil
 	}
-	p := s.prepare(limit)
-	s.keep(p)
+	p := s.plan.prepare(limit)
+	s.plan.keep(p)
 	return p, nil
 }
 
@@ -224,7 +235,7 @@ func (s *Store) CheckLimits(together bool, parts ...limiter.KeyLimit) error {
 }
 
 // mostCost returns the largest cost of one request.
-func (s *Store) mostCost() int64 {
+func (s *plan) mostCost() int64 {
 	switch {
 	case s.algorithm == limiter.SlidingLog:
 		return limiter.MaxLogCost
@@ -243,7 +254,7 @@ const (
 
 // checkLimit returns an error if a valid limit is not possible on Redis: windows must be whole units
 // of the counters' names, and all numbers must be exact in Lua.
-func (s *Store) checkLimit(limit limiter.Limit) error {
+func (s *plan) checkLimit(limit limiter.Limit) error {
 	if s.algorithm.Bursts() {
 		return s.checkExact(limit)
 	}
@@ -257,11 +268,11 @@ func (s *Store) checkLimit(limit limiter.Limit) error {
 }
 
 // perUnit reports whether the store keeps a stream with one entry for each unit of cost.
-func (s *Store) perUnit() bool { return s.algorithm == limiter.StreamCounter && s.layout.PerUnit }
+func (s *plan) perUnit() bool { return s.algorithm == limiter.StreamCounter && s.layout.PerUnit }
 
 // command builds the call of the script that decides about one request.
 func (s *Store) command(ctx context.Context, key string, p *prepared, n int64, act action) *decisionCmd {
-	verb, text := any(verbTake), s.scripts[act]
+	verb, text := any(verbTake), s.plan.scripts[act]
 	if act == looks && !s.noReadOnly.Load() {
 		verb = verbPeek
 	}
@@ -271,17 +282,17 @@ func (s *Store) command(ctx context.Context, key string, p *prepared, n int64, a
 	case lean:
 		text = p.lean
 	case !known:
-		text = s.careful[0]
+		text = s.plan.careful[0]
 	}
 	cmd := new(decisionCmd)
-	args := append(cmd.room[:0], verb, text.sha(), nil, s.mainKey(key))
-	if s.denials && act == charges {
+	args := append(cmd.room[:0], verb, text.sha(), nil, s.plan.mainKey(key))
+	if s.plan.denials && act == charges {
 		args = append(args, layout.DeniedKey(key))
 	}
-	if s.convention.Block > 0 {
+	if s.plan.convention.Block > 0 {
 		args = append(args, layout.BlockedKey(key))
 	}
-	if s.endsApart() {
+	if s.plan.endsApart() {
 		args = append(args, layout.EndsKey(key))
 	}
 	args[2] = len(args) - 3
@@ -289,19 +300,19 @@ func (s *Store) command(ctx context.Context, key string, p *prepared, n int64, a
 		return cmd.set(ctx, text, append(args, p.leanArgs...))
 	}
 	args = append(args, n, p.count, p.window)
-	if s.clock != nil {
-		args = append(args, int64(s.clock()))
-	} else if s.convention.Block > 0 || p.den > 0 {
+	if s.plan.clock != nil {
+		args = append(args, int64(s.plan.clock()))
+	} else if s.plan.convention.Block > 0 || p.den > 0 {
 		args = append(args, 0)
 	}
-	if s.convention.Block > 0 {
-		args = append(args, int64(s.convention.Block/time.Microsecond))
+	if s.plan.convention.Block > 0 {
+		args = append(args, int64(s.plan.convention.Block/time.Microsecond))
 	}
-	return cmd.set(ctx, text, s.appendRate(args, p, n, true))
+	return cmd.set(ctx, text, s.plan.appendRate(args, p, n, true))
 }
 
 // mainKey returns the first key of a script: a key, or the beginning of the counters' names.
-func (s *Store) mainKey(key string) string {
+func (s *plan) mainKey(key string) string {
 	if s.namedByWindow() {
 		return layout.CounterPrefix(s.algorithm, key, s.layout)
 	}
@@ -310,13 +321,13 @@ func (s *Store) mainKey(key string) string {
 
 // namedByWindow reports whether the keys are named after their windows. A window that begins with
 // its first request is kept in the key itself.
-func (s *Store) namedByWindow() bool {
+func (s *plan) namedByWindow() bool {
 	return s.form.byWindow && s.convention.Alignment == limiter.AlignEpoch
 }
 
 // endsApart reports whether the end of a window is kept in a second key. A window that begins with
 // its first request normally ends when its key expires, but keys do not expire by the clock of
 // WithClock.
-func (s *Store) endsApart() bool {
+func (s *plan) endsApart() bool {
 	return s.clock != nil && s.algorithm == limiter.FixedWindow && s.convention.Alignment == limiter.AlignFirstRequest
 }

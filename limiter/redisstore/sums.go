@@ -86,7 +86,7 @@ func (s *Store) decideWithoutTotals(ctx context.Context, about subject, p *prepa
 	sum.mu.Lock()
 	defer sum.mu.Unlock()
 	for range sumTries {
-		cmd := s.withSum(ctx, s.command(ctx, key, p, n, act), sum)
+		cmd := withSum(ctx, s.command(ctx, key, p, n, act), sum)
 		text, err := s.run(ctx, cmd, about, act)
 		if err != nil {
 			return limiter.Decision{}, err
@@ -96,7 +96,7 @@ func (s *Store) decideWithoutTotals(ctx context.Context, about subject, p *prepa
 			return limiter.Decision{}, err
 		}
 		if len(vals) < 5 {
-			return limiter.Decision{}, fmt.Errorf("the script for %s answered %d values instead of 5", s.algorithm, len(vals))
+			return limiter.Decision{}, fmt.Errorf("the script for %s answered %d values instead of 5", s.plan.algorithm, len(vals))
 		}
 		now := limiter.Instant(vals[1])
 		switch vals[0] {
@@ -118,14 +118,14 @@ func (s *Store) decideWithoutTotals(ctx context.Context, about subject, p *prepa
 				return limiter.Decision{}, err
 			}
 		}
-		return s.decodeWithoutTotals(p, n, peeked, vals, sum)
+		return s.plan.decodeWithoutTotals(p, n, peeked, vals, sum)
 	}
 	return limiter.Decision{}, fmt.Errorf("stream %q grows faster than it can be summed: let its writer add running totals, or fire later", key)
 }
 
 // withSum returns the command with the running sum in its arguments. Options that are not used are
 // passed as 0, so that the sum always has the same indexes.
-func (s *Store) withSum(ctx context.Context, cmd *decisionCmd, sum *runningSum) *decisionCmd {
+func withSum(ctx context.Context, cmd *decisionCmd, sum *runningSum) *decisionCmd {
 	args := cmd.Args()
 	fixed := 3 + args[2].(int) + scriptArgs + 1
 	for len(args) < fixed {
@@ -144,7 +144,7 @@ func (s *Store) withSum(ctx context.Context, cmd *decisionCmd, sum *runningSum) 
 }
 
 // oldest returns the first instant of the window of w microseconds that ends at now.
-func (s *Store) oldest(now limiter.Instant, w int64) limiter.Instant {
+func (s *plan) oldest(now limiter.Instant, w int64) limiter.Instant {
 	if s.convention.Edge == limiter.EdgeClosed {
 		return now - limiter.Instant(w)
 	}
@@ -154,7 +154,7 @@ func (s *Store) oldest(now limiter.Instant, w int64) limiter.Instant {
 // readOn adds the entries after the latest page to the sum, and removes those that have left the
 // window. It fails if they are more than sumPages pages.
 func (s *Store) readOn(ctx context.Context, key string, sum *runningSum, now limiter.Instant, w int64) error {
-	oldest := s.oldest(now, w)
+	oldest := s.plan.oldest(now, w)
 	for len(sum.log) > 0 && sum.log[0].At < oldest {
 		sum.sum -= sum.log[0].Count
 		sum.log = sum.log[1:]
@@ -210,7 +210,7 @@ func (sum *runningSum) add(m redis.XMessage, oldest limiter.Instant) error {
 
 // decodeWithoutTotals turns the numbers of a script's reply into a decision, with the entries of the
 // running sum.
-func (s *Store) decodeWithoutTotals(p *prepared, n int64, peeked bool, vals []int64, sum *runningSum) (limiter.Decision, error) {
+func (s *plan) decodeWithoutTotals(p *prepared, n int64, peeked bool, vals []int64, sum *runningSum) (limiter.Decision, error) {
 	r, err := s.replyOf(vals)
 	if err != nil {
 		return limiter.Decision{}, err
