@@ -20,7 +20,7 @@ func Call(a limiter.Algorithm, key string, limit limiter.Limit, n int64, opts ..
 	if err != nil {
 		return nil, err
 	}
-	cmd := s.reload(ctx, s.command(ctx, s.plan.named(key), p, n, charges), charges)
+	cmd := s.server.reload(ctx, s.server.command(ctx, s.plan.named(key), p, n, charges), charges)
 	words := make([]string, 0, len(cmd.Args()))
 	for _, arg := range cmd.Args() {
 		words = append(words, fmt.Sprint(arg))

@@ -66,7 +66,7 @@ type subject struct {
 
 // run sends a command. If the server does not know the script, after a restart, a failover or SCRIPT
 // FLUSH, it has decided nothing, and run sends the script's text once.
-func (s *Store) run(ctx context.Context, cmd *decisionCmd, about subject, act action) (string, error) {
+func (s *server) run(ctx context.Context, cmd *decisionCmd, about subject, act action) (string, error) {
 	err := s.client.Process(ctx, cmd)
 	if err == nil {
 		return cmd.Val(), nil
@@ -86,7 +86,7 @@ func (s *Store) run(ctx context.Context, cmd *decisionCmd, about subject, act ac
 }
 
 // reload returns the same call with the script's text, which the server then keeps.
-func (s *Store) reload(ctx context.Context, cmd *decisionCmd, act action) *decisionCmd {
+func (s *server) reload(ctx context.Context, cmd *decisionCmd, act action) *decisionCmd {
 	args := append([]any(nil), cmd.Args()...)
 	args[0], args[1] = "eval", cmd.script.text()
 	if act == looks && !s.noReadOnly.Load() {

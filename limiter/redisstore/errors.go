@@ -44,7 +44,7 @@ func (e *unknownOutcome) Error() string {
 func (e *unknownOutcome) Unwrap() []error { return []error{limiter.ErrUnknownOutcome, e.cause} }
 
 // explainFailure turns the error of a decision into one sentence.
-func (s *Store) explainFailure(ctx context.Context, err error, about subject) error {
+func (s *server) explainFailure(ctx context.Context, err error, about subject) error {
 	text, key := err.Error(), about.key
 	switch {
 	case strings.Contains(text, "WRONGTYPE"):
@@ -69,7 +69,7 @@ func scriptFailed(text string) bool {
 
 // wrongType returns the WrongTypeError of a decision. It asks the server which of the keys is
 // concerned; without an answer, the error has no Type.
-func (s *Store) wrongType(ctx context.Context, about subject) error {
+func (s *server) wrongType(ctx context.Context, about subject) error {
 	s.known.forget(about)
 	unknown := &WrongTypeError{Key: about.key, Want: s.plan.form.holds}
 	now := limiter.Instant(0)
@@ -100,12 +100,12 @@ func (s *Store) wrongType(ctx context.Context, about subject) error {
 }
 
 // otherState returns the WrongTypeError of a key that holds something else.
-func (s *Store) otherState(ctx context.Context, k ownKey) error {
+func (s *server) otherState(ctx context.Context, k ownKey) error {
 	return &WrongTypeError{Key: k.name, Type: s.typeOf(ctx, k.name), Want: k.holds}
 }
 
 // typeOf returns the Redis type of a key; "" if the key does not exist or no answer comes.
-func (s *Store) typeOf(ctx context.Context, name string) string {
+func (s *server) typeOf(ctx context.Context, name string) string {
 	cmd := redis.NewStatusCmd(ctx, "type", name)
 	if s.client.Process(ctx, cmd) != nil || cmd.Val() == "none" {
 		return ""

@@ -30,7 +30,7 @@ func BenchmarkGuards(b *testing.B) {
 		for _, a := range limiter.Algorithms() {
 			client.FlushAll(b.Context())
 			guarded, unguarded := newGuarded(b, client, a), newGuarded(b, client, a)
-			unguarded.known = nil // trusts each key
+			unguarded.server.known = nil // trusts each key
 			var ratios, spent []float64
 			for range turns {
 				var took [2]float64

@@ -57,7 +57,7 @@ func numbers(vals []int64, text string) ([]int64, error) {
 }
 
 // decode turns the text of a script's reply into a decision. n is the cost of the request.
-func (s *Store) decode(ctx context.Context, about subject, p *prepared, n int64, peeked bool, text string) (limiter.Decision, error) {
+func (s *server) decode(ctx context.Context, about subject, p *prepared, n int64, peeked bool, text string) (limiter.Decision, error) {
 	var all [maxReplyNumbers]int64
 	vals, err := numbers(all[:0], text)
 	if err != nil {
@@ -109,7 +109,7 @@ func (s *plan) replyOf(vals []int64) (reply, error) {
 }
 
 // refusal returns the error for the code of a script that could not decide.
-func (s *Store) refusal(ctx context.Context, about subject, code int64) error {
+func (s *server) refusal(ctx context.Context, about subject, code int64) error {
 	switch code {
 	case replyForeign:
 		return s.wrongType(ctx, about)

@@ -21,7 +21,7 @@ func (s *Store) Reset(ctx context.Context, key string, limit limiter.Limit) erro
 		return err
 	}
 	key = s.plan.named(key)
-	now, err := s.now(ctx, key)
+	now, err := s.server.now(ctx, key)
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (s *Store) ResetKeys(ctx context.Context, parts ...limiter.KeyLimit) error 
 		return err
 	}
 	for _, group := range s.bySlot(all) {
-		now, err := s.now(ctx, group[0].key)
+		now, err := s.server.now(ctx, group[0].key)
 		if err != nil {
 			return err
 		}
@@ -100,7 +100,7 @@ func (s *Store) remove(ctx context.Context, charges, beside []ownKey) error {
 		args = append(args, k.kind)
 	}
 	args = append(args, len(charges))
-	text, err := s.run(ctx, newDecisionCmd(ctx, s.plan.reset, args), subject{key: keys[0].name}, resets)
+	text, err := s.server.run(ctx, newDecisionCmd(ctx, s.plan.reset, args), subject{key: keys[0].name}, resets)
 	if err != nil {
 		return err
 	}
@@ -109,14 +109,14 @@ func (s *Store) remove(ctx context.Context, charges, beside []ownKey) error {
 	case err != nil || at < 0 || at > len(keys):
 		return fmt.Errorf("the script that resets %s answered %q", s.plan.algorithm, text)
 	case at > 0:
-		return s.otherState(ctx, keys[at-1])
+		return s.server.otherState(ctx, keys[at-1])
 	}
 	return nil
 }
 
 // now returns the present instant by the clock of the decisions about a key, by its name on the server: that
 // of its node, to which a cluster sends scripts and not TIME.
-func (s *Store) now(ctx context.Context, name string) (limiter.Instant, error) {
+func (s *server) now(ctx context.Context, name string) (limiter.Instant, error) {
 	if s.plan.clock != nil {
 		return s.plan.clock(), nil
 	}

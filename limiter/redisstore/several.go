@@ -92,7 +92,7 @@ func (s *Store) allowTogether(ctx context.Context, n int64, all []part) ([]limit
 		about.limits, about.states = append(about.limits, p.limit), append(about.states, p.state)
 		args = append(args, s.plan.mainKey(p.state))
 	}
-	if !s.known.trust(about) {
+	if !s.server.known.trust(about) {
 		text = s.plan.careful[1]
 		args[1] = text.sha()
 	}
@@ -115,7 +115,7 @@ func (s *Store) allowTogether(ctx context.Context, n int64, all []part) ([]limit
 			args = append(args, deniedAt[p.key])
 		}
 	}
-	answer, err := s.run(ctx, newDecisionCmd(ctx, text, args), about, chargesAll)
+	answer, err := s.server.run(ctx, newDecisionCmd(ctx, text, args), about, chargesAll)
 	if err != nil {
 		return nil, err
 	}
@@ -240,9 +240,9 @@ func (s *Store) decodeAll(ctx context.Context, about subject, parts []part, n in
 		return nil, err
 	}
 	if len(vals) > 0 && vals[0] < 0 {
-		return nil, s.refusal(ctx, about, vals[0])
+		return nil, s.server.refusal(ctx, about, vals[0])
 	}
-	s.known.learn(about)
+	s.server.known.learn(about)
 	if len(vals) == 0 || len(vals)%len(parts) != 0 {
 		return nil, fmt.Errorf("the script for %d limits answered %d values", len(parts), len(vals))
 	}

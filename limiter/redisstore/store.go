@@ -28,11 +28,17 @@ type Client interface {
 // Its decisions leave out the fields for which the server would have to read more: Previous of the
 // fixed window, and the clock-aligned windows of logs.
 type Store struct {
+	plan   *plan
+	server *server
+	nodes  *nodes // nil for one server
+	sums   *sums  // running sums of streams without totals; nil for other layouts
+}
+
+// server sends the calls of a plan and says what their answers mean.
+type server struct {
 	plan       *plan
 	client     Client
-	nodes      *nodes      // nil for one server
 	noReadOnly atomic.Bool // the server does not know EVALSHA_RO
-	sums       *sums       // running sums of streams without totals; nil for other layouts
 	known      *knownKeys  // keys whose contents were checked; nil if no check is needed
 }
 
@@ -64,9 +70,9 @@ func New(c Client, a limiter.Algorithm, opts ...Option) (*Store, error) {
 	if _, together := c.(*redis.AutoPipeliner); together { // it sends commands together itself
 		s.plan.batches = 0
 	}
-	s.client = newBatcher(c, s.plan.batches)
+	s.server.client = newBatcher(c, s.plan.batches)
 	if s.plan.ownLayout() {
-		s.known = newKnownKeys()
+		s.server.known = newKnownKeys()
 	}
 	return s, nil
 }
@@ -77,7 +83,8 @@ func newStore(c Client, a limiter.Algorithm, opts []Option) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{plan: &plan{settings: set, algorithm: a, form: forms[a]}, client: c}
+	kept := &plan{settings: set, algorithm: a, form: forms[a]}
+	s := &Store{plan: kept, server: &server{plan: kept, client: c}}
 	if err := s.plan.validate(a); err != nil {
 		return nil, err
 	}
@@ -179,14 +186,14 @@ func (s *Store) decideNamed(ctx context.Context, name string, p *prepared, n int
 	if s.sums != nil {
 		return s.decideWithoutTotals(ctx, about, p, n, act)
 	}
-	text, err := s.run(ctx, s.command(ctx, name, p, n, act), about, act)
+	text, err := s.server.run(ctx, s.server.command(ctx, name, p, n, act), about, act)
 	if err != nil {
 		return limiter.Decision{}, err
 	}
 	if act == refunds {
 		n = 0
 	}
-	return s.decode(ctx, about, p, n, act != charges, text)
+	return s.server.decode(ctx, about, p, n, act != charges, text)
 }
 
 // check validates a request before anything is sent, and returns its limit in the form in which it
@@ -271,7 +278,7 @@ func (s *plan) checkLimit(limit limiter.Limit) error {
 func (s *plan) perUnit() bool { return s.algorithm == limiter.StreamCounter && s.layout.PerUnit }
 
 // command builds the call of the script that decides about one request.
-func (s *Store) command(ctx context.Context, key string, p *prepared, n int64, act action) *decisionCmd {
+func (s *server) command(ctx context.Context, key string, p *prepared, n int64, act action) *decisionCmd {
 	verb, text := any(verbTake), s.plan.scripts[act]
 	if act == looks && !s.noReadOnly.Load() {
 		verb = verbPeek

@@ -86,8 +86,8 @@ func (s *Store) decideWithoutTotals(ctx context.Context, about subject, p *prepa
 	sum.mu.Lock()
 	defer sum.mu.Unlock()
 	for range sumTries {
-		cmd := withSum(ctx, s.command(ctx, key, p, n, act), sum)
-		text, err := s.run(ctx, cmd, about, act)
+		cmd := withSum(ctx, s.server.command(ctx, key, p, n, act), sum)
+		text, err := s.server.run(ctx, cmd, about, act)
 		if err != nil {
 			return limiter.Decision{}, err
 		}
@@ -104,17 +104,17 @@ func (s *Store) decideWithoutTotals(ctx context.Context, about subject, p *prepa
 			if vals[0] == replyStartAnew {
 				sum.log, sum.sum, sum.upto = nil, 0, ""
 			}
-			if err := s.readOn(ctx, key, sum, now, w); err != nil {
+			if err := s.server.readOn(ctx, key, sum, now, w); err != nil {
 				return limiter.Decision{}, err
 			}
 			continue
 		}
 		denied := vals[0] != replyAdmitted || peeked
 		if vals[0] < 0 {
-			return limiter.Decision{}, s.refusal(ctx, about, vals[0])
+			return limiter.Decision{}, s.server.refusal(ctx, about, vals[0])
 		}
 		if denied || vals[3] > sumBehind {
-			if err := s.readOn(ctx, key, sum, now, w); err != nil && denied {
+			if err := s.server.readOn(ctx, key, sum, now, w); err != nil && denied {
 				return limiter.Decision{}, err
 			}
 		}
@@ -153,7 +153,7 @@ func (s *plan) oldest(now limiter.Instant, w int64) limiter.Instant {
 
 // readOn adds the entries after the latest page to the sum, and removes those that have left the
 // window. It fails if they are more than sumPages pages.
-func (s *Store) readOn(ctx context.Context, key string, sum *runningSum, now limiter.Instant, w int64) error {
+func (s *server) readOn(ctx context.Context, key string, sum *runningSum, now limiter.Instant, w int64) error {
 	oldest := s.plan.oldest(now, w)
 	for len(sum.log) > 0 && sum.log[0].At < oldest {
 		sum.sum -= sum.log[0].Count
