@@ -1,5 +1,12 @@
 package limiter
 
+import (
+	"context"
+	"fmt"
+
+	"ratescope/limiter/internal/rate"
+)
+
 // Entry is a run of requests recorded at one instant.
 type Entry struct {
 	At    Instant
@@ -109,4 +116,241 @@ func (s *State) unpack(k packed) {
 	case KindBucket:
 		s.Filled, s.Part, s.Parts, s.Level = k.at, k.x, k.y, float64(k.z)
 	}
+}
+
+// Refund takes back n units that were charged at or before the instant now, and never
+// more than are still charged: the newest first, so that what is refunded is what was
+// charged last. It returns the key as a peek of cost 0 sees it afterwards. A block stays.
+func (s *State) Refund(now Instant, limit Limit, c Convention, n int64) Decision {
+	q := &request{now: now, limit: limit, w: limit.micros(), c: c, n: max(n, 0), alg: s.Algorithm}
+	if q.alg.Kind() == KindLog {
+		s.refundLog(q)
+	} else if k, given := q.refund(s.pack()); given {
+		s.unpack(k)
+	}
+	return s.Peek(now, limit, c, 0)
+}
+
+// refund brings the state of a key without a log forward and takes n units off. It reports
+// whether there were any; only then is the state that it returns to be kept.
+func (q *request) refund(k packed) (packed, bool) {
+	known := q.alg.arithmetic()
+	if q.n == 0 || known.refund == nil || q.limit.Count == 0 && known.bursts {
+		return k, false
+	}
+	return known.refund(q, k)
+}
+
+func (q *request) refundFixed(k packed) (packed, bool) {
+	c := k.counters().rollFixed(q)
+	back := min(q.n, c.current)
+	c.current -= back
+	return c.pack(), back > 0
+}
+
+func (q *request) refundSliding(k packed) (packed, bool) {
+	c := k.counters().rollSliding(q)
+	back := min(q.n, max(c.current, 0))
+	older := min(q.n-back, max(c.previous, 0))
+	c.current, c.previous = c.current-back, c.previous-older
+	return c.pack(), back+older > 0
+}
+
+func (q *request) refundBucket(k packed) (packed, bool) {
+	var b bucket
+	b.bring(q, k)
+	back := min(q.n, b.used)
+	if b.used -= back; b.used == 0 {
+		b.since = rate.Moment{}
+	}
+	return b.pack(q), back > 0
+}
+
+// refundLog removes the newest live units of a log. What is left of an entry stays where
+// it was, except in a stream, whose entries cannot be changed: there it begins anew.
+func (s *State) refundLog(q *request) {
+	first, end, left := s.firstLive(q), len(s.Log), q.n
+	for end > first && left > 0 && s.Log[end-1].Count <= left {
+		end--
+		left -= s.Log[end].Count
+	}
+	if end == len(s.Log) && (end == first || left == 0) {
+		return
+	}
+	log := append([]Entry(nil), s.Log[:end]...)
+	if left > 0 && end > first {
+		e := &log[end-1]
+		e.Count -= left
+		if s.Algorithm == StreamCounter {
+			e.At = max(q.now, s.Log[len(s.Log)-1].At)
+		}
+	}
+	s.Log = log
+}
+
+// refundGCRA moves the TAT n intervals back, and not before now.
+func (q *request) refundGCRA(k packed) (packed, bool) {
+	r := q.emission()
+	ahead := q.ahead(r, k)
+	if ahead == (rate.Moment{}) {
+		return k, false
+	}
+	left := r.Sub(ahead, r.Times(q.n))
+	if left.US < 0 {
+		left = rate.Moment{}
+	}
+	tat := r.Add(rate.Moment{US: int64(q.now)}, left)
+	return packed{at: Instant(tat.US), x: tat.Part, y: r.Den}, true
+}
+
+// refund removes the newest n units, as State.refundLog does, and reports whether there were any.
+func (r *ring) refund(q *request) bool {
+	was := r.extent
+	if r.forget(q); r.n == 0 || q.n == 0 {
+		r.extent = was
+		return false
+	}
+	for left := q.n; r.n > 0 && left > 0; {
+		newest := r.n - 1
+		e := r.at(newest)
+		back := min(e.Count, left)
+		e.Count -= back
+		r.sum -= back
+		left -= back
+		switch {
+		case e.Count == 0:
+			r.n--
+		case q.alg == StreamCounter:
+			e.At = max(q.now, r.last)
+			r.last = e.At
+		}
+		if e.Count > 0 {
+			r.set(newest, e)
+		}
+	}
+	if r.n > 0 {
+		r.first, r.last = r.at(0).At, r.at(r.n-1).At
+	}
+	return true
+}
+
+// Reply is what a store that decides elsewhere, as a script on a server does, found out
+// about one request. Which fields count depends on the algorithm.
+type Reply struct {
+	At           Instant // when it was decided, on the store's clock
+	Allowed      bool    // ignored when Peeked
+	Peeked       bool    // nothing was charged: whether it is allowed follows from the rest
+	BlockedUntil Instant // 0 when the key is not blocked
+
+	// Windows: the count of the window that began at Start, and of the one before it. A
+	// Start of 0 is that of the clock-aligned window.
+	Start             Instant
+	Previous, Current int64
+
+	// Logs and buckets: the units that are charged.
+	Used int64
+	// Logs: the instant of the entry that has to leave before the request fits, 0 for none,
+	// and of the newest one. Where Log is not nil both are looked for in it.
+	Leaves, Newest Instant
+	Log            []Entry
+
+	// GCRA: the TAT. Buckets: the last whole refill. Either is Part/Parts of a microsecond
+	// later than Arrival.
+	Arrival     Instant
+	Part, Parts int64
+}
+
+// Explain makes the decision of a reply: it is for authors of stores. The arithmetic is
+// that of State and Memory. A reply that contradicts itself, which a server may send,
+// admits nothing that can never be admitted or is blocked.
+func (a Algorithm) Explain(c Convention, limit Limit, n int64, r Reply) (d Decision) {
+	q := request{blocked: r.BlockedUntil, told: !r.Peeked, allowed: r.Allowed}
+	q.fill(&d, r.At, limit, &c, n, a)
+	switch a.Kind() {
+	case KindLog:
+		q.explainLog(&d, r)
+	case KindWindow, KindWeighted:
+		k := counters{start: r.Start, current: r.Current, previous: r.Previous}
+		if k.start == 0 && (c.Alignment == AlignEpoch || a.Kind() == KindWeighted) {
+			k.start = q.aligned()
+		} else if k.start == 0 {
+			k.start = q.now
+		}
+		q.decide(&d, k.pack())
+	case KindBucket:
+		k := unpack(r.Arrival, r.Part, r.Parts)
+		if k.z = r.Used; !a.Fills() {
+			k.z = limit.burst() - r.Used
+		}
+		q.decide(&d, k)
+	default:
+		q.decide(&d, unpack(r.Arrival, r.Part, r.Parts))
+	}
+	return d
+}
+
+func (q *request) explainLog(d *Decision, r Reply) {
+	q.settle(d, q.fits(r.Used))
+	if r.Log != nil {
+		s := State{Log: r.Log}
+		live := s.Log[s.firstLive(q):]
+		r.Leaves, r.Newest = leaving(live, q.excess(r.Used)), 0
+		if len(live) > 0 {
+			r.Newest = live[len(live)-1].At
+		}
+	}
+	explainUsed(d, q, r.Used, r.Leaves, r.Newest)
+	q.close(d)
+}
+
+// aligned is the start of the clock-aligned window that holds now.
+func (q *request) aligned() Instant {
+	past := int64(q.now) % q.w
+	if past < 0 {
+		past += q.w
+	}
+	return q.now - Instant(past)
+}
+
+// CheckKey says what is wrong with a context and a key before a store decides; nil is
+// nothing. A context that is over is its own error, all else is ErrBadRequest.
+func (a Algorithm) CheckKey(ctx context.Context, key string) error {
+	if ctx == nil {
+		return fmt.Errorf("%w: the context is nil: pass context.Background()", ErrBadRequest)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	switch {
+	case key == "":
+		return fmt.Errorf("%w: the key is empty: name what is limited", ErrBadRequest)
+	case len(key) > MaxKeyLen:
+		return fmt.Errorf("%w: the key is %d bytes long: use at most %d, or a hash of it", ErrBadRequest, len(key), MaxKeyLen)
+	}
+	return nil
+}
+
+// Check says what is wrong with a request before a store decides about it: it is for
+// authors of stores. nil is nothing. A context that is over is its own error, all else is
+// ErrBadRequest.
+func (a Algorithm) Check(ctx context.Context, c Convention, key string, limit Limit, n int64) error {
+	if a.Kind() == KindUnknown {
+		return fmt.Errorf("%w: the limiter is a zero value: make it with its New function", ErrBadRequest)
+	}
+	if err := a.CheckKey(ctx, key); err != nil {
+		return err
+	}
+	if err := checkCost(n); err != nil {
+		return err
+	}
+	if !limit.valid() {
+		return limit.fault()
+	}
+	if n > MaxLogCost && a == SlidingLog && (n <= limit.Count || limit.Count == 0) {
+		return fmt.Errorf("%w: a cost of %d would add as many entries to a log at once: use at most %d, or the stream counter", ErrBadRequest, n, MaxLogCost)
+	}
+	if limit.Burst > limit.Count && a.Bursts() { // else all of it is back in a window
+		return limit.checkRange(a, c)
+	}
+	return nil
 }
