@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -138,4 +140,156 @@ func failure(err error) error {
 		return fmt.Errorf("the request was not sent: %w", err)
 	}
 	return &unknownOutcome{cause: err}
+}
+
+// The first number of a reply. The scripts contain these numbers. A reply in the brief form begins
+// with a second of the server's clock instead, which is greater than all of them.
+const (
+	replyDenied     = 0
+	replyAdmitted   = 1
+	replyNoTotals   = -1 // a stream holds entries without running totals
+	replyReadOn     = -2 // the sum that the caller sent is too old
+	replyStartAnew  = -3 // the stream was replaced since the caller summed it
+	replyNoCount    = -4 // an entry of a stream has no count
+	replyTooMany    = -5 // a stream of units is too long to be trimmed at once
+	replyForeign    = -6 // a key holds what this library does not keep there
+	maxReplyNumbers = 6  // greatest number of numbers for one limit
+)
+
+// Instants that a key may hold, in microseconds: from 2001, so that a count or a number of seconds is
+// not taken for an instant, to 2255, the last one that a number in Lua represents exactly.
+const (
+	earliest = 1_000_000_000_000_000
+	latest   = 1 << 53
+)
+
+// reply is a script's answer to one request, with the limit and the settings of the request.
+type reply struct {
+	code    int64
+	now     limiter.Instant
+	values  [maxReplyNumbers]int64 // after the code and the instant; an array, which stays off the heap
+	blocked limiter.Instant
+	peeked  bool
+	limit   *prepared
+	settings
+}
+
+// numbers appends the numbers of a script's reply to vals. It fails if the text is not a list of
+// whole numbers.
+func numbers(vals []int64, text string) ([]int64, error) {
+	for text != "" {
+		word, rest, _ := strings.Cut(text, " ")
+		v, err := strconv.ParseInt(word, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("the script answered %q, which is not a list of whole numbers", text)
+		}
+		vals, text = append(vals, v), rest
+	}
+	return vals, nil
+}
+
+// decode turns the text of a script's reply into a decision. n is the cost of the request.
+func (s *server) decode(ctx context.Context, about subject, p *prepared, n int64, peeked bool, text string) (limiter.Decision, error) {
+	var all [maxReplyNumbers]int64
+	vals, err := numbers(all[:0], text)
+	if err != nil {
+		return limiter.Decision{}, err
+	}
+	if len(vals) > 0 && vals[0] < 0 {
+		return limiter.Decision{}, s.refusal(ctx, about, vals[0])
+	}
+	if !peeked {
+		s.known.learn(about)
+	}
+	return s.plan.decodeNumbers(p, n, peeked, vals)
+}
+
+// decodeNumbers turns the numbers of a script's reply into a decision.
+func (s *plan) decodeNumbers(p *prepared, n int64, peeked bool, vals []int64) (limiter.Decision, error) {
+	r, err := s.replyOf(vals)
+	if err != nil {
+		return limiter.Decision{}, err
+	}
+	r.peeked, r.limit = peeked, p
+	found := s.form.decode(r)
+	found.At, found.Allowed, found.Peeked, found.BlockedUntil = r.now, r.code == replyAdmitted, peeked, r.blocked
+	return s.algorithm.Explain(s.convention, p.limit, n, found), nil
+}
+
+// replyOf reads the numbers that the replies of all algorithms have in common, and keeps the others
+// in values. It fails if their number is not the algorithm's.
+func (s *plan) replyOf(vals []int64) (reply, error) {
+	if len(vals) > 1 && vals[0] > replyAdmitted { // brief: admitted at a second and its microsecond
+		vals[0], vals[1] = replyAdmitted, vals[0]*1_000_000+vals[1]
+	}
+	r, want := reply{settings: s.settings}, s.form.values
+	switch {
+	case s.convention.Block > 0 && len(vals) == want+1:
+		r.blocked, vals = limiter.Instant(vals[want]), vals[:want]
+	case len(vals) == want-s.form.usual:
+		vals = append(vals, 0)[:want]
+	}
+	if len(vals) != want {
+		return reply{}, fmt.Errorf("the script for %s answered %d values instead of %d", s.algorithm, len(vals), want)
+	}
+	if vals[1] < 0 || vals[1] > latest {
+		return reply{}, fmt.Errorf("the script for %s answered the instant %d, which no clock shows", s.algorithm, vals[1])
+	}
+	r.code, r.now = vals[0], limiter.Instant(vals[1])
+	copy(r.values[:], vals[2:])
+	return r, nil
+}
+
+// refusal returns the error for the code of a script that could not decide.
+func (s *server) refusal(ctx context.Context, about subject, code int64) error {
+	switch code {
+	case replyForeign:
+		return s.wrongType(ctx, about)
+	case replyTooMany:
+		return fmt.Errorf("%w: stream %q holds more than %d entries, which is too many for a stream of units: use running totals", limiter.ErrNotOnStore, about.key, mostUnits)
+	case replyNoTotals:
+		return fmt.Errorf("%w: stream %q holds entries without running totals, so another program keeps it: use the layout for streams without totals", limiter.ErrWrongType, about.key)
+	case replyNoCount:
+		return fmt.Errorf("%w: stream %q holds an entry without a count: remove it, or watch another key", limiter.ErrWrongType, about.key)
+	}
+	return fmt.Errorf("the script for %s answered the code %d, which is not one of its own", s.plan.algorithm, code)
+}
+
+// decodeFixed reads the count and the window's start. For a window that begins with its first request
+// the script returns the end in place of the start.
+func decodeFixed(r reply) limiter.Reply {
+	found := limiter.Reply{Current: r.values[0]}
+	switch mark := limiter.Instant(r.values[1]); {
+	case mark <= 0:
+	case r.convention.Alignment == limiter.AlignFirstRequest:
+		found.Start = mark.Add(-r.limit.limit.Window)
+		if r.convention.Edge == limiter.EdgeClosed {
+			found.Start = found.Start.Add(-time.Microsecond)
+		}
+	default:
+		found.Start = mark
+	}
+	return found
+}
+
+// decodeSliding reads the counts of the current and the previous window, and the current start.
+func decodeSliding(r reply) limiter.Reply {
+	return limiter.Reply{Current: r.values[0], Previous: r.values[1], Start: max(limiter.Instant(r.values[2]), 0)}
+}
+
+// decodeLog reads the units used, the instant of the entry that must leave before the next request is
+// admitted, and the instant of the newest entry.
+func decodeLog(r reply) limiter.Reply {
+	return limiter.Reply{Used: r.values[0], Leaves: limiter.Instant(r.values[1]), Newest: limiter.Instant(r.values[2])}
+}
+
+// decodeGCRA reads the theoretical arrival time, in microseconds and a fraction of one.
+func decodeGCRA(r reply) limiter.Reply {
+	return limiter.Reply{Arrival: limiter.Instant(r.values[0]), Part: r.values[1], Parts: r.limit.den}
+}
+
+// decodeBucket reads the units used and the instant of the latest refill, in microseconds and a
+// fraction of one.
+func decodeBucket(r reply) limiter.Reply {
+	return limiter.Reply{Used: r.values[0], Arrival: limiter.Instant(r.values[1]), Part: r.values[2], Parts: r.limit.den}
 }

@@ -3,6 +3,9 @@ package redisstore
 import (
 	"fmt"
 	"math/bits"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"ratescope/limiter"
@@ -158,3 +161,203 @@ func burstOf(limit limiter.Limit) int64 {
 
 // micros returns a duration in microseconds.
 func micros(d time.Duration) int64 { return int64(d / time.Microsecond) }
+
+// parameters holds the values from which the text of a script is made, by what they vary with. The
+// variant of the algorithm is part of the text, so that the server does not test for it at every request.
+type parameters struct {
+	Act     action
+	size    size
+	Careful bool // checks that the keys hold a state of the algorithm
+	Given   bool // the instant is an argument
+	variant
+	format
+	places
+	usual
+}
+
+// size is how much of a request a script gets as arguments.
+type size uint8
+
+const (
+	whole size = iota // all of it
+	lean              // all but a cost of 1
+	slim              // lean, and neither the limit nor the window
+	brief             // lean, with a shorter reply if the request is admitted
+)
+
+// Lean, Slim and Brief are asked by the templates, as are Peek, Refund and Resets.
+func (t parameters) Lean() bool   { return t.size != whole }
+func (t parameters) Slim() bool   { return t.size == slim }
+func (t parameters) Brief() bool  { return t.size == brief }
+func (t parameters) Peek() bool   { return t.Act == looks }
+func (t parameters) Refund() bool { return t.Act == refunds }
+func (t parameters) Resets() bool { return t.Act == resets }
+
+// variant is that of the algorithm, as the convention and the options say.
+type variant struct {
+	Closed, Below, Charged bool
+	Exact, Round           bool
+	Leaky, Interval        bool
+	Denials, Block         bool
+	Ahead                  bool // the request is charged before it is decided, and refunded if denied
+	Parts                  bool // the interval is not a whole number of microseconds
+}
+
+// format is that of the keys and values.
+type format struct {
+	NameUnit            int64 // microseconds of the unit of a counter's name
+	Unit                int64 // microseconds of the unit of a score
+	Digits, ScoreDigits int   // decimals of a bound and of a score in that unit
+	WholeScores         bool
+	Foreign             bool   // times are in units that are not this library's
+	Field               string // of a bucket's hash
+	Slack               int64  // milliseconds added to a key's expiry if the clock is given
+	Holds               string // Redis type of the keys that hold charges
+	NoTotals, PerUnit   bool   // of a stream
+	Moment, Expires     bool   // a string is an instant; it always has an expiry
+}
+
+// places are indexes in KEYS and in ARGV.
+type places struct {
+	DeniedKey, BlockKey, EndsKey int
+	BlockArg, More, Rest         int // the block, the algorithm's own arguments, and the fractions, relative to More
+	Stride                       int // number of arguments for each of several limits
+}
+
+// usual is one of the usual windows: microseconds, the milliseconds for which a key is kept for one window
+// and for two, seconds, and the zeros that turn a second into the unit of a counter's name.
+type usual struct {
+	Window, Life, Lives, Seconds int64
+	Zeros                        string
+}
+
+// fixedParameters are functions of the templates that are the same for all scripts.
+var fixedParameters = map[string]any{
+	"unlimited": func() int64 { return unlimited }, // greater than any sum of units
+	"earliest":  func() int64 { return earliest },  // bounds of a plausible instant, in microseconds
+	"latest":    func() int64 { return latest },
+	"mostUnits": func() int { return mostUnits }, // entries of a stream of units
+}
+
+// action selects what a script does with a request.
+type action uint8
+
+const (
+	charges    action = iota // decides, and charges the request or records its denial
+	looks                    // decides and writes nothing
+	refunds                  // takes units back
+	chargesAll               // decides about several limits together
+	resets                   // deletes the state
+)
+
+// slackMillis is added to the expiry of keys whose clock is given. The server expires them by real
+// time, while the given clock may stand still, as in a test or a lesson.
+const slackMillis = 3_600_000
+
+// scriptArgs is the number of arguments of every script that is not lean, before those of its options:
+// cost, limit, window, and the instant, which is 0 unless the clock is given.
+const scriptArgs = 4
+
+// parametersOf returns the parameters of the script of an algorithm for an action.
+func parametersOf(a limiter.Algorithm, s settings, act action) parameters {
+	c := s.convention
+	t := parameters{
+		Act: act, Given: s.clock != nil, Careful: s.ownLayout() && (act == looks || act == refunds),
+		variant: variant{
+			Closed: c.Edge == limiter.EdgeClosed, Below: c.Rule == limiter.RuleBelow, Charged: c.Denied == limiter.DeniedCharged,
+			Exact: c.Rounding == limiter.RoundExact, Round: c.Rounding == limiter.RoundNearest,
+			Leaky: a == limiter.LeakyBucket, Interval: forms[a].batches(c), Parts: true,
+			Denials: s.denials && (act == charges || act == chargesAll), Block: c.Block > 0,
+		},
+		format: format{Field: "tokens", NameUnit: micros(s.layout.CounterUnit()), Unit: 1, Foreign: s.layout.Unit != 0},
+		places: places{BlockArg: scriptArgs + 1, More: scriptArgs + 1, Rest: 2},
+	}
+	if t.Leaky {
+		t.Field = "level"
+	}
+	if act == resets {
+		t.NoTotals, t.PerUnit, t.Holds = s.layout.NoTotals, s.layout.PerUnit, forms[a].kind
+		t.Moment = a.Kind() == limiter.KindArrival
+		t.Expires = a == limiter.FixedWindow && c.Alignment == limiter.AlignFirstRequest
+	}
+	if t.Interval {
+		t.Rest++
+	}
+	if t.Given {
+		t.Slack = slackMillis
+	}
+	places := 1
+	if t.Denials {
+		places++
+		t.DeniedKey = places
+	}
+	if t.Block {
+		places++
+		t.BlockKey = places
+		t.More++
+	}
+	t.EndsKey = places + 1
+	if a.Bursts() {
+		t.Charged, t.Below = false, false // neither applies to GCRA and buckets
+	}
+	t.Ahead = a == limiter.FixedWindow && act == charges && s.convention.Alignment == limiter.AlignEpoch && !t.Given && !t.Block && !t.Charged
+	if act == chargesAll {
+		t.Stride, t.Charged = scriptArgs+forms[a].rateArgCount(c), false
+		if t.Denials {
+			t.Stride++
+		}
+	}
+	switch s.layout.Unit {
+	case time.Second:
+		t.Unit, t.Digits, t.ScoreDigits = 1_000_000, 6, 6
+	case time.Millisecond:
+		t.Unit, t.Digits, t.WholeScores = 1000, 3, true
+	}
+	return t
+}
+
+// ownLayout reports whether the keys are in the layout of this library, in which a state of the
+// algorithm can be told from the values of other programs.
+func (s settings) ownLayout() bool { return s.layout.Unit == 0 && !s.layout.NoTotals }
+
+// carefully returns the parameters of the same script with a check of the contents of its keys.
+func carefully(t parameters) parameters {
+	t.Careful = true
+	return t
+}
+
+// usualWindows are the windows with lean scripts of their own. They are few, because a server keeps
+// every script that it has run.
+var usualWindows = []time.Duration{time.Second, time.Minute, time.Hour, 24 * time.Hour}
+
+// leanParameters returns the parameters of the lean script for requests of cost 1 under a limit. ok is
+// false where there is none, because the script needs the instant or a block as an argument.
+func leanParameters(a limiter.Algorithm, s settings, p *prepared) (t parameters, ok bool) {
+	t = parametersOf(a, s, charges)
+	if t.Given || t.Block || s.layout.NoTotals || p.limit.Count == 0 && a.Bursts() {
+		return t, false
+	}
+	t.size, t.Parts = lean, p.den > 1
+	switch {
+	case a == limiter.GCRA && !t.Denials:
+		t.size, t.More = slim, 1
+	case a.Bursts() && !t.Denials:
+		t.More = 2 // their own arguments contain the window
+	case slices.Contains(usualWindows, p.limit.Window):
+		t.More = 2
+		t.Window = micros(p.limit.Window)
+		t.Life = t.Window / 1000
+		if t.Closed {
+			t.Life++
+		}
+		t.Lives = t.Window / 500
+		if t.Ahead && !t.Denials {
+			t.size = brief
+		}
+		t.Seconds = t.Window / 1_000_000
+		t.Zeros = strings.TrimPrefix(strconv.FormatInt(1_000_000/t.NameUnit, 10), "1")
+	default:
+		t.More = 3
+	}
+	return t, true
+}
