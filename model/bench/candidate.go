@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -95,4 +96,302 @@ func candidates(l limiter.Limit, m measured) []Candidate {
 		}
 	}
 	return all
+}
+
+// Identity is which algorithm a limiter is, as far as its answers tell.
+type Identity struct {
+	Candidate      // the zero Candidate where none fits
+	Exact     bool // it answered every request as the candidate would; else it is the nearest
+	Agrees    int  // of Asked steps of traffic
+	Asked     int
+	Charged   *bool // whether denied requests are charged; nil where it is not known
+}
+
+// trial is traffic that was sent, and what was admitted of each step.
+type trial struct {
+	steps    []Step
+	admitted []int64
+}
+
+// identifier narrows the candidates down.
+type identifier struct {
+	player
+	store  Store // nil where nothing can be looked at
+	limit  limiter.Limit
+	m      measured
+	left   []Candidate
+	trials []trial
+	random *rand.Rand
+	cutOff bool              // the traffic of the worst window was
+	stored limiter.Algorithm // of which what is stored is typical; 0 where that is not known
+	gaps   []time.Duration   // between steps, around everything that limiters compare with
+}
+
+// measure finds out how much is admitted at once, and when it comes back.
+func (b *identifier) measure() error {
+	const phase = 370 * time.Millisecond
+	begin := (b.limit.Window / 8).Truncate(time.Millisecond) + phase%max(b.limit.Window/4, 1)
+	begin = max(begin.Truncate(time.Millisecond), time.Millisecond)
+	most := b.burst()
+	got, err := b.play([]Step{{At: begin, N: most}})
+	if err != nil {
+		return err
+	}
+	b.m.capacity, b.m.endless = got[0], got[0] >= most
+	if b.store != nil {
+		keys, err := b.store.Keys()
+		if err != nil {
+			return err
+		}
+		for _, k := range keys {
+			if k.Expires > 0 {
+				b.m.expiries = append(b.m.expiries, k.Expires)
+			}
+		}
+	}
+	if b.m.endless || b.m.capacity == 0 {
+		return nil
+	}
+	back := func(d time.Duration) (int64, error) {
+		got, err := b.play([]Step{{At: begin, N: b.m.capacity}, {At: begin + d, N: b.m.capacity}})
+		return sum(got) - b.m.capacity, err
+	}
+	w := b.limit.Window
+	share := w / time.Duration(b.m.capacity)
+	hints := []time.Duration{w, w + time.Millisecond, w - begin, share, share + time.Millisecond}
+	for _, c := range []struct {
+		what *time.Duration
+		n    int64
+	}{{&b.m.first, 1}, {&b.m.all, b.m.capacity}} {
+		*c.what, err = b.earliest(hints, func(d time.Duration) (bool, error) { n, err := back(d); return n >= c.n, err })
+		if err != nil || b.m.first == 0 {
+			return err
+		}
+		if c.n == 1 {
+			if b.m.back, err = back(b.m.first); err != nil {
+				return err
+			}
+			whole := b.m.first * time.Duration((b.m.capacity+b.m.back-1)/max(b.m.back, 1))
+			hints = []time.Duration{b.m.first, b.m.first + time.Millisecond, whole, whole + time.Millisecond, w, w + 2*time.Millisecond}
+		}
+	}
+	return nil
+}
+
+// burst is how many requests are sent at once to find out how many are admitted.
+func (b *identifier) burst() int64 { return 2*b.limit.Count + 16 }
+
+// earliest finds the shortest wait, in whole milliseconds, after which something holds that holds ever after;
+// 0 where it does not within a thousand windows. Hints are waits that it may well be.
+func (b *identifier) earliest(hints []time.Duration, holds func(time.Duration) (bool, error)) (time.Duration, error) {
+	low, high := time.Duration(0), time.Duration(0)
+	try := func(d time.Duration) (err error) {
+		d = max(d.Truncate(time.Millisecond), time.Millisecond)
+		if d <= low || high > 0 && d >= high {
+			return nil
+		}
+		ok, err := holds(d)
+		if ok {
+			high = d
+		} else {
+			low = d
+		}
+		return err
+	}
+	w := b.limit.Window
+	for _, d := range append(near(hints...), w/64, w/4, w, 2*w+time.Second, 30*w, 2100*w) {
+		if err := try(d); err != nil {
+			return 0, err
+		}
+	}
+	for high-low > time.Millisecond {
+		if err := try((low + high) / 2); err != nil {
+			return 0, err
+		}
+	}
+	return high, nil
+}
+
+// near lists an instant and those a millisecond beside it.
+func near(list ...time.Duration) (all []time.Duration) {
+	for _, d := range list {
+		for _, e := range []time.Duration{d - time.Millisecond, d, d + time.Millisecond} {
+			if e = e.Truncate(time.Millisecond); e > 0 && !slices.Contains(all, e) {
+				all = append(all, e)
+			}
+		}
+	}
+	return all
+}
+
+// traffic makes up traffic.
+func (b *identifier) traffic() []Step {
+	w, n := b.limit.Window, max(b.m.capacity, 1)
+	phases := []time.Duration{0, w / 4, w / 2, w - time.Millisecond, time.Duration(b.random.Int64N(int64(w)))}
+	at := phases[b.random.IntN(len(phases))].Truncate(time.Millisecond)
+	sizes := []int64{1, 1, 1, 2, n / 2, n, n, n + 2}
+	var steps []Step
+	if b.random.IntN(3) == 0 { // a client that asks again and again
+		gaps := []time.Duration{w / 20, w / time.Duration(2*n), w / time.Duration(n), 3 * w / time.Duration(2*n), w / 3}
+		gap := max(gaps[b.random.IntN(len(gaps))].Truncate(time.Millisecond), time.Millisecond)
+		steps = append(steps, Step{At: at, N: max(sizes[b.random.IntN(len(sizes))], 1)})
+		for range 10 + b.random.IntN(30) {
+			at += gap
+			steps = append(steps, Step{At: at, N: 1})
+		}
+		return steps
+	}
+	for range 3 + b.random.IntN(6) {
+		steps = append(steps, Step{At: at, N: max(sizes[b.random.IntN(len(sizes))], 1)})
+		gap := b.gaps[b.random.IntN(len(b.gaps))]
+		if b.random.IntN(4) == 0 {
+			gap = time.Duration(b.random.Int64N(int64(w + w/4)))
+		}
+		at += max(gap.Truncate(time.Millisecond), time.Millisecond)
+	}
+	return steps
+}
+
+// answers returns what a candidate answers to traffic.
+func (p *player) answers(c Candidate, steps []Step) []int64 {
+	p = &player{subject: c.Subject(), zero: p.zero, spread: p.spread, cap: p.cap}
+	got, _ := p.play(steps)
+	return got
+}
+
+// parting makes up traffic that two of the candidates that are left answer differently; nil where it finds none.
+func (b *identifier) parting() []Step {
+	pair := b.random.Perm(len(b.left))
+	x, y := b.left[pair[0]], b.left[pair[1]]
+	for range tries {
+		if steps := b.traffic(); !slices.Equal(b.answers(x, steps), b.answers(y, steps)) {
+			return steps
+		}
+	}
+	return nil
+}
+
+// Effort of an identification.
+const (
+	tries     = 16 // traffics made up to tell two candidates apart
+	fruitless = 24 // pairs that none tells apart, after which those that are left count as alike
+	proofs    = 16 // further traffics that the last one has to predict
+	leastTold = 24 // traffics in all, at least
+)
+
+// try sends traffic and drops the candidates that would have answered otherwise.
+func (b *identifier) try(steps []Step) error {
+	got, err := b.play(steps)
+	if err != nil {
+		return err
+	}
+	b.trials = append(b.trials, trial{steps, got})
+	b.left = slices.DeleteFunc(b.left, func(c Candidate) bool { return !slices.Equal(b.answers(c, steps), got) })
+	return nil
+}
+
+// compare sets the gaps around what was measured.
+func (b *identifier) compare() {
+	b.gaps = near(b.limit.Window, b.limit.Window/2, b.limit.Window/time.Duration(b.limit.Count), time.Second, 2*b.limit.Window,
+		b.m.first, b.m.all, b.limit.Window/10)
+	b.gaps = append(b.gaps, near(b.m.expiries...)...)
+	b.gaps = slices.DeleteFunc(b.gaps, func(d time.Duration) bool { return d > 4*b.limit.Window && d != b.m.first })
+}
+
+// identify names the limiter.
+func (b *identifier) identify() (Identity, error) {
+	all := candidates(b.limit, b.m)
+	b.left = slices.Clone(all)
+	b.compare()
+	for idle := 0; idle < fruitless && len(b.left) > 1; {
+		steps := b.parting()
+		if steps == nil {
+			idle++
+			continue
+		}
+		if err := b.try(steps); err != nil {
+			return Identity{}, err
+		}
+	}
+	fewer := int(min(max(b.limit.Count/100, 1), 4)) // of greater limits each traffic is longer
+	for least := max(len(b.trials)+proofs/fewer, leastTold/fewer); len(b.trials) < least; {
+		if err := b.try(b.traffic()); err != nil {
+			return Identity{}, err
+		}
+	}
+	if len(b.left) > 0 {
+		c := b.left[0]
+		for _, prefer := range []func(Candidate) bool{
+			// Windows that end with the expiry of the key, where nothing told them from clock-aligned ones.
+			func(o Candidate) bool {
+				return o.Terms.Alignment == limiter.AlignFirstRequest && o.Limit == c.Limit && o.Grain == c.Grain
+			},
+			func(o Candidate) bool { return o.Algorithm == limiter.SlidingLog && b.stored.Kind() == limiter.KindLog },
+			func(o Candidate) bool {
+				return o.Algorithm.Bursts() && b.stored.Bursts() && (o.Terms.Refill != limiter.RefillInterval || b.stored == limiter.TokenBucket)
+			},
+			// One at a time, and as many as the limit in a window, is spacing.
+			func(o Candidate) bool {
+				return o.Algorithm == limiter.GCRA && o.Limit.Burst == 1 && b.limit.Count > 1 && sameRate(o.Limit, b.limit)
+			},
+		} {
+			if i := slices.IndexFunc(b.left, prefer); i >= 0 {
+				c = b.left[i]
+			}
+		}
+		id := Identity{Candidate: c, Exact: true, Asked: b.steps(), Agrees: b.steps()}
+		if alike := slices.ContainsFunc(b.left, func(o Candidate) bool { return o.Terms.Denied != c.Terms.Denied }); !alike {
+			charged := c.Terms.Denied == limiter.DeniedCharged
+			id.Charged = &charged
+		}
+		return id, nil
+	}
+	return b.nearest(all), nil
+}
+
+func (b *identifier) steps() (n int) {
+	for _, t := range b.trials {
+		n += len(t.steps)
+	}
+	return n
+}
+
+// agrees counts the steps of all traffic that a candidate answers as the limiter did.
+func (b *identifier) agrees(c Candidate) (n int) {
+	for _, t := range b.trials {
+		for i, got := range b.answers(c, t.steps) {
+			if got == t.admitted[i] {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// Shares of the steps that the nearest candidate has to answer as the limiter does: where what is stored is
+// typical of its algorithm, and where nothing else speaks for it.
+const (
+	enoughTypical = 0.6
+	enough        = 0.9
+)
+
+// nearest returns the candidate that agrees most, if that is enough.
+func (b *identifier) nearest(all []Candidate) Identity {
+	best, typical := Identity{Asked: b.steps()}, Identity{Asked: b.steps()}
+	for _, c := range all {
+		n := b.agrees(c)
+		if n > best.Agrees {
+			best.Candidate, best.Agrees = c, n
+		}
+		if n > typical.Agrees && !c.Renewed && (c.Algorithm.Kind() == b.stored.Kind() || c.Algorithm.Bursts() && b.stored.Bursts()) {
+			typical.Candidate, typical.Agrees = c, n
+		}
+	}
+	switch asked := float64(best.Asked); {
+	case float64(typical.Agrees) >= enoughTypical*asked:
+		return typical
+	case float64(best.Agrees) >= enough*asked:
+		return best
+	}
+	return Identity{Asked: best.Asked, Agrees: best.Agrees}
 }
