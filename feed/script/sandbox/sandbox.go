@@ -4,17 +4,20 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"ratescope/feed/script"
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/bench"
+	"ratescope/model/lab"
 )
 
 // Script is a limiter script and how it is called.
@@ -206,4 +209,119 @@ func (s *Sandbox) Keys() ([]bench.Key, error) {
 		all = append(all, k)
 	}
 	return all, nil
+}
+
+// mostStaged is how many scripts a stage keeps ready.
+const mostStaged = 16
+
+// Stage is a lab.Redis: it runs scripts that it is given, each on an embedded Redis. The zero Stage is ready. It is safe
+// for concurrent use.
+type Stage struct {
+	mu    sync.Mutex
+	ready map[string]*embedded // by text
+}
+
+// Run implements lab.Redis.
+func (s *Stage) Run(at limiter.Instant, held [][]string, script []string) ([]lab.Command, error) {
+	const fixed = 3 // EVAL, the text, and how many keys there are
+	if len(script) < fixed {
+		return nil, errors.New("there is no script")
+	}
+	keys, err := strconv.Atoi(script[2])
+	if err != nil || fixed+keys > len(script) {
+		return nil, errors.New("there are fewer keys than the script has")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e, ok := s.ready[script[1]]
+	if !ok {
+		if e, err = newEmbedded(script[1]); err != nil {
+			return nil, err
+		}
+		if len(s.ready) >= mostStaged {
+			s.drop()
+		}
+		if s.ready == nil {
+			s.ready = map[string]*embedded{}
+		}
+		s.ready[script[1]] = e
+	}
+	if err := e.setClock(at); err != nil {
+		return nil, err
+	}
+	for _, words := range append([][]string{{"FLUSHDB"}}, held...) {
+		if _, err := e.do(words...); err != nil {
+			return nil, err
+		}
+	}
+	_, ran, err := e.run(script[fixed:fixed+keys], script[fixed+keys:])
+	return Commands(ran), err
+}
+
+// Close ends the servers.
+func (s *Stage) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.drop()
+}
+
+func (s *Stage) drop() {
+	for _, e := range s.ready {
+		_ = e.close()
+	}
+	clear(s.ready)
+}
+
+// Commands returns commands as the lab lists them.
+func Commands(ran []Command) (list []lab.Command) {
+	for _, c := range ran {
+		list = append(list, lab.Command{Text: strings.Join(c.Args, " "), Answer: c.Answer, Line: c.Line})
+	}
+	return list
+}
+
+// keyless are commands without a key, which a limiter may run.
+const keyless = " TIME PING ECHO PUBLISH SPUBLISH RANDOMKEY DBSIZE INFO KEYS SCAN SELECT SCRIPT LOLWUT WAIT COMMAND FUNCTION "
+
+// places say where the keys of commands stand whose first argument is not their one key: from, step, and
+// how many arguments at the end are none.
+var places = map[string]struct{ from, step, rest int }{
+	"MGET": {1, 1, 0}, "DEL": {1, 1, 0}, "UNLINK": {1, 1, 0}, "EXISTS": {1, 1, 0}, "TOUCH": {1, 1, 0}, "WATCH": {1, 1, 0},
+	"MSET": {1, 2, 0}, "MSETNX": {1, 2, 0}, "RENAME": {1, 1, 0}, "RENAMENX": {1, 1, 0}, "COPY": {1, 1, 0},
+	"SUNION": {1, 1, 0}, "SINTER": {1, 1, 0}, "SDIFF": {1, 1, 0}, "RPOPLPUSH": {1, 1, 0}, "PFCOUNT": {1, 1, 0},
+	"BLPOP": {1, 1, 1}, "BRPOP": {1, 1, 1}, "OBJECT": {2, 9, 0}, "XGROUP": {2, 9, 0}, "XINFO": {2, 9, 0}, "BITOP": {2, 1, 0},
+}
+
+// keysOf returns the keys that a command touches.
+func keysOf(args []string) []string {
+	verb := strings.ToUpper(args[0])
+	switch {
+	case len(args) < 2 || strings.Contains(keyless, " "+verb+" "):
+		return nil
+	case strings.HasPrefix(verb, "Z") && strings.HasSuffix(verb, "STORE") && verb != "ZRANGESTORE":
+		return append(counted(args[2:]), args[1])
+	case verb == "ZUNION" || verb == "ZINTER" || verb == "ZDIFF" || verb == "ZINTERCARD" || verb == "SINTERCARD":
+		return counted(args[1:])
+	}
+	at, known := places[verb]
+	if !known {
+		return args[1:2]
+	}
+	var keys []string
+	for i := at.from; i < len(args)-at.rest; i += at.step {
+		keys = append(keys, args[i])
+	}
+	return keys
+}
+
+// counted returns keys behind their number.
+func counted(args []string) []string {
+	if len(args) == 0 {
+		return nil
+	}
+	n, err := strconv.Atoi(args[0])
+	if err != nil || n < 0 || n >= len(args) {
+		return nil
+	}
+	return append([]string(nil), args[1:1+n]...)
 }
