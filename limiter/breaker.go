@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"ratescope/limiter/internal/absent"
+	"ratescope/limiter/internal/given"
 )
 
 // BreakerConfig sets up a Breaker.
@@ -84,9 +84,9 @@ const nodeSeen = 10
 // limiter does.
 func NewBreaker(c BreakerConfig) (*Breaker, error) {
 	switch {
-	case absent.Value(c.Limiter):
+	case given.Absent(c.Limiter):
 		return nil, fmt.Errorf("%w: the breaker has no limiter: set BreakerConfig.Limiter", ErrBadRequest)
-	case c.Fallback != nil && absent.Value(c.Fallback):
+	case c.Fallback != nil && given.Absent(c.Fallback):
 		return nil, fmt.Errorf("%w: the fallback is a nil %T: leave it out, or make one", ErrBadRequest, c.Fallback)
 	case c.Timeout < 0 || c.Probe < 0 || c.Processes < 0:
 		return nil, fmt.Errorf("%w: Timeout %v, Probe %v and Processes %d: use 0 or more", ErrBadRequest, c.Timeout, c.Probe, c.Processes)

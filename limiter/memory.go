@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"ratescope/limiter/internal/waiting"
+	"ratescope/limiter/internal/given"
 )
 
 // Memory decides within this process. Keys are spread over shards with a lock each; a
@@ -49,7 +49,7 @@ func NewMemory(a Algorithm, opts ...Option) (*Memory, error) {
 
 // Sleep waits on the clock of WithClock, if there is one: waits for admission end by it.
 func (m *Memory) Sleep(ctx context.Context, d time.Duration) error {
-	return waiting.Until(ctx, m.clock, d)
+	return given.Until(ctx, m.clock, d)
 }
 
 // now reads the clock. That of the system is read directly, for a call of a function that

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"ratescope/limiter/internal/absent"
+	"ratescope/limiter/internal/given"
 )
 
 // Event is one call of a limiter, as an Observer gets it.
@@ -50,7 +50,7 @@ func (f ObserverFunc) Observe(ctx context.Context, e Event) { f(ctx, e) }
 // Observe returns l with an observer of its calls. It decides about several limits where l
 // does. Allocates one slice a call.
 func Observe(l Limiter, o Observer) (Limiter, error) {
-	if absent.Value(l) || absent.Value(o) {
+	if given.Absent(l) || given.Absent(o) {
 		return nil, fmt.Errorf("%w: a limiter (%T) and an observer (%T) are needed, and one is nil", ErrBadRequest, l, o)
 	}
 	if s, ok := l.(Several); ok {

@@ -7,8 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"ratescope/limiter/internal/absent"
-	"ratescope/limiter/internal/waiting"
+	"ratescope/limiter/internal/given"
 )
 
 // OverLimit is a request that was denied, and all that is needed to try again.
@@ -33,10 +32,10 @@ var errNoPolicy = fmt.Errorf("%w: there is no policy: use Drop() to leave it at 
 
 // Apply decides about a request and lets the policy settle it when it is denied.
 func Apply(ctx context.Context, l Limiter, p Policy, key string, limit Limit, n int64) (Decision, error) {
-	if absent.Value(l) {
+	if given.Absent(l) {
 		return Decision{}, errNoLimiter
 	}
-	if absent.Value(p) {
+	if given.Absent(p) {
 		return Decision{}, errNoPolicy
 	}
 	if line, ok := p.(interface{ busy(string) bool }); ok && n > 0 && line.busy(key) {
@@ -91,7 +90,7 @@ type anyOf []Policy
 func (e anyOf) Handle(ctx context.Context, o OverLimit) (d Decision, err error) {
 	d = o.Denied
 	for _, p := range e {
-		if absent.Value(p) {
+		if given.Absent(p) {
 			return o.Denied, errNoPolicy
 		}
 		o.Denied = d
@@ -104,7 +103,7 @@ func (e anyOf) Handle(ctx context.Context, o OverLimit) (d Decision, err error) 
 
 func (e anyOf) busy(key string) bool {
 	for _, p := range e {
-		if line, ok := p.(interface{ busy(string) bool }); ok && !absent.Value(p) && line.busy(key) {
+		if line, ok := p.(interface{ busy(string) bool }); ok && !given.Absent(p) && line.busy(key) {
 			return true
 		}
 	}
@@ -232,7 +231,7 @@ var errNoLimiter = fmt.Errorf("%w: there is no limiter: make one with NewMemory 
 // The wait is one on the limiter's clock, where WithClock gave it one; the context's deadline
 // is one on this machine's.
 func Wait(ctx context.Context, l Limiter, key string, limit Limit, n int64) (Decision, error) {
-	if absent.Value(l) {
+	if given.Absent(l) {
 		return Decision{}, errNoLimiter
 	}
 	d, err := l.AllowN(ctx, key, limit, n)
@@ -269,5 +268,5 @@ func sleepOn(ctx context.Context, l Limiter, d time.Duration) error {
 	}](l); ok {
 		return s.Sleep(ctx, d)
 	}
-	return waiting.Sleep(ctx, d)
+	return given.Sleep(ctx, d)
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"ratescope/limiter/internal/absent"
+	"ratescope/limiter/internal/given"
 	"ratescope/limiter/internal/keyname"
 )
 
@@ -84,7 +84,7 @@ func (a Algorithm) CheckKeys(ctx context.Context, c Convention, n int64, parts [
 // first request: one by one with AllowN, or together with AllowKeys. Its errors are ErrBadRequest
 // and ErrNotOnStore. A limiter that has no method CheckLimits takes every valid limit.
 func CheckLimits(l Limiter, together bool, parts ...KeyLimit) error {
-	if absent.Value(l) {
+	if given.Absent(l) {
 		return errNoLimiter
 	}
 	for inner := l; together; {

@@ -19,7 +19,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"ratescope/limiter"
-	"ratescope/limiter/internal/absent"
+	"ratescope/limiter/internal/given"
 	"ratescope/limiter/internal/admit"
 )
 
@@ -97,7 +97,7 @@ type Interceptors struct {
 
 // New checks the configuration.
 func New(c Config) (*Interceptors, error) {
-	if absent.Value(c.Limiter) || c.Policy != nil && absent.Value(c.Policy) {
+	if given.Absent(c.Limiter) || c.Policy != nil && given.Absent(c.Policy) {
 		return nil, errors.New("the interceptors have no limiter, or a nil policy: set Config.Limiter, and leave Policy out or make one")
 	}
 	if c.OnFailure != FailOpen && c.OnFailure != FailClosed {

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
-	"ratescope/limiter/internal/absent"
+	"ratescope/limiter/internal/given"
 	"ratescope/limiter/internal/admit"
 )
 
@@ -132,10 +132,10 @@ type Middleware struct {
 
 // New checks the configuration.
 func New(c Config) (*Middleware, error) {
-	if absent.Value(c.Limiter) {
+	if given.Absent(c.Limiter) {
 		return nil, errors.New("the middleware has no limiter: set Config.Limiter")
 	}
-	if c.Policy != nil && absent.Value(c.Policy) || c.Denied != nil && absent.Value(c.Denied) {
+	if c.Policy != nil && given.Absent(c.Policy) || c.Denied != nil && given.Absent(c.Denied) {
 		return nil, fmt.Errorf("the policy (%T) or the handler of denied requests (%T) is a nil pointer: leave it out, or make one", c.Policy,
 			c.Denied)
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
-	"ratescope/limiter/internal/absent"
+	"ratescope/limiter/internal/given"
 )
 
 // Transport keeps requests that we send under a cap: each waits for its turn, as long as
@@ -69,7 +69,7 @@ func (t *Transport) admit(r *http.Request) error {
 	if key == "" {
 		return nil
 	}
-	if absent.Value(t.Limiter) || t.OnFailure != FailOpen && t.OnFailure != FailClosed {
+	if given.Absent(t.Limiter) || t.OnFailure != FailOpen && t.OnFailure != FailClosed {
 		return errors.New("the transport is not set up: it needs a Limiter, and FailOpen or FailClosed in OnFailure")
 	}
 	if t.once.Do(t.bound); t.err != nil {

@@ -9,8 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/limiter"
-	"ratescope/limiter/internal/absent"
-	"ratescope/limiter/internal/waiting"
+	"ratescope/limiter/internal/given"
 	"ratescope/limiter/layout"
 )
 
@@ -59,7 +58,7 @@ type plan struct {
 // New returns a limiter that keeps its keys on the server behind c. Concurrent decisions are sent
 // together; see WithBatches.
 func New(c Client, a limiter.Algorithm, opts ...Option) (*Store, error) {
-	if absent.Value(c) {
+	if given.Absent(c) {
 		return nil, fmt.Errorf("%w: there is no client: pass one of go-redis", limiter.ErrBadRequest)
 	}
 	s, err := newStore(c, a, opts)
@@ -128,7 +127,7 @@ func (s *Store) Sleep(ctx context.Context, d time.Duration) error {
 	if !s.made() {
 		return errNotMade
 	}
-	return waiting.Until(ctx, s.plan.clock, d)
+	return given.Until(ctx, s.plan.clock, d)
 }
 
 // AllowN implements limiter.Limiter.

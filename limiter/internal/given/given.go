@@ -1,10 +1,25 @@
-// Package waiting sleeps with a context, on this machine's clock or on one that was given.
-package waiting
+// Package given tells arguments that are not there, whatever their type, and sleeps with a context, on this machine's clock
+// or on one that was given.
+package given
 
 import (
 	"context"
+	"reflect"
 	"time"
 )
+
+// Absent reports whether v is nil, or holds a pointer, function, map or channel that is: an
+// interface with such a value in it is not nil, and panics when it is used.
+func Absent(v any) bool {
+	switch r := reflect.ValueOf(v); r.Kind() {
+	case reflect.Invalid:
+		return true
+	case reflect.Pointer, reflect.Func, reflect.Map, reflect.Chan, reflect.Interface, reflect.Slice:
+		return r.IsNil()
+	default:
+		return false
+	}
+}
 
 // poll is how often a wait looks at a clock that was given: it may run at any speed, or
 // stand still until a test moves it.
