@@ -19,8 +19,8 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"ratescope/limiter"
-	"ratescope/limiter/internal/given"
 	"ratescope/limiter/internal/admit"
+	"ratescope/limiter/internal/given"
 )
 
 // Failure says what happens to a call when the limiter cannot decide, because its store is

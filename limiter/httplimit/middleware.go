@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"ratescope/limiter"
-	"ratescope/limiter/internal/given"
 	"ratescope/limiter/internal/admit"
+	"ratescope/limiter/internal/given"
 )
 
 // Failure says what happens to a request when the limiter cannot decide, because its
