@@ -20,7 +20,9 @@ const (
 // too when its time is up. It has no clock of its own and is not safe for concurrent use.
 type Duel struct {
 	Setup  Setup       // its one candidate is attacked
-	Solver bench.Worst // what the solver found
+	Solved bool        // the solver has searched
+	Solver bench.Worst // what it found
+	Failed error       // why it found nothing out; nil where it did
 	Best   Broken      // the shortest traffic of the person's; the zero Broken while there is none
 	First  bool        // the person broke it before the solver answered
 
@@ -34,17 +36,19 @@ type Broken struct {
 	Requests int
 }
 
-// NewDuel lets the solver search at candidate i of a setup. It takes up to some seconds.
-func NewDuel(s Setup, i int) (*Duel, error) {
+// NewDuel begins a duel about candidate i of a setup, before the solver has searched.
+func NewDuel(s Setup, i int) *Duel {
 	s.Candidates = []Candidate{s.Candidates[i]}
+	return &Duel{Setup: s, left: DuelTime}
+}
+
+// Solve lets the solver search at the candidate of a setup. It takes up to some seconds, and may run beside what draws.
+func Solve(s Setup) (bench.Worst, error) {
 	most := int64(solverRequests)
 	if s.Candidates[0].Scripted() {
 		most = solverScriptRequests
 	}
-	d := &Duel{Setup: s, left: DuelTime}
-	var err error
-	d.Solver, err = bench.Attack(&duelSubject{setup: s}, s.Limit, s.Zero, most)
-	return d, err
+	return bench.Attack(&duelSubject{setup: s}, s.Limit, s.Zero, most)
 }
 
 // Tick moves the clock of the duel.
@@ -60,6 +64,9 @@ func (d *Duel) Left() time.Duration { return d.left }
 
 // GiveUp lets the solver answer now.
 func (d *Duel) GiveUp() { d.left, d.ends = 0, time.Unix(0, 0) }
+
+// Answered reports whether the solver's answer is there and due.
+func (d *Duel) Answered() bool { return d.left == 0 && d.Solved && d.Failed == nil }
 
 // Holds reports whether the solver found no traffic that breaks the limiter. That there is none is not known then.
 func (d *Duel) Holds() bool { return d.Solver.Admitted <= d.Setup.Limit.Count }

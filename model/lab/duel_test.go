@@ -36,8 +36,8 @@ func TestDuel(t *testing.T) {
 				s.Candidates = []lab.Candidate{log, one}
 			}
 			i := len(s.Candidates) - 1
-			d, err := lab.NewDuel(s, i)
-			if err != nil {
+			d := lab.NewDuel(s, i)
+			if d.Solver, err = lab.Solve(d.Setup); err != nil {
 				t.Fatal(err)
 			}
 			if d.Solver.Admitted != c.worst || d.Holds() != (c.worst == c.limit.Count) {

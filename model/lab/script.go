@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"ratescope/limiter"
 	"ratescope/model/format"
@@ -20,9 +21,10 @@ type Subject interface {
 }
 
 // UserScript is a Subject as a candidate. Its state is unknown, so that what it answered is kept by the requests that went
-// before: going back sends nothing again. Make one with NewUserScript. It is for one goroutine.
+// before: going back sends nothing again. Make one with NewUserScript. It is safe for concurrent use.
 type UserScript struct {
 	Name    string
+	mu      sync.Mutex
 	subject Subject
 	first   *scripted // of the runs under one limit
 	at      *scripted // the last request that subject has decided; nil is not known
@@ -51,6 +53,8 @@ func NewUserScript(name string, s Subject) *UserScript {
 
 // start returns the place before all requests under a limit.
 func (s *UserScript) start(l limiter.Limit) *scripted {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.first == nil || s.first.limit != l || s.kept >= mostScripted {
 		s.first, s.at, s.kept = &scripted{limit: l}, nil, 0
 	}
@@ -62,6 +66,8 @@ func (s *UserScript) decide(after *scripted, a Arrival) *scripted {
 	if after.err != nil || a.Cost == 0 {
 		return after
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, known := range after.next {
 		if known.sent.At == a.At && known.sent.Cost == a.Cost {
 			return known

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
+
 	"ratescope/model/bench"
 	"ratescope/model/format"
 	"ratescope/model/lab"
@@ -41,6 +43,7 @@ type Defence struct {
 type duelView struct {
 	plain
 	duel     *lab.Duel // nil while none has begun
+	searched *lab.Duel // the duel that the solver searches for now; nil while it does not
 	game     Game      // as last laid out
 	selected int       // defence
 	target   int       // the Number of the student whose limiter is attacked; 0 is none
@@ -111,15 +114,33 @@ func (v *duelView) layout(s *Screen, _ cell.Rect) {
 	setup := s.run.Setup()
 	if d := v.duel; d == nil || d.Setup.Candidates[0] != setup.Candidates[s.focus] || d.Setup.Limit != setup.Limit ||
 		d.Setup.Convention != setup.Convention {
-		var err error
-		if v.duel, err = lab.NewDuel(setup, s.focus); err != nil {
-			s.fail(err)
-			return
-		}
+		v.duel = lab.NewDuel(setup, s.focus)
+	}
+	if v.searched == nil && !v.duel.Solved { // one search at a time
+		v.searched = v.duel
+		setup := v.duel.Setup
+		s.later = append(s.later, func() tea.Msg {
+			worst, err := lab.Solve(setup)
+			return solvedMsg{v, worst, err}
+		})
 	}
 	if v.duel.See(s.run, s.focus) && v.target != 0 {
 		v.hand(s, v.target)
 	}
+}
+
+// solvedMsg brings what the solver found.
+type solvedMsg struct {
+	by    *duelView
+	worst bench.Worst
+	err   error
+}
+
+// solved keeps what the solver found in the duel that it searched for, which may be over.
+func (v *duelView) solved(s *Screen, msg solvedMsg) {
+	d := v.searched
+	d.Solver, d.Failed, d.Solved, v.searched = msg.worst, msg.err, true, nil
+	s.app.Redraw()
 }
 
 // hand hands the moment on screen to the class.
@@ -171,7 +192,7 @@ func (v *duelView) enter(s *Screen) {
 	case v.duel == nil: // nothing was laid out yet, as on a terminal without a size
 	case v.duel.Left() > 0:
 		v.duel.GiveUp()
-	default:
+	case v.duel.Answered():
 		v.replay(s, v.duel.Reply(*s.at(), s.run.Setup(), s.focus))
 	}
 }
@@ -236,9 +257,16 @@ func (v *duelView) person(p painter) (string, themes.Style) {
 // solver says what the solver found, once its time is up.
 func (v *duelView) solver(p painter) (string, themes.Style) {
 	d := v.duel
+	seconds := int((d.Left() + time.Second - 1) / time.Second)
 	switch {
+	case d.Failed != nil:
+		return "solver   cannot search: " + safetext.Sentence(d.Failed.Error()), p.c.Look.Near
+	case d.Left() > 0 && !d.Solved:
+		return fmt.Sprintf("solver   searches, and answers in %d s", seconds), p.c.Look.Accent
+	case !d.Solved:
+		return "solver   searches…", p.c.Look.Accent
 	case d.Left() > 0:
-		return fmt.Sprintf("solver   answers in %d s; enter asks it now", int((d.Left()+time.Second-1)/time.Second)), p.c.Look.Accent
+		return fmt.Sprintf("solver   answers in %d s; enter asks it now", seconds), p.c.Look.Accent
 	case d.Holds():
 		return fmt.Sprintf("solver   found none among %s that breaks it, which does not say that there is none",
 			format.Plural(d.Solver.Searched, "traffic")), p.c.Look.Good

@@ -143,6 +143,9 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 		s.task.update(s)
 		s.class.report(s)
 		s.front().layout(s, s.body(msg.Area))
+		return s.started()
+	case solvedMsg:
+		msg.by.solved(s, msg)
 	case measuredMsg:
 		msg.by.take(s, msg)
 	case OpenMsg:

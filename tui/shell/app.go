@@ -188,6 +188,5 @@ func (a *App) show(i int) tea.Cmd {
 func (a *App) change(i int) tea.Cmd {
 	left := a.at().Update(HiddenMsg{})
 	a.current, a.stale = i, true
-	a.layout()
-	return tea.Batch(left, a.at().Update(ShownMsg{}), a.Wake())
+	return tea.Batch(left, a.layout(), a.at().Update(ShownMsg{}), a.Wake())
 }

@@ -79,7 +79,7 @@ func (g *Group) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 	}
 	if a := g.apps[g.shown]; a.stale {
-		refresh(a)
+		cmds = append(cmds, addressed(a, refresh(a)))
 	}
 	return g, tea.Batch(cmds...)
 }

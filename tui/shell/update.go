@@ -19,19 +19,20 @@ func (a *App) Init() tea.Cmd {
 func (a *App) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	cmd := a.route(msg)
 	if a.stale {
-		refresh(a)
+		cmd = tea.Batch(cmd, refresh(a))
 	}
 	return a, cmd
 }
 
-// refresh paints what changed, unless another program of the group is shown.
-func refresh(a *App) {
+// refresh paints what changed, unless another program of the group is shown. It returns what the layout begins.
+func refresh(a *App) (cmd tea.Cmd) {
 	if a.Group.Shows(a) {
-		a.layout()
+		cmd = a.layout()
 	}
 	if a.Group.Shows(a) { // a layout may have brought another one to the front
 		a.paint()
 	}
+	return cmd
 }
 
 func (a *App) route(msg tea.Msg) tea.Cmd {
@@ -214,10 +215,11 @@ func (a *App) stopAll() tea.Cmd {
 }
 
 // layout says to the screen which room it has.
-func (a *App) layout() {
-	if len(a.screens) > 0 && !a.tooSmall() {
-		a.at().Update(LayoutMsg{a.body(), a.Canvas.Framed})
+func (a *App) layout() tea.Cmd {
+	if len(a.screens) == 0 || a.tooSmall() {
+		return nil
 	}
+	return a.at().Update(LayoutMsg{a.body(), a.Canvas.Framed})
 }
 
 // body is the room between the header and the footer.
