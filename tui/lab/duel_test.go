@@ -57,25 +57,24 @@ func TestTheDuel(t *testing.T) {
 		sees(0, "R enter")
 		sees(0, "C", "20 admitted 0 denied ▲10 most")
 		sees(0, "v g 5 enter b g 1 0 enter b enter", "before the solver", "solver searches…") // another game
-		sees(0, "w down + down + esc", "solver searches")                                     // about other terms: one search at a time
+		sees(0, "C tab tab tab tab tab tab tab", "admitted 0 denied")                         // no view leads out of the story
+		sees(0, "v w down + esc", "solver searches, and answers in 90 s")                     // about other terms: one search at a time
 		found()
-		sees(0, "", "answers in 90 s")
-		sees(0, "C tab tab tab tab tab tab tab", "admitted 0 denied") // no view leads out of the story
+		sees(0, "", "solver answers in 90 s")
 	}
 }
 
-// finish runs what a message began to its end, and hands on what that brings.
+// finish runs what a message began, and hands on what the solver found.
 func finish(cmd tea.Cmd, update func(tea.Msg)) {
 	if cmd == nil {
 		return
 	}
-	switch msg := cmd().(type) {
-	case nil:
-	case tea.BatchMsg:
-		for _, one := range msg {
+	msg := cmd()
+	if batch, ok := msg.(tea.BatchMsg); ok {
+		for _, one := range batch {
 			finish(one, update)
 		}
-	default:
+	} else if lab.IsSolved(msg) {
 		update(msg)
 	}
 }

@@ -27,3 +27,6 @@ func Size(m tea.Model) (w, h int) {
 	a := m.(*shell.App)
 	return a.Canvas.Buffer.W, a.Canvas.Buffer.H
 }
+
+// IsSolved reports whether a message brings what the solver of a duel found.
+func IsSolved(msg tea.Msg) bool { _, ok := msg.(solvedMsg); return ok }
