@@ -1,13 +1,24 @@
+// Package lab is the engine of the teaching screens: one stream of arrivals decided by
+// several algorithms side by side, on a clock that runs in either direction.
+//
+// A Run is a pure function of its Setup, its arrivals and a moment. It keeps checkpoints
+// on the way and replays from the nearest one, so the state at any moment is exact and
+// stepping back costs no more than stepping on. Nothing here does I/O, starts a
+// goroutine or reads a clock. Nothing here is safe for concurrent use either: a Run
+// belongs to the one who drives it.
 package lab
 
 import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"ratescope/limiter"
 	"ratescope/limiter/scenario"
+	"ratescope/model/format"
+	"ratescope/model/safetext"
 )
 
 // Fault is a well-known mistake in how a limiter is written. A lesson shows what it does.
@@ -143,4 +154,201 @@ func (s *Setup) cost() int64 { return max(s.Cost, 1) }
 func (s Setup) Clone() Setup {
 	s.Candidates = slices.Clone(s.Candidates)
 	return s
+}
+
+// Subject is a limiter of the user's own. It is for one goroutine.
+type Subject interface {
+	// Reset forgets every request; those that follow are decided under l.
+	Reset(l limiter.Limit) error
+	// Admit decides about a request of a cost, and returns the commands that it ran. After an error no request is sent
+	// until Reset.
+	Admit(at limiter.Instant, cost int64) (admitted bool, ran []Command, err error)
+}
+
+// UserScript is a Subject as a candidate. Its state is unknown, so that what it answered is kept by the requests that went
+// before: going back sends nothing again. Make one with NewUserScript. It is safe for concurrent use.
+type UserScript struct {
+	Name    string
+	mu      sync.Mutex
+	subject Subject
+	first   *scripted // of the runs under one limit
+	at      *scripted // the last request that subject has decided; nil is not known
+	kept    int       // requests after first
+}
+
+// mostScripted bounds the requests that are kept, which hold their commands.
+const mostScripted = 50_000
+
+// scripted is what became of one request at a script. One without `before` stands before all requests.
+type scripted struct {
+	before   *scripted
+	limit    limiter.Limit
+	sent     Arrival
+	number   int // from 1, of the requests that were sent
+	admitted bool
+	ran      []Command
+	err      error // the script failed, and gets no more requests
+	next     []*scripted
+}
+
+// NewUserScript returns a script of a name.
+func NewUserScript(name string, s Subject) *UserScript {
+	return &UserScript{Name: safetext.Clean(name), subject: s}
+}
+
+// start returns the place before all requests under a limit.
+func (s *UserScript) start(l limiter.Limit) *scripted {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.first == nil || s.first.limit != l || s.kept >= mostScripted {
+		s.first, s.at, s.kept = &scripted{limit: l}, nil, 0
+	}
+	return s.first
+}
+
+// decide returns what becomes of a request after others.
+func (s *UserScript) decide(after *scripted, a Arrival) *scripted {
+	if after.err != nil || a.Cost == 0 {
+		return after
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, known := range after.next {
+		if known.sent.At == a.At && known.sent.Cost == a.Cost {
+			return known
+		}
+	}
+	n := &scripted{before: after, limit: after.limit, sent: a, number: after.number + 1}
+	if s.kept++; s.kept > mostScripted {
+		n.err = fmt.Errorf("%d requests are the most that are sent to it: begin the lesson again", mostScripted)
+	} else if n.err = s.lead(after); n.err == nil {
+		n.admitted, n.ran, n.err = s.subject.Admit(a.At, a.Cost)
+	}
+	after.next = append(after.next, n)
+	if s.at = n; n.err != nil {
+		s.at, n.admitted = nil, false
+	}
+	return n
+}
+
+// lead brings the subject to where a request has been decided.
+func (s *UserScript) lead(to *scripted) error {
+	if s.at == to {
+		return nil
+	}
+	var sent []Arrival
+	for at := to; at.before != nil; at = at.before {
+		sent = append(sent, at.sent)
+	}
+	s.at = nil
+	if err := s.subject.Reset(to.limit); err != nil {
+		return err
+	}
+	for _, a := range slices.Backward(sent) {
+		if _, _, err := s.subject.Admit(a.At, a.Cost); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// decision returns what is known of a decision: nothing but the verdict.
+func (n *scripted) decision() limiter.Decision {
+	return limiter.Decision{Allowed: n.admitted, At: n.sent.At, Limit: n.limit, Cost: n.sent.Cost}
+}
+
+// moment returns the last decision that a script has made; it is not decided where there is none.
+func (n *scripted) moment(at limiter.Instant) Moment {
+	if n.before == nil {
+		return Moment{Arrival: Arrival{At: at}, script: n}
+	}
+	return Moment{Number: n.number - 1, Arrival: n.sent, Decision: n.decision(), Decided: true, script: n}
+}
+
+// Failed returns why candidate i gets no more requests; nil where it does.
+func (r *Run) Failed(i int) error {
+	if n := r.runners[i].script; n != nil && n.err != nil {
+		return fmt.Errorf("failed at request %d: %s", n.number, safetext.Sentence(n.err.Error()))
+	}
+	return nil
+}
+
+// explain writes down what a script ran, for its reasons are its own.
+func (n *scripted) explain(m Moment, s Setup) Working {
+	w := Working{Rule: "a script of your own: it shows what it ran, and not why"}
+	switch {
+	case n.err != nil:
+		w.Numbers = []string{fmt.Sprintf("request %d at %s", n.number, s.clock(n.sent.At))}
+		w.Verdict = "failed: " + safetext.Sentence(n.err.Error()) + "; no more requests are sent to it"
+		return w
+	case !m.Decided:
+		w.Numbers, w.Verdict = []string{"no request yet"}, "unknown before a request is sent to it"
+		return w
+	}
+	writes := 0
+	for _, c := range n.ran {
+		if c.Writes() {
+			writes++
+		}
+	}
+	w.Numbers = []string{fmt.Sprintf("request %d at %s: %s, %d wrote", n.number, s.clock(n.sent.At),
+		format.Plural(len(n.ran), "command"), writes)}
+	if w.Verdict = "denied"; n.admitted {
+		w.Verdict = "admitted"
+	}
+	return w
+}
+
+// lines writes what a script read and wrote.
+func (n *scripted) lines() []string {
+	var lines []string
+	for _, c := range n.ran {
+		text := "read   "
+		if c.Writes() {
+			text = "wrote  "
+		}
+		lines = append(lines, text+safetext.Clean(c.String()))
+	}
+	if len(lines) == 0 {
+		return []string{"# no command"}
+	}
+	return lines
+}
+
+// Scripted reports whether the candidate is a script, of which nothing is known but its answers.
+func (c Candidate) Scripted() bool { return c.Script != nil }
+
+// Algorithms returns the setup without its scripts, and false where no candidate is left.
+func (s Setup) Algorithms() (Setup, bool) {
+	s.Candidates = slices.DeleteFunc(slices.Clone(s.Candidates), Candidate.Scripted)
+	return s, len(s.Candidates) > 0
+}
+
+// With returns the lesson with a script as the last lane, in place of one where there is no room.
+func (l Lesson) With(s *UserScript) Lesson {
+	l.Into = append(slices.Clone(l.Into[:min(len(l.Into), MaxCandidates-1)]), Candidate{Script: s})
+	return l
+}
+
+// ScriptLesson returns the lesson that shows a script beside the algorithms: bursts, pauses, and the limit on both
+// sides of an edge of the clock.
+func ScriptLesson(s *UserScript, limit limiter.Limit) (Lesson, error) {
+	ms := float64(limit.Window.Microseconds()) / 1e3
+	f := newScenarioFile("script", limiter.SlidingLog, limit, limiter.Convention{})
+	f.Convention = map[string]string{} // that of any lesson
+	f.Title = strings.ToValidUTF8(s.Name, "?") + " beside the algorithms"
+	f.Text = []string{"Your script gets the same requests as the algorithms, on an embedded Redis under the story's clock.",
+		"Its verdicts are its own. Wrong is what the true window of what it had admitted itself would have decided otherwise."}
+	for _, at := range []float64{2.99, 3.01} {
+		f.Steps = append(f.Steps, fileStep{T: at * ms, N: 1, Repeat: int(max(limit.Count, 1))})
+	}
+	f.Traffic.Into = besides(limiter.SlidingLog, 3)
+	f.Traffic.Streams = fair(limit)
+	slices.Reverse(f.Traffic.Streams) // the bursts come first
+	list, err := f.lessons()
+	if err != nil {
+		return Lesson{}, fmt.Errorf("%s in %s cannot be a lesson: %w", format.Plural(int(limit.Count), "request"), format.Length(limit.Window), err)
+	}
+	list[0].Into = append([]Candidate{{Script: s}}, list[0].Into...)
+	return list[0], nil
 }

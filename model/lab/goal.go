@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
+	"time"
 
 	"ratescope/limiter"
 )
@@ -115,4 +117,319 @@ func (g Goal) candidates(into []Candidate) (of, other int, err error) {
 		return 0, 0, fmt.Errorf("goal: %q is not one of the algorithms compared", g.Of)
 	}
 	return of, other, nil
+}
+
+// Progress is how far a goal is.
+type Progress struct {
+	Reached bool
+	At      limiter.Instant // of the request that reached it
+	Text    string          // where things stand, in a few words
+	Then    string          // once reached: what it shows, with the numbers of the run
+}
+
+// Progress looks at everything that has happened in a run.
+func (g Goal) Progress(r *Run) Progress {
+	of, other, err := g.candidates(r.setup.Candidates)
+	if err != nil {
+		return Progress{Text: "choose the lesson's own algorithms again to go for its goal"}
+	}
+	g = g.under(r.setup.Limit)
+	kind := goalKinds[g.Kind]
+	if kind.watch == nil {
+		return g.overall(r, of)
+	}
+	w := watcher{goal: g, of: of, other: other, run: r, facts: facts{run: r, goal: &g}}
+	see, text := kind.watch(&w)
+	r.Replay(of, func(i int, a Arrival, d limiter.Decision) bool {
+		if a.Fired || !kind.fired {
+			see(i, a, d)
+		}
+		return !w.done.Reached
+	})
+	if w.done.Text = text(); w.done.Reached {
+		w.facts.reached, w.facts.at = true, w.done.At
+		w.done.Then = w.facts.fill(g.Then)
+	}
+	return w.done
+}
+
+// overall is the progress of a goal that looks at a run as a whole.
+func (g Goal) overall(r *Run, of int) Progress {
+	f := facts{run: r, goal: &g, at: r.now, reached: true, selected: r.selected}
+	var p Progress
+	switch g.Kind {
+	case GoalSmallest:
+		l := r.setup.Limit.Count
+		p.Text = fmt.Sprintf("denied so far under a limit of %d: %d", l, r.Counts(of).Denied)
+		p.Reached = l == g.Value
+	case GoalMost, GoalCheapest:
+		_, more := r.Upcoming()
+		p.Text = fmt.Sprintf("selected: %s, most so far %d", r.setup.Candidates[r.selected], r.Counts(r.selected).Largest)
+		p.Reached = !more && !g.beats(r, g.Answer(r), r.selected)
+	}
+	if p.Reached {
+		p.At, p.Then = r.now, f.fill(g.Then)
+	}
+	return p
+}
+
+// Answer returns the candidate that is to be selected after a run, the first of several.
+func (g Goal) Answer(r *Run) (best int) {
+	for i := range r.runners {
+		if g.beats(r, i, best) {
+			best = i
+		}
+	}
+	return best
+}
+
+// beats reports whether candidate i is nearer to what the goal asks for than another one.
+func (g Goal) beats(r *Run, i, other int) bool {
+	value := g.under(r.setup.Limit).Value
+	switch a, b := r.Counts(i).Largest, r.Counts(other).Largest; {
+	case g.Kind == GoalMost:
+		return a > b
+	case a > value || b > value:
+		return a < b
+	}
+	return r.bytesAtLast(i) < r.bytesAtLast(other)
+}
+
+// goalKind is what one kind of goal asks for.
+type goalKind struct {
+	told  func(Goal) bool // whether the goal says how much it wants
+	fired bool            // only requests fired by hand count
+	watch func(*watcher) (seer, func() string)
+}
+
+// seer takes in one request and what became of it.
+type seer func(i int, a Arrival, d limiter.Decision)
+
+func hasValue(g Goal) bool  { return g.Value > 0 }
+func hasValues(g Goal) bool { return len(g.Values) > 0 }
+
+// goalKinds holds an entry for each kind. Without watch it looks at the run as a whole.
+var goalKinds = map[GoalKind]goalKind{
+	GoalLargest:    {hasValue, false, (*watcher).largest},
+	GoalFates:      {func(g Goal) bool { return len(g.Fates) > 0 }, true, (*watcher).fates},
+	GoalSilence:    {func(g Goal) bool { return g.SilenceMS > 0 }, false, (*watcher).silence},
+	GoalLockout:    {func(g Goal) bool { return g.Value > 0 && g.WithinMS > 0 }, true, (*watcher).lockout},
+	GoalEstimate:   {hasValues, true, (*watcher).estimate},
+	GoalReadings:   {hasValues, false, (*watcher).readings},
+	GoalDisagree:   {hasValue, true, (*watcher).disagree},
+	GoalFalseDeny:  {hasValue, true, (*watcher).falseDeny},
+	GoalUnderLoad:  {hasValue, false, (*watcher).underLoad},
+	GoalJustInTime: {func(g Goal) bool { return g.WithinMS > 0 }, true, (*watcher).justInTime},
+	GoalSmallest:   {told: hasValue},
+	GoalMost:       {told: hasValue},
+	GoalCheapest:   {told: hasValue},
+}
+
+// watcher goes through a run with a goal in mind. Its methods return what takes in a request, and what says in the end
+// where things stand.
+type watcher struct {
+	goal      Goal
+	run       *Run
+	of, other int
+	done      Progress
+	facts     facts
+}
+
+// reach notes a request with which the goal is reached, if it is.
+func (w *watcher) reach(reached bool, a Arrival, d limiter.Decision) {
+	if reached {
+		w.done.Reached, w.done.At, w.facts.decision = true, a.At, d
+	}
+}
+
+func (w *watcher) largest() (seer, func() string) {
+	var inside ring
+	var most int64
+	return func(_ int, a Arrival, d limiter.Decision) {
+			if d.Allowed {
+				n, _ := inside.add(a.At, a.Cost, w.run.setup.Limit.Window.Microseconds())
+				most = max(most, n)
+			}
+			w.reach(most >= w.goal.Value, a, d)
+		}, func() string {
+			return fmt.Sprintf("most in a true window so far: %d, wanted %d", most, w.goal.Value)
+		}
+}
+
+func (w *watcher) fates() (seer, func() string) {
+	var fates []string
+	return func(_ int, a Arrival, d limiter.Decision) {
+			fates = append(fates, fate(d.Allowed))
+			n := len(fates) - len(w.goal.Fates)
+			w.reach(n >= 0 && slices.Equal(fates[max(n, 0):], w.goal.Fates), a, d)
+		}, func() string {
+			return fmt.Sprintf("yours so far: %s · wanted: %s", letters(fates[max(len(fates)-8, 0):]), letters(w.goal.Fates))
+		}
+}
+
+func (w *watcher) silence() (seer, func() string) {
+	var last limiter.Instant // the arrival before; 0 none
+	var longest time.Duration
+	return func(_ int, a Arrival, d limiter.Decision) {
+			if quiet := a.At.Sub(last); a.Fired && last != 0 {
+				w.facts.span = quiet
+				longest = max(longest, quiet)
+				w.reach(!d.Allowed && quiet >= millis(w.goal.SilenceMS), a, d)
+			}
+			last = a.At
+		}, func() string {
+			return fmt.Sprintf("longest silence before a request of yours: %s of %s", Seconds(longest.Truncate(time.Millisecond)),
+				Seconds(millis(w.goal.SilenceMS)))
+		}
+}
+
+func (w *watcher) lockout() (seer, func() string) {
+	var row, most int64
+	var since limiter.Instant // the first denial in a row
+	return func(_ int, a Arrival, d limiter.Decision) {
+			switch {
+			case d.Allowed:
+				row = 0
+			case row == 0:
+				since = a.At
+				fallthrough
+			default:
+				row++
+			}
+			w.facts.row, w.facts.span = row, a.At.Sub(since)
+			most = max(most, row)
+			w.reach(row >= w.goal.Value && a.At.Sub(since) >= millis(w.goal.WithinMS), a, d)
+		}, func() string {
+			return fmt.Sprintf("denied in a row so far: %d of %d", most, w.goal.Value)
+		}
+}
+
+// estimate looks at the latest request alone: one burst through the estimate is no aim at it.
+func (w *watcher) estimate() (seer, func() string) {
+	var last Arrival
+	hit := false
+	return func(_ int, a Arrival, d limiter.Decision) {
+			diff := d.Estimate - w.goal.Values[0]
+			hit = d.Allowed && diff < 0.05 && diff > -0.05 && (w.goal.Value == 0 || d.Current == w.goal.Value)
+			last, w.facts.decision = a, d
+		}, func() string {
+			w.reach(hit, last, w.facts.decision)
+			return fmt.Sprintf("estimate after your last request: %s, wanted %s", Number(w.facts.decision.Estimate), Number(w.goal.Values[0]))
+		}
+}
+
+// count reaches the goal with so many requests as it names.
+func (w *watcher) count(counts func(i int, d limiter.Decision) bool, text func(n int64) string) (seer, func() string) {
+	var n int64
+	return func(i int, a Arrival, d limiter.Decision) {
+		if counts(i, d) {
+			n++
+		}
+		w.reach(n >= w.goal.Value, a, d)
+	}, func() string { return text(n) }
+}
+
+func (w *watcher) disagree() (seer, func() string) {
+	return w.count(func(i int, d limiter.Decision) bool { return d.Allowed && !w.run.verdicts[i].Allowed(w.other) }, func(n int64) string {
+		return fmt.Sprintf("%s admitted what %s denied: %d of %d", w.goal.Of, w.goal.Other, n, w.goal.Value)
+	})
+}
+
+func (w *watcher) falseDeny() (seer, func() string) {
+	return w.count(func(i int, d limiter.Decision) bool { return !d.Allowed && w.run.verdicts[i].Wrong(w.of) }, func(n int64) string {
+		return fmt.Sprintf("wrongly denied so far: %d of %d", n, w.goal.Value)
+	})
+}
+
+// underLoad counts the denials of the last window before an admitted request.
+func (w *watcher) underLoad() (seer, func() string) {
+	var denials []limiter.Instant
+	return func(_ int, a Arrival, d limiter.Decision) {
+			denials = slices.DeleteFunc(denials, func(at limiter.Instant) bool { return a.At.Sub(at) >= w.run.setup.Limit.Window })
+			if !d.Allowed {
+				denials = append(denials, a.At)
+			}
+			w.facts.row = int64(len(denials))
+			w.reach(d.Allowed && a.Fired && w.facts.row >= w.goal.Value, a, d)
+		}, func() string {
+			return fmt.Sprintf("denied in the last window: %d; one of yours has to get through at %d or more", len(denials), w.goal.Value)
+		}
+}
+
+func (w *watcher) justInTime() (seer, func() string) {
+	var slot limiter.Instant       // when the request denied last would be admitted
+	var waited, late time.Duration // what it was told to wait, and how long after its slot the next one was admitted
+	return func(_ int, a Arrival, d limiter.Decision) {
+			if slot != 0 && d.Allowed {
+				late = a.At.Sub(slot)
+				w.facts.span, d.RetryAfter = late, waited
+				w.reach(late >= 0 && late <= millis(w.goal.WithinMS), a, d)
+			}
+			slot = 0
+			if !d.Allowed && d.RetryAfter != limiter.Never {
+				slot, waited = a.At.Add(d.RetryAfter), d.RetryAfter
+			}
+		}, func() string {
+			switch {
+			case slot != 0:
+				return "denied; your slot frees at " + w.run.setup.clock(slot)
+			case late > 0:
+				return fmt.Sprintf("admitted %s after its slot, wanted within %s: get one denied again", Seconds(late), Seconds(millis(w.goal.WithinMS)))
+			}
+			return "get one denied first"
+		}
+}
+
+// readings follows what is used through every moment at which it can change: when a
+// request arrives and when one leaves.
+func (w *watcher) readings() (seer, func() string) {
+	var moments []limiter.Instant
+	return func(_ int, a Arrival, _ limiter.Decision) {
+			leaves := a.At.Add(w.run.setup.Limit.Window)
+			moments = append(moments, a.At, leaves, leaves+1)
+		}, func() string {
+			slices.Sort(moments)
+			walk := NewRun(w.run.setup.Clone(), &Workload{made: w.run.workload.made[:w.run.at:w.run.at], done: true})
+			got, last := 0, -1.0
+			var seen []string
+			for _, at := range append(moments, w.run.now) {
+				if at > w.run.now {
+					continue
+				}
+				walk.AdvanceTo(at)
+				used := float64(walk.Ask(w.of, 0).Decision.Used)
+				if used != last {
+					seen, last = append(seen, Number(used)), used
+				}
+				if used == w.goal.Values[got] {
+					if got++; got == len(w.goal.Values) {
+						w.reach(true, Arrival{At: at}, limiter.Decision{})
+						break
+					}
+				}
+			}
+			return fmt.Sprintf("it read %s · wanted, in this order: %s", strings.Join(seen[max(0, len(seen)-8):], " "),
+				strings.Join(numbers(w.goal.Values), " "))
+		}
+}
+
+func millis(ms float64) time.Duration { return time.Duration(ms * float64(time.Millisecond)) }
+
+func fate(allowed bool) string {
+	if allowed {
+		return "allow"
+	}
+	return "deny"
+}
+
+// letters writes fates as marks.
+func letters(fates []string) string {
+	if len(fates) == 0 {
+		return "none"
+	}
+	marks := make([]string, len(fates))
+	for i, f := range fates {
+		marks[i] = map[string]string{"allow": "✓", "deny": "✖"}[f]
+	}
+	return strings.Join(marks, " ")
 }

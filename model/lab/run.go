@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"sort"
 	"time"
 
 	"ratescope/limiter"
@@ -109,4 +110,317 @@ func (r *Run) Upcoming() (Arrival, bool) {
 func (r *Run) Coming(until limiter.Instant) []Arrival {
 	r.workload.Until(until)
 	return append([]Arrival(nil), r.workload.made[r.at:max(r.at, r.workload.After(until))]...)
+}
+
+// Distances between checkpoints, in arrivals.
+const (
+	nearStride = 128
+	farStride  = 4096
+)
+
+// AdvanceTo lets time pass up to an instant and decides about everything that arrives.
+// An instant before now changes nothing.
+func (r *Run) AdvanceTo(t limiter.Instant) {
+	if t <= r.now {
+		return
+	}
+	r.trail = r.trail[:0]
+	r.workload.Until(t)
+	r.forward(r.workload.After(t))
+	r.now = t
+}
+
+// AdvanceSome is AdvanceTo in parts: it decides about `most` arrivals at most, and reports
+// whether it got there.
+func (r *Run) AdvanceSome(t limiter.Instant, most int) bool {
+	r.trail = r.trail[:0]
+	for range most {
+		a, ok := r.Upcoming()
+		if !ok || a.At > t {
+			r.now = max(r.now, t)
+			return true
+		}
+		r.forward(r.at + 1)
+		r.now = max(r.now, a.At)
+	}
+	return false
+}
+
+// Reach lets time pass up to an instant, as AdvanceTo, and leaves so many of the requests that
+// arrive at that very instant still to come.
+func (r *Run) Reach(t limiter.Instant, left int) {
+	r.AdvanceTo(t - 1)
+	r.workload.Until(t)
+	for r.workload.After(t)-r.at > left && r.Step() {
+	}
+	r.trail = r.trail[:0]
+	r.now = max(r.now, t)
+}
+
+// SeekTo goes to an instant in either direction, though not before the beginning. What
+// arrives at that very instant has been decided.
+func (r *Run) SeekTo(t limiter.Instant) {
+	t = max(t, r.setup.Zero)
+	if t >= r.now {
+		r.AdvanceTo(t)
+		return
+	}
+	r.trail = r.trail[:0]
+	r.goTo(r.workload.After(t))
+	r.now = t
+}
+
+// Step goes to the next arrival and decides about it alone. It returns false when nothing
+// comes any more.
+func (r *Run) Step() bool {
+	a, ok := r.Upcoming()
+	if !ok {
+		return false
+	}
+	r.trail = append(r.trail, position{r.at, r.now})
+	r.forward(r.at + 1)
+	r.now = max(r.now, a.At)
+	return true
+}
+
+// StepBack undoes a Step; where there was none it goes to just after the arrival before,
+// or before that one when it is there already. It returns false at the beginning.
+func (r *Run) StepBack() bool {
+	if n := len(r.trail); n > 0 {
+		p := r.trail[n-1]
+		r.trail = r.trail[:n-1]
+		r.goTo(p.at)
+		r.now = p.now
+		return true
+	}
+	if r.at == 0 {
+		moved := r.now > r.setup.Zero
+		r.now = r.setup.Zero
+		return moved
+	}
+	if last := r.workload.At(r.at - 1).At; r.now > last {
+		r.now = last
+		r.version++
+		return true
+	}
+	r.goTo(r.at - 1)
+	r.now = r.setup.Zero
+	if r.at > 0 {
+		r.now = r.workload.At(r.at - 1).At
+	}
+	return true
+}
+
+// Fire sends one request by hand, now, and returns its number.
+func (r *Run) Fire(cost int64) int {
+	r.workload.Until(r.now)
+	r.forget(r.at)
+	r.workload.Insert(r.at, Arrival{At: r.now, Cost: cost, Fired: true})
+	r.trail = r.trail[:0]
+	r.version++
+	r.forward(r.at + 1)
+	return r.at - 1
+}
+
+// forward decides about arrivals up to number `to`.
+func (r *Run) forward(to int) {
+	for ; r.at < to; r.at++ {
+		if r.at == r.next {
+			r.mark()
+		}
+		a := r.workload.At(r.at)
+		var v Verdicts
+		for i := range r.runners {
+			if a.sentTo(i) {
+				l := &r.runners[i]
+				most := max(l.counts.Largest, r.setup.Limit.Count)
+				d, wrong := l.take(a, r.at, &r.setup)
+				over := l.candidate.Bursts() && l.candidate.Fault == NoFault && r.setup.Limit.Count > 0 && l.counts.Largest > most
+				if l.answers(a) {
+					v.set(i, d.Allowed, wrong, over)
+				}
+			}
+		}
+		if r.at < len(r.verdicts) {
+			r.verdicts[r.at] = v
+		} else {
+			r.verdicts = append(r.verdicts, v)
+		}
+	}
+}
+
+// mark keeps a checkpoint before arrival r.at. They stand close where people step, and
+// further apart the longer a run is.
+func (r *Run) mark() {
+	c := checkpoint{at: r.at, runners: make([]runner, len(r.runners))}
+	for i := range r.runners {
+		c.runners[i] = r.runners[i].clone()
+	}
+	r.marks = append(r.marks, c)
+	r.next = r.at + min(max(nearStride, r.at/16), farStride)
+}
+
+// goTo brings everything to where `to` arrivals have been decided, by way of the nearest
+// checkpoint when that is behind.
+func (r *Run) goTo(to int) {
+	if to < r.at {
+		for c := range r.runners {
+			r.runners[c], r.at = r.runnerBefore(c, to)
+		}
+	}
+	r.forward(to)
+	r.version++
+}
+
+// forget drops every checkpoint and verdict that lies behind arrival i.
+func (r *Run) forget(i int) {
+	keep := sort.Search(len(r.marks), func(k int) bool { return r.marks[k].at > i })
+	r.marks = r.marks[:keep]
+	r.verdicts = r.verdicts[:min(i, len(r.verdicts))]
+	r.next = 0
+	if keep > 0 {
+		last := r.marks[keep-1].at
+		r.next = last + min(max(nearStride, last/16), farStride)
+	}
+	if r.next < r.at { // the spacing restarts here
+		r.next = r.at
+	}
+}
+
+// Moment is one decision of a candidate, with what it kept before and after.
+type Moment struct {
+	Number   int
+	Arrival  Arrival
+	Total    int64  // of a log: units that were charged since it was last empty, before this one
+	Stored   Stored // on a server, before this one
+	Before   limiter.State
+	After    limiter.State
+	Decision limiter.Decision
+	Verdicts Verdicts // zero for an arrival that has not been decided
+	Decided  bool     // false where the request has not been sent: nothing was charged for it
+
+	script *scripted // what a script did; nil of an algorithm
+}
+
+// Open reports whether there is no verdict: a script has got no request yet, or failed.
+func (m Moment) Open() bool { return m.script != nil && (!m.Decided || m.script.err != nil) }
+
+// Ask returns what candidate i would decide about a request of this cost now. Nothing is
+// charged: where the request would be denied, its wait is that of a client which has not
+// sent it. After is what would be kept if it were sent. A script charges whatever it is sent: of one it returns the last
+// decision.
+func (r *Run) Ask(i int, cost int64) Moment {
+	return r.runners[i].ask(Arrival{At: r.now, Cost: cost}, r.at, &r.setup)
+}
+
+func (l *runner) ask(a Arrival, number int, s *Setup) Moment {
+	if l.script != nil {
+		return l.script.moment(a.At)
+	}
+	m := Moment{
+		Number: number, Arrival: a, Total: l.total, Stored: l.stored.clone(),
+		Before: l.state.Clone(), After: l.state.Clone(),
+	}
+	m.Decision = peek(&l.state, l.candidate, l.convention, a, number, s)
+	decide(&m.After, l.candidate, l.convention, a, number, s)
+	return m
+}
+
+// Inspect returns what candidate c decided about arrival i, or would decide about the one
+// to come. It changes nothing about where the run stands, and reports whether there is
+// such an arrival and it is sent to c.
+func (r *Run) Inspect(c, i int) (Moment, bool) {
+	if i < 0 || i >= r.workload.Len() && (i > r.workload.Len() || !r.workload.More()) || !r.workload.At(i).sentTo(c) {
+		return Moment{}, false
+	}
+	l, from := runner{}, r.at
+	if i >= r.at {
+		l = r.runners[c].clone()
+	} else {
+		l, from = r.runnerBefore(c, i)
+	}
+	for k := from; k < i; k++ {
+		l.pass(r.workload.At(k), c, k, &r.setup)
+	}
+	a := r.workload.At(i)
+	m := Moment{Number: i, Arrival: a, Total: l.total, Stored: l.stored.clone(), Before: l.state.Clone(), Decided: i < r.at}
+	m.Decision, _ = l.take(a, i, &r.setup)
+	m.script = l.script
+	m.After = l.state.Clone()
+	if m.Decided {
+		m.Verdicts = r.verdicts[i]
+	}
+	return m, true
+}
+
+// pass takes an arrival if it is sent to candidate c.
+func (l *runner) pass(a Arrival, c, number int, s *Setup) {
+	if a.sentTo(c) {
+		l.take(a, number, s)
+	}
+}
+
+// runnerBefore returns candidate c at the last checkpoint at or before arrival i, and
+// where that stands.
+func (r *Run) runnerBefore(c, i int) (runner, int) {
+	if m := sort.Search(len(r.marks), func(m int) bool { return r.marks[m].at > i }) - 1; m >= 0 {
+		return r.marks[m].runners[c].clone(), r.marks[m].at
+	}
+	return newRunner(r.setup.Candidates[c], &r.setup), 0
+}
+
+// Replay calls tell with what candidate i decided about every request decided so far, in
+// order, until tell returns false.
+func (r *Run) Replay(i int, tell func(number int, a Arrival, d limiter.Decision) bool) {
+	l := newRunner(r.setup.Candidates[i], &r.setup)
+	for k := range r.at {
+		a := r.workload.At(k)
+		if !a.sentTo(i) {
+			continue
+		}
+		if d, _ := l.take(a, k, &r.setup); !tell(k, a, d) {
+			return
+		}
+	}
+}
+
+// Levels returns what candidate c had used at the end of each of n stretches of time that
+// begin at an instant; -1 for those that have not begun, and for a script.
+func (r *Run) Levels(c int, from limiter.Instant, every time.Duration, n int) []int64 {
+	l, k := r.runnerBefore(c, r.Since(from))
+	levels := make([]int64, n)
+	for col := range levels {
+		begin := from.Add(time.Duration(col) * every)
+		if begin > r.now || l.script != nil {
+			levels[col] = -1
+			continue
+		}
+		end := min(begin.Add(every)-1, r.now)
+		for ; k < r.at && r.workload.At(k).At <= end; k++ {
+			l.pass(r.workload.At(k), c, k, &r.setup)
+		}
+		levels[col] = peek(&l.state, l.candidate, l.convention, Arrival{At: end}, k, &r.setup).Used
+	}
+	return levels
+}
+
+// Future returns for each of n instants after now, a step apart, whether candidate c would
+// admit one request of this cost there, if nothing else but what comes by itself arrived
+// until then; nil for a script.
+func (r *Run) Future(c int, from limiter.Instant, every time.Duration, n int, cost int64) []bool {
+	l := r.runners[c].clone()
+	if l.script != nil {
+		return nil
+	}
+	fits := make([]bool, n)
+	k := r.at
+	for i := range fits {
+		at := from.Add(time.Duration(i) * every)
+		r.workload.Until(at)
+		for ; k < r.workload.Len() && r.workload.At(k).At <= at; k++ {
+			l.pass(r.workload.At(k), c, k, &r.setup)
+		}
+		fits[i] = peek(&l.state, l.candidate, l.convention, Arrival{At: at, Cost: cost}, k, &r.setup).Allowed
+	}
+	return fits
 }

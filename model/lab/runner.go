@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"slices"
 	"time"
 
 	"ratescope/limiter"
@@ -184,4 +185,103 @@ func clockOf(c Candidate, at limiter.Instant, i int, s *Setup) limiter.Instant {
 		return at.Add(s.Skew)
 	}
 	return at
+}
+
+// ring holds what was admitted within one window. The zero ring is empty.
+type ring struct {
+	entries []limiter.Entry // none older than a window
+	sum     int64
+}
+
+// count drops what is older than w microseconds at an instant and returns how much is in
+// (at-w, at], and how much is exactly w old, which a closed window holds too.
+func (r *ring) count(at limiter.Instant, w int64) (inside, edge int64) {
+	gone := 0
+	for gone < len(r.entries) && int64(at-r.entries[gone].At) > w {
+		r.sum -= r.entries[gone].Count
+		gone++
+	}
+	r.entries = r.entries[gone:]
+	for _, e := range r.entries {
+		if int64(at-e.At) != w {
+			break
+		}
+		edge += e.Count
+	}
+	return r.sum - edge, edge
+}
+
+// add appends n units and returns how much is in (at-w, at] then, and when the first of
+// it was admitted.
+func (r *ring) add(at limiter.Instant, n, w int64) (inside int64, first limiter.Instant) {
+	inside, _ = r.count(at, w)
+	r.entries = append(r.entries, limiter.Entry{At: at, Count: n})
+	r.sum += n
+	for _, e := range r.entries {
+		if first = e.At; int64(at-e.At) != w {
+			break
+		}
+	}
+	return inside + n, first
+}
+
+func (r *ring) clone() ring { return ring{entries: slices.Clone(r.entries), sum: r.sum} }
+
+// Verdicts is what became of one arrival at every candidate, by their numbers.
+type Verdicts struct{ allowed, wrong, over, sent uint8 }
+
+// Allowed reports whether candidate i admitted the arrival.
+func (v Verdicts) Allowed(i int) bool { return v.allowed&(1<<i) != 0 }
+
+// Wrong reports whether candidate i decided otherwise than the true window of what it had
+// admitted itself: admitted with that window full, or denied with room in it. GCRA and the buckets, which
+// promise a burst and a rate and nothing of a window, are never wrong but by a fault.
+func (v Verdicts) Wrong(i int) bool { return v.wrong&(1<<i) != 0 }
+
+// Over reports whether candidate i, which promises a burst and a rate, has with this arrival admitted more above the
+// limit in one true window than ever before: its excess, which is no mistake.
+func (v Verdicts) Over(i int) bool { return v.over&(1<<i) != 0 }
+
+// Sent reports whether the arrival was sent to candidate i. Clients that retry send to
+// the candidate that denied them, see Arrival.Only.
+func (v Verdicts) Sent(i int) bool { return v.sent&(1<<i) != 0 }
+
+func (v *Verdicts) set(i int, allowed, wrong, over bool) {
+	v.sent |= 1 << i
+	if allowed {
+		v.allowed |= 1 << i
+	}
+	if wrong {
+		v.wrong |= 1 << i
+	}
+	if over {
+		v.over |= 1 << i
+	}
+}
+
+// BurstsApart is how much later, in parts of a window, the second of two bursts comes: still
+// in the true window of the first.
+const BurstsApart = 0.9
+
+// TwoBursts returns the arrivals of two bursts of n requests: the first so far into a
+// window, the second BurstsApart of a window later.
+func TwoBursts(s Setup, phase time.Duration, n int) []Arrival {
+	first := s.Zero.Add(phase.Truncate(time.Microsecond))
+	apart := time.Duration(BurstsApart * float64(s.Limit.Window)).Truncate(time.Microsecond)
+	list := make([]Arrival, 0, 2*n)
+	for _, at := range []limiter.Instant{first, first.Add(apart)} {
+		for range n {
+			list = append(list, Arrival{At: at, Cost: 1})
+		}
+	}
+	return list
+}
+
+// MostAdmitted returns the most that a candidate admits of some arrivals in one true window.
+func MostAdmitted(c Candidate, s Setup, list []Arrival) int64 {
+	l := newRunner(c, &s)
+	for i, a := range list {
+		l.take(a, i, &s)
+	}
+	return l.counts.Largest
 }
