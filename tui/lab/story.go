@@ -1,14 +1,17 @@
 package lab
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/limiter"
 	"ratescope/model/lab"
+	"ratescope/model/safetext"
 )
 
 // story is a lesson's run with its traffic and the clock that moves it.
@@ -211,4 +214,190 @@ func (k *seek) done(now limiter.Instant) float64 {
 		return 1
 	}
 	return float64(now-k.from) / float64(k.to-k.from)
+}
+
+// speeds of the clock.
+var speeds = [...]float64{0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50}
+
+const normalSpeed, showSpeed = 3, 5
+
+// clock moves a story by this machine's time.
+type clock struct {
+	playing bool
+	speed   int           // index of speeds
+	last    time.Time     // this machine's clock at the last tick; zero before the first
+	rest    time.Duration // passed, and not a millisecond of the story yet
+}
+
+// longestTick bounds how far a story goes in one tick, however long that took.
+const longestTick = 250 * time.Millisecond
+
+// passed returns how much time of the story has passed since the last tick: whole
+// milliseconds, so that the times on screen can be read.
+func (c *clock) passed(now time.Time) time.Duration {
+	real := min(max(now.Sub(c.last), 0), longestTick)
+	if c.last.IsZero() {
+		real = 0
+	}
+	c.last = now
+	if !c.playing {
+		return 0
+	}
+	d := time.Duration(float64(real)*speeds[c.speed]) + c.rest
+	c.rest = d % time.Millisecond
+	return d - c.rest
+}
+
+// play starts or stops the clock.
+func (c *clock) play(on bool) { c.playing, c.last, c.rest = on, time.Time{}, 0 }
+
+// faster changes the speed by so many steps.
+func (c *clock) faster(by int) { c.speed = min(max(c.speed+by, 0), len(speeds)-1) }
+
+// rate fires a burst spread over every window.
+type rate struct {
+	on  bool
+	due limiter.Instant // when the next request is fired
+}
+
+// advance moves the story on by what has passed on this machine's clock.
+func (s *story) advance(now time.Time) {
+	passed := s.clock.passed(now)
+	if passed == 0 || s.seek != nil {
+		return
+	}
+	to := s.run.Now().Add(passed)
+	for s.rate.on && s.rate.due <= to {
+		s.run.AdvanceTo(s.rate.due)
+		s.fire(1)
+		s.rate.due = s.rate.due.Add(s.spacing())
+	}
+	s.advanceTo(to)
+}
+
+// advanceTo moves the story on and fires what is due on the way.
+func (s *story) advanceTo(to limiter.Instant) {
+	for len(s.due) > 0 && s.due[0].At <= to {
+		s.run.AdvanceTo(s.due[0].At)
+		s.run.Fire(s.due[0].Cost)
+		s.due = s.due[1:]
+	}
+	s.run.AdvanceTo(to)
+}
+
+// solution returns what a lesson's own solution fires in a story that begins at zero.
+func solution(l *lab.Lesson, zero limiter.Instant) (list []lab.Arrival) {
+	for _, step := range l.Solution() {
+		for range step.Repeat {
+			if step.Cost > 0 {
+				list = append(list, lab.Arrival{At: zero.Add(step.At), Cost: step.Cost})
+			}
+		}
+	}
+	return list
+}
+
+// spacing is the time between two requests that are fired at a rate.
+func (s *story) spacing() time.Duration {
+	return max(s.run.Setup().Limit.Window/time.Duration(max(s.burst, 1)), time.Microsecond)
+}
+
+// toggleRate starts or stops firing at a rate.
+func (s *story) toggleRate() {
+	s.rate.on = !s.rate.on
+	s.rate.due = s.run.Now().Add(s.spacing())
+	if s.rate.on && !s.clock.playing {
+		s.clock.play(true)
+	}
+}
+
+// stream is traffic that can be put in the place of a lesson's.
+type stream struct {
+	name     string
+	list     []lab.Traffic
+	recorded bool // the trace
+}
+
+// streams lists them for the limit of the moment.
+func (s *story) streams() []stream {
+	limit := s.run.Setup().Limit
+	ms := float64(limit.Window) / float64(time.Millisecond)
+	n := float64(max(limit.Count, 1))
+	perSecond := min(n/limit.Window.Seconds(), 10_000)
+	one := func(name string, t lab.Traffic) stream { return stream{name: name, list: []lab.Traffic{t}} }
+	storm := lab.Traffic{Model: lab.Retry, Clients: int(min(3*n, 300)), PerSecond: perSecond / n, RetryMS: 1 + ms/20}
+	calm := storm
+	calm.Backoff = true
+	list := []stream{
+		{name: "none"},
+		one("poisson, 1.2 × the limit", lab.Traffic{Model: lab.Poisson, PerSecond: 1.2 * perSecond}),
+		one("steady, 1.2 × the limit", lab.Traffic{Model: lab.Steady, EveryMS: ms / n / 1.2}),
+		one("on and off", lab.Traffic{Model: lab.OnOff, PerSecond: 3 * perSecond, OnMS: 1 + ms*0.4, OffMS: ms * 0.8}),
+		one("cron bursts", lab.Traffic{Model: lab.Cron, EveryMS: ms / 2, PhaseMS: ms / 4, Burst: int(min(n*0.7+1, 10_000)), SpreadMS: ms / 20}),
+		one("end-of-window adversary", lab.Traffic{Model: lab.Adversary, SpreadMS: ms / 100}),
+		one("retry storm", storm),
+		one("retries with backoff", calm),
+	}
+	if own := s.at().Traffic; len(own) > 0 {
+		list = append(list, stream{name: "the lesson's", list: own})
+	}
+	if s.trace != nil {
+		list = append(list, stream{name: "recorded", recorded: true})
+	}
+	return list
+}
+
+// on is the number of the stream that comes by itself now, in a list; -1 for one that was
+// made for another limit.
+func (s *story) on(list []stream) int {
+	return slices.IndexFunc(list, func(t stream) bool {
+		return t.recorded == s.recorded && (s.recorded || slices.Equal(t.list, s.traffic))
+	})
+}
+
+// trafficName says what comes by itself.
+func (s *story) trafficName() string {
+	list := s.streams()
+	if i := s.on(list); i >= 0 {
+		return list[i].name
+	}
+	return string(s.traffic[0].Model)
+}
+
+// keyCount returns how many keys the traffic is spread over; 1 where it is not recorded.
+func (s *story) keyCount() int {
+	if s.recorded {
+		return len(s.trace.Keys)
+	}
+	return 1
+}
+
+// keyName says whose requests come.
+func (s *story) keyName() string {
+	n := s.keyCount()
+	if s.key == lab.AllKeys {
+		return fmt.Sprintf("all %d as one", n)
+	}
+	name := fmt.Sprintf("%d of %d", s.key+1, n)
+	return name + " " + safetext.Clip(safetext.Clean(s.trace.Keys[s.key].Name), 18, safetext.Ellipsis)
+}
+
+// OpenMsg opens recorded requests as lessons: those of the incident go before all others.
+type OpenMsg struct{ Trace *lab.Trace }
+
+// study makes lessons of recorded requests and begins the first of them. Those of an incident
+// before go.
+func (s *Screen) study(t *lab.Trace) error {
+	lessons, err := lab.Incident(t)
+	if err != nil {
+		return err
+	}
+	old := slices.DeleteFunc(slices.Clone(s.lessons), func(l lab.Lesson) bool { return strings.HasPrefix(l.ID, lab.IncidentID) })
+	s.lessons, s.trace = append(lessons, old...), t
+	for _, l := range lessons {
+		delete(s.results.reached, l.ID)
+	}
+	s.begin(0)
+	s.app.Say("These are the requests of the key. E keeps the lesson as a file that ratescope lab opens.")
+	return nil
 }
