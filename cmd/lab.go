@@ -1,21 +1,29 @@
 package cmd
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/adrg/xdg"
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
 	"ratescope/feed/replay"
 	"ratescope/feed/script/sandbox"
+	"ratescope/internal/file"
+	"ratescope/limiter"
+	"ratescope/model/format"
 	"ratescope/model/lab"
+	"ratescope/model/safetext"
+	"ratescope/tui/class"
 	screenlab "ratescope/tui/lab"
 	"ratescope/tui/shell"
 )
@@ -223,4 +231,189 @@ func newFile(name string, write func(io.Writer) error) error {
 		_ = os.Remove(name)
 	}
 	return err
+}
+
+// labScript is a script of the user's as a lane of the lab.
+type labScript struct {
+	file string
+	call checkFlags
+}
+
+func (l *labScript) add(c *cobra.Command) {
+	c.Flags().StringVar(&l.file, "script", "", "limiter script of your own, in Lua, to run beside the algorithms")
+	l.call.addCall(c)
+}
+
+// join puts the script into every lesson. Without a scenario that was named it has one of its own, under --limit. done
+// ends the script.
+func (l *labScript) join(p *program, o *screenlab.Options, named bool) (done func(), err error) {
+	if l.file == "" {
+		if l.call.keys != "" || l.call.args != "" || l.call.admitted != "" || p.Override.Limit != "" || p.Override.Burst != 0 {
+			return nil, usagef("--keys, --args, --admitted, --limit and --burst speak of a script in the lab: use them with --script")
+		}
+		return func() {}, nil
+	}
+	told := p.Override.Limit != ""
+	if !told {
+		p.Override.Limit = "10/10s"
+	}
+	limit, err := p.checkLimit()
+	if err != nil {
+		return nil, err
+	}
+	if told && named {
+		has := limit
+		if o.Shared != nil {
+			has = o.Shared.Setup.Limit
+		} else if o.Lessons != nil {
+			has = o.Lessons[o.First].Limit
+		}
+		if has.Count != limit.Count || has.Window != limit.Window {
+			return nil, usagef("--limit %s is another limit than that of what is opened, %d in %s: leave --limit out",
+				p.Override.Limit, has.Count, format.Length(has.Window))
+		}
+	}
+	text, err := readScript(l.file)
+	if err != nil {
+		return nil, err
+	}
+	call, _, err := l.call.call(text)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	box, err := sandbox.New(sandbox.Script{Text: text, Call: call, Limit: limit})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", safetext.Clean(l.file), err)
+	}
+	own := lab.NewUserScript(filepath.Base(l.file), scriptLane{box})
+	if o.Lessons == nil {
+		o.Lessons, err = lab.Lessons()
+	}
+	for i := range o.Lessons {
+		o.Lessons[i] = o.Lessons[i].With(own)
+	}
+	if o.Shared != nil && len(o.Shared.Setup.Candidates) < lab.MaxCandidates {
+		o.Shared.Setup.Candidates = append(o.Shared.Setup.Candidates, lab.Candidate{Script: own})
+	}
+	if err == nil && !named {
+		var first lab.Lesson
+		first, err = lab.ScriptLesson(own, limit)
+		o.Lessons, o.First = append([]lab.Lesson{first}, o.Lessons...), 0
+	}
+	if err != nil {
+		box.Close()
+		return nil, err
+	}
+	return func() { box.Close() }, nil
+}
+
+// scriptLane is a sandbox as a lab.Subject.
+type scriptLane struct{ box *sandbox.Sandbox }
+
+// Reset implements lab.Subject.
+func (s scriptLane) Reset(l limiter.Limit) error {
+	s.box.Told(l)
+	return s.box.Reset()
+}
+
+// Admit implements lab.Subject.
+func (s scriptLane) Admit(at limiter.Instant, cost int64) (admitted bool, ran []lab.Command, err error) {
+	a := s.box.Admit(at, cost)
+	return a.Admitted, sandbox.Commands(s.box.Ran()), a.Err
+}
+
+// classFlags are the flags of class.
+type classFlags struct {
+	serve, password, keys string
+	most                  int
+}
+
+func (f *classFlags) add(c *cobra.Command) {
+	c.Flags().StringVar(&f.serve, "serve", "", "hold a class at HOST:PORT: students come with ssh and get the lab")
+	c.Flags().StringVar(&f.password, "password-file", "", "file with the password of the class")
+	c.Flags().StringVar(&f.keys, "authorized-keys", "", "file with the public keys of those who may join, as OpenSSH has them")
+	c.Flags().IntVar(&f.most, "most", class.DefaultMost, "how many students the class takes")
+}
+
+// admission reads who may join.
+func (f *classFlags) admission() (class.Admission, error) {
+	name, read := f.password, class.Password
+	switch {
+	case f.password != "" && f.keys != "":
+		return class.Admission{}, usagef("--password-file and --authorized-keys exclude each other: give one")
+	case f.keys != "":
+		name, read = f.keys, class.AuthorizedKeys
+	case f.password == "":
+		return class.Admission{}, nil
+	}
+	content, err := file.Read(name)
+	if err != nil {
+		return class.Admission{}, usageError{Err: err}
+	}
+	a, err := read(content)
+	if err != nil {
+		return a, usagef("%s: %v", name, err)
+	}
+	return a, nil
+}
+
+// run serves the class until the teacher leaves or, without a terminal, until it is stopped.
+func (f *classFlags) run(c *cobra.Command, o screenlab.Options, seen bool) error {
+	admission, err := f.admission()
+	if err != nil {
+		return err
+	}
+	if f.most < 1 || f.most > 500 {
+		return usagef("a class of %d is not possible: use 1 to 500", f.most)
+	}
+	key, err := class.HostKey(filepath.Join(xdg.StateHome, "ratescope", "lab_host_key"))
+	if err != nil {
+		return err
+	}
+	student := o
+	student.Present, student.Trace = false, nil
+	wrong, err := f.wrongs(c, seen)
+	if err != nil {
+		return err
+	}
+	server, err := class.Listen(class.Options{Address: f.serve, Key: key, Admit: admission, Most: f.most, Lab: student, Wrong: wrong})
+	if err != nil {
+		return usageError{Err: err}
+	}
+	ctx, stop := context.WithCancel(c.Context())
+	defer stop()
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(ctx) }()
+	if seen {
+		o.Class = server.Room.Teacher()
+		err = screenlab.Run(ctx, o, tea.WithoutSignalHandler())
+	} else {
+		fmt.Fprintf(c.OutOrStdout(), "The class is open at %s: students join with %s\n", server.Addr(), server.Invitation())
+		<-ctx.Done()
+		err = ctx.Err()
+	}
+	stop()
+	if closed := <-served; err == nil {
+		err = closed
+	}
+	return err
+}
+
+// wrongs returns the log of wrong passwords: a line each in the state folder, and on stderr where no screen is
+// shown.
+func (f *classFlags) wrongs(c *cobra.Command, seen bool) (func(net.Addr), error) {
+	name, err := xdg.StateFile("ratescope/class.log")
+	if err != nil || f.password == "" {
+		return nil, err
+	}
+	return func(from net.Addr) {
+		line := fmt.Sprintf("%s wrong password from %s\n", time.Now().UTC().Format(time.RFC3339), from)
+		if log, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600); err == nil {
+			_, _ = log.WriteString(line)
+			_ = log.Close()
+		}
+		if !seen {
+			fmt.Fprint(c.ErrOrStderr(), line)
+		}
+	}, nil
 }
