@@ -1,6 +1,9 @@
 package keys
 
 import (
+	"slices"
+	"strings"
+
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/model"
@@ -209,4 +212,257 @@ func (g *group) title() string {
 		return g.parent.title() + way + g.label
 	}
 	return g.label
+}
+
+// separators end a part of a key's name: keys that begin with the same parts are a group.
+const separators = ":/|"
+
+// deepest is how many groups may stand inside each other.
+const deepest = 6
+
+// group is the keys whose names begin with the same parts, and what they come to together.
+type group struct {
+	path   string // what the names begin with, as shown; its last rune is a separator
+	label  string // the parts beyond those of the group around it
+	parent *group // nil at the top
+	depth  int
+
+	sums
+	turn   int // in which build its sums were made
+	inside []line
+}
+
+// sums is what the keys of a group come to together.
+type sums struct {
+	keys            int
+	denied, near    int            // keys that deny the next request; that are near their limits
+	worst           *model.Watched // the nearest to its limit; nil without one that is known
+	first           *model.Watched // in the order of the rows
+	rate, deniedSec float64        // requests a second; those that were denied
+	rateKnown       bool           // of at least one
+	deniedKnown     bool           // of at least one
+	one             bool           // all have the algorithm of first
+	limit           *model.Target  // the target of first; nil where others have another limit
+}
+
+// line is a row of the table: a key, or a group in whose place its keys stand when it is open.
+type line struct {
+	group *group
+	key   *model.Watched
+	depth int
+	table *table // of the server that the key is on
+}
+
+// tree orders rows into groups. The zero tree is empty.
+type tree struct {
+	of     map[string]*group // the innermost group of a key; nil for one that is in none
+	open   map[string]bool   // by path
+	top    []line
+	lines  []line // what the table lists
+	groups int
+	turn   int
+}
+
+// build takes up the rows in their order: a group stands where its first key does. name is a
+// key's name as shown. Groups are found anew only when there are other keys than before.
+func (t *tree) build(rows []*model.Watched, name func(string) string, allOpen bool) {
+	if !t.holds(rows) {
+		t.find(rows, name)
+	}
+	t.turn++
+	t.top = t.top[:0]
+	for _, k := range rows {
+		g := t.of[k.Reading.Key]
+		if g == nil {
+			t.top = append(t.top, line{key: k})
+			continue
+		}
+		t.begin(g)
+		g.inside = append(g.inside, line{key: k, depth: g.depth + 1})
+		for ; g != nil; g = g.parent {
+			g.add(k)
+		}
+	}
+	t.list(allOpen)
+}
+
+// begin enters a group, and those around it, with its first key of this build.
+func (t *tree) begin(g *group) {
+	if g.turn == t.turn {
+		return
+	}
+	g.turn, g.sums, g.inside = t.turn, sums{}, g.inside[:0]
+	own := line{group: g, depth: g.depth}
+	if g.parent == nil {
+		t.top = append(t.top, own)
+		return
+	}
+	t.begin(g.parent)
+	g.parent.inside = append(g.parent.inside, own)
+}
+
+// add counts one key more.
+func (s *sums) add(k *model.Watched) {
+	g := &k.Gauge
+	if s.keys++; s.keys == 1 {
+		s.first, s.one, s.limit = k, true, &k.Reading.Target
+	}
+	t := &k.Reading.Target
+	if l := s.limit; l != nil && (t.Limit != l.Limit || t.Window != l.Window || t.LimitKnown != l.LimitKnown) {
+		s.limit = nil
+	}
+	s.one = s.one && k.Reading.Target.Algorithm == s.first.Reading.Target.Algorithm
+	switch {
+	case k.Reading.Err != "":
+	case g.Throttled():
+		s.denied++
+	case g.Near():
+		s.near++
+	}
+	if g.Remaining.Known && !g.Likely && (s.worst == nil || nearer(k, s.worst)) {
+		s.worst = k
+	}
+	if rate, known := g.Pace(); known {
+		s.rate, s.rateKnown = s.rate+rate, true
+	}
+	if g.DeniedInW.Known {
+		s.deniedSec, s.deniedKnown = s.deniedSec+g.DeniedPerSec, true
+	}
+}
+
+// nearer reports whether x is nearer to its limit than y; one that denies is nearest.
+func nearer(x, y *model.Watched) bool {
+	if a, b := x.Gauge.Throttled(), y.Gauge.Throttled(); a != b {
+		return a
+	}
+	return x.Gauge.Utilization > y.Gauge.Utilization
+}
+
+// list writes down the lines: what stands in an open group follows it.
+func (t *tree) list(allOpen bool) {
+	t.lines = t.lines[:0]
+	var down func(list []line)
+	down = func(list []line) {
+		for _, l := range list {
+			t.lines = append(t.lines, l)
+			if l.group != nil && (allOpen || t.open[l.group.path]) {
+				down(l.group.inside)
+			}
+		}
+	}
+	down(t.top)
+}
+
+// holds reports whether the groups were found for the very keys of rows.
+func (t *tree) holds(rows []*model.Watched) bool {
+	if len(t.of) != len(rows) {
+		return false
+	}
+	for _, k := range rows {
+		if _, known := t.of[k.Reading.Key]; !known {
+			return false
+		}
+	}
+	return true
+}
+
+// named is a key with its name as shown.
+type named struct{ key, name string }
+
+// find puts every key into its group: two keys or more that begin with the same parts are
+// one. What all keys begin with makes none.
+func (t *tree) find(rows []*model.Watched, name func(string) string) {
+	t.of, t.groups = make(map[string]*group, len(rows)), 0
+	list := make([]named, len(rows))
+	for i, k := range rows {
+		list[i] = named{k.Reading.Key, name(k.Reading.Key)}
+	}
+	slices.SortFunc(list, func(x, y named) int { return strings.Compare(x.name, y.name) })
+	t.divide(list, common(list, 0), nil)
+}
+
+// divide puts keys, sorted by name and alike up to at, into groups inside g.
+func (t *tree) divide(list []named, at int, g *group) {
+	for len(list) > 0 {
+		n := 1
+		part := next(list[0].name, at)
+		for part > at && n < len(list) && strings.HasPrefix(list[n].name, list[0].name[:part]) {
+			n++
+		}
+		if n == 1 || g != nil && g.depth+1 >= deepest {
+			t.of[list[0].key] = g
+			list = list[1:]
+			continue
+		}
+		end := max(common(list[:n], part), part)
+		in := &group{path: list[0].name[:end], parent: g, label: label(list[0].name[at:end])}
+		if g != nil {
+			in.depth = g.depth + 1
+		}
+		t.groups++
+		t.divide(list[:n], end, in)
+		list = list[n:]
+	}
+}
+
+// next returns where the part of a name that begins at a byte ends, behind its separator; at
+// itself where no separator follows.
+func next(name string, at int) int {
+	i := strings.IndexAny(name[at:], separators)
+	if i < 0 || at+i+1 == len(name) {
+		return at
+	}
+	return at + i + 1
+}
+
+// common returns how far sorted names are alike from a byte on, in whole parts.
+func common(list []named, at int) int {
+	if len(list) < 2 {
+		return at
+	}
+	first, last := list[0].name, list[len(list)-1].name
+	for {
+		end := next(first, at)
+		if end == at || !strings.HasPrefix(last, first[:end]) {
+			return at
+		}
+		at = end
+	}
+}
+
+// label writes parts of a name as a way: "api:search:" is "api › search".
+func label(parts string) string {
+	return strings.Join(strings.FieldsFunc(parts, func(r rune) bool { return strings.ContainsRune(separators, r) }), way)
+}
+
+// set opens a group, or folds it; list shows it.
+func (t *tree) set(path string, open bool) {
+	if t.open == nil {
+		t.open = map[string]bool{}
+	}
+	if open {
+		t.open[path] = true
+	} else {
+		delete(t.open, path)
+	}
+}
+
+// lineOf returns the line of a key, or of the outermost folded group that holds it.
+func (t *tree) lineOf(key string) int {
+	for i, l := range t.lines {
+		if l.key != nil && l.key.Reading.Key == key {
+			return i
+		}
+	}
+	for g := t.of[key]; g != nil; g = g.parent {
+		if i := t.groupLine(g.path); i >= 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+// groupLine returns the line of a group, or -1.
+func (t *tree) groupLine(path string) int {
+	return slices.IndexFunc(t.lines, func(l line) bool { return l.group != nil && l.group.path == path })
 }

@@ -1,8 +1,12 @@
 package keys
 
 import (
+	"fmt"
 	"strings"
 
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/format"
 	"ratescope/model/safetext"
@@ -30,11 +34,14 @@ func (v view) paintTimeline(r cell.Rect, k *model.Watched) {
 
 // advice is what to know while a server shows no key, and awayAdvice while it has never answered.
 const (
-	advice = `The keys of about sixty limiter libraries are known by their names and values, and appear here by themselves as soon as a request is counted.
-Does yours write a form of its own? Name its keys with --watch 'rl:*' and its limit with --limit 100/1m, or give rules for several kinds of keys in a file: ratescope config init writes one to begin with.
-ratescope without --redis shows what this looks like, on a Redis of its own with demo traffic.`
-	awayAdvice = `Check the address, the port and the password: --redis redis://user:password@host:6379/0, or rediss:// for TLS. This screen connects by itself when the server answers.
-ratescope without --redis shows what this looks like, on a Redis of its own with demo traffic.`
+	advice = "The keys of about sixty limiter libraries are known by their names and values, and appear here by themselves " +
+		"as soon as a request is counted.\n" +
+		"Does yours write a form of its own? Name its keys with --watch 'rl:*' and its limit with --limit 100/1m, or " +
+		"give rules for several kinds of keys in a file: ratescope config init writes one to begin with.\n" +
+		"ratescope without --redis shows what this looks like, on a Redis of its own with demo traffic."
+	awayAdvice = "Check the address, the port and the password: --redis redis://user:password@host:6379/0, or rediss:// for TLS. " +
+		"This screen connects by itself when the server answers.\n" +
+		"ratescope without --redis shows what this looks like, on a Redis of its own with demo traffic."
 )
 
 // paintAdvice fills the room of a timeline that has no key.
@@ -108,5 +115,240 @@ func (v view) paintBars(r cell.Rect) {
 func (v view) paintAlerts(r cell.Rect) {
 	if r.H > 0 {
 		events.PaintRecent(v.c, r, v.s)
+	}
+}
+
+// decisionCells is the room for a decision beside the forecast, without its latency.
+const decisionCells = 49
+
+// injectorPane is the pane that says what firing would do and what it did, on the canvas that it is painted on.
+type injectorPane struct {
+	c     *widget.Canvas
+	s     *session.Session
+	split bool // the decisions stand beside the forecast
+}
+
+// paint draws the pane; focused says that it has the keyboard.
+func (v injectorPane) paint(r cell.Rect, focused bool) {
+	if r.H == 0 {
+		return
+	}
+	in := v.c.Section(r, focused, v.title(widget.TitleRoom(r.W))...)
+	left, right := in, cell.Rect{}
+	if v.split {
+		left, right = in.Left(in.W * 46 / 100)
+		right, left.W = cell.Rect{X: right.X + 1, Y: right.Y, W: right.W - 1, H: right.H}, left.W-1
+	}
+	if in.H == 1 && v.s.Orders.CanFire() == "" && v.s.Options.Inject.Injector != nil {
+		v.oneLine(in)
+		return
+	}
+	y := v.buttons(left.X, left.Y, left.X+left.W, left.Y+max(1, left.H-2))
+	if left.H > 5 {
+		y++
+	}
+	n, rows := len(v.s.Orders.Decisions()), left.Y+left.H-y
+	if rows <= 2 && (rows == 1 || left.H > 2) && right.H == 0 && n > 0 && left.W >= 76 { // the forecast leaves no row: beside it
+		x := left.X + left.W - decisionCells
+		y = v.forecast(cell.Rect{X: left.X, Y: left.Y, W: left.W - decisionCells - 1, H: left.H}, y)
+		events.PaintDecision(v.c, x, y-1, left.X+left.W, &v.s.Orders.Decisions()[n-1])
+		return
+	}
+	y = v.forecast(left, y)
+	if right.H > 0 {
+		v.decisions(right)
+	} else if y < left.Y+left.H {
+		if left.H-(y-left.Y) > 3 { // room to set the past apart from the forecast
+			y++
+		}
+		v.decisions(cell.Rect{X: left.X, Y: y, W: left.W, H: left.Y + left.H - y})
+	}
+}
+
+// oneLine says in one row what can be fired, and what would become of it.
+func (v injectorPane) oneLine(r cell.Rect) {
+	k := v.s.Selection.Current()
+	x, end := v.keys(r.X, r.Y, r.X+r.W)+1, r.X+r.W
+	if k == nil {
+		return
+	}
+	if _, old := v.s.Shown.Outdated(k); old {
+		return
+	}
+	if _, err := k.Reading.Aim(); err != nil {
+		why := "nothing can be fired: " + safetext.Clean(err.Error())
+		v.c.Buffer.Text(x, r.Y, end, safetext.Clip(why, end-x, safetext.Ellipsis), v.c.Look.Unknown)
+		return
+	}
+	spans := append([]widget.Span{widget.Styled("one ", v.c.Look.Dim)}, v.fate(k.Reading.Forecast(v.s.Shown.At(), 1, 1))...)
+	n := v.s.Orders.Burst()
+	burst := []widget.Span{widget.Styled(fmt.Sprintf(" · burst %d ", n), v.c.Look.Dim)}
+	burst = append(burst, v.fate(k.Reading.Forecast(v.s.Shown.At(), n, 1))...)
+	if widget.Width(spans...)+widget.Width(burst...) <= end-x {
+		spans = append(spans, burst...)
+	}
+	v.c.Spans(x, r.Y, end, spans...)
+}
+
+// title says what is being fired, and what became of it where there is room for all
+// of that.
+func (v injectorPane) title(room int) []widget.Span {
+	title := []widget.Span{widget.Styled("injector", v.c.Look.Title)}
+	var past []widget.Span
+	if n := v.s.Orders.Outcomes().Total(); n > 0 {
+		past = append(past, widget.Styled(fmt.Sprintf(" · fired %d: ", n), v.c.Look.Dim),
+			widget.Styled(fmt.Sprintf("%d admitted", v.s.Orders.Outcomes().Admitted), v.c.Look.Admitted), widget.Styled(", ", v.c.Look.Dim),
+			widget.Styled(fmt.Sprintf("%d denied", v.s.Orders.Outcomes().Denied), v.c.Look.Denied))
+		if odd := v.s.Orders.Outcomes().Failed + v.s.Orders.Outcomes().Unanswered; odd > 0 {
+			past = append(past, widget.Styled(fmt.Sprintf(", %d failed or unknown", odd), v.c.Look.Unknown))
+		}
+	}
+	if s := v.s.Orders.Rate(); s != nil {
+		title = append(title, widget.Styled(" · "+v.s.Orders.UnderWay(s)+" at ", v.c.Look.Injected),
+			widget.Styled(v.s.ShortName(s.Key, 30), v.c.Look.Injected))
+	} else if v.s.Orders.Firing() > 0 {
+		title = append(title, widget.Styled(fmt.Sprintf(" · %d under way", v.s.Orders.Firing()), v.c.Look.Injected))
+	}
+	if widget.Width(title...)+widget.Width(past...) > room {
+		return title
+	}
+	return append(title, past...)
+}
+
+// buttons draws what can be fired, or says why nothing can; it returns the row below.
+func (v injectorPane) buttons(x, y, end, bottom int) int {
+	if v.s.Options.Inject.Injector == nil {
+		v.c.Buffer.Text(x, y, end, "nothing can be fired here", v.c.Look.Dim)
+		return y + 1
+	}
+	if why := v.s.Orders.CanFire(); why != "" {
+		lines := format.Wrap(safetext.Clean(why), end-x)
+		if len(lines) > bottom-y { // the remedy matters more than what is wrong
+			_, remedy, _ := strings.Cut(lines[0]+" "+strings.Join(lines[1:], " "), ": ")
+			if remedy != "" {
+				lines = format.Wrap("read-only: "+remedy, end-x)
+			}
+		}
+		for _, line := range lines {
+			if y >= bottom {
+				return y
+			}
+			v.c.Buffer.Text(x, y, end, line, v.c.Look.Dim)
+			y++
+		}
+		if v.s.Options.Inject.Arming != nil && v.s.Orders.Armament().Refused == nil && y < bottom {
+			v.c.Button(x, y, end, "!", "arm", v.doing("arm"))
+			y++
+		}
+		return y
+	}
+	v.keys(x, y, end)
+	return y + 1
+}
+
+// keys draws a button for each way to fire, and returns the column behind them.
+func (v injectorPane) keys(x, y, end int) int {
+	x = v.c.Button(x, y, end, "space", "fire 1", v.doing("fire"))
+	x = v.c.Button(x, y, end, "b", fmt.Sprintf("burst of %d", v.s.Orders.Burst()), v.doing("burst"))
+	rate := "rate " + format.PerSecond(v.s.Orders.PerSecond())
+	if v.s.Orders.Rate() != nil {
+		rate = "stop rate"
+	}
+	x = v.c.Button(x, y, end, "r", rate, v.doing("rate"))
+	x = v.c.Button(x, y, end, "x", "stop", v.doing("stop"))
+	x = v.c.Button(x-1, y, end, "-", "less", v.doing("less"))
+	x = v.c.Button(x-1, y, end, "+", "more", v.doing("more"))
+	if v.s.Options.Inject.Arming != nil {
+		x = v.c.Button(x, y, end, "!", "disarm", v.doing("arm"))
+	}
+	return x
+}
+
+// forecast says what the buttons would do now, and returns the row below.
+func (v injectorPane) forecast(r cell.Rect, y int) int {
+	k := v.s.Selection.Current()
+	if k == nil || y >= r.Y+r.H {
+		return y
+	}
+	end := r.X + r.W
+	if age, old := v.s.Shown.Outdated(k); old {
+		v.c.Buffer.Text(r.X, y, end, "no forecast: what is known is "+format.Span(age)+" old", v.c.Look.Unknown)
+		return y + 1
+	}
+	if _, err := k.Reading.Aim(); err != nil {
+		for _, line := range format.Wrap("nothing can be fired: "+safetext.Clean(err.Error()), end-r.X) {
+			if y < r.Y+r.H {
+				v.c.Buffer.Text(r.X, y, end, line, v.c.Look.Unknown)
+				y++
+			}
+		}
+		return y
+	}
+	one, many := k.Reading.Forecast(v.s.Shown.At(), 1, 1), k.Reading.Forecast(v.s.Shown.At(), v.s.Orders.Burst(), 1)
+	column := 9
+	if r.W < 36 {
+		column = 0
+	}
+	label := func(s string) widget.Span { return widget.Styled(fmt.Sprintf("%-*s ", column-1, s), v.c.Look.Dim) }
+	v.c.Spans(r.X, y, end, append([]widget.Span{label("one")}, v.fate(one)...)...)
+	y++
+	if r.H > 2 && y < r.Y+r.H {
+		v.c.Spans(r.X, y, end, append([]widget.Span{label(fmt.Sprintf("burst %d", v.s.Orders.Burst()))}, v.fate(many)...)...)
+		y++
+	}
+	return y
+}
+
+func (v injectorPane) fate(f model.Forecast) []widget.Span {
+	var out []widget.Span
+	if f.Admitted > 0 {
+		text := fmt.Sprintf("%d admitted", f.Admitted)
+		if f.Admitted == 1 && f.Denied == 0 {
+			text = "admitted"
+		}
+		out = append(out, widget.Styled("→ "+text, v.c.Look.Admitted),
+			widget.Styled(fmt.Sprintf(", %s left", format.Short(f.Remaining)), v.c.Look.Dim))
+	}
+	if f.Denied > 0 {
+		lead, text := "→ ", "denied"
+		if f.Admitted > 0 {
+			lead = ", "
+		}
+		if f.Admitted+f.Denied > 1 {
+			text = fmt.Sprintf("%d denied", f.Denied)
+		}
+		out = append(out, widget.Styled(lead+text, v.c.Look.Denied))
+		switch {
+		case f.Next == limiter.Never:
+			out = append(out, widget.Styled(", never fits", v.c.Look.Dim))
+		case f.Next > 0:
+			out = append(out, widget.Styled(", next in "+format.Span(f.Next), v.c.Look.Dim))
+		}
+	}
+	return out
+}
+
+// decisions lists what became of the last requests, newest first.
+func (v injectorPane) decisions(r cell.Rect) {
+	if len(v.s.Orders.Decisions()) == 0 {
+		v.c.Buffer.Text(r.X, r.Y, r.X+r.W, "no request fired yet", v.c.Look.Dim)
+		return
+	}
+	for i := range r.H {
+		n := len(v.s.Orders.Decisions()) - 1 - i
+		if n < 0 {
+			return
+		}
+		events.PaintDecision(v.c, r.X, r.Y+i, r.X+r.W, &v.s.Orders.Decisions()[n])
+	}
+}
+
+// doing returns what a click on an action does.
+func (v injectorPane) doing(name string) func(int) tea.Cmd {
+	return func(int) tea.Cmd {
+		if act := v.s.Shell.All().Named(name); act != nil {
+			return act.Do()
+		}
+		return nil
 	}
 }

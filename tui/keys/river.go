@@ -1,13 +1,22 @@
 package keys
 
 import (
+	"fmt"
 	"strconv"
+	"strings"
 	"time"
+
+	tea "charm.land/bubbletea/v2"
 
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/format"
+	"ratescope/model/safetext"
+	"ratescope/themes"
+	"ratescope/tui/cell"
 	"ratescope/tui/chart"
+	"ratescope/tui/session"
+	"ratescope/tui/widget"
 )
 
 // columnLengths are the lengths of time that a column of the lanes may stand for.
@@ -140,4 +149,270 @@ func (t *table) laneTip(k *model.Watched, cells int) string {
 		text += ", up to " + format.Short(b.Used) + " used"
 	}
 	return text + "."
+}
+
+// slot is the room of a column in one row.
+type slot struct {
+	c       *widget.Canvas
+	x, y, w int
+}
+
+// text writes from the left of the slot; what does not fit is cut off.
+func (s slot) text(text string, st themes.Style) { s.c.Buffer.Text(s.x, s.y, s.x+s.w, text, st) }
+
+// right writes up to the right end of the slot.
+func (s slot) right(text string, st themes.Style) { s.c.Buffer.Right(s.x, s.y, s.x+s.w, text, st) }
+
+// keyCell draws what a column says of a key.
+type keyCell struct {
+	slot
+	table *table
+	k     *model.Watched
+}
+
+// fine reports whether a key is at ease, and its row therefore without colours.
+func (c keyCell) fine() bool {
+	return !c.k.Gauge.Throttled() && !c.k.Gauge.Near() && c.k.Reading.Err == ""
+}
+
+// plain is the style of what a row says.
+func (c keyCell) plain() themes.Style {
+	if c.k.State(c.table.s.Shown.At()) == model.Silent {
+		return c.c.Look.Dim
+	}
+	return c.c.Look.Text
+}
+
+func (c keyCell) name() {
+	st := c.plain()
+	if c.k.Gauge.Throttled() {
+		st = c.c.Look.Title
+	}
+	if short, ok := c.table.names.short[c.k.Reading.Key]; ok && !c.k.Pinned {
+		c.c.Buffer.Text(c.x+1, c.y, c.x+c.w, short, st)
+		return
+	}
+	name := c.table.s.Name(c.k.Reading.Key)
+	if g := c.table.groups.tree.of[c.k.Reading.Key]; c.table.groups.on && g != nil {
+		name = strings.TrimPrefix(name, g.path)
+		c.x, c.w = c.x+indent*(g.depth+1), c.w-indent*(g.depth+1)
+	}
+	if c.k.Pinned {
+		name = c.c.Look.PinMark + " " + name
+	}
+	c.c.Buffer.Text(c.x+1, c.y, c.x+c.w, c.table.s.Families().Shorten(name, c.w-1, safetext.Ellipsis), st)
+}
+
+// server says on which of several servers the key is.
+func (c keyCell) server() {
+	c.text(safetext.Clip(c.table.s.Options.Target, c.w, safetext.Ellipsis), c.table.s.TargetStyle(c.c.Look))
+}
+
+func (c keyCell) limiter() {
+	c.text(c.k.Reading.Target.Algorithm.Short(), c.c.Look.Dim)
+}
+
+// library says whose limiter it is, or what else says that it is one.
+func (c keyCell) library() {
+	t := &c.k.Reading.Target
+	text, st := t.Library, c.c.Look.Dim
+	switch {
+	case t.Evidence == model.Likely:
+		text, st = "~likely", c.c.Look.Unknown
+	case t.Evidence == model.Told || text == "":
+		text = t.Evidence.String()
+	}
+	c.text(safetext.Clip(safetext.Clean(text), c.w, safetext.Ellipsis), st)
+}
+
+// limit says what the key admits in which time.
+func (c keyCell) limit() { c.text(limitText(&c.k.Reading.Target, c.w), c.c.Look.Dim) }
+
+// limitText writes a limit in at most so many columns: 5 per 30s, or 5/30s.
+func limitText(t *model.Target, columns int) string {
+	if !t.LimitKnown || t.Window <= 0 || t.Limit.Count == 0 {
+		return format.Unknown
+	}
+	n, window := format.Short(t.Limit.Count), format.Length(t.Window)
+	return format.First(columns, n+" per "+window, n+"/"+window, format.Brief(t.Limit.Count)+"/"+window, n)
+}
+
+func (c keyCell) rate() {
+	text, st := format.Unknown, c.c.Look.Unknown
+	if rate, known := c.k.Gauge.Pace(); known { // that of the window is beside the timeline
+		text, st = format.PerSecond(rate), c.plain()
+		if rate == 0 {
+			st = c.c.Look.Dim
+		}
+	}
+	c.right(text, st)
+}
+
+func (c keyCell) denied() {
+	text, st := format.Unknown, c.c.Look.Unknown
+	if c.k.Gauge.DeniedInW.Known {
+		text, st = format.PerSecond(c.k.Gauge.DeniedPerSec), c.c.Look.Denied
+		if c.k.Gauge.DeniedInW.N == 0 {
+			text, st = "", c.c.Look.Dim
+		}
+	}
+	c.right(text, st)
+}
+
+// next says how long the wait is or, of a key that is near its limit, how much room there is.
+func (c keyCell) next() {
+	g := &c.k.Gauge
+	switch {
+	case !g.NextKnown:
+		c.right(format.Unknown, c.c.Look.Unknown)
+	case g.Next != 0:
+		c.right(session.NextText(g, c.w), c.c.Look.Denied)
+	case g.Remaining.Known && !c.fine():
+		c.right(format.First(c.w, "room "+format.Brief(g.Remaining.N), format.Brief(g.Remaining.N)), c.c.Look.Near)
+	}
+}
+
+func (c keyCell) used() {
+	if c.k.Reading.Err != "" {
+		c.right("unreadable", c.c.Look.Unknown)
+		return
+	}
+	st := c.plain()
+	switch {
+	case c.k.Gauge.Throttled():
+		st = c.c.Look.Denied
+	case c.k.Gauge.Near():
+		st = c.c.Look.Near
+	}
+	c.right(session.UsedText(c.k, c.w), st)
+}
+
+// groupRow draws a group in the columns of the table: its way and how many keys it has,
+// how many deny or are near, the fill of the nearest, and the sums of the rates.
+func (v tableView) groupRow(x, y, w int, widths *[len(columns)]int, g *group) {
+	left, row := x, cell.Rect{X: x, Y: y, W: w, H: 1}
+	mark, markStyle := v.s.Mark(g.shown(), v.c.Look)
+	selected := v.table.groups.at == g.path
+	if selected {
+		v.c.Buffer.Text(x, y, x+1, v.c.Look.SelMark, v.c.Look.Accent)
+	}
+	v.c.Buffer.Text(x+1, y, x+3, mark+" ", markStyle)
+	x += 3
+	for i, c := range columns {
+		if cw := widths[i]; cw > 0 {
+			if c.group != nil {
+				c.group(groupCell{slot{v.c, x - 1, y, cw}, v.table, g})
+			}
+			x += cw + 1
+		}
+	}
+	v.c.Tip(row, func(int, int) string { return v.table.groupTip(g) })
+	switch {
+	case selected:
+		v.c.Buffer.Tint(row, v.c.Look.Selected)
+	case g.denied > 0:
+		v.c.Buffer.Tint(row, v.c.Look.DeniedGround)
+	}
+	folds := left + 3 + indent*g.depth + 1 // behind its mark
+	v.c.OnClick(row, func(at int) tea.Cmd {
+		v.focus()
+		if selected || at <= folds-left {
+			v.table.openGroup(g, !v.table.groups.tree.open[g.path])
+		}
+		v.table.goTo(v.table.groups.tree.groupLine(g.path))
+		return nil
+	})
+}
+
+// indent is how many columns a group stands inside the one around it.
+const indent = 2
+
+// groupCell draws what a column says of a group.
+type groupCell struct {
+	slot
+	table *table
+	g     *group
+}
+
+func (c groupCell) name() {
+	mark := c.c.Look.FoldedMark
+	if c.table.groups.all || c.table.groups.tree.open[c.g.path] {
+		mark = c.c.Look.OpenMark
+	}
+	at := c.x + 1 + indent*c.g.depth
+	c.c.Buffer.Text(at, c.y, c.x+c.w, mark, c.c.Look.Accent)
+	count := " " + format.Brief(int64(c.g.keys))
+	room := max(c.w-3-indent*c.g.depth-len(count), 4)
+	st := c.c.Look.Text
+	if c.g.denied > 0 {
+		st = c.c.Look.Title
+	}
+	at = c.c.Buffer.Text(at+2, c.y, c.x+c.w, safetext.Shorten(c.label(c.g.label), room, safetext.Ellipsis), st)
+	c.c.Buffer.Text(at, c.y, c.x+c.w, count, c.c.Look.Dim)
+}
+
+// way stands between the parts of a group's name.
+const way = " › "
+
+// label is a group's name in the letters of the terminal.
+func (c groupCell) label(label string) string {
+	if c.c.Buffer.ASCII {
+		return strings.ReplaceAll(label, way, " > ")
+	}
+	return label
+}
+
+func (c groupCell) limiter() {
+	text := "mixed"
+	if c.g.one {
+		text = c.g.first.Reading.Target.Algorithm.Short()
+	}
+	c.text(text, c.c.Look.Dim)
+}
+
+func (c groupCell) used() {
+	text, st := "", c.c.Look.Dim
+	switch {
+	case c.g.denied > 0:
+		text, st = format.Brief(int64(c.g.denied))+" "+c.c.Look.OverMark, c.c.Look.Denied
+	case c.g.near > 0:
+		text, st = format.Brief(int64(c.g.near))+" "+c.c.Look.NearMark, c.c.Look.Near
+	case c.g.worst != nil:
+		text = fmt.Sprintf("%.0f%%", 100*c.g.worst.Gauge.Utilization)
+	}
+	c.right(text, st)
+}
+
+// limit is that of all keys of the group, where it is one.
+func (c groupCell) limit() {
+	if c.g.limit != nil {
+		c.text(limitText(c.g.limit, c.w), c.c.Look.Dim)
+	}
+}
+
+func (c groupCell) rate() {
+	c.perSecond(c.g.rateKnown, c.g.rate, c.c.Look.Text)
+}
+
+func (c groupCell) denied() {
+	c.perSecond(c.g.deniedKnown, c.g.deniedSec, c.c.Look.Denied)
+}
+
+func (c groupCell) perSecond(known bool, rate float64, st themes.Style) {
+	text := format.Unknown
+	switch {
+	case known && rate == 0:
+		text, st = format.PerSecond(0), c.c.Look.Dim
+	case known:
+		text = format.PerSecond(rate)
+	default:
+		st = c.c.Look.Unknown
+	}
+	c.right(text, st)
+}
+
+func (c groupCell) next() {
+	if c.g.worst != nil && c.g.denied > 0 {
+		c.right(session.NextText(&c.g.worst.Gauge, c.w), c.c.Look.Denied)
+	}
 }

@@ -59,7 +59,8 @@ func New(s *session.Session) *Screen {
 		shell.Bind("view", "expand", "enter", "expands the pane; opens or folds a group", d.expand, "enter").For(shell.ToLook).Hinted("expand"),
 		shell.Bind("view", "next pane", "tab", "moves the focus to the next pane", d.nextPane, "tab"),
 		shell.Bind("keys", "open in the lab", "O", "opens the key's requests in the lab", d.study, "O").In(shell.OfKey, nil),
-		shell.Bind("keys", "what if", "w", "puts the key's requests through other terms", d.what.ask, "w").In(shell.OfKey, nil).When(func() string {
+		shell.Bind("keys", "what if", "w", "puts the key's requests through other terms", d.what.ask,
+			"w").In(shell.OfKey, nil).When(func() string {
 			if d.s.Selection.Group() == "" {
 				return ""
 			}

@@ -2,6 +2,7 @@ package keys
 
 import (
 	"fmt"
+	"slices"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -95,7 +96,8 @@ func (v tableView) paint(r cell.Rect) {
 		session.PaintSearch(v.c, rows, v.s.Shown.Live())
 	default:
 		sweep := &v.s.Shown.Live().Sweep
-		text, remedy := format.Plural(int(sweep.Seen()), "key")+" looked at, none of them a limiter", `W says which of them may be, and "ratescope identify", too.`
+		text := format.Plural(int(sweep.Seen()), "key") + " looked at, none of them a limiter"
+		remedy := `W says which of them may be, and "ratescope identify", too.`
 		if narrow := session.Narrowed(sweep); narrow != "" {
 			text, remedy = text+" that matches "+narrow, "Start with another --watch, or without it for every key."
 		}
@@ -225,4 +227,125 @@ func (v tableView) keyRow(x, y, w int, widths *[len(columns)]int, k *model.Watch
 		v.table.pick(key)
 		return nil
 	})
+}
+
+// column is one column of the key table. Columns with a higher rank go first when the width
+// is short; those that share grow in a wide table.
+type column struct {
+	title string
+	width int
+	rank  int
+	right bool
+	share bool
+	sort  model.Sort
+	key   func(keyCell)
+	group func(groupCell) // the same of a group; nil leaves it blank
+}
+
+// columns are those of the table, from the left; the name takes what the lane leaves over.
+var columns = [...]column{
+	{title: "key", width: 16, sort: model.ByName, key: keyCell.name, group: groupCell.name},
+	{title: "server", sort: model.ByName, key: keyCell.server},
+	{title: "limiter", width: 7, rank: 4, sort: model.ByAlgorithm, key: keyCell.limiter, group: groupCell.limiter},
+	{title: "library", width: 10, rank: 6, sort: model.ByAlgorithm, key: keyCell.library},
+	{title: "limit", width: 11, rank: 2, sort: model.ByAlgorithm, key: keyCell.limit, group: groupCell.limit},
+	{title: "used/limit", width: 10, right: true, sort: model.ByUtilization, key: keyCell.used, group: groupCell.used},
+	{title: laneTitle, width: leastLane, share: true, sort: model.ByUtilization, key: keyCell.lane, group: groupCell.lane},
+	{title: "rate", width: 7, rank: 3, right: true, sort: model.ByRate, key: keyCell.rate, group: groupCell.rate},
+	{title: "denied", width: 7, rank: 5, right: true, sort: model.ByDenied, key: keyCell.denied, group: groupCell.denied},
+	{title: "next", width: 9, right: true, sort: model.ByNext, key: keyCell.next, group: groupCell.next},
+}
+
+// laneTitle is the title of the lanes, in whose place the axis of time stands.
+const laneTitle = "lane"
+
+// leastLane is how many cells the lanes have at least, and roomyLane how many they have before a
+// column that can be left out takes its place.
+const leastLane, roomyLane = 24, 56
+
+// fit says which columns there is room for and how wide each is: names of so many columns take up to
+// a quarter of the width, those of servers so many cells, and the lane all that is left.
+func fit(w, longest, server int) (widths [len(columns)]int) {
+	total := 2
+	for i, c := range columns {
+		if widths[i] = c.width; i == 1 {
+			widths[i] = server
+		}
+		if widths[i] > 0 {
+			total += widths[i] + 1
+		}
+	}
+	name := max(min(longest+1, w/4), columns[0].width)
+	total += name - widths[0]
+	widths[0] = name
+	for rank := 6; rank > 0; rank-- {
+		for i, c := range columns {
+			if c.rank == rank && total+roomyLane-leastLane > w {
+				total -= c.width + 1
+				widths[i] = 0
+			}
+		}
+	}
+	for i, c := range columns {
+		if c.share {
+			widths[i] += w - total
+		}
+	}
+	if lane := widths[6]; lane < 1 {
+		widths[6] = 0
+		widths[0] = max(widths[0]+lane, 1)
+	}
+	return widths
+}
+
+// columnAt returns the title of the column so many cells from the left edge of a row.
+func columnAt(widths *[len(columns)]int, at int) string {
+	x := 3
+	for i, w := range widths {
+		if x += w; w > 0 {
+			if x++; at < x {
+				return columns[i].title
+			}
+		}
+	}
+	return ""
+}
+
+// laneAt returns how many cells from the left edge of a row the lanes begin, and how many they have.
+func laneAt(widths *[len(columns)]int) (at, cells int) {
+	at = 2
+	for i, w := range widths {
+		if columns[i].title == laneTitle {
+			return at, w
+		}
+		if w > 0 {
+			at += w + 1
+		}
+	}
+	return at, 0
+}
+
+// names are the texts of the keys on screen, shortened so that they can be told apart. They are
+// kept from picture to picture, while these are the keys and the room. The zero value is ready.
+type names struct {
+	short   map[string]string
+	keys    []string
+	cells   int
+	changes int // of what names have in common
+}
+
+// shorten makes texts of so many cells for keys of a session.
+func (n *names) shorten(s *session.Session, keys []string, cells int) {
+	families := s.Families()
+	if n.short != nil && n.cells == cells && n.changes == families.Changes() && slices.Equal(n.keys, keys) {
+		return
+	}
+	shown := make([]string, len(keys))
+	for i, key := range keys {
+		shown[i] = s.Name(key)
+	}
+	*n = names{short: make(map[string]string, len(keys)), keys: keys, cells: cells, changes: families.Changes()}
+	for i, text := range families.Distinct(shown, cells, safetext.Ellipsis) {
+		n.short[keys[i]] = text
+	}
 }

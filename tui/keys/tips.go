@@ -164,7 +164,8 @@ func (t *table) groupTip(g *group) string {
 
 // labels say what the rows of the weighted bars are, by the word that each begins with.
 var labels = map[string]string{
-	"previous": "The count of the clock-aligned window before this one, times the share of it that the sliding window still covers. The rest counts no more.",
+	"previous": "The count of the clock-aligned window before this one, times the share of it that the sliding window still covers. " +
+		"The rest counts no more.",
 	"current":  "The count of the clock-aligned window that is running: it counts whole.",
 	"estimate": "Previous times its weight plus current: what a sliding window counter goes by.",
 	"counts":   "The requests of the last window, counted one by one against the limit.",

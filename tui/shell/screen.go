@@ -9,8 +9,13 @@ import (
 	"slices"
 	"time"
 
+	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
 
+	"ratescope/model/format"
+	"ratescope/model/safetext"
+	"ratescope/themes"
 	"ratescope/tui/cell"
 	"ratescope/tui/widget"
 )
@@ -175,3 +180,273 @@ func (s *stack) KeepAll() error {
 	}
 	return errors.Join(errs...)
 }
+
+// surface is what a program paints on: a canvas, and what lies over the screen on it: an overlay, a
+// sentence, and what is said of the cell under the mouse.
+type surface struct {
+	Canvas widget.Canvas
+
+	over    Overlay
+	toast   widget.Toast
+	pointer pointer
+	frame   string // the last painted picture
+	stale   bool   // something changed since
+}
+
+// Redraw says that something changed that is on screen.
+func (s *surface) Redraw() { s.stale = true }
+
+// Say shows a sentence for some seconds.
+func (s *surface) Say(text string) { s.toast, s.stale = widget.Toast{Text: text}, true }
+
+// Warn shows a sentence about trouble for some seconds.
+func (s *surface) Warn(text string) { s.toast, s.stale = widget.Toast{Text: text, Bad: true}, true }
+
+// Hush takes the sentence away.
+func (s *surface) Hush() { s.toast, s.stale = widget.Toast{}, true }
+
+// Open lays an overlay over the screen; it has the keyboard until it closes.
+func (s *surface) Open(o Overlay) { s.over, s.stale = o, true }
+
+// Over returns the open overlay, or nil.
+func (s *surface) Over() Overlay { return s.over }
+
+// follow notes where the mouse is, and returns what says later that it has rested there. It
+// waits for nothing where there is nothing to say.
+func (s *surface) follow(x, y int) tea.Cmd {
+	rests, stale := s.pointer.moveTo(x, y)
+	s.stale = s.stale || stale
+	if rests || s.over != nil || s.Canvas.TipAt(x, y) == "" {
+		return nil
+	}
+	moves := s.pointer.moves
+	return tea.Tick(resting, func(time.Time) tea.Msg { return restMsg{moves} })
+}
+
+// paintTip says what is under the mouse, as it is in this picture.
+func (s *surface) paintTip(body cell.Rect) {
+	if s.pointer.rests && s.over == nil {
+		s.Canvas.PaintTip(s.pointer.x, s.pointer.y, s.Canvas.TipAt(s.pointer.x, s.pointer.y),
+			cell.Rect{Y: 0, W: s.Canvas.Buffer.W, H: body.Y + body.H})
+	}
+}
+
+// toOverlay gives a message to the open overlay.
+func (s *surface) toOverlay(msg tea.Msg) tea.Cmd {
+	if s.over == nil {
+		return nil
+	}
+	s.stale = true
+	over := s.over
+	cmd, open := over.Update(msg)
+	if !open && s.over == over { // it may have opened another one
+		s.over = nil
+	}
+	return cmd
+}
+
+// tooSmall reports whether there is no room for a screen.
+func (s *surface) tooSmall() bool {
+	return s.Canvas.Buffer.W < MinWidth || s.Canvas.Buffer.H < MinHeight
+}
+
+// resting is how long the mouse stays where it is before the screen says what is there.
+const resting = 400 * time.Millisecond
+
+// pointer is where the mouse is.
+type pointer struct {
+	x, y  int
+	moves int  // counts them: a rest that an older one began is none
+	rests bool // long enough on one cell
+}
+
+// restMsg comes when the mouse may have rested; moves is what it was when the rest began.
+type restMsg struct{ moves int }
+
+// moveTo notes where the mouse is. It reports whether the mouse had rested there already, and
+// whether what is said of another cell has to go.
+func (p *pointer) moveTo(x, y int) (rests, stale bool) {
+	if x == p.x && y == p.y && p.rests {
+		return true, false
+	}
+	stale = p.lift()
+	p.x, p.y = x, y
+	return false, stale
+}
+
+// rested reports whether the mouse has stayed where a rest began.
+func (p *pointer) rested(msg restMsg) bool {
+	if msg.moves != p.moves {
+		return false
+	}
+	p.rests = true
+	return true
+}
+
+// lift ends a rest, and reports whether something is said of the cell under the mouse that has to go.
+func (p *pointer) lift() bool {
+	p.moves++
+	was := p.rests
+	p.rests = false
+	return was
+}
+
+// theming chooses the theme of a surface: by the terminal's background until a person has picked one, and
+// by how many colours the terminal has.
+type theming struct {
+	on      *surface
+	shelf   themes.Shelf
+	ascii   bool // nothing beyond ASCII
+	fixed   bool // a person has picked it
+	dark    bool // the terminal's background is
+	sixteen bool // the terminal has sixteen colours
+}
+
+// set puts a theme on. A terminal of sixteen colours gets its own.
+func (th *theming) set(t *themes.Theme) {
+	if th.sixteen {
+		t = themes.Sixteen(th.dark)
+	}
+	th.on.Canvas.SetTheme(t, th.ascii)
+	th.on.stale = true
+}
+
+// profiled takes in how many colours the terminal has.
+func (th *theming) profiled(p colorprofile.Profile) {
+	if th.sixteen = p == colorprofile.ANSI; th.sixteen {
+		th.set(th.on.Canvas.Look.Theme)
+	}
+}
+
+// background takes in whether the terminal's background is dark.
+func (th *theming) background(dark bool) {
+	th.dark = dark
+	if (!th.fixed || th.sixteen) && th.on.Canvas.Look.Dark != dark {
+		th.set(th.shelf.Default(dark))
+	}
+}
+
+// Overlay lies over a screen and has the keyboard while it is open.
+type Overlay interface {
+	// Update handles a message; with open false the overlay closes.
+	Update(msg tea.Msg) (cmd tea.Cmd, open bool)
+	// Paint draws it; footer is the last row of the screen.
+	Paint(p *widget.Canvas, footer cell.Rect)
+	// Modal says whether a click beside it closes it instead of reaching the screen.
+	Modal() bool
+}
+
+// Prompt is a line of text in the footer.
+type Prompt struct {
+	input   textinput.Model
+	note    string
+	changed func(text string)
+	done    func(text string, kept bool) tea.Cmd
+	keys    func(msg tea.KeyPressMsg) bool
+	wrong   string // what is wrong with the text; "" nothing
+}
+
+// NewPrompt returns a prompt with a text in it. changed has the text after every change, done
+// once at the end: with kept false it was given up. keys takes the keys that are not for the
+// text, and says whether it did. All three may be nil.
+func (s *surface) NewPrompt(sign, text, note string, changed func(string), done func(string, bool) tea.Cmd,
+	keys func(tea.KeyPressMsg) bool) *Prompt {
+	p := &Prompt{input: widget.NewInput(s.Canvas.Look, sign, 0), note: note, changed: changed, done: done, keys: keys}
+	p.input.SetValue(text)
+	p.input.CursorEnd()
+	return p
+}
+
+// Text returns what is typed.
+func (p *Prompt) Text() string { return p.input.Value() }
+
+// Suggest offers texts that tab completes to.
+func (p *Prompt) Suggest(texts []string) {
+	p.input.ShowSuggestions = len(texts) > 0
+	p.input.SetSuggestions(texts)
+}
+
+// Complain says what is wrong with the text in place of the note, until it is told "".
+func (p *Prompt) Complain(what string) { p.wrong = what }
+
+// Update edits the text.
+func (p *Prompt) Update(msg tea.Msg) (tea.Cmd, bool) {
+	if k, ok := msg.(tea.KeyPressMsg); ok {
+		switch name := k.String(); {
+		case name == "enter" || name == "esc":
+			if p.done != nil {
+				return p.done(p.input.Value(), name == "enter"), false
+			}
+			return nil, false
+		case p.keys != nil && p.keys(k):
+			return nil, true
+		}
+	}
+	before := p.input.Value()
+	var cmd tea.Cmd
+	p.input, cmd = p.input.Update(msg)
+	if text := p.input.Value(); text != before && p.changed != nil {
+		p.changed(text)
+	}
+	return cmd, true
+}
+
+// Paint draws the prompt over the footer.
+func (p *Prompt) Paint(c *widget.Canvas, footer cell.Rect) {
+	c.Buffer.Clear(footer)
+	note, st := format.First(footer.W/2, p.note, "enter keeps · esc clears"), c.Look.Dim
+	if p.wrong != "" {
+		note, st = safetext.Clip(p.wrong, footer.W/2, safetext.Ellipsis), c.Look.Near
+	}
+	room := footer.W - 3 - safetext.Width(note)
+	p.input.SetWidth(max(room-4, 4))
+	c.Buffer.Place(cell.Rect{X: 1, Y: footer.Y, W: room, H: 1}, p.input.View())
+	c.Buffer.Right(footer.X+room, footer.Y, footer.X+footer.W-1, note, st)
+}
+
+// Modal is false: rows can be clicked while a filter is typed.
+func (p *Prompt) Modal() bool { return false }
+
+// Question asks whether something is to be done.
+type Question struct {
+	title string
+	lines []string
+	yes   string
+	do    func() tea.Cmd
+}
+
+// Ask lays a question over the screen: enter does it, any other key does not.
+func (s *surface) Ask(title, yes string, do func() tea.Cmd, lines ...string) {
+	s.Open(&Question{title: title, lines: lines, yes: yes, do: do})
+}
+
+// Update waits for the answer.
+func (q *Question) Update(msg tea.Msg) (tea.Cmd, bool) {
+	k, ok := msg.(tea.KeyPressMsg)
+	switch {
+	case !ok:
+		return nil, true
+	case k.String() == "enter":
+		return q.do(), false
+	}
+	return nil, false
+}
+
+// Paint draws the question in the middle.
+func (q *Question) Paint(p *widget.Canvas, _ cell.Rect) {
+	const width = 64
+	var lines []string
+	for _, l := range q.lines {
+		lines = append(lines, format.Wrap(l, min(width, p.Buffer.W-6)-4)...)
+	}
+	in := p.Overlay(width, len(lines)+4, q.title, "")
+	for i, l := range lines {
+		p.Buffer.Text(in.X, in.Y+i, in.X+in.W, l, p.Look.Text.On(p.Look.Raised))
+	}
+	y := in.Y + len(lines) + 1
+	x := p.Button(in.X, y, in.X+in.W, "enter", q.yes, func(int) tea.Cmd { return q.do() })
+	p.Button(x, y, in.X+in.W, "esc", "leave it", func(int) tea.Cmd { return nil })
+}
+
+// Modal is true.
+func (q *Question) Modal() bool { return true }

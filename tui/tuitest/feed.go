@@ -222,7 +222,8 @@ func Cast() []Personality {
 func Every() []Personality {
 	var people []Personality
 	for _, how := range []limiter.Algorithm{
-		limiter.FixedWindow, limiter.SlidingLog, limiter.SlidingWindow, limiter.StreamCounter, limiter.GCRA, limiter.TokenBucket, limiter.LeakyBucket,
+		limiter.FixedWindow, limiter.SlidingLog, limiter.SlidingWindow, limiter.StreamCounter, limiter.GCRA,
+		limiter.TokenBucket, limiter.LeakyBucket,
 	} {
 		people = append(people, Personality{Name: "every:" + how.String(), Limit: limiter.Limit{Count: 20, Window: 10 * time.Second}, How: how,
 			Rate: bursts(13, 4.4)})
