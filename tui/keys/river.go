@@ -168,6 +168,7 @@ type keyCell struct {
 	slot
 	table *table
 	k     *model.Watched
+	faded bool // it is dim where the key is at ease
 }
 
 // fine reports whether a key is at ease, and its row therefore without colours.
@@ -177,7 +178,7 @@ func (c keyCell) fine() bool {
 
 // plain is the style of what a row says.
 func (c keyCell) plain() themes.Style {
-	if c.k.State(c.table.s.Shown.At()) == model.Silent {
+	if c.k.State(c.table.s.Shown.At()) == model.Silent || c.faded && c.fine() {
 		return c.c.Look.Dim
 	}
 	return c.c.Look.Text

@@ -46,6 +46,7 @@ type tableView struct {
 	s       *session.Session // the table's
 	focused bool             // the table has the keyboard
 	focus   func()           // gives it the keyboard
+	faded   bool             // the row is far down: what is at ease is dim there
 }
 
 // paint draws the table.
@@ -84,6 +85,7 @@ func (v tableView) paint(r cell.Rect) {
 		} else {
 			row := v
 			row.table, row.s = l.table, l.table.s
+			row.faded = 3*i >= 2*rows.H
 			row.keyRow(rows.X, rows.Y+i, rows.W, &widths, l.key)
 		}
 	}
@@ -204,7 +206,7 @@ func (v tableView) keyRow(x, y, w int, widths *[len(columns)]int, k *model.Watch
 		if cw == 0 {
 			continue
 		}
-		columns[i].key(keyCell{slot{v.c, x - 1, y, cw}, v.table, k})
+		columns[i].key(keyCell{slot{v.c, x - 1, y, cw}, v.table, k, v.faded && !selected})
 		x += cw + 1
 	}
 	v.c.Tip(cell.Rect{X: left, Y: y, W: w, H: 1}, func(at, _ int) string {
