@@ -3,6 +3,7 @@ package cmd
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -201,6 +202,9 @@ func (p *program) show(ctx context.Context, c *cobra.Command, boards []board) er
 		o.Saving.Export = func(b model.Batch) (string, error) { return report.Export(".", b, p.names()) }
 		o.Saving.ExportRows = func(b model.Batch, f report.Format) (string, error) { return report.ExportRows(".", b, f, p.names()) }
 		o.Saving.ExportEvents = p.exportEvents
+		o.Saving.Ended = func(holds string) {
+			fmt.Fprintf(c.ErrOrStderr(), "The recording that was under way has ended: %s.\n", holds)
+		}
 		o.Lab.Save, o.Lab.Redis = screenlab.SaveNew, &sandbox.Stage{}
 		if i == 0 {
 			o.Lab.Memory, o.Lab.Remember = labMemory()

@@ -32,6 +32,8 @@ type FileOptions struct {
 	Export func(model.Batch) (path string, err error)
 	// ExportRows does so with a row a key in a format.
 	ExportRows func(b model.Batch, format report.Format) (path string, err error)
+	// Ended gets what a recording holds that was under way when the program ended; nil for none.
+	Ended func(holds string)
 	// ExportEvents writes what happened at a server, which is named, to a file in a format.
 	ExportEvents func(server string, list []record.Marker, format report.Format) (path string, err error)
 }
@@ -85,12 +87,15 @@ func (f *Files) Fired(one model.Fired) {
 // Recording reports whether a recording is under way.
 func (f *Files) Recording() bool { return f.recorder != nil }
 
-// Close ends the recording that is under way.
+// Close ends the recording that is under way at the end of the program.
 func (f *Files) Close() error {
 	if f.recorder == nil {
 		return nil
 	}
-	_, err := f.recorder.Close()
+	holds, err := f.recorder.Close()
+	if err == nil && f.o.Ended != nil {
+		f.o.Ended(holds)
+	}
 	return err
 }
 

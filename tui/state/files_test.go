@@ -1,0 +1,38 @@
+package state_test
+
+import (
+	"testing"
+
+	"ratescope/model"
+	"ratescope/tui/shell"
+	"ratescope/tui/state"
+)
+
+// inMemory is a recorder that writes nothing.
+type inMemory struct{}
+
+func (inMemory) Put(model.Batch)        {}
+func (inMemory) Close() (string, error) { return "12 s in a.jsonl.gz", nil }
+
+// TestTheEndOfTheProgramSaysWhatWasRecorded: what a recording holds that is under way at the end is told, and nothing where
+// there is none.
+func TestTheEndOfTheProgramSaysWhatWasRecorded(t *testing.T) {
+	app, err := shell.New(t.Context(), shell.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	boards, feed, at := watched(t)
+	boards.Apply(feed.Advance(at))
+	told := ""
+	files := state.NewFiles(app, boards, state.FileOptions{
+		Record: func() (state.Recorder, string, error) { return inMemory{}, "a.jsonl.gz", nil },
+		Ended:  func(holds string) { told = holds },
+	})
+	if err := files.Close(); err != nil || told != "" {
+		t.Fatalf("without a recording the end says %q (%v)", told, err)
+	}
+	files.Update(files.ToggleRecording()())
+	if err := files.Close(); err != nil || told != "12 s in a.jsonl.gz" {
+		t.Errorf("the end of the program says %q (%v)", told, err)
+	}
+}
