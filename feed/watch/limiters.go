@@ -5,6 +5,7 @@ import (
 	"hash/maphash"
 	"slices"
 	"strings"
+	"time"
 
 	"ratescope/feed/config"
 	"ratescope/feed/decode"
@@ -34,6 +35,7 @@ type limiters struct {
 	beyond     unwatched       // limiters that were dropped
 	candidates unwatched       // keys that have the shape of limiters
 	windows    decode.Windows  // windows learned from all keys of a kind
+	emptied    limiter.Instant // when the server was last found emptied; 0 for never
 }
 
 // newLimiters returns limiters with a tracker for each name of Options.Keys.
@@ -226,7 +228,7 @@ func (l *limiters) removeGone(now limiter.Instant) []string {
 			deleted++
 		}
 	}
-	emptied := deleted >= fewDeleted && 2*deleted > len(l.trackers)
+	emptied := l.isEmptied(now, deleted)
 	for name, t := range l.trackers {
 		if t.Unlikely() {
 			gone = append(gone, name)
@@ -252,8 +254,21 @@ func (l *limiters) removeGone(now limiter.Instant) []string {
 	return gone
 }
 
-// fewDeleted is how many deleted keys are a chance: of less than that no server is taken to have been emptied.
-const fewDeleted = 5
+const (
+	// fewDeleted is how many deleted keys are a chance: of less than that no server is taken to have been emptied.
+	fewDeleted = 5
+	// emptiedLasts is how long a server counts as emptied after most keys were found deleted: those that are read last
+	// are forgotten after the others, when they are few.
+	emptiedLasts = time.Minute
+)
+
+// isEmptied reports whether the server was emptied lately, when the keys of so many trackers are deleted at now.
+func (l *limiters) isEmptied(now limiter.Instant, deleted int) bool {
+	if deleted >= fewDeleted && 2*deleted > len(l.trackers) {
+		l.emptied = now
+	}
+	return l.emptied > 0 && now.Sub(l.emptied) < emptiedLasts
+}
 
 // mostUnlikely bounds how many patterns of keys that are not limiters are remembered.
 const mostUnlikely = 4096
