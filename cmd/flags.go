@@ -23,30 +23,39 @@ import (
 )
 
 func (p *program) flags(f *pflag.FlagSet) {
-	f.StringArrayVar(&p.Flags.URLs, "redis", nil, "server to watch by its URL: redis://, rediss://, unix://, or redis+sentinel://host:26379/name; several, or ?cluster=true, are a cluster; ?replica=true reads replicas of a cluster or of a sentinel's master (env RATESCOPE_REDIS)")
+	f.StringArrayVar(&p.Flags.URLs, "redis", nil, "server to watch by its URL: "+
+		"redis://, rediss://, unix://, or redis+sentinel://host:26379/name; several, or ?cluster=true, are a cluster; "+
+		"?replica=true reads replicas of a cluster or of a sentinel's master (env RATESCOPE_REDIS)")
 	f.StringVar(&p.Target, "target", "", "server that the configuration names under targets")
-	f.StringVar(&p.PasswordFile, "password-file", "", "file whose first line is the server's password (env RATESCOPE_PASSWORD_FILE, or the password itself in REDISCLI_AUTH)")
+	f.StringVar(&p.PasswordFile, "password-file", "",
+		"file whose first line is the server's password (env RATESCOPE_PASSWORD_FILE, or the password itself in REDISCLI_AUTH)")
 	f.BoolVar(&p.askpass, "askpass", false, "ask for the server's password at the terminal")
 	f.StringArrayVar(&p.Flags.Watch, "watch", nil, "glob pattern of the keys to watch, may be repeated (default: every key)")
 	f.StringVar(&p.Override.Limit, "limit", "", "how much the keys admit in how long, 100/1m or 10/s; wins over the config file")
-	f.StringVar(&p.Override.Algorithm, "algorithm", "auto", "how the keys are limited, wins over the config file: "+strings.Join(algorithmNames(), ", "))
+	f.StringVar(&p.Override.Algorithm, "algorithm", "auto",
+		"how the keys are limited, wins over the config file: "+strings.Join(algorithmNames(), ", "))
 	f.Int64Var(&p.Override.Burst, "burst", 0, "how much GCRA and the buckets admit at once (default: the limit's count)")
-	f.StringVar(&p.Config, "config", "", "file of rules in YAML: match, algorithm, limit, window; the first match wins (default: "+configFile+" in the XDG config folders)")
+	f.StringVar(&p.Config, "config", "", "file of rules in YAML: match, algorithm, limit, window; the first match wins "+
+		"(default: "+configFile+" in the XDG config folders)")
 	f.BoolVar(&p.allow, "allow-inject", false, "allow firing requests at the server; without it nothing is ever written")
-	f.StringVar(&p.theme, "theme", "", "the dashboard's colours: "+strings.Join(themes.BuiltIn().Names(), ", ")+", or a file NAME.theme of yours in ratescope/themes in the XDG config folder (default: by the terminal's background)")
+	f.StringVar(&p.theme, "theme", "", "the dashboard's colours: "+strings.Join(themes.BuiltIn().Names(), ", ")+
+		", or a file NAME.theme of yours in ratescope/themes in the XDG config folder (default: by the terminal's background)")
 	f.IntVar(&p.fps, "fps", 10, "frames a second at most, 1 to 60")
 	f.DurationVar(&p.Flags.Refresh, "refresh", watch.DefaultRefresh, "time between two readings, 20ms to 1m")
-	f.StringVar(&p.Budget, "budget", "", "share of the server's time that watching may take, from 0.1 to 50 percent (default: 1, and up to 10 for the first look at every key while the server is idle)")
+	f.StringVar(&p.Budget, "budget", "", "share of the server's time that watching may take, from 0.1 to 50 percent "+
+		"(default: 1, and up to 10 for the first look at every key while the server is idle)")
 	f.StringVar(&p.Flags.TLS.CA, "tls-ca", "", "certificate file (PEM) of the authority that signed the server's certificate, for rediss://")
 	f.StringVar(&p.Flags.TLS.Cert, "tls-cert", "", "certificate file (PEM) of the client")
 	f.StringVar(&p.Flags.TLS.Key, "tls-key", "", "key file (PEM) of the client")
 	f.StringVar(&p.Flags.TLS.ServerName, "tls-server-name", "", "name that the server's certificate must bear (default: the host's)")
 	f.BoolVar(&p.ascii, "ascii", false, "draw with ASCII alone")
 	f.BoolVar(&p.still, "no-animation", false, "change the picture once a second; in the lab, by steps and seeks alone")
-	f.StringVar(&p.notify, "notify", "bell", "what an alert that begins does beside its banner: none, bell, or desktop for a notification where the terminal can")
+	f.StringVar(&p.notify, "notify", "bell", "what an alert that begins does beside its banner: none, bell, "+
+		"or desktop for a notification where the terminal can")
 	f.BoolVar(&p.plain, "plain", false, "follow along in lines of plain text, for scripts and screen readers")
 	f.BoolVar(&p.mask, "mask", false, "hide the middle of key names")
-	f.StringVar(&p.debug, "debug", "", "file to append to, a JSON line each, how long every message of the screen and every round trip to the server took; no key and no value")
+	f.StringVar(&p.debug, "debug", "", "file to append to, a JSON line each, how long every message of the screen and "+
+		"every round trip to the server took; no key and no value")
 }
 
 func algorithmNames() []string {
@@ -63,7 +72,9 @@ func flagError(c *cobra.Command, err error) error {
 	if !errors.As(err, &value) {
 		return usagef("%w; %q lists what there is", err, c.CommandPath()+" --help")
 	}
-	want := map[string]string{"duration": "a duration, as in 200ms", "bool": "true or false", "float64": "a number, as in 0.9"}[value.GetFlag().Value.Type()]
+	want := map[string]string{
+		"duration": "a duration, as in 200ms", "bool": "true or false", "float64": "a number, as in 0.9",
+	}[value.GetFlag().Value.Type()]
 	return usagef("--%s does not take %q: give %s", value.GetFlag().Name, value.GetValue(), cmp.Or(want, "a whole number"))
 }
 

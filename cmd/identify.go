@@ -59,7 +59,8 @@ func newIdentify(p *program) *cobra.Command {
 	c.Flags().BoolVar(&f.yaml, "yaml", false, "print the rules as a configuration file")
 	c.Flags().BoolVar(&f.write, "write", false, "add the rules to the configuration file, after showing the difference")
 	c.Flags().BoolVar(&f.yes, "yes", false, "with --write: write without asking")
-	c.Flags().DurationVar(&f.watched, "for", 0, "how long to watch, as in 5m: what is only likely tells its window and limit by how it changes")
+	c.Flags().DurationVar(&f.watched, "for", 0, "how long to watch, as in 5m: "+
+		"what is only likely tells its window and limit by how it changes")
 	c.Flags().Lookup("for").DefValue = "" // 0s would be shown as the default
 	return p.command(c, several, func(c *cobra.Command, keys []string) error {
 		if len(keys) > 0 {
@@ -180,7 +181,8 @@ func identifyWrite(look func() (limitersFound, error), path string, ask func() (
 	lacking := before.Lacking(entries, func(i int) string { return examples[i] })
 	switch {
 	case len(entries) == 0:
-		return fmt.Errorf("nothing is added to %s, because no key is a limiter by its layout: name the keys of your own with --watch 'rl:*'", shown)
+		return fmt.Errorf("nothing is added to %s, because no key is a limiter by its layout: "+
+			"name the keys of your own with --watch 'rl:*'", shown)
 	case len(lacking) == 0:
 		return fmt.Errorf("nothing is added to %s, because its rules name every limiter that was found already: change them there", shown)
 	}
@@ -286,7 +288,10 @@ func (r suggestedRule) MarshalJSON() ([]byte, error) {
 
 // limitersOf is r for output.
 func limitersOf(r identify.Report, server string, o report.Options) limitersFound {
-	out := limitersFound{Groups: make([]foundGroup, 0, len(r.Groups)), Unknown: r.Unknown, Sampled: r.Sampled, NotLimiters: r.NotLimiters, server: report.Text(server)}
+	out := limitersFound{
+		Groups: make([]foundGroup, 0, len(r.Groups)), Unknown: r.Unknown, Sampled: r.Sampled, NotLimiters: r.NotLimiters,
+		server: report.Text(server),
+	}
 	for i := range r.Groups {
 		out.Groups = append(out.Groups, groupOf(&r.Groups[i], o))
 	}
@@ -343,7 +348,8 @@ func (i limitersFound) JSON(w io.Writer) error { return report.WriteJSON(w, i) }
 func (i limitersFound) Text(w io.Writer) error {
 	c := report.NewColumns("pattern", ">keys", "library", "evidence", "algorithm", "per", ">limit", "limit from")
 	for _, g := range i.Groups {
-		c.Add(safetext.Shorten(g.Pattern.Clean(), report.NameCells, safetext.Ellipsis), fmt.Sprint(g.Keys), orDash(g.Library), evidenceMark(g.Evidence),
+		c.Add(safetext.Shorten(g.Pattern.Clean(), report.NameCells, safetext.Ellipsis), fmt.Sprint(g.Keys), orDash(g.Library),
+			evidenceMark(g.Evidence),
 			orDash(g.Algorithm), windowText(g.Window), report.Number(g.Limit), orDash(g.LimitFrom))
 	}
 	var b strings.Builder
@@ -393,7 +399,8 @@ func (i *limitersFound) others() (text string) {
 		text += fmt.Sprintf(", %s left out: named and formed like others that are none, or not readable", format.Plural(int(rest), "key"))
 	}
 	if i.Sampled > 0 {
-		text += fmt.Sprintf(", %s left out: named like the likely ones, of which only some are looked at until a rule names them", format.Plural(int(i.Sampled), "key"))
+		text += fmt.Sprintf(", %s left out: named like the likely ones, of which only some are looked at until a rule names them",
+			format.Plural(int(i.Sampled), "key"))
 	}
 	return text
 }
@@ -415,18 +422,21 @@ func (g *foundGroup) describe(b *strings.Builder) {
 		for _, what := range g.unsaid {
 			fmt.Fprintf(b, "  not yet known  %s\n", what)
 		}
-		b.WriteString("  to settle it   watch longer with --for, or add the rule to the configuration if these are limiters: ratescope identify --write\n")
+		b.WriteString("  to settle it   watch longer with --for, or add the rule to the configuration if these are limiters: " +
+			"ratescope identify --write\n")
 		if line := g.ruleLine(); line != "" {
 			fmt.Fprintf(b, "  the rule       - %s\n", line)
 		}
 	case g.missing:
-		fmt.Fprintf(b, "  to add         the limit, which is not in Redis: ratescope --watch '%s' --limit %s%s\n", g.Pattern.Clean(), g.limitHint(), g.burstHint())
+		fmt.Fprintf(b, "  to add         the limit, which is not in Redis: ratescope --watch '%s' --limit %s%s\n",
+			g.Pattern.Clean(), g.limitHint(), g.burstHint())
 	}
 }
 
 // burstHint says that a bucket's capacity is to be given, too: without it nothing can be said of what is used.
 func (g *foundGroup) burstHint() string {
-	if a, err := limiter.ParseAlgorithm(orDash(g.Algorithm)); err == nil && (a.Kind() == limiter.KindBucket || a.Kind() == limiter.KindArrival) {
+	if a, err := limiter.ParseAlgorithm(orDash(g.Algorithm)); err == nil &&
+		(a.Kind() == limiter.KindBucket || a.Kind() == limiter.KindArrival) {
 		return " --burst CAPACITY"
 	}
 	return ""

@@ -216,7 +216,8 @@ func (b *Board) Hottest(n int) []Hottest {
 	}
 	for i := range list {
 		h := &list[i]
-		h.Share = max(share(h.Rate, max(all, b.HotKeys.Writes.V)), share(h.Writes, b.HotKeys.Writes.V), share(h.CPU, 1), share(h.Net, 1), share(h.Accesses, accesses), share(h.Counter, counted))
+		h.Share = max(share(h.Rate, max(all, b.HotKeys.Writes.V)), share(h.Writes, b.HotKeys.Writes.V), share(h.CPU, 1), share(h.Net, 1),
+			share(h.Accesses, accesses), share(h.Counter, counted))
 	}
 	slices.SortFunc(list, func(x, y Hottest) int {
 		return cmp.Or(cmp.Compare(y.Share, x.Share), cmp.Compare(y.Utilization.V, x.Utilization.V), strings.Compare(x.Key, y.Key))

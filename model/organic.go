@@ -403,7 +403,8 @@ func drainTime(units int64, unit float64) time.Duration { return time.Duration(f
 // or if its library rounds times.
 func (t *Target) emission() float64 {
 	drains := t.Algorithm.Kind() == limiter.KindArrival || t.Algorithm.Kind() == limiter.KindBucket && !t.Foreign()
-	if !drains || !t.LimitKnown || t.Limit.Count <= 0 || t.Window <= 0 || t.Tick > time.Microsecond || t.Convention.Refill == limiter.RefillInterval {
+	if !drains || !t.LimitKnown || t.Limit.Count <= 0 || t.Window <= 0 || t.Tick > time.Microsecond ||
+		t.Convention.Refill == limiter.RefillInterval {
 		return 0
 	}
 	return float64(t.Window) / float64(t.Limit.Count)

@@ -83,7 +83,8 @@ func Parse(text []byte) (*Config, error) {
 	case n.Kind == yaml.ScalarNode && n.Tag == "!!null":
 		return c, nil
 	case n.Kind != yaml.MappingNode:
-		return nil, at(n, "%s is no configuration: write rules, targets or alerts, or a list of rules with match, algorithm, limit and window", quoted(n))
+		return nil, at(n, "%s is no configuration: write rules, targets or alerts, "+
+			"or a list of rules with match, algorithm, limit and window", quoted(n))
 	default:
 		err = fields(n, "a section of the configuration", sections, map[string]func(*yaml.Node) error{
 			"rules": c.readRules, "targets": c.readTargets, "alerts": c.readAlerts,

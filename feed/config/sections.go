@@ -22,7 +22,8 @@ type Alert struct {
 	Command      []string // program and arguments, run without a shell; nil none
 }
 
-var alertWords = []string{"name", "match", "when", "for", "clear", "severity", "webhook", "webhook_file", "webhook_env", "alertmanager", "command"}
+var alertWords = []string{"name", "match", "when", "for", "clear", "severity", "webhook", "webhook_file", "webhook_env",
+	"alertmanager", "command"}
 
 // readAlerts reads the list of alerts.
 func (c *Config) readAlerts(n *yaml.Node) error {
@@ -116,7 +117,8 @@ type Target struct {
 // Colours are those that a target may have.
 var Colours = []string{"red", "orange", "yellow", "green", "blue", "magenta", "cyan", "white"}
 
-var targetWords = []string{"redis", "watch", "production", "inject", "colour", "password_file", "password_command", "tls_ca", "tls_cert", "tls_key", "tls_server_name"}
+var targetWords = []string{"redis", "watch", "production", "inject", "colour", "password_file", "password_command", "tls_ca",
+	"tls_cert", "tls_key", "tls_server_name"}
 
 // readTargets reads the mapping of names to targets.
 func (c *Config) readTargets(n *yaml.Node) error {
@@ -159,7 +161,8 @@ func readTarget(n *yaml.Node) (t Target, err error) {
 			for _, raw := range t.Redis {
 				if u, err := url.Parse(raw); err == nil && u.User != nil {
 					if _, secret := u.User.Password(); secret {
-						return at(v, "the URL holds a password, which every reader of the file would know: name a file with password_file, or a program with password_command")
+						return at(v, "the URL holds a password, which every reader of the file would know: "+
+							"name a file with password_file, or a program with password_command")
 					}
 				}
 			}

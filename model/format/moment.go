@@ -18,7 +18,8 @@ func ReadMoment(text string, begin, end limiter.Instant) (limiter.Instant, bool)
 	if at, err := time.Parse(time.RFC3339Nano, text); err == nil {
 		return limiter.InstantOf(at), true
 	}
-	for _, layout := range []string{"2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02T15:04:05", "2006-01-02T15:04"} { // fractions of a second are read with any
+	// Fractions of a second are read with any layout.
+	for _, layout := range []string{"2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02T15:04:05", "2006-01-02T15:04"} {
 		if at, err := time.ParseInLocation(layout, text, time.Local); err == nil {
 			return limiter.InstantOf(at), true
 		}

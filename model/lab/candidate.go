@@ -69,7 +69,8 @@ func ParseCandidate(s string) (Candidate, error) {
 		case scenario.SetWord(new(limiter.Convention), word):
 			words = append(words, word)
 		default:
-			return Candidate{}, fmt.Errorf("%q in %q is neither a convention nor a fault: use words such as floor, charged or colliding-members", word, s)
+			return Candidate{}, fmt.Errorf("%q in %q is neither a convention nor a fault: "+
+				"use words such as floor, charged or colliding-members", word, s)
 		}
 	}
 	c.Variant = strings.Join(words, "/")
@@ -347,7 +348,8 @@ func ScriptLesson(s *UserScript, limit limiter.Limit) (Lesson, error) {
 	slices.Reverse(f.Traffic.Streams) // the bursts come first
 	list, err := f.lessons()
 	if err != nil {
-		return Lesson{}, fmt.Errorf("%s in %s cannot be a lesson: %w", format.Plural(int(limit.Count), "request"), format.Length(limit.Window), err)
+		return Lesson{}, fmt.Errorf("%s in %s cannot be a lesson: %w",
+			format.Plural(int(limit.Count), "request"), format.Length(limit.Window), err)
 	}
 	list[0].Into = append([]Candidate{{Script: s}}, list[0].Into...)
 	return list[0], nil

@@ -119,10 +119,12 @@ func (e *explainer) log() Working {
 	case CollidingMembers:
 		w.Numbers = append(w.Numbers, "members are milliseconds: equal ones are one entry")
 	case SecondsAsMillis:
-		w.Numbers = append(w.Numbers, fmt.Sprintf("seconds minus %d ms: the window is %s long", e.s.Limit.Window.Milliseconds(), Seconds(e.limit.Window)))
+		w.Numbers = append(w.Numbers, fmt.Sprintf("seconds minus %d ms: the window is %s long",
+			e.s.Limit.Window.Milliseconds(), Seconds(e.limit.Window)))
 	case ClientClock:
 		if e.at != e.m.Arrival.At {
-			w.Numbers = append(w.Numbers, fmt.Sprintf("this client's clock says %s: it is %s ahead", e.s.clock(e.at), Seconds(e.at.Sub(e.m.Arrival.At))))
+			w.Numbers = append(w.Numbers, fmt.Sprintf("this client's clock says %s: it is %s ahead",
+				e.s.clock(e.at), Seconds(e.at.Sub(e.m.Arrival.At))))
 		}
 	}
 	w.Numbers = append(w.Numbers,
@@ -263,7 +265,8 @@ func (e *explainer) verdict() string {
 // Room returns how many requests of cost 1 would be admitted at the moment of a decision, after it. A rule
 // that asks only whether anything of the limit is left admits one more into a part of a unit.
 func Room(d limiter.Decision, c Candidate, s Setup) int64 {
-	if terms := c.Convention(s.Convention); terms.Rule == limiter.RuleBelow && c.Algorithm.Kind() == limiter.KindWeighted && s.Limit.Count > 0 {
+	if terms := c.Convention(s.Convention); terms.Rule == limiter.RuleBelow && c.Algorithm.Kind() == limiter.KindWeighted &&
+		s.Limit.Count > 0 {
 		return max(int64(math.Ceil(float64(s.Limit.Count)-d.Estimate)), 0)
 	}
 	return d.Remaining

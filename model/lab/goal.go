@@ -22,7 +22,7 @@ const (
 	GoalFates      GoalKind = "fates"                // the last requests met these Fates at Of, in this order
 	GoalSilence    GoalKind = "denied-after-silence" // Of denies a request though nothing came for SilenceMS
 	GoalLockout    GoalKind = "locked-out"           // Of denies Value requests in a row, over WithinMS or longer
-	GoalEstimate   GoalKind = "estimate"             // the latest request leaves Of with the estimate Values[0], and Value in the current window
+	GoalEstimate   GoalKind = "estimate"             // the latest request leaves Of at Values[0], and Value in the current window
 	GoalReadings   GoalKind = "readings"             // what Of has used becomes these Values one after the other
 	GoalDisagree   GoalKind = "disagree"             // Of admits what Other denies, Value times
 	GoalFalseDeny  GoalKind = "wrongly-denied"       // Of denies a request though its true window has room, Value times
@@ -374,7 +374,8 @@ func (w *watcher) justInTime() (seer, func() string) {
 			case slot != 0:
 				return "denied; your slot frees at " + w.run.setup.clock(slot)
 			case late > 0:
-				return fmt.Sprintf("admitted %s after its slot, wanted within %s: get one denied again", Seconds(late), Seconds(millis(w.goal.WithinMS)))
+				return fmt.Sprintf("admitted %s after its slot, wanted within %s: get one denied again",
+					Seconds(late), Seconds(millis(w.goal.WithinMS)))
 			}
 			return "get one denied first"
 		}

@@ -187,7 +187,8 @@ func Markdown(title string, r *Run, on Redis) string {
 		fmt.Fprintf(&b, ", burst %d", s.Limit.Burst)
 	}
 	fmt.Fprintf(&b, ", cost %d. %d requests so far.\n\n", s.cost(), r.at)
-	b.WriteString("| algorithm | admitted | denied | wrongly admitted | wrongly denied | most in a true window |\n|---|---:|---:|---:|---:|---:|\n")
+	b.WriteString("| algorithm | admitted | denied | wrongly admitted | wrongly denied | most in a true window |\n" +
+		"|---|---:|---:|---:|---:|---:|\n")
 
 	for i, c := range s.Candidates {
 		t := r.Counts(i)
@@ -198,7 +199,8 @@ func Markdown(title string, r *Run, on Redis) string {
 		m := r.Ask(i, s.cost())
 		w := Explain(c, m, s)
 		fmt.Fprintf(&b, "\n## %s\n\nKeeps %s.\n\n```\n%s\n%s\n%s\n```\n\n```\n%s\n```\n", c,
-			strings.Join(Keeps(c, m.Before, r.now, s), ", "), w.Rule, strings.Join(w.Numbers, "\n"), w.Verdict, strings.Join(CommandLines(on, c, m, s), "\n"))
+			strings.Join(Keeps(c, m.Before, r.now, s), ", "), w.Rule, strings.Join(w.Numbers, "\n"), w.Verdict,
+			strings.Join(CommandLines(on, c, m, s), "\n"))
 	}
 	return b.String()
 }

@@ -90,7 +90,8 @@ func Open(name string, read func(name string) ([]byte, error)) (all []Lesson, fi
 			for i, l := range all {
 				ids[i] = l.ID
 			}
-			return nil, 0, fmt.Errorf("there is no lesson %q and no file of that name: name a scenario file or one of %s", name, strings.Join(ids, ", "))
+			return nil, 0, fmt.Errorf("there is no lesson %q and no file of that name: name a scenario file or one of %s",
+				name, strings.Join(ids, ", "))
 		}
 		return nil, 0, err
 	}

@@ -157,7 +157,9 @@ func peek(state *limiter.State, c Candidate, conv limiter.Convention, a Arrival,
 
 // heard returns what reaches the arithmetic of a candidate of an arrival: the instant, the
 // cost that is recorded, 0 for none, and the limit.
-func heard(state *limiter.State, c Candidate, conv limiter.Convention, a Arrival, i int, s *Setup) (at limiter.Instant, cost int64, limit limiter.Limit) {
+func heard(state *limiter.State, c Candidate, conv limiter.Convention, a Arrival, i int, s *Setup) (
+	at limiter.Instant, cost int64, limit limiter.Limit,
+) {
 	at, cost, limit = clockOf(c, a.At, i, s), a.Cost, s.Limit
 	switch c.Fault {
 	case CollidingMembers:

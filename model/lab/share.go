@@ -105,14 +105,16 @@ func IsShared(text string) bool { return strings.HasPrefix(text, sharePrefix) }
 // Line writes the moment as one line without spaces.
 func (m Shared) Line() (string, error) {
 	if len(m.Fired) > maxShareFired {
-		return "", fmt.Errorf("%d requests fired by hand are too many to share: restart, and share within the first %d", len(m.Fired), maxShareFired)
+		return "", fmt.Errorf("%d requests fired by hand are too many to share: restart, and share within the first %d",
+			len(m.Fired), maxShareFired)
 	}
 	f := shareForm{
 		Limit: m.Setup.Limit.Count, Window: m.Setup.Limit.Window.Microseconds(), Burst: m.Setup.Limit.Burst, Cost: m.Setup.Cost,
 		Skew: m.Setup.Skew.Microseconds(), Convention: slices.Sorted(maps.Values(scenario.Words(m.Setup.Convention))),
 		Traffic: m.Traffic, Seed: m.Seed, Now: int64(m.Now - m.Setup.Zero), Left: m.Left, View: m.View, Selected: m.Selected,
 	}
-	if known, err := Lessons(); err == nil && slices.ContainsFunc(known, func(l Lesson) bool { return l.ID == m.Lesson.ID && bytes.Equal(l.file, m.Lesson.file) }) {
+	same := func(l Lesson) bool { return l.ID == m.Lesson.ID && bytes.Equal(l.file, m.Lesson.file) }
+	if known, err := Lessons(); err == nil && slices.ContainsFunc(known, same) {
 		f.ID = m.Lesson.ID
 	} else {
 		f.File = m.Lesson.file

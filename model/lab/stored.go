@@ -313,7 +313,8 @@ func arrivalBytes(_ Stored, _ Candidate, state limiter.State, window time.Durati
 // bucketBytes is the hash of a bucket.
 func bucketBytes(_ Stored, _ Candidate, state limiter.State, window time.Duration) int64 {
 	field := levelField(state.Algorithm)
-	return listpackBytes(packed(field) + packed(Number(state.Level)) + packed("at") + packed(instantText(state.Filled, state.Part, state.Parts, window)))
+	return listpackBytes(packed(field) + packed(Number(state.Level)) + packed("at") +
+		packed(instantText(state.Filled, state.Part, state.Parts, window)))
 }
 
 // levelField is the field of a bucket's hash that holds what is in it.

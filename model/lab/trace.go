@@ -252,7 +252,8 @@ func ReadAccessLog(r io.Reader) (Trace, error) {
 		return t, fmt.Errorf("the access log cannot be read on: %w", err)
 	}
 	if len(t.Arrivals) == 0 {
-		return t, errors.New(`the file is neither a recording nor an access log: give what "ratescope record" wrote, or lines in the Common Log Format, host - - [02/Jan/2006:15:04:05 -0700] "GET / HTTP/1.1" 200 1`)
+		return t, errors.New(`the file is neither a recording nor an access log: give what "ratescope record" wrote, ` +
+			`or lines in the Common Log Format, host - - [02/Jan/2006:15:04:05 -0700] "GET / HTTP/1.1" 200 1`)
 	}
 	slices.SortStableFunc(t.Arrivals, func(a, b Arrival) int { return int(a.At - b.At) }) // servers log a request when it ends
 	spread(t.Arrivals)

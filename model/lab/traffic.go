@@ -104,7 +104,10 @@ func (t Traffic) check() error {
 		}
 		return nil
 	}
-	for name, ms := range map[string]float64{"phase_ms": t.PhaseMS, "spread_ms": t.SpreadMS, "from_ms": t.FromMS, "to_ms": t.ToMS, "off_ms": t.OffMS, "on_ms": t.OnMS, "every_ms": t.EveryMS, "retry_ms": t.RetryMS} {
+	for name, ms := range map[string]float64{
+		"phase_ms": t.PhaseMS, "spread_ms": t.SpreadMS, "from_ms": t.FromMS, "to_ms": t.ToMS,
+		"off_ms": t.OffMS, "on_ms": t.OnMS, "every_ms": t.EveryMS, "retry_ms": t.RetryMS,
+	} {
 		if !(ms >= 0 && ms <= 1e12) {
 			return bad(name, ms)
 		}

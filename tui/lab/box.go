@@ -46,7 +46,8 @@ func newBoxView(s *Screen) *boxView {
 	v.actions = shell.Actions{
 		act("box", "fire at it", "space", "fires one request at the box", func() { v.box.Fire() }, "space").Hinted("fire").When(open),
 		act("box", "wait", "→ l", "waits", func() { v.box.Wait(lab.BoxWaits[v.wait]) }, "right", "l").Hinted("wait").When(open),
-		act("box", "longer", "+", "waits longer at once", func() { v.wait = min(v.wait+1, len(lab.BoxWaits)-1) }, "+", "=").Hinted("longer").When(open),
+		act("box", "longer", "+", "waits longer at once", func() { v.wait = min(v.wait+1, len(lab.BoxWaits)-1) },
+			"+", "=").Hinted("longer").When(open),
 		act("box", "shorter", "-", "waits shorter at once", func() { v.wait = max(v.wait-1, 1) }, "-", "_").Hinted("shorter").When(open),
 		act("box", "name it", "enter", "names what is in the box", func() { v.ask(s) }, "enter").Hinted("name it").When(open),
 		act("box", "next box", "n", "brings another box", func() { v.seed++; v.fresh() }, "n").Hinted("next").When(named),
@@ -150,7 +151,8 @@ func (v *boxView) paintTried(p painter, r cell.Rect) {
 	if len(b.Tried) == 0 {
 		p.paragraphs(r, []string{
 			"A limiter is in the box. Fire at it, wait, and watch what it admits.",
-			"What tells them apart: when room comes back (at the tick, when the oldest request leaves, bit by bit), whether exactly one window later is too early, and whether a denied request counts.",
+			"What tells them apart: when room comes back (at the tick, when the oldest request leaves, bit by bit), " +
+				"whether exactly one window later is too early, and whether a denied request counts.",
 		}, p.c.Look.Dim)
 		return
 	}

@@ -74,7 +74,8 @@ func (p painter) paintLanes(r cell.Rect) {
 		box := cell.Rect{X: lanes.X, Y: y, W: lanes.W, H: h}
 		l := laneOf(run, st, i)
 		p.paintLaneTitle(box, run, i, i == focus, columns)
-		if name := title(run.Setup().Candidates[i]); p.s.presenter.on && h >= 10 && widget.Settable(name) && widget.TypeCells(name, true) < columns {
+		name := title(run.Setup().Candidates[i])
+		if p.s.presenter.on && h >= 10 && widget.Settable(name) && widget.TypeCells(name, true) < columns {
 			p.c.Large(box.X+1, box.Y+1, box.X+columns, name, widget.TypeCells(name, false) >= columns, p.c.Look.Title)
 			box.Y, box.H = box.Y+widget.TypeRows, box.H-widget.TypeRows
 		}

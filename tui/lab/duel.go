@@ -229,7 +229,8 @@ func (v *duelView) paint(p painter, r cell.Rect) {
 		}
 	}
 	write(fmt.Sprintf("Attack: get more than %d admitted in any %s, by as few requests as you can, before the solver answers. Defend: choose "+
-		"the limiter (a) or its terms (w) and let the solver try (enter).", d.Setup.Limit.Count, format.Length(d.Setup.Limit.Window)), p.c.Look.Dim)
+		"the limiter (a) or its terms (w) and let the solver try (enter).",
+		d.Setup.Limit.Count, format.Length(d.Setup.Limit.Window)), p.c.Look.Dim)
 	write("limiter  "+safetext.Clean(d.Setup.Candidates[0].String())+", "+limit, p.c.Look.Text)
 	write(v.person(p))
 	write(v.solver(p))

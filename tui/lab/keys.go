@@ -38,7 +38,8 @@ func (s *Screen) bindings() shell.Actions {
 		bind(timeGroup, "slower", "<", "slows the clock down, to 0.1x", func() { s.clock.faster(-1) }, "<"),
 		bind(timeGroup, "faster", ">", "speeds it up, to 50x", func() { s.clock.faster(1) }, ">"),
 		bind(timeGroup, "go to", "g", "goes to a time you type, as 9.9s or 999ms", s.askTime, "g").Hinted("go to"),
-		bind(timeGroup, "restart", "R", "restarts with the same seed", func() { s.anew(s.restart(s.run.Setup())) }, "R", "home").Hinted("restart"),
+		bind(timeGroup, "restart", "R", "restarts with the same seed", func() { s.anew(s.restart(s.run.Setup())) },
+			"R", "home").Hinted("restart"),
 		bind(timeGroup, "undo", "U", "undoes the restart", s.takeBack, "U").When(func() string {
 			if s.past == nil {
 				return "Nothing was restarted."
@@ -74,8 +75,10 @@ func (s *Screen) bindings() shell.Actions {
 			Hinted("what if"),
 
 		bind("room", "present", "B", "presenter mode: large and few", s.presenter.toggle, "B").In(shell.Look, nil),
-		shell.Bind("room", "export", "e", "saves the moment as Markdown", func() tea.Cmd { return s.exports.moment(false) }, "e").In(shell.Save, shell.Folder),
-		shell.Bind("room", "scenario", "E", "saves what happened as a scenario file", func() tea.Cmd { return s.exports.moment(true) }, "E").In(shell.Save, shell.Folder),
+		shell.Bind("room", "export", "e", "saves the moment as Markdown", func() tea.Cmd { return s.exports.moment(false) }, "e").
+			In(shell.Save, shell.Folder),
+		shell.Bind("room", "scenario", "E", "saves what happened as a scenario file", func() tea.Cmd { return s.exports.moment(true) }, "E").
+			In(shell.Save, shell.Folder),
 		shell.Bind("room", "picture", "K", "saves the picture on screen as SVG and ANSI", s.exports.picture, "K").
 			In(shell.Save, shell.Folder),
 		shell.Bind("room", "share", "Y", "copies a line that opens this moment", s.exports.copyMoment, "Y"),

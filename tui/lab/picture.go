@@ -278,7 +278,8 @@ func (p painter) figure(i int) figure {
 	switch {
 	case s.Candidates[i].Scripted():
 		mark, fate := p.fate(m)
-		return figure{number, st, []widget.Span{widget.Styled(what, st), widget.Styled(of, st), widget.Styled(mark+" "+lab.Explain(s.Candidates[i], m, s).Verdict, fate)}}
+		return figure{number, st, []widget.Span{widget.Styled(what, st), widget.Styled(of, st),
+			widget.Styled(mark+" "+lab.Explain(s.Candidates[i], m, s).Verdict, fate)}}
 	case s.Limit.Count == 0:
 		number, what, of, now = fmt.Sprint(p.s.run.Ask(i, 0).Decision.Used), "in the last "+format.Length(s.Limit.Window), "", "counts only"
 	case next.RetryAfter == limiter.Never:

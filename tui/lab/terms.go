@@ -118,7 +118,9 @@ func (t terms) list() []term {
 		{"limit", fmt.Sprint(setup.Limit.Count), func(by int) tea.Cmd {
 			return set(func(c *lab.Setup) { c.Limit.Count = scaled(c.Limit.Count, by, 0) })
 		}},
-		{"window", format.Length(setup.Limit.Window), func(by int) tea.Cmd { return set(func(c *lab.Setup) { c.Limit.Window = longer(c.Limit.Window, by) }) }},
+		{"window", format.Length(setup.Limit.Window), func(by int) tea.Cmd {
+			return set(func(c *lab.Setup) { c.Limit.Window = longer(c.Limit.Window, by) })
+		}},
 		{"burst", burstText(setup), func(by int) tea.Cmd { return set(func(c *lab.Setup) { c.Limit.Burst = scaled(c.Limit.Burst, by, 0) }) }},
 		{"cost", fmt.Sprint(max(setup.Cost, 1)), func(by int) tea.Cmd {
 			return set(func(c *lab.Setup) { c.Cost = scaled(max(c.Cost, 1), by, 1) })
@@ -242,7 +244,8 @@ func scaled(n int64, by int, least int64) int64 {
 func longer(w time.Duration, by int) time.Duration {
 	windows := []time.Duration{100 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second,
 		5 * time.Second,
-		10 * time.Second, 15 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 24 * time.Hour}
+		10 * time.Second, 15 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour,
+		24 * time.Hour}
 	at, _ := slices.BinarySearch(windows, w)
 	return windows[min(max(at+by, 0), len(windows)-1)]
 }

@@ -354,7 +354,8 @@ func poissonPoints(ctx context.Context, o Options) ([]Point, error) {
 			continue // the rates above are in range
 		}
 		var b Band
-		measure(arrivals(src, zero.Add(min(time.Duration(o.Windows), 3_900_000/time.Duration(n))*limit.Window)), limit, zero.Add(2*limit.Window), &b, limiter.RoundExact)
+		until := zero.Add(min(time.Duration(o.Windows), 3_900_000/time.Duration(n)) * limit.Window)
+		measure(arrivals(src, until), limit, zero.Add(2*limit.Window), &b, limiter.RoundExact)
 		// The law is about the requests that are there when one more comes; a count that
 		// takes the one that comes in has n + 1 in the mean.
 		points = append(points, Point{Mean: n, Measured: share(b.By[0].Difference, b.Exact-float64(b.Requests)), Law: Law(float64(n))})
@@ -367,7 +368,9 @@ func poissonPoints(ctx context.Context, o Options) ([]Point, error) {
 // admit, and looks into every true window.
 func worst() ([]Worst, error) {
 	s := lab.Setup{Limit: limiter.Limit{Count: 100, Window: time.Minute}, Zero: zero.Floor(time.Minute)}
-	for _, name := range []string{"fixed-window", "sliding-window/floor", "sliding-window/exact", "sliding-window/round", "sliding-log", "gcra"} {
+	for _, name := range []string{
+		"fixed-window", "sliding-window/floor", "sliding-window/exact", "sliding-window/round", "sliding-log", "gcra",
+	} {
 		c, err := lab.ParseCandidate(name)
 		if err != nil {
 			return nil, err
