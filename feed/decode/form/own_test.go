@@ -4,8 +4,42 @@ import (
 	"testing"
 	"time"
 
+	"ratescope/feed/decode"
 	"ratescope/limiter"
 )
+
+// TestWeightBesideTheTime: the cost of an entry stands beside its time in an object of JSON, in an array or in the
+// field of a hash.
+func TestWeightBesideTheTime(t *testing.T) {
+	now := limiter.InstantOf(time.Date(2026, 11, 24, 4, 5, 30, 0, time.UTC))
+	const first, second = `{"t":1795493129000,"c":3}`, `{"t":1795493128000,"c":4}`
+	for _, x := range []struct {
+		read Source
+		got  decode.Sample
+	}{
+		{Source{Kind: "json", Name: "hits"}, decode.Sample{Type: "string", Text: `{"hits":[` + first + "," + second + `]}`}},
+		{Source{Kind: "json"}, decode.Sample{Type: "string", Text: "[" + first + "," + second + "]"}},
+		{Source{Kind: "hash"}, decode.Sample{Type: "hash", Whole: true, Fields: map[string]string{"r1": first, "r2": second}}},
+	} {
+		name, err := ParseTemplate("w:{who}")
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := Layout{Name: name, Read: x.read, At: Source{Kind: "field", Name: "t"}, Unit: time.Millisecond, Weight: "c",
+			Limit: limiter.Limit{Count: 10, Window: 20 * time.Second}, LimitKnown: true}
+		if err := l.Check(); err != nil {
+			t.Fatal(err)
+		}
+		m, _ := l.Match("w:a", x.got.Type, now)
+		own := l.Limiter(m, x.got.Type)
+		own.Fetch(now)
+		d := own.Decode(now, []decode.Sample{x.got}, decode.Settings{})
+		d.State.Algorithm = d.Algorithm
+		if left := d.State.Peek(now, d.Limit, d.Convention, 1).Remaining; d.Err != "" || left != 3 {
+			t.Errorf("read: %s %s: %d remain of 10 after requests of 3 and 4: %s", x.read.Kind, x.read.Name, left, d.Err)
+		}
+	}
+}
 
 // TestWindowsOfASumAreOver: five counters of a minute each count for five minutes, and no counter of before is
 // taken for one of five minutes, at whatever minute of the hour.

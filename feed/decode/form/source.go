@@ -159,7 +159,10 @@ func (o *Own) log(d *decode.Decoded, now limiter.Instant, s *decode.Sample) (fau
 		}
 		n := int64(1)
 		if l.Weight != "" {
-			if n, ok = weightOf(one.member, l.Weight); !ok {
+			if n, ok = weightOf(one.member, l.Weight); !ok && s.Type == "hash" { // beside the time, not in the field's name
+				n, ok = weightOf(one.time, l.Weight)
+			}
+			if !ok {
 				return "an entry without a cost in " + l.Weight
 			}
 		}
@@ -209,10 +212,12 @@ func (l *Layout) entries(s *decode.Sample) (all []stamped, whole, ok bool) {
 			return nil, false, false
 		}
 		for _, e := range list {
-			if object, isObject := e.(map[string]any); isObject && l.At.Name != "" {
-				e = object[l.At.Name]
+			text := plain(e)
+			if _, isObject := e.(map[string]any); isObject {
+				object, _ := json.Marshal(e) // which was read from JSON
+				text = string(object)
 			}
-			all = append(all, stamped{plain(e), plain(e)})
+			all = append(all, stamped{text, text})
 		}
 	}
 	return all, whole, true
