@@ -152,19 +152,34 @@ func readEnds(n *yaml.Node, l *form.Layout) error {
 	}
 	i := strings.LastIndexByte(n.Value, ' ')
 	if i < 0 {
-		return at(n, "%s does not say when what is read ends: use name, expiry, key K UNIT, field F UNIT, or field F index", quoted(n))
+		return noEnd(n, n.Value)
 	}
 	err := readSource(&l.Ends, false)(&yaml.Node{Kind: n.Kind, Value: n.Value[:i], Line: n.Line, Column: n.Column, Style: n.Style})
-	unit := n.Value[i+1:]
+	unit := &yaml.Node{Kind: n.Kind, Value: n.Value[i+1:], Line: n.Line, Column: n.Column + utf8.RuneCountInString(n.Value[:i+1])}
+	if n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 {
+		unit.Column++
+	}
+	kind, _, named := strings.Cut(n.Value[:i], " ")
 	switch {
+	case !named || kind != "key" && kind != "field":
+		return noEnd(n, kind)
 	case err != nil:
 		return err
-	case l.Ends.Kind != "key" && l.Ends.Kind != "field" || !strings.Contains(n.Value[:i], " "):
-		return at(n, "%s does not say when what is read ends: use name, expiry, key K UNIT, field F UNIT, or field F index", quoted(n))
-	case l.Ends.Kind == "field" && unit == "index":
+	case kind == "field" && unit.Value == "index":
 		return nil
 	}
-	return readUnit(&l.Ends.Unit)(&yaml.Node{Kind: n.Kind, Value: unit, Line: n.Line, Column: n.Column})
+	if meant, slipped := closest(unit.Value, []string{"index"}); slipped && kind == "field" {
+		return at(unit, "%s is no unit of time: did you mean %s?", quoted(unit), meant)
+	}
+	return readUnit(&l.Ends.Unit)(unit)
+}
+
+// noEnd is the error about a value of ends whose first word is none that it begins with.
+func noEnd(n *yaml.Node, word string) error {
+	if meant, slipped := closest(word, []string{"name", "expiry", "key", "field"}); slipped && meant != word {
+		return at(n, "%s does not say when what is read ends: did you mean %s?", quoted(n), meant)
+	}
+	return at(n, "%s does not say when what is read ends: use name, expiry, key K UNIT, field F UNIT, or field F index", quoted(n))
 }
 
 // readSource reads where a value stands: value, a field, json FIELD, key K; with timed its unit may follow.
@@ -174,7 +189,8 @@ func readSource(p *form.Source, timed bool) func(*yaml.Node) error {
 			return at(n, "%s is no place of a value: use value, a field, json FIELD, or key K", quoted(n))
 		}
 		said := n.Value
-		if i := strings.LastIndexByte(said, ' '); timed && i > 0 {
+		places := []string{"json", "key", "field"}
+		if i := strings.LastIndexByte(said, ' '); timed && i > 0 && !slices.Contains(places, said[:i]) { // else it is the name
 			if unit := form.UnitNamed(said[i+1:]); unit != 0 {
 				p.Unit, said = unit, said[:i]
 			}
@@ -189,6 +205,9 @@ func readSource(p *form.Source, timed bool) func(*yaml.Node) error {
 		case named && (kind == "json" || kind == "field"):
 			p.Kind, p.Name = kind, rest
 		default:
+			if meant, slipped := closest(kind, places); named && slipped {
+				return at(n, "%s is no place of a value: did you mean %s?", quoted(n), meant)
+			}
 			p.Kind, p.Name = "field", said
 		}
 		return nil
@@ -197,10 +216,15 @@ func readSource(p *form.Source, timed bool) func(*yaml.Node) error {
 
 func readUnit(p *time.Duration) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
-		if *p = form.UnitNamed(n.Value); *p == 0 {
-			return at(n, "%s is no unit of time: use s, ms, us, ns", quoted(n))
+		if *p = form.UnitNamed(n.Value); *p != 0 {
+			return nil
 		}
-		return nil
+		for _, usual := range [...][2]string{{"s", "s"}, {"mil", "ms"}, {"ms", "ms"}, {"mic", "us"}, {"u", "us"}, {"n", "ns"}} {
+			if strings.HasPrefix(strings.ToLower(n.Value), usual[0]) {
+				return at(n, "%s is no unit of time: did you mean %s?", quoted(n), usual[1])
+			}
+		}
+		return at(n, "%s is no unit of time: use s, ms, us, ns", quoted(n))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ratescope/feed/config"
+	"ratescope/feed/decode/form"
 	"ratescope/limiter"
 )
 
@@ -65,6 +66,15 @@ func TestLayoutErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		`- {name: "a:{who}", reed: value}`:                                                `1:21: "reed" is not a word of a rule: did you mean read?`,
 		`- {name: "a:{who}", read: valeu}`:                                                `did you mean value?`,
+		`- {name: "a:{who}", read: value, ends: expiri}`:                                  `1:40: "expiri" does not say when what is read ends: did you mean expiry?`,
+		`- {name: "a:{who}", read: field n, ends: feild e s}`:                             `1:42: "feild e s" does not say when what is read ends: did you mean field?`,
+		`- {name: "a:{who}", read: field n, ends: field e indx}`:                          `1:50: "indx" is no unit of time: did you mean index?`,
+		`- {name: "a:{who}", read: value, ends: "key é:{who} sec"}`:                       `1:53: "sec" is no unit of time: did you mean s?`,
+		`- {name: "a:{who}", read: zset, unit: seconds}`:                                  `1:39: "seconds" is no unit of time: did you mean s?`,
+		`- {name: "a:{who}", read: zset, unit: msec}`:                                     `1:39: "msec" is no unit of time: did you mean ms?`,
+		`- {name: "a:{who}", read: value, charged: ture}`:                                 `1:43: "ture" is neither true nor false: did you mean true?`,
+		`- {name: "a:{who}", read: bucket, amount: jsn t, at: json s}`:                    `1:43: "jsn t" is no place of a value: did you mean json?`,
+		`- {name: "a:{who}", read: bucket, amount: t, at: "kye b:{who}"}`:                 `1:50: "kye b:{who}" is no place of a value: did you mean key?`,
 		`- {name: "a:{who}:{window:%Q}", read: value}`:                                    `%Q in {window:%Q} is no letter`,
 		`- {name: "a:{who}:{window:indx}", read: value}`:                                  `1:19: "{window:indx}" has no form of a window that is known: did you mean {window:index}?`,
 		`- {name: "a:{who}:{window:start.sec}", read: value}`:                             `1:19: "{window:start.sec}" has no form of a window that is known: did you mean {window:start.s}?`,
@@ -83,6 +93,25 @@ func TestLayoutErrors(t *testing.T) {
 	} {
 		if _, err := config.Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "1:") {
 			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// TestFieldNamedAsAUnit: a unit behind a place is one, but the name of the field is no unit of a field named json.
+func TestFieldNamedAsAUnit(t *testing.T) {
+	for said, want := range map[string]form.Source{
+		"json s":    {Kind: "json", Name: "s"},
+		"json s ms": {Kind: "json", Name: "s", Unit: time.Millisecond},
+		"field ms":  {Kind: "field", Name: "ms"},
+		"ts ms":     {Kind: "field", Name: "ts", Unit: time.Millisecond},
+		"value us":  {Kind: "value", Unit: time.Microsecond},
+	} {
+		c, err := config.Parse([]byte(`- {name: "a:{who}", read: bucket, amount: json n, at: ` + said + `, limit: 10/20s}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.Rules[0].Layout.At; got.Kind != want.Kind || got.Name != want.Name || got.Unit != want.Unit {
+			t.Errorf("at: %s reads as %s %q in %v, not %s %q in %v", said, got.Kind, got.Name, got.Unit, want.Kind, want.Name, want.Unit)
 		}
 	}
 }

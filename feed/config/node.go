@@ -108,7 +108,7 @@ func texts(p *[]string) func(*yaml.Node) error {
 func truth(p *bool) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
 		if err := n.Decode(p); err != nil {
-			return at(n, "%s is neither true nor false", quoted(n))
+			return at(n, "%s is neither true nor false: %s", quoted(n), suggest(n.Value, []string{"true", "false"}))
 		}
 		return nil
 	}
