@@ -15,7 +15,6 @@ import (
 	"ratescope/feed/connect"
 	"ratescope/model"
 	"ratescope/model/format"
-	"ratescope/model/rediscli"
 	"ratescope/model/report"
 	"ratescope/model/safetext"
 )
@@ -126,7 +125,7 @@ func changeKey(ctx context.Context, src server, s model.Order, order orderOption
 	}
 	if err == nil && lines {
 		r.Target = s.Target
-		_, err := fmt.Fprint(o.Out, rediscli.For(r, a.batch.Server, s.Change, a.now()))
+		_, err := fmt.Fprint(o.Out, report.ChangeLines(r, a.batch.Server, s.Change, a.now()))
 		return err
 	}
 	if err == nil {

@@ -1,4 +1,7 @@
 package report
 
-// Finite is finite, for the tests.
-var Finite = finite
+// What the tests use beside the exported names.
+var (
+	Finite     = finite
+	ShellQuote = shellQuote
+)

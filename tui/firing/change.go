@@ -11,7 +11,7 @@ import (
 
 	"ratescope/model"
 	"ratescope/model/format"
-	"ratescope/model/rediscli"
+	"ratescope/model/report"
 	"ratescope/model/safetext"
 	"ratescope/tui/shell"
 )
@@ -59,7 +59,7 @@ func (cs *changes) OpenChanges() tea.Cmd {
 	possible := func(c model.Change) error { _, err := k.Reading.AimChange(c); return err }
 	if copies {
 		possible = func(c model.Change) error {
-			return rediscli.Can(&k.Reading, o.keys.Live().Server, c, o.keys.LiveAt())
+			return report.CheckChangeLines(&k.Reading, o.keys.Live().Server, c, o.keys.LiveAt())
 		}
 	}
 	var choices []shell.Choice
@@ -123,7 +123,7 @@ func (cs *changes) copyChange(c model.Change) tea.Cmd {
 		return nil
 	}
 	o.app.Say("Copied: the redis-cli lines for " + o.name(k.Reading.Key) + " (" + c.Title() + "). Read them before you run them.")
-	return tea.SetClipboard(rediscli.For(&k.Reading, o.keys.Live().Server, c, o.keys.LiveAt()))
+	return tea.SetClipboard(report.ChangeLines(&k.Reading, o.keys.Live().Server, c, o.keys.LiveAt()))
 }
 
 // launchChange makes a change that is checked and confirmed.

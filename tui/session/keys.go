@@ -12,7 +12,6 @@ import (
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/format"
-	"ratescope/model/rediscli"
 	"ratescope/model/report"
 	"ratescope/model/safetext"
 	"ratescope/tui/shell"
@@ -229,7 +228,7 @@ func (s *Session) CopyLines() tea.Cmd {
 		return nil
 	}
 	s.Shell.Say("Copied: the redis-cli lines for " + s.Name(k.Reading.Key) + ". Read them before you run them.")
-	return tea.SetClipboard(rediscli.Lines(&k.Reading, s.Shown.Board().Server, s.Shown.LiveAt()))
+	return tea.SetClipboard(report.CommandLines(&k.Reading, s.Shown.Board().Server, s.Shown.LiveAt()))
 }
 
 // openTargets lists the commands that watch another Redis. Enter copies one; none of them is run.

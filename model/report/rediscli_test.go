@@ -1,4 +1,4 @@
-package rediscli_test
+package report_test
 
 import (
 	"os/exec"
@@ -8,7 +8,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
-	"ratescope/model/rediscli"
+	"ratescope/model/report"
 )
 
 // TestLinesAreSafe: in bash every name is one argument, byte by byte.
@@ -18,7 +18,7 @@ func TestLinesAreSafe(t *testing.T) {
 		t.Skipf("SKIPPED: there is no bash: %v", err)
 	}
 	for _, name := range []string{"rl:a", "a b", "it's", "$(id)`id`;rm -rf *", "\x1b]0;x\a", "\xff\xfe1", "new\nline\\'", "-n", "ü\x00end"} {
-		quoted := rediscli.ShellQuote(name)
+		quoted := report.ShellQuote(name)
 		for i := range len(quoted) {
 			if quoted[i] < ' ' || quoted[i] > '~' {
 				t.Errorf("%q: %q would be obeyed by a terminal", name, quoted)
@@ -34,14 +34,14 @@ func TestLinesAreSafe(t *testing.T) {
 		}
 	}
 	k := &model.Reading{Key: "rl:a", Type: "zset"}
-	lines := rediscli.Lines(k, model.Server{Target: "redis://h:6379/0", Role: "master"}, 0)
+	lines := report.CommandLines(k, model.Server{Target: "redis://h:6379/0", Role: "master"}, 0)
 	for _, want := range []string{"redis-cli -u 'redis://h:6379/0' ZPOPMIN 'rl:a'\n", "redis-cli -u 'redis://h:6379/0' UNLINK 'rl:a'\n"} {
 		if !strings.Contains(lines, want) {
 			t.Errorf("there is no %q in\n%s", want, lines)
 		}
 	}
 	k.Members, k.Type = []string{"a:1", "a:2"}, "string"
-	if lines := rediscli.Lines(k, model.Server{Target: "redis+sentinel://h:26379/m", Role: "cluster"}, 0); strings.Contains(lines, "-u") || strings.Count(lines, "redis-cli -c UNLINK") != 2 || strings.Contains(lines, "ZPOPMIN") {
+	if lines := report.CommandLines(k, model.Server{Target: "redis+sentinel://h:26379/m", Role: "cluster"}, 0); strings.Contains(lines, "-u") || strings.Count(lines, "redis-cli -c UNLINK") != 2 || strings.Contains(lines, "ZPOPMIN") {
 		t.Errorf("of a cluster it is\n%s", lines)
 	}
 }
@@ -96,7 +96,7 @@ func TestLinesOfChanges(t *testing.T) {
 		{&several, give, "several limits"},
 		{counter, model.Change{Kind: model.Unblock}, "redis-cli UNLINK '{a}:blocked'\n"},
 	} {
-		if got := rediscli.For(c.r, model.Server{}, c.change, now); !strings.Contains(got, c.want) {
+		if got := report.ChangeLines(c.r, model.Server{}, c.change, now); !strings.Contains(got, c.want) {
 			t.Errorf("%v of a %v: %q, want %q", c.change, c.r.Target.Algorithm, got, c.want)
 		}
 	}
@@ -124,7 +124,7 @@ func TestCan(t *testing.T) {
 		{of("redis-rate", limiter.GCRA, "string"), unblock, "redis-rate looks for no block"},
 		{of("redis-rate", limiter.GCRA, "string"), free, ""},
 	} {
-		err := rediscli.Can(c.r, model.Server{}, c.change, now)
+		err := report.CheckChangeLines(c.r, model.Server{}, c.change, now)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%v of %q (%v): %v, want %q", c.change, c.r.Target.Library, c.r.Target.Algorithm, err, c.want)
 		}

@@ -1,0 +1,196 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"ratescope/limiter"
+	"ratescope/limiter/layout"
+	"ratescope/model"
+)
+
+// CommandLines returns the lines of redis-cli that take the oldest request back, where the key's form has one, and that reset the
+// key, with comments, for a shell such as bash. Whatever a name holds stays one argument. Nothing is run.
+func CommandLines(r *model.Reading, server model.Server, now limiter.Instant) string {
+	c := command(server)
+	oldest := ""
+	if keys := held(r, now); r.Type == "zset" && len(keys) == 1 {
+		oldest = fmt.Sprintf("# frees one slot: takes the oldest request out of the log\n%s ZPOPMIN %s\n", c, shellQuote(keys[0]))
+	}
+	return oldest + ChangeLines(r, server, model.Change{Kind: model.Free}, now)
+}
+
+// ChangeLines returns the lines of redis-cli for a change, or a comment where no single command makes it.
+func ChangeLines(r *model.Reading, server model.Server, change model.Change, now limiter.Instant) string {
+	c := command(server)
+	switch change.Kind {
+	case model.Give:
+		return give(r, c, change.Units, now)
+	case model.Block:
+		return fmt.Sprintf("# denies every request for %v, where the limiter looks for a block\n%s SET %s %s PX %d\n", change.For, c,
+			shellQuote(layout.BlockedKey(r.Key)), strconv.FormatInt(int64(now.Add(change.For)), 10), change.For.Milliseconds())
+	case model.Unblock:
+		return fmt.Sprintf("# ends the block\n%s UNLINK %s\n", c, shellQuote(layout.BlockedKey(r.Key)))
+	}
+	return "# resets the limit: everybody has a full budget again\n" + unlink(c, server, held(r, now))
+}
+
+// CheckChangeLines returns an error, one sentence, where no lines make a change: no other library looks for a block of ours, and some
+// forms no single command changes.
+func CheckChangeLines(r *model.Reading, server model.Server, change model.Change, now limiter.Instant) error {
+	if r.Target.Foreign() && (change.Kind == model.Block || change.Kind == model.Unblock) {
+		return fmt.Errorf("%s looks for no block", r.Target.Library)
+	}
+	lines := ChangeLines(r, server, change, now)
+	for line := range strings.Lines(lines) {
+		if !strings.HasPrefix(line, "#") {
+			return nil
+		}
+	}
+	return errors.New(strings.TrimSpace(strings.TrimPrefix(lines, "#")))
+}
+
+// command is how redis-cli is called for a server.
+func command(server model.Server) string {
+	c := "redis-cli"
+	target := server.Target
+	if scheme, _, ok := strings.Cut(target, "://"); ok && (scheme == "redis" || scheme == "rediss") && !strings.ContainsAny(target, ", ") {
+		c += " -u " + shellQuote(target)
+	}
+	if server.Role == "cluster" {
+		c += " -c"
+	}
+	return c
+}
+
+// held returns the keys that hold what a limiter has counted.
+func held(r *model.Reading, now limiter.Instant) []string {
+	if windows := r.Target.Library == model.OwnLibrary || r.Target.Layout.Suffixed; len(r.Members) > 0 && !windows { // the next may have begun
+		return counted(r, r.Members)
+	}
+	return r.Target.Keys(r.Key, now)
+}
+
+// unlink removes keys; on a cluster they may be in several slots.
+func unlink(c string, server model.Server, keys []string) string {
+	if server.Role == "cluster" {
+		var b strings.Builder
+		for _, key := range keys {
+			fmt.Fprintf(&b, "%s UNLINK %s\n", c, shellQuote(key))
+		}
+		return b.String()
+	}
+	quoted := make([]string, len(keys))
+	for i, key := range keys {
+		quoted[i] = shellQuote(key)
+	}
+	return fmt.Sprintf("%s UNLINK %s\n", c, strings.Join(quoted, " "))
+}
+
+// give takes units off the forms that one command changes: a log, and a counter that holds them.
+func give(r *model.Reading, c string, units int64, now limiter.Instant) string {
+	if lines := raise(r, c, model.Change{Kind: model.Give, Units: units}); lines != "" {
+		return lines
+	}
+	keys := held(r, now)
+	kind := r.Target.Algorithm.Kind()
+	counter := kind == limiter.KindWindow || kind == limiter.KindWeighted
+	switch current := r.Gauge(now).Current; {
+	case r.Type == "zset" && len(keys) == 1:
+		return fmt.Sprintf("# gives %d more: takes the newest requests out of the log\n%s ZREMRANGEBYRANK %s %d -1\n", units, c,
+			shellQuote(keys[0]), -units)
+	case r.Type == "string" && counter && len(keys) > 0 && current.Known && current.N > 0:
+		n := min(units, current.N)
+		return fmt.Sprintf("# gives %d more, of the %d in the window now; the counter must not fall below 0\n%s DECRBY %s %d\n", n, current.N, c,
+			shellQuote(keys[0]), n)
+	case r.Type == "string" && counter:
+		return "# the window has no requests that could be given back\n"
+	}
+	return fmt.Sprintf("# no single command gives room to this form (%s): free it, or let ratescope write\n", r.Target.Algorithm)
+}
+
+// shellQuote returns a string as one word of bash: between single quotes, or, where it holds
+// bytes that a terminal may obey or lose, with escapes between $' and '.
+func shellQuote(s string) string {
+	printable := true
+	for i := range len(s) {
+		printable = printable && s[i] >= ' ' && s[i] <= '~'
+	}
+	if printable {
+		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	}
+	var b strings.Builder
+	b.WriteString("$'")
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '\'' || c == '\\':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case c >= ' ' && c <= '~':
+			b.WriteByte(c)
+		default:
+			fmt.Fprintf(&b, "\\%03o", c) // three digits always: what follows cannot join them
+		}
+	}
+	return b.String() + "'"
+}
+
+// counted leaves out of the keys of a limiter those that hold how it limits: without its hash,
+// Redisson refuses every request with an error.
+func counted(r *model.Reading, keys []string) []string {
+	stored, ok := r.Target.StoredLimit(r.Key)
+	if !ok || stored.Left == "" {
+		return keys
+	}
+	return slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return k == stored.Key })
+}
+
+// raise returns the lines that raise a limit that its library keeps in Redis, with those that take it
+// back as comments; "" for others.
+func raise(r *model.Reading, c string, change model.Change) string {
+	stored, ok := r.Target.StoredLimit(r.Key)
+	what, raises := r.Target.RaiseOf(r.Key, change)
+	if !ok || !raises {
+		return ""
+	}
+	text, key, units := fmt.Sprintf("# raises %s, until its application sets it anew", what), shellQuote(stored.Key), change.Units
+	switch r.Target.Library {
+	case "redisson":
+		text += fmt.Sprintf("; back: HSET %s rate %d\n%s HSET %s rate %d\n", key, what.From.Count, c, key, what.To.Count)
+		if slices.Contains(r.Members, stored.Left) {
+			text += fmt.Sprintf("# adds as much to the permits that are left; back: DECRBY\n%s INCRBY %s %d\n", c, shellQuote(stored.Left), units)
+		}
+		return text
+	case "bucket4j":
+		if slices.Contains(r.Notes, model.OneOfSeveral) {
+			return "# its value holds several limits: call replaceConfiguration in its application, or free it\n"
+		}
+		back := ""
+		set := func(at int, from, to int64) string {
+			back += fmt.Sprintf("# printf '%s' | %s -x SETRANGE %s %d\n", octal(from), c, key, at)
+			return fmt.Sprintf("printf '%s' | %s -x SETRANGE %s %d\n", octal(to), c, key, at)
+		}
+		lines := set(model.Bucket4jCapacity, what.From.Burst, what.To.Burst)
+		if what.To.Count != what.From.Count {
+			lines += set(model.Bucket4jRefill, what.From.Count, what.To.Count)
+		}
+		return text + "; its tokens come with the next refills\n" + lines + "# back:\n" + back
+	}
+	from, to := what.From.Count, what.To.Count
+	if r.Target.Algorithm == limiter.TokenBucket { // the size of its buckets
+		from, to = what.From.Burst, what.To.Burst
+	}
+	return text + fmt.Sprintf("; back: SET %s %d KEEPTTL\n%s SET %s %d KEEPTTL\n", key, from, c, key, to)
+}
+
+// octal writes a number of eight bytes, the highest first, as printf reads it.
+func octal(n int64) string {
+	var b strings.Builder
+	for shift := 56; shift >= 0; shift -= 8 {
+		fmt.Fprintf(&b, "\\%03o", byte(n>>shift))
+	}
+	return b.String()
+}
