@@ -163,7 +163,7 @@ func (f *frames) references() []*reference {
 		if f.arrived != nil {
 			for _, a := range f.arrived() {
 				if a.Only == 0 || int(a.Only) == i+1 {
-					r.take(int64(a.At - s.Zero))
+					r.take(int64(a.At-s.Zero), a.Cost)
 				}
 			}
 			list = append(list, r)
@@ -172,11 +172,11 @@ func (f *frames) references() []*reference {
 		g, k := f.given, 0
 		for k < len(f.fired) || len(g) > 0 && g[0].at <= f.now {
 			if len(g) > 0 && (k == len(f.fired) || g[0].at <= f.fired[k].at) {
-				r.take(g[0].at)
+				r.take(g[0].at, g[0].n)
 				g = g[1:]
 				continue
 			}
-			r.take(f.fired[k].at)
+			r.take(f.fired[k].at, f.fired[k].n)
 			k++
 		}
 		list = append(list, r)
@@ -314,7 +314,7 @@ func (c *checker) sum() {
 		tokens := new(big.Rat).Sub(rat(c.r.burst()), used)
 		c.is("tokens", m[1], tokens)
 		shown, _ := new(big.Rat).SetString(m[1])
-		if enough := shown.Cmp(rat(1)) >= 0; enough != (m[2] == ">=") || enough != c.r.fits(c.at()) {
+		if enough := shown.Cmp(rat(1)) >= 0; enough != (m[2] == ">=") || enough != c.r.fits(c.at(), 1) {
 			c.f.t.Fatalf("%q is false:\n%s", m[0], c.f.frame())
 		}
 		return
@@ -334,7 +334,7 @@ func (c *checker) sum() {
 	}
 	written, _ := new(big.Rat).SetString(m[4])
 	limit, _ := new(big.Rat).SetString(m[6])
-	if total.Cmp(written) != 0 || (written.Cmp(limit) <= 0) != (m[5] == "<=") || (m[5] == "<=") != c.r.fits(c.at()) {
+	if total.Cmp(written) != 0 || (written.Cmp(limit) <= 0) != (m[5] == "<=") || (m[5] == "<=") != c.r.fits(c.at(), 1) {
 		c.f.t.Fatalf("%q is false:\n%s", m[0], c.f.frame())
 	}
 	c.is("the sum", m[4], used.Add(used, rat(1)))

@@ -150,8 +150,8 @@ func (r *reference) gone(at int64) *big.Rat {
 	return left
 }
 
-// fits reports whether a request of cost 1 is admitted at an instant.
-func (r *reference) fits(at int64) bool {
+// fits reports whether a request of cost n is admitted at an instant.
+func (r *reference) fits(at, n int64) bool {
 	if r.limit.Count == 0 {
 		return true
 	}
@@ -159,22 +159,22 @@ func (r *reference) fits(at int64) bool {
 	if r.terms.Rule == limiter.RuleBelow && !r.candidate.Bursts() {
 		return used.Cmp(rat(r.limit.Count)) < 0
 	}
-	return used.Add(used, rat(1)).Cmp(rat(r.burst())) <= 0
+	return used.Add(used, rat(n)).Cmp(rat(r.burst())) <= 0
 }
 
-// take decides about a request of cost 1.
-func (r *reference) take(at int64) {
+// take decides about a request of cost n.
+func (r *reference) take(at, n int64) {
 	number := len(r.requests)
-	r.requests = append(r.requests, request{at, 1})
+	r.requests = append(r.requests, request{at, n})
 	heard := r.heard(at, number)
-	allowed := r.fits(heard)
+	allowed := r.fits(heard, n)
 	own := int64(0)
 	for _, q := range r.admitted {
 		if age := at - q.at; age < r.window() || age == r.window() && r.terms.Edge == limiter.EdgeClosed {
 			own += q.n
 		}
 	}
-	room := own+1 <= r.limit.Count || r.limit.Count == 0
+	room := own+n <= r.limit.Count || r.limit.Count == 0
 	switch {
 	case r.candidate.Bursts() && r.candidate.Fault == engine.NoFault: // promises nothing of a window
 	case allowed && !room:
@@ -183,14 +183,14 @@ func (r *reference) take(at int64) {
 		r.tally.wrongOut++
 	}
 	if allowed || r.terms.Denied == limiter.DeniedCharged && !r.candidate.Bursts() {
-		r.record(heard)
+		r.record(heard, n)
 	}
 	if !allowed {
 		r.tally.denied++
 		return
 	}
 	r.tally.admitted++
-	r.admitted = append(r.admitted, request{at, 1})
+	r.admitted = append(r.admitted, request{at, n})
 	var most int64
 	for _, q := range r.admitted {
 		if at-q.at < r.window() {
@@ -200,8 +200,8 @@ func (r *reference) take(at int64) {
 	r.tally.most = max(r.tally.most, most)
 }
 
-// record keeps a request.
-func (r *reference) record(at int64) {
+// record keeps a request of cost n.
+func (r *reference) record(at, n int64) {
 	switch {
 	case r.limit.Count == 0 && r.candidate.Bursts():
 		return
@@ -209,24 +209,24 @@ func (r *reference) record(at int64) {
 		if tat := rat(at); !r.begun || r.level.Cmp(tat) < 0 {
 			r.level = tat
 		}
-		r.level.Add(r.level, big.NewRat(r.window(), r.limit.Count))
+		r.level.Add(r.level, big.NewRat(n*r.window(), r.limit.Count))
 	case r.candidate.Bursts():
 		used := r.gone(at)
 		if used.Sign() == 0 { // as new: an interval begins here
 			r.anchor = at
 		}
-		r.level, r.since = used.Add(used, rat(1)), at
+		r.level, r.since = used.Add(used, rat(n)), at
 	case r.candidate.Algorithm == limiter.FixedWindow && r.terms.Alignment == limiter.AlignFirstRequest:
 		if !r.begun || at-r.anchor >= r.window() {
 			r.anchor = at
 		}
 	case r.candidate.Fault == engine.CollidingMembers:
-		if n := len(r.recorded); n > 0 && r.recorded[n-1].at == at {
+		if last := len(r.recorded) - 1; last >= 0 && r.recorded[last].at == at {
 			r.begun = true
 			return
 		}
 	}
-	r.recorded, r.begun = append(r.recorded, request{at, 1}), true
+	r.recorded, r.begun = append(r.recorded, request{at, n}), true
 }
 
 // wait returns the smallest wait after which a request would be admitted, if nothing else
@@ -236,7 +236,7 @@ func (r *reference) wait(at int64) time.Duration {
 	low, high := int64(-1), 3000*r.window()
 	for high-low > 1 {
 		mid := (low + high) / 2
-		if r.fits(heard + mid) {
+		if r.fits(heard+mid, 1) {
 			high = mid
 		} else {
 			low = mid
@@ -256,8 +256,8 @@ func (r *reference) room(at int64) (n int64) {
 	if r.candidate.Fault == engine.SecondsAsMillis {
 		c.limit.Window *= 1000
 	}
-	for ; c.fits(heard); n++ {
-		c.record(heard)
+	for ; c.fits(heard, 1); n++ {
+		c.record(heard, 1)
 	}
 	return n
 }
