@@ -15,7 +15,7 @@ func TestAToastLeavesTheButtonsAlone(t *testing.T) {
 		s := newStage(t, size[0], size[1], tui.Options{Inject: firing.Options{Injector: &tuitest.Injector{}}})
 		s.run(2 * time.Second)
 		s.press("t", "enter") // says which theme it is
-		s.see("Theme: ", "fire 1", "burst of 10", "? help")
+		s.see("Theme: ", "fire 1", "burst of 10", "one ")
 	}
 }
 

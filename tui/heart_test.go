@@ -165,12 +165,17 @@ func TestOneBurstLeavesTheRestReadable(t *testing.T) {
 	}
 }
 
-// TestAToastLeavesTheKeys: a sentence lies over the panes, not over the footer.
-func TestAToastLeavesTheKeys(t *testing.T) {
+// TestAToastCoversNoPane: a sentence of one row lies over the footer alone.
+func TestAToastCoversNoPane(t *testing.T) {
 	s := newStage(t, 80, 24, tui.Options{})
 	s.run(time.Second)
-	s.press("right")
-	s.see("This is now", "? help")
+	before := strings.Split(s.text(), "\n")
+	s.app.Say("This is now.")
+	s.app.Update(nil)
+	after := strings.Split(s.text(), "\n")
+	if last := len(after) - 1; !strings.Contains(after[last], "This is now.") || !slices.Equal(before[2:last], after[2:last]) {
+		t.Errorf("a toast covers more than the footer:\n%s", s.text())
+	}
 }
 
 // TestDiskWaitsOutsideUpdate: an export that takes long holds no key up.

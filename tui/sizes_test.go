@@ -175,6 +175,10 @@ func TestLongNamesStayTellable(t *testing.T) {
 		s.run(5 * time.Second)
 		for _, key := range []string{"1", "6"} {
 			s.press(key)
+			if size[0] == 140 && key == "1" { // the title says what follows
+				s.see(" 001 ", " 002 ")
+				continue
+			}
 			s.see("001:", "002:")
 		}
 	}

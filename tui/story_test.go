@@ -108,7 +108,7 @@ func TestScrollBackInTime(t *testing.T) {
 	story(t, 140, 42, tui.Options{}, func(x *tuitest.Terminal) {
 		x.Wait(10 * time.Second)
 		x.Press("left")
-		x.See("BACK: esc is now")
+		x.See("back · esc now")
 		x.Press("esc")
 		x.See("LIVE")
 		x.Press("p")

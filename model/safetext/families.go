@@ -51,6 +51,16 @@ func (f *Families) Learn(name string) {
 	one.start, one.end, one.several = start, end, true
 }
 
+// Common returns what all names begin and end with, where they are one family and each has more than that.
+func (f *Families) Common() (start, end string) {
+	for _, one := range f.of {
+		if len(f.of) == 1 && one.has(one.example) {
+			start, end = one.example[:one.start], one.example[len(one.example)-one.end:]
+		}
+	}
+	return start, end
+}
+
 // Changes grows whenever Shorten may return another text than before for the same name.
 func (f *Families) Changes() int { return f.changes }
 

@@ -30,6 +30,7 @@ type areas struct {
 type content struct {
 	keys  int  // that are watched
 	fired bool // a request was fired: the injector says what became of it
+	mute  bool // nothing can be fired: the injector says why
 }
 
 // arrange lays the dashboard out in a room. With expanded, the pane in focus takes the room
@@ -44,9 +45,9 @@ func arrange(body cell.Rect, focus part, expanded, framed bool, how arrangement,
 	case framed:
 		a.wide(body, content)
 	default:
-		a.stacked(body, focus)
+		a.stacked(body, focus, content)
 	}
-	a.split = a.injector.W >= 120
+	a.split = a.injector.W >= 120 && content.fired
 	return a
 }
 
@@ -90,10 +91,16 @@ func (a *areas) wide(body cell.Rect, c content) {
 
 // stacked puts the panes above each other, without frames. Where rows are few, the timeline takes the
 // place of most lanes while it has the focus, and has none else.
-func (a *areas) stacked(body cell.Rect, focus part) {
+func (a *areas) stacked(body cell.Rect, focus part, c content) {
 	bars, injector, timeline := 5, 3, 0
 	if body.H >= 28 {
-		bars, injector, timeline = 6, 5, max(body.H/4, 7)
+		bars, timeline = 6, max(body.H/4, 7)
+		if c.fired {
+			injector = 5
+		}
+	}
+	if c.mute && !c.fired {
+		injector = 2
 	}
 	if focus == paneTimeline {
 		timeline = max(timeline, body.H-bars-injector-5)
@@ -152,15 +159,6 @@ func (a *areas) without(body cell.Rect, how arrangement, framed bool) {
 		return
 	}
 	a.timeline, a.bars = body.Top(body.H - bars)
-}
-
-// ToastRoom is where a toast may lie: above the injector's buttons where these have no frame.
-func (d *Screen) ToastRoom() cell.Rect {
-	if d.framed || d.areas.injector.H == 0 || d.expanded {
-		return d.area
-	}
-	room, _ := d.area.Top(d.areas.injector.Y - d.area.Y)
-	return room
 }
 
 // Join makes one table of those of several servers. Each screen lists the keys of all; the one that is

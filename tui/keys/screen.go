@@ -120,7 +120,7 @@ func (d *Screen) Update(msg tea.Msg) tea.Cmd {
 // layOut divides the room and scrolls the table so that the selected row is in sight.
 func (d *Screen) layOut() {
 	d.areas = arrange(d.area, d.focus, d.expanded, d.framed, d.arrangement,
-		content{keys: d.table.watched(), fired: len(d.s.Orders.Decisions()) > 0})
+		content{keys: d.table.watched(), fired: len(d.s.Orders.Decisions()) > 0, mute: d.s.Orders.CanFire() != ""})
 	width := d.areas.timeline.W - 2
 	if d.framed {
 		width -= 2

@@ -3,6 +3,7 @@ package keys
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -47,6 +48,7 @@ type tableView struct {
 	focused bool             // the table has the keyboard
 	focus   func()           // gives it the keyboard
 	faded   bool             // the row is far down: what is at ease is dim there
+	common  [2]string        // what all names begin and end with, which the title says and the rows leave out
 }
 
 // paint draws the table.
@@ -56,7 +58,7 @@ func (v tableView) paint(r cell.Rect) {
 	}
 	in := r
 	if v.c.Framed {
-		in = v.c.Section(r, v.focused, v.heading()...)
+		in = widget.Inside(r, true)
 	}
 	rows := cell.Rect{X: in.X, Y: in.Y + 1, W: in.W, H: in.H - 1}
 	shown := min(max(rows.H, 0), v.table.lineCount()-v.table.top)
@@ -70,12 +72,18 @@ func (v tableView) paint(r cell.Rect) {
 	}
 	if v.table.groups.on {
 		longest = in.W // their names are indented
+	} else if start, end := v.s.Families().Common(); v.c.Framed && v.table.peers == nil && longest > in.W/4 {
+		v.common = [2]string{start, end}
+		longest = max(longest-safetext.Width(start)-safetext.Width(end), 0)
+	}
+	if v.c.Framed {
+		v.c.Section(r, v.focused, v.heading()...)
 	}
 	widths := fit(in.W, longest, v.table.serverWidth())
 	at, cells := laneAt(&widths)
 	for t, keys := range alone {
 		t.lanes.begin(cells, t.s.Shown.At())
-		t.names.shorten(t.s, keys, widths[0]-1)
+		t.names.shorten(t.s, keys, widths[0]-1, v.common)
 	}
 	v.columnHeads(in, &widths)
 	v.table.lanes.paintTimes(slot{v.c, in.X + at, in.Y, cells}, v.nowText())
@@ -127,6 +135,9 @@ func (v tableView) nowText() string {
 // heading is the title of the pane: how many keys there are, and which.
 func (v tableView) heading() []widget.Span {
 	title := []widget.Span{widget.Styled("keys", v.c.Look.Title), widget.Styled(fmt.Sprintf(" %d", v.table.keyCount()), v.c.Look.Dim)}
+	if v.common[0]+v.common[1] != "" {
+		title = append(title, widget.Styled(" · "+v.common[0]+safetext.Ellipsis+v.common[1], v.c.Look.Text))
+	}
 	if v.table.groups.on {
 		groups := " · " + format.Plural(v.table.groups.tree.groups, "group")
 		if v.table.groups.tree.groups == 0 {
@@ -334,19 +345,23 @@ type names struct {
 	keys    []string
 	cells   int
 	changes int // of what names have in common
+	common  [2]string
 }
 
-// shorten makes texts of so many cells for keys of a session.
-func (n *names) shorten(s *session.Session, keys []string, cells int) {
+// shorten makes texts of so many cells for keys of a session, without what is common to all.
+func (n *names) shorten(s *session.Session, keys []string, cells int, common [2]string) {
 	families := s.Families()
-	if n.short != nil && n.cells == cells && n.changes == families.Changes() && slices.Equal(n.keys, keys) {
+	if n.short != nil && n.cells == cells && n.common == common && n.changes == families.Changes() && slices.Equal(n.keys, keys) {
 		return
 	}
 	shown := make([]string, len(keys))
 	for i, key := range keys {
 		shown[i] = s.Name(key)
+		if rest, ok := strings.CutPrefix(shown[i], common[0]); ok && len(rest) > len(common[1]) && strings.HasSuffix(rest, common[1]) {
+			shown[i] = strings.TrimSuffix(rest, common[1])
+		}
 	}
-	*n = names{short: make(map[string]string, len(keys)), keys: keys, cells: cells, changes: families.Changes()}
+	*n = names{short: make(map[string]string, len(keys)), keys: keys, cells: cells, changes: families.Changes(), common: common}
 	for i, text := range families.Distinct(shown, cells, safetext.Ellipsis) {
 		n.short[keys[i]] = text
 	}

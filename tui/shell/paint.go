@@ -43,12 +43,10 @@ func (a *App) paint() {
 	footer := cell.Rect{Y: a.Canvas.Buffer.H - 1, W: a.Canvas.Buffer.W, H: 1}
 	header, _ := a.Canvas.Buffer.Bounds().Top(a.host.HeaderRows())
 	a.host.Header(&a.Canvas, header)
-	paintFooter(a, footer)
-	room := body
-	if t, ok := a.at().(Toaster); ok {
-		room = t.ToastRoom()
+	if a.over != nil || a.toast.Text == "" {
+		paintFooter(a, footer)
 	}
-	a.toast.Paint(&a.Canvas, room)
+	a.toast.Paint(&a.Canvas, cell.Rect{Y: body.Y + body.H, W: footer.W})
 	a.paintTip(body)
 	if a.over != nil {
 		if a.over.Modal() { // a click beside it closes it

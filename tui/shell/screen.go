@@ -37,9 +37,6 @@ type Pacer interface{ Pace() time.Duration }
 // those of the Host. Back returns the next of them, nil for none.
 type Backer interface{ Back() (step func()) }
 
-// Toaster is a Screen that says where a toast may lie: not over the keys that it shows.
-type Toaster interface{ ToastRoom() cell.Rect }
-
 // The messages that the shell sends to a screen.
 type (
 	// LayoutMsg comes before a picture is painted: the room there is for the screen, and

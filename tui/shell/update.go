@@ -222,10 +222,15 @@ func (a *App) layout() tea.Cmd {
 	return a.at().Update(LayoutMsg{a.body(), a.Canvas.Framed})
 }
 
-// body is the room between the header and the footer.
+// body is the room between the header and the footer. A toast takes the footer's row; those that it needs
+// more go from the body, so that it covers no figure. It stands above a footer that an overlay writes in.
 func (a *App) body() cell.Rect {
 	_, rest := a.Canvas.Buffer.Bounds().Top(a.host.HeaderRows())
-	body, _ := rest.Top(rest.H - 1)
+	foot := a.toast.Rows(rest.W)
+	if a.over != nil || foot == 0 {
+		foot++
+	}
+	body, _ := rest.Top(rest.H - foot)
 	return body
 }
 

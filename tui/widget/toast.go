@@ -14,7 +14,7 @@ const (
 	perLetter = 100 * time.Millisecond
 )
 
-// Toast is a sentence that lies over the bottom of a screen for some seconds. The zero Toast
+// Toast is a sentence that lies over the footer for some seconds. The zero Toast
 // is empty.
 type Toast struct {
 	Text  string
@@ -30,31 +30,33 @@ func (t *Toast) Over(now time.Time) bool {
 	return t.Text != "" && now.After(t.until)
 }
 
-// Paint draws the toast on raised ground at the right end of the last rows of r, in up to
-// three lines.
-func (t *Toast) Paint(p *Canvas, r cell.Rect) {
-	if t.Text == "" || r.W < 8 || r.H < 1 {
-		return
+// lines is the text in at most three lines of a row's width.
+func (t *Toast) lines(width int) []string {
+	if t.Text == "" || width < 8 {
+		return nil
 	}
+	lines := format.Wrap(safetext.Clean(t.Text), width-8)
+	return lines[:min(len(lines), 3)]
+}
+
+// Rows is how many rows the toast takes of so many columns: 0 where it is empty.
+func (t *Toast) Rows(width int) int { return len(t.lines(width)) }
+
+// Paint draws the toast on raised ground over whole rows, from the first of r down.
+func (t *Toast) Paint(p *Canvas, r cell.Rect) {
 	mark, st := p.Look.OKMark, p.Look.Good
 	if t.Bad {
 		mark, st = p.Look.OverMark, p.Look.Denied
 	}
-	lines := format.Wrap(safetext.Clean(t.Text), r.W-8)
-	lines = lines[:min(len(lines), 3, r.H)]
-	width := 0
-	for _, l := range lines {
-		width = max(width, safetext.Width(l))
-	}
-	width = min(width+5, r.W)
-	x, top := r.X+r.W-width, r.Y+r.H-len(lines)
-	p.Buffer.Clear(cell.Rect{X: x, Y: top, W: width, H: len(lines)})
-	p.Buffer.Tint(cell.Rect{X: x, Y: top, W: width, H: len(lines)}, p.Look.Raised)
+	lines := t.lines(r.W)
+	r.H = len(lines)
+	p.Buffer.Clear(r)
+	p.Buffer.Tint(r, p.Look.Raised)
 	for i, l := range lines {
 		if i == 0 {
-			p.Buffer.Text(x+1, top, x+width, mark, st.On(p.Look.Raised))
+			p.Buffer.Text(r.X+1, r.Y, r.X+r.W, mark, st.On(p.Look.Raised))
 		}
-		p.Buffer.Text(x+3, top+i, x+width-1, l, p.Look.Text.On(p.Look.Raised))
+		p.Buffer.Text(r.X+3, r.Y+i, r.X+r.W-1, l, p.Look.Text.On(p.Look.Raised))
 	}
 }
 
