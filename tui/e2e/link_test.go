@@ -173,7 +173,7 @@ func TestLinkDrill(t *testing.T) {
 	d.judge()
 }
 
-// minute lets one minute pass, in which what is asked for happens.
+// minute lets one minute pass on the link, with the faults that its arguments name.
 func (d *drill) minute(i int, m link, p *servertest.Proxy, s redisServer, storm chan<- bool) {
 	ends := time.Now().Add(time.Minute)
 	at := func(sec int) { time.Sleep(time.Until(ends.Add(time.Duration(sec-60) * time.Second))) }
