@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/charmbracelet/x/vt"
 	"golang.org/x/crypto/ssh"
 
 	engine "ratescope/model/lab"
@@ -65,7 +66,7 @@ type student struct {
 	session *ssh.Session
 	in      io.WriteCloser
 	mu      sync.Mutex
-	seen    bytes.Buffer
+	screen  *vt.Emulator
 }
 
 func (h *held) student(t *testing.T, name string, auth ...ssh.AuthMethod) *student {
@@ -79,7 +80,13 @@ func (h *held) student(t *testing.T, name string, auth ...ssh.AuthMethod) *stude
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &student{t: t, session: session}
+	s := &student{t: t, session: session, screen: vt.NewEmulator(100, 30)}
+	go func() { _, _ = io.Copy(io.Discard, s.screen) }() // what a terminal answers to queries
+	t.Cleanup(func() {
+		if answers, ok := s.screen.InputPipe().(io.Closer); ok { // Close itself races with the Read of the copy
+			_ = answers.Close()
+		}
+	})
 	session.Stdout = s
 	if s.in, err = session.StdinPipe(); err != nil {
 		t.Fatal(err)
@@ -93,11 +100,11 @@ func (h *held) student(t *testing.T, name string, auth ...ssh.AuthMethod) *stude
 	return s
 }
 
-// Write keeps what the server sends.
+// Write draws what the server sends.
 func (s *student) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.seen.Write(p)
+	return s.screen.Write(p)
 }
 
 func (s *student) press(keys string) {
@@ -107,20 +114,14 @@ func (s *student) press(keys string) {
 	}
 }
 
-// sees waits until the server has sent a text.
+// sees waits until a text stands on the student's screen.
 func (s *student) sees(text string) {
 	s.t.Helper()
 	waits(s.t, fmt.Sprintf("the student sees %q", text), func() bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		return strings.Contains(s.seen.String(), text)
+		return strings.Contains(s.screen.String(), text)
 	})
-}
-
-func (s *student) forget() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.seen.Reset()
 }
 
 // waits fails the test unless something happens within a time that no busy machine needs.
@@ -382,7 +383,9 @@ func TestTheWindowChanges(t *testing.T) {
 	h := hold(t, class.Options{})
 	s := h.student(t, "ada")
 	s.sees("ratescope lab")
-	s.forget()
+	s.mu.Lock()
+	s.screen.Resize(30, 8)
+	s.mu.Unlock()
 	if err := s.session.WindowChange(8, 30); err != nil {
 		t.Fatal(err)
 	}

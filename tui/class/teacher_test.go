@@ -109,7 +109,6 @@ func TestTheTeacherSeesTheClass(t *testing.T) {
 	teacher.sees("1 right, 0 wrong", "1 of 1")
 
 	teacher.press("enter") // calls ada back
-	ada.forget()
 	teacher.press("C")
 	teacher.frame()
 	ada.sees("with the teacher")
