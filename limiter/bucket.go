@@ -4,6 +4,7 @@ import (
 	"math"
 	"time"
 
+	"ratescope/limiter/convention"
 	"ratescope/limiter/internal/rate"
 )
 
@@ -26,7 +27,7 @@ type refill struct {
 }
 
 func (q *request) refill() refill {
-	if q.alg == TokenBucket && q.c.Refill == RefillInterval {
+	if q.alg == TokenBucket && q.c.Refill == convention.Interval {
 		return refill{Interval: rate.Interval{Num: q.w, Den: 1}, units: max(q.limit.Count, 1)}
 	}
 	return refill{Interval: q.emission(), units: 1}
@@ -126,7 +127,7 @@ func (s *State) LevelAt(now Instant, limit Limit, c Convention) float64 {
 	var b bucket
 	b.bring(q, s.pack())
 	fraction := 0.0
-	if b.used > 0 && b.units == 1 && c.Refill != RefillInterval { // what comes at intervals comes whole
+	if b.used > 0 && b.units == 1 && c.Refill != convention.Interval { // what comes at intervals comes whole
 		fraction = (float64(b.since.US) + float64(b.since.Part)/float64(b.Den)) * float64(b.Den) / float64(b.Num)
 		fraction = math.Min(math.Max(fraction, 0), 1)
 	}

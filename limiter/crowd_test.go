@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 )
 
 // TestMemoryKeepsKeysApart sends a crowd of keys, short and long, with the same beginnings
@@ -203,7 +204,7 @@ func TestMemoryGivesRoomBack(t *testing.T) {
 func TestMemoryFindsTheOneThatLeaves(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
-	limit, c := limiter.Limit{Count: 10, Window: time.Second}, limiter.Convention{Denied: limiter.DeniedCharged}
+	limit, c := limiter.Limit{Count: 10, Window: time.Second}, limiter.Convention{Denied: convention.Charged}
 	for _, a := range []limiter.Algorithm{limiter.SlidingLog, limiter.StreamCounter} {
 		m, s, now := newMemory(t, a, limiter.WithConvention(c)), limiter.State{Algorithm: a}, far
 		for step := range volume(3000) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 )
 
 // A fixed window lets twice its limit through across an edge: three at the end of one
@@ -59,7 +60,7 @@ func Example_slidingWindow() {
 	now := limiter.InstantOf(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC))
 	l, err := limiter.NewMemory(limiter.SlidingWindow,
 		limiter.WithClock(func() limiter.Instant { return now }),
-		limiter.WithConvention(limiter.Convention{Rounding: limiter.RoundExact}))
+		limiter.WithConvention(limiter.Convention{Rounding: convention.Exact}))
 	if err != nil {
 		panic(err)
 	}
@@ -124,7 +125,7 @@ func Example_tokenBucket() {
 	now := limiter.InstantOf(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC))
 	l, err := limiter.NewMemory(limiter.TokenBucket,
 		limiter.WithClock(func() limiter.Instant { return now }),
-		limiter.WithConvention(limiter.Convention{Refill: limiter.RefillInterval}))
+		limiter.WithConvention(limiter.Convention{Refill: convention.Interval}))
 	if err != nil {
 		panic(err)
 	}

@@ -2,6 +2,8 @@ package limiter
 
 import (
 	"math"
+
+	"ratescope/limiter/convention"
 )
 
 // The fixed window: one counter a window, dropped when the window ends. It is the
@@ -23,7 +25,7 @@ func (c counters) pack() packed {
 
 func (q *request) decideFixed(d *Decision, k packed) (packed, bool) {
 	c := k.counters()
-	if q.c.Alignment != AlignEpoch || c.start != q.aligned() {
+	if q.c.Alignment != convention.Epoch || c.start != q.aligned() {
 		c = c.rollFixed(q)
 	}
 	charged := q.settle(d, q.fits(c.current))
@@ -38,7 +40,7 @@ func (q *request) decideFixed(d *Decision, k packed) (packed, bool) {
 // rollFixed brings the counter to the window that holds a.now. A clock that jumped
 // back stays in the window it had reached, so nothing is freed early.
 func (c counters) rollFixed(q *request) counters {
-	if q.c.Alignment == AlignFirstRequest {
+	if q.c.Alignment == convention.FirstRequest {
 		if c.current == 0 || int64(q.now-c.start) >= q.w+q.edge() {
 			c.start, c.current, c.previous = q.now, 0, 0
 		}
@@ -67,7 +69,7 @@ func (c counters) rollAligned(q *request) counters {
 func (c counters) explainFixed(d *Decision, q *request) {
 	d.Start, d.End = c.start, c.start+Instant(q.w)
 	freed := d.End
-	if q.c.Alignment == AlignFirstRequest {
+	if q.c.Alignment == convention.FirstRequest {
 		freed += Instant(q.edge())
 	}
 	d.Previous, d.Current = c.previous, c.current
@@ -115,7 +117,7 @@ func (q *request) decideSliding(d *Decision, k packed) (packed, bool) {
 }
 
 func (c counters) rollSliding(q *request) counters {
-	if q.c.Alignment == AlignEpoch {
+	if q.c.Alignment == convention.Epoch {
 		c = c.rollAligned(q)
 		c.previousStart = c.start - Instant(q.w)
 		return c
@@ -140,9 +142,9 @@ func covered(start, now Instant, w int64) int64 {
 func (q *request) weighted(previous, left int64) float64 {
 	x := float64(float64(previous)*float64(left)) / float64(q.w)
 	switch q.c.Rounding {
-	case RoundExact:
+	case convention.Exact:
 		return x
-	case RoundNearest:
+	case convention.Nearest:
 		return floor(x + 0.5)
 	}
 	return floor(x)
@@ -170,11 +172,11 @@ func (q *request) weightedFits(previous, current, left int64, faded float64) boo
 	}
 	p, w, c := float64(previous)*float64(left), float64(q.w), float64(current)
 	switch {
-	case q.c.Rounding == RoundExact && q.c.Rule == RuleBelow:
+	case q.c.Rounding == convention.Exact && q.c.Rule == convention.Below:
 		return p < (limit-c)*w
-	case q.c.Rounding == RoundExact:
+	case q.c.Rounding == convention.Exact:
 		return p <= (limit-c-n)*w
-	case q.c.Rule == RuleBelow:
+	case q.c.Rule == convention.Below:
 		return faded+c < limit
 	}
 	return faded+c+n <= limit
@@ -208,7 +210,7 @@ func (c counters) explainSliding(d *Decision, q *request, left int64, faded floa
 // it the current one does.
 func (c counters) slidingFree(q *request) Instant {
 	turn := c.start + Instant(q.w)
-	if q.c.Alignment == AlignFirstRequest {
+	if q.c.Alignment == convention.FirstRequest {
 		turn += Instant(q.edge())
 	}
 	if left, ok := q.coverThatFits(c.previous, c.current); ok {
@@ -231,15 +233,15 @@ func (q *request) coverThatFits(previous, current int64) (int64, bool) {
 		return q.w, true
 	}
 	free := float64(q.limit.Count) - float64(current)
-	if q.c.Rule == RuleFits {
+	if q.c.Rule == convention.Fits {
 		free -= float64(q.n)
 	}
 	switch {
-	case q.c.Rounding == RoundFloor && q.c.Rule == RuleFits:
+	case q.c.Rounding == convention.Floor && q.c.Rule == convention.Fits:
 		free++
-	case q.c.Rounding == RoundNearest && q.c.Rule == RuleFits:
+	case q.c.Rounding == convention.Nearest && q.c.Rule == convention.Fits:
 		free += 0.5
-	case q.c.Rounding == RoundNearest:
+	case q.c.Rounding == convention.Nearest:
 		free -= 0.5
 	}
 	// The division may be off by one either way; the rule itself has the last word.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"ratescope/limiter/convention"
 	"ratescope/limiter/internal/rate"
 )
 
@@ -100,7 +101,7 @@ func (q *request) leaves(at Instant) time.Duration {
 
 // excess returns how many used units must leave before the request fits.
 func (q *request) excess(used int64) int64 {
-	if q.c.Rule == RuleBelow {
+	if q.c.Rule == convention.Below {
 		return used - q.limit.Count + 1
 	}
 	return used - (q.limit.Count - q.n)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/limiter/limitertest"
 )
 
@@ -21,7 +22,7 @@ func TestAnyWindow(t *testing.T) {
 	for range volume(300) {
 		limit := limiter.Limit{Count: rng.Int64N(30) + 3, Window: time.Duration(rng.Int64N(5_000)+1) * time.Millisecond}
 		for _, a := range limiter.Algorithms() {
-			c := limiter.Convention{Rounding: limiter.Rounding(rng.IntN(2))}
+			c := limiter.Convention{Rounding: convention.Rounding(rng.IntN(2))}
 			state, memory := limiter.State{Algorithm: a}, newMemory(t, a, limiter.WithConvention(c))
 			for name, allow := range map[string]func(limiter.Instant, int64) bool{
 				"a State": func(now limiter.Instant, n int64) bool { return state.Take(now, limit, c, n).Allowed },
@@ -48,7 +49,7 @@ func TestAnyWindow(t *testing.T) {
 func TestSlidingWindowWorstCase(t *testing.T) {
 	t.Parallel()
 	limit := limiter.Limit{Count: 100, Window: time.Second}
-	for rounding, want := range map[limiter.Rounding]int64{limiter.RoundFloor: 200, limiter.RoundExact: 199} {
+	for rounding, want := range map[convention.Rounding]int64{convention.Floor: 200, convention.Exact: 199} {
 		s := limiter.State{Algorithm: limiter.SlidingWindow}
 		var in []limitertest.Admission
 		for i := range 100 {
@@ -131,8 +132,8 @@ func FuzzState(f *testing.F) {
 		}
 		limit := limiter.Limit{Count: count, Window: time.Duration(window), Burst: burst}
 		c := limiter.Convention{
-			Edge: limiter.Edge(kind >> 3 & 1), Alignment: limiter.Alignment(kind >> 4 & 1), Rounding: limiter.Rounding(kind >> 5 % 3),
-			Rule: limiter.Rule(kind >> 6 & 1), Denied: limiter.Denied(kind >> 7), Refill: limiter.Refill(kind >> 3 & 1),
+			Edge: convention.Edge(kind >> 3 & 1), Alignment: convention.Alignment(kind >> 4 & 1), Rounding: convention.Rounding(kind >> 5 % 3),
+			Rule: convention.Rule(kind >> 6 & 1), Denied: convention.Denied(kind >> 7), Refill: convention.Refill(kind >> 3 & 1),
 		}
 		peeked := s.Peek(limiter.Instant(now), limit, c, n)
 		d := s.Take(limiter.Instant(now), limit, c, n)

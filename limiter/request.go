@@ -3,6 +3,7 @@ package limiter
 import (
 	"time"
 
+	"ratescope/limiter/convention"
 	"ratescope/limiter/internal/rate"
 )
 
@@ -91,7 +92,7 @@ func (q *request) fits(used int64) bool {
 	switch {
 	case q.limit.Count == 0 || q.n == 0:
 		return true
-	case q.c.Rule == RuleBelow:
+	case q.c.Rule == convention.Below:
 		return used < q.limit.Count
 	}
 	return used <= q.limit.Count-q.n
@@ -99,7 +100,7 @@ func (q *request) fits(used int64) bool {
 
 // edge is what the closed edge adds to the life of an entry.
 func (q *request) edge() int64 {
-	if q.c.Edge == EdgeClosed {
+	if q.c.Edge == convention.Closed {
 		return 1
 	}
 	return 0
@@ -116,7 +117,7 @@ func (q *request) settle(d *Decision, fits bool) bool {
 		fits = q.allowed
 	}
 	d.Allowed = fits
-	return q.write && (fits || q.c.Denied == DeniedCharged && !q.bursts)
+	return q.write && (fits || q.c.Denied == convention.Charged && !q.bursts)
 }
 
 // refused says that a request is denied whatever its algorithm says.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"ratescope/limiter/convention"
 	"ratescope/limiter/internal/rate"
 )
 
@@ -271,7 +272,7 @@ func (a Algorithm) Explain(c Convention, limit Limit, n int64, r Reply) (d Decis
 		q.explainLog(&d, r)
 	case KindWindow, KindWeighted:
 		k := counters{start: r.Start, current: r.Current, previous: r.Previous}
-		if k.start == 0 && (c.Alignment == AlignEpoch || a.Kind() == KindWeighted) {
+		if k.start == 0 && (c.Alignment == convention.Epoch || a.Kind() == KindWeighted) {
 			k.start = q.aligned()
 		} else if k.start == 0 {
 			k.start = q.now

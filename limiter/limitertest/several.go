@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 )
 
 // several returns the limiter if it decides about limits on several keys in one call.
@@ -170,7 +171,7 @@ func Bound(a limiter.Algorithm, c limiter.Convention, limit limiter.Limit) int64
 	switch {
 	case a.Kind() == limiter.KindLog:
 		return limit.Count
-	case a.Kind() == limiter.KindWeighted && c.Rounding == limiter.RoundExact:
+	case a.Kind() == limiter.KindWeighted && c.Rounding == convention.Exact:
 		return 2*limit.Count - 1
 	}
 	return 2 * limit.Count

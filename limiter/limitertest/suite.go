@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 )
 
 // Subject is one implementation under test.
@@ -105,7 +106,7 @@ func allOrNothing(t *testing.T, s Subject) {
 }
 
 func never(t *testing.T, s Subject) {
-	for _, c := range []limiter.Convention{{}, {Denied: limiter.DeniedCharged}, {Rule: limiter.RuleBelow}} {
+	for _, c := range []limiter.Convention{{}, {Denied: convention.Charged}, {Rule: convention.Below}} {
 		b := s.bench(t, c)
 		b.take("k", tenAMinute, 2)
 		d := b.take("k", tenAMinute, 11)

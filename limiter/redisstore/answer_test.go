@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/limiter/redisstore"
 )
 
@@ -29,7 +30,7 @@ func FuzzAnswer(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, kind uint8, text string, count, window, burst, n int64) {
 		a := limiter.Algorithms()[int(kind)%7]
-		c := limiter.Convention{Rounding: limiter.Rounding(kind >> 3 % 3), Denied: limiter.Denied(kind >> 5 & 1), Rule: limiter.Rule(kind >> 6 & 1)}
+		c := limiter.Convention{Rounding: convention.Rounding(kind >> 3 % 3), Denied: convention.Denied(kind >> 5 & 1), Rule: convention.Rule(kind >> 6 & 1)}
 		if kind>>7 == 1 {
 			c.Block = time.Second
 		}

@@ -11,6 +11,7 @@ import (
 
 	"ratescope/internal/servertest"
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/limiter/layout"
 	"ratescope/limiter/limitertest"
 	"ratescope/limiter/redisstore"
@@ -77,34 +78,34 @@ func (v variant) arithmetic() limiter.Algorithm {
 func variants() []variant {
 	var all []variant
 	for _, a := range []limiter.Algorithm{limiter.FixedWindow, limiter.SlidingLog, limiter.StreamCounter} {
-		for _, edge := range []limiter.Edge{limiter.EdgeHalfOpen, limiter.EdgeClosed} {
-			for _, rule := range []limiter.Rule{limiter.RuleFits, limiter.RuleBelow} {
-				for _, denied := range []limiter.Denied{limiter.DeniedFree, limiter.DeniedCharged} {
+		for _, edge := range []convention.Edge{convention.HalfOpen, convention.Closed} {
+			for _, rule := range []convention.Rule{convention.Fits, convention.Below} {
+				for _, denied := range []convention.Denied{convention.Free, convention.Charged} {
 					c := limiter.Convention{Edge: edge, Rule: rule, Denied: denied}
 					all = append(all, variant{name: fmt.Sprintf("%s-%d%d%d", a, edge, rule, denied), algorithm: a, c: c})
 				}
 			}
 		}
 	}
-	for _, rounding := range []limiter.Rounding{limiter.RoundFloor, limiter.RoundExact, limiter.RoundNearest} {
-		for _, rule := range []limiter.Rule{limiter.RuleFits, limiter.RuleBelow} {
-			for _, denied := range []limiter.Denied{limiter.DeniedFree, limiter.DeniedCharged} {
+	for _, rounding := range []convention.Rounding{convention.Floor, convention.Exact, convention.Nearest} {
+		for _, rule := range []convention.Rule{convention.Fits, convention.Below} {
+			for _, denied := range []convention.Denied{convention.Free, convention.Charged} {
 				c := limiter.Convention{Rounding: rounding, Rule: rule, Denied: denied}
 				all = append(all, variant{name: fmt.Sprintf("sliding-%d%d%d", rounding, rule, denied), algorithm: limiter.SlidingWindow, c: c})
 			}
 		}
 	}
 	all = append(all,
-		variant{name: "fixed-first", algorithm: limiter.FixedWindow, c: limiter.Convention{Alignment: limiter.AlignFirstRequest}},
-		variant{name: "fixed-first-charged", algorithm: limiter.FixedWindow, c: limiter.Convention{Alignment: limiter.AlignFirstRequest, Denied: limiter.DeniedCharged}},
+		variant{name: "fixed-first", algorithm: limiter.FixedWindow, c: limiter.Convention{Alignment: convention.FirstRequest}},
+		variant{name: "fixed-first-charged", algorithm: limiter.FixedWindow, c: limiter.Convention{Alignment: convention.FirstRequest, Denied: convention.Charged}},
 	)
 	all = append(all,
 		variant{name: "gcra", algorithm: limiter.GCRA, c: limiter.Convention{}},
 		variant{name: "tokens", algorithm: limiter.TokenBucket, c: limiter.Convention{}},
-		variant{name: "tokens-interval", algorithm: limiter.TokenBucket, c: limiter.Convention{Refill: limiter.RefillInterval}},
+		variant{name: "tokens-interval", algorithm: limiter.TokenBucket, c: limiter.Convention{Refill: convention.Interval}},
 		variant{name: "leaky", algorithm: limiter.LeakyBucket, c: limiter.Convention{}},
-		variant{name: "gcra-charged", algorithm: limiter.GCRA, c: limiter.Convention{Denied: limiter.DeniedCharged, Rule: limiter.RuleBelow}},
-		variant{name: "tokens-charged", algorithm: limiter.TokenBucket, c: limiter.Convention{Denied: limiter.DeniedCharged, Rule: limiter.RuleBelow}},
+		variant{name: "gcra-charged", algorithm: limiter.GCRA, c: limiter.Convention{Denied: convention.Charged, Rule: convention.Below}},
+		variant{name: "tokens-charged", algorithm: limiter.TokenBucket, c: limiter.Convention{Denied: convention.Charged, Rule: convention.Below}},
 	)
 	for _, a := range limiter.Algorithms() {
 		all = append(all, variant{name: a.String() + "-block", algorithm: a, c: limiter.Convention{Block: 700 * time.Millisecond}})
@@ -240,7 +241,7 @@ func stride(rng *rand.Rand, v variant, w time.Duration) time.Duration {
 	default:
 		d = time.Duration(rng.Int64N(int64(w / 4)))
 	}
-	if v.c.Alignment == limiter.AlignFirstRequest {
+	if v.c.Alignment == convention.FirstRequest {
 		return max(d, 0).Truncate(time.Millisecond) // an expiry is a whole millisecond
 	}
 	return d.Truncate(time.Microsecond)

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 )
 
 // WrongTypeError is the error of a key that holds anything else than a state of the algorithm.
@@ -261,9 +262,9 @@ func decodeFixed(r reply) limiter.Reply {
 	found := limiter.Reply{Current: r.values[0]}
 	switch mark := limiter.Instant(r.values[1]); {
 	case mark <= 0:
-	case r.convention.Alignment == limiter.AlignFirstRequest:
+	case r.convention.Alignment == convention.FirstRequest:
 		found.Start = mark.Add(-r.limit.limit.Window)
-		if r.convention.Edge == limiter.EdgeClosed {
+		if r.convention.Edge == convention.Closed {
 			found.Start = found.Start.Add(-time.Microsecond)
 		}
 	default:

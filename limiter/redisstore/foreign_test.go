@@ -11,6 +11,7 @@ import (
 
 	"ratescope/internal/servertest"
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/limiter/internal/keyname"
 	"ratescope/limiter/layout"
 	"ratescope/limiter/redisstore"
@@ -107,7 +108,7 @@ func TestForeignValuesStay(t *testing.T) {
 			}
 			key := "user:42"
 			on := key
-			if v.c.Alignment != limiter.AlignFirstRequest {
+			if v.c.Alignment != convention.FirstRequest {
 				on = layout.Keys(v.algorithm, key, yearly, layout.Layout{}, limiter.InstantOf(client.Time(ctx).Val()))[0]
 			}
 			client.FlushAll(ctx)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/limiter/internal/keyname"
 	"ratescope/limiter/layout"
 )
@@ -119,7 +120,7 @@ type form struct {
 
 // batches reports whether all units of a limit come back at the same time.
 func (f form) batches(c limiter.Convention) bool {
-	return f.refills && c.Refill == limiter.RefillInterval
+	return f.refills && c.Refill == convention.Interval
 }
 
 // rateArgCount returns how many arguments the algorithm adds to the common ones.
@@ -167,14 +168,14 @@ func always(file string) func(settings) (string, error) {
 }
 
 func fixedScript(s settings) (string, error) {
-	if s.convention.Alignment == limiter.AlignFirstRequest {
+	if s.convention.Alignment == convention.FirstRequest {
 		return "fixed_first.lua", nil
 	}
 	return "fixed.lua", nil
 }
 
 func slidingScript(s settings) (string, error) {
-	if s.convention.Alignment == limiter.AlignFirstRequest {
+	if s.convention.Alignment == convention.FirstRequest {
 		return "", fmt.Errorf("%w: a sliding window aligned to the first request would need where both windows began on the server: use the clock-aligned one, or memory", limiter.ErrNotOnStore)
 	}
 	return "sliding.lua", nil

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/limiter/layout"
 )
 
@@ -22,16 +23,16 @@ func TestReachableScripts(t *testing.T) {
 				is := func(bit int) bool { return bits&(1<<bit) != 0 }
 				c := limiter.Convention{}
 				if is(0) {
-					c.Edge, c.Rule = limiter.EdgeClosed, limiter.RuleBelow
+					c.Edge, c.Rule = convention.Closed, convention.Below
 				}
 				if is(1) {
-					c.Denied = limiter.DeniedCharged
+					c.Denied = convention.Charged
 				}
 				if is(2) {
 					c.Block = time.Hour
 				}
 				if is(3) {
-					c.Refill, c.Alignment = limiter.RefillInterval, limiter.AlignFirstRequest
+					c.Refill, c.Alignment = convention.Interval, convention.FirstRequest
 				}
 				opts := []Option{WithLayout(l), WithConvention(c)}
 				if is(4) {

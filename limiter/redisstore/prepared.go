@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/limiter/internal/rate"
 )
 
@@ -264,8 +265,8 @@ func parametersOf(a limiter.Algorithm, s settings, act action) parameters {
 	t := parameters{
 		Act: act, Given: s.clock != nil, Careful: s.ownLayout() && (act == looks || act == refunds),
 		variant: variant{
-			Closed: c.Edge == limiter.EdgeClosed, Below: c.Rule == limiter.RuleBelow, Charged: c.Denied == limiter.DeniedCharged,
-			Exact: c.Rounding == limiter.RoundExact, Round: c.Rounding == limiter.RoundNearest,
+			Closed: c.Edge == convention.Closed, Below: c.Rule == convention.Below, Charged: c.Denied == convention.Charged,
+			Exact: c.Rounding == convention.Exact, Round: c.Rounding == convention.Nearest,
 			Leaky: a == limiter.LeakyBucket, Interval: forms[a].batches(c), Parts: true,
 			Denials: s.denials && (act == charges || act == chargesAll), Block: c.Block > 0,
 		},
@@ -278,7 +279,7 @@ func parametersOf(a limiter.Algorithm, s settings, act action) parameters {
 	if act == resets {
 		t.NoTotals, t.PerUnit, t.Holds = s.layout.NoTotals, s.layout.PerUnit, forms[a].kind
 		t.Moment = a.Kind() == limiter.KindArrival
-		t.Expires = a == limiter.FixedWindow && c.Alignment == limiter.AlignFirstRequest
+		t.Expires = a == limiter.FixedWindow && c.Alignment == convention.FirstRequest
 	}
 	if t.Interval {
 		t.Rest++
@@ -300,7 +301,7 @@ func parametersOf(a limiter.Algorithm, s settings, act action) parameters {
 	if a.Bursts() {
 		t.Charged, t.Below = false, false // neither applies to GCRA and buckets
 	}
-	t.Ahead = a == limiter.FixedWindow && act == charges && s.convention.Alignment == limiter.AlignEpoch && !t.Given && !t.Block && !t.Charged
+	t.Ahead = a == limiter.FixedWindow && act == charges && s.convention.Alignment == convention.Epoch && !t.Given && !t.Block && !t.Charged
 	if act == chargesAll {
 		t.Stride, t.Charged = scriptArgs+forms[a].rateArgCount(c), false
 		if t.Denials {

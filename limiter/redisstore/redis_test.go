@@ -13,6 +13,7 @@ import (
 
 	"ratescope/internal/servertest"
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/limiter/layout"
 	"ratescope/limiter/redisstore"
 )
@@ -166,7 +167,7 @@ func TestWrongType(t *testing.T) {
 		now := limiter.InstantOf(client.Time(ctx).Val())
 		names := layout.Keys(v.algorithm, "wrong", yearly, layout.Layout{}, now)[:1]
 		switch {
-		case v.c.Alignment == limiter.AlignFirstRequest:
+		case v.c.Alignment == convention.FirstRequest:
 			names = []string{"wrong"}
 		case v.algorithm == limiter.FixedWindow: // which looks for the window after this one
 			names = append(names, layout.Keys(v.algorithm, "wrong", yearly, layout.Layout{}, now.Add(yearly.Window))...)
@@ -246,9 +247,9 @@ func TestServerClock(t *testing.T) {
 	client := servertest.Client(t)
 	ctx := context.Background()
 	limit := yearly
-	for _, c := range []limiter.Convention{{}, {Rule: limiter.RuleBelow}, {Denied: limiter.DeniedCharged}, {Alignment: limiter.AlignFirstRequest}} {
+	for _, c := range []limiter.Convention{{}, {Rule: convention.Below}, {Denied: convention.Charged}, {Alignment: convention.FirstRequest}} {
 		for _, a := range limiter.Algorithms() {
-			if a == limiter.SlidingWindow && c.Alignment == limiter.AlignFirstRequest {
+			if a == limiter.SlidingWindow && c.Alignment == convention.FirstRequest {
 				continue
 			}
 			client.FlushAll(ctx)
@@ -268,7 +269,7 @@ func TestServerClock(t *testing.T) {
 			if d.Allowed || d.RetryAfter <= 0 || d.RetryAfter > 2*limit.Window {
 				t.Errorf("%s %+v: one too many: %+v", a, c, d)
 			}
-			if charged := c.Denied == limiter.DeniedCharged && d.Used == 6; !charged && dump(t, client) != before {
+			if charged := c.Denied == convention.Charged && d.Used == 6; !charged && dump(t, client) != before {
 				t.Errorf("%s %+v: a denied request changed the server", a, c)
 			}
 			for _, k := range client.Keys(ctx, "*").Val() {
@@ -276,7 +277,7 @@ func TestServerClock(t *testing.T) {
 					t.Errorf("%s: %q lives for %v", a, k, ttl)
 				}
 			}
-			if d, err := l.Refund(ctx, "k", limit, 2); err != nil || d.Used >= 5 && c.Denied == limiter.DeniedFree {
+			if d, err := l.Refund(ctx, "k", limit, 2); err != nil || d.Used >= 5 && c.Denied == convention.Free {
 				t.Errorf("%s %+v: after a refund: %+v, %v", a, c, d, err)
 			}
 			if err := l.Reset(ctx, "k", limit); err != nil || client.DBSize(ctx).Val() != 0 {
@@ -292,7 +293,7 @@ func TestFirstRequestAges(t *testing.T) {
 	t.Parallel()
 	client := servertest.Client(t)
 	ctx := context.Background()
-	l := newStore(t, client, limiter.FixedWindow, redisstore.WithConvention(limiter.Convention{Alignment: limiter.AlignFirstRequest}))
+	l := newStore(t, client, limiter.FixedWindow, redisstore.WithConvention(limiter.Convention{Alignment: convention.FirstRequest}))
 	allow(t, l, "k", yearly, 5)
 	client.PExpire(ctx, "k", time.Hour)
 	end := limiter.Instant(client.PExpireTime(ctx, "k").Val().Microseconds())

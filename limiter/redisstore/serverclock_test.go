@@ -9,6 +9,7 @@ import (
 
 	"ratescope/internal/servertest"
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/limiter/redisstore"
 )
 
@@ -23,7 +24,7 @@ func TestServerClockAgreesWithGo(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	for _, v := range variants() {
-		if v.c.Alignment == limiter.AlignFirstRequest {
+		if v.c.Alignment == convention.FirstRequest {
 			continue // ends when its key expires, which Redis does by the millisecond
 		}
 		t.Run(v.name, func(t *testing.T) {

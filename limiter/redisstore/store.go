@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/limiter/internal/given"
 	"ratescope/limiter/layout"
 )
@@ -115,7 +116,7 @@ func newStore(c Client, a limiter.Algorithm, opts []Option) (*Store, error) {
 
 // keepsSeveral reports whether the settings allow several limits on one key.
 func (s *plan) keepsSeveral() bool {
-	return s.layout == (layout.Layout{}) && s.convention.Block == 0 && !(s.clock != nil && s.convention.Alignment == limiter.AlignFirstRequest)
+	return s.layout == (layout.Layout{}) && s.convention.Block == 0 && !(s.clock != nil && s.convention.Alignment == convention.FirstRequest)
 }
 
 var errNotMade = fmt.Errorf("%w: the Store is nil or the zero value: make it with New", limiter.ErrBadRequest)
@@ -328,12 +329,12 @@ func (s *plan) mainKey(key string) string {
 // namedByWindow reports whether the keys are named after their windows. A window that begins with
 // its first request is kept in the key itself.
 func (s *plan) namedByWindow() bool {
-	return s.form.byWindow && s.convention.Alignment == limiter.AlignEpoch
+	return s.form.byWindow && s.convention.Alignment == convention.Epoch
 }
 
 // endsApart reports whether the end of a window is kept in a second key. A window that begins with
 // its first request normally ends when its key expires, but keys do not expire by the clock of
 // WithClock.
 func (s *plan) endsApart() bool {
-	return s.clock != nil && s.algorithm == limiter.FixedWindow && s.convention.Alignment == limiter.AlignFirstRequest
+	return s.clock != nil && s.algorithm == limiter.FixedWindow && s.convention.Alignment == convention.FirstRequest
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 )
 
 // runningSum holds the entries of one window of a stream that another program writes, up to an id, and
@@ -145,7 +146,7 @@ func withSum(ctx context.Context, cmd *decisionCmd, sum *runningSum) *decisionCm
 
 // oldest returns the first instant of the window of w microseconds that ends at now.
 func (s *plan) oldest(now limiter.Instant, w int64) limiter.Instant {
-	if s.convention.Edge == limiter.EdgeClosed {
+	if s.convention.Edge == convention.Closed {
 		return now - limiter.Instant(w)
 	}
 	return now - limiter.Instant(w) + 1

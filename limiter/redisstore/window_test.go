@@ -8,6 +8,7 @@ import (
 
 	"ratescope/internal/servertest"
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/limiter/limitertest"
 	"ratescope/limiter/redisstore"
 )
@@ -23,7 +24,7 @@ func TestAnyWindow(t *testing.T) {
 	for round := range 6 {
 		limit := limiter.Limit{Count: rng.Int64N(30) + 3, Window: time.Duration(rng.Int64N(5_000)+1) * time.Millisecond}
 		for _, a := range limiter.Algorithms() {
-			c := limiter.Convention{Rounding: limiter.Rounding(rng.IntN(2))}
+			c := limiter.Convention{Rounding: convention.Rounding(rng.IntN(2))}
 			at := limitertest.Start
 			l := newStore(t, client, a, redisstore.WithConvention(c), redisstore.WithClock(func() limiter.Instant { return at }))
 			key := fmt.Sprintf("any window:%s:%d", a, round)

@@ -12,6 +12,7 @@ import (
 
 	"ratescope/internal/servertest"
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/limiter/scenario"
 )
 
@@ -49,7 +50,7 @@ func runAll(t *testing.T, all []scenario.Scenario, store scenario.Store) {
 			t.Errorf("%s: %v", s.ID, err)
 			continue
 		}
-		kept := s.Algorithm != limiter.SlidingWindow || s.Convention.Alignment != limiter.AlignFirstRequest || store.Name() == "memory"
+		kept := s.Algorithm != limiter.SlidingWindow || s.Convention.Alignment != convention.FirstRequest || store.Name() == "memory"
 		switch {
 		case !kept && r.Status != scenario.NotOnStore:
 			t.Errorf("%s: %+v, want not on this store", s.ID, r)
@@ -107,8 +108,8 @@ func TestLoadRefuses(t *testing.T) {
 func TestParseWords(t *testing.T) {
 	for i := range 2 * 2 * 3 * 2 * 2 * 2 * 2 {
 		c := limiter.Convention{
-			Edge: limiter.Edge(i % 2), Alignment: limiter.Alignment(i / 2 % 2), Rounding: limiter.Rounding(i / 4 % 3), Rule: limiter.Rule(i / 12 % 2),
-			Denied: limiter.Denied(i / 24 % 2), Refill: limiter.Refill(i / 48 % 2), Block: time.Duration(i/96) * 90 * time.Second,
+			Edge: convention.Edge(i % 2), Alignment: convention.Alignment(i / 2 % 2), Rounding: convention.Rounding(i / 4 % 3), Rule: convention.Rule(i / 12 % 2),
+			Denied: convention.Denied(i / 24 % 2), Refill: convention.Refill(i / 48 % 2), Block: time.Duration(i/96) * 90 * time.Second,
 		}
 		if got, err := scenario.ParseWords(scenario.Describe(c)); err != nil || got != c {
 			t.Errorf("%+v reads back from %q as %+v, %v", c, scenario.Describe(c), got, err)

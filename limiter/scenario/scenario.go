@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 )
 
 // Scenario is one story: requests at given moments and their fate.
@@ -184,7 +185,7 @@ func (f file) limit(a limiter.Algorithm, c limiter.Convention) (limiter.Limit, e
 		l.Burst = f.Capacity
 	}
 	if f.RefillTokens != 0 || f.RefillIntervalMS != 0 {
-		if a != limiter.TokenBucket || c.Refill != limiter.RefillInterval {
+		if a != limiter.TokenBucket || c.Refill != convention.Interval {
 			return l, errors.New("refill_tokens and refill_interval_ms belong to a token bucket with the convention refill: interval")
 		}
 		if f.Capacity == 0 {
@@ -271,7 +272,7 @@ func variants(c *limiter.Convention) []variant {
 type conventionFile map[string]any
 
 func (f conventionFile) parse() (limiter.Convention, error) {
-	c := limiter.Convention{Rounding: limiter.RoundExact}
+	c := limiter.Convention{Rounding: convention.Exact}
 	fields := variants(&c)
 	for _, name := range slices.Sorted(maps.Keys(f)) {
 		value := f[name]
