@@ -23,6 +23,7 @@ import (
 	"ratescope/feed/script/sandbox"
 	"ratescope/internal/file"
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/model/bench"
 	"ratescope/model/format"
 	"ratescope/model/safetext"
@@ -330,14 +331,14 @@ func (p checkPage) is() (what, why string) {
 	}
 	kind := id.Algorithm.Kind()
 	add(p.Limit.Burst > 0, fmt.Sprintf("burst %d", p.Limit.Burst))
-	add(kind == limiter.KindLog && id.Terms.Edge == limiter.EdgeHalfOpen, "an entry as old as the window has left")
-	add(kind == limiter.KindLog && id.Terms.Edge == limiter.EdgeClosed, "an entry as old as the window still counts")
-	add(kind == limiter.KindWindow && !id.Renewed && id.Terms.Alignment == limiter.AlignEpoch, "windows by the clock")
-	add(kind == limiter.KindWindow && !id.Renewed && id.Terms.Alignment == limiter.AlignFirstRequest, "windows from the first request")
+	add(kind == limiter.KindLog && id.Terms.Edge == convention.HalfOpen, "an entry as old as the window has left")
+	add(kind == limiter.KindLog && id.Terms.Edge == convention.Closed, "an entry as old as the window still counts")
+	add(kind == limiter.KindWindow && !id.Renewed && id.Terms.Alignment == convention.Epoch, "windows by the clock")
+	add(kind == limiter.KindWindow && !id.Renewed && id.Terms.Alignment == convention.FirstRequest, "windows from the first request")
 	add(id.Renewed, "each request moves the window's end")
-	add(kind == limiter.KindWeighted, "previous × weight "+map[limiter.Rounding]string{limiter.RoundFloor: "rounded down",
-		limiter.RoundExact: "exact", limiter.RoundNearest: "rounded"}[id.Terms.Rounding])
-	add(id.Terms.Refill == limiter.RefillInterval, "refilled at intervals")
+	add(kind == limiter.KindWeighted, "previous × weight "+map[convention.Rounding]string{convention.Floor: "rounded down",
+		convention.Exact: "exact", convention.Nearest: "rounded"}[id.Terms.Rounding])
+	add(id.Terms.Refill == convention.Interval, "refilled at intervals")
 	add(id.Grain > 0, "its clock shows whole "+format.Length(id.Grain))
 	add(id.Charged != nil && *id.Charged, "denied requests are charged")
 	add(id.Charged != nil && !*id.Charged, "denied requests are free")

@@ -145,32 +145,6 @@ type Convention struct {
 	Block time.Duration
 }
 
-// TRANSITION
-type (
-	Edge      = convention.Edge
-	Alignment = convention.Alignment
-	Rounding  = convention.Rounding
-	Rule      = convention.Rule
-	Denied    = convention.Denied
-	Refill    = convention.Refill
-)
-
-const (
-	EdgeHalfOpen      = convention.HalfOpen
-	EdgeClosed        = convention.Closed
-	AlignEpoch        = convention.Epoch
-	AlignFirstRequest = convention.FirstRequest
-	RoundFloor        = convention.Floor
-	RoundExact        = convention.Exact
-	RoundNearest      = convention.Nearest
-	RuleFits          = convention.Fits
-	RuleBelow         = convention.Below
-	DeniedFree        = convention.Free
-	DeniedCharged     = convention.Charged
-	RefillGreedy      = convention.Greedy
-	RefillInterval    = convention.Interval
-)
-
 // Validate says what is wrong with c, or nil. Its errors are ErrBadRequest.
 func (c Convention) Validate() error {
 	if c.Edge > convention.Closed || c.Alignment > convention.FirstRequest || c.Rounding > convention.Nearest ||

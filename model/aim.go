@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 )
 
 // Bounds of one Order, so that a typing error does not become an incident.
@@ -115,7 +116,7 @@ func (r *Reading) harm() string {
 	case t.Algorithm == limiter.GCRA && t.Layout.Unit != 0:
 		return "its theoretical arrival time (TAT) is written as another program writes it, and a request from here would lock that " +
 			"program out: fire through that program"
-	case t.Algorithm == limiter.FixedWindow && t.Convention.Alignment == limiter.AlignFirstRequest && slices.Contains(r.Notes, NoExpiry):
+	case t.Algorithm == limiter.FixedWindow && t.Convention.Alignment == convention.FirstRequest && slices.Contains(r.Notes, NoExpiry):
 		return "its counter has no expiry, and a request would give it one: set the expiry that it should have with PEXPIRE first"
 	}
 	return ""

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/model"
 )
 
@@ -57,7 +58,7 @@ func TestAim(t *testing.T) {
 	otherWindow.Window = time.Hour
 	foreign, single := known, known
 	foreign.Algorithm, foreign.Layout.Unit = limiter.GCRA, time.Second
-	single.Algorithm, single.Convention.Alignment = limiter.FixedWindow, limiter.AlignFirstRequest
+	single.Algorithm, single.Convention.Alignment = limiter.FixedWindow, convention.FirstRequest
 	for _, tc := range []struct {
 		name    string
 		reading model.Reading

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 )
 
 // chunkBins is the number of bins that are packed together, a quarter of a window.
@@ -151,7 +152,7 @@ func (k *Watched) readingAt(t limiter.Instant) (r Reading, known bool) {
 	case kind == limiter.KindLog:
 		r.State.Log, known = k.Timeline.entries(t.Add(-2*w), t)
 		r.ExactKnown, r.PreviousKnown = known, known
-	case (kind == limiter.KindWeighted || kind == limiter.KindWindow) && r.Target.Convention.Alignment == limiter.AlignEpoch:
+	case (kind == limiter.KindWeighted || kind == limiter.KindWindow) && r.Target.Convention.Alignment == convention.Epoch:
 		start := t.Floor(w)
 		r.State.Start = start
 		r.State.Current, known = k.Timeline.Admitted(start-1, t)

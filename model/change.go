@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/limiter/layout"
 )
 
@@ -134,7 +135,7 @@ func (r *Reading) ObeysBlock() bool {
 func (t *Target) Keys(key string, now limiter.Instant) []string {
 	limit := t.Limit
 	limit.Window = max(limit.Window, t.Window)
-	if t.Convention.Alignment == limiter.AlignFirstRequest || limit.Window <= 0 {
+	if t.Convention.Alignment == convention.FirstRequest || limit.Window <= 0 {
 		return []string{key}
 	}
 	return layout.Keys(t.Algorithm, key, limit, t.Layout, now)

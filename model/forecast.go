@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 )
 
 // Forecast is the result of firing requests if no other client sends any. If other clients do, and
@@ -74,7 +75,7 @@ func (r *Reading) forecast(now limiter.Instant, n int, cost int64) (Forecast, li
 		s.Start = now
 	}
 	f := Forecast{Known: true}
-	if c.Rule == limiter.RuleFits && cost > 0 && n > 1 && cost <= limiter.MaxCount/int64(n) {
+	if c.Rule == convention.Fits && cost > 0 && n > 1 && cost <= limiter.MaxCount/int64(n) {
 		// At one instant, requests that are admitted one by one are admitted together too, so that a
 		// large burst needs only a few decisions.
 		f.Admitted = sort.Search(n, func(k int) bool { return !s.Peek(now, limit, c, int64(k+1)*cost).Allowed })
@@ -84,7 +85,7 @@ func (r *Reading) forecast(now limiter.Instant, n int, cost int64) (Forecast, li
 	}
 	for f.Admitted+f.Denied < n {
 		d := s.Take(now, limit, c, cost)
-		if f.add(d); !d.Allowed && c.Denied == limiter.DeniedFree { // the state no longer changes: all others are denied too
+		if f.add(d); !d.Allowed && c.Denied == convention.Free { // the state no longer changes: all others are denied too
 			f.Denied = n - f.Admitted
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/model"
 )
 
@@ -96,7 +97,7 @@ func (h *hostile) reading() model.Reading {
 		Target: model.Target{
 			Algorithm: limiter.Algorithm(h.byte() % 9), LimitKnown: h.byte()%2 == 0, Window: w,
 			Limit:      limiter.Limit{Count: h.number(), Window: w, Burst: h.number()},
-			Convention: limiter.Convention{Edge: limiter.Edge(h.byte() % 2), Alignment: limiter.Alignment(h.byte() % 2), Rounding: limiter.Rounding(h.byte() % 3), Rule: limiter.Rule(h.byte() % 2), Denied: limiter.Denied(h.byte() % 2), Refill: limiter.Refill(h.byte() % 2)},
+			Convention: limiter.Convention{Edge: convention.Edge(h.byte() % 2), Alignment: convention.Alignment(h.byte() % 2), Rounding: convention.Rounding(h.byte() % 3), Rule: convention.Rule(h.byte() % 2), Denied: convention.Denied(h.byte() % 2), Refill: convention.Refill(h.byte() % 2)},
 		},
 		ExactKnown: h.byte()%2 == 0, PreviousKnown: h.byte()%2 == 0, Denied: model.Count{Known: h.byte()%2 == 0, N: h.number()},
 	}

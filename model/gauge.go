@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 )
 
 // NearLimit is the utilization from which a key counts as close to its limit.
@@ -89,7 +90,7 @@ func (r *Reading) Gauge(now limiter.Instant) Gauge {
 		g.Level = float64(d.Remaining)
 	case limiter.KindWindow:
 		g.Current, g.Previous = Count{true, d.Current}, Count{r.PreviousKnown, d.Previous}
-		if t.Convention.Alignment == limiter.AlignEpoch { // what a weighted counter would make of the same windows
+		if t.Convention.Alignment == convention.Epoch { // what a weighted counter would make of the same windows
 			g.Weight = float64(d.End.Sub(now)) / float64(w)
 			g.Estimate = math.Floor(float64(d.Previous)*g.Weight) + float64(d.Current)
 		}
@@ -180,7 +181,7 @@ func (r *Reading) gaugeUntil(g *Gauge, now limiter.Instant) {
 // has no expiry: the EXPIRE after an INCR was lost. It keeps its count for ever.
 func (r *Reading) stuck() bool {
 	t := &r.Target
-	return t.Algorithm == limiter.FixedWindow && t.Convention.Alignment == limiter.AlignFirstRequest &&
+	return t.Algorithm == limiter.FixedWindow && t.Convention.Alignment == convention.FirstRequest &&
 		r.TTL == Forever && r.Ends == 0 && r.State.Current > 0
 }
 
@@ -236,12 +237,12 @@ func total(log []limiter.Entry) int64 {
 }
 
 // liveIn returns the units of log within the window of length w that ends at now.
-func liveIn(log []limiter.Entry, now limiter.Instant, w time.Duration, edge limiter.Edge) int64 {
+func liveIn(log []limiter.Entry, now limiter.Instant, w time.Duration, edge convention.Edge) int64 {
 	from := now.Add(-w)
 	var n int64
 	for i := len(log) - 1; i >= 0; i-- {
 		e := log[i]
-		if e.At < from || e.At == from && edge == limiter.EdgeHalfOpen {
+		if e.At < from || e.At == from && edge == convention.HalfOpen {
 			break
 		}
 		if e.At <= now {
@@ -264,7 +265,7 @@ type WeightedSum struct {
 func (s WeightedSum) Whole() bool { return s.Rounded == s.Product || s.Rounded+".0" == s.Product }
 
 // SumOf returns the arithmetic of a gauge, whose Previous and Current are known.
-func SumOf(g *Gauge, r limiter.Rounding) WeightedSum {
+func SumOf(g *Gauge, r convention.Rounding) WeightedSum {
 	exact := float64(g.Previous.N) * g.Weight
 	const least, most = 3, 15
 	for digits := least; digits <= most; digits++ {
@@ -272,9 +273,9 @@ func SumOf(g *Gauge, r limiter.Rounding) WeightedSum {
 		for _, round := range [...]func(float64) float64{math.Round, math.Floor, math.Ceil} {
 			weight := round(g.Weight*scale) / scale
 			tenths := math.Floor(float64(g.Previous.N)*weight*10 + 1e-6)
-			same := r == limiter.RoundExact && tenths == math.Floor(exact*10) ||
-				r == limiter.RoundFloor && math.Floor(tenths/10) == math.Floor(exact) ||
-				r == limiter.RoundNearest && math.Round(tenths/10) == math.Round(exact)
+			same := r == convention.Exact && tenths == math.Floor(exact*10) ||
+				r == convention.Floor && math.Floor(tenths/10) == math.Floor(exact) ||
+				r == convention.Nearest && math.Round(tenths/10) == math.Round(exact)
 			if same || digits == most {
 				return sumOf(strconv.FormatFloat(weight, 'f', digits, 64), tenths, g.Current.N, r)
 			}
@@ -283,15 +284,15 @@ func SumOf(g *Gauge, r limiter.Rounding) WeightedSum {
 	return WeightedSum{}
 }
 
-func sumOf(weight string, tenths float64, current int64, r limiter.Rounding) WeightedSum {
+func sumOf(weight string, tenths float64, current int64, r convention.Rounding) WeightedSum {
 	text := func(tenths float64) string { return strconv.FormatFloat(tenths/10, 'f', 1, 64) }
 	s := WeightedSum{Weight: weight, Product: text(tenths)}
 	whole := math.Floor(tenths / 10)
 	switch r {
-	case limiter.RoundExact:
+	case convention.Exact:
 		s.Rounded, s.Estimate = s.Product, text(tenths+float64(current)*10)
 		return s
-	case limiter.RoundNearest:
+	case convention.Nearest:
 		whole = math.Round(tenths / 10)
 	}
 	s.Rounded, s.Estimate = strconv.FormatFloat(whole, 'f', 0, 64), strconv.FormatFloat(whole+float64(current), 'f', 0, 64)

@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/model"
 )
 
 // conventions are the ones whose forecast can differ.
 var conventions = []limiter.Convention{
-	{}, {Edge: limiter.EdgeClosed}, {Alignment: limiter.AlignFirstRequest}, {Rounding: limiter.RoundExact}, {Rounding: limiter.RoundNearest},
-	{Rule: limiter.RuleBelow}, {Denied: limiter.DeniedCharged}, {Rule: limiter.RuleBelow, Denied: limiter.DeniedCharged, Rounding: limiter.RoundExact}, {Refill: limiter.RefillInterval},
+	{}, {Edge: convention.Closed}, {Alignment: convention.FirstRequest}, {Rounding: convention.Exact}, {Rounding: convention.Nearest},
+	{Rule: convention.Below}, {Denied: convention.Charged}, {Rule: convention.Below, Denied: convention.Charged, Rounding: convention.Exact}, {Refill: convention.Interval},
 	{Block: time.Second},
 }
 
@@ -177,7 +178,7 @@ func TestGaugeAgreesWithTheLimiter(t *testing.T) {
 // TestStuckWindow: a counter that lost its expiry never frees, however long ago it was read;
 // under its limit it admits, and the rate that cannot be known is not made up.
 func TestStuckWindow(t *testing.T) {
-	reading := func(used int64, ttl time.Duration, a limiter.Alignment) model.Reading {
+	reading := func(used int64, ttl time.Duration, a convention.Alignment) model.Reading {
 		return model.Reading{
 			Key: "stuck:login", Type: "string", At: today, TTL: ttl,
 			State:  limiter.State{Algorithm: limiter.FixedWindow, Start: today, Current: used},
@@ -186,7 +187,7 @@ func TestStuckWindow(t *testing.T) {
 	}
 	for _, later := range []time.Duration{0, 59 * time.Second, time.Minute, 40 * time.Hour} {
 		for used, next := range map[int64]time.Duration{150: limiter.Never, 100: limiter.Never, 99: 0, 1: 0} {
-			r := reading(used, model.Forever, limiter.AlignFirstRequest)
+			r := reading(used, model.Forever, convention.FirstRequest)
 			g := r.Gauge(today.Add(later))
 			if !g.Stuck || g.Used.N != used || !g.NextKnown || g.Next != next || g.Reset != limiter.Never || g.RateKnown || g.Start != 0 || g.End != 0 {
 				t.Errorf("%d used, %v later: %+v", used, later, g)
@@ -197,9 +198,9 @@ func TestStuckWindow(t *testing.T) {
 		}
 	}
 	for name, r := range map[string]model.Reading{
-		"with an expiry":    reading(150, time.Minute, limiter.AlignFirstRequest),
-		"aligned windows":   reading(150, model.Forever, limiter.AlignEpoch),
-		"nothing was taken": reading(0, model.Forever, limiter.AlignFirstRequest),
+		"with an expiry":    reading(150, time.Minute, convention.FirstRequest),
+		"aligned windows":   reading(150, model.Forever, convention.Epoch),
+		"nothing was taken": reading(0, model.Forever, convention.FirstRequest),
 	} {
 		if g := r.Gauge(today.Add(time.Second)); g.Stuck || g.Next < 0 || g.Reset < 0 {
 			t.Errorf("%s: %+v", name, g)
@@ -213,7 +214,7 @@ func TestRateOfWhatOutlivesItsWindow(t *testing.T) {
 	r := model.Reading{
 		Key: "k", Type: "string", At: today, TTL: 50 * time.Second,
 		State:  limiter.State{Algorithm: limiter.FixedWindow, Start: today.Add(40 * time.Second), Current: 47_000},
-		Target: model.Target{Algorithm: limiter.FixedWindow, Limit: limiter.Limit{Count: 20_000, Window: 10 * time.Second}, LimitKnown: true, Window: 10 * time.Second, Convention: limiter.Convention{Alignment: limiter.AlignFirstRequest}},
+		Target: model.Target{Algorithm: limiter.FixedWindow, Limit: limiter.Limit{Count: 20_000, Window: 10 * time.Second}, LimitKnown: true, Window: 10 * time.Second, Convention: limiter.Convention{Alignment: convention.FirstRequest}},
 	}
 	if g := r.Gauge(today); g.RateKnown || g.Next != 50*time.Second {
 		t.Errorf("before the window would begin: %+v", g)
@@ -234,14 +235,14 @@ func TestExactCountsTheSlidingWindow(t *testing.T) {
 	for i := range 40 {
 		r.State.Log = append(r.State.Log, limiter.Entry{At: today.Add(time.Duration(i-39) * 500 * time.Millisecond), Count: int64(i%3 + 1)})
 	}
-	for _, edge := range []limiter.Edge{limiter.EdgeHalfOpen, limiter.EdgeClosed} {
+	for _, edge := range []convention.Edge{convention.HalfOpen, convention.Closed} {
 		r.Target.Convention.Edge = edge
 		for back := limiter.Instant(0); back < 12_000_000; back += 250_000 {
 			now := today + 5_000_000 - back
 			var want int64
 			for _, e := range r.State.Log {
 				age := now.Sub(e.At)
-				if age >= 0 && (age < w || age == w && edge == limiter.EdgeClosed) {
+				if age >= 0 && (age < w || age == w && edge == convention.Closed) {
 					want += e.Count
 				}
 			}

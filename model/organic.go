@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 )
 
 // injection is a request that was fired from here.
@@ -92,7 +93,7 @@ func (k *Watched) subtractable(now limiter.Instant) bool {
 	case limiter.KindLog:
 		return true
 	case limiter.KindWindow, limiter.KindWeighted:
-		return r.Target.Window > 0 && !k.chargedDenied() && (r.Target.Convention.Alignment == limiter.AlignEpoch || k.anchoredByOthers())
+		return r.Target.Window > 0 && !k.chargedDenied() && (r.Target.Convention.Alignment == convention.Epoch || k.anchoredByOthers())
 	case limiter.KindArrival, limiter.KindBucket:
 		unit := r.Target.emission()
 		return unit > 0 && (k.owed == nil || !k.owed.at(r.At, unit).broken)
@@ -277,7 +278,7 @@ const anchorSlack = 2 * time.Millisecond
 // anchors reports whether the windows of a target begin with their first request and have a known
 // length.
 func (t *Target) anchors() bool {
-	return t.Algorithm.Kind() == limiter.KindWindow && t.Convention.Alignment == limiter.AlignFirstRequest && t.Window > 0
+	return t.Algorithm.Kind() == limiter.KindWindow && t.Convention.Alignment == convention.FirstRequest && t.Window > 0
 }
 
 // open notes that a request fired from here began a window.
@@ -404,7 +405,7 @@ func drainTime(units int64, unit float64) time.Duration { return time.Duration(f
 func (t *Target) emission() float64 {
 	drains := t.Algorithm.Kind() == limiter.KindArrival || t.Algorithm.Kind() == limiter.KindBucket && !t.Foreign()
 	if !drains || !t.LimitKnown || t.Limit.Count <= 0 || t.Window <= 0 || t.Tick > time.Microsecond ||
-		t.Convention.Refill == limiter.RefillInterval {
+		t.Convention.Refill == convention.Interval {
 		return 0
 	}
 	return float64(t.Window) / float64(t.Limit.Count)

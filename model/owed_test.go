@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 )
 
 // TestOrganicOfRandomHistories fires between the requests of others, at keys that drain and at windows that begin with
@@ -14,7 +15,7 @@ import (
 // their order. Whenever the board says that what was fired is left out, its figures are those of a twin at
 // which nothing was fired; where it cannot know, it says so and shows all.
 func TestOrganicOfRandomHistories(t *testing.T) {
-	anchored := limiter.Convention{Alignment: limiter.AlignFirstRequest}
+	anchored := limiter.Convention{Alignment: convention.FirstRequest}
 	for _, c := range []struct {
 		algorithm  limiter.Algorithm
 		convention limiter.Convention

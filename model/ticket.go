@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 )
 
 // TicketLasts is how long a Ticket is valid, because its forecast may be wrong later.
@@ -101,7 +102,7 @@ func (r *Reading) lastIn(now limiter.Instant, limit limiter.Limit, s Order) time
 			if d.Allowed {
 				break
 			}
-			if d.RetryAfter == limiter.Never || d.RetryAfter <= 0 || s.Target.Convention.Denied != limiter.DeniedFree {
+			if d.RetryAfter == limiter.Never || d.RetryAfter <= 0 || s.Target.Convention.Denied != convention.Free {
 				return limiter.Never
 			}
 			at = at.Add(d.RetryAfter)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/model"
 )
 
@@ -54,7 +55,7 @@ func TestTotalsFollowEveryChange(t *testing.T) {
 // admitted and 37 denied.
 func TestTotalsOfWhatIsCountedBeyondTheLimit(t *testing.T) {
 	r := logReading("over", today, 0, 0, 100)
-	r.Target.Algorithm, r.Target.Convention.Alignment = limiter.FixedWindow, limiter.AlignFirstRequest
+	r.Target.Algorithm, r.Target.Convention.Alignment = limiter.FixedWindow, convention.FirstRequest
 	r.State = limiter.State{Algorithm: limiter.FixedWindow, Start: today.Add(-r.Target.Window / 2), Current: 137}
 	r.Denied = model.Count{Known: true, N: 37}
 	r.ExactKnown, r.PreviousKnown = false, false
@@ -73,7 +74,7 @@ func TestTotalsOfAnInferredWindow(t *testing.T) {
 	var b model.Board
 	for range 40 {
 		r := logReading("counter", at, 0, 0, 100)
-		r.Target.Algorithm, r.Target.Convention.Alignment, r.Target.LimitKnown = limiter.FixedWindow, limiter.AlignFirstRequest, false
+		r.Target.Algorithm, r.Target.Convention.Alignment, r.Target.LimitKnown = limiter.FixedWindow, convention.FirstRequest, false
 		r.State = limiter.State{Algorithm: limiter.FixedWindow, Start: today, Current: count}
 		r.ExactKnown, r.PreviousKnown, r.Notes, r.Since = false, false, []model.Note{model.WindowInferred}, since
 		if since != 0 {

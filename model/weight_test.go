@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"testing"
 
-	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/model"
 )
 
@@ -23,16 +23,16 @@ func TestTheShownSumAddsUp(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 100_000 {
 		previous, current, weight := r.Int64N(1<<r.IntN(18)), r.Int64N(1000), r.Float64()
-		convention := []limiter.Rounding{limiter.RoundFloor, limiter.RoundExact, limiter.RoundNearest}[r.IntN(3)]
+		rounding := []convention.Rounding{convention.Floor, convention.Exact, convention.Nearest}[r.IntN(3)]
 		g := model.Gauge{Previous: model.Count{Known: true, N: previous}, Current: model.Count{Known: true, N: current}, Weight: weight}
-		s := model.SumOf(&g, convention)
+		s := model.SumOf(&g, rounding)
 		exact := float64(previous) * weight
 		want := math.Floor(exact*10)/10 + float64(current)
 		rounded := read(s.Product)
-		switch convention {
-		case limiter.RoundFloor:
+		switch rounding {
+		case convention.Floor:
 			want, rounded = math.Floor(exact)+float64(current), math.Floor(rounded)
-		case limiter.RoundNearest:
+		case convention.Nearest:
 			want, rounded = math.Round(exact)+float64(current), math.Round(rounded)
 		}
 		product := math.Floor(float64(previous)*read(s.Weight)*10+1e-6) / 10

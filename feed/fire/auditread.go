@@ -19,6 +19,7 @@ import (
 	"ratescope/feed/fire/foreign"
 	"ratescope/internal/file"
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/model"
 	"ratescope/model/safetext"
 )
@@ -177,7 +178,7 @@ type charge struct {
 // deniedCharged reports whether the limiter of t counts denied requests too.
 func deniedCharged(t *model.Target) bool {
 	w := foreign.For(t)
-	return w != nil && w.Charged || w == nil && t.Convention.Denied == limiter.DeniedCharged
+	return w != nil && w.Charged || w == nil && t.Convention.Denied == convention.Charged
 }
 
 // first reports whether the charge was the first one of its counter.

@@ -16,6 +16,7 @@ import (
 	"ratescope/feed/connect"
 	"ratescope/feed/fire/foreign"
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/limiter/layout"
 	"ratescope/model"
 	"ratescope/model/safetext"
@@ -130,7 +131,7 @@ func changed(s model.Order, now limiter.Instant) []string {
 	if s.Change.Kind != model.Free || foreign.For(&s.Target) != nil {
 		return keys
 	}
-	if s.Target.Convention.Alignment == limiter.AlignFirstRequest {
+	if s.Target.Convention.Alignment == convention.FirstRequest {
 		keys = append(keys, layout.EndsKey(s.Key))
 	}
 	return append(keys, layout.BlockedKey(s.Key))

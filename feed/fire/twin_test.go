@@ -18,6 +18,7 @@ import (
 	"ratescope/feed/fire/foreign"
 	"ratescope/internal/servertest"
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/model"
 )
 
@@ -295,7 +296,7 @@ func TestTakenBackWhereDeniedAreCharged(t *testing.T) {
 		t.Run(a.String(), func(t *testing.T) {
 			c.FlushDB(t.Context())
 			limit := limiter.Limit{Count: 5, Window: 500 * time.Hour}
-			target := model.Target{Algorithm: a, Limit: limit, LimitKnown: true, Window: limit.Window, Convention: limiter.Convention{Denied: limiter.DeniedCharged}}
+			target := model.Target{Algorithm: a, Limit: limit, LimitKnown: true, Window: limit.Window, Convention: limiter.Convention{Denied: convention.Charged}}
 			theirs := injectorOf(t, s)
 			shoot(t, theirs, "k", target, 2, 0, nil)
 			twin := held(t, c)

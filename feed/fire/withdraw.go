@@ -9,6 +9,7 @@ import (
 
 	"ratescope/feed/fire/foreign"
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/limiter/layout"
 	"ratescope/model"
 	"ratescope/model/safetext"
@@ -80,7 +81,7 @@ func (i *Injector) withdraw(ctx context.Context, f *found) (units int64, err err
 			err = i.mend(ctx, key, f.last.After, charged[len(charged)-1].at)
 		}
 		return units, err
-	case (a == limiter.FixedWindow || a == limiter.SlidingWindow) && (w != nil || t.Convention.Alignment == limiter.AlignEpoch):
+	case (a == limiter.FixedWindow || a == limiter.SlidingWindow) && (w != nil || t.Convention.Alignment == convention.Epoch):
 		keys, counts, err := i.countsOf(ctx, w, key, t, charged)
 		if err != nil || len(keys) == 0 {
 			return 0, err

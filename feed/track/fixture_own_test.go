@@ -6,6 +6,7 @@ import (
 
 	"ratescope/feed/decode"
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/model"
 )
 
@@ -24,11 +25,11 @@ func byName(keys []string) (finds []decode.Found, others []string) {
 // ownConventions are what a rule has to say of our own limiters where a scenario departs from the
 // defaults.
 var ownConventions = map[string]limiter.Convention{
-	"fixed-window-anchored":      {Alignment: limiter.AlignFirstRequest},
+	"fixed-window-anchored":      {Alignment: convention.FirstRequest},
 	"fixed-window-block":         {Block: 6 * time.Second},
-	"fixed-window-charged":       {Denied: limiter.DeniedCharged},
-	"sliding-log-closed-charged": {Edge: limiter.EdgeClosed, Denied: limiter.DeniedCharged},
-	"token-bucket-interval":      {Refill: limiter.RefillInterval},
+	"fixed-window-charged":       {Denied: convention.Charged},
+	"sliding-log-closed-charged": {Edge: convention.Closed, Denied: convention.Charged},
+	"token-bucket-interval":      {Refill: convention.Interval},
 }
 
 // ownForms are the scenarios whose keys have the form of many programs, so that a rule has to name

@@ -8,6 +8,7 @@ import (
 
 	"ratescope/feed/decode"
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/model"
 	"ratescope/model/naming"
 )
@@ -174,7 +175,7 @@ func (b *singleDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading) 
 }
 
 func (b *singleDecoder) tell(now limiter.Instant, l *Tracker, r *model.Reading, n int64) {
-	l.target.Convention.Alignment = limiter.AlignFirstRequest
+	l.target.Convention.Alignment = convention.FirstRequest
 	ends := limiter.Instant(0)
 	if l.key.ttl > 0 { // the key is removed in the millisecond after its expiry
 		ends = limiter.Instant(now.Millis() * 1000).Add(l.key.ttl + time.Millisecond)

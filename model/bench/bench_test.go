@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/model/bench"
 )
 
@@ -36,7 +37,7 @@ func (m *memory) Admit(at limiter.Instant, cost int64) bench.Answer {
 func TestOwn(t *testing.T) {
 	ten := limiter.Limit{Count: 10, Window: 10 * time.Second}
 	hundred := limiter.Limit{Count: 100, Window: time.Minute}
-	first, exact := limiter.Convention{Alignment: limiter.AlignFirstRequest}, limiter.Convention{Rounding: limiter.RoundExact}
+	first, exact := limiter.Convention{Alignment: convention.FirstRequest}, limiter.Convention{Rounding: convention.Exact}
 	for _, c := range []struct {
 		algorithm limiter.Algorithm
 		terms     limiter.Convention
@@ -47,16 +48,16 @@ func TestOwn(t *testing.T) {
 		{limiter.FixedWindow, limiter.Convention{}, ten, limiter.FixedWindow, 20},
 		{limiter.FixedWindow, first, ten, limiter.FixedWindow, 19},
 		{limiter.SlidingLog, limiter.Convention{}, ten, limiter.SlidingLog, 10},
-		{limiter.SlidingLog, limiter.Convention{Edge: limiter.EdgeClosed}, ten, limiter.SlidingLog, 10},
-		{limiter.SlidingLog, limiter.Convention{Denied: limiter.DeniedCharged}, ten, limiter.SlidingLog, 10},
+		{limiter.SlidingLog, limiter.Convention{Edge: convention.Closed}, ten, limiter.SlidingLog, 10},
+		{limiter.SlidingLog, limiter.Convention{Denied: convention.Charged}, ten, limiter.SlidingLog, 10},
 		{limiter.StreamCounter, limiter.Convention{}, ten, limiter.SlidingLog, 10}, // its answers are a log's
 		{limiter.SlidingWindow, exact, hundred, limiter.SlidingWindow, 199},
 		{limiter.SlidingWindow, limiter.Convention{}, hundred, limiter.SlidingWindow, 200},
-		{limiter.SlidingWindow, limiter.Convention{Rounding: limiter.RoundNearest}, ten, limiter.SlidingWindow, 20},
+		{limiter.SlidingWindow, limiter.Convention{Rounding: convention.Nearest}, ten, limiter.SlidingWindow, 20},
 		{limiter.GCRA, limiter.Convention{}, ten, limiter.GCRA, 19},
 		{limiter.TokenBucket, limiter.Convention{}, ten, limiter.GCRA, 19},
 		{limiter.LeakyBucket, limiter.Convention{}, ten, limiter.GCRA, 19},
-		{limiter.TokenBucket, limiter.Convention{Refill: limiter.RefillInterval}, ten, limiter.FixedWindow, 19}, // anchored anew when full
+		{limiter.TokenBucket, limiter.Convention{Refill: convention.Interval}, ten, limiter.FixedWindow, 19}, // anchored anew when full
 	} {
 		t.Run(fmt.Sprint(c.algorithm, c.terms), func(t *testing.T) {
 			r, err := bench.Check(&memory{algorithm: c.algorithm, terms: c.terms, limit: c.limit}, bench.Options{Limit: c.limit, Cost: true})

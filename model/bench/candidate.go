@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 )
 
 // Candidate is an algorithm with everything in which implementations of it differ.
@@ -23,11 +24,11 @@ func (c Candidate) Bound(l limiter.Limit) int64 {
 	case limiter.SlidingLog, limiter.StreamCounter:
 		return l.Count
 	case limiter.FixedWindow:
-		if c.Terms.Alignment == limiter.AlignFirstRequest {
+		if c.Terms.Alignment == convention.FirstRequest {
 			return 2*l.Count - 1
 		}
 	case limiter.SlidingWindow:
-		if c.Terms.Rounding == limiter.RoundExact && c.Terms.Rule == limiter.RuleFits {
+		if c.Terms.Rounding == convention.Exact && c.Terms.Rule == convention.Fits {
 			return 2*l.Count - 1
 		}
 	case limiter.GCRA, limiter.TokenBucket, limiter.LeakyBucket:
@@ -64,22 +65,22 @@ func candidates(l limiter.Limit, m measured) []Candidate {
 				continue
 			}
 			limit := limiter.Limit{Count: n, Window: window}
-			for _, align := range []limiter.Alignment{limiter.AlignEpoch, limiter.AlignFirstRequest} {
-				for _, denied := range []limiter.Denied{limiter.DeniedFree, limiter.DeniedCharged} {
+			for _, align := range []convention.Alignment{convention.Epoch, convention.FirstRequest} {
+				for _, denied := range []convention.Denied{convention.Free, convention.Charged} {
 					add(Candidate{limiter.FixedWindow, limit, limiter.Convention{Alignment: align, Denied: denied}, grain, false})
-					for _, rounding := range []limiter.Rounding{limiter.RoundExact, limiter.RoundFloor, limiter.RoundNearest} {
-						for _, rule := range []limiter.Rule{limiter.RuleFits, limiter.RuleBelow} {
+					for _, rounding := range []convention.Rounding{convention.Exact, convention.Floor, convention.Nearest} {
+						for _, rule := range []convention.Rule{convention.Fits, convention.Below} {
 							add(Candidate{limiter.SlidingWindow, limit, limiter.Convention{Alignment: align, Denied: denied, Rounding: rounding,
 								Rule: rule}, grain, false})
 						}
 					}
 				}
 			}
-			for _, denied := range []limiter.Denied{limiter.DeniedFree, limiter.DeniedCharged} {
-				for _, edge := range []limiter.Edge{limiter.EdgeHalfOpen, limiter.EdgeClosed} {
+			for _, denied := range []convention.Denied{convention.Free, convention.Charged} {
+				for _, edge := range []convention.Edge{convention.HalfOpen, convention.Closed} {
 					add(Candidate{limiter.SlidingLog, limit, limiter.Convention{Edge: edge, Denied: denied}, grain, false})
 				}
-				add(Candidate{limiter.FixedWindow, limit, limiter.Convention{Denied: denied, Alignment: limiter.AlignFirstRequest}, grain, true})
+				add(Candidate{limiter.FixedWindow, limit, limiter.Convention{Denied: denied, Alignment: convention.FirstRequest}, grain, true})
 			}
 		}
 		if grain == 0 { // a window of slices counts each to its end, as a log whose clock shows their beginnings
@@ -92,7 +93,7 @@ func candidates(l limiter.Limit, m measured) []Candidate {
 				Window: (w / time.Duration(l.Count)).Truncate(time.Millisecond)}} {
 			rate.Burst = n
 			add(Candidate{Algorithm: limiter.GCRA, Limit: rate, Grain: grain})
-			add(Candidate{Algorithm: limiter.TokenBucket, Limit: rate, Terms: limiter.Convention{Refill: limiter.RefillInterval}, Grain: grain})
+			add(Candidate{Algorithm: limiter.TokenBucket, Limit: rate, Terms: limiter.Convention{Refill: convention.Interval}, Grain: grain})
 		}
 	}
 	return all
@@ -324,11 +325,11 @@ func (b *identifier) identify() (Identity, error) {
 		for _, prefer := range []func(Candidate) bool{
 			// Windows that end with the expiry of the key, where nothing told them from clock-aligned ones.
 			func(o Candidate) bool {
-				return o.Terms.Alignment == limiter.AlignFirstRequest && o.Limit == c.Limit && o.Grain == c.Grain
+				return o.Terms.Alignment == convention.FirstRequest && o.Limit == c.Limit && o.Grain == c.Grain
 			},
 			func(o Candidate) bool { return o.Algorithm == limiter.SlidingLog && b.stored.Kind() == limiter.KindLog },
 			func(o Candidate) bool {
-				return o.Algorithm.Bursts() && b.stored.Bursts() && (o.Terms.Refill != limiter.RefillInterval || b.stored == limiter.TokenBucket)
+				return o.Algorithm.Bursts() && b.stored.Bursts() && (o.Terms.Refill != convention.Interval || b.stored == limiter.TokenBucket)
 			},
 			// One at a time, and as many as the limit in a window, is spacing.
 			func(o Candidate) bool {
@@ -341,7 +342,7 @@ func (b *identifier) identify() (Identity, error) {
 		}
 		id := Identity{Candidate: c, Exact: true, Asked: b.steps(), Agrees: b.steps()}
 		if alike := slices.ContainsFunc(b.left, func(o Candidate) bool { return o.Terms.Denied != c.Terms.Denied }); !alike {
-			charged := c.Terms.Denied == limiter.DeniedCharged
+			charged := c.Terms.Denied == convention.Charged
 			id.Charged = &charged
 		}
 		return id, nil

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 )
 
 // Options say what a limiter is told and promises.
@@ -140,7 +141,7 @@ func (b *bench) name() error {
 	id := &b.r.Identity
 	switch alike := b.stored.Bursts() || b.stored.Kind() == limiter.KindLog; {
 	case id.Algorithm == limiter.Unknown:
-	case alike && id.Algorithm.Bursts() && b.stored.Bursts() && id.Terms.Refill != limiter.RefillInterval:
+	case alike && id.Algorithm.Bursts() && b.stored.Bursts() && id.Terms.Refill != convention.Interval:
 		id.Algorithm = b.stored
 	case alike && id.Algorithm == limiter.SlidingLog && b.stored == limiter.StreamCounter:
 		id.Algorithm = b.stored
@@ -236,7 +237,7 @@ func (b *bench) charges() error {
 	if err != nil {
 		return err
 	}
-	if b.r.Identity.Charged == nil || b.r.Identity.Terms.Denied == limiter.DeniedFree && b.r.Identity.Algorithm == limiter.FixedWindow {
+	if b.r.Identity.Charged == nil || b.r.Identity.Terms.Denied == convention.Free && b.r.Identity.Algorithm == limiter.FixedWindow {
 		a, _ := amounts(before, b.zero)
 		z, _ := amounts(after, b.zero)
 		changed := size(after) > size(before)
@@ -256,7 +257,7 @@ func (b *bench) early() error {
 	switch {
 	case b.store == nil || !id.Exact || id.Algorithm.Bursts() && !b.stored.Bursts(): // without a time the expiry is its clock
 		return nil
-	case id.Renewed || id.Algorithm == limiter.FixedWindow && id.Terms.Alignment == limiter.AlignFirstRequest:
+	case id.Renewed || id.Algorithm == limiter.FixedWindow && id.Terms.Alignment == convention.FirstRequest:
 		if id.Limit.Window < b.limit.Window { // the expiry is its window
 			b.r.find(ExpiresEarly, true, []Step{{At: 0, N: b.m.capacity}, {At: b.m.first, N: b.m.capacity}},
 				"keys expire after %s, and what they hold should count for %s", seconds(id.Limit.Window), seconds(b.limit.Window))

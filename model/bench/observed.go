@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 )
 
 // Observed is a request that was answered in real time.
@@ -65,7 +66,7 @@ func Judge(o Options, seen []Observed) Report {
 	told := o.Limit.Count
 	for _, n := range []int64{told, told + 1, told - 1, told / 2, 2 * told, r.Worst.Admitted, first} {
 		for _, c := range candidates(o.Limit, measured{capacity: n}) {
-			if c.Terms.Refill == limiter.RefillInterval {
+			if c.Terms.Refill == convention.Interval {
 				continue // of a whole limit it answers as a fixed window, of one as GCRA
 			}
 			fits = append(fits, fit{c, b.agrees(c)})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/model/bench"
 )
 
@@ -42,7 +43,7 @@ func TestOutside(t *testing.T) {
 		want      limiter.Algorithm
 	}{
 		{limiter.FixedWindow, limiter.Convention{}, limiter.FixedWindow},
-		{limiter.FixedWindow, limiter.Convention{Alignment: limiter.AlignFirstRequest}, limiter.FixedWindow},
+		{limiter.FixedWindow, limiter.Convention{Alignment: convention.FirstRequest}, limiter.FixedWindow},
 		{limiter.SlidingLog, limiter.Convention{}, limiter.SlidingLog},
 		{limiter.SlidingWindow, limiter.Convention{}, limiter.SlidingWindow},
 		{limiter.GCRA, limiter.Convention{}, limiter.GCRA},
@@ -78,7 +79,7 @@ func TestOutsideNeverNamesAnother(t *testing.T) {
 	for _, l := range []limiter.Limit{{Count: 5, Window: 2 * time.Second}, {Count: 10, Window: 4 * time.Second}, {Count: 3, Window: time.Second},
 		{Count: 60, Window: time.Minute}} {
 		for _, a := range []limiter.Algorithm{limiter.FixedWindow, limiter.SlidingLog, limiter.SlidingWindow, limiter.GCRA} {
-			for _, terms := range []limiter.Convention{{}, {Denied: limiter.DeniedCharged}} {
+			for _, terms := range []limiter.Convention{{}, {Denied: convention.Charged}} {
 				r := outside(t, a, terms, l, l)
 				if !slices.Contains(r.Alike, a) || len(r.Alike) > 1 && r.Identity.Algorithm != limiter.Unknown {
 					t.Errorf("%v: a %s is named %s, of %v", l, a, r.Name(), r.Alike)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 )
 
 // ID names a finding.
@@ -138,7 +139,7 @@ func (r *Report) MarshalJSON() ([]byte, error) {
 		list = append(list, finding{f.ID, f.Severity(), f.Text, append([]Step{}, f.Steps...), f.Confirmed})
 	}
 	edge := "half-open"
-	if r.Identity.Terms.Edge == limiter.EdgeClosed {
+	if r.Identity.Terms.Edge == convention.Closed {
 		edge = "closed"
 	}
 	var v struct {
@@ -215,13 +216,13 @@ func (r *Report) Scenario(f Finding) map[string]any {
 		}
 	}
 	terms := map[string]any{}
-	if c.Algorithm.Kind() == limiter.KindLog && c.Terms.Edge == limiter.EdgeClosed {
+	if c.Algorithm.Kind() == limiter.KindLog && c.Terms.Edge == convention.Closed {
 		terms["edge"] = "closed"
 	}
-	if c.Terms.Denied == limiter.DeniedCharged && !c.Algorithm.Bursts() {
+	if c.Terms.Denied == convention.Charged && !c.Algorithm.Bursts() {
 		terms["denied"] = "charged"
 	}
-	if c.Terms.Alignment == limiter.AlignFirstRequest {
+	if c.Terms.Alignment == convention.FirstRequest {
 		terms["alignment"] = "first-request"
 	}
 	return map[string]any{"id": string(f.ID), "title": "What breaks it: " + string(f.ID), "source": "ratescope check",

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 )
 
 // timelike is the smallest number that is a time since 1970 in seconds, and no count.
@@ -280,7 +281,7 @@ func (b *bench) clocks() error {
 		return nil // it knows no time but that of expiries
 	}
 	id := b.r.Identity
-	aligned := id.Terms.Alignment == limiter.AlignEpoch && (id.Algorithm.Kind() == limiter.KindWindow ||
+	aligned := id.Terms.Alignment == convention.Epoch && (id.Algorithm.Kind() == limiter.KindWindow ||
 		id.Algorithm.Kind() == limiter.KindWeighted)
 	free, err := b.play([]Step{fill, {At: begin + time.Millisecond, N: n + 2}})
 	if err != nil {

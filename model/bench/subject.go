@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 )
 
 // Answer is what became of one request.
@@ -182,7 +183,7 @@ func (s *simulated) Admit(at limiter.Instant, cost int64) Answer {
 		s.used = 0
 	}
 	fits := s.used+cost <= s.Limit.Count
-	if fits || s.Terms.Denied == limiter.DeniedCharged {
+	if fits || s.Terms.Denied == convention.Charged {
 		s.used, s.ends = s.used+cost, s.now.Add(s.Limit.Window)
 	}
 	return Answer{Admitted: fits}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/limiter/layout"
 	"ratescope/limiter/redisstore"
 	"ratescope/model/format"
@@ -188,13 +189,13 @@ func scriptWords(c Candidate, m Moment, s Setup) ([]string, error) {
 			return nil, err
 		}
 		open, need, denied := "(", m.Arrival.Cost, ""
-		if terms.Edge == limiter.EdgeClosed {
+		if terms.Edge == convention.Closed {
 			open = ""
 		}
-		if terms.Rule == limiter.RuleBelow {
+		if terms.Rule == convention.Below {
 			need = 1
 		}
-		if terms.Denied == limiter.DeniedCharged {
+		if terms.Denied == convention.Charged {
 			denied = "charged"
 		}
 		return []string{"EVAL", string(text), "1", key, fmt.Sprint(s.Limit.Window.Milliseconds()), fmt.Sprint(s.Limit.Count), fmt.Sprint(need),

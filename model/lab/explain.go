@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 )
 
 // Working is a decision as a teacher writes it on the board.
@@ -72,7 +73,7 @@ func newExplainer(c Candidate, m Moment, s Setup) explainer {
 // is used has as many decimals as the comparison needs.
 func (e *explainer) sum(used float64) string {
 	allowed, n, limit := e.m.Decision.Allowed, float64(e.m.Arrival.Cost), float64(e.limit.Count)
-	if e.terms.Rule == limiter.RuleBelow {
+	if e.terms.Rule == convention.Below {
 		if !allowed && used < limit {
 			return fmt.Sprintf("%s > %d: the cost is more than the limit", Number(n), e.limit.Count)
 		}
@@ -92,7 +93,7 @@ func (e *explainer) sign(admitted, denied string) string {
 
 // rule writes the rule for what is used, by its name.
 func (e *explainer) rule(used string) string {
-	if e.terms.Rule == limiter.RuleBelow {
+	if e.terms.Rule == convention.Below {
 		return used + " < limit"
 	}
 	return used + " + n <= limit"
@@ -111,7 +112,7 @@ func (e *explainer) fixed() Working {
 
 func (e *explainer) log() Working {
 	open := "("
-	if e.terms.Edge == limiter.EdgeClosed {
+	if e.terms.Edge == convention.Closed {
 		open = "["
 	}
 	w := Working{Rule: e.rule("count in " + open + "now - W, now]")}
@@ -137,9 +138,9 @@ func (e *explainer) sliding() Working {
 	product := float64(e.look.Previous) * e.look.Weight
 	rounded, how := product, ""
 	switch e.terms.Rounding {
-	case limiter.RoundFloor:
+	case convention.Floor:
 		rounded, how = math.Floor(product), ", floor "
-	case limiter.RoundNearest:
+	case convention.Nearest:
 		rounded, how = math.Floor(product+0.5), ", round "
 	}
 	if how != "" {
@@ -147,7 +148,7 @@ func (e *explainer) sliding() Working {
 	}
 	total, limit, n := rounded+float64(e.look.Current), float64(e.limit.Count), float64(e.m.Arrival.Cost)
 	compared := total + n
-	if e.terms.Rule == limiter.RuleBelow {
+	if e.terms.Rule == convention.Below {
 		compared = total
 	}
 	d := telling(compared, limit)
@@ -156,7 +157,7 @@ func (e *explainer) sliding() Working {
 	}
 	factor, shown := weightedTo(e.look.Previous, e.look.Weight, d)
 	sum := fmt.Sprintf("%s + %d = %s, and %s", decimals(rounded, d), e.look.Current, decimals(total, d), e.sum(total))
-	if e.terms.Rule == limiter.RuleFits {
+	if e.terms.Rule == convention.Fits {
 		sum = fmt.Sprintf("%s + %d + %s = %s %s %d", decimals(rounded, d), e.look.Current, Number(n), decimals(total+n, d), e.sign("<=", ">"),
 			e.limit.Count)
 	}
@@ -224,7 +225,7 @@ func (e *explainer) bucket() Working {
 		}
 	}
 	how := "refills at " + perSecond
-	if e.terms.Refill == limiter.RefillInterval {
+	if e.terms.Refill == convention.Interval {
 		how = fmt.Sprintf("refills %d each %s, from the request that found it full", e.limit.Count, Seconds(e.limit.Window))
 	}
 	tokens := decimals(level, telling(level, n))
@@ -252,7 +253,7 @@ func (e *explainer) verdict() string {
 		return "denied: never admitted, for it costs more than there ever is"
 	}
 	text := fmt.Sprintf("denied: next slot in %s, at %s", Seconds(d.RetryAfter), e.s.clock(e.m.Arrival.At.Add(d.RetryAfter)))
-	if e.m.Decided || e.terms.Denied == limiter.DeniedFree || e.c.Bursts() {
+	if e.m.Decided || e.terms.Denied == convention.Free || e.c.Bursts() {
 		return text
 	}
 	after := e.m.After.Peek(e.at, e.limit, e.terms, e.m.Arrival.Cost)
@@ -265,7 +266,7 @@ func (e *explainer) verdict() string {
 // Room returns how many requests of cost 1 would be admitted at the moment of a decision, after it. A rule
 // that asks only whether anything of the limit is left admits one more into a part of a unit.
 func Room(d limiter.Decision, c Candidate, s Setup) int64 {
-	if terms := c.Convention(s.Convention); terms.Rule == limiter.RuleBelow && c.Algorithm.Kind() == limiter.KindWeighted &&
+	if terms := c.Convention(s.Convention); terms.Rule == convention.Below && c.Algorithm.Kind() == limiter.KindWeighted &&
 		s.Limit.Count > 0 {
 		return max(int64(math.Ceil(float64(s.Limit.Count)-d.Estimate)), 0)
 	}

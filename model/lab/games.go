@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/model/bench"
 )
 
@@ -156,10 +157,10 @@ func Suspects() []Suspect {
 	return []Suspect{
 		{"fixed window", limiter.FixedWindow, limiter.Convention{}},
 		{"sliding log", limiter.SlidingLog, limiter.Convention{}},
-		{"sliding log, closed edge", limiter.SlidingLog, limiter.Convention{Edge: limiter.EdgeClosed}},
-		{"sliding log, denied charged", limiter.SlidingLog, limiter.Convention{Denied: limiter.DeniedCharged}},
-		{"sliding window counter, rounded down", limiter.SlidingWindow, limiter.Convention{Rounding: limiter.RoundFloor}},
-		{"sliding window counter, exact", limiter.SlidingWindow, limiter.Convention{Rounding: limiter.RoundExact}},
+		{"sliding log, closed edge", limiter.SlidingLog, limiter.Convention{Edge: convention.Closed}},
+		{"sliding log, denied charged", limiter.SlidingLog, limiter.Convention{Denied: convention.Charged}},
+		{"sliding window counter, rounded down", limiter.SlidingWindow, limiter.Convention{Rounding: convention.Floor}},
+		{"sliding window counter, exact", limiter.SlidingWindow, limiter.Convention{Rounding: convention.Exact}},
 		{"GCRA", limiter.GCRA, limiter.Convention{}},
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/model/lab"
 )
 
@@ -96,7 +97,7 @@ func TestExportsRecomputed(t *testing.T) {
 		setup := lab.Setup{
 			Limit: limiter.Limit{Count: 1 + random.Int64N(30), Window: []time.Duration{time.Second, 2500 * time.Millisecond, 10 * time.Second, time.Minute}[random.IntN(4)]},
 			Convention: limiter.Convention{
-				Edge: limiter.Edge(random.IntN(2)), Rule: limiter.Rule(random.IntN(2)),
+				Edge: convention.Edge(random.IntN(2)), Rule: convention.Rule(random.IntN(2)),
 			},
 			Cost: 1 + random.Int64N(3),
 		}
@@ -112,8 +113,8 @@ func TestExportsRecomputed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p := &plain{name: names[i], limit: setup.Limit.Count, w: w, burst: setup.Limit.Burst, closed: setup.Convention.Edge == limiter.EdgeClosed,
-				below: setup.Convention.Rule == limiter.RuleBelow}
+			p := &plain{name: names[i], limit: setup.Limit.Count, w: w, burst: setup.Limit.Burst, closed: setup.Convention.Edge == convention.Closed,
+				below: setup.Convention.Rule == convention.Below}
 			if p.burst == 0 {
 				p.burst = p.limit
 			}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/model/lab"
 )
 
@@ -15,8 +16,8 @@ func randomSetup(r *rand.Rand) lab.Setup {
 	s := lab.Setup{
 		Limit: limiter.Limit{Count: 1 + r.Int64N(20), Window: time.Duration(1+r.IntN(50)) * 100 * time.Millisecond},
 		Convention: limiter.Convention{
-			Edge: limiter.Edge(r.IntN(2)), Alignment: limiter.Alignment(r.IntN(2)), Rounding: limiter.Rounding(r.IntN(3)),
-			Rule: limiter.Rule(r.IntN(2)), Denied: limiter.Denied(r.IntN(2)), Refill: limiter.Refill(r.IntN(2)),
+			Edge: convention.Edge(r.IntN(2)), Alignment: convention.Alignment(r.IntN(2)), Rounding: convention.Rounding(r.IntN(3)),
+			Rule: convention.Rule(r.IntN(2)), Denied: convention.Denied(r.IntN(2)), Refill: convention.Refill(r.IntN(2)),
 		},
 		Skew: time.Duration(r.IntN(2000)) * time.Millisecond,
 	}
@@ -223,7 +224,7 @@ func TestWrongByItsOwnAdmissions(t *testing.T) {
 	seen := map[bool]int{}
 	for range 60 {
 		s := randomSetup(random)
-		s.Convention.Rule = limiter.RuleFits
+		s.Convention.Rule = convention.Fits
 		run := lab.NewRun(s, randomWorkload(random, s, 300))
 		run.AdvanceTo(s.Zero.Add(1000 * s.Limit.Window))
 		for c := range s.Candidates {
@@ -234,7 +235,7 @@ func TestWrongByItsOwnAdmissions(t *testing.T) {
 				for k := i - 1; k >= 0; k-- {
 					b, w := run.Arrival(k)
 					age := a.At.Sub(b.At)
-					if age > s.Limit.Window || age == s.Limit.Window && run.Terms(c).Edge == limiter.EdgeHalfOpen {
+					if age > s.Limit.Window || age == s.Limit.Window && run.Terms(c).Edge == convention.HalfOpen {
 						break
 					}
 					if w.Allowed(c) {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 )
 
 // Counts is how a candidate has fared up to a moment. Requests are counted as such;
@@ -102,13 +103,13 @@ func (l *runner) answers(a Arrival) bool { return l.script == nil || l.script.er
 // request, by the candidate's own edge and rule. A limit of 0 denies nothing.
 func (l *runner) truth(a Arrival, w, limit int64) bool {
 	inside, edge := l.admitted.count(a.At, w)
-	if l.convention.Edge == limiter.EdgeClosed {
+	if l.convention.Edge == convention.Closed {
 		inside += edge
 	}
 	switch {
 	case limit == 0:
 		return true
-	case l.convention.Rule == limiter.RuleBelow && !l.candidate.Bursts():
+	case l.convention.Rule == convention.Below && !l.candidate.Bursts():
 		return inside < limit && a.Cost <= limit
 	}
 	return inside+a.Cost <= limit
@@ -117,7 +118,7 @@ func (l *runner) truth(a Arrival, w, limit int64) bool {
 // charged reports whether a request that is no peek was recorded: because it was admitted,
 // or because denied ones are charged too.
 func charged(d limiter.Decision, terms limiter.Convention) bool {
-	return d.Allowed || terms.Denied == limiter.DeniedCharged && d.RetryAfter != limiter.Never
+	return d.Allowed || terms.Denied == convention.Charged && d.RetryAfter != limiter.Never
 }
 
 // trim forgets what no decision needs any more. It halves the time of a long run: what a

@@ -9,6 +9,7 @@ import (
 
 	"ratescope/internal/servertest"
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/limiter/redisstore"
 	"ratescope/model/lab"
 )
@@ -50,7 +51,7 @@ func TestALogInSteadyTraffic(t *testing.T) {
 func TestRoomUnderTheRuleBelow(t *testing.T) {
 	c := lab.Candidate{Algorithm: limiter.SlidingWindow}
 	s := lab.Setup{Candidates: []lab.Candidate{c}, Limit: limiter.Limit{Count: 10, Window: 10 * time.Second}}
-	s.Convention = limiter.Convention{Rule: limiter.RuleBelow, Rounding: limiter.RoundExact}
+	s.Convention = limiter.Convention{Rule: convention.Below, Rounding: convention.Exact}
 	for after := 100 * time.Millisecond; after < 20*time.Second; after += 370 * time.Millisecond {
 		run := lab.NewRun(s, lab.NewWorkload(nil))
 		for range 7 {
@@ -73,7 +74,7 @@ func TestRoomUnderTheRuleBelow(t *testing.T) {
 // TestTokensThatComeAtIntervals come whole.
 func TestTokensThatComeAtIntervals(t *testing.T) {
 	s := lab.Setup{Candidates: []lab.Candidate{{Algorithm: limiter.TokenBucket}}, Limit: limiter.Limit{Count: 1, Window: 10 * time.Second}}
-	s.Convention.Refill = limiter.RefillInterval
+	s.Convention.Refill = convention.Interval
 	run := lab.NewRun(s, lab.NewWorkload(nil))
 	run.Fire(1)
 	run.AdvanceTo(s.Zero.Add(5 * time.Second))

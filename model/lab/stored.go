@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/limiter/layout"
 )
 
@@ -105,7 +106,7 @@ func (s *Stored) trimNodes(low limiter.Instant, most int) (dropped int) {
 // lowest is the first microsecond that counts at an instant.
 func lowest(at limiter.Instant, w time.Duration, terms limiter.Convention) limiter.Instant {
 	low := at.Add(-w)
-	if terms.Edge == limiter.EdgeHalfOpen {
+	if terms.Edge == convention.HalfOpen {
 		low++
 	}
 	return low
@@ -113,7 +114,7 @@ func lowest(at limiter.Instant, w time.Duration, terms limiter.Convention) limit
 
 // edgeOf is what a closed edge adds to the life of a key.
 func edgeOf(terms limiter.Convention) time.Duration {
-	if terms.Edge == limiter.EdgeClosed {
+	if terms.Edge == convention.Closed {
 		return time.Millisecond
 	}
 	return 0
@@ -327,7 +328,7 @@ func levelField(a limiter.Algorithm) string {
 
 // counterName is the name of the counter of the window that begins at an instant.
 func counterName(c Candidate, limit limiter.Limit, all limiter.Convention, start limiter.Instant) string {
-	if c.Algorithm == limiter.FixedWindow && c.Convention(all).Alignment == limiter.AlignFirstRequest {
+	if c.Algorithm == limiter.FixedWindow && c.Convention(all).Alignment == convention.FirstRequest {
 		return key
 	}
 	return layout.Keys(c.Algorithm, key, limit, layout.Layout{}, start)[0]
@@ -350,7 +351,7 @@ func instantText(at limiter.Instant, part, parts int64, window time.Duration) st
 // burst has come back.
 func rateLife(c Candidate, terms limiter.Convention, l limiter.Limit) int64 {
 	steps := float64(c.Room(l))
-	if terms.Refill == limiter.RefillInterval && c.Algorithm == limiter.TokenBucket {
+	if terms.Refill == convention.Interval && c.Algorithm == limiter.TokenBucket {
 		steps = math.Ceil(steps/float64(l.Count)) * float64(l.Count)
 	}
 	return int64(steps*float64(l.Window/time.Microsecond)/float64(max(l.Count, 1))/1000) + 1

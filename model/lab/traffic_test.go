@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/model"
 	"ratescope/model/lab"
 	"ratescope/model/record"
@@ -17,7 +18,7 @@ import (
 var budget = lab.Setup{
 	Candidates: []lab.Candidate{{Algorithm: limiter.SlidingLog}},
 	Limit:      limiter.Limit{Count: 10, Window: 10 * time.Second},
-	Convention: limiter.Convention{Rounding: limiter.RoundExact},
+	Convention: limiter.Convention{Rounding: convention.Exact},
 	Zero:       4_000_000_000_000_000,
 }
 

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/limiter/layout"
 	"ratescope/model"
 	"ratescope/model/record"
@@ -102,7 +103,7 @@ func (l *teller) read(name string) model.Reading {
 		r.Trace = []model.Level{{Since: 0, At: l.now - 5, Used: 3}, {Since: l.now - 9, At: l.now, Used: 4}}
 		r.Approximate = true
 	case 2:
-		r.Target.Convention = limiter.Convention{Edge: limiter.EdgeClosed, Rounding: limiter.RoundNearest, Denied: limiter.DeniedCharged, Block: time.Minute}
+		r.Target.Convention = limiter.Convention{Edge: convention.Closed, Rounding: convention.Nearest, Denied: convention.Charged, Block: time.Minute}
 		r.Target.Layout = layout.Layout{Unit: time.Second, Suffixed: true}
 		r.State = limiter.State{Algorithm: limiter.TokenBucket, Level: 2.25, Filled: l.now, Part: 1, Parts: 3, TAT: 9, BlockedUntil: l.now + 1, Start: 4, Previous: 2, Current: 1, PreviousStart: 1}
 	case 3:
@@ -228,7 +229,7 @@ func TestNothingIsForgotten(t *testing.T) {
 	hot.Writes.V, hot.WritesBy, hot.CPU.V, hot.Net.V, hot.Accesses.V, hot.Counter.V = 123, 4.5, 0.125, 0.5, 6.25, 7
 	f := &want.Fired[0] // a decision repeats what its request says
 	f.Outcome, f.Decision.Allowed, f.Decision.At, f.Decision.Cost = model.Denied, false, f.At, f.Cost
-	r.Target.Convention = limiter.Convention{Edge: limiter.EdgeClosed, Alignment: limiter.AlignFirstRequest, Rounding: limiter.RoundNearest, Rule: limiter.RuleBelow, Denied: limiter.DeniedCharged, Refill: limiter.RefillInterval, Block: time.Second}
+	r.Target.Convention = limiter.Convention{Edge: convention.Closed, Alignment: convention.FirstRequest, Rounding: convention.Nearest, Rule: convention.Below, Denied: convention.Charged, Refill: convention.Interval, Block: time.Second}
 	var file bytes.Buffer
 	w, err := record.NewWriter(&file, false, record.Header{})
 	if err != nil {

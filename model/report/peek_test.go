@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/model"
 	"ratescope/model/report"
 )
@@ -16,7 +17,7 @@ func TestPeekAtACounterWithoutExpiry(t *testing.T) {
 	r := model.Reading{
 		Key: "stuck:login", Type: "string", At: at, TTL: model.Forever, Notes: []model.Note{model.NoExpiry},
 		State:  limiter.State{Algorithm: limiter.FixedWindow, Start: at, Current: 150},
-		Target: model.Target{Algorithm: limiter.FixedWindow, Limit: limiter.Limit{Count: 100, Window: time.Minute}, LimitKnown: true, Window: time.Minute, Convention: limiter.Convention{Alignment: limiter.AlignFirstRequest}},
+		Target: model.Target{Algorithm: limiter.FixedWindow, Limit: limiter.Limit{Count: 100, Window: time.Minute}, LimitKnown: true, Window: time.Minute, Convention: limiter.Convention{Alignment: convention.FirstRequest}},
 	}
 	p := report.PeekOf(&r, at, 1, report.Options{})
 	if p.Allowed == nil || *p.Allowed || p.Next == nil || *p.Next != -1 || p.Rate != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	engine "ratescope/model/lab"
 	"ratescope/tui/lab"
 	"ratescope/tui/tuitest"
@@ -287,7 +288,7 @@ func (c *checker) picture() {
 			c.is("estimate", m[1], estimate)
 		}
 	}
-	if m := c.find(currentBar); m != nil && c.r.terms.Alignment == limiter.AlignEpoch {
+	if m := c.find(currentBar); m != nil && c.r.terms.Alignment == convention.Epoch {
 		c.is("edge in", m[2], big.NewRat(w-at%w, 1_000_000))
 	}
 	if m := c.find(tatBar); m != nil {

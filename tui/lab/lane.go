@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/model"
 	"ratescope/model/format"
 	"ratescope/model/lab"
@@ -284,7 +285,7 @@ func windowOf(run *lab.Run, i int) ownWindow {
 	case limiter.KindLog:
 		o.from = now.Add(-reachOf(c, s))
 		for _, e := range state.Log {
-			if e.At > o.from || e.At == o.from && run.Terms(i).Edge == limiter.EdgeClosed {
+			if e.At > o.from || e.At == o.from && run.Terms(i).Edge == convention.Closed {
 				o.leaves = e.At
 				break
 			}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/limiter/scenario"
 	engine "ratescope/model/lab"
 )
@@ -77,7 +78,7 @@ func (r *reference) used(at int64) *big.Rat {
 	w := r.window()
 	switch r.candidate.Algorithm {
 	case limiter.FixedWindow:
-		if r.terms.Alignment == limiter.AlignFirstRequest {
+		if r.terms.Alignment == convention.FirstRequest {
 			if !r.begun || at-r.anchor >= w {
 				return rat(0)
 			}
@@ -92,7 +93,7 @@ func (r *reference) used(at int64) *big.Rat {
 			w *= 1000
 		}
 		from := at - w + 1
-		if r.terms.Edge == limiter.EdgeClosed {
+		if r.terms.Edge == convention.Closed {
 			from--
 		}
 		return rat(r.count(from, 1<<62))
@@ -124,9 +125,9 @@ func (r *reference) sliding(at int64) (previous, current int64, weight, estimate
 	weight = big.NewRat(start+w-at, w)
 	faded := new(big.Rat).Mul(rat(previous), weight)
 	switch r.terms.Rounding {
-	case limiter.RoundFloor:
+	case convention.Floor:
 		faded = rat(new(big.Int).Div(faded.Num(), faded.Denom()).Int64())
-	case limiter.RoundNearest:
+	case convention.Nearest:
 		faded.Add(faded, big.NewRat(1, 2))
 		faded = rat(new(big.Int).Div(faded.Num(), faded.Denom()).Int64())
 	}
@@ -139,7 +140,7 @@ func (r *reference) gone(at int64) *big.Rat {
 		return rat(0)
 	}
 	left := new(big.Rat).Set(r.level)
-	if r.terms.Refill == limiter.RefillInterval && r.candidate.Algorithm == limiter.TokenBucket {
+	if r.terms.Refill == convention.Interval && r.candidate.Algorithm == limiter.TokenBucket {
 		left.Sub(left, rat((at-r.anchor)/r.window()*r.limit.Count-(r.since-r.anchor)/r.window()*r.limit.Count))
 	} else {
 		left.Sub(left, big.NewRat((at-r.since)*r.limit.Count, r.window()))
@@ -156,7 +157,7 @@ func (r *reference) fits(at, n int64) bool {
 		return true
 	}
 	used := r.used(at)
-	if r.terms.Rule == limiter.RuleBelow && !r.candidate.Bursts() {
+	if r.terms.Rule == convention.Below && !r.candidate.Bursts() {
 		return used.Cmp(rat(r.limit.Count)) < 0
 	}
 	return used.Add(used, rat(n)).Cmp(rat(r.burst())) <= 0
@@ -170,7 +171,7 @@ func (r *reference) take(at, n int64) {
 	allowed := r.fits(heard, n)
 	own := int64(0)
 	for _, q := range r.admitted {
-		if age := at - q.at; age < r.window() || age == r.window() && r.terms.Edge == limiter.EdgeClosed {
+		if age := at - q.at; age < r.window() || age == r.window() && r.terms.Edge == convention.Closed {
 			own += q.n
 		}
 	}
@@ -182,7 +183,7 @@ func (r *reference) take(at, n int64) {
 	case !allowed && room:
 		r.tally.wrongOut++
 	}
-	if allowed || r.terms.Denied == limiter.DeniedCharged && !r.candidate.Bursts() {
+	if allowed || r.terms.Denied == convention.Charged && !r.candidate.Bursts() {
 		r.record(heard, n)
 	}
 	if !allowed {
@@ -216,7 +217,7 @@ func (r *reference) record(at, n int64) {
 			r.anchor = at
 		}
 		r.level, r.since = used.Add(used, rat(n)), at
-	case r.candidate.Algorithm == limiter.FixedWindow && r.terms.Alignment == limiter.AlignFirstRequest:
+	case r.candidate.Algorithm == limiter.FixedWindow && r.terms.Alignment == convention.FirstRequest:
 		if !r.begun || at-r.anchor >= r.window() {
 			r.anchor = at
 		}

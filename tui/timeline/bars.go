@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/model"
 	"ratescope/model/format"
 	"ratescope/model/safetext"
@@ -251,7 +252,7 @@ func (s *sheet) logLines(k *model.Watched) []line {
 	var leaves time.Duration
 	for _, e := range k.Reading.State.Log {
 		left := e.At.Add(t.Window).Sub(s.now)
-		if left < 0 || left == 0 && t.Convention.Edge == limiter.EdgeHalfOpen {
+		if left < 0 || left == 0 && t.Convention.Edge == convention.HalfOpen {
 			continue
 		}
 		if next == 0 || left == leaves {

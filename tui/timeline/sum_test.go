@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/model"
 	"ratescope/themes"
 	"ratescope/tui/cell"
@@ -38,7 +39,7 @@ func TestTheSumAddsUpAsPrinted(t *testing.T) {
 	c.SetTheme(themes.BuiltIn().Default(true), false)
 	c.Buffer.Resize(120, 30)
 	products, sums := 0, 0
-	for _, rounding := range []limiter.Rounding{limiter.RoundFloor, limiter.RoundNearest, limiter.RoundExact} {
+	for _, rounding := range []convention.Rounding{convention.Floor, convention.Nearest, convention.Exact} {
 		for range 150 {
 			var b model.Board
 			start := limiter.Instant(1_700_000_000_000_000)

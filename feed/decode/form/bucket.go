@@ -6,6 +6,7 @@ import (
 
 	"ratescope/feed/decode"
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/model"
 )
 
@@ -106,7 +107,7 @@ func (b *leftBucket) limit(d *decode.Decoded, given decode.Settings, derive bool
 		burst = b.burst(rate)
 	}
 	if whole && burst > 0 {
-		d.Convention.Refill = limiter.RefillInterval
+		d.Convention.Refill = convention.Interval
 		Translate(d, given, limiter.Limit{Count: rate, Burst: burst, Window: time.Second})
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"ratescope/feed/decode"
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/model"
 )
 
@@ -40,7 +41,7 @@ func (c *Counter) Fetch(limiter.Instant) []decode.Fetch {
 func (c *Counter) Decode(now limiter.Instant, got []decode.Sample, given decode.Settings) decode.Decoded {
 	s := &got[0]
 	d := decode.Decoded{Charged: c.Charged, Type: s.Type, TTL: s.TTL}
-	d.Algorithm, d.Convention.Alignment = limiter.FixedWindow, limiter.AlignFirstRequest
+	d.Algorithm, d.Convention.Alignment = limiter.FixedWindow, convention.FirstRequest
 	d.Limit.Count, d.LimitFrom = c.Limit, c.From
 	if d.Window = c.Window; d.Window == 0 {
 		d.Window, d.Guessed = given.Window, given.Guessed
@@ -195,7 +196,7 @@ func (x *Windowed) Decode(now limiter.Instant, got []decode.Sample, given decode
 	}
 	d.Window = x.end.Sub(x.start)
 	if x.Bounds != nil || int64(x.Origin)%d.Window.Microseconds() != 0 {
-		d.Convention.Alignment = limiter.AlignFirstRequest
+		d.Convention.Alignment = convention.FirstRequest
 	}
 	d.State.Start, d.State.PreviousStart = x.start, x.start.Add(-d.Window)
 	if x.Lags {

@@ -9,6 +9,7 @@ import (
 
 	"ratescope/feed/decode"
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/model"
 	"ratescope/model/format"
 )
@@ -55,7 +56,7 @@ var Reads = map[string][]string{
 // Refills and Weighs are the words of Layout.Refill and Layout.Weigh.
 var (
 	Refills = []string{"whole tokens", "whole window"}
-	Weighs  = map[string]limiter.Rounding{"floor": limiter.RoundFloor, "exact": limiter.RoundExact}
+	Weighs  = map[string]convention.Rounding{"floor": convention.Floor, "exact": convention.Exact}
 )
 
 // types returns the Redis types of the leading key; nil is any.
@@ -278,12 +279,12 @@ func (l *Layout) settings() decode.Settings {
 		s.LimitFrom = model.LimitOfRule
 	}
 	if l.Charged {
-		s.Convention.Denied = limiter.DeniedCharged
+		s.Convention.Denied = convention.Charged
 	}
 	switch l.Read.Kind {
 	case "bucket":
 		if s.Algorithm = limiter.TokenBucket; l.Refill == "whole window" {
-			s.Convention.Refill = limiter.RefillInterval
+			s.Convention.Refill = convention.Interval
 		}
 	case "level":
 		if l.Refill != "whole window" { // else it is a count and when its window began
@@ -304,7 +305,7 @@ func (l *Layout) settings() decode.Settings {
 	case l.Sum > 1:
 		s.Algorithm = limiter.SlidingLog
 	case s.Algorithm == limiter.FixedWindow:
-		s.Convention = limiter.Convention{Alignment: limiter.AlignFirstRequest}
+		s.Convention = limiter.Convention{Alignment: convention.FirstRequest}
 	}
 	return s
 }

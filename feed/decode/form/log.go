@@ -8,6 +8,7 @@ import (
 
 	"ratescope/feed/decode"
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/model"
 )
 
@@ -53,7 +54,7 @@ func IsScore(e decode.Element) bool {
 func HasFraction(e decode.Element) bool { return e.Score != math.Trunc(e.Score) }
 
 // Logged returns the match of a log whose window is told by its expiry.
-func Logged(window time.Duration, denied limiter.Denied, prefix string, why ...string) *decode.Match {
+func Logged(window time.Duration, denied convention.Denied, prefix string, why ...string) *decode.Match {
 	m := &decode.Match{Kind: decode.Log, Prefix: prefix, Why: why}
 	m.Algorithm, m.Window, m.Guessed = limiter.SlidingLog, decode.Tidy(window), true
 	m.Convention.Denied = denied
@@ -62,7 +63,7 @@ func Logged(window time.Duration, denied limiter.Denied, prefix string, why ...s
 
 // LoggedSeconds returns the match of a log whose expiry every request sets to a window of whole
 // seconds: its newest score tells the window, a little early or late as the clock is read.
-func LoggedSeconds(lives time.Duration, denied limiter.Denied, prefix string, why ...string) *decode.Match {
+func LoggedSeconds(lives time.Duration, denied convention.Denied, prefix string, why ...string) *decode.Match {
 	m := Logged(lives.Round(time.Second), denied, prefix, why...)
 	m.Guessed = m.Window == 0
 	return m
@@ -72,7 +73,7 @@ func LoggedSeconds(lives time.Duration, denied limiter.Denied, prefix string, wh
 // clock, newest first, an element for each unit, and never more of them than the limit.
 type ListLog struct {
 	Key     string
-	Edge    limiter.Edge
+	Edge    convention.Edge
 	Window  time.Duration
 	charged bool
 	Limit   int64
@@ -107,7 +108,7 @@ func (l *ListLog) Decode(now limiter.Instant, got []decode.Sample, _ decode.Sett
 	}
 	from := now.Add(-d.Window)
 	log, whole, more, ok := l.search.take(s, now, func(at limiter.Instant) bool {
-		return at > from || at == from && l.Edge == limiter.EdgeClosed
+		return at > from || at == from && l.Edge == convention.Closed
 	})
 	if !ok {
 		d.Err = "holds a list with an element that is no time, so that it is no log of a rate limiter: correct its rule, or remove the key"

@@ -9,6 +9,7 @@ import (
 
 	"ratescope/feed/decode"
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/model"
 )
 
@@ -62,7 +63,7 @@ func TestLongList(t *testing.T) {
 			}
 			slices.Sort(list)
 			slices.Reverse(list)
-			l := &ListLog{Key: "LIMITS:LIMITER/a/1/1/minute", Edge: limiter.EdgeClosed, Window: window, Limit: int64(size), From: model.LimitOfName}
+			l := &ListLog{Key: "LIMITS:LIMITER/a/1/1/minute", Edge: convention.Closed, Window: window, Limit: int64(size), From: model.LimitOfName}
 			for reading := range 4 {
 				d, rounds := decode.Decoded{More: true}, 0
 				for d.More {
@@ -99,7 +100,7 @@ func TestLongList(t *testing.T) {
 func TestListThatMoves(t *testing.T) {
 	const window, size = time.Minute, 500_000
 	now := testNow
-	l := &ListLog{Key: "LIMITS:LIMITER/a/1/1/minute", Edge: limiter.EdgeClosed, Window: window, Limit: size, From: model.LimitOfName}
+	l := &ListLog{Key: "LIMITS:LIMITER/a/1/1/minute", Edge: convention.Closed, Window: window, Limit: size, From: model.LimitOfName}
 	d, rounds := decode.Decoded{More: true}, 0
 	for d.More {
 		list := make(listOf, size)

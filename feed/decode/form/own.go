@@ -6,6 +6,7 @@ import (
 
 	"ratescope/feed/decode"
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/model"
 )
 
@@ -185,7 +186,7 @@ func (o *Own) count(d *decode.Decoded, now limiter.Instant, got []decode.Sample)
 		if !ok {
 			if value, found := jsonAt(leads[i].Text, l.Read.Name); l.Read.Kind == "json" && found {
 				if _, isList := value.([]any); isList {
-					d.Algorithm, d.Convention.Alignment = limiter.SlidingLog, limiter.AlignEpoch
+					d.Algorithm, d.Convention.Alignment = limiter.SlidingLog, convention.Epoch
 					return o.log(d, now, &leads[i])
 				}
 			}
@@ -218,7 +219,7 @@ func (o *Own) count(d *decode.Decoded, now limiter.Instant, got []decode.Sample)
 		if d.State.Start = now.Floor(d.Window); int64(index) == int64(now)/d.Window.Microseconds() {
 			d.State.Current = counts[0]
 		}
-		d.Convention.Alignment = limiter.AlignEpoch
+		d.Convention.Alignment = convention.Epoch
 		return ""
 	}
 	beside := o.sample(&l.Ends.Key, got)
@@ -264,7 +265,7 @@ func (o *Own) windowed(d *decode.Decoded, counts []int64) {
 	w := o.end.Sub(start)
 	d.State.Start, d.State.Current = start, counts[0]
 	if d.Window = w; int64(start)%w.Microseconds() == 0 {
-		d.Convention.Alignment = limiter.AlignEpoch
+		d.Convention.Alignment = convention.Epoch
 	} else if l.Weigh == "" && l.Sum < 2 {
 		d.Ends = o.end
 	}

@@ -10,6 +10,7 @@ import (
 	"ratescope/feed/decode"
 	"ratescope/feed/decode/form"
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 )
 
 func apisix(s *decode.Sample, c decode.Context) *decode.Match {
@@ -63,7 +64,7 @@ func matchAPISIXSliding(s *decode.Sample, c decode.Context) *decode.Match {
 		return nil
 	}
 	x := aligned(limiter.SlidingWindow, w, form.Numbered(base+".", w, ".counter"))
-	x.Capped, x.Settings.Convention.Rounding, x.Settings.Convention.Rule = true, limiter.RoundExact, limiter.RuleBelow
+	x.Capped, x.Settings.Convention.Rounding, x.Settings.Convention.Rule = true, convention.Exact, convention.Below
 	return x.Match(base, countPlugin, "named "+countPlugin+"<resource>:<version>:<key>.<index of a window>.counter",
 		"an integer that expires two windows after that index began")
 }
@@ -284,7 +285,7 @@ func aspnetcore(s *decode.Sample, c decode.Context) *decode.Match {
 		return matchTwins(s, c, count, ":exp", fromFirst, "rl:fw:{", "its twin :exp is when both expire")
 	case s.Type == "string" && kind == "tb" && (suffix == "" || suffix == ":ts"):
 		bucket := decode.Settings{Algorithm: limiter.TokenBucket, NeedsBurst: true}
-		bucket.Convention.Refill = limiter.RefillInterval
+		bucket.Convention.Refill = convention.Interval
 		return matchTwins(s, c, count, ":ts", bucket, "rl:tb:{", "its twin :ts is a millisecond of now")
 	case s.Type == "zset" && suffix == "" && (kind == "sw" && s.TTL > 0 || kind == "cc" && s.TTL < 0):
 		return matchASPNetLog(s, c, kind)

@@ -10,6 +10,7 @@ import (
 	"ratescope/feed/decode"
 	"ratescope/feed/decode/form"
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/model"
 )
 
@@ -20,7 +21,7 @@ func fiberLimiter(s *decode.Sample, c decode.Context) *decode.Match {
 	}
 	f := &fiber{}
 	r := &form.Reader{Keys: form.Texts(s.Key), Charged: true, Holds: "state of Fiber's limiter", Read: f.read,
-		Settings: decode.Settings{Convention: limiter.Convention{Alignment: limiter.AlignFirstRequest}, Tick: time.Second}}
+		Settings: decode.Settings{Convention: limiter.Convention{Alignment: convention.FirstRequest}, Tick: time.Second}}
 	return &decode.Match{Settings: decode.Settings{Algorithm: limiter.FixedWindow}, Limiter: r,
 		Why: []string{"msgpack of currHits, prevHits and exp", "exp is a second before the expiry, or its very second"}}
 }
@@ -182,8 +183,8 @@ func (t *truncated) windows(algorithm limiter.Algorithm) *form.Windowed {
 	x := aligned(algorithm, t.fixed, func(start limiter.Instant) string { return t.base + form.Decimal(int64(start)*1000) })
 	x.Origin, x.Charged, x.Hides = form.YearOne, true, true
 	if algorithm == limiter.SlidingWindow {
-		x.Settings.Window, x.Settings.Convention.Rounding = t.sliding, limiter.RoundExact
-		x.Settings.Convention.Denied = limiter.DeniedCharged
+		x.Settings.Window, x.Settings.Convention.Rounding = t.sliding, convention.Exact
+		x.Settings.Convention.Denied = convention.Charged
 	}
 	return x
 }

@@ -12,6 +12,7 @@ import (
 	"ratescope/feed/decode"
 	"ratescope/feed/decode/form"
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/model"
 )
 
@@ -156,7 +157,7 @@ func (b *bandwidth) decoded() (d decode.Decoded) {
 	d.State.Algorithm = limiter.TokenBucket
 	at := limiter.Instant(b.Last / 1000)
 	if b.intervally {
-		d.Convention.Refill = limiter.RefillInterval
+		d.Convention.Refill = convention.Interval
 		form.SetTokens(&d, float64(b.Size), at, float64(d.Window.Microseconds())/float64(b.refill))
 		return d
 	}

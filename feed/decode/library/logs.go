@@ -10,6 +10,7 @@ import (
 	"ratescope/feed/decode"
 	"ratescope/feed/decode/form"
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/limiter/redisstore"
 )
 
@@ -23,7 +24,7 @@ func recognizeMicroseconds(prefix string) func(*decode.Sample, decode.Context) *
 		if !ok || !form.BothEnds(s, form.IsScore) || !c.Named && !hasPart(s.Key, prefix) {
 			return nil
 		}
-		return form.Logged(lives, limiter.DeniedCharged, form.PrefixOf(s.Key), "named "+prefix+":<id>",
+		return form.Logged(lives, convention.Charged, form.PrefixOf(s.Key), "named "+prefix+":<id>",
 			"a sorted set whose members are their scores, in microseconds")
 	}
 }
@@ -48,7 +49,7 @@ func asyncRatelimiter(s *decode.Sample, c decode.Context) *decode.Match {
 	if !ok || !form.BothEnds(s, form.IsScore) || !form.HasFraction(s.First[0]) && !form.HasFraction(s.Last[len(s.Last)-1]) {
 		return nil
 	}
-	return form.Logged(lives, limiter.DeniedFree, form.PrefixOf(s.Key),
+	return form.Logged(lives, convention.Free, form.PrefixOf(s.Key),
 		"a sorted set whose members are their scores, in milliseconds with a fraction")
 }
 
@@ -64,7 +65,7 @@ func rollingRateLimiter(s *decode.Sample, c decode.Context) *decode.Match {
 	if window == 0 || lives-window > 100*time.Millisecond && !c.Named || !form.Spans(s, time.Microsecond, window) {
 		return nil
 	}
-	return form.Logged(window, limiter.DeniedCharged, form.PrefixOf(s.Key), "a sorted set of random UUIDs whose scores are microseconds",
+	return form.Logged(window, convention.Charged, form.PrefixOf(s.Key), "a sorted set of random UUIDs whose scores are microseconds",
 		"it expires a whole number of seconds after its newest score")
 }
 
@@ -73,7 +74,7 @@ func slidingWindowRateLimiter(s *decode.Sample, c decode.Context) *decode.Match 
 	if !ok || !whole || !c.Named {
 		return nil
 	}
-	return form.Logged(window, limiter.DeniedFree, form.PrefixOf(s.Key), "a sorted set whose members are their scores, in microseconds",
+	return form.Logged(window, convention.Free, form.PrefixOf(s.Key), "a sorted set whose members are their scores, in microseconds",
 		"it lives a thousand windows")
 }
 
@@ -107,7 +108,7 @@ func tyk(s *decode.Sample, c decode.Context) *decode.Match {
 		return nil
 	}
 	lives, _ := form.Newest(s, c.Now, time.Nanosecond)
-	m := form.LoggedSeconds(lives, limiter.DeniedCharged, "rate-limit-", "named rate-limit-<scope>-<hash>",
+	m := form.LoggedSeconds(lives, convention.Charged, "rate-limit-", "named rate-limit-<scope>-<hash>",
 		"a sorted set whose members are their scores, in nanoseconds")
 	m.Blocks = s.Key + ".BLOCKED"
 	return m
@@ -120,7 +121,7 @@ func pyrateLimiter(s *decode.Sample, c decode.Context) *decode.Match {
 	}
 	m := &decode.Match{Kind: decode.Log, Why: []string{"a sorted set without expiry",
 		"its members are <item>:<6 random letters and digits>:<unit>, by the millisecond"}}
-	m.Algorithm, m.Convention.Edge = limiter.SlidingLog, limiter.EdgeClosed
+	m.Algorithm, m.Convention.Edge = limiter.SlidingLog, convention.Closed
 	return m
 }
 

@@ -9,6 +9,7 @@ import (
 	"ratescope/feed/decode"
 	"ratescope/feed/decode/form"
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/model"
 )
 
@@ -151,7 +152,7 @@ func ossRatelimit(s *decode.Sample, c decode.Context) *decode.Match {
 		if !ok || !form.BothEnds(s, func(e decode.Element) bool { return strings.HasPrefix(e.Member, decode.Score(e.Score)+":0.") }) {
 			return nil
 		}
-		m := form.Logged(lives/2, limiter.DeniedFree, ossPrefix, "named open-ratelimit:<id>", "a sorted set of <ms>:<fraction>")
+		m := form.Logged(lives/2, convention.Free, ossPrefix, "named open-ratelimit:<id>", "a sorted set of <ms>:<fraction>")
 		if !slices.Contains(decode.Periods[:], m.Window) { // a denied request set the expiry as well
 			m.Window = 0
 		}

@@ -9,13 +9,14 @@ import (
 	"ratescope/feed/decode"
 	"ratescope/feed/decode/form"
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/model"
 )
 
 // Counters of a window with another key beside them, or with the end of their window in their value.
 
 // fromFirst are the settings of a window that begins with its first request.
-var fromFirst = decode.Settings{Algorithm: limiter.FixedWindow, Convention: limiter.Convention{Alignment: limiter.AlignFirstRequest}}
+var fromFirst = decode.Settings{Algorithm: limiter.FixedWindow, Convention: limiter.Convention{Alignment: convention.FirstRequest}}
 
 // honoRateLimiter recognizes the state of hono-rate-limiter's UnstorageStore: JSON in a string that never expires.
 func honoRateLimiter(s *decode.Sample, c decode.Context) *decode.Match {
@@ -237,7 +238,7 @@ func httprateRedis(s *decode.Sample, c decode.Context) *decode.Match {
 			return form.IsCounter(&got[0])
 		},
 	}
-	r.Settings.Convention.Rounding = limiter.RoundNearest
+	r.Settings.Convention.Rounding = convention.Nearest
 	return r.Match(s, c, decode.Match{Prefix: prefix + ":", Why: []string{"named httprate:<hash of 64 bits>", "an integer that expires"}})
 }
 

@@ -13,6 +13,7 @@ import (
 	"ratescope/feed/decode"
 	"ratescope/feed/decode/form"
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/model"
 )
 
@@ -250,7 +251,7 @@ func (s *symfonyState) window(v []phpValue) bool {
 	s.id = v[0].string()
 	s.Window = time.Duration(ints[1]) * time.Second
 	s.Limit.Count, s.LimitFrom = int64(v[3].number), model.LimitOfKey
-	s.Convention.Alignment = limiter.AlignFirstRequest
+	s.Convention.Alignment = convention.FirstRequest
 	s.state.Start, s.state.Current = decode.InstantIn(v[1].number, time.Second), int64(ints[0])
 	return s.Limit.Count > 0 && decode.UnitOf(v[1].number, s.state.Start) == time.Second
 }
@@ -266,7 +267,7 @@ func (s *symfonyState) sliding(v []phpValue) bool {
 	}
 	s.id = id
 	s.Window = time.Duration(ints[2]) * time.Second
-	s.Convention.Alignment = limiter.AlignFirstRequest
+	s.Convention.Alignment = convention.FirstRequest
 	end := decode.InstantIn(v[1].number, time.Second)
 	s.state.Start, s.state.PreviousStart = end.Add(-s.Window), end.Add(-2*s.Window)
 	s.state.Current, s.state.Previous = int64(ints[0]), int64(ints[1])
@@ -287,7 +288,7 @@ func (s *symfonyState) bucket(v []phpValue) bool {
 	s.Window = interval
 	s.Limit = limiter.Limit{Count: amount, Window: interval, Burst: int64(ints[0])}
 	s.LimitFrom = model.LimitOfKey
-	s.Convention.Refill = limiter.RefillInterval
+	s.Convention.Refill = convention.Interval
 	s.state.Filled = decode.InstantIn(v[3].number, time.Second)
 	s.state.Level = v[1].number
 	if v[1].number < 0 { // reserved beyond what was there: it is level in some batches

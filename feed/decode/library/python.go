@@ -13,6 +13,7 @@ import (
 	"ratescope/feed/decode"
 	"ratescope/feed/decode/form"
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/model"
 )
 
@@ -109,13 +110,13 @@ func limits(s *decode.Sample, c decode.Context) *decode.Match {
 		if len(s.First) == 0 || !isRecent(s.First[0].Member, c.Now, n.window) || s.Length > n.amount || s.TTL > n.window {
 			return nil
 		}
-		m.Algorithm, m.Convention.Edge = limiter.SlidingLog, limiter.EdgeClosed
-		m.Limiter = &form.ListLog{Key: n.key, Edge: limiter.EdgeClosed, Window: n.window, Limit: n.amount, From: model.LimitOfName}
+		m.Algorithm, m.Convention.Edge = limiter.SlidingLog, convention.Closed
+		m.Limiter = &form.ListLog{Key: n.key, Edge: convention.Closed, Window: n.window, Limit: n.amount, From: model.LimitOfName}
 		m.Why = append(m.Why, "a list of times within that window")
 	case n.braces && form.IsCounter(s) && s.TTL <= 2*n.window:
 		m.Algorithm = limiter.SlidingWindow
 		halves := decode.Settings{Algorithm: limiter.SlidingWindow, Window: n.window, LimitFrom: model.LimitOfName}
-		halves.Convention.Alignment, halves.Limit.Count = limiter.AlignFirstRequest, n.amount
+		halves.Convention.Alignment, halves.Limit.Count = convention.FirstRequest, n.amount
 		m.Limiter = &form.Reader{Keys: form.Texts(n.key, n.key+"/-1"), Either: true, Settings: halves, Holds: "count", Read: renamedHalves}
 		m.Why = append(m.Why, "an integer that expires within two of its windows")
 	case !n.braces && form.IsCounter(s) && s.TTL <= n.window:

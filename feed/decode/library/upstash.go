@@ -9,6 +9,7 @@ import (
 	"ratescope/feed/decode"
 	"ratescope/feed/decode/form"
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/model"
 )
 
@@ -47,7 +48,7 @@ func upstashWindow(s *decode.Sample, c decode.Context) *decode.Match {
 		m.Why = append(m.Why, "it expires a window after its first request")
 	case lives >= 2*w+time.Second-upstashSlack && lives <= 3*w+time.Second+upstashSlack:
 		windows.Settings.Algorithm, windows.Charged = limiter.SlidingWindow, false
-		windows.Settings.Convention.Rule = limiter.RuleBelow
+		windows.Settings.Convention.Rule = convention.Below
 		m.Why = append(m.Why, "it expires two windows and a second after its first request")
 	default:
 		return nil
@@ -68,7 +69,7 @@ func upstashWindow(s *decode.Sample, c decode.Context) *decode.Match {
 	m.Limiter = x.beside(windows, func(d *decode.Decoded, own []decode.Sample, most int64, _ decode.Settings) {
 		if d.PreviousKnown = true; regions {
 			if d.Partial = !(complete(&own[0]) && complete(&own[1])); d.Algorithm == limiter.SlidingWindow {
-				d.Convention.Rule, d.Convention.Rounding = limiter.RuleFits, limiter.RoundExact
+				d.Convention.Rule, d.Convention.Rounding = convention.Fits, convention.Exact
 			}
 		}
 		if most > 0 {
@@ -211,7 +212,7 @@ func upstashBucket(s *decode.Sample, c decode.Context) *decode.Match {
 	splits := upstashSplits(s.Key)
 	b := &upstashBeside{upstashName: splits[0]}
 	bucket := &form.Reader{Keys: form.Hash(s.Key, "tokens", "refilledAt"), Holds: "token bucket of @upstash/ratelimit",
-		Settings: decode.Settings{Algorithm: limiter.TokenBucket, Convention: limiter.Convention{Refill: limiter.RefillInterval}},
+		Settings: decode.Settings{Algorithm: limiter.TokenBucket, Convention: limiter.Convention{Refill: convention.Interval}},
 		Read: func(d *decode.Decoded, now limiter.Instant, got []decode.Sample, _ decode.Settings) bool {
 			s := &got[0]
 			tokens, ok := form.Signed(s.Fields["tokens"])

@@ -8,6 +8,7 @@ import (
 	"ratescope/feed/decode"
 	"ratescope/feed/decode/form"
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/model"
 )
 
@@ -157,13 +158,13 @@ func matchTutorialLog(s *decode.Sample, c decode.Context) *decode.Match {
 	})
 	if joined {
 		lives, _ := form.Newest(s, c.Now, time.Second) // a second's score is rounded down, and so is what is more
-		return form.LoggedSeconds((lives + form.Latency).Truncate(time.Second), limiter.DeniedFree, "", "a sorted set of whole seconds",
+		return form.LoggedSeconds((lives + form.Latency).Truncate(time.Second), convention.Free, "", "a sorted set of whole seconds",
 			"members that are a second and its microseconds written together")
 	}
 	if unit := decode.UnitOf(s.First[0].Score, c.Now); c.Named && unit != 0 &&
 		form.BothEnds(s, func(e decode.Element) bool { return decode.UnitOf(e.Score, c.Now) == unit }) {
 		lives, _ := form.Newest(s, c.Now, unit)
-		return form.LoggedSeconds(lives, limiter.DeniedCharged, "", "a sorted set of times that expires")
+		return form.LoggedSeconds(lives, convention.Charged, "", "a sorted set of times that expires")
 	}
 	return nil
 }

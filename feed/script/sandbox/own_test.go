@@ -12,6 +12,7 @@ import (
 	"ratescope/feed/script/sandbox"
 	"ratescope/internal/servertest"
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/limiter/redisstore"
 	"ratescope/model/bench"
 )
@@ -44,11 +45,11 @@ func TestOwnScripts(t *testing.T) {
 		terms     limiter.Convention
 	}{
 		{limiter.FixedWindow, limiter.Convention{}},
-		{limiter.FixedWindow, limiter.Convention{Alignment: limiter.AlignFirstRequest}},
+		{limiter.FixedWindow, limiter.Convention{Alignment: convention.FirstRequest}},
 		{limiter.SlidingLog, limiter.Convention{}},
-		{limiter.SlidingLog, limiter.Convention{Edge: limiter.EdgeClosed}},
+		{limiter.SlidingLog, limiter.Convention{Edge: convention.Closed}},
 		{limiter.SlidingWindow, limiter.Convention{}},
-		{limiter.SlidingWindow, limiter.Convention{Rounding: limiter.RoundExact}},
+		{limiter.SlidingWindow, limiter.Convention{Rounding: convention.Exact}},
 		{limiter.StreamCounter, limiter.Convention{}},
 		{limiter.GCRA, limiter.Convention{}},
 		{limiter.TokenBucket, limiter.Convention{}},

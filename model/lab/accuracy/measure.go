@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/model/lab"
 )
 
@@ -35,10 +36,10 @@ type Options struct {
 }
 
 // Roundings are the variants in the order of Band.By.
-var Roundings = [...]limiter.Rounding{limiter.RoundFloor, limiter.RoundExact, limiter.RoundNearest}
+var Roundings = [...]convention.Rounding{convention.Floor, convention.Exact, convention.Nearest}
 
 // names of the roundings.
-var names = [...]string{limiter.RoundFloor: "floor", limiter.RoundExact: "exact", limiter.RoundNearest: "round"}
+var names = [...]string{convention.Floor: "floor", convention.Exact: "exact", convention.Nearest: "round"}
 
 // Outcome is how one rounding did on a number of requests.
 type Outcome struct {
@@ -299,12 +300,12 @@ func measureFree(list []lab.Arrival, limit limiter.Limit, begin limiter.Instant,
 
 // measure lets counters in some roundings and an exact log count the same requests,
 // admitted or not.
-func measure(list []lab.Arrival, limit limiter.Limit, begin limiter.Instant, b *Band, roundings ...limiter.Rounding) {
+func measure(list []lab.Arrival, limit limiter.Limit, begin limiter.Instant, b *Band, roundings ...convention.Rounding) {
 	states := make([]limiter.State, len(roundings))
 	terms := make([]limiter.Convention, len(roundings))
 	for i, rounding := range roundings {
 		states[i].Algorithm = limiter.SlidingWindow
-		terms[i] = limiter.Convention{Rounding: rounding, Denied: limiter.DeniedCharged}
+		terms[i] = limiter.Convention{Rounding: rounding, Denied: convention.Charged}
 	}
 	var exact int64
 	oldest := 0
@@ -355,7 +356,7 @@ func poissonPoints(ctx context.Context, o Options) ([]Point, error) {
 		}
 		var b Band
 		until := zero.Add(min(time.Duration(o.Windows), 3_900_000/time.Duration(n)) * limit.Window)
-		measure(arrivals(src, until), limit, zero.Add(2*limit.Window), &b, limiter.RoundExact)
+		measure(arrivals(src, until), limit, zero.Add(2*limit.Window), &b, convention.Exact)
 		// The law is about the requests that are there when one more comes; a count that
 		// takes the one that comes in has n + 1 in the mean.
 		points = append(points, Point{Mean: n, Measured: share(b.By[0].Difference, b.Exact-float64(b.Requests)), Law: Law(float64(n))})

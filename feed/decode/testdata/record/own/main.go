@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/limiter/layout"
 	"ratescope/limiter/redisstore"
 	"recorder"
@@ -32,20 +33,20 @@ func variants() []variant {
 	laidOut := func(l layout.Layout) []redisstore.Option { return []redisstore.Option{redisstore.WithLayout(l)} }
 	seconds := layout.Layout{Unit: time.Second, Suffixed: true}
 	all := []variant{
-		{name: "fixed-window-anchored", algorithm: limiter.FixedWindow, options: convention(limiter.Convention{Alignment: limiter.AlignFirstRequest})},
-		{name: "fixed-window-charged", algorithm: limiter.FixedWindow, options: convention(limiter.Convention{Denied: limiter.DeniedCharged}), charged: true},
+		{name: "fixed-window-anchored", algorithm: limiter.FixedWindow, options: convention(limiter.Convention{Alignment: convention.FirstRequest})},
+		{name: "fixed-window-charged", algorithm: limiter.FixedWindow, options: convention(limiter.Convention{Denied: convention.Charged}), charged: true},
 		{name: "fixed-window-suffixed", algorithm: limiter.FixedWindow, options: laidOut(seconds)},
 		{name: "fixed-window-denials", algorithm: limiter.FixedWindow, options: []redisstore.Option{redisstore.WithDenials()}},
 		{name: "fixed-window-block", algorithm: limiter.FixedWindow, options: convention(limiter.Convention{Block: 6 * time.Second}), notes: []string{"blocked for 6 s"}},
 		{name: "sliding-window-phases", algorithm: limiter.SlidingWindow, story: recorder.Sliding},
 		{name: "sliding-window-suffixed", algorithm: limiter.SlidingWindow, options: laidOut(seconds)},
 		{name: "sliding-log-ms", algorithm: limiter.SlidingLog, options: laidOut(layout.Layout{Unit: time.Millisecond})},
-		{name: "sliding-log-closed-charged", algorithm: limiter.SlidingLog, options: convention(limiter.Convention{Edge: limiter.EdgeClosed, Denied: limiter.DeniedCharged}), charged: true},
+		{name: "sliding-log-closed-charged", algorithm: limiter.SlidingLog, options: convention(limiter.Convention{Edge: convention.Closed, Denied: convention.Charged}), charged: true},
 		{name: "stream-no-totals", algorithm: limiter.StreamCounter, options: laidOut(layout.Layout{NoTotals: true})},
 		{name: "stream-per-unit", algorithm: limiter.StreamCounter, options: laidOut(layout.Layout{PerUnit: true})},
 		{name: "gcra-burst", algorithm: limiter.GCRA, burst: 8, story: recorder.WholeBurst},
 		{name: "token-bucket-burst", algorithm: limiter.TokenBucket, burst: 8, story: recorder.WholeBurst},
-		{name: "token-bucket-interval", algorithm: limiter.TokenBucket, options: convention(limiter.Convention{Refill: limiter.RefillInterval})},
+		{name: "token-bucket-interval", algorithm: limiter.TokenBucket, options: convention(limiter.Convention{Refill: convention.Interval})},
 		{name: "leaky-bucket-burst", algorithm: limiter.LeakyBucket, burst: 8, story: recorder.WholeBurst},
 	}
 	for _, a := range limiter.Algorithms() {
