@@ -224,7 +224,7 @@ func weighState(s *Sample, now limiter.Instant, e *evidence) {
 			}
 		case naming.Recent(int64(v), now):
 			times++
-		case v >= 0 && v < 1e7:
+		case v >= 0 && v < 1e9:
 			amounts++
 			if naming.HoldsCount(name) {
 				counted = name
@@ -264,9 +264,13 @@ func weighState(s *Sample, now limiter.Instant, e *evidence) {
 // weighText weighs a string that is no count. It returns the numbers of an object in JSON, which are yet to be weighed.
 func weighText(s *Sample, now limiter.Instant, e *evidence) (fields map[string]string) {
 	fields, list := numbersOf(s.Text)
+	v, _ := Number(s.Text)
 	switch {
 	case timeOfNow(s.Text, now):
 		e.add(1, "it holds a time of now and expires")
+		if at := InstantIn(v, UnitOf(v, now)); at > now && at <= now.Add(s.TTL+time.Second) {
+			e.add(1, "its time is to come, and it expires no sooner")
+		}
 	case isFraction(s.Text):
 		e.add(1, "it holds a fraction and expires")
 	case len(list) > 0 && !slices.ContainsFunc(list, func(text string) bool { return !timeOfNow(text, now) }):

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"ratescope/feed/decode"
-	"ratescope/feed/decode/form"
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/naming"
@@ -107,8 +106,9 @@ func (l *Tracker) withhold(r *model.Reading) bool {
 			l.inferred.Plain(l.Found.Pattern) // it counted in the window of another number
 		}
 		seen, before := l.inferred.Terms(l.Found.Pattern), comesRound(b.key, l.target.Window, r.At.Add(-l.target.Window))
-		named = form.Dated(b.key, r.At) || b.outlives && shortNumber.MatchString(b.key) || !seen.Plain && (now || before)
-		down = b.fell || seen.Down || r.Type != "none" && r.TTL > 0 && r.State.Current == 0 || b.high && !b.rose && !seen.Up
+		named = naming.Dated(b.key, l.target.Window, r.At) || b.outlives && shortNumber.MatchString(b.key) || !seen.Plain && (now || before)
+		down = b.fell || seen.Down || r.Type != "none" && r.TTL > 0 && r.State.Current == 0 ||
+			!b.rose && !seen.Up && (b.high || naming.SpeaksOfRest(b.key))
 	case *counterDecoder: // the number at the end of its name may be the end of a window
 		w := l.target.Window
 		windows := Sign{Pattern: l.Found.Pattern}

@@ -4,6 +4,7 @@ package naming
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -61,7 +62,7 @@ func WindowOf(name string, now limiter.Instant) (Window, bool) {
 				best = w
 			} else if w, ok := week(name, i, now); ok && w.To-w.From > best.To-best.From {
 				best = w
-			} else if w, ok := dayFirst(name, i, now); ok && w.To-w.From > best.To-best.From {
+			} else if w, ok := dayOf(name, i, end, now); ok && w.To-w.From > best.To-best.From {
 				best = w
 			} else if w, ok := clock(name, i, now); ok && w.To-w.From > best.To-best.From {
 				best = w
@@ -147,38 +148,45 @@ func begins(at, now limiter.Instant) bool {
 // week reads a week of ISO 8601 with its year, in UTC, that begins at byte i of a name.
 func week(name string, i int, now limiter.Instant) (w Window, ok bool) {
 	const aWeek = 7 * 24 * time.Hour
+	if !strings.HasPrefix(name[i:], "20") {
+		return w, false
+	}
 	year, week := now.Time().UTC().ISOWeek()
-	for _, between := range [...]string{"-W", "W", "-w", "w"} {
-		text := fmt.Sprintf("%d%s%02d", year, between, week)
-		if end := i + len(text); strings.HasPrefix(name[i:], text) && (end == len(name) || !digit(name[end])) {
+	rest, ok := strings.CutPrefix(name[i:], strconv.Itoa(year))
+	for _, between := range [...]string{"-W", "W", "-w", "w", "_W", "_w", "-", "_"} {
+		after, found := strings.CutPrefix(rest, fmt.Sprintf("%s%02d", between, week))
+		if ok && found && (after == "" || !digit(after[0])) {
 			monday := now.Floor(24 * time.Hour).Add(-time.Duration(now.Time().UTC().Weekday()+6) % 7 * 24 * time.Hour)
-			return Window{From: i, To: end, Form: "%G" + between + "%V", Length: aWeek, Start: monday, End: monday.Add(aWeek)}, true
+			form := "%G" + between + "%V"
+			return Window{From: i, To: len(name) - len(after), Form: form, Length: aWeek, Start: monday, End: monday.Add(aWeek)}, true
 		}
 	}
 	return w, false
 }
 
-// dayFirst reads a date that begins with its day, or with its month, at byte i of a name.
-func dayFirst(name string, i int, now limiter.Instant) (w Window, ok bool) {
-	for _, layout := range [...][2]string{
-		{"02-01-2006", "%d-%m-%Y"}, {"01-02-2006", "%m-%d-%Y"}, {"02012006", "%d%m%Y"}, {"01022006", "%m%d%Y"},
-	} {
-		end := i + len(layout[0])
-		if end > len(name) || end < len(name) && digit(name[end]) {
+// dayForms are dates that calendar does not read, as Go and as rules write them. Any separator may stand in the place of a dash.
+var dayForms = [...][2]string{
+	{"02-01-2006", "%d-%m-%Y"}, {"01-02-2006", "%m-%d-%Y"}, {"02-Jan-2006", "%d-%b-%Y"}, {"2006-Jan-02", "%Y-%b-%d"},
+	{"2006-002", "%Y-%j"}, {"02012006", "%d%m%Y"}, {"01022006", "%m%d%Y"}, {"2006002", "%Y%j"},
+}
+
+// dayOf reads the day of now, in UTC, at byte i of a name, whose digits end at byte end.
+func dayOf(name string, i, end int, now limiter.Instant) (w Window, ok bool) {
+	for _, layout := range dayForms {
+		sep := strings.IndexByte(layout[0], '-')
+		if digits := end - i; digits != sep && (sep >= 0 || digits != len(layout[0])) {
 			continue
 		}
-		text := name[i:end]
-		before := "-"
-		if len(text) == 10 {
-			if before = text[2:3]; !strings.Contains("-._/", before) || text[5:6] != before {
-				continue
-			}
+		between := ""
+		if sep > 0 && end < len(name) && strings.IndexByte("-._/", name[end]) >= 0 {
+			between = name[end : end+1]
 		}
-		start, err := time.Parse(strings.ReplaceAll(layout[0], "-", before), text)
-		from := limiter.InstantOf(start)
-		if err == nil && from == now.Floor(24*time.Hour) {
-			form := strings.ReplaceAll(layout[1], "-", before)
-			return Window{From: i, To: end, Form: form, Length: 24 * time.Hour, Start: from, End: from.Add(24 * time.Hour)}, true
+		date := now.Time().UTC().Format(strings.ReplaceAll(layout[0], "-", between))
+		rest, found := strings.CutPrefix(name[i:], date)
+		if found && (sep < 0 || between != "") && (rest == "" || !digit(rest[0])) {
+			start := now.Floor(24 * time.Hour)
+			form := strings.ReplaceAll(layout[1], "-", between)
+			return Window{From: i, To: i + len(date), Form: form, Length: 24 * time.Hour, Start: start, End: start.Add(24 * time.Hour)}, true
 		}
 	}
 	return w, false
@@ -337,4 +345,101 @@ func number(name string, i, end int, now limiter.Instant) (w Window, ok bool) {
 		return w, true
 	}
 	return w, false
+}
+
+// dates are calendars in names, whose groups together are a date as Go writes it, and how long ago or ahead that is at most in
+// the name of a window of these hours, or of a month.
+var dates = [...]struct {
+	shape  *regexp.Regexp
+	layout string
+	within time.Duration
+}{
+	{regexp.MustCompile(`(?:^|\D)(20\d\d)[-/._]?(0[1-9]|1[0-2])[-/._]?([0-2]\d|3[01])`), "20060102", 32 * day},
+	{regexp.MustCompile(`(?:^|\D)(20\d\d)[-/._]?(0[1-9]|1[0-2])(?:$|\D)`), "200601", 63 * day},
+	{regexp.MustCompile(`(?:^|\D)(0[1-9]|1[0-2])[-/._]?(20\d\d)(?:$|\D)`), "012006", 63 * day},
+	{regexp.MustCompile(`(?:^|\D)(20\d\d)[-/._]?([0-3]\d\d)(?:$|\D)`), "2006002", 32 * day},
+	{regexp.MustCompile(`(?:^|\D)([0-2]\d|3[01])[-/._]?(0[1-9]|1[0-2])[-/._]?(20\d\d)(?:$|\D)`), "02012006", 32 * day},
+	{regexp.MustCompile(`(?:^|\D)(0[1-9]|1[0-2])[-/._]?([0-2]\d|3[01])[-/._]?(20\d\d)(?:$|\D)`), "01022006", 32 * day},
+	{regexp.MustCompile(`(?:^|\D)(\d{6})(?:\d\d){1,3}(?:$|\D)`), "060102", 32 * day}, // a year of two digits, with its hour
+}
+
+const day = 24 * time.Hour
+
+var (
+	numbers = regexp.MustCompile(`\d{4,14}`)
+	coded   = regexp.MustCompile(`[0-9a-z]{5,8}`) // a number to a base above ten
+	weeks   = regexp.MustCompile(`(?:^|\D)20\d\d[-_.]?(?:[Ww][0-5]\d|[Qq][1-4])(?:$|\D)`)
+	weekly  = regexp.MustCompile(`(?i)(?:^|[^a-z0-9])(?:20\d\d[-_.:/]?|w(?:k|eek)?[-_.:]?)([0-5]\d)(?:$|\D)`)
+	months  = regexp.MustCompile(`(?i)(?:^|[^a-z])(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*[-_./]?20\d\d(?:$|\D)`)
+	minutes = regexp.MustCompile(`(?:^|[:_./|-])([0-2]\d)[-:._]?([0-5]\d)(?:$|[:_./|-])`)
+)
+
+// recentMinutes is how old the minute of a day may be that is taken for a window: longer ago it is likelier another number.
+const recentMinutes = 10
+
+// Dated reports whether a part of a name reads as a window of these hours: a calendar's, the number of a usual window, the second
+// or millisecond at which one starts or ends, or the minute of a day. A program that reads the key as a counter until its expiry
+// would be wrong. Where length, that of its windows, is not 0 the words for days and months, the weeks of a year and numbers to a
+// base above ten are read as well.
+func Dated(name string, length time.Duration, now limiter.Instant) bool {
+	t := now.Time().UTC()
+	for _, at := range numbers.FindAllString(name, -1) {
+		if n, err := strconv.ParseInt(at, 10, 64); err == nil && instantNear(n, now) || Recent(n, now) {
+			return true
+		}
+	}
+	for _, c := range dates {
+		for _, found := range c.shape.FindAllStringSubmatch(name, -1) {
+			if date, err := time.Parse(c.layout, strings.Join(found[1:], "")); err == nil && t.Sub(date).Abs() < c.within {
+				return true
+			}
+		}
+	}
+	for _, found := range minutes.FindAllStringSubmatch(name, -1) {
+		hour, _ := strconv.Atoi(found[1])
+		minute, _ := strconv.Atoi(found[2])
+		since := (t.Hour()*60 + t.Minute() - hour*60 - minute + 24*60) % (24 * 60)
+		if hour < 24 && minute < 60 && since <= recentMinutes {
+			return true
+		}
+	}
+	return weeks.MatchString(name) || months.MatchString(name) || length > 0 && named(name, length, now)
+}
+
+// instantNear says whether a number is the time, in seconds or milliseconds, of a window of these two days.
+func instantNear(n int64, now limiter.Instant) bool {
+	return slices.ContainsFunc([]int64{1_000_000, 1_000}, func(unit int64) bool {
+		return n < 1<<62/unit && limiter.Instant(n*unit).Sub(now).Abs() < 2*day
+	})
+}
+
+// named says whether a part of a name is a word for the window of that length that holds now or the one before, the number of its
+// week, or the number of one of the last windows, or a time of now, to the base 16 or 36.
+func named(name string, length time.Duration, now limiter.Instant) bool {
+	t, before := now.Time().UTC(), now.Add(-length).Time().UTC()
+	layout := map[bool]string{length == day: "Monday", length >= 28*day: "January"}[true]
+	for w := range Words(name) {
+		for _, at := range []time.Time{t, before} {
+			if full := strings.ToLower(at.Format(layout)); layout != "" && (w == full || w == full[:3]) {
+				return true
+			}
+		}
+	}
+	for _, found := range weekly.FindAllStringSubmatch(name, -1) {
+		n, _ := strconv.Atoi(found[1])
+		_, week := t.ISOWeek()
+		if since := (week - n + 53) % 53; length == 7*day && since <= 2 {
+			return true
+		}
+	}
+	for _, at := range coded.FindAllString(strings.ToLower(name), -1) {
+		for _, base := range [...]int{16, 36} {
+			n, err := strconv.ParseInt(at, base, 64)
+			age := int64(now)/length.Microseconds() - n
+			if err == nil && (age >= -1 && age < 120 || len(at) > 6 && instantNear(n, now)) {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -83,6 +83,16 @@ func HoldsTokens(field string) bool { return lists["tokens"][plain(field)] }
 
 func HoldsBegin(field string) bool { return lists["begins"][plain(field)] }
 
+// SpeaksOfRest reports whether a word of a name is one for what is left.
+func SpeaksOfRest(name string) bool {
+	for w := range Words(name) {
+		if lists["rest"][w] {
+			return true
+		}
+	}
+	return false
+}
+
 // plain returns the name of a field in small letters alone.
 func plain(field string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(field))
