@@ -18,12 +18,14 @@ import (
 	"ratescope/limiter"
 )
 
-// The limiters that applications write themselves, two lists of them. Each says how it is written.
+// The limiters that applications write themselves, three lists of them. Each says how it is written.
 var (
 	//go:embed testdata/homemade.yaml
 	homemadeText []byte
 	//go:embed testdata/homemade_public.yaml
 	publicText []byte
+	//go:embed testdata/homemade_third.yaml
+	thirdText []byte
 )
 
 // Homemade is a limiter that an application writes itself.
@@ -35,10 +37,10 @@ type Homemade struct {
 	Rule, Match  map[string]any // what tells it, by its whole layout and by a glob; a nil Rule is one that cannot be told
 }
 
-// eachHomemade runs a test for both lists.
+// eachHomemade runs a test for all lists.
 func eachHomemade(t *testing.T, test func(t *testing.T, all []Homemade)) {
 	t.Helper()
-	for name, list := range map[string][]byte{"first": homemadeText, "public": publicText} {
+	for name, list := range map[string][]byte{"first": homemadeText, "public": publicText, "third": thirdText} {
 		t.Run(name, func(t *testing.T) { test(t, homemadeLimiters(t, list)) })
 	}
 }
@@ -118,7 +120,7 @@ func (w *World) Advance(d time.Duration) {
 }
 
 // instants finds the words that stand for an instant in the names of keys.
-var instants = regexp.MustCompile(`\{(utc|tokyo|delhi|week|index|slot|start|end):([^{}|]+)(?:\|(\d+))?(?:\|(-\d+))?\}`)
+var instants = regexp.MustCompile(`\{(utc|tokyo|delhi|week|isoweek|index|hex|b36|slot|start|end):([^{}|]+)(?:\|(\d+))?(?:\|(-\d+))?\}`)
 
 // Keys returns the keys of a request.
 func (w *World) Keys(who string) []string {
@@ -138,6 +140,13 @@ func (w *World) Keys(who string) []string {
 		case "week":
 			year, week := w.Now.Time().UTC().ISOWeek()
 			return fmt.Sprintf("%d-W%02d", year, week)
+		case "isoweek":
+			year, week := w.Now.Time().UTC().ISOWeek()
+			return fmt.Sprintf("%d%s%02d", year, p[2], week)
+		case "hex":
+			return strconv.FormatInt(now/n, 16)
+		case "b36":
+			return strconv.FormatInt(now/n, 36)
 		case "delhi":
 			return w.Now.Time().In(time.FixedZone("", 19800)).Format(p[2])
 		case "tokyo":
