@@ -95,7 +95,7 @@ func (l *Tracker) Unlikely() bool { return l.unlikely && l.Found.Evidence == mod
 // plain reading of its form is wrong, and notes why: its name holds a window, it counts down, or its times
 // are the ends of leases. It reports whether it removed them.
 func (l *Tracker) withhold(r *model.Reading) bool {
-	if l.Found.Evidence != model.Told && !(l.Found.Evidence == model.Likely && l.target.LimitKnown) || l.rule != nil && l.rule.Layout != nil {
+	if r.Err != "" || l.Found.Evidence != model.Told && !(l.Found.Evidence == model.Likely && l.target.LimitKnown) || l.rule != nil && l.rule.Layout != nil {
 		return false
 	}
 	var named, down, leases bool

@@ -14,12 +14,7 @@ type libraryDecoder struct {
 	asked   []*decode.Pending
 	windows *decode.Windows
 	last    model.Reading // the previous reading; zero for none
-	lost    int           // consecutive readings that could not be decoded
 }
-
-// lostMost is how many consecutive readings may fail to be decoded before the key is recognized
-// again.
-const lostMost = 3
 
 func (b *libraryDecoder) ask(q *Query, _ *Tracker) {
 	b.windows = q.Windows
@@ -48,13 +43,12 @@ func (b *libraryDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading)
 		return true, nil
 	}
 	b.windows.Learn(b.match, d.Span)
-	l.look.wrong = d.Err
-	if d.Err == "" && !mismatch {
-		b.lost = 0
-	} else if mismatch || l.look.quiet() {
-		b.lost++
+	if l.look.wrong = d.Err; mismatch && d.Err == "" {
+		l.look.wrong = anotherType
 	}
-	l.changed = l.changed || b.lost >= lostMost
+	if l.look.wrong != "" && l.look.quiet() && l.look.odd >= looksToJudge { // it is recognized anew
+		l.changed = true
+	}
 	l.key.typ, l.key.ttl = d.Type, d.TTL
 	if d.Type == "" {
 		l.key.typ = "none"
@@ -73,7 +67,7 @@ func (b *libraryDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading)
 	// What is used of a bucket follows from what it holds when full.
 	lacking := d.NeedsBurst && !l.target.LimitKnown && l.key.typ != "none"
 	r.Target, r.Denied, r.Partial, r.Approximate = l.target, d.Denied, d.Partial || lacking, d.Approximate
-	if d.Err == "" {
+	if l.look.wrong == "" {
 		b.rise(now, l, r, &d)
 		if d.NewlyDenied > 0 && l.since != 0 {
 			r.Arrivals = append(r.Arrivals, model.Arrival{At: now, N: d.NewlyDenied, Denied: true})

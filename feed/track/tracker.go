@@ -107,10 +107,11 @@ type presence struct {
 
 // looks counts the looks at a key that cannot be read.
 type looks struct {
-	wrong   string        // why it cannot be read, in one sentence
-	spread  time.Duration // within which the present reading was made
-	odd     int           // consecutive quiet looks at which wrong was set
-	unquiet int           // consecutive other looks at which it was
+	wrong   string          // why it cannot be read, in one sentence
+	spread  time.Duration   // within which the present reading was made
+	odd     int             // consecutive quiet looks at which wrong was set, each looksApart after the one before
+	oddAt   limiter.Instant // of the latest of them
+	unquiet int             // consecutive other looks at which it was
 }
 
 // settle sets the target from the rule and, where the rule gives nothing, from the arguments,
@@ -204,18 +205,20 @@ func (l *Tracker) Take(now limiter.Instant, spread time.Duration) (r model.Readi
 }
 
 // A look is quiet if all of it was carried out within quietLook; a value and its time to live then agree to
-// within what decoders allow. A key cannot be read if looksToJudge quiet looks in a row say so: one may lie
-// between two writes of its program, and over a slow link the parts of a look are of different moments.
+// within what decoders allow. A key cannot be read if looksToJudge quiet looks in a row say so, looksApart from
+// each other: its program may stand still between two of its writes, for as long as a busy machine lets it wait,
+// and over a slow link the parts of a look are of different moments.
 const (
 	quietLook    = 25 * time.Millisecond
 	looksToJudge = 2
+	looksApart   = 250 * time.Millisecond
 )
 
 // quiet reports whether the present look is.
 func (k *looks) quiet() bool { return k.spread <= quietLook }
 
-// doubt counts the looks that say that the key cannot be read, and returns Again while that may be a mistake.
-// Where no look is quiet, the reading before stands, or what the key holds is unknown.
+// doubt counts the looks that say that the key cannot be read, and returns Again or Nothing while that may be a
+// mistake. The reading before stands; where no look is quiet and there is none, what the key holds is unknown.
 func (l *Tracker) doubt(r *model.Reading) Outcome {
 	if _, fixed := l.decoder.(*wrongDecoder); l.look.wrong == "" || fixed {
 		l.look.odd, l.look.unquiet = looksToJudge, 0
@@ -224,17 +227,18 @@ func (l *Tracker) doubt(r *model.Reading) Outcome {
 		}
 		return Ready
 	}
-	if l.look.quiet() {
-		l.look.odd, l.look.unquiet = l.look.odd+1, 0
-	} else {
-		l.look.unquiet++
+	switch k := &l.look; {
+	case !k.quiet():
+		k.unquiet++
+	case k.odd == 0 || r.At.Sub(k.oddAt).Abs() >= looksApart:
+		k.odd, k.oddAt, k.unquiet = k.odd+1, r.At, 0
 	}
 	switch {
 	case l.look.odd >= looksToJudge:
 		return Ready
-	case l.look.unquiet < looksToJudge:
+	case l.look.unquiet > 0 && l.look.unquiet < looksToJudge:
 		return Again
-	case l.since != 0:
+	case l.look.unquiet == 0 || l.since != 0:
 		return Nothing
 	}
 	r.Partial = true
@@ -353,13 +357,16 @@ func (l *Tracker) measure(now limiter.Instant) {
 	l.news.moved = false
 }
 
+// anotherType says why a key whose type has changed cannot be read.
+const anotherType = "holds another type than it did before"
+
 // describe turns an error reply about this key into a sentence.
 func (l *Tracker) describe(err error) string {
 	switch connect.Code(err) {
 	case "WRONGTYPE":
 		l.notes.set(model.WrongType, true)
 		l.changed = true
-		return "holds another type than it did before"
+		return anotherType
 	case "NOPERM":
 		l.Refused = true
 		return "must not be read by this user: " + connect.Remedy(err)

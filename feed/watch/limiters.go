@@ -36,12 +36,14 @@ type limiters struct {
 	candidates unwatched       // keys that have the shape of limiters
 	windows    decode.Windows  // windows learned from all keys of a kind
 	emptied    limiter.Instant // when the server was last found emptied; 0 for never
+
+	changed map[string]limiter.Instant // keys that hold another type since then, until they are found again
 }
 
 // newLimiters returns limiters with a tracker for each name of Options.Keys.
 func newLimiters(o Options, pasts map[string]*track.Past) *limiters {
 	l := &limiters{o: o, rules: config.Own(o.Rules), pasts: pasts, trackers: make(map[string]*tracked), dropped: make(map[uint64]bool),
-		unlikely: make(map[string]bool)}
+		unlikely: make(map[string]bool), changed: make(map[string]limiter.Instant)}
 	for _, k := range o.Keys {
 		t := l.newTracked(&decode.Found{Name: k, Key: k})
 		t.Probe()
@@ -248,6 +250,16 @@ func (l *limiters) removeGone(now limiter.Instant) []string {
 		case track.FateChanged:
 			delete(l.trackers, name)
 			l.scanner.Forget(name)
+			l.changed[name] = now
+		}
+	}
+	for name, at := range l.changed {
+		found := l.trackers[name] != nil
+		if !found && now.Sub(at) < changedLasts {
+			continue
+		}
+		if delete(l.changed, name); !found {
+			gone = append(gone, name) // what it holds now is no limiter
 		}
 	}
 	slices.Sort(gone)
@@ -260,6 +272,8 @@ const (
 	// emptiedLasts is how long a server counts as emptied after most keys were found deleted: those that are read last
 	// are forgotten after the others, when they are few.
 	emptiedLasts = time.Minute
+	// changedLasts is how long a key whose type has changed stays on screen as one that cannot be read, unless it is found again.
+	changedLasts = 10 * time.Second
 )
 
 // isEmptied reports whether the server was emptied lately, when the keys of so many trackers are deleted at now.
