@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha1"
 	"encoding/hex"
 	"fmt"
@@ -318,28 +319,26 @@ func (rules ownRules) Own(key, typ string, now limiter.Instant) (all []*decode.M
 	return all, claimed
 }
 
-// Named returns the limiter that a key is of, or that has a row of that name; of several rows of one
+// Named returns the limiter that a key is of, or that has a row of that name; of several limiters of one
 // subject the one that denies longest, or has the least left.
 func (rules ownRules) Named(name, typ string, now limiter.Instant) *decode.Match {
 	if typ != "none" {
 		return rules.named(name, typ, false, now)
 	}
-	if m := rules.named(name, "", false, now); m != nil {
-		return m
-	}
-	return rules.named(name, "", true, now)
+	return cmp.Or(rules.named(name, "", false, now), rules.named(name, "", true, now))
 }
 
 // named is Named; byRow takes the names of rows, too.
-func (rules ownRules) named(name, typ string, byRow bool, now limiter.Instant) (first *decode.Match) {
-	var several form.Several
-	row := ""
+func (rules ownRules) named(name, typ string, byRow bool, now limiter.Instant) *decode.Match {
+	var first *decode.Match
+	var lead *form.Layout
+	row := "" // of the subject
 	for i := range rules {
 		l := rules[i].Layout
 		if l == nil && first == nil && rules[i].Narrow() && MatchGlob(rules[i].Match, name) {
 			return nil
 		}
-		if l == nil || first != nil && l.Row.String() != row {
+		if l == nil || first != nil && l.Row.String() != lead.Row.String() {
 			continue
 		}
 		m, ok := l.Match(name, typ, now)
@@ -349,12 +348,33 @@ func (rules ownRules) named(name, typ string, byRow bool, now limiter.Instant) (
 		if !ok || !l.Readable(m) {
 			continue
 		}
-		own := l.Limiter(m, typ)
-		if several = append(several, own); first == nil {
-			first, row = rules.match(i, m, name, typ), l.Row.String()
-		}
+		match, own := rules.match(i, m, name, typ), l.Limiter(m, typ)
 		if l.Label != "" && own.Name() == name { // it is this row alone
-			return rules.match(i, m, name, typ)
+			return match
+		}
+		if first == nil {
+			first, lead, row = match, l, own.Row()
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	var several form.Several
+	for i := range rules {
+		l := rules[i].Layout
+		if l == nil || l.Row.String() != lead.Row.String() {
+			continue
+		}
+		m, ok := l.Match(name, typ, now)
+		own := l.Limiter(m, typ)
+		if !ok || own.Row() != row { // it keeps the subject in another key
+			if m, ok = l.RowOf(row); !byRow && l.Name.String() == lead.Name.String() {
+				continue
+			}
+			own = l.Limiter(m, "")
+		}
+		if ok && l.Readable(m) {
+			several = append(several, own)
 		}
 	}
 	if len(several) > 1 {

@@ -32,12 +32,15 @@ func (l *Layout) Limiter(m Match, typ string) *Own {
 	return &Own{layout: l, match: m, typ: typ, last: l.settings().Algorithm}
 }
 
-// Name returns the name of the limiter's row: what its keys have in common.
+// Row returns what the limiter's keys have in common, which may be the name of other limiters' rows, too.
+func (o *Own) Row() string { return o.layout.Row.render(o.match.Parts, "") }
+
+// Name returns the name of the limiter's row: what its keys have in common, with a label where others have that, too.
 func (o *Own) Name() string {
 	if o.layout.Label != "" {
-		return o.layout.Row.render(o.match.Parts, "") + ":" + o.layout.Label
+		return o.Row() + ":" + o.layout.Label
 	}
-	return o.layout.Row.render(o.match.Parts, "")
+	return o.Row()
 }
 
 // BlockKey returns the key that denies everything while it exists, "" for none.
