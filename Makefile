@@ -71,7 +71,7 @@ bench: ## measures what docs/performance.md promises
 	go test ./tui/e2e -run '^$$' -bench 'FirstFrame|^BenchmarkScreen$$' -benchtime 1x -count 3 -timeout 20m
 	go test ./feed -run '^$$' -bench 'MillionKeys|OthersLatency|Masters' -benchtime 1x -timeout 20m
 	go test ./model/record -run '^$$' -bench 'Hour|TailMemory' -benchtime 1x -timeout 20m
-	go test ./feed/replay -run '^$$' -bench 'Seek' -benchtime 20x -count 3 -timeout 20m
+	go test ./model/record -run '^$$' -bench 'PlayerSeek' -benchtime 20x -count 3 -timeout 20m
 	cd limiter/bench && go test . -run '^$$' -bench 'Throughput|Server' -benchtime 1x -timeout 20m
 
 benchmarks: ## runs every benchmark, or those of BENCH, and prints their tables
@@ -104,7 +104,7 @@ manual: build ## writes the manual page, dated by the commit
 MODULE ?=
 PROXY  ?= $(CURDIR)/bin/proxy
 release: ## writes VERSION of every module to PROXY: make release VERSION=v1.0.0 MODULE=host/owner/ratescope
-	@sh internal/release/release.sh "$(VERSION)" "$(MODULE)" "$(PROXY)"
+	@sh docs/deploy/release.sh "$(VERSION)" "$(MODULE)" "$(PROXY)"
 
 completions: build ## writes completions for bash, zsh, fish and PowerShell
 	@mkdir -p bin/completions

@@ -1,4 +1,4 @@
-package release
+package docs_test
 
 import (
 	"os"
@@ -41,7 +41,7 @@ func TestConsumer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("fetches every dependency")
 	}
-	root, err := filepath.Abs("../..")
+	root, err := filepath.Abs("..")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestConsumer(t *testing.T) {
 		}
 		return string(out)
 	}
-	run(root, "sh", "internal/release/release.sh", "v1.0.0", "example.com/owner/ratescope", proxy)
+	run(root, "sh", "docs/deploy/release.sh", "v1.0.0", "example.com/owner/ratescope", proxy)
 	run(home, "go", "mod", "init", "example.com/service")
 	for _, path := range []string{"", "/limiter/grpclimit", "/limiter/otellimit", "/limiter/promlimit"} {
 		run(home, "go", "get", "example.com/owner/ratescope"+path+"@v1.0.0")
@@ -85,8 +85,8 @@ func TestConsumer(t *testing.T) {
 // TestRefuses: a path or a version that Go could not fetch is told.
 func TestRefuses(t *testing.T) {
 	for _, words := range [][]string{{"v1.0.0", "ratescope"}, {"1.0", "example.com/a/b"}, {"v2.0.0", "example.com/a/b"}} {
-		cmd := exec.Command("sh", "internal/release/release.sh", words[0], words[1], t.TempDir())
-		cmd.Dir = "../.."
+		cmd := exec.Command("sh", "docs/deploy/release.sh", words[0], words[1], t.TempDir())
+		cmd.Dir = ".."
 		if out, err := cmd.CombinedOutput(); err == nil || !strings.HasPrefix(string(out), "release: ") {
 			t.Errorf("%q: %v, %s", words, err, out)
 		}
