@@ -1,52 +1,15 @@
 package model_test
 
 import (
+	"fmt"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"ratescope/model"
-	"ratescope/model/crowd"
 )
-
-// BenchmarkMemory is what a board holds of a key after 12 windows of 1 minute in which all keys
-// had a request every two seconds, and of one that had none but the first.
-//
-//	go test -run - -bench Memory -benchtime 1x ./model
-func BenchmarkMemory(b *testing.B) {
-	const keys = 500
-	for _, c := range []struct {
-		name string
-		rate float64
-	}{{"busy", keys / 2}, {"calm", keys / 60}} {
-		b.Run(c.name, func(b *testing.B) {
-			for b.Loop() {
-				board, source := &model.Board{}, crowd.New(keys, c.rate, true)
-				for board.At.Sub(crowd.Begin) < 13*time.Minute {
-					board.Apply(source.Next())
-				}
-				with := heap()
-				if board.Len() != keys {
-					b.Fatal(board.Len())
-				}
-				board = nil
-				b.ReportMetric(float64(with-heap())/keys, "B/key")
-				runtime.KeepAlive(source)
-			}
-		})
-	}
-}
-
-// heap returns the bytes in use.
-func heap() int64 {
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
-}
 
 // TestPackedBins: what a timeline packs, it gives back, whatever it is.
 func TestPackedBins(t *testing.T) {
@@ -79,9 +42,17 @@ func TestPackedBins(t *testing.T) {
 // TestFrozenTwiceAtOnce: several goroutines may freeze a board that is frozen, and look at it, while
 // the board goes on that it was.
 func TestFrozenTwiceAtOnce(t *testing.T) {
-	board, source := &model.Board{}, crowd.New(20, 40, true)
+	board, at := &model.Board{}, today
+	step := func() {
+		var readings []model.Reading
+		for n := range 20 {
+			readings = append(readings, logReading(fmt.Sprint("rl:", n), at, at-200_000, int64(n%3), 9))
+		}
+		board.Apply(live(at, readings...))
+		at += 200_000
+	}
 	for range 400 {
-		board.Apply(source.Next())
+		step()
 	}
 	frozen := board.Freeze(board.At)
 	var all sync.WaitGroup
@@ -95,7 +66,7 @@ func TestFrozenTwiceAtOnce(t *testing.T) {
 		})
 	}
 	for range 200 {
-		board.Apply(source.Next())
+		step()
 	}
 	all.Wait()
 }

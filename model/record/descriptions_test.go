@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"ratescope/model"
-	"ratescope/model/crowd"
 	"ratescope/model/record"
 )
 
@@ -16,13 +15,13 @@ import (
 // key was described otherwise, and nothing is shared with what was handed out.
 func TestAKeyIsDescribedAsItWasThen(t *testing.T) {
 	var out bytes.Buffer
-	w, err := record.NewWriter(&out, true, record.Header{By: "test", At: crowd.Begin})
+	w, err := record.NewWriter(&out, true, record.Header{By: "test", At: crowdBegin})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := crowd.New(30, 100, false)
+	c := newCrowd(30, 100, false)
 	for n := 0; n < 450; n++ {
-		b := c.Next()
+		b := c.next()
 		for i := range b.Readings {
 			r := &b.Readings[i]
 			r.Notes = []model.Note{`a "note" with {braces]\`}

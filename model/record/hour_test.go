@@ -9,20 +9,19 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
-	"ratescope/model/crowd"
 	"ratescope/model/record"
 )
 
 // recorded is the recording of so long a time of a crowd.
-func recorded(t testing.TB, c *crowd.Crowd, long time.Duration) (file []byte, readings int) {
+func recorded(t testing.TB, c *crowd, long time.Duration) (file []byte, readings int) {
 	t.Helper()
 	var out bytes.Buffer
-	w, err := record.NewWriter(&out, true, record.Header{By: "test", At: crowd.Begin})
+	w, err := record.NewWriter(&out, true, record.Header{By: "test", At: crowdBegin})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for b := (model.Batch{}); b.At.Sub(crowd.Begin) < long; {
-		b = c.Next()
+	for b := (model.Batch{}); b.At.Sub(crowdBegin) < long; {
+		b = c.next()
 		readings += len(b.Readings)
 		if err := w.Write(b); err != nil {
 			t.Fatal(err)
@@ -41,7 +40,7 @@ func recorded(t testing.TB, c *crowd.Crowd, long time.Duration) (file []byte, re
 func BenchmarkHour(b *testing.B) {
 	for b.Loop() {
 		begun := time.Now()
-		file, readings := recorded(b, crowd.New(1000, 500, false), time.Hour)
+		file, readings := recorded(b, newCrowd(1000, 500, false), time.Hour)
 		b.ReportMetric(float64(len(file))/1e6, "MB")
 		b.ReportMetric(float64(readings)/1e6, "Mreadings")
 		b.ReportMetric(time.Since(begun).Seconds(), "s-write")
@@ -68,15 +67,15 @@ func BenchmarkHour(b *testing.B) {
 // TestStateAt is where everything stood, as batch by batch leads to it, and what comes after it
 // goes on from there.
 func TestStateAt(t *testing.T) {
-	c := crowd.New(60, 100, false)
+	c := newCrowd(60, 100, false)
 	var all []model.Batch
 	var out bytes.Buffer
-	w, err := record.NewWriter(&out, true, record.Header{By: "test", At: crowd.Begin})
+	w, err := record.NewWriter(&out, true, record.Header{By: "test", At: crowdBegin})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range 600 {
-		b := c.Next()
+		b := c.next()
 		if i == 400 {
 			b.Gone, b.Readings = []string{"rl:user:00003"}, nil
 		}
@@ -151,7 +150,7 @@ func TestStateAt(t *testing.T) {
 // BenchmarkSeek is how long it takes to read where a thousand keys stood half a minute after the
 // beginning of a frame, which is the worst place, and to make a board of it.
 func BenchmarkSeek(b *testing.B) {
-	file, _ := recorded(b, crowd.New(1000, 500, false), 3*time.Minute)
+	file, _ := recorded(b, newCrowd(1000, 500, false), 3*time.Minute)
 	f, err := record.Open(context.Background(), bytes.NewReader(file))
 	if err != nil {
 		b.Fatal(err)

@@ -11,7 +11,6 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
-	"ratescope/model/crowd"
 	"ratescope/model/record"
 	"ratescope/tui/tuitest"
 )
@@ -179,11 +178,11 @@ func BenchmarkTailMemory(b *testing.B) {
 	for _, keys := range []int{1000, 10_000} {
 		b.Run(fmt.Sprint("keys=", keys), func(b *testing.B) {
 			for b.Loop() {
-				c := crowd.New(keys, 2*float64(keys), true)
+				c := newCrowd(keys, 2*float64(keys), true)
 				tail := record.NewTail(record.Header{}, 10*time.Minute, 40<<20)
-				now := crowd.Begin
-				for now.Sub(crowd.Begin) < 11*time.Minute && !tail.Cut() {
-					batch := c.Next()
+				now := crowdBegin
+				for now.Sub(crowdBegin) < 11*time.Minute && !tail.Cut() {
+					batch := c.next()
 					now = batch.At
 					if err := tail.Write(batch); err != nil {
 						b.Fatal(err)

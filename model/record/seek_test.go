@@ -1,39 +1,26 @@
-package replay_test
+package record_test
 
 import (
 	"bytes"
 	"context"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
 
 	"ratescope/feed/replay"
 	"ratescope/limiter"
-	"ratescope/model/crowd"
+	"ratescope/model"
 	"ratescope/model/record"
 	"ratescope/model/report"
 )
 
-// crowded is the recording of so long a time of a crowd.
-func crowded(t testing.TB, c *crowd.Crowd, long time.Duration) *record.File {
+// crowded is the open recording of so long a time of a crowd.
+func crowded(t testing.TB, c *crowd, long time.Duration) *record.File {
 	t.Helper()
-	var out bytes.Buffer
-	w, err := record.NewWriter(&out, true, record.Header{By: "test", At: crowd.Begin})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for at := limiter.Instant(0); at.Sub(crowd.Begin) < long; {
-		b := c.Next()
-		at = b.At
-		if err := w.Write(b); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	f, err := record.Open(context.Background(), bytes.NewReader(out.Bytes()))
+	file, _ := recorded(t, c, long)
+	f, err := record.Open(context.Background(), bytes.NewReader(file))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +29,7 @@ func crowded(t testing.TB, c *crowd.Crowd, long time.Duration) *record.File {
 
 // TestEveryMomentHasEveryKey, also one just after a frame began, when few were read since.
 func TestEveryMomentHasEveryKey(t *testing.T) {
-	f := crowded(t, crowd.New(40, 20, false), 70*time.Second)
+	f := crowded(t, newCrowd(40, 20, false), 70*time.Second)
 	for at := f.Begin + 1e6; at < f.End; at += 500_000 {
 		rows, _, err := replay.Moment(f, at, "", report.Options{})
 		if err != nil || len(rows) != 40 {
@@ -51,12 +38,12 @@ func TestEveryMomentHasEveryKey(t *testing.T) {
 	}
 }
 
-// BenchmarkSeek is how long a person waits who goes anywhere in ten minutes of 1,000 keys with 500
+// BenchmarkPlayerSeek is how long a person waits who goes anywhere in ten minutes of 1,000 keys with 500
 // requests a second: until the board of that moment is there, and until what came before is too.
 //
-//	go test -run - -bench Seek -benchtime 20x ./feed/replay
-func BenchmarkSeek(b *testing.B) {
-	f := crowded(b, crowd.New(1000, 500, false), 10*time.Minute)
+//	go test -run - -bench PlayerSeek -benchtime 20x ./model/record
+func BenchmarkPlayerSeek(b *testing.B) {
+	f := crowded(b, newCrowd(1000, 500, false), 10*time.Minute)
 	p, err := replay.New(f, 1, false)
 	if err != nil {
 		b.Fatal(err)
@@ -88,4 +75,32 @@ func BenchmarkSeek(b *testing.B) {
 	b.ReportMetric(took[len(took)/2].Seconds()*1000, "ms-median")
 	b.ReportMetric(took[len(took)-1].Seconds()*1000, "ms-longest")
 	b.ReportMetric(whole.Seconds()/float64(b.N)*1000, "ms-whole")
+}
+
+// BenchmarkBoardMemory is what a board holds of a key after 12 windows of 1 minute in which all keys
+// had a request every two seconds, and of one that had none but the first.
+//
+//	go test -run - -bench BoardMemory -benchtime 1x ./model/record
+func BenchmarkBoardMemory(b *testing.B) {
+	const keys = 500
+	for _, c := range []struct {
+		name string
+		rate float64
+	}{{"busy", keys / 2}, {"calm", keys / 60}} {
+		b.Run(c.name, func(b *testing.B) {
+			for b.Loop() {
+				board, source := &model.Board{}, newCrowd(keys, c.rate, true)
+				for board.At.Sub(crowdBegin) < 13*time.Minute {
+					board.Apply(source.next())
+				}
+				with := heapBytes()
+				if board.Len() != keys {
+					b.Fatal(board.Len())
+				}
+				board = nil
+				b.ReportMetric(float64(with-heapBytes())/keys, "B/key")
+				runtime.KeepAlive(source)
+			}
+		})
+	}
 }

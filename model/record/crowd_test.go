@@ -1,11 +1,4 @@
-// Package crowd makes the batches of very many limiters on virtual time, as a source would have
-// read them from a server, for benchmarks and tests of what an hour of them takes.
-//
-// The keys are of every algorithm in turn, and a few of them have most of the traffic, by Zipf's
-// law. As by feed/watch, a key of which there is news is read at every refresh and a quiet one
-// less and less often; expiries are told in milliseconds and at every fourth reading of a quiet
-// key; denials are not recorded.
-package crowd
+package record_test
 
 import (
 	"cmp"
@@ -18,24 +11,31 @@ import (
 	"ratescope/model"
 )
 
-// Refresh is the time between two batches.
-const Refresh = 200 * time.Millisecond
+// refresh is the time between two batches of a crowd.
+const refresh = 200 * time.Millisecond
 
-// Begin is the instant of the first batch.
-const Begin limiter.Instant = 1_795_000_000_000_000
+// crowdBegin is the instant of the first batch of a crowd.
+const crowdBegin limiter.Instant = 1_795_000_000_000_000
 
-// Crowd makes batches. Make one with New. Not safe for concurrent use.
-type Crowd struct {
+// crowd makes the batches of very many limiters on virtual time, as a source would have read them from a
+// server, for benchmarks and tests of what an hour of them takes. Make one with newCrowd. It is not safe for
+// concurrent use.
+//
+// The keys are of every algorithm in turn, and a few of them have most of the traffic, by Zipf's law. As
+// by feed/watch, a key of which there is news is read at every refresh and a quiet one less and less
+// often; expiries are told in milliseconds and at every fourth reading of a quiet key; denials are not
+// recorded.
+type crowd struct {
 	now    limiter.Instant
 	perTen float64 // requests between two batches
 	random *rand.Rand
 	zipf   *rand.Zipf // nil: all keys have the same traffic
-	keys   []*key     // by name
+	keys   []*member  // by name
 	came   []limiter.Instant
 }
 
-// key is one limiter and how it is read.
-type key struct {
+// member is one limiter and how it is read.
+type member struct {
 	name   string
 	target model.Target
 	typ    string
@@ -51,8 +51,8 @@ type key struct {
 	ttl   time.Duration
 }
 
-// kinds are the algorithms and their limits.
-var kinds = [...]struct {
+// crowdKinds are the algorithms and their limits.
+var crowdKinds = [...]struct {
 	how   limiter.Algorithm
 	typ   string
 	limit limiter.Limit
@@ -65,16 +65,16 @@ var kinds = [...]struct {
 	{limiter.TokenBucket, "hash", limiter.Limit{Count: 100, Window: time.Minute}},
 }
 
-// New returns so many keys with so many requests a second together. With busy all keys have the
+// newCrowd returns so many keys with so many requests a second together. With busy all keys have the
 // same share of them; otherwise the first has the most.
-func New(keys int, perSecond float64, busy bool) *Crowd {
-	c := &Crowd{now: Begin, perTen: perSecond * Refresh.Seconds(), random: rand.New(rand.NewPCG(uint64(keys), 7))}
+func newCrowd(keys int, perSecond float64, busy bool) *crowd {
+	c := &crowd{now: crowdBegin, perTen: perSecond * refresh.Seconds(), random: rand.New(rand.NewPCG(uint64(keys), 7))}
 	if !busy {
 		c.zipf = rand.NewZipf(c.random, 1.1, 20, uint64(keys-1))
 	}
 	for i := range keys {
-		kind := kinds[i%len(kinds)]
-		c.keys = append(c.keys, &key{
+		kind := crowdKinds[i%len(crowdKinds)]
+		c.keys = append(c.keys, &member{
 			name: fmt.Sprintf("rl:user:%05d", i), typ: kind.typ, state: limiter.State{Algorithm: kind.how},
 			target: model.Target{
 				Algorithm: kind.how, Limit: kind.limit, LimitKnown: true, Window: kind.limit.Window,
@@ -85,10 +85,10 @@ func New(keys int, perSecond float64, busy bool) *Crowd {
 	return c
 }
 
-// Next returns the batch of the next refresh.
-func (c *Crowd) Next() model.Batch {
+// next returns the batch of the next refresh.
+func (c *crowd) next() model.Batch {
 	begin := c.now
-	c.now = c.now.Add(Refresh + time.Duration(c.random.IntN(2000))*time.Microsecond)
+	c.now = c.now.Add(refresh + time.Duration(c.random.IntN(2000))*time.Microsecond)
 	c.traffic(begin)
 	b := model.Batch{
 		At: c.now, Local: c.now.Time().Add(641 * time.Microsecond),
@@ -107,7 +107,7 @@ func (c *Crowd) Next() model.Batch {
 	}
 	b.Cost = model.Cost{Commands: int64(2 * len(b.Readings)), Server: time.Duration(4*len(b.Readings)) * time.Microsecond,
 		Over: c.now.Sub(begin)}
-	if n := int64(Refresh / time.Microsecond); int64(c.now)/(3*n) != int64(begin)/(3*n) {
+	if n := int64(refresh / time.Microsecond); int64(c.now)/(3*n) != int64(begin)/(3*n) {
 		b.HotKeys = c.hot(&b)
 	}
 	if int64(c.now)/2_000_000 != int64(begin)/2_000_000 {
@@ -117,7 +117,7 @@ func (c *Crowd) Next() model.Batch {
 }
 
 // traffic makes the requests since the batch before.
-func (c *Crowd) traffic(begin limiter.Instant) {
+func (c *crowd) traffic(begin limiter.Instant) {
 	n := int(c.perTen)
 	if c.random.Float64() < c.perTen-float64(n) {
 		n++
@@ -137,7 +137,7 @@ func (c *Crowd) traffic(begin limiter.Instant) {
 }
 
 // request decides about a request, and remembers it when it is admitted.
-func (k *key) request(at limiter.Instant) {
+func (k *member) request(at limiter.Instant) {
 	limit := k.target.Limit
 	switch k.target.Algorithm {
 	case limiter.SlidingLog, limiter.StreamCounter:
@@ -176,7 +176,7 @@ func (k *key) request(at limiter.Instant) {
 }
 
 // look reads the key, and plans when it is read next.
-func (k *key) look(at limiter.Instant) model.Reading {
+func (k *member) look(at limiter.Instant) model.Reading {
 	if n := len(k.log); n > 0 {
 		at = max(at, k.log[n-1].At)
 	}
@@ -226,7 +226,7 @@ func (k *key) look(at limiter.Instant) model.Reading {
 }
 
 // hot returns a ranking, as notifications give it.
-func (c *Crowd) hot(b *model.Batch) *model.HotKeys {
+func (c *crowd) hot(b *model.Batch) *model.HotKeys {
 	h := &model.HotKeys{At: b.At, Writes: model.Measure{Known: true, V: 400 + 20*c.random.Float64()}, Missed: model.Measure{Known: true},
 		Sources: []string{"writes, heard 90 % of the time"}}
 	for i := range min(64, len(c.keys)) {
@@ -237,7 +237,7 @@ func (c *Crowd) hot(b *model.Batch) *model.HotKeys {
 }
 
 // health returns a look at the server.
-func (c *Crowd) health() *model.Health {
+func (c *crowd) health() *model.Health {
 	m := func(v float64) model.Measure { return model.Measure{Known: true, V: v * (1 + 0.1*c.random.Float64())} }
 	h := &model.Health{At: c.now, Over: 2 * time.Second, Ops: m(3000), CPU: m(0.05), MemoryUsed: m(3e6), Keys: m(1000), Clients: m(10),
 		NetIn: m(1e5), NetOut: m(1e5), Policy: "noeviction"}
