@@ -16,7 +16,6 @@ import (
 	"ratescope/themes"
 	"ratescope/tui/events"
 	"ratescope/tui/firing"
-	"ratescope/tui/grid"
 	"ratescope/tui/health"
 	"ratescope/tui/heat"
 	"ratescope/tui/keys"
@@ -156,14 +155,13 @@ func unique(list shell.Actions) shell.Actions {
 	return out
 }
 
-// screens are the screens of the dashboard. The number of each is its key; adding one is a
-// package and a line here.
+// screens are the screens of the dashboard. The number of each is its key; adding one is a type and a line here.
 var screens = []struct {
 	name, what string
 	make       func(*session.Session, Options) (shell.Screen, error)
 }{
 	{"dashboard", "shows the dashboard", func(s *session.Session, _ Options) (shell.Screen, error) { return keys.New(s), nil }},
-	{"grid", "shows the grid of all keys", func(s *session.Session, _ Options) (shell.Screen, error) { return grid.New(s), nil }},
+	{"grid", "shows the grid of all keys", func(s *session.Session, _ Options) (shell.Screen, error) { return keys.NewGrid(s), nil }},
 	{"lab", "opens the lab", newLab},
 	{"health", "shows the health of the Redis behind it",
 		func(s *session.Session, _ Options) (shell.Screen, error) { return health.New(s), nil }},

@@ -1,6 +1,4 @@
-// Package grid shows the same picture for many keys at once: two windows of time, with the
-// used level at the same height in every tile, so that levels can be compared by eye.
-package grid
+package keys
 
 import (
 	"charm.land/bubbles/v2/paginator"
@@ -15,8 +13,9 @@ import (
 	"ratescope/tui/widget"
 )
 
-// Screen is the grid. Make one with New.
-type Screen struct {
+// Grid is the screen that shows the same picture for many keys at once: two windows of time, with the used
+// level at the same height in every tile, so that levels can be compared by eye. Make one with NewGrid.
+type Grid struct {
 	s *session.Session
 
 	area       cell.Rect
@@ -27,16 +26,9 @@ type Screen struct {
 	actions    shell.Actions
 }
 
-// view is the screen on the canvas that it is painted on.
-type view struct {
-	c      *widget.Canvas
-	screen *Screen
-	s      *session.Session // the screen's
-}
-
-// New returns the grid of a session.
-func New(s *session.Session) *Screen {
-	g := &Screen{s: s, cols: 1, rows: 1}
+// NewGrid returns the grid of a session.
+func NewGrid(s *session.Session) *Grid {
+	g := &Grid{s: s, cols: 1, rows: 1}
 	move := func(by func() int) func() tea.Cmd {
 		return func() tea.Cmd { g.s.Selection.Move(by()); return nil }
 	}
@@ -57,10 +49,10 @@ func New(s *session.Session) *Screen {
 }
 
 // Keys lists what can be done here.
-func (g *Screen) Keys() shell.Actions { return g.actions }
+func (g *Grid) Keys() shell.Actions { return g.actions }
 
 // Update handles what the shell hands on.
-func (g *Screen) Update(msg tea.Msg) tea.Cmd {
+func (g *Grid) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case shell.LayoutMsg:
 		g.area = msg.Area
@@ -83,8 +75,7 @@ func (g *Screen) Update(msg tea.Msg) tea.Cmd {
 }
 
 // Paint draws the page of tiles, and at the lower edge which page it is.
-func (g *Screen) Paint(p *widget.Canvas, r cell.Rect) {
-	v := view{p, g, g.s}
+func (g *Grid) Paint(p *widget.Canvas, r cell.Rect) {
 	rows := g.s.Rows.Rows()
 	if len(rows) == 0 {
 		session.PaintSearch(p, r, g.s.Shown.Live())
@@ -93,7 +84,7 @@ func (g *Screen) Paint(p *widget.Canvas, r cell.Rect) {
 	page := g.cols * g.rows
 	first := g.page * page
 	for i := range min(page, len(rows)-first) {
-		v.paintTile(tileAt(r, i%g.cols, i/g.cols, g.cols, g.rows, g.height), rows[first+i])
+		g.paintTile(p, tileAt(r, i%g.cols, i/g.cols, g.cols, g.rows, g.height), rows[first+i])
 	}
 	if g.pages > 1 {
 		dots := paginator.New(paginator.WithTotalPages(g.pages))
@@ -134,49 +125,49 @@ func tileAt(r cell.Rect, col, row, cols, rows, h int) cell.Rect {
 	return cell.Rect{X: r.X + x, Y: r.Y + y, W: (col+1)*r.W/cols - x, H: below - y}
 }
 
-func (v view) paintTile(r cell.Rect, k *model.Watched) {
+func (g *Grid) paintTile(p *widget.Canvas, r cell.Rect, k *model.Watched) {
 	key := k.Reading.Key
-	line := v.c.Look.Border
-	if key == v.s.Selection.Selected() {
-		line = v.c.Look.Accent
+	line := p.Look.Border
+	if key == g.s.Selection.Selected() {
+		line = p.Look.Accent
 	}
-	v.c.Look.Box.Frame(&v.c.Buffer, r, line)
-	v.c.OnClick(r, func(int) tea.Cmd {
-		if v.s.Selection.Selected() == key {
-			return v.s.Shell.Show("dashboard")
+	p.Look.Box.Frame(&p.Buffer, r, line)
+	p.OnClick(r, func(int) tea.Cmd {
+		if g.s.Selection.Selected() == key {
+			return g.s.Shell.Show("dashboard")
 		}
-		v.s.Selection.Pick(key)
+		g.s.Selection.Pick(key)
 		return nil
 	})
-	mark, style := v.s.Mark(k, v.c.Look)
+	mark, style := g.s.Mark(k, p.Look)
 	used := " " + session.UsedText(k, 11) + " "
-	name := v.s.ShortName(key, max(4, r.W-8-safetext.Width(used)))
-	x := v.c.Spans(r.X+1, r.Y, r.X+r.W-1, widget.Styled(" "+mark+" ", style), widget.Styled(name+" ", v.c.Look.Title))
-	v.c.Buffer.Right(x, r.Y, r.X+r.W-2, used, style)
+	name := g.s.ShortName(key, max(4, r.W-8-safetext.Width(used)))
+	x := p.Spans(r.X+1, r.Y, r.X+r.W-1, widget.Styled(" "+mark+" ", style), widget.Styled(name+" ", p.Look.Title))
+	p.Buffer.Right(x, r.Y, r.X+r.W-2, used, style)
 	in := r.Inset(1)
 	if k.Reading.Err != "" || k.Timeline == nil {
-		v.c.Buffer.Text(in.X+1, in.Y, in.X+in.W, safetext.Clip(safetext.Clean(k.Reading.Err), in.W-2, safetext.Ellipsis), v.c.Look.Unknown)
+		p.Buffer.Text(in.X+1, in.Y, in.X+in.W, safetext.Clip(safetext.Clean(k.Reading.Err), in.W-2, safetext.Ellipsis), p.Look.Unknown)
 		return
 	}
-	v.s.Shown.Time.Tile(v.c, in, k, v.s.Shown.Moment())
-	g, foot := &k.Gauge, r.Y+r.H-1
-	next, st := " next "+session.NextText(g, 6)+" ", v.c.Look.Good
+	g.s.Shown.Time.Tile(p, in, k, g.s.Shown.Moment())
+	now, foot := &k.Gauge, r.Y+r.H-1
+	next, st := " next "+session.NextText(now, 6)+" ", p.Look.Good
 	switch {
-	case g.Throttled():
-		st = v.c.Look.Denied
-	case !g.NextKnown:
-		st = v.c.Look.Unknown
+	case now.Throttled():
+		st = p.Look.Denied
+	case !now.NextKnown:
+		st = p.Look.Unknown
 	}
 	end := r.X + r.W - 2
-	v.c.Buffer.Right(r.X+2, foot, end, next, st)
+	p.Buffer.Right(r.X+2, foot, end, next, st)
 	rate := format.Unknown
-	if pace, known := g.Pace(); known {
+	if pace, known := now.Pace(); known {
 		rate = format.PerSecond(pace)
 	}
-	v.c.Spans(r.X+2, foot, end-safetext.Width(next), widget.Styled(" "+k.Reading.Target.Algorithm.Short(), v.c.Look.Dim),
-		widget.Styled(" · "+format.Length(k.Reading.Target.Window), v.c.Look.Dim), widget.Styled(" · "+rate+" ", v.c.Look.Text))
-	if _, old := v.s.Shown.Outdated(k); old {
-		v.c.Buffer.Wash(in, v.c.Look.Unknown.Fg)
-		v.c.Buffer.Wash(cell.Rect{X: r.X, Y: foot, W: r.W, H: 1}, v.c.Look.Unknown.Fg)
+	p.Spans(r.X+2, foot, end-safetext.Width(next), widget.Styled(" "+k.Reading.Target.Algorithm.Short(), p.Look.Dim),
+		widget.Styled(" · "+format.Length(k.Reading.Target.Window), p.Look.Dim), widget.Styled(" · "+rate+" ", p.Look.Text))
+	if _, old := g.s.Shown.Outdated(k); old {
+		p.Buffer.Wash(in, p.Look.Unknown.Fg)
+		p.Buffer.Wash(cell.Rect{X: r.X, Y: foot, W: r.W, H: 1}, p.Look.Unknown.Fg)
 	}
 }
