@@ -15,6 +15,8 @@ func PathOf(s Order, assumes string) string {
 	}
 	text := "the limiter's own script"
 	switch {
+	case t.Script != nil && t.Script.Plain != "":
+		text = "written as its rule says, " + t.Script.Plain
 	case t.Script != nil:
 		text = "the program's own script, " + t.Script.File
 	case t.Foreign():

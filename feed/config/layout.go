@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -239,6 +240,15 @@ func readZone(p **time.Location) func(*yaml.Node) error {
 		}
 		zone, err := time.LoadLocation(n.Value)
 		if err != nil || n.Value == "" || n.Value == "Local" {
+			meant, slipped := closest(n.Value, slices.Sorted(maps.Keys(zones)))
+			if found := offset.FindStringSubmatch(n.Value); found != nil {
+				meant, slipped = fmt.Sprintf("%s%02s:%s", found[1], found[2], cmp.Or(found[3], "00")), true
+			} else if slipped {
+				meant = zones[meant]
+			}
+			if slipped {
+				return at(n, "%s is no time zone: did you mean %s?", quoted(n), meant)
+			}
 			return at(n, "%s is no time zone: write +09:00, UTC, or a name as Asia/Tokyo", quoted(n))
 		}
 		*p = zone
@@ -246,12 +256,40 @@ func readZone(p **time.Location) func(*yaml.Node) error {
 	}
 }
 
+// offset finds what is meant to be +09:00.
+var offset = regexp.MustCompile(`^([+-])(\d{1,2}):?(\d\d)?$`)
+
+// zones are the time zones that a slip of the pen is corrected to, by their names in small letters.
+var zones = func() map[string]string {
+	all := make(map[string]string)
+	for name := range strings.FieldsSeq(`UTC Europe/London Europe/Paris Europe/Berlin Europe/Madrid Europe/Rome Europe/Kyiv Europe/Moscow
+		America/New_York America/Chicago America/Denver America/Los_Angeles America/Toronto America/Sao_Paulo America/Mexico_City
+		Asia/Tokyo Asia/Seoul Asia/Shanghai Asia/Singapore Asia/Hong_Kong Asia/Kolkata Asia/Dubai Asia/Jakarta Australia/Sydney`) {
+		all[strings.ToLower(name)] = name
+	}
+	return all
+}()
+
+const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+// durations are the words for durations that people write in limits, as a limit has them.
+var durations = map[string]string{
+	"sec": "s", "second": "s", "seconds": "s", "min": "m", "minute": "m", "minutes": "m", "hour": "h", "hours": "h", "day": "d", "days": "d",
+	"month": "month",
+}
+
 // parseLimit reads COUNT/DURATION, of which a month of the calendar is one, too; where no calendar says its days it counts 30.
 func parseLimit(spec string) (limiter.Limit, error) {
 	if count, ok := strings.CutSuffix(spec, "month"); ok && strings.HasSuffix(strings.TrimSuffix(count, "1"), "/") {
 		spec = strings.TrimSuffix(count, "1") + "30d"
 	}
-	return limiter.ParseLimit(spec)
+	l, err := limiter.ParseLimit(spec)
+	if word := spec[len(strings.TrimRight(spec, letters)):]; err != nil && len(word) > 2 {
+		if meant, slipped := closest(word, slices.Sorted(maps.Keys(durations))); slipped {
+			err = fmt.Errorf("limit %q has a duration that cannot be read: did you mean %s?", spec, strings.TrimSuffix(spec, word)+durations[meant])
+		}
+	}
+	return l, err
 }
 
 // labelRows gives the rows of rules that would have the same names labels that tell them apart.
@@ -415,7 +453,7 @@ func (s *Script) Fires() *model.Script {
 
 // load reads the script's file, whose name may be relative to a folder, for the limiters of a layout.
 func (s *Script) load(folder string, l *form.Layout) error {
-	if s == nil {
+	if s == nil || s.fires != nil {
 		return nil
 	}
 	path := s.File
@@ -429,9 +467,16 @@ func (s *Script) load(folder string, l *form.Layout) error {
 	case len(bytes.TrimSpace(text)) == 0:
 		return at(s.at, "the script %q is empty: correct file, which is relative to the configuration", safetext.Clean(s.File))
 	}
-	sum := sha1.Sum(text)
+	s.compile(string(text), "", l)
+	return nil
+}
+
+// compile makes text, which writes what plain says where it is not the program's own, the script by which requests are fired at the
+// limiters of a layout.
+func (s *Script) compile(text, plain string, l *form.Layout) {
+	sum := sha1.Sum([]byte(text))
 	s.fires = &model.Script{
-		File: s.File, Digest: hex.EncodeToString(sum[:]), Text: string(text), Admits: s.Call.Admitted.Admits,
+		File: s.File, Digest: hex.EncodeToString(sum[:]), Text: text, Plain: plain, Admits: s.Call.Admitted.Admits,
 		Expand: func(name string, limit limiter.Limit, at limiter.Instant, cost int64, id string) (keys, args []string, err error) {
 			who, window, lead, ok := l.Subject(name, at)
 			if !ok {
@@ -450,7 +495,45 @@ func (s *Script) load(folder string, l *form.Layout) error {
 			return keys, args, nil
 		},
 	}
-	return nil
+}
+
+// Requests that are certain without the program's own script: of a counter and of a log that are there. Neither touches the expiry.
+const (
+	plainCount = `
+if redis.call('PTTL', KEYS[1]) < 0 then return redis.error_reply('its key is gone, and the expiry of a new one is not known') end
+local count, limit, cost = tonumber(redis.call('GET', KEYS[1])), tonumber(ARGV[1]), tonumber(ARGV[4])
+local admits = count + cost <= limit
+if admits or ARGV[5] == 'true' then redis.call('INCRBY', KEYS[1], cost) end
+return admits and 1 or 0`
+	plainLog = `
+if redis.call('EXISTS', KEYS[1]) == 0 then return redis.error_reply('its key is gone, and the expiry of a new one is not known') end
+local limit, window, now, cost = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local unit, digits = tonumber(ARGV[6]), ARGV[6] == '1000000000' and '%.3f' or '%.0f'
+local function at(ms) return string.format(digits, ms * 1000000 / unit) end
+local admits = redis.call('ZCOUNT', KEYS[1], '(' .. at(now - window), '+inf') + cost <= limit
+for i = 1, (admits or ARGV[5] == 'true') and cost or 0 do
+  redis.call('ZADD', KEYS[1], at(now), at(now) .. '-' .. ARGV[7] .. '-' .. i)
+end
+return admits and 1 or 0`
+)
+
+// plainScript returns the script of requests at the limiters of a layout whose rule has none, nil where what their program writes
+// is not certain.
+func plainScript(l *form.Layout) *Script {
+	text, plain := "", ""
+	switch alone := l.Block.Blank() && !strings.Contains(l.Name.String(), "*") && l.Sum < 2 && l.Weigh == ""; {
+	case alone && l.Read.Kind == "value" && !l.Left && (l.Ends.Kind == "name" || l.Ends.Kind == "expiry"):
+		text, plain = plainCount, "INCRBY, with the expiry that the key has"
+	case alone && l.IsLog() && l.Unit != 0:
+		text, plain = plainLog, "ZADD, in the unit of its rule, with the expiry that the key has"
+	default:
+		return nil
+	}
+	s := &Script{Call: script.Default}
+	s.Call.Keys = []string{l.Name.String()}
+	s.Call.Args = append(slices.Clone(s.Call.Args), strconv.FormatBool(l.Charged), strconv.FormatInt(int64(l.Unit), 10), "{id}")
+	s.compile(text, plain, l)
+	return s
 }
 
 // readScript reads file, keys, args and admitted.

@@ -65,6 +65,11 @@ func TestLayoutRules(t *testing.T) {
 func TestLayoutErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		`- {name: "a:{who}", reed: value}`:                                                `1:21: "reed" is not a word of a rule: did you mean read?`,
+		`- {name: "a:{who}", read: value, limit: 10/mnth}`:                                `1:41: limit "10/mnth" has a duration that cannot be read: did you mean 10/month?`,
+		`- {name: "a:{who}", read: value, limit: 10/5mins}`:                               `did you mean 10/5m?`,
+		`- {name: "a:{who}:{window:%H}", read: value, zone: Asia/Tokio}`:                  `1:52: "Asia/Tokio" is no time zone: did you mean Asia/Tokyo?`,
+		`- {name: "a:{who}:{window:%H}", read: value, zone: "+9:00"}`:                     `did you mean +09:00?`,
+		`- {name: "a:{who}:{window:%H}", read: value, zone: "-0330"}`:                     `did you mean -03:30?`,
 		`- {name: "a:{who}", read: valeu}`:                                                `did you mean value?`,
 		`- {name: "a:{who}", read: value, ends: expiri}`:                                  `1:40: "expiri" does not say when what is read ends: did you mean expiry?`,
 		`- {name: "a:{who}", read: field n, ends: feild e s}`:                             `1:42: "feild e s" does not say when what is read ends: did you mean field?`,

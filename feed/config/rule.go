@@ -174,6 +174,9 @@ func finishLayout(r *Rule, n *yaml.Node) error {
 	if err := l.Check(); err != nil {
 		return at(n, "%w", err)
 	}
+	if r.Script == nil {
+		r.Script = plainScript(l)
+	}
 	return nil
 }
 
