@@ -23,6 +23,7 @@ type Guard struct {
 
 	received atomic.Int64 // when bytes last came from a server, in ns since the epoch; 0 never
 	dialed   atomic.Int64 // when a connection was last made, likewise
+	greeting atomic.Int64 // how long the first answer over the first connection took, in ns; 0 before it
 
 	mu     sync.Mutex
 	conns  map[net.Conn]bool
@@ -101,14 +102,15 @@ func (g *Guard) DialHook(next redis.DialHook) redis.DialHook {
 		g.conns[c] = true
 		g.dialed.Store(time.Now().UnixNano())
 		g.received.Store(time.Now().UnixNano())
-		return &watched{Conn: c, guard: g}, nil
+		return &watched{Conn: c, guard: g, dialed: time.Now()}, nil
 	}
 }
 
 // watched is a connection that is on the account of its guard.
 type watched struct {
 	net.Conn
-	guard *Guard
+	guard  *Guard
+	dialed time.Time
 }
 
 // Close implements net.Conn.
@@ -127,9 +129,13 @@ func (w *watched) Read(b []byte) (int, error) {
 	n, err := w.Conn.Read(b)
 	if n > 0 {
 		w.guard.received.Store(time.Now().UnixNano())
+		w.guard.greeting.CompareAndSwap(0, int64(time.Since(w.dialed)))
 	}
 	return n, err
 }
+
+// Greeting returns how long the first answer over the first connection took, which is about a round trip; 0 before it.
+func (g *Guard) Greeting() time.Duration { return time.Duration(g.greeting.Load()) }
 
 // LastReceived returns when bytes last came from a server over any connection: a server that is far
 // away, or has much to say, is not silent. The zero time is never.

@@ -161,7 +161,10 @@ type mark struct {
 // markEvery is after how many commands a pipeline has a mark: they fill about one packet.
 const markEvery = 24
 
-// depart prepares one pipeline for each group that has trackers due within the budget. Trackers
+// farFlights is how many pipelines of a group are sent at once where the server is far, each over its own connection.
+const farFlights = 3
+
+// depart prepares a pipeline, or farFlights, for each group that has trackers due within the budget. Trackers
 // on screen are read whatever the budget holds, and so are quick rounds and, with again,
 // trackers that need another pipeline in this round.
 func (r *reader) depart(ctx context.Context, groups []*group, quick, again bool, spent time.Duration) []*flight {
@@ -176,7 +179,13 @@ func (r *reader) depart(ctx context.Context, groups []*group, quick, again bool,
 			g.due = nil
 			continue
 		}
-		flights = append(flights, r.prepare(ctx, g, quick))
+		most := 1
+		if r.link.clockOf(g.addr).pipes() > 1 {
+			most = farFlights
+		}
+		for n := 0; n < most && len(g.due) > 0; n++ {
+			flights = append(flights, r.prepare(ctx, g, quick))
+		}
 	}
 	return flights
 }

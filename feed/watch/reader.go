@@ -181,8 +181,10 @@ func (r *reader) read(ctx context.Context, o order, res *result) (h *model.Healt
 			return nil, err
 		}
 	}
-	if _, err := r.isIdle(ctx, time.Now()); err != nil {
-		return nil, err
+	if !r.firstLook() {
+		if _, err := r.isIdle(ctx, time.Now()); err != nil {
+			return nil, err
+		}
 	}
 	s, begun := &r.spending, time.Now()
 	s.since, s.begun = begun.Sub(s.begun), begun
@@ -197,6 +199,12 @@ func (r *reader) read(ctx context.Context, o order, res *result) (h *model.Healt
 	}
 	res.gone = r.limiters.removeGone(r.link.now())
 	return h, nil
+}
+
+// firstLook reports whether limiters that discovery has found, or is about to find, were not read yet: they are read
+// before anything else is asked for, which takes long where the server is far.
+func (r *reader) firstLook() bool {
+	return r.limiters.scanner.Progress().Passes == 0 || len(r.limiters.trackers) > 0 && !r.spending.budget.allRead
 }
 
 // takeExamination takes the latest examination of the server's health, and adjusts the costs

@@ -84,7 +84,7 @@ func (w *Watch) open() *reader {
 	find := discover.Options{
 		Client: r.link.client, Nodes: r.link.nodes.All, Patterns: o.Watch, Names: o.Keys, Rules: o.Rules,
 		Budget: cmp.Or(max(o.Budget, 0), DefaultBudget), Now: r.shared.facts.now, Time: r.shared.facts.asksTime, Away: r.shared.facts.away.Load,
-		Trip: func() time.Duration { return time.Duration(r.shared.facts.rtt.Load()) },
+		Trip: func() time.Duration { return cmp.Or(time.Duration(r.shared.facts.rtt.Load()), g.Greeting()) },
 		Own:  func() (time.Duration, int64) { return time.Duration(r.shared.facts.charged.Load()), g.Commands.Load() },
 	}
 	if r.embedded {
@@ -256,6 +256,11 @@ func (w *Watch) session(ctx context.Context, emit func(model.Batch)) (err error)
 		beside.Go(func() { r.limiters.ranker.retained.run(ctx) })
 	}
 	beside.Go(func() { r.examine(ctx) })
+	if !r.link.cluster && !r.embedded { // the connections of the second page and of the first examination
+		for range 2 {
+			beside.Go(func() { _ = r.link.client.Ping(ctx) })
+		}
+	}
 	beside.Go(func() { r.run(ctx, beside, orders, results) })
 	defer func() {
 		cancel()

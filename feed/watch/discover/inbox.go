@@ -26,10 +26,9 @@ const (
 	batchWait = 300 * time.Millisecond
 )
 
-// inspect reports the limiters among the keys of a page, and returns the server time spent.
-// Keys that the name alone does not identify wait, to be examined with those of a later page;
-// last marks the last page of a pass.
-func (s *Scanner) inspect(ctx context.Context, keys []string, last bool) (spent time.Duration, err error) {
+// gather reports the limiters among the keys of a page that their names identify, and returns the keys to examine
+// now. Others wait, to be examined with those of a later page; last marks the last page of a pass.
+func (s *Scanner) gather(keys []string, last bool) (unknown []string) {
 	finds, unknown := s.sort(keys, false)
 	s.report(finds)
 	if len(s.waiting) == 0 {
@@ -37,10 +36,10 @@ func (s *Scanner) inspect(ctx context.Context, keys []string, last bool) (spent 
 	}
 	s.waiting = append(s.waiting, unknown...)
 	if len(s.waiting) < batchKeys && time.Since(s.waitingSince) < batchWait && !last {
-		return 0, nil
+		return nil
 	}
 	unknown, s.waiting = s.waiting, nil
-	return s.examine(ctx, unknown)
+	return unknown
 }
 
 // report adds finds to the inbox.

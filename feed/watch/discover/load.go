@@ -93,14 +93,14 @@ func (s *Scanner) share() float64 {
 
 // pageSize returns the COUNT of the next SCAN. While other clients use the server it is awake
 // anyway, so that many short calls cost no more than a few long ones. Where the server is far away there are fewer and
-// longer ones, which it carries out in at most three milliseconds.
+// longer ones, which it carries out in at most three milliseconds, and in one where others use it.
 func (s *Scanner) pageSize() int {
 	count, far := scanCount, time.Duration(0)
 	if s.o.Trip != nil {
 		far = s.o.Trip() / farTrip
 	}
 	if s.governor.Pace() == model.PaceBusy {
-		count = busyCount
+		return min(busyCount*int(max(far, 1)), scanCount)
 	}
 	return count * int(min(max(far, 1), farPages))
 }

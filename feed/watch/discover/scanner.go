@@ -113,6 +113,7 @@ const (
 	laterShare  = 0.2
 	keyPrice    = 1500 * time.Nanosecond // server time of one key if the server reports none, measured on Redis 7.0
 	scanAtOnce  = 5                      // calls at the start of a pass without a pause between them
+	looksAtOnce = 2                      // pages whose keys are examined at once: each takes two round trips
 	restBetween = time.Second
 	seenMost    = 1 << 20 // keys beyond which seen is emptied
 )
@@ -282,16 +283,19 @@ func (s *filter) looked(returned, count int) int64 {
 }
 
 // scan goes through the keyspace of a node once. If sized is set, the first page comes with the
-// number of the node's keys, which size receives. The keys of a page are examined while the next one is fetched.
-func (s *Scanner) scan(ctx context.Context, node redis.Cmdable, f filter, pages *rate.Limiter, size func(int64), sized bool) error {
+// number of the node's keys, which size receives. The keys of looksAtOnce pages are examined while
+// the next one is fetched.
+func (s *Scanner) scan(ctx context.Context, node redis.Cmdable, f filter, pages *rate.Limiter, size func(int64), sized bool) (err error) {
 	looks, ctx := goroutine.NewGroup(ctx)
 	defer func() {
 		if err := looks.Wait(); err != nil {
 			panic(err)
 		}
 	}()
-	examined := make(chan error, 1)
-	examined <- nil
+	examined := make(chan error, looksAtOnce)
+	for range looksAtOnce {
+		examined <- nil
+	}
 	for cursor, last := uint64(0), false; !last; {
 		if err := goroutine.Sleep(ctx, pages.Reserve().Delay()); err != nil {
 			return err
@@ -304,11 +308,12 @@ func (s *Scanner) scan(ctx context.Context, node redis.Cmdable, f filter, pages 
 		cursor, sized, last = next, false, next == 0
 		looked := f.looked(len(keys), count)
 		keys = f.wanted(keys)
+		unknown := s.gather(keys, last)
 		looks.Go(func() {
 			err := context.Canceled // of a panic
 			defer func() { examined <- err }()
 			var spent time.Duration
-			if spent, err = s.inspect(ctx, keys, last); err != nil {
+			if spent, err = s.examine(ctx, unknown); err != nil {
 				return
 			}
 			if spent += s.scanCost(count); s.o.Page != nil {
@@ -323,7 +328,10 @@ func (s *Scanner) scan(ctx context.Context, node redis.Cmdable, f filter, pages 
 			}
 		})
 	}
-	return <-examined
+	for range looksAtOnce {
+		err = cmp.Or(err, <-examined)
+	}
+	return err
 }
 
 // page returns the keys of one call of SCAN and the next cursor. If sized is set, size receives
