@@ -27,26 +27,26 @@ type variant struct {
 }
 
 func variants() []variant {
-	convention := func(c limiter.Convention) []redisstore.Option {
+	withConvention := func(c limiter.Convention) []redisstore.Option {
 		return []redisstore.Option{redisstore.WithConvention(c)}
 	}
 	laidOut := func(l layout.Layout) []redisstore.Option { return []redisstore.Option{redisstore.WithLayout(l)} }
 	seconds := layout.Layout{Unit: time.Second, Suffixed: true}
 	all := []variant{
-		{name: "fixed-window-anchored", algorithm: limiter.FixedWindow, options: convention(limiter.Convention{Alignment: convention.FirstRequest})},
-		{name: "fixed-window-charged", algorithm: limiter.FixedWindow, options: convention(limiter.Convention{Denied: convention.Charged}), charged: true},
+		{name: "fixed-window-anchored", algorithm: limiter.FixedWindow, options: withConvention(limiter.Convention{Alignment: convention.FirstRequest})},
+		{name: "fixed-window-charged", algorithm: limiter.FixedWindow, options: withConvention(limiter.Convention{Denied: convention.Charged}), charged: true},
 		{name: "fixed-window-suffixed", algorithm: limiter.FixedWindow, options: laidOut(seconds)},
 		{name: "fixed-window-denials", algorithm: limiter.FixedWindow, options: []redisstore.Option{redisstore.WithDenials()}},
-		{name: "fixed-window-block", algorithm: limiter.FixedWindow, options: convention(limiter.Convention{Block: 6 * time.Second}), notes: []string{"blocked for 6 s"}},
+		{name: "fixed-window-block", algorithm: limiter.FixedWindow, options: withConvention(limiter.Convention{Block: 6 * time.Second}), notes: []string{"blocked for 6 s"}},
 		{name: "sliding-window-phases", algorithm: limiter.SlidingWindow, story: recorder.Sliding},
 		{name: "sliding-window-suffixed", algorithm: limiter.SlidingWindow, options: laidOut(seconds)},
 		{name: "sliding-log-ms", algorithm: limiter.SlidingLog, options: laidOut(layout.Layout{Unit: time.Millisecond})},
-		{name: "sliding-log-closed-charged", algorithm: limiter.SlidingLog, options: convention(limiter.Convention{Edge: convention.Closed, Denied: convention.Charged}), charged: true},
+		{name: "sliding-log-closed-charged", algorithm: limiter.SlidingLog, options: withConvention(limiter.Convention{Edge: convention.Closed, Denied: convention.Charged}), charged: true},
 		{name: "stream-no-totals", algorithm: limiter.StreamCounter, options: laidOut(layout.Layout{NoTotals: true})},
 		{name: "stream-per-unit", algorithm: limiter.StreamCounter, options: laidOut(layout.Layout{PerUnit: true})},
 		{name: "gcra-burst", algorithm: limiter.GCRA, burst: 8, story: recorder.WholeBurst},
 		{name: "token-bucket-burst", algorithm: limiter.TokenBucket, burst: 8, story: recorder.WholeBurst},
-		{name: "token-bucket-interval", algorithm: limiter.TokenBucket, options: convention(limiter.Convention{Refill: convention.Interval})},
+		{name: "token-bucket-interval", algorithm: limiter.TokenBucket, options: withConvention(limiter.Convention{Refill: convention.Interval})},
 		{name: "leaky-bucket-burst", algorithm: limiter.LeakyBucket, burst: 8, story: recorder.WholeBurst},
 	}
 	for _, a := range limiter.Algorithms() {
