@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -147,6 +148,7 @@ func New(c Config) (*Middleware, error) {
 		return nil, errors.New("FailOver and Config.Fallback belong together: set both, as with a limiter.Memory, or neither")
 	}
 	m := &Middleware{}
+	c.Limits = slices.Clone(c.Limits)
 	for _, r := range c.Rules {
 		m.rules = append(m.rules, admit.Rule[*http.Request](r))
 	}

@@ -340,3 +340,21 @@ func TestProtocols(t *testing.T) {
 		_ = conn.Close()
 	}
 }
+
+// TestConfigIsACopy: what the caller does to its Config afterwards changes no running Middleware.
+func TestConfigIsACopy(t *testing.T) {
+	for _, several := range []bool{false, true} {
+		limits := []limiter.Limit{twoAMinute}
+		rules := []httplimit.Rule{{Name: "user", Key: user, Limits: []limiter.Limit{twoAMinute}}}
+		c := httplimit.Config{Limiter: memory(t), OnFailure: httplimit.FailClosed, Limits: limits}
+		if several {
+			c.Limits, c.Rules = nil, rules
+		}
+		m := newMiddleware(t, c)
+		limits[0].Count, rules[0].Name, rules[0].Limits[0].Count = 100, "other", 100
+		policy := as(m.Handler(hello), "10.0.0.1", "ada").Header().Get("RateLimit-Policy")
+		if !strings.Contains(policy, ";q=2;") || strings.Contains(policy, "other") {
+			t.Errorf("after a change by the caller: %s", policy)
+		}
+	}
+}

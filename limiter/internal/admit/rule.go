@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,11 +24,12 @@ type Rule[R any] struct {
 }
 
 // Check returns an error if a rule is not complete, if two have one name, or if the limiter cannot
-// decide about the limits that are known already.
+// decide about the limits that are known already. It puts copies of the limits into the rules, which
+// the caller of an adapter cannot change.
 func Check[R any](l limiter.Limiter, rules []Rule[R]) error {
 	names := make(map[string]bool, len(rules))
 	var known []limiter.KeyLimit
-	for _, r := range rules {
+	for i, r := range rules {
 		switch {
 		case !validName(r.Name):
 			return fmt.Errorf("the name %q of a rule cannot stand in a header and a key: use printable ASCII without quotes, backslashes, braces "+
@@ -37,7 +39,7 @@ func Check[R any](l limiter.Limiter, rules []Rule[R]) error {
 		case r.Key == nil || (len(r.Limits) > 0) == (r.LimitsFor != nil):
 			return fmt.Errorf("the rule %q is not complete: set Key, and either Limits or LimitsFor", r.Name)
 		}
-		names[r.Name] = true
+		names[r.Name], rules[i].Limits = true, slices.Clone(r.Limits)
 		known = append(known, limiter.OnKey(r.Name, r.Limits...)...)
 	}
 	if len(known) == 0 {
