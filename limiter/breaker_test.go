@@ -163,7 +163,7 @@ func TestBreakerWithoutFallback(t *testing.T) {
 func TestObserve(t *testing.T) {
 	var events []limiter.Event
 	store := &patient{Memory: newMemory(t, limiter.GCRA)}
-	l, err := limiter.Observe(store, limiter.ObserverFunc(func(_ context.Context, e limiter.Event) { events = append(events, e) }))
+	l, err := limiter.Observe(store, func(_ context.Context, e limiter.Event) { events = append(events, e) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +227,6 @@ func TestNothingGiven(t *testing.T) {
 			return err
 		},
 		"nil observer": func() error { _, err := limiter.Observe(m, nil); return err },
-		"nil function": func() error { _, err := limiter.Observe(m, limiter.ObserverFunc(nil)); return err },
 		"no queue":     func() error { _, err := limiter.NewQueue(0, time.Second); return err },
 	}
 	for name, call := range calls {
@@ -244,7 +243,7 @@ func TestWaitByAGivenClock(t *testing.T) {
 		var mu sync.Mutex
 		now := far
 		m := newMemory(t, limiter.SlidingLog, limiter.WithClock(func() limiter.Instant { mu.Lock(); defer mu.Unlock(); return now }))
-		l, err := limiter.Observe(newBreaker(t, limiter.BreakerConfig{Limiter: m}), limiter.ObserverFunc(func(context.Context, limiter.Event) {}))
+		l, err := limiter.Observe(newBreaker(t, limiter.BreakerConfig{Limiter: m}), func(context.Context, limiter.Event) {})
 		if err != nil {
 			t.Fatal(err)
 		}

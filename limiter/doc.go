@@ -62,7 +62,7 @@
 //
 // A Breaker bounds how long a call takes, stops asking a store that does not answer, asks it
 // again now and then, and lets a fallback decide meanwhile; httplimit has one inside. Observe
-// reports every call to an Observer, for metrics. WithMaxKeys bounds a Memory.
+// reports every call to a function, for metrics. WithMaxKeys bounds a Memory.
 //
 // # Errors
 //

@@ -96,14 +96,14 @@ func (errStore) AllowN(context.Context, string, limiter.Limit, int64) (limiter.D
 	return limiter.Decision{}, fmt.Errorf("connection refused")
 }
 
-// Metrics: each call reaches an observer, with its outcome and how long it took.
+// Metrics: each call reaches a function, with its outcome and how long it took.
 func ExampleObserve() {
 	m, err := limiter.NewMemory(limiter.GCRA)
 	if err != nil {
 		panic(err)
 	}
 	counts := map[string]int{}
-	l, err := limiter.Observe(m, limiter.ObserverFunc(func(_ context.Context, e limiter.Event) { counts[e.Outcome()]++ }))
+	l, err := limiter.Observe(m, func(_ context.Context, e limiter.Event) { counts[e.Outcome()]++ })
 	if err != nil {
 		panic(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"ratescope/limiter/internal/given"
 )
 
-// Event is one call of a limiter, as an Observer gets it.
+// Event is one call of a limiter, as Observe tells it.
 type Event struct {
 	Verb      string     // "allow", "peek", "reset", or "allow all"
 	Key       string     // as the caller named it, the first of several: of too many values for a label of a metric
@@ -35,34 +35,23 @@ func (e Event) Outcome() string {
 	return "denied"
 }
 
-// Observer takes note of calls, as for metrics and traces. Observe is called in the goroutine
-// of each caller after its call, from many at once, and must not block.
-type Observer interface {
-	Observe(ctx context.Context, e Event)
-}
-
-// ObserverFunc is a function as an Observer.
-type ObserverFunc func(ctx context.Context, e Event)
-
-// Observe implements Observer.
-func (f ObserverFunc) Observe(ctx context.Context, e Event) { f(ctx, e) }
-
-// Observe returns l with an observer of its calls. It decides about several limits where l
-// does. Allocates one slice a call.
-func Observe(l Limiter, o Observer) (Limiter, error) {
-	if given.Absent(l) || given.Absent(o) {
-		return nil, fmt.Errorf("%w: a limiter (%T) and an observer (%T) are needed, and one is nil", ErrBadRequest, l, o)
+// Observe returns l with a function that takes note of its calls, as for metrics and traces. It is
+// called in the goroutine of each caller after its call, from many at once, and must not block. What
+// is returned decides about several limits where l does. Allocates one slice a call.
+func Observe(l Limiter, tell func(ctx context.Context, e Event)) (Limiter, error) {
+	if given.Absent(l) || tell == nil {
+		return nil, fmt.Errorf("%w: a limiter (%T) and a function are needed, and one is nil", ErrBadRequest, l)
 	}
 	if s, ok := l.(Several); ok {
-		return &observedSeveral{observed{l, o, newSystemClock()}, s}, nil
+		return &observedSeveral{observed{l, tell, newSystemClock()}, s}, nil
 	}
-	return &observed{l, o, newSystemClock()}, nil
+	return &observed{l, tell, newSystemClock()}, nil
 }
 
 type observed struct {
-	limiter  Limiter
-	observer Observer
-	system   systemClock
+	limiter Limiter
+	note    func(context.Context, Event)
+	system  systemClock
 }
 
 // Unwrap returns the limiter that is observed.
@@ -95,7 +84,7 @@ func (o *observed) tell(ctx context.Context, e Event, start Instant) {
 		e.Decisions = nil
 	}
 	e.Took = o.system.now().Sub(start)
-	o.observer.Observe(ctx, e)
+	o.note(ctx, e)
 }
 
 type observedSeveral struct {

@@ -2,7 +2,7 @@
 // so that the limiter needs no third party.
 //
 //	calls, err := otellimit.NewObserver(otel.Meter("example.com/api"), "api")
-//	l, err := limiter.Observe(store, calls)
+//	l, err := limiter.Observe(store, calls.Observe)
 //
 // A key is no attribute: there are too many of them.
 package otellimit
@@ -43,7 +43,7 @@ func NewObserver(m metric.Meter, name string) (*Observer, error) {
 	return o, err
 }
 
-// Observe implements limiter.Observer.
+// Observe takes note of a call, for limiter.Observe.
 func (o *Observer) Observe(ctx context.Context, e limiter.Event) {
 	verb := attribute.String("verb", e.Verb)
 	o.calls.Add(ctx, 1, metric.WithAttributes(o.name, verb, attribute.String("outcome", e.Outcome())))

@@ -3,7 +3,7 @@
 // limiter needs no third party.
 //
 //	calls, err := promlimit.NewObserver(prometheus.DefaultRegisterer, "api")
-//	l, err := limiter.Observe(store, calls)
+//	l, err := limiter.Observe(store, calls.Observe)
 //
 // A key is no label: there are too many of them. To see keys there is ratescope export.
 package promlimit
@@ -41,7 +41,7 @@ func NewObserver(r prometheus.Registerer, name string) (*Observer, error) {
 	return o, register(r, name, o.calls, o.took)
 }
 
-// Observe implements limiter.Observer.
+// Observe takes note of a call, for limiter.Observe.
 func (o *Observer) Observe(_ context.Context, e limiter.Event) {
 	o.calls.WithLabelValues(e.Verb, e.Outcome()).Inc()
 	o.took.WithLabelValues(e.Verb).Observe(e.Took.Seconds())

@@ -33,7 +33,7 @@ func TestMetrics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := limiter.Observe(m, observer)
+	l, err := limiter.Observe(m, observer.Observe)
 	if err != nil {
 		t.Fatal(err)
 	}
