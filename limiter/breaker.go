@@ -158,19 +158,24 @@ func (b *Breaker) Counts() BreakerCounts {
 func (b *Breaker) Unwrap() Limiter { return b.config.Limiter }
 
 // AllowN implements Limiter.
-func (b *Breaker) AllowN(ctx context.Context, key string, limit Limit, n int64) (d Decision, err error) {
-	err = b.ask(ctx, b.circuits(KeyLimit{Key: key}), func(ctx context.Context) (err error) { d, err = b.config.Limiter.AllowN(ctx, key, limit, n); return })
-	if b.fallsBack(ctx, err) {
-		return b.config.Fallback.AllowN(ctx, key, b.part(limit), n)
-	}
-	return d, err
+func (b *Breaker) AllowN(ctx context.Context, key string, limit Limit, n int64) (Decision, error) {
+	return b.one(ctx, key, limit, n, Limiter.AllowN)
 }
 
 // Peek implements Limiter.
-func (b *Breaker) Peek(ctx context.Context, key string, limit Limit, n int64) (d Decision, err error) {
-	err = b.ask(ctx, b.circuits(KeyLimit{Key: key}), func(ctx context.Context) (err error) { d, err = b.config.Limiter.Peek(ctx, key, limit, n); return })
+func (b *Breaker) Peek(ctx context.Context, key string, limit Limit, n int64) (Decision, error) {
+	return b.one(ctx, key, limit, n, Limiter.Peek)
+}
+
+// one asks for a decision about one limit, with a method of Limiter.
+func (b *Breaker) one(ctx context.Context, key string, limit Limit, n int64,
+	verb func(Limiter, context.Context, string, Limit, int64) (Decision, error)) (d Decision, err error) {
+	err = b.ask(ctx, b.circuits(KeyLimit{Key: key}), func(ctx context.Context) (err error) {
+		d, err = verb(b.config.Limiter, ctx, key, limit, n)
+		return err
+	})
 	if b.fallsBack(ctx, err) {
-		return b.config.Fallback.Peek(ctx, key, b.part(limit), n)
+		return verb(b.config.Fallback, ctx, key, b.part(limit), n)
 	}
 	return d, err
 }
@@ -228,12 +233,8 @@ func (b *Breaker) fallsBack(ctx context.Context, err error) bool {
 // storeFailed reports whether an error says that the store does not answer as it should, and
 // not that this request cannot be decided about or that its caller has gone.
 func storeFailed(ctx context.Context, err error) bool {
-	for _, answer := range []error{ErrBadRequest, ErrWrongType, ErrNotOnStore, ErrLimited} {
-		if errors.Is(err, answer) {
-			return false
-		}
-	}
-	return err != nil && (ctx == nil || ctx.Err() == nil)
+	answered := errors.Is(err, ErrBadRequest) || errors.Is(err, ErrWrongType) || errors.Is(err, ErrNotOnStore) || errors.Is(err, ErrLimited)
+	return err != nil && !answered && (ctx == nil || ctx.Err() == nil)
 }
 
 // ask makes one call to some nodes, within the timeout, unless one of them is away.

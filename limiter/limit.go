@@ -137,7 +137,8 @@ func (l Limit) checkRange(alg Algorithm, c Convention) error {
 	f := q.refill()
 	const century = 100 * 366 * 24 * 3600 * 1_000_000
 	if f.Times(f.steps(l.burst())).US > century {
-		return fmt.Errorf("%w: a burst of %d at %d in %v takes more than a century to come back: use a smaller burst", ErrBadRequest, l.burst(), l.Count, l.Window)
+		return fmt.Errorf("%w: a burst of %d at %d in %v takes more than a century to come back: use a smaller burst",
+			ErrBadRequest, l.burst(), l.Count, l.Window)
 	}
 	return nil
 }

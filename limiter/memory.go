@@ -17,7 +17,8 @@ import (
 // first charged and leaves when it is as new again, so the memory is bounded by the keys
 // that are in use, and by WithMaxKeys: 100 to 200 bytes a key and its name. A
 // key with a log takes twice that, and from 17 requests in a window on 4 to 8 bytes for each,
-// or 16 to 32 where the window is longer than an hour or a request costs more than 1. It may be used by many goroutines. Its zero value is not usable.
+// or 16 to 32 where the window is longer than an hour or a request costs more than 1. It may be used
+// by many goroutines. Its zero value is not usable.
 //
 // Its decisions leave out the clock-aligned windows of logs, as those of Redis do.
 type Memory struct {

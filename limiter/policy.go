@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -102,12 +103,10 @@ func (e anyOf) Handle(ctx context.Context, o OverLimit) (d Decision, err error) 
 }
 
 func (e anyOf) busy(key string) bool {
-	for _, p := range e {
-		if line, ok := p.(interface{ busy(string) bool }); ok && !given.Absent(p) && line.busy(key) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(e, func(p Policy) bool {
+		line, ok := p.(interface{ busy(string) bool })
+		return ok && !given.Absent(p) && line.busy(key)
+	})
 }
 
 // Queue queues denied requests by key, first in, first out: each is tried again when it is the
@@ -126,7 +125,8 @@ type Queue struct {
 // than age.
 func NewQueue(length int, age time.Duration) (*Queue, error) {
 	if length < 1 || age <= 0 {
-		return nil, fmt.Errorf("%w: a queue of %d requests for %v holds no request: use a length of 1 or more and an age above 0", ErrBadRequest, length, age)
+		return nil, fmt.Errorf("%w: a queue of %d requests for %v holds no request: use a length of 1 or more and an age above 0",
+			ErrBadRequest, length, age)
 	}
 	return &Queue{length: length, age: age, lines: map[string][]chan struct{}{}}, nil
 }
@@ -184,22 +184,13 @@ func (q *Queue) join(key string) (chan struct{}, bool) {
 func (q *Queue) leave(key string, turn chan struct{}) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	line := q.lines[key]
-	for i, other := range line {
-		if other != turn {
-			continue
-		}
-		line = append(line[:i:i], line[i+1:]...)
-		if i == 0 && len(line) > 0 {
-			close(line[0])
-		}
-		break
-	}
-	if len(line) == 0 {
+	at := slices.Index(q.lines[key], turn)
+	line := slices.Delete(q.lines[key], at, at+1)
+	if q.lines[key] = line; len(line) == 0 {
 		delete(q.lines, key)
-		return
+	} else if at == 0 {
+		close(line[0])
 	}
-	q.lines[key] = line
 }
 
 // LimitedError is a denied request as an error. errors.Is tells ErrLimited.

@@ -5,9 +5,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"ratescope/limiter/internal/given"
-	"ratescope/limiter/internal/keyname"
 )
 
 // Combine sums up the decisions of several limits: it is admitted when all of them
@@ -208,7 +208,7 @@ func (m *Memory) each(ctx context.Context, n int64, parts []KeyLimit, do func([]
 	for i, p := range parts {
 		h := &held[i]
 		at := m.place(p.Key)
-		h.shard, locked[at], h.state = &m.shards[at], true, keyname.OfWindow(p.Key, p.Limit.Window)
+		h.shard, locked[at], h.state = &m.shards[at], true, p.Key+"\x00"+strconv.FormatInt(p.Limit.micros(), 36)
 		h.request.fill(&all[i], now, p.Limit, &m.convention, n, m.algorithm)
 	}
 	for i := range m.shards { // always in this order, so that two calls do not wait for each other

@@ -348,7 +348,8 @@ func (a Algorithm) Check(ctx context.Context, c Convention, key string, limit Li
 		return limit.fault()
 	}
 	if n > MaxLogCost && a == SlidingLog && (n <= limit.Count || limit.Count == 0) {
-		return fmt.Errorf("%w: a cost of %d would add as many entries to a log at once: use at most %d, or the stream counter", ErrBadRequest, n, MaxLogCost)
+		return fmt.Errorf("%w: a cost of %d would add as many entries to a log at once: use at most %d, or the stream counter",
+			ErrBadRequest, n, MaxLogCost)
 	}
 	if limit.Burst > limit.Count && a.Bursts() { // else all of it is back in a window
 		return limit.checkRange(a, c)

@@ -7,6 +7,7 @@ import (
 	"math"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -74,10 +75,7 @@ func (m *Middleware) parts(r *http.Request) (parts []limiter.KeyLimit, names []s
 			return nil, nil, fmt.Errorf("%w: LimitFor returned %+v: %v", admit.ErrNoLimit, parts[0].Limit, err)
 		}
 	}
-	for range parts {
-		names = append(names, c.Name)
-	}
-	return parts, names, nil
+	return parts, slices.Repeat([]string{c.Name}, len(parts)), nil
 }
 
 // requestKey is the request in the context of a call, for OnError.
@@ -180,7 +178,7 @@ func lastUntrusted(at netip.Addr, fields []string, networks []netip.Prefix) neti
 	at = at.Unmap()
 	for i := len(fields) - 1; i >= 0; i-- {
 		for rest := fields[i]; ; {
-			if !holds(networks, at) {
+			if !slices.ContainsFunc(networks, func(n netip.Prefix) bool { return n.Contains(at) }) {
 				return at
 			}
 			cut := strings.LastIndexByte(rest, ',')
@@ -204,13 +202,4 @@ func parseHost(text string) (netip.Addr, bool) {
 	}
 	ip, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(text, "["), "]"))
 	return ip.Unmap().WithZone(""), err == nil
-}
-
-func holds(networks []netip.Prefix, ip netip.Addr) bool {
-	for _, n := range networks {
-		if n.Contains(ip) {
-			return true
-		}
-	}
-	return false
 }

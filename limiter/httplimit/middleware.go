@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -162,10 +163,8 @@ func New(c Config) (*Middleware, error) {
 	if c.Name == "" {
 		c.Name = "default"
 	}
-	for _, r := range c.Name {
-		if r < ' ' || r > '~' || r == '"' || r == '\\' {
-			return nil, fmt.Errorf("the name %q cannot stand in a header: use printable ASCII without quotes and backslashes", c.Name)
-		}
+	if strings.ContainsFunc(c.Name, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
+		return nil, fmt.Errorf("the name %q cannot stand in a header: use printable ASCII without quotes and backslashes", c.Name)
 	}
 	if c.Key == nil {
 		c.Key = RemoteHost

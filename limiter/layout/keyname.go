@@ -1,6 +1,4 @@
-// Package keyname derives names from a limiter's key that stay in its hash slot of a Redis
-// cluster and from which the key can be read back.
-package keyname
+package layout
 
 import (
 	"net/url"
@@ -9,15 +7,12 @@ import (
 	"time"
 )
 
-// Base returns what every derived name of key begins with. A plain key is wrapped in
-// braces. A key that has a hash tag keeps it and is set apart by a colon. A key that
-// cannot be wrapped, because it is empty or begins with a closing brace, gets a tag of its
-// own. The three forms differ in the character before the suffix, so that no two keys
-// share a name and every name can be read back.
-func Base(key string) string { return With(key, "") }
-
-// With returns the base of key followed by a suffix.
-func With(key, suffix string) string {
+// derived returns a name in the hash slot of a key, from which the key can be read back: its base
+// followed by a suffix. A plain key is wrapped in braces. A key that has a hash tag keeps it and is
+// set apart by a colon. A key that cannot be wrapped, because it is empty or begins with a closing
+// brace, gets a tag of its own. The three forms differ in the character before the suffix, so that no
+// two keys share a name.
+func derived(key, suffix string) string {
 	switch {
 	case hashTag(key) != "":
 		return key + ":" + suffix
@@ -27,8 +22,8 @@ func With(key, suffix string) string {
 	return "{" + key + "}" + suffix
 }
 
-// Key is the inverse of Base; ok is false when base was not made by it.
-func Key(base string) (key string, ok bool) {
+// keyOf reads a key from the base of derived names; ok is false when it is none.
+func keyOf(base string) (key string, ok bool) {
 	if base == "" {
 		return "", false
 	}
@@ -40,7 +35,7 @@ func Key(base string) (key string, ok bool) {
 	case '}':
 		key = strings.TrimPrefix(base[:len(base)-1], "{")
 	}
-	return key, Base(key) == base
+	return key, derived(key, "") == base
 }
 
 // marker begins the names that Named makes. Such a name is escaped too where a caller chose it.
@@ -90,5 +85,5 @@ func OfWindow(key string, window time.Duration) string {
 	if length%1000 == 0 {
 		length, unit = length/1000, "ms"
 	}
-	return With(key, ":"+strconv.FormatInt(length, 10)+unit)
+	return derived(key, ":"+strconv.FormatInt(length, 10)+unit)
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"ratescope/limiter"
-	"ratescope/limiter/internal/keyname"
 )
 
 // Layout describes how a key's data is written where another program keeps it, so that a
@@ -44,24 +43,24 @@ const (
 // DeniedKey returns the stream that holds the recorded denials of a key: entries with
 // the fields count and total, a running total, so that a reader gets an exact number
 // even when entries were trimmed between two readings.
-func DeniedKey(key string) string { return keyname.With(key, deniedSuffix) }
+func DeniedKey(key string) string { return derived(key, deniedSuffix) }
 
 // BlockedKey returns the string that holds until when a key is blocked, in
 // microseconds since the epoch. It exists as long as the block lasts.
-func BlockedKey(key string) string { return keyname.With(key, blockedSuffix) }
+func BlockedKey(key string) string { return derived(key, blockedSuffix) }
 
 // EndsKey returns the string that holds when a window that began with its first request
 // ends, in microseconds since the epoch. It exists only where the limiter is given a clock.
-func EndsKey(key string) string { return keyname.With(key, endsSuffix) }
+func EndsKey(key string) string { return derived(key, endsSuffix) }
 
 // ScratchKey returns the key of a copy of a limiter, for trying out what would change it. It is in
 // the slot of the key.
-func ScratchKey(key string) string { return keyname.With(key, scratchSuffix) }
+func ScratchKey(key string) string { return derived(key, scratchSuffix) }
 
 // IsScratch reports whether a key is that of a copy, as ScratchKey names it.
 func IsScratch(key string) bool {
 	base, copied := strings.CutSuffix(key, scratchSuffix)
-	_, own := keyname.Key(base)
+	_, own := keyOf(base)
 	return copied && own
 }
 
@@ -85,9 +84,9 @@ func CounterPrefix(a limiter.Algorithm, key string, l Layout) string {
 	case l.Suffixed:
 		return key + ":"
 	case a == limiter.SlidingWindow:
-		return keyname.With(key, slidingSuffix)
+		return derived(key, slidingSuffix)
 	}
-	return keyname.With(key, fixedSuffix)
+	return derived(key, fixedSuffix)
 }
 
 // Counter returns the name of the counter of the window that begins at start.
@@ -124,7 +123,7 @@ func ParseKey(redisKey string) (key string, a limiter.Algorithm, start limiter.I
 	default:
 		return "", limiter.Unknown, 0, false
 	}
-	key, ok = keyname.Key(redisKey[:cut-3])
+	key, ok = keyOf(redisKey[:cut-3])
 	if !ok {
 		return "", limiter.Unknown, 0, false
 	}

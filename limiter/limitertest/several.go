@@ -65,7 +65,8 @@ func severalKeys(t *testing.T, s Subject) {
 				want[i] = truth[p].Take(b.now, p.Limit, limiter.Convention{}, n)
 			}
 			g, w := got[i], want[i]
-			if g.Allowed != w.Allowed || g.Used != w.Used || g.Remaining != w.Remaining || g.RetryAfter != w.RetryAfter || g.ResetAfter != w.ResetAfter || g.Limit != p.Limit {
+			if g.Allowed != w.Allowed || g.Used != w.Used || g.Remaining != w.Remaining || g.RetryAfter != w.RetryAfter ||
+				g.ResetAfter != w.ResetAfter || g.Limit != p.Limit {
 				t.Fatalf("step %d, part %d of %+v, cost %d:\n%+v\nwant\n%+v", step, i, parts, n, g, w)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -194,11 +195,8 @@ func (l *lane) abandon(ctx context.Context, c *call) error {
 			return late
 		}
 	}
-	for i, other := range l.queue {
-		if other == c {
-			l.queue = append(l.queue[:i], l.queue[i+1:]...)
-			break
-		}
+	if at := slices.Index(l.queue, c); at >= 0 {
+		l.queue = slices.Delete(l.queue, at, at+1)
 	}
 	l.giveWay()
 	return fmt.Errorf("%w: %w", errNotSent, late)

@@ -53,13 +53,16 @@ func (s *server) explainFailure(ctx context.Context, err error, about subject) e
 	case strings.Contains(text, "WRONGTYPE"):
 		return s.wrongType(ctx, about)
 	case strings.Contains(text, "not an integer"), scriptFailed(text):
-		return fmt.Errorf("%w: key %q holds a value that is not a count: remove it, or choose the algorithm that keeps it", limiter.ErrWrongType, key)
+		return fmt.Errorf("%w: key %q holds a value that is not a count: remove it, or choose the algorithm that keeps it",
+			limiter.ErrWrongType, key)
 	case strings.Contains(text, "increment or decrement would overflow"), strings.Contains(text, "running total is full"):
 		return fmt.Errorf("%w: the counter of key %q is full: reset it", limiter.ErrWrongType, key)
 	case s.plan.algorithm == limiter.StreamCounter && (strings.Contains(text, "Invalid stream ID") || strings.Contains(text, "syntax error")):
-		return fmt.Errorf("%w: this server is older than Redis 6.2, which the stream counter needs: use a newer one, or another algorithm: %w", limiter.ErrNotOnStore, err)
+		return fmt.Errorf("%w: this server is older than Redis 6.2, which the stream counter needs: use a newer one, or another algorithm: %w",
+			limiter.ErrNotOnStore, err)
 	case strings.HasPrefix(text, "CROSSSLOT") || strings.Contains(text, "non local key"):
-		return fmt.Errorf("%w: key %q lives in several slots of this cluster: give it a hash tag, as in {user:42}:api", limiter.ErrNotOnStore, key)
+		return fmt.Errorf("%w: key %q lives in several slots of this cluster: give it a hash tag, as in {user:42}:api",
+			limiter.ErrNotOnStore, key)
 	}
 	return failure(err)
 }
@@ -102,11 +105,6 @@ func (s *server) wrongType(ctx context.Context, about subject) error {
 	return unknown
 }
 
-// otherState returns the WrongTypeError of a key that holds something else.
-func (s *server) otherState(ctx context.Context, k ownKey) error {
-	return &WrongTypeError{Key: k.name, Type: s.typeOf(ctx, k.name), Want: k.holds}
-}
-
 // typeOf returns the Redis type of a key; "" if the key does not exist or no answer comes.
 func (s *server) typeOf(ctx context.Context, name string) string {
 	cmd := redis.NewStatusCmd(ctx, "type", name)
@@ -133,9 +131,8 @@ func failure(err error) error {
 		return fmt.Errorf("the server refused: %w", err)
 	case errors.Is(err, errNotSent):
 		return err
-	case errors.Is(err, errNoConnection):
-		return fmt.Errorf("the server cannot be reached: %w", err)
-	case unreached(err) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled):
+	case errors.Is(err, errNoConnection),
+		unreached(err) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled):
 		return fmt.Errorf("the server cannot be reached: %w", err)
 	case errors.Is(err, redis.ErrClosed), errors.Is(err, redis.ErrPoolTimeout), errors.Is(err, redis.ErrPoolExhausted):
 		return fmt.Errorf("the request was not sent: %w", err)
@@ -247,9 +244,11 @@ func (s *server) refusal(ctx context.Context, about subject, code int64) error {
 	case replyForeign:
 		return s.wrongType(ctx, about)
 	case replyTooMany:
-		return fmt.Errorf("%w: stream %q holds more than %d entries, which is too many for a stream of units: use running totals", limiter.ErrNotOnStore, about.key, mostUnits)
+		return fmt.Errorf("%w: stream %q holds more than %d entries, which is too many for a stream of units: use running totals",
+			limiter.ErrNotOnStore, about.key, mostUnits)
 	case replyNoTotals:
-		return fmt.Errorf("%w: stream %q holds entries without running totals, so another program keeps it: use the layout for streams without totals", limiter.ErrWrongType, about.key)
+		return fmt.Errorf("%w: stream %q holds entries without running totals, so another program keeps it: use the layout for streams "+
+			"without totals", limiter.ErrWrongType, about.key)
 	case replyNoCount:
 		return fmt.Errorf("%w: stream %q holds an entry without a count: remove it, or watch another key", limiter.ErrWrongType, about.key)
 	}

@@ -12,7 +12,6 @@ import (
 	"ratescope/internal/servertest"
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
-	"ratescope/limiter/internal/keyname"
 	"ratescope/limiter/layout"
 	"ratescope/limiter/redisstore"
 )
@@ -168,7 +167,7 @@ func TestForeignValuesStayUnderSeveral(t *testing.T) {
 			if !foreignTo(v, name) {
 				continue
 			}
-			state := keyname.OfWindow("user:42", lasting[1].Window)
+			state := layout.OfWindow("user:42", lasting[1].Window)
 			client.FlushAll(ctx)
 			put(ctx, client, layout.Keys(a, state, lasting[1], layout.Layout{}, limiter.InstantOf(client.Time(ctx).Val()))[0])
 			before := dump(t, client)

@@ -6,7 +6,6 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
-	"ratescope/limiter/internal/keyname"
 	"ratescope/limiter/layout"
 )
 
@@ -58,7 +57,7 @@ func WithPrefix(p string) Option { return func(s *settings) { s.prefix = p } }
 func WithBatches(n int) Option { return func(s *settings) { s.batches = n } }
 
 // named returns the name of a limiter's key on the server.
-func (s settings) named(key string) string { return keyname.Named(s.prefix, key) }
+func (s settings) named(key string) string { return layout.Named(s.prefix, key) }
 
 func settingsOf(opts []Option) (settings, error) {
 	s := settings{prefix: DefaultPrefix, batches: 2}
@@ -80,7 +79,8 @@ func (s settings) validate(a limiter.Algorithm) error {
 		return err
 	}
 	if s.layout.PerUnit && s.layout.NoTotals {
-		return fmt.Errorf("%w: a stream of units is summed by its length, and one that another program keeps is not: choose one layout", limiter.ErrBadRequest)
+		return fmt.Errorf("%w: a stream of units is summed by its length, and one that another program keeps is not: choose one layout",
+			limiter.ErrBadRequest)
 	}
 	if s.batches < 0 {
 		return fmt.Errorf("%w: %d batches at once: use 1 or more, or 0 to send each decision by itself", limiter.ErrBadRequest, s.batches)
@@ -88,22 +88,23 @@ func (s settings) validate(a limiter.Algorithm) error {
 	if len(s.prefix) > maxPrefix {
 		return fmt.Errorf("%w: the prefix is %d bytes long: use at most %d", limiter.ErrBadRequest, len(s.prefix), maxPrefix)
 	}
-	if !keyname.SharesSlots(s.prefix) {
-		return fmt.Errorf("%w: the prefix %q has an empty hash tag, so that a cluster would spread the keys of one limiter: leave {} out", limiter.ErrBadRequest, s.prefix)
+	if !layout.SharesSlots(s.prefix) {
+		return fmt.Errorf("%w: the prefix %q has an empty hash tag, so that a cluster would spread the keys of one limiter: leave {} out",
+			limiter.ErrBadRequest, s.prefix)
 	}
 	switch s.layout.Unit {
 	case 0, time.Second, time.Millisecond, time.Microsecond:
 		return nil
 	}
-	return fmt.Errorf("%w: a layout in units of %v is not known: use seconds, milliseconds or microseconds", limiter.ErrBadRequest, s.layout.Unit)
+	return fmt.Errorf("%w: a layout in units of %v is not known: use seconds, milliseconds or microseconds",
+		limiter.ErrBadRequest, s.layout.Unit)
 }
 
 // form describes how one algorithm is kept on Redis. A new algorithm needs an entry in forms, a
 // script, and its arithmetic in package limiter.
 type form struct {
-	script func(settings) (file string, err error)
-	kind   string // the Redis type of its keys
-	holds  string // the state in words, with the word of TYPE
+	kind  string // the Redis type of its keys
+	holds string // the state in words, with the word of TYPE
 	// byWindow is set if the keys are counters, each named after the start of its window.
 	byWindow bool
 	// values is how many numbers a reply has. The last usual ones are left out if they are 0.
@@ -133,60 +134,58 @@ func (f form) rateArgCount(c limiter.Convention) int {
 
 var forms = map[limiter.Algorithm]form{
 	limiter.FixedWindow: {
-		script: fixedScript, kind: "string", holds: "the counter (a string) that a fixed window keeps", byWindow: true,
+		kind: "string", holds: "the counter (a string) that a fixed window keeps", byWindow: true,
 		values: 4, usual: 1, decode: decodeFixed,
 	},
 	limiter.SlidingLog: {
-		script: always("log.lua"), kind: "zset", holds: "the sorted set (a zset) that a sliding log keeps",
+		kind: "zset", holds: "the sorted set (a zset) that a sliding log keeps",
 		values: 5, decode: decodeLog,
 	},
 	limiter.SlidingWindow: {
-		script: slidingScript, kind: "string", holds: "the counter (a string) that a sliding window keeps", byWindow: true,
+		kind: "string", holds: "the counter (a string) that a sliding window keeps", byWindow: true,
 		values: 5, usual: 1, decode: decodeSliding,
 	},
 	limiter.StreamCounter: {
-		script: streamScript, kind: "stream", holds: "the stream that a stream counter keeps",
+		kind: "stream", holds: "the stream that a stream counter keeps",
 		values: 5, decode: decodeLog,
 	},
 	limiter.GCRA: {
-		script: always("gcra.lua"), kind: "string", holds: "the arrival time (a string) that GCRA keeps",
+		kind: "string", holds: "the arrival time (a string) that GCRA keeps",
 		values: 4, usual: 1, decode: decodeGCRA, args: gcraArgs, argCount: 6,
 	},
 	limiter.TokenBucket: {
-		script: always("bucket.lua"), kind: "hash", holds: "the hash that a token bucket keeps",
+		kind: "hash", holds: "the hash that a token bucket keeps",
 		values: 5, decode: decodeBucket, args: bucketArgs, argCount: 4, refills: true,
 	},
 	limiter.LeakyBucket: {
-		script: always("bucket.lua"), kind: "hash", holds: "the hash that a leaky bucket keeps",
+		kind: "hash", holds: "the hash that a leaky bucket keeps",
 		values: 5, decode: decodeBucket, args: bucketArgs, argCount: 4,
 	},
 }
 
-// always returns a form.script that is the same for all settings.
-func always(file string) func(settings) (string, error) {
-	return func(settings) (string, error) { return file, nil }
-}
-
-func fixedScript(s settings) (string, error) {
-	if s.convention.Alignment == convention.FirstRequest {
-		return "fixed_first.lua", nil
-	}
-	return "fixed.lua", nil
-}
-
-func slidingScript(s settings) (string, error) {
-	if s.convention.Alignment == convention.FirstRequest {
-		return "", fmt.Errorf("%w: a sliding window aligned to the first request would need where both windows began on the server: use the clock-aligned one, or memory", limiter.ErrNotOnStore)
-	}
-	return "sliding.lua", nil
-}
-
-func streamScript(s settings) (string, error) {
+// scriptFile returns the file of the script of an algorithm.
+func (s settings) scriptFile(a limiter.Algorithm) (string, error) {
+	first := s.convention.Alignment == convention.FirstRequest
 	switch {
-	case s.layout.NoTotals:
+	case a == limiter.FixedWindow && first:
+		return "fixed_first.lua", nil
+	case a == limiter.FixedWindow:
+		return "fixed.lua", nil
+	case a == limiter.SlidingLog:
+		return "log.lua", nil
+	case a == limiter.SlidingWindow && first:
+		return "", fmt.Errorf("%w: a sliding window aligned to the first request would need where both windows began on the server: use the "+
+			"clock-aligned one, or memory", limiter.ErrNotOnStore)
+	case a == limiter.SlidingWindow:
+		return "sliding.lua", nil
+	case a == limiter.StreamCounter && s.layout.NoTotals:
 		return "stream_no_totals.lua", nil
-	case s.layout.PerUnit:
+	case a == limiter.StreamCounter && s.layout.PerUnit:
 		return "stream_units.lua", nil
+	case a == limiter.StreamCounter:
+		return "stream.lua", nil
+	case a == limiter.GCRA:
+		return "gcra.lua", nil
 	}
-	return "stream.lua", nil
+	return "bucket.lua", nil
 }

@@ -147,7 +147,8 @@ func (s *plan) checkExact(limit limiter.Limit) error {
 	}
 	f := s.refill(limit)
 	if high, low := bits.Mul64(uint64(f.steps(burstOf(limit))), uint64(f.Den)); high > 0 || low > 1<<53 {
-		return fmt.Errorf("%w: %d in %v with a burst of %d is too fine to count exactly on Redis: use a rounder limit, or a smaller burst", limiter.ErrBadRequest, limit.Count, limit.Window, burstOf(limit))
+		return fmt.Errorf("%w: %d in %v with a burst of %d is too fine to count exactly on Redis: use a rounder limit, or a smaller burst",
+			limiter.ErrBadRequest, limit.Count, limit.Window, burstOf(limit))
 	}
 	return nil
 }
@@ -320,12 +321,6 @@ func parametersOf(a limiter.Algorithm, s settings, act action) parameters {
 // ownLayout reports whether the keys are in the layout of this library, in which a state of the
 // algorithm can be told from the values of other programs.
 func (s settings) ownLayout() bool { return s.layout.Unit == 0 && !s.layout.NoTotals }
-
-// carefully returns the parameters of the same script with a check of the contents of its keys.
-func carefully(t parameters) parameters {
-	t.Careful = true
-	return t
-}
 
 // usualWindows are the windows with lean scripts of their own. They are few, because a server keeps
 // every script that it has run.

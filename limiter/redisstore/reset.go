@@ -12,7 +12,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/limiter"
-	"ratescope/limiter/internal/keyname"
 	"ratescope/limiter/layout"
 )
 
@@ -95,7 +94,7 @@ func (s *plan) keys(key string, limit limiter.Limit, now limiter.Instant) []ownK
 // remove unlinks keys that hold charges and keys beside them, or none if one holds something else.
 func (s *Store) remove(ctx context.Context, charges, beside []ownKey) error {
 	keys := append(charges, beside...)
-	args := []any{verbTake, s.plan.reset.sha(), len(keys)}
+	args := []any{verbTake, s.plan.scripts[resets].sha(), len(keys)}
 	for _, k := range keys {
 		args = append(args, k.name)
 	}
@@ -103,7 +102,7 @@ func (s *Store) remove(ctx context.Context, charges, beside []ownKey) error {
 		args = append(args, k.kind)
 	}
 	args = append(args, len(charges))
-	text, err := s.server.run(ctx, newDecisionCmd(ctx, s.plan.reset, args), subject{key: keys[0].name}, resets)
+	text, err := s.server.run(ctx, newDecisionCmd(ctx, s.plan.scripts[resets], args), subject{key: keys[0].name}, resets)
 	if err != nil {
 		return err
 	}
@@ -112,7 +111,8 @@ func (s *Store) remove(ctx context.Context, charges, beside []ownKey) error {
 	case err != nil || at < 0 || at > len(keys):
 		return fmt.Errorf("the script that resets %s answered %q", s.plan.algorithm, text)
 	case at > 0:
-		return s.server.otherState(ctx, keys[at-1])
+		k := keys[at-1]
+		return &WrongTypeError{Key: k.name, Type: s.server.typeOf(ctx, k.name), Want: k.holds}
 	}
 	return nil
 }
@@ -176,8 +176,9 @@ func (s *Store) checkKeys(ctx context.Context, n int64, parts []limiter.KeyLimit
 	if err := s.plan.algorithm.CheckKeys(ctx, s.plan.convention, n, parts); err != nil {
 		return nil, err
 	}
-	if s.plan.several == nil {
-		return nil, fmt.Errorf("%w: this layout or alignment keeps one limit a key: use the library's own layout and clock-aligned windows", limiter.ErrNotOnStore)
+	if s.plan.scripts[chargesAll] == nil {
+		return nil, fmt.Errorf("%w: this layout or alignment keeps one limit a key: use the library's own layout and clock-aligned windows",
+			limiter.ErrNotOnStore)
 	}
 	all := make([]part, len(parts))
 	for i, p := range parts {
@@ -189,7 +190,7 @@ func (s *Store) checkKeys(ctx context.Context, n int64, parts []limiter.KeyLimit
 			return nil, err
 		}
 		name := s.plan.named(p.Key)
-		all[i] = part{known, i, name, keyname.OfWindow(name, p.Limit.Window)}
+		all[i] = part{known, i, name, layout.OfWindow(name, p.Limit.Window)}
 	}
 	return all, nil
 }
@@ -200,7 +201,7 @@ func (s *Store) bySlot(all []part) (groups [][]part) {
 		return [][]part{all}
 	}
 	for _, p := range all {
-		i := slices.IndexFunc(groups, func(g []part) bool { return keyname.Tag(g[0].key) == keyname.Tag(p.key) })
+		i := slices.IndexFunc(groups, func(g []part) bool { return layout.Tag(g[0].key) == layout.Tag(p.key) })
 		if i < 0 {
 			groups, i = append(groups, nil), len(groups)
 		}
@@ -212,14 +213,14 @@ func (s *Store) bySlot(all []part) (groups [][]part) {
 // allowTogether decides about parts in one slot, in one script.
 func (s *Store) allowTogether(ctx context.Context, n int64, all []part) ([]limiter.Decision, error) {
 	about := subject{key: all[0].key}
-	text := s.plan.several
+	text := s.plan.scripts[chargesAll]
 	args := []any{verbTake, text.sha(), nil}
 	for _, p := range all {
 		about.limits, about.states = append(about.limits, p.limit), append(about.states, p.state)
 		args = append(args, s.plan.mainKey(p.state))
 	}
 	if !s.server.known.trust(about) {
-		text = s.plan.careful[1]
+		text = s.plan.careful[chargesAll]
 		args[1] = text.sha()
 	}
 	deniedAt := make(map[string]int, 1)

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"text/template"
@@ -39,7 +40,8 @@ func (s *script) sha() any {
 }
 
 var templates = sync.OnceValues(func() (*template.Template, error) {
-	return template.New("").Funcs(template.FuncMap{"arg": arg, "code": code}).Funcs(fixedParameters).ParseFS(luaFiles, "lua/decision.lua", "lua/several.lua", "lua/reset.lua", "lua/clock.lua", "lua/append.lua", "lua/moment.lua", "lua/denied.lua", "lua/guard.lua")
+	return template.New("").Funcs(template.FuncMap{"arg": arg, "code": code}).Funcs(fixedParameters).ParseFS(luaFiles, "lua/decision.lua",
+		"lua/several.lua", "lua/reset.lua", "lua/clock.lua", "lua/append.lua", "lua/moment.lua", "lua/denied.lua", "lua/guard.lua")
 })
 
 // arg returns the argument of a script at the sum of places.
@@ -51,12 +53,16 @@ func arg(places ...int) string {
 	return fmt.Sprintf("ARGV[%d]", sum)
 }
 
-// code returns the number in a reply for the reason why a script did not decide.
+// codes are the numbers in a reply for the reasons why a script did not decide.
+var codes = map[string]int{
+	"no totals": replyNoTotals, "read on": replyReadOn, "start anew": replyStartAnew, "no count": replyNoCount, "too many": replyTooMany,
+	"foreign": replyForeign,
+}
+
+// code returns the number in a reply for a reason.
 func code(why string) (int, error) {
-	for name, n := range map[string]int{"no totals": replyNoTotals, "read on": replyReadOn, "start anew": replyStartAnew, "no count": replyNoCount, "too many": replyTooMany, "foreign": replyForeign} {
-		if name == why {
-			return n, nil
-		}
+	if n, known := codes[why]; known {
+		return n, nil
 	}
 	return 0, fmt.Errorf("there is no code for %q", why)
 }
@@ -174,24 +180,7 @@ func (c *decisionCmd) NoRetry() bool { return true }
 
 // Clone returns a copy that is not sent again either.
 func (c *decisionCmd) Clone() redis.Cmder {
-	if inner, ok := c.StringCmd.Clone().(*redis.StringCmd); ok {
-		return &clonedCmd{inner}
-	}
-	return c
-}
-
-// clonedCmd is a copy of a decisionCmd.
-type clonedCmd struct{ *redis.StringCmd }
-
-// NoRetry tells go-redis not to send the command again.
-func (c *clonedCmd) NoRetry() bool { return true }
-
-// Clone returns a copy that is not sent again either.
-func (c *clonedCmd) Clone() redis.Cmder {
-	if inner, ok := c.StringCmd.Clone().(*redis.StringCmd); ok {
-		return &clonedCmd{inner}
-	}
-	return c
+	return newDecisionCmd(context.Background(), c.script, slices.Clone(c.Args()))
 }
 
 // subject is the key and the limits of a call, for its errors.

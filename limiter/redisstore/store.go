@@ -49,10 +49,8 @@ type plan struct {
 	algorithm limiter.Algorithm
 	form      form
 	file      string
-	scripts   [3]*script // by action
-	several   *script    // for several limits on one key; nil if these are not possible
-	careful   [2]*script // scripts[charges] and several with a check of the keys' contents; nil if it is not needed
-	reset     *script
+	scripts   [resets + 1]*script // by action; nil if it is not possible
+	careful   [resets + 1]*script // those that charge with a check of the keys' contents; nil if it is not needed
 	limits    atomic.Pointer[[]*prepared]
 }
 
@@ -88,28 +86,23 @@ func newStore(c Client, a limiter.Algorithm, opts []Option) (*Store, error) {
 	if err := s.plan.validate(a); err != nil {
 		return nil, err
 	}
-	if s.plan.file, err = s.plan.form.script(s.plan.settings); err != nil {
+	if s.plan.file, err = set.scriptFile(a); err != nil {
 		return nil, err
 	}
 	s.plan.limits.Store(new([]*prepared))
 	if a == limiter.StreamCounter && s.plan.layout.NoTotals {
 		s.sums = newSums()
 	}
-	for _, act := range []action{charges, looks, refunds} {
-		if act == refunds && s.sums != nil {
+	for act := charges; act <= resets; act++ {
+		if act == refunds && s.sums != nil || act == chargesAll && !kept.keepsSeveral() {
 			continue
 		}
-		s.plan.scripts[act] = compile(s.plan.file, parametersOf(a, s.plan.settings, act))
-	}
-	s.plan.reset = compile(s.plan.file, parametersOf(a, s.plan.settings, resets))
-	if s.plan.keepsSeveral() {
-		s.plan.several = compile(s.plan.file, parametersOf(a, s.plan.settings, chargesAll))
-	}
-	if s.plan.ownLayout() {
-		s.plan.careful[0] = compile(s.plan.file, carefully(parametersOf(a, s.plan.settings, charges)))
-	}
-	if s.plan.ownLayout() && s.plan.keepsSeveral() {
-		s.plan.careful[1] = compile(s.plan.file, carefully(parametersOf(a, s.plan.settings, chargesAll)))
+		t := parametersOf(a, set, act)
+		kept.scripts[act] = compile(kept.file, t)
+		if kept.ownLayout() && (act == charges || act == chargesAll) {
+			t.Careful = true
+			kept.careful[act] = compile(kept.file, t)
+		}
 	}
 	return s, nil
 }
@@ -213,7 +206,8 @@ func (s *Store) check(ctx context.Context, key string, limit limiter.Limit, n in
 		return known, err
 	}
 	if s.plan.perUnit() && n > maxUnits && (n <= limit.Count || limit.Count == 0) {
-		return nil, fmt.Errorf("%w: a cost of %d would add as many entries to a stream of units at once: use at most %d, or running totals", limiter.ErrBadRequest, n, maxUnits)
+		return nil, fmt.Errorf("%w: a cost of %d would add as many entries to a stream of units at once: use at most %d, or running totals",
+			limiter.ErrBadRequest, n, maxUnits)
 	}
 	if err := s.plan.checkLimit(limit); err != nil {
 		return nil, err
@@ -266,10 +260,12 @@ func (s *plan) checkLimit(limit limiter.Limit) error {
 		return s.checkExact(limit)
 	}
 	if s.perUnit() && limit.Count > maxMembers {
-		return fmt.Errorf("%w: a limit of %d would keep as many entries in a stream of units: use at most %d, or running totals", limiter.ErrBadRequest, limit.Count, maxMembers)
+		return fmt.Errorf("%w: a limit of %d would keep as many entries in a stream of units: use at most %d, or running totals",
+			limiter.ErrBadRequest, limit.Count, maxMembers)
 	}
 	if unit := s.layout.CounterUnit(); s.form.byWindow && limit.Window%unit != 0 {
-		return fmt.Errorf("%w: a window of %v does not fit counters named by their start in %v: use whole ones", limiter.ErrBadRequest, limit.Window, unit)
+		return fmt.Errorf("%w: a window of %v does not fit counters named by their start in %v: use whole ones",
+			limiter.ErrBadRequest, limit.Window, unit)
 	}
 	return nil
 }
@@ -289,7 +285,7 @@ func (s *server) command(ctx context.Context, key string, p *prepared, n int64, 
 	case lean:
 		text = p.lean
 	case !known:
-		text = s.plan.careful[0]
+		text = s.plan.careful[act]
 	}
 	cmd := new(decisionCmd)
 	args := append(cmd.room[:0], verb, text.sha(), nil, s.plan.mainKey(key))

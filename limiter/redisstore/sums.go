@@ -121,7 +121,8 @@ func (s *Store) decideWithoutTotals(ctx context.Context, about subject, p *prepa
 		}
 		return s.plan.decodeWithoutTotals(p, n, peeked, vals, sum)
 	}
-	return limiter.Decision{}, fmt.Errorf("stream %q grows faster than it can be summed: let its writer add running totals, or fire later", key)
+	return limiter.Decision{}, fmt.Errorf("stream %q grows faster than it can be summed: let its writer add running totals, or fire later",
+		key)
 }
 
 // withSum returns the command with the running sum in its arguments. Options that are not used are

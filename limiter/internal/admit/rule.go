@@ -50,12 +50,7 @@ func Check[R any](l limiter.Limiter, rules []Rule[R]) error {
 
 // validName reports whether a name can stand in a header and before the colon of a key.
 func validName(name string) bool {
-	for _, r := range name {
-		if r < ' ' || r > '~' || strings.ContainsRune(`"\:{}`, r) {
-			return false
-		}
-	}
-	return name != ""
+	return name != "" && !strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r > '~' || strings.ContainsRune(`"\:{}`, r) })
 }
 
 // Decides returns an error if a limiter cannot decide about limits, or if one of them denies nothing.
