@@ -229,6 +229,9 @@ func TestNothingGiven(t *testing.T) {
 		"nil observer": func() error { _, err := limiter.Observe(m, nil); return err },
 		"no queue":     func() error { _, err := limiter.NewQueue(0, time.Second); return err },
 	}
+	if n := noMemory.Len() + int(noMemory.Evicted()) + noMemory.Sweep(0); n != 0 {
+		t.Errorf("a nil Memory holds %d keys", n)
+	}
 	for name, call := range calls {
 		if err := call(); !errors.Is(err, limiter.ErrBadRequest) && !errors.Is(err, limiter.ErrLimited) {
 			t.Errorf("%s: %v", name, err)

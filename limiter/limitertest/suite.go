@@ -324,6 +324,10 @@ func badInput(t *testing.T, s Subject) {
 			t.Errorf("Peek(%.20q, %+v, %d): %v, want a bad request", c.key, c.limit, c.n, err)
 		}
 	}
+	large := limiter.Limit{Count: 2 * limiter.MaxLogCost, Window: time.Minute}
+	if _, err := b.Peek(ctx, "k", large, limiter.MaxLogCost+1); s.Algorithm == limiter.SlidingLog && !errors.Is(err, limiter.ErrBadRequest) {
+		t.Errorf("a cost of one more than a log takes: %v", err)
+	}
 	var none context.Context
 	if _, err := b.AllowN(none, "k", ok, 1); !errors.Is(err, limiter.ErrBadRequest) {
 		t.Errorf("a nil context: %v", err)
