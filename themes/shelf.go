@@ -1,21 +1,42 @@
 package themes
 
 import (
+	"cmp"
+	"embed"
 	"fmt"
 	"io/fs"
 	"path"
 	"reflect"
+	"slices"
 	"strings"
+	"sync"
 )
 
 // Shelf is the palettes that can be chosen: first the default for dark terminals, then
 // the one for light terminals, then the rest.
 type Shelf []Palette
 
+// builtIn holds the theme files that come with the program.
+//
+//go:embed builtin/*.theme
+var builtIn embed.FS
+
+// palettes holds the palettes of the files, the defaults first.
+var palettes = sync.OnceValue(func() (s Shelf) {
+	for _, name := range []string{"phosphor", "paper", "high-contrast", "colour-blind", "monochrome", "nord", "gruvbox", "dracula", "tokyo-night",
+		"catppuccin", "solarized-light"} {
+		text, err := builtIn.ReadFile("builtin/" + name + Suffix)
+		p, wrong := parse(name, string(text), Palette{Dark: true}, Palette{})
+		if err = cmp.Or(err, wrong); err != nil {
+			panic(err) // TestPalettesAreWhole reads them all
+		}
+		s = append(s, p)
+	}
+	return s
+})
+
 // BuiltIn returns the palettes that come with the program.
-func BuiltIn() Shelf {
-	return Shelf{phosphor, paper, highContrast, okabe, mono, nord, gruvbox, dracula, tokyo, mocha, solarized}
-}
+func BuiltIn() Shelf { return slices.Clone(palettes()) }
 
 // Names lists the themes.
 func (s Shelf) Names() []string {
@@ -33,7 +54,7 @@ func (s Shelf) Default(dark bool) *Theme {
 			return New(p)
 		}
 	}
-	return New(phosphor)
+	return New(palettes()[0])
 }
 
 // Find returns the theme of that name.
@@ -86,6 +107,11 @@ func (s Shelf) with(p Palette) Shelf {
 // lower case, `dark = false` for a light one, and `#` before a comment line. What is left
 // out is as in the default theme of that tone.
 func Parse(name, text string) (Palette, error) {
+	return parse(name, text, palettes()[0], palettes()[1])
+}
+
+// parse is Parse, with the palettes from which a dark and a light one take what is left out.
+func parse(name, text string, p, light Palette) (Palette, error) {
 	given := make(map[string]string)
 	for n, line := range strings.Split(text, "\n") {
 		line = strings.TrimSpace(line)
@@ -98,11 +124,10 @@ func Parse(name, text string) (Palette, error) {
 		}
 		given[strings.TrimSpace(key)] = strings.TrimSpace(value)
 	}
-	p := phosphor
 	switch dark := given["dark"]; dark {
 	case "", "true":
 	case "false":
-		p = paper
+		p = light
 	default:
 		return Palette{}, fmt.Errorf("theme %q: dark is %q: write true or false", name, dark)
 	}
