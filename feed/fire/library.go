@@ -22,13 +22,39 @@ import (
 	"ratescope/model/safetext"
 )
 
+// Phrases of the paths in tickets.
+const (
+	ownConnection = "over a connection of its own"
+	scratchCopy   = "a scratch copy, which expires by itself; no user's request meets it"
+)
+
 // Path describes in words how the requests of an order reach its limiter.
 func (i *Injector) Path(s model.Order) string {
-	assumes := ""
-	if w := foreign.For(&s.Target); w != nil {
-		assumes = w.Assumes
+	t := &s.Target
+	if _, raises := t.RaiseOf(s.Key, s.Change); raises {
+		return "the limit itself, where " + t.Library + " keeps it in Redis, " + ownConnection
 	}
-	return model.PathOf(s, assumes)
+	text := "the limiter's own script"
+	switch {
+	case t.Script != nil && t.Script.Plain != "":
+		text = "written as its rule says, " + t.Script.Plain
+	case t.Script != nil:
+		text = "the program's own script, " + t.Script.File
+	case t.Foreign():
+		text = "written as " + t.Library + " itself writes a request"
+	}
+	if w := foreign.For(t); w != nil && w.Assumes != "" { // what the keys of its library do not show
+		text += ", if it was made " + w.Assumes
+	}
+	switch {
+	case s.Change.Kind != model.NoChange && s.Change.Kind != model.Give:
+		return ownConnection[len("over "):]
+	case s.Scratch && t.Foreign():
+		return text + ", to " + scratchCopy + ", " + ownConnection
+	case s.Scratch:
+		return text + " on " + scratchCopy + ", " + ownConnection
+	}
+	return text + ", " + ownConnection
 }
 
 // exchange runs commands if the keys KEYS still have the contents that were read, all or none.
