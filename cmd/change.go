@@ -212,9 +212,6 @@ func (c *changeAccount) Done(d model.Changed) {
 	}
 }
 
-// JSON prints c as one object.
-func (c *changeAccount) JSON(w io.Writer) error { return report.WriteJSON(w, c) }
-
 // Text prints c as one line.
 func (c *changeAccount) Text(w io.Writer) error {
 	what := format.Plural(len(c.Removed), "key") + " removed"

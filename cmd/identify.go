@@ -340,9 +340,6 @@ func groupOf(g *identify.Group, o report.Options) foundGroup {
 	return out
 }
 
-// JSON prints i as one object.
-func (i limitersFound) JSON(w io.Writer) error { return report.WriteJSON(w, i) }
-
 // Text prints i for people: a table of the groups, then what each of them is known by, what it
 // does not record, and what is to be added.
 func (i limitersFound) Text(w io.Writer) error {

@@ -215,9 +215,6 @@ func readingsOf(
 	return out, ctx.Err()
 }
 
-// JSON prints r as one object.
-func (r readKeys) JSON(w io.Writer) error { return report.WriteJSON(w, r) }
-
 // Text prints r for people: each key with a table of its readings and the rule of each.
 func (r readKeys) Text(w io.Writer) error {
 	var b strings.Builder

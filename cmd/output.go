@@ -19,12 +19,9 @@ type output struct {
 }
 
 // print prints a report in the form that was asked for.
-func (o output) print(r interface {
-	JSON(io.Writer) error
-	Text(io.Writer) error
-}) error {
+func (o output) print(r interface{ Text(io.Writer) error }) error {
 	if o.JSON {
-		return r.JSON(o.Out)
+		return report.WriteJSON(o.Out, r)
 	}
 	return r.Text(o.Out)
 }

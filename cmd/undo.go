@@ -62,9 +62,6 @@ type undone struct {
 	parts []string
 }
 
-// JSON prints u as one object.
-func (u undone) JSON(w io.Writer) error { return report.WriteJSON(w, u) }
-
 // Text prints u as one line.
 func (u undone) Text(w io.Writer) error {
 	what := format.Plural(int(u.Requests), "request") + " at"

@@ -66,7 +66,7 @@ func (c *Capsule) Write(w io.Writer) error {
 	z := zip.NewWriter(w)
 	snapshot := SnapshotOf(c.Board.Batch(), c.Names)
 	var keys bytes.Buffer
-	if err := snapshot.JSON(&keys); err != nil {
+	if err := WriteJSON(&keys, snapshot); err != nil {
 		return err
 	}
 	health, err := record.HealthJSON(&c.Board.Health, c.Names.Mask)

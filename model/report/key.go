@@ -228,9 +228,6 @@ func SnapshotOf(b model.Batch, o Options) Snapshot {
 	return s
 }
 
-// JSON prints s as one object.
-func (s Snapshot) JSON(w io.Writer) error { return WriteJSON(w, s) }
-
 // NameCells is the room that the table gives to a name.
 const NameCells = 48
 

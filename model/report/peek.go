@@ -46,9 +46,6 @@ func PeekOf(r *model.Reading, at limiter.Instant, cost int64, o Options) Peek {
 	return p
 }
 
-// JSON prints p as one object.
-func (p Peek) JSON(w io.Writer) error { return WriteJSON(w, p) }
-
 // Text prints p in a few lines for people, the verdict first.
 func (p Peek) Text(w io.Writer) error {
 	var b strings.Builder

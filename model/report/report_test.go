@@ -71,13 +71,13 @@ func shop() model.Batch {
 func TestSnapshot(t *testing.T) {
 	s := report.SnapshotOf(shop(), report.Options{})
 	for name, print := range map[string]func(*bytes.Buffer) error{
-		"json":  func(b *bytes.Buffer) error { return s.JSON(b) },
+		"json":  func(b *bytes.Buffer) error { return report.WriteJSON(b, s) },
 		"table": func(b *bytes.Buffer) error { return s.Text(b) },
 		"masked": func(b *bytes.Buffer) error {
 			return report.SnapshotOf(shop(), report.Options{Mask: true}).Text(b)
 		},
 		"empty": func(b *bytes.Buffer) error {
-			return report.SnapshotOf(model.Batch{At: at}, report.Options{}).JSON(b)
+			return report.WriteJSON(b, report.SnapshotOf(model.Batch{At: at}, report.Options{}))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -137,7 +137,7 @@ func TestPeek(t *testing.T) {
 				t.Fatal(err)
 			}
 			golden.RequireEqual(t, text.Bytes())
-			if err := p.JSON(&raw); err != nil {
+			if err := report.WriteJSON(&raw, p); err != nil {
 				t.Fatal(err)
 			}
 			var object map[string]any
@@ -193,7 +193,7 @@ func FuzzSnapshot(f *testing.F) {
 		}
 		s := report.SnapshotOf(b, report.Options{})
 		var raw, table bytes.Buffer
-		if err := s.JSON(&raw); err != nil {
+		if err := report.WriteJSON(&raw, s); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.Text(&table); err != nil {

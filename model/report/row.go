@@ -309,7 +309,7 @@ func (e *Event) name() Text {
 // Export writes the snapshot of b to a new file in a folder and returns its path. The
 // name says when, by the server's clock; a file that is there already is never changed.
 func Export(folder string, b model.Batch, o Options) (path string, err error) {
-	return export(folder, b.At, "json", func(w io.Writer) error { return SnapshotOf(b, o).JSON(w) })
+	return export(folder, b.At, "json", func(w io.Writer) error { return WriteJSON(w, SnapshotOf(b, o)) })
 }
 
 // ExportRows writes a row for every reading of b, at b's instant, to a new file as Export does.
