@@ -26,7 +26,7 @@ func (p *program) debugged(c *cobra.Command, run func() error) error {
 	if p.debug == "" {
 		return usageError{Err: errors.New("--debug is empty: name the file to write to")}
 	}
-	log, err := startDebugLog(p.debug)
+	log, err := openDebugLog(p.debug, debugLimit, time.Now)
 	if err != nil {
 		return err
 	}
@@ -84,9 +84,7 @@ type debugLine struct {
 	Ended string `json:"ended,omitempty"` // why nothing follows
 }
 
-// startDebugLog opens a debug log, and goes on with one that is there. The error is a usageError.
-func startDebugLog(name string) (*debugLog, error) { return openDebugLog(name, debugLimit, time.Now) }
-
+// openDebugLog opens a debug log, and goes on with one that is there. The error is a usageError.
 func openDebugLog(name string, limit int64, now func() time.Time) (*debugLog, error) {
 	f, err := file.Append(name)
 	if err != nil {

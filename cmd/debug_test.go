@@ -96,7 +96,7 @@ func TestDebugLogIsBounded(t *testing.T) {
 		t.Errorf("a full log: %v", err)
 	}
 	for name, want := range map[string]string{"/dev/null": "no regular file", t.TempDir(): "directory"} {
-		if _, err := startDebugLog(name); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := openDebugLog(name, debugLimit, time.Now); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", name, err, want)
 		}
 	}

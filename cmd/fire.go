@@ -17,6 +17,7 @@ import (
 	"ratescope/internal/file"
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/report"
 	"ratescope/model/safetext"
 )
 
@@ -330,7 +331,7 @@ func fireURL(ctx context.Context, src server, c webCall, s model.Order, fo fire.
 	}
 	name := cmp.Or(s.Key, app.Shown())
 	account := newFireAccount(name, o.Names)
-	account.At(app.Shown(), app.Method())
+	account.URL, account.Method, account.Findings = report.Text(app.Shown()), report.Text(app.Method()), []headerFinding{}
 	var list []model.Fired
 	_, err = app.Fire(ctx, s, func(f model.Fired) {
 		list = append(list, f)

@@ -81,11 +81,6 @@ func newFireAccount(key string, o report.Options) *fireAccount {
 	return &fireAccount{Key: o.Name(key), Requests: []firedRequest{}}
 }
 
-// At says that the requests went to an application.
-func (f *fireAccount) At(url, method string) {
-	f.URL, f.Method, f.Findings = report.Text(url), report.Text(method), []headerFinding{}
-}
-
 // Found enters what the answers of an application did not say as it was, and returns it as lines
 // of text.
 func (f *fireAccount) Found(list []model.Finding) (lines []string) {

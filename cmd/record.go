@@ -96,7 +96,7 @@ func recordBatches(ctx context.Context, src feed.Source, r recording, o output) 
 				return w.err == nil
 			}
 		}
-		if w.write(b); w.err != nil || w.over() {
+		if w.write(b); w.err != nil || w.full || w.For > 0 && w.last.Sub(w.first) >= w.For {
 			return false
 		}
 		if r.Progress && b.Local.Sub(w.shown) >= time.Second {
@@ -151,9 +151,6 @@ func (w *batchWriter) write(b model.Batch) {
 		w.err = file.Unwritable(w.File, w.err)
 	}
 }
-
-// over reports whether the file is full or its time has passed.
-func (w *batchWriter) over() bool { return w.full || w.For > 0 && w.last.Sub(w.first) >= w.For }
 
 // close ends the file, if there is one.
 func (w *batchWriter) close() error {
