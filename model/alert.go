@@ -141,11 +141,6 @@ type episode struct {
 	denied   int64           // denied requests since began
 }
 
-// patience returns how long a key's pressure must be lower before its episode ends.
-func patience(k *Watched) time.Duration {
-	return min(max(k.Reading.Target.Window/4, 2*time.Second), 15*time.Second)
-}
-
 // judge updates a key's episode, and records its start or end.
 func (b *Board) judge(k *Watched, denied int64) {
 	at, e, now := k.Reading.At, &k.episode, pressureOf(k)
@@ -163,7 +158,7 @@ func (b *Board) judge(k *Watched, denied int64) {
 		b.moved = append(b.moved, a)
 	case now == e.pressure:
 		e.last = at
-	case at.Sub(e.last) >= patience(k):
+	case at.Sub(e.last) >= min(max(k.Reading.Target.Window/4, 2*time.Second), 15*time.Second):
 		if e.pressure == pressureFull {
 			b.moved = append(b.moved, Alert{At: at, Key: k.Reading.Key, What: NoLongerThrottled, For: e.last.Sub(e.began), N: e.denied})
 		}

@@ -32,8 +32,8 @@ type Change struct {
 // UsualGift is the number of units of Give if none is named.
 const UsualGift = 20
 
-// MaxBlock is the longest block of one Change.
-const MaxBlock = 24 * time.Hour
+// maxBlock is the longest block of one Change.
+const maxBlock = 24 * time.Hour
 
 // Check returns an error, in one sentence, if the amounts of c are out of range.
 func (c Change) Check() error {
@@ -42,8 +42,8 @@ func (c Change) Check() error {
 		return errors.New("there is nothing to change: give free, give, block or unblock")
 	case c.Kind == Give && (c.Units < 1 || c.Units > MaxRequests):
 		return fmt.Errorf("%d units are out of range: give 1 to %d", c.Units, MaxRequests)
-	case c.Kind == Block && (c.For < time.Millisecond || c.For > MaxBlock):
-		return fmt.Errorf("a block of %v is out of range: give 1ms to %v", c.For, MaxBlock)
+	case c.Kind == Block && (c.For < time.Millisecond || c.For > maxBlock):
+		return fmt.Errorf("a block of %v is out of range: give 1ms to %v", c.For, maxBlock)
 	}
 	return nil
 }

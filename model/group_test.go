@@ -9,29 +9,6 @@ import (
 	"ratescope/model"
 )
 
-func TestGroupBy(t *testing.T) {
-	for _, tc := range []struct{ names, want []string }{
-		{[]string{"api:a:1", "mail:2", "api:b:1", "solo"}, []string{"api: 2", " 1", " 1"}},
-		{[]string{"api:a:1", "api:a:2", "api:b:1"}, []string{"api:a: 2", " 1"}},
-		{[]string{"x"}, []string{" 1"}},
-		{nil, nil},
-	} {
-		var keys []*model.Watched
-		for _, n := range tc.names {
-			k := &model.Watched{}
-			k.Reading.Key = n
-			keys = append(keys, k)
-		}
-		var got []string
-		for _, g := range model.GroupBy(keys) {
-			got = append(got, g.Prefix+" "+string(rune('0'+len(g.Keys))))
-		}
-		if !slices.Equal(got, tc.want) {
-			t.Errorf("%q in groups: %q, want %q", tc.names, got, tc.want)
-		}
-	}
-}
-
 // TestRunAllAddsUp puts two keys through other terms and compares the sums with each alone.
 func TestRunAllAddsUp(t *testing.T) {
 	const w = 10 * time.Second
@@ -50,7 +27,7 @@ func TestRunAllAddsUp(t *testing.T) {
 		keys = append(keys, b.Key(name))
 	}
 	all := model.RunAll(keys, terms, 3, nil)
-	x, y := keys[0].Run(terms, start, start.Add(4*time.Second)), keys[1].Run(terms, start, start.Add(4*time.Second))
+	x, y := keys[0].Run(terms, start, start.Add(4*time.Second), nil), keys[1].Run(terms, start, start.Add(4*time.Second), nil)
 	if all.Admitted != x.Admitted+y.Admitted || all.Denied != x.Denied+y.Denied || all.Was != 18 || all.DeniedKnown {
 		t.Errorf("together %+v, apart %+v and %+v", all, x, y)
 	}

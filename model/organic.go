@@ -31,7 +31,7 @@ func (k *Watched) inject(f *Fired) {
 		k.injected = k.injected[1:]
 	}
 	if f.Outcome == Admitted && f.Decision.Used <= max(f.Cost, 1) {
-		k.anchor.open(f.At)
+		k.anchor.opened = max(k.anchor.opened, f.At)
 	}
 	k.injected = append(k.injected, injection{f.At, max(f.Cost, 1), f.Outcome == Denied}) // a frozen board shares the earlier elements
 }
@@ -110,7 +110,7 @@ func (k *Watched) chargedDenied() bool {
 // have begun at the same instant without the requests fired from here.
 func (k *Watched) anchoredByOthers() bool {
 	r := &k.Reading
-	if !r.Target.anchors() || slices.Contains(r.Notes, WindowInferred) || k.anchor.moved() {
+	if !r.Target.anchors() || slices.Contains(r.Notes, WindowInferred) || k.anchor.opened > 0 {
 		return false
 	}
 	return !slices.ContainsFunc(k.injected, func(i injection) bool { return i.at.Sub(r.State.Start).Abs() <= anchorSlack })
@@ -281,9 +281,6 @@ func (t *Target) anchors() bool {
 	return t.Algorithm.Kind() == limiter.KindWindow && t.Convention.Alignment == convention.FirstRequest && t.Window > 0
 }
 
-// open notes that a request fired from here began a window.
-func (a *anchor) open(at limiter.Instant) { a.opened = max(a.opened, at) }
-
 // observe adds a reading.
 func (a *anchor) observe(r *Reading) {
 	w, s := r.Target.Window, r.State.Start
@@ -302,10 +299,6 @@ func (a *anchor) observe(r *Reading) {
 	}
 	a.at = r.At
 }
-
-// moved reports whether the newest window might have begun at another instant without the requests
-// fired from here.
-func (a *anchor) moved() bool { return a.opened > 0 }
 
 // owed counts the units that requests fired from here have charged to a key that drains, GCRA or a
 // bucket, and that are still charged.

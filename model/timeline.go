@@ -109,12 +109,6 @@ func (t *Timeline) FirstColumn(per int) int64 {
 	return FloorDiv(t.first, int64(per))
 }
 
-// OpensWindow reports whether a clock-aligned window begins in column c of `per` bins.
-func OpensWindow(c int64, per int) bool {
-	first := c * int64(per)
-	return -FloorDiv(-first, BinsPerWindow)*BinsPerWindow < first+int64(per)
-}
-
 // Index returns the number of the bin that contains at. A clock-aligned window begins with every
 // multiple of BinsPerWindow, or of roughBins in a rough timeline.
 func (t *Timeline) Index(at limiter.Instant) int64 {
@@ -438,35 +432,3 @@ func (t *Timeline) Column(at limiter.Instant, per int) int64 {
 
 // ColumnBegin returns the instant at which column c of `per` bins begins.
 func (t *Timeline) ColumnBegin(c int64, per int) limiter.Instant { return t.Begin(c * int64(per)) }
-
-// columnWidths lists the numbers of bins that a column may join, finest first: the divisors of a
-// window, and two windows.
-var columnWidths = func() (widths []int) {
-	for per := 1; per <= BinsPerWindow; per++ {
-		if BinsPerWindow%per == 0 {
-			widths = append(widths, per)
-		}
-	}
-	return append(widths, 2*BinsPerWindow)
-}()
-
-// FitColumns returns the smallest width of a column, in bins, at which so many bins fill at most
-// `columns` columns; the greatest width if none does.
-func FitColumns(bins int64, columns int) int {
-	for _, per := range columnWidths {
-		if bins <= int64(per)*int64(max(columns, 1)) {
-			return per
-		}
-	}
-	return columnWidths[len(columnWidths)-1]
-}
-
-// NextWidth returns the width of a column one step coarser or finer than per, or per itself if
-// there is none.
-func NextWidth(per int, coarser bool) int {
-	i, _ := slices.BinarySearch(columnWidths, per)
-	if i--; coarser {
-		i += 2
-	}
-	return columnWidths[min(max(i, 0), len(columnWidths)-1)]
-}

@@ -58,37 +58,6 @@ func TestBinsKeepToTheClock(t *testing.T) {
 	}
 }
 
-func TestPerColumnIsTheFinestThatFits(t *testing.T) {
-	for columns := -3; columns < 300; columns++ {
-		per := model.FitColumns(model.BinsPerWindow, columns)
-		if model.BinsPerWindow%per != 0 {
-			t.Fatalf("%d columns: %d bins do not divide a window", columns, per)
-		}
-		if n := model.BinsPerWindow / per; n > columns && n > 1 {
-			t.Fatalf("%d columns: %d bins a column make %d", columns, per, n)
-		}
-		for finer := 1; finer < per; finer++ {
-			if model.BinsPerWindow%finer == 0 && model.BinsPerWindow/finer <= columns {
-				t.Fatalf("%d columns: %d bins a column, but %d would fit", columns, per, finer)
-			}
-		}
-	}
-}
-
-func TestOpensWindow(t *testing.T) {
-	for per := 1; per <= 3*model.BinsPerWindow; per++ {
-		for c := int64(-90); c <= 90; c++ {
-			want := false
-			for i := c * int64(per); i < (c+1)*int64(per); i++ {
-				want = want || i%model.BinsPerWindow == 0
-			}
-			if got := model.OpensWindow(c, per); got != want {
-				t.Fatalf("column %d of %d bins: %v, want %v", c, per, got, want)
-			}
-		}
-	}
-}
-
 // happenings is the plain record that a Timeline is held against: what was in each bin.
 type happenings struct {
 	window      time.Duration

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"strings"
 	"time"
 
 	"ratescope/limiter"
@@ -35,14 +34,9 @@ func (t *Timeline) Past(now limiter.Instant) []Arrival {
 }
 
 // Run plays the requests that arrived at k between two instants against a new limiter with other
-// terms. The requests of a bin are played at its start.
-func (k *Watched) Run(terms Target, from, to limiter.Instant) WhatIf {
-	return k.compare(terms, from, to, nil)
-}
-
-// compare is Run, and also adds the actual and the other outcomes to columns of time; into may be
-// nil.
-func (k *Watched) compare(terms Target, from, to limiter.Instant, into *Compared) WhatIf {
+// terms, and adds the actual and the other outcomes to columns of time; into may be nil. The requests
+// of a bin are played at its start.
+func (k *Watched) Run(terms Target, from, to limiter.Instant, into *Compared) WhatIf {
 	limit := terms.Limit
 	limit.Window = terms.Window
 	w := WhatIf{From: from, To: to, DeniedKnown: k.Reading.Denied.Known}
@@ -111,62 +105,6 @@ func fit(s *limiter.State, at limiter.Instant, limit limiter.Limit, c limiter.Co
 	return 0
 }
 
-// Group holds keys whose names have a common prefix.
-type Group struct {
-	Prefix string // ends with a separator; "" if the group has one key
-	Keys   []*Watched
-}
-
-// separators are the characters that end a part of a key's name.
-const separators = ":/|."
-
-// GroupBy groups keys by the first part of their names in which they differ. Groups are in the order of
-// their first keys.
-func GroupBy(keys []*Watched) []Group {
-	common := commonPrefix(keys)
-	place := map[string]int{}
-	var list []Group
-	for _, k := range keys {
-		prefix := k.Reading.Key
-		if i := strings.IndexAny(prefix[common:], separators); i >= 0 {
-			prefix = prefix[:common+i+1]
-		}
-		i, ok := place[prefix]
-		if !ok {
-			i = len(list)
-			place[prefix] = i
-			list = append(list, Group{Prefix: prefix})
-		}
-		list[i].Keys = append(list[i].Keys, k)
-	}
-	for i := range list {
-		if len(list[i].Keys) == 1 {
-			list[i].Prefix = ""
-		}
-	}
-	return list
-}
-
-// commonPrefix returns the length, in bytes, of the parts that the names of all keys begin with.
-func commonPrefix(keys []*Watched) int {
-	if len(keys) == 0 {
-		return 0
-	}
-	first := keys[0].Reading.Key
-	n := len(first)
-	for _, k := range keys[1:] {
-		name := k.Reading.Key
-		n = min(n, len(name))
-		for i := range n {
-			if name[i] != first[i] {
-				n = i
-				break
-			}
-		}
-	}
-	return strings.LastIndexAny(first[:n], separators) + 1
-}
-
 // RunAll runs the requests of several keys through a limiter with other terms, one for each key, and
 // adds up the outcomes. It begins the given number of windows before each key's latest reading. Past
 // denials are known only if those of all keys are. Levels are set only for a single key. The requests
@@ -178,7 +116,7 @@ func RunAll(keys []*Watched, terms Target, windows int, into *Compared) WhatIf {
 			continue
 		}
 		to := k.Reading.At
-		w := k.compare(terms, max(to.Add(-time.Duration(windows)*k.Timeline.Window()), k.Timeline.First()), to, into)
+		w := k.Run(terms, max(to.Add(-time.Duration(windows)*k.Timeline.Window()), k.Timeline.First()), to, into)
 		if sum.From == 0 || w.From < sum.From {
 			sum.From = w.From
 		}

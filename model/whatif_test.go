@@ -36,7 +36,7 @@ func TestWhatIf(t *testing.T) {
 		{terms(limiter.FixedWindow, 5), 5, 25, 500 * time.Millisecond, true, 10 * time.Second},
 		{terms(limiter.SlidingLog, 20), 20, 10, time.Second, false, 8 * time.Second},
 	} {
-		got := b.Key("k").Run(tc.terms, start, r.At)
+		got := b.Key("k").Run(tc.terms, start, r.At, nil)
 		if got.Was != 10 || got.WasDenied != 20 || got.Admitted != tc.admitted || got.Denied != tc.denied {
 			t.Errorf("%v: %+v", tc.terms, got)
 		}

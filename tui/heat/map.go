@@ -148,13 +148,9 @@ func (r *row) pass(shift int) {
 func bundle(keys []*model.Watched, rows int, fold bool) []row {
 	var list []row
 	if fold || len(keys) > rows {
-		for _, g := range model.GroupBy(keys) {
-			list = append(list, row{keys: g.Keys, prefix: g.Prefix})
+		if folds := folded(keys); len(folds) > 1 && len(folds) <= rows {
+			return folds
 		}
-		if len(list) > 1 && len(list) <= rows {
-			return list
-		}
-		list = nil
 	}
 	per := max((len(keys)+rows-1)/max(rows, 1), 1)
 	for group := range slices.Chunk(keys, per) {
@@ -298,4 +294,54 @@ func (h *Screen) paintTimes(p *widget.Canvas) {
 	}
 	keys := format.Plural(len(h.keys), "key")
 	p.Buffer.Text(h.area.X-h.names, y, h.area.X, format.First(h.names-2, keys+" · "+h.s.Rows.SortText(), keys), p.Look.Dim)
+}
+
+// separators are the characters that end a part of a key's name.
+const separators = ":/|."
+
+// folded returns a row for the keys of each first part of their names in which they differ, in the order of
+// their first keys.
+func folded(keys []*model.Watched) []row {
+	common := commonPrefix(keys)
+	place := map[string]int{}
+	var list []row
+	for _, k := range keys {
+		prefix := k.Reading.Key
+		if i := strings.IndexAny(prefix[common:], separators); i >= 0 {
+			prefix = prefix[:common+i+1]
+		}
+		i, ok := place[prefix]
+		if !ok {
+			i = len(list)
+			place[prefix] = i
+			list = append(list, row{prefix: prefix})
+		}
+		list[i].keys = append(list[i].keys, k)
+	}
+	for i := range list {
+		if len(list[i].keys) == 1 {
+			list[i].prefix = ""
+		}
+	}
+	return list
+}
+
+// commonPrefix returns the length, in bytes, of the parts that the names of all keys begin with.
+func commonPrefix(keys []*model.Watched) int {
+	if len(keys) == 0 {
+		return 0
+	}
+	first := keys[0].Reading.Key
+	n := len(first)
+	for _, k := range keys[1:] {
+		name := k.Reading.Key
+		n = min(n, len(name))
+		for i := range n {
+			if name[i] != first[i] {
+				n = i
+				break
+			}
+		}
+	}
+	return strings.LastIndexAny(first[:n], separators) + 1
 }

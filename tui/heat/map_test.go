@@ -1,11 +1,39 @@
 package heat
 
-import "testing"
+import (
+	"slices"
+	"testing"
+
+	"ratescope/model"
+)
 
 func TestAWordEndsAtASign(t *testing.T) {
 	for text, want := range map[string]string{"000:orders": "000", "größe": "größe", "a-b": "a", ":a": ":a", "": ""} {
 		if got := word(text); got != want {
 			t.Errorf("the word of %q is %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestFolded(t *testing.T) {
+	for _, tc := range []struct{ names, want []string }{
+		{[]string{"api:a:1", "mail:2", "api:b:1", "solo"}, []string{"api: 2", " 1", " 1"}},
+		{[]string{"api:a:1", "api:a:2", "api:b:1"}, []string{"api:a: 2", " 1"}},
+		{[]string{"x"}, []string{" 1"}},
+		{nil, nil},
+	} {
+		var keys []*model.Watched
+		for _, n := range tc.names {
+			k := &model.Watched{}
+			k.Reading.Key = n
+			keys = append(keys, k)
+		}
+		var got []string
+		for _, g := range folded(keys) {
+			got = append(got, g.prefix+" "+string(rune('0'+len(g.keys))))
+		}
+		if !slices.Equal(got, tc.want) {
+			t.Errorf("%q in groups: %q, want %q", tc.names, got, tc.want)
 		}
 	}
 }

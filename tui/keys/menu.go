@@ -171,7 +171,7 @@ func (w *whatIf) run() {
 	}
 	w.key, w.read = k.Reading.Key, k.Reading.At
 	from := max(w.s.Shown.At().Add(-3*k.Timeline.Window()), k.Timeline.First())
-	w.result = k.Run(w.other.Terms, from, k.Reading.At)
+	w.result = k.Run(w.other.Terms, from, k.Reading.At, nil)
 	line := chart.Line{Style: w.s.Shell.Canvas.Look.Injected}
 	for _, l := range w.result.Levels {
 		line.Points = append(line.Points, chart.Point{At: l.At, V: float64(l.Used)})

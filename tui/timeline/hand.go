@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"ratescope/limiter"
@@ -134,12 +135,12 @@ func (c *Hand) span(k *model.Watched, width int, m Moment, ascii bool) timeRange
 // columnWidth returns how many bins a column of a chart of that width joins: two windows
 // fill the width, finer or coarser by as many steps as were asked for.
 func (c *Hand) columnWidth(width int) int {
-	per := model.FitColumns(model.BinsPerWindow, width/2)
+	per := fitColumns(model.BinsPerWindow, width/2)
 	for range c.zoom {
-		per = model.NextWidth(per, true)
+		per = nextWidth(per, true)
 	}
 	for range -c.zoom {
-		per = model.NextWidth(per, false)
+		per = nextWidth(per, false)
 	}
 	return per
 }
@@ -242,7 +243,7 @@ func (c *Hand) Drop() (from, to limiter.Instant, ok bool) {
 func (c *Hand) Fit(from, to, now limiter.Instant) {
 	tl, width := c.tl, c.area.W
 	last := tl.Index(to) + int64(c.s.per) - 1 // the whole of the last column
-	per := model.FitColumns(last-tl.Index(from)+1, width)
+	per := fitColumns(last-tl.Index(from)+1, width)
 	c.zoom = 0
 	for c.columnWidth(width) < per {
 		c.zoom++
@@ -332,4 +333,42 @@ func (s timeRange) countsAs(k *model.Watched, i int) string {
 		return fmt.Sprintf("It is of the previous window, of which %.0f %% still count.", 100*k.Gauge.Weight)
 	}
 	return "What was admitted counts whole."
+}
+
+// columnWidths lists the numbers of bins that a column may join, finest first: the divisors of a
+// window, and two windows.
+var columnWidths = func() (widths []int) {
+	for per := 1; per <= model.BinsPerWindow; per++ {
+		if model.BinsPerWindow%per == 0 {
+			widths = append(widths, per)
+		}
+	}
+	return append(widths, 2*model.BinsPerWindow)
+}()
+
+// fitColumns returns the smallest width of a column, in bins, at which so many bins fill at most
+// `columns` columns; the greatest width if none does.
+func fitColumns(bins int64, columns int) int {
+	for _, per := range columnWidths {
+		if bins <= int64(per)*int64(max(columns, 1)) {
+			return per
+		}
+	}
+	return columnWidths[len(columnWidths)-1]
+}
+
+// nextWidth returns the width of a column one step coarser or finer than per, or per itself if
+// there is none.
+func nextWidth(per int, coarser bool) int {
+	i, _ := slices.BinarySearch(columnWidths, per)
+	if i--; coarser {
+		i += 2
+	}
+	return columnWidths[min(max(i, 0), len(columnWidths)-1)]
+}
+
+// opensWindow reports whether a clock-aligned window begins in column c of `per` bins.
+func opensWindow(c int64, per int) bool {
+	first := c * int64(per)
+	return -model.FloorDiv(-first, model.BinsPerWindow)*model.BinsPerWindow < first+int64(per)
 }

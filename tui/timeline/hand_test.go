@@ -66,3 +66,34 @@ func TestPaintingChangesNothing(t *testing.T) {
 		t.Error("a picture that was forgotten can be pointed at")
 	}
 }
+
+func TestPerColumnIsTheFinestThatFits(t *testing.T) {
+	for columns := -3; columns < 300; columns++ {
+		per := fitColumns(model.BinsPerWindow, columns)
+		if model.BinsPerWindow%per != 0 {
+			t.Fatalf("%d columns: %d bins do not divide a window", columns, per)
+		}
+		if n := model.BinsPerWindow / per; n > columns && n > 1 {
+			t.Fatalf("%d columns: %d bins a column make %d", columns, per, n)
+		}
+		for finer := 1; finer < per; finer++ {
+			if model.BinsPerWindow%finer == 0 && model.BinsPerWindow/finer <= columns {
+				t.Fatalf("%d columns: %d bins a column, but %d would fit", columns, per, finer)
+			}
+		}
+	}
+}
+
+func TestOpensWindow(t *testing.T) {
+	for per := 1; per <= 3*model.BinsPerWindow; per++ {
+		for c := int64(-90); c <= 90; c++ {
+			want := false
+			for i := c * int64(per); i < (c+1)*int64(per); i++ {
+				want = want || i%model.BinsPerWindow == 0
+			}
+			if got := opensWindow(c, per); got != want {
+				t.Fatalf("column %d of %d bins: %v, want %v", c, per, got, want)
+			}
+		}
+	}
+}

@@ -130,7 +130,7 @@ func (c *View) shown() []model.Bin { return c.columns[1:] }
 func (s timeRange) edge(p *widget.Canvas) func(int) (rune, bool) {
 	glyph := p.Look.Edge
 	return func(i int) (rune, bool) {
-		return glyph, s.edges && model.OpensWindow(s.last-int64(s.n-1)+int64(i), s.per)
+		return glyph, s.edges && opensWindow(s.last-int64(s.n-1)+int64(i), s.per)
 	}
 }
 
