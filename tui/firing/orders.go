@@ -78,7 +78,7 @@ func New(app *shell.App, keys Keys, o Options) *Orders {
 	n := &Orders{app: app, keys: keys, name: o.Name, mask: o.Mask, burst: 10, perSecond: 5}
 	n.permission = &permission{app: app, injector: o.Injector, arming: o.Arming, stop: n.Stop}
 	n.underWay = underWay{app: app, name: o.Name, running: map[int64]*runningOrder{}}
-	n.account = account{app: app, inbox: newInbox()}
+	n.account = account{app: app, inbox: &inbox{wake: make(chan struct{}, 1)}}
 	n.plans = plans{app: app, keys: keys}
 	n.takeBacks = takeBacks{orders: n, taker: o.Back}
 	n.changes = changes{orders: n, changer: o.Changer}
@@ -286,8 +286,6 @@ type inbox struct {
 	ended []ended
 	wake  chan struct{} // holds one token when there is something to take
 }
-
-func newInbox() *inbox { return &inbox{wake: make(chan struct{}, 1)} }
 
 // ended is the result of an order as a whole.
 type ended struct {

@@ -40,9 +40,6 @@ func (r *runningOrder) stop() {
 	r.cancel()
 }
 
-// paced reports whether an order has a rate, and is not sent as fast as the answers come.
-func (r *runningOrder) paced() bool { return r.Rate > 0 || r.Shape.Kind == model.Recorded }
-
 // begin adds an order, with a new number and a gate; cancel ends it.
 func (u *underWay) begin(order model.Order, cancel context.CancelFunc) model.Order {
 	u.last++
@@ -75,7 +72,7 @@ func (u *underWay) Rate() *model.Order {
 // atRate returns the running order that has a pace, or nil.
 func (u *underWay) atRate() *runningOrder {
 	for _, r := range u.running {
-		if !r.stopped && r.paced() {
+		if !r.stopped && (r.Rate > 0 || r.Shape.Kind == model.Recorded) {
 			return r
 		}
 	}

@@ -163,7 +163,7 @@ func (m *mapView) paintTile(p painter, r cell.Rect, i int) {
 	room := r.W - 1 - safetext.Width(name)
 	p.c.Spans(r.X, r.Y, r.X+r.W-1, widget.Styled(name, p.c.Look.Title),
 		widget.Styled(format.First(room, ratio+" the limit", ratio+" limit", ratio), p.ratioStyle(at)))
-	tall := m.tall(r.H)
+	tall := min(max((r.H-2)/max(m.rows, 1), 1), 2) // lines of a row
 	for y := range m.rows {
 		row := r.Y + 1 + (m.rows-1-y)*tall
 		if y == 0 || y == m.rows-1 || y == m.y {
@@ -196,9 +196,6 @@ func (m *mapView) paintTile(p painter, r cell.Rect, i int) {
 	p.c.Buffer.Text(r.X+axis+cursor, y, r.X+axis+m.columns-4,
 		lab.Seconds(m.phase(m.x).Round(m.setup.Limit.Window/1000)), p.c.Look.Accent)
 }
-
-// tall is how many lines a row of a tile takes in a room of that height.
-func (m *mapView) tall(height int) int { return min(max((height-2)/max(m.rows, 1), 1), 2) }
 
 // ratioStyle is the colour of a share of the limit: up to the limit calm, at twice of it as
 // what is denied.

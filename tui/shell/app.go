@@ -177,7 +177,7 @@ func (a *App) Frame() time.Duration { return time.Second / time.Duration(a.o.FPS
 
 // Show shows the screen of that name.
 func (a *App) Show(name string) tea.Cmd {
-	if i := a.index(name); i >= 0 {
+	if i := slices.IndexFunc(a.screens, func(e entry) bool { return e.name == name }); i >= 0 {
 		return a.show(i)
 	}
 	return nil

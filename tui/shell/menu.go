@@ -83,7 +83,7 @@ func (a *App) actions() Actions {
 	list := Actions{
 		Bind("view", "back", "esc", "goes one step back", a.back,
 			"esc").For(ToLook).As(Back).Hinted("back").When(func() string {
-			if a.canGoBack() {
+			if a.current != 0 || stepBack(a) != nil || a.host.Back() != nil {
 				return ""
 			}
 			return "This is where everything begins; q quits."

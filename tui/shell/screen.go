@@ -6,7 +6,6 @@ package shell
 
 import (
 	"errors"
-	"slices"
 	"time"
 
 	"charm.land/bubbles/v2/textinput"
@@ -129,11 +128,6 @@ func (s *stack) Screen() string { return s.screens[s.current].name }
 
 // at returns the screen that is shown.
 func (s *stack) at() Screen { return s.screens[s.current].screen }
-
-// index returns the number of the screen of that name, or -1.
-func (s *stack) index(name string) int {
-	return slices.IndexFunc(s.screens, func(e entry) bool { return e.name == name })
-}
 
 // First returns the screen that is shown at the start.
 func First(a *App) Screen { return a.screens[0].screen }

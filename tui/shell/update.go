@@ -193,10 +193,6 @@ func stepBack(a *App) func() {
 	return a.host.Back()
 }
 
-func (a *App) canGoBack() bool {
-	return a.current != 0 || stepBack(a) != nil || a.host.Back() != nil
-}
-
 func (a *App) quit() tea.Cmd {
 	a.stopAll()
 	return tea.Quit
