@@ -445,7 +445,8 @@ func (i *limitersFound) suggest(ctx context.Context, p *program, long time.Durat
 			continue
 		}
 		e := &list[0].Entry
-		if g.Evidence != model.Likely.String() || orDash(g.Algorithm) != limiter.FixedWindow.String() || e.Block != "" || e.Ends != "" {
+		if g.Evidence != model.Likely.String() || orDash(g.Algorithm) != limiter.FixedWindow.String() || e.Block != "" || e.Ends != "" ||
+			strings.HasPrefix(e.Read, "left") {
 			g.suggested = e
 		}
 		if limit, err := limiter.ParseLimit(e.Limit); err == nil {

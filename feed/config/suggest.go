@@ -98,7 +98,7 @@ const boundNote = "counts until it expires: of its window that is no more than a
 
 // counts suggests what reads one number: what was used, and what is left.
 func (g *suggester) counts(read, ends string) {
-	note := ""
+	note, from := "", len(g.all)
 	switch {
 	case !g.windowed && !g.expires && ends == "":
 		return // it would count for ever
@@ -113,6 +113,9 @@ func (g *suggester) counts(read, ends string) {
 		e.Read, e.Ends = "left "+strings.TrimPrefix(read, "value"), ends
 		e.Read = strings.TrimSpace(e.Read)
 	})
+	if naming.SpeaksOfRest(g.base.Name) { // it is the likeliest
+		slices.Reverse(g.all[from:])
+	}
 }
 
 func (g *suggester) length() {

@@ -60,7 +60,11 @@ func (f *Found) weigh(s *Sample, now limiter.Instant) {
 	if e.points == 0 {
 		return
 	}
+	byForm := e.points
 	sense := weighName(s.Key, &e)
+	if f.Kind == Log && byForm >= enough && !sense.Settings { // no word takes all of that away
+		e.points = max(e.points, enough-1)
+	}
 	limited := sense.Limits != "" || sense.Attempts != ""
 	stays := s.TTL <= 0 && (f.Kind == Single || f.Kind == Log && !limited && sense.Requests == "" && !naming.HasAddress(s.Key))
 	if stays || e.bare && !limited {
