@@ -95,6 +95,9 @@ func (p *program) saveCapsule(board *model.Board, recent *recentBatches, alerts 
 		return "", err
 	}
 	name := "ratescope-" + time.Now().Format("20060102-150405.000") + ".zip"
+	if whole, err := filepath.Abs(name); err == nil {
+		name = whole // so that the screen says in which folder it is
+	}
 	if err := writeCapsule(name, false, c); err != nil {
 		return "", err
 	}
@@ -214,8 +217,8 @@ func savedCapsule(name string, c *report.Capsule) string {
 	if err == nil {
 		n = info.Size()
 	}
-	return fmt.Sprintf("saved %s of %s in %s, %s: ratescope replay opens it", format.Elapsed(c.Board.At.Sub(c.Begin)),
-		format.Plural(c.Board.Len(), "key"), safetext.Clean(name), size(n))
+	return fmt.Sprintf("saved %s: %s of %s, %s; ratescope replay opens it", safetext.Clean(name),
+		format.Elapsed(c.Board.At.Sub(c.Begin)), format.Plural(c.Board.Len(), "key"), size(n))
 }
 
 // What is kept in memory for a capsule.

@@ -66,7 +66,7 @@ type Board struct {
 	loss     loss
 	troubles map[string]trouble
 	spent    Cost            // of watching, since the latest health sample
-	swept    bool            // the first pass of discovery is over, so that new keys are news
+	swept    bool            // what the first pass of discovery found was read, so that new keys are news
 	lost     limiter.Instant // the latest instant before the link was lost; 0 if it never was
 	totals   Totals          // valid if summed is set
 	summed   bool
@@ -106,7 +106,8 @@ func (b *Board) Apply(batch Batch) {
 	for _, f := range batch.Fired {
 		b.Mark(f)
 	}
-	b.swept = b.swept || batch.Sweep.Passes > 0
+	// What the first pass found is no news; it is read soon after that.
+	b.swept = b.swept || batch.Sweep.Passes > 3 || batch.Sweep.Passes > 0 && len(b.keys) >= batch.Sweep.Matched
 	for _, name := range batch.Gone {
 		if k := b.keys[name]; k != nil {
 			if !k.Gone {
