@@ -3,8 +3,8 @@ package model
 import "ratescope/limiter"
 
 // Script is the script of the user's own program, or one that writes a request as its rule says where that is
-// certain, by which requests are fired at a limiter that a rule describes. In the audit file it has only its exported names: one that was read back runs nothing. It is
-// safe for concurrent use.
+// certain, by which requests are fired at a limiter that a rule describes. In the audit file it has only
+// its exported names: one that was read back runs nothing. It is safe for concurrent use.
 type Script struct {
 	File   string `json:"file"`
 	Digest string `json:"sha1"`

@@ -95,7 +95,8 @@ func (l *Tracker) Unlikely() bool { return l.unlikely && l.Found.Evidence == mod
 // plain reading of its form is wrong, and notes why: its name holds a window, it counts down, or its times
 // are the ends of leases. It reports whether it removed them.
 func (l *Tracker) withhold(r *model.Reading) bool {
-	if r.Err != "" || l.Found.Evidence != model.Told && !(l.Found.Evidence == model.Likely && l.target.LimitKnown) || l.rule != nil && l.rule.Layout != nil {
+	if r.Err != "" || l.rule != nil && l.rule.Layout != nil ||
+		l.Found.Evidence != model.Told && !(l.Found.Evidence == model.Likely && l.target.LimitKnown) {
 		return false
 	}
 	var named, down, leases bool
