@@ -98,7 +98,7 @@ func (t *Ticket) fate() [][2]string {
 	if t.Order.N == 0 {
 		fate = "in its first minute " + fate
 	}
-	last := "all of them are in after " + format.Span(t.LastIn)
+	last := "all of them are in after " + format.Wait(t.LastIn)
 	switch {
 	case t.LastIn == limiter.Never:
 		last = "the denied ones never get in"
@@ -109,7 +109,7 @@ func (t *Ticket) fate() [][2]string {
 	if at := t.Organic; at.Known {
 		others = fmt.Sprintf("lose %d of their admissions, at %s now", at.Lost, format.PerSecond(at.PerSecond))
 	}
-	return [][2]string{{"will do", fate}, {"", last + " · the key is as new in " + format.Span(t.AsNew)}, {"others", others}}
+	return [][2]string{{"will do", fate}, {"", last + " · the key is as new in " + format.Wait(t.AsNew)}, {"others", others}}
 }
 
 // changeWords returns the lines of the ticket of a change; way says how it reaches the key.
@@ -134,10 +134,10 @@ func (s Standing) String() string {
 	}
 	text := fmt.Sprintf("%s used, room for %s", format.Short(s.Used), format.Short(s.Remaining))
 	if s.Next > 0 {
-		text += ", next admission in " + format.Span(s.Next)
+		text += ", next admission in " + format.Wait(s.Next)
 	}
 	if s.AsNew > 0 {
-		text += ", as new in " + format.Span(s.AsNew)
+		text += ", as new in " + format.Wait(s.AsNew)
 	}
 	if s.Blocked > 0 {
 		text += ", blocked for " + format.Span(s.Blocked)

@@ -211,9 +211,10 @@ func New(p Palette) *Theme {
 			ground = Hex("15")
 		}
 	}
-	badge := func(hex string) Style { return Style{Fg: ground, Bg: Hex(hex), Attr: Bold} }
+	// A badge is reversed, so that it stays one where there are no colours.
+	badge := func(hex string) Style { return Style{Fg: Hex(hex), Bg: ground, Attr: Bold | Reverse} }
 	if _, own := ground.Index(); own { // many terminals draw bold black as grey
-		badge = func(hex string) Style { return Style{Fg: ground, Bg: Hex(hex)} }
+		badge = func(hex string) Style { return Style{Fg: Hex(hex), Bg: ground, Attr: Reverse} }
 	}
 	fades := 2 // what is at ease, of five steps to the colour of what is not
 	if !p.Dark {

@@ -39,6 +39,14 @@ func Span(d time.Duration) string {
 	return strconv.FormatInt(int64(ceil(d, 24*time.Hour)/(24*time.Hour)), 10) + "d"
 }
 
+// Wait writes how long is left as Span does, and "<1s" below a second: thousandths that count down are not read.
+func Wait(d time.Duration) string {
+	if d > 0 && d < time.Second {
+		return "<1s"
+	}
+	return Span(d)
+}
+
 func ceil(d, unit time.Duration) time.Duration { return (d + unit - 1) / unit * unit }
 
 // Spaced writes what Span does with blanks between numbers and units, as tables of the command

@@ -29,6 +29,13 @@ func TestOneRoundingInTwoNotations(t *testing.T) {
 	}
 }
 
+func TestWaitsAreNotInThousandths(t *testing.T) {
+	got := [...]string{Wait(0), Wait(time.Microsecond), Wait(999 * time.Millisecond), Wait(time.Second), Wait(limiter.Never)}
+	if want := [...]string{"0s", "<1s", "<1s", "1.0s", "never"}; got != want {
+		t.Errorf("waits are written %q, want %q", got, want)
+	}
+}
+
 func TestElapsedAndWindows(t *testing.T) {
 	if got := [...]string{Elapsed(0), Elapsed(600 * time.Second), Elapsed(90*time.Second + 400*time.Millisecond)}; got != [...]string{"0s", "10m", "1m30s"} {
 		t.Errorf("elapsed times are %q", got)

@@ -205,13 +205,12 @@ func (g *Buffer) Recolour(r Rect, from, to themes.Ink) {
 	}
 }
 
-// Wash gives everything written in a rectangle one colour, on no background, and leaves
-// its shapes.
-func (g *Buffer) Wash(r Rect, ink themes.Ink) {
+// Wash gives everything written in a rectangle one style, beside the attributes that it has, and leaves its shapes.
+func (g *Buffer) Wash(r Rect, st themes.Style) {
 	left, top, right, bottom := g.within(r)
 	for y := top; y < bottom; y++ {
 		for x := left; x < right; x++ {
-			g.cells[y*g.W+x].S = themes.Style{Fg: ink, Attr: g.cells[y*g.W+x].S.Attr}
+			g.cells[y*g.W+x].S = st.With(g.cells[y*g.W+x].S.Attr)
 		}
 	}
 }

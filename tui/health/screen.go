@@ -52,7 +52,7 @@ func (v *View) Paint(r cell.Rect) {
 	v.paintGraphs(above, known)
 	v.paintTables(below, facts)
 	if v.Link.Link == model.Down {
-		v.Canvas.Buffer.Wash(r, v.Canvas.Look.Unknown.Fg)
+		v.Canvas.Buffer.Wash(r, v.Canvas.Look.Unknown)
 	}
 }
 

@@ -167,7 +167,7 @@ func (g *Grid) paintTile(p *widget.Canvas, r cell.Rect, k *model.Watched) {
 	p.Spans(r.X+2, foot, end-safetext.Width(next), widget.Styled(" "+k.Reading.Target.Algorithm.Short(), p.Look.Dim),
 		widget.Styled(" · "+format.Length(k.Reading.Target.Window), p.Look.Dim), widget.Styled(" · "+rate+" ", p.Look.Text))
 	if _, old := g.s.Shown.Outdated(k); old {
-		p.Buffer.Wash(in, p.Look.Unknown.Fg)
-		p.Buffer.Wash(cell.Rect{X: r.X, Y: foot, W: r.W, H: 1}, p.Look.Unknown.Fg)
+		p.Buffer.Wash(in, p.Look.Unknown)
+		p.Buffer.Wash(cell.Rect{X: r.X, Y: foot, W: r.W, H: 1}, p.Look.Unknown)
 	}
 }

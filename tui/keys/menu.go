@@ -110,7 +110,7 @@ func (d *Screen) lookAhead(k *model.Watched, cost int64) string {
 	case f.Next == limiter.Never:
 		return request + "never admitted: the limit is smaller, or the key does not expire."
 	case f.Next > 0:
-		return request + "admitted in " + format.Span(f.Next) + ", if nothing else comes."
+		return request + "admitted in " + format.Wait(f.Next) + ", if nothing else comes."
 	}
 	return request + fmt.Sprintf("admitted now; there is room for %s.", k.Gauge.Remaining.Short())
 }

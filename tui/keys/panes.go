@@ -322,7 +322,7 @@ func (v injectorPane) fate(f model.Forecast) []widget.Span {
 		case f.Next == limiter.Never:
 			out = append(out, widget.Styled(", never fits", v.c.Look.Dim))
 		case f.Next > 0:
-			out = append(out, widget.Styled(", next in "+format.Span(f.Next), v.c.Look.Dim))
+			out = append(out, widget.Styled(", next in "+format.Wait(f.Next), v.c.Look.Dim))
 		}
 	}
 	return out

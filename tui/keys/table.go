@@ -227,7 +227,7 @@ func (v tableView) keyRow(x, y, w int, widths *[len(columns)]int, k *model.Watch
 		return v.table.cellTip(columnAt(widths, at-left), k)
 	})
 	if _, old := v.s.Shown.Outdated(k); old {
-		g.Wash(cell.Rect{X: left + 1, Y: y, W: w - 1, H: 1}, v.c.Look.Unknown.Fg)
+		g.Wash(cell.Rect{X: left + 1, Y: y, W: w - 1, H: 1}, v.c.Look.Unknown)
 	}
 	switch row := (cell.Rect{X: left, Y: y, W: w, H: 1}); {
 	case selected:

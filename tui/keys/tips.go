@@ -83,7 +83,7 @@ func (t *table) usedTip(k *model.Watched) string {
 			share(g, target))
 	case limiter.KindWindow:
 		return fmt.Sprintf("%s since the window began%s; it ends in %s.", format.Plural(int(g.Used.N), "request"), of,
-			format.Span(g.End.Sub(t.s.Shown.At())))
+			format.Wait(g.End.Sub(t.s.Shown.At())))
 	case limiter.KindArrival:
 		return fmt.Sprintf("The next arrival time is %s ahead of now: as much as %s%s.", format.Span(max(0, g.TAT.Sub(t.s.Shown.At()))),
 			format.Plural(int(g.Used.N), "request"), of)
@@ -118,7 +118,7 @@ func nextTip(g *model.Gauge) string {
 	case g.Next == limiter.Never:
 		return "No request is ever admitted: the key does not expire, or the limit admits none."
 	case g.Next > 0:
-		return "One request of cost 1 is admitted in " + format.Span(g.Next) + ", if nothing else comes."
+		return "One request of cost 1 is admitted in " + format.Wait(g.Next) + ", if nothing else comes."
 	}
 	return fmt.Sprintf("One request of cost 1 is admitted now; there is room for %s.", g.Remaining.Short())
 }

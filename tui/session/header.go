@@ -56,9 +56,7 @@ func (s *Session) Header(p *widget.Canvas, r cell.Rect) {
 	h := header{p, s}
 	h.paintServer(r.X, r.Y, r.X+r.W)
 	if s.Shown.Back() > 0 && !s.Shown.Replayed() { // the whole line says that this is not now
-		line := cell.Rect{X: r.X, Y: r.Y, W: r.W, H: 1}
-		p.Buffer.Wash(line, p.Look.BadgeWarn.Fg)
-		p.Buffer.Tint(line, p.Look.BadgeWarn.Bg)
+		p.Buffer.Wash(cell.Rect{X: r.X, Y: r.Y, W: r.W, H: 1}, p.Look.BadgeWarn)
 	}
 	if s.Peers == nil {
 		h.paintVerdict(r.X, r.Y+1, r.X+r.W)
@@ -189,7 +187,7 @@ func (h header) playing() (string, themes.Style) {
 	case h.s.Shown.Replayed() && h.s.Shown.Started():
 		return h.s.replayed(h.c.Look)
 	case h.s.Shown.Back() > 0:
-		return "PAUSED, " + format.Span(h.s.Shown.Back()) + " back · esc now", h.c.Look.BadgeWarn
+		return "PAUSED, " + format.Span(h.s.Shown.Age()) + " back · esc now", h.c.Look.BadgeWarn
 	case h.s.Shown.Paused():
 		return "PAUSED", h.c.Look.BadgeWarn
 	case !h.s.Shown.Started() || h.s.Shown.Live().Server.Link == model.Connecting:

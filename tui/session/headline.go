@@ -61,7 +61,7 @@ func (s *Session) Headline(k *model.Watched, l chart.Look, columns int) []widget
 	}
 	if g.NextKnown && g.Next == 0 && !old {
 		if in, known := s.deniedIn(k); known {
-			add("at this rate denied in "+format.Span(in), l.Near)
+			add("at this rate denied in "+format.Wait(in), l.Near)
 		}
 	}
 	for len(spans) > 1 && widget.Width(spans...) > columns {
@@ -79,7 +79,7 @@ func (s *Session) NextSlot(k *model.Watched, l chart.Look) widget.Span {
 	case g.Next == limiter.Never:
 		return widget.Styled("never frees", l.Denied)
 	case g.Next > 0:
-		return widget.Styled("next slot in "+format.Span(g.Next), l.Denied)
+		return widget.Styled("next slot in "+format.Wait(g.Next), l.Denied)
 	case g.Remaining.Known:
 		return widget.Styled("room for "+format.Short(g.Remaining.N), l.Text)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -76,6 +77,8 @@ func NextText(g *model.Gauge, columns int) string {
 		return format.Unknown
 	case g.Next == 0:
 		return "now"
+	case g.Next < time.Second:
+		return format.Wait(g.Next)
 	}
 	return format.SpanIn(g.Next, columns)
 }

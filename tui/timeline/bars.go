@@ -72,7 +72,7 @@ func PaintWindow(p *widget.Canvas, r cell.Rect, k *model.Watched, now limiter.In
 		s.paintNotes(cell.Rect{X: in.X, Y: y + 1, W: in.W, H: in.Y + in.H - y - 1}, k)
 	}
 	if old {
-		s.c.Buffer.Wash(r, s.c.Look.Unknown.Fg)
+		s.c.Buffer.Wash(r, s.c.Look.Unknown)
 	}
 }
 
@@ -133,7 +133,7 @@ func (s *sheet) paintLine(in cell.Rect, y int, full float64, k *model.Watched, l
 	chart.Bar(g, x, y, w, full, s.c.Look.Glyphs, l.segments...)
 	if l.limit && k.Reading.Target.LimitKnown {
 		at := int(math.Round(float64(model.Capacity(k.Reading.Target)) / full * float64(w)))
-		s.c.Buffer.Wash(cell.Rect{X: x + at, Y: y, W: w - at, H: 1}, s.c.Look.Denied.Fg) // what is beyond the limit
+		s.c.Buffer.Wash(cell.Rect{X: x + at, Y: y, W: w - at, H: 1}, s.c.Look.Denied) // what is beyond the limit
 		st := s.c.Look.Denied
 		if under := g.At(x+min(at, w), y); under.R == s.c.Look.Reach[len(s.c.Look.Reach)-1] {
 			st = s.c.Look.Title.On(under.S.Fg) // on top of a bar that goes beyond the limit
@@ -183,7 +183,7 @@ func (s *sheet) weightedLines(k *model.Watched) []line {
 	g, t := &k.Gauge, k.Reading.Target
 	current := line{
 		label: "current", value: g.Current.Short(), segments: []chart.Segment{solid(float64(g.Current.N), s.c.Look.Current)},
-		formula: "next window in " + format.Span(g.End.Sub(s.now)),
+		formula: "next window in " + format.Wait(g.End.Sub(s.now)),
 	}
 	if !g.Previous.Known {
 		unknown := line{label: "previous", value: format.Unknown, formula: "not held any more"}
@@ -230,7 +230,7 @@ func (s *sheet) fixedLines(k *model.Watched) []line {
 	over := float64(t.Window-left) / float64(t.Window) // drawn on the scale of the limit
 	full := float64(max(model.Capacity(t), g.Current.N, 1))
 	return []line{current, {
-		label: "window", value: strconv.Itoa(int(100*over)) + "%", room: full, formula: "ends in " + format.Span(left),
+		label: "window", value: strconv.Itoa(int(100*over)) + "%", room: full, formula: "ends in " + format.Wait(left),
 		segments: []chart.Segment{{Value: over * full, Glyph: s.c.Look.Gone, Style: s.c.Look.Faint}},
 	}}
 }
@@ -270,7 +270,7 @@ func (s *sheet) logLines(k *model.Watched) []line {
 	}
 	return []line{
 		used,
-		{label: "oldest", value: format.Short(next), segments: leaving(next), formula: leave(next) + " in " + format.Span(leaves)},
+		{label: "oldest", value: format.Short(next), segments: leaving(next), formula: leave(next) + " in " + format.Wait(leaves)},
 		{label: "soon", value: format.Short(soon), segments: leaving(soon), formula: leave(soon) + " within " + format.Length(t.Window/4)},
 	}
 }
@@ -362,9 +362,9 @@ func (s *sheet) paintSummary(in cell.Rect, y int, k *model.Watched, g *model.Gau
 	case g.Next == limiter.Never:
 		next = widget.Styled("never admitted: the cost is above the limit", s.c.Look.Denied)
 	case g.Next > 0:
-		next = widget.Styled("next slot frees in "+format.Span(g.Next), s.c.Look.Denied)
+		next = widget.Styled("next slot frees in "+format.Wait(g.Next), s.c.Look.Denied)
 	}
-	reset := widget.Styled("as new in "+format.Span(g.Reset), s.c.Look.Dim)
+	reset := widget.Styled("as new in "+format.Wait(g.Reset), s.c.Look.Dim)
 	switch g.Reset {
 	case 0:
 		reset.Text = "as new"
@@ -387,7 +387,7 @@ func (s *sheet) paintNotes(in cell.Rect, k *model.Watched) {
 		parts = append(parts, fmt.Sprintf("denied in the window: %s", format.Short(d.N)))
 	}
 	if r.TTL > 0 {
-		parts = append(parts, "expires in "+format.Span(r.TTL))
+		parts = append(parts, "expires in "+format.Wait(r.TTL))
 	}
 	for _, n := range r.Notes {
 		parts = append(parts, safetext.Clean(string(n)))

@@ -125,5 +125,5 @@ func (s *sheet) paintDrop(r cell.Rect, k *model.Watched) {
 		s.c.Buffer.Set(x+fine/n, r.Y+1, s.c.Look.Reach[fine%n-1], s.c.Look.Previous)
 	}
 	rest := time.Duration((1 - part) * float64(t.Window) / float64(t.Limit.Count))
-	s.c.Spans(x+wide+1, r.Y+1, r.X+r.W, widget.Styled(format.First(r.X+r.W-x-wide-1, "in "+format.Span(rest)), s.c.Look.Dim))
+	s.c.Spans(x+wide+1, r.Y+1, r.X+r.W, widget.Styled(format.First(r.X+r.W-x-wide-1, "in "+format.Wait(rest)), s.c.Look.Dim))
 }

@@ -262,7 +262,7 @@ func (c *View) paintRibbon(p *widget.Canvas, pic *picture, k *model.Watched, mos
 	case next == limiter.Never:
 		p.Buffer.Text(axis.X, words, axis.X+axis.W, "never", l.Denied)
 	default:
-		text := format.Span(next)
+		text := format.Wait(next)
 		x := axis.X + axis.W - len(text)
 		if slot >= 0 {
 			p.Buffer.Set(axis.X+slot, axis.Y, l.Slot, l.Title)
