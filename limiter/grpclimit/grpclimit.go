@@ -215,7 +215,7 @@ func (i *Interceptors) admit(ctx context.Context, method string, key func(contex
 // parts returns the limits of a call; none where it is not limited.
 func (i *Interceptors) parts(ctx context.Context, method string, key func(context.Context, string) string) ([]limiter.KeyLimit, error) {
 	if len(i.rules) > 0 {
-		parts, _, err := admit.Parts(i.config.Limiter, i.rules, Call{ctx, method})
+		parts, _, err := admit.Parts(i.config.Limiter, i.rules, Call{ctx, method}, false)
 		return parts, err
 	}
 	name := key(ctx, method)

@@ -42,7 +42,7 @@ func (m *Middleware) decide(r *http.Request) (names []string, all []limiter.Deci
 	if c.OnFailure == FailOver && c.OnError != nil {
 		ctx = context.WithValue(ctx, requestKey{}, r)
 	}
-	parts, names, err := m.parts(r)
+	parts, names, err := admit.Parts(m.breaker, m.rules, r, len(c.Rules) == 0)
 	if err != nil || len(parts) == 0 {
 		return nil, nil, err
 	}
@@ -50,7 +50,7 @@ func (m *Middleware) decide(r *http.Request) (names []string, all []limiter.Deci
 	if n < 0 {
 		return nil, nil, fmt.Errorf("%w: the cost of the request is not known", limiter.ErrBadRequest)
 	}
-	if len(m.rules) > 0 || len(c.Limits) > 0 {
+	if len(c.Rules) > 0 || len(c.Limits) > 0 {
 		all, err = m.breaker.AllowKeys(ctx, max(n, 1), parts...)
 		return names, all, err
 	}
@@ -58,24 +58,17 @@ func (m *Middleware) decide(r *http.Request) (names []string, all []limiter.Deci
 	return names, []limiter.Decision{d}, err
 }
 
-// parts returns the limits of a request, and the name of each.
-func (m *Middleware) parts(r *http.Request) (parts []limiter.KeyLimit, names []string, err error) {
-	if len(m.rules) > 0 {
-		return admit.Parts(m.breaker, m.rules, r)
-	}
-	c, key := &m.config, m.config.Key(r)
-	switch {
-	case key == "":
-		return nil, nil, nil
+// rule returns the limits of a configuration without Rules.
+func (c *Config) rule() admit.Rule[*http.Request] {
+	rule := admit.Rule[*http.Request]{Name: c.Name, Key: c.Key, Limits: c.Limits}
+	switch limitFor := c.LimitFor; {
 	case len(c.Limits) > 0:
-		parts = limiter.OnKey(key, c.Limits...)
+	case limitFor == nil:
+		rule.Limits = []limiter.Limit{c.Limit}
 	default:
-		parts = limiter.OnKey(key, c.LimitFor(r))
-		if err := admit.Decides(m.breaker, false, limiter.KeyLimit{Key: "any", Limit: parts[0].Limit}); err != nil {
-			return nil, nil, fmt.Errorf("%w: LimitFor returned %+v: %v", admit.ErrNoLimit, parts[0].Limit, err)
-		}
+		rule.LimitsFor = func(r *http.Request) []limiter.Limit { return []limiter.Limit{limitFor(r)} }
 	}
-	return parts, slices.Repeat([]string{c.Name}, len(parts)), nil
+	return rule
 }
 
 // requestKey is the request in the context of a call, for OnError.

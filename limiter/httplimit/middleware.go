@@ -175,8 +175,8 @@ func New(c Config) (*Middleware, error) {
 	if c.Policy == nil {
 		c.Policy = limiter.Drop()
 	}
-	if c.LimitFor == nil {
-		c.LimitFor = func(*http.Request) limiter.Limit { return c.Limit }
+	if len(m.rules) == 0 {
+		m.rules = []admit.Rule[*http.Request]{c.rule()}
 	}
 	if c.Denied == nil {
 		c.Denied = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

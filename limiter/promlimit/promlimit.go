@@ -11,6 +11,7 @@ package promlimit
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -47,10 +48,9 @@ func (o *Observer) Observe(_ context.Context, e limiter.Event) {
 	o.took.WithLabelValues(e.Verb).Observe(e.Took.Seconds())
 }
 
-// reading is a metric that is read when Prometheus asks.
+// reading is a metric that is read when Prometheus asks: a counter if its name ends in _total, else a gauge.
 type reading struct {
 	name, help string
-	gauge      bool
 	value      func() float64
 }
 
@@ -60,19 +60,17 @@ func RegisterBreaker(r prometheus.Registerer, name string, b *limiter.Breaker) e
 		return fmt.Errorf("%w: the breaker is nil", limiter.ErrBadRequest)
 	}
 	return readings(r, name, []reading{
-		{"ratelimit_breaker_away", "Whether the store is not asked: 1 is away.", true, func() float64 {
+		{"ratelimit_breaker_away", "Whether the store is not asked: 1 is away.", func() float64 {
 			if b.Away() {
 				return 1
 			}
 			return 0
 		}},
-		{"ratelimit_breaker_asked_total", "Calls of the limiter, probes among them.", false, func() float64 { return float64(b.Counts().Asked) }},
-		{"ratelimit_breaker_failed_total", "Calls of the limiter that failed or came too late.", false,
-			func() float64 { return float64(b.Counts().Failed) }},
-		{"ratelimit_breaker_skipped_total", "Calls that were not made because the store was away.", false,
-			func() float64 { return float64(b.Counts().Skipped) }},
-		{"ratelimit_breaker_fell_back_total", "Decisions of the fallback.", false, func() float64 { return float64(b.Counts().FellBack) }},
-		{"ratelimit_breaker_opened_total", "How often the store went away.", false, func() float64 { return float64(b.Counts().Opened) }},
+		{"ratelimit_breaker_asked_total", "Calls of the limiter, probes among them.", func() float64 { return float64(b.Counts().Asked) }},
+		{"ratelimit_breaker_failed_total", "Calls of the limiter that failed or came too late.", func() float64 { return float64(b.Counts().Failed) }},
+		{"ratelimit_breaker_skipped_total", "Calls that were not made because the store was away.", func() float64 { return float64(b.Counts().Skipped) }},
+		{"ratelimit_breaker_fell_back_total", "Decisions of the fallback.", func() float64 { return float64(b.Counts().FellBack) }},
+		{"ratelimit_breaker_opened_total", "How often the store went away.", func() float64 { return float64(b.Counts().Opened) }},
 	})
 }
 
@@ -86,18 +84,13 @@ func RegisterHTTP(r prometheus.Registerer, name string, counts func() httplimit.
 		return func() float64 { return float64(pick(counts())) }
 	}
 	return readings(r, name, []reading{
-		{"ratelimit_http_admitted_total", "Requests that were admitted.", false, of(func(c httplimit.Counts) int64 { return c.Admitted })},
-		{"ratelimit_http_denied_total", "Requests that were denied.", false, of(func(c httplimit.Counts) int64 { return c.Denied })},
-		{"ratelimit_http_failed_open_total", "Requests let through without a decision.", false,
-			of(func(c httplimit.Counts) int64 { return c.FailedOpen })},
-		{"ratelimit_http_failed_closed_total", "Requests turned away without a decision.", false,
-			of(func(c httplimit.Counts) int64 { return c.FailedClosed })},
-		{"ratelimit_http_failed_over_total", "Requests that the fallback decided about.", false,
-			of(func(c httplimit.Counts) int64 { return c.FailedOver })},
-		{"ratelimit_http_gave_up_total", "Requests whose context ended before a decision.", false,
-			of(func(c httplimit.Counts) int64 { return c.GaveUp })},
-		{"ratelimit_http_skipped_total", "Requests for which the store was not asked because it was away.", false,
-			of(func(c httplimit.Counts) int64 { return c.Skipped })},
+		{"ratelimit_http_admitted_total", "Requests that were admitted.", of(func(c httplimit.Counts) int64 { return c.Admitted })},
+		{"ratelimit_http_denied_total", "Requests that were denied.", of(func(c httplimit.Counts) int64 { return c.Denied })},
+		{"ratelimit_http_failed_open_total", "Requests let through without a decision.", of(func(c httplimit.Counts) int64 { return c.FailedOpen })},
+		{"ratelimit_http_failed_closed_total", "Requests turned away without a decision.", of(func(c httplimit.Counts) int64 { return c.FailedClosed })},
+		{"ratelimit_http_failed_over_total", "Requests that the fallback decided about.", of(func(c httplimit.Counts) int64 { return c.FailedOver })},
+		{"ratelimit_http_gave_up_total", "Requests whose context ended before a decision.", of(func(c httplimit.Counts) int64 { return c.GaveUp })},
+		{"ratelimit_http_skipped_total", "Requests for which the store was not asked because it was away.", of(func(c httplimit.Counts) int64 { return c.Skipped })},
 	})
 }
 
@@ -107,8 +100,8 @@ func RegisterMemory(r prometheus.Registerer, name string, m *limiter.Memory) err
 		return fmt.Errorf("%w: the Memory is nil", limiter.ErrBadRequest)
 	}
 	return readings(r, name, []reading{
-		{"ratelimit_memory_keys", "Keys that are held, some of which may be as new.", true, func() float64 { return float64(m.Len()) }},
-		{"ratelimit_memory_evicted_total", "Keys that went before they were as new.", false, func() float64 { return float64(m.Evicted()) }},
+		{"ratelimit_memory_keys", "Keys that are held, some of which may be as new.", func() float64 { return float64(m.Len()) }},
+		{"ratelimit_memory_evicted_total", "Keys that went before they were as new.", func() float64 { return float64(m.Evicted()) }},
 	})
 }
 
@@ -116,7 +109,7 @@ func readings(r prometheus.Registerer, name string, all []reading) error {
 	var collectors []prometheus.Collector
 	for _, one := range all {
 		labels := prometheus.Labels{"limiter": name}
-		if one.gauge {
+		if !strings.HasSuffix(one.name, "_total") {
 			collectors = append(collectors, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: one.name, Help: one.help, ConstLabels: labels},
 				one.value))
 			continue

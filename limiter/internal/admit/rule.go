@@ -69,26 +69,26 @@ var ErrNoLimit = errors.New("the request has no limit")
 
 // Parts returns the limits of a request, and the name of the rule of each. A rule whose key is empty
 // does not apply. The keys of a rule begin with its name, so that a client who chooses its key of one
-// rule never meets the keys of another.
-func Parts[R any](l limiter.Limiter, rules []Rule[R], r R) (parts []limiter.KeyLimit, names []string, err error) {
+// rule never meets the keys of another. A bare key is that of an adapter without rules, whose LimitsFor
+// returns one limit.
+func Parts[R any](l limiter.Limiter, rules []Rule[R], r R, bare bool) (parts []limiter.KeyLimit, names []string, err error) {
 	for _, rule := range rules {
 		key := rule.Key(r)
 		if key == "" {
 			continue
 		}
-		limits, own := rule.Limits, len(parts)
+		limits := rule.Limits
 		if rule.LimitsFor != nil {
 			limits = rule.LimitsFor(r)
+			if err := Decides(l, !bare, limiter.OnKey("any", limits...)...); err != nil {
+				return nil, nil, fmt.Errorf("%w: for %q the program returned %+v: %v", ErrNoLimit, rule.Name, limits, err)
+			}
 		}
-		for _, limit := range limits {
-			parts, names = append(parts, limiter.KeyLimit{Key: rule.Name + ":" + key, Limit: limit}), append(names, rule.Name)
+		if !bare {
+			key = rule.Name + ":" + key
 		}
-		if rule.LimitsFor == nil {
-			continue
-		}
-		if err := Decides(l, true, limiter.OnKey(rule.Name, limits...)...); err != nil {
-			return nil, nil, fmt.Errorf("%w: LimitsFor of the rule %q returned %+v: %v", ErrNoLimit, rule.Name, parts[own:], err)
-		}
+		parts = append(parts, limiter.OnKey(key, limits...)...)
+		names = append(names, slices.Repeat([]string{rule.Name}, len(limits))...)
 	}
 	return parts, names, nil
 }
