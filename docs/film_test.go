@@ -68,7 +68,7 @@ func film() (string, error) {
 			}
 		}
 		s.run(filmStep)
-		drawn := s.stage.Rows()
+		drawn := s.stage.rows()
 		for y := range drawn {
 			drawn[y] = short(drawn[y])
 		}

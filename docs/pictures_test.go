@@ -10,7 +10,6 @@ import (
 
 	"ratescope/feed/script/sandbox"
 	"ratescope/limiter"
-	"ratescope/model"
 	"ratescope/tui"
 	"ratescope/tui/cell"
 	"ratescope/tui/firing"
@@ -82,12 +81,12 @@ func (p picture) draw() (string, error) {
 	}
 	s.run(27 * time.Second)
 	s.pick(p.key)
-	s.stage.Press(p.keys)
+	s.stage.press(p.keys)
 	if err := s.fire(p.key, p.burst); err != nil {
 		return "", err
 	}
 	s.run(2 * time.Second)
-	return cell.Document(p.w, p.h, p.theme != "paper", "", strings.Join(s.stage.Rows(), "")), nil
+	return cell.Document(p.w, p.h, p.theme != "paper", "", strings.Join(s.stage.rows(), "")), nil
 }
 
 // ofLab draws a lesson of the lab.
@@ -98,7 +97,7 @@ func ofLab() (string, error) {
 
 // scene is a dashboard on a clock of its own. Make one with newScene.
 type scene struct {
-	stage *tui.Stage
+	stage *stage
 	feed  *tuitest.Feed
 	now   time.Time
 }
@@ -108,7 +107,7 @@ func newScene(cast []tuitest.Personality, theme string, w, h int) (*scene, error
 	s.feed = tuitest.NewFeed(s.now, cast...)
 	s.feed.Server.Target = "redis://cache:6379"
 	var err error
-	s.stage, err = tui.NewStage(context.Background(), tui.Options{Look: shell.Options{Theme: theme},
+	s.stage, err = newStage(context.Background(), tui.Options{Look: shell.Options{Theme: theme},
 		Inject: firing.Options{Injector: &tuitest.Injector{Feed: s.feed}}}, w, h)
 	return s, err
 }
@@ -119,8 +118,8 @@ func (s *scene) run(d time.Duration) {
 		s.now = s.now.Add(tuitest.Refresh)
 		b := s.feed.Advance(s.now)
 		b.Health = nil // the pictures are about keys
-		s.stage.Batch(b)
-		s.stage.Tick(s.now)
+		s.stage.batch(b)
+		s.stage.tick(s.now)
 	}
 }
 
@@ -128,10 +127,10 @@ func (s *scene) run(d time.Duration) {
 func (s *scene) pick(key string) {
 	selected := regexp.MustCompile(`▌. ` + regexp.QuoteMeta(key))
 	for range 20 {
-		if selected.MatchString(s.stage.Text()) {
+		if selected.MatchString(s.stage.text()) {
 			return
 		}
-		s.stage.Press("j")
+		s.stage.press("j")
 	}
 }
 
@@ -143,7 +142,7 @@ func (s *scene) fire(key string, n int) error {
 			return err
 		}
 		fired.Order = 1
-		s.stage.Fired([]model.Fired{fired}...)
+		s.stage.fired(fired)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package docs_test
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"maps"
@@ -20,6 +21,7 @@ import (
 	"ratescope/model/report"
 	"ratescope/tui"
 	"ratescope/tui/lab"
+	"ratescope/tui/shell"
 )
 
 var update = flag.Bool("update", false, "write the tables of the program into the documents")
@@ -28,7 +30,7 @@ var update = flag.Bool("update", false, "write the tables of the program into th
 func TestTables(t *testing.T) {
 	for _, table := range []struct{ file, mark, text string }{
 		{"libraries.md", "libraries", libraries()},
-		{"keys.md", "keys", tui.HelpMarkdown()},
+		{"keys.md", "keys", keys()},
 		{"keys.md", "lab keys", lab.HelpMarkdown()},
 		{"commands.md", "commands", commands()},
 		{"commands.md", "flags", flags()},
@@ -51,6 +53,32 @@ func TestTables(t *testing.T) {
 			t.Errorf("the %s in docs/%s are not those of the program: run go test ./docs -update", table.mark, table.file)
 		}
 	}
+}
+
+// keys returns the table of the dashboard's keys, of which every other screen has most.
+func keys() string {
+	app, _, err := tui.NewDashboard(context.Background(), tui.Options{})
+	if err != nil {
+		return err.Error()
+	}
+	return unique(app.All()).Markdown()
+}
+
+// unique leaves out an action whose keys all belong to one before it.
+func unique(list shell.Actions) shell.Actions {
+	taken := map[string]bool{}
+	var out shell.Actions
+	for _, act := range list {
+		fresh := false
+		for _, k := range act.Keys() {
+			fresh = fresh || !taken[k]
+			taken[k] = true
+		}
+		if fresh {
+			out = append(out, act)
+		}
+	}
+	return out
 }
 
 func libraries() string {

@@ -21,7 +21,7 @@ type App struct {
 
 // New makes a screen without a program around it.
 func New(ctx context.Context, o Options) (*App, error) {
-	app, s, err := newApp(ctx, o)
+	app, s, err := NewDashboard(ctx, o)
 	if err != nil {
 		return nil, err
 	}

@@ -71,7 +71,7 @@ func RunAll(ctx context.Context, all []Options, extra ...tea.ProgramOption) erro
 		if i > 0 {
 			o.Choices, o.Look = "", all[0].Look
 		}
-		app, s, err := newApp(ctx, o)
+		app, s, err := NewDashboard(ctx, o)
 		if err != nil {
 			return err
 		}
@@ -90,8 +90,8 @@ func RunAll(ctx context.Context, all []Options, extra ...tea.ProgramOption) erro
 	return cmp.Or(err, apps[0].KeepAll())
 }
 
-// newApp returns a program with the dashboard's screens in it.
-func newApp(ctx context.Context, o Options) (*shell.App, *session.Session, error) {
+// NewDashboard returns a program with the dashboard's screens in it, and what they share.
+func NewDashboard(ctx context.Context, o Options) (*shell.App, *session.Session, error) {
 	kept := openChoices(o.Choices)
 	look := o.Look
 	if look.Shelf == nil {
@@ -126,33 +126,6 @@ func newApp(ctx context.Context, o Options) (*shell.App, *session.Session, error
 		kept.remember("welcomed", "yes")()
 	}
 	return app, s, nil
-}
-
-// HelpMarkdown returns the table of keys for the README: those of the dashboard, which
-// every other screen has most of.
-func HelpMarkdown() string {
-	app, _, err := newApp(context.Background(), Options{})
-	if err != nil {
-		return err.Error()
-	}
-	return unique(app.All()).Markdown()
-}
-
-// unique leaves out an action whose keys all belong to one before it.
-func unique(list shell.Actions) shell.Actions {
-	taken := map[string]bool{}
-	var out shell.Actions
-	for _, act := range list {
-		fresh := false
-		for _, k := range act.Keys() {
-			fresh = fresh || !taken[k]
-			taken[k] = true
-		}
-		if fresh {
-			out = append(out, act)
-		}
-	}
-	return out
 }
 
 // screens are the screens of the dashboard. The number of each is its key; adding one is a type and a line here.

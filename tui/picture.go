@@ -21,7 +21,7 @@ const pictureW, pictureH = 140, 42
 func Picture(board *model.Board, o Options) (text, drawing string, err error) {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	app, _, err := newApp(ctx, Options{Look: shell.Options{Shelf: o.Look.Shelf, Theme: o.Look.Theme}, Mask: o.Mask})
+	app, _, err := NewDashboard(ctx, Options{Look: shell.Options{Shelf: o.Look.Shelf, Theme: o.Look.Theme}, Mask: o.Mask})
 	if err != nil {
 		return "", "", err
 	}

@@ -29,7 +29,7 @@ func (b *blank) Keys() shell.Actions { return nil }
 // TestAScreenIsRegisteredInOneLine: a made-up screen has a number, a line in the help and
 // in the palette, and a way back.
 func TestAScreenIsRegisteredInOneLine(t *testing.T) {
-	app, _, err := newApp(context.Background(), Options{})
+	app, _, err := NewDashboard(context.Background(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
