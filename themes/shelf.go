@@ -23,8 +23,8 @@ var builtIn embed.FS
 
 // palettes holds the palettes of the files, the defaults first.
 var palettes = sync.OnceValue(func() (s Shelf) {
-	for _, name := range []string{"phosphor", "paper", "high-contrast", "colour-blind", "monochrome", "nord", "gruvbox", "dracula", "tokyo-night",
-		"catppuccin", "solarized-light"} {
+	for _, name := range []string{"phosphor", "paper", "high-contrast", "colour-blind", "monochrome", "nord", "gruvbox", "dracula",
+		"tokyo-night", "catppuccin", "solarized-light"} {
 		text, err := builtIn.ReadFile("builtin/" + name + Suffix)
 		p, wrong := parse(name, string(text), Palette{Dark: true}, Palette{})
 		if err = cmp.Or(err, wrong); err != nil {

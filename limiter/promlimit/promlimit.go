@@ -90,7 +90,8 @@ func RegisterHTTP(r prometheus.Registerer, name string, counts func() httplimit.
 		{"ratelimit_http_failed_closed_total", "Requests turned away without a decision.", of(func(c httplimit.Counts) int64 { return c.FailedClosed })},
 		{"ratelimit_http_failed_over_total", "Requests that the fallback decided about.", of(func(c httplimit.Counts) int64 { return c.FailedOver })},
 		{"ratelimit_http_gave_up_total", "Requests whose context ended before a decision.", of(func(c httplimit.Counts) int64 { return c.GaveUp })},
-		{"ratelimit_http_skipped_total", "Requests for which the store was not asked because it was away.", of(func(c httplimit.Counts) int64 { return c.Skipped })},
+		{"ratelimit_http_skipped_total", "Requests for which the store was not asked because it was away.",
+			of(func(c httplimit.Counts) int64 { return c.Skipped })},
 	})
 }
 
