@@ -58,17 +58,13 @@ func WindowOf(name string, now limiter.Instant) (Window, bool) {
 			end++
 		}
 		if i == 0 || !letter(name[i-1]) {
-			if w, ok := calendar(name, i, now); ok && w.To-w.From > best.To-best.From {
-				best = w
-			} else if w, ok := week(name, i, now); ok && w.To-w.From > best.To-best.From {
-				best = w
-			} else if w, ok := dayOf(name, i, end, now); ok && w.To-w.From > best.To-best.From {
-				best = w
-			} else if w, ok := clock(name, i, now); ok && w.To-w.From > best.To-best.From {
-				best = w
-			} else if w, ok := number(name, i, end, now); ok && w.To-w.From > best.To-best.From {
-				best = w
-			} else if w, ok := round(name, i, end, now); ok && best.To == 0 {
+			for _, read := range readers {
+				if w, ok := read(name, i, end, now); ok && w.To-w.From > best.To-best.From {
+					best = w
+					break
+				}
+			}
+			if w, ok := round(name, i, end, now); ok && best.To == 0 {
 				best = w
 			}
 		}
@@ -76,6 +72,9 @@ func WindowOf(name string, now limiter.Instant) (Window, bool) {
 	}
 	return best, best.To > 0
 }
+
+// readers read a window that begins at byte i of a name, whose digits end at byte end.
+var readers = [...]func(name string, i, end int, now limiter.Instant) (Window, bool){calendar, week, dayOf, clock, number}
 
 func digit(b byte) bool { return b >= '0' && b <= '9' }
 
@@ -98,7 +97,7 @@ var fields = [...]field{
 }
 
 // calendar reads a calendar that begins at byte i of a name: the longest that contains now.
-func calendar(name string, i int, now limiter.Instant) (best Window, ok bool) {
+func calendar(name string, i, _ int, now limiter.Instant) (best Window, ok bool) {
 	date := [6]int{0, 1, 1, 0, 0, 0}
 	at, form, least := i, "%Y", 0
 	if n, fits := digits(name, i, 4); fits && (n-now.Time().UTC().Year() <= 1 && now.Time().UTC().Year()-n <= 1) {
@@ -146,7 +145,7 @@ func begins(at, now limiter.Instant) bool {
 }
 
 // week reads a week of ISO 8601 with its year, in UTC, that begins at byte i of a name.
-func week(name string, i int, now limiter.Instant) (w Window, ok bool) {
+func week(name string, i, _ int, now limiter.Instant) (w Window, ok bool) {
 	const aWeek = 7 * 24 * time.Hour
 	if !strings.HasPrefix(name[i:], "20") {
 		return w, false
@@ -184,7 +183,7 @@ func dayOf(name string, i, end int, now limiter.Instant) (w Window, ok bool) {
 		date := now.Time().UTC().Format(strings.ReplaceAll(layout[0], "-", between))
 		rest, found := strings.CutPrefix(name[i:], date)
 		if found && (sep < 0 || between != "") && (rest == "" || !digit(rest[0])) {
-			start := now.Floor(24 * time.Hour)
+			start := now.Floor(day)
 			form := strings.ReplaceAll(layout[1], "-", between)
 			return Window{From: i, To: i + len(date), Form: form, Length: 24 * time.Hour, Start: start, End: start.Add(24 * time.Hour)}, true
 		}
@@ -193,7 +192,7 @@ func dayOf(name string, i, end int, now limiter.Instant) (w Window, ok bool) {
 }
 
 // clock reads the hour and the minute of the day, in UTC, that begin at byte i of a name.
-func clock(name string, i int, now limiter.Instant) (w Window, ok bool) {
+func clock(name string, i, _ int, now limiter.Instant) (w Window, ok bool) {
 	hour, fits := digits(name, i, 2)
 	at := i + 2
 	if at < len(name) && strings.IndexByte("-.:h", name[at]) >= 0 {
