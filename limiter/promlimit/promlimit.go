@@ -67,8 +67,10 @@ func RegisterBreaker(r prometheus.Registerer, name string, b *limiter.Breaker) e
 			return 0
 		}},
 		{"ratelimit_breaker_asked_total", "Calls of the limiter, probes among them.", func() float64 { return float64(b.Counts().Asked) }},
-		{"ratelimit_breaker_failed_total", "Calls of the limiter that failed or came too late.", func() float64 { return float64(b.Counts().Failed) }},
-		{"ratelimit_breaker_skipped_total", "Calls that were not made because the store was away.", func() float64 { return float64(b.Counts().Skipped) }},
+		{"ratelimit_breaker_failed_total", "Calls of the limiter that failed or came too late.",
+			func() float64 { return float64(b.Counts().Failed) }},
+		{"ratelimit_breaker_skipped_total", "Calls that were not made because the store was away.",
+			func() float64 { return float64(b.Counts().Skipped) }},
 		{"ratelimit_breaker_fell_back_total", "Decisions of the fallback.", func() float64 { return float64(b.Counts().FellBack) }},
 		{"ratelimit_breaker_opened_total", "How often the store went away.", func() float64 { return float64(b.Counts().Opened) }},
 	})
@@ -86,10 +88,14 @@ func RegisterHTTP(r prometheus.Registerer, name string, counts func() httplimit.
 	return readings(r, name, []reading{
 		{"ratelimit_http_admitted_total", "Requests that were admitted.", of(func(c httplimit.Counts) int64 { return c.Admitted })},
 		{"ratelimit_http_denied_total", "Requests that were denied.", of(func(c httplimit.Counts) int64 { return c.Denied })},
-		{"ratelimit_http_failed_open_total", "Requests let through without a decision.", of(func(c httplimit.Counts) int64 { return c.FailedOpen })},
-		{"ratelimit_http_failed_closed_total", "Requests turned away without a decision.", of(func(c httplimit.Counts) int64 { return c.FailedClosed })},
-		{"ratelimit_http_failed_over_total", "Requests that the fallback decided about.", of(func(c httplimit.Counts) int64 { return c.FailedOver })},
-		{"ratelimit_http_gave_up_total", "Requests whose context ended before a decision.", of(func(c httplimit.Counts) int64 { return c.GaveUp })},
+		{"ratelimit_http_failed_open_total", "Requests let through without a decision.",
+			of(func(c httplimit.Counts) int64 { return c.FailedOpen })},
+		{"ratelimit_http_failed_closed_total", "Requests turned away without a decision.",
+			of(func(c httplimit.Counts) int64 { return c.FailedClosed })},
+		{"ratelimit_http_failed_over_total", "Requests that the fallback decided about.",
+			of(func(c httplimit.Counts) int64 { return c.FailedOver })},
+		{"ratelimit_http_gave_up_total", "Requests whose context ended before a decision.",
+			of(func(c httplimit.Counts) int64 { return c.GaveUp })},
 		{"ratelimit_http_skipped_total", "Requests for which the store was not asked because it was away.",
 			of(func(c httplimit.Counts) int64 { return c.Skipped })},
 	})
