@@ -194,9 +194,9 @@ func (l *link) takeHello(a *helloAnswer, addr string) error {
 	if l.server.clusterNode = fields["cluster_enabled"] == "1"; l.server.clusterNode && !l.cluster {
 		l.server.role = "cluster node"
 	}
-	l.facts.setVersion(l.server.version)
+	l.facts.version.Store(l.server.version)
 	if policy := fields["maxmemory_policy"]; policy != "" {
-		l.facts.setPolicy(policy)
+		l.facts.policy.Store(policy)
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package watch
 import (
 	"maps"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -41,9 +40,7 @@ type facts struct {
 
 	charged atomic.Int64 // server time that this process has used, in ns
 
-	mu      sync.Mutex
-	version string
-	policy  string // maxmemory-policy; "" unknown
+	version, policy atomic.Value // strings: the server's version, and its maxmemory-policy
 }
 
 // now returns the present time by the server's clock.
@@ -54,46 +51,32 @@ func (f *facts) now() limiter.Instant {
 // asksTime reports whether TIME can date a reading, as far as is known.
 func (f *facts) asksTime() bool { return !f.noTime.Load() }
 
-func (f *facts) setVersion(version string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.version = version
-}
-
-func (f *facts) setPolicy(policy string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.policy = policy
-}
-
 // eviction returns the server's version and its maxmemory-policy; "" where it is unknown.
 func (f *facts) eviction() (version, policy string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.version, f.policy
+	version, _ = f.version.Load().(string)
+	policy, _ = f.policy.Load().(string)
+	return version, policy
 }
 
-// focus holds the keys on screen. It is safe for concurrent use.
+// focus holds the place of each key on screen, counted from 1. It is safe for concurrent use.
 type focus struct {
-	mu   sync.Mutex
-	keys []string
+	at atomic.Pointer[map[string]int]
 }
 
 func (f *focus) set(keys []string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.keys = slices.Clone(keys)
-}
-
-// places returns the place of each key on screen, counted from 1.
-func (f *focus) places() map[string]int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	place := make(map[string]int, len(f.keys))
-	for i, k := range f.keys {
+	place := make(map[string]int, len(keys))
+	for i, k := range keys {
 		place[k] = i + 1
 	}
-	return place
+	f.at.Store(&place)
+}
+
+// places returns the places, which must not be changed.
+func (f *focus) places() map[string]int {
+	if at := f.at.Load(); at != nil {
+		return *at
+	}
+	return nil
 }
 
 // names is a set of limiters' names.
@@ -113,9 +96,5 @@ func (w wakeups) add(name string) { w.Put(names{name: true}) }
 // take returns the collected names, in no order, and removes them.
 func (w wakeups) take() []string {
 	held, _ := w.TryTake()
-	list := make([]string, 0, len(held))
-	for n := range held {
-		list = append(list, n)
-	}
-	return list
+	return slices.Collect(maps.Keys(held))
 }

@@ -345,7 +345,7 @@ func (r *reader) examine(ctx context.Context) {
 		limited, cancel := context.WithTimeout(ctx, connect.Timeout)
 		nodes, _ := r.link.nodes.All(limited)
 		if e, err := c.Examine(limited, nodes, r.shared.facts.now()); err == nil && len(nodes) > 0 {
-			r.shared.facts.setPolicy(e.Health.Policy)
+			r.shared.facts.policy.Store(e.Health.Policy)
 			r.examined.Put(e)
 		}
 		cancel()

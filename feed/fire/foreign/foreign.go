@@ -234,12 +234,6 @@ func (w *Writer) Holder(c Counted) (n int, ok bool) {
 	return 0, c.begun(0, window(c.Target))
 }
 
-// Anchored reports whether the window begins with its first request and ends with the expiry of
-// the counter.
-func (w *Writer) Anchored() bool {
-	return w.Algorithm == limiter.FixedWindow && !w.Named && w.holder == nil
-}
-
 // begun reports whether the n-th key exists and was created no later than the request; lives is
 // the time from its creation to its expiry.
 func (c Counted) begun(n int, lives time.Duration) bool {
