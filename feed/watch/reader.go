@@ -221,8 +221,7 @@ func (r *reader) takeExamination() *model.Health {
 		s.costs.Exec = e.Prices
 	}
 	s.costs.Turn = e.RoundTrip
-	r.limiters.scanner.Strain(e.Strained)
-	r.limiters.scanner.Reprice(s.costs)
+	r.limiters.scanner.Load(s.costs, e.Strained)
 	r.limiters.ranker.writes.Strain(e.Strained)
 	r.listener.turn.Store(int64(s.costs.Wake()))
 	return e.Health

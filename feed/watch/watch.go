@@ -256,11 +256,7 @@ func (w *Watch) session(ctx context.Context, emit func(model.Batch)) (err error)
 		beside.Go(func() { r.limiters.ranker.retained.run(ctx) })
 	}
 	beside.Go(func() { r.examine(ctx) })
-	if !r.link.cluster && !r.embedded { // the connections of the second page and of the first examination
-		for range 2 {
-			beside.Go(func() { _ = r.link.client.Ping(ctx) })
-		}
-	}
+	r.connect(ctx, beside)
 	beside.Go(func() { r.run(ctx, beside, orders, results) })
 	defer func() {
 		cancel()
@@ -326,6 +322,15 @@ func (w *Watch) session(ctx context.Context, emit func(model.Batch)) (err error)
 			}
 		}
 		timer.Reset(s.wake().Sub(now))
+	}
+}
+
+// connect makes the connections that the second page and the first examination of keys need, while the first page is fetched.
+func (r *reader) connect(ctx context.Context, beside *goroutine.Group) {
+	for range 2 {
+		if !r.link.cluster && !r.embedded {
+			beside.Go(func() { _ = r.link.client.Ping(ctx) })
+		}
 	}
 }
 

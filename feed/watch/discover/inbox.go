@@ -161,18 +161,11 @@ func (s *Scanner) Cost() time.Duration {
 	return d
 }
 
-// Reprice sets the prices of commands.
-func (s *Scanner) Reprice(t health.Costs) {
+// Load sets the prices of commands, and whether the server is almost saturated. Pauses between passes are then longer.
+func (s *Scanner) Load(prices health.Costs, strained bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.prices = t
-}
-
-// Strain sets whether the server is almost saturated. Pauses between passes are then longer.
-func (s *Scanner) Strain(yes bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.strained = yes
+	s.prices, s.strained = prices, strained
 }
 
 // rest returns how long to pause after a pass that took so long: passes take at most half of
