@@ -336,6 +336,7 @@ func (p checkPage) is() (what, why string) {
 	add(kind == limiter.KindWindow && !id.Renewed && id.Terms.Alignment == convention.Epoch, "windows by the clock")
 	add(kind == limiter.KindWindow && !id.Renewed && id.Terms.Alignment == convention.FirstRequest, "windows from the first request")
 	add(id.Renewed, "each request moves the window's end")
+	add(id.Block > 0, "a denial blocks for "+format.Length(id.Block))
 	add(kind == limiter.KindWeighted, "previous × weight "+map[convention.Rounding]string{convention.Floor: "rounded down",
 		convention.Exact: "exact", convention.Nearest: "rounded"}[id.Terms.Rounding])
 	add(id.Terms.Refill == convention.Interval, "refilled at intervals")

@@ -16,6 +16,8 @@ type Candidate struct {
 	Terms     limiter.Convention
 	Grain     time.Duration // its clock shows multiples of this alone; 0 is microseconds
 	Renewed   bool          // a fixed window that ends one window after the last request, not the first
+	Block     time.Duration // all are denied for so long after a denial; 0 is not at all
+	Extended  bool          // a request during a block begins it anew
 }
 
 // Bound is the most that the algorithm admits in a window of w, whatever the traffic.
@@ -44,6 +46,7 @@ type measured struct {
 	first    time.Duration // after which one is admitted again; 0 where none was
 	back     int64         // how many then
 	all      time.Duration // after which all are; 0 where that was not seen
+	block    time.Duration // for which a denial keeps all others out; 0 where it does not
 	expiries []time.Duration
 }
 
@@ -67,25 +70,26 @@ func candidates(l limiter.Limit, m measured) []Candidate {
 			limit := limiter.Limit{Count: n, Window: window}
 			for _, align := range []convention.Alignment{convention.Epoch, convention.FirstRequest} {
 				for _, denied := range []convention.Denied{convention.Free, convention.Charged} {
-					add(Candidate{limiter.FixedWindow, limit, limiter.Convention{Alignment: align, Denied: denied}, grain, false})
+					add(Candidate{Algorithm: limiter.FixedWindow, Limit: limit, Terms: limiter.Convention{Alignment: align, Denied: denied}, Grain: grain})
 					for _, rounding := range []convention.Rounding{convention.Exact, convention.Floor, convention.Nearest} {
 						for _, rule := range []convention.Rule{convention.Fits, convention.Below} {
-							add(Candidate{limiter.SlidingWindow, limit, limiter.Convention{Alignment: align, Denied: denied, Rounding: rounding,
-								Rule: rule}, grain, false})
+							add(Candidate{Algorithm: limiter.SlidingWindow, Limit: limit, Grain: grain,
+								Terms: limiter.Convention{Alignment: align, Denied: denied, Rounding: rounding, Rule: rule}})
 						}
 					}
 				}
 			}
 			for _, denied := range []convention.Denied{convention.Free, convention.Charged} {
 				for _, edge := range []convention.Edge{convention.HalfOpen, convention.Closed} {
-					add(Candidate{limiter.SlidingLog, limit, limiter.Convention{Edge: edge, Denied: denied}, grain, false})
+					add(Candidate{Algorithm: limiter.SlidingLog, Limit: limit, Terms: limiter.Convention{Edge: edge, Denied: denied}, Grain: grain})
 				}
-				add(Candidate{limiter.FixedWindow, limit, limiter.Convention{Denied: denied, Alignment: convention.FirstRequest}, grain, true})
+				add(Candidate{Algorithm: limiter.FixedWindow, Limit: limit, Grain: grain, Renewed: true,
+					Terms: limiter.Convention{Denied: denied, Alignment: convention.FirstRequest}})
 			}
 		}
 		if grain == 0 { // a window of slices counts each to its end, as a log whose clock shows their beginnings
 			for _, slices := range []time.Duration{2, 3, 4, 5, 6, 10, 12, 20, 60} {
-				add(Candidate{limiter.SlidingLog, limiter.Limit{Count: n, Window: w}, limiter.Convention{}, w / slices, false})
+				add(Candidate{Algorithm: limiter.SlidingLog, Limit: limiter.Limit{Count: n, Window: w}, Grain: w / slices})
 			}
 		}
 		for _, rate := range []limiter.Limit{{Count: l.Count, Window: w}, {Count: n, Window: w}, {Count: m.back, Window: m.first},
@@ -94,6 +98,16 @@ func candidates(l limiter.Limit, m measured) []Candidate {
 			rate.Burst = n
 			add(Candidate{Algorithm: limiter.GCRA, Limit: rate, Grain: grain})
 			add(Candidate{Algorithm: limiter.TokenBucket, Limit: rate, Terms: limiter.Convention{Refill: convention.Interval}, Grain: grain})
+		}
+	}
+	if m.block > 0 {
+		for _, c := range slices.Clone(all) {
+			if c.Limit.Window == w && !c.Renewed && (c.Algorithm == limiter.FixedWindow || c.Algorithm == limiter.SlidingLog) {
+				for _, c.Extended = range []bool{false, true} {
+					c.Block = m.block
+					add(c)
+				}
+			}
 		}
 	}
 	return all
@@ -176,7 +190,21 @@ func (b *identifier) measure() error {
 			hints = []time.Duration{b.m.first, b.m.first + time.Millisecond, whole, whole + time.Millisecond, w, w + 2*time.Millisecond}
 		}
 	}
-	return nil
+	// A denial half way to when one is admitted again puts that off where it blocks.
+	denied := (min(b.m.first, w) / 2).Truncate(time.Millisecond)
+	hints = []time.Duration{b.m.first, denied + w, denied + 2*w}
+	again, err := b.earliest(hints, func(d time.Duration) (bool, error) {
+		steps := []Step{{At: begin, N: b.m.capacity}, {At: begin + denied, N: 1}, {At: begin + d, N: 1}}
+		if d <= denied {
+			return false, nil
+		}
+		got, err := b.play(steps)
+		return err == nil && got[2] > 0, err
+	})
+	if again > b.m.first+w/5 {
+		b.m.block = again - denied
+	}
+	return err
 }
 
 // burst is how many requests are sent at once to find out how many are admitted.
@@ -294,9 +322,9 @@ func (b *identifier) try(steps []Step) error {
 // compare sets the gaps around what was measured.
 func (b *identifier) compare() {
 	b.gaps = near(b.limit.Window, b.limit.Window/2, b.limit.Window/time.Duration(b.limit.Count), time.Second, 2*b.limit.Window,
-		b.m.first, b.m.all, b.limit.Window/10)
+		b.m.first, b.m.all, b.m.block, b.limit.Window/10)
 	b.gaps = append(b.gaps, near(b.m.expiries...)...)
-	b.gaps = slices.DeleteFunc(b.gaps, func(d time.Duration) bool { return d > 4*b.limit.Window && d != b.m.first })
+	b.gaps = slices.DeleteFunc(b.gaps, func(d time.Duration) bool { return d > 4*b.limit.Window && d != b.m.first && d != b.m.block })
 }
 
 // identify names the limiter.

@@ -178,6 +178,9 @@ func (b *bench) settle() error {
 	if w := id.Limit.Window; id.Exact && (w-b.limit.Window).Abs() <= time.Millisecond {
 		b.limit.Window = w // no expiry is more exact
 	}
+	if b.why != nil && b.m.capacity < b.limit.Count { // what fails at its second request tells nothing
+		id = Identity{Asked: id.Asked}
+	}
 	b.r.Identity = id
 	return b.early()
 }
@@ -255,7 +258,7 @@ func (b *bench) charges() error {
 func (b *bench) early() error {
 	id := b.r.Identity
 	switch {
-	case b.store == nil || !id.Exact || id.Algorithm.Bursts() && !b.stored.Bursts(): // without a time the expiry is its clock
+	case b.store == nil || !id.Exact || b.why != nil || id.Algorithm.Bursts() && !b.stored.Bursts(): // without a time the expiry is its clock
 		return nil
 	case id.Renewed || id.Algorithm == limiter.FixedWindow && id.Terms.Alignment == convention.FirstRequest:
 		if id.Limit.Window < b.limit.Window { // the expiry is its window
@@ -308,7 +311,9 @@ func (b *bench) most() error {
 	got, err := b.play(steps)
 	endless := got[0] == n // where requests at one instant count once
 	if err == nil && !endless {
-		n, steps, searched, err = b.worst(id)
+		look := id // what expires early does more than it is
+		look.Exact = id.Exact && !slices.ContainsFunc(b.r.Findings, func(f Finding) bool { return f.ID == ExpiresEarly })
+		n, steps, searched, err = b.worst(look)
 	}
 	if err != nil {
 		return err
@@ -435,7 +440,9 @@ func (b *bench) least() error {
 		return nil
 	}
 	// A clock of whole seconds, or a last digit, is no fault; a share of what was asked for is.
-	fault := starves || b.m.capacity < min(b.limit.Count, promise.Bound(b.limit)) || (wanted-had)*50 > wanted
+	id := b.r.Identity
+	units := id.Exact && id.Grain > 0 && id.Limit.Count == b.limit.Count && id.Limit.Window == b.limit.Window
+	fault := !units && (starves || b.m.capacity < min(b.limit.Count, promise.Bound(b.limit)) || (wanted-had)*50 > wanted)
 	if !fault {
 		last := len(steps) - 1
 		later := slices.Clone(steps)

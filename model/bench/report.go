@@ -148,6 +148,7 @@ func (r *Report) MarshalJSON() ([]byte, error) {
 		Limit     *int64   `json:"limit"`
 		WindowMS  *float64 `json:"window_ms"`
 		Burst     *int64   `json:"burst"`
+		BlockMS   float64  `json:"block_ms,omitempty"` // for which a denial keeps all others out
 		Charged   *bool    `json:"charged"`
 		Edge      string   `json:"edge"`
 		Worst     struct {
@@ -162,7 +163,7 @@ func (r *Report) MarshalJSON() ([]byte, error) {
 		OK       bool      `json:"ok"`
 	}
 	v.Algorithm, v.Exact, v.Limit, v.WindowMS = r.Name(), r.Identity.Exact, known(r.Limit.Count), known(millis(r.Limit.Window))
-	v.Burst, v.Charged, v.Edge = known(r.Limit.Burst), r.Identity.Charged, edge
+	v.Burst, v.BlockMS, v.Charged, v.Edge = known(r.Limit.Burst), millis(r.Identity.Block), r.Identity.Charged, edge
 	v.Worst.Admitted, v.Worst.AtLeast, v.Worst.WithinMS = r.Worst.Admitted, r.Worst.AtLeast, millis(r.Told.Window)
 	v.Worst.Steps = append([]Step{}, r.Worst.Steps...)
 	v.Findings, v.Apart, v.Requests, v.OK = list, r.Apart, r.Requests, r.OK()

@@ -211,7 +211,11 @@ func (b *identifier) untrimmed() (steps []Step, grows bool, err error) {
 		return true
 	})
 	last, before, early := sizes[halves-1], sizes[halves-2], sizes[halves-3]
-	return steps, last >= 5*b.m.capacity && last-before >= n && before-early >= n, err
+	more := true // slices of a hash grow by one at a time
+	for i := halves / 2; i < halves; i++ {
+		more = more && sizes[i] > sizes[i-1]
+	}
+	return steps, more || last >= 5*b.m.capacity && last-before >= n && before-early >= n, err
 }
 
 // keys looks at what is stored.
@@ -282,7 +286,7 @@ func (b *bench) clocks() error {
 	}
 	id := b.r.Identity
 	aligned := id.Terms.Alignment == convention.Epoch && (id.Algorithm.Kind() == limiter.KindWindow ||
-		id.Algorithm.Kind() == limiter.KindWeighted)
+		id.Algorithm.Kind() == limiter.KindWeighted || id.Algorithm == limiter.SlidingLog && id.Grain > 0)
 	free, err := b.play([]Step{fill, {At: begin + time.Millisecond, N: n + 2}})
 	if err != nil {
 		return err

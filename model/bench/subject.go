@@ -155,8 +155,8 @@ type simulated struct {
 	Candidate
 	memory *limiter.Memory
 	now    limiter.Instant
-	used   int64 // of a window that each request renews
-	ends   limiter.Instant
+	used   int64           // of a window that each request renews
+	ends   limiter.Instant // of that window, or of a block
 }
 
 // Subject returns the candidate as a limiter.
@@ -175,6 +175,19 @@ func (s *simulated) Admit(at limiter.Instant, cost int64) Answer {
 	if s.now = at; s.Grain > 0 {
 		s.now = at.Floor(s.Grain)
 	}
+	blocked := s.Block > 0 && s.now < s.ends
+	var out Answer
+	if !blocked {
+		out = s.decide(cost)
+	}
+	if s.Block > 0 && !out.Admitted && (s.Extended || !blocked) {
+		s.ends = s.now.Add(s.Block)
+	}
+	return out
+}
+
+// decide is Admit without a block.
+func (s *simulated) decide(cost int64) Answer {
 	if !s.Renewed {
 		d, err := s.memory.AllowN(context.Background(), who, s.Limit, cost)
 		return Answer{d.Allowed, err}

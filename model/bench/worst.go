@@ -53,6 +53,9 @@ func (b *identifier) attacks() [][]Step {
 			add(Step{At: 0, N: 1}, Step{At: edge - time.Millisecond, N: burst}, Step{At: edge, N: burst},
 				Step{At: 2*edge - time.Millisecond, N: burst})
 			add(Step{At: 0, N: burst}, Step{At: edge, N: burst}, Step{At: 2 * edge, N: burst}, Step{At: 3 * edge, N: burst})
+			if n := b.m.capacity; n > 1 { // none is denied, which may block
+				add(Step{At: 0, N: 1}, Step{At: edge - time.Millisecond, N: n - 1}, Step{At: edge, N: n})
+			}
 		}
 	}
 	for _, from := range starts {
