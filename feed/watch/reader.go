@@ -75,6 +75,7 @@ func newReader(o Options, e *connect.Endpoint, g *connect.Guard, pasts map[strin
 // group beside.
 func (r *reader) run(ctx context.Context, beside *goroutine.Group, orders <-chan order, results chan<- result) {
 	r.link.beside = beside
+	r.connect(ctx, beside)
 	for {
 		var o order
 		select {

@@ -256,7 +256,6 @@ func (w *Watch) session(ctx context.Context, emit func(model.Batch)) (err error)
 		beside.Go(func() { r.limiters.ranker.retained.run(ctx) })
 	}
 	beside.Go(func() { r.examine(ctx) })
-	r.connect(ctx, beside)
 	beside.Go(func() { r.run(ctx, beside, orders, results) })
 	defer func() {
 		cancel()
