@@ -68,3 +68,6 @@ func (a *App) Hits() []shell.Choice {
 
 // At returns the instant on screen.
 func (a *App) At() limiter.Instant { return a.session.Shown.At() }
+
+// Back returns how far before now the screen looks.
+func (a *App) Back() time.Duration { return a.session.Shown.Back() }

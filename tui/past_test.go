@@ -2,6 +2,7 @@ package tui_test
 
 import (
 	"testing"
+	"time"
 
 	"ratescope/model"
 	"ratescope/tui"
@@ -32,5 +33,21 @@ func TestThePastThatComesLaterIsDrawn(t *testing.T) {
 	}
 	if got, want := show(&little, &all), show(&all); got != want {
 		t.Errorf("drawn:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+// TestLeftGoesBackWithoutATimeline: where the rows are too few for a timeline, ← goes back in time all the same, at once, and
+// esc leads to now.
+func TestLeftGoesBackWithoutATimeline(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {60, 20}} {
+		s := newStage(t, size[0], size[1], tui.Options{})
+		s.run(20 * time.Second)
+		s.press("left", "left", "left")
+		s.see("PAUSED, ", " back")
+		if back := s.app.Back(); back < time.Second {
+			t.Errorf("at %dx%d three presses of ← go %v back", size[0], size[1], back)
+		}
+		s.press("esc")
+		s.see(" LIVE ")
 	}
 }

@@ -126,18 +126,27 @@ func (d *Screen) layOut() {
 		width -= 2
 	}
 	d.s.Shown.Time.Arrive(d.s.Selection.Current(), width, d.s.Shown.Moment())
+	d.arrangeTimeline() // its columns may have another length, so that it looks at another moment
 	d.s.Revisit()
 	d.what.run()
 	d.table.buildGroups()
 	d.table.merge()
 	d.table.scroll(max(1, d.rowsShown()))
 	d.table.follow()
-	time, k, r := &d.s.Shown.Time, d.s.Selection.Current(), d.areas.timeline
+	d.arrangeTimeline()
+}
+
+// arrangeTimeline says where the timeline of the selected key will be drawn. Where it has no room its keys mean what they would
+// in the whole width.
+func (d *Screen) arrangeTimeline() {
+	r := d.areas.timeline
 	if d.s.Selection.Pinned() != nil && d.expanded {
 		r, _ = r.Top(r.H / 2)
 	}
-	r, _ = timelineIn(r, d.framed)
-	time.Arrange(r, k, d.s.Shown.Moment(), d.s.Shell.Canvas.Buffer.ASCII)
+	if r, _ = timelineIn(r, d.framed); r.H == 0 {
+		r.W = d.area.W
+	}
+	d.s.Shown.Time.Arrange(r, d.s.Selection.Current(), d.s.Shown.Moment(), d.s.Shell.Canvas.Buffer.ASCII)
 }
 
 // timelineIn returns where in its pane the timeline of a key is drawn, and whether a sentence stands above it.

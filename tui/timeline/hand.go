@@ -36,14 +36,19 @@ type picture struct {
 	ahead                                             cell.Rect // the future, beside it
 }
 
-// layOut returns the picture of k in r; one without a timeline where there is none to draw.
+// layOut returns the picture of k in r; one without a timeline where there is none to draw. In fewer than three rows it
+// has a piece of time and no parts: the keys that scroll mean the same where no timeline is drawn.
 func (c *Hand) layOut(r cell.Rect, k *model.Watched, m Moment, ascii bool) (p picture) {
-	if k == nil || k.Timeline == nil || k.Reading.Err != "" || r.W < axisWidth+8 || r.H < 3 {
+	if k == nil || k.Timeline == nil || k.Reading.Err != "" || r.W < axisWidth+8 {
 		return p
 	}
 	plot := cell.Rect{X: r.X + axisWidth, Y: r.Y, W: r.W - axisWidth, H: r.H}
 	plot, ahead := plot.Left(plot.W - ribbonWidth(k, plot.W, m))
 	p.tl, p.s = k.Timeline, c.span(k, plot.W, m, ascii)
+	if r.H < 3 {
+		p.area.W = plot.W
+		return p
+	}
 	var body, below cell.Rect
 	p.bracket, body = plot.Top(1)
 	body, p.labels = body.Top(body.H - 1)
@@ -94,9 +99,9 @@ func (c *Hand) Scroll(earlier bool) {
 	c.back = max(0, c.back+step)
 }
 
-// Step is how often the picture moves; 0 where there is none.
+// Step is how often the picture moves; 0 where none is drawn.
 func (c *Hand) Step() time.Duration {
-	if c.tl == nil {
+	if c.tl == nil || c.area.H == 0 {
 		return 0
 	}
 	if c.s.fine {

@@ -27,7 +27,7 @@ func (c *View) Paint(p *widget.Canvas, r cell.Rect, k *model.Watched, m Moment, 
 		return
 	}
 	at := c.layOut(r, k, m, p.Buffer.ASCII)
-	if at.tl == nil {
+	if at.tl == nil || at.area.H == 0 {
 		return
 	}
 	s := at.s
