@@ -4,7 +4,8 @@
 package script
 
 import (
-	"errors"
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -132,73 +133,69 @@ func Head(text string) (c Call, found bool, err error) {
 // Admitted says which replies of a script admit a request. The zero value takes 1 and true, alone or
 // as the first of an array.
 type Admitted struct {
-	index   int    // of an array, from 1; 0: the reply itself, or the first of an array
-	compare string // one of = >= > <= <; "" for the zero value
+	part    string // of an array, its number from 1, or the name of a field of JSON; "": the reply itself, or the first of an array
+	compare string // one of = >= > <= <, or OK or nil: that alone; "" for the zero value
 	number  float64
 }
 
-var admitted = regexp.MustCompile(`^(?:\[(\d+)\])?(=|>=|>|<=|<)?(-?\d+(?:\.\d+)?)$`)
+var admitted = regexp.MustCompile(`^(?:\[([1-9]\d{0,3}|[A-Za-z_]\w*)\])?(?:(OK|nil)|(=|>=|>|<=|<)?(-?\d{1,18}(?:\.\d+)?)|=(OK|nil))$`)
 
-// ParseAdmitted reads which replies admit: 1, 0, >=0, [2]=1. Empty is 1.
+// ParseAdmitted reads which replies admit: 1, 0, >=0, OK, nil, [2]=1, [allowed]=1. Empty is 1.
 func ParseAdmitted(text string) (Admitted, error) {
-	if text == "" {
-		text = "1"
+	if text == "" || text == "1" {
+		return Admitted{}, nil
 	}
 	parts := admitted.FindStringSubmatch(text)
-	if parts == nil || parts[1] != "" && (parts[2] == "" || parts[1] == "0") {
+	if parts == nil || parts[1] != "" && parts[3] == "" && parts[5] == "" {
 		return Admitted{}, fmt.Errorf("%q does not say which replies admit a request: "+
-			"use 1 (1 or true admits), 0, >=0, or [2]=1 for the second of an array", text)
+			"use 1 (1 or true admits), 0, >=0, OK, nil, [2]=1 for the second of an array, or [allowed]=1 for a field of JSON", text)
 	}
-	index, indexErr := strconv.Atoi("0" + parts[1])
-	number, err := strconv.ParseFloat(parts[3], 64)
-	switch {
-	case errors.Join(indexErr, err) != nil:
-		return Admitted{}, fmt.Errorf("%q does not say which replies admit a request: the number is too large", text)
-	case text == "1":
-		return Admitted{}, nil
-	case parts[2] == "":
-		parts[2] = "="
-	}
-	return Admitted{index: index, compare: parts[2], number: number}, nil
+	number, _ := strconv.ParseFloat(parts[4], 64) // "" for a text
+	return Admitted{part: parts[1], compare: cmp.Or(parts[2], parts[3], parts[5], "="), number: number}, nil
 }
 
 // String returns the text that ParseAdmitted reads.
 func (a Admitted) String() string {
-	number := strconv.FormatFloat(a.number, 'f', -1, 64)
+	text := a.compare + strconv.FormatFloat(a.number, 'f', -1, 64)
 	switch {
 	case a.compare == "":
 		return "1"
-	case a.index > 0:
-		return fmt.Sprintf("[%d]%s%s", a.index, a.compare, number)
-	case a.compare == "=" && a.number != 1:
-		return number
+	case a.words():
+		text = "=" + a.compare
 	}
-	return a.compare + number
+	switch {
+	case a.part != "":
+		return "[" + a.part + "]" + text
+	case text == "=1":
+		return text
+	}
+	return strings.TrimPrefix(text, "=")
 }
 
 // Admits judges the reply of a script, as go-redis returns it: nil is a script's false or nil. The
 // error says that the reply is of a form that a does not speak of, so that nothing is known.
 func (a Admitted) Admits(reply any) (bool, error) {
-	if list, ok := reply.([]any); ok {
-		at := max(a.index, 1) - 1
-		if at >= len(list) {
-			return false, fmt.Errorf("the script's reply has %d elements, and admitted %s asks for number %d", len(list), a, at+1)
-		}
-		reply = list[at]
-	} else if a.index > 0 {
-		return false, fmt.Errorf("the script's reply is no array, and admitted %s asks for number %d", a, a.index)
+	reply, err := a.pick(reply)
+	if err != nil {
+		return false, err
+	}
+	text, isText := reply.(string)
+	switch {
+	case a.compare == "nil":
+		return reply == nil, nil
+	case a.compare == "OK" && isText:
+		return text == "OK", nil
+	}
+	if b, ok := reply.(bool); ok && (a.compare == "" || a.part != "") {
+		reply = map[bool]int64{true: 1}[b]
 	}
 	n, ok := number(reply)
-	if !ok && a.compare == "" {
-		if reply == nil {
-			return false, nil // what Redis makes of false
-		}
-		if b, isBool := reply.(bool); isBool {
-			return b, nil
-		}
-	}
-	if !ok {
-		return false, fmt.Errorf("the script's reply is no number: say with admitted which replies admit, as in [2]=1")
+	switch {
+	case ok && !a.words():
+	case reply == nil && (a.compare != "=" || a.number != 0):
+		return false, nil // what Redis makes of false
+	default:
+		return false, fmt.Errorf("the script's reply is not what admitted %s speaks of: say which replies admit, as in [2]=1 or OK", a)
 	}
 	switch a.compare {
 	case ">=":
@@ -213,6 +210,36 @@ func (a Admitted) Admits(reply any) (bool, error) {
 		return n == a.number, nil
 	}
 	return n == 1, nil
+}
+
+// words reports whether it is a word that admits, and no number.
+func (a Admitted) words() bool { return a.compare == "OK" || a.compare == "nil" }
+
+// pick returns the part of a reply that tells.
+func (a Admitted) pick(reply any) (any, error) {
+	index, err := strconv.Atoi(cmp.Or(a.part, "1"))
+	if err != nil {
+		var object map[string]any
+		text, _ := reply.(string)
+		if json.Unmarshal([]byte(text), &object) != nil {
+			return nil, fmt.Errorf("the script's reply is no JSON object, and admitted %s asks for a field", a)
+		}
+		part, found := object[a.part]
+		if !found {
+			return nil, fmt.Errorf("the script's reply has no field %q, for which admitted %s asks", a.part, a)
+		}
+		return part, nil
+	}
+	list, ok := reply.([]any)
+	switch {
+	case !ok && a.part != "" && reply != nil:
+		return nil, fmt.Errorf("the script's reply is no array, and admitted %s asks for number %d", a, index)
+	case !ok:
+		return reply, nil
+	case index > len(list):
+		return nil, fmt.Errorf("the script's reply has %d elements, and admitted %s asks for number %d", len(list), a, index)
+	}
+	return list[index-1], nil
 }
 
 // number reads a reply as a number: an integer, a double, or a text that is one.

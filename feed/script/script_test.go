@@ -35,7 +35,10 @@ func TestAdmits(t *testing.T) {
 		{"1", int64(1), "yes"}, {"", int64(0), "no"}, {"1", nil, "no"}, {"1", true, "yes"}, {"1", "1", "yes"}, {"1", []any{int64(1), int64(4)}, "yes"},
 		{"1", "OK", "?"}, {"1", []any{}, "?"}, {"1", int64(7), "no"},
 		{"0", int64(0), "yes"}, {"0", int64(1), "no"}, {"0", nil, "?"}, {"0", []any{int64(0)}, "yes"},
-		{">=0", int64(0), "yes"}, {">=0", int64(-1), "no"}, {">=0", "3.5", "yes"}, {">=0", nil, "?"},
+		{">=0", int64(0), "yes"}, {">=0", int64(-1), "no"}, {">=0", "3.5", "yes"}, {">=0", nil, "no"}, {"[1]=1", []any{nil, int64(3)}, "no"},
+		{"OK", "OK", "yes"}, {"OK", "LIMITED", "no"}, {"OK", nil, "no"}, {"OK", int64(1), "?"}, {"nil", nil, "yes"}, {"nil", int64(7), "no"}, {"[2]=nil", []any{int64(1), nil}, "yes"}, {"[1]=OK", []any{"OK", int64(3)}, "yes"},
+		{"[allowed]=1", `{"allowed":true,"left":3}`, "yes"}, {"[allowed]=1", `{"allowed":false}`, "no"}, {"[allowed]=0", `{"allowed":true}`, "no"},
+		{"[left]>=0", `{"left":-1}`, "no"}, {"[left]>=0", `{"left":0}`, "yes"}, {"[x]=1", `{"left":0}`, "?"}, {"[x]=1", "no JSON", "?"},
 		{"[2]=1", []any{int64(0), int64(1)}, "yes"}, {"[2]=1", []any{int64(1), int64(0)}, "no"}, {"[2]=1", []any{int64(1)}, "?"}, {"[2]=1", int64(1), "?"},
 		{"[1]>=0", []any{int64(-2)}, "no"}, {"=1", true, "?"},
 	} {

@@ -129,16 +129,28 @@ func TestUnbounded(t *testing.T) {
 	}
 }
 
-// TestFailedShortest: traffic that shows an error holds everything that was sent since the key was new.
-func TestFailedShortest(t *testing.T) {
-	text, err := os.ReadFile("testdata/denies-by-error.lua")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := check(t, string(text), limiter.Limit{Count: 10, Window: 10 * time.Second})
-	for _, f := range r.Findings {
-		if f.ID == bench.Fails && (len(f.Steps) != 1 || f.Steps[0].N != 11) {
-			t.Errorf("shown by %s, where the eleventh request fails", bench.Words(f.Steps))
+// TestShortest: a finding is shown by the fewest requests since the key was new, at round times.
+func TestShortest(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		id    bench.ID
+		words string
+	}{
+		{"denies-by-error", bench.Fails, "11 at 0 s"},
+		{"counter-marked", bench.Fails, "12 at 0 s"},
+		{"bucket-either-way", bench.ClientClock, "10 at 0 s, 1 at 10 s"},
+		{"log-charged", bench.Grows, "10 at 0 s, 1 at 0.001 s, 1 at 0.002 s"},
+		{"gcra-cost-ignored", bench.CostIgnored, "1 at 0 s of cost 3, 8 at 0 s"},
+		{"window-key", bench.ClockBack, "10 at 10 s, 1 at 0 s"},
+	} {
+		text, err := os.ReadFile("testdata/" + c.name + ".lua")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := check(t, string(text), limiter.Limit{Count: 10, Window: 10 * time.Second})
+		i := slices.IndexFunc(r.Findings, func(f bench.Finding) bool { return f.ID == c.id })
+		if i < 0 || bench.Words(r.Findings[i].Steps) != c.words {
+			t.Errorf("%s: %+v, not %s by %s", c.name, r.Findings, c.id, c.words)
 		}
 	}
 }

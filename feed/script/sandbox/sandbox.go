@@ -147,7 +147,7 @@ func (s *Sandbox) note(keys []string) {
 		for _, k := range keysOf(c.Args) {
 			if !slices.Contains(keys, k) {
 				s.undeclared[k] = slices.ContainsFunc(keys, func(own string) bool {
-					return strings.Contains(own, "{") && model.HashSlot(own) == model.HashSlot(k)
+					return strings.Contains(k, "{") && model.HashSlot(own) == model.HashSlot(k)
 				})
 			}
 		}

@@ -1,0 +1,2 @@
+-- ratescope: keys rl:{who}; args {limit} {window_s}
+-- bench: fixed-window; undeclared-key
