@@ -3,6 +3,7 @@ package lab
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,9 +14,20 @@ import (
 
 // Working is a decision as a teacher writes it on the board.
 type Working struct {
-	Rule    string   // in symbols
-	Numbers []string // the same with the numbers of the moment, line by line; the last one decides
-	Verdict string   // admitted or denied, and what follows
+	Rule    string    // in symbols
+	Numbers []string  // the same with the numbers of the moment, line by line; the last one decides
+	Verdict string    // admitted or denied, and what follows
+	Terms   []Meaning // of the rule, those that stand for a part of the picture
+}
+
+// Meaning is a name in a rule, with the stretch of time that it stands for: what came from one instant to
+// the other, both included, or what has to pass.
+type Meaning struct {
+	Name     string // as the rule has it
+	Bar      string // what the picture of the algorithm calls it; "" where no bar shows it
+	From, To limiter.Instant
+	Count    int64 // what counts of the requests in it; -1 where it is no count
+	Means    string
 }
 
 // Sum returns the line that decides, for where there is room for one only.
@@ -40,7 +52,12 @@ func Explain(c Candidate, m Moment, s Setup) Working {
 	case limiter.KindBucket:
 		w = e.bucket()
 	}
+	own := Meaning{Name: "+ n", From: e.at, To: e.at, Count: -1, Means: "n: this request, of cost " + strconv.FormatInt(m.Arrival.Cost, 10)}
+	w.Terms = slices.DeleteFunc(append(w.Terms, own), func(t Meaning) bool {
+		return e.at != m.Arrival.At || !strings.Contains(w.Rule, t.Name) // a clock of its own has no place on the lane
+	})
 	if s.Limit.Count == 0 {
+		w.Terms = nil
 		w.Rule = "limit 0: count, and deny nothing"
 		w.Numbers = []string{fmt.Sprintf("used = %d", e.look.Used)}
 	}
@@ -107,15 +124,29 @@ func (e *explainer) fixed() Working {
 			fmt.Sprintf("current = %d", e.look.Current),
 			e.sum(float64(e.look.Current)),
 		},
+		Terms: []Meaning{e.current()},
 	}
 }
 
+// current is the term of the counter of the window that runs.
+func (e *explainer) current() Meaning {
+	return Meaning{"current", "current", e.look.Start, e.at, e.look.Current,
+		fmt.Sprintf("current: %d since %s", e.look.Current, e.s.clock(e.look.Start))}
+}
+
+// ahead is a term of what passes by itself until an instant.
+func (e *explainer) ahead(name, bar string, from limiter.Instant, d time.Duration, what string) Meaning {
+	return Meaning{name, bar, from, from.Add(d), -1, fmt.Sprintf("%s: %s at %s", name, what, e.s.clock(from.Add(d)))}
+}
+
 func (e *explainer) log() Working {
-	open := "("
+	open, from := "(", e.at.Add(-e.limit.Window)+1
 	if e.terms.Edge == convention.Closed {
-		open = "["
+		open, from = "[", from-1
 	}
-	w := Working{Rule: e.rule("count in " + open + "now - W, now]")}
+	name := "count in " + open + "now - W, now]"
+	w := Working{Rule: e.rule(name), Terms: []Meaning{{name, "in window", from, e.at, e.look.Used,
+		fmt.Sprintf("count: %d since %s", e.look.Used, e.s.clock(e.at.Add(-e.limit.Window)))}}}
 	switch e.c.Fault {
 	case CollidingMembers:
 		w.Numbers = append(w.Numbers, "members are milliseconds: equal ones are one entry")
@@ -168,6 +199,13 @@ func (e *explainer) sliding() Working {
 			fmt.Sprintf("%d × %s = %s%s", e.look.Previous, factor, shown, how),
 			sum,
 		},
+		Terms: []Meaning{
+			{"previous", "previous", e.look.Start.Add(-e.limit.Window), e.look.Start - 1, e.look.Previous,
+				fmt.Sprintf("previous: %d in the window until %s", e.look.Previous, e.s.clock(e.look.Start))},
+			{"weight", "previous", e.at.Add(-e.limit.Window), e.look.Start - 1, -1,
+				fmt.Sprintf("weight: the part of that window since %s", e.s.clock(e.at.Add(-e.limit.Window)))},
+			e.current(),
+		},
 	}
 }
 
@@ -197,9 +235,14 @@ func Ahead(state limiter.State, at limiter.Instant, l limiter.Limit) (time.Durat
 func (e *explainer) gcra() Working {
 	ahead, steps := Ahead(e.m.Before, e.at, e.limit)
 	n, room := float64(e.m.Arrival.Cost), float64(e.c.Room(e.limit))
-	d := telling(steps+n, room)
+	d, interval := telling(steps+n, room), float64(e.limit.Window)/float64(max(e.limit.Count, 1))
 	return Working{
 		Rule: "max(TAT, now) + n × T <= now + B × T",
+		Terms: []Meaning{
+			e.ahead("TAT", "TAT", e.at, ahead, "the requests before are spread until"),
+			e.ahead("n × T", "", e.at.Add(ahead), time.Duration(n*interval), "with this one it would stand"),
+			e.ahead("B × T", "", e.at, time.Duration(room*interval), "it may stand"),
+		},
 		Numbers: []string{
 			fmt.Sprintf("T = %s/%d = %s, B = %s", Seconds(e.limit.Window), e.limit.Count, Seconds(Interval(e.limit)), Number(room)),
 			fmt.Sprintf("TAT is %s ahead of now, that is %s T", Seconds(ahead), decimals(steps, d)),
@@ -216,7 +259,8 @@ func (e *explainer) bucket() Working {
 	if e.c.Algorithm.Fills() {
 		d := telling(level+n, room)
 		return Working{
-			Rule: "level + n <= B, draining at L/W",
+			Rule:  "level + n <= B, draining at L/W",
+			Terms: []Meaning{e.ahead("level", "level", e.at, e.look.ResetAfter, "empty")},
 			Numbers: []string{
 				fmt.Sprintf("drains at %s, B = %s", perSecond, Number(room)),
 				"level = " + decimals(level, d),
@@ -230,7 +274,8 @@ func (e *explainer) bucket() Working {
 	}
 	tokens := decimals(level, telling(level, n))
 	return Working{
-		Rule: "tokens >= n, refilling at L/W up to B",
+		Rule:  "tokens >= n, refilling at L/W up to B",
+		Terms: []Meaning{e.ahead("tokens", "tokens", e.at, e.look.ResetAfter, "full")},
 		Numbers: []string{
 			how + ", B = " + Number(room),
 			"tokens = " + tokens,

@@ -298,6 +298,11 @@ func (c *classroom) catch(s *Screen) {
 	c.caught = held
 }
 
+// OnHover lets a rectangle of the lab answer the mouse over it, and clicks.
+func (p painter) OnHover(r cell.Rect, do func(x int)) {
+	p.c.OnHover(r, func(x int) tea.Cmd { do(x); return nil })
+}
+
 // OnClick lets a rectangle of the lab answer clicks, which a held student makes in vain: they
 // move the clock or the focus that the teacher's question is about.
 func (p painter) OnClick(r cell.Rect, do func(x int) tea.Cmd) {

@@ -60,7 +60,7 @@ func (p painter) paintLanes(r cell.Rect) {
 		pictureWidth = 32
 	}
 	columns := lanes.W - pictureWidth - 2
-	st := rangeOf(run, columns, p.s.at().Column, p.s.zoom)
+	st := rangeOf(run, run.Now(), columns, p.s.at().Column, p.s.zoom)
 	coming := run.Coming(st.begin(st.n) - 1)
 	most := scale(run, st)
 	first := max(0, min(focus-(lanes.H/2-1), n-lanes.H/2))
@@ -72,7 +72,7 @@ func (p painter) paintLanes(r cell.Rect) {
 			h = lanes.H / shown
 		}
 		box := cell.Rect{X: lanes.X, Y: y, W: lanes.W, H: h}
-		l := laneOf(run, st, i)
+		l := laneOf(run, st, i, run.Decided())
 		p.paintLaneTitle(box, run, i, i == focus, columns)
 		name := title(run.Setup().Candidates[i])
 		if p.s.presenter.on && h >= 10 && widget.Settable(name) && widget.TypeCells(name, true) < columns {
@@ -102,9 +102,9 @@ func (p painter) paintLanes(r cell.Rect) {
 func (p painter) paintOne(r cell.Rect, run *lab.Run, i int, asked bool) {
 	body, times := r.Top(r.H - 1)
 	columns := r.W - 2
-	st := rangeOf(run, columns, p.s.at().Column, p.s.zoom)
+	st := rangeOf(run, run.Now(), columns, p.s.at().Column, p.s.zoom)
 	p.paintLaneTitle(body, run, i, true, columns)
-	lanePainter{p.c, laneOf(run, st, i), asked}.paint(body, columns, nil, scale(run, st))
+	lanePainter{p.c, laneOf(run, st, i, run.Decided()), asked}.paint(body, columns, nil, scale(run, st))
 	p.paintTimes(cell.Rect{X: times.X + 1, Y: times.Y, W: columns, H: 1}, st)
 }
 
@@ -259,9 +259,9 @@ func (s timeRange) opensWindow(i int) bool {
 	return (begin+w-1)/w*w < end
 }
 
-// rangeOf returns what w columns show of a run: two windows, or columns of a given length,
+// rangeOf returns what w columns show of a run at an instant: two windows, or columns of a given length,
 // each step of zoom twice as much. A quarter of it is still to come.
-func rangeOf(run *lab.Run, w int, column time.Duration, zoom int) timeRange {
+func rangeOf(run *lab.Run, now limiter.Instant, w int, column time.Duration, zoom int) timeRange {
 	setup := run.Setup()
 	s := timeRange{zero: setup.Zero, window: int64(setup.Limit.Window / time.Microsecond), windows: 1, columns: int64(max(w/2, 1)), n: w}
 	if column > 0 {
@@ -278,7 +278,7 @@ func rangeOf(run *lab.Run, w int, column time.Duration, zoom int) timeRange {
 		}
 	}
 	ahead := max(w/4, 2)
-	at := s.column(run.Now())
+	at := s.column(now)
 	s.first = max(at-int64(w-1-ahead), 0)
 	s.now = int(at - s.first)
 	return s

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -12,6 +13,7 @@ import (
 	"ratescope/model/safetext"
 	"ratescope/themes"
 	"ratescope/tui/cell"
+	"ratescope/tui/chart"
 	"ratescope/tui/shell"
 	"ratescope/tui/widget"
 )
@@ -26,12 +28,13 @@ type decisionView struct {
 // scriptPage is how many lines of the script a key scrolls.
 const scriptPage = 8
 
-func newDecisionView() *decisionView {
+func newDecisionView(s *Screen) *decisionView {
 	d := &decisionView{picked: -1}
 	scroll := func(by int) func() { return func() { d.scrolled = min(max(d.scrolled+by, 0), 400) } }
 	d.plain = plain{"decision", shell.Actions{
 		act("decision", "script up", "pgup", "scrolls the script up", scroll(-scriptPage), "pgup", "ctrl+u"),
 		act("decision", "script down", "pgdn", "scrolls the script down", scroll(scriptPage), "pgdown", "ctrl+d"),
+		act("decision", "next term", "tab", "marks what the next term of the rule means", func() { d.nextTerm(s) }, "tab"),
 	}}
 	return d
 }
@@ -53,6 +56,15 @@ func (d *decisionView) inspected(s *Screen) int {
 		return d.picked
 	}
 	return s.run.Decided()
+}
+
+// nextTerm marks the next term of the rule, and after the last one shows the next view.
+func (d *decisionView) nextTerm(s *Screen) {
+	setup := s.run.Setup()
+	if s.lit++; s.lit >= len(lab.Explain(setup.Candidates[s.focus], d.moment(s), setup).Terms) {
+		s.lit = -1
+		s.show(s.after(1))
+	}
 }
 
 // moment is what the candidate in focus decided about the inspected request. After the
@@ -83,10 +95,16 @@ func (d *decisionView) paint(p painter, r cell.Rect) {
 	in := p.c.Section(rest, true, widget.Styled(title(c), p.c.Look.Title), widget.Styled(" · "+what, p.c.Look.Dim))
 	w := lab.Explain(c, m, s)
 	t := parts{painter: p, r: in, y: in.Y, roomy: p.c.Framed}
+	if len(w.Terms) > 0 {
+		lane, below := in.Top(laneRows(p))
+		p.paintMeaning(lane, m, w)
+		t.r, t.y = below, below.Y
+	}
 	if !c.Scripted() {
 		t.part("before", lab.Keeps(c, m.Before, m.Arrival.At, s), p.c.Look.Text)
 	}
 	t.part("rule", []string{w.Rule}, p.c.Look.Dim)
+	p.paintTerms(t.r.X+margin, t.y-1, t.r.X+t.r.W, w)
 	t.part("numbers", w.Numbers, p.c.Look.Title)
 	mark, st := p.fate(m)
 	t.part("verdict", t.wrapped(mark+" "+w.Verdict), st)
@@ -97,6 +115,66 @@ func (d *decisionView) paint(p painter, r cell.Rect) {
 	if !c.Scripted() { // the text of a script is the user's
 		d.paintScript(p, cell.Rect{X: in.X, Y: t.y + 1, W: in.W, H: in.Y + in.H - t.y - 1}, c, m, s)
 	}
+}
+
+// paintTerms marks the terms of a rule that was written at x, y: the mouse over one lights it.
+func (p painter) paintTerms(x, y, end int, w lab.Working) {
+	for i, term := range w.Terms {
+		at := x + safetext.Width(w.Rule[:strings.Index(w.Rule, term.Name)])
+		st := p.c.Look.Dim.With(themes.Underline)
+		if i == p.s.lit {
+			st = p.c.Look.Title.On(p.c.Look.Selected).With(themes.Underline)
+		}
+		p.c.Buffer.Text(at, y, end, term.Name, st)
+		p.OnHover(cell.Rect{X: at, Y: y, W: safetext.Width(term.Name), H: 1}, func(int) { p.s.lit = i })
+	}
+}
+
+// laneRows is how many rows the lane of the decision takes.
+func laneRows(p painter) int {
+	if p.c.Framed {
+		return 7
+	}
+	return 4
+}
+
+// paintMeaning draws what came before the inspected request, what the lit term stands for, and that in words. The mouse
+// over a column lights the term that stands for it and for the shortest time.
+func (p painter) paintMeaning(r cell.Rect, m lab.Moment, w lab.Working) {
+	run, at := p.s.run, p.s.at()
+	st := rangeOf(run, m.Arrival.At, r.W, at.Column, p.s.zoom)
+	plot, axis := r.Top(r.H - 2)
+	caption := axis.Y + 1
+	axis.H = 1
+	past := min(st.now+1, st.n)
+	lane := lanePainter{p.c, laneOf(run, st, p.s.focus, m.Number), false}
+	cols := chart.Columns{Bins: lane.bins[:past], Max: scale(run, st), Ground: func(c int) (rune, bool) { return p.c.Look.Edge, st.opensWindow(c) }}
+	cols.Draw(&p.c.Buffer, cell.Rect{X: plot.X, Y: plot.Y, W: past, H: plot.H}, p.c.Look)
+	lane.axis(axis)
+	span := func(t lab.Meaning) (from, to int) {
+		return int(st.column(t.From) - st.first), int(st.column(t.To) - st.first)
+	}
+	words := "tab or the mouse marks what a term means"
+	if p.s.lit >= 0 && p.s.lit < len(w.Terms) {
+		term := w.Terms[p.s.lit]
+		words = term.Means
+		if from, to := span(term); to >= 0 && from < st.n && term.From <= term.To {
+			from, to = max(from, 0), min(to, st.n-1)
+			p.c.Buffer.Tint(cell.Rect{X: plot.X + from, Y: plot.Y, W: to - from + 1, H: plot.H + 1}, p.c.Look.Selected)
+			p.c.Buffer.Fill(axis.X+from, axis.Y, to-from+1, p.c.Look.Fits, p.c.Look.Accent.On(p.c.Look.Selected))
+		}
+	}
+	p.c.Buffer.Set(axis.X+st.now, axis.Y, p.c.Look.Here, p.c.Look.Title)
+	p.c.Buffer.Text(r.X, caption, r.X+r.W, safetext.ClipWords(words, r.W, safetext.Ellipsis), p.c.Look.Dim)
+	p.OnHover(cell.Rect{X: plot.X, Y: plot.Y, W: r.W, H: plot.H + 1}, func(x int) {
+		p.s.lit = -1
+		narrowest := st.n + 1
+		for i, t := range w.Terms {
+			if from, to := span(t); t.From <= t.To && x >= from && x <= to && to-from < narrowest {
+				p.s.lit, narrowest = i, to-from
+			}
+		}
+	})
 }
 
 // paintScript draws the script that decides on a server, with the lines that ran marked and

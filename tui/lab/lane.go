@@ -28,13 +28,13 @@ type lane struct {
 // wrongs counts the wrong decisions of one column, and the excess, see lab.Verdicts.
 type wrongs struct{ admitted, denied, over int64 }
 
-// laneOf sorts the requests that were sent to a candidate into columns.
-func laneOf(run *lab.Run, s timeRange, c int) lane {
+// laneOf sorts the requests before number until that were sent to a candidate into columns.
+func laneOf(run *lab.Run, s timeRange, c, until int) lane {
 	l := lane{run: run, i: c, s: s, bins: make([]model.Bin, s.n), wrong: make([]wrongs, s.n)}
 	for i := range l.bins {
 		l.bins[i].Watched = true
 	}
-	for i := run.Since(s.begin(0)); i < run.Decided(); i++ {
+	for i := run.Since(s.begin(0)); i < until; i++ {
 		a, v := run.Arrival(i)
 		at := s.column(a.At) - s.first
 		if at < 0 || at >= int64(s.n) || a.Cost == 0 || !v.Sent(c) {

@@ -35,6 +35,7 @@ type Screen struct {
 
 	task      task
 	focus     int // candidate
+	lit       int // the term of its rule that is marked, with what it stands for; -1 none
 	zoom      int // steps from the range that a lesson begins with
 	hint      bool
 	sentence  sentence
@@ -72,10 +73,10 @@ func NewScreen(app *shell.App, o Options) (*Screen, error) {
 	if o.Save == nil {
 		o.Save = SaveNew
 	}
-	s := &Screen{app: app, redis: o.Redis, story: story{lessons: o.Lessons, trace: o.Trace}, results: resultsOf(o.Memory, o.Remember),
+	s := &Screen{app: app, redis: o.Redis, story: story{lessons: o.Lessons, trace: o.Trace}, lit: -1, results: resultsOf(o.Memory, o.Remember),
 		class: classroom{Class: o.Class, messages: o.Messages}}
 	s.presenter, s.exports, s.sentence = presenter{s, o.Present}, exports{s, o.Save}, sentence{s, -1}
-	s.views.decision = newDecisionView()
+	s.views.decision = newDecisionView(s)
 	s.views.list = []view{compareView{plain{title: "compare"}}, s.views.decision, newQuizView(s), newTextView(), newMapView(s),
 		&accuracyView{plain: plain{title: "accuracy"}}, newBoxView(s),
 		newDuelView(s)}
@@ -199,6 +200,14 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 			s.app.Redraw()
 			return cmd
 		}
+		if before := s.lit; s.app.Over() == nil {
+			if !s.app.Canvas.Hover(msg.X, msg.Y) {
+				s.lit = -1
+			}
+			if s.lit != before {
+				s.app.Redraw()
+			}
+		}
 	}
 	return nil
 }
@@ -235,7 +244,7 @@ func (s *Screen) begin(i int) {
 		s.app.Warn("The lesson cannot be shown: " + err.Error() + ".")
 		return
 	}
-	s.focus, s.zoom, s.hint, s.sentence.number = 0, 0, false, -1
+	s.focus, s.lit, s.zoom, s.hint, s.sentence.number = 0, -1, 0, false, -1
 	s.renew()
 	s.view("lesson")
 	if s.at().Goal == nil {

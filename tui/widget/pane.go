@@ -5,6 +5,7 @@ package widget
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"charm.land/bubbles/v2/help"
@@ -33,8 +34,9 @@ type Canvas struct {
 // hitBox is a part of the screen that answers a click; it is told how far from its left
 // edge the click was, in cells.
 type hitBox struct {
-	r  cell.Rect
-	do func(x int) tea.Cmd
+	r    cell.Rect
+	do   func(x int) tea.Cmd
+	over bool // it answers the mouse over it too
 }
 
 // Span is a text in one style.
@@ -226,7 +228,23 @@ func (p *Canvas) Sentence(r cell.Rect, text string, bad bool) {
 
 // OnClick lets a rectangle answer clicks; what is painted later lies on top.
 func (p *Canvas) OnClick(r cell.Rect, do func(x int) tea.Cmd) {
-	p.hitBoxes = append(p.hitBoxes, hitBox{r, do})
+	p.hitBoxes = append(p.hitBoxes, hitBox{r, do, false})
+}
+
+// OnHover lets a rectangle answer clicks and the mouse over it.
+func (p *Canvas) OnHover(r cell.Rect, do func(x int) tea.Cmd) {
+	p.hitBoxes = append(p.hitBoxes, hitBox{r, do, true})
+}
+
+// Hover does what answers the mouse over it at x, y, and says whether there is anything.
+func (p *Canvas) Hover(x, y int) bool {
+	for _, z := range slices.Backward(p.hitBoxes) {
+		if z.over && z.r.Holds(x, y) {
+			z.do(x - z.r.X)
+			return true
+		}
+	}
+	return false
 }
 
 // Click does what was painted at x, y last, and says whether there was anything.

@@ -1,0 +1,68 @@
+package lab_test
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"ratescope/limiter/convention"
+	"ratescope/model/lab"
+)
+
+// TestTermsStandForWhatIsCounted plays every lesson under random terms: what came in the time that a counted term of a
+// rule stands for is what the formula says, request by request, and every term is a word of its rule.
+func TestTermsStandForWhatIsCounted(t *testing.T) {
+	lessons, err := lab.Lessons()
+	if err != nil {
+		t.Fatal(err)
+	}
+	random, counted := rand.New(rand.NewPCG(33, 1)), 0
+	for _, l := range lessons {
+		for round := range 2 {
+			s := l.Setup()
+			if round > 0 {
+				s.Limit.Count = 1 + random.Int64N(12)
+				s.Convention.Rule = []convention.Rule{convention.Fits, convention.Below}[random.IntN(2)]
+				s.Convention.Denied = []convention.Denied{convention.Free, convention.Charged}[random.IntN(2)]
+				s.Convention.Edge = []convention.Edge{0, convention.Closed}[random.IntN(2)]
+			}
+			run := under(t, l, s)
+			for range 40 {
+				for range random.IntN(4) {
+					run.Fire(1 + random.Int64N(2))
+				}
+				run.AdvanceTo(run.Now().Add(s.Limit.Window / 27))
+			}
+			for c, candidate := range s.Candidates {
+				for i := 0; i < min(run.Decided(), 300); i++ {
+					m, ok := run.Inspect(c, i)
+					if !ok {
+						continue
+					}
+					w := lab.Explain(candidate, m, s)
+					for _, term := range w.Terms {
+						if !strings.Contains(w.Rule, term.Name) || term.Means == "" {
+							t.Fatalf("%s: %+v is no term of %q", l.ID, term, w.Rule)
+						}
+						if term.Count < 0 || candidate.Fault != lab.NoFault {
+							continue
+						}
+						var sum int64
+						for k := range i {
+							a, v := run.Arrival(k)
+							if v.Sent(c) && a.At >= term.From && a.At <= term.To && (v.Allowed(c) || run.Terms(c).Denied == convention.Charged) {
+								sum += a.Cost
+							}
+						}
+						if counted++; sum != term.Count {
+							t.Fatalf("%s, %s, request %d: %q stands for %d, the formula counts %d", l.ID, candidate, i, term.Name, sum, term.Count)
+						}
+					}
+				}
+			}
+		}
+	}
+	if t.Logf("%d terms counted", counted); counted < 5000 {
+		t.Errorf("only %d terms were counted", counted)
+	}
+}
