@@ -126,6 +126,9 @@ func (s *Screen) Keys() shell.Actions {
 			if s.at().Plain && !apart && !slices.Contains(plainHints, act.Name) {
 				act.Hint = ""
 			}
+			if act.Name == "expand" && s.sentence.chosen() != "" {
+				act = act.Hinted("types it")
+			}
 			list = append(list, act)
 		}
 	}

@@ -469,6 +469,7 @@ func TestTheSentenceIsAControl(t *testing.T) {
 		x.Press("C", "+")
 		x.See("b fires 11")
 		x.Press("tab", "+")
+		x.See("enter types it")
 		x.See("admit 20 within one true window of 15 s. Its limit is 10 · b fires 11")
 		x.Press("-", "tab", "+", "+")
 		x.See("admit 24 within one true window of 10 s. Its limit is 12 · b fires 11")
