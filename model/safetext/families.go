@@ -51,14 +51,43 @@ func (f *Families) Learn(name string) {
 	one.start, one.end, one.several = start, end, true
 }
 
-// Common returns what all names begin and end with, where they are one family and each has more than that.
-func (f *Families) Common() (start, end string) {
+// Common returns, in order, what the names of each family begin and end with, where a few families have
+// all names and one of more than cells cells is among them.
+func (f *Families) Common(cells int, mark string) (patterns []string) {
+	const few = 8
+	if len(f.of) > few {
+		return nil
+	}
+	long := false
 	for _, one := range f.of {
-		if len(f.of) == 1 && one.has(one.example) {
-			start, end = one.example[:one.start], one.example[len(one.example)-one.end:]
+		if one.has(one.example) {
+			long = long || Width(one.example) > cells
+			patterns = append(patterns, one.example[:one.start]+mark+one.example[len(one.example)-one.end:])
 		}
 	}
-	return start, end
+	if !long {
+		return nil
+	}
+	slices.Sort(patterns)
+	return patterns
+}
+
+// Own returns a name without what its family begins and ends with, but for the first word where that
+// tells it from another family.
+func (f *Families) Own(name, mark string) string {
+	first := name[:firstWord(name)]
+	one := f.of[first]
+	if one == nil || !one.has(name) {
+		return name
+	}
+	own := name[one.start : len(name)-one.end]
+	if len(f.of) > 1 && one.start+one.end > len(first)+Width(mark) {
+		return first + mark + own
+	}
+	if len(f.of) > 1 {
+		return name
+	}
+	return own
 }
 
 // Changes grows whenever Shorten may return another text than before for the same name.

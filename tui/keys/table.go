@@ -48,7 +48,7 @@ type tableView struct {
 	focused bool             // the table has the keyboard
 	focus   func()           // gives it the keyboard
 	faded   bool             // the row is far down: what is at ease is dim there
-	common  [2]string        // what all names begin and end with, which the title says and the rows leave out
+	common  []string         // what the names of each family begin and end with, which the title says and the rows leave out
 }
 
 // paint draws the table.
@@ -72,9 +72,13 @@ func (v tableView) paint(r cell.Rect) {
 	}
 	if v.table.groups.on {
 		longest = in.W // their names are indented
-	} else if start, end := v.s.Families().Common(); v.c.Framed && v.table.peers == nil && longest > in.W/4 {
-		v.common = [2]string{start, end}
-		longest = max(longest-safetext.Width(start)-safetext.Width(end), 0)
+	} else if v.c.Framed && v.table.peers == nil {
+		if v.common = v.s.Families().Common(in.W/4, safetext.Ellipsis); v.common != nil {
+			longest = 0
+			for _, key := range alone[v.table] {
+				longest = max(longest, safetext.Width(v.s.Families().Own(v.s.Name(key), safetext.Ellipsis)))
+			}
+		}
 	}
 	if v.c.Framed {
 		v.c.Section(r, v.focused, v.heading()...)
@@ -83,7 +87,7 @@ func (v tableView) paint(r cell.Rect) {
 	at, cells := laneAt(&widths)
 	for t, keys := range alone {
 		t.lanes.begin(cells, t.s.Shown.At())
-		t.names.shorten(t.s, keys, widths[0]-1, v.common)
+		t.names.shorten(t.s, keys, widths[0]-1, v.common != nil)
 	}
 	v.columnHeads(in, &widths)
 	v.table.lanes.paintTimes(slot{v.c, in.X + at, in.Y, cells}, v.nowText())
@@ -135,8 +139,8 @@ func (v tableView) nowText() string {
 // heading is the title of the pane: how many keys there are, and which.
 func (v tableView) heading() []widget.Span {
 	title := []widget.Span{widget.Styled("keys", v.c.Look.Title), widget.Styled(fmt.Sprintf(" %d", v.table.keyCount()), v.c.Look.Dim)}
-	if v.common[0]+v.common[1] != "" {
-		title = append(title, widget.Styled(" · "+v.common[0]+safetext.Ellipsis+v.common[1], v.c.Look.Text))
+	if v.common != nil {
+		title = append(title, widget.Styled(" · "+strings.Join(v.common, "  "), v.c.Look.Text))
 	}
 	if v.table.groups.on {
 		groups := " · " + format.Plural(v.table.groups.tree.groups, "group")
@@ -344,24 +348,23 @@ type names struct {
 	short   map[string]string
 	keys    []string
 	cells   int
-	changes int // of what names have in common
-	common  [2]string
+	changes int  // of what names have in common
+	own     bool // without what the title says
 }
 
-// shorten makes texts of so many cells for keys of a session, without what is common to all.
-func (n *names) shorten(s *session.Session, keys []string, cells int, common [2]string) {
+// shorten makes texts of so many cells for keys of a session; with own, of what is not common to their families.
+func (n *names) shorten(s *session.Session, keys []string, cells int, own bool) {
 	families := s.Families()
-	if n.short != nil && n.cells == cells && n.common == common && n.changes == families.Changes() && slices.Equal(n.keys, keys) {
+	if n.short != nil && n.cells == cells && n.own == own && n.changes == families.Changes() && slices.Equal(n.keys, keys) {
 		return
 	}
 	shown := make([]string, len(keys))
 	for i, key := range keys {
-		shown[i] = s.Name(key)
-		if rest, ok := strings.CutPrefix(shown[i], common[0]); ok && len(rest) > len(common[1]) && strings.HasSuffix(rest, common[1]) {
-			shown[i] = strings.TrimSuffix(rest, common[1])
+		if shown[i] = s.Name(key); own {
+			shown[i] = families.Own(shown[i], safetext.Ellipsis)
 		}
 	}
-	*n = names{short: make(map[string]string, len(keys)), keys: keys, cells: cells, changes: families.Changes(), common: common}
+	*n = names{short: make(map[string]string, len(keys)), keys: keys, cells: cells, changes: families.Changes(), own: own}
 	for i, text := range families.Distinct(shown, cells, safetext.Ellipsis) {
 		n.short[keys[i]] = text
 	}
