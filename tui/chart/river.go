@@ -50,7 +50,7 @@ type Past struct {
 	column time.Duration   // length of a cell
 	read   limiter.Instant // of the reading that they show
 	of     *model.Timeline // that they were made of
-	stands bool            // the newest cell is that before it, for want of a reading
+	stands int             // so many of the newest cells are that before them, for want of a reading
 }
 
 // late is how long after a reading requests of before it can still come to light: clients whose
@@ -71,13 +71,13 @@ func (y *Past) Update(k *model.Watched, newest, now limiter.Instant, column time
 	default:
 		copy(y.Cells, y.Cells[shift:])
 		after := int((newest.Sub(y.read.Add(-late)) + column - 1) / column)
-		from = max(width-min(after, shift+2), 0)
+		from = max(width-min(after, shift+2+y.stands), 0)
 	}
 	seen := y.read.Add(-late)
-	if y.stands { // the cell says nothing of its own
-		seen = min(seen, y.newest.Add(-column))
+	if y.stands > 0 { // these cells say nothing of their own
+		seen = min(seen, y.newest.Add(-time.Duration(y.stands)*column))
 	}
-	y.newest, y.column, y.read, y.of, y.stands = newest, column, k.Reading.At, k.Timeline, false
+	y.newest, y.column, y.read, y.of, y.stands = newest, column, k.Reading.At, k.Timeline, 0
 	capacity := model.Capacity(k.Reading.Target)
 	for x := from; x < width; x++ {
 		begin, end := newest.Add(-time.Duration(width-x)*column), min(newest.Add(-time.Duration(width-1-x)*column), now)
@@ -89,11 +89,34 @@ func (y *Past) Update(k *model.Watched, newest, now limiter.Instant, column time
 		b := k.Timeline.Between(begin, end)
 		y.Cells[x] = passedOf(&b, capacity)
 	}
-	if n := width - 1; n > 0 && !y.Cells[n].Watched && !k.Gone { // no reading is of the column that has just begun: the level stands
-		last := y.Cells[n-1]
-		y.Cells[n], y.stands = Passed{Level: last.Level, Known: last.Known, Watched: last.Watched}, true
+	if !k.Gone {
+		y.stand(now.Sub(k.Reading.At) < soon)
 	}
 	return from
+}
+
+// soon is how long after a reading its level stands, where columns are shorter.
+const soon = 3 * time.Second
+
+// stand gives the newest cell, of which there is no reading yet, the level of the one before; after a recent
+// reading all cells that have begun since.
+func (y *Past) stand(recent bool) {
+	most := 1
+	if recent {
+		most = max(int(soon/y.column), most)
+	}
+	n := len(y.Cells)
+	for n > 0 && len(y.Cells)-n < most && !y.Cells[n-1].Watched {
+		n--
+	}
+	if n == 0 || n == len(y.Cells) || !y.Cells[n-1].Watched {
+		return
+	}
+	last := y.Cells[n-1]
+	for x := n; x < len(y.Cells); x++ {
+		y.Cells[x] = Passed{Level: last.Level, Known: last.Known, Watched: true}
+	}
+	y.stands = len(y.Cells) - n
 }
 
 // Coming is a column of the time to come, as it will be if no client sends another request.
