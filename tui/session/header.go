@@ -305,7 +305,13 @@ func (h header) paintLongest(x, y, end int, t *model.Totals) {
 		}
 		spans = []widget.Span{widget.Styled(before, h.c.Look.Dim), widget.Styled(name, h.c.Look.Text),
 			widget.Styled(limit, h.c.Look.Dim), widget.Styled(frees, h.c.Look.Denied)}
-	} else if t.Throttled == 0 && t.Unknown+t.Broken == 0 {
+	} else if unsure := t.Unknown + t.Broken + t.Likely; t.Throttled == 0 && unsure > 0 {
+		text := "whether a key is throttled is not known"
+		if unsure < t.Keys {
+			text = fmt.Sprintf("none of the %s that are known is throttled", format.Thousands(int64(t.Keys-unsure)))
+		}
+		spans = []widget.Span{widget.Styled(text, h.c.Look.Dim)}
+	} else if t.Throttled == 0 {
 		spans = []widget.Span{widget.Styled("nobody is throttled", h.c.Look.Good)}
 		alerts := h.s.Shown.Board().Alerts()
 		for _, a := range slices.Backward(alerts) {

@@ -55,8 +55,8 @@ func PaintWindow(p *widget.Canvas, r cell.Rect, k *model.Watched, now limiter.In
 	full := barScale(k, lines)
 	in := r
 	const sentences = 2
-	if len(lines)+sentences+levelRows < in.H && s.paintPicture(cell.Rect{X: in.X, Y: in.Y, W: in.W, H: levelRows}, k) {
-		_, in = in.Top(levelRows + 1)
+	if left := in.H - len(lines) - sentences - levelRows; left >= 0 && s.paintPicture(cell.Rect{X: in.X, Y: in.Y, W: in.W, H: levelRows}, k) {
+		_, in = in.Top(levelRows + min(left, 1))
 	}
 	for len(lines) > max(in.H-1, 0) {
 		lines = dropLeast(lines)

@@ -2,12 +2,14 @@ package timeline
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/format"
 	"ratescope/tui/cell"
+	"ratescope/tui/chart"
 	"ratescope/tui/widget"
 )
 
@@ -25,9 +27,25 @@ func (s *sheet) paintPicture(r cell.Rect, k *model.Watched) bool {
 		s.paintTAT(r, k)
 	case limiter.KindBucket:
 		s.paintDrop(r, k)
+	case limiter.KindLog, limiter.KindWindow:
+		return s.paintFalling(r, k)
 	default:
 		return false
 	}
+	return true
+}
+
+// paintFalling draws how what counts falls during a window in which no other request comes.
+func (s *sheet) paintFalling(r cell.Rect, k *model.Watched) bool {
+	var f chart.Future
+	window, cells := k.Reading.Target.Window, r.W-2
+	f.Update(k, s.now, window/time.Duration(cells), cells)
+	if !slices.ContainsFunc(f.Columns, func(c chart.Coming) bool { return c.Known && c.Level > 0 }) {
+		return false
+	}
+	chart.River(&s.c.Buffer, r.X, r.Y, 1, nil, f.Columns, true, &s.c.Look)
+	s.c.Buffer.Text(r.X, r.Y+1, r.X+r.W, "now · if no other request comes", s.c.Look.Dim)
+	s.c.Buffer.Right(r.X, r.Y+1, r.X+r.W, "+"+format.Length(window), s.c.Look.Dim)
 	return true
 }
 
