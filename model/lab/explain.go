@@ -24,7 +24,6 @@ type Working struct {
 // the other, both included, or what has to pass.
 type Meaning struct {
 	Name     string // as the rule has it
-	Bar      string // what the picture of the algorithm calls it; "" where no bar shows it
 	From, To limiter.Instant
 	Count    int64 // what counts of the requests in it; -1 where it is no count
 	Means    string
@@ -130,13 +129,13 @@ func (e *explainer) fixed() Working {
 
 // current is the term of the counter of the window that runs.
 func (e *explainer) current() Meaning {
-	return Meaning{"current", "current", e.look.Start, e.at, e.look.Current,
+	return Meaning{"current", e.look.Start, e.at, e.look.Current,
 		fmt.Sprintf("current: %d since %s", e.look.Current, e.s.clock(e.look.Start))}
 }
 
 // ahead is a term of what passes by itself until an instant.
-func (e *explainer) ahead(name, bar string, from limiter.Instant, d time.Duration, what string) Meaning {
-	return Meaning{name, bar, from, from.Add(d), -1, fmt.Sprintf("%s: %s at %s", name, what, e.s.clock(from.Add(d)))}
+func (e *explainer) ahead(name string, from limiter.Instant, d time.Duration, what string) Meaning {
+	return Meaning{name, from, from.Add(d), -1, fmt.Sprintf("%s: %s at %s", name, what, e.s.clock(from.Add(d)))}
 }
 
 func (e *explainer) log() Working {
@@ -145,7 +144,7 @@ func (e *explainer) log() Working {
 		open, from = "[", from-1
 	}
 	name := "count in " + open + "now - W, now]"
-	w := Working{Rule: e.rule(name), Terms: []Meaning{{name, "in window", from, e.at, e.look.Used,
+	w := Working{Rule: e.rule(name), Terms: []Meaning{{name, from, e.at, e.look.Used,
 		fmt.Sprintf("count: %d since %s", e.look.Used, e.s.clock(e.at.Add(-e.limit.Window)))}}}
 	switch e.c.Fault {
 	case CollidingMembers:
@@ -200,9 +199,9 @@ func (e *explainer) sliding() Working {
 			sum,
 		},
 		Terms: []Meaning{
-			{"previous", "previous", e.look.Start.Add(-e.limit.Window), e.look.Start - 1, e.look.Previous,
+			{"previous", e.look.Start.Add(-e.limit.Window), e.look.Start - 1, e.look.Previous,
 				fmt.Sprintf("previous: %d in the window until %s", e.look.Previous, e.s.clock(e.look.Start))},
-			{"weight", "previous", e.at.Add(-e.limit.Window), e.look.Start - 1, -1,
+			{"weight", e.at.Add(-e.limit.Window), e.look.Start - 1, -1,
 				fmt.Sprintf("weight: the part of that window since %s", e.s.clock(e.at.Add(-e.limit.Window)))},
 			e.current(),
 		},
@@ -239,9 +238,9 @@ func (e *explainer) gcra() Working {
 	return Working{
 		Rule: "max(TAT, now) + n × T <= now + B × T",
 		Terms: []Meaning{
-			e.ahead("TAT", "TAT", e.at, ahead, "the requests before are spread until"),
-			e.ahead("n × T", "", e.at.Add(ahead), time.Duration(n*interval), "with this one it would stand"),
-			e.ahead("B × T", "", e.at, time.Duration(room*interval), "it may stand"),
+			e.ahead("TAT", e.at, ahead, "the requests before are spread until"),
+			e.ahead("n × T", e.at.Add(ahead), time.Duration(n*interval), "with this one it would stand"),
+			e.ahead("B × T", e.at, time.Duration(room*interval), "it may stand"),
 		},
 		Numbers: []string{
 			fmt.Sprintf("T = %s/%d = %s, B = %s", Seconds(e.limit.Window), e.limit.Count, Seconds(Interval(e.limit)), Number(room)),
@@ -260,7 +259,7 @@ func (e *explainer) bucket() Working {
 		d := telling(level+n, room)
 		return Working{
 			Rule:  "level + n <= B, draining at L/W",
-			Terms: []Meaning{e.ahead("level", "level", e.at, e.look.ResetAfter, "empty")},
+			Terms: []Meaning{e.ahead("level", e.at, e.look.ResetAfter, "empty")},
 			Numbers: []string{
 				fmt.Sprintf("drains at %s, B = %s", perSecond, Number(room)),
 				"level = " + decimals(level, d),
@@ -275,7 +274,7 @@ func (e *explainer) bucket() Working {
 	tokens := decimals(level, telling(level, n))
 	return Working{
 		Rule:  "tokens >= n, refilling at L/W up to B",
-		Terms: []Meaning{e.ahead("tokens", "tokens", e.at, e.look.ResetAfter, "full")},
+		Terms: []Meaning{e.ahead("tokens", e.at, e.look.ResetAfter, "full")},
 		Numbers: []string{
 			how + ", B = " + Number(room),
 			"tokens = " + tokens,
