@@ -236,9 +236,6 @@ func (c *View) truth(k *model.Watched, s timeRange) []chart.Point {
 	return points
 }
 
-// mod is the rest of a division that is never below 0.
-func mod(a, b int64) int64 { return ((a % b) + b) % b }
-
 // legend names what the lane shows: what is used, and the lines over it. What was counted from
 // the arrivals that were seen is "as watched": that is no count that the store holds, which the
 // window calls exact.
