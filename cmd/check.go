@@ -84,7 +84,8 @@ func (f *checkFlags) addCall(c *cobra.Command) {
 	c.Flags().StringVar(&f.keys, "keys", "", "keys of a call, by spaces: words in braces are filled in (default {who})")
 	c.Flags().StringVar(&f.args, "args", "", "arguments of a call, by spaces: "+strings.Join(script.Words(), " ")+
 		" (default {limit} {window_ms} {now_ms} {cost})")
-	c.Flags().StringVar(&f.admitted, "admitted", "", "replies that admit: 1 (1 or true, alone or first of an array), 0, >=0, [2]=1, [allowed]=1, OK, nil")
+	c.Flags().StringVar(&f.admitted, "admitted", "",
+		"replies that admit: 1 (1 or true, alone or first of an array), 0, >=0, [2]=1, [allowed]=1, OK, nil")
 }
 
 // most that a script under test may be told: an experiment sends some hundred times the limit.

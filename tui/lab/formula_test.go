@@ -1,0 +1,51 @@
+package lab_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/tui/tuitest"
+)
+
+// TestTheFormulaLightsUpWithThePicture: in the decision view tab goes through the terms of the rule, each with what it stands
+// for; the mouse over a term does the same, and over a column of the lane it names the term of that column.
+func TestTheFormulaLightsUpWithThePicture(t *testing.T) {
+	for _, size := range [][2]int{{140, 42}, {80, 24}} {
+		story(t, size[0], size[1], threeLanes(t), func(x *tuitest.Terminal) {
+			x.See("PAUSED")
+			x.Press("g", "9", "enter", "b", "g", "1", "1", "enter", "b", "D")
+			x.See("tab or the mouse marks what a term means")
+			x.Press("a", "a")
+			rule := "previous × weight + current"
+			x.See(rule)
+			x.Press("tab")
+			x.See("previous: 10 in the window until 10 s")
+			x.Press("tab")
+			x.See("weight: the part of that window since 1 s")
+			x.Press("tab")
+			x.See("current: 1 since 10 s")
+			column, row, _ := x.Find(rule)
+			x.Send(tea.MouseMotionMsg{X: column, Y: row})
+			x.See("previous: 10 in the window until 10 s")
+			x.Send(tea.MouseMotionMsg{X: 0, Y: 0})
+			x.See("tab or the mouse marks")
+			lane, caption, _ := x.Find("tab or the mouse marks")
+			seen := map[string]bool{}
+			for column := lane; column < size[0]-2; column++ {
+				x.Send(tea.MouseMotionMsg{X: column, Y: caption - 1})
+				x.Wait(100 * time.Millisecond)
+				for _, term := range []string{"previous: ", "weight: ", "current: ", "n: "} {
+					if strings.Contains(x.Screen(), term) {
+						seen[term] = true
+					}
+				}
+			}
+			if !seen["weight: "] || !seen["current: "] || !seen["n: "] {
+				t.Errorf("%v: the columns name %v", size, seen)
+			}
+		})
+	}
+}
