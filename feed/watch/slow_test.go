@@ -112,7 +112,7 @@ func TestFarAwayInFewRoundTrips(t *testing.T) {
 	}
 	p := servertest.StartProxy(t, s.Addr())
 	t.Cleanup(p.Close)
-	p.Set(func(p *servertest.Proxy) { p.Delay = 150 * time.Millisecond })
+	p.Set(func(p *servertest.Proxy) { p.Delay = 400 * time.Millisecond })
 	type span struct{ from, to time.Time }
 	var mu sync.Mutex
 	var trips []span
