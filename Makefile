@@ -8,7 +8,7 @@ help: ## lists the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
 
 # RACES are the packages in which goroutines share something: the race detector is there. Everything
-# else, and limiter at full volume, which -short makes less, runs without it, in a third of the time. Most tests of a package that
+# else, limiter at full volume, which -short makes less, and feed's lists of limiters run without it, in a third of the time. Most tests of a package that
 # has a server wait, so that four packages go side by side on two cores.
 RACES := ./cmd ./feed ./feed/connect ./feed/demo ./feed/fire ./feed/metrics ./feed/notify ./feed/relay ./feed/replay \
 	./feed/watch ./feed/watch/discover ./feed/watch/health ./feed/watch/hotkeys ./internal/goroutine \
@@ -19,7 +19,8 @@ TESTS := RATESCOPE_REQUIRE_REDIS=1 go test -vet=off -p 4 -timeout 15m
 test: export GOFLAGS += -gcflags=all=-dwarf=false
 test: tools tidy format vet staticcheck ## installs what the tests need, then checks and runs everything
 	$(TESTS) ./limiter $$(go list ./... | grep -vxF "$$(go list $(RACES))")
-	$(TESTS) -race -short $(RACES)
+	$(TESTS) -run '^TestHomemade' ./feed
+	$(TESTS) -race -short -skip '^TestHomemade' $(RACES)
 	$(TESTS) -race -run AtOnce ./model
 	@$(MAKE) --no-print-directory adapters
 	@command -v prometheus >/dev/null && command -v promtool >/dev/null || echo "SKIPPED: prometheus is not installed, so Prometheus itself neither checked nor ran docs/deploy: apt-get install prometheus" >&2
