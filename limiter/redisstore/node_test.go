@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -154,8 +155,8 @@ func TestFrozenMaster(t *testing.T) {
 	}
 }
 
-// TestDeadlinesHold asks a server that never answers, through every way: a decision, one about several limits
-// and a reset end with their context.
+// TestDeadlinesHold asks a server that never answers, through every way, and a node of a cluster, whose client
+// keeps to deadlines by itself or does not: a decision, one about several limits and a reset end with their context.
 func TestDeadlinesHold(t *testing.T) {
 	t.Parallel()
 	for name, way := range ways {
@@ -164,39 +165,59 @@ func TestDeadlinesHold(t *testing.T) {
 			server := servertest.Start(t)
 			client := redis.NewClient(&redis.Options{Addr: server.Addr(), ReadTimeout: time.Hour, WriteTimeout: time.Hour, MaxRetries: -1})
 			t.Cleanup(func() { _ = client.Close() })
-			l := newStore(t, way(t, client), limiter.GCRA, redisstore.WithBatches(0))
-			allow(t, l, "k", endless, 1)
-			server.Freeze()
-			defer server.Thaw()
-			for what, call := range map[string]func(context.Context) error{
-				"AllowN": func(ctx context.Context) error { _, err := l.AllowN(ctx, "k", endless, 1); return err },
-				"AllowKeys": func(ctx context.Context) error {
-					_, err := l.AllowKeys(ctx, 1, limiter.OnKey("k", lasting...)...)
-					return err
-				},
-				"Reset": func(ctx context.Context) error { return l.Reset(ctx, "k", endless) },
-			} {
-				for _, wait := range []func() (context.Context, context.CancelFunc){
-					func() (context.Context, context.CancelFunc) { // a deadline
-						return context.WithTimeout(context.Background(), 20*time.Millisecond)
-					},
-					func() (context.Context, context.CancelFunc) { // none, and an end
-						ctx, cancel := context.WithCancel(context.Background())
-						time.AfterFunc(20*time.Millisecond, cancel)
-						return ctx, cancel
-					},
-				} {
-					ctx, cancel := wait()
-					if err := call(ctx); !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
-						t.Errorf("%s: %v, want the end of the context", what, err)
-					}
-					cancel()
-				}
-			}
+			deadlinesHold(t, newStore(t, way(t, client), limiter.GCRA, redisstore.WithBatches(0)), server.Freeze, server.Thaw)
 			if client.Options().ContextTimeoutEnabled {
 				t.Error("the client itself was changed")
 			}
 		})
+	}
+	for name, enabled := range map[string]bool{"cluster": false, "cluster with ContextTimeoutEnabled": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			nodes := servertest.StartCluster(t, 3)
+			client := universal(t, &redis.UniversalOptions{
+				Addrs: []string{nodes[0].Addr()}, IsClusterMode: true, ContextTimeoutEnabled: enabled,
+				ReadTimeout: time.Hour, WriteTimeout: time.Hour, MaxRetries: -1,
+			})
+			l := newStore(t, client, limiter.GCRA, redisstore.WithBatches(0))
+			onNodes(t, l) // waits until the nodes are known
+			node := nodes[slices.IndexFunc(nodes, func(s *servertest.Server) bool { return s.Addr() == l.Node("k") })]
+			deadlinesHold(t, l, node.Freeze, node.Thaw)
+		})
+	}
+}
+
+// deadlinesHold freezes the server of the key "k" and lets each call end with its context, by a deadline and by
+// being cancelled.
+func deadlinesHold(t *testing.T, l *redisstore.Store, freeze, thaw func()) {
+	t.Helper()
+	allow(t, l, "k", endless, 1)
+	freeze()
+	defer thaw()
+	for what, call := range map[string]func(context.Context) error{
+		"AllowN": func(ctx context.Context) error { _, err := l.AllowN(ctx, "k", endless, 1); return err },
+		"AllowKeys": func(ctx context.Context) error {
+			_, err := l.AllowKeys(ctx, 1, limiter.OnKey("k", lasting...)...)
+			return err
+		},
+		"Reset": func(ctx context.Context) error { return l.Reset(ctx, "k", endless) },
+	} {
+		for _, wait := range []func() (context.Context, context.CancelFunc){
+			func() (context.Context, context.CancelFunc) { // a deadline
+				return context.WithTimeout(context.Background(), 20*time.Millisecond)
+			},
+			func() (context.Context, context.CancelFunc) { // none, and an end
+				ctx, cancel := context.WithCancel(context.Background())
+				time.AfterFunc(20*time.Millisecond, cancel)
+				return ctx, cancel
+			},
+		} {
+			ctx, cancel := wait()
+			if err := call(ctx); !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
+				t.Errorf("%s: %v, want the end of the context", what, err)
+			}
+			cancel()
+		}
 	}
 }
 
