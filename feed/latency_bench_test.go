@@ -205,11 +205,11 @@ func (l *openLoad) send(conn net.Conn, sha string) {
 func (l *openLoad) slice(d time.Duration) (mid, high time.Duration, calm int) {
 	var mids, highs []time.Duration
 	l.take()
-	stolen := servertest.Stolen()
+	stolen := stolenTime()
 	for end := time.Now().Add(d); time.Now().Before(end); {
 		time.Sleep(tenth)
 		took, was := l.take(), stolen
-		if stolen = servertest.Stolen(); len(took) > 0 && stolen == was {
+		if stolen = stolenTime(); len(took) > 0 && stolen == was {
 			slices.Sort(took)
 			mids, highs = append(mids, took[len(took)/2]), append(highs, took[len(took)*99/100])
 		}

@@ -103,10 +103,10 @@ func compare(load *load, o *other, turns int) *comparison {
 	for range turns {
 		o.on()
 		time.Sleep(left)
-		told, idled, from := o.told.Load(), servertest.Idle(1), time.Now()
+		told, idled, from := o.told.Load(), idleTime(1), time.Now()
 		w := load.turn(watched)
 		over += time.Since(from)
-		idle += servertest.Idle(1) - idled
+		idle += idleTime(1) - idled
 		c.told = append(c.told, 100*float64(o.told.Load()-told)/float64(time.Since(from))/o.many)
 		o.off()
 		after := load.turn(unwatched)

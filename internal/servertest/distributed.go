@@ -1,8 +1,6 @@
 package servertest
 
 import (
-	"context"
-	"fmt"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -115,43 +113,3 @@ func StartSentinel(t *testing.T, conf string) *Server {
 // DownAfter is how long a sentinel of the tests waits for an answer: longer than a machine stands still, after
 // which a master that is well would lose its role.
 const DownAfter = 4 * time.Second
-
-// StartWatched starts a master, a replica of it, and a sentinel that watches them under the
-// name "ratescope" and lets the replica take over DownAfter after the master is gone.
-func StartWatched(t *testing.T) (sentinel, master, replica *Server) {
-	t.Helper()
-	master = Start(t)
-	replica = Start(t, "--replicaof", "127.0.0.1 "+strconv.Itoa(master.Port))
-	sentinel = StartSentinel(t, fmt.Sprintf(`sentinel monitor ratescope 127.0.0.1 %d 1
-sentinel down-after-milliseconds ratescope %d
-sentinel failover-timeout ratescope 3000
-`, master.Port, DownAfter.Milliseconds()))
-	Await(t, "the sentinel to know the replica", func() bool {
-		return strings.Contains(sentinel.CLI("SENTINEL", "REPLICAS", "ratescope"), strconv.Itoa(replica.Port)) &&
-			strings.Contains(replica.CLI("INFO", "replication"), "master_link_status:up")
-	})
-	return sentinel, master, replica
-}
-
-// MoveSlot moves one slot from a node to another one with the keys in it, as an operator
-// would: while it lasts, neither knows all of them.
-func MoveSlot(t testing.TB, slot int, from, to *Server) {
-	t.Helper()
-	ctx := context.Background()
-	source, target := from.Client(), to.Client()
-	fromID, toID := source.ClusterMyID(ctx).Val(), target.ClusterMyID(ctx).Val()
-	must := func(s *Server, args ...string) {
-		t.Helper()
-		if said := s.CLI(args...); said != "OK" {
-			t.Fatalf("%q: %s", args, said)
-		}
-	}
-	n := strconv.Itoa(slot)
-	must(to, "CLUSTER", "SETSLOT", n, "IMPORTING", fromID)
-	must(from, "CLUSTER", "SETSLOT", n, "MIGRATING", toID)
-	for _, key := range source.ClusterGetKeysInSlot(ctx, slot, 1000).Val() {
-		must(from, "MIGRATE", "127.0.0.1", strconv.Itoa(to.Port), key, "0", "5000")
-	}
-	must(to, "CLUSTER", "SETSLOT", n, "NODE", toID)
-	must(from, "CLUSTER", "SETSLOT", n, "NODE", toID)
-}

@@ -3,7 +3,9 @@ package redisstore_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -159,7 +161,7 @@ func TestSlotMovesUnderLoad(t *testing.T) {
 			owner := slices.IndexFunc(nodes, func(s *servertest.Server) bool { return !strings.Contains(s.CLI("EXISTS", "moving"), "MOVED") })
 			w := asking(t, l, "moving", endless)
 			w.more(t, "deciding")
-			servertest.MoveSlot(t, slot, nodes[owner], nodes[(owner+1)%len(nodes)])
+			moveSlot(t, slot, nodes[owner], nodes[(owner+1)%len(nodes)])
 			w.more(t, "deciding on the other master")
 			w.end()
 			d, err := l.Peek(ctx, "moving", endless, 0)
@@ -178,7 +180,7 @@ func TestFailoverUnderLoad(t *testing.T) {
 	for name, way := range ways {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			sentinel, master, _ := servertest.StartWatched(t)
+			sentinel, master, _ := startWatched(t)
 			client := redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "ratescope", SentinelAddrs: []string{sentinel.Addr()}, DialerRetries: 1})
 			t.Cleanup(func() { _ = client.Close() })
 			l := newStore(t, way(t, client), limiter.FixedWindow)
@@ -224,6 +226,46 @@ func TestRestartUnderLoad(t *testing.T) {
 // TestSentinel runs the whole suite through a client that asks a sentinel for the master.
 func TestSentinel(t *testing.T) {
 	t.Parallel()
-	sentinel, _, _ := servertest.StartWatched(t)
+	sentinel, _, _ := startWatched(t)
 	conforms(t, universal(t, &redis.UniversalOptions{Addrs: []string{sentinel.Addr()}, MasterName: "ratescope"}))
+}
+
+// startWatched starts a master, a replica of it, and a sentinel that watches them under the
+// name "ratescope" and lets the replica take over servertest.DownAfter after the master is gone.
+func startWatched(t *testing.T) (sentinel, master, replica *servertest.Server) {
+	t.Helper()
+	master = servertest.Start(t)
+	replica = servertest.Start(t, "--replicaof", "127.0.0.1 "+strconv.Itoa(master.Port))
+	sentinel = servertest.StartSentinel(t, fmt.Sprintf(`sentinel monitor ratescope 127.0.0.1 %d 1
+sentinel down-after-milliseconds ratescope %d
+sentinel failover-timeout ratescope 3000
+`, master.Port, servertest.DownAfter.Milliseconds()))
+	servertest.Await(t, "the sentinel to know the replica", func() bool {
+		return strings.Contains(sentinel.CLI("SENTINEL", "REPLICAS", "ratescope"), strconv.Itoa(replica.Port)) &&
+			strings.Contains(replica.CLI("INFO", "replication"), "master_link_status:up")
+	})
+	return sentinel, master, replica
+}
+
+// moveSlot moves one slot from a node to another one with the keys in it, as an operator
+// would: while it lasts, neither knows all of them.
+func moveSlot(t testing.TB, slot int, from, to *servertest.Server) {
+	t.Helper()
+	ctx := context.Background()
+	source, target := from.Client(), to.Client()
+	fromID, toID := source.ClusterMyID(ctx).Val(), target.ClusterMyID(ctx).Val()
+	must := func(s *servertest.Server, args ...string) {
+		t.Helper()
+		if said := s.CLI(args...); said != "OK" {
+			t.Fatalf("%q: %s", args, said)
+		}
+	}
+	n := strconv.Itoa(slot)
+	must(to, "CLUSTER", "SETSLOT", n, "IMPORTING", fromID)
+	must(from, "CLUSTER", "SETSLOT", n, "MIGRATING", toID)
+	for _, key := range source.ClusterGetKeysInSlot(ctx, slot, 1000).Val() {
+		must(from, "MIGRATE", "127.0.0.1", strconv.Itoa(to.Port), key, "0", "5000")
+	}
+	must(to, "CLUSTER", "SETSLOT", n, "NODE", toID)
+	must(from, "CLUSTER", "SETSLOT", n, "NODE", toID)
 }
