@@ -29,6 +29,7 @@ const (
 	GoalUnderLoad  GoalKind = "under-load"           // Of admits a request after Value denials in the last window
 	GoalJustInTime GoalKind = "just-in-time"         // Of denies one, and admits the next within WithinMS of its slot
 	GoalSmallest   GoalKind = "smallest-limit"       // the limit is the smallest, Value, under which Of denies nothing that comes by itself
+	GoalUnder      GoalKind = "under-limit"          // all that comes by itself has come under a limit of Value
 	GoalMost       GoalKind = "most-admitted"        // the selected candidate admits more in a true window than any other; Value is 1
 	GoalCheapest   GoalKind = "cheapest"             // the selected one takes least of those that admit Value in a true window at most
 )
@@ -156,14 +157,14 @@ func (g Goal) Progress(r *Run) Progress {
 // overall is the progress of a goal that looks at a run as a whole.
 func (g Goal) overall(r *Run, of int) Progress {
 	f := facts{run: r, goal: &g, at: r.now, reached: true, selected: r.selected}
+	_, more := r.Upcoming()
 	var p Progress
 	switch g.Kind {
-	case GoalSmallest:
+	case GoalSmallest, GoalUnder:
 		l := r.setup.Limit.Count
 		p.Text = fmt.Sprintf("denied so far under a limit of %d: %d", l, r.Counts(of).Denied)
-		p.Reached = l == g.Value
+		p.Reached = !more && l == g.Value
 	case GoalMost, GoalCheapest:
-		_, more := r.Upcoming()
 		p.Text = fmt.Sprintf("selected: %s, most so far %d", r.setup.Candidates[r.selected], r.Counts(r.selected).Largest)
 		p.Reached = !more && !g.beats(r, g.Answer(r), r.selected)
 	}
@@ -221,6 +222,7 @@ var goalKinds = map[GoalKind]goalKind{
 	GoalUnderLoad:  {hasValue, false, (*watcher).underLoad},
 	GoalJustInTime: {func(g Goal) bool { return g.WithinMS > 0 }, true, (*watcher).justInTime},
 	GoalSmallest:   {told: hasValue},
+	GoalUnder:      {told: hasValue},
 	GoalMost:       {told: hasValue},
 	GoalCheapest:   {told: hasValue},
 }

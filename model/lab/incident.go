@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -48,17 +49,18 @@ func Incident(t *Trace) ([]Lesson, error) {
 	if len(arrivals) == 0 {
 		return nil, fmt.Errorf("no request of %s is remembered", name)
 	}
-	smallest, err := smallestLimit(Candidate{Algorithm: algorithm}, limit, target.Convention, arrivals)
-	if err != nil {
-		return nil, err
-	}
 	file := newScenarioFile("", algorithm, limit, target.Convention)
 	for _, a := range arrivals { // the first in the first window of the story, at its own place in that window
 		file.add(a, arrivals[0].At.Floor(limit.Window), "")
 	}
 	file.Traffic.Given = len(file.Steps)
 	file.Traffic.Into = besides(algorithm, 4)
-	find, which := t.findLimit(file, name, limit, smallest), file
+	var smallest int64
+	if t.Keys[0].Denied {
+		smallest = smallestLimit(Candidate{Algorithm: algorithm}, limit, target.Convention, arrivals)
+	}
+	find := t.findLimit(file, name, smallest)
+	which := file
 	which.ID, which.Title = IncidentID+"algorithm", "Incident: the burst at "+name
 	which.Text = []string{
 		"The same {given} requests, under the same limit of {limit} in {window}, at several algorithms side by side.",
@@ -81,36 +83,50 @@ func Incident(t *Trace) ([]Lesson, error) {
 	return lessons, nil
 }
 
-// findLimit returns the lesson that asks for the smallest limit which lets in all that was recorded, of a file with
-// the requests.
-func (t *Trace) findLimit(find scenarioFile, name string, limit limiter.Limit, smallest int64) scenarioFile {
-	find.ID, find.Title = IncidentID+"limit", "Incident: the limit for "+name
-	all := t.Keys[0].Denied
-	what, say := "requests", "Find the smallest limit under which nothing is denied."
-	if !all {
-		what, say = "admitted requests", "Find the smallest limit that lets in all that was admitted."
+// findLimit returns the lesson that asks for the smallest limit which lets in all requests, of a file with them, or
+// for what another limit would have let in where the smallest one is not known.
+func (t *Trace) findLimit(find scenarioFile, name string, smallest int64) scenarioFile {
+	k, what, of := &t.Keys[0], "requests", find.Traffic.Into[0]
+	if !k.Denied {
+		what = "admitted requests"
 	}
-	if t.Keys[0].Stood {
+	was := "Its limit is not known."
+	if k.Target.LimitKnown {
+		was = fmt.Sprintf("The limit was %d in %s.", k.Target.Limit.Count, format.Length(k.Target.Limit.Window))
+	}
+	find.ID, find.Title = IncidentID+"limit", "Incident: the limit for "+name
+	find.Text = []string{
+		fmt.Sprintf("These are the %s of the key %s as they were recorded: {given} in all. %s", what, braceless(name), was),
+		"Press g to go to a time, or p to let it run. Press w and change the limit; + and - change it by one.",
+	}
+	if k.Stood {
 		find.Text = append(find.Text, "What counted when the recording began is among them: when exactly it came is not known.")
 	}
-	if find.Limit == smallest { // else the lesson would be over before it begins
-		find.Limit = max(smallest/2, 1)
+	if k.Within > 0 {
+		find.Text = append(find.Text, "The key keeps no instants: when the others came is known to "+Seconds(k.Within)+".")
 	}
-	find.Text = append([]string{
-		fmt.Sprintf("These are the %s of the key %s as they were recorded: {given} in all. The limit was %d in %s.",
-			what, braceless(name), limit.Count, format.Length(limit.Window)),
-		"Press g to go to a time, or p to let it run. Press w and change the limit; + and - change it by one.",
-	}, find.Text...)
+	if k.Target.Algorithm.Kind() == limiter.KindWindow {
+		find.Text = append(find.Text, "What came between the last reading of a window and its end is not among them.")
+	}
+	if !k.Denied {
+		find.Text = append(find.Text, "What was denied is not recorded: these are admitted requests alone.")
+	}
 	find.Goal = &Goal{
-		Kind: GoalSmallest, Of: find.Traffic.Into[0], Value: smallest,
-		Say:  say,
-		Hint: "Try one at which nothing is denied, and halve the distance to one at which something is.",
-		Then: "A limit of {limit} in {window} denies nothing; one less denies.",
+		Kind: GoalUnder, Of: of, Value: cmp.Or(find.Limit/2, 2),
+		Say:  "What would a limit of {value} have let in of these? Set it, and let the story run to its end.",
+		Hint: "Press w for the limit, then p, and > for a faster clock.",
+		Then: "A limit of {limit} in {window} lets in {admitted:" + of + "} of these, and denies {denied:" + of + "}.",
 	}
-	if !all {
-		alone := "What was denied is not recorded: these are admitted requests alone."
-		find.Text = append(find.Text, alone)
-		find.Goal.Then = "A limit of {limit} in {window} lets in all of these; one less does not. What was denied is not known."
+	if smallest > 0 {
+		if find.Limit == smallest { // else the lesson would be over before it begins
+			find.Limit = cmp.Or(smallest/2, 2)
+		}
+		find.Goal = &Goal{
+			Kind: GoalSmallest, Of: of, Value: smallest,
+			Say:  "Find the smallest limit under which nothing is denied, and let the story run to its end.",
+			Hint: "Try one at which nothing is denied, and halve the distance to one at which something is.",
+			Then: "A limit of {limit} in {window} denies nothing, and a smaller one does.",
+		}
 	}
 	return find
 }
@@ -154,26 +170,24 @@ func (t *Trace) busiest(key int32, most int) []Arrival {
 	return list[best : best+most]
 }
 
-// smallestLimit returns the smallest limit under which a candidate denies none of the
-// arrivals; the burst is as large.
-func smallestLimit(c Candidate, limit limiter.Limit, terms limiter.Convention, list []Arrival) (int64, error) {
-	var sum int64
-	for _, a := range list {
-		sum += a.Cost
-	}
-	if sum > limiter.MaxCount {
-		return 0, fmt.Errorf("the recording counts to more than a trillion")
-	}
-	return 1 + int64(sort.Search(int(max(sum-1, 0)), func(n int) bool { // the sum itself is enough
-		s := Setup{Limit: limiter.Limit{Count: 1 + int64(n), Window: limit.Window}, Convention: terms}
+// smallestLimit returns the smallest limit under which a candidate denies none of the arrivals, with the burst as it is;
+// 0 where it is not found.
+func smallestLimit(c Candidate, limit limiter.Limit, terms limiter.Convention, list []Arrival) int64 {
+	denies := func(count int64) bool {
+		s := Setup{Limit: limiter.Limit{Count: count, Window: limit.Window, Burst: limit.Burst}, Convention: terms}
 		l := newRunner(c, &s)
 		for i, a := range list {
 			if d, _ := l.take(a, i, &s); !d.Allowed {
-				return false
+				return true
 			}
 		}
-		return true
-	})), nil
+		return false
+	}
+	n := sort.Search(len(list), func(n int) bool { return !denies(1 + int64(n)) })
+	if n == len(list) {
+		return 0
+	}
+	return 1 + int64(n)
 }
 
 // Markdown writes the moment of a run for a document: the terms, how each candidate has

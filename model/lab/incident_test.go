@@ -100,11 +100,17 @@ func TestAnIncidentIsNotOverBeforeItBegins(t *testing.T) {
 		t.Errorf("it opens solved: %+v", p)
 	}
 	s := run.Setup()
-	s.Limit.Count = 10
+	s.Limit.Count = 5
+	if s.Limit.Count != find.Goal.Value {
+		t.Fatalf("it asks for a limit of %d", find.Goal.Value)
+	}
 	run = under(t, find, s)
+	if p := find.Goal.Progress(run); p.Reached {
+		t.Errorf("it is solved before a request came: %+v", p)
+	}
 	run.AdvanceTo(s.Zero.Add(find.Length()))
-	if p := find.Goal.Progress(run); !p.Reached || strings.Contains(p.Then, "denies nothing") {
-		t.Errorf("with a limit of 10: %+v", p)
+	if p := find.Goal.Progress(run); !p.Reached || p.Then != "A limit of 5 in 10 s lets in 5 of these, and denies 5." {
+		t.Errorf("with a limit of 5: %+v", p)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/model"
 	"ratescope/model/record"
 )
@@ -33,9 +34,10 @@ type TraceKey struct {
 	Name   string       // as it was in the file: hostile text
 	Target model.Target // what is known of its limiter: nothing in an access log
 	Denied bool         // denied requests are recorded too
-	// Stood says that something counted at the first reading already: that comes at the beginning of
-	// the window that counted it, or at that reading, for its instants are not known.
+	// Stood says that something counted at the first reading already whose instants are not known.
 	Stood bool
+	// Within is how far apart two readings were at most between which requests came, where the key tells no instants.
+	Within time.Duration
 }
 
 // number returns the number of a key, which is appended where it is new.
@@ -127,23 +129,20 @@ func readRecording(r io.Reader) (Trace, error) {
 		}
 		for _, reading := range batch.Readings {
 			old := previous[reading.Key]
-			repeats := reading.Repeats(&old)
-			previous[reading.Key] = model.Reading{At: reading.At, Target: model.Target{Window: reading.Target.Window}}
-			var stood []model.Arrival
-			if old.At == 0 {
-				stood = before(&reading)
-			}
-			if len(stood)+len(reading.Arrivals) == 0 {
+			came, stood := since(&reading, &old)
+			previous[reading.Key] = model.Reading{At: reading.At, Target: reading.Target, State: reading.State,
+				Approximate: reading.Approximate, Partial: reading.Partial}
+			if len(came) == 0 {
 				continue
 			}
 			number := t.number(TraceKey{Name: reading.Key})
 			k := &t.Keys[number]
-			k.Target, k.Denied = reading.Target, k.Denied || reading.Denied.Known
-			k.Stood = k.Stood || reading.Target.Algorithm.Kind() != limiter.KindLog && len(stood) > 0
-			for _, a := range slices.Concat(stood, reading.Arrivals) {
-				if repeats && a.At <= old.At {
-					continue
-				}
+			k.Target, k.Stood = reading.Target, k.Stood || stood
+			k.Denied = k.Denied || reading.Denied.Known || reading.Target.Convention.Denied == convention.Charged
+			if old.At > 0 && !entries(&reading) {
+				k.Within = max(k.Within, reading.At.Sub(old.At))
+			}
+			for _, a := range came {
 				if a.N > int64(maxArrivals-len(t.Arrivals)) {
 					return t, fmt.Errorf("the recording holds more than %d requests: record a shorter time, or fewer keys", maxArrivals)
 				}
@@ -167,41 +166,142 @@ func readRecording(r io.Reader) (Trace, error) {
 	return t, nil
 }
 
-// before returns what counted at the first reading of a key beside the requests that it tells: the entries of a
-// log, the count of each window at its beginning, and of other algorithms what is used at the reading.
-func before(r *model.Reading) (list []model.Arrival) {
+// entries reports whether a reading holds the requests of a log one by one.
+func entries(r *model.Reading) bool {
+	return r.Target.Algorithm.Kind() == limiter.KindLog && !r.Approximate && !r.Partial
+}
+
+// since returns the requests of a reading that were not among those of the one before, in the order in which they are
+// to be decided, and whether some counted at the first reading whose instants are not known. A denied request comes
+// after those that left no room for it. What was denied before the first reading is left out, for what stood in its way
+// is not known.
+func since(r, old *model.Reading) (list []model.Arrival, stood bool) {
+	repeats := r.Repeats(old)
+	var denied []model.Arrival
+	for _, a := range r.Arrivals {
+		switch {
+		case repeats && a.At <= old.At:
+		case !a.Denied:
+			list = append(list, a)
+		case old.At > 0:
+			denied = append(denied, a)
+		}
+	}
+	switch {
+	case entries(r):
+		list = logged(r, old)
+	case old.At == 0:
+		rest := before(r, list)
+		list, stood = append(rest, list...), len(rest) > 0
+	default:
+		list = placed(r, old, list, denied)
+	}
+	list = append(list, denied...)
+	slices.SortStableFunc(list, func(a, b model.Arrival) int { return cmp.Compare(a.At, b.At) })
+	return list, stood
+}
+
+// logged returns the entries of a log that were not in it at the reading before.
+func logged(r, old *model.Reading) (list []model.Arrival) {
+	had := old.State.Log
+	for _, e := range r.State.Log {
+		for len(had) > 0 && had[0].At < e.At {
+			had = had[1:]
+		}
+		if len(had) > 0 && had[0].At == e.At {
+			e.Count -= had[0].Count
+		}
+		if e.Count > 0 && (e.At > old.At || entries(old)) {
+			list = append(list, model.Arrival{At: e.At, N: e.Count})
+		}
+	}
+	return list
+}
+
+// placed gives admitted requests between two readings the instants that follow from the states: when an idle limiter
+// began anew, and when it was full, for it denied.
+func placed(r, old *model.Reading, admitted, denied []model.Arrival) (list []model.Arrival) {
+	t, state := &r.Target, old.State.Clone()
+	if !t.LimitKnown || t.Limit.Count == 0 || old.Target.Algorithm != t.Algorithm {
+		return admitted
+	}
+	var full []limiter.Instant
+	for _, d := range denied {
+		full = append(full, d.At)
+	}
+	if ended := slices.DeleteFunc(slices.Clone(full), func(at limiter.Instant) bool { return at >= r.State.Start }); len(ended) > 0 &&
+		t.Algorithm.Kind() == limiter.KindWindow { // of a window that is over since, nothing is read but what it denied
+		at := ended[len(ended)-1]
+		admitted = append([]model.Arrival{{At: at, N: state.Peek(at, t.Limit, t.Convention, 0).Remaining}}, admitted...)
+	}
+	for _, a := range admitted {
+		moments := slices.Clone(full)
+		if at := began(r, a.N); at > old.At {
+			moments = append(moments, at)
+		}
+		slices.Sort(moments)
+		for _, at := range append(moments, a.At) {
+			n := a.N
+			if at != a.At {
+				n = min(n, state.Peek(at, t.Limit, t.Convention, 0).Remaining)
+			}
+			if n > 0 && at <= a.At {
+				state.Take(at, t.Limit, t.Convention, n)
+				list, a.N = append(list, model.Arrival{At: at, N: n}), a.N-n
+			}
+		}
+	}
+	return list
+}
+
+// began returns when the first of so many requests came if nothing was used before them; 0 where that is not known.
+func began(r *model.Reading, n int64) limiter.Instant {
+	t, s := &r.Target, &r.State
+	ends := s.TAT
+	switch kind := t.Algorithm.Kind(); {
+	case (kind == limiter.KindWindow || kind == limiter.KindWeighted) && t.Convention.Alignment == convention.FirstRequest:
+		return s.Start
+	case kind == limiter.KindBucket && t.Convention.Refill == convention.Greedy:
+		ends = s.Filled.Add(s.Peek(s.Filled, t.Limit, t.Convention, 0).ResetAfter)
+	case kind != limiter.KindArrival:
+		return 0
+	}
+	return ends.Add(-time.Duration(float64(n) * float64(t.Limit.Window) / float64(t.Limit.Count)))
+}
+
+// before returns what counted at the first reading of a key beside the requests that it tells: the count of the window
+// before at its beginning, and what is used otherwise as late as it can have come.
+func before(r *model.Reading, told []model.Arrival) (list []model.Arrival) {
 	at, s := r.At, r.State
 	if r.Partial || r.Err != "" || at <= 0 {
 		return nil
 	}
-	told := func(from, to limiter.Instant) (n int64) {
-		for _, a := range r.Arrivals {
+	add := func(at limiter.Instant, n int64, from, to limiter.Instant) {
+		for _, a := range told {
 			if a.At >= from && a.At < to {
-				n += a.N
+				n -= a.N
 			}
 		}
-		return n
-	}
-	add := func(at limiter.Instant, n int64) {
 		if n > 0 {
 			list = append(list, model.Arrival{At: at, N: n})
 		}
 	}
 	switch r.Target.Algorithm.Kind() {
-	case limiter.KindLog:
-		for _, e := range s.Log {
-			add(e.At, e.Count-told(e.At, e.At+1))
-		}
 	case limiter.KindWeighted, limiter.KindWindow:
 		if previous := s.Start.Add(-r.Target.Window); r.PreviousKnown && previous > 0 {
-			add(previous, s.Previous-told(previous, s.Start))
+			add(previous, s.Previous, previous, s.Start)
 		}
 		if s.Start > 0 {
-			add(s.Start, s.Current-told(s.Start, at+1))
+			came := min(at, s.Start.Add(r.Target.Window)-1)
+			if r.Target.Algorithm.Kind() == limiter.KindWindow {
+				came = cmp.Or(began(r, s.Current), came)
+			}
+			add(came, s.Current, s.Start, at+1)
 		}
 	case limiter.KindArrival, limiter.KindBucket:
-		if r.Target.LimitKnown {
-			add(at, s.Peek(at, r.Target.Limit, r.Target.Convention, 0).Used-told(0, at+1))
+		if r.Target.LimitKnown && r.Target.Limit.Count > 0 {
+			used := s.Peek(at, r.Target.Limit, r.Target.Convention, 0).Used
+			add(cmp.Or(min(began(r, used), at), at), used, 0, at+1)
 		}
 	}
 	return list

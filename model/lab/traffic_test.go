@@ -152,7 +152,7 @@ func TestAccessLog(t *testing.T) {
 }
 
 // TestRecordingAsTrace: what was recorded comes again, request by request, each key on its
-// own, whether or not the file is compressed or cut off.
+// own, whether or not the file is compressed or cut off. What was denied before the first reading is left out.
 func TestRecordingAsTrace(t *testing.T) {
 	for _, compress := range []bool{false, true} {
 		var file bytes.Buffer
@@ -168,7 +168,7 @@ func TestRecordingAsTrace(t *testing.T) {
 			}},
 			{At: second(1002), Readings: []model.Reading{
 				{Key: "quiet", At: second(1002), Since: second(1001), Target: model.Target{Window: time.Second}, Arrivals: []model.Arrival{{At: second(1000.5), N: 1}}}, // again, for another window
-				{Key: "busy", At: second(1002), Since: second(1001), Arrivals: []model.Arrival{{At: second(1001.5), N: 1}}},
+				{Key: "busy", At: second(1002), Since: second(1001), Arrivals: []model.Arrival{{At: second(1001.25), N: 1, Denied: true}, {At: second(1001.5), N: 1}}},
 			}},
 		} {
 			if err := w.Write(b); err != nil {
@@ -188,9 +188,9 @@ func TestRecordingAsTrace(t *testing.T) {
 		}
 		s := budget.Clone() // windows of ten seconds
 		for number, want := range map[int32][]time.Duration{
-			0:           {250 * time.Millisecond, 250 * time.Millisecond, 750 * time.Millisecond, 1500 * time.Millisecond},
+			0:           {250 * time.Millisecond, 250 * time.Millisecond, 1250 * time.Millisecond, 1500 * time.Millisecond},
 			1:           {500 * time.Millisecond},
-			lab.AllKeys: {250 * time.Millisecond, 250 * time.Millisecond, 500 * time.Millisecond, 750 * time.Millisecond, 1500 * time.Millisecond},
+			lab.AllKeys: {250 * time.Millisecond, 250 * time.Millisecond, 500 * time.Millisecond, 1250 * time.Millisecond, 1500 * time.Millisecond},
 		} {
 			src := trace.Source(s, number)
 			var got []time.Duration

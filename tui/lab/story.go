@@ -140,20 +140,20 @@ func (s *story) solve() error {
 	if g := s.at().Goal; g != nil {
 		goal = *g
 	}
-	if goal.Kind == lab.GoalSmallest {
-		setup.Limit.Count, setup.Limit.Burst = goal.Value, 0
+	if goal.Kind == lab.GoalSmallest || goal.Kind == lab.GoalUnder {
+		setup.Limit.Count = goal.Value
 	}
 	if err := s.restart(setup); err != nil {
 		return err
 	}
 	zero := s.run.Setup().Zero
-	if goal.Kind == lab.GoalSmallest || goal.Kind == lab.GoalMost || goal.Kind == lab.GoalCheapest {
+	steps := s.at().Solution()
+	if len(steps) == 0 {
 		s.run.SeekTo(zero.Add(s.at().Length()))
+		return nil
 	}
-	if steps := s.at().Solution(); len(steps) > 0 {
-		s.due = solution(s.at(), zero)
-		s.advanceTo(zero.Add(steps[len(steps)-1].At))
-	}
+	s.due = solution(s.at(), zero)
+	s.advanceTo(zero.Add(steps[len(steps)-1].At))
 	return nil
 }
 
