@@ -85,7 +85,8 @@ func (f *checkFlags) addCall(c *cobra.Command) {
 	c.Flags().StringVar(&f.args, "args", "", "arguments of a call, by spaces: "+strings.Join(script.Words(), " ")+
 		" (default {limit} {window_ms} {now_ms} {cost})")
 	c.Flags().StringVar(&f.admitted, "admitted", "",
-		"replies that admit: 1 (1 or true, alone or first of an array), 0, >=0, [2]=1, [allowed]=1, OK, nil")
+		"replies that admit: 1 (1 or true, alone or first of an array), 0, >=0, [2]=1, [allowed]=1, OK, nil, any; "+
+			"/error behind it: an error denies")
 }
 
 // most that a script under test may be told: an experiment sends some hundred times the limit.

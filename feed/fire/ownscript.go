@@ -101,6 +101,11 @@ func (o *ownScript) call(ctx context.Context, by sender) (limiter.Decision, erro
 	case err != nil && replied(err) && strings.Contains(err.Error(), "@user_script"):
 		return limiter.Decision{}, fmt.Errorf("%w: the script failed on its way, so that the request may have been counted: %w",
 			limiter.ErrUnknownOutcome, err)
+	case err != nil && replied(err):
+		if _, unlike := o.order.Target.Script.Admits(err); unlike == nil { // an error denies
+			return limiter.Decision{Cost: o.order.Cost, At: at}, nil
+		}
+		return limiter.Decision{}, unsure(err)
 	case err != nil:
 		return limiter.Decision{}, unsure(err)
 	}

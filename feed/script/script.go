@@ -134,64 +134,82 @@ func Head(text string) (c Call, found bool, err error) {
 // as the first of an array.
 type Admitted struct {
 	part    string // of an array, its number from 1, or the name of a field of JSON; "": the reply itself, or the first of an array
-	compare string // one of = >= > <= <, or OK or nil: that alone; "" for the zero value
+	compare string // one of = >= > <= <; "" for the zero value, or where text is set
 	number  float64
+	text    string // that alone admits; nil stands for no reply, and any for every one
+	denies  bool   // an error that the script returns denies
 }
 
-var admitted = regexp.MustCompile(`^(?:\[([1-9]\d{0,3}|[A-Za-z_]\w*)\])?(?:(OK|nil)|(=|>=|>|<=|<)?(-?\d{1,18}(?:\.\d+)?)|=(OK|nil))$`)
+var admitted = regexp.MustCompile(`^(?:\[([1-9]\d{0,3}|[A-Za-z_]\w*)\])?(?:(=|>=|>|<=|<)?(-?\d{1,18}(?:\.\d+)?)|=?([A-Za-z][\w-]*))$`)
 
-// ParseAdmitted reads which replies admit: 1, 0, >=0, OK, nil, [2]=1, [allowed]=1. Empty is 1.
-func ParseAdmitted(text string) (Admitted, error) {
-	if text == "" || text == "1" {
-		return Admitted{}, nil
+// ParseAdmitted reads which replies admit: 1, 0, >=0, OK, nil, any, [2]=1, [allowed]=1, and with /error behind it that
+// an error which the script returns denies. Empty is 1.
+func ParseAdmitted(text string) (a Admitted, err error) {
+	form, denies := strings.CutSuffix(text, "/error")
+	parts := admitted.FindStringSubmatch(form)
+	switch {
+	case text == "" || form == "1" || form == "true":
+		return Admitted{denies: denies}, nil
+	case parts == nil || parts[1] != "" && !strings.Contains(form, "]=") && parts[2] == "":
+		return Admitted{}, fmt.Errorf("%q does not say which replies admit a request: use 1 (1 or true admits), 0, >=0, OK or another text, "+
+			"nil, any, [2]=1 for the second of an array, or [allowed]=1 for a field of JSON, and /error behind it where an error denies", text)
 	}
-	parts := admitted.FindStringSubmatch(text)
-	if parts == nil || parts[1] != "" && parts[3] == "" && parts[5] == "" {
-		return Admitted{}, fmt.Errorf("%q does not say which replies admit a request: "+
-			"use 1 (1 or true admits), 0, >=0, OK, nil, [2]=1 for the second of an array, or [allowed]=1 for a field of JSON", text)
+	a = Admitted{part: parts[1], denies: denies}
+	if a.text = parts[4]; a.text == "true" {
+		a.compare, a.number, a.text = "=", 1, ""
+	} else if a.text == "" {
+		a.compare = cmp.Or(parts[2], "=")
+		a.number, _ = strconv.ParseFloat(parts[3], 64)
 	}
-	number, _ := strconv.ParseFloat(parts[4], 64) // "" for a text
-	return Admitted{part: parts[1], compare: cmp.Or(parts[2], parts[3], parts[5], "="), number: number}, nil
+	return a, nil
 }
 
 // String returns the text that ParseAdmitted reads.
 func (a Admitted) String() string {
-	text := a.compare + strconv.FormatFloat(a.number, 'f', -1, 64)
+	text := cmp.Or(a.compare, "=") + cmp.Or(a.text, strconv.FormatFloat(a.number, 'f', -1, 64))
 	switch {
-	case a.compare == "":
-		return "1"
-	case a.words():
-		text = "=" + a.compare
-	}
-	switch {
+	case a.compare == "" && a.text == "":
+		text = "1"
 	case a.part != "":
-		return "[" + a.part + "]" + text
-	case text == "=1":
-		return text
+		text = "[" + a.part + "]" + text
+	case text != "=1":
+		text = strings.TrimPrefix(text, "=")
 	}
-	return strings.TrimPrefix(text, "=")
+	if a.denies {
+		text += "/error"
+	}
+	return text
 }
 
-// Admits judges the reply of a script, as go-redis returns it: nil is a script's false or nil. The
-// error says that the reply is of a form that a does not speak of, so that nothing is known.
+// Admits judges the reply of a script, as go-redis returns it: nil is a script's false or nil, and an error one
+// that it returned. The error says that the reply is of a form that a does not speak of, so that nothing is known.
 func (a Admitted) Admits(reply any) (bool, error) {
+	if failed, ok := reply.(error); ok {
+		if a.denies {
+			return false, nil
+		}
+		return false, failed
+	}
+	if a.text == "any" && a.part == "" {
+		return true, nil
+	}
 	reply, err := a.pick(reply)
 	if err != nil {
 		return false, err
 	}
 	text, isText := reply.(string)
 	switch {
-	case a.compare == "nil":
+	case a.text == "nil":
 		return reply == nil, nil
-	case a.compare == "OK" && isText:
-		return text == "OK", nil
+	case a.text != "" && isText:
+		return text == a.text, nil
 	}
 	if b, ok := reply.(bool); ok && (a.compare == "" || a.part != "") {
 		reply = map[bool]int64{true: 1}[b]
 	}
 	n, ok := number(reply)
 	switch {
-	case ok && !a.words():
+	case ok && a.text == "":
 	case reply == nil && (a.compare != "=" || a.number != 0):
 		return false, nil // what Redis makes of false
 	default:
@@ -211,9 +229,6 @@ func (a Admitted) Admits(reply any) (bool, error) {
 	}
 	return n == 1, nil
 }
-
-// words reports whether it is a word that admits, and no number.
-func (a Admitted) words() bool { return a.compare == "OK" || a.compare == "nil" }
 
 // pick returns the part of a reply that tells.
 func (a Admitted) pick(reply any) (any, error) {

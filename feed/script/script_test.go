@@ -1,6 +1,7 @@
 package script
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -41,6 +42,10 @@ func TestAdmits(t *testing.T) {
 		{"[left]>=0", `{"left":-1}`, "no"}, {"[left]>=0", `{"left":0}`, "yes"}, {"[x]=1", `{"left":0}`, "?"}, {"[x]=1", "no JSON", "?"},
 		{"[2]=1", []any{int64(0), int64(1)}, "yes"}, {"[2]=1", []any{int64(1), int64(0)}, "no"}, {"[2]=1", []any{int64(1)}, "?"}, {"[2]=1", int64(1), "?"},
 		{"[1]>=0", []any{int64(-2)}, "no"}, {"=1", true, "?"},
+		{"allowed", "allowed", "yes"}, {"allowed", "denied", "no"}, {"[1]=allow", []any{"deny"}, "no"}, {"true", int64(1), "yes"},
+		{"[allowed]=true", `{"allowed":true}`, "yes"}, {"1", errors.New("LIMITED"), "?"}, {"1/error", errors.New("LIMITED"), "no"},
+		{"1/error", int64(1), "yes"}, {">=0/error", int64(-1), "no"}, {"any/error", int64(7), "yes"}, {"any/error", nil, "yes"},
+		{"any/error", errors.New("LIMITED"), "no"}, {"[2]=1/error", []any{int64(0), int64(1)}, "yes"},
 	} {
 		a, err := ParseAdmitted(x.text)
 		if err != nil {
@@ -58,7 +63,7 @@ func TestAdmits(t *testing.T) {
 			t.Errorf("admitted %q with the reply %v: %s (%v), not %s", x.text, x.reply, got, err, x.want)
 		}
 	}
-	for _, text := range []string{"yes", "[2]", "[0]=1", "[]=1", "=>1", "1e5", "[99999999999999999999]=1"} {
+	for _, text := range []string{"[2]", "[allowed]", "/error", "a b", "[0]=1", "[]=1", "=>1", "1e5", "[99999999999999999999]=1"} {
 		if a, err := ParseAdmitted(text); err == nil {
 			t.Errorf("%q was read as %v", text, a)
 		}

@@ -38,17 +38,18 @@ func Check(subject Subject, o Options) (Report, error) {
 	b.limit, b.random = o.Limit, rand.New(rand.NewPCG(1, 2))
 	b.store, _ = subject.(Store)
 	err := b.run()
-	if b.why != nil {
-		why, failed := b.why, b.failed
-		fails := func([]Step, []int64) bool {
-			again := b.why != nil
-			b.why = nil
-			return again
+	for _, r := range b.own {
+		c, last := b.r.Identity.Candidate, len(r.steps)-1
+		if c.Algorithm != limiter.Unknown && b.answers(c, r.steps)[last] < r.steps[last].N {
+			b.r.find(Fails, false, b.failing(r.steps), "it denies by an error, where its algorithm denies too: %s", r.err)
+		} else if b.why == nil {
+			b.why, b.failed = r.err, r.steps
 		}
-		if b.why = nil; !errors.Is(why, ErrEndless) {
-			if fewer := b.minimize(failed, fails); fewer != nil {
-				failed = fewer
-			}
+	}
+	if why := b.why; why != nil {
+		failed := b.failed
+		if !errors.Is(why, ErrEndless) {
+			failed = b.failing(failed)
 		}
 		b.r.find(Fails, true, failed, "the limiter fails: %s", why)
 	}
@@ -58,6 +59,22 @@ func Check(subject Subject, o Options) (Report, error) {
 	b.r.sort()
 	b.r.Requests, b.r.Traffics = b.sent, len(b.trials)
 	return b.r, err
+}
+
+// failing makes traffic after which the limiter answers with an error as small as it goes.
+func (b *bench) failing(steps []Step) []Step {
+	why, own := b.why, b.own
+	defer func() { b.why, b.own = why, own }()
+	b.why, b.own = nil, nil
+	fewer := b.minimize(steps, func([]Step, []int64) bool {
+		again := b.why != nil || b.own != nil
+		b.why, b.own = nil, nil
+		return again
+	})
+	if fewer == nil {
+		return steps
+	}
+	return fewer
 }
 
 // Confirm sends the traffic of the worst window and of each finding to another subject, which should be the
@@ -89,7 +106,7 @@ func (r *Report) Confirm(here, there Subject, where string) (err error) {
 }
 
 func (b *bench) run() error {
-	if _, err := b.play([]Step{{At: time.Second, N: 1}}); err != nil || b.why != nil {
+	if _, err := b.play([]Step{{At: time.Second, N: 1}}); err != nil || b.why != nil || len(b.own) > 0 {
 		return err // it fails at once: there is nothing to find out
 	}
 	for _, f := range []func() error{b.instants, b.name, b.most, b.least, b.keys, b.clocks, b.costs} {

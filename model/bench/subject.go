@@ -20,6 +20,7 @@ import (
 type Answer struct {
 	Admitted bool
 	Err      error // the limiter failed: it has not answered
+	Own      bool  // the error is a text of its author's, with which it may deny
 }
 
 // Subject is a limiter under test. It is for one goroutine.
@@ -86,6 +87,25 @@ type player struct {
 	past    []Step        // sent since the subject was reset, before what is sent now
 	failed  []Step        // the shortest traffic after which the subject failed, and why
 	why     error
+	own     []refusal // errors of its author's, a text each
+}
+
+// refusal is an error of the limiter's author, and the shortest traffic that leads to it.
+type refusal struct {
+	text  string // with every number as #
+	err   error
+	steps []Step
+}
+
+// refuse keeps an error with which the limiter may deny.
+func (p *player) refuse(err error, sofar []Step) {
+	one := refusal{numbers.ReplaceAllString(err.Error(), "#"), err, sofar}
+	i := slices.IndexFunc(p.own, func(r refusal) bool { return r.text == one.text })
+	if i < 0 {
+		p.own = append(p.own, one)
+	} else if requests(sofar) < requests(p.own[i].steps) {
+		p.own[i] = one
+	}
 }
 
 // play sends traffic to a new key and returns how many of each step were admitted. A step is over after two
@@ -125,9 +145,11 @@ func (p *player) goOn(steps []Step) ([]int64, error) {
 			a := p.subject.Admit(at, s.cost())
 			switch {
 			case a.Err != nil:
-				sofar := slices.Concat(p.past, steps[:i], []Step{{At: s.At, N: k + 1, Cost: s.Cost}})
-				if p.why == nil || requests(sofar) < requests(p.failed) {
-					p.failed, p.why = joined(sofar), a.Err
+				sofar := joined(slices.Concat(p.past, steps[:i], []Step{{At: s.At, N: k + 1, Cost: s.Cost}}))
+				if a.Own {
+					p.refuse(a.Err, sofar)
+				} else if p.why == nil || requests(sofar) < requests(p.failed) {
+					p.failed, p.why = sofar, a.Err
 				}
 				if denied++; errors.Is(a.Err, ErrMeans) || errors.Is(a.Err, ErrEndless) {
 					return admitted, a.Err
@@ -190,7 +212,7 @@ func (s *simulated) Admit(at limiter.Instant, cost int64) Answer {
 func (s *simulated) decide(cost int64) Answer {
 	if !s.Renewed {
 		d, err := s.memory.AllowN(context.Background(), who, s.Limit, cost)
-		return Answer{d.Allowed, err}
+		return Answer{Admitted: d.Allowed, Err: err}
 	}
 	if s.now >= s.ends {
 		s.used = 0

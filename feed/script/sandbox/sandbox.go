@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -87,7 +88,10 @@ func (s *Sandbox) Admit(at limiter.Instant, cost int64) bench.Answer {
 	s.ran = ran
 	s.note(keys)
 	if err != nil {
-		return bench.Answer{Err: err}
+		if _, unlike := s.script.Call.Admitted.Admits(err); unlike == nil && s.returned(err) {
+			return bench.Answer{}
+		}
+		return bench.Answer{Err: err, Own: s.own(err)}
 	}
 	admitted, err := s.script.Call.Admitted.Admits(reply)
 	if err != nil {
@@ -104,6 +108,28 @@ func (s *Sandbox) Admit(at limiter.Instant, cost int64) bench.Answer {
 		}
 	}
 	return bench.Answer{Admitted: admitted, Err: err}
+}
+
+// raised stands before the text of an error that was raised, and not returned.
+var raised = regexp.MustCompile(`^(ERR )?\S*script:\d+: `)
+
+// returned reports whether the script returned an error that no command gave it.
+func (s *Sandbox) returned(err error) bool {
+	return !raised.MatchString(err.Error()) && !slices.ContainsFunc(s.ran, func(c Command) bool { return c.Answer == err.Error() })
+}
+
+// own reports whether an error begins as a text in quotes does in the script.
+func (s *Sandbox) own(err error) bool {
+	const told = 8 // letters that no other error begins with
+	text := raised.ReplaceAllString(err.Error(), "")
+	text = strings.TrimPrefix(text, "ERR ")
+	text = text[:min(len(text), told)]
+	for _, quote := range []string{`"`, "'", `"ERR `, "'ERR ", `"-`, "'-"} {
+		if text != "" && strings.Contains(s.script.Text, quote+text) {
+			return true
+		}
+	}
+	return false
 }
 
 // call is what the script is given.
