@@ -36,7 +36,8 @@ func announced(t *testing.T, path string) (n int) {
 }
 
 // TestAStalledServerIsSentNoMore stops a server in the middle of a burst and of a rate, and lets
-// it go on once the firing has given up: what was announced is all that it ever counts.
+// it go on once the firing has given up: what was announced is all that it ever counts, and what is known of
+// it is taken back.
 func TestAStalledServerIsSentNoMore(t *testing.T) {
 	t.Parallel()
 	for name, order := range map[string]model.Order{
@@ -47,9 +48,10 @@ func TestAStalledServerIsSentNoMore(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "audit")
 		i := newRedis(t, feed.Options{URLs: []string{s.URL()}}).Injector(fire.Options{Armed: true, AuditPath: path, Timeout: 500 * time.Millisecond})
 		order.Target = target(limiter.SlidingLog, model.MaxRequests, time.Hour)
-		n := 0
-		outcomes, err := i.Fire(context.Background(), order, func(model.Fired) {
+		n, id := 0, ""
+		outcomes, err := i.Fire(context.Background(), order, func(f model.Fired) {
 			if n++; n == 20 {
+				id, _, _ = strings.Cut(f.Audit, ".")
 				s.Freeze()
 			}
 		})
@@ -65,6 +67,12 @@ func TestAStalledServerIsSentNoMore(t *testing.T) {
 		s.CLI("PING") // what the server had not read yet it has read before this
 		if got := card(); got < outcomes.Admitted || got > said {
 			t.Errorf("%s: the key has %d members of %d announced and %d admitted", name, got, said, outcomes.Admitted)
+		}
+		late := card() - outcomes.Admitted
+		u, err := i.Undo(context.Background(), id)
+		if err != nil || u.Requests != int64(said) || u.Units != int64(outcomes.Admitted) || len(u.Open) != outcomes.Unanswered || card() != late {
+			t.Errorf("%s: %+v, %v, %d members are left: want %d taken off, %d open and %d left",
+				name, u, err, card(), outcomes.Admitted, outcomes.Unanswered, late)
 		}
 	}
 }

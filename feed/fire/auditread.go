@@ -94,13 +94,14 @@ func eachLine(name, text string, take func(e *entry)) error {
 
 // found is an action in the audit file.
 type found struct {
-	first, last entry // of the action as a whole; an action that did not end has a last line made of its requests
-	ended       bool
-	open        []string // requests whose outcome is not in the file, and when they were sent, in words
+	first, last entry    // of the action as a whole; an action that did not end has a last line made of its requests
+	ended       bool     // what its keys held after it is known
+	open        []string // requests whose outcome is not known, and when they were sent, in words
 }
 
 // find returns an action. It fails if the action is unknown or was taken back, and if it is a change that did
-// not end. Requests that did not all end are those of a program that was killed: each has its lines.
+// not end. Requests that did not all end are those of a program that was killed, or whose server stopped
+// answering: each has its lines.
 func (a *audit) find(id string) (found, error) {
 	var first, last entry
 	taken := "" // when it was taken back; "" if it was not
@@ -111,8 +112,11 @@ func (a *audit) find(id string) (found, error) {
 		case e.Request != "" && e.Outcome == pending:
 			sent[e.Request] = e.At
 		case e.Request != "":
+			if e.Outcome == model.Unanswered.String() {
+				return
+			}
 			delete(sent, e.Request)
-			for o := model.Admitted; o <= model.Unanswered; o++ {
+			for o := model.Admitted; o < model.Unanswered; o++ {
 				if o.String() == e.Outcome {
 					outcomes.Add(o)
 				}
@@ -127,7 +131,12 @@ func (a *audit) find(id string) (found, error) {
 			}
 		}
 	})
-	f := found{first: first, last: last, ended: true}
+	f := found{first: first, last: last, ended: first.Change != "" || len(first.Before) == 0 || len(last.After) > 0}
+	for request, at := range sent {
+		f.open = append(f.open, request+", sent "+age(at))
+		outcomes.Add(model.Unanswered)
+	}
+	slices.Sort(f.open)
 	switch {
 	case taken != "":
 		return f, fmt.Errorf("%s was taken back already, %s", id, age(taken))
@@ -143,13 +152,8 @@ func (a *audit) find(id string) (found, error) {
 		return f, fmt.Errorf("%s is not over: process %d, which fires it, still runs: stop it first (x on its screen, ctrl+c, or kill %d)",
 			id, first.PID, first.PID)
 	case last.Action == "":
-		f.ended, f.last = false, first
+		f.last = first
 		f.last.Outcomes = &outcomes
-		for request, at := range sent {
-			f.open = append(f.open, request+", sent "+age(at))
-			f.last.Outcomes.Add(model.Unanswered)
-		}
-		slices.Sort(f.open)
 	}
 	return f, nil
 }

@@ -129,6 +129,7 @@ func (i *Injector) takeBack(ctx context.Context, t model.TakeBack) (Undone, erro
 		whole.Units, err = i.audit.charged(&f)
 		return whole, err
 	case restored:
+		whole.Open = nil // what the keys held before holds none of them
 		return whole, nil
 	case u.Withdrawn:
 		u.Units, err = i.withdraw(ctx, &f)
@@ -161,7 +162,7 @@ func (i *Injector) possible(f *found, withdraw bool) error {
 	case first.Target.Described:
 		remedy := "take it back without --withdraw"
 		if !f.ended {
-			remedy = "its program was killed, so look at the keys with ratescope peek and correct them by hand: before it, " +
+			remedy = "what its keys held after it is not known, so look at them with ratescope peek and correct them by hand: before it, " +
 				heldWords(f.first.Before)
 		}
 		return fmt.Errorf("%s cannot be withdrawn, because what the program's own script charged is not known: %s", id, remedy)
