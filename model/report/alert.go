@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -72,12 +74,29 @@ func AlertOf(e alert.Event, o Options) Alert {
 	return a
 }
 
-// dedup returns a digest of what an alert is about; key is "" where that is the server, or several keys. A
-// server that is seen by an exporter, as in "redis://h by http://e", is the same as one that is watched.
+// dedup returns a digest of what an alert is about; key is "" where that is the server, or several keys.
 func dedup(server, rule, key string) string {
-	server, _, _ = strings.Cut(server, " by ")
-	sum := sha256.Sum256([]byte(server + "\x00" + rule + "\x00" + key))
+	sum := sha256.Sum256([]byte(ServerName(server) + "\x00" + rule + "\x00" + key))
 	return hex.EncodeToString(sum[:16])
+}
+
+// ServerName returns a server's URL, or its nodes' URLs, in the one form that all programs have in common that
+// watch it: without a user, defaults, and the exporter that sees it, as in "redis://h by http://e".
+func ServerName(server string) string {
+	server, _, _ = strings.Cut(server, " by ")
+	nodes := strings.Split(server, ", ")
+	for i, node := range nodes {
+		u, err := url.Parse(node)
+		if err != nil || u.Scheme == "" {
+			return server
+		}
+		if u.User, u.Host = nil, strings.TrimSuffix(u.Host, ":6379"); u.Path == "/0" || u.Path == "/" {
+			u.Path = ""
+		}
+		nodes[i] = u.String()
+	}
+	slices.Sort(nodes)
+	return strings.Join(nodes, ", ")
 }
 
 // Joined returns one alert for those of several keys, which have their rule, server and state in common.
