@@ -100,9 +100,10 @@ func (g *Guard) DialHook(next redis.DialHook) redis.DialHook {
 			g.conns = make(map[net.Conn]bool)
 		}
 		g.conns[c] = true
-		g.dialed.Store(time.Now().UnixNano())
-		g.received.Store(time.Now().UnixNano())
-		return &watched{Conn: c, guard: g, dialed: time.Now()}, nil
+		now := time.Now()
+		g.dialed.Store(now.UnixNano())
+		g.received.Store(now.UnixNano())
+		return &watched{Conn: c, guard: g, dialed: now}, nil
 	}
 }
 
@@ -137,8 +138,8 @@ func (w *watched) Read(b []byte) (int, error) {
 // Greeting returns how long the first answer over the first connection took, which is about a round trip; 0 before it.
 func (g *Guard) Greeting() time.Duration { return time.Duration(g.greeting.Load()) }
 
-// LastReceived returns when bytes last came from a server over any connection: a server that is far
-// away, or has much to say, is not silent. The zero time is never.
+// LastReceived returns when bytes last came from a server over any connection, or one was made: a server that is
+// far away, or has much to say, is not silent. The zero time is never.
 func (g *Guard) LastReceived() time.Time { return momentOf(&g.received) }
 
 // Dialed returns when a connection was last made. A round trip in which that happened took

@@ -18,7 +18,8 @@ type result struct {
 	gone, leftOut []string
 	hot           *model.HotKeys
 	health        *model.Health
-	err           error // the server is away; the readings came before
+	err           error     // the server is away; the readings came before
+	heard         time.Time // when bytes last came from the server; zero if none came since it was last connected to
 
 	commands         int64         // sent while the order ran, by all goroutines of the session
 	cost             time.Duration // server time since the previous result
@@ -74,13 +75,14 @@ func (e *emitter) take(now time.Time, r result) {
 	if connect.Cut(r.err) && e.cut.IsZero() {
 		e.cut = now
 	}
+	was := e.link
 	switch {
 	case r.err == nil:
-	case connect.Cut(r.err) && e.link == model.Live && now.Sub(e.cut) < silentAfter: // if a new connection is answered, it was not away
+	case was == model.Live && connect.Cut(r.err) && now.Sub(e.cut) < silentAfter: // if a new connection is answered, it was not away
+	case was == model.Live && connect.TimedOut(r.err) && now.Sub(r.heard) < silentAfter && now.Sub(e.since) < heardFor:
+		// it has become farther
 	default:
-		was := e.link
-		e.lost(r.err)
-		if was == model.Live || e.sent.IsZero() {
+		if e.lost(r.err); was == model.Live || e.sent.IsZero() {
 			e.send(now, nil, nil)
 		}
 	}
@@ -142,6 +144,10 @@ func (e *emitter) send(now time.Time, readings []model.Reading, gone []string) {
 // silentAfter is how long a server may send nothing, in addition to tripsLimit round trips,
 // before it counts as away: longer than the round trip of a link that has just become very slow.
 const silentAfter = 2 * time.Second
+
+// heardFor is how long a server may answer no order in time while bytes come from it. Over a link that has become slow a new
+// connection takes three round trips before it carries an answer.
+const heardFor = 15 * time.Second
 
 // errSilent is the error of an order whose answer does not come.
 var errSilent = fmt.Errorf("no answer yet: %w", context.DeadlineExceeded)

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"context"
 	"io"
 	"syscall"
 	"testing"
@@ -32,6 +33,28 @@ func TestACutConnectionIsNotDown(t *testing.T) {
 			t.Fatalf("a cut connection is %v, %q", last.Server.Link, last.Server.Err)
 		}
 		e.take(now.Add(time.Minute+c.after), result{kind: orderFull, err: c.err})
+		if last.Server.Link != c.want {
+			t.Errorf("%s: the link is %v, want %v", c.name, last.Server.Link, c.want)
+		}
+	}
+}
+
+// TestAFarServerIsNotDown: answers that come too late are told only where the server sends nothing at all, or for too long.
+func TestAFarServerIsNotDown(t *testing.T) {
+	now := time.Unix(1_795_000_000, 0)
+	for _, c := range []struct {
+		name         string
+		after, heard time.Duration
+		want         model.Link
+	}{
+		{"bytes came a moment ago", 4 * time.Second, time.Second, model.Live},
+		{"nothing came", 4 * time.Second, 4 * time.Second, model.Down},
+		{"bytes come, and never an answer", heardFor, time.Second, model.Down},
+	} {
+		var last model.Batch
+		e := &emitter{emit: func(b model.Batch) { last = b }}
+		e.take(now, result{kind: orderFull})
+		e.take(now.Add(c.after), result{kind: orderFull, err: context.DeadlineExceeded, heard: now.Add(c.after - c.heard)})
 		if last.Server.Link != c.want {
 			t.Errorf("%s: the link is %v, want %v", c.name, last.Server.Link, c.want)
 		}
