@@ -18,7 +18,7 @@ import (
 	"ratescope/limiter"
 )
 
-// The limiters that applications write themselves, three lists of them. Each says how it is written.
+// The limiters that applications write themselves, four lists of them. Each says how it is written.
 var (
 	//go:embed testdata/homemade.yaml
 	homemadeText []byte
@@ -26,6 +26,8 @@ var (
 	publicText []byte
 	//go:embed testdata/homemade_third.yaml
 	thirdText []byte
+	//go:embed testdata/homemade_fourth.yaml
+	fourthText []byte
 )
 
 // Homemade is a limiter that an application writes itself.
@@ -40,7 +42,7 @@ type Homemade struct {
 // eachHomemade runs a test for all lists.
 func eachHomemade(t *testing.T, test func(t *testing.T, all []Homemade)) {
 	t.Helper()
-	for name, list := range map[string][]byte{"first": homemadeText, "public": publicText, "third": thirdText} {
+	for name, list := range map[string][]byte{"first": homemadeText, "public": publicText, "third": thirdText, "fourth": fourthText} {
 		t.Run(name, func(t *testing.T) { test(t, homemadeLimiters(t, list)) })
 	}
 }
@@ -120,7 +122,7 @@ func (w *World) Advance(d time.Duration) {
 }
 
 // instants finds the words that stand for an instant in the names of keys.
-var instants = regexp.MustCompile(`\{(utc|tokyo|delhi|week|isoweek|index|hex|b36|slot|start|end):([^{}|]+)(?:\|(\d+))?(?:\|(-\d+))?\}`)
+var instants = regexp.MustCompile(`\{(utc|tokyo|delhi|week|isoweek|index|hex|b36|slot|ticks|start|end):([^{}|]+)(?:\|(\d+))?(?:\|(-\d+))?\}`)
 
 // Keys returns the keys of a request.
 func (w *World) Keys(who string) []string {
@@ -155,6 +157,8 @@ func (w *World) Keys(who string) []string {
 			value = now/n + later
 		case "slot":
 			value = now / n % ring
+		case "ticks":
+			value = (now + 62_135_596_800) / n
 		case "start":
 			value = (now/n + later) * n
 		case "end":
@@ -162,7 +166,11 @@ func (w *World) Keys(who string) []string {
 		}
 		return strconv.FormatInt(value, 10)
 	})
-	return strings.Fields(strings.ReplaceAll(text, "{who}", who))
+	keys := strings.Fields(strings.ReplaceAll(text, "{who}", who))
+	for i := range keys {
+		keys[i] = strings.ReplaceAll(keys[i], "~", " ")
+	}
+	return keys
 }
 
 // Request makes one request of who and returns whether the limiter admits it.
