@@ -179,7 +179,7 @@ func TestHomemadeToldByMatch(t *testing.T) {
 	hidden := map[string]bool{
 		"left": true, "end in another key": true, "lockout": true, "leases": true, "end in seconds": true,
 		"count beside its second": true, "below zero": true, "frequency and block": true,
-		"lock beside attempts": true,
+		"lock beside attempts": true, "ban until a second": true, "minute of the day as a number": true, "a key for each request": true,
 	}
 	eachHomemade(t, func(t *testing.T, all []Homemade) {
 		count := toldHomemade(t, all, func(h *Homemade) map[string]any { return h.Match }, false, hidden)

@@ -29,7 +29,7 @@ func layoutReaders(l *form.Layout, s **Script) map[string]func(*yaml.Node) error
 	stamp := ""
 	return map[string]func(*yaml.Node) error{
 		"name":    readTemplate(&l.Name),
-		"block":   readTemplate(&l.Block),
+		"block":   func(n *yaml.Node) error { return readBlock(n, &l.Block) },
 		"read":    func(n *yaml.Node) error { return readRead(n, l) },
 		"ends":    func(n *yaml.Node) error { return readEnds(n, l) },
 		"amount":  readSource(&l.Amount, false),
@@ -70,6 +70,15 @@ func readTemplate(p *form.Template) func(*yaml.Node) error {
 		*p = t
 		return nil
 	}
+}
+
+// readBlock reads what denies everything: a key while it is there, or field F UNIT until that time.
+func readBlock(n *yaml.Node, p *form.Source) error {
+	if strings.HasPrefix(n.Value, "field ") {
+		return readSource(p, true)(n)
+	}
+	p.Kind = "key"
+	return readTemplate(&p.Key)(n)
 }
 
 // braced finds a word in braces, which may have a form behind it.
@@ -130,6 +139,8 @@ func readRead(n *yaml.Node, l *form.Layout) error {
 	switch {
 	case !known || l.Left && kind != "value" && kind != "field" && kind != "json":
 		return at(n, "%s is nothing that can be read: %s", quoted(n), suggest(kind, names))
+	case kind == "field" && strings.Contains(rest, "%"):
+		return at(n, "%s names no field: where each window has a field, write read: fields and slice: how long one counts", quoted(n))
 	case (kind == "field") != (rest != "") && kind != "json":
 		return at(n, "%s: only field and json have a name behind them, as in read: field count", quoted(n))
 	}
@@ -339,7 +350,7 @@ func (rules ownRules) Own(key, typ string, now limiter.Instant) (all []*decode.M
 		default:
 			if m, ok := l.Match(key, typ, now); ok {
 				claimed, row = true, l.Row.String()
-				if !m.Over && !(m.Member && l.Block.Blank()) {
+				if !m.Over && !(m.Member && l.Block.Key.Blank()) {
 					all = append(all, rules.match(i, m, key, typ))
 				}
 			}

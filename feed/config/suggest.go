@@ -14,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"ratescope/feed/decode"
+	"ratescope/feed/decode/form"
 	"ratescope/limiter"
 	"ratescope/model/naming"
 )
@@ -45,12 +46,11 @@ func Suggest(s *decode.Sample, pattern string, now limiter.Instant) []Suggestion
 		}
 		g.log("zset", scores)
 	case "list":
-		var times []float64
+		var texts []string
 		for _, e := range slices.Concat(s.First, s.Last) {
-			v, _ := decode.Number(e.Member) // what is no number is 0, which is no time
-			times = append(times, v)
+			texts = append(texts, e.Member)
 		}
-		g.log("list", times)
+		g.log("list", times(texts))
 		g.length()
 	case "set":
 		g.length()
@@ -64,7 +64,7 @@ func Suggest(s *decode.Sample, pattern string, now limiter.Instant) []Suggestion
 func Named(key, pattern string, length time.Duration, now limiter.Instant) (e Entry, windowed, ok bool) {
 	name, w, ok := naming.Template(key, pattern, length, now)
 	e = Entry{Name: name}
-	if strings.HasPrefix(w.Form, "index") {
+	if strings.HasPrefix(w.Form, "index") || strings.HasPrefix(w.Form, "ticks") {
 		e.Window = shortDuration(w.Length)
 	}
 	if w.Zone != 0 {
@@ -192,29 +192,36 @@ func (g *suggester) text(text string) {
 				}
 			}
 		}
+		if unit := decode.UnitOf(fields["tat"], g.now); unit != 0 {
+			g.add("a theoretical arrival time (TAT)", "", func(e *Entry) { e.Read, e.At, e.Unit = "tat", "json tat", units[unit] })
+			return
+		}
 		g.fields(fields, "json ")
 	}
 }
 
 func (g *suggester) jsonLog(read string, list []any) {
-	var times []float64
+	var texts []string
 	for _, of := range list {
-		v, ok := of.(float64)
-		if !ok {
-			return
-		}
-		times = append(times, v)
+		texts = append(texts, fmt.Sprintf("%v", of))
 	}
-	g.log(read, times)
+	g.log(read, times(texts))
+}
+
+// times returns the times that texts say, as numbers; what is none is 0.
+func times(texts []string) (all []float64) {
+	for _, text := range texts {
+		v, _ := decode.NumberOrTime(text)
+		all = append(all, v)
+	}
+	return all
 }
 
 func (g *suggester) hash(s *decode.Sample) {
 	fields := make(map[string]float64)
-	var times []float64
 	for name, text := range s.Fields {
-		if v, ok := decode.Number(text); ok {
+		if v, ok := decode.NumberOrTime(text); ok {
 			fields[name] = v
-			times = append(times, v)
 		}
 	}
 	if slice, unit := g.slices(s); slice > 0 {
@@ -223,15 +230,13 @@ func (g *suggester) hash(s *decode.Sample) {
 		})
 		return
 	}
-	if text, held := s.Fields["tat"]; held && s.Whole {
-		v, _ := decode.Number(text)
-		if unit := decode.UnitOf(v, g.now); unit != 0 {
-			g.add("a theoretical arrival time (TAT)", "", func(e *Entry) { e.Read, e.At, e.Unit = "tat", "tat", units[unit] })
-			return
-		}
+	if unit := decode.UnitOf(fields["tat"], g.now); unit != 0 && s.Whole {
+		g.add("a theoretical arrival time (TAT)", "", func(e *Entry) { e.Read, e.At, e.Unit = "tat", "tat", units[unit] })
+		return
 	}
-	if len(times) == len(s.Fields) && !slices.ContainsFunc(times, func(v float64) bool { return decode.UnitOf(v, g.now) == 0 }) {
-		g.log("hash", times)
+	all := slices.Collect(maps.Values(fields))
+	if len(all) == len(s.Fields) && !slices.ContainsFunc(all, func(v float64) bool { return decode.UnitOf(v, g.now) == 0 }) {
+		g.log("hash", all)
 		return
 	}
 	if s.Whole {
@@ -245,13 +250,17 @@ func (g *suggester) slices(s *decode.Sample) (slice, unit time.Duration) {
 	var starts []int64
 	for name, text := range s.Fields {
 		n, err := strconv.ParseInt(name, 10, 64)
-		if _, counts := decode.Number(text); err != nil || !counts || !s.Whole {
+		_, dated := form.DateOf(name, g.now)
+		if _, counts := decode.Number(text); err != nil && !dated || !counts || !s.Whole {
 			return 0, 0
+		}
+		if w, _ := naming.WindowOf(name, g.now); dated && w.Length > 0 {
+			slice = w.Length
 		}
 		starts = append(starts, n)
 	}
-	if len(starts) == 0 {
-		return 0, 0
+	if len(starts) == 0 || slice > 0 {
+		return slice, 0
 	}
 	slices.Sort(starts)
 	newest := starts[len(starts)-1]
@@ -270,7 +279,7 @@ func (g *suggester) slices(s *decode.Sample) (slice, unit time.Duration) {
 const mostSuggested = 8
 
 // plainField reports whether a name is one that a program gives to a field, and not an id.
-func plainField(name string) bool { return fieldName.MatchString(name) && name != "value" }
+func plainField(name string) bool { return fieldName.MatchString(name) }
 
 // endWord finds the name of a time at which something ends.
 var endWord = regexp.MustCompile(`(?i)reset|expir|until|ends?$`)
@@ -293,7 +302,6 @@ func (g *suggester) fields(of map[string]float64, before string) {
 			amounts = append(amounts, name)
 		}
 	}
-	stands := strings.TrimPrefix(before, "field ")
 	for i, index := range amounts {
 		if length := naming.Numbered(int64(of[index]), g.now); length > 0 && len(amounts) == 2 && len(at) == 0 && before == "field " {
 			g.base.Window = shortDuration(length)
@@ -311,7 +319,7 @@ func (g *suggester) fields(of map[string]float64, before string) {
 				}
 				continue
 			}
-			g.filled(n, t, stands, units[unit])
+			g.filled(before+n, before+t, units[unit])
 		}
 	}
 	if len(at) > 0 {
@@ -328,21 +336,27 @@ func (g *suggester) fields(of map[string]float64, before string) {
 var levelWord = regexp.MustCompile(`(?i)level|water|volume|backlog|excess`)
 
 // filled suggests readings of an amount and of a time of the past, the likeliest by the names of their fields first.
-func (g *suggester) filled(amount, at, stands, unit string) {
+func (g *suggester) filled(amount, at, unit string) {
 	readings := []struct{ as, read, refill string }{
 		{"a bucket of tokens", "bucket", ""}, {"a bucket that leaks", "level", ""},
 		{"a bucket that is filled at once", "bucket", "whole window"}, {"a count, and when its window began", "level", "whole window"},
 	}
-	if levelWord.MatchString(amount) {
+	_, word, _ := strings.Cut(amount, " ")
+	_, began, _ := strings.Cut(at, " ")
+	if levelWord.MatchString(word) {
 		readings[0], readings[1] = readings[1], readings[0]
-	} else if begins := naming.HoldsBegin(at); naming.HoldsCount(amount) || begins && !naming.HoldsTokens(amount) {
+	} else if begins := naming.HoldsBegin(began); naming.HoldsCount(word) || begins && !naming.HoldsTokens(word) {
 		slices.Reverse(readings)
 	} else if begins {
 		readings[0], readings[2] = readings[2], readings[0]
 	}
 	for _, r := range readings {
 		g.add(r.as, "", func(e *Entry) {
-			e.Read, e.Refill, e.Amount, e.At, e.Unit = r.read, r.refill, stands+amount, stands+at, unit
+			e.Read, e.Refill, e.Unit = r.read, r.refill, unit
+			e.Amount, e.At = strings.TrimPrefix(amount, "field "), strings.TrimPrefix(at, "field ")
+			if e.Amount == "value" { // the word for the string itself
+				e.Amount = amount
+			}
 		})
 	}
 }

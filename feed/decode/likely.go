@@ -177,12 +177,18 @@ func weighList(s *Sample, now limiter.Instant, e *evidence) {
 
 // timeOfNow says whether a text is a number that is a time not long ago.
 func timeOfNow(text string, now limiter.Instant) bool {
-	v, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		return false
-	}
+	v, ok := NumberOrTime(text)
 	unit := UnitOf(v, now)
-	return unit != 0 && now.Sub(InstantIn(v, unit)).Abs() <= longestWindow
+	return ok && unit != 0 && now.Sub(InstantIn(v, unit)).Abs() <= longestWindow
+}
+
+// NumberOrTime returns a number, and a date as seconds.
+func NumberOrTime(text string) (v float64, ok bool) {
+	if v, err := strconv.ParseFloat(text, 64); err == nil && !math.IsNaN(v) && !math.IsInf(v, 0) {
+		return v, true
+	}
+	at, ok := TimeText(text)
+	return NumberIn(at, time.Second), ok
 }
 
 // weighState weighs a hash or a JSON object: a few numbers, of which one is a time of now, or counters
@@ -209,12 +215,12 @@ func weighState(s *Sample, now limiter.Instant, e *evidence) {
 	}
 	times, amounts, said, counted, windows, ends := 0, 0, "", "", 0, 0
 	for name, text := range fields {
-		v, err := strconv.ParseFloat(text, 64)
-		if err != nil || math.IsNaN(v) {
+		v, ok := NumberOrTime(text)
+		if !ok {
 			return
 		}
 		n, err := strconv.ParseInt(name, 10, 64)
-		if _, ok := naming.WindowOf(name, now); ok || timeOfNow(name, now) || err == nil && naming.Recent(n, now) {
+		if _, windowed := naming.WindowOf(name, now); windowed || timeOfNow(name, now) || err == nil && naming.Recent(n, now) {
 			windows++ // the field is called after a window not long ago
 		}
 		switch unit := UnitOf(v, now); {
@@ -303,7 +309,7 @@ func isRing(fields map[string]string) bool {
 // mostSlices is how many slices of a window a hash may count.
 const mostSlices = 120
 
-// numbersOf returns the numbers of JSON, or of the beginning of one that is longer: those of an object by their
+// numbersOf returns the numbers, and dates as seconds, of JSON, or of the beginning of one that is longer: those of an object by their
 // names, and those of an array, which is alone or beside numbers. Both are nil where the text holds anything else.
 func numbersOf(text string) (fields map[string]string, list []string) {
 	if strings.Contains(text, ",") && strings.Trim(text, "0123456789., ") == "" {
@@ -318,6 +324,16 @@ func numbersOf(text string) (fields map[string]string, list []string) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
 	name, arrays, depth := "", 0, 0
+	add := func(number string, inObject bool) {
+		if !inObject {
+			list = append(list, number)
+			return
+		}
+		if fields == nil {
+			fields = make(map[string]string)
+		}
+		fields[name], name = number, ""
+	}
 	for {
 		token, err := d.Token()
 		if err != nil { // its end, or that of what was read of it
@@ -344,19 +360,16 @@ func numbersOf(text string) (fields map[string]string, list []string) {
 				return nil, nil
 			}
 		case json.Number:
-			if !inObject {
-				list = append(list, v.String())
-				continue
-			}
-			if fields == nil {
-				fields = make(map[string]string)
-			}
-			fields[name], name = v.String(), ""
+			add(v.String(), inObject)
 		case string:
-			if !inObject || name != "" {
+			switch at, dated := TimeText(v); {
+			case dated && (name != "" || !inObject):
+				add(strconv.FormatFloat(NumberIn(at, time.Second), 'f', -1, 64), inObject)
+			case !inObject || name != "":
 				return nil, nil
+			default:
+				name = v
 			}
-			name = v
 		default:
 			return nil, nil
 		}

@@ -100,19 +100,22 @@ func (l *Tracker) withhold(r *model.Reading) bool {
 		return false
 	}
 	var named, down, leases bool
+	windows := Sign{Pattern: l.Found.Pattern}
 	switch b := l.decoder.(type) {
 	case *singleDecoder:
 		now := comesRound(b.key, l.target.Window, r.At)
 		if l.inferred != nil && l.since != 0 && len(r.Arrivals) > 0 && !now && !comesRound(b.key, l.target.Window, l.since) {
 			l.inferred.Plain(l.Found.Pattern) // it counted in the window of another number
 		}
+		if b.outlives && shortNumber.MatchString(b.key) {
+			l.inferred.Show(windows, r.At)
+		}
 		seen, before := l.inferred.Terms(l.Found.Pattern), comesRound(b.key, l.target.Window, r.At.Add(-l.target.Window))
-		named = naming.Dated(b.key, l.target.Window, r.At) || b.outlives && shortNumber.MatchString(b.key) || !seen.Plain && (now || before)
+		named = naming.Dated(b.key, l.target.Window, r.At) || l.inferred.Shown(windows, r.At) && shortNumber.MatchString(b.key) || !seen.Plain && (now || before)
 		down = b.fell || seen.Down || r.Type != "none" && r.TTL > 0 && r.State.Current == 0 ||
 			!b.rose && !seen.Up && (b.high || naming.SpeaksOfRest(b.key))
 	case *counterDecoder: // the number at the end of its name may be the end of a window
 		w := l.target.Window
-		windows := Sign{Pattern: l.Found.Pattern}
 		named = b.own == limiter.Unknown && slices.ContainsFunc(b.starts, func(start limiter.Instant) bool {
 			if start > r.At.Add(clientAhead) {
 				l.inferred.Show(windows, r.At)
@@ -150,7 +153,7 @@ func comesRound(key string, window time.Duration, at limiter.Instant) bool {
 }
 
 // shortNumber finds what may be the number of a window that comes round.
-var shortNumber = regexp.MustCompile(`(?:^|[:_./|-])\d{1,2}(?:$|[:_./|-])`)
+var shortNumber = regexp.MustCompile(`(?:^|[:_./|-])\d{1,4}(?:$|[:_./|-])`)
 
 // clientAhead is how far the clock of a program may be ahead of the server's.
 const clientAhead = 2 * time.Second

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"ratescope/limiter"
 )
@@ -57,7 +58,7 @@ func WindowOf(name string, now limiter.Instant) (Window, bool) {
 		for end < len(name) && digit(name[end]) {
 			end++
 		}
-		if i == 0 || !letter(name[i-1]) {
+		if i == 0 || !letter(name[i-1]) || end-i >= 8 && short(name[:i]) {
 			for _, read := range readers {
 				if w, ok := read(name, i, end, now); ok && w.To-w.From > best.To-best.From {
 					best = w
@@ -70,7 +71,16 @@ func WindowOf(name string, now limiter.Instant) (Window, bool) {
 		}
 		i = max(end, best.To)
 	}
+	if w, ok := worded(name, now); ok && w.To-w.From > best.To-best.From {
+		best = w
+	}
 	return best, best.To > 0
+}
+
+// short reports whether the letters at the end of a text are few, as those before a date: d20261126.
+func short(before string) bool {
+	rest := strings.TrimRightFunc(before, unicode.IsLetter)
+	return len(before)-len(rest) <= 2 && (rest == "" || strings.Contains(separators, rest[len(rest)-1:]))
 }
 
 // readers read a window that begins at byte i of a name, whose digits end at byte end.
@@ -99,6 +109,7 @@ var fields = [...]field{
 // calendar reads a calendar that begins at byte i of a name: the longest that contains now.
 func calendar(name string, i, _ int, now limiter.Instant) (best Window, ok bool) {
 	date := [6]int{0, 1, 1, 0, 0, 0}
+	bare := false // of the zeros before numbers below ten
 	at, form, least := i, "%Y", 0
 	if n, fits := digits(name, i, 4); fits && (n-now.Time().UTC().Year() <= 1 && now.Time().UTC().Year()-n <= 1) {
 		date[0], at = n, i+4
@@ -112,27 +123,41 @@ func calendar(name string, i, _ int, now limiter.Instant) (best Window, ok bool)
 		if next < len(name) && strings.IndexByte(f.before, name[next]) >= 0 {
 			next++
 		}
-		n, fits := digits(name, next, 2)
+		long := 2
+		n, fits := digits(name, next, long)
+		if !fits && next > at {
+			long = 1
+			n, fits = digits(name, next, long)
+		}
 		if !fits || n < f.least || n > f.most {
 			break
 		}
 		date[j+1] = n
+		bare = bare || long == 1
 		form += name[at:next] + f.form
-		at = next + 2
+		at = next + long
 		if j < least || at < len(name) && (digit(name[at]) || letter(name[at]) && name[at] != 'T') {
 			continue
+		}
+		written := form
+		if bare {
+			written = form[:2] + strings.ReplaceAll(form[2:], "%", "%-")
 		}
 		start := time.Date(date[0], time.Month(date[1]), date[2], date[3], date[4], date[5], 0, time.UTC)
 		end := start.Add(f.length)
 		if f.length == 0 {
 			end = start.AddDate(0, 1, 0)
 		}
-		if zone, in := zoneOf(start, end, now.Time(), f.length); in && start.Day() == date[2] {
+		if zone, in := zoneOf(start, end, now.Time(), f.length); in && start.Day() == date[2] && !(bare && zone != 0) {
 			from, to := limiter.InstantOf(start.Add(-zone)), limiter.InstantOf(end.Add(-zone))
-			best, ok = Window{From: i, To: at, Form: form, Zone: zone, Length: to.Sub(from), Start: from, End: to}, true
+			best, ok = Window{From: i, To: at, Form: written, Zone: zone, Length: to.Sub(from), Start: from, End: to}, true
 		} else if from := limiter.InstantOf(start); f.length > 0 && f.length < time.Hour && begins(from, now) {
-			best, ok = Window{From: i, To: at, Form: form, Start: from}, true
+			best, ok = Window{From: i, To: at, Form: written, Start: from}, true
 		}
+	}
+	if zeros := strings.TrimPrefix(name[best.To:], ".000"); ok && strings.HasPrefix(zeros, "Z") && strings.HasSuffix(best.Form, "%S") {
+		best.Form += name[best.To:len(name)-len(zeros)] + "Z"
+		best.To = len(name) - len(zeros) + 1
 	}
 	return best, ok
 }
@@ -165,8 +190,8 @@ func week(name string, i, _ int, now limiter.Instant) (w Window, ok bool) {
 
 // dayForms are dates that calendar does not read, as Go and as rules write them. Any separator may stand in the place of a dash.
 var dayForms = [...][2]string{
-	{"02-01-2006", "%d-%m-%Y"}, {"01-02-2006", "%m-%d-%Y"}, {"02-Jan-2006", "%d-%b-%Y"}, {"2006-Jan-02", "%Y-%b-%d"},
-	{"2006-002", "%Y-%j"}, {"02012006", "%d%m%Y"}, {"01022006", "%m%d%Y"}, {"2006002", "%Y%j"},
+	{"02-01-2006", "%d-%m-%Y"}, {"01-02-2006", "%m-%d-%Y"}, {"2006-002", "%Y-%j"},
+	{"02012006", "%d%m%Y"}, {"01022006", "%m%d%Y"}, {"2006002", "%Y%j"},
 }
 
 // dayOf reads the day of now, in UTC, at byte i of a name, whose digits end at byte end.
@@ -190,6 +215,42 @@ func dayOf(name string, i, end int, now limiter.Instant) (w Window, ok bool) {
 	}
 	return w, false
 }
+
+// monthForms are dates with the name of a month, and of a day, as Go and as rules write them, the longest first. Any separator may
+// stand in the place of a dash.
+var monthForms = [...][2]string{
+	{"Mon-Jan-02-2006", "%a-%b-%d-%Y"}, {"02-Jan-2006", "%d-%b-%Y"}, {"Jan-02-2006", "%b-%d-%Y"}, {"2006-Jan-02", "%Y-%b-%d"},
+	{"January-2006", "%B-%Y"}, {"2006-January", "%Y-%B"}, {"Jan-2006", "%b-%Y"}, {"2006-Jan", "%Y-%b"},
+}
+
+// worded reads the day or the month of now, in UTC, whose month is a word.
+func worded(name string, now limiter.Instant) (w Window, ok bool) {
+	t := now.Time().UTC()
+	month := strings.Index(name, t.Month().String()[:3])
+	if month < 0 {
+		return w, false
+	}
+	for _, form := range monthForms {
+		for _, between := range [...]string{"-", " ", "_", "/", ".", ""} {
+			date := t.Format(strings.ReplaceAll(form[0], "-", between))
+			i := strings.Index(name, date)
+			if i < 0 || i > 0 && alphanumeric(name[i-1]) || i+len(date) < len(name) && alphanumeric(name[i+len(date)]) {
+				continue
+			}
+			w = Window{From: i, To: i + len(date), Form: strings.ReplaceAll(form[1], "-", between), Start: now.Floor(day)}
+			w.End = w.Start.Add(day)
+			if !strings.Contains(form[1], "d") {
+				w.Start = limiter.InstantOf(time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC))
+				w.End = limiter.InstantOf(time.Date(t.Year(), t.Month()+1, 1, 0, 0, 0, 0, time.UTC))
+			}
+			w.Length = w.End.Sub(w.Start)
+			return w, true
+		}
+	}
+	return w, false
+}
+
+func alphanumeric(b byte) bool { return digit(b) || letter(b) }
 
 // clock reads the hour and the minute of the day, in UTC, that begin at byte i of a name.
 func clock(name string, i, _ int, now limiter.Instant) (w Window, ok bool) {
@@ -306,9 +367,19 @@ func Numbered(n int64, now limiter.Instant) time.Duration {
 func Recent(n int64, now limiter.Instant) bool {
 	return n >= 10_000 && slices.ContainsFunc(Lengths[:], func(length time.Duration) bool {
 		age := int64(now)/length.Microseconds() - n
-		return age >= -1 && age < 120
+		ticks := age + SinceYear1/length.Microseconds()
+		return age >= -1 && age < 120 || ticks >= -1 && ticks < 120
 	})
 }
+
+// SinceYear1 is how many microseconds .NET had counted in 1970.
+const SinceYear1 = 62_135_596_800_000_000
+
+// eras are the forms of the numbers of windows, and the microseconds from where they are counted to 1970.
+var eras = [...]struct {
+	form  string
+	since int64
+}{{"index", 0}, {"ticks", SinceYear1}}
 
 // number reads the digits of a name from byte i to end as the number of a window, or as the
 // instant of its beginning or end.
@@ -321,11 +392,20 @@ func number(name string, i, end int, now limiter.Instant) (w Window, ok bool) {
 		return w, false
 	}
 	w = Window{From: i, To: end}
-	if length := Numbered(n, now); length > 0 {
-		w.Form, w.Length = "index", length
-		w.Start = now.Floor(length)
-		w.End = w.Start.Add(length)
-		return w, true
+	decimal, _ := strings.CutPrefix(name[end:], ".0") // as a division writes it that keeps fractions
+	if decimal == name[end:] || decimal != "" && digit(decimal[0]) {
+		decimal = ""
+	} else {
+		decimal, w.To = ".0", end+2
+	}
+	for _, era := range eras {
+		for _, length := range Lengths {
+			if n >= 10_000 && n == (int64(now)+era.since)/length.Microseconds() {
+				w.Form, w.Length, w.Start = era.form+decimal, length, now.Floor(length)
+				w.End = w.Start.Add(length)
+				return w, true
+			}
+		}
 	}
 	unit, at := "s", limiter.Instant(n)*1e6
 	if end-i > 10 {
@@ -337,9 +417,9 @@ func number(name string, i, end int, now limiter.Instant) (w Window, ok bool) {
 			continue
 		}
 		if age >= 0 {
-			w.Form, w.Start = "start."+unit, at
+			w.Form, w.Start = "start."+unit+decimal, at
 		} else {
-			w.Form, w.End = "end."+unit, at
+			w.Form, w.End = "end."+unit+decimal, at
 		}
 		return w, true
 	}

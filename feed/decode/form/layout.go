@@ -29,7 +29,7 @@ type Layout struct {
 	Left       bool // what is read is what is left of the limit
 	Refill     string
 	Weigh      string
-	Block      Template // of a key that denies everything while it exists
+	Block      Source // a key that denies everything while it exists, or a field with the time until which everything is denied
 	Slice      time.Duration
 	Ring, Keep int64 // of slices
 	Sum        int64 // windows that count together; 0 is 1
@@ -96,7 +96,7 @@ func (l *Layout) Check() error {
 		return fmt.Errorf("ends: name, but %q holds no window: write {window:FORM} where it stands", l.Name.text)
 	case (l.Sum > 1 || l.Weigh != "" && l.Read.Kind != "fields") && l.Ends.Kind != "name":
 		return fmt.Errorf("sum and weigh speak of windows, and %q holds none: write {window:FORM} where it stands", l.Name.text)
-	case form != nil && form.pieces == nil && !l.LimitKnown && l.Limit.Window == 0 && (form.unit != 0 || form.ring != 0):
+	case form != nil && form.pieces == nil && !l.LimitKnown && l.Limit.Window == 0 && (form.unit != 0 || form.ring != 0 || form.since != 0):
 		return fmt.Errorf("limit is missing: how long a window of {window:%s} lasts follows from it", form.text)
 	case bucket && (l.Amount.Kind == "" || l.At.Kind == ""):
 		return fmt.Errorf("read: %s needs amount and at: the fields, or the keys, of how much and of when that was true", l.Read.Kind)
@@ -106,19 +106,24 @@ func (l *Layout) Check() error {
 		return fmt.Errorf("read: fields needs a limit of at least one slice, or keep: how many slices count")
 	case l.Read.Kind != "fields" && (l.Slice > 0 || l.Ring > 0 || l.Keep > 0):
 		return fmt.Errorf("slice, ring and keep speak of read: fields, and it is %s: leave them out", l.Read.Kind)
-	case l.Read.Kind == "level" && l.Refill == "whole tokens":
-		return fmt.Errorf("refill: whole tokens speaks of read: bucket, and it is level: say whole window, or leave it out")
 	case !bucket && (l.Amount.Kind != "" || l.Refill != "" || l.Plus != ""):
 		return fmt.Errorf("amount, refill and plus speak of read: bucket and level, and it is %s: leave them out", l.Read.Kind)
+	case l.Block.Kind == "field" && !slices.Contains(l.types(), "hash") && l.Read.Kind != "json" && l.Amount.Kind != "json":
+		return fmt.Errorf("block: field %s speaks of a hash or of JSON, and read: %s is none: name the key that blocks", l.Block.Name, l.Read.Kind)
 	case l.Ends.Kind == "field" && l.Ends.Unit == 0 && l.Limit.Window == 0:
 		return fmt.Errorf("limit is missing: how long a window lasts whose number is in %s follows from it", l.Ends.Name)
 	}
-	for _, t := range []*Template{&l.Block, &l.Ends.Key, &l.Amount.Key, &l.At.Key} {
+	for _, t := range l.beside() {
 		if strings.Count(t.text, "*") > strings.Count(l.Name.text, "*") {
 			return fmt.Errorf("%q holds a * that the name %q does not: say which key it is", t.text, l.Name.text)
 		}
 	}
 	return nil
+}
+
+// beside returns the names of the keys beside a leading key, some of which may be blank.
+func (l *Layout) beside() []*Template {
+	return []*Template{&l.Ends.Key, &l.Amount.Key, &l.At.Key, &l.Block.Key}
 }
 
 // windows returns how long a window may be, the likeliest first: where several are summed the limit may
@@ -170,7 +175,7 @@ func (l *Layout) Match(key, typ string, now limiter.Instant) (m Match, ok bool) 
 	} else {
 		ok = false
 	}
-	for _, t := range []*Template{&l.Block, &l.Ends.Key, &l.Amount.Key, &l.At.Key} {
+	for _, t := range l.beside() {
 		if p, _, beside := t.match(key); beside && (!ok || len(p.who) < len(m.Parts.who)) {
 			m, ok = Match{Parts: p, Member: true, window: l.windows()[0]}, true
 		}
@@ -239,7 +244,7 @@ func (l *Layout) Expires() bool {
 // begun where the name says.
 func (l *Layout) place(m *Match, text string, now limiter.Instant) bool {
 	form := l.Name.window
-	n, numeric := Whole(strings.TrimLeft(text, "0"))
+	n, numeric := Whole(strings.TrimSuffix(strings.TrimLeft(text, "0"), form.after))
 	for _, w := range l.windows() {
 		if w <= 0 && form.pieces == nil {
 			if w, _, _ = WindowOfIndex(n, now); w <= 0 {
@@ -369,7 +374,8 @@ func (l *Layout) Explain() string {
 		add(true, "until the time in %s", l.Ends.words())
 	}
 	add(l.Charged, "denied requests included")
-	add(!l.Block.Blank(), "and denies everything while %s is there", l.Block.text)
+	add(l.Block.Kind == "key", "and denies everything while %s is there", l.Block.Key.text)
+	add(l.Block.Kind == "field", "and denies everything until the time in %s", l.Block.words())
 	text := strings.Join(parts, ", ")
 	text += fmt.Sprintf("; %v", how.Algorithm)
 	switch {

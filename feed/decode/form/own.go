@@ -45,10 +45,7 @@ func (o *Own) Name() string {
 
 // BlockKey returns the key that denies everything while it exists, "" for none.
 func (o *Own) BlockKey() string {
-	if o.layout.Block.Blank() {
-		return ""
-	}
-	return o.layout.Block.render(o.match.Parts, "")
+	return o.layout.Block.Key.render(o.match.Parts, "")
 }
 
 // Settings returns how the limiter limits, as far as its rule says.
@@ -67,7 +64,7 @@ func (o *Own) Fetch(now limiter.Instant) (all []decode.Fetch) {
 	lead := decode.Fetch{Type: o.typ}
 	switch o.typ {
 	case "hash":
-		for _, s := range []*Source{&l.Read, &l.Ends, &l.Amount, &l.At, &l.Rate} {
+		for _, s := range []*Source{&l.Read, &l.Ends, &l.Amount, &l.At, &l.Rate, &l.Block} {
 			if s.Kind == "field" {
 				lead.Fields = append(lead.Fields, s.Name)
 			}
@@ -105,7 +102,7 @@ func (o *Own) Fetch(now limiter.Instant) (all []decode.Fetch) {
 		all = append(all, lead)
 	}
 	o.beside = make(map[*Template]int)
-	for _, t := range []*Template{&l.Ends.Key, &l.Amount.Key, &l.At.Key, &l.Block} {
+	for _, t := range l.beside() {
 		if !t.Blank() {
 			o.beside[t] = len(all)
 			all = append(all, decode.Fetch{Key: t.render(o.match.Parts, text), Type: "string"})
@@ -151,8 +148,10 @@ func (o *Own) Decode(now limiter.Instant, got []decode.Sample, _ decode.Settings
 	if fault != "" {
 		d.Err = "holds " + fault + ": correct its rule, or remove the key"
 	}
-	if n, ok := o.beside[&l.Block]; ok && got[n].Exists() {
+	if n, ok := o.beside[&l.Block.Key]; ok && got[n].Exists() {
 		o.block(&d, now, &got[n])
+	} else if l.Block.Kind == "field" {
+		d.State.BlockedUntil, _ = l.Block.instant(&leads[0], nil, l.Unit, now) // 0, which blocks nothing, where it holds no time
 	}
 	o.last, d.Span = d.Algorithm, 0
 	return d
@@ -167,15 +166,18 @@ func (o *Own) sample(t *Template, got []decode.Sample) *decode.Sample {
 
 // block takes the key that denies everything: until it expires, or until the time that it holds.
 func (o *Own) block(d *decode.Decoded, now limiter.Instant, s *decode.Sample) {
+	switch until, ok := (&Source{}).instant(s, nil, o.layout.Unit, now); {
+	case s.TTL > 0:
+		d.State.BlockedUntil = Expiry(now, s.TTL)
+	case !ok:
+		d.Partial = true
+	case until <= now:
+		return
+	default:
+		d.State.BlockedUntil = until
+	}
 	if d.Type == "none" {
 		d.Type, d.TTL = s.Type, s.TTL
-	}
-	if s.TTL > 0 {
-		d.State.BlockedUntil = Expiry(now, s.TTL)
-	} else if at, ok := (&Source{}).instant(s, nil, o.layout.Unit, now); ok {
-		d.State.BlockedUntil = at
-	} else {
-		d.Partial = true
 	}
 }
 
@@ -292,7 +294,7 @@ func (o *Own) bucket(d *decode.Decoded, now limiter.Instant, got []decode.Sample
 	l, lead := o.layout, &got[0]
 	amount, known := l.Amount.number(lead, o.sample(&l.Amount.Key, got))
 	at, timed := l.At.instant(lead, o.sample(&l.At.Key, got), l.Unit, now)
-	if !lead.Exists() && len(d.Members) == 0 || l.Block.text != "" && len(d.Members) == 1 && o.sample(&l.Block, got).Exists() {
+	if !lead.Exists() && len(d.Members) == 0 || len(d.Members) == 1 && o.sample(&l.Block.Key, got).Exists() {
 		return ""
 	}
 	switch {

@@ -1,6 +1,7 @@
 package form
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -62,17 +63,18 @@ func (s *Source) Number(lead *decode.Sample) (n float64, ok bool) {
 }
 
 func (s *Source) instant(lead, beside *decode.Sample, unit time.Duration, now limiter.Instant) (limiter.Instant, bool) {
-	n, ok := s.number(lead, beside)
-	if text, held := s.text(lead, beside); held && !ok {
-		if at, is := decode.TimeText(text); is {
-			return at, true
-		}
+	text, held := s.text(lead, beside)
+	at, ok := timeIn(text, cmp.Or(s.Unit, unit), now)
+	return at, held && ok
+}
+
+// timeIn returns the time that a text says: a number in a unit, as instantIn reads it, or a date.
+func timeIn(text string, unit time.Duration, now limiter.Instant) (limiter.Instant, bool) {
+	text = strings.TrimSpace(text)
+	if n, ok := Number(text); ok {
+		return instantIn(n, unit, now)
 	}
-	if s.Unit != 0 {
-		unit = s.Unit
-	}
-	at, known := instantIn(n, unit, now)
-	return at, ok && known
+	return decode.TimeText(text)
 }
 
 // instantIn returns a time in a unit; with unit 0 in the one that makes it a time of these years.
@@ -228,12 +230,24 @@ func (l *Layout) entryAt(one stamped, now limiter.Instant) (limiter.Instant, boo
 	if value, ok := jsonAt(text, l.At.Name); l.At.Name != "" && ok {
 		text = plain(value)
 	}
-	v, ok := Number(text)
-	at, timed := instantIn(v, l.Unit, now)
+	at, ok := timeIn(text, l.Unit, now)
 	if l.Stamped {
-		return at, ok && timed
+		return at, ok
 	}
-	return min(at, now), ok && timed // a client's clock may be ahead
+	return min(at, now), ok // a client's clock may be ahead
+}
+
+// sliceForms are dates as a calendar writes them without what stands between its numbers.
+var sliceForms = map[int]string{8: "20060102", 10: "2006010215", 12: "200601021504"}
+
+var noSeparators = strings.NewReplacer("-", "", "/", "", ".", "", "_", "", ":", "", "T", "", " ", "")
+
+// DateOf returns the instant that the name of a field of a slice is as a calendar's date of these years, in UTC.
+func DateOf(field string, now limiter.Instant) (limiter.Instant, bool) {
+	digits := noSeparators.Replace(field)
+	t, err := time.Parse(sliceForms[len(digits)], digits)
+	at := limiter.InstantOf(t)
+	return at, err == nil && digits != "" && at.Sub(now).Abs() < 366*day
 }
 
 // slices reads a hash of counters, one a slice of time.
@@ -246,11 +260,14 @@ func (o *Own) slices(d *decode.Decoded, now limiter.Instant, s *decode.Sample) (
 	if keep == 0 {
 		keep = int64(l.Limit.Window / l.Slice)
 	}
-	index, size := int64(now)/l.Slice.Microseconds(), l.Slice.Microseconds()
+	_, east := now.Time().In(l.Zone).Zone()
+	ahead, size := limiter.Instant(int64(east)*1e6), l.Slice.Microseconds() // of UTC
+	index := int64(now+ahead) / size
 	counts := make(map[int64]int64, len(s.Fields))
 	for field, text := range s.Fields {
 		number, isNumber := Whole(field)
-		if !isNumber {
+		date, isDate := DateOf(field, now)
+		if isDate = isDate && l.Ring == 0; !isNumber && !isDate {
 			continue // what stands beside the slices
 		}
 		n, ok := Signed(text)
@@ -258,6 +275,8 @@ func (o *Own) slices(d *decode.Decoded, now limiter.Instant, s *decode.Sample) (
 			return "no count in the field of a slice"
 		}
 		switch at, timed := instantIn(float64(number), l.Unit, now); {
+		case isDate:
+			counts[int64(date)/size] += n
 		case l.Ring > 0:
 			if number < l.Ring {
 				counts[index-((index-number)%l.Ring+l.Ring)%l.Ring] += n
@@ -271,7 +290,7 @@ func (o *Own) slices(d *decode.Decoded, now limiter.Instant, s *decode.Sample) (
 	d.Window = l.Slice * time.Duration(keep)
 	if l.Weigh != "" {
 		d.Window, d.Limit.Window = l.Slice, l.Slice
-		d.State.Start = now.Floor(l.Slice)
+		d.State.Start = limiter.Instant(index*size) - ahead
 		d.State.Current, d.State.Previous, d.PreviousKnown = counts[index], counts[index-1], true
 		d.State.PreviousStart = d.State.Start.Add(-l.Slice)
 		return ""
@@ -279,7 +298,7 @@ func (o *Own) slices(d *decode.Decoded, now limiter.Instant, s *decode.Sample) (
 	d.State.Log = []limiter.Entry{}
 	for i := index - keep + 1; i <= index; i++ {
 		if n := counts[i]; n > 0 {
-			d.State.Log = append(d.State.Log, limiter.Entry{At: limiter.Instant(i * size), Count: n})
+			d.State.Log = append(d.State.Log, limiter.Entry{At: limiter.Instant(i*size) - ahead, Count: n})
 		}
 	}
 	d.Limit.Window = d.Window

@@ -194,6 +194,8 @@ type WindowForm struct {
 	pieces []piece       // of a calendar form; nil for the others
 	finest time.Duration // of a calendar form: how long its shortest window is; a month counts 28 days
 	unit   time.Duration // of a start or an end; 0: the number of the window
+	since  int64         // microseconds from where the windows are counted to 1970
+	after  string        // what stands behind the number
 	ends   bool
 	ring   int64 // the number is counted modulo this; 0: it is not
 }
@@ -224,17 +226,24 @@ const day = 24 * time.Hour
 var compound = strings.NewReplacer("%F", "%Y-%m-%d", "%T", "%H:%M:%S", "%R", "%H:%M", "%D", "%m/%d/%y")
 
 // WindowWords are the forms that are no calendar's.
-var WindowWords = []string{"index", "index%60", "start.s", "start.ms", "end.s", "end.ms"}
+var WindowWords = []string{"index", "index%60", "ticks", "start.s", "start.ms", "end.s", "end.ms"}
 
 // ParseWindow reads the form of a window.
 func ParseWindow(text string) (*WindowForm, error) {
 	f := &WindowForm{text: text}
-	word, unit, timed := strings.Cut(text, ".")
+	plain, decimal := strings.CutSuffix(text, ".0")
+	if decimal {
+		f.after = ".0"
+	}
+	word, unit, timed := strings.Cut(plain, ".")
 	switch {
-	case text == "index":
+	case plain == "ticks":
+		f.since = naming.SinceYear1
 		return f, nil
-	case strings.HasPrefix(text, "index%"):
-		n, err := strconv.ParseInt(text[len("index%"):], 10, 32)
+	case plain == "index":
+		return f, nil
+	case strings.HasPrefix(plain, "index%"):
+		n, err := strconv.ParseInt(plain[len("index%"):], 10, 32)
 		if f.ring = n; err == nil && n > 1 {
 			return f, nil
 		}
@@ -280,7 +289,7 @@ func (f *WindowForm) calendar(text string) error {
 
 func (f *WindowForm) pattern() string {
 	if f.pieces == nil {
-		return `\d{1,16}`
+		return `\d{1,16}` + regexp.QuoteMeta(f.after)
 	}
 	var b strings.Builder
 	for _, p := range f.pieces {
@@ -343,11 +352,11 @@ func (f *WindowForm) format(start, end limiter.Instant, zone *time.Location) str
 	}
 	switch {
 	case f.unit != 0:
-		return strconv.FormatInt(int64(start)/f.unit.Microseconds(), 10)
+		return strconv.FormatInt(int64(start)/f.unit.Microseconds(), 10) + f.after
 	case f.ring > 0:
 		return strconv.FormatInt(int64(start)/end.Sub(start).Microseconds()%f.ring, 10)
 	case f.pieces == nil:
-		return strconv.FormatInt(int64(start)/end.Sub(start).Microseconds(), 10)
+		return strconv.FormatInt((int64(start)+f.since)/end.Sub(start).Microseconds(), 10) + f.after
 	}
 	t := start.Time().In(zone)
 	year, week := t.ISOWeek()
