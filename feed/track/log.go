@@ -373,9 +373,9 @@ func ownMember(member string) (limiter.Instant, bool) {
 
 // survey counts the members of a sorted set by the unit in which their scores are times.
 type survey struct {
-	now  limiter.Instant
-	card *redis.IntCmd
-	in   [len(decode.Units)]*redis.IntCmd
+	now       limiter.Instant
+	card, end *redis.IntCmd // how many there are, before and after the others are counted
+	in        [len(decode.Units)]*redis.IntCmd
 }
 
 func askSurvey(q *Query, key string) *survey {
@@ -385,6 +385,7 @@ func askSurvey(q *Query, key string) *survey {
 		lo, hi := decode.Plausible(u, seconds)
 		s.in[i] = q.Pipe.ZCount(q.Ctx, key, decode.Score(lo), decode.Score(hi))
 	}
+	s.end = q.Pipe.ZCard(q.Ctx, key)
 	return s
 }
 
@@ -392,6 +393,10 @@ func askSurvey(q *Query, key string) *survey {
 // other units; and the number of members whose scores are no times.
 func (s *survey) read() (unit time.Duration, mixed, garbage int64, err error) {
 	left, err := s.card.Result()
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	end, err := s.end.Result()
 	if err != nil {
 		return 0, 0, 0, err
 	}
@@ -406,6 +411,6 @@ func (s *survey) read() (unit time.Duration, mixed, garbage int64, err error) {
 			best, unit = n, decode.Units[i]
 		}
 	}
-	// The commands are not a transaction: members may come in between.
-	return unit, all - best, max(left-all, 0), nil
+	// The commands are not a transaction: members may come and leave in between.
+	return unit, all - best, max(min(left, end)-all, 0), nil
 }

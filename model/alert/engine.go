@@ -51,6 +51,8 @@ type Event struct {
 	Server   string
 	Total    int    // of Forgotten: how many limits there were
 	Reason   string // of NoData and Sick: what is wrong, one clause
+
+	looked limiter.Instant // of Faulty: when the key was read
 }
 
 // id names a state: one rule about one key, or about the server.
@@ -154,6 +156,10 @@ func order(events []Event) {
 	slices.SortFunc(events, func(a, b Event) int { return cmp.Or(cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Key, b.Key)) })
 }
 
+// faultLasts is how long the readings of a key must say that its limiter does not work: its program may be between
+// two of its writes, for as long as a busy machine or a slow link lets it wait.
+const faultLasts = 2 * time.Second
+
 // step brings one state forward, and returns an event when an alert begins or ends.
 func (e *Engine) step(n id, holds bool, ev Event) (Event, bool) {
 	rule, now, s := &e.rules[n.rule], e.clock.now, e.states[n]
@@ -175,10 +181,14 @@ func (e *Engine) step(n id, holds bool, ev Event) (Event, bool) {
 		ev.Since, ev.Firing = s.begun, true
 		s.last = ev
 	case holds:
-		if s.begun == 0 {
-			s.begun = now
+		looked, lasts := now, rule.For
+		if rule.When.Metric == Faulty {
+			looked, lasts = ev.looked, max(rule.For, faultLasts)
 		}
-		if now.Sub(s.begun) >= rule.For {
+		if s.begun == 0 {
+			s.begun = looked
+		}
+		if looked.Sub(s.begun) >= lasts {
 			s.firing = true
 			ev.Since, ev.Firing = s.begun, true
 			s.last = ev
@@ -226,7 +236,7 @@ func (e *Engine) evaluate(i int, tell func(key string, holds bool, ev Event)) {
 		}
 		ev := Event{Key: name, OfKey: true, Target: k.Reading.Target}
 		if rule.When.Metric == Faulty {
-			ev.Reason = k.Reading.Fault()
+			ev.Reason, ev.looked = k.Reading.Fault(), k.Reading.At
 			ev.Value = number(ev.Reason != "")
 			tell(name, ev.Reason != "", ev)
 			continue

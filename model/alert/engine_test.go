@@ -164,7 +164,11 @@ func TestServerFigures(t *testing.T) {
 		rule(t, "failing", "errors_per_s >= 5", 0), rule(t, "skewed", "skew_ms >= 500", 0), rule(t, "sick", "sick", 0))
 	s.used["rl:a"] = -1
 	s.run(time.Second)
-	s.want("0s firing sick rl:a")
+	s.used["rl:a"] = 1 // its program stood still between two of its writes
+	s.run(time.Second)
+	s.used["rl:a"] = -1
+	s.run(3 * time.Second)
+	s.want("4s firing sick rl:a")
 	s.used["rl:a"] = 1
 	s.skew = time.Second
 	s.health = &model.Health{Over: time.Second, Evicted: model.Measure{Known: true, V: 3},
@@ -172,11 +176,11 @@ func TestServerFigures(t *testing.T) {
 		Commands: []model.CommandStat{{Name: "evalsha", Calls: 5, Mean: 3 * time.Millisecond, Scripts: true}, {Name: "keys", Calls: 1, Mean: time.Second}}}
 	s.told = nil
 	s.run(time.Second)
-	s.want("1s firing evicting", "1s firing skewed", "1s firing slow") // a slot that moves is no error
+	s.want("5s firing evicting", "5s firing skewed", "5s firing slow") // a slot that moves is no error
 	s.health.Errors = []model.ErrorStat{{Name: "OOM", Rate: 3}, {Name: "WRONGTYPE", Rate: 2}}
 	s.told = nil
 	s.run(time.Second)
-	s.want("2s firing failing")
+	s.want("6s firing failing")
 }
 
 // TestSetRules ends the alerts of rules that are gone, and leaves the others alone.

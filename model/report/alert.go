@@ -218,7 +218,7 @@ func (a Alert) subject(e alert.Event) string {
 	case alert.Errors:
 		return fmt.Sprintf("%s answers %s errors a second", a.Server.Clean(), value)
 	case alert.Skew:
-		return fmt.Sprintf("the clock of %s is %s ms off", a.Server.Clean(), value)
+		return fmt.Sprintf("the clock of %s is %s off", a.Server.Clean(), format.Spaced(time.Duration(e.Value*1e6).Round(time.Millisecond)))
 	case alert.Forgotten:
 		return fmt.Sprintf("%d of %d limits were forgotten by %s: their keys left before they expired, so that everyone has a full budget",
 			int(e.Value), e.Total, a.Server.Clean())

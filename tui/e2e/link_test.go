@@ -203,12 +203,11 @@ func (d *drill) minute(i int, m link, p *servertest.Proxy, s redisServer, storm 
 		at(15)
 		over := d.is("throttled")
 		now := s.now(d.t).UnixMilli()
-		add := []string{"ZADD", "rl:hot"}
+		add := []string{"EVAL", "redis.call('ZADD', KEYS[1], unpack(ARGV)) redis.call('PEXPIRE', KEYS[1], 60000)", "1", "rl:hot"}
 		for n := range 100 {
 			add = append(add, strconv.FormatInt(now, 10), fmt.Sprintf("m%d", n))
 		}
 		s.cli(d.t, add...)
-		s.cli(d.t, "PEXPIRE", "rl:hot", "60000")
 		at(40)
 		s.cli(d.t, "ZREMRANGEBYRANK", "rl:hot", "0", "60")
 		over()
