@@ -345,6 +345,9 @@ func (p checkPage) is() (what, why string) {
 	add(id.Grain > 0, "its clock shows whole "+format.Length(id.Grain))
 	add(id.Charged != nil && *id.Charged, "denied requests are charged")
 	add(id.Charged != nil && !*id.Charged, "denied requests are free")
+	if o := id.Beside; o != nil {
+		add(true, fmt.Sprintf("beside a %s of %d in %s", o.Algorithm.Title(), o.Limit.Count, format.Length(o.Limit.Window)))
+	}
 	add(p.Traffics == 1 && id.Algorithm.Bursts(), "a token or leaky bucket answers alike")
 	what += "; " + strings.Join(words, ", ")
 	why = fmt.Sprintf("it answers %s of %s as that does, and no other candidate is left", format.Plural(id.Asked, "step"),

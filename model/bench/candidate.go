@@ -18,6 +18,7 @@ type Candidate struct {
 	Renewed   bool          // a fixed window that ends one window after the last request, not the first
 	Block     time.Duration // all are denied for so long after a denial; 0 is not at all
 	Extended  bool          // a request during a block begins it anew
+	Beside    *Candidate    // another limit that has to admit too; nil is none
 }
 
 // Bound is the most that the algorithm admits in a window of w, whatever the traffic.
@@ -140,13 +141,20 @@ type identifier struct {
 	cutOff bool              // the traffic of the worst window was
 	stored limiter.Algorithm // of which what is stored is typical; 0 where that is not known
 	gaps   []time.Duration   // between steps, around everything that limiters compare with
+	fewest int64             // requests of a made up traffic at the most; 0 is no bound
+	pace   pace              // of which a limit beside the one that is identified admits all
+}
+
+// uneven is an instant that no window of the clock begins at.
+func (b *identifier) uneven() time.Duration {
+	const phase = 370 * time.Millisecond
+	begin := (b.limit.Window / 8).Truncate(time.Millisecond) + phase%max(b.limit.Window/4, 1)
+	return max(begin.Truncate(time.Millisecond), time.Millisecond)
 }
 
 // measure finds out how much is admitted at once, and when it comes back.
-func (b *identifier) measure() error {
-	const phase = 370 * time.Millisecond
-	begin := (b.limit.Window / 8).Truncate(time.Millisecond) + phase%max(b.limit.Window/4, 1)
-	begin = max(begin.Truncate(time.Millisecond), time.Millisecond)
+func (b *identifier) measure(begin time.Duration) error {
+	b.m = measured{}
 	most := b.burst()
 	got, err := b.play([]Step{{At: begin, N: most}})
 	if err != nil {
@@ -268,7 +276,7 @@ func (b *identifier) traffic() []Step {
 			at += gap
 			steps = append(steps, Step{At: at, N: 1})
 		}
-		return steps
+		return b.fit(steps)
 	}
 	for range 3 + b.random.IntN(6) {
 		steps = append(steps, Step{At: at, N: max(sizes[b.random.IntN(len(sizes))], 1)})
@@ -278,7 +286,24 @@ func (b *identifier) traffic() []Step {
 		}
 		at += max(gap.Truncate(time.Millisecond), time.Millisecond)
 	}
-	return steps
+	return b.fit(steps)
+}
+
+// fit cuts made up traffic off at the fewest requests, and spreads it by the pace.
+func (b *identifier) fit(steps []Step) []Step {
+	for i, sofar := 0, int64(0); i < len(steps) && b.fewest > 0; i++ {
+		if sofar += steps[i].N; sofar > b.fewest {
+			steps = steps[:max(i, 1)]
+		}
+	}
+	if b.pace.n > 0 && b.random.IntN(3) == 0 { // the limit beside denies some of each burst
+		var bursts []Step
+		for i := range b.m.capacity/b.pace.n + 4 {
+			bursts = append(bursts, Step{At: steps[0].At + time.Duration(i)*b.pace.every, N: b.pace.n + 1 + b.random.Int64N(3)})
+		}
+		return bursts
+	}
+	return b.pace.spread(steps)
 }
 
 // answers returns what a candidate answers to traffic.
@@ -327,9 +352,8 @@ func (b *identifier) compare() {
 	b.gaps = slices.DeleteFunc(b.gaps, func(d time.Duration) bool { return d > 4*b.limit.Window && d != b.m.first && d != b.m.block })
 }
 
-// identify names the limiter.
-func (b *identifier) identify() (Identity, error) {
-	all := candidates(b.limit, b.m)
+// identify names the limiter, which may be any of all.
+func (b *identifier) identify(all []Candidate) (Identity, error) {
 	b.left = slices.Clone(all)
 	b.compare()
 	for idle := 0; idle < fruitless && len(b.left) > 1; {

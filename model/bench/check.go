@@ -28,6 +28,8 @@ type bench struct {
 	identifier
 	o Options
 	r Report
+
+	several bool // a second limit was seen
 }
 
 // Check finds out what a limiter does. It sends some ten thousand requests. The error is one of the means,
@@ -152,7 +154,7 @@ func (b *bench) instants() error {
 
 // name finds out which algorithm it is.
 func (b *bench) name() error {
-	err := b.measure()
+	err := b.measure(b.uneven())
 	if err != nil {
 		return err
 	}
@@ -170,7 +172,9 @@ func (b *bench) name() error {
 	switch alike := b.stored.Bursts() || b.stored.Kind() == limiter.KindLog; {
 	case id.Algorithm == limiter.Unknown:
 	case alike && id.Algorithm.Bursts() && b.stored.Bursts() && id.Terms.Refill != convention.Interval:
-		id.Algorithm = b.stored
+		if id.Algorithm = b.stored; id.Beside != nil && id.Beside.Algorithm.Bursts() {
+			id.Beside.Algorithm = b.stored
+		}
 	case alike && id.Algorithm == limiter.SlidingLog && b.stored == limiter.StreamCounter:
 		id.Algorithm = b.stored
 	}
@@ -178,25 +182,30 @@ func (b *bench) name() error {
 	return b.charges()
 }
 
-// settle identifies it, and once more as it is without expiries where it is nothing that is known.
+// settle identifies it, and once more as it is without expiries where it is nothing that is known, or not what it stores.
 func (b *bench) settle() error {
-	id, err := b.identify()
+	id, err := b.identify(candidates(b.limit, b.m))
 	if err != nil {
 		return err
 	}
-	whole := b.store != nil && (!id.Exact || id.Renewed && b.stored.Kind() == limiter.KindLog)
-	if whole {
-		trials, m := b.trials, b.m
+	id, b.several, err = b.beside(id)
+	if err != nil {
+		return err
+	}
+	logs, bursts := b.stored.Kind() == limiter.KindLog && id.Algorithm.Kind() != limiter.KindLog, b.stored.Bursts() && !id.Algorithm.Bursts()
+	if b.store != nil && !b.several && (!id.Exact || logs || bursts) {
+		trials := b.trials
 		b.store.Persist(true)
-		b.trials = nil
-		err = b.measure()
 		var lasting Identity
-		if err == nil && !b.m.endless && b.m.capacity > 0 && b.m.first > 0 {
-			lasting, err = b.identify()
-		}
+		err = b.aside(b.limit, func() error {
+			err := b.measure(b.uneven())
+			if err == nil && !b.m.endless && b.m.capacity > 0 && b.m.first > 0 {
+				lasting, err = b.identify(candidates(b.limit, b.m))
+			}
+			return err
+		})
 		b.store.Persist(false)
-		b.trials, b.m = trials, m
-		if err != nil {
+		if b.trials = trials; err != nil {
 			return err
 		}
 		if lasting.Exact {
@@ -216,6 +225,10 @@ func (b *bench) settle() error {
 // measuredLimit says which limit was measured.
 func (b *bench) measuredLimit() {
 	c, l := b.r.Identity.Candidate, &b.r.Limit
+	if c.Beside != nil {
+		*l = c.Limit
+		return
+	}
 	if !b.m.endless && !b.sparse() {
 		l.Count = b.m.capacity
 	}
@@ -418,8 +431,8 @@ func sum(list []int64) (n int64) {
 // least looks for requests that are denied although the limit has room for them.
 func (b *bench) least() error {
 	promise := b.r.promise()
-	if b.why != nil || b.sparse() {
-		return nil // what failed was not denied, and where no window is filled, none is to be denied
+	if b.why != nil || b.sparse() || b.several && promise.Beside == nil {
+		return nil // what failed was not denied, where no window is filled, none is to be denied, and another limit may deny
 	}
 	if promise.Algorithm == limiter.Unknown || b.m.endless {
 		switch {
@@ -470,7 +483,8 @@ func (b *bench) least() error {
 	// A clock of whole seconds, or a last digit, is no fault; a share of what was asked for is.
 	id := b.r.Identity
 	units := id.Exact && id.Grain > 0 && id.Limit.Count == b.limit.Count && id.Limit.Window == b.limit.Window
-	fault := !units && (starves || b.m.capacity < min(b.limit.Count, promise.Bound(b.limit)) || (wanted-had)*50 > wanted)
+	few := promise.Beside == nil && b.m.capacity < min(b.limit.Count, promise.Bound(b.limit))
+	fault := !units && (starves || few || (wanted-had)*50 > wanted)
 	if !fault {
 		last := len(steps) - 1
 		later := slices.Clone(steps)

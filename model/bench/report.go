@@ -125,6 +125,13 @@ func known[T int64 | float64](v T) *T {
 	return &v
 }
 
+// beside is a second limit of a report.
+type beside struct {
+	Algorithm string  `json:"algorithm"`
+	Limit     int64   `json:"limit"`
+	WindowMS  float64 `json:"window_ms"`
+}
+
 // MarshalJSON writes the report as the command prints it.
 func (r *Report) MarshalJSON() ([]byte, error) {
 	type finding struct {
@@ -150,6 +157,7 @@ func (r *Report) MarshalJSON() ([]byte, error) {
 		Burst     *int64   `json:"burst"`
 		BlockMS   float64  `json:"block_ms,omitempty"` // for which a denial keeps all others out
 		Charged   *bool    `json:"charged"`
+		Beside    *beside  `json:"beside,omitempty"`
 		Edge      string   `json:"edge"`
 		Worst     struct {
 			Admitted int64   `json:"admitted"`
@@ -164,6 +172,9 @@ func (r *Report) MarshalJSON() ([]byte, error) {
 	}
 	v.Algorithm, v.Exact, v.Limit, v.WindowMS = r.Name(), r.Identity.Exact, known(r.Limit.Count), known(millis(r.Limit.Window))
 	v.Burst, v.BlockMS, v.Charged, v.Edge = known(r.Limit.Burst), millis(r.Identity.Block), r.Identity.Charged, edge
+	if o := r.Identity.Beside; o != nil {
+		v.Beside = &beside{o.Algorithm.String(), o.Limit.Count, millis(o.Limit.Window)}
+	}
 	v.Worst.Admitted, v.Worst.AtLeast, v.Worst.WithinMS = r.Worst.Admitted, r.Worst.AtLeast, millis(r.Told.Window)
 	v.Worst.Steps = append([]Step{}, r.Worst.Steps...)
 	v.Findings, v.Apart, v.Requests, v.OK = list, r.Apart, r.Requests, r.OK()
@@ -193,7 +204,7 @@ func (r *Report) Scenario(f Finding) map[string]any {
 	if len(f.Steps) == 0 || c.Algorithm == limiter.Unknown {
 		return nil
 	}
-	p := player{subject: c.Subject(), zero: Zero(r.Told.Window)}
+	p := player{subject: c.alone(), zero: Zero(r.Told.Window)}
 	_ = p.subject.Reset()
 	type step struct {
 		T      float64 `json:"t_ms"`

@@ -183,6 +183,14 @@ type simulated struct {
 
 // Subject returns the candidate as a limiter.
 func (c Candidate) Subject() Subject {
+	if c.Beside != nil {
+		return pair{c.alone(), c.Beside.alone()}
+	}
+	return c.alone()
+}
+
+// alone is the candidate without what stands beside it.
+func (c Candidate) alone() *simulated {
 	s := &simulated{Candidate: c}
 	s.memory, _ = limiter.NewMemory(c.Algorithm, limiter.WithConvention(c.Terms), limiter.WithClock(func() limiter.Instant { return s.now }))
 	return s

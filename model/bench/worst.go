@@ -47,6 +47,7 @@ func (b *identifier) attacks() [][]Step {
 		}
 	}
 	add(Step{At: 0, N: burst})
+	add(Step{At: cut(w / 2), N: 4 * burst})
 	for _, edge := range []time.Duration{w, b.m.first, b.m.all} {
 		if edge >= time.Millisecond && edge <= 4*w { // the first request begins what ends then
 			add(Step{At: 0, N: 1}, Step{At: edge - time.Millisecond, N: burst}, Step{At: edge, N: burst})
@@ -95,9 +96,9 @@ func (b *identifier) worst(id Identity) (n int64, steps []Step, searched int, er
 	defer func() { b.cap = 0 }()
 	var all []attack
 	for _, s := range b.attacks() {
-		a := attack{steps: s}
+		a := attack{steps: b.pace.spread(s)}
 		if id.Algorithm != limiter.Unknown {
-			a.promise = b.highest(s, b.answers(id.Candidate, s))
+			a.promise = b.highest(a.steps, b.answers(id.Candidate, a.steps))
 		}
 		all = append(all, a)
 	}
@@ -238,7 +239,7 @@ func (b *identifier) round(steps []Step, i int, grid time.Duration, try func([]S
 // requests to it at the most. Times are since zero, which should be aligned to the window.
 func Attack(subject Subject, l limiter.Limit, zero limiter.Instant, most int64) (Worst, error) {
 	b := &identifier{limit: l, player: player{subject: subject, zero: zero, most: most}}
-	err := b.measure()
+	err := b.measure(b.uneven())
 	if err == nil && b.m.endless {
 		return Worst{Admitted: b.m.capacity, AtLeast: true, Searched: 1, Steps: []Step{{At: 0, N: l.Count + 1}}}, nil
 	}

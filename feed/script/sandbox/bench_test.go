@@ -154,3 +154,59 @@ func TestShortest(t *testing.T) {
 		}
 	}
 }
+
+// TestSeveralLimits: of two limits in one script the one that it is told is named, and the other beside it; neither is a fault.
+func TestSeveralLimits(t *testing.T) {
+	checked := `for i = 1, 2 do if tonumber(redis.call('GET', KEYS[i]) or '0') >= tonumber(ARGV[2 * i - 1]) then return 0 end end
+for i = 1, 2 do if redis.call('INCR', KEYS[i]) == 1 then redis.call('EXPIRE', KEYS[i], ARGV[2 * i]) end end
+return 1`
+	clock := `local over = 1
+for i = 1, 3, 2 do
+  local k = KEYS[1] .. ARGV[i + 2] .. ':' .. math.floor(ARGV[1] / ARGV[i + 2])
+  redis.call('EXPIRE', k, redis.call('INCR', k) + ARGV[i + 2] * 2)
+  if tonumber(redis.call('GET', k)) > tonumber(ARGV[i + 1]) then over = 0 end
+end
+return over`
+	buckets := `local now, levels = tonumber(ARGV[1]), {}
+for i = 1, 2 do
+  local h = redis.call('HMGET', KEYS[i], 't', 'at')
+  local t = (tonumber(h[1]) or ARGV[2 * i]) + (now - (tonumber(h[2]) or now)) * ARGV[2 * i] / ARGV[2 * i + 1] / 1000
+  levels[i] = math.min(ARGV[2 * i], t)
+  if t < 1 then return 0 end
+end
+for i = 1, 2 do
+  redis.call('HSET', KEYS[i], 't', levels[i] - 1, 'at', now)
+  redis.call('PEXPIRE', KEYS[i], 120000)
+end
+return 1`
+	of := func(n int64, w time.Duration) limiter.Limit { return limiter.Limit{Count: n, Window: w} }
+	for name, c := range map[string]struct {
+		keys, args, text string
+		told, beside     limiter.Limit
+		undeclared       bool
+	}{
+		"the looser is told":   {"a:{who} b:{who}", "{limit} {window_s} 5 1", checked, of(60, time.Minute), of(5, time.Second), false},
+		"the stricter is told": {"a:{who} b:{who}", "{limit} {window_s} 60 60", checked, of(5, time.Second), of(60, time.Minute), false},
+		"by the clock":         {"rl:{who}:", "{now_s} {limit} {window_s} 5 1", clock, of(40, 20*time.Second), of(5, time.Second), true},
+		"buckets":              {"a:{who} b:{who}", "{now_ms} {limit} {window_s} 5 1", buckets, of(60, time.Minute), of(5, time.Second), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := check(t, "-- ratescope: keys "+c.keys+"; args "+c.args+"\n"+c.text, c.told)
+			o := r.Identity.Beside
+			if !r.Identity.Exact || o == nil || r.Limit.Count != c.told.Count || r.Limit.Window != c.told.Window {
+				t.Fatalf("named %s %v, %+v", r.Name(), r.Limit, r.Identity)
+			}
+			if r.Name() != o.Algorithm.String() || rate(o.Limit, c.beside.Window) != c.beside.Count {
+				t.Errorf("beside a %s of %v", o.Algorithm, o.Limit)
+			}
+			for _, f := range r.Findings {
+				if f.Fault && !(c.undeclared && f.ID == bench.UndeclaredKey) {
+					t.Errorf("invented: %+v", f)
+				}
+			}
+		})
+	}
+}
+
+// rate is how many a limit admits in so long.
+func rate(l limiter.Limit, w time.Duration) int64 { return int64(w) * l.Count / int64(l.Window) }

@@ -48,6 +48,8 @@ type embedded struct {
 	lib   *lua.LFunction // what the script has registered, of a library of functions
 	buf   bytes.Buffer
 	ran   []Command
+
+	lowest map[string]float64 // of sorted sets: no score is below
 }
 
 func newEmbedded(text string) (*embedded, error) {
@@ -60,7 +62,7 @@ func newEmbedded(text string) (*embedded, error) {
 		return nil, err
 	}
 	_ = pipe.Close()
-	e := &embedded{redis: m, now: time.Unix(0, 0)}
+	e := &embedded{redis: m, now: time.Unix(0, 0), lowest: map[string]float64{}}
 	m.SetTime(e.now)
 	m.ClockTTL(true)
 	if err := e.load(text); err != nil {
@@ -213,6 +215,23 @@ func (e *embedded) do(args ...string) (any, error) {
 }
 
 func (e *embedded) dispatch(args []string) (any, error) {
+	verb := strings.ToUpper(args[0])
+	if verb == "TTL" && len(args) == 2 { // which Redis rounds, and miniredis cuts off
+		reply, err := e.send([]string{"PTTL", args[1]})
+		if ms, ok := reply.(int); ok && ms >= 0 {
+			reply = (ms + 500) / 1000
+		}
+		return reply, err
+	}
+	if reply, known := e.spare(verb, args); known {
+		return reply, nil
+	}
+	reply, err := e.send(args)
+	e.learn(verb, args)
+	return reply, err
+}
+
+func (e *embedded) send(args []string) (any, error) {
 	e.buf.Reset()
 	w := bufio.NewWriter(&e.buf)
 	e.redis.Server().Dispatch(server.NewPeer(w), args)

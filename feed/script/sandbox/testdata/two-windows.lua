@@ -1,5 +1,5 @@
 -- ratescope: keys rl:{who}; args {limit} {window_s}
--- bench: fixed-window; undeclared-key
+-- bench: fixed-window; undeclared-key ~under-admits
 local l, w = tonumber(ARGV[1]), tonumber(ARGV[2])
 local rules = { { l, w }, { l * 20, w * 60 } }
 for i, r in ipairs(rules) do

@@ -1,0 +1,216 @@
+package bench
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/limiter/convention"
+)
+
+// A limiter may keep two limits at once, as 5 in a second and 100 in a minute. The stricter one is told first, by
+// traffic too small for the other; then traffic at a pace that it admits fills up the other one.
+
+// pair is two limits that both have to admit.
+type pair [2]*simulated
+
+func (p pair) Reset() error { return errors.Join(p[0].Reset(), p[1].Reset()) }
+
+func (p pair) Admit(at limiter.Instant, cost int64) Answer {
+	room := p[0].room(at, cost) && p[1].room(at, cost)
+	for _, s := range p {
+		if room || s.Terms.Denied == convention.Charged {
+			s.Admit(at, cost)
+		}
+	}
+	return Answer{Admitted: room}
+}
+
+// room reports whether a request would be admitted.
+func (s *simulated) room(at limiter.Instant, cost int64) bool {
+	if s.now = at; s.Grain > 0 {
+		s.now = at.Floor(s.Grain)
+	}
+	if s.Renewed {
+		return s.now >= s.ends || s.used+cost <= s.Limit.Count
+	}
+	d, err := s.memory.AllowN(context.Background(), who, s.Limit, 0)
+	return err == nil && d.Remaining >= cost
+}
+
+// pace is traffic that a limit admits for ever: n, and again n each time it is as new. The zero pace is at once.
+type pace struct {
+	n     int64
+	every time.Duration
+}
+
+// pace returns the fastest full traffic of a candidate.
+func (c Candidate) pace() pace {
+	n, every := c.Limit.Count, c.Limit.Window
+	switch {
+	case c.Algorithm.Bursts():
+		n = cmp.Or(c.Limit.Burst, n)
+		every = every * time.Duration(n) / time.Duration(c.Limit.Count)
+	case c.Algorithm == limiter.SlidingWindow:
+		every *= 2
+	}
+	return pace{n, max(every, c.Grain).Truncate(time.Millisecond) + time.Millisecond + c.Grain}
+}
+
+// spread makes traffic that is no faster.
+func (p pace) spread(steps []Step) (all []Step) {
+	if p.n == 0 {
+		return steps
+	}
+	const most = 2000 // steps
+	free := time.Duration(0)
+	for _, s := range steps {
+		for at := max(s.At, free); s.N > 0 && len(all) < most; s.N -= p.n {
+			all = append(all, Step{At: at, N: min(s.N, p.n), Cost: s.Cost})
+			at += p.every
+			free = at
+		}
+	}
+	return all
+}
+
+// aside runs experiments with another limit in mind, and keeps the traffic of them alone.
+func (b *identifier) aside(l limiter.Limit, do func() error) error {
+	was := *b
+	b.limit, b.trials = l, nil
+	err := do()
+	b.limit, b.m, b.left, b.gaps, b.fewest, b.pace = was.limit, was.m, was.left, was.gaps, was.fewest, was.pace
+	b.trials = append(was.trials, b.trials...)
+	return err
+}
+
+// stricter names the limit that is reached first, by traffic that is too small for another one.
+func (b *identifier) stricter() (id Identity, err error) {
+	l, small := b.limit, b.m.capacity
+	err = b.aside(limiter.Limit{Count: small, Window: l.Window}, func() error {
+		b.fewest = 2 * small
+		if small < l.Count {
+			b.fewest = l.Count
+			if err := b.measure(0); err != nil || b.m.all < limiter.MinWindow {
+				return err
+			}
+			b.limit.Window = b.m.all
+		}
+		b.compare()
+		id, err = b.identify(candidates(b.limit, b.m))
+		return err
+	})
+	return id, err
+}
+
+// beside looks for a second limit, where the first one that was identified is not all that there is. It returns what the
+// limiter is if it found one; Unknown and true is a second limit that it could not name.
+func (b *bench) beside(id Identity) (both Identity, found bool, err error) {
+	told := b.limit
+	if b.m.first == 0 || id.Block > 0 || b.m.block > 0 {
+		return id, false, nil
+	}
+	first := id
+	if !id.Exact || b.m.capacity < told.Count && b.m.all <= told.Window/2 {
+		if first, err = b.stricter(); err != nil || !first.Exact {
+			return id, false, err
+		}
+	}
+	p := first.pace()
+	fill, end, err := b.endure(first.Candidate, p)
+	if err != nil || fill == nil {
+		return id, false, err
+	}
+	n := requests(fill)
+	hints := []time.Duration{told.Window, time.Minute, time.Hour, 24 * time.Hour}
+	back, err := b.earliest(hints, func(d time.Duration) (bool, error) {
+		if d < end {
+			return false, nil
+		}
+		got, err := b.play(append(slices.Clone(fill), Step{At: d, N: 1}))
+		return err == nil && got[len(fill)] > 0, err
+	})
+	if err != nil {
+		return id, false, err
+	}
+	second := limiter.Limit{Count: n, Window: max(back, limiter.MinWindow)}
+	m := measured{capacity: n, first: back, all: back}
+	all := candidates(second, m)
+	if told.Count > p.n {
+		all = append(all, candidates(told, measured{capacity: told.Count, first: back, all: back})...)
+	}
+	var pairs []Candidate
+	for _, denied := range []convention.Denied{convention.Free, convention.Charged} {
+		other := first.Candidate
+		if other.Terms.Denied != denied && other.Algorithm != limiter.FixedWindow {
+			continue // its own denials have told
+		}
+		other.Terms.Denied = denied
+		for _, c := range all {
+			c.Beside = &other
+			pairs = append(pairs, c)
+		}
+	}
+	err = b.aside(second, func() error {
+		b.m, b.pace = m, p
+		b.compare()
+		both, err = b.identify(pairs)
+		return err
+	})
+	if err != nil {
+		return id, false, err
+	}
+	last := fill[len(fill)-1]
+	fill = append(slices.Clone(fill), Step{At: last.At, N: 1})
+	if !both.Exact {
+		b.r.find(UnderAdmits, false, joined(fill), "a second limit was seen: the last of these requests is denied, although the limit of "+
+			"%d in %s has room for it", first.Limit.Count, seconds(first.Limit.Window))
+		if first.Limit.Count == told.Count && first.Limit.Window == told.Window {
+			return first, true, nil
+		}
+		return Identity{Asked: both.Asked, Agrees: both.Agrees}, true, nil
+	}
+	c := both.Candidate
+	steps, which := []Step{{At: 0, N: p.n + 1}}, "stricter"
+	if c.Limit.Count != told.Count && first.Limit.Count == told.Count {
+		other := c
+		both.Candidate, other.Beside = *c.Beside, nil
+		both.Beside = &other
+		steps, which = joined(fill), "looser"
+	}
+	o := both.Beside
+	b.r.find(UnderAdmits, false, steps, "a %s limit stands beside it, a %s of %d in %s, and denies the last of these requests", which,
+		o.Algorithm.Title(), o.Limit.Count, seconds(o.Limit.Window))
+	return both, true, nil
+}
+
+// endure sends full traffic of a candidate until the limiter denies it: what fills up another limit, and the instant from
+// which the candidate admits again. It returns nil where nothing is denied.
+func (b *identifier) endure(c Candidate, p pace) (fill []Step, end time.Duration, err error) {
+	const most, large = 3000, 1000 // requests, and a count with which so many tell nothing
+	if p.n > large {
+		return nil, 0, nil
+	}
+	for i := range max(most/p.n, 12) {
+		fill = append(fill, Step{At: time.Duration(i) * p.every, N: p.n})
+	}
+	got, err := b.play(fill)
+	if err != nil {
+		return nil, 0, err
+	}
+	want := b.answers(c, fill)
+	for i := range len(fill) - 1 {
+		if got[i] == want[i] {
+			continue
+		}
+		if got[i]+got[i+1] > (want[i]+want[i+1])/2 { // as what rounds does
+			return nil, 0, nil
+		}
+		fill[i].N = got[i]
+		return took(fill[:i+1], got[:i+1]), fill[i].At + p.every, nil
+	}
+	return nil, 0, nil
+}
