@@ -74,8 +74,8 @@ func newLab(p *program) *cobra.Command {
 			return err
 		}
 		if o.Trace != nil && o.Trace.Recording && len(args) == 0 { // the recording is what to look at
-			if o.Lessons, err = lessonsOf(o.Trace); err != nil {
-				return fmt.Errorf("%s: %w", *trace, err)
+			if o.Lessons, _, err = lab.Open(*trace, replay.Read); err != nil {
+				return err
 			}
 		}
 		if own.file != "" && class.serve != "" {
@@ -104,16 +104,6 @@ func newLab(p *program) *cobra.Command {
 		}
 		return screenlab.Run(c.Context(), o, tea.WithoutSignalHandler())
 	}, screenFlags, []string{"limit", "burst"})
-}
-
-// lessonsOf returns the lessons of a recording before all others.
-func lessonsOf(t *lab.Trace) ([]lab.Lesson, error) {
-	incident, err := lab.Incident(t)
-	if err != nil {
-		return nil, err
-	}
-	all, err := lab.Lessons()
-	return append(incident, all...), err
 }
 
 // labMemory returns the user's progress in the lab, and a function that saves it; nil if it is not

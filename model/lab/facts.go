@@ -65,7 +65,7 @@ func (f facts) value(name string) (string, bool) {
 	if name, of, found := strings.Cut(name, ":"); found {
 		return f.of(name, of)
 	}
-	if name == "most" || name == "most-span" {
+	if name == "most" || name == "most-span" || name == "bytes" {
 		return f.of(name, f.run.setup.Candidates[f.selected].String())
 	}
 	for _, group := range []struct {
@@ -93,7 +93,7 @@ var ofGoal = map[string]func(facts) string{
 	"value":   func(f facts) string { return strconv.FormatInt(f.goal.Value, 10) },
 	"values":  func(f facts) string { return strings.Join(numbers(f.goal.Values), ", then ") },
 	"within":  func(f facts) string { return Seconds(millis(f.goal.WithinMS)) },
-	"silence": func(f facts) string { return Seconds(millis(f.goal.SilenceMS)) },
+	"silence": func(f facts) string { return Seconds(f.goal.lasts(f.run.setup.Limit)) },
 }
 
 // ofDecision are the numbers of the decision that reached the goal.
@@ -179,7 +179,7 @@ func (f facts) of(name, of string) (string, bool) {
 		case "used":
 			return strconv.FormatInt(f.run.Ask(i, 0).Decision.Used, 10), true
 		case "bytes":
-			return strconv.FormatInt(f.run.Bytes(i), 10), true
+			return strconv.FormatInt(f.run.bytesAtLast(i), 10), true
 		}
 	}
 	return "", false
@@ -203,10 +203,17 @@ func (l *Lesson) Hint(r *Run) string { return l.fill(cmp.Or(l.Goal, &Goal{}).Hin
 // ofSteps are the names of numbers that hold under the terms of the lesson alone: those of its steps.
 var ofSteps = regexp.MustCompile(`\{(given|solution|table|values)`)
 
-// Sentence returns the task in pieces, see Task. The lesson has one.
+// Sentence returns the task in pieces, see Task. The lesson has one. Numbers of the lesson's own terms, which are not those
+// of the run, have no name.
 func (l *Lesson) Sentence(r *Run) []Part {
 	text, f := l.facts(l.Goal.Say, r)
-	return f.parts(text)
+	list := f.parts(text)
+	for i := range list {
+		if f.run != r {
+			list[i].Name = ""
+		}
+	}
+	return list
 }
 
 // fill puts the numbers of a run into a text.
@@ -221,7 +228,7 @@ func (l *Lesson) facts(text string, r *Run) (string, facts) {
 	f := facts{run: r, lesson: l}
 	if own := l.Setup(); ofSteps.MatchString(text) && (r.setup.Limit != own.Limit || r.setup.Convention != own.Convention) {
 		f.run = NewRun(own, NewWorkload(nil))
-		text = "Of the lesson's own {limit} in {window}: " + text
+		text = "Under {limit} in {window}: " + text
 	}
 	if l.Goal != nil {
 		goal := l.Goal.under(f.run.setup.Limit)

@@ -20,8 +20,8 @@ type GoalKind string
 const (
 	GoalLargest    GoalKind = "largest"              // Of admits Value in one true window, fired by hand or not
 	GoalFates      GoalKind = "fates"                // the last requests met these Fates at Of, in this order
-	GoalSilence    GoalKind = "denied-after-silence" // Of denies a request though nothing came for SilenceMS
-	GoalLockout    GoalKind = "locked-out"           // Of denies Value requests in a row, over WithinMS or longer
+	GoalSilence    GoalKind = "denied-after-silence" // Of denies a request though nothing came for so many Windows
+	GoalLockout    GoalKind = "locked-out"           // Of denies Value requests in a row, over so many Windows or longer
 	GoalEstimate   GoalKind = "estimate"             // the latest request leaves Of at Values[0], and Value in the current window
 	GoalReadings   GoalKind = "readings"             // what Of has used becomes these Values one after the other
 	GoalDisagree   GoalKind = "disagree"             // Of admits what Other denies, Value times
@@ -36,18 +36,18 @@ const (
 
 // Goal is what a person has to bring about in a lesson. A file has beside it tries that miss it, which tests play.
 type Goal struct {
-	Kind      GoalKind  `json:"kind"`
-	Of        string    `json:"of"`
-	Other     string    `json:"other,omitempty"`
-	Value     int64     `json:"value,omitempty"`
-	ValueOf   string    `json:"value_of,omitempty"` // what Value is of a limit: "2*limit-1", "burst+limit-1"; "" it is the same under all
-	Values    []float64 `json:"values,omitempty"`
-	Fates     []string  `json:"fates,omitempty"` // allow or deny
-	SilenceMS float64   `json:"silence_ms,omitempty"`
-	WithinMS  float64   `json:"within_ms,omitempty"`
-	Say       string    `json:"say"`            // the task, one sentence
-	Hint      string    `json:"hint,omitempty"` // for who is stuck
-	Then      string    `json:"then,omitempty"` // what it shows, once reached
+	Kind     GoalKind  `json:"kind"`
+	Of       string    `json:"of"`
+	Other    string    `json:"other,omitempty"`
+	Value    int64     `json:"value,omitempty"`
+	ValueOf  string    `json:"value_of,omitempty"` // what Value is of a limit: "2*limit-1", "burst+limit-1"; "" it is the same under all
+	Values   []float64 `json:"values,omitempty"`
+	Fates    []string  `json:"fates,omitempty"`   // allow or deny
+	Windows  float64   `json:"windows,omitempty"` // how long, in windows, nothing comes or all is denied
+	WithinMS float64   `json:"within_ms,omitempty"`
+	Say      string    `json:"say"`            // the task, one sentence
+	Hint     string    `json:"hint,omitempty"` // for who is stuck
+	Then     string    `json:"then,omitempty"` // what it shows, once reached
 }
 
 // valueOf reads what a value is of a limit.
@@ -59,6 +59,11 @@ func (g Goal) under(l limiter.Limit) Goal {
 		g.Value = max(n, 1)
 	}
 	return g
+}
+
+// lasts returns how long nothing comes, or all is denied.
+func (g Goal) lasts(l limiter.Limit) time.Duration {
+	return time.Duration(g.Windows * float64(l.Window)).Round(time.Millisecond)
 }
 
 // ofLimit returns a value of a limit, as valueOf reads it.
@@ -213,8 +218,8 @@ func hasValues(g Goal) bool { return len(g.Values) > 0 }
 var goalKinds = map[GoalKind]goalKind{
 	GoalLargest:    {hasValue, false, (*watcher).largest},
 	GoalFates:      {func(g Goal) bool { return len(g.Fates) > 0 }, true, (*watcher).fates},
-	GoalSilence:    {func(g Goal) bool { return g.SilenceMS > 0 }, false, (*watcher).silence},
-	GoalLockout:    {func(g Goal) bool { return g.Value > 0 && g.WithinMS > 0 }, true, (*watcher).lockout},
+	GoalSilence:    {func(g Goal) bool { return g.Windows > 0 }, false, (*watcher).silence},
+	GoalLockout:    {func(g Goal) bool { return g.Value > 0 && g.Windows > 0 }, true, (*watcher).lockout},
 	GoalEstimate:   {hasValues, true, (*watcher).estimate},
 	GoalReadings:   {hasValues, false, (*watcher).readings},
 	GoalDisagree:   {hasValue, true, (*watcher).disagree},
@@ -276,12 +281,12 @@ func (w *watcher) silence() (seer, func() string) {
 			if quiet := a.At.Sub(last); a.Fired && last != 0 {
 				w.facts.span = quiet
 				longest = max(longest, quiet)
-				w.reach(!d.Allowed && quiet >= millis(w.goal.SilenceMS), a, d)
+				w.reach(!d.Allowed && quiet >= w.goal.lasts(w.run.setup.Limit), a, d)
 			}
 			last = a.At
 		}, func() string {
 			return fmt.Sprintf("longest silence before a request of yours: %s of %s", Seconds(longest.Truncate(time.Millisecond)),
-				Seconds(millis(w.goal.SilenceMS)))
+				Seconds(w.goal.lasts(w.run.setup.Limit)))
 		}
 }
 
@@ -300,7 +305,7 @@ func (w *watcher) lockout() (seer, func() string) {
 			}
 			w.facts.row, w.facts.span = row, a.At.Sub(since)
 			most = max(most, row)
-			w.reach(row >= w.goal.Value && a.At.Sub(since) >= millis(w.goal.WithinMS), a, d)
+			w.reach(row >= w.goal.Value && a.At.Sub(since) >= w.goal.lasts(w.run.setup.Limit), a, d)
 		}, func() string {
 			return fmt.Sprintf("denied in a row so far: %d of %d", most, w.goal.Value)
 		}

@@ -99,17 +99,18 @@ func (t *Trace) findLimit(find scenarioFile, name string, smallest int64) scenar
 		fmt.Sprintf("These are the %s of the key %s as they were recorded: {given} in all. %s", what, braceless(name), was),
 		"Press g to go to a time, or p to let it run. Press w and change the limit; + and - change it by one.",
 	}
-	if k.Stood {
-		find.Text = append(find.Text, "What counted when the recording began is among them: when exactly it came is not known.")
-	}
-	if k.Within > 0 {
-		find.Text = append(find.Text, "The key keeps no instants: when the others came is known to "+Seconds(k.Within)+".")
-	}
-	if k.Target.Algorithm.Kind() == limiter.KindWindow {
-		find.Text = append(find.Text, "What came between the last reading of a window and its end is not among them.")
-	}
-	if !k.Denied {
-		find.Text = append(find.Text, "What was denied is not recorded: these are admitted requests alone.")
+	for _, one := range []struct {
+		holds bool
+		text  string
+	}{
+		{k.Stood, "What counted when the recording began is among them: when exactly it came is not known."},
+		{k.Within > 0, "The key keeps no instants: when the others came is known to " + Seconds(k.Within) + "."},
+		{k.Within > 0 && k.Target.Algorithm.Kind() == limiter.KindWindow, "What came after the last reading of a window is not among them."},
+		{!k.Denied, "What was denied is not recorded: these are admitted requests alone."},
+	} {
+		if one.holds {
+			find.Text = append(find.Text, one.text)
+		}
 	}
 	find.Goal = &Goal{
 		Kind: GoalUnder, Of: of, Value: cmp.Or(find.Limit/2, 2),
@@ -135,7 +136,8 @@ func (t *Trace) findLimit(find scenarioFile, name string, smallest int64) scenar
 // units of cost, each a request of its own, at the beginning of their bins. name is what the key
 // is called.
 func TraceOf(name string, k *model.Watched, now limiter.Instant) *Trace {
-	t := &Trace{Recording: true, Keys: []TraceKey{{Name: name, Target: k.Reading.Target, Denied: k.Reading.Denied.Known}}}
+	t := &Trace{Recording: true, Keys: []TraceKey{{Name: name, Target: k.Reading.Target, Denied: k.Reading.Denied.Known,
+		Within: k.Reading.Target.Window / model.BinsPerWindow}}}
 	for _, a := range k.Timeline.Past(now) {
 		for range min(a.N, int64(maxExported-len(t.Arrivals))) {
 			t.Arrivals = append(t.Arrivals, Arrival{At: a.At, Cost: 1})

@@ -315,7 +315,7 @@ func TestTasksFollowTheTerms(t *testing.T) {
 			run := lab.NewRun(s, lab.NewWorkload(nil))
 			for i, text := range append(l.Paragraphs(run), l.Task(run), l.Hint(run)) {
 				raw := append(slices.Clone(l.Text), l.Goal.Say, l.Goal.Hint)[i]
-				if strings.Contains(raw, "{given}") != strings.HasPrefix(text, "Of the lesson's own") && !strings.Contains(raw, "{solution") &&
+				if strings.Contains(raw, "{given}") != strings.HasPrefix(text, "Under ") && !strings.Contains(raw, "{solution") &&
 					!strings.Contains(raw, "{values}") && !strings.Contains(raw, "{table") {
 					t.Errorf("%s: %q", l.ID, text)
 				}

@@ -155,6 +155,9 @@ func TestExportsRecomputed(t *testing.T) {
 				numbers += p.table(t, where, text, list[:n+1])
 				m := run.Ask(i, setup.Cost)
 				numbers += p.working(t, where, lab.Explain(setup.Candidates[i], m, setup), int64(run.Now()), int64(setup.Zero), setup.Cost)
+				if m, ok := run.Inspect(i, n); ok {
+					numbers += p.left(t, where, lab.Explain(setup.Candidates[i], m, setup), int64(list[n].At))
+				}
 			}
 		}
 		if t.Failed() {
@@ -279,6 +282,40 @@ func (p *plain) working(t *testing.T, where string, got lab.Working, now, zero, 
 		wrong("the verdict")
 	}
 	return numbers
+}
+
+// weights are the lines in which a weighted counter is worked out.
+var weights = regexp.MustCompile(`^weight = 1 - ([\d.]+) s/([\d.]+) s = ([\d.]+)\n(\d+) × ([\d.]+) = ([\d.]+)`)
+
+// left holds what is said of a decision that was made, with the request in what is used now: the window and the weight of a
+// counter, what room is left, and when nothing is used any more.
+func (p *plain) left(t *testing.T, where string, got lab.Working, now int64) (numbers int) {
+	t.Helper()
+	if s := weights.FindStringSubmatch(strings.Join(got.Numbers, "\n")); s != nil {
+		off := now % p.w
+		previous := p.inside(now-off-p.w-1, now-off-1)
+		numbers += 5
+		if math.Round(parsed(s[1])*1e6) != float64(off) || math.Round(parsed(s[2])*1e6) != float64(p.w) || parsed(s[4]) != float64(previous) || s[3] != s[5] ||
+			!near(s[6], big.NewRat(previous*(p.w-off), p.w)) || math.Abs(parsed(s[3])*parsed(s[4])-parsed(s[6])) > 0.00051 {
+			t.Errorf("%s: %q at %d of %d, %d before", where, s[0], off, p.w, previous)
+		}
+	}
+	s := regexp.MustCompile(`^admitted: room for (\d+) is left, as new in ([\d.]+) s$`).FindStringSubmatch(got.Verdict)
+	if s == nil {
+		return numbers
+	}
+	exact, room, after := *p, int64(parsed(s[1])), p.clone()
+	if strings.HasPrefix(p.name, "sliding-window") {
+		exact.name = "sliding-window/exact"
+	}
+	for ; room > 0 && after.admits(now, 1); room-- {
+		after.admit(now, 1)
+	}
+	new := now + int64(math.Round(parsed(s[2])*1e6))
+	if room != 0 || after.admits(now, 1) || exact.used(new).Sign() != 0 || exact.used(new-1).Sign() == 0 {
+		t.Errorf("%s: %q; %v used at %d, %v at the end", where, got.Verdict, p.used(now), now, exact.used(new))
+	}
+	return numbers + 2
 }
 
 func (p *plain) clone() *plain {

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"math"
 	"sort"
 	"time"
 
@@ -121,13 +122,9 @@ const (
 // AdvanceTo lets time pass up to an instant and decides about everything that arrives.
 // An instant before now changes nothing.
 func (r *Run) AdvanceTo(t limiter.Instant) {
-	if t <= r.now {
-		return
+	if t > r.now {
+		r.AdvanceSome(t, maxArrivals)
 	}
-	r.trail = r.trail[:0]
-	r.workload.Until(t)
-	r.forward(r.workload.After(t))
-	r.now = t
 }
 
 // AdvanceSome is AdvanceTo in parts: it decides about `most` arrivals at most, and reports
@@ -339,9 +336,7 @@ func (r *Run) Inspect(c, i int) (Moment, bool) {
 	} else {
 		l, from = r.runnerBefore(c, i)
 	}
-	for k := from; k < i; k++ {
-		l.pass(r.workload.At(k), c, k, &r.setup)
-	}
+	r.pass(&l, c, from, i, math.MaxInt64)
 	a := r.workload.At(i)
 	m := Moment{Number: i, Arrival: a, Total: l.total, Stored: l.stored.clone(), Before: l.state.Clone(), Decided: i < r.at}
 	m.Decision, _ = l.take(a, i, &r.setup)
@@ -353,11 +348,15 @@ func (r *Run) Inspect(c, i int) (Moment, bool) {
 	return m, true
 }
 
-// pass takes an arrival if it is sent to candidate c.
-func (l *runner) pass(a Arrival, c, number int, s *Setup) {
-	if a.sentTo(c) {
-		l.take(a, number, s)
+// pass lets candidate c take what is sent to it from arrival k on, before number end and up to an instant. It returns the
+// number of the next one.
+func (r *Run) pass(l *runner, c, k, end int, at limiter.Instant) int {
+	for ; k < end && r.workload.At(k).At <= at; k++ {
+		if a := r.workload.At(k); a.sentTo(c) {
+			l.take(a, k, &r.setup)
+		}
 	}
+	return k
 }
 
 // runnerBefore returns candidate c at the last checkpoint at or before arrival i, and
@@ -396,9 +395,7 @@ func (r *Run) Levels(c int, from limiter.Instant, every time.Duration, n int) []
 			continue
 		}
 		end := min(begin.Add(every)-1, r.now)
-		for ; k < r.at && r.workload.At(k).At <= end; k++ {
-			l.pass(r.workload.At(k), c, k, &r.setup)
-		}
+		k = r.pass(&l, c, k, r.at, end)
 		levels[col] = peek(&l.state, l.candidate, l.convention, Arrival{At: end}, k, &r.setup).Used
 	}
 	return levels
@@ -417,9 +414,7 @@ func (r *Run) Future(c int, from limiter.Instant, every time.Duration, n int, co
 	for i := range fits {
 		at := from.Add(time.Duration(i) * every)
 		r.workload.Until(at)
-		for ; k < r.workload.Len() && r.workload.At(k).At <= at; k++ {
-			l.pass(r.workload.At(k), c, k, &r.setup)
-		}
+		k = r.pass(&l, c, k, r.workload.Len(), at)
 		fits[i] = peek(&l.state, l.candidate, l.convention, Arrival{At: at, Cost: cost}, k, &r.setup).Allowed
 	}
 	return fits

@@ -60,13 +60,6 @@ func (s Stored) Entries() int64 {
 	return sum
 }
 
-// charge records a request that was admitted, or denied and charged.
-func (s *Stored) charge(c Candidate, q charge) {
-	if leave := keptBy[c.Algorithm].leave; leave != nil {
-		leave(s, c, q)
-	}
-}
-
 // trims reports whether a request of a cost trims a log, which the microsecond of its instant decides. A
 // server's clock tells microseconds, so that an instant in whole milliseconds stands for any in that millisecond.
 func trims(at limiter.Instant, cost int64) bool {
@@ -126,27 +119,6 @@ func gone(at limiter.Instant, life time.Duration) limiter.Instant {
 	return (at - at%1000).Add((life + time.Millisecond - 1).Truncate(time.Millisecond) + time.Millisecond)
 }
 
-// kept is what one algorithm does on a server beside its arithmetic, which is in package
-// limiter: what
-// its commands leave, and what that takes. Without an entry of its own an algorithm runs in the lab, which knows no
-// memory of it.
-type kept struct {
-	leave func(s *Stored, c Candidate, q charge) // brings what is stored to after a charge
-	// bytes is what the key takes as MEMORY USAGE says; nil of counters, which have a key each.
-	bytes func(s Stored, c Candidate, state limiter.State, window time.Duration) int64
-}
-
-// keptBy holds an entry for each algorithm.
-var keptBy = map[limiter.Algorithm]kept{
-	limiter.FixedWindow:   {leave: (*Stored).leaveWindow},
-	limiter.SlidingWindow: {leave: (*Stored).leaveWindows},
-	limiter.SlidingLog:    {leave: (*Stored).leaveMember, bytes: zsetBytes},
-	limiter.StreamCounter: {leave: (*Stored).leaveEntry, bytes: streamBytes},
-	limiter.GCRA:          {leave: (*Stored).leaveRate, bytes: arrivalBytes},
-	limiter.TokenBucket:   {leave: (*Stored).leaveRate, bytes: bucketBytes},
-	limiter.LeakyBucket:   {leave: (*Stored).leaveRate, bytes: bucketBytes},
-}
-
 // charge is a request that a store recorded.
 type charge struct {
 	at       limiter.Instant
@@ -158,50 +130,46 @@ type charge struct {
 	reach    time.Duration // how long the request counts
 }
 
-// leaveWindow keeps the counter of the current window.
-func (s *Stored) leaveWindow(_ Candidate, q charge) {
-	if d := q.decision; d.Used <= q.cost {
-		s.Counters = append(s.Counters[:0], Counter{d.Start, gone(q.at, d.Start.Add(q.reach).Sub(q.at))})
+// charge records a request that was admitted, or denied and charged.
+func (s *Stored) charge(c Candidate, q charge) {
+	d := q.decision
+	alone := d.Used <= q.cost // nothing else is in a log
+	switch c.Algorithm.Kind() {
+	case limiter.KindWindow:
+		if alone {
+			s.Counters = append(s.Counters[:0], Counter{d.Start, gone(q.at, d.Start.Add(q.reach).Sub(q.at))})
+		}
+		return
+	case limiter.KindWeighted:
+		if d.Current <= q.cost {
+			s.Counters = slices.DeleteFunc(slices.Clone(s.Counters), func(k Counter) bool { return k.Expires <= q.at })
+			s.Counters = append(s.Counters, Counter{d.Start, gone(q.at, 2*q.reach)})
+		}
+		return
+	case limiter.KindArrival, limiter.KindBucket: // until a whole burst has come back
+		s.Expires = gone(q.at, time.Duration(rateLife(c, q.terms, q.limit))*time.Millisecond)
+		return
 	}
-}
-
-// leaveWindows keeps the counters of the current window and the one before.
-func (s *Stored) leaveWindows(_ Candidate, q charge) {
-	if d := q.decision; d.Current <= q.cost {
-		s.Counters = slices.DeleteFunc(slices.Clone(s.Counters), func(k Counter) bool { return k.Expires <= q.at })
-		s.Counters = append(s.Counters, Counter{d.Start, gone(q.at, 2*q.reach)})
+	s.Expires = gone(q.at, q.reach+edgeOf(q.terms))
+	if c.Algorithm == limiter.StreamCounter {
+		total := q.total
+		if alone {
+			s.Nodes, total = s.Nodes[:0], 0
+		}
+		s.append(q.at)
+		if (total+q.cost)%trimStreamEvery < q.cost {
+			s.trimNodes(lowest(q.at, q.reach, q.terms), trimStreamMost)
+		}
+		return
 	}
-}
-
-// leaveMember adds to a sorted set, and trims it.
-func (s *Stored) leaveMember(c Candidate, q charge) {
-	if q.decision.Used <= q.cost {
+	if alone {
 		s.Units, s.Grown = 0, false
 	}
 	s.Units += q.cost
 	s.Grown = s.Grown || s.Units > mostInListpack
 	if c.Fault != CollidingMembers && c.Fault != SecondsAsMillis && trims(q.at, q.cost) {
-		s.Units -= s.trimmed(q.cost, q.decision.Used)
+		s.Units -= s.trimmed(q.cost, d.Used)
 	}
-	s.Expires = gone(q.at, q.reach+edgeOf(q.terms))
-}
-
-// leaveEntry adds to a stream, and trims it.
-func (s *Stored) leaveEntry(_ Candidate, q charge) {
-	total := q.total
-	if q.decision.Used <= q.cost {
-		s.Nodes, total = s.Nodes[:0], 0
-	}
-	s.append(q.at)
-	if (total+q.cost)%trimStreamEvery < q.cost {
-		s.trimNodes(lowest(q.at, q.reach, q.terms), trimStreamMost)
-	}
-	s.Expires = gone(q.at, q.reach+edgeOf(q.terms))
-}
-
-// leaveRate keeps an arrival time or a level until a whole burst has come back.
-func (s *Stored) leaveRate(c Candidate, q charge) {
-	s.Expires = gone(q.at, time.Duration(rateLife(c, q.terms, q.limit))*time.Millisecond)
 }
 
 // Bytes returns what the keys of a candidate take on a server at an instant, as MEMORY
@@ -209,17 +177,25 @@ func (s *Stored) leaveRate(c Candidate, q charge) {
 // piece, within a tenth for skiplists, and within a quarter for streams of more than one
 // node, whose ids are packed by what they have in common. Requests are taken to come at
 // microseconds of their own, as they do on a server. 0 where there is no key.
-func (s Stored) Bytes(c Candidate, state limiter.State, now limiter.Instant, setup Setup) int64 {
-	var counters int64
+func (s Stored) Bytes(c Candidate, state limiter.State, now limiter.Instant, setup Setup) (bytes int64) {
 	for _, k := range s.Counters {
 		if now < k.Expires {
-			counters += keyBytes(counterName(c, setup.Limit, setup.Convention, k.Start))
+			bytes += keyBytes(counterName(c, setup.Limit, setup.Convention, k.Start))
 		}
 	}
-	if bytes := keptBy[c.Algorithm].bytes; bytes != nil && now < s.Expires {
-		return bytes(s, c, state, setup.Limit.Window)
+	switch kind := c.Algorithm.Kind(); {
+	case now >= s.Expires: // as of counters, which have a key each
+	case c.Algorithm == limiter.StreamCounter:
+		bytes = s.streamBytes()
+	case kind == limiter.KindLog:
+		bytes = s.zsetBytes(state)
+	case kind == limiter.KindArrival:
+		bytes = stringBytes(key, instantText(state.TAT, state.Part, state.Parts, setup.Limit.Window))
+	case kind == limiter.KindBucket:
+		bytes = listpackBytes(packed(levelField(state.Algorithm)) + packed(Number(state.Level)) + packed("at") +
+			packed(instantText(state.Filled, state.Part, state.Parts, setup.Limit.Window)))
 	}
-	return counters
+	return bytes
 }
 
 // sizeClass is the smallest piece of memory that jemalloc gives for n bytes.
@@ -276,7 +252,7 @@ const mostInListpack = 128
 
 // zsetBytes is a sorted set of members that are microseconds, each with its score: numbers
 // where every request has one member, else texts with a number behind a dash.
-func zsetBytes(s Stored, c Candidate, state limiter.State, _ time.Duration) int64 {
+func (s Stored) zsetBytes(state limiter.State) int64 {
 	units := s.Units
 	if units == 0 {
 		return 0
@@ -295,7 +271,7 @@ func zsetBytes(s Stored, c Candidate, state limiter.State, _ time.Duration) int6
 }
 
 // streamBytes is a stream: the last one of its nodes has room for more.
-func streamBytes(s Stored, _ Candidate, _ limiter.State, _ time.Duration) int64 {
+func (s Stored) streamBytes() int64 {
 	switch nodes := len(s.Nodes); nodes {
 	case 0:
 		return 0
@@ -304,18 +280,6 @@ func streamBytes(s Stored, _ Candidate, _ limiter.State, _ time.Duration) int64 
 	default:
 		return 5100 + 2650*int64(nodes-1)
 	}
-}
-
-// arrivalBytes is the string of GCRA.
-func arrivalBytes(_ Stored, _ Candidate, state limiter.State, window time.Duration) int64 {
-	return stringBytes(key, instantText(state.TAT, state.Part, state.Parts, window))
-}
-
-// bucketBytes is the hash of a bucket.
-func bucketBytes(_ Stored, _ Candidate, state limiter.State, window time.Duration) int64 {
-	field := levelField(state.Algorithm)
-	return listpackBytes(packed(field) + packed(Number(state.Level)) + packed("at") +
-		packed(instantText(state.Filled, state.Part, state.Parts, window)))
 }
 
 // levelField is the field of a bucket's hash that holds what is in it.

@@ -168,7 +168,7 @@ func (t *Workload) From(at limiter.Instant) int {
 // have the answer to a request fired by hand before they send one at a later instant.
 type closedLoop struct {
 	setup   Setup
-	runners []runner // one a candidate; their tallies stay empty
+	runners []runner // one a candidate
 	streams []stream
 	passed  int
 }
@@ -225,9 +225,7 @@ func (l *closedLoop) pass(a Arrival) {
 	allowed := false
 	for i := range l.runners {
 		if a.sentTo(i) {
-			r := &l.runners[i]
-			r.trim(a.At, &l.setup)
-			d := decide(&r.state, r.candidate, r.convention, a, l.passed, &l.setup)
+			d, _ := l.runners[i].take(a, l.passed, &l.setup)
 			allowed = allowed || d.Allowed
 		}
 	}

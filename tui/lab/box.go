@@ -125,14 +125,7 @@ func (v *boxView) paintVerdict(p painter, r cell.Rect) int {
 	if left := v.left(); left > 1 {
 		text += fmt.Sprintf(" They left %d possible.", left)
 	}
-	y := r.Y
-	for _, line := range format.Wrap(text, r.W) {
-		if y < r.Y+r.H {
-			p.c.Buffer.Text(r.X, y, r.X+r.W, line, p.outcome(right))
-		}
-		y++
-	}
-	return y + 1
+	return p.paragraphs(r, []string{text}, p.outcome(right)) + 1
 }
 
 // left is how many suspects fit all answers so far.

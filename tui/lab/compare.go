@@ -113,13 +113,15 @@ func (p painter) paintOne(r cell.Rect, run *lab.Run, i int, asked bool) {
 func (p painter) paintWhy(r cell.Rect) {
 	s := p.s.run.Setup()
 	c := s.Candidates[p.s.focus]
-	m := p.s.run.Ask(p.s.focus, max(s.Cost, 1))
-	w := lab.Explain(c, m, s)
-	what := " · one more request at "
-	if c.Scripted() {
-		what = " · the last request at "
+	m, w := p.s.run.Ask(p.s.focus, p.s.cost()), p.working()
+	what := " · one more request at " + title(c)
+	switch {
+	case c.Scripted():
+		what = " · the last request at " + title(c)
+	case p.s.lit >= 0 && p.s.lit < len(w.Terms):
+		what = " · " + w.Terms[p.s.lit].Means
 	}
-	in := p.c.Section(r, true, widget.Styled("why", p.c.Look.Title), widget.Styled(what+title(c), p.c.Look.Dim))
+	in := p.c.Section(r, true, widget.Styled("why", p.c.Look.Title), widget.Styled(what, p.c.Look.Dim))
 	mark, verdict := p.fate(m)
 	lines := []widget.Span{widget.Styled(w.Rule, p.c.Look.Dim)}
 	if p.s.guess.asked { // the answer is what is to be predicted
@@ -142,6 +144,15 @@ func (p painter) paintWhy(r cell.Rect) {
 		lines = append(lines, p.ranBy(c, m, s)...)
 	}
 	p.rows(in, lines...)
+	if in.H > 0 {
+		p.paintTerms(in.X, in.Y, in.X+in.W, w)
+	}
+}
+
+// working is how the candidate in focus would decide about one more request.
+func (p painter) working() lab.Working {
+	s := p.s.run.Setup()
+	return lab.Explain(s.Candidates[p.s.focus], p.s.run.Ask(p.s.focus, p.s.cost()), s)
 }
 
 // mark is the shape of a verdict.

@@ -221,12 +221,7 @@ func (v *duelView) paint(p painter, r cell.Rect) {
 	limit := fmt.Sprintf("%d in %s", d.Setup.Limit.Count, format.Length(d.Setup.Limit.Window))
 	y := in.Y
 	write := func(text string, st themes.Style) {
-		for _, line := range format.Wrap(text, in.W) {
-			if y < in.Y+in.H {
-				p.c.Buffer.Text(in.X, y, in.X+in.W, line, st)
-			}
-			y++
-		}
+		y = p.paragraphs(cell.Rect{X: in.X, Y: y, W: in.W, H: in.Y + in.H - y}, []string{text}, st)
 	}
 	write(fmt.Sprintf("Attack: get more than %d admitted in any %s, by as few requests as you can, before the solver answers. Defend: choose "+
 		"the limiter (a) or its terms (w) and let the solver try (enter).",

@@ -16,7 +16,19 @@ func TestTheFormulaLightsUpWithThePicture(t *testing.T) {
 	for _, size := range [][2]int{{140, 42}, {80, 24}} {
 		story(t, size[0], size[1], threeLanes(t), func(x *tuitest.Terminal) {
 			x.See("PAUSED")
-			x.Press("g", "9", "enter", "b", "g", "1", "1", "enter", "b", "D")
+			x.Press("g", "9", "enter", "b", "g", "1", "1", "enter", "b", "C", "a", "a")
+			x.See("one more request at sliding window counter")
+			for _, what := range []string{"previous × weight", "previous      "} { // the rule, and where there is room the bar
+				if column, row, found := x.Find(what); found {
+					x.Send(tea.MouseMotionMsg{X: column, Y: row})
+					x.See("why · previous: 10 in the window until 10 s")
+					x.Send(tea.MouseMotionMsg{X: 0, Y: 0})
+					x.See("one more request at sliding window counter")
+				} else if size[0] > 80 {
+					t.Errorf("%q is not on screen", what)
+				}
+			}
+			x.Press("a", "D")
 			x.See("tab or the mouse marks what a term means")
 			x.Press("a", "a")
 			rule := "previous × weight + current"

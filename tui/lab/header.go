@@ -38,7 +38,7 @@ func storyTime(d time.Duration) string { return fmt.Sprintf("%.3f s", d.Seconds(
 
 // paintHeader draws the lesson's title, the clock, and the progress toward the goal.
 func (p painter) paintHeader(r cell.Rect) {
-	if r.H > headerRows+1 {
+	if r.H > 1+taskRows {
 		p.paintLargeHeader(r)
 		return
 	}
@@ -127,7 +127,7 @@ func (p painter) paintGoal(r cell.Rect) {
 		}
 		p.c.Buffer.Text(r.X, r.Y+i, r.X+r.W, line, st)
 		for k, n := range numbers {
-			if from := n.at - at; from >= 0 && from < len(line) {
+			if from := n.at - at; from >= 0 && from+len(n.text) <= len(strings.TrimSuffix(line, safetext.Ellipsis)) {
 				x := r.X + safetext.Width(line[:from])
 				p.c.Buffer.Text(x, r.Y+i, r.X+r.W, n.text, p.numberStyle(k))
 				p.OnClick(cell.Rect{X: x, Y: r.Y + i, W: len(n.text), H: 1}, func(int) tea.Cmd { p.s.sentence.number = k; return nil })
@@ -209,8 +209,8 @@ func (p painter) paintProgress(r cell.Rect) {
 	p.c.Buffer.Text(x+w, r.Y, end, tail, p.c.Look.Dim)
 }
 
-// headerRows is how many rows the lab's own header takes.
-const headerRows = 2
+// headerRows is how many rows the lab's own header takes, and taskRows how many of it a long task at most.
+const headerRows, taskRows = 2, 3
 
 // presenter is presenter mode: large and few.
 type presenter struct {
@@ -233,16 +233,19 @@ func (m *presenter) large(height int) bool {
 	return m.on && !m.s.app.Canvas.Buffer.ASCII && height >= 22
 }
 
-// headerRows returns how many rows the header takes of a screen of that height: one, and one or two of the task. In
+// headerRows returns how many rows the header takes of a screen of that height: one, and up to three of the task. In
 // presenter mode it is a row of facts, the title in large type, and the goal.
 func (m *presenter) headerRows(height int) int {
 	if !m.large(height) {
 		task, _ := m.s.sentence.words()
-		long := safetext.Width(task) > m.s.app.Canvas.Buffer.W-2
-		if task != "" && !m.s.sentence.away() && (height >= 30 || height >= 20 && long) {
-			return headerRows + 1
+		if task == "" || m.s.sentence.away() || height < 20 {
+			return headerRows
 		}
-		return headerRows
+		rows := len(format.Wrap(task, m.s.app.Canvas.Buffer.W-2))
+		if height >= 30 {
+			rows = max(rows, 2)
+		}
+		return 1 + min(rows, taskRows)
 	}
 	const facts = 1
 	return facts + widget.TypeRows + m.goalRows(height-facts-widget.TypeRows)

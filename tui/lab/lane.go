@@ -190,19 +190,21 @@ func (p painter) paintLaneTitle(r cell.Rect, run *lab.Run, i int, focused bool, 
 	if p.s.presenter.on {
 		return
 	}
-	right := []widget.Span{
-		widget.Styled(fmt.Sprintf(" %d admitted", t.Admitted), p.c.Look.Admitted),
-		widget.Styled(fmt.Sprintf(" %d denied", t.Denied), p.c.Look.Denied),
+	var right []widget.Span
+	say := func(st themes.Style, format string, args ...any) {
+		right = append(right, widget.Styled(fmt.Sprintf(format, args...), st))
 	}
+	say(p.c.Look.Admitted, " %d admitted", t.Admitted)
+	say(p.c.Look.Denied, " %d denied", t.Denied)
 	if t.WronglyAdmitted > 0 {
-		right = append(right, widget.Styled(fmt.Sprintf(" %c%d", wrong(p.c, true), t.WronglyAdmitted), p.c.Look.Near))
+		say(p.c.Look.Near, " %c%d", wrong(p.c, true), t.WronglyAdmitted)
 	}
 	if t.WronglyDenied > 0 {
-		right = append(right, widget.Styled(fmt.Sprintf(" %c%d", wrong(p.c, false), t.WronglyDenied), p.c.Look.Near))
+		say(p.c.Look.Near, " %c%d", wrong(p.c, false), t.WronglyDenied)
 	}
 	limit := run.Setup().Limit.Count
 	if c.Bursts() && limit > 0 && t.Largest > limit {
-		right = append(right, widget.Styled(fmt.Sprintf(" %c%d over", p.c.Look.Excess, t.Largest-limit), p.c.Look.Near))
+		say(p.c.Look.Near, " %c%d over", p.c.Look.Excess, t.Largest-limit)
 	}
 	if limit > 0 {
 		st := p.c.Look.Dim
@@ -216,18 +218,13 @@ func (p painter) paintLaneTitle(r cell.Rect, run *lab.Run, i int, focused bool, 
 		if run.Setup().Cost > 1 { // requests are counted before it
 			most += " units"
 		}
-		right = append(right, widget.Styled(most, st))
+		say(st, "%s", most)
 	}
-	right = append(right, widget.Styled(" ", p.c.Look.Dim))
-	width := 0
-	for _, part := range right {
-		width += safetext.Width(part.Text)
-	}
-	for len(right) > 2 && x+width > end { // what matters least goes first
-		width -= safetext.Width(right[0].Text)
+	say(p.c.Look.Dim, " ")
+	for len(right) > 2 && x+widget.Width(right...) > end { // what matters least goes first
 		right = right[1:]
 	}
-	p.c.Spans(max(end-width, x), r.Y, end, right...)
+	p.c.Spans(max(end-widget.Width(right...), x), r.Y, end, right...)
 }
 
 // axis draws the line under the columns, with the edges of the windows on the clock.

@@ -1,8 +1,11 @@
 package lab
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"ratescope/limiter"
@@ -21,6 +24,7 @@ type bar struct {
 	segments     []chart.Segment
 	limit        float64 // a stroke here; 0 none
 	note         string
+	term         string // of the rule, what its name begins with, where that is another one than label
 }
 
 // picture is what a candidate keeps.
@@ -49,16 +53,16 @@ func (p picture) paint(r cell.Rect) {
 	switch c.Algorithm.Kind() {
 	case limiter.KindWindow:
 		bars = []bar{{"current", fmt.Sprint(d.Current), solid(float64(d.Current), p.c.Look.Current), float64(s.Limit.Count),
-			"edge in " + lab.Seconds(d.End.Sub(p.s.run.Now()))}}
+			"edge in " + lab.Seconds(d.End.Sub(p.s.run.Now())), ""}}
 	case limiter.KindWeighted:
 		bars = p.weighted(d, r.W)
 	case limiter.KindLog:
 		bars = []bar{{"in window", fmt.Sprint(d.Used), solid(float64(d.Used), p.c.Look.Good), float64(s.Limit.Count),
-			fmt.Sprintf("%d kept", p.s.run.Ask(i, 0).Stored.Entries())}}
+			fmt.Sprintf("%d kept", p.s.run.Ask(i, 0).Stored.Entries()), "count"}}
 		ticks = true
 	case limiter.KindArrival:
 		ahead, steps := lab.Ahead(state, p.s.run.Now(), s.Limit)
-		bars = []bar{{"TAT", lab.Number(steps) + " T", solid(steps, p.c.Look.Current), float64(c.Room(s.Limit)), lab.Seconds(ahead) + " ahead"}}
+		bars = []bar{{"TAT", lab.Number(steps) + " T", solid(steps, p.c.Look.Current), float64(c.Room(s.Limit)), lab.Seconds(ahead) + " ahead", ""}}
 	case limiter.KindBucket:
 		label := "tokens"
 		if c.Algorithm.Fills() {
@@ -66,7 +70,7 @@ func (p picture) paint(r cell.Rect) {
 		}
 		level := state.LevelAt(p.s.run.Now(), s.Limit, p.s.run.Terms(i))
 		bars = []bar{{label, lab.Number(level), solid(level, p.c.Look.Current), float64(c.Room(s.Limit)),
-			fmt.Sprintf("%s/s", lab.Number(float64(s.Limit.Count)/s.Limit.Window.Seconds()))}}
+			fmt.Sprintf("%s/s", lab.Number(float64(s.Limit.Count)/s.Limit.Window.Seconds())), ""}}
 	}
 	full, note := 1.0, 0
 	for _, b := range bars {
@@ -208,11 +212,11 @@ func (p picture) weighted(d limiter.Decision, width int) []bar {
 	return []bar{
 		{"previous", fmt.Sprint(d.Previous), []chart.Segment{{Value: counts, Style: p.c.Look.Previous},
 			{Value: float64(d.Previous) - counts, Glyph: p.c.Look.Gone, Style: p.c.Look.Faint}},
-			0, fmt.Sprintf("%-*s", min(max(width-30, 0), 18), "× "+factor+" = "+product)}, // so that bars keep their width
-		{"current", fmt.Sprint(d.Current), solid(float64(d.Current), p.c.Look.Current), 0, "edge in " + lab.Seconds(d.End.Sub(p.s.run.Now()))},
+			0, fmt.Sprintf("%-*s", min(max(width-30, 0), 18), "× "+factor+" = "+product), ""}, // so that bars keep their width
+		{"current", fmt.Sprint(d.Current), solid(float64(d.Current), p.c.Look.Current), 0, "edge in " + lab.Seconds(d.End.Sub(p.s.run.Now())), ""},
 		{"estimate", lab.Number(d.Estimate), []chart.Segment{{Value: rounded, Style: p.c.Look.Previous},
 			{Value: float64(d.Current), Style: p.c.Look.Current}},
-			float64(s.Limit.Count), of},
+			float64(s.Limit.Count), of, ""},
 	}
 }
 
@@ -220,7 +224,7 @@ func (p picture) weighted(d limiter.Decision, width int) []bar {
 func (p picture) bar(r cell.Rect, full float64, note int, b bar) {
 	const label, number = 10, 8
 	end := r.X + r.W
-	p.c.Buffer.Text(r.X, r.Y, r.X+label, b.label, p.c.Look.Dim)
+	p.c.Buffer.Text(r.X, r.Y, r.X+label, b.label, p.named(r, cmp.Or(b.term, b.label)))
 	p.c.Buffer.Right(r.X+label-1, r.Y, r.X+label+number-1, b.value, p.c.Look.Title)
 	x := r.X + label + number
 	w := end - x - note - 1
@@ -236,6 +240,21 @@ func (p picture) bar(r cell.Rect, full float64, note int, b bar) {
 		p.c.Buffer.Set(x+min(int(math.Round(b.limit/full*float64(w))), w-1), r.Y, p.c.Look.LimitV, p.c.Look.Denied)
 	}
 	p.c.Buffer.Text(x+w+1, r.Y, end, b.note, p.c.Look.Dim)
+}
+
+// named is how the name of a bar looks that stands for a term of the rule in focus: the two light up together, under the
+// mouse over either.
+func (p picture) named(r cell.Rect, name string) themes.Style {
+	terms := p.working().Terms
+	at := slices.IndexFunc(terms, func(t lab.Meaning) bool { return strings.HasPrefix(t.Name, name) })
+	if p.i != p.s.focus || at < 0 {
+		return p.c.Look.Dim
+	}
+	p.OnHover(r, func(int) { p.s.lit = at })
+	if p.s.lit == at {
+		return p.c.Look.Title.On(p.c.Look.Selected)
+	}
+	return p.c.Look.Dim
 }
 
 // ticks draws the entries of a log where they stand in the window that ends now, so

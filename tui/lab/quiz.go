@@ -96,7 +96,7 @@ func (q *quizView) open(s *Screen) error {
 func (q *quizView) predict(s *Screen, admitted bool) {
 	q.answered.verdict, q.answered.admitted = true, admitted
 	right := admitted == q.quiz.Question.Moment.Decision.Allowed
-	s.results.predicted(q.candidate(), right)
+	s.results.predicted(q.candidate(), right, false)
 	if s.class.joined() {
 		s.class.Predict(q.question(s), Prediction{Admitted: admitted, Right: right})
 	}
@@ -119,7 +119,7 @@ func (q *quizView) candidate() lab.Candidate {
 // predictSlot answers when it would be admitted.
 func (q *quizView) predictSlot(s *Screen, i int) {
 	q.answered.slot, q.answered.slotSaid = true, i
-	s.results.predictedSlot(q.candidate(), i == q.quiz.Question.Slot)
+	s.results.predicted(q.candidate(), i == q.quiz.Question.Slot, true)
 }
 
 func (q *quizView) next() {
@@ -304,7 +304,7 @@ func (g *guess) answer(admitted bool) {
 	if s.class.joined() {
 		s.class.Predict(q, Prediction{Admitted: admitted, Right: right})
 	}
-	all := s.results.predicted(c, right)
+	all := s.results.predicted(c, right, false)
 	s.fire(1)
 	s.follow()
 	fate := "denied"

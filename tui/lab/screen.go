@@ -126,8 +126,9 @@ func (s *Screen) Keys() shell.Actions {
 			if s.at().Plain && !apart && !slices.Contains(plainHints, act.Name) {
 				act.Hint = ""
 			}
-			if act.Name == "expand" && s.sentence.chosen() != "" {
-				act = act.Hinted("types it")
+			if act.Name == "expand" && s.sentence.chosen() != "" { // first, for a footer is cut at its end
+				list = append(shell.Actions{act.Hinted("types it")}, list...)
+				continue
 			}
 			list = append(list, act)
 		}
@@ -388,23 +389,19 @@ func resultsOf(m Memory, keep func(Memory) error) results {
 	return r
 }
 
-// predicted counts a prediction of what becomes of a request, and returns all those about its algorithm.
-func (r *results) predicted(c lab.Candidate, right bool) lab.Score {
+// predicted counts a prediction of what becomes of a request, or of when its slot frees, and returns all those about its
+// algorithm.
+func (r *results) predicted(c lab.Candidate, right, slot bool) lab.Score {
 	now := r.scores[c.String()]
-	if now.Asked++; right {
-		now.Right++
+	asked, hits := &now.Asked, &now.Right
+	if slot {
+		asked, hits = &now.SlotsAsked, &now.SlotsRight
+	}
+	if *asked++; right {
+		*hits++
 	}
 	r.scores[c.String()] = now
 	return now
-}
-
-// predictedSlot counts a prediction of when the next slot frees.
-func (r *results) predictedSlot(c lab.Candidate, right bool) {
-	now := r.scores[c.String()]
-	if now.SlotsAsked++; right {
-		now.SlotsRight++
-	}
-	r.scores[c.String()] = now
 }
 
 // total returns the predictions about all algorithms.

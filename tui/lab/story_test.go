@@ -482,4 +482,16 @@ func TestTheSentenceIsAControl(t *testing.T) {
 		x.Press("tab")
 		x.See("requests ·")
 	})
+	// A task that holds under the lesson's own terms alone says so, and the numbers that are changed are those of the run.
+	story(t, 80, 24, lab.Options{First: 3}, func(x *tuitest.Terminal) {
+		x.See("PAUSED")
+		x.Press("C", "tab")
+		x.See("limit 10 · window 10 s · b fires 10")
+		x.See("enter types it")
+		x.Press("+")
+		x.See("▲ Under 10 in 10 s: Fire one request")
+		x.See("limit 11 · window 10 s · b fires")
+		x.Press("enter", "1", "2", "enter")
+		x.See("limit 12 · window 10 s · b fires")
+	})
 }
