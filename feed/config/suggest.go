@@ -170,14 +170,16 @@ func (g *suggester) text(text string) {
 	}
 	var value any
 	if json.Unmarshal([]byte(text), &value) != nil {
-		g.present()
+		if !counted.MatchString(text) {
+			g.present()
+		}
 		return
 	}
 	switch v := value.(type) {
 	case []any:
 		g.jsonLog("json", v)
 	case map[string]any:
-		fields := make(map[string]float64)
+		fields, lists := make(map[string]float64), make(map[string][]any)
 		for name, of := range v {
 			switch of := of.(type) {
 			case float64:
@@ -187,9 +189,13 @@ func (g *suggester) text(text string) {
 					fields[name] = decode.NumberIn(at, time.Second)
 				}
 			case []any:
-				if plainField(name) {
-					g.jsonLog("json "+name, of)
-				}
+				lists[name] = of
+			}
+		}
+		g.blocks(fields)
+		for _, name := range slices.Sorted(maps.Keys(lists)) {
+			if plainField(name) {
+				g.jsonLog("json "+name, lists[name])
 			}
 		}
 		if unit := decode.UnitOf(fields["tat"], g.now); unit != 0 {
@@ -224,6 +230,7 @@ func (g *suggester) hash(s *decode.Sample) {
 			fields[name] = v
 		}
 	}
+	g.blocks(fields)
 	if slice, unit := g.slices(s); slice > 0 {
 		g.add("a counter for every "+shortDuration(slice), "", func(e *Entry) {
 			e.Read, e.Slice, e.Unit = "fields", shortDuration(slice), units[unit]
@@ -284,7 +291,22 @@ func plainField(name string) bool { return fieldName.MatchString(name) }
 // endWord finds the name of a time at which something ends.
 var endWord = regexp.MustCompile(`(?i)reset|expir|until|ends?$`)
 
+// blockField finds the name of a time until which everything is denied.
+var blockField = regexp.MustCompile(`(?i)(block|lock|ban|jail|mute|suspend)(ed|ned|ded)?_?(until|till|expir|ends?$)`)
+
+// blocks takes the field with the time until which everything is denied for that of all readings.
+func (g *suggester) blocks(of map[string]float64) {
+	for name, v := range of {
+		if blockField.MatchString(name) {
+			g.base.Block = strings.TrimSpace("field " + name + " " + units[decode.UnitOf(v, g.now)])
+		}
+	}
+}
+
 var fieldName = regexp.MustCompile(`^[A-Za-z_][A-Za-z_-]{0,30}\d?$`)
+
+// counted finds a number that is written with what its type is, as PHP does.
+var counted = regexp.MustCompile(`^[a-z]:\d+;$`)
 
 // fields suggests readings of the numbers of a hash or an object: an amount and when that was true, or a number
 // and when it ends. before is the word that stands before a field.
@@ -295,7 +317,7 @@ func (g *suggester) fields(of map[string]float64, before string) {
 	amounts, at := []string{}, []string{}
 	for _, name := range slices.Sorted(maps.Keys(of)) {
 		switch {
-		case !plainField(name):
+		case !plainField(name) || blockField.MatchString(name):
 		case decode.UnitOf(of[name], g.now) != 0:
 			at = append(at, name)
 		default:

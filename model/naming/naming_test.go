@@ -3,6 +3,8 @@ package naming_test
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -206,5 +208,34 @@ func BenchmarkLearn(b *testing.B) {
 func BenchmarkWindowOf(b *testing.B) {
 	for b.Loop() {
 		naming.WindowOf("api:v2:tenant:17:user:39911:7f3a9c2d11", now)
+	}
+}
+
+// TestPatternsOfManyLimiters tells the limiters of an application apart, whose names differ in their first word and which limit the
+// same subjects, whatever these are.
+func TestPatternsOfManyLimiters(t *testing.T) {
+	at := limiter.InstantOf(time.Date(2026, 11, 26, 2, 28, 0, 0, time.UTC))
+	subjects := map[string]func(i int) string{
+		"words":     func(i int) string { return []string{"alice", "bob", "carol", "dave", "erin", "frank", "grace", "heidi"}[i] },
+		"numbered":  func(i int) string { return fmt.Sprintf("u%d", i) },
+		"numbers":   func(i int) string { return strconv.Itoa(1000 + 37*i) },
+		"addresses": func(i int) string { return fmt.Sprintf("10.%d.7.%d", i, 3*i+1) },
+		"mails":     func(i int) string { return fmt.Sprintf("user%d@example.com", i) },
+	}
+	limiters := strings.Fields("login signup api export search upload mails sms orders hits calls req cap tk mod quota usage w loc emails")
+	for kind, subject := range subjects {
+		for form, want := range map[string]string{"%s:%s:202611260228": "%s:*:*", "%s:%s": "%s:*", "%s_%s": "%s_*"} {
+			var p naming.Patterns
+			for _, name := range limiters {
+				for i := range 8 {
+					p.Learn(fmt.Sprintf(form, name, subject(i)), "string", at)
+				}
+			}
+			for _, name := range limiters {
+				if got := p.Of(fmt.Sprintf(form, name, subject(3)), "string", at); got != fmt.Sprintf(want, name) {
+					t.Errorf("%s as %s: %q is of %q", kind, form, name, got)
+				}
+			}
+		}
 	}
 }

@@ -39,8 +39,8 @@ const (
 	// mostShapes bounds the memory: hostile names could have a shape each.
 	mostShapes = 8192
 	// fewWords is how many words in one place are told apart beside a subject: more are subjects
-	// themselves.
-	fewWords = 8
+	// themselves. Of words beside each of which subjects differ, as beside the names of limiters, it is manyWords.
+	fewWords, manyWords = 8, 64
 )
 
 // mark stands in the text of a shape for a part that varies; no name that a person chose holds it. A window
@@ -179,18 +179,21 @@ func (p *Patterns) settle() {
 		left = append(left, s)
 	}
 	slices.SortFunc(left, func(a, b *shape) int { return strings.Compare(a.text(-1), b.text(-1)) })
-	counts, windowed := make(map[string]int), make(map[string]bool)
+	counts, windowed, apart := make(map[string]int), make(map[string]bool), make(map[string]int)
 	for _, s := range left {
 		for i := range s.parts {
 			if s.parts[i].Class == Word {
 				text := s.text(i)
 				counts[text]++
+				if s.subjectsDiffer() {
+					apart[text]++
+				}
 				windowed[text] = windowed[text] || slices.ContainsFunc(s.parts, func(p Part) bool { return p.Class == Instant })
 			}
 		}
 	}
 	for _, s := range left {
-		at := s.varying(counts, windowed)
+		at := s.varying(counts, apart, windowed)
 		text := s.text(at)
 		g := p.groups[text]
 		if g == nil {
@@ -207,9 +210,9 @@ func (p *Patterns) settle() {
 }
 
 // varying returns the word of a shape that differs in others which are the same but for it: the one
-// with the most others, the last of equal ones; -1 where there is none. Beside a
+// with the most others, the last of equal ones; -1 where there is none. The first word of a name is hardly a subject. Beside a
 // subject words are told apart while they are few; one number that is a window in any of the others is no subject.
-func (s *shape) varying(counts map[string]int, windowed map[string]bool) int {
+func (s *shape) varying(counts, apart map[string]int, windowed map[string]bool) int {
 	at, most, numbers := -1, 1, 0
 	for _, p := range s.parts {
 		if p.Class != Word {
@@ -222,13 +225,27 @@ func (s *shape) varying(counts map[string]int, windowed map[string]bool) int {
 		}
 		text, least := s.text(i), most
 		if at < 0 && s.subject() && !(numbers == 1 && windowed[text]) {
-			least = fewWords
+			if least = fewWords; apart[text] > 1 {
+				least = manyWords
+			}
+		} else if at == 0 {
+			least = max(most/4, 1)
 		}
-		if n := counts[text]; n > least || at >= 0 && n == most {
+		if n := counts[text]; n > least || at > 0 && n == most {
 			at, most = i, n
 		}
 	}
 	return at
+}
+
+// subjectsDiffer says whether a part of the shape that is no window was not the same for all names.
+func (s *shape) subjectsDiffer() bool {
+	for i, p := range s.parts {
+		if s.differ[i] && (p.Class == ID || p.Class == Address) {
+			return true
+		}
+	}
+	return false
 }
 
 // glob returns the group's pattern. Of one name alone the last part is taken for the subject, unless another is.

@@ -129,7 +129,7 @@ func calendar(name string, i, _ int, now limiter.Instant) (best Window, ok bool)
 			long = 1
 			n, fits = digits(name, next, long)
 		}
-		if !fits || n < f.least || n > f.most {
+		if !fits || n < f.least || n > f.most || next+long < len(name) && name[next+long] == '.' && addressIn(name[next:]) > 0 {
 			break
 		}
 		date[j+1] = n

@@ -198,6 +198,9 @@ func Split(name string, now limiter.Instant) (parts []Part, between []string) {
 				most = w.From
 			}
 			p = partOf(name[i:most])
+			if at := strings.IndexByte(p.Text, '_'); i == 0 && p.Class == Address && at > 0 { // login_alice@example.com
+				p = partOf(name[:at])
+			}
 		}
 		parts = append(parts, p)
 		i += len(p.Text)
@@ -330,6 +333,9 @@ func Template(name, pattern string, length time.Duration, now limiter.Instant) (
 	}
 	end := len(name)
 	word := "{who}"
+	if !windowed && len(open) == 1 && open[0] == [2]int{0, end} {
+		return "", w, false // it would be the name of every key
+	}
 	for i := len(open) - 1; i >= -1; i-- {
 		at := [2]int{}
 		if i >= 0 {
