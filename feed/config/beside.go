@@ -2,15 +2,19 @@ package config
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
 	"ratescope/feed/decode"
 	"ratescope/limiter"
+	"ratescope/model/naming"
 )
 
-// Words of keys that stand beside a counter: of those that deny while they are there, and of those that hold its end.
+// Words of keys that stand beside a counter: of those that deny while they are there, and of those that hold its end; and beside the
+// tokens of a bucket of those that hold when these were there.
 var (
+	timeWords  = strings.Fields("ts time timestamp at last lastRefill last_refill refill refilled updated last_update")
 	blockWords = strings.Fields("lockout lock locked block blocked ban banned jail jailed penalty cooldown deny denied suspended")
 	endWords   = strings.Fields("window reset resets reset_at resetAt expires expiry exp end ends until ts time timestamp")
 )
@@ -33,7 +37,7 @@ func neighbours(name string, words []string) (all []string) {
 
 // Beside completes the readings of counters by what stands beside their keys: of one without an expiry the key that says when its
 // window ends, and of another the key that denies while it is there, which those that have counted most have and the others have
-// not. keys is the latest look at some of them, base their name as a rule writes it, and ask reads others.
+// not; beside tokens it is the key with their time. keys is the latest look at some of them, base their name as a rule writes it, and ask reads others.
 func Beside(
 	list []Suggestion, base Entry, keys []decode.Sample, now limiter.Instant, ask func(names []string) ([]decode.Sample, error),
 ) ([]Suggestion, error) {
@@ -41,9 +45,12 @@ func Beside(
 	if !ok || strings.Contains(base.Name, "{window") || len(keys) == 0 || keys[0].Type != "string" {
 		return list, nil
 	}
-	words, lasts := blockWords, keys[0].TTL <= 0
+	words, lasts, tokens := blockWords, keys[0].TTL <= 0, naming.SpeaksOfRest(base.Name)
 	if lasts {
 		words = endWords
+	}
+	if tokens {
+		words = slices.Concat(timeWords, words)
 	}
 	names := neighbours(base.Name, words)
 	var asked []string
@@ -59,13 +66,15 @@ func Beside(
 	}
 	for n, name := range names {
 		its := samples[n*len(keys) : (n+1)*len(keys)]
-		if lasts {
-			if unit := endsIn(its, now); unit != 0 {
-				g := suggester{now: now, base: base, all: list}
-				g.counts("value", "key "+name+" "+units[unit])
-				return g.all, nil
-			}
-		} else if denies(keys, its) {
+		g := suggester{now: now, base: base, all: list}
+		switch unit, ahead := timesIn(its, now); {
+		case tokens && unit != 0 && !ahead:
+			g.add("a bucket of tokens", "", func(e *Entry) { e.Read, e.Amount, e.At, e.Unit = "bucket", "value", "key "+name, units[unit] })
+			return append(g.all[len(list):], list...), nil
+		case lasts && unit != 0 && ahead:
+			g.counts("value", "key "+name+" "+units[unit])
+			return g.all, nil
+		case !lasts && denies(keys, its):
 			for i := range list {
 				if e := &list[i].Entry; e.Read == "value" || e.Read == "left" {
 					e.Block = name
@@ -77,9 +86,8 @@ func Beside(
 	return list, nil
 }
 
-// endsIn returns the unit of the times that keys hold, of which one is to come; 0 where they hold anything else.
-func endsIn(keys []decode.Sample, now limiter.Instant) (unit time.Duration) {
-	ahead := false
+// timesIn returns the unit of the times that keys hold, and whether one is to come; 0 where they hold anything else.
+func timesIn(keys []decode.Sample, now limiter.Instant) (unit time.Duration, ahead bool) {
 	for i := range keys {
 		if !keys[i].Exists() {
 			continue
@@ -87,14 +95,11 @@ func endsIn(keys []decode.Sample, now limiter.Instant) (unit time.Duration) {
 		v, ok := decode.Number(keys[i].Text)
 		is := decode.UnitOf(v, now)
 		if !ok || is == 0 || unit != 0 && unit != is {
-			return 0
+			return 0, false
 		}
 		unit, ahead = is, ahead || decode.InstantIn(v, is) > now
 	}
-	if !ahead {
-		return 0
-	}
-	return unit
+	return unit, ahead
 }
 
 // denies reports whether keys that expire are there beside counters that have counted most, and beside no others.

@@ -2,6 +2,8 @@ package config
 
 import (
 	"fmt"
+	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -65,5 +67,25 @@ func TestBeside(t *testing.T) {
 		if got != tc.want {
 			t.Errorf("%s: %q, want %q: %+v", tc.name, got, tc.want, list)
 		}
+	}
+}
+
+// TestBesideTokens finds the key that holds when the tokens of another were there.
+func TestBesideTokens(t *testing.T) {
+	now := limiter.InstantOf(time.Date(2026, 11, 26, 2, 40, 0, 0, time.UTC))
+	keys := []decode.Sample{{Key: "rate:tokens:7", Type: "string", Text: "4.5", TTL: time.Minute}, {Key: "rate:tokens:8", Type: "string", Text: "9", TTL: time.Minute}}
+	list, err := Beside(nil, Entry{Name: "rate:tokens:{who}"}, keys, now, func(names []string) (all []decode.Sample, _ error) {
+		for _, name := range names {
+			s := decode.Sample{Key: name, Type: "none"}
+			if name == "rate:ts:7" || name == "rate:ts:8" {
+				s.Type, s.Text, s.TTL = "string", strconv.FormatInt(int64(now)/1e3-1500, 10), time.Minute
+			}
+			all = append(all, s)
+		}
+		return all, nil
+	})
+	want := Entry{Name: "rate:tokens:{who}", Read: "bucket", Amount: "value", At: "key rate:ts:{who}", Unit: "ms"}
+	if err != nil || len(list) != 1 || !reflect.DeepEqual(list[0].Entry, want) {
+		t.Errorf("%+v, %v; want %+v", list, err, want)
 	}
 }

@@ -113,7 +113,7 @@ func (g *suggester) counts(read, ends string) {
 		e.Read, e.Ends = "left "+strings.TrimPrefix(read, "value"), ends
 		e.Read = strings.TrimSpace(e.Read)
 	})
-	if naming.SpeaksOfRest(g.base.Name) { // it is the likeliest
+	if naming.SpeaksOfRest(g.base.Name + " " + read) { // it is the likeliest
 		slices.Reverse(g.all[from:])
 	}
 }
@@ -330,6 +330,9 @@ func (g *suggester) fields(of map[string]float64, before string) {
 			g.counts(before+amounts[1-i], "field "+index+" index")
 			return
 		}
+	}
+	if slices.ContainsFunc(amounts, func(name string) bool { return strings.HasPrefix(strings.ToLower(name), "prev") }) {
+		return // the window before counts, too, and no rule says how
 	}
 	for _, t := range at {
 		unit := decode.UnitOf(of[t], g.now)

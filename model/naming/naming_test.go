@@ -216,7 +216,9 @@ func BenchmarkWindowOf(b *testing.B) {
 func TestPatternsOfManyLimiters(t *testing.T) {
 	at := limiter.InstantOf(time.Date(2026, 11, 26, 2, 28, 0, 0, time.UTC))
 	subjects := map[string]func(i int) string{
-		"words":     func(i int) string { return []string{"alice", "bob", "carol", "dave", "erin", "frank", "grace", "heidi"}[i] },
+		"words": func(i int) string {
+			return []string{"alice", "bob", "carol", "dave", "erin", "frank", "grace", "heidi"}[i]
+		},
 		"numbered":  func(i int) string { return fmt.Sprintf("u%d", i) },
 		"numbers":   func(i int) string { return strconv.Itoa(1000 + 37*i) },
 		"addresses": func(i int) string { return fmt.Sprintf("10.%d.7.%d", i, 3*i+1) },

@@ -74,7 +74,21 @@ func WindowOf(name string, now limiter.Instant) (Window, bool) {
 	if w, ok := worded(name, now); ok && w.To-w.From > best.To-best.From {
 		best = w
 	}
+	if best.Length == day && hours(name[:best.From]+"|"+name[best.To:], now) { // its hour stands elsewhere, so that it is no day
+		return Window{}, false
+	}
 	return best, best.To > 0
+}
+
+// hours reports whether a part of a name is the hour of now in UTC.
+func hours(name string, now limiter.Instant) bool {
+	hour := now.Time().UTC().Format("15")
+	for i := 0; i+2 <= len(name); i++ {
+		if name[i:i+2] == hour && (i == 0 || !alphanumeric(name[i-1])) && (i+2 == len(name) || !alphanumeric(name[i+2])) {
+			return true
+		}
+	}
+	return false
 }
 
 // short reports whether the letters at the end of a text are few, as those before a date: d20261126.
