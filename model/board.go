@@ -396,12 +396,11 @@ func wait(k *Watched) time.Duration {
 	return k.Gauge.Next
 }
 
-// AtEase returns how many keys are neither throttled nor near their limit by readings that are
-// older than an instant.
+// AtEase returns how many keys are neither throttled, now or a moment ago, nor near their limit by readings
+// that are older than an instant.
 func (b *Board) AtEase(before limiter.Instant) (n int) {
 	for _, k := range b.keys {
-		g := &k.Gauge
-		if k.Reading.At < before && !k.Gone && k.Reading.Err == "" && g.NextKnown && !g.Likely && !g.Throttled() && !g.Near() {
+		if state := k.State(b.At); k.Reading.At < before && !k.Gone && k.Gauge.NextKnown && (state == OKState || state == Silent) {
 			n++
 		}
 	}

@@ -213,7 +213,7 @@ type Level struct {
 }
 
 // faults are the notes on a key whose limiter does not work as intended.
-var faults = [...]Note{WrongType, NoExpiry, FutureScore, GarbageScore, NoCountField, MixedUnits}
+var faults = [...]Note{WrongType, NoExpiry, FutureScore, GarbageScore, MixedUnits}
 
 // Fault returns why the key cannot be read or, if it can, the note that says why its limiter does not
 // work as intended; "" if there is no fault.

@@ -89,7 +89,13 @@ func PaintRecent(p *widget.Canvas, r cell.Rect, s *session.Session) {
 const mostRecent = 200
 
 func (v view) quietSoFar(in cell.Rect) {
-	v.c.Buffer.Text(in.X, in.Y, in.X+in.W, "Nothing happened yet: no key came close to its limit.", v.c.Look.Dim)
+	lines := []string{"Nothing happened yet: no key came close to its limit."}
+	if v.s.Shown.Age() > 0 {
+		lines = []string{"No alert up to this moment.", "What was before watching began is not known."}
+	}
+	for i, line := range lines[:min(len(lines), in.H)] {
+		v.c.Buffer.Text(in.X, in.Y+i, in.X+in.W, line, v.c.Look.Dim)
+	}
 }
 
 // events merges the alerts, decisions and markers that fit the filter by time, newest first.

@@ -241,13 +241,20 @@ func (h header) paintVerdict(x, y, end int) {
 		return
 	}
 	stale := h.s.Shown.Stale()
-	ok := max(t.Keys-t.Throttled-t.Near-t.Broken-t.Unknown-t.Likely-stale, 0)
+	ok := max(t.Keys-t.Throttled-t.Eased-t.Near-t.Broken-t.Unknown-t.Likely-stale, 0)
 	if h.s.large() {
 		x = h.paintWait(x+1, y, end, &t) - 1
 	}
 	first, wide := x, end
-	x = h.c.Spans(x+1, y, end,
-		count(h.c.Look.OverMark, t.Throttled, "throttled", h.c.Look.Denied, h.c.Look.Dim), widget.Styled("   ", h.c.Look.Text),
+	x = h.c.Spans(x+1, y, end, count(h.c.Look.OverMark, t.Throttled, "throttled", h.c.Look.Denied, h.c.Look.Dim))
+	if t.Eased > 0 {
+		word := "a moment ago"
+		if wide-first < 120 {
+			word = ""
+		}
+		x = h.c.Spans(x, y, end, widget.Styled("  ", h.c.Look.Text), count(h.c.Look.EasedMark, t.Eased, word, h.c.Look.Near, h.c.Look.Dim))
+	}
+	x = h.c.Spans(x, y, end, widget.Styled("   ", h.c.Look.Text),
 		count(h.c.Look.NearMark, t.Near, "near limit", h.c.Look.Near, h.c.Look.Dim), widget.Styled("   ", h.c.Look.Text),
 		count(h.c.Look.OKMark, ok, "ok", h.c.Look.Good, h.c.Look.Dim))
 	if stale > 0 {
@@ -341,11 +348,8 @@ func (h header) paintWait(x, y, end int, t *model.Totals) int {
 		return x
 	}
 	first, text := x, format.Span(t.Worst.Gauge.Next)
-	if wait := t.Worst.Gauge.Next; wait < time.Second {
-		text = fmt.Sprintf("%.1fs", (wait + 50*time.Millisecond).Seconds())
-	}
 	for text != "" { // units in small letters: a large S reads as a 5
-		number := text[:len(text)-len(strings.TrimLeft(text, "0123456789."))]
+		number := text[:len(text)-len(strings.TrimLeft(text, "<0123456789."))]
 		unit := strings.TrimLeft(text[len(number):], " ")
 		unit = unit[:len(unit)-len(strings.TrimLeftFunc(unit, unicode.IsLetter))]
 		_, text, _ = strings.Cut(text, unit)
@@ -407,6 +411,7 @@ func count(mark string, n int, what string, lit, unlit themes.Style) widget.Span
 // headerTips explain the figures of the header, by a word in them.
 var headerTips = []struct{ word, says string }{
 	{"throttled", "Keys that deny the next request of cost 1. f in the table folds them into prefixes; 5 lists since when."},
+	{"a moment ago", "Keys that would admit now, and denied a moment ago, in the same spell."},
 	{"near limit", "Keys that have used 80 % of their limit, or more, and still admit."},
 	{"stale", "Keys that seem at ease by a reading that is more than five seconds old."},
 	{"unreadable", "Keys whose value is not what their limiter writes: /state:unreadable lists them."},

@@ -150,12 +150,15 @@ func (s *Session) Back() func() {
 
 // Zoom shows a longer or a shorter period.
 func (s *Session) Zoom(coarser bool) tea.Cmd {
-	if !s.Shown.Time.Zoom(coarser) {
-		if coarser {
-			s.Shell.Say("This is the longest stretch of time there is.")
-		} else {
-			s.Shell.Say("This is the shortest stretch of time there is.")
-		}
+	extreme, more := "shortest", "shorter"
+	if coarser {
+		extreme, more = "longest", "longer"
+	}
+	switch {
+	case !s.Shown.Time.Zoom(coarser):
+		s.Shell.Say("This is the " + extreme + " stretch of time there is.")
+	case s.Shown.Time.Step() == 0: // no timeline is on screen
+		s.Shell.Say("Timelines show a " + more + " stretch of time now: tab and enter open the key's.")
 	}
 	return nil
 }

@@ -104,7 +104,6 @@ func paintFooter(a *App, r cell.Rect) {
 		x += width + 2
 	}
 	a.Canvas.Buffer.Place(cell.Rect{X: r.X + 1, Y: r.Y, W: r.W - 2, H: 1}, a.footer.of(names, r.W-2, a.Canvas.Look))
-	paintBlocked(a, x, r.Y, r.X+r.W-1, mostHints-len(shown))
 }
 
 // footer keeps the text of the footer, which is the same in most pictures and as dear to style
@@ -130,25 +129,4 @@ func (f *footer) of(names []string, width int, look chart.Look) string {
 	h.SetWidth(width)
 	*f = footer{names, width, look, h.ShortHelpView(bindings)}
 	return f.text
-}
-
-// paintBlocked names behind the others the keys of the screen that can do nothing now, so many at
-// most; a click says why.
-func paintBlocked(a *App, x, y, end, most int) {
-	for _, act := range a.at().Keys().Refresh() {
-		if act.Hint == "" || act.Enabled() {
-			continue
-		}
-		if most--; most < 0 {
-			return
-		}
-		text := act.Keys()[0] + " " + act.Hint
-		width := safetext.Width(text)
-		if x+width > end {
-			return
-		}
-		a.Canvas.Buffer.Text(x, y, end, text, a.Canvas.Look.Dim)
-		a.Canvas.OnClick(cell.Rect{X: x, Y: y, W: width, H: 1}, func(int) tea.Cmd { a.Say(act.Reason()); return nil })
-		x += width + 2
-	}
 }
