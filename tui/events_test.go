@@ -1,6 +1,7 @@
 package tui_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -19,11 +20,14 @@ func TestAToastLeavesTheButtonsAlone(t *testing.T) {
 	}
 }
 
-// TestTheFooterNamesWhatCannotBeDone: dimmed, and a press says why.
-func TestTheFooterNamesWhatCannotBeDone(t *testing.T) {
+// TestTheFooterNamesWhatCanBeDone: not what cannot, of which a press says why.
+func TestTheFooterNamesWhatCanBeDone(t *testing.T) {
 	s := newStage(t, 200, 55, tui.Options{})
 	s.run(2 * time.Second)
-	s.see("space fire")
+	s.see("enter expand")
+	if strings.Contains(s.text(), "space fire") {
+		t.Error("the footer names a key that can do nothing")
+	}
 	s.press("b")
 	s.see("Nothing can be fired at this source.")
 }

@@ -32,7 +32,7 @@ func TestAKeyBecomesALesson(t *testing.T) {
 		x.See("Saved incident-limit.json to /")
 		x.Press("H")
 		x.See("reached at ")
-		x.See(" denies nothing; one less denies.")
+		x.See(" denies nothing, and a smaller one does.")
 		x.Press("n", "H")
 		x.See("reached at ")
 		x.See("It admitted ")
