@@ -97,11 +97,13 @@ func (p *program) board() (board, error) {
 		return board{}, err
 	}
 	inner := src.Injector(fire.Options{Armed: p.armed(), Refused: p.refused(), ByHand: true, Production: p.Named().Production})
-	b, err := p.boardOf(src, func(a *alerter) feed.Source {
+	b, err := p.boardOf(src, func(a *alerter, failed func(string)) feed.Source {
 		return p.Follow(src, func(c *config.Config, err error) {
-			if err == nil {
-				a.SetConfig(c)
+			if err != nil {
+				failed(notUsed(err))
+				return
 			}
+			a.SetConfig(c)
 		})
 	})
 	if err != nil {
@@ -118,8 +120,8 @@ func (p *program) board() (board, error) {
 }
 
 // boardOf prepares the dashboard of a source, which keeps the last minutes. followed returns the source
-// with what follows the configuration around it.
-func (p *program) boardOf(src feed.Focuser, followed func(*alerter) feed.Source) (board, error) {
+// with what follows the configuration around it; failed tells the screen what is wrong, in one sentence.
+func (p *program) boardOf(src feed.Focuser, followed func(a *alerter, failed func(string)) feed.Source) (board, error) {
 	news := handoff.New(func(held *[]session.News, newer []session.News) { *held = append(*held, newer...) })
 	alerts, err := p.alerts(func(a report.Alert) { news.Put([]session.News{{Alert: &a}}) },
 		func(d report.Delivery) { news.Put(newsOf(d)) })
@@ -127,7 +129,8 @@ func (p *program) boardOf(src feed.Focuser, followed func(*alerter) feed.Source)
 		return board{}, err
 	}
 	recent := newRecent(p.recording("").Header)
-	b := board{source: alerts.Tap(followed(alerts)), close: func() { recent.end(); alerts.Close() }}
+	failed := func(text string) { news.Put([]session.News{{Failed: text}}) }
+	b := board{source: alerts.Tap(followed(alerts, failed)), close: func() { recent.end(); alerts.Close() }}
 	b.options = tui.Options{
 		Choices: stateFile("choices.json"),
 		Source:  session.Source{Focus: src.Focus},
@@ -248,7 +251,7 @@ func runFed(p *program, c *cobra.Command, args []string) error {
 	if err != nil {
 		return usageError{Err: err}
 	}
-	b, err := p.boardOf(src, func(*alerter) feed.Source { return src })
+	b, err := p.boardOf(src, func(*alerter, func(string)) feed.Source { return src })
 	if err != nil {
 		return err
 	}

@@ -104,13 +104,16 @@ func (p *program) reloaded(c *cobra.Command, a *alerter) func(*config.Config, er
 	log := p.log(c)
 	return func(loaded *config.Config, err error) {
 		if err != nil {
-			log(fmt.Sprintf("the configuration has changed and is not used: %v", err))
+			log(notUsed(err))
 			return
 		}
 		a.SetConfig(loaded)
 		log("the configuration has changed and is in use")
 	}
 }
+
+// notUsed returns what is wrong with a changed configuration, one sentence.
+func notUsed(err error) string { return "the configuration has changed and is not used: " + safetext.Sentence(err.Error()) }
 
 // log returns a function that writes one line with the time to stderr. It is safe for concurrent use.
 func (p *program) log(c *cobra.Command) func(string) {

@@ -97,8 +97,8 @@ func TestNoHome(t *testing.T) {
 	}
 }
 
-// TestABrokenConfigurationIsNotUsed: while a service runs, a configuration that is broken is named and the one before stays, and one
-// that is mended is used.
+// TestABrokenConfigurationIsNotUsed: while a service and a dashboard run, a configuration that is broken is named and the one before
+// stays, and one that is mended is used.
 func TestABrokenConfigurationIsNotUsed(t *testing.T) {
 	t.Parallel()
 	s := startRedis(t)
@@ -118,7 +118,11 @@ func TestABrokenConfigurationIsNotUsed(t *testing.T) {
 	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
 	said := func(text string) func() bool { return func() bool { return strings.Contains(says.String(), text) } }
 	servertest.Await(t, "the server to answer", said("answers"))
+	term := openTerminal(t, 180, 40)
+	term.run("%s --redis %s --config %s", program, s.URL(), config)
+	term.wait("LIVE")
 	write("ten an hour")
+	term.wait("configuration has changed and is not used: ", `limit "ten an hour"`)
 	servertest.Await(t, "the broken one to be named", said("the configuration has changed and is not used: "))
 	s.cli(t, "SET", "rl:a", "10", "EX", "3600")
 	servertest.Await(t, "the alert by the rules before", said("rl:a is at 100 % of 10"))

@@ -88,6 +88,10 @@ func (a *alerts) tell(news []News) {
 			}
 			a.told = append(a.told, m)
 		}
+		if n.Failed != "" && n.Delivery == nil {
+			m.Text = n.Failed
+			a.told = append(a.told, m)
+		}
 		if d := n.Delivery; d != nil {
 			m.Key, m.At, m.Text = "", a.now(), "delivered to "+d.To
 			if d.Outcome != report.Delivered {
