@@ -125,10 +125,10 @@ func (p *program) apart(ctx context.Context, apps []*fire.Application, names []s
 	return all, nil
 }
 
-// fireSteps sends traffic in real time, from half a window after an edge of the clock on.
+// fireSteps sends traffic in real time.
 func fireSteps(ctx context.Context, app *fire.Application, steps []bench.Step, w time.Duration) (fired []model.Fired, err error) {
 	now := time.Now()
-	begin := limiter.InstantOf(now).Floor(w).Add(w / 2)
+	begin := limiter.InstantOf(now).Floor(w).Add(bench.OutsideBegins(w))
 	if limiter.InstantOf(now) > begin {
 		begin = begin.Add(w)
 	}

@@ -16,11 +16,11 @@ type Observed struct {
 }
 
 // Outside is the traffic by which an application is judged from outside, where nothing can be reset and no clock
-// be set: it begins half a window after an edge of the clock, fills up what is left, asks again and again for more than
-// a window, and fills up twice more after pauses. Times are since its beginning.
+// be set: it begins OutsideBegins after an edge of the clock with two requests, which leave a log one by one, fills up what is
+// left, asks again and again for more than a window, and fills up three times more after pauses. Times are since its beginning.
 func Outside(l limiter.Limit) (steps []Step) {
 	part := func(thousandths int64) time.Duration { return time.Duration(int64(l.Window) / 1000 * thousandths) }
-	steps = []Step{{At: 0, N: 1}, {At: part(293), N: l.Count + 2}}
+	steps = []Step{{At: 0, N: 1}, {At: part(131), N: 1}, {At: part(293), N: l.Count + 2}}
 	for at := int64(293 + 53); at < 1450; at += 53 { // beside what comes back at even fractions of the window
 		steps = append(steps, Step{At: part(at), N: 1})
 	}
@@ -29,6 +29,9 @@ func Outside(l limiter.Limit) (steps []Step) {
 	}
 	return steps
 }
+
+// OutsideBegins is how long after an edge of the clock that traffic begins: at no even fraction of the window.
+func OutsideBegins(window time.Duration) time.Duration { return window / 1000 * 440 }
 
 // plausible is the share of answers that a candidate has to give too: times are not exact from outside.
 const plausible = 0.9
@@ -61,6 +64,7 @@ func Judge(o Options, seen []Observed) Report {
 	type fit struct {
 		c      Candidate
 		agrees int
+		rank   int // one answer may be due to the time that a request takes, but to no other limit or clock
 	}
 	var fits []fit
 	told := o.Limit.Count
@@ -69,17 +73,21 @@ func Judge(o Options, seen []Observed) Report {
 			if c.Terms.Refill == convention.Interval {
 				continue // of a whole limit it answers as a fixed window, of one as GCRA
 			}
-			fits = append(fits, fit{c, b.agrees(c)})
+			f := fit{c: c, agrees: b.agrees(c)}
+			if f.rank = f.agrees; c.Limit.Count == told && c.Limit.Window == o.Limit.Window && c.Grain == 0 && !c.Renewed {
+				f.rank++
+			}
+			fits = append(fits, f)
 		}
 	}
-	slices.SortStableFunc(fits, func(x, y fit) int { return cmp.Compare(y.agrees, x.agrees) })
+	slices.SortStableFunc(fits, func(x, y fit) int { return cmp.Compare(y.rank, x.rank) })
 	r.Identity.Asked = len(seen)
 	if len(fits) > 0 && fits[0].agrees >= int(plausible*float64(len(seen))) {
 		r.Identity.Candidate, r.Identity.Agrees = fits[0].c, fits[0].agrees
 		r.Limit = fits[0].c.Limit
-		for _, f := range fits { // one answer may be due to the time that a request takes, but to no other limit or clock
-			asTold := f.c.Limit.Count == told && f.c.Limit.Window == o.Limit.Window && f.c.Grain == 0
-			if f.agrees >= fits[0].agrees-1 && (asTold || f.agrees == fits[0].agrees) && !slices.Contains(r.Alike, f.c.Algorithm) {
+		for _, f := range fits {
+			if f.rank >= fits[0].rank-1 && f.agrees >= fits[0].agrees-1 && (f.rank > f.agrees || f.rank == fits[0].rank) &&
+				!slices.Contains(r.Alike, f.c.Algorithm) {
 				r.Alike = append(r.Alike, f.c.Algorithm)
 			}
 		}
