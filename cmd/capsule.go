@@ -189,6 +189,12 @@ func checkNew(name string, force bool) error {
 		return usagef("%s is there already: give another name, or --force to write over it", safetext.Clean(name))
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return usageError{Err: file.Unwritable(name, err)}
+	case err != nil: // before there is anything to write
+		f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		if err != nil {
+			return usageError{Err: file.Unwritable(name, err)}
+		}
+		return errors.Join(f.Close(), os.Remove(name))
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"ratescope/model/safetext"
 )
@@ -82,9 +83,16 @@ func unreadable(name string, err error) error {
 	return fmt.Errorf("%s cannot be read: %w", name, bare(err))
 }
 
-// Unwritable returns the sentence that a file cannot be written, and why.
+// Unwritable returns the sentence that a file cannot be written, why, and what to do.
 func Unwritable(name string, err error) error {
-	return fmt.Errorf("%s cannot be written: %w", safetext.Clean(name), bare(err))
+	remedy := "choose a folder that you may write to"
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		remedy = "make its folder, or choose another one"
+	case errors.Is(err, syscall.ENOSPC):
+		remedy = "make room, or choose another disk"
+	}
+	return fmt.Errorf("%s cannot be written (%w): %s", safetext.Clean(name), bare(err), remedy)
 }
 
 // bare returns an error of the file system without the path, for a sentence that has it.
@@ -184,7 +192,7 @@ func Replace(name string, was, content []byte) error {
 		mode = info.Mode().Perm()
 	}
 	if !bytes.Equal(now, was) {
-		return Unwritable(name, errors.New("it has changed meanwhile: try again"))
+		return fmt.Errorf("%s cannot be written, it has changed meanwhile: try again", safetext.Clean(name))
 	}
 	if err := replace(path, content, mode); err != nil {
 		return Unwritable(name, err)

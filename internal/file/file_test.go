@@ -3,6 +3,7 @@
 package file_test
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -103,6 +104,20 @@ func TestAppend(t *testing.T) {
 		os.Chown(path("foreign"), 1, 1)
 		if _, err := file.Append(path("foreign")); err == nil || !strings.Contains(err.Error(), "another user") {
 			t.Errorf("a file of another user: %v", err)
+		}
+	}
+}
+
+// TestUnwritableNamesARemedy: a folder that is not there, and one that this user may not write to.
+func TestUnwritableNamesARemedy(t *testing.T) {
+	for cause, want := range map[error]string{
+		&fs.PathError{Op: "open", Path: "x", Err: syscall.ENOENT}: "a/b cannot be written (no such file or directory): make its folder, or choose another one",
+		syscall.EACCES: "a/b cannot be written (permission denied): choose a folder that you may write to",
+		syscall.EROFS:  "a/b cannot be written (read-only file system): choose a folder that you may write to",
+		syscall.ENOSPC: "a/b cannot be written (no space left on device): make room, or choose another disk",
+	} {
+		if got := file.Unwritable("a/b", cause).Error(); got != want {
+			t.Errorf("%v: %q, want %q", cause, got, want)
 		}
 	}
 }

@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -330,7 +332,10 @@ func export(folder string, at limiter.Instant, extension string, write func(io.W
 	path = filepath.Join(folder, "ratescope-"+at.Time().Format("20060102-150405.000")+"."+extension)
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
-		return "", fmt.Errorf("nothing was exported to %s: %w", path, err)
+		if e := (*fs.PathError)(nil); errors.As(err, &e) {
+			err = e.Err
+		}
+		return "", fmt.Errorf("%s cannot be written (%w): begin ratescope in a folder that you may write to", path, err)
 	}
 	if err = write(f); err == nil {
 		err = f.Close()
