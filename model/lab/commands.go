@@ -258,7 +258,8 @@ func held(c Candidate, m Moment, s Setup) (list [][]string) {
 			}
 			for _, e := range state.Log {
 				total += e.Count
-				run("XADD", key, streamID(e.At, total), "count", e.Count, "total", total)
+				// The id: its millisecond, and its microsecond plus one before the running total.
+				run("XADD", key, fmt.Sprintf("%d-%d%015d", e.At.Millis(), int64(e.At)%1000+1, total), "count", e.Count, "total", total)
 			}
 			break
 		}
@@ -274,12 +275,6 @@ func held(c Candidate, m Moment, s Setup) (list [][]string) {
 
 // slack is how much longer keys live under a script that is given the time.
 const slack = time.Hour
-
-// streamID is the id of an entry: its millisecond, and its microsecond plus one before the
-// running total.
-func streamID(at limiter.Instant, total int64) string {
-	return fmt.Sprintf("%d-%d%015d", at.Millis(), int64(at)%1000+1, total)
-}
 
 // members returns the scores and the members of a sorted set. Those that no longer count come before all others, each at
 // an instant of its own.

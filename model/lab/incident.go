@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -96,7 +95,7 @@ func (t *Trace) findLimit(find scenarioFile, name string, smallest int64) scenar
 	}
 	find.ID, find.Title = IncidentID+"limit", "Incident: the limit for "+name
 	find.Text = []string{
-		fmt.Sprintf("These are the %s of the key %s as they were recorded: {given} in all. %s", what, braceless(name), was),
+		fmt.Sprintf("These are the %s of the key %s as they were recorded: {given} in all. %s", what, strings.NewReplacer("{", "", "}", "").Replace(name), was),
 		"Press g to go to a time, or p to let it run. Press w and change the limit; + and - change it by one.",
 	}
 	for _, one := range []struct {
@@ -144,11 +143,6 @@ func TraceOf(name string, k *model.Watched, now limiter.Instant) *Trace {
 		}
 	}
 	return t
-}
-
-// braceless takes braces out of a name: a text names its numbers in braces.
-func braceless(name string) string {
-	return string(slices.DeleteFunc([]rune(name), func(r rune) bool { return r == '{' || r == '}' }))
 }
 
 // busiest returns at most so many requests of a key: those that came within the shortest time.

@@ -82,17 +82,20 @@ func (r *Run) State(i int) limiter.State { return r.runners[i].state.Clone() }
 
 // Bytes returns what candidate i takes on a server now; see Stored.Bytes.
 func (r *Run) Bytes(i int) int64 {
+	return r.bytesAt(i, r.now)
+}
+
+func (r *Run) bytesAt(i int, at limiter.Instant) int64 {
 	l := &r.runners[i]
-	return l.stored.Bytes(l.candidate, l.state, r.now, r.setup)
+	return l.stored.Bytes(l.candidate, l.state, at, r.setup)
 }
 
 // bytesAtLast is Bytes at the last arrival that was decided about: later keys expire.
 func (r *Run) bytesAtLast(i int) int64 {
-	l, at := &r.runners[i], r.now
 	if r.at > 0 {
-		at = r.workload.At(r.at - 1).At
+		return r.bytesAt(i, r.workload.At(r.at-1).At)
 	}
-	return l.stored.Bytes(l.candidate, l.state, at, r.setup)
+	return r.Bytes(i)
 }
 
 // Terms returns the convention that candidate i goes by.

@@ -41,7 +41,6 @@ const (
 	trimLogMost     = 100
 	trimStreamEvery = 64
 	trimStreamMost  = 500
-	trimStreamLeft  = 4096
 	nodeEntries     = 100
 )
 
@@ -67,33 +66,6 @@ func trims(at limiter.Instant, cost int64) bool {
 		at += limiter.Instant(rand.NewPCG(uint64(at), 0).Uint64() % 1000)
 	}
 	return int64(at)%trimLogEvery < cost
-}
-
-// trimmed returns how many members of a sorted set go with a charge of n units that trims it, after which
-// `used` units count.
-func (s *Stored) trimmed(n, used int64) int64 {
-	return max(min(s.Units-used, max(trimLogMost, 2*n)), 0)
-}
-
-// append puts one entry into a stream.
-func (s *Stored) append(at limiter.Instant) {
-	last := len(s.Nodes) - 1
-	if last < 0 || s.Nodes[last].Entries == nodeEntries {
-		s.Nodes = append(s.Nodes, Node{})
-		last++
-	}
-	s.Nodes[last].Entries++
-	s.Nodes[last].Last = at
-}
-
-// trimNodes drops whole nodes from before an instant's millisecond, at most so many
-// entries, and returns how many went.
-func (s *Stored) trimNodes(low limiter.Instant, most int) (dropped int) {
-	for len(s.Nodes) > 0 && s.Nodes[0].Last.Millis() < low.Millis() && dropped+s.Nodes[0].Entries <= most {
-		dropped += s.Nodes[0].Entries
-		s.Nodes = slices.Delete(s.Nodes, 0, 1)
-	}
-	return dropped
 }
 
 // lowest is the first microsecond that counts at an instant.
@@ -156,9 +128,17 @@ func (s *Stored) charge(c Candidate, q charge) {
 		if alone {
 			s.Nodes, total = s.Nodes[:0], 0
 		}
-		s.append(q.at)
-		if (total+q.cost)%trimStreamEvery < q.cost {
-			s.trimNodes(lowest(q.at, q.reach, q.terms), trimStreamMost)
+		if n := len(s.Nodes); n == 0 || s.Nodes[n-1].Entries == nodeEntries {
+			s.Nodes = append(s.Nodes, Node{})
+		}
+		last := &s.Nodes[len(s.Nodes)-1]
+		last.Entries, last.Last = last.Entries+1, q.at
+		if (total+q.cost)%trimStreamEvery < q.cost { // whole nodes go, from before the first millisecond that counts
+			low, left := lowest(q.at, q.reach, q.terms), trimStreamMost
+			for len(s.Nodes) > 0 && s.Nodes[0].Last.Millis() < low.Millis() && s.Nodes[0].Entries <= left {
+				left -= s.Nodes[0].Entries
+				s.Nodes = slices.Delete(s.Nodes, 0, 1)
+			}
 		}
 		return
 	}
@@ -168,7 +148,7 @@ func (s *Stored) charge(c Candidate, q charge) {
 	s.Units += q.cost
 	s.Grown = s.Grown || s.Units > mostInListpack
 	if c.Fault != CollidingMembers && c.Fault != SecondsAsMillis && trims(q.at, q.cost) {
-		s.Units -= s.trimmed(q.cost, d.Used)
+		s.Units -= max(min(s.Units-d.Used, max(trimLogMost, 2*q.cost)), 0)
 	}
 }
 

@@ -266,7 +266,7 @@ func began(r *model.Reading, n int64) limiter.Instant {
 	case kind != limiter.KindArrival:
 		return 0
 	}
-	return ends.Add(-time.Duration(float64(n) * float64(t.Limit.Window) / float64(t.Limit.Count)))
+	return max(ends.Add(-time.Duration(float64(n)*float64(t.Limit.Window)/float64(t.Limit.Count))), 0)
 }
 
 // before returns what counted at the first reading of a key beside the requests that it tells: the count of the window

@@ -96,7 +96,11 @@ func (d *decisionView) paint(p painter, r cell.Rect) {
 	w := lab.Explain(c, m, s)
 	t := parts{painter: p, r: in, y: in.Y, roomy: p.c.Framed}
 	if len(w.Terms) > 0 {
-		lane, below := in.Top(laneRows(p))
+		rows := 4
+		if p.c.Framed {
+			rows = 7
+		}
+		lane, below := in.Top(rows)
 		p.paintMeaning(lane, m, w)
 		t.r, t.y = below, below.Y
 	}
@@ -128,14 +132,6 @@ func (p painter) paintTerms(x, y, end int, w lab.Working) {
 		p.c.Buffer.Text(at, y, end, term.Name, st)
 		p.OnHover(cell.Rect{X: at, Y: y, W: safetext.Width(term.Name), H: 1}, func(int) { p.s.lit = i })
 	}
-}
-
-// laneRows is how many rows the lane of the decision takes.
-func laneRows(p painter) int {
-	if p.c.Framed {
-		return 7
-	}
-	return 4
 }
 
 // paintMeaning draws what came before the inspected request, what the lit term stands for, and that in words. The mouse

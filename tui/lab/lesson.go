@@ -35,8 +35,6 @@ type textView struct {
 	lanes cell.Rect // below it; empty where there is no room
 }
 
-func newTextView() *textView { return &textView{plain: plain{title: "lesson"}, text: viewport.New()} }
-
 func (v *textView) reset() { v.text.GotoTop() }
 
 // move scrolls the text.

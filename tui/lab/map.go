@@ -3,7 +3,7 @@ package lab
 import (
 	"errors"
 	"fmt"
-	"slices"
+	"reflect"
 	"strings"
 	"time"
 
@@ -71,7 +71,7 @@ func (m *mapView) layout(s *Screen, r cell.Rect) {
 	}
 	columns, rows, _, _ := m.divide(r, len(setup.Candidates))
 	rows = min(rows, largestBurst(setup)) // each row is another size
-	if m.tiles != nil && columns == m.columns && rows == m.rows && sameTerms(setup, m.setup) {
+	if m.tiles != nil && columns == m.columns && rows == m.rows && reflect.DeepEqual(setup, m.setup) {
 		return
 	}
 	m.setup, m.columns, m.rows, m.tiles = setup, columns, rows, nil
@@ -91,11 +91,6 @@ func (m *mapView) layout(s *Screen, r cell.Rect) {
 		}
 	}
 	m.x, m.y = min(m.x, columns-1), min(m.y, rows-1)
-}
-
-// sameTerms reports whether two setups decide alike.
-func sameTerms(a, b lab.Setup) bool {
-	return a.Limit == b.Limit && a.Convention == b.Convention && a.Skew == b.Skew && slices.Equal(a.Candidates, b.Candidates)
 }
 
 // divide returns how large a tile is, and how many stand beside and below each other.

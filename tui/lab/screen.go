@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"charm.land/bubbles/v2/viewport"
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/model/lab"
@@ -77,9 +78,9 @@ func NewScreen(app *shell.App, o Options) (*Screen, error) {
 		class: classroom{Class: o.Class, messages: o.Messages}}
 	s.presenter, s.exports, s.sentence = presenter{s, o.Present}, exports{s, o.Save}, sentence{s, -1}
 	s.views.decision = newDecisionView(s)
-	s.views.list = []view{compareView{plain{title: "compare"}}, s.views.decision, newQuizView(s), newTextView(), newMapView(s),
-		&accuracyView{plain: plain{title: "accuracy"}}, newBoxView(s),
-		newDuelView(s)}
+	s.views.list = []view{compareView{plain{title: "compare"}}, s.views.decision, newQuizView(s),
+		&textView{plain: plain{title: "lesson"}, text: viewport.New()}, newMapView(s), &accuracyView{plain: plain{title: "accuracy"}},
+		newBoxView(s), newDuelView(s)}
 	if s.class.teaches() {
 		s.views.list = append(s.views.list, newStudentsView(s))
 	}

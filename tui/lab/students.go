@@ -224,7 +224,11 @@ func (v *studentsView) paintPeople(p painter, r cell.Rect) {
 		if o.Removed { // the rest is forgotten
 			continue
 		}
-		x := p.c.Buffer.Text(r.X+mark+name+state, y, right-1, taskMark(p, o), p.c.Look.Good)
+		reached := "  "
+		if o.Task && o.Place.Reached {
+			reached = p.c.Look.YesMark + " "
+		}
+		x := p.c.Buffer.Text(r.X+mark+name+state, y, right-1, reached, p.c.Look.Good)
 		p.c.Buffer.Text(x, y, right-1, safetext.Clip(fmt.Sprintf("%d %s", o.Lesson+1, safetext.Clean(o.Title)), max(right-1-x, 0),
 			safetext.Ellipsis), st)
 		x = right
@@ -252,14 +256,6 @@ func (p painter) place(o Student, locked bool) (string, themes.Style) {
 		return "called", p.c.Look.Near
 	}
 	return "free", p.c.Look.Dim
-}
-
-// taskMark says whether the task of the lesson is reached.
-func taskMark(p painter, o Student) string {
-	if o.Task && o.Place.Reached {
-		return p.c.Look.YesMark + " "
-	}
-	return "  "
 }
 
 // paintTallies draws who reached each task and predicted each question, as bars.
