@@ -93,9 +93,10 @@ func (t *Trace) findLimit(find scenarioFile, name string, smallest int64) scenar
 	if k.Target.LimitKnown {
 		was = fmt.Sprintf("The limit was %d in %s.", k.Target.Limit.Count, format.Length(k.Target.Limit.Window))
 	}
+	plainName := strings.NewReplacer("{", "", "}", "").Replace(name) // a text names its numbers in braces
 	find.ID, find.Title = IncidentID+"limit", "Incident: the limit for "+name
 	find.Text = []string{
-		fmt.Sprintf("These are the %s of the key %s as they were recorded: {given} in all. %s", what, strings.NewReplacer("{", "", "}", "").Replace(name), was),
+		fmt.Sprintf("These are the %s of the key %s as they were recorded: {given} in all. %s", what, plainName, was),
 		"Press g to go to a time, or p to let it run. Press w and change the limit; + and - change it by one.",
 	}
 	for _, one := range []struct {

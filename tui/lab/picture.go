@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -24,7 +23,6 @@ type bar struct {
 	segments     []chart.Segment
 	limit        float64 // a stroke here; 0 none
 	note         string
-	term         string // of the rule, what its name begins with, where that is another one than label
 }
 
 // picture is what a candidate keeps.
@@ -53,16 +51,16 @@ func (p picture) paint(r cell.Rect) {
 	switch c.Algorithm.Kind() {
 	case limiter.KindWindow:
 		bars = []bar{{"current", fmt.Sprint(d.Current), solid(float64(d.Current), p.c.Look.Current), float64(s.Limit.Count),
-			"edge in " + lab.Seconds(d.End.Sub(p.s.run.Now())), ""}}
+			"edge in " + lab.Seconds(d.End.Sub(p.s.run.Now()))}}
 	case limiter.KindWeighted:
 		bars = p.weighted(d, r.W)
 	case limiter.KindLog:
 		bars = []bar{{"in window", fmt.Sprint(d.Used), solid(float64(d.Used), p.c.Look.Good), float64(s.Limit.Count),
-			fmt.Sprintf("%d kept", p.s.run.Ask(i, 0).Stored.Entries()), "count"}}
+			fmt.Sprintf("%d kept", p.s.run.Ask(i, 0).Stored.Entries())}}
 		ticks = true
 	case limiter.KindArrival:
 		ahead, steps := lab.Ahead(state, p.s.run.Now(), s.Limit)
-		bars = []bar{{"TAT", lab.Number(steps) + " T", solid(steps, p.c.Look.Current), float64(c.Room(s.Limit)), lab.Seconds(ahead) + " ahead", ""}}
+		bars = []bar{{"TAT", lab.Number(steps) + " T", solid(steps, p.c.Look.Current), float64(c.Room(s.Limit)), lab.Seconds(ahead) + " ahead"}}
 	case limiter.KindBucket:
 		label := "tokens"
 		if c.Algorithm.Fills() {
@@ -70,7 +68,7 @@ func (p picture) paint(r cell.Rect) {
 		}
 		level := state.LevelAt(p.s.run.Now(), s.Limit, p.s.run.Terms(i))
 		bars = []bar{{label, lab.Number(level), solid(level, p.c.Look.Current), float64(c.Room(s.Limit)),
-			fmt.Sprintf("%s/s", lab.Number(float64(s.Limit.Count)/s.Limit.Window.Seconds())), ""}}
+			fmt.Sprintf("%s/s", lab.Number(float64(s.Limit.Count)/s.Limit.Window.Seconds()))}}
 	}
 	full, note := 1.0, 0
 	for _, b := range bars {
@@ -212,11 +210,11 @@ func (p picture) weighted(d limiter.Decision, width int) []bar {
 	return []bar{
 		{"previous", fmt.Sprint(d.Previous), []chart.Segment{{Value: counts, Style: p.c.Look.Previous},
 			{Value: float64(d.Previous) - counts, Glyph: p.c.Look.Gone, Style: p.c.Look.Faint}},
-			0, fmt.Sprintf("%-*s", min(max(width-30, 0), 18), "× "+factor+" = "+product), ""}, // so that bars keep their width
-		{"current", fmt.Sprint(d.Current), solid(float64(d.Current), p.c.Look.Current), 0, "edge in " + lab.Seconds(d.End.Sub(p.s.run.Now())), ""},
+			0, fmt.Sprintf("%-*s", min(max(width-30, 0), 18), "× "+factor+" = "+product)}, // so that bars keep their width
+		{"current", fmt.Sprint(d.Current), solid(float64(d.Current), p.c.Look.Current), 0, "edge in " + lab.Seconds(d.End.Sub(p.s.run.Now()))},
 		{"estimate", lab.Number(d.Estimate), []chart.Segment{{Value: rounded, Style: p.c.Look.Previous},
 			{Value: float64(d.Current), Style: p.c.Look.Current}},
-			float64(s.Limit.Count), of, ""},
+			float64(s.Limit.Count), of},
 	}
 }
 
@@ -224,7 +222,7 @@ func (p picture) weighted(d limiter.Decision, width int) []bar {
 func (p picture) bar(r cell.Rect, full float64, note int, b bar) {
 	const label, number = 10, 8
 	end := r.X + r.W
-	p.c.Buffer.Text(r.X, r.Y, r.X+label, b.label, p.named(r, cmp.Or(b.term, b.label)))
+	p.c.Buffer.Text(r.X, r.Y, r.X+label, b.label, p.named(r, strings.Replace(b.label, "in window", "count", 1)))
 	p.c.Buffer.Right(r.X+label-1, r.Y, r.X+label+number-1, b.value, p.c.Look.Title)
 	x := r.X + label + number
 	w := end - x - note - 1
