@@ -298,9 +298,6 @@ func (d *Duel) Left() time.Duration { return d.left }
 // GiveUp lets the solver answer now.
 func (d *Duel) GiveUp() { d.left, d.ends = 0, time.Unix(0, 0) }
 
-// Answered reports whether the solver's answer is there and due.
-func (d *Duel) Answered() bool { return d.left == 0 && d.Solved && d.Failed == nil }
-
 // Holds reports whether the solver found no traffic that breaks the limiter. That there is none is not known then.
 func (d *Duel) Holds() bool { return d.Solver.Admitted <= d.Setup.Limit.Count }
 

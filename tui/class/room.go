@@ -31,7 +31,9 @@ type Room struct {
 	asked    []*asked      // in the order in which they were answered first
 	attempts map[int]*attempt
 	door     lab.Door
-	game     *game // nil while none is played
+	// Of attack and defend: students with odd numbers hand in limiters, and the others traffic that breaks them.
+	playing  bool
+	defences []lab.Defence // in the order in which they were handed in first
 }
 
 // asked is a question with what each student predicts.
@@ -370,20 +372,13 @@ func (m *Member) Remove(number int) error {
 	})
 }
 
-// game is attack and defend: students with odd numbers hand in limiters, and the others traffic that breaks them.
-type game struct {
-	defences []lab.Defence // in the order in which they were handed in first
-}
-
 // defends reports whether the half of this student defends.
 func (m *Member) defends() bool { return m.number%2 == 1 }
 
 // Play begins the game anew, or ends it. It is the teacher's alone.
 func (m *Member) Play(on bool) error {
 	return m.lead(func(r *Room) error {
-		if r.game = nil; on {
-			r.game = &game{}
-		}
+		r.playing, r.defences = on, nil
 		return nil
 	})
 }
@@ -392,11 +387,7 @@ func (m *Member) Play(on bool) error {
 func (m *Member) Game() lab.Game {
 	m.room.mu.Lock()
 	defer m.room.mu.Unlock()
-	g := lab.Game{Defends: m.defends(), Number: m.number}
-	if m.room.game != nil {
-		g.On, g.Defences = true, slices.Clone(m.room.game.defences)
-	}
-	return g
+	return lab.Game{On: m.room.playing, Defends: m.defends(), Number: m.number, Defences: slices.Clone(m.room.defences)}
 }
 
 // Move takes the limiter of a student who defends, or the traffic of one who attacks the limiter of student number. Traffic
@@ -408,20 +399,19 @@ func (m *Member) Move(number int, line string) error {
 	}
 	m.room.mu.Lock()
 	defer m.room.mu.Unlock()
-	g := m.room.game
 	switch {
-	case g == nil:
+	case !m.room.playing:
 		return errors.New("the game is over")
 	case !m.present():
 		return errors.New("only students play")
 	case m.defends():
-		return g.defend(m, moment)
+		return m.defend(moment)
 	}
-	i := slices.IndexFunc(g.defences, func(d lab.Defence) bool { return d.Number == number })
+	i := slices.IndexFunc(m.room.defences, func(d lab.Defence) bool { return d.Number == number })
 	if i < 0 {
 		return errors.New("this limiter is not in the game")
 	}
-	d := &g.defences[i]
+	d := &m.room.defences[i]
 	defence, err := engine.ReadShared(d.Line)
 	if err != nil {
 		return err
@@ -441,20 +431,20 @@ func (m *Member) Move(number int, line string) error {
 }
 
 // defend takes a limiter, in place of the student's one before where that was not broken.
-func (g *game) defend(m *Member, moment engine.Shared) error {
+func (m *Member) defend(moment engine.Shared) error {
 	moment.Fired, moment.Left, moment.Traffic, moment.Now = nil, nil, nil, moment.Setup.Zero
 	line, err := moment.Line()
 	if err != nil {
 		return err
 	}
 	d := lab.Defence{Number: m.number, Name: m.name, Limiter: moment.Setup.Candidates[moment.Selected].String(), Line: line}
-	switch i := slices.IndexFunc(g.defences, func(o lab.Defence) bool { return o.Number == m.number }); {
+	switch i := slices.IndexFunc(m.room.defences, func(o lab.Defence) bool { return o.Number == m.number }); {
 	case i < 0:
-		g.defences = append(g.defences, d)
-	case g.defences[i].By != "":
-		return errors.New("your limiter was broken by " + g.defences[i].By + ": what was handed in stays")
+		m.room.defences = append(m.room.defences, d)
+	case m.room.defences[i].By != "":
+		return errors.New("your limiter was broken by " + m.room.defences[i].By + ": what was handed in stays")
 	default:
-		g.defences[i] = d
+		m.room.defences[i] = d
 	}
 	return nil
 }

@@ -192,7 +192,7 @@ func (v *duelView) enter(s *Screen) {
 	case v.duel == nil: // nothing was laid out yet, as on a terminal without a size
 	case v.duel.Left() > 0:
 		v.duel.GiveUp()
-	case v.duel.Answered():
+	case v.duel.Solved && v.duel.Failed == nil:
 		v.replay(s, v.duel.Reply(*s.at(), s.run.Setup(), s.focus))
 	}
 }

@@ -339,6 +339,8 @@ func (p painter) goalWords() (string, themes.Style) {
 	switch {
 	case p.s.shows("quiz"):
 		return "predict each decision before it is made; the score is kept for every algorithm", look.Dim
+	case p.s.shows(studentsName):
+		return "who is in class and where, what they reached and predicted", look.Dim
 	case p.s.shows("box"):
 		return "fire at the box and name what is in it, in as few requests as you can", look.Dim
 	case p.s.guess.asked:

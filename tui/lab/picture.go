@@ -93,11 +93,11 @@ func (p picture) paint(r cell.Rect) {
 		p.ticks(cell.Rect{X: r.X, Y: y, W: r.W, H: 1}, state, reachOf(c, s))
 		y++
 	}
-	p.verdict(cell.Rect{X: r.X, Y: y, W: r.W, H: room - y}, d)
+	p.verdict(cell.Rect{X: r.X, Y: y, W: r.W, H: room - y})
 }
 
 // verdict says what would become of one more request, and where there is room why.
-func (p picture) verdict(r cell.Rect, d limiter.Decision) {
+func (p picture) verdict(r cell.Rect) {
 	s, i := p.s.run.Setup(), p.i
 	c := s.Candidates[i]
 	m := p.s.run.Ask(i, max(s.Cost, 1))
@@ -106,15 +106,7 @@ func (p picture) verdict(r cell.Rect, d limiter.Decision) {
 		p.rows(r, widget.Styled(w.Rule, p.c.Look.Dim))
 		return
 	}
-	follows := fmt.Sprintf("room for %d", lab.Room(d, c, s))
-	switch {
-	case s.Limit.Count == 0:
-		follows = "counts only"
-	case m.Decision.RetryAfter == limiter.Never:
-		follows = "never: it costs more than there ever is"
-	case !m.Decision.Allowed:
-		follows = "next slot in " + lab.Seconds(m.Decision.RetryAfter)
-	}
+	follows := p.follows(i, m.Decision, "next slot in ", "never: it costs more than there ever is")
 	if p.s.at().Plain {
 		p.rows(r, widget.Styled(p.mark(m.Decision.Allowed)+" "+follows, p.outcome(m.Decision.Allowed)))
 		return
@@ -131,6 +123,20 @@ func (p picture) verdict(r cell.Rect, d limiter.Decision) {
 		widget.Styled(follows, p.c.Look.Text),
 		widget.Styled(fmt.Sprintf("%s in Redis · %s", format.Bytes(float64(p.s.run.Bytes(i))), p.summary(m)), p.c.Look.Dim))
 	p.rows(r, lines...)
+}
+
+// follows says what a candidate does after a decision about one more request.
+func (p painter) follows(i int, next limiter.Decision, slot, never string) string {
+	s := p.s.run.Setup()
+	switch {
+	case s.Limit.Count == 0:
+		return "counts only"
+	case next.RetryAfter == limiter.Never:
+		return never
+	case !next.Allowed:
+		return slot + lab.Seconds(next.RetryAfter)
+	}
+	return fmt.Sprintf("room for %d", lab.Room(p.s.run.Ask(i, 0).Decision, s.Candidates[i], s))
 }
 
 // rows writes lines under each other, as many as fit.
@@ -289,9 +295,8 @@ func (p painter) figure(i int) figure {
 	if s.Limit.Count > 0 && t.Largest > s.Limit.Count {
 		st = p.c.Look.Denied
 	}
-	number, what, of := fmt.Sprint(t.Largest), fmt.Sprintf("in one %s window,", format.Length(s.Limit.Window)), fmt.Sprintf("limit %d",
-		s.Limit.Count)
-	now := fmt.Sprintf("%s room for %d", p.mark(true), lab.Room(p.s.run.Ask(i, 0).Decision, s.Candidates[i], s))
+	number, what := fmt.Sprint(t.Largest), fmt.Sprintf("in one %s window,", format.Length(s.Limit.Window))
+	of, now := fmt.Sprintf("limit %d", s.Limit.Count), p.mark(next.Allowed)+" "+p.follows(i, next, "slot in ", "never")
 	switch {
 	case s.Candidates[i].Scripted():
 		mark, fate := p.fate(m)
@@ -299,10 +304,6 @@ func (p painter) figure(i int) figure {
 			widget.Styled(mark+" "+lab.Explain(s.Candidates[i], m, s).Verdict, fate)}}
 	case s.Limit.Count == 0:
 		number, what, of, now = fmt.Sprint(p.s.run.Ask(i, 0).Decision.Used), "in the last "+format.Length(s.Limit.Window), "", "counts only"
-	case next.RetryAfter == limiter.Never:
-		now = p.mark(false) + " never"
-	case !next.Allowed:
-		now = p.mark(false) + " slot in " + lab.Seconds(next.RetryAfter)
 	}
 	fate := p.outcome(next.Allowed)
 	if p.s.guess.asked { // that is what is to be predicted

@@ -60,8 +60,10 @@ func newQuizView(s *Screen) *quizView {
 		slot := when(func() bool {
 			return q.answered.verdict && !q.answered.revealed(q.quiz.Question) && i < len(q.quiz.Question.Slots)
 		})
-		q.actions = append(q.actions, act("quiz", "slot "+key, key, "chooses this time of the next slot", func() { q.predictSlot(s, i) },
-			key).When(slot))
+		q.actions = append(q.actions, act("quiz", "slot "+key, key, "chooses this time of the next slot", func() {
+			q.answered.slot, q.answered.slotSaid = true, i
+			s.results.predicted(q.candidate(), i == q.quiz.Question.Slot, true)
+		}, key).When(slot))
 	}
 	return q
 }
@@ -114,12 +116,6 @@ func (q *quizView) question(s *Screen) Question {
 // candidate is the one that the question is about.
 func (q *quizView) candidate() lab.Candidate {
 	return q.quiz.Run.Setup().Candidates[q.quiz.Question.Candidate]
-}
-
-// predictSlot answers when it would be admitted.
-func (q *quizView) predictSlot(s *Screen, i int) {
-	q.answered.slot, q.answered.slotSaid = true, i
-	s.results.predicted(q.candidate(), i == q.quiz.Question.Slot, true)
 }
 
 func (q *quizView) next() {
