@@ -90,7 +90,7 @@ func (f *checkFlags) addCall(c *cobra.Command) {
 }
 
 // most that a script under test may be told: an experiment sends some hundred times the limit.
-const mostChecked = 5000
+const mostChecked = 10_000
 
 // checkLimit reads the limit that the script is to keep.
 func (p *program) checkLimit() (limiter.Limit, error) {
@@ -139,10 +139,11 @@ func (p *program) check(c *cobra.Command, name string, f checkFlags) error {
 		return usagef("--promise %s is no promise that can be checked: use exact, or leave it out for what the algorithm promises",
 			f.promise)
 	}
-	text, err := readScript(name)
+	content, err := file.Read(name)
 	if err != nil {
-		return err
+		return usageError{err}
 	}
+	text := string(content)
 	call, asked, err := f.call(text)
 	if err != nil {
 		return usageError{err}
@@ -232,24 +233,6 @@ func (p *program) testServer(ctx context.Context, s sandbox.Script) (*sandbox.Sa
 		return nil, errors.Join(fmt.Errorf("the server of --redis is not used: %w", err), client.Close())
 	}
 	return there, nil
-}
-
-// readScript reads the text of a script.
-func readScript(name string) (string, error) {
-	f, err := file.Open(name)
-	if err != nil {
-		return "", usageError{err}
-	}
-	defer f.Close()
-	const most = 1 << 20
-	text, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && len(text) > most {
-		err = errors.New("it is longer than 1 MB, which is no script of a limiter")
-	}
-	if err != nil {
-		return "", usagef("%s cannot be read: %w", safetext.Clean(name), err)
-	}
-	return string(text), nil
 }
 
 // saveScenarios writes the counter-examples into a folder, a file each.

@@ -264,10 +264,11 @@ func (l *labScript) join(p *program, o *screenlab.Options, named bool) (done fun
 				p.Override.Limit, has.Count, format.Length(has.Window))
 		}
 	}
-	text, err := readScript(l.file)
+	content, err := file.Read(l.file)
 	if err != nil {
-		return nil, err
+		return nil, usageError{err}
 	}
+	text := string(content)
 	call, _, err := l.call.call(text)
 	if err != nil {
 		return nil, usageError{err}

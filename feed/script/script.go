@@ -215,19 +215,11 @@ func (a Admitted) Admits(reply any) (bool, error) {
 	default:
 		return false, fmt.Errorf("the script's reply is not what admitted %s speaks of: say which replies admit, as in [2]=1 or OK", a)
 	}
-	switch a.compare {
-	case ">=":
-		return n >= a.number, nil
-	case ">":
-		return n > a.number, nil
-	case "<=":
-		return n <= a.number, nil
-	case "<":
-		return n < a.number, nil
-	case "=":
-		return n == a.number, nil
+	if a.compare == "" {
+		return n == 1, nil
 	}
-	return n == 1, nil
+	side := []string{"<", "=", ">"}[cmp.Compare(n, a.number)+1]
+	return strings.Contains(a.compare, side), nil
 }
 
 // pick returns the part of a reply that tells.

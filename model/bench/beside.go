@@ -115,71 +115,37 @@ func (b *bench) beside(id Identity) (both Identity, found bool, err error) {
 	}
 	first := id
 	if !id.Exact || b.m.capacity < told.Count && b.m.all <= told.Window/2 {
-		if first, err = b.stricter(); err != nil || !first.Exact {
+		first, err = b.stricter()
+		if l := first.Limit; err != nil || !first.Exact || b.m.capacity == told.Count && (l.Count != told.Count || l.Window != told.Window) {
 			return id, false, err
 		}
 	}
+	known := id.Exact || first.Limit.Count == told.Count && first.Limit.Window == told.Window
 	p := first.pace()
 	fill, end, err := b.endure(first.Candidate, p)
 	if err != nil || fill == nil {
 		return id, false, err
 	}
-	n := requests(fill)
-	hints := []time.Duration{told.Window, time.Minute, time.Hour, 24 * time.Hour}
-	back, err := b.earliest(hints, func(d time.Duration) (bool, error) {
-		if d < end {
-			return false, nil
-		}
-		got, err := b.play(append(slices.Clone(fill), Step{At: d, N: 1}))
-		return err == nil && got[len(fill)] > 0, err
-	})
-	if err != nil {
+	both, err = b.second(first.Candidate, p, fill, end)
+	switch {
+	case err != nil || !both.Exact && !known:
 		return id, false, err
-	}
-	second := limiter.Limit{Count: n, Window: max(back, limiter.MinWindow)}
-	m := measured{capacity: n, first: back, all: back}
-	all := candidates(second, m)
-	if told.Count > p.n {
-		all = append(all, candidates(told, measured{capacity: told.Count, first: back, all: back})...)
-	}
-	var pairs []Candidate
-	for _, denied := range []convention.Denied{convention.Free, convention.Charged} {
-		other := first.Candidate
-		if other.Terms.Denied != denied && other.Algorithm != limiter.FixedWindow {
-			continue // its own denials have told
-		}
-		other.Terms.Denied = denied
-		for _, c := range all {
-			c.Beside = &other
-			pairs = append(pairs, c)
-		}
-	}
-	err = b.aside(second, func() error {
-		b.m, b.pace = m, p
-		b.compare()
-		both, err = b.identify(pairs)
-		return err
-	})
-	if err != nil {
-		return id, false, err
-	}
-	last := fill[len(fill)-1]
-	fill = append(slices.Clone(fill), Step{At: last.At, N: 1})
-	if !both.Exact {
-		b.r.find(UnderAdmits, false, joined(fill), "a second limit was seen: the last of these requests is denied, although the limit of "+
+	case !both.Exact:
+		b.r.find(UnderAdmits, false, full(fill), "a second limit was seen: the last of these requests is denied, although the limit of "+
 			"%d in %s has room for it", first.Limit.Count, seconds(first.Limit.Window))
 		if first.Limit.Count == told.Count && first.Limit.Window == told.Window {
 			return first, true, nil
 		}
 		return Identity{Asked: both.Asked, Agrees: both.Agrees}, true, nil
 	}
-	c := both.Candidate
 	steps, which := []Step{{At: 0, N: p.n + 1}}, "stricter"
-	if c.Limit.Count != told.Count && first.Limit.Count == told.Count {
-		other := c
-		both.Candidate, other.Beside = *c.Beside, nil
+	if both.Limit.Count != told.Count && first.Limit.Count == told.Count {
+		other := both.Candidate
+		both.Candidate, other.Beside = *other.Beside, nil
 		both.Beside = &other
-		steps, which = joined(fill), "looser"
+		steps, which = full(fill), "looser"
+	} else {
+		b.pace = p
 	}
 	o := both.Beside
 	b.r.find(UnderAdmits, false, steps, "a %s limit stands beside it, a %s of %d in %s, and denies the last of these requests", which,
@@ -187,10 +153,58 @@ func (b *bench) beside(id Identity) (both Identity, found bool, err error) {
 	return both, true, nil
 }
 
+// full is traffic that fills up a limit, and one request more.
+func full(fill []Step) []Step {
+	return joined(append(slices.Clone(fill), Step{At: fill[len(fill)-1].At, N: 1}))
+}
+
+// second names the limit that traffic at the pace of the first one fills up, beside which the first one admits again at end.
+func (b *identifier) second(first Candidate, p pace, fill []Step, end time.Duration) (both Identity, err error) {
+	n, told := requests(fill), b.limit
+	back, err := b.earliest([]time.Duration{told.Window, time.Minute, time.Hour, 24 * time.Hour}, func(d time.Duration) (bool, error) {
+		if d < end {
+			return false, nil
+		}
+		got, err := b.play(append(slices.Clone(fill), Step{At: d, N: 1}))
+		return err == nil && got[len(fill)] > 0, err
+	})
+	if err != nil {
+		return both, err
+	}
+	limit := limiter.Limit{Count: n, Window: max(back, limiter.MinWindow)}
+	m := measured{capacity: n, first: back, all: back}
+	all := candidates(limit, m)
+	if told.Count > p.n {
+		all = append(all, candidates(told, measured{capacity: told.Count, first: back, all: back})...)
+	}
+	var pairs []Candidate
+	for _, denied := range []convention.Denied{convention.Free, convention.Charged} {
+		if first.Terms.Denied != denied && first.Algorithm != limiter.FixedWindow {
+			continue // its own denials have told
+		}
+		other := first
+		other.Terms.Denied = denied
+		for _, c := range all {
+			c.Beside = &other
+			pairs = append(pairs, c)
+		}
+	}
+	err = b.aside(limit, func() error {
+		b.m, b.pace = m, p
+		b.compare()
+		both, err = b.identify(pairs)
+		return err
+	})
+	return both, err
+}
+
+// large is a count of which a traffic is so long that fewer have to do.
+const large = 1000
+
 // endure sends full traffic of a candidate until the limiter denies it: what fills up another limit, and the instant from
 // which the candidate admits again. It returns nil where nothing is denied.
 func (b *identifier) endure(c Candidate, p pace) (fill []Step, end time.Duration, err error) {
-	const most, large = 3000, 1000 // requests, and a count with which so many tell nothing
+	const most = 3000 // requests
 	if p.n > large {
 		return nil, 0, nil
 	}

@@ -367,6 +367,9 @@ func (b *identifier) identify(all []Candidate) (Identity, error) {
 		}
 	}
 	fewer := int(min(max(b.limit.Count/100, 1), 4)) // of greater limits each traffic is longer
+	if b.limit.Count > large {
+		fewer *= 2
+	}
 	for least := max(len(b.trials)+proofs/fewer, leastTold/fewer); len(b.trials) < least; {
 		if err := b.try(b.traffic()); err != nil {
 			return Identity{}, err
@@ -431,13 +434,18 @@ const (
 // nearest returns the candidate that agrees most, if that is enough.
 func (b *identifier) nearest(all []Candidate) Identity {
 	best, typical := Identity{Asked: b.steps()}, Identity{Asked: b.steps()}
+	told := 0 // a step in fifty does not speak for another limit than it is told
 	for _, c := range all {
 		n := b.agrees(c)
 		if n > best.Agrees {
 			best.Candidate, best.Agrees = c, n
 		}
-		if n > typical.Agrees && !c.Renewed && (c.Algorithm.Kind() == b.stored.Kind() || c.Algorithm.Bursts() && b.stored.Bursts()) {
-			typical.Candidate, typical.Agrees = c, n
+		more := 0
+		if c.Limit.Count == b.limit.Count && c.Limit.Window == b.limit.Window {
+			more = best.Asked / 50
+		}
+		if n+more > typical.Agrees+told && !c.Renewed && (c.Algorithm.Kind() == b.stored.Kind() || c.Algorithm.Bursts() && b.stored.Bursts()) {
+			typical.Candidate, typical.Agrees, told = c, n, more
 		}
 	}
 	switch asked := float64(best.Asked); {

@@ -21,7 +21,7 @@ type Options struct {
 }
 
 // Effort of all experiments, in requests.
-const mostRequests = 400_000
+const mostRequests = 1_000_000
 
 // bench is the experiments with one limiter.
 type bench struct {
@@ -246,7 +246,7 @@ func (b *bench) measuredLimit() {
 	}
 	l.Burst = c.Limit.Burst
 	if whole := c.Limit.Window * time.Duration(b.m.capacity) / time.Duration(c.Limit.Count); !b.r.Identity.Exact && (whole-b.m.all).Abs() >
-		2*time.Millisecond {
+		c.Limit.Window/time.Duration(c.Limit.Count)+2*time.Millisecond {
 		l.Window = 0 // how fast it fills is not known
 		return
 	}

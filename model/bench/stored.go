@@ -12,8 +12,12 @@ import (
 	"ratescope/limiter/convention"
 )
 
-// timelike is the smallest number that is a time since 1970 in seconds, and no count.
-const timelike = 1e9
+// timelike is the smallest number that is a time since 1970 in seconds, and no count; from shifted on one that two requests
+// move by other than two is a time since another year.
+const (
+	timelike = 1e9
+	shifted  = 1e7
+)
 
 var numbers = regexp.MustCompile(`-?\d+(?:\.\d+)?(?:e[+-]?\d+)?`)
 
@@ -75,9 +79,13 @@ func (b *identifier) hint() (typical limiter.Algorithm, err error) {
 		if i < 2 {
 			return true
 		}
-		rises, falls := false, false
+		rises, falls, other := false, false, false
 		for name, v := range after {
 			old, known := before[name]
+			if known && v >= shifted && v > old && v-old != 2 {
+				other = true
+				continue
+			}
 			rises, falls = rises || known && v > old, falls || known && v < old
 		}
 		ahead := len(times) > 0 && slices.Min(times) > b.zero.Add(steps[i].At+time.Millisecond)
@@ -95,7 +103,7 @@ func (b *identifier) hint() (typical limiter.Algorithm, err error) {
 			typical = limiter.TokenBucket
 		case len(times) > 0 && rises:
 			typical = limiter.LeakyBucket
-		case len(times) > 0:
+		case len(times) > 0 || other:
 			typical = limiter.GCRA
 		}
 		return false

@@ -47,7 +47,11 @@ func (b *identifier) attacks() [][]Step {
 		}
 	}
 	add(Step{At: 0, N: burst})
-	add(Step{At: cut(w / 2), N: 4 * burst})
+	if p := b.pace; p.n > 0 { // as late in a window as it can be filled
+		late := max(w-p.every*time.Duration(b.limit.Count/p.n+1), 0)
+		add(Step{At: late, N: 4 * burst})
+		add(Step{At: 0, N: 1}, Step{At: late, N: 4 * burst})
+	}
 	for _, edge := range []time.Duration{w, b.m.first, b.m.all} {
 		if edge >= time.Millisecond && edge <= 4*w { // the first request begins what ends then
 			add(Step{At: 0, N: 1}, Step{At: edge - time.Millisecond, N: burst}, Step{At: edge, N: burst})

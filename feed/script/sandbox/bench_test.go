@@ -199,6 +199,9 @@ return 1`
 			if r.Name() != o.Algorithm.String() || rate(o.Limit, c.beside.Window) != c.beside.Count {
 				t.Errorf("beside a %s of %v", o.Algorithm, o.Limit)
 			}
+			if most := 2*c.told.Count - 1; c.text == checked && r.Worst.Admitted != most {
+				t.Errorf("worst %d, not %d: %s", r.Worst.Admitted, most, bench.Words(r.Worst.Steps))
+			}
 			for _, f := range r.Findings {
 				if f.Fault && !(c.undeclared && f.ID == bench.UndeclaredKey) {
 					t.Errorf("invented: %+v", f)
@@ -210,3 +213,14 @@ return 1`
 
 // rate is how many a limit admits in so long.
 func rate(l limiter.Limit, w time.Duration) int64 { return int64(w) * l.Count / int64(l.Window) }
+
+// TestShiftedClock: a time since another year than 1970 is no count, whatever its unit.
+func TestShiftedClock(t *testing.T) {
+	text, err := os.ReadFile("testdata/gcra-float.lua")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := check(t, string(text), limiter.Limit{Count: 100, Window: time.Minute}); r.Name() != "gcra" || !r.OK() {
+		t.Errorf("named %s, %+v", r.Name(), r.Findings)
+	}
+}

@@ -282,7 +282,7 @@ func (s *Sandbox) Price(at limiter.Instant) (p Price, err error) {
 		return p, err
 	}
 	for i := range 100 {
-		if a := s.Admit(at.Add(time.Duration(i)*time.Millisecond), 1); a.Err != nil {
+		if a := s.Admit(at.Add(time.Duration(i)*time.Millisecond), 1); a.Err != nil && !a.Own {
 			return p, a.Err
 		}
 		if i == 0 || i == 9 || i == 99 {
@@ -307,7 +307,8 @@ func (s *Sandbox) Price(at limiter.Instant) (p Price, err error) {
 			return 0, err
 		}
 		for range n {
-			if err := script.EvalSha(ctx, r.client, keys, args...).Err(); err != nil && !errors.Is(err, redis.Nil) {
+			err := script.EvalSha(ctx, r.client, keys, args...).Err()
+			if reply := redis.Error(nil); err != nil && !errors.As(err, &reply) { // an error may be its denial
 				return 0, err
 			}
 		}

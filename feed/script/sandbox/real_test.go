@@ -19,7 +19,7 @@ import (
 func TestOnServer(t *testing.T) {
 	ctx := context.Background()
 	limit := limiter.Limit{Count: 10, Window: 10 * time.Second}
-	for _, name := range []string{"incr-renewed", "log-expires-early", "gcra", "window-key", "stamp-expires-first"} {
+	for _, name := range []string{"incr-renewed", "log-expires-early", "gcra", "window-key", "stamp-expires-first", "denies-by-error"} {
 		t.Run(name, func(t *testing.T) {
 			client := servertest.Client(t)
 			text, err := os.ReadFile("testdata/" + name + ".lua")
