@@ -80,6 +80,15 @@ func ParseCandidate(s string) (Candidate, error) {
 	return c, nil
 }
 
+// ParseCandidates reads several candidates, see ParseCandidate.
+func ParseCandidates(names []string) (list []Candidate, err error) {
+	list = make([]Candidate, len(names))
+	for i := 0; i < len(names) && err == nil; i++ {
+		list[i], err = ParseCandidate(names[i])
+	}
+	return list, err
+}
+
 // String is the inverse of ParseCandidate, and names a script, which that does not read.
 func (c Candidate) String() string {
 	if c.Scripted() {

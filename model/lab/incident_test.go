@@ -2,6 +2,7 @@ package lab_test
 
 import (
 	"bytes"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -182,4 +183,42 @@ func under(t *testing.T, l lab.Lesson, s lab.Setup) *lab.Run {
 		t.Fatal(err)
 	}
 	return lab.NewRun(s, workload)
+}
+
+// TestAHotLogBeginsWithItsBins: a log that was read by counts at the first reading begins with them, and goes on with the
+// requests that the next reading tells.
+func TestAHotLogBeginsWithItsBins(t *testing.T) {
+	var file bytes.Buffer
+	zero := limiter.Instant(4_000_000_000_000_000)
+	w, err := record.NewWriter(&file, false, record.Header{At: zero})
+	if err != nil {
+		t.Fatal(err)
+	}
+	target := model.Target{Algorithm: limiter.SlidingLog, Limit: limiter.Limit{Count: 100, Window: 10 * time.Second}, LimitKnown: true, Window: 10 * time.Second}
+	log := []limiter.Entry{{At: zero.Add(time.Second), Count: 3}, {At: zero.Add(2 * time.Second), Count: 4}}
+	for i, arrivals := range [][]model.Arrival{nil, {{At: zero.Add(3500 * time.Millisecond), N: 2}}} {
+		at := zero.Add(time.Duration(3+i) * time.Second)
+		r := model.Reading{Key: "rl:hot", Type: "zset", At: at, Approximate: true, Arrivals: arrivals, Target: target, State: limiter.State{Algorithm: limiter.SlidingLog, Log: log}}
+		if i > 0 {
+			r.Since = zero.Add(3 * time.Second)
+			r.State.Log = append(log, limiter.Entry{At: arrivals[0].At, Count: 2})
+		}
+		if err := w.Write(model.Batch{At: at, Server: model.Server{Link: model.Live}, Readings: []model.Reading{r}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	trace, err := lab.ReadTrace(&file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	came := map[time.Duration]int{}
+	for _, a := range trace.Arrivals {
+		came[a.At.Sub(zero)]++
+	}
+	if want := map[time.Duration]int{time.Second: 3, 2 * time.Second: 4, 3500 * time.Millisecond: 2}; !maps.Equal(came, want) {
+		t.Errorf("it begins with %v, want %v", came, want)
+	}
 }

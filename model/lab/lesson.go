@@ -187,14 +187,11 @@ func lesson(s scenario.Scenario, raw json.RawMessage) (Lesson, error) {
 	if len(names) == 0 {
 		names = besides(s.Algorithm, 3)
 	}
-	for _, name := range names {
-		c, err := ParseCandidate(name)
-		if err != nil {
-			return l, err
-		}
-		l.Into = append(l.Into, c)
+	var err error
+	if l.Into, err = ParseCandidates(names); err == nil {
+		err = l.Setup().Validate()
 	}
-	if err := l.Setup().Validate(); err != nil {
+	if err != nil {
 		return l, err
 	}
 	for _, t := range l.Traffic {

@@ -200,18 +200,14 @@ func (f shareForm) shared() (Shared, error) {
 	window := time.Duration(f.Window) * time.Microsecond
 	m.Setup = m.Lesson.Setup()
 	m.Setup.Limit = limiter.Limit{Count: f.Limit, Window: window, Burst: f.Burst}
-	m.Setup.Cost, m.Setup.Skew, m.Setup.Candidates = f.Cost, time.Duration(f.Skew)*time.Microsecond, nil
+	m.Setup.Cost, m.Setup.Skew = f.Cost, time.Duration(f.Skew)*time.Microsecond
 	for _, word := range f.Convention {
 		if !scenario.SetWord(&m.Setup.Convention, word) {
 			return m, fmt.Errorf("%q is no convention", word)
 		}
 	}
-	for _, name := range f.Into {
-		c, err := ParseCandidate(name)
-		if err != nil {
-			return m, err
-		}
-		m.Setup.Candidates = append(m.Setup.Candidates, c)
+	if m.Setup.Candidates, err = ParseCandidates(f.Into); err != nil {
+		return m, err
 	}
 	if f.Window <= 0 || f.Skew < 0 || m.Setup.Skew > time.Hour {
 		return m, errors.New("its window or its skew is out of range")

@@ -188,7 +188,7 @@ func since(r, old *model.Reading) (list []model.Arrival, stood bool) {
 		}
 	}
 	switch {
-	case entries(r):
+	case entries(r), old.At == 0 && r.Target.Algorithm.Kind() == limiter.KindLog && !r.Partial:
 		list = logged(r, old)
 	case old.At == 0:
 		rest := before(r, list)

@@ -64,7 +64,7 @@ func (t Traffic) Source(s Setup, seed uint64) (Source, error) {
 	if err := t.check(); err != nil {
 		return nil, err
 	}
-	random := t.random(seed)
+	random := rand.New(t.numbers(seed))
 	from := s.Zero + micros(t.FromMS)
 	cost := max(t.Cost, 1)
 	var src Source
@@ -88,10 +88,7 @@ func (t Traffic) Source(s Setup, seed uint64) (Source, error) {
 	return src, nil
 }
 
-// random returns the generator of one stream of this model.
-func (t Traffic) random(seed uint64) *rand.Rand { return rand.New(t.numbers(seed)) }
-
-// numbers returns what random draws from.
+// numbers are the random ones of one stream of this model.
 func (t Traffic) numbers(seed uint64) *rand.PCG { return rand.NewPCG(seed, uint64(len(t.Model))) }
 
 func (t Traffic) check() error {

@@ -19,17 +19,15 @@ import (
 // compareView is the lanes of all candidates under the same requests.
 type compareView struct{ plain }
 
-func (compareView) paint(p painter, r cell.Rect) { p.paintCompare(r) }
-
 // move selects the candidate above or below.
 func (compareView) move(s *Screen, by int) {
 	n := len(s.run.Setup().Candidates)
 	s.focus = (s.focus + by + n) % n
 }
 
-// paintCompare draws the candidates' lanes under each other, and below them why the one
+// paint draws the candidates' lanes under each other, and below them why the one
 // in focus decides as it does.
-func (p painter) paintCompare(r cell.Rect) {
+func (compareView) paint(p painter, r cell.Rect) {
 	bottom := 5
 	switch {
 	case p.s.presenter.on || p.s.at().Plain:

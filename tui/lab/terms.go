@@ -110,7 +110,10 @@ func (t terms) list() []term {
 		f(&c)
 		return t.apply(c)
 	}
-	words := scenario.Words(setup.Convention)
+	words, burst := scenario.Words(setup.Convention), "as the limit"
+	if n := setup.Limit.Burst; n > 0 {
+		burst = fmt.Sprint(n)
+	}
 	switchOf := func(name string, f func(*limiter.Convention, int)) term {
 		return term{name, words[name], func(by int) tea.Cmd { return set(func(c *lab.Setup) { f(&c.Convention, by) }) }}
 	}
@@ -121,7 +124,7 @@ func (t terms) list() []term {
 		{"window", format.Length(setup.Limit.Window), func(by int) tea.Cmd {
 			return set(func(c *lab.Setup) { c.Limit.Window = longer(c.Limit.Window, by) })
 		}},
-		{"burst", burstText(setup), func(by int) tea.Cmd { return set(func(c *lab.Setup) { c.Limit.Burst = scaled(c.Limit.Burst, by, 0) }) }},
+		{"burst", burst, func(by int) tea.Cmd { return set(func(c *lab.Setup) { c.Limit.Burst = scaled(c.Limit.Burst, by, 0) }) }},
 		{"cost", fmt.Sprint(max(setup.Cost, 1)), func(by int) tea.Cmd {
 			return set(func(c *lab.Setup) { c.Cost = scaled(max(c.Cost, 1), by, 1) })
 		}},
@@ -248,11 +251,4 @@ func longer(w time.Duration, by int) time.Duration {
 		24 * time.Hour}
 	at, _ := slices.BinarySearch(windows, w)
 	return windows[min(max(at+by, 0), len(windows)-1)]
-}
-
-func burstText(s lab.Setup) string {
-	if s.Limit.Burst == 0 {
-		return "as the limit"
-	}
-	return fmt.Sprint(s.Limit.Burst)
 }

@@ -368,25 +368,22 @@ func poissonPoints(ctx context.Context, o Options) ([]Point, error) {
 // worst lets the adversary play against limiters of 100 in a minute that count what they
 // admit, and looks into every true window.
 func worst() ([]Worst, error) {
-	s := lab.Setup{Limit: limiter.Limit{Count: 100, Window: time.Minute}, Zero: zero.Floor(time.Minute)}
-	for _, name := range []string{
+	list, err := lab.ParseCandidates([]string{
 		"fixed-window", "sliding-window/floor", "sliding-window/exact", "sliding-window/round", "sliding-log", "gcra",
-	} {
-		c, err := lab.ParseCandidate(name)
-		if err != nil {
-			return nil, err
-		}
-		s.Candidates = append(s.Candidates, c)
+	})
+	if err != nil {
+		return nil, err
 	}
+	s := lab.Setup{Candidates: list, Limit: limiter.Limit{Count: 100, Window: time.Minute}, Zero: zero.Floor(time.Minute)}
 	src, err := lab.Traffic{Model: lab.Adversary}.Source(s, 0)
 	if err != nil {
 		return nil, err
 	}
 	run := lab.NewRun(s, lab.NewWorkload(src))
 	run.AdvanceTo(s.Zero.Add(20 * s.Limit.Window))
-	list := make([]Worst, len(s.Candidates))
-	for i, c := range s.Candidates {
-		list[i] = Worst{What: c.String(), Largest: run.Counts(i).Largest, Limit: s.Limit.Count}
+	most := make([]Worst, len(list))
+	for i, c := range list {
+		most[i] = Worst{What: c.String(), Largest: run.Counts(i).Largest, Limit: s.Limit.Count}
 	}
-	return list, nil
+	return most, nil
 }
