@@ -67,6 +67,9 @@ type state struct {
 	cleared limiter.Instant // since when it does not hold while the alert fires; 0 it holds
 	firing  bool
 	last    Event
+
+	first, seen limiter.Instant // when it first held and when it was last evaluated, of one that does not fire yet
+	held        time.Duration   // how much of that time it held
 }
 
 // Engine evaluates rules. Make one with NewEngine. It is not safe for concurrent use.
@@ -160,6 +163,13 @@ func order(events []Event) {
 // two of its writes, for as long as a busy machine or a slow link lets it wait.
 const faultLasts = 2 * time.Second
 
+// A log at its limit breathes: it frees a slot and loses it. One that is there for this share of this time fires,
+// although it is never there for as long as its rule asks.
+const (
+	breath    = 0.8
+	breathing = 2 * time.Minute
+)
+
 // step brings one state forward, and returns an event when an alert begins or ends.
 func (e *Engine) step(n id, holds bool, ev Event) (Event, bool) {
 	rule, now, s := &e.rules[n.rule], e.clock.now, e.states[n]
@@ -175,6 +185,12 @@ func (e *Engine) step(n id, holds bool, ev Event) (Event, bool) {
 		s.begun = now
 	}
 	s.cleared = min(s.cleared, now)
+	if s.first == 0 || s.seen > now {
+		s.first, s.held = now, 0
+	} else if s.begun > 0 {
+		s.held += now.Sub(s.seen)
+	}
+	s.seen = now
 	switch {
 	case holds && s.firing:
 		s.cleared = 0
@@ -188,14 +204,20 @@ func (e *Engine) step(n id, holds bool, ev Event) (Event, bool) {
 		if s.begun == 0 {
 			s.begun = looked
 		}
-		if looked.Sub(s.begun) >= lasts {
+		breathes := rule.When.Metric == Utilization && now.Sub(s.first) >= max(rule.For, breathing)
+		if breathes {
+			s.begun = s.first
+		}
+		if breathes || looked.Sub(s.begun) >= lasts {
 			s.firing = true
 			ev.Since, ev.Firing = s.begun, true
 			s.last = ev
 			return ev, true
 		}
 	case !s.firing:
-		delete(e.states, n)
+		if s.begun = 0; rule.When.Metric != Utilization || s.held.Seconds() < breath*now.Sub(s.first).Seconds() {
+			delete(e.states, n)
+		}
 	case s.cleared == 0:
 		s.cleared = now
 		fallthrough

@@ -115,6 +115,27 @@ func TestAShortBurstIsNone(t *testing.T) {
 	s.want()
 }
 
+// TestALogThatBreathes: a key that is at its limit for most of two minutes, and never for as long as its rule asks, is one
+// alert; one that is there for less is none.
+func TestALogThatBreathes(t *testing.T) {
+	s := newStory(t, rule(t, "throttled", "utilization >= 1", 2*time.Second))
+	turns := func(n int, at, below time.Duration) {
+		for range n {
+			s.used["rl:a"] = 10
+			s.run(at)
+			s.used["rl:a"] = 9
+			s.run(below)
+		}
+	}
+	turns(300, 600*time.Millisecond, 400*time.Millisecond)
+	s.want()
+	s.run(time.Minute)
+	turns(55, 1800*time.Millisecond, 400*time.Millisecond)
+	s.want("8m0s firing throttled rl:a")
+	s.run(5 * time.Second)
+	s.want("8m0s firing throttled rl:a", "8m2.6s resolved throttled rl:a")
+}
+
 // TestTheServerAway: what is not known neither begins nor ends anything, and no_data says so.
 func TestTheServerAway(t *testing.T) {
 	s := newStory(t, rule(t, "throttled", "utilization >= 1", time.Second), rule(t, "away", "no_data", 3*time.Second))
