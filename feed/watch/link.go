@@ -329,8 +329,11 @@ func (l *link) anyNodeAnswers() bool {
 func (l *link) away() (nodes []model.Node) {
 	for _, addr := range slices.Sorted(maps.Keys(l.outages)) {
 		if o := l.outages[addr]; !o.over.Load() {
-			why := connect.Explain(o.err, addr) + "; " + format.Are(o.trackers, "key") + " stale"
-			nodes = append(nodes, model.Node{Addr: addr, Keys: o.trackers, Err: why})
+			keys := "what keys it holds is not known"
+			if o.trackers > 0 {
+				keys = format.Are(o.trackers, "key") + " stale"
+			}
+			nodes = append(nodes, model.Node{Addr: addr, Keys: o.trackers, Err: connect.Explain(o.err, addr) + "; " + keys})
 		}
 	}
 	return nodes
