@@ -127,7 +127,8 @@ func (h header) serverFacts(s model.Server) []widget.Span {
 	var facts []widget.Span
 	say := func(text string, st themes.Style) { facts = append(facts, widget.Styled(safetext.Clean(text), st)) }
 	concern := ""
-	if list := Concerns(&h.s.Shown.Board().Health, s); len(list) > 0 {
+	health := &h.s.Shown.Board().Health
+	if list := Concerns(health, s); len(list) > 0 && (h.s.Shown.Age() == 0 || health.At <= h.s.Shown.At()) {
 		concern = list[0].What
 		st := h.c.Look.Near
 		if list[0].Bad {

@@ -230,10 +230,14 @@ func Subject(e *model.Alert, name func(key string) string) string {
 	moved := e.What == model.Appeared || e.What == model.Left
 	switch pressed := e.What == model.BecameThrottled || e.What == model.BecameClose || e.What == model.NoLongerThrottled; {
 	case (moved || pressed) && e.Key == "" && e.N > 0:
-		if e.Text != "" { // a pattern
-			return format.Thousands(e.N) + " keys " + name(e.Text)
+		keys := format.Thousands(e.N) + " keys"
+		if e.N == 1 {
+			keys = "1 key"
 		}
-		return format.Thousands(e.N) + " keys"
+		if e.Text != "" { // a pattern
+			keys += " " + name(e.Text)
+		}
+		return keys
 	case e.Key != "" || moved:
 		return name(e.Key)
 	}
