@@ -195,6 +195,9 @@ func Sixteen(dark bool) *Theme {
 	}
 	t := New(p)
 	t.DeniedWash, t.DeniedGround = 0, 0
+	if !dark {
+		t.Title.Fg = 0 // many terminals draw bold black as grey
+	}
 	return t
 }
 

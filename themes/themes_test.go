@@ -184,9 +184,12 @@ func TestSixteenColoursCanBeRead(t *testing.T) {
 			styles[fmt.Sprintf("%.2f full", u)], styles[fmt.Sprintf("%.2f high", u)] = th.Fill(u), th.Glow(u)
 		}
 		for name, st := range styles {
+			if st.Fg == 0 && name == "title" { // as the terminal draws text by itself
+				continue
+			}
 			n, own := st.Fg.Index()
-			if !own {
-				t.Fatalf("%s is no colour of the terminal's", name)
+			if !own || n == 0 && st.Attr&themes.Bold != 0 { // bold black is grey on many
+				t.Fatalf("%s is no colour of the terminal's that can be read: %d", name, n)
 			}
 			if got := contrast(t, themes.Hex(xterm[n]), themes.Hex(bg)); got < 3 {
 				t.Errorf("%s has a contrast of %.2f on %s, want 3", name, got, bg)

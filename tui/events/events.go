@@ -90,8 +90,11 @@ const mostRecent = 200
 
 func (v view) quietSoFar(in cell.Rect) {
 	lines := []string{"Nothing happened yet: no key came close to its limit."}
-	if v.s.Shown.Age() > 0 {
+	switch t := v.s.Shown.Board().Totals(); {
+	case v.s.Shown.Age() > 0:
 		lines = []string{"No alert up to this moment.", "What was before watching began is not known."}
+	case t.Keys > 0 && t.Unknown+t.Likely == t.Keys:
+		lines[0] = "Nothing happened yet, and no limit is known."
 	}
 	for i, line := range lines[:min(len(lines), in.H)] {
 		v.c.Buffer.Text(in.X, in.Y+i, in.X+in.W, line, v.c.Look.Dim)

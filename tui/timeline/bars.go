@@ -218,7 +218,7 @@ func (s *sheet) fixedLines(k *model.Watched) []line {
 	g, t := &k.Gauge, k.Reading.Target
 	current := line{
 		label: "current", value: g.Current.Short(), limit: true, decides: true, room: float64(model.Capacity(t)),
-		segments: []chart.Segment{solid(float64(g.Current.N), s.c.Look.Current)}, formula: "all until the window ends",
+		segments: []chart.Segment{solid(float64(g.Current.N), s.c.Look.Current)}, formula: "all until it ends",
 	}
 	if g.Stuck {
 		current.formula = "no expiry: never frees"
@@ -342,7 +342,7 @@ func (s *sheet) paintSummary(in cell.Rect, y int, k *model.Watched, g *model.Gau
 		return
 	}
 	if !g.NextKnown {
-		s.c.Spans(in.X, y, end, widget.Styled("limit unknown: give it with --limit, as in --limit 100/1m", s.c.Look.Unknown))
+		s.c.Spans(in.X, y, end, widget.Styled("limit unknown: give it, as in --limit 100/1m", s.c.Look.Unknown))
 		return
 	}
 	if !g.Remaining.Known {
