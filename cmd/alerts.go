@@ -196,7 +196,7 @@ func tryAlerts(ctx context.Context, c *config.Config, name string, o output) err
 			continue
 		}
 		route := routeOf(a)
-		if route.Empty() {
+		if route.Webhook == nil && route.Alertmanager == "" && len(route.Command) == 0 {
 			fmt.Fprintf(o.Out, "%s: goes nowhere: give it a webhook, an alertmanager or a command\n", a.Name)
 			continue
 		}

@@ -345,8 +345,11 @@ func groupOf(g *identify.Group, o report.Options) foundGroup {
 func (i limitersFound) Text(w io.Writer) error {
 	c := report.NewColumns("pattern", ">keys", "library", "evidence", "algorithm", "per", ">limit", "limit from")
 	for _, g := range i.Groups {
-		c.Add(safetext.Shorten(g.Pattern.Clean(), report.NameCells, safetext.Ellipsis), fmt.Sprint(g.Keys), orDash(g.Library),
-			evidenceMark(g.Evidence),
+		evidence := g.Evidence
+		if evidence == model.Likely.String() {
+			evidence = "~ " + evidence
+		}
+		c.Add(safetext.Shorten(g.Pattern.Clean(), report.NameCells, safetext.Ellipsis), fmt.Sprint(g.Keys), orDash(g.Library), evidence,
 			orDash(g.Algorithm), windowText(g.Window), report.Number(g.Limit), orDash(g.LimitFrom))
 	}
 	var b strings.Builder
@@ -450,14 +453,6 @@ func orDash(s *string) string {
 		return report.Dash
 	}
 	return *s
-}
-
-// evidenceMark puts a tilde before what is only likely.
-func evidenceMark(evidence string) string {
-	if evidence == model.Likely.String() {
-		return "~ " + evidence
-	}
-	return evidence
 }
 
 func windowText(ms *int64) string {

@@ -113,7 +113,9 @@ func (p *program) reloaded(c *cobra.Command, a *alerter) func(*config.Config, er
 }
 
 // notUsed returns what is wrong with a changed configuration, one sentence.
-func notUsed(err error) string { return "the configuration has changed and is not used: " + safetext.Sentence(err.Error()) }
+func notUsed(err error) string {
+	return "the configuration has changed and is not used: " + safetext.Sentence(err.Error())
+}
 
 // log returns a function that writes one line with the time to stderr. It is safe for concurrent use.
 func (p *program) log(c *cobra.Command) func(string) {

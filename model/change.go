@@ -106,7 +106,8 @@ func (k *Watched) ChangeTicket(s Order, now limiter.Instant) Ticket {
 		r.State.Refund(now, limit, s.Target.Convention, c.Units)
 	case Block:
 		r.State.BlockedUntil = now.Add(c.For)
-		t.Unheeded = !k.Reading.ObeysBlock()
+		// not every limiter obeys a block beside its key, and before the first one nothing on the server shows it
+		t.Unheeded = k.Reading.Target.Convention.Block <= 0 && k.Reading.State.BlockedUntil <= 0
 	case Unblock:
 		r.State.BlockedUntil = 0
 	}
@@ -122,12 +123,6 @@ func (r *Reading) standing(now limiter.Instant) Standing {
 		AsNew: g.Reset, Blocked: g.BlockedFor}
 	s.AsNew = max(s.AsNew, s.Blocked)
 	return s
-}
-
-// ObeysBlock reports whether the limiter of r is known to obey a block beside its key. Not every
-// limiter does, and before the first block nothing on the server shows it.
-func (r *Reading) ObeysBlock() bool {
-	return r.Target.Convention.Block > 0 || r.State.BlockedUntil > 0
 }
 
 // Keys returns the Redis keys that a decision about key at now reads or writes, as layout.Keys does.

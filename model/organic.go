@@ -93,17 +93,13 @@ func (k *Watched) subtractable(now limiter.Instant) bool {
 	case limiter.KindLog:
 		return true
 	case limiter.KindWindow, limiter.KindWeighted:
-		return r.Target.Window > 0 && !k.chargedDenied() && (r.Target.Convention.Alignment == convention.Epoch || k.anchoredByOthers())
+		charged := r.Target.Foreign() && slices.ContainsFunc(k.injected, func(i injection) bool { return i.denied })
+		return r.Target.Window > 0 && !charged && (r.Target.Convention.Alignment == convention.Epoch || k.anchoredByOthers())
 	case limiter.KindArrival, limiter.KindBucket:
 		unit := r.Target.emission()
 		return unit > 0 && (k.owed == nil || !k.owed.at(r.At, unit).broken)
 	}
 	return false
-}
-
-// chargedDenied reports whether a library's count may include denied requests fired from here.
-func (k *Watched) chargedDenied() bool {
-	return k.Reading.Target.Foreign() && slices.ContainsFunc(k.injected, func(i injection) bool { return i.denied })
 }
 
 // anchoredByOthers reports whether the present window, which began with its first request, would

@@ -40,14 +40,6 @@ type Endpoint struct {
 	Trace func(RoundTrip)
 }
 
-// reachedBy returns how the server is reached now.
-func (e *Endpoint) reachedBy() way {
-	if e.joined != nil && e.joined.Load() {
-		return toCluster
-	}
-	return e.way
-}
-
 // DB returns the number of the database.
 func (e *Endpoint) DB() int { return e.options.DB }
 

@@ -54,7 +54,10 @@ func (e *Endpoint) OpenNodes(name string, pool int, g *Guard) (redis.UniversalCl
 	if o.Protocol == 0 {
 		o.Protocol = 2
 	}
-	route := e.reachedBy()
+	route := e.way
+	if e.joined != nil && e.joined.Load() {
+		route = toCluster
+	}
 	if g == nil { // what is written is written to masters
 		o.ReadOnly = false
 		if route == toReplica {

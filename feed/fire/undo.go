@@ -188,14 +188,6 @@ func (i *Injector) lossless(f *found) error {
 	return fmt.Errorf("%s cannot be taken back: %s %s, whose requests would be lost: %s", f.first.Action, who, wrote, cmp.Or(first, remedy))
 }
 
-// heldBefore returns the contents of an action's keys before it.
-func (f *found) heldBefore() []savedKey {
-	if f.last.Before != nil { // saved in the transaction of a change
-		return f.last.Before
-	}
-	return f.first.Before
-}
-
 // putBack restores keys, unless another program has written to one of them since: it then returns
 // the first such key, and changes none.
 func (i *Injector) putBack(ctx context.Context, c change) (since string, err error) {
@@ -255,7 +247,10 @@ type change struct {
 // the action did not change are left out.
 func (i *Injector) changes(ctx context.Context, f *found, u *Undone) (change, error) {
 	var c change
-	before, after := f.heldBefore(), f.last.After
+	before, after := f.first.Before, f.last.After
+	if f.last.Before != nil { // saved in the transaction of a change
+		before = f.last.Before
+	}
 	if len(before) == 0 || len(after) != len(before) {
 		return c, fmt.Errorf("%s cannot be taken back: what its keys held was not saved", u.Action)
 	}

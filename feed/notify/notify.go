@@ -27,9 +27,6 @@ type Route struct {
 	Command      []string               // program and arguments, in which {key} and the like are replaced; nil for none
 }
 
-// Empty reports whether a route leads nowhere.
-func (r Route) Empty() bool { return r.Webhook == nil && r.Alertmanager == "" && len(r.Command) == 0 }
-
 // Bounds of a delivery.
 const (
 	timeout  = 5 * time.Second // of one attempt

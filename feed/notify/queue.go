@@ -71,7 +71,7 @@ func (q *Queue) Put(a report.Alert) {
 	}
 	l := q.lines[a.Alert]
 	if l == nil {
-		l = newLine()
+		l = &line{commands: make(chan report.Alert, mostHeld), ran: map[string]bool{}, wake: handoff.NewSignal(), open: map[string]string{}}
 		q.lines[a.Alert] = l
 		q.all.Go(func() { q.run(l) })
 		q.all.Go(func() { q.post(l) })
@@ -195,10 +195,6 @@ type group struct {
 	alerts []report.Alert
 	in     map[string]bool // by Dedup
 	due    time.Time
-}
-
-func newLine() *line {
-	return &line{commands: make(chan report.Alert, mostHeld), ran: map[string]bool{}, wake: handoff.NewSignal(), open: map[string]string{}}
 }
 
 // join adds an alert to a group that waits, or begins one.

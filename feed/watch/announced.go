@@ -50,10 +50,6 @@ const (
 	streamPrice = 500 * time.Nanosecond
 )
 
-func newListener(w wakeups, c redis.UniversalClient) *listener {
-	return &listener{wakeups: w, client: c, change: handoff.NewSignal()}
-}
-
 // follow sets the streams to wait for, with the ids up to which they were read.
 func (l *listener) follow(last map[string]string) {
 	l.mu.Lock()

@@ -143,7 +143,8 @@ func (l *limiters) rank(now time.Time, at limiter.Instant) (cost time.Duration) 
 	}
 	for _, h := range k.report.keys {
 		name := decode.NameOf(h.Key, at)
-		if covers(l.o.Watch, h.Key, name) && l.o.Slots.Has(name) && isHot(&h) {
+		worth := h.CPU.V >= hotShare || h.Net.V >= hotShare || h.Counter.V >= hotCounter
+		if worth && covers(l.o.Watch, h.Key, name) && l.o.Slots.Has(name) {
 			k.rates[name] = max(k.rates[name], 1)
 			look(name, h.Key)
 		}
@@ -172,14 +173,6 @@ func (k *ranker) tell(top []hotkeys.Written, now limiter.Instant) {
 	}
 	k.report.addTo(n)
 	k.news = n
-}
-
-// takeNews returns the latest ranking, nil if it was returned before, and the limiters evicted
-// since the previous call.
-func (k *ranker) takeNews() (news *model.HotKeys, leftOut []string) {
-	news, leftOut = k.news, k.leftOut
-	k.news, k.leftOut = nil, nil
-	return news, leftOut
 }
 
 // close closes the connections.
@@ -225,11 +218,6 @@ const (
 	freqPrice     = 2 * time.Microsecond // server time of one OBJECT FREQ
 )
 
-// isHot reports whether the server's statistics make a key worth a look.
-func isHot(h *model.HotKey) bool {
-	return h.CPU.V >= hotShare || h.Net.V >= hotShare || h.Counter.V >= hotCounter
-}
-
 // run asks every askEvery, while the server is live, until ctx ends.
 func (k *retained) run(ctx context.Context) {
 	for wait := time.Duration(0); goroutine.Sleep(ctx, wait) == nil; {
@@ -246,7 +234,8 @@ func (k *retained) run(ctx context.Context) {
 func (k *retained) ask(ctx context.Context, now time.Time) (r retainedReport) {
 	ctx, cancel := context.WithTimeout(ctx, connect.Timeout)
 	defer cancel()
-	version, policy := k.facts.eviction()
+	version, _ := k.facts.version.Load().(string) // "" where it is unknown
+	policy, _ := k.facts.policy.Load().(string)
 	k.learn(policy, &r)
 	switch c := k.client.(type) {
 	case *redis.Client:

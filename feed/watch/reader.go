@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -61,13 +62,13 @@ func newReader(o Options, e *connect.Endpoint, g *connect.Guard, pasts map[strin
 	client, nodes := e.Waiting(mostAnswer).OpenNodes(o.ClientName, poolSize, g)
 	r := &reader{
 		o: o, link: newLink(client, nodes, g, &s.facts), limiters: newLimiters(o, pasts), shared: s, embedded: pasts != nil,
-		spending: spending{budget: newBudget(o.Budget), charged: &s.facts.charged},
+		spending: spending{budget: budget{share: cmp.Or(max(o.Budget, 0), DefaultBudget), left: start}, charged: &s.facts.charged},
 		examined: handoff.New(func(held *health.Examination, newer health.Examination) {
 			newer.Cost += held.Cost
 			*held = newer
 		}),
 	}
-	r.listener = newListener(s.wakeups, client)
+	r.listener = &listener{wakeups: s.wakeups, client: client, change: handoff.NewSignal()}
 	return r
 }
 
@@ -97,7 +98,8 @@ func (r *reader) run(ctx context.Context, beside *goroutine.Group, orders <-chan
 		res.sweep.Beyond = r.limiters.beyond.list(&r.limiters.patterns, now)
 		res.sweep.Candidates = r.limiters.candidates.list(&r.limiters.patterns, now)
 		if res.err == nil || len(res.readings) > 0 {
-			res.hot, res.leftOut = r.limiters.ranker.takeNews()
+			k := r.limiters.ranker // what it tells once
+			res.hot, res.leftOut, k.news, k.leftOut = k.news, k.leftOut, nil, nil
 		}
 		r.shared.facts.offset.Store(int64(r.link.clock.offset))
 		r.shared.facts.rtt.Store(int64(r.link.clock.rtt()))
@@ -354,13 +356,6 @@ const (
 	// the previous round.
 	roundShare = 0.05
 )
-
-func newBudget(share float64) budget {
-	if share <= 0 {
-		share = DefaultBudget
-	}
-	return budget{share: share, left: start}
-}
 
 // fill adds the server time earned since the previous call. At most two refreshes count, since
 // nothing is earned while the process or the machine sleeps. share is the share that may be

@@ -51,13 +51,6 @@ func (f *facts) now() limiter.Instant {
 // asksTime reports whether TIME can date a reading, as far as is known.
 func (f *facts) asksTime() bool { return !f.noTime.Load() }
 
-// eviction returns the server's version and its maxmemory-policy; "" where it is unknown.
-func (f *facts) eviction() (version, policy string) {
-	version, _ = f.version.Load().(string)
-	policy, _ = f.policy.Load().(string)
-	return version, policy
-}
-
 // focus holds the place of each key on screen, counted from 1. It is safe for concurrent use.
 type focus struct {
 	at atomic.Pointer[map[string]int]

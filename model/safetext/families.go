@@ -44,7 +44,7 @@ func (f *Families) Learn(name string) {
 	case one.example == name:
 		return
 	}
-	start, end := min(one.start, SharedWords(one.example, name)), min(one.end, sharedEnd(one.example, name))
+	start, end := min(one.start, SharedWords(one.example, name)), min(one.end, SharedWords(reversed(one.example), reversed(name)))
 	if !one.several || start != one.start || end != one.end {
 		f.changes++
 	}
@@ -159,10 +159,6 @@ func firstWord(name string) int {
 	_, size := utf8.DecodeRuneInString(name[at:])
 	return at + size
 }
-
-// sharedEnd returns how many bytes two names end with alike, in whole words with what precedes
-// them; all of them where the names are the same.
-func sharedEnd(a, b string) int { return SharedWords(reversed(a), reversed(b)) }
 
 func reversed(name string) string {
 	runes := []rune(name)

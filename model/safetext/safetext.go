@@ -78,7 +78,7 @@ func kept(r rune, size int) bool {
 		return false
 	case r < utf8.RuneSelf:
 		return true
-	case invisible(r), regional(r), joinsNext(r):
+	case invisible(r), r >= 0x1f1e6 && r <= 0x1f1ff, joinsNext(r): // or a letter of a flag, on whose width terminals disagree
 		return false
 	}
 	w := displaywidth.Rune(r)
@@ -93,10 +93,6 @@ func invisible(r rune) bool {
 	}
 	return false
 }
-
-// regional reports the letters that pair up into flags: on the width of a single one
-// terminals disagree.
-func regional(r rune) bool { return r >= 0x1f1e6 && r <= 0x1f1ff }
 
 // joinsNext reports the few letters that form one cluster with whatever follows.
 func joinsNext(r rune) bool {

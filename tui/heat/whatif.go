@@ -131,14 +131,9 @@ func (h *Screen) paintLanes(p *widget.Canvas) {
 		widget.Styled("up to "+format.Short(most)+" a column", p.Look.Dim))
 	h.paintFates(p, lower, lanes.Would, most, widget.Styled(session.TermsText(h.what.other.Terms), p.Look.Injected),
 		widget.Styled(format.Short(w.Admitted)+" admitted", p.Look.Admitted), widget.Styled(format.Short(w.Denied)+" denied", p.Look.Denied))
-	if x := h.columnOf(w.Differs); w.Differs != 0 && x >= r.X {
+	if x := h.area.X + h.area.W - 1 - int(h.newest.Sub(w.Differs+1)/steps[h.step]); w.Differs != 0 && x >= r.X {
 		p.Buffer.Ground(cell.Rect{X: x, Y: r.Y, W: 1, H: r.H}, p.Look.Selected)
 	}
-}
-
-// columnOf returns the column of the screen in which an instant is drawn.
-func (h *Screen) columnOf(t limiter.Instant) int {
-	return h.area.X + h.area.W - 1 - int(h.newest.Sub(t+1)/steps[h.step])
 }
 
 // paintFates draws requests by time, with words at the left.

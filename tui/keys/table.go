@@ -90,7 +90,11 @@ func (v tableView) paint(r cell.Rect) {
 		t.names.shorten(t.s, keys, widths[0]-1, v.common != nil)
 	}
 	v.columnHeads(in, &widths)
-	v.table.lanes.paintTimes(slot{v.c, in.X + at, in.Y, cells}, v.nowText())
+	now := "now"
+	if v.s.Shown.Paused() {
+		now = format.Clock(v.s.Shown.At())
+	}
+	v.table.lanes.paintTimes(slot{v.c, in.X + at, in.Y, cells}, now)
 	for i := range shown {
 		if l := v.table.lineAt(v.table.top + i); l.group != nil {
 			v.groupRow(rows.X, rows.Y+i, rows.W, &widths, l.group)
@@ -126,14 +130,6 @@ func (v tableView) paint(r cell.Rect) {
 			v.c.Buffer.Text(rows.X+1, rows.Y+1+i, rows.X+rows.W, line, v.c.Look.Dim)
 		}
 	}
-}
-
-// nowText is what stands over the line of now: the time of day where that is not now.
-func (v tableView) nowText() string {
-	if v.s.Shown.Paused() {
-		return format.Clock(v.s.Shown.At())
-	}
-	return "now"
 }
 
 // heading is the title of the pane: how many keys there are, and which.

@@ -36,7 +36,11 @@ func (t *table) cellTip(title string, k *model.Watched) string {
 	case "used/limit":
 		return t.usedTip(k)
 	case "rate":
-		text := rateOrUnknown(g) + " over the window of " + format.Length(target.Window) + "."
+		text := format.Unknown
+		if g.RateKnown {
+			text = format.PerSecond(g.Rate)
+		}
+		text += " over the window of " + format.Length(target.Window) + "."
 		if g.RecentKnown {
 			text = format.PerSecond(g.Recent) + " over the latest seconds; " + text
 		}
@@ -102,13 +106,6 @@ func share(g *model.Gauge, t *model.Target) string {
 		return " the limit is not known"
 	}
 	return fmt.Sprintf(" %.0f %% of %s", 100*g.Utilization, format.Short(model.Capacity(*t)))
-}
-
-func rateOrUnknown(g *model.Gauge) string {
-	if !g.RateKnown {
-		return format.Unknown
-	}
-	return format.PerSecond(g.Rate)
 }
 
 func nextTip(g *model.Gauge) string {

@@ -70,14 +70,6 @@ func (a *App) toggleMouse() tea.Cmd {
 	return a.Remember("mouse", fmt.Sprint(a.mouse))
 }
 
-// mouseNote says whether the mouse is on.
-func mouseNote(a *App) string {
-	if a.mouse {
-		return "(on)"
-	}
-	return "(off)"
-}
-
 // actions are the keys that mean the same on every screen.
 func (a *App) actions() Actions {
 	list := Actions{
@@ -99,7 +91,7 @@ func (a *App) actions() Actions {
 			In(Look, func() string { return "(" + a.Canvas.Look.Name + ")" }),
 		Bind("view", "menu", "m", "lists saving, looks and the server", a.openMenu, "m").For(ToAct).Hinted("menu"),
 		Bind("view", "mouse", "m m", "turns the mouse on or off", a.toggleMouse, MenuKey+"m").In(Look,
-			func() string { return mouseNote(a) }),
+			func() string { return map[bool]string{true: "(on)", false: "(off)"}[a.mouse] }),
 		Bind("view", "stop", "x", "stops everything that is firing", a.stopAll, "x").For(ToAct),
 		Bind("view", "quit", "q", "quits", a.quit, "q", "ctrl+c").For(ToAct).Hinted("quit"),
 	)

@@ -38,7 +38,7 @@ func refresh(a *App) (cmd tea.Cmd) {
 func (a *App) route(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case tickMsg:
-		if !a.clock.accepts(msg) {
+		if msg.generation != anyGeneration && msg.generation != a.clock.generation {
 			return nil
 		}
 		return tea.Batch(a.advance(msg.at), a.nextTick())
@@ -249,11 +249,6 @@ func (c *clock) arm(wait time.Duration, idle bool) tea.Cmd {
 	c.idle = idle
 	generation := c.generation
 	return tea.Tick(wait, func(t time.Time) tea.Msg { return tickMsg{t, generation} })
-}
-
-// accepts reports whether a tick counts.
-func (c *clock) accepts(msg tickMsg) bool {
-	return msg.generation == anyGeneration || msg.generation == c.generation
 }
 
 // anyGeneration is that of a tick which is never void.

@@ -125,7 +125,8 @@ func (c *View) paintStrip(p *widget.Canvas, r cell.Rect, k *model.Watched, s tim
 	}
 	for i := range pieces {
 		part := &pieces[i]
-		for _, name := range []string{part.name, lastWords(part.name), firstWord(part.name)} {
+		_, last, _ := strings.Cut(part.name, ", ")
+		for _, name := range []string{part.name, last, firstWord(part.name)} {
 			if n := len([]rune(name)) + 2; n > 2 && n+2 <= part.to-part.from && part.from >= free {
 				free = part.from + (part.to-part.from-n)/2 + n
 				p.Buffer.Text(r.X+free-n, r.Y, r.X+part.to, " "+name+" ", part.style)
@@ -159,12 +160,6 @@ func (c *View) paintSum(p *widget.Canvas, r cell.Rect, k *model.Watched, s timeR
 	edge := min(max(s.index(k.Timeline, g.Start), 0), s.n)
 	x := min(max(edge-widget.Width(previous...), 0), max(r.W-widget.Width(previous...)-widget.Width(current...), 0))
 	p.Spans(r.X+x, r.Y, r.X+r.W, append(previous, current...)...)
-}
-
-// lastWords are those after the first comma; "" where there is none.
-func lastWords(s string) string {
-	_, last, _ := strings.Cut(s, ", ")
-	return last
 }
 
 func firstWord(s string) string {

@@ -117,13 +117,9 @@ func (c *View) paintScale(p *widget.Canvas, r cell.Rect, k *model.Watched, s tim
 	p.Buffer.Right(r.X-axisWidth, r.Y, r.X-1, format.Short(most), p.Look.Dim)
 	if r.H > 2 {
 		p.Buffer.Right(r.X-axisWidth, r.Y+1, r.X-1, "per", p.Look.Dim)
-		p.Buffer.Right(r.X-axisWidth, r.Y+2, r.X-1, perColumn(s.column), p.Look.Dim)
+		long := format.First(axisWidth-1, format.Length(s.column.Round(time.Millisecond)), format.SpanIn(s.column, axisWidth-1))
+		p.Buffer.Right(r.X-axisWidth, r.Y+2, r.X-1, long, p.Look.Dim)
 	}
-}
-
-// perColumn writes how long a column is in the room left of the charts.
-func perColumn(d time.Duration) string {
-	return format.First(axisWidth-1, format.Length(d.Round(time.Millisecond)), format.SpanIn(d, axisWidth-1))
 }
 
 // paintAxis is the line between the charts: ticks where clock-aligned windows begin,
