@@ -187,7 +187,8 @@ type postable struct {
 func postableOf(m managed, now time.Time) postable {
 	a := m.alert
 	p := postable{
-		Labels:      map[string]string{"alertname": a.Alert, "severity": a.Severity, "server": safetext.Clean(report.ServerName(string(a.Server)))},
+		Labels: map[string]string{"alertname": a.Alert, "severity": a.Severity,
+			"server": safetext.Clean(report.ServerName(string(a.Server)))},
 		Annotations: map[string]string{"text": string(a.Text), "dedup_key": a.Dedup},
 		StartsAt:    m.since, EndsAt: now.Add(lapses),
 	}

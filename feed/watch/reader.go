@@ -94,6 +94,9 @@ func (r *reader) run(ctx context.Context, beside *goroutine.Group, orders <-chan
 		res.idle, res.covered = r.idle.idle, r.idle.covered || r.embedded
 		res.sweep = r.sweep
 		res.sweep.Matched, res.sweep.Dropped = len(r.limiters.trackers), len(r.limiters.dropped)
+		if heard := r.link.guard.LastReceived(); heard.After(r.link.guard.Dialed()) {
+			res.heard = heard
+		}
 		now := r.link.clock.at(time.Now())
 		res.sweep.Beyond = r.limiters.beyond.list(&r.limiters.patterns, now)
 		res.sweep.Candidates = r.limiters.candidates.list(&r.limiters.patterns, now)

@@ -282,9 +282,6 @@ func (w *Watch) session(ctx context.Context, emit func(model.Batch)) (err error)
 			if errors.Is(res.err, errClusterNode) {
 				return errClusterNode
 			}
-			if heard := r.link.guard.LastReceived(); heard.After(r.link.guard.Dialed()) {
-				res.heard = heard
-			}
 			if e.take(now, res); res.err != nil {
 				s.failed(now)
 			} else {

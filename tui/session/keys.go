@@ -65,7 +65,9 @@ func (s *Session) Actions() shell.Actions {
 		shell.Bind("keys", "copy commands", "u", "copies commands that free or reset the key", s.CopyLines, "u").In(shell.OfKey, nil),
 		shell.Bind("keys", "export", "e", "exports all keys to a JSON file", s.Files.ExportKeys, "e").As(shell.ExportKeys).In(shell.Save,
 			shell.Folder),
-		shell.Bind("keys", "csv", "E", "exports the rows as csv, md or jsonl", do(s.askFormat), "E").As(shell.ExportRows).In(shell.Save,
+		shell.Bind("keys", "csv", "E", "exports the rows as csv, md or jsonl", do(func() {
+			s.AskFormat(format.Plural(len(s.Rows.Rows()), "key"), func(f report.Format) tea.Cmd { return s.Files.ExportRows(s.Rows.Rows(), f) })
+		}), "E").As(shell.ExportRows).In(shell.Save,
 			shell.Folder).When(s.Files.NoRows),
 		shell.Bind("keys", "record", "F", "records to a file, or ends the recording", s.Files.ToggleRecording,
 			"F").As(shell.Record).In(shell.Save, shell.Folder).When(s.inReplay("This is a recording; R begins it anew.", never)),
@@ -193,11 +195,6 @@ func (s *Session) askTime() tea.Cmd {
 		return s.Visit(s.Selection.Selected(), at)
 	}, nil))
 	return nil
-}
-
-// askFormat asks for the format in which the rows that match the filter are exported.
-func (s *Session) askFormat() {
-	s.AskFormat(format.Plural(len(s.Rows.Rows()), "key"), func(f report.Format) tea.Cmd { return s.Files.ExportRows(s.Rows.Rows(), f) })
 }
 
 // AskFormat asks for the format of an export; what names the exported data.
