@@ -31,9 +31,7 @@ func (p pair) Admit(at limiter.Instant, cost int64) Answer {
 
 // room reports whether a request would be admitted.
 func (s *simulated) room(at limiter.Instant, cost int64) bool {
-	if s.now = at; s.Grain > 0 {
-		s.now = at.Floor(s.Grain)
-	}
+	s.look(at)
 	if s.Renewed {
 		return s.now >= s.ends || s.used+cost <= s.Limit.Count
 	}

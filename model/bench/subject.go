@@ -202,9 +202,7 @@ func (s *simulated) Reset() error {
 }
 
 func (s *simulated) Admit(at limiter.Instant, cost int64) Answer {
-	if s.now = at; s.Grain > 0 {
-		s.now = at.Floor(s.Grain)
-	}
+	s.look(at)
 	blocked := s.Block > 0 && s.now < s.ends
 	var out Answer
 	if !blocked {
@@ -214,6 +212,13 @@ func (s *simulated) Admit(at limiter.Instant, cost int64) Answer {
 		s.ends = s.now.Add(s.Block)
 	}
 	return out
+}
+
+// look sets the clock as it shows an instant.
+func (s *simulated) look(at limiter.Instant) {
+	if s.now = at; s.Grain > 0 {
+		s.now = at.Floor(s.Grain)
+	}
 }
 
 // decide is Admit without a block.
