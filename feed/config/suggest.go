@@ -370,7 +370,7 @@ func (g *suggester) filled(amount, at, unit string) {
 	_, began, _ := strings.Cut(at, " ")
 	if levelWord.MatchString(word) {
 		readings[0], readings[1] = readings[1], readings[0]
-	} else if begins := naming.HoldsBegin(began); naming.HoldsCount(word) || begins && !naming.HoldsTokens(word) {
+	} else if begins := naming.Holds(naming.Begins, began); naming.Holds(naming.Counts, word) || begins && !naming.Holds(naming.Tokens, word) {
 		slices.Reverse(readings)
 	} else if begins {
 		readings[0], readings[2] = readings[2], readings[0]

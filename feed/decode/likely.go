@@ -229,17 +229,17 @@ func weighState(s *Sample, now limiter.Instant, e *evidence) {
 			if InstantIn(v, unit) > now {
 				ends++
 			}
-			if naming.HoldsTime(name) {
+			if naming.Holds(naming.Times, name) {
 				said = name
 			}
 		case naming.Recent(int64(v), now):
 			times++
 		case v >= 0 && v < 1e9:
 			amounts++
-			if naming.HoldsCount(name) {
+			if naming.Holds(naming.Counts, name) {
 				counted = name
 			}
-			if naming.HoldsState(name) {
+			if naming.Holds(naming.State, name) {
 				said = name
 			}
 		default:

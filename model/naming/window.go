@@ -71,7 +71,7 @@ func WindowOf(name string, now limiter.Instant) (Window, bool) {
 		}
 		i = max(end, best.To)
 	}
-	if w, ok := worded(name, now); ok && w.To-w.From > best.To-best.From {
+	if w, ok := written(name, now); ok && w.To-w.From > best.To-best.From {
 		best = w
 	}
 	if best.Length == day && hours(name[:best.From]+"|"+name[best.To:], now) { // its hour stands elsewhere, so that it is no day
@@ -98,7 +98,7 @@ func short(before string) bool {
 }
 
 // readers read a window that begins at byte i of a name, whose digits end at byte end.
-var readers = [...]func(name string, i, end int, now limiter.Instant) (Window, bool){calendar, week, dayOf, clock, number}
+var readers = [...]func(name string, i, end int, now limiter.Instant) (Window, bool){calendar, week, clock, number}
 
 func digit(b byte) bool { return b >= '0' && b <= '9' }
 
@@ -202,49 +202,21 @@ func week(name string, i, _ int, now limiter.Instant) (w Window, ok bool) {
 	return w, false
 }
 
-// dayForms are dates that calendar does not read, as Go and as rules write them. Any separator may stand in the place of a dash.
-var dayForms = [...][2]string{
-	{"02-01-2006", "%d-%m-%Y"}, {"01-02-2006", "%m-%d-%Y"}, {"2006-002", "%Y-%j"},
-	{"02012006", "%d%m%Y"}, {"01022006", "%m%d%Y"}, {"2006002", "%Y%j"},
-}
-
-// dayOf reads the day of now, in UTC, at byte i of a name, whose digits end at byte end.
-func dayOf(name string, i, end int, now limiter.Instant) (w Window, ok bool) {
-	for _, layout := range dayForms {
-		sep := strings.IndexByte(layout[0], '-')
-		if digits := end - i; digits != sep && (sep >= 0 || digits != len(layout[0])) {
-			continue
-		}
-		between := ""
-		if sep > 0 && end < len(name) && strings.IndexByte("-._/", name[end]) >= 0 {
-			between = name[end : end+1]
-		}
-		date := now.Time().UTC().Format(strings.ReplaceAll(layout[0], "-", between))
-		rest, found := strings.CutPrefix(name[i:], date)
-		if found && (sep < 0 || between != "") && (rest == "" || !digit(rest[0])) {
-			start := now.Floor(day)
-			form := strings.ReplaceAll(layout[1], "-", between)
-			return Window{From: i, To: i + len(date), Form: form, Length: 24 * time.Hour, Start: start, End: start.Add(24 * time.Hour)}, true
-		}
-	}
-	return w, false
-}
-
-// monthForms are dates with the name of a month, and of a day, as Go and as rules write them, the longest first. Any separator may
-// stand in the place of a dash.
-var monthForms = [...][2]string{
+// dateForms are dates that calendar does not read, as Go and as rules write them, the longest first. Any separator may stand in
+// the place of a dash.
+var dateForms = [...][2]string{
 	{"Mon-Jan-02-2006", "%a-%b-%d-%Y"}, {"02-Jan-2006", "%d-%b-%Y"}, {"Jan-02-2006", "%b-%d-%Y"}, {"2006-Jan-02", "%Y-%b-%d"},
 	{"January-2006", "%B-%Y"}, {"2006-January", "%Y-%B"}, {"Jan-2006", "%b-%Y"}, {"2006-Jan", "%Y-%b"},
+	{"02-01-2006", "%d-%m-%Y"}, {"01-02-2006", "%m-%d-%Y"}, {"2006-002", "%Y-%j"},
 }
 
-// worded reads the day or the month of now, in UTC, whose month is a word.
-func worded(name string, now limiter.Instant) (w Window, ok bool) {
+// written reads the day or the month of now, in UTC, as dateForms have it.
+func written(name string, now limiter.Instant) (w Window, ok bool) {
 	t := now.Time().UTC()
-	month := strings.Index(name, t.Month().String()[:3])
-	if month < 0 {
+	if !strings.Contains(name, strconv.Itoa(t.Year())) {
 		return w, false
 	}
-	for _, form := range monthForms {
+	for _, form := range dateForms {
 		for _, between := range [...]string{"-", " ", "_", "/", ".", ""} {
 			date := t.Format(strings.ReplaceAll(form[0], "-", between))
 			i := strings.Index(name, date)
@@ -253,7 +225,7 @@ func worded(name string, now limiter.Instant) (w Window, ok bool) {
 			}
 			w = Window{From: i, To: i + len(date), Form: strings.ReplaceAll(form[1], "-", between), Start: now.Floor(day)}
 			w.End = w.Start.Add(day)
-			if !strings.Contains(form[1], "d") {
+			if !strings.ContainsAny(form[1], "dj") {
 				w.Start = limiter.InstantOf(time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC))
 				w.End = limiter.InstantOf(time.Date(t.Year(), t.Month()+1, 1, 0, 0, 0, 0, time.UTC))
 			}

@@ -69,19 +69,18 @@ var lists = func() map[string]map[string]bool {
 var limits, attempts, requests, subjects, settings, others = lists["limits"], lists["attempts"], lists["requests"], lists["subjects"],
 	lists["settings"], lists["others"]
 
-// HoldsState says whether the name of a field is one for what a bucket or a window holds, HoldsTime whether it is one
-// for when a window ends or a bucket was filled.
-func HoldsState(field string) bool { return lists["state"][plain(field)] }
+// Lists of names of fields: for what a bucket or a window holds, for when a window ends or a bucket was filled, for what a window
+// has counted, for what a bucket has left, and for when a window began.
+const (
+	State  = "state"
+	Times  = "times"
+	Counts = "counts"
+	Tokens = "tokens"
+	Begins = "begins"
+)
 
-func HoldsTime(field string) bool { return lists["times"][plain(field)] }
-
-// HoldsCount, HoldsTokens and HoldsBegin say whether the name of a field is one for what a window has counted, for what a
-// bucket has left, and for when a window began.
-func HoldsCount(field string) bool { return lists["counts"][plain(field)] }
-
-func HoldsTokens(field string) bool { return lists["tokens"][plain(field)] }
-
-func HoldsBegin(field string) bool { return lists["begins"][plain(field)] }
+// Holds reports whether the name of a field is in a list.
+func Holds(list, field string) bool { return lists[list][plain(field)] }
 
 // SpeaksOfRest reports whether a word of a name is one for what is left.
 func SpeaksOfRest(name string) bool {
