@@ -116,6 +116,7 @@ func toldHomemade(
 	batch, got := feedtest.Once(t, o)
 	count = map[string]int{}
 	for n, w := range worlds {
+		most := w.Truth(t, "stranger", batch.At, 0).Remaining
 		for _, stage := range stages {
 			who := subjectOf(n, stage)
 			var reading *model.Reading
@@ -133,14 +134,15 @@ func toldHomemade(
 			if hidden == nil && rule(&all[n]) != nil && reading != nil && reading.Fault() != "" {
 				t.Errorf("%s, %s: %s is said not to work: %s", all[n].Name, stage, reading.Key, reading.Fault())
 			}
-			at := batch.At
+			at, claimed := batch.At, time.Duration(0)
 			if reading != nil {
 				at = reading.At
+				claimed = reading.Gauge(at).Next
 			}
 			var verdict, why string
 			for _, off := range []time.Duration{0, -edge, edge} { // at an edge either side of it is right
-				most := w.Truth(t, "stranger"+who, at.Add(off)).Remaining
-				if verdict, why = judge(w.Truth(t, who, at.Add(off)), most, reading); verdict != "wrong" {
+				is := w.Truth(t, who, at.Add(off), claimed)
+				if verdict, why = judge(is, most, reading); verdict != "wrong" {
 					break
 				}
 			}

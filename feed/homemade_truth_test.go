@@ -28,10 +28,10 @@ func TestHomemadeLimiters(t *testing.T) {
 		if most := w.limit.Count; admitted != most && h.Name != "leaky bucket with a rest" {
 			t.Errorf("%s: %d of %d admitted", h.Name, admitted, most)
 		}
-		if is := w.Truth(t, "alice", at); is.Remaining != 0 || is.Next <= 0 {
+		if is := w.Truth(t, "alice", at, 0); is.Remaining != 0 || is.Next <= 0 {
 			t.Errorf("%s: after its limit it says %+v", h.Name, is)
 		}
-		if is := w.Truth(t, "bob", at); is.Remaining < w.limit.Count-2 || is.Next != 0 {
+		if is := w.Truth(t, "bob", at, 0); is.Remaining < w.limit.Count-2 || is.Next != 0 {
 			t.Errorf("%s: about a stranger it says %+v", h.Name, is)
 		}
 		if len(w.server.Keys()) == 0 {

@@ -200,8 +200,9 @@ type Truth struct {
 	Next      time.Duration // until it admits one, to the millisecond; 0 now, -1 not within two windows
 }
 
-// Truth asks copies of the limiter at an instant, which is not before w.Now, so that nothing of it changes.
-func (w *World) Truth(t testing.TB, who string, at limiter.Instant) (is Truth) {
+// Truth asks copies of the limiter at an instant, which is not before w.Now, so that nothing of it changes. It looks at claimed
+// first, the time that a reading says it is until a request is admitted: where that is right to some milliseconds, it is the answer.
+func (w *World) Truth(t testing.TB, who string, at limiter.Instant, claimed time.Duration) (is Truth) {
 	t.Helper()
 	copied := NewWorld(t, w.limiter, w.Now)
 	copied.calls = 1 << 20
@@ -216,6 +217,10 @@ func (w *World) Truth(t testing.TB, who string, at limiter.Instant) (is Truth) {
 	for c := after(0); is.Remaining <= w.limit.Count && c.Request(t, who); is.Remaining++ {
 	}
 	if is.Remaining > 0 {
+		return is
+	}
+	if about := 20 * time.Millisecond; claimed > about && !after(claimed-about).Request(t, who) && after(claimed+about).Request(t, who) {
+		is.Next = claimed
 		return is
 	}
 	low, high := time.Duration(0), time.Duration(0)

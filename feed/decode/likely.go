@@ -62,7 +62,7 @@ func (f *Found) weigh(s *Sample, now limiter.Instant) {
 	}
 	byForm := e.points
 	sense := weighName(s.Key, &e)
-	if f.Kind == Log && byForm >= enough && !sense.Settings { // no word takes all of that away
+	if (f.Kind == Log || f.Kind == Opaque) && byForm >= enough && !sense.Settings { // no word takes all of that away
 		e.points = max(e.points, enough-1)
 	}
 	limited := sense.Limits != "" || sense.Attempts != ""
@@ -239,7 +239,7 @@ func weighState(s *Sample, now limiter.Instant, e *evidence) {
 			if naming.Holds(naming.Counts, name) {
 				counted = name
 			}
-			if naming.Holds(naming.State, name) {
+			if naming.Holds(naming.State, name) && said == "" {
 				said = name
 			}
 		default:
@@ -253,6 +253,9 @@ func weighState(s *Sample, now limiter.Instant, e *evidence) {
 		e.add(1, "it holds amounts (%d) beside times of now (%d)", amounts, times)
 		if said != "" {
 			e.add(1, "one of them is called %s", said)
+		}
+		if counted != "" && naming.Holds(naming.Times, said) {
+			e.add(1, "%s is a count of what came since or until then", counted)
 		}
 	case times > 0:
 		if e.add(1, "its fields hold times of now"); ends == times {
