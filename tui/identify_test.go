@@ -93,6 +93,62 @@ func TestIdentifyOverlay(t *testing.T) {
 	}
 }
 
+// TestTeachingWaitsForItsReadings holds that enter writes the rule with the limit that stands there, and waits until its readings
+// have come: neither is it lost, nor is the rule of an earlier limit written.
+func TestTeachingWaitsForItsReadings(t *testing.T) {
+	var written []string
+	s := newStage(t, 140, 42, tui.Options{
+		Teach: func(_ context.Context, _ identify.Group, limit string) ([]identify.Fit, error) {
+			fit := identify.Fit{As: "what was used", Rule: "{limit: " + limit + "}"}
+			if limit != "" {
+				fit.Write = func() (identify.Taught, error) {
+					written = append(written, limit)
+					return identify.Taught{Where: "/home/me/config.yaml"}, nil
+				}
+			}
+			return []identify.Fit{fit}, nil
+		},
+	})
+	s.edit = func(b *model.Batch) {
+		for i := range b.Readings {
+			b.Readings[i].Pattern, b.Readings[i].Target.Evidence = "home:*", model.Likely
+		}
+	}
+	s.run(3 * time.Second)
+	s.press("W")
+	var late []tea.Cmd
+	do := func(msg tea.Msg) {
+		_, cmd := s.app.Update(msg)
+		late = append(late, cmd)
+	}
+	come := func() {
+		for len(late) > 0 {
+			cmd := late[0]
+			late = late[1:]
+			for _, msg := range messages(cmd) {
+				do(msg)
+			}
+		}
+	}
+	do(tea.KeyPressMsg{Code: tea.KeyEnter})
+	come()
+	for _, r := range "10/1m" {
+		do(tea.KeyPressMsg{Code: r, Text: string(r)})
+	}
+	come()
+	for _, msg := range []tea.KeyPressMsg{{Code: tea.KeyHome}, {Code: '1', Text: "1"}, {Code: tea.KeyEnter}} {
+		do(msg)
+	}
+	if len(written) > 0 {
+		t.Errorf("written before its readings came: %q", written)
+	}
+	come()
+	if len(written) != 1 || written[0] != "110/1m" {
+		t.Errorf("written: %q, want 110/1m", written)
+	}
+	s.see("is in /home/me/config.yaml")
+}
+
 // messages carries out a command, and those in it.
 func messages(cmd tea.Cmd) (all []tea.Msg) {
 	if cmd == nil {

@@ -230,6 +230,12 @@ func (r *reader) inherit(was *reader) {
 	r.inferred = was.inferred
 	l, old := r.limiters, was.limiters
 	l.patterns, l.unlikely, l.candidates = old.patterns, old.unlikely, old.candidates
+	for name, t := range old.trackers {
+		own, claimed := l.rules.Own(name, t.Found.Type, was.link.now())
+		if claimed && !slices.ContainsFunc(own, func(m *decode.Match) bool { return m.Name == name }) {
+			l.changed[name] = 0 // a rule reads it as another row
+		}
+	}
 	for name := range l.candidates.names {
 		typ, _, _ := strings.Cut(l.candidates.kinds[name], " ")
 		if _, claimed := l.rules.Own(name, typ, 0); claimed || config.RuleFor(l.o.Rules, name).Narrow() {

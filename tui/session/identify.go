@@ -234,6 +234,8 @@ type teaching struct {
 	group    identify.Group
 	input    textinput.Model
 	asked    string // the limit that the readings are asked with
+	held     string // the limit with which fits were read
+	waits    bool   // for the readings under the limit, so that their rule is written
 	fits     []identify.Fit
 	selected int
 	says     string // why there is nothing to choose from, or what is wrong
@@ -274,18 +276,26 @@ func (t *teaching) ask(limit string) tea.Cmd {
 	}
 }
 
-// take takes in the readings, unless a later limit was asked with.
-func (t *teaching) take(msg fitsMsg) {
+// take takes in the readings, unless a later limit was asked with, and writes the rule that waits for them.
+func (t *teaching) take(msg fitsMsg) (cmd tea.Cmd) {
 	t.s.Shell.Redraw()
+	if msg.limit != t.asked {
+		return nil
+	}
+	t.held = msg.limit
 	switch {
-	case msg.limit != t.asked:
 	case msg.err != nil:
 		t.fits, t.says = nil, safetext.Sentence(msg.err.Error())
 	case len(msg.fits) == 0:
 		t.says = "No reading fits what its keys hold: a rule with name says where the amount and the time stand, see docs/configuration.md."
 	default:
 		t.fits, t.says, t.selected = msg.fits, "", min(t.selected, len(msg.fits)-1)
+		if t.waits {
+			cmd, _ = t.write()
+		}
 	}
+	t.waits = false
+	return cmd
 }
 
 // Update chooses a reading, takes the limit, and writes the rule.
@@ -316,7 +326,7 @@ func (t *teaching) Update(msg tea.Msg) (tea.Cmd, bool) {
 	if text == strings.TrimSpace(before) {
 		return cmd, true
 	}
-	t.says = ""
+	t.says, t.waits = "", false
 	first, _, _ := strings.Cut(text, " ")
 	if _, err := limiter.ParseLimit(first); err != nil && !strings.HasSuffix(first, "month") {
 		text = "" // not yet one
@@ -329,6 +339,10 @@ func (t *teaching) Update(msg tea.Msg) (tea.Cmd, bool) {
 
 // write writes the rule of the selected reading.
 func (t *teaching) write() (tea.Cmd, bool) {
+	if t.held != t.asked {
+		t.waits, t.says = true, "Reading some of its keys under this limit…"
+		return nil, true
+	}
 	if t.selected >= len(t.fits) {
 		return nil, true
 	}

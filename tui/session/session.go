@@ -108,8 +108,7 @@ func (s *Session) Update(msg tea.Msg) tea.Cmd {
 	case batchMsg:
 		return s.receive(msg)
 	case fitsMsg:
-		msg.of.take(msg)
-		return nil
+		return msg.of.take(msg)
 	case taughtMsg:
 		s.taught(msg)
 		return nil
