@@ -241,3 +241,18 @@ func TestPatternsOfManyLimiters(t *testing.T) {
 		}
 	}
 }
+
+// TestTemplateOfWindowThatIsOver writes the window of a key that has just ended as one, and not as a subject: a person may be asked
+// about a key while its minute ends.
+func TestTemplateOfWindowThatIsOver(t *testing.T) {
+	at := limiter.InstantOf(time.Date(2026, 11, 26, 3, 14, 2, 0, time.UTC))
+	for name, want := range map[string]string{
+		"api:10.0.7.1:202611260313": "api:{who}:{window:%Y%m%d%H%M}",
+		"rl:4711:29927713":          "rl:{who}:{window:index}",
+	} {
+		prefix, _, _ := strings.Cut(name, ":")
+		if got, _, ok := naming.Template(name, prefix+":*:*", 0, at); !ok || got != want {
+			t.Errorf("%s: %q, %v; want %q", name, got, ok, want)
+		}
+	}
+}

@@ -31,17 +31,17 @@ var Lengths = [...]time.Duration{
 	time.Hour, 2 * time.Hour, 3 * time.Hour, 4 * time.Hour, 6 * time.Hour, 8 * time.Hour, 12 * time.Hour, 24 * time.Hour,
 }
 
-// Over reports whether a part of a name reads as a window that ended at most three of its lengths ago.
-func Over(name string, now limiter.Instant) bool {
+// Over returns the part of a name that reads as a window which ended at most three of its lengths ago.
+func Over(name string, now limiter.Instant) (Window, bool) {
 	const ago, least = 3, 5 // shorter numbers come round
-	return slices.ContainsFunc(Lengths[:], func(length time.Duration) bool {
+	for _, length := range Lengths {
 		for n := range ago {
 			if w, ok := WindowOf(name, now.Add(-time.Duration(n+1)*length)); ok && w.Length == length && w.To-w.From >= least {
-				return true
+				return w, true
 			}
 		}
-		return false
-	})
+	}
+	return Window{}, false
 }
 
 // WindowOf returns the part of a name that reads as a window which contains now: a calendar, the

@@ -289,13 +289,16 @@ func addressIn(text string) int {
 // wildcards finds the parts of a glob of Patterns: a character that stands for itself, and a *.
 var wildcards = regexp.MustCompile(`(?s)\\.|\*`)
 
-// Template returns a name as a rule with name writes it: {window:FORM} where a window of now stands, {who} for
+// Template returns a name as a rule with name writes it: {window:FORM} where a window of now, or one that is just over, stands, {who} for
 // the last other part that pattern, a glob of Patterns, leaves open, and * for the rest of these. Where the
 // pattern leaves none open, or one that is a word of limits, the subject is the last part that is none. A window of a length
 // that is not 0 may stand there as Rounds reads it. w.To is 0
 // where the name holds no window. ok is false for a name that no rule can write.
 func Template(name, pattern string, length time.Duration, now limiter.Instant) (text string, w Window, ok bool) {
 	w, windowed := WindowOf(name, now)
+	if !windowed {
+		w, windowed = Over(name, now)
+	}
 	if !windowed {
 		w, windowed = Rounds(name, length, now)
 	}

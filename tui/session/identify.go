@@ -29,11 +29,11 @@ type groups struct {
 	selected int
 }
 
-// openGroups opens the overlay with the limiters on the present board.
-func (s *Session) openGroups() {
+// openGroups opens the overlay with the limiters on the present board, but for the likely ones of a pattern that was just told.
+func (s *Session) openGroups(told string) {
 	var readings []model.Reading
 	for _, k := range s.Shown.Live().Keys() {
-		if !k.Gone {
+		if !k.Gone && (told == "" || k.Reading.Pattern != told || k.Reading.Target.Evidence != model.Likely) {
 			readings = append(readings, k.Reading)
 		}
 	}
@@ -304,7 +304,7 @@ func (t *teaching) Update(msg tea.Msg) (tea.Cmd, bool) {
 	if pressed {
 		switch k.String() {
 		case "esc":
-			t.s.openGroups()
+			t.s.openGroups("")
 			return nil, true
 		case "up":
 			t.selected = max(t.selected-1, 0)
@@ -373,10 +373,11 @@ func (s *Session) taught(msg taughtMsg) {
 	default:
 		s.Shell.Say("A rule for " + name + " is in " + safetext.Clean(msg.taught.Where) + ": z takes it back.")
 	}
+	told := ""
 	if !msg.undone {
-		s.untaught = msg.taught.Undo
+		s.untaught, told = msg.taught.Undo, msg.pattern
 	}
-	s.openGroups()
+	s.openGroups(told)
 }
 
 // untell takes the rule back that was written last.
