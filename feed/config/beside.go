@@ -37,7 +37,8 @@ func neighbours(name string, words []string) (all []string) {
 
 // Beside completes the readings of counters by what stands beside their keys: of one without an expiry the key that says when its
 // window ends, and of another the key that denies while it is there, which those that have counted most have and the others have
-// not; beside tokens it is the key with their time. keys is the latest look at some of them, base their name as a rule writes it, and ask reads others.
+// not; beside tokens it is the key with their time. keys is the latest look at some of them, base their name as a rule writes it,
+// and ask reads others.
 func Beside(
 	list []Suggestion, base Entry, keys []decode.Sample, now limiter.Instant, ask func(names []string) ([]decode.Sample, error),
 ) ([]Suggestion, error) {

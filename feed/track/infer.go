@@ -111,7 +111,8 @@ func (l *Tracker) withhold(r *model.Reading) bool {
 			l.inferred.Show(windows, r.At)
 		}
 		seen, before := l.inferred.Terms(l.Found.Pattern), comesRound(b.key, l.target.Window, r.At.Add(-l.target.Window))
-		named = naming.Dated(b.key, l.target.Window, r.At) || l.inferred.Shown(windows, r.At) && shortNumber.MatchString(b.key) || !seen.Plain && (now || before)
+		named = naming.Dated(b.key, l.target.Window, r.At) || !seen.Plain && (now || before) ||
+			l.inferred.Shown(windows, r.At) && shortNumber.MatchString(b.key)
 		down = b.fell || seen.Down || r.Type != "none" && r.TTL > 0 && r.State.Current == 0 ||
 			!b.rose && !seen.Up && (b.high || naming.SpeaksOfRest(b.key))
 	case *counterDecoder: // the number at the end of its name may be the end of a window

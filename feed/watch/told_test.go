@@ -3,6 +3,7 @@ package watch_test
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -16,19 +17,20 @@ import (
 // that no limiter is listed twice.
 func TestRuleTakesLikelyRows(t *testing.T) {
 	s := servertest.Start(t)
-	day := s.Now().Time().UTC().Format("20060102")
+	day := strconv.FormatInt(int64(s.Now())/20e6, 10)
 	for i := range 4 {
-		s.CLI("SET", fmt.Sprintf("ratelimit:10.0.7.%d:%s", i+1, day), "3", "EX", "90000")
+		s.CLI("SET", fmt.Sprintf("ratelimit:10.0.7.%d:%s", i+1, day), "3", "EX", "40")
 	}
 	source := feedtest.NewRedis(t, feed.Options{URLs: []string{s.URL()}, Refresh: 50 * time.Millisecond})
 	run := feedtest.Run(t, source)
 	key := "ratelimit:10.0.7.1:" + day
 	servertest.Await(t, "the likely row", func() bool { _, ok := run.Reading(key); return ok })
-	c, err := config.Parse([]byte(`rules: [{name: "ratelimit:{who}:{window:%Y%m%d}", read: value, limit: 10/1d}]`))
+	c, err := config.Parse([]byte(`rules: [{name: "ratelimit:{who}:{window:index}", read: value, limit: 10/20s}]`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	source.SetRules(c.Rules)
+	source.SetRules(c.Rules) // as where the program that wrote the file sees it change
 	servertest.Await(t, "the row of the rule", func() bool { _, ok := run.Reading("ratelimit:10.0.7.1"); return ok })
 	if !slices.Contains(run.Gone(), key) {
 		t.Errorf("%s is listed beside the row of its rule", key)

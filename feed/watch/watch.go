@@ -229,7 +229,7 @@ func (w *Watch) reopen(ctx context.Context, notice string) error {
 func (r *reader) inherit(was *reader) {
 	r.inferred = was.inferred
 	l, old := r.limiters, was.limiters
-	l.patterns, l.unlikely, l.candidates = old.patterns, old.unlikely, old.candidates
+	l.patterns, l.unlikely, l.candidates, l.changed = old.patterns, old.unlikely, old.candidates, old.changed
 	for name, t := range old.trackers {
 		own, claimed := l.rules.Own(name, t.Found.Type, was.link.now())
 		if claimed && !slices.ContainsFunc(own, func(m *decode.Match) bool { return m.Name == name }) {

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"ratescope/limiter"
 )
@@ -78,23 +77,6 @@ func WindowOf(name string, now limiter.Instant) (Window, bool) {
 		return Window{}, false
 	}
 	return best, best.To > 0
-}
-
-// hours reports whether a part of a name is the hour of now in UTC.
-func hours(name string, now limiter.Instant) bool {
-	hour := now.Time().UTC().Format("15")
-	for i := 0; i+2 <= len(name); i++ {
-		if name[i:i+2] == hour && (i == 0 || !alphanumeric(name[i-1])) && (i+2 == len(name) || !alphanumeric(name[i+2])) {
-			return true
-		}
-	}
-	return false
-}
-
-// short reports whether the letters at the end of a text are few, as those before a date: d20261126.
-func short(before string) bool {
-	rest := strings.TrimRightFunc(before, unicode.IsLetter)
-	return len(before)-len(rest) <= 2 && (rest == "" || strings.Contains(separators, rest[len(rest)-1:]))
 }
 
 // readers read a window that begins at byte i of a name, whose digits end at byte end.
@@ -235,8 +217,6 @@ func written(name string, now limiter.Instant) (w Window, ok bool) {
 	}
 	return w, false
 }
-
-func alphanumeric(b byte) bool { return digit(b) || letter(b) }
 
 // clock reads the hour and the minute of the day, in UTC, that begin at byte i of a name.
 func clock(name string, i, _ int, now limiter.Instant) (w Window, ok bool) {

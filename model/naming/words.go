@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"ratescope/limiter"
 )
@@ -371,4 +372,23 @@ func subjectIn(name string, w Window, now limiter.Instant) [][2]int {
 		at = from - len(between[i])
 	}
 	return nil
+}
+
+// hours reports whether a part of a name is the hour of now in UTC.
+func hours(name string, now limiter.Instant) bool {
+	hour := now.Time().UTC().Format("15")
+	for i := 0; i+2 <= len(name); i++ {
+		if name[i:i+2] == hour && (i == 0 || !alphanumeric(name[i-1])) && (i+2 == len(name) || !alphanumeric(name[i+2])) {
+			return true
+		}
+	}
+	return false
+}
+
+func alphanumeric(b byte) bool { return digit(b) || letter(b) }
+
+// short reports whether the letters at the end of a text are few, as those before a date: d20261126.
+func short(before string) bool {
+	rest := strings.TrimRightFunc(before, unicode.IsLetter)
+	return len(before)-len(rest) <= 2 && (rest == "" || strings.Contains(separators, rest[len(rest)-1:]))
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,11 +30,11 @@ type groups struct {
 	selected int
 }
 
-// openGroups opens the overlay with the limiters on the present board, but for the likely ones of a pattern that was just told.
-func (s *Session) openGroups(told string) {
+// openGroups opens the overlay with the limiters on the present board, but for the likely ones of patterns that were told.
+func (s *Session) openGroups() {
 	var readings []model.Reading
 	for _, k := range s.Shown.Live().Keys() {
-		if !k.Gone && (told == "" || k.Reading.Pattern != told || k.Reading.Target.Evidence != model.Likely) {
+		if !k.Gone && !(s.told[k.Reading.Pattern] && k.Reading.Target.Evidence == model.Likely) {
 			readings = append(readings, k.Reading)
 		}
 	}
@@ -42,7 +43,12 @@ func (s *Session) openGroups(told string) {
 		libraries = func(string) (identify.Library, bool) { return identify.Library{}, false }
 	}
 	found := identify.Of(readings, s.Shown.Live().Sweep, libraries)
-	s.Shell.Open(&groups{s: s, list: append(found.Groups, found.Candidates...), likely: len(found.Groups)})
+	found.Candidates = slices.DeleteFunc(found.Candidates, func(g identify.Group) bool { return s.told[g.Pattern] })
+	g := &groups{s: s, list: append(found.Groups, found.Candidates...), likely: len(found.Groups)}
+	if len(s.told) > 0 { // the next one that is to be told
+		g.selected = max(slices.IndexFunc(g.list, func(g identify.Group) bool { return g.Evidence == model.Likely }), 0)
+	}
+	s.Shell.Open(g)
 }
 
 // Update moves the selection, opens what a likely group can be, or takes the last rule back.
@@ -304,7 +310,7 @@ func (t *teaching) Update(msg tea.Msg) (tea.Cmd, bool) {
 	if pressed {
 		switch k.String() {
 		case "esc":
-			t.s.openGroups("")
+			t.s.openGroups()
 			return nil, true
 		case "up":
 			t.selected = max(t.selected-1, 0)
@@ -373,11 +379,12 @@ func (s *Session) taught(msg taughtMsg) {
 	default:
 		s.Shell.Say("A rule for " + name + " is in " + safetext.Clean(msg.taught.Where) + ": z takes it back.")
 	}
-	told := ""
-	if !msg.undone {
-		s.untaught, told = msg.taught.Undo, msg.pattern
+	if msg.undone {
+		clear(s.told)
+	} else {
+		s.untaught, s.told[msg.pattern] = msg.taught.Undo, true
 	}
-	s.openGroups(told)
+	s.openGroups()
 }
 
 // untell takes the rule back that was written last.

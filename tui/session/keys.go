@@ -60,7 +60,7 @@ func (s *Session) Actions() shell.Actions {
 		shell.Bind("keys", "reverse", "S", "reverses the order", do(s.Rows.Reverse), "S"),
 		shell.Bind("keys", "pin", "P", "pins the key on top, to compare it", do(s.Selection.Pin), "P").For(shell.ToFind).In(shell.OfKey, nil),
 		shell.Bind("keys", "copy", "y", "copies the row as text", s.CopyRow, "y").In(shell.OfKey, nil),
-		shell.Bind("keys", "identify", "W", "lists the limiters, and takes what yours are", do(func() { s.openGroups("") }),
+		shell.Bind("keys", "identify", "W", "lists the limiters, and takes what yours are", do(s.openGroups),
 			"W").In(shell.Server, nil).Also("found"),
 		shell.Bind("keys", "copy commands", "u", "copies commands that free or reset the key", s.CopyLines, "u").In(shell.OfKey, nil),
 		shell.Bind("keys", "export", "e", "exports all keys to a JSON file", s.Files.ExportKeys, "e").As(shell.ExportKeys).In(shell.Save,

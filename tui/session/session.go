@@ -68,7 +68,8 @@ type Session struct {
 	Marks    *state.Markers // moments of a replay
 	alerts   alerts
 	outlook  outlook
-	untaught func() error // takes back the rule that was written last; nil for none
+	untaught func() error    // takes back the rule that was written last; nil for none
+	told     map[string]bool // patterns for which rules were written since the last one was taken back
 	names    cleaned
 	families families
 	step     time.Duration // time between two steps of the screen's timeline; 0 if it has none
@@ -77,7 +78,7 @@ type Session struct {
 // New returns a session in a program.
 func New(app *shell.App, o Options) *Session {
 	o.Inject.Mask = o.Mask
-	s := &Session{Shell: app, Options: o, Shown: state.NewBoards(o.Source.Player, app.Options().Still)}
+	s := &Session{Shell: app, Options: o, told: make(map[string]bool), Shown: state.NewBoards(o.Source.Player, app.Options().Still)}
 	s.Rows = state.NewList(s.Shown, s.Shell.Redraw)
 	s.Selection = state.NewSelection(s.Shown, s.Rows,
 		state.Hooks{Redraw: s.Shell.Redraw, Picked: func() { s.Orders.MarkPlans() }, Focus: o.Source.Focus})

@@ -109,7 +109,7 @@ func (l *Layout) Check() error {
 	case !bucket && (l.Amount.Kind != "" || l.Refill != "" || l.Plus != ""):
 		return fmt.Errorf("amount, refill and plus speak of read: bucket and level, and it is %s: leave them out", l.Read.Kind)
 	case l.Block.Kind == "field" && !slices.Contains(l.types(), "hash") && l.Read.Kind != "json" && l.Amount.Kind != "json":
-		return fmt.Errorf("block: field %s speaks of a hash or of JSON, and read: %s is none: name the key that blocks", l.Block.Name, l.Read.Kind)
+		return fmt.Errorf("block: field %s is of a hash or of JSON, and read: %s is none: name the key that blocks", l.Block.Name, l.Read.Kind)
 	case l.Ends.Kind == "field" && l.Ends.Unit == 0 && l.Limit.Window == 0:
 		return fmt.Errorf("limit is missing: how long a window lasts whose number is in %s follows from it", l.Ends.Name)
 	}
