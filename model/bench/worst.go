@@ -63,6 +63,11 @@ func (b *identifier) attacks() [][]Step {
 			}
 		}
 	}
+	var slow []Step // each request apart, for what is rounded at each
+	for i := range min(b.m.capacity, 100) {
+		slow = append(slow, Step{At: time.Duration(i) * time.Millisecond, N: 1})
+	}
+	add(append(slow, Step{At: cut(w / 4), N: burst}, Step{At: cut(w / 2), N: burst}, Step{At: cut(3 * w / 4), N: burst})...)
 	for _, from := range starts {
 		for _, gap := range gaps {
 			add(Step{At: from, N: burst}, Step{At: from + gap, N: burst})
