@@ -131,7 +131,8 @@ func (a *audit) find(id string) (found, error) {
 			}
 		}
 	})
-	f := found{first: first, last: last, ended: first.Change != "" || len(first.Before) == 0 || len(last.After) > 0}
+	f := found{first: first, last: last}
+	f.ended = last.Action != "" && (first.Change != "" || len(first.Before) == 0 || len(last.After) > 0)
 	for request, at := range sent {
 		f.open = append(f.open, request+", sent "+age(at))
 		outcomes.Add(model.Unanswered)
