@@ -194,22 +194,15 @@ func (l *limiters) grade(f decode.Found) (e model.Evidence, ok bool) {
 		return model.Told, narrow && rule != nil && rule.Algorithm != limiter.Unknown
 	case decode.Single:
 		if !f.Sure && !narrow {
-			return model.Likely, l.lostExpiry(f)
+			// An integer may be a counter whose EXPIRE was lost, which denies for ever. Other numbers look the same, so two
+			// signs are required: it is written all the time, and its name is one that limiters have.
+			return model.Likely, l.ranker.rates[f.Name] > 0 && l.scanner.Alike(f.Key, f.Type)
 		}
 	}
 	if narrow {
 		return model.Told, true
 	}
 	return model.Likely, f.Telling || f.Sure && !f.Refuted && l.scanner.Like(f.Key, f.Type)
-}
-
-// lostExpiry reports whether an integer without an expiry is likely to be a counter whose
-// EXPIRE was lost: the process died between INCR and EXPIRE, or a SET removed the expiry, and
-// the counter denies for ever. Other numbers look the same, so two signs are required: sampled
-// writes show that the key is written all the time, and its name is one that limiters have.
-// Version numbers, sequences of ids and counts of visitors show one sign at most.
-func (l *limiters) lostExpiry(f decode.Found) bool {
-	return l.ranker.rates[f.Name] > 0 && l.scanner.Alike(f.Key, f.Type)
 }
 
 // replace puts a new tracker in the place of t, because the key now holds something else.
