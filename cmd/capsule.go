@@ -192,7 +192,7 @@ func checkNew(name string, force bool) error {
 	case err != nil: // before there is anything to write
 		f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 		if err != nil {
-			return usageError{Err: file.Unwritable(name, err)}
+			return file.Unwritable(name, err)
 		}
 		return errors.Join(f.Close(), os.Remove(name))
 	}
