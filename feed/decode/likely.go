@@ -111,6 +111,8 @@ func (f *Found) weighCounter(s *Sample, now limiter.Instant, e *evidence) {
 	f.Window = w
 	part := s.Key[w.From:w.To]
 	switch length := w.Length; {
+	case w.Zone != 0 && length == 0:
+		e.add(1, "%s in its name is the hour of now in a zone west of Greenwich, or an hour that is over", part)
 	case length == 0:
 		e.add(1, "%s in its name is where a window of now begins or ends", part)
 	case length <= 30*time.Minute && s.TTL <= 3*length+10*time.Minute:

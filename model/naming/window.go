@@ -102,7 +102,9 @@ var fields = [...]field{
 	{"%S", 0, 59, "-._:", time.Second},
 }
 
-// calendar reads a calendar that begins at byte i of a name: the longest that contains now.
+// calendar reads a calendar that begins at byte i of a name: the longest that contains now. An hour behind a date that is not the hour
+// of now is no window of that day: it is over, or, where it is hours ago, perhaps that of a zone west of Greenwich, which the name
+// does not tell.
 func calendar(name string, i, _ int, now limiter.Instant) (best Window, ok bool) {
 	date := [6]int{0, 1, 1, 0, 0, 0}
 	bare := false // of the zeros before numbers below ten
@@ -149,9 +151,15 @@ func calendar(name string, i, _ int, now limiter.Instant) (best Window, ok bool)
 			best, ok = Window{From: i, To: at, Form: written, Zone: zone, Length: to.Sub(from), Start: from, End: to}, true
 		} else if from := limiter.InstantOf(start); f.length > 0 && f.length < time.Hour && begins(from, now) {
 			best, ok = Window{From: i, To: at, Form: written, Start: from}, true
+		} else if between := name[at-long-1 : at-long]; f.length == time.Hour && (strings.Contains("T ", between) || between == name[i+4:i+5]) {
+			zone := start.Sub(now.Time().Truncate(time.Hour)) // if it is the hour of now
+			best, ok = Window{From: i, To: at, Form: written, Zone: zone}, zone <= -4*time.Hour && zone >= -12*time.Hour
 		}
 	}
-	if zeros := strings.TrimPrefix(name[best.To:], ".000"); ok && strings.HasPrefix(zeros, "Z") && strings.HasSuffix(best.Form, "%S") {
+	if !ok {
+		return Window{}, false
+	}
+	if zeros := strings.TrimPrefix(name[best.To:], ".000"); strings.HasPrefix(zeros, "Z") && strings.HasSuffix(best.Form, "%S") {
 		best.Form += name[best.To:len(name)-len(zeros)] + "Z"
 		best.To = len(name) - len(zeros) + 1
 	}
