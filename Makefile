@@ -13,14 +13,16 @@ help: ## lists the targets
 RACES := ./cmd ./feed ./feed/connect ./feed/demo ./feed/fire ./feed/metrics ./feed/notify ./feed/relay ./feed/replay \
 	./feed/watch ./feed/watch/discover ./feed/watch/health ./feed/watch/hotkeys ./internal/goroutine \
 	./limiter ./limiter/httplimit ./limiter/limitertest ./limiter/redisstore ./model/handoff ./tui/class
+# QUIET are tests of these packages that the race detector would make too slow, or whose figures it would change.
+QUIET := ^TestHomemade|^TestFarAwayInFewRoundTrips$$$$
 TESTS := RATESCOPE_REQUIRE_REDIS=1 go test -vet=off -p 4 -timeout 15m
 
 # Nothing in a test reads debugging information; without it a fresh clone needs less disk.
 test: export GOFLAGS += -gcflags=all=-dwarf=false
 test: tools tidy format vet staticcheck ## installs what the tests need, then checks and runs everything
 	$(TESTS) ./limiter $$(go list ./... | grep -vxF "$$(go list $(RACES))")
-	$(TESTS) -run '^TestHomemade' ./feed
-	$(TESTS) -race -short -skip '^TestHomemade' $(RACES)
+	$(TESTS) -run '$(QUIET)' ./feed ./feed/watch
+	$(TESTS) -race -short -skip '$(QUIET)' $(RACES)
 	$(TESTS) -race -run AtOnce ./model
 	@$(MAKE) --no-print-directory adapters
 	@command -v prometheus >/dev/null && command -v promtool >/dev/null || echo "SKIPPED: prometheus is not installed, so Prometheus itself neither checked nor ran docs/deploy: apt-get install prometheus" >&2

@@ -1,7 +1,6 @@
 package decode
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -26,11 +25,10 @@ type Clock struct {
 
 // A server carries out a pipeline as it comes, so that over a slow link, or where the server stalls, its
 // commands are of different instants. TIME therefore stands after every datedKeys keys, and keys whose
-// commands took longer than longestStall are asked again, as often as mostStalls.
+// commands took longer than longestStall are Unsure.
 const (
 	datedKeys    = 4
 	longestStall = 25 * time.Millisecond
-	mostStalls   = 3
 )
 
 // dated says when the commands of a key were carried out, and whether that was within longestStall.
@@ -91,34 +89,10 @@ func firstError(cmds []redis.Cmder) error {
 
 // Classify asks for the types of keys, and for a little of their data, to tell which of
 // them are limiters, or look like one. It takes two pipelines, whatever the number of keys,
-// and a third one where sibling keys have to agree. With an error NOPERM, which is about some
-// of the keys or one of the commands, come those that could be told. A find that is Unsure after
-// several looks is to be looked at later. It returns the commands
-// that this took. rules may be nil.
+// and a third one where sibling keys have to agree. With refused, an error NOPERM, which is about some
+// of the keys or one of the commands, come those that could be told. A find that is Unsure is to be
+// looked at again. It returns the commands that this took. rules may be nil.
 func Classify(
-	ctx context.Context, node redis.Cmdable, r *Recognizer, keys []string, rules Rules, clock Clock,
-) (finds []Found, cmds []redis.Cmder, err error) {
-	for stalls := 0; len(keys) > 0; stalls++ {
-		some, more, again := classify(ctx, node, r, keys, rules, clock)
-		cmds = append(cmds, more...)
-		if again != nil && connect.Code(again) != "NOPERM" {
-			return nil, cmds, again
-		}
-		err = cmp.Or(err, again)
-		keys = nil
-		for _, f := range some {
-			if f.Unsure && stalls < mostStalls {
-				keys = append(keys, f.Key)
-			} else {
-				finds = append(finds, f)
-			}
-		}
-	}
-	return finds, cmds, err
-}
-
-// classify is Classify without a second look at finds that are Unsure.
-func classify(
 	ctx context.Context, node redis.Cmdable, r *Recognizer, keys []string, rules Rules, clock Clock,
 ) (finds []Found, cmds []redis.Cmder, refused error) {
 	run := func(n int, ask func(p redis.Pipeliner, i int)) (when func(i int) dated, err error) {

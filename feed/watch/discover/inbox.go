@@ -20,10 +20,11 @@ import (
 
 // Examining few keys costs the server about as much as examining many. The keys of several
 // pages of SCAN are therefore examined together, once there are batchKeys of them or the first
-// has waited for batchWait.
+// has waited for batchWait. Keys that are unsure are asked again mostStalls times at most.
 const (
-	batchKeys = 100
-	batchWait = 300 * time.Millisecond
+	batchKeys  = 100
+	batchWait  = 300 * time.Millisecond
+	mostStalls = 3
 )
 
 // gather reports the limiters among the keys of a page that their names identify, and returns the keys to examine
@@ -54,31 +55,39 @@ func (s *Scanner) report(finds []decode.Found) {
 }
 
 // examine asks the server for the contents of keys, reports the limiters among them, and
-// returns the server time spent.
+// returns the server time spent. A find that is unsure is looked at again, as often as mostStalls, and then
+// left to a later pass; the others are reported before.
 func (s *Scanner) examine(ctx context.Context, unknown []string) (spent time.Duration, err error) {
 	clock := decode.Clock{Now: s.o.Now, Asked: s.o.Time}
-	more, cmds, err := decode.Classify(ctx, s.client, library.Recognizer, unknown, config.Own(s.rules), clock)
-	spent = s.costOf(cmds)
-	refused := connect.Code(err) == "NOPERM" && connect.Forbidden(err) != "type"
-	if err != nil && !refused {
-		s.Forget(unknown...)
-		return spent, err
-	}
-	more = slices.DeleteFunc(more, func(f decode.Found) bool {
-		if f.Unsure {
-			s.Forget(f.Key)
+	for stalls := 0; len(unknown) > 0; stalls++ {
+		more, cmds, err := decode.Classify(ctx, s.client, library.Recognizer, unknown, config.Own(s.rules), clock)
+		spent += s.costOf(cmds)
+		refused := connect.Code(err) == "NOPERM" && connect.Forbidden(err) != "type"
+		if err != nil && !refused {
+			s.Forget(unknown...)
+			return spent, err
 		}
-		return f.Unsure
-	})
-	s.mu.Lock()
-	if refused {
-		s.refused[connect.Remedy(err)] = true
+		unknown = nil
+		more = slices.DeleteFunc(more, func(f decode.Found) bool {
+			if f.Unsure {
+				unknown = append(unknown, f.Key)
+			}
+			return f.Unsure
+		})
+		s.mu.Lock()
+		if refused {
+			s.refused[connect.Remedy(err)] = true
+		}
+		for _, f := range more {
+			s.names.learn(f.Key, f.Type, f.Evidence == model.Known, f.Evidence == model.Likely && f.Telling)
+		}
+		s.mu.Unlock()
+		s.report(more)
+		if stalls == mostStalls {
+			s.Forget(unknown...)
+			break
+		}
 	}
-	for _, f := range more {
-		s.names.learn(f.Key, f.Type, f.Evidence == model.Known, f.Evidence == model.Likely && f.Telling)
-	}
-	s.mu.Unlock()
-	s.report(more)
 	return spent, nil
 }
 

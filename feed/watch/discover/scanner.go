@@ -113,7 +113,7 @@ const (
 	laterShare  = 0.2
 	keyPrice    = 1500 * time.Nanosecond // server time of one key if the server reports none, measured on Redis 7.0
 	scanAtOnce  = 5                      // calls at the start of a pass without a pause between them
-	looksAtOnce = 2                      // pages whose keys are examined at once: each takes two round trips
+	looksAtOnce = 4                      // pages whose keys are examined at once: each takes two round trips or more
 	restBetween = time.Second
 	seenMost    = 1 << 20 // keys beyond which seen is emptied
 )
