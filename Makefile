@@ -14,7 +14,7 @@ RACES := ./cmd ./feed ./feed/connect ./feed/demo ./feed/fire ./feed/metrics ./fe
 	./feed/watch ./feed/watch/discover ./feed/watch/health ./feed/watch/hotkeys ./internal/goroutine \
 	./limiter ./limiter/httplimit ./limiter/limitertest ./limiter/redisstore ./model/handoff ./tui/class
 # QUIET are tests of these packages that the race detector would make too slow, or whose figures it would change.
-QUIET := ^TestHomemade|^TestFarAwayInFewRoundTrips$$$$
+QUIET := ^TestHomemade|^TestFarAwayInFewRoundTrips$$
 TESTS := RATESCOPE_REQUIRE_REDIS=1 go test -vet=off -p 4 -timeout 15m
 
 # Nothing in a test reads debugging information; without it a fresh clone needs less disk.
