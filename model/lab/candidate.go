@@ -49,10 +49,13 @@ type Candidate struct {
 	Script    *UserScript // decides in place of Algorithm, which is Unknown; nil is none
 }
 
-// ParseCandidate reads ALGORITHM or ALGORITHM/WORD/…, where a word is a value of a
+// ParseCandidate reads the name of an assembly, ALGORITHM or ALGORITHM/WORD/…, where a word is a value of a
 // convention (floor, charged, …) or a fault (colliding-members, seconds-as-millis,
 // client-clock).
 func ParseCandidate(s string) (Candidate, error) {
+	if own, ok := shapes[s]; ok {
+		return newAssembly(s, own), nil
+	}
 	name, rest, _ := strings.Cut(s, "/")
 	a, err := limiter.ParseAlgorithm(name)
 	if err != nil {
@@ -91,8 +94,10 @@ func ParseCandidates(names []string) (list []Candidate, err error) {
 
 // String is the inverse of ParseCandidate, and names a script, which that does not read.
 func (c Candidate) String() string {
-	if c.Scripted() {
+	if c.Yours() {
 		return "script " + c.Script.Name
+	} else if c.Scripted() {
+		return c.Script.Name
 	}
 	s := c.Algorithm.String()
 	if c.Variant != "" {
@@ -179,6 +184,7 @@ type Subject interface {
 // before: going back sends nothing again. Make one with NewUserScript. It is safe for concurrent use.
 type UserScript struct {
 	Name    string
+	shape   *shape // of an assembly; nil of a script of the user's
 	mu      sync.Mutex
 	subject Subject
 	first   *scripted // of the runs under one limit
@@ -198,6 +204,7 @@ type scripted struct {
 	admitted bool
 	ran      []Command
 	err      error // the script failed, and gets no more requests
+	shape    *shape
 	next     []*scripted
 }
 
@@ -211,7 +218,7 @@ func (s *UserScript) start(l limiter.Limit) *scripted {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.first == nil || s.first.limit != l || s.kept >= mostScripted {
-		s.first, s.at, s.kept = &scripted{limit: l}, nil, 0
+		s.first, s.at, s.kept = &scripted{limit: l, shape: s.shape}, nil, 0
 	}
 	return s.first
 }
@@ -228,7 +235,7 @@ func (s *UserScript) decide(after *scripted, a Arrival) *scripted {
 			return known
 		}
 	}
-	n := &scripted{before: after, limit: after.limit, sent: a, number: after.number + 1}
+	n := &scripted{before: after, limit: after.limit, shape: after.shape, sent: a, number: after.number + 1}
 	if s.kept++; s.kept > mostScripted {
 		n.err = fmt.Errorf("%d requests are the most that are sent to it: begin the lesson again", mostScripted)
 	} else if n.err = s.lead(after); n.err == nil {
@@ -286,6 +293,9 @@ func (r *Run) Failed(i int) error {
 // explain writes down what a script ran, for its reasons are its own.
 func (n *scripted) explain(m Moment, s Setup) Working {
 	w := Working{Rule: "a script of your own: it shows what it ran, and not why"}
+	if n.shape != nil {
+		w.Rule = n.shape.rule
+	}
 	switch {
 	case n.err != nil:
 		w.Numbers = []string{fmt.Sprintf("request %d at %s", n.number, s.clock(n.sent.At))}
@@ -301,8 +311,10 @@ func (n *scripted) explain(m Moment, s Setup) Working {
 			writes++
 		}
 	}
-	w.Numbers = []string{fmt.Sprintf("request %d at %s: %s, %d wrote", n.number, s.clock(n.sent.At),
-		format.Plural(len(n.ran), "command"), writes)}
+	w.Numbers = []string{fmt.Sprintf("request %d at %s", n.number, s.clock(n.sent.At))}
+	if n.shape == nil {
+		w.Numbers[0] += fmt.Sprintf(": %s, %d wrote", format.Plural(len(n.ran), "command"), writes)
+	}
 	if w.Verdict = "denied"; n.admitted {
 		w.Verdict = "admitted"
 	}
@@ -314,7 +326,10 @@ func (n *scripted) lines() []string {
 	var lines []string
 	for _, c := range n.ran {
 		text := "read   "
-		if c.Writes() {
+		switch {
+		case n.shape != nil:
+			text = ""
+		case c.Writes():
 			text = "wrote  "
 		}
 		lines = append(lines, text+safetext.Clean(c.String()))
@@ -325,12 +340,15 @@ func (n *scripted) lines() []string {
 	return lines
 }
 
-// Scripted reports whether the candidate is a script, of which nothing is known but its answers.
+// Yours reports whether the candidate is a script of the user's, which no file names.
+func (c Candidate) Yours() bool { return c.Script != nil && c.Script.shape == nil }
+
+// Scripted reports whether the candidate is a script or an assembly, of which nothing is known but its answers.
 func (c Candidate) Scripted() bool { return c.Script != nil }
 
-// Algorithms returns the setup without its scripts, and false where no candidate is left.
+// Algorithms returns the setup without the user's scripts, and false where no candidate is left.
 func (s Setup) Algorithms() (Setup, bool) {
-	s.Candidates = slices.DeleteFunc(slices.Clone(s.Candidates), Candidate.Scripted)
+	s.Candidates = slices.DeleteFunc(slices.Clone(s.Candidates), Candidate.Yours)
 	return s, len(s.Candidates) > 0
 }
 

@@ -123,8 +123,10 @@ func CommandSummary(on Redis, c Candidate, m Moment, s Setup) string {
 // variant is one that Redis can keep: then it returns an error.
 func Script(c Candidate, m Moment, s Setup) (string, error) {
 	switch {
-	case c.Scripted():
+	case c.Yours():
 		return "", errors.New("the script is the file that you gave")
+	case c.Scripted():
+		return "", fmt.Errorf("%s is several limiters: take the script of one", c)
 	case c.Fault == CollidingMembers || c.Fault == SecondsAsMillis:
 		return "", fmt.Errorf("%s is a fault: no script of this program has it", faultNames[c.Fault])
 	}
@@ -308,7 +310,7 @@ func members(c Candidate, m Moment, window time.Duration) (list []any) {
 // Keeps lists what a candidate holds about the key at an instant, line by line.
 func Keeps(c Candidate, state limiter.State, at limiter.Instant, s Setup) []string {
 	if c.Scripted() {
-		return []string{"what the commands below say"}
+		return []string{"what the lines below say"}
 	}
 	switch c.Algorithm.Kind() {
 	case limiter.KindWindow:

@@ -228,11 +228,11 @@ func ScenarioFile(id string, r *Run) ([]byte, error) {
 	at := -1
 	var into []string
 	for i, c := range s.Candidates {
-		if c.Scripted() {
+		if c.Yours() {
 			continue
 		}
 		into = append(into, c.String())
-		if at < 0 && c.Fault == NoFault {
+		if at < 0 && c.Fault == NoFault && !c.Scripted() {
 			at = i
 		}
 	}

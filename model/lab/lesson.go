@@ -337,6 +337,12 @@ var ofTerms = map[string]func(facts) string{
 	"interval":    func(f facts) string { return Seconds(Interval(f.run.setup.Limit)) },
 	"long-window": func(f facts) string { return Seconds(1000 * f.run.setup.Limit.Window) },
 	"skew":        func(f facts) string { return Seconds(f.run.setup.Skew) },
+	"short": func(f facts) string {
+		l := shortLimit(f.run.setup.Limit)
+		return fmt.Sprintf("%d in %s", l.Count, Seconds(l.Window))
+	},
+	"nodes": func(facts) string { return strconv.Itoa(nodes) },
+	"share": func(f facts) string { return strconv.FormatInt(share(f.run.setup.Limit), 10) },
 }
 
 // ofGoal are the numbers of the goal itself.

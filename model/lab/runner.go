@@ -74,7 +74,7 @@ func (l *runner) take(a Arrival, i int, s *Setup) (d limiter.Decision, wrong boo
 		}
 	}
 	w := int64(s.Limit.Window / time.Microsecond)
-	if !l.candidate.Bursts() || l.candidate.Fault != NoFault { // a burst and a rate promise nothing of a window
+	if l.candidate.promises() {
 		wrong = d.Allowed != l.truth(a, w, s.Limit.Count)
 	}
 	switch {
@@ -94,6 +94,12 @@ func (l *runner) take(a Arrival, i int, s *Setup) (d limiter.Decision, wrong boo
 		l.counts.Largest, l.counts.LargestFrom, l.counts.LargestAt = l.counts.Now, first, a.At
 	}
 	return d, wrong
+}
+
+// promises reports whether the candidate says that it admits the limit in any window, and denies nothing else: a burst
+// and a rate promise nothing of a window, and a second limit denies more.
+func (c Candidate) promises() bool {
+	return (!c.Bursts() || c.Fault != NoFault) && (c.Script == nil || c.Script.shape == nil || !c.Script.shape.apart)
 }
 
 // answers reports whether an arrival that was taken has a verdict: a script that failed gives none, and none to a cost of 0.

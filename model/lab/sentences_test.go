@@ -24,11 +24,15 @@ type teller struct {
 	patient  bool   // waits are asked for
 	admitted *plain // what was admitted, in true time
 	sent     int64
-	fates    []bool // of the requests that were sent, by their numbers
+	parts    []*plain // of an assembly, in place of plain
+	fates    []bool   // of the requests that were sent, by their numbers
 	waits    []int64
 }
 
 func newTeller(s lab.Setup, c lab.Candidate) *teller {
+	if c.Scripted() {
+		return newAssembledTeller(s, c)
+	}
 	terms := c.Convention(s.Convention)
 	name := c.Algorithm.String()
 	if c.Algorithm == limiter.SlidingWindow {
@@ -50,11 +54,59 @@ func newTeller(s lab.Setup, c lab.Candidate) *teller {
 	return l
 }
 
+// newAssembledTeller knows the assemblies.
+func newAssembledTeller(s lab.Setup, c lab.Candidate) *teller {
+	n, w := s.Limit.Count, s.Limit.Window.Microseconds()
+	one := func(n, w int64) *plain { return &plain{name: "sliding-log", limit: n, w: w} }
+	l := &teller{plain: &plain{name: c.String(), w: w}, admitted: one(0, w)}
+	switch c.String() {
+	case "nodes/shares":
+		n = max(n/4, 1)
+		fallthrough
+	case "nodes/whole":
+		l.parts = []*plain{one(n, w), one(n, w), one(n, w), one(n, w)}
+	default:
+		l.parts = []*plain{one(n, w), one(max(n*3/10, 1), w/10)}
+	}
+	return l
+}
+
+// hearParts decides about a request at the parts of an assembly.
+func (l *teller) hearParts(a lab.Arrival) {
+	now, parts, allowed := int64(a.At), l.parts, true
+	switch node := int(l.sent) % 4; l.name {
+	case "nodes/shares":
+		node = int(2*now/l.w) % 4
+		parts = parts[node : node+1]
+	case "nodes/whole":
+		parts = parts[node : node+1]
+	}
+	for _, p := range parts {
+		allowed = allowed && p.admits(now, a.Cost)
+		if allowed && l.name == "two-limits/one-by-one" {
+			p.admit(now, a.Cost)
+		}
+	}
+	if l.sent++; !allowed {
+		return
+	}
+	l.admitted.admit(now, a.Cost)
+	for _, p := range parts {
+		if l.name != "two-limits/one-by-one" {
+			p.admit(now, a.Cost)
+		}
+	}
+}
+
 // ok says whether a request fits: without a limit all do.
 func (l *teller) ok(now, n int64) bool { return l.limit == 0 || l.admits(now, n) }
 
 // hear decides about request i of the story.
 func (l *teller) hear(a lab.Arrival) {
+	if l.parts != nil {
+		l.hearParts(a)
+		return
+	}
 	now, n := int64(a.At), a.Cost
 	if l.members {
 		now -= now % 1000
@@ -247,6 +299,12 @@ func sentenceNumber(l *lab.Lesson, run *lab.Run, s lab.Setup, tellers map[string
 		return number(limit)
 	case "2*limit":
 		return number(2 * limit)
+	case "nodes":
+		return "4", true
+	case "share":
+		return number(max(limit/4, 1))
+	case "short":
+		return fmt.Sprintf("%d in %s", max(limit*3/10, 1), seconds(w/10)), true
 	case "window":
 		return seconds(w), true
 	case "long-window":

@@ -1,8 +1,10 @@
 package lab_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,10 +36,22 @@ func TestAMomentComesBackFromItsLine(t *testing.T) {
 		if len(m.Traffic) == 0 {
 			m.Traffic, back.Traffic = nil, nil
 		}
+		if s := unscripted(&m); s != unscripted(&back) {
+			t.Errorf("%s: opened with %s, want %s", l.ID, unscripted(&back), s)
+		}
 		if !reflect.DeepEqual(back, m) {
 			t.Errorf("%s: shared\n%+v, opened\n%+v", l.ID, m, back)
 		}
 	}
+}
+
+// unscripted takes the assemblies out of a moment, which hold what was sent to them, and returns the names of all candidates.
+func unscripted(m *lab.Shared) (names string) {
+	for _, list := range []*[]lab.Candidate{&m.Setup.Candidates, &m.Lesson.Into} {
+		names += fmt.Sprintln(*list)
+		*list = slices.DeleteFunc(slices.Clone(*list), lab.Candidate.Scripted)
+	}
+	return names
 }
 
 // TestAMomentBetweenRequestsOfOneInstant: where a story stands between requests that come at one

@@ -428,10 +428,10 @@ func TestLeavingAndComingBack(t *testing.T) {
 		t.Fatalf("remembered: %+v", kept)
 	}
 	story(t, 140, 42, lab.Options{Memory: kept}, func(x *tuitest.Terminal) {
-		x.See("2/22")
+		x.See("2/24")
 		x.See("1 admitted")
 		x.Press("L")
-		x.See("1 of 22 reached")
+		x.See("1 of 24 reached")
 	})
 }
 
