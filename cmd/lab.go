@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -46,8 +45,8 @@ func newLab(p *program) *cobra.Command {
 	class.add(c)
 	var own labScript
 	own.add(c)
-	var film filmFlags
-	film.add(c)
+	var shot shotFlags
+	shot.add(c)
 	return p.command(c, arity{max: 1, what: "scenario"}, func(c *cobra.Command, args []string) error {
 		shelf, err := p.shelf()
 		if err != nil {
@@ -57,7 +56,7 @@ func newLab(p *program) *cobra.Command {
 		defer stage.Close()
 		o := screenlab.Options{Redis: stage,
 			Look: shell.Options{Shelf: shelf, Theme: p.theme, ASCII: p.ascii || asciiOnly(), Suspend: class.serve == "", Still: p.still}}
-		o.Present, o.Play = *present, len(args) == 0 && class.serve == "" && !film.asked() && !p.still && !*present
+		o.Present, o.Play = *present, len(args) == 0 && class.serve == "" && shot.picture == "" && !p.still && !*present
 		switch {
 		case len(args) == 1 && lab.IsShared(args[0]):
 			moment, err := lab.ReadShared(args[0])
@@ -86,8 +85,8 @@ func newLab(p *program) *cobra.Command {
 			return err
 		}
 		defer done()
-		if film.asked() {
-			return film.draw(c, o)
+		if shot.picture != "" {
+			return shot.draw(c, o)
 		}
 		switch seen := term.IsTerminal(os.Stdout.Fd()); {
 		case class.serve != "":
@@ -95,7 +94,7 @@ func newLab(p *program) *cobra.Command {
 		case class.password != "" || class.keys != "":
 			return usagef("--password-file and --authorized-keys say who may join a class: use them with --serve")
 		case !seen:
-			return usagef("the lab needs a terminal on its output: run it at one, or give --cast FILE or --picture FILE with a lesson")
+			return usagef("the lab needs a terminal on its output: run it at one, or give --picture FILE with a lesson")
 		}
 		o.Look.Timed = p.timed()
 		o.Memory, o.Remember = labMemory()
@@ -159,69 +158,37 @@ func traceOf(name string) (*lab.Trace, error) {
 	return &trace, nil
 }
 
-// filmFlags are the flags that draw the lab without a terminal.
-type filmFlags struct {
-	cast, picture, size string
-	from, length        time.Duration
+// shotFlags are the flags that draw the lab without a terminal.
+type shotFlags struct {
+	picture, size string
+	at            time.Duration
 }
 
-func (f *filmFlags) add(c *cobra.Command) {
-	c.Flags().StringVar(&f.cast, "cast", "", "write a stretch of the story as an asciicast (version 2) to this new file")
+func (f *shotFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.picture, "picture", "", "write one moment as a picture to this new file: .svg, .ans with colours, or .txt")
-	c.Flags().DurationVar(&f.from, "from", 0, "where on the story's clock the picture is, or the cast begins")
-	c.Flags().DurationVar(&f.length, "length", 0, "how long the cast is; 0 is to the story's end")
-	c.Flags().StringVar(&f.size, "size", "120x36", "columns and rows of what is drawn")
+	c.Flags().DurationVar(&f.at, "from", 0, "where on the story's clock the picture is")
+	c.Flags().StringVar(&f.size, "size", "120x36", "columns and rows of the picture")
 }
 
-// asked reports whether one of the flags is set.
-func (f *filmFlags) asked() bool { return f.cast != "" || f.picture != "" }
-
-// draw writes the files that the flags name, and prints their names.
-func (f *filmFlags) draw(c *cobra.Command, o screenlab.Options) error {
-	film := screenlab.Film{From: f.from, For: f.length}
-	if n, err := fmt.Sscanf(f.size, "%dx%d", &film.Width, &film.Height); n != 2 || err != nil {
+// draw writes the picture and prints its name.
+func (f *shotFlags) draw(c *cobra.Command, o screenlab.Options) error {
+	shot := screenlab.Shot{At: f.at}
+	if n, err := fmt.Sscanf(f.size, "%dx%d", &shot.Width, &shot.Height); n != 2 || err != nil {
 		return usagef("a size of %q is not possible: use columns and rows, as 120x36", f.size)
-	}
-	if f.cast != "" {
-		if err := newFile(f.cast, func(to io.Writer) error { return screenlab.Cast(c.Context(), o, film, to) }); err != nil {
-			return err
-		}
-		fmt.Fprintf(c.OutOrStdout(), "Wrote %s. Play it with: asciinema play %s\n", f.cast, f.cast)
-	}
-	if f.picture == "" {
-		return nil
 	}
 	kind := strings.ToLower(filepath.Ext(f.picture))
 	if screenlab.Pictures[kind] == nil {
 		return usagef("a picture %q is of no form that can be drawn: end its name in .svg, .ans or .txt", f.picture)
 	}
-	err := newFile(f.picture, func(to io.Writer) error {
-		drawn, err := screenlab.Picture(c.Context(), o, film, kind)
-		if err == nil {
-			_, err = io.WriteString(to, drawn)
-		}
-		return err
-	})
-	if err == nil {
-		fmt.Fprintf(c.OutOrStdout(), "Wrote %s.\n", f.picture)
-	}
-	return err
-}
-
-// newFile writes a new file. After an error it leaves no incomplete file.
-func newFile(name string, write func(io.Writer) error) error {
-	to, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	drawn, err := screenlab.Picture(c.Context(), o, shot, kind)
 	if err != nil {
+		return err
+	}
+	if err := screenlab.SaveNew(f.picture, []byte(drawn)); err != nil {
 		return usageError{Err: fmt.Errorf("%w: name a new file", err)}
 	}
-	err = write(to)
-	if closed := to.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		_ = os.Remove(name)
-	}
-	return err
+	fmt.Fprintf(c.OutOrStdout(), "Wrote %s.\n", f.picture)
+	return nil
 }
 
 // labScript is a script of the user's as a lane of the lab.

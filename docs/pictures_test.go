@@ -92,7 +92,7 @@ func (p picture) draw() (string, error) {
 // ofLab draws a lesson of the lab.
 func ofLab() (string, error) {
 	o := lab.Options{First: 4, Look: shell.Options{Theme: "phosphor"}, Redis: &sandbox.Stage{}}
-	return lab.Picture(context.Background(), o, lab.Film{Width: 140, Height: 42, From: labMoment}, ".svg")
+	return lab.Picture(context.Background(), o, lab.Shot{Width: 140, Height: 42, At: labMoment}, ".svg")
 }
 
 // scene is a dashboard on a clock of its own. Make one with newScene.
