@@ -24,6 +24,7 @@ import (
 	"ratescope/internal/file"
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
+	"ratescope/limiter/describe"
 	"ratescope/model/bench"
 	"ratescope/model/format"
 	"ratescope/model/safetext"
@@ -298,13 +299,13 @@ func (p checkPage) is() (what, why string) {
 		if len(p.Alike) > 1 {
 			names := make([]string, len(p.Alike))
 			for i, a := range p.Alike {
-				names[i] = a.Title()
+				names[i] = describe.Title(a)
 			}
 			return "one of: " + strings.Join(names, ", "), "its answers do not tell these apart"
 		}
 		return "unknown", fmt.Sprintf("the nearest algorithm answers %d of %d steps as it does", id.Agrees, id.Asked)
 	}
-	what = id.Algorithm.Title()
+	what = describe.Title(id.Algorithm)
 	if p.Limit.Count > 0 && p.Limit.Window > 0 {
 		what += fmt.Sprintf(", %d in %s", p.Limit.Count, format.Length(p.Limit.Window))
 	}
@@ -314,22 +315,22 @@ func (p checkPage) is() (what, why string) {
 			words = append(words, word)
 		}
 	}
-	kind := id.Algorithm.Kind()
+	kind := describe.KindOf(id.Algorithm)
 	add(p.Limit.Burst > 0, fmt.Sprintf("burst %d", p.Limit.Burst))
-	add(kind == limiter.KindLog && id.Terms.Edge == convention.HalfOpen, "an entry as old as the window has left")
-	add(kind == limiter.KindLog && id.Terms.Edge == convention.Closed, "an entry as old as the window still counts")
-	add(kind == limiter.KindWindow && !id.Renewed && id.Terms.Alignment == convention.Epoch, "windows by the clock")
-	add(kind == limiter.KindWindow && !id.Renewed && id.Terms.Alignment == convention.FirstRequest, "windows from the first request")
+	add(kind == describe.Log && id.Terms.Edge == convention.HalfOpen, "an entry as old as the window has left")
+	add(kind == describe.Log && id.Terms.Edge == convention.Closed, "an entry as old as the window still counts")
+	add(kind == describe.Window && !id.Renewed && id.Terms.Alignment == convention.Epoch, "windows by the clock")
+	add(kind == describe.Window && !id.Renewed && id.Terms.Alignment == convention.FirstRequest, "windows from the first request")
 	add(id.Renewed, "each request moves the window's end")
 	add(id.Block > 0, "a denial blocks for "+format.Length(id.Block))
-	add(kind == limiter.KindWeighted, "previous × weight "+map[convention.Rounding]string{convention.Floor: "rounded down",
+	add(kind == describe.Weighted, "previous × weight "+map[convention.Rounding]string{convention.Floor: "rounded down",
 		convention.Exact: "exact", convention.Nearest: "rounded"}[id.Terms.Rounding])
 	add(id.Terms.Refill == convention.Interval, "refilled at intervals")
 	add(id.Grain > 0, "its clock shows whole "+format.Length(id.Grain))
 	add(id.Charged != nil && *id.Charged, "denied requests are charged")
 	add(id.Charged != nil && !*id.Charged, "denied requests are free")
 	if o := id.Beside; o != nil {
-		add(true, fmt.Sprintf("beside a %s of %d in %s", o.Algorithm.Title(), o.Limit.Count, format.Length(o.Limit.Window)))
+		add(true, fmt.Sprintf("beside a %s of %d in %s", describe.Title(o.Algorithm), o.Limit.Count, format.Length(o.Limit.Window)))
 	}
 	add(p.Traffics == 1 && id.Algorithm.Bursts(), "a token or leaky bucket answers alike")
 	what += "; " + strings.Join(words, ", ")

@@ -24,6 +24,7 @@ import (
 	"ratescope/feed/decode/library"
 	"ratescope/internal/file"
 	"ratescope/limiter"
+	"ratescope/limiter/describe"
 	"ratescope/model"
 	"ratescope/model/format"
 	"ratescope/model/identify"
@@ -436,7 +437,7 @@ func (g *foundGroup) describe(b *strings.Builder) {
 // burstHint says that a bucket's capacity is to be given, too: without it nothing can be said of what is used.
 func (g *foundGroup) burstHint() string {
 	if a, err := limiter.ParseAlgorithm(orDash(g.Algorithm)); err == nil &&
-		(a.Kind() == limiter.KindBucket || a.Kind() == limiter.KindArrival) {
+		(describe.KindOf(a) == describe.Bucket || describe.KindOf(a) == describe.Arrival) {
 		return " --burst CAPACITY"
 	}
 	return ""

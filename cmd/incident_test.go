@@ -17,6 +17,7 @@ import (
 	"ratescope/feed/replay"
 	"ratescope/internal/servertest"
 	"ratescope/limiter"
+	"ratescope/limiter/describe"
 	"ratescope/limiter/redisstore"
 	"ratescope/model/lab"
 	"ratescope/model/record"
@@ -176,11 +177,11 @@ func (d *drill) opened(t *testing.T, a limiter.Algorithm, denials bool, file str
 			}
 			got := []int64{m.Used, counts.Admitted - begun.Admitted, counts.Denied}
 			want := []int64{g.Used.N, admitted, denied}
-			if a.Kind() == limiter.KindWeighted {
+			if describe.KindOf(a) == describe.Weighted {
 				got = append(got, m.Previous, m.Current, int64(m.Estimate), int64(1e6*m.Weight))
 				want = append(want, g.Previous.N, g.Current.N, int64(g.Estimate), int64(1e6*g.Weight))
 			}
-			if a.Kind() == limiter.KindWindow {
+			if describe.KindOf(a) == describe.Window {
 				edge := k.At.Floor(d.limit.Window)
 				if before > 0 && before < edge { // the counter is gone with its window
 					unread, _ := d.between(before, edge-1)

@@ -24,27 +24,23 @@ const (
 	LeakyBucket
 )
 
-// Kind says what an algorithm keeps about a key, which is what a screen can draw and which
-// fields of a State it uses.
-type Kind uint8
+// kind is what an algorithm keeps about a key.
+type kind uint8
 
-// The kinds.
 const (
-	KindUnknown  Kind = iota
-	KindWindow        // the count of one window: Start, Current
-	KindWeighted      // and that of the one before, which counts in part: Previous too
-	KindLog           // every request: Log
-	KindArrival       // the instant of the next one: TAT
-	KindBucket        // a level and when it was right: Level, Filled
+	kindUnknown kind = iota
+	kindWindow
+	kindWeighted
+	kindLog
+	kindArrival
+	kindBucket
 )
 
 // arithmetic is all that this package knows about one algorithm. A new one is an entry of
 // algorithms, and a form in redisstore.
 type arithmetic struct {
-	name  string // on the command line and in files
-	title string // the field's name for it, in words
-	short string // the word for it in a narrow column
-	kind  Kind
+	name string // on the command line and in files
+	kind kind
 	// bursts says that the algorithm spreads its limit and has a burst of its own. What a
 	// denied request might charge would only move its refill, so none of them charges it.
 	bursts bool
@@ -59,18 +55,18 @@ type arithmetic struct {
 
 // algorithms holds an entry for each Algorithm, in the order in which they are taught.
 var algorithms = []arithmetic{
-	Unknown: {name: "unknown", title: "algorithm unknown", short: "–"},
-	FixedWindow: {name: "fixed-window", title: "fixed window", short: "fixed", kind: KindWindow,
+	Unknown: {name: "unknown"},
+	FixedWindow: {name: "fixed-window", kind: kindWindow,
 		decide: (*request).decideFixed, refund: (*request).refundFixed},
-	SlidingLog: {name: "sliding-log", title: "sliding log", short: "log", kind: KindLog},
-	SlidingWindow: {name: "sliding-window", title: "sliding window counter", short: "sliding", kind: KindWeighted,
+	SlidingLog: {name: "sliding-log", kind: kindLog},
+	SlidingWindow: {name: "sliding-window", kind: kindWeighted,
 		decide: (*request).decideSliding, refund: (*request).refundSliding},
-	StreamCounter: {name: "stream", title: "stream counter", short: "stream", kind: KindLog},
-	GCRA: {name: "gcra", title: "GCRA", short: "gcra", kind: KindArrival, bursts: true,
+	StreamCounter: {name: "stream", kind: kindLog},
+	GCRA: {name: "gcra", kind: kindArrival, bursts: true,
 		decide: (*request).decideGCRA, refund: (*request).refundGCRA},
-	TokenBucket: {name: "token-bucket", title: "token bucket", short: "token", kind: KindBucket, bursts: true,
+	TokenBucket: {name: "token-bucket", kind: kindBucket, bursts: true,
 		decide: (*request).decideBucket, refund: (*request).refundBucket},
-	LeakyBucket: {name: "leaky-bucket", title: "leaky bucket", short: "leaky", kind: KindBucket, bursts: true, fills: true,
+	LeakyBucket: {name: "leaky-bucket", kind: kindBucket, bursts: true, fills: true,
 		decide: (*request).decideBucket, refund: (*request).refundBucket},
 }
 
@@ -91,22 +87,8 @@ func Algorithms() []Algorithm {
 	return all
 }
 
-// Kind returns what a keeps about a key.
-func (a Algorithm) Kind() Kind { return a.arithmetic().kind }
-
 // Bursts reports whether a spreads its limit evenly and has a burst of its own.
 func (a Algorithm) Bursts() bool { return a.arithmetic().bursts }
-
-// Fills reports whether the level of a bucket is what is used, as in a leaky one, and not what
-// is left, as in one of tokens.
-func (a Algorithm) Fills() bool { return a.arithmetic().fills }
-
-// Title returns the algorithm's name in the field, as in "sliding window counter".
-func (a Algorithm) Title() string { return a.arithmetic().title }
-
-// Short returns the algorithm's name where there is little room, as in "sliding"; "–" of one
-// that is not known.
-func (a Algorithm) Short() string { return a.arithmetic().short }
 
 // String returns the name used on the command line and in scenario files.
 func (a Algorithm) String() string {

@@ -16,8 +16,8 @@
 //	NewBreaker, Observe              when the store is away; metrics
 //	WithMaxKeys, WithBlock           and the errors from ErrBadRequest to ErrAway
 //
-// All else is for authors of stores, and for those who look into them: State, Entry, Reply, Kind and
-// what hangs on Algorithm and Convention.
+// State, Entry and Reply are for authors of stores and for those who look into them; package describe
+// holds what a screen needs.
 //
 // The limit is an argument of every request and not kept anywhere, so it can change at
 // any time. What is kept belongs to a window of one length, though. docs/settings.md says which

@@ -400,7 +400,7 @@ func settingsOf(opts []Option) (settings, error) {
 
 // validate looks at what can be wrong before the first request.
 func (s settings) validate(a Algorithm) error {
-	if a.Kind() == KindUnknown {
+	if a.arithmetic().kind == kindUnknown {
 		return fmt.Errorf("%w: %s cannot limit anything: use one of limiter.Algorithms", ErrBadRequest, a)
 	}
 	if s.maxKeys != 0 && s.maxKeys < MinMaxKeys {

@@ -29,10 +29,10 @@ func TestNewAlgorithm(t *testing.T) {
 	before := algorithms
 	defer func() { algorithms = before }()
 	algorithms = append(algorithms[:len(algorithms):len(algorithms)],
-		arithmetic{name: "cooldown", kind: KindArrival, decide: (*request).decideCooldown})
+		arithmetic{name: "cooldown", kind: kindArrival, decide: (*request).decideCooldown})
 	a, err := ParseAlgorithm("cooldown")
-	if err != nil || a.Kind() != KindArrival || a.Bursts() {
-		t.Fatalf("%v of kind %v, %v", a, a.Kind(), err)
+	if err != nil || a.arithmetic().kind != kindArrival || a.Bursts() {
+		t.Fatalf("%v of kind %v, %v", a, a.arithmetic().kind, err)
 	}
 	now := InstantOf(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC))
 	m, err := NewMemory(a, WithClock(func() Instant { return now }))

@@ -29,7 +29,7 @@ func (q *request) fill(d *Decision, now Instant, limit Limit, c *Convention, n i
 	d.At, d.Limit, d.Cost = now, limit, n
 	q.now, q.limit, q.w, q.n = now, limit, limit.micros(), n
 	known := alg.arithmetic()
-	q.c, q.alg, q.logs, q.bursts, q.largest = *c, alg, known.kind == KindLog, known.bursts, limit.Count
+	q.c, q.alg, q.logs, q.bursts, q.largest = *c, alg, known.kind == kindLog, known.bursts, limit.Count
 	if limit.Burst > 0 && known.bursts {
 		q.largest = limit.Burst
 	}

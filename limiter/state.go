@@ -94,12 +94,12 @@ func (s *State) Clone() State {
 
 // pack returns the state of an algorithm that keeps no log.
 func (s *State) pack() packed {
-	switch s.Algorithm.Kind() {
-	case KindWindow, KindWeighted:
+	switch s.Algorithm.arithmetic().kind {
+	case kindWindow, kindWeighted:
 		return counters{s.Start, s.Previous, s.Current, s.PreviousStart}.pack()
-	case KindArrival:
+	case kindArrival:
 		return unpack(s.TAT, s.Part, s.Parts)
-	case KindBucket:
+	case kindBucket:
 		k := unpack(s.Filled, s.Part, s.Parts)
 		k.z = int64(max(min(s.Level, MaxCount), 0))
 		return k
@@ -108,13 +108,13 @@ func (s *State) pack() packed {
 }
 
 func (s *State) unpack(k packed) {
-	switch s.Algorithm.Kind() {
-	case KindWindow, KindWeighted:
+	switch s.Algorithm.arithmetic().kind {
+	case kindWindow, kindWeighted:
 		c := k.counters()
 		s.Start, s.Previous, s.Current, s.PreviousStart = c.start, c.previous, c.current, c.previousStart
-	case KindArrival:
+	case kindArrival:
 		s.TAT, s.Part, s.Parts = k.at, k.x, k.y
-	case KindBucket:
+	case kindBucket:
 		s.Filled, s.Part, s.Parts, s.Level = k.at, k.x, k.y, float64(k.z)
 	}
 }
@@ -124,7 +124,7 @@ func (s *State) unpack(k packed) {
 // charged last. It returns the key as a peek of cost 0 sees it afterwards. A block stays.
 func (s *State) Refund(now Instant, limit Limit, c Convention, n int64) Decision {
 	q := &request{now: now, limit: limit, w: limit.micros(), c: c, n: max(n, 0), alg: s.Algorithm}
-	if q.alg.Kind() == KindLog {
+	if q.alg.arithmetic().kind == kindLog {
 		s.refundLog(q)
 	} else if k, given := q.refund(s.pack()); given {
 		s.unpack(k)
@@ -267,20 +267,20 @@ type Reply struct {
 func (a Algorithm) Explain(c Convention, limit Limit, n int64, r Reply) (d Decision) {
 	q := request{blocked: r.BlockedUntil, told: !r.Peeked, allowed: r.Allowed}
 	q.fill(&d, r.At, limit, &c, n, a)
-	switch a.Kind() {
-	case KindLog:
+	switch a.arithmetic().kind {
+	case kindLog:
 		q.explainLog(&d, r)
-	case KindWindow, KindWeighted:
+	case kindWindow, kindWeighted:
 		k := counters{start: r.Start, current: r.Current, previous: r.Previous}
-		if k.start == 0 && (c.Alignment == convention.Epoch || a.Kind() == KindWeighted) {
+		if k.start == 0 && (c.Alignment == convention.Epoch || a.arithmetic().kind == kindWeighted) {
 			k.start = q.aligned()
 		} else if k.start == 0 {
 			k.start = q.now
 		}
 		q.decide(&d, k.pack())
-	case KindBucket:
+	case kindBucket:
 		k := unpack(r.Arrival, r.Part, r.Parts)
-		if k.z = r.Used; !a.Fills() {
+		if k.z = r.Used; !a.arithmetic().fills {
 			k.z = limit.burst() - r.Used
 		}
 		q.decide(&d, k)
@@ -335,7 +335,7 @@ func (a Algorithm) CheckKey(ctx context.Context, key string) error {
 // authors of stores. nil is nothing. A context that is over is its own error, all else is
 // ErrBadRequest.
 func (a Algorithm) Check(ctx context.Context, c Convention, key string, limit Limit, n int64) error {
-	if a.Kind() == KindUnknown {
+	if a.arithmetic().kind == kindUnknown {
 		return fmt.Errorf("%w: the limiter is a zero value: make it with its New function", ErrBadRequest)
 	}
 	if err := a.CheckKey(ctx, key); err != nil {

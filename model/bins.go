@@ -7,6 +7,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
+	"ratescope/limiter/describe"
 )
 
 // chunkBins is the number of bins that are packed together, a quarter of a window.
@@ -140,7 +141,7 @@ func (k *Watched) readingAt(t limiter.Instant) (r Reading, known bool) {
 	if r.At <= t || r.Err != "" {
 		return r, true
 	}
-	w, kind := k.Timeline.Window(), r.Target.Algorithm.Kind()
+	w, kind := k.Timeline.Window(), describe.KindOf(r.Target.Algorithm)
 	r.At, r.TTL, r.Trace, r.Arrivals = t, 0, nil, nil
 	r.PreviousKnown, r.ExactKnown = false, false
 	if r.Denied.Known {
@@ -149,23 +150,23 @@ func (k *Watched) readingAt(t limiter.Instant) (r Reading, known bool) {
 	bin, _ := k.Timeline.peek(k.Timeline.Index(t))
 	used := bin.Used
 	switch {
-	case kind == limiter.KindLog:
+	case kind == describe.Log:
 		r.State.Log, known = k.Timeline.entries(t.Add(-2*w), t)
 		r.ExactKnown, r.PreviousKnown = known, known
-	case (kind == limiter.KindWeighted || kind == limiter.KindWindow) && r.Target.Convention.Alignment == convention.Epoch:
+	case (kind == describe.Weighted || kind == describe.Window) && r.Target.Convention.Alignment == convention.Epoch:
 		start := t.Floor(w)
 		r.State.Start = start
 		r.State.Current, known = k.Timeline.Admitted(start-1, t)
 		r.State.Previous, r.PreviousKnown = k.Timeline.Admitted(start.Add(-w)-1, start-1)
 	case !bin.UsedKnown:
-	case kind == limiter.KindArrival && r.Target.Limit.Count > 0:
+	case kind == describe.Arrival && r.Target.Limit.Count > 0:
 		r.State.TAT, known = t.Add(time.Duration(used)*w/time.Duration(r.Target.Limit.Count)), true
-	case kind == limiter.KindBucket:
+	case kind == describe.Bucket:
 		r.State.Level, r.State.Filled, known = float64(used), t, true
-		if !r.Target.Algorithm.Fills() {
+		if !describe.Fills(r.Target.Algorithm) {
 			r.State.Level = float64(Capacity(r.Target) - used)
 		}
-	case kind == limiter.KindWindow && r.State.Start <= t:
+	case kind == describe.Window && r.State.Start <= t:
 		r.State.Current, known = used, true
 	}
 	return r, known

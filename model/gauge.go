@@ -8,6 +8,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
+	"ratescope/limiter/describe"
 )
 
 // NearLimit is the utilization from which a key counts as close to its limit.
@@ -83,12 +84,12 @@ func (r *Reading) Gauge(now limiter.Instant) Gauge {
 	g.Start, g.End = d.Start, d.End
 	g.Weight, g.Estimate = d.Weight, d.Estimate
 	g.Reset = t.from(now, seen, d.ResetAfter)
-	switch t.Algorithm.Kind() {
-	case limiter.KindArrival:
+	switch describe.KindOf(t.Algorithm) {
+	case describe.Arrival:
 		g.TAT = r.State.TAT
-	case limiter.KindBucket:
+	case describe.Bucket:
 		g.Level = float64(d.Remaining)
-	case limiter.KindWindow:
+	case describe.Window:
 		g.Current, g.Previous = Count{true, d.Current}, Count{r.PreviousKnown, d.Previous}
 		if t.Convention.Alignment == convention.Epoch { // what a weighted counter would make of the same windows
 			g.Weight = float64(d.End.Sub(now)) / float64(w)

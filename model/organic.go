@@ -8,6 +8,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
+	"ratescope/limiter/describe"
 )
 
 // injection is a request that was fired from here.
@@ -40,7 +41,7 @@ func (k *Watched) inject(f *Fired) {
 // units were given back, so that it is unknown which injections still count.
 func (k *Watched) forget(r *Reading) {
 	was := &k.Reading.State
-	if len(k.injected) > 0 && r.Target.Algorithm.Kind() != limiter.KindLog && r.State.Start == was.Start && r.State.Current < was.Current {
+	if len(k.injected) > 0 && describe.KindOf(r.Target.Algorithm) != describe.Log && r.State.Start == was.Start && r.State.Current < was.Current {
 		k.injected, k.forgotten = nil, r.At
 	}
 }
@@ -89,13 +90,13 @@ func (k *Watched) subtractable(now limiter.Instant) bool {
 	case k.forgotten > 0 && now.Sub(k.forgotten) <= 2*r.Target.span():
 		return false
 	}
-	switch r.Target.Algorithm.Kind() {
-	case limiter.KindLog:
+	switch describe.KindOf(r.Target.Algorithm) {
+	case describe.Log:
 		return true
-	case limiter.KindWindow, limiter.KindWeighted:
+	case describe.Window, describe.Weighted:
 		charged := r.Target.Foreign() && slices.ContainsFunc(k.injected, func(i injection) bool { return i.denied })
 		return r.Target.Window > 0 && !charged && (r.Target.Convention.Alignment == convention.Epoch || k.anchoredByOthers())
-	case limiter.KindArrival, limiter.KindBucket:
+	case describe.Arrival, describe.Bucket:
 		unit := r.Target.emission()
 		return unit > 0 && (k.owed == nil || !k.owed.at(r.At, unit).broken)
 	}
@@ -141,7 +142,7 @@ func (k *Watched) subtract(denials bool) {
 		bins[k.Timeline.Index(i.at)] += i.cost
 		k.recent.withdraw(i.at, i.cost)
 		switch {
-		case r.Target.Algorithm.Kind() == limiter.KindLog:
+		case describe.KindOf(r.Target.Algorithm) == describe.Log:
 			takeFromLog(s.Log, r.Target.stamp(i.at), i.cost)
 		case i.at >= s.Start && i.at < s.Start.Add(w):
 			s.Current = max(s.Current-i.cost, 0)
@@ -229,15 +230,15 @@ func (t *Timeline) unmark(i int64) {
 func (t *Timeline) lower(i, cost int64, a limiter.Algorithm) {
 	edge := (FloorDiv(i, BinsPerWindow) + 1) * BinsPerWindow // the first bin of the next window
 	end := i + BinsPerWindow
-	switch a.Kind() {
-	case limiter.KindWindow:
+	switch describe.KindOf(a) {
+	case describe.Window:
 		end = edge
-	case limiter.KindWeighted:
+	case describe.Weighted:
 		end = edge + BinsPerWindow
 	}
 	for j := i; j < end && j <= t.seen; j++ {
 		n := cost
-		if a.Kind() == limiter.KindWeighted && j >= edge {
+		if describe.KindOf(a) == describe.Weighted && j >= edge {
 			n = cost * (end - j) / BinsPerWindow
 		}
 		if p, _ := t.peek(j); p.UsedKnown && n > 0 {
@@ -274,7 +275,7 @@ const anchorSlack = 2 * time.Millisecond
 // anchors reports whether the windows of a target begin with their first request and have a known
 // length.
 func (t *Target) anchors() bool {
-	return t.Algorithm.Kind() == limiter.KindWindow && t.Convention.Alignment == convention.FirstRequest && t.Window > 0
+	return describe.KindOf(t.Algorithm) == describe.Window && t.Convention.Alignment == convention.FirstRequest && t.Window > 0
 }
 
 // observe adds a reading.
@@ -392,7 +393,7 @@ func drainTime(units int64, unit float64) time.Duration { return time.Duration(f
 // emission returns the emission interval of a target in nanoseconds; 0 if it does not drain evenly,
 // or if its library rounds times.
 func (t *Target) emission() float64 {
-	drains := t.Algorithm.Kind() == limiter.KindArrival || t.Algorithm.Kind() == limiter.KindBucket && !t.Foreign()
+	drains := describe.KindOf(t.Algorithm) == describe.Arrival || describe.KindOf(t.Algorithm) == describe.Bucket && !t.Foreign()
 	if !drains || !t.LimitKnown || t.Limit.Count <= 0 || t.Window <= 0 || t.Tick > time.Microsecond ||
 		t.Convention.Refill == convention.Interval {
 		return 0

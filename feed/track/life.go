@@ -9,6 +9,7 @@ import (
 	"ratescope/feed/config"
 	"ratescope/feed/decode"
 	"ratescope/limiter"
+	"ratescope/limiter/describe"
 	"ratescope/limiter/layout"
 	"ratescope/model"
 )
@@ -233,7 +234,7 @@ func (l *Tracker) Attach(f decode.Found) {
 		rule = l.rule.Algorithm
 	}
 	l.notes.set(model.WrongType, false)
-	if rule.Kind() == limiter.KindArrival && f.Type == "string" && f.Key == l.Name {
+	if describe.KindOf(rule) == describe.Arrival && f.Type == "string" && f.Key == l.Name {
 		f.Kind = decode.TAT // its decoder reports what is wrong with a value that is no TAT
 		l.kind = f.Kind
 	}
@@ -282,9 +283,9 @@ func wants(a limiter.Algorithm) string {
 	switch {
 	case a == limiter.StreamCounter:
 		return "stream"
-	case a.Kind() == limiter.KindLog:
+	case describe.KindOf(a) == describe.Log:
 		return "zset"
-	case a.Kind() == limiter.KindBucket:
+	case describe.KindOf(a) == describe.Bucket:
 		return "hash"
 	}
 	return "string"
@@ -292,14 +293,14 @@ func wants(a limiter.Algorithm) string {
 
 // lacks returns what is missing in a key that has the right type and is not the algorithm's.
 func lacks(a limiter.Algorithm) string {
-	switch a.Kind() {
-	case limiter.KindWeighted:
+	switch describe.KindOf(a) {
+	case describe.Weighted:
 		return "no counter of a sliding window, of which there is one for each window, named after its start"
-	case limiter.KindBucket:
-		field := map[bool]string{true: "level", false: "tokens"}[a.Fills()]
-		return fmt.Sprintf("no %s, which has the fields %s and at, a number and a time", a.Title(), field)
+	case describe.Bucket:
+		field := map[bool]string{true: "level", false: "tokens"}[describe.Fills(a)]
+		return fmt.Sprintf("no %s, which has the fields %s and at, a number and a time", describe.Title(a), field)
 	}
-	return "no count of requests, as a " + a.Title() + " keeps it"
+	return "no count of requests, as a " + describe.Title(a) + " keeps it"
 }
 
 func article(typ string) string {
@@ -311,18 +312,18 @@ func article(typ string) string {
 
 // suits reports whether data of a kind can be the state of an algorithm.
 func suits(k decode.Kind, a limiter.Algorithm) bool {
-	switch a.Kind() {
-	case limiter.KindUnknown:
+	switch describe.KindOf(a) {
+	case describe.Unknown:
 		return k != decode.Wrong
-	case limiter.KindLog:
+	case describe.Log:
 		return a == limiter.StreamCounter && k == decode.Stream || a != limiter.StreamCounter && k == decode.Log
-	case limiter.KindWindow:
+	case describe.Window:
 		return k == decode.Counter || k == decode.Single
-	case limiter.KindWeighted:
+	case describe.Weighted:
 		return k == decode.Counter
-	case limiter.KindArrival:
+	case describe.Arrival:
 		return k == decode.TAT
-	case limiter.KindBucket:
+	case describe.Bucket:
 		return k == decode.Bucket
 	}
 	return false

@@ -13,6 +13,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
+	"ratescope/limiter/describe"
 )
 
 // Subject is one implementation under test.
@@ -221,7 +222,7 @@ func clockJumpsBack(t *testing.T, s Subject) {
 func limitMayChange(t *testing.T, s Subject) {
 	b := s.bench(t, limiter.Convention{})
 	b.take("k", tenAMinute, 8)
-	if k := s.Algorithm.Kind(); k == limiter.KindArrival || k == limiter.KindBucket && !s.Algorithm.Fills() {
+	if k := describe.KindOf(s.Algorithm); k == describe.Arrival || k == describe.Bucket && !describe.Fills(s.Algorithm) {
 		low := limiter.Limit{Count: 5, Window: time.Minute}
 		admitted := 0
 		for range 20 {

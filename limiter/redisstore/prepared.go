@@ -10,6 +10,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
+	"ratescope/limiter/describe"
 	"ratescope/limiter/internal/rate"
 )
 
@@ -279,7 +280,7 @@ func parametersOf(a limiter.Algorithm, s settings, act action) parameters {
 	}
 	if act == resets {
 		t.NoTotals, t.PerUnit, t.Holds = s.layout.NoTotals, s.layout.PerUnit, forms[a].kind
-		t.Moment = a.Kind() == limiter.KindArrival
+		t.Moment = describe.KindOf(a) == describe.Arrival
 		t.Expires = a == limiter.FixedWindow && c.Alignment == convention.FirstRequest
 	}
 	if t.Interval {

@@ -10,6 +10,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
+	"ratescope/limiter/describe"
 	"ratescope/limiter/internal/given"
 	"ratescope/limiter/layout"
 )
@@ -155,7 +156,7 @@ func (s *Store) checkRefund(n int64) error {
 	if s.sums != nil {
 		return fmt.Errorf("%w: what another program put into a stream cannot be refunded", limiter.ErrNotOnStore)
 	}
-	if n > maxMembers && s.plan.algorithm.Kind() == limiter.KindLog {
+	if n > maxMembers && describe.KindOf(s.plan.algorithm) == describe.Log {
 		return fmt.Errorf("%w: a refund of %d would remove as many entries at once: use at most %d", limiter.ErrBadRequest, n, maxMembers)
 	}
 	return nil

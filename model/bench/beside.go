@@ -9,6 +9,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
+	"ratescope/limiter/describe"
 )
 
 // A limiter may keep two limits at once, as 5 in a second and 100 in a minute. The stricter one is told first, by
@@ -147,7 +148,7 @@ func (b *bench) beside(id Identity) (both Identity, found bool, err error) {
 	}
 	o := both.Beside
 	b.r.find(UnderAdmits, false, steps, "a %s limit stands beside it, a %s of %d in %s, and denies the last of these requests", which,
-		o.Algorithm.Title(), o.Limit.Count, seconds(o.Limit.Window))
+		describe.Title(o.Algorithm), o.Limit.Count, seconds(o.Limit.Window))
 	return both, true, nil
 }
 

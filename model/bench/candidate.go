@@ -7,6 +7,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
+	"ratescope/limiter/describe"
 )
 
 // Candidate is an algorithm with everything in which implementations of it differ.
@@ -382,7 +383,9 @@ func (b *identifier) identify(all []Candidate) (Identity, error) {
 			func(o Candidate) bool {
 				return o.Terms.Alignment == convention.FirstRequest && o.Limit == c.Limit && o.Grain == c.Grain
 			},
-			func(o Candidate) bool { return o.Algorithm == limiter.SlidingLog && b.stored.Kind() == limiter.KindLog },
+			func(o Candidate) bool {
+				return o.Algorithm == limiter.SlidingLog && describe.KindOf(b.stored) == describe.Log
+			},
 			func(o Candidate) bool {
 				return o.Algorithm.Bursts() && b.stored.Bursts() && (o.Terms.Refill != convention.Interval || b.stored == limiter.TokenBucket)
 			},
@@ -444,7 +447,7 @@ func (b *identifier) nearest(all []Candidate) Identity {
 		if c.Limit.Count == b.limit.Count && c.Limit.Window == b.limit.Window {
 			more = best.Asked / 50
 		}
-		if n+more > typical.Agrees+told && !c.Renewed && (c.Algorithm.Kind() == b.stored.Kind() || c.Algorithm.Bursts() && b.stored.Bursts()) {
+		if n+more > typical.Agrees+told && !c.Renewed && (describe.KindOf(c.Algorithm) == describe.KindOf(b.stored) || c.Algorithm.Bursts() && b.stored.Bursts()) {
 			typical.Candidate, typical.Agrees, told = c, n, more
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
+	"ratescope/limiter/describe"
 )
 
 // Options say what a limiter is told and promises.
@@ -169,7 +170,7 @@ func (b *bench) name() error {
 		b.r.Identity.Candidate = Candidate{Algorithm: b.stored, Limit: b.limit}
 	}
 	id := &b.r.Identity
-	switch alike := b.stored.Bursts() || b.stored.Kind() == limiter.KindLog; {
+	switch alike := b.stored.Bursts() || describe.KindOf(b.stored) == describe.Log; {
 	case id.Algorithm == limiter.Unknown:
 	case alike && id.Algorithm.Bursts() && b.stored.Bursts() && id.Terms.Refill != convention.Interval:
 		if id.Algorithm = b.stored; id.Beside != nil && id.Beside.Algorithm.Bursts() {
@@ -192,7 +193,7 @@ func (b *bench) settle() error {
 	if err != nil {
 		return err
 	}
-	logs, bursts := b.stored.Kind() == limiter.KindLog && id.Algorithm.Kind() != limiter.KindLog, b.stored.Bursts() && !id.Algorithm.Bursts()
+	logs, bursts := describe.KindOf(b.stored) == describe.Log && describe.KindOf(id.Algorithm) != describe.Log, b.stored.Bursts() && !id.Algorithm.Bursts()
 	if b.store != nil && !b.several && (!id.Exact || logs || bursts) {
 		trials := b.trials
 		b.store.Persist(true)
@@ -397,7 +398,7 @@ func (b *bench) promised() string {
 	if b.o.Exact || b.r.Identity.Algorithm == limiter.Unknown {
 		return "the limit"
 	}
-	return "a " + b.r.Identity.Algorithm.Title()
+	return "a " + describe.Title(b.r.Identity.Algorithm)
 }
 
 // fast looks for a limiter that admits more at once, or fills faster, than it was told.
@@ -494,6 +495,6 @@ func (b *bench) least() error {
 		}
 	}
 	b.r.find(UnderAdmits, fault, steps, "the last of these requests is denied, and %s of %d in %s has room for it: %s",
-		"a "+promise.Algorithm.Title(), b.limit.Count, seconds(b.limit.Window), Words(steps))
+		"a "+describe.Title(promise.Algorithm), b.limit.Count, seconds(b.limit.Window), Words(steps))
 	return nil
 }

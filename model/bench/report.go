@@ -9,6 +9,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
+	"ratescope/limiter/describe"
 )
 
 // ID names a finding.
@@ -228,7 +229,7 @@ func (r *Report) Scenario(f Finding) map[string]any {
 		}
 	}
 	terms := map[string]any{}
-	if c.Algorithm.Kind() == limiter.KindLog && c.Terms.Edge == convention.Closed {
+	if describe.KindOf(c.Algorithm) == describe.Log && c.Terms.Edge == convention.Closed {
 		terms["edge"] = "closed"
 	}
 	if c.Terms.Denied == convention.Charged && !c.Algorithm.Bursts() {

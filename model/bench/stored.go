@@ -10,6 +10,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
+	"ratescope/limiter/describe"
 )
 
 // timelike is the smallest number that is a time since 1970 in seconds, and no count; from shifted on one that two requests
@@ -300,8 +301,8 @@ func (b *bench) clocks() error {
 		return nil // it knows no time but that of expiries
 	}
 	id := b.r.Identity
-	aligned := id.Terms.Alignment == convention.Epoch && (id.Algorithm.Kind() == limiter.KindWindow ||
-		id.Algorithm.Kind() == limiter.KindWeighted || id.Algorithm == limiter.SlidingLog && id.Grain > 0)
+	aligned := id.Terms.Alignment == convention.Epoch && (describe.KindOf(id.Algorithm) == describe.Window ||
+		describe.KindOf(id.Algorithm) == describe.Weighted || id.Algorithm == limiter.SlidingLog && id.Grain > 0)
 	free, err := b.play([]Step{fill, {At: begin + time.Millisecond, N: n + 2}})
 	if err != nil {
 		return err

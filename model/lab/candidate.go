@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/describe"
 	"ratescope/limiter/scenario"
 	"ratescope/model/format"
 	"ratescope/model/safetext"
@@ -77,7 +78,7 @@ func ParseCandidate(s string) (Candidate, error) {
 		}
 	}
 	c.Variant = strings.Join(words, "/")
-	if c.Fault != NoFault && a.Kind() != limiter.KindLog && c.Fault != ClientClock {
+	if c.Fault != NoFault && describe.KindOf(a) != describe.Log && c.Fault != ClientClock {
 		return Candidate{}, fmt.Errorf("%q has a fault of logs: use it with sliding-log or stream", s)
 	}
 	return c, nil

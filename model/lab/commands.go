@@ -10,6 +10,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
+	"ratescope/limiter/describe"
 	"ratescope/limiter/layout"
 	"ratescope/limiter/redisstore"
 	"ratescope/model/format"
@@ -251,8 +252,8 @@ func held(c Candidate, m Moment, s Setup) (list [][]string) {
 	if stored.Expires == 0 || !given && m.Arrival.At >= stored.Expires {
 		return list
 	}
-	switch c.Algorithm.Kind() {
-	case limiter.KindLog:
+	switch describe.KindOf(c.Algorithm) {
+	case describe.Log:
 		if c.Algorithm == limiter.StreamCounter {
 			total := m.Total
 			for _, e := range state.Log {
@@ -266,9 +267,9 @@ func held(c Candidate, m Moment, s Setup) (list [][]string) {
 			break
 		}
 		run(append([]any{"ZADD", key}, members(c, m, reach(c, s.Limit))...)...)
-	case limiter.KindArrival:
+	case describe.Arrival:
 		run("SET", key, instantText(state.TAT, state.Part, state.Parts, s.Limit.Window))
-	case limiter.KindBucket:
+	case describe.Bucket:
 		run("HSET", key, levelField(c.Algorithm), Number(state.Level), "at", instantText(state.Filled, state.Part, state.Parts, s.Limit.Window))
 	}
 	keep(key, stored.Expires)
@@ -312,13 +313,13 @@ func Keeps(c Candidate, state limiter.State, at limiter.Instant, s Setup) []stri
 	if c.Scripted() {
 		return []string{"what the lines below say"}
 	}
-	switch c.Algorithm.Kind() {
-	case limiter.KindWindow:
+	switch describe.KindOf(c.Algorithm) {
+	case describe.Window:
 		if state.Current == 0 {
 			return []string{"nothing"}
 		}
 		return []string{fmt.Sprintf("a counter: %d in the window from %s", state.Current, s.clock(state.Start))}
-	case limiter.KindWeighted:
+	case describe.Weighted:
 		if state.Current == 0 && state.Previous == 0 {
 			return []string{"nothing"}
 		}
@@ -326,7 +327,7 @@ func Keeps(c Candidate, state limiter.State, at limiter.Instant, s Setup) []stri
 			fmt.Sprintf("previous: %d", state.Previous),
 			fmt.Sprintf("current: %d in the window from %s", state.Current, s.clock(state.Start)),
 		}
-	case limiter.KindArrival:
+	case describe.Arrival:
 		switch {
 		case state.TAT == 0:
 			return []string{"nothing"}
@@ -334,12 +335,12 @@ func Keeps(c Candidate, state limiter.State, at limiter.Instant, s Setup) []stri
 			return []string{fmt.Sprintf("TAT: %s, passed %s ago", s.clock(state.TAT), Seconds(at.Sub(state.TAT)))}
 		}
 		return []string{fmt.Sprintf("TAT: %s, %s from now", s.clock(state.TAT), Seconds(state.TAT.Sub(at)))}
-	case limiter.KindBucket:
+	case describe.Bucket:
 		if state.Filled == 0 {
 			return []string{"nothing"}
 		}
 		what := "tokens"
-		if c.Algorithm.Fills() {
+		if describe.Fills(c.Algorithm) {
 			what = "level"
 		}
 		return []string{fmt.Sprintf("%s: %s at %s", what, Number(state.Level), s.clock(state.Filled))}

@@ -10,6 +10,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
+	"ratescope/limiter/describe"
 )
 
 // Working is a decision as a teacher writes it on the board.
@@ -39,16 +40,16 @@ func Explain(c Candidate, m Moment, s Setup) Working {
 	}
 	e := newExplainer(c, m, s)
 	var w Working
-	switch c.Algorithm.Kind() {
-	case limiter.KindWindow:
+	switch describe.KindOf(c.Algorithm) {
+	case describe.Window:
 		w = e.fixed()
-	case limiter.KindLog:
+	case describe.Log:
 		w = e.log()
-	case limiter.KindWeighted:
+	case describe.Weighted:
 		w = e.sliding()
-	case limiter.KindArrival:
+	case describe.Arrival:
 		w = e.gcra()
-	case limiter.KindBucket:
+	case describe.Bucket:
 		w = e.bucket()
 	}
 	own := Meaning{Name: "+ n", From: e.at, To: e.at, Count: -1, Means: "n: this request, of cost " + strconv.FormatInt(m.Arrival.Cost, 10)}
@@ -255,7 +256,7 @@ func (e *explainer) bucket() Working {
 	level := before.LevelAt(e.at, e.limit, e.terms)
 	perSecond := Number(float64(e.limit.Count)/e.limit.Window.Seconds()) + "/s"
 	n, room := float64(e.m.Arrival.Cost), float64(e.c.Room(e.limit))
-	if e.c.Algorithm.Fills() {
+	if describe.Fills(e.c.Algorithm) {
 		d := telling(level+n, room)
 		return Working{
 			Rule:  "level + n <= B, draining at L/W",
@@ -310,7 +311,7 @@ func (e *explainer) verdict() string {
 // Room returns how many requests of cost 1 would be admitted at the moment of a decision, after it. A rule
 // that asks only whether anything of the limit is left admits one more into a part of a unit.
 func Room(d limiter.Decision, c Candidate, s Setup) int64 {
-	if terms := c.Convention(s.Convention); terms.Rule == convention.Below && c.Algorithm.Kind() == limiter.KindWeighted &&
+	if terms := c.Convention(s.Convention); terms.Rule == convention.Below && describe.KindOf(c.Algorithm) == describe.Weighted &&
 		s.Limit.Count > 0 {
 		return max(int64(math.Ceil(float64(s.Limit.Count)-d.Estimate)), 0)
 	}

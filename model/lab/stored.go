@@ -10,6 +10,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
+	"ratescope/limiter/describe"
 	"ratescope/limiter/layout"
 )
 
@@ -106,19 +107,19 @@ type charge struct {
 func (s *Stored) charge(c Candidate, q charge) {
 	d := q.decision
 	alone := d.Used <= q.cost // nothing else is in a log
-	switch c.Algorithm.Kind() {
-	case limiter.KindWindow:
+	switch describe.KindOf(c.Algorithm) {
+	case describe.Window:
 		if alone {
 			s.Counters = append(s.Counters[:0], Counter{d.Start, gone(q.at, d.Start.Add(q.reach).Sub(q.at))})
 		}
 		return
-	case limiter.KindWeighted:
+	case describe.Weighted:
 		if d.Current <= q.cost {
 			s.Counters = slices.DeleteFunc(slices.Clone(s.Counters), func(k Counter) bool { return k.Expires <= q.at })
 			s.Counters = append(s.Counters, Counter{d.Start, gone(q.at, 2*q.reach)})
 		}
 		return
-	case limiter.KindArrival, limiter.KindBucket: // until a whole burst has come back
+	case describe.Arrival, describe.Bucket: // until a whole burst has come back
 		s.Expires = gone(q.at, time.Duration(rateLife(c, q.terms, q.limit))*time.Millisecond)
 		return
 	}
@@ -163,15 +164,15 @@ func (s Stored) Bytes(c Candidate, state limiter.State, now limiter.Instant, set
 			bytes += keyBytes(counterName(c, setup.Limit, setup.Convention, k.Start))
 		}
 	}
-	switch kind := c.Algorithm.Kind(); {
+	switch kind := describe.KindOf(c.Algorithm); {
 	case now >= s.Expires: // as of counters, which have a key each
 	case c.Algorithm == limiter.StreamCounter:
 		bytes = s.streamBytes()
-	case kind == limiter.KindLog:
+	case kind == describe.Log:
 		bytes = s.zsetBytes(state)
-	case kind == limiter.KindArrival:
+	case kind == describe.Arrival:
 		bytes = stringBytes(key, instantText(state.TAT, state.Part, state.Parts, setup.Limit.Window))
-	case kind == limiter.KindBucket:
+	case kind == describe.Bucket:
 		bytes = listpackBytes(packed(levelField(state.Algorithm)) + packed(Number(state.Level)) + packed("at") +
 			packed(instantText(state.Filled, state.Part, state.Parts, setup.Limit.Window)))
 	}
@@ -264,7 +265,7 @@ func (s Stored) streamBytes() int64 {
 
 // levelField is the field of a bucket's hash that holds what is in it.
 func levelField(a limiter.Algorithm) string {
-	if a.Fills() {
+	if describe.Fills(a) {
 		return "level"
 	}
 	return "tokens"

@@ -14,6 +14,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
+	"ratescope/limiter/describe"
 	"ratescope/model"
 	"ratescope/model/record"
 )
@@ -168,7 +169,7 @@ func readRecording(r io.Reader) (Trace, error) {
 
 // entries reports whether a reading holds the requests of a log one by one.
 func entries(r *model.Reading) bool {
-	return r.Target.Algorithm.Kind() == limiter.KindLog && !r.Approximate && !r.Partial
+	return describe.KindOf(r.Target.Algorithm) == describe.Log && !r.Approximate && !r.Partial
 }
 
 // since returns the requests of a reading that were not among those of the one before, in the order in which they are
@@ -188,7 +189,7 @@ func since(r, old *model.Reading) (list []model.Arrival, stood bool) {
 		}
 	}
 	switch {
-	case entries(r), old.At == 0 && r.Target.Algorithm.Kind() == limiter.KindLog && !r.Partial:
+	case entries(r), old.At == 0 && describe.KindOf(r.Target.Algorithm) == describe.Log && !r.Partial:
 		list = logged(r, old)
 	case old.At == 0:
 		rest := before(r, list)
@@ -230,7 +231,7 @@ func placed(r, old *model.Reading, admitted, denied []model.Arrival) (list []mod
 		full = append(full, d.At)
 	}
 	if ended := slices.DeleteFunc(slices.Clone(full), func(at limiter.Instant) bool { return at >= r.State.Start }); len(ended) > 0 &&
-		t.Algorithm.Kind() == limiter.KindWindow { // of a window that is over since, nothing is read but what it denied
+		describe.KindOf(t.Algorithm) == describe.Window { // of a window that is over since, nothing is read but what it denied
 		at := ended[len(ended)-1]
 		admitted = append([]model.Arrival{{At: at, N: state.Peek(at, t.Limit, t.Convention, 0).Remaining}}, admitted...)
 	}
@@ -258,12 +259,12 @@ func placed(r, old *model.Reading, admitted, denied []model.Arrival) (list []mod
 func began(r *model.Reading, n int64) limiter.Instant {
 	t, s := &r.Target, &r.State
 	ends := s.TAT
-	switch kind := t.Algorithm.Kind(); {
-	case (kind == limiter.KindWindow || kind == limiter.KindWeighted) && t.Convention.Alignment == convention.FirstRequest:
+	switch kind := describe.KindOf(t.Algorithm); {
+	case (kind == describe.Window || kind == describe.Weighted) && t.Convention.Alignment == convention.FirstRequest:
 		return s.Start
-	case kind == limiter.KindBucket && t.Convention.Refill == convention.Greedy:
+	case kind == describe.Bucket && t.Convention.Refill == convention.Greedy:
 		ends = s.Filled.Add(s.Peek(s.Filled, t.Limit, t.Convention, 0).ResetAfter)
-	case kind != limiter.KindArrival:
+	case kind != describe.Arrival:
 		return 0
 	}
 	return max(ends.Add(-time.Duration(float64(n)*float64(t.Limit.Window)/float64(t.Limit.Count))), 0)
@@ -286,19 +287,19 @@ func before(r *model.Reading, told []model.Arrival) (list []model.Arrival) {
 			list = append(list, model.Arrival{At: at, N: n})
 		}
 	}
-	switch r.Target.Algorithm.Kind() {
-	case limiter.KindWeighted, limiter.KindWindow:
+	switch describe.KindOf(r.Target.Algorithm) {
+	case describe.Weighted, describe.Window:
 		if previous := s.Start.Add(-r.Target.Window); r.PreviousKnown && previous > 0 {
 			add(previous, s.Previous, previous, s.Start)
 		}
 		if s.Start > 0 {
 			came := min(at, s.Start.Add(r.Target.Window)-1)
-			if r.Target.Algorithm.Kind() == limiter.KindWindow {
+			if describe.KindOf(r.Target.Algorithm) == describe.Window {
 				came = cmp.Or(began(r, s.Current), came)
 			}
 			add(came, s.Current, s.Start, at+1)
 		}
-	case limiter.KindArrival, limiter.KindBucket:
+	case describe.Arrival, describe.Bucket:
 		if r.Target.LimitKnown && r.Target.Limit.Count > 0 {
 			used := s.Peek(at, r.Target.Limit, r.Target.Convention, 0).Used
 			add(cmp.Or(min(began(r, used), at), at), used, 0, at+1)

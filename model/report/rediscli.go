@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"ratescope/limiter"
+	"ratescope/limiter/describe"
 	"ratescope/limiter/layout"
 	"ratescope/model"
 )
@@ -96,8 +97,8 @@ func give(r *model.Reading, c string, units int64, now limiter.Instant) string {
 		return lines
 	}
 	keys := held(r, now)
-	kind := r.Target.Algorithm.Kind()
-	counter := kind == limiter.KindWindow || kind == limiter.KindWeighted
+	kind := describe.KindOf(r.Target.Algorithm)
+	counter := kind == describe.Window || kind == describe.Weighted
 	switch current := r.Gauge(now).Current; {
 	case r.Type == "zset" && len(keys) == 1:
 		return fmt.Sprintf("# gives %d more: takes the newest requests out of the log\n%s ZREMRANGEBYRANK %s %d -1\n", units, c,

@@ -11,6 +11,8 @@ import (
 	"ratescope/tui/session"
 	"ratescope/tui/shell"
 	"ratescope/tui/widget"
+
+	"ratescope/limiter/describe"
 )
 
 // Grid is the screen that shows the same picture for many keys at once: two windows of time, with the used
@@ -164,7 +166,7 @@ func (g *Grid) paintTile(p *widget.Canvas, r cell.Rect, k *model.Watched) {
 	if pace, known := now.Pace(); known {
 		rate = format.PerSecond(pace)
 	}
-	p.Spans(r.X+2, foot, end-safetext.Width(next), widget.Styled(" "+k.Reading.Target.Algorithm.Short(), p.Look.Dim),
+	p.Spans(r.X+2, foot, end-safetext.Width(next), widget.Styled(" "+describe.Short(k.Reading.Target.Algorithm), p.Look.Dim),
 		widget.Styled(" · "+format.Length(k.Reading.Target.Window), p.Look.Dim), widget.Styled(" · "+rate+" ", p.Look.Text))
 	if _, old := g.s.Shown.Outdated(k); old {
 		p.Buffer.Wash(in, p.Look.Unknown)

@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/limiter"
+	"ratescope/limiter/describe"
 	"ratescope/model"
 	"ratescope/model/format"
 	"ratescope/model/safetext"
@@ -74,12 +75,12 @@ func (v view) timelineTitle(k *model.Watched, room int) []widget.Span {
 	limit := session.LimitText(t)
 	mark, style := v.s.Mark(k, v.c.Look)
 	name := v.s.Name(k.Reading.Key)
-	algorithm := t.Algorithm.Title()
+	algorithm := describe.Title(t.Algorithm)
 	facts := " · " + algorithm + " · " + limit
 	if t.Inferred {
 		facts = " · " + algorithm + " (inferred) · " + limit
 	}
-	for _, shorter := range []string{" · " + algorithm + " · " + limit, " · " + t.Algorithm.Short() + " · " + limit, " · " + limit} {
+	for _, shorter := range []string{" · " + algorithm + " · " + limit, " · " + describe.Short(t.Algorithm) + " · " + limit, " · " + limit} {
 		if safetext.Width(name+facts)+2 > room {
 			facts = shorter
 		}

@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/limiter"
+	"ratescope/limiter/describe"
 	"ratescope/model"
 	"ratescope/model/format"
 	"ratescope/model/safetext"
@@ -210,7 +211,7 @@ func (c keyCell) server() {
 }
 
 func (c keyCell) limiter() {
-	c.text(c.k.Reading.Target.Algorithm.Short(), c.c.Look.Dim)
+	c.text(describe.Short(c.k.Reading.Target.Algorithm), c.c.Look.Dim)
 }
 
 // library says whose limiter it is, or what else says that it is one.
@@ -366,7 +367,7 @@ func (c groupCell) label(label string) string {
 func (c groupCell) limiter() {
 	text := "mixed"
 	if c.g.one {
-		text = c.g.first.Reading.Target.Algorithm.Short()
+		text = describe.Short(c.g.first.Reading.Target.Algorithm)
 	}
 	c.text(text, c.c.Look.Dim)
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"ratescope/limiter"
+	"ratescope/limiter/describe"
 	"ratescope/model"
 	"ratescope/model/format"
 	"ratescope/model/safetext"
@@ -44,7 +45,7 @@ func (t *table) cellTip(title string, k *model.Watched) string {
 		if g.RecentKnown {
 			text = format.PerSecond(g.Recent) + " over the latest seconds; " + text
 		}
-		if k := target.Algorithm.Kind(); k == limiter.KindArrival || k == limiter.KindBucket {
+		if k := describe.KindOf(target.Algorithm); k == describe.Arrival || k == describe.Bucket {
 			text += " At least: what leaks away between two readings is not seen."
 		}
 		return text
@@ -57,11 +58,11 @@ func (t *table) cellTip(title string, k *model.Watched) string {
 	case "next":
 		return nextTip(g)
 	case "limiter", "limit":
-		return target.Algorithm.Title() + ", " + session.LimitText(*target) + limitFrom(target) + "."
+		return describe.Title(target.Algorithm) + ", " + session.LimitText(*target) + limitFrom(target) + "."
 	case "library":
 		return evidenceTip(target)
 	}
-	return t.s.Name(k.Reading.Key) + ": " + target.Algorithm.Title() + ", " + session.LimitText(*target) + limitFrom(target) + ". " +
+	return t.s.Name(k.Reading.Key) + ": " + describe.Title(target.Algorithm) + ", " + session.LimitText(*target) + limitFrom(target) + ". " +
 		evidenceTip(target)
 }
 
@@ -76,23 +77,23 @@ func (t *table) usedTip(k *model.Watched) string {
 		of = fmt.Sprintf(" of %s, %.0f %%", format.Short(model.Capacity(*target)), 100*g.Utilization)
 	}
 	used := format.Short(g.Used.N)
-	switch target.Algorithm.Kind() {
-	case limiter.KindWeighted:
+	switch describe.KindOf(target.Algorithm) {
+	case describe.Weighted:
 		if g.Previous.Known {
 			return fmt.Sprintf("%s previous × %s + %s current = %s%s. The share of the previous window shrinks as time passes.",
 				format.Short(g.Previous.N), model.SumOf(g, target.Convention.Rounding).Weight, format.Short(g.Current.N), used, of)
 		}
-	case limiter.KindLog:
+	case describe.Log:
 		return fmt.Sprintf("%s in the last %s, counted one by one:%s.", format.Plural(int(g.Used.N), "request"), format.Length(target.Window),
 			share(g, target))
-	case limiter.KindWindow:
+	case describe.Window:
 		return fmt.Sprintf("%s since the window began%s; it ends in %s.", format.Plural(int(g.Used.N), "request"), of,
 			format.Wait(g.End.Sub(t.s.Shown.At())))
-	case limiter.KindArrival:
+	case describe.Arrival:
 		return fmt.Sprintf("The next arrival time is %s ahead of now: as much as %s%s.", format.Span(max(0, g.TAT.Sub(t.s.Shown.At()))),
 			format.Plural(int(g.Used.N), "request"), of)
-	case limiter.KindBucket:
-		if target.Algorithm.Fills() {
+	case describe.Bucket:
+		if describe.Fills(target.Algorithm) {
 			return fmt.Sprintf("The level is %s%s; it drains evenly.", used, of)
 		}
 		return fmt.Sprintf("%s tokens are taken%s; they refill evenly.", used, of)

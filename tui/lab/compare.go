@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/limiter"
+	"ratescope/limiter/describe"
 	"ratescope/model/format"
 	"ratescope/model/lab"
 	"ratescope/model/safetext"
@@ -191,14 +192,14 @@ func title(c lab.Candidate) string {
 	if c.Scripted() {
 		return c.String()
 	}
-	return titled(c.Algorithm.Title(), c)
+	return titled(describe.Title(c.Algorithm), c)
 }
 
 // titleIn is title, shorter where it takes more than so many columns.
 func titleIn(c lab.Candidate, columns int) string {
 	s := title(c)
 	if safetext.Width(s) > columns && !c.Scripted() {
-		s = titled(c.Algorithm.Short(), c)
+		s = titled(describe.Short(c.Algorithm), c)
 	}
 	return safetext.Clip(s, columns, safetext.Ellipsis)
 }

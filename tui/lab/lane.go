@@ -6,6 +6,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
+	"ratescope/limiter/describe"
 	"ratescope/model"
 	"ratescope/model/format"
 	"ratescope/model/lab"
@@ -274,12 +275,12 @@ func windowOf(run *lab.Run, i int) ownWindow {
 	c, state, d := s.Candidates[i], run.State(i), run.Ask(i, 0).Decision
 	w := s.Limit.Window
 	o := ownWindow{from: now.Add(-w), to: now, level: -1}
-	switch c.Algorithm.Kind() {
-	case limiter.KindWindow:
+	switch describe.KindOf(c.Algorithm) {
+	case describe.Window:
 		o.from, o.to = d.Start, d.End
-	case limiter.KindWeighted:
+	case describe.Weighted:
 		o.from, o.to, o.faded = d.Start, now, now.Add(-w)
-	case limiter.KindLog:
+	case describe.Log:
 		o.from = now.Add(-reachOf(c, s))
 		for _, e := range state.Log {
 			if e.At > o.from || e.At == o.from && run.Terms(i).Edge == convention.Closed {
@@ -287,11 +288,11 @@ func windowOf(run *lab.Run, i int) ownWindow {
 				break
 			}
 		}
-	case limiter.KindArrival:
+	case describe.Arrival:
 		if o.from = now; state.TAT > now {
 			o.tat = state.TAT
 		}
-	case limiter.KindBucket:
+	case describe.Bucket:
 		o.from = now
 		if room := c.Room(s.Limit); room > 0 {
 			o.level = state.LevelAt(now, s.Limit, run.Terms(i)) / float64(room)

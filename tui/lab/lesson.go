@@ -11,6 +11,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/limiter"
+	"ratescope/limiter/describe"
 	"ratescope/model/format"
 	"ratescope/model/lab"
 	"ratescope/model/safetext"
@@ -155,7 +156,7 @@ func (s *Screen) openLessons() {
 		if s.results.reached[it.ID] {
 			mark = s.app.Canvas.Look.YesMark
 		}
-		choices[i] = shell.Choice{Name: fmt.Sprintf("%2d %s %s", i+1, mark, safetext.Clean(it.Title)), Aside: it.Algorithm.Short(), Value: i}
+		choices[i] = shell.Choice{Name: fmt.Sprintf("%2d %s %s", i+1, mark, safetext.Clean(it.Title)), Aside: describe.Short(it.Algorithm), Value: i}
 	}
 	done := 0
 	for i := range s.lessons {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/describe"
 	"ratescope/model/format"
 	"ratescope/model/lab"
 	"ratescope/model/safetext"
@@ -48,22 +49,22 @@ func (p picture) paint(r cell.Rect) {
 	}
 	var bars []bar
 	ticks := false
-	switch c.Algorithm.Kind() {
-	case limiter.KindWindow:
+	switch describe.KindOf(c.Algorithm) {
+	case describe.Window:
 		bars = []bar{{"current", fmt.Sprint(d.Current), solid(float64(d.Current), p.c.Look.Current), float64(s.Limit.Count),
 			"edge in " + lab.Seconds(d.End.Sub(p.s.run.Now()))}}
-	case limiter.KindWeighted:
+	case describe.Weighted:
 		bars = p.weighted(d, r.W)
-	case limiter.KindLog:
+	case describe.Log:
 		bars = []bar{{"in window", fmt.Sprint(d.Used), solid(float64(d.Used), p.c.Look.Good), float64(s.Limit.Count),
 			fmt.Sprintf("%d kept", p.s.run.Ask(i, 0).Stored.Entries())}}
 		ticks = true
-	case limiter.KindArrival:
+	case describe.Arrival:
 		ahead, steps := lab.Ahead(state, p.s.run.Now(), s.Limit)
 		bars = []bar{{"TAT", lab.Number(steps) + " T", solid(steps, p.c.Look.Current), float64(c.Room(s.Limit)), lab.Seconds(ahead) + " ahead"}}
-	case limiter.KindBucket:
+	case describe.Bucket:
 		label := "tokens"
-		if c.Algorithm.Fills() {
+		if describe.Fills(c.Algorithm) {
 			label = "level"
 		}
 		level := state.LevelAt(p.s.run.Now(), s.Limit, p.s.run.Terms(i))

@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/limiter"
+	"ratescope/limiter/describe"
 	"ratescope/model"
 	"ratescope/model/format"
 	"ratescope/model/safetext"
@@ -99,7 +100,7 @@ func LimitText(t model.Target) string {
 // RowText writes a key in one line of plain text.
 func RowText(k *model.Watched, name string) string {
 	g, t := &k.Gauge, k.Reading.Target
-	text := name + "  " + t.Algorithm.Title() + "  " + UsedText(k, 11)
+	text := name + "  " + describe.Title(t.Algorithm) + "  " + UsedText(k, 11)
 	if t.Window > 0 {
 		text += " in " + format.Length(t.Window)
 	}

@@ -8,6 +8,8 @@ import (
 
 	"ratescope/model"
 	"ratescope/tui/widget"
+
+	"ratescope/limiter/describe"
 )
 
 // holding is how long rows stand still after a person has pressed a key or moved the mouse, but for
@@ -272,7 +274,7 @@ var qualifiers = map[string]func(l *List, k *model.Watched) []string{
 	},
 	"lib": func(_ *List, k *model.Watched) []string { return []string{k.Reading.Target.Library} },
 	"alg": func(_ *List, k *model.Watched) []string {
-		return []string{k.Reading.Target.Algorithm.Short(), k.Reading.Target.Algorithm.Title()}
+		return []string{describe.Short(k.Reading.Target.Algorithm), describe.Title(k.Reading.Target.Algorithm)}
 	},
 }
 

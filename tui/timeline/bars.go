@@ -10,6 +10,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
+	"ratescope/limiter/describe"
 	"ratescope/model"
 	"ratescope/model/format"
 	"ratescope/model/safetext"
@@ -160,17 +161,17 @@ func fitted(formula string, cells int) string {
 // arithmetic returns the rows for the key's algorithm: a weighted counter has its sum, other counters and logs what
 // they hold, and what has no window its level.
 func (s *sheet) arithmetic(k *model.Watched) []line {
-	kind := k.Reading.Target.Algorithm.Kind()
+	kind := describe.KindOf(k.Reading.Target.Algorithm)
 	switch {
-	case kind == limiter.KindArrival:
+	case kind == describe.Arrival:
 		return s.tatLines(k)
-	case kind == limiter.KindBucket:
+	case kind == describe.Bucket:
 		return s.bucketLines(k)
 	case k.Reading.Target.Window <= 0:
 		return []line{{label: "held", value: k.Gauge.Used.Short(), formula: "the window is not known"}}
-	case kind == limiter.KindWeighted:
+	case kind == describe.Weighted:
 		return s.weightedLines(k)
-	case kind == limiter.KindWindow:
+	case kind == describe.Window:
 		return s.fixedLines(k)
 	}
 	return s.logLines(k)
@@ -320,7 +321,7 @@ func (s *sheet) tatLines(k *model.Watched) []line {
 func (s *sheet) bucketLines(k *model.Watched) []line {
 	g, t := &k.Gauge, k.Reading.Target
 	label, level, formula := "tokens", g.Remaining, "refills at "
-	if t.Algorithm.Fills() {
+	if describe.Fills(t.Algorithm) {
 		label, level, formula = "level", g.Used, "drains at "
 	}
 	if t.LimitKnown && t.Window > 0 {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ratescope/limiter"
+	"ratescope/limiter/describe"
 	"ratescope/model"
 	"ratescope/model/format"
 	"ratescope/themes"
@@ -27,12 +28,12 @@ const (
 
 // countingOf says what a limiter counts in time.
 func countingOf(t *model.Target) counting {
-	switch t.Algorithm.Kind() {
-	case limiter.KindLog:
+	switch describe.KindOf(t.Algorithm) {
+	case describe.Log:
 		return countsLog
-	case limiter.KindWeighted:
+	case describe.Weighted:
 		return countsWeighted
-	case limiter.KindWindow:
+	case describe.Window:
 		return countsCurrent
 	}
 	return countsNothing

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"ratescope/limiter"
+	"ratescope/limiter/describe"
 	"ratescope/model"
 	"ratescope/model/format"
 	"ratescope/tui/cell"
@@ -22,12 +22,12 @@ func (s *sheet) paintPicture(r cell.Rect, k *model.Watched) bool {
 	if r.W < 24 || t.Window <= 0 || !t.LimitKnown || t.Limit.Count == 0 {
 		return false
 	}
-	switch t.Algorithm.Kind() {
-	case limiter.KindArrival:
+	switch describe.KindOf(t.Algorithm) {
+	case describe.Arrival:
 		s.paintTAT(r, k)
-	case limiter.KindBucket:
+	case describe.Bucket:
 		s.paintDrop(r, k)
-	case limiter.KindLog, limiter.KindWindow:
+	case describe.Log, describe.Window:
 		return s.paintFalling(r, k)
 	default:
 		return false
@@ -93,7 +93,7 @@ func (s *sheet) paintDrop(r cell.Rect, k *model.Watched) {
 	limit := t.Limit
 	limit.Window = t.Window
 	level, under := k.Reading.State.LevelAt(s.now, limit, t.Convention), "next token"
-	leaky := t.Algorithm.Fills()
+	leaky := describe.Fills(t.Algorithm)
 	st := s.c.Look.Current
 	if leaky {
 		under, st = "next drop", s.c.Look.Fill(g.Utilization)

@@ -7,6 +7,7 @@ import (
 	"ratescope/feed/decode"
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
+	"ratescope/limiter/describe"
 	"ratescope/model"
 )
 
@@ -130,7 +131,7 @@ func (o *Own) Decode(now limiter.Instant, got []decode.Sample, _ decode.Settings
 	case l.Read.Kind == "bucket" || l.Read.Kind == "level":
 		fault = o.bucket(&d, now, got)
 	case !leads[0].Exists() && len(leads) == 1:
-		if d.Algorithm = o.last; d.Algorithm.Kind() == limiter.KindLog {
+		if d.Algorithm = o.last; describe.KindOf(d.Algorithm) == describe.Log {
 			d.State.Log = []limiter.Entry{}
 		}
 	case l.Read.Kind == "tat":

@@ -9,6 +9,7 @@ import (
 
 	"ratescope/feed/decode"
 	"ratescope/limiter"
+	"ratescope/limiter/describe"
 )
 
 // Reader is a limiter whose keys one function reads whenever it is looked at, with the head and the
@@ -62,7 +63,7 @@ func (r *Reader) Decode(now limiter.Instant, got []decode.Sample, given decode.S
 	if r.Limit != nil {
 		r.Limit(&d, given)
 	}
-	if d.Algorithm.Kind() == limiter.KindLog {
+	if describe.KindOf(d.Algorithm) == describe.Log {
 		d.State.Log = []limiter.Entry{}
 	}
 	if (got[0].Exists() || r.Either) && !r.Read(&d, now, got, given) {
