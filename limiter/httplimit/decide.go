@@ -149,9 +149,12 @@ func ClientIP(ipv6Bits int, trusted ...string) (func(*http.Request) string, erro
 	for i, text := range trusted {
 		network, err := netip.ParsePrefix(text)
 		if ip, single := netip.ParseAddr(text); err != nil && single == nil {
-			network, err = netip.PrefixFrom(ip.Unmap(), ip.Unmap().BitLen()), nil
+			network, err = netip.PrefixFrom(ip, ip.BitLen()), nil
 		}
-		if err != nil {
+		if network.Addr().Is4In6() { // as servers for both write an IPv4 address
+			network = netip.PrefixFrom(network.Addr().Unmap(), network.Bits()-96)
+		}
+		if err != nil || !network.IsValid() {
 			return nil, fmt.Errorf("the trusted network %q cannot be read: write it as 10.0.0.0/8 or 192.0.2.7", text)
 		}
 		networks[i] = network.Masked()
@@ -168,7 +171,7 @@ func ClientIP(ipv6Bits int, trusted ...string) (func(*http.Request) string, erro
 // lastUntrusted returns the address of the client of the first trusted proxy: the last one in the
 // fields that no network holds. Where a field cannot be read, that is the proxy which passed it on.
 func lastUntrusted(at netip.Addr, fields []string, networks []netip.Prefix) netip.Addr {
-	at = at.Unmap()
+	at = at.Unmap().WithZone("")
 	for i := len(fields) - 1; i >= 0; i-- {
 		for rest := fields[i]; ; {
 			if !slices.ContainsFunc(networks, func(n netip.Prefix) bool { return n.Contains(at) }) {
@@ -191,7 +194,7 @@ func lastUntrusted(at netip.Addr, fields []string, networks []netip.Prefix) neti
 // parseHost reads an address as proxies write it: alone, with a port, or in brackets.
 func parseHost(text string) (netip.Addr, bool) {
 	if withPort, err := netip.ParseAddrPort(text); err == nil {
-		return withPort.Addr().Unmap(), true
+		return withPort.Addr().Unmap().WithZone(""), true
 	}
 	ip, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(text, "["), "]"))
 	return ip.Unmap().WithZone(""), err == nil

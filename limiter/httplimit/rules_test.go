@@ -181,7 +181,7 @@ func make17() []limiter.Limit {
 // TestClientIP names clients as they come: through proxies, with what they wrote into the field
 // themselves, and by IPv6.
 func TestClientIP(t *testing.T) {
-	key, err := httplimit.ClientIP(0, "10.0.0.0/8", "2001:db8:ffff::/48", "192.0.2.7")
+	key, err := httplimit.ClientIP(0, "10.0.0.0/8", "2001:db8:ffff::/48", "192.0.2.7", "::ffff:172.16.0.0/108", "::ffff:192.0.2.8", "fe80::/10")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +206,11 @@ func TestClientIP(t *testing.T) {
 		{"10.0.0.1:80", []string{"::ffff:198.51.100.1"}, "198.51.100.1"},
 		{"[::ffff:10.0.0.1]:80", []string{"198.51.100.1"}, "198.51.100.1"},
 		{"[2001:db8:ffff::1]:80", []string{"198.51.100.1"}, "198.51.100.1"},
+		{"172.20.0.1:80", []string{"198.51.100.1, ::ffff:172.31.255.255"}, "198.51.100.1"},
+		{"172.32.0.1:80", []string{"198.51.100.1"}, "172.32.0.1"},
+		{"192.0.2.8:80", []string{"198.51.100.1"}, "198.51.100.1"},
 		{"[fe80::1%eth0]:80", nil, "fe80::/64"},
+		{"[fe80::1%eth0]:80", []string{"198.51.100.1, [fe80::2%eth0]:81"}, "198.51.100.1"},
 		{"@", nil, "@"}, // a unix socket
 	} {
 		r := httptest.NewRequest("GET", "/", nil)
@@ -228,7 +232,7 @@ func TestClientIP(t *testing.T) {
 	if r.RemoteAddr = "[2001:db8::1]:1"; err != nil || single(r) != "2001:db8::1" {
 		t.Errorf("128 bits: %q, %v", single(r), err)
 	}
-	for _, bad := range []string{"10.0.0.0/33", "proxy.example", ""} {
+	for _, bad := range []string{"10.0.0.0/33", "::ffff:10.0.0.0/90", "proxy.example", ""} {
 		if _, err := httplimit.ClientIP(0, bad); err == nil {
 			t.Errorf("the network %q is taken", bad)
 		}
