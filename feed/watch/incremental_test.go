@@ -194,7 +194,7 @@ func TestCountersRollOver(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)
 	pulse := startPulse(t, s)
-	servertest.Anew(t, func() (upset bool) { return rollOver(t, s, pulse) })
+	anew(t, func() (upset bool) { return rollOver(t, s, pulse) })
 }
 
 // rollOver reports true, without a verdict, where the server or the test stood still for a window.

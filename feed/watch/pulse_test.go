@@ -17,7 +17,7 @@ import (
 type pulse struct {
 	mu     sync.Mutex
 	latest time.Time // answer to PING
-	gaps   []gap     // between two answers that are servertest.Standstill or more apart, in order
+	gaps   []gap     // between two answers that are standstill or more apart, in order
 }
 
 // gap is a time without an answer.
@@ -50,19 +50,19 @@ func startPulse(t *testing.T, s *servertest.Server) *pulse {
 func (p *pulse) answered(at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if at.Sub(p.latest) >= servertest.Standstill {
+	if at.Sub(p.latest) >= standstill {
 		p.gaps = append(p.gaps, gap{p.latest, at})
 	}
 	p.latest = at
 }
 
-// stoodStill reports whether for servertest.Standstill no answer came within the time between from and to, or across
+// stoodStill reports whether for standstill no answer came within the time between from and to, or across
 // one of its ends.
 func (p *pulse) stoodStill(from, to time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, g := range slices.Concat(p.gaps, []gap{{p.latest, time.Now()}}) {
-		if g.to.Sub(g.from) >= servertest.Standstill && g.to.After(from) && g.from.Before(to) {
+		if g.to.Sub(g.from) >= standstill && g.to.After(from) && g.from.Before(to) {
 			return true
 		}
 	}

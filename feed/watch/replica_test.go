@@ -172,7 +172,7 @@ func unread(t *testing.T, nodes, spared []*servertest.Server, watch func() *feed
 	for _, s := range nodes {
 		pulses = append(pulses, startPulse(t, s))
 	}
-	servertest.Anew(t, func() (upset bool) {
+	anew(t, func() (upset bool) {
 		begun := time.Now()
 		for _, s := range nodes {
 			s.CLI("CONFIG", "RESETSTAT")
