@@ -163,7 +163,7 @@ func (k *Watched) readingAt(t limiter.Instant) (r Reading, known bool) {
 		r.State.TAT, known = t.Add(time.Duration(used)*w/time.Duration(r.Target.Limit.Count)), true
 	case kind == describe.Bucket:
 		r.State.Level, r.State.Filled, known = float64(used), t, true
-		if !describe.Fills(r.Target.Algorithm) {
+		if r.Target.Algorithm != limiter.LeakyBucket {
 			r.State.Level = float64(Capacity(r.Target) - used)
 		}
 	case kind == describe.Window && r.State.Start <= t:

@@ -41,7 +41,8 @@ func (k *Watched) inject(f *Fired) {
 // units were given back, so that it is unknown which injections still count.
 func (k *Watched) forget(r *Reading) {
 	was := &k.Reading.State
-	if len(k.injected) > 0 && describe.KindOf(r.Target.Algorithm) != describe.Log && r.State.Start == was.Start && r.State.Current < was.Current {
+	if len(k.injected) > 0 && describe.KindOf(r.Target.Algorithm) != describe.Log && r.State.Start == was.Start &&
+		r.State.Current < was.Current {
 		k.injected, k.forgotten = nil, r.At
 	}
 }

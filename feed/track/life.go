@@ -297,7 +297,7 @@ func lacks(a limiter.Algorithm) string {
 	case describe.Weighted:
 		return "no counter of a sliding window, of which there is one for each window, named after its start"
 	case describe.Bucket:
-		field := map[bool]string{true: "level", false: "tokens"}[describe.Fills(a)]
+		field := map[bool]string{true: "level", false: "tokens"}[a == limiter.LeakyBucket]
 		return fmt.Sprintf("no %s, which has the fields %s and at, a number and a time", describe.Title(a), field)
 	}
 	return "no count of requests, as a " + describe.Title(a) + " keeps it"

@@ -19,7 +19,7 @@ const (
 )
 
 // algorithms holds an entry for each limiter.Algorithm.
-var algorithms = [...]struct {
+var algorithms = map[limiter.Algorithm]struct {
 	title, short string
 	kind         Kind
 }{
@@ -33,24 +33,12 @@ var algorithms = [...]struct {
 	limiter.LeakyBucket:   {"leaky bucket", "leaky", Bucket},
 }
 
-// known returns a, or limiter.Unknown where there is no such algorithm.
-func known(a limiter.Algorithm) limiter.Algorithm {
-	if int(a) < len(algorithms) {
-		return a
-	}
-	return limiter.Unknown
-}
-
 // KindOf returns what a keeps about a key.
-func KindOf(a limiter.Algorithm) Kind { return algorithms[known(a)].kind }
+func KindOf(a limiter.Algorithm) Kind { return algorithms[a].kind }
 
 // Title returns the algorithm's name in the field, as in "sliding window counter".
-func Title(a limiter.Algorithm) string { return algorithms[known(a)].title }
+func Title(a limiter.Algorithm) string { return algorithms[a].title }
 
 // Short returns the algorithm's name where there is little room, as in "sliding"; "–" of one
 // that is not known.
-func Short(a limiter.Algorithm) string { return algorithms[known(a)].short }
-
-// Fills reports whether the level of a bucket is what is used, as in a leaky one, and not what
-// is left, as in one of tokens.
-func Fills(a limiter.Algorithm) bool { return a == limiter.LeakyBucket }
+func Short(a limiter.Algorithm) string { return algorithms[a].short }

@@ -11,7 +11,6 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
-	"ratescope/limiter/describe"
 )
 
 // several returns the limiter if it decides about limits on several keys in one call.
@@ -171,9 +170,9 @@ func MostInWindow(in []Admission, w time.Duration) (high int64) {
 // refills its burst and what comes back in a window.
 func Bound(a limiter.Algorithm, c limiter.Convention, limit limiter.Limit) int64 {
 	switch {
-	case describe.KindOf(a) == describe.Log:
+	case a == limiter.SlidingLog || a == limiter.StreamCounter:
 		return limit.Count
-	case describe.KindOf(a) == describe.Weighted && c.Rounding == convention.Exact:
+	case a == limiter.SlidingWindow && c.Rounding == convention.Exact:
 		return 2*limit.Count - 1
 	}
 	return 2 * limit.Count

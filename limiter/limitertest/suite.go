@@ -13,7 +13,6 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
-	"ratescope/limiter/describe"
 )
 
 // Subject is one implementation under test.
@@ -222,7 +221,7 @@ func clockJumpsBack(t *testing.T, s Subject) {
 func limitMayChange(t *testing.T, s Subject) {
 	b := s.bench(t, limiter.Convention{})
 	b.take("k", tenAMinute, 8)
-	if k := describe.KindOf(s.Algorithm); k == describe.Arrival || k == describe.Bucket && !describe.Fills(s.Algorithm) {
+	if s.Algorithm == limiter.GCRA || s.Algorithm == limiter.TokenBucket {
 		low := limiter.Limit{Count: 5, Window: time.Minute}
 		admitted := 0
 		for range 20 {

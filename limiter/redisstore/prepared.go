@@ -10,7 +10,6 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
-	"ratescope/limiter/describe"
 	"ratescope/limiter/internal/rate"
 )
 
@@ -280,7 +279,7 @@ func parametersOf(a limiter.Algorithm, s settings, act action) parameters {
 	}
 	if act == resets {
 		t.NoTotals, t.PerUnit, t.Holds = s.layout.NoTotals, s.layout.PerUnit, forms[a].kind
-		t.Moment = describe.KindOf(a) == describe.Arrival
+		t.Moment = a == limiter.GCRA
 		t.Expires = a == limiter.FixedWindow && c.Alignment == convention.FirstRequest
 	}
 	if t.Interval {

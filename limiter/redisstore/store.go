@@ -10,7 +10,6 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
-	"ratescope/limiter/describe"
 	"ratescope/limiter/internal/given"
 	"ratescope/limiter/layout"
 )
@@ -156,7 +155,7 @@ func (s *Store) checkRefund(n int64) error {
 	if s.sums != nil {
 		return fmt.Errorf("%w: what another program put into a stream cannot be refunded", limiter.ErrNotOnStore)
 	}
-	if n > maxMembers && describe.KindOf(s.plan.algorithm) == describe.Log {
+	if n > maxMembers && (s.plan.algorithm == limiter.SlidingLog || s.plan.algorithm == limiter.StreamCounter) {
 		return fmt.Errorf("%w: a refund of %d would remove as many entries at once: use at most %d", limiter.ErrBadRequest, n, maxMembers)
 	}
 	return nil

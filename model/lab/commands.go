@@ -340,7 +340,7 @@ func Keeps(c Candidate, state limiter.State, at limiter.Instant, s Setup) []stri
 			return []string{"nothing"}
 		}
 		what := "tokens"
-		if describe.Fills(c.Algorithm) {
+		if c.Algorithm == limiter.LeakyBucket {
 			what = "level"
 		}
 		return []string{fmt.Sprintf("%s: %s at %s", what, Number(state.Level), s.clock(state.Filled))}

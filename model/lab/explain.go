@@ -256,7 +256,7 @@ func (e *explainer) bucket() Working {
 	level := before.LevelAt(e.at, e.limit, e.terms)
 	perSecond := Number(float64(e.limit.Count)/e.limit.Window.Seconds()) + "/s"
 	n, room := float64(e.m.Arrival.Cost), float64(e.c.Room(e.limit))
-	if describe.Fills(e.c.Algorithm) {
+	if e.c.Algorithm == limiter.LeakyBucket {
 		d := telling(level+n, room)
 		return Working{
 			Rule:  "level + n <= B, draining at L/W",

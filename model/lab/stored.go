@@ -265,7 +265,7 @@ func (s Stored) streamBytes() int64 {
 
 // levelField is the field of a bucket's hash that holds what is in it.
 func levelField(a limiter.Algorithm) string {
-	if describe.Fills(a) {
+	if a == limiter.LeakyBucket {
 		return "level"
 	}
 	return "tokens"

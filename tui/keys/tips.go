@@ -93,7 +93,7 @@ func (t *table) usedTip(k *model.Watched) string {
 		return fmt.Sprintf("The next arrival time is %s ahead of now: as much as %s%s.", format.Span(max(0, g.TAT.Sub(t.s.Shown.At()))),
 			format.Plural(int(g.Used.N), "request"), of)
 	case describe.Bucket:
-		if describe.Fills(target.Algorithm) {
+		if target.Algorithm == limiter.LeakyBucket {
 			return fmt.Sprintf("The level is %s%s; it drains evenly.", used, of)
 		}
 		return fmt.Sprintf("%s tokens are taken%s; they refill evenly.", used, of)

@@ -156,7 +156,8 @@ func (s *Screen) openLessons() {
 		if s.results.reached[it.ID] {
 			mark = s.app.Canvas.Look.YesMark
 		}
-		choices[i] = shell.Choice{Name: fmt.Sprintf("%2d %s %s", i+1, mark, safetext.Clean(it.Title)), Aside: describe.Short(it.Algorithm), Value: i}
+		choices[i] = shell.Choice{Name: fmt.Sprintf("%2d %s %s", i+1, mark, safetext.Clean(it.Title)),
+			Aside: describe.Short(it.Algorithm), Value: i}
 	}
 	done := 0
 	for i := range s.lessons {

@@ -64,7 +64,7 @@ func (p picture) paint(r cell.Rect) {
 		bars = []bar{{"TAT", lab.Number(steps) + " T", solid(steps, p.c.Look.Current), float64(c.Room(s.Limit)), lab.Seconds(ahead) + " ahead"}}
 	case describe.Bucket:
 		label := "tokens"
-		if describe.Fills(c.Algorithm) {
+		if c.Algorithm == limiter.LeakyBucket {
 			label = "level"
 		}
 		level := state.LevelAt(p.s.run.Now(), s.Limit, p.s.run.Terms(i))

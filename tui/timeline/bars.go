@@ -321,7 +321,7 @@ func (s *sheet) tatLines(k *model.Watched) []line {
 func (s *sheet) bucketLines(k *model.Watched) []line {
 	g, t := &k.Gauge, k.Reading.Target
 	label, level, formula := "tokens", g.Remaining, "refills at "
-	if describe.Fills(t.Algorithm) {
+	if t.Algorithm == limiter.LeakyBucket {
 		label, level, formula = "level", g.Used, "drains at "
 	}
 	if t.LimitKnown && t.Window > 0 {

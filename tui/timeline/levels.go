@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"ratescope/limiter"
 	"ratescope/limiter/describe"
 	"ratescope/model"
 	"ratescope/model/format"
@@ -93,7 +94,7 @@ func (s *sheet) paintDrop(r cell.Rect, k *model.Watched) {
 	limit := t.Limit
 	limit.Window = t.Window
 	level, under := k.Reading.State.LevelAt(s.now, limit, t.Convention), "next token"
-	leaky := describe.Fills(t.Algorithm)
+	leaky := t.Algorithm == limiter.LeakyBucket
 	st := s.c.Look.Current
 	if leaky {
 		under, st = "next drop", s.c.Look.Fill(g.Utilization)
