@@ -9,7 +9,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
-	"ratescope/limiter/describe"
+	"ratescope/limiter/scenario"
 )
 
 // ID names a finding.
@@ -228,20 +228,14 @@ func (r *Report) Scenario(f Finding) map[string]any {
 			}
 		}
 	}
-	terms := map[string]any{}
-	if describe.KindOf(c.Algorithm) == describe.Log && c.Terms.Edge == convention.Closed {
-		terms["edge"] = "closed"
-	}
-	if c.Terms.Denied == convention.Charged && !c.Algorithm.Bursts() {
-		terms["denied"] = "charged"
-	}
-	if c.Terms.Alignment == convention.FirstRequest {
-		terms["alignment"] = "first-request"
+	terms := c.Terms
+	if c.Algorithm.Bursts() {
+		terms.Denied = convention.Free
 	}
 	return map[string]any{"id": string(f.ID), "title": "What breaks it: " + string(f.ID), "source": "ratescope check",
 		"algorithm": c.Algorithm.String(), "limit": r.Told.Count,
 		"window_ms": millis(r.Told.Window), "burst": max(c.Limit.Burst,
-			r.Told.Count), "convention": terms, "steps": steps, "notes": f.Text}
+			r.Told.Count), "convention": scenario.Words(terms), "steps": steps, "notes": f.Text}
 }
 
 // promise is what the limiter would be if it kept the limit that it was told.
