@@ -7,9 +7,11 @@ import (
 	"testing"
 
 	"ratescope/feed"
+	"ratescope/feed/config"
 	"ratescope/feed/feedtest"
 	"ratescope/feed/fire"
 	"ratescope/internal/servertest"
+	"ratescope/limiter"
 )
 
 // TestMain runs the tests, or what a test has started this program for.
@@ -28,15 +30,20 @@ func TestMain(m *testing.M) {
 
 // What the tests of a running source share, by short names.
 var (
-	runSource  = feedtest.Run
-	newRedis   = feedtest.NewRedis
-	once       = feedtest.Once
-	everyKey   = feedtest.EveryKey
-	minuteRule = feedtest.MinuteRule
-	used       = feedtest.Used
-	xadd       = feedtest.XAdd
-	zed        = feedtest.Z
+	runSource = feedtest.Run
+	newRedis  = feedtest.NewRedis
+	once      = feedtest.Once
+	everyKey  = feedtest.EveryKey
+	used      = feedtest.Used
+	xadd      = feedtest.XAdd
+	zed       = feedtest.Z
 )
+
+// minuteRule says that the keys of a pattern admit 100 in a minute.
+func minuteRule(match string, a limiter.Algorithm) config.Rule {
+	minute := limiter.Limit{Count: 100, Window: time.Minute}
+	return config.Rule{Match: match, Algorithm: a, Limit: minute, LimitKnown: true, Window: time.Minute}
+}
 
 // armed returns an injector for a server, with an audit file of its own. It bears a server that stands
 // still for a while, as one of a busy machine does.

@@ -12,9 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed"
-	"ratescope/feed/config"
 	"ratescope/internal/servertest"
-	"ratescope/limiter"
 	"ratescope/model"
 )
 
@@ -174,21 +172,6 @@ func XAdd(key, count string) *redis.XAddArgs {
 
 // Z is a member of a sorted set.
 func Z(score float64, member any) redis.Z { return redis.Z{Score: score, Member: member} }
-
-// MinuteRule says that the keys of a pattern admit 100 in a minute.
-func MinuteRule(match string, a limiter.Algorithm) config.Rule {
-	return ruleOf(match, a, time.Minute)
-}
-
-// HourRule says that the keys of a pattern admit 100 in an hour, of which nothing leaves while a test runs,
-// also where the machine stands still again and again.
-func HourRule(match string, a limiter.Algorithm) config.Rule {
-	return ruleOf(match, a, time.Hour)
-}
-
-func ruleOf(match string, a limiter.Algorithm, window time.Duration) config.Rule {
-	return config.Rule{Match: match, Algorithm: a, Limit: limiter.Limit{Count: 100, Window: window}, LimitKnown: true, Window: window}
-}
 
 // Used is what the screen would say.
 func Used(r model.Reading) int64 { return r.Gauge(r.At).Used.N }

@@ -158,7 +158,7 @@ func TestSentinel(t *testing.T) {
 		return strings.Contains(sentinel.CLI("SENTINEL", "REPLICAS", "mymaster"), strconv.Itoa(replica.Port)) && replica.CLI("EXISTS", "k") == "1"
 	})
 	r := feedtest.NewRedis(t, feed.Options{Watch: feedtest.EveryKey, URLs: []string{"redis+sentinel://" + sentinel.Addr() + "/mymaster"}, Refresh: 50 * time.Millisecond,
-		Rules: []config.Rule{feedtest.HourRule("k", limiter.StreamCounter)}})
+		Rules: []config.Rule{hourRule("k", limiter.StreamCounter)}})
 	run := feedtest.Run(t, r)
 	servertest.Await(t, "the first reading", func() bool { x, ok := run.Reading("k"); return ok && feedtest.Used(x) == 2 })
 	master.Kill()

@@ -91,7 +91,7 @@ func TestFrozenServer(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)
 	s.CLI("XADD", "k", "*", "count", "1")
-	r := feedtest.NewRedis(t, feed.Options{Watch: feedtest.EveryKey, URLs: []string{s.URL()}, Refresh: 50 * time.Millisecond, Rules: []config.Rule{feedtest.HourRule("k", limiter.StreamCounter)}})
+	r := feedtest.NewRedis(t, feed.Options{Watch: feedtest.EveryKey, URLs: []string{s.URL()}, Refresh: 50 * time.Millisecond, Rules: []config.Rule{hourRule("k", limiter.StreamCounter)}})
 	run := feedtest.Run(t, r)
 	servertest.Await(t, "the first reading", func() bool { x, ok := run.Reading("k"); return ok && feedtest.Used(x) == 1 })
 	s.Freeze()
@@ -224,7 +224,7 @@ func TestWrongTypesAndGarbage(t *testing.T) {
 	}
 	s.CLI("ZADD", "a:mixed", fmt.Sprint(int64(now)/1e3), "ok", "-7", "bad", fmt.Sprint(int64(now)/1e6), "seconds")
 	s.CLI("ZADD", "a:future", fmt.Sprint(int64(now)/1e3), "now", fmt.Sprint(int64(now)/1e3+5_000_000), "later")
-	_, got := feedtest.Once(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"a:*"}, Rules: []config.Rule{feedtest.HourRule("a:*", limiter.SlidingLog)}})
+	_, got := feedtest.Once(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"a:*"}, Rules: []config.Rule{hourRule("a:*", limiter.SlidingLog)}})
 	if x := got["a:string"]; x.Err != "holds a string, the rule says sliding-log (zset): correct --algorithm or its rule" || !slices.Contains(x.Notes, model.WrongType) {
 		t.Errorf("a:string: %q, notes %v", x.Err, x.Notes)
 	}
@@ -245,7 +245,7 @@ func TestWrongTypesAndGarbage(t *testing.T) {
 	// At the server and in one go: the key expires at this instant.
 	s.CLI("EVAL", "local t = redis.call('TIME') return redis.call('SET', KEYS[1], ('%d'):format((t[1] + 600) * 1000000 + t[2]), 'PX', 600000)", "1", "b:tat")
 	tat, _ := strconv.ParseInt(s.CLI("GET", "b:tat"), 10, 64)
-	_, got = feedtest.Once(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"b:*"}, Rules: []config.Rule{feedtest.HourRule("b:*", limiter.GCRA)}})
+	_, got = feedtest.Once(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"b:*"}, Rules: []config.Rule{hourRule("b:*", limiter.GCRA)}})
 	for key, want := range map[string]string{"b:count": "holds a number that is no theoretical arrival time", "b:late": "expire at their theoretical arrival time"} {
 		if x := got[key]; !strings.Contains(x.Err, want) || !slices.Contains(x.Notes, model.WrongType) {
 			t.Errorf("%s: %q, notes %v, want %q", key, x.Err, x.Notes, want)
@@ -340,7 +340,7 @@ func TestALogOfThousandsIsExact(t *testing.T) {
 	if _, err := p.Exec(ctx); err != nil {
 		t.Fatal(err)
 	}
-	_, got := feedtest.Once(t, feed.Options{Watch: feedtest.EveryKey, URLs: []string{s.URL()}, Rules: []config.Rule{feedtest.HourRule("z", limiter.SlidingLog)}})
+	_, got := feedtest.Once(t, feed.Options{Watch: feedtest.EveryKey, URLs: []string{s.URL()}, Rules: []config.Rule{hourRule("z", limiter.SlidingLog)}})
 	if x := got["z"]; feedtest.Used(x) != 3000 || x.Approximate || !x.ExactKnown {
 		t.Errorf("used %d of 3000, approximate %v", feedtest.Used(x), x.Approximate)
 	}
@@ -405,7 +405,7 @@ func TestHealth(t *testing.T) {
 func TestWritersAheadOfTheServer(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)
-	run := feedtest.Run(t, feedtest.NewRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"a:*"}, Rules: []config.Rule{feedtest.HourRule("a:*", 0)}, Refresh: 50 * time.Millisecond}))
+	run := feedtest.Run(t, feedtest.NewRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"a:*"}, Rules: []config.Rule{hourRule("a:*", 0)}, Refresh: 50 * time.Millisecond}))
 	c := s.Client()
 	ctx := context.Background()
 	want := func(key, kind string) bool {

@@ -29,7 +29,7 @@ func TestReadsSortedSetsInEveryUnit(t *testing.T) {
 		s.CLI("ZADD", "log:ms", strconv.FormatInt(int64(at)/1e3, 10), member)
 		s.CLI("ZADD", "log:us", strconv.FormatInt(int64(at), 10), member)
 	}
-	_, got := feedtest.Once(t, feed.Options{Watch: feedtest.EveryKey, URLs: []string{s.URL()}, Rules: []config.Rule{feedtest.HourRule("log:*", limiter.SlidingLog)}})
+	_, got := feedtest.Once(t, feed.Options{Watch: feedtest.EveryKey, URLs: []string{s.URL()}, Rules: []config.Rule{hourRule("log:*", limiter.SlidingLog)}})
 	for key, unit := range map[string]time.Duration{"log:s": time.Second, "log:frac": time.Second, "log:ms": time.Millisecond, "log:us": time.Microsecond} {
 		r, ok := got[key]
 		if !ok {

@@ -62,7 +62,7 @@ func TestAttackerAmongMany(t *testing.T) {
 	const most = 500
 	s := servertest.Start(t)
 	attacker := crowded(t, s, n)
-	r := feedtest.NewRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"rl:*"}, MaxKeys: most, Budget: 0.01, Rules: []config.Rule{feedtest.HourRule("rl:*", 0)}})
+	r := feedtest.NewRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"rl:*"}, MaxKeys: most, Budget: 0.01, Rules: []config.Rule{hourRule("rl:*", 0)}})
 	ctx, cancel := context.WithTimeout(context.Background(), servertest.Patience)
 	defer cancel()
 	var board model.Board
@@ -173,7 +173,7 @@ func ranked(t *testing.T, o feed.Options, key string, ok func(model.Hottest) boo
 // TestReadAndNeverWritten finds a key by its LFU counter, among more than are read.
 func TestReadAndNeverWritten(t *testing.T) {
 	s, key := readOften(t, "--maxmemory", "200mb", "--maxmemory-policy", "allkeys-lfu")
-	board := ranked(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"rl:*"}, MaxKeys: 100, Rules: []config.Rule{feedtest.HourRule("rl:*", 0)}}, key,
+	board := ranked(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"rl:*"}, MaxKeys: 100, Rules: []config.Rule{hourRule("rl:*", 0)}}, key,
 		func(h model.Hottest) bool { return h.Counter.Known && h.Counter.V > 1000 })
 	if h := board.Hottest(2); h[1].Counter.V > h[0].Counter.V/10 {
 		t.Errorf("a key that no client uses has the counter %+v", h[1])

@@ -38,7 +38,7 @@ func TestLeastPrivilege(t *testing.T) {
 	s.CLI("XADD", "secret", "*", "count", "1")
 	run := feedtest.Run(t, feedtest.NewRedis(t, feed.Options{
 		URLs: []string{"redis://watcher:pw@" + s.Addr()}, Watch: []string{"rl:*"}, Keys: []string{"secret", "rl:none"}, Refresh: 20 * time.Millisecond,
-		Rules: []config.Rule{feedtest.HourRule("*", limiter.StreamCounter)},
+		Rules: []config.Rule{hourRule("*", limiter.StreamCounter)},
 	}))
 	servertest.Await(t, "all keys", func() bool { return len(run.Last().Server.Lacks) > 0 && run.Last().Sweep.Matched >= keys+2 })
 	servertest.Await(t, "word of the denials", func() bool { return strings.Contains(words(run), "recorded denials cannot be read") })

@@ -22,7 +22,7 @@ func TestStreamsAreListenedTo(t *testing.T) {
 	c := s.Client()
 	ctx := context.Background()
 	s.CLI("XADD", "k", "*", "count", "1")
-	r := feedtest.NewRedis(t, feed.Options{Watch: feedtest.EveryKey, URLs: []string{s.URL()}, Rules: []config.Rule{feedtest.HourRule("k", limiter.StreamCounter)}})
+	r := feedtest.NewRedis(t, feed.Options{Watch: feedtest.EveryKey, URLs: []string{s.URL()}, Rules: []config.Rule{hourRule("k", limiter.StreamCounter)}})
 	r.Focus([]string{"k"})
 	run := feedtest.Run(t, r)
 	servertest.Await(t, "a blocking read", func() bool { return calls(s, "xread") > 0 })

@@ -53,7 +53,7 @@ func TestEachPermission(t *testing.T) {
 	keep()
 	open := func(url string) *feedtest.Running {
 		r := feedtest.NewRedis(t, feed.Options{URLs: []string{url}, Watch: feedtest.EveryKey, Refresh: 50 * time.Millisecond, Rules: []config.Rule{
-			feedtest.HourRule("stream", limiter.StreamCounter), {Match: "*", Limit: limiter.Limit{Count: 10}, LimitKnown: true}}})
+			hourRule("stream", limiter.StreamCounter), {Match: "*", Limit: limiter.Limit{Count: 10}, LimitKnown: true}}})
 		r.Focus([]string{"stream"})
 		return feedtest.Run(t, r)
 	}

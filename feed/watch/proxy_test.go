@@ -24,7 +24,7 @@ func TestAHarmfulNetwork(t *testing.T) {
 		s.CLI("XADD", "k:"+string(rune('a'+i)), "*", "count", "2")
 	}
 	r, err := feed.NewRedis(feed.Options{Watch: feedtest.EveryKey, URLs: []string{"redis://" + p.Listener.Addr().String()}, Refresh: 30 * time.Millisecond,
-		Rules: []config.Rule{feedtest.HourRule("k:*", limiter.StreamCounter)}})
+		Rules: []config.Rule{hourRule("k:*", limiter.StreamCounter)}})
 	if err != nil {
 		t.Fatal(err)
 	}

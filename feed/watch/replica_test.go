@@ -31,7 +31,7 @@ func TestAReplica(t *testing.T) {
 	t.Parallel()
 	master := servertest.Start(t)
 	replica := servertest.Start(t, "--replicaof", "127.0.0.1", strconv.Itoa(master.Port), "--repl-timeout", "2")
-	run := feedtest.Run(t, feedtest.NewRedis(t, feed.Options{Watch: feedtest.EveryKey, URLs: []string{replica.URL()}, Refresh: 50 * time.Millisecond, Rules: []config.Rule{feedtest.HourRule("k", limiter.StreamCounter)}}))
+	run := feedtest.Run(t, feedtest.NewRedis(t, feed.Options{Watch: feedtest.EveryKey, URLs: []string{replica.URL()}, Refresh: 50 * time.Millisecond, Rules: []config.Rule{hourRule("k", limiter.StreamCounter)}}))
 	master.CLI("XADD", "k", "*", "count", "2")
 	servertest.Await(t, "the count at the replica", func() bool {
 		x, ok := run.Reading("k")
@@ -67,7 +67,7 @@ func TestAReplicaOfSentinels(t *testing.T) {
 		})
 	}
 	run := feedtest.Run(t, feedtest.NewRedis(t, feed.Options{Watch: feedtest.EveryKey, URLs: []string{"redis+sentinel://" + sentinel.Addr() + "/mymaster?replica=true"}, Refresh: 50 * time.Millisecond,
-		Rules: []config.Rule{feedtest.HourRule("k", limiter.StreamCounter)}}))
+		Rules: []config.Rule{hourRule("k", limiter.StreamCounter)}}))
 	servertest.Await(t, "the count at a replica", func() bool {
 		x, ok := run.Reading("k")
 		return ok && feedtest.Used(x) == 2 && run.Last().Server.Role == "replica"

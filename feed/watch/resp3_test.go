@@ -88,7 +88,7 @@ func TestRESP3(t *testing.T) {
 	s.CLI("DEBUG", "SLEEP", "0")
 	hour := limiter.Limit{Count: 1000, Window: time.Hour}
 	run := feedtest.Run(t, feedtest.NewRedis(t, feed.Options{URLs: []string{s.URL() + "?protocol=3"}, Keys: []string{"log", "stream"}, Refresh: 100 * time.Millisecond, Rules: []config.Rule{
-		{Match: "log", Algorithm: limiter.SlidingLog, Limit: hour, LimitKnown: true}, feedtest.HourRule("stream", limiter.StreamCounter)}}))
+		{Match: "log", Algorithm: limiter.SlidingLog, Limit: hour, LimitKnown: true}, hourRule("stream", limiter.StreamCounter)}}))
 	sent := int64(0)
 	fire := func() {
 		at := fmt.Sprint(int64(s.Now()))

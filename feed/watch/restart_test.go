@@ -31,7 +31,7 @@ func loseTheLimits(t *testing.T, refresh time.Duration) {
 	for i := range limits {
 		s.CLI("XADD", "rl:"+strconv.Itoa(i), "*", "count", "1")
 	}
-	run := feedtest.Run(t, feedtest.NewRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"rl:*"}, Refresh: refresh, Rules: []config.Rule{feedtest.HourRule("*", limiter.StreamCounter)}}))
+	run := feedtest.Run(t, feedtest.NewRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"rl:*"}, Refresh: refresh, Rules: []config.Rule{hourRule("*", limiter.StreamCounter)}}))
 	servertest.Await(t, "all limits", func() bool { return len(run.Seen()) == limits })
 	s.Kill()
 	s.Start()
