@@ -28,10 +28,10 @@ func TestAnyWindow(t *testing.T) {
 				"a State": func(now limiter.Instant, n int64) bool { return state.Take(now, limit, c, n).Allowed },
 				"memory":  func(now limiter.Instant, n int64) bool { return memory.AllowAt(now, "key", limit, n).Allowed },
 			} {
-				got := limitertest.MostInWindow(limitertest.Arrivals(rng, limit, 400, allow), limit.Window)
+				got := mostInWindow(arrivals(rng, limit, 400, allow), limit.Window)
 				highest[a] = max(highest[a], float64(got)/float64(limit.Count))
-				if bound := limitertest.Bound(a, c, limit); got > bound {
-					t.Fatalf("%s in %s admitted %d in one window of %+v, the bound is %d", a, name, got, limit, bound)
+				if most := bound(a, c, limit); got > most {
+					t.Fatalf("%s in %s admitted %d in one window of %+v, the bound is %d", a, name, got, limit, most)
 				}
 			}
 		}
@@ -51,20 +51,20 @@ func TestSlidingWindowWorstCase(t *testing.T) {
 	limit := limiter.Limit{Count: 100, Window: time.Second}
 	for rounding, want := range map[convention.Rounding]int64{convention.Floor: 200, convention.Exact: 199} {
 		s := limiter.State{Algorithm: limiter.SlidingWindow}
-		var in []limitertest.Admission
+		var in []admission
 		for i := range 100 {
 			at := far.Add(time.Second - time.Duration(100-i)*time.Microsecond)
 			if s.Take(at, limit, limiter.Convention{Rounding: rounding}, 1).Allowed {
-				in = append(in, limitertest.Admission{At: at, N: 1})
+				in = append(in, admission{At: at, N: 1})
 			}
 		}
 		for us := 0; us < 999_900; us += 50 {
 			at := far.Add(time.Second + time.Duration(us)*time.Microsecond)
 			if s.Take(at, limit, limiter.Convention{Rounding: rounding}, 1).Allowed {
-				in = append(in, limitertest.Admission{At: at, N: 1})
+				in = append(in, admission{At: at, N: 1})
 			}
 		}
-		if got := limitertest.MostInWindow(in, limit.Window); got != want {
+		if got := mostInWindow(in, limit.Window); got != want {
 			t.Errorf("rounding %d: %d in one window, want %d", rounding, got, want)
 		}
 	}
@@ -153,4 +153,64 @@ func volume(n int) int {
 		return n / 10
 	}
 	return n
+}
+
+// admission is a request that was admitted.
+type admission struct {
+	At limiter.Instant
+	N  int64
+}
+
+// arrivals drives bursty traffic with costs through one key, from limitertest.Start on, and returns
+// what allow admitted. Some of it can never be admitted, and some has a cost of 0.
+func arrivals(rng *rand.Rand, limit limiter.Limit, requests int, allow func(now limiter.Instant, n int64) bool) []admission {
+	now := limitertest.Start
+	var in []admission
+	for range requests {
+		switch rng.IntN(6) {
+		case 0:
+			now = now.Add(limit.Window - time.Duration(rng.IntN(3))*time.Microsecond)
+		case 1, 2:
+			now = now.Add(time.Duration(rng.Int64N(int64(limit.Window)) / 3).Truncate(time.Microsecond))
+		}
+		n := rng.Int64N(3) + 1
+		switch rng.IntN(20) {
+		case 0:
+			n = 0
+		case 1:
+			n = limit.Count + 1
+		}
+		if allow(now, n) {
+			in = append(in, admission{now, n})
+		}
+	}
+	return in
+}
+
+// mostInWindow returns the largest sum admitted in any half-open window of length w. It is
+// enough to look at those that end with an admission.
+func mostInWindow(in []admission, w time.Duration) (high int64) {
+	from, sum := 0, int64(0)
+	for _, one := range in {
+		sum += one.N
+		for in[from].At <= one.At.Add(-w) {
+			sum -= in[from].N
+			from++
+		}
+		high = max(high, sum)
+	}
+	return high
+}
+
+// bound returns the most that an algorithm may admit in any window of the limit's length:
+// a log the limit, weighted counters and fixed windows less than twice the limit, and what
+// refills its burst and what comes back in a window.
+func bound(a limiter.Algorithm, c limiter.Convention, limit limiter.Limit) int64 {
+	switch {
+	case a == limiter.SlidingLog || a == limiter.StreamCounter:
+		return limit.Count
+	case a == limiter.SlidingWindow && c.Rounding == convention.Exact:
+		return 2*limit.Count - 1
+	}
+	return 2 * limit.Count
 }
