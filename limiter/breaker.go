@@ -30,7 +30,8 @@ type BreakerConfig struct {
 	Processes int64
 	// OnError gets each error of Limiter that counts as a failure, with the context of its
 	// caller; OnChange gets whether the store, or the node of it that the error names, is away from
-	// now on, with the error that said so. Neither may block.
+	// now on, with the error that said so. Of a node that a failover replaced no return is told; Away
+	// forgets it after ten Probes. Neither may block.
 	OnError  func(context.Context, error)
 	OnChange func(away bool, err error)
 }
