@@ -322,14 +322,15 @@ func (p checkPage) is() (what, why string) {
 	add(kind == describe.Window && !id.Renewed && id.Terms.Alignment == convention.Epoch, "windows by the clock")
 	add(kind == describe.Window && !id.Renewed && id.Terms.Alignment == convention.FirstRequest, "windows from the first request")
 	add(id.Renewed, "each request moves the window's end")
-	add(id.Block > 0, "a denial blocks for "+format.Length(id.Block))
+	add(id.Block == bench.Forever, "a denial blocks for ever")
+	add(id.Block > 0 && id.Block < bench.Forever, "a denial blocks for "+format.Length(id.Block))
 	add(kind == describe.Weighted, "previous × weight "+map[convention.Rounding]string{convention.Floor: "rounded down",
 		convention.Exact: "exact", convention.Nearest: "rounded"}[id.Terms.Rounding])
 	add(id.Terms.Refill == convention.Interval, "refilled at intervals")
 	add(id.Grain > 0, "its clock shows whole "+format.Length(id.Grain))
 	add(id.Charged != nil && *id.Charged, "denied requests are charged")
 	add(id.Charged != nil && !*id.Charged, "denied requests are free")
-	if o := id.Beside; o != nil {
+	for o := id.Beside; o != nil; o = o.Beside {
 		add(true, fmt.Sprintf("beside a %s of %d in %s", describe.Title(o.Algorithm), o.Limit.Count, format.Length(o.Limit.Window)))
 	}
 	add(p.Traffics == 1 && id.Algorithm.Bursts(), "a token or leaky bucket answers alike")

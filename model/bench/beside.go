@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"ratescope/limiter"
@@ -12,17 +14,25 @@ import (
 	"ratescope/limiter/describe"
 )
 
-// A limiter may keep two limits at once, as 5 in a second and 100 in a minute. The stricter one is told first, by
-// traffic too small for the other; then traffic at a pace that it admits fills up the other one.
+// A limiter may keep several limits at once, as 5 in a second and 100 in a minute. The strictest one is told first, by
+// traffic too small for the others; then traffic at a pace that it admits fills up the next one.
 
-// pair is two limits that both have to admit.
-type pair [2]*simulated
+// several is limits that all have to admit.
+type several []*simulated
 
-func (p pair) Reset() error { return errors.Join(p[0].Reset(), p[1].Reset()) }
+func (all several) Reset() (err error) {
+	for _, s := range all {
+		err = errors.Join(err, s.Reset())
+	}
+	return err
+}
 
-func (p pair) Admit(at limiter.Instant, cost int64) Answer {
-	room := p[0].room(at, cost) && p[1].room(at, cost)
-	for _, s := range p {
+func (all several) Admit(at limiter.Instant, cost int64) Answer {
+	room := true
+	for _, s := range all {
+		room = room && s.room(at, cost)
+	}
+	for _, s := range all {
 		if room || s.Terms.Denied == convention.Charged {
 			s.Admit(at, cost)
 		}
@@ -36,8 +46,8 @@ func (s *simulated) room(at limiter.Instant, cost int64) bool {
 	if s.Renewed {
 		return s.now >= s.ends || s.used+cost <= s.Limit.Count
 	}
-	d, err := s.memory.AllowN(context.Background(), who, s.Limit, 0)
-	return err == nil && d.Remaining >= cost
+	d, err := s.memory.AllowN(context.Background(), who, s.kept, 0)
+	return err == nil && d.Remaining >= cost && d.Used+cost <= s.most
 }
 
 // pace is traffic that a limit admits for ever: n, and again n each time it is as new. The zero pace is at once.
@@ -92,7 +102,7 @@ func (b *identifier) stricter() (id Identity, err error) {
 	err = b.aside(limiter.Limit{Count: small, Window: l.Window}, func() error {
 		b.fewest = 2 * small
 		if small < l.Count {
-			b.fewest = l.Count
+			b.fewest = 3 * small
 			if err := b.measure(0); err != nil || b.m.all < limiter.MinWindow {
 				return err
 			}
@@ -105,51 +115,70 @@ func (b *identifier) stricter() (id Identity, err error) {
 	return id, err
 }
 
-// beside looks for a second limit, where the first one that was identified is not all that there is. It returns what the
-// limiter is if it found one; Unknown and true is a second limit that it could not name.
-func (b *bench) beside(id Identity) (both Identity, found bool, err error) {
+// beside looks for further limits, where the first one that was identified is not all that there is. It returns what the
+// limiter is if it found one; Unknown and true is one that it could not name.
+func (b *bench) beside(id Identity) (all Identity, found bool, err error) {
 	told := b.limit
 	if b.m.first == 0 || id.Block > 0 || b.m.block > 0 {
 		return id, false, nil
 	}
-	first := id
+	is := func(l limiter.Limit) bool { return l.Count == told.Count && l.Window == told.Window }
+	all = id
 	if !id.Exact || b.m.capacity < told.Count && b.m.all <= told.Window/2 {
-		first, err = b.stricter()
-		if l := first.Limit; err != nil || !first.Exact || b.m.capacity == told.Count && (l.Count != told.Count || l.Window != told.Window) {
+		all, err = b.stricter()
+		if err != nil || !all.Exact || b.m.capacity == told.Count && !is(all.Limit) {
 			return id, false, err
 		}
 	}
-	known := id.Exact || first.Limit.Count == told.Count && first.Limit.Window == told.Window
-	p := first.pace()
-	fill, end, err := b.endure(first.Candidate, p)
-	if err != nil || fill == nil {
-		return id, false, err
-	}
-	both, err = b.second(first.Candidate, p, fill, end)
-	switch {
-	case err != nil || !both.Exact && !known:
-		return id, false, err
-	case !both.Exact:
-		b.r.find(UnderAdmits, false, full(fill), "a second limit was seen: the last of these requests is denied, although the limit of "+
-			"%d in %s has room for it", first.Limit.Count, seconds(first.Limit.Window))
-		if first.Limit.Count == told.Count && first.Limit.Window == told.Window {
-			return first, true, nil
+	p, known := all.pace(), id.Exact || is(all.Limit)
+	list, first := []Candidate{all.Candidate}, full([]Step{{At: 0, N: p.n}})
+	const most = 4 // limits
+	for len(list) < most {
+		fill, end, err := b.endure(all.Candidate, p)
+		if err != nil || fill == nil {
+			break
 		}
-		return Identity{Asked: both.Asked, Agrees: both.Agrees}, true, nil
+		next, err := b.next(all.Candidate, p, fill, end)
+		if b.unnamed = !next.Exact; err != nil || b.unnamed && !known {
+			return id, false, err
+		}
+		if len(list) == 1 && (b.unnamed || is(all.Limit)) {
+			first = full(fill)
+		}
+		if b.unnamed {
+			b.r.find(UnderAdmits, false, full(fill), "a further limit was seen: the last of these requests is denied, although the limit of "+
+				"%d in %s has room for it", all.Limit.Count, seconds(all.Limit.Window))
+			if len(list) == 1 && !is(all.Limit) {
+				return Identity{Asked: next.Asked, Agrees: next.Agrees}, true, nil
+			}
+			break
+		}
+		all, known = next, true
+		next.Beside = nil
+		list = append(list, next.Candidate)
 	}
-	steps, which := []Step{{At: 0, N: p.n + 1}}, "stricter"
-	if both.Limit.Count != told.Count && first.Limit.Count == told.Count {
-		other := both.Candidate
-		both.Candidate, other.Beside = *other.Beside, nil
-		both.Beside = &other
-		steps, which = full(fill), "looser"
-	} else {
+	if len(list) == 1 && !b.unnamed {
+		return id, false, nil
+	} else if len(list) == 1 {
+		return all, true, nil
+	}
+	main := slices.IndexFunc(list, func(c Candidate) bool { return c.Limit.Count == told.Count })
+	if main < 0 {
+		main = len(list) - 1
+	}
+	if main > 0 {
 		b.pace = p
 	}
-	o := both.Beside
-	b.r.find(UnderAdmits, false, steps, "a %s limit stands beside it, a %s of %d in %s, and denies the last of these requests", which,
-		describe.Title(o.Algorithm), o.Limit.Count, seconds(o.Limit.Window))
-	return both, true, nil
+	all.Candidate = list[main]
+	list = slices.Delete(list, main, main+1)
+	var words []string
+	for at := &all.Candidate; len(list) > 0; at, list = at.Beside, list[1:] {
+		o := &list[0]
+		at.Beside = o
+		words = append(words, fmt.Sprintf("a %s of %d in %s", describe.Title(o.Algorithm), o.Limit.Count, seconds(o.Limit.Window)))
+	}
+	b.r.find(UnderAdmits, false, first, "beside it stands %s, which denies the last of these requests", strings.Join(words, ", and "))
+	return all, true, nil
 }
 
 // full is traffic that fills up a limit, and one request more.
@@ -157,8 +186,8 @@ func full(fill []Step) []Step {
 	return joined(append(slices.Clone(fill), Step{At: fill[len(fill)-1].At, N: 1}))
 }
 
-// second names the limit that traffic at the pace of the first one fills up, beside which the first one admits again at end.
-func (b *identifier) second(first Candidate, p pace, fill []Step, end time.Duration) (both Identity, err error) {
+// next names the limit that traffic at the pace of the first one fills up, beside which those that are known admit again at end.
+func (b *identifier) next(first Candidate, p pace, fill []Step, end time.Duration) (both Identity, err error) {
 	n, told := requests(fill), b.limit
 	back, err := b.earliest([]time.Duration{told.Window, time.Minute, time.Hour, 24 * time.Hour}, func(d time.Duration) (bool, error) {
 		if d < end {
@@ -189,7 +218,7 @@ func (b *identifier) second(first Candidate, p pace, fill []Step, end time.Durat
 		}
 	}
 	err = b.aside(limit, func() error {
-		b.m, b.pace = m, p
+		b.m, b.pace, b.fewest = m, p, 2*n // one more limit may come after it
 		b.compare()
 		both, err = b.identify(pairs)
 		return err

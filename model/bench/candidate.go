@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -99,6 +100,7 @@ func candidates(l limiter.Limit, m measured) []Candidate {
 				Window: (w / time.Duration(l.Count)).Truncate(time.Millisecond)}} {
 			rate.Burst = n
 			add(Candidate{Algorithm: limiter.GCRA, Limit: rate, Grain: grain})
+			add(Candidate{Algorithm: limiter.GCRA, Limit: rate, Terms: limiter.Convention{Denied: convention.Charged}, Grain: grain})
 			add(Candidate{Algorithm: limiter.TokenBucket, Limit: rate, Terms: limiter.Convention{Refill: convention.Interval}, Grain: grain})
 		}
 	}
@@ -210,11 +212,17 @@ func (b *identifier) measure(begin time.Duration) error {
 		got, err := b.play(steps)
 		return err == nil && got[2] > 0, err
 	})
-	if again > b.m.first+w/5 {
+	switch {
+	case again == 0:
+		b.m.block = Forever
+	case again > b.m.first+w/5:
 		b.m.block = again - denied
 	}
 	return err
 }
+
+// Forever is a block of which no end was seen.
+const Forever = time.Duration(math.MaxInt64 / 2)
 
 // burst is how many requests are sent at once to find out how many are admitted.
 func (b *identifier) burst() int64 { return 2*b.limit.Count + 16 }
@@ -350,7 +358,9 @@ func (b *identifier) compare() {
 	b.gaps = near(b.limit.Window, b.limit.Window/2, b.limit.Window/time.Duration(b.limit.Count), time.Second, 2*b.limit.Window,
 		b.m.first, b.m.all, b.m.block, b.limit.Window/10)
 	b.gaps = append(b.gaps, near(b.m.expiries...)...)
-	b.gaps = slices.DeleteFunc(b.gaps, func(d time.Duration) bool { return d > 4*b.limit.Window && d != b.m.first && d != b.m.block })
+	b.gaps = slices.DeleteFunc(b.gaps, func(d time.Duration) bool {
+		return d > 4*b.limit.Window && d != b.m.first && (d != b.m.block || d == Forever)
+	})
 }
 
 // identify names the limiter, which may be any of all.
@@ -387,7 +397,7 @@ func (b *identifier) identify(all []Candidate) (Identity, error) {
 				return o.Algorithm == limiter.SlidingLog && describe.KindOf(b.stored) == describe.Log
 			},
 			func(o Candidate) bool {
-				return o.Algorithm.Bursts() && b.stored.Bursts() && (o.Terms.Refill != convention.Interval || b.stored == limiter.TokenBucket)
+				return b.stored.Bursts() && b.stores(o)
 			},
 			// One at a time, and as many as the limit in a window, is spacing.
 			func(o Candidate) bool {
@@ -432,7 +442,16 @@ func (b *identifier) agrees(c Candidate) (n int) {
 const (
 	enoughTypical = 0.6
 	enough        = 0.9
+	nearly        = 0.97 // for two counters where one was seen
 )
+
+// stores reports whether a candidate would store what the limiter does.
+func (b *identifier) stores(c Candidate) bool {
+	if b.stored.Bursts() {
+		return c.Algorithm.Bursts() && (c.Terms.Refill != convention.Interval || b.stored == limiter.TokenBucket)
+	}
+	return describe.KindOf(c.Algorithm) == describe.KindOf(b.stored)
+}
 
 // nearest returns the candidate that agrees most, if that is enough.
 func (b *identifier) nearest(all []Candidate) Identity {
@@ -447,7 +466,8 @@ func (b *identifier) nearest(all []Candidate) Identity {
 		if c.Limit.Count == b.limit.Count && c.Limit.Window == b.limit.Window {
 			more = best.Asked / 50
 		}
-		if n+more > typical.Agrees+told && !c.Renewed && (describe.KindOf(c.Algorithm) == describe.KindOf(b.stored) || c.Algorithm.Bursts() && b.stored.Bursts()) {
+		counters := c.Algorithm == limiter.SlidingWindow && b.stored == limiter.FixedWindow && float64(n) >= nearly*float64(best.Asked)
+		if n+more > typical.Agrees+told && !c.Renewed && (b.stores(c) || counters) {
 			typical.Candidate, typical.Agrees, told = c, n, more
 		}
 	}

@@ -31,6 +31,7 @@ type bench struct {
 	r Report
 
 	several bool // a second limit was seen
+	unnamed bool // one of them could not be named
 }
 
 // Check finds out what a limiter does. It sends some ten thousand requests. The error is one of the means,
@@ -128,26 +129,20 @@ func (b *bench) instants() error {
 	if b.r.Commands == 0 {
 		b.r.Commands = b.store.Commands()
 	}
-	for _, d := range []time.Duration{0, time.Microsecond, time.Millisecond, time.Second} {
+	units := []time.Duration{0, time.Microsecond, time.Millisecond, time.Second} // servers are not faster than the second
+	for i, d := range units {
 		same, err := b.collides(d)
-		if err != nil {
+		if err != nil || !same {
 			return err
 		}
-		if !same {
+		b.r.Findings = nil
+		if i+1 == len(units) { // it counts nothing
+			b.spread = time.Microsecond
 			break
 		}
-		switch d {
-		case 0: // servers are not that fast
-			b.spread = time.Microsecond
-		case time.Microsecond:
-			b.spread = time.Millisecond
-			b.r.find(SameInstant, true, []Step{{At: 0, N: 2}},
-				"requests in the same millisecond count once: the second is admitted and leaves no trace")
-		case time.Millisecond:
-			b.spread = time.Second
-			b.r.Findings[0].Text = "requests in the same second count once: the second is admitted and leaves no trace"
-		case time.Second: // it counts nothing
-			b.r.Findings, b.spread = nil, time.Microsecond
+		if b.spread = units[i+1]; i > 0 {
+			b.r.find(SameInstant, true, []Step{{At: 0, N: 2}}, "requests in the same %s count once: the second is admitted and leaves no trace",
+				[]string{"millisecond", "second"}[i-1])
 		}
 	}
 	return nil
@@ -173,8 +168,10 @@ func (b *bench) name() error {
 	switch alike := b.stored.Bursts() || describe.KindOf(b.stored) == describe.Log; {
 	case id.Algorithm == limiter.Unknown:
 	case alike && id.Algorithm.Bursts() && b.stored.Bursts() && id.Terms.Refill != convention.Interval:
-		if id.Algorithm = b.stored; id.Beside != nil && id.Beside.Algorithm.Bursts() {
-			id.Beside.Algorithm = b.stored
+		for c := &id.Candidate; c != nil; c = c.Beside {
+			if c.Algorithm.Bursts() {
+				c.Algorithm = b.stored
+			}
 		}
 	case alike && id.Algorithm == limiter.SlidingLog && b.stored == limiter.StreamCounter:
 		id.Algorithm = b.stored
@@ -193,8 +190,8 @@ func (b *bench) settle() error {
 	if err != nil {
 		return err
 	}
-	logs, bursts := describe.KindOf(b.stored) == describe.Log && describe.KindOf(id.Algorithm) != describe.Log, b.stored.Bursts() && !id.Algorithm.Bursts()
-	if b.store != nil && !b.several && (!id.Exact || logs || bursts) {
+	unlike := (b.stored.Bursts() || describe.KindOf(b.stored) == describe.Log) && !b.stores(id.Candidate)
+	if b.store != nil && !b.several && (!id.Exact || unlike) {
 		trials := b.trials
 		b.store.Persist(true)
 		var lasting Identity
@@ -289,8 +286,9 @@ func (b *bench) charges() error {
 		for name, v := range z {
 			changed = changed || v != a[name]
 		}
-		charged := changed && !b.r.Identity.Algorithm.Bursts()
-		b.r.Identity.Charged = &charged
+		if !changed || !b.r.Identity.Algorithm.Bursts() { // a bucket may write down what it has refilled
+			b.r.Identity.Charged = &changed
+		}
 	}
 	b.r.Keys = before
 	return nil
@@ -432,7 +430,7 @@ func sum(list []int64) (n int64) {
 // least looks for requests that are denied although the limit has room for them.
 func (b *bench) least() error {
 	promise := b.r.promise()
-	if b.why != nil || b.sparse() || b.several && promise.Beside == nil {
+	if b.why != nil || b.sparse() || b.unnamed {
 		return nil // what failed was not denied, where no window is filled, none is to be denied, and another limit may deny
 	}
 	if promise.Algorithm == limiter.Unknown || b.m.endless {
@@ -485,7 +483,8 @@ func (b *bench) least() error {
 	id := b.r.Identity
 	units := id.Exact && id.Grain > 0 && id.Limit.Count == b.limit.Count && id.Limit.Window == b.limit.Window
 	few := promise.Beside == nil && b.m.capacity < min(b.limit.Count, promise.Bound(b.limit))
-	fault := !units && (starves || few || (wanted-had)*50 > wanted)
+	blocks := id.Block > 0 && !id.Exact // and for longer, as one that grows
+	fault := !units && !blocks && (starves || few || (wanted-had)*50 > wanted)
 	if !fault {
 		last := len(steps) - 1
 		later := slices.Clone(steps)

@@ -27,6 +27,7 @@ const (
 	ClockBack     ID = "clock-back"
 	Grows         ID = "grows"
 	CostIgnored   ID = "cost-ignored"
+	LargeTrim     ID = "large-trim"
 	Fails         ID = "error"
 	WrongHeader   ID = "wrong-header" // from outside: a header that was not so
 )
@@ -126,11 +127,20 @@ func known[T int64 | float64](v T) *T {
 	return &v
 }
 
-// beside is a second limit of a report.
+// beside is a further limit of a report.
 type beside struct {
 	Algorithm string  `json:"algorithm"`
 	Limit     int64   `json:"limit"`
 	WindowMS  float64 `json:"window_ms"`
+	Beside    *beside `json:"beside,omitempty"`
+}
+
+// others are the limits beside one.
+func (c Candidate) others() *beside {
+	if c.Beside == nil {
+		return nil
+	}
+	return &beside{c.Beside.Algorithm.String(), c.Beside.Limit.Count, millis(c.Beside.Limit.Window), c.Beside.others()}
 }
 
 // MarshalJSON writes the report as the command prints it.
@@ -146,17 +156,13 @@ func (r *Report) MarshalJSON() ([]byte, error) {
 	for _, f := range r.Findings {
 		list = append(list, finding{f.ID, f.Severity(), f.Text, append([]Step{}, f.Steps...), f.Confirmed})
 	}
-	edge := "half-open"
-	if r.Identity.Terms.Edge == convention.Closed {
-		edge = "closed"
-	}
 	var v struct {
 		Algorithm string   `json:"algorithm"`
 		Exact     bool     `json:"exact"`
 		Limit     *int64   `json:"limit"`
 		WindowMS  *float64 `json:"window_ms"`
 		Burst     *int64   `json:"burst"`
-		BlockMS   float64  `json:"block_ms,omitempty"` // for which a denial keeps all others out
+		BlockMS   float64  `json:"block_ms,omitempty"` // for which a denial keeps all others out; -1 is for ever
 		Charged   *bool    `json:"charged"`
 		Beside    *beside  `json:"beside,omitempty"`
 		Edge      string   `json:"edge"`
@@ -172,9 +178,10 @@ func (r *Report) MarshalJSON() ([]byte, error) {
 		OK       bool      `json:"ok"`
 	}
 	v.Algorithm, v.Exact, v.Limit, v.WindowMS = r.Name(), r.Identity.Exact, known(r.Limit.Count), known(millis(r.Limit.Window))
-	v.Burst, v.BlockMS, v.Charged, v.Edge = known(r.Limit.Burst), millis(r.Identity.Block), r.Identity.Charged, edge
-	if o := r.Identity.Beside; o != nil {
-		v.Beside = &beside{o.Algorithm.String(), o.Limit.Count, millis(o.Limit.Window)}
+	v.Burst, v.BlockMS, v.Charged = known(r.Limit.Burst), millis(r.Identity.Block), r.Identity.Charged
+	v.Beside, v.Edge = r.Identity.others(), scenario.Words(r.Identity.Terms)["edge"]
+	if r.Identity.Block == Forever {
+		v.BlockMS = -1
 	}
 	v.Worst.Admitted, v.Worst.AtLeast, v.Worst.WithinMS = r.Worst.Admitted, r.Worst.AtLeast, millis(r.Told.Window)
 	v.Worst.Steps = append([]Step{}, r.Worst.Steps...)
@@ -205,6 +212,9 @@ func (r *Report) Scenario(f Finding) map[string]any {
 	if len(f.Steps) == 0 || c.Algorithm == limiter.Unknown {
 		return nil
 	}
+	if c.Algorithm.Bursts() {
+		c.Terms.Denied = convention.Free // those of scenarios charge nothing that they deny
+	}
 	p := player{subject: c.alone(), zero: Zero(r.Told.Window)}
 	_ = p.subject.Reset()
 	type step struct {
@@ -228,14 +238,10 @@ func (r *Report) Scenario(f Finding) map[string]any {
 			}
 		}
 	}
-	terms := c.Terms
-	if c.Algorithm.Bursts() {
-		terms.Denied = convention.Free
-	}
 	return map[string]any{"id": string(f.ID), "title": "What breaks it: " + string(f.ID), "source": "ratescope check",
 		"algorithm": c.Algorithm.String(), "limit": r.Told.Count,
 		"window_ms": millis(r.Told.Window), "burst": max(c.Limit.Burst,
-			r.Told.Count), "convention": scenario.Words(terms), "steps": steps, "notes": f.Text}
+			r.Told.Count), "convention": scenario.Words(c.Terms), "steps": steps, "notes": f.Text}
 }
 
 // promise is what the limiter would be if it kept the limit that it was told.

@@ -267,7 +267,20 @@ func (b *bench) keys() error {
 	if err == nil && grows {
 		b.r.find(Grows, true, steps, "what no longer counts is kept: under steady traffic the key grows without end")
 	}
-	return err
+	if err != nil || b.m.capacity < large {
+		return err
+	}
+	steps = []Step{{At: 0, N: b.m.capacity - 1}, {At: b.limit.Window / 2, N: 1}, {At: b.limit.Window + time.Second, N: 1}}
+	kept := int64(0)
+	return b.watch(steps, func(i int, _ int64, keys []Key) bool {
+		if n := size(keys); i < 2 {
+			kept = n
+		} else if gone := kept - n; gone >= large/2 {
+			b.r.find(LargeTrim, false, steps, "the last of these requests removes %d entries in one call, and the server answers "+
+				"no other client meanwhile: remove a bounded number at a time", gone)
+		}
+		return true
+	})
 }
 
 // clocks moves the clocks.

@@ -5,9 +5,11 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"time"
@@ -176,6 +178,8 @@ func requests(steps []Step) (n int64) {
 type simulated struct {
 	Candidate
 	memory *limiter.Memory
+	kept   limiter.Limit // of the memory: a bucket that charges denied requests is one that never denies
+	most   int64         // used of that at the most
 	now    limiter.Instant
 	used   int64           // of a window that each request renews
 	ends   limiter.Instant // of that window, or of a block
@@ -183,15 +187,23 @@ type simulated struct {
 
 // Subject returns the candidate as a limiter.
 func (c Candidate) Subject() Subject {
-	if c.Beside != nil {
-		return pair{c.alone(), c.Beside.alone()}
+	if c.Beside == nil {
+		return c.alone()
 	}
-	return c.alone()
+	var all several
+	for o := &c; o != nil; o = o.Beside {
+		all = append(all, o.alone())
+	}
+	return all
 }
 
 // alone is the candidate without what stands beside it.
 func (c Candidate) alone() *simulated {
-	s := &simulated{Candidate: c}
+	s := &simulated{Candidate: c, kept: c.Limit, most: math.MaxInt64}
+	if c.Algorithm.Bursts() && c.Terms.Denied == convention.Charged {
+		s.most = cmp.Or(c.Limit.Burst, c.Limit.Count)
+		s.kept.Burst = 1000 * s.most
+	}
 	s.memory, _ = limiter.NewMemory(c.Algorithm, limiter.WithConvention(c.Terms), limiter.WithClock(func() limiter.Instant { return s.now }))
 	return s
 }
@@ -224,8 +236,8 @@ func (s *simulated) look(at limiter.Instant) {
 // decide is Admit without a block.
 func (s *simulated) decide(cost int64) Answer {
 	if !s.Renewed {
-		d, err := s.memory.AllowN(context.Background(), who, s.Limit, cost)
-		return Answer{Admitted: d.Allowed, Err: err}
+		d, err := s.memory.AllowN(context.Background(), who, s.kept, cost)
+		return Answer{Admitted: d.Allowed && d.Used <= s.most, Err: err}
 	}
 	if s.now >= s.ends {
 		s.used = 0

@@ -47,6 +47,8 @@ func (b *identifier) attacks() [][]Step {
 		}
 	}
 	add(Step{At: 0, N: burst})
+	// After a rest:
+	add(Step{At: 0, N: 1}, Step{At: 3 * w, N: burst}, Step{At: 4*w - time.Millisecond, N: burst})
 	if p := b.pace; p.n > 0 { // as late in a window as it can be filled
 		late := max(w-p.every*time.Duration(b.limit.Count/p.n+1), 0)
 		add(Step{At: late, N: 4 * burst})

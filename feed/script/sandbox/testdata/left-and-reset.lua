@@ -1,5 +1,5 @@
 -- ratescope: keys b:{who}; args {limit} {window_s} {now_s}; admitted 1
--- bench: fixed-window; ~client-clock
+-- bench: fixed-window; ~client-clock ~under-admits
 local cap, w, now = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local v = redis.call('HMGET', KEYS[1], 'left', 'reset')
 local left, reset = tonumber(v[1]), tonumber(v[2])
