@@ -157,10 +157,11 @@ func (b *bench) beside(id Identity) (all Identity, found bool, err error) {
 		next.Beside = nil
 		list = append(list, next.Candidate)
 	}
-	if len(list) == 1 && !b.unnamed {
-		return id, false, nil
-	} else if len(list) == 1 {
-		return all, true, nil
+	if len(list) == 1 {
+		if b.unnamed {
+			id = all
+		}
+		return id, b.unnamed, nil
 	}
 	main := slices.IndexFunc(list, func(c Candidate) bool { return c.Limit.Count == told.Count })
 	if main < 0 {

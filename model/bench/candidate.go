@@ -401,7 +401,7 @@ func (b *identifier) identify(all []Candidate) (Identity, error) {
 			},
 			// One at a time, and as many as the limit in a window, is spacing.
 			func(o Candidate) bool {
-				return o.Algorithm == limiter.GCRA && o.Limit.Burst == 1 && b.limit.Count > 1 && sameRate(o.Limit, b.limit)
+				return o.Algorithm == limiter.GCRA && o.Limit.Burst == 1 && b.limit.Count > 1 && rate(o.Limit, b.limit.Window) == float64(b.limit.Count)
 			},
 		} {
 			if i := slices.IndexFunc(b.left, prefer); i >= 0 {

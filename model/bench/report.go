@@ -255,9 +255,6 @@ func (r *Report) promise() Candidate {
 	return c
 }
 
-// sameRate reports whether two limits come back at the same rate.
-func sameRate(a, b limiter.Limit) bool { return rate(a, b.Window) == float64(b.Count) }
-
 // rate is the count in so long, of a limit that comes back evenly.
 func rate(l limiter.Limit, w time.Duration) float64 {
 	return float64(l.Count) * float64(w) / float64(l.Window)
