@@ -131,8 +131,7 @@ func (b *bench) instants() error {
 	}
 	units := []time.Duration{0, time.Microsecond, time.Millisecond, time.Second} // servers are not faster than the second
 	for i, d := range units {
-		same, err := b.collides(d)
-		if err != nil || !same {
+		if same, err := b.collides(d); err != nil || !same {
 			return err
 		}
 		b.r.Findings = nil

@@ -107,7 +107,8 @@ func (t *Trace) findLimit(find scenarioFile, name string, smallest int64) scenar
 		{k.Stood, "What counted when the recording began is among them: when exactly it came is not known."},
 		{k.Within > 0, "The key keeps no instants: when the others came is known to " +
 			Seconds((k.Within + 10*time.Millisecond).Truncate(10*time.Millisecond)) + "."},
-		{k.Within > 0 && describe.KindOf(k.Target.Algorithm) == describe.Window, "What came after the last reading of a window is not among them."},
+		{k.Within > 0 &&
+			describe.KindOf(k.Target.Algorithm) == describe.Window, "What came after the last reading of a window is not among them."},
 		{!k.Denied, "What was denied is not recorded: these are admitted requests alone."},
 	} {
 		if one.holds {
