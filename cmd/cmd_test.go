@@ -182,7 +182,7 @@ func TestNamesThatAreNotText(t *testing.T) {
 	s := servertest.Start(t)
 	c := s.Client()
 	for _, key := range []string{"rl:\xff", "rl:\xfe", "rl:�"} {
-		if err := c.Set(t.Context(), key, "5", 0).Err(); err != nil {
+		if err := c.Set(t.Context(), key, "5", 3_600_000_000_000).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -90,7 +90,7 @@ func runIdentifyKeys(p *program, c *cobra.Command, f identifyFlags, keys []strin
 			if err != nil {
 				return err
 			}
-			if k.Readings, err = readingsOf(c.Context(), o, s, list, p.Override.Limit, out.Names); err != nil {
+			if k.Readings, err = readingsOf(c.Context(), o, s, config.Zoned(list), p.Override.Limit, out.Names); err != nil {
 				return err
 			}
 		}
@@ -335,7 +335,7 @@ func entriesOf(r limitersFound) (entries []config.Entry, examples []string) {
 // entry returns the rule for the group: one with name where the names of counters of no library hold their window, which
 // is over when the next one begins.
 func (g *foundGroup) entry(now limiter.Instant) config.Entry {
-	if g.suggested != nil {
+	if g.suggested != nil && g.suggested.Zone != config.AnyZone {
 		e := *g.suggested
 		if e.Limit == "" && g.Rule.Limit != "" {
 			e.Limit, e.Window = g.Rule.Limit, ""

@@ -81,7 +81,7 @@ func (t *teacher) fits(ctx context.Context, g identify.Group, limit string) ([]i
 		suggested = append(suggested, config.Suggestion{Entry: e, As: config.AsPresent})
 	}
 	var fits []identify.Fit
-	for _, s := range suggested {
+	for _, s := range config.Zoned(suggested) {
 		fit, err := t.fit(ctx, o, samples, s, limit)
 		if err != nil {
 			return nil, err

@@ -18,7 +18,7 @@ import (
 	"ratescope/limiter"
 )
 
-// The limiters that applications write themselves, four lists of them. Each says how it is written.
+// The limiters that applications write themselves, five lists of them. Each says how it is written.
 var (
 	//go:embed testdata/homemade.yaml
 	homemadeText []byte
@@ -28,6 +28,8 @@ var (
 	thirdText []byte
 	//go:embed testdata/homemade_fourth.yaml
 	fourthText []byte
+	//go:embed testdata/homemade_fifth.yaml
+	fifthText []byte
 )
 
 // Homemade is a limiter that an application writes itself.
@@ -42,7 +44,7 @@ type Homemade struct {
 // eachHomemade runs a test for all lists.
 func eachHomemade(t *testing.T, test func(t *testing.T, all []Homemade)) {
 	t.Helper()
-	for name, list := range map[string][]byte{"first": homemadeText, "public": publicText, "third": thirdText, "fourth": fourthText} {
+	for name, list := range map[string][]byte{"first": homemadeText, "public": publicText, "third": thirdText, "fourth": fourthText, "fifth": fifthText} {
 		t.Run(name, func(t *testing.T) { test(t, homemadeLimiters(t, list)) })
 	}
 }
@@ -122,7 +124,7 @@ func (w *World) Advance(d time.Duration) {
 }
 
 // instants finds the words that stand for an instant in the names of keys.
-var instants = regexp.MustCompile(`\{(utc|tokyo|delhi|week|isoweek|index|hex|b36|slot|ticks|start|end):([^{}|]+)(?:\|(\d+))?(?:\|(-\d+))?\}`)
+var instants = regexp.MustCompile(`\{(utc|low|tokyo|delhi|york|quarter|weekday|hexstart|week|isoweek|index|hex|b36|slot|ticks|start|end):([^{}|]+)(?:\|(\d+))?(?:\|(-\d+))?\}`)
 
 // Keys returns the keys of a request.
 func (w *World) Keys(who string) []string {
@@ -151,6 +153,16 @@ func (w *World) Keys(who string) []string {
 			return strconv.FormatInt(now/n, 36)
 		case "delhi":
 			return w.Now.Time().In(time.FixedZone("", 19800)).Format(p[2])
+		case "low":
+			return strings.ToLower(w.Now.Time().UTC().Format(p[2]))
+		case "york":
+			return w.Now.Time().In(time.FixedZone("", -5*3600)).Format(p[2])
+		case "quarter":
+			return fmt.Sprintf("%dQ%d", w.Now.Time().UTC().Year(), (w.Now.Time().UTC().Month()+2)/3)
+		case "weekday":
+			return strconv.Itoa(int(w.Now.Time().UTC().Weekday()))
+		case "hexstart":
+			return strconv.FormatInt(now/n*n, 16)
 		case "tokyo":
 			return w.Now.Time().In(time.FixedZone("", 9*3600)).Format(p[2])
 		case "index":
@@ -270,6 +282,11 @@ func (w *World) Copy(t testing.TB, to redis.UniversalClient) {
 				all, _ := w.server.List(name)
 				for _, e := range all {
 					p.RPush(ctx, name, e)
+				}
+			case "hll":
+				n, _ := w.server.PfCount(name)
+				for i := range n { // so many others
+					p.PFAdd(ctx, name, i)
 				}
 			case "set":
 				all, _ := w.server.Members(name)

@@ -191,6 +191,10 @@ const (
 	// when it ends is not known. CountsDown marks one that reads as what is left.
 	WindowNamed Note = "its name holds a window: tell it by a rule with name"
 	CountsDown  Note = "it reads as what is left: tell it by a rule with name"
+	// EndUnknown marks a counter that a rule with match tells, of whose kind none expires; BlockBeside one beside which a key stands
+	// that is named as one that denies for longer.
+	EndUnknown  Note = "when its window ends is not known: tell it by a rule with name and ends"
+	BlockBeside Note = "a key beside it may deny for longer: tell it by a rule with name and block"
 	// LeaseEnds marks a log whose times are far ahead: ends of leases.
 	LeaseEnds Note = "its times are ahead, as ends of leases: tell it by a rule with name"
 	// OneOfSeveral marks a key with several limits, for which the one that admits last is shown.

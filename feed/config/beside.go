@@ -35,6 +35,21 @@ func neighbours(name string, words []string) (all []string) {
 	return all
 }
 
+// Blockers returns the keys that would deny everything to the subject of a counter while they are there, by their names. pattern is the
+// glob of the counters of its kind.
+func Blockers(counter, pattern string, now limiter.Instant) (all []string) {
+	base, windowed, ok := Named(counter, pattern, 0, now)
+	before, after, _ := strings.Cut(base.Name, "{who}")
+	who := strings.TrimSuffix(strings.TrimPrefix(counter, before), after)
+	if !ok || windowed || before+who+after != counter {
+		return nil
+	}
+	for _, name := range neighbours(base.Name, append(slices.Clone(blockWords), "until")) {
+		all = append(all, strings.Replace(name, "{who}", who, 1))
+	}
+	return all
+}
+
 // Beside completes the readings of counters by what stands beside their keys: of one without an expiry the key that says when its
 // window ends, and of another the key that denies while it is there, which those that have counted most have and the others have
 // not; beside tokens it is the key with their time. keys is the latest look at some of them, base their name as a rule writes it,

@@ -35,6 +35,8 @@ type Entry struct {
 
 	Above string `yaml:"-"` // a comment in the line above, "" for none
 	Below string `yaml:"-"` // a comment in the line below, "" for none
+
+	zones []string // what AnyZone may stand for
 }
 
 // block returns the entry as an item of a list whose dashes stand after indent spaces.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -36,7 +37,7 @@ func Suggest(s *decode.Sample, pattern string, now limiter.Instant) []Suggestion
 	g := suggester{now: now, base: base, windowed: windowed, expires: s.TTL > 0}
 	switch s.Type {
 	case "string":
-		g.text(s.Text)
+		g.text(cmp.Or(decode.Serialized(s.Text), s.Text))
 	case "hash":
 		g.hash(s)
 	case "zset":
@@ -50,7 +51,7 @@ func Suggest(s *decode.Sample, pattern string, now limiter.Instant) []Suggestion
 		for _, e := range slices.Concat(s.First, s.Last) {
 			texts = append(texts, e.Member)
 		}
-		g.log("list", times(texts))
+		g.log("list", g.times(texts))
 		g.length()
 	case "set":
 		g.length()
@@ -59,18 +60,46 @@ func Suggest(s *decode.Sample, pattern string, now limiter.Instant) []Suggestion
 }
 
 // Named returns the name of a key as a rule writes it, with the length of a window that is counted, and the zone of a
-// calendar; see naming.Template. windowed reports whether it holds a window of now; length, where it is not 0, is
-// how long one is that comes round.
+// calendar, AnyZone where a person has to say it; see naming.Template. windowed reports whether it holds a window of now;
+// length, where it is not 0, is how long one is that comes round.
 func Named(key, pattern string, length time.Duration, now limiter.Instant) (e Entry, windowed, ok bool) {
 	name, w, ok := naming.Template(key, pattern, length, now)
 	e = Entry{Name: name}
 	if strings.HasPrefix(w.Form, "index") || strings.HasPrefix(w.Form, "ticks") {
 		e.Window = shortDuration(w.Length)
 	}
-	if w.Zone != 0 {
-		e.Zone = time.Unix(0, 0).In(time.FixedZone("", int(w.Zone/time.Second))).Format("-07:00")
+	switch {
+	case w.Zone > 0 && w.Length == 0: // an hour of one of several zones
+		e.Zone = AnyZone
+		for _, zone := range naming.Zones(w.Zone, now.Time()) {
+			e.zones = append(e.zones, zoneText(zone))
+		}
+	case w.Zone != 0:
+		e.Zone = zoneText(w.Zone)
 	}
 	return e, w.To > 0, ok
+}
+
+// AnyZone stands for the zone of a calendar that a person has to say.
+const AnyZone = "<ZONE>"
+
+func zoneText(east time.Duration) string {
+	return time.Unix(0, 0).In(time.FixedZone("", int(east/time.Second))).Format("-07:00")
+}
+
+// Zoned returns readings with each zone that they may be of in the place of AnyZone, for a person to choose.
+func Zoned(list []Suggestion) (all []Suggestion) {
+	for _, g := range list {
+		for _, zone := range g.Entry.zones {
+			of := g
+			of.Entry.Zone, of.As = zone, g.As+", in the zone "+zone
+			all = append(all, of)
+		}
+		if g.Entry.zones == nil {
+			all = append(all, g)
+		}
+	}
+	return all
 }
 
 // suggester collects readings of one key.
@@ -168,11 +197,13 @@ func (g *suggester) text(text string) {
 		}
 		return
 	}
+	if _, ok := decode.TimeText(text); ok && (g.expires || g.windowed) {
+		g.add("a theoretical arrival time (TAT)", "", func(e *Entry) { e.Read = "tat" })
+		return
+	}
 	var value any
 	if json.Unmarshal([]byte(text), &value) != nil {
-		if !counted.MatchString(text) {
-			g.present()
-		}
+		g.present()
 		return
 	}
 	switch v := value.(type) {
@@ -180,18 +211,7 @@ func (g *suggester) text(text string) {
 		g.jsonLog("json", v)
 	case map[string]any:
 		fields, lists := make(map[string]float64), make(map[string][]any)
-		for name, of := range v {
-			switch of := of.(type) {
-			case float64:
-				fields[name] = of
-			case string:
-				if at, ok := decode.TimeText(of); ok {
-					fields[name] = decode.NumberIn(at, time.Second)
-				}
-			case []any:
-				lists[name] = of
-			}
-		}
+		flatten(v, "", fields, lists)
 		g.blocks(fields)
 		for _, name := range slices.Sorted(maps.Keys(lists)) {
 			if plainField(name) {
@@ -206,18 +226,54 @@ func (g *suggester) text(text string) {
 	}
 }
 
+// flatten collects the numbers of an object, and dates as seconds, and its lists, by their paths.
+func flatten(object map[string]any, before string, fields map[string]float64, lists map[string][]any) {
+	for name, of := range object {
+		switch of := of.(type) {
+		case float64:
+			fields[before+name] = of
+		case string:
+			if at, ok := decode.TimeText(of); ok {
+				fields[before+name] = decode.NumberIn(at, time.Second)
+			}
+		case []any:
+			lists[before+name] = of
+		case map[string]any:
+			flatten(of, before+name+".", fields, lists)
+		}
+	}
+}
+
 func (g *suggester) jsonLog(read string, list []any) {
 	var texts []string
 	for _, of := range list {
-		texts = append(texts, fmt.Sprintf("%v", of))
+		text, err := json.Marshal(of)
+		if s, ok := of.(string); ok || err != nil {
+			text = []byte(s)
+		}
+		texts = append(texts, string(text))
 	}
-	g.log(read, times(texts))
+	g.log(read, g.times(texts))
 }
 
-// times returns the times that texts say, as numbers; what is none is 0.
-func times(texts []string) (all []float64) {
+// times returns the times that texts say, as numbers; what is none is 0. Of objects in JSON it is the first field that holds a time,
+// which is then where the readings have it.
+func (g *suggester) times(texts []string) (all []float64) {
+	g.base.At = ""
 	for _, text := range texts {
 		v, _ := decode.NumberOrTime(text)
+		var object map[string]any
+		if json.Unmarshal([]byte(text), &object) == nil {
+			fields := make(map[string]float64)
+			flatten(object, "", fields, make(map[string][]any))
+			for _, name := range slices.Sorted(maps.Keys(fields)) {
+				if decode.UnitOf(fields[name], g.now) != 0 && (g.base.At == "" || g.base.At == "json "+name) {
+					v, g.base.At = fields[name], "json "+name
+				} else if fields[name] > 1 {
+					return nil // it may be what the entry costs
+				}
+			}
+		}
 		all = append(all, v)
 	}
 	return all
@@ -241,11 +297,12 @@ func (g *suggester) hash(s *decode.Sample) {
 		g.add("a theoretical arrival time (TAT)", "", func(e *Entry) { e.Read, e.At, e.Unit = "tat", "tat", units[unit] })
 		return
 	}
-	all := slices.Collect(maps.Values(fields))
-	if len(all) == len(s.Fields) && !slices.ContainsFunc(all, func(v float64) bool { return decode.UnitOf(v, g.now) == 0 }) {
+	all := g.times(slices.Collect(maps.Values(s.Fields)))
+	if len(all) > 0 && !slices.ContainsFunc(all, func(v float64) bool { return decode.UnitOf(v, g.now) == 0 }) {
 		g.log("hash", all)
 		return
 	}
+	g.base.At = ""
 	if s.Whole {
 		g.fields(fields, "field ")
 	}
@@ -303,10 +360,7 @@ func (g *suggester) blocks(of map[string]float64) {
 	}
 }
 
-var fieldName = regexp.MustCompile(`^[A-Za-z_][A-Za-z_-]{0,30}\d?$`)
-
-// counted finds a number that is written with what its type is, as PHP does.
-var counted = regexp.MustCompile(`^[a-z]:\d+;$`)
+var fieldName = regexp.MustCompile(`^[A-Za-z_][A-Za-z_.-]{0,30}\d?$`)
 
 // fields suggests readings of the numbers of a hash or an object: an amount and when that was true, or a number
 // and when it ends. before is the word that stands before a field.

@@ -380,12 +380,12 @@ func formOfString(s *Sample, now limiter.Instant, f *Found) {
 		f.Kind, f.Sure = Opaque, true
 		return
 	}
-	if n, err := strconv.ParseInt(s.Text, 10, 64); err == nil && n >= 0 && n < 1e9 {
-		f.Kind, f.Used = Single, n
+	if n, err := strconv.ParseInt(s.Text, 10, 64); err == nil && n > -1e9 && n < 1e9 {
+		f.Kind, f.Used = Single, max(n, 0)
 		// An integer that expires is what INCR and EXPIRE leave; without an expiry it is
-		// just a number.
-		f.Sure = ttl > 0 && ttl <= longestWindow
-	} else if err != nil && ttl > 0 && ttl <= 24*time.Hour && len(s.Text) <= shortText && s.Text != "" {
+		// just a number, and below 0 it is no count of what was used.
+		f.Sure = ttl > 0 && ttl <= longestWindow && n >= 0
+	} else if err != nil && ttl > 0 && ttl <= 24*time.Hour && s.Text != "" && (len(s.Text) <= shortText || strings.HasPrefix(s.Text, "HYLL")) {
 		f.Kind = Opaque // it may deny by being there
 	}
 }

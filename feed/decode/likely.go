@@ -28,6 +28,13 @@ func (e *evidence) add(points int, reason string, args ...any) {
 	}
 }
 
+// addBare adds a point for a key that expires, of which nothing else is said.
+func (e *evidence) addBare(s *Sample, reason string) {
+	if e.bare = s.TTL > 0; e.bare {
+		e.add(1, "%s", reason)
+	}
+}
+
 // enough is how many points make a limiter likely.
 const enough = 3
 
@@ -112,7 +119,7 @@ func (f *Found) weighCounter(s *Sample, now limiter.Instant, e *evidence) {
 	part := s.Key[w.From:w.To]
 	switch length := w.Length; {
 	case w.Zone != 0 && length == 0:
-		e.add(1, "%s in its name is the hour of now in a zone west of Greenwich, or an hour that is over", part)
+		e.add(1, "%s in its name is the hour of now in another zone, or an hour that is over", part)
 	case length == 0:
 		e.add(1, "%s in its name is where a window of now begins or ends", part)
 	case length <= 30*time.Minute && s.TTL <= 3*length+10*time.Minute:
@@ -191,6 +198,9 @@ func NumberOrTime(text string) (v float64, ok bool) {
 	if v, err := strconv.ParseFloat(text, 64); err == nil && !math.IsNaN(v) && !math.IsInf(v, 0) {
 		return v, true
 	}
+	if number, ok := LeadingTime(text); ok {
+		return NumberOrTime(number)
+	}
 	at, ok := TimeText(text)
 	return NumberIn(at, time.Second), ok
 }
@@ -220,9 +230,11 @@ func weighState(s *Sample, now limiter.Instant, e *evidence) {
 	times, amounts, said, counted, windows, ends := 0, 0, "", "", 0, 0
 	for name, text := range fields {
 		v, ok := NumberOrTime(text)
-		if !ok {
+		if !ok || v < 0 || v >= 1e9 && UnitOf(v, now) == 0 {
+			e.addBare(s, "it is small and expires, and not all that it holds are numbers and times of now")
 			return
 		}
+		name = name[strings.LastIndexByte(name, '.')+1:]
 		n, err := strconv.ParseInt(name, 10, 64)
 		if _, windowed := naming.WindowOf(name, now); windowed || timeOfNow(name, now) || err == nil && naming.Recent(n, now) {
 			windows++ // the field is called after a window not long ago
@@ -238,7 +250,7 @@ func weighState(s *Sample, now limiter.Instant, e *evidence) {
 			}
 		case naming.Recent(int64(v), now):
 			times++
-		case v >= 0 && v < 1e9:
+		case v < 1e9:
 			amounts++
 			if naming.Holds(naming.Counts, name) {
 				counted = name
@@ -267,10 +279,8 @@ func weighState(s *Sample, now limiter.Instant, e *evidence) {
 		}
 	case said != "" && s.TTL > 0:
 		e.add(1, "a field of it is called %s", said)
-	case s.TTL > 0 && amounts == 1 && counted != "":
-		e.bare = true
-		e.add(1, "its field %s is a count", counted)
 	default:
+		e.addBare(s, "it expires, and what it holds are small numbers")
 		return
 	}
 	if s.TTL > 0 {
@@ -281,7 +291,7 @@ func weighState(s *Sample, now limiter.Instant, e *evidence) {
 // weighText weighs a string that is no count. It returns the numbers of an object in JSON, which are yet to be weighed.
 func weighText(s *Sample, now limiter.Instant, e *evidence) (fields map[string]string) {
 	fields, list := numbersOf(s.Text)
-	v, _ := Number(s.Text)
+	v, _ := NumberOrTime(s.Text)
 	switch {
 	case timeOfNow(s.Text, now):
 		e.add(1, "it holds a time of now and expires")
@@ -290,6 +300,8 @@ func weighText(s *Sample, now limiter.Instant, e *evidence) (fields map[string]s
 		}
 	case isFraction(s.Text):
 		e.add(1, "it holds a fraction and expires")
+	case Serialized(s.Text) != "":
+		e.add(1, "it is a count as programs write one with its type, and expires")
 	case len(list) > 0 && !slices.ContainsFunc(list, func(text string) bool { return !timeOfNow(text, now) }):
 		if e.add(1, "its JSON lists times of now"); s.TTL > 0 {
 			e.add(1, "it expires")
@@ -330,19 +342,22 @@ func numbersOf(text string) (fields map[string]string, list []string) {
 	}
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
-	name, arrays, depth := "", 0, 0
+	name, arrays, path := "", 0, []string{} // the paths of the objects and arrays around
 	add := func(number string, inObject bool) {
-		if !inObject {
-			list = append(list, number)
+		if of := path[len(path)-1]; strings.HasPrefix(of, inArray) {
+			if name = ""; !inObject || len(number) >= 10 { // of objects in arrays the times alone
+				list = append(list, number)
+			}
 			return
 		}
 		if fields == nil {
 			fields = make(map[string]string)
 		}
-		fields[name], name = number, ""
+		fields[path[len(path)-1]+name], name = number, ""
 	}
 	for {
 		token, err := d.Token()
+		depth := len(path)
 		if err != nil { // its end, or that of what was read of it
 			if depth > 0 && len(text) < sampleBytes || d.InputOffset() < int64(len(text)) && depth == 0 {
 				return nil, nil
@@ -352,18 +367,27 @@ func numbersOf(text string) (fields map[string]string, list []string) {
 			}
 			return fields, list
 		}
-		inObject := strings.HasPrefix(text, "{") && depth == 1
+		if _, delim := token.(json.Delim); !delim && depth == 0 {
+			return nil, nil
+		}
+		inObject := depth > 0 && path[depth-1] != inArray // one of its own, or in an array
 		switch v := token.(type) {
 		case json.Delim:
-			if v == '}' || v == ']' {
-				depth--
-				name = ""
+			switch v {
+			case '}', ']':
+				path, name = path[:depth-1], ""
 				continue
-			}
-			if depth++; v == '[' {
+			case '[':
 				arrays++
+				path = append(path, inArray)
+			default:
+				before := ""
+				if depth > 0 {
+					before = path[depth-1] + name + "."
+				}
+				path, name = append(path, before), ""
 			}
-			if arrays > 1 || depth > 2 || v == '{' && depth > 1 {
+			if arrays > 1 || len(path) > 3 || v == '[' && depth > 1 {
 				return nil, nil
 			}
 		case json.Number:
@@ -372,6 +396,8 @@ func numbersOf(text string) (fields map[string]string, list []string) {
 			switch at, dated := TimeText(v); {
 			case dated && (name != "" || !inObject):
 				add(strconv.FormatFloat(NumberIn(at, time.Second), 'f', -1, 64), inObject)
+			case name == "@class": // of Jackson
+				name = ""
 			case !inObject || name != "":
 				return nil, nil
 			default:
@@ -382,6 +408,9 @@ func numbersOf(text string) (fields map[string]string, list []string) {
 		}
 	}
 }
+
+// inArray stands for an array among the paths of objects.
+const inArray = "[]"
 
 // isFraction says whether a text is a number of a bucket's size that is no whole one.
 func isFraction(text string) bool {

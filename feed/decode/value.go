@@ -3,6 +3,7 @@ package decode
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -168,6 +169,24 @@ func InstantIn(v float64, unit time.Duration) limiter.Instant {
 func TimeText(text string) (at limiter.Instant, ok bool) {
 	t, err := time.Parse(time.RFC3339Nano, text)
 	return limiter.InstantOf(t), err == nil
+}
+
+// LeadingTime returns the number with which a text begins that goes on with an id, and is long enough to be a time.
+func LeadingTime(text string) (number string, ok bool) {
+	rest := strings.TrimLeft(text, "0123456789.")
+	number = text[:len(text)-len(rest)]
+	return number, len(number) >= 10 && len(rest) > 1 && strings.IndexByte(":|_,;#-", rest[0]) >= 0
+}
+
+// serialized finds a whole number that is written with its type: by Jackson, by PHP, and as a text of JSON.
+var serialized = regexp.MustCompile(`^(?:\["java\.lang\.(?:Integer|Long)",(\d{1,15})\]|i:(\d{1,15});|"(\d{1,15})")$`)
+
+// Serialized returns the whole number that a text writes with its type, "" where it is none.
+func Serialized(text string) string {
+	if found := serialized.FindStringSubmatch(text); found != nil {
+		return found[1] + found[2] + found[3]
+	}
+	return ""
 }
 
 // NumberIn is the inverse of instantIn.

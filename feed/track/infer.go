@@ -99,8 +99,10 @@ func (l *Tracker) withhold(r *model.Reading) bool {
 		l.Found.Evidence != model.Told && !(l.Found.Evidence == model.Likely && l.target.LimitKnown) {
 		return false
 	}
-	var named, down, leases bool
-	windows := Sign{Pattern: l.Found.Pattern}
+	var named, down, leases, blocked bool
+	of := l.Found.Pattern
+	windows, left, expires := Sign{Pattern: of}, Sign{Pattern: of, Left: true}, Sign{Pattern: of, Expires: true}
+	l.endless = false
 	switch b := l.decoder.(type) {
 	case *singleDecoder:
 		now := comesRound(b.key, l.target.Window, r.At)
@@ -113,8 +115,16 @@ func (l *Tracker) withhold(r *model.Reading) bool {
 		seen, before := l.inferred.Terms(l.Found.Pattern), comesRound(b.key, l.target.Window, r.At.Add(-l.target.Window))
 		named = naming.Dated(b.key, l.target.Window, r.At) || !seen.Plain && (now || before) ||
 			l.inferred.Shown(windows, r.At) && shortNumber.MatchString(b.key)
+		if r.Type != "none" && r.TTL > 0 {
+			l.inferred.Show(expires, r.At)
+			if r.State.Current == 0 && !seen.Up {
+				l.inferred.Show(left, r.At)
+			}
+		}
 		down = b.fell || seen.Down || r.Type != "none" && r.TTL > 0 && r.State.Current == 0 ||
-			!b.rose && !seen.Up && (b.high || naming.SpeaksOfRest(b.key))
+			!b.rose && !seen.Up && (b.high || naming.SpeaksOfRest(b.key) || l.inferred.Shown(left, r.At))
+		l.endless = r.TTL == model.Forever && r.Type != "none" && l.inferred != nil && !l.inferred.Shown(expires, r.At)
+		blocked = b.blocked
 	case *counterDecoder: // the number at the end of its name may be the end of a window
 		w := l.target.Window
 		named = b.own == limiter.Unknown && slices.ContainsFunc(b.starts, func(start limiter.Instant) bool {
@@ -135,14 +145,19 @@ func (l *Tracker) withhold(r *model.Reading) bool {
 		l.notes.set(model.CountsDown, down)
 	}
 	l.notes.set(model.LeaseEnds, leases)
-	withheld := named || down || leases
+	l.notes.set(model.EndUnknown, l.endless)
+	l.notes.set(model.BlockBeside, blocked)
+	withheld := named || down || leases || l.endless || blocked
 	r.Partial = r.Partial || withheld
 	return withheld
 }
 
-// Review withholds the figures of a reading that was finished before another key of its pattern showed a sign.
+// Review withholds the figures of a reading that was finished before another key of its pattern showed a sign, or gives them where
+// keys of its pattern expire after all.
 func (l *Tracker) Review(r *model.Reading) {
-	if l.withhold(r) {
+	was := l.endless
+	r.Partial = r.Partial && !was
+	if l.withhold(r) || was {
 		r.Notes = l.notes.list()
 	}
 }

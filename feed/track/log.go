@@ -305,7 +305,7 @@ func (b *logDecoder) fill(now limiter.Instant, l *Tracker, r *model.Reading) {
 			l.target.Layout.Unit = 0
 		}
 	}
-	r.State.Log = b.record.log()
+	r.State.Log, r.Partial = b.record.log(), r.Partial || b.unit == 0 && l.key.typ != "none" // no score is a time
 	r.Approximate = b.bins.on || b.record.joined
 	r.PreviousKnown = l.target.Window > 0
 	r.ExactKnown = l.target.Window > 0

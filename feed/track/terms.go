@@ -51,10 +51,11 @@ type Engine struct {
 	fresh  bool
 }
 
-// Sign is what a key shows of all keys of its pattern: that their names hold windows, or their times are the ends of leases.
+// Sign is what a key shows of all keys of its pattern: that their times are the ends of leases, their counts what is left, or that
+// they expire. Where it is none of these it is that their names hold windows.
 type Sign struct {
-	Pattern string
-	Leases  bool // else windows
+	Pattern               string
+	Leases, Left, Expires bool
 }
 
 // lasting is how long a sign holds, since the clock of one client may have given it.

@@ -84,6 +84,7 @@ type Tracker struct {
 
 	inferred *Engine // of the latest query
 	unlikely bool    // its values do not change like those of a limiter
+	endless  bool    // no key of its pattern expires, so that its figures are withheld
 }
 
 // Finding is what discovery has found of a limiter.

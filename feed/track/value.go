@@ -6,6 +6,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"ratescope/feed/config"
 	"ratescope/feed/decode"
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
@@ -146,9 +147,25 @@ type singleDecoder struct {
 	fell     bool // the count fell within a window: it is what is left
 	rose     bool // the count rose within a window: it is what was used
 	high     bool // the window had just begun when it was first seen, and counted much: it may be what is left
+
+	blocked bool // a key beside it is named as one that denies for longer
+	full    bool // it counts its limit or more
+	looked  limiter.Instant
+	beside  *redis.IntCmd
+	access  *Access
 }
 
-func (b *singleDecoder) ask(q *Query, _ *Tracker) {
+// lookBeside is how often keys are looked for beside a counter that has reached its limit.
+const lookBeside = 2 * time.Second
+
+func (b *singleDecoder) ask(q *Query, l *Tracker) {
+	b.beside, b.access = nil, q.Denials
+	if (b.full || b.blocked) && !q.Slots && q.Now.Sub(b.looked) >= lookBeside && b.access.may(q.Now) {
+		if names := config.Blockers(b.key, l.Found.Pattern, q.Now); names != nil {
+			b.beside = q.Pipe.Exists(q.Ctx, names...)
+		}
+		b.looked = q.Now
+	}
 	b.value = q.Pipe.GetRange(q.Ctx, b.key, 0, decode.LongestNumber-1)
 	b.ttl = q.Pipe.PTTL(q.Ctx, b.key)
 }
@@ -166,12 +183,21 @@ func (b *singleDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading) 
 	var n int64
 	if l.key.present(ttl, "string") {
 		if n, err = strconv.ParseInt(text, 10, 64); err != nil || n < 0 {
-			l.look.wrong = "holds a string that is not a count"
+			if l.look.wrong = "holds a string that is not a count"; n < 0 {
+				l.inferred.Show(Sign{Pattern: l.Found.Pattern, Left: true}, now)
+			}
 			n = 0
 		}
 	}
 	b.tell(now, l, r, n)
-	return false, nil
+	if b.beside != nil {
+		there, err := b.beside.Result()
+		b.blocked = err == nil && there > 0
+		b.access.learn(err)
+	}
+	t, was := &l.target, b.full
+	b.full = l.Found.Evidence == model.Told && (l.rule == nil || l.rule.Layout == nil) && t.LimitKnown && n >= t.Limit.Count
+	return b.full && !was, nil
 }
 
 func (b *singleDecoder) tell(now limiter.Instant, l *Tracker, r *model.Reading, n int64) {

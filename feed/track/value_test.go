@@ -49,20 +49,25 @@ func lookWith(t *testing.T, l *Tracker, now limiter.Instant, n int64, ttl time.D
 	client := redis.NewClient(&redis.Options{}) // which connects when a pipeline is sent, and none is
 	defer client.Close()
 	p := client.Pipeline()
-	l.Ask(&Query{Ctx: t.Context(), Pipe: p, Now: now, Inferred: learned})
-	for _, c := range p.Cmds() {
-		switch c := c.(type) {
-		case *redis.StringCmd:
-			c.SetVal(strconv.FormatInt(n, 10))
-		case *redis.DurationCmd:
-			c.SetVal(ttl)
+	for range 2 {
+		l.Ask(&Query{Ctx: t.Context(), Pipe: p, Now: now, Inferred: learned})
+		for _, c := range p.Cmds() {
+			switch c := c.(type) {
+			case *redis.StringCmd:
+				c.SetVal(strconv.FormatInt(n, 10))
+			case *redis.DurationCmd:
+				c.SetVal(ttl)
+			}
+		}
+		r, outcome, err := l.Take(now, 0)
+		if err == nil && outcome == Ready {
+			return r
+		} else if err != nil || outcome != Again { // for what stands beside a counter that has reached its limit
+			t.Fatalf("%v, %v", outcome, err)
 		}
 	}
-	r, outcome, err := l.Take(now, 0)
-	if err != nil || outcome != Ready {
-		t.Fatalf("%v, %v", outcome, err)
-	}
-	return r
+	t.Fatal("it is asked a third time")
+	return model.Reading{}
 }
 
 // TestCounterBeginsAnew: every request is told once of a counter whose window began with its

@@ -4,7 +4,6 @@ package naming
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -67,16 +66,51 @@ func WindowOf(name string, now limiter.Instant) (Window, bool) {
 			if w, ok := round(name, i, end, now); ok && best.To == 0 {
 				best = w
 			}
+		} else if w, ok := number(name, i, end, now); ok && w.Length > 0 && w.To-w.From > max(best.To-best.From, 6) {
+			best = w
 		}
 		i = max(end, best.To)
 	}
-	if w, ok := written(name, now); ok && w.To-w.From > best.To-best.From {
-		best = w
+	if best.To == 0 {
+		best = coded(name, now)
+	}
+	if best.To-best.From < len("202611260714") {
+		if w, ok := written(name, now); ok && w.To-w.From > best.To-best.From {
+			best = w
+		}
 	}
 	if best.Length == day && hours(name[:best.From]+"|"+name[best.To:], now) { // its hour stands elsewhere, so that it is no day
 		return Window{}, false
 	}
 	return best, best.To > 0
+}
+
+// bases are those in which programs write the numbers of windows, as forms name them.
+var bases = [...]struct {
+	form string
+	base int
+}{{"index.hex", 16}, {"index.b36", 36}}
+
+// coded reads the number of a usual window since 1970 that is written with letters; the zero value is none.
+func coded(name string, now limiter.Instant) Window {
+	for end, i := 0, 0; i < len(name); i = end + 1 {
+		digits := false
+		for end = i; end < len(name) && alphanumeric(name[end]); end++ {
+			digits = digits || digit(name[end])
+		}
+		if end-i < 5 || end-i > 8 || !digits {
+			continue
+		}
+		for _, of := range bases {
+			if n, err := strconv.ParseInt(name[i:end], of.base, 64); err == nil {
+				if length := Numbered(n, now); length > 0 && name[i:end] == strconv.FormatInt(n, of.base) {
+					start := now.Floor(length)
+					return Window{From: i, To: end, Form: of.form, Length: length, Start: start, End: start.Add(length)}
+				}
+			}
+		}
+	}
+	return Window{}
 }
 
 // readers read a window that begins at byte i of a name, whose digits end at byte end.
@@ -113,7 +147,8 @@ func calendar(name string, i, _ int, now limiter.Instant) (best Window, ok bool)
 		date[0], at = n, i+4
 	} else if n, fits := digits(name, i, 2); fits && 2000+n == now.Time().UTC().Year() {
 		date[0], at, form, least = 2000+n, i+2, "%y", 2 // two digits of a year need an hour to be told
-	} else {
+	}
+	if date[0] == 0 || addressIn(name[i:]) > 0 {
 		return best, false
 	}
 	for j, f := range fields {
@@ -134,7 +169,10 @@ func calendar(name string, i, _ int, now limiter.Instant) (best Window, ok bool)
 		bare = bare || long == 1
 		form += name[at:next] + f.form
 		at = next + long
-		if j < least || at < len(name) && (digit(name[at]) || letter(name[at]) && name[at] != 'T') {
+		if half := name[at:min(at+2, len(name))]; f.form == "%H" && (strings.EqualFold(half, "AM") || strings.EqualFold(half, "PM")) {
+			return Window{}, false // it is no day either
+		}
+		if j < least || at < len(name) && (digit(name[at]) || letter(name[at]) && name[at] != 'T' && name[at] != 'Z') {
 			continue
 		}
 		written := form
@@ -146,14 +184,19 @@ func calendar(name string, i, _ int, now limiter.Instant) (best Window, ok bool)
 		if f.length == 0 {
 			end = start.AddDate(0, 1, 0)
 		}
-		if zone, in := zoneOf(start, end, now.Time(), f.length); in && start.Day() == date[2] && !(bare && zone != 0) {
+		zone, in, sure := zoneOf(start, end, now.Time(), f.length)
+		if in && start.Day() == date[2] && !(bare && zone != 0) {
 			from, to := limiter.InstantOf(start.Add(-zone)), limiter.InstantOf(end.Add(-zone))
-			best, ok = Window{From: i, To: at, Form: written, Zone: zone, Length: to.Sub(from), Start: from, End: to}, true
+			if best, ok = (Window{From: i, To: at, Form: written, Zone: zone}), true; sure {
+				best.Length, best.Start, best.End = to.Sub(from), from, to
+			}
 		} else if from := limiter.InstantOf(start); f.length > 0 && f.length < time.Hour && begins(from, now) {
 			best, ok = Window{From: i, To: at, Form: written, Start: from}, true
 		} else if between := name[at-long-1 : at-long]; f.length == time.Hour && (strings.Contains("T ", between) || between == name[i+4:i+5]) {
 			zone := start.Sub(now.Time().Truncate(time.Hour)) // if it is the hour of now
 			best, ok = Window{From: i, To: at, Form: written, Zone: zone}, zone <= -4*time.Hour && zone >= -12*time.Hour
+		} else if f.length > 0 && f.length < time.Hour && (next-best.To <= 1 || name[best.To] == 'T') {
+			ok = false // its minute is over, so that it is no hour either
 		}
 	}
 	if !ok {
@@ -166,10 +209,10 @@ func calendar(name string, i, _ int, now limiter.Instant) (best Window, ok bool)
 	return best, ok
 }
 
-// begins reports whether a window of a usual length of at most an hour that contains now may begin at an instant.
+// begins reports whether a window of a day, or of a usual length of at most an hour, that contains now may begin at an instant.
 func begins(at, now limiter.Instant) bool {
 	return slices.ContainsFunc(Lengths[:], func(length time.Duration) bool {
-		return length <= time.Hour && at.Floor(length) == at && now.Floor(length) == at
+		return (length <= time.Hour || length == day) && at.Floor(length) == at && now.Floor(length) == at
 	})
 }
 
@@ -198,19 +241,25 @@ var dateForms = [...][2]string{
 	{"Mon-Jan-02-2006", "%a-%b-%d-%Y"}, {"02-Jan-2006", "%d-%b-%Y"}, {"Jan-02-2006", "%b-%d-%Y"}, {"2006-Jan-02", "%Y-%b-%d"},
 	{"January-2006", "%B-%Y"}, {"2006-January", "%Y-%B"}, {"Jan-2006", "%b-%Y"}, {"2006-Jan", "%Y-%b"},
 	{"02-01-2006", "%d-%m-%Y"}, {"01-02-2006", "%m-%d-%Y"}, {"2006-002", "%Y-%j"},
+	{"2006年01月02日", "%Y年%m月%d日"}, {"2006年01月", "%Y年%m月"}, {"02.01.06", "%d.%m.%y"}, {"02/01/06", "%d/%m/%y"},
 }
 
 // written reads the day or the month of now, in UTC, as dateForms have it.
 func written(name string, now limiter.Instant) (w Window, ok bool) {
 	t := now.Time().UTC()
-	if !strings.Contains(name, strconv.Itoa(t.Year())) {
+	year := strconv.Itoa(t.Year())
+	if !strings.Contains(name, year) && !strings.Contains(name, "."+year[2:]) && !strings.Contains(name, "/"+year[2:]) {
 		return w, false
 	}
 	for _, form := range dateForms {
 		for _, between := range [...]string{"-", " ", "_", "/", ".", ""} {
 			date := t.Format(strings.ReplaceAll(form[0], "-", between))
 			i := strings.Index(name, date)
-			if i < 0 || i > 0 && alphanumeric(name[i-1]) || i+len(date) < len(name) && alphanumeric(name[i+len(date)]) {
+			end := i + len(date)
+			if i < 0 || i > 0 && alphanumeric(name[i-1]) || end < len(name) && alphanumeric(name[end]) || addressIn(name[i:]) > 0 {
+				if !strings.Contains(form[0], "-") {
+					break
+				}
 				continue
 			}
 			w = Window{From: i, To: i + len(date), Form: strings.ReplaceAll(form[1], "-", between), Start: now.Floor(day)}
@@ -246,11 +295,15 @@ func clock(name string, i, _ int, now limiter.Instant) (w Window, ok bool) {
 // round reads the minute of the hour, or the hour of the day in UTC, behind the word for it.
 func round(name string, i, end int, now limiter.Instant) (w Window, ok bool) {
 	word := strings.TrimRight(name[:i], separators)
-	return ringed(name, i, end, periods[strings.ToLower(word[strings.LastIndexAny(word, separators)+1:])], now)
+	length := periods[strings.ToLower(word[strings.LastIndexAny(word, separators)+1:])]
+	if w, ok = ringed(name, i, end, length, now); w.Form == "index%1440" {
+		return w, false
+	}
+	return w, ok
 }
 
-// Rounds returns the part of a name that is the number of the window at an instant, counted within the next longer measure: the
-// second of the minute, the minute of the hour, the hour of the day or the day of the month, in UTC.
+// Rounds returns the part of a name that is the number of the window at an instant as it comes round: the second of the minute, the
+// minute of the hour or of the day, the day of the week, of the month or of the year, or the month, in UTC.
 func Rounds(name string, length time.Duration, at limiter.Instant) (w Window, ok bool) {
 	for end, i := 0, 0; i < len(name) && !ok; i = end + 1 {
 		if end = strings.IndexAny(name[i:], separators); end < 0 {
@@ -264,18 +317,30 @@ func Rounds(name string, length time.Duration, at limiter.Instant) (w Window, ok
 
 // ringed reads the bytes of a name from i to end as Rounds does.
 func ringed(name string, i, end int, length time.Duration, at limiter.Instant) (w Window, ok bool) {
-	n, err := strconv.ParseUint(name[i:end], 10, 8)
-	ring := map[time.Duration]int64{time.Second: 60, time.Minute: 60, time.Hour: 24, 24 * time.Hour: 31}[length]
-	if err != nil || ring == 0 || end-i > 2 {
+	n, err := strconv.ParseUint(name[i:end], 10, 16)
+	if err != nil || length <= 0 || end-i > 4 {
 		return w, false
 	}
-	start := at.Floor(length)
-	w = Window{From: i, To: end, Form: fmt.Sprintf("index%%%d", ring), Length: length, Start: start, End: start.Add(length)}
-	if length == 24*time.Hour {
-		w.Form = "%d"
-		return w, int(n) == at.Time().UTC().Day()
+	t, start := at.Time().UTC(), at.Floor(length)
+	w = Window{From: i, To: end, Length: length, Start: start, End: start.Add(length)}
+	is := func(form string, number int) bool {
+		w.Form = form
+		return int(n) == number
 	}
-	return w, int64(n) == int64(at)/length.Microseconds()%ring
+	for _, cycle := range [...]time.Duration{time.Minute, time.Hour, day} {
+		const least = 24 // smaller numbers are versions and ids
+		ring := int64(cycle / length)
+		if ring >= least && cycle%length == 0 && is(fmt.Sprintf("index%%%d", ring), int(int64(at)/length.Microseconds()%ring)) {
+			return w, true
+		}
+	}
+	switch {
+	case length >= 28*day:
+		return w, is("%m", int(t.Month()))
+	case length != day:
+		return w, false
+	}
+	return w, is("%d", t.Day()) || is("%w", int(t.Weekday())) || is("%u", int(t.Weekday()+6)%7+1) || is("%j", t.YearDay())
 }
 
 // digits reads exactly n digits at byte i, unless that is beyond the name.
@@ -292,25 +357,34 @@ func digits(name string, i, n int) (v int, ok bool) {
 	return v, true
 }
 
-// zoneOf returns the zone in which a window of a calendar contains now. It is UTC where that fits.
-// Of days no other zone is told from a day that is over, and of hours none west of Greenwich.
-func zoneOf(start, end, now time.Time, length time.Duration) (zone time.Duration, ok bool) {
+// zoneOf returns the zone in which a window of a calendar contains now. It is UTC where that fits; sure is false where it fits other
+// zones, too, as hours do. Of days no other zone is told from a day that is over, and of hours none west of Greenwich.
+func zoneOf(start, end, now time.Time, length time.Duration) (zone time.Duration, ok, sure bool) {
 	if !now.Before(start) && now.Before(end) {
-		return 0, true
+		return 0, true, true
 	}
 	if length == 0 || length > time.Hour {
-		return 0, false
+		return 0, false, false
 	}
-	step := 15 * time.Minute
-	if length == time.Hour {
-		step = time.Hour
-	}
-	zone = start.Sub(now.Truncate(length)).Round(step)
-	if zone > 14*time.Hour || zone < -12*time.Hour || length == time.Hour && zone < 0 || !real(zone) {
-		return 0, false
-	}
+	zone = start.Sub(now.Truncate(length)).Round(quarter)
 	local := now.Add(zone)
-	return zone, !local.Before(start) && local.Before(end)
+	ok = zone <= 14*time.Hour && zone >= -12*time.Hour && real(zone) && !local.Before(start) && local.Before(end)
+	if length == time.Hour {
+		return zone, ok && zone > 0, len(Zones(zone, now)) == 1
+	}
+	return zone, ok, true
+}
+
+const quarter = 15 * time.Minute
+
+// Zones returns the zones in use whose hour at an instant is that of a zone of whole hours, which comes first.
+func Zones(whole time.Duration, now time.Time) (all []time.Duration) {
+	for _, near := range [...]time.Duration{0, -2 * quarter, 2 * quarter, -quarter, quarter, -3 * quarter, 3 * quarter} {
+		if zone := whole + near; real(zone) && now.UTC().Add(zone).Truncate(time.Hour).Equal(now.UTC().Add(whole).Truncate(time.Hour)) {
+			all = append(all, zone)
+		}
+	}
+	return all
 }
 
 // real says whether a zone is in use: a whole hour, or one of the few others.
@@ -398,101 +472,4 @@ func number(name string, i, end int, now limiter.Instant) (w Window, ok bool) {
 		return w, true
 	}
 	return w, false
-}
-
-// dates are calendars in names, whose groups together are a date as Go writes it, and how long ago or ahead that is at most in
-// the name of a window of these hours, or of a month.
-var dates = [...]struct {
-	shape  *regexp.Regexp
-	layout string
-	within time.Duration
-}{
-	{regexp.MustCompile(`(?:^|\D)(20\d\d)[-/._]?(0[1-9]|1[0-2])[-/._]?([0-2]\d|3[01])`), "20060102", 32 * day},
-	{regexp.MustCompile(`(?:^|\D)(20\d\d)[-/._]?(0[1-9]|1[0-2])(?:$|\D)`), "200601", 63 * day},
-	{regexp.MustCompile(`(?:^|\D)(0[1-9]|1[0-2])[-/._]?(20\d\d)(?:$|\D)`), "012006", 63 * day},
-	{regexp.MustCompile(`(?:^|\D)(20\d\d)[-/._]?([0-3]\d\d)(?:$|\D)`), "2006002", 32 * day},
-	{regexp.MustCompile(`(?:^|\D)([0-2]\d|3[01])[-/._]?(0[1-9]|1[0-2])[-/._]?(20\d\d)(?:$|\D)`), "02012006", 32 * day},
-	{regexp.MustCompile(`(?:^|\D)(0[1-9]|1[0-2])[-/._]?([0-2]\d|3[01])[-/._]?(20\d\d)(?:$|\D)`), "01022006", 32 * day},
-	{regexp.MustCompile(`(?:^|\D)(\d{6})(?:\d\d){1,3}(?:$|\D)`), "060102", 32 * day}, // a year of two digits, with its hour
-}
-
-const day = 24 * time.Hour
-
-var (
-	numbers = regexp.MustCompile(`\d{4,14}`)
-	coded   = regexp.MustCompile(`[0-9a-z]{5,8}`) // a number to a base above ten
-	weeks   = regexp.MustCompile(`(?:^|\D)20\d\d[-_.]?(?:[Ww][0-5]\d|[Qq][1-4])(?:$|\D)`)
-	weekly  = regexp.MustCompile(`(?i)(?:^|[^a-z0-9])(?:20\d\d[-_.:/]?|w(?:k|eek)?[-_.:]?)([0-5]\d)(?:$|\D)`)
-	months  = regexp.MustCompile(`(?i)(?:^|[^a-z])(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*[-_./]?20\d\d(?:$|\D)`)
-	minutes = regexp.MustCompile(`(?:^|[:_./|-])([0-2]\d)[-:._]?([0-5]\d)(?:$|[:_./|-])`)
-)
-
-// recentMinutes is how old the minute of a day may be that is taken for a window: longer ago it is likelier another number.
-const recentMinutes = 10
-
-// Dated reports whether a part of a name reads as a window of these hours: a calendar's, the number of a usual window, the second
-// or millisecond at which one starts or ends, or the minute of a day. A program that reads the key as a counter until its expiry
-// would be wrong. Where length, that of its windows, is not 0 the words for days and months, the weeks of a year and numbers to a
-// base above ten are read as well.
-func Dated(name string, length time.Duration, now limiter.Instant) bool {
-	t := now.Time().UTC()
-	for _, at := range numbers.FindAllString(name, -1) {
-		if n, err := strconv.ParseInt(at, 10, 64); err == nil && instantNear(n, now) || Recent(n, now) {
-			return true
-		}
-	}
-	for _, c := range dates {
-		for _, found := range c.shape.FindAllStringSubmatch(name, -1) {
-			if date, err := time.Parse(c.layout, strings.Join(found[1:], "")); err == nil && t.Sub(date).Abs() < c.within {
-				return true
-			}
-		}
-	}
-	for _, found := range minutes.FindAllStringSubmatch(name, -1) {
-		hour, _ := strconv.Atoi(found[1])
-		minute, _ := strconv.Atoi(found[2])
-		since := (t.Hour()*60 + t.Minute() - hour*60 - minute + 24*60) % (24 * 60)
-		if hour < 24 && minute < 60 && since <= recentMinutes {
-			return true
-		}
-	}
-	return weeks.MatchString(name) || months.MatchString(name) || length > 0 && named(name, length, now)
-}
-
-// instantNear says whether a number is the time, in seconds or milliseconds, of a window of these two days.
-func instantNear(n int64, now limiter.Instant) bool {
-	return slices.ContainsFunc([]int64{1_000_000, 1_000}, func(unit int64) bool {
-		return n < 1<<62/unit && limiter.Instant(n*unit).Sub(now).Abs() < 2*day
-	})
-}
-
-// named says whether a part of a name is a word for the window of that length that holds now or the one before, the number of its
-// week, or the number of one of the last windows, or a time of now, to the base 16 or 36.
-func named(name string, length time.Duration, now limiter.Instant) bool {
-	t, before := now.Time().UTC(), now.Add(-length).Time().UTC()
-	layout := map[bool]string{length == day: "Monday", length >= 28*day: "January"}[true]
-	for w := range Words(name) {
-		for _, at := range []time.Time{t, before} {
-			if full := strings.ToLower(at.Format(layout)); layout != "" && (w == full || w == full[:3]) {
-				return true
-			}
-		}
-	}
-	for _, found := range weekly.FindAllStringSubmatch(name, -1) {
-		n, _ := strconv.Atoi(found[1])
-		_, week := t.ISOWeek()
-		if since := (week - n + 53) % 53; length == 7*day && since <= 2 {
-			return true
-		}
-	}
-	for _, at := range coded.FindAllString(strings.ToLower(name), -1) {
-		for _, base := range [...]int{16, 36} {
-			n, err := strconv.ParseInt(at, base, 64)
-			age := int64(now)/length.Microseconds() - n
-			if err == nil && (age >= -1 && age < 120 || len(at) > 6 && instantNear(n, now)) {
-				return true
-			}
-		}
-	}
-	return false
 }

@@ -1,6 +1,7 @@
 package naming_test
 
 import (
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -40,5 +41,41 @@ func TestHoursOfOtherZones(t *testing.T) {
 		if w, ok := naming.WindowOf(name, now); !ok || w.Form != form || w.Length == 0 {
 			t.Errorf("%s: %+v", name, w)
 		}
+	}
+}
+
+// TestFormsOfWindows reads windows as programs of many languages write them, and takes none of them for a longer one.
+func TestFormsOfWindows(t *testing.T) {
+	now := limiter.InstantOf(time.Date(2026, 11, 26, 7, 14, 37, 0, time.UTC))
+	for name, want := range map[string]string{
+		"{x}@2026-11-26T07:14Z:u": "%Y-%m-%dT%H:%M", "m/20261126T071400Z/alice": "%Y%m%dT%H%M%SZ", "bt:alice:20261126T0714": "%Y%m%dT%H%M",
+		"pyrl:x:2026-11-26 07:14:00": "%Y-%m-%d %H:%M:%S", "a:2026-11-26T00:00:00Z": "%Y-%m-%dT%H:%M:%SZ", "短信:x:2026年11月26日": "%Y年%m月%d日",
+		"win29927954:alice": "index", "rl:26.11.26:x": "%d.%m.%y", "c:1c8aa12": "index.hex", "c." + strconv.FormatInt(int64(now)/60e6, 36): "index.b36",
+		"bt:alice:20261126T0713": "", "a:2026-11-26T07:13": "", "rl:26.11.26.5": "", "h:2026-11-26-07AM": "", "a:2026-11-26-07-13": "", "c:1c8aa13": "",
+	} {
+		if w, ok := naming.WindowOf(name, now); w.Form != want || ok != (want != "") {
+			t.Errorf("%s: %+v, want %q", name, w, want)
+		}
+	}
+	for name, c := range map[string]struct {
+		length time.Duration
+		form   string
+	}{
+		"wd:alice:4": {24 * time.Hour, "%w"}, "hh:14:alice": {30 * time.Minute, "index%48"}, "m:alice:11": {30 * 24 * time.Hour, "%m"},
+		"mod:alice:434": {time.Minute, "index%1440"}, "y:330:alice": {24 * time.Hour, "%j"}, "api:2:alice": {20 * time.Second, ""},
+	} {
+		if w, ok := naming.Rounds(name, c.length, now); ok != (c.form != "") || ok && w.Form != c.form {
+			t.Errorf("%s: %+v, want %q", name, w, c.form)
+		}
+	}
+}
+
+// TestZones: the hour of now in a name may be that of several zones, and a person has to say which.
+func TestZones(t *testing.T) {
+	now := limiter.InstantOf(time.Date(2026, 11, 26, 7, 40, 0, 0, time.UTC))
+	w, ok := naming.WindowOf("loc:x:2026-11-26T13", now) // 13:10 in Delhi
+	zones := naming.Zones(w.Zone, now.Time())
+	if !ok || w.Length != 0 || zones[0] != 6*time.Hour || !slices.Contains(zones, 5*time.Hour+30*time.Minute) {
+		t.Errorf("%+v in %v", w, zones)
 	}
 }

@@ -1,5 +1,4 @@
-// Package decodetest has what tests of the recognition of limiters share: keys of fixtures, and a
-// population of a Redis in which few keys are limiters.
+// Package decodetest has what tests of the recognition of limiters share: keys of fixtures.
 package decodetest
 
 import (

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -135,10 +136,12 @@ func (l *Layout) windows() []time.Duration {
 		return []time.Duration{l.Slice}
 	case l.Sum > 1 && w > 0:
 		one := w / time.Duration(l.Sum)
-		if form := l.Name.window; form != nil && form.finest == one { // else an old window of one would be a new one of w
-			return []time.Duration{one}
+		switch form := l.Name.window; {
+		case form == nil || form.pieces == nil && form.unit == 0:
+			return []time.Duration{one, w} // their numbers tell which
+		case form.finest <= one:
+			return []time.Duration{one} // else an old window of one would be a new one of w
 		}
-		return []time.Duration{one, w}
 	}
 	return []time.Duration{w}
 }
@@ -244,7 +247,7 @@ func (l *Layout) Expires() bool {
 // begun where the name says.
 func (l *Layout) place(m *Match, text string, now limiter.Instant) bool {
 	form := l.Name.window
-	n, numeric := Whole(strings.TrimSuffix(strings.TrimLeft(text, "0"), form.after))
+	n, failed := strconv.ParseInt(strings.TrimSuffix(text, form.after), cmp.Or(form.base, 10), 64)
 	for _, w := range l.windows() {
 		if w <= 0 && form.pieces == nil {
 			if w, _, _ = WindowOfIndex(n, now); w <= 0 {
@@ -252,7 +255,7 @@ func (l *Layout) place(m *Match, text string, now limiter.Instant) bool {
 			}
 		}
 		m.window = w
-		if form.unit != 0 && numeric {
+		if form.unit != 0 && failed == nil {
 			if start := limiter.Instant(n * form.unit.Microseconds()); start.Sub(now).Abs() < limiter.MaxWindow {
 				m.origin = start - start.Floor(w)
 			}

@@ -46,6 +46,7 @@ func (s *Source) text(lead, beside *decode.Sample) (text string, ok bool) {
 func (s *Source) number(lead, beside *decode.Sample) (float64, bool) {
 	text, ok := s.text(lead, beside)
 	text = strings.TrimSpace(text)
+	text = cmp.Or(decode.Serialized(text), text)
 	rest, minus := strings.CutPrefix(text, "-")
 	n, number := Number(rest)
 	if minus {
@@ -229,6 +230,9 @@ func (l *Layout) entryAt(one stamped, now limiter.Instant) (limiter.Instant, boo
 	text := strings.TrimSpace(one.time)
 	if value, ok := jsonAt(text, l.At.Name); l.At.Name != "" && ok {
 		text = plain(value)
+	}
+	if time, ok := decode.LeadingTime(text); ok {
+		text = time
 	}
 	at, ok := timeIn(text, l.Unit, now)
 	if l.Stamped {

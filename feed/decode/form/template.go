@@ -1,6 +1,7 @@
 package form
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -196,6 +197,7 @@ type WindowForm struct {
 	unit   time.Duration // of a start or an end; 0: the number of the window
 	since  int64         // microseconds from where the windows are counted to 1970
 	after  string        // what stands behind the number
+	base   int           // of the number; 0 is 10
 	ends   bool
 	ring   int64 // the number is counted modulo this; 0: it is not
 }
@@ -214,9 +216,12 @@ var letters = map[byte]struct {
 	layout  string
 }{
 	'Y': {`\d{4}`, 365 * day, "2006"}, 'y': {`\d{2}`, 365 * day, "06"},
-	'm': {`\d{2}`, 28 * day, "01"}, 'b': {`[A-Z][a-z]{2}`, 28 * day, "Jan"}, 'B': {`[A-Z][a-z]+`, 28 * day, "January"},
+	'q': {`[1-4]`, 84 * day, ""}, 'm': {`\d{2}`, 28 * day, "01"},
+	'b': {`[A-Z][a-z]{2}`, 28 * day, "Jan"}, 'B': {`[A-Z][a-z]+`, 28 * day, "January"},
 	'G': {`\d{4}`, 365 * day, ""}, 'V': {`\d{2}`, 7 * day, ""},
 	'd': {`\d{2}`, day, "02"}, 'j': {`\d{3}`, day, "002"}, 'a': {`[A-Z][a-z]{2}`, day, "Mon"},
+	'A': {`[A-Z][a-z]+`, day, "Monday"}, 'u': {`[1-7]`, day, ""}, 'w': {`[0-6]`, day, ""}, 'e': {`[ \d]\d`, day, "_2"},
+	'I': {`\d{2}`, time.Hour, "03"}, 'p': {`[AP]M`, 12 * time.Hour, "PM"},
 	'H': {`\d{2}`, time.Hour, "15"}, 'M': {`\d{2}`, time.Minute, "04"}, 'S': {`\d{2}`, time.Second, "05"},
 }
 
@@ -226,7 +231,7 @@ const day = 24 * time.Hour
 var compound = strings.NewReplacer("%F", "%Y-%m-%d", "%T", "%H:%M:%S", "%R", "%H:%M", "%D", "%m/%d/%y")
 
 // WindowWords are the forms that are no calendar's.
-var WindowWords = []string{"index", "index%60", "ticks", "start.s", "start.ms", "end.s", "end.ms"}
+var WindowWords = []string{"index", "index%60", "index.hex", "index.b36", "ticks", "start.s", "start.ms", "end.s", "end.ms"}
 
 // ParseWindow reads the form of a window.
 func ParseWindow(text string) (*WindowForm, error) {
@@ -234,6 +239,11 @@ func ParseWindow(text string) (*WindowForm, error) {
 	plain, decimal := strings.CutSuffix(text, ".0")
 	if decimal {
 		f.after = ".0"
+	}
+	for name, base := range map[string]int{".hex": 16, ".b36": 36} {
+		if number, ok := strings.CutSuffix(plain, name); ok {
+			plain, f.base = number, base
+		}
 	}
 	word, unit, timed := strings.Cut(plain, ".")
 	switch {
@@ -273,7 +283,7 @@ func (f *WindowForm) calendar(text string) error {
 		known, ok := letters[rest[0]]
 		if !ok {
 			return fmt.Errorf("%%%c in {window:%s} is no letter of a calendar that is known: use %s",
-				rest[0], f.text, "%Y %m %d %H %M %S, %y %b %B %j %G %V %a")
+				rest[0], f.text, "%Y %m %d %H %M %S, %y %b %B %j %G %V %a %A %u %w %e %q %I %p")
 		}
 		p := piece{letter: rest[0]}
 		if short {
@@ -288,7 +298,10 @@ func (f *WindowForm) calendar(text string) error {
 }
 
 func (f *WindowForm) pattern() string {
-	if f.pieces == nil {
+	switch {
+	case f.pieces == nil && f.base > 0:
+		return `[\da-z]{1,16}`
+	case f.pieces == nil:
 		return `\d{1,16}` + regexp.QuoteMeta(f.after)
 	}
 	var b strings.Builder
@@ -320,6 +333,8 @@ func (f *WindowForm) bounds(at limiter.Instant, w time.Duration, origin limiter.
 	switch {
 	case f.finest == 365*day:
 		return date(y, 1, 1), date(y+1, 1, 1)
+	case f.finest == letters['q'].lasts:
+		return date(y, (m-1)/3*3+1, 1), date(y, (m-1)/3*3+4, 1)
 	case f.finest == 28*day:
 		return date(y, m, 1), date(y, m+1, 1)
 	case f.finest == 7*day:
@@ -350,13 +365,14 @@ func (f *WindowForm) format(start, end limiter.Instant, zone *time.Location) str
 	if f.ends {
 		start = end
 	}
+	number := func(n int64) string { return strconv.FormatInt(n, cmp.Or(f.base, 10)) + f.after }
 	switch {
 	case f.unit != 0:
-		return strconv.FormatInt(int64(start)/f.unit.Microseconds(), 10) + f.after
+		return number(int64(start) / f.unit.Microseconds())
 	case f.ring > 0:
-		return strconv.FormatInt(int64(start)/end.Sub(start).Microseconds()%f.ring, 10)
+		return number(int64(start) / end.Sub(start).Microseconds() % f.ring)
 	case f.pieces == nil:
-		return strconv.FormatInt((int64(start)+f.since)/end.Sub(start).Microseconds(), 10) + f.after
+		return number((int64(start) + f.since) / end.Sub(start).Microseconds())
 	}
 	t := start.Time().In(zone)
 	year, week := t.ISOWeek()
@@ -368,6 +384,12 @@ func (f *WindowForm) format(start, end limiter.Instant, zone *time.Location) str
 			text = strconv.Itoa(year)
 		case p.letter == 'V':
 			text = fmt.Sprintf("%02d", week)
+		case p.letter == 'q':
+			text = strconv.Itoa(int(t.Month()+2) / 3)
+		case p.letter == 'w':
+			text = strconv.Itoa(int(t.Weekday()))
+		case p.letter == 'u':
+			text = strconv.Itoa(int(t.Weekday()+6)%7 + 1)
 		case p.letter != 0:
 			text = t.Format(letters[p.letter].layout)
 		}

@@ -1,4 +1,4 @@
-package discover
+package discover_test
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"ratescope/feed/decode/decodetest"
+	"ratescope/feed/watch/discover"
 	"ratescope/internal/goroutine"
 	"ratescope/internal/servertest"
 	"ratescope/limiter"
@@ -24,7 +24,7 @@ func BenchmarkRecognition(b *testing.B) {
 			s := servertest.Start(b)
 			client := s.Client()
 			defer client.Close()
-			decodetest.Populate(s.Now(), keys, 1).Fill(b, client)
+			Populate(s.Now(), keys, 1).Fill(b, client)
 			var bare, search []time.Duration
 			for range b.N {
 				for range 5 { // in turns
@@ -51,15 +51,18 @@ func used(s *servertest.Server, do func()) time.Duration {
 	return s.CPU() - before
 }
 
+// pageOfScan is how many keys a search asks for at once.
+const pageOfScan = 500
+
 // surveyBare asks for the type and the expiry of every key, a page of SCAN at a time.
 func surveyBare(b *testing.B, client *redis.Client) {
 	ctx := b.Context()
 	for cursor := uint64(0); ; {
-		keys, next, err := client.Scan(ctx, cursor, "*", scanCount).Result()
+		keys, next, err := client.Scan(ctx, cursor, "*", pageOfScan).Result()
 		if err != nil {
 			b.Fatal(err)
 		}
-		for some := range slices.Chunk(keys, scanCount) {
+		for some := range slices.Chunk(keys, pageOfScan) {
 			if _, err := client.Pipelined(ctx, func(p redis.Pipeliner) error {
 				for _, k := range some {
 					p.Type(ctx, k)
@@ -85,7 +88,7 @@ func surveyBare(b *testing.B, client *redis.Client) {
 
 // searchOnce searches the keyspace once.
 func searchOnce(b *testing.B, client *redis.Client) {
-	scanner := New(Options{
+	scanner := discover.New(discover.Options{
 		Client: client, Nodes: func(context.Context) ([]*redis.Client, error) { return []*redis.Client{client}, nil },
 		Budget: 1, Now: func() limiter.Instant { return limiter.InstantOf(time.Now()) }, Away: func() bool { return false }, Rest: time.Hour,
 	})

@@ -68,7 +68,7 @@ func recognizeSoon(t *testing.T, s *servertest.Server, client *redis.Client, url
 // and how much of what is likely is a limiter.
 func recognize(t *testing.T, s *servertest.Server, client *redis.Client, url string) (recallLikely, precisionLikely float64) {
 	recorded := fillQueues(t, client, filepath.Join("..", "..", "decode", "testdata", "unrelated"))
-	p := decodetest.Populate(s.Now(), 5000, 1)
+	p := Populate(s.Now(), 5000, 1)
 	p.Fill(t, client)
 	if recorded < 10 {
 		t.Fatalf("only %d keys of recorded job queues", recorded)
@@ -78,7 +78,7 @@ func recognize(t *testing.T, s *servertest.Server, client *redis.Client, url str
 	}
 	b, _ := feedtest.Once(t, feed.Options{URLs: []string{url}, Budget: 0.5})
 
-	owner := make(map[string]*decodetest.Subject) // by key
+	owner := make(map[string]*Subject) // by key
 	for i := range p.Subjects {
 		for _, k := range p.Subjects[i].Keys {
 			owner[k] = &p.Subjects[i]
@@ -86,8 +86,8 @@ func recognize(t *testing.T, s *servertest.Server, client *redis.Client, url str
 	}
 	libraries := make(map[string]bool)
 	known, right, likely, likelyRight := 0, 0, 0, 0
-	likelyFound := make(map[*decodetest.Subject]bool)
-	found := make(map[*decodetest.Subject]bool)
+	likelyFound := make(map[*Subject]bool)
+	found := make(map[*Subject]bool)
 	wrong := make(map[string]int)
 	for _, r := range b.Readings {
 		if r.Target.Evidence == model.Likely {
@@ -101,7 +101,7 @@ func recognize(t *testing.T, s *servertest.Server, client *redis.Client, url str
 			continue
 		}
 		known++
-		var subject *decodetest.Subject
+		var subject *Subject
 		for _, k := range append([]string{r.Key}, r.Members...) {
 			subject = cmp.Or(subject, owner[k])
 		}

@@ -1,4 +1,4 @@
-package decodetest
+package discover_test
 
 import (
 	"context"
