@@ -223,7 +223,7 @@ func (p *program) show(ctx context.Context, c *cobra.Command, boards []board) er
 		return usagef("the dashboard needs a terminal on its output: use --plain to follow along in text, or \"ratescope snapshot\" for one look")
 	}
 	// Signals already cancel ctx; Bubble Tea's own handler would wait for it for ever.
-	return tui.RunAll(ctx, all, tea.WithoutSignalHandler())
+	return tui.Run(ctx, all, tea.WithoutSignalHandler())
 }
 
 // exporterSays lists the flags that the exporter has, and not the dashboard that it feeds: those

@@ -240,7 +240,7 @@ func TestAKeyThatLeavesIsNotCountedAsThrottled(t *testing.T) {
 
 func TestOptionsAreChecked(t *testing.T) {
 	for _, o := range []tui.Options{{Look: shell.Options{FPS: -1}}, {Look: shell.Options{FPS: 1000}}, {Look: shell.Options{Theme: "no such theme"}}} {
-		if err := tui.Run(t.Context(), o); err == nil {
+		if err := tui.Run(t.Context(), []tui.Options{o}); err == nil {
 			t.Errorf("%+v is accepted", o)
 		}
 	}

@@ -196,7 +196,7 @@ func BenchmarkOutput(b *testing.B) {
 			out := &counter{}
 			done := make(chan error, 1)
 			go func() {
-				done <- tui.Run(ctx, tui.Options{Source: session.Source{Take: feed.Take}}, tea.WithInput(blind{ctx}), tea.WithOutput(out), tea.WithWindowSize(160, 48),
+				done <- tui.Run(ctx, []tui.Options{{Source: session.Source{Take: feed.Take}}}, tea.WithInput(blind{ctx}), tea.WithOutput(out), tea.WithWindowSize(160, 48),
 					tea.WithoutSignalHandler(), tea.WithColorProfile(colorprofile.TrueColor), tea.WithEnvironment([]string{"TERM=xterm-256color"}))
 			}()
 			wait(b, func() bool { return out.n.Load() > 5000 }) // the first frame

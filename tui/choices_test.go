@@ -37,7 +37,7 @@ func TestChoicesSurviveTheProgram(t *testing.T) {
 	if !strings.Contains(app.View().Content, "Three things to try") {
 		t.Error("the first start says nothing of what to try")
 	}
-	press(app, letter('m'), letter('m'), letter('s'), letter('V'), letter('f'), letter(']'), letter('t'), letter('n'), letter('o'), letter('r'), letter('d'), tea.KeyPressMsg{Code: tea.KeyEnter})
+	press(app, letter('m'), letter('m'), letter('s'), letter('f'), letter(']'), letter('t'), letter('n'), letter('o'), letter('r'), letter('d'), tea.KeyPressMsg{Code: tea.KeyEnter})
 	if text, err := os.ReadFile(path); err != nil || !strings.Contains(string(text), "nord") {
 		t.Fatalf("the choices are %s, %v", text, err)
 	}
@@ -45,7 +45,7 @@ func TestChoicesSurviveTheProgram(t *testing.T) {
 	if again.Canvas.Look.Name != "nord" || again.session.Rows.SortText() != "trouble first" || again.View().MouseMode != tea.MouseModeNone {
 		t.Errorf("theme %s, order %s, mouse %v", again.Canvas.Look.Name, again.session.Rows.SortText(), again.View().MouseMode)
 	}
-	for _, key := range []string{"arrangement", "groups", "sort", "zoom"} { // which belong to what was looked at then
+	for _, key := range []string{"groups", "sort", "zoom"} { // which belong to what was looked at then
 		if got := again.Recall(key); got != "" {
 			t.Errorf("the second start begins with %s %q of the first", key, got)
 		}

@@ -23,7 +23,7 @@ func TestHeatShowsThousandsOfKeys(t *testing.T) {
 	s := newStage(t, 140, 42, tui.Options{}, people...)
 	s.run(3 * time.Second)
 	s.press("6")
-	s.see("10000 keys", " keys at ")
+	s.see("10000 keys", " and 285 more at ")
 	before := s.app.At()
 	s.press("down", "down", "left", "enter")
 	if s.app.Screen() != "heat" {

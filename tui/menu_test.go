@@ -29,7 +29,7 @@ func TestTheMenus(t *testing.T) {
 		s.press("esc", "o", "z")
 		s.see("esc back") // which clears the filter
 		s.press("esc", "m")
-		for _, want := range []string{"save", "look", "server", "record", "export", "csv", "capsule", "theme", "mouse", "arrangement", "arm",
+		for _, want := range []string{"save", "look", "server", "record", "export", "csv", "capsule", "theme", "mouse", "arm",
 			"identify", "watch another"} {
 			s.see(want + " ")
 		}

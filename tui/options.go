@@ -56,14 +56,9 @@ type Options struct {
 }
 
 // Run shows the dashboard until the user quits or ctx ends. Whatever happens, the terminal
-// is left as it was.
-func Run(ctx context.Context, o Options, extra ...tea.ProgramOption) error {
-	return RunAll(ctx, []Options{o}, extra...)
-}
-
-// RunAll is Run for several servers in one view: a table of the keys of all. The screens, the orders and the
+// is left as it was. Several servers are in one view: a table of the keys of all. The screens, the orders and the
 // files are those of the server of the selected key, and the first Options say how it looks.
-func RunAll(ctx context.Context, all []Options, extra ...tea.ProgramOption) error {
+func Run(ctx context.Context, all []Options, extra ...tea.ProgramOption) error {
 	var apps []*shell.App
 	var sessions []*session.Session
 	var tables []*keys.Screen

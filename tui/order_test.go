@@ -62,37 +62,47 @@ func names(s *stage) (list []string) {
 	return list
 }
 
-// TestNothingMovesUnderTheHand presses a key a second while all states change: only throttled rows move,
-// to the top, where they are at each moment.
+// TestNothingMovesUnderTheHand selects a key and presses keys while all states change: the selected row
+// keeps its place, unless throttled keys need it or it is throttled itself, and all others stand in the order of their
+// states at each moment.
 func TestNothingMovesUnderTheHand(t *testing.T) {
 	s := newStage(t, 140, 60, tui.Options{}, mixed()...)
 	s.run(10 * time.Second)
-	s.press("]")
-	before := names(s)
-	for range 30 {
-		s.run(time.Second)
-		s.press("]")
-		throttled := map[string]bool{}
-		top := true
-		for _, k := range s.app.Listed() {
-			now := s.app.StateOf(k) == model.Throttled
-			if throttled[k.Reading.Key] = now; now && !top {
-				t.Fatalf("%s is throttled and stands below a key that is not: %v", k.Reading.Key, names(s))
+	kept, stood := 0, 0
+	for turn := range 600 {
+		if turn%200 == 0 {
+			s.press("home")
+			for range 8 + turn/40 {
+				s.press("j")
 			}
-			top = now
 		}
-		rest := func(list []string) []string {
-			return slices.DeleteFunc(slices.Clone(list), func(key string) bool { return throttled[key] })
+		was := slices.Index(names(s), s.app.Selected())
+		s.press("]")
+		s.run(tuitest.Refresh / 2)
+		list := s.app.Listed()
+		at := slices.IndexFunc(list, func(k *model.Watched) bool { return k.Reading.Key == s.app.Selected() })
+		rest := slices.Delete(slices.Clone(list), at, at+1)
+		least := slices.IndexFunc(rest, func(k *model.Watched) bool { return s.app.StateOf(k) != model.Throttled })
+		if !slices.IsSortedFunc(rest, func(x, y *model.Watched) int { return model.ByState(x, y, s.app.At()) }) {
+			t.Fatalf("another row than the selected %s is not in the order of the states: %v", s.app.Selected(), names(s))
 		}
-		after := names(s)
-		if x, y := rest(before), rest(after); len(x) == len(y) && !slices.Equal(x, y) {
-			t.Logf("throttled before: the rows of others were %v and are %v", x, y)
+		switch is := s.app.StateOf(list[at]); {
+		case is == model.Throttled && at > least:
+			t.Fatalf("%s is throttled and stands below a key that is not: %v", s.app.Selected(), names(s))
+		case is != model.Throttled && at != max(was, least):
+			t.Fatalf("%s was in row %d under the hand, and is in row %d below %d that are throttled", s.app.Selected(), was, at, least)
+		case is != model.Throttled:
+			if kept++; !slices.IsSortedFunc(list, func(x, y *model.Watched) int { return model.ByState(x, y, s.app.At()) }) {
+				stood++
+			}
 		}
-		before = after
+	}
+	if kept == 0 || stood == 0 {
+		t.Errorf("the selected row was kept %d times, %d of them where it does not belong: the test proves nothing", kept, stood)
 	}
 	s.run(30 * time.Second)
-	if slices.Equal(before, names(s)) {
-		t.Error("the rows stand still for ever: the test proves nothing")
+	if !slices.IsSortedFunc(s.app.Listed(), func(x, y *model.Watched) int { return model.ByState(x, y, s.app.At()) }) {
+		t.Error("the selected row stands where it does not belong for ever")
 	}
 }
 

@@ -48,7 +48,7 @@ func runRecorded(t *testing.T, profile colorprofile.Profile, o tui.Options, tell
 		}
 		out := &outputLog{}
 		x := tuitest.Launch(t, 120, 36, tuitest.Dark, func(ctx context.Context, extra ...tea.ProgramOption) error {
-			return tui.Run(ctx, o, append(extra, tea.WithColorProfile(profile), tea.WithOutput(out))...)
+			return tui.Run(ctx, []tui.Options{o}, append(extra, tea.WithColorProfile(profile), tea.WithOutput(out))...)
 		})
 		x.Wait(3 * time.Second)
 		tell(x, out)

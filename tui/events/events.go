@@ -212,12 +212,15 @@ const roomForWords = 32
 // what short names need, so that the words of most logs stand in one place; more where a name is
 // longer and leaves the words their room.
 func (v view) whoColumns(list []event, columns int) int {
-	room, longest := columns-widthOfTime(columns), 0
+	room, longest, words := columns-widthOfTime(columns), 0, 0
 	for i := range list {
-		longest = max(longest, safetext.Width(v.who(&list[i])))
+		if e := &list[i]; e.fired == nil {
+			l := v.lineOf(e)
+			longest, words = max(longest, safetext.Width(l.who)), max(words, safetext.Width(l.text))
+		}
 	}
 	least := min(max(8, room*2/5), 28)
-	return min(max(longest, least), max(least, room-roomForWords))
+	return min(max(longest, least), max(least, room-1-min(words, roomForWords)))
 }
 
 // who is what an event is about.
@@ -239,20 +242,24 @@ func widthOfTime(columns int) int {
 
 // paintEvent draws an event in the columns from x to end, of which so many are for what it is about.
 func (v view) paintEvent(x, y, end, who int, e event) {
-	if e.mark != nil {
-		l := line{string(v.c.Look.Flag), v.c.Look.Title, v.who(&e), cmp.Or(safetext.Sentence(e.mark.Text), "marked")}
-		if e.mark.Kind == record.MarkerAlert {
-			l.mark, l.style = v.c.Look.OverMark, v.c.Look.Near
-		}
-		v.paintLine(x, y, end, who, e.at, l)
-		return
-	}
 	if e.fired != nil {
 		room := end - PaintDecision(v.c, x, y, end, e.fired) - 2
 		name := v.s.Name(e.fired.Key)
 		v.c.Buffer.Right(x, y, end, format.First(room, "fired from here at "+name, "at "+name,
 			safetext.Shorten(name, max(room, 0), safetext.Ellipsis)), v.c.Look.Injected)
 		return
+	}
+	v.paintLine(x, y, end, who, e.at, v.lineOf(&e))
+}
+
+// lineOf returns what stands behind the time of an alert or a moment that a person marked.
+func (v view) lineOf(e *event) line {
+	if e.mark != nil {
+		l := line{string(v.c.Look.Flag), v.c.Look.Title, v.who(e), cmp.Or(safetext.Sentence(e.mark.Text), "marked")}
+		if e.mark.Kind == record.MarkerAlert {
+			l.mark, l.style = v.c.Look.OverMark, v.c.Look.Near
+		}
+		return l
 	}
 	mark, st, text := v.alertText(e.alert)
 	switch {
@@ -261,7 +268,7 @@ func (v view) paintEvent(x, y, end, who int, e event) {
 	case e.lasted > 0:
 		text += " for " + format.Span(e.lasted)
 	}
-	v.paintLine(x, y, end, who, e.at, line{mark, st, v.who(&e), text})
+	return line{mark, st, v.who(e), text}
 }
 
 // line is what stands behind the time of an event.

@@ -1,7 +1,9 @@
 package events
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -43,18 +45,8 @@ type view struct {
 // New returns the log of a session.
 func New(s *session.Session) *Screen {
 	e := &Screen{s: s}
-	move := func(by func() int) func() tea.Cmd {
-		return func() tea.Cmd { e.at = min(max(e.at+by(), 0), max(len(e.list)-1, 0)); return nil }
-	}
-	page := func() int { return max(1, e.rows-1) }
-	e.actions = append(shell.Actions{
-		shell.Bind("events", "up", "↑ k", "selects the event above", move(func() int { return -1 }), "up", "k").For(shell.ToLook),
-		shell.Bind("events", "down", "↓ j", "selects the event below", move(func() int { return 1 }), "down", "j").For(shell.ToLook),
-		shell.Bind("events", "page up", "pgup", "goes up a page", move(func() int { return -page() }), "pgup", "ctrl+b"),
-		shell.Bind("events", "page down", "pgdn", "goes down a page", move(page), "pgdown", "ctrl+f"),
-		shell.Bind("events", "newest", "home", "selects the newest event", move(func() int { return -len(e.list) }), "home").For(shell.ToLook),
-		shell.Bind("events", "oldest", "end G", "selects the oldest event", move(func() int { return len(e.list) }),
-			"end", "G").For(shell.ToLook),
+	move := func(by int) tea.Cmd { e.at = min(max(e.at+by, 0), max(len(e.list)-1, 0)); return nil }
+	e.actions = append(shell.Moves("events", "event", move, func() int { return max(1, e.rows-1) }, func() int { return len(e.list) }),
 		shell.Bind("events", "open", "enter", "shows the key at that moment", e.open, "enter").For(shell.ToLook).Hinted("open"),
 		shell.Bind("events", "csv", "E", "exports the events as csv, md or jsonl", e.export, "E").When(func() string {
 			if len(e.list) == 0 {
@@ -62,7 +54,8 @@ func New(s *session.Session) *Screen {
 			}
 			return ""
 		}),
-	}, s.Actions().Without(shell.ExportRows)...) // the rows here are events
+	)
+	e.actions = append(e.actions, s.Actions().Without(shell.ExportRows, shell.ZoomIn, shell.ZoomOut)...) // the rows here are events
 	return e
 }
 
@@ -197,13 +190,14 @@ type lane struct {
 
 type stretch struct{ from, to limiter.Instant }
 
-// laneList are the keys of the listed events, those with the newest first.
+// laneList are the keys of the listed events that were throttled or near their limit: those that are throttled now
+// first, as everywhere, and of equally urgent ones those with the newest event.
 func (v view) laneList(list []event) (lanes []*lane) {
 	of := map[string]*lane{}
 	for i := range list {
 		e := &list[i]
 		key := e.key()
-		if key == "" || e.alert == nil {
+		if key == "" || e.alert == nil || e.alert.What != model.BecameThrottled && e.alert.What != model.BecameClose {
 			continue
 		}
 		l := of[key]
@@ -218,6 +212,13 @@ func (v view) laneList(list []event) (lanes []*lane) {
 			l.near = append(l.near, e.at)
 		}
 	}
+	state := func(l *lane) model.KeyState {
+		if k := v.s.Shown.Board().Key(l.key); k != nil {
+			return k.State(v.s.Shown.At())
+		}
+		return model.Silent
+	}
+	slices.SortStableFunc(lanes, func(x, y *lane) int { return cmp.Compare(state(x), state(y)) })
 	return lanes
 }
 
@@ -227,7 +228,7 @@ func (sc *Screen) paintLanes(v view, r cell.Rect) {
 	if r.H < 4 {
 		return
 	}
-	in := v.c.Section(r, false, widget.Styled("lanes", v.c.Look.Title), widget.Styled(" · when keys denied", v.c.Look.Dim))
+	in := v.c.Section(r, false, widget.Styled("lanes", v.c.Look.Title), widget.Styled(" · when keys were throttled", v.c.Look.Dim))
 	name := min(max(in.W*2/5, 12), 30)
 	plot := cell.Rect{X: in.X + name + 3, Y: in.Y, W: in.W - name - 3, H: in.H - 1}
 	if plot.W < 8 || plot.H < 1 || len(sc.list) == 0 {

@@ -127,7 +127,7 @@ func (v *View) wellness() widget.Span {
 	if v.Health.At == 0 {
 		return widget.Styled("not looked at yet", v.Canvas.Look.Dim)
 	}
-	return widget.Styled(v.Canvas.Look.OKMark+" nothing is wrong here that can be seen", v.Canvas.Look.Good)
+	return widget.Styled(v.Canvas.Look.OKMark+" this Redis shows no trouble", v.Canvas.Look.Good)
 }
 
 // paintTables puts what is counted below the graphs: what commands cost and what was slow

@@ -66,7 +66,7 @@ func TestWhatAServerTells(t *testing.T) {
 
 // TestAServerThatIsAwayIsNotCalledWell, and one that was not looked at yet is not either.
 func TestAServerThatIsAwayIsNotCalledWell(t *testing.T) {
-	const well = "nothing is wrong"
+	const well = "shows no trouble"
 	calm := func(v *View) { v.Health.Errors, v.Health.MemoryUsed = nil, model.Measure{Known: true, V: 1 << 20} }
 	for what, c := range map[string]struct {
 		edit func(*View)

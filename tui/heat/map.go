@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"ratescope/model"
 	"ratescope/model/format"
@@ -22,8 +21,8 @@ const (
 	mostKeys = 1500
 )
 
-// tallest is how many lines a row of a short map takes.
-const tallest = 4
+// tallest is how many lines a row of a short map takes at most.
+const tallest = 16
 
 // aheadShare is the part of the columns that shows the time to come, and aheadLeast how many columns a map has that
 // has room for it.
@@ -48,13 +47,21 @@ func (h *Screen) layOut(area cell.Rect) {
 	}
 	h.makeRoom()
 	h.fill()
-	h.runWhatIf()
-	h.height = min(max(h.area.H/max(len(h.rows), 1), 1), tallest)
-	shown := h.area.H / h.height
+	h.lines = widget.Spread(h.area.H, len(h.rows), tallest, true)
+	shown := h.area.H / h.lines.Height
 	h.at = min(h.at, max(len(h.rows)-1, 0))
+	if i := slices.IndexFunc(h.rows, h.holds); h.key != "" && i >= 0 {
+		h.at = i
+	}
+	h.runWhatIf()
 	h.first = min(max(h.first, h.at-shown+1), h.at)
 	h.first = min(max(h.first, 0), max(len(h.rows)-shown, 0))
 	h.s.Selection.See(h.first, h.first+shown)
+}
+
+// holds reports whether the key under the cursor is in a row.
+func (h *Screen) holds(r row) bool {
+	return slices.ContainsFunc(r.keys, func(k *model.Watched) bool { return k.Reading.Key == h.key })
 }
 
 // fill brings every row up to now. Histories of keys that are gone are dropped once they are
@@ -124,13 +131,17 @@ func (h *Screen) foresee(r *row) {
 		return
 	}
 	var futures []*chart.Future
+	r.near = 0
 	for i, k := range r.keys {
+		if k.Gauge.Near() && !k.Gauge.Throttled() {
+			r.near++
+		}
 		if f := &r.past[i].coming; k.Gauge.Throttled() {
 			f.Update(k, h.newest, steps[h.step], h.ahead)
 			futures = append(futures, f)
 		}
 	}
-	r.coming = chart.Worst(futures, h.ahead)
+	r.coming, r.throttled = chart.Worst(futures, h.ahead), len(futures)
 }
 
 // pass moves the cells on by so many columns, fewer than there are. The new ones keep the level
@@ -163,7 +174,7 @@ func bundle(keys []*model.Watched, rows int, fold bool) []row {
 func (h *Screen) paintCursorText(p *widget.Canvas, r cell.Rect) {
 	row := &h.rows[h.at]
 	c := row.cells[len(row.cells)-1-min(h.back, len(row.cells)-1)]
-	spans := []widget.Span{widget.Styled(h.rowName(row, 40), p.Look.Title), widget.Styled(" at ", p.Look.Dim),
+	spans := []widget.Span{widget.Styled(h.rowName(row, r.W/2, 0), p.Look.Title), widget.Styled(" at ", p.Look.Dim),
 		widget.Styled(format.Clock(h.moment()), p.Look.Text)}
 	switch {
 	case c.Known:
@@ -195,47 +206,43 @@ func (h *Screen) paintCursorText(p *widget.Canvas, r cell.Rect) {
 	}
 }
 
-// rowName is the key of a row; of several what their names begin with, and how many there are.
-func (h *Screen) rowName(r *row, columns int) string {
-	first := h.s.Name(r.keys[0].Reading.Key)
-	if len(r.keys) == 1 {
-		return h.s.ShortName(r.keys[0].Reading.Key, columns)
+// rowName is the key of a row; of several what their names begin with and how many there are, or the first and how many more.
+// What is too long goes without its first bytes, so many of which are those of all rows.
+func (h *Screen) rowName(r *row, columns, common int) string {
+	first := r.keys[0].Reading.Key
+	switch {
+	case len(r.keys) == 1:
+		return h.s.ShortName(first, columns)
+	case r.prefix == "":
+		more := " and " + format.Short(int64(len(r.keys)-1)) + " more"
+		return h.s.ShortName(first, max(columns-len(more), 1)) + more
 	}
-	if r.prefix != "" {
-		first = h.s.Name(r.prefix)
-	}
-	count := fmt.Sprintf(" · %s keys", format.Thousands(int64(len(r.keys))))
-	if columns < roomForKeys {
-		count = " ×" + format.Short(int64(len(r.keys)))
-	}
+	count := " ×" + format.Short(int64(len(r.keys)))
 	columns = max(columns-safetext.Width(count), 1)
-	last := h.s.Name(r.keys[len(r.keys)-1].Reading.Key)
-	if n := safetext.SharedWords(first, last); r.prefix == "" && n < min(len(first), len(last)) { // from which to which
-		span := word(first[n:]) + safetext.Ellipsis + word(last[n:])
-		return safetext.Shorten(format.First(columns, first[:n]+span, safetext.Ellipsis+span), columns, safetext.Ellipsis) + count
+	prefix := h.s.Name(r.prefix)
+	if common > 0 && safetext.Width(prefix) >= columns {
+		prefix = safetext.Ellipsis + prefix[common:]
 	}
-	return safetext.Shorten(first+safetext.Ellipsis, columns, safetext.Ellipsis) + count
-}
-
-// roomForKeys is from how many columns on the number of keys is written with its unit.
-const roomForKeys = 24
-
-// word is what a text begins with, up to the first sign.
-func word(text string) string {
-	if i := strings.IndexFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }); i > 0 {
-		return text[:i]
-	}
-	return text
+	return safetext.Shorten(prefix+safetext.Ellipsis, columns, safetext.Ellipsis) + count
 }
 
 // rowNames are the names of several rows, of which those of single keys can be told apart.
 func (h *Screen) rowNames(list []row, columns int) []string {
-	texts := make([]string, len(list))
+	texts, common := make([]string, len(list)), 0
+	var prefixes []string
+	for _, r := range list {
+		if r.prefix != "" {
+			prefixes = append(prefixes, h.s.Name(r.prefix))
+		}
+	}
+	if len(prefixes) > 1 {
+		common = safetext.SharedWords(slices.Min(prefixes), slices.Max(prefixes))
+	}
 	for i := range list {
 		if r := &list[i]; len(r.keys) == 1 {
 			texts[i] = h.s.Name(r.keys[0].Reading.Key)
 		} else {
-			texts[i] = h.rowName(r, columns)
+			texts[i] = h.rowName(r, columns, common)
 		}
 	}
 	return h.s.Families().Distinct(texts, columns, safetext.Ellipsis)
@@ -243,7 +250,8 @@ func (h *Screen) rowNames(list []row, columns int) []string {
 
 // paintRow draws row i of those on screen: its name, below it where there is room how it stands now, and its lane.
 func (h *Screen) paintRow(p *widget.Canvas, i int, r *row, name string) {
-	x, y, st := h.area.X-h.names, h.area.Y+i*h.height, p.Look.Text
+	x, y, st := h.area.X-h.names, h.area.Y+h.lines.Line(i), p.Look.Text
+	lines := h.lines.Line(i+1) - h.lines.Line(i)
 	selected := h.first+i == h.at
 	mark, ms := h.s.Mark(r.keys[0], p.Look)
 	if selected {
@@ -251,17 +259,21 @@ func (h *Screen) paintRow(p *widget.Canvas, i int, r *row, name string) {
 		st = p.Look.Title
 	}
 	p.Spans(x, y, h.area.X-1, widget.Styled(mark+" ", ms), widget.Styled(name, st))
-	if h.height > 1 && len(r.keys) == 1 {
-		p.Buffer.Text(x+2, y+1, h.area.X-1, h.standing(r.keys[0]), p.Look.Dim)
+	if lines > 1 {
+		p.Buffer.Text(x+2, y+1, h.area.X-1, h.standing(r), p.Look.Dim)
 	}
-	chart.River(&p.Buffer, h.area.X, y, h.height, r.cells, r.coming, false, &p.Look)
+	chart.River(&p.Buffer, h.area.X, y, lines, r.cells, r.coming, false, &p.Look)
 	if selected {
-		p.Buffer.Ground(cell.Rect{X: x - 1, Y: y, W: h.area.W + h.names + h.ahead + 2, H: h.height}, p.Look.Selected)
+		p.Buffer.Ground(cell.Rect{X: x - 1, Y: y, W: h.area.W + h.names + h.ahead + 2, H: lines}, p.Look.Selected)
 	}
 }
 
-// standing says how much of its limit a key uses now.
-func (h *Screen) standing(k *model.Watched) string {
+// standing says how much of its limit the key of a row uses now; of several, how many are throttled or near it.
+func (h *Screen) standing(r *row) string {
+	if len(r.keys) > 1 {
+		return fmt.Sprintf("%d throttled, %d near", r.throttled, r.near)
+	}
+	k := r.keys[0]
 	t := &k.Reading.Target
 	used := k.Gauge.Used.Short() + " used"
 	if !t.LimitKnown || t.Limit.Count == 0 || t.Window <= 0 {
@@ -283,7 +295,7 @@ func (h *Screen) paintTimes(p *widget.Canvas) {
 	if h.ahead > 0 {
 		at = right - len(end)/2
 		p.Buffer.Right(right, y, right+1+h.ahead, "+"+format.Length(time.Duration(h.ahead)*d), p.Look.Dim)
-		for line := h.height * min(h.area.H/h.height, len(h.rows)-h.first); line < h.area.H; line++ {
+		for line := h.lines.Line(min(h.area.H/h.lines.Height, len(h.rows)-h.first)); line < h.area.H; line++ {
 			p.Buffer.Set(right, h.area.Y+line, p.Look.LimitV, p.Look.Faint)
 		}
 	}
@@ -327,21 +339,14 @@ func folded(keys []*model.Watched) []row {
 }
 
 // commonPrefix returns the length, in bytes, of the parts that the names of all keys begin with.
-func commonPrefix(keys []*model.Watched) int {
+func commonPrefix(keys []*model.Watched) (n int) {
 	if len(keys) == 0 {
 		return 0
 	}
-	first := keys[0].Reading.Key
-	n := len(first)
-	for _, k := range keys[1:] {
-		name := k.Reading.Key
-		n = min(n, len(name))
-		for i := range n {
-			if name[i] != first[i] {
-				n = i
-				break
-			}
-		}
+	byName := func(x, y *model.Watched) int { return strings.Compare(x.Reading.Key, y.Reading.Key) }
+	first, last := slices.MinFunc(keys, byName).Reading.Key, slices.MaxFunc(keys, byName).Reading.Key
+	for n < len(first) && first[n] == last[n] {
+		n++
 	}
 	return strings.LastIndexAny(first[:n], separators) + 1
 }

@@ -7,14 +7,6 @@ import (
 	"ratescope/model"
 )
 
-func TestAWordEndsAtASign(t *testing.T) {
-	for text, want := range map[string]string{"000:orders": "000", "größe": "größe", "a-b": "a", ":a": ":a", "": ""} {
-		if got := word(text); got != want {
-			t.Errorf("the word of %q is %q, want %q", text, got, want)
-		}
-	}
-}
-
 func TestFolded(t *testing.T) {
 	for _, tc := range []struct{ names, want []string }{
 		{[]string{"api:a:1", "mail:2", "api:b:1", "solo"}, []string{"api: 2", " 1", " 1"}},

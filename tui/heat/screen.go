@@ -36,10 +36,11 @@ type Screen struct {
 	names   int       // columns for the names
 	step    int       // index of the length of a column
 	rows    []row
-	height  int // of a row: few rows are taller
-	first   int // first row on screen
-	at      int // row under the cursor
-	back    int // columns from now to the cursor
+	lines   widget.Rows
+	first   int    // first row on screen
+	at      int    // row under the cursor
+	key     string // of that row, once a person has moved the cursor, which stays on it
+	back    int    // columns from now to the cursor
 	inside  []scope
 	fold    bool // keys share rows by the beginnings of their names, however few they are
 	what    whatIf
@@ -68,6 +69,8 @@ type row struct {
 	cells  []chart.Passed // oldest first
 	coming []chart.Coming
 	newest limiter.Instant // end of the newest cell
+
+	throttled, near int // of several keys
 }
 
 // history is what was and what is to come of one key. It is kept while the key moves from row to row.
@@ -78,17 +81,14 @@ type history struct {
 
 // New returns the heat map of a session.
 func New(s *session.Session) *Screen {
-	h := &Screen{s: s, step: usualStep, height: 1}
-	move := func(rows, columns int) func() tea.Cmd {
-		return func() tea.Cmd { h.move(rows, columns); return nil }
-	}
+	h := &Screen{s: s, step: usualStep, lines: widget.Rows{Height: 1}}
+	move := func(rows, columns int) tea.Cmd { h.move(rows, columns); return nil }
 	h.actions = append(s.Actions().Without(shell.ZoomIn, shell.ZoomOut, shell.Fire, shell.Burst, shell.Rate),
-		shell.Bind("heat", "up", "↑ k", "goes to the row above", move(-1, 0), "up", "k").For(shell.ToLook),
-		shell.Bind("heat", "down", "↓ j", "goes to the row below", move(1, 0), "down", "j").For(shell.ToLook),
-		shell.Bind("heat", "page up", "pgup", "goes up a page", func() tea.Cmd { h.move(-h.area.H, 0); return nil }, "pgup", "ctrl+b"),
-		shell.Bind("heat", "page down", "pgdn", "goes down a page", func() tea.Cmd { h.move(h.area.H, 0); return nil }, "pgdown", "ctrl+f"),
-		shell.Bind("heat", "earlier", "← h", "goes back in time", move(0, 1), "left", "h").For(shell.ToTime),
-		shell.Bind("heat", "later", "→ l", "goes on in time", move(0, -1), "right", "l").For(shell.ToTime),
+		shell.Moves("heat", "row", func(rows int) tea.Cmd { return move(rows, 0) }, func() int { return h.area.H },
+			func() int { return len(h.rows) })...)
+	h.actions = append(h.actions,
+		shell.Bind("heat", "earlier", "← h", "goes back in time", func() tea.Cmd { return move(0, 1) }, "left", "h").For(shell.ToTime),
+		shell.Bind("heat", "later", "→ l", "goes on in time", func() tea.Cmd { return move(0, -1) }, "right", "l").For(shell.ToTime),
 		shell.Bind("heat", "zoom out", "[", "shows a longer stretch of time", func() tea.Cmd { h.zoom(1); return nil }, "[").For(shell.ToTime),
 		shell.Bind("heat", "zoom in", "]", "shows a shorter stretch of time", func() tea.Cmd { h.zoom(-1); return nil }, "]").For(shell.ToTime),
 		shell.Bind("heat", "open", "enter", "opens the keys of a row, or the key at that moment", h.open,
@@ -137,12 +137,21 @@ func (h *Screen) Update(msg tea.Msg) tea.Cmd {
 }
 
 func (h *Screen) point(x, y int) {
-	h.at, h.back = min(h.first+(y-h.area.Y)/h.height, max(len(h.rows)-1, 0)), h.area.X+h.area.W-1-x
+	h.back = h.area.X + h.area.W - 1 - x
+	h.goTo(h.first + h.lines.At(y-h.area.Y))
+}
+
+// goTo puts the cursor on a row, or on the nearest there is.
+func (h *Screen) goTo(row int) {
+	if h.at = min(max(row, 0), max(len(h.rows)-1, 0)); len(h.rows) > 0 {
+		h.key = h.rows[h.at].keys[0].Reading.Key
+		h.s.Selection.Point(h.key)
+	}
 }
 
 func (h *Screen) move(rows, columns int) {
-	h.at = min(max(h.at+rows, 0), max(len(h.rows)-1, 0))
 	h.back = min(max(h.back+columns, 0), max(h.area.W-1, 0))
+	h.goTo(h.at + rows)
 }
 
 func (h *Screen) zoom(by int) {
@@ -181,7 +190,7 @@ func (h *Screen) leave() tea.Cmd {
 }
 
 // home goes to the first row of other keys.
-func (h *Screen) home() { h.at, h.first, h.keys = 0, 0, nil }
+func (h *Screen) home() { h.at, h.key, h.first, h.keys = 0, "", 0, nil }
 
 // moment is the middle of the column under the cursor.
 func (h *Screen) moment() limiter.Instant {
@@ -220,7 +229,7 @@ func (h *Screen) Paint(p *widget.Canvas, r cell.Rect) {
 	} else {
 		h.paintCursorText(p, r)
 	}
-	shown := h.rows[h.first:][:min(h.area.H/h.height, len(h.rows)-h.first)]
+	shown := h.rows[h.first:][:min(h.area.H/h.lines.Height, len(h.rows)-h.first)]
 	for i, name := range h.rowNames(shown, h.names-3) {
 		h.paintRow(p, i, &shown[i], name)
 	}

@@ -86,28 +86,28 @@ func TestHeatFoldsKeysIntoPrefixes(t *testing.T) {
 	}
 	a := newAlone(t, 140, 42, 12*time.Second, people...)
 	a.press("f")
-	a.see("api:… · 8 keys", "mail:… · 4 keys")
+	a.see("api:… ×8", "mail:… ×4")
 	for range 2 {
-		if strings.Contains(a.text(), "api:… · 8 keys at ") {
+		if strings.Contains(a.text(), "api:… ×8 at ") {
 			break
 		}
 		a.press("down")
 	}
 	a.press("enter")
-	a.see("api:search:… · 4 keys", "api:list:… · 4 keys")
+	a.see("api:search:… ×4", "api:list:… ×4")
 	a.press("w")
 	a.press("ctrl+u")
 	for _, r := range "sliding-log 1/10s" {
 		a.press(string(r))
 	}
 	a.press("enter")
-	a.see(":… · 4 keys what if sliding-log 1/10s", " admitted ", " → ", "as it was", " a column")
+	a.see(":… ×4 what if sliding-log 1/10s", " admitted ", " → ", "as it was", " a column")
 	a.press("esc")
 	if strings.Contains(a.text(), "what if sliding-log") {
 		t.Error("esc does not end what if")
 	}
 	a.press("esc")
-	a.see("mail:… · 4 keys")
+	a.see("mail:… ×4")
 	a.press("f")
 	a.see("mail:02")
 }
@@ -141,7 +141,7 @@ func TestTheMapShowsTheTimeToCome(t *testing.T) {
 	other.Name = "mail:1"
 	a = newAlone(t, 140, 42, 12*time.Second, append(people, other)...)
 	a.press("f")
-	wait("over:… · 4 keys")
+	wait("over:… ×4")
 }
 
 // TestTheRowsFillTheMap at every size, as far as four lines a row go.

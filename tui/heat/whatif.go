@@ -60,7 +60,7 @@ func (h *Screen) runWhatIf() {
 func (h *Screen) paintWhatIf(p *widget.Canvas, r cell.Rect) {
 	w := &h.what.result
 	spans := []widget.Span{
-		widget.Styled(h.rowName(&h.rows[h.at], 30), p.Look.Title),
+		widget.Styled(h.rowName(&h.rows[h.at], 30, 0), p.Look.Title),
 		widget.Styled(" what if "+session.TermsText(h.what.other.Terms), p.Look.Injected),
 		widget.Styled(fmt.Sprintf(" · admitted %s → %s", format.Short(w.Was), format.Short(w.Admitted)), p.Look.Text),
 		widget.Styled(fmt.Sprintf(" · denied %s → %s", wasDenied(w), format.Short(w.Denied)), p.Look.Denied),

@@ -31,19 +31,12 @@ type Grid struct {
 // NewGrid returns the grid of a session.
 func NewGrid(s *session.Session) *Grid {
 	g := &Grid{s: s, cols: 1, rows: 1}
-	move := func(by func() int) func() tea.Cmd {
-		return func() tea.Cmd { g.s.Selection.Move(by()); return nil }
-	}
-	page := func() int { return g.cols * g.rows }
-	g.actions = append(s.Actions(),
-		shell.Bind("keys", "left", "← h", "selects the key to the left", move(func() int { return -1 }), "left", "h").For(shell.ToLook),
-		shell.Bind("keys", "right", "→ l", "selects the key to the right", move(func() int { return 1 }), "right", "l").For(shell.ToLook),
-		shell.Bind("keys", "up", "↑ k", "selects the key above", move(func() int { return -g.cols }), "up", "k").For(shell.ToLook),
-		shell.Bind("keys", "down", "↓ j", "selects the key below", move(func() int { return g.cols }), "down", "j").For(shell.ToLook),
-		shell.Bind("keys", "page up", "pgup", "goes up a page", move(func() int { return -page() }), "pgup", "ctrl+b"),
-		shell.Bind("keys", "page down", "pgdn", "goes down a page", move(page), "pgdown", "ctrl+f"),
-		shell.Bind("keys", "first key", "home", "selects the first key", move(func() int { return -len(g.s.Rows.Rows()) }), "home"),
-		shell.Bind("keys", "last key", "end G", "selects the last key", move(func() int { return len(g.s.Rows.Rows()) }), "end", "G"),
+	move := func(by int) tea.Cmd { g.s.Selection.Move(by); return nil }
+	g.actions = append(s.Actions(), shell.Moves("keys", "key", func(rows int) tea.Cmd { return move(rows * g.cols) },
+		func() int { return g.rows }, func() int { return len(g.s.Rows.Rows()) })...)
+	g.actions = append(g.actions,
+		shell.Bind("keys", "left", "← h", "selects the key to the left", func() tea.Cmd { return move(-1) }, "left", "h").For(shell.ToLook),
+		shell.Bind("keys", "right", "→ l", "selects the key to the right", func() tea.Cmd { return move(1) }, "right", "l").For(shell.ToLook),
 		shell.Bind("view", "open", "enter", "shows the key on the dashboard", func() tea.Cmd { return g.s.Shell.Show("dashboard") },
 			"enter").For(shell.ToLook).Hinted("open"),
 	)

@@ -1,8 +1,6 @@
 package keys
 
 import (
-	tea "charm.land/bubbletea/v2"
-
 	"ratescope/model"
 	"ratescope/tui/cell"
 	"ratescope/tui/health"
@@ -28,20 +26,18 @@ type areas struct {
 
 // content is what of the panes' content their sizes follow.
 type content struct {
-	keys  int  // that are watched
+	keys  int  // or groups, that the table lists without a filter
 	fired bool // a request was fired: the injector says what became of it
 	mute  bool // nothing can be fired: the injector says why
 }
 
 // arrange lays the dashboard out in a room. With expanded, the pane in focus takes the room
 // of all others.
-func arrange(body cell.Rect, focus part, expanded, framed bool, how arrangement, content content) areas {
+func arrange(body cell.Rect, focus part, expanded, framed bool, content content) areas {
 	var a areas
 	switch {
 	case expanded:
 		a.expand(body, focus)
-	case how != allPanes:
-		a.without(body, how, framed)
 	case framed:
 		a.wide(body, content)
 	default:
@@ -108,57 +104,6 @@ func (a *areas) stacked(body cell.Rect, focus part, c content) {
 	a.keys, body = body.Top(body.H - bars - injector - timeline)
 	a.timeline, body = body.Top(timeline)
 	a.bars, a.injector = body.Top(bars)
-}
-
-// arrangement is which panes the dashboard shows, and where.
-type arrangement uint8
-
-const (
-	allPanes   arrangement = iota // the table, the selected key, the alerts and the injector
-	watching                      // the table and the selected key
-	tableAbove                    // the table over the whole width, the selected key below
-	oneKey                        // the selected key, with a few rows of the table above
-	arrangements
-)
-
-var arrangementNames = [...]string{"everything", "keys beside the timeline", "a wide table above", "one key"}
-
-// nextArrangement shows the panes in the next way.
-func (d *Screen) nextArrangement() tea.Cmd {
-	d.arrangement = (d.arrangement + 1) % arrangements
-	d.expanded = false
-	d.s.Shell.Say("Panes: " + arrangementNames[d.arrangement] + ".")
-	return nil
-}
-
-// without lays out an arrangement that leaves out the injector and the alerts.
-func (a *areas) without(body cell.Rect, how arrangement, framed bool) {
-	bars := 4
-	switch {
-	case framed:
-		bars = barsHeight
-	case body.H >= 28:
-		bars = 6
-	}
-	switch how {
-	case watching:
-		if framed {
-			left, right := body.Left(min(max(body.W*55/100, 56), 104))
-			a.keys = left
-			a.timeline, a.bars = right.Top(right.H - bars)
-			return
-		}
-		a.keys, body = body.Top(max((body.H-bars)/2, 4))
-	case tableAbove:
-		a.keys, body = body.Top(max((body.H-bars)*3/5, 4))
-	default:
-		a.keys, body = body.Top(max(min(body.H/5, 8), 4))
-	}
-	if framed && how == tableAbove {
-		a.timeline, a.bars = body.Left(body.W * 55 / 100)
-		return
-	}
-	a.timeline, a.bars = body.Top(body.H - bars)
 }
 
 // Join makes one table of those of several servers. Each screen lists the keys of all; the one that is
@@ -267,8 +212,11 @@ func (t *table) keyCount() int {
 	return len(t.s.Rows.Rows())
 }
 
-// watched is how many keys are watched on all servers.
-func (t *table) watched() (n int) {
+// listed is how many groups there are or, without them, keys that are watched on all servers.
+func (t *table) listed() (n int) {
+	if t.groups.on {
+		return t.lineCount()
+	}
 	for _, p := range t.peers {
 		n += p.s.Shown.Live().Len()
 	}

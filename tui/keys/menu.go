@@ -33,7 +33,6 @@ func (d *Screen) rowActions() shell.Actions {
 			"c").For(shell.ToLook).When(none).In(shell.OfKey, nil).Also("why explain"),
 		shell.Bind("keys", "same prefix", "z", "lists only keys that begin like this one", d.filterPrefix,
 			"z").For(shell.ToFind).When(none).In(shell.OfKey, nil),
-		shell.Bind("view", "arrangement", "V", "walks through arrangements of the panes", d.nextArrangement, "V").In(shell.Look, nil),
 	}
 }
 
@@ -55,14 +54,25 @@ func (d *Screen) menuAt(x, y int) tea.Cmd {
 	return nil
 }
 
-// rightClick selects the row under the mouse and opens its menu.
-func (d *Screen) rightClick(x, y int) tea.Cmd {
+// rowAt returns the line of the table at a cell of the screen, or -1.
+func (d *Screen) rowAt(x, y int) int {
 	first := d.areas.keys.Y + 1
 	if d.framed {
 		first++
 	}
-	i := d.table.top + y - first
-	if !d.areas.keys.Holds(x, y) || y < first || i >= d.table.lineCount() || y-first >= d.rowsShown() {
+	if !d.areas.keys.Holds(x, y) || y < first || y-first >= d.rowsShown() {
+		return -1
+	}
+	if i := d.table.top + d.table.rows.At(y-first); i < d.table.lineCount() {
+		return i
+	}
+	return -1
+}
+
+// rightClick selects the row under the mouse and opens its menu.
+func (d *Screen) rightClick(x, y int) tea.Cmd {
+	i := d.rowAt(x, y)
+	if i < 0 {
 		return nil
 	}
 	d.focus = paneKeys

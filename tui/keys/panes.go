@@ -3,6 +3,7 @@ package keys
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -96,9 +97,12 @@ func (v view) timelineTitle(k *model.Watched, room int) []widget.Span {
 func (v view) paintBars(r cell.Rect) {
 	k, in := v.s.Selection.Current(), r
 	title := []widget.Span{widget.Styled("window", v.c.Look.Title), widget.Styled(" · what counts now", v.c.Look.Dim)}
-	age, old := v.age(k)
-	if old {
-		title[1] = widget.Styled(" · last known, "+format.Span(age)+" ago", v.c.Look.Near)
+	old := false
+	if k != nil {
+		age := time.Duration(0)
+		if age, old = v.s.Shown.Outdated(k); old {
+			title[1] = widget.Styled(" · last known, "+format.Span(age)+" ago", v.c.Look.Near)
+		}
 	}
 	if v.c.Framed {
 		in = v.c.Section(r, false, title...)
@@ -225,9 +229,12 @@ func (v injectorPane) buttons(x, y, end, bottom int) int {
 	if why := v.s.Orders.CanFire(); why != "" {
 		lines := format.Wrap(safetext.Clean(why), end-x)
 		if len(lines) > bottom-y { // the remedy matters more than what is wrong
-			_, remedy, _ := strings.Cut(lines[0]+" "+strings.Join(lines[1:], " "), ": ")
-			if remedy != "" {
-				lines = format.Wrap("read-only: "+remedy, end-x)
+			state := "read-only: "
+			if v.s.Shown.Back() > 0 {
+				state = "the past: "
+			}
+			if _, remedy, _ := strings.Cut(strings.Join(lines, " "), ": "); remedy != "" {
+				lines = format.Wrap(state+remedy, end-x)
 			}
 		}
 		for _, line := range lines {

@@ -89,7 +89,7 @@ func (l *lanes) paint(s slot, k *model.Watched, calm bool) {
 	y.turn = l.turn
 	y.past.Update(k, l.axis.newest, l.axis.now, l.axis.column, l.axis.past)
 	y.coming.Update(k, l.axis.newest, l.axis.column, l.axis.ahead)
-	chart.River(&s.c.Buffer, s.x, s.y, 1, y.past.Cells, y.coming.Columns, calm, &s.c.Look)
+	chart.River(&s.c.Buffer, s.x, s.y, s.h, y.past.Cells, y.coming.Columns, calm, &s.c.Look)
 }
 
 // paintTimes labels the axis in the row of the titles, and continues the line of now there.
@@ -152,10 +152,10 @@ func (t *table) laneTip(k *model.Watched, cells int) string {
 	return text + "."
 }
 
-// slot is the room of a column in one row.
+// slot is the room of a column in one row, of so many lines.
 type slot struct {
-	c       *widget.Canvas
-	x, y, w int
+	c          *widget.Canvas
+	x, y, w, h int
 }
 
 // text writes from the left of the slot; what does not fit is cut off.
@@ -291,8 +291,8 @@ func (c keyCell) used() {
 
 // groupRow draws a group in the columns of the table: its way and how many keys it has,
 // how many deny or are near, the fill of the nearest, and the sums of the rates.
-func (v tableView) groupRow(x, y, w int, widths *[len(columns)]int, g *group) {
-	left, row := x, cell.Rect{X: x, Y: y, W: w, H: 1}
+func (v tableView) groupRow(row cell.Rect, widths *[len(columns)]int, g *group) {
+	x, y, left := row.X, row.Y, row.X
 	mark, markStyle := v.s.Mark(g.shown(), v.c.Look)
 	selected := v.table.groups.at == g.path
 	if selected {
@@ -303,7 +303,7 @@ func (v tableView) groupRow(x, y, w int, widths *[len(columns)]int, g *group) {
 	for i, c := range columns {
 		if cw := widths[i]; cw > 0 {
 			if c.group != nil {
-				c.group(groupCell{slot{v.c, x - 1, y, cw}, v.table, g})
+				c.group(groupCell{slot{v.c, x - 1, y, cw, row.H}, v.table, g})
 			}
 			x += cw + 1
 		}

@@ -3,11 +3,8 @@
 package keys
 
 import (
-	"time"
-
 	tea "charm.land/bubbletea/v2"
 
-	"ratescope/model"
 	"ratescope/model/lab"
 	"ratescope/tui/cell"
 	"ratescope/tui/health"
@@ -29,9 +26,7 @@ type Screen struct {
 	table    table
 	what     whatIf
 	strip    health.Strip
-
-	arrangement arrangement
-	actions     shell.Actions
+	actions  shell.Actions
 }
 
 // view is the screen on the canvas that it is painted on.
@@ -43,19 +38,13 @@ type view struct {
 
 // New returns the dashboard of a session.
 func New(s *session.Session) *Screen {
-	d := &Screen{s: s, table: table{s: s}, what: whatIf{s: s}}
-	move := func(by func() int) func() tea.Cmd {
-		return func() tea.Cmd { d.table.step(by()); return nil }
-	}
-	page := func() int { return max(1, d.rowsShown()-1) }
-	d.actions = append(append(d.rowActions(), s.Actions()...), d.travel()...)
+	d := &Screen{s: s, table: table{s: s, rows: widget.Rows{Height: 1}}, what: whatIf{s: s}}
+	d.actions = append(append(d.rowActions(), s.Actions().Without(shell.ZoomIn, shell.ZoomOut)...), d.travel()...)
+	d.actions = append(append(d.actions, s.ZoomActions(d.zoom)...), shell.Moves("keys", "key", func(by int) tea.Cmd {
+		d.table.step(by)
+		return nil
+	}, func() int { return max(1, d.rowsShown()-1) }, d.table.lineCount)...)
 	d.actions = append(d.actions,
-		shell.Bind("keys", "up", "↑ k", "selects the key above", move(func() int { return -1 }), "up", "k").For(shell.ToLook),
-		shell.Bind("keys", "down", "↓ j", "selects the key below", move(func() int { return 1 }), "down", "j").For(shell.ToLook),
-		shell.Bind("keys", "page up", "pgup", "goes up a page", move(func() int { return -page() }), "pgup", "ctrl+b"),
-		shell.Bind("keys", "page down", "pgdn", "goes down a page", move(page), "pgdown", "ctrl+f"),
-		shell.Bind("keys", "first key", "home", "selects the first key", move(func() int { return -d.table.lineCount() }), "home"),
-		shell.Bind("keys", "last key", "end G", "selects the last key", move(func() int { return d.table.lineCount() }), "end", "G"),
 		shell.Bind("view", "expand", "enter", "expands the pane; opens or folds a group", d.expand, "enter").For(shell.ToLook).Hinted("expand"),
 		shell.Bind("view", "next pane", "tab", "moves the focus to the next pane", d.nextPane, "tab"),
 		shell.Bind("keys", "open in the lab", "O", "opens the key's requests in the lab", d.study, "O").In(shell.OfKey, nil),
@@ -106,6 +95,7 @@ func (d *Screen) Update(msg tea.Msg) tea.Cmd {
 			return d.rightClick(msg.X, msg.Y)
 		}
 	case tea.MouseMotionMsg:
+		d.s.Selection.Point(d.table.keyAt(d.rowAt(msg.X, msg.Y)))
 		if d.s.Shown.Time.Drag(msg.X) || d.s.Shown.Time.Light(d.partAt(msg.X, msg.Y)) {
 			d.s.Shell.Redraw()
 		}
@@ -119,8 +109,10 @@ func (d *Screen) Update(msg tea.Msg) tea.Cmd {
 
 // layOut divides the room and scrolls the table so that the selected row is in sight.
 func (d *Screen) layOut() {
-	d.areas = arrange(d.area, d.focus, d.expanded, d.framed, d.arrangement,
-		content{keys: d.table.watched(), fired: len(d.s.Orders.Decisions()) > 0, mute: d.s.Orders.CanFire() != ""})
+	d.table.buildGroups()
+	d.table.merge()
+	d.areas = arrange(d.area, d.focus, d.expanded, d.framed,
+		content{keys: d.table.listed(), fired: len(d.s.Orders.Decisions()) > 0, mute: d.s.Orders.CanFire() != ""})
 	width := d.areas.timeline.W - 2
 	if d.framed {
 		width -= 2
@@ -129,8 +121,7 @@ func (d *Screen) layOut() {
 	d.arrangeTimeline() // its columns may have another length, so that it looks at another moment
 	d.s.Revisit()
 	d.what.run()
-	d.table.buildGroups()
-	d.table.merge()
+	d.table.rows = widget.Spread(d.rowsShown(), d.table.lineCount(), tallest, d.expanded)
 	d.table.scroll(max(1, d.rowsShown()))
 	d.table.follow()
 	d.arrangeTimeline()
@@ -217,11 +208,20 @@ func (d *Screen) drop() {
 	d.s.Shell.Redraw()
 }
 
+// zoom shows a longer or a shorter stretch of time, and the timeline where it was not on screen.
+func (d *Screen) zoom(coarser bool) bool {
+	if d.areas.timeline.H == 0 {
+		d.focus = paneTimeline
+		d.layOut()
+	}
+	return d.s.Shown.Time.Zoom(coarser)
+}
+
 func (d *Screen) wheel(m tea.MouseWheelMsg) tea.Cmd {
 	down := m.Button == tea.MouseWheelDown
 	switch {
 	case d.areas.timeline.Holds(m.X, m.Y):
-		return d.s.Zoom(down)
+		d.zoom(down)
 	case down:
 		d.table.step(1)
 	default:
@@ -253,12 +253,4 @@ func (d *Screen) Paint(p *widget.Canvas, _ cell.Rect) {
 	}
 	v.paintAlerts(d.areas.alerts)
 	injectorPane{c: p, s: d.s, split: d.areas.split}.paint(d.areas.injector, d.focus == paneInjector)
-}
-
-// age is how long ago a reading was, where that is too long to be shown as now.
-func (v view) age(k *model.Watched) (time.Duration, bool) {
-	if k == nil {
-		return 0, false
-	}
-	return v.s.Shown.Outdated(k)
 }

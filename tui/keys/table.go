@@ -21,11 +21,15 @@ type table struct {
 
 	groups grouping
 	top    int // first line on screen
+	rows   widget.Rows
 	names  names
 	lanes  lanes
 	peers  []*table // of all servers in one view, this one's among them; nil: it is watched alone
 	merged []line   // their rows in one order
 }
+
+// tallest is how many lines of the screen a row takes at most.
+const tallest = 4
 
 // scroll brings the cursor into sight of so many lines, or the first line where the selection does
 // not hold, and tells the source what is in sight.
@@ -61,7 +65,7 @@ func (v tableView) paint(r cell.Rect) {
 		in = widget.Inside(r, true)
 	}
 	rows := cell.Rect{X: in.X, Y: in.Y + 1, W: in.W, H: in.H - 1}
-	shown := min(max(rows.H, 0), v.table.lineCount()-v.table.top)
+	shown := min(max(rows.H, 0)/v.table.rows.Height, v.table.lineCount()-v.table.top)
 	alone := map[*table][]string{v.table: nil} // keys that stand in no group
 	longest := 0
 	for i := range shown {
@@ -94,20 +98,27 @@ func (v tableView) paint(r cell.Rect) {
 	if v.s.Shown.Paused() {
 		now = format.Clock(v.s.Shown.At())
 	}
-	v.table.lanes.paintTimes(slot{v.c, in.X + at, in.Y, cells}, now)
+	v.table.lanes.paintTimes(slot{v.c, in.X + at, in.Y, cells, 1}, now)
 	for i := range shown {
+		y := v.table.rows.Line(i)
+		r := cell.Rect{X: rows.X, Y: rows.Y + y, W: rows.W, H: v.table.rows.Line(i+1) - y}
 		if l := v.table.lineAt(v.table.top + i); l.group != nil {
-			v.groupRow(rows.X, rows.Y+i, rows.W, &widths, l.group)
+			v.groupRow(r, &widths, l.group)
 		} else {
 			row := v
 			row.table, row.s = l.table, l.table.s
-			row.faded = 3*i >= 2*rows.H
-			row.keyRow(rows.X, rows.Y+i, rows.W, &widths, l.key)
+			row.faded = 3*y >= 2*rows.H
+			row.keyRow(r, &widths, l.key)
 		}
 	}
-	if shown > 0 {
-		v.table.lanes.continueLine(slot{v.c, rows.X + at, rows.Y + shown, cells}, rows.H-shown)
+	if y := v.table.rows.Line(shown); shown > 0 {
+		v.table.lanes.continueLine(slot{v.c, rows.X + at, rows.Y + y, cells, 1}, rows.H-y)
 	}
+	v.paintEmpty(rows)
+}
+
+// paintEmpty says why no key is listed, and what to do.
+func (v tableView) paintEmpty(rows cell.Rect) {
 	switch {
 	case v.table.lineCount() > 0 || !v.s.Shown.Started():
 	case v.s.Shown.Board().Len() == 0 && v.s.Shown.Live().Sweep.Passes == 0:
@@ -201,10 +212,10 @@ func (v tableView) columnHeads(in cell.Rect, widths *[len(columns)]int) {
 	}
 }
 
-// keyRow draws a key in the columns of the table.
-func (v tableView) keyRow(x, y, w int, widths *[len(columns)]int, k *model.Watched) {
+// keyRow draws a key in the columns of the table and, in a second line, how it stands.
+func (v tableView) keyRow(row cell.Rect, widths *[len(columns)]int, k *model.Watched) {
 	g, key := &v.c.Buffer, k.Reading.Key
-	left := x
+	x, y, left := row.X, row.Y, row.X
 	mark, markStyle := v.s.Mark(k, v.c.Look)
 	selected := key == v.s.Selection.Selected() && v.table.groups.at == "" && v.table.shown()
 	if selected {
@@ -217,25 +228,34 @@ func (v tableView) keyRow(x, y, w int, widths *[len(columns)]int, k *model.Watch
 		if cw == 0 {
 			continue
 		}
-		columns[i].key(keyCell{slot{v.c, x - 1, y, cw}, v.table, k, v.faded && !selected})
+		columns[i].key(keyCell{slot{v.c, x - 1, y, cw, row.H}, v.table, k, v.faded && !selected})
 		x += cw + 1
 	}
-	v.c.Tip(cell.Rect{X: left, Y: y, W: w, H: 1}, func(at, _ int) string {
+	if lane, _ := laneAt(widths); row.H > 1 {
+		words := v.s.Headline(k, v.c.Look, lane-3)[1:]
+		for i := range words {
+			if (keyCell{k: k}).fine() {
+				words[i].Style = v.c.Look.Dim
+			}
+		}
+		v.c.Spans(left+3, y+1, left+lane-1, words...)
+	}
+	v.c.Tip(row, func(at, _ int) string {
 		if lane, cells := laneAt(widths); at >= left+lane && at < left+lane+cells {
 			return v.table.laneTip(k, at-left-lane)
 		}
 		return v.table.cellTip(columnAt(widths, at-left), k)
 	})
 	if _, old := v.s.Shown.Outdated(k); old {
-		g.Wash(cell.Rect{X: left + 1, Y: y, W: w - 1, H: 1}, v.c.Look.Unknown)
+		g.Wash(cell.Rect{X: left + 1, Y: y, W: row.W - 1, H: row.H}, v.c.Look.Unknown)
 	}
-	switch row := (cell.Rect{X: left, Y: y, W: w, H: 1}); {
+	switch {
 	case selected:
 		g.Tint(row, v.c.Look.Selected)
 	case k.Gauge.Throttled():
 		g.Tint(row, v.c.Look.DeniedGround)
 	}
-	v.c.OnClick(cell.Rect{X: left, Y: y, W: w, H: 1}, func(int) tea.Cmd {
+	v.c.OnClick(row, func(int) tea.Cmd {
 		v.focus()
 		v.table.pick(key)
 		return nil

@@ -58,11 +58,11 @@ func (t *table) cellTip(title string, k *model.Watched) string {
 	case "next":
 		return nextTip(g)
 	case "limiter", "limit":
-		return describe.Title(target.Algorithm) + ", " + session.LimitText(*target) + limitFrom(target) + "."
+		return describe.Title(target.Algorithm) + ", " + session.LimitText(*target) + limitFrom[target.LimitFrom] + "."
 	case "library":
 		return evidenceTip(target)
 	}
-	return t.s.Name(k.Reading.Key) + ": " + describe.Title(target.Algorithm) + ", " + session.LimitText(*target) + limitFrom(target) + ". " +
+	return t.s.Name(k.Reading.Key) + ": " + describe.Title(target.Algorithm) + ", " + session.LimitText(*target) + limitFrom[target.LimitFrom] + ". " +
 		evidenceTip(target)
 }
 
@@ -122,20 +122,9 @@ func nextTip(g *model.Gauge) string {
 }
 
 // limitFrom says where the limit was read.
-func limitFrom(t *model.Target) string {
-	switch t.LimitFrom {
-	case model.LimitOfRule:
-		return ", by a rule or a flag"
-	case model.LimitOfKey:
-		return ", read in the key"
-	case model.LimitOfName:
-		return ", read in the key's name"
-	case model.LimitOfSibling:
-		return ", read in a sibling key"
-	case model.LimitInferred:
-		return ", inferred from what was seen"
-	}
-	return ""
+var limitFrom = map[model.LimitFrom]string{
+	model.LimitOfRule: ", by a rule or a flag", model.LimitOfKey: ", read in the key", model.LimitOfName: ", read in the key's name",
+	model.LimitOfSibling: ", read in a sibling key", model.LimitInferred: ", inferred from what was seen",
 }
 
 // evidenceTip says what says that the key is a limiter.

@@ -247,32 +247,34 @@ func (h header) paintVerdict(x, y, end int) {
 		x = h.paintWait(x+1, y, end, &t) - 1
 	}
 	first, wide := x, end
-	x = h.c.Spans(x+1, y, end, count(h.c.Look.OverMark, t.Throttled, "throttled", h.c.Look.Denied, h.c.Look.Dim))
+	x -= 2
+	show := func(mark string, n int, word string, lit themes.Style) cell.Rect {
+		from := x + 3
+		x = h.c.Spans(from, y, end, count(mark, n, word, lit, h.c.Look.Dim))
+		return cell.Rect{X: from, Y: y, W: x - from, H: 1}
+	}
+	show(h.c.Look.OverMark, t.Throttled, "throttled", h.c.Look.Denied)
 	if t.Eased > 0 {
 		word := "a moment ago"
 		if wide-first < 120 {
 			word = ""
 		}
-		x = h.c.Spans(x, y, end, widget.Styled("  ", h.c.Look.Text), count(h.c.Look.EasedMark, t.Eased, word, h.c.Look.Near, h.c.Look.Dim))
+		show(h.c.Look.EasedMark, t.Eased, word, h.c.Look.Near)
 	}
-	x = h.c.Spans(x, y, end, widget.Styled("   ", h.c.Look.Text),
-		count(h.c.Look.NearMark, t.Near, "near limit", h.c.Look.Near, h.c.Look.Dim), widget.Styled("   ", h.c.Look.Text),
-		count(h.c.Look.OKMark, ok, "ok", h.c.Look.Good, h.c.Look.Dim))
+	show(h.c.Look.NearMark, t.Near, "near limit", h.c.Look.Near)
+	show(h.c.Look.OKMark, ok, "ok", h.c.Look.Good)
 	if stale > 0 {
-		x = h.c.Spans(x, y, end, widget.Styled("   ", h.c.Look.Text), count(h.c.Look.StaleMark, stale, "stale", h.c.Look.Unknown, h.c.Look.Dim))
+		show(h.c.Look.StaleMark, stale, "stale", h.c.Look.Unknown)
 	}
 	switch {
 	case t.Sick > t.Broken:
-		from := x + 3
-		x = h.c.Spans(from, y, end, count(h.c.Look.BadMark, t.Sick, "sick", h.c.Look.Unknown, h.c.Look.Dim))
-		h.c.OnClick(cell.Rect{X: from, Y: y, W: x - from, H: 1}, func(int) tea.Cmd { h.s.Selection.SetFilter("state:sick"); return nil })
+		h.c.OnClick(show(h.c.Look.BadMark, t.Sick, "sick", h.c.Look.Unknown),
+			func(int) tea.Cmd { h.s.Selection.SetFilter("state:sick"); return nil })
 	case t.Broken > 0:
-		x = h.c.Spans(x, y, end, widget.Styled("   ", h.c.Look.Text),
-			count(h.c.Look.BadMark, t.Broken, "unreadable", h.c.Look.Unknown, h.c.Look.Dim))
+		show(h.c.Look.BadMark, t.Broken, "unreadable", h.c.Look.Unknown)
 	}
 	if t.Unknown > 0 {
-		x = h.c.Spans(x, y, end, widget.Styled("   ", h.c.Look.Text),
-			count(h.c.Look.BadMark, t.Unknown, "unknown", h.c.Look.Unknown, h.c.Look.Dim))
+		show(h.c.Look.BadMark, t.Unknown, "unknown", h.c.Look.Unknown)
 	}
 	if t.Likely > 0 {
 		text := LikelyText(&h.s.Shown.Live().Sweep)
@@ -282,7 +284,7 @@ func (h header) paintVerdict(x, y, end int) {
 		if 2*t.Likely > t.Keys && !h.s.Shown.Replayed() {
 			text += ": W says what they are"
 		}
-		x = h.c.Spans(x, y, end, widget.Styled("   ", h.c.Look.Text), count(likelyMark, t.Likely, text, h.c.Look.Unknown, h.c.Look.Dim))
+		show(likelyMark, t.Likely, text, h.c.Look.Unknown)
 	}
 	end = h.paintFlow(x, y, end, &t)
 	if h.s.large() {
@@ -348,7 +350,7 @@ func (h header) paintWait(x, y, end int, t *model.Totals) int {
 	if t.Worst == nil || t.Worst.Gauge.Next == limiter.Never {
 		return x
 	}
-	first, text := x, format.Span(t.Worst.Gauge.Next)
+	first, text := x, format.Wait(t.Worst.Gauge.Next)
 	for text != "" { // units in small letters: a large S reads as a 5
 		number := text[:len(text)-len(strings.TrimLeft(text, "<0123456789."))]
 		unit := strings.TrimLeft(text[len(number):], " ")

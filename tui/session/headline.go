@@ -14,7 +14,7 @@ import (
 	"ratescope/tui/widget"
 )
 
-// Headline describes the state of a key in one sentence: whether a request is admitted, how much of
+// Headline describes the state of a key in one sentence behind its sign: whether a request is admitted, how much of
 // the limit is used, when the next request is admitted, and how many are denied. Clauses that do not
 // fit into so many columns are left out from the end.
 func (s *Session) Headline(k *model.Watched, l chart.Look, columns int) []widget.Span {
@@ -33,10 +33,10 @@ func (s *Session) Headline(k *model.Watched, l chart.Look, columns int) []widget
 		word = "used: not known"
 	case !g.NextKnown && k.Reading.Err == "":
 		word = "limit unknown"
-	case g.Near() && !g.Throttled() && k.Reading.Err == "":
+	case word == "ok" && g.Near():
 		word = "near its limit"
 	}
-	spans := []widget.Span{widget.Styled(mark+" "+word, st)}
+	spans := []widget.Span{widget.Styled(mark+" ", st), widget.Styled(word, st)}
 	add := func(text string, style themes.Style) {
 		spans = append(spans, widget.Styled(", ", l.Dim), widget.Styled(text, style))
 	}
@@ -64,7 +64,7 @@ func (s *Session) Headline(k *model.Watched, l chart.Look, columns int) []widget
 			add("at this rate denied in "+format.Wait(in), l.Near)
 		}
 	}
-	for len(spans) > 1 && widget.Width(spans...) > columns {
+	for len(spans) > 2 && widget.Width(spans...) > columns {
 		spans = spans[:len(spans)-2]
 	}
 	return spans

@@ -82,10 +82,6 @@ func (s *Session) Actions() shell.Actions {
 
 		shell.Bind("time", "pause", "p", "pauses the picture; collecting goes on", do(s.Pause),
 			"p").For(shell.ToTime).As(shell.Pause).Hinted("pause"),
-		shell.Bind("time", "zoom out", "[", "shows a longer stretch of time", func() tea.Cmd { return s.Zoom(true) },
-			"[").For(shell.ToTime).As(shell.ZoomOut),
-		shell.Bind("time", "zoom in", "]", "shows a shorter stretch; so does dragging", func() tea.Cmd { return s.Zoom(false) },
-			"]").For(shell.ToTime).As(shell.ZoomIn),
 		shell.Bind("time", "go to", "g", "goes to a time you type: 14:02:11, 30s ago", s.askTime,
 			"g").For(shell.ToTime).Also("past").When(func() string {
 			if s.Selection.Current() == nil {
@@ -94,7 +90,25 @@ func (s *Session) Actions() shell.Actions {
 			return ""
 		}),
 	}
-	return append(list, s.Marks.Actions()...)
+	return append(append(list, s.ZoomActions(s.Shown.Time.Zoom)...), s.Marks.Actions()...)
+}
+
+// ZoomActions returns the keys that call zoom, which reports whether the stretch of time could be made longer (coarser) or
+// shorter.
+func (s *Session) ZoomActions(zoom func(coarser bool) bool) shell.Actions {
+	to := func(coarser bool, extreme string) func() tea.Cmd {
+		return do(func() {
+			if !zoom(coarser) {
+				s.Shell.Say("This is the " + extreme + " stretch of time there is.")
+			}
+		})
+	}
+	return shell.Actions{
+		shell.Bind("time", "zoom out", "[", "shows a longer stretch of time", to(true, "longest"),
+			"[").For(shell.ToTime).As(shell.ZoomOut),
+		shell.Bind("time", "zoom in", "]", "shows a shorter stretch; so does dragging", to(false, "shortest"),
+			"]").For(shell.ToTime).As(shell.ZoomIn),
+	}
 }
 
 // inReplay returns why an action is not possible: why in a replay, which may be "", else what live returns.
@@ -146,21 +160,6 @@ func (s *Session) Back() func() {
 		return s.Pause
 	case s.Rows.Filter() != "":
 		return func() { s.Selection.SetFilter("") }
-	}
-	return nil
-}
-
-// Zoom shows a longer or a shorter period.
-func (s *Session) Zoom(coarser bool) tea.Cmd {
-	extreme, more := "shortest", "shorter"
-	if coarser {
-		extreme, more = "longest", "longer"
-	}
-	switch {
-	case !s.Shown.Time.Zoom(coarser):
-		s.Shell.Say("This is the " + extreme + " stretch of time there is.")
-	case s.Shown.Time.Step() == 0: // no timeline is on screen
-		s.Shell.Say("Timelines show a " + more + " stretch of time now: tab and enter open the key's.")
 	}
 	return nil
 }

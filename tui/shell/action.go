@@ -76,6 +76,22 @@ func Bind(group, name, shown, what string, do func() tea.Cmd, keys ...string) Ac
 	return Action{Binding: key.NewBinding(key.WithKeys(keys...), key.WithHelp(shown, what)), Name: name, Group: group, Do: do}
 }
 
+// Moves returns the keys that move a selection of things by rows: by one, by a page and by all there are.
+func Moves(group, thing string, by func(rows int) tea.Cmd, page, all func() int) Actions {
+	bind := func(name, shown, what string, sign int, rows func() int, keys ...string) Action {
+		return Bind(group, name, shown, what, func() tea.Cmd { return by(sign * rows()) }, keys...)
+	}
+	one := func() int { return 1 }
+	return Actions{
+		bind("up", "↑ k", "selects the "+thing+" above", -1, one, "up", "k").For(ToLook),
+		bind("down", "↓ j", "selects the "+thing+" below", 1, one, "down", "j").For(ToLook),
+		bind("page up", "pgup", "goes up a page", -1, page, "pgup", "ctrl+b"),
+		bind("page down", "pgdn", "goes down a page", 1, page, "pgdown", "ctrl+f"),
+		bind("first "+thing, "home", "selects the first "+thing, -1, all, "home"),
+		bind("last "+thing, "end G", "selects the last "+thing, 1, all, "end", "G"),
+	}
+}
+
 // As returns the action with an ID.
 func (a Action) As(id ID) Action { a.ID = id; return a }
 

@@ -12,8 +12,8 @@ import (
 	"ratescope/limiter/describe"
 )
 
-// holding is how long rows stand still after a person has pressed a key or moved the mouse, but for
-// those that become throttled.
+// holding is how long the selected row keeps its place after a person has pressed a key or moved the
+// mouse, unless it becomes throttled. Rows in the order of a column all stand still as long.
 const holding = 3 * time.Second
 
 // List is which keys are listed, and in which order. Make one with NewList. Not safe for concurrent
@@ -30,8 +30,8 @@ type List struct {
 	sorts   int       // how often rows was made anew
 	touched time.Time // when a person last pressed a key or moved the mouse
 	asked   int       // how often a person asked for another order
-	held    bool      // rows that are not throttled were left where they stood
-
+	hand    string    // the key whose row keeps its place while a person is at work; "" none
+	held    bool      // it was left where it stood
 }
 
 // NewList returns an empty list of the keys of boards. It calls redraw when the rows changed.
@@ -106,8 +106,7 @@ func (l *List) Reorder() {
 	l.redraw()
 }
 
-// renew chooses the rows anew. While a person is at work, rows only come and go, and throttled ones
-// go to the top.
+// renew chooses the rows anew. While a person is at work, the row at hand keeps its place.
 func (l *List) renew() {
 	l.known = l.boards.Live().Len()
 	l.arrange(len(l.rows) > 0 && !l.touched.IsZero() && l.boards.Local().Sub(l.touched) < holding)
@@ -117,7 +116,8 @@ func (l *List) renew() {
 func (l *List) Stirred() bool {
 	at := l.boards.At()
 	return !l.byTitle && l.filter.name == "" && !slices.IsSortedFunc(l.rows, func(x, y *model.Watched) int {
-		if x.Pinned || y.Pinned || min(x.State(at), y.State(at)) != model.Throttled && l.held {
+		if x.Pinned || y.Pinned || l.held && min(x.State(at), y.State(at)) != model.Throttled &&
+			(x.Reading.Key == l.hand || y.Reading.Key == l.hand) {
 			return 0
 		}
 		return model.ByState(x, y, at)
@@ -127,8 +127,8 @@ func (l *List) Stirred() bool {
 // Grown reports whether keys came or went since the rows were chosen.
 func (l *List) Grown() bool { return l.boards.Live().Len() != l.known }
 
-// arrange puts the keys that fit the filter in order. With held, rows that are not throttled stay
-// where they are, and new ones come last.
+// arrange puts the keys that fit the filter in order. With held, the row at hand stays where it is or,
+// in the order of a column, all rows do, and new ones come last.
 func (l *List) arrange(held bool) {
 	v := l.view
 	if !l.byTitle {
@@ -141,10 +141,6 @@ func (l *List) arrange(held bool) {
 		rows, ranks = l.fitting(rows)
 	}
 	at := l.boards.At()
-	states := make(map[string]model.KeyState, len(rows))
-	for _, k := range rows {
-		states[k.Reading.Key] = k.State(at)
-	}
 	places := map[string]int{}
 	if l.held = held; held {
 		for i, k := range l.rows {
@@ -157,25 +153,39 @@ func (l *List) arrange(held bool) {
 	}
 	slices.SortStableFunc(rows, func(x, y *model.Watched) int {
 		a, b := x.Reading.Key, y.Reading.Key
-		first := cmp.Or(-compareBool(x.Pinned, y.Pinned), cmp.Compare(ranks[b], ranks[a]))
-		throttled := min(states[a], states[b]) == model.Throttled
-		switch {
-		case l.byTitle && held, held && !throttled:
+		first := cmp.Or(pinnedFirst(x, y), cmp.Compare(ranks[b], ranks[a]))
+		if l.byTitle {
 			return cmp.Or(first, cmp.Compare(places[a], places[b]))
-		case l.byTitle:
-			return first
 		}
 		return cmp.Or(first, direction*model.ByState(x, y, at))
 	})
+	if held && !l.byTitle {
+		l.keepHand(rows)
+	}
 	l.setRows(rows)
 }
 
-// compareBool compares two truths; false comes first.
-func compareBool(a, b bool) int {
+// keepHand moves the row at hand, in new rows, to where it stands in the old ones, but neither above a row
+// that is throttled or pinned nor if it is so itself.
+func (l *List) keepHand(rows []*model.Watched) {
+	of := func(k *model.Watched) bool { return k.Reading.Key == l.hand }
+	free := func(k *model.Watched) bool { return !k.Pinned && !k.Gauge.Throttled() }
+	was, is, least := slices.IndexFunc(l.rows, of), slices.IndexFunc(rows, of), slices.IndexFunc(rows, free)
+	if was < 0 || is < 0 || !free(rows[is]) {
+		return
+	}
+	k, to := rows[is], min(max(was, least), len(rows)-1)
+	copy(rows[is:], rows[is+1:])
+	copy(rows[to+1:], rows[to:])
+	rows[to] = k
+}
+
+// pinnedFirst orders two keys by whether they are pinned.
+func pinnedFirst(x, y *model.Watched) int {
 	switch {
-	case a == b:
+	case x.Pinned == y.Pinned:
 		return 0
-	case b:
+	case x.Pinned:
 		return -1
 	}
 	return 1
@@ -194,7 +204,7 @@ func (l *List) Like(other *List) bool {
 // Compare orders a row against one of another list, each at the time of its own server; 0 where neither
 // comes first.
 func (l *List) Compare(x *model.Watched, other *List, y *model.Watched) int {
-	if first := -compareBool(x.Pinned, y.Pinned); first != 0 || l.byTitle {
+	if first := pinnedFirst(x, y); first != 0 || l.byTitle {
 		return cmp.Or(first, l.view.Compare(x, y))
 	}
 	at, there := l.boards.At(), other.boards.At()

@@ -41,12 +41,19 @@ func (s *Selection) Chosen() bool { return s.chosen }
 // Picked reports whether a person selected the selected key.
 func (s *Selection) Picked() bool { return s.picked }
 
-// Touch notes that a person is at it, so that no row moves for a while. Pressed says that it was
-// with a key or a button, after which the selection stays where it is.
+// Touch notes that a person is at it, so that the row at hand keeps its place for a while: that of the
+// selected key after a press, that of Point's key after a move of the mouse. After a press the selection
+// stays where it is.
 func (s *Selection) Touch(pressed bool) {
 	s.chosen = s.chosen || pressed
 	s.list.touched = s.boards.Local()
+	if pressed {
+		s.list.hand = s.selected
+	}
 }
+
+// Point notes that the mouse is over the row of a key, or with "" over none.
+func (s *Selection) Point(key string) { s.list.hand = key }
 
 // Pick selects a key for a person.
 func (s *Selection) Pick(key string) {
@@ -55,7 +62,7 @@ func (s *Selection) Pick(key string) {
 		s.boards.Time.Reset()
 		s.hooks.Picked()
 	}
-	s.chosen, s.picked, s.lost, s.asked = true, true, "", s.list.asked
+	s.chosen, s.picked, s.lost, s.asked, s.list.hand = true, true, "", s.list.asked, key
 	s.hooks.Redraw()
 }
 

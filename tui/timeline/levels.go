@@ -45,7 +45,7 @@ func (s *sheet) paintFalling(r cell.Rect, k *model.Watched) bool {
 		return false
 	}
 	chart.River(&s.c.Buffer, r.X, r.Y, 1, nil, f.Columns, true, &s.c.Look)
-	s.c.Buffer.Text(r.X, r.Y+1, r.X+r.W, "now · if no other request comes", s.c.Look.Dim)
+	s.c.Buffer.Text(r.X, r.Y+1, r.X+r.W, "if no other request comes", s.c.Look.Dim)
 	s.c.Buffer.Right(r.X, r.Y+1, r.X+r.W, "+"+format.Length(window), s.c.Look.Dim)
 	return true
 }

@@ -45,7 +45,7 @@ var (
 func Start(t testing.TB, w, h int, background color.Color, o tui.Options) *Terminal {
 	t.Helper()
 	return Launch(t, w, h, background, func(ctx context.Context, extra ...tea.ProgramOption) error {
-		return tui.Run(ctx, o, extra...)
+		return tui.Run(ctx, []tui.Options{o}, extra...)
 	})
 }
 
