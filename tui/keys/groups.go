@@ -97,17 +97,6 @@ func (t *table) lineAt(i int) line {
 	return line{key: t.s.Rows.Rows()[i], table: t}
 }
 
-// keyAt returns the key of line i; "" if there is none.
-func (t *table) keyAt(i int) string {
-	if i < 0 {
-		return ""
-	}
-	if l := t.lineAt(i); l.group == nil {
-		return l.key.Reading.Key
-	}
-	return ""
-}
-
 // cursor is the line under the cursor, or -1.
 func (t *table) cursor() int {
 	switch {

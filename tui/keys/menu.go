@@ -56,14 +56,8 @@ func (d *Screen) menuAt(x, y int) tea.Cmd {
 
 // rowAt returns the line of the table at a cell of the screen, or -1.
 func (d *Screen) rowAt(x, y int) int {
-	first := d.areas.keys.Y + 1
-	if d.framed {
-		first++
-	}
-	if !d.areas.keys.Holds(x, y) || y < first || y-first >= d.rowsShown() {
-		return -1
-	}
-	if i := d.table.top + d.table.rows.At(y-first); i < d.table.lineCount() {
+	in := d.rowsArea()
+	if i := d.table.top + d.table.rows.At(y-in.Y); in.Holds(x, y) && i < d.table.lineCount() {
 		return i
 	}
 	return -1

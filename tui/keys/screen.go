@@ -95,7 +95,9 @@ func (d *Screen) Update(msg tea.Msg) tea.Cmd {
 			return d.rightClick(msg.X, msg.Y)
 		}
 	case tea.MouseMotionMsg:
-		d.s.Selection.Point(d.table.keyAt(d.rowAt(msg.X, msg.Y)))
+		if i := d.rowAt(msg.X, msg.Y); i >= 0 && d.table.lineAt(i).group == nil {
+			d.s.Selection.Point(d.table.lineAt(i).key.Reading.Key)
+		}
 		if d.s.Shown.Time.Drag(msg.X) || d.s.Shown.Time.Light(d.partAt(msg.X, msg.Y)) {
 			d.s.Shell.Redraw()
 		}
@@ -150,14 +152,18 @@ func timelineIn(pane cell.Rect, framed bool) (in cell.Rect, sentence bool) {
 	return in, false
 }
 
-// rowsShown is how many keys the table shows at once.
-func (d *Screen) rowsShown() int {
-	h := d.areas.keys.H - 1
+// rowsArea is where the rows of the table stand.
+func (d *Screen) rowsArea() cell.Rect {
+	in := d.areas.keys
 	if d.framed {
-		h -= 2
+		in = in.Inset(1)
 	}
-	return max(h, 0)
+	_, in = in.Top(1)
+	return in
 }
+
+// rowsShown is how many lines the rows of the table have.
+func (d *Screen) rowsShown() int { return max(d.rowsArea().H, 0) }
 
 func (d *Screen) expand() tea.Cmd {
 	if g := d.table.group(); g != nil && d.focus == paneKeys {
