@@ -62,8 +62,8 @@ func (t *table) cellTip(title string, k *model.Watched) string {
 	case "library":
 		return evidenceTip(target)
 	}
-	return t.s.Name(k.Reading.Key) + ": " + describe.Title(target.Algorithm) + ", " + session.LimitText(*target) + limitFrom[target.LimitFrom] + ". " +
-		evidenceTip(target)
+	return t.s.Name(k.Reading.Key) + ": " + describe.Title(target.Algorithm) + ", " + session.LimitText(*target) +
+		limitFrom[target.LimitFrom] + ". " + evidenceTip(target)
 }
 
 // usedTip writes down what the used count is the sum of.
