@@ -198,6 +198,9 @@ func (d *drill) opened(t *testing.T, a limiter.Algorithm, denials bool, file str
 			}
 		}
 	}
+	if c := run.Counts(0); trace.Keys[0].Within > 0 && c.WronglyAdmitted+c.WronglyDenied > 0 {
+		t.Errorf("%d and %d verdicts are called wrong though instants are known to %v", c.WronglyAdmitted, c.WronglyDenied, trace.Keys[0].Within)
+	}
 	t.Logf("%d readings, instants known to %v, denied %v", readings, trace.Keys[0].Within, trace.Keys[0].Denied)
 	moments := 0
 	run = play(d.limit.Count)

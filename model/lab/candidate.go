@@ -142,6 +142,7 @@ type Setup struct {
 	Cost       int64           // of a request fired by hand; 0 means 1
 	Zero       limiter.Instant // when the story begins, aligned to the window
 	Skew       time.Duration   // how far the second clock of ClientClock is ahead
+	Within     time.Duration   // how far from its instant a request may have come; above 0 no verdict is called wrong
 }
 
 // Validate says in one sentence what is wrong with the setup, or returns nil.

@@ -54,6 +54,7 @@ func Incident(t *Trace) ([]Lesson, error) {
 		file.add(a, arrivals[0].At.Floor(limit.Window), "")
 	}
 	file.Traffic.Given = len(file.Steps)
+	file.Traffic.Within = float64(t.Keys[0].Within.Microseconds()) / 1000
 	file.Traffic.Into = besides(algorithm, 4)
 	var smallest int64
 	if t.Keys[0].Denied {
@@ -100,13 +101,13 @@ func (t *Trace) findLimit(find scenarioFile, name string, smallest int64) scenar
 		fmt.Sprintf("These are the %s of the key %s as they were recorded: {given} in all. %s", what, plainName, was),
 		"Press g to go to a time, or p to let it run. Press w and change the limit; + and - change it by one.",
 	}
+	within := Seconds((k.Within + 10*time.Millisecond).Truncate(10 * time.Millisecond))
 	for _, one := range []struct {
 		holds bool
 		text  string
 	}{
 		{k.Stood, "What counted when the recording began is among them: when exactly it came is not known."},
-		{k.Within > 0, "The key keeps no instants: when the others came is known to " +
-			Seconds((k.Within + 10*time.Millisecond).Truncate(10*time.Millisecond)) + "."},
+		{k.Within > 0, "The key keeps no instants: when the others came is known to " + within + ", so that no verdict is called wrong."},
 		{k.Within > 0 &&
 			describe.KindOf(k.Target.Algorithm) == describe.Window, "What came after the last reading of a window is not among them."},
 		{!k.Denied, "What was denied is not recorded: these are admitted requests alone."},
@@ -206,9 +207,17 @@ func Markdown(title string, r *Run, on Redis) string {
 
 	for i, c := range s.Candidates {
 		t := r.Counts(i)
-		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %d |\n", c, t.Admitted, t.Denied, t.WronglyAdmitted, t.WronglyDenied, t.Largest)
+		wrong := fmt.Sprintf("%d | %d", t.WronglyAdmitted, t.WronglyDenied)
+		if s.Within > 0 {
+			wrong = "? | ?"
+		}
+		fmt.Fprintf(&b, "| %s | %d | %d | %s | %d |\n", c, t.Admitted, t.Denied, wrong, t.Largest)
 	}
-	b.WriteString("\nWrongly: against the true window of what each algorithm had admitted itself.\n")
+	b.WriteString("\nWrongly: against the true window of what each algorithm had admitted itself")
+	if s.Within > 0 {
+		b.WriteString(", which is not known: the requests came within " + Seconds(s.Within) + " of these instants")
+	}
+	b.WriteString(".\n")
 	for i, c := range s.Candidates {
 		m := r.Ask(i, s.cost())
 		w := Explain(c, m, s)
@@ -271,6 +280,7 @@ type scenarioFile struct {
 		Into    []string  `json:"into"`
 		Streams []Traffic `json:"streams,omitempty"`
 		Given   int       `json:"given,omitempty"`
+		Within  float64   `json:"within_ms,omitempty"`
 	} `json:"traffic"`
 	Steps []fileStep `json:"steps"`
 }

@@ -33,6 +33,7 @@ type Lesson struct {
 	Given   int       // how many steps of the scenario come by themselves; the rest solves the task
 	Seed    uint64
 	Skew    time.Duration
+	Within  time.Duration // how far from its instant in the file a request may have come
 	file    []byte        // the scenario as it was read
 	Plain   bool          // shown without formulas, commands and seed
 	Column  time.Duration // how much time a column of the lanes shows at first; 0 is two windows on the screen
@@ -48,6 +49,7 @@ type extra struct {
 		Given   int       `json:"given"`
 		Seed    uint64    `json:"seed"`
 		SkewMS  float64   `json:"skew_ms"`
+		Within  float64   `json:"within_ms"`
 		Column  float64   `json:"column_ms"`
 		Plain   bool      `json:"plain"`
 	} `json:"traffic"`
@@ -155,7 +157,7 @@ func lesson(s scenario.Scenario, raw json.RawMessage) (Lesson, error) {
 		return Lesson{}, fmt.Errorf("its goal or traffic cannot be read: %s", strings.TrimPrefix(err.Error(), "json: "))
 	}
 	l := Lesson{Scenario: s, Goal: x.Goal, Traffic: x.Traffic.Streams, Given: x.Traffic.Given, Seed: x.Traffic.Seed,
-		Skew: millis(x.Traffic.SkewMS), Column: millis(x.Traffic.Column), Plain: x.Traffic.Plain}
+		Skew: millis(x.Traffic.SkewMS), Within: millis(x.Traffic.Within), Column: millis(x.Traffic.Column), Plain: x.Traffic.Plain}
 	var file bytes.Buffer
 	if err := json.Compact(&file, raw); err != nil {
 		return l, err
@@ -224,7 +226,7 @@ func (l Lesson) Setup() Setup {
 	w := l.Limit.Window
 	return Setup{
 		Candidates: slices.Clone(l.Into), Limit: l.Limit, Convention: l.Convention, Cost: 1,
-		Zero: storyBegins.Floor(w).Add(w).Floor(w), Skew: l.Skew,
+		Zero: storyBegins.Floor(w).Add(w).Floor(w), Skew: l.Skew, Within: l.Within,
 	}
 }
 
