@@ -175,6 +175,44 @@ func TestAnIncidentBeginsWithWhatCounted(t *testing.T) {
 	}
 }
 
+// TestAWindowThatEndsWhileItIsRead: what a window admitted after its last whole reading is as much as was left before it
+// denied, also where a part of that was read.
+func TestAWindowThatEndsWhileItIsRead(t *testing.T) {
+	limit, edge := limiter.Limit{Count: 10, Window: 10 * time.Second}, limiter.Instant(4_000_000_010_000_000)
+	target := model.Target{Algorithm: limiter.FixedWindow, Limit: limit, LimitKnown: true, Window: limit.Window}
+	for read := range int64(3) {
+		var file bytes.Buffer
+		w, err := record.NewWriter(&file, false, record.Header{At: edge})
+		if err != nil {
+			t.Fatal(err)
+		}
+		denied := model.Arrival{At: edge - 20_000, N: 1, Denied: true}
+		for _, r := range []model.Reading{
+			{At: edge - 200_000, State: limiter.State{Algorithm: limiter.FixedWindow, Start: edge.Add(-limit.Window), Current: 8}},
+			{At: edge + 1000, Since: edge - 200_000, State: limiter.State{Algorithm: limiter.FixedWindow, Start: edge},
+				Arrivals: []model.Arrival{{At: edge - 1000, N: read}, denied}},
+		} {
+			r.Key, r.Type, r.Target, r.Denied = "rl:k", "string", target, model.Count{Known: true}
+			if err := w.Write(model.Batch{At: r.At, Server: model.Server{Link: model.Live}, Readings: []model.Reading{r}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		trace, err := lab.ReadTrace(&file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := lab.Setup{Candidates: []lab.Candidate{{Algorithm: limiter.FixedWindow}}, Limit: limit, Zero: edge}
+		run := lab.NewRun(s, lab.NewWorkload(trace.Source(s, 0)))
+		run.AdvanceTo(s.Zero.Add(2 * limit.Window))
+		if c := run.Counts(0); c.Admitted != limit.Count || c.Denied != 1 {
+			t.Errorf("%d of 2 read: %d admitted and %d denied, want %d and 1", read, c.Admitted, c.Denied, limit.Count)
+		}
+	}
+}
+
 // under returns a run of a lesson under other terms.
 func under(t *testing.T, l lab.Lesson, s lab.Setup) *lab.Run {
 	t.Helper()

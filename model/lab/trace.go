@@ -233,7 +233,13 @@ func placed(r, old *model.Reading, admitted, denied []model.Arrival) (list []mod
 	if ended := slices.DeleteFunc(slices.Clone(full), func(at limiter.Instant) bool { return at >= r.State.Start }); len(ended) > 0 &&
 		describe.KindOf(t.Algorithm) == describe.Window { // of a window that is over since, nothing is read but what it denied
 		at := ended[len(ended)-1]
-		admitted = append([]model.Arrival{{At: at, N: state.Peek(at, t.Limit, t.Convention, 0).Remaining}}, admitted...)
+		unread := state.Peek(at, t.Limit, t.Convention, 0).Remaining
+		for _, a := range admitted { // the end may have come while the key was read
+			if a.At < r.State.Start {
+				unread -= a.N
+			}
+		}
+		admitted = append([]model.Arrival{{At: at, N: unread}}, admitted...)
 	}
 	for _, a := range admitted {
 		moments := slices.Clone(full)
