@@ -233,11 +233,11 @@ const large = 1000
 // endure sends full traffic of a candidate until the limiter denies it: what fills up another limit, and the instant from
 // which the candidate admits again. It returns nil where nothing is denied.
 func (b *identifier) endure(c Candidate, p pace) (fill []Step, end time.Duration, err error) {
-	const most = 3000 // requests
-	if p.n > large {
+	const most, least = 3000, 12 // requests, and counts of the candidate
+	if least*p.n > 10*most {
 		return nil, 0, nil
 	}
-	for i := range max(most/p.n, 12) {
+	for i := range max(most/p.n, least) {
 		fill = append(fill, Step{At: time.Duration(i) * p.every, N: p.n})
 	}
 	got, err := b.play(fill)
