@@ -82,6 +82,7 @@ type Sweep struct {
 	Sampled  int64 // those of Skipped whose form is that of likely limiters
 	Keys     int64 // latest count of the keys on the server; 0 unknown
 	Missed   int   // nodes of a cluster that the latest pass could not reach
+	Behind   int   // limiters of Matched that were not read within a second and may have been written since
 
 	// Beyond are the limiters of Dropped by their patterns; Candidates are keys that have the shape of
 	// limiters, of which neither name nor value says that they are. Neither slice is changed.

@@ -112,8 +112,12 @@ func (p *plain) summary() error {
 			return err
 		}
 	}
-	if err := p.line("%s: %d throttled, %d near their limit; %s admitted", format.Plural(t.Keys, "key"), t.Throttled, t.Near,
-		format.PerSecond(t.Admitted)); err != nil {
+	least, behind := "", session.BehindText(&p.board.Sweep)
+	if behind != "" {
+		least, behind = "at least ", "; "+behind
+	}
+	if err := p.line("%s: %s%d throttled, %d near their limit; %s admitted%s", format.Plural(t.Keys, "key"), least, t.Throttled, t.Near,
+		format.PerSecond(t.Admitted), behind); err != nil {
 		return err
 	}
 	for _, k := range p.board.Select(model.View{}) {

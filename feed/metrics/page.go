@@ -116,6 +116,7 @@ func (p *page) states(t model.Totals) {
 // sweep tells how far the search for limiters is.
 func (p *page) sweep(s *model.Sweep) {
 	p.tell("keys_not_watched", float64(s.Dropped))
+	p.tell("keys_behind", float64(s.Behind))
 	p.tell("sweep_passes_total", float64(s.Passes))
 	p.tell("sweep_scanned_keys", float64(s.Scanned))
 	if s.Total > 0 {
@@ -167,6 +168,8 @@ var table = []metric{
 	{name: "keys_without_series",
 		help: "Limiters that are watched and have no series, for there are too many or their names look alike."},
 	{name: "keys_not_watched", help: "Limiters that were found beyond the most that are watched."},
+	{name: "keys_behind", help: "Limiters that were not read within a second and may have been written since: they may be throttled " +
+		"and not be counted as throttled."},
 	{name: "watch_commands_total", help: "Commands that watching sent to the server."},
 	{name: "watch_server_seconds_total", help: "Time of the server that watching took, estimated."},
 	{name: "watch_allowed_ratio", help: "Share of the server's time that watching may take now: the budget, and more for the first search " +

@@ -292,16 +292,17 @@ func (f *fleet) target(server string) string {
 // sweep returns how far the search is: that of the exporter which has come least far, and the
 // limiters of all.
 func (f *fleet) sweep() (least model.Sweep) {
-	matched, dropped := 0, 0
+	matched, dropped, behind := 0, 0, 0
 	for i, m := range f.up() {
 		s := m.last.Sweep
 		matched += max(s.Matched, 0)
 		dropped += max(s.Dropped, 0) + m.left
+		behind += s.Behind
 		if i == 0 || cmp.Or(cmp.Compare(s.Passes, least.Passes), cmp.Compare(s.Seen(), least.Seen())) < 0 {
 			least = s
 		}
 	}
-	least.Matched, least.Dropped = matched, dropped
+	least.Matched, least.Dropped, least.Behind = matched, dropped, behind
 	return least
 }
 

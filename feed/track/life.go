@@ -134,16 +134,6 @@ func (l *Tracker) Hit() *decode.Found {
 	return nil
 }
 
-// Stream returns the key of the stream that the tracker follows, and the id of the last entry
-// that it has read; ok is false if it follows no stream.
-func (l *Tracker) Stream() (key, last string, ok bool) {
-	b, ok := l.decoder.(*streamDecoder)
-	if !ok || !b.tail.known {
-		return "", "", false
-	}
-	return b.key, b.tail.last.String(), true
-}
-
 // Pressing reports whether the key is busy or near its limit.
 func (l *Tracker) Pressing() bool { return l.arrived > 0 || l.Near }
 

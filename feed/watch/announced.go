@@ -2,9 +2,7 @@ package watch
 
 import (
 	"context"
-	"maps"
-	"slices"
-	"strconv"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,169 +11,48 @@ import (
 	"github.com/redis/go-redis/v9/push"
 
 	"ratescope/feed/connect"
-	"ratescope/feed/decode"
 	"ratescope/feed/watch/hotkeys"
 	"ratescope/internal/goroutine"
 	"ratescope/model/handoff"
 )
 
-// listener waits for the next entries of the streams on screen with XREAD BLOCK, over one connection, so that a
-// request is seen when it comes and not at the next refresh. A new entry wakes the tracker of its stream, which then
-// reads the stream; the entry itself is not counted. A cluster refuses a command with keys of several slots, so that
-// its streams are polled.
-type listener struct {
-	wakeups wakeups
-	client  redis.UniversalClient
-	spent   atomic.Int64 // server time since the last call of cost, in ns
-	turn    atomic.Int64 // server time of one round trip, in ns
-
-	mu      sync.Mutex
-	last    map[string]string // stream → id of the last entry read
-	change  handoff.Signal
-	refused string // the ACL command that would permit XREAD; "" where it is permitted
-}
-
-const (
-	maxListened = 64 // streams
-	blockFor    = time.Second
-
-	// A stream with more than busyRate entries a second is polled, until it has fewer than
-	// quietAgain: for frequent entries a wakeup comes hardly sooner than the next poll, and
-	// costs the server more.
-	busyRate, quietAgain = 40, 20
-
-	// readPrice is the least server time of one XREAD without its streams: parsing, blocking
-	// and waking up (measured on Redis 7.0). streamPrice is the server time of each stream.
-	readPrice   = 10 * time.Microsecond
-	streamPrice = 500 * time.Nanosecond
-)
-
-// follow sets the streams to wait for, with the ids up to which they were read.
-func (l *listener) follow(last map[string]string) {
-	l.mu.Lock()
-	l.last = last
-	l.mu.Unlock()
-	l.change.Send()
-}
-
-// cost returns the server time that listening took since the previous call.
-func (l *listener) cost() time.Duration { return time.Duration(l.spent.Swap(0)) }
-
-// lack returns a sentence that says why streams are polled; "" when they are listened to.
-func (l *listener) lack() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.refused == "" {
-		return ""
-	}
-	return "streams may not be listened to by this user, so that they are polled: " + l.refused
-}
-
-// streams returns the arguments of XREAD: the keys, followed by the id for each key after which
-// entries are wanted. seen holds the ids that blocking reads have returned.
-func (l *listener) streams(seen map[string]string) []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	keys := slices.Collect(maps.Keys(l.last))
-	for _, k := range keys {
-		id := l.last[k]
-		if s, ok := seen[k]; ok && decode.LaterID(s, id) {
-			id = s
-		}
-		keys = append(keys, id)
-	}
-	return keys
-}
-
-// run listens until ctx ends or the server refuses.
-func (l *listener) run(ctx context.Context) {
-	seen := make(map[string]string)
-	for ctx.Err() == nil {
-		streams := l.streams(seen)
-		if len(streams) == 0 {
-			select {
-			case <-ctx.Done():
-			case <-l.change:
-			}
-			continue
-		}
-		within, cancel := context.WithTimeout(ctx, blockFor+connect.Timeout)
-		got, err := l.client.XRead(within, &redis.XReadArgs{Streams: streams, Count: 1, Block: blockFor}).Result()
-		cancel()
-		l.spent.Add(max(l.turn.Load(), int64(readPrice)) + int64(time.Duration(len(streams)/2)*streamPrice))
-		pause := wakeupGap
-		switch {
-		case err == redis.Nil:
-			pause = 0
-		case connect.Forbidden(err) == "xread":
-			l.mu.Lock()
-			l.refused = connect.Remedy(err)
-			l.mu.Unlock()
-			return
-		case err != nil: // refreshes go on reading the streams
-			pause = time.Second
-		default:
-			for _, s := range got {
-				l.wakeups.add(s.Stream)
-				if n := len(s.Messages); n > 0 {
-					seen[s.Stream] = s.Messages[n-1].ID
-				}
-			}
-		}
-		if len(seen) > 4*maxListened {
-			clear(seen)
-		}
-		if goroutine.Sleep(ctx, pause) != nil {
-			return
-		}
-	}
-}
-
-// listen gives the listener the streams on screen, the most important first, and marks the
-// trackers that it waits for: these need no polling.
-func (r *reader) listen() {
-	last := make(map[string]string)
-	polled := r.link.cluster || r.listener.lack() != ""
-	for _, t := range r.limiters.visible {
-		t.busy = t.Rate > busyRate || t.busy && t.Rate > quietAgain
-		key, id, ok := t.Stream()
-		if t.blocking = ok && !polled && !t.busy && len(last) < maxListened; t.blocking {
-			last[key] = id
-		}
-	}
-	r.listener.follow(last)
-}
-
-// firstWrite waits for the first write after an idle time. The server announces the write with
-// an invalidation message (CLIENT TRACKING with BCAST, Redis 6 and later) on a connection of
+// hearing hears of every write while there are few, so that only keys that were written need to be read. The server
+// announces a write with an invalidation message (CLIENT TRACKING with BCAST, Redis 6 and later) on a connection of
 // its own: while nothing happens neither side does any work, and a request is seen at once.
-// After the first write the connection is closed, because polling is cheaper where there are
-// many writes. An announcement causes keys to be read; it is not counted as a request. The
-// methods are safe for concurrent use. Without a client it never listens.
-type firstWrite struct {
+// Where there are many writes the connection is closed for a while. An announcement causes keys to be read; it is not
+// counted as a request. The methods are safe for concurrent use. Without a client it never listens.
+type hearing struct {
 	client  *redis.Client  // with tracking on for all of its connections; nil for none
-	wanted  handoff.Signal // tells run to listen
-	written handoff.Signal // tells the session that something was written
-	over    handoff.Signal // tells listen that something was written
+	most    int64          // writes a second beyond which it does not listen
+	written handoff.Signal // tells the session that something was written after a pause
+	busy    handoff.Signal // tells listen to look whether it is to end
 
-	armed       atomic.Bool  // it is listening
 	seen        atomic.Int64 // writes, and starts of listening
 	events      atomic.Int64 // writes since the last call of cost
 	begun       atomic.Int64 // starts of listening since the last call of cost
 	unannounced atomic.Int64 // consecutive writes that were found without an announcement
+
+	mu     sync.Mutex
+	keys   map[string]int // that were written since the last call of heard, with how often
+	since  time.Time      // since when every write is heard; zero while it does not listen
+	latest time.Time      // when the latest write was heard
 }
 
 const (
-	firstWriteRest   = 500 * time.Millisecond // pause before it listens again
-	firstWritePing   = 20 * time.Second       // interval of checks that the connection is alive
-	firstWriteMissed = 3                      // missing announcements after which it stops for refusedFor
-	firstWriteTrips  = 6                      // round trips that set up a connection
-	eventPrice       = 3 * time.Microsecond   // server time of one announcement, Redis 7.0
+	hearingRest   = 500 * time.Millisecond // pause before it listens again
+	hearingBusy   = 5 * time.Second        // likewise, where there were many writes
+	hearingPing   = 20 * time.Second       // interval of checks that the connection is alive
+	hearingMissed = 3                      // missing announcements after which it stops for refusedFor
+	hearingTrips  = 6                      // round trips that set up a connection
+	idleAfter     = 2 * time.Second        // time without a write after which the server is idle
+	hearingShare  = 0.5                    // of the budget goes to announcements at most
+	eventPrice    = 2 * time.Microsecond   // server time of one announcement, Redis 7.0
 )
 
-// newFirstWrite prepares to listen over a client with tracking on; nil is for none.
-func newFirstWrite(c redis.UniversalClient) *firstWrite {
-	f := &firstWrite{wanted: handoff.NewSignal(), written: handoff.NewSignal(), over: handoff.NewSignal()}
+// newHearing prepares to listen over a client with tracking on, within a budget; nil is for none.
+func newHearing(c redis.UniversalClient, budget float64) *hearing {
+	f := &hearing{most: int64(hearingShare * budget / eventPrice.Seconds()), written: handoff.NewSignal(), busy: handoff.NewSignal(),
+		keys: make(map[string]int)}
 	f.client, _ = c.(*redis.Client)
 	if f.client == nil || f.client.RegisterPushNotificationHandler(hotkeys.Pushed, f, false) != nil {
 		f.client = nil
@@ -183,50 +60,89 @@ func newFirstWrite(c redis.UniversalClient) *firstWrite {
 	return f
 }
 
-// changes returns a state that stays the same as long as nothing is written. known is false
-// while it does not listen.
-func (f *firstWrite) changes() (state string, known bool) {
-	return "seen " + strconv.FormatInt(f.seen.Load(), 10), f.armed.Load()
+// writes returns a number that stays the same as long as nothing is written; known is false while it does not listen.
+func (f *hearing) writes() (n int64, known bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.seen.Load(), !f.since.IsZero()
 }
 
-// want starts listening, unless it listens already.
-func (f *firstWrite) want() {
-	if f.client != nil && !f.armed.Load() {
-		f.wanted.Send()
-	}
+// idle reports whether nothing was written for idleAfter, and whatever is written next will be heard.
+func (f *hearing) idle(now time.Time) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return !f.since.IsZero() && now.Sub(later(f.since, f.latest)) > idleAfter
+}
+
+// heard returns the keys that were written since the previous call, as far as it was listening, since when every
+// write is heard, zero where that is not so, and when the latest one was.
+func (f *hearing) heard() (keys map[string]int, since, latest time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	keys, f.keys = f.keys, make(map[string]int)
+	return keys, f.since, f.latest
+}
+
+// listens notes since when every write is heard.
+func (f *hearing) listens(since time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.since = since
 }
 
 // missed notes a write that should have been announced and was not.
-func (f *firstWrite) missed() { f.unannounced.Add(1) }
+func (f *hearing) missed() {
+	f.unannounced.Add(1)
+	f.busy.Send()
+}
 
 // cost returns the server time that it took since the previous call; trip is the server time
 // of one round trip.
-func (f *firstWrite) cost(trip time.Duration) time.Duration {
-	return time.Duration(f.events.Swap(0))*eventPrice + time.Duration(f.begun.Swap(0))*firstWriteTrips*trip
+func (f *hearing) cost(trip time.Duration) time.Duration {
+	return time.Duration(f.events.Swap(0))*eventPrice + time.Duration(f.begun.Swap(0))*hearingTrips*trip
 }
 
-// HandlePushNotification implements push.NotificationHandler.
-func (f *firstWrite) HandlePushNotification(context.Context, push.NotificationHandlerContext, []any) error {
-	f.events.Add(1)
-	f.seen.Add(1)
+// HandlePushNotification implements push.NotificationHandler. A message has a name and the
+// list of keys, or nil when a database was emptied.
+func (f *hearing) HandlePushNotification(_ context.Context, _ push.NotificationHandlerContext, pushed []any) error {
+	now := time.Now()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n := int64(1)
+	if keys, ok := pushed[len(pushed)-1].([]any); ok {
+		n = int64(len(keys))
+		for _, k := range keys {
+			name, _ := k.(string)
+			f.keys[name]++
+		}
+	} else if !f.since.IsZero() {
+		f.since = now
+	}
+	f.events.Add(n)
 	f.unannounced.Store(0)
-	f.written.Send()
-	f.over.Send()
+	if most := max(f.most, 1); (f.seen.Add(n)-n)/most < f.seen.Load()/most {
+		f.busy.Send()
+	}
+	if now.Sub(f.latest) > quickEvery {
+		f.written.Send()
+	}
+	f.latest = now
 	return nil
 }
 
-// run listens each time want asks for it, until ctx ends.
-func (f *firstWrite) run(ctx context.Context) {
+// run listens until ctx ends, while the server answers.
+func (f *hearing) run(ctx context.Context, live func() bool) {
 	for f.client != nil {
-		select {
-		case <-ctx.Done():
-			return
-		case <-f.wanted:
-		}
-		rest := firstWriteRest
-		if err := f.listen(ctx); err != nil && !connect.Away(err) || f.unannounced.Load() >= firstWriteMissed {
-			f.unannounced.Store(0)
-			rest = refusedFor // listening is not permitted, or writes are not announced
+		rest := hearingRest
+		if live() {
+			err := f.listen(ctx)
+			switch {
+			case err == nil:
+				rest = hearingBusy
+			case !connect.Away(err) || f.unannounced.Load() >= hearingMissed:
+				f.unannounced.Store(0)
+				rest = refusedFor // listening is not permitted, or writes are not announced
+			}
 		}
 		if goroutine.Sleep(ctx, rest) != nil {
 			return
@@ -234,9 +150,12 @@ func (f *firstWrite) run(ctx context.Context) {
 	}
 }
 
-// listen waits until something is written, writes go unannounced, or ctx ends. It fails when
+// errUnannounced ends listening where writes are not announced.
+var errUnannounced = errors.New("writes are not announced")
+
+// listen listens until there are too many writes in a second, writes go unannounced, or ctx ends. It fails when
 // the server refuses or the connection breaks.
-func (f *firstWrite) listen(ctx context.Context) error {
+func (f *hearing) listen(ctx context.Context) error {
 	f.begun.Add(1)
 	p := f.client.Subscribe(ctx)
 	if err := p.Subscribe(ctx, hotkeys.Channel); err != nil {
@@ -247,8 +166,8 @@ func (f *firstWrite) listen(ctx context.Context) error {
 		p.Close()
 		return err
 	}
-	before := f.seen.Add(1)
-	f.armed.Store(true)
+	f.seen.Add(1)
+	f.listens(time.Now())
 	ended := make(chan error, 1)
 	var listening sync.WaitGroup
 	listening.Go(func() {
@@ -262,27 +181,34 @@ func (f *firstWrite) listen(ctx context.Context) error {
 	})
 	defer listening.Wait()
 	defer p.Close()
-	defer f.armed.Store(false)
-	alive := time.NewTicker(firstWritePing)
+	defer f.listens(time.Time{})
+	alive := time.NewTicker(hearingPing)
 	defer alive.Stop()
-	for f.seen.Load() == before && f.unannounced.Load() < firstWriteMissed {
+	for from, begun := f.seen.Load(), time.Now(); ; {
 		select {
 		case <-ctx.Done():
 			return nil
 		case err := <-ended:
 			return err
-		case <-f.over: // possibly left over from earlier, so that the loop checks seen
+		case <-f.busy:
+			n, now := f.seen.Load(), time.Now()
+			switch over := now.Sub(begun); {
+			case f.unannounced.Load() >= hearingMissed:
+				return errUnannounced
+			case float64(n-from) > float64(f.most)*over.Seconds() && n-from >= f.most:
+				return nil
+			}
+			from, begun = n, now
 		case <-alive.C:
 			if err := p.Ping(ctx); err != nil {
 				return err
 			}
 		}
 	}
-	return nil
 }
 
 // close closes the connections.
-func (f *firstWrite) close() error {
+func (f *hearing) close() error {
 	if f.client == nil {
 		return nil
 	}

@@ -29,8 +29,7 @@ type result struct {
 	sweep            model.Sweep
 	lacks            []string
 	away             []model.Node
-	idle             bool // the server is idle
-	covered          bool // the server's next write will be announced
+	idle             bool // nothing is written, and the next write will be announced
 }
 
 // identity holds what a server says about itself in INFO.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed/connect"
+	"ratescope/feed/decode"
 	"ratescope/feed/track"
 	"ratescope/internal/goroutine"
 	"ratescope/limiter"
@@ -143,6 +145,7 @@ type flight struct {
 	group          *group
 	query          *track.Query
 	trackers       []*tracked
+	commands       []int // of the pipeline, up to the end of each tracker's
 	clock          *clock
 	begun          *redis.TimeCmd // before the first tracker; nil where this user may not ask for TIME
 	marks          []mark
@@ -218,6 +221,7 @@ func (r *reader) ask(ctx context.Context, f *flight, quick bool) {
 		q.Whole = t.woken || !quick && (t.rank == onScreen && !r.spending.strained || t.Readings%wholeEvery == 0)
 		t.Ask(q)
 		n++
+		f.commands = append(f.commands, q.Pipe.Len())
 		if dated && q.Pipe.Len()-marked >= markEvery {
 			f.marks = append(f.marks, mark{q.Pipe.Time(ctx), n})
 			marked = q.Pipe.Len()
@@ -317,8 +321,10 @@ func (r *reader) settle(f *flight, ready *[]model.Reading) error {
 	}
 	answered := false
 	var lost error
-	moments := f.moments()
+	moments, from := f.moments(), 0
 	for i, t := range f.trackers {
+		commands := f.cmds[from:f.commands[i]]
+		from = f.commands[i]
 		reading, came, err := t.Take(moments(i))
 		switch {
 		case connect.Redirected(err) && !r.link.cluster:
@@ -342,6 +348,10 @@ func (r *reader) settle(f *flight, ready *[]model.Reading) error {
 			continue
 		default:
 			answered, t.resting = true, false
+			t.read, t.written = f.sent, false
+			if t.Readings%wholeEvery == 1 {
+				t.own = r.owns(t, commands)
+			}
 			if came == track.Ready {
 				r.finish(t, &reading, f.received)
 				*ready = append(*ready, reading)
@@ -358,10 +368,26 @@ func (r *reader) settle(f *flight, ready *[]model.Reading) error {
 	return nil
 }
 
+// owns reports whether all keys that commands read for a tracker are told to be its limiter's by their names, so that
+// it is known when one of them is written.
+func (r *reader) owns(t *tracked, commands []redis.Cmder) bool {
+	now := r.link.now()
+	return !slices.ContainsFunc(commands, func(c redis.Cmder) bool {
+		keys := c.Args()[1:]
+		switch {
+		case strings.HasPrefix(c.Name(), "eval"):
+			keys = keys[2:3]
+		case c.Name() != "mget" && c.Name() != "time":
+			keys = keys[:1]
+		}
+		return slices.ContainsFunc(keys, func(k any) bool { return decode.NameOf(fmt.Sprint(k), now) != t.Name })
+	})
+}
+
 // finish decides when a tracker is read next, after its reading at a moment.
 func (r *reader) finish(t *tracked, reading *model.Reading, at time.Time) {
 	if len(reading.Arrivals) > 0 {
-		r.arrived(at)
+		r.arrived()
 	}
 	t.due = at.Add(r.pause(t))
 	if t.Refused {

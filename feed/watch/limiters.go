@@ -26,6 +26,9 @@ type limiters struct {
 	scanner  *discover.Scanner
 	ranker   *ranker
 	trackers map[string]*tracked
+	hears    time.Time       // since when every write is heard; zero where that is not so
+	latest   time.Time       // when the latest one was
+	heard    []*tracked      // trackers that were written since their latest reading
 	visible  []*tracked      // trackers polled between two refreshes, the most important first
 	dropped  map[uint64]bool // hashes of the names of limiters beyond MaxKeys
 	unlikely map[string]bool // patterns of keys that turned out not to be limiters

@@ -14,9 +14,9 @@ import (
 	"ratescope/model"
 )
 
-// TestStreamsAreListenedTo sends requests to a stream on screen one after the other, each once
-// the one before was seen: the server is asked with XREAD, and every request is counted once.
-func TestStreamsAreListenedTo(t *testing.T) {
+// TestStreamsAreHeard sends requests to a stream on screen one after the other, each once
+// the one before was seen: every request is counted once.
+func TestStreamsAreHeard(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)
 	c := s.Client()
@@ -25,7 +25,6 @@ func TestStreamsAreListenedTo(t *testing.T) {
 	r := feedtest.NewRedis(t, feed.Options{Watch: feedtest.EveryKey, URLs: []string{s.URL()}, Rules: []config.Rule{hourRule("k", limiter.StreamCounter)}})
 	r.Focus([]string{"k"})
 	run := feedtest.Run(t, r)
-	servertest.Await(t, "a blocking read", func() bool { return calls(s, "xread") > 0 })
 	for n := range int64(20) {
 		servertest.Await(t, fmt.Sprintf("request %d", n), func() bool { return run.Came("k", false) == n+1 })
 		if err := c.XAdd(ctx, feedtest.XAdd("k", "1")).Err(); err != nil {

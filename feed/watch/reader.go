@@ -8,8 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"ratescope/feed/connect"
 	"ratescope/feed/track"
 	"ratescope/feed/watch/health"
@@ -29,12 +27,11 @@ type reader struct {
 	embedded bool
 	notice   string // a sentence for the user about the cluster; "" is none
 
-	listener   *listener
-	firstWrite *firstWrite
-	examined   *handoff.Latest[health.Examination]
+	hearing  *hearing
+	examined *handoff.Latest[health.Examination]
 
 	inferred track.Engine // infers the limits of keys that are only likely to be limiters
-	idle     idleDetector
+	idle     bool         // nothing was written for a while, and the next write will be announced
 	spending spending
 	sweep    model.Sweep // discovery's progress before this round adopted its finds
 }
@@ -68,7 +65,6 @@ func newReader(o Options, e *connect.Endpoint, g *connect.Guard, pasts map[strin
 			*held = newer
 		}),
 	}
-	r.listener = &listener{wakeups: s.wakeups, client: client, change: handoff.NewSignal()}
 	return r
 }
 
@@ -91,12 +87,16 @@ func (r *reader) run(ctx context.Context, beside *goroutine.Group, orders <-chan
 		res.cost, r.spending.spent = r.spending.spent, 0
 		res.rtt, res.offset, res.offsetBy = r.link.clock.rtt(), r.link.clock.offset, r.link.clock.uncertainty()
 		res.server, res.lacks, res.away = r.link.server, r.lacks(), r.link.away()
-		res.idle, res.covered = r.idle.idle, r.idle.covered || r.embedded
+		res.idle = r.covered()
 		res.sweep = r.sweep
 		res.sweep.Matched, res.sweep.Dropped = len(r.limiters.trackers), len(r.limiters.dropped)
 		if heard := r.link.guard.LastReceived(); heard.After(r.link.guard.Dialed()) {
 			res.heard = heard
 		}
+		if o.kind == orderFull {
+			r.sweep.Behind = r.behind(time.Now())
+		}
+		res.sweep.Behind = r.sweep.Behind
 		now := r.link.clock.at(time.Now())
 		res.sweep.Beyond = r.limiters.beyond.list(&r.limiters.patterns, now)
 		res.sweep.Candidates = r.limiters.candidates.list(&r.limiters.patterns, now)
@@ -163,12 +163,11 @@ func (r *reader) confirm(ctx context.Context) error {
 
 // read carries out an order on a server whose identity is known.
 func (r *reader) read(ctx context.Context, o order, res *result) (h *model.Health, err error) {
+	r.hear()
 	if o.kind != orderFull {
 		due := r.dueBetween(o, time.Now())
-		if o.kind == orderQuick && len(o.names) == 0 && len(due) > 0 {
-			if idle, err := r.isIdle(ctx, time.Now()); idle || err != nil {
-				return nil, err
-			}
+		if o.kind == orderQuick && len(o.names) == 0 && r.idle {
+			return nil, nil
 		}
 		return nil, r.readAll(ctx, due, true, &res.readings)
 	}
@@ -187,30 +186,16 @@ func (r *reader) read(ctx context.Context, o order, res *result) (h *model.Healt
 			return nil, err
 		}
 	}
-	if !r.firstLook() {
-		if _, err := r.isIdle(ctx, time.Now()); err != nil {
-			return nil, err
-		}
-	}
 	s, begun := &r.spending, time.Now()
 	s.since, s.begun = begun.Sub(s.begun), begun
 	s.budget.fill(begun, r.o.Refresh, r.sweep.Share)
-	s.charge(r.limiters.scanner.Cost() + r.listener.cost() + r.firstWrite.cost(s.costs.Wake()))
+	s.charge(r.limiters.scanner.Cost() + r.hearing.cost(s.costs.Wake()))
 	if err := r.readAll(ctx, r.plan(begun), false, &res.readings); err != nil {
 		return nil, err
 	}
 	h = r.takeExamination()
-	if !r.embedded { // the embedded server's writers announce their writes
-		r.listen()
-	}
 	res.gone = r.limiters.removeGone(r.link.now())
 	return h, nil
-}
-
-// firstLook reports whether limiters that discovery has found, or is about to find, were not read yet: they are read
-// before anything else is asked for, which takes long where the server is far.
-func (r *reader) firstLook() bool {
-	return r.limiters.scanner.Progress().Passes == 0 || len(r.limiters.trackers) > 0 && !r.spending.budget.allRead
 }
 
 // takeExamination takes the latest examination of the server's health, and adjusts the costs
@@ -229,7 +214,6 @@ func (r *reader) takeExamination() *model.Health {
 	s.costs.Turn = e.RoundTrip
 	r.limiters.scanner.Load(s.costs, e.Strained)
 	r.limiters.ranker.writes.Strain(e.Strained)
-	r.listener.turn.Store(int64(s.costs.Wake()))
 	return e.Health
 }
 
@@ -246,7 +230,7 @@ func (r *reader) lacks() []string {
 	if remedy := r.link.denials.Refused(); remedy != "" {
 		out = append(out, "recorded denials cannot be read by this user, so that they are not known: allow it with ACL SETUSER … %R~{*}:denied")
 	}
-	for _, s := range []string{r.listener.lack(), r.link.nodes.Lack(), r.link.clock.lack(time.Now())} {
+	for _, s := range []string{r.link.nodes.Lack(), r.link.clock.lack(time.Now())} {
 		if s != "" {
 			out = append(out, s)
 		}
@@ -258,85 +242,12 @@ func (r *reader) lacks() []string {
 	return out
 }
 
-// idleDetector avoids quick rounds while the server is idle. After idleAfter without an
-// arrival, one command asks the server whether anything was written at all (INFO persistence:
-// rdb_changes_since_last_save, which counts every change since Redis 2.4), and the keys are
-// read only if so. A request still shows within a tenth of a second, and an idle server
-// answers one command instead of hundreds; while firstWrite listens it answers none.
-//
-// Keys are polled as usual on a cluster, on a server that does not report its changes, and on
-// a server where other keys are written all the time. Every key is read now and then anyway,
-// so that behind a proxy that answers for only one of several servers a request shows late,
-// but is not lost. The zero value is ready; it is used by the reader's goroutine.
-type idleDetector struct {
-	arrival time.Time // the latest arrival
-	idle    bool      // nothing was written when last checked
-	covered bool      // the next write will be announced
-	changes string    // the state of the server at the previous check
-	vain    int       // consecutive rounds for changes that brought no arrival
-	resume  time.Time // no check before this time
-}
-
-const (
-	infoPrice  = 20 * time.Microsecond // server time of one INFO without its round trip
-	idleAfter  = 2 * time.Second       // time without an arrival before the first check
-	maxVain    = 5                     // rounds in vain after which checking stops
-	resumeNext = 10 * time.Second      // how long checking stops then
-)
-
-// isIdle reports whether nothing was written since the previous check, so that a quick round
-// is not needed. It fails when the server is away.
-func (r *reader) isIdle(ctx context.Context, now time.Time) (bool, error) {
-	d := &r.idle
-	d.idle, d.covered = false, false
-	single, ok := r.link.client.(*redis.Client)
-	if !ok || now.Sub(d.arrival) < idleAfter || now.Before(d.resume) {
-		d.changes = ""
-		return false, nil
+// arrived notes that requests were read. While the server was idle, they should have been announced.
+func (r *reader) arrived() {
+	if r.idle {
+		r.hearing.missed()
 	}
-	if changes, known := r.firstWrite.changes(); known {
-		d.covered = d.same(changes, now)
-		return d.covered, nil
-	}
-	r.firstWrite.want()
-	cmd := single.Info(ctx, "persistence")
-	r.spending.charge(r.spending.costs.Wake() + infoPrice)
-	text, err := cmd.Result()
-	if connect.Away(err) {
-		return false, err
-	}
-	fields := connect.ParseInfo(text)
-	changes, known := fields["rdb_changes_since_last_save"]
-	changes += " since " + fields["rdb_last_save_time"] // each save resets the count to 0
-	if err != nil || !known {
-		d.resume = now.Add(refusedFor)
-		return false, nil
-	}
-	return d.same(changes, now), nil
-}
-
-// arrived notes an arrival. If firstWrite was listening, it should have announced the arrival.
-func (r *reader) arrived(at time.Time) {
-	if r.idle.covered {
-		r.firstWrite.missed()
-	}
-	d := &r.idle
-	d.arrival, d.vain, d.idle, d.covered = at, 0, false, false
-}
-
-// same reports whether the state of the server is the same as at the previous check.
-func (d *idleDetector) same(changes string, now time.Time) bool {
-	if changes == d.changes {
-		d.vain, d.idle = 0, true
-		return true
-	}
-	if d.changes != "" {
-		if d.vain++; d.vain >= maxVain {
-			d.vain, d.resume = 0, now.Add(resumeNext)
-		}
-	}
-	d.changes = changes
-	return false
+	r.idle = false
 }
 
 // budget keeps the reader within its share of the server's time. It earns server time as time

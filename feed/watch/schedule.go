@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"ratescope/feed/decode"
 	"ratescope/feed/track"
 	"ratescope/internal/goroutine"
 )
@@ -140,19 +141,15 @@ func (s *schedule) next(now time.Time) orderKind {
 // tookNames notes that the latest order has names.
 func (s *schedule) tookNames() { s.orderedNews, s.woken = s.ordered, time.Time{} }
 
-// answered plans the next order after a result. idle is set when nothing was written to the
-// server, and covered when the next write will be announced, so that no quick order is needed
-// before it.
-func (s *schedule) answered(now time.Time, idle, covered bool) {
+// answered plans the next order after a result. covered is set when the next write will be announced, so that no quick
+// order is needed before it.
+func (s *schedule) answered(now time.Time, covered bool) {
 	s.busy, s.live = false, true
 	s.retry, s.backoff = time.Time{}, goroutine.Backoff{}
 	if s.refresh <= quickEvery || covered {
 		return
 	}
 	next := s.orderedNear.Add(quickEvery)
-	if idle && next.After(s.orderedFull.Add(s.refresh-quickEvery/2)) {
-		return // the next refresh comes at about the same time
-	}
 	if s.quick.IsZero() {
 		s.quick = later(now, next)
 	}
@@ -202,9 +199,11 @@ type tracked struct {
 
 	resting bool // it could not be read, and is not tried before due even if it is on screen
 
-	blocking bool // a blocking read waits for its next entry
-	woken    bool // it was written or announced, and is read for that reason
-	busy     bool // it gets entries too often for a blocking read
+	read    time.Time // the latest reading
+	own     bool      // as of the latest whole reading, its name tells whose the keys are that were read
+	written bool      // it was written since the latest reading, as far as writes were heard
+
+	woken bool // it was written or announced, and is read for that reason
 }
 
 // rank orders trackers by importance: the smallest rank is read first.
@@ -233,7 +232,7 @@ func (r *reader) plan(now time.Time) []*tracked {
 			r.limiters.visible = append(r.limiters.visible, t)
 		case t.Readings == 0:
 			t.rank = unread
-		case t.Pressing() || now.Sub(t.due) > longestWait:
+		case t.written || t.Pressing() || now.Sub(t.due) > longestWait:
 			t.rank = pressing
 		default:
 			t.rank = ordinary
@@ -241,7 +240,10 @@ func (r *reader) plan(now time.Time) []*tracked {
 		if t.resting && now.Before(t.due) {
 			continue
 		}
-		if prompt := t.rank == onScreen || few || t.Near; prompt && !covered || !now.Before(t.due) {
+		if t.rank != onScreen && !few && r.limiters.still(t) && now.Sub(t.read) < min(longestWait, t.Lasts()) {
+			continue
+		}
+		if prompt := t.rank == onScreen || few || t.Near; prompt && !covered || t.written || !now.Before(t.due) {
 			due = append(due, t)
 		}
 	}
@@ -251,9 +253,46 @@ func (r *reader) plan(now time.Time) []*tracked {
 	return due
 }
 
-// covered reports whether the next write will be announced: by firstWrite or, on the embedded
+// hear notes which limiters were written.
+func (r *reader) hear() {
+	l := r.limiters
+	var keys map[string]int
+	keys, l.hears, l.latest = r.hearing.heard()
+	if r.idle = r.hearing.idle(time.Now()); !l.hears.IsZero() {
+		l.ranker.writes.Heard(keys)
+	}
+	l.heard = slices.DeleteFunc(l.heard, func(t *tracked) bool { return !t.written })
+	for key := range keys {
+		if t := l.trackers[decode.NameOf(key, r.link.now())]; t != nil && !t.written {
+			t.written = true
+			l.heard = append(l.heard, t)
+		}
+	}
+}
+
+// still reports whether a limiter has not been written since its latest reading, because every write is heard.
+func (l *limiters) still(t *tracked) bool {
+	return !l.hears.IsZero() && t.read.After(l.hears) && (t.own && !t.written || t.read.After(l.latest))
+}
+
+// behindAfter is the age of a reading from which its limiter may meanwhile be throttled, unless no write can have been missed.
+const behindAfter = time.Second
+
+// behind returns how many limiters may be throttled without being known to be: those that were not read within behindAfter
+// and may have been written since.
+func (r *reader) behind(now time.Time) int {
+	n := 0
+	for _, t := range r.limiters.trackers {
+		if t.Readings == 0 || !r.embedded && !t.resting && now.Sub(t.read) > behindAfter && !r.limiters.still(t) {
+			n++
+		}
+	}
+	return n
+}
+
+// covered reports whether the next write will be announced: by hearing or, on the embedded
 // server, by its writers. Keys then need only be read now and then.
-func (r *reader) covered() bool { return r.idle.idle || r.embedded }
+func (r *reader) covered() bool { return r.idle || r.embedded }
 
 // moreImportant orders trackers by their importance.
 func moreImportant(a, b *tracked) int {
@@ -273,7 +312,7 @@ const quickShare, strainedShare = 0.5, 0.2
 
 // dueBetween returns the trackers to read between two refreshes, the most important first:
 // those that the order names and, for a quick order, as many of those on screen as quickShare
-// of the budget allows. Trackers whose streams are listened to are left out.
+// of the budget allows. Trackers that were not written since their latest reading are left out.
 func (r *reader) dueBetween(o order, now time.Time) []*tracked {
 	var due []*tracked
 	for _, name := range o.names {
@@ -294,14 +333,16 @@ func (r *reader) dueBetween(o order, now time.Time) []*tracked {
 	spend := time.Duration(share*float64(quickEvery)) - s.costs.Wake()
 	allowed := 1 + int(max(spend, 0)/max(s.quick, time.Microsecond))
 	news := due // a tracker may be in a pipeline only once
-	for _, t := range r.limiters.visible {
-		if len(due) >= allowed {
-			break
-		}
-		if r.limiters.trackers[t.Name] == t && !t.blocking && !t.resting && !slices.Contains(news, t) {
-			due = append(due, t)
+	take := func(list []*tracked, on bool) {
+		for _, t := range list {
+			left := r.limiters.trackers[t.Name] != t || t.resting || r.limiters.still(t)
+			if len(due) < allowed && (t.rank == onScreen) == on && !left && !slices.Contains(news, t) {
+				due = append(due, t)
+			}
 		}
 	}
+	take(r.limiters.visible, true)
+	take(r.limiters.heard, false)
 	return due
 }
 

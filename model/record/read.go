@@ -240,6 +240,7 @@ func (r *Reader) close(b *batch) {
 	}
 	out := &r.batch
 	out.At, out.Server, out.Sweep = b.At, r.server, r.sweep
+	out.Sweep.Behind = max(b.Behind, 0)
 	if b.Local != 0 {
 		out.Local = time.Unix(0, b.Local)
 	}

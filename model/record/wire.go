@@ -72,7 +72,8 @@ type batch struct {
 	Silent bool            `json:"silent,omitempty"`
 	Server *server         `json:"server,omitempty"`
 	Sweep  *sweep          `json:"sweep,omitempty"`
-	Cost   [3]int64        `json:"cost,omitzero"` // commands, nanoseconds of the server, nanoseconds covered
+	Behind int             `json:"behind,omitempty"` // of the sweep, which changes less often
+	Cost   [3]int64        `json:"cost,omitzero"`    // commands, nanoseconds of the server, nanoseconds covered
 	Gone   []text          `json:"gone,omitempty"`
 	Left   []text          `json:"left_out,omitempty"`
 	Fired  []fired         `json:"fired,omitempty"`

@@ -255,7 +255,7 @@ func (w *Writer) batch(b *model.Batch) *batch {
 		At: b.At, Link: uint8(s.Link), Err: text(s.Err), RTT: int64(s.RTT), Offset: int64(s.Offset), OffBy: int64(s.OffsetBy),
 		Down: int64(s.Down), Silent: s.Silent,
 		Cost: [3]int64{b.Cost.Commands, int64(b.Cost.Server), int64(b.Cost.Over)}, Gone: as[text](b.Gone), Left: as[text](b.LeftOut),
-		Fired: firedOf(b.Fired),
+		Fired: firedOf(b.Fired), Behind: b.Sweep.Behind,
 	}
 	if !b.Local.IsZero() {
 		out.Local = b.Local.UnixNano()

@@ -209,6 +209,8 @@ type Seen struct {
 	// Sampled are those that were passed over because of very many keys that are named alike, and
 	// likely limiters, only some are looked at. Where likely ones are listed, the list is not complete.
 	Sampled int64 `json:"sampled,omitempty"`
+	// Behind are listed keys that may have been written since they were read, more than a second before the end of the look.
+	Behind int `json:"behind,omitempty"`
 }
 
 // SnapshotOf works every reading of b out at b's instant, so that the keys can be
@@ -220,7 +222,7 @@ func SnapshotOf(b model.Batch, o Options) Snapshot {
 	slices.SortFunc(readings, func(x, y model.Reading) int { return strings.Compare(x.Key, y.Key) })
 	s := Snapshot{At: b.At.Millis(), Server: Text(b.Server.Target), Keys: make([]Key, 0, len(readings))}
 	s.Seen = Seen{Complete: b.Sweep.Complete() && b.Sweep.Dropped == 0 && len(b.Server.Lacks) == 0,
-		Keys: cmp.Or(b.Sweep.Seen(), b.Sweep.Scanned), Sampled: b.Sweep.Sampled}
+		Keys: cmp.Or(b.Sweep.Seen(), b.Sweep.Scanned), Sampled: b.Sweep.Sampled, Behind: b.Sweep.Behind}
 	s.Seen.Complete = s.Seen.Complete && !(o.Likely && s.Seen.Sampled > 0)
 	for i := range readings {
 		s.Keys = append(s.Keys, KeyOf(&readings[i], b.At, o))

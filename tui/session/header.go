@@ -146,6 +146,9 @@ func (h header) serverFacts(s model.Server) []widget.Span {
 			say(text, h.c.Look.Near)
 		}
 	}
+	if text := BehindText(&h.s.Shown.Board().Sweep); text != "" && live {
+		say(text, h.c.Look.Near)
+	}
 	if text := PaceText(&h.s.Shown.Live().Sweep); text != "" && live {
 		say(text, h.c.Look.Dim)
 	}
@@ -253,7 +256,11 @@ func (h header) paintVerdict(x, y, end int) {
 		x = h.c.Spans(from, y, end, count(mark, n, word, lit, h.c.Look.Dim))
 		return cell.Rect{X: from, Y: y, W: x - from, H: 1}
 	}
-	show(h.c.Look.OverMark, t.Throttled, "throttled", h.c.Look.Denied)
+	over := h.c.Look.OverMark
+	if h.s.Shown.Board().Sweep.Behind > 0 {
+		over += " at least"
+	}
+	show(over, t.Throttled, "throttled", h.c.Look.Denied)
 	if t.Eased > 0 {
 		word := "a moment ago"
 		if wide-first < 120 {
@@ -413,6 +420,9 @@ func count(mark string, n int, what string, lit, unlit themes.Style) widget.Span
 
 // headerTips explain the figures of the header, by a word in them.
 var headerTips = []struct{ word, says string }{
+	{"at least", "Keys that deny the next request of cost 1, as far as is known: some were written since they were last read, which the " +
+		"budget allows seldom. --budget is the share of the server's time that watching may take."},
+	{"not read", "Keys that may have been written since their latest reading, which is more than a second old: some may be throttled."},
 	{"throttled", "Keys that deny the next request of cost 1. f in the table folds them into prefixes; 5 lists since when."},
 	{"a moment ago", "Keys that would admit now, and denied a moment ago, in the same spell."},
 	{"near limit", "Keys that have used 80 % of their limit, or more, and still admit."},

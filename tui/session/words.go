@@ -180,6 +180,14 @@ func UnseenText(w *model.Sweep, throttled int) string {
 	return fmt.Sprintf("at most %s more throttled (95%%)", format.Short(most))
 }
 
+// BehindText says of how many keys it is not known whether they are throttled now; "" where of none.
+func BehindText(w *model.Sweep) string {
+	if w.Behind == 0 {
+		return ""
+	}
+	return format.Short(int64(w.Behind)) + " of " + format.Plural(w.Matched, "key") + " not read for a second"
+}
+
 // PaceText says how much of the server the first search may take and why, as in "idle server: up to
 // 10%"; "" where it is as much as always.
 func PaceText(w *model.Sweep) string {

@@ -152,7 +152,6 @@ func (w *Writes) sample(ctx context.Context, e *nodeSampler) time.Duration {
 
 // take adds the keys of one sample, each of which stands for weight writes.
 func (w *Writes) take(keys []string, weight float64, cost time.Duration) {
-	now := w.o.Now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.lack = nil
@@ -160,18 +159,32 @@ func (w *Writes) take(keys []string, weight float64, cost time.Duration) {
 	if len(keys) > 0 {
 		w.weight = weight
 	}
+	for _, k := range keys {
+		w.add(k, weight)
+	}
+}
+
+// Heard adds the keys that were written, each with how often, since the previous call: all of them, so that no sample is needed.
+func (w *Writes) Heard(keys map[string]int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lack, w.weight, w.duty = nil, 1, 1
+	for k, n := range keys {
+		w.add(k, float64(n))
+	}
+}
+
+// add adds n writes of a key.
+func (w *Writes) add(key string, n float64) {
+	name, ok := w.o.Name(key)
+	if !ok {
+		return
+	}
 	if len(w.raw) > 4*capacity {
 		clear(w.raw) // hot keys come again in the next sample
 	}
-	for _, k := range keys {
-		name, ok := w.o.Name(k)
-		if !ok {
-			continue
-		}
-		w.sketch.Add(name, weight, now)
-		if len(k) <= LongestKey {
-			w.raw[name] = k
-		}
+	if w.sketch.Add(name, n, w.o.Now()); len(key) <= LongestKey {
+		w.raw[name] = key
 	}
 }
 

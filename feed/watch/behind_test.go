@@ -1,0 +1,76 @@
+package watch_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"ratescope/feed"
+	"ratescope/feed/config"
+	"ratescope/feed/feedtest"
+	"ratescope/internal/servertest"
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// TestThrottledKeysAreCounted: of many keys that nobody looks at, a few at a time come to their limit on a server that
+// others use. The board counts them all soon; where the budget does not allow to look so often, it says that it does not know.
+func TestThrottledKeysAreCounted(t *testing.T) {
+	t.Parallel()
+	const keys, step, steps = 600, 40, 2
+	for name, budget := range map[string]float64{"the usual budget": 0, "a tenth of a percent": 0.001} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := servertest.Start(t)
+			c, ctx := s.Client(), context.Background()
+			hit := func(from, to, times int) {
+				p := c.Pipeline()
+				for i := from; i < to; i++ {
+					key := fmt.Sprintf("rl:user%d", i)
+					p.IncrBy(ctx, key, int64(times))
+					p.Expire(ctx, key, time.Hour)
+				}
+				if _, err := p.Exec(ctx); err != nil {
+					t.Fatal(err)
+				}
+			}
+			hit(0, keys, 1)
+			rule := feedtest.HourRule("rl:*", limiter.FixedWindow)
+			rule.Limit.Count, rule.LimitKnown = 10, true
+			run := feedtest.Run(t, feedtest.NewRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"rl:*"}, Budget: budget,
+				Rules: []config.Rule{rule}}))
+			var board model.Board
+			applied, begun, filled := 0, limiter.Instant(0), 0
+			counted := func() int {
+				c.Incr(ctx, "other") // the server is never idle
+				for _, b := range run.All()[applied:] {
+					applied++
+					board.Apply(b)
+					if begun > 0 && b.Sweep.Behind == 0 && b.At.Sub(begun) > 3*time.Second && board.Totals().Throttled < filled {
+						t.Fatalf("%v after %d keys were filled, %d are counted, and none is said not to have been read",
+							b.At.Sub(begun), filled, board.Totals().Throttled)
+					}
+				}
+				return board.Totals().Throttled
+			}
+			servertest.Await(t, "every key is read", func() bool { counted(); return board.Len() == keys && board.Sweep.Passes > 0 })
+			behind := false
+			for filled < step*steps {
+				hit(filled, filled+step, 9)
+				filled, begun = filled+step, s.Now()
+				servertest.Await(t, fmt.Sprintf("%d keys are counted as throttled", filled), func() bool {
+					n := counted()
+					behind = behind || board.Sweep.Behind > 0
+					return n == filled
+				})
+			}
+			if budget > 0 && !behind {
+				t.Error("with so small a budget each key is said to have been read within a second")
+			}
+			if budget == 0 {
+				servertest.Await(t, "nothing is missed", func() bool { counted(); return board.Sweep.Behind == 0 })
+			}
+		})
+	}
+}
