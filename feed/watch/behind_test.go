@@ -36,7 +36,7 @@ func TestThrottledKeysAreCounted(t *testing.T) {
 				}
 			}
 			hit(0, keys, 1)
-			rule := feedtest.HourRule("rl:*", limiter.FixedWindow)
+			rule := hourRule("rl:*", limiter.FixedWindow)
 			rule.Limit.Count, rule.LimitKnown = 10, true
 			run := feedtest.Run(t, feedtest.NewRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"rl:*"}, Budget: budget,
 				Rules: []config.Rule{rule}}))
