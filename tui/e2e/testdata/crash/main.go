@@ -53,7 +53,7 @@ func main() {
 	if in == "Update" {
 		o.Saving.Export = func(model.Batch) (string, error) { panic("a fault in Update") }
 	}
-	if err := tui.Run(context.Background(), o, tea.WithoutSignalHandler()); err != nil {
+	if err := tui.Run(context.Background(), []tui.Options{o}, tea.WithoutSignalHandler()); err != nil {
 		fmt.Fprintln(os.Stderr, "crash:", err)
 		os.Exit(1)
 	}
