@@ -32,6 +32,7 @@ type bench struct {
 
 	several bool // a second limit was seen
 	unnamed bool // one of them could not be named
+	lasts   bool // it is what it was identified as where keys do not expire alone
 }
 
 // Check finds out what a limiter does. It sends some ten thousand requests. The error is one of the means,
@@ -205,7 +206,7 @@ func (b *bench) settle() error {
 		if b.trials = trials; err != nil {
 			return err
 		}
-		if lasting.Exact {
+		if b.lasts = lasting.Exact; b.lasts {
 			id = lasting
 		}
 	}
@@ -299,7 +300,7 @@ func (b *bench) early() error {
 	switch {
 	case b.store == nil || !id.Exact || b.why != nil || id.Algorithm.Bursts() && !b.stored.Bursts(): // without a time the expiry is its clock
 		return nil
-	case id.Renewed || id.Algorithm == limiter.FixedWindow && id.Terms.Alignment == convention.FirstRequest:
+	case id.Renewed || id.Algorithm == limiter.FixedWindow && !b.lasts:
 		if id.Limit.Window < b.limit.Window { // the expiry is its window
 			b.r.find(ExpiresEarly, true, []Step{{At: 0, N: b.m.capacity}, {At: b.m.first, N: b.m.capacity}},
 				"keys expire after %s, and what they hold should count for %s", seconds(id.Limit.Window), seconds(b.limit.Window))
