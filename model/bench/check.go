@@ -479,12 +479,11 @@ func (b *bench) least() error {
 	if steps == nil {
 		return nil
 	}
-	// A clock of whole seconds, or a last digit, is no fault; a share of what was asked for is.
+	// A clock of whole seconds, a last digit, or a block that grows is no fault; a share of what was asked for is.
 	id := b.r.Identity
 	units := id.Exact && id.Grain > 0 && id.Limit.Count == b.limit.Count && id.Limit.Window == b.limit.Window
 	few := promise.Beside == nil && b.m.capacity < min(b.limit.Count, promise.Bound(b.limit))
-	blocks := id.Block > 0 && !id.Exact // and for longer, as one that grows
-	fault := !units && !blocks && (starves || few || (wanted-had)*50 > wanted)
+	fault := !units && (id.Block == 0 || id.Exact) && (starves || few || (wanted-had)*50 > wanted)
 	if !fault {
 		last := len(steps) - 1
 		later := slices.Clone(steps)
