@@ -28,6 +28,7 @@ type Endpoint struct {
 	network   string                                   // of a single server: "tcp" or "unix"
 	onConnect func(context.Context, *redis.Conn) error // asked of every connection; nil for nothing
 	timeout   time.Duration                            // of a dial, a read and a write; 0 is Timeout
+	frozen    *frozen                                  // nodes of a cluster that do not answer; nil for none of their own
 	Shown     string                                   // as the user may see it, without passwords
 
 	// joined is set once the one server was found to be a node of a cluster that can be
@@ -109,7 +110,7 @@ func Parse(urls []string, files TLSFiles) (*Endpoint, error) {
 		shown = append(shown, redact(raw))
 	}
 	first := nodes[0]
-	e := &Endpoint{Shown: strings.Join(shown, ", "), network: first.Network, options: redis.UniversalOptions{
+	e := &Endpoint{frozen: &frozen{}, Shown: strings.Join(shown, ", "), network: first.Network, options: redis.UniversalOptions{
 		Username: first.Username, Password: first.Password, DB: first.DB,
 		Protocol: first.Protocol, TLSConfig: first.TLSConfig,
 	}}

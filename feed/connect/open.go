@@ -77,6 +77,7 @@ func (e *Endpoint) OpenNodes(name string, pool int, g *Guard) (redis.UniversalCl
 			if counting != nil {
 				n.AddHook(counting)
 			}
+			n.AddHook(frozenHook{cmp.Or(e.frozen, &frozen{}), node.Addr})
 			e.trace(n, node.Addr)
 			return n
 		}

@@ -2,14 +2,17 @@ package watch_test
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed"
+	"ratescope/feed/connect"
 	"ratescope/feed/feedtest"
 	"ratescope/internal/servertest"
 	"ratescope/limiter"
@@ -89,5 +92,50 @@ func TestFrozenNode(t *testing.T) {
 		if b.Server.Link != model.Live && !stoodStill(pulses, b.Local.Add(-5*time.Second), b.Local) {
 			t.Fatalf("one frozen node of three made the link %v: %s", b.Server.Link, b.Server.Err)
 		}
+	}
+}
+
+// TestOneLookPastAFrozenNode: a look at the keys of a cluster waits for a node that hangs no longer than for its greeting,
+// whichever of the others has the keys: neither the search nor the slots are asked of it.
+func TestOneLookPastAFrozenNode(t *testing.T) {
+	t.Parallel()
+	nodes := servertest.StartCluster(t, 3)
+	c := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{nodes[0].Addr()}, Protocol: 2})
+	t.Cleanup(func() { c.Close() })
+	for i := range 30 {
+		if err := c.Set(context.Background(), fmt.Sprintf("{a}rl:%d", i), 5, time.Hour).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	home, err := c.MasterForKey(context.Background(), "{a}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var frozen *servertest.Server
+	for _, s := range nodes[1:] { // nodes[0] is in the URL
+		if s.Addr() != home.Options().Addr {
+			frozen = s
+		}
+	}
+	frozen.Freeze()
+	t.Cleanup(frozen.Thaw)
+	var mu sync.Mutex
+	waited := map[string]int{}
+	got, _ := feedtest.Once(t, feed.Options{URLs: []string{nodes[0].URL() + "?cluster=true"}, Watch: []string{"*rl:*"}, Trace: func(r connect.RoundTrip) {
+		mu.Lock()
+		defer mu.Unlock()
+		for name := range r.Commands {
+			if r.Failed == "timeout" && r.Server == frozen.Addr() {
+				waited[name]++
+			}
+		}
+	}})
+	mu.Lock()
+	defer mu.Unlock()
+	if len(got.Readings) != 30 || !strings.Contains(strings.Join(got.Server.Lacks, "; "), frozen.Addr()) {
+		t.Errorf("%d readings, lacking %q", len(got.Readings), got.Server.Lacks)
+	}
+	if waited["scan"] > 0 || waited["cluster slots"] > 1 {
+		t.Errorf("waited in vain for %v", waited)
 	}
 }

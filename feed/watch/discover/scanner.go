@@ -250,9 +250,14 @@ func (s *Scanner) eachNode(ctx context.Context, missed *int, do func(context.Con
 	if len(nodes) == 0 {
 		return err
 	}
+	errs := s.ask(ctx, nodes)
 	var last error
-	for _, node := range nodes {
-		if err := do(ctx, node); err != nil {
+	for i, node := range nodes {
+		err := errs[i]
+		if err == nil {
+			err = do(ctx, node)
+		}
+		if err != nil {
 			last = err // continue with the keys of the other nodes
 			*missed++
 		}
@@ -261,6 +266,32 @@ func (s *Scanner) eachNode(ctx context.Context, missed *int, do func(context.Con
 		return last
 	}
 	return nil
+}
+
+// ask asks the nodes of a cluster at the same time whether they answer, so that none is waited for while others have keys.
+func (s *Scanner) ask(ctx context.Context, nodes []*redis.Client) []error {
+	errs := make([]error, len(nodes))
+	if len(nodes) < 2 {
+		return errs
+	}
+	limit := time.Second
+	if s.o.Trip != nil {
+		limit += 4 * s.o.Trip()
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	all, ctx := goroutine.NewGroup(ctx)
+	for i, node := range nodes {
+		all.Go(func() {
+			if err := node.Ping(ctx).Err(); connect.Away(err) {
+				errs[i] = err
+			}
+		})
+	}
+	if err := all.Wait(); err != nil {
+		panic(err)
+	}
+	return errs
 }
 
 // wanted returns the keys of a page that match the filter's globs.
