@@ -76,7 +76,6 @@ type Tracker struct {
 	since    limiter.Instant // of the previous reading
 	arrived  int64           // units that came with the latest reading
 	Readings int             // readings so far
-	Rate     float64         // arrivals in units a second, smoothed over about a second
 	Near     bool            // near its limit, or over it
 	Deleted  bool            // it does not exist although it was to live on
 	Refused  bool            // the server's latest answer was that this user may not read the key
@@ -307,7 +306,7 @@ func (l *Tracker) finish(now limiter.Instant, r *model.Reading) bool {
 	for _, a := range r.Arrivals {
 		l.arrived += a.N
 	}
-	l.measure(now)
+	l.news.moved = false
 	l.since = now
 	l.Readings++
 	return true
@@ -345,17 +344,6 @@ func (n *news) come(r *model.Reading) bool {
 	}
 	n.reported = t
 	return true
-}
-
-// measure adds the latest arrivals to the smoothed rate.
-func (l *Tracker) measure(now limiter.Instant) {
-	over := now.Sub(l.since).Seconds()
-	if l.since == 0 || over <= 0 {
-		return
-	}
-	keep := math.Exp(-over)
-	l.Rate = l.Rate*keep + float64(l.arrived)/over*(1-keep)
-	l.news.moved = false
 }
 
 // anotherType says why a key whose type has changed cannot be read.

@@ -261,7 +261,7 @@ func (r *reader) land(ctx context.Context, flights []*flight, quick bool, ready 
 		f.cmds, f.err = f.query.Pipe.Exec(limited)
 		f.received = time.Now()
 	}
-	atOnce(len(flights), func(i int) { send(flights[i]) })
+	goroutine.AtOnce(len(flights), func(i int) { send(flights[i]) })
 	for _, f := range flights {
 		if errors.Is(f.err, connect.ErrReadOnly) {
 			f.group.failed = f.err
@@ -273,22 +273,6 @@ func (r *reader) land(ctx context.Context, flights []*flight, quick bool, ready 
 		}
 	}
 	return price
-}
-
-// atOnce calls f for every number from 0 to n-1, each in its own goroutine, and waits for all
-// of them. It panics in the caller's goroutine if one of them panics.
-func atOnce(n int, f func(i int)) {
-	if n == 1 {
-		f(0)
-		return
-	}
-	all, _ := goroutine.NewGroup(context.Background())
-	for i := range n {
-		all.Go(func() { f(i) })
-	}
-	if err := all.Wait(); err != nil {
-		panic(err)
-	}
 }
 
 // pay takes the cost of a pipeline from the budget and returns it.

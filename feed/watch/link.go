@@ -88,7 +88,7 @@ func (l *link) hello(ctx context.Context) error {
 	answers := make([]*helloAnswer, len(nodes))
 	limited, cancel := context.WithTimeout(ctx, l.answerLimit())
 	defer cancel()
-	atOnce(len(nodes), func(i int) { answers[i] = l.askHello(limited, nodes[i]) })
+	goroutine.AtOnce(len(nodes), func(i int) { answers[i] = l.askHello(limited, nodes[i]) })
 	answered := false
 	for i, n := range nodes {
 		addr := n.Options().Addr

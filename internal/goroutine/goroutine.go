@@ -81,3 +81,19 @@ func (e *Backoff) Next() time.Duration {
 	e.wait = min(max(2*e.wait, firstWait), lastWait)
 	return e.wait - time.Duration(rand.Int64N(int64(e.wait)/3))
 }
+
+// AtOnce calls f for every number from 0 to n-1, each in its own goroutine, and waits for all
+// of them. It panics in the caller's goroutine if one of them panics.
+func AtOnce(n int, f func(i int)) {
+	if n == 1 {
+		f(0)
+		return
+	}
+	all, _ := NewGroup(context.Background())
+	for i := range n {
+		all.Go(func() { f(i) })
+	}
+	if err := all.Wait(); err != nil {
+		panic(err)
+	}
+}

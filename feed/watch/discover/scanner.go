@@ -280,17 +280,11 @@ func (s *Scanner) ask(ctx context.Context, nodes []*redis.Client) []error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	all, ctx := goroutine.NewGroup(ctx)
-	for i, node := range nodes {
-		all.Go(func() {
-			if err := node.Ping(ctx).Err(); connect.Away(err) {
-				errs[i] = err
-			}
-		})
-	}
-	if err := all.Wait(); err != nil {
-		panic(err)
-	}
+	goroutine.AtOnce(len(nodes), func(i int) {
+		if err := nodes[i].Ping(ctx).Err(); connect.Away(err) {
+			errs[i] = err
+		}
+	})
 	return errs
 }
 

@@ -68,13 +68,7 @@ func (c *Collector) Examine(ctx context.Context, nodes []*redis.Client, at limit
 		c.shut = make(map[string]string)
 	}
 	answers := make([]answer, len(nodes))
-	asking, _ := goroutine.NewGroup(ctx)
-	for i, node := range nodes {
-		asking.Go(func() { answers[i] = c.ask(ctx, node) })
-	}
-	if err := asking.Wait(); err != nil {
-		return Examination{}, err
-	}
+	goroutine.AtOnce(len(nodes), func(i int) { answers[i] = c.ask(ctx, nodes[i]) })
 	h, now := &model.Health{At: at}, newFigures()
 	var lost error
 	answered := 0
