@@ -62,6 +62,9 @@ func rollingRateLimiter(s *decode.Sample, c decode.Context) *decode.Match {
 		return nil
 	}
 	window := lives.Truncate(time.Second)
+	if oldest := decode.InstantIn(s.First[0].Score, time.Microsecond); !c.Named && c.Now.Sub(oldest) <= window/2 {
+		return nil // it may live for longer than its window, as many that applications write
+	}
 	if window == 0 || lives-window > 100*time.Millisecond && !c.Named || !form.Spans(s, time.Microsecond, window) {
 		return nil
 	}

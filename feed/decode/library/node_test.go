@@ -114,8 +114,9 @@ func TestNodeRecognized(t *testing.T) {
 		{text(fmt.Sprintf("app:alice:%d", minute), "3", 50*time.Second), nil, ""},
 		{zset("limit:alice", 59*time.Second, 2, at(2*time.Second, time.Microsecond), at(time.Second, time.Microsecond)), nil, "ratelimiter"},
 		{zset("x", 59*time.Second, 2, decode.Element{Member: "1794999999000.25", Score: 1794999999000.25}, decode.Element{Member: "1795000000000", Score: 1795000000000}), nil, "async-ratelimiter"},
-		{zset("visits", 59*time.Second, 2, named("7d287dec-589d-42f9-b066-39510b224d81", at(2*time.Second, time.Microsecond)), named("7d287dec-589d-42f9-b066-39510b224d82", at(time.Second, time.Microsecond))), nil, "rolling-rate-limiter"},
-		{zset("alice", 59_999*time.Second, 2, at(2*time.Second, time.Microsecond), at(time.Second, time.Microsecond)), nil, ""}, // sliding-window-rate-limiter's, or our own log of 16h40m
+		{zset("visits", 59*time.Second, 2, named("7d287dec-589d-42f9-b066-39510b224d81", at(40*time.Second, time.Microsecond)), named("7d287dec-589d-42f9-b066-39510b224d82", at(time.Second, time.Microsecond))), nil, "rolling-rate-limiter"},
+		{zset("visits", 59*time.Second, 2, named("7d287dec-589d-42f9-b066-39510b224d81", at(2*time.Second, time.Microsecond)), named("7d287dec-589d-42f9-b066-39510b224d82", at(time.Second, time.Microsecond))), nil, ""}, // it may live for several windows,
+		{zset("alice", 59_999*time.Second, 2, at(2*time.Second, time.Microsecond), at(time.Second, time.Microsecond)), nil, ""},                                                                                            // sliding-window-rate-limiter's, or our own log of 16h40m
 		{zset("ratelimit:f1.0", 999*time.Second, 2, at(time.Second, time.Microsecond), at(time.Second, time.Microsecond)), nil, ""},
 		{zset("ratelimit:f1.0", 999*time.Second, 2, at(9*time.Second, time.Microsecond), at(time.Second, time.Microsecond)), nil, model.OwnLibrary},
 		{zset("ratelimit:alice", 3599*time.Second, 2, at(2*time.Second, time.Microsecond), at(time.Second, time.Microsecond)), nil, model.OwnLibrary},
