@@ -111,7 +111,7 @@ func (r *Reading) harm() string {
 	case t.Described && t.Script != nil && t.Script.Plain != "" && (r.Type == "none" || r.Type == "string" && r.TTL == Forever):
 		return "its key is not there, or has no expiry, and which one its program gives it is not known: " +
 			"add script: {file, keys, args, admitted} to the rule, as the program calls it, or fire at the application with --url"
-	case t.Described && t.Script == nil:
+	case t.Described && (t.Script == nil || t.Script.Plain != "" && slices.Contains(r.Notes, Serialized)):
 		return "a rule tells its layout, and what its program writes beside what is read is not known: " +
 			"add script: {file, keys, args, admitted} to the rule, as the program calls it, or fire at the application with --url"
 	case slices.Contains(r.Notes, GarbageScore):

@@ -199,6 +199,8 @@ const (
 	LeaseEnds Note = "its times are ahead, as ends of leases: tell it by a rule with name"
 	// OneOfSeveral marks a key with several limits, for which the one that admits last is shown.
 	OneOfSeveral Note = "one of several limits"
+	// Serialized marks a counter that is written with its type, which a command that counts would not add to.
+	Serialized Note = "its count is written with its type"
 	// Lags marks counters to which processes add their own counts only from time to time.
 	Lags Note = "lags behind its processes"
 	// KindUnknown marks keys that fixed and sliding windows keep in the same form.

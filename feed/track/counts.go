@@ -148,7 +148,7 @@ func (g *group) learnCount(id uint64, was, now *key, w Span) {
 		} else if now.count < was.count {
 			c.falls++
 		}
-		if moved > expirySlack && w.Start == 0 {
+		if moved > expirySlack && was.expiry != 0 && w.Start == 0 { // else it was between INCR and EXPIRE
 			g.windows.renewed++
 		}
 	}

@@ -202,7 +202,9 @@ func (o *Own) count(d *decode.Decoded, now limiter.Instant, got []decode.Sample)
 			n = d.Limit.Count - n
 			d.Partial = d.Partial || d.LimitFrom == model.NoLimit || n < 0
 		}
-		counts[i] = max(n, 0)
+		if counts[i] = max(n, 0); decode.Serialized(leads[i].Text) != "" {
+			d.Notes = append(d.Notes, model.Serialized)
+		}
 	}
 	lead := &leads[0]
 	switch l.Ends.Kind {
