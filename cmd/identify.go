@@ -327,13 +327,13 @@ func groupOf(g *identify.Group, o report.Options) foundGroup {
 		out.Algorithm = new(g.Algorithm.String())
 		out.Rule.Algorithm = g.Algorithm.String()
 	}
-	if g.Window > 0 && !g.Bound { // the rule does not say what is no more than an upper bound
+	if g.Window > 0 {
 		out.Window = new(report.Millis(g.Window))
 		out.Rule.Window = g.Window.String()
 	}
 	if g.LimitFrom != model.NoLimit {
 		out.Limit, out.LimitFrom = new(g.Limit.Count), new(g.LimitFrom.String())
-		if g.Window > 0 && !g.Bound {
+		if g.Window > 0 {
 			out.Rule.Limit, out.Rule.Window = fmt.Sprintf("%d/%s", g.Limit.Count, g.Window), ""
 			out.Rule.Burst = g.Limit.Burst
 		}

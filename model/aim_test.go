@@ -111,3 +111,18 @@ func TestAimAtOthers(t *testing.T) {
 		t.Errorf("Sidekiq's retry set: %v", err)
 	}
 }
+
+// TestAimAtASerializedCount refuses to count up what INCRBY would not, and names the script that is missing.
+func TestAimAtASerializedCount(t *testing.T) {
+	r := model.Reading{Key: "njs:rl:alice", Type: "string", TTL: time.Minute, Target: model.Target{
+		Algorithm: limiter.FixedWindow, Limit: limiter.Limit{Count: 6, Window: 30 * time.Second}, LimitKnown: true,
+		Window: 30 * time.Second, Described: true, Script: &model.Script{Plain: "INCRBY"},
+	}}
+	if _, err := r.Aim(); err != nil {
+		t.Errorf("a plain count: %v", err)
+	}
+	r.Notes = []model.Note{model.Serialized}
+	if _, err := r.Aim(); err == nil || !strings.Contains(err.Error(), "script: {file") {
+		t.Errorf("one with its type: %v", err)
+	}
+}

@@ -16,7 +16,9 @@ const expirySlack = 50 * time.Millisecond
 type windows struct {
 	least, most time.Duration // bounds that all these lengths agree with
 	births      int           // windows whose start was seen
-	renewed     int           // expiries that were renewed while the count went on
+	renewed     int           // expiries that were renewed while the count went on, and counts that began anew before them
+	lives       bool          // births are those of keys, whose lives may be longer than their windows
+	late        int           // rises in the last part of a life
 	disagree    bool          // no length agrees with all bounds
 }
 
@@ -24,7 +26,7 @@ type windows struct {
 // its expiry at the second one.
 func (w *windows) begun(left, gap time.Duration) {
 	least, most := left-expirySlack, left+gap+expirySlack
-	w.births++
+	w.births, w.lives = w.births+1, true
 	w.bound(least, most)
 }
 
@@ -64,6 +66,8 @@ func (w *windows) figure() (f Figure[time.Duration]) {
 	if w.births == 0 || w.disagree || w.renewed > 0 {
 		return f
 	}
+	const lately = 2
+	defer func() { f.Sure = f.Sure && (!w.lives || w.late >= lately) }()
 	fits := 0
 	for _, p := range decode.Periods {
 		if p >= w.least && p <= w.most {
@@ -123,7 +127,9 @@ func (g *group) learnCount(id uint64, was, now *key, w Span) {
 		now.born, now.reached = w.Start, now.at
 		g.windows.named(w.End.Sub(w.Start))
 	case begun:
-		now.reached, now.rises = now.at, 1
+		if now.reached, now.rises = now.at, 1; was.present && was.expiry > now.at.Add(expirySlack) {
+			g.windows.renewed++ // its window ended before its life
+		}
 		if was.at != 0 && now.count > was.count {
 			c.refills++
 		}
@@ -141,6 +147,9 @@ func (g *group) learnCount(id uint64, was, now *key, w Span) {
 	default:
 		now.born, now.reached, now.rises = was.born, was.reached, was.rises
 		if now.count > was.count {
+			if life := now.expiry.Sub(now.born); now.born != 0 && now.expiry != 0 && now.at.Sub(now.born) > life*6/10 {
+				g.windows.late++
+			}
 			c.changes++
 			c.rises++
 			now.reached = now.at

@@ -342,3 +342,32 @@ func TestLogWindow(t *testing.T) {
 		}
 	}
 }
+
+// TestLives: how long keys live is the window of counters that count until then, and not of those that stop counting in the middle
+// of their lives, or begin anew before these end.
+func TestLives(t *testing.T) {
+	for name, tc := range map[string]struct {
+		count func(into time.Duration) int64
+		early bool // they begin anew before they end
+		sure  bool
+	}{
+		"until they end": {func(into time.Duration) int64 { return 1 + int64(into.Seconds())/5 }, false, true},
+		"half of a life": {func(into time.Duration) int64 { return 1 + min(int64(into.Seconds()), 14)/5 }, false, false},
+		"begun anew":     {func(into time.Duration) int64 { return 1 + int64(into.Seconds())/5 }, true, false},
+	} {
+		var e track.Engine
+		for since := time.Duration(0); since < 3*time.Minute; since += 500 * time.Millisecond {
+			for i := range 3 {
+				into := (since + time.Duration(i)*time.Second) % (30 * time.Second)
+				c := counter{count: tc.count(into), ends: start.Add(since - into + 30*time.Second)}
+				if tc.early {
+					c.ends = c.ends.Add(30 * time.Second)
+				}
+				e.Learn(c.reading(fmt.Sprint("x:", i), start.Add(since)), track.Span{})
+			}
+		}
+		if got := e.Terms("x:*").Window; got.Sure != tc.sure || got.Sure && got.Value != 30*time.Second {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}

@@ -31,7 +31,6 @@ type Group struct {
 	Window      time.Duration // 0 not known, or not the same for all
 	Limit       limiter.Limit // where LimitFrom is not NoLimit, and the same for all
 	LimitFrom   model.LimitFrom
-	Bound       bool // Window follows from expiries, and is an upper bound of the true one
 	Left        bool // the counts are what is left
 	Varies      bool // each limiter has a limit of its own, which is known
 	NotRecorded []string
@@ -149,7 +148,6 @@ func (g *Group) add(r *model.Reading) {
 	}
 	t := &r.Target
 	g.Left = g.Left || slices.Contains(r.Notes, model.CountsDown)
-	g.Bound = g.Bound || t.Evidence == model.Likely && slices.Contains(r.Notes, model.WindowInferred)
 	if g.Window != t.Window {
 		g.Window = 0
 	}

@@ -94,11 +94,13 @@ var bases = [...]struct {
 // coded reads the number of a usual window since 1970 that is written with letters; the zero value is none.
 func coded(name string, now limiter.Instant) Window {
 	for end, i := 0, 0; i < len(name); i = end + 1 {
-		digits := false
+		digits := 0
 		for end = i; end < len(name) && alphanumeric(name[end]); end++ {
-			digits = digits || digit(name[end])
+			if digit(name[end]) {
+				digits++
+			}
 		}
-		if end-i < 5 || end-i > 8 || !digits {
+		if end-i < 5 || end-i > 8 || digits == 0 || digits == end-i { // digits alone are to the base ten
 			continue
 		}
 		for _, of := range bases {
