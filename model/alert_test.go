@@ -209,3 +209,31 @@ func TestAdmittedInATimeThatWasWatched(t *testing.T) {
 		}
 	}
 }
+
+// TestAnEpisodeDoesNotCountAClockThatIsSet: a key is at its limit for ten seconds, in the middle of which the server's clock is
+// set, or this machine's; it was throttled for ten seconds.
+func TestAnEpisodeDoesNotCountAClockThatIsSet(t *testing.T) {
+	for _, set := range []struct{ server, local time.Duration }{{}, {server: 5 * time.Minute}, {server: -5 * time.Minute}, {local: time.Hour}, {local: -time.Hour}} {
+		var board model.Board
+		begun := time.Unix(1_700_000_000, 0)
+		for second := range 30 {
+			server, local, used := begun.Add(time.Duration(second)*time.Second), begun.Add(time.Duration(second)*time.Second), int64(1)
+			if second >= 10 && second <= 20 {
+				used = 10
+			}
+			if second >= 15 {
+				server, local = server.Add(set.server), local.Add(set.local)
+			}
+			at := limiter.InstantOf(server)
+			r := logReading("k", at, at.Add(-time.Second), used, 10)
+			r.Arrivals = nil
+			b := live(at, r)
+			b.Local, b.Server.Offset = local, server.Sub(local)
+			board.Apply(b)
+		}
+		over := board.Alerts()[len(board.Alerts())-1]
+		if over.What != model.NoLongerThrottled || over.For != 10*time.Second {
+			t.Errorf("server set by %v, this machine by %v: %v after %v, want 10s", set.server, set.local, over.What, over.For)
+		}
+	}
+}

@@ -186,6 +186,15 @@ func (b *Batch) Merge(newer Batch) {
 	b.Health, b.HotKeys = cmp.Or(newer.Health, b.Health), cmp.Or(newer.HotKeys, b.HotKeys)
 }
 
+// set returns by how much the server's clock was set since the latest batch of a board; 0 where it was this machine's, or neither.
+func (b *Batch) set(before *Board) time.Duration {
+	by, passed := b.Server.Offset-before.Server.Offset, b.At.Sub(before.At)
+	if before.At == 0 || b.Server.Link != Live || by.Abs() < lapse || passed.Abs() < b.Local.Sub(before.Local).Abs() {
+		return 0
+	}
+	return by
+}
+
 // join adds the arrivals and levels of an older reading of the same key, which was not delivered.
 func (r *Reading) join(old *Reading) {
 	if r.Target.Window != old.Target.Window { // for another window the source reports the past again

@@ -86,6 +86,11 @@ func (b *Board) Apply(batch Batch) {
 	b.link(&batch)
 	b.lose(&batch)
 	b.nodes(&batch)
+	if by := batch.set(b); by != 0 { // the spells that last have lasted as long as before
+		for _, k := range b.keys {
+			k.episode.began, k.episode.last = k.episode.began.Add(by), k.episode.last.Add(by)
+		}
+	}
 	b.Local, b.Server, b.Sweep, b.Cost = batch.Local, batch.Server, batch.Sweep, batch.Cost
 	b.spent.Add(batch.Cost)
 	b.examine(batch.Health)
