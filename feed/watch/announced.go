@@ -105,10 +105,9 @@ func (f *hearing) cost(trip time.Duration) time.Duration {
 // HandlePushNotification implements push.NotificationHandler. A message has a name and the
 // list of keys, or nil when a database was emptied.
 func (f *hearing) HandlePushNotification(_ context.Context, _ push.NotificationHandlerContext, pushed []any) error {
-	now := time.Now()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	n := int64(1)
+	n, now := int64(1), time.Now()
 	if keys, ok := pushed[len(pushed)-1].([]any); ok {
 		n = int64(len(keys))
 		for _, k := range keys {

@@ -422,7 +422,6 @@ func count(mark string, n int, what string, lit, unlit themes.Style) widget.Span
 var headerTips = []struct{ word, says string }{
 	{"at least", "Keys that deny the next request of cost 1, as far as is known: some were written since they were last read, which the " +
 		"budget allows seldom. --budget is the share of the server's time that watching may take."},
-	{"not read", "Keys that may have been written since their latest reading, which is more than a second old: some may be throttled."},
 	{"throttled", "Keys that deny the next request of cost 1. f in the table folds them into prefixes; 5 lists since when."},
 	{"a moment ago", "Keys that would admit now, and denied a moment ago, in the same spell."},
 	{"near limit", "Keys that have used 80 % of their limit, or more, and still admit."},
