@@ -134,8 +134,8 @@ func (b *Board) Apply(batch Batch) {
 	if batch.Server.Link != Live {
 		b.lost = b.At
 	}
-	for name, k := range b.keys { // keys that are gone stay for two windows after their last arrival
-		if k.Gone && !k.Pinned && b.At.Sub(k.LastHit) > k.Timeline.Window()*2 {
+	for name, k := range b.keys { // keys that are gone stay for two windows after their last arrival, unless they were only likely limiters
+		if k.Gone && !k.Pinned && (k.Reading.Target.Evidence == Likely || b.At.Sub(k.LastHit) > k.Timeline.Window()*2) {
 			delete(b.keys, name)
 		}
 	}

@@ -161,7 +161,7 @@ func pad(text string, cells int) string {
 func limitOf(g *identify.Group) string {
 	window := "–"
 	if g.Window > 0 {
-		window = format.Span(g.Window)
+		window = format.Length(g.Window)
 	}
 	switch {
 	case g.Varies:
@@ -222,12 +222,12 @@ func (g *groups) rule(one *identify.Group) string {
 	}
 	window := "DURATION"
 	if one.Window > 0 {
-		window = one.Window.String()
+		window = format.Length(one.Window)
 	}
 	if one.LimitFrom == model.NoLimit {
 		return "{" + strings.Join(append(words, "limit: COUNT/"+window), ", ") + "}"
 	}
-	return "{" + strings.Join(append(words, fmt.Sprintf("limit: %d/%s", one.Limit.Count, max(one.Window, time.Millisecond))), ", ") + "}"
+	return "{" + strings.Join(append(words, fmt.Sprintf("limit: %d/%s", one.Limit.Count, format.Length(max(one.Window, time.Millisecond)))), ", ") + "}"
 }
 
 // Teach finds the readings that fit a group of likely limiters under a limit, which may be "".
@@ -246,6 +246,9 @@ type teaching struct {
 	selected int
 	says     string // why there is nothing to choose from, or what is wrong
 }
+
+// readingAgain is said while the readings under another limit are waited for, and unread is the limit of none.
+const readingAgain, unread = "Reading some of its keys under this limit…", "?"
 
 // fitsMsg is the readings that fit a group under a limit.
 type fitsMsg struct {
@@ -288,10 +291,13 @@ func (t *teaching) take(msg fitsMsg) (cmd tea.Cmd) {
 	if msg.limit != t.asked {
 		return nil
 	}
-	t.held = msg.limit
-	switch {
-	case msg.err != nil:
-		t.fits, t.says = nil, safetext.Sentence(msg.err.Error())
+	switch t.held = msg.limit; {
+	case msg.err != nil: // they are read again, since the keys of some limiters live for seconds
+		t.fits, t.says, t.held = nil, safetext.Sentence(msg.err.Error()), unread
+		if again := t.ask(msg.limit); t.s.Shell.Over() == t {
+			cmd = tea.Tick(time.Second, func(time.Time) tea.Msg { return again() })
+		}
+		return cmd
 	case len(msg.fits) == 0:
 		t.says = "No reading fits what its keys hold: a rule with name says where the amount and the time stand, see docs/configuration.md."
 	default:
@@ -340,13 +346,14 @@ func (t *teaching) Update(msg tea.Msg) (tea.Cmd, bool) {
 	if text == t.asked {
 		return cmd, true
 	}
+	t.says = readingAgain
 	return tea.Batch(cmd, t.ask(text)), true
 }
 
 // write writes the rule of the selected reading.
 func (t *teaching) write() (tea.Cmd, bool) {
 	if t.held != t.asked {
-		t.waits, t.says = true, "Reading some of its keys under this limit…"
+		t.waits, t.says = true, readingAgain
 		return nil, true
 	}
 	if t.selected >= len(t.fits) {
