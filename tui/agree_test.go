@@ -7,24 +7,66 @@ import (
 	"testing"
 	"time"
 
+	"ratescope/model"
+	"ratescope/model/report"
 	"ratescope/tui"
+	"ratescope/tui/tuitest"
 )
 
-// TestTheHeaderAgreesWithTheRows: in every picture the header counts as many throttled keys as rows have the mark, and no
-// such row stands below another one.
-func TestTheHeaderAgreesWithTheRows(t *testing.T) {
-	row := regexp.MustCompile(`(?m)^[│▌ ]+([✖▲●·↓?~]) \S+:\S+ .*\d+/\d+`)
-	s := newStage(t, 140, 42, tui.Options{})
-	for frame := range 300 {
-		s.run(200 * time.Millisecond)
-		table, _, _ := strings.Cut(s.text(), "injector")
-		marks := ""
-		for _, m := range row.FindAllStringSubmatch(table, -1) {
-			marks += m[1]
-		}
-		n := strings.Count(marks, "✖")
-		if !strings.Contains(table, fmt.Sprintf("✖ %d throttled", n)) || len(marks) < 6 || strings.Contains(strings.TrimLeft(marks, "✖"), "✖") {
-			t.Fatalf("picture %d has the marks %s:\n%s", frame, marks, s.text())
+// TestHeaderRowsFilterAndJSONAgree: in each of 200 pictures of few keys, of thirty and of two thousand, on a small and on
+// a usual terminal, no throttled row stands below one that is not, and the header counts as many throttled keys as rows
+// have the mark, as the filter leaves and as the JSON says have to wait.
+func TestHeaderRowsFilterAndJSONAgree(t *testing.T) {
+	row := regexp.MustCompile(`(?m)^[│▌ ]+([✖▲●·↓?~]) \S*[:…]\S* .*\d+/\d+`)
+	counted := regexp.MustCompile(`✖ (\d+) throttled`)
+	for _, size := range [][2]int{{80, 24}, {140, 42}} {
+		for what, people := range map[string][]tuitest.Personality{"few": nil, "thirty": mixed(), "two thousand": crowd(2000)} {
+			s := newStage(t, size[0], size[1], tui.Options{}, people...)
+			s.run(5 * time.Second)
+			most, least := 0, len(s.app.Listed())
+			for frame := range 200 {
+				s.run(tuitest.Refresh)
+				fail := func(why string, args ...any) {
+					t.Helper()
+					t.Fatalf("%s keys at %v, picture %d: %s:\n%s", what, size, frame, fmt.Sprintf(why, args...), s.text())
+				}
+				list, throttled, json := s.app.Listed(), 0, 0
+				for i, k := range list {
+					if s.app.StateOf(k) == model.Throttled {
+						if throttled++; throttled != i+1 {
+							fail("%s is throttled in row %d, below one that is not", k.Reading.Key, i)
+						}
+					}
+					if next := report.KeyOf(&k.Reading, s.app.At(), report.Options{}).Next; next != nil && *next != 0 {
+						json++
+					}
+				}
+				table, _, _ := strings.Cut(s.text(), "injector")
+				marks := ""
+				for _, m := range row.FindAllStringSubmatch(table, -1) {
+					marks += m[1]
+				}
+				shown, rows := strings.Count(marks, "✖"), len([]rune(marks))
+				switch m := counted.FindStringSubmatch(table); {
+				case m == nil || m[1] != fmt.Sprint(throttled):
+					fail("%d rows are throttled, and the header says otherwise", throttled)
+				case json != throttled:
+					fail("%d rows are throttled, and by the JSON %d", throttled, json)
+				case rows < 8 || shown != min(throttled, rows) || strings.Contains(strings.TrimLeft(marks, "✖"), "✖"):
+					fail("%d rows are throttled, and the marks are %s", throttled, marks)
+				}
+				most, least = max(most, throttled), min(least, throttled)
+			}
+			s.app.SetFilter("state:throttled")
+			for _, k := range s.app.Listed() {
+				if s.app.StateOf(k) != model.Throttled {
+					t.Errorf("%s keys at %v: the filter leaves %s, which is not throttled", what, size, k.Reading.Key)
+				}
+			}
+			if most == 0 || most == least {
+				t.Errorf("%s keys at %v: from %d to %d were throttled: the traffic proves nothing", what, size, least, most)
+			}
+			t.Logf("%s keys at %v: %d to %d throttled", what, size, least, most)
 		}
 	}
 }

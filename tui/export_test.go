@@ -55,6 +55,9 @@ func (a *App) Bindings() shell.Actions { return a.All() }
 // Listed returns the keys in the order of the table.
 func (a *App) Listed() []*model.Watched { return a.session.Rows.Rows() }
 
+// SetFilter lists only the keys that fit.
+func (a *App) SetFilter(text string) { a.session.Selection.SetFilter(text) }
+
 // StateOf returns the state of a key on screen.
 func (a *App) StateOf(k *model.Watched) model.KeyState { return k.State(a.session.Shown.At()) }
 
