@@ -107,7 +107,9 @@ func (h header) paintServer(x, y, end int) {
 			room = left
 		}
 	}
-	room = max(leastName, room)
+	if room = max(leastName, room); edge-x < leastName { // no cut address beside the badge
+		return
+	}
 	target := safetext.Clean(s.Target)
 	if _, host, ok := strings.Cut(target, "://"); ok && safetext.Width(target) > room { // the host matters more than the scheme
 		target = host
