@@ -227,7 +227,8 @@ func (g *groups) rule(one *identify.Group) string {
 	if one.LimitFrom == model.NoLimit {
 		return "{" + strings.Join(append(words, "limit: COUNT/"+window), ", ") + "}"
 	}
-	return "{" + strings.Join(append(words, fmt.Sprintf("limit: %d/%s", one.Limit.Count, format.Length(max(one.Window, time.Millisecond)))), ", ") + "}"
+	limit := fmt.Sprintf("limit: %d/%s", one.Limit.Count, format.Length(max(one.Window, time.Millisecond)))
+	return "{" + strings.Join(append(words, limit), ", ") + "}"
 }
 
 // Teach finds the readings that fit a group of likely limiters under a limit, which may be "".

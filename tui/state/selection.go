@@ -1,6 +1,8 @@
 package state
 
 import (
+	"slices"
+
 	"ratescope/model"
 )
 
@@ -91,12 +93,7 @@ func (s *Selection) Move(d int) {
 
 // Index returns the row of the selected key, or -1.
 func (s *Selection) Index() int {
-	for i, k := range s.list.rows {
-		if k.Reading.Key == s.selected {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(s.list.rows, func(k *model.Watched) bool { return k.Reading.Key == s.selected })
 }
 
 // TakeLost returns, once, the selected key that went away, so that another one stands in its
@@ -167,11 +164,7 @@ func (s *Selection) SeeKeys(keys []string) {
 	if s.selected != "" {
 		shown = append(shown, s.selected)
 	}
-	for _, key := range keys {
-		if key != s.selected {
-			shown = append(shown, key)
-		}
-	}
+	shown = append(shown, slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return key == s.selected })...)
 	if s.hooks.Focus != nil {
 		s.hooks.Focus(shown)
 	}
