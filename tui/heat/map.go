@@ -273,8 +273,7 @@ func (h *Screen) standing(r *row) string {
 	if len(r.keys) > 1 {
 		return fmt.Sprintf("%d throttled, %d near", r.throttled, r.near)
 	}
-	k := r.keys[0]
-	t := &k.Reading.Target
+	k, t := r.keys[0], &r.keys[0].Reading.Target
 	used := k.Gauge.Used.Short() + " used"
 	if !t.LimitKnown || t.Limit.Count == 0 || t.Window <= 0 {
 		return used
