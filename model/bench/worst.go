@@ -46,8 +46,7 @@ func (b *identifier) attacks() [][]Step {
 			all = append(all, steps)
 		}
 	}
-	add(Step{At: 0, N: burst})
-	// After a rest:
+	add(Step{At: 0, N: burst}) // at once, and after a rest
 	add(Step{At: 0, N: 1}, Step{At: 3 * w, N: burst}, Step{At: 4*w - time.Millisecond, N: burst})
 	if p := b.pace; p.n > 0 { // as late in a window as it can be filled
 		late := max(w-p.every*time.Duration(b.limit.Count/p.n+1), 0)
@@ -223,6 +222,7 @@ func (b *identifier) minimize(steps []Step, shows func([]Step, []int64) bool) []
 			}
 		}
 	}
+	try(joined(steps))
 	return steps
 }
 
