@@ -178,7 +178,7 @@ func TestHomemadeToldByName(t *testing.T) {
 // keys can tell that they are read wrong. In hidden are those of which it cannot: a count that is not 0 may
 // count up or down, what ends it may stand in another key, and a time that is past may be a start or an end.
 func TestHomemadeToldByMatch(t *testing.T) {
-	hidden := map[string]bool{"a key for each request": true}
+	hidden := map[string]bool{"a key for each request": true, "end in seconds": true}
 	eachHomemade(t, func(t *testing.T, all []Homemade) {
 		count := toldHomemade(t, all, func(h *Homemade) map[string]any { return h.Match }, false, hidden)
 		t.Logf("by match: %v", count)
