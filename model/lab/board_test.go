@@ -41,7 +41,7 @@ func TestExplainedAsDecided(t *testing.T) {
 				if writes := !strings.Contains(text, "nothing is written"); kept && writes == reflect.DeepEqual(m.Before, m.After) {
 					t.Fatalf("%s on %+v, allowed %v: commands\n%s", c, s, m.Decision.Allowed, text)
 				}
-				if len(lab.Keeps(c, m.Before, run.Now(), s)) == 0 {
+				if len(lab.Keeps(c, m.Before, m.Stored, run.Now(), s)) == 0 {
 					t.Fatalf("%s keeps nothing, not even nothing", c)
 				}
 			}

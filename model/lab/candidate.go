@@ -110,6 +110,33 @@ func (c Candidate) String() string {
 	return s
 }
 
+// Title names the candidate as people do.
+func (c Candidate) Title() string { return c.titled(describe.Title(c.Algorithm)) }
+
+// Short is Title with the algorithm's short name.
+func (c Candidate) Short() string { return c.titled(describe.Short(c.Algorithm)) }
+
+func (c Candidate) titled(s string) string {
+	switch {
+	case c.Yours():
+		return c.String()
+	case c.Scripted():
+		return strings.NewReplacer("-", " ", "/", ", ").Replace(c.Script.Name)
+	}
+	if c.Variant != "" {
+		s += ", " + c.Variant
+	}
+	switch c.Fault {
+	case CollidingMembers:
+		s += ", members collide"
+	case SecondsAsMillis:
+		s += ", seconds as ms"
+	case ClientClock:
+		s += ", client clocks"
+	}
+	return s
+}
+
 // Convention returns the terms that the candidate goes by when the others go by all.
 func (c Candidate) Convention(all limiter.Convention) limiter.Convention {
 	for word := range strings.SplitSeq(c.Variant, "/") {
@@ -303,7 +330,7 @@ func (n *scripted) explain(m Moment, s Setup) Working {
 		w.Numbers = []string{fmt.Sprintf("request %d at %s", n.number, s.clock(n.sent.At))}
 		w.Verdict = "failed: " + safetext.Sentence(n.err.Error()) + "; no more requests are sent to it"
 		return w
-	case !m.Decided:
+	case n.before == nil:
 		w.Numbers, w.Verdict = []string{"no request yet"}, "unknown before a request is sent to it"
 		return w
 	}
@@ -336,7 +363,7 @@ func (n *scripted) lines() []string {
 		}
 		lines = append(lines, text+safetext.Clean(c.String()))
 	}
-	if len(lines) == 0 {
+	if len(lines) == 0 && n.shape == nil {
 		return []string{"# no command"}
 	}
 	return lines

@@ -294,7 +294,7 @@ func members(c Candidate, m Moment, window time.Duration) (list []any) {
 			case c.Fault == CollidingMembers:
 				score, member = e.At.Millis(), fmt.Sprint(e.At.Millis())
 			case c.Fault == SecondsAsMillis:
-				score /= 1_000_000
+				score, member = score/1_000_000, fmt.Sprint(int64(e.At)-at[e.At]) // a server's clock tells them apart
 			case at[e.At] > 1 || m.Arrival.Cost != 1:
 				member += fmt.Sprintf("-%d", at[e.At])
 			}
@@ -308,66 +308,52 @@ func members(c Candidate, m Moment, window time.Duration) (list []any) {
 	return list
 }
 
-// Keeps lists what a candidate holds about the key at an instant, line by line.
-func Keeps(c Candidate, state limiter.State, at limiter.Instant, s Setup) []string {
-	if c.Scripted() {
+// Keeps lists what a candidate holds about the key at an instant, line by line: its state, as far as it is stored.
+func Keeps(c Candidate, state limiter.State, stored Stored, at limiter.Instant, s Setup) []string {
+	switch {
+	case c.Scripted():
 		return []string{"what the lines below say"}
+	case stored.Bytes(c, state, at, s) == 0:
+		return []string{"nothing"}
 	}
 	switch describe.KindOf(c.Algorithm) {
 	case describe.Window:
-		if state.Current == 0 {
-			return []string{"nothing"}
-		}
 		return []string{fmt.Sprintf("a counter: %d in the window from %s", state.Current, s.clock(state.Start))}
 	case describe.Weighted:
-		if state.Current == 0 && state.Previous == 0 {
-			return []string{"nothing"}
-		}
 		return []string{
 			fmt.Sprintf("previous: %d", state.Previous),
 			fmt.Sprintf("current: %d in the window from %s", state.Current, s.clock(state.Start)),
 		}
 	case describe.Arrival:
-		switch {
-		case state.TAT == 0:
-			return []string{"nothing"}
-		case state.TAT < at:
+		if state.TAT < at {
 			return []string{fmt.Sprintf("TAT: %s, passed %s ago", s.clock(state.TAT), Seconds(at.Sub(state.TAT)))}
 		}
 		return []string{fmt.Sprintf("TAT: %s, %s from now", s.clock(state.TAT), Seconds(state.TAT.Sub(at)))}
 	case describe.Bucket:
-		if state.Filled == 0 {
-			return []string{"nothing"}
-		}
 		what := "tokens"
 		if c.Algorithm == limiter.LeakyBucket {
 			what = "level"
 		}
 		return []string{fmt.Sprintf("%s: %s at %s", what, Number(state.Level), s.clock(state.Filled))}
 	}
-	return keepsLog(state.Log, s)
+	return keepsLog(state.Log, stored.Entries(at), s)
 }
 
 // shownEntries is how many entries of a log are listed.
 const shownEntries = 4
 
-// keepsLog lists the newest entries of a log.
-func keepsLog(log []limiter.Entry, s Setup) []string {
-	var lines []string
-	switch len(log) {
-	case 0:
-		return []string{"nothing"}
-	case 1:
-		lines = []string{"a log of 1 entry:"}
-	default:
-		lines = []string{fmt.Sprintf("a log of %d entries, the newest:", len(log))}
+// keepsLog lists the newest of n entries, of which a log may have forgotten the oldest.
+func keepsLog(log []limiter.Entry, n int64, s Setup) []string {
+	lines := []string{"a log of 1 entry:"}
+	if n > 1 {
+		lines[0] = fmt.Sprintf("a log of %d entries, the newest:", n)
 	}
-	for i := len(log) - 1; i >= max(0, len(log)-shownEntries); i-- {
+	for i := len(log) - 1; i >= 0 && n > 0 && len(lines) <= shownEntries; i-- {
 		line := s.clock(log[i].At)
 		if log[i].Count != 1 {
 			line += fmt.Sprintf(" × %d", log[i].Count)
 		}
-		lines = append(lines, line)
+		lines, n = append(lines, line), n-log[i].Count
 	}
 	return lines
 }

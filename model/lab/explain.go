@@ -60,6 +60,9 @@ func Explain(c Candidate, m Moment, s Setup) Working {
 		w.Terms = nil
 		w.Rule = "limit 0: count, and deny nothing"
 		w.Numbers = []string{fmt.Sprintf("used = %d", e.look.Used)}
+		if estimate := Number(e.look.Estimate); describe.KindOf(c.Algorithm) == describe.Weighted && estimate != fmt.Sprint(e.look.Used) {
+			w.Numbers[0] += ", for " + estimate + " in whole requests"
+		}
 	}
 	w.Verdict = e.verdict()
 	return w

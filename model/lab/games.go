@@ -110,7 +110,7 @@ func (q *Quiz) Next() {
 	}
 	q.Run.now = max(q.Run.now, m.Arrival.At) // the request comes now
 	q.Question = Question{Candidate: c, Moment: m}
-	if !m.Decision.Allowed && m.Decision.RetryAfter != limiter.Never {
+	if !m.Decision.Allowed && m.Decision.RetryAfter != limiter.Never && m.script == nil { // a script does not tell when
 		q.slots(m.Decision.RetryAfter)
 	}
 }

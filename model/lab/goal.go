@@ -170,7 +170,7 @@ func (g Goal) overall(r *Run, of int) Progress {
 		p.Text = fmt.Sprintf("denied so far under a limit of %d: %d", l, r.Counts(of).Denied)
 		p.Reached = !more && l == g.Value
 	case GoalMost, GoalCheapest:
-		p.Text = fmt.Sprintf("selected: %s, most so far %d", r.setup.Candidates[r.selected], r.Counts(r.selected).Largest)
+		p.Text = fmt.Sprintf("selected: %s, most so far %d", r.setup.Candidates[r.selected].Title(), r.Counts(r.selected).Largest)
 		p.Reached = !more && !g.beats(r, g.Answer(r), r.selected)
 	}
 	if p.Reached {
@@ -338,7 +338,8 @@ func (w *watcher) count(counts func(i int, d limiter.Decision) bool, text func(n
 
 func (w *watcher) disagree() (seer, func() string) {
 	return w.count(func(i int, d limiter.Decision) bool { return d.Allowed && !w.run.verdicts[i].Allowed(w.other) }, func(n int64) string {
-		return fmt.Sprintf("%s admitted what %s denied: %d of %d", w.goal.Of, w.goal.Other, n, w.goal.Value)
+		return fmt.Sprintf("%s admitted what %s denied: %d of %d", w.run.setup.Candidates[w.of].Title(),
+			w.run.setup.Candidates[w.other].Title(), n, w.goal.Value)
 	})
 }
 
@@ -404,7 +405,7 @@ func (w *watcher) readings() (seer, func() string) {
 				if at > w.run.now {
 					continue
 				}
-				walk.AdvanceTo(at)
+				walk.Reach(at, 0)
 				used := float64(walk.Ask(w.of, 0).Decision.Used)
 				if used != last {
 					seen, last = append(seen, Number(used)), used

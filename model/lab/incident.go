@@ -208,12 +208,15 @@ func Markdown(title string, r *Run, on Redis) string {
 	for i, c := range s.Candidates {
 		t := r.Counts(i)
 		wrong := fmt.Sprintf("%d | %d", t.WronglyAdmitted, t.WronglyDenied)
-		if s.Within > 0 {
+		switch {
+		case !c.promises():
+			wrong = "- | -"
+		case s.Within > 0:
 			wrong = "? | ?"
 		}
 		fmt.Fprintf(&b, "| %s | %d | %d | %s | %d |\n", c, t.Admitted, t.Denied, wrong, t.Largest)
 	}
-	b.WriteString("\nWrongly: against the true window of what each algorithm had admitted itself")
+	b.WriteString("\nWrongly: against the true window of what each algorithm had admitted itself, where it promises one")
 	if s.Within > 0 {
 		b.WriteString(", which is not known: the requests came within " + Seconds(s.Within) + " of these instants")
 	}
@@ -222,7 +225,7 @@ func Markdown(title string, r *Run, on Redis) string {
 		m := r.Ask(i, s.cost())
 		w := Explain(c, m, s)
 		fmt.Fprintf(&b, "\n## %s\n\nKeeps %s.\n\n```\n%s\n%s\n%s\n```\n\n```\n%s\n```\n", c,
-			strings.Join(Keeps(c, m.Before, r.now, s), ", "), w.Rule, strings.Join(w.Numbers, "\n"), w.Verdict,
+			strings.ReplaceAll(strings.Join(Keeps(c, m.Before, m.Stored, r.now, s), ", "), ":, ", ": "), w.Rule, strings.Join(w.Numbers, "\n"), w.Verdict,
 			strings.Join(CommandLines(on, c, m, s), "\n"))
 	}
 	return b.String()

@@ -293,6 +293,7 @@ type Moment struct {
 	Arrival  Arrival
 	Total    int64  // of a log: units that were charged since it was last empty, before this one
 	Stored   Stored // on a server, before this one
+	Left     Stored // on a server, after it
 	Before   limiter.State
 	After    limiter.State
 	Decision limiter.Decision
@@ -318,11 +319,13 @@ func (l *runner) ask(a Arrival, number int, s *Setup) Moment {
 		return l.script.moment(a.At)
 	}
 	m := Moment{
-		Number: number, Arrival: a, Total: l.total, Stored: l.stored.clone(),
+		Number: number, Arrival: a, Total: l.total, Stored: l.stored.clone(), Left: l.stored.clone(),
 		Before: l.state.Clone(), After: l.state.Clone(),
 	}
 	m.Decision = peek(&l.state, l.candidate, l.convention, a, number, s)
-	decide(&m.After, l.candidate, l.convention, a, number, s)
+	if d := decide(&m.After, l.candidate, l.convention, a, number, s); a.Cost > 0 && charged(d, l.convention) {
+		l.store(&m.Left, a, number, d, s)
+	}
 	return m
 }
 
@@ -344,7 +347,7 @@ func (r *Run) Inspect(c, i int) (Moment, bool) {
 	m := Moment{Number: i, Arrival: a, Total: l.total, Stored: l.stored.clone(), Before: l.state.Clone(), Decided: i < r.at}
 	m.Decision, _ = l.take(a, i, &r.setup)
 	m.script = l.script
-	m.After = l.state.Clone()
+	m.After, m.Left = l.state.Clone(), l.stored
 	if m.Decided {
 		m.Verdicts = r.verdicts[i]
 	}

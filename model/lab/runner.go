@@ -65,10 +65,7 @@ func (l *runner) take(a Arrival, i int, s *Setup) (d limiter.Decision, wrong boo
 		return d, false
 	}
 	if charged(d, l.convention) {
-		l.stored.charge(l.candidate, charge{
-			at: clockOf(l.candidate, a.At, i, s), cost: a.Cost, total: l.total, decision: d,
-			limit: s.Limit, terms: l.convention, reach: reach(l.candidate, s.Limit),
-		})
+		l.store(&l.stored, a, i, d, s)
 		if l.total += a.Cost; d.Used <= a.Cost {
 			l.total = a.Cost
 		}
@@ -94,6 +91,14 @@ func (l *runner) take(a Arrival, i int, s *Setup) (d limiter.Decision, wrong boo
 		l.counts.Largest, l.counts.LargestFrom, l.counts.LargestAt = l.counts.Now, first, a.At
 	}
 	return d, wrong
+}
+
+// store records in a store of the candidate arrival number i, which was charged by a decision.
+func (l *runner) store(stored *Stored, a Arrival, i int, d limiter.Decision, s *Setup) {
+	stored.charge(l.candidate, charge{
+		at: clockOf(l.candidate, a.At, i, s), cost: a.Cost, total: l.total, decision: d,
+		limit: s.Limit, terms: l.convention, reach: reach(l.candidate, s.Limit),
+	})
 }
 
 // promises reports whether the candidate says that it admits the limit in any window, and denies nothing else: a burst

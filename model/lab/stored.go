@@ -50,9 +50,12 @@ func (s Stored) clone() Stored {
 	return s
 }
 
-// Entries returns how many entries of a log or a stream there are, those included that no
-// longer count.
-func (s Stored) Entries() int64 {
+// Entries returns how many entries of a log or a stream there are at an instant, those included that no
+// longer count: none when the key has expired.
+func (s Stored) Entries(at limiter.Instant) int64 {
+	if at >= s.Expires {
+		return 0
+	}
 	sum := s.Units
 	for _, node := range s.Nodes {
 		sum += int64(node.Entries)

@@ -8,7 +8,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/limiter"
-	"ratescope/limiter/describe"
 	"ratescope/model/format"
 	"ratescope/model/lab"
 	"ratescope/model/safetext"
@@ -73,7 +72,7 @@ func (p painter) paintLanes(r cell.Rect) {
 		box := cell.Rect{X: lanes.X, Y: y, W: lanes.W, H: h}
 		l := laneOf(run, st, i, run.Decided())
 		p.paintLaneTitle(box, run, i, i == focus, columns)
-		name := title(run.Setup().Candidates[i])
+		name := run.Setup().Candidates[i].Title()
 		if p.s.presenter.on && h >= 10 && widget.Settable(name) && widget.TypeCells(name, true) < columns {
 			p.c.Large(box.X+1, box.Y+1, box.X+columns, name, widget.TypeCells(name, false) >= columns, p.c.Look.Title)
 			box.Y, box.H = box.Y+widget.TypeRows, box.H-widget.TypeRows
@@ -113,10 +112,10 @@ func (p painter) paintWhy(r cell.Rect) {
 	s := p.s.run.Setup()
 	c := s.Candidates[p.s.focus]
 	m, w := p.s.run.Ask(p.s.focus, p.s.cost()), p.working()
-	what := " · one more request at " + title(c)
+	what := " · one more request at " + c.Title()
 	switch {
 	case c.Scripted():
-		what = " · the last request at " + title(c)
+		what = " · the last request at " + c.Title()
 	case p.s.lit >= 0 && p.s.lit < len(w.Terms):
 		what = " · " + w.Terms[p.s.lit].Means
 	}
@@ -187,36 +186,13 @@ func (p painter) paragraphs(r cell.Rect, text []string, st themes.Style) int {
 	return y
 }
 
-// title names a candidate as people do.
-func title(c lab.Candidate) string {
-	if c.Scripted() {
-		return c.String()
-	}
-	return titled(describe.Title(c.Algorithm), c)
-}
-
-// titleIn is title, shorter where it takes more than so many columns.
+// titleIn is the candidate's title, shorter where it takes more than so many columns.
 func titleIn(c lab.Candidate, columns int) string {
-	s := title(c)
-	if safetext.Width(s) > columns && !c.Scripted() {
-		s = titled(describe.Short(c.Algorithm), c)
+	s := c.Title()
+	if safetext.Width(s) > columns {
+		s = c.Short()
 	}
 	return safetext.Clip(s, columns, safetext.Ellipsis)
-}
-
-func titled(s string, c lab.Candidate) string {
-	if c.Variant != "" {
-		s += ", " + c.Variant
-	}
-	switch c.Fault {
-	case lab.CollidingMembers:
-		s += ", members collide"
-	case lab.SecondsAsMillis:
-		s += ", seconds as ms"
-	case lab.ClientClock:
-		s += ", client clocks"
-	}
-	return s
 }
 
 // timeRange is what the lanes show of the time of a story, column by column. The windows

@@ -92,7 +92,7 @@ func (d *decisionView) paint(p painter, r cell.Rect) {
 	case !m.Decided:
 		what = "one more request now, at " + lab.Seconds(m.Arrival.At.Sub(s.Zero))
 	}
-	in := p.c.Section(rest, true, widget.Styled(title(c), p.c.Look.Title), widget.Styled(" · "+what, p.c.Look.Dim))
+	in := p.c.Section(rest, true, widget.Styled(c.Title(), p.c.Look.Title), widget.Styled(" · "+what, p.c.Look.Dim))
 	w := lab.Explain(c, m, s)
 	t := parts{painter: p, r: in, y: in.Y, roomy: p.c.Framed}
 	if len(w.Terms) > 0 {
@@ -105,17 +105,21 @@ func (d *decisionView) paint(p painter, r cell.Rect) {
 		t.r, t.y = below, below.Y
 	}
 	if !c.Scripted() {
-		t.part("before", lab.Keeps(c, m.Before, m.Arrival.At, s), p.c.Look.Text)
+		t.part("before", lab.Keeps(c, m.Before, m.Stored, m.Arrival.At, s), p.c.Look.Text)
 	}
-	t.part("rule", []string{w.Rule}, p.c.Look.Dim)
+	t.part("rule", t.wrapped(w.Rule), p.c.Look.Dim)
 	p.paintTerms(t.r.X+margin, t.y-1, t.r.X+t.r.W, w)
 	t.part("numbers", w.Numbers, p.c.Look.Title)
 	mark, st := p.fate(m)
 	t.part("verdict", t.wrapped(mark+" "+w.Verdict), st)
 	if !c.Scripted() {
-		t.part("after", lab.Keeps(c, m.After, m.Arrival.At, s), p.c.Look.Text)
+		t.part("after", lab.Keeps(c, m.After, m.Left, m.Arrival.At, s), p.c.Look.Text)
 	}
-	t.part("redis", lab.CommandLines(p.s.redis, c, m, s), p.c.Look.Accent)
+	runs := "redis"
+	if c.Scripted() && !c.Yours() { // its logs are this process's
+		runs = "logs"
+	}
+	t.part(runs, lab.CommandLines(p.s.redis, c, m, s), p.c.Look.Accent)
 	if !c.Scripted() { // the text of a script is the user's
 		d.paintScript(p, cell.Rect{X: in.X, Y: t.y + 1, W: in.W, H: in.Y + in.H - t.y - 1}, c, m, s)
 	}
@@ -224,6 +228,9 @@ func (t *parts) wrapped(text string) []string { return format.Wrap(safetext.Clea
 
 func (t *parts) part(heading string, lines []string, st themes.Style) {
 	bottom := t.r.Y + t.r.H
+	if len(lines) == 0 {
+		return
+	}
 	if t.roomy && t.y > t.r.Y {
 		t.y++
 	}

@@ -8,6 +8,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"ratescope/limiter"
 	"ratescope/model/format"
 	"ratescope/model/lab"
 	"ratescope/model/safetext"
@@ -77,10 +78,7 @@ func (p painter) paintBadge(r cell.Rect) int {
 // little room the seed is left out first; then the terms, or the pace if it is 1x.
 func (p painter) facts(columns int) string {
 	s := p.s.run.Setup()
-	terms := fmt.Sprintf("limit %d in %s", s.Limit.Count, format.Length(s.Limit.Window))
-	if s.Limit.Count == 0 {
-		terms = "count only in " + format.Length(s.Limit.Window)
-	}
+	terms := limitText(s.Limit)
 	if s.Cost > 1 {
 		terms += fmt.Sprintf(" · cost %d", s.Cost)
 	}
@@ -95,6 +93,14 @@ func (p painter) facts(columns int) string {
 		return format.First(columns, fmt.Sprintf("%s · seed %d", all, p.s.seed), all, terms)
 	}
 	return format.First(columns, fmt.Sprintf("%s · seed %d", all, p.s.seed), all, pace) // unlike the usual pace, it must be shown
+}
+
+// limitText writes a limit, of which 0 only counts.
+func limitText(l limiter.Limit) string {
+	if l.Count == 0 {
+		return "count only in " + format.Length(l.Window)
+	}
+	return fmt.Sprintf("limit %d in %s", l.Count, format.Length(l.Window))
 }
 
 // paintGoal draws the sentence below the title.
@@ -344,7 +350,7 @@ func (p painter) goalWords() (string, themes.Style) {
 	case p.s.shows("box"):
 		return "fire at the box and name what is in it, in as few requests as you can", look.Dim
 	case p.s.guess.asked:
-		return safetext.Clean("What will become of it at " + title(p.s.run.Setup().Candidates[p.s.focus]) + "?"), look.Title
+		return safetext.Clean("What will become of it at " + p.s.run.Setup().Candidates[p.s.focus].Title() + "?"), look.Title
 	case g == nil:
 		return "no task here: fire with space, step with the arrows, change the terms with w", look.Dim
 	case goal.Reached:

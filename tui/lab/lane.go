@@ -184,7 +184,7 @@ func (p painter) paintLaneTitle(r cell.Rect, run *lab.Run, i int, focused bool, 
 		name, mark = p.c.Look.Title, p.c.Look.SelMark
 	}
 	p.c.Buffer.Fill(r.X, r.Y, columns+2, p.c.Look.Axis, p.c.Look.Border)
-	x := p.c.Spans(r.X, r.Y, end, widget.Styled(mark, p.c.Look.Accent), widget.Styled(title(c), name), widget.Styled(" ", name))
+	x := p.c.Spans(r.X, r.Y, end, widget.Styled(mark, p.c.Look.Accent), widget.Styled(c.Title(), name), widget.Styled(" ", name))
 	if err := run.Failed(i); err != nil {
 		x = p.c.Spans(x, r.Y, end, widget.Styled(safetext.Clip(err.Error(), max(end-x-1, 0), safetext.Ellipsis)+" ", p.c.Look.Denied))
 	}

@@ -87,7 +87,7 @@ func (v *textView) layout(s *Screen, r cell.Rect) {
 func (v *textView) paint(p painter, r cell.Rect) {
 	it := p.s.at()
 	title := []widget.Span{widget.Styled(safetext.Clean(it.Title), p.c.Look.Title),
-		widget.Styled(fmt.Sprintf(" · %d in %s", it.Limit.Count, format.Length(it.Limit.Window)), p.c.Look.Dim)}
+		widget.Styled(" · "+limitText(p.s.run.Setup().Limit), p.c.Look.Dim)}
 	in := p.c.Section(v.box, true, title...)
 	if !v.text.AtBottom() {
 		p.c.Aside(v.box, widget.Width(title...), widget.Styled("↓ reads on", p.c.Look.Accent))
@@ -277,6 +277,7 @@ func (t *sentence) words() (text string, numbers []number) {
 
 // tab chooses the next number of the task, and after the last one shows the next view.
 func (t *sentence) tab() {
+	t.s.hint = false // the task is back in its place
 	if t.number++; t.tasked() {
 		if _, list := t.words(); t.number < len(list) {
 			return

@@ -57,7 +57,7 @@ func (p picture) paint(r cell.Rect) {
 		bars = p.weighted(d, r.W)
 	case describe.Log:
 		bars = []bar{{"in window", fmt.Sprint(d.Used), solid(float64(d.Used), p.c.Look.Good), float64(s.Limit.Count),
-			fmt.Sprintf("%d kept", p.s.run.Ask(i, 0).Stored.Entries())}}
+			fmt.Sprintf("%d kept", p.s.run.Ask(i, 0).Stored.Entries(p.s.run.Now()))}}
 		ticks = true
 	case describe.Arrival:
 		ahead, steps := lab.Ahead(state, p.s.run.Now(), s.Limit)

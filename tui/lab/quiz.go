@@ -8,7 +8,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"ratescope/model/format"
 	"ratescope/model/lab"
 	"ratescope/themes"
 	"ratescope/tui/cell"
@@ -109,7 +108,7 @@ func (q *quizView) question(s *Screen) Question {
 	m := q.quiz.Question.Moment
 	return Question{
 		ID:   fmt.Sprint("quiz ", s.at().ID, q.quiz.Question.Candidate, m.Number, m.Arrival.At),
-		Text: fmt.Sprintf("%d quiz, %s at %s", s.lesson+1, title(q.candidate()), storyTime(m.Arrival.At.Sub(q.quiz.Run.Setup().Zero))),
+		Text: fmt.Sprintf("%d quiz, %s at %s", s.lesson+1, q.candidate().Title(), storyTime(m.Arrival.At.Sub(q.quiz.Run.Setup().Zero))),
 	}
 }
 
@@ -140,7 +139,7 @@ func (v *quizView) paint(p painter, r cell.Rect) {
 	m := q.Question.Moment
 	c := v.candidate()
 	heading := []widget.Span{widget.Styled("predict", p.c.Look.Title),
-		widget.Styled(" · "+title(c)+", limit "+fmt.Sprint(s.Limit.Count)+" in "+format.Length(s.Limit.Window), p.c.Look.Dim)}
+		widget.Styled(" · "+c.Title()+", "+limitText(s.Limit), p.c.Look.Dim)}
 	in := p.c.Section(left, true, heading...)
 	if right.W == 0 {
 		p.c.Aside(left, widget.Width(heading...), widget.Styled(scoreText(p.s.results.total()), p.c.Look.Text))
@@ -148,7 +147,11 @@ func (v *quizView) paint(p painter, r cell.Rect) {
 	lanes, text := in.Top(min(max(in.H/3, 6), 14))
 	p.paintOne(lanes, q.Run, q.Question.Candidate, !v.answered.revealed(q.Question))
 	t := parts{painter: p, r: text, y: text.Y, roomy: p.c.Framed}
-	t.part("it keeps", lab.Keeps(c, m.Before, m.Arrival.At, s), p.c.Look.Text)
+	if c.Scripted() { // what it keeps is known by its answers alone
+		t.part("rule", t.wrapped(lab.Explain(c, m, s).Rule), p.c.Look.Dim)
+	} else {
+		t.part("it keeps", lab.Keeps(c, m.Before, m.Stored, m.Arrival.At, s), p.c.Look.Text)
+	}
 	cost := ""
 	if m.Arrival.Cost != 1 {
 		cost = fmt.Sprintf(" of cost %d", m.Arrival.Cost)
@@ -186,7 +189,11 @@ func (v *quizView) paintAnswers(t *parts, c lab.Candidate, m lab.Moment, s lab.S
 		t.part("", []string{fmt.Sprintf("in %s: ", lab.Seconds(q.Slots[a.slotSaid].Round(time.Millisecond))) + rightOr(right)}, t.outcome(right))
 	}
 	w := lab.Explain(c, m, s)
-	t.part("why", append([]string{w.Rule}, w.Numbers...), t.c.Look.Text)
+	why := append([]string{w.Rule}, w.Numbers...)
+	if c.Scripted() {
+		why = append(why, lab.CommandLines(nil, c, m, s)...)
+	}
+	t.part("why", why, t.c.Look.Text)
 	t.part("so", t.wrapped(t.mark(m.Decision.Allowed)+" "+w.Verdict), t.outcome(m.Decision.Allowed))
 	t.part("", []string{"enter goes on"}, t.c.Look.Accent)
 }
@@ -307,7 +314,7 @@ func (g *guess) answer(admitted bool) {
 	if m.Decision.Allowed {
 		fate = "admitted"
 	}
-	text := fmt.Sprintf("%s: %s has it %s, %s. %d of %d right.", map[bool]string{true: "Right", false: "Wrong"}[right], title(c), fate,
+	text := fmt.Sprintf("%s: %s has it %s, %s. %d of %d right.", map[bool]string{true: "Right", false: "Wrong"}[right], c.Title(), fate,
 		lab.Explain(c, m, setup).Sum(), all.Right, all.Asked)
 	if s.class.teaches() {
 		t := s.class.Tally(q.ID)
@@ -326,6 +333,6 @@ func (g *guess) question() Question {
 	c, at := s.run.Setup().Candidates[s.focus], storyTime(s.run.Elapsed())
 	return Question{
 		ID:   fmt.Sprint("guess ", s.at().ID, s.seed, s.run.Setup(), s.focus, s.run.Decided(), at),
-		Text: fmt.Sprintf("%d %s at %s", s.lesson+1, title(c), at),
+		Text: fmt.Sprintf("%d %s at %s", s.lesson+1, c.Title(), at),
 	}
 }

@@ -158,7 +158,7 @@ func (t terms) algorithm(c lab.Candidate, setup lab.Setup) term {
 	if at >= 0 {
 		value = "compared"
 	}
-	return term{title(c), value, func(int) tea.Cmd {
+	return term{c.Title(), value, func(int) tea.Cmd {
 		next := s.run.Setup()
 		switch {
 		case at < 0 && len(next.Candidates) >= lab.MaxCandidates:

@@ -193,6 +193,15 @@ func (p *Picker) Update(msg tea.Msg) (tea.Cmd, bool) {
 		case "pgup":
 			p.list.PrevPage()
 			return nil, true
+		case "home", "end":
+			if p.input.Value() == "" { // else the cursor of the text goes there
+				if p.list.GoToStart(); msg.String() == "end" {
+					p.list.GoToEnd()
+				}
+				p.navigated = true
+				p.look()
+				return nil, true
+			}
 		case "tab":
 			p.complete()
 			return nil, true

@@ -1,0 +1,67 @@
+package lab_test
+
+import (
+	"testing"
+
+	"ratescope/tui/lab"
+	"ratescope/tui/tuitest"
+)
+
+// TestTheTextFollowsTheTerms: the title of the text names the terms of the run, and tab puts a hint away to choose a
+// number of the task, which stood in its place.
+func TestTheTextFollowsTheTerms(t *testing.T) {
+	story(t, 140, 42, lab.Options{First: 2}, func(x *tuitest.Terminal) {
+		x.See("PAUSED")
+		x.Press("C", "i")
+		x.See("hint ")
+		x.Press("tab", "+", "T")
+		x.See("one by one · limit 4 in 1m ")
+		x.See("With a limit of 4 in 60 s")
+		x.Press("C", "-", "T")
+		x.See("one by one · limit 3 in 1m ")
+	})
+	story(t, 140, 42, lab.Options{First: 14}, func(x *tuitest.Terminal) {
+		x.See("PAUSED")
+		x.Press("T")
+		x.See("comes before limiting · count only in 5s")
+	})
+}
+
+// TestAnAssemblyIsAsked: the quiz about several logs says by which rule they decide and, once it is answered, what each
+// log held; the inspector names them as logs.
+func TestAnAssemblyIsAsked(t *testing.T) {
+	for _, size := range [][2]int{{140, 42}, {80, 24}} {
+		story(t, size[0], size[1], lab.Options{First: 19}, func(x *tuitest.Terminal) {
+			x.See("PAUSED")
+			x.Press("C", "b", "D")
+			x.See("logs     10 in 10s: 3 of 10 used")
+			x.See("two limits, one by")
+			x.Press("Q")
+			x.See("predict · two limits, limit 10 in 10s")
+			x.See("rule     admitted where both limits have room")
+			x.Press("a")
+			x.See("of 10 used")
+			x.Gone("unknown before a request")
+		})
+	}
+}
+
+// TestTheListOfLessonsHasEnds: end goes to the last lesson of the list and home to the first.
+func TestTheListOfLessonsHasEnds(t *testing.T) {
+	story(t, 80, 24, lab.Options{First: 4}, func(x *tuitest.Terminal) {
+		x.See("PAUSED")
+		x.Press("L", "end", "enter")
+		x.See("24/24 Two clocks")
+		x.Press("L", "home", "enter")
+		x.See("1/24 ")
+	})
+}
+
+// TestTheMapSaysWhatItsShadesAre: beside the title stands which shade is which share of the limit.
+func TestTheMapSaysWhatItsShadesAre(t *testing.T) {
+	story(t, 140, 42, lab.Options{}, func(x *tuitest.Terminal) {
+		x.See("PAUSED")
+		x.Press("M")
+		x.See("under 1  ▒ 1  ▓ over 1  █ from 1.6")
+	})
+}
