@@ -224,9 +224,9 @@ func Markdown(title string, r *Run, on Redis) string {
 	for i, c := range s.Candidates {
 		m := r.Ask(i, s.cost())
 		w := Explain(c, m, s)
+		keeps := strings.ReplaceAll(strings.Join(Keeps(c, m.Before, m.Stored, r.now, s), ", "), ":, ", ": ")
 		fmt.Fprintf(&b, "\n## %s\n\nKeeps %s.\n\n```\n%s\n%s\n%s\n```\n\n```\n%s\n```\n", c,
-			strings.ReplaceAll(strings.Join(Keeps(c, m.Before, m.Stored, r.now, s), ", "), ":, ", ": "), w.Rule, strings.Join(w.Numbers, "\n"), w.Verdict,
-			strings.Join(CommandLines(on, c, m, s), "\n"))
+			keeps, w.Rule, strings.Join(w.Numbers, "\n"), w.Verdict, strings.Join(CommandLines(on, c, m, s), "\n"))
 	}
 	return b.String()
 }
