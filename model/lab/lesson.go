@@ -445,10 +445,12 @@ func (f facts) of(name, of string) (string, bool) {
 }
 
 // Paragraphs returns the text of a lesson with the numbers of a run.
-func (l *Lesson) Paragraphs(r *Run) []string {
-	list := make([]string, len(l.Text))
-	for i, p := range l.Text {
-		list[i] = l.fill(p, r)
+func (l *Lesson) Paragraphs(r *Run) (list []string) {
+	for _, p := range l.Text {
+		list = append(list, l.fill(p, r))
+	}
+	if r.setup.Convention != l.Setup().Convention {
+		list = append(list, "You have changed how it counts (w): what stands above holds under the terms that the lesson began with.")
 	}
 	return list
 }

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -188,11 +189,7 @@ func (p painter) paragraphs(r cell.Rect, text []string, st themes.Style) int {
 
 // titleIn is the candidate's title, shorter where it takes more than so many columns.
 func titleIn(c lab.Candidate, columns int) string {
-	s := c.Title()
-	if safetext.Width(s) > columns {
-		s = c.Short()
-	}
-	return safetext.Clip(s, columns, safetext.Ellipsis)
+	return safetext.Clip(cmp.Or(format.First(columns, c.Title()), c.Short()), columns, safetext.Ellipsis)
 }
 
 // timeRange is what the lanes show of the time of a story, column by column. The windows

@@ -20,6 +20,13 @@ func TestTheTextFollowsTheTerms(t *testing.T) {
 		x.Press("C", "-", "T")
 		x.See("one by one · limit 3 in 1m ")
 	})
+	story(t, 140, 42, lab.Options{First: 1}, func(x *tuitest.Terminal) {
+		x.See("PAUSED")
+		x.Press("T")
+		x.Gone("You have changed how it counts")
+		x.Press("w", "j", "j", "j", "j", "j", "j", "j", "j", "right", "esc")
+		x.See("You have changed how it counts (w): what stands above holds")
+	})
 	story(t, 140, 42, lab.Options{First: 14}, func(x *tuitest.Terminal) {
 		x.See("PAUSED")
 		x.Press("T")
