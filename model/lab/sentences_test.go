@@ -221,7 +221,11 @@ func TestSentencesRecomputed(t *testing.T) {
 			tell()
 			p := l.Goal.Progress(run)
 			reached[l.ID] = reached[l.ID] || p.Reached
-			texts, raws := append(l.Paragraphs(run), l.Task(run), l.Hint(run)), append(slices.Clone(l.Text), l.Goal.Say, l.Goal.Hint)
+			said := l.Paragraphs(run)
+			if changed := s.Convention != l.Setup().Convention; changed != (len(said) > len(l.Text)) {
+				t.Fatalf("%s: with terms changed %v the text is %q", l.ID, changed, said)
+			}
+			texts, raws := append(said[:len(l.Text):len(l.Text)], l.Task(run), l.Hint(run)), append(slices.Clone(l.Text), l.Goal.Say, l.Goal.Hint)
 			if p.Reached {
 				texts, raws = append(texts, p.Then), append(raws, l.Goal.Then)
 			}
