@@ -77,6 +77,7 @@ func TestMarkers(t *testing.T) {
 		return "x." + string(f), nil
 	}}})
 	s.run(2 * time.Second)
+	s.see("+ faster  - slower  R anew  p pause")
 	at := func(want limiter.Instant) {
 		t.Helper()
 		if p.at != want {
@@ -120,7 +121,7 @@ func TestMarkers(t *testing.T) {
 	s.obey("enter")
 	s.see("peak", "before")
 	s.obey("E", "enter")
-	s.see("Exported to x.csv")
+	s.see("Exported x.csv to /")
 	if len(exported) != 2 || exported[0].Text != "before" || exported[1].Kind != record.MarkerSet {
 		t.Errorf("exported: %+v", exported)
 	}

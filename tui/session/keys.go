@@ -32,6 +32,10 @@ func (s *Session) Actions() shell.Actions {
 	live := s.inReplay("A replay only shows what was seen: nothing can be fired.", s.Orders.CanFire)
 	adjusts := s.inReplay("", s.Orders.CanFire)
 	never := func() string { return "" }
+	faster, slower, filter := "", "", "filter" // what the footer calls + - /
+	if s.Shown.Replayed() {
+		faster, slower, filter = "faster", "slower", "" // the replay's own keys stand there
+	}
 	list := shell.Actions{
 		shell.Bind("fire", "fire", "space", "fires one request at the selected key", func() tea.Cmd { return s.Orders.Fire(model.Order{N: 1}) },
 			"space").For(shell.ToAct).As(shell.Fire).In(shell.OfKey, nil).Hinted("fire").Writing().When(live),
@@ -40,9 +44,9 @@ func (s *Session) Actions() shell.Actions {
 		shell.Bind("fire", "rate", "r", "starts and stops firing at a rate", s.Orders.ToggleRate,
 			"r").For(shell.ToAct).As(shell.Rate).In(shell.OfKey, nil).Writing().When(live),
 		shell.Bind("fire", "more", "+", "raises N or the rate; in a replay the speed", func() tea.Cmd { return s.Adjust(true) }, "+",
-			"=").As(shell.More).When(adjusts),
+			"=").As(shell.More).Hinted(faster).When(adjusts),
 		shell.Bind("fire", "less", "-", "lowers N or the rate; in a replay the speed", func() tea.Cmd { return s.Adjust(false) }, "-",
-			"_").As(shell.Less).When(adjusts),
+			"_").As(shell.Less).Hinted(slower).When(adjusts),
 		shell.Bind("fire", "order", "~", "fires what you type: 60 5/s poisson cost:2", s.Orders.Compose, "~").In(shell.OfKey,
 			nil).Writing().When(live),
 		shell.Bind("fire", "hold fire", ";", "holds what is being fired; again goes on", do(s.Orders.Hold), ";").When(live),
@@ -55,7 +59,7 @@ func (s *Session) Actions() shell.Actions {
 		shell.Bind("fire", "without injected", `\`, "leaves what was fired from here out of all", do(s.SubtractInjected), `\`),
 
 		shell.Bind("keys", "filter", "/", "filters keys by name, state: note: lib: alg:", do(s.openFilter),
-			"/").For(shell.ToFind).Also("throttled denied search").Hinted("filter"),
+			"/").For(shell.ToFind).Also("throttled denied search").Hinted(filter),
 		shell.Bind("keys", "sort", "s", "sorts by the next column", do(s.Rows.NextSort), "s").For(shell.ToFind),
 		shell.Bind("keys", "reverse", "S", "reverses the order", do(s.Rows.Reverse), "S"),
 		shell.Bind("keys", "pin", "P", "pins the key on top, to compare it", do(s.Selection.Pin), "P").For(shell.ToFind).In(shell.OfKey, nil),
@@ -71,7 +75,7 @@ func (s *Session) Actions() shell.Actions {
 			shell.Folder).When(s.Files.NoRows),
 		shell.Bind("keys", "record", "F", "records to a file, or ends the recording", s.Files.ToggleRecording,
 			"F").As(shell.Record).In(shell.Save, shell.Folder).When(s.inReplay("This is a recording; R begins it anew.", never)),
-		shell.Bind("time", "restart", "R", "begins a replay anew", do(s.Shown.Restart), "R").When(func() string {
+		shell.Bind("time", "restart", "R", "begins a replay anew", do(s.Shown.Restart), "R").Hinted("anew").When(func() string {
 			if !s.Shown.Replayed() {
 				return "Only a replay can begin anew; F records to a file."
 			}

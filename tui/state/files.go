@@ -120,6 +120,11 @@ func account(holds string, err error) tea.Msg {
 	return savedMsg{says: strings.ToUpper(holds[:1]) + holds[1:] + "."}
 }
 
+// exported returns what came of an export to a path, with the working folder, in which it is.
+func exported(path string, err error) tea.Msg {
+	return savedMsg{strings.TrimSpace("Exported "+safetext.Clean(path)+" "+shell.Folder()) + ".", err}
+}
+
 // ToggleRecording begins to keep what is seen, with what is on the board, or ends that. The
 // file is opened and closed by a command.
 func (f *Files) ToggleRecording() tea.Cmd {
@@ -150,7 +155,7 @@ func (f *Files) opened(msg recordingMsg) {
 	}
 	f.recorder = msg.r
 	msg.r.Put(f.boards.Live().Past())
-	f.app.Say("Recording to " + safetext.Clean(msg.name) + ", from what is on the timelines on; F ends it.")
+	f.app.Say(strings.TrimSpace("Recording "+safetext.Clean(msg.name)+" "+shell.Folder()) + ", from what is on the timelines on; F ends it.")
 }
 
 // saved says what came of a file.
@@ -194,8 +199,7 @@ func (f *Files) ExportKeys() tea.Cmd {
 	}
 	batch, export := f.boards.Board().Batch(), f.o.Export
 	return func() tea.Msg {
-		path, err := export(batch)
-		return savedMsg{"Exported to " + safetext.Clean(path), err}
+		return exported(export(batch))
 	}
 }
 
@@ -217,8 +221,7 @@ func (f *Files) ExportRows(keys []*model.Watched, format report.Format) tea.Cmd 
 		}
 	}
 	return func() tea.Msg {
-		path, err := export(batch, format)
-		return savedMsg{"Exported to " + safetext.Clean(path), err}
+		return exported(export(batch, format))
 	}
 }
 
@@ -230,7 +233,6 @@ func (f *Files) ExportEvents(list []record.Marker, format report.Format) tea.Cmd
 	}
 	server, export := f.boards.Board().Server.Target, f.o.ExportEvents
 	return func() tea.Msg {
-		path, err := export(server, list, format)
-		return savedMsg{"Exported to " + safetext.Clean(path), err}
+		return exported(export(server, list, format))
 	}
 }
