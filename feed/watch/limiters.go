@@ -12,6 +12,7 @@ import (
 	"ratescope/feed/track"
 	"ratescope/feed/watch/discover"
 	"ratescope/limiter"
+	"ratescope/limiter/layout"
 	"ratescope/model"
 	"ratescope/model/naming"
 )
@@ -94,8 +95,8 @@ func kindOf(typ string, kind decode.Kind) string { return typ + " " + kind.Strin
 func (l *limiters) adoptOne(f decode.Found, now limiter.Instant) {
 	t := l.trackers[f.Name]
 	switch {
-	case t == nil && !l.o.Slots.Has(f.Name):
-		return // another process watches it
+	case t == nil && (!l.o.Slots.Has(f.Name) || len(l.o.Keys) == 0 && layout.IsScratch(f.Name)):
+		return // another process watches it, or it is a copy for trying out, which no user's request meets
 	case (f.Denied || f.Blocked) && t == nil:
 		l.scanner.Forget(f.Key) // its limiter may be found later
 		return

@@ -11,6 +11,7 @@ import (
 	"ratescope/feed/config"
 	"ratescope/feed/feedtest"
 	"ratescope/internal/servertest"
+	"ratescope/limiter/layout"
 )
 
 // TestRuleTakesLikelyRows holds that a rule that reads keys as rows of other names takes the rows away that were likely limiters, so
@@ -34,5 +35,21 @@ func TestRuleTakesLikelyRows(t *testing.T) {
 	servertest.Await(t, "the row of the rule", func() bool { _, ok := run.Reading("ratelimit:10.0.7.1"); return ok })
 	if !slices.Contains(run.Gone(), key) {
 		t.Errorf("%s is listed beside the row of its rule", key)
+	}
+}
+
+// TestScratchCopiesAreNoRows: what a burst was tried out at is no key of a user, whatever else covers its name.
+func TestScratchCopiesAreNoRows(t *testing.T) {
+	s := servertest.Start(t)
+	for _, key := range []string{layout.ScratchKey("rl:a"), "rl:a"} {
+		s.CLI("SET", key, "3", "EX", "40")
+	}
+	run := feedtest.Run(t, feedtest.NewRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"*rl:*"}, Refresh: 50 * time.Millisecond}))
+	servertest.Await(t, "two passes over the keys", func() bool {
+		_, ok := run.Reading("rl:a")
+		return ok && run.Last().Sweep.Passes >= 2
+	})
+	if _, ok := run.Reading(layout.ScratchKey("rl:a")); ok {
+		t.Error("the scratch copy is a row")
 	}
 }

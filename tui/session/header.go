@@ -334,9 +334,12 @@ func (h header) paintLongest(x, y, end int, t *model.Totals) {
 		spans = []widget.Span{widget.Styled("nobody is throttled", h.c.Look.Good)}
 		alerts := h.s.Shown.Board().Alerts()
 		for _, a := range slices.Backward(alerts) {
-			if a.What == model.NoLongerThrottled && a.Key != "" {
-				key = a.Key
-				ago := " · last " + h.s.ShortName(key, min(room, longestName)) + ", " + format.Span(h.s.Shown.At().Sub(a.At)) + " ago"
+			if (a.What == model.NoLongerThrottled || a.What == model.BecameThrottled) && a.Key != "" {
+				ago := format.Span(h.s.Shown.At().Sub(a.At)) + " ago"
+				if key = a.Key; a.What == model.BecameThrottled { // it is free since, and its episode not over
+					ago = "a moment ago"
+				}
+				ago = " · last " + h.s.ShortName(key, min(room, longestName)) + ", " + ago
 				if safetext.Width(ago) <= room {
 					spans = append(spans, widget.Styled(ago, h.c.Look.Dim))
 				}
