@@ -18,6 +18,7 @@ import (
 // have the mark, as the filter leaves and as the JSON says have to wait.
 func TestHeaderRowsFilterAndJSONAgree(t *testing.T) {
 	row := regexp.MustCompile(`(?m)^[│▌ ]+([✖▲●·↓?~]) \S*[:…]\S* .*\d+/\d+`)
+	still := regexp.MustCompile(`is throttled, for \S+ now`)
 	counted := regexp.MustCompile(`✖ (\d+) throttled`)
 	for _, size := range [][2]int{{80, 24}, {140, 42}} {
 		for what, people := range map[string][]tuitest.Personality{"few": nil, "thirty": mixed(), "two thousand": crowd(2000)} {
@@ -62,7 +63,26 @@ func TestHeaderRowsFilterAndJSONAgree(t *testing.T) {
 					}
 				}
 			}
+			s.press("5")
+			for range 20 {
+				s.run(tuitest.Refresh)
+				throttled := 0
+				for _, k := range s.app.Listed() {
+					if s.app.StateOf(k) == model.Throttled {
+						throttled++
+					}
+				}
+				if m := still.FindAllString(s.text(), -1); len(m) > throttled || what == "few" && size[0] == 140 && len(m) != throttled {
+					t.Fatalf("%d keys are throttled now, and by the events %q:\n%s", throttled, m, s.text())
+				}
+			}
+			s.press("1")
+			s.app.SetFilter("state:denied") // as it was called before
+			former := len(s.app.Listed())
 			s.app.SetFilter("state:throttled")
+			if n := len(s.app.Listed()); n != former {
+				t.Errorf("%s keys at %v: the filter leaves %d throttled and %d denied", what, size, n, former)
+			}
 			for _, k := range s.app.Listed() {
 				if s.app.StateOf(k) != model.Throttled {
 					t.Errorf("%s keys at %v: the filter leaves %s, which is not throttled", what, size, k.Reading.Key)

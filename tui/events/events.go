@@ -181,8 +181,11 @@ func (v view) measure(list []event) {
 			freed[e.alert.Key] = e.at
 		case model.BecameThrottled:
 			end, known := freed[e.alert.Key]
-			if e.still = !known; e.still {
+			if k := v.s.Shown.Board().Key(e.alert.Key); !known {
 				end = v.s.Shown.At()
+				if e.still = k != nil && k.State(end) == model.Throttled; k != nil && !e.still {
+					end = cmp.Or(k.LastThrottled(), end)
+				}
 			}
 			e.lasted = max(end.Sub(e.at), 0)
 			delete(freed, e.alert.Key)
@@ -266,7 +269,7 @@ func (v view) lineOf(e *event) line {
 	case e.still:
 		text += ", for " + format.Length(e.lasted.Truncate(time.Second)+time.Second) + " now"
 	case e.lasted > 0:
-		text += " for " + format.Span(e.lasted)
+		text = "was throttled for " + format.Span(e.lasted)
 	}
 	return line{mark, st, v.who(e), text}
 }
