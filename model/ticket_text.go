@@ -98,12 +98,12 @@ func (t *Ticket) fate() [][2]string {
 	if t.Order.N == 0 {
 		fate = "in its first minute " + fate
 	}
-	last := "all of them are in after " + format.Wait(t.LastIn)
+	last := "denied ones repeated, the last is admitted after " + format.Wait(t.LastIn)
 	switch {
 	case t.LastIn == limiter.Never:
-		last = "the denied ones never get in"
+		last = "the denied ones are never admitted"
 	case t.LastIn == 0:
-		last = "all of them are in at once"
+		last = "all are admitted at once"
 	}
 	others := "not watched for a whole window: not known"
 	if at := t.Organic; at.Known {

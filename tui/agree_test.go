@@ -19,6 +19,7 @@ import (
 func TestHeaderRowsFilterAndJSONAgree(t *testing.T) {
 	row := regexp.MustCompile(`(?m)^[│▌ ]+([✖▲●·↓?~]) \S*[:…]\S* .*\d+/\d+`)
 	still := regexp.MustCompile(`is throttled, for \S+ now`)
+	more := regexp.MustCompile(`(\d+) more (?:✖|throttled below)`)
 	counted := regexp.MustCompile(`✖ (\d+) throttled`)
 	for _, size := range [][2]int{{80, 24}, {140, 42}} {
 		for what, people := range map[string][]tuitest.Personality{"few": nil, "thirty": mixed(), "two thousand": crowd(2000)} {
@@ -55,6 +56,10 @@ func TestHeaderRowsFilterAndJSONAgree(t *testing.T) {
 					fail("%d rows are throttled, and by the JSON %d", throttled, json)
 				case rows < 8 || shown != min(throttled, rows) || strings.Contains(strings.TrimLeft(marks, "✖"), "✖"):
 					fail("%d rows are throttled, and the marks are %s", throttled, marks)
+				}
+				more, below := throttled-shown, more.FindStringSubmatch(table)
+				if more > 0 && (below == nil || below[1] != fmt.Sprint(more)) || more == 0 && below != nil {
+					fail("%d throttled keys are below the last row, and the title says otherwise", more)
 				}
 				most, least = max(most, throttled), min(least, throttled)
 				if throttled == 0 && most > 0 && size[0] == 140 {

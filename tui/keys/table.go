@@ -53,6 +53,7 @@ type tableView struct {
 	focus   func()           // gives it the keyboard
 	faded   bool             // the row is far down: what is at ease is dim there
 	common  []string         // what the names of each family begin and end with, which the title says and the rows leave out
+	below   int              // throttled keys below the last row
 }
 
 // paint draws the table.
@@ -81,6 +82,13 @@ func (v tableView) paint(r cell.Rect) {
 			longest = 0
 			for _, key := range alone[v.table] {
 				longest = max(longest, safetext.Width(v.s.Families().Own(v.s.Name(key), safetext.Ellipsis)))
+			}
+		}
+	}
+	if v.table.peers == nil && !v.table.groups.on {
+		for _, k := range v.s.Rows.Rows()[min(v.table.top+shown, len(v.s.Rows.Rows())):] {
+			if k.State(v.s.Shown.At()) == model.Throttled {
+				v.below++
 			}
 		}
 	}
@@ -162,7 +170,10 @@ func (v tableView) heading() []widget.Span {
 	if d := v.s.Shown.Live().Sweep.Dropped; d > 0 {
 		title = append(title, widget.Styled(fmt.Sprintf(" · %d more not watched", d), v.c.Look.Near))
 	}
-	return append(title, widget.Styled(" · "+v.s.Rows.SortText(), v.c.Look.Dim))
+	if title = append(title, widget.Styled(" · "+v.s.Rows.SortText(), v.c.Look.Dim)); v.below > 0 {
+		title = append(title, widget.Styled(fmt.Sprintf(" · %d more throttled below", v.below), v.c.Look.Denied))
+	}
+	return title
 }
 
 // columnHeads draws the titles of the columns, which a click sorts by.
@@ -193,9 +204,13 @@ func (v tableView) columnHeads(in cell.Rect, widths *[len(columns)]int) {
 		}
 		if all := v.table.lineCount(); rule && i == 0 && all >= in.H { // no title says how many there are
 			last := min(v.table.top+in.H-1, all)
-			at := x + safetext.Width(c.title)
-			v.c.Buffer.Text(at, in.Y, x+w, format.First(w-safetext.Width(c.title)-1, fmt.Sprintf(" %d–%d of %d ", v.table.top+1, last, all),
-				fmt.Sprintf(" of %d ", all)), v.c.Look.Dim)
+			at, span := x+safetext.Width(c.title), fmt.Sprintf(" %d–%d of %d ", v.table.top+1, last, all)
+			texts, style := []string{span, fmt.Sprintf(" of %d ", all)}, v.c.Look.Dim
+			if v.below > 0 {
+				more := fmt.Sprintf("%d more %s ", v.below, v.c.Look.OverMark)
+				texts, style = []string{span + more, " " + more}, v.c.Look.Denied
+			}
+			v.c.Buffer.Text(at, in.Y, x+w, format.First(w-safetext.Width(c.title)-1, texts...), style)
 		}
 		if c.right {
 			v.c.Buffer.Right(x, in.Y, x+w, c.title, st)
