@@ -95,13 +95,16 @@ func (v view) timelineTitle(k *model.Watched, room int) []widget.Span {
 
 // paintBars draws what counts for the selected key now.
 func (v view) paintBars(r cell.Rect) {
-	k, in := v.s.Selection.Current(), r
+	k, in, at := v.s.Selection.Current(), r, v.s.Shown.At()
 	title := []widget.Span{widget.Styled("window", v.c.Look.Title), widget.Styled(" · what counts now", v.c.Look.Dim)}
 	old := false
 	if k != nil {
 		age := time.Duration(0)
 		if age, old = v.s.Shown.Outdated(k); old {
 			title[1] = widget.Styled(" · last known, "+format.Span(age)+" ago", v.c.Look.Near)
+		}
+		if old && v.s.Shown.Board().Server.Link == model.Down { // all figures are of that moment
+			at = k.Reading.At
 		}
 	}
 	if v.c.Framed {
@@ -113,7 +116,7 @@ func (v view) paintBars(r cell.Rect) {
 			_, in = in.Top(1)
 		}
 	}
-	timeline.PaintWindow(v.c, in, k, v.s.Shown.At(), old)
+	timeline.PaintWindow(v.c, in, k, at, old)
 }
 
 // paintAlerts draws the newest alerts beside the keys; the injector has the decisions.
