@@ -233,13 +233,6 @@ func Tidy(w time.Duration) time.Duration {
 	return w.Round(time.Millisecond)
 }
 
-// LaterID says whether the id a, as text, is later than b.
-func LaterID(a, b string) bool {
-	x, _ := ParseID(a)
-	y, _ := ParseID(b)
-	return x.After(y)
-}
-
 // ID is the id of a stream entry: milliseconds and a sequence number.
 type ID struct{ ms, seq uint64 }
 
