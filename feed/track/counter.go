@@ -26,6 +26,7 @@ type counterDecoder struct {
 	values  map[limiter.Instant]int64 // latest values, by the start of their window
 	watched limiter.Instant           // since when the counters have been read without a gap
 	overlap bool                      // a counter lived as long as a sliding window needs it
+	early   bool                      // a counter expires earlier than one that is named after its start
 
 	asked []counterAsk
 	many  *redis.SliceCmd // the values of all counters, where one command reads them
@@ -251,7 +252,8 @@ func (b *counterDecoder) members(values map[limiter.Instant]int64) []string {
 // takeTTL takes the expiry of the newest counter, and infers the algorithm from the expiries. A
 // sliding window needs a counter until the end of the next window, so that the counter expires
 // later than that. A counter of a fixed window never does, even if every request renews its
-// expiry.
+// expiry. A request sets the expiry to one window or several, and comes after the start of its window: a counter
+// that expires earlier than so many windows after it is not named after a start.
 func (b *counterDecoder) takeTTL(now limiter.Instant, l *Tracker) error {
 	const slack = 5 * time.Millisecond // between the answers of PTTL and TIME
 	if l.key.typ == "none" {
@@ -273,8 +275,9 @@ func (b *counterDecoder) takeTTL(now limiter.Instant, l *Tracker) error {
 			l.key.ttl = model.Forever
 			b.overlap = b.overlap || i == 0 && b.window > 0 && a.start.Add(b.window) <= now
 		}
-		if w := b.window; w > 0 && now.Add(ttl).Sub(a.start) > 2*w+slack {
-			b.overlap = true
+		if lives, w := now.Add(ttl).Sub(a.start), b.window; w > 0 && ttl > 0 {
+			b.overlap = b.overlap || lives > 2*w+slack
+			b.early = b.early || lives < (ttl+w-1).Truncate(w)-expirySlack
 		}
 	}
 	return nil

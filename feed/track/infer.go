@@ -112,7 +112,10 @@ func (l *Tracker) withhold(r *model.Reading) bool {
 		if b.outlives && shortNumber.MatchString(b.key) {
 			l.inferred.Show(windows, r.At)
 		}
-		seen, before := l.inferred.Terms(l.Found.Pattern), comesRound(b.key, l.target.Window, r.At.Add(-l.target.Window))
+		seen, before := l.inferred.Terms(l.Found.Pattern), false
+		for back := range 2 { // a key mostly expires within two windows of its own
+			before = before || comesRound(b.key, l.target.Window, r.At.Add(-time.Duration(back+1)*l.target.Window))
+		}
 		named = naming.Dated(b.key, l.target.Window, r.At) || !seen.Plain && (now || before) ||
 			l.inferred.Shown(windows, r.At) && shortNumber.MatchString(b.key)
 		if r.Type != "none" && r.TTL > 0 {
@@ -128,7 +131,7 @@ func (l *Tracker) withhold(r *model.Reading) bool {
 	case *counterDecoder: // the number at the end of its name may be the end of a window
 		w := l.target.Window
 		named = b.own == limiter.Unknown && slices.ContainsFunc(b.starts, func(start limiter.Instant) bool {
-			if start > r.At.Add(clientAhead) {
+			if start > r.At.Add(clientAhead) || b.early {
 				l.inferred.Show(windows, r.At)
 			}
 			return start > r.At || w > 0 && start.Floor(w) != start
