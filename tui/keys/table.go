@@ -309,7 +309,7 @@ const laneTitle = "lane"
 
 // leastLane is how many cells the lanes have at least, and roomyLane how many they have before a
 // column that can be left out takes its place.
-const leastLane, roomyLane = 24, 56
+const leastLane, roomyLane = 24, 50
 
 // fit says which columns there is room for and how wide each is: names of so many columns take up to
 // a quarter of the width, those of servers so many cells, and the lane all that is left.
