@@ -16,12 +16,12 @@ import (
 	"ratescope/model/handoff"
 )
 
-// hearing hears of every write while there are few, so that only keys that were written need to be read. The server
+// announcements tells of every write while there are few, so that only keys that were written need to be read. The server
 // announces a write with an invalidation message (CLIENT TRACKING with BCAST, Redis 6 and later) on a connection of
 // its own: while nothing happens neither side does any work, and a request is seen at once.
 // Where there are many writes the connection is closed for a while. An announcement causes keys to be read; it is not
 // counted as a request. The methods are safe for concurrent use. Without a client it never listens.
-type hearing struct {
+type announcements struct {
 	client  *redis.Client  // with tracking on for all of its connections; nil for none
 	most    int64          // writes a second beyond which it does not listen
 	written handoff.Signal // tells the session that something was written after a pause
@@ -33,25 +33,25 @@ type hearing struct {
 	unannounced atomic.Int64 // consecutive writes that were found without an announcement
 
 	mu     sync.Mutex
-	keys   map[string]int // that were written since the last call of heard, with how often
-	since  time.Time      // since when every write is heard; zero while it does not listen
-	latest time.Time      // when the latest write was heard
+	keys   map[string]int // that were written since the last call of take, with how often
+	since  time.Time      // since when every write is announced; zero while it does not listen
+	latest time.Time      // when the latest write was announced
 }
 
 const (
-	hearingRest   = 500 * time.Millisecond // pause before it listens again
-	hearingBusy   = 5 * time.Second        // likewise, where there were many writes
-	hearingPing   = 20 * time.Second       // interval of checks that the connection is alive
-	hearingMissed = 3                      // missing announcements after which it stops for refusedFor
-	hearingTrips  = 6                      // round trips that set up a connection
-	idleAfter     = 2 * time.Second        // time without a write after which the server is idle
-	hearingShare  = 0.5                    // of the budget goes to announcements at most
-	eventPrice    = 2 * time.Microsecond   // server time of one announcement, Redis 7.0
+	listenRest   = 500 * time.Millisecond // pause before it listens again
+	listenBusy   = 5 * time.Second        // likewise, where there were many writes
+	listenPing   = 20 * time.Second       // interval of checks that the connection is alive
+	listenMissed = 3                      // missing announcements after which it stops for refusedFor
+	listenTrips  = 6                      // round trips that set up a connection
+	idleAfter    = 2 * time.Second        // time without a write after which the server is idle
+	listenShare  = 0.5                    // of the budget goes to announcements at most
+	eventPrice   = 2 * time.Microsecond   // server time of one announcement, Redis 7.0
 )
 
-// newHearing prepares to listen over a client with tracking on, within a budget; nil is for none.
-func newHearing(c redis.UniversalClient, budget float64) *hearing {
-	f := &hearing{most: int64(hearingShare * budget / eventPrice.Seconds()), written: handoff.NewSignal(), busy: handoff.NewSignal(),
+// newAnnouncements prepares to listen over a client with tracking on, within a budget; nil is for none.
+func newAnnouncements(c redis.UniversalClient, budget float64) *announcements {
+	f := &announcements{most: int64(listenShare * budget / eventPrice.Seconds()), written: handoff.NewSignal(), busy: handoff.NewSignal(),
 		keys: make(map[string]int)}
 	f.client, _ = c.(*redis.Client)
 	if f.client == nil || f.client.RegisterPushNotificationHandler(hotkeys.Pushed, f, false) != nil {
@@ -61,50 +61,50 @@ func newHearing(c redis.UniversalClient, budget float64) *hearing {
 }
 
 // writes returns a number that stays the same as long as nothing is written; known is false while it does not listen.
-func (f *hearing) writes() (n int64, known bool) {
+func (f *announcements) writes() (n int64, known bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.seen.Load(), !f.since.IsZero()
 }
 
-// idle reports whether nothing was written for idleAfter, and whatever is written next will be heard.
-func (f *hearing) idle(now time.Time) bool {
+// idle reports whether nothing was written for idleAfter, and whatever is written next will be announced.
+func (f *announcements) idle(now time.Time) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return !f.since.IsZero() && now.Sub(later(f.since, f.latest)) > idleAfter
 }
 
-// heard returns the keys that were written since the previous call, as far as it was listening, since when every
-// write is heard, zero where that is not so, and when the latest one was.
-func (f *hearing) heard() (keys map[string]int, since, latest time.Time) {
+// take returns the keys that were written since the previous call, as far as it was listening, since when every
+// write is announced, zero where that is not so, and when the latest one was.
+func (f *announcements) take() (keys map[string]int, since, latest time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	keys, f.keys = f.keys, make(map[string]int)
 	return keys, f.since, f.latest
 }
 
-// listens notes since when every write is heard.
-func (f *hearing) listens(since time.Time) {
+// listens notes since when every write is announced.
+func (f *announcements) listens(since time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.since = since
 }
 
 // missed notes a write that should have been announced and was not.
-func (f *hearing) missed() {
+func (f *announcements) missed() {
 	f.unannounced.Add(1)
 	f.busy.Send()
 }
 
 // cost returns the server time that it took since the previous call; trip is the server time
 // of one round trip.
-func (f *hearing) cost(trip time.Duration) time.Duration {
-	return time.Duration(f.events.Swap(0))*eventPrice + time.Duration(f.begun.Swap(0))*hearingTrips*trip
+func (f *announcements) cost(trip time.Duration) time.Duration {
+	return time.Duration(f.events.Swap(0))*eventPrice + time.Duration(f.begun.Swap(0))*listenTrips*trip
 }
 
 // HandlePushNotification implements push.NotificationHandler. A message has a name and the
 // list of keys, or nil when a database was emptied.
-func (f *hearing) HandlePushNotification(_ context.Context, _ push.NotificationHandlerContext, pushed []any) error {
+func (f *announcements) HandlePushNotification(_ context.Context, _ push.NotificationHandlerContext, pushed []any) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	n, now := int64(1), time.Now()
@@ -130,15 +130,15 @@ func (f *hearing) HandlePushNotification(_ context.Context, _ push.NotificationH
 }
 
 // run listens until ctx ends, while the server answers.
-func (f *hearing) run(ctx context.Context, live func() bool) {
+func (f *announcements) run(ctx context.Context, live func() bool) {
 	for f.client != nil {
-		rest := hearingRest
+		rest := listenRest
 		if live() {
 			err := f.listen(ctx)
 			switch {
 			case err == nil:
-				rest = hearingBusy
-			case !connect.Away(err) || f.unannounced.Load() >= hearingMissed:
+				rest = listenBusy
+			case !connect.Away(err) || f.unannounced.Load() >= listenMissed:
 				f.unannounced.Store(0)
 				rest = refusedFor // listening is not permitted, or writes are not announced
 			}
@@ -154,7 +154,7 @@ var errUnannounced = errors.New("writes are not announced")
 
 // listen listens until there are too many writes in a second, writes go unannounced, or ctx ends. It fails when
 // the server refuses or the connection breaks.
-func (f *hearing) listen(ctx context.Context) error {
+func (f *announcements) listen(ctx context.Context) error {
 	f.begun.Add(1)
 	p := f.client.Subscribe(ctx)
 	if err := p.Subscribe(ctx, hotkeys.Channel); err != nil {
@@ -181,7 +181,7 @@ func (f *hearing) listen(ctx context.Context) error {
 	defer listening.Wait()
 	defer p.Close()
 	defer f.listens(time.Time{})
-	alive := time.NewTicker(hearingPing)
+	alive := time.NewTicker(listenPing)
 	defer alive.Stop()
 	for from, begun := f.seen.Load(), time.Now(); ; {
 		select {
@@ -192,7 +192,7 @@ func (f *hearing) listen(ctx context.Context) error {
 		case <-f.busy:
 			n, now := f.seen.Load(), time.Now()
 			switch over := now.Sub(begun); {
-			case f.unannounced.Load() >= hearingMissed:
+			case f.unannounced.Load() >= listenMissed:
 				return errUnannounced
 			case float64(n-from) > float64(f.most)*over.Seconds() && n-from >= f.most:
 				return nil
@@ -207,7 +207,7 @@ func (f *hearing) listen(ctx context.Context) error {
 }
 
 // close closes the connections.
-func (f *hearing) close() error {
+func (f *announcements) close() error {
 	if f.client == nil {
 		return nil
 	}

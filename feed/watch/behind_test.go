@@ -14,7 +14,7 @@ import (
 	"ratescope/model"
 )
 
-// TestThrottledKeysAreCounted: of many keys that nobody looks at, a few at a time come to their limit on a server that
+// TestThrottledKeysAreCounted: of many keys that are not on screen, a few at a time come to their limit on a server that
 // others use. The board counts them all soon; where the budget does not allow to look so often, it says that it does not know.
 func TestThrottledKeysAreCounted(t *testing.T) {
 	t.Parallel()

@@ -14,9 +14,9 @@ import (
 	"ratescope/limiter"
 )
 
-// hearingClients returns the ids of the connections that hear of all writes: they track all keys,
+// trackingClients returns the ids of the connections that learn of all writes: they track all keys,
 // and the last that they asked for was to be told.
-func hearingClients(s *servertest.Server) (ids []string) {
+func trackingClients(s *servertest.Server) (ids []string) {
 	for line := range strings.Lines(s.CLI("CLIENT", "LIST")) {
 		fields := make(map[string]string)
 		for _, f := range strings.Fields(line) {
@@ -30,9 +30,9 @@ func hearingClients(s *servertest.Server) (ids []string) {
 	return ids
 }
 
-// TestWritesAreHeard: one connection hears of the writes to the keys that are watched, whatever is written elsewhere. Where
+// TestWritesAreAnnounced: one connection learns of the writes to the keys that are watched, whatever is written elsewhere. Where
 // there are too many it hangs up, and comes back when there are few. When it is lost, requests are seen all the same.
-func TestWritesAreHeard(t *testing.T) {
+func TestWritesAreAnnounced(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)
 	s.CLI("SET", "rl:user", "3", "EX", "3600")
@@ -40,18 +40,18 @@ func TestWritesAreHeard(t *testing.T) {
 	r := feedtest.NewRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"rl:*"}, Rules: []config.Rule{rule}})
 	r.Focus([]string{"rl:user"})
 	run := feedtest.Run(t, r)
-	waits := func() bool { return len(hearingClients(s)) == 1 }
-	servertest.Await(t, "a client that hears of writes", waits)
-	id := hearingClients(s)[0]
+	waits := func() bool { return len(trackingClients(s)) == 1 }
+	servertest.Await(t, "a client that learns of writes", waits)
+	id := trackingClients(s)[0]
 	for range 20 {
 		s.CLI("INCR", "elsewhere")
 	}
-	if now := hearingClients(s); len(now) != 1 || now[0] != id {
+	if now := trackingClients(s); len(now) != 1 || now[0] != id {
 		t.Errorf("after writes to other keys the waiting client is %v, was %s", now, id)
 	}
 	s.CLI("INCR", "rl:user")
 	servertest.Await(t, "the request", func() bool { x, _ := run.Reading("rl:user"); return feedtest.Used(x) == 4 })
-	if now := hearingClients(s); len(now) != 1 || now[0] != id {
+	if now := trackingClients(s); len(now) != 1 || now[0] != id {
 		t.Errorf("after a write the waiting client is %v, was %s", now, id)
 	}
 	c, ctx := s.Client(), context.Background()
@@ -61,10 +61,10 @@ func TestWritesAreHeard(t *testing.T) {
 			p.Incr(ctx, "rl:other"+strconv.Itoa(n))
 		}
 		p.Exec(ctx)
-		return len(hearingClients(s)) == 0
+		return len(trackingClients(s)) == 0
 	})
 	servertest.Await(t, "the next one", waits)
-	s.CLI("CLIENT", "KILL", "ID", hearingClients(s)[0])
+	s.CLI("CLIENT", "KILL", "ID", trackingClients(s)[0])
 	s.CLI("INCR", "rl:user")
 	servertest.Await(t, "the request after it was lost", func() bool { x, _ := run.Reading("rl:user"); return feedtest.Used(x) == 5 })
 	servertest.Await(t, "another one", waits)

@@ -21,18 +21,18 @@ import (
 // named, the scanner that finds them, and the ranker that finds the hottest where there are
 // more than MaxKeys. It belongs to the reader's goroutine.
 type limiters struct {
-	o        Options
-	rules    decode.Rules           // what the rules of o say of keys before they are read
-	pasts    map[string]*track.Past // earlier traffic by key; not nil for an embedded server
-	scanner  *discover.Scanner
-	ranker   *ranker
-	trackers map[string]*tracked
-	hears    time.Time       // since when every write is heard; zero where that is not so
-	latest   time.Time       // when the latest one was
-	heard    []*tracked      // trackers that were written since their latest reading
-	visible  []*tracked      // trackers polled between two refreshes, the most important first
-	dropped  map[uint64]bool // hashes of the names of limiters beyond MaxKeys
-	unlikely map[string]bool // patterns of keys that turned out not to be limiters
+	o         Options
+	rules     decode.Rules           // what the rules of o say of keys before they are read
+	pasts     map[string]*track.Past // earlier traffic by key; not nil for an embedded server
+	scanner   *discover.Scanner
+	ranker    *ranker
+	trackers  map[string]*tracked
+	announced time.Time       // since when every write is announced; zero where that is not so
+	latest    time.Time       // when the latest one was
+	written   []*tracked      // trackers that were written since their latest reading
+	visible   []*tracked      // trackers polled between two refreshes, the most important first
+	dropped   map[uint64]bool // hashes of the names of limiters beyond MaxKeys
+	unlikely  map[string]bool // patterns of keys that turned out not to be limiters
 
 	patterns   naming.Patterns // of the names of limiters that no library's layout gives a pattern
 	applied    int             // the version of patterns that the trackers have

@@ -27,8 +27,8 @@ type reader struct {
 	embedded bool
 	notice   string // a sentence for the user about the cluster; "" is none
 
-	hearing  *hearing
-	examined *handoff.Latest[health.Examination]
+	announcements *announcements
+	examined      *handoff.Latest[health.Examination]
 
 	inferred track.Engine // infers the limits of keys that are only likely to be limiters
 	idle     bool         // nothing was written for a while, and the next write will be announced
@@ -163,7 +163,7 @@ func (r *reader) confirm(ctx context.Context) error {
 
 // read carries out an order on a server whose identity is known.
 func (r *reader) read(ctx context.Context, o order, res *result) (h *model.Health, err error) {
-	r.hear()
+	r.takeAnnouncements()
 	if o.kind != orderFull {
 		due := r.dueBetween(o, time.Now())
 		if o.kind == orderQuick && len(o.names) == 0 && r.idle {
@@ -189,7 +189,7 @@ func (r *reader) read(ctx context.Context, o order, res *result) (h *model.Healt
 	s, begun := &r.spending, time.Now()
 	s.since, s.begun = begun.Sub(s.begun), begun
 	s.budget.fill(begun, r.o.Refresh, r.sweep.Share)
-	s.charge(r.limiters.scanner.Cost() + r.hearing.cost(s.costs.Wake()))
+	s.charge(r.limiters.scanner.Cost() + r.announcements.cost(s.costs.Wake()))
 	if err := r.readAll(ctx, r.plan(begun), false, &res.readings); err != nil {
 		return nil, err
 	}
@@ -245,7 +245,7 @@ func (r *reader) lacks() []string {
 // arrived notes that requests were read. While the server was idle, they should have been announced.
 func (r *reader) arrived() {
 	if r.idle {
-		r.hearing.missed()
+		r.announcements.missed()
 	}
 	r.idle = false
 }

@@ -201,7 +201,7 @@ type tracked struct {
 
 	read    time.Time // the latest reading
 	own     bool      // as of the latest whole reading, its name tells whose the keys are that were read
-	written bool      // it was written since the latest reading, as far as writes were heard
+	written bool      // it was written since the latest reading, as far as writes were announced
 
 	woken bool // it was written or announced, and is read for that reason
 }
@@ -253,26 +253,26 @@ func (r *reader) plan(now time.Time) []*tracked {
 	return due
 }
 
-// hear notes which limiters were written.
-func (r *reader) hear() {
+// takeAnnouncements notes which limiters were written.
+func (r *reader) takeAnnouncements() {
 	l := r.limiters
 	var keys map[string]int
-	keys, l.hears, l.latest = r.hearing.heard()
-	if r.idle = r.hearing.idle(time.Now()); !l.hears.IsZero() {
+	keys, l.announced, l.latest = r.announcements.take()
+	if r.idle = r.announcements.idle(time.Now()); !l.announced.IsZero() {
 		l.ranker.writes.Heard(keys)
 	}
-	l.heard = slices.DeleteFunc(l.heard, func(t *tracked) bool { return !t.written })
+	l.written = slices.DeleteFunc(l.written, func(t *tracked) bool { return !t.written })
 	for key := range keys {
 		if t := l.trackers[decode.NameOf(key, r.link.now())]; t != nil && !t.written {
 			t.written = true
-			l.heard = append(l.heard, t)
+			l.written = append(l.written, t)
 		}
 	}
 }
 
-// still reports whether a limiter has not been written since its latest reading, because every write is heard.
+// still reports whether a limiter has not been written since its latest reading, because every write is announced.
 func (l *limiters) still(t *tracked) bool {
-	return !l.hears.IsZero() && t.read.After(l.hears) && (t.own && !t.written || t.read.After(l.latest))
+	return !l.announced.IsZero() && t.read.After(l.announced) && (t.own && !t.written || t.read.After(l.latest))
 }
 
 // behindAfter is the age of a reading from which its limiter may meanwhile be throttled, unless no write can have been missed.
@@ -290,7 +290,7 @@ func (r *reader) behind(now time.Time) int {
 	return n
 }
 
-// covered reports whether the next write will be announced: by hearing or, on the embedded
+// covered reports whether the next write will be announced: by announcements or, on the embedded
 // server, by its writers. Keys then need only be read now and then.
 func (r *reader) covered() bool { return r.idle || r.embedded }
 
@@ -342,7 +342,7 @@ func (r *reader) dueBetween(o order, now time.Time) []*tracked {
 		}
 	}
 	take(r.limiters.visible, true)
-	take(r.limiters.heard, false)
+	take(r.limiters.written, false)
 	return due
 }
 

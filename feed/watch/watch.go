@@ -10,7 +10,7 @@
 //
 // Other goroutines scan for keys within a budget, wait for new entries of the streams on
 // screen, sample which keys are written most, ask the server
-// for its health, and, hear of every write while there are few. They hand their
+// for its health, and, learn of every write while there are few. They hand their
 // findings to the reader, which never waits for them. All of them wait on the network, and
 // all of them end before Run returns.
 //
@@ -90,7 +90,7 @@ func (w *Watch) open() *reader {
 	if r.embedded {
 		find.Rest = 3 * time.Second // only the demo writes to the embedded server
 		r.limiters.scanner = discover.New(find)
-		r.limiters.ranker, r.hearing = newRanker(nil, nil, o, r.shared.facts.now), newHearing(nil, 0)
+		r.limiters.ranker, r.announcements = newRanker(nil, nil, o, r.shared.facts.now), newAnnouncements(nil, 0)
 		return r
 	}
 	if o.Budget <= 0 {
@@ -100,7 +100,7 @@ func (w *Watch) open() *reader {
 	find.Page = kept.page
 	passed := int64(-1)
 	find.Unchanged = func() bool {
-		state, known := r.hearing.writes()
+		state, known := r.announcements.writes()
 		// A server with LFU counters is scanned anyway, because a pass reads the counters too.
 		same := known && state == passed && !kept.lfu.Load()
 		passed = state
@@ -118,7 +118,7 @@ func (w *Watch) open() *reader {
 	for _, k := range o.Keys {
 		named = append(named, config.LiteralGlob(k))
 	}
-	r.hearing = newHearing(e.OpenTracking(o.ClientName, prefixes(named), g), find.Budget)
+	r.announcements = newAnnouncements(e.OpenTracking(o.ClientName, prefixes(named), g), find.Budget)
 	return r
 }
 
@@ -147,7 +147,7 @@ func (w *Watch) Close() error { return w.reader.close() }
 
 // close closes the connections of a session.
 func (r *reader) close() error {
-	return errors.Join(r.hearing.close(), r.limiters.ranker.close(), r.link.client.Close())
+	return errors.Join(r.announcements.close(), r.limiters.ranker.close(), r.link.client.Close())
 }
 
 // errClusterNode ends a session with one node of a cluster.
@@ -255,7 +255,7 @@ func (w *Watch) session(ctx context.Context, emit func(model.Batch)) (err error)
 	ctx, cancel := context.WithCancel(ctx)
 	orders, results := make(chan order), make(chan result)
 	beside.Go(func() { r.limiters.scanner.Run(ctx, beside) })
-	beside.Go(func() { r.hearing.run(ctx, r.shared.facts.live.Load) })
+	beside.Go(func() { r.announcements.run(ctx, r.shared.facts.live.Load) })
 	beside.Go(func() { r.limiters.ranker.run(ctx, r.samples) })
 	if r.limiters.ranker.client != nil {
 		beside.Go(func() { r.limiters.ranker.retained.run(ctx) })
@@ -296,7 +296,7 @@ func (w *Watch) session(ctx context.Context, emit func(model.Batch)) (err error)
 			s.hasNews(time.Now())
 		case <-r.limiters.scanner.Found():
 			s.hasFinds(time.Now())
-		case <-r.hearing.written:
+		case <-r.announcements.written:
 			s.hasWrites(time.Now())
 		case <-timer.C:
 			now = time.Now()
@@ -331,7 +331,7 @@ func (w *Watch) session(ctx context.Context, emit func(model.Batch)) (err error)
 
 // samples reports whether writes are sampled: the server answers, and does not announce all of them.
 func (r *reader) samples() bool {
-	_, all := r.hearing.writes()
+	_, all := r.announcements.writes()
 	return r.shared.facts.live.Load() && !all
 }
 
