@@ -119,14 +119,21 @@ func (v view) events() []event {
 	if v.s.Rows.Filter() == "" {
 		list = fold(list)
 	}
-	marks := slices.Concat(v.s.Marks.Set(), v.told())
-	for i := range marks {
-		list = append(list, event{at: marks[i].At, mark: &marks[i]})
-	}
-	if len(marks) > 0 {
-		slices.SortStableFunc(list, func(x, y event) int { return cmp.Compare(y.at, x.at) })
-	}
+	list = withMarks(list, slices.Concat(v.s.Marks.Set(), v.told()))
 	return slices.DeleteFunc(list, func(e event) bool { return !v.fits(&e) })
+}
+
+// withMarks returns the list with an event for each marker, above all that is older. The others keep the order in which they
+// came, also where the server's clock was set back.
+func withMarks(list []event, marks []record.Marker) []event {
+	for i := range marks {
+		older := slices.IndexFunc(list, func(e event) bool { return e.at < marks[i].At })
+		if older < 0 {
+			older = len(list)
+		}
+		list = slices.Insert(list, older, event{at: marks[i].At, mark: &marks[i]})
+	}
+	return list
 }
 
 // fold returns the list with one event in place of several keys that appeared, or left, within a minute and
