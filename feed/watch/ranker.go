@@ -169,7 +169,7 @@ func (k *ranker) tell(top []hotkeys.Written, now limiter.Instant) {
 		n.Sources = []string{"writes cannot be heard: that takes Redis 6"}
 	case duty > 0:
 		n.Writes, n.Missed = model.Measure{Known: true, V: all}, model.Measure{Known: true, V: missed}
-		n.Sources = []string{fmt.Sprintf("writes, heard %.2g %% of the time", 100*duty)}
+		n.Sources = []string{fmt.Sprintf("writes, heard %.3g %% of the time", 100*duty)}
 	}
 	k.report.addTo(n)
 	k.news = n
