@@ -66,11 +66,13 @@ func (o *termsOverlay) Update(msg tea.Msg) (tea.Cmd, bool) {
 	return nil, true
 }
 
-// Paint draws the list, and what the selected value means.
+// Paint draws the list on the right, where it leaves the times of the lanes in sight, and what the selected value means.
 func (o *termsOverlay) Paint(p *widget.Canvas, footer cell.Rect) {
 	list := terms{o.s}.list()
 	at := min(o.row, len(list)-1)
-	in := p.Overlay(66, len(list)+2, "what if", "←→ changes · esc closes")
+	r := cell.Rect{W: min(66, p.Buffer.W-2), H: min(len(list)+2, p.Buffer.H-2)}
+	r.X, r.Y = p.Buffer.W-r.W-1, (p.Buffer.H-r.H)/2
+	in := p.Panel(r, "what if", "←→ changes · esc closes")
 	top := max(min(at-in.H/2, len(list)-in.H), 0)
 	for row := range in.H {
 		i := top + row
