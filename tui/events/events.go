@@ -126,14 +126,15 @@ func (v view) events() []event {
 // withMarks returns the list with an event for each marker, above all that is older. The others keep the order in which they
 // came, also where the server's clock was set back.
 func withMarks(list []event, marks []record.Marker) []event {
-	for i := range marks {
-		older := slices.IndexFunc(list, func(e event) bool { return e.at < marks[i].At })
-		if older < 0 {
-			older = len(list)
+	slices.SortStableFunc(marks, func(x, y record.Marker) int { return cmp.Compare(y.At, x.At) })
+	all, next := make([]event, 0, len(list)+len(marks)), 0
+	for _, e := range append(list, event{}) { // the last one is older than every marker
+		for ; next < len(marks) && marks[next].At > e.at; next++ {
+			all = append(all, event{at: marks[next].At, mark: &marks[next]})
 		}
-		list = slices.Insert(list, older, event{at: marks[i].At, mark: &marks[i]})
+		all = append(all, e)
 	}
-	return list
+	return all[:len(all)-1]
 }
 
 // fold returns the list with one event in place of several keys that appeared, or left, within a minute and
