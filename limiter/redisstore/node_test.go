@@ -22,7 +22,8 @@ import (
 )
 
 // chosen are names that clients may choose, some of which no other name of a cluster shares a slot with.
-var chosen = []string{"{}x", "}{", "a{}b{c}", "a}", "{", "}", "{}", "{%7D}", "{%}", "a{b}c", "{{}}", "%7B%7Dx", "x:{}", "日本{}語", "\x00{}\xff"}
+var chosen = []string{"{}x", "}{", "a{}b{c}", "a}", "{", "}", "{}", "{%7D}", "{%}", "a{b}c", "{{}}", "%7B%7Dx", "x:{}", "日本{}語", "\x00{}\xff",
+	"\x00", "{\x00}", " ", "\n", "{!}", "{a}:", "{a", "}{x}", "{}{}{}", "{%7B%7Dx}", strings.Repeat("x", 10_000), strings.Repeat("{}", 5_000), strings.Repeat("}", 5_000) + "{"}
 
 // TestChosenNamesOnACluster: whatever name a client chooses, it is limited, with denials and with a
 // block, also where a store that does not answer would let it through; and no two names share a limit.
@@ -31,17 +32,24 @@ func TestChosenNamesOnACluster(t *testing.T) {
 	nodes := servertest.StartCluster(t, 3)
 	client := universal(t, &redis.UniversalOptions{Addrs: []string{nodes[0].Addr()}, IsClusterMode: true})
 	limit := limiter.Limit{Count: 2, Window: yearly.Window}
+	name := func(r *http.Request) string { return strings.Join(r.Header["X-Api-Key"], "") }
 	for _, a := range limiter.Algorithms() {
-		for what, opt := range map[string]redisstore.Option{"denials": redisstore.WithDenials(), "block": redisstore.WithBlock(time.Hour)} {
+		for what, opt := range map[string]redisstore.Option{"denials": redisstore.WithDenials(), "block": redisstore.WithBlock(time.Hour), "rules": redisstore.WithPrefix("{")} {
 			flushAll(t, client)
 			l, err := redisstore.New(client, a, opt)
 			if err != nil {
 				t.Fatal(err)
 			}
-			m, err := httplimit.New(httplimit.Config{
-				Limiter: l, Limit: limit, OnFailure: httplimit.FailOpen,
-				Key: func(r *http.Request) string { return r.Header.Get("X-Api-Key") },
-			})
+			c := httplimit.Config{Limiter: l, OnFailure: httplimit.FailOpen}
+			if what == "rules" {
+				c.Rules = []httplimit.Rule{
+					{Name: "address", Key: func(r *http.Request) string { return "192.0.2.1" + name(r) }, Limits: []limiter.Limit{{Count: 9, Window: yearly.Window}}},
+					{Name: "user", Key: name, Limits: []limiter.Limit{limit}},
+				}
+			} else {
+				c.Limit, c.Key = limit, name
+			}
+			m, err := httplimit.New(c)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -49,13 +57,13 @@ func TestChosenNamesOnACluster(t *testing.T) {
 				codes := map[int]int{}
 				for range 5 {
 					r := httptest.NewRequest("GET", "/", nil)
-					r.Header.Set("X-Api-Key", name)
+					r.Header["X-Api-Key"] = []string{name}
 					w := httptest.NewRecorder()
 					m.Handler(http.NotFoundHandler()).ServeHTTP(w, r)
 					codes[w.Code]++
 				}
 				if codes[404] != 2 || codes[429] != 3 {
-					t.Errorf("%s with %s: %q got %v, want 2 admitted and 3 denied", a, what, name, codes)
+					t.Errorf("%s with %s: %.40q got %v, want 2 admitted and 3 denied", a, what, name, codes)
 				}
 			}
 		}
@@ -238,6 +246,66 @@ func TestRefusedConnection(t *testing.T) {
 		_, err := l.AllowN(ctx, "k", endless, 1)
 		if cancel(); err == nil || !strings.Contains(err.Error(), "cannot be reached") || errors.Is(err, limiter.ErrUnknownOutcome) {
 			t.Errorf("%s: %v, want a server that cannot be reached, and nothing sent", name, err)
+		}
+	}
+}
+
+// TestOthersStayLimited freezes or kills one node of a cluster, of which the client knows nothing but the map of
+// slots: with FailOpen the keys on the others stay limited, also where the client has asked no node before.
+func TestOthersStayLimited(t *testing.T) {
+	t.Parallel()
+	for _, trouble := range []string{"frozen", "killed"} {
+		for _, batches := range []int{2, 0} {
+			t.Run(fmt.Sprint(trouble, batches), func(t *testing.T) {
+				t.Parallel()
+				nodes := servertest.StartCluster(t, 3)
+				client := universal(t, &redis.UniversalOptions{Addrs: []string{nodes[0].Addr()}, IsClusterMode: true, ContextTimeoutEnabled: batches == 0})
+				l := newStore(t, client, limiter.SlidingWindow, redisstore.WithBatches(batches))
+				onNodes(t, l)
+				m, err := httplimit.New(httplimit.Config{
+					Limiter: l, Limit: limiter.Limit{Count: 5, Window: yearly.Window}, OnFailure: httplimit.FailOpen, Timeout: time.Second,
+					Failures: 3, Probe: time.Hour, Key: func(r *http.Request) string { return r.Header.Get("X-User") },
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if trouble == "frozen" {
+					nodes[1].Freeze()
+					defer nodes[1].Thaw()
+				} else {
+					nodes[1].Kill()
+				}
+				var mu sync.Mutex
+				passed, keys := 0, map[string]bool{}
+				var wg sync.WaitGroup
+				for range 8 {
+					wg.Go(func() {
+						for i := range 200 {
+							r := httptest.NewRequest("GET", "/", nil)
+							r.Header.Set("X-User", fmt.Sprint("k", i%20))
+							w := httptest.NewRecorder()
+							m.Handler(http.NotFoundHandler()).ServeHTTP(w, r)
+							if l.Node(r.Header.Get("X-User")) != nodes[1].Addr() {
+								mu.Lock()
+								keys[r.Header.Get("X-User")] = true
+								if w.Code == http.StatusNotFound {
+									passed++
+								}
+								mu.Unlock()
+							}
+						}
+					})
+				}
+				wg.Wait()
+				if len(keys) == 0 || len(keys) == 20 || passed != 5*len(keys) {
+					t.Errorf("%d requests of %d users on healthy nodes passed, want 5 of each: %+v", passed, len(keys), m.Counts())
+				}
+				for i, n := range nodes {
+					if (i != 1) && strings.Contains(n.CLI("INFO", "commandstats"), "cmdstat_command:") {
+						t.Errorf("the client asked %s for its commands, and may ask the node that does not answer", n.Addr())
+					}
+				}
+			})
 		}
 	}
 }
