@@ -55,7 +55,8 @@ func (s *server) explainFailure(ctx context.Context, err error, about subject) e
 	case strings.Contains(text, "not an integer"), scriptFailed(text):
 		return fmt.Errorf("%w: key %q holds a value that is not a count: remove it, or choose the algorithm that keeps it",
 			limiter.ErrWrongType, key)
-	case strings.Contains(text, "increment or decrement would overflow"), strings.Contains(text, "running total is full"):
+	case strings.Contains(text, "increment or decrement would overflow"), strings.Contains(text, "running total is full"),
+		strings.Contains(text, "exhausted the last possible ID"):
 		return fmt.Errorf("%w: the counter of key %q is full: reset it", limiter.ErrWrongType, key)
 	case s.plan.algorithm == limiter.StreamCounter && (strings.Contains(text, "Invalid stream ID") || strings.Contains(text, "syntax error")):
 		return fmt.Errorf("%w: this server is older than Redis 6.2, which the stream counter needs: use a newer one, or another algorithm: %w",

@@ -220,6 +220,52 @@ func TestForeignValuesBesideStay(t *testing.T) {
 	}
 }
 
+// TestValuesThatExpire: a value of another program that expires may look like a state, and still never opens a
+// limit: what cannot be decided because of it is ErrWrongType, which nothing lets through.
+func TestValuesThatExpire(t *testing.T) {
+	t.Parallel()
+	client := servertest.Client(t)
+	ctx := context.Background()
+	last := "18446744073709551615-18446744073709551615"
+	add := func(id string, values ...string) func(string) {
+		return func(k string) { client.XAdd(ctx, &redis.XAddArgs{Stream: k, ID: id, Values: values}) }
+	}
+	limit := limiter.Limit{Count: 2, Window: yearly.Window}
+	for name, put := range map[string]func(string){
+		"no id is left": add(last, "count", "1", "total", "1"),
+		"no id is left, and it is empty": func(k string) {
+			add(last, "a", "b")(k)
+			client.XTrimMaxLen(ctx, k, 0)
+		},
+		"less than nothing":   add("*", "count", "-1", "total", "-1"),
+		"a full total":        add("*", "count", "1", "total", "999999999999999"),
+		"no number":           add("*", "count", "x", "total", "x"),
+		"a negative total":    add("*", "count", "5", "total", "-9"),
+		"an infinite total":   add("*", "count", "1", "total", "inf"),
+		"a number of no kind": add("*", "count", "nan", "total", "nan"),
+	} {
+		for at, a := range map[string]limiter.Algorithm{"k": limiter.StreamCounter, layout.DeniedKey("k"): limiter.GCRA} {
+			client.FlushAll(ctx)
+			l := newStore(t, client, a, redisstore.WithDenials())
+			put(at)
+			client.Expire(ctx, at, 400*24*time.Hour)
+			admitted := 0
+			for range 6 {
+				d, err := l.AllowN(ctx, "k", limit, 1)
+				if d.Allowed {
+					admitted++
+				}
+				if err != nil && !errors.Is(err, limiter.ErrWrongType) {
+					t.Errorf("%s at %q: %v", name, at, err)
+				}
+			}
+			if admitted > 2 {
+				t.Errorf("%s at %q: %d of 2 admitted", name, at, admitted)
+			}
+		}
+	}
+}
+
 // TestPrefix keeps limiters apart from everything else by default, and takes other prefixes
 // or none.
 func TestPrefix(t *testing.T) {

@@ -14,7 +14,7 @@ as the one before it; and a little later still where a later one was taken off a
 Expects now, total, into, last, and count as text. It is given the words with which XADD
 trims, or none. */ -}}
 {{define "append"}}
-if total > 999999999999999 then return redis.error_reply('ERR the running total is full: reset the key') end
+if not (total >= 0 and total <= 999999999999999) then return redis.error_reply('ERR the running total is full: reset the key') end
 local us, sum = now % 1000, ('%d'):format(total)
 local id = redis.pcall('XADD', into, {{.}}('%d-%d%015d'):format((now - us) / 1000, us + 1, total), 'count', count, 'total', sum)
 if type(id) == 'table' then

@@ -30,6 +30,7 @@ if last then
   if first then
     if not ({{template "own" "first"}}) then return ('{{code "no totals"}} %d'):format(now) end
     used = total - first[2][4] + first[2][2]
+    if used < 0 then {{template "foreign" "now"}} end
   end
 end
 {{- if .Careful}}
