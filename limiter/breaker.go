@@ -106,12 +106,14 @@ func NewBreaker(c BreakerConfig) (*Breaker, error) {
 	return b, nil
 }
 
-// CheckLimits says whether the limiter and the fallback can decide about limits, as CheckLimits does.
+// CheckLimits says whether the limiter and the fallback can decide about limits, before the first
+// request: one by one with AllowN, or together with AllowKeys. Its errors are ErrBadRequest and
+// ErrNotOnStore. A limiter that has no method CheckLimits takes every valid limit.
 func (b *Breaker) CheckLimits(together bool, parts ...KeyLimit) error {
-	if err := CheckLimits(b.config.Limiter, together, parts...); err != nil || b.config.Fallback == nil {
+	if err := checkLimits(b.config.Limiter, together, parts...); err != nil || b.config.Fallback == nil {
 		return err
 	}
-	return CheckLimits(b.config.Fallback, together, b.ownParts(parts)...)
+	return checkLimits(b.config.Fallback, together, b.ownParts(parts)...)
 }
 
 // Away reports whether the store, or a node of it, is not asked at the moment.

@@ -50,6 +50,9 @@ func NewMemory(a Algorithm, opts ...Option) (*Memory, error) {
 
 // Sleep waits on the clock of WithClock, if there is one: waits for admission end by it.
 func (m *Memory) Sleep(ctx context.Context, d time.Duration) error {
+	if m == nil {
+		return errNoLimiter
+	}
 	return given.Until(ctx, m.clock, d)
 }
 

@@ -80,10 +80,8 @@ func (a Algorithm) CheckKeys(ctx context.Context, c Convention, n int64, parts [
 	return nil
 }
 
-// CheckLimits says whether a limiter, and each that it wraps, can decide about limits, before the
-// first request: one by one with AllowN, or together with AllowKeys. Its errors are ErrBadRequest
-// and ErrNotOnStore. A limiter that has no method CheckLimits takes every valid limit.
-func CheckLimits(l Limiter, together bool, parts ...KeyLimit) error {
+// checkLimits is Breaker.CheckLimits for a limiter and each that it wraps.
+func checkLimits(l Limiter, together bool, parts ...KeyLimit) error {
 	if given.Absent(l) {
 		return errNoLimiter
 	}
@@ -110,7 +108,7 @@ func CheckLimits(l Limiter, together bool, parts ...KeyLimit) error {
 	return nil
 }
 
-// CheckLimits says whether the Memory can decide about limits, as the function CheckLimits does.
+// CheckLimits says whether the Memory can decide about limits, as that of a Breaker does.
 func (m *Memory) CheckLimits(together bool, parts ...KeyLimit) error {
 	if m == nil {
 		return errNoLimiter

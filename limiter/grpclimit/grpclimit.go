@@ -91,19 +91,24 @@ type Counts struct {
 // Interceptors limit the calls to a server or of a client. They may be used by many goroutines.
 type Interceptors struct {
 	config                         Config
+	checked                        *limiter.Breaker // says which limits the limiter can decide about
 	rules                          []admit.Rule[Call]
 	admitted, denied, open, closed atomic.Int64
 }
 
 // New checks the configuration.
 func New(c Config) (*Interceptors, error) {
-	if given.Absent(c.Limiter) || c.Policy != nil && given.Absent(c.Policy) {
-		return nil, errors.New("the interceptors have no limiter, or a nil policy: set Config.Limiter, and leave Policy out or make one")
+	if c.Policy != nil && given.Absent(c.Policy) {
+		return nil, errors.New("the interceptors have a nil policy: leave Config.Policy out, or make one")
 	}
 	if c.OnFailure != FailOpen && c.OnFailure != FailClosed {
 		return nil, errors.New("what happens when the limiter cannot decide is not chosen: set Config.OnFailure to FailOpen or FailClosed")
 	}
 	i := &Interceptors{}
+	var err error
+	if i.checked, err = limiter.NewBreaker(limiter.BreakerConfig{Limiter: c.Limiter}); err != nil {
+		return nil, err
+	}
 	if len(c.Rules) > 0 {
 		if c.LimitFor != nil || c.Key != nil || c.Policy != nil || c.Limit != (limiter.Limit{}) {
 			return nil, errors.New("Config.Rules stand alone: leave Limit, LimitFor, Key and Policy out")
@@ -111,11 +116,11 @@ func New(c Config) (*Interceptors, error) {
 		for _, r := range c.Rules {
 			i.rules = append(i.rules, admit.Rule[Call](r))
 		}
-		if err := admit.Check(c.Limiter, i.rules); err != nil {
+		if err := admit.Check(i.checked, i.rules); err != nil {
 			return nil, err
 		}
 	} else if c.LimitFor == nil {
-		if err := admit.Decides(c.Limiter, false, limiter.KeyLimit{Key: "any", Limit: c.Limit}); err != nil {
+		if err := admit.Decides(i.checked, false, limiter.KeyLimit{Key: "any", Limit: c.Limit}); err != nil {
 			return nil, err
 		}
 		c.LimitFor = func(context.Context, string) limiter.Limit { return c.Limit }
@@ -215,7 +220,7 @@ func (i *Interceptors) admit(ctx context.Context, method string, key func(contex
 // parts returns the limits of a call; none where it is not limited.
 func (i *Interceptors) parts(ctx context.Context, method string, key func(context.Context, string) string) ([]limiter.KeyLimit, error) {
 	if len(i.rules) > 0 {
-		parts, _, err := admit.Parts(i.config.Limiter, i.rules, Call{ctx, method}, false)
+		parts, _, err := admit.Parts(i.checked, i.rules, Call{ctx, method}, false)
 		return parts, err
 	}
 	name := key(ctx, method)
@@ -223,7 +228,7 @@ func (i *Interceptors) parts(ctx context.Context, method string, key func(contex
 		return nil, nil
 	}
 	limit := i.config.LimitFor(ctx, method)
-	if err := admit.Decides(i.config.Limiter, false, limiter.KeyLimit{Key: "any", Limit: limit}); err != nil {
+	if err := admit.Decides(i.checked, false, limiter.KeyLimit{Key: "any", Limit: limit}); err != nil {
 		return nil, fmt.Errorf("%w: LimitFor returned %+v: %v", admit.ErrNoLimit, limit, err)
 	}
 	return limiter.OnKey(name, limit), nil

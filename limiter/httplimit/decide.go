@@ -16,7 +16,7 @@ import (
 )
 
 // checkLimits says what is wrong with the limits of a configuration, for the limiter and the fallback.
-func (c *Config) checkLimits(l limiter.Limiter, rules []admit.Rule[*http.Request]) error {
+func (c *Config) checkLimits(l *limiter.Breaker, rules []admit.Rule[*http.Request]) error {
 	one := c.LimitFor != nil || c.Limit != (limiter.Limit{})
 	switch {
 	case len(rules) > 0:
@@ -100,6 +100,9 @@ func fields(h http.Header, names []string, all []limiter.Decision) {
 				name += "-" + span(window)
 				break
 			}
+		}
+		for slices.ContainsFunc(left[:i], func(item string) bool { return strings.HasPrefix(item, fmt.Sprintf("%q;", name)) }) {
+			name += "'" // a rule may be named as the window of another one
 		}
 		wait := d.ResetAfter
 		if !d.Allowed && d.RetryAfter > 0 && d.RetryAfter != limiter.Never {

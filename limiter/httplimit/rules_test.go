@@ -78,6 +78,29 @@ func TestRules(t *testing.T) {
 	}
 }
 
+// TestFieldsNameEachLimit: no two limits of a request have one name, whatever the rules are called.
+func TestFieldsNameEachLimit(t *testing.T) {
+	one := func(d time.Duration) limiter.Limit { return limiter.Limit{Count: 1, Window: d} }
+	m := newMiddleware(t, httplimit.Config{Limiter: memory(t), OnFailure: httplimit.FailOpen, Rules: []httplimit.Rule{
+		{Name: "user", Key: user, Limits: []limiter.Limit{one(500 * time.Millisecond), one(time.Hour), one(1500 * time.Microsecond)}},
+		{Name: "user-500ms", Key: user, Limits: []limiter.Limit{one(time.Minute)}},
+		{Name: "user-3600s", Key: user, Limits: []limiter.Limit{one(time.Minute), one(time.Second)}},
+	}})
+	h := as(m.Handler(hello), "10.0.0.1", "ada").Header()
+	want := `"user-500ms";q=1, "user-3600s";q=1;w=3600, "user-1.5ms";q=1, "user-500ms'";q=1;w=60, "user-3600s-60s";q=1;w=60, "user-3600s-1s";q=1;w=1`
+	if got := h.Get("RateLimit-Policy"); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	names := map[string]bool{}
+	for _, item := range strings.Split(h.Get("RateLimit"), ", ") {
+		name, _, _ := strings.Cut(item, ";")
+		if names[name] || !strings.Contains(h.Get("RateLimit-Policy"), name+";q") {
+			t.Errorf("%s stands twice, or for no policy: %s", name, h.Get("RateLimit"))
+		}
+		names[name] = true
+	}
+}
+
 // TestFieldsOfABurst: what is left is no more than the quota.
 func TestFieldsOfABurst(t *testing.T) {
 	l, err := limiter.NewMemory(limiter.GCRA)
@@ -212,6 +235,10 @@ func TestClientIP(t *testing.T) {
 		{"[fe80::1%eth0]:80", nil, "fe80::/64"},
 		{"[fe80::1%eth0]:80", []string{"198.51.100.1, [fe80::2%eth0]:81"}, "198.51.100.1"},
 		{"@", nil, "@"}, // a unix socket
+		{"", nil, "unknown"},
+		{"10.0.0.1:80", []string{"7.7.7.7, " + strings.Repeat("10.0.0.2, ", 1000) + "10.0.0.3"}, "7.7.7.7"},
+		{"10.0.0.1:80", []string{"198.51.100.1,,"}, "10.0.0.1"},
+		{"10.0.0.1:80", []string{" \t198.51.100.1\t "}, "198.51.100.1"},
 	} {
 		r := httptest.NewRequest("GET", "/", nil)
 		r.RemoteAddr = c.peer
@@ -223,7 +250,7 @@ func TestClientIP(t *testing.T) {
 		}
 	}
 	r := httptest.NewRequest("GET", "/", nil)
-	for from, want := range map[string]string{"[2001:db8:1:2:3::4]:9": "2001:db8:1:2::/64", "[::ffff:1.2.3.4]:9": "1.2.3.4", "1.2.3.4:9": "1.2.3.4", "": ""} {
+	for from, want := range map[string]string{"[2001:db8:1:2:3::4]:9": "2001:db8:1:2::/64", "[::ffff:1.2.3.4]:9": "1.2.3.4", "1.2.3.4:9": "1.2.3.4", "": "unknown", ":80": ":80"} {
 		if r.RemoteAddr = from; httplimit.RemoteHost(r) != want {
 			t.Errorf("%s is named %s, want %s", from, httplimit.RemoteHost(r), want)
 		}

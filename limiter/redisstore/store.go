@@ -220,7 +220,7 @@ func (s *Store) check(ctx context.Context, key string, limit limiter.Limit, n in
 	return p, nil
 }
 
-// CheckLimits says whether the Store can decide about limits, as limiter.CheckLimits does. It asks
+// CheckLimits says whether the Store can decide about limits, as that of a limiter.Breaker does. It asks
 // no server.
 func (s *Store) CheckLimits(together bool, parts ...limiter.KeyLimit) error {
 	if together {

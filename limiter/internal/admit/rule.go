@@ -4,6 +4,7 @@
 package admit
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -26,7 +27,7 @@ type Rule[R any] struct {
 // Check returns an error if a rule is not complete, if two have one name, or if the limiter cannot
 // decide about the limits that are known already. It puts copies of the limits into the rules, which
 // the caller of an adapter cannot change.
-func Check[R any](l limiter.Limiter, rules []Rule[R]) error {
+func Check[R any](l *limiter.Breaker, rules []Rule[R]) error {
 	names := make(map[string]bool, len(rules))
 	var known []limiter.KeyLimit
 	for i, r := range rules {
@@ -54,13 +55,13 @@ func validName(name string) bool {
 }
 
 // Decides returns an error if a limiter cannot decide about limits, or if one of them denies nothing.
-func Decides(l limiter.Limiter, together bool, parts ...limiter.KeyLimit) error {
+func Decides(l *limiter.Breaker, together bool, parts ...limiter.KeyLimit) error {
 	for _, p := range parts {
 		if p.Limit.Count == 0 && p.Limit.Validate() == nil {
 			return fmt.Errorf("%w: a limit of 0 counts and denies nothing, so everything would be admitted: set a Count", limiter.ErrBadRequest)
 		}
 	}
-	return limiter.CheckLimits(l, together, parts...)
+	return l.CheckLimits(together, parts...)
 }
 
 // ErrNoLimit is a request for which the program has no valid limit: a fault of the program, not of the
@@ -71,7 +72,7 @@ var ErrNoLimit = errors.New("the request has no limit")
 // does not apply. The keys of a rule begin with its name, so that a client who chooses its key of one
 // rule never meets the keys of another. A bare key is that of an adapter without rules, whose LimitsFor
 // returns one limit.
-func Parts[R any](l limiter.Limiter, rules []Rule[R], r R, bare bool) (parts []limiter.KeyLimit, names []string, err error) {
+func Parts[R any](l *limiter.Breaker, rules []Rule[R], r R, bare bool) (parts []limiter.KeyLimit, names []string, err error) {
 	for _, rule := range rules {
 		key := rule.Key(r)
 		if key == "" {
@@ -98,11 +99,12 @@ func Parts[R any](l limiter.Limiter, rules []Rule[R], r R, bare bool) (parts []l
 const DefaultBits = 64
 
 // Host names a client by an address with a port or without. An IPv4 address has one name, also within
-// IPv6; of an IPv6 address the leading bits count. Anything else is its own name.
+// IPv6; of an IPv6 address the leading bits count. Anything else is its own name, and is
+// limited too: no address is "unknown".
 func Host(address string, bits int) string {
 	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		host = address
+	if err != nil || host == "" {
+		host = cmp.Or(address, "unknown")
 	}
 	ip, err := netip.ParseAddr(strings.Trim(host, "[]"))
 	if err != nil {
