@@ -102,18 +102,6 @@ func (l Limit) fault() error {
 	return fmt.Errorf("%w: a window of %v is finer than a microsecond: round it", ErrBadRequest, l.Window)
 }
 
-// checkCost says what is wrong with a cost.
-func checkCost(n int64) error {
-	if uint64(n) <= MaxCount {
-		return nil
-	}
-	return costFault(n)
-}
-
-func costFault(n int64) error {
-	return fmt.Errorf("%w: a cost of %d is out of range: use 0 (a peek) to %d", ErrBadRequest, n, int64(MaxCount))
-}
-
 // burst is how much a key can take at once.
 func (l Limit) burst() int64 {
 	if l.Burst > 0 {

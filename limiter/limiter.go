@@ -82,5 +82,3 @@ var (
 	// answer a moment ago. Nothing was charged.
 	ErrAway = errors.New("the store of the limiter is away")
 )
-
-func isUnknown(err error) bool { return errors.Is(err, ErrUnknownOutcome) }

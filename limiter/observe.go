@@ -2,6 +2,7 @@ package limiter
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -23,7 +24,7 @@ type Event struct {
 // ErrUnknownOutcome, or "done" for a reset.
 func (e Event) Outcome() string {
 	switch {
-	case e.Err != nil && isUnknown(e.Err):
+	case errors.Is(e.Err, ErrUnknownOutcome):
 		return "unknown"
 	case e.Err != nil:
 		return "error"

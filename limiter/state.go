@@ -341,8 +341,8 @@ func (a Algorithm) Check(ctx context.Context, c Convention, key string, limit Li
 	if err := a.CheckKey(ctx, key); err != nil {
 		return err
 	}
-	if err := checkCost(n); err != nil {
-		return err
+	if uint64(n) > MaxCount {
+		return fmt.Errorf("%w: a cost of %d is out of range: use 0 (a peek) to %d", ErrBadRequest, n, int64(MaxCount))
 	}
 	if !limit.valid() {
 		return limit.fault()

@@ -115,14 +115,12 @@ func RegisterMemory(r prometheus.Registerer, name string, m *limiter.Memory) err
 func readings(r prometheus.Registerer, name string, all []reading) error {
 	var collectors []prometheus.Collector
 	for _, one := range all {
-		labels := prometheus.Labels{"limiter": name}
-		if !strings.HasSuffix(one.name, "_total") {
-			collectors = append(collectors, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: one.name, Help: one.help, ConstLabels: labels},
-				one.value))
-			continue
+		opts := prometheus.Opts{Name: one.name, Help: one.help, ConstLabels: prometheus.Labels{"limiter": name}}
+		if strings.HasSuffix(one.name, "_total") {
+			collectors = append(collectors, prometheus.NewCounterFunc(prometheus.CounterOpts(opts), one.value))
+		} else {
+			collectors = append(collectors, prometheus.NewGaugeFunc(prometheus.GaugeOpts(opts), one.value))
 		}
-		collectors = append(collectors, prometheus.NewCounterFunc(prometheus.CounterOpts{Name: one.name, Help: one.help, ConstLabels: labels},
-			one.value))
 	}
 	return register(r, name, collectors...)
 }

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"strconv"
 	"strings"
@@ -70,11 +71,7 @@ func (s *sums) of(name sumName) *runningSum {
 func (s *sums) forget(key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for name := range s.known {
-		if name.key == key {
-			delete(s.known, name)
-		}
-	}
+	maps.DeleteFunc(s.known, func(name sumName, _ *runningSum) bool { return name.key == key })
 }
 
 // decideWithoutTotals decides about a stream without running totals. The script gets the running sum

@@ -71,7 +71,7 @@ func Run(ctx context.Context, s Scenario, store Store) (Result, error) {
 	}
 	key := "ratescope:scenario:" + rand.Text() // of this run alone, also where another runs at the same time
 	defer func() {
-		_ = clean(l, s, func(at time.Duration) error {
+		_ = clean(s, func(at time.Duration) error {
 			now = zero.Add(at)
 			return l.Reset(context.WithoutCancel(ctx), key, s.Limit)
 		})
@@ -106,12 +106,9 @@ func (s Store) limiter(sc Scenario, clock func() limiter.Instant) (limiter.Limit
 		redisstore.WithPrefix(""))
 }
 
-// clean removes what a story left on a server, window by window, because the names of
+// clean removes what a story left, window by window, because the names of a server's
 // counters follow from the clock. resetAt moves the clock and resets the key.
-func clean(l limiter.Limiter, sc Scenario, resetAt func(time.Duration) error) error {
-	if _, ok := l.(*redisstore.Store); !ok {
-		return nil
-	}
+func clean(sc Scenario, resetAt func(time.Duration) error) error {
 	seen := map[time.Duration]bool{}
 	for _, step := range sc.Steps {
 		start := step.At.Truncate(sc.Limit.Window)

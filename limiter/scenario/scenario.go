@@ -5,6 +5,7 @@ package scenario
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -106,11 +107,7 @@ func Load(r io.Reader) ([]Scenario, error) {
 	for i, one := range raw {
 		s, err := read(one)
 		if err != nil {
-			name := s.ID
-			if name == "" {
-				name = fmt.Sprintf("number %d", i+1)
-			}
-			return nil, fmt.Errorf("scenario %s: %w", name, err)
+			return nil, fmt.Errorf("scenario %s: %w", cmp.Or(s.ID, fmt.Sprintf("number %d", i+1)), err)
 		}
 		if seen[s.ID] {
 			return nil, fmt.Errorf("scenario %s: the id is used twice", s.ID)
