@@ -98,6 +98,59 @@ func TestForeignKeyspace(t *testing.T) {
 	}
 }
 
+// TestNewAsksTheStore: a middleware on Redis is refused limits about which that store decides nothing, also as those
+// of its fallback, and one request whose limit is such a one is a fault of the program and not let through.
+func TestNewAsksTheStore(t *testing.T) {
+	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
+	t.Cleanup(func() { _ = client.Close() })
+	two := []limiter.Limit{{Count: 1, Window: time.Second}, {Count: 2, Window: time.Minute}}
+	uneven := limiter.Limit{Count: 1, Window: 1500 * time.Microsecond}
+	for what, c := range map[string]struct {
+		algorithm limiter.Algorithm
+		opt       redisstore.Option
+		limits    []limiter.Limit
+	}{
+		"one window twice":    {limiter.GCRA, redisstore.WithBatches(1), []limiter.Limit{two[0], two[0]}},
+		"17 limits":           {limiter.GCRA, redisstore.WithBatches(1), make([]limiter.Limit, 17)},
+		"beside a block":      {limiter.SlidingLog, redisstore.WithBlock(time.Hour), two},
+		"1.5 ms in counters":  {limiter.FixedWindow, redisstore.WithBatches(1), []limiter.Limit{uneven}},
+		"1.5 ms of two":       {limiter.SlidingWindow, redisstore.WithBatches(1), []limiter.Limit{two[0], uneven}},
+		"a burst of ages":     {limiter.TokenBucket, redisstore.WithBatches(1), []limiter.Limit{{Count: 1, Window: limiter.MaxWindow, Burst: 10_000}}},
+		"a layout for one":    {limiter.FixedWindow, redisstore.WithLayout(layout.Layout{Suffixed: true}), two},
+		"a window of nothing": {limiter.GCRA, redisstore.WithBatches(1), []limiter.Limit{{Count: 1}}},
+	} {
+		l := newStore(t, client, c.algorithm, c.opt)
+		key := func(*http.Request) string { return "k" }
+		rule := []httplimit.Rule{{Name: "r", Key: key, Limits: c.limits}}
+		late := httplimit.Config{Limiter: l, Rules: []httplimit.Rule{{Name: "r", Key: key, LimitsFor: func(*http.Request) []limiter.Limit { return c.limits }}}}
+		configs := []httplimit.Config{{Limiter: l, Rules: rule}, {Limiter: l, Limits: c.limits}, {Limiter: newMemory(t, limiter.GCRA), Fallback: l, Rules: rule}}
+		if len(c.limits) == 1 {
+			configs = append(configs, httplimit.Config{Limiter: l, Limit: c.limits[0]})
+			late = httplimit.Config{Limiter: l, Key: key, LimitFor: func(*http.Request) limiter.Limit { return c.limits[0] }}
+		}
+		for i, config := range configs {
+			if config.OnFailure = httplimit.FailOpen; config.Fallback != nil {
+				config.OnFailure = httplimit.FailOver
+			}
+			if _, err := httplimit.New(config); err == nil {
+				t.Errorf("%s is taken by configuration %d", what, i)
+			}
+		}
+		if late.OnFailure = httplimit.FailOpen; what == "beside a block" || what == "a layout for one" {
+			continue // no limit of several is decided about, which New says
+		}
+		m, err := httplimit.New(late)
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		w := httptest.NewRecorder()
+		m.Handler(http.NotFoundHandler()).ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
+		if w.Code != http.StatusInternalServerError {
+			t.Errorf("%s of one request: %d", what, w.Code)
+		}
+	}
+}
+
 // dumps returns the values of keys with their expiries.
 func dumps(t *testing.T, client *redis.Client, keys []string) []string {
 	t.Helper()

@@ -3,6 +3,7 @@ package redisstore_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"reflect"
 	"sync"
@@ -122,6 +123,28 @@ func TestSeveralAgrees(t *testing.T) {
 			}
 			if !reflect.DeepEqual(got, want) {
 				t.Fatalf("%s step %d cost %d\nredis  %+v\nmemory %+v", a, step, n, got, want)
+			}
+		}
+	}
+}
+
+// TestCostsAlike: whatever a request costs, both stores decide alike or refuse it alike.
+func TestCostsAlike(t *testing.T) {
+	t.Parallel()
+	client := servertest.Client(t)
+	ctx := context.Background()
+	for _, a := range limiter.Algorithms() {
+		for _, count := range []int64{0, 20_000, limiter.MaxCount} {
+			limit := limiter.Limit{Count: count, Window: limiter.MaxWindow}
+			clock := func() limiter.Instant { return far }
+			m, r := newMemory(t, a, limiter.WithClock(clock)), newStore(t, client, a, redisstore.WithClock(clock))
+			for _, n := range []int64{9_999, 10_000, 10_001, 20_000, 20_001, 1_000_000, limiter.MaxCount, limiter.MaxCount + 1} {
+				key := fmt.Sprint(a, count, n)
+				want, err1 := m.AllowN(ctx, key, limit, n)
+				got, err2 := r.AllowN(ctx, key, limit, n)
+				if errors.Is(err1, limiter.ErrBadRequest) != errors.Is(err2, limiter.ErrBadRequest) || (err1 == nil) != (err2 == nil) || got.Allowed != want.Allowed || got.Used != want.Used {
+					t.Errorf("%s, %d of %d: redis %+v, %v; memory %+v, %v", a, n, count, got, err2, want, err1)
+				}
 			}
 		}
 	}
