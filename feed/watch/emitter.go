@@ -23,7 +23,7 @@ type result struct {
 
 	commands         int64         // sent while the order ran, by all goroutines of the session
 	cost             time.Duration // server time since the previous result
-	rtt              time.Duration
+	rtt, bound       time.Duration // bound is clock.bound
 	offset, offsetBy time.Duration // of the server's clock from the local one, and its uncertainty
 	server           identity
 	sweep            model.Sweep
@@ -51,6 +51,7 @@ type emitter struct {
 	quiet bool            // because no answer came in time
 	cut   time.Time       // when the connection was first cut since the latest answer; zero for never
 	since time.Time       // when the latest answer came
+	heard time.Time       // when bytes last came
 	sent  time.Time       // when the latest batch was emitted
 	at    limiter.Instant // of the latest batch
 	cost  model.Cost      // since the latest batch
@@ -74,11 +75,12 @@ func (e *emitter) take(now time.Time, r result) {
 	if connect.Cut(r.err) && e.cut.IsZero() {
 		e.cut = now
 	}
-	was := e.link
+	e.heard = later(e.heard, r.heard)
+	was, limit := e.link, silenceLimit(false, r.bound)
 	switch {
 	case r.err == nil:
-	case was == model.Live && connect.Cut(r.err) && now.Sub(e.cut) < silentAfter: // if a new connection is answered, it was not away
-	case was == model.Live && connect.TimedOut(r.err) && now.Sub(r.heard) < silentAfter && now.Sub(e.since) < heardFor:
+	case was == model.Live && connect.Cut(r.err) && now.Sub(e.cut) < limit: // if a new connection is answered, it was not away
+	case was == model.Live && connect.TimedOut(r.err) && now.Sub(e.heard) < limit && now.Sub(e.since) < heardFor:
 		// it has become farther
 	default:
 		if e.lost(r.err); was == model.Live || e.sent.IsZero() {
@@ -140,7 +142,7 @@ func (e *emitter) send(now time.Time, readings []model.Reading, gone []string) {
 	e.emit(b)
 }
 
-// silentAfter is how long a server may send nothing, in addition to tripsLimit round trips,
+// silentAfter is how long a server may send nothing, in addition to two round trips, those of a new connection,
 // before it counts as away: longer than the round trip of a link that has just become very slow.
 const silentAfter = 2 * time.Second
 
@@ -153,14 +155,13 @@ var errSilent = fmt.Errorf("no answer yet: %w", context.DeadlineExceeded)
 
 // silenceLimit returns how long the server may send nothing on any connection while an order waits. The
 // limit grows with the round trip as clock.bound has it, so that a distant server does not count as silent. In a cluster the
-// order itself waits nodeAnswerLimit for a node that hangs, while the others have answered long ago: its
-// result says whether one of them did.
+// order itself waits nodeAnswerLimit for a node that hangs, and tripsLimit round trips, while the others have answered long
+// ago: its result says whether one of them did.
 func silenceLimit(cluster bool, far time.Duration) time.Duration {
-	limit := silentAfter + tripsLimit*far
 	if cluster {
-		limit += nodeAnswerLimit
+		return silentAfter + nodeAnswerLimit + tripsLimit*far
 	}
-	return limit
+	return silentAfter + 2*far
 }
 
 // lateTick is how much later than planned a refresh comes on a busy machine. One that comes later shows

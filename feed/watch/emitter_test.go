@@ -43,18 +43,21 @@ func TestACutConnectionIsNotDown(t *testing.T) {
 func TestAFarServerIsNotDown(t *testing.T) {
 	now := time.Unix(1_795_000_000, 0)
 	for _, c := range []struct {
-		name         string
-		after, heard time.Duration
-		want         model.Link
+		name                string
+		after, heard, bound time.Duration
+		want                model.Link
 	}{
-		{"bytes came a moment ago", 4 * time.Second, time.Second, model.Live},
-		{"nothing came", 4 * time.Second, 4 * time.Second, model.Down},
-		{"bytes come, and never an answer", heardFor, time.Second, model.Down},
+		{"bytes came a moment ago", 4 * time.Second, time.Second, 0, model.Live},
+		{"nothing came", 4 * time.Second, 4 * time.Second, 0, model.Down},
+		{"bytes come, and never an answer", heardFor, time.Second, 0, model.Down},
+		{"far away, for less than two round trips and two seconds", 5 * time.Second, 4 * time.Second, 1500 * time.Millisecond, model.Live},
+		{"far away, for longer", 6 * time.Second, 5 * time.Second, 1500 * time.Millisecond, model.Down},
 	} {
 		var last model.Batch
 		e := &emitter{emit: func(b model.Batch) { last = b }}
-		e.take(now, result{kind: orderFull})
-		e.take(now.Add(c.after), result{kind: orderFull, err: context.DeadlineExceeded, heard: now.Add(c.after - c.heard)})
+		e.take(now, result{kind: orderFull, heard: now.Add(c.after - c.heard)})
+		// A connection was made meanwhile, over which nothing came.
+		e.take(now.Add(c.after), result{kind: orderFull, err: context.DeadlineExceeded, bound: c.bound})
 		if last.Server.Link != c.want {
 			t.Errorf("%s: the link is %v, want %v", c.name, last.Server.Link, c.want)
 		}

@@ -85,7 +85,7 @@ func (r *reader) run(ctx context.Context, beside *goroutine.Group, orders <-chan
 		res.health, res.err = r.round(ctx, o, &res)
 		res.commands = r.link.guard.Commands.Load() - before
 		res.cost, r.spending.spent = r.spending.spent, 0
-		res.rtt, res.offset, res.offsetBy = r.link.clock.rtt(), r.link.clock.offset, r.link.clock.uncertainty()
+		res.rtt, res.bound, res.offset, res.offsetBy = r.link.clock.rtt(), r.link.clock.bound(), r.link.clock.offset, r.link.clock.uncertainty()
 		res.server, res.lacks, res.away = r.link.server, r.lacks(), r.link.away()
 		res.idle = r.covered()
 		res.sweep = r.sweep
@@ -106,7 +106,6 @@ func (r *reader) run(ctx context.Context, beside *goroutine.Group, orders <-chan
 		}
 		r.shared.facts.offset.Store(int64(r.link.clock.offset))
 		r.shared.facts.rtt.Store(int64(r.link.clock.rtt()))
-		r.shared.facts.bound.Store(int64(r.link.clock.bound()))
 		select {
 		case <-ctx.Done():
 			return

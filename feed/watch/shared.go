@@ -33,7 +33,6 @@ func (s *shared) news(k orderKind) []string {
 type facts struct {
 	offset atomic.Int64 // of the server's clock from this machine's, in ns
 	rtt    atomic.Int64 // in ns
-	bound  atomic.Int64 // the round trip by which waits are bounded, in ns
 	away   atomic.Bool  // the server does not answer
 	live   atomic.Bool  // the latest result held an answer
 	noTime atomic.Bool  // TIME cannot date a reading: it is forbidden, or there are several servers

@@ -91,6 +91,38 @@ func TestASlowLinkMakesNoKeySick(t *testing.T) {
 	}
 }
 
+// TestAStallFarAwayIsNotDown: a link of 1.5 s that stands still for four is far and not away, also where an order times out
+// meanwhile; one over which nothing comes any more is away.
+func TestAStallFarAwayIsNotDown(t *testing.T) {
+	t.Parallel()
+	s, p := slowServer(t, 10)
+	go func(ctx context.Context, c *redis.Client) { // so that it is always waited for an answer
+		for value := c.Get(ctx, "rate:user0").Val(); ctx.Err() == nil; <-time.After(20 * time.Millisecond) {
+			c.Set(ctx, "rate:user0", value, redis.KeepTTL)
+		}
+	}(t.Context(), s.Client())
+	far := func(p *servertest.Proxy) { p.Delay = 1500 * time.Millisecond }
+	p.Set(far)
+	run := feedtest.Run(t, feedtest.NewRedis(t, feed.Options{URLs: []string{"redis://" + p.Listener.Addr().String()}, Watch: []string{"rate:*"}}))
+	for seen := range 3 {
+		servertest.Await(t, "answers", func() bool {
+			return run.Count() > 3*seen && run.Last().Server.RTT > time.Second && len(run.Last().Readings) > 0
+		})
+		<-time.After(700 * time.Millisecond) // the next order is under way
+		p.Set(func(p *servertest.Proxy) { far(p); p.Hold = true })
+		<-time.After(3800 * time.Millisecond)
+		p.Set(far)
+	}
+	for i, b := range run.All() {
+		if b.Server.Link == model.Down {
+			t.Fatalf("batch %d says that it is down: %s", i, b.Server.Err)
+		}
+	}
+	p.Set(func(p *servertest.Proxy) { p.Hold = true })
+	defer p.Set(far)
+	servertest.Within(t, 20*time.Second, "the link is down", func() bool { return run.Last().Server.Link == model.Down })
+}
+
 // TestFarAwayInFewRoundTrips: 2,600 keys of four forms at a server that is far away are found and read in at most 15 round
 // trips after each other, those that connect included. Each takes longer than all that the server does for it.
 func TestFarAwayInFewRoundTrips(t *testing.T) {

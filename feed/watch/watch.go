@@ -301,7 +301,7 @@ func (w *Watch) session(ctx context.Context, emit func(model.Batch)) (err error)
 		case <-timer.C:
 			now = time.Now()
 			if s.ticked(now) {
-				limit := silenceLimit(r.link.cluster, time.Duration(r.shared.facts.bound.Load()))
+				limit := silenceLimit(r.link.cluster, e.last.bound)
 				if s.busy && quiet.lasts(now, later(s.ordered, r.link.guard.LastReceived())) > limit {
 					e.lost(errSilent)
 					s.silent()
