@@ -17,6 +17,7 @@ import (
 	"ratescope/internal/file"
 	"ratescope/model"
 	"ratescope/model/alert"
+	"ratescope/model/collect"
 	"ratescope/model/report"
 )
 
@@ -127,11 +128,7 @@ func (a *alerter) tell(events []alert.Event) {
 func (a *alerter) Firing() []report.Alert {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	var list []report.Alert
-	for _, e := range a.engine.Firing() {
-		list = append(list, report.AlertOf(e, a.names))
-	}
-	return list
+	return collect.Map(a.engine.Firing(), func(e alert.Event) report.Alert { return report.AlertOf(e, a.names) })
 }
 
 // History returns the alerts that began or ended lately, oldest first.
@@ -149,11 +146,7 @@ func (a *alerter) Close() {
 }
 
 func alertRules(c *config.Config) []alert.Rule {
-	rules := make([]alert.Rule, 0, len(c.Alerts))
-	for _, a := range c.Alerts {
-		rules = append(rules, a.Rule)
-	}
-	return rules
+	return collect.Map(c.Alerts, func(a config.Alert) alert.Rule { return a.Rule })
 }
 
 func routes(c *config.Config) map[string]notify.Route {

@@ -26,6 +26,7 @@ import (
 	"ratescope/limiter/convention"
 	"ratescope/limiter/describe"
 	"ratescope/model/bench"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/safetext"
 )
@@ -297,10 +298,7 @@ func (p checkPage) is() (what, why string) {
 			return "unknown", "its answers tell no algorithm: it denied nothing, or nothing but failures came"
 		}
 		if len(p.Alike) > 1 {
-			names := make([]string, len(p.Alike))
-			for i, a := range p.Alike {
-				names[i] = describe.Title(a)
-			}
+			names := collect.Map(p.Alike, describe.Title)
 			return "one of: " + strings.Join(names, ", "), "its answers do not tell these apart"
 		}
 		return "unknown", fmt.Sprintf("the nearest algorithm answers %d of %d steps as it does", id.Agrees, id.Asked)

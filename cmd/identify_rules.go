@@ -21,6 +21,7 @@ import (
 	"ratescope/internal/goroutine"
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/naming"
 	"ratescope/model/report"
@@ -229,10 +230,7 @@ func (r readKeys) Text(w io.Writer) error {
 		}
 		c := report.NewColumns("", "could be", "algorithm", ">used", ">limit", "per", "notes")
 		for n, g := range k.Readings {
-			var notes []string
-			for _, note := range g.Notes {
-				notes = append(notes, note.Clean())
-			}
+			notes := collect.Map(g.Notes, report.Text.Clean)
 			c.Add(fmt.Sprint(n+1), g.As, orDash(g.Algorithm), report.Number(g.Used), report.Number(g.Limit), windowText(g.Window),
 				strings.Join(notes, "; "))
 		}

@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/record"
 	"ratescope/tui/cell"
 	"ratescope/tui/session"
@@ -49,9 +50,5 @@ func EventText(a *model.Alert) string { return session.EventText(a) }
 
 // Concerns returns what is wrong with the server of a board, the worst first, in words.
 func Concerns(board *model.Board) []string {
-	var list []string
-	for _, c := range session.Concerns(&board.Health, board.Server) {
-		list = append(list, c.What+": "+c.Why)
-	}
-	return list
+	return collect.Map(session.Concerns(&board.Health, board.Server), func(c session.Concern) string { return c.What + ": " + c.Why })
 }

@@ -12,6 +12,7 @@ import (
 	"ratescope/feed/decode/form"
 	"ratescope/feed/decode/library"
 	"ratescope/limiter"
+	"ratescope/model/collect"
 )
 
 // Rule says how the keys that match a pattern are limited.
@@ -188,10 +189,7 @@ func readAlgorithm(p *limiter.Algorithm) func(*yaml.Node) error {
 		}
 		a, err := limiter.ParseAlgorithm(n.Value)
 		if err != nil {
-			names := []string{"auto"}
-			for _, a := range limiter.Algorithms() {
-				names = append(names, a.String())
-			}
+			names := append([]string{"auto"}, collect.Map(limiter.Algorithms(), limiter.Algorithm.String)...)
 			return at(n, "%s is no algorithm: %s", quoted(n), suggest(n.Value, names))
 		}
 		*p = a
@@ -213,11 +211,7 @@ func readLibrary(p *string) func(*yaml.Node) error {
 }
 
 func libraries() []string {
-	var names []string
-	for _, l := range library.All() {
-		names = append(names, l.Name)
-	}
-	return names
+	return collect.Map(library.All(), func(l *decode.Library) string { return l.Name })
 }
 
 // Overrule returns rules with what by says put over each of them, and by itself at the

@@ -17,6 +17,7 @@ import (
 	"ratescope/feed/decode"
 	"ratescope/feed/decode/form"
 	"ratescope/limiter"
+	"ratescope/model/collect"
 	"ratescope/model/naming"
 )
 
@@ -41,16 +42,10 @@ func Suggest(s *decode.Sample, pattern string, now limiter.Instant) []Suggestion
 	case "hash":
 		g.hash(s)
 	case "zset":
-		var scores []float64
-		for _, e := range slices.Concat(s.First, s.Last) {
-			scores = append(scores, e.Score)
-		}
+		scores := collect.Map(slices.Concat(s.First, s.Last), func(e decode.Element) float64 { return e.Score })
 		g.log("zset", scores)
 	case "list":
-		var texts []string
-		for _, e := range slices.Concat(s.First, s.Last) {
-			texts = append(texts, e.Member)
-		}
+		texts := collect.Map(slices.Concat(s.First, s.Last), func(e decode.Element) string { return e.Member })
 		g.log("list", g.times(texts))
 		g.length()
 	case "set":

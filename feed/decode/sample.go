@@ -11,6 +11,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/collect"
 )
 
 // Fetch says what to read of one Redis key. Every command that it stands for takes constant
@@ -226,9 +227,5 @@ func members(got []redis.Z) []Element {
 }
 
 func elements(got []string) []Element {
-	out := make([]Element, len(got))
-	for i, v := range got {
-		out[i] = Element{Member: v}
-	}
-	return out
+	return collect.Map(got, func(v string) Element { return Element{Member: v} })
 }

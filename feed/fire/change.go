@@ -19,6 +19,7 @@ import (
 	"ratescope/limiter/convention"
 	"ratescope/limiter/layout"
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/safetext"
 )
 
@@ -359,10 +360,7 @@ func (l *storedLimit) preview(ctx context.Context, units int64) ([]string, error
 	if err != nil {
 		return nil, err
 	}
-	watch := []any{"watch"}
-	for _, k := range l.keys() {
-		watch = append(watch, k)
-	}
+	watch := append([]any{"watch"}, collect.Map(l.keys(), func(k string) any { return k })...)
 	lines := []string{written(watch), "MULTI"}
 	for _, words := range raised.Commands {
 		for n, word := range words {

@@ -19,6 +19,7 @@ import (
 	"ratescope/limiter/layout"
 	"ratescope/limiter/redisstore"
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/safetext"
 )
 
@@ -331,10 +332,7 @@ func (i *Injector) Preview(ctx context.Context, s model.Order) ([]string, error)
 	if !s.Scratch {
 		return p.commands, nil
 	}
-	var lines []string
-	for _, words := range scratchWords(s, aimed(s), i.link.now()) {
-		lines = append(lines, written(words))
-	}
+	lines := collect.Map(scratchWords(s, aimed(s), i.link.now()), written)
 	return append(lines, p.commands...), nil
 }
 

@@ -17,6 +17,7 @@ import (
 	"ratescope/limiter/redisstore"
 	"ratescope/model"
 	"ratescope/model/arming"
+	"ratescope/model/collect"
 )
 
 // link is the Injector's connection to its server, which may write: it decides requests with
@@ -133,10 +134,7 @@ func (c onceCmd) NoRetry() bool { return true }
 
 // run runs a script once, by its digest if the server knows it.
 func (s sender) run(ctx context.Context, lua script, keys []string, args ...any) *redis.Cmd {
-	words := []any{"evalsha", lua.digest, len(keys)}
-	for _, k := range keys {
-		words = append(words, k)
-	}
+	words := append([]any{"evalsha", lua.digest, len(keys)}, collect.Map(keys, func(k string) any { return k })...)
 	cmd := redis.NewCmd(ctx, append(words, args...)...)
 	if err := s.Process(ctx, onceCmd{cmd}); redis.HasErrorPrefix(err, "NOSCRIPT") || errors.Is(err, errNoScript) {
 		words = append([]any{"eval", lua.text}, cmd.Args()[2:]...)

@@ -16,6 +16,7 @@ import (
 	"ratescope/feed/script/sandbox"
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/safetext"
 )
 
@@ -141,10 +142,7 @@ func (o *ownScript) preview(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	words := []any{"evalsha", o.lua.digest, strconv.Itoa(len(keys))}
-	for _, k := range keys {
-		words = append(words, k)
-	}
+	words := append([]any{"evalsha", o.lua.digest, strconv.Itoa(len(keys))}, collect.Map(keys, func(k string) any { return k })...)
 	return []string{written(append(words, args...)), o.link.dryRun(ctx, o.lua.text, keys, args, at)}, nil
 }
 

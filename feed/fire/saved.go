@@ -20,6 +20,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/limiter/layout"
 	"ratescope/model"
+	"ratescope/model/collect"
 )
 
 // savedKey holds the contents of a Redis key at one moment. A key that did not exist has neither
@@ -246,10 +247,7 @@ func (i *Injector) end(act *action, s model.Order, outcomes model.Outcomes) erro
 
 // namesOf returns the names of saved keys.
 func namesOf(list []savedKey) (names []string) {
-	for _, k := range list {
-		names = append(names, string(k.Key))
-	}
-	return names
+	return collect.Map(list, func(k savedKey) string { return string(k.Key) })
 }
 
 // trace finds out whether another program writes to the keys of an action while it is fired. Each request is

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"ratescope/model/collect"
 	"ratescope/model/handoff"
 	"ratescope/model/report"
 	"ratescope/model/safetext"
@@ -129,10 +130,7 @@ func (m *manager) send(ctx context.Context, all, last bool) error {
 	}
 	m.mu.Unlock()
 	for part := range slices.Chunk(chosen, mostOnce) {
-		var list []postable
-		for _, id := range part {
-			list = append(list, postableOf(was[id], now))
-		}
+		list := collect.Map(part, func(id string) postable { return postableOf(was[id], now) })
 		to, err := post(ctx, "the Alertmanager", strings.TrimSuffix(m.url, "/")+"/api/v2/alerts",
 			func(w io.Writer) error { return json.NewEncoder(w).Encode(list) })
 		m.heard(part, was, to, err, last, !last && ctx.Err() != nil)

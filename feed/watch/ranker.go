@@ -19,6 +19,7 @@ import (
 	"ratescope/internal/goroutine"
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/handoff"
 )
 
@@ -278,10 +279,7 @@ func (k *retained) count(ctx context.Context, version string, now time.Time, r *
 	if !k.lfu.Load() {
 		return
 	}
-	var keys []string
-	for _, h := range k.frequencies.HotKeys(now) {
-		keys = append(keys, h.Key)
-	}
+	keys := collect.Map(k.frequencies.HotKeys(now), func(h model.HotKey) string { return h.Key })
 	if len(keys) > 0 {
 		_, _ = k.frequencies.Ask(ctx, k.client, keys, now) // on an error the older counters remain
 	}

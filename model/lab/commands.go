@@ -13,6 +13,7 @@ import (
 	"ratescope/limiter/describe"
 	"ratescope/limiter/layout"
 	"ratescope/limiter/redisstore"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 )
 
@@ -87,10 +88,7 @@ func CommandLines(on Redis, c Candidate, m Moment, s Setup) []string {
 	if err != nil {
 		return []string{"# " + err.Error()}
 	}
-	var lines []string
-	for _, one := range list {
-		lines = append(lines, one.String())
-	}
+	lines := collect.Map(list, Command.String)
 	if !slices.ContainsFunc(list, Command.Writes) {
 		lines = append(lines, "# nothing is written")
 	}
@@ -111,10 +109,7 @@ func CommandSummary(on Redis, c Candidate, m Moment, s Setup) string {
 	if err != nil || len(list) == 0 {
 		return "no command"
 	}
-	verbs := make([]string, len(list))
-	for i, one := range list {
-		verbs[i] = one.Verb()
-	}
+	verbs := collect.Map(list, Command.Verb)
 	return format.Plural(len(list), "command") + ": " + strings.Join(verbs, ", ")
 }
 
@@ -218,10 +213,7 @@ const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:"
 // held returns the commands that make a server hold what it holds for candidate c before a moment.
 func held(c Candidate, m Moment, s Setup) (list [][]string) {
 	run := func(words ...any) {
-		text := make([]string, len(words))
-		for i, word := range words {
-			text[i] = fmt.Sprint(word)
-		}
+		text := collect.Map(words, func(word any) string { return fmt.Sprint(word) })
 		list = append(list, text)
 	}
 	state, stored := m.Before, m.Stored

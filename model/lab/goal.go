@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/model/collect"
 )
 
 // GoalKind names what a lesson asks for.
@@ -436,9 +437,6 @@ func letters(fates []string) string {
 	if len(fates) == 0 {
 		return "none"
 	}
-	marks := make([]string, len(fates))
-	for i, f := range fates {
-		marks[i] = map[string]string{"allow": "✓", "deny": "✖"}[f]
-	}
+	marks := collect.Map(fates, func(f string) string { return map[string]string{"allow": "✓", "deny": "✖"}[f] })
 	return strings.Join(marks, " ")
 }

@@ -16,6 +16,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/limiter/scenario"
+	"ratescope/model/collect"
 	"ratescope/model/record"
 )
 
@@ -91,10 +92,7 @@ func Open(name string, read func(name string) ([]byte, error)) (all []Lesson, fi
 	content, err := read(name)
 	if err != nil {
 		if !strings.ContainsAny(name, "./\\") {
-			ids := make([]string, len(all))
-			for i, l := range all {
-				ids[i] = l.ID
-			}
+			ids := collect.Map(all, func(l Lesson) string { return l.ID })
 			return nil, 0, fmt.Errorf("there is no lesson %q and no file of that name: name a scenario file or one of %s",
 				name, strings.Join(ids, ", "))
 		}
@@ -370,11 +368,7 @@ var ofDecision = map[string]func(facts) string{
 
 // numbers writes values.
 func numbers(values []float64) []string {
-	list := make([]string, len(values))
-	for i, v := range values {
-		list[i] = Number(v)
-	}
-	return list
+	return collect.Map(values, Number)
 }
 
 // lessonValue is a number of the steps that come by themselves, or of those that solve the
@@ -446,9 +440,7 @@ func (f facts) of(name, of string) (string, bool) {
 
 // Paragraphs returns the text of a lesson with the numbers of a run.
 func (l *Lesson) Paragraphs(r *Run) (list []string) {
-	for _, p := range l.Text {
-		list = append(list, l.fill(p, r))
-	}
+	list = collect.Map(l.Text, func(p string) string { return l.fill(p, r) })
 	if r.setup.Convention != l.Setup().Convention {
 		list = append(list, "You have changed how it counts (w): what stands above holds under the terms that the lesson began with.")
 	}

@@ -16,6 +16,7 @@ import (
 	"ratescope/limiter/convention"
 	"ratescope/limiter/describe"
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/record"
 )
 
@@ -226,10 +227,7 @@ func placed(r, old *model.Reading, admitted, denied []model.Arrival) (list []mod
 	if !t.LimitKnown || t.Limit.Count == 0 || old.Target.Algorithm != t.Algorithm {
 		return admitted
 	}
-	var full []limiter.Instant
-	for _, d := range denied {
-		full = append(full, d.At)
-	}
+	full := collect.Map(denied, func(d model.Arrival) limiter.Instant { return d.At })
 	if ended := slices.DeleteFunc(slices.Clone(full), func(at limiter.Instant) bool { return at >= r.State.Start }); len(ended) > 0 &&
 		describe.KindOf(t.Algorithm) == describe.Window { // of a window that is over since, nothing is read but what it denied
 		at := ended[len(ended)-1]

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/safetext"
 )
 
@@ -41,11 +42,7 @@ func (m *Masker) all(keys []string) []string {
 	if keys == nil {
 		return nil
 	}
-	out := make([]string, len(keys))
-	for i, k := range keys {
-		out[i] = m.of(k)
-	}
-	return out
+	return collect.Map(keys, m.of)
 }
 
 // hide returns a sentence with the key that it names hidden.

@@ -9,6 +9,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/collect"
 )
 
 // Version is the version of the format that a Writer writes, and the newest that a
@@ -314,11 +315,7 @@ func as[To, From ~string](list []From) []To {
 	if list == nil {
 		return nil
 	}
-	out := make([]To, len(list))
-	for i, s := range list {
-		out[i] = To(s)
-	}
-	return out
+	return collect.Map(list, func(s From) To { return To(s) })
 }
 
 // fired is a request that was fired while the recording went on. Lengths of time are

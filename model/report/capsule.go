@@ -15,6 +15,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/record"
 )
@@ -111,11 +112,7 @@ func (c *Capsule) Write(w io.Writer) error {
 
 // events are what happened as it is written.
 func (c *Capsule) events() []Event {
-	list := make([]Event, len(c.Events))
-	for i, m := range c.Events {
-		list[i] = EventOf(m, c.Names)
-	}
-	return list
+	return collect.Map(c.Events, func(m record.Marker) Event { return EventOf(m, c.Names) })
 }
 
 // lines writes a list as JSON, one object a line.

@@ -12,6 +12,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/safetext"
 )
@@ -287,9 +288,6 @@ func (k Key) algorithm() string {
 }
 
 func (k Key) notes() string {
-	words := make([]string, len(k.Notes))
-	for i, n := range k.Notes {
-		words[i] = n.Clean()
-	}
+	words := collect.Map(k.Notes, Text.Clean)
 	return strings.Join(words, "; ")
 }

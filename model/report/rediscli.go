@@ -11,6 +11,7 @@ import (
 	"ratescope/limiter/describe"
 	"ratescope/limiter/layout"
 	"ratescope/model"
+	"ratescope/model/collect"
 )
 
 // CommandLines returns the lines of redis-cli that take the oldest request back, where the key's form has one, and that reset the
@@ -84,10 +85,7 @@ func unlink(c string, server model.Server, keys []string) string {
 		}
 		return b.String()
 	}
-	quoted := make([]string, len(keys))
-	for i, key := range keys {
-		quoted[i] = shellQuote(key)
-	}
+	quoted := collect.Map(keys, shellQuote)
 	return fmt.Sprintf("%s UNLINK %s\n", c, strings.Join(quoted, " "))
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/record"
 )
@@ -270,10 +271,7 @@ func EventOf(m record.Marker, o Options) Event {
 
 // WriteEvents writes markers about a server in a format, as WriteRows writes rows.
 func WriteEvents(w io.Writer, f Format, server string, list []record.Marker, o Options) error {
-	events := make([]Event, len(list))
-	for i, m := range list {
-		events[i] = EventOf(m, o)
-	}
+	events := collect.Map(list, func(m record.Marker) Event { return EventOf(m, o) })
 	return listing{
 		n: len(events), value: func(i int) any { return events[i] },
 		head: []string{"time", "at_ms", "kind", "key", "text"},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/safetext"
 	"ratescope/themes"
@@ -299,10 +300,7 @@ func (v *View) table(in cell.Rect, titles []string, rows [][]widget.Span) {
 		return
 	}
 	if len(titles) > 0 {
-		head := make([]widget.Span, len(titles))
-		for i, title := range titles {
-			head[i] = widget.Styled(title, v.Canvas.Look.Dim)
-		}
+		head := collect.Map(titles, func(title string) widget.Span { return widget.Styled(title, v.Canvas.Look.Dim) })
 		rows = append([][]widget.Span{head}, rows...)
 	}
 	figure := figureWidth(in.W)

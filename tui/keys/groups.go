@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/tui/shell"
 )
 
@@ -373,10 +374,7 @@ type named struct{ key, name string }
 // one. What all keys begin with makes none.
 func (t *tree) find(rows []*model.Watched, name func(string) string) {
 	t.of, t.groups = make(map[string]*group, len(rows)), 0
-	list := make([]named, len(rows))
-	for i, k := range rows {
-		list[i] = named{k.Reading.Key, name(k.Reading.Key)}
-	}
+	list := collect.Map(rows, func(k *model.Watched) named { return named{k.Reading.Key, name(k.Reading.Key)} })
 	slices.SortFunc(list, func(x, y named) int { return strings.Compare(x.name, y.name) })
 	t.divide(list, common(list, 0), nil)
 }

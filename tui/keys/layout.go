@@ -2,6 +2,7 @@ package keys
 
 import (
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/tui/cell"
 	"ratescope/tui/health"
 )
@@ -109,10 +110,7 @@ func (a *areas) stacked(body cell.Rect, focus part, c content) {
 // Join makes one table of those of several servers. Each screen lists the keys of all; the one that is
 // shown is that of the selected key's server.
 func Join(screens ...*Screen) {
-	var all []*table
-	for _, d := range screens {
-		all = append(all, &d.table)
-	}
+	all := collect.Map(screens, func(d *Screen) *table { return &d.table })
 	for _, d := range screens {
 		d.table.peers = all
 	}

@@ -9,6 +9,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/limiter/describe"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/lab"
 	"ratescope/model/safetext"
@@ -182,10 +183,7 @@ func (p picture) commands(r cell.Rect) {
 
 // ranBy lists the commands of a step.
 func (p painter) ranBy(c lab.Candidate, m lab.Moment, s lab.Setup) (lines []widget.Span) {
-	for _, text := range lab.CommandLines(p.s.redis, c, m, s) {
-		lines = append(lines, widget.Styled(text, p.c.Look.Accent))
-	}
-	return lines
+	return collect.Map(lab.CommandLines(p.s.redis, c, m, s), func(text string) widget.Span { return widget.Styled(text, p.c.Look.Accent) })
 }
 
 // reachOf is the window that the candidate really looks at.

@@ -6,6 +6,8 @@ import (
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
+
+	"ratescope/model/collect"
 )
 
 // ID tells an action from the others whatever it is called and wherever it is listed.
@@ -180,10 +182,7 @@ func (t Actions) Markdown() string {
 	b.WriteString("| key | does |\n|---|---|\n")
 	for i := range t {
 		names := t[i].Keys()
-		quoted := make([]string, len(names))
-		for j, name := range names {
-			quoted[j] = "`" + name + "`"
-		}
+		quoted := collect.Map(names, func(name string) string { return "`" + name + "`" })
 		b.WriteString("| " + strings.Join(quoted, " ") + " | " + t[i].What() + " |\n")
 	}
 	return b.String()

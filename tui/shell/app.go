@@ -15,6 +15,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"ratescope/model/collect"
 	"ratescope/model/safetext"
 	"ratescope/themes"
 )
@@ -393,10 +394,7 @@ type groupMsg struct {
 
 // Init is that of all programs.
 func (g *Group) Init() tea.Cmd {
-	var all []tea.Cmd
-	for _, a := range g.apps {
-		all = append(all, addressed(a, a.Init()))
-	}
+	all := collect.Map(g.apps, func(a *App) tea.Cmd { return addressed(a, a.Init()) })
 	return tea.Batch(all...)
 }
 

@@ -11,6 +11,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
 
+	"ratescope/model/collect"
 	"ratescope/model/safetext"
 	"ratescope/tui/cell"
 	"ratescope/tui/chart"
@@ -110,11 +111,7 @@ func (p *Picker) filter(text string) {
 
 // Hits returns the choices that what is typed leaves, the best first.
 func (p *Picker) Hits() []Choice {
-	var hits []Choice
-	for _, it := range p.list.VisibleItems() {
-		hits = append(hits, it.(Choice))
-	}
-	return hits
+	return collect.Map(p.list.VisibleItems(), func(it list.Item) Choice { return it.(Choice) })
 }
 
 // rank orders the choices: by how well what is typed fits the name, then by the words of

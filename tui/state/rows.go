@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/tui/widget"
 
 	"ratescope/limiter/describe"
@@ -276,11 +277,7 @@ var qualifiers = map[string]func(l *List, k *model.Watched) []string{
 		return states
 	},
 	"note": func(_ *List, k *model.Watched) []string {
-		var notes []string
-		for _, n := range k.Reading.Notes {
-			notes = append(notes, string(n))
-		}
-		return notes
+		return collect.Map(k.Reading.Notes, func(n model.Note) string { return string(n) })
 	},
 	"lib": func(_ *List, k *model.Watched) []string { return []string{k.Reading.Target.Library} },
 	"alg": func(_ *List, k *model.Watched) []string {
@@ -290,10 +287,7 @@ var qualifiers = map[string]func(l *List, k *model.Watched) []string{
 
 // Suggestions returns what tab completes a filter to.
 func Suggestions() []string {
-	var list []string
-	for _, name := range model.KeyStateNames() {
-		list = append(list, "state:"+strings.ReplaceAll(name, " ", "-"))
-	}
+	list := collect.Map(model.KeyStateNames(), func(name string) string { return "state:" + strings.ReplaceAll(name, " ", "-") })
 	return append(list, "state:"+sick, "note:expiry", "lib:", "alg:")
 }
 

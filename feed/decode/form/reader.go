@@ -10,6 +10,7 @@ import (
 	"ratescope/feed/decode"
 	"ratescope/limiter"
 	"ratescope/limiter/describe"
+	"ratescope/model/collect"
 )
 
 // Reader is a limiter whose keys one function reads whenever it is looked at, with the head and the
@@ -31,10 +32,7 @@ type Reader struct {
 
 // Texts returns the fetches of strings.
 func Texts(keys ...string) (all []decode.Fetch) {
-	for _, key := range keys {
-		all = append(all, decode.Fetch{Key: key, Type: "string"})
-	}
-	return all
+	return collect.Map(keys, func(key string) decode.Fetch { return decode.Fetch{Key: key, Type: "string"} })
 }
 
 // Hash returns the fetch of the fields of a hash.

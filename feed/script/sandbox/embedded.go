@@ -23,6 +23,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model/bench"
+	"ratescope/model/collect"
 )
 
 // patience is how long a script may run. Limiters take microseconds.
@@ -298,10 +299,7 @@ func answerText(reply any) string {
 	case nil:
 		return "nothing"
 	case []any:
-		texts := make([]string, len(v))
-		for i, one := range v {
-			texts[i] = answerText(one)
-		}
+		texts := collect.Map(v, answerText)
 		return cmp.Or(strings.Join(texts, ", "), "nothing")
 	}
 	return fmt.Sprint(reply)

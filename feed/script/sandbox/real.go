@@ -13,6 +13,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model/bench"
+	"ratescope/model/collect"
 )
 
 // real is a server for tests. Its time is the caller's: the script sees a TIME that was told, and keys are
@@ -227,10 +228,7 @@ func commands(ran any) (all []Command) {
 }
 
 func (r *real) do(args ...string) (any, error) {
-	list := make([]any, len(args))
-	for i, a := range args {
-		list[i] = a
-	}
+	list := collect.Map(args, func(a string) any { return a })
 	switch {
 	case args[0] == "FLUSHDB":
 		clear(r.ends)
@@ -316,10 +314,7 @@ func (s *Sandbox) Price(at limiter.Instant) (p Price, err error) {
 		return (after - before) / float64(n), err
 	}
 	keys, args := s.call(at, 1)
-	list := make([]any, len(args))
-	for i, a := range args {
-		list[i] = a
-	}
+	list := collect.Map(args, func(a string) any { return a })
 	if strings.HasPrefix(s.script.Text, "#!") {
 		return p, s.Reset()
 	}

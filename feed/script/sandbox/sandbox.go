@@ -18,6 +18,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/bench"
+	"ratescope/model/collect"
 	"ratescope/model/lab"
 )
 
@@ -186,10 +187,7 @@ func (s *Sandbox) names() []string {
 	if err != nil {
 		return nil
 	}
-	var names []string
-	for _, k := range list {
-		names = append(names, fmt.Sprint(k))
-	}
+	names := collect.Map(list, func(k any) string { return fmt.Sprint(k) })
 	slices.Sort(names)
 	return names
 }

@@ -13,6 +13,7 @@ import (
 	"ratescope/feed/connect"
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/collect"
 )
 
 // fillHealth fills h from the present figures, and its rates over h.Over from the figures
@@ -95,11 +96,7 @@ func commandStats(over time.Duration, now, before *figures) []model.CommandStat 
 		}
 		return cmp.Or(cmp.Compare(b.spent, a.spent), strings.Compare(a.Name, b.Name))
 	})
-	out := make([]model.CommandStat, 0, mostListed)
-	for _, c := range all[:min(len(all), mostListed)] {
-		out = append(out, c.CommandStat)
-	}
-	return out
+	return collect.Map(all[:min(len(all), mostListed)], func(c costed) model.CommandStat { return c.CommandStat })
 }
 
 // errorStats returns the most frequent kinds of errors, by their rate over the time since the
@@ -220,10 +217,7 @@ func slowCommand(l redis.SlowLog) model.SlowCommand {
 		c.Rest, c.Keys = n, c.Keys[:mostSlowKeys]
 	}
 	c.Rest += len(args)
-	keys := make([]string, len(c.Keys))
-	for i, k := range c.Keys {
-		keys[i] = clipped(k)
-	}
+	keys := collect.Map(c.Keys, clipped)
 	c.Keys = keys
 	return c
 }

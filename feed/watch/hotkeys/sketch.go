@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/model/collect"
 )
 
 // Sketch counts the heaviest keys of a stream in bounded memory; the package comment gives its
@@ -144,11 +145,7 @@ func (s *Sketch) Top(n int, now limiter.Instant) []Hit {
 	})
 	order = order[:min(max(n, 0), len(order))]
 	fade := s.fade(now)
-	top := make([]Hit, len(order))
-	for i, e := range order {
-		top[i] = Hit{Key: e.key, Count: e.count * fade, Err: e.err * fade}
-	}
-	return top
+	return collect.Map(order, func(e *slot) Hit { return Hit{Key: e.key, Count: e.count * fade, Err: e.err * fade} })
 }
 
 // Count returns the count of one key. For a key that is not held it returns a Hit without Key,

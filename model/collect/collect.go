@@ -1,0 +1,50 @@
+// Package collect has what packages slices and maps lack.
+package collect
+
+import "cmp"
+
+// Map returns what f makes of each element of a list; nil of an empty one.
+func Map[T, U any](list []T, f func(T) U) (all []U) {
+	if len(list) > 0 {
+		all = make([]U, len(list))
+	}
+	for i, v := range list {
+		all[i] = f(v)
+	}
+	return all
+}
+
+// Sum returns the sum of what f makes of each element of a list.
+func Sum[T any, N cmp.Ordered](list []T, f func(T) N) (sum N) {
+	for _, v := range list {
+		sum += f(v)
+	}
+	return sum
+}
+
+// Set returns a map that has each element of a list as a key.
+func Set[T comparable](list []T) map[T]bool {
+	set := make(map[T]bool, len(list))
+	for _, v := range list {
+		set[v] = true
+	}
+	return set
+}
+
+// Put sets the value of a key, in a map that is made where it is nil.
+func Put[K comparable, V any](m *map[K]V, k K, v V) {
+	if *m == nil {
+		*m = make(map[K]V)
+	}
+	(*m)[k] = v
+}
+
+// Entry returns the value of a key, which is new where there is none.
+func Entry[K comparable, V any](m map[K]*V, k K) *V {
+	v := m[k]
+	if v == nil {
+		v = new(V)
+		m[k] = v
+	}
+	return v
+}
