@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -246,10 +247,7 @@ func newAlertTest(p *program) *cobra.Command {
 // configuration returns the configuration of --config or of the XDG folders, whether a
 // server is named or not, and its path.
 func (p *program) configuration() (*config.Config, string, error) {
-	path := p.Config
-	if path == "" {
-		path = defaultConfigPath()
-	}
+	path := cmp.Or(p.Config, defaultConfigPath())
 	if path == "" {
 		return nil, "", usagef("there is no configuration file: write one with \"ratescope config init\", or name one with --config")
 	}

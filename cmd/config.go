@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -84,10 +85,7 @@ func configInit(p *program, c *cobra.Command) error {
 
 // configPath prints where the file is.
 func configPath(p *program, c *cobra.Command) error {
-	path := p.Config
-	if path == "" {
-		path = defaultConfigPath()
-	}
+	path := cmp.Or(p.Config, defaultConfigPath())
 	if path == "" {
 		if os.Getenv("HOME") == "" && os.Getenv("XDG_CONFIG_HOME") == "" {
 			return errHomeless

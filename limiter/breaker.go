@@ -1,6 +1,7 @@
 package limiter
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,12 +93,8 @@ func NewBreaker(c BreakerConfig) (*Breaker, error) {
 	case c.Timeout < 0 || c.Probe < 0 || c.Processes < 0:
 		return nil, fmt.Errorf("%w: Timeout %v, Probe %v and Processes %d: use 0 or more", ErrBadRequest, c.Timeout, c.Probe, c.Processes)
 	}
-	if c.Failures == 0 {
-		c.Failures = 5
-	}
-	if c.Probe == 0 {
-		c.Probe = time.Second
-	}
+	c.Failures = cmp.Or(c.Failures, 5)
+	c.Probe = cmp.Or(c.Probe, time.Second)
 	b := &Breaker{config: c, system: newSystemClock(), nodes: make(map[string]*circuit)}
 	b.only = []*circuit{&b.whole}
 	if s, ok := find[interface{ Node(key string) string }](c.Limiter); ok {

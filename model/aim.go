@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -97,10 +98,7 @@ func (r *Reading) harm() string {
 	t := &r.Target
 	switch {
 	case t.Foreign() && !t.Exact:
-		why := harms[t.Library]
-		if why == "" {
-			why = "what that library writes is not known exactly"
-		}
+		why := cmp.Or(harms[t.Library], "what that library writes is not known exactly")
 		return "it is kept by " + t.Library + ", another program, and " + why +
 			": fire at its application with --url, or with --create at a key of your own"
 	case t.Foreign() && slices.Contains(r.Notes, WindowInferred):

@@ -5,6 +5,7 @@
 package connect
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -102,9 +103,7 @@ func Parse(urls []string, files TLSFiles) (*Endpoint, error) {
 		if secured != nil {
 			name := o.TLSConfig.ServerName
 			o.TLSConfig = secured.Clone()
-			if o.TLSConfig.ServerName == "" {
-				o.TLSConfig.ServerName = name
-			}
+			o.TLSConfig.ServerName = cmp.Or(o.TLSConfig.ServerName, name)
 		}
 		nodes = append(nodes, o)
 		shown = append(shown, redact(raw))

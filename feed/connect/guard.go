@@ -1,6 +1,7 @@
 package connect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -272,9 +273,7 @@ func (t tracer) tell(cmds []redis.Cmder, took time.Duration, err error) {
 	r := RoundTrip{Server: t.server, Commands: make(map[string]int), Took: took, Failed: failure(err)}
 	for _, c := range cmds {
 		r.Commands[shownName(c)]++
-		if r.Failed == "" {
-			r.Failed = failure(c.Err())
-		}
+		r.Failed = cmp.Or(r.Failed, failure(c.Err()))
 	}
 	t.report(r)
 }

@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -238,9 +239,7 @@ func (r *Recognizer) Matches(s *Sample, now limiter.Instant, library string) (al
 		}
 		if m := l.Recognize(s, Context{Now: now, Named: library != ""}); m != nil {
 			m.Library, m.sample, m.at = l, *s, now
-			if m.Name == "" {
-				m.Name = s.Key
-			}
+			m.Name = cmp.Or(m.Name, s.Key)
 			if all = append(all, m); len(m.Siblings) == 0 {
 				break
 			}

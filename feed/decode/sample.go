@@ -96,10 +96,7 @@ func Ask(ctx context.Context, p redis.Pipeliner, f Fetch) *Pending {
 	length := func(c *redis.IntCmd) { then(w, c, func(s *Sample, n int64) { s.Length = n }) }
 	switch f.Type {
 	case "string":
-		most := f.Bytes
-		if most == 0 {
-			most = LongestNumber
-		}
+		most := cmp.Or(f.Bytes, LongestNumber)
 		then(w, p.GetRange(ctx, f.Key, 0, most-1), func(s *Sample, text string) { s.Text, s.Length = text, int64(len(text)) })
 	case "hash":
 		w.askHash(ctx, p, f)

@@ -1,6 +1,7 @@
 package fire
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,10 +60,7 @@ func (f *firing) carryOut(ctx context.Context, end func(model.Outcomes) error) (
 
 // run sends the requests: one after the other if the order has no rate and no shape.
 func (f *firing) run(ctx context.Context) {
-	n := f.order.N
-	if n == 0 {
-		n = model.MaxRequests
-	}
+	n := cmp.Or(f.order.N, model.MaxRequests)
 	if f.order.Rate == 0 && f.order.Shape.Kind == model.Even {
 		if goroutine.Sleep(ctx, f.order.Shape.Wait) != nil {
 			return
@@ -251,9 +249,7 @@ func (f *firing) account(fired answered, line entry) {
 func (f *firing) fail(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.err == nil {
-		f.err = err
-	}
+	f.err = cmp.Or(f.err, err)
 }
 
 // unwritable stops firing because the audit file cannot be written. f.mu must be held.

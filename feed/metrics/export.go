@@ -10,6 +10,7 @@
 package metrics
 
 import (
+	"cmp"
 	"maps"
 	"runtime"
 	"slices"
@@ -70,9 +71,7 @@ type Collector struct {
 
 // New returns a collector that knows nothing yet.
 func New(o Options) *Collector {
-	if o.MaxKeys == 0 {
-		o.MaxKeys = DefaultMaxKeys
-	}
+	o.MaxKeys = cmp.Or(o.MaxKeys, DefaultMaxKeys)
 	if o.Now == nil {
 		o.Now = time.Now
 	}

@@ -82,9 +82,7 @@ func (f *fleet) take(now time.Time, i int, b model.Batch, first bool) (model.Bat
 	out.HotKeys = b.HotKeys
 	out.Cost = b.Cost
 	b.Readings, b.Gone, b.LeftOut, b.Fired, b.Anew, b.Health = nil, nil, nil, nil, nil, nil
-	if b.HotKeys == nil {
-		b.HotKeys = m.last.HotKeys
-	}
+	b.HotKeys = cmp.Or(b.HotKeys, m.last.HotKeys)
 	m.last = b
 	if out.HotKeys != nil {
 		out.HotKeys = f.hottest(out.HotKeys)

@@ -153,10 +153,7 @@ const (
 
 // pipes returns how many pipelines' commands are sent at once.
 func (c *clock) pipes() int {
-	n := c.far
-	if n == 0 {
-		n = 4
-	}
+	n := cmp.Or(c.far, 4)
 	return int(min(max(c.rtt()/farTrip, 1), time.Duration(n)))
 }
 

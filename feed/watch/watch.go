@@ -64,9 +64,7 @@ func New(o Options, e *connect.Endpoint, pasts map[string]*track.Past) *Watch {
 	if o.Refresh <= 0 {
 		o.Refresh = DefaultRefresh
 	}
-	if o.ClientName == "" {
-		o.ClientName = "ratescope"
-	}
+	o.ClientName = cmp.Or(o.ClientName, "ratescope")
 	w := &Watch{
 		o: o, endpoint: e, pasts: pasts, shared: &shared{wakeups: newWakeups(), announced: newWakeups()},
 		server: model.Server{Target: e.Shown, Embedded: pasts != nil},

@@ -5,6 +5,7 @@
 package httplimit
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -160,9 +161,7 @@ func New(c Config) (*Middleware, error) {
 	if err := c.checkLimits(m.breaker, m.rules); err != nil {
 		return nil, err
 	}
-	if c.Name == "" {
-		c.Name = "default"
-	}
+	c.Name = cmp.Or(c.Name, "default")
 	if strings.ContainsFunc(c.Name, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
 		return nil, fmt.Errorf("the name %q cannot stand in a header: use printable ASCII without quotes and backslashes", c.Name)
 	}

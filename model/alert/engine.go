@@ -201,9 +201,7 @@ func (e *Engine) step(n id, holds bool, ev Event) (Event, bool) {
 		if rule.When.Metric == Faulty {
 			looked, lasts = ev.looked, max(rule.For, faultLasts)
 		}
-		if s.begun == 0 {
-			s.begun = looked
-		}
+		s.begun = cmp.Or(s.begun, looked)
 		breathes := rule.When.Metric == Utilization && now.Sub(s.first) >= max(rule.For, breathing)
 		if breathes {
 			s.begun = s.first

@@ -4,6 +4,7 @@
 package arming
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -77,9 +78,7 @@ func (s *State) Meet(server Server) {
 		s.end("the connection was lost, and the server does not say whether it is the same one")
 	default:
 		s.lost = false
-		if s.server.RunID == "" {
-			s.server.RunID = server.RunID
-		}
+		s.server.RunID = cmp.Or(s.server.RunID, server.RunID)
 	}
 }
 

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"errors"
 	"math/rand/v2"
 	"slices"
@@ -46,9 +47,7 @@ type Quiz struct {
 // always admitted nor always denied. Traffic that ends begins again. The same seed asks
 // the same questions.
 func NewQuiz(s Setup, traffic func() (*Workload, error), seed uint64) (*Quiz, error) {
-	if s.Limit.Count == 0 { // nothing is ever denied: that is no question
-		s.Limit.Count = 5
-	}
+	s.Limit.Count = cmp.Or(s.Limit.Count, 5)
 	if traffic == nil {
 		traffic = func() (*Workload, error) {
 			src, err := Mix(fair(s.Limit), s, seed)

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -240,9 +241,7 @@ func bursts(random *rand.Rand, at, period limiter.Instant, n int, spread float64
 // weight left though it is still less than a window old; then it lets two windows pass.
 func adversary(t Traffic, s Setup, from limiter.Instant, cost int64) sourceFunc {
 	w, n := limiter.Instant(s.Limit.Window/time.Microsecond), t.Burst
-	if n == 0 {
-		n = int(min(s.Limit.Count, 1_000_000))
-	}
+	n = cmp.Or(n, int(min(s.Limit.Count, 1_000_000)))
 	lead := min(max(micros(t.SpreadMS), 1), max(w/4, 1))
 	edge, left, second := from.Floor(s.Limit.Window)+w, n, false
 	return func() (Arrival, bool) {

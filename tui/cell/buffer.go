@@ -4,6 +4,7 @@
 package cell
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -359,9 +360,7 @@ func (s *surface) SetCell(x, y int, c *uv.Cell) {
 		return
 	}
 	st := themes.Style{Fg: themes.InkOf(c.Style.Fg), Bg: themes.InkOf(c.Style.Bg), Attr: attributesOf(&c.Style)}
-	if st.Bg == 0 {
-		st.Bg = ground
-	}
+	st.Bg = cmp.Or(st.Bg, ground)
 	r, size := utf8.DecodeRuneInString(c.Content)
 	if size == 0 {
 		r = ' '

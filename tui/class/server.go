@@ -69,9 +69,7 @@ type Server struct {
 
 // Listen opens the door. Without a password or keys only a loopback address is taken.
 func Listen(o Options) (*Server, error) {
-	if o.Most == 0 {
-		o.Most = DefaultMost
-	}
+	o.Most = cmp.Or(o.Most, DefaultMost)
 	if !o.Admit.asks() {
 		if err := loopback(o.Address); err != nil {
 			return nil, err

@@ -43,9 +43,7 @@ const (
 // issue shows the ticket of an order; do carries the order out.
 func (o *Orders) issue(order model.Order, k *model.Watched, do func(model.Order) tea.Cmd) tea.Cmd {
 	of := order
-	if of.N == 0 { // without an end: what its first minute does
-		of.N = max(int(of.Rate*60), 1)
-	}
+	of.N = cmp.Or(of.N, max(int(of.Rate*60), 1))
 	t := k.Ticket
 	if order.Change.Kind != model.NoChange {
 		t = k.ChangeTicket

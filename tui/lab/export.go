@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,9 +66,7 @@ func Picture(ctx context.Context, o Options, f Shot, form string) (string, error
 	fired := solution(s.at(), s.run.Setup().Zero)
 	if shared != nil {
 		fired = shared.Fired
-		if f.At == 0 {
-			f.At = shared.Now.Sub(shared.Setup.Zero)
-		}
+		f.At = cmp.Or(f.At, shared.Now.Sub(shared.Setup.Zero))
 		still := *shared
 		still.Fired, still.Now = nil, shared.Setup.Zero
 		if err := s.openShared(still); err != nil {

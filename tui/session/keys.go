@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"regexp"
@@ -329,9 +330,7 @@ type OtherTerms struct {
 // AskWhatIf opens the prompt for other terms in place of those of as, and calls changed whenever o changes.
 // Text that is not understood asks nothing, so that an answer on screen is always to the text in the prompt.
 func (s *Session) AskWhatIf(o *OtherTerms, as model.Target, note string, changed func()) {
-	if o.text == "" {
-		o.text = TermsText(as)
-	}
+	o.text = cmp.Or(o.text, TermsText(as))
 	var p *shell.Prompt
 	try := func(text string) {
 		o.text = text

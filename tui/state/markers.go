@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -129,9 +130,7 @@ func (m *Markers) Arrive() {
 // ask lets a person mark the moment under the cursor, or the one on screen.
 func (m *Markers) ask() {
 	at, key := m.boards.Time.Cursor(), m.selection.Selected()
-	if at == 0 {
-		at = m.boards.At()
-	}
+	at = cmp.Or(at, m.boards.At())
 	text, there := "", -1
 	if i := m.at(at, key); i >= 0 {
 		there, text = i, m.set[i].Text

@@ -4,6 +4,7 @@
 package form
 
 import (
+	"cmp"
 	"math"
 	"strings"
 	"time"
@@ -176,9 +177,7 @@ func (x *Windowed) Bound(now limiter.Instant) (start, end limiter.Instant) {
 func (x *Windowed) Fetch(now limiter.Instant) []decode.Fetch {
 	x.start, x.end = x.Bound(now)
 	current := x.How
-	if current.Type == "" {
-		current.Type = "string"
-	}
+	current.Type = cmp.Or(current.Type, "string")
 	previous := current
 	current.Key = x.Key(x.start)
 	if x.Settings.Algorithm != limiter.SlidingWindow && !x.Before {

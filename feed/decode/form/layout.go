@@ -82,9 +82,7 @@ func (l *Layout) types() []string {
 // Check completes a layout and says what it lacks or contradicts.
 func (l *Layout) Check() error {
 	l.Row = l.Name.Base()
-	if l.Zone == nil {
-		l.Zone = time.UTC
-	}
+	l.Zone = cmp.Or(l.Zone, time.UTC)
 	form := l.Name.window
 	if l.Ends.Kind == "" {
 		if l.Ends.Kind = "expiry"; form != nil {

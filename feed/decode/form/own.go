@@ -1,6 +1,7 @@
 package form
 
 import (
+	"cmp"
 	"math"
 	"time"
 
@@ -355,10 +356,7 @@ func (l *Layout) ownRate(d *decode.Decoded, lead *decode.Sample) (fault string) 
 		d.Limit.Burst = int64(capacity)
 	}
 	if l.Rate.Kind != "" {
-		per := l.Rate.Unit
-		if per == 0 {
-			per = time.Second
-		}
+		per := cmp.Or(l.Rate.Unit, time.Second)
 		count := max(d.Limit.Burst, 1)
 		w := time.Duration(math.Round(float64(count)/rate*float64(per)/1e3)) * time.Microsecond
 		if w < limiter.MinWindow || w > limiter.MaxWindow {

@@ -80,9 +80,7 @@ func timeIn(text string, unit time.Duration, now limiter.Instant) (limiter.Insta
 
 // instantIn returns a time in a unit; with unit 0 in the one that makes it a time of these years.
 func instantIn(n float64, unit time.Duration, now limiter.Instant) (limiter.Instant, bool) {
-	if unit == 0 {
-		unit = decode.UnitOf(n, now)
-	}
+	unit = cmp.Or(unit, decode.UnitOf(n, now))
 	if unit == 0 || n < 0 || n > 1e19 || n*float64(unit)/float64(time.Microsecond) > 1<<53 {
 		return 0, false
 	}
