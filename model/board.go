@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/model/collect"
 )
 
 // lapse is the longest gap between two readings of a key for which the key counts as watched
@@ -77,9 +78,6 @@ func (b *Board) Apply(batch Batch) {
 	if batch.Anew != nil {
 		b.replace(batch.Anew)
 		return
-	}
-	if b.keys == nil {
-		b.keys = make(map[string]*Watched)
 	}
 	b.summed = false
 	raised := b.raised
@@ -165,11 +163,7 @@ func (b *Board) anew() Batch {
 
 // apply updates the key of a reading.
 func (b *Board) apply(r *Reading) {
-	k := b.keys[r.Key]
-	if k == nil {
-		k = &Watched{}
-		b.keys[r.Key] = k
-	}
+	k := collect.Entry(&b.keys, r.Key)
 	window := r.Target.span()
 	// For another window the source reports the past again. If the clock was set back by more
 	// than a window, new arrivals would overwrite a later past.

@@ -9,6 +9,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/naming"
 )
 
@@ -300,10 +301,7 @@ func (w *Windows) Learn(m *Match, span time.Duration) {
 	if span <= w.longest[k] || w.longest[k] == 0 && len(w.longest) >= mostKinds {
 		return
 	}
-	if w.longest == nil {
-		w.longest = make(map[kindOf]time.Duration)
-	}
-	w.longest[k] = span
+	collect.Put(&w.longest, k, span)
 }
 
 // Of returns the window of m's kind, 0 while what was seen is not just below a period that people

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/model/collect"
 	"ratescope/model/naming"
 )
 
@@ -350,10 +351,8 @@ func numbersOf(text string) (fields map[string]string, list []string) {
 			}
 			return
 		}
-		if fields == nil {
-			fields = make(map[string]string)
-		}
-		fields[path[len(path)-1]+name], name = number, ""
+		collect.Put(&fields, path[len(path)-1]+name, number)
+		name = ""
 	}
 	for {
 		token, err := d.Token()

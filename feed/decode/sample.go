@@ -111,7 +111,7 @@ func Ask(ctx context.Context, p redis.Pipeliner, f Fetch) *Pending {
 			then(w, p.ZCount(ctx, f.Key, r.Min, r.Max), func(s *Sample, n int64) { s.Counts = append(s.Counts, n) })
 		}
 		for _, m := range f.Scores {
-			then(w, p.ZScore(ctx, f.Key, m), func(s *Sample, v float64) { s.Scores = with(s.Scores, m, v) })
+			then(w, p.ZScore(ctx, f.Key, m), func(s *Sample, v float64) { collect.Put(&s.Scores, m, v) })
 		}
 	case "set":
 		length(p.SCard(ctx, f.Key))
@@ -124,7 +124,7 @@ func Ask(ctx context.Context, p redis.Pipeliner, f Fetch) *Pending {
 			then(w, p.LRange(ctx, f.Key, -f.Ends, -1), func(s *Sample, got []string) { s.Last = elements(got) })
 		}
 		for _, i := range f.Index {
-			then(w, p.LIndex(ctx, f.Key, i), func(s *Sample, v string) { s.Index = with(s.Index, i, v) })
+			then(w, p.LIndex(ctx, f.Key, i), func(s *Sample, v string) { collect.Put(&s.Index, i, v) })
 		}
 	case "stream":
 		length(p.XLen(ctx, f.Key))
@@ -133,7 +133,7 @@ func Ask(ctx context.Context, p redis.Pipeliner, f Fetch) *Pending {
 				s.EntryID = e.ID
 				for k, v := range e.Values {
 					if text, ok := v.(string); ok {
-						s.Entry = with(s.Entry, k, text)
+						collect.Put(&s.Entry, k, text)
 					}
 				}
 			}
@@ -169,15 +169,6 @@ func (w *Pending) askHash(ctx context.Context, p redis.Pipeliner, f Fetch) {
 			return err
 		})
 	}
-}
-
-// with returns a map with one more value.
-func with[K comparable, V any](m map[K]V, k K, v V) map[K]V {
-	if m == nil {
-		m = make(map[K]V)
-	}
-	m[k] = v
-	return m
 }
 
 // Sample reads the answers. The error is that of the first command that failed; a key of

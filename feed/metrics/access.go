@@ -16,6 +16,7 @@ import (
 	"golang.org/x/crypto/bcrypt"
 
 	"ratescope/internal/file"
+	"ratescope/model/collect"
 	"ratescope/model/safetext"
 )
 
@@ -200,10 +201,7 @@ func (r *room) enter(c net.Conn) bool {
 		delete(r.since, oldest)
 		go oldest.Close() // with TLS it may wait for the other side
 	}
-	if r.since == nil {
-		r.since = map[net.Conn]time.Time{}
-	}
-	r.since[c] = now
+	collect.Put(&r.since, c, now)
 	return true
 }
 

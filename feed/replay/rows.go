@@ -11,6 +11,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/record"
 	"ratescope/model/report"
@@ -75,7 +76,7 @@ func History(f *record.File, key string, step time.Duration, o report.Options) (
 		return nil, "", fmt.Errorf("steps of %v make more than %d rows of %v: give longer ones", step, MaxRows,
 			f.End.Sub(f.Begin).Round(time.Second))
 	}
-	h := history{file: f, key: key, step: step, options: o, came: map[int]*came{}}
+	h := history{file: f, key: key, step: step, options: o}
 	err := batches(f.FromState, 0, func(b model.Batch, at limiter.Instant) error {
 		h.rowsBefore(at)
 		h.board.Apply(b)
@@ -181,11 +182,7 @@ func (h *history) count(b *model.Batch) {
 
 // stepOf returns the step that holds an instant after the beginning.
 func (h *history) stepOf(at limiter.Instant) *came {
-	n := int((at.Sub(h.file.Begin) + h.step - 1) / h.step)
-	if h.came[n] == nil {
-		h.came[n] = &came{}
-	}
-	return h.came[n]
+	return collect.Entry(&h.came, int((at.Sub(h.file.Begin)+h.step-1)/h.step))
 }
 
 // fill gives a row that was watched its step.

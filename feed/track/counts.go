@@ -6,6 +6,7 @@ import (
 
 	"ratescope/feed/decode"
 	"ratescope/limiter"
+	"ratescope/model/collect"
 )
 
 // expirySlack is how much two readings of the same expiry may differ: PTTL is in milliseconds,
@@ -201,11 +202,8 @@ func (g *group) learnRoll(id uint64, was, now *key, log []limiter.Entry) {
 	if n != c.highest || was.count != n || now.reached <= was.reached || from > was.reached || 2*most <= 3*least {
 		return
 	}
-	if c.stops == nil {
-		c.stops = make(map[uint64]*stops)
-	}
 	if c.stops[id] == nil {
-		c.stops[id] = &stops{later: 1}
+		collect.Put(&c.stops, id, &stops{later: 1})
 	}
 	c.stops[id].times++
 }
@@ -223,13 +221,10 @@ func (c *counts) ended(id uint64, was *key, window Figure[time.Duration]) {
 		return
 	}
 	share := float64(was.reached.Sub(was.born)) / float64(window.Value)
-	if c.stops == nil {
-		c.stops = make(map[uint64]*stops)
-	}
 	s := c.stops[id]
 	if s == nil {
 		s = &stops{earliest: share, later: share}
-		c.stops[id] = s
+		collect.Put(&c.stops, id, s)
 	}
 	s.times++
 	s.earliest, s.later = min(s.earliest, share), max(s.later, share)
@@ -334,10 +329,7 @@ func (s *steps) learnTAT(was, now *key) {
 		clear(s.stood)
 	}
 	if units == s.ceiling && now.stood >= 5 {
-		if s.stood == nil {
-			s.stood = make(map[*key]bool)
-		}
-		s.stood[was] = true
+		collect.Put(&s.stood, was, true)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/collect"
 )
 
 // Figure is an inferred number with the strength of its evidence. The zero value is unknown.
@@ -66,11 +67,8 @@ func (e *Engine) Show(s Sign, at limiter.Instant) {
 	if e == nil || s.Pattern == "" || len(e.shown) >= mostGroups {
 		return
 	}
-	if e.shown == nil {
-		e.shown = make(map[Sign]limiter.Instant)
-	}
 	e.fresh = e.fresh || at.Sub(e.shown[s]) > lasting
-	e.shown[s] = at
+	collect.Put(&e.shown, s, at)
 }
 
 // Shown reports whether a key has shown a sign not long before an instant.

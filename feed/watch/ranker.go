@@ -205,7 +205,7 @@ type retainedReport struct {
 
 func newRetained(c redis.UniversalClient, nodes *connect.Nodes, f *facts) *retained {
 	return &retained{
-		client: c, nodes: nodes, facts: f, indexes: make(map[string]*hotkeys.Index), frequencies: hotkeys.NewFrequencies(),
+		client: c, nodes: nodes, facts: f, frequencies: hotkeys.NewFrequencies(),
 		reports: handoff.New(func(held *retainedReport, newer retainedReport) { *held = newer }),
 	}
 }
@@ -263,11 +263,7 @@ func (k *retained) learn(policy string, r *retainedReport) {
 
 // askNode asks one node for its HOTKEYS.
 func (k *retained) askNode(ctx context.Context, addr string, node *redis.Client, now time.Time, r *retainedReport) {
-	g := k.indexes[addr]
-	if g == nil {
-		g = &hotkeys.Index{}
-		k.indexes[addr] = g
-	}
+	g := collect.Entry(&k.indexes, addr)
 	keys, says, _ := g.Read(ctx, node, now) // the reader reports a node that is away
 	if r.keys = append(r.keys, keys...); says != "" {
 		r.sources = append(r.sources, says)

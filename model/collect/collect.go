@@ -39,12 +39,12 @@ func Put[K comparable, V any](m *map[K]V, k K, v V) {
 	(*m)[k] = v
 }
 
-// Entry returns the value of a key, which is new where there is none.
-func Entry[K comparable, V any](m map[K]*V, k K) *V {
-	v := m[k]
+// Entry returns the value of a key, which is new where there is none. A nil map is made.
+func Entry[K comparable, V any](m *map[K]*V, k K) *V {
+	v := (*m)[k]
 	if v == nil {
 		v = new(V)
-		m[k] = v
+		Put(m, k, v)
 	}
 	return v
 }

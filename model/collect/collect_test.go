@@ -37,9 +37,9 @@ func TestPut(t *testing.T) {
 }
 
 func TestEntry(t *testing.T) {
-	m := map[string]*int{}
-	*Entry(m, "a") = 7
-	if got := Entry(m, "a"); *got != 7 || len(m) != 1 {
+	var m map[string]*int
+	*Entry(&m, "a") = 7
+	if got := Entry(&m, "a"); *got != 7 || len(m) != 1 {
 		t.Errorf("Entry = %d of %d", *got, len(m))
 	}
 }

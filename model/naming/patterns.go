@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ratescope/limiter"
+	"ratescope/model/collect"
 )
 
 // Patterns generalizes names to patterns: keys that differ in ids, addresses, windows, or in one
@@ -87,10 +88,8 @@ func (p *Patterns) Learn(name, kind string, now limiter.Instant) {
 	if len(p.shapes) >= mostShapes {
 		return
 	}
-	if p.shapes == nil {
-		p.shapes = make(map[string]*shape)
-	}
-	p.shapes[text], p.fresh = s, true
+	collect.Put(&p.shapes, text, s)
+	p.fresh = true
 	p.Version++
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ratescope/model"
+	"ratescope/model/collect"
 )
 
 // measures are the figures of a Health by their names in the file.
@@ -156,7 +157,7 @@ func hotOf(h *model.HotKeys, id func(key string) int) *hot {
 			}
 		}
 		if known {
-			out.figures(name, column)
+			collect.Put(&out.Figures, name, column)
 		}
 	}
 	by := make([]*real, len(list))
@@ -165,16 +166,9 @@ func hotOf(h *model.HotKeys, id func(key string) int) *hot {
 		by[i] = &v
 	}
 	if slices.ContainsFunc(by, func(v *real) bool { return *v != 0 }) {
-		out.figures(writesBy, by)
+		collect.Put(&out.Figures, writesBy, by)
 	}
 	return out
-}
-
-func (h *hot) figures(name string, column []*real) {
-	if h.Figures == nil {
-		h.Figures = map[string][]*real{}
-	}
-	h.Figures[name] = column
 }
 
 // rounded returns v to so many digits.

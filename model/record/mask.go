@@ -39,9 +39,6 @@ func (m *Masker) of(key string) string {
 }
 
 func (m *Masker) all(keys []string) []string {
-	if keys == nil {
-		return nil
-	}
 	return collect.Map(keys, m.of)
 }
 

@@ -312,9 +312,6 @@ func (r *real) UnmarshalJSON(b []byte) error {
 
 // as returns the same strings as another type.
 func as[To, From ~string](list []From) []To {
-	if list == nil {
-		return nil
-	}
 	return collect.Map(list, func(s From) To { return To(s) })
 }
 

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"ratescope/model/collect"
 )
 
 // Families shortens names by what they have in common. Names that begin with the same word are a
@@ -36,10 +38,7 @@ func (f *Families) Learn(name string) {
 	case one == nil && len(f.of) >= mostFamilies:
 		return
 	case one == nil:
-		if f.of == nil {
-			f.of = map[string]*family{}
-		}
-		f.of[first] = &family{example: name, start: len(name), end: len(name)}
+		collect.Put(&f.of, first, &family{example: name, start: len(name), end: len(name)})
 		return
 	case one.example == name:
 		return

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/safetext"
 	"ratescope/tui/cell"
@@ -91,13 +92,7 @@ func (h *Screen) fill() {
 			}
 		}
 		for len(r.past) < len(r.keys) {
-			key := r.keys[len(r.past)].Reading.Key
-			y := h.known[key]
-			if y == nil {
-				y = &history{}
-				h.known[key] = y
-			}
-			r.past = append(r.past, y)
+			r.past = append(r.past, collect.Entry(&h.known, r.keys[len(r.past)].Reading.Key))
 		}
 		for i, k := range r.keys {
 			from = min(from, r.past[i].past.Update(k, newest, now, d, h.width))

@@ -11,6 +11,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/limiter/describe"
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/safetext"
 	"ratescope/themes"
@@ -66,9 +67,6 @@ type laneOf struct {
 func (l *lanes) begin(cells int, now limiter.Instant) {
 	l.axis = axisOf(cells, now)
 	l.turn++
-	if l.known == nil {
-		l.known = map[string]*laneOf{}
-	}
 	const most, pictures = 512, 200
 	if len(l.known) > most {
 		for key, y := range l.known {
@@ -81,11 +79,7 @@ func (l *lanes) begin(cells int, now limiter.Instant) {
 
 // paint draws the lane of a key.
 func (l *lanes) paint(s slot, k *model.Watched, calm bool) {
-	y := l.known[k.Reading.Key]
-	if y == nil {
-		y = &laneOf{}
-		l.known[k.Reading.Key] = y
-	}
+	y := collect.Entry(&l.known, k.Reading.Key)
 	y.turn = l.turn
 	y.past.Update(k, l.axis.newest, l.axis.now, l.axis.column, l.axis.past)
 	y.coming.Update(k, l.axis.newest, l.axis.column, l.axis.ahead)

@@ -265,10 +265,7 @@ func (s *Stage) Run(at limiter.Instant, held [][]string, script []string) ([]lab
 		if len(s.ready) >= mostStaged {
 			s.drop()
 		}
-		if s.ready == nil {
-			s.ready = map[string]*embedded{}
-		}
-		s.ready[script[1]] = e
+		collect.Put(&s.ready, script[1], e)
 	}
 	if err := e.setClock(at); err != nil {
 		return nil, err

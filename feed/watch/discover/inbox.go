@@ -15,6 +15,7 @@ import (
 	"ratescope/feed/decode/library"
 	"ratescope/feed/watch/health"
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/naming"
 )
 
@@ -296,11 +297,7 @@ func (n *names) learn(key, typ string, limiter, likely bool) {
 		if len(n.forms) >= mostForms {
 			return
 		}
-		if n.forms == nil {
-			n.forms = make(map[string]*form)
-		}
-		f = &form{}
-		n.forms[name] = f
+		f = collect.Entry(&n.forms, name)
 	}
 	f.looked++
 	f.limiter = f.limiter || limiter

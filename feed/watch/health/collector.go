@@ -18,6 +18,7 @@ import (
 	"ratescope/internal/goroutine"
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/collect"
 )
 
 // Collector examines the server, or all watched nodes of a cluster. Commands that this user
@@ -199,10 +200,7 @@ func (c *Collector) reprice(now *figures) {
 		if s.p50 > 0 {
 			mean = min(mean, dearest*s.p50)
 		}
-		if c.prices == nil {
-			c.prices = make(map[string]time.Duration)
-		}
-		c.prices[name] = time.Duration(mean * 1e3)
+		collect.Put(&c.prices, name, time.Duration(mean*1e3))
 	}
 }
 
