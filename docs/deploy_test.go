@@ -193,8 +193,12 @@ func TestServiceName(t *testing.T) {
 	if err := yaml.Unmarshal([]byte(read(t, "deploy/kubernetes/service.yaml")), &service); err != nil {
 		t.Fatal(err)
 	}
-	h := metrics.Handler(metrics.New(metrics.Options{}))
-	for _, host := range []string{"", ".prod.svc", ".prod.svc.cluster.local"} {
+	given := regexp.MustCompile(`--host, (\S+)\$\(NAMESPACE\),`).FindStringSubmatch(read(t, "deploy/kubernetes/deployment.yaml"))
+	if given == nil {
+		t.Fatal("the deployment names no host of its namespace")
+	}
+	h := metrics.Handler(metrics.New(metrics.Options{Hosts: []string{given[1] + "prod"}}))
+	for _, host := range []string{"", ".prod", ".prod.svc", ".prod.svc.cluster.local"} {
 		r := httptest.NewRequest("GET", "/metrics", nil)
 		r.Host = service.Metadata.Name + host + ":9464"
 		w := httptest.NewRecorder()
