@@ -6,15 +6,6 @@ import (
 	"ratescope/limiter"
 )
 
-// heldNode are the libraries of Node whose fixtures are replayed.
-var heldNode = []string{
-	"async-ratelimiter", "bottleneck", "bull", "bullmq", "express-slow-down", "fastify-rate-limit", "hapi-rate-limitor", "hono-rate-limiter",
-	"hono-rate-limiter-redis", "koa-ratelimit", "nest-throttler-storage-redis", "nestjs-redis-throttler-storage", "nestjs-throttler-storage-redis",
-	"rate-limit-redis", "rate-limiter-flexible", "ratelimiter", "redis-rate-limiter", "rolling-rate-limiter", "sliding-window-rate-limiter",
-	"ratelimit-js", "upstash-ratelimit", "koa2-ratelimit", "hitlimit", "express-limiter", "express-brute",
-	"oss-ratelimit", "hapi-rate-limit", "tokenbucket",
-}
-
 // sameKeys are libraries whose keys are those of another, under whose name they are recognized.
 var sameKeys = map[string]string{
 	"bull":                           "bullmq", // but for the limits of groups
