@@ -150,6 +150,30 @@ func TestCostsAlike(t *testing.T) {
 	}
 }
 
+// TestChangedLimitsAlike: what a limit that changes makes of a key is the same on both stores, as docs/settings.md
+// says; but for counters whose windows of the new length begin at another instant, which have other names.
+func TestChangedLimitsAlike(t *testing.T) {
+	t.Parallel()
+	client := servertest.Client(t)
+	for _, a := range limiter.Algorithms() {
+		clock := func() limiter.Instant { return far.Floor(time.Hour).Add(10 * time.Second) }
+		m, r := newMemory(t, a, limiter.WithClock(clock)), newStore(t, client, a, redisstore.WithClock(clock))
+		for i, to := range []limiter.Limit{{Count: 50, Window: time.Minute}, {Count: 200, Window: time.Minute}, {Count: 100, Window: 30 * time.Second}} {
+			key := fmt.Sprint(a, i)
+			for range 2 {
+				allow(t, m, key, limiter.Limit{Count: 100, Window: time.Minute}, 30)
+				allow(t, r, key, limiter.Limit{Count: 100, Window: time.Minute}, 30)
+			}
+			for _, n := range []int64{0, 1, 45, 1} {
+				want, got := allow(t, m, key, to, n), allow(t, r, key, to, n)
+				if want.Previous = got.Previous; !reflect.DeepEqual(got, want) {
+					t.Errorf("%s, from 100/1m to %+v, cost %d:\nredis  %+v\nmemory %+v", a, to, n, got, want)
+				}
+			}
+		}
+	}
+}
+
 func TestSeveralRefuses(t *testing.T) {
 	t.Parallel()
 	m := newMemory(t, limiter.GCRA)
