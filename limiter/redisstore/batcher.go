@@ -185,7 +185,7 @@ func (l *lane) abandon(ctx context.Context, c *call) error {
 	defer l.mu.Unlock()
 	late := ctx.Err()
 	if l.err != nil {
-		late = fmt.Errorf("%w (%w)", ctx.Err(), l.err)
+		late = fmt.Errorf("%w (%v)", ctx.Err(), l.err) // not wrapped: a call that was sent may be counted
 	}
 	if c.sent {
 		select {
@@ -230,7 +230,7 @@ func (l *lane) take(batch *[]*call) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := min(len(l.queue), maxBatch)
-	if l.of.pipeline == nil {
+	if l.of.pipeline == nil || l.late > 0 || l.err != nil { // few shall be under way to a node that may not answer
 		n = min(n, 1)
 	}
 	if n == 0 || l.busy > l.of.concurrent+l.late {
@@ -248,7 +248,7 @@ func (l *lane) take(batch *[]*call) bool {
 // settle notes that a batch was answered or has failed. The caller holds the lock.
 func (l *lane) settle(err error) {
 	l.late = max(l.late-1, 0)
-	if l.err = nil; unreached(err) {
+	if l.err = nil; unreached(err) || errors.Is(err, errNoConnection) {
 		l.err = err
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -246,6 +247,24 @@ func TestRefusedConnection(t *testing.T) {
 		_, err := l.AllowN(ctx, "k", endless, 1)
 		if cancel(); err == nil || !strings.Contains(err.Error(), "cannot be reached") || errors.Is(err, limiter.ErrUnknownOutcome) {
 			t.Errorf("%s: %v, want a server that cannot be reached, and nothing sent", name, err)
+		}
+		var wg sync.WaitGroup
+		var unknown atomic.Int64
+		for range 40 { // of which most wait for a place
+			wg.Go(func() {
+				ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+				defer cancel()
+				_, err := l.AllowN(ctx, "k", endless, 1)
+				if err == nil || !strings.Contains(err.Error(), "no connection in time") && !strings.Contains(err.Error(), "refused") {
+					t.Errorf("%s, one of many: %v, want what is wrong with the connection", name, err)
+				}
+				if errors.Is(err, limiter.ErrUnknownOutcome) {
+					unknown.Add(1)
+				}
+			})
+		}
+		if wg.Wait(); unknown.Load() > 2+2*4 { // the places, and those given away: of no other may anything be under way
+			t.Errorf("%s: of %d in 40 requests it is not known whether they were counted", name, unknown.Load())
 		}
 	}
 }
