@@ -82,19 +82,11 @@ func (a *alerter) Put(b model.Batch) {
 
 // Tap returns src with every batch going to a before it goes on.
 func (a *alerter) Tap(src feed.Source) feed.Source {
-	return tapped{src, a}
-}
-
-type tapped struct {
-	src    feed.Source
-	alerts *alerter
-}
-
-// Run implements feed.Source.
-func (t tapped) Run(ctx context.Context, emit func(model.Batch)) error {
-	return t.src.Run(ctx, func(b model.Batch) {
-		t.alerts.Put(b)
-		emit(b)
+	return feed.SourceFunc(func(ctx context.Context, emit func(model.Batch)) error {
+		return src.Run(ctx, func(b model.Batch) {
+			a.Put(b)
+			emit(b)
+		})
 	})
 }
 
@@ -252,8 +244,5 @@ func (p *program) configuration() (*config.Config, string, error) {
 		return nil, "", usagef("there is no configuration file: write one with \"ratescope config init\", or name one with --config")
 	}
 	loaded, err := config.Load(path)
-	if err != nil {
-		return nil, "", usageError{Err: err}
-	}
-	return loaded, path, nil
+	return loaded, path, usage(err)
 }

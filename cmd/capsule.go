@@ -58,9 +58,7 @@ func newCapsule(p *program) *cobra.Command {
 			return err
 		}
 		defer src.Close()
-		return watchCapsule(c.Context(), src, o, func(board *model.Board, begin limiter.Instant, recording io.WriterTo) (report.Capsule, error) {
-			return p.content(board, begin, recording, nil)
-		}, p.output(c))
+		return p.watchCapsule(c.Context(), src, o, p.output(c))
 	}, watchFlags, []string{"theme"})
 }
 
@@ -89,9 +87,12 @@ func (p *program) content(board *model.Board, begin limiter.Instant, recording i
 
 // saveCapsule saves what a dashboard has kept, in the working folder.
 func (p *program) saveCapsule(board *model.Board, recent *recentBatches, alerts []report.Alert) (account string, err error) {
-	c, err := p.content(board, recent.Begin(), recent, alerts)
-	c.Cut = recent.Cut()
-	if err != nil {
+	recent.mu.Lock()
+	defer recent.mu.Unlock()
+	recent.take()
+	c, err := p.content(board, recent.tail.Begin(), recent.tail, alerts)
+	c.Cut = recent.tail.Cut()
+	if err = cmp.Or(recent.err, err); err != nil {
 		return "", err
 	}
 	name := "ratescope-" + time.Now().Format("20060102-150405.000") + ".zip"
@@ -104,11 +105,10 @@ func (p *program) saveCapsule(board *model.Board, recent *recentBatches, alerts 
 	return savedCapsule(name, &c), nil
 }
 
-// watchCapsule watches src for a time, or until ctx ends, and writes what content makes of it. When
+// watchCapsule watches src for a time, or until ctx ends, and writes a capsule of it. When
 // ctx ended first its error is returned, and the file is whole all the same. The error is an
 // exitError where nothing could be read.
-func watchCapsule(ctx context.Context, src feed.Source, w recording,
-	content func(*model.Board, limiter.Instant, io.WriterTo) (report.Capsule, error), o output) error {
+func (p *program) watchCapsule(ctx context.Context, src feed.Source, w recording, o output) error {
 	tail := record.NewTail(w.Header, recentSpan, recentBytes)
 	var board model.Board
 	var begun time.Time
@@ -137,7 +137,7 @@ func watchCapsule(ctx context.Context, src feed.Source, w recording,
 	if err := cmp.Or(err, failed); err != nil || begun.IsZero() {
 		return cmp.Or(err, ctx.Err())
 	}
-	c, err := content(board.Freeze(board.At), tail.Begin(), tail)
+	c, err := p.content(board.Freeze(board.At), tail.Begin(), tail, nil)
 	c.Cut = tail.Cut()
 	if err == nil {
 		err = writeCapsule(w.File, w.Force, c)
@@ -250,34 +250,4 @@ func newRecent(h record.Header) *recentBatches {
 		}
 	})
 	return r
-}
-
-// locked calls f when everything that was put is written, and nothing else is meanwhile.
-func (r *recentBatches) locked(f func()) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.take()
-	f()
-}
-
-// Begin returns the instant from which on everything is kept; 0 before the first batch.
-func (r *recentBatches) Begin() (at limiter.Instant) {
-	r.locked(func() { at = r.tail.Begin() })
-	return at
-}
-
-// Cut reports whether less than recentSpan is kept because more would take too much memory.
-func (r *recentBatches) Cut() (cut bool) {
-	r.locked(func() { cut = r.tail.Cut() })
-	return cut
-}
-
-// WriteTo writes everything that was put, as far as it is kept, as a finished recording.
-func (r *recentBatches) WriteTo(w io.Writer) (n int64, err error) {
-	r.locked(func() {
-		if err = r.err; err == nil {
-			n, err = r.tail.WriteTo(w)
-		}
-	})
-	return n, err
 }

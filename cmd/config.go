@@ -53,17 +53,22 @@ func configCommand(p *program, name, short, long string, f func(*program, *cobra
 	}, []string{"config"})
 }
 
-// errHomeless is the error of a user who has no folder for the configuration.
-var errHomeless = usagef("HOME is not set, so that there is no folder for the configuration: name the file with --config")
+// newConfigPath returns where a configuration file is written. It fails for a user who has no folder for it.
+func (p *program) newConfigPath() (string, error) {
+	switch {
+	case p.Config != "":
+		return p.Config, nil
+	case os.Getenv("HOME") == "" && os.Getenv("XDG_CONFIG_HOME") == "":
+		return "", usagef("HOME is not set, so that there is no folder for the configuration: name the file with --config")
+	}
+	return filepath.Join(xdg.ConfigHome, configFile), nil
+}
 
 // configInit writes a new file.
 func configInit(p *program, c *cobra.Command) error {
-	path := p.Config
-	if path == "" {
-		if os.Getenv("HOME") == "" && os.Getenv("XDG_CONFIG_HOME") == "" {
-			return errHomeless
-		}
-		path = filepath.Join(xdg.ConfigHome, configFile)
+	path, err := p.newConfigPath()
+	if err != nil {
+		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return file.Unwritable(path, err)
@@ -87,10 +92,10 @@ func configInit(p *program, c *cobra.Command) error {
 func configPath(p *program, c *cobra.Command) error {
 	path := cmp.Or(p.Config, defaultConfigPath())
 	if path == "" {
-		if os.Getenv("HOME") == "" && os.Getenv("XDG_CONFIG_HOME") == "" {
-			return errHomeless
+		var err error
+		if path, err = p.newConfigPath(); err != nil {
+			return err
 		}
-		path = filepath.Join(xdg.ConfigHome, configFile)
 		fmt.Fprintln(c.ErrOrStderr(), "ratescope: the file is not there: write it with \"ratescope config init\"")
 	}
 	_, err := fmt.Fprintln(c.OutOrStdout(), path)

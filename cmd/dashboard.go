@@ -20,8 +20,10 @@ import (
 	"ratescope/feed/relay"
 	"ratescope/feed/script/sandbox"
 	"ratescope/internal/goroutine"
+	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/handoff"
+	"ratescope/model/record"
 	"ratescope/model/report"
 	"ratescope/tui"
 	"ratescope/tui/firing"
@@ -204,7 +206,9 @@ func (p *program) show(ctx context.Context, c *cobra.Command, boards []board) er
 		o.Look.Shelf, o.Notify = shelf, notify
 		o.Saving.Export = func(b model.Batch) (string, error) { return report.Export(".", b, p.names()) }
 		o.Saving.ExportRows = func(b model.Batch, f report.Format) (string, error) { return report.ExportRows(".", b, f, p.names()) }
-		o.Saving.ExportEvents = p.exportEvents
+		o.Saving.ExportEvents = func(server string, list []record.Marker, f report.Format) (string, error) {
+			return report.ExportEvents(".", limiter.InstantOf(time.Now()), f, server, list, p.names())
+		}
 		o.Saving.Ended = func(holds string) {
 			fmt.Fprintf(c.ErrOrStderr(), "The recording that was under way has ended: %s.\n", holds)
 		}

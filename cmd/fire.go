@@ -141,10 +141,7 @@ func readOrder(n int, cost int64, rate string, shape shapeFlags) (s model.Order,
 	if p, err := strconv.ParseFloat(shape.Phase, 64); shape.Phase != "" && (err != nil || !(p >= 0 && p < 1)) {
 		return s, usagef("--phase %q is out of range: give 0, the beginning of the window, to below 1", shape.Phase)
 	}
-	if err = s.Check(); err != nil {
-		return s, usageError{Err: err}
-	}
-	return s, nil
+	return s, usage(s.Check())
 }
 
 // orderOptions says how requests are fired beside what they are.
@@ -231,10 +228,7 @@ func (a *attempt) shape(ctx context.Context, s *model.Order) (err error) {
 	if phase, err := strconv.ParseFloat(a.Shape.Phase, 64); err == nil {
 		s.Shape.Wait = model.Lead(a.now(), s.Target.Window, phase)
 	}
-	if err := s.Check(); err != nil {
-		return usageError{Err: err}
-	}
-	return nil
+	return usage(s.Check())
 }
 
 // recordedRequests returns when requests came at a key in a recording, counted from its first one.
@@ -303,15 +297,10 @@ func (c *webCall) read() (fire.Call, error) {
 		}
 	}
 	var err error
-	if call.Header, err = fire.ReadHeader(fields); err != nil {
-		return call, usageError{err}
+	if call.Header, err = fire.ReadHeader(fields); err == nil && c.Body != "" {
+		call.Body, err = file.Read(c.Body)
 	}
-	if c.Body != "" {
-		if call.Body, err = file.Read(c.Body); err != nil {
-			return call, usageError{err}
-		}
-	}
-	return call, nil
+	return call, usage(err)
 }
 
 // fireURL fires at an application and prints its answers and what they did not say as it was.

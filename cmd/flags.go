@@ -17,6 +17,7 @@ import (
 	"ratescope/feed/connect"
 	"ratescope/feed/watch"
 	"ratescope/limiter"
+	"ratescope/model/collect"
 	"ratescope/model/report"
 	"ratescope/themes"
 	"ratescope/tui/session"
@@ -59,11 +60,7 @@ func (p *program) flags(f *pflag.FlagSet) {
 }
 
 func algorithmNames() []string {
-	names := []string{"auto"}
-	for _, a := range limiter.Algorithms() {
-		names = append(names, a.String())
-	}
-	return names
+	return append([]string{"auto"}, collect.Map(limiter.Algorithms(), limiter.Algorithm.String)...)
 }
 
 // flagError turns an error of the flag parser into one sentence.
@@ -127,10 +124,7 @@ func (p *program) shelf() (themes.Shelf, error) {
 	if err == nil && p.theme != "" {
 		_, err = shelf.Find(p.theme)
 	}
-	if err != nil {
-		return nil, usageError{Err: err}
-	}
-	return shelf, nil
+	return shelf, usage(err)
 }
 
 func (p *program) jsonFlag(c *cobra.Command) {

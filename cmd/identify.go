@@ -9,12 +9,10 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/adrg/xdg"
 	"github.com/aymanbagabas/go-udiff"
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
@@ -133,10 +131,7 @@ func writtenConfig(p *program) (string, error) {
 	if path := p.ConfigPath(); path != "" {
 		return path, nil
 	}
-	if os.Getenv("HOME") == "" && os.Getenv("XDG_CONFIG_HOME") == "" {
-		return "", usagef("HOME is not set, so that there is no folder for the configuration: name the file with --config")
-	}
-	return filepath.Join(xdg.ConfigHome, configFile), nil
+	return p.newConfigPath()
 }
 
 // question returns the function that asks the user whether to write, nil where no user is asked: --yes was given,

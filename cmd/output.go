@@ -56,6 +56,14 @@ func (e exitError) Error() string { return e.Err.Error() }
 // Unwrap returns the error that it wraps.
 func (e exitError) Unwrap() error { return e.Err }
 
+// usage returns err as a usageError; nil stays nil.
+func usage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return usageError{err}
+}
+
 // usagef returns a usageError with a formatted text.
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 

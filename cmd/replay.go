@@ -248,8 +248,9 @@ func aside(name string, recording *record.File) (list []record.Marker) {
 		add(m)
 	}
 	audit, _ := report.CapsuleLines(f, info.Size(), report.CapsuleAudit)
-	for _, d := range fire.KeyChanges(audit) {
-		add(record.Marker{At: d.At.Add(recording.Offset), Kind: record.MarkerAudit, Key: d.Key, Text: d.Text})
+	for _, m := range fire.KeyChanges(audit) {
+		m.At = m.At.Add(recording.Offset)
+		add(m)
 	}
 	return list
 }
@@ -274,9 +275,4 @@ func printEvents(p *program, c *cobra.Command, name string, recording *record.Fi
 		list = slices.DeleteFunc(list, func(m record.Marker) bool { return m.Key != f.key })
 	}
 	return report.WriteEvents(c.OutOrStdout(), written, recording.Header.Server.Target, list, p.names())
-}
-
-// exportEvents writes the events of a server to a new file in the working folder.
-func (p *program) exportEvents(server string, list []record.Marker, f report.Format) (string, error) {
-	return report.ExportEvents(".", limiter.InstantOf(time.Now()), f, server, list, p.names())
 }

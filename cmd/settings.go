@@ -89,11 +89,7 @@ func (s *settings) Open(keys ...string) (server, error) {
 // Options completes the flags by the configuration, its target and the environment. The error
 // is a usageError.
 func (s *settings) Options() (o feed.Options, err error) {
-	defer func() {
-		if err != nil {
-			err = usageError{err}
-		}
-	}()
+	defer func() { err = usage(err) }()
 	switch {
 	case s.Flags.Refresh < 20*time.Millisecond || s.Flags.Refresh > time.Minute:
 		return o, fmt.Errorf("--refresh %v is out of range: give 20ms to 1m", s.Flags.Refresh)
@@ -201,10 +197,8 @@ func targetNames(c *config.Config) string {
 
 // Loaded returns the configuration. The error is a usageError.
 func (s *settings) Loaded() (*config.Config, error) {
-	if err := s.load(); err != nil {
-		return nil, usageError{err}
-	}
-	return s.loaded, nil
+	err := s.load()
+	return s.loaded, usage(err)
 }
 
 // Rules returns the rules of a configuration with those of Adopt before them and the flags put
@@ -304,10 +298,7 @@ func (s *settings) GivenPassword() (connect.Secret, error) {
 		return s.Flags.Password, nil
 	}
 	password, err := passwordIn(s.PasswordFile)
-	if err != nil {
-		return "", usageError{err}
-	}
-	return password, nil
+	return password, usage(err)
 }
 
 // passwordIn reads a password from the first line of a file.

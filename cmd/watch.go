@@ -130,52 +130,39 @@ type ruled interface {
 	SetRules([]config.Rule)
 }
 
-// followed is a server that follows its configuration file.
-type followed struct {
-	server
-	settings *settings
-	path     string
-	changed  func(*config.Config, error)
-}
-
 // Follow returns src with its rules replaced whenever the configuration file changes. Rules
 // that are wrong leave those before in place. changed gets every new configuration, or what is
-// wrong with it, from another goroutine; it may be nil.
-func (s *settings) Follow(src server, changed func(*config.Config, error)) server {
+// wrong with it, from another goroutine.
+func (s *settings) Follow(src server, changed func(*config.Config, error)) feed.Source {
 	path := s.ConfigPath()
 	if path == "" {
 		return src
 	}
-	return &followed{server: src, settings: s, path: path, changed: changed}
+	return feed.SourceFunc(func(ctx context.Context, emit func(model.Batch)) error {
+		ctx, cancel := context.WithCancel(ctx)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			config.Follow(ctx, path, func(c *config.Config, err error) { changed(c, s.apply(src, c, err)) })
+		}()
+		err := src.Run(ctx, emit)
+		cancel()
+		<-done
+		return err
+	})
 }
 
-// Run implements feed.Source.
-func (f *followed) Run(ctx context.Context, emit func(model.Batch)) error {
-	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		config.Follow(ctx, f.path, f.apply)
-	}()
-	err := f.server.Run(ctx, emit)
-	cancel()
-	<-done
-	return err
-}
-
-// apply puts a new configuration in place.
-func (f *followed) apply(c *config.Config, err error) {
+// apply puts a new configuration in place, unless it cannot be read for a reason.
+func (s *settings) apply(src server, c *config.Config, err error) error {
 	var list []config.Rule
 	if err == nil {
-		f.settings.mu.Lock()
-		f.settings.latest = c
-		f.settings.mu.Unlock()
-		list, err = f.settings.Rules(c)
+		s.mu.Lock()
+		s.latest = c
+		s.mu.Unlock()
+		list, err = s.Rules(c)
 	}
-	if server, ok := f.server.(ruled); ok && err == nil {
+	if server, ok := src.(ruled); ok && err == nil {
 		server.SetRules(list)
 	}
-	if f.changed != nil {
-		f.changed(c, err)
-	}
+	return err
 }

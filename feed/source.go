@@ -51,6 +51,12 @@ type Source interface {
 	Run(ctx context.Context, emit func(model.Batch)) error
 }
 
+// SourceFunc is a function as a Source.
+type SourceFunc func(ctx context.Context, emit func(model.Batch)) error
+
+// Run implements Source.
+func (f SourceFunc) Run(ctx context.Context, emit func(model.Batch)) error { return f(ctx, emit) }
+
 // Focuser is a source that can read some keys sooner and closer than the rest.
 type Focuser interface {
 	// Focus says which keys (Reading.Key) are on screen, the most important first. It

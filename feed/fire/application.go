@@ -91,9 +91,6 @@ func (a *Application) Shown() string { return a.shown }
 // Method returns the method of the requests.
 func (a *Application) Method() string { return a.call.Method }
 
-// Loopback reports whether the application is on this machine.
-func (a *Application) Loopback() bool { return connect.LoopbackHost(a.url.Host) }
-
 // Armed returns nil if firing is allowed, and else an error that says how to allow it.
 func (a *Application) Armed() error {
 	switch {
@@ -105,7 +102,7 @@ func (a *Application) Armed() error {
 		return nil
 	case a.o.Production:
 		return fmt.Errorf("nothing is fired at %s: the configuration says production: true, so give --reason", safetext.Clean(a.shown))
-	case !a.Loopback():
+	case !connect.LoopbackHost(a.url.Host):
 		return fmt.Errorf("nothing is fired at %s: it is not on this machine, and counts as production, so give --reason",
 			safetext.Clean(a.shown))
 	}

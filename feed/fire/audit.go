@@ -20,6 +20,7 @@ import (
 	"ratescope/internal/file"
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/report"
 )
 
 // audit appends JSON lines to a file that only its owner may read: one before a request is
@@ -131,14 +132,8 @@ func lineOf(t *model.Ticket) *ticketLine {
 	if t == nil {
 		return nil
 	}
-	ms := func(d time.Duration) int64 {
-		if d == limiter.Never {
-			return -1
-		}
-		return d.Milliseconds()
-	}
-	l := &ticketLine{At: t.At.Millis(), Path: t.Path, Admitted: t.Forecast.Admitted, Denied: t.Forecast.Denied, LastIn: ms(t.LastIn),
-		AsNew: ms(t.AsNew), Commands: t.Commands}
+	l := &ticketLine{At: t.At.Millis(), Path: t.Path, Admitted: t.Forecast.Admitted, Denied: t.Forecast.Denied,
+		LastIn: report.Millis(t.LastIn), AsNew: report.Millis(t.AsNew), Commands: t.Commands}
 	if t.Organic.Known {
 		l.Displaced = &t.Organic.Lost
 	}
@@ -248,14 +243,10 @@ func (a *audit) fired(e entry, f model.Fired) error {
 		e.Status = f.Answer.Status
 	}
 	if f.Outcome == model.Denied && (f.Answer == nil || f.Answer.RetryAfter.Known) {
-		ms := int64(-1)
 		if a := f.Answer; a != nil {
 			f.Decision.RetryAfter = a.RetryAfter.D
 		}
-		if wait := f.Decision.RetryAfter; wait != limiter.Never {
-			ms = int64((wait + time.Millisecond - 1) / time.Millisecond)
-		}
-		e.RetryAfterMS = &ms
+		e.RetryAfterMS = new(report.Millis(f.Decision.RetryAfter))
 	}
 	return a.append(e)
 }
@@ -287,7 +278,7 @@ func (a *audit) rotate() error {
 	if err != nil || info.Size() < maxAudit {
 		return nil
 	}
-	return os.Rename(a.path, a.asideName(time.Now()))
+	return os.Rename(a.path, a.asidePrefix()+time.Now().UTC().Format("20060102T150405")+".jsonl")
 }
 
 func (a *audit) close() error {

@@ -21,6 +21,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
 	"ratescope/model"
+	"ratescope/model/record"
 	"ratescope/model/safetext"
 )
 
@@ -30,11 +31,7 @@ const maxLine = 16 << 20
 // maxAside is how many of the files that rotate has renamed are searched for an action.
 const maxAside = 16
 
-// asideName returns the name that rotate gives to the file at a time.
-func (a *audit) asideName(at time.Time) string {
-	return a.asidePrefix() + at.UTC().Format("20060102T150405") + ".jsonl"
-}
-
+// asidePrefix begins the names that rotate gives.
 func (a *audit) asidePrefix() string { return strings.TrimSuffix(a.path, ".jsonl") + "-" }
 
 // files returns the audit files to search, oldest first: the latest renamed ones, and the
@@ -186,9 +183,6 @@ func deniedCharged(t *model.Target) bool {
 	return w != nil && w.Charged || w == nil && t.Convention.Denied == convention.Charged
 }
 
-// first reports whether the charge was the first one of its counter.
-func (c charge) first() bool { return c.used == c.cost }
-
 // charges returns the charges of an action's requests, oldest first: of the admitted ones and,
 // with denied, of the denied ones too.
 func (a *audit) charges(id string, denied bool) (list []charge, err error) {
@@ -318,18 +312,10 @@ func (e *entry) shorten(mask bool) {
 	}
 }
 
-// KeyChange is an action in an audit file that fired no request: a key was changed, or an earlier
-// action was taken back.
-type KeyChange struct {
-	At   limiter.Instant // by the clock of the machine that wrote the line
-	Key  string
-	Text string // a clause about the key
-}
-
-// KeyChanges returns the changes in the lines of an audit file, in their order. Lines that do not
-// parse are skipped.
-func KeyChanges(lines []byte) []KeyChange {
-	var list []KeyChange
+// KeyChanges returns the actions in the lines of an audit file that fired no request, in their order: a key was
+// changed, or an earlier action was taken back. Their times are by the clock of the machine that wrote the lines.
+// Lines that do not parse are skipped.
+func KeyChanges(lines []byte) (list []record.Marker) {
 	for line := range bytes.Lines(lines) {
 		var e entry
 		if json.Unmarshal(line, &e) != nil || e.Request != "" || e.Error != "" {
@@ -339,7 +325,7 @@ func KeyChanges(lines []byte) []KeyChange {
 		if err != nil {
 			continue
 		}
-		d := KeyChange{At: limiter.InstantOf(at), Key: e.name()}
+		d := record.Marker{At: limiter.InstantOf(at), Kind: record.MarkerAudit, Key: e.name()}
 		switch {
 		case e.Outcome == begun && e.Change != "":
 			d.Text = "was changed from here: " + e.Change

@@ -48,7 +48,7 @@ func TestAnActionIsFoundInAFilePutAside(t *testing.T) {
 	if err != nil || len(list) != 1 || list[0] != (charge{at: 7, cost: 2, used: 3}) {
 		t.Errorf("charged %+v, %v", list, err)
 	}
-	put(a.asideName(time.Now())+".bak", "")
+	put(a.asidePrefix()+"20261126T101500.jsonl.bak", "")
 	if n := len(a.files()); n != 2 {
 		t.Errorf("%d files are searched, want 2", n)
 	}

@@ -318,33 +318,22 @@ func (l *storedLimit) give(ctx context.Context, act *action, units int64, done *
 	return nil
 }
 
-// takeBack lowers the limit by the units by which an action raised it, and keeps the requests
+// putLimitBack lowers the limit by the units by which an action raised it, and keeps the requests
 // counted since. It fails if another program has changed the limit since.
-func (l *storedLimit) takeBack(ctx context.Context, was *raisedLine) (model.Raise, error) {
-	back, err := l.raise(ctx, -was.Units, &was.To)
-	return model.Raise{From: back.Was, To: back.Is, Whose: l.at.Whose}, err
-}
-
-// putLimitBack lowers the limit that an action raised, and keeps the requests counted since.
 func (i *Injector) putLimitBack(ctx context.Context, u *Undone, f *found) error {
-	if f.first.Target == nil {
-		return errNoPlace
-	}
-	l := storedOf(i.link, model.Order{Key: f.first.name(), Target: *f.first.Target, Change: model.Change{Kind: model.Give}})
+	target := cmp.Or(f.first.Target, &model.Target{})
+	l := storedOf(i.link, model.Order{Key: f.first.name(), Target: *target, Change: model.Change{Kind: model.Give}})
 	if l == nil {
-		return errNoPlace
+		return errors.New("its lines in the audit file do not say where its limit is kept")
 	}
 	ctx, cancel := context.WithTimeout(ctx, i.link.timeout)
 	defer cancel()
-	back, err := l.takeBack(ctx, f.last.Raise)
+	back, err := l.raise(ctx, -f.last.Raise.Units, &f.last.Raise.To)
 	if err == nil {
-		u.Lowered = &back
+		u.Lowered = &model.Raise{From: back.Was, To: back.Is, Whose: l.at.Whose}
 	}
 	return err
 }
-
-// errNoPlace is the error of an action whose limit cannot be found again.
-var errNoPlace = errors.New("its lines in the audit file do not say where its limit is kept")
 
 // preview returns the commands that raise the limit, computed from the present contents of its
 // keys.

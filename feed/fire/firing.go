@@ -71,7 +71,9 @@ func (f *firing) run(ctx context.Context) {
 				return
 			}
 			f.one(ctx)
-			next = later(next.Add(time.Second/model.MaxRate), time.Now().Add(-time.Millisecond))
+			if next = next.Add(time.Second / model.MaxRate); time.Since(next) > time.Millisecond {
+				next = time.Now().Add(-time.Millisecond)
+			}
 			if goroutine.Sleep(ctx, time.Until(next)) != nil {
 				return
 			}
@@ -79,14 +81,6 @@ func (f *firing) run(ctx context.Context) {
 		return
 	}
 	f.paced(ctx)
-}
-
-// later returns the later of two times.
-func later(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return b
-	}
-	return a
 }
 
 // paced fires requests when they are due by the order's shape. A delay of more than paceTick
@@ -137,9 +131,7 @@ func (f *firing) one(ctx context.Context) {
 	}
 	line := f.action.request(f.order)
 	if err := f.audit.append(line); err != nil {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		f.unwritable(err)
+		f.halt(f.audit.unwritable(err))
 		return
 	}
 	fired := f.send(ctx)
@@ -209,10 +201,7 @@ func (f *firing) account(fired answered, line entry) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.outcomes.Add(fired.Outcome)
-	if err := f.audit.fired(line, fired.Fired); err != nil {
-		f.unwritable(err)
-	}
-	left := f.order.N != f.outcomes.Total()
+	var why error
 	switch {
 	case fired.Outcome == model.Admitted || fired.Outcome == model.Denied:
 		f.failed = 0
@@ -223,22 +212,27 @@ func (f *firing) account(fired answered, line entry) {
 		case !asked.Before(f.stalled): // the others on the wire are slow by the same stall
 			f.slow, f.stalled = f.slow+1, now
 		}
-		if f.slow >= slowInARow && f.err == nil && left {
-			f.err = fmt.Errorf("firing stopped after %d answers in a row that took longer than %v: the server is in trouble", f.slow, slowAnswer)
-			f.stop(f.err)
+		if f.slow >= slowInARow {
+			why = fmt.Errorf("firing stopped after %d answers in a row that took longer than %v: the server is in trouble", f.slow, slowAnswer)
 		}
-	case fired.Outcome == model.Unanswered && f.err == nil && left:
-		// Nothing more is sent to a server that stalls: the request may have been counted.
-		f.err = fmt.Errorf("firing stopped after a request whose outcome is unknown: %s", fired.Err)
-		f.stop(f.err)
-	case fired.gone && f.err == nil && left:
-		f.err = fmt.Errorf("firing stopped after the connection was lost: %s", fired.Err)
-		f.stop(f.err)
+	case fired.Outcome == model.Unanswered: // nothing more is sent to a server that stalls: the request may have been counted
+		why = fmt.Errorf("firing stopped after a request whose outcome is unknown: %s", fired.Err)
+	case fired.gone:
+		why = fmt.Errorf("firing stopped after the connection was lost: %s", fired.Err)
 	default:
-		if f.failed++; f.failed >= f.giveUp && f.err == nil && left {
-			f.err = fmt.Errorf("firing stopped after %d requests in a row came to nothing: %s", f.failed, fired.Err)
-			f.stop(f.err)
+		if f.failed++; f.failed >= f.giveUp {
+			why = fmt.Errorf("firing stopped after %d requests in a row came to nothing: %s", f.failed, fired.Err)
 		}
+	}
+	if f.order.N == f.outcomes.Total() {
+		why = nil // there is nothing more to send
+	}
+	if err := f.audit.fired(line, fired.Fired); err != nil {
+		why = f.audit.unwritable(err)
+	}
+	if why != nil && f.err == nil {
+		f.err = why
+		f.stop(why)
 	}
 	if f.report != nil {
 		f.report(fired.Fired)
@@ -250,14 +244,6 @@ func (f *firing) fail(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.err = cmp.Or(f.err, err)
-}
-
-// unwritable stops firing because the audit file cannot be written. f.mu must be held.
-func (f *firing) unwritable(err error) {
-	if f.err == nil {
-		f.err = f.audit.unwritable(err)
-		f.stop(f.err)
-	}
 }
 
 // unwritable wraps the error of writing the audit file in a sentence.

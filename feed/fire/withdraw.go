@@ -149,7 +149,7 @@ func (i *Injector) countsOf(ctx context.Context, w *foreign.Writer, key string, 
 			continue
 		}
 		fetched := w.Fetch(key, &t, c.at)
-		counted := foreign.Counted{Target: &t, At: c.at, Now: limiter.InstantOf(now), First: c.first()}
+		counted := foreign.Counted{Target: &t, At: c.at, Now: limiter.InstantOf(now), First: c.used == c.cost}
 		for _, f := range fetched {
 			at, known := expires[f.Key]
 			if !known {

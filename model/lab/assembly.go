@@ -64,11 +64,6 @@ func eachNode(l limiter.Limit, count int64) []limiter.Limit {
 	return []limiter.Limit{one, one, one, one}
 }
 
-// newAssembly returns a candidate of a shape's name.
-func newAssembly(name string, s *shape) Candidate {
-	return Candidate{Script: &UserScript{Name: name, subject: &assembly{shape: s}, shape: s}}
-}
-
 // Reset implements Subject.
 func (a *assembly) Reset(l limiter.Limit) error {
 	a.limits, a.sent = a.shape.limits(l), 0

@@ -55,7 +55,7 @@ type Candidate struct {
 // client-clock).
 func ParseCandidate(s string) (Candidate, error) {
 	if own, ok := shapes[s]; ok {
-		return newAssembly(s, own), nil
+		return Candidate{Script: &UserScript{Name: s, subject: &assembly{shape: own}, shape: own}}, nil
 	}
 	name, rest, _ := strings.Cut(s, "/")
 	a, err := limiter.ParseAlgorithm(name)

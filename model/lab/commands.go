@@ -26,11 +26,6 @@ type Command struct {
 	Line         int // of the script, from 1; 0 where it is not known
 }
 
-// starts reports whether the command begins with one of some texts.
-func (c Command) starts(texts ...string) bool {
-	return slices.ContainsFunc(texts, func(t string) bool { return strings.HasPrefix(c.Text, t) })
-}
-
 // Verb returns the command's name.
 func (c Command) Verb() string {
 	verb, _, _ := strings.Cut(c.Text, " ")
@@ -71,7 +66,7 @@ func Commands(on Redis, c Candidate, m Moment, s Setup) ([]Command, error) {
 	list, err := on.Run(m.Arrival.At, held(c, m, s), words)
 	if trim := slices.IndexFunc(list, func(c Command) bool { return c.Verb() == "ZCARD" }); trim >= 0 && !trims(m.Arrival.At, m.Arrival.Cost) {
 		n := 1
-		for n < len(list)-trim && list[trim+n].starts("ZRANGE "+key+" 0 ", "ZREMRANGEBYRANK") {
+		for n < len(list)-trim && (strings.HasPrefix(list[trim+n].Text, "ZRANGE "+key+" 0 ") || list[trim+n].Verb() == "ZREMRANGEBYRANK") {
 			n++
 		}
 		list = slices.Delete(list, trim, trim+n)

@@ -279,13 +279,8 @@ type scenarioFile struct {
 	Convention map[string]string `json:"convention"`
 	Text       []string          `json:"text,omitempty"`
 	Goal       *Goal             `json:"goal,omitempty"`
-	Traffic    struct {
-		Into    []string  `json:"into"`
-		Streams []Traffic `json:"streams,omitempty"`
-		Given   int       `json:"given,omitempty"`
-		Within  float64   `json:"within_ms,omitempty"`
-	} `json:"traffic"`
-	Steps []fileStep `json:"steps"`
+	Traffic    coming            `json:"traffic"`
+	Steps      []fileStep        `json:"steps"`
 }
 
 type fileStep struct {

@@ -44,16 +44,19 @@ type Lesson struct {
 type extra struct {
 	Text    json.RawMessage `json:"text"`
 	Goal    *Goal           `json:"goal"`
-	Traffic struct {
-		Into    []string  `json:"into"`
-		Streams []Traffic `json:"streams"`
-		Given   int       `json:"given"`
-		Seed    uint64    `json:"seed"`
-		SkewMS  float64   `json:"skew_ms"`
-		Within  float64   `json:"within_ms"`
-		Column  float64   `json:"column_ms"`
-		Plain   bool      `json:"plain"`
-	} `json:"traffic"`
+	Traffic coming          `json:"traffic"`
+}
+
+// coming says in a scenario file what comes by itself, to which candidates.
+type coming struct {
+	Into    []string  `json:"into"`
+	Streams []Traffic `json:"streams,omitempty"`
+	Given   int       `json:"given,omitempty"`
+	Seed    uint64    `json:"seed,omitempty"`
+	SkewMS  float64   `json:"skew_ms,omitempty"`
+	Within  float64   `json:"within_ms,omitempty"`
+	Column  float64   `json:"column_ms,omitempty"`
+	Plain   bool      `json:"plain,omitempty"`
 }
 
 // Lessons returns the lessons that come with the program, in their order. What they point to is shared

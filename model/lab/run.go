@@ -64,7 +64,7 @@ func (r *Run) Version() int { return r.version }
 func (r *Run) Arrival(i int) (Arrival, Verdicts) { return r.workload.At(i), r.verdicts[i] }
 
 // Since returns the number of the first decided arrival at or after an instant.
-func (r *Run) Since(at limiter.Instant) int { return min(r.workload.From(at), r.at) }
+func (r *Run) Since(at limiter.Instant) int { return min(r.workload.After(at-1), r.at) }
 
 // Counts returns how candidate i has fared.
 func (r *Run) Counts(i int) Counts { return r.runners[i].counts }

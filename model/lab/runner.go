@@ -44,7 +44,7 @@ func newRunner(c Candidate, s *Setup) runner {
 func (l *runner) clone() runner {
 	c := *l
 	c.state = l.state.Clone()
-	c.admitted = l.admitted.clone()
+	c.admitted.entries = slices.Clone(l.admitted.entries)
 	c.stored = l.stored.clone()
 	return c
 }
@@ -238,8 +238,6 @@ func (r *ring) add(at limiter.Instant, n, w int64) (inside int64, first limiter.
 	}
 	return inside + n, first
 }
-
-func (r *ring) clone() ring { return ring{entries: slices.Clone(r.entries), sum: r.sum} }
 
 // Verdicts is what became of one arrival at every candidate, by their numbers.
 type Verdicts struct{ allowed, wrong, over, sent uint8 }

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"bytes"
+	"cmp"
 	"compress/flate"
 	"encoding/base64"
 	"encoding/json"
@@ -136,14 +137,9 @@ func (m Shared) Line() (string, error) {
 		return "", err
 	}
 	var packed bytes.Buffer
-	w, err := flate.NewWriter(&packed, flate.BestCompression)
-	if err == nil {
-		_, err = w.Write(content)
-	}
-	if err == nil {
-		err = w.Close()
-	}
-	if err != nil {
+	w, _ := flate.NewWriter(&packed, flate.BestCompression) // there is such a level
+	_, err = w.Write(content)
+	if err = cmp.Or(err, w.Close()); err != nil {
 		return "", err
 	}
 	line := sharePrefix + base64.RawURLEncoding.EncodeToString(packed.Bytes())

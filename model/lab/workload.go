@@ -155,11 +155,6 @@ func (t *Workload) After(at limiter.Instant) int {
 	return sort.Search(len(t.made), func(i int) bool { return t.made[i].At > at })
 }
 
-// From returns the number of the first arrival at or after at, among those made.
-func (t *Workload) From(at limiter.Instant) int {
-	return sort.Search(len(t.made), func(i int) bool { return t.made[i].At >= at })
-}
-
 // closedLoop is traffic of which some clients wait for the answer to a request before they
 // send the next one. Unlike another source it has to hear of every request that any
 // candidate gets, those fired by hand among them: they change the answers.

@@ -94,8 +94,7 @@ func measured(m model.Measure) *real {
 	if !m.Known {
 		return nil
 	}
-	v := real(m.V)
-	return &v
+	return new(real(m.V))
 }
 
 func (r *real) measure() model.Measure {

@@ -336,11 +336,6 @@ func (p *packer) describe(id int, text []byte) {
 	p.keys = append(append(append(p.keys, `,"key":`...), text...), '}')
 }
 
-// full says that what was put together has to be written before more is added.
-func (p *packer) full() bool {
-	return len(p.ids)+len(p.log)+len(p.arrivals) > maxPacked-maxPackedOne || len(p.keys) > maxPackedKeys
-}
-
 // line appends the line of what was put together to b, and begins anew.
 func (p *packer) line(b []byte) ([]byte, error) {
 	b = numbers(append(b, `{"p":{"ids":`...), p.ids)

@@ -323,7 +323,7 @@ func (w *Writer) reading(r *model.Reading) {
 		packs = false
 	}
 	if packs {
-		if w.pack.full() {
+		if p := &w.pack; len(p.ids)+len(p.log)+len(p.arrivals) > maxPacked-maxPackedOne || len(p.keys) > maxPackedKeys {
 			w.packed()
 		}
 		if !described {
