@@ -59,7 +59,7 @@ var errNoInjector = fmt.Errorf("nothing can be fired at this source")
 // HostKeys returns the keys of the dashboard that mean the same on every screen.
 func (p *permission) HostKeys() shell.Actions {
 	return shell.Actions{
-		shell.Bind("fire", "arm", "!", "arms firing for ten minutes, or disarms it", p.ToggleArming, "!").
+		shell.Bind("fire", "arm", "!", "arms firing for ten minutes, or disarms it", p.ToggleArming).
 			In(shell.Server, p.ArmedText).When(func() string {
 			switch st := p.Armament(); {
 			case st.Refused != nil:

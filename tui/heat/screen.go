@@ -89,14 +89,13 @@ func New(s *session.Session) *Screen {
 	h.actions = append(h.actions,
 		shell.Bind("heat", "earlier", "← h", "goes back in time", func() tea.Cmd { return move(0, 1) }, "left", "h").For(shell.ToTime),
 		shell.Bind("heat", "later", "→ l", "goes on in time", func() tea.Cmd { return move(0, -1) }, "right", "l").For(shell.ToTime),
-		shell.Bind("heat", "zoom out", "[", "shows a longer stretch of time", func() tea.Cmd { h.zoom(1); return nil }, "[").For(shell.ToTime),
-		shell.Bind("heat", "zoom in", "]", "shows a shorter stretch of time", func() tea.Cmd { h.zoom(-1); return nil }, "]").For(shell.ToTime),
-		shell.Bind("heat", "open", "enter", "opens the keys of a row, or the key at that moment", h.open,
-			"enter").For(shell.ToLook).Hinted("open"),
-		shell.Bind("heat", "fold", "f", "folds keys into prefixes, or unfolds them", func() tea.Cmd { h.fold = !h.fold; h.home(); return nil },
-			"f").For(shell.ToLook).Hinted("fold"),
-		shell.Bind("heat", "what if", "w", "puts the requests of a row through other terms", h.askWhatIf, "w").Hinted("what if"),
-		shell.Bind("heat", "all keys", "esc", "shows all keys again", h.leave, "esc").When(func() string {
+		shell.Bind("heat", "zoom out", "[", "shows a longer stretch of time", func() tea.Cmd { h.zoom(1); return nil }).For(shell.ToTime),
+		shell.Bind("heat", "zoom in", "]", "shows a shorter stretch of time", func() tea.Cmd { h.zoom(-1); return nil }).For(shell.ToTime),
+		shell.Bind("heat", "open", "enter", "opens the keys of a row, or the key at that moment", h.open).For(shell.ToLook).Hinted("open"),
+		shell.Bind("heat", "fold", "f", "folds keys into prefixes, or unfolds them", func() tea.Cmd { h.fold = !h.fold; h.home(); return nil }).
+			For(shell.ToLook).Hinted("fold"),
+		shell.Bind("heat", "what if", "w", "puts the requests of a row through other terms", h.askWhatIf).Hinted("what if"),
+		shell.Bind("heat", "all keys", "esc", "shows all keys again", h.leave).When(func() string {
 			if len(h.inside) > 0 || h.what.other.On {
 				return ""
 			}

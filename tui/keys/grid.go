@@ -37,8 +37,8 @@ func NewGrid(s *session.Session) *Grid {
 	g.actions = append(g.actions,
 		shell.Bind("keys", "left", "← h", "selects the key to the left", func() tea.Cmd { return move(-1) }, "left", "h").For(shell.ToLook),
 		shell.Bind("keys", "right", "→ l", "selects the key to the right", func() tea.Cmd { return move(1) }, "right", "l").For(shell.ToLook),
-		shell.Bind("view", "open", "enter", "shows the key on the dashboard", func() tea.Cmd { return g.s.Shell.Show("dashboard") },
-			"enter").For(shell.ToLook).Hinted("open"),
+		shell.Bind("view", "open", "enter", "shows the key on the dashboard", func() tea.Cmd { return g.s.Shell.Show("dashboard") }).
+			For(shell.ToLook).Hinted("open"),
 	)
 	return g
 }

@@ -28,11 +28,11 @@ func (d *Screen) rowActions() shell.Actions {
 		return ""
 	}
 	return shell.Actions{
-		shell.Bind("keys", "key menu", "o", "lists what can be done with the key", d.openMenu, "o").For(shell.ToAct).When(none).Hinted("key"),
-		shell.Bind("keys", "look ahead", "c", "says what a request would meet, of any cost", d.peek,
-			"c").For(shell.ToLook).When(none).In(shell.OfKey, nil).Also("why explain"),
-		shell.Bind("keys", "same prefix", "z", "lists only keys that begin like this one", d.filterPrefix,
-			"z").For(shell.ToFind).When(none).In(shell.OfKey, nil),
+		shell.Bind("keys", "key menu", "o", "lists what can be done with the key", d.openMenu).For(shell.ToAct).When(none).Hinted("key"),
+		shell.Bind("keys", "look ahead", "c", "says what a request would meet, of any cost", d.peek).For(shell.ToLook).When(none).
+			In(shell.OfKey, nil).Also("why explain"),
+		shell.Bind("keys", "same prefix", "z", "lists only keys that begin like this one", d.filterPrefix).For(shell.ToFind).When(none).
+			In(shell.OfKey, nil),
 	}
 }
 

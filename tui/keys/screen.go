@@ -45,17 +45,16 @@ func New(s *session.Session) *Screen {
 		return nil
 	}, func() int { return max(1, d.rowsShown()-1) }, d.table.lineCount)...)
 	d.actions = append(d.actions,
-		shell.Bind("view", "expand", "enter", "expands the pane; opens or folds a group", d.expand, "enter").For(shell.ToLook).Hinted("expand"),
-		shell.Bind("view", "next pane", "tab", "moves the focus to the next pane", d.nextPane, "tab"),
-		shell.Bind("keys", "open in the lab", "O", "opens the key's requests in the lab", d.study, "O").In(shell.OfKey, nil),
-		shell.Bind("keys", "what if", "w", "puts the key's requests through other terms", d.what.ask,
-			"w").In(shell.OfKey, nil).When(func() string {
+		shell.Bind("view", "expand", "enter", "expands the pane; opens or folds a group", d.expand).For(shell.ToLook).Hinted("expand"),
+		shell.Bind("view", "next pane", "tab", "moves the focus to the next pane", d.nextPane),
+		shell.Bind("keys", "open in the lab", "O", "opens the key's requests in the lab", d.study).In(shell.OfKey, nil),
+		shell.Bind("keys", "what if", "w", "puts the key's requests through other terms", d.what.ask).In(shell.OfKey, nil).When(func() string {
 			if d.s.Selection.Group() == "" {
 				return ""
 			}
 			return d.s.Selection.Group() + " is a group: w asks about all of its keys on the heat map (6), and here about a selected key."
 		}),
-		shell.Bind("view", "collapse", "esc", "shows all panes again", d.collapse, "esc").When(func() string {
+		shell.Bind("view", "collapse", "esc", "shows all panes again", d.collapse).When(func() string {
 			if d.expanded || d.what.other.On || d.s.Shown.Time.Pointing() {
 				return ""
 			}

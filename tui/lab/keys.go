@@ -75,14 +75,13 @@ func (s *Screen) bindings() shell.Actions {
 			Hinted("what if"),
 
 		bind("room", "present", "B", "presenter mode: large and few", s.presenter.toggle, "B").In(shell.Look, nil),
-		shell.Bind("room", "export", "e", "saves the moment as Markdown", func() tea.Cmd { return s.exports.moment(false) }, "e").
+		shell.Bind("room", "export", "e", "saves the moment as Markdown", func() tea.Cmd { return s.exports.moment(false) }).
 			In(shell.Save, shell.Folder),
-		shell.Bind("room", "scenario", "E", "saves what happened as a scenario file", func() tea.Cmd { return s.exports.moment(true) }, "E").
+		shell.Bind("room", "scenario", "E", "saves what happened as a scenario file", func() tea.Cmd { return s.exports.moment(true) }).
 			In(shell.Save, shell.Folder),
-		shell.Bind("room", "picture", "K", "saves the picture on screen as SVG and ANSI", s.exports.picture, "K").
-			In(shell.Save, shell.Folder),
-		shell.Bind("room", "share", "Y", "copies a line that opens this moment", s.exports.copyMoment, "Y"),
-		shell.Bind("room", "copy", "y", "copies the Redis script of the step", s.exports.copyScript, "y"),
+		shell.Bind("room", "picture", "K", "saves the picture on screen as SVG and ANSI", s.exports.picture).In(shell.Save, shell.Folder),
+		shell.Bind("room", "share", "Y", "copies a line that opens this moment", s.exports.copyMoment),
+		shell.Bind("room", "copy", "y", "copies the Redis script of the step", s.exports.copyScript),
 	}
 }
 

@@ -264,7 +264,7 @@ func newGuess(s *Screen) guess {
 		return shell.Bind("predict", name, key, "predicts that the algorithm in focus has it "+name+", and fires", func() tea.Cmd {
 			s.guess.answer(admitted)
 			return s.started()
-		}, key).Hinted(name)
+		}).Hinted(name)
 	}
 	return guess{s: s, keys: shell.Actions{
 		answer("admitted", "a", true), answer("denied", "d", false),

@@ -38,57 +38,55 @@ func (s *Session) Actions() shell.Actions {
 		faster, slower, filter = "faster", "slower", "" // the replay's own keys stand there
 	}
 	list := shell.Actions{
-		shell.Bind("fire", "fire", "space", "fires one request at the selected key", func() tea.Cmd { return s.Orders.Fire(model.Order{N: 1}) },
-			"space").For(shell.ToAct).As(shell.Fire).In(shell.OfKey, nil).Hinted("fire").Writing().When(live),
-		shell.Bind("fire", "burst", "b", "fires a burst of N", func() tea.Cmd { return s.Orders.Fire(model.Order{N: s.Orders.Burst()}) },
-			"b").For(shell.ToAct).As(shell.Burst).In(shell.OfKey, nil).Hinted("burst").Writing().When(live),
-		shell.Bind("fire", "rate", "r", "starts and stops firing at a rate", s.Orders.ToggleRate,
-			"r").For(shell.ToAct).As(shell.Rate).In(shell.OfKey, nil).Writing().When(live),
+		shell.Bind("fire", "fire", "space", "fires one request at the selected key", func() tea.Cmd { return s.Orders.Fire(model.Order{N: 1}) }).
+			For(shell.ToAct).As(shell.Fire).In(shell.OfKey, nil).Hinted("fire").Writing().When(live),
+		shell.Bind("fire", "burst", "b", "fires a burst of N", func() tea.Cmd { return s.Orders.Fire(model.Order{N: s.Orders.Burst()}) }).
+			For(shell.ToAct).As(shell.Burst).In(shell.OfKey, nil).Hinted("burst").Writing().When(live),
+		shell.Bind("fire", "rate", "r", "starts and stops firing at a rate", s.Orders.ToggleRate).For(shell.ToAct).As(shell.Rate).
+			In(shell.OfKey, nil).Writing().When(live),
 		shell.Bind("fire", "more", "+", "raises N or the rate; in a replay the speed", func() tea.Cmd { return s.Adjust(true) }, "+",
 			"=").As(shell.More).Hinted(faster).When(adjusts),
 		shell.Bind("fire", "less", "-", "lowers N or the rate; in a replay the speed", func() tea.Cmd { return s.Adjust(false) }, "-",
 			"_").As(shell.Less).Hinted(slower).When(adjusts),
-		shell.Bind("fire", "order", "~", "fires what you type: 60 5/s poisson cost:2", s.Orders.Compose, "~").In(shell.OfKey,
+		shell.Bind("fire", "order", "~", "fires what you type: 60 5/s poisson cost:2", s.Orders.Compose).In(shell.OfKey,
 			nil).Writing().When(live),
-		shell.Bind("fire", "hold fire", ";", "holds what is being fired; again goes on", do(s.Orders.Hold), ";").When(live),
-		shell.Bind("fire", "give room", "$", "gives the key room, frees or blocks it", s.Orders.OpenChanges, "$").In(shell.OfKey,
+		shell.Bind("fire", "hold fire", ";", "holds what is being fired; again goes on", do(s.Orders.Hold)).When(live),
+		shell.Bind("fire", "give room", "$", "gives the key room, frees or blocks it", s.Orders.OpenChanges).In(shell.OfKey,
 			nil).When(s.inReplay("A replay only shows what was seen: nothing can be changed.", never)),
 		shell.Bind("fire", "burst at a copy", "d", "fires a burst at a scratch copy of the key",
-			func() tea.Cmd { return s.Orders.Fire(model.Order{N: s.Orders.Burst(), Scratch: true}) }, "d").In(shell.OfKey,
+			func() tea.Cmd { return s.Orders.Fire(model.Order{N: s.Orders.Burst(), Scratch: true}) }).In(shell.OfKey,
 			nil).Writing().When(live),
-		shell.Bind("fire", "undo", "U", "takes back what was fired or changed", s.Orders.OpenActions, "U").In(shell.OfKey, nil).Writing(),
-		shell.Bind("fire", "without injected", `\`, "leaves what was fired from here out of all", do(s.SubtractInjected), `\`),
+		shell.Bind("fire", "undo", "U", "takes back what was fired or changed", s.Orders.OpenActions).In(shell.OfKey, nil).Writing(),
+		shell.Bind("fire", "without injected", `\`, "leaves what was fired from here out of all", do(s.SubtractInjected)),
 
-		shell.Bind("keys", "filter", "/", "filters keys by name, state: note: lib: alg:", do(s.openFilter),
-			"/").For(shell.ToFind).Also("throttled denied search").Hinted(filter),
-		shell.Bind("keys", "sort", "s", "sorts by the next column", do(s.Rows.NextSort), "s").For(shell.ToFind),
-		shell.Bind("keys", "reverse", "S", "reverses the order", do(s.Rows.Reverse), "S"),
-		shell.Bind("keys", "pin", "P", "pins the key on top, to compare it", do(s.Selection.Pin), "P").For(shell.ToFind).In(shell.OfKey, nil),
-		shell.Bind("keys", "copy", "y", "copies the row as text", s.CopyRow, "y").In(shell.OfKey, nil),
-		shell.Bind("keys", "identify", "W", "lists the limiters, and takes what yours are", do(s.openGroups),
-			"W").In(shell.Server, nil).Also("found"),
-		shell.Bind("keys", "copy commands", "u", "copies commands that free or reset the key", s.CopyLines, "u").In(shell.OfKey, nil),
-		shell.Bind("keys", "export", "e", "exports all keys to a JSON file", s.Files.ExportKeys, "e").As(shell.ExportKeys).In(shell.Save,
+		shell.Bind("keys", "filter", "/", "filters keys by name, state: note: lib: alg:", do(s.openFilter)).For(shell.ToFind).
+			Also("throttled denied search").Hinted(filter),
+		shell.Bind("keys", "sort", "s", "sorts by the next column", do(s.Rows.NextSort)).For(shell.ToFind),
+		shell.Bind("keys", "reverse", "S", "reverses the order", do(s.Rows.Reverse)),
+		shell.Bind("keys", "pin", "P", "pins the key on top, to compare it", do(s.Selection.Pin)).For(shell.ToFind).In(shell.OfKey, nil),
+		shell.Bind("keys", "copy", "y", "copies the row as text", s.CopyRow).In(shell.OfKey, nil),
+		shell.Bind("keys", "identify", "W", "lists the limiters, and takes what yours are", do(s.openGroups)).In(shell.Server, nil).Also("found"),
+		shell.Bind("keys", "copy commands", "u", "copies commands that free or reset the key", s.CopyLines).In(shell.OfKey, nil),
+		shell.Bind("keys", "export", "e", "exports all keys to a JSON file", s.Files.ExportKeys).As(shell.ExportKeys).In(shell.Save,
 			shell.Folder),
 		shell.Bind("keys", "csv", "E", "exports the rows as csv, md or jsonl", do(func() {
 			s.AskFormat(format.Plural(len(s.Rows.Rows()), "key"), func(f report.Format) tea.Cmd { return s.Files.ExportRows(s.Rows.Rows(), f) })
-		}), "E").As(shell.ExportRows).In(shell.Save,
+		})).As(shell.ExportRows).In(shell.Save,
 			shell.Folder).When(s.Files.NoRows),
-		shell.Bind("keys", "record", "F", "records to a file, or ends the recording", s.Files.ToggleRecording,
-			"F").As(shell.Record).In(shell.Save, shell.Folder).When(s.inReplay("This is a recording; R begins it anew.", never)),
-		shell.Bind("time", "restart", "R", "begins a replay anew", do(s.Shown.Restart), "R").Hinted("anew").When(func() string {
+		shell.Bind("keys", "record", "F", "records to a file, or ends the recording", s.Files.ToggleRecording).As(shell.Record).
+			In(shell.Save, shell.Folder).When(s.inReplay("This is a recording; R begins it anew.", never)),
+		shell.Bind("time", "restart", "R", "begins a replay anew", do(s.Shown.Restart)).Hinted("anew").When(func() string {
 			if !s.Shown.Replayed() {
 				return "Only a replay can begin anew; F records to a file."
 			}
 			return ""
 		}),
-		shell.Bind("keys", "capsule", "I", "saves the last ten minutes in one file", s.Files.SaveCapsule, "I").In(shell.Save,
+		shell.Bind("keys", "capsule", "I", "saves the last ten minutes in one file", s.Files.SaveCapsule).In(shell.Save,
 			shell.Folder).When(s.Files.NoCapsule),
 
-		shell.Bind("time", "pause", "p", "pauses the picture; collecting goes on", do(s.Pause),
-			"p").For(shell.ToTime).As(shell.Pause).Hinted("pause"),
-		shell.Bind("time", "go to", "g", "goes to a time you type: 14:02:11, 30s ago", s.askTime,
-			"g").For(shell.ToTime).Also("past").When(func() string {
+		shell.Bind("time", "pause", "p", "pauses the picture; collecting goes on", do(s.Pause)).For(shell.ToTime).As(shell.Pause).Hinted("pause"),
+		shell.Bind("time", "go to", "g", "goes to a time you type: 14:02:11, 30s ago", s.askTime).For(shell.ToTime).Also("past").
+			When(func() string {
 			if s.Selection.Current() == nil {
 				return "There is no key yet."
 			}
@@ -109,10 +107,8 @@ func (s *Session) ZoomActions(zoom func(coarser bool) bool) shell.Actions {
 		})
 	}
 	return shell.Actions{
-		shell.Bind("time", "zoom out", "[", "shows a longer stretch of time", to(true, "longest"),
-			"[").For(shell.ToTime).As(shell.ZoomOut),
-		shell.Bind("time", "zoom in", "]", "shows a shorter stretch; so does dragging", to(false, "shortest"),
-			"]").For(shell.ToTime).As(shell.ZoomIn),
+		shell.Bind("time", "zoom out", "[", "shows a longer stretch of time", to(true, "longest")).For(shell.ToTime).As(shell.ZoomOut),
+		shell.Bind("time", "zoom in", "]", "shows a shorter stretch; so does dragging", to(false, "shortest")).For(shell.ToTime).As(shell.ZoomIn),
 	}
 }
 

@@ -124,11 +124,10 @@ func (s *Session) Update(msg tea.Msg) tea.Cmd {
 func (s *Session) HostKeys() shell.Actions {
 	list := s.Orders.HostKeys()
 	if s.Peers != nil {
-		list = append(list, shell.Bind("view", "next server", "m n", "shows the next of the servers", s.nextServer,
-			shell.MenuKey+"n").In(shell.Server, nil))
+		list = append(list, shell.Bind("view", "next server", "m n", "shows the next of the servers", s.nextServer).In(shell.Server, nil))
 	}
 	return append(list, shell.Bind("view", "watch another", "m w",
-		"prints the commands that watch another Redis", s.openTargets, shell.MenuKey+"w").In(shell.Server, nil).Also("connect server"))
+		"prints the commands that watch another Redis", s.openTargets).In(shell.Server, nil).Also("connect server"))
 }
 
 // batchMsg delivers a batch of the source.

@@ -73,8 +73,12 @@ const (
 // MenuKey begins a key that exists in the general menu alone: "m w" is w in that menu.
 const MenuKey = "m "
 
-// Bind returns an action. shown is how the help prints its keys, what completes "this key …".
+// Bind returns an action. shown is how the help prints its keys, which are shown itself where none are given; what
+// completes "this key …".
 func Bind(group, name, shown, what string, do func() tea.Cmd, keys ...string) Action {
+	if keys == nil {
+		keys = []string{shown}
+	}
 	return Action{Binding: key.NewBinding(key.WithKeys(keys...), key.WithHelp(shown, what)), Name: name, Group: group, Do: do}
 }
 

@@ -73,26 +73,25 @@ func (a *App) toggleMouse() tea.Cmd {
 // actions are the keys that mean the same on every screen.
 func (a *App) actions() Actions {
 	list := Actions{
-		Bind("view", "back", "esc", "goes one step back", a.back,
-			"esc").For(ToLook).As(Back).Hinted("back").When(func() string {
+		Bind("view", "back", "esc", "goes one step back", a.back).For(ToLook).As(Back).Hinted("back").When(func() string {
 			if a.current != 0 || stepBack(a) != nil || a.host.Back() != nil {
 				return ""
 			}
 			return "This is where everything begins; q quits."
 		}),
-		Bind("view", "help", "?", "shows this help", func() tea.Cmd { a.Open(newHelp(a)); return nil }, "?").Hinted("help"),
-		Bind("view", "palette", ":", "finds any action by its name", func() tea.Cmd { a.Open(newPalette(a)); return nil },
-			":").For(ToFind).As(Palette).Hinted("do"),
+		Bind("view", "help", "?", "shows this help", func() tea.Cmd { a.Open(newHelp(a)); return nil }).Hinted("help"),
+		Bind("view", "palette", ":", "finds any action by its name", func() tea.Cmd { a.Open(newPalette(a)); return nil }).For(ToFind).
+			As(Palette).Hinted("do"),
 	}
 	list = append(list, a.screenKeys()...)
 	list = append(list, a.host.HostKeys()...)
 	return append(list,
-		Bind("view", "theme", "t", "picks a theme", func() tea.Cmd { a.Open(newThemes(a)); return nil }, "t").
+		Bind("view", "theme", "t", "picks a theme", func() tea.Cmd { a.Open(newThemes(a)); return nil }).
 			In(Look, func() string { return "(" + a.Canvas.Look.Name + ")" }),
-		Bind("view", "menu", "m", "lists saving, looks and the server", a.openMenu, "m").For(ToAct).Hinted("menu"),
-		Bind("view", "mouse", "m m", "turns the mouse on or off", a.toggleMouse, MenuKey+"m").In(Look,
+		Bind("view", "menu", "m", "lists saving, looks and the server", a.openMenu).For(ToAct).Hinted("menu"),
+		Bind("view", "mouse", "m m", "turns the mouse on or off", a.toggleMouse).In(Look,
 			func() string { return map[bool]string{true: "(on)", false: "(off)"}[a.mouse] }),
-		Bind("view", "stop", "x", "stops everything that is firing", a.stopAll, "x").For(ToAct),
+		Bind("view", "stop", "x", "stops everything that is firing", a.stopAll).For(ToAct),
 		Bind("view", "quit", "q", "quits", a.quit, "q", "ctrl+c").For(ToAct).Hinted("quit"),
 	)
 }
@@ -109,7 +108,7 @@ func (a *App) screenKeys() (list Actions) {
 	for i := range a.screens {
 		s := a.screens[i]
 		if n := strconv.Itoa(i + 1); i < 9 {
-			list = append(list, Bind("view", s.name, n, s.what, func() tea.Cmd { return a.show(i) }, n).Hinted(s.name))
+			list = append(list, Bind("view", s.name, n, s.what, func() tea.Cmd { return a.show(i) }).Hinted(s.name))
 		}
 	}
 	return list

@@ -65,12 +65,11 @@ func (m *Markers) Actions() shell.Actions {
 		return func() tea.Cmd { f(); return nil }
 	}
 	return shell.Actions{
-		shell.Bind("time", "mark", "*", "marks this moment, or takes the mark away", do(m.ask), "*").When(none),
-		shell.Bind("time", "next event", ")", "goes to the next event or marker", func() tea.Cmd { return m.jump(true, true) }, ")").When(none),
-		shell.Bind("time", "last event", "(", "goes to the event or marker before", func() tea.Cmd { return m.jump(false, true) },
-			"(").When(none),
-		shell.Bind("time", "next marker", "}", "goes to the next marker", func() tea.Cmd { return m.jump(true, false) }, "}").When(none),
-		shell.Bind("time", "last marker", "{", "goes to the marker before", func() tea.Cmd { return m.jump(false, false) }, "{").When(none),
+		shell.Bind("time", "mark", "*", "marks this moment, or takes the mark away", do(m.ask)).When(none),
+		shell.Bind("time", "next event", ")", "goes to the next event or marker", func() tea.Cmd { return m.jump(true, true) }).When(none),
+		shell.Bind("time", "last event", "(", "goes to the event or marker before", func() tea.Cmd { return m.jump(false, true) }).When(none),
+		shell.Bind("time", "next marker", "}", "goes to the next marker", func() tea.Cmd { return m.jump(true, false) }).When(none),
+		shell.Bind("time", "last marker", "{", "goes to the marker before", func() tea.Cmd { return m.jump(false, false) }).When(none),
 	}
 }
 
