@@ -27,7 +27,7 @@ func (p *page) tell(name string, v float64, labels ...string) {
 		return
 	}
 	p.told[id] = true
-	m := named(name)
+	m := &table[slices.IndexFunc(table, func(m metric) bool { return m.name == name })]
 	p.add(m, new(series).of(m, v, pairs(m.labels, labels)))
 }
 
@@ -199,11 +199,6 @@ var table = []metric{
 	{name: "redis_script_seconds", help: "Mean time of a call that runs a script.", labels: []string{"command"}},
 	{name: "redis_errors_per_second", help: "Error replies of the server a second.", labels: []string{"error"}},
 	{name: "redis_clock_offset_seconds", help: "How far the server's clock is ahead of this machine's."},
-}
-
-// named returns the metric of a name, which must be in the table.
-func named(name string) *metric {
-	return &table[slices.IndexFunc(table, func(m metric) bool { return m.name == name })]
 }
 
 // watched is a key with what is told of it beside its figures.

@@ -52,7 +52,7 @@ func (i *Injector) Fire(ctx context.Context, s model.Order, report func(model.Fi
 		if s.Hold != nil && s.Hold(ctx) != nil {
 			return tally, nil
 		}
-		fired, err := i.Feed.fire(s.Key, s.Cost)
+		fired, err := i.Feed.FireAt(limiter.InstantOf(time.Now()), s.Key, s.Cost)
 		if err != nil {
 			return tally, err
 		}
@@ -66,11 +66,6 @@ func (i *Injector) Fire(ctx context.Context, s model.Order, report func(model.Fi
 		}
 	}
 	return tally, nil
-}
-
-// fire makes one request now.
-func (f *Feed) fire(name string, cost int64) (model.Fired, error) {
-	return f.FireAt(limiter.InstantOf(time.Now()), name, cost)
 }
 
 // FireAt makes one request at an instant, which is not before that of the last batch.

@@ -98,13 +98,8 @@ func (r *Request) scheduled(now int64) (w Written, next int64, err error) {
 	if !w.Decision.Allowed {
 		next = tat
 	}
-	w.Decision = r.decide(w.Decision.Allowed, nanoseconds(next))
+	w.Decision = r.decide(w.Decision.Allowed, limiter.State{Algorithm: limiter.GCRA, TAT: limiter.Instant(next / 1000)})
 	return w, next, nil
-}
-
-// nanoseconds returns the state for a theoretical arrival time in nanoseconds since the epoch.
-func nanoseconds(tat int64) limiter.State {
-	return limiter.State{Algorithm: limiter.GCRA, TAT: limiter.Instant(tat / 1000)}
 }
 
 // Token buckets in whole seconds, in two strings: the tokens left and the second of the last

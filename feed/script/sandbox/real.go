@@ -49,7 +49,7 @@ func NewOn(ctx context.Context, client redis.UniversalClient, named bool, s Scri
 	if n > 0 {
 		return nil, errStrange
 	}
-	text := wrapped(s.Text)
+	text := before + withoutShebang(s.Text) + after
 	if _, err := client.ScriptLoad(ctx, text).Result(); err != nil {
 		return nil, fmt.Errorf("the server does not take the script: %w", err)
 	}
@@ -100,9 +100,6 @@ return {lives, ran, failed, {reply}}`
 
 // oneFunction is the error of a library of several functions.
 const oneFunction = "the library registers several functions: check a file with one of them"
-
-// wrapped is the text of a script between before and after.
-func wrapped(text string) string { return before + withoutShebang(text) + after }
 
 // withoutShebang empties the first line of a library of functions.
 func withoutShebang(text string) string {

@@ -64,9 +64,6 @@ func (b Band) Wrong(rounding int) float64 {
 	return share(float64(o.WronglyAllowed+o.WronglyDenied), float64(b.Requests))
 }
 
-// Difference returns the mean difference of a rounding relative to the exact counts.
-func (b Band) Difference(rounding int) float64 { return share(b.By[rounding].Difference, b.Exact) }
-
 func share(part, whole float64) float64 {
 	if whole <= 0 {
 		return 0

@@ -135,7 +135,7 @@ func (p *printer) row(label string, b Band, differs bool) {
 		o, unknown := b.By[i], b.Requests == 0
 		columns := []float64{share(float64(o.WronglyAllowed), float64(b.Requests)), share(float64(o.WronglyDenied), float64(b.Requests))}
 		if differs {
-			columns = append(columns, b.Difference(i))
+			columns = append(columns, share(b.By[i].Difference, b.Exact))
 		}
 		for _, v := range columns {
 			text := "–"
