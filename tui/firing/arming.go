@@ -81,8 +81,7 @@ func (p *permission) ToggleArming() tea.Cmd {
 		p.stop()
 		p.arming.Disarm()
 		p.wasArmed = false
-		p.app.Say("Firing is disarmed.")
-		return nil
+		return p.app.Say("Firing is disarmed.")
 	}
 	ctx, a := p.app.Context(), p.arming
 	return func() tea.Msg { return armedMsg{a.Arm(ctx)} }

@@ -44,15 +44,13 @@ func (cs *changes) OpenChanges() tea.Cmd {
 	o := cs.orders
 	k := o.keys.Live().Key(o.keys.Selected())
 	if k == nil {
-		o.app.Warn("There is no key yet.")
-		return nil
+		return o.app.Warn("There is no key yet.")
 	}
 	copies := cs.changer == nil || o.CanFire() != ""
 	aside := ""
 	if copies {
 		if why := cs.cannotCopy(); why != "" {
-			o.app.Warn(why)
-			return nil
+			return o.app.Warn(why)
 		}
 		aside = "copies redis-cli"
 	}
@@ -72,8 +70,7 @@ func (cs *changes) OpenChanges() tea.Cmd {
 			Last: !copies && o.arming == nil, Value: c})
 	}
 	if len(choices) == 0 {
-		o.app.Warn("Nothing can be changed at " + o.name(k.Reading.Key) + ": " + possible(model.Change{Kind: model.Free}).Error() + ".")
-		return nil
+		return o.app.Warn("Nothing can be changed at " + o.name(k.Reading.Key) + ": " + possible(model.Change{Kind: model.Free}).Error() + ".")
 	}
 	p := o.app.NewPicker(o.name(k.Reading.Key), choices)
 	p.Chosen = func(c shell.Choice) tea.Cmd {
@@ -83,8 +80,7 @@ func (cs *changes) OpenChanges() tea.Cmd {
 		}
 		return o.fireThen(model.Order{Change: change}, cs.launchChange)
 	}
-	o.app.Open(p)
-	return nil
+	return o.app.Open(p)
 }
 
 // changeWhat describes what a change does to the key of a reading.
@@ -220,15 +216,12 @@ func (b *takeBacks) ended(r *runningOrder, tally model.Outcomes) {
 func (b *takeBacks) OpenActions() tea.Cmd {
 	switch {
 	case b.taker == nil:
-		b.orders.app.Warn("Nothing can be taken back at this source.")
-		return nil
+		return b.orders.app.Warn("Nothing can be taken back at this source.")
 	case len(b.actions) == 0:
-		b.orders.app.Warn("Nothing was fired or changed from here yet.")
-		return nil
+		return b.orders.app.Warn("Nothing was fired or changed from here yet.")
 	}
 	if st := b.orders.Armament(); !st.Armed {
-		b.orders.app.Warn("Firing is not armed: press ! to arm it.")
-		return nil
+		return b.orders.app.Warn("Firing is not armed: press ! to arm it.")
 	}
 	var choices []shell.Choice
 	for _, a := range slices.Backward(b.actions) {
@@ -248,8 +241,7 @@ func (b *takeBacks) OpenActions() tea.Cmd {
 		b.confirmTakeBack(back, c.What)
 		return nil
 	}
-	b.orders.app.Open(p)
-	return nil
+	return b.orders.app.Open(p)
 }
 
 // confirmTakeBack shows the ticket for taking an action back.

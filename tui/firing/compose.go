@@ -77,8 +77,7 @@ func (c *composer) Compose() tea.Cmd {
 			return c.FireText(text)
 		}, nil)
 	p.Suggest(suggested)
-	o.app.Open(p)
-	return nil
+	return o.app.Open(p)
 }
 
 // FireText orders the requests of text, in the form of model.ParseOrder, at the selected key. It
@@ -87,29 +86,25 @@ func (c *composer) FireText(text string) tea.Cmd {
 	o := c.orders
 	order, phase, err := model.ParseOrder(text)
 	if err != nil {
-		o.app.Warn("Nothing is fired: " + err.Error() + ".")
-		return nil
+		return o.app.Warn("Nothing is fired: " + err.Error() + ".")
 	}
 	k := o.keys.Live().Key(o.keys.Selected())
 	if phase >= 0 && k != nil {
 		window := k.Reading.Target.Window
 		if window <= 0 {
-			o.app.Warn("Nothing is fired: the window of the key is not known, so that it has no phase.")
-			return nil
+			return o.app.Warn("Nothing is fired: the window of the key is not known, so that it has no phase.")
 		}
 		order.Shape.Wait = model.Lead(o.keys.LiveAt(), window, phase)
 	}
 	if order.Shape.Kind == model.Recorded {
 		if c.recorded == nil || k == nil {
-			o.app.Warn("Nothing is fired: no recording can be read here.")
-			return nil
+			return o.app.Warn("Nothing is fired: no recording can be read here.")
 		}
 		return c.read(o.app.Context(), order, k.Reading.Key)
 	}
 	if order.Rate > 0 && order.N == 0 {
 		if r := o.atRate(); r != nil {
-			o.app.Warn("A rate is being fired already: x stops it.")
-			return nil
+			return o.app.Warn("A rate is being fired already: x stops it.")
 		}
 		if order.Shape.Kind == model.Even {
 			o.perSecond = order.Rate
@@ -145,15 +140,12 @@ func (o *Orders) FireAt(at limiter.Instant) tea.Cmd {
 	case k == nil:
 		return nil
 	case why != "":
-		o.app.Warn(why)
-		return nil
+		return o.app.Warn(why)
 	case o.keys.Paused():
-		o.app.Warn("The picture is paused, and what is to come is not shown: p goes on.")
-		return nil
+		return o.app.Warn("The picture is paused, and what is to come is not shown: p goes on.")
 	}
 	if _, err := k.Reading.Aim(); err != nil {
-		o.app.Warn("Nothing is fired at " + o.name(k.Reading.Key) + ": " + err.Error() + ".")
-		return nil
+		return o.app.Warn("Nothing is fired at " + o.name(k.Reading.Key) + ": " + err.Error() + ".")
 	}
 	return o.plans.add(k.Reading.Key, at)
 }
@@ -161,8 +153,7 @@ func (o *Orders) FireAt(at limiter.Instant) tea.Cmd {
 // add plans a request at a key, and returns the command that waits for its instant.
 func (l *plans) add(key string, at limiter.Instant) tea.Cmd {
 	if len(l.list) >= mostPlans {
-		l.app.Warn(fmt.Sprintf("%d requests wait for their moment already: x takes them back.", len(l.list)))
-		return nil
+		return l.app.Warn(fmt.Sprintf("%d requests wait for their moment already: x takes them back.", len(l.list)))
 	}
 	l.last++
 	p := plan{l.last, key, at, make(chan struct{})}
@@ -206,8 +197,7 @@ func (o *Orders) firePlan(id int64) tea.Cmd {
 		return nil
 	}
 	if p.key != o.keys.Selected() {
-		o.app.Warn("Nothing was fired at " + o.name(p.key) + ": another key is selected now.")
-		return nil
+		return o.app.Warn("Nothing was fired at " + o.name(p.key) + ": another key is selected now.")
 	}
 	return o.Fire(model.Order{N: 1})
 }

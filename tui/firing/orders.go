@@ -148,11 +148,9 @@ func (o *Orders) fireThen(order model.Order, then func(model.Order) tea.Cmd) tea
 	k := o.keys.Live().Key(o.keys.Selected())
 	switch why := o.CanFire(); {
 	case k == nil:
-		o.app.Warn("There is no key to fire at yet.")
-		return nil
+		return o.app.Warn("There is no key to fire at yet.")
 	case why != "":
-		o.app.Warn(why)
-		return nil
+		return o.app.Warn(why)
 	case o.keys.SelectionMoved():
 		return nil
 	}
@@ -161,8 +159,7 @@ func (o *Orders) fireThen(order model.Order, then func(model.Order) tea.Cmd) tea
 		target, err = k.Reading.AimChange(order.Change)
 	}
 	if err != nil {
-		o.app.Warn(nothing(order) + o.name(k.Reading.Key) + ": " + err.Error() + ".")
-		return nil
+		return o.app.Warn(nothing(order) + o.name(k.Reading.Key) + ": " + err.Error() + ".")
 	}
 	order.Key, order.Target, order.Cost = k.Reading.Key, target, max(order.Cost, 1)
 	if o.arming != nil {

@@ -69,8 +69,7 @@ func (o *Orders) show(order model.Order, t model.Ticket, do func(model.Order) te
 	} else {
 		p := preview()
 		if p.err != nil {
-			o.app.Warn(nothing(order) + o.name(order.Key) + ": " + p.err.Error() + ".")
-			return nil
+			return o.app.Warn(nothing(order) + o.name(order.Key) + ": " + p.err.Error() + ".")
 		}
 		t.Commands = p.commands
 	}
@@ -240,7 +239,7 @@ func (d *ticketDialog) Paint(p *widget.Canvas, _ cell.Rect) {
 		}
 		return cmd
 	})
-	p.Button(x, y, in.X+in.W, "esc", "leave it", func(int) tea.Cmd { d.o.app.Open(nil); return nil })
+	p.Button(x, y, in.X+in.W, "esc", "leave it", func(int) tea.Cmd { return d.o.app.Open(nil) })
 }
 
 // Modal returns true: the screen below takes no key.

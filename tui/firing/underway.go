@@ -211,8 +211,7 @@ func (o *Orders) Adjust(up bool) tea.Cmd {
 	case !changed:
 		return nil
 	case up && r.Key != o.keys.Selected():
-		o.app.Warn("The rate is fired at " + o.name(r.Key) + ": select that to raise it.")
-		return nil
+		return o.app.Warn("The rate is fired at " + o.name(r.Key) + ": select that to raise it.")
 	}
 	replace := func(order model.Order) tea.Cmd {
 		if left.Shape.Kind == model.Even {

@@ -50,8 +50,7 @@ func (d *Screen) menuAt(x, y int) tea.Cmd {
 	if x >= 0 {
 		p.Beside(x, y)
 	}
-	d.s.Shell.Open(p)
-	return nil
+	return d.s.Shell.Open(p)
 }
 
 // rowAt returns the line of the table at a cell of the screen, or -1.
@@ -95,8 +94,7 @@ func (d *Screen) peek() tea.Cmd {
 		}
 		return step != 0
 	})
-	d.s.Shell.Open(p)
-	return nil
+	return d.s.Shell.Open(p)
 }
 
 // lookAhead says what a request of a cost would meet now.
@@ -133,8 +131,7 @@ func (d *Screen) filterPrefix() tea.Cmd {
 		prefix = k.Reading.Key[:i+1]
 	}
 	if prefix == "" {
-		d.s.Shell.Say("The name has no part before it: there is no prefix.")
-		return nil
+		return d.s.Shell.Say("The name has no part before it: there is no prefix.")
 	}
 	d.s.Selection.SetFilter(prefix)
 	return nil

@@ -308,8 +308,7 @@ func (p painter) OnHover(r cell.Rect, do func(x int)) {
 func (p painter) OnClick(r cell.Rect, do func(x int) tea.Cmd) {
 	p.c.OnClick(r, func(x int) tea.Cmd {
 		if p.s.class.held() {
-			p.s.app.Say(heldWords)
-			return nil
+			return p.s.app.Say(heldWords)
 		}
 		return do(x)
 	})

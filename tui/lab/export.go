@@ -109,8 +109,7 @@ func (e *exports) moment(asScenario bool) tea.Cmd {
 	} else if asScenario {
 		var err error
 		if content, err = lab.ScenarioFile(id, s.run); err != nil {
-			s.app.Warn("Not saved: " + err.Error() + ".")
-			return nil
+			return s.app.Warn("Not saved: " + err.Error() + ".")
 		}
 		form = ".json"
 	}

@@ -166,8 +166,7 @@ func (s *Screen) askTime() {
 		}
 		d, err := readTime(text)
 		if err != nil {
-			s.app.Warn("A time is a number of seconds, or one with its unit: 9.9, 9.9s, 999ms, 1m.")
-			return nil
+			return s.app.Warn("A time is a number of seconds, or one with its unit: 9.9, 9.9s, 999ms, 1m.")
 		}
 		s.follow()
 		return s.goTo(s.run.Setup().Zero.Add(d))

@@ -318,12 +318,10 @@ func (t *sentence) typeNumber(name string) {
 			return nil
 		case name == "window":
 			if setup.Limit.Window, err = readTime(text); err != nil {
-				s.app.Warn("A window is a number of seconds, or one with its unit: 10, 10s, 500ms, 1m.")
-				return nil
+				return s.app.Warn("A window is a number of seconds, or one with its unit: 10, 10s, 500ms, 1m.")
 			}
 		case err != nil || n < 0 || name == "N" && (n < 1 || n > maxBurst):
-			s.app.Warn(fmt.Sprintf("%s is a whole number, of requests up to %s.", name, format.Short(maxBurst)))
-			return nil
+			return s.app.Warn(fmt.Sprintf("%s is a whole number, of requests up to %s.", name, format.Short(maxBurst)))
 		case name == "limit":
 			setup.Limit.Count = n
 		case name == "burst":

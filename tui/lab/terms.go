@@ -164,13 +164,11 @@ func (t terms) algorithm(c lab.Candidate, setup lab.Setup) term {
 		next := s.run.Setup()
 		switch {
 		case at < 0 && len(next.Candidates) >= lab.MaxCandidates:
-			s.app.Warn(fmt.Sprintf("%d algorithms are compared already: take one out before adding %s.", lab.MaxCandidates, c))
-			return nil
+			return s.app.Warn(fmt.Sprintf("%d algorithms are compared already: take one out before adding %s.", lab.MaxCandidates, c))
 		case at < 0:
 			next.Candidates = append(next.Candidates, c)
 		case len(next.Candidates) == 1:
-			s.app.Warn("One algorithm has to stay: add another one first.")
-			return nil
+			return s.app.Warn("One algorithm has to stay: add another one first.")
 		default:
 			next.Candidates = slices.Delete(next.Candidates, at, at+1)
 		}

@@ -87,11 +87,11 @@ func (s *Session) Actions() shell.Actions {
 		shell.Bind("time", "pause", "p", "pauses the picture; collecting goes on", do(s.Pause)).For(shell.ToTime).As(shell.Pause).Hinted("pause"),
 		shell.Bind("time", "go to", "g", "goes to a time you type: 14:02:11, 30s ago", s.askTime).For(shell.ToTime).Also("past").
 			When(func() string {
-			if s.Selection.Current() == nil {
-				return "There is no key yet."
-			}
-			return ""
-		}),
+				if s.Selection.Current() == nil {
+					return "There is no key yet."
+				}
+				return ""
+			}),
 	}
 	return append(append(list, s.ZoomActions(s.Shown.Time.Zoom)...), s.Marks.Actions()...)
 }
@@ -172,21 +172,19 @@ func (s *Session) Adjust(up bool) tea.Cmd {
 		return s.Orders.Adjust(up)
 	}
 	s.Shown.Faster(up)
-	s.Shell.Say("Speed: " + speedText(s.Shown.Playback().Speed) + ".")
-	return nil
+	return s.Shell.Say("Speed: " + speedText(s.Shown.Playback().Speed) + ".")
 }
 
 // askTime asks for an instant of the past, and shows it under the cursor.
 func (s *Session) askTime() tea.Cmd {
 	hint := "14:02:11, a date before it, or 30s for as long ago · enter goes"
-	s.Shell.Open(s.Shell.NewPrompt("go to ", "", hint, nil, func(text string, kept bool) tea.Cmd {
+	return s.Shell.Open(s.Shell.NewPrompt("go to ", "", hint, nil, func(text string, kept bool) tea.Cmd {
 		if !kept || strings.TrimSpace(text) == "" {
 			return nil
 		}
 		at, ok := format.ReadMoment(text, s.Shown.At(), s.Shown.At())
 		if !ok {
-			s.Shell.Warn("A time is " + format.Moments + ".")
-			return nil
+			return s.Shell.Warn("A time is " + format.Moments + ".")
 		}
 		if s.Shown.Replayed() {
 			s.Shown.Seek(at)
@@ -194,7 +192,6 @@ func (s *Session) askTime() tea.Cmd {
 		}
 		return s.Visit(s.Selection.Selected(), at)
 	}, nil))
-	return nil
 }
 
 // AskFormat asks for the format of an export; what names the exported data.
@@ -206,8 +203,7 @@ func (s *Session) AskFormat(what string, export func(report.Format) tea.Cmd) {
 			case !kept:
 				return nil
 			case err != nil:
-				s.Shell.Warn(safetext.Sentence(err.Error()))
-				return nil
+				return s.Shell.Warn(safetext.Sentence(err.Error()))
 			}
 			return export(f)
 		}, nil))
@@ -221,11 +217,9 @@ func (s *Session) CopyLines() tea.Cmd {
 	case k == nil:
 		return nil
 	case s.Options.Mask:
-		s.Shell.Warn("The lines would name the key in full, which --mask hides.")
-		return nil
+		return s.Shell.Warn("The lines would name the key in full, which --mask hides.")
 	case s.Shown.Board().Server.Embedded:
-		s.Shell.Warn("The embedded Redis has no address for redis-cli: fire at it, or press q.")
-		return nil
+		return s.Shell.Warn("The embedded Redis has no address for redis-cli: fire at it, or press q.")
 	}
 	s.Shell.Say("Copied: the redis-cli lines for " + s.Name(k.Reading.Key) + ". Read them before you run them.")
 	return tea.SetClipboard(report.CommandLines(&k.Reading, s.Shown.Board().Server, s.Shown.LiveAt()))
@@ -243,8 +237,7 @@ func (s *Session) openTargets() tea.Cmd {
 		s.Shell.Say("Copied: " + c.Name)
 		return tea.SetClipboard(c.Name)
 	}
-	s.Shell.Open(p)
-	return nil
+	return s.Shell.Open(p)
 }
 
 // TermsText formats a limit in the form of the what-if prompt.

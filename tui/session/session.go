@@ -225,8 +225,7 @@ func NewsMsg(n ...News) tea.Msg { return newsMsg{news: n} }
 // cursor at that instant.
 func (s *Session) Visit(key string, at limiter.Instant) tea.Cmd {
 	if s.Shown.Board().Key(key) == nil {
-		s.Shell.Say("That key is no longer on the board.")
-		return nil
+		return s.Shell.Say("That key is no longer on the board.")
 	}
 	if !s.Shown.Replayed() && !s.Shown.Paused() {
 		s.Pause()

@@ -57,8 +57,7 @@ func (a *App) Menu(title string, first []Choice, groups ...Menu) *Picker {
 
 // openMenu opens the general menu.
 func (a *App) openMenu() tea.Cmd {
-	a.Open(a.Menu("menu", nil, Save, Look, Server))
-	return nil
+	return a.Open(a.Menu("menu", nil, Save, Look, Server))
 }
 
 func (a *App) toggleMouse() tea.Cmd {
@@ -79,14 +78,14 @@ func (a *App) actions() Actions {
 			}
 			return "This is where everything begins; q quits."
 		}),
-		Bind("view", "help", "?", "shows this help", func() tea.Cmd { a.Open(newHelp(a)); return nil }).Hinted("help"),
-		Bind("view", "palette", ":", "finds any action by its name", func() tea.Cmd { a.Open(newPalette(a)); return nil }).For(ToFind).
+		Bind("view", "help", "?", "shows this help", func() tea.Cmd { return a.Open(newHelp(a)) }).Hinted("help"),
+		Bind("view", "palette", ":", "finds any action by its name", func() tea.Cmd { return a.Open(newPalette(a)) }).For(ToFind).
 			As(Palette).Hinted("do"),
 	}
 	list = append(list, a.screenKeys()...)
 	list = append(list, a.host.HostKeys()...)
 	return append(list,
-		Bind("view", "theme", "t", "picks a theme", func() tea.Cmd { a.Open(newThemes(a)); return nil }).
+		Bind("view", "theme", "t", "picks a theme", func() tea.Cmd { return a.Open(newThemes(a)) }).
 			In(Look, func() string { return "(" + a.Canvas.Look.Name + ")" }),
 		Bind("view", "menu", "m", "lists saving, looks and the server", a.openMenu).For(ToAct).Hinted("menu"),
 		Bind("view", "mouse", "m m", "turns the mouse on or off", a.toggleMouse).In(Look,
@@ -169,8 +168,7 @@ func (a *App) CarryOut(act Action) tea.Cmd {
 	a.used = append(slices.DeleteFunc(a.used, func(name string) bool { return name == act.Name }), act.Name)
 	switch reason := act.Reason(); {
 	case reason != "":
-		a.Warn(reason)
-		return nil
+		return a.Warn(reason)
 	case act.Writes:
 		what := strings.ToUpper(act.What()[:1]) + act.What()[1:]
 		a.Ask(act.Name, act.Name, act.Do, what+". It writes to Redis.")

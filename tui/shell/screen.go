@@ -187,17 +187,26 @@ type surface struct {
 // Redraw says that something changed that is on screen.
 func (s *surface) Redraw() { s.stale = true }
 
-// Say shows a sentence for some seconds.
-func (s *surface) Say(text string) { s.toast, s.stale = widget.Toast{Text: text}, true }
+// Say shows a sentence for some seconds. It returns nil for a caller with no other command, as Warn and Open do.
+func (s *surface) Say(text string) tea.Cmd {
+	s.toast, s.stale = widget.Toast{Text: text}, true
+	return nil
+}
 
 // Warn shows a sentence about trouble for some seconds.
-func (s *surface) Warn(text string) { s.toast, s.stale = widget.Toast{Text: text, Bad: true}, true }
+func (s *surface) Warn(text string) tea.Cmd {
+	s.toast, s.stale = widget.Toast{Text: text, Bad: true}, true
+	return nil
+}
 
 // Hush takes the sentence away.
 func (s *surface) Hush() { s.toast, s.stale = widget.Toast{}, true }
 
 // Open lays an overlay over the screen; it has the keyboard until it closes.
-func (s *surface) Open(o Overlay) { s.over, s.stale = o, true }
+func (s *surface) Open(o Overlay) tea.Cmd {
+	s.over, s.stale = o, true
+	return nil
+}
 
 // Over returns the open overlay, or nil.
 func (s *surface) Over() Overlay { return s.over }

@@ -144,8 +144,7 @@ func (a *App) press(msg tea.KeyPressMsg) tea.Cmd {
 	case act == nil:
 		return a.at().Update(msg)
 	case !act.Enabled():
-		a.Say(act.Reason())
-		return nil
+		return a.Say(act.Reason())
 	}
 	return tea.Batch(act.Do(), a.Wake())
 }

@@ -183,8 +183,7 @@ func (f *Files) NoCapsule() string {
 // SaveCapsule saves the last minutes and what is known about them in one file.
 func (f *Files) SaveCapsule() tea.Cmd {
 	if why := f.NoCapsule(); why != "" {
-		f.app.Warn(why)
-		return nil
+		return f.app.Warn(why)
 	}
 	board, save := f.boards.Freeze(), f.o.Capsule
 	f.app.Say("Saving a capsule…")
@@ -194,8 +193,7 @@ func (f *Files) SaveCapsule() tea.Cmd {
 // ExportKeys writes the keys on the board to a file.
 func (f *Files) ExportKeys() tea.Cmd {
 	if f.o.Export == nil || f.boards.Board().At == 0 {
-		f.app.Warn("There is nothing to export yet.")
-		return nil
+		return f.app.Warn("There is nothing to export yet.")
 	}
 	batch, export := f.boards.Board().Batch(), f.o.Export
 	return func() tea.Msg {
@@ -228,8 +226,7 @@ func (f *Files) ExportRows(keys []*model.Watched, format report.Format) tea.Cmd 
 // ExportEvents writes what happened to a file.
 func (f *Files) ExportEvents(list []record.Marker, format report.Format) tea.Cmd {
 	if f.o.ExportEvents == nil {
-		f.app.Warn("Nothing can be exported here.")
-		return nil
+		return f.app.Warn("Nothing can be exported here.")
 	}
 	server, export := f.boards.Board().Server.Target, f.o.ExportEvents
 	return func() tea.Msg {

@@ -79,8 +79,7 @@ func (m *Markers) Update(msg tea.Msg) tea.Cmd {
 	case happenedMsg:
 		m.searching = false
 		if msg.err != nil {
-			m.app.Warn(safetext.Sentence(msg.err.Error()))
-			return nil
+			return m.app.Warn(safetext.Sentence(msg.err.Error()))
 		}
 		m.happened, m.searched = msg.list, true
 		if after := m.after; after != nil {
@@ -91,8 +90,7 @@ func (m *Markers) Update(msg tea.Msg) tea.Cmd {
 	case keptMsg:
 		m.keeping = false
 		if msg.err != nil {
-			m.app.Warn("The marker is not kept: " + safetext.Sentence(msg.err.Error()))
-			return nil
+			return m.app.Warn("The marker is not kept: " + safetext.Sentence(msg.err.Error()))
 		}
 		if m.changed {
 			return m.keep()
@@ -167,8 +165,7 @@ func (m *Markers) put(n record.Marker) tea.Cmd {
 		list[i] = n
 		m.app.Say("Marked: " + m.words(&n))
 	case len(list) >= record.MostMarkers:
-		m.app.Warn("A recording has at most " + format.Thousands(record.MostMarkers) + " markers: take one away first, with * on it.")
-		return nil
+		return m.app.Warn("A recording has at most " + format.Thousands(record.MostMarkers) + " markers: take one away first, with * on it.")
 	default:
 		list = append(list, n)
 		record.SortMarkers(list)
@@ -220,8 +217,7 @@ func (m *Markers) jump(on, all bool) tea.Cmd {
 	}
 	to, found := find(list, m.boards.At())
 	if !found {
-		m.app.Say(nothing(on, all))
-		return nil
+		return m.app.Say(nothing(on, all))
 	}
 	m.Go(to)
 	return nil
