@@ -118,8 +118,9 @@ var errNotSent = errors.New("the request was not sent")
 // Process implements Client. It returns when the command is answered or its context has ended.
 func (b *batcher) Process(ctx context.Context, cmd redis.Cmder) error {
 	l := b.lane(cmd)
-	cmd.SetStepCount(1) // a cluster's client would ask some node for it, perhaps one that does not answer
-	if c := b.timed.of(ctx, b.client); c != nil && l.alone() {
+	cmd.SetStepCount(1)                      // a cluster's client would ask some node for it, perhaps one that does not answer
+	known := b.nodes == nil || l != &b.whole // else the client may look for the nodes first, beyond every deadline
+	if c := b.timed.of(ctx, b.client); c != nil && known && l.alone() {
 		err := inTime(ctx, c.Process(ctx, cmd))
 		l.next(err)
 		return err

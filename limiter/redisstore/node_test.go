@@ -196,6 +196,51 @@ func TestDeadlinesHold(t *testing.T) {
 	}
 }
 
+// TestDeadlinesHoldFromTheStart: also the first decision of a client ends with its context, which has to find its
+// nodes or its master first, of servers that take connections and never answer.
+func TestDeadlinesHoldFromTheStart(t *testing.T) {
+	t.Parallel()
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // the system takes connections for it
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = silent.Close() })
+	at := []string{silent.Addr().String()}
+	for _, enabled := range []bool{false, true} {
+		sentinel := &redis.FailoverOptions{MasterName: "m", SentinelAddrs: at, ContextTimeoutEnabled: enabled}
+		for name, client := range map[string]redis.UniversalClient{
+			"single":           redis.NewClient(&redis.Options{Addr: at[0], ContextTimeoutEnabled: enabled}),
+			"cluster":          redis.NewClusterClient(&redis.ClusterOptions{Addrs: at, ContextTimeoutEnabled: enabled}),
+			"ring":             redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"a": at[0]}, ContextTimeoutEnabled: enabled}),
+			"sentinel":         redis.NewFailoverClient(sentinel),
+			"failover cluster": redis.NewFailoverClusterClient(sentinel),
+		} {
+			t.Cleanup(func() { _ = client.Close() })
+			for _, batches := range []int{2, 0} {
+				l := newStore(t, client, limiter.GCRA, redisstore.WithBatches(batches))
+				start := time.Now()
+				for what, call := range map[string]func(context.Context) error{
+					"AllowN": func(ctx context.Context) error { _, err := l.AllowN(ctx, "k", endless, 1); return err },
+					"AllowKeys": func(ctx context.Context) error {
+						_, err := l.AllowKeys(ctx, 1, limiter.OnKey("k", lasting...)...)
+						return err
+					},
+					"Reset": func(ctx context.Context) error { return l.Reset(ctx, "k", endless) },
+				} {
+					ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+					if err := call(ctx); !errors.Is(err, context.DeadlineExceeded) {
+						t.Errorf("%s, %d batches, %s: %v", name, batches, what, err)
+					}
+					cancel()
+				}
+				if took := time.Since(start); took > 4*time.Second { // a call that waits for its client takes 3 s or more
+					t.Errorf("%s (deadlines %v), %d batches: three calls with 20 ms each took %v", name, enabled, batches, took)
+				}
+			}
+		}
+	}
+}
+
 // deadlinesHold freezes the server of the key "k" and lets each call end with its context, by a deadline and by
 // being cancelled.
 func deadlinesHold(t *testing.T, l *redisstore.Store, freeze, thaw func()) {
