@@ -38,8 +38,10 @@ func (a Access) streams() int {
 
 func (a Access) connections() int { return cmp.Or(max(a.Connections, 0), DefaultConnections) }
 
-// spared is how many connections are no streams.
-const spared = 8
+const (
+	spared    = 8  // connections that are no streams
+	mostTries = 50 // to find a place for a connection, a millisecond apart
+)
 
 // Listen lets a listener speak TLS where a has a certificate. The error is one sentence.
 func (a Access) Listen(l net.Listener) (net.Listener, error) {
@@ -239,8 +241,13 @@ func (r *room) bound(s *http.Server) {
 		switch {
 		case state == http.StateClosed:
 			r.leave(c)
-		case state == http.StateNew && !r.enter(c):
-			go c.Close()
+		case state == http.StateNew: // requests that are refused keep their places for a moment
+			for tries := 0; !r.enter(c); tries++ {
+				if <-time.After(time.Millisecond); tries == mostTries {
+					go c.Close()
+					break
+				}
+			}
 		}
 	}
 	next := s.Handler
