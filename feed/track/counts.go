@@ -99,7 +99,6 @@ type counts struct {
 	still   int               // windows seen from their start to their end in which the count stood still
 	falls   int               // readings in which a count had fallen within its window
 	zeros   int               // readings in which nothing was left to count
-	plain   bool              // a number in a name is no window that comes round: the count rose outside of it
 	refuted int               // times that a count exceeded a limit that was sure
 }
 

@@ -105,19 +105,20 @@ func (l *Tracker) withhold(r *model.Reading) bool {
 	l.endless = false
 	switch b := l.decoder.(type) {
 	case *singleDecoder:
-		now := comesRound(b.key, l.target.Window, r.At)
-		if l.inferred != nil && l.since != 0 && len(r.Arrivals) > 0 && !now && !comesRound(b.key, l.target.Window, l.since) {
-			l.inferred.Plain(l.Found.Pattern) // it counted in the window of another number
-		}
-		if b.outlives && shortNumber.MatchString(b.key) {
-			l.inferred.Show(windows, r.At)
-		}
-		seen, before := l.inferred.Terms(l.Found.Pattern), false
+		seen, w, short := l.inferred.Terms(of), l.target.Window, shortNumber.MatchString(b.key)
+		now, before := comesRound(b.key, w, r.At), false
 		for back := range 2 { // a key mostly expires within two windows of its own
-			before = before || comesRound(b.key, l.target.Window, r.At.Add(-time.Duration(back+1)*l.target.Window))
+			before = before || comesRound(b.key, w, r.At.Add(-time.Duration(back+1)*w))
 		}
-		named = naming.Dated(b.key, l.target.Window, r.At) || !seen.Plain && (now || before) ||
-			l.inferred.Shown(windows, r.At) && shortNumber.MatchString(b.key)
+		ids := Sign{Pattern: of, IDs: true}
+		switch {
+		case b.outlives && short:
+			l.inferred.Show(windows, r.At)
+		case short && !now && (l.since != 0 && len(r.Arrivals) > 0 && !comesRound(b.key, w, l.since) ||
+			!before && r.TTL > 0 && r.TTL <= w && !comesRound(b.key, w, r.At.Add(clientAhead))):
+			l.inferred.Show(ids, r.At) // it counts in the window of another number, or lives in one
+		}
+		named = naming.Dated(b.key, w, r.At) || (now || before) && !l.inferred.Shown(ids, r.At) || short && l.inferred.Shown(windows, r.At)
 		if r.Type != "none" && r.TTL > 0 {
 			l.inferred.Show(expires, r.At)
 			if r.State.Current == 0 && !seen.Up {

@@ -135,6 +135,34 @@ func TestMinuteOfTheHour(t *testing.T) {
 	}
 }
 
+// TestIDsAreNoMinutes: keys that are numbered are told, although some have the number of now or of the minutes before, as soon as one
+// lives in a minute that is neither. Where each has one of these they may hold windows.
+func TestIDsAreNoMinutes(t *testing.T) {
+	at := noon.Floor(time.Hour).Add(6*time.Minute + 20*time.Second)
+	withheld := func(numbers ...int) (list []int) {
+		engine := &Engine{}
+		for range 2 {
+			list = nil
+			for _, n := range numbers {
+				if r := lookWith(t, toldByMatch(fmt.Sprintf("rl:%03d", n)), at, 10, 50*time.Second, engine); r.Partial {
+					list = append(list, n)
+				}
+			}
+		}
+		return list
+	}
+	if got := withheld(4, 5, 6, 665, 666); len(got) != 5 {
+		t.Errorf("of keys each of which may hold a window, %v are withheld", got)
+	}
+	all := make([]int, 800)
+	for i := range all {
+		all[i] = i
+	}
+	if got := withheld(all...); len(got) != 0 {
+		t.Errorf("of 800 keys with their numbers, %v are withheld", got)
+	}
+}
+
 // TestCountsDown: a count just below the limit in a window that has just begun may be what is left, until a count of its
 // kind rises; where one falls, all of its kind are what is left.
 func TestCountsDown(t *testing.T) {

@@ -34,7 +34,6 @@ type Terms struct {
 	Left     bool                  // the counts are what is left, of a limit that they do not tell
 	Verdict  Verdict
 	Up, Down bool     // counts rise, or fall, within their windows
-	Plain    bool     // as Engine.Plain
 	Settle   []string // how to settle the figures that are not sure, in clauses
 }
 
@@ -52,11 +51,12 @@ type Engine struct {
 	fresh  bool
 }
 
-// Sign is what a key shows of all keys of its pattern: that their times are the ends of leases, their counts what is left, or that
-// they expire. Where it is none of these it is that their names hold windows.
+// Sign is what a key shows of all keys of its pattern: that their times are the ends of leases, their counts what is left, that
+// they expire, or that short numbers in their names are ids and no windows that come round, as the minute of the hour does. Where
+// it is none of these it is that their names hold windows.
 type Sign struct {
-	Pattern               string
-	Leases, Left, Expires bool
+	Pattern                    string
+	Leases, Left, Expires, IDs bool
 }
 
 // lasting is how long a sign holds, since the clock of one client may have given it.
@@ -73,7 +73,7 @@ func (e *Engine) Show(s Sign, at limiter.Instant) {
 
 // Shown reports whether a key has shown a sign not long before an instant.
 func (e *Engine) Shown(s Sign, at limiter.Instant) bool {
-	return e != nil && e.shown[s] != 0 && at.Sub(e.shown[s]) <= lasting
+	return e != nil && e.shown[s] != 0 && (s.IDs || at.Sub(e.shown[s]) <= lasting)
 }
 
 // Fresh reports whether a sign was shown that did not hold when Fresh was called last.
@@ -175,13 +175,6 @@ func (g *group) learn(id uint64, r *model.Reading, says Span) {
 	*was = now
 }
 
-// Plain notes that the numbers in the names of a pattern are no windows that come round, as the minute of the hour does.
-func (e *Engine) Plain(pattern string) {
-	if g := e.groups[pattern]; g != nil {
-		g.counts.plain = true
-	}
-}
-
 // Terms returns the inferred terms of the limiters of a pattern.
 func (e *Engine) Terms(pattern string) Terms {
 	if e == nil || e.groups[pattern] == nil {
@@ -197,7 +190,7 @@ func (e *Engine) Terms(pattern string) Terms {
 		}
 		t.Verdict = g.verdict(t.Window)
 		c := &g.counts
-		t.Up, t.Down, t.Plain = c.rises > c.falls, (c.falls > 0 || c.zeros > 0) && c.falls >= c.rises, c.plain
+		t.Up, t.Down = c.rises > c.falls, (c.falls > 0 || c.zeros > 0) && c.falls >= c.rises
 	case limiter.SlidingLog:
 		t.Window = g.windows.figure()
 		t.Limit = g.counts.limit(t.Window)
