@@ -103,8 +103,9 @@ func (h header) paintServer(x, y, end int) {
 	room := edge - x - 1 // the server's name comes before facts about it, but after trouble
 	const leastName = 12
 	if len(facts) > 0 && facts[0].Style != h.c.Look.Good && facts[0].Style != h.c.Look.Dim {
-		if left := room - safetext.Width(facts[0].Text) - 3; left >= leastName {
-			room = left
+		if most := room - leastName - 3; most >= leastName {
+			facts[0].Text = safetext.Clip(facts[0].Text, most, safetext.Ellipsis)
+			room -= safetext.Width(facts[0].Text) + 3
 		}
 	}
 	if room = max(leastName, room); edge-x < leastName { // no cut address beside the badge
@@ -259,7 +260,7 @@ func (h header) paintVerdict(x, y, end int) {
 		return cell.Rect{X: from, Y: y, W: x - from, H: 1}
 	}
 	over := h.c.Look.OverMark
-	if h.s.Shown.Board().Sweep.Behind > 0 {
+	if h.s.Shown.Board().Sweep.Behind+stale > 0 {
 		over += " at least"
 	}
 	show(over, t.Throttled, "throttled", h.c.Look.Denied)
