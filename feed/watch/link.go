@@ -207,7 +207,7 @@ func (l *link) tick(ctx context.Context) error {
 		return l.hello(ctx)
 	}
 	if l.noTime != "" {
-		if err := l.client.Ping(ctx).Err(); connect.Away(err) {
+		if err := l.client.Do(ctx, "hello").Err(); connect.Away(err) { // which every user may ask
 			return err
 		}
 		return nil
