@@ -48,12 +48,8 @@ func New(s *session.Session) *Screen {
 	move := func(by int) tea.Cmd { e.at = min(max(e.at+by, 0), max(len(e.list)-1, 0)); return nil }
 	e.actions = append(shell.Moves("events", "event", move, func() int { return max(1, e.rows-1) }, func() int { return len(e.list) }),
 		shell.Bind("events", "open", "enter", "shows the key at that moment", e.open).For(shell.ToLook).Hinted("open"),
-		shell.Bind("events", "csv", "E", "exports the events as csv, md or jsonl", e.export).When(func() string {
-			if len(e.list) == 0 {
-				return "There is no event to export yet."
-			}
-			return ""
-		}),
+		shell.Bind("events", "csv", "E", "exports the events as csv, md or jsonl", e.export).Unless(
+			"There is no event to export yet.", func() bool { return len(e.list) == 0 }),
 	)
 	e.actions = append(e.actions, s.Actions().Without(shell.ExportRows, shell.ZoomIn, shell.ZoomOut)...) // the rows here are events
 	return e

@@ -95,12 +95,8 @@ func New(s *session.Session) *Screen {
 		shell.Bind("heat", "fold", "f", "folds keys into prefixes, or unfolds them", func() tea.Cmd { h.fold = !h.fold; h.home(); return nil }).
 			For(shell.ToLook).Hinted("fold"),
 		shell.Bind("heat", "what if", "w", "puts the requests of a row through other terms", h.askWhatIf).Hinted("what if"),
-		shell.Bind("heat", "all keys", "esc", "shows all keys again", h.leave).When(func() string {
-			if len(h.inside) > 0 || h.what.other.On {
-				return ""
-			}
-			return "All keys are shown."
-		}),
+		shell.Bind("heat", "all keys", "esc", "shows all keys again", h.leave).Unless("All keys are shown.",
+			func() bool { return len(h.inside) == 0 && !h.what.other.On }),
 	)
 	return h
 }

@@ -54,12 +54,8 @@ func New(s *session.Session) *Screen {
 			}
 			return d.s.Selection.Group() + " is a group: w asks about all of its keys on the heat map (6), and here about a selected key."
 		}),
-		shell.Bind("view", "collapse", "esc", "shows all panes again", d.collapse).When(func() string {
-			if d.expanded || d.what.other.On || d.s.Shown.Time.Pointing() {
-				return ""
-			}
-			return "There is nothing to go back from."
-		}),
+		shell.Bind("view", "collapse", "esc", "shows all panes again", d.collapse).Unless("There is nothing to go back from.",
+			func() bool { return !d.expanded && !d.what.other.On && !d.s.Shown.Time.Pointing() }),
 	)
 	return d
 }

@@ -40,12 +40,8 @@ func (s *Screen) bindings() shell.Actions {
 		bind(timeGroup, "go to", "g", "goes to a time you type, as 9.9s or 999ms", s.askTime, "g").Hinted("go to"),
 		bind(timeGroup, "restart", "R", "restarts with the same seed", func() { s.anew(s.restart(s.run.Setup())) },
 			"R", "home").Hinted("restart"),
-		bind(timeGroup, "undo", "U", "undoes the restart", s.takeBack, "U").When(func() string {
-			if s.past == nil {
-				return "Nothing was restarted."
-			}
-			return ""
-		}),
+		bind(timeGroup, "undo", "U", "undoes the restart", s.takeBack, "U").Unless("Nothing was restarted.",
+			func() bool { return s.past == nil }),
 		bind(timeGroup, "reseed", "Z", "restarts with another seed", func() { s.anew(s.reseed()) }, "Z"),
 		bind(timeGroup, "zoom out", "[", "shows a longer stretch of time", func() { s.zoom = min(s.zoom+1, 6) }, "["),
 		bind(timeGroup, "zoom in", "]", "shows a shorter stretch of time", func() { s.zoom = max(s.zoom-1, -12) }, "]"),

@@ -75,23 +75,14 @@ func (s *Session) Actions() shell.Actions {
 			shell.Folder).When(s.Files.NoRows),
 		shell.Bind("keys", "record", "F", "records to a file, or ends the recording", s.Files.ToggleRecording).As(shell.Record).
 			In(shell.Save, shell.Folder).When(s.inReplay("This is a recording; R begins it anew.", never)),
-		shell.Bind("time", "restart", "R", "begins a replay anew", do(s.Shown.Restart)).Hinted("anew").When(func() string {
-			if !s.Shown.Replayed() {
-				return "Only a replay can begin anew; F records to a file."
-			}
-			return ""
-		}),
+		shell.Bind("time", "restart", "R", "begins a replay anew", do(s.Shown.Restart)).Hinted("anew").Unless(
+			"Only a replay can begin anew; F records to a file.", func() bool { return !s.Shown.Replayed() }),
 		shell.Bind("keys", "capsule", "I", "saves the last ten minutes in one file", s.Files.SaveCapsule).In(shell.Save,
 			shell.Folder).When(s.Files.NoCapsule),
 
 		shell.Bind("time", "pause", "p", "pauses the picture; collecting goes on", do(s.Pause)).For(shell.ToTime).As(shell.Pause).Hinted("pause"),
 		shell.Bind("time", "go to", "g", "goes to a time you type: 14:02:11, 30s ago", s.askTime).For(shell.ToTime).Also("past").
-			When(func() string {
-				if s.Selection.Current() == nil {
-					return "There is no key yet."
-				}
-				return ""
-			}),
+			Unless("There is no key yet.", func() bool { return s.Selection.Current() == nil }),
 	}
 	return append(append(list, s.ZoomActions(s.Shown.Time.Zoom)...), s.Marks.Actions()...)
 }

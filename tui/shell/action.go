@@ -105,6 +105,16 @@ func (a Action) As(id ID) Action { a.ID = id; return a }
 // disabled and the sentence says why.
 func (a Action) When(blocked func() string) Action { a.Blocked = blocked; return a }
 
+// Unless returns the action with a condition: while not holds, the keys are disabled and the sentence says why.
+func (a Action) Unless(why string, not func() bool) Action {
+	return a.When(func() string {
+		if not() {
+			return why
+		}
+		return ""
+	})
+}
+
 // Hinted returns the action with a label for the footer.
 func (a Action) Hinted(label string) Action { a.Hint = label; return a }
 

@@ -72,12 +72,8 @@ func (a *App) toggleMouse() tea.Cmd {
 // actions are the keys that mean the same on every screen.
 func (a *App) actions() Actions {
 	list := Actions{
-		Bind("view", "back", "esc", "goes one step back", a.back).For(ToLook).As(Back).Hinted("back").When(func() string {
-			if a.current != 0 || stepBack(a) != nil || a.host.Back() != nil {
-				return ""
-			}
-			return "This is where everything begins; q quits."
-		}),
+		Bind("view", "back", "esc", "goes one step back", a.back).For(ToLook).As(Back).Hinted("back").Unless(
+			"This is where everything begins; q quits.", func() bool { return a.current == 0 && stepBack(a) == nil && a.host.Back() == nil }),
 		Bind("view", "help", "?", "shows this help", func() tea.Cmd { return a.Open(newHelp(a)) }).Hinted("help"),
 		Bind("view", "palette", ":", "finds any action by its name", func() tea.Cmd { return a.Open(newPalette(a)) }).For(ToFind).
 			As(Palette).Hinted("do"),
