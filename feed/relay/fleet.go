@@ -9,6 +9,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/collect"
 )
 
 // Bounds of what one exporter may tell, beside those of package record.
@@ -45,11 +46,8 @@ type member struct {
 }
 
 func newFleet(names []string, now time.Time) *fleet {
-	f := &fleet{owner: make(map[string]*member), begun: now, patient: silentAfter}
-	for _, n := range names {
-		f.members = append(f.members, &member{name: n})
-	}
-	return f
+	return &fleet{members: collect.Map(names, func(n string) *member { return &member{name: n} }), owner: make(map[string]*member), begun: now,
+		patient: silentAfter}
 }
 
 // errOtherServer is of an exporter that watches another server than those before it.
@@ -134,10 +132,7 @@ func (f *fleet) vanished(m *member, told []model.Reading) []string {
 	if m.keys == 0 {
 		return nil
 	}
-	here := make(map[string]bool, len(told))
-	for i := range told {
-		here[told[i].Key] = true
-	}
+	here := collect.Set(collect.Map(told, func(r model.Reading) string { return r.Key }))
 	var names []string
 	for name, of := range f.owner {
 		if of == m && !here[name] {

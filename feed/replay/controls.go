@@ -43,10 +43,9 @@ func (p *Player) anchor(at limiter.Instant) bool {
 func (p *Player) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.paused || p.ended {
-		return
+	if !p.paused && !p.ended {
+		p.ended, p.at = true, p.shown.last
 	}
-	p.ended, p.at = true, p.shown.last
 }
 
 // Playback says where the replay is.
@@ -61,17 +60,17 @@ func (p *Player) Playback(local time.Time) model.Playback {
 
 // Pause stops the replay, or lets it go on.
 func (p *Player) Pause() {
-	p.steer(func(now limiter.Instant) { p.paused = !p.paused })
+	p.steer(func() { p.paused = !p.paused })
 }
 
 // Seek goes to a moment, or as far as there is a recording.
 func (p *Player) Seek(to limiter.Instant) {
-	p.steer(func(limiter.Instant) { p.send(to) })
+	p.steer(func() { p.send(to) })
 }
 
 // Restart begins anew, and plays.
 func (p *Player) Restart() {
-	p.steer(func(limiter.Instant) {
+	p.steer(func() {
 		p.send(p.file.Begin)
 		p.paused = false
 	})
@@ -85,7 +84,7 @@ func (p *Player) send(to limiter.Instant) {
 
 // Faster makes the replay faster by one step, or slower.
 func (p *Player) Faster(yes bool) {
-	p.steer(func(limiter.Instant) {
+	p.steer(func() {
 		i, found := slices.BinarySearch(speeds[:], p.speed)
 		switch {
 		case !yes:
@@ -98,14 +97,14 @@ func (p *Player) Faster(yes bool) {
 }
 
 // steer changes how the replay goes, from its present moment on.
-func (p *Player) steer(change func(now limiter.Instant)) {
+func (p *Player) steer(change func()) {
 	p.mu.Lock()
 	local := time.Now()
 	p.at = p.now(local)
 	if !p.local.IsZero() {
 		p.local = local
 	}
-	change(p.at)
+	change()
 	p.mu.Unlock()
 	p.wake.Send()
 }

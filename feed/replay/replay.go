@@ -31,7 +31,7 @@ import (
 // speeds are those that Faster and Slower go through.
 var speeds = [...]float64{0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000}
 
-// Player plays a recording. Take and Run are for one goroutine; all else may be called
+// Player plays a recording. Take is for one goroutine; all else may be called
 // from any. Make one with New.
 type Player struct {
 	file   *record.File
@@ -122,20 +122,6 @@ func (p *Player) Take(ctx context.Context) (model.Batch, error) {
 		p.wait(ctx)
 	}
 	return model.Batch{}, ctx.Err()
-}
-
-// Run implements feed.Source.
-func (p *Player) Run(ctx context.Context, emit func(model.Batch)) error {
-	for {
-		b, err := p.Take(ctx)
-		switch {
-		case ctx.Err() != nil || err == io.EOF:
-			return nil
-		case err != nil:
-			return err
-		}
-		emit(b)
-	}
 }
 
 // Focus implements feed.Focuser: what was seen was seen.

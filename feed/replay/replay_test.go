@@ -13,7 +13,6 @@ import (
 
 	"go.uber.org/goleak"
 
-	"ratescope/feed"
 	"ratescope/feed/replay"
 	"ratescope/limiter"
 	"ratescope/model"
@@ -22,8 +21,6 @@ import (
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-var _ feed.Source = (*replay.Player)(nil)
 
 // recorded records some time of a feed in memory. The server is away in part of it.
 func recorded(t testing.TB, length time.Duration) ([]model.Batch, *record.File) {
@@ -275,11 +272,15 @@ func TestLeaping(t *testing.T) {
 	})
 }
 
-func TestASourceLikeOthers(t *testing.T) {
+func TestEveryBatchThenItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all, f := recorded(t, 10*time.Second)
-		n := 0
-		if err := play(t, f, 1, true).Run(t.Context(), func(model.Batch) { n++ }); err != nil || n != len(all) {
+		n, p := 0, play(t, f, 1, true)
+		_, err := p.Take(t.Context())
+		for ; err == nil; _, err = p.Take(t.Context()) {
+			n++
+		}
+		if err != io.EOF || n != len(all) {
 			t.Errorf("%d batches of %d, %v", n, len(all), err)
 		}
 	})

@@ -89,8 +89,13 @@ func History(f *record.File, key string, step time.Duration, o report.Options) (
 	}
 	h.rowsBefore(f.End + 1)
 	h.settle()
-	for i := range h.rows {
-		h.fill(i)
+	for i, p := range h.places {
+		if row, c := &h.rows[i], collect.Entry(&h.came, p.number); p.watched {
+			row.Step = &report.Step{Admitted: c.admitted, Injected: c.injected}
+			if row.Denied.Known {
+				row.Step.Denied = &c.denied
+			}
+		}
 	}
 	return h.rows, h.board.Server.Target, nil
 }
@@ -185,21 +190,6 @@ func (h *history) stepOf(at limiter.Instant) *came {
 	return collect.Entry(&h.came, int((at.Sub(h.file.Begin)+h.step-1)/h.step))
 }
 
-// fill gives a row that was watched its step.
-func (h *history) fill(i int) {
-	if !h.places[i].watched {
-		return
-	}
-	row, c := &h.rows[i], h.came[h.places[i].number]
-	if c == nil {
-		c = &came{}
-	}
-	row.Step = &report.Step{Admitted: c.admitted, Injected: c.injected}
-	if row.Denied.Known {
-		row.Step.Denied = &c.denied
-	}
-}
-
 // Requests returns when requests came at a key while a recording was made, counted from its
 // first batch: admitted ones and, where they were recorded, denied ones, a unit of cost each. It
 // is an error if there are more than most. What came before the recording is left out.
@@ -252,7 +242,11 @@ func Happened(ctx context.Context, f *record.File, say func(*model.Alert) string
 	if err != nil {
 		return nil, err
 	}
-	return h.all(), nil
+	for _, o := range h.begun {
+		h.list = append(h.list, record.Marker{At: o.first, Kind: record.MarkerFired, Key: o.key, Text: o.text(), Seen: o.seen})
+	}
+	record.SortMarkers(h.list)
+	return slices.Clip(h.list), nil
 }
 
 // happened collects what happens.
@@ -303,7 +297,6 @@ func (h *happened) take(b model.Batch, seen limiter.Instant) {
 		if text == "" {
 			continue
 		}
-		m := record.Marker{At: a.At, Kind: record.MarkerEvent, Key: a.Key, Text: text, Seen: seen}
 		if at, known := h.sums[sum{a.At, a.What}]; many && known {
 			h.list[at].Text = text
 			continue
@@ -314,7 +307,7 @@ func (h *happened) take(b model.Batch, seen limiter.Instant) {
 		if many {
 			h.sums[sum{a.At, a.What}] = len(h.list)
 		}
-		h.list = append(h.list, m)
+		h.list = append(h.list, record.Marker{At: a.At, Kind: record.MarkerEvent, Key: a.Key, Text: text, Seen: seen})
 	}
 	for _, f := range b.Fired {
 		h.fired(&f, seen)
@@ -330,15 +323,6 @@ func (h *happened) fired(f *model.Fired, seen limiter.Instant) {
 	}
 	o.first, o.last = min(o.first, f.At), max(o.last, f.At)
 	o.of.Add(f.Outcome)
-}
-
-// all returns what was collected.
-func (h *happened) all() []record.Marker {
-	for _, o := range h.begun {
-		h.list = append(h.list, record.Marker{At: o.first, Kind: record.MarkerFired, Key: o.key, Text: o.text(), Seen: o.seen})
-	}
-	record.SortMarkers(h.list)
-	return slices.Clip(h.list)
 }
 
 // text says what became of the requests.
