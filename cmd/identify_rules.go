@@ -288,10 +288,14 @@ func entriesOf(r limitersFound) (entries []config.Entry, examples []string) {
 				hint += ", and beside it burst: CAPACITY"
 			}
 		}
-		x := at[e.Match+e.Name]
+		id := e.Match + e.Name
+		if id == "*" { // a rule for all keys of each library
+			id += e.Library
+		}
+		x := at[id]
 		if x == nil {
 			x = &one{entry: e, example: string(g.example), hint: hint}
-			at[e.Match+e.Name] = x
+			at[id] = x
 			all = append(all, x)
 		}
 		x.keys += g.Keys

@@ -195,8 +195,12 @@ const (
 	// that is named as one that denies for longer.
 	EndUnknown  Note = "when its window ends is not known: tell it by a rule with name and ends"
 	BlockBeside Note = "a key beside it may deny for longer: tell it by a rule with name and block"
-	// LeaseEnds marks a log whose times are far ahead: ends of leases.
-	LeaseEnds Note = "its times are ahead, as ends of leases: tell it by a rule with name"
+	// LeaseEnds marks a log whose times are far ahead, or whose name speaks of leases: they may be when these end.
+	LeaseEnds Note = "its times may be ends of leases: tell it by a rule with name"
+	// OtherWindow marks counters of windows of another length than that of the limit that a rule gives, and UnknownBurst buckets of
+	// which it gives no burst.
+	OtherWindow  Note = "its limit is not known: the one of its rule is of another window"
+	UnknownBurst Note = "its limit is not known without its burst: add --burst, or burst to its rule"
 	// OneOfSeveral marks a key with several limits, for which the one that admits last is shown.
 	OneOfSeveral Note = "one of several limits"
 	// Serialized marks a counter that is written with its type, which a command that counts would not add to.

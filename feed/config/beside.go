@@ -44,7 +44,11 @@ func Blockers(counter, pattern string, now limiter.Instant) (all []string) {
 	if !ok || windowed || before+who+after != counter {
 		return nil
 	}
-	for _, name := range neighbours(base.Name, append(slices.Clone(blockWords), "until")) {
+	words := append(slices.Clone(blockWords), "until")
+	if strings.HasSuffix(counter, "hits") {
+		words = append(words, "ts") // of gin-rate-limit, where its window begins
+	}
+	for _, name := range neighbours(base.Name, words) {
 		all = append(all, strings.Replace(name, "{who}", who, 1))
 	}
 	return all
@@ -61,7 +65,7 @@ func Beside(
 	if !ok || strings.Contains(base.Name, "{window") || len(keys) == 0 || keys[0].Type != "string" {
 		return list, nil
 	}
-	words, lasts, tokens := blockWords, keys[0].TTL <= 0, naming.SpeaksOfRest(base.Name)
+	words, lasts, tokens := blockWords, keys[0].TTL <= 0, naming.Speaks("rest", base.Name)
 	if lasts {
 		words = endWords
 	}

@@ -297,15 +297,10 @@ func parseLimit(spec string) (limiter.Limit, error) {
 // labelRows gives the rows of rules that would have the same names labels that tell them apart.
 func labelRows(rules []Rule) {
 	taken := map[string]bool{}
-	rows := map[string]int{}
-	for _, r := range rules {
-		if r.Layout != nil {
-			rows[r.Layout.Row.String()]++
-		}
-	}
 	for i := range rules {
 		l := rules[i].Layout
-		if l == nil || rows[l.Row.String()] == 1 {
+		others := func(r Rule) bool { return r.Layout != nil && r.Layout != l && r.Layout.Shares(l) }
+		if l == nil || !slices.ContainsFunc(rules, others) {
 			continue
 		}
 		if row := l.Row.String(); l.Name.String() == row && !taken[row] {

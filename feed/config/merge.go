@@ -107,7 +107,7 @@ func (e *Entry) is(r *Rule) bool {
 	if r.Layout != nil {
 		return r.Layout.Name.String() == e.Name
 	}
-	return e.Name == "" && r.Match == e.Match
+	return e.Name == "" && r.Match == e.Match && (r.Narrow() || r.Library == e.Library)
 }
 
 // tells reports whether a rule with name of c is for a key, in whatever window.

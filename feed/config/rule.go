@@ -67,12 +67,16 @@ func (r *Rule) Names() string {
 }
 
 // RuleOf returns the rule for a find: the one that tells its layout, else the first whose glob matches its
-// name or its key, or nil.
+// name or its key, or nil. A rule for all keys of a library is for no other's.
 func RuleOf(rules []Rule, f *decode.Found) *Rule {
 	if f.Match != nil && f.Match.Rule > 0 && f.Match.Rule <= len(rules) {
 		return &rules[f.Match.Rule-1]
 	}
-	return RuleFor(rules, f.Name, f.Key)
+	r := RuleFor(rules, f.Name, f.Key)
+	if others := func(r Rule) bool { return !r.Narrow() && r.Library != "" && r.Library != f.Library }; r != nil && others(*r) {
+		r = RuleFor(slices.DeleteFunc(slices.Clone(rules), others), f.Name, f.Key)
+	}
+	return r
 }
 
 // RuleFor returns the first rule whose glob matches one of the names, or nil.

@@ -137,7 +137,7 @@ func (g *suggester) counts(read, ends string) {
 		e.Read, e.Ends = "left "+strings.TrimPrefix(read, "value"), ends
 		e.Read = strings.TrimSpace(e.Read)
 	})
-	if naming.SpeaksOfRest(g.base.Name + " " + read) { // it is the likeliest
+	if naming.Speaks("rest", g.base.Name+" "+read) { // it is the likeliest
 		slices.Reverse(g.all[from:])
 	}
 }

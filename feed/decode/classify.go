@@ -2,6 +2,7 @@ package decode
 
 import (
 	"context"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -277,6 +278,7 @@ func (p *Probe) Found(now limiter.Instant) Found {
 	}
 	f := FormOf(s, at)
 	f.Refuted = len(p.matches) > 0
+	f.Beside = slices.ContainsFunc(p.recognizer.beside, func(is *regexp.Regexp) bool { return is.MatchString(s.Key) })
 	return f
 }
 

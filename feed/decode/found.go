@@ -30,6 +30,7 @@ type Found struct {
 	Candidate bool              // it has the shape of a limiter, but too little says that it is one
 	Faint     bool              // as Candidate, where several of its pattern are alike: a small count that expires
 	Refuted   bool              // a library's layout fits it, but for the siblings that a limiter there has
+	Beside    bool              // its name is one of those that a library keeps beside its limiters
 	Used      int64             // at most so many units count against the limit now; -1 not known
 	Unsure    bool              // it may be known: its parts were read at moments too far apart to tell
 	Denied    bool              // it is the stream of a limiter's denials
@@ -68,7 +69,7 @@ func (f *Found) Pattern() string {
 
 // General says whether the pattern of f follows from the names of many limiters alone.
 func (f *Found) General() bool {
-	return f.Match == nil || f.Match.Kind != None && f.Match.Prefix == "" && f.Match.Suffix == ""
+	return f.Match == nil || f.Match.Glob == "" && f.Match.Prefix == "" && f.Match.Suffix == ""
 }
 
 // patternOf returns the glob of the names that are like name up to its last separator.

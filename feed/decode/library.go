@@ -2,6 +2,7 @@ package decode
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,6 +31,8 @@ type Library struct {
 	// Lists says whether a key's name may be that of one of the library's lists. The elements of
 	// other lists are not read: each may be as large as the server's memory.
 	Lists func(key string) bool
+	// Beside finds the keys that the library keeps beside those of its limiters; "" finds none.
+	Beside string
 	// Silent lists what the library does not record, for a person: "denied requests".
 	Silent []string
 	// Keeps says how the library lays its keys out, for a person.
@@ -172,6 +175,7 @@ type Recognizer struct {
 	byType map[string][]*Library
 	fields []string
 	lists  []func(string) bool
+	beside []*regexp.Regexp
 }
 
 // NewRecognizer returns a recognizer of libraries, which are tried in their order.
@@ -188,6 +192,9 @@ func NewRecognizer(libraries []*Library) *Recognizer {
 		}
 		if l.Lists != nil {
 			r.lists = append(r.lists, l.Lists)
+		}
+		if l.Beside != "" {
+			r.beside = append(r.beside, regexp.MustCompile(l.Beside))
 		}
 	}
 	for _, f := range hashFields {

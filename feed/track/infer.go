@@ -126,7 +126,7 @@ func (l *Tracker) withhold(r *model.Reading) bool {
 			}
 		}
 		down = b.fell || seen.Down || r.Type != "none" && r.TTL > 0 && r.State.Current == 0 ||
-			!b.rose && !seen.Up && (b.high || naming.SpeaksOfRest(b.key) || l.inferred.Shown(left, r.At))
+			!b.rose && !seen.Up && (b.high || naming.Speaks("rest", b.key) || l.inferred.Shown(left, r.At))
 		l.endless = r.TTL == model.Forever && r.Type != "none" && l.inferred != nil && !l.inferred.Shown(expires, r.At)
 		blocked = b.blocked
 	case *counterDecoder: // the number at the end of its name may be the end of a window
@@ -142,7 +142,7 @@ func (l *Tracker) withhold(r *model.Reading) bool {
 		if n > 0 && r.State.Log[n-1].At > r.At.Add(max(clientAhead, l.target.Window/4)) {
 			l.inferred.Show(ends, r.At)
 		}
-		leases = n > 0 && l.inferred.Shown(ends, r.At)
+		leases = n > 0 && (naming.Speaks("leases", l.Name) || l.inferred.Shown(ends, r.At))
 	}
 	l.notes.set(model.WindowNamed, named)
 	if down = down && l.Found.Evidence == model.Told; l.Found.Evidence == model.Told { // what is likely, infer reads as what is left

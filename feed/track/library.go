@@ -146,7 +146,8 @@ func (l *Tracker) adopt(s decode.Settings) {
 	if l.Found.Library != model.OwnLibrary { // own keys do not contain their convention, which the rule gives
 		t.Convention = s.Convention
 	}
-	if translated := s.LimitFrom != model.NoLimit && s.LimitFrom == given.LimitFrom; translated {
+	described := l.rule != nil && l.rule.Layout != nil // where the rule says that the keys hold the limit they do
+	if translated := s.LimitFrom != model.NoLimit && (described || s.LimitFrom == given.LimitFrom); translated {
 		t.Limit, t.Window, t.LimitKnown, t.LimitFrom = s.Limit, s.Window, true, s.LimitFrom
 		t.Limit.Window = t.Window
 		return
@@ -169,8 +170,15 @@ func (l *Tracker) adopt(s decode.Settings) {
 	case given.Window > 0:
 		t.Window = given.Window
 	}
+	counts := t.Algorithm == limiter.FixedWindow || t.Algorithm == limiter.SlidingWindow
+	other := counts && s.Window > 0 && !s.Guessed && s.LimitFrom == model.NoLimit && given.Window > 0 &&
+		(s.Window-given.Window).Abs() > given.Window/10 // as months differ
+	if l.notes.set(model.OtherWindow, other); other {
+		t.Window = s.Window
+	}
 	t.Limit.Window = t.Window
-	if s.NeedsBurst && t.Limit.Burst == 0 {
+	if other || s.NeedsBurst && t.Limit.Burst == 0 {
 		t.LimitKnown, t.LimitFrom = false, model.NoLimit
 	}
+	l.notes.set(model.UnknownBurst, s.NeedsBurst && !t.LimitKnown && given.LimitFrom != model.NoLimit)
 }

@@ -2,6 +2,7 @@ package track
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -160,7 +161,7 @@ const lookBeside = 2 * time.Second
 
 func (b *singleDecoder) ask(q *Query, l *Tracker) {
 	b.beside, b.access = nil, q.Denials
-	if (b.full || b.blocked) && !q.Slots && q.Now.Sub(b.looked) >= lookBeside && b.access.may(q.Now) {
+	if (b.full || b.blocked || strings.HasSuffix(b.key, "hits")) && !q.Slots && q.Now.Sub(b.looked) >= lookBeside && b.access.may(q.Now) {
 		if names := config.Blockers(b.key, l.Found.Pattern, q.Now); names != nil {
 			b.beside = q.Pipe.Exists(q.Ctx, names...)
 		}

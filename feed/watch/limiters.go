@@ -80,7 +80,7 @@ func (l *limiters) adopt(now limiter.Instant) {
 	if l.applied != l.patterns.Version {
 		for _, t := range l.trackers {
 			if t.Found.General {
-				t.Found.Pattern = l.patterns.Of(t.Name, kindOf(t.Found.Type, t.Found.Kind), now)
+				t.Found.Pattern = l.patterns.Of(t.Name, kindOf(t.Found.Type, t.Found.Kind, t.Found.Library), now)
 			}
 		}
 		l.applied = l.patterns.Version
@@ -88,7 +88,12 @@ func (l *limiters) adopt(now limiter.Instant) {
 }
 
 // kindOf is what names of limiters are told apart by: limiters of two kinds have no common pattern.
-func kindOf(typ string, kind decode.Kind) string { return typ + " " + kind.String() + " " }
+func kindOf(typ string, kind decode.Kind, library string) string {
+	if library != "" {
+		library = naming.Whole + library
+	}
+	return library + typ + " " + kind.String() + " "
+}
 
 // adoptOne adds a find to the tracker of its limiter, or adds a tracker if there is none and
 // the find is a limiter worth watching.
@@ -107,20 +112,20 @@ func (l *limiters) adoptOne(f decode.Found, now limiter.Instant) {
 		return
 	}
 	var ok bool
-	if f.Evidence, ok = l.grade(f); !ok && (f.Candidate || f.Faint) {
-		l.patterns.Learn(f.Name, kindOf(f.Type, f.Kind), now)
-		l.candidates.add(&f, kindOf(f.Type, f.Kind), &l.patterns, now)
+	if f.Evidence, ok = l.grade(f); !ok && (f.Candidate || f.Faint) && !f.Beside {
+		l.patterns.Learn(f.Name, kindOf(f.Type, f.Kind, f.Library), now)
+		l.candidates.add(&f, kindOf(f.Type, f.Kind, f.Library), &l.patterns, now)
 	}
 	if !ok || l.stale(f, now) || f.Evidence == model.Likely && l.unlikelyPattern(&f, now) {
 		return
 	}
 	if f.General() {
-		l.patterns.Learn(f.Name, kindOf(f.Type, f.Kind), now)
+		l.patterns.Learn(f.Name, kindOf(f.Type, f.Kind, f.Library), now)
 	}
 	l.candidates.remove(f.Name)
 	if len(l.trackers) >= l.max() && !l.makeRoom(f) {
 		l.drop(f.Name)
-		l.beyond.add(&f, kindOf(f.Type, f.Kind), &l.patterns, now)
+		l.beyond.add(&f, kindOf(f.Type, f.Kind, f.Library), &l.patterns, now)
 		return
 	}
 	delete(l.dropped, hashOf(f.Name))
@@ -134,7 +139,7 @@ func (l *limiters) unlikelyPattern(f *decode.Found, now limiter.Instant) bool {
 		return false
 	}
 	if f.General() {
-		return l.unlikely[l.patterns.Of(f.Name, kindOf(f.Type, f.Kind), now)]
+		return l.unlikely[l.patterns.Of(f.Name, kindOf(f.Type, f.Kind, f.Library), now)]
 	}
 	return l.unlikely[f.Pattern()]
 }
@@ -187,6 +192,9 @@ func (l *limiters) grade(f decode.Found) (e model.Evidence, ok bool) {
 	if rule.Narrow() {
 		return model.Told, true
 	}
+	if f.Beside {
+		return model.Likely, false
+	}
 	narrow := slices.ContainsFunc(l.o.Watch, func(p string) bool {
 		return strings.Trim(p, "*") != "" && config.MatchGlob(p, f.Key)
 	})
@@ -233,7 +241,7 @@ func (l *limiters) removeGone(now limiter.Instant) []string {
 			gone = append(gone, name)
 			delete(l.trackers, name)
 			g := &model.KeyGroup{Evidence: model.Likely, Why: []string{model.Unmoved}}
-			l.candidates.put(name, kindOf(t.Found.Type, t.Found.Kind), g, &l.patterns, now)
+			l.candidates.put(name, kindOf(t.Found.Type, t.Found.Kind, t.Found.Library), g, &l.patterns, now)
 			if len(l.unlikely) < mostUnlikely {
 				l.unlikely[t.Found.Pattern] = true
 			}
@@ -372,7 +380,10 @@ const mostNames = 4096
 func (u *unwatched) add(f *decode.Found, kind string, p *naming.Patterns, now limiter.Instant) {
 	g := &model.KeyGroup{Library: f.Library, Evidence: f.Evidence, Algorithm: track.Suggested(f.Kind), Why: f.Why()}
 	if f.Match != nil {
-		g.Algorithm, g.Pattern = f.Match.Algorithm, f.Pattern()
+		g.Algorithm = f.Match.Algorithm
+	}
+	if !f.General() {
+		g.Pattern = f.Pattern()
 	}
 	if u.put(f.Name, kind, g, p, now); f.Faint && u.names[f.Name] == g {
 		u.faint[f.Name] = true

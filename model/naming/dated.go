@@ -50,7 +50,7 @@ const recentMinutes = 10
 func Dated(name string, length time.Duration, now limiter.Instant) bool {
 	t := now.Time().UTC()
 	for _, at := range numbers.FindAllString(name, -1) {
-		if n, err := strconv.ParseInt(at, 10, 64); err == nil && instantNear(n, now) || Recent(n, now) {
+		if n, err := strconv.ParseInt(at, 10, 64); err == nil && instantNear(n, now) || Recent(n, now) || numberOf(n, length, now, 12) {
 			return true
 		}
 	}
@@ -79,6 +79,15 @@ func instantNear(n int64, now limiter.Instant) bool {
 	})
 }
 
+// numberOf says whether n is the number, since 1970, of one of the last windows of a length, or of the next one.
+func numberOf(n int64, length time.Duration, now limiter.Instant, last int64) bool {
+	if length <= 0 {
+		return false
+	}
+	age := int64(now)/length.Microseconds() - n
+	return age >= -1 && age < last
+}
+
 // named says whether a part of a name is a word for the window of that length that holds now or the one before, the number of its
 // week, or the number of one of the last windows, or a time of now, to the base 16 or 36.
 func named(name string, length time.Duration, now limiter.Instant) bool {
@@ -101,8 +110,7 @@ func named(name string, length time.Duration, now limiter.Instant) bool {
 	for _, at := range numerals.FindAllString(strings.ToLower(name), -1) {
 		for _, base := range [...]int{16, 36} {
 			n, err := strconv.ParseInt(at, base, 64)
-			age := int64(now)/length.Microseconds() - n
-			if err == nil && (age >= -1 && age < 120 || len(at) > 6 && instantNear(n, now)) {
+			if err == nil && (numberOf(n, length, now, 120) || len(at) > 6 && instantNear(n, now)) {
 				return true
 			}
 		}

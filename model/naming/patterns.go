@@ -247,12 +247,15 @@ func (s *shape) subjectsDiffer() bool {
 	return false
 }
 
+// Whole begins the kinds of names of which one alone says nothing of a subject in others.
+const Whole = "="
+
 // glob returns the group's pattern. Of one name alone the last part is taken for the subject, unless another is.
 func (g *group) glob() string {
 	var b strings.Builder
 	alone := !slices.Contains(g.differ, true)
 	last := -1
-	if alone && !g.subject() {
+	if alone && !g.subject() && !strings.HasPrefix(g.kind, Whole) {
 		for i, p := range g.parts {
 			if p.Class == Word {
 				last = i

@@ -197,8 +197,9 @@ func calendar(name string, i, _ int, now limiter.Instant) (best Window, ok bool)
 		} else if between := name[at-long-1 : at-long]; f.length == time.Hour && (strings.Contains("T ", between) || between == name[i+4:i+5]) {
 			zone := start.Sub(now.Time().Truncate(time.Hour)) // if it is the hour of now
 			best, ok = Window{From: i, To: at, Form: written, Zone: zone}, zone <= -4*time.Hour && zone >= -12*time.Hour
-		} else if f.length > 0 && f.length < time.Hour && (next-best.To <= 1 || name[best.To] == 'T') {
-			ok = false // its minute is over, so that it is no hour either
+		} else if f.length > 0 && f.length < time.Hour && (next-best.To <= 1 || name[best.To] == 'T') ||
+			f.length == day && (next == best.To || name[next-1:next] == name[i+4:i+5]) {
+			ok = false // its minute is over, so that it is no hour either, or its day, so that it is no month
 		}
 	}
 	if !ok {
@@ -264,9 +265,14 @@ func written(name string, now limiter.Instant) (w Window, ok bool) {
 				}
 				continue
 			}
-			w = Window{From: i, To: i + len(date), Form: strings.ReplaceAll(form[1], "-", between), Start: now.Floor(day)}
+			monthly := !strings.ContainsAny(form[1], "dj")
+			if monthly && between != "" && (i > 1 && name[i-1:i] == between && digit(name[i-2]) ||
+				end+1 < len(name) && name[end:end+1] == between && digit(name[end+1])) {
+				break // it is a part of the date of another day
+			}
+			w = Window{From: i, To: end, Form: strings.ReplaceAll(form[1], "-", between), Start: now.Floor(day)}
 			w.End = w.Start.Add(day)
-			if !strings.ContainsAny(form[1], "dj") {
+			if monthly {
 				w.Start = limiter.InstantOf(time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC))
 				w.End = limiter.InstantOf(time.Date(t.Year(), t.Month()+1, 1, 0, 0, 0, 0, time.UTC))
 			}

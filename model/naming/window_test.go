@@ -51,6 +51,7 @@ func TestFormsOfWindows(t *testing.T) {
 		"{x}@2026-11-26T07:14Z:u": "%Y-%m-%dT%H:%M", "m/20261126T071400Z/alice": "%Y%m%dT%H%M%SZ", "bt:alice:20261126T0714": "%Y%m%dT%H%M",
 		"pyrl:x:2026-11-26 07:14:00": "%Y-%m-%d %H:%M:%S", "a:2026-11-26T00:00:00Z": "%Y-%m-%dT%H:%M:%SZ", "短信:x:2026年11月26日": "%Y年%m月%d日",
 		"win29927954:alice": "index", "rl:26.11.26:x": "%d.%m.%y", "c:1c8aa12": "index.hex", "c." + strconv.FormatInt(int64(now)/60e6, 36): "index.b36",
+		"rl:a:2026-11-25": "", "rl:20261125:a": "", "rl:25-Nov-2026": "", "rl:2026-Nov-25": "", "rl:2026-11:25": "%Y-%m", "rl:2026-11-45": "%Y-%m", "r:Nov-2026:7": "%b-%Y",
 		"bt:alice:20261126T0713": "", "a:2026-11-26T07:13": "", "rl:26.11.26.5": "", "h:2026-11-26-07AM": "", "a:2026-11-26-07-13": "", "c:1c8aa13": "",
 	} {
 		if w, ok := naming.WindowOf(name, now); w.Form != want || ok != (want != "") {

@@ -83,10 +83,10 @@ const (
 // Holds reports whether the name of a field is in a list.
 func Holds(list, field string) bool { return lists[list][plain(field)] }
 
-// SpeaksOfRest reports whether a word of a name is one for what is left.
-func SpeaksOfRest(name string) bool {
+// Speaks reports whether a word of a name is in a list: "rest" for what is left, "leases" for what is held until it is given back.
+func Speaks(list, name string) bool {
 	for w := range Words(name) {
-		if lists["rest"][w] {
+		if lists[list][w] {
 			return true
 		}
 	}

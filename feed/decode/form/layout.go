@@ -79,6 +79,14 @@ func (l *Layout) types() []string {
 	return Reads["bucket"]
 }
 
+// Shares reports whether limiters of two layouts may have rows of one name: not where they read the same keys by other types.
+func (l *Layout) Shares(o *Layout) bool {
+	mine, its := l.types(), o.types()
+	apart := l.Name.text == o.Name.text && mine != nil && its != nil &&
+		!slices.ContainsFunc(mine, func(typ string) bool { return slices.Contains(its, typ) })
+	return l.Row.text == o.Row.text && !apart
+}
+
 // Check completes a layout and says what it lacks or contradicts.
 func (l *Layout) Check() error {
 	l.Row = l.Name.Base()

@@ -78,13 +78,15 @@ func timeIn(text string, unit time.Duration, now limiter.Instant) (limiter.Insta
 	return decode.TimeText(text)
 }
 
-// instantIn returns a time in a unit; with unit 0 in the one that makes it a time of these years.
+// instantIn returns a time in a unit; with unit 0 in the one that makes it a time of these years. A time before 2001 is none,
+// but for 0: it is in another unit.
 func instantIn(n float64, unit time.Duration, now limiter.Instant) (limiter.Instant, bool) {
 	unit = cmp.Or(unit, decode.UnitOf(n, now))
 	if unit == 0 || n < 0 || n > 1e19 || n*float64(unit)/float64(time.Microsecond) > 1<<53 {
 		return 0, false
 	}
-	return decode.InstantIn(n, unit), true
+	at := decode.InstantIn(n, unit)
+	return at, n == 0 || at >= 1e15
 }
 
 // jsonAt returns the value at a path of an object; "" is the whole text.

@@ -189,7 +189,7 @@ func ginRateLimit(s *decode.Sample, c decode.Context) *decode.Match {
 	}
 	r := &form.Reader{Keys: form.Texts(base+"hits", base+"ts"), Settings: fromFirst, Read: readGin(),
 		Holds: "counter of gin-rate-limit that agrees with its twin"}
-	return r.Match(s, c, decode.Match{Name: base + "hits",
+	return r.Match(s, c, decode.Match{Name: base + "hits", Suffix: base[len(client):] + "hits",
 		Why: []string{"named <address of a client><path>hits", "its twin ts is two windows before their expiry"}})
 }
 

@@ -34,8 +34,10 @@ func kong(s *decode.Sample, c decode.Context) *decode.Match {
 	if _, ok := form.Count(s.Text); !ok {
 		return nil
 	}
-	return x.Match(base+":"+period, "ratelimit:", "named ratelimit:<route>:<service>:<id>:<start>:<period>",
+	m := x.Match(base+":"+period, "ratelimit:", "named ratelimit:<route>:<service>:<id>:<start>:<period>",
 		"the start is one of a "+period, "an integer that expires")
+	m.Suffix = ":" + period // each has a limit of its own
+	return m
 }
 
 // kongPeriods are the words for a period; months and years are those of the calendar.
