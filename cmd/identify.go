@@ -384,12 +384,8 @@ const mostCandidates = 10
 
 // others says, after the number of groups, what became of the keys that are in none.
 func (i *limitersFound) others() (text string) {
-	switch i.NotLimiters {
-	case 0:
-	case 1:
-		text += ", 1 key is no limiter"
-	default:
-		text += fmt.Sprintf(", %d keys are no limiters", i.NotLimiters)
+	if text = fmt.Sprintf(", %d keys are no limiters", i.NotLimiters); i.NotLimiters < 2 {
+		text = [...]string{"", ", 1 key is no limiter"}[i.NotLimiters]
 	}
 	if rest := i.Unknown - i.Sampled; rest > 0 {
 		text += fmt.Sprintf(", %s left out: named and formed like others that are none, or not readable", format.Plural(int(rest), "key"))

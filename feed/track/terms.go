@@ -196,9 +196,6 @@ func (e *Engine) Terms(pattern string) Terms {
 		t.Limit = g.counts.limit(t.Window)
 	case limiter.GCRA:
 		t.Interval, t.Burst = g.steps.interval(), g.steps.burst()
-	case limiter.TokenBucket, limiter.LeakyBucket:
-	default:
-		return t
 	}
 	t.settle(g.algorithm)
 	return t
@@ -207,27 +204,25 @@ func (e *Engine) Terms(pattern string) Terms {
 // Forget removes a pattern, for example when a rule now gives the terms of its keys.
 func (e *Engine) Forget(pattern string) { delete(e.groups, pattern) }
 
+// toSettle says how to settle the two figures of an algorithm's limiters.
+var toSettle = map[limiter.Algorithm][]string{
+	limiter.FixedWindow: {"the window: watch until two windows of one key have begun",
+		"the limit: watch until three keys stop at the same count, each at another time of its window"},
+	limiter.SlidingLog: {"the window: watch until requests have removed old entries of several keys",
+		"the limit: watch until three keys stay at the same count while their entries pass"},
+	limiter.GCRA: {"the interval: watch until eight changes of one, two or more units were seen",
+		"the burst: watch until three keys are denied for a while"},
+	limiter.TokenBucket: ofBuckets, limiter.LeakyBucket: ofBuckets,
+}
+
+var ofBuckets = []string{"the rate and the capacity: a bucket holds what is left after a request, and never how much fits"}
+
 // settle fills in Settle for the figures that are not sure.
 func (t *Terms) settle(a limiter.Algorithm) {
-	say := func(missing bool, what string) {
-		if missing {
+	sure := [...]bool{t.Window.Sure || t.Interval.Sure, t.Limit.Sure || t.Burst.Sure}
+	for i, what := range toSettle[a] {
+		if !sure[i] {
 			t.Settle = append(t.Settle, what)
 		}
 	}
-	if a == limiter.FixedWindow {
-		say(!t.Window.Sure, "the window: watch until two windows of one key have begun")
-		say(!t.Limit.Sure, "the limit: watch until three keys stop at the same count, each at another time of its window")
-		return
-	}
-	if a == limiter.SlidingLog {
-		say(!t.Window.Sure, "the window: watch until requests have removed old entries of several keys")
-		say(!t.Limit.Sure, "the limit: watch until three keys stay at the same count while their entries pass")
-		return
-	}
-	if a == limiter.GCRA {
-		say(!t.Interval.Sure, "the interval: watch until eight changes of one, two or more units were seen")
-		say(!t.Burst.Sure, "the burst: watch until three keys are denied for a while")
-		return
-	}
-	say(true, "the rate and the capacity: a bucket holds what is left after a request, and never how much fits")
 }

@@ -142,7 +142,6 @@ type Windowed struct {
 	Hides   bool            // as decode.Decoded.Hides
 	Capped  bool            // the previous window counts up to the limit
 	Before  bool            // the counter of the window before outlives it, so that it is read of a fixed window, too
-	More    int64           // so many requests beyond the limit are admitted
 	// Bounds returns the window of an instant where windows differ in length; else nil.
 	Bounds func(limiter.Instant) (start, end limiter.Instant)
 
@@ -200,9 +199,6 @@ func (x *Windowed) Decode(now limiter.Instant, got []decode.Sample, given decode
 	d.State.Start, d.State.PreviousStart = x.start, x.start.Add(-d.Window)
 	if x.Lags {
 		d.Notes = append(d.Notes, model.Lags)
-	}
-	if x.More > 0 {
-		Translate(&d, given, limiter.Limit{Count: given.Limit.Count + x.More, Window: d.Window})
 	}
 	sliding := x.Settings.Algorithm == limiter.SlidingWindow
 	if sliding || x.Before {

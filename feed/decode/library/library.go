@@ -62,7 +62,6 @@ var recognizers = map[string]func(*decode.Sample, decode.Context) *decode.Match{
 	"kong":                           kong,
 	"redisson":                       redisson,
 	"tyk":                            tyk,
-	"redis-tutorial":                 redisTutorial,
 	"envoy-ratelimit":                envoyRatelimit,
 	"fiber-limiter":                  fiberLimiter,
 	"gin-rate-limit":                 ginRateLimit,

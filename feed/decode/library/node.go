@@ -185,9 +185,7 @@ func hapiRateLimit(s *decode.Sample, c decode.Context) *decode.Match {
 		return nil
 	}
 	kind, _, _ := strings.Cut(s.Key[max(i, 0):], ":")
-	keys := form.Texts(s.Key)
-	keys[0].Bytes = 128
-	r := &form.Reader{Keys: keys, Settings: fromFirst, Charged: true, Holds: "count of hapi-rate-limit", Read: readHapi}
+	r := &form.Reader{Keys: longText(s.Key), Settings: fromFirst, Charged: true, Holds: "count of hapi-rate-limit", Read: readHapi}
 	return r.Match(s, c, decode.Match{Prefix: s.Key[:max(i, 0)] + kind + ":", Span: s.TTL,
 		Why: []string{"named [<partition>:]hapi-rate-limit-<kind>:<id>", "JSON of item, stored and ttl, which say when it expires"}})
 }

@@ -23,9 +23,7 @@ func honoRateLimiter(s *decode.Sample, c decode.Context) *decode.Match {
 	if !strings.HasPrefix(s.Text, "{") || !c.Named && !strings.Contains(s.Key, "hrl:") {
 		return nil
 	}
-	keys := form.Texts(s.Key)
-	keys[0].Bytes = 128
-	r := &form.Reader{Keys: keys, Settings: fromFirst, Charged: true, Holds: "state of hono-rate-limiter", Read: readHono}
+	r := &form.Reader{Keys: longText(s.Key), Settings: fromFirst, Charged: true, Holds: "state of hono-rate-limiter", Read: readHono}
 	return r.Match(s, c, decode.Match{Prefix: form.PrefixOf(s.Key), Why: []string{"named hrl:<id>", "JSON with totalHits and resetTime"}})
 }
 
@@ -38,17 +36,24 @@ func readHono(d *decode.Decoded, now limiter.Instant, got []decode.Sample, _ dec
 	if !readJSON(got[0].Text, &v) || v.Total == nil || *v.Total < 0 || *v.Total >= 1<<53 || v.Reset.IsZero() {
 		return false
 	}
-	d.Ends = limiter.Instant(v.Reset.UnixMicro())
+	countUntil(d, now, limiter.Instant(v.Reset.UnixMicro()), *v.Total)
 	d.Span = d.Ends.Sub(now)
-	d.State.Start = now
-	if d.Window > 0 {
-		d.State.Start = d.Ends.Add(-d.Window)
-	}
-	if now < d.Ends {
-		d.State.Current = *v.Total
-	}
 	return true
 }
+
+// countUntil counts n in a window until it ends.
+func countUntil(d *decode.Decoded, now, ends limiter.Instant, n int64) {
+	d.Ends, d.State.Start = ends, now
+	if d.Window > 0 {
+		d.State.Start = ends.Add(-d.Window)
+	}
+	if now < ends {
+		d.State.Current = n
+	}
+}
+
+// longText returns the fetch of a string that holds JSON.
+func longText(key string) []decode.Fetch { return []decode.Fetch{{Key: key, Type: "string", Bytes: 128}} }
 
 // readJSON reads an object that has no other fields than v.
 func readJSON(text string, v any) bool {
@@ -61,9 +66,7 @@ func expressLimiter(s *decode.Sample, c decode.Context) *decode.Match {
 	if !c.Named && !strings.HasPrefix(s.Key, "ratelimit:") || s.TTL <= 0 || !strings.HasPrefix(s.Text, "{") {
 		return nil
 	}
-	keys := form.Texts(s.Key)
-	keys[0].Bytes = 128
-	r := &form.Reader{Keys: keys, Settings: fromFirst, Holds: "state of express-limiter", Read: readExpressLimiter}
+	r := &form.Reader{Keys: longText(s.Key), Settings: fromFirst, Holds: "state of express-limiter", Read: readExpressLimiter}
 	return r.Match(s, c, decode.Match{Prefix: form.PrefixOf(s.Key),
 		Why: []string{"named ratelimit:<path>:<method>:<lookup>:<client>", "JSON with total, remaining and reset"}})
 }
@@ -76,13 +79,7 @@ func readExpressLimiter(d *decode.Decoded, now limiter.Instant, got []decode.Sam
 		return false
 	}
 	d.Limit.Count, d.LimitFrom, d.Span = *v.Total, model.LimitOfKey, got[0].TTL
-	d.Ends = limiter.Instant((*v.Reset + 1) * 1000) // it is over after that millisecond
-	if d.State.Start = now; d.Window > 0 {
-		d.State.Start = d.Ends.Add(-d.Window)
-	}
-	if now < d.Ends {
-		d.State.Current = *v.Total - max(*v.Remaining, 0)
-	}
+	countUntil(d, now, limiter.Instant((*v.Reset+1)*1000), *v.Total-max(*v.Remaining, 0)) // it is over after that millisecond
 	return true
 }
 
@@ -91,9 +88,7 @@ func expressBrute(s *decode.Sample, c decode.Context) *decode.Match {
 	if s.TTL <= 0 || !strings.HasPrefix(s.Text, `{"count":`) {
 		return nil
 	}
-	keys := form.Texts(s.Key)
-	keys[0].Bytes = 128
-	r := &form.Reader{Keys: keys, Settings: decode.Settings{Algorithm: limiter.FixedWindow}, Holds: "state of express-brute",
+	r := &form.Reader{Keys: longText(s.Key), Settings: decode.Settings{Algorithm: limiter.FixedWindow}, Holds: "state of express-brute",
 		Read: func(d *decode.Decoded, _ limiter.Instant, got []decode.Sample, _ decode.Settings) bool {
 			var v struct {
 				Count                     *int64

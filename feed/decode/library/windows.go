@@ -8,7 +8,6 @@ import (
 	"ratescope/feed/decode"
 	"ratescope/feed/decode/form"
 	"ratescope/limiter"
-	"ratescope/limiter/convention"
 	"ratescope/model"
 )
 
@@ -118,55 +117,4 @@ func russellluo(s *decode.Sample, c decode.Context) *decode.Match {
 	x := aligned(limiter.SlidingWindow, w, func(start limiter.Instant) string { return base + "@" + form.Decimal(int64(start)*1000) })
 	x.Origin, x.Lags = form.YearOne, true
 	return x.Match(base, "", "named <key>@<start of a window in nanoseconds>", "an integer that expires two windows after it was written")
-}
-
-// redisTutorial recognizes the keys of redis-tutorial that are no counters of libraries.yaml.
-func redisTutorial(s *decode.Sample, c decode.Context) *decode.Match {
-	if s.TTL <= 0 {
-		return nil
-	}
-	if s.Type == "zset" {
-		return matchTutorialLog(s, c)
-	}
-	base, last, ok := form.LastPart(s.Key, ':')
-	n, numeric := form.Count(last)
-	age := c.Now.Sub(limiter.Instant(n * 1e6))
-	switch {
-	case !form.IsCounter(s) || !ok || !numeric:
-	case n > 1e9 && n < 1e11 && s.TTL <= 10*time.Second && (c.Named || form.IsAddress(base)):
-		if age < -form.WholeSecond || age > 11*time.Second || s.TTL < 10*time.Second-age-form.Latency {
-			return nil
-		}
-		x := aligned(limiter.FixedWindow, time.Second, form.Numbered(base+":", time.Second, ""))
-		x.More = 1
-		return x.Match(base, "", "named <address of a client>:<Unix second>", "an integer that expires ten seconds later")
-	case c.Named && n < 60 && s.TTL <= time.Minute:
-		x := aligned(limiter.FixedWindow, time.Minute, func(start limiter.Instant) string {
-			return base + ":" + form.Decimal(int64(start)/60e6%60)
-		})
-		return x.Match(base, "", "named <user>:<minute>", "an integer that expires within a minute")
-	}
-	return nil
-}
-
-func matchTutorialLog(s *decode.Sample, c decode.Context) *decode.Match {
-	if len(s.First) == 0 || len(s.Last) == 0 {
-		return nil
-	}
-	joined := form.BothEnds(s, func(e decode.Element) bool {
-		micros, ok := strings.CutPrefix(e.Member, decode.Score(e.Score))
-		_, numeric := form.Count(micros)
-		return ok && numeric && len(micros) <= 6 && form.IsSecond(e.Score, c.Now) && len(e.Member) > 10
-	})
-	if joined {
-		lives, _ := form.Newest(s, c.Now, time.Second) // a second's score is rounded down, and so is what is more
-		return form.LoggedSeconds((lives + form.Latency).Truncate(time.Second), convention.Free, "", "a sorted set of whole seconds",
-			"members that are a second and its microseconds written together")
-	}
-	if unit := decode.UnitOf(s.First[0].Score, c.Now); c.Named && unit != 0 &&
-		form.BothEnds(s, func(e decode.Element) bool { return decode.UnitOf(e.Score, c.Now) == unit }) {
-		lives, _ := form.Newest(s, c.Now, unit)
-		return form.LoggedSeconds(lives, convention.Charged, "", "a sorted set of times that expires")
-	}
-	return nil
 }
