@@ -223,6 +223,9 @@ func (s *shape) varying(counts, apart map[string]int, windowed map[string]bool) 
 			continue
 		}
 		text, least := s.text(i), most
+		if counts[text] <= fewWords && isWord(s.parts[i].Text) { // attempts and lockout of one subject
+			continue
+		}
 		if at < 0 && s.subject() && !(numbers == 1 && windowed[text]) {
 			if least = fewWords; apart[text] > 1 {
 				least = manyWords

@@ -225,6 +225,9 @@ func partOf(text string) Part {
 	if len(text) >= 36 && text[8] == '-' && uuid.MatchString(text) {
 		return Part{text[:36], ID}
 	}
+	if n := len(digest.FindString(text[:min(len(text), strings.IndexByte(text, '=')+3)])); n > 0 && (n == len(text) || strings.IndexByte(separators, text[n]) >= 0) && isID(text[:n]) {
+		return Part{text[:n], ID}
+	}
 	n := strings.IndexAny(text, separators)
 	if n < 0 {
 		n = len(text)
@@ -232,6 +235,9 @@ func partOf(text string) Part {
 	p := Part{Text: text[:n]}
 	if isID(p.Text) {
 		p.Class = ID
+		if word := glued.FindString(p.Text); word != "" && SenseOf(word).Limits != "" { // RATE_LIMITER500
+			p = Part{Text: word}
+		}
 	}
 	return p
 }
@@ -261,10 +267,12 @@ func isID(text string) bool {
 	return digits >= 3 || turns >= 3 || len(text) >= 16
 }
 
-// email is an e-mail address at the beginning of a text, uuid a UUID.
+// email is an e-mail address at the beginning of a text, uuid a UUID, digest one of usual length to the base 64, and glued letters.
 var (
-	email = regexp.MustCompile(`^[A-Za-z0-9\x{80}-\x{10FFFF}._+-]+@(?:[A-Za-z0-9\x{80}-\x{10FFFF}-]+\.)+[A-Za-z0-9\x{80}-\x{10FFFF}]{2,}`)
-	uuid  = regexp.MustCompile(`^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}`)
+	digest = regexp.MustCompile(`^(?:[A-Za-z0-9+/_-]{22}==|[A-Za-z0-9+/_-]{27}=|[A-Za-z0-9+/_-]{43}=|[A-Za-z0-9+/_-]{86}==)`)
+	glued  = regexp.MustCompile(`^[A-Za-z]+`)
+	email  = regexp.MustCompile(`^[A-Za-z0-9\x{80}-\x{10FFFF}._+-]+@(?:[A-Za-z0-9\x{80}-\x{10FFFF}-]+\.)+[A-Za-z0-9\x{80}-\x{10FFFF}]{2,}`)
+	uuid   = regexp.MustCompile(`^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}`)
 )
 
 // addressIn returns how many bytes of the beginning of a text are an IP address or an e-mail address.

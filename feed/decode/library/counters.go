@@ -17,7 +17,7 @@ import (
 type counter struct {
 	Begins  string // what the name begins with; "" leaves the layout to a rule that names the library
 	Within  bool   // it may stand behind a colon as well, and before other parts
-	Who     string // "address": of a client, at the end of the name; "any"
+	Who     string // "address": of a client, at the end of the name; "digest": MD5 or SHA-256; "any"
 	Named   string // what tells the name, for a person; "" begins with <id> behind it
 	Charged bool   // these three are those of form.Counter
 	Blocks  bool
@@ -35,9 +35,13 @@ func (k *counter) recognize(s *decode.Sample, c decode.Context) *decode.Match {
 	fits := k.Begins != "" && (i == 0 || k.Within && i > 0 && s.Key[i-1] == ':')
 	prefix := form.PrefixOf(s.Key)
 	if k.Kind == "begins" || prefix == "" && fits {
-		prefix = k.Begins
+		prefix = s.Key[:max(i, 0)] + k.Begins
 	}
-	if fits && k.Who == "address" {
+	switch {
+	case fits && k.Who == "digest":
+		rest := s.Key[i+len(k.Begins):]
+		fits = form.IsHex(rest, 32) || form.IsHex(rest, 64)
+	case fits && k.Who == "address":
 		before := len(form.PrefixOf(s.Key))
 		fits = form.IsAddress(s.Key[before:]) && (before == len(k.Begins) || k.Within && before > i+len(k.Begins))
 	}

@@ -15,6 +15,7 @@ RULES = {
     "django-ratelimit": (python_limiters.django_ratelimit, "4.1.0"),
     "django-rest-framework": (python_limiters.django_rest_framework, "3.16 (Django 5)"),
     "sentry": (python_limiters.sentry, "commit 0a49dff"),
+    "rspamd": (python_limiters.rspamd, "commit 092940e"),
     "rails": (ruby_limiters.rails, "8.1.3"),
     "laravel": (ruby_limiters.laravel, "12 (commit 035c723)"),
     "mastodon": (ruby_limiters.mastodon, "commit 0486db9"),

@@ -282,3 +282,35 @@ def sentry(redis, config):
         )
 
     return locals()[config["using"]]
+
+
+def rspamd(redis, config):
+    """rspamd's ratelimit: a message is checked, and added to its bucket once it was handled; until then it is pending."""
+    key, most, rate, pause = config["key"], config["limit"], config["limit"] / config["window_ms"], config["expire"]
+
+    def call(cost, handled=True, **_):
+        now = int(time.time() * 1000)
+        held = [value and float(value) for value in redis.hmget(key, "l", "b", "p")]
+        if held[0] is None:
+            redis.hset(key, mapping={"l": now, "b": "0", "dr": "10000", "db": "10000", "p": cost})
+            redis.expire(key, pause)
+            allowed, level = True, 0.0
+        else:
+            level, pending = max(held[1], 0), max(held[2], 0) + cost
+            if level > 0 and held[0] < now:
+                leaked = min((now - held[0]) * rate, level)
+                level -= leaked
+                redis.hincrbyfloat(key, "b", -leaked)
+                redis.hset(key, "l", now)
+            allowed = level + pending <= most
+            if allowed:
+                redis.hincrby(key, "p", cost)
+        if allowed and handled:
+            level, pending = (float(value) for value in redis.hmget(key, "b", "p"))
+            redis.hset(key, mapping={"b": lua_number(max(level, 0) + cost), "p": int(max(pending - cost, 0)), "l": now})
+            redis.expire(key, pause)
+        return f"a message to {cost}" + ("" if handled else ", which is being handled"), answer(
+            allowed, most, None, None, None, burst=level
+        )
+
+    return call

@@ -102,7 +102,40 @@ def open_django_rest_framework(port, db, config):
     return call, about, None
 
 
+def open_django_axes(port, db, config):
+    import django
+    from django.conf import settings
+
+    class NoUser:
+        def authenticate(self, request, username=None, password=None):
+            return None
+
+    sys.modules["recorded"] = type("Module", (), {"NoUser": NoUser})
+    cache = {"BACKEND": "django_redis.cache.RedisCache", "LOCATION": f"redis://127.0.0.1:{port}/{db}", **config.get("cache", {})}
+    settings.configure(
+        CACHES={"default": cache}, INSTALLED_APPS=["django.contrib.contenttypes", "django.contrib.auth", "axes"], USE_TZ=True,
+        AUTHENTICATION_BACKENDS=["axes.backends.AxesBackend", "recorded.NoUser"], AXES_HANDLER="axes.handlers.cache.AxesCacheHandler",
+        AXES_FAILURE_LIMIT=config["limit"], AXES_COOLOFF_TIME=config["hours"], AXES_ENABLE_ADMIN=False, AXES_VERBOSE=False,
+        SILENCED_SYSTEM_CHECKS=["axes.W002", "axes.W003"],
+    )
+    django.setup()
+    from axes.handlers.proxy import AxesProxyHandler
+    from django.contrib.auth import authenticate
+    from django.test import RequestFactory
+
+    def call(cost, address="198.51.100.7", **_):
+        request = RequestFactory().post("/login", {"username": "alice", "password": "wrong"}, REMOTE_ADDR=address)
+        allowed = AxesProxyHandler.is_allowed(request, {"username": "alice"})
+        authenticate(request, username="alice", password="wrong")
+        failures = AxesProxyHandler.get_failures(request, {"username": "alice"})
+        answer = {"allowed": allowed, "limit": config["limit"], "raw": {"is_allowed": allowed, "failures": failures}}
+        return f"a failed login from {address}", answer
+
+    return call, f"{version('django-axes')} (Django {django.__version__}, django-redis {version('django-redis')})", None
+
+
 OPENERS = {
+    "django-axes": open_django_axes,
     "limits": open_limits, "flask-limiter": open_flask_limiter, "django-rest-framework": open_django_rest_framework,
 }
 

@@ -34,6 +34,14 @@ def drf(scenario, config, story, configured, notes=()):
     }
 
 
+def axes(scenario, hours, story, configured, notes=(), **config):
+    return {
+        "library": "django-axes", "scenario": scenario, "algorithm": "fixed-window", "denied": "charged", "story": story,
+        "config": {"limit": configured["limit"], "hours": hours, **config}, "configured": configured, "in_redis": [],
+        "notes": ["every failed login, a refused one too, sets the count anew with the whole time", *notes],
+    }
+
+
 FIVE_IN_4S = {"limit": 5, "window_ms": 4000}
 HUNDRED_A_MINUTE = {"limit": 100, "window_ms": 60000}
 ELASTIC = "every hit, a refused one too, renews the TTL, so the window ends only after a whole window without any call"
@@ -70,6 +78,9 @@ SCENARIOS = [
     drf("zlib-values", {"scope": "anon", "rate": "20/min", "seconds": 4, "cache": {
         "OPTIONS": {"COMPRESSOR": "django_redis.compressors.zlib.ZlibCompressor"}}}, [call(22)], {"limit": 20, "window_ms": 4000},
         [WAIT]),
+    axes("failures", 4 / 3600, [call(3), sleep(1500), call(2), call(), sleep(2500), call(), sleep(4300), call()], FIVE_IN_4S),
+    axes("key-prefix", 1, [call(4), call(2)], {"limit": 5, "window_ms": 3600000}, cache={"KEY_PREFIX": "shop", "VERSION": 2}),
+    axes("forever", None, [call(2), call(5)], {"limit": 5, "window_ms": None}, ["without a time after which it ends the keys stay"]),
 ]
 
 if __name__ == "__main__":
