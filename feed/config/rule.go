@@ -40,11 +40,6 @@ func (r *Rule) Span() time.Duration {
 	return r.Limit.Window
 }
 
-// Silent says that a rule tells nothing about how its keys are limited.
-func (r *Rule) Silent() bool {
-	return r == nil || r.Algorithm == limiter.Unknown && !r.LimitKnown && r.Span() == 0
-}
-
 // Narrow says whether a rule names keys: its pattern is not for all of them.
 func (r *Rule) Narrow() bool {
 	return r != nil && (r.Layout != nil || strings.Trim(r.Match, "*") != "")

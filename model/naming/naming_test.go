@@ -88,9 +88,13 @@ func TestPatterns(t *testing.T) {
 		"{*}:requests":        {"{k1}:requests", "{k2}:requests"},
 		`\*:*`:                {"*:?a", "*:?b"},
 		"apiRateLimit:*":      {"apiRateLimit:u9", "apiRateLimit:u10"},
+		"RATE_LIMITER*":       {"RATE_LIMITER500a", "RATE_LIMITER501b"},
+		"auth:attempts:*":     {"auth:attempts:alice"},
+		"brute:*":             {"brute:X+zrZv/IbzjZUnhsbWlsecLbwjndTpG0ZynXOif7V+k=", "brute:a4ayc/80/OGda4BO/1o/V0etpOqiLx1JwB5S3beHW0s="},
 		"a.*.c":               each("a.%v.c", 300, name),
 	} {
 		var p naming.Patterns
+		p.Learn("auth:lockout:alice", "string", now) // a word for limits is no subject
 		for _, n := range names {
 			p.Learn(n, "string", now)
 		}

@@ -61,14 +61,6 @@ func Logged(window time.Duration, denied convention.Denied, prefix string, why .
 	return m
 }
 
-// LoggedSeconds returns the match of a log whose expiry every request sets to a window of whole
-// seconds: its newest score tells the window, a little early or late as the clock is read.
-func LoggedSeconds(lives time.Duration, denied convention.Denied, prefix string, why ...string) *decode.Match {
-	m := Logged(lives.Round(time.Second), denied, prefix, why...)
-	m.Guessed = m.Window == 0
-	return m
-}
-
 // ListLog is a sliding log in a list: the instants of the requests in seconds of the clients'
 // clock, newest first, an element for each unit, and never more of them than the limit.
 type ListLog struct {

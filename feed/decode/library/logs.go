@@ -111,9 +111,9 @@ func tyk(s *decode.Sample, c decode.Context) *decode.Match {
 		return nil
 	}
 	lives, _ := form.Newest(s, c.Now, time.Nanosecond)
-	m := form.LoggedSeconds(lives, convention.Charged, "rate-limit-", "named rate-limit-<scope>-<hash>",
+	m := form.Logged(lives.Round(time.Second), convention.Charged, "rate-limit-", "named rate-limit-<scope>-<hash>",
 		"a sorted set whose members are their scores, in nanoseconds")
-	m.Blocks = s.Key + ".BLOCKED"
+	m.Guessed, m.Blocks = m.Window == 0, s.Key+".BLOCKED" // every request sets it to a window of whole seconds
 	return m
 }
 

@@ -12,6 +12,8 @@ import (
 	httprateredis "github.com/go-chi/httprate-redis"
 	"github.com/gofiber/fiber/v2"
 	fiberlimiter "github.com/gofiber/fiber/v2/middleware/limiter"
+	fiber3 "github.com/gofiber/fiber/v3"
+	fiber3limiter "github.com/gofiber/fiber/v3/middleware/limiter"
 	fiberredis "github.com/gofiber/storage/redis/v3"
 	"github.com/redis/go-redis/v9"
 
@@ -128,22 +130,19 @@ func fiberLimiter() []recorder.Scenario {
 				KeyGenerator: func(*fiber.Ctx) string { return "alice" },
 			}))
 			app.Get("/", func(c *fiber.Ctx) error { return c.SendStatus(http.StatusOK) })
-			return func(int64) (recorder.Answer, error) {
-				res, err := app.Test(httptest.NewRequest(http.MethodGet, "/", nil), -1)
-				if err != nil {
-					return recorder.Answer{}, err
-				}
-				defer res.Body.Close()
-				a := recorder.Said(res.StatusCode == http.StatusOK, map[string]any{"status": res.StatusCode, "headers": res.Header})
-				a.Limit, a.Remaining = header(res.Header, "X-Ratelimit-Limit"), header(res.Header, "X-Ratelimit-Remaining")
-				if reset := header(res.Header, "X-Ratelimit-Reset"); reset != nil {
-					a.ResetAfterMS = recorder.Number(*reset * 1000)
-				}
-				if retry := header(res.Header, "Retry-After"); retry != nil {
-					a.RetryAfterMS = recorder.Number(*retry * 1000)
-				}
-				return a, nil
-			}, nil
+			return asked(func() (*http.Response, error) { return app.Test(httptest.NewRequest(http.MethodGet, "/", nil), -1) }), nil
+		}
+	}
+	through3 := func(middleware fiber3limiter.Handler) func(recorder.Configured, string, int) (recorder.Ask, error) {
+		return func(c recorder.Configured, addr string, db int) (recorder.Ask, error) {
+			app := fiber3.New()
+			app.Use(fiber3limiter.New(fiber3limiter.Config{
+				Max: int(c.Limit), Expiration: c.Window(), LimiterMiddleware: middleware,
+				Storage:      fiberredis.New(fiberredis.Config{URL: fmt.Sprintf("redis://%s/%d", addr, db)}),
+				KeyGenerator: func(fiber3.Ctx) string { return "alice" },
+			}))
+			app.Get("/", func(c fiber3.Ctx) error { return c.SendStatus(http.StatusOK) })
+			return asked(func() (*http.Response, error) { return app.Test(httptest.NewRequest(http.MethodGet, "/", nil)) }), nil
 		}
 	}
 	sliding := l
@@ -152,10 +151,36 @@ func fiberLimiter() []recorder.Scenario {
 		"TTL (exp - now) + window")
 	l.Notes = append(append([]string{}, l.Notes...), "TTL is the whole window, renewed with every request: the window is the TTL")
 	l.InRedis, sliding.InRedis = []string{"window"}, []string{"window"}
-	return append(l.Scenarios(
+	third, third3 := l, sliding
+	third.Version, third3.Version = version("github.com/gofiber/fiber/v3"), version("github.com/gofiber/fiber/v3")
+	return append(append(l.Scenarios(
 		recorder.Variant{Name: "fixed", Configured: recorder.Per(5, 4000), Story: recorder.Single, Open: through(fiberlimiter.FixedWindow{})},
 		recorder.Variant{Name: "fixed-minute", Configured: recorder.Per(100, 60000), Story: recorder.Realistic, Open: through(fiberlimiter.FixedWindow{})},
 	), sliding.Scenarios(
 		recorder.Variant{Name: "sliding", Configured: recorder.Per(8, 4000), Story: recorder.Sliding, Open: through(fiberlimiter.SlidingWindow{})},
-	)...)
+	)...), append(third.Scenarios(
+		recorder.Variant{Name: "3-fixed", Configured: recorder.Per(5, 8000), Story: recorder.Single, Open: through3(fiber3limiter.FixedWindow{})},
+	), third3.Scenarios(
+		recorder.Variant{Name: "3-sliding", Configured: recorder.Per(8, 4000), Story: recorder.Sliding, Open: through3(fiber3limiter.SlidingWindow{})},
+	)...)...)
+}
+
+// asked returns a question that sends a request and reads what its headers say.
+func asked(send func() (*http.Response, error)) recorder.Ask {
+	return func(int64) (recorder.Answer, error) {
+		res, err := send()
+		if err != nil {
+			return recorder.Answer{}, err
+		}
+		defer res.Body.Close()
+		a := recorder.Said(res.StatusCode == http.StatusOK, map[string]any{"status": res.StatusCode, "headers": res.Header})
+		a.Limit, a.Remaining = header(res.Header, "X-Ratelimit-Limit"), header(res.Header, "X-Ratelimit-Remaining")
+		if reset := header(res.Header, "X-Ratelimit-Reset"); reset != nil {
+			a.ResetAfterMS = recorder.Number(*reset * 1000)
+		}
+		if retry := header(res.Header, "Retry-After"); retry != nil {
+			a.RetryAfterMS = recorder.Number(*retry * 1000)
+		}
+		return a, nil
+	}
 }

@@ -1,0 +1,175 @@
+package feed_test
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"ratescope/feed"
+	"ratescope/feed/config"
+	"ratescope/feed/feedtest"
+	"ratescope/internal/servertest"
+	"ratescope/model"
+)
+
+// TestNothingFalseOfOthersKeys writes keys as programs do, and holds that what a rule says wrongly of them, or does not say, is
+// unknown, with a sentence that says why, and never a figure.
+func TestNothingFalseOfOthersKeys(t *testing.T) {
+	for _, c := range []struct {
+		name, rules string
+		limit       string                     // for all keys
+		write       func(s *servertest.Server) // the keys
+		row, note   string                     // a row of which the figures are unknown; "" for rows that are right
+		right       map[string]model.Count     // used of rows that are known
+		absent      []string
+	}{
+		{name: "a limit of another window", limit: "10/1m", write: kongKeys, row: ":hour", note: string(model.OtherWindow),
+			right: map[string]model.Count{":minute": {Known: true, N: 7}}},
+		{name: "a bucket without its burst", limit: "10/1s", write: func(s *servertest.Server) {
+			at := strconv.FormatInt(int64(s.Now())/1e6, 10)
+			s.CLI("SET", "request_rate_limiter.{r.alice}.tokens", "3", "EX", "4")
+			s.CLI("SET", "request_rate_limiter.{r.alice}.timestamp", at, "EX", "4")
+		}, row: ".tokens", note: string(model.UnknownBurst)},
+		{name: "leases that are over", rules: `[{match: "sem:*", algorithm: sliding-log, limit: 5/30s}]`, write: func(s *servertest.Server) {
+			for i := range 5 {
+				s.CLI("ZADD", "sem:alice", strconv.FormatInt(s.Now().Millis()-1000+int64(i), 10), fmt.Sprint("w", i))
+			}
+		}, row: "sem:alice", note: string(model.LeaseEnds)},
+		{name: "the number of an odd window", rules: `[{match: "key:*", algorithm: fixed-window, limit: 5/7s}]`, write: func(s *servertest.Server) {
+			s.CLI("SET", "key:alice:"+strconv.FormatInt(int64(s.Now())/7e6-1, 10), "5", "EX", "21")
+		}, row: "key:alice", note: string(model.WindowNamed)},
+		{name: "where gin-rate-limit's window begins", rules: `[{match: "user*", limit: 5/10s}]`, write: func(s *servertest.Server) {
+			s.CLI("SET", "userA/api/hits", "5", "EX", "8")
+			s.CLI("SET", "userA/api/ts", strconv.FormatInt(int64(s.Now())/1e6-12, 10), "EX", "8")
+		}, row: "hits", note: string(model.BlockBeside)},
+		{name: "times in another unit", rules: `[{name: "l:{who}", read: list, unit: ms, limit: 5/20s}]`, write: func(s *servertest.Server) {
+			s.CLI("RPUSH", "l:alice", strconv.FormatInt(int64(s.Now())/1e6, 10))
+		}, row: "l:alice", note: "an entry that is no time"},
+		{name: "fields that are times", rules: `[{name: "h:{who}", read: hash, unit: ms, limit: 5/20s}]`, write: func(s *servertest.Server) {
+			s.CLI("HSET", "h:alice", strconv.FormatInt(s.Now().Millis(), 10), "1")
+		}, row: "h:alice", note: "an entry that is no time"},
+		{name: "the time of a bucket in another unit", rules: `[{name: "b:{who}", read: bucket, amount: n, at: ts, unit: us, limit: 5/20s}]`,
+			write: func(s *servertest.Server) {
+				s.CLI("HSET", "b:alice", "n", "0", "ts", strconv.FormatInt(s.Now().Millis(), 10))
+			}, row: "b:alice", note: "no time"},
+		{name: "two rules by the type of the key", rules: `
+  - {name: "m:{who}", read: value, limit: 10/20s}
+  - {name: "m:{who}", read: field n, limit: 20/20s}`, write: func(s *servertest.Server) {
+			s.CLI("HSET", "m:alice", "n", "4")
+			s.CLI("EXPIRE", "m:alice", "15")
+		}, right: map[string]model.Count{"m:alice": {Known: true, N: 4}}, absent: []string{"m:alice:20s"}},
+		{name: "rate and capacity in the key", rules: `[{name: "r:{who}", read: bucket, amount: n, at: ts, rate: r, capacity: c, limit: 10/20s}]`,
+			write: func(s *servertest.Server) {
+				s.CLI("HSET", "r:alice", "n", "30", "r", "2", "c", "30", "ts", strconv.FormatInt(s.Now().Millis(), 10))
+			}, right: map[string]model.Count{"r:alice": {Known: true, N: 0}}},
+		{name: "what stands beside limiters", limit: "10/5s", write: func(s *servertest.Server) {
+			s.CLI("SET", "bull:mail:limiter", "3", "PX", "5000")
+			s.CLI("ZADD", "bull:mail:completed", strconv.FormatInt(s.Now().Millis(), 10), "1")
+			s.CLI("XADD", "bull:mail:events", "*", "event", "added")
+			s.CLI("SET", "bull:mail:id", "3")
+		}, right: map[string]model.Count{"bull:mail:limiter": {Known: true, N: 3}},
+			absent: []string{"bull:mail:completed", "bull:mail:events", "bull:mail:id"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := servertest.Start(t)
+			c.write(s)
+			var rules []config.Rule
+			if c.rules != "" {
+				read, err := config.Parse([]byte("rules: " + c.rules))
+				if err != nil {
+					t.Fatal(err)
+				}
+				rules = read.Rules
+			}
+			all, err := config.Override{Limit: c.limit}.Apply(rules)
+			if err != nil {
+				t.Fatal(err)
+			}
+			watch := []string{"*"}
+			if c.absent != nil && rules == nil {
+				watch = []string{"bull:*"}
+			}
+			_, got := feedtest.Once(t, feed.Options{URLs: []string{s.URL()}, Rules: all, Watch: watch})
+			judgeRows(t, got, c.row, c.note, c.right)
+			for _, name := range c.absent {
+				if _, is := got[name]; is {
+					t.Errorf("%s is a row", name)
+				}
+			}
+		})
+	}
+}
+
+func judgeRows(t *testing.T, got map[string]model.Reading, row, note string, right map[string]model.Count) {
+	t.Helper()
+	seen := 0
+	for name, r := range got {
+		g := r.Gauge(r.At)
+		notes := fmt.Sprint(r.Notes, r.Err)
+		for part, used := range right {
+			if strings.Contains(name, part) {
+				if seen++; g.Used != used || !r.Target.LimitKnown {
+					t.Errorf("%s: used %+v of %+v, %s", name, g.Used, r.Target.Limit, notes)
+				}
+			}
+		}
+		if row != "" && strings.Contains(name, row) {
+			if seen++; g.Remaining.Known || g.NextKnown && g.Next > 0 || !strings.Contains(notes, note) {
+				t.Errorf("%s: remaining %+v, next %v, %s, want %q", name, g.Remaining, g.Next, notes, note)
+			}
+		}
+	}
+	want := len(right)
+	if row != "" {
+		want++
+	}
+	if seen < want {
+		t.Errorf("%d of %d rows are there: %v", seen, want, got)
+	}
+}
+
+// kongKeys writes a minute's and an hour's counter of one client of Kong.
+func kongKeys(s *servertest.Server) {
+	const none = "00000000-0000-0000-0000-000000000000"
+	for _, period := range []struct {
+		name, used string
+		length     time.Duration
+	}{{"minute", "7", time.Minute}, {"hour", "50", time.Hour}} {
+		start := strconv.FormatInt(s.Now().Floor(period.length).Millis(), 10)
+		s.CLI("SET", strings.Join([]string{"ratelimit", none, none, "10.0.0.1", start, period.name}, ":"), period.used,
+			"EX", strconv.Itoa(int(period.length.Seconds())))
+	}
+}
+
+// TestOneGroupForALibrary: the subjects of a library that gives its keys no prefix of its own are one group, and the rule for it
+// is for no other library's keys.
+func TestOneGroupForALibrary(t *testing.T) {
+	s := servertest.Start(t)
+	for i := range 20 {
+		at := strconv.FormatInt(int64(s.Now().Add(9*time.Second))*1000, 10)
+		s.CLI("SET", fmt.Sprintf("10.0.7.%d", i), at, "EX", "9")
+		s.CLI("SET", fmt.Sprintf("gate:u%d:x", i), at, "EX", "9")
+	}
+	s.CLI("SET", "hitlimit:10.0.0.1", "3", "PX", "20000")
+	c, err := config.Parse([]byte(`rules: [{match: "*", library: throttled, limit: 5/1m}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, got := feedtest.Once(t, feed.Options{URLs: []string{s.URL()}, Rules: c.Rules})
+	var patterns []string
+	for name, r := range got {
+		if !slices.Contains(patterns, r.Pattern) {
+			patterns = append(patterns, r.Pattern)
+		}
+		if r.Target.LimitKnown != (r.Target.Library == "throttled") {
+			t.Errorf("%s of %s: its limit is known: %v", name, r.Target.Library, r.Target.LimitKnown)
+		}
+	}
+	slices.Sort(patterns)
+	if want := []string{"*", "gate:*:x", "hitlimit:*"}; !slices.Equal(patterns, want) || len(got) != 41 {
+		t.Errorf("%d rows of the patterns %q, want %q", len(got), patterns, want)
+	}
+}
