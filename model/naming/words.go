@@ -225,7 +225,8 @@ func partOf(text string) Part {
 	if len(text) >= 36 && text[8] == '-' && uuid.MatchString(text) {
 		return Part{text[:36], ID}
 	}
-	if n := len(digest.FindString(text[:min(len(text), strings.IndexByte(text, '=')+3)])); n > 0 && (n == len(text) || strings.IndexByte(separators, text[n]) >= 0) && isID(text[:n]) {
+	start := text[:min(len(text), strings.IndexByte(text, '=')+3)] // digest takes time, and most names hold no =
+	if n := len(digest.FindString(start)); n > 0 && isID(text[:n]) && (n == len(text) || strings.IndexByte(separators, text[n]) >= 0) {
 		return Part{text[:n], ID}
 	}
 	n := strings.IndexAny(text, separators)
