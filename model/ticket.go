@@ -3,6 +3,7 @@ package model
 import (
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -126,10 +127,7 @@ func (r *Reading) organic(now limiter.Instant, limit limiter.Limit, s Order, per
 	each := int64(math.Ceil(total / float64(steps)))
 	without, with := r.State.Clone(), r.State.Clone()
 	c := s.Target.Convention
-	var due []time.Duration
-	for d := range s.Due() {
-		due = append(due, d)
-	}
+	due := slices.Collect(s.Due())
 	for i := range steps {
 		at := time.Duration((float64(i) + 0.5) * float64(over) / float64(steps))
 		for len(due) > 0 && due[0] <= at {

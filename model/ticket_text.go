@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"ratescope/limiter"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/safetext"
 )
@@ -57,10 +58,7 @@ func (s *Order) Title() string {
 // Words returns what a ticket says, each a word and a clause; name writes a key as the terminal may show it.
 // waits stands for the commands as long as they are not known, and is "" then.
 func (t *Ticket) Words(name func(key string) string, waits string) [][2]string {
-	keys, commands := make([]string, len(t.Keys)), make([]string, len(t.Commands))
-	for i, k := range t.Keys {
-		keys[i] = name(k)
-	}
+	keys, commands := collect.Map(t.Keys, name), make([]string, len(t.Commands))
 	for i, c := range t.Commands {
 		if shown := name(t.Order.Key); shown != safetext.Clean(t.Order.Key) { // its middle is hidden
 			c = strings.ReplaceAll(c, t.Order.Key, shown)

@@ -14,6 +14,16 @@ func Map[T, U any](list []T, f func(T) U) (all []U) {
 	return all
 }
 
+// Only returns the elements of a list that a condition holds of; nil where there is none.
+func Only[T any](list []T, holds func(T) bool) (some []T) {
+	for _, v := range list {
+		if holds(v) {
+			some = append(some, v)
+		}
+	}
+	return some
+}
+
 // Sum returns the sum of what f makes of each element of a list.
 func Sum[T any, N cmp.Ordered](list []T, f func(T) N) (sum N) {
 	for _, v := range list {

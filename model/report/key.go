@@ -73,11 +73,7 @@ func (o Options) Name(key string) Text {
 
 // List writes the names of keys; it is not nil.
 func (o Options) List(keys []string) []Text {
-	list := make([]Text, len(keys))
-	for i, k := range keys {
-		list[i] = o.Name(k)
-	}
-	return list
+	return append([]Text{}, collect.Map(keys, o.Name)...)
 }
 
 // KeyOf works r out at the given instant.
@@ -146,18 +142,12 @@ func members(r *model.Reading, o Options) []Text {
 	if !slices.Contains(r.Members, r.Key) {
 		list = append(list, o.Name(r.Key))
 	}
-	for _, m := range r.Members {
-		list = append(list, o.Name(m))
-	}
-	return list
+	return append(list, o.List(r.Members)...)
 }
 
 // notes are what the reading says about itself, and why it could not be made.
 func notes(r *model.Reading) []Text {
-	list := make([]Text, 0, len(r.Notes)+2)
-	for _, n := range r.Notes {
-		list = append(list, Text(n))
-	}
+	list := append([]Text{}, collect.Map(r.Notes, func(n model.Note) Text { return Text(n) })...)
 	if r.Err != "" {
 		list = append(list, Text(r.Err))
 	}

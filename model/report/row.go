@@ -314,10 +314,7 @@ func Export(folder string, b model.Batch, o Options) (path string, err error) {
 
 // ExportRows writes a row for every reading of b, at b's instant, to a new file as Export does.
 func ExportRows(folder string, b model.Batch, f Format, o Options) (path string, err error) {
-	rows := make([]Row, len(b.Readings))
-	for i := range b.Readings {
-		rows[i] = RowOf(&b.Readings[i], b.At, o)
-	}
+	rows := collect.Map(b.Readings, func(r model.Reading) Row { return RowOf(&r, b.At, o) })
 	return export(folder, b.At, string(f), func(w io.Writer) error { return WriteRows(w, f, b.Server.Target, rows) })
 }
 

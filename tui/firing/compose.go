@@ -11,6 +11,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/tui/shell"
 )
@@ -214,11 +215,6 @@ func (l *plans) drop() {
 // MarkPlans marks on the timeline what will be fired at the selected key; it is called when
 // another key is selected.
 func (l *plans) MarkPlans() {
-	var at []limiter.Instant
-	for _, p := range l.list {
-		if p.key == l.keys.Selected() {
-			at = append(at, p.at)
-		}
-	}
-	l.keys.ShowPlans(at)
+	own := collect.Only(l.list, func(p plan) bool { return p.key == l.keys.Selected() })
+	l.keys.ShowPlans(collect.Map(own, func(p plan) limiter.Instant { return p.at }))
 }

@@ -148,10 +148,8 @@ func (v *View) paintCommands(r cell.Rect) {
 	}
 	list := v.Health.Commands[:min(len(v.Health.Commands), max(in.H-1, 0))]
 	columns := commandColumns(in.W - bar)
-	titles, rows := []string{"command"}, make([][]widget.Span, len(list))
-	for _, c := range columns {
-		titles = append(titles, c.title)
-	}
+	titles, rows := collect.Map(columns, func(c commandColumn) string { return c.title }), make([][]widget.Span, len(list))
+	titles = append([]string{"command"}, titles...)
 	for i := range list {
 		c := &list[i]
 		name := v.Canvas.Look.Text
@@ -197,13 +195,8 @@ var commandFigures = [...]commandColumn{
 }
 
 // commandColumns returns the columns that a table of that width has.
-func commandColumns(width int) (list []commandColumn) {
-	for _, c := range commandFigures {
-		if width >= 44 || !c.wide {
-			list = append(list, c)
-		}
-	}
-	return list
+func commandColumns(width int) []commandColumn {
+	return collect.Only(commandFigures[:], func(c commandColumn) bool { return width >= 44 || !c.wide })
 }
 
 // load is the share of the server's one core that a command takes.

@@ -224,13 +224,8 @@ func (h *Screen) rowName(r *row, columns, common int) string {
 // rowNames are the names of several rows, of which those of single keys can be told apart.
 func (h *Screen) rowNames(list []row, columns int) []string {
 	texts, common := make([]string, len(list)), 0
-	var prefixes []string
-	for _, r := range list {
-		if r.prefix != "" {
-			prefixes = append(prefixes, h.s.Name(r.prefix))
-		}
-	}
-	if len(prefixes) > 1 {
+	folds := collect.Only(list, func(r row) bool { return r.prefix != "" })
+	if prefixes := collect.Map(folds, func(r row) string { return h.s.Name(r.prefix) }); len(prefixes) > 1 {
 		common = safetext.SharedWords(slices.Min(prefixes), slices.Max(prefixes))
 	}
 	for i := range list {

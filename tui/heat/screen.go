@@ -11,6 +11,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/tui/cell"
 	"ratescope/tui/chart"
 	"ratescope/tui/session"
@@ -201,13 +202,7 @@ func (h *Screen) within() []*model.Watched {
 			list = list[min(one.from, len(list)):min(one.to, len(list))]
 			continue
 		}
-		var some []*model.Watched
-		for _, k := range list {
-			if strings.HasPrefix(k.Reading.Key, one.prefix) {
-				some = append(some, k)
-			}
-		}
-		list = some
+		list = collect.Only(list, func(k *model.Watched) bool { return strings.HasPrefix(k.Reading.Key, one.prefix) })
 	}
 	return list
 }

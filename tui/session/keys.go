@@ -12,6 +12,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/report"
 	"ratescope/model/safetext"
@@ -291,12 +292,9 @@ func times(count int64, factor float64) int64 {
 }
 
 // TermsNear lists the same limit under every algorithm.
-func TermsNear(t model.Target) (list []string) {
-	limit := strings.TrimPrefix(TermsText(t), t.Algorithm.String()+" ")
-	for _, a := range limiter.Algorithms() {
-		list = append(list, a.String()+" "+limit)
-	}
-	return list
+func TermsNear(t model.Target) []string {
+	limit := strings.TrimPrefix(TermsText(t), t.Algorithm.String())
+	return collect.Map(limiter.Algorithms(), func(a limiter.Algorithm) string { return a.String() + limit })
 }
 
 // OtherTerms are the terms of a question "what if". The zero OtherTerms ask nothing.

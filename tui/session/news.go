@@ -10,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/limiter"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/record"
 	"ratescope/model/report"
@@ -176,10 +177,7 @@ func (s *Session) firing() []report.Alert {
 	if s.Peers == nil {
 		return s.alerts.list
 	}
-	var all []report.Alert
-	for _, p := range s.Peers {
-		all = append(all, p.alerts.list...)
-	}
+	all := slices.Concat(collect.Map(s.Peers, func(p *Session) []report.Alert { return p.alerts.list })...)
 	slices.SortStableFunc(all, func(a, b report.Alert) int { return cmp.Compare(a.Since, b.Since) })
 	return all
 }

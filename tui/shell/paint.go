@@ -8,6 +8,7 @@ import (
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
+	"ratescope/model/collect"
 	"ratescope/model/safetext"
 	"ratescope/tui/cell"
 	"ratescope/tui/chart"
@@ -75,11 +76,7 @@ func footerActions(a *App) (shown Actions) {
 	if n := len(screens); n > 1 {
 		shown = append(shown, oneKey(a, screens))
 	}
-	for _, act := range a.at().Keys().Refresh() {
-		if act.Hint != "" && act.Enabled() {
-			shown = append(shown, act)
-		}
-	}
+	shown = append(shown, collect.Only(a.at().Keys().Refresh(), func(act Action) bool { return act.Hint != "" && act.Enabled() })...)
 	return shown[:min(len(shown), mostHints)]
 }
 

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -150,17 +151,8 @@ func (p *Picker) rank(pattern string, targets []string) []list.Rank {
 		}
 		hits = append(hits, hit{list.Rank{Index: i, MatchedIndexes: marked}, class, p.choices[i].Weight})
 	}
-	slices.SortStableFunc(hits, func(x, y hit) int {
-		if x.class != y.class {
-			return y.class - x.class
-		}
-		return y.weight - x.weight
-	})
-	ranks := make([]list.Rank, len(hits))
-	for i := range hits {
-		ranks[i] = hits[i].Rank
-	}
-	return ranks
+	slices.SortStableFunc(hits, func(x, y hit) int { return cmp.Or(y.class-x.class, y.weight-x.weight) })
+	return collect.Map(hits, func(h hit) list.Rank { return h.Rank })
 }
 
 // Update handles a key or a paste.

@@ -6,12 +6,14 @@ package shell
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/safetext"
 	"ratescope/themes"
@@ -435,10 +437,7 @@ func (q *Question) Update(msg tea.Msg) (tea.Cmd, bool) {
 // Paint draws the question in the middle.
 func (q *Question) Paint(p *widget.Canvas, _ cell.Rect) {
 	const width = 64
-	var lines []string
-	for _, l := range q.lines {
-		lines = append(lines, format.Wrap(l, min(width, p.Buffer.W-6)-4)...)
-	}
+	lines := slices.Concat(collect.Map(q.lines, func(l string) []string { return format.Wrap(l, min(width, p.Buffer.W-6)-4) })...)
 	in := p.Overlay(width, len(lines)+4, q.title, "")
 	for i, l := range lines {
 		p.Buffer.Text(in.X, in.Y+i, in.X+in.W, l, p.Look.Text.On(p.Look.Raised))
