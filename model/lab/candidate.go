@@ -18,6 +18,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/limiter/describe"
 	"ratescope/limiter/scenario"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/safetext"
 )
@@ -334,15 +335,9 @@ func (n *scripted) explain(m Moment, s Setup) Working {
 		w.Numbers, w.Verdict = []string{"no request yet"}, "unknown before a request is sent to it"
 		return w
 	}
-	writes := 0
-	for _, c := range n.ran {
-		if c.Writes() {
-			writes++
-		}
-	}
 	w.Numbers = []string{fmt.Sprintf("request %d at %s", n.number, s.clock(n.sent.At))}
 	if n.shape == nil {
-		w.Numbers[0] += fmt.Sprintf(": %s, %d wrote", format.Plural(len(n.ran), "command"), writes)
+		w.Numbers[0] += fmt.Sprintf(": %s, %d wrote", format.Plural(len(n.ran), "command"), len(collect.Only(n.ran, Command.Writes)))
 	}
 	if w.Verdict = "denied"; n.admitted {
 		w.Verdict = "admitted"

@@ -41,7 +41,7 @@ type Goal struct {
 	Of       string    `json:"of"`
 	Other    string    `json:"other,omitempty"`
 	Value    int64     `json:"value,omitempty"`
-	ValueOf  string    `json:"value_of,omitempty"` // what Value is of a limit: "2*limit-1", "burst+limit-1"; "" it is the same under all
+	ValueOf  string    `json:"value_of,omitempty"` // what Value is of a limit, as "2*limit-1", "burst+limit" or "3*share"; "" always the same
 	Values   []float64 `json:"values,omitempty"`
 	Fates    []string  `json:"fates,omitempty"`   // allow or deny
 	Windows  float64   `json:"windows,omitempty"` // how long, in windows, nothing comes or all is denied
@@ -52,7 +52,7 @@ type Goal struct {
 }
 
 // valueOf reads what a value is of a limit.
-var valueOf = regexp.MustCompile(`^(?:(burst)\+|(\d)\*)?limit([+-]\d)?$`)
+var valueOf = regexp.MustCompile(`^(?:(burst)\+|(\d)\*)?(limit|share)([+-]\d)?$`)
 
 // under returns the goal with its value for a limit.
 func (g Goal) under(l limiter.Limit) Goal {
@@ -73,14 +73,16 @@ func ofLimit(text string, l limiter.Limit) (n int64, ok bool) {
 	if m == nil {
 		return 0, false
 	}
-	n = l.Count
+	if n = l.Count; m[3] == "share" {
+		n = share(l)
+	}
 	switch {
 	case m[1] != "":
 		n += cmp.Or(l.Burst, l.Count)
 	case m[2] != "":
 		n *= int64(m[2][0] - '0')
 	}
-	more, _ := strconv.ParseInt(m[3], 10, 64)
+	more, _ := strconv.ParseInt(m[4], 10, 64)
 	return n + more, true
 }
 
@@ -103,7 +105,7 @@ func (g Goal) check(into []Candidate) error {
 		return fmt.Errorf("goal disagree: %q is not another one of the algorithms compared", g.Other)
 	}
 	if g.ValueOf != "" && !valueOf.MatchString(g.ValueOf) {
-		return fmt.Errorf("goal %s: %q is no value of the limit: use 2*limit, burst+limit and the like", g.Kind, g.ValueOf)
+		return fmt.Errorf("goal %s: %q is no value of the limit: use 2*limit, burst+limit, 3*share and the like", g.Kind, g.ValueOf)
 	}
 	if !kind.told(g) {
 		return fmt.Errorf("goal %s: it does not say how much", g.Kind)
@@ -171,7 +173,11 @@ func (g Goal) overall(r *Run, of int) Progress {
 		p.Text = fmt.Sprintf("denied so far under a limit of %d: %d", l, r.Counts(of).Denied)
 		p.Reached = !more && l == g.Value
 	case GoalMost, GoalCheapest:
-		p.Text = fmt.Sprintf("selected: %s, most so far %d", r.setup.Candidates[r.selected].Title(), r.Counts(r.selected).Largest)
+		most := "so far"
+		if !more {
+			most = "in the whole story, which has ended"
+		}
+		p.Text = fmt.Sprintf("selected: %s, most %s %d", r.setup.Candidates[r.selected].Title(), most, r.Counts(r.selected).Largest)
 		p.Reached = !more && !g.beats(r, g.Answer(r), r.selected)
 	}
 	if p.Reached {

@@ -236,9 +236,7 @@ func (l Lesson) Setup() Setup {
 func (l Lesson) Workload(s Setup, traffic []Traffic, seed uint64) (*Workload, error) {
 	var list []Arrival
 	for _, step := range l.Steps[:l.Given] {
-		for range step.Repeat {
-			list = append(list, Arrival{At: s.Zero.Add(step.At), Cost: step.Cost})
-		}
+		list = append(list, slices.Repeat([]Arrival{{At: s.Zero.Add(step.At), Cost: step.Cost}}, step.Repeat)...)
 	}
 	slices.SortStableFunc(list, func(a, b Arrival) int { return int(a.At - b.At) })
 	sources := []Source{Given(list)}
@@ -385,8 +383,11 @@ func (f facts) lessonValue(name string) (string, bool) {
 		given += step.Cost * int64(step.Repeat)
 	}
 	solution := f.lesson.Solution()
-	if name == "given" {
+	switch {
+	case name == "given":
 		return strconv.FormatInt(given, 10), true
+	case name == "end" && len(f.lesson.Steps) > 0:
+		return Seconds(f.lesson.Steps[len(f.lesson.Steps)-1].At), true
 	}
 	if len(solution) == 0 {
 		return "", false
@@ -453,8 +454,14 @@ func (l *Lesson) Paragraphs(r *Run) (list []string) {
 // Task returns what is to be done, with the numbers of a run; "" without a goal.
 func (l *Lesson) Task(r *Run) string { return l.fill(cmp.Or(l.Goal, &Goal{}).Say, r) }
 
-// Hint returns how it can be done, see Task.
-func (l *Lesson) Hint(r *Run) string { return l.fill(cmp.Or(l.Goal, &Goal{}).Hint, r) }
+// Hint returns how it can be done, see Task. It holds as the lesson counts, and says so where the run counts in another way.
+func (l *Lesson) Hint(r *Run) string {
+	hint := l.fill(cmp.Or(l.Goal, &Goal{}).Hint, r)
+	if r.setup.Convention != l.Convention {
+		return "As the lesson counts, before w changed it: " + hint
+	}
+	return hint
+}
 
 // ofSteps are the names of numbers that hold under the terms of the lesson alone: those of its steps.
 var ofSteps = regexp.MustCompile(`\{(given|solution|table|values)`)

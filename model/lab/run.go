@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/model/collect"
 )
 
 // checkpoint is everything as it was before arrival `at` was decided.
@@ -252,11 +253,7 @@ func (r *Run) forward(to int) {
 // mark keeps a checkpoint before arrival r.at. They stand close where people step, and
 // further apart the longer a run is.
 func (r *Run) mark() {
-	c := checkpoint{at: r.at, runners: make([]runner, len(r.runners))}
-	for i := range r.runners {
-		c.runners[i] = r.runners[i].clone()
-	}
-	r.marks = append(r.marks, c)
+	r.marks = append(r.marks, checkpoint{at: r.at, runners: collect.Map(r.runners, func(l runner) runner { return l.clone() })})
 	r.next = r.at + min(max(nearStride, r.at/16), farStride)
 }
 

@@ -280,13 +280,7 @@ const BurstsApart = 0.9
 func TwoBursts(s Setup, phase time.Duration, n int) []Arrival {
 	first := s.Zero.Add(phase.Truncate(time.Microsecond))
 	apart := time.Duration(BurstsApart * float64(s.Limit.Window)).Truncate(time.Microsecond)
-	list := make([]Arrival, 0, 2*n)
-	for _, at := range []limiter.Instant{first, first.Add(apart)} {
-		for range n {
-			list = append(list, Arrival{At: at, Cost: 1})
-		}
-	}
-	return list
+	return append(slices.Repeat([]Arrival{{At: first, Cost: 1}}, n), slices.Repeat([]Arrival{{At: first.Add(apart), Cost: 1}}, n)...)
 }
 
 // MostAdmitted returns the most that a candidate admits of some arrivals in one true window.

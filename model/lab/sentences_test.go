@@ -225,7 +225,11 @@ func TestSentencesRecomputed(t *testing.T) {
 			if changed := s.Convention != l.Setup().Convention; changed != (len(said) > len(l.Text)) {
 				t.Fatalf("%s: with terms changed %v the text is %q", l.ID, changed, said)
 			}
-			texts, raws := append(said[:len(l.Text):len(l.Text)], l.Task(run), l.Hint(run)), append(slices.Clone(l.Text), l.Goal.Say, l.Goal.Hint)
+			hint, apart := strings.CutPrefix(l.Hint(run), "As the lesson counts, before w changed it: ")
+			if apart != (s.Convention != l.Setup().Convention) {
+				t.Fatalf("%s: with terms changed %v the hint is %q", l.ID, !apart, l.Hint(run))
+			}
+			texts, raws := append(said[:len(l.Text):len(l.Text)], l.Task(run), hint), append(slices.Clone(l.Text), l.Goal.Say, l.Goal.Hint)
 			if p.Reached {
 				texts, raws = append(texts, p.Then), append(raws, l.Goal.Then)
 			}
@@ -275,6 +279,9 @@ func sentenceNumber(l *lab.Lesson, run *lab.Run, s lab.Setup, tellers map[string
 	limit, w, zero := s.Limit.Count, s.Limit.Window.Microseconds(), int64(run.Setup().Zero)
 	number := func(n int64) (string, bool) { return strconv.FormatInt(n, 10), true }
 	goal, now := l.Goal, int64(run.Now())
+	if name == "end" {
+		return seconds(int64(l.Steps[len(l.Steps)-1].At / time.Microsecond)), true
+	}
 	of := tellers[goal.Of]
 	kind, which, named := strings.Cut(name, ":")
 	if named {
@@ -324,7 +331,7 @@ func sentenceNumber(l *lab.Lesson, run *lab.Run, s lab.Setup, tellers map[string
 	case "edge":
 		return seconds(now/w*w + w - zero), s.Limit == run.Setup().Limit
 	case "value":
-		n := map[string]int64{"2*limit": 2 * limit, "2*limit-1": 2*limit - 1, "burst+limit-1": 2*limit - 1, "limit": limit, "limit+2": limit + 2, "": goal.Value}[goal.ValueOf]
+		n := map[string]int64{"2*limit": 2 * limit, "2*limit-1": 2*limit - 1, "burst+limit-1": 2*limit - 1, "limit": limit, "3*share": 3 * max(limit/4, 1), "limit+2": limit + 2, "": goal.Value}[goal.ValueOf]
 		return number(n)
 	}
 	if !p.Reached || of == nil {

@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"ratescope/limiter"
+	"ratescope/model/collect"
 )
 
 // Arrival is one request on its way to every candidate.
@@ -131,13 +132,7 @@ func (t *Workload) rewind(i int) {
 	if i == len(t.made) {
 		return
 	}
-	var again []Arrival
-	for _, a := range t.made[i:] {
-		if a.Fired {
-			again = append(again, a)
-		}
-	}
-	t.later = append(again, t.later...)
+	t.later = append(collect.Only(t.made[i:], func(a Arrival) bool { return a.Fired }), t.later...)
 	t.made = t.made[:i]
 	from := t.from[0]
 	if near := t.from[1]; near.loop != nil && near.at <= i {
@@ -241,13 +236,8 @@ func (l *closedLoop) Next() (Arrival, bool) {
 
 func (l *closedLoop) clone() *closedLoop {
 	c := *l
-	c.runners, c.streams = make([]runner, len(l.runners)), make([]stream, len(l.streams))
-	for i := range c.runners {
-		c.runners[i] = l.runners[i].clone()
-	}
-	for i := range c.streams {
-		c.streams[i] = l.streams[i].clone()
-	}
+	c.runners = collect.Map(l.runners, func(r runner) runner { return r.clone() })
+	c.streams = collect.Map(l.streams, func(s stream) stream { return s.clone() })
 	return &c
 }
 

@@ -8,6 +8,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"ratescope/model/collect"
 	"ratescope/model/lab"
 	"ratescope/tui/cell"
 	"ratescope/tui/shell"
@@ -52,13 +53,8 @@ type Register struct {
 }
 
 // following is how many students follow the teacher's screen.
-func (r Register) following() (n int) {
-	for _, o := range r.Students {
-		if o.Follows {
-			n++
-		}
-	}
-	return n
+func (r Register) following() int {
+	return len(collect.Only(r.Students, func(o Student) bool { return o.Follows }))
 }
 
 // Door is how students come in, and who failed to.

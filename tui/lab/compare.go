@@ -29,18 +29,23 @@ func (compareView) move(s *Screen, by int) {
 // paint draws the candidates' lanes under each other, and below them why the one
 // in focus decides as it does.
 func (compareView) paint(p painter, r cell.Rect) {
-	bottom := 5
-	switch {
-	case p.s.presenter.on || p.s.at().Plain:
+	bottom := whyRows(p.c)
+	if p.s.presenter.on || p.s.at().Plain {
 		bottom = 0
-	case p.c.Framed:
-		bottom = 9
 	}
 	lanes, below := r.Top(r.H - bottom)
 	p.paintLanes(lanes)
 	if bottom > 0 {
 		p.paintWhy(below)
 	}
+}
+
+// whyRows is how many rows the reason takes below the lanes.
+func whyRows(c *widget.Canvas) int {
+	if c.Framed {
+		return 9
+	}
+	return 5
 }
 
 // paintLanes draws the lanes of the run, with the candidates' pictures beside them where there
@@ -89,12 +94,17 @@ func (p painter) paintLanes(r cell.Rect) {
 	p.paintTimes(times, st)
 	p.OnClick(times, func(at int) tea.Cmd { return p.s.goTo(st.roundest(at)) })
 	if p.c.Framed && !p.s.presenter.on {
-		text := fmt.Sprintf("%c %c wrong by its own true window", wrong(p.c, true), wrong(p.c, false))
-		if slices.ContainsFunc(run.Setup().Candidates, lab.Candidate.Bursts) {
-			text = fmt.Sprintf("%c %c wrong by its true window, %c its excess", wrong(p.c, true), wrong(p.c, false), p.c.Look.Excess)
-		}
-		p.c.Buffer.Text(labels.X+columns+3, labels.Y, labels.X+labels.W, text, p.c.Look.Dim)
+		p.c.Buffer.Text(labels.X+columns+3, labels.Y, labels.X+labels.W, p.markLegend(pictureWidth-1), p.c.Look.Dim)
 	}
+}
+
+// markLegend says in at most so many columns what the marks below the lanes mean; "" where there is no room.
+func (p painter) markLegend(columns int) string {
+	marks, excess := fmt.Sprintf("%c %c wrong", wrong(p.c, true), wrong(p.c, false)), ""
+	if slices.ContainsFunc(p.s.run.Setup().Candidates, lab.Candidate.Bursts) {
+		excess = fmt.Sprintf(", %c its excess", p.c.Look.Excess)
+	}
+	return format.First(columns, marks+" by its own true window"+excess, marks+" by its true window"+excess, marks+excess, marks)
 }
 
 // paintOne draws one candidate's lane of a run with its times. With asked it does not show what becomes of one more request.
@@ -120,7 +130,11 @@ func (p painter) paintWhy(r cell.Rect) {
 	case p.s.lit >= 0 && p.s.lit < len(w.Terms):
 		what = " · " + w.Terms[p.s.lit].Means
 	}
-	in := p.c.Section(r, true, widget.Styled("why", p.c.Look.Title), widget.Styled(what, p.c.Look.Dim))
+	title := []widget.Span{widget.Styled("why", p.c.Look.Title), widget.Styled(what, p.c.Look.Dim)}
+	in := p.c.Section(r, true, title...)
+	if !p.c.Framed { // the lanes have no room for it
+		p.c.Aside(r, widget.Width(title...), widget.Styled(p.markLegend(widget.TitleRoom(r.W)-widget.Width(title...)-3), p.c.Look.Dim))
+	}
 	mark, verdict := p.fate(m)
 	lines := []widget.Span{widget.Styled(w.Rule, p.c.Look.Dim)}
 	if p.s.guess.asked { // the answer is what is to be predicted

@@ -327,18 +327,12 @@ func (d *decisionView) paintRequests(p painter, r cell.Rect) {
 			return
 		}
 		if i == at {
-			p.c.Buffer.Fill(in.X-1, y, in.W+1, ' ', p.c.Look.Text.On(p.c.Look.Selected))
-			p.c.Buffer.Text(in.X-1, y, in.X, p.c.Look.SelMark, p.c.Look.Accent.On(p.c.Look.Selected))
-		}
-		ground := func(st themes.Style) themes.Style {
-			if i == at {
-				return st.On(p.c.Look.Selected)
-			}
-			return st
+			p.c.Buffer.Text(in.X-1, y, in.X, p.c.Look.SelMark, p.c.Look.Accent)
+			defer p.c.Buffer.Tint(cell.Rect{X: in.X - 1, Y: y, W: in.W + 1, H: 1}, p.c.Look.Selected) // once its words stand there
 		}
 		p.OnClick(cell.Rect{X: in.X, Y: y, W: in.W, H: 1}, func(int) tea.Cmd { d.picked = i; return nil })
 		if i == all {
-			p.c.Buffer.Text(in.X, y, in.X+in.W, "now, one more", ground(p.c.Look.Dim))
+			p.c.Buffer.Text(in.X, y, in.X+in.W, "now, one more", p.c.Look.Dim)
 			continue
 		}
 		a, v := p.s.run.Arrival(i)
@@ -346,7 +340,7 @@ func (d *decisionView) paintRequests(p painter, r cell.Rect) {
 		if a.Fired {
 			st = p.c.Look.Injected
 		}
-		p.c.Buffer.Text(in.X, y, in.X+verdictsFrom, lab.Seconds(a.At.Sub(s.Zero)), ground(st))
+		p.c.Buffer.Text(in.X, y, in.X+verdictsFrom, lab.Seconds(a.At.Sub(s.Zero)), st)
 		x := in.X + verdictsFrom
 		for c := range s.Candidates {
 			mark, st := p.c.Look.YesMark, p.c.Look.Admitted
@@ -359,18 +353,18 @@ func (d *decisionView) paintRequests(p painter, r cell.Rect) {
 			if c == p.s.focus {
 				st = st.With(themes.Underline)
 			}
-			p.c.Buffer.Text(x, y, in.X+in.W, mark, ground(st))
+			p.c.Buffer.Text(x, y, in.X+in.W, mark, st)
 			x += 2
 		}
 		if one.n > 1 {
-			x = p.c.Buffer.Text(x, y, in.X+in.W, fmt.Sprintf("×%d ", one.n), ground(p.c.Look.Dim))
+			x = p.c.Buffer.Text(x, y, in.X+in.W, fmt.Sprintf("×%d ", one.n), p.c.Look.Dim)
 		}
 		if a.Fired {
 			own := "yours"
 			if x+len(own) > in.X+in.W {
 				own = string(p.c.Look.MarkYes)
 			}
-			p.c.Buffer.Text(x, y, in.X+in.W, own, ground(p.c.Look.Injected))
+			p.c.Buffer.Text(x, y, in.X+in.W, own, p.c.Look.Injected)
 		}
 	}
 }

@@ -39,10 +39,6 @@ func storyTime(d time.Duration) string { return fmt.Sprintf("%.3f s", d.Seconds(
 
 // paintHeader draws the lesson's title, the clock, and the progress toward the goal.
 func (p painter) paintHeader(r cell.Rect) {
-	if r.H > 1+taskRows {
-		p.paintLargeHeader(r)
-		return
-	}
 	end := r.X + r.W
 	x := p.paintBadge(r)
 	elapsed, _ := p.s.shown()
@@ -113,15 +109,12 @@ func (p painter) paintGoal(r cell.Rect) {
 	var numbers []number
 	if p.s.sentence.tasked() {
 		task, list := p.s.sentence.words()
-		whole := task
-		if p.s.task.Text != "" {
-			whole += " · " + p.s.task.Text
-		}
-		switch {
-		case len(format.Wrap(whole, r.W)) <= r.H:
-			text, numbers = whole, list
-		case p.s.run.Decided() == 0 || p.s.sentence.number >= 0: // else the user has read the task
+		if r.H > 1 || p.s.run.Decided() == 0 || p.s.sentence.number >= 0 { // else the user has read the task
 			text, numbers = task, list
+		}
+		if r.H > 1 {
+			r.H--
+			p.c.Buffer.Text(r.X+2, r.Y+r.H, r.X+r.W, safetext.Clip(p.s.task.Text, r.W-2, safetext.Ellipsis), p.c.Look.Dim)
 		}
 	}
 	text = oneSpace(text) // of which a line break takes the place
@@ -239,19 +232,15 @@ func (m *presenter) large(height int) bool {
 	return m.on && !m.s.app.Canvas.Buffer.ASCII && height >= 22
 }
 
-// headerRows returns how many rows the header takes of a screen of that height: one, and up to three of the task. In
-// presenter mode it is a row of facts, the title in large type, and the goal.
+// headerRows returns how many rows the header takes of a screen of that height: one, up to three of the task, and one that
+// says how far it is. In presenter mode it is a row of facts, the title in large type, and the goal.
 func (m *presenter) headerRows(height int) int {
 	if !m.large(height) {
 		task, _ := m.s.sentence.words()
 		if task == "" || m.s.sentence.away() || height < 20 {
 			return headerRows
 		}
-		rows := len(format.Wrap(task, m.s.app.Canvas.Buffer.W-2))
-		if height >= 30 {
-			rows = max(rows, 2)
-		}
-		return 1 + min(rows, taskRows)
+		return headerRows + min(len(format.Wrap(task, m.s.app.Canvas.Buffer.W-2)), taskRows)
 	}
 	const facts = 1
 	return facts + widget.TypeRows + m.goalRows(height-facts-widget.TypeRows)

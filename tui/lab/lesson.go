@@ -12,6 +12,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/limiter/describe"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/lab"
 	"ratescope/model/safetext"
@@ -68,10 +69,6 @@ func (v *textView) layout(s *Screen, r cell.Rect) {
 			v.box.H = r.H
 		}
 	}
-	text := make([]string, len(lines))
-	for i, l := range lines {
-		text[i] = widget.Lip(l.style).Render(l.text)
-	}
 	v.text.SetWidth(width - 2)
 	v.text.SetHeight(max(v.box.H-1, 0))
 	if s.app.Canvas.Framed {
@@ -81,7 +78,7 @@ func (v *textView) layout(s *Screen, r cell.Rect) {
 	if s.presenter.on && v.text.Height() > widget.TypeRows { // no line of large type is cut
 		v.text.SetHeight(v.text.Height() / widget.TypeRows * widget.TypeRows)
 	}
-	v.text.SetContentLines(text)
+	v.text.SetContentLines(collect.Map(lines, func(l line) string { return widget.Lip(l.style).Render(l.text) }))
 }
 
 func (v *textView) paint(p painter, r cell.Rect) {
@@ -159,12 +156,7 @@ func (s *Screen) openLessons() {
 		choices[i] = shell.Choice{Name: fmt.Sprintf("%2d %s %s", i+1, mark, safetext.Clean(it.Title)),
 			Aside: describe.Short(it.Algorithm), Value: i}
 	}
-	done := 0
-	for i := range s.lessons {
-		if s.results.reached[s.lessons[i].ID] {
-			done++
-		}
-	}
+	done := len(collect.Only(s.lessons, func(l lab.Lesson) bool { return s.results.reached[l.ID] }))
 	p := s.app.NewPicker(fmt.Sprintf("lessons · %d of %d reached", done, len(s.lessons)), choices)
 	p.Select(choices[s.lesson].Name)
 	p.Chosen = func(c shell.Choice) tea.Cmd {

@@ -134,13 +134,14 @@ func (m *mapView) run(s *Screen) {
 }
 
 func (m *mapView) paint(p painter, r cell.Rect) {
+	shades := p.c.Look.Shade
+	legend := fmt.Sprintf("%c under 1  %c 1  %c over 1  %c from 1.6", shades[0], shades[1], shades[2], shades[3])
 	title := []widget.Span{widget.Styled("map", p.c.Look.Title),
-		widget.Styled(format.First(widget.TitleRoom(r.W)-len("map"),
+		widget.Styled(format.First(widget.TitleRoom(r.W)-len("map  ")-safetext.Width(legend),
 			fmt.Sprintf(" · two bursts, the second %g of a window later: the most in one true window, of the limit", lab.BurstsApart),
 			fmt.Sprintf(" · two bursts, %g of a window apart: most in a true one", lab.BurstsApart), " · two bursts"), p.c.Look.Dim)}
-	in, shades := p.c.Section(r, true, title...), p.c.Look.Shade
-	p.c.Aside(r, widget.Width(title...), widget.Styled(fmt.Sprintf("%c under 1  %c 1  %c over 1  %c from 1.6", shades[0], shades[1], shades[2],
-		shades[3]), p.c.Look.Dim))
+	in := p.c.Section(r, true, title...)
+	p.c.Aside(r, widget.Width(title...), widget.Styled(legend, p.c.Look.Dim))
 	if m.tiles == nil {
 		p.c.Buffer.Text(in.X, in.Y, in.X+in.W, "There is not enough room for the map.", p.c.Look.Dim)
 		return

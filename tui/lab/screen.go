@@ -228,7 +228,11 @@ func (s *Screen) body(r cell.Rect) cell.Rect {
 func (s *Screen) Paint(c *widget.Canvas, r cell.Rect) {
 	p := painter{c, s}
 	header, _ := r.Top(s.presenter.headerRows(r.H))
-	p.paintHeader(header)
+	if s.presenter.large(r.H) {
+		p.paintLargeHeader(header)
+	} else {
+		p.paintHeader(header)
+	}
 	p.s.front().paint(p, s.body(r))
 	p.paintSeek(cell.Rect{X: r.X, Y: r.Y + r.H - 1, W: r.W, H: 1})
 }

@@ -118,12 +118,7 @@ func (s *story) again(setup lab.Setup) (tea.Cmd, error) {
 		return nil, err
 	}
 	now := s.run.Now()
-	var fired []lab.Arrival
-	for i := range s.run.Decided() {
-		if a, _ := s.run.Arrival(i); a.Fired {
-			fired = append(fired, a)
-		}
-	}
+	fired := lab.MomentOf(s.run).Fired
 	setup.Zero = s.run.Setup().Zero
 	arrivals, err := s.workload(setup)
 	if err != nil {
@@ -288,10 +283,8 @@ func (s *story) advanceTo(to limiter.Instant) {
 // solution returns what a lesson's own solution fires in a story that begins at zero.
 func solution(l *lab.Lesson, zero limiter.Instant) (list []lab.Arrival) {
 	for _, step := range l.Solution() {
-		for range step.Repeat {
-			if step.Cost > 0 {
-				list = append(list, lab.Arrival{At: zero.Add(step.At), Cost: step.Cost})
-			}
+		if step.Cost > 0 {
+			list = append(list, slices.Repeat([]lab.Arrival{{At: zero.Add(step.At), Cost: step.Cost}}, step.Repeat)...)
 		}
 	}
 	return list

@@ -66,31 +66,32 @@ func (o *termsOverlay) Update(msg tea.Msg) (tea.Cmd, bool) {
 	return nil, true
 }
 
-// Paint draws the list on the right, where it leaves the times of the lanes in sight, and what the selected value means.
+// Paint draws the list beside the lanes, or below them where it would cover most of them, and what the selected value means.
 func (o *termsOverlay) Paint(p *widget.Canvas, footer cell.Rect) {
 	list := terms{o.s}.list()
 	at := min(o.row, len(list)-1)
 	r := cell.Rect{W: min(66, p.Buffer.W-2), H: min(len(list)+2, p.Buffer.H-2)}
-	r.X, r.Y = p.Buffer.W-r.W-1, (p.Buffer.H-r.H)/2
-	in := p.Panel(r, "what if", "←→ changes · esc closes")
+	if r.X, r.Y = p.Buffer.W-r.W-1, (p.Buffer.H-r.H)/2; p.Buffer.W < 2*r.W {
+		r.W, r.H = p.Buffer.W-2, min(r.H, whyRows(p)+1)
+		r.X, r.Y = 1, p.Buffer.H-r.H-1
+	}
+	in := p.Panel(r, "what if", fmt.Sprintf("%d of %d · ↑↓ selects · ←→ changes · esc closes", at+1, len(list)))
 	top := max(min(at-in.H/2, len(list)-in.H), 0)
 	for row := range in.H {
 		i := top + row
 		if i >= len(list) {
 			break
 		}
-		ground, y := p.Look.Raised, in.Y+row
-		if i == at {
-			ground = p.Look.Selected
-			p.Buffer.Fill(in.X-1, y, in.W+2, ' ', p.Look.Text.On(ground))
-			p.Buffer.Text(in.X-1, y, in.X, p.Look.SelMark, p.Look.Accent.On(ground))
-		}
-		st := p.Look.Title
+		st, y := p.Look.Title, in.Y+row
 		if list[i].value == "off" {
 			st = p.Look.Dim
 		}
-		p.Buffer.Text(in.X+1, y, in.X+36, list[i].name, p.Look.Text.On(ground))
-		p.Buffer.Text(in.X+37, y, in.X+in.W, list[i].value, st.On(ground))
+		p.Buffer.Text(in.X+1, y, in.X+36, list[i].name, p.Look.Text.On(p.Look.Raised))
+		p.Buffer.Text(in.X+37, y, in.X+in.W, list[i].value, st.On(p.Look.Raised))
+		if i == at {
+			p.Buffer.Text(in.X-1, y, in.X, p.Look.SelMark, p.Look.Accent)
+			p.Buffer.Tint(cell.Rect{X: in.X - 1, Y: y, W: in.W + 2, H: 1}, p.Look.Selected)
+		}
 		p.OnClick(cell.Rect{X: in.X, Y: y, W: in.W, H: 1}, func(int) tea.Cmd {
 			o.row = i
 			return list[i].turn(1)
