@@ -15,7 +15,7 @@ import (
 	"ratescope/tui/tuitest"
 )
 
-// filmFile is the picture that moves: a window that slides, and a burst that is fired at it.
+// filmFile is the picture that moves: the river, the window of a key below it, and a burst that is fired at the key.
 const filmFile = "window.svg"
 
 // The film: its size in cells, how many frames it has and how far they are apart, and in which
@@ -48,7 +48,8 @@ func cast() []tuitest.Personality {
 		{Name: "login:otp:+4915112345678", Limit: limit(5, 30*time.Second), How: limiter.SlidingLog, Rate: even(0.4)},
 		{Name: "mail:send:newsletter", Limit: limit(60, time.Minute), How: limiter.StreamCounter, Rate: even(0.9)},
 		{Name: "export:csv:acme", Limit: limit(20, 20*time.Second), How: limiter.FixedWindow, Rate: even(0.3)},
-		{Name: "webhook:shop:4711", Limit: limit(25, 20*time.Second), How: limiter.SlidingLog, Rate: even(0.5)},
+		{Name: "webhook:shop:4711", Limit: limit(12, 20*time.Second), How: limiter.SlidingLog, Rate: even(0.5)},
+		{Name: "scrape:ip:203.0.113.7", Limit: limit(12, 15*time.Second), How: limiter.SlidingLog, Rate: even(0.95)},
 	}
 }
 
@@ -159,7 +160,7 @@ func short(row string) string {
 // TestTheFilm looks in the picture that moves for what it is to show.
 func TestTheFilm(t *testing.T) {
 	drawn := read(t, filmFile)
-	for _, text := range []string{watchedKey + "</text>", "sliding window counter", "previous", "denied", "@keyframes"} {
+	for _, text := range []string{watchedKey + "</text>", "sliding window counter", "previous", "denied", "scrape:ip:203.0.113.7", "▷", "@keyframes"} {
 		if !strings.Contains(drawn, text) {
 			t.Errorf("%q is not in the picture", text)
 		}

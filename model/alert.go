@@ -28,6 +28,8 @@ type Alert struct {
 	N    int64         // a number by kind: denied requests of an episode, or keys of a common event, 0 for the one Key
 	Of   int64         // the total of which N is a part
 	Text string        // the server's error, one sentence
+
+	Limit limiter.Limit // of the Key that became throttled or near; zero where it is not known
 }
 
 // AlertKind is the kind of an Alert.
@@ -150,7 +152,7 @@ func (b *Board) judge(k *Watched, denied int64) {
 	case now > e.pressure:
 		*e = episode{pressure: now, began: at, last: at, denied: denied}
 		kind := map[pressure]AlertKind{pressureNear: BecameClose, pressureFull: BecameThrottled, pressureSick: BecameUnreadable}[now]
-		a := Alert{At: at, Key: k.Reading.Key, What: kind, Text: k.Reading.Err}
+		a := Alert{At: at, Key: k.Reading.Key, What: kind, Text: k.Reading.Err, Limit: k.Reading.Target.Limit}
 		if kind == BecameUnreadable {
 			b.alert(a)
 			break

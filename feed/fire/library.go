@@ -35,7 +35,7 @@ func (i *Injector) Path(s model.Order) string {
 	if _, raises := t.RaiseOf(s.Key, s.Change); raises {
 		return "the limit itself, where " + t.Library + " keeps it in Redis, " + ownConnection
 	}
-	text := "the limiter's own script"
+	text := "the limiter's own script, called by its hash"
 	switch {
 	case t.Script != nil && t.Script.Plain != "":
 		text = "written as its rule says, " + t.Script.Plain

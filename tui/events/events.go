@@ -74,6 +74,7 @@ func PaintRecent(p *widget.Canvas, r cell.Rect, s *session.Session) {
 	for i := range min(mostRecent, len(alerts)) {
 		list = append(list, event{at: alerts[len(alerts)-1-i].At, alert: &alerts[len(alerts)-1-i]})
 	}
+	v.measure(list)
 	list = fold(list)
 	list = list[:min(len(list), max(in.H, 0))]
 	who := v.whoColumns(list, in.W)
@@ -227,7 +228,7 @@ func (v view) whoColumns(list []event, columns int) int {
 	for i := range list {
 		if e := &list[i]; e.fired == nil {
 			l := v.lineOf(e)
-			longest, words = max(longest, safetext.Width(l.who)), max(words, safetext.Width(l.text))
+			longest, words = max(longest, safetext.Width(l.who)), max(words, safetext.Width(l.brief))
 		}
 	}
 	least := min(max(8, room*2/5), 28)
@@ -266,20 +267,31 @@ func (v view) paintEvent(x, y, end, who int, e event) {
 // lineOf returns what stands behind the time of an alert or a moment that a person marked.
 func (v view) lineOf(e *event) line {
 	if e.mark != nil {
-		l := line{string(v.c.Look.Flag), v.c.Look.Title, v.who(e), cmp.Or(safetext.Sentence(e.mark.Text), "marked")}
+		text := cmp.Or(safetext.Sentence(e.mark.Text), "marked")
+		l := line{string(v.c.Look.Flag), v.c.Look.Title, v.who(e), text, text}
 		if e.mark.Kind == record.MarkerAlert {
 			l.mark, l.style = v.c.Look.OverMark, v.c.Look.Near
 		}
 		return l
 	}
-	mark, st, text := v.alertText(e.alert)
-	switch {
+	mark, st := v.alertMark(e.alert)
+	short := *e.alert
+	short.Limit = limiter.Limit{}
+	return line{mark, st, v.who(e), e.words(e.alert), e.words(&short)}
+}
+
+// words says what an alert is about, as it is now.
+func (e *event) words(a *model.Alert) string {
+	text := session.AlertText(a)
+	switch past, one := strings.Replace(text, "is", "was", 1), a.What == model.BecameThrottled && a.Key != ""; {
 	case e.still:
-		text += ", for " + format.Length(e.lasted.Truncate(time.Second)+time.Second) + " now"
-	case e.lasted > 0:
-		text = "was throttled for " + format.Span(e.lasted)
+		return text + ", for " + format.Length(e.lasted.Truncate(time.Second)+time.Second) + " now"
+	case one && e.lasted > 0:
+		return past + " for " + format.Span(e.lasted)
+	case one:
+		return past + " for a moment"
 	}
-	return line{mark, st, v.who(e), text}
+	return text
 }
 
 // line is what stands behind the time of an event.
@@ -288,6 +300,7 @@ type line struct {
 	style themes.Style
 	who   string
 	text  string
+	brief string // the text where there is no room for the limit
 }
 
 func (v view) paintLine(x, y, end, who int, at limiter.Instant, l line) {
@@ -297,34 +310,35 @@ func (v view) paintLine(x, y, end, who int, at limiter.Instant, l line) {
 	}
 	x = v.c.Spans(x, y, end, widget.Styled(clock+" ", v.c.Look.Dim), widget.Styled(l.mark+" ", l.style))
 	after := v.c.Buffer.Text(x, y, end, v.s.Families().Shorten(l.who, who, safetext.Ellipsis), v.c.Look.Text)
-	if x = max(after, min(x+who, end)) + 1; safetext.Width(l.text) > end-x {
+	if x = max(after, min(x+who, end)) + 1; safetext.Width(l.brief) > end-x {
 		x = after + 1 // the words come first, then that they stand below each other
 	}
-	v.c.Buffer.Text(x, y, end, safetext.Clip(l.text, max(end-x, 0), safetext.Ellipsis), l.style)
+	text := cmp.Or(format.First(end-x, l.text, l.brief), l.brief)
+	v.c.Buffer.Text(x, y, end, safetext.Clip(text, max(end-x, 0), safetext.Ellipsis), l.style)
 }
 
-// alertText is an alert as a shape, a colour and words.
-func (v view) alertText(e *model.Alert) (mark string, st themes.Style, text string) {
+// alertMark is an alert as a shape and a colour.
+func (v view) alertMark(e *model.Alert) (string, themes.Style) {
 	l := &v.c.Look
-	switch text = session.AlertText(e); e.What {
+	switch e.What {
 	case model.Restarted:
 		if e.N > 0 {
-			return l.OverMark, l.Denied, text
+			return l.OverMark, l.Denied
 		}
 	case model.Erring, model.Evicting:
-		return l.BadMark, l.Near, text
+		return l.BadMark, l.Near
 	case model.BecameThrottled, model.LinkLost, model.NodeLost:
-		return l.OverMark, l.Denied, text
+		return l.OverMark, l.Denied
 	case model.BecameClose:
-		return l.NearMark, l.Near, text
+		return l.NearMark, l.Near
 	case model.BecameUnreadable:
-		return l.BadMark, l.Unknown, text
+		return l.BadMark, l.Unknown
 	case model.Appeared:
-		return l.PinMark, l.Dim, text
+		return l.PinMark, l.Dim
 	case model.Left:
-		return l.IdleMark, l.Dim, text
+		return l.IdleMark, l.Dim
 	}
-	return l.OKMark, l.Good, text
+	return l.OKMark, l.Good
 }
 
 // PaintDecision writes one decision about a fired request and returns the column after it.

@@ -10,11 +10,13 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/record"
 	"ratescope/model/report"
 	"ratescope/model/safetext"
 	"ratescope/tui/cell"
+	"ratescope/tui/chart"
 	"ratescope/tui/session"
 	"ratescope/tui/shell"
 	"ratescope/tui/timeline"
@@ -31,8 +33,9 @@ type Screen struct {
 	top     int     // first event on screen
 	lanes   cell.Rect
 	log     cell.Rect
-	then    cell.Rect     // of the key of the selected event, as it was then
-	past    timeline.View // draws it
+	then    cell.Rect              // of the key of the selected event, as it was then
+	past    timeline.View          // draws it
+	levels  map[string]*chart.Past // of the keys of the lanes
 	actions shell.Actions
 }
 
@@ -92,10 +95,7 @@ func (sc *Screen) open() tea.Cmd {
 
 // export lets a person say how the listed events are exported, and does it.
 func (sc *Screen) export() tea.Cmd {
-	list := make([]record.Marker, 0, len(sc.list))
-	for i := range sc.list {
-		list = append(list, sc.list[i].marker())
-	}
+	list := collect.Map(sc.list, func(e event) record.Marker { return e.marker() })
 	record.SortMarkers(list)
 	sc.s.AskFormat(format.Plural(len(list), "event"), func(f report.Format) tea.Cmd { return sc.s.Files.ExportEvents(list, f) })
 	return nil
@@ -159,13 +159,18 @@ const logWidth = 68
 const leastThen, mostThen = 13, 22
 
 // arrange divides the room between the log and the lanes: beside each other where there is
-// width, else the lanes below. What the panes hold moves no border.
+// width, else the lanes below. The key of the selected event stands below the log until that needs its room.
 func (sc *Screen) arrange(r cell.Rect, framed bool) {
 	sc.then = cell.Rect{}
 	switch {
 	case framed:
-		if sc.log, sc.lanes = r.Left(max(logWidth, r.W*3/5)); r.H >= 2*leastThen && len(sc.list) > 0 {
-			sc.lanes, sc.then = sc.lanes.Top(r.H - min(r.H/2, mostThen))
+		sc.log, sc.lanes = r.Left(max(logWidth, r.W*3/5))
+		switch then := min(r.H/2, mostThen); {
+		case r.H < 2*leastThen:
+		case len(sc.list)+2 <= r.H-then:
+			sc.log, sc.then = sc.log.Top(r.H - then)
+		default:
+			sc.lanes, sc.then = sc.lanes.Top(r.H - then)
 		}
 	case r.H >= 16:
 		sc.log, sc.lanes = r.Top(r.H * 3 / 5)
@@ -186,9 +191,12 @@ type lane struct {
 
 type stretch struct{ from, to limiter.Instant }
 
+// tallest is how many lines a lane may have.
+const tallest = 4
+
 // laneList are the keys of the listed events that were throttled or near their limit: those that are throttled now
-// first, as everywhere, and of equally urgent ones those with the newest event.
-func (v view) laneList(list []event) (lanes []*lane) {
+// first, as everywhere, and of equally urgent ones those with the newest event. Below them stand other rows, so many in all.
+func (v view) laneList(list []event, most int) (lanes []*lane) {
 	of := map[string]*lane{}
 	for i := range list {
 		e := &list[i]
@@ -215,6 +223,14 @@ func (v view) laneList(list []event) (lanes []*lane) {
 		return model.Silent
 	}
 	slices.SortStableFunc(lanes, func(x, y *lane) int { return cmp.Compare(state(x), state(y)) })
+	for _, k := range v.s.Rows.Rows() {
+		if len(lanes) >= most {
+			return lanes[:most]
+		}
+		if of[k.Reading.Key] == nil {
+			lanes = append(lanes, &lane{key: k.Reading.Key})
+		}
+	}
 	return lanes
 }
 
@@ -224,37 +240,46 @@ func (sc *Screen) paintLanes(v view, r cell.Rect) {
 	if r.H < 4 {
 		return
 	}
-	in := v.c.Section(r, false, widget.Styled("lanes", v.c.Look.Title), widget.Styled(" · when keys were throttled", v.c.Look.Dim))
+	in := v.c.Section(r, false, widget.Styled("lanes", v.c.Look.Title), widget.Styled(" · how full the keys were, and when throttled", v.c.Look.Dim))
 	name := min(max(in.W*2/5, 12), 30)
 	plot := cell.Rect{X: in.X + name + 3, Y: in.Y, W: in.W - name - 3, H: in.H - 1}
-	if plot.W < 8 || plot.H < 1 || len(sc.list) == 0 {
+	if plot.W < 8 || plot.H < 1 {
 		return
 	}
-	now, oldest := v.s.Shown.At(), sc.list[len(sc.list)-1].at
-	span := spans[0]
+	now, span := v.s.Shown.At(), spans[0]
 	for _, s := range spans[1:] {
-		if now.Sub(oldest) > span {
+		if len(sc.list) > 0 && now.Sub(sc.list[len(sc.list)-1].at) > span {
 			span = s
 		}
 	}
 	column := span / time.Duration(plot.W)
-	from := now.Add(-column * time.Duration(plot.W))
+	newest := now.Floor(column).Add(column)
+	from := newest.Add(-column * time.Duration(plot.W))
 	place := func(at limiter.Instant) int { return int(at.Sub(from) / column) }
-	for i, l := range v.laneList(sc.list) {
-		if i >= plot.H {
-			break
-		}
-		y := plot.Y + i
-		v.paintLane(cell.Rect{X: plot.X, Y: y, W: plot.W, H: 1}, l, place)
+	list := v.laneList(sc.list, plot.H)
+	rows := widget.Spread(plot.H, len(list), tallest, false)
+	for i, l := range list {
+		y, lines := plot.Y+rows.Line(i), rows.Line(i+1)-rows.Line(i)
+		r := cell.Rect{X: plot.X, Y: y, W: plot.W, H: max(lines-1, 1)}
+		v.c.Buffer.Fill(r.X, r.Y+r.H-1, r.W, v.c.Look.Room, v.c.Look.Faint)
 		st := v.c.Look.Text
 		if k := v.s.Shown.Board().Key(l.key); k != nil {
+			past := collect.Entry(&sc.levels, l.key)
+			past.Update(k, newest, now, column, r.W)
+			for x, c := range past.Cells {
+				c.Draw(&v.c.Buffer, r.X+x, r.Y, r.H, false, &v.c.Look)
+			}
+			if lines > 1 {
+				v.c.Spans(in.X+2, y+1, plot.X-1, v.s.Headline(k, v.c.Look, name+2)[1:]...)
+			}
 			mark, style := v.s.Mark(k, v.c.Look)
 			v.c.Buffer.Text(in.X, y, in.X+2, mark+" ", style) // some fonts draw the mark wider than its cell
 		} else {
 			st = v.c.Look.Dim
 		}
+		v.paintLane(r, l, place)
 		v.c.Buffer.Text(in.X+2, y, in.X+2+name, v.s.ShortName(l.key, name), st)
-		v.c.OnClick(cell.Rect{X: in.X, Y: y, W: in.W, H: 1}, func(x int) tea.Cmd {
+		v.c.OnClick(cell.Rect{X: in.X, Y: y, W: in.W, H: lines}, func(x int) tea.Cmd {
 			at := max(x-(plot.X-in.X), 0)
 			return v.s.Visit(l.key, from.Add(column*time.Duration(at)+column/2))
 		})
@@ -266,46 +291,54 @@ func (sc *Screen) paintLanes(v view, r cell.Rect) {
 		end = format.Clock(now)
 	}
 	v.c.Buffer.Right(plot.X, labels, plot.X+plot.W, end, v.c.Look.Text)
-	if x := place(sc.list[sc.at].at); x >= 0 && x < plot.W {
+	if _, at := sc.chosen(); len(sc.list) > 0 && at >= from && place(at) < plot.W {
+		x := place(at)
 		v.c.Buffer.Tint(cell.Rect{X: plot.X + x, Y: plot.Y, W: 1, H: plot.H}, v.c.Look.Selected)
 	}
 }
 
+// chosen returns the key and the moment of the selected event; without any the selected key now.
+func (sc *Screen) chosen() (key string, at limiter.Instant) {
+	if len(sc.list) == 0 {
+		return sc.s.Selection.Selected(), sc.s.Shown.At()
+	}
+	return sc.list[sc.at].key(), sc.list[sc.at].at
+}
+
 // paintThen draws the key of the selected event as it was at that moment.
 func (sc *Screen) paintThen(v view, r cell.Rect) {
-	if r.H == 0 || len(sc.list) == 0 {
+	if r.H == 0 {
 		return
 	}
-	e := &sc.list[sc.at]
-	k := v.s.Shown.Board().Key(e.key())
+	key, at := sc.chosen()
+	k := v.s.Shown.Board().Key(key)
 	if k == nil || k.Timeline == nil {
 		in := v.c.Section(r, false, widget.Styled("then", v.c.Look.Title))
 		v.c.Buffer.Text(in.X, in.Y, in.X+in.W, "This event is about no key that is watched now.", v.c.Look.Dim)
 		return
 	}
 	const bars = 6
-	note := " · at " + format.Clock(e.at)
+	note := " · at " + format.Clock(at)
 	name := v.s.ShortName(k.Reading.Key, max(r.W-safetext.Width(note)-6, 1))
 	in := v.c.Section(r, false, widget.Styled(name, v.c.Look.Title), widget.Styled(note, v.c.Look.Dim))
 	above, below := in.Top(in.H - bars)
-	then := k.AsOf(e.at)
-	sc.past.Paint(v.c, above, then, timeline.Moment{Now: e.at, Stopped: true, Still: true}, false)
-	timeline.PaintWindow(v.c, below, then, e.at, false)
+	then := k.AsOf(at)
+	sc.past.Paint(v.c, above, then, timeline.Moment{Now: at, Stopped: true, Still: true}, false)
+	timeline.PaintWindow(v.c, below, then, at, false)
 }
 
-// paintLane draws one key: a cell that denied has the sign of denials, one in which it came
-// near its limit that of near keys.
+// paintLane draws over the levels of one key when it was throttled, in the sign of denials, and when it came near its limit.
 func (v view) paintLane(r cell.Rect, l *lane, place func(limiter.Instant) int) {
-	v.c.Buffer.Fill(r.X, r.Y, r.W, v.c.Look.Room, v.c.Look.Faint)
+	floor := r.Y + r.H - 1
 	for _, at := range l.near {
 		if x := place(at); x >= 0 && x < r.W {
-			v.c.Buffer.Text(r.X+x, r.Y, r.X+r.W, v.c.Look.NearMark, v.c.Look.Near)
+			v.c.Buffer.Text(r.X+x, floor, r.X+r.W, v.c.Look.NearMark, v.c.Look.Near)
 		}
 	}
 	for _, s := range l.denied {
 		a, b := max(place(s.from), 0), min(place(s.to), r.W-1)
-		if b >= a {
-			v.c.Buffer.Fill(r.X+a, r.Y, b-a+1, v.c.Look.Cross, v.c.Look.Denied)
+		for y := r.Y; y <= floor && b >= a; y++ {
+			v.c.Buffer.Fill(r.X+a, y, b-a+1, v.c.Look.Cross, v.c.Look.Denied)
 		}
 	}
 }

@@ -2,7 +2,9 @@ package events_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -85,7 +87,7 @@ func (a *alone) see(wants ...string) {
 func TestEventsFilterAndMeasure(t *testing.T) {
 	s := newAlone(t, 140, 42, tuitest.Cast()...)
 	s.run(40 * time.Second)
-	s.see("lanes", "is throttled", "now")
+	s.see("lanes", "is throttled by 5 in 20s", "now")
 	if !strings.Contains(s.text(), "s now") && !strings.Contains(s.text(), "throttled for ") {
 		t.Errorf("no event says how long it lasted:\n%s", s.text())
 	}
@@ -95,13 +97,62 @@ func TestEventsFilterAndMeasure(t *testing.T) {
 		t.Errorf("an event that does not fit is listed:\n%s", s.text())
 	}
 	s.press("esc", "/", "n", "e", "a", "r", "enter")
-	s.see("is near its limit")
+	s.see("came near its limit, ")
 	if strings.Contains(s.text(), "is throttled") {
 		t.Errorf("the words of an event are not filtered:\n%s", s.text())
 	}
 	s.press("esc", "/", "x", "y", "z", "z", "enter")
 	s.see("No event fits the filter")
 	s.press("esc", "esc")
+}
+
+// TestFewEventsLeaveNoPaneEmpty: soon after a start, and while nothing happens, the key of the selected event or of the selected
+// row stands below the log, and the lanes show all keys.
+func TestFewEventsLeaveNoPaneEmpty(t *testing.T) {
+	calm := tuitest.Every()[:3]
+	for i := range calm {
+		calm[i].Rate = func(float64, *rand.Rand) int { return 0 }
+	}
+	for what, people := range map[string][]tuitest.Personality{"busy": tuitest.Cast(), "calm": calm} {
+		for _, size := range [][2]int{{140, 42}, {200, 55}} {
+			s := newAlone(t, size[0], size[1], people...)
+			s.run(6 * time.Second)
+			lines := strings.Split(s.text(), "\n")
+			half := strings.Join(lines[len(lines)/2:], "\n")
+			for _, want := range []string{" · at 09:00:0", "room for ", "used "} {
+				if !strings.Contains(half, want) {
+					t.Errorf("%s at %v: %q is not in the lower half:\n%s", what, size, want, s.text())
+				}
+			}
+			_, lanes, _ := strings.Cut(s.text(), "lanes ")
+			for _, p := range people {
+				if name := p.Name[strings.LastIndex(p.Name, ":")+1:]; !strings.Contains(lanes, name[max(len(name)-8, 0):]) {
+					t.Errorf("%s at %v: %s has no lane:\n%s", what, size, p.Name, s.text())
+				}
+			}
+		}
+	}
+}
+
+// TestAnEventSaysWhatWas: a key that is free again was throttled, and by which limit.
+func TestAnEventSaysWhatWas(t *testing.T) {
+	s := newAlone(t, 140, 42, tuitest.Cast()...)
+	still := regexp.MustCompile(`✖ (\S+) +is throttled by \d+ in \S+, for \S+ now`)
+	was := regexp.MustCompile(`✖ \S+ +was throttled by \d+ in \S+ for `)
+	past := 0
+	for range 60 {
+		s.run(500 * time.Millisecond)
+		text := s.text()
+		past += len(was.FindAllString(text, -1))
+		for _, m := range still.FindAllStringSubmatch(text, -1) {
+			if name := m[1][len(m[1])-6:]; !regexp.MustCompile(`│ ✖ \S*` + regexp.QuoteMeta(name)).MatchString(text) {
+				t.Fatalf("%s is throttled now, and its lane has another mark:\n%s", m[1], text)
+			}
+		}
+	}
+	if past == 0 {
+		t.Errorf("no key was throttled:\n%s", s.text())
+	}
 }
 
 // TestKeysThatComeAndGoAreOneEvent a pattern and minute, unless they are looked for.

@@ -331,10 +331,14 @@ func (s *sums) add(k *model.Watched) {
 	}
 }
 
-// nearer reports whether x is nearer to its limit than y; one that denies is nearest.
+// nearer reports whether x is nearer to its limit than y; one that denies is nearest, and of several the one that
+// waits longest.
 func nearer(x, y *model.Watched) bool {
-	if a, b := x.Gauge.Throttled(), y.Gauge.Throttled(); a != b {
+	switch a, b := x.Gauge.Throttled(), y.Gauge.Throttled(); {
+	case a != b:
 		return a
+	case a:
+		return x.Frees(0) > y.Frees(0)
 	}
 	return x.Gauge.Utilization > y.Gauge.Utilization
 }

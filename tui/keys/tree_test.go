@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"ratescope/limiter"
 	"ratescope/model"
@@ -124,6 +125,23 @@ func TestTenThousandKeysInGroups(t *testing.T) {
 	}
 	if i := tr.lineOf(last.Reading.Key); i != 0 {
 		t.Errorf("a key of a folded group is on line %d, want that of its group, 0", i)
+	}
+}
+
+// TestAGroupWaitsAsLongAsItsLongest: of several keys that deny, the one that waits longest stands for the group, and one that
+// never frees before all.
+func TestAGroupWaitsAsLongAsItsLongest(t *testing.T) {
+	rows := watched("api:a", "api:b", "api:c", "api:d", "other")
+	for i, next := range []time.Duration{2 * time.Second, 9 * time.Second, 0, 5 * time.Second} {
+		rows[i].Gauge.Next, rows[i].Gauge.Utilization = next, 1+float64(i)
+	}
+	var tr tree
+	for _, want := range []string{"api:b", "api:d"} {
+		tr.build(rows, same, false)
+		if got := tr.lines[0].group.shown().Reading.Key; got != want {
+			t.Errorf("%s stands for the group, want %s", got, want)
+		}
+		rows[3].Gauge.Next = limiter.Never
 	}
 }
 

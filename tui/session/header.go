@@ -25,8 +25,9 @@ type header struct {
 	s *Session
 }
 
-// dateFrom is how many columns the header needs to show the day of a replay beside the time.
-const dateFrom = 80
+// dateFrom is how many columns the header needs to show the day of a replay beside the time, fullVerdict how many the
+// verdict takes in whole words.
+const dateFrom, fullVerdict = 80, 120
 
 // largeColumns and largeRows are the size of a screen that has room for the longest wait in large digits.
 const largeColumns, largeRows = 120, 40
@@ -263,10 +264,14 @@ func (h header) paintVerdict(x, y, end int) {
 	if h.s.Shown.Board().Sweep.Behind+stale > 0 {
 		over += " at least"
 	}
-	show(over, t.Throttled, "throttled", h.c.Look.Denied)
+	if t.Throttled == 0 && h.s.unsure(&t) == 0 && wide-first < fullVerdict {
+		x = h.c.Spans(x+3, y, end, widget.Styled("nobody is throttled", h.c.Look.Good))
+	} else {
+		show(over, t.Throttled, "throttled", h.c.Look.Denied)
+	}
 	if t.Eased > 0 {
 		word := "a moment ago"
-		if wide-first < 120 {
+		if wide-first < fullVerdict {
 			word = ""
 		}
 		show(h.c.Look.EasedMark, t.Eased, word, h.c.Look.Near)
@@ -303,6 +308,11 @@ func (h header) paintVerdict(x, y, end int) {
 	h.paintLongest(x+3, y, end, &t)
 }
 
+// unsure returns of how many keys it is not known whether they are throttled now.
+func (s *Session) unsure(t *model.Totals) int {
+	return min(t.Unknown+t.Broken+t.Likely+s.Shown.Stale()+s.Shown.Board().Sweep.Behind, t.Keys)
+}
+
 // paintLongest says which throttled key waits longest, or that no key is throttled, and which was the latest.
 func (h header) paintLongest(x, y, end int, t *model.Totals) {
 	key, spans := "", []widget.Span(nil)
@@ -325,10 +335,10 @@ func (h header) paintLongest(x, y, end int, t *model.Totals) {
 		}
 		spans = []widget.Span{widget.Styled(before, h.c.Look.Dim), widget.Styled(name, h.c.Look.Text),
 			widget.Styled(limit, h.c.Look.Dim), widget.Styled(frees, h.c.Look.Denied)}
-	} else if unsure := t.Unknown + t.Broken + t.Likely; t.Throttled == 0 && unsure > 0 {
+	} else if unsure := h.s.unsure(t); t.Throttled == 0 && unsure > 0 {
 		text := "whether a key is throttled is not known"
 		if unsure < t.Keys {
-			text = fmt.Sprintf("none of the %s that are known is throttled", format.Thousands(int64(t.Keys-unsure)))
+			text = "not known of " + format.Plural(unsure, "key") + ", and none of the others is throttled"
 		}
 		spans = []widget.Span{widget.Styled(text, h.c.Look.Dim)}
 	} else if t.Throttled == 0 {

@@ -253,22 +253,25 @@ func Subject(e *model.Alert, name func(key string) string) string {
 	return "the server"
 }
 
-// AlertText says what an alert is about, without its subject.
+// AlertText says what an alert is about, without its subject. It is true of the moment of the alert.
 func AlertText(e *model.Alert) string {
-	many := e.Key == "" && e.N > 0
+	many, limit := e.Key == "" && e.N > 0, ""
+	if e.Limit.Count > 0 {
+		limit = " by " + format.Short(e.Limit.Count) + " in " + format.Length(e.Limit.Window)
+	}
 	switch e.What {
 	case model.BecameThrottled:
 		if many {
-			return "are throttled"
+			return "became throttled"
 		}
-		return "is throttled"
+		return "is throttled" + limit
 	case model.NoLongerThrottled:
 		if many {
-			return "are free again"
+			return "were free again"
 		}
-		text := "is free again after " + format.Span(e.For)
+		text := "was free again after " + format.Span(e.For)
 		if e.For <= 0 { // seen throttled a single time
-			text = "is free again after a moment"
+			text = "was free again after a moment"
 		}
 		if e.N > 0 {
 			text += fmt.Sprintf(", %s denied", format.Short(e.N))
@@ -276,9 +279,9 @@ func AlertText(e *model.Alert) string {
 		return text
 	case model.BecameClose:
 		if many {
-			return "are near their limits"
+			return "came near their limits"
 		}
-		return "is near its limit"
+		return "came near its limit" + strings.Replace(limit, " by", ",", 1)
 	case model.BecameUnreadable:
 		return safetext.Clean(e.Text)
 	case model.Appeared:

@@ -393,8 +393,11 @@ func (s *sheet) paintNotes(in cell.Rect, k *model.Watched) {
 	for _, n := range r.Notes {
 		parts = append(parts, safetext.Clean(string(n)))
 	}
+	if r.Target.Algorithm == limiter.GCRA {
+		parts = append(parts, "TAT: theoretical arrival time")
+	}
 	if r.Type != "" {
-		parts = append(parts, safetext.Clean(r.Type))
+		parts = append(parts, "a "+safetext.Clean(strings.Replace(r.Type, "zset", "sorted set", 1)))
 	}
 	row, text := 0, ""
 	for _, part := range parts {

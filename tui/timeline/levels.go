@@ -76,7 +76,7 @@ func (s *sheet) paintTAT(r cell.Rect, k *model.Watched) {
 	tail := "tolerance " + format.Span(tolerance)
 	s.c.Buffer.Right(r.X, r.Y+1, end, tail, s.c.Look.Dim)
 	x := s.c.Spans(r.X, r.Y+1, end, widget.Styled("now ", s.c.Look.Dim))
-	text := "TAT +" + format.Span(ahead)
+	text := format.First(r.W/2, "theoretical arrival time (TAT) +", "TAT +") + format.Span(ahead)
 	if !s.c.Buffer.ASCII { // there the end of what is filled points at it alone
 		text = "↑ " + text
 	}
