@@ -383,11 +383,8 @@ func (f facts) lessonValue(name string) (string, bool) {
 		given += step.Cost * int64(step.Repeat)
 	}
 	solution := f.lesson.Solution()
-	switch {
-	case name == "given":
+	if name == "given" {
 		return strconv.FormatInt(given, 10), true
-	case name == "end" && len(f.lesson.Steps) > 0:
-		return Seconds(f.lesson.Steps[len(f.lesson.Steps)-1].At), true
 	}
 	if len(solution) == 0 {
 		return "", false
@@ -395,6 +392,8 @@ func (f facts) lessonValue(name string) (string, bool) {
 	w := f.run.setup.Limit.Window
 	weight, faded := Weighted(given, float64(w-solution[0].At%w)/float64(w))
 	switch name {
+	case "end":
+		return Seconds(solution[len(solution)-1].At), true
 	case "solution-at":
 		return Seconds(solution[0].At), true
 	case "solution-weight":

@@ -240,7 +240,8 @@ func (sc *Screen) paintLanes(v view, r cell.Rect) {
 	if r.H < 4 {
 		return
 	}
-	in := v.c.Section(r, false, widget.Styled("lanes", v.c.Look.Title), widget.Styled(" · how full the keys were, and when throttled", v.c.Look.Dim))
+	in := v.c.Section(r, false, widget.Styled("lanes", v.c.Look.Title),
+		widget.Styled(" · how full the keys were, and when throttled", v.c.Look.Dim))
 	name := min(max(in.W*2/5, 12), 30)
 	plot := cell.Rect{X: in.X + name + 3, Y: in.Y, W: in.W - name - 3, H: in.H - 1}
 	if plot.W < 8 || plot.H < 1 {
