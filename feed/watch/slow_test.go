@@ -91,7 +91,7 @@ func TestASlowLinkMakesNoKeySick(t *testing.T) {
 	}
 }
 
-// TestAStallFarAwayIsNotDown: a link of 1.5 s that stands still for four is far and not away, also where an order times out
+// TestAStallFarAwayIsNotDown: a link of 1.5 s that stands still for three is far and not away, also where an order times out
 // meanwhile; one over which nothing comes any more is away.
 func TestAStallFarAwayIsNotDown(t *testing.T) {
 	t.Parallel()
@@ -108,9 +108,9 @@ func TestAStallFarAwayIsNotDown(t *testing.T) {
 		servertest.Await(t, "answers", func() bool {
 			return run.Count() > 3*seen && run.Last().Server.RTT > time.Second && len(run.Last().Readings) > 0
 		})
-		<-time.After(700 * time.Millisecond) // the next order is under way
+		<-time.After(time.Second) // the next order is under way
 		p.Set(func(p *servertest.Proxy) { far(p); p.Hold = true })
-		<-time.After(3800 * time.Millisecond)
+		<-time.After(3400 * time.Millisecond)
 		p.Set(far)
 	}
 	for i, b := range run.All() {
