@@ -118,17 +118,15 @@ func (f *checkFlags) call(text string) (call script.Call, costAsked bool, err er
 		return call, false, err
 	}
 	costAsked = said && !slices.Equal(call.Args, script.Default.Args) || f.args != ""
-	if f.keys != "" || f.args != "" || f.admitted != "" {
-		keys, args, admitted := call.Keys, call.Args, call.Admitted.String()
-		if f.keys != "" {
-			keys = strings.Fields(f.keys)
-		}
-		if f.args != "" {
-			args = strings.Fields(f.args)
-		}
-		call, err = script.Parse(keys, args, cmp.Or(f.admitted, admitted))
+	if f.keys != "" {
+		call.Keys = strings.Fields(f.keys)
 	}
-	return call, costAsked && slices.Contains(call.Args, "{cost}"), err
+	if f.args != "" {
+		call.Args = strings.Fields(f.args)
+	}
+	call, err = script.Parse(call.Keys, call.Args, cmp.Or(f.admitted, call.Admitted.String()))
+	i := slices.Index(call.Args, "{cost}")
+	return call, i >= 0 && (costAsked || strings.Contains(text, fmt.Sprintf("ARGV[%d]", i+1))), err
 }
 
 // check puts a script to the test and prints what came out.
@@ -179,7 +177,13 @@ func (f *checkFlags) print(page checkPage, asJSON bool, out io.Writer) (err erro
 		err = checkPages.ExecuteTemplate(out, "check.txt", page)
 	}
 	if err == nil && !page.OK() {
-		return exitError{1, fmt.Errorf("%s has a fault: %s", safetext.Clean(page.Name), strings.Join(page.faults(), ", "))}
+		var faults []string
+		for _, f := range page.Findings {
+			if f.Fault {
+				faults = append(faults, string(f.ID))
+			}
+		}
+		return exitError{1, fmt.Errorf("%s has a fault: %s", safetext.Clean(page.Name), strings.Join(slices.Compact(faults), ", "))}
 	}
 	return err
 }
@@ -280,16 +284,6 @@ type checkPage struct {
 	What, Why string // it is, and how that is known; print sets them
 }
 
-// faults lists the ids of the faults.
-func (p checkPage) faults() (ids []string) {
-	for _, f := range p.Findings {
-		if f.Fault {
-			ids = append(ids, string(f.ID))
-		}
-	}
-	return slices.Compact(ids)
-}
-
 // is says in a line which algorithm it is, and in another how that is known.
 func (p checkPage) is() (what, why string) {
 	id := p.Identity
@@ -333,7 +327,7 @@ func (p checkPage) is() (what, why string) {
 	}
 	add(p.Traffics == 1 && id.Algorithm.Bursts(), "a token or leaky bucket answers alike")
 	what += "; " + strings.Join(words, ", ")
-	why = fmt.Sprintf("it answers %s of %s as that does, and no other candidate is left", format.Plural(id.Asked, "step"),
+	why = fmt.Sprintf("it answers %s of %s as that does, and no candidate that answers otherwise is left", format.Plural(id.Asked, "step"),
 		format.Plural(p.Traffics, "traffic"))
 	if !id.Exact {
 		switch why = fmt.Sprintf("the nearest: it answers %d of %d steps as that does", id.Agrees, id.Asked); id.Asked {
@@ -365,6 +359,10 @@ func (p checkPage) Costs() []string {
 	var list []string
 	if p.Commands > 0 {
 		list = append(list, format.Plural(p.Commands, "command")+" a request")
+	}
+	if t := p.Trim; t != nil {
+		list = append(list, fmt.Sprintf("the last of %s removes %d entries in one call, while the server answers no other client: "+
+			"remove a bounded number at a time", bench.Words(t.Steps), t.Entries))
 	}
 	if p.price != nil {
 		if p.price.Micros > 0 {

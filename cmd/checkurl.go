@@ -50,9 +50,8 @@ func (p *program) checkURL(ctx context.Context, web webCall, limit limiter.Limit
 	for _, s := range steps {
 		n += s.N
 	}
-	long := steps[len(steps)-1].At
 	fmt.Fprintf(progress, "sending %s to %s within %s, and none before an edge of the clock, which takes up to %s more\n",
-		format.Plural(int(n), "request"), app.Shown(), format.Length(long), format.Length(limit.Window))
+		format.Plural(int(n), "request"), app.Shown(), format.Length(steps[len(steps)-1].At), format.Length(limit.Window))
 	fired, err := fireSteps(ctx, app, steps, limit.Window)
 	if err != nil {
 		return err
@@ -94,10 +93,8 @@ func apartCalls(call fire.Call, apart []string) (calls []fire.Call, err error) {
 			if err != nil {
 				return nil, err
 			}
-			other.Header = call.Header.Clone()
-			if other.Header == nil {
-				other.Header = http.Header{}
-			}
+			other.Header = http.Header{}
+			maps.Copy(other.Header, call.Header)
 			maps.Copy(other.Header, header)
 		}
 		calls = append(calls, other)

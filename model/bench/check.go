@@ -141,8 +141,15 @@ func (b *bench) instants() error {
 			break
 		}
 		if b.spread = units[i+1]; i > 0 {
-			b.r.find(SameInstant, true, []Step{{At: 0, N: 2}}, "requests in the same %s count once: the second is admitted and leaves no trace",
-				[]string{"millisecond", "second"}[i-1])
+			all, err := b.collides(units[i+1] - time.Microsecond)
+			if err != nil {
+				return err
+			}
+			when := "a microsecond apart"
+			if all {
+				when = "in the same " + []string{"millisecond", "second"}[i-1]
+			}
+			b.r.find(SameInstant, true, []Step{{At: 0, N: 2}}, "requests %s count once: the second is admitted and leaves no trace", when)
 		}
 	}
 	return nil
@@ -430,6 +437,7 @@ func sum(list []int64) (n int64) {
 // least looks for requests that are denied although the limit has room for them.
 func (b *bench) least() error {
 	promise := b.r.promise()
+	promise.Limit.Window = b.limit.Window // an expiry may have made it a millisecond shorter
 	if b.why != nil || b.sparse() || b.unnamed {
 		return nil // what failed was not denied, where no window is filled, none is to be denied, and another limit may deny
 	}

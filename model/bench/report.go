@@ -27,27 +27,33 @@ const (
 	ClockBack     ID = "clock-back"
 	Grows         ID = "grows"
 	CostIgnored   ID = "cost-ignored"
-	LargeTrim     ID = "large-trim"
-	Fails         ID = "error"
-	WrongHeader   ID = "wrong-header" // from outside: a header that was not so
+	Fails         ID = "error" // from outside, a header that was not so
 )
 
 // Finding is something that a limiter does and should not, or that its user should know.
 type Finding struct {
-	ID        ID
-	Fault     bool // else a note
-	Text      string
-	Steps     []Step // the shortest traffic found that shows it; nil where none is needed
-	Confirmed string // what a real server said to it; "" where none was asked
+	ID        ID     `json:"id"`
+	Fault     bool   `json:"-"`
+	Severity  string `json:"severity"` // "fault", or "note"
+	Text      string `json:"text"`
+	Steps     []Step `json:"steps"`               // the shortest traffic found that shows it; none where none is needed
+	Confirmed string `json:"confirmed,omitempty"` // what a real server said to it; "" where none was asked
 }
 
 // Worst is the most that was admitted in one window.
 type Worst struct {
-	Admitted  int64
-	AtLeast   bool // no bound was seen: where more requests come, more are admitted
-	Steps     []Step
-	Searched  int    // traffics among which it was searched
-	Confirmed string // as of a Finding
+	Admitted  int64   `json:"admitted"`
+	AtLeast   bool    `json:"at_least,omitempty"` // no bound was seen: where more requests come, more are admitted
+	WithinMS  float64 `json:"within_ms"`          // set in JSON alone
+	Steps     []Step  `json:"steps"`
+	Searched  int     `json:"-"`                   // traffics among which it was searched
+	Confirmed string  `json:"confirmed,omitempty"` // as of a Finding
+}
+
+// Trim is how many entries the last request of a traffic removes in one call, while the server answers no other client.
+type Trim struct {
+	Entries int64  `json:"entries"`
+	Steps   []Step `json:"steps"`
 }
 
 // Apart is another call of an application, by its path or a header, and whether it has a limit of its own.
@@ -75,6 +81,7 @@ type Report struct {
 	Limit    limiter.Limit       // as measured; a Count or Window of 0 is not known
 	Worst    Worst
 	Findings []Finding
+	Trim     *Trim // nil where no request removes much in one call, or none was looked for
 	Apart    []Apart
 	Requests int64 // sent in all
 	Traffics int   // by which it was identified
@@ -89,17 +96,18 @@ func (r *Report) OK() bool {
 
 // Lies adds what headers of an application said and was not so; a header that is not there is a note.
 func (r *Report) Lies(said bool, what string) {
-	r.find(WrongHeader, said, nil, "%s", what)
+	r.find(Fails, said, nil, "%s", what)
 }
 
 // find adds a finding.
 func (r *Report) find(id ID, fault bool, steps []Step, text string, a ...any) {
-	r.Findings = append(r.Findings, Finding{ID: id, Fault: fault, Steps: steps, Text: fmt.Sprintf(text, a...)})
+	r.Findings = append(r.Findings, Finding{ID: id, Fault: fault, Steps: append([]Step{}, steps...), Text: fmt.Sprintf(text, a...),
+		Severity: map[bool]string{true: "fault", false: "note"}[fault]})
 }
 
 // sort puts faults first, each kind in the order of its discovery, and keeps one of each id.
 func (r *Report) sort() {
-	slices.SortStableFunc(r.Findings, func(a, b Finding) int { return cmp.Compare(a.Severity(), b.Severity()) })
+	slices.SortStableFunc(r.Findings, func(a, b Finding) int { return cmp.Compare(a.Severity, b.Severity) })
 	seen := map[ID]bool{}
 	r.Findings = slices.DeleteFunc(r.Findings, func(f Finding) bool {
 		twice := seen[f.ID]
@@ -127,55 +135,36 @@ func known[T int64 | float64](v T) *T {
 	return &v
 }
 
-// beside is a further limit of a report.
-type beside struct {
-	Algorithm string  `json:"algorithm"`
-	Limit     int64   `json:"limit"`
-	WindowMS  float64 `json:"window_ms"`
-	Beside    *beside `json:"beside,omitempty"`
-}
-
-// others are the limits beside one.
-func (c Candidate) others() *beside {
+// others are the limits beside one, each with those beside it.
+func (c Candidate) others() map[string]any {
 	if c.Beside == nil {
 		return nil
 	}
-	return &beside{c.Beside.Algorithm.String(), c.Beside.Limit.Count, millis(c.Beside.Limit.Window), c.Beside.others()}
+	all := map[string]any{"algorithm": c.Beside.Algorithm.String(), "limit": c.Beside.Limit.Count, "window_ms": millis(c.Beside.Limit.Window)}
+	if o := c.Beside.others(); o != nil {
+		all["beside"] = o
+	}
+	return all
 }
 
 // MarshalJSON writes the report as the command prints it.
 func (r *Report) MarshalJSON() ([]byte, error) {
-	type finding struct {
-		ID        ID     `json:"id"`
-		Severity  string `json:"severity"`
-		Text      string `json:"text"`
-		Steps     []Step `json:"steps"`
-		Confirmed string `json:"confirmed,omitempty"`
-	}
-	list := []finding{}
-	for _, f := range r.Findings {
-		list = append(list, finding{f.ID, f.Severity(), f.Text, append([]Step{}, f.Steps...), f.Confirmed})
-	}
 	var v struct {
-		Algorithm string   `json:"algorithm"`
-		Exact     bool     `json:"exact"`
-		Limit     *int64   `json:"limit"`
-		WindowMS  *float64 `json:"window_ms"`
-		Burst     *int64   `json:"burst"`
-		BlockMS   float64  `json:"block_ms,omitempty"` // for which a denial keeps all others out; -1 is for ever
-		Charged   *bool    `json:"charged"`
-		Beside    *beside  `json:"beside,omitempty"`
-		Edge      string   `json:"edge"`
-		Worst     struct {
-			Admitted int64   `json:"admitted"`
-			AtLeast  bool    `json:"at_least,omitempty"` // a lower bound of what has none
-			WithinMS float64 `json:"within_ms"`
-			Steps    []Step  `json:"steps"`
-		} `json:"worst"`
-		Findings []finding `json:"findings"`
-		Apart    []Apart   `json:"apart,omitempty"`
-		Requests int64     `json:"requests"`
-		OK       bool      `json:"ok"`
+		Algorithm string         `json:"algorithm"`
+		Exact     bool           `json:"exact"`
+		Limit     *int64         `json:"limit"`
+		WindowMS  *float64       `json:"window_ms"`
+		Burst     *int64         `json:"burst"`
+		BlockMS   float64        `json:"block_ms,omitempty"` // for which a denial keeps all others out; -1 is for ever
+		Charged   *bool          `json:"charged"`
+		Beside    map[string]any `json:"beside,omitempty"`
+		Edge      string         `json:"edge"`
+		Worst     Worst          `json:"worst"`
+		Findings  []Finding      `json:"findings"`
+		Trim      *Trim          `json:"trim,omitempty"`
+		Apart     []Apart        `json:"apart,omitempty"`
+		Requests  int64          `json:"requests"`
+		OK        bool           `json:"ok"`
 	}
 	v.Algorithm, v.Exact, v.Limit, v.WindowMS = r.Name(), r.Identity.Exact, known(r.Limit.Count), known(millis(r.Limit.Window))
 	v.Burst, v.BlockMS, v.Charged = known(r.Limit.Burst), millis(r.Identity.Block), r.Identity.Charged
@@ -183,9 +172,9 @@ func (r *Report) MarshalJSON() ([]byte, error) {
 	if r.Identity.Block == Forever {
 		v.BlockMS = -1
 	}
-	v.Worst.Admitted, v.Worst.AtLeast, v.Worst.WithinMS = r.Worst.Admitted, r.Worst.AtLeast, millis(r.Told.Window)
-	v.Worst.Steps = append([]Step{}, r.Worst.Steps...)
-	v.Findings, v.Apart, v.Requests, v.OK = list, r.Apart, r.Requests, r.OK()
+	v.Worst, v.Findings = r.Worst, append([]Finding{}, r.Findings...)
+	v.Worst.WithinMS, v.Worst.Steps = millis(r.Told.Window), append([]Step{}, r.Worst.Steps...)
+	v.Trim, v.Apart, v.Requests, v.OK = r.Trim, r.Apart, r.Requests, r.OK()
 	return json.Marshal(v)
 }
 
@@ -195,14 +184,6 @@ func (r *Report) Name() string {
 		return "unknown"
 	}
 	return r.Identity.Algorithm.String()
-}
-
-// Severity is "fault" or "note".
-func (f *Finding) Severity() string {
-	if f.Fault {
-		return "fault"
-	}
-	return "note"
 }
 
 // Scenario returns a counter-example as a scenario file, which expects what the algorithm that the limiter
@@ -241,7 +222,9 @@ func (r *Report) Scenario(f Finding) map[string]any {
 	return map[string]any{"id": string(f.ID), "title": "What breaks it: " + string(f.ID), "source": "ratescope check",
 		"algorithm": c.Algorithm.String(), "limit": r.Told.Count,
 		"window_ms": millis(r.Told.Window), "burst": max(c.Limit.Burst,
-			r.Told.Count), "convention": scenario.Words(c.Terms), "steps": steps, "notes": f.Text}
+			r.Told.Count), "convention": scenario.Words(c.Terms), "steps": steps, "notes": f.Text, "text": []string{
+			f.Text, "→ steps through the requests, D shows what a decision is made of. The algorithms here answer as they should: " +
+				"ratescope lab --script FILE shows the script in a lane beside them."}}
 }
 
 // promise is what the limiter would be if it kept the limit that it was told.

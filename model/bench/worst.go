@@ -201,7 +201,7 @@ func (b *identifier) minimize(steps []Step, shows func([]Step, []int64) bool) []
 			}
 		}
 	}
-	w := b.limit.Window
+	w := b.limit.Window.Round(10 * time.Millisecond)                             // an expiry may have made it a millisecond shorter
 	for _, back := range []time.Duration{steps[0].At, steps[0].At.Truncate(w)} { // sooner
 		if moved := slices.Clone(steps); back > 0 {
 			for i := range moved {
@@ -251,14 +251,12 @@ func (b *identifier) round(steps []Step, i int, grid time.Duration, try func([]S
 func Attack(subject Subject, l limiter.Limit, zero limiter.Instant, most int64) (Worst, error) {
 	b := &identifier{limit: l, player: player{subject: subject, zero: zero, most: most}}
 	err := b.measure(b.uneven())
-	if err == nil && b.m.endless {
-		return Worst{Admitted: b.m.capacity, AtLeast: true, Searched: 1, Steps: []Step{{At: 0, N: l.Count + 1}}}, nil
-	}
-	if err != nil {
-		return Worst{}, err
+	w := Worst{Admitted: b.m.capacity, AtLeast: true, Searched: 1, Steps: []Step{{At: 0, N: l.Count + 1}}}
+	if err != nil || b.m.endless {
+		return w, err
 	}
 	b.compare()
-	var w Worst
+	w.AtLeast = false
 	w.Admitted, w.Steps, w.Searched, err = b.worst(Identity{})
 	if errors.Is(err, errSpent) {
 		err = nil

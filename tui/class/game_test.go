@@ -18,13 +18,14 @@ func TestTheGame(t *testing.T) {
 
 	teacher.press("v V")
 	teacher.sees("The class plays")
-	ada.press("v")
-	ada.sees("You defend")
+	ada.sees("You defend") // it opens for all who are there
+	eve.press("\r")
+	eve.sees("No limiter is handed in yet")
+	ada.sees("GCRA") // there is something to choose
 	ada.press("\r") // the fixed window
 	ada.sees("Handed in")
 	teacher.sees("ada: fixed-window", "holds")
 
-	eve.press("v")
 	eve.sees("You attack")
 	eve.press("\r")
 	eve.press("g5\rbg10\rb")

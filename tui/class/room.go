@@ -379,6 +379,9 @@ func (m *Member) defends() bool { return m.number%2 == 1 }
 func (m *Member) Play(on bool) error {
 	return m.lead(func(r *Room) error {
 		r.playing, r.defences = on, nil
+		for _, o := range r.members {
+			o.send(lab.PlayMsg{})
+		}
 		return nil
 	})
 }

@@ -110,6 +110,9 @@ type FollowMsg struct {
 	Ask  bool // the next request waits for a prediction
 }
 
+// PlayMsg tells a student that the game attack and defend has begun or ended.
+type PlayMsg struct{}
+
 // classroom is the side of a class that a lab is on. The zero classroom is outside any class.
 type classroom struct {
 	Class     // nil outside a class
@@ -149,11 +152,20 @@ func (c *classroom) relay(ctx context.Context) tea.Cmd {
 
 // take takes a message from outside and waits for the next one.
 func (c *classroom) take(s *Screen, msg tea.Msg) tea.Cmd {
-	if f, ok := msg.(FollowMsg); ok {
-		c.follow(s, f)
-		return c.relay(s.app.Context())
+	switch msg := msg.(type) {
+	case FollowMsg:
+		c.follow(s, msg)
+	case PlayMsg:
+		said := "The game is over."
+		if c.Game().On {
+			s.show(duelName)
+			said = "The class plays attack and defend: your part is in the frame above the lanes."
+		}
+		s.app.Say(said)
+	default:
+		return tea.Batch(func() tea.Msg { return msg }, c.relay(s.app.Context()))
 	}
-	return tea.Batch(func() tea.Msg { return msg }, c.relay(s.app.Context()))
+	return c.relay(s.app.Context())
 }
 
 // follow shows the teacher's moment.

@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"ratescope/limiter"
 	"ratescope/model/bench"
 	"ratescope/model/format"
 	"ratescope/model/lab"
@@ -79,6 +80,13 @@ func (v *duelView) open(s *Screen) error {
 		return nil
 	}
 	setup := s.run.Setup()
+	if len(setup.Candidates) == 1 { // there has to be something to choose
+		for _, a := range []limiter.Algorithm{limiter.FixedWindow, limiter.SlidingLog, limiter.SlidingWindow, limiter.GCRA} {
+			if other := (lab.Candidate{Algorithm: a}); other != setup.Candidates[0] {
+				setup.Candidates = append(setup.Candidates, other)
+			}
+		}
+	}
 	l, err := lab.DuelLesson(setup)
 	if err != nil {
 		return err
@@ -169,6 +177,8 @@ func (v *duelView) enter(s *Screen) {
 	switch {
 	case g.On && g.Defends && !s.class.teaches():
 		v.hand(s, 0)
+	case g.On && len(g.Defences) == 0 && s.class.learns():
+		s.app.Say("No limiter is handed in yet: it comes into the list above the lanes.")
 	case g.On && len(g.Defences) > 0:
 		d := g.Defences[v.selected]
 		line := d.Line
@@ -176,19 +186,16 @@ func (v *duelView) enter(s *Screen) {
 			line = d.Win
 		}
 		m, err := lab.ReadShared(line)
-		if err != nil {
-			s.fail(err)
-			return
-		}
-		if s.class.teaches() {
+		if err == nil && s.class.teaches() {
 			v.replay(s, m)
 			return
 		}
-		m.View = duelName
-		if err := s.openShared(m); err != nil {
+		if m.View = duelName; err == nil {
+			err = s.openShared(m)
+		}
+		if v.target = d.Number; err != nil {
 			s.fail(err)
 		}
-		v.target = d.Number
 	case v.duel == nil: // nothing was laid out yet, as on a terminal without a size
 	case v.duel.Left() > 0:
 		v.duel.GiveUp()
@@ -218,15 +225,13 @@ func (v *duelView) paint(p painter, r cell.Rect) {
 	}
 	top, lanes := r.Top(min(r.H, 13+min(len(v.game.Defences), 6)))
 	in := p.c.Section(top, true, widget.Styled("attack and defend", p.c.Look.Title))
-	limit := fmt.Sprintf("%d in %s", d.Setup.Limit.Count, format.Length(d.Setup.Limit.Window))
-	y := in.Y
+	y, most, window := in.Y, d.Setup.Limit.Count, format.Length(d.Setup.Limit.Window)
 	write := func(text string, st themes.Style) {
 		y = p.paragraphs(cell.Rect{X: in.X, Y: y, W: in.W, H: in.Y + in.H - y}, []string{text}, st)
 	}
 	write(fmt.Sprintf("Attack: get more than %d admitted in any %s, by as few requests as you can, before the solver answers. Defend: choose "+
-		"the limiter (a) or its terms (w) and let the solver try (enter).",
-		d.Setup.Limit.Count, format.Length(d.Setup.Limit.Window)), p.c.Look.Dim)
-	write("limiter  "+safetext.Clean(d.Setup.Candidates[0].String())+", "+limit, p.c.Look.Text)
+		"the limiter (a) or its terms (w) and let the solver try (enter).", most, window), p.c.Look.Dim)
+	write(fmt.Sprintf("limiter  %s, %d in %s", safetext.Clean(d.Setup.Candidates[0].String()), most, window), p.c.Look.Text)
 	write(v.person(p))
 	write(v.solver(p))
 	v.paintGame(p, cell.Rect{X: in.X, Y: y, W: in.W, H: in.Y + in.H - y})
@@ -267,10 +272,7 @@ func (v *duelView) solver(p painter) (string, themes.Style) {
 		return fmt.Sprintf("solver   found none among %s that breaks it, which does not say that there is none",
 			format.Plural(d.Solver.Searched, "traffic")), p.c.Look.Good
 	}
-	least := ""
-	if d.Solver.AtLeast {
-		least = "at least "
-	}
+	least := map[bool]string{true: "at least "}[d.Solver.AtLeast]
 	return fmt.Sprintf("solver   %s%d in a window: %s (enter plays it in all lanes)", least, d.Solver.Admitted, bench.Words(d.Solver.Steps)),
 		p.c.Look.Denied
 }
@@ -288,9 +290,9 @@ func (v *duelView) paintGame(p painter, r cell.Rect) {
 	case g.Defends:
 		role = "You defend: choose the limiter and its terms, enter hands it in."
 	}
-	p.c.Buffer.Text(r.X, r.Y, r.X+r.W, role, p.c.Look.Title)
-	first := max(v.selected-(r.H-2), 0)
-	for i := first; i < len(v.game.Defences) && i-first+1 < r.H; i++ {
+	top := p.paragraphs(r, []string{role}, p.c.Look.Title)
+	first := max(v.selected-(r.Y+r.H-top-1), 0)
+	for i := first; i < len(v.game.Defences) && top+i-first < r.Y+r.H; i++ {
 		d := v.game.Defences[i]
 		sign, st, said := " ", p.c.Look.Text, "holds"
 		if i == v.selected {
@@ -299,7 +301,7 @@ func (v *duelView) paintGame(p painter, r cell.Rect) {
 		if d.By != "" {
 			said = fmt.Sprintf("broken by %s: %d by %s", d.By, d.Broken.Most, format.Plural(d.Broken.Requests, "request"))
 		}
-		y := r.Y + 1 + i - first
+		y := top + i - first
 		p.c.Spans(r.X, y, r.X+r.W, widget.Styled(sign+" "+d.Name+": ", st), widget.Styled(d.Limiter+" ", p.c.Look.Text),
 			widget.Styled(p.mark(d.By == "")+" "+said, p.outcome(d.By == "")))
 	}

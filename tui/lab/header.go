@@ -341,7 +341,7 @@ func (p painter) goalWords() (string, themes.Style) {
 	case p.s.guess.asked:
 		return safetext.Clean("What will become of it at " + p.s.run.Setup().Candidates[p.s.focus].Title() + "?"), look.Title
 	case g == nil:
-		return "no task here: fire with space, step with the arrows, change the terms with w", look.Dim
+		return "no task here: T says what it shows, → steps, space fires, w changes the terms", look.Dim
 	case goal.Reached:
 		at := lab.Seconds(goal.At.Sub(p.s.run.Setup().Zero))
 		return look.YesMark + " reached at " + at + " · " + safetext.Clean(goal.Then), look.Good

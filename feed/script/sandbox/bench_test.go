@@ -12,6 +12,7 @@ import (
 	"ratescope/feed/script"
 	"ratescope/feed/script/sandbox"
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/model/bench"
 )
 
@@ -222,5 +223,59 @@ func TestShiftedClock(t *testing.T) {
 	}
 	if r := check(t, string(text), limiter.Limit{Count: 100, Window: time.Minute}); r.Name() != "gcra" || !r.OK() {
 		t.Errorf("named %s, %+v", r.Name(), r.Findings)
+	}
+}
+
+// TestOfOne: under a limit of one, where many algorithms answer alike, a script is named by what it stores under a greater one;
+// a stream that is trimmed by whole nodes does not grow.
+func TestOfOne(t *testing.T) {
+	window := `local h = redis.call('HMGET', KEYS[1], 'count', 'start')
+local count, start, now = tonumber(h[1]) or 0, tonumber(h[2]) or 0, tonumber(ARGV[3])
+if now - start >= tonumber(ARGV[2]) then count, start = 0, now end
+if count >= tonumber(ARGV[1]) then return 0 end
+redis.call('HSET', KEYS[1], 'count', count + 1, 'start', start)
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+return 1`
+	interval := `local now, every = tonumber(ARGV[3]), ARGV[2] / ARGV[1]
+local tat = math.max(now, tonumber(redis.call('GET', KEYS[1]) or now))
+if tat + every - now > tonumber(ARGV[2]) then return 0 end
+redis.call('SET', KEYS[1], tat + every, 'PX', math.ceil(tat + every - now))
+return 1`
+	for text, name := range map[string]string{window: "fixed-window", interval: "gcra"} {
+		for _, limit := range []limiter.Limit{{Count: 1, Window: time.Second}, {Count: 10, Window: 10 * time.Second}} {
+			if r := check(t, text, limit); r.Name() != name || !r.OK() || r.Worst.Admitted < limit.Count {
+				t.Errorf("%v: named %s, %+v", limit, r.Name(), r.Findings)
+			}
+		}
+	}
+	limit := limiter.Limit{Count: 3, Window: time.Second}
+	for _, a := range []limiter.Algorithm{limiter.StreamCounter, limiter.FixedWindow} {
+		terms := limiter.Convention{Alignment: convention.FirstRequest}
+		here, err := sandbox.New(own(t, a, terms, limit))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer here.Close()
+		r, err := bench.Check(here, bench.Options{Limit: limit})
+		if err != nil || r.Name() != a.String() || len(r.Findings) > 0 {
+			t.Errorf("%s: named %s, %+v, %v", a, r.Name(), r.Findings, err)
+		}
+		for _, s := range r.Worst.Steps {
+			if s.At%(100*time.Millisecond) != 0 {
+				t.Errorf("%s: not at round times: %s", a, bench.Words(r.Worst.Steps))
+			}
+		}
+	}
+}
+
+// TestLargeTrim: how much one request removes is told with the costs, and is no finding.
+func TestLargeTrim(t *testing.T) {
+	text, err := os.ReadFile("testdata/log.lua")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := check(t, string(text), limiter.Limit{Count: 1000, Window: time.Minute})
+	if r.Trim == nil || r.Trim.Entries < 900 || len(r.Trim.Steps) == 0 || !r.OK() {
+		t.Errorf("trim %+v, %+v", r.Trim, r.Findings)
 	}
 }

@@ -49,8 +49,7 @@ type embedded struct {
 	lib   *lua.LFunction // what the script has registered, of a library of functions
 	buf   bytes.Buffer
 	ran   []Command
-
-	lowest map[string]float64 // of sorted sets: no score is below
+	seed  uint64 // of math.random
 }
 
 func newEmbedded(text string) (*embedded, error) {
@@ -63,7 +62,7 @@ func newEmbedded(text string) (*embedded, error) {
 		return nil, err
 	}
 	_ = pipe.Close()
-	e := &embedded{redis: m, now: time.Unix(0, 0), lowest: map[string]float64{}}
+	e := &embedded{redis: m, now: time.Unix(0, 0)}
 	m.SetTime(e.now)
 	m.ClockTTL(true)
 	if err := e.load(text); err != nil {
@@ -119,6 +118,12 @@ func (e *embedded) load(text string) error {
 		e.vm.SetGlobal("tonumber", e.vm.NewFunction(tonumber(own)))
 	}
 	e.vm.SetGlobal(concatenate, e.vm.NewFunction(concat))
+	if m, ok := e.vm.GetGlobal("math").(*lua.LTable); ok {
+		e.vm.SetFuncs(m, map[string]lua.LGFunction{"random": e.random, "randomseed": func(l *lua.LState) int {
+			e.seed = uint64(uint32(l.CheckInt64(1)))<<16 | 0x330E
+			return 0
+		}})
+	}
 	guard := e.vm.SetFuncs(e.vm.NewTable(), map[string]lua.LGFunction{
 		"__index": func(l *lua.LState) int {
 			l.RaiseError("Script attempted to access nonexistent global variable '%s'", l.ToString(2))
@@ -217,19 +222,20 @@ func (e *embedded) do(args ...string) (any, error) {
 
 func (e *embedded) dispatch(args []string) (any, error) {
 	verb := strings.ToUpper(args[0])
-	if verb == "TTL" && len(args) == 2 { // which Redis rounds, and miniredis cuts off
+	if (verb == "TTL" || verb == "PTTL") && len(args) == 2 { // Redis counts whole milliseconds and rounds seconds, miniredis cuts off
 		reply, err := e.send([]string{"PTTL", args[1]})
 		if ms, ok := reply.(int); ok && ms >= 0 {
-			reply = (ms + 500) / 1000
+			ms = int((e.redis.TTL(args[1]) + time.Millisecond - 1) / time.Millisecond)
+			if reply = ms; verb == "TTL" {
+				reply = (ms + 500) / 1000
+			}
 		}
 		return reply, err
 	}
 	if reply, known := e.spare(verb, args); known {
 		return reply, nil
 	}
-	reply, err := e.send(args)
-	e.learn(verb, args)
-	return reply, err
+	return e.send(args)
 }
 
 func (e *embedded) send(args []string) (any, error) {

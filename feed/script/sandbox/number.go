@@ -99,3 +99,15 @@ func replace(v reflect.Value) {
 		}
 	}
 }
+
+// random is math.random as Redis has it: after the same seed the same numbers come.
+func (e *embedded) random(l *lua.LState) int {
+	e.seed = (e.seed*0x5DEECE66D + 0xB) & (1<<48 - 1)
+	r := float64(e.seed>>17%math.MaxInt32) / math.MaxInt32
+	if n := l.GetTop(); n > 0 {
+		low := l.OptInt(n-1, 1)
+		r = math.Floor(r*float64(l.CheckInt(n)-low+1)) + float64(low)
+	}
+	l.Push(lua.LNumber(r))
+	return 1
+}
