@@ -332,15 +332,6 @@ func (b *bench) early() error {
 	return nil
 }
 
-func firstUnlike(a, b []int64) int {
-	for i := range min(len(a), len(b)) {
-		if a[i] != b[i] {
-			return i
-		}
-	}
-	return -1
-}
-
 // most searches the worst window and judges it.
 func (b *bench) most() error {
 	spread := b.spread
@@ -425,13 +416,6 @@ func (b *bench) fast() error {
 			seconds(b.limit.Window), b.limit.Count)
 	}
 	return nil
-}
-
-func sum(list []int64) (n int64) {
-	for _, v := range list {
-		n += v
-	}
-	return n
 }
 
 // least looks for requests that are denied although the limit has room for them.

@@ -263,3 +263,19 @@ func Attack(subject Subject, l limiter.Limit, zero limiter.Instant, most int64) 
 	}
 	return w, err
 }
+
+func firstUnlike(a, b []int64) int {
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return -1
+}
+
+func sum(list []int64) (n int64) {
+	for _, v := range list {
+		n += v
+	}
+	return n
+}
