@@ -276,7 +276,9 @@ func (v view) lineOf(e *event) line {
 	}
 	mark, st := v.alertMark(e.alert)
 	short := *e.alert
-	short.Limit = limiter.Limit{}
+	if short.Limit = (limiter.Limit{}); short.What == model.NoLongerThrottled && short.Key != "" {
+		short.N = 0 // how many were denied
+	}
 	return line{mark, st, v.who(e), e.words(e.alert), e.words(&short)}
 }
 
@@ -300,7 +302,7 @@ type line struct {
 	style themes.Style
 	who   string
 	text  string
-	brief string // the text where there is no room for the limit
+	brief string // the text where there is no room for its figures
 }
 
 func (v view) paintLine(x, y, end, who int, at limiter.Instant, l line) {

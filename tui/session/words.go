@@ -271,7 +271,7 @@ func AlertText(e *model.Alert) string {
 		}
 		text := "was free again after " + format.Span(e.For)
 		if e.For <= 0 { // seen throttled a single time
-			text = "was free again after a moment"
+			text = "was free again at once"
 		}
 		if e.N > 0 {
 			text += fmt.Sprintf(", %s denied", format.Short(e.N))

@@ -397,7 +397,7 @@ func (s *sheet) paintNotes(in cell.Rect, k *model.Watched) {
 		parts = append(parts, "TAT: theoretical arrival time")
 	}
 	if r.Type != "" {
-		parts = append(parts, "a "+safetext.Clean(strings.Replace(r.Type, "zset", "sorted set", 1)))
+		parts = append(parts, safetext.Clean(strings.Replace(r.Type, "zset", "sorted set", 1)))
 	}
 	row, text := 0, ""
 	for _, part := range parts {

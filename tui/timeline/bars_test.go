@@ -69,7 +69,7 @@ func TestABarBeyondItsLimitIsDrawnAsDenied(t *testing.T) {
 }
 
 func TestNotesGoOnInTheNextRow(t *testing.T) {
-	const first, second = "denied in the window: 47 · expires in 54s", "over its limit · a string"
+	const first, second = "denied in the window: 47 · expires in 54s", "over its limit · string"
 	rows, _ := painted(overLimit(57), 50, 8)
 	if text := strings.Join(rows, "\n"); !strings.Contains(text, "\n"+first+"\n"+second) {
 		t.Errorf("the notes are not in two rows:\n%s", text)
