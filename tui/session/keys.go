@@ -268,7 +268,7 @@ func ParseTerms(text string, as model.Target) (t model.Target, ok bool) {
 			t.Limit.Burst, ok = burst, true
 			continue
 		}
-		if word != "burst" || i+1 == len(words) {
+		if word != "doubles" && (word != "burst" || i+1 == len(words)) { // as the prompt says of x2
 			return t, false
 		}
 	}

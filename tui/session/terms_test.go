@@ -34,7 +34,7 @@ func TestTermsAreReadWholeOrNotAtAll(t *testing.T) {
 func TestTermsAreMultiplied(t *testing.T) {
 	as := model.Target{Algorithm: limiter.GCRA, Limit: limiter.Limit{Count: 100, Window: time.Minute, Burst: 5}, Window: time.Minute,
 		LimitKnown: true}
-	for text, want := range map[string]int64{"x2": 200, "gcra 100/1m x2": 200, "gcra 10/1s x0.5": 5, "x2 x2": 400, "gcra 100/1mx2": 200,
+	for text, want := range map[string]int64{"x2": 200, "gcra 100/1m x2": 200, "gcra 10/1s x0.5": 5, "x2 x2": 400, "gcra 100/1m x2 doubles": 200, "gcra 100/1mx2": 200,
 		"100/1mx2x2": 400} {
 		if got, ok := session.ParseTerms(text, as); !ok || got.Limit.Count != want {
 			t.Errorf("%q is %+v, %v; want %d", text, got.Limit, ok, want)
@@ -43,7 +43,7 @@ func TestTermsAreMultiplied(t *testing.T) {
 	if got, _ := session.ParseTerms("x2", as); got.Limit.Burst != 10 {
 		t.Errorf("the burst is %d", got.Limit.Burst)
 	}
-	for _, text := range []string{"x", "x0", "x-1", "x1e9", "xNaN", "100/1mx", "1x00/1m"} {
+	for _, text := range []string{"doubles", "x", "x0", "x-1", "x1e9", "xNaN", "100/1mx", "1x00/1m"} {
 		if got, ok := session.ParseTerms(text, as); ok {
 			t.Errorf("%q is %+v", text, got.Limit)
 		}
