@@ -201,7 +201,7 @@ func TestWhatIf(t *testing.T) {
 	s := newStage(t, 140, 42, tui.Options{Inject: firing.Options{Injector: injector}}, tuitest.Overrun()...)
 	s.run(20 * time.Second)
 	s.press("home", "w")
-	s.see("what if", "as it was", "nothing is written")
+	s.see("what if", "as it was", "begins empty", "nothing is written")
 	s.press("ctrl+u")
 	for _, r := range "sliding-log 9999/1m" {
 		s.press(strings.ReplaceAll(string(r), " ", "space"))

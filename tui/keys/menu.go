@@ -194,6 +194,7 @@ func (v view) paintWhatIf(r cell.Rect) {
 	if v.c.Framed {
 		in = v.c.Section(r, false, title...)
 	} else {
+		in.X, in.W = in.X+1, max(in.W-2, 0)
 		v.c.Spans(in.X, in.Y, in.X+in.W, title...)
 		_, in = in.Top(1)
 	}
@@ -211,17 +212,15 @@ func (v view) paintWhatIf(r cell.Rect) {
 		v.c.Buffer.Right(in.X+24, y, in.X+34, would, v.c.Look.Injected)
 		v.c.Buffer.Text(in.X+36, y, in.X+in.W, safetext.Clip(note, max(in.W-36, 0), safetext.Ellipsis), v.c.Look.Dim)
 	}
-	row(in.Y, "last "+format.Span(w.To.Sub(w.From)), "as it was", "what if", "")
+	row(in.Y, "last "+format.Span(w.To.Sub(w.From)), "as it was", "what if", "begins empty")
 	row(in.Y+1, "admitted", format.Short(w.Was), format.Short(w.Admitted), "")
 	row(in.Y+2, "denied", denied, format.Short(w.Denied), unknown)
 	row(in.Y+3, "longest wait", "", format.Span(w.Longest), "")
 	if y := in.Y + 4; y < in.Y+in.H {
 		text := "no request would have met another fate"
 		if w.Differs != 0 {
-			text = "differs first at " + format.ClockMillis(w.Differs) + ": admits more"
-			if w.Stricter {
-				text = "differs first at " + format.ClockMillis(w.Differs) + ": denies more"
-			}
+			does := map[bool]string{true: "denies", false: "admits"}[w.Stricter]
+			text = "differs first at " + format.ClockMillis(w.Differs) + ": " + does + " more"
 		}
 		v.c.Buffer.Text(in.X, y, in.X+in.W, text, v.c.Look.Text)
 	}
