@@ -192,9 +192,13 @@ func (i *Interceptors) admit(ctx context.Context, method string, key func(contex
 		return nil
 	case len(i.rules) > 0:
 		var all []limiter.Decision
-		if all, err = c.Limiter.(limiter.Several).AllowKeys(ctx, 1, parts...); err == nil {
-			d = limiter.Combine(all)
+		several := c.Limiter.(limiter.Several)
+		if all, err = several.AllowKeys(ctx, 1, parts...); err != nil && c.OnFailure == FailOpen {
+			if denied, _, wrong := admit.Alone(ctx, several, 1, parts, err); len(denied) > 0 || wrong != nil {
+				all, err = denied, wrong
+			}
 		}
+		d = limiter.Combine(all)
 	default:
 		d, err = limiter.Apply(ctx, c.Limiter, policy, parts[0].Key, parts[0].Limit, 1)
 	}
@@ -209,7 +213,7 @@ func (i *Interceptors) admit(ctx context.Context, method string, key func(contex
 		return i.undecided(ctx, method, status.FromContextError(ctx.Err()).Code(), "The call waited for its turn in vain.", err)
 	case errors.Is(err, limiter.ErrBadRequest):
 		return i.undecided(ctx, method, codes.InvalidArgument, "The call has a name that cannot be limited.", err)
-	case c.OnFailure == FailOpen && !errors.Is(err, limiter.ErrWrongType) && !errors.Is(err, limiter.ErrNotOnStore):
+	case c.OnFailure == FailOpen && !admit.OfRequest(err):
 		i.open.Add(1)
 		i.tell(ctx, method, err)
 		return nil

@@ -52,6 +52,11 @@ func (m *Middleware) decide(r *http.Request) (names []string, all []limiter.Deci
 	}
 	if len(c.Rules) > 0 || len(c.Limits) > 0 {
 		all, err = m.breaker.AllowKeys(ctx, max(n, 1), parts...)
+		if err != nil && c.OnFailure == FailOpen {
+			if denied, first, wrong := admit.Alone(ctx, m.breaker, max(n, 1), parts, err); len(denied) > 0 || wrong != nil {
+				return names[first:], denied, wrong
+			}
+		}
 		return names, all, err
 	}
 	d, err := limiter.Apply(ctx, m.breaker, c.Policy, parts[0].Key, parts[0].Limit, max(n, 1))

@@ -277,20 +277,14 @@ func (m *Middleware) undecided(w http.ResponseWriter, r *http.Request, next http
 	case errors.Is(err, limiter.ErrBadRequest):
 		m.counts.closed.Add(1)
 		http.Error(w, "The request has a name or a size that cannot be limited.", http.StatusBadRequest)
-	case ofRequest(err) && m.config.DenyForeign:
+	case admit.OfRequest(err) && m.config.DenyForeign:
 		m.counts.denied.Add(1)
 		http.Error(w, "Too many requests.", http.StatusTooManyRequests)
-	case m.config.OnFailure == FailOpen && !ofRequest(err):
+	case m.config.OnFailure == FailOpen && !admit.OfRequest(err):
 		m.counts.open.Add(1)
 		next.ServeHTTP(w, r)
 	default:
 		m.counts.closed.Add(1)
 		http.Error(w, "The rate limiter is not available.", http.StatusServiceUnavailable)
 	}
-}
-
-// ofRequest reports whether an error is due to the request: to its key, its cost, or the value at its
-// key. The store was not asked, or has answered.
-func ofRequest(err error) bool {
-	return errors.Is(err, limiter.ErrBadRequest) || errors.Is(err, limiter.ErrWrongType) || errors.Is(err, limiter.ErrNotOnStore)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/internal/admit"
 	"ratescope/limiter/internal/given"
 )
 
@@ -89,7 +90,7 @@ func (t *Transport) admit(r *http.Request) error {
 	case r.Context().Err() != nil:
 		t.counts.gaveUp.Add(1)
 		return fmt.Errorf("not sent: %w", err)
-	case t.OnFailure == FailOpen && !ofRequest(err):
+	case t.OnFailure == FailOpen && !admit.OfRequest(err):
 		t.counts.open.Add(1)
 		return nil
 	}

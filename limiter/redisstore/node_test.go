@@ -374,6 +374,61 @@ func TestOthersStayLimited(t *testing.T) {
 	}
 }
 
+// TestAnotherKeyStillDenies: where the node of a request's address does not answer and requests are let through,
+// the limit of its user, which is on another node, holds exactly, before the breaker opens and after.
+func TestAnotherKeyStillDenies(t *testing.T) {
+	t.Parallel()
+	nodes := servertest.StartCluster(t, 3)
+	client := universal(t, &redis.UniversalOptions{Addrs: []string{nodes[0].Addr()}, IsClusterMode: true})
+	l := newStore(t, client, limiter.SlidingWindow)
+	onNodes(t, l)
+	header := func(name string) func(*http.Request) string {
+		return func(r *http.Request) string { return r.Header.Get(name) }
+	}
+	on := func(rule string, frozen bool) string { // a key of a rule that is on the node to be frozen, or on none such
+		for i := 0; ; i++ {
+			if key := fmt.Sprint("k", i); (l.Node(rule+":"+key) == nodes[1].Addr()) == frozen {
+				return key
+			}
+		}
+	}
+	address, user := on("address", true), on("user", false)
+	m, err := httplimit.New(httplimit.Config{
+		Limiter: l, OnFailure: httplimit.FailOpen, Timeout: 200 * time.Millisecond, Failures: 3, Probe: time.Hour,
+		Rules: []httplimit.Rule{
+			{Name: "address", Key: header("X-Address"), Limits: []limiter.Limit{{Count: 100, Window: yearly.Window}}},
+			{Name: "user", Key: header("X-User"), Limits: []limiter.Limit{{Count: 5, Window: yearly.Window}, {Count: 50, Window: yearly.Window / 2}}},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func() *httptest.ResponseRecorder {
+		r, w := httptest.NewRequest("GET", "/", nil), httptest.NewRecorder()
+		r.Header.Set("X-Address", address)
+		r.Header.Set("X-User", user)
+		m.Handler(http.NotFoundHandler()).ServeHTTP(w, r)
+		return w
+	}
+	if w := ask(); w.Code != http.StatusNotFound {
+		t.Fatalf("a request is answered %d while all nodes are well", w.Code)
+	}
+	nodes[1].Freeze()
+	defer nodes[1].Thaw()
+	passed := 1
+	for range 12 { // one may be denied for a unit that is given back a moment later
+		switch w := ask(); {
+		case w.Code == http.StatusNotFound:
+			passed++
+		case w.Code != http.StatusTooManyRequests || strings.Contains(w.Header().Get("RateLimit"), "address"):
+			t.Errorf("a request is answered %d, RateLimit %q", w.Code, w.Header().Get("RateLimit"))
+		}
+	}
+	if c := m.Counts(); passed != 5 || c.FailedOpen != 4 || c.Denied != 8 || c.Skipped == 0 {
+		t.Errorf("%d requests of the user passed, want 5: %+v", passed, c)
+	}
+}
+
 // TestResetAsksTheNodeOfItsKey: the clock of a reset is that of the node that decides, and of no other.
 func TestResetAsksTheNodeOfItsKey(t *testing.T) {
 	t.Parallel()

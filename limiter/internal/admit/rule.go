@@ -5,6 +5,7 @@ package admit
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -92,6 +93,35 @@ func Parts[R any](l *limiter.Breaker, rules []Rule[R], r R, bare bool) (parts []
 		names = append(names, slices.Repeat([]string{rule.Name}, len(limits))...)
 	}
 	return parts, names, nil
+}
+
+// OfRequest reports whether an error is due to the request: to its key, its cost, or the value at its
+// key. The store was not asked, or has answered.
+func OfRequest(err error) bool {
+	return errors.Is(err, limiter.ErrBadRequest) || errors.Is(err, limiter.ErrWrongType) || errors.Is(err, limiter.ErrNotOnStore)
+}
+
+// Alone asks for a decision about each key of a request by itself, where err says that a node of a store with
+// several did not answer. It returns the decisions of the first key that denies the request, with the place of
+// its first limit, and none where the keys that could be asked admit it; these stay charged. The error
+// is that of a key for which OfRequest holds.
+func Alone(ctx context.Context, l limiter.Several, n int64, parts []limiter.KeyLimit, err error) ([]limiter.Decision, int, error) {
+	var node interface{ Node() string }
+	if !errors.Is(err, limiter.ErrAway) && !errors.As(err, &node) || ctx.Err() != nil {
+		return nil, 0, nil
+	}
+	for first, end := 0, 0; first < len(parts); first = end {
+		for end < len(parts) && parts[end].Key == parts[first].Key {
+			end++
+		}
+		switch all, err := l.AllowKeys(ctx, n, parts[first:end]...); {
+		case OfRequest(err):
+			return nil, 0, err
+		case err == nil && !limiter.Combine(all).Allowed:
+			return all, first, nil
+		}
+	}
+	return nil, 0, nil
 }
 
 // DefaultBits is how many bits of an IPv6 address name a client: a provider gives each of its
