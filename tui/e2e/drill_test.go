@@ -233,7 +233,11 @@ func saveCapsule(t *testing.T, term *terminal, dir string, nth int) string {
 	var files []string
 	servertest.Await(t, "the capsule is there", func() bool {
 		files, _ = filepath.Glob(filepath.Join(dir, "ratescope-*.zip"))
-		return len(files) == nth
+		if len(files) != nth {
+			return false
+		}
+		info, err := os.Stat(files[nth-1]) // empty while it is found out whether it can be made
+		return err == nil && info.Size() > 0
 	})
 	return files[nth-1] // their names are times
 }
