@@ -25,6 +25,7 @@ func TestTheGame(t *testing.T) {
 	ada.press("\r") // the fixed window
 	ada.sees("Handed in")
 	teacher.sees("ada: fixed-window", "holds")
+	eve.sees("ada: fixed-window")
 
 	eve.sees("You attack")
 	eve.press("\r")
