@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -212,8 +211,8 @@ func (c *changeAccount) Done(d model.Changed) {
 	}
 }
 
-// Text prints c as one line.
-func (c *changeAccount) Text(w io.Writer) error {
+// String returns c as one line.
+func (c *changeAccount) String() string {
 	what := format.Plural(len(c.Removed), "key") + " removed"
 	switch {
 	case c.Limit != "":
@@ -228,6 +227,5 @@ func (c *changeAccount) Text(w io.Writer) error {
 	case len(c.Removed) == 0:
 		what = "there was nothing to remove"
 	}
-	_, err := fmt.Fprintf(w, "%s: %s, %s · id %s\n", c.Key.Clean(), c.Change, what, c.ID)
-	return err
+	return fmt.Sprintf("%s: %s, %s · id %s\n", c.Key.Clean(), c.Change, what, c.ID)
 }

@@ -336,9 +336,9 @@ func groupOf(g *identify.Group, o report.Options) foundGroup {
 	return out
 }
 
-// Text prints i for people: a table of the groups, then what each of them is known by, what it
+// String returns i for people: a table of the groups, then what each of them is known by, what it
 // does not record, and what is to be added.
-func (i limitersFound) Text(w io.Writer) error {
+func (i limitersFound) String() string {
 	c := report.NewColumns("pattern", ">keys", "library", "evidence", "algorithm", "per", ">limit", "limit from")
 	for _, g := range i.Groups {
 		evidence := g.Evidence
@@ -375,8 +375,7 @@ func (i limitersFound) Text(w io.Writer) error {
 		fmt.Fprintf(&b, "\n%s, %s, as %s\n  has the shape  %s\n  if they are    %s\n", g.Pattern.Clean(), format.Plural(g.Keys, "key"),
 			safetext.Shorten(g.example.Clean(), report.NameCells, safetext.Ellipsis), strings.Join(g.Why, "; "), are)
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String()
 }
 
 // mostCandidates is how many groups of candidates are printed for people.

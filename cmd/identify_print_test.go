@@ -54,11 +54,8 @@ func TestIdentifiedSaysWhatIsInNoGroup(t *testing.T) {
 		{300, 4429, "redis://x: 0 groups of limiters, 300 keys are no limiters, 4429 keys left out: named and formed like others that are none, or not readable.\n"},
 		{0, 1, "redis://x: 0 groups of limiters, 1 key left out: named and formed like others that are none, or not readable.\n"},
 	} {
-		var b strings.Builder
-		if err := limitersOf(identify.Report{Unknown: c.left, NotLimiters: c.none}, "redis://x", report.Options{}).Text(&b); err != nil {
-			t.Fatal(err)
-		}
-		if first, _, _ := strings.Cut(b.String(), "\n"); first+"\n" != c.want {
+		text := limitersOf(identify.Report{Unknown: c.left, NotLimiters: c.none}, "redis://x", report.Options{}).String()
+		if first, _, _ := strings.Cut(text, "\n"); first+"\n" != c.want {
 			t.Errorf("%d and %d: %q, want %q", c.none, c.left, first, c.want)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -216,8 +215,8 @@ func readingsOf(
 	return out, ctx.Err()
 }
 
-// Text prints r for people: each key with a table of its readings and the rule of each.
-func (r readKeys) Text(w io.Writer) error {
+// String returns r for people: each key with a table of its readings and the rule of each.
+func (r readKeys) String() string {
 	var b strings.Builder
 	for i, k := range r.Keys {
 		if i > 0 {
@@ -241,8 +240,7 @@ func (r readKeys) Text(w io.Writer) error {
 			}
 		}
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String()
 }
 
 // shape says what a key is without what it holds.

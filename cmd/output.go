@@ -19,11 +19,12 @@ type output struct {
 }
 
 // print prints a report in the form that was asked for.
-func (o output) print(r interface{ Text(io.Writer) error }) error {
+func (o output) print(r fmt.Stringer) error {
 	if o.JSON {
 		return report.WriteJSON(o.Out, r)
 	}
-	return r.Text(o.Out)
+	_, err := io.WriteString(o.Out, r.String())
+	return err
 }
 
 // lacks prints what could not be told although the server answered, one sentence a line. Where

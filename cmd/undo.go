@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -62,14 +61,13 @@ type undone struct {
 	parts []string
 }
 
-// Text prints u as one line.
-func (u undone) Text(w io.Writer) error {
+// String returns u as one line.
+func (u undone) String() string {
 	what := format.Plural(int(u.Requests), "request") + " at"
 	if u.Change != "" {
 		what = u.Change
 	}
-	_, err := fmt.Fprintf(w, "%s: %s %s taken back, %s\n", u.ID, what, u.Key.Clean(), strings.Join(u.parts, ", "))
-	return err
+	return fmt.Sprintf("%s: %s %s taken back, %s\n", u.ID, what, u.Key.Clean(), strings.Join(u.parts, ", "))
 }
 
 // undoAction takes back what one order wrote, by its id, and prints what was done.

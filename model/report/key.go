@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -224,8 +223,8 @@ func SnapshotOf(b model.Batch, o Options) Snapshot {
 // NameCells is the room that the table gives to a name.
 const NameCells = 48
 
-// Text prints s for people: a line about the server, then one line a key.
-func (s Snapshot) Text(w io.Writer) error {
+// String returns s for people: a line about the server, then one line a key.
+func (s Snapshot) String() string {
 	c := NewColumns("key", "algorithm", ">used", ">limit", "per", ">full", ">rate/s", ">next", ">denied", ">ttl", "notes")
 	for _, k := range s.Keys {
 		c.Add(k.Row()...)
@@ -234,12 +233,10 @@ func (s Snapshot) Text(w io.Writer) error {
 	if !s.Seen.Complete && s.Seen.Keys > 0 {
 		part = fmt.Sprintf(", not all: %s looked at", format.Plural(int(s.Seen.Keys-s.Seen.Sampled), "key"))
 	}
-	_, err := fmt.Fprintf(w, "%s, %s by its clock, %s%s\n\n%s",
-		s.Server.Clean(), Instant(s.At), format.Plural(len(s.Keys), "key"), part, c)
-	return err
+	return fmt.Sprintf("%s, %s by its clock, %s%s\n\n%s", s.Server.Clean(), Instant(s.At), format.Plural(len(s.Keys), "key"), part, c)
 }
 
-// Row returns the cells of k under the heads of Snapshot.Text.
+// Row returns the cells of k under the heads of Snapshot.String.
 func (k Key) Row() []string {
 	row := []string{
 		k.mark() + safetext.Shorten(k.Key.Clean(), NameCells, safetext.Ellipsis),

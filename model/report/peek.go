@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -46,8 +45,8 @@ func PeekOf(r *model.Reading, at limiter.Instant, cost int64, o Options) Peek {
 	return p
 }
 
-// Text prints p in a few lines for people, the verdict first.
-func (p Peek) Text(w io.Writer) error {
+// String returns p in a few lines for people, the verdict first.
+func (p Peek) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s\n", p.Key.Key.Clean(), p.verdict())
 	line := func(name, format string, args ...any) {
@@ -78,8 +77,7 @@ func (p Peek) Text(w io.Writer) error {
 	if len(p.Notes) > 0 {
 		line("notes", "%s", p.notes())
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String()
 }
 
 // usedOf says how much of what is used: where the burst is below the limit it is the burst

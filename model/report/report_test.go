@@ -72,9 +72,10 @@ func TestSnapshot(t *testing.T) {
 	s := report.SnapshotOf(shop(), report.Options{})
 	for name, print := range map[string]func(*bytes.Buffer) error{
 		"json":  func(b *bytes.Buffer) error { return report.WriteJSON(b, s) },
-		"table": func(b *bytes.Buffer) error { return s.Text(b) },
+		"table": func(b *bytes.Buffer) error { b.WriteString(s.String()); return nil },
 		"masked": func(b *bytes.Buffer) error {
-			return report.SnapshotOf(shop(), report.Options{Mask: true}).Text(b)
+			b.WriteString(report.SnapshotOf(shop(), report.Options{Mask: true}).String())
+			return nil
 		},
 		"empty": func(b *bytes.Buffer) error {
 			return report.WriteJSON(b, report.SnapshotOf(model.Batch{At: at}, report.Options{}))
@@ -132,11 +133,8 @@ func TestPeek(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			p := report.PeekOf(&tc.reading, at, 1, report.Options{})
-			var text, raw bytes.Buffer
-			if err := p.Text(&text); err != nil {
-				t.Fatal(err)
-			}
-			golden.RequireEqual(t, text.Bytes())
+			var raw bytes.Buffer
+			golden.RequireEqual(t, p.String())
 			if err := report.WriteJSON(&raw, p); err != nil {
 				t.Fatal(err)
 			}
@@ -192,17 +190,15 @@ func FuzzSnapshot(f *testing.F) {
 			})
 		}
 		s := report.SnapshotOf(b, report.Options{})
-		var raw, table bytes.Buffer
+		var raw bytes.Buffer
 		if err := report.WriteJSON(&raw, s); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Text(&table); err != nil {
-			t.Fatal(err)
-		}
+		table := s.String()
 		harmless(t, raw.String())
-		harmless(t, table.String())
-		if n := strings.Count(table.String(), "\n"); n != len(b.Readings)+3 {
-			t.Fatalf("%d keys make a table of %d lines:\n%s", len(b.Readings), n, table.String())
+		harmless(t, table)
+		if n := strings.Count(table, "\n"); n != len(b.Readings)+3 {
+			t.Fatalf("%d keys make a table of %d lines:\n%s", len(b.Readings), n, table)
 		}
 		var back struct{ Keys []struct{ Key string } }
 		if err := json.Unmarshal(raw.Bytes(), &back); err != nil {

@@ -164,9 +164,6 @@ func (s *Sketch) Count(key string, now limiter.Instant) Hit {
 // Total returns the faded sum of all weights that were added.
 func (s *Sketch) Total(now limiter.Instant) float64 { return s.total * s.fade(now) }
 
-// Len returns how many keys are held.
-func (s *Sketch) Len() int { return len(s.heap) }
-
 // Span returns the effective length of the fading window: a count divided by it is a rate. A
 // constant rate r leads to a count of r × halfLife/ln 2 × (1 - 2^-(age/halfLife)), and Span is
 // that count divided by r. It is 0 before the first addition.

@@ -77,7 +77,7 @@ func hold(t *testing.T, s *Sketch, stream []addition, halfLife time.Duration, no
 	}
 	held := map[string]bool{}
 	last := math.Inf(1)
-	for _, h := range s.Top(s.Len(), now) {
+	for _, h := range s.Top(len(s.heap), now) {
 		if held[h.Key] {
 			t.Fatalf("%q is held twice", h.Key)
 		}
@@ -101,8 +101,8 @@ func hold(t *testing.T, s *Sketch, stream []addition, halfLife time.Duration, no
 			t.Fatalf("%q is not held, at most %v is said, and it is %v", key, c.Err, n)
 		}
 	}
-	if s.Len() > s.capacity || len(s.at) != s.Len() {
-		t.Fatalf("%d keys, index of %d, capacity %d", s.Len(), len(s.at), s.capacity)
+	if len(s.heap) > s.capacity || len(s.at) != len(s.heap) {
+		t.Fatalf("%d keys, index of %d, capacity %d", len(s.heap), len(s.at), s.capacity)
 	}
 }
 
@@ -168,11 +168,11 @@ func TestNonsense(t *testing.T) {
 	for _, w := range []float64{0, -1, math.NaN(), math.Inf(1), math.Inf(-1)} {
 		s.Add("k", w, epoch)
 	}
-	if s.Len() != 0 || s.Total(epoch) != 0 || len(s.Top(5, epoch)) != 0 {
+	if len(s.heap) != 0 || s.Total(epoch) != 0 || len(s.Top(5, epoch)) != 0 {
 		t.Error("weights that are no positive numbers were counted")
 	}
 	s.Add(string(make([]byte, LongestKey+1)), 2, epoch)
-	if s.Len() != 0 || s.Total(epoch) != 2 {
+	if len(s.heap) != 0 || s.Total(epoch) != 2 {
 		t.Error("a name that is too long is to be weighed, not held")
 	}
 	s.Add("k", 1, epoch)
@@ -223,14 +223,14 @@ func FuzzSketch(f *testing.F) {
 		if h == 0 || now.Sub(epoch.Add(-time.Hour)) < rescaleAfter*h { // else a jump back may have emptied it
 			hold(t, s, stream, h, now)
 		}
-		for _, x := range s.Top(s.Len(), now) {
+		for _, x := range s.Top(len(s.heap), now) {
 			if math.IsNaN(x.Count) || math.IsInf(x.Count, 0) || x.Err < 0 || x.Err > x.Count {
 				t.Fatalf("%+v", x)
 			}
 		}
 		s.Add("far", 1, limiter.Instant(math.MaxInt64))
 		s.Add("past", 1, limiter.Instant(math.MinInt64))
-		for _, x := range s.Top(s.Len(), now) {
+		for _, x := range s.Top(len(s.heap), now) {
 			if math.IsNaN(x.Count) || math.IsInf(x.Count, 0) || x.Err < 0 || x.Err > x.Count {
 				t.Fatalf("after a hostile clock: %+v", x)
 			}
