@@ -15,6 +15,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/bench"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 )
 
@@ -46,10 +47,7 @@ func (p *program) checkURL(ctx context.Context, web webCall, limit limiter.Limit
 		return err
 	}
 	steps := bench.Outside(limit)
-	n := int64(2 * len(calls))
-	for _, s := range steps {
-		n += s.N
-	}
+	n := int64(2*len(calls)) + collect.Sum(steps, func(s bench.Step) int64 { return s.N })
 	fmt.Fprintf(progress, "sending %s to %s within %s, and none before an edge of the clock, which takes up to %s more\n",
 		format.Plural(int(n), "request"), app.Shown(), format.Length(steps[len(steps)-1].At), format.Length(limit.Window))
 	fired, err := fireSteps(ctx, app, steps, limit.Window)

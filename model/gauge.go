@@ -9,6 +9,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
 	"ratescope/limiter/describe"
+	"ratescope/model/collect"
 )
 
 // NearLimit is the utilization from which a key counts as close to its limit.
@@ -230,11 +231,7 @@ func rate(g *Gauge, w time.Duration, now limiter.Instant) (perSecond float64, kn
 
 // total returns the units in a log.
 func total(log []limiter.Entry) int64 {
-	var n int64
-	for _, e := range log {
-		n += e.Count
-	}
-	return n
+	return collect.Sum(log, func(e limiter.Entry) int64 { return e.Count })
 }
 
 // liveIn returns the units of log within the window of length w that ends at now.

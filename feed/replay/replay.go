@@ -22,6 +22,7 @@ import (
 	"ratescope/internal/file"
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/handoff"
 	"ratescope/model/record"
 	"ratescope/model/report"
@@ -146,10 +147,7 @@ func (p *Player) mark(c *course) {
 		return
 	}
 	p.marks = append(p.marks, checkpoint{frame, c.board.Freeze(c.board.At)})
-	held := 0
-	for _, m := range p.marks {
-		held += m.board.Len()
-	}
+	held := collect.Sum(p.marks, func(m checkpoint) int { return m.board.Len() })
 	if held <= maxMarked || len(p.marks) < 3 {
 		return
 	}

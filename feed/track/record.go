@@ -9,6 +9,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/collect"
 )
 
 // record remembers the requests of one key: the entries of the last two clock-aligned windows,
@@ -147,11 +148,7 @@ func (r *record) from(at limiter.Instant) int {
 
 // sum returns the units of the entries at or after at.
 func (r *record) sum(at limiter.Instant) int64 {
-	var n int64
-	for _, e := range r.entries[r.from(at):] {
-		n += e.Count
-	}
-	return n
+	return collect.Sum(r.entries[r.from(at):], func(e limiter.Entry) int64 { return e.Count })
 }
 
 // replace replaces the entries from at on with fresh, which is complete from there. Only units

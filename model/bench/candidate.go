@@ -9,6 +9,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
 	"ratescope/limiter/describe"
+	"ratescope/model/collect"
 )
 
 // Candidate is an algorithm with everything in which implementations of it differ.
@@ -418,11 +419,8 @@ func (b *identifier) identify(all []Candidate) (Identity, error) {
 	return b.nearest(all), nil
 }
 
-func (b *identifier) steps() (n int) {
-	for _, t := range b.trials {
-		n += len(t.steps)
-	}
-	return n
+func (b *identifier) steps() int {
+	return collect.Sum(b.trials, func(t trial) int { return len(t.steps) })
 }
 
 // agrees counts the steps of all traffic that a candidate answers as the limiter did.

@@ -11,6 +11,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
 	"ratescope/limiter/describe"
+	"ratescope/model/collect"
 )
 
 // timelike is the smallest number that is a time since 1970 in seconds, and no count; from shifted on one that two requests
@@ -190,11 +191,8 @@ func joined(steps []Step) (all []Step) {
 }
 
 // size is how much all keys hold.
-func size(keys []Key) (n int64) {
-	for _, k := range keys {
-		n += k.Size
-	}
-	return n
+func size(keys []Key) int64 {
+	return collect.Sum(keys, func(k Key) int64 { return k.Size })
 }
 
 // grows reports whether a limiter keeps something for each denied request, by how much it holds after n and

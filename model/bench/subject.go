@@ -17,6 +17,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
+	"ratescope/model/collect"
 )
 
 // Answer is what became of one request.
@@ -169,11 +170,8 @@ func (p *player) goOn(steps []Step) ([]int64, error) {
 	return admitted, nil
 }
 
-func requests(steps []Step) (n int64) {
-	for _, s := range steps {
-		n += s.N
-	}
-	return n
+func requests(steps []Step) int64 {
+	return collect.Sum(steps, func(s Step) int64 { return s.N })
 }
 
 // simulated is a candidate as a subject.

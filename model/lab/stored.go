@@ -12,6 +12,7 @@ import (
 	"ratescope/limiter/convention"
 	"ratescope/limiter/describe"
 	"ratescope/limiter/layout"
+	"ratescope/model/collect"
 )
 
 // Stored is what a server holds for a candidate. It is more than what counts: scripts trim
@@ -56,11 +57,7 @@ func (s Stored) Entries(at limiter.Instant) int64 {
 	if at >= s.Expires {
 		return 0
 	}
-	sum := s.Units
-	for _, node := range s.Nodes {
-		sum += int64(node.Entries)
-	}
-	return sum
+	return s.Units + collect.Sum(s.Nodes, func(n Node) int64 { return int64(n.Entries) })
 }
 
 // trims reports whether a request of a cost trims a log, which the microsecond of its instant decides. A

@@ -9,6 +9,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/collect"
 )
 
 // Tail keeps the latest part of what a source reports in memory, compressed as it would be
@@ -96,11 +97,8 @@ const partsOfBound = 8
 func (t *Tail) Cut() bool { return t.cutAt != 0 && t.w.last.At.Sub(t.cutAt) < t.span }
 
 // Size returns how many bytes are kept.
-func (t *Tail) Size() (n int) {
-	for _, p := range t.parts {
-		n += p.content.Len()
-	}
-	return n
+func (t *Tail) Size() int {
+	return collect.Sum(t.parts, func(p *part) int { return p.content.Len() })
 }
 
 // Begin returns the instant from which on everything is kept; 0 before the first batch.

@@ -76,11 +76,7 @@ func (p picture) paint(r cell.Rect) {
 	for _, b := range bars {
 		note = max(note, len([]rune(b.note)))
 		full = max(full, b.limit*1.05)
-		sum := 0.0
-		for _, g := range b.segments {
-			sum += g.Value
-		}
-		full = max(full, sum)
+		full = max(full, collect.Sum(b.segments, func(g chart.Segment) float64 { return g.Value }))
 	}
 	y := r.Y
 	room := r.Y + r.H

@@ -12,6 +12,7 @@ import (
 	"ratescope/limiter/convention"
 	"ratescope/limiter/describe"
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/safetext"
 	"ratescope/themes"
@@ -85,11 +86,7 @@ var barSteps = [...]float64{1.15, 1.5, 2, 3, 5, 10, 20, 50, 100}
 func barScale(k *model.Watched, lines []line) float64 {
 	most := 1.0
 	for _, l := range lines {
-		sum := 0.0
-		for _, seg := range l.segments {
-			sum += seg.Value
-		}
-		most = max(most, sum)
+		most = max(most, collect.Sum(l.segments, func(s chart.Segment) float64 { return s.Value }))
 	}
 	limit := float64(model.Capacity(k.Reading.Target))
 	if !k.Reading.Target.LimitKnown || limit <= 0 {

@@ -14,6 +14,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
 
+	"ratescope/model/collect"
 	"ratescope/model/safetext"
 	"ratescope/themes"
 	"ratescope/tui/cell"
@@ -110,11 +111,7 @@ func (p *Canvas) Flow(r cell.Rect, sentences ...[]Span) int {
 
 // Width returns how many columns the pieces take.
 func Width(spans ...Span) int {
-	n := 0
-	for _, s := range spans {
-		n += safetext.Width(s.Text)
-	}
-	return n
+	return collect.Sum(spans, func(s Span) int { return safetext.Width(s.Text) })
 }
 
 // Section draws what surrounds a pane and returns the room inside: a box with the title
