@@ -258,7 +258,7 @@ func (sc *Screen) paintLanes(v view, r cell.Rect) {
 	from := newest.Add(-column * time.Duration(plot.W))
 	place := func(at limiter.Instant) int { return int(at.Sub(from) / column) }
 	list := v.laneList(sc.list, plot.H)
-	rows := widget.Spread(plot.H, len(list), tallest, false)
+	rows := widget.Spread(plot.H, len(list), tallest)
 	for i, l := range list {
 		y, lines := plot.Y+rows.Line(i), rows.Line(i+1)-rows.Line(i)
 		r := cell.Rect{X: plot.X, Y: y, W: plot.W, H: max(lines-1, 1)}

@@ -48,7 +48,7 @@ func (h *Screen) layOut(area cell.Rect) {
 	}
 	h.makeRoom()
 	h.fill()
-	h.lines = widget.Spread(h.area.H, len(h.rows), tallest, true)
+	h.lines = widget.Spread(h.area.H, len(h.rows), tallest)
 	shown := h.area.H / h.lines.Height
 	h.at = min(h.at, max(len(h.rows)-1, 0))
 	if i := slices.IndexFunc(h.rows, h.holds); h.key != "" && i >= 0 {

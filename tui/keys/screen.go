@@ -118,7 +118,7 @@ func (d *Screen) layOut() {
 	d.arrangeTimeline() // its columns may have another length, so that it looks at another moment
 	d.s.Revisit()
 	d.what.run()
-	d.table.rows = widget.Spread(d.rowsShown(), d.table.lineCount(), tallest, d.expanded)
+	d.table.rows = widget.Spread(d.rowsShown(), d.table.lineCount(), tallest)
 	d.table.scroll(max(1, d.rowsShown()))
 	d.table.follow()
 	d.arrangeTimeline()

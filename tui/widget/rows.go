@@ -6,11 +6,11 @@ type Rows struct {
 	taller int // how many of the first rows have one line more
 }
 
-// Spread returns so many lines shared out among n rows of at most so many lines each. With all, none is left over
-// as long as no row is taller than that.
-func Spread(lines, n, most int, all bool) Rows {
+// Spread returns so many lines shared out among n rows of at most so many lines each. None is left over as long as no row
+// is taller than that.
+func Spread(lines, n, most int) Rows {
 	r := Rows{Height: min(max(lines/max(n, 1), 1), most)}
-	if r.Height < most && (all || r.Height > 1) {
+	if r.Height < most {
 		r.taller = max(lines-n*r.Height, 0)
 	}
 	return r
