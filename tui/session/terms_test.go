@@ -34,8 +34,8 @@ func TestTermsAreReadWholeOrNotAtAll(t *testing.T) {
 func TestTermsAreMultiplied(t *testing.T) {
 	as := model.Target{Algorithm: limiter.GCRA, Limit: limiter.Limit{Count: 100, Window: time.Minute, Burst: 5}, Window: time.Minute,
 		LimitKnown: true}
-	for text, want := range map[string]int64{"x2": 200, "gcra 100/1m x2": 200, "gcra 10/1s x0.5": 5, "x2 x2": 400, "gcra 100/1m x2 doubles": 200, "gcra 100/1mx2": 200,
-		"100/1mx2x2": 400} {
+	for text, want := range map[string]int64{"x2": 200, "gcra 100/1m x2": 200, "gcra 10/1s x0.5": 5, "x2 x2": 400, "gcra 100/1mx2": 200,
+		"gcra 100/1m x2 doubles": 200, "100/1mx2x2": 400} {
 		if got, ok := session.ParseTerms(text, as); !ok || got.Limit.Count != want {
 			t.Errorf("%q is %+v, %v; want %d", text, got.Limit, ok, want)
 		}
