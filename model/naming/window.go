@@ -134,8 +134,8 @@ var fields = [...]field{
 	{"%m", 1, 12, "-/._:", 0},
 	{"%d", 1, 31, "-/._:", 24 * time.Hour},
 	{"%H", 0, 23, "-/._:T ", time.Hour},
-	{"%M", 0, 59, "-._:", time.Minute},
-	{"%S", 0, 59, "-._:", time.Second},
+	{"%M", 0, 59, "-/._:", time.Minute},
+	{"%S", 0, 59, "-/._:", time.Second},
 }
 
 // calendar reads a calendar that begins at byte i of a name: the longest that contains now. An hour behind a date that is not the hour
