@@ -32,7 +32,8 @@ func newUndo(p *program) *cobra.Command {
 	withdraw := c.Flags().Bool("withdraw", false,
 		"take what was fired off what the keys hold now, also where another program has written since")
 	p.jsonFlag(c)
-	return p.command(c, one("id", "fire prints it at the end of its summary"), func(c *cobra.Command, args []string) error {
+	id := one("id", "fire prints it at the end of its summary; ratescope undo latest tells that of a killed program")
+	return p.command(c, id, func(c *cobra.Command, args []string) error {
 		src, err := p.open()
 		if err != nil {
 			return err

@@ -62,6 +62,9 @@ func TestUndoAfterAKill(t *testing.T) {
 			_ = firing.Process.Kill()
 			_ = firing.Wait()
 			read()
+			if _, err := i.Undo(ctx, "x"); err == nil || !strings.Contains(err.Error(), "not taken back is "+id+", fired at "+s.URL()) {
+				t.Errorf("an id that nothing has, after the kill: %v", err)
+			}
 			before := usedNow(t, s, a, limit)
 			u, err := i.Undo(ctx, id)
 			if err != nil || u.Units != admitted || int64(len(u.Open)) != u.Requests-admitted {
@@ -72,6 +75,9 @@ func TestUndoAfterAKill(t *testing.T) {
 			}
 			if _, err := i.Undo(ctx, id); err == nil || !strings.Contains(err.Error(), "already") {
 				t.Errorf("a second time: %v", err)
+			}
+			if _, err := i.Undo(ctx, "x"); err == nil || strings.Contains(err.Error(), id) {
+				t.Errorf("an id that nothing has, after it was taken back: %v", err)
 			}
 		})
 	}

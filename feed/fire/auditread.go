@@ -141,8 +141,8 @@ func (a *audit) find(id string) (found, error) {
 	case err != nil:
 		return f, err
 	case first.Action == "":
-		return f, fmt.Errorf("there is no action %s in %s: fire prints the id as the last word of its summary",
-			safetext.Clean(strconv.Quote(id)), a.path)
+		return f, fmt.Errorf("there is no action %s in %s: fire prints the id as the last word of its summary%s",
+			safetext.Clean(strconv.Quote(id)), a.path, a.latest())
 	case last.Action == "" && first.Change != "":
 		return f, fmt.Errorf("%s cannot be taken back: the program ended before it knew whether it had changed the key (%s, %s): "+
 			"look at the key with ratescope peek", id, first.Change, age(first.At))
@@ -154,6 +154,25 @@ func (a *audit) find(id string) (found, error) {
 		f.last.Outcomes = &outcomes
 	}
 	return f, nil
+}
+
+// latest returns a clause with the latest action that is not taken back, for a person whose program was killed before it
+// printed the id; "" where there is none.
+func (a *audit) latest() string {
+	var list []entry
+	err := a.each(`"`+begun+`"`, func(e *entry) {
+		if e.Outcome == begun {
+			list = append(list, entry{Action: e.Action, Server: e.Server, At: e.At})
+		}
+	})
+	err = cmp.Or(err, a.each(`"`+undone+`"`, func(e *entry) {
+		list = slices.DeleteFunc(list, func(b entry) bool { return e.Outcome == undone && e.Error == "" && b.Action == e.Action })
+	}))
+	if err != nil || len(list) == 0 {
+		return ""
+	}
+	newest := slices.MaxFunc(list, func(x, y entry) int { return cmp.Compare(x.At, y.At) }) // all times have the same length
+	return fmt.Sprintf("; the latest that is not taken back is %s, fired at %s %s", newest.Action, newest.Server, age(newest.At))
 }
 
 // running reports whether a process of a host runs and may still fire: it is of this machine, and of this

@@ -53,7 +53,9 @@ func countUntil(d *decode.Decoded, now, ends limiter.Instant, n int64) {
 }
 
 // longText returns the fetch of a string that holds JSON.
-func longText(key string) []decode.Fetch { return []decode.Fetch{{Key: key, Type: "string", Bytes: 128}} }
+func longText(key string) []decode.Fetch {
+	return []decode.Fetch{{Key: key, Type: "string", Bytes: 128}}
+}
 
 // readJSON reads an object that has no other fields than v.
 func readJSON(text string, v any) bool {
