@@ -22,7 +22,7 @@ func TestTheGame(t *testing.T) {
 	eve.press("\r")
 	eve.sees("No limiter is handed in yet")
 	ada.sees("GCRA") // there is something to choose
-	ada.press("\r") // the fixed window
+	ada.press("\r")  // the fixed window
 	ada.sees("Handed in")
 	teacher.sees("ada: fixed-window", "holds")
 	eve.sees("ada: fixed-window")
