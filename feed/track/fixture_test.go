@@ -18,7 +18,6 @@ import (
 
 	"ratescope/feed/config"
 	"ratescope/feed/decode"
-	"ratescope/feed/decode/decodetest"
 	"ratescope/feed/decode/library"
 	"ratescope/internal/servertest"
 	"ratescope/limiter"
@@ -49,7 +48,7 @@ type fixture struct {
 			Remaining *float64 `json:"remaining"`
 			Retry     *float64 `json:"retry_after_ms"`
 		} `json:"answer"`
-		Keys []decodetest.Key `json:"keys"`
+		Keys []servertest.Key `json:"keys"`
 	} `json:"steps"`
 	Peeks []struct {
 		After      int      `json:"after_step"`
@@ -132,7 +131,7 @@ func eachFixture(t *testing.T, folder string, do func(f *fixture)) {
 
 // restore replaces what the server holds by the keys, and returns their names and the server's
 // clock, from which on their expiries run.
-func restore(t *testing.T, ctx context.Context, client *redis.Client, all []decodetest.Key) (names []string, at limiter.Instant) {
+func restore(t *testing.T, ctx context.Context, client *redis.Client, all []servertest.Key) (names []string, at limiter.Instant) {
 	t.Helper()
 	var clock *redis.TimeCmd
 	_, err := client.Pipelined(ctx, func(p redis.Pipeliner) error {
@@ -151,7 +150,7 @@ func restore(t *testing.T, ctx context.Context, client *redis.Client, all []deco
 
 // restored are the keys of a step of a fixture on a server, where they go on expiring.
 type restored struct {
-	keys []decodetest.Key
+	keys []servertest.Key
 	now  limiter.Instant // of the step, by the clock of the fixture
 	at   limiter.Instant // when they were restored, by the clock of the server
 }
@@ -333,11 +332,11 @@ func (f *fixture) names() []string {
 }
 
 // named looks at keys as one does whose rule names their library.
-func named(t *testing.T, ctx context.Context, client *redis.Client, name string, keys []decodetest.Key, now limiter.Instant) (finds []decode.Found) {
+func named(t *testing.T, ctx context.Context, client *redis.Client, name string, keys []servertest.Key, now limiter.Instant) (finds []decode.Found) {
 	t.Helper()
 	for _, k := range keys {
 		p := client.Pipeline()
-		probe := decode.AskProbe(ctx, p, library.Recognizer, decodetest.Text(t, k.Key), k.Type, name)
+		probe := decode.AskProbe(ctx, p, library.Recognizer, servertest.Text(t, k.Key), k.Type, name)
 		if _, err := p.Exec(ctx); err != nil && err != redis.Nil {
 			t.Fatal(err)
 		}

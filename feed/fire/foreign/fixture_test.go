@@ -14,7 +14,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed/decode"
-	"ratescope/feed/decode/decodetest"
 	"ratescope/internal/servertest"
 	"ratescope/limiter"
 	"ratescope/model"
@@ -42,7 +41,7 @@ type step struct {
 		Allowed *bool `json:"allowed"`
 	} `json:"answer"`
 	Commands []json.RawMessage `json:"commands"`
-	Keys     []decodetest.Key  `json:"keys"`
+	Keys     []servertest.Key  `json:"keys"`
 }
 
 // several are more commands than one request has: the step is of many.
@@ -155,7 +154,7 @@ func (f *fixture) name(t *testing.T) string {
 	if i < 0 {
 		return ""
 	}
-	name := decodetest.Text(t, f.Steps[i].Keys[0].Key)
+	name := servertest.Text(t, f.Steps[i].Keys[0].Key)
 	switch {
 	case f.Library == "russellluo-slidingwindow":
 		return name[:strings.LastIndexByte(name, '@')]
@@ -175,7 +174,7 @@ func (f *fixture) hold(t *testing.T, w *Writer, client *redis.Client, neverDenie
 		if next.Answer.Allowed == nil || next.Cost == nil || *next.Cost <= 0 || len(next.Commands) > several {
 			continue
 		}
-		var held []decodetest.Key
+		var held []servertest.Key
 		if i > 0 {
 			since := next.At - f.Steps[i-1].At
 			if held = pass(f.Steps[i-1].Keys, since); held == nil && len(f.Steps[i-1].Keys) > 0 {
@@ -194,7 +193,7 @@ func (f *fixture) hold(t *testing.T, w *Writer, client *redis.Client, neverDenie
 		}
 		requests++
 		for _, k := range next.Keys {
-			key := decodetest.Text(t, k.Key)
+			key := servertest.Text(t, k.Key)
 			is, ok := got[key]
 			if !ok || !same(is.value, value(t, k)) {
 				t.Errorf("step %d (%s): %s holds %q, the library left %q", i, next.Call, key, is.value, value(t, k))
@@ -219,7 +218,7 @@ func (f *fixture) hold(t *testing.T, w *Writer, client *redis.Client, neverDenie
 }
 
 // pass returns keys as they are since milliseconds later; nil where that cannot be told.
-func pass(keys []decodetest.Key, since float64) (later []decodetest.Key) {
+func pass(keys []servertest.Key, since float64) (later []servertest.Key) {
 	for _, k := range keys {
 		if k.TTL > 0 {
 			if k.TTL -= since; math.Abs(k.TTL) < 20 {
@@ -232,7 +231,7 @@ func pass(keys []decodetest.Key, since float64) (later []decodetest.Key) {
 		later = append(later, k)
 	}
 	if later == nil {
-		later = []decodetest.Key{}
+		later = []servertest.Key{}
 	}
 	return later
 }
@@ -245,7 +244,7 @@ type kept struct {
 }
 
 // play restores keys, works a request out, and returns what its commands leave.
-func play(t *testing.T, w *Writer, client *redis.Client, name string, held []decodetest.Key, r *Request) (map[string]kept, Written) {
+func play(t *testing.T, w *Writer, client *redis.Client, name string, held []servertest.Key, r *Request) (map[string]kept, Written) {
 	t.Helper()
 	ctx, begun := t.Context(), time.Now()
 	p := client.Pipeline()
@@ -322,7 +321,7 @@ func sorted(fields map[string]string) string {
 }
 
 // value is what a recorded key holds, in the words of holds.
-func value(t *testing.T, k decodetest.Key) string {
+func value(t *testing.T, k servertest.Key) string {
 	t.Helper()
 	switch k.Type {
 	case "list":
@@ -332,7 +331,7 @@ func value(t *testing.T, k decodetest.Key) string {
 		}
 		words := make([]string, len(elements))
 		for i, e := range elements {
-			words[i] = decodetest.Text(t, e)
+			words[i] = servertest.Text(t, e)
 		}
 		return strings.Join(words, " ")
 	case "hash":
@@ -342,11 +341,11 @@ func value(t *testing.T, k decodetest.Key) string {
 		}
 		words := map[string]string{}
 		for f, v := range fields {
-			words[f] = decodetest.Text(t, v)
+			words[f] = servertest.Text(t, v)
 		}
 		return sorted(words)
 	}
-	return decodetest.Text(t, k.Value)
+	return servertest.Text(t, k.Value)
 }
 
 // same says whether two values are: instants of a clock that is finer than a microsecond are to the
@@ -375,10 +374,10 @@ func same(got, want string) bool {
 
 // behind returns by how much the instants in what was written differ from what the library wrote, 0
 // where they do not, or are none.
-func behind(t *testing.T, got map[string]kept, want []decodetest.Key) limiter.Instant {
+func behind(t *testing.T, got map[string]kept, want []servertest.Key) limiter.Instant {
 	t.Helper()
 	for _, k := range want {
-		is := got[decodetest.Text(t, k.Key)].value
+		is := got[servertest.Text(t, k.Key)].value
 		g, w := strings.Fields(is), strings.Fields(value(t, k))
 		if len(g) == 0 || len(w) == 0 || g[0] == w[0] {
 			continue

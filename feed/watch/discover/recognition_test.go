@@ -15,7 +15,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed"
-	"ratescope/feed/decode/decodetest"
 	"ratescope/feed/feedtest"
 	"ratescope/internal/servertest"
 	"ratescope/model"
@@ -165,7 +164,7 @@ func fillQueues(t testing.TB, client *redis.Client, root string) (keys int) {
 		}
 		var recorded struct {
 			Steps []struct {
-				Keys []decodetest.Key `json:"keys"`
+				Keys []servertest.Key `json:"keys"`
 			} `json:"steps"`
 		}
 		if err := json.Unmarshal(content, &recorded); err != nil {

@@ -1,5 +1,4 @@
-// Package decodetest has what tests of the recognition of limiters share: keys of fixtures.
-package decodetest
+package servertest
 
 import (
 	"encoding/base64"
@@ -12,7 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Key is a Redis key as a fixture has it; see feed/decode/testdata/record/README.md.
+// Key is a Redis key as a fixture of a limiter has it; see feed/decode/testdata/record/README.md.
 type Key struct {
 	Key   json.RawMessage `json:"key"`
 	Type  string          `json:"type"`
