@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,12 +33,12 @@ type Rule struct {
 	said   *yaml.Node // the words of the rule, as the file has them, where Layout is not nil
 }
 
-// Span returns the window that the rule speaks of, 0 when it does not.
+// Span returns the window that the rule speaks of, 0 when it does not. r may be nil.
 func (r *Rule) Span() time.Duration {
-	if r.Window > 0 {
-		return r.Window
+	if r == nil {
+		return 0
 	}
-	return r.Limit.Window
+	return cmp.Or(r.Window, r.Limit.Window)
 }
 
 // Narrow says whether a rule names keys: its pattern is not for all of them.

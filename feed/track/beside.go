@@ -34,10 +34,7 @@ const absentEvery = 5
 
 func (d *denials) ask(q *Query, l *Tracker) {
 	d.asked = false
-	if d.key == "" {
-		return
-	}
-	if !d.seen && q.Quick {
+	if d.key == "" || !d.seen && q.Quick {
 		return
 	}
 	if !d.seen && d.skip > 0 {
@@ -60,15 +57,13 @@ func (d *denials) take(now limiter.Instant) (again bool, err error) {
 		return false, nil
 	}
 	fresh, again, err := d.tail.take(now)
-	if err == nil || connect.Code(err) == "NOPERM" {
-		if d.access.learn(err) {
-			d.key = "" // this user may not read it
-			return false, nil
-		}
+	code := connect.Code(err)
+	if err == nil || code == "NOPERM" {
+		d.access.learn(err)
 	}
 	switch {
-	case err != nil && connect.Code(err) == "WRONGTYPE":
-		d.key = "" // another program uses the name for something else
+	case code == "NOPERM", code == "WRONGTYPE": // this user may not read it, or another program uses the name for something else
+		d.key = ""
 		return false, nil
 	case err != nil:
 		return false, err
@@ -96,7 +91,7 @@ func (d *denials) tell(now limiter.Instant, r *model.Reading) {
 	if !d.seen && !d.always {
 		return
 	}
-	r.Denied = model.Count{Known: (d.seen || d.always) && !d.tail.behind, N: d.record.sum(now.Add(-d.record.span()) + 1)}
+	r.Denied = model.Count{Known: !d.tail.behind, N: d.record.sum(now.Add(-d.record.span()) + 1)}
 	if reported := d.record.arrivals(true); len(reported) > 0 {
 		r.Arrivals = slices.Concat(r.Arrivals, reported)
 		slices.SortStableFunc(r.Arrivals, func(a, b model.Arrival) int { return cmp.Compare(a.At, b.At) })
@@ -186,17 +181,15 @@ func (a *Access) may(now limiter.Instant) bool {
 	return true
 }
 
-// learn takes the answer to a limiter, and reports whether it was a refusal.
-func (a *Access) learn(err error) (refused bool) {
-	if refused = connect.Code(err) == "NOPERM"; a == nil {
-		return refused
-	}
-	if refused && !a.granted {
-		a.remedy = connect.Remedy(err)
-	} else if !refused {
+// learn takes the answer to a limiter.
+func (a *Access) learn(err error) {
+	switch refused := connect.Code(err) == "NOPERM"; {
+	case a == nil:
+	case !refused:
 		a.granted = true
+	case !a.granted:
+		a.remedy = connect.Remedy(err)
 	}
-	return refused
 }
 
 // AccessOf returns the Access that an answer about some key of the kind shows before any

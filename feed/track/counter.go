@@ -1,6 +1,8 @@
 package track
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -69,38 +71,26 @@ func (b *counterDecoder) layout() layout.Layout {
 // algorithm returns the algorithm by the names of the counters or, where these do not show it,
 // by their expiries.
 func (b *counterDecoder) algorithm() limiter.Algorithm {
-	switch {
-	case b.own != limiter.Unknown:
-		return b.own
-	case b.overlap:
+	if b.own == limiter.Unknown && b.overlap {
 		return limiter.SlidingWindow
 	}
-	return limiter.FixedWindow
+	return cmp.Or(b.own, limiter.FixedWindow)
 }
 
 // name returns the Redis key of the counter of a window.
-func (b *counterDecoder) name(l *Tracker, start limiter.Instant) string {
-	a := b.own
-	if a == limiter.Unknown {
-		a = limiter.FixedWindow
-	}
+func (b *counterDecoder) name(start limiter.Instant) string {
 	limit := limiter.Limit{Window: b.window}
-	return layout.Keys(a, b.base, limit, b.layout(), start)[0]
+	return layout.Keys(cmp.Or(b.own, limiter.FixedWindow), b.base, limit, b.layout(), start)[0]
 }
 
 // meet notes the start of a window whose counter discovery has found; 0 is none.
 func (b *counterDecoder) meet(start limiter.Instant) {
-	if start == 0 {
+	const enough = 8
+	if start == 0 || slices.Contains(b.starts, start) {
 		return
 	}
-	const enough = 8
-	for _, s := range b.starts {
-		if s == start {
-			return
-		}
-	}
 	if len(b.starts) >= enough {
-		b.starts = append(b.starts[:0], b.starts[1:]...)
+		b.starts = slices.Delete(b.starts, 0, 1)
 	}
 	b.starts = append(b.starts, start)
 }
@@ -108,21 +98,13 @@ func (b *counterDecoder) meet(start limiter.Instant) {
 // spacing returns the longest window that fits all known starts: their distances are multiples
 // of it. It is 0 for fewer than two starts.
 func (b *counterDecoder) spacing() time.Duration {
-	var g int64
-	for i := 1; i < len(b.starts); i++ {
-		g = gcd(g, int64(b.starts[i]-b.starts[0]))
+	var g time.Duration
+	for _, start := range b.starts {
+		for rest := start.Sub(b.starts[0]).Abs(); rest != 0; {
+			g, rest = rest, g%rest
+		}
 	}
-	return time.Duration(g) * time.Microsecond
-}
-
-func gcd(a, b int64) int64 {
-	if b < 0 {
-		b = -b
-	}
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
+	return g
 }
 
 // infer guesses the window if the rule gives none: from the distances between the starts or,
@@ -177,7 +159,7 @@ func (b *counterDecoder) ask(q *Query, l *Tracker) {
 	together := !q.Slots || b.own != limiter.Unknown // own counters of one limiter share a slot
 	names := make([]string, 0, len(starts))
 	for i, s := range starts {
-		name := b.name(l, s)
+		name := b.name(s)
 		names = append(names, name)
 		a := counterAsk{start: s, name: name}
 		if !together {
@@ -215,10 +197,8 @@ func (b *counterDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading)
 	if len(values) > 0 || garbage {
 		l.key.typ = "string"
 	}
-	if garbage {
+	if l.look.wrong = ""; garbage {
 		l.look.wrong = "holds a string that is not a count"
-	} else {
-		l.look.wrong = ""
 	}
 	if err := b.takeTTL(now, l); err != nil {
 		return false, err
@@ -309,9 +289,7 @@ func (b *counterDecoder) tell(now limiter.Instant, l *Tracker, r *model.Reading,
 		l.target.Layout = b.layout()
 	}
 	b.values = map[limiter.Instant]int64{prev: previous}
-	for s, n := range values {
-		b.values[s] = n
-	}
+	maps.Copy(b.values, values)
 	if !held && !seen && b.watched >= cur {
 		delete(b.values, prev)
 	}

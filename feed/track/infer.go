@@ -43,7 +43,7 @@ func (l *Tracker) infer(r *model.Reading) (left bool) {
 	l.notes.set(model.CountsDown, terms.Left)
 	r.Partial = r.Partial || terms.Left
 	t := &l.target
-	if l.fixedWindow() == 0 && t.Algorithm == limiter.FixedWindow && l.kind == decode.Single && !l.windowKnown {
+	if l.rule.Span() == 0 && t.Algorithm == limiter.FixedWindow && l.kind == decode.Single && !l.windowKnown {
 		t.Window = 0 // the window that one key alone suggests is not sure
 		if terms.Window.Sure {
 			t.Window = terms.Window.Value
@@ -51,7 +51,7 @@ func (l *Tracker) infer(r *model.Reading) (left bool) {
 		t.Limit.Window = t.Window
 		l.notes.set(model.WindowInferred, t.Window > 0)
 	}
-	if isLog && l.fixedWindow() == 0 && !l.windowKnown {
+	if isLog && l.rule.Span() == 0 && !l.windowKnown {
 		if t.Window = 0; terms.Window.Sure { // entries vanish at that age
 			t.Window = terms.Window.Value
 		} else {

@@ -1,6 +1,7 @@
 package track
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -148,7 +149,9 @@ func (b *logDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading) (ag
 			b.oldest = decode.InstantIn(b.first.Val()[0].Score, b.unit)
 		}
 	}
-	b.guess(now, l)
+	if l.Found.Evidence != model.Likely && !b.bins.on { // of a likely key an expiry is no more than an upper bound
+		l.inferWindow(now, &b.record)
+	}
 	if span := b.record.span(); l.target.Window > 0 && l.target.Window != b.record.window {
 		b.record.setWindow(l.target.Window)
 		if b.record.span() > span { // the earlier part of the longer window was not read
@@ -179,16 +182,6 @@ func (b *logDecoder) takeFirst(now limiter.Instant, l *Tracker) error {
 	}
 	l.news.moved = b.bins.shrink(now, oldest, &b.record) || l.news.moved
 	return nil
-}
-
-// guess infers the window from the expiry, unless the key is only likely: an expiry is no more than an upper bound.
-func (b *logDecoder) guess(now limiter.Instant, l *Tracker) {
-	if l.Found.Evidence == model.Likely {
-		return
-	}
-	if k := len(b.record.entries); k > 0 && l.key.ttl > 0 && !b.bins.on {
-		l.guess(inferWindow(now, l.key.ttl, b.record.entries[k-1].At, l.target.Window))
-	}
 }
 
 func (b *logDecoder) takeSurvey(now limiter.Instant, l *Tracker) error {
@@ -313,15 +306,17 @@ func (b *logDecoder) fill(now limiter.Instant, l *Tracker, r *model.Reading) {
 	l.notes.ahead("scores", now, b.record.entries)
 }
 
-// inferWindow returns the window that the expiry suggests: limiters set it to one window at
-// every request, so that the window is now + ttl - last. Where denied requests renew the expiry
-// too this is too long, and so a longer guess does not replace was, the previous one.
-func inferWindow(now limiter.Instant, ttl time.Duration, last limiter.Instant, was time.Duration) time.Duration {
-	w := decode.Tidy(now.Add(ttl).Sub(last))
-	if w < time.Millisecond || was > 0 && w >= was {
-		return was
+// inferWindow guesses the window from the expiry: limiters set it to one window at every request, so that the window is
+// from the newest entry to the expiry. Where denied requests renew the expiry too this is too long, and so a longer guess does not
+// replace the previous one.
+func (l *Tracker) inferWindow(now limiter.Instant, r *record) {
+	k, was := len(r.entries), l.target.Window
+	if k == 0 || l.key.ttl <= 0 {
+		return
 	}
-	return w
+	if w := decode.Tidy(now.Add(l.key.ttl).Sub(r.entries[k-1].At)); w >= time.Millisecond && (was <= 0 || w < was) {
+		l.guess(w)
+	}
 }
 
 // scores returns the scores of a page. The members of ratescope's own library contain their
@@ -392,25 +387,15 @@ func askSurvey(q *Query, key string) *survey {
 // read returns the unit of most members, 0 if no score is a time; the number of members in
 // other units; and the number of members whose scores are no times.
 func (s *survey) read() (unit time.Duration, mixed, garbage int64, err error) {
-	left, err := s.card.Result()
-	if err != nil {
-		return 0, 0, 0, err
-	}
-	end, err := s.end.Result()
-	if err != nil {
-		return 0, 0, 0, err
-	}
+	err = cmp.Or(s.card.Err(), s.end.Err())
 	var best, all int64
 	for i, c := range s.in {
-		n, err := c.Result()
-		if err != nil {
-			return 0, 0, 0, err
-		}
-		all += n
-		if n > best {
+		err = cmp.Or(err, c.Err())
+		all += c.Val()
+		if n := c.Val(); n > best {
 			best, unit = n, decode.Units[i]
 		}
 	}
 	// The commands are not a transaction: members may come and leave in between.
-	return unit, all - best, max(min(left, end)-all, 0), nil
+	return unit, all - best, max(min(s.card.Val(), s.end.Val())-all, 0), err
 }

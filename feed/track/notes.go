@@ -7,6 +7,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 )
 
@@ -18,13 +19,8 @@ type notes struct {
 
 // set adds a note, or removes it.
 func (t *notes) set(n model.Note, on bool) {
-	switch {
-	case !on:
-		delete(t.on, n)
-	case t.on == nil:
-		t.on = map[model.Note]bool{n: true}
-	default:
-		t.on[n] = true
+	if delete(t.on, n); on {
+		collect.Put(&t.on, n, true)
 	}
 }
 

@@ -1,6 +1,7 @@
 package track
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -9,7 +10,6 @@ import (
 	"ratescope/feed/decode"
 	"ratescope/feed/decode/library"
 	"ratescope/limiter"
-	"ratescope/limiter/layout"
 	"ratescope/model"
 )
 
@@ -42,11 +42,10 @@ func (b *probeDecoder) ask(q *Query, l *Tracker) {
 	}
 	b.typ = q.Pipe.Type(q.Ctx, b.key)
 	b.counters, b.exists = b.counters[:0], b.exists[:0]
-	w := l.fixedWindow()
+	w := l.rule.Span()
 	if w <= 0 || b.refused {
 		return
 	}
-	limit := limiter.Limit{Window: w}
 	start := q.Now.Floor(w)
 	for _, at := range [...]limiter.Instant{start, start.Add(-w)} {
 		for _, f := range [...]decode.Found{
@@ -56,11 +55,7 @@ func (b *probeDecoder) ask(q *Query, l *Tracker) {
 			{Unit: time.Millisecond},
 		} {
 			f.Name, f.Type, f.Kind, f.Start, f.Sure = l.Name, "string", decode.Counter, at, true
-			a, form := f.Own, layout.Layout{}
-			if a == limiter.Unknown {
-				a, form = limiter.FixedWindow, layout.Layout{Unit: f.Unit, Suffixed: true}
-			}
-			f.Key = layout.Keys(a, l.Name, limit, form, at)[0]
+			f.Key = (&counterDecoder{base: l.Name, own: f.Own, unit: f.Unit, window: w}).name(at)
 			b.counters = append(b.counters, f)
 			b.exists = append(b.exists, q.Pipe.Exists(q.Ctx, f.Key))
 		}
@@ -131,15 +126,11 @@ func (b *wrongDecoder) ask(q *Query, _ *Tracker) {
 }
 
 func (b *wrongDecoder) take(_ limiter.Instant, l *Tracker, _ *model.Reading) (again bool, err error) {
-	typ, err := b.typ.Result()
-	if err != nil {
+	if err := cmp.Or(b.typ.Err(), b.ttl.Err()); err != nil {
 		return false, err
 	}
-	ttl, err := b.ttl.Result()
-	if err != nil {
-		return false, err
-	}
-	if !l.key.present(ttl, typ) {
+	typ := b.typ.Val()
+	if !l.key.present(b.ttl.Val(), typ) {
 		l.look.wrong = ""
 		l.notes.set(model.WrongType, false)
 		return false, nil

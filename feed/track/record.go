@@ -198,9 +198,7 @@ func (r *record) lose(from, to limiter.Instant) bool {
 	if i >= j {
 		return false
 	}
-	kept := make([]limiter.Entry, 0, len(r.entries))
-	kept = append(kept, r.entries[:i]...)
-	r.entries = append(kept, r.entries[j:]...)
+	r.entries = slices.Concat(r.entries[:i], r.entries[j:])
 	return true
 }
 
@@ -238,8 +236,7 @@ func (r *record) trim(now limiter.Instant) {
 // join joins the entries of each half bin of the timeline into one.
 func (r *record) join() {
 	const finer = 2
-	per := int64(r.span()/time.Microsecond) / (model.BinsPerWindow * finer)
-	per = max(per, 1)
+	per := max(int64(r.span()/time.Microsecond)/(model.BinsPerWindow*finer), 1)
 	out := make([]limiter.Entry, 0, 2*model.BinsPerWindow*finer+2)
 	for _, e := range r.entries {
 		k := len(out)

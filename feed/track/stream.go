@@ -1,6 +1,7 @@
 package track
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -81,7 +82,9 @@ func (b *streamDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading) 
 			}
 		}
 		b.hot = max(b.hot-1, 0)
-		b.guess(now, l)
+		if !b.tail.behind { // the newest entry was read
+			l.inferWindow(now, &b.record)
+		}
 		if span := b.record.span(); l.target.Window > 0 && l.target.Window != b.record.window {
 			b.record.setWindow(l.target.Window)
 			if b.record.span() > span { // the earlier part of the longer window was not read
@@ -102,18 +105,13 @@ func (b *streamDecoder) there(now limiter.Instant, l *Tracker) (bool, error) {
 	if b.ttl == nil {
 		return true, nil
 	}
-	ttl, err := b.ttl.Result()
-	if err != nil {
+	if err := cmp.Or(b.ttl.Err(), b.first.Err()); err != nil {
 		return false, err
 	}
-	first, err := b.first.Result()
-	if err != nil {
-		return false, err
-	}
-	if !l.key.present(ttl, "stream") {
+	if !l.key.present(b.ttl.Val(), "stream") {
 		return false, nil
 	}
-	l.news.moved = b.trimmed(first, now) || l.news.moved
+	l.news.moved = b.trimmed(b.first.Val(), now) || l.news.moved
 	return true, nil
 }
 
@@ -128,16 +126,6 @@ func (b *streamDecoder) trimmed(first []redis.XMessage, now limiter.Instant) boo
 		}
 	}
 	return b.record.lose(now.Add(-b.record.span()), oldest)
-}
-
-// guess infers the window from the expiry, once the newest entry was read.
-func (b *streamDecoder) guess(now limiter.Instant, l *Tracker) {
-	if b.tail.behind {
-		return
-	}
-	if k := len(b.record.entries); k > 0 && l.key.ttl > 0 {
-		l.guess(inferWindow(now, l.key.ttl, b.record.entries[k-1].At, l.target.Window))
-	}
 }
 
 func (b *streamDecoder) fill(now limiter.Instant, l *Tracker, r *model.Reading) {

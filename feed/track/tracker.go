@@ -24,6 +24,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/limiter/layout"
 	"ratescope/model"
+	"ratescope/model/collect"
 )
 
 // Query collects the commands of one pipeline.
@@ -132,18 +133,10 @@ func (l *Tracker) settle(a limiter.Algorithm, layout layout.Layout, window time.
 	l.target = t
 }
 
-// fixedWindow returns the window that the rule gives; 0 if it gives none.
-func (l *Tracker) fixedWindow() time.Duration {
-	if l.rule == nil {
-		return 0
-	}
-	return l.rule.Span()
-}
-
 // guess sets the window that the data suggests, unless the rule or the library's layout gives
 // one.
 func (l *Tracker) guess(w time.Duration) {
-	if w <= 0 || l.windowKnown || l.fixedWindow() > 0 || l.target.Window == w {
+	if w <= 0 || l.windowKnown || l.rule.Span() > 0 || l.target.Window == w {
 		return
 	}
 	l.target.Window, l.target.Limit.Window = w, w
@@ -302,10 +295,7 @@ func (l *Tracker) finish(now limiter.Instant, r *model.Reading) bool {
 		r.Since, r.Arrivals, r.Trace = l.past.From, l.past.Arrivals, l.past.Trace
 		l.past = nil
 	}
-	l.arrived = 0
-	for _, a := range r.Arrivals {
-		l.arrived += a.N
-	}
+	l.arrived = collect.Sum(r.Arrivals, func(a model.Arrival) int64 { return a.N })
 	l.news.moved = false
 	l.since = now
 	l.Readings++

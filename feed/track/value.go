@@ -1,6 +1,7 @@
 package track
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -172,18 +173,13 @@ func (b *singleDecoder) ask(q *Query, l *Tracker) {
 }
 
 func (b *singleDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading) (again bool, err error) {
-	ttl, err := b.ttl.Result()
-	if err != nil {
-		return false, err
-	}
-	text, err := b.value.Result()
-	if err != nil {
+	if err := cmp.Or(b.ttl.Err(), b.value.Err()); err != nil {
 		return false, err
 	}
 	l.look.wrong = ""
 	var n int64
-	if l.key.present(ttl, "string") {
-		if n, err = strconv.ParseInt(text, 10, 64); err != nil || n < 0 {
+	if l.key.present(b.ttl.Val(), "string") {
+		if n, err = strconv.ParseInt(b.value.Val(), 10, 64); err != nil || n < 0 {
 			if l.look.wrong = "holds a string that is not a count"; n < 0 {
 				l.inferred.Show(Sign{Pattern: l.Found.Pattern, Left: true}, now)
 			}
