@@ -17,7 +17,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
+	"reflect"
 	"strings"
 	"time"
 
@@ -26,6 +26,7 @@ import (
 	"ratescope/internal/file"
 	"ratescope/internal/goroutine"
 	"ratescope/limiter"
+	"ratescope/model/collect"
 	"ratescope/model/safetext"
 )
 
@@ -128,39 +129,20 @@ func (c *Config) Show() ([]byte, error) {
 	}
 	for name, t := range c.Targets {
 		words := map[string]any{"redis": t.Redis, "production": t.Production, "inject": !t.NoInject}
-		put(words, "colour", t.Colour)
-		put(words, "password_file", t.PasswordFile)
-		put(words, "tls_ca", t.TLS.CA)
-		put(words, "tls_cert", t.TLS.Cert)
-		put(words, "tls_key", t.TLS.Key)
-		put(words, "tls_server_name", t.TLS.ServerName)
-		if len(t.Watch) > 0 {
-			words["watch"] = t.Watch
-		}
-		if len(t.PasswordCommand) > 0 {
-			words["password_command"] = t.PasswordCommand
-		}
+		put(words, map[string]any{"colour": t.Colour, "watch": t.Watch,
+			"password_file": t.PasswordFile, "password_command": t.PasswordCommand,
+			"tls_ca": t.TLS.CA, "tls_cert": t.TLS.Cert, "tls_key": t.TLS.Key, "tls_server_name": t.TLS.ServerName})
 		out.Targets[name] = words
 	}
 	for _, a := range c.Alerts {
 		words := map[string]any{"name": a.Name, "when": a.When.String(), "severity": a.Severity}
-		put(words, "match", a.Match)
-		put(words, "webhook_file", a.WebhookFile)
-		put(words, "webhook_env", a.WebhookEnv)
-		if u, err := url.Parse(a.Alertmanager); err == nil {
-			put(words, "alertmanager", u.Redacted())
+		put(words, map[string]any{"match": a.Match, "for": a.For, "clear": a.Clear,
+			"webhook_file": a.WebhookFile, "webhook_env": a.WebhookEnv, "command": a.Command})
+		if u, err := url.Parse(a.Alertmanager); err == nil && a.Alertmanager != "" {
+			words["alertmanager"] = u.Redacted()
 		}
 		if u, err := url.Parse(a.Webhook); err == nil && a.Webhook != "" {
 			words["webhook"] = u.Scheme + "://" + u.Host + "/…"
-		}
-		if a.For > 0 {
-			words["for"] = a.For.String()
-		}
-		if a.Clear > 0 {
-			words["clear"] = a.Clear.String()
-		}
-		if len(a.Command) > 0 {
-			words["command"] = a.Command
 		}
 		out.Alerts = append(out.Alerts, words)
 	}
@@ -172,8 +154,7 @@ func (r *Rule) words() map[string]any {
 	if r.Layout != nil {
 		_ = r.said.Decode(&words) // it was read before
 	}
-	put(words, "match", r.Match)
-	put(words, "library", r.Library)
+	put(words, map[string]any{"match": r.Match, "library": r.Library, "burst": r.Limit.Burst})
 	if r.Algorithm != limiter.Unknown {
 		words["algorithm"] = r.Algorithm.String()
 	}
@@ -183,16 +164,15 @@ func (r *Rule) words() map[string]any {
 	case r.Span() > 0 && r.Layout == nil:
 		words["window"] = r.Span().String()
 	}
-	if r.Limit.Burst > 0 {
-		words["burst"] = r.Limit.Burst
-	}
 	return words
 }
 
-// put adds a word that is not empty.
-func put(words map[string]any, name, value string) {
-	if value != "" {
-		words[name] = value
+// put adds those of the words that are not empty.
+func put(words, more map[string]any) {
+	for name, value := range more {
+		if v := reflect.ValueOf(value); !v.IsZero() && (v.Kind() != reflect.Slice || v.Len() > 0) {
+			words[name] = value
+		}
 	}
 }
 
@@ -220,10 +200,7 @@ func (c *Config) Masked() *Config {
 		out.Rules = append(out.Rules, r)
 	}
 	for name, t := range c.Targets {
-		t.Watch = slices.Clone(t.Watch)
-		for i := range t.Watch {
-			t.Watch[i] = maskName(t.Watch[i])
-		}
+		t.Watch = collect.Map(t.Watch, maskName)
 		out.Targets[name] = t
 	}
 	for _, a := range c.Alerts {
@@ -258,25 +235,23 @@ type stamp struct {
 	modified time.Time
 }
 
-func stampOf(path string) (s stamp, there bool) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return s, false
+// stampOf returns the stamp of a file, the zero stamp where there is none.
+func stampOf(path string) (s stamp) {
+	if info, err := os.Stat(path); err == nil {
+		s = stamp{info.Size(), info.ModTime()}
 	}
-	return stamp{info.Size(), info.ModTime()}, true
+	return s
 }
 
 // Follow calls changed whenever the content of a file has changed, with the configuration
 // or the error of Load, until ctx ends. A file that is missing for a while, as when an
 // editor replaces it, is waited for.
 func Follow(ctx context.Context, path string, changed func(*Config, error)) {
-	was, _ := stampOf(path)
+	was := stampOf(path)
 	for goroutine.Sleep(ctx, look) == nil {
-		now, there := stampOf(path)
-		if !there || now == was {
-			continue
+		if now := stampOf(path); now != was && now != (stamp{}) {
+			was = now
+			changed(Load(path))
 		}
-		was = now
-		changed(Load(path))
 	}
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"net/url"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -145,13 +146,10 @@ func (c *Config) readTargets(n *yaml.Node) error {
 func readTarget(n *yaml.Node) (t Target, err error) {
 	inject := true
 	colour := func(v *yaml.Node) error {
-		for _, known := range Colours {
-			if v.Value == known {
-				t.Colour = known
-				return nil
-			}
+		if t.Colour = v.Value; !slices.Contains(Colours, v.Value) {
+			return at(v, "%s is no colour: %s", quoted(v), suggest(v.Value, Colours))
 		}
-		return at(v, "%s is no colour: %s", quoted(v), suggest(v.Value, Colours))
+		return nil
 	}
 	err = fields(n, "a target", targetWords, map[string]func(*yaml.Node) error{
 		"redis": func(v *yaml.Node) error {
