@@ -225,3 +225,40 @@ func TestWhatIf(t *testing.T) {
 		t.Error("it fired")
 	}
 }
+
+// TestWhatIfWithoutALimit: where the limit of a key is not known, the prompt asks for one; where its requests are not known
+// without it either, that is said with what to do, and no rate is shown.
+func TestWhatIfWithoutALimit(t *testing.T) {
+	s := newStage(t, 140, 42, tui.Options{}, tuitest.Overrun()...)
+	algorithm := limiter.SlidingLog
+	s.edit = func(b *model.Batch) {
+		for i := range b.Readings {
+			r := &b.Readings[i]
+			if r.Target.Limit, r.Target.LimitKnown = (limiter.Limit{}), false; algorithm == limiter.GCRA {
+				r.Target.Window, r.Target.Algorithm, r.State = 0, algorithm, limiter.State{Algorithm: algorithm, TAT: r.At}
+				r.Denied = model.Count{}
+			}
+		}
+	}
+	s.run(20 * time.Second)
+	s.press("home", "w")
+	s.see("what if sliding-window ", "its limit is not known: type one, as in sliding-window 100/1m")
+	s.press("5", "/", "1", "m")
+	s.see("what if · sliding-window 5/1m", "as it was")
+	s.press("esc", "esc")
+
+	algorithm = limiter.GCRA
+	s.run(5 * time.Second)
+	s.press("home", "w")
+	s.see("The requests of a gcra key are not known without its limit: give it with --limit 100/1m or in a rule.")
+	if strings.Contains(s.text(), "as it was") {
+		t.Errorf("there is an answer about requests that are not known:\n%s", s.text())
+	}
+	for line := range strings.Lines(s.text()) {
+		if strings.Contains(line, " gcra  ") && strings.Contains(line, "/s") {
+			t.Errorf("a rate is told that is not known: %s", line)
+		}
+	}
+	s.press("6", "w")
+	s.see("The requests of a gcra key are not known")
+}

@@ -216,15 +216,14 @@ func (v view) paintWhatIf(r cell.Rect) {
 	row(in.Y+1, "admitted", format.Short(w.Was), format.Short(w.Admitted), "")
 	row(in.Y+2, "denied", denied, format.Short(w.Denied), unknown)
 	row(in.Y+3, "longest wait", "", format.Span(w.Longest), "")
-	if y := in.Y + 4; y < in.Y+in.H {
-		text := "no request would have met another fate"
-		if w.Differs != 0 {
-			does := map[bool]string{true: "denies", false: "admits"}[w.Stricter]
-			text = "differs first at " + format.ClockMillis(w.Differs) + ": " + does + " more"
-		}
-		v.c.Buffer.Text(in.X, y, in.X+in.W, text, v.c.Look.Text)
+	text := "no request would have met another fate"
+	if w.Differs != 0 {
+		text = "differs first at " + format.ClockMillis(w.Differs) + ": " + map[bool]string{true: "denies", false: "admits"}[w.Stricter] + " more"
 	}
-	if y := in.Y + 5; y < in.Y+in.H {
-		v.c.Buffer.Text(in.X, y, in.X+in.W, "nothing is written · w changes the terms · esc ends", v.c.Look.Dim)
+	for i, line := range []widget.Span{widget.Styled(text, v.c.Look.Text),
+		widget.Styled("nothing is written · w changes the terms · esc ends", v.c.Look.Dim)} {
+		if y := in.Y + 4 + i; y < in.Y+in.H {
+			v.c.Spans(in.X, y, in.X+in.W, line)
+		}
 	}
 }

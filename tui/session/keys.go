@@ -11,6 +11,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/limiter"
+	"ratescope/limiter/describe"
 	"ratescope/model"
 	"ratescope/model/collect"
 	"ratescope/model/format"
@@ -232,9 +233,13 @@ func (s *Session) openTargets() tea.Cmd {
 	return s.Shell.Open(p)
 }
 
-// TermsText formats a limit in the form of the what-if prompt.
+// TermsText formats a limit in the form of the what-if prompt: without a limit, where it is not known, to
+// type it after.
 func TermsText(t model.Target) string {
-	text := fmt.Sprintf("%s %d/%s", t.Algorithm, t.Limit.Count, format.Length(t.Window))
+	text := t.Algorithm.String() + " "
+	if t.LimitKnown && t.Limit.Count > 0 && t.Window > 0 {
+		text += fmt.Sprintf("%d/%s", t.Limit.Count, format.Length(t.Window))
+	}
 	if t.Limit.Burst > 0 {
 		text += fmt.Sprintf(" burst %d", t.Limit.Burst)
 	}
@@ -308,17 +313,22 @@ type OtherTerms struct {
 // AskWhatIf opens the prompt for other terms in place of those of as, and calls changed whenever o changes.
 // Text that is not understood asks nothing, so that an answer on screen is always to the text in the prompt.
 func (s *Session) AskWhatIf(o *OtherTerms, as model.Target, note string, changed func()) {
+	wrong := "not understood: as in gcra 100/1m"
+	switch kind := describe.KindOf(as.Algorithm); {
+	case as.LimitKnown:
+	case kind == describe.Arrival, kind == describe.Bucket:
+		s.Shell.Warn("The requests of a " + as.Algorithm.String() + " key are not known without its limit: " +
+			"give it with --limit 100/1m or in a rule.")
+		return
+	default:
+		wrong = "its limit is not known: type one, as in " + as.Algorithm.String() + " 100/1m"
+	}
 	o.text = cmp.Or(o.text, TermsText(as))
 	var p *shell.Prompt
 	try := func(text string) {
 		o.text = text
 		o.Terms, o.On = ParseTerms(text, as)
-		if p != nil {
-			p.Complain("")
-		}
-		if p != nil && !o.On {
-			p.Complain("not understood: as in gcra 100/1m")
-		}
+		p.Complain(map[bool]string{false: wrong}[o.On])
 		changed()
 	}
 	p = s.Shell.NewPrompt("what if ", o.text, note, try, func(_ string, kept bool) tea.Cmd {
