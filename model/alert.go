@@ -29,7 +29,8 @@ type Alert struct {
 	Of   int64         // the total of which N is a part
 	Text string        // the server's error, one sentence
 
-	Limit limiter.Limit // of the Key that became throttled or near; zero where it is not known
+	Pattern string        // a glob of the N keys of a common event; "" where it is not known
+	Limit   limiter.Limit // of the Key that became throttled or near; zero where it is not known
 }
 
 // AlertKind is the kind of an Alert.

@@ -138,36 +138,29 @@ func withMarks(list []event, marks []record.Marker) []event {
 	return all[:len(all)-1]
 }
 
-// fold returns the list with one event in place of several keys that appeared, or left, within a minute and
-// are named alike but for the last part.
+// fold returns the list with one event in place of several keys that appeared, left, or became unreadable for
+// one reason, within a minute and are named alike but for the last part.
 func fold(list []event) []event {
 	type wave struct {
 		what   model.AlertKind
 		minute limiter.Instant
 		prefix string
+		why    string
 	}
-	of := func(e *event) (w wave, some bool) {
-		if a := e.alert; a != nil && a.Key != "" && (a.What == model.Appeared || a.What == model.Left) {
-			return wave{a.What, a.At.Floor(time.Minute), a.Key[:strings.LastIndexAny(a.Key, ":/|.")+1]}, true
-		}
-		return w, false
-	}
-	many := map[wave]int64{}
-	for i := range list {
-		if w, some := of(&list[i]); some {
-			many[w]++
-		}
-	}
+	folds := []model.AlertKind{model.Appeared, model.Left, model.BecameUnreadable}
+	newest := map[wave]*model.Alert{} // it tells of all
 	shown := list[:0]
 	for _, e := range list {
-		w, some := of(&e)
-		switch n := many[w]; {
-		case !some || n == 1:
-			shown = append(shown, e)
-		case n > 1: // the newest tells of all
-			shown = append(shown, event{at: e.at, alert: &model.Alert{At: e.at, What: w.what, N: n, Text: w.prefix + "*"}})
-			many[w] = 0
+		if a := e.alert; a != nil && a.Key != "" && slices.Contains(folds, a.What) {
+			w := wave{a.What, a.At.Floor(time.Minute), a.Key[:strings.LastIndexAny(a.Key, ":/|.")+1], a.Text}
+			if all := newest[w]; all != nil {
+				all.Key, all.N, all.Pattern = "", max(all.N, 1)+1, w.prefix+"*"
+				continue
+			}
+			e.alert = new(*a)
+			newest[w] = e.alert
 		}
+		shown = append(shown, e)
 	}
 	return shown
 }

@@ -182,6 +182,31 @@ func TestKeysThatComeAndGoAreOneEvent(t *testing.T) {
 	s.see("short:lived:0", "short:lived:3")
 }
 
+// TestSickKeysAreOneEvent a pattern, minute and reason, unless they are looked for.
+func TestSickKeysAreOneEvent(t *testing.T) {
+	s := newAlone(t, 140, 42)
+	s.edit = func(b *model.Batch) {
+		for i := range 42 {
+			r := b.Readings[0]
+			r.Key, r.Err = fmt.Sprintf("rl:sick%d", i), "holds a list"
+			if i >= 40 {
+				r.Err = "holds a hash"
+			}
+			b.Readings = append(b.Readings, r)
+		}
+	}
+	s.run(time.Second)
+	s.see("40 keys rl:*", "each holds a list", "2 keys rl:*", "each holds a hash")
+	if strings.Contains(s.text(), "rl:sick1 holds") {
+		t.Errorf("a sick key has a line of its own:\n%s", s.text())
+	}
+	s.press("/")
+	for _, letter := range "sick39" {
+		s.press(string(letter))
+	}
+	s.see("? rl:sick39 ", "1 fit")
+}
+
 func TestKeysThatAppearTogetherAreOneEvent(t *testing.T) {
 	people := make([]tuitest.Personality, 1243)
 	for i := range people {

@@ -191,13 +191,8 @@ func BehindText(w *model.Sweep) string {
 // PaceText says how much of the server the first search may take and why, as in "idle server: up to
 // 10%"; "" where it is as much as always.
 func PaceText(w *model.Sweep) string {
-	state := ""
-	switch w.Pace {
-	case model.PaceIdle:
-		state = "idle server"
-	case model.PaceBusy:
-		state = "busy server"
-	default:
+	state, told := map[model.Pace]string{model.PaceIdle: "idle server", model.PaceBusy: "busy server"}[w.Pace]
+	if !told {
 		return ""
 	}
 	return fmt.Sprintf("%s: up to %.3g%%", state, 100*w.Share)
@@ -236,18 +231,17 @@ func WaitText(g *model.Gauge) string {
 
 // Subject returns the key or the server that an alert is about.
 func Subject(e *model.Alert, name func(key string) string) string {
-	moved := e.What == model.Appeared || e.What == model.Left
-	switch pressed := e.What == model.BecameThrottled || e.What == model.BecameClose || e.What == model.NoLongerThrottled; {
-	case (moved || pressed) && e.Key == "" && e.N > 0:
+	switch ofKeys := e.What <= model.Left; {
+	case ofKeys && e.Key == "" && e.N > 0:
 		keys := format.Thousands(e.N) + " keys"
 		if e.N == 1 {
 			keys = "1 key"
 		}
-		if e.Text != "" { // a pattern
-			keys += " " + name(e.Text)
+		if e.Pattern != "" {
+			keys += " " + name(e.Pattern)
 		}
 		return keys
-	case e.Key != "" || moved:
+	case e.Key != "" || ofKeys:
 		return name(e.Key)
 	}
 	return "the server"
@@ -283,7 +277,7 @@ func AlertText(e *model.Alert) string {
 		}
 		return "came near its limit" + strings.Replace(limit, " by", ",", 1)
 	case model.BecameUnreadable:
-		return safetext.Clean(e.Text)
+		return map[bool]string{true: "each "}[many] + safetext.Clean(e.Text)
 	case model.Appeared:
 		return "appeared"
 	case model.Left:
