@@ -157,11 +157,11 @@ var errUnannounced = errors.New("writes are not announced")
 func (f *announcements) listen(ctx context.Context) error {
 	f.begun.Add(1)
 	p := f.client.Subscribe(ctx)
-	if err := p.Subscribe(ctx, hotkeys.Channel); err != nil {
-		p.Close()
-		return err
+	err := p.Subscribe(ctx, hotkeys.Channel)
+	if err == nil {
+		_, err = p.ReceiveTimeout(ctx, connect.Timeout)
 	}
-	if _, err := p.ReceiveTimeout(ctx, connect.Timeout); err != nil {
+	if err != nil {
 		p.Close()
 		return err
 	}

@@ -118,11 +118,11 @@ func (c *clock) rtt() time.Duration {
 // bound returns the round trip by which waits are bounded: the median, or half of the longest, because a link may just have become
 // slow.
 func (c *clock) bound() time.Duration {
-	longest := time.Duration(0)
+	bound := c.rtt()
 	for _, t := range c.trips {
-		longest = max(longest, t.took)
+		bound = max(bound, t.took/2)
 	}
-	return max(c.rtt(), longest/2)
+	return bound
 }
 
 // at converts a local time to the server's clock.

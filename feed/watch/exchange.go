@@ -256,12 +256,12 @@ func (f *flight) moments() func(i int) (now limiter.Instant, spread time.Duratio
 func (r *reader) land(ctx context.Context, flights []*flight, quick bool, ready *[]model.Reading) (price time.Duration) {
 	limited, cancel := context.WithTimeout(ctx, r.link.answerLimit())
 	defer cancel()
-	send := func(f *flight) {
+	goroutine.AtOnce(len(flights), func(i int) {
+		f := flights[i]
 		f.sent = time.Now()
 		f.cmds, f.err = f.query.Pipe.Exec(limited)
 		f.received = time.Now()
-	}
-	goroutine.AtOnce(len(flights), func(i int) { send(flights[i]) })
+	})
 	for _, f := range flights {
 		if errors.Is(f.err, connect.ErrReadOnly) {
 			f.group.failed = f.err

@@ -14,6 +14,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/limiter/layout"
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/naming"
 )
 
@@ -154,30 +155,18 @@ func (l *limiters) follow(f decode.Found) *tracked {
 
 // expect adds a tracker for a key that will hold the limiter f, even while it does not exist.
 func (l *limiters) expect(f decode.Found) {
-	t := l.newTracked(&f)
-	t.Await()
-	l.trackers[f.Name] = t
-	t.Attach(f)
+	l.follow(f).Await()
 }
 
 // stale reports whether a find is a counter whose window ended long ago.
 func (l *limiters) stale(f decode.Found, now limiter.Instant) bool {
-	if f.Kind != decode.Counter {
-		return false
-	}
-	rule := config.RuleOf(l.o.Rules, &f)
-	if rule == nil || rule.Span() == 0 {
-		return false
-	}
-	return f.Start.Add(3*rule.Span()) < now
+	span := config.RuleOf(l.o.Rules, &f).Span()
+	return f.Kind == decode.Counter && span > 0 && f.Start.Add(3*span) < now
 }
 
 // max returns how many limiters may be watched at most.
 func (l *limiters) max() int {
-	if l.o.MaxKeys > 0 {
-		return l.o.MaxKeys
-	}
-	return DefaultMaxKeys
+	return cmp.Or(max(l.o.MaxKeys, 0), DefaultMaxKeys)
 }
 
 // grade returns the evidence that a find is a limiter; ok is false where there is none. A find
@@ -386,31 +375,28 @@ func (u *unwatched) add(f *decode.Found, kind string, p *naming.Patterns, now li
 		g.Pattern = f.Pattern()
 	}
 	if u.put(f.Name, kind, g, p, now); f.Faint && u.names[f.Name] == g {
-		u.faint[f.Name] = true
+		collect.Put(&u.faint, f.Name, true)
 	}
 }
 
 // put adds a name with what is known of it.
 func (u *unwatched) put(name, kind string, g *model.KeyGroup, p *naming.Patterns, now limiter.Instant) {
-	if u.names == nil {
-		u.names, u.kinds = make(map[string]*model.KeyGroup), make(map[string]string)
-		u.rest, u.seen, u.faint = make(map[string]*model.KeyGroup), make(map[uint64]bool), make(map[string]bool)
-	}
 	if u.names[name] != nil {
 		return
 	}
 	g.Example, g.Keys = name, 1
 	u.version = -1
 	if len(u.names) < mostNames {
-		u.names[name], u.kinds[name] = g, kind
+		collect.Put(&u.names, name, g)
+		collect.Put(&u.kinds, name, kind)
 		return
 	}
 	if h := hashOf(name); !u.seen[h] && len(u.seen) < maxDropped {
-		u.seen[h] = true
+		collect.Put(&u.seen, h, true)
 		if g.Pattern == "" {
 			g.Pattern = p.Of(name, kind, now)
 		}
-		merge(u.rest, g)
+		merge(&u.rest, g)
 	}
 }
 
@@ -425,15 +411,14 @@ func (u *unwatched) remove(name string) {
 }
 
 // merge adds a group to those of the same pattern.
-func merge(all map[string]*model.KeyGroup, g *model.KeyGroup) {
+func merge(all *map[string]*model.KeyGroup, g *model.KeyGroup) {
 	id := g.Pattern + "\x00" + g.Library
-	if was := all[id]; was != nil {
+	if was := (*all)[id]; was != nil {
 		was.Keys += g.Keys
 		was.Example = min(was.Example, g.Example)
 		return
 	}
-	added := *g
-	all[id] = &added
+	*collect.Entry(all, id) = *g
 }
 
 // list returns the groups, those with most keys first. The slice is not changed later.
@@ -441,24 +426,24 @@ func (u *unwatched) list(p *naming.Patterns, now limiter.Instant) []model.KeyGro
 	if len(u.names) == 0 || u.version == p.Version {
 		return u.groups
 	}
-	all, sound := make(map[string]*model.KeyGroup), make(map[string]bool)
+	var all map[string]*model.KeyGroup
+	sound := make(map[string]bool)
 	for name, g := range u.names {
 		one := *g
 		if one.Pattern == "" {
 			one.Pattern = p.Of(name, u.kinds[name], now)
 		}
-		merge(all, &one)
+		merge(&all, &one)
 		sound[one.Pattern] = sound[one.Pattern] || !u.faint[name]
 	}
 	for _, g := range u.rest {
-		merge(all, g)
+		merge(&all, g)
 	}
 	u.groups = make([]model.KeyGroup, 0, len(all))
 	for _, g := range all {
-		if !sound[g.Pattern] && g.Keys < fewFaint {
-			continue
+		if sound[g.Pattern] || g.Keys >= fewFaint {
+			u.groups = append(u.groups, *g)
 		}
-		u.groups = append(u.groups, *g)
 	}
 	slices.SortFunc(u.groups, func(a, b model.KeyGroup) int {
 		return cmp.Or(cmp.Compare(b.Keys, a.Keys), strings.Compare(a.Pattern, b.Pattern))

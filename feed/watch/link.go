@@ -84,7 +84,6 @@ func (l *link) hello(ctx context.Context) error {
 	if len(nodes) == 0 {
 		return err
 	}
-	errs := make([]error, len(nodes))
 	answers := make([]*helloAnswer, len(nodes))
 	limited, cancel := context.WithTimeout(ctx, l.answerLimit())
 	defer cancel()
@@ -92,9 +91,9 @@ func (l *link) hello(ctx context.Context) error {
 	answered := false
 	for i, n := range nodes {
 		addr := n.Options().Addr
-		if errs[i] = l.takeHello(answers[i], addr); errs[i] != nil {
-			l.noteOutage(ctx, addr, n, 0, errs[i])
-			err = errs[i]
+		if lost := l.takeHello(answers[i], addr); lost != nil {
+			l.noteOutage(ctx, addr, n, 0, lost)
+			err = lost
 			continue
 		}
 		answered = true
@@ -106,11 +105,9 @@ func (l *link) hello(ctx context.Context) error {
 	if !answered {
 		return err
 	}
-	for addr := range l.clocks { // delete those of nodes that have left the cluster
-		if !slices.ContainsFunc(nodes, func(n *redis.Client) bool { return n.Options().Addr == addr }) {
-			delete(l.clocks, addr)
-		}
-	}
+	maps.DeleteFunc(l.clocks, func(addr string, _ *clock) bool { // those of nodes that have left the cluster
+		return !slices.ContainsFunc(nodes, func(n *redis.Client) bool { return n.Options().Addr == addr })
+	})
 	l.server.role, l.server.runID = "cluster", "" // each node has a run ID of its own
 	if l.nodes.Replicas() {
 		l.server.role = "cluster replicas"

@@ -238,13 +238,11 @@ func (k *retained) ask(ctx context.Context, now time.Time) (r retainedReport) {
 	version, _ := k.facts.version.Load().(string) // "" where it is unknown
 	policy, _ := k.facts.policy.Load().(string)
 	k.learn(policy, &r)
-	switch c := k.client.(type) {
-	case *redis.Client:
-		k.askNode(ctx, "", c, now, &r)
-	case *redis.ClusterClient:
-		nodes, _ := k.nodes.All(ctx) // the reader reports a cluster that is away
-		for _, node := range nodes {
-			k.askNode(ctx, node.Options().Addr, node, now, &r)
+	nodes, _ := k.nodes.All(ctx) // the reader reports a cluster that is away
+	for _, node := range nodes {
+		keys, says, _ := collect.Entry(&k.indexes, node.Options().Addr).Read(ctx, node, now) // likewise
+		if r.keys = append(r.keys, keys...); says != "" {
+			r.sources = append(r.sources, says)
 		}
 	}
 	k.count(ctx, version, now, &r)
@@ -258,15 +256,6 @@ func (k *retained) learn(policy string, r *retainedReport) {
 	k.lfu.Store(lfu && refused == "")
 	if lfu && refused != "" {
 		r.sources = append(r.sources, refused)
-	}
-}
-
-// askNode asks one node for its HOTKEYS.
-func (k *retained) askNode(ctx context.Context, addr string, node *redis.Client, now time.Time, r *retainedReport) {
-	g := collect.Entry(&k.indexes, addr)
-	keys, says, _ := g.Read(ctx, node, now) // the reader reports a node that is away
-	if r.keys = append(r.keys, keys...); says != "" {
-		r.sources = append(r.sources, says)
 	}
 }
 

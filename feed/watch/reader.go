@@ -13,6 +13,7 @@ import (
 	"ratescope/feed/watch/health"
 	"ratescope/internal/goroutine"
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/handoff"
 )
 
@@ -219,26 +220,18 @@ func (r *reader) takeExamination() *model.Health {
 // lacks returns a sentence for each thing that cannot be shown at present although the link
 // is live.
 func (r *reader) lacks() []string {
-	out := r.limiters.scanner.Lacks()
-	if r.notice != "" {
-		out = append(out, r.notice)
-	}
+	out := append(r.limiters.scanner.Lacks(), r.notice, r.link.nodes.Lack(), r.link.clock.lack(time.Now()))
 	if r.link.noTime != "" {
 		out = append(out, "the server's clock may not be asked by this user, so that this machine's stands in: "+r.link.noTime)
 	}
 	if remedy := r.link.denials.Refused(); remedy != "" {
 		out = append(out, "recorded denials cannot be read by this user, so that they are not known: allow it with ACL SETUSER … %R~{*}:denied")
 	}
-	for _, s := range []string{r.link.nodes.Lack(), r.link.clock.lack(time.Now())} {
-		if s != "" {
-			out = append(out, s)
-		}
-	}
 	for _, n := range r.link.away() {
 		out = append(out, n.Err)
 	}
 	slices.Sort(out)
-	return out
+	return collect.Only(out, func(s string) bool { return s != "" })
 }
 
 // arrived notes that requests were read. While the server was idle, they should have been announced.

@@ -146,12 +146,8 @@ func (s *schedule) tookNames() { s.orderedNews, s.woken = s.ordered, time.Time{}
 func (s *schedule) answered(now time.Time, covered bool) {
 	s.busy, s.live = false, true
 	s.retry, s.backoff = time.Time{}, goroutine.Backoff{}
-	if s.refresh <= quickEvery || covered {
-		return
-	}
-	next := s.orderedNear.Add(quickEvery)
-	if s.quick.IsZero() {
-		s.quick = later(now, next)
+	if s.refresh > quickEvery && !covered && s.quick.IsZero() {
+		s.quick = later(now, s.orderedNear.Add(quickEvery))
 	}
 }
 
@@ -296,13 +292,7 @@ func (r *reader) covered() bool { return r.idle || r.embedded }
 
 // moreImportant orders trackers by their importance.
 func moreImportant(a, b *tracked) int {
-	offScreen := func(t *tracked) int {
-		if t.place == 0 {
-			return 1
-		}
-		return 0
-	}
-	return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(offScreen(a), offScreen(b)), cmp.Compare(a.place, b.place),
+	return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(uint(a.place-1), uint(b.place-1)), // place 0, off screen, comes last
 		a.due.Compare(b.due), strings.Compare(a.Name, b.Name))
 }
 

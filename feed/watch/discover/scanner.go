@@ -143,7 +143,7 @@ func New(o Options) *Scanner {
 		s.narrow = s.narrow || strings.Trim(p, "*") != ""
 	}
 	for _, k := range o.Names {
-		if r := config.RuleFor(o.Rules, k); r == nil || r.Span() == 0 {
+		if config.RuleFor(o.Rules, k).Span() == 0 {
 			// Without a rule that gives the window, the names of the counters are not known.
 			own := layout.Keys(limiter.FixedWindow, k, limiter.Limit{Window: time.Second}, layout.Layout{}, 0)[0]
 			keep := []string{config.LiteralGlob(strings.TrimSuffix(own, "fw:0")) + "[fs]w:*", config.LiteralGlob(k) + ":[0-9]*"}

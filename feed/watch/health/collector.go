@@ -244,21 +244,19 @@ func (f *figures) add(text string) {
 		kind, rest, _ := strings.Cut(name, "_")
 		switch {
 		case kind == "cmdstat":
-			f.addCommand(rest, value)
+			s, p := f.commands[rest], parts(value)
+			s.calls, s.usec, s.failed = s.calls+p["calls"], s.usec+p["usec"], s.failed+p["failed_calls"]+p["rejected_calls"]
+			f.commands[rest] = s
 		case kind == "errorstat":
-			n, _ := strconv.ParseFloat(parts(value)["count"], 64)
-			f.errors[rest] += n
+			f.errors[rest] += parts(value)["count"]
 		case strings.HasPrefix(name, "latency_percentiles_usec_"):
 			c := strings.TrimPrefix(name, "latency_percentiles_usec_")
 			p := parts(value)
-			p50, _ := strconv.ParseFloat(p["p50"], 64)
-			p99, _ := strconv.ParseFloat(p["p99"], 64)
 			s := f.commands[c]
-			s.p50, s.p99 = max(s.p50, p50), max(s.p99, p99)
+			s.p50, s.p99 = max(s.p50, p["p50"]), max(s.p99, p["p99"])
 			f.commands[c] = s
 		case len(name) > 2 && strings.HasPrefix(name, "db") && strings.HasPrefix(value, "keys="):
-			n, _ := strconv.ParseFloat(parts(value)["keys"], 64)
-			f.keys += n
+			f.keys += parts(value)["keys"]
 		default:
 			if v, err := strconv.ParseFloat(value, 64); err == nil {
 				f.values[name] += v
@@ -269,24 +267,13 @@ func (f *figures) add(text string) {
 	}
 }
 
-// addCommand adds a line of commandstats.
-func (f *figures) addCommand(name, value string) {
-	p := parts(value)
-	s := f.commands[name]
-	calls, _ := strconv.ParseFloat(p["calls"], 64)
-	usec, _ := strconv.ParseFloat(p["usec"], 64)
-	failed, _ := strconv.ParseFloat(p["failed_calls"], 64)
-	rejected, _ := strconv.ParseFloat(p["rejected_calls"], 64)
-	s.calls, s.usec, s.failed = s.calls+calls, s.usec+usec, s.failed+failed+rejected
-	f.commands[name] = s
-}
-
-// parts parses fields of the form a=1,b=2.
-func parts(s string) map[string]string {
-	m := make(map[string]string)
-	for _, p := range strings.Split(s, ",") {
-		if k, v, ok := strings.Cut(p, "="); ok {
-			m[k] = v
+// parts parses fields of the form a=1,b=2, of which it leaves out those that are no numbers.
+func parts(s string) map[string]float64 {
+	m := make(map[string]float64)
+	for p := range strings.SplitSeq(s, ",") {
+		name, value, _ := strings.Cut(p, "=")
+		if v, err := strconv.ParseFloat(value, 64); err == nil {
+			m[name] = v
 		}
 	}
 	return m
@@ -344,7 +331,8 @@ func (f *figures) replicate(fields map[string]string) {
 	}
 	for name, value := range fields {
 		if n, isReplica := strings.CutPrefix(name, "slave"); isReplica && n != "" && n[0] >= '0' && n[0] <= '9' {
-			behind(number(fields["master_repl_offset"]), number(parts(value)["offset"]))
+			at, known := parts(value)["offset"]
+			behind(number(fields["master_repl_offset"]), model.Measure{Known: known, V: at})
 		}
 	}
 }

@@ -179,13 +179,7 @@ var (
 )
 
 // words returns the set of the words of a text.
-func words(text string) map[string]bool {
-	set := map[string]bool{}
-	for _, w := range strings.Fields(text) {
-		set[w] = true
-	}
-	return set
-}
+func words(text string) map[string]bool { return collect.Set(strings.Fields(text)) }
 
 // mostSlowKeys bounds the keys of one entry. The server keeps up to 32 arguments.
 const mostSlowKeys = 16
@@ -217,8 +211,7 @@ func slowCommand(l redis.SlowLog) model.SlowCommand {
 		c.Rest, c.Keys = n, c.Keys[:mostSlowKeys]
 	}
 	c.Rest += len(args)
-	keys := collect.Map(c.Keys, clipped)
-	c.Keys = keys
+	c.Keys = collect.Map(c.Keys, clipped)
 	return c
 }
 

@@ -136,15 +136,14 @@ func (w *Writes) sample(ctx context.Context, e *nodeSampler) time.Duration {
 	}
 	cost, silence := e.record(lasted, events)
 	// A sample stands for the whole time since the start of the previous one.
-	weight := 1.0
+	whole := lasted + silence
 	if !e.begun.IsZero() {
-		weight = float64(begun.Sub(e.begun)) / float64(lasted)
-	} else {
-		weight = float64(lasted+silence) / float64(lasted)
+		whole = begun.Sub(e.begun)
 	}
-	w.take(keys, max(weight, 1)*float64(events)/float64(max(len(keys), 1)), cost)
+	weight := max(float64(whole)/float64(lasted), 1)
+	w.take(keys, weight*float64(events)/float64(max(len(keys), 1)), cost)
 	w.mu.Lock()
-	w.duty += (1/max(weight, 1) - w.duty) / 4
+	w.duty += (1/weight - w.duty) / 4
 	w.mu.Unlock()
 	e.begun, e.due = begun, time.Now().Add(silence)
 	return silence
