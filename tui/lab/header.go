@@ -220,11 +220,7 @@ type presenter struct {
 // toggle turns presenter mode on or off.
 func (m *presenter) toggle() {
 	m.on = !m.on
-	if m.on {
-		m.s.app.Say("Presenter mode is on: large and few. B leaves it.")
-	} else {
-		m.s.app.Say("Presenter mode is off.")
-	}
+	m.s.app.Say(map[bool]string{true: "Presenter mode is on: large and few. B leaves it.", false: "Presenter mode is off."}[m.on])
 }
 
 // large reports whether the header of a screen of that height is in large type.

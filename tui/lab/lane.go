@@ -41,26 +41,19 @@ func laneOf(run *lab.Run, s timeRange, c, until int) lane {
 		if at < 0 || at >= int64(s.n) || a.Cost == 0 || !v.Sent(c) {
 			continue
 		}
-		b, allowed := &l.bins[at], v.Allowed(c)
-		switch {
-		case allowed:
-			b.Admitted += a.Cost
-		default:
-			b.Denied += a.Cost
+		b, w := &l.bins[at], &l.wrong[at]
+		units, fired, wrong := &b.Denied, &b.InjectedDenied, &w.denied
+		if v.Allowed(c) {
+			units, fired, wrong = &b.Admitted, &b.InjectedAdmitted, &w.admitted
+		}
+		if *units += a.Cost; a.Fired {
+			*fired++
 		}
 		switch {
-		case a.Fired && allowed:
-			b.InjectedAdmitted++
-		case a.Fired:
-			b.InjectedDenied++
-		}
-		switch {
-		case v.Wrong(c) && allowed:
-			l.wrong[at].admitted++
 		case v.Wrong(c):
-			l.wrong[at].denied++
+			*wrong++
 		case v.Over(c):
-			l.wrong[at].over++
+			w.over++
 		}
 	}
 	return l
@@ -143,18 +136,10 @@ func (p lanePainter) paint(r cell.Rect, columns int, coming []lab.Arrival, most 
 		p.ribbon(axis, max(run.Setup().Cost, 1))
 	}
 	p.marks(axis, axis.Y != plot.Y)
-	if plot.H == 1 && axis.Y != plot.Y {
-		p.both(plot, p.bins[:past])
-	}
-}
-
-// both lets a lane of one row show admitted requests on denied ones, where a column
-// has both: there is no room to stack them.
-func (p lanePainter) both(r cell.Rect, bins []model.Bin) {
-	for c := range bins {
-		if b := &bins[c]; b.Admitted > 0 && b.Denied > 0 {
-			half := p.c.Look.Rise[(len(p.c.Look.Rise)-1)/2]
-			p.c.Buffer.Set(r.X+c, r.Y, half, p.c.Look.Admitted.On(p.c.Look.Denied.Fg))
+	half := p.c.Look.Rise[(len(p.c.Look.Rise)-1)/2]
+	for c, b := range p.bins[:past] { // a lane of one row has no room to stack them: it shows admitted requests on denied ones
+		if plot.H == 1 && axis.Y != plot.Y && b.Admitted > 0 && b.Denied > 0 {
+			p.c.Buffer.Set(plot.X+c, plot.Y, half, p.c.Look.Admitted.On(p.c.Look.Denied.Fg))
 		}
 	}
 }

@@ -69,15 +69,16 @@ func (v *textView) layout(s *Screen, r cell.Rect) {
 			v.box.H = r.H
 		}
 	}
-	v.text.SetWidth(width - 2)
-	v.text.SetHeight(max(v.box.H-1, 0))
+	beside, above := 2, 1
 	if s.app.Canvas.Framed {
-		v.text.SetWidth(width - 4)
-		v.text.SetHeight(max(v.box.H-4, 0))
+		beside, above = 4, 4
 	}
-	if s.presenter.on && v.text.Height() > widget.TypeRows { // no line of large type is cut
-		v.text.SetHeight(v.text.Height() / widget.TypeRows * widget.TypeRows)
+	height := max(v.box.H-above, 0)
+	if s.presenter.on && height > widget.TypeRows { // no line of large type is cut
+		height -= height % widget.TypeRows
 	}
+	v.text.SetWidth(width - beside)
+	v.text.SetHeight(height)
 	v.text.SetContentLines(collect.Map(lines, func(l line) string { return widget.Lip(l.style).Render(l.text) }))
 }
 

@@ -75,8 +75,7 @@ func (p picture) paint(r cell.Rect) {
 	full, note := 1.0, 0
 	for _, b := range bars {
 		note = max(note, len([]rune(b.note)))
-		full = max(full, b.limit*1.05)
-		full = max(full, collect.Sum(b.segments, func(g chart.Segment) float64 { return g.Value }))
+		full = max(full, b.limit*1.05, collect.Sum(b.segments, func(g chart.Segment) float64 { return g.Value }))
 	}
 	y := r.Y
 	room := r.Y + r.H

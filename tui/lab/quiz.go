@@ -168,15 +168,11 @@ func (v *quizView) paintAnswers(t *parts, c lab.Candidate, m lab.Moment, s lab.S
 		t.part("answer", []string{"a  it is admitted    d  it is denied"}, t.c.Look.Accent)
 		return
 	}
-	said := "you said denied: "
-	if a.admitted {
-		said = "you said admitted: "
-	}
+	said := map[bool]string{true: "you said admitted: ", false: "you said denied: "}[a.admitted]
 	right := a.admitted == m.Decision.Allowed
 	t.part("you", []string{said + rightOr(right)}, t.outcome(right))
 	if !a.revealed(q) {
-		line := "it is denied. When would it be admitted?"
-		t.part("slot", []string{line}, t.c.Look.Title)
+		t.part("slot", []string{"it is denied. When would it be admitted?"}, t.c.Look.Title)
 		options := ""
 		for i, d := range q.Slots {
 			options += fmt.Sprintf("%c  in %s     ", slotKeys[i], lab.Seconds(d.Round(time.Millisecond)))
@@ -310,10 +306,7 @@ func (g *guess) answer(admitted bool) {
 	all := s.results.predicted(c, right, false)
 	s.fire(1)
 	s.follow()
-	fate := "denied"
-	if m.Decision.Allowed {
-		fate = "admitted"
-	}
+	fate := map[bool]string{true: "admitted", false: "denied"}[m.Decision.Allowed]
 	text := fmt.Sprintf("%s: %s has it %s, %s. %d of %d right.", map[bool]string{true: "Right", false: "Wrong"}[right], c.Title(), fate,
 		lab.Explain(c, m, setup).Sum(), all.Right, all.Asked)
 	if s.class.teaches() {

@@ -17,6 +17,7 @@ import (
 	"charm.land/bubbles/v2/viewport"
 	tea "charm.land/bubbletea/v2"
 
+	"ratescope/model/collect"
 	"ratescope/model/lab"
 	"ratescope/model/safetext"
 	"ratescope/tui/cell"
@@ -386,10 +387,7 @@ type results struct {
 
 // resultsOf takes over what was remembered.
 func resultsOf(m Memory, keep func(Memory) error) results {
-	r := results{reached: map[string]bool{}, scores: map[string]lab.Score{}, named: m.Named, keep: keep}
-	for _, id := range m.Reached {
-		r.reached[id] = true
-	}
+	r := results{reached: collect.Set(m.Reached), scores: map[string]lab.Score{}, named: m.Named, keep: keep}
 	maps.Copy(r.scores, m.Scores)
 	return r
 }

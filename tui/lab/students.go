@@ -126,10 +126,7 @@ func (v *studentsView) paint(p painter, r cell.Rect) {
 	if r.W >= roomForBeside {
 		people, tallies = r.Left(r.W - talliesBeside)
 	}
-	door := "open"
-	if v.now.Locked {
-		door = "locked"
-	}
+	door := map[bool]string{true: "locked", false: "open"}[v.now.Locked]
 	title := []widget.Span{widget.Styled("students", p.c.Look.Title),
 		widget.Styled(fmt.Sprintf(" · %d there, %d with you · %s", len(v.now.Students), v.now.following(), door), p.c.Look.Dim)}
 	if len(v.people) > 0 {
