@@ -23,11 +23,11 @@ import (
 	"ratescope/feed/script/sandbox"
 	"ratescope/internal/file"
 	"ratescope/limiter"
-	"ratescope/limiter/convention"
 	"ratescope/limiter/describe"
+	"ratescope/limiter/scenario"
 	"ratescope/model/bench"
-	"ratescope/model/collect"
 	"ratescope/model/format"
+	"ratescope/model/report"
 	"ratescope/model/safetext"
 )
 
@@ -159,12 +159,11 @@ func (p *program) check(c *cobra.Command, name string, f checkFlags) error {
 	if err := saveScenarios(f.save, &r); err != nil {
 		return err
 	}
-	return f.print(checkPage{Report: &r, price: price, Name: filepath.Base(name), ascii: p.ascii}, p.json, c.OutOrStdout())
+	return f.print(checkPage{Report: &r, Price: price, Name: filepath.Base(name), ascii: p.ascii}, p.json, c.OutOrStdout())
 }
 
 // print prints a page; a fault on it is an error.
 func (f *checkFlags) print(page checkPage, asJSON bool, out io.Writer) (err error) {
-	page.What, page.Why = page.is()
 	switch {
 	case asJSON:
 		var content []byte
@@ -172,9 +171,9 @@ func (f *checkFlags) print(page checkPage, asJSON bool, out io.Writer) (err erro
 			_, err = fmt.Fprintln(out, string(content))
 		}
 	case f.markdown:
-		err = checkPages.ExecuteTemplate(out, "check.md", page)
+		err = textPages.ExecuteTemplate(out, "check.md", page)
 	default:
-		err = checkPages.ExecuteTemplate(out, "check.txt", page)
+		err = textPages.ExecuteTemplate(out, "check.txt", page)
 	}
 	if err == nil && !page.OK() {
 		var faults []string
@@ -268,124 +267,33 @@ func saveScenarios(folder string, r *bench.Report) error {
 //go:embed pages
 var pageFiles embed.FS
 
-// checkPages are the forms in which a report is printed.
-var checkPages = template.Must(template.New("").Funcs(template.FuncMap{
+// textPages are the forms in which reports are printed.
+var textPages = template.Must(template.New("").Funcs(template.FuncMap{
 	"clean": safetext.Clean, "sentence": safetext.Sentence, "length": format.Length, "plural": format.Plural, "words": bench.Words,
-	"join": func(list []string) string { return strings.Join(list, "; ") },
+	"title": describe.Title, "terms": scenario.Words, "forever": func() time.Duration { return bench.Forever },
+	"is": func(flag *bool) bool { return flag != nil && *flag }, "log": func(a limiter.Algorithm) bool { return describe.KindOf(a) == describe.Log },
+	"quoted": func(s string) string { return "`" + strings.ReplaceAll(s, "`", "'") + "`" }, "some": func(v *int64) bool { return v != nil && *v != 0 },
+	"number": func(i int) int { return i + 1 },
+	"fields": func(s string) string { return strings.Join(strings.Fields(s), " ") }, "millis": inMillis, "clock": clock, "wait": report.Wait,
+	"capital": func(s string) string { return strings.ToUpper(s[:1]) + s[1:] }, "instant": func(ms *int64) string { return report.Instant(*ms) },
 	"cell": func(text string) string { return strings.ReplaceAll(safetext.Sentence(text), "|", `\|`) },
 }).ParseFS(pageFiles, "pages/*"))
 
 // checkPage is a report on a page.
 type checkPage struct {
 	*bench.Report
-	price     *sandbox.Price // nil where no real server was asked
-	Name      string
-	ascii     bool
-	What, Why string // it is, and how that is known; print sets them
+	Price *sandbox.Price // nil where no real server was asked
+	Name  string
+	ascii bool
 }
 
-// is says in a line which algorithm it is, and in another how that is known.
-func (p checkPage) is() (what, why string) {
-	id := p.Identity
-	if id.Algorithm == limiter.Unknown {
-		if id.Asked == 0 {
-			return "unknown", "its answers tell no algorithm: it denied nothing, or nothing but failures came"
-		}
-		if len(p.Alike) > 1 {
-			names := collect.Map(p.Alike, describe.Title)
-			return "one of: " + strings.Join(names, ", "), "its answers do not tell these apart"
-		}
-		return "unknown", fmt.Sprintf("the nearest algorithm answers %d of %d steps as it does", id.Agrees, id.Asked)
-	}
-	what = describe.Title(id.Algorithm)
-	if p.Limit.Count > 0 && p.Limit.Window > 0 {
-		what += fmt.Sprintf(", %d in %s", p.Limit.Count, format.Length(p.Limit.Window))
-	}
-	var words []string
-	add := func(holds bool, word string) {
-		if holds {
-			words = append(words, word)
-		}
-	}
-	kind := describe.KindOf(id.Algorithm)
-	add(p.Limit.Burst > 0, fmt.Sprintf("burst %d", p.Limit.Burst))
-	add(kind == describe.Log && id.Terms.Edge == convention.HalfOpen, "an entry as old as the window has left")
-	add(kind == describe.Log && id.Terms.Edge == convention.Closed, "an entry as old as the window still counts")
-	add(kind == describe.Window && !id.Renewed && id.Terms.Alignment == convention.Epoch, "windows by the clock")
-	add(kind == describe.Window && !id.Renewed && id.Terms.Alignment == convention.FirstRequest, "windows from the first request")
-	add(id.Renewed, "each request moves the window's end")
-	add(id.Block == bench.Forever, "a denial blocks for ever")
-	add(id.Block > 0 && id.Block < bench.Forever, "a denial blocks for "+format.Length(id.Block))
-	add(kind == describe.Weighted, "previous × weight "+map[convention.Rounding]string{convention.Floor: "rounded down",
-		convention.Exact: "exact", convention.Nearest: "rounded"}[id.Terms.Rounding])
-	add(id.Terms.Refill == convention.Interval, "refilled at intervals")
-	add(id.Grain > 0, "its clock shows whole "+format.Length(id.Grain))
-	add(id.Charged != nil && *id.Charged, "denied requests are charged")
-	add(id.Charged != nil && !*id.Charged, "denied requests are free")
-	for o := id.Beside; o != nil; o = o.Beside {
-		add(true, fmt.Sprintf("beside a %s of %d in %s", describe.Title(o.Algorithm), o.Limit.Count, format.Length(o.Limit.Window)))
-	}
-	add(p.Traffics == 1 && id.Algorithm.Bursts(), "a token or leaky bucket answers alike")
-	what += "; " + strings.Join(words, ", ")
-	why = fmt.Sprintf("it answers %s of %s as that does, and no candidate that answers otherwise is left", format.Plural(id.Asked, "step"),
-		format.Plural(p.Traffics, "traffic"))
-	if !id.Exact {
-		switch why = fmt.Sprintf("the nearest: it answers %d of %d steps as that does", id.Agrees, id.Asked); id.Asked {
-		case 0:
-			why = "told by what it stores alone: its answers do not tell, for it denied nothing"
-		case id.Agrees:
-			why = fmt.Sprintf("it answers all of %s as that does; another may, too", format.Plural(id.Asked, "step"))
-		}
-	}
-	return what, why
-}
-
-// WorstWindow says in words what the worst window holds.
-func (p checkPage) WorstWindow() string {
-	return fmt.Sprintf("%s: %s", p.most(), bench.Words(p.Worst.Steps))
-}
-
-// most is how many the worst window holds.
-func (p checkPage) most() string {
+// Most is how many the worst window holds.
+func (p checkPage) Most() string {
 	most := fmt.Sprintf("%d in %s", p.Worst.Admitted, format.Length(p.Told.Window))
 	if p.Worst.AtLeast {
 		most = "at least " + most
 	}
 	return most
-}
-
-// Costs says what a request costs.
-func (p checkPage) Costs() []string {
-	var list []string
-	if p.Commands > 0 {
-		list = append(list, format.Plural(p.Commands, "command")+" a request")
-	}
-	if t := p.Trim; t != nil {
-		list = append(list, fmt.Sprintf("the last of %s removes %d entries in one call, while the server answers no other client: "+
-			"remove a bounded number at a time", bench.Words(t.Steps), t.Entries))
-	}
-	if p.price != nil {
-		if p.price.Micros > 0 {
-			list = append(list, fmt.Sprintf("%.1f µs of the server, %.1f times \"return 1\"", p.price.Micros, p.price.Multiple))
-		}
-		list = append(list, fmt.Sprintf("%d, %d, %d bytes after 1, 10, 100 requests", p.price.Bytes[0], p.price.Bytes[1], p.price.Bytes[2]))
-	}
-	for i, k := range p.Keys {
-		if i == 3 {
-			list = append(list, fmt.Sprintf("and %d keys more", len(p.Keys)-i))
-			break
-		}
-		life := "no expiry"
-		if k.Expires >= 0 {
-			life = "expires in " + format.Length(k.Expires)
-		}
-		what := fmt.Sprintf("%s of %d", k.Type, k.Size)
-		if k.Type == "string" {
-			what = k.Type
-		}
-		list = append(list, fmt.Sprintf("%s: %s when full, %s", safetext.Clean(k.Name), what, life))
-	}
-	return append(list, fmt.Sprintf("%s were sent", format.Plural(int(p.Requests), "request")))
 }
 
 // Picture draws the worst window: requests by time, and the window around those that count.
@@ -413,7 +321,7 @@ func (p checkPage) Picture() []string {
 	}
 	from := at(steps[0].At)
 	to := max(at(steps[0].At+w-time.Microsecond), from+2)
-	label := fmt.Sprintf(" %s, limit %d ", p.most(), p.Told.Count)
+	label := fmt.Sprintf(" %s, limit %d ", p.Most(), p.Told.Count)
 	inside := []rune(strings.Repeat(line, max(to-from-1, 0)))
 	if free := len(inside) - len([]rune(label)); free > 0 {
 		copy(inside[free/2:], []rune(label))

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -99,4 +101,66 @@ func TestCheckApplication(t *testing.T) {
 	call(t, "check", "--url", "http://127.0.0.1:9/", "--limit", "10/4s").sentence(t, 1, "--allow-inject")
 	call(t, "check", "x.lua", "--url", "http://127.0.0.1:9/", "--limit", "10/4s").sentence(t, 2, "leave out")
 	call(t, "check", "--url", "ftp://127.0.0.1:9/", "--limit", "10/4s", "--allow-inject").sentence(t, 2, "http")
+}
+
+// TestCheckMarkdown: the page for a review has its headings, the table of findings and their traffic, and what names hold
+// neither reaches a terminal nor breaks the table.
+func TestCheckMarkdown(t *testing.T) {
+	text := strings.ReplaceAll(memberIsTime, "return 1\n", "redis.call('SET', 'x|y\\27[31m', 1, 'EX', 1)\nreturn 1\n")
+	r := call(t, "check", write(t, "lo\x1b[31mg.lua", text), "--limit", "10/10s", "--markdown")
+	if r.code != 1 || strings.ContainsAny(r.out, "\x1b") {
+		t.Errorf("%d, %q", r.code, r.out)
+	}
+	for _, words := range []string{"## lo", ", told 10 in 10s\n", "**sliding log, 10 in 10s; ", "\nWorst window: at least ", "\n```\n",
+		"\n| | finding | what | shown by |\n|---|---|---|---|\n| **fault** | same-instant | requests ", " | 2 at 0 s |\n",
+		"\n| **fault** | undeclared-key | the script touches x\\|y", "| note | client-clock |", "commands a request; alice: zset of "} {
+		if !strings.Contains(r.out, words) {
+			t.Errorf("without %q:\n%s", words, r.out)
+		}
+	}
+	for _, l := range strings.Split(r.out, "\n") {
+		if strings.HasPrefix(l, "| ") && strings.Count(strings.ReplaceAll(l, `\|`, ""), "|") != 5 {
+			t.Errorf("not a row of four: %s", l)
+		}
+	}
+	good := call(t, "check", write(t, "good.lua", counter+"return n <= tonumber(ARGV[1]) and 1 or 0"), "--limit", "10/10s", "--markdown")
+	if good.code != 0 || !strings.Contains(good.out, "\nNo fault was found.\n") {
+		t.Errorf("%d: %s%s", good.code, good.out, good.err)
+	}
+}
+
+const counter = `local n = redis.call('INCR', KEYS[1])
+if n == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+`
+
+// TestCheckAdmittedZero: with --admitted 0 a reply of 0 admits, and no other one does.
+func TestCheckAdmittedZero(t *testing.T) {
+	file := write(t, "zero.lua", counter+"return n <= tonumber(ARGV[1]) and 0 or n")
+	r := call(t, "check", file, "--limit", "10/10s", "--args", "{limit} {window_ms}", "--admitted", "0")
+	if r.code != 0 || !strings.Contains(r.out, "fixed window, 10 in 10s; windows from the first request") || !strings.Contains(r.out, "19 in 10s") {
+		t.Errorf("%d: %s%s", r.code, r.out, r.err)
+	}
+	if r := call(t, "check", file, "--limit", "10/10s", "--args", "{limit} {window_ms}"); r.code != 1 || strings.Contains(r.out, "19 in 10s") {
+		t.Errorf("without it: %d: %s", r.code, r.out)
+	}
+}
+
+// TestFolklore: what docs/check.md says that check prints of the scripts in it is what it prints.
+func TestFolklore(t *testing.T) {
+	content, err := os.ReadFile("../docs/check.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile("(?s)### [^\n]*\n.*?```lua\n(.*?)```.*?```text\n(.*?)```").FindAllStringSubmatch(string(content), -1)
+	if len(found) != 4 {
+		t.Errorf("%d scripts", len(found))
+	}
+	for _, f := range found {
+		r := call(t, "check", write(t, "limiter.lua", f[1]), "--limit", "10/10s", "--ascii")
+		for _, l := range strings.Split(strings.TrimSpace(f[2]), "\n") {
+			if !strings.Contains(r.out, l+"\n") || strings.TrimSpace(l) == "" {
+				t.Errorf("not printed: %q in\n%s", l, r.out)
+			}
+		}
+	}
 }

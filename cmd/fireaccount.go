@@ -29,7 +29,7 @@ type fireAccount struct {
 	Latency  *latencies      `json:"latency_us,omitempty"` // of what was answered
 	Outcome  *fireOutcome    `json:"outcome,omitempty"`    // the forecast beside what happened, and what is left
 
-	words  []string        // the ticket as lines of text
+	Words  []string        `json:"-"` // the ticket as lines of text
 	units  int64           // charged
 	untold bool            // units were charged of which the answer did not say how many
 	until  limiter.Instant // when the last of them counts no more
@@ -152,20 +152,7 @@ func (f *fireAccount) Add(a model.Fired) string {
 
 func (r firedRequest) line(n int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%5d  %s  %-8s  cost %d", n, clock(r.At), r.Outcome, r.Cost)
-	if r.Status != 0 {
-		fmt.Fprintf(&b, "  HTTP %d", r.Status)
-	}
-	if r.Remaining != nil {
-		fmt.Fprintf(&b, "  remaining %d", *r.Remaining)
-	}
-	if r.RetryAfter != nil && *r.RetryAfter != 0 {
-		fmt.Fprintf(&b, "  retry after %s", report.Wait(r.RetryAfter, "", "never"))
-	}
-	fmt.Fprintf(&b, "  %s ms", inMillis(r.Latency))
-	if r.err != "" {
-		fmt.Fprintf(&b, "  %s", report.Text(r.err).Clean())
-	}
+	_ = textPages.ExecuteTemplate(&b, "line", map[string]any{"n": n, "r": r, "err": report.Text(r.err)}) // a Builder takes all
 	return b.String()
 }
 
@@ -177,21 +164,10 @@ func (f *fireAccount) JSON(w io.Writer) error {
 
 // Total is one line about all of them.
 func (f *fireAccount) Total() string {
-	s := f.Summary
-	id := ""
-	if s.ID != "" {
-		id = " · id " + s.ID
-	}
 	f.finish()
-	took := ""
-	if l := f.Latency; l != nil && len(f.Requests) > 1 {
-		took = fmt.Sprintf(" · p50 %s p99 %s max %s ms", inMillis(l.P50), inMillis(l.P99), inMillis(l.Max))
-	}
-	if v := f.verdict(); v != "" {
-		took = " · " + v + took
-	}
-	return fmt.Sprintf("%s: %d fired, %d admitted, %d denied, %s, %d unknown%s%s",
-		f.Key.Clean(), len(f.Requests), s.Admitted, s.Denied, format.Plural(s.Error, "error"), s.Unknown, took, id)
+	var b strings.Builder
+	_ = textPages.ExecuteTemplate(&b, "total", f) // a Builder takes all
+	return b.String()
 }
 
 // Trouble says in one sentence what went wrong, or is empty when every request was
@@ -270,7 +246,7 @@ func (f *fireAccount) Issue(t model.Ticket, concerns, words []string, o report.O
 	if t.Organic.Known {
 		l.PerSecond, l.Displaced = &t.Organic.PerSecond, &t.Organic.Lost
 	}
-	f.Ticket, f.words = l, words
+	f.Ticket, f.Words = l, words
 }
 
 // commandsOf returns the commands of a ticket.
@@ -329,8 +305,8 @@ func (f *fireAccount) charge(a model.Fired) {
 	}
 }
 
-// verdict is the comparison in words; "" without one.
-func (f *fireAccount) verdict() string {
+// Verdict is the comparison in words; "" without one.
+func (f *fireAccount) Verdict() string {
 	o := f.Outcome
 	switch {
 	case o == nil || o.Right == nil:
@@ -344,58 +320,5 @@ func (f *fireAccount) verdict() string {
 // Markdown prints the report of an order: what was forecast, what happened, and what is left.
 func (f *fireAccount) Markdown(w io.Writer) error {
 	f.finish()
-	var b strings.Builder
-	quoted := func(s string) string { return "`" + strings.ReplaceAll(s, "`", "'") + "`" }
-	fmt.Fprintf(&b, "# Fired at %s\n\n", quoted(f.Key.Clean()))
-	if f.Summary.ID != "" {
-		fmt.Fprintf(&b, "Audit id %s.", quoted(f.Summary.ID))
-		if f.URL == "" {
-			fmt.Fprintf(&b, " `ratescope undo %s` takes it back.", f.Summary.ID)
-		}
-		b.WriteString("\n\n")
-	}
-	if f.Ticket != nil {
-		b.WriteString("## Before\n\n")
-		for _, l := range f.words {
-			fmt.Fprintf(&b, "- %s\n", strings.Join(strings.Fields(l), " "))
-		}
-		b.WriteString("\n")
-	}
-	s := f.Summary
-	b.WriteString("## What happened\n\n| | admitted | denied | error | unknown |\n|---|---|---|---|---|\n")
-	if l := f.Ticket; l != nil && l.Admitted != nil {
-		fmt.Fprintf(&b, "| forecast | %d | %d | | |\n", *l.Admitted, *l.Denied)
-	}
-	fmt.Fprintf(&b, "| fired | %d | %d | %d | %d |\n\n", s.Admitted, s.Denied, s.Error, s.Unknown)
-	if v := f.verdict(); v != "" {
-		fmt.Fprintf(&b, "%s%s.\n\n", strings.ToUpper(v[:1]), v[1:])
-	}
-	if l := f.Latency; l != nil {
-		fmt.Fprintf(&b, "Latency in ms: p50 %s, p90 %s, p99 %s, max %s.\n\n", inMillis(l.P50), inMillis(l.P90), inMillis(l.P99), inMillis(l.Max))
-	}
-	if o := f.Outcome; o != nil {
-		left := "what the script charged, which is not known"
-		if o.Units != nil {
-			left = fmt.Sprintf("%d units", *o.Units)
-		}
-		fmt.Fprintf(&b, "Left behind: %s", left)
-		if o.Until != nil {
-			fmt.Fprintf(&b, ", gone by %s", report.Instant(*o.Until))
-		}
-		b.WriteString(".\n\n")
-	}
-	for _, l := range f.Findings {
-		fmt.Fprintf(&b, "- %s: %s\n", l.Header, report.Text(l.What).Clean())
-	}
-	b.WriteString("\n## Each request\n\n| n | at | outcome | remaining | retry after | ms |\n|---|---|---|---|---|---|\n")
-	for i, r := range f.Requests {
-		remaining := "–"
-		if r.Remaining != nil {
-			remaining = fmt.Sprint(*r.Remaining)
-		}
-		fmt.Fprintf(&b, "| %d | %s | %s | %s | %s | %s |\n", i+1, clock(r.At), r.Outcome, remaining, report.Wait(r.RetryAfter, "–",
-			"never"), inMillis(r.Latency))
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return textPages.ExecuteTemplate(w, "fire.md", f)
 }

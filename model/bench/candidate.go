@@ -21,6 +21,9 @@ type Candidate struct {
 	Renewed   bool          // a fixed window that ends one window after the last request, not the first
 	Block     time.Duration // all are denied for so long after a denial; 0 is not at all
 	Extended  bool          // a request during a block begins it anew
+	After     int64         // denials that begin a block; 0 is each one
+	Within    time.Duration // from the first on for which they are counted; 0 is the window in which they are charged
+	Recent    bool          // they are from the last one on
 	Beside    *Candidate    // another limit that has to admit too; nil is none
 }
 
@@ -51,6 +54,7 @@ type measured struct {
 	back     int64         // how many then
 	all      time.Duration // after which all are; 0 where that was not seen
 	block    time.Duration // for which a denial keeps all others out; 0 where it does not
+	after    int64         // denials that bring a block about, where one does not; 0 where none was seen
 	expiries []time.Duration
 }
 
@@ -107,24 +111,20 @@ func candidates(l limiter.Limit, m measured) []Candidate {
 	}
 	if m.block > 0 {
 		for _, c := range slices.Clone(all) {
-			if c.Limit.Window == w && !c.Renewed && (c.Algorithm == limiter.FixedWindow || c.Algorithm == limiter.SlidingLog) {
-				for _, c.Extended = range []bool{false, true} {
-					c.Block = m.block
-					add(c)
+			usual := m.after > 0 && c.Grain == 0 || c.Algorithm == limiter.FixedWindow || c.Algorithm == limiter.SlidingLog
+			if c.Limit.Window == w && !c.Renewed && usual {
+				for _, c.Extended = range []bool{false, m.after == 0} {
+					c.Block, c.After = m.block, m.after
+					for _, c.Within = range append([]time.Duration{0, w, m.block}, m.expiries...) {
+						for _, c.Recent = range []bool{false, c.Within > 0} {
+							add(c)
+						}
+					}
 				}
 			}
 		}
 	}
 	return all
-}
-
-// Identity is which algorithm a limiter is, as far as its answers tell.
-type Identity struct {
-	Candidate      // the zero Candidate where none fits
-	Exact     bool // it answered every request as the candidate would; else it is the nearest
-	Agrees    int  // of Asked steps of traffic
-	Asked     int
-	Charged   *bool // whether denied requests are charged; nil where it is not known
 }
 
 // trial is traffic that was sent, and what was admitted of each step.
@@ -136,17 +136,18 @@ type trial struct {
 // identifier narrows the candidates down.
 type identifier struct {
 	player
-	store  Store // nil where nothing can be looked at
-	limit  limiter.Limit
-	m      measured
-	left   []Candidate
-	trials []trial
-	random *rand.Rand
-	cutOff bool              // the traffic of the worst window was
-	stored limiter.Algorithm // of which what is stored is typical; 0 where that is not known
-	gaps   []time.Duration   // between steps, around everything that limiters compare with
-	fewest int64             // requests of a made up traffic at the most; 0 is no bound
-	pace   pace              // of which a limit beside the one that is identified admits all
+	store   Store // nil where nothing can be looked at
+	limit   limiter.Limit
+	m       measured
+	left    []Candidate
+	against []Against // of the algorithms that are not left
+	trials  []trial
+	random  *rand.Rand
+	cutOff  bool              // the traffic of the worst window was
+	stored  limiter.Algorithm // of which what is stored is typical; 0 where that is not known
+	gaps    []time.Duration   // between steps, around everything that limiters compare with
+	fewest  int64             // requests of a made up traffic at the most; 0 is no bound
+	pace    pace              // of which a limit beside the one that is identified admits all
 }
 
 // uneven is an instant that no window of the clock begins at.
@@ -218,6 +219,8 @@ func (b *identifier) measure(begin time.Duration) error {
 		b.m.block = Forever
 	case again > b.m.first+w/5:
 		b.m.block = again - denied
+	case err == nil:
+		err = b.bans(begin)
 	}
 	return err
 }
@@ -313,7 +316,17 @@ func (b *identifier) fit(steps []Step) []Step {
 		}
 		return bursts
 	}
-	return b.pace.spread(steps)
+	if b.m.after == 0 || b.random.IntN(2) == 0 {
+		return b.pace.spread(steps)
+	}
+	var all []Step // denials about as many as bring a block about
+	for _, s := range steps {
+		if all = append(all, s); b.random.IntN(3) == 0 {
+			all = append(all, Step{At: s.At, N: b.m.capacity})
+			all = append(all, slices.Repeat([]Step{{At: s.At, N: 1}}, b.random.IntN(int(b.m.after)+3))...)
+		}
+	}
+	return all
 }
 
 // answers returns what a candidate answers to traffic.
@@ -350,7 +363,7 @@ func (b *identifier) try(steps []Step) error {
 		return err
 	}
 	b.trials = append(b.trials, trial{steps, got})
-	b.left = slices.DeleteFunc(b.left, func(c Candidate) bool { return !slices.Equal(b.answers(c, steps), got) })
+	b.left = slices.DeleteFunc(b.left, func(c Candidate) bool { return b.speaks(c, steps, got) })
 	return nil
 }
 
@@ -366,7 +379,7 @@ func (b *identifier) compare() {
 
 // identify names the limiter, which may be any of all.
 func (b *identifier) identify(all []Candidate) (Identity, error) {
-	b.left = slices.Clone(all)
+	b.left, b.against = slices.Clone(all), nil
 	b.compare()
 	for idle := 0; idle < fruitless && len(b.left) > 1; {
 		steps := b.parting()
@@ -409,14 +422,16 @@ func (b *identifier) identify(all []Candidate) (Identity, error) {
 				c = b.left[i]
 			}
 		}
-		id := Identity{Candidate: c, Exact: true, Asked: b.steps(), Agrees: b.steps()}
+		id := Identity{Candidate: c, Exact: true, Asked: b.steps(), Agrees: b.steps(), Against: b.others(b.left), alike: b.left}
 		if alike := slices.ContainsFunc(b.left, func(o Candidate) bool { return o.Terms.Denied != c.Terms.Denied }); !alike {
 			charged := c.Terms.Denied == convention.Charged
 			id.Charged = &charged
 		}
 		return id, nil
 	}
-	return b.nearest(all), nil
+	id := b.nearest(all)
+	id.Against = b.others([]Candidate{id.Candidate})
+	return id, nil
 }
 
 func (b *identifier) steps() int {
@@ -433,47 +448,4 @@ func (b *identifier) agrees(c Candidate) (n int) {
 		}
 	}
 	return n
-}
-
-// Shares of the steps that the nearest candidate has to answer as the limiter does: where what is stored is
-// typical of its algorithm, and where nothing else speaks for it.
-const (
-	enoughTypical = 0.6
-	enough        = 0.9
-	nearly        = 0.97 // for two counters where one was seen
-)
-
-// stores reports whether a candidate would store what the limiter does.
-func (b *identifier) stores(c Candidate) bool {
-	if b.stored.Bursts() {
-		return c.Algorithm.Bursts() && (c.Terms.Refill != convention.Interval || b.stored == limiter.TokenBucket)
-	}
-	return describe.KindOf(c.Algorithm) == describe.KindOf(b.stored)
-}
-
-// nearest returns the candidate that agrees most, if that is enough.
-func (b *identifier) nearest(all []Candidate) Identity {
-	best, typical := Identity{Asked: b.steps()}, Identity{Asked: b.steps()}
-	told := 0 // a step in fifty does not speak for another limit than it is told
-	for _, c := range all {
-		n := b.agrees(c)
-		if n > best.Agrees {
-			best.Candidate, best.Agrees = c, n
-		}
-		more := 0
-		if c.Limit.Count == b.limit.Count && c.Limit.Window == b.limit.Window {
-			more = best.Asked / 50
-		}
-		counters := c.Algorithm == limiter.SlidingWindow && b.stored == limiter.FixedWindow && float64(n) >= nearly*float64(best.Asked)
-		if n+more > typical.Agrees+told && !c.Renewed && (b.stores(c) || counters) {
-			typical.Candidate, typical.Agrees, told = c, n, more
-		}
-	}
-	switch asked := float64(best.Asked); {
-	case float64(typical.Agrees) >= enoughTypical*asked:
-		return typical
-	case float64(best.Agrees) >= enough*asked:
-		return best
-	}
-	return Identity{Asked: best.Asked, Agrees: best.Agrees}
 }

@@ -88,7 +88,7 @@ func (r *Report) Confirm(here, there Subject, where string) (err error) {
 	alike := func(steps []Step) (string, error) {
 		var got [2][]int64
 		for i, subject := range []Subject{here, there} {
-			p := player{subject: subject, zero: Zero(r.Told.Window), spread: time.Microsecond}
+			p := player{subject: subject, zero: Zero(r.Told.Window), spread: time.Microsecond, all: true}
 			if got[i], err = p.play(steps); err != nil {
 				return "", err
 			}
@@ -213,7 +213,7 @@ func (b *bench) settle() error {
 		if b.trials = trials; err != nil {
 			return err
 		}
-		if b.lasts = lasting.Exact; b.lasts {
+		if b.lasts = lasting.Exact && lasting.Block == 0; b.lasts {
 			id = lasting
 		}
 	}
@@ -306,6 +306,8 @@ func (b *bench) early() error {
 	id := b.r.Identity
 	switch {
 	case b.store == nil || !id.Exact || b.why != nil || id.Algorithm.Bursts() && !b.stored.Bursts(): // without a time the expiry is its clock
+		return nil
+	case id.Block > 0: // it ends with an expiry
 		return nil
 	case id.Renewed || id.Algorithm == limiter.FixedWindow && !b.lasts:
 		if id.Limit.Window < b.limit.Window { // the expiry is its window
@@ -485,6 +487,6 @@ func (b *bench) least() error {
 		}
 	}
 	b.r.find(UnderAdmits, fault, steps, "the last of these requests is denied, and %s of %d in %s has room for it: %s",
-		"a "+describe.Title(promise.Algorithm), b.limit.Count, seconds(b.limit.Window), Words(steps))
+		"a "+describe.Title(promise.Algorithm), b.limit.Count, seconds(b.limit.Window), Words(joined(steps)))
 	return nil
 }

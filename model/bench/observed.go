@@ -86,6 +86,9 @@ func Judge(o Options, seen []Observed) Report {
 		r.Identity.Candidate, r.Identity.Agrees = fits[0].c, fits[0].agrees
 		r.Limit = fits[0].c.Limit
 		for _, f := range fits {
+			if f.rank == fits[0].rank {
+				r.Identity.alike = append(r.Identity.alike, f.c)
+			}
 			if f.rank >= fits[0].rank-1 && f.agrees >= fits[0].agrees-1 && (f.rank > f.agrees || f.rank == fits[0].rank) &&
 				!slices.Contains(r.Alike, f.c.Algorithm) {
 				r.Alike = append(r.Alike, f.c.Algorithm)

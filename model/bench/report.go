@@ -62,17 +62,6 @@ type Apart struct {
 	Separate *bool  `json:"separate"` // nil where its answers do not tell
 }
 
-// Says tells it in words.
-func (a Apart) Says() string {
-	switch {
-	case a.Separate == nil:
-		return "its answers do not tell whether its limit is its own"
-	case *a.Separate:
-		return "has a limit of its own"
-	}
-	return "shares the limit"
-}
-
 // Report is everything that was found out.
 type Report struct {
 	Told     limiter.Limit // what the limiter is told, or said to keep
@@ -101,7 +90,7 @@ func (r *Report) Lies(said bool, what string) {
 
 // find adds a finding.
 func (r *Report) find(id ID, fault bool, steps []Step, text string, a ...any) {
-	r.Findings = append(r.Findings, Finding{ID: id, Fault: fault, Steps: append([]Step{}, steps...), Text: fmt.Sprintf(text, a...),
+	r.Findings = append(r.Findings, Finding{ID: id, Fault: fault, Steps: append([]Step{}, joined(steps)...), Text: fmt.Sprintf(text, a...),
 		Severity: map[bool]string{true: "fault", false: "note"}[fault]})
 }
 
@@ -123,6 +112,12 @@ func (s Step) MarshalJSON() ([]byte, error) {
 		N    int64   `json:"n"`
 		Cost int64   `json:"cost,omitempty"`
 	}{millis(s.At), s.N, s.Cost})
+}
+
+// MarshalJSON writes the algorithm by its name, and the limit of the candidate.
+func (a Against) MarshalJSON() ([]byte, error) {
+	return json.Marshal(map[string]any{"algorithm": a.Algorithm.String(), "limit": a.Limit.Count, "window_ms": millis(a.Limit.Window),
+		"steps": a.Steps, "text": a.Text})
 }
 
 func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
@@ -155,10 +150,13 @@ func (r *Report) MarshalJSON() ([]byte, error) {
 		Limit     *int64         `json:"limit"`
 		WindowMS  *float64       `json:"window_ms"`
 		Burst     *int64         `json:"burst"`
-		BlockMS   float64        `json:"block_ms,omitempty"` // for which a denial keeps all others out; -1 is for ever
+		BlockMS   float64        `json:"block_ms,omitempty"`    // for which a denial keeps all others out; -1 is for ever
+		After     int64          `json:"block_after,omitempty"` // denials that bring it about; unsaid: each one
 		Charged   *bool          `json:"charged"`
 		Beside    map[string]any `json:"beside,omitempty"`
 		Edge      string         `json:"edge"`
+		Rounding  string         `json:"rounding,omitempty"` // of the share of the window before
+		Against   []Against      `json:"against"`
 		Worst     Worst          `json:"worst"`
 		Findings  []Finding      `json:"findings"`
 		Trim      *Trim          `json:"trim,omitempty"`
@@ -168,6 +166,7 @@ func (r *Report) MarshalJSON() ([]byte, error) {
 	}
 	v.Algorithm, v.Exact, v.Limit, v.WindowMS = r.Name(), r.Identity.Exact, known(r.Limit.Count), known(millis(r.Limit.Window))
 	v.Burst, v.BlockMS, v.Charged = known(r.Limit.Burst), millis(r.Identity.Block), r.Identity.Charged
+	v.After, v.Rounding, v.Against = r.Identity.After, r.Identity.Rounding(), append([]Against{}, r.Identity.Against...)
 	v.Beside, v.Edge = r.Identity.others(), scenario.Words(r.Identity.Terms)["edge"]
 	if r.Identity.Block == Forever {
 		v.BlockMS = -1

@@ -85,6 +85,7 @@ type player struct {
 	subject Subject
 	zero    limiter.Instant
 	sent    int64
+	all     bool          // a step is not over after two denials
 	most    int64         // requests in all; 0 is no bound
 	cap     int64         // requests of one traffic, after which it is cut off; 0 is no bound
 	cut     bool          // the last traffic was cut off
@@ -135,7 +136,7 @@ func (p *player) goOn(steps []Step) ([]int64, error) {
 	p.cut = false
 	for i, s := range steps {
 		denied := 0
-		for k := int64(0); k < s.N && denied < 2; k++ {
+		for k := int64(0); k < s.N && (denied < 2 || p.all); k++ {
 			if p.cut = p.cap > 0 && p.sent >= end; p.cut {
 				return admitted, nil
 			}
@@ -181,8 +182,10 @@ type simulated struct {
 	kept   limiter.Limit // of the memory: a bucket that charges denied requests is one that never denies
 	most   int64         // used of that at the most
 	now    limiter.Instant
-	used   int64           // of a window that each request renews
+	used   int64           // of the window
 	ends   limiter.Instant // of that window, or of a block
+	denied int64           // counted towards a block
+	until  limiter.Instant // for which they are
 }
 
 // Subject returns the candidate as a limiter.
@@ -209,7 +212,7 @@ func (c Candidate) alone() *simulated {
 }
 
 func (s *simulated) Reset() error {
-	s.used, s.ends = 0, 0
+	s.used, s.ends, s.denied, s.until = 0, 0, 0, 0
 	return s.memory.Reset(context.Background(), who, s.Limit)
 }
 
@@ -220,7 +223,7 @@ func (s *simulated) Admit(at limiter.Instant, cost int64) Answer {
 	if !blocked {
 		out = s.decide(cost)
 	}
-	if s.Block > 0 && !out.Admitted && (s.Extended || !blocked) {
+	if s.Block > 0 && !out.Admitted && (blocked && s.Extended || !blocked && s.bans()) {
 		s.ends = s.now.Add(s.Block)
 	}
 	return out
@@ -237,6 +240,7 @@ func (s *simulated) look(at limiter.Instant) {
 func (s *simulated) decide(cost int64) Answer {
 	if !s.Renewed {
 		d, err := s.memory.AllowN(context.Background(), who, s.kept, cost)
+		s.used = d.Used
 		return Answer{Admitted: d.Allowed && d.Used <= s.most, Err: err}
 	}
 	if s.now >= s.ends {

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -115,10 +116,7 @@ func (v *duelView) tick(at time.Time) bool {
 
 // layout begins a duel where the limiter in focus is another one than before, and looks at what the run has come to.
 func (v *duelView) layout(s *Screen, _ cell.Rect) {
-	if s.class.joined() {
-		v.game = s.class.Game()
-		v.selected = max(min(v.selected, len(v.game.Defences)-1), 0)
-	}
+	v.look(s)
 	setup := s.run.Setup()
 	if d := v.duel; d == nil || d.Setup.Candidates[0] != setup.Candidates[s.focus] || d.Setup.Limit != setup.Limit ||
 		d.Setup.Convention != setup.Convention {
@@ -171,8 +169,25 @@ func (v *duelView) hand(s *Screen, number int) {
 	}
 }
 
+// look takes the game as it is now; the defence that was selected stays so.
+func (v *duelView) look(s *Screen) {
+	if !s.class.joined() {
+		return
+	}
+	chosen := v.target
+	if v.selected < len(v.game.Defences) {
+		chosen = v.game.Defences[v.selected].Number
+	}
+	v.game = s.class.Game()
+	if i := slices.IndexFunc(v.game.Defences, func(d Defence) bool { return d.Number == chosen }); i >= 0 {
+		v.selected = i
+	}
+	v.selected = max(min(v.selected, len(v.game.Defences)-1), 0)
+}
+
 // enter does what comes next, alone or in a class.
 func (v *duelView) enter(s *Screen) {
+	v.look(s) // what was handed in since it was drawn counts
 	g := v.game
 	switch {
 	case g.On && g.Defends && !s.class.teaches():

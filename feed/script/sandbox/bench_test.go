@@ -1,6 +1,8 @@
 package sandbox_test
 
 import (
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -60,7 +62,14 @@ func TestScripts(t *testing.T) {
 	if err != nil || len(names) < 25 {
 		t.Fatalf("%d scripts, %v", len(names), err)
 	}
-	var right, invented, missed, named int
+	var right, invented, missed, named, ran int
+	byID := map[string]*[3]int{} // found, missed, invented
+	count := func(id string, what int) {
+		if byID[id] == nil {
+			byID[id] = new([3]int)
+		}
+		byID[id][what]++
+	}
 	for _, name := range names {
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".lua"), func(t *testing.T) {
 			text, err := os.ReadFile(name)
@@ -68,6 +77,7 @@ func TestScripts(t *testing.T) {
 				t.Fatal(err)
 			}
 			began := time.Now()
+			ran++
 			r := check(t, string(text), limiter.Limit{Count: 10, Window: 10 * time.Second})
 			algorithm, faults, notes := known(t, string(text))
 			if r.Name() == algorithm {
@@ -79,8 +89,10 @@ func TestScripts(t *testing.T) {
 				switch id := string(f.ID); {
 				case f.Fault && slices.Contains(faults, id):
 					right++
+					count(id, 0)
 				case f.Fault:
 					invented++
+					count(id, 2)
 					t.Errorf("invented: %+v", f)
 				case !slices.Contains(notes, id) && id != "cost-ignored" && id != "clock-back":
 					t.Errorf("a note that was not expected: %+v", f)
@@ -92,6 +104,7 @@ func TestScripts(t *testing.T) {
 						f.Fault == slices.Contains(faults, id)
 				}) {
 					missed++
+					count(id, 1)
 					t.Errorf("missed: %s", id)
 				}
 			}
@@ -105,6 +118,34 @@ func TestScripts(t *testing.T) {
 	t.Logf("%d scripts: %d named; faults found %d, invented %d (precision %.2f), missed %d (recall %.2f)", len(names), named,
 		right, invented,
 		float64(right)/float64(max(right+invented, 1)), missed, float64(right)/float64(max(right+missed, 1)))
+	if ran == len(names) {
+		documented(t, len(names), byID)
+	}
+}
+
+// documented holds the table of docs/check.md to what was found.
+func documented(t *testing.T, scripts int, byID map[string]*[3]int) {
+	t.Helper()
+	content, err := os.ReadFile("../../../docs/check.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all [3]int
+	row := func(name string, n [3]int) string {
+		share := func(of int) string { return fmt.Sprintf("%.2f", float64(n[0])/float64(max(n[0]+of, 1))) }
+		return fmt.Sprintf("| %s | %d | %d | %d | %s | %s |\n", name, n[0], n[1], n[2], share(n[2]), share(n[1]))
+	}
+	table := "| finding | found | missed | invented | precision | recall |\n|---|---|---|---|---|---|\n"
+	for _, id := range slices.Sorted(maps.Keys(byID)) {
+		table += row(id, *byID[id])
+		for i := range all {
+			all[i] += byID[id][i]
+		}
+	}
+	table += row("all", all)
+	if !strings.Contains(string(content), table) || !strings.Contains(string(content), fmt.Sprintf("%d scripts", scripts)) {
+		t.Errorf("docs/check.md does not say of %d scripts:\n%s", scripts, table)
+	}
 }
 
 // TestUnbounded: what is admitted without a bound is said to be a lower one; its shortest traffic is one more than the limit.
