@@ -113,7 +113,7 @@ func TestCheckMarkdown(t *testing.T) {
 	}
 	for _, words := range []string{"## lo", ", told 10 in 10s\n", "**sliding log, 10 in 10s; ", "\nWorst window: at least ", "\n```\n",
 		"\n| | finding | what | shown by |\n|---|---|---|---|\n| **fault** | same-instant | requests ", " | 2 at 0 s |\n",
-		"\n| **fault** | undeclared-key | the script touches x\\|y", "| note | client-clock |", "commands a request; alice: zset of "} {
+		"\n| **fault** | undeclared-key | the script touches x\\|y", "| note | client-clock |", "commands a request; rl:alice: zset of "} {
 		if !strings.Contains(r.out, words) {
 			t.Errorf("without %q:\n%s", words, r.out)
 		}
