@@ -271,12 +271,16 @@ var pageFiles embed.FS
 var textPages = template.Must(template.New("").Funcs(template.FuncMap{
 	"clean": safetext.Clean, "sentence": safetext.Sentence, "length": format.Length, "plural": format.Plural, "words": bench.Words,
 	"title": describe.Title, "terms": scenario.Words, "forever": func() time.Duration { return bench.Forever },
-	"is": func(flag *bool) bool { return flag != nil && *flag }, "log": func(a limiter.Algorithm) bool { return describe.KindOf(a) == describe.Log },
-	"quoted": func(s string) string { return "`" + strings.ReplaceAll(s, "`", "'") + "`" }, "some": func(v *int64) bool { return v != nil && *v != 0 },
+	"is":     func(flag *bool) bool { return flag != nil && *flag },
+	"log":    func(a limiter.Algorithm) bool { return describe.KindOf(a) == describe.Log },
+	"quoted": func(s string) string { return "`" + strings.ReplaceAll(s, "`", "'") + "`" },
+	"some":   func(v *int64) bool { return v != nil && *v != 0 },
 	"number": func(i int) int { return i + 1 },
-	"fields": func(s string) string { return strings.Join(strings.Fields(s), " ") }, "millis": inMillis, "clock": clock, "wait": report.Wait,
-	"capital": func(s string) string { return strings.ToUpper(s[:1]) + s[1:] }, "instant": func(ms *int64) string { return report.Instant(*ms) },
-	"cell": func(text string) string { return strings.ReplaceAll(safetext.Sentence(text), "|", `\|`) },
+	"fields": func(s string) string { return strings.Join(strings.Fields(s), " ") }, "millis": inMillis,
+	"clock": clock, "wait": report.Wait,
+	"capital": func(s string) string { return strings.ToUpper(s[:1]) + s[1:] },
+	"instant": func(ms *int64) string { return report.Instant(*ms) },
+	"cell":    func(text string) string { return strings.ReplaceAll(safetext.Sentence(text), "|", `\|`) },
 }).ParseFS(pageFiles, "pages/*"))
 
 // checkPage is a report on a page.

@@ -107,11 +107,10 @@ func (v *duelView) move(s *Screen, by int) {
 
 // tick moves the clock of the solver, and reports whether it shows.
 func (v *duelView) tick(at time.Time) bool {
-	if v.duel == nil {
-		return false
+	if v.duel != nil {
+		v.duel.Tick(at)
 	}
-	v.duel.Tick(at)
-	return true
+	return v.duel != nil
 }
 
 // layout begins a duel where the limiter in focus is another one than before, and looks at what the run has come to.
@@ -174,12 +173,10 @@ func (v *duelView) look(s *Screen) {
 	if !s.class.joined() {
 		return
 	}
-	chosen := v.target
-	if v.selected < len(v.game.Defences) {
-		chosen = v.game.Defences[v.selected].Number
-	}
+	was := v.game.Defences
 	v.game = s.class.Game()
-	if i := slices.IndexFunc(v.game.Defences, func(d Defence) bool { return d.Number == chosen }); i >= 0 {
+	same := func(d Defence) bool { return v.selected < len(was) && d.Number == was[v.selected].Number }
+	if i := slices.IndexFunc(v.game.Defences, same); i >= 0 {
 		v.selected = i
 	}
 	v.selected = max(min(v.selected, len(v.game.Defences)-1), 0)
@@ -188,8 +185,7 @@ func (v *duelView) look(s *Screen) {
 // enter does what comes next, alone or in a class.
 func (v *duelView) enter(s *Screen) {
 	v.look(s) // what was handed in since it was drawn counts
-	g := v.game
-	switch {
+	switch g := &v.game; {
 	case g.On && g.Defends && !s.class.teaches():
 		v.hand(s, 0)
 	case g.On && len(g.Defences) == 0 && s.class.learns():
@@ -316,8 +312,7 @@ func (v *duelView) paintGame(p painter, r cell.Rect) {
 		if d.By != "" {
 			said = fmt.Sprintf("broken by %s: %d by %s", d.By, d.Broken.Most, format.Plural(d.Broken.Requests, "request"))
 		}
-		y := top + i - first
-		p.c.Spans(r.X, y, r.X+r.W, widget.Styled(sign+" "+d.Name+": ", st), widget.Styled(d.Limiter+" ", p.c.Look.Text),
+		p.c.Spans(r.X, top+i-first, r.X+r.W, widget.Styled(sign+" "+d.Name+": ", st), widget.Styled(d.Limiter+" ", p.c.Look.Text),
 			widget.Styled(p.mark(d.By == "")+" "+said, p.outcome(d.By == "")))
 	}
 }
