@@ -424,8 +424,7 @@ func (v *boxView) paint(p painter, r cell.Rect) {
 // paintVerdict says what was in the box, and how many suspects the answers had left.
 func (v *boxView) paintVerdict(p painter, r cell.Rect) int {
 	b, right := v.box, v.guessed == v.box.Hidden()
-	said := map[bool]string{true: "Right", false: "Wrong"}[right]
-	text := fmt.Sprintf("%s %s. It is the %s. You fired %s.", p.mark(right), said,
+	text := fmt.Sprintf("%s %s. It is the %s. You fired %s.", p.mark(right), map[bool]string{true: "Right", false: "Wrong"}[right],
 		b.Suspects[b.Hidden()].Name, format.Plural(len(b.Tried), "request"))
 	if left := v.left(); left > 1 {
 		text += fmt.Sprintf(" They left %d possible.", left)
