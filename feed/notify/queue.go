@@ -258,8 +258,11 @@ func (l *line) posts(g *group) []report.Alert {
 	var posts []report.Alert
 	for _, under := range slices.Sorted(maps.Keys(ends)) {
 		post := report.Joined(ends[under])
-		if post.Dedup = under; still[under] {
-			post.Dedup = ends[under][0].Dedup // others go on
+		switch {
+		case !still[under]:
+			post.Dedup = under
+		case post.Dedup == under: // others go on under the Dedup of one that ends
+			post.Dedup += "-part"
 		}
 		posts = append(posts, post)
 	}

@@ -100,6 +100,9 @@ func TestFiveSecondsAreOnePost(t *testing.T) {
 		if all.Count != 500 || len(all.Keys) != 20 || all.Key != "rl:000" || all.Keys[19] != "rl:019" || all.State != "firing" {
 			t.Errorf("the post is %+v", all)
 		}
+		if all.Dedup != "of rl:000" { // the least of all, which a program that tells of each by itself has too
+			t.Errorf("500 keys have the dedup_key %q", all.Dedup)
+		}
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
 		if posts := r.taken(); len(posts) != 1 || decode(t, posts[0]).Dedup != "of rl:x" || decode(t, posts[0]).Count != 1 {
@@ -111,6 +114,12 @@ func TestFiveSecondsAreOnePost(t *testing.T) {
 		if posts := r.taken(); len(posts) != 1 || decode(t, posts[0]).Dedup == all.Dedup || decode(t, posts[0]).Count != 1 {
 			t.Errorf("one of 500 ends and closes %v", posts)
 		}
+		q.Put(firing("full", "rl:500"))
+		time.Sleep(6 * time.Second)
+		synctest.Wait()
+		if posts := r.taken(); len(posts) != 1 || decode(t, posts[0]).Dedup != "of rl:500" {
+			t.Errorf("one more begins and pages as %v", posts)
+		}
 		for i := range 499 {
 			q.Put(resolved("full", fmt.Sprintf("rl:%03d", i+1)))
 		}
@@ -121,7 +130,7 @@ func TestFiveSecondsAreOnePost(t *testing.T) {
 		for _, post := range r.taken() {
 			closed[decode(t, post).Dedup] = decode(t, post).Count
 		}
-		if len(closed) != 2 || closed[all.Dedup] != 499 || closed["of rl:x"] != 1 {
+		if len(closed) != 2 || closed[all.Dedup] != 499 || closed["of rl:x"] != 1 { // and rl:500 goes on
 			t.Errorf("the ends close %v", closed)
 		}
 		if said := strings.Join(told.said(), "\n"); !strings.Contains(said, "the alert full (firing, 500 keys) was delivered to the webhook at hooks.example") {

@@ -74,7 +74,7 @@ func AlertOf(e alert.Event, o Options) Alert {
 	return a
 }
 
-// dedup returns a digest of what an alert is about; key is "" where that is the server, or several keys.
+// dedup returns a digest of what an alert is about; key is "" where that is the server.
 func dedup(server, rule, key string) string {
 	sum := sha256.Sum256([]byte(ServerName(server) + "\x00" + rule + "\x00" + key))
 	return hex.EncodeToString(sum[:16])
@@ -100,13 +100,15 @@ func ServerName(server string) string {
 }
 
 // Joined returns one alert for those of several keys, which have their rule, server and state in common.
-// It is the first of them, with the number and the names of all.
+// It is the first of them, with the number and the names of all, and the least Dedup: programs that join
+// alerts otherwise page for each key once at most, and keys that begin later page anew.
 func Joined(list []Alert) Alert {
 	a := list[0]
 	if len(list) == 1 {
 		return a
 	}
-	a.Count, a.Keys, a.Dedup = len(list), nil, dedup(string(a.Server), a.Alert, "")
+	a.Count, a.Keys = len(list), nil
+	a.Dedup = slices.MinFunc(list, func(x, y Alert) int { return cmp.Compare(x.Dedup, y.Dedup) }).Dedup
 	for _, one := range list[:min(len(list), mostKeys)] {
 		a.Keys = append(a.Keys, one.Keys...)
 	}
