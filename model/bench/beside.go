@@ -119,7 +119,7 @@ func (b *identifier) stricter() (id Identity, err error) {
 // limiter is if it found one; Unknown and true is one that it could not name.
 func (b *bench) beside(id Identity) (all Identity, found bool, err error) {
 	told := b.limit
-	if b.m.first == 0 || id.Block > 0 || b.m.block > 0 {
+	if b.m.first == 0 || id.Block > 0 || b.m.block > 0 && b.m.after == 0 { // many denials may fill up a limit beside it
 		return id, false, nil
 	}
 	is := func(l limiter.Limit) bool { return l.Count == told.Count && l.Window == told.Window }
