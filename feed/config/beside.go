@@ -8,6 +8,7 @@ import (
 
 	"ratescope/feed/decode"
 	"ratescope/limiter"
+	"ratescope/model/collect"
 	"ratescope/model/naming"
 )
 
@@ -22,36 +23,32 @@ var (
 // nameWord finds the words of a name that a program chose, and {who}.
 var nameWord = regexp.MustCompile(`\{who\}|[A-Za-z_]*[A-Za-z]`)
 
-// neighbours returns names as a rule writes them, in which a word stands in the place of one of name, or behind or before one.
+// neighbours returns names as a rule writes them, in which a word stands in the place of one of name, or behind or before one, or
+// behind {who}.
 func neighbours(name string, words []string) (all []string) {
 	for _, at := range nameWord.FindAllStringIndex(name, -1) {
-		if name[at[0]] == '{' {
-			continue
-		}
 		for _, w := range words {
-			all = append(all, name[:at[0]]+w+name[at[1]:], name[:at[1]]+":"+w+name[at[1]:], name[:at[0]]+w+":"+name[at[0]:])
+			if all = append(all, name[:at[1]]+":"+w+name[at[1]:]); name[at[0]] != '{' {
+				all = append(all, name[:at[0]]+w+name[at[1]:], name[:at[0]]+w+":"+name[at[0]:])
+			}
 		}
 	}
 	return all
 }
 
-// Blockers returns the keys that would deny everything to the subject of a counter while they are there, by their names. pattern is the
-// glob of the counters of its kind.
-func Blockers(counter, pattern string, now limiter.Instant) (all []string) {
+// Siblings returns the keys that would deny everything to the subject of a counter while they are there, by their names, and those that
+// would hold when its window begins or ends. pattern is the glob of the counters of its kind.
+func Siblings(counter, pattern string, now limiter.Instant) (blocks, times []string) {
 	base, windowed, ok := Named(counter, pattern, 0, now)
 	before, after, _ := strings.Cut(base.Name, "{who}")
 	who := strings.TrimSuffix(strings.TrimPrefix(counter, before), after)
 	if !ok || windowed || before+who+after != counter {
-		return nil
+		return nil, nil
 	}
-	words := append(slices.Clone(blockWords), "until")
-	if strings.HasSuffix(counter, "hits") {
-		words = append(words, "ts") // of gin-rate-limit, where its window begins
+	of := func(words []string) []string {
+		return collect.Map(neighbours(base.Name, words), func(name string) string { return strings.Replace(name, "{who}", who, 1) })
 	}
-	for _, name := range neighbours(base.Name, words) {
-		all = append(all, strings.Replace(name, "{who}", who, 1))
-	}
-	return all
+	return of(append(slices.Clone(blockWords), "until")), of(endWords)
 }
 
 // Beside completes the readings of counters by what stands beside their keys: of one without an expiry the key that says when its

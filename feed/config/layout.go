@@ -21,7 +21,7 @@ import (
 // layoutWords are the words of a rule that speak of its layout, and need name.
 var layoutWords = []string{
 	"read", "ends", "unit", "zone", "amount", "at", "charged", "refill", "weigh", "stamp", "block",
-	"slice", "ring", "keep", "sum", "plus", "rate", "capacity", "weight", "script",
+	"slice", "ring", "keep", "sum", "plus", "rate", "capacity", "script",
 }
 
 // layoutReaders returns the readers of the words of a layout.
@@ -45,7 +45,7 @@ func layoutReaders(l *form.Layout, s **Script) map[string]func(*yaml.Node) error
 			return readWord(&stamp, []string{"end"})(n)
 		},
 		"slice": length(&l.Slice), "ring": whole(&l.Ring), "keep": whole(&l.Keep), "sum": whole(&l.Sum),
-		"plus": text(&l.Plus), "capacity": text(&l.Capacity), "weight": text(&l.Weight),
+		"plus": text(&l.Plus), "capacity": text(&l.Capacity),
 		"script": func(n *yaml.Node) (err error) {
 			*s, err = readScript(n)
 			return err

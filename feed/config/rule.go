@@ -25,6 +25,7 @@ type Rule struct {
 	Window     time.Duration // 0: Limit.Window, or told from the data where that is possible
 	Convention limiter.Convention
 	Library    string // whose layout the keys have; "" any that fits
+	Weight     string // the field of a stream's entries that holds their count; "" is count
 
 	// Layout says the whole layout of limiters of the user's own, in the place of Match, and Script how
 	// their program calls its script; nil for none.
@@ -98,7 +99,7 @@ func (c *Config) readRules(n *yaml.Node) error {
 	return err
 }
 
-var ruleWords = []string{"match", "name", "library", "algorithm", "limit", "window", "burst"}
+var ruleWords = []string{"match", "name", "library", "algorithm", "limit", "window", "burst", "weight"}
 
 // readRule reads a rule: match, a glob, and any of library, algorithm (a name, or auto), limit
 // (100/1m, or a bare count beside window), window (a duration) and burst; or name and the words of its
@@ -113,6 +114,7 @@ func readRule(n *yaml.Node) (r Rule, err error) {
 		"library":   readLibrary(&r.Library),
 		"algorithm": readAlgorithm(&r.Algorithm),
 		"burst":     whole(&r.Limit.Burst),
+		"weight":    text(&r.Weight),
 		"limit":     func(v *yaml.Node) error { limit = v; return nil },
 		"window":    func(v *yaml.Node) error { window = v; return length(&span)(v) },
 	}
@@ -133,11 +135,13 @@ func readRule(n *yaml.Node) (r Rule, err error) {
 		return r, at(n, "match is missing: say which keys the rule is for, as in match: api:*, or their whole layout with name: api:{who}")
 	case r.Match != "" && own != nil:
 		return r, at(own, "match says which keys a rule is for, and name with its words how they are laid out: keep one of the two")
+	case r.Weight != "" && r.Algorithm != limiter.StreamCounter && !named:
+		return r, at(n, "weight is of a stream's entries, or of a layout: add algorithm: stream, or tell the layout with name")
 	case named && (r.Library != "" || r.Algorithm != limiter.Unknown):
 		return r, at(own, "name says the whole layout, which tells the algorithm: leave algorithm and library out")
 	}
 	if named {
-		r.Layout, r.said = &layout, n
+		r.Layout, r.said, layout.Weight = &layout, n, r.Weight
 		defer func() {
 			if err == nil {
 				err = finishLayout(&r, own)

@@ -370,7 +370,7 @@ func formOfString(s *Sample, now limiter.Instant, f *Found) {
 			return
 		}
 	}
-	if _, _, ok := ReadTAT(s.Text, now, ttl); ok {
+	if _, _, ok := ReadTAT(s.Text, now, ttl); ok && !isEnd[s.Key[strings.LastIndexAny(s.Key, ":._-")+1:]] {
 		f.Kind, f.Sure = TAT, true
 		return
 	}

@@ -92,7 +92,7 @@ func FuzzDecoders(f *testing.F) {
 				t.Errorf("%v has next %v", s, n)
 			}
 		}
-		if n, total, _, _ := CountOf(map[string]any{"count": value, "total": id}); n < 0 || total < 0 {
+		if n, total, _, _ := CountOf(map[string]any{"count": value, "total": id}, "count"); n < 0 || total < 0 {
 			t.Errorf("countOf(%q, %q) = %d, %d", value, id, n, total)
 		}
 		if u := UnitOf(score, someNow); u != 0 {

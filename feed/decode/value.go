@@ -279,9 +279,9 @@ func (i ID) Fine() limiter.Instant {
 // IdAt returns the first id of the millisecond that holds at.
 func IdAt(at limiter.Instant) ID { return ID{ms: uint64(max(at.Millis(), 0))} }
 
-// CountOf reads the fields of an entry. A count that is missing or no number above
+// CountOf reads the fields of an entry, of which one holds the count. A count that is missing or no number above
 // zero stands for 1.
-func CountOf(values map[string]any) (n, total int64, hasCount, hasTotal bool) {
+func CountOf(values map[string]any, field string) (n, total int64, hasCount, hasTotal bool) {
 	read := func(field string) (int64, bool) {
 		s, ok := values[field].(string)
 		if !ok {
@@ -293,7 +293,7 @@ func CountOf(values map[string]any) (n, total int64, hasCount, hasTotal bool) {
 		}
 		return v, true
 	}
-	n, hasCount = read("count")
+	n, hasCount = read(field)
 	if !hasCount {
 		n = 1
 	}

@@ -2,7 +2,6 @@ package track
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -123,21 +122,15 @@ func (b *counterDecoder) infer(now limiter.Instant, ttl time.Duration) time.Dura
 		return decode.Tidy(lives)
 	}
 	for _, w := range decode.Nice {
-		if start.Floor(w) != start {
-			continue
-		}
+		switch {
+		case start.Floor(w) != start, now.Sub(start) >= w: // such a window would be over
 		// The own counters of a sliding window expire two windows after their first request,
 		// which came at some point within their window.
-		if b.own == limiter.SlidingWindow && ttl > 0 && (lives >= 3*w || lives < 2*w-2*time.Second) {
-			continue
-		}
-		switch {
-		case now.Sub(start) >= w: // such a window would be over
-			continue
+		case b.own == limiter.SlidingWindow && ttl > 0 && (lives >= 3*w || lives < 2*w-2*time.Second):
 		case ttl > 0 && (ttl > 2*w || lives < w-time.Second):
-			continue
+		default:
+			return w
 		}
-		return w
 	}
 	return 0
 }
@@ -184,17 +177,15 @@ func (b *counterDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading)
 		if err != nil {
 			return false, err
 		}
-		if !ok {
-			continue
-		}
-		n, perr := strconv.ParseInt(s, 10, 64)
-		garbage = garbage || perr != nil || n < 0
-		if perr == nil && n >= 0 {
+		switch n, err := strconv.ParseInt(s, 10, 64); {
+		case !ok:
+		case err != nil || n < 0:
+			garbage = true
+		default:
 			values[a.start] = n
 		}
 	}
-	l.key.typ = "none"
-	if len(values) > 0 || garbage {
+	if l.key.typ = "none"; len(values) > 0 || garbage {
 		l.key.typ = "string"
 	}
 	if l.look.wrong = ""; garbage {
@@ -209,10 +200,10 @@ func (b *counterDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading)
 			return true, nil
 		}
 	}
+	r.Members = b.members(values)
 	if b.window > 0 {
 		b.tell(now, l, r, values)
 	}
-	r.Members = b.members(values)
 	return false, nil
 }
 
@@ -288,10 +279,8 @@ func (b *counterDecoder) tell(now limiter.Instant, l *Tracker, r *model.Reading,
 	if b.own == limiter.Unknown {
 		l.target.Layout = b.layout()
 	}
-	b.values = map[limiter.Instant]int64{prev: previous}
-	maps.Copy(b.values, values)
-	if !held && !seen && b.watched >= cur {
-		delete(b.values, prev)
+	if b.values = values; held || seen || b.watched < cur {
+		b.values[prev] = previous
 	}
 	r.ExactKnown = false
 }
@@ -309,22 +298,13 @@ func (b *counterDecoder) rises(now, since limiter.Instant, values map[limiter.In
 	var out []model.Arrival
 	for _, a := range b.asked { // in order of time
 		n, ok := values[a.start]
-		if !ok {
-			continue
-		}
 		before, seen := b.values[a.start]
-		if !seen && a.start.Add(b.window) <= since {
-			continue
+		if n < before {
+			before = 0 // the counter was deleted and started again
 		}
-		if n -= before; n < 0 {
-			n += before // the counter was deleted and started again
+		if ends := a.start.Add(b.window); ok && n > before && (seen || ends > since) {
+			out = append(out, model.Arrival{At: max(min(now, ends-1), min(a.start, now)), N: n - before})
 		}
-		if n == 0 {
-			continue
-		}
-		at := min(now, a.start.Add(b.window)-1)
-		at = max(at, min(a.start, now))
-		out = append(out, model.Arrival{At: at, N: n})
 	}
 	return out
 }

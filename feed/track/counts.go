@@ -300,10 +300,7 @@ func (s *steps) moved(d time.Duration) {
 	if d <= 0 {
 		return
 	}
-	if len(s.moves) >= mostMoves {
-		s.moves = append(s.moves[:0], s.moves[1:]...)
-	}
-	s.moves = append(s.moves, float64(d)/1e3)
+	s.moves = append(s.moves[max(len(s.moves)+1-mostMoves, 0):], float64(d)/1e3)
 }
 
 // learnTAT takes a reading of a theoretical arrival time (TAT). If the TAT was in the future at

@@ -95,21 +95,18 @@ func (l *Tracker) Unlikely() bool { return l.unlikely && l.Found.Evidence == mod
 // plain reading of its form is wrong, and notes why: its name holds a window, it counts down, or its times
 // are the ends of leases. It reports whether it removed them.
 func (l *Tracker) withhold(r *model.Reading) bool {
-	if r.Err != "" || l.rule != nil && l.rule.Layout != nil ||
-		l.Found.Evidence != model.Told && !(l.Found.Evidence == model.Likely && l.target.LimitKnown) {
+	if r.Err != "" || !l.plain() && !(l.Found.Evidence == model.Likely && l.target.LimitKnown) {
 		return false
 	}
-	var named, down, leases, blocked bool
+	var named, down, leases, blocked, timed, bits, weighed bool
 	of := l.Found.Pattern
 	windows, left, expires := Sign{Pattern: of}, Sign{Pattern: of, Left: true}, Sign{Pattern: of, Expires: true}
 	l.endless = false
 	switch b := l.decoder.(type) {
 	case *singleDecoder:
 		seen, w, short := l.inferred.Terms(of), l.target.Window, shortNumber.MatchString(b.key)
-		now, before := comesRound(b.key, w, r.At), false
-		for back := range 2 { // a key mostly expires within two windows of its own
-			before = before || comesRound(b.key, w, r.At.Add(-time.Duration(back+1)*w))
-		}
+		now := comesRound(b.key, w, r.At) // a key mostly expires within two windows of its own
+		before := comesRound(b.key, w, r.At.Add(-w)) || comesRound(b.key, w, r.At.Add(-2*w))
 		ids := Sign{Pattern: of, IDs: true}
 		switch {
 		case b.outlives && short:
@@ -128,7 +125,7 @@ func (l *Tracker) withhold(r *model.Reading) bool {
 		down = b.fell || seen.Down || r.Type != "none" && r.TTL > 0 && r.State.Current == 0 ||
 			!b.rose && !seen.Up && (b.high || naming.Speaks("rest", b.key) || l.inferred.Shown(left, r.At))
 		l.endless = r.TTL == model.Forever && r.Type != "none" && l.inferred != nil && !l.inferred.Shown(expires, r.At)
-		blocked = b.blocked
+		blocked, timed, bits = b.blocked, b.timed, b.bits
 	case *counterDecoder: // the number at the end of its name may be the end of a window
 		w := l.target.Window
 		named = b.own == limiter.Unknown && slices.ContainsFunc(b.starts, func(start limiter.Instant) bool {
@@ -143,15 +140,21 @@ func (l *Tracker) withhold(r *model.Reading) bool {
 			l.inferred.Show(ends, r.At)
 		}
 		leases = n > 0 && (naming.Speaks("leases", l.Name) || l.inferred.Shown(ends, r.At))
+	case *streamDecoder:
+		weighed = b.tail.weighed
 	}
-	l.notes.set(model.WindowNamed, named)
 	if down = down && l.Found.Evidence == model.Told; l.Found.Evidence == model.Told { // what is likely, infer reads as what is left
 		l.notes.set(model.CountsDown, down)
 	}
-	l.notes.set(model.LeaseEnds, leases)
-	l.notes.set(model.EndUnknown, l.endless)
-	l.notes.set(model.BlockBeside, blocked)
-	withheld := named || down || leases || l.endless || blocked
+	withheld := down
+	for _, why := range [...]struct {
+		note model.Note
+		on   bool
+	}{{model.WindowNamed, named}, {model.LeaseEnds, leases}, {model.EndUnknown, l.endless}, {model.BlockBeside, blocked},
+		{model.TimeBeside, timed}, {model.Bitmap, bits}, {model.CostUnread, weighed}} {
+		l.notes.set(why.note, why.on)
+		withheld = withheld || why.on
+	}
 	r.Partial = r.Partial || withheld
 	return withheld
 }

@@ -135,9 +135,10 @@ func (b *logDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading) (ag
 		if again, err = b.bins.take(now, &b.record); again || err != nil {
 			return again, err
 		}
-		if err := b.takeFirst(now, l); err != nil {
-			return false, err
+		if b.first != nil && b.first.Err() != nil {
+			return false, b.first.Err()
 		}
+		b.takeFirst(now, l)
 		if b.bins.cool(&b.record, now) {
 			b.bins.on, b.synced, b.pages = false, false, 0
 		}
@@ -168,20 +169,15 @@ func (b *logDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading) (ag
 
 // takeFirst removes the entries that the server no longer has, for a key that is counted per
 // bin.
-func (b *logDecoder) takeFirst(now limiter.Instant, l *Tracker) error {
+func (b *logDecoder) takeFirst(now limiter.Instant, l *Tracker) {
 	if b.first == nil {
-		return nil
-	}
-	got, err := b.first.Result()
-	if err != nil {
-		return err
+		return
 	}
 	oldest := now
-	if len(got) > 0 {
+	if got := b.first.Val(); len(got) > 0 {
 		oldest = min(decode.InstantIn(got[0].Score, b.unit), now)
 	}
 	l.news.moved = b.bins.shrink(now, oldest, &b.record) || l.news.moved
-	return nil
 }
 
 func (b *logDecoder) takeSurvey(now limiter.Instant, l *Tracker) error {
@@ -250,13 +246,10 @@ func (b *logDecoder) takePage(now limiter.Instant, l *Tracker) (again bool, err 
 // differs from the record. New members with the highest score may be in the count or not,
 // because they may have come just after it.
 func (b *logDecoder) unexpected(fresh []limiter.Entry) bool {
-	if b.check == nil || b.record.joined {
+	if b.check == nil || b.check.Err() != nil || b.record.joined {
 		return false
 	}
-	n, err := b.check.Result()
-	if err != nil {
-		return false
-	}
+	n := b.check.Val()
 	known := b.record.sum(decode.InstantIn(b.since, b.unit))
 	joined := int64(0)
 	if k := len(b.record.entries); k > 0 && len(fresh) > 0 && fresh[0].At == b.record.entries[k-1].At {

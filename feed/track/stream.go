@@ -3,6 +3,8 @@ package track
 import (
 	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -31,7 +33,9 @@ type streamDecoder struct {
 func (b *streamDecoder) ask(q *Query, l *Tracker) {
 	b.record.setWindow(l.target.Window)
 	b.record.most = q.Entries
-	b.tail.key, b.tail.record = b.key, &b.record
+	if b.tail.key, b.tail.record = b.key, &b.record; l.rule != nil {
+		b.tail.weight = l.rule.Weight
+	}
 	b.ttl, b.first = nil, nil
 	if q.Whole || !b.tail.known {
 		b.ttl = q.Pipe.PTTL(q.Ctx, b.key)
@@ -46,7 +50,7 @@ func (b *streamDecoder) ask(q *Query, l *Tracker) {
 // resync makes the next reading read the last window again.
 func (b *streamDecoder) resync() {
 	b.synced, b.fresh = false, nil
-	b.tail = tail{uncounted: b.tail.uncounted, untotaled: b.tail.untotaled}
+	b.tail = tail{uncounted: b.tail.uncounted, untotaled: b.tail.untotaled, weighed: b.tail.weighed}
 }
 
 func (b *streamDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading) (again bool, err error) {
@@ -171,9 +175,11 @@ type tail struct {
 	known bool      // last and total are valid
 	pages int       // pages read in this reading
 
-	uncounted bool // an entry had no count
-	untotaled bool // an entry had no total
-	jumped    bool // entries were skipped, and counted by their totals or their number
+	weight    string // the field with the count of an entry; "" is count
+	weighed   bool   // an entry had none, and a cost in another field
+	uncounted bool   // an entry had no count
+	untotaled bool   // an entry had no total
+	jumped    bool   // entries were skipped, and counted by their totals or their number
 
 	skims bool // the stream is skimmed
 	quiet int  // consecutive skims that found no more than one page of entries
@@ -232,7 +238,7 @@ func (t *tail) take(now limiter.Instant) (fresh []limiter.Entry, again bool, err
 			return nil, false, err
 		}
 		for _, m := range got {
-			if e, ok := readEntry(m); ok && !e.hasTotal { // what was passed over is read
+			if e, ok := readEntry(m, t.weight); ok && !e.hasTotal { // what was passed over is read
 				t.skims, t.untotaled = false, true
 				return nil, true, nil
 			}
@@ -292,10 +298,14 @@ func (t *tail) takeTotals() (fresh []limiter.Entry, again bool, err error) {
 // read takes entries in the order of the stream, and returns those that are new.
 func (t *tail) read(got []redis.XMessage) (fresh []limiter.Entry) {
 	for _, m := range got {
-		e, ok := readEntry(m)
+		e, ok := readEntry(m, t.weight)
 		if !ok {
 			continue
 		}
+		t.weighed = t.weighed || !e.hasCount && slices.ContainsFunc(costs, func(field string) bool {
+			n, held := m.Values[field]
+			return held && n != "1"
+		})
 		t.uncounted = t.uncounted || !e.hasCount
 		t.untotaled = t.untotaled || !e.hasTotal
 		if t.known && e.hasTotal && t.total > 0 {
@@ -397,10 +407,13 @@ type streamEntry struct {
 	hasCount, hasTotal bool
 }
 
-// readEntry parses an entry; ok is false if its id does not parse.
-func readEntry(m redis.XMessage) (e streamEntry, ok bool) {
+// costs are fields in which programs write what a request costs.
+var costs = strings.Fields("n cost weight tokens amount units points qty quantity size")
+
+// readEntry parses an entry, whose count stands in a field; ok is false if its id does not parse.
+func readEntry(m redis.XMessage, field string) (e streamEntry, ok bool) {
 	e.id, ok = decode.ParseID(m.ID)
-	e.n, e.total, e.hasCount, e.hasTotal = decode.CountOf(m.Values)
+	e.n, e.total, e.hasCount, e.hasTotal = decode.CountOf(m.Values, cmp.Or(field, "count"))
 	return e, ok
 }
 
@@ -410,7 +423,7 @@ func onlyEntry(cmd *redis.XMessageSliceCmd) (e streamEntry, there bool, err erro
 	if err != nil || len(got) == 0 {
 		return e, false, err
 	}
-	e, ok := readEntry(got[0])
+	e, ok := readEntry(got[0], "")
 	e.hasTotal = e.hasTotal && ok
 	return e, true, nil
 }

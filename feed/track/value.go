@@ -2,8 +2,8 @@ package track
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -63,14 +63,10 @@ func (b *valueDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading) (
 }
 
 func (b *valueDecoder) readString(now limiter.Instant, ttl time.Duration, l *Tracker, s *limiter.State) error {
-	text, err := b.value.Result()
-	if err != nil {
-		return err
+	if l.notes.set(model.WrongType, false); b.value.Err() != nil || !l.key.present(ttl, "string") {
+		return b.value.Err()
 	}
-	l.notes.set(model.WrongType, false)
-	if !l.key.present(ttl, "string") {
-		return nil
-	}
+	text := b.value.Val()
 	m, unit, ok := decode.ReadTAT(text, now, ttl)
 	if !ok {
 		l.look.wrong = decode.NoTAT(text, now, ttl)
@@ -83,13 +79,10 @@ func (b *valueDecoder) readString(now limiter.Instant, ttl time.Duration, l *Tra
 }
 
 func (b *valueDecoder) readHash(ttl time.Duration, l *Tracker, s *limiter.State) error {
-	pair, err := b.pair.Result()
-	if err != nil {
-		return err
+	if b.pair.Err() != nil || !l.key.present(ttl, "hash") {
+		return b.pair.Err()
 	}
-	if !l.key.present(ttl, "hash") {
-		return nil
-	}
+	pair := b.pair.Val()
 	level, ok := decode.Number(pair[0])
 	text, _ := pair[1].(string)
 	m, good := decode.ParseMoment(text)
@@ -150,23 +143,28 @@ type singleDecoder struct {
 	rose     bool // the count rose within a window: it is what was used
 	high     bool // the window had just begun when it was first seen, and counted much: it may be what is left
 
-	blocked bool // a key beside it is named as one that denies for longer
-	full    bool // it counts its limit or more
-	looked  limiter.Instant
-	beside  *redis.IntCmd
-	access  *Access
+	blocked  bool // a key beside it is named as one that denies for longer
+	timed    bool // a key beside it holds a time that is no start and no end of a window that its expiry ends
+	bits     bool // it is stored as no command does that counts
+	full     bool // it counts its limit or more
+	looked   limiter.Instant
+	beside   *redis.IntCmd
+	times    *redis.SliceCmd
+	encoding *redis.StringCmd
+	access   *Access
 }
 
-// lookBeside is how often keys are looked for beside a counter that has reached its limit.
+// lookBeside is how often keys are looked for beside a counter that has reached its limit or has such a key; of others it is once.
 const lookBeside = 2 * time.Second
 
 func (b *singleDecoder) ask(q *Query, l *Tracker) {
-	b.beside, b.access = nil, q.Denials
-	if (b.full || b.blocked || strings.HasSuffix(b.key, "hits")) && !q.Slots && q.Now.Sub(b.looked) >= lookBeside && b.access.may(q.Now) {
-		if names := config.Blockers(b.key, l.Found.Pattern, q.Now); names != nil {
-			b.beside = q.Pipe.Exists(q.Ctx, names...)
+	b.beside, b.times, b.encoding, b.access = nil, nil, nil, q.Denials
+	due := b.looked == 0 || (b.full || b.blocked || b.timed) && q.Now.Sub(b.looked) >= lookBeside
+	if due && l.plain() && !q.Slots && b.access.may(q.Now) {
+		if blocks, times := config.Siblings(b.key, l.Found.Pattern, q.Now); blocks != nil {
+			b.beside, b.times = q.Pipe.Exists(q.Ctx, blocks...), q.Pipe.MGet(q.Ctx, times...)
 		}
-		b.looked = q.Now
+		b.encoding, b.looked = q.Pipe.ObjectEncoding(q.Ctx, b.key), q.Now
 	}
 	b.value = q.Pipe.GetRange(q.Ctx, b.key, 0, decode.LongestNumber-1)
 	b.ttl = q.Pipe.PTTL(q.Ctx, b.key)
@@ -188,13 +186,30 @@ func (b *singleDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading) 
 	}
 	b.tell(now, l, r, n)
 	if b.beside != nil {
-		there, err := b.beside.Result()
-		b.blocked = err == nil && there > 0
-		b.access.learn(err)
+		b.blocked = b.beside.Val() > 0
+		b.access.learn(b.beside.Err())
+		b.timed = slices.ContainsFunc(b.times.Val(), func(v any) bool { return b.otherTime(v, now, l.target.Window) })
+	}
+	if b.encoding != nil {
+		b.bits = b.encoding.Val() == "raw" // SETBIT and SETRANGE; what INCR and SET write is int or embstr
 	}
 	t, was := &l.target, b.full
-	b.full = l.Found.Evidence == model.Told && (l.rule == nil || l.rule.Layout == nil) && t.LimitKnown && n >= t.Limit.Count
+	b.full = l.plain() && t.LimitKnown && n >= t.Limit.Count
 	return b.full && !was, nil
+}
+
+// plain reports whether a person has said that l is a limiter, and not how it is laid out.
+func (l *Tracker) plain() bool {
+	return l.Found.Evidence == model.Told && (l.rule == nil || l.rule.Layout == nil)
+}
+
+// otherTime reports whether the value of a key beside a counter is a time, and neither that of its expiry nor that of a window before it.
+func (b *singleDecoder) otherTime(v any, now limiter.Instant, window time.Duration) bool {
+	const slack = 2 * time.Second // the clock of a program, and whole seconds
+	n, _ := decode.Number(v)
+	unit := decode.UnitOf(n, now)
+	off := decode.InstantIn(n, unit).Sub(b.ends)
+	return unit != 0 && off.Abs() > slack && (off+window).Abs() > slack
 }
 
 func (b *singleDecoder) tell(now limiter.Instant, l *Tracker, r *model.Reading, n int64) {
@@ -246,19 +261,14 @@ func (b *singleDecoder) tell(now limiter.Instant, l *Tracker, r *model.Reading, 
 	}
 	l.notes.set(model.Outlives, b.outlives)
 	r.State.Current = n
-	if ends != 0 && w > 0 {
+	if r.State.Start = now; ends != 0 && w > 0 {
 		r.State.Start = ends.Add(-w)
-	} else {
-		r.State.Start = now
 	}
 }
 
 // withinName tells a counter whose name says its window: once that is over, nothing counts.
 func (b *singleDecoder) withinName(now limiter.Instant, r *model.Reading, n int64) {
-	r.State.Start = now
-	if b.window.Start != 0 {
-		r.State.Start = b.window.Start
-	}
+	r.State.Start = cmp.Or(b.window.Start, now)
 	if r.State.Current = n; b.over(now) {
 		r.State.Current = 0
 	}
