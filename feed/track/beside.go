@@ -181,14 +181,15 @@ func (a *Access) may(now limiter.Instant) bool {
 	return true
 }
 
-// learn takes the answer to a limiter.
-func (a *Access) learn(err error) {
-	switch refused := connect.Code(err) == "NOPERM"; {
+// learn takes the answers to a limiter.
+func (a *Access) learn(answers ...error) {
+	refused := slices.IndexFunc(answers, func(err error) bool { return connect.Code(err) == "NOPERM" })
+	switch {
 	case a == nil:
-	case !refused:
+	case refused < 0:
 		a.granted = true
 	case !a.granted:
-		a.remedy = connect.Remedy(err)
+		a.remedy = connect.Remedy(answers[refused])
 	}
 }
 

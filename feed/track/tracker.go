@@ -41,6 +41,7 @@ type Query struct {
 	Rules    decode.Rules    // what rules say of keys before they are read; nil says nothing
 	Inferred *Engine         // infers the limits of likely limiters; nil infers none
 	Denials  *Access         // to the recorded denials; nil permits it
+	Beside   *Access         // to what stands beside counters; nil permits it
 	Quick    bool            // between two refreshes: a reading without news is not reported
 }
 

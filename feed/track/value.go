@@ -158,7 +158,7 @@ type singleDecoder struct {
 const lookBeside = 2 * time.Second
 
 func (b *singleDecoder) ask(q *Query, l *Tracker) {
-	b.beside, b.times, b.encoding, b.access = nil, nil, nil, q.Denials
+	b.beside, b.times, b.encoding, b.access = new(redis.IntCmd), new(redis.SliceCmd), nil, q.Beside
 	due := b.looked == 0 || (b.full || b.blocked || b.timed) && q.Now.Sub(b.looked) >= lookBeside
 	if due && l.plain() && !q.Slots && b.access.may(q.Now) {
 		if blocks, times := config.Siblings(b.key, l.Found.Pattern, q.Now); blocks != nil {
@@ -185,13 +185,11 @@ func (b *singleDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading) 
 		}
 	}
 	b.tell(now, l, r, n)
-	if b.beside != nil {
-		b.blocked = b.beside.Val() > 0
-		b.access.learn(b.beside.Err())
-		b.timed = slices.ContainsFunc(b.times.Val(), func(v any) bool { return b.otherTime(v, now, l.target.Window) })
-	}
 	if b.encoding != nil {
+		b.blocked = b.beside.Val() > 0
+		b.timed = slices.ContainsFunc(b.times.Val(), func(v any) bool { return b.otherTime(v, now, l.target.Window) })
 		b.bits = b.encoding.Val() == "raw" // SETBIT and SETRANGE; what INCR and SET write is int or embstr
+		b.access.learn(b.beside.Err(), b.times.Err(), b.encoding.Err())
 	}
 	t, was := &l.target, b.full
 	b.full = l.plain() && t.LimitKnown && n >= t.Limit.Count

@@ -198,7 +198,7 @@ func (r *reader) prepare(ctx context.Context, g *group, quick bool) *flight {
 	f := &flight{group: g, clock: r.link.clockOf(g.addr), sent: time.Now()}
 	f.query = &track.Query{
 		Ctx: ctx, Pipe: g.pipe(), Now: f.clock.at(f.sent), Slots: r.link.cluster, Entries: track.EntriesFor(len(r.limiters.trackers)),
-		Windows: &r.limiters.windows, Rules: r.limiters.rules, Inferred: &r.inferred, Denials: &r.link.denials,
+		Windows: &r.limiters.windows, Rules: r.limiters.rules, Inferred: &r.inferred, Denials: &r.link.denials, Beside: &r.link.others,
 	}
 	r.ask(ctx, f, quick)
 	return f

@@ -35,6 +35,7 @@ type link struct {
 	noTime  string                         // the ACL command that would permit TIME; "" where TIME is permitted
 	shut    struct{ info, time time.Time } // until when a command that was refused is not sent again
 	denials track.Access                   // to the streams of recorded denials
+	others  track.Access                   // to what stands beside counters
 	clock   clock
 	clocks  map[string]*clock  // clocks of the nodes of a cluster, by address
 	outages map[string]*outage // nodes of a cluster that do not answer, by address
@@ -169,7 +170,7 @@ func (l *link) takeHello(a *helloAnswer, addr string) error {
 	if connect.Away(a.denied.Err()) {
 		return a.denied.Err()
 	}
-	l.greeted, l.denials = a.received, track.AccessOf(a.denied.Err())
+	l.greeted, l.denials, l.others = a.received, track.AccessOf(a.denied.Err()), track.Access{}
 	switch {
 	case a.time == nil:
 	case err == nil:

@@ -227,6 +227,9 @@ func (r *reader) lacks() []string {
 	if remedy := r.link.denials.Refused(); remedy != "" {
 		out = append(out, "recorded denials cannot be read by this user, so that they are not known: allow it with ACL SETUSER … %R~{*}:denied")
 	}
+	if remedy := r.link.others.Refused(); remedy != "" {
+		out = append(out, "what stands beside counters cannot be read by this user, so that blocks and other ends are not known: "+remedy)
+	}
 	for _, n := range r.link.away() {
 		out = append(out, n.Err)
 	}
