@@ -227,3 +227,25 @@ func TestIdentifyBeside(t *testing.T) {
 		}
 	}
 }
+
+// TestIdentifyOneOfADay: a single counter whose name has a date and a word for it is a candidate with the rule that says so,
+// and a count of a day without such a word is none.
+func TestIdentifyOneOfADay(t *testing.T) {
+	s := servertest.Start(t)
+	client := s.Client()
+	at, err := client.Time(t.Context()).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	client.Set(t.Context(), "daily:alice:"+at.UTC().Format("20060102"), 12, 24*time.Hour)
+	client.Set(t.Context(), "pageviews:"+at.UTC().Format(time.DateOnly), 1234, 24*time.Hour)
+	r := call(t, "identify", "--json", "--redis", s.URL())
+	var found struct {
+		Groups     []json.RawMessage
+		Candidates []struct{ Rule map[string]string }
+	}
+	if err := json.Unmarshal([]byte(r.out), &found); err != nil || len(found.Groups) != 0 || len(found.Candidates) != 1 ||
+		found.Candidates[0].Rule["name"] != "daily:{who}:{window:%Y%m%d}" || found.Candidates[0].Rule["read"] != "value" {
+		t.Errorf("%v: %s%s", err, r.out, r.err)
+	}
+}

@@ -118,6 +118,7 @@ func (f *Found) weighCounter(s *Sample, now limiter.Instant, e *evidence) {
 	}
 	f.Window = w
 	part := s.Key[w.From:w.To]
+	word, _ := naming.Period(s.Key)
 	switch length := w.Length; {
 	case w.Zone != 0 && length == 0:
 		e.add(1, "%s in its name is the hour of now in another zone, or an hour that is over", part)
@@ -129,6 +130,8 @@ func (f *Found) weighCounter(s *Sample, now limiter.Instant, e *evidence) {
 		e.add(1, "%s in its name is the window of now, %s long, and it expires soon after", part, length)
 	case naming.HasAddress(s.Key) && s.TTL <= 3*length:
 		e.add(1, "%s in its name is the window of now, and it counts what came from an address", part)
+	case word != "" && s.TTL <= 3*length:
+		e.add(1, "%s in its name is the window of now, and %s speaks of it", part, word)
 	default:
 		e.add(0, "%s in its name is the window of now", part)
 	}
