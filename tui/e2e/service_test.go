@@ -47,8 +47,8 @@ func TestServices(t *testing.T) {
 		"export": {[]string{"export", "--listen", "127.0.0.1:0"}, func(says, _ string) bool { return strings.Contains(says, "the metrics are on") }, nil},
 		"watch":  {[]string{"watch"}, func(says, _ string) bool { return says != "" }, nil},
 		"record": {[]string{"record", "kept.jsonl.gz"}, func(_, folder string) bool {
-			_, err := os.Stat(filepath.Join(folder, "kept.jsonl.gz"))
-			return err == nil
+			info, err := os.Stat(filepath.Join(folder, "kept.jsonl.gz")) // empty while it is found out whether it can be made
+			return err == nil && info.Size() > 0
 		}, []string{"kept.jsonl.gz"}},
 	} {
 		t.Run(name, func(t *testing.T) {
