@@ -212,6 +212,8 @@ func TestWhatIf(t *testing.T) {
 	if strings.Contains(s.text(), "as it was") {
 		t.Error("an answer stays on screen beside a question that is not understood")
 	}
+	s.press("enter")
+	s.see("sliding-log 9999/1mx", "not understood")
 	s.press("backspace", "enter")
 	s.see("sliding-log 9999/1m", ": admits more")
 	if strings.Contains(s.text(), "not understood") {
@@ -219,7 +221,7 @@ func TestWhatIf(t *testing.T) {
 	}
 	s.press("w", "x", "2")
 	s.see("sliding-log 19998/1m", "as it was")
-	s.press("x", "enter")
+	s.press("x", "esc")
 	s.see("what counts now")
 	if len(injector.Orders()) > 0 {
 		t.Error("it fired")

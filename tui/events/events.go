@@ -281,7 +281,7 @@ func (e *event) words(a *model.Alert) string {
 	switch past, one := strings.Replace(text, "is", "was", 1), a.What == model.BecameThrottled && a.Key != ""; {
 	case e.still:
 		return text + ", for " + format.Length(e.lasted.Truncate(time.Second)+time.Second) + " now"
-	case one && e.lasted > 0:
+	case one && e.lasted >= time.Second:
 		return past + " for " + format.Span(e.lasted)
 	case one:
 		return past + " for a moment"

@@ -264,7 +264,7 @@ func AlertText(e *model.Alert) string {
 			return "were free again"
 		}
 		text := "was free again after " + format.Span(e.For)
-		if e.For <= 0 { // seen throttled a single time
+		if e.For < time.Second { // looked at a few times a second: thousandths are not known
 			text = "was free again at once"
 		}
 		if e.N > 0 {
@@ -288,7 +288,7 @@ func AlertText(e *model.Alert) string {
 	if text := serverText(e); text != "" {
 		return text
 	}
-	return "is back after " + format.Span(e.For)
+	return "is back after " + format.Wait(e.For)
 }
 
 // EventText says what an alert is about, with its subject where that is no key.

@@ -7,6 +7,7 @@ package shell
 import (
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"charm.land/bubbles/v2/textinput"
@@ -368,13 +369,15 @@ func (p *Prompt) Suggest(texts []string) {
 	p.input.SetSuggestions(texts)
 }
 
-// Complain says what is wrong with the text in place of the note, until it is told "".
+// Complain says what is wrong with the text in place of the note, until it is told "". Meanwhile enter ends nothing.
 func (p *Prompt) Complain(what string) { p.wrong = what }
 
 // Update edits the text.
 func (p *Prompt) Update(msg tea.Msg) (tea.Cmd, bool) {
 	if k, ok := msg.(tea.KeyPressMsg); ok {
 		switch name := k.String(); {
+		case name == "enter" && p.wrong != "" && strings.TrimSpace(p.Text()) != "":
+			return nil, true // what is typed is not lost, and what is wrong with it stays on screen
 		case name == "enter" || name == "esc":
 			if p.done != nil {
 				return p.done(p.input.Value(), name == "enter"), false
