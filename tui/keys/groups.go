@@ -48,75 +48,56 @@ func (t *table) toggleGroups() tea.Cmd {
 	return nil
 }
 
-// buildGroups brings the lines of the table up to date with the rows and says what the
-// cursor is on.
-func (t *table) buildGroups() {
-	g := &t.groups
-	if !g.on {
+// list brings the lines of the table up to date: its groups, or the rows of all servers in one order.
+func (t *table) list() {
+	if !t.groups.on {
+		t.merge()
 		return
 	}
+	g := &t.groups
 	if all := t.s.Rows.Filter() != ""; g.built != t.s.Rows.Sorts() || g.all != all {
 		g.built, g.all = t.s.Rows.Sorts(), all
 		g.tree.build(t.s.Rows.Rows(), t.s.Name, all)
 	}
+	t.takeGroups()
 	if g.at != "" && g.tree.groupLine(g.at) < 0 {
 		g.at = ""
 	}
-	if g.at == "" {
-		if i := g.tree.lineOf(t.s.Selection.Selected()); i >= 0 && g.tree.lines[i].group != nil {
-			g.at = g.tree.lines[i].group.path
-		}
+	if i := t.cursor(); g.at == "" && i >= 0 && t.lines[i].group != nil {
+		g.at = t.lines[i].group.path
 	}
-	if g.at == "" {
-		t.s.Selection.SetGroup("")
-	} else {
-		t.s.Selection.SetGroup(g.tree.lines[g.tree.groupLine(g.at)].group.title())
+	name := ""
+	if one := t.group(); one != nil {
+		name = one.title()
+	}
+	t.s.Selection.SetGroup(name)
+}
+
+// takeGroups takes over the lines of the groups.
+func (t *table) takeGroups() {
+	t.lines = append(t.lines[:0], t.groups.tree.lines...)
+	for i := range t.lines {
+		t.lines[i].table = t
 	}
 }
 
 // lineCount is how many lines the table has.
-func (t *table) lineCount() int {
-	switch {
-	case t.groups.on:
-		return len(t.groups.tree.lines)
-	case t.peers != nil:
-		return len(t.merged)
-	}
-	return len(t.s.Rows.Rows())
-}
-
-// lineAt returns a line of the table.
-func (t *table) lineAt(i int) line {
-	switch {
-	case t.groups.on:
-		l := t.groups.tree.lines[i]
-		l.table = t
-		return l
-	case t.peers != nil:
-		return t.merged[i]
-	}
-	return line{key: t.s.Rows.Rows()[i], table: t}
-}
+func (t *table) lineCount() int { return len(t.lines) }
 
 // cursor is the line under the cursor, or -1.
 func (t *table) cursor() int {
-	switch {
-	case !t.groups.on && t.peers != nil:
-		return t.mergedLine(t, t.s.Selection.Selected())
-	case !t.groups.on:
-		return t.s.Selection.Index()
+	switch selected := t.s.Selection.Selected(); {
 	case t.groups.at != "":
 		return t.groups.tree.groupLine(t.groups.at)
+	case t.groups.on:
+		return t.groups.tree.lineOf(selected)
+	default:
+		return slices.IndexFunc(t.lines, func(l line) bool { return l.table == t && l.key.Reading.Key == selected })
 	}
-	return t.groups.tree.lineOf(t.s.Selection.Selected())
 }
 
 // step moves the cursor so many lines down.
 func (t *table) step(by int) {
-	if !t.groups.on && t.peers == nil {
-		t.s.Selection.Move(by)
-		return
-	}
 	at := t.cursor()
 	if at < 0 {
 		at, by = 0, 0
@@ -127,23 +108,21 @@ func (t *table) step(by int) {
 // goTo puts the cursor on a line, or the nearest there is. Of a group the key is shown that
 // is nearest to its limit.
 func (t *table) goTo(i int) {
-	if t.lineCount() == 0 {
+	if len(t.lines) == 0 {
 		return
 	}
-	l := t.lineAt(min(max(i, 0), t.lineCount()-1))
-	if l.group == nil {
-		l.table.pick(l.key.Reading.Key)
-		return
+	l := t.lines[min(max(i, 0), len(t.lines)-1)]
+	l.table.pick(l.shown().Reading.Key)
+	if l.group != nil {
+		t.groups.at = l.group.path
+		t.s.Selection.SetGroup(l.group.title())
 	}
-	t.s.Selection.Pick(l.group.shown().Reading.Key)
-	t.groups.at = l.group.path
-	t.s.Selection.SetGroup(l.group.title())
 }
 
 // group returns the group under the cursor, or nil.
 func (t *table) group() *group {
-	if i := t.cursor(); t.groups.on && t.groups.at != "" && i >= 0 {
-		return t.groups.tree.lines[i].group
+	if i := t.cursor(); t.groups.at != "" && i >= 0 {
+		return t.lines[i].group
 	}
 	return nil
 }
@@ -152,6 +131,7 @@ func (t *table) group() *group {
 func (t *table) openGroup(g *group, open bool) {
 	t.groups.tree.set(g.path, open)
 	t.groups.tree.list(t.groups.all)
+	t.takeGroups()
 }
 
 func (t *table) unfold() {
@@ -178,25 +158,17 @@ func (t *table) fold() {
 	}
 }
 
-// seeLines tells the source which keys are on screen: of a group the one that is shown.
-func (t *table) seeLines(from, to int) {
-	switch {
-	case !t.groups.on && t.peers != nil:
-		t.seeMerged(from, to)
-		return
-	case !t.groups.on:
-		t.s.Selection.See(from, to)
-		return
-	}
-	var keys []string
-	for i := max(from, 0); i < min(to, t.lineCount()); i++ {
-		k := t.lineAt(i).key
-		if k == nil {
-			k = t.lineAt(i).group.shown()
+// see tells each source which of its keys are on screen: of a group the one that is shown.
+func (t *table) see(from, to int) {
+	for _, p := range t.peers {
+		var keys []string
+		for _, l := range t.lines[max(from, 0):min(to, len(t.lines))] {
+			if l.table == p {
+				keys = append(keys, l.shown().Reading.Key)
+			}
 		}
-		keys = append(keys, k.Reading.Key)
+		p.s.Selection.SeeKeys(keys)
 	}
-	t.s.Selection.SeeKeys(keys)
 }
 
 // shown is the key that stands for the group: the nearest to its limit, else the first.
@@ -252,6 +224,14 @@ type line struct {
 	key   *model.Watched
 	depth int
 	table *table // of the server that the key is on
+}
+
+// shown is the key of the line, or the one that stands for its group.
+func (l line) shown() *model.Watched {
+	if l.group != nil {
+		return l.group.shown()
+	}
+	return l.key
 }
 
 // tree orders rows into groups. The zero tree is empty.

@@ -118,9 +118,6 @@ func Join(screens ...*Screen) {
 
 // merge brings the rows of all servers into one order: that of this one's.
 func (t *table) merge() {
-	if t.peers == nil {
-		return
-	}
 	left := make([][]*model.Watched, len(t.peers))
 	n := 0
 	for i, p := range t.peers {
@@ -128,35 +125,25 @@ func (t *table) merge() {
 		left[i] = p.s.Rows.Rows()
 		n += len(left[i])
 	}
-	t.merged = t.merged[:0]
-	for len(t.merged) < n {
+	t.lines = t.lines[:0]
+	for len(t.lines) < n {
 		first := -1
 		for i, rows := range left {
 			if len(rows) > 0 && (first < 0 || t.peers[i].s.Rows.Compare(rows[0], t.peers[first].s.Rows, left[first][0]) < 0) {
 				first = i
 			}
 		}
-		t.merged = append(t.merged, line{key: left[first][0], table: t.peers[first]})
+		t.lines = append(t.lines, line{key: left[first][0], table: t.peers[first]})
 		left[first] = left[first][1:]
 	}
 }
 
-// mergedLine returns the line of a key of a server, or -1.
-func (t *table) mergedLine(of *table, key string) int {
-	for i, l := range t.merged {
-		if l.table == of && l.key.Reading.Key == key {
-			return i
-		}
-	}
-	return -1
-}
-
 // follow shows the server of the first row, until a person has chosen a key.
 func (t *table) follow() {
-	if t.peers == nil || t.groups.on || t.s.Selection.Chosen() || len(t.merged) == 0 {
+	if t.groups.on || t.s.Selection.Chosen() || len(t.lines) == 0 {
 		return
 	}
-	if first := t.merged[0].table; first != t {
+	if first := t.lines[0].table; first != t {
 		first.top = 0
 		first.s.Shell.Group.Front(t.s.Shell)
 	}
@@ -177,23 +164,10 @@ func (t *table) pick(key string) {
 // shown reports whether the screen of the table's server is the one that is shown.
 func (t *table) shown() bool { return t.s.Shell.Group.Shows(t.s.Shell) }
 
-// seeMerged tells each source which of its keys are on screen.
-func (t *table) seeMerged(from, to int) {
-	for _, p := range t.peers {
-		var keys []string
-		for i := max(from, 0); i < min(to, len(t.merged)); i++ {
-			if t.merged[i].table == p {
-				keys = append(keys, t.merged[i].key.Reading.Key)
-			}
-		}
-		p.s.Selection.SeeKeys(keys)
-	}
-}
-
 // serverWidth is how many cells the names of the servers take; 0 where there is one alone.
 func (t *table) serverWidth() int {
 	widest := 0
-	for _, p := range t.peers {
+	for _, p := range t.several() {
 		widest = max(widest, len(p.s.Options.Target))
 	}
 	return min(widest, mostServer)
@@ -202,21 +176,18 @@ func (t *table) serverWidth() int {
 // mostServer is how many cells the column of the servers has at most.
 const mostServer = 12
 
-// keyCount is how many keys the table lists, or has in its groups.
-func (t *table) keyCount() int {
-	if t.peers != nil && !t.groups.on {
-		return len(t.merged)
+// several are the tables of the servers in one view; none where one is watched alone.
+func (t *table) several() []*table {
+	if len(t.peers) == 1 {
+		return nil
 	}
-	return len(t.s.Rows.Rows())
+	return t.peers
 }
 
 // listed is how many groups there are or, without them, keys that are watched on all servers.
-func (t *table) listed() (n int) {
+func (t *table) listed() int {
 	if t.groups.on {
-		return t.lineCount()
+		return len(t.lines)
 	}
-	for _, p := range t.peers {
-		n += p.s.Shown.Live().Len()
-	}
-	return max(n, t.s.Shown.Live().Len())
+	return collect.Sum(t.peers, func(p *table) int { return p.s.Shown.Live().Len() })
 }

@@ -56,7 +56,7 @@ func (d *Screen) menuAt(x, y int) tea.Cmd {
 // rowAt returns the line of the table at a cell of the screen, or -1.
 func (d *Screen) rowAt(x, y int) int {
 	in := d.rowsArea()
-	if i := d.table.top + d.table.rows.At(y-in.Y); in.Holds(x, y) && i < d.table.lineCount() {
+	if i := d.table.top + d.table.rows.At(y-in.Y); in.Holds(x, y) && i < len(d.table.lines) {
 		return i
 	}
 	return -1

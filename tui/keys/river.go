@@ -283,36 +283,13 @@ func (c keyCell) used() {
 	c.right(session.UsedText(c.k, c.w), st)
 }
 
-// groupRow draws a group in the columns of the table: its way and how many keys it has,
-// how many deny or are near, the fill of the nearest, and the sums of the rates.
-func (v tableView) groupRow(row cell.Rect, widths *[len(columns)]int, g *group) {
-	x, y, left := row.X, row.Y, row.X
-	mark, markStyle := v.s.Mark(g.shown(), v.c.Look)
-	selected := v.table.groups.at == g.path
-	if selected {
-		v.c.Buffer.Text(x, y, x+1, v.c.Look.SelMark, v.c.Look.Accent)
-	}
-	v.c.Buffer.Text(x+1, y, x+3, mark+" ", markStyle)
-	x += 3
-	for i, c := range columns {
-		if cw := widths[i]; cw > 0 {
-			if c.group != nil {
-				c.group(groupCell{slot{v.c, x - 1, y, cw, row.H}, v.table, g})
-			}
-			x += cw + 1
-		}
-	}
+// groupMouse lets the row of a group answer the mouse: a click on its mark, or on the selected one, opens or folds it.
+func (v tableView) groupMouse(row cell.Rect, g *group, selected bool) {
 	v.c.Tip(row, func(int, int) string { return v.table.groupTip(g) })
-	switch {
-	case selected:
-		v.c.Buffer.Tint(row, v.c.Look.Selected)
-	case g.denied > 0:
-		v.c.Buffer.Tint(row, v.c.Look.DeniedGround)
-	}
-	folds := left + 3 + indent*g.depth + 1 // behind its mark
+	folds := 3 + indent*g.depth + 1 // behind its mark
 	v.c.OnClick(row, func(at int) tea.Cmd {
 		v.focus()
-		if selected || at <= folds-left {
+		if selected || at <= folds {
 			v.table.openGroup(g, !v.table.groups.tree.open[g.path])
 		}
 		v.table.goTo(v.table.groups.tree.groupLine(g.path))

@@ -39,6 +39,7 @@ type view struct {
 // New returns the dashboard of a session.
 func New(s *session.Session) *Screen {
 	d := &Screen{s: s, table: table{s: s, rows: widget.Rows{Height: 1}}, what: whatIf{s: s}}
+	d.table.peers = []*table{&d.table}
 	d.actions = append(append(d.rowActions(), s.Actions().Without(shell.ZoomIn, shell.ZoomOut)...), d.travel()...)
 	d.actions = append(append(d.actions, s.ZoomActions(d.zoom)...), shell.Moves("keys", "key", func(by int) tea.Cmd {
 		d.table.step(by)
@@ -90,8 +91,8 @@ func (d *Screen) Update(msg tea.Msg) tea.Cmd {
 			return d.rightClick(msg.X, msg.Y)
 		}
 	case tea.MouseMotionMsg:
-		if i := d.rowAt(msg.X, msg.Y); i >= 0 && d.table.lineAt(i).group == nil {
-			d.s.Selection.Point(d.table.lineAt(i).key.Reading.Key)
+		if i := d.rowAt(msg.X, msg.Y); i >= 0 && d.table.lines[i].group == nil {
+			d.s.Selection.Point(d.table.lines[i].key.Reading.Key)
 		}
 		if d.s.Shown.Time.Drag(msg.X) || d.s.Shown.Time.Light(d.partAt(msg.X, msg.Y)) {
 			d.s.Shell.Redraw()
@@ -106,8 +107,7 @@ func (d *Screen) Update(msg tea.Msg) tea.Cmd {
 
 // layOut divides the room and scrolls the table so that the selected row is in sight.
 func (d *Screen) layOut() {
-	d.table.buildGroups()
-	d.table.merge()
+	d.table.list()
 	d.areas = arrange(d.area, d.focus, d.expanded, d.framed,
 		content{keys: d.table.listed(), fired: len(d.s.Orders.Decisions()) > 0, mute: d.s.Orders.CanFire() != ""})
 	width := d.areas.timeline.W - 2

@@ -24,8 +24,8 @@ type table struct {
 	rows   widget.Rows
 	names  names
 	lanes  lanes
-	peers  []*table // of all servers in one view, this one's among them; nil: it is watched alone
-	merged []line   // their rows in one order
+	peers  []*table // of all servers in one view, this one's among them
+	lines  []line   // what is listed: groups and keys, or the rows of all servers in one order
 }
 
 // tallest is how many lines of the screen a row takes at most.
@@ -40,8 +40,8 @@ func (t *table) scroll(lines int) {
 	case i >= 0:
 		t.top = min(max(t.top, i-lines+1), i)
 	}
-	t.top = min(max(t.top, 0), max(0, t.lineCount()-lines))
-	t.seeLines(t.top, t.top+lines)
+	t.top = min(max(t.top, 0), max(0, len(t.lines)-lines))
+	t.see(t.top, t.top+lines)
 }
 
 // tableView is the table on the canvas that it is painted on.
@@ -66,18 +66,18 @@ func (v tableView) paint(r cell.Rect) {
 		in = widget.Inside(r, true)
 	}
 	rows := cell.Rect{X: in.X, Y: in.Y + 1, W: in.W, H: in.H - 1}
-	shown := min(max(rows.H, 0)/v.table.rows.Height, v.table.lineCount()-v.table.top)
+	shown := min(max(rows.H, 0)/v.table.rows.Height, len(v.table.lines)-v.table.top)
 	alone := map[*table][]string{v.table: nil} // keys that stand in no group
 	longest := 0
 	for i := range shown {
-		if l := v.table.lineAt(v.table.top + i); l.group == nil && (!v.table.groups.on || v.table.groups.tree.of[l.key.Reading.Key] == nil) {
+		if l := v.table.lines[v.table.top+i]; l.group == nil && (!v.table.groups.on || v.table.groups.tree.of[l.key.Reading.Key] == nil) {
 			alone[l.table] = append(alone[l.table], l.key.Reading.Key)
 			longest = max(longest, safetext.Width(v.s.Name(l.key.Reading.Key)))
 		}
 	}
 	if v.table.groups.on {
 		longest = in.W // their names are indented
-	} else if v.c.Framed && v.table.peers == nil {
+	} else if v.c.Framed && v.table.several() == nil {
 		if v.common = v.s.Families().Common(in.W/4, safetext.Ellipsis); v.common != nil {
 			longest = 0
 			for _, key := range alone[v.table] {
@@ -85,11 +85,9 @@ func (v tableView) paint(r cell.Rect) {
 			}
 		}
 	}
-	if v.table.peers == nil && !v.table.groups.on {
-		for _, k := range v.s.Rows.Rows()[min(v.table.top+shown, len(v.s.Rows.Rows())):] {
-			if k.State(v.s.Shown.At()) == model.Throttled {
-				v.below++
-			}
+	for _, l := range v.table.lines[v.table.top+shown:] {
+		if !v.table.groups.on && l.key.State(l.table.s.Shown.At()) == model.Throttled {
+			v.below++
 		}
 	}
 	if v.c.Framed {
@@ -110,14 +108,9 @@ func (v tableView) paint(r cell.Rect) {
 	for i := range shown {
 		y := v.table.rows.Line(i)
 		r := cell.Rect{X: rows.X, Y: rows.Y + y, W: rows.W, H: v.table.rows.Line(i+1) - y}
-		if l := v.table.lineAt(v.table.top + i); l.group != nil {
-			v.groupRow(r, &widths, l.group)
-		} else {
-			row := v
-			row.table, row.s = l.table, l.table.s
-			row.faded = 3*y >= 2*rows.H
-			row.keyRow(r, &widths, l.key)
-		}
+		row, l := v, v.table.lines[v.table.top+i]
+		row.table, row.s, row.faded = l.table, l.table.s, 3*y >= 2*rows.H
+		row.row(r, &widths, l)
 	}
 	if y := v.table.rows.Line(shown); shown > 0 {
 		v.table.lanes.continueLine(slot{v.c, rows.X + at, rows.Y + y, cells, 1}, rows.H-y)
@@ -128,7 +121,7 @@ func (v tableView) paint(r cell.Rect) {
 // paintEmpty says why no key is listed, and what to do.
 func (v tableView) paintEmpty(rows cell.Rect) {
 	switch {
-	case v.table.lineCount() > 0 || !v.s.Shown.Started():
+	case len(v.table.lines) > 0 || !v.s.Shown.Started():
 	case v.s.Shown.Board().Len() == 0 && v.s.Shown.Live().Sweep.Passes == 0:
 		session.PaintSearch(v.c, rows, v.s.Shown.Live())
 	default:
@@ -153,7 +146,11 @@ func (v tableView) paintEmpty(rows cell.Rect) {
 
 // heading is the title of the pane: how many keys there are, and which.
 func (v tableView) heading() []widget.Span {
-	title := []widget.Span{widget.Styled("keys", v.c.Look.Title), widget.Styled(fmt.Sprintf(" %d", v.table.keyCount()), v.c.Look.Dim)}
+	n := len(v.table.lines)
+	if v.table.groups.on {
+		n = len(v.s.Rows.Rows())
+	}
+	title := []widget.Span{widget.Styled("keys", v.c.Look.Title), widget.Styled(fmt.Sprintf(" %d", n), v.c.Look.Dim)}
 	if v.common != nil {
 		title = append(title, widget.Styled(" · "+strings.Join(v.common, "  "), v.c.Look.Text))
 	}
@@ -202,7 +199,7 @@ func (v tableView) columnHeads(in cell.Rect, widths *[len(columns)]int) {
 			}
 			v.c.Buffer.Clear(cell.Rect{X: at - 1, Y: in.Y, W: n + 2, H: 1})
 		}
-		if all := v.table.lineCount(); rule && i == 0 && all >= in.H { // no title says how many there are
+		if all := len(v.table.lines); rule && i == 0 && all >= in.H { // no title says how many there are
 			last := min(v.table.top+in.H-1, all)
 			at, span := x+safetext.Width(c.title), fmt.Sprintf(" %d–%d of %d ", v.table.top+1, last, all)
 			texts, style := []string{span, fmt.Sprintf(" of %d ", all)}, v.c.Look.Dim
@@ -227,52 +224,69 @@ func (v tableView) columnHeads(in cell.Rect, widths *[len(columns)]int) {
 	}
 }
 
-// keyRow draws a key in the columns of the table and, in a second line, how it stands.
-func (v tableView) keyRow(row cell.Rect, widths *[len(columns)]int, k *model.Watched) {
-	g, key := &v.c.Buffer, k.Reading.Key
-	x, y, left := row.X, row.Y, row.X
-	mark, markStyle := v.s.Mark(k, v.c.Look)
-	selected := key == v.s.Selection.Selected() && v.table.groups.at == "" && v.table.shown()
-	if selected {
-		g.Text(x, y, x+1, v.c.Look.SelMark, v.c.Look.Accent)
+// row draws a line in the columns of the table.
+func (v tableView) row(r cell.Rect, widths *[len(columns)]int, l line) {
+	g, k := &v.c.Buffer, l.shown()
+	selected, denies := k.Reading.Key == v.s.Selection.Selected() && v.table.groups.at == "" && v.table.shown(), k.Gauge.Throttled()
+	if l.group != nil {
+		selected, denies = v.table.groups.at == l.group.path, l.group.denied > 0
 	}
-	g.Text(x+1, y, x+3, mark+" ", markStyle) // some fonts draw the mark wider than its cell
-	x += 3
+	if selected {
+		g.Text(r.X, r.Y, r.X+1, v.c.Look.SelMark, v.c.Look.Accent)
+	}
+	mark, markStyle := v.s.Mark(k, v.c.Look)
+	g.Text(r.X+1, r.Y, r.X+3, mark+" ", markStyle) // some fonts draw the mark wider than its cell
+	x := r.X + 3
 	for i := range columns {
 		cw := widths[i]
 		if cw == 0 {
 			continue
 		}
-		columns[i].key(keyCell{slot{v.c, x - 1, y, cw, row.H}, v.table, k, v.faded && !selected})
+		room := slot{v.c, x - 1, r.Y, cw, r.H}
+		if l.group == nil {
+			columns[i].key(keyCell{room, v.table, k, v.faded && !selected})
+		} else if columns[i].group != nil {
+			columns[i].group(groupCell{room, v.table, l.group})
+		}
 		x += cw + 1
 	}
-	if lane, _ := laneAt(widths); row.H > 1 {
+	if l.group != nil {
+		v.groupMouse(r, l.group, selected)
+	} else {
+		v.keyWords(r, widths, k)
+	}
+	switch {
+	case selected:
+		g.Tint(r, v.c.Look.Selected)
+	case denies:
+		g.Tint(r, v.c.Look.DeniedGround)
+	}
+}
+
+// keyWords says in the second line of a row how the key stands, and lets the row answer the mouse.
+func (v tableView) keyWords(r cell.Rect, widths *[len(columns)]int, k *model.Watched) {
+	lane, cells := laneAt(widths)
+	if r.H > 1 {
 		words := v.s.Headline(k, v.c.Look, lane-3)[1:]
 		for i := range words {
 			if (keyCell{k: k}).fine() {
 				words[i].Style = v.c.Look.Dim
 			}
 		}
-		v.c.Spans(left+3, y+1, left+lane-1, words...)
+		v.c.Spans(r.X+3, r.Y+1, r.X+lane-1, words...)
 	}
-	v.c.Tip(row, func(at, _ int) string {
-		if lane, cells := laneAt(widths); at >= left+lane && at < left+lane+cells {
-			return v.table.laneTip(k, at-left-lane)
+	v.c.Tip(r, func(at, _ int) string {
+		if at -= r.X; at >= lane && at < lane+cells {
+			return v.table.laneTip(k, at-lane)
 		}
-		return v.table.cellTip(columnAt(widths, at-left), k)
+		return v.table.cellTip(columnAt(widths, at), k)
 	})
 	if _, old := v.s.Shown.Outdated(k); old {
-		g.Wash(cell.Rect{X: left + 1, Y: y, W: row.W - 1, H: row.H}, v.c.Look.Unknown)
+		v.c.Buffer.Wash(cell.Rect{X: r.X + 1, Y: r.Y, W: r.W - 1, H: r.H}, v.c.Look.Unknown)
 	}
-	switch {
-	case selected:
-		g.Tint(row, v.c.Look.Selected)
-	case k.Gauge.Throttled():
-		g.Tint(row, v.c.Look.DeniedGround)
-	}
-	v.c.OnClick(row, func(int) tea.Cmd {
+	v.c.OnClick(r, func(int) tea.Cmd {
 		v.focus()
-		v.table.pick(key)
+		v.table.pick(k.Reading.Key)
 		return nil
 	})
 }
