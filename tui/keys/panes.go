@@ -10,6 +10,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/limiter/describe"
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/safetext"
 	"ratescope/tui/cell"
@@ -136,66 +137,40 @@ type injectorPane struct {
 	split bool // the decisions stand beside the forecast
 }
 
-// paint draws the pane; focused says that it has the keyboard.
+// paint draws the pane; focused says that it has the keyboard. Where one row is all there is, the forecast stands behind the
+// buttons, and where one is left below them, the latest decision beside the forecast.
 func (v injectorPane) paint(r cell.Rect, focused bool) {
 	if r.H == 0 {
 		return
 	}
 	in := v.c.Section(r, focused, v.title(widget.TitleRoom(r.W))...)
+	if in.H == 1 && v.s.Orders.CanFire() == "" {
+		x := v.keys(in.X, in.Y, in.X+in.W) + 1
+		v.c.Flow(cell.Rect{X: x, Y: in.Y, W: in.X + in.W - x, H: 1}, v.forecast(in.W)...)
+		return
+	}
 	left, right := in, cell.Rect{}
 	if v.split {
 		left, right = in.Left(in.W * 46 / 100)
 		right, left.W = cell.Rect{X: right.X + 1, Y: right.Y, W: right.W - 1, H: right.H}, left.W-1
 	}
-	if in.H == 1 && v.s.Orders.CanFire() == "" && v.s.Options.Inject.Injector != nil {
-		v.oneLine(in)
-		return
-	}
-	y := v.buttons(left.X, left.Y, left.X+left.W, left.Y+max(1, left.H-2))
+	gap := 0
 	if left.H > 5 {
-		y++
+		gap = 1
 	}
-	n, rows := len(v.s.Orders.Decisions()), left.Y+left.H-y
-	if rows <= 2 && (rows == 1 || left.H > 2) && right.H == 0 && n > 0 && left.W >= 76 { // the forecast leaves no row: beside it
-		x := left.X + left.W - decisionCells
-		y = v.forecast(cell.Rect{X: left.X, Y: left.Y, W: left.W - decisionCells - 1, H: left.H}, y)
-		events.PaintDecision(v.c, x, y-1, left.X+left.W, &v.s.Orders.Decisions()[n-1])
-		return
+	_, room := left.Top(v.buttons(left.X, left.Y, left.X+left.W, left.Y+max(1, left.H-2)) - left.Y + gap)
+	list, forecast := v.s.Orders.Decisions(), room
+	if room.H == 1 && len(list) > 0 && !v.split && room.W >= 76 {
+		forecast.W -= decisionCells + 1
+		events.PaintDecision(v.c, room.X+room.W-decisionCells, room.Y, room.X+room.W, &list[len(list)-1])
 	}
-	y = v.forecast(left, y)
-	if right.H > 0 {
-		v.decisions(right)
-	} else if y < left.Y+left.H {
-		if left.H-(y-left.Y) > 3 { // room to set the past apart from the forecast
-			y++
-		}
-		v.decisions(cell.Rect{X: left.X, Y: y, W: left.W, H: left.Y + left.H - y})
+	if said := v.forecast(forecast.W); len(said) > 0 && room.H > 0 {
+		_, room = room.Top(v.c.Flow(forecast, said...) - room.Y + gap)
 	}
-}
-
-// oneLine says in one row what can be fired, and what would become of it.
-func (v injectorPane) oneLine(r cell.Rect) {
-	k := v.s.Selection.Current()
-	x, end := v.keys(r.X, r.Y, r.X+r.W)+1, r.X+r.W
-	if k == nil {
-		return
+	if v.split {
+		room = right
 	}
-	if _, old := v.s.Shown.Outdated(k); old {
-		return
-	}
-	if _, err := k.Reading.Aim(); err != nil {
-		why := "nothing can be fired: " + safetext.Clean(err.Error())
-		v.c.Buffer.Text(x, r.Y, end, safetext.Clip(why, end-x, safetext.Ellipsis), v.c.Look.Unknown)
-		return
-	}
-	spans := append([]widget.Span{widget.Styled("one ", v.c.Look.Dim)}, v.fate(k.Reading.Forecast(v.s.Shown.At(), 1, 1))...)
-	n := v.s.Orders.Burst()
-	burst := []widget.Span{widget.Styled(fmt.Sprintf(" · burst %d ", n), v.c.Look.Dim)}
-	burst = append(burst, v.fate(k.Reading.Forecast(v.s.Shown.At(), n, 1))...)
-	if widget.Width(spans...)+widget.Width(burst...) <= end-x {
-		spans = append(spans, burst...)
-	}
-	v.c.Spans(x, r.Y, end, spans...)
+	v.decisions(room)
 }
 
 // title says what is being fired, and what became of it where there is room for all
@@ -225,10 +200,6 @@ func (v injectorPane) title(room int) []widget.Span {
 
 // buttons draws what can be fired, or says why nothing can; it returns the row below.
 func (v injectorPane) buttons(x, y, end, bottom int) int {
-	if v.s.Options.Inject.Injector == nil {
-		v.c.Buffer.Text(x, y, end, "nothing can be fired here", v.c.Look.Dim)
-		return y + 1
-	}
 	if why := v.s.Orders.CanFire(); why != "" {
 		lines := format.Wrap(safetext.Clean(why), end-x)
 		if len(lines) > bottom-y { // the remedy matters more than what is wrong
@@ -275,39 +246,24 @@ func (v injectorPane) keys(x, y, end int) int {
 	return x
 }
 
-// forecast says what the buttons would do now, and returns the row below.
-func (v injectorPane) forecast(r cell.Rect, y int) int {
+// forecast says what the buttons would do now, or in lines of so many columns why they would do nothing.
+func (v injectorPane) forecast(columns int) [][]widget.Span {
 	k := v.s.Selection.Current()
-	if k == nil || y >= r.Y+r.H {
-		return y
+	if k == nil {
+		return nil
 	}
-	end := r.X + r.W
 	if age, old := v.s.Shown.Outdated(k); old {
-		v.c.Buffer.Text(r.X, y, end, "no forecast: what is known is "+format.Span(age)+" old", v.c.Look.Unknown)
-		return y + 1
+		return [][]widget.Span{{widget.Styled("no forecast: what is known is "+format.Span(age)+" old", v.c.Look.Unknown)}}
 	}
 	if _, err := k.Reading.Aim(); err != nil {
-		for _, line := range format.Wrap("nothing can be fired: "+safetext.Clean(err.Error()), end-r.X) {
-			if y < r.Y+r.H {
-				v.c.Buffer.Text(r.X, y, end, line, v.c.Look.Unknown)
-				y++
-			}
-		}
-		return y
+		return collect.Map(format.Wrap("nothing can be fired: "+safetext.Clean(err.Error()), columns),
+			func(line string) []widget.Span { return []widget.Span{widget.Styled(line, v.c.Look.Unknown)} })
 	}
-	one, many := k.Reading.Forecast(v.s.Shown.At(), 1, 1), k.Reading.Forecast(v.s.Shown.At(), v.s.Orders.Burst(), 1)
-	column := 9
-	if r.W < 36 {
-		column = 0
+	of := func(label string, n int) []widget.Span {
+		return append([]widget.Span{widget.Styled(label, v.c.Look.Dim)}, v.fate(k.Reading.Forecast(v.s.Shown.At(), n, 1))...)
 	}
-	label := func(s string) widget.Span { return widget.Styled(fmt.Sprintf("%-*s ", column-1, s), v.c.Look.Dim) }
-	v.c.Spans(r.X, y, end, append([]widget.Span{label("one")}, v.fate(one)...)...)
-	y++
-	if r.H > 2 && y < r.Y+r.H {
-		v.c.Spans(r.X, y, end, append([]widget.Span{label(fmt.Sprintf("burst %d", v.s.Orders.Burst()))}, v.fate(many)...)...)
-		y++
-	}
-	return y
+	burst := v.s.Orders.Burst()
+	return [][]widget.Span{of("one ", 1), of(fmt.Sprintf("burst %d ", burst), burst)}
 }
 
 func (v injectorPane) fate(f model.Forecast) []widget.Span {
@@ -341,16 +297,12 @@ func (v injectorPane) fate(f model.Forecast) []widget.Span {
 
 // decisions lists what became of the last requests, newest first.
 func (v injectorPane) decisions(r cell.Rect) {
-	if len(v.s.Orders.Decisions()) == 0 {
+	list := v.s.Orders.Decisions()
+	if len(list) == 0 && r.H > 0 {
 		v.c.Buffer.Text(r.X, r.Y, r.X+r.W, "no request fired yet", v.c.Look.Dim)
-		return
 	}
-	for i := range r.H {
-		n := len(v.s.Orders.Decisions()) - 1 - i
-		if n < 0 {
-			return
-		}
-		events.PaintDecision(v.c, r.X, r.Y+i, r.X+r.W, &v.s.Orders.Decisions()[n])
+	for i := range min(r.H, len(list)) {
+		events.PaintDecision(v.c, r.X, r.Y+i, r.X+r.W, &list[len(list)-1-i])
 	}
 }
 
