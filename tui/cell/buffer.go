@@ -5,7 +5,7 @@ package cell
 
 import (
 	"cmp"
-	"strconv"
+	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -56,6 +56,7 @@ type Buffer struct {
 	clip  Rect // what can be written on
 	cells []Cell
 	out   strings.Builder
+	sgrs  map[themes.Style]string // what sgr has made
 }
 
 // Resize makes the grid w×h and blank.
@@ -220,7 +221,6 @@ func (g *Buffer) Wash(r Rect, st themes.Style) {
 func (g *Buffer) String() string {
 	g.out.Reset()
 	g.out.Grow(len(g.cells) * 3)
-	var sgr []byte
 	for y := range g.H {
 		if y > 0 {
 			g.out.WriteByte('\n')
@@ -231,8 +231,7 @@ func (g *Buffer) String() string {
 				continue
 			}
 			if c.S != st {
-				sgr = appendSGR(sgr[:0], c.S)
-				g.out.Write(sgr)
+				g.out.WriteString(g.sgr(c.S))
 				st = c.S
 			}
 			if c.R < 0x80 {
@@ -269,34 +268,38 @@ var attrs = [...]struct {
 	code string
 }{{themes.Bold, ";1"}, {themes.Faint, ";2"}, {themes.Italic, ";3"}, {themes.Underline, ";4"}, {themes.Reverse, ";7"}}
 
-func appendSGR(b []byte, s themes.Style) []byte {
-	b = append(b, "\x1b[0"...)
+// sgr returns the escape sequence of a style. Made once a style: on a busy screen most cells change the style.
+func (g *Buffer) sgr(s themes.Style) string {
+	text, made := g.sgrs[s]
+	if made {
+		return text
+	}
+	text = "\x1b[0"
 	for _, a := range attrs {
 		if s.Attr&a.a != 0 {
-			b = append(b, a.code...)
+			text += a.code
 		}
 	}
-	b = appendInk(b, ";38;2;", s.Fg)
-	b = appendInk(b, ";48;2;", s.Bg)
-	return append(b, 'm')
+	text += ink(38, s.Fg) + ink(48, s.Bg) + "m"
+	if g.sgrs == nil || len(g.sgrs) >= mostStyles {
+		g.sgrs = map[themes.Style]string{}
+	}
+	g.sgrs[s] = text
+	return text
 }
 
-func appendInk(b []byte, lead string, k themes.Ink) []byte {
+// mostStyles bounds the styles that are kept as text; a theme with its gradients has some hundred.
+const mostStyles = 4096
+
+// ink returns the parameters of an escape sequence that choose a colour; "" for the terminal's own.
+func ink(ground int, k themes.Ink) string {
 	if n, own := k.Index(); own {
-		b = append(b, lead[:3]...)
-		b = append(b, ";5;"...)
-		return strconv.AppendUint(b, uint64(n), 10)
+		return fmt.Sprintf(";%d;5;%d", ground, n)
 	}
-	r, g, bl, set := k.RGB()
-	if !set {
-		return b
+	if r, g, b, set := k.RGB(); set {
+		return fmt.Sprintf(";%d;2;%d;%d;%d", ground, r, g, b)
 	}
-	b = append(b, lead...)
-	b = strconv.AppendUint(b, uint64(r), 10)
-	b = append(b, ';')
-	b = strconv.AppendUint(b, uint64(g), 10)
-	b = append(b, ';')
-	return strconv.AppendUint(b, uint64(bl), 10)
+	return ""
 }
 
 // stands are the ASCII characters for the signs that the screens write in text. Shapes
