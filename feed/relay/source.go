@@ -146,61 +146,68 @@ func unreachable(err error) error {
 	return fmt.Errorf("cannot be reached: %w", err)
 }
 
-// event is what came of one exporter.
-type event struct {
-	from  int
-	batch model.Batch
-	first bool  // of a stream
-	err   error // there is no stream; then there is no batch
-	done  chan error
+// Run implements feed.Source. It reads all exporters until ctx ends.
+func (s *Source) Run(ctx context.Context, emit func(model.Batch)) error {
+	beside, ctx := goroutine.NewGroup(ctx)
+	t := &teller{fleet: newFleet(s.names, time.Now()), emit: emit}
+	t.fleet.patient = cmp.Or(s.patient, t.fleet.patient)
+	streams := make([]*stream, len(s.names))
+	for i := range s.names {
+		streams[i] = &stream{teller: t, i: i, open: s.open, limit: rate.NewLimiter(mostBatches, mostBatches), end: func() {}}
+		beside.Go(func() { streams[i].run(ctx) })
+	}
+	beside.Go(func() {
+		for goroutine.Sleep(ctx, tickEvery) == nil {
+			t.tick(streams)
+		}
+	})
+	return beside.Wait()
 }
 
-// Run implements feed.Source. It reads all exporters until ctx ends.
-func (s *Source) Run(ctx context.Context, emit func(model.Batch)) (err error) {
-	beside, ctx := goroutine.NewGroup(ctx)
-	ctx, cancel := context.WithCancel(ctx)
-	defer func() {
-		cancel()
-		err = beside.Wait()
-	}()
-	events := make(chan event)
-	streams := make([]func(), len(s.names)) // end what is read now
-	for i := range s.names {
-		r := &reader{source: s, i: i, events: events, limit: rate.NewLimiter(mostBatches, mostBatches)}
-		streams[i] = r.end
-		beside.Go(func() { r.run(ctx) })
+// teller puts together what the exporters say, and emits it. It is safe for concurrent use.
+type teller struct {
+	mu      sync.Mutex
+	fleet   *fleet
+	emit    func(model.Batch)
+	emitted time.Time
+}
+
+// send emits a batch. mu is held.
+func (t *teller) send(b model.Batch) {
+	t.emitted = time.Now()
+	t.emit(b)
+}
+
+// take takes a batch of an exporter, which is the first of a stream or not.
+func (t *teller) take(i int, b model.Batch, first bool) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	out, err := t.fleet.take(time.Now(), i, b, first)
+	if err == nil {
+		t.send(out)
 	}
-	f := newFleet(s.names, time.Now())
-	f.patient = cmp.Or(s.patient, f.patient)
-	tick := time.NewTicker(tickEvery)
-	defer tick.Stop()
-	emitted := time.Time{}
-	send := func(b model.Batch) { emitted = time.Now(); emit(b) }
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case e := <-events:
-			now := time.Now()
-			if e.err != nil {
-				if f.lost(e.from, e.err) {
-					send(f.report(now))
-				}
-				continue
-			}
-			b, err := f.take(now, e.from, e.batch, e.first)
-			if e.done <- err; err == nil {
-				send(b)
-			}
-		case <-tick.C:
-			now := time.Now()
-			for _, i := range f.silence(now) {
-				streams[i]()
-			}
-			if now.Sub(emitted) >= tickEvery {
-				send(f.report(now))
-			}
-		}
+	return err
+}
+
+// lost notes that there is no stream of an exporter.
+func (t *teller) lost(i int, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.fleet.lost(i, err) {
+		t.send(t.fleet.report(time.Now()))
+	}
+}
+
+// tick ends the streams that say nothing any more, and tells how things stand where nothing came.
+func (t *teller) tick(streams []*stream) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := time.Now()
+	for _, i := range t.fleet.silence(now) {
+		streams[i].end()
+	}
+	if now.Sub(t.emitted) >= tickEvery {
+		t.send(t.fleet.report(now))
 	}
 }
 
@@ -240,39 +247,27 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// reader reads the streams of one exporter, one after the other.
-type reader struct {
-	source *Source
+// stream reads the streams of one exporter, one after the other.
+type stream struct {
+	teller *teller
 	i      int
-	events chan<- event
+	open   func(ctx context.Context, i int) (io.ReadCloser, error)
 	limit  *rate.Limiter
-
-	mu     sync.Mutex
-	cancel context.CancelFunc // of the stream that is read; nil without one
-}
-
-// end ends the stream that is read. It may be called from any goroutine.
-func (r *reader) end() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.cancel != nil {
-		r.cancel()
-	}
+	end    func() // ends the stream that is read; under the teller's mu
 }
 
 // run reads until ctx ends, with a growing wait after every stream that ended.
-func (r *reader) run(ctx context.Context) {
+func (r *stream) run(ctx context.Context) {
 	var wait goroutine.Backoff
 	for ctx.Err() == nil {
-		read, err := r.stream(ctx)
+		read, err := r.read(ctx)
 		if read {
 			wait = goroutine.Backoff{}
 		}
-		select {
-		case r.events <- event{from: r.i, err: err}:
-		case <-ctx.Done():
+		if ctx.Err() != nil {
 			return
 		}
+		r.teller.lost(r.i, err)
 		pause := wait.Next()
 		if errors.Is(err, errOtherServer) || errors.Is(err, errTooMuch) {
 			pause = refusedFor
@@ -286,15 +281,15 @@ func (r *reader) run(ctx context.Context) {
 // refusedFor is how long an exporter is left alone that does not belong here.
 const refusedFor = 10 * time.Second
 
-// stream reads one stream to its end, and reports whether any batch came. The error, which is
+// read reads one stream to its end, and reports whether any batch came. The error, which is
 // never nil, says why it ended.
-func (r *reader) stream(ctx context.Context) (read bool, err error) {
+func (r *stream) read(ctx context.Context) (read bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	r.mu.Lock()
-	r.cancel = cancel
-	r.mu.Unlock()
-	body, err := r.source.open(ctx, r.i)
+	r.teller.mu.Lock()
+	r.end = cancel
+	r.teller.mu.Unlock()
+	body, err := r.open(ctx, r.i)
 	if err != nil {
 		return false, err
 	}
@@ -315,31 +310,15 @@ func (r *reader) stream(ctx context.Context) (read bool, err error) {
 		if err := r.limit.Wait(ctx); err != nil {
 			return read, errSilent
 		}
-		if err := r.deliver(ctx, b, !read); err != nil {
+		if err := r.teller.take(r.i, b, !read); err != nil {
 			return read, err
 		}
 		read = true
 	}
 }
 
-// deliver hands a batch on, and waits until it was taken.
-func (r *reader) deliver(ctx context.Context, b model.Batch, first bool) error {
-	e := event{from: r.i, batch: b, first: first, done: make(chan error, 1)}
-	select {
-	case r.events <- e:
-	case <-ctx.Done():
-		return errSilent
-	}
-	select {
-	case err := <-e.done:
-		return err
-	case <-ctx.Done():
-		return errSilent
-	}
-}
-
 // explain says in words why a stream ended.
-func (r *reader) explain(ctx context.Context, in *bounded, err error) error {
+func (r *stream) explain(ctx context.Context, in *bounded, err error) error {
 	switch {
 	case in.left <= 0:
 		return errTooMuch
