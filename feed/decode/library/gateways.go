@@ -3,7 +3,6 @@ package library
 import (
 	"math"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -143,9 +142,15 @@ func envoyRatelimit(s *decode.Sample, c decode.Context) *decode.Match {
 	if _, ok := form.Count(s.Text); !ok {
 		return nil
 	}
-	e := &envoy{base: base, start: limiter.Instant(second * 1e6)}
-	e.units = e.possible(c.Now, s.TTL)
-	if len(e.units) == 0 {
+	e := &form.Undecided{Start: limiter.Instant(second * 1e6), Slack: form.WholeSecond, Fits: fitsEnvoy}
+	for _, unit := range envoyUnits {
+		x := aligned(limiter.FixedWindow, unit, func(start limiter.Instant) string { return base + "_" + form.Decimal(int64(start)/1e6) })
+		x.Charged = true
+		if begun, _ := x.Bound(e.Start); begun == e.Start && fitsEnvoy(x, begun, s, c.Now) {
+			e.Left = append(e.Left, x)
+		}
+	}
+	if e.Left == nil {
 		return nil
 	}
 	return &decode.Match{
@@ -168,108 +173,10 @@ var envoyUnits = [...]time.Duration{
 // jitter is by how much an expiry exceeds the unit at most.
 const jitter = 300 * time.Second
 
-// envoy is one limit of Envoy. It knows the counter that it saw last, and the units that its
-// start and its expiry leave.
-type envoy struct {
-	base  string
-	start limiter.Instant
-	units []time.Duration
-	seen  int64 // what the counter held; 0 before the first reading
-}
-
-// possible returns the units that a counter of e.start with that expiry can be of.
-func (e *envoy) possible(now limiter.Instant, ttl time.Duration) (units []time.Duration) {
-	age := now.Sub(e.start)
-	for _, u := range envoyUnits {
-		if int64(e.start)%u.Microseconds() != 0 || age < -form.WholeSecond {
-			continue
-		}
-		over := max(age-u, 0) // since the unit ended, nothing has set the expiry
-		if ttl <= u+jitter-over+form.WholeSecond && ttl >= u-max(age, 0)-form.WholeSecond {
-			units = append(units, u)
-		}
-	}
-	return units
-}
-
-// Fetch reads the counters that can be current.
-func (e *envoy) Fetch(now limiter.Instant) []decode.Fetch {
-	f := []decode.Fetch{{Key: e.key(e.start), Type: "string"}}
-	for _, u := range e.units {
-		if s := now.Floor(u); s != e.start {
-			f = append(f, decode.Fetch{Key: e.key(s), Type: "string"})
-		}
-	}
-	return f
-}
-
-func (e *envoy) key(start limiter.Instant) string {
-	return e.base + "_" + form.Decimal(int64(start)/1e6)
-}
-
-// Decode rules out units, and counts once one is left.
-func (e *envoy) Decode(now limiter.Instant, got []decode.Sample, given decode.Settings) decode.Decoded {
-	d := decode.Decoded{Charged: true, Type: "none", Members: form.Members(got)}
-	d.Algorithm = limiter.FixedWindow
-	e.learn(now, got, given)
-	var current *decode.Sample
-	for i := range got {
-		if got[i].Exists() {
-			d.Type, d.TTL = got[i].Type, max(d.TTL, got[i].TTL)
-		}
-		if len(e.units) == 1 && got[i].Key == e.key(now.Floor(e.units[0])) {
-			current = &got[i]
-		}
-	}
-	if len(e.units) != 1 {
-		d.Algorithm = limiter.Unknown
-		return d
-	}
-	d.Window = e.units[0]
-	d.State.Start = now.Floor(d.Window)
-	if current != nil && current.Exists() {
-		n, ok := form.Count(current.Text)
-		if !ok {
-			d.Err = form.NoCount
-		}
-		d.State.Current = n
-	}
-	return d
-}
-
-// learn rules out the units that do not agree with what was read: a counter that still counts is
-// of a unit that is not over, and a counter of another start is of a unit that begins there.
-func (e *envoy) learn(now limiter.Instant, got []decode.Sample, given decode.Settings) {
-	if given.Window > 0 && given.LimitFrom != 0 {
-		e.keep([]time.Duration{given.Window})
-	}
-	n, ok := form.Count(got[0].Text)
-	if got[0].Exists() && ok {
-		units := e.possible(now, got[0].TTL)
-		if e.seen > 0 && n > e.seen { // it was not over a second ago
-			age := now.Sub(e.start)
-			units = slices.DeleteFunc(units, func(u time.Duration) bool { return age > u+form.WholeSecond })
-		}
-		e.keep(units)
-		e.seen = max(n, e.seen)
-	}
-	for i := 1; i < len(got); i++ {
-		if got[i].Exists() && len(e.units) > 1 {
-			_, last, _ := form.LastPart(got[i].Key, '_')
-			second, _ := form.Count(last)
-			next := envoy{base: e.base, start: limiter.Instant(second * 1e6)}
-			e.keep(next.possible(now, got[i].TTL))
-			e.start, e.seen = next.start, 0
-		}
-	}
-}
-
-// keep leaves those units of e that are among units, unless none would be left.
-func (e *envoy) keep(units []time.Duration) {
-	left := slices.DeleteFunc(slices.Clone(e.units), func(u time.Duration) bool { return !slices.Contains(units, u) })
-	if len(left) > 0 {
-		e.units = left
-	}
+// fitsEnvoy says whether a counter of that start and expiry may be of a unit. Since the unit ended nothing has set the expiry.
+func fitsEnvoy(x *form.Windowed, start limiter.Instant, s *decode.Sample, now limiter.Instant) bool {
+	unit, age := x.Settings.Window, now.Sub(start)
+	return age >= -form.WholeSecond && s.TTL <= unit+jitter-max(age-unit, 0)+form.WholeSecond && s.TTL >= unit-max(age, 0)-form.WholeSecond
 }
 
 func aspnetcore(s *decode.Sample, c decode.Context) *decode.Match {

@@ -3,7 +3,6 @@ package library
 import (
 	"encoding/binary"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -154,107 +153,23 @@ func mennanov(s *decode.Sample, c decode.Context) *decode.Match {
 // matchTruncated returns the match of the counters of windows. Where the expiry is one that a
 // fixed window and a sliding one of half its length both give, the window is told later.
 func matchTruncated(s *decode.Sample, c decode.Context, base string, start limiter.Instant) *decode.Match {
-	t := &truncated{base: base, start: start, fixed: form.TruncatedWindow(start, s, c.Now, 1),
-		sliding: form.TruncatedWindow(start, s, c.Now, 2)}
-	if t.fixed == 0 && t.sliding == 0 {
-		return nil
-	}
-	m := &decode.Match{
-		Name: base, Prefix: "{", Limiter: t,
-		Why: []string{"named {<key>}<start of a window in nanoseconds>",
-			"an integer that expires at the end of that window, or one window later"},
-	}
-	m.Algorithm = limiter.FixedWindow
-	if t.fixed == 0 {
-		m.Algorithm = limiter.SlidingWindow
-	}
-	return m
-}
-
-// truncated is a fixed or a sliding window of mennanov/limiters.
-type truncated struct {
-	base           string
-	start          limiter.Instant // of the counter that was recognized
-	fixed, sliding time.Duration   // the windows that it can be of; 0: it cannot
-	seen           int64           // what that counter held
-}
-
-func (t *truncated) windows(algorithm limiter.Algorithm) *form.Windowed {
-	x := aligned(algorithm, t.fixed, func(start limiter.Instant) string { return t.base + form.Decimal(int64(start)*1000) })
-	x.Origin, x.Charged, x.Hides = form.YearOne, true, true
-	if algorithm == limiter.SlidingWindow {
-		x.Settings.Window, x.Settings.Convention.Rounding = t.sliding, convention.Exact
-		x.Settings.Convention.Denied = convention.Charged
-	}
-	return x
-}
-
-// known returns the windows, nil while they can be both.
-func (t *truncated) known() *form.Windowed {
-	switch {
-	case t.sliding == 0:
-		return t.windows(limiter.FixedWindow)
-	case t.fixed == 0:
-		return t.windows(limiter.SlidingWindow)
-	}
-	return nil
-}
-
-// Fetch reads the counters, or what tells which they are: the counter itself, and those that a
-// sliding window would have before and after it.
-func (t *truncated) Fetch(now limiter.Instant) []decode.Fetch {
-	if x := t.known(); x != nil {
-		return x.Fetch(now)
-	}
-	x := t.windows(limiter.SlidingWindow)
-	return []decode.Fetch{
-		{Key: x.Key(t.start), Type: "string"}, {Key: x.Key(t.start.Add(-t.sliding)), Type: "string"},
-		{Key: x.Key(t.start.Add(t.sliding)), Type: "string"}, {Key: x.Key(t.start.Add(t.fixed)), Type: "string"},
-	}
-}
-
-// Decode counts, once the kind of window is told: a counter that is written in its second half is
-// of a fixed window, and one that has another half a window beside it is of a sliding one.
-func (t *truncated) Decode(now limiter.Instant, got []decode.Sample, given decode.Settings) decode.Decoded {
-	if x := t.known(); x != nil {
-		return x.Decode(now, got, given)
-	}
-	d := decode.Decoded{Charged: true, Type: got[0].Type, TTL: got[0].TTL, Members: form.Members(got), Notes: []model.Note{model.KindUnknown}}
-	n, _ := form.Count(got[0].Text)
-	switch {
-	case given.Algorithm == limiter.FixedWindow, given.Algorithm == limiter.SlidingWindow:
-		d.Algorithm = given.Algorithm
-	case len(got) > 1 && got[1].Exists(), len(got) > 2 && got[2].Exists():
-		d.Algorithm = limiter.SlidingWindow
-	case t.seen > 0 && n > t.seen && now.Sub(t.start) > t.sliding+form.Latency, len(got) > 3 && got[3].Exists():
-		d.Algorithm = limiter.FixedWindow
-	}
-	if now.Sub(t.start) > t.sliding+form.Latency { // in the second half, what it holds is what it held
-		t.seen = n
-	}
-	switch d.Algorithm {
-	case limiter.FixedWindow:
-		t.sliding = 0
-	case limiter.SlidingWindow:
-		t.fixed = 0
-	default:
-		return d
-	}
-	return t.windows(d.Algorithm).Decode(now, t.current(now, got), given)
-}
-
-// current returns the samples that the windows, now known, would have fetched; what was not
-// fetched is taken not to exist until the next reading.
-func (t *truncated) current(now limiter.Instant, got []decode.Sample) []decode.Sample {
-	var samples []decode.Sample
-	for _, f := range t.known().Fetch(now) {
-		if i := slices.IndexFunc(got, func(s decode.Sample) bool { return s.Key == f.Key }); i >= 0 {
-			samples = append(samples, got[i])
-		} else {
-			samples = append(samples, decode.Sample{Key: f.Key, Type: "none"})
+	t := &form.Undecided{Start: start, Slack: form.Latency}
+	for i, algorithm := range []limiter.Algorithm{limiter.FixedWindow, limiter.SlidingWindow} {
+		if w := form.TruncatedWindow(start, s, c.Now, int64(i)+1); w > 0 {
+			x := aligned(algorithm, w, func(start limiter.Instant) string { return base + form.Decimal(int64(start)*1000) })
+			x.Origin, x.Charged, x.Hides = form.YearOne, true, true
+			t.Left = append(t.Left, x)
 		}
 	}
-	return samples
+	if t.Left == nil {
+		return nil
+	}
+	if last := t.Left[len(t.Left)-1]; last.Settings.Algorithm == limiter.SlidingWindow {
+		last.Settings.Convention = limiter.Convention{Rounding: convention.Exact, Denied: convention.Charged}
+	}
+	return &decode.Match{Settings: decode.Settings{Algorithm: t.Left[0].Settings.Algorithm}, Name: base, Prefix: "{", Limiter: t,
+		Why: []string{"named {<key>}<start of a window in nanoseconds>",
+			"an integer that expires at the end of that window, or one window later"}}
 }
 
 // matchMennanovBucket returns the match of a token bucket or a leaky one, which has the first string alone. What the leaky
