@@ -33,44 +33,35 @@ type Counter struct {
 	Left bool
 }
 
-// Fetch reads the counter.
-func (c *Counter) Fetch(limiter.Instant) []decode.Fetch {
-	return []decode.Fetch{{Key: c.Key, Type: "string"}}
+// Reader returns a limiter that counts the requests until the key expires.
+func (c Counter) Reader() *Reader {
+	how := FromFirst
+	how.Window, how.Limit.Count, how.LimitFrom = c.Window, c.Limit, c.From
+	return &Reader{
+		Keys: Texts(c.Key), Settings: how, Charged: c.Charged, Holds: "count",
+		Read: func(d *decode.Decoded, now limiter.Instant, got []decode.Sample, given decode.Settings) bool {
+			s := &got[0]
+			n, ok := Signed(s.Text)
+			if !ok {
+				return false
+			}
+			limit := max(d.Limit.Count, given.Limit.Count)
+			if c.Left {
+				n = limit - n
+				d.Partial = limit == 0 || n < 0
+			}
+			if s.TTL == model.Forever && c.Renewed {
+				n = 0
+			}
+			d.State.Current = max(n, 0)
+			Until(d, now, s.TTL, c.Blocks && !(limit > 0 && n <= limit))
+			return true
+		},
+	}
 }
 
-// Decode counts the requests until the key expires.
-func (c *Counter) Decode(now limiter.Instant, got []decode.Sample, given decode.Settings) decode.Decoded {
-	s := &got[0]
-	d := decode.Decoded{Charged: c.Charged, Type: s.Type, TTL: s.TTL}
-	d.Algorithm, d.Convention.Alignment = limiter.FixedWindow, convention.FirstRequest
-	d.Limit.Count, d.LimitFrom = c.Limit, c.From
-	if d.Window = c.Window; d.Window == 0 {
-		d.Window, d.Guessed = given.Window, given.Guessed
-	}
-	if !s.Exists() {
-		return d
-	}
-	d.Members = []string{c.Key}
-	n, ok := Signed(s.Text)
-	if !ok {
-		d.Err = NoCount
-		return d
-	}
-	limit := max(d.Limit.Count, given.Limit.Count)
-	if c.Left {
-		n = limit - n
-		d.Partial = limit == 0 || n < 0
-	}
-	if s.TTL == model.Forever && c.Renewed {
-		n = 0
-	}
-	d.State.Current = max(n, 0)
-	Until(&d, now, s.TTL, c.Blocks && !(limit > 0 && n <= limit))
-	return d
-}
-
-// NoCount is the sentence about a counter that holds something else.
-const NoCount = "holds a string that is no count, so that it is no counter of a rate limiter: correct its rule, or remove the key"
+// FromFirst are the settings of a window that begins with its first request.
+var FromFirst = decode.Settings{Algorithm: limiter.FixedWindow, Convention: limiter.Convention{Alignment: convention.FirstRequest}}
 
 // Until places the window of d, which began with its first request, by the expiry of its key.
 // Where the library blocks, it may prolong the expiry of a counter that is over its limit: what is
@@ -118,9 +109,9 @@ func IsCounter(s *decode.Sample) bool {
 }
 
 // Counted returns the match of a counter whose name is prefix and something.
-func Counted(c *Counter, s *decode.Sample, prefix string, why ...string) *decode.Match {
-	m := &decode.Match{Prefix: prefix, Why: append(why, "an integer that expires"), Limiter: c}
-	m.Algorithm = limiter.FixedWindow
+func Counted(c Counter, s *decode.Sample, prefix string, why ...string) *decode.Match {
+	m := &decode.Match{Settings: decode.Settings{Algorithm: limiter.FixedWindow}, Prefix: prefix,
+		Why: append(why, "an integer that expires"), Limiter: c.Reader()}
 	if !c.Blocks || s.Text == "1" {
 		m.Span = s.TTL
 	}
@@ -215,7 +206,7 @@ func (x *Windowed) Decode(now limiter.Instant, got []decode.Sample, given decode
 		}
 		ok := true
 		if *n, ok = x.count(s); !ok {
-			d.Err = NoCount
+			d.Err = lacks("count")
 		}
 	}
 	if x.Capped && given.Limit.Count > 0 {

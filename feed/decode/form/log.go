@@ -9,7 +9,6 @@ import (
 	"ratescope/feed/decode"
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
-	"ratescope/model"
 )
 
 // Logs: a sorted set with a member for every request of the last window, whose score is its time and
@@ -61,54 +60,37 @@ func Logged(window time.Duration, denied convention.Denied, prefix string, why .
 	return m
 }
 
-// ListLog is a sliding log in a list: the instants of the requests in seconds of the clients'
-// clock, newest first, an element for each unit, and never more of them than the limit.
-type ListLog struct {
-	Key     string
-	Edge    convention.Edge
-	Window  time.Duration
-	charged bool
-	Limit   int64
-	From    model.LimitFrom
-	// WindowOf returns the window by the expiry and the newest element; nil: window holds.
-	WindowOf func(s *decode.Sample, now limiter.Instant) (time.Duration, bool)
-	search   listSearch // of a list that is not read whole
+// ListLog returns a sliding log in a list: the instants of the requests in seconds of the clients'
+// clock, newest first, an element for each unit, and never more of them than the limit. windowOf returns
+// the window by the expiry and the newest element; nil: that of how holds.
+func ListLog(key string, how decode.Settings, windowOf func(s *decode.Sample, now limiter.Instant) (time.Duration, bool)) *Reader {
+	search := listSearch{} // of a list that is not read whole
+	how.Algorithm = limiter.SlidingLog
+	r := &Reader{Settings: how, Either: true, Holds: "list of times",
+		At: func(limiter.Instant) []decode.Fetch { return search.fetch(key) }}
+	r.Read = func(d *decode.Decoded, now limiter.Instant, got []decode.Sample, _ decode.Settings) (ok bool) {
+		s := &got[0]
+		if !s.Exists() {
+			search = listSearch{}
+			return true
+		}
+		if windowOf != nil {
+			if w, told := windowOf(s, now); told {
+				r.Settings.Window, d.Window = w, w
+			}
+		}
+		from, whole := now.Add(-d.Window), false
+		d.State.Log, whole, d.More, ok = search.take(s, now, func(at limiter.Instant) bool {
+			return at > from || at == from && how.Convention.Edge == convention.Closed
+		})
+		d.Partial, d.Approximate = !whole, s.Length > int64(len(s.First))
+		return ok
+	}
+	return r
 }
 
 // listElements is how many elements a list may have that is read whole.
 const listElements = 2000
-
-// Fetch reads the list, or, of a long one, its newest elements and some of the others.
-func (l *ListLog) Fetch(limiter.Instant) []decode.Fetch { return l.search.fetch(l.Key) }
-
-// Decode returns the elements as a log.
-func (l *ListLog) Decode(now limiter.Instant, got []decode.Sample, _ decode.Settings) decode.Decoded {
-	s := &got[0]
-	d := decode.Decoded{Type: s.Type, TTL: s.TTL, Members: Members(got), Charged: l.charged}
-	d.Algorithm, d.Convention.Edge, d.Window = limiter.SlidingLog, l.Edge, l.Window
-	d.Limit.Count, d.LimitFrom = l.Limit, l.From
-	d.State.Log = []limiter.Entry{}
-	if !s.Exists() {
-		l.search = listSearch{}
-		return d
-	}
-	if l.WindowOf != nil {
-		if w, ok := l.WindowOf(s, now); ok {
-			l.Window = w
-		}
-		d.Window = l.Window
-	}
-	from := now.Add(-d.Window)
-	log, whole, more, ok := l.search.take(s, now, func(at limiter.Instant) bool {
-		return at > from || at == from && l.Edge == convention.Closed
-	})
-	if !ok {
-		d.Err = "holds a list with an element that is no time, so that it is no log of a rate limiter: correct its rule, or remove the key"
-		return d
-	}
-	d.State.Log, d.Partial, d.More, d.Approximate = log, !whole, more, s.Length > int64(len(s.First))
-	return d
-}
 
 // listSearch finds where the window begins in a list that is too long to be read whole: the
 // instants of requests, newest first. It asks for single elements, which takes the server a

@@ -63,7 +63,7 @@ func TestLongList(t *testing.T) {
 			}
 			slices.Sort(list)
 			slices.Reverse(list)
-			l := &ListLog{Key: "LIMITS:LIMITER/a/1/1/minute", Edge: convention.Closed, Window: window, Limit: int64(size), From: model.LimitOfName}
+			l := listLog(window, int64(size))
 			for reading := range 4 {
 				d, rounds := decode.Decoded{More: true}, 0
 				for d.More {
@@ -100,7 +100,7 @@ func TestLongList(t *testing.T) {
 func TestListThatMoves(t *testing.T) {
 	const window, size = time.Minute, 500_000
 	now := testNow
-	l := &ListLog{Key: "LIMITS:LIMITER/a/1/1/minute", Edge: convention.Closed, Window: window, Limit: size, From: model.LimitOfName}
+	l := listLog(window, size)
 	d, rounds := decode.Decoded{More: true}, 0
 	for d.More {
 		list := make(listOf, size)
@@ -116,4 +116,11 @@ func TestListThatMoves(t *testing.T) {
 	if rounds > listRounds || !d.Partial || d.Err != "" {
 		t.Errorf("after %d rounds: partial %v %s, want the part that was counted after %d", rounds, d.Partial, d.Err, listRounds)
 	}
+}
+
+// listLog returns a moving window of the library limits.
+func listLog(window time.Duration, limit int64) *Reader {
+	how := decode.Settings{Window: window, LimitFrom: model.LimitOfName, Convention: limiter.Convention{Edge: convention.Closed}}
+	how.Limit.Count = limit
+	return ListLog("LIMITS:LIMITER/a/1/1/minute", how, nil)
 }

@@ -16,7 +16,9 @@ import (
 // Reader is a limiter whose keys one function reads whenever it is looked at, with the head and the
 // errors that all of them share.
 type Reader struct {
-	Keys     []decode.Fetch  // the leading one first
+	Keys []decode.Fetch // the leading one first
+	// At returns the keys in the place of Keys, where they change with time; else nil.
+	At       func(now limiter.Instant) []decode.Fetch
 	Settings decode.Settings // a Window of 0 is the one that is given
 	Charged  bool            // as decode.Decoded.Charged
 	Hides    bool            // as decode.Decoded.Hides
@@ -41,7 +43,12 @@ func Hash(key string, fields ...string) []decode.Fetch {
 }
 
 // Fetch returns the keys.
-func (r *Reader) Fetch(limiter.Instant) []decode.Fetch { return r.Keys }
+func (r *Reader) Fetch(now limiter.Instant) []decode.Fetch {
+	if r.At != nil {
+		return r.At(now)
+	}
+	return r.Keys
+}
 
 // Decode reads the keys.
 func (r *Reader) Decode(now limiter.Instant, got []decode.Sample, given decode.Settings) decode.Decoded {
@@ -65,10 +72,13 @@ func (r *Reader) Decode(now limiter.Instant, got []decode.Sample, given decode.S
 		d.State.Log = []limiter.Entry{}
 	}
 	if (got[0].Exists() || r.Either) && !r.Read(&d, now, got, given) {
-		d.Err = "holds no " + r.Holds + ": correct its rule"
+		d.Err = lacks(r.Holds)
 	}
 	return d
 }
+
+// lacks returns the sentence about a key that holds something else than it should.
+func lacks(what string) string { return "holds no " + what + ": correct its rule, or remove the key" }
 
 // Match returns m with r as its limiter, nil where s holds nothing of its library. Several keys have to agree.
 func (r *Reader) Match(s *decode.Sample, c decode.Context, m decode.Match) *decode.Match {

@@ -19,7 +19,7 @@ func bottleneck(s *decode.Sample, c decode.Context) *decode.Match {
 	}
 	r := &form.Reader{
 		Keys:     form.Hash(s.Key, "reservoir", "reservoirRefreshAmount", "reservoirRefreshInterval", "lastReservoirRefresh"),
-		Settings: fromFirst,
+		Settings: form.FromFirst,
 		Holds:    "reservoir of Bottleneck that is filled again", Read: readReservoir,
 	}
 	return r.Match(s, c, decode.Match{Why: []string{"named b_<id>_settings",
@@ -106,7 +106,7 @@ func goRedisstore(s *decode.Sample, c decode.Context) *decode.Match {
 	longest := time.Duration(0) // the longest expiry seen
 	r := &form.Reader{
 		Keys:     form.Hash(s.Key, "s", "t", "k", "m", "i"),
-		Settings: fromFirst,
+		Settings: form.FromFirst,
 		Holds:    "limiter of go-redisstore",
 		Read: func(d *decode.Decoded, now limiter.Instant, got []decode.Sample, _ decode.Settings) bool {
 			d.Window, d.Guessed = 0, false

@@ -52,7 +52,7 @@ func (k *counter) recognize(s *decode.Sample, c decode.Context) *decode.Match {
 	if k.Named != "" && k.Begins != "" {
 		why = []string{"named " + k.Named}
 	}
-	return form.Counted(&form.Counter{Key: s.Key, Charged: k.Charged, Blocks: k.Blocks, Renewed: k.Renewed}, s, prefix, why...)
+	return form.Counted(form.Counter{Key: s.Key, Charged: k.Charged, Blocks: k.Blocks, Renewed: k.Renewed}, s, prefix, why...)
 }
 
 func fastapiLimiter(s *decode.Sample, c decode.Context) *decode.Match {
@@ -61,7 +61,7 @@ func fastapiLimiter(s *decode.Sample, c decode.Context) *decode.Match {
 	if !form.IsCounter(s) || !c.Named && (!strings.HasPrefix(s.Key, prefix) || len(parts) < 3) {
 		return nil
 	}
-	m := form.Counted(&form.Counter{Key: s.Key}, s, prefix, "named fastapi-limiter:<client>:<path>:<route>:<dependency>")
+	m := form.Counted(form.Counter{Key: s.Key}, s, prefix, "named fastapi-limiter:<client>:<path>:<route>:<dependency>")
 	if n := len(parts); n > 3 && form.IsNumber(parts[n-1]) && form.IsNumber(parts[n-2]) { // each route has a limit of its own
 		m.Suffix = ":" + parts[n-2] + ":" + parts[n-1]
 	}
@@ -141,10 +141,10 @@ func redisRateLimiter(s *decode.Sample, c decode.Context) *decode.Match {
 	if !ok || !form.IsCounter(s) {
 		return nil
 	}
-	counter := &form.Counter{Key: s.Key, Charged: true}
+	counter := form.Counter{Key: s.Key, Charged: true}
 	twin := form.Texts("ratelimittemp:" + id)
 	m := form.Counted(counter, s, "ratelimit:", "named ratelimit:<key>", "its twin ratelimittemp:<key> holds 0 and expires later")
-	m.Limiter = &form.Beside{Of: counter, Keys: func(limiter.Instant) []decode.Fetch { return twin },
+	m.Limiter = &form.Beside{Of: m.Limiter, Keys: func(limiter.Instant) []decode.Fetch { return twin },
 		Take: func(d *decode.Decoded, _ limiter.Instant, own, beside []decode.Sample, _ decode.Settings) {
 			d.Members, d.Span = form.Members(append(own, beside...)), max(d.Span, beside[0].TTL)
 		}}

@@ -38,7 +38,7 @@ func matchCountLeft(s *decode.Sample) *decode.Match {
 		Settings: decode.Settings{Algorithm: limiter.FixedWindow}, Prefix: "plugin-limit-count",
 		Why:     []string{"named plugin-limit-count<resource or group>:<key>", "an integer that expires, of what is left"},
 		Span:    s.TTL,
-		Limiter: &form.Counter{Key: s.Key, Charged: true, Left: true},
+		Limiter: form.Counter{Key: s.Key, Charged: true, Left: true}.Reader(),
 	}
 }
 
@@ -103,34 +103,24 @@ func matchLimitConn(s *decode.Sample, c decode.Context) *decode.Match {
 		Settings: decode.Settings{Algorithm: limiter.SlidingLog}, Prefix: "limit_conn:",
 		Why: []string{"named limit_conn:<resource>:<version>:<key>",
 			"a sorted set of requests under way, by the second at which each counts as lost"},
-		Limiter: &limitConn{s.Key},
+		Limiter: &form.Reader{Settings: decode.Settings{Algorithm: limiter.SlidingLog}, Read: readLimitConn,
+			At: func(now limiter.Instant) []decode.Fetch { // those that are not lost, and when the first of them will be
+				return []decode.Fetch{{Key: s.Key, Type: "zset", Ends: form.FewPermits,
+					Counts: []decode.Range{{Min: "(" + decode.Score(float64(now)/1e6), Max: "+inf"}}}}
+			}},
 	}
 }
 
-type limitConn struct{ key string }
-
-// Fetch counts those that are not lost, and reads when the first of them will be.
-func (l *limitConn) Fetch(now limiter.Instant) []decode.Fetch {
-	return []decode.Fetch{{Key: l.key, Type: "zset", Ends: form.FewPermits,
-		Counts: []decode.Range{{Min: "(" + decode.Score(float64(now)/1e6), Max: "+inf"}}}}
-}
-
-// Decode returns a log of the requests under way, as if each had begun a window before it is lost.
-func (l *limitConn) Decode(now limiter.Instant, got []decode.Sample, given decode.Settings) decode.Decoded {
-	s := &got[0]
-	d := decode.Decoded{Type: s.Type, TTL: s.TTL, Members: form.Members(got)}
-	d.Algorithm, d.Window = limiter.SlidingLog, given.Window
-	if !s.Exists() || len(s.Counts) == 0 {
-		return d
-	}
-	p := form.Permits{Left: s.Counts[0]}
-	for _, e := range s.First {
+// readLimitConn reads a log of the requests under way, as if each had begun a window before it is lost.
+func readLimitConn(d *decode.Decoded, now limiter.Instant, got []decode.Sample, given decode.Settings) bool {
+	p := form.Permits{Left: got[0].Counts[0]}
+	for _, e := range got[0].First {
 		if lost := decode.InstantIn(e.Score, time.Second); lost > now && decode.UnitOf(e.Score, now) == time.Second {
 			p.Add(lost.Add(-given.Window), 1)
 		}
 	}
 	d.State.Log = p.Log(now)
-	return d
+	return true
 }
 
 func envoyRatelimit(s *decode.Sample, c decode.Context) *decode.Match {
@@ -189,7 +179,7 @@ func aspnetcore(s *decode.Sample, c decode.Context) *decode.Match {
 	count := "rl:" + kind + ":" + base + "}"
 	switch {
 	case s.Type == "string" && kind == "fw" && (suffix == "" || suffix == ":exp"):
-		return matchTwins(s, c, count, ":exp", fromFirst, "rl:fw:{", "its twin :exp is when both expire")
+		return matchTwins(s, c, count, ":exp", form.FromFirst, "rl:fw:{", "its twin :exp is when both expire")
 	case s.Type == "string" && kind == "tb" && (suffix == "" || suffix == ":ts"):
 		bucket := decode.Settings{Algorithm: limiter.TokenBucket, NeedsBurst: true}
 		bucket.Convention.Refill = convention.Interval

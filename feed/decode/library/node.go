@@ -18,10 +18,9 @@ func bullMQ(s *decode.Sample, c decode.Context) *decode.Match {
 	if !ok || strings.Count(queue, ":") < 1 || !form.IsCounter(s) {
 		return nil
 	}
-	counter := &form.Counter{Key: s.Key}
-	m := form.Counted(counter, s, "", "named bull:<queue>:limiter")
+	m := form.Counted(form.Counter{Key: s.Key}, s, "", "named bull:<queue>:limiter")
 	meta := form.Hash(queue+":meta", "max", "duration")
-	m.Limiter = &form.Beside{Of: counter, Keys: func(limiter.Instant) []decode.Fetch { return meta }, Take: takeQueue}
+	m.Limiter = &form.Beside{Of: m.Limiter, Keys: func(limiter.Instant) []decode.Fetch { return meta }, Take: takeQueue}
 	if s.Text == blockedQueue {
 		m.Span = 0
 	}
@@ -57,7 +56,7 @@ func bull(s *decode.Sample, c decode.Context) *decode.Match {
 	if !ok || group == "" || strings.Count(queue, ":") < 1 || !form.IsCounter(s) {
 		return nil
 	}
-	return queueOf(form.Counted(&form.Counter{Key: s.Key}, s, queue+":limiter:", "named bull:<queue>:limiter:<group>"), queue, c)
+	return queueOf(form.Counted(form.Counter{Key: s.Key}, s, queue+":limiter:", "named bull:<queue>:limiter:<group>"), queue, c)
 }
 
 // blockedQueue is the count that worker.rateLimit writes.
@@ -185,7 +184,7 @@ func hapiRateLimit(s *decode.Sample, c decode.Context) *decode.Match {
 		return nil
 	}
 	kind, _, _ := strings.Cut(s.Key[max(i, 0):], ":")
-	r := &form.Reader{Keys: longText(s.Key), Settings: fromFirst, Charged: true, Holds: "count of hapi-rate-limit", Read: readHapi}
+	r := &form.Reader{Keys: longText(s.Key), Settings: form.FromFirst, Charged: true, Holds: "count of hapi-rate-limit", Read: readHapi}
 	return r.Match(s, c, decode.Match{Prefix: s.Key[:max(i, 0)] + kind + ":", Span: s.TTL,
 		Why: []string{"named [<partition>:]hapi-rate-limit-<kind>:<id>", "JSON of item, stored and ttl, which say when it expires"}})
 }

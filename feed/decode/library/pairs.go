@@ -15,15 +15,12 @@ import (
 
 // Counters of a window with another key beside them, or with the end of their window in their value.
 
-// fromFirst are the settings of a window that begins with its first request.
-var fromFirst = decode.Settings{Algorithm: limiter.FixedWindow, Convention: limiter.Convention{Alignment: convention.FirstRequest}}
-
 // honoRateLimiter recognizes the state of hono-rate-limiter's UnstorageStore: JSON in a string that never expires.
 func honoRateLimiter(s *decode.Sample, c decode.Context) *decode.Match {
 	if !strings.HasPrefix(s.Text, "{") || !c.Named && !strings.Contains(s.Key, "hrl:") {
 		return nil
 	}
-	r := &form.Reader{Keys: longText(s.Key), Settings: fromFirst, Charged: true, Holds: "state of hono-rate-limiter", Read: readHono}
+	r := &form.Reader{Keys: longText(s.Key), Settings: form.FromFirst, Charged: true, Holds: "state of hono-rate-limiter", Read: readHono}
 	return r.Match(s, c, decode.Match{Prefix: form.PrefixOf(s.Key), Why: []string{"named hrl:<id>", "JSON with totalHits and resetTime"}})
 }
 
@@ -68,7 +65,7 @@ func expressLimiter(s *decode.Sample, c decode.Context) *decode.Match {
 	if !c.Named && !strings.HasPrefix(s.Key, "ratelimit:") || s.TTL <= 0 || !strings.HasPrefix(s.Text, "{") {
 		return nil
 	}
-	r := &form.Reader{Keys: longText(s.Key), Settings: fromFirst, Holds: "state of express-limiter", Read: readExpressLimiter}
+	r := &form.Reader{Keys: longText(s.Key), Settings: form.FromFirst, Holds: "state of express-limiter", Read: readExpressLimiter}
 	return r.Match(s, c, decode.Match{Prefix: form.PrefixOf(s.Key),
 		Why: []string{"named ratelimit:<path>:<method>:<lookup>:<client>", "JSON with total, remaining and reset"}})
 }
@@ -158,7 +155,7 @@ func throttler(hits, field, blocked string, m decode.Match) *decode.Match {
 	}
 	m.Algorithm = limiter.FixedWindow
 	m.Limiter = &form.Reader{
-		Keys: keys, Block: 1, Settings: fromFirst, Charged: true, Hides: true, Holds: "count",
+		Keys: keys, Block: 1, Settings: form.FromFirst, Charged: true, Hides: true, Holds: "count",
 		Read: func(d *decode.Decoded, now limiter.Instant, got []decode.Sample, _ decode.Settings) bool {
 			text := got[0].Text
 			if field != "" {
@@ -184,7 +181,7 @@ func ginRateLimit(s *decode.Sample, c decode.Context) *decode.Match {
 	if _, numeric := form.Count(s.Text); !ok || !numeric || s.TTL <= 0 || !c.Named && !form.IsAddress(client) {
 		return nil
 	}
-	r := &form.Reader{Keys: form.Texts(base+"hits", base+"ts"), Settings: fromFirst, Read: readGin(),
+	r := &form.Reader{Keys: form.Texts(base+"hits", base+"ts"), Settings: form.FromFirst, Read: readGin(),
 		Holds: "counter of gin-rate-limit that agrees with its twin"}
 	return r.Match(s, c, decode.Match{Name: base + "hits", Suffix: base[len(client):] + "hits",
 		Why: []string{"named <address of a client><path>hits", "its twin ts is two windows before their expiry"}})
@@ -244,7 +241,7 @@ func laravel(s *decode.Sample, c decode.Context) *decode.Match {
 	case s.TTL <= 0:
 		return nil
 	case s.Type == "hash":
-		r := &form.Reader{Keys: form.Hash(s.Key, "start", "end", "count"), Settings: fromFirst, Charged: true, Hides: true,
+		r := &form.Reader{Keys: form.Hash(s.Key, "start", "end", "count"), Settings: form.FromFirst, Charged: true, Hides: true,
 			Holds: "start, end and count of a window", Read: readThrottle}
 		m := r.Match(s, c, decode.Match{Prefix: s.Key[:strings.LastIndexAny(s.Key, ":|_-")+1],
 			Why: []string{"a hash of start, end and count", "it expires two windows after its start"}})
@@ -263,7 +260,7 @@ func laravel(s *decode.Sample, c decode.Context) *decode.Match {
 	}
 	// It counts until the first of the two expires. Laravel lets an application charge denied
 	// requests or not, so that what is beyond the limit was denied, and is not all that was.
-	l := &form.Reader{Keys: form.Texts(base, base+laravelTimer), Settings: fromFirst, Either: true, Holds: "count",
+	l := &form.Reader{Keys: form.Texts(base, base+laravelTimer), Settings: form.FromFirst, Either: true, Holds: "count",
 		Read: func(d *decode.Decoded, now limiter.Instant, got []decode.Sample, _ decode.Settings) bool {
 			count, timer := &got[0], &got[1]
 			if !count.Exists() || !timer.Exists() {

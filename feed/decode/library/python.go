@@ -111,17 +111,17 @@ func limits(s *decode.Sample, c decode.Context) *decode.Match {
 			return nil
 		}
 		m.Algorithm, m.Convention.Edge = limiter.SlidingLog, convention.Closed
-		m.Limiter = &form.ListLog{Key: n.key, Edge: convention.Closed, Window: n.window, Limit: n.amount, From: model.LimitOfName}
+		m.Limiter = form.ListLog(n.key, m.Settings, nil)
 		m.Why = append(m.Why, "a list of times within that window")
 	case n.braces && form.IsCounter(s) && s.TTL <= 2*n.window:
 		m.Algorithm = limiter.SlidingWindow
-		halves := decode.Settings{Algorithm: limiter.SlidingWindow, Window: n.window, LimitFrom: model.LimitOfName}
-		halves.Convention.Alignment, halves.Limit.Count = convention.FirstRequest, n.amount
+		halves := m.Settings
+		halves.Convention.Alignment = convention.FirstRequest
 		m.Limiter = &form.Reader{Keys: form.Texts(n.key, n.key+"/-1"), Either: true, Settings: halves, Holds: "count", Read: renamedHalves}
 		m.Why = append(m.Why, "an integer that expires within two of its windows")
 	case !n.braces && form.IsCounter(s) && s.TTL <= n.window:
 		m.Algorithm = limiter.FixedWindow
-		m.Limiter = &form.Counter{Key: n.key, Charged: true, Window: n.window, Limit: n.amount, From: model.LimitOfName}
+		m.Limiter = form.Counter{Key: n.key, Charged: true, Window: n.window, Limit: n.amount, From: model.LimitOfName}.Reader()
 		m.Why = append(m.Why, "an integer that expires within that window")
 	default:
 		return nil

@@ -119,7 +119,7 @@ func discourse(s *decode.Sample, c decode.Context) *decode.Match {
 	}
 	m := &decode.Match{
 		Prefix: s.Key[:i+1], Why: []string{"named l-rate-limit", "a list of whole seconds that expires two windows after the newest"},
-		Limiter: &form.ListLog{Key: s.Key, Window: w, WindowOf: discourseWindow},
+		Limiter: form.ListLog(s.Key, decode.Settings{Window: w}, discourseWindow),
 	}
 	if base, kind, ok := form.LastPart(s.Key, ':'); ok {
 		m.Prefix, m.Suffix = base[:strings.LastIndexByte(base, ':')+1], ":"+kind

@@ -1,7 +1,7 @@
 package library
 
 import (
-	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -60,65 +60,51 @@ func matchGranules(s *decode.Sample, c decode.Context) *decode.Match {
 		!form.IsCounter(s) || front == "" {
 		return nil
 	}
-	l := &granules{base: base + ":", window: time.Duration(window) * time.Second, size: time.Duration(size) * time.Second}
-	now := int64(c.Now) / l.size.Microseconds()
-	if index > now || index < now-2*window/size-2 || s.TTL > l.window {
+	long, step := time.Duration(window)*time.Second, time.Duration(size)*time.Second
+	now := int64(c.Now) / step.Microseconds()
+	if index > now || index < now-2*window/size-2 || s.TTL > long {
 		return nil
 	}
 	m := &decode.Match{
-		Name: base, Prefix: granulePrefix, Suffix: ":" + w + ":" + g, Limiter: l,
+		Name: base, Prefix: granulePrefix, Suffix: ":" + w + ":" + g, Limiter: granules(base+":", long, step),
 		Why: []string{"named sliding-window-rate-limit:<id>:<window>:<granularity>:<granule>", "an integer that expires within that window"},
 	}
-	m.Algorithm, m.Window = limiter.SlidingLog, l.window
+	m.Algorithm, m.Window = limiter.SlidingLog, long
 	return m
 }
 
-// granules is a sliding window that moves by granules: a counter each, named after its index. A
-// request is counted in the granule before that of now, or, by older releases, in that of now.
-type granules struct {
-	base         string
-	window, size time.Duration
-	older        bool // what writes is an older release
-
-	newest int64 // index of the first key that was fetched
-}
-
-// Fetch reads the granules of the window, the newest first.
-func (g *granules) Fetch(now limiter.Instant) []decode.Fetch {
-	g.newest = int64(now) / g.size.Microseconds()
-	var all []decode.Fetch
-	for i := range int64(g.window/g.size) + 1 {
-		all = append(all, decode.Fetch{Key: fmt.Sprintf("%s%d", g.base, g.newest-i), Type: "string"})
+// granules returns a sliding window that moves by granules: a counter each, named after its index, of which each entry of the log
+// leaves when its granule does. A request is counted in the granule before that of now, or, by older releases, in that of now.
+func granules(base string, window, size time.Duration) *form.Reader {
+	older := false // what writes is an older release
+	index := func(now limiter.Instant) int64 { return int64(now) / size.Microseconds() }
+	return &form.Reader{
+		Settings: decode.Settings{Algorithm: limiter.SlidingLog, Window: window}, Either: true, Holds: "count",
+		At: func(now limiter.Instant) (all []decode.Fetch) { // the newest first
+			for i := range int64(window/size) + 1 {
+				all = append(all, form.Texts(base+form.Decimal(index(now)-i))...)
+			}
+			return all
+		},
+		Read: func(d *decode.Decoded, _ limiter.Instant, got []decode.Sample, _ decode.Settings) bool {
+			older = older || got[0].Exists()
+			for _, s := range slices.Backward(got) {
+				n, ok := form.Count(s.Text)
+				if s.Exists() && !ok {
+					return false
+				}
+				_, last, _ := form.LastPart(s.Key, ':')
+				at, _ := form.Count(last)
+				if !older {
+					at++
+				}
+				if n > 0 {
+					d.State.Log = append(d.State.Log, limiter.Entry{At: limiter.Instant(at * size.Microseconds()), Count: n})
+				}
+			}
+			return true
+		},
 	}
-	return all
-}
-
-// Decode returns the granules as a log of which each entry leaves when its granule does.
-func (g *granules) Decode(_ limiter.Instant, got []decode.Sample, _ decode.Settings) decode.Decoded {
-	d := decode.Decoded{Type: "none", Members: form.Members(got)}
-	d.Algorithm, d.Window = limiter.SlidingLog, g.window
-	d.State.Log = []limiter.Entry{}
-	g.older = g.older || got[0].Exists()
-	for i := len(got) - 1; i >= 0; i-- {
-		s := &got[i]
-		if !s.Exists() {
-			continue
-		}
-		n, ok := form.Count(s.Text)
-		if !ok {
-			d.Err = form.NoCount
-			return d
-		}
-		d.Type, d.TTL = s.Type, max(d.TTL, s.TTL)
-		at := g.newest - int64(i)
-		if !g.older {
-			at++
-		}
-		if n > 0 {
-			d.State.Log = append(d.State.Log, limiter.Entry{At: limiter.Instant(at * g.size.Microseconds()), Count: n})
-		}
-	}
-	return d
 }
 
 // matchDrips knows leaky_bucket_limiter:<key>: current_level at the second last_drip. Limit and

@@ -119,10 +119,10 @@ func TestUpstashPrefixes(t *testing.T) {
 // TestExpressWithoutWindow: a counter without an expiry is what is left of requests that were given
 // back too late; the next request begins a window.
 func TestExpressWithoutWindow(t *testing.T) {
-	c := &form.Counter{Key: "rl:203.0.113.7", Charged: true, Renewed: true}
+	c := form.Counter{Key: "rl:203.0.113.7", Charged: true, Renewed: true}.Reader()
 	given := decode.Settings{Window: time.Minute}
 	for _, value := range []string{"-1", "0", "7"} {
-		d := c.Decode(testNow, []decode.Sample{text(c.Key, value, model.Forever)}, given)
+		d := c.Decode(testNow, []decode.Sample{text(c.Keys[0].Key, value, model.Forever)}, given)
 		if d.State.Current != 0 || d.Err != "" || d.Algorithm != limiter.FixedWindow {
 			t.Errorf("%s: %+v", value, d)
 		}
