@@ -90,7 +90,7 @@ func changeCommand(p *program, c *cobra.Command, most int, read func(rest []stri
 			return err
 		}
 		return p.key(c, args[:1], func(src server, name string) error {
-			order.Armed, order.Refused, order.Production, order.Ask = p.armed(), p.refused(), p.Named().Production, question()
+			order.Guard, order.Ask = p.firing(), question()
 			return changeKey(c.Context(), src, model.Order{Key: name, Change: change}, order, *lines, p.output(c))
 		})
 	}, fireFlags)

@@ -35,7 +35,7 @@ func (p *program) checkURL(ctx context.Context, web webCall, limit limiter.Limit
 	}
 	var apps []*fire.Application
 	for _, c := range append([]fire.Call{call}, calls...) {
-		app, err := fire.NewApplication(fire.Options{Armed: p.armed(), Refused: p.refused(), Production: p.Named().Production}, c)
+		app, err := fire.NewApplication(p.firing(), c)
 		if err != nil {
 			return usageError{err}
 		}

@@ -27,13 +27,13 @@ type attempt struct {
 
 // begin reads the key of an order at the server that src watches, if the order may be carried out.
 func (a *attempt) begin(ctx context.Context, src server, s *model.Order) (err error) {
-	o := a.options()
-	o.Ready = a.announce
+	o := a.Guard
+	o.Reason, o.Ready = a.Reason, a.announce
 	a.injector = src.Injector(o)
 	if err := a.injector.Armed(); err != nil {
 		return err
 	}
-	if a.Production && a.Ask == nil && strings.TrimSpace(a.Reason) == "" {
+	if a.Guard.Production && a.Ask == nil && strings.TrimSpace(a.Reason) == "" {
 		return usagef("%s: the configuration says production: true, so give --reason", s.Nothing())
 	}
 	return a.read(ctx, src, s.Key)

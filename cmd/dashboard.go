@@ -16,7 +16,6 @@ import (
 
 	"ratescope/feed"
 	"ratescope/feed/config"
-	"ratescope/feed/fire"
 	"ratescope/feed/relay"
 	"ratescope/feed/script/sandbox"
 	"ratescope/internal/goroutine"
@@ -98,7 +97,9 @@ func (p *program) board() (board, error) {
 	if err != nil {
 		return board{}, err
 	}
-	inner := src.Injector(fire.Options{Armed: p.armed(), Refused: p.refused(), ByHand: true, Production: p.Named().Production})
+	guard := p.firing()
+	guard.ByHand = true
+	inner := src.Injector(guard)
 	b, err := p.boardOf(src, func(a *alerter, failed func(string)) feed.Source {
 		return p.Follow(src, func(c *config.Config, err error) {
 			if err != nil {

@@ -33,7 +33,8 @@ func fireAt(p *program, c *cobra.Command, args []string, web webCall, order mode
 	if _, err := p.Loaded(); err != nil {
 		return err
 	}
-	o := fire.Options{Armed: p.armed(), Refused: p.refused(), Production: p.Named().Production, Reason: options.Reason}
+	o := p.firing()
+	o.Reason = options.Reason
 	if len(args) == 0 {
 		return fireURL(c.Context(), nil, web, order, o, p.output(c))
 	}
@@ -110,7 +111,7 @@ func newFire(p *program) *cobra.Command {
 			if p.allow && !p.armed() {
 				return usagef("the target %s is not fired at: its configuration says inject: false", p.Target)
 			}
-			order.Armed, order.Refused, order.Production, order.Ask = p.armed(), p.refused(), p.Named().Production, question()
+			order.Guard, order.Ask = p.firing(), question()
 			return fireKey(c.Context(), src, request, order, p.output(c))
 		})
 	}, fireFlags)
@@ -146,24 +147,17 @@ func readOrder(n int, cost int64, rate string, shape shapeFlags) (s model.Order,
 
 // orderOptions says how requests are fired beside what they are.
 type orderOptions struct {
-	Armed      bool   // firing at a server that is not embedded is allowed
-	Refused    string // the remedy where it is not; "" names the flag
-	Production bool   // the configuration calls the server one of production
-	Withdraw   bool   // of an undo: what was fired is taken off what the key holds
-	Scratch    bool   // a copy of the key is fired at, which expires by itself
-	Create     bool   // a key that does not exist may be created
-	Key        string // of an undo: what was fired at, where no person can be asked for it
-	Reason     string // why, for the audit file
-	Shape      shapeFlags
-	Report     string // a file for the report, .md or .json; "" none
+	Guard    fire.Options // whether firing at a server that is not embedded is allowed
+	Withdraw bool         // of an undo: what was fired is taken off what the key holds
+	Scratch  bool         // a copy of the key is fired at, which expires by itself
+	Create   bool         // a key that does not exist may be created
+	Key      string       // of an undo: what was fired at, where no person can be asked for it
+	Reason   string       // why, for the audit file
+	Shape    shapeFlags
+	Report   string // a file for the report, .md or .json; "" none
 
 	// Ask asks a question of the person at the terminal; nil where there is none.
 	Ask func(question string) (string, error)
-}
-
-// options returns what an injector needs of the order.
-func (o *orderOptions) options() fire.Options {
-	return fire.Options{Armed: o.Armed, Refused: o.Refused, Production: o.Production, Reason: o.Reason}
 }
 
 // fireKey fires s at its key, aimed by one reading of it, and prints the answers. src

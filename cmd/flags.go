@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"ratescope/feed/connect"
+	"ratescope/feed/fire"
 	"ratescope/feed/watch"
 	"ratescope/limiter"
 	"ratescope/model/collect"
@@ -110,12 +111,13 @@ func (p *program) ask() error {
 // of the configuration may forbid what the flag allows. It is to be called after open.
 func (p *program) armed() bool { return p.allow && !p.Named().NoInject }
 
-// refused returns the remedy if the configuration forbids what the flag allows; else "".
-func (p *program) refused() string {
-	if p.allow && p.Named().NoInject {
-		return "its target in the configuration says inject: false"
+// firing returns whether requests may be fired, with the remedy if the configuration forbids what the flag allows.
+func (p *program) firing() fire.Options {
+	o := fire.Options{Armed: p.armed(), Production: p.Named().Production}
+	if p.allow && !o.Armed {
+		o.Refused = "its target in the configuration says inject: false"
 	}
-	return ""
+	return o
 }
 
 // shelf returns the built-in themes and the user's own.

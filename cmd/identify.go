@@ -262,24 +262,17 @@ type foundGroup struct {
 
 // suggestedRule is the rule of the configuration that makes a group's figures whole. What a person has to
 // add is left out.
-type suggestedRule struct {
-	Match     report.Text `json:"match"`
-	Library   string      `json:"library,omitempty"`
-	Algorithm string      `json:"algorithm,omitempty"`
-	Limit     string      `json:"limit,omitempty"`
-	Burst     int64       `json:"burst,omitempty"`
-	Window    string      `json:"window,omitempty"`
-
-	words map[string]string // of a rule with name, which stands in the place of the others; nil for none
-}
+type suggestedRule config.Entry
 
 // MarshalJSON implements json.Marshaler.
 func (r suggestedRule) MarshalJSON() ([]byte, error) {
-	if r.words != nil {
-		return json.Marshal(r.words)
+	words, _ := config.Entry(r).Words()
+	for word, said := range words {
+		if text, ok := said.(string); ok {
+			words[word] = report.Text(text)
+		}
 	}
-	type plain suggestedRule
-	return json.Marshal(plain(r))
+	return json.Marshal(words)
 }
 
 // limitersOf is r for output.
@@ -313,7 +306,7 @@ func groupOf(g *identify.Group, o report.Options) foundGroup {
 	case slices.Contains(g.Why, model.Unmoved):
 		out.read = "present"
 	}
-	out.Rule.Match = out.Pattern
+	out.Rule.Match = string(out.Pattern)
 	if g.Library != "" {
 		out.Library = new(g.Library)
 		out.Rule.Library = g.Library

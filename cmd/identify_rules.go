@@ -11,7 +11,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
-	"go.yaml.in/yaml/v3"
 
 	"ratescope/feed"
 	"ratescope/feed/config"
@@ -42,15 +41,15 @@ type readKey struct {
 
 // reportedRead is a reading that fits a key, with the figures that it gives now; null is not known.
 type reportedRead struct {
-	As        string            `json:"as"`
-	Library   *string           `json:"library"`
-	Algorithm *string           `json:"algorithm"`
-	Used      *int64            `json:"used"`
-	Limit     *int64            `json:"limit"`
-	Window    *int64            `json:"window_ms"`
-	Notes     []report.Text     `json:"notes"`
-	Rule      map[string]string `json:"rule"` // null where no rule is needed
-	words     string            // the rule as the configuration has it
+	As        string         `json:"as"`
+	Library   *string        `json:"library"`
+	Algorithm *string        `json:"algorithm"`
+	Used      *int64         `json:"used"`
+	Limit     *int64         `json:"limit"`
+	Window    *int64         `json:"window_ms"`
+	Notes     []report.Text  `json:"notes"`
+	Rule      map[string]any `json:"rule"` // null where no rule is needed
+	words     string         // the rule as the configuration has it
 }
 
 // runIdentifyKeys says what keys could be.
@@ -207,10 +206,7 @@ func readingsOf(
 			}
 		}
 		e.Name = string(names.Name(e.Name))
-		if e.Limit == "" {
-			e.Limit, e.Window = "<LIMIT>/"+cmp.Or(e.Window, "<WINDOW>"), ""
-		}
-		last.Rule, last.words = e.Words()
+		last.Rule, last.words = e.Open().Words()
 	}
 	return out, ctx.Err()
 }
@@ -351,10 +347,7 @@ func (g *foundGroup) entry(now limiter.Instant) config.Entry {
 			return e
 		}
 	}
-	return config.Entry{
-		Match: string(g.Rule.Match), Library: g.Rule.Library, Algorithm: g.Rule.Algorithm,
-		Limit: g.Rule.Limit, Burst: g.Rule.Burst, Window: g.Rule.Window,
-	}
+	return config.Entry(g.Rule)
 }
 
 // sampled reports whether the form of the group's keys says more of them than its algorithm: whose times are ends, and what stands
@@ -455,9 +448,7 @@ func (i *limitersFound) suggest(ctx context.Context, p *program, long time.Durat
 	}
 	for _, list := range [][]foundGroup{i.Groups, i.Candidates} {
 		for n := range list {
-			if e := list[n].entry(i.at); e.Name != "" {
-				list[n].Rule.words, _ = e.Words()
-			}
+			list[n].Rule = suggestedRule(list[n].entry(i.at))
 		}
 	}
 	return nil
@@ -465,17 +456,9 @@ func (i *limitersFound) suggest(ctx context.Context, p *program, long time.Durat
 
 // ruleLine returns the rule with name for the group as the configuration has it, with what a person has to put
 // in; "" where the rule is no such one.
-func (g *foundGroup) ruleLine() string {
-	if g.Rule.words == nil {
-		return ""
+func (g *foundGroup) ruleLine() (line string) {
+	if e := config.Entry(g.Rule); e.Name != "" {
+		_, line = e.Open().Words()
 	}
-	e := config.Entry{}
-	if text, err := yaml.Marshal(g.Rule.words); err != nil || yaml.Unmarshal(text, &e) != nil {
-		return ""
-	}
-	if e.Limit == "" {
-		e.Limit, e.Window = "<LIMIT>/"+cmp.Or(e.Window, "<WINDOW>"), ""
-	}
-	_, line := e.Words()
 	return line
 }

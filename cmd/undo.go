@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ratescope/model"
 	"ratescope/model/format"
 	"ratescope/model/report"
 )
@@ -39,8 +40,8 @@ func newUndo(p *program) *cobra.Command {
 			return err
 		}
 		defer src.Close()
-		return undoAction(c.Context(), src, args[0], orderOptions{Armed: p.armed(), Refused: p.refused(), Production: p.Named().Production,
-			Withdraw: *withdraw, Key: *key, Reason: reason, Ask: question()}, p.output(c))
+		return undoAction(c.Context(), src, args[0], orderOptions{Guard: p.firing(), Withdraw: *withdraw, Key: *key, Reason: reason,
+			Ask: question()}, p.output(c))
 	}, serverFlags, []string{"mask", "allow-inject"})
 }
 
@@ -73,7 +74,7 @@ func (u undone) String() string {
 
 // undoAction takes back what one order wrote, by its id, and prints what was done.
 func undoAction(ctx context.Context, src server, id string, order orderOptions, o output) error {
-	injector := src.Injector(order.options())
+	injector := src.Injector(order.Guard)
 	key, err := injector.KeyOf(id)
 	if err != nil {
 		return err
@@ -81,12 +82,7 @@ func undoAction(ctx context.Context, src server, id string, order orderOptions, 
 	if err := order.confirmUndo(injector.Production(ctx), key); err != nil {
 		return err
 	}
-	injector = src.Injector(order.options()) // with the reason that was typed
-	undo := injector.Undo
-	if order.Withdraw {
-		undo = injector.Withdraw
-	}
-	u, err := undo(ctx, id)
+	u, err := injector.TakeBack(ctx, model.TakeBack{Action: id, Withdraw: order.Withdraw, Reason: order.Reason})
 	if err != nil {
 		return err
 	}

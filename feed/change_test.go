@@ -59,16 +59,16 @@ func TestChange(t *testing.T) {
 				if change.Kind == model.Give && done.Units != 4-left {
 					t.Errorf("%d units were given, want %d", done.Units, 4-left)
 				}
-				if _, err := i.Withdraw(ctx, done.Action); err == nil || !strings.Contains(err.Error(), "without --withdraw") {
+				if _, err := i.TakeBack(ctx, model.TakeBack{Action: done.Action, Withdraw: true}); err == nil || !strings.Contains(err.Error(), "without --withdraw") {
 					t.Errorf("withdrawn: %v", err)
 				}
-				if u, err := i.Undo(ctx, done.Action); err != nil || u.Change != change.String() {
+				if u, err := i.TakeBack(ctx, model.TakeBack{Action: done.Action}); err != nil || u.Change != change.String() {
 					t.Fatalf("%+v, %v", u, err)
 				}
 				if after := held(t, s); after != before {
 					t.Errorf("the keys hold\n%s\nand held before\n%s", after, before)
 				}
-				if _, err := i.Undo(ctx, done.Action); err == nil || !strings.Contains(err.Error(), "already") {
+				if _, err := i.TakeBack(ctx, model.TakeBack{Action: done.Action}); err == nil || !strings.Contains(err.Error(), "already") {
 					t.Errorf("a second time: %v", err)
 				}
 			})
@@ -125,7 +125,7 @@ func TestChangeRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	since := held(t, s)
-	if _, err := i.Undo(ctx, done.Action); err == nil || !strings.Contains(err.Error(), "it held nothing after it, and holds zset, 2 members") {
+	if _, err := i.TakeBack(ctx, model.TakeBack{Action: done.Action}); err == nil || !strings.Contains(err.Error(), "it held nothing after it, and holds zset, 2 members") {
 		t.Errorf("undone over the requests of others: %v", err)
 	}
 	if held(t, s) != since {
@@ -165,7 +165,7 @@ func TestBlock(t *testing.T) {
 	}
 	undo := func(id string) {
 		t.Helper()
-		if _, err := i.Undo(ctx, id); err != nil {
+		if _, err := i.TakeBack(ctx, model.TakeBack{Action: id}); err != nil {
 			t.Fatal(err)
 		}
 	}

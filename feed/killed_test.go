@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"ratescope/feed"
-	"ratescope/feed/fire"
 	"ratescope/internal/servertest"
 	"ratescope/limiter"
 	"ratescope/limiter/redisstore"
@@ -54,29 +53,29 @@ func TestUndoAfterAKill(t *testing.T) {
 				}
 			}
 			servertest.Await(t, "fifty requests", func() bool { read(); return admitted >= 50 })
-			for _, back := range []func(context.Context, string) (fire.Undone, error){i.Undo, i.Withdraw} {
-				if _, err := back(ctx, id); err == nil || !strings.Contains(err.Error(), "still runs") {
+			for _, withdraw := range []bool{false, true} {
+				if _, err := i.TakeBack(ctx, model.TakeBack{Action: id, Withdraw: withdraw}); err == nil || !strings.Contains(err.Error(), "still runs") {
 					t.Errorf("while the process fires: %v", err)
 				}
 			}
 			_ = firing.Process.Kill()
 			_ = firing.Wait()
 			read()
-			if _, err := i.Undo(ctx, "x"); err == nil || !strings.Contains(err.Error(), "not taken back is "+id+", fired at "+s.URL()) {
+			if _, err := i.TakeBack(ctx, model.TakeBack{Action: "x"}); err == nil || !strings.Contains(err.Error(), "not taken back is "+id+", fired at "+s.URL()) {
 				t.Errorf("an id that nothing has, after the kill: %v", err)
 			}
 			before := usedNow(t, s, a, limit)
-			u, err := i.Undo(ctx, id)
+			u, err := i.TakeBack(ctx, model.TakeBack{Action: id})
 			if err != nil || u.Units != admitted || int64(len(u.Open)) != u.Requests-admitted {
 				t.Fatalf("%+v, %v; %d were admitted", u, err, admitted)
 			}
 			if left := usedNow(t, s, a, limit); left != before-admitted || left > int64(len(u.Open)) {
 				t.Errorf("%d units are left of %d, and %v is open", left, before, u.Open)
 			}
-			if _, err := i.Undo(ctx, id); err == nil || !strings.Contains(err.Error(), "already") {
+			if _, err := i.TakeBack(ctx, model.TakeBack{Action: id}); err == nil || !strings.Contains(err.Error(), "already") {
 				t.Errorf("a second time: %v", err)
 			}
-			if _, err := i.Undo(ctx, "x"); err == nil || strings.Contains(err.Error(), id) {
+			if _, err := i.TakeBack(ctx, model.TakeBack{Action: "x"}); err == nil || strings.Contains(err.Error(), id) {
 				t.Errorf("an id that nothing has, after it was taken back: %v", err)
 			}
 		})

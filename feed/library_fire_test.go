@@ -172,7 +172,7 @@ func TestFireAtLibraries(t *testing.T) {
 			if g := again.Gauge(again.At); g.Remaining.N != 0 || g.Next == 0 {
 				t.Errorf("the decoder then reads %+v", g)
 			}
-			if u, err := i.Undo(context.Background(), id); err != nil || u.Requests != 7 {
+			if u, err := i.TakeBack(context.Background(), model.TakeBack{Action: id}); err != nil || u.Requests != 7 {
 				t.Fatalf("%+v, %v", u, err)
 			}
 			if after := held(t, s); after != before {
@@ -229,7 +229,7 @@ func TestFireAtAMember(t *testing.T) {
 		if held(t, s) == before || s.CLI("DBSIZE") != "2" {
 			t.Errorf("%s: the keys are %s", member, s.CLI("KEYS", "*"))
 		}
-		if _, err := i.Undo(context.Background(), id); err != nil || held(t, s) != before {
+		if _, err := i.TakeBack(context.Background(), model.TakeBack{Action: id}); err != nil || held(t, s) != before {
 			t.Errorf("%s: undo: %v\n%s\nand held before\n%s", member, err, held(t, s), before)
 		}
 	}

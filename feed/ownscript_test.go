@@ -124,10 +124,10 @@ func TestOwnScript(t *testing.T) {
 		if held(t, s) == before {
 			t.Errorf("%s: nothing was written", c.key)
 		}
-		if u, err := i.Withdraw(t.Context(), id); err == nil {
+		if u, err := i.TakeBack(t.Context(), model.TakeBack{Action: id, Withdraw: true}); err == nil {
 			t.Errorf("%s: withdrawn: %+v", c.key, u)
 		}
-		if u, err := i.Undo(t.Context(), id); err != nil || u.Requests != 12 || held(t, s) != before {
+		if u, err := i.TakeBack(t.Context(), model.TakeBack{Action: id}); err != nil || u.Requests != 12 || held(t, s) != before {
 			t.Errorf("%s: %+v, %v: holds\n%s\nand held\n%s", c.key, u, err, held(t, s), before)
 		}
 	}
@@ -162,8 +162,8 @@ func TestOwnScriptAfterAKill(t *testing.T) {
 	lines := strings.SplitAfter(strings.TrimSpace(string(text)), "\n") // the last one says that the action ended
 	killed := strings.ReplaceAll(strings.Join(lines[:len(lines)-1], ""), fmt.Sprintf(`"pid":%d`, os.Getpid()), `"pid":0`)
 	servertest.WriteFile(t, path, killed)
-	for name, back := range map[string]func(context.Context, string) (fire.Undone, error){"undo": i.Undo, "withdraw": i.Withdraw} {
-		if _, err := back(t.Context(), id); err == nil || !strings.Contains(err.Error(), "fw:bob held string, 4, until ") {
+	for name, withdraw := range map[string]bool{"undo": false, "withdraw": true} {
+		if _, err := i.TakeBack(t.Context(), model.TakeBack{Action: id, Withdraw: withdraw}); err == nil || !strings.Contains(err.Error(), "fw:bob held string, 4, until ") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -200,7 +200,7 @@ func TestOwnScriptKeepsOthers(t *testing.T) {
 			s.CLI("INCR", "fw:alice")
 		}
 		before := held(t, s)
-		if _, err := i.Undo(t.Context(), id); err == nil || !strings.Contains(err.Error(), "another program") || held(t, s) != before {
+		if _, err := i.TakeBack(t.Context(), model.TakeBack{Action: id}); err == nil || !strings.Contains(err.Error(), "another program") || held(t, s) != before {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -258,7 +258,7 @@ func TestOwnScriptRefused(t *testing.T) {
 		if err == nil || got != (model.Outcomes{Unanswered: 1}) {
 			t.Errorf("%s: %+v, %v", key, got, err)
 		}
-		if _, err := i.Undo(context.Background(), id); err != nil || held(t, s) != before {
+		if _, err := i.TakeBack(context.Background(), model.TakeBack{Action: id}); err != nil || held(t, s) != before {
 			t.Errorf("%s is not taken back: %v", key, err)
 		}
 	}
@@ -274,7 +274,7 @@ func TestOwnScriptOfACluster(t *testing.T) {
 		if err != nil || got != (model.Outcomes{Admitted: 10, Denied: 2}) {
 			t.Errorf("%s: %+v, %v", key, got, err)
 		}
-		if u, err := i.Undo(t.Context(), id); err != nil || !slices.Equal(u.Removed, []string{key}) {
+		if u, err := i.TakeBack(t.Context(), model.TakeBack{Action: id}); err != nil || !slices.Equal(u.Removed, []string{key}) {
 			t.Errorf("%s: %+v, %v", key, u, err)
 		}
 	}

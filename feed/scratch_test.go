@@ -50,7 +50,7 @@ func TestScratch(t *testing.T) {
 					t.Errorf("the key itself may be written")
 				}
 			}
-			if _, err := i.Undo(ctx, id[:len(id)-2]); err != nil {
+			if _, err := i.TakeBack(ctx, model.TakeBack{Action: id[:len(id)-2]}); err != nil {
 				t.Fatal(err)
 			}
 			if after := held(t, s); after != before {

@@ -69,7 +69,7 @@ func TestAStalledServerIsSentNoMore(t *testing.T) {
 			t.Errorf("%s: the key has %d members of %d announced and %d admitted", name, got, said, outcomes.Admitted)
 		}
 		late := card() - outcomes.Admitted
-		u, err := i.Undo(context.Background(), id)
+		u, err := i.TakeBack(context.Background(), model.TakeBack{Action: id})
 		if err != nil || u.Requests != int64(said) || u.Units != int64(outcomes.Admitted) || len(u.Open) != outcomes.Unanswered || card() != late {
 			t.Errorf("%s: %+v, %v, %d members are left: want %d taken off, %d open and %d left",
 				name, u, err, card(), outcomes.Admitted, outcomes.Unanswered, late)

@@ -143,7 +143,7 @@ func TestRaiseAStoredLimit(t *testing.T) {
 			if n := library.admits(s); n != 20 {
 				t.Errorf("%d more are admitted, want 20", n)
 			}
-			if _, err := i.Undo(ctx, done.Action); err != nil {
+			if _, err := i.TakeBack(ctx, model.TakeBack{Action: done.Action}); err != nil {
 				t.Fatal(err)
 			}
 			if after := held(t, s); after != before {
@@ -152,7 +152,7 @@ func TestRaiseAStoredLimit(t *testing.T) {
 
 			done = raise()
 			library.request(s)
-			u, err := i.Undo(ctx, done.Action)
+			u, err := i.TakeBack(ctx, model.TakeBack{Action: done.Action})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -168,7 +168,7 @@ func TestRaiseAStoredLimit(t *testing.T) {
 			done = raise()
 			library.set(s)
 			since := held(t, s)
-			if _, err := i.Undo(ctx, done.Action); err == nil || !strings.Contains(err.Error(), "another program has") || !strings.Contains(err.Error(), "7") || !strings.Contains(err.Error(), "25") {
+			if _, err := i.TakeBack(ctx, model.TakeBack{Action: done.Action}); err == nil || !strings.Contains(err.Error(), "another program has") || !strings.Contains(err.Error(), "7") || !strings.Contains(err.Error(), "25") {
 				t.Errorf("undone over a limit that was set since: %v", err)
 			}
 			if held(t, s) != since {

@@ -51,9 +51,7 @@ func TestTakenBackAsATwin(t *testing.T) {
 		}
 	}
 	for name, make := range subjects {
-		for how, back := range map[string]func(*fire.Injector, context.Context, string) (fire.Undone, error){
-			"undo": (*fire.Injector).Undo, "withdraw": (*fire.Injector).Withdraw,
-		} {
+		for how, withdraw := range map[string]bool{"undo": false, "withdraw": true} {
 			t.Run(name+"/"+how, func(t *testing.T) {
 				s.CLI("FLUSHALL")
 				sub := make(t)
@@ -66,7 +64,7 @@ func TestTakenBackAsATwin(t *testing.T) {
 				if held(t, s) == twin {
 					t.Fatal("seven requests changed nothing")
 				}
-				if _, err := back(sub.injector, context.Background(), id); err != nil {
+				if _, err := sub.injector.TakeBack(context.Background(), model.TakeBack{Action: id, Withdraw: withdraw}); err != nil {
 					t.Fatal(err)
 				}
 				if got := held(t, s); got != twin {
@@ -117,7 +115,7 @@ func TestWithdrawMendsTheExpiry(t *testing.T) {
 		return int64(list[0].Score) / 1000
 	}
 	lives := c.PExpireTime(ctx, "k").Val().Milliseconds() - newest()
-	u, err := i.Withdraw(ctx, id)
+	u, err := i.TakeBack(ctx, model.TakeBack{Action: id, Withdraw: true})
 	if err != nil || u.Units != 7 {
 		t.Fatalf("%+v, %v", u, err)
 	}

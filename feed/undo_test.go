@@ -62,14 +62,14 @@ func TestUndo(t *testing.T) {
 			if held(t, s) == before {
 				t.Fatal("seven requests changed nothing")
 			}
-			u, err := i.Undo(context.Background(), id)
+			u, err := i.TakeBack(context.Background(), model.TakeBack{Action: id})
 			if err != nil || u.Requests != 7 {
 				t.Fatalf("%+v, %v", u, err)
 			}
 			if after := held(t, s); after != before {
 				t.Errorf("the keys hold\n%s\nand held before\n%s", after, before)
 			}
-			if _, err := i.Undo(context.Background(), id); err == nil || !strings.Contains(err.Error(), "already") {
+			if _, err := i.TakeBack(context.Background(), model.TakeBack{Action: id}); err == nil || !strings.Contains(err.Error(), "already") {
 				t.Errorf("a second time: %v", err)
 			}
 		})
@@ -95,7 +95,7 @@ func TestUndoRefuses(t *testing.T) {
 		"not armed":      {newRedis(t, feed.Options{URLs: []string{s.URL()}}).Injector(fire.Options{AuditPath: path}), id, "--allow-inject"},
 		"another server": {patient(t, newRedis(t, feed.Options{URLs: []string{s.URL() + "/1"}}), path), id, "name that server"},
 	} {
-		if _, err := c.i.Undo(context.Background(), c.id); err == nil || !strings.Contains(err.Error(), c.cause) {
+		if _, err := c.i.TakeBack(context.Background(), model.TakeBack{Action: c.id}); err == nil || !strings.Contains(err.Error(), c.cause) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if held(t, s) != before {
@@ -139,13 +139,13 @@ func TestUndoKeepsOthers(t *testing.T) {
 					t.Fatal(err)
 				}
 				before := held(t, s)
-				if _, err := i.Undo(ctx, id); err == nil || !strings.Contains(err.Error(), "another program has written") || !strings.Contains(err.Error(), "--withdraw") {
+				if _, err := i.TakeBack(ctx, model.TakeBack{Action: id}); err == nil || !strings.Contains(err.Error(), "another program has written") || !strings.Contains(err.Error(), "--withdraw") {
 					t.Errorf("undone over the request of another program: %v", err)
 				}
 				if held(t, s) != before {
 					t.Error("the keys were changed")
 				}
-				if u, err := i.Withdraw(ctx, id); err != nil || u.Units != 7 {
+				if u, err := i.TakeBack(ctx, model.TakeBack{Action: id, Withdraw: true}); err != nil || u.Units != 7 {
 					t.Errorf("%+v, %v, want 7 units withdrawn", u, err)
 				}
 				if d, err := store.Peek(ctx, "k", limit, 0); err != nil || d.Used != 2 {

@@ -13,6 +13,7 @@ import (
 	"ratescope/internal/servertest"
 	"ratescope/limiter"
 	"ratescope/limiter/redisstore"
+	"ratescope/model"
 )
 
 // TestWithdraw fires between the requests of another program, at a limiter of every algorithm:
@@ -45,10 +46,10 @@ func TestWithdraw(t *testing.T) {
 			i := armed(t, s)
 			id := shoot(t, i, a, limit, 7)
 			other(4)
-			if _, err := i.Undo(ctx, id); err == nil || !strings.Contains(err.Error(), "another program has written") {
+			if _, err := i.TakeBack(ctx, model.TakeBack{Action: id}); err == nil || !strings.Contains(err.Error(), "another program has written") {
 				t.Errorf("undo after another program has written: %v", err)
 			}
-			u, err := i.Withdraw(ctx, id)
+			u, err := i.TakeBack(ctx, model.TakeBack{Action: id, Withdraw: true})
 			if err != nil || u.Units != 7 || !u.Withdrawn {
 				t.Fatalf("%+v, %v, want 7 units", u, err)
 			}
@@ -59,7 +60,7 @@ func TestWithdraw(t *testing.T) {
 			if theirs != "" && !strings.HasPrefix(s.CLI("ZRANGE", "k", "0", "-1"), theirs) {
 				t.Errorf("the log lost what the other program had written: %q", theirs)
 			}
-			if _, err := i.Withdraw(ctx, id); err == nil || !strings.Contains(err.Error(), "already") {
+			if _, err := i.TakeBack(ctx, model.TakeBack{Action: id, Withdraw: true}); err == nil || !strings.Contains(err.Error(), "already") {
 				t.Errorf("a second time: %v", err)
 			}
 			if d, _ := store.Peek(ctx, "k", limit, 0); d.Used != 7 {
@@ -88,7 +89,7 @@ func TestWithdrawRefuses(t *testing.T) {
 		"there is no action": {s.URL(), true, "nothing-1"},
 	} {
 		other := newRedis(t, feed.Options{URLs: []string{c.url}}).Injector(fire.Options{Armed: c.armed, AuditPath: path, Timeout: servertest.Patience})
-		if _, err := other.Withdraw(context.Background(), c.id); err == nil || !strings.Contains(err.Error(), cause) {
+		if _, err := other.TakeBack(context.Background(), model.TakeBack{Action: c.id, Withdraw: true}); err == nil || !strings.Contains(err.Error(), cause) {
 			t.Errorf("%v, want it to say %q", err, cause)
 		}
 	}

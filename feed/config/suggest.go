@@ -448,8 +448,16 @@ func (e Entry) Rule() (Rule, error) {
 	return c.Rules[0], nil
 }
 
+// Open returns the entry with what a person has to put in where it has no limit.
+func (e Entry) Open() Entry {
+	if e.Limit == "" {
+		e.Limit, e.Window = "<LIMIT>/"+cmp.Or(e.Window, "<WINDOW>"), ""
+	}
+	return e
+}
+
 // Words returns the entry as the words of a rule, and as one line of a configuration file.
-func (e Entry) Words() (words map[string]string, line string) {
+func (e Entry) Words() (words map[string]any, line string) {
 	line, err := e.flow()
 	if err != nil || yaml.Unmarshal([]byte(line), &words) != nil {
 		return nil, ""

@@ -320,7 +320,7 @@ func (l *storedLimit) give(ctx context.Context, act *action, units int64, done *
 
 // putLimitBack lowers the limit by the units by which an action raised it, and keeps the requests
 // counted since. It fails if another program has changed the limit since.
-func (i *Injector) putLimitBack(ctx context.Context, u *Undone, f *found) error {
+func (i *Injector) putLimitBack(ctx context.Context, u *model.TakenBack, f *found) error {
 	target := cmp.Or(f.first.Target, &model.Target{})
 	l := storedOf(i.link, model.Order{Key: f.first.name(), Target: *target, Change: model.Change{Kind: model.Give}})
 	if l == nil {

@@ -1,7 +1,6 @@
 package fire_test
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -96,9 +95,7 @@ func TestTakenBackAsATwin(t *testing.T) {
 	c := s.Client()
 	defer c.Close()
 	for _, w := range foreign.All() {
-		for how, back := range map[string]func(*fire.Injector, context.Context, string) (fire.Undone, error){
-			"undo": (*fire.Injector).Undo, "withdraw": (*fire.Injector).Withdraw,
-		} {
+		for how, withdraw := range map[string]bool{"undo": false, "withdraw": true} {
 			for _, seeds := range []int{0, 2} {
 				t.Run(fmt.Sprintf("%s/%s after %d", formOf(w), how, seeds), func(t *testing.T) {
 					c.FlushDB(t.Context())
@@ -112,7 +109,7 @@ func TestTakenBackAsATwin(t *testing.T) {
 					if held(t, c) == twin {
 						t.Fatal("seven requests changed nothing")
 					}
-					if _, err := back(i, t.Context(), id); err != nil {
+					if _, err := i.TakeBack(t.Context(), model.TakeBack{Action: id, Withdraw: withdraw}); err != nil {
 						t.Fatal(err)
 					}
 					if got := held(t, c); got != twin {
@@ -147,13 +144,13 @@ func TestWithdrawnAmongOthers(t *testing.T) {
 				i := injectorOf(t, s)
 				id := shoot(t, i, "k", target, 7, at, others)
 				before := held(t, c)
-				if _, err := i.Undo(t.Context(), id); err == nil || !strings.Contains(err.Error(), "another program") {
+				if _, err := i.TakeBack(t.Context(), model.TakeBack{Action: id}); err == nil || !strings.Contains(err.Error(), "another program") {
 					t.Errorf("undone over the requests of others: %v", err)
 				}
 				if held(t, c) != before {
 					t.Error("undo was refused, and the keys were changed")
 				}
-				u, err := i.Withdraw(t.Context(), id)
+				u, err := i.TakeBack(t.Context(), model.TakeBack{Action: id, Withdraw: true})
 				if err != nil || u.Units != 7 {
 					t.Fatalf("%+v, %v, want 7 units", u, err)
 				}
@@ -274,7 +271,7 @@ func TestUndoneAlthoughSomeExpired(t *testing.T) {
 				if held(t, c) == twin {
 					t.Fatal("four requests changed nothing")
 				}
-				_, err := i.Undo(ctx, id)
+				_, err := i.TakeBack(ctx, model.TakeBack{Action: id})
 				if others && (err == nil || !strings.Contains(err.Error(), "another program has written")) {
 					t.Errorf("undone over a request of others: %v", err)
 				}
@@ -301,14 +298,14 @@ func TestTakenBackWhereDeniedAreCharged(t *testing.T) {
 			shoot(t, theirs, "k", target, 2, 0, nil)
 			twin := held(t, c)
 			i := injectorOf(t, s)
-			if _, err := i.Undo(t.Context(), shoot(t, i, "k", target, 7, 0, nil)); err != nil || held(t, c) != twin {
+			if _, err := i.TakeBack(t.Context(), model.TakeBack{Action: shoot(t, i, "k", target, 7, 0, nil)}); err != nil || held(t, c) != twin {
 				t.Errorf("%v: the keys hold\n%s\nand their twin\n%s", err, held(t, c), twin)
 			}
 			id := shoot(t, i, "k", target, 7, 3, func() { shoot(t, theirs, "k", target, 1, 0, nil) })
-			if _, err := i.Undo(t.Context(), id); err == nil {
+			if _, err := i.TakeBack(t.Context(), model.TakeBack{Action: id}); err == nil {
 				t.Error("undone over a request of others")
 			}
-			if u, err := i.Withdraw(t.Context(), id); err != nil || u.Units != 7 {
+			if u, err := i.TakeBack(t.Context(), model.TakeBack{Action: id, Withdraw: true}); err != nil || u.Units != 7 {
 				t.Errorf("%+v, %v, want 7 units", u, err)
 			}
 		})
@@ -330,12 +327,12 @@ func TestUndoBesideAnotherRatescope(t *testing.T) {
 	twin := held(t, c)
 	first := shoot(t, one, "k", target, 3, 0, nil)
 	second := shoot(t, other, "k", target, 2, 0, nil)
-	if _, err := one.Undo(t.Context(), first); err == nil || !strings.Contains(err.Error(), "ratescope's action "+second+" has written to k since") ||
+	if _, err := one.TakeBack(t.Context(), model.TakeBack{Action: first}); err == nil || !strings.Contains(err.Error(), "ratescope's action "+second+" has written to k since") ||
 		!strings.Contains(err.Error(), "take that back first with ratescope undo "+second) {
 		t.Errorf("undone over the action of the other: %v", err)
 	}
 	for _, id := range []string{second, first} {
-		if _, err := one.Undo(t.Context(), id); err != nil {
+		if _, err := one.TakeBack(t.Context(), model.TakeBack{Action: id}); err != nil {
 			t.Error(err)
 		}
 	}
@@ -343,10 +340,10 @@ func TestUndoBesideAnotherRatescope(t *testing.T) {
 		t.Errorf("the keys hold\n%s\nand their twin\n%s", got, twin)
 	}
 	id := shoot(t, one, "k", target, 7, 3, func() { second = shoot(t, other, "k", target, 2, 0, nil) })
-	if _, err := one.Undo(t.Context(), id); err == nil || !strings.Contains(err.Error(), "ratescope's action "+second+" has written while") {
+	if _, err := one.TakeBack(t.Context(), model.TakeBack{Action: id}); err == nil || !strings.Contains(err.Error(), "ratescope's action "+second+" has written while") {
 		t.Errorf("undone over the requests of the other: %v", err)
 	}
-	if u, err := one.Withdraw(t.Context(), id); err != nil || u.Units != 7 {
+	if u, err := one.TakeBack(t.Context(), model.TakeBack{Action: id, Withdraw: true}); err != nil || u.Units != 7 {
 		t.Errorf("%+v, %v, want 7 units", u, err)
 	}
 }

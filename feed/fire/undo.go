@@ -15,9 +15,6 @@ import (
 	"ratescope/model/safetext"
 )
 
-// Undone describes an action that was taken back.
-type Undone = model.TakenBack
-
 // restore restores the contents of keys, all or none. ARGV holds for each of the KEYS the digest
 // that it must have now ("" for no key), the dump to restore ("" to remove the key) and its expiry
 // in milliseconds since the epoch (0 for none). The script returns the first key whose digest
@@ -36,41 +33,31 @@ end
 return false
 `)
 
-// Undo takes back an action: its keys get the values and expiries that they had before its first
-// request, and the keys that it created are removed. It fails, with one sentence, if another
-// program has written while the action fired or since, if the values were not saved, and if the
-// action is not over or was taken back before. An action whose program was killed is withdrawn.
-func (i *Injector) Undo(ctx context.Context, id string) (Undone, error) {
-	return i.takeBack(ctx, model.TakeBack{Action: id, Reason: i.o.Reason})
-}
-
-// Withdraw takes back the charges of an action. If no other program has written to its keys, their
-// earlier values and expiries are restored, as Undo does. Otherwise the charges are taken off the
-// present values: members of a log by their instants, and counts from the counters of their
-// windows. For streams, buckets and GCRA it refunds at most the units that must still be charged.
-// Charges that have left the window need no withdrawal.
+// TakeBack takes an action back: its keys get the values and expiries that they had before its first
+// request, and the keys that it created are removed. It fails, with one sentence, if another program has
+// written while the action fired or since, if the values were not saved, and if the action is not over or
+// was taken back before.
 //
-// The expiry of a log then follows from its newest remaining member; other expiries stay as they
-// are. Withdraw returns the action and how many units were taken off. It fails if the action was
-// taken back before.
-func (i *Injector) Withdraw(ctx context.Context, id string) (Undone, error) {
-	return i.takeBack(ctx, model.TakeBack{Action: id, Withdraw: true, Reason: i.o.Reason})
-}
-
-// TakeBack takes an action back for a screen, as Undo or Withdraw does. On a production server it
-// requires the key's name and a reason, as an order does.
+// With Withdraw, or if the program of the action was killed, the charges are then taken off the present
+// values: members of a log by their instants, and counts from the counters of their windows. For streams,
+// buckets and GCRA it refunds at most the units that must still be charged. Charges that have left the
+// window need no withdrawal. The expiry of a log then follows from its newest remaining member; other
+// expiries stay as they are.
+//
+// On a production server an injector that is armed by hand requires the key's name and a reason, as an
+// order does.
 func (i *Injector) TakeBack(ctx context.Context, t model.TakeBack) (model.TakenBack, error) {
-	key, err := i.KeyOf(t.Action)
+	f, err := i.audited(t.Action)
+	if err == nil {
+		err = i.permitBack(f.first.name(), t.Named, t.Reason)
+	}
 	if err != nil {
 		return model.TakenBack{}, err
 	}
-	if err := i.permitBack(key, t.Named, t.Reason); err != nil {
-		return model.TakenBack{}, err
-	}
-	t.Reason = strings.TrimSpace(t.Reason)
-	u, err := i.takeBack(ctx, t)
+	t.Reason = cmp.Or(strings.TrimSpace(t.Reason), i.o.Reason)
+	u, err := i.takeBack(ctx, t, &f)
 	if i.o.Sent != nil {
-		i.o.Sent(key)
+		i.o.Sent(f.first.name())
 	}
 	return u, err
 }
@@ -94,31 +81,27 @@ func (i *Injector) audited(id string) (found, error) {
 	return i.audit.find(id)
 }
 
-// takeBack takes an action back.
-func (i *Injector) takeBack(ctx context.Context, t model.TakeBack) (Undone, error) {
-	f, err := i.audited(t.Action)
-	if err != nil {
-		return Undone{}, err
-	}
-	u := Undone{Action: t.Action, Key: f.first.name(), Change: f.first.Change, Withdrawn: t.Withdraw || !f.ended, Open: f.open}
+// takeBack takes an action of the audit file back.
+func (i *Injector) takeBack(ctx context.Context, t model.TakeBack, f *found) (model.TakenBack, error) {
+	u := model.TakenBack{Action: t.Action, Key: f.first.name(), Change: f.first.Change, Withdrawn: t.Withdraw || !f.ended, Open: f.open}
 	if f.last.Outcomes != nil {
 		u.Requests = int64(f.last.Outcomes.Total())
 	}
-	if err := i.possible(&f, u.Withdrawn); err != nil {
-		return Undone{}, err
+	if err := i.possible(f, u.Withdrawn); err != nil {
+		return model.TakenBack{}, err
 	}
 	whole := u
-	back, err := i.changes(ctx, &f, &whole)
+	back, err := i.changes(ctx, f, &whole)
 	if err == nil {
-		err = i.lossless(&f)
+		err = i.lossless(f)
 	}
 	if err != nil && !u.Withdrawn {
-		return Undone{}, err
+		return model.TakenBack{}, err
 	}
 	line := entry{Action: t.Action, Server: f.first.Server, Database: f.first.Database, Key: f.first.Key, KeyQuoted: f.first.KeyQuoted,
 		Outcome: undone, Reason: t.Reason, person: whoRuns()}
 	if err := i.audit.append(line); err != nil { // before it is done
-		return Undone{}, i.audit.unwritable(err)
+		return model.TakenBack{}, i.audit.unwritable(err)
 	}
 	since := ""
 	if err == nil && f.ended {
@@ -126,17 +109,17 @@ func (i *Injector) takeBack(ctx context.Context, t model.TakeBack) (Undone, erro
 	}
 	switch restored := err == nil && since == "" && f.ended; {
 	case restored && u.Withdrawn && len(whole.Restored)+len(whole.Removed) > 0:
-		whole.Units, err = i.audit.charged(&f)
+		whole.Units, err = i.audit.charged(f)
 		return whole, err
 	case restored:
 		whole.Open = nil // what the keys held before holds none of them
 		return whole, nil
 	case u.Withdrawn:
-		u.Units, err = i.withdraw(ctx, &f)
+		u.Units, err = i.withdraw(ctx, f)
 	case err == nil && f.last.Raise != nil:
-		err = i.putLimitBack(ctx, &u, &f)
+		err = i.putLimitBack(ctx, &u, f)
 	case err == nil:
-		who, remedy := i.audit.rival(&f)
+		who, remedy := i.audit.rival(f)
 		err = fmt.Errorf("%s has written to %s since, whose requests would be lost%s: %s", who, safetext.Clean(since),
 			i.difference(ctx, since, f.last.After), cmp.Or(remedy, "look at it with ratescope peek"))
 	}
@@ -144,7 +127,7 @@ func (i *Injector) takeBack(ctx context.Context, t model.TakeBack) (Undone, erro
 		return u, nil
 	}
 	line.Error = err.Error()
-	return Undone{}, errors.Join(fmt.Errorf("%s cannot be taken back: %w", t.Action, err), i.audit.append(line))
+	return model.TakenBack{}, errors.Join(fmt.Errorf("%s cannot be taken back: %w", t.Action, err), i.audit.append(line))
 }
 
 // possible returns an error if an action cannot be taken back at this server, or not be withdrawn.
@@ -245,7 +228,7 @@ type change struct {
 
 // changes returns what has to be written to take an action back, and lists the keys in u. Keys that
 // the action did not change are left out.
-func (i *Injector) changes(ctx context.Context, f *found, u *Undone) (change, error) {
+func (i *Injector) changes(ctx context.Context, f *found, u *model.TakenBack) (change, error) {
 	var c change
 	before, after := f.first.Before, f.last.After
 	if f.last.Before != nil { // saved in the transaction of a change
