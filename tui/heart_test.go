@@ -201,7 +201,7 @@ func TestWhatIf(t *testing.T) {
 	s := newStage(t, 140, 42, tui.Options{Inject: firing.Options{Injector: injector}}, tuitest.Overrun()...)
 	s.run(20 * time.Second)
 	s.press("home", "w")
-	s.see("what if", "as it was", "begins empty", "nothing is written")
+	s.see("what if", "admitted ", "begin empty", "nothing is written")
 	s.press("ctrl+u")
 	for _, r := range "sliding-log 9999/1m" {
 		s.press(strings.ReplaceAll(string(r), " ", "space"))
@@ -209,7 +209,7 @@ func TestWhatIf(t *testing.T) {
 	s.run(time.Second)
 	s.press("x")
 	s.see("not understood: as in gcra 100/1m", "what counts now")
-	if strings.Contains(s.text(), "as it was") {
+	if strings.Contains(s.text(), "begin empty") {
 		t.Error("an answer stays on screen beside a question that is not understood")
 	}
 	s.press("enter")
@@ -220,7 +220,7 @@ func TestWhatIf(t *testing.T) {
 		t.Error("what is understood again is complained about")
 	}
 	s.press("w", "x", "2")
-	s.see("sliding-log 19998/1m", "as it was")
+	s.see("sliding-log 19998/1m", "begin empty")
 	s.press("x", "esc")
 	s.see("what counts now")
 	if len(injector.Orders()) > 0 {
@@ -246,14 +246,14 @@ func TestWhatIfWithoutALimit(t *testing.T) {
 	s.press("home", "w")
 	s.see("what if sliding-window ", "its limit is not known: type one, as in sliding-window 100/1m")
 	s.press("5", "/", "1", "m")
-	s.see("what if · sliding-window 5/1m", "as it was")
+	s.see("what if · sliding-window 5/1m", "begin empty")
 	s.press("esc", "esc")
 
 	algorithm = limiter.GCRA
 	s.run(5 * time.Second)
 	s.press("home", "w")
 	s.see("The requests of a gcra key are not known without its limit: give it with --limit 100/1m or in a rule.")
-	if strings.Contains(s.text(), "as it was") {
+	if strings.Contains(s.text(), "begin empty") {
 		t.Errorf("there is an answer about requests that are not known:\n%s", s.text())
 	}
 	for line := range strings.Lines(s.text()) {

@@ -1,8 +1,6 @@
 package heat
 
 import (
-	"fmt"
-
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/limiter"
@@ -58,34 +56,9 @@ func (h *Screen) runWhatIf() {
 
 // paintWhatIf says in the first line what became of the row's requests and what would have.
 func (h *Screen) paintWhatIf(p *widget.Canvas, r cell.Rect) {
-	w := &h.what.result
-	spans := []widget.Span{
-		widget.Styled(h.rowName(&h.rows[h.at], 30, 0), p.Look.Title),
-		widget.Styled(" what if "+session.TermsText(h.what.other.Terms), p.Look.Injected),
-		widget.Styled(fmt.Sprintf(" · admitted %s → %s", format.Short(w.Was), format.Short(w.Admitted)), p.Look.Text),
-		widget.Styled(fmt.Sprintf(" · denied %s → %s", wasDenied(w), format.Short(w.Denied)), p.Look.Denied),
-	}
-	if w.Longest > 0 {
-		spans = append(spans, widget.Styled(" · waits up to "+format.Span(w.Longest), p.Look.Dim))
-	}
-	if w.Differs != 0 {
-		spans = append(spans, widget.Styled(" · differs first at "+format.Clock(w.Differs), p.Look.Dim))
-	}
-	for len(spans) > 3 && widget.Width(spans...) > r.W-2 {
-		spans = spans[:len(spans)-1]
-	}
-	p.Spans(r.X+1, r.Y, r.X+r.W, spans...)
-}
-
-// wasDenied is how many requests were denied in truth, as far as that is known.
-func wasDenied(w *model.WhatIf) string {
-	switch {
-	case w.DeniedKnown:
-		return format.Short(w.WasDenied)
-	case w.WasDenied > 0:
-		return "≥ " + format.Short(w.WasDenied)
-	}
-	return format.Unknown
+	title := []widget.Span{widget.Styled(h.rowName(&h.rows[h.at], 30, 0), p.Look.Title),
+		widget.Styled(" what if "+session.TermsText(h.what.other.Terms), p.Look.Injected)}
+	p.Flow(cell.Rect{X: r.X + 1, Y: r.Y, W: r.W - 1, H: 1}, append([][]widget.Span{title}, session.WhatIfWords(&h.what.result, &p.Look)...)...)
 }
 
 // Heights of a lane of the what-if, and the least that the map keeps beside the two of them.
@@ -121,7 +94,7 @@ func (h *Screen) paintLanes(p *widget.Canvas) {
 	for i := range lanes.Was {
 		most = max(most, lanes.Was[i].Admitted+lanes.Was[i].Denied)
 	}
-	was := wasDenied(w) + " denied"
+	was := session.WasDenied(w) + " denied"
 	if !w.DeniedKnown && w.WasDenied == 0 {
 		was = "denied: not recorded"
 	}

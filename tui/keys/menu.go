@@ -11,7 +11,6 @@ import (
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/format"
-	"ratescope/model/safetext"
 	"ratescope/tui/cell"
 	"ratescope/tui/chart"
 	"ratescope/tui/session"
@@ -199,31 +198,8 @@ func (v view) paintWhatIf(r cell.Rect) {
 		_, in = in.Top(1)
 	}
 	w := &v.screen.what.result
-	denied, unknown := format.Short(w.WasDenied), ""
-	if !w.DeniedKnown {
-		denied, unknown = format.Unknown, "at least: not recorded"
-	}
-	row := func(y int, label, was, would, note string) {
-		if y >= in.Y+in.H {
-			return
-		}
-		v.c.Buffer.Text(in.X, y, in.X+13, label, v.c.Look.Dim)
-		v.c.Buffer.Right(in.X+13, y, in.X+23, was, v.c.Look.Text)
-		v.c.Buffer.Right(in.X+24, y, in.X+34, would, v.c.Look.Injected)
-		v.c.Buffer.Text(in.X+36, y, in.X+in.W, safetext.Clip(note, max(in.W-36, 0), safetext.Ellipsis), v.c.Look.Dim)
-	}
-	row(in.Y, "last "+format.Span(w.To.Sub(w.From)), "as it was", "what if", "begins empty")
-	row(in.Y+1, "admitted", format.Short(w.Was), format.Short(w.Admitted), "")
-	row(in.Y+2, "denied", denied, format.Short(w.Denied), unknown)
-	row(in.Y+3, "longest wait", "", format.Span(w.Longest), "")
-	text := "no request would have met another fate"
-	if w.Differs != 0 {
-		text = "differs first at " + format.ClockMillis(w.Differs) + ": " + map[bool]string{true: "denies", false: "admits"}[w.Stricter] + " more"
-	}
-	for i, line := range []widget.Span{widget.Styled(text, v.c.Look.Text),
-		widget.Styled("nothing is written · w changes the terms · esc ends", v.c.Look.Dim)} {
-		if y := in.Y + 4 + i; y < in.Y+in.H {
-			v.c.Spans(in.X, y, in.X+in.W, line)
-		}
-	}
+	v.c.Flow(in, append(session.WhatIfWords(w, &v.c.Look),
+		[]widget.Span{widget.Styled("of the last "+format.Span(w.To.Sub(w.From))+", which begin empty", v.c.Look.Dim)},
+		[]widget.Span{widget.Styled("nothing is written", v.c.Look.Dim)},
+		[]widget.Span{widget.Styled("w changes the terms, esc ends", v.c.Look.Dim)})...)
 }

@@ -17,8 +17,11 @@ import (
 	"ratescope/model/format"
 	"ratescope/model/report"
 	"ratescope/model/safetext"
+	"ratescope/themes"
+	"ratescope/tui/chart"
 	"ratescope/tui/shell"
 	"ratescope/tui/state"
+	"ratescope/tui/widget"
 )
 
 // do makes an action of a function that returns no command.
@@ -341,4 +344,32 @@ func (s *Session) AskWhatIf(o *OtherTerms, as model.Target, note string, changed
 	try(o.text)
 	p.Suggest(TermsNear(as))
 	s.Shell.Open(p)
+}
+
+// WhatIfWords returns what became of requests and what would have become of them under other terms, a sentence each, the most
+// important first.
+func WhatIfWords(w *model.WhatIf, l *chart.Look) (all [][]widget.Span) {
+	say := func(st themes.Style, text string) { all = append(all, []widget.Span{widget.Styled(text, st)}) }
+	say(l.Text, "admitted "+format.Short(w.Was)+" → "+format.Short(w.Admitted))
+	say(l.Denied, "denied "+WasDenied(w)+" → "+format.Short(w.Denied))
+	if w.Longest > 0 {
+		say(l.Dim, "waits up to "+format.Span(w.Longest))
+	}
+	if w.Differs == 0 {
+		say(l.Dim, "no request would have met another fate")
+	} else {
+		say(l.Dim, "differs first at "+format.ClockMillis(w.Differs)+": "+map[bool]string{true: "denies", false: "admits"}[w.Stricter]+" more")
+	}
+	return all
+}
+
+// WasDenied is how many requests were denied in truth, as far as that is known.
+func WasDenied(w *model.WhatIf) string {
+	switch {
+	case w.DeniedKnown:
+		return format.Short(w.WasDenied)
+	case w.WasDenied > 0:
+		return "≥ " + format.Short(w.WasDenied)
+	}
+	return format.Unknown
 }
