@@ -2,7 +2,6 @@ package keys
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -18,6 +17,7 @@ import (
 	"ratescope/tui/cell"
 	"ratescope/tui/chart"
 	"ratescope/tui/session"
+	"ratescope/tui/timeline"
 	"ratescope/tui/widget"
 )
 
@@ -139,11 +139,7 @@ func (t *table) laneTip(k *model.Watched, cells int) string {
 		return nextTip(&k.Gauge) + " To the right of the line is what becomes of the key if no other request comes."
 	}
 	b := k.Timeline.Between(at, at.Add(t.lanes.axis.column))
-	text := format.Clock(at) + ": " + strconv.FormatInt(b.Admitted, 10) + " admitted, " + strconv.FormatInt(b.Denied, 10) + " denied"
-	if b.UsedKnown {
-		text += ", up to " + format.Short(b.Used) + " used"
-	}
-	return text + "."
+	return format.Clock(at) + ": " + timeline.Made(&b, k) + "."
 }
 
 // slot is the room of a column in one row, of so many lines.

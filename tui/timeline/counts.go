@@ -3,51 +3,29 @@ package timeline
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 
 	"ratescope/limiter"
 	"ratescope/limiter/describe"
 	"ratescope/model"
-	"ratescope/model/format"
 	"ratescope/themes"
 	"ratescope/tui/cell"
 	"ratescope/tui/chart"
 	"ratescope/tui/widget"
 )
 
-// counting is what a limiter counts in time.
-type counting uint8
-
-const (
-	countsNothing  counting = iota // GCRA and buckets: a level, no window
-	countsLog                      // every request of the last window
-	countsWeighted                 // the current window and a share of the previous one
-	countsCurrent                  // the current window alone
-)
-
-// countingOf says what a limiter counts in time.
-func countingOf(t *model.Target) counting {
-	switch describe.KindOf(t.Algorithm) {
-	case describe.Log:
-		return countsLog
-	case describe.Weighted:
-		return countsWeighted
-	case describe.Window:
-		return countsCurrent
-	}
-	return countsNothing
-}
+// kindOf says what the limiter of a key keeps.
+func kindOf(k *model.Watched) describe.Kind { return describe.KindOf(k.Reading.Target.Algorithm) }
 
 // covered returns the first and the last column of the window that counts at s.at, and
 // whether there is one.
 func (s timeRange) covered(k *model.Watched) (from, to int, yes bool) {
 	t := &k.Reading.Target
 	to = s.index(k.Timeline, s.at)
-	switch countingOf(t) {
-	case countsLog, countsWeighted:
+	switch kindOf(k) {
+	case describe.Log, describe.Weighted:
 		return s.index(k.Timeline, s.at.Add(-s.window)), to, t.Window > 0
-	case countsCurrent:
+	case describe.Window:
 		if k.Gauge.Start > 0 {
 			return s.index(k.Timeline, k.Gauge.Start), to, t.Window > 0
 		}
@@ -67,7 +45,7 @@ func (c *View) colour(p *widget.Canvas, r cell.Rect, k *model.Watched, s timeRan
 		return cell.Rect{X: r.X + a, Y: r.Y, W: max(b-a, 0), H: r.H}
 	}
 	p.Buffer.Recolour(part(0, from), p.Look.Admitted.Fg, p.Look.Unknown.Fg)
-	if countingOf(&k.Reading.Target) == countsWeighted && k.Gauge.Start > 0 {
+	if kindOf(k) == describe.Weighted && k.Gauge.Start > 0 {
 		edge := s.index(k.Timeline, k.Gauge.Start)
 		p.Buffer.Recolour(part(from, edge), p.Look.Admitted.Fg, p.Look.Previous.Fg)
 		from = edge
@@ -94,15 +72,15 @@ func (c *View) paintStrip(p *widget.Canvas, r cell.Rect, k *model.Watched, s tim
 	g, l := &k.Gauge, &p.Look
 	full, half := l.Rise[len(l.Rise)-1], l.Rise[len(l.Rise)/2]
 	pieces := []piece{{0, from, "gone by", l.Gone, l.Dim}}
-	switch countingOf(&k.Reading.Target) {
-	case countsWeighted:
+	switch kindOf(k) {
+	case describe.Weighted:
 		edge := s.index(k.Timeline, g.Start)
 		previous := "previous"
 		if g.Previous.Known {
 			previous = fmt.Sprintf("previous, still %.0f %%", 100*g.Weight)
 		}
 		pieces = append(pieces, piece{from, edge, previous, half, l.Previous}, piece{edge, to + 1, "current", full, l.Current})
-	case countsLog:
+	case describe.Log:
 		pieces = append(pieces, piece{from, to + 1, "counts: " + g.Used.Short(), full, l.Current})
 	default:
 		pieces = append(pieces, piece{from, to + 1, "current", full, l.Current})
@@ -137,32 +115,6 @@ func (c *View) paintStrip(p *widget.Canvas, r cell.Rect, k *model.Watched, s tim
 	}
 }
 
-// paintSum writes under the strip what the pieces add up to, each figure under its piece: what
-// is left of the previous window before the edge, the current one after it, the sum after now.
-func (c *View) paintSum(p *widget.Canvas, r cell.Rect, k *model.Watched, s timeRange) {
-	g, l := &k.Gauge, &p.Look
-	if r.H == 0 || countingOf(&k.Reading.Target) != countsWeighted || !g.Previous.Known || !g.Current.Known || g.Start <= 0 {
-		return
-	}
-	sum := model.SumOf(g, k.Reading.Target.Convention.Rounding)
-	text := fmt.Sprintf("%d × %s = %s", g.Previous.N, sum.Weight, sum.Product)
-	if !sum.Whole() { // what is added is written too: the sum is right on screen
-		text += " → " + sum.Rounded
-	}
-	previous := []widget.Span{widget.Styled(text, l.Previous)}
-	current := []widget.Span{widget.Styled(" + ", l.Dim), widget.Styled(strconv.FormatInt(g.Current.N, 10), l.Current)}
-	if g.Used.Known {
-		of := ""
-		if t := &k.Reading.Target; t.LimitKnown && t.Limit.Count > 0 {
-			of = " of " + format.Short(model.Capacity(*t))
-		}
-		current = append(current, widget.Styled(" = ", l.Dim), widget.Styled(sum.Estimate+of, l.Title))
-	}
-	edge := min(max(s.index(k.Timeline, g.Start), 0), s.n)
-	x := min(max(edge-widget.Width(previous...), 0), max(r.W-widget.Width(previous...)-widget.Width(current...), 0))
-	p.Spans(r.X+x, r.Y, r.X+r.W, append(previous, current...)...)
-}
-
 func firstWord(s string) string {
 	for i, r := range s {
 		if r == ' ' || r == ',' || r == ':' {
@@ -186,8 +138,8 @@ type lineKey struct {
 // paintTruth draws over the lane of windows how many requests the sliding window truly holds, or what
 // another limiter would have made of them. What the limiter itself goes by is the lane.
 func (c *View) paintTruth(p *widget.Canvas, r cell.Rect, k *model.Watched, s timeRange, most int64) {
-	how := countingOf(&k.Reading.Target)
-	if how != countsWeighted && how != countsCurrent && c.compared == nil || !s.fine || r.H < 3 || k.Reading.Target.Window <= 0 {
+	how := kindOf(k)
+	if how != describe.Weighted && how != describe.Window && c.compared == nil || !s.fine || r.H < 3 || k.Reading.Target.Window <= 0 {
 		return
 	}
 	key := lineKey{k.Timeline, k.Reading.At, s.last, s.per, r.W, r.H, most, p.Look.Dark, c.compared}
@@ -243,11 +195,11 @@ func (c *View) legend(p *widget.Canvas, k *model.Watched, s timeRange) []widget.
 	if c.compared != nil {
 		return append(spans, widget.Styled(" · ", p.Look.Faint), widget.Styled("what if", c.compared.Style), widget.Styled(" ", p.Look.Dim))
 	}
-	switch countingOf(&k.Reading.Target) {
-	case countsWeighted:
+	switch kindOf(k) {
+	case describe.Weighted:
 		spans[0].Text = " estimate"
 		spans = append(spans, widget.Styled(" · ", p.Look.Faint), widget.Styled("as watched", p.Look.Title))
-	case countsCurrent:
+	case describe.Window:
 		spans = append(spans, widget.Styled(" · ", p.Look.Faint), widget.Styled("as watched", p.Look.Title))
 	}
 	return append(spans, widget.Styled(" ", p.Look.Dim))

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/describe"
 	"ratescope/model"
 	"ratescope/model/format"
 	"ratescope/tui/cell"
@@ -31,9 +32,9 @@ type picture struct {
 	tl *model.Timeline // of the key; nil there is no picture
 	s  timeRange
 
-	bracket, arrivals, strip, sum, axis, lane, labels cell.Rect // of the past
-	area                                              cell.Rect // of these between the bracket and the labels
-	ahead                                             cell.Rect // the future, beside it
+	bracket, arrivals, strip, axis, lane, labels cell.Rect // of the past
+	area                                         cell.Rect // of these between the bracket and the labels
+	ahead                                        cell.Rect // the future, beside it
 }
 
 // layOut returns the picture of k in r; one without a timeline where there is none to draw. In fewer than three rows it
@@ -57,10 +58,6 @@ func (c *Hand) layOut(r cell.Rect, k *model.Watched, m Moment, ascii bool) (p pi
 		p.arrivals, below = body.Top(body.H - max(2, (body.H-1)*2/5) - 1)
 	}
 	if _, _, slides := p.s.covered(k); slides && p.arrivals.H >= 4 {
-		if countingOf(&k.Reading.Target) == countsWeighted && p.arrivals.H >= sumFrom {
-			p.arrivals.H--
-			p.sum = cell.Rect{X: plot.X, Y: p.arrivals.Y + p.arrivals.H, W: plot.W + ahead.W, H: 1}
-		}
 		p.arrivals.H--
 		p.strip = cell.Rect{X: plot.X, Y: p.arrivals.Y + p.arrivals.H, W: plot.W, H: 1}
 	}
@@ -124,7 +121,7 @@ func (c *Hand) span(k *model.Watched, width int, m Moment, ascii bool) timeRange
 		per: per, n: width, now: m.Now, window: k.Timeline.Window(),
 		column: k.Timeline.Window() * time.Duration(per) / model.BinsPerWindow, at: m.Now,
 	}
-	s.edges = countingOf(&k.Reading.Target) != countsNothing
+	s.edges = !slices.Contains([]describe.Kind{describe.Unknown, describe.Arrival, describe.Bucket}, kindOf(k))
 	if m.At != 0 {
 		s.at = m.At
 	}
@@ -307,10 +304,18 @@ func (c *View) Describe(x int, k *model.Watched) string {
 	b, s := &c.columns[i+1], c.s
 	begin := k.Timeline.ColumnBegin(s.last-int64(s.n-1-i), s.per)
 	text := fmt.Sprintf("%s and the %s after it: ", format.ClockMillis(begin), format.Length(s.column.Round(time.Millisecond)))
-	if !b.Watched && b.Admitted+b.Denied == 0 {
-		return text + "not watched."
+	if text += Made(b, k) + "."; b.Admitted == 0 {
+		return text
 	}
-	text += fmt.Sprintf("%d admitted", b.Admitted)
+	return text + " " + s.countsAs(k, i)
+}
+
+// Made says what a stretch of the time of a key is made of.
+func Made(b *model.Bin, k *model.Watched) string {
+	if !b.Watched && b.Admitted+b.Denied == 0 {
+		return "not watched"
+	}
+	text := fmt.Sprintf("%d admitted", b.Admitted)
 	if k.Reading.Denied.Known {
 		text += fmt.Sprintf(", %d denied", b.Denied)
 	}
@@ -320,10 +325,7 @@ func (c *View) Describe(x int, k *model.Watched) string {
 	if b.UsedKnown {
 		text += ", used " + format.Short(b.Used)
 	}
-	if b.Admitted == 0 {
-		return text + "."
-	}
-	return text + ". " + s.countsAs(k, i)
+	return text
 }
 
 // countsAs says what a column counts as at the instant that counts.
@@ -334,7 +336,7 @@ func (s timeRange) countsAs(k *model.Watched, i int) string {
 		return ""
 	case i < from || i > to:
 		return "It counts no more."
-	case countingOf(&k.Reading.Target) == countsWeighted && k.Gauge.Start > 0 && i < s.index(k.Timeline, k.Gauge.Start):
+	case kindOf(k) == describe.Weighted && k.Gauge.Start > 0 && i < s.index(k.Timeline, k.Gauge.Start):
 		return fmt.Sprintf("It is of the previous window, of which %.0f %% still count.", 100*k.Gauge.Weight)
 	}
 	return "What was admitted counts whole."

@@ -1,7 +1,6 @@
 package timeline
 
 import (
-	"fmt"
 	"time"
 
 	"ratescope/limiter"
@@ -15,9 +14,6 @@ import (
 
 // axisWidth is the room for the numbers left of the charts.
 const axisWidth = 6
-
-// sumFrom is the height of the arrivals from which the sum of the windows has a row there.
-const sumFrom = 6
 
 // Paint draws the past of k into r. With hand it is the picture that was arranged: the cursor is shown on it.
 func (c *View) Paint(p *widget.Canvas, r cell.Rect, k *model.Watched, m Moment, hand bool) {
@@ -35,7 +31,6 @@ func (c *View) Paint(p *widget.Canvas, r cell.Rect, k *model.Watched, m Moment, 
 	c.paintBracket(p, at.bracket, k, s)
 	c.paintScale(p, at.arrivals, k, s)
 	c.paintStrip(p, at.strip, k, s)
-	c.paintSum(p, at.sum, k, s)
 	c.paintAxis(p, at.axis, k, s)
 	most := c.paintLevels(p, at.lane, k, s)
 	if at.lane.H > 1 {
@@ -64,18 +59,7 @@ func (c *View) paintCursor(p *widget.Canvas, pic *picture, k *model.Watched) {
 		from, to = min(from, i), max(from, i)
 	}
 	p.Buffer.Tint(cell.Rect{X: r.X + from, Y: r.Y, W: to - from + 1, H: r.H}, p.Look.Selected)
-	b := &c.shown()[i]
-	text := " " + format.ClockMillis(k.Timeline.ColumnBegin(s.last-int64(s.n-1-i), s.per)) + "  "
-	switch {
-	case !b.Watched && b.Admitted+b.Denied == 0:
-		text += "not watched "
-	default:
-		text += fmt.Sprintf("%d admitted, %d denied", b.Admitted, b.Denied)
-		if n := b.InjectedAdmitted + b.InjectedDenied; n > 0 {
-			text += fmt.Sprintf(", %d fired from here", n)
-		}
-		text += ", used " + model.Count{Known: b.UsedKnown, N: b.Used}.Short() + " "
-	}
+	text := " " + format.ClockMillis(k.Timeline.ColumnBegin(s.last-int64(s.n-1-i), s.per)) + "  " + Made(&c.shown()[i], k) + " "
 	x := min(max(top.X, top.X+i-safetext.Width(text)/2), top.X+top.W-safetext.Width(text))
 	p.Buffer.Text(x, top.Y, top.X+top.W, text, p.Look.Text.On(p.Look.Selected))
 }
@@ -226,7 +210,7 @@ func ribbonWidth(k *model.Watched, width int, m Moment) int {
 // paintRibbon draws right of now what would become of one more request if nothing else came:
 // denied columns, then admitted ones, and the level as it falls.
 func (c *View) paintRibbon(p *widget.Canvas, pic *picture, k *model.Watched, most int64) {
-	s, words := pic.s, pic.axis.Y-1-pic.sum.H // the row of words
+	s, words := pic.s, pic.axis.Y-1 // the row of words
 	axis, lane := cell.Rect{X: pic.ahead.X, Y: pic.axis.Y, W: pic.ahead.W, H: 1}, cell.Rect{Y: pic.lane.Y, H: pic.lane.H}
 	if axis.W <= 0 {
 		return

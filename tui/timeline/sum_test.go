@@ -23,7 +23,7 @@ var (
 )
 
 // TestTheSumAddsUpAsPrinted reads the arithmetic of weighted counters of every rounding, at instants all through a
-// window, off the bars and off the strip under the timeline.
+// window, off the bars.
 func TestTheSumAddsUpAsPrinted(t *testing.T) {
 	number := func(text string) float64 {
 		f, err := strconv.ParseFloat(text, 64)
@@ -53,7 +53,6 @@ func TestTheSumAddsUpAsPrinted(t *testing.T) {
 			k := b.Key("k")
 			c.Begin()
 			timeline.PaintWindow(c, cell.Rect{W: 120, H: 8}, k, now, false)
-			new(timeline.View).Paint(c, cell.Rect{Y: 10, W: 120, H: 20}, k, timeline.Moment{Now: now, Live: true}, false)
 			text := c.Buffer.Plain()
 			for _, m := range printedProduct.FindAllStringSubmatch(text, -1) {
 				products++
@@ -69,8 +68,8 @@ func TestTheSumAddsUpAsPrinted(t *testing.T) {
 			}
 		}
 	}
-	if products < 800 || sums < 800 {
-		t.Errorf("%d products and %d sums were printed, want both in 450 pictures of two places", products, sums)
+	if products < 400 || sums < 400 {
+		t.Errorf("%d products and %d sums were printed, want both in most of 450 pictures", products, sums)
 	}
 }
 
