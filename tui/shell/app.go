@@ -70,7 +70,6 @@ type App struct {
 	theming theming
 	host    Host
 	keys    Actions
-	footer  footer
 	mouse   bool
 	used    []string // names of the palette's actions, the last used last
 

@@ -1,17 +1,12 @@
 package shell
 
 import (
-	"slices"
 	"strings"
 
-	"charm.land/bubbles/v2/help"
-	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/model/collect"
-	"ratescope/model/safetext"
 	"ratescope/tui/cell"
-	"ratescope/tui/chart"
 	"ratescope/tui/widget"
 )
 
@@ -80,12 +75,10 @@ func footerActions(a *App) (shown Actions) {
 	return shown[:min(len(shown), mostHints)]
 }
 
-// paintFooter shows the keys that matter most, each of which can be clicked.
+// paintFooter shows the keys that matter most, each of which can be clicked, as many as fit.
 func paintFooter(a *App, r cell.Rect) {
-	shown := footerActions(a)
-	names := make([]string, 0, 2*len(shown))
-	x := r.X + 1
-	for _, act := range shown {
+	look, x, end := &a.Canvas.Look, r.X+1, r.X+r.W-1
+	for _, act := range footerActions(a) {
 		name := act.Help().Key
 		if a.Canvas.Buffer.ASCII {
 			name = strings.Fields(name)[0]
@@ -93,37 +86,12 @@ func paintFooter(a *App, r cell.Rect) {
 				name = act.Keys()[0]
 			}
 		}
-		names = append(names, name, act.Hint)
-		width := safetext.Width(name) + 1 + safetext.Width(act.Hint)
-		if x+width <= r.X+r.W-1 {
-			a.Canvas.OnClick(cell.Rect{X: x, Y: r.Y, W: width, H: 1}, func(int) tea.Cmd { return act.Do() })
+		spans := []widget.Span{widget.Styled(name+" ", look.Accent), widget.Styled(act.Hint, look.Dim)}
+		width := widget.Width(spans...)
+		if x+width > end {
+			return
 		}
-		x += width + 2
+		a.Canvas.OnClick(cell.Rect{X: x, Y: r.Y, W: width, H: 1}, func(int) tea.Cmd { return act.Do() })
+		x = a.Canvas.Spans(x, r.Y, end, spans...) + 2
 	}
-	a.Canvas.Buffer.Place(cell.Rect{X: r.X + 1, Y: r.Y, W: r.W - 2, H: 1}, a.footer.of(names, r.W-2, a.Canvas.Look))
-}
-
-// footer keeps the text of the footer, which is the same in most pictures and as dear to style
-// as a good part of them. The zero value is ready.
-type footer struct {
-	names []string
-	width int
-	look  chart.Look
-	text  string
-}
-
-// of returns the text for the names of keys, each followed by its hint.
-func (f *footer) of(names []string, width int, look chart.Look) string {
-	if f.width == width && f.look == look && slices.Equal(f.names, names) {
-		return f.text
-	}
-	bindings := make([]key.Binding, 0, len(names)/2)
-	for pair := range slices.Chunk(names, 2) {
-		bindings = append(bindings, key.NewBinding(key.WithKeys(pair[0]), key.WithHelp(pair[0], pair[1])))
-	}
-	h := help.New()
-	h.ShortSeparator, h.Ellipsis, h.Styles = "  ", "", widget.HelpStyles(look)
-	h.SetWidth(width)
-	*f = footer{names, width, look, h.ShortHelpView(bindings)}
-	return f.text
 }

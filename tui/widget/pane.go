@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"charm.land/bubbles/v2/help"
 	"charm.land/bubbles/v2/spinner"
 	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
@@ -264,13 +263,6 @@ func Lip(s themes.Style) lipgloss.Style {
 		st = st.Background(c)
 	}
 	return st.Bold(s.Attr&themes.Bold != 0).Underline(s.Attr&themes.Underline != 0)
-}
-
-// HelpStyles are the styles of the help bubble in a look.
-func HelpStyles(l chart.Look) help.Styles {
-	key, text, faint := Lip(l.Accent), Lip(l.Dim), Lip(l.Faint)
-	return help.Styles{Ellipsis: faint, ShortKey: key, ShortDesc: text, ShortSeparator: faint, FullKey: key, FullDesc: text,
-		FullSeparator: faint}
 }
 
 // NewInput returns a focused line of text in a look, on a ground. Its cursor does not
