@@ -25,7 +25,7 @@ type Screen struct {
 	expanded bool
 	table    table
 	what     whatIf
-	strip    health.Strip
+	plots    health.Plots // of the server
 	actions  shell.Actions
 }
 
@@ -38,7 +38,7 @@ type view struct {
 
 // New returns the dashboard of a session.
 func New(s *session.Session) *Screen {
-	d := &Screen{s: s, table: table{s: s, rows: widget.Rows{Height: 1}}, what: whatIf{s: s}}
+	d := &Screen{s: s, table: table{s: s, rows: widget.Rows{Height: 1}}, what: whatIf{s: s}, plots: health.Plots{}}
 	d.table.peers = []*table{&d.table}
 	d.actions = append(append(d.rowActions(), s.Actions().Without(shell.ZoomIn, shell.ZoomOut)...), d.travel()...)
 	d.actions = append(append(d.actions, s.ZoomActions(d.zoom)...), shell.Moves("keys", "key", func(by int) tea.Cmd {
@@ -250,7 +250,7 @@ func (d *Screen) Paint(p *widget.Canvas, _ cell.Rect) {
 	}
 	v.paintTips()
 	if r := d.areas.graphs; r.H > 0 {
-		d.strip.Paint(p, r, d.s)
+		health.PaintStrip(p, r, d.s, d.plots)
 	}
 	v.paintAlerts(d.areas.alerts)
 	injectorPane{c: p, s: d.s, split: d.areas.split}.paint(d.areas.injector, d.focus == paneInjector)
