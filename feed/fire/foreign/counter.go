@@ -86,6 +86,13 @@ func one(name string, _ *model.Target, _ limiter.Instant) []decode.Fetch {
 	return []decode.Fetch{{Key: name, Type: "string"}}
 }
 
+// twin returns the fetch of a limiter in two strings. The name of the second one ends in other than in cut.
+func twin(cut, other string) func(string, *model.Target, limiter.Instant) []decode.Fetch {
+	return func(name string, _ *model.Target, _ limiter.Instant) []decode.Fetch {
+		return []decode.Fetch{{Key: name, Type: "string"}, {Key: strings.TrimSuffix(name, cut) + other, Type: "string"}}
+	}
+}
+
 // seconds returns the window in whole seconds.
 func seconds(r *Request) int64 { return int64(r.limit().Window / time.Second) }
 
@@ -173,9 +180,7 @@ var (
 	// keys expire two windows after that request.
 	ginRateLimit = &Writer{
 		Library: "gin-rate-limit", Algorithm: limiter.FixedWindow, Single: true, Seconds: true, Beside: ginTime, holder: sinceLast,
-		fetch: func(name string, _ *model.Target, _ limiter.Instant) []decode.Fetch {
-			return []decode.Fetch{{Key: name, Type: "string"}, {Key: strings.TrimSuffix(name, "hits") + ginTime, Type: "string"}}
-		},
+		fetch: twin("hits", ginTime),
 		write: func(r *Request) (Written, error) {
 			hits, stamp := &r.Held[0], &r.Held[1]
 			n, last, err := r.counts()
@@ -219,9 +224,7 @@ var errReadAddWrite = errors.New("the key is JSON of hono-rate-limiter's Unstora
 var nestThrottler = &Writer{
 	Library: "nest-throttler-storage-redis", Algorithm: limiter.FixedWindow, Charged: true, Single: true, Beside: blockedSuffix, Blocks: true,
 	Assumes: "without a blockDuration of its own",
-	fetch: func(name string, _ *model.Target, _ limiter.Instant) []decode.Fetch {
-		return []decode.Fetch{{Key: name, Type: "string"}, {Key: strings.TrimSuffix(name, hitsSuffix) + blockedSuffix, Type: "string"}}
-	},
+	fetch:   twin(hitsSuffix, blockedSuffix),
 	write: func(r *Request) (Written, error) {
 		hits, blocked := &r.Held[0], &r.Held[1]
 		w, err := counting(unending, "pexpire")(r)

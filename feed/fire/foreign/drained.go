@@ -4,10 +4,8 @@ import (
 	"errors"
 	"math"
 	"strconv"
-	"strings"
 	"time"
 
-	"ratescope/feed/decode"
 	"ratescope/limiter"
 	"ratescope/model"
 )
@@ -19,16 +17,22 @@ const start2017 = 1483228800
 // library, so that every digit is the same. Each product is rounded by a conversion, because a
 // fused multiply-add would change the last digit. Denied requests write nothing.
 var redisRate = &Writer{
-	Library: "redis-rate", Algorithm: limiter.GCRA, fetch: one, refund: refundSeconds,
+	Library: "redis-rate", Algorithm: limiter.GCRA, fetch: one,
+	refund: refundArrival(func(text string) (int64, error) {
+		v, err := float(text, 1e10)
+		return int64(start2017*1e9) + int64(v*1e9), err
+	}, func(key string, tat int64, wait time.Duration) []any {
+		return setSeconds(key, float64(tat-start2017*1e9)/1e9, wait.Seconds())
+	}),
 	write: func(r *Request) (Written, error) {
 		s, l := &r.Held[0], r.limit()
 		now := float64(int64(r.At)/1e6-start2017) + float64(float64(int64(r.At)%1e6)/1e6)
 		interval := l.Window.Seconds() / float64(l.Count)
 		tat := now
 		if s.Exists() {
-			v, err := strconv.ParseFloat(s.Text, 64)
-			if err != nil || math.IsNaN(v) || math.Abs(v) > 1e10 {
-				return Written{}, errHolds
+			v, err := float(s.Text, 1e10)
+			if err != nil {
+				return Written{}, err
 			}
 			tat = max(v, now)
 		}
@@ -39,10 +43,15 @@ var redisRate = &Writer{
 		}
 		w := Written{Decision: r.decide(true, arrival(next))}
 		if wait := next - now; wait > 0 {
-			w.Commands = [][]any{{"set", s.Key, strconv.FormatFloat(next, 'g', 17, 64), "ex", int64(math.Ceil(wait))}}
+			w.Commands = [][]any{setSeconds(s.Key, next, wait)}
 		}
 		return w, nil
 	},
+}
+
+// setSeconds returns the command that sets an arrival time in seconds since 2017, which is so many ahead.
+func setSeconds(key string, tat, wait float64) []any {
+	return []any{"set", key, strconv.FormatFloat(tat, 'g', 17, 64), "ex", int64(math.Ceil(wait))}
 }
 
 // arrival returns the state for a theoretical arrival time in seconds since 2017, rounded down to
@@ -64,13 +73,17 @@ var redisCell = inNanoseconds("redis-cell", 500, func(wait time.Duration) []any 
 // inNanoseconds returns the writer of a GCRA in whole nanoseconds, by a clock that is ahead by so many; expire
 // returns the arguments of SET for a key whose arrival time is wait from now.
 func inNanoseconds(library string, ahead int64, expire func(wait time.Duration) []any) *Writer {
+	set := func(key string, tat int64, wait time.Duration) []any {
+		return append([]any{"set", key, strconv.FormatInt(tat, 10)}, expire(wait)...)
+	}
 	return &Writer{
-		Library: library, Algorithm: limiter.GCRA, fetch: one, refund: refundNanoseconds(expire),
+		Library: library, Algorithm: limiter.GCRA, fetch: one,
+		refund: refundArrival(func(text string) (int64, error) { return strconv.ParseInt(text, 10, 64) }, set),
 		write: func(r *Request) (Written, error) {
 			now := int64(r.At)*1000 + ahead
 			w, next, err := r.scheduled(now)
 			if err == nil && w.Decision.Allowed {
-				w.Commands = [][]any{append([]any{"set", r.Held[0].Key, strconv.FormatInt(next, 10)}, expire(time.Duration(next-now))...)}
+				w.Commands = [][]any{set(r.Held[0].Key, next, time.Duration(next-now))}
 			}
 			return w, err
 		},
@@ -122,10 +135,7 @@ var errFull = errors.New("its bucket fills so fast that its library keeps nothin
 func leftBucket(library, stamp string) *Writer {
 	return &Writer{
 		Library: library, Algorithm: limiter.TokenBucket, refund: refundTokens,
-		fetch: func(name string, _ *model.Target, _ limiter.Instant) []decode.Fetch {
-			return []decode.Fetch{{Key: name, Type: "string"}, {Key: strings.TrimSuffix(name, leftTokens) + stamp, Type: "string"}}
-		},
-		write: (*Request).drawn,
+		fetch: twin(leftTokens, stamp), write: (*Request).drawn,
 	}
 }
 
@@ -139,9 +149,9 @@ func (r *Request) drawn() (Written, error) {
 	}
 	tokens, then := full, int64(0)
 	if s := &r.Held[0]; s.Exists() {
-		v, err := strconv.ParseFloat(s.Text, 64)
-		if err != nil || math.IsNaN(v) || math.Abs(v) > limiter.MaxCount {
-			return Written{}, errHolds
+		v, err := float(s.Text, limiter.MaxCount)
+		if err != nil {
+			return Written{}, err
 		}
 		tokens = v
 	}

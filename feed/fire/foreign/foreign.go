@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -154,12 +155,15 @@ var errHolds = errors.New("the key holds something else than its library keeps t
 
 // Write computes the request r.
 func (w *Writer) Write(r *Request) (Written, error) {
-	for i := range r.Held {
-		if r.Held[i].Mismatch {
-			return Written{}, errHolds
-		}
+	if r.mismatch() {
+		return Written{}, errHolds
 	}
 	return w.write(r)
+}
+
+// mismatch reports whether a key has another type than its library gives it.
+func (r *Request) mismatch() bool {
+	return slices.ContainsFunc(r.Held, func(s decode.Sample) bool { return s.Mismatch })
 }
 
 // window returns the window of a target.
@@ -182,6 +186,15 @@ func count(s *decode.Sample) (int64, error) {
 		return 0, errHolds
 	}
 	return n, nil
+}
+
+// float returns a number of at most so much above or below zero.
+func float(text string, most float64) (float64, error) {
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(math.Abs(v) <= most) {
+		return 0, errHolds
+	}
+	return v, nil
 }
 
 // counts returns the whole numbers that the two keys of a request hold.
@@ -278,10 +291,8 @@ func sinceLast(c Counted) (int, bool) {
 // library has a refund of its own: the values are written in the form that its next request would
 // leave.
 func (w *Writer) Refund(r *Request, units int64) (Written, error) {
-	for i := range r.Held {
-		if r.Held[i].Mismatch {
-			return Written{}, errHolds
-		}
+	if r.mismatch() {
+		return Written{}, errHolds
 	}
 	return w.refund(r, units)
 }
@@ -291,42 +302,23 @@ func refunded(units int64, commands ...[]any) (Written, error) {
 	return Written{Commands: commands, Decision: limiter.Decision{Cost: units}}, nil
 }
 
-// refundSeconds refunds units of a GCRA that is kept in seconds as a floating-point number.
-func refundSeconds(r *Request, units int64) (Written, error) {
-	s, l := &r.Held[0], r.limit()
-	if !s.Exists() {
-		return refunded(0)
-	}
-	tat, err := strconv.ParseFloat(s.Text, 64)
-	if err != nil || math.IsNaN(tat) || math.Abs(tat) > 1e10 {
-		return Written{}, errHolds
-	}
-	now := float64(int64(r.At)/1e6-start2017) + float64(int64(r.At)%1e6)/1e6
-	interval := l.Window.Seconds() / float64(l.Count)
-	units = min(units, int64(math.Ceil((tat-now)/interval-1e-6)))
-	next := tat - interval*float64(units)
-	switch {
-	case units <= 0:
-		return refunded(0)
-	case next <= now:
-		return refunded(units, []any{"del", s.Key})
-	}
-	return refunded(units, []any{"set", s.Key, strconv.FormatFloat(next, 'g', 17, 64), "ex", int64(math.Ceil(next - now))})
-}
-
-// refundNanoseconds returns a refund for a GCRA of inNanoseconds.
-func refundNanoseconds(expire func(wait time.Duration) []any) func(r *Request, units int64) (Written, error) {
+// refundArrival returns a refund for a GCRA. read returns the theoretical arrival time that a value says, in nanoseconds, and
+// set the command that sets one which is so far ahead.
+func refundArrival(
+	read func(text string) (tat int64, err error), set func(key string, tat int64, wait time.Duration) []any,
+) func(r *Request, units int64) (Written, error) {
 	return func(r *Request, units int64) (Written, error) {
 		s, l := &r.Held[0], r.limit()
 		if !s.Exists() {
 			return refunded(0)
 		}
-		tat, err := strconv.ParseInt(s.Text, 10, 64)
+		tat, err := read(s.Text)
 		now, interval := int64(r.At)*1000, int64(l.Window)/l.Count
 		if err != nil || tat < 0 || tat > now+int64(2*limiter.MaxWindow) {
 			return Written{}, errHolds
 		}
-		units = min(units, (tat-now+interval-1)/interval)
+		const exact = 1000 // of a time that was written as a fraction
+		units = min(units, (tat-now+interval-exact)/interval)
 		next := tat - interval*units
 		switch {
 		case units <= 0:
@@ -334,7 +326,7 @@ func refundNanoseconds(expire func(wait time.Duration) []any) func(r *Request, u
 		case next <= now:
 			return refunded(units, []any{"del", s.Key})
 		}
-		return refunded(units, append([]any{"set", s.Key, strconv.FormatInt(next, 10)}, expire(time.Duration(next-now))...))
+		return refunded(units, set(s.Key, next, time.Duration(next-now)))
 	}
 }
 
@@ -344,9 +336,9 @@ func refundTokens(r *Request, units int64) (Written, error) {
 	if !s.Exists() {
 		return refunded(0)
 	}
-	tokens, err := strconv.ParseFloat(s.Text, 64)
-	if err != nil || math.IsNaN(tokens) || math.Abs(tokens) > limiter.MaxCount {
-		return Written{}, errHolds
+	tokens, err := float(s.Text, limiter.MaxCount)
+	if err != nil {
+		return Written{}, err
 	}
 	if units = min(units, int64(math.Ceil(full-tokens))); units <= 0 {
 		return refunded(0)

@@ -44,12 +44,10 @@ var errNotStored = errors.New("its limit is not stored there any more: look at i
 // change takes effect with the next request and not only when permits expire.
 func RaiseStored(r *Request, units int64) (w Raised, err error) {
 	t, held := r.Target, r.Held
-	for i := range held {
-		if held[i].Mismatch {
-			return w, errHolds
-		}
-	}
-	if !held[0].Exists() {
+	switch {
+	case r.mismatch():
+		return w, errHolds
+	case !held[0].Exists():
 		return w, errNotStored
 	}
 	switch key := held[0].Key; t.Library {

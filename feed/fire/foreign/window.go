@@ -130,9 +130,7 @@ const laravelTimer = ":timer"
 var laravel = &Writer{
 	Library: "laravel", Algorithm: limiter.FixedWindow, Single: true, Seconds: true, Beside: laravelTimer,
 	Assumes: "to ask before it counts, as its middleware does",
-	fetch: func(name string, _ *model.Target, _ limiter.Instant) []decode.Fetch {
-		return []decode.Fetch{{Key: name, Type: "string"}, {Key: name + laravelTimer, Type: "string"}}
-	},
+	fetch:   twin("", laravelTimer),
 	write: func(r *Request) (Written, error) {
 		s, timer, lives := r.Held[0], &r.Held[1], seconds(r)
 		n, err := count(&s)
@@ -184,9 +182,9 @@ var limitsMoving = &Writer{
 		now := float64(r.At) / 1e6
 		state := limiter.State{Algorithm: limiter.SlidingLog}
 		for i := len(s.First) - 1; i >= 0; i-- {
-			at, err := strconv.ParseFloat(s.First[i].Member, 64)
-			if err != nil || math.IsNaN(at) || math.Abs(at) > 1e11 {
-				return Written{}, errHolds
+			at, err := float(s.First[i].Member, 1e11)
+			if err != nil {
+				return Written{}, err
 			}
 			state.Log = append(state.Log, limiter.Entry{At: limiter.Instant(at * 1e6), Count: 1})
 		}
@@ -220,9 +218,7 @@ func ListedAs(at limiter.Instant) string { return strconv.FormatFloat(float64(at
 // denied one, renames it to be the previous counter.
 var limitsSliding = &Writer{
 	Library: "limits", Algorithm: limiter.SlidingWindow, Seconds: true, holder: renamed,
-	fetch: func(name string, _ *model.Target, _ limiter.Instant) []decode.Fetch {
-		return []decode.Fetch{{Key: name, Type: "string"}, {Key: name + "/-1", Type: "string"}}
-	},
+	fetch: twin("", "/-1"),
 	write: func(r *Request) (Written, error) {
 		l := r.limit()
 		current, previous := r.Held[0], r.Held[1]
