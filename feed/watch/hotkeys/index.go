@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -14,7 +13,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed/connect"
-	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/format"
 )
@@ -36,9 +34,6 @@ const (
 	mostReported = 128
 )
 
-// errReport is the error of a reply that has no known form.
-var errReport = errors.New("HOTKEYS GET answered in no known form")
-
 // Read asks for the report: a measure for each Redis key, and a phrase for model.HotKeys.Sources that describes
 // them, or says why there are none although the server has the command. Both are empty where it has none or does
 // not profile. It fails when the server is away.
@@ -46,33 +41,30 @@ func (i *Index) Read(ctx context.Context, node *redis.Client, now time.Time) (ke
 	if now.Before(i.next) {
 		return nil, i.lack, nil
 	}
-	var reply any
-	for _, args := range [][]any{{"command", "info", "hotkeys"}, {"hotkeys", "get"}} {
-		if args[0] == "command" && i.known {
-			continue
-		}
-		if reply, err = node.Do(ctx, args...).Result(); errors.Is(err, redis.Nil) { // no recording has begun
-			return nil, "", nil
-		}
-		if code := connect.Code(err); code != "" {
-			if i.next, i.lack = now.Add(refusedFor), ""; code == "NOPERM" {
-				i.lack = "HOTKEYS may not be asked by this user: allow it with ACL SETUSER … +hotkeys|get +command|info"
-			}
-			return nil, i.lack, nil
-		}
-		if err != nil {
-			return nil, "", err
-		}
-		if args[0] == "command" && !hasStart(reply) {
+	if !i.known {
+		reply, failed := node.Do(ctx, "command", "info", "hotkeys").Result()
+		if err = failed; err == nil && !hasStart(reply) {
 			i.next, i.lack = now.Add(askKindAgain), ""
 			return nil, "", nil
 		}
+	}
+	var report *redis.HotKeysResult
+	if err == nil {
 		i.known = true
+		report, err = node.HotKeysGet(ctx).Result()
 	}
-	if keys, says, err = decode(reply); err != nil {
-		i.next, i.lack = now.Add(askKindAgain), err.Error()
+	switch code := connect.Code(err); {
+	case errors.Is(err, redis.Nil), err == nil && report == nil: // no recording has begun
+		return nil, "", nil
+	case code != "":
+		if i.next, i.lack = now.Add(refusedFor), ""; code == "NOPERM" {
+			i.lack = "HOTKEYS may not be asked by this user: allow it with ACL SETUSER … +hotkeys|get +command|info"
+		}
 		return nil, i.lack, nil
+	case err != nil:
+		return nil, "", err
 	}
+	keys, says = told(report)
 	return keys, says, nil
 }
 
@@ -96,72 +88,35 @@ func hasStart(reply any) bool {
 	return false
 }
 
-// decode decodes the reply to HOTKEYS GET, in RESP2 or RESP3: an array of one map, or the map alone, as the
-// documentation of the first version shows it. It says nothing of a server that has not profiled yet.
-func decode(reply any) (keys []model.HotKey, says string, err error) {
-	list, isList := reply.([]any)
-	if isList && len(list) == 0 {
-		return nil, "", nil
-	}
-	if isList && len(list) == 1 {
-		reply = list[0]
-	}
-	f := fields(reply)
-	if _, known := f["tracking-active"]; !known {
-		return nil, "", errReport
-	}
-	number := func(name string, most int64) int64 { n, _ := f[name].(int64); return min(max(n, 0), most) }
-	at, sample := make(map[string]int), max(number("sample-ratio", math.MaxInt64), 1)
-	take := func(list, whole string, set func(*model.HotKey, model.Measure)) {
-		pairs, _ := f[list].([]any)
-		all := number(whole, math.MaxInt64)
-		for i := 0; i+1 < len(pairs); i += 2 {
-			key, isKey := pairs[i].(string)
-			n, isNumber := pairs[i+1].(int64)
-			if !isKey || !isNumber || n < 0 || all <= 0 || len(key) > LongestKey {
+// told returns what a report says of keys, and a phrase that describes it. Its figures are of another program.
+func told(r *redis.HotKeysResult) (keys []model.HotKey, says string) {
+	at, sample := make(map[string]int), float64(max(r.SampleRatio, 1))
+	take := func(list []redis.HotKeysKeyEntry, all int64, set func(*model.HotKey, model.Measure)) {
+		for _, e := range list {
+			n, isNumber := e.Value.(int64)
+			if !isNumber || n < 0 || all <= 0 || len(e.Key) > LongestKey {
 				continue
 			}
-			j, seen := at[key]
+			j, seen := at[e.Key]
 			if !seen {
 				if len(keys) == mostReported {
 					return
 				}
 				j = len(keys)
-				at[key] = j
-				keys = append(keys, model.HotKey{Key: key})
+				at[e.Key] = j
+				keys = append(keys, model.HotKey{Key: e.Key})
 			}
 			// One key in sample is measured; that applies to n, but not to all.
-			set(&keys[j], model.Measure{Known: true, V: min(float64(n)*float64(sample)/float64(all), 1)})
+			set(&keys[j], model.Measure{Known: true, V: min(float64(n)*sample/float64(all), 1)})
 		}
 	}
-	take("by-cpu-time-us", "all-commands-all-slots-us", func(h *model.HotKey, m model.Measure) { h.CPU = m })
-	take("by-net-bytes", "net-bytes-all-commands-all-slots", func(h *model.HotKey, m model.Measure) { h.Net = m })
-	long := format.Elapsed(time.Duration(number("collection-duration-ms", int64(math.MaxInt64/time.Millisecond))) * time.Millisecond)
-	if number("tracking-active", 1) == 1 {
-		return keys, fmt.Sprintf("HOTKEYS of Redis, for %s so far", long), nil
+	take(r.ByCPUTime, r.AllCommandsAllSlots.Microseconds(), func(h *model.HotKey, m model.Measure) { h.CPU = m })
+	take(r.ByNetBytes, r.NetBytesAllCommandsAllSlots, func(h *model.HotKey, m model.Measure) { h.Net = m })
+	long := format.Elapsed(max(r.CollectionDuration, 0))
+	if r.TrackingActive {
+		return keys, fmt.Sprintf("HOTKEYS of Redis, for %s so far", long)
 	}
-	since := limiter.Instant(number("collection-start-time-unix-ms", math.MaxInt64/1000) * 1000)
-	return keys, fmt.Sprintf("HOTKEYS of Redis, over %s from %s on", long, since.Time().Format("15:04:05 UTC")), nil
-}
-
-// fields converts a map of RESP3, or the flat array that RESP2 has in its place; it is empty for anything else.
-func fields(v any) map[string]any {
-	out := make(map[string]any)
-	switch v := v.(type) {
-	case map[any]any:
-		for k, x := range v {
-			if name, ok := k.(string); ok {
-				out[name] = x
-			}
-		}
-	case []any:
-		for i := 0; i+1 < len(v); i += 2 {
-			if name, ok := v[i].(string); ok {
-				out[name] = v[i+1]
-			}
-		}
-	}
-	return out
+	return keys, fmt.Sprintf("HOTKEYS of Redis, over %s from %s on", long, r.CollectionStartTime.UTC().Format("15:04:05 UTC"))
 }
 
 // Frequencies keeps the keys with the highest LFU counters, in bounded memory. Use

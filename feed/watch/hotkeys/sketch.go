@@ -2,6 +2,7 @@ package hotkeys
 
 import (
 	"cmp"
+	"container/heap"
 	"math"
 	"slices"
 	"strings"
@@ -24,7 +25,7 @@ type Sketch struct {
 	total    float64         // sum of all weights, at the landmark
 	turn     uint64          // counts the keys that were taken in
 
-	heap []*slot // the smallest count on top
+	heap slots // the smallest count on top
 	at   map[string]*slot
 }
 
@@ -68,15 +69,13 @@ func (s *Sketch) Add(key string, weight float64, at limiter.Instant) {
 	}
 	if e := s.at[key]; e != nil {
 		e.count += weight
-		s.down(e.place)
+		heap.Fix(&s.heap, e.place)
 		return
 	}
 	s.turn++
 	if len(s.heap) < s.capacity {
-		e := &slot{key: key, count: weight, turn: s.turn, place: len(s.heap)}
-		s.heap = append(s.heap, e)
-		s.at[key] = e
-		s.up(e.place)
+		s.at[key] = &slot{key: key, count: weight, turn: s.turn}
+		heap.Push(&s.heap, s.at[key])
 		return
 	}
 	// The new key takes the place of the key with the smallest count, and takes over this count
@@ -86,7 +85,7 @@ func (s *Sketch) Add(key string, weight float64, at limiter.Instant) {
 	e.key, e.err, e.turn = key, e.count, s.turn
 	e.count += weight
 	s.at[key] = e
-	s.down(0)
+	heap.Fix(&s.heap, 0)
 }
 
 // advance moves the landmark when at is far from it.
@@ -179,40 +178,28 @@ func (s *Sketch) Span(now limiter.Instant) time.Duration {
 	return time.Duration(h / math.Ln2 * (1 - math.Exp2(-float64(age)/h)))
 }
 
-// less orders the heap: the smallest count is on top, and of equal ones the oldest.
-func (s *Sketch) less(i, j int) bool {
-	a, b := s.heap[i], s.heap[j]
-	return a.count < b.count || a.count == b.count && a.turn < b.turn
+// slots are a heap: the smallest count is on top, and of equal ones the oldest.
+type slots []*slot
+
+// Len implements heap.Interface.
+func (s slots) Len() int { return len(s) }
+
+// Less implements heap.Interface.
+func (s slots) Less(i, j int) bool {
+	return s[i].count < s[j].count || s[i].count == s[j].count && s[i].turn < s[j].turn
 }
 
-func (s *Sketch) swap(i, j int) {
-	s.heap[i], s.heap[j] = s.heap[j], s.heap[i]
-	s.heap[i].place, s.heap[j].place = i, j
+// Swap implements heap.Interface.
+func (s slots) Swap(i, j int) {
+	s[i], s[j] = s[j], s[i]
+	s[i].place, s[j].place = i, j
 }
 
-func (s *Sketch) up(i int) {
-	for i > 0 {
-		parent := (i - 1) / 2
-		if !s.less(i, parent) {
-			return
-		}
-		s.swap(i, parent)
-		i = parent
-	}
+// Push implements heap.Interface.
+func (s *slots) Push(e any) {
+	e.(*slot).place = len(*s)
+	*s = append(*s, e.(*slot))
 }
 
-func (s *Sketch) down(i int) {
-	for {
-		least := i
-		for child := 2*i + 1; child <= 2*i+2 && child < len(s.heap); child++ {
-			if s.less(child, least) {
-				least = child
-			}
-		}
-		if least == i {
-			return
-		}
-		s.swap(i, least)
-		i = least
-	}
-}
+// Pop implements heap.Interface; nothing is taken out.
+func (s *slots) Pop() any { return nil }
