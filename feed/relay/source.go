@@ -228,24 +228,8 @@ const (
 	mostBytes   = 256 << 20 // between two batches
 )
 
-// bounded lets through so many bytes until it is filled again.
-type bounded struct {
-	io.ReadCloser
-	left int
-}
-
 // errTooMuch is of an exporter that says more than any does.
 var errTooMuch = errors.New("says more than any exporter does")
-
-// Read implements io.Reader.
-func (b *bounded) Read(p []byte) (int, error) {
-	if b.left <= 0 {
-		return 0, errTooMuch
-	}
-	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
-	b.left -= n
-	return n, err
-}
 
 // stream reads the streams of one exporter, one after the other.
 type stream struct {
@@ -296,7 +280,7 @@ func (r *stream) read(ctx context.Context) (read bool, err error) {
 	defer body.Close()
 	stop := context.AfterFunc(ctx, func() { body.Close() })
 	defer stop()
-	in := &bounded{body, mostBytes}
+	in := &io.LimitedReader{R: body, N: mostBytes}
 	recording, err := record.NewReader(in)
 	if err != nil {
 		return false, r.explain(ctx, in, err)
@@ -306,7 +290,7 @@ func (r *stream) read(ctx context.Context) (read bool, err error) {
 		if err != nil {
 			return read, r.explain(ctx, in, err)
 		}
-		in.left = mostBytes
+		in.N = mostBytes
 		if err := r.limit.Wait(ctx); err != nil {
 			return read, errSilent
 		}
@@ -318,9 +302,9 @@ func (r *stream) read(ctx context.Context) (read bool, err error) {
 }
 
 // explain says in words why a stream ended.
-func (r *stream) explain(ctx context.Context, in *bounded, err error) error {
+func (r *stream) explain(ctx context.Context, in *io.LimitedReader, err error) error {
 	switch {
-	case in.left <= 0:
+	case in.N <= 0:
 		return errTooMuch
 	case ctx.Err() != nil:
 		return errSilent
