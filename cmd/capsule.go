@@ -116,13 +116,6 @@ func (p *program) watchCapsule(ctx context.Context, src feed.Source, w recording
 	line := progressLine{to: o.Err}
 	err := eachBatch(ctx, src, func(b model.Batch) bool {
 		if begun.IsZero() {
-			wait, err := unready(b)
-			if err != nil {
-				failed = exitError{exitNothing, err}
-			}
-			if wait {
-				return err == nil
-			}
 			begun = b.Local
 		}
 		failed = tail.Write(b)
@@ -134,6 +127,9 @@ func (p *program) watchCapsule(ctx context.Context, src feed.Source, w recording
 		return failed == nil && b.Local.Sub(begun) < w.For
 	})
 	line.clear()
+	if err != nil && begun.IsZero() {
+		err = exitError{exitNothing, err}
+	}
 	if err := cmp.Or(err, failed); err != nil || begun.IsZero() {
 		return cmp.Or(err, ctx.Err())
 	}
@@ -207,13 +203,9 @@ func addEvidence(c *report.Capsule, loaded *config.Config, since limiter.Instant
 		Since: since, Server: c.Board.Server.Target, Mask: c.Names.Mask,
 		Shown: func(key string) bool { return c.Board.Key(key) != nil },
 	})
-	if loaded == nil {
-		return
+	if loaded != nil {
+		c.Config, _ = loaded.Shared(c.Names.Mask).Show()
 	}
-	if c.Names.Mask {
-		loaded = loaded.Masked()
-	}
-	c.Config, _ = loaded.WithoutSecrets().Show()
 }
 
 // savedCapsule says in a sentence what a capsule holds.

@@ -2,9 +2,7 @@ package cmd
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -70,19 +68,11 @@ func configInit(p *program, c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return file.Unwritable(path, err)
-	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if errors.Is(err, fs.ErrExist) {
+	if _, err := os.Lstat(path); err == nil {
 		return usagef("%s is there already: edit it, or name another file with --config", safetext.Clean(path))
 	}
-	if err == nil {
-		_, err = f.WriteString(config.Example)
-		err = errors.Join(err, f.Close())
-	}
-	if err != nil {
-		return file.Unwritable(path, err)
+	if err := file.Replace(path, nil, []byte(config.Example)); err != nil {
+		return err
 	}
 	_, err = fmt.Fprintln(c.OutOrStdout(), path)
 	return err

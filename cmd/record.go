@@ -85,17 +85,8 @@ func (r recording) Check() error {
 // is an error; one that goes away later is a gap in the recording. When ctx ended first, its
 // error is returned, and the file is complete all the same.
 func recordBatches(ctx context.Context, src feed.Source, r recording, o output) error {
-	if err := r.Check(); err != nil {
-		return err
-	}
 	w, line := batchWriter{recording: r}, progressLine{to: o.Err}
 	err := eachBatch(ctx, src, func(b model.Batch) bool {
-		if w.out == nil {
-			var wait bool
-			if wait, w.err = unready(b); wait {
-				return w.err == nil
-			}
-		}
 		if w.write(b); w.err != nil || w.full || w.For > 0 && w.last.Sub(w.first) >= w.For {
 			return false
 		}
@@ -195,29 +186,26 @@ func size(n int64) string {
 	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 }
 
-// eachBatch runs src and gives take every batch, on the caller's goroutine, until take returns
-// false, src ends or ctx ends. It returns the error of src, which is nil where it was made to end.
+// eachBatch runs src and gives take every batch from the first that tells something, on the caller's goroutine, until take
+// returns false, src ends or ctx ends. A server that only stands still is waited for. The error is that of src, or says why
+// the server cannot be reached.
 func eachBatch(ctx context.Context, src feed.Source, take func(model.Batch) (more bool)) error {
+	ready := false
 	return alongside(ctx, src, func(ctx context.Context, box *feed.Mailbox) error {
 		for {
-			if b, err := box.Take(ctx); err != nil || !take(b) {
+			b, err := box.Take(ctx)
+			if err != nil {
 				return nil
+			}
+			live := b.Server.Link == model.Live
+			if ready = ready || live && (len(b.Readings) > 0 || b.Sweep.Passes > 0); ready && !take(b) {
+				return nil
+			}
+			if !ready && !live && b.Server.Err != "" && !feed.MayAnswer(b.Server) {
+				return errors.New(b.Server.Err)
 			}
 		}
 	})
-}
-
-// unready reports whether a batch comes before anything is known: the server has not answered, or
-// its keys are still being looked for. The error says why the server cannot be reached; one that may only
-// stand still is waited for.
-func unready(b model.Batch) (bool, error) {
-	switch {
-	case b.Server.Link == model.Live:
-		return len(b.Readings) == 0 && b.Sweep.Passes == 0, nil
-	case b.Server.Err != "" && !feed.MayAnswer(b.Server):
-		return true, errors.New(b.Server.Err)
-	}
-	return true, nil
 }
 
 // drain hands batches to a writer on a goroutine of its own, so that Put never waits for the disk. Make one

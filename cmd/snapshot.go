@@ -37,9 +37,11 @@ func newSnapshot(p *program) *cobra.Command {
 	c.Flags().Lookup("fail-over").DefValue = ""
 	likely := c.Flags().Bool("likely", false, "list keys, too, that are limiters by their value and behaviour but not by their name, marked ~")
 	return p.command(c, no("use --watch to say which keys"), func(c *cobra.Command, args []string) error {
-		s.Fails = c.Flags().Changed("fail-over")
-		if err := s.Check(); err != nil {
-			return err
+		switch s.Fails = c.Flags().Changed("fail-over"); {
+		case s.For < 0:
+			return usagef("--for %v is out of range: give a duration, as in 30s", s.For)
+		case !(s.FailOver >= 0 && s.FailOver <= 1000):
+			return usagef("--fail-over %v is out of range: give a part of the limit, as in 0.9", s.FailOver)
 		}
 		src, err := p.open()
 		if err != nil {
@@ -61,23 +63,9 @@ type snapshotOptions struct {
 	Progress bool          // print how far the search is on one line that is written over, else a line every two seconds
 }
 
-// Check returns what is wrong with s as a usageError, or nil.
-func (s snapshotOptions) Check() error {
-	switch {
-	case s.For < 0:
-		return usagef("--for %v is out of range: give a duration, as in 30s", s.For)
-	case !(s.FailOver >= 0 && s.FailOver <= 1000):
-		return usagef("--fail-over %v is out of range: give a part of the limit, as in 0.9", s.FailOver)
-	}
-	return nil
-}
-
 // Print reads every watched key of src once and prints it. It returns an exitError when
 // nothing could be read, or a key is at or above FailOver.
 func (s snapshotOptions) Print(ctx context.Context, src feed.Source, o output) error {
-	if err := s.Check(); err != nil {
-		return err
-	}
 	line := progressLine{to: o.Err, plain: !s.Progress}
 	bounds := feed.Bounds{For: s.For, Progress: line.show}
 	batch, err := feed.OnceWithin(ctx, src, bounds)

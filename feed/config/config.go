@@ -176,35 +176,24 @@ func put(words, more map[string]any) {
 	}
 }
 
-// WithoutSecrets returns the configuration as it may be handed to others: of the commands, which
-// may have secrets in their arguments, only the programs are left.
-func (c *Config) WithoutSecrets() *Config {
-	out := &Config{Rules: c.Rules, Targets: map[string]Target{}}
-	for name, t := range c.Targets {
-		t.PasswordCommand = program(t.PasswordCommand)
-		out.Targets[name] = t
+// Shared returns the configuration as it may be handed to others: of the commands, which may have secrets in
+// their arguments, only the programs are left and, with mask, patterns that name one key lack its middle.
+func (c *Config) Shared(mask bool) *Config {
+	shown := func(pattern string) string { return pattern }
+	if mask {
+		shown = maskName
 	}
-	for _, a := range c.Alerts {
-		a.Command = program(a.Command)
-		out.Alerts = append(out.Alerts, a)
-	}
-	return out
-}
-
-// Masked returns a copy without the middle of the names of keys: of rules, alerts and targets that
-// name one key rather than a pattern of them.
-func (c *Config) Masked() *Config {
 	out := &Config{Targets: map[string]Target{}}
 	for _, r := range c.Rules {
-		r.Match = maskName(r.Match)
+		r.Match = shown(r.Match)
 		out.Rules = append(out.Rules, r)
 	}
 	for name, t := range c.Targets {
-		t.Watch = collect.Map(t.Watch, maskName)
+		t.Watch, t.PasswordCommand = collect.Map(t.Watch, shown), program(t.PasswordCommand)
 		out.Targets[name] = t
 	}
 	for _, a := range c.Alerts {
-		a.Match = maskName(a.Match)
+		a.Match, a.Command = shown(a.Match), program(a.Command)
 		out.Alerts = append(out.Alerts, a)
 	}
 	return out

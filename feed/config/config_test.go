@@ -172,7 +172,7 @@ func TestMasked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := c.Masked().Show()
+	text, err := c.Shared(true).Show()
 	if err != nil || strings.Contains(string(text), "alice") || strings.Count(string(text), "login:al***org") != 3 || !strings.Contains(string(text), "rl:*") {
 		t.Errorf("masked it is\n%s%v", text, err)
 	}

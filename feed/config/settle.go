@@ -74,22 +74,35 @@ func moves(l *form.Layout, looks [][]decode.Sample) (up, down int) {
 	return up, down
 }
 
+// step is what a bucket did between two looks: its amount, and its time.
+type step struct{ was, is, begun, ended float64 }
+
+// steps returns what one bucket did from look to look.
+func steps(l *form.Layout, key []decode.Sample) (all []step) {
+	for i := 1; i < len(key); i++ {
+		was, ok := l.Amount.Number(&key[i-1])
+		is, also := l.Amount.Number(&key[i])
+		begun, timed := l.At.Number(&key[i-1])
+		ended, too := l.At.Number(&key[i])
+		if ok && also && timed && too {
+			all = append(all, step{was, is, begun, ended})
+		}
+	}
+	return all
+}
+
 // strides counts how often an amount rose and fell while its time stood, how often it changed with its time, and how often it
 // was then more than the few that a window begins with.
 func strides(l *form.Layout, looks [][]decode.Sample) (up, down, moved, full int) {
 	for _, key := range looks {
-		for i := 1; i < len(key); i++ {
-			was, ok := l.Amount.Number(&key[i-1])
-			is, also := l.Amount.Number(&key[i])
-			begun, timed := l.At.Number(&key[i-1])
-			ended, too := l.At.Number(&key[i])
+		for _, s := range steps(l, key) {
 			switch {
-			case !ok || !also || !timed || !too || is == was:
-			case ended != begun:
-				if moved++; is > mostRequests {
+			case s.is == s.was:
+			case s.ended != s.begun:
+				if moved++; s.is > mostRequests {
 					full++
 				}
-			case is > was:
+			case s.is > s.was:
 				up++
 			default:
 				down++
@@ -109,29 +122,25 @@ const (
 // of its times: that at which it fills between requests that take one each, with sign 1, or drains between requests that add one
 // each, with sign -1. A denied request takes none. Changes to amounts of full and more are left out.
 func steadiness(l *form.Layout, looks [][]decode.Sample, sign, full float64) (most int, steady float64) {
-	var steps [][]float64 // the rates that a change may be of
+	var changes [][]float64 // the rates that each may be of
 	for _, key := range looks {
-		for i := 1; i < len(key); i++ {
-			was, ok := l.Amount.Number(&key[i-1])
-			is, also := l.Amount.Number(&key[i])
-			begun, timed := l.At.Number(&key[i-1])
-			ended, too := l.At.Number(&key[i])
-			if !ok || !also || !timed || !too || ended <= begun || is >= full {
+		for _, s := range steps(l, key) {
+			if s.ended <= s.begun || s.is >= full {
 				continue
 			}
 			var of []float64
 			for requests := range mostRequests + 1 {
-				if rate := (sign*(is-was) + float64(requests)) / (ended - begun); rate > 0 {
+				if rate := (sign*(s.is-s.was) + float64(requests)) / (s.ended - s.begun); rate > 0 {
 					of = append(of, rate)
 				}
 			}
-			steps = append(steps, of)
+			changes = append(changes, of)
 		}
 	}
-	for _, one := range steps {
+	for _, one := range changes {
 		for _, rate := range one {
 			agree, sum := 0, 0.0
-			for _, other := range steps {
+			for _, other := range changes {
 				if i := slices.IndexFunc(other, func(r float64) bool { return math.Abs(r-rate) <= 0.02*rate }); i >= 0 {
 					agree, sum = agree+1, sum+other[i]
 				}
@@ -141,7 +150,7 @@ func steadiness(l *form.Layout, looks [][]decode.Sample, sign, full float64) (mo
 			}
 		}
 	}
-	if 2*most < len(steps) {
+	if 2*most < len(changes) {
 		return 0, 0
 	}
 	return most, steady
@@ -162,23 +171,20 @@ func (g *Suggestion) limit(looks [][]decode.Sample) (limit limiter.Limit, ok boo
 			most = max(most, is)
 		}
 	}
-	steps, rate := steadiness(l, looks, 1, most)
+	agree, rate := steadiness(l, looks, 1, most)
 	full := 0
 	for _, key := range looks {
-		for i := 2; i < len(key); i++ {
-			before, _ := l.At.Number(&key[i-2])
-			was, _ := l.Amount.Number(&key[i-1])
-			begun, _ := l.At.Number(&key[i-1])
-			is, _ := l.Amount.Number(&key[i])
-			ended, _ := l.At.Number(&key[i])
-			if is == most && before == begun && was+rate*(ended-begun) > most+1 { // one request after a while
-				full++
-				break
-			}
+		stood := false
+		if slices.ContainsFunc(steps(l, key), func(s step) bool { // one request after a while
+			after := stood
+			stood = s.begun == s.ended
+			return after && s.is == most && s.was+rate*(s.ended-s.begun) > most+1
+		}) {
+			full++
 		}
 	}
 	count := int64(most) + 1
-	if steps < enoughSteps || full < 2 || most != math.Trunc(most) || count > limiter.MaxCount {
+	if agree < enoughSteps || full < 2 || most != math.Trunc(most) || count > limiter.MaxCount {
 		return limit, false
 	}
 	window := decode.Tidy(time.Duration(float64(count) / rate * float64(l.Unit)))

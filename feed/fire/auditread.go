@@ -48,12 +48,17 @@ func (a *audit) files() []string {
 	return append(list[max(len(list)-maxAside, 0):], a.path)
 }
 
-// each calls take for every line of all files that contains a text, oldest first. Incomplete lines are
-// skipped.
+// each calls take for every line of all files that contains a text, oldest first.
 func (a *audit) each(text string, take func(e *entry)) error {
 	for _, name := range a.files() {
-		if err := eachLine(name, text, take); err != nil {
+		f, err := file.Open(name)
+		if err != nil {
 			return err
+		}
+		err = eachLine(f, text, take)
+		f.Close()
+		if err != nil {
+			return fmt.Errorf("the audit file %q cannot be read: %w", name, err)
 		}
 	}
 	return nil
@@ -68,14 +73,9 @@ func (a *audit) ofAction(id string, take func(e *entry)) error {
 	})
 }
 
-// eachLine calls take for every line of one file that contains a text.
-func eachLine(name, text string, take func(e *entry)) error {
-	f, err := file.Open(name)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	lines := bufio.NewScanner(f)
+// eachLine calls take for every line that contains a text. Incomplete lines are skipped.
+func eachLine(in io.Reader, text string, take func(e *entry)) error {
+	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxLine)
 	for lines.Scan() {
 		var e entry
@@ -83,10 +83,7 @@ func eachLine(name, text string, take func(e *entry)) error {
 			take(&e)
 		}
 	}
-	if err := lines.Err(); err != nil {
-		return fmt.Errorf("the audit file %q cannot be read: %w", name, err)
-	}
-	return nil
+	return lines.Err()
 }
 
 // found is an action in the audit file.
@@ -263,7 +260,7 @@ type Extract struct {
 
 // AuditSince returns the selected lines of an audit file, without the contents of keys. A path of
 // "" is the default file. It returns nil if no line is selected or the file cannot be read.
-func AuditSince(path string, x Extract) []byte {
+func AuditSince(path string, x Extract) (out []byte) {
 	if path == "" {
 		var err error
 		if path, err = auditPath(); err != nil {
@@ -276,30 +273,18 @@ func AuditSince(path string, x Extract) []byte {
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err == nil && info.Size() > maxSince {
-		_, _ = f.Seek(info.Size()-maxSince, io.SeekStart) // its first line is cut off and does not parse
+		_, _ = f.Seek(-maxSince, io.SeekEnd) // its first line is cut off and does not parse
 	}
-	content, err := io.ReadAll(io.LimitReader(f, maxSince))
-	if err != nil {
-		return nil
-	}
-	var out bytes.Buffer
-	for line := range bytes.Lines(content) {
-		var e entry
-		if json.Unmarshal(line, &e) != nil {
-			continue
-		}
-		if at, err := time.Parse(stamp, e.At); err != nil || limiter.InstantOf(at) < x.Since || !x.takes(&e) {
-			continue
+	_ = eachLine(f, "", func(e *entry) { // what was read before an error is returned
+		if at, err := time.Parse(stamp, e.At); err != nil || limiter.InstantOf(at) < x.Since || !x.takes(e) {
+			return
 		}
 		e.shorten(x.Mask)
 		if text, err := json.Marshal(e); err == nil {
-			out.Write(append(text, '\n'))
+			out = append(append(out, text...), '\n')
 		}
-	}
-	if out.Len() == 0 {
-		return nil
-	}
-	return out.Bytes()
+	})
+	return out
 }
 
 // takes reports whether a line is selected: it is of this process, or of the server and a selected
@@ -335,14 +320,10 @@ func (e *entry) shorten(mask bool) {
 // changed, or an earlier action was taken back. Their times are by the clock of the machine that wrote the lines.
 // Lines that do not parse are skipped.
 func KeyChanges(lines []byte) (list []record.Marker) {
-	for line := range bytes.Lines(lines) {
-		var e entry
-		if json.Unmarshal(line, &e) != nil || e.Request != "" || e.Error != "" {
-			continue
-		}
+	_ = eachLine(bytes.NewReader(lines), "", func(e *entry) { // nothing fails but a line that is too long
 		at, err := time.Parse(stamp, e.At)
-		if err != nil {
-			continue
+		if err != nil || e.Request != "" || e.Error != "" {
+			return
 		}
 		d := record.Marker{At: limiter.InstantOf(at), Kind: record.MarkerAudit, Key: e.name()}
 		switch {
@@ -351,9 +332,9 @@ func KeyChanges(lines []byte) (list []record.Marker) {
 		case e.Outcome == undone:
 			d.Text = "has back what it held before an action from here"
 		default:
-			continue
+			return
 		}
 		list = append(list, d)
-	}
+	})
 	return list
 }

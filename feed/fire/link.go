@@ -144,11 +144,6 @@ func (s sender) run(ctx context.Context, lua script, keys []string, args ...any)
 	return cmd
 }
 
-// run runs a script over the client that writes.
-func (l *link) run(ctx context.Context, lua script, keys []string, args ...any) *redis.Cmd {
-	return l.plainly().run(ctx, lua, keys, args...)
-}
-
 // identify asks the server for its identity and for the traits that mark a production server.
 // The run ID is unknown if this user may not call INFO.
 func (l *link) identify(ctx context.Context) (arming.Server, arming.Traits, error) {

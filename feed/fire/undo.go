@@ -177,7 +177,7 @@ func (i *Injector) putBack(ctx context.Context, c change) (since string, err err
 	if len(c.keys) == 0 {
 		return "", nil
 	}
-	held, err := i.link.run(ctx, restore, c.keys, c.args...).Text()
+	held, err := i.link.plainly().run(ctx, restore, c.keys, c.args...).Text()
 	if errors.Is(err, redis.Nil) {
 		return "", nil
 	}

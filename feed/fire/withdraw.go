@@ -72,7 +72,7 @@ func (i *Injector) withdraw(ctx context.Context, f *found) (units int64, err err
 				name = w.Fetch(key, &t, c.at)[0].Key
 				args = append(args, foreign.ListedAs(c.at), c.cost)
 			}
-			gone, err := i.link.run(ctx, withdrawLog, []string{name}, args...).Int64()
+			gone, err := i.link.plainly().run(ctx, withdrawLog, []string{name}, args...).Int64()
 			if units += gone; err != nil {
 				return units, err
 			}
@@ -86,7 +86,7 @@ func (i *Injector) withdraw(ctx context.Context, f *found) (units int64, err err
 		if err != nil || len(keys) == 0 {
 			return 0, err
 		}
-		return i.link.run(ctx, withdrawCounts, keys, counts...).Int64()
+		return i.link.plainly().run(ctx, withdrawCounts, keys, counts...).Int64()
 	}
 	return i.refund(ctx, w, key, t, charged)
 }
@@ -107,7 +107,7 @@ return 0
 func (i *Injector) mend(ctx context.Context, key string, after []savedKey, newest limiter.Instant) error {
 	for _, is := range after {
 		if string(is.Key) == key && is.Expires > 0 {
-			return i.link.run(ctx, mendLog, []string{key}, int64(newest), is.Expires-newest.Millis()).Err()
+			return i.link.plainly().run(ctx, mendLog, []string{key}, int64(newest), is.Expires-newest.Millis()).Err()
 		}
 	}
 	return nil
