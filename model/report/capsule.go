@@ -74,7 +74,7 @@ func (c *Capsule) Write(w io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("the health of the server cannot be written down: %w", err)
 	}
-	events, err := lines(c.events())
+	events, err := lines(collect.Map(c.Events, func(m record.Marker) Event { return EventOf(m, c.Names) }))
 	if err != nil {
 		return err
 	}
@@ -108,11 +108,6 @@ func (c *Capsule) Write(w io.Writer) error {
 		err = z.Close()
 	}
 	return err
-}
-
-// events are what happened as it is written.
-func (c *Capsule) events() []Event {
-	return collect.Map(c.Events, func(m record.Marker) Event { return EventOf(m, c.Names) })
 }
 
 // lines writes a list as JSON, one object a line.

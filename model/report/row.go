@@ -2,8 +2,8 @@ package report
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -70,51 +70,33 @@ func ReadFormat(name string) (Format, error) {
 // and a text that a spreadsheet would run as a formula begins with an apostrophe; nothing that is
 // written is obeyed by a terminal.
 func WriteRows(w io.Writer, f Format, server string, rows []Row) error {
-	return listing{
-		n: len(rows), value: func(i int) any { return rows[i] },
-		head: csvHead, fields: func(i int) []string { return rows[i].fields() },
-		table: func(to *bufio.Writer) { writeTable(to, server, rows) },
-	}.write(w, f)
+	return write(w, f, rows, csvHead, (*Row).fields, func(to *bufio.Writer) { writeTable(to, server, rows) })
 }
 
-// listing is a list that can be written in every Format.
-type listing struct {
-	n      int
-	value  func(i int) any      // as JSON has it
-	head   []string             // of CSV,
-	fields func(i int) []string // and what stands under it
-	table  func(*bufio.Writer)  // all of it as Markdown
-}
-
-func (l listing) write(w io.Writer, f Format) error {
+// write writes a list in a format: as JSON, as CSV with the fields of each under a head, or as a table of Markdown.
+func write[T any](w io.Writer, f Format, list []T, head []string, fields func(*T) []string, table func(*bufio.Writer)) error {
 	out := bufio.NewWriter(w)
 	var err error
 	switch f {
 	case JSONLines:
-		e := json.NewEncoder(out)
-		e.SetEscapeHTML(false)
-		for i := 0; i < l.n && err == nil; i++ {
-			err = e.Encode(l.value(i))
+		var text []byte
+		if text, err = lines(list); err == nil {
+			_, err = out.Write(text)
 		}
 	case CSV:
 		c := csv.NewWriter(out)
-		err = c.Write(l.head)
-		for i := 0; i < l.n && err == nil; i++ {
-			err = c.Write(l.fields(i))
+		err = c.Write(head)
+		for i := 0; i < len(list) && err == nil; i++ {
+			err = c.Write(fields(&list[i]))
 		}
 		c.Flush()
-		if err == nil {
-			err = c.Error()
-		}
+		err = cmp.Or(err, c.Error())
 	case Markdown:
-		l.table(out)
+		table(out)
 	default:
 		return fmt.Errorf("rows cannot be written as %q", f)
 	}
-	if err == nil {
-		err = out.Flush()
-	}
-	if err != nil {
+	if err = cmp.Or(err, out.Flush()); err != nil {
 		return fmt.Errorf("the rows could not be written: %w", err)
 	}
 	return nil
@@ -272,30 +254,25 @@ func EventOf(m record.Marker, o Options) Event {
 // WriteEvents writes markers about a server in a format, as WriteRows writes rows.
 func WriteEvents(w io.Writer, f Format, server string, list []record.Marker, o Options) error {
 	events := collect.Map(list, func(m record.Marker) Event { return EventOf(m, o) })
-	return listing{
-		n: len(events), value: func(i int) any { return events[i] },
-		head: []string{"time", "at_ms", "kind", "key", "text"},
-		fields: func(i int) []string {
+	fields := func(e *Event) []string {
+		return []string{e.Time, strconv.FormatInt(e.At, 10), e.Kind, cell(e.name().Clean()), cell(e.Text.Clean())}
+	}
+	return write(w, f, events, []string{"time", "at_ms", "kind", "key", "text"}, fields, func(to *bufio.Writer) {
+		fmt.Fprintf(to, "# What happened on %s\n\n", CodeSpan(server))
+		if len(events) == 0 {
+			to.WriteString("Nothing happened, and no moment was marked.\n")
+			return
+		}
+		to.WriteString("| time (UTC) | kind | key | what |\n|---|---|---|---|\n")
+		for i := range events {
 			e := &events[i]
-			return []string{e.Time, strconv.FormatInt(e.At, 10), e.Kind, cell(e.name().Clean()), cell(e.Text.Clean())}
-		},
-		table: func(to *bufio.Writer) {
-			fmt.Fprintf(to, "# What happened on %s\n\n", CodeSpan(server))
-			if len(events) == 0 {
-				to.WriteString("Nothing happened, and no moment was marked.\n")
-				return
+			name := Dash
+			if e.Key != nil {
+				name = CodeSpan(string(*e.Key))
 			}
-			to.WriteString("| time (UTC) | kind | key | what |\n|---|---|---|---|\n")
-			for i := range events {
-				e := &events[i]
-				name := Dash
-				if e.Key != nil {
-					name = CodeSpan(string(*e.Key))
-				}
-				fmt.Fprintf(to, "| %s | %s | %s | %s |\n", tableTime(e.At), e.Kind, name, PlainMarkdown(string(e.Text)))
-			}
-		},
-	}.write(w, f)
+			fmt.Fprintf(to, "| %s | %s | %s | %s |\n", tableTime(e.At), e.Kind, name, PlainMarkdown(string(e.Text)))
+		}
+	})
 }
 
 // name is the name of the key; "" for none.
