@@ -192,11 +192,13 @@ const (
 	WindowNamed Note = "its name holds a window: tell it by a rule with name"
 	CountsDown  Note = "it reads as what is left: tell it by a rule with name"
 	// EndUnknown marks a counter that a rule with match tells, of whose kind none expires; BlockBeside and TimeBeside one beside which
-	// a key denies for longer, or says another end; Bitmap one as SETBIT stores it; CostUnread a stream with costs in another field.
+	// a key denies for longer, or says another end; Bitmap one as SETBIT stores it; PartOf one beside a list or a set of its rule;
+	// CostUnread a stream with costs in another field.
 	EndUnknown  Note = "when its window ends is not known: tell it by a rule with name and ends"
 	BlockBeside Note = "a key beside it may deny for longer: tell it by a rule with name and block"
 	TimeBeside  Note = "a key beside it says another time than its expiry: tell it by a rule with library, or with name and ends"
 	Bitmap      Note = "it may be a bitmap and no count: no command that counts has written it"
+	PartOf      Note = "it may be a part of the key whose name it continues: narrow the pattern of its rule"
 	CostUnread  Note = "its entries have a cost that is not read: add algorithm: stream and weight: FIELD to its rule"
 	// LeaseEnds marks a log whose times are far ahead, or whose name speaks of leases: they may be when these end.
 	LeaseEnds Note = "its times may be ends of leases: tell it by a rule with name"

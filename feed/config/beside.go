@@ -36,8 +36,8 @@ func neighbours(name string, words []string) (all []string) {
 	return all
 }
 
-// Siblings returns the keys that would deny everything to the subject of a counter while they are there, by their names, and those that
-// would hold when its window begins or ends. pattern is the glob of the counters of its kind.
+// Siblings returns the keys that would deny to the subject of a counter while they are there, by their names, as a block or as the
+// window before does, and those that would hold when its window begins or ends. pattern is the glob of the counters of its kind.
 func Siblings(counter, pattern string, now limiter.Instant) (blocks, times []string) {
 	base, windowed, ok := Named(counter, pattern, 0, now)
 	before, after, _ := strings.Cut(base.Name, "{who}")
@@ -48,7 +48,7 @@ func Siblings(counter, pattern string, now limiter.Instant) (blocks, times []str
 	of := func(words []string) []string {
 		return collect.Map(neighbours(base.Name, words), func(name string) string { return strings.Replace(name, "{who}", who, 1) })
 	}
-	return of(append(slices.Clone(blockWords), "until")), of(endWords)
+	return of(append(slices.Clone(blockWords), "until", "prev", "previous")), of(endWords)
 }
 
 // Beside completes the readings of counters by what stands beside their keys: of one without an expiry the key that says when its

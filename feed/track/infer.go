@@ -98,7 +98,7 @@ func (l *Tracker) withhold(r *model.Reading) bool {
 	if r.Err != "" || !l.plain() && !(l.Found.Evidence == model.Likely && l.target.LimitKnown) {
 		return false
 	}
-	var named, down, leases, blocked, timed, bits, weighed bool
+	var named, down, leases, blocked, timed, bits, part, weighed bool
 	of := l.Found.Pattern
 	windows, left, expires := Sign{Pattern: of}, Sign{Pattern: of, Left: true}, Sign{Pattern: of, Expires: true}
 	l.endless = false
@@ -125,7 +125,11 @@ func (l *Tracker) withhold(r *model.Reading) bool {
 		down = b.fell || seen.Down || r.Type != "none" && r.TTL > 0 && r.State.Current == 0 ||
 			!b.rose && !seen.Up && (b.high || naming.Speaks("rest", b.key) || l.inferred.Shown(left, r.At))
 		l.endless = r.TTL == model.Forever && r.Type != "none" && l.inferred != nil && !l.inferred.Shown(expires, r.At)
-		blocked, timed, bits = b.blocked, b.timed, b.bits
+		parts := Sign{Pattern: of, Parts: true}
+		if b.part {
+			l.inferred.Show(parts, r.At)
+		}
+		blocked, timed, bits, part = b.blocked, b.timed, b.bits, l.inferred.Shown(parts, r.At)
 	case *counterDecoder: // the number at the end of its name may be the end of a window
 		w := l.target.Window
 		named = b.own == limiter.Unknown && slices.ContainsFunc(b.starts, func(start limiter.Instant) bool {
@@ -151,7 +155,7 @@ func (l *Tracker) withhold(r *model.Reading) bool {
 		note model.Note
 		on   bool
 	}{{model.WindowNamed, named}, {model.LeaseEnds, leases}, {model.EndUnknown, l.endless}, {model.BlockBeside, blocked},
-		{model.TimeBeside, timed}, {model.Bitmap, bits}, {model.CostUnread, weighed}} {
+		{model.TimeBeside, timed}, {model.Bitmap, bits}, {model.PartOf, part}, {model.CostUnread, weighed}} {
 		l.notes.set(why.note, why.on)
 		withheld = withheld || why.on
 	}

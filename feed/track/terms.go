@@ -55,8 +55,8 @@ type Engine struct {
 // they expire, or that short numbers in their names are ids and no windows that come round, as the minute of the hour does. Where
 // it is none of these it is that their names hold windows.
 type Sign struct {
-	Pattern                    string
-	Leases, Left, Expires, IDs bool
+	Pattern                           string
+	Leases, Left, Expires, IDs, Parts bool
 }
 
 // lasting is how long a sign holds, since the clock of one client may have given it.

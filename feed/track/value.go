@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -146,11 +147,13 @@ type singleDecoder struct {
 	blocked  bool // a key beside it is named as one that denies for longer
 	timed    bool // a key beside it holds a time that is no start and no end of a window that its expiry ends
 	bits     bool // it is stored as no command does that counts
+	part     bool // its name continues that of a key of its rule that is no string
 	full     bool // it counts its limit or more
 	looked   limiter.Instant
 	beside   *redis.IntCmd
 	times    *redis.SliceCmd
 	encoding *redis.StringCmd
+	whole    *redis.StatusCmd // the type of the key whose name its name continues
 	access   *Access
 }
 
@@ -165,6 +168,7 @@ func (b *singleDecoder) ask(q *Query, l *Tracker) {
 			b.beside, b.times = q.Pipe.Exists(q.Ctx, blocks...), q.Pipe.MGet(q.Ctx, times...)
 		}
 		b.encoding, b.looked = q.Pipe.ObjectEncoding(q.Ctx, b.key), q.Now
+		b.whole = q.Pipe.Type(q.Ctx, b.key[:max(strings.LastIndexAny(b.key, ":./|_-"), 0)])
 	}
 	b.value = q.Pipe.GetRange(q.Ctx, b.key, 0, decode.LongestNumber-1)
 	b.ttl = q.Pipe.PTTL(q.Ctx, b.key)
@@ -189,6 +193,8 @@ func (b *singleDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading) 
 		b.blocked = b.beside.Val() > 0
 		b.timed = slices.ContainsFunc(b.times.Val(), func(v any) bool { return b.otherTime(v, now, l.target.Window) })
 		b.bits = b.encoding.Val() == "raw" // SETBIT and SETRANGE; what INCR and SET write is int or embstr
+		of := b.whole.Val()
+		b.part = (of == "list" || of == "set" || of == "zset") && l.rule.Narrow() && config.MatchGlob(l.rule.Match, b.whole.Args()[1].(string))
 		b.access.learn(b.beside.Err(), b.times.Err(), b.encoding.Err())
 	}
 	t, was := &l.target, b.full

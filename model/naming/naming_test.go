@@ -45,7 +45,13 @@ func TestWindowOf(t *testing.T) {
 		{fmt.Sprintf("rl:%d000", unix/60*60), "start.ms", 0, 0},
 		{fmt.Sprintf("rl:%d:u", unix/60*60+60), "end.s", 0, 0},
 		{fmt.Sprintf("rl:%d000:u", unix/60*60+60), "end.ms", 0, 0},
+		{fmt.Sprintf("rl:%d000000", unix/60*60), "start.us", 0, 0},
+		{fmt.Sprintf("rl:%d000000000:u", unix/60*60+60), "end.ns", 0, 0},
 		{"login-alice-22-14", "%H-%M", time.Minute, 0},
+		{"log:23/Nov/2026:22:14:alice", "%d/%b/%Y:%H:%M", time.Minute, 0},
+		{"log:23/Nov/2026:22:13:alice", "", 0, 0},
+		{"rl:alice:20261123T22h14", "%Y%m%dT%Hh%M", time.Minute, 0},
+		{"rl:2026-11-23 22:14:00 +0000 UTC:alice", "%Y-%m-%d %H:%M:%S +0000 UTC", 0, 0},
 		{"five:u:2214", "%H%M", time.Minute, 0},
 		{"five:u:2213", "", 0, 0}, {"five:u:22145", "", 0, 0},
 		{"rl:202611232213", "", 0, 0}, // the minute before is over

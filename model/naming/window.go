@@ -134,7 +134,7 @@ var fields = [...]field{
 	{"%m", 1, 12, "-/._:", 0},
 	{"%d", 1, 31, "-/._:", 24 * time.Hour},
 	{"%H", 0, 23, "-/._:T ", time.Hour},
-	{"%M", 0, 59, "-/._:", time.Minute},
+	{"%M", 0, 59, "-/._:h", time.Minute},
 	{"%S", 0, 59, "-/._:", time.Second},
 }
 
@@ -205,9 +205,10 @@ func calendar(name string, i, _ int, now limiter.Instant) (best Window, ok bool)
 	if !ok {
 		return Window{}, false
 	}
-	if zeros := strings.TrimPrefix(name[best.To:], ".000"); strings.HasPrefix(zeros, "Z") && strings.HasSuffix(best.Form, "%S") {
-		best.Form += name[best.To:len(name)-len(zeros)] + "Z"
-		best.To = len(name) - len(zeros) + 1
+	for _, zone := range [...]string{"Z", ".000Z", " UTC", " +0000 UTC", "+00:00"} {
+		if strings.HasPrefix(name[best.To:], zone) && strings.HasSuffix(best.Form, "%S") {
+			return Window{From: i, To: best.To + len(zone), Form: best.Form + zone, Length: best.Length, Start: best.Start, End: best.End}, true
+		}
 	}
 	return best, ok
 }
@@ -277,6 +278,12 @@ func written(name string, now limiter.Instant) (w Window, ok bool) {
 				w.End = limiter.InstantOf(time.Date(t.Year(), t.Month()+1, 1, 0, 0, 0, 0, time.UTC))
 			}
 			w.Length = w.End.Sub(w.Start)
+			if next := min(end+1, len(name)); !monthly && next > end && strings.IndexByte("-_:T ", name[end]) >= 0 {
+				if minute, is := clock(name, next, 0, now); is { // of that day
+					minute.From, minute.Form = i, w.Form+name[end:next]+minute.Form
+					return minute, true
+				}
+			}
 			return w, true
 		}
 	}
@@ -318,6 +325,9 @@ func Rounds(name string, length time.Duration, at limiter.Instant) (w Window, ok
 			end = len(name) - i
 		}
 		end += i
+		if from := i + 1; end-from > 2 && letter(name[i]) && digit(name[from]) { // d330
+			i = from
+		}
 		w, ok = ringed(name, i, end, length, at)
 	}
 	return w, ok
@@ -440,7 +450,7 @@ var eras = [...]struct {
 // number reads the digits of a name from byte i to end as the number of a window, or as the
 // instant of its beginning or end.
 func number(name string, i, end int, now limiter.Instant) (w Window, ok bool) {
-	if end-i < 5 || end-i > 13 || name[i] == '0' || end < len(name) && letter(name[end]) {
+	if end-i < 5 || end-i > 19 || name[i] == '0' || end < len(name) && letter(name[end]) {
 		return w, false
 	}
 	n, err := strconv.ParseInt(name[i:end], 10, 64)
@@ -464,7 +474,12 @@ func number(name string, i, end int, now limiter.Instant) (w Window, ok bool) {
 		}
 	}
 	unit, at := "s", limiter.Instant(n)*1e6
-	if end-i > 10 {
+	switch {
+	case end-i > 16:
+		unit, at = "ns", limiter.Instant(n)/1e3
+	case end-i > 13:
+		unit, at = "us", limiter.Instant(n)
+	case end-i > 10:
 		unit, at = "ms", limiter.Instant(n)*1e3
 	}
 	age := now.Sub(at)

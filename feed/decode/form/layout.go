@@ -262,7 +262,7 @@ func (l *Layout) place(m *Match, text string, now limiter.Instant) bool {
 		}
 		m.window = w
 		if form.unit != 0 && failed == nil {
-			if start := limiter.Instant(n * form.unit.Microseconds()); start.Sub(now).Abs() < limiter.MaxWindow {
+			if start := limiter.Instant(n * int64(form.unit) / 1000); start.Sub(now).Abs() < limiter.MaxWindow {
 				m.origin = start - start.Floor(w)
 			}
 		}

@@ -207,11 +207,12 @@ func (l *Layout) entries(s *decode.Sample) (all []stamped, whole, ok bool) {
 	default:
 		value, found := jsonAt(s.Text, l.Read.Name)
 		list, isList := value.([]any)
-		if l.Read.Name == "" && !isList { // one time, or several by commas
-			value, found = jsonAt("["+s.Text+"]", "")
-			list, isList = value.([]any)
-		}
-		if !found || !isList {
+		switch {
+		case l.Read.Name == "" && !isList: // one time, or several by commas
+			for one := range strings.SplitSeq(s.Text, ",") {
+				list = append(list, strings.Trim(one, `" `))
+			}
+		case !found || !isList:
 			return nil, false, false
 		}
 		for _, e := range list {

@@ -231,7 +231,8 @@ const day = 24 * time.Hour
 var compound = strings.NewReplacer("%F", "%Y-%m-%d", "%T", "%H:%M:%S", "%R", "%H:%M", "%D", "%m/%d/%y")
 
 // WindowWords are the forms that are no calendar's.
-var WindowWords = []string{"index", "index%60", "index.hex", "index.b36", "ticks", "start.s", "start.ms", "end.s", "end.ms"}
+var WindowWords = []string{"index", "index%60", "index.hex", "index.b36", "ticks", "start.s", "start.ms", "start.us", "start.ns",
+	"end.s", "end.ms", "end.us", "end.ns"}
 
 // ParseWindow reads the form of a window.
 func ParseWindow(text string) (*WindowForm, error) {
@@ -257,8 +258,8 @@ func ParseWindow(text string) (*WindowForm, error) {
 		if f.ring = n; err == nil && n > 1 {
 			return f, nil
 		}
-	case timed && (word == "start" || word == "end") && (unit == "s" || unit == "ms"):
-		f.ends, f.unit = word == "end", map[string]time.Duration{"s": time.Second, "ms": time.Millisecond}[unit]
+	case timed && (word == "start" || word == "end") && UnitNamed(unit) != 0:
+		f.ends, f.unit = word == "end", UnitNamed(unit)
 		return f, nil
 	case strings.Contains(text, "%"):
 		return f, f.calendar(compound.Replace(text))
@@ -302,7 +303,7 @@ func (f *WindowForm) pattern() string {
 	case f.pieces == nil && f.base > 0:
 		return `[\da-z]{1,16}`
 	case f.pieces == nil:
-		return `\d{1,16}` + regexp.QuoteMeta(f.after)
+		return `\d{1,19}` + regexp.QuoteMeta(f.after)
 	}
 	var b strings.Builder
 	for _, p := range f.pieces {
@@ -368,7 +369,7 @@ func (f *WindowForm) format(start, end limiter.Instant, zone *time.Location) str
 	number := func(n int64) string { return strconv.FormatInt(n, cmp.Or(f.base, 10)) + f.after }
 	switch {
 	case f.unit != 0:
-		return number(int64(start) / f.unit.Microseconds())
+		return number(int64(start) * 1000 / int64(f.unit))
 	case f.ring > 0:
 		return number(int64(start) / end.Sub(start).Microseconds() % f.ring)
 	case f.pieces == nil:
