@@ -47,7 +47,7 @@ func TestIdentifyOverlay(t *testing.T) {
 	}
 	s.run(3 * time.Second)
 	s.press("W")
-	s.see("limiters: 1 of", "rate-limit-redis", "the limit of rate-limit-redis")
+	s.see("4 kinds of limiters", "rate-limit-redis", "the limit of rate-limit-redis")
 	for _, size := range [][2]int{{60, 20}, {80, 24}, {200, 55}, {140, 42}} {
 		s.size(size[0], size[1])
 		s.check("the limiters")
@@ -82,7 +82,7 @@ func TestIdentifyOverlay(t *testing.T) {
 	}
 	s.see("limit: 10/20s")
 	do(tea.KeyPressMsg{Code: tea.KeyEnter})
-	s.see("is in /home/me/config.yaml", "z takes the last rule back", "limiters: 1 of")
+	s.see("is in /home/me/config.yaml", "take the last rule back", "2 kinds of limiters")
 	do(tea.KeyPressMsg{Code: 'z', Text: "z"})
 	s.see("is taken back")
 	if got := strings.Join(done, ", "); got != "written, taken back" {

@@ -159,7 +159,7 @@ func (s *Screen) openLessons() {
 	}
 	done := len(collect.Only(s.lessons, func(l lab.Lesson) bool { return s.results.reached[l.ID] }))
 	p := s.app.NewPicker(fmt.Sprintf("lessons · %d of %d reached", done, len(s.lessons)), choices)
-	p.Select(choices[s.lesson].Name)
+	p.Select(func(c shell.Choice) bool { return c.Value == s.lesson })
 	p.Chosen = func(c shell.Choice) tea.Cmd {
 		s.begin(c.Value.(int))
 		return nil

@@ -13,25 +13,19 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/identify"
 	"ratescope/model/naming"
 	"ratescope/model/safetext"
 	"ratescope/tui/cell"
+	"ratescope/tui/shell"
 	"ratescope/tui/widget"
 )
 
-// groups is the overlay that lists the limiters on the server by library and pattern, with the evidence
-// for the selected group and the terms that are missing.
-type groups struct {
-	s        *Session
-	list     []identify.Group
-	likely   int // how many of them are limiters; the others have the shape of limiters alone
-	selected int
-}
-
-// openGroups opens the overlay with the limiters on the present board, but for the likely ones of patterns that were told.
-func (s *Session) openGroups() {
+// openGroups lists the limiters on the present board by library and pattern, but for the likely ones of patterns that were told, with
+// the evidence for the selected group and the terms that are missing.
+func (s *Session) openGroups() tea.Cmd {
 	var readings []model.Reading
 	for _, k := range s.Shown.Live().Keys() {
 		if !k.Gone && !(s.told[k.Reading.Pattern] && k.Reading.Target.Evidence == model.Likely) {
@@ -44,112 +38,44 @@ func (s *Session) openGroups() {
 	}
 	found := identify.Of(readings, s.Shown.Live().Sweep, libraries)
 	found.Candidates = slices.DeleteFunc(found.Candidates, func(g identify.Group) bool { return s.told[g.Pattern] })
-	g := &groups{s: s, list: append(found.Groups, found.Candidates...), likely: len(found.Groups)}
+	choices := slices.Concat(collect.Map(found.Groups, func(g identify.Group) shell.Choice { return s.groupChoice(&g, g.Evidence.String()) }),
+		collect.Map(found.Candidates, func(g identify.Group) shell.Choice { return s.groupChoice(&g, "has the shape of one") }))
+	if len(choices) == 0 {
+		return s.Shell.Say("No limiter was found: name your own keys with --watch 'rl:*'.")
+	}
+	title := format.Plural(len(choices), "kind") + " of limiters: enter says what a likely one is"
+	if s.untaught != nil {
+		choices = append(choices, shell.Choice{Name: "take the last rule back", Aside: "z", Keys: []string{"z"}, Last: true})
+	}
+	p := s.Shell.NewPicker(title, choices)
 	if len(s.told) > 0 { // the next one that is to be told
-		g.selected = max(slices.IndexFunc(g.list, func(g identify.Group) bool { return g.Evidence == model.Likely }), 0)
+		p.Select(func(c shell.Choice) bool { g, ok := c.Value.(identify.Group); return ok && g.Evidence == model.Likely })
 	}
-	s.Shell.Open(g)
-}
-
-// Update moves the selection, opens what a likely group can be, or takes the last rule back.
-func (g *groups) Update(msg tea.Msg) (tea.Cmd, bool) {
-	step := 0
-	switch msg := msg.(type) {
-	case tea.MouseWheelMsg:
-		step = map[bool]int{true: 1, false: -1}[msg.Button == tea.MouseWheelDown]
-	case tea.KeyPressMsg:
-		switch msg.String() {
-		case "up", "k":
-			step = -1
-		case "down", "j":
-			step = 1
-		case "pgup":
-			step = -10
-		case "pgdown":
-			step = 10
-		case "enter", "y":
-			return g.teach(), true
-		case "z":
-			return g.s.untell(), true
-		default:
-			return nil, false
+	p.Chosen = func(c shell.Choice) tea.Cmd {
+		if g, ok := c.Value.(identify.Group); ok {
+			return s.teach(g)
 		}
+		return s.untell()
 	}
-	g.selected = max(min(g.selected+step, len(g.list)-1), 0)
-	return nil, true
+	return s.Shell.Open(p)
 }
 
-// teach opens what the selected group can be.
-func (g *groups) teach() tea.Cmd {
+// groupChoice returns a group as a line of the list; as is what speaks for it where no library does.
+func (s *Session) groupChoice(g *identify.Group, as string) shell.Choice {
+	const longest = 44
+	return shell.Choice{Name: safetext.Shorten(FullName(g.Pattern, s.Options.Mask), longest, safetext.Ellipsis),
+		What: format.Plural(g.Keys, "key") + ", " + cmp.Or(g.Library, as), Aside: limitOf(g), Detail: s.about(g), Value: *g}
+}
+
+// teach opens what a group can be.
+func (s *Session) teach(g identify.Group) tea.Cmd {
 	switch {
-	case len(g.list) == 0:
-	case g.list[g.selected].Evidence != model.Likely:
-		g.s.Shell.Say("These are limiters already: nothing is to be said of them but a limit, with ratescope identify --write.")
-	case g.s.Options.Teach == nil:
-		g.s.Shell.Warn("What is shown here takes no rules: a recording, and the embedded Redis, are as they are.")
-	default:
-		return g.s.openTeaching(g.list[g.selected])
+	case g.Evidence != model.Likely:
+		return s.Shell.Say("These are limiters already: nothing is to be said of them but a limit, with ratescope identify --write.")
+	case s.Options.Teach == nil:
+		return s.Shell.Warn("What is shown here takes no rules: a recording, and the embedded Redis, are as they are.")
 	}
-	return nil
-}
-
-// Modal returns true: the overlay takes all keys.
-func (g *groups) Modal() bool { return true }
-
-// Paint draws the groups, and below them the sentences about the selected one.
-func (g *groups) Paint(p *widget.Canvas, _ cell.Rect) {
-	if len(g.list) == 0 {
-		in := p.Overlay(64, 4, "limiters", "esc closes")
-		p.Buffer.Text(in.X, in.Y, in.X+in.W, "No limiter was found: name your own keys with --watch 'rl:*'.", p.Look.Text.On(p.Look.Raised))
-		return
-	}
-	width := min(p.Buffer.W-4, 110)
-	about := g.about(&g.list[g.selected], width-4)
-	rows := max(min(len(g.list), p.Buffer.H-len(about)-7), 1)
-	in := p.Overlay(width, rows+len(about)+4, fmt.Sprintf("limiters: %d of %d", g.selected+1, len(g.list)),
-		g.foot())
-	raised := p.Look.Raised
-	patternCells := max(in.W-52, 12)
-	head := fmt.Sprintf("  %s %6s  %-24s%-14s", pad("pattern", patternCells), "keys", "library", "limit")
-	p.Buffer.Text(in.X, in.Y, in.X+in.W, head, p.Look.Dim.On(raised))
-	cut := safetext.Ellipsis
-	if p.Buffer.ASCII {
-		cut = safetext.ASCIIEllipsis
-	}
-	first := max(min(g.selected-rows/2, len(g.list)-rows), 0)
-	for i := range min(rows, len(g.list)-first) {
-		one := &g.list[first+i]
-		style := p.Look.Text
-		mark := "  "
-		if one.Evidence == model.Likely {
-			style, mark = p.Look.Dim, "~ "
-		}
-		if first+i == g.selected {
-			style = p.Look.Title
-			mark = string(p.Look.MarkYes) + " "
-		}
-		name := safetext.Shorten(FullName(one.Pattern, g.s.Options.Mask), patternCells, cut)
-		evidence := one.Evidence.String()
-		if first+i >= g.likely {
-			evidence = "has the shape of one"
-		}
-		line := fmt.Sprintf("%s%s %6d  %-24s%-14s", mark, pad(name, patternCells), one.Keys, cmp.Or(one.Library, evidence), limitOf(one))
-		p.Buffer.Text(in.X, in.Y+1+i, in.X+in.W, line, style.On(raised))
-	}
-	for i, line := range about {
-		if y := in.Y + rows + 2 + i; y < in.Y+in.H {
-			p.Buffer.Text(in.X, y, in.X+in.W, line, p.Look.Text.On(raised))
-		}
-	}
-}
-
-// foot says what the keys of the overlay do.
-func (g *groups) foot() string {
-	foot := "enter says what a likely one is · esc closes"
-	if g.s.untaught != nil {
-		foot = "z takes the last rule back · " + foot
-	}
-	return foot
+	return s.openTeaching(g)
 }
 
 // pad appends blanks to a text up to a number of columns.
@@ -174,18 +100,12 @@ func limitOf(g *identify.Group) string {
 	return fmt.Sprintf("%d/%s", g.Limit.Count, window)
 }
 
-// about returns the sentences about a group, wrapped to a width.
-func (g *groups) about(one *identify.Group, width int) []string {
+// about returns the sentences about a group, one a line.
+func (s *Session) about(one *identify.Group) string {
 	var lines []string
 	say := func(what, text string) {
-		if text == "" {
-			return
-		}
-		for i, l := range format.Wrap(safetext.Clean(text), max(width-14, 10)) {
-			if i > 0 {
-				what = ""
-			}
-			lines = append(lines, fmt.Sprintf("%-14s%s", what, l))
+		if text != "" {
+			lines = append(lines, what+": "+safetext.Clean(text))
 		}
 	}
 	say("evidence", one.Evidence.String()+": "+cmp.Or(strings.Join(one.Why, "; "), "a person named the keys"))
@@ -198,20 +118,20 @@ func (g *groups) about(one *identify.Group, width int) []string {
 	say("not recorded", strings.Join(one.NotRecorded, "; "))
 	say("not yet known", strings.Join(one.Unsettled, "; "))
 	if one.Missing() {
-		say("rule to add", g.rule(one))
+		say("rule to add", s.rule(one))
 	}
-	return lines
+	return strings.Join(lines, "\n")
 }
 
 // rule returns the configuration rule that adds the missing terms of a group.
-func (g *groups) rule(one *identify.Group) string {
-	words := []string{fmt.Sprintf("match: %q", FullName(one.Pattern, g.s.Options.Mask))}
-	name, w, ok := naming.Template(one.Example, one.Pattern, 0, g.s.Shown.LiveAt())
+func (s *Session) rule(one *identify.Group) string {
+	words := []string{fmt.Sprintf("match: %q", FullName(one.Pattern, s.Options.Mask))}
+	name, w, ok := naming.Template(one.Example, one.Pattern, 0, s.Shown.LiveAt())
 	switch {
 	case ok && one.Left:
-		words = []string{fmt.Sprintf("name: %q", FullName(name, g.s.Options.Mask)), "read: left"}
+		words = []string{fmt.Sprintf("name: %q", FullName(name, s.Options.Mask)), "read: left"}
 	case ok && w.To > 0 && one.Library == "" && one.Algorithm == limiter.FixedWindow: // its names hold windows
-		words = []string{fmt.Sprintf("name: %q", FullName(name, g.s.Options.Mask)), "read: value"}
+		words = []string{fmt.Sprintf("name: %q", FullName(name, s.Options.Mask)), "read: value"}
 	case one.Library != "":
 		words = append(words, "library: "+one.Library)
 		fallthrough
@@ -317,8 +237,7 @@ func (t *teaching) Update(msg tea.Msg) (tea.Cmd, bool) {
 	if pressed {
 		switch k.String() {
 		case "esc":
-			t.s.openGroups()
-			return nil, true
+			return t.s.openGroups(), true
 		case "up":
 			t.selected = max(t.selected-1, 0)
 			return nil, true
@@ -374,25 +293,22 @@ func (t *teaching) write() (tea.Cmd, bool) {
 
 // taught shows the result of writing a rule, or of taking it back.
 func (s *Session) taught(msg taughtMsg) {
-	name := FullName(msg.pattern, s.Options.Mask)
+	name, said := FullName(msg.pattern, s.Options.Mask), "The rule is taken back, and the file is as it was before."
 	switch {
 	case msg.err != nil:
 		s.Shell.Warn(safetext.Sentence(msg.err.Error()))
 		return
 	case msg.undone:
 		s.untaught = nil
-		s.Shell.Say("The rule is taken back, and the file is as it was before.")
-	case msg.taught.Where == "":
-		s.Shell.Say("A rule for " + name + " holds until the program ends: there is no folder for a configuration file.")
-	default:
-		s.Shell.Say("A rule for " + name + " is in " + safetext.Clean(msg.taught.Where) + ": z takes it back.")
-	}
-	if msg.undone {
 		clear(s.told)
-	} else {
+	default:
 		s.untaught, s.told[msg.pattern] = msg.taught.Undo, true
+		if said = "A rule for " + name + " is in " + safetext.Clean(msg.taught.Where) + ": z takes it back."; msg.taught.Where == "" {
+			said = "A rule for " + name + " holds until the program ends: there is no folder for a configuration file."
+		}
 	}
 	s.openGroups()
+	s.Shell.Say(said)
 }
 
 // untell takes the rule back that was written last.

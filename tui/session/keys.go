@@ -70,7 +70,7 @@ func (s *Session) Actions() shell.Actions {
 		shell.Bind("keys", "reverse", "S", "reverses the order", do(s.Rows.Reverse)),
 		shell.Bind("keys", "pin", "P", "pins the key on top, to compare it", do(s.Selection.Pin)).For(shell.ToFind).In(shell.OfKey, nil),
 		shell.Bind("keys", "copy", "y", "copies the row as text", s.CopyRow).In(shell.OfKey, nil),
-		shell.Bind("keys", "identify", "W", "lists the limiters, and takes what yours are", do(s.openGroups)).In(shell.Server, nil).Also("found"),
+		shell.Bind("keys", "identify", "W", "lists the limiters, and takes what yours are", s.openGroups).In(shell.Server, nil).Also("found"),
 		shell.Bind("keys", "copy commands", "u", "copies commands that free or reset the key", s.CopyLines).In(shell.OfKey, nil),
 		shell.Bind("keys", "export", "e", "exports all keys to a JSON file", s.Files.ExportKeys).As(shell.ExportKeys).In(shell.Save,
 			shell.Folder),

@@ -202,7 +202,7 @@ func newThemes(a *App) *Picker {
 		choices = append(choices, Choice{Name: name, Aside: tone, Sample: swatch(&a.Canvas.Look, t), Value: t})
 	}
 	p := a.NewPicker("theme", choices)
-	p.Select(before.Name)
+	p.Select(func(c Choice) bool { return c.Name == before.Name })
 	p.Moved = func(c Choice) { a.theming.set(c.Value.(*themes.Theme)) }
 	p.Cancel = func() { a.theming.set(before) }
 	p.Chosen = func(c Choice) tea.Cmd {

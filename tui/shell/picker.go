@@ -13,6 +13,7 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"ratescope/model/collect"
+	"ratescope/model/format"
 	"ratescope/model/safetext"
 	"ratescope/tui/cell"
 	"ratescope/tui/chart"
@@ -32,8 +33,9 @@ type Choice struct {
 
 	Synonyms string // words, separated by blanks, that are matched as the name is
 
-	Group string   // heading at the left, shown at the first of its kind; "" none
-	Keys  []string // any of which chooses it while nothing is typed
+	Group  string   // heading at the left, shown at the first of its kind; "" none
+	Keys   []string // any of which chooses it while nothing is typed
+	Detail string   // what stands below the list while it is selected: lines, as long as they like
 }
 
 // FilterValue is what the list filters: the name, and the words about it.
@@ -53,6 +55,7 @@ type Picker struct {
 	rows      cell.Rect // where the list was laid out
 	at        *place    // beside which cell; nil in the upper middle
 	navigated bool      // a person has moved the selection: what is selected is meant
+	below     int       // rows for the longest detail, with a blank one above; 0 for none
 }
 
 // NewPicker returns a picker of the choices in a look.
@@ -65,9 +68,17 @@ func (s *surface) NewPicker(title string, choices []Choice) *Picker {
 		items[i], names[i] = c, c.Name
 		name, what = max(name, safetext.Width(c.Name)), max(what, safetext.Width(c.What))
 		group = max(group, safetext.Width(c.Group))
+		if c.Detail != "" {
+			what = max(what, 56)
+		}
 	}
 	p.width = min(group+name+what+20, max(s.Canvas.Buffer.W-6, 20))
 	p.list = list.New(items, newDelegate(s.Canvas.Look, group, name, p.width-4), p.width-4, 1)
+	for _, c := range choices {
+		if c.Detail != "" {
+			p.below = max(p.below, len(p.detail(c))+1)
+		}
+	}
 	p.list.SetShowTitle(false)
 	p.list.SetShowFilter(false)
 	p.list.SetShowStatusBar(false)
@@ -89,9 +100,9 @@ type place struct{ x, y int }
 // Beside puts the picker beside a cell, as far as it fits there.
 func (p *Picker) Beside(x, y int) { p.at = &place{x, y} }
 
-// Select moves to the choice of that name.
-func (p *Picker) Select(name string) {
-	if i := slices.IndexFunc(p.choices, func(c Choice) bool { return c.Name == name }); i >= 0 {
+// Select moves to the first choice of which is holds.
+func (p *Picker) Select(is func(Choice) bool) {
+	if i := slices.IndexFunc(p.choices, is); i >= 0 {
 		p.list.Select(i)
 	}
 }
@@ -99,7 +110,15 @@ func (p *Picker) Select(name string) {
 // resize gives the list as many rows as its choices need and a screen of that height has.
 func (p *Picker) resize(height int) {
 	const most = 24
-	p.list.SetSize(p.width-4, max(min(len(p.choices), most, height-8), 1))
+	p.list.SetSize(p.width-4, max(min(len(p.choices), most, height-8-p.below), 1))
+}
+
+// detail returns the lines about a choice.
+func (p *Picker) detail(c Choice) (lines []string) {
+	for paragraph := range strings.SplitSeq(c.Detail, "\n") {
+		lines = append(lines, format.Wrap(paragraph, p.width-4)...)
+	}
+	return lines
 }
 
 func (p *Picker) filter(text string) {
@@ -255,7 +274,7 @@ func (p *Picker) choose() (tea.Cmd, bool) {
 // Paint draws the picker over the upper middle of the screen.
 func (p *Picker) Paint(c *widget.Canvas, _ cell.Rect) {
 	p.resize(c.Buffer.H)
-	h := p.list.Height() + 3
+	h := min(p.list.Height()+3+p.below, c.Buffer.H-1)
 	r := cell.Rect{W: p.width, H: h}
 	r.X, r.Y = (c.Buffer.W-r.W)/2, max((c.Buffer.H-h)/3, 0)
 	if p.at != nil {
@@ -268,8 +287,15 @@ func (p *Picker) Paint(c *widget.Canvas, _ cell.Rect) {
 	in := c.Panel(r, p.Title, foot)
 	p.input.SetWidth(in.W - 3)
 	c.Buffer.Place(cell.Rect{X: in.X, Y: in.Y, W: in.W, H: 1}, p.input.View())
-	p.rows = cell.Rect{X: in.X, Y: in.Y + 1, W: in.W, H: in.H - 1}
+	_, rest := in.Top(1)
+	p.rows, rest = rest.Top(p.list.Height())
 	c.Buffer.Place(p.rows, p.list.View())
+	if one, ok := p.list.SelectedItem().(Choice); ok {
+		lines := p.detail(one)
+		for i, line := range lines[:min(len(lines), max(rest.H-1, 0))] {
+			c.Buffer.Text(rest.X, rest.Y+1+i, rest.X+rest.W, line, c.Look.Text.On(c.Look.Raised))
+		}
+	}
 	c.OnClick(r, func(int) tea.Cmd { return nil })
 	first := p.list.Paginator.Page * p.list.Paginator.PerPage
 	for i := range p.list.Paginator.ItemsOnPage(len(p.list.VisibleItems())) {
