@@ -11,6 +11,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
 
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/safetext"
 	"ratescope/themes"
@@ -28,24 +29,35 @@ func (a *App) Menu(title string, first []Choice, groups ...Menu) *Picker {
 		if !slices.Contains(groups, act.Menu) || act.Writes && act.Reason() != "" {
 			continue
 		}
-		c := Choice{Name: act.Name, What: act.What(), Aside: act.Help().Key, Last: act.Writes, Dim: !act.Enabled(), Value: act}
+		c := a.choice(act)
 		if len(groups) > 1 {
 			c.Group = string(act.Menu)
 		}
-		if reason := act.Reason(); reason != "" {
-			c.What = reason
-		} else if act.Note != nil {
+		if act.Reason() == "" && act.Note != nil {
 			c.What += " " + act.Note()
 		}
-		for _, name := range act.Keys() {
-			c.Keys = append(c.Keys, strings.TrimPrefix(name, MenuKey))
-		}
+		c.Keys = collect.Map(act.Keys(), func(name string) string { return strings.TrimPrefix(name, MenuKey) })
 		choices = append(choices, c)
 	}
 	slices.SortStableFunc(choices, func(x, y Choice) int {
 		return cmp.Or(slices.Index(groups, Menu(x.Group))-slices.Index(groups, Menu(y.Group)), turn(x)-turn(y))
 	})
-	p := a.NewPicker(title, append(first, choices...))
+	return a.pick(title, append(first, choices...))
+}
+
+// choice returns an action as a line of a picker, with why it is not possible now where it is not.
+func (a *App) choice(act Action) Choice {
+	c := Choice{Name: act.Name, What: cmp.Or(act.Reason(), act.What()), Aside: act.Help().Key, Synonyms: act.Synonyms, Last: act.Writes,
+		Dim: !act.Enabled(), Weight: slices.Index(a.used, act.Name), Value: act}
+	if a.Canvas.Buffer.ASCII {
+		c.Aside = act.Keys()[0]
+	}
+	return c
+}
+
+// pick returns a picker that carries out the action that is chosen.
+func (a *App) pick(title string, choices []Choice) *Picker {
+	p := a.NewPicker(title, choices)
 	p.Chosen = func(c Choice) tea.Cmd {
 		if act, ok := c.Value.(Action); ok {
 			return a.CarryOut(act)
@@ -128,23 +140,12 @@ func (a *App) All() Actions {
 func newPalette(a *App) *Picker {
 	var choices []Choice
 	for _, act := range a.All() {
-		if act.ID == Palette {
-			continue
+		if act.ID != Palette {
+			choices = append(choices, a.choice(act))
 		}
-		c := Choice{Name: act.Name, What: act.What(), Aside: act.Help().Key, Synonyms: act.Synonyms, Last: act.Writes, Dim: !act.Enabled(),
-			Weight: slices.Index(a.used, act.Name), Value: act}
-		if reason := act.Reason(); reason != "" {
-			c.What = reason
-		}
-		if a.Canvas.Buffer.ASCII {
-			c.Aside = act.Keys()[0]
-		}
-		choices = append(choices, c)
 	}
 	slices.SortStableFunc(choices, func(x, y Choice) int { return cmp.Or(turn(x)-turn(y), y.Weight-x.Weight) })
-	p := a.NewPicker("do", choices)
-	p.Chosen = func(c Choice) tea.Cmd { return a.CarryOut(c.Value.(Action)) }
-	return p
+	return a.pick("do", choices)
 }
 
 // turn orders the palette: actions that write come after the others, so that enter alone writes nothing,
