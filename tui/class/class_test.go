@@ -169,9 +169,7 @@ func TestAClassOfThirty(t *testing.T) {
 	if text := refusal(t, one); !strings.Contains(text, "the class is full") {
 		t.Errorf("one more is told %q", text)
 	}
-	if err := teacher.Drive(true); err != nil {
-		t.Fatal(err)
-	}
+	teacher.Drive(true)
 	teacher.Show(lab.FollowMsg{Line: moment(t, "gcra-next-slot", "quiz")})
 	for _, s := range students {
 		s.sees("with the teacher")
@@ -398,14 +396,10 @@ func TestFreedAgain(t *testing.T) {
 	teacher := h.Room.Teacher()
 	s := h.student(t, "ada")
 	s.sees("ratescope lab")
-	if err := teacher.Drive(true); err != nil {
-		t.Fatal(err)
-	}
+	teacher.Drive(true)
 	teacher.Show(lab.FollowMsg{Line: moment(t, "log-lockout", "compare")})
 	s.sees("Locked out by asking")
-	if err := teacher.Drive(false); err != nil {
-		t.Fatal(err)
-	}
+	teacher.Drive(false)
 	s.sees("The teacher frees you")
 	_, i := lesson(t, "log-lockout")
 	all, err := engine.Lessons()

@@ -283,44 +283,42 @@ func (m *Member) Tallies() []lab.Tally {
 	return list
 }
 
-// student returns the student of a number. The room is locked.
-func (r *Room) student(number int) (*Member, error) {
-	i := slices.IndexFunc(r.members, func(o *Member) bool { return o.number == number })
-	if i < 0 {
-		return nil, errors.New("this student has left")
+// student returns the student of a number, nil where that has left. The room is locked.
+func (r *Room) student(number int) *Member {
+	if i := slices.IndexFunc(r.members, func(o *Member) bool { return o.number == number }); i >= 0 {
+		return r.members[i]
 	}
-	return r.members[i], nil
+	return nil
 }
 
-// lead changes the room, which is locked then, for the teacher alone.
-func (m *Member) lead(change func(r *Room) error) error {
+// lead changes the room, which is locked then, for the teacher alone: on a student's side nothing happens.
+func (m *Member) lead(change func(r *Room)) {
 	if !m.teaches {
-		return errors.New("only the teacher leads the class")
+		return
 	}
 	m.room.mu.Lock()
 	defer m.room.mu.Unlock()
-	return change(m.room)
+	change(m.room)
 }
 
-// Drive lets the students' labs follow, or frees them. It is the teacher's alone.
-func (m *Member) Drive(on bool) error {
-	return m.lead(func(r *Room) error {
+// Drive lets the students' labs follow, or frees them.
+func (m *Member) Drive(on bool) {
+	m.lead(func(r *Room) {
 		r.driving, r.shown = on, lab.FollowMsg{}
 		for _, o := range r.members {
 			if o.follows = on; !on {
 				o.send(lab.FollowMsg{})
 			}
 		}
-		return nil
 	})
 }
 
 // Call lets the lab of one student follow, or frees it.
-func (m *Member) Call(number int, on bool) error {
-	return m.lead(func(r *Room) error {
-		o, err := r.student(number)
-		if err != nil {
-			return err
+func (m *Member) Call(number int, on bool) {
+	m.lead(func(r *Room) {
+		o := r.student(number)
+		if o == nil {
+			return
 		}
 		switch followed := slices.ContainsFunc(r.members, func(o *Member) bool { return o.follows }); {
 		case !on:
@@ -331,58 +329,50 @@ func (m *Member) Call(number int, on bool) error {
 			r.shown = lab.FollowMsg{}
 		}
 		o.follows = on
-		return nil
 	})
 }
 
 // Lock keeps others out and holds the keys of the students who follow, or ends both. Those whose
 // keys are held from now on are shown the teacher's moment again, wherever they went.
-func (m *Member) Lock(on bool) error {
-	return m.lead(func(r *Room) error {
+func (m *Member) Lock(on bool) {
+	m.lead(func(r *Room) {
 		r.locked = on
 		for _, o := range r.members {
 			if o.follows && r.shown.Line != "" {
 				o.send(r.shown)
 			}
 		}
-		return nil
 	})
 }
 
 // Readmit lets a student who was removed come back.
-func (m *Member) Readmit(number int) error {
-	return m.lead(func(r *Room) error {
+func (m *Member) Readmit(number int) {
+	m.lead(func(r *Room) {
 		r.removed = slices.DeleteFunc(r.removed, func(o *Member) bool { return o.number == number })
-		return nil
 	})
 }
 
 // Remove ends the visit of a student, who cannot come back.
-func (m *Member) Remove(number int) error {
-	return m.lead(func(r *Room) error {
-		o, err := r.student(number)
-		if err != nil {
-			return err
+func (m *Member) Remove(number int) {
+	m.lead(func(r *Room) {
+		if o := r.student(number); o != nil {
+			o.removed, o.who.alone = true, r.seen.alone(o.who)
+			r.removed = append(r.removed, o)
+			o.end()
 		}
-		o.removed = true
-		o.who.alone = r.seen.alone(o.who)
-		r.removed = append(r.removed, o)
-		o.end()
-		return nil
 	})
 }
 
 // defends reports whether the half of this student defends.
 func (m *Member) defends() bool { return m.number%2 == 1 }
 
-// Play begins the game anew, or ends it. It is the teacher's alone.
-func (m *Member) Play(on bool) error {
-	return m.lead(func(r *Room) error {
+// Play begins the game anew, or ends it.
+func (m *Member) Play(on bool) {
+	m.lead(func(r *Room) {
 		r.playing, r.defences = on, nil
 		for _, o := range r.members {
 			o.send(lab.PlayMsg{})
 		}
-		return nil
 	})
 }
 

@@ -14,20 +14,21 @@ import (
 	"ratescope/tui/shell"
 )
 
-// Class is the room that a lab belongs to: its teacher's or a student's side of it.
+// Class is the room that a lab belongs to: its teacher's or a student's side of it. What leads the class does nothing on a
+// student's side, and nothing to a student who has left.
 // Implementations are safe for concurrent use.
 type Class interface {
 	Teaches() bool
 	// Now returns how the class stands.
 	Now() Register
 	// Drive lets all students follow the teacher's screen, or frees them; Call does so with one.
-	Drive(on bool) error
-	Call(number int, on bool) error
+	Drive(on bool)
+	Call(number int, on bool)
 	// Lock keeps others from coming in, and holds the keys of the students who follow.
-	Lock(on bool) error
+	Lock(on bool)
 	// Remove ends the visit of a student, who cannot come back until Readmit.
-	Remove(number int) error
-	Readmit(number int) error
+	Remove(number int)
+	Readmit(number int)
 	// Show hands the moment on the teacher's screen to the students who follow.
 	Show(FollowMsg)
 	// Report keeps where a student is, Predict what a student predicts of a question.
@@ -38,7 +39,7 @@ type Class interface {
 	Tallies() []Tally
 	// Play begins or ends the game attack and defend. Move hands in the limiter of a student who defends, as a moment, or
 	// traffic that breaks the limiter of student number.
-	Play(on bool) error
+	Play(on bool)
 	Game() Game
 	Move(number int, line string) error
 }
@@ -235,13 +236,8 @@ func (c *classroom) keys(s *Screen) shell.Actions {
 		act("class", "drive", "F", "calls all to your screen, or frees them", func() {
 			now := c.Now()
 			on := now.following() == 0 && !now.Driven
-			if err := c.Drive(on); err != nil {
-				s.fail(err)
-			} else if on {
-				s.app.Say("The class sees your screen. F frees it.")
-			} else {
-				s.app.Say("The class is free.")
-			}
+			c.Drive(on)
+			s.app.Say(map[bool]string{true: "The class sees your screen. F frees it.", false: "The class is free."}[on])
 		}, "F").Hinted("drive"),
 	}
 }

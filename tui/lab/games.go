@@ -64,9 +64,7 @@ func newDuelView(s *Screen) *duelView {
 	}
 	if s.class.teaches() {
 		v.actions = append(v.actions, act("class", "begin or end", "V", "lets half the class defend and half attack, or ends that", func() {
-			if err := s.class.Play(!s.class.Game().On); err != nil {
-				s.fail(err)
-			}
+			s.class.Play(!s.class.Game().On)
 		}, "V").Hinted("class game"))
 	}
 	return v

@@ -44,31 +44,25 @@ func newStudentsView(s *Screen) *studentsView {
 			return "This student was removed: enter lets in again."
 		}
 	}
-	to := func(name, shown, what string, f func(Student) error, keys ...string) shell.Action {
+	to := func(name, shown, what string, f func(Student), keys ...string) shell.Action {
 		return act("class", name, shown, what, func() {
-			if err := f(v.people[v.at()]); err != nil {
-				s.fail(err)
-			}
+			f(v.people[v.at()])
 			v.take(s)
 		}, keys...).Hinted(name).When(one(false))
 	}
 	v.actions = shell.Actions{
-		to("let in again", "enter", "lets a student come back who was removed", func(o Student) error {
+		to("let in again", "enter", "lets a student come back who was removed", func(o Student) {
 			s.app.Say("Nothing keeps " + o.Name + " from coming back now.")
-			return s.class.Readmit(o.Number)
+			s.class.Readmit(o.Number)
 		}, "enter").When(one(true)),
 		to("call or free", "enter", "calls this student to your screen, or frees",
-			func(o Student) error { return s.class.Call(o.Number, !o.Follows) }, "enter"),
-		to("remove", "del", "ends the visit of this student", func(o Student) error { v.remove(s, o); return nil }, "delete", "backspace"),
+			func(o Student) { s.class.Call(o.Number, !o.Follows) }, "enter"),
+		to("remove", "del", "ends the visit of this student", func(o Student) { v.remove(s, o) }, "delete", "backspace"),
 		act("class", "lock", "o", "locks the class: no student comes in, those with you are held", func() {
 			on := !v.now.Locked
-			if err := s.class.Lock(on); err != nil {
-				s.fail(err)
-			} else if on {
-				s.app.Say("The class is locked: no other student comes in, and those who are with you are held there. o opens it.")
-			} else {
-				s.app.Say("The class is open.")
-			}
+			s.class.Lock(on)
+			s.app.Say(map[bool]string{false: "The class is open.",
+				true: "The class is locked: no other student comes in, and those who are with you are held there. o opens it."}[on])
 		}, "o").Hinted("lock"),
 	}
 	return v
@@ -77,9 +71,7 @@ func newStudentsView(s *Screen) *studentsView {
 // remove asks whether a student is to leave.
 func (v *studentsView) remove(s *Screen, o Student) {
 	s.app.Ask("remove "+o.Name, "removes", func() tea.Cmd {
-		if err := s.class.Remove(o.Number); err != nil {
-			s.fail(err)
-		}
+		s.class.Remove(o.Number)
 		return nil
 	}, "The visit ends, and what was predicted is forgotten. There is no way back before you let in again.")
 }
