@@ -11,36 +11,6 @@ import (
 	"ratescope/model"
 )
 
-func bottleneck(s *decode.Sample, c decode.Context) *decode.Match {
-	id, ok := strings.CutPrefix(s.Key, "b_")
-	id, settings := strings.CutSuffix(id, "_settings")
-	if !ok || !settings || id == "" {
-		return nil
-	}
-	r := &form.Reader{
-		Keys:     form.Hash(s.Key, "reservoir", "reservoirRefreshAmount", "reservoirRefreshInterval", "lastReservoirRefresh"),
-		Settings: form.FromFirst,
-		Holds:    "reservoir of Bottleneck that is filled again", Read: readReservoir,
-	}
-	return r.Match(s, c, decode.Match{Why: []string{"named b_<id>_settings",
-		"a hash with a reservoir, its refill and the time of the last one"}})
-}
-
-// readReservoir reads what was taken since the reservoir was filled.
-func readReservoir(d *decode.Decoded, now limiter.Instant, got []decode.Sample, _ decode.Settings) bool {
-	f := got[0].Fields
-	left, known := form.Signed(f["reservoir"])
-	limit, limited := form.Count(f["reservoirRefreshAmount"])
-	millis, timed := form.Count(f["reservoirRefreshInterval"])
-	last, filled := form.Count(f["lastReservoirRefresh"])
-	d.Window, d.Limit.Count, d.LimitFrom = form.Milliseconds(millis), limit, model.LimitOfKey
-	d.State.Start = limiter.Instant(last * 1000)
-	d.Ends = d.State.Start.Add(d.Window)
-	d.State.Current = max(limit-max(left, 0), 0)
-	return known && limited && timed && filled && limit > 0 && limit <= limiter.MaxCount &&
-		millis > 0 && millis <= limiter.MaxWindow.Milliseconds() && decode.UnitOf(float64(last), now) == time.Millisecond
-}
-
 func traefik(s *decode.Sample, c decode.Context) *decode.Match {
 	rest, ok := strings.CutPrefix(s.Key, "rate:")
 	if !c.Named && (!ok || !strings.Contains(rest, "@") || !strings.Contains(rest, ":")) {

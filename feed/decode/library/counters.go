@@ -55,19 +55,6 @@ func (k *counter) recognize(s *decode.Sample, c decode.Context) *decode.Match {
 	return form.Counted(form.Counter{Key: s.Key, Charged: k.Charged, Blocks: k.Blocks, Renewed: k.Renewed}, s, prefix, why...)
 }
 
-func fastapiLimiter(s *decode.Sample, c decode.Context) *decode.Match {
-	const prefix = "fastapi-limiter:"
-	parts := strings.Split(s.Key, ":")
-	if !form.IsCounter(s) || !c.Named && (!strings.HasPrefix(s.Key, prefix) || len(parts) < 3) {
-		return nil
-	}
-	m := form.Counted(form.Counter{Key: s.Key}, s, prefix, "named fastapi-limiter:<client>:<path>:<route>:<dependency>")
-	if n := len(parts); n > 3 && form.IsNumber(parts[n-1]) && form.IsNumber(parts[n-2]) { // each route has a limit of its own
-		m.Suffix = ":" + parts[n-2] + ":" + parts[n-1]
-	}
-	return m
-}
-
 // redisRate recognizes the two forms of redis_rate: that of its releases from 8 on, and the counters of those before.
 func redisRate(s *decode.Sample, c decode.Context) *decode.Match {
 	if m := redisRateTAT(s, c); m != nil {
@@ -111,29 +98,6 @@ func readRspamd(d *decode.Decoded, now limiter.Instant, got []decode.Sample, giv
 	form.SetWater(d, water+max(pending, 0), limiter.Instant(at*1e3), step)
 	d.Partial = f["dr"] != "10000" || f["db"] != "10000"
 	return ok && timed && rated && bound && millis
-}
-
-func djangoRatelimit(s *decode.Sample, c decode.Context) *decode.Match {
-	front, digest, _ := form.LastPart(s.Key, ':')
-	base, ok := strings.CutSuffix(front, ":rl")
-	_, version, _ := form.LastPart(base, ':')
-	if !form.IsCounter(s) || !form.IsHex(digest, 64) || !c.Named && (!ok || !form.IsNumber(version)) {
-		return nil
-	}
-	return opaqueCounter(s.Key).Match(s, c, decode.Match{
-		Prefix: front + ":", Why: []string{"named <prefix>:<version>:rl:<SHA-256>", "an integer that expires"}})
-}
-
-// opaqueCounter is a counter of a window of which nothing is known: it may be over.
-func opaqueCounter(key string) *form.Reader {
-	return &form.Reader{
-		Keys: form.Texts(key), Settings: decode.Settings{Algorithm: limiter.FixedWindow}, Holds: "count",
-		Read: func(d *decode.Decoded, _ limiter.Instant, got []decode.Sample, _ decode.Settings) bool {
-			_, ok := form.Count(got[0].Text)
-			d.Partial, d.Window = true, 0
-			return ok
-		},
-	}
 }
 
 func redisRateLimiter(s *decode.Sample, c decode.Context) *decode.Match {

@@ -24,30 +24,19 @@ import (
 //go:embed libraries.yaml
 var described []byte
 
-// recognizers are those of the libraries that libraries.yaml has no counter of, or that keep more: each recognizes the
+// recognizers are those of the libraries that libraries.yaml has no layout of, or that keep more: each recognizes the
 // keys of its library.
 var recognizers = map[string]func(*decode.Sample, decode.Context) *decode.Match{
-	"bottleneck":                     bottleneck,
 	"bull":                           bull,
 	"bullmq":                         bullMQ,
 	"hapi-rate-limitor":              recognizeMicroseconds("hapi-rate-limitor"),
-	"hono-rate-limiter":              honoRateLimiter,
-	"nest-throttler-storage-redis":   nestThrottler,
-	"nestjs-redis-throttler-storage": nestjsRedisThrottler,
-	"hitlimit":                       hitlimit,
-	"express-limiter":                expressLimiter,
-	"express-brute":                  expressBrute,
 	"ratelimit-js":                   ratelimitJS,
 	"oss-ratelimit":                  ossRatelimit,
-	"hapi-rate-limit":                hapiRateLimit,
-	"tokenbucket":                    tokenBucketJS,
 	"rspamd":                         rspamd,
 	"redis-rate-limiter":             redisRateLimiter,
 	"limits":                         limits,
 	"django-rest-framework":          djangoREST,
-	"django-ratelimit":               djangoRatelimit,
 	"throttled-py":                   throttledPy,
-	"fastapi-limiter":                fastapiLimiter,
 	"sentry":                         sentry,
 	"symfony-rate-limiter":           symfony,
 	"laravel":                        laravel,
@@ -100,18 +89,24 @@ var All = sync.OnceValue(func() (all []*decode.Library) {
 		panic(err)
 	}
 	for i := range said {
-		l, layouts := &decode.Library{}, struct{ Counters []counter }{}
+		l, layouts := &decode.Library{}, struct {
+			Counters []counter
+			States   []state
+		}{}
 		if err := errors.Join(said[i].Decode(l), said[i].Decode(&layouts)); err != nil {
 			panic(err)
 		}
-		own, counters := recognizers[l.Name], layouts.Counters
-		if own == nil && counters == nil {
-			panic(fmt.Sprintf("libraries.yaml: %s has neither a counter nor a function", l.Name))
+		own, counters, states := recognizers[l.Name], layouts.Counters, layouts.States
+		if own == nil && counters == nil && states == nil {
+			panic(fmt.Sprintf("libraries.yaml: %s has neither a layout nor a function", l.Name))
 		}
 		l.Lists = lists[l.Name]
 		l.Recognize = func(s *decode.Sample, c decode.Context) (m *decode.Match) {
 			if own != nil {
 				m = own(s, c)
+			}
+			for i := 0; m == nil && i < len(states); i++ {
+				m = states[i].recognize(s, c)
 			}
 			for i := 0; m == nil && i < len(counters) && s.Type == "string"; i++ {
 				m = counters[i].recognize(s, c)

@@ -142,10 +142,8 @@ func ossRatelimit(s *decode.Sample, c decode.Context) *decode.Match {
 		return nil
 	}
 	switch s.Type {
-	case "hash":
-		r := &form.Reader{Keys: form.Hash(s.Key, "tokens", "lastRefill"), Holds: "token bucket of oss-ratelimit", Read: readOSSBucket,
-			Settings: decode.Settings{Algorithm: limiter.TokenBucket, NeedsBurst: true}}
-		return r.Match(s, c, decode.Match{Prefix: ossPrefix, Why: []string{"named open-ratelimit:<id>", "a hash of tokens and lastRefill"}})
+	case "hash": // a state of libraries.yaml
+		return nil
 	case "zset":
 		lives, ok := form.Newest(s, c.Now, time.Millisecond)
 		if !ok || !form.BothEnds(s, func(e decode.Element) bool { return strings.HasPrefix(e.Member, decode.Score(e.Score)+":0.") }) {
@@ -168,57 +166,3 @@ func ossRatelimit(s *decode.Sample, c decode.Context) *decode.Match {
 }
 
 const ossPrefix = "open-ratelimit:"
-
-// readOSSBucket reads the tokens that were left when some had last come.
-func readOSSBucket(d *decode.Decoded, now limiter.Instant, got []decode.Sample, _ decode.Settings) bool {
-	tokens, ok := form.Count(got[0].Fields["tokens"])
-	at, timed := form.Count(got[0].Fields["lastRefill"])
-	form.SetTokens(d, float64(tokens), limiter.Instant(at*1000), 0)
-	return ok && timed && got[0].Length == 2 && decode.UnitOf(float64(at), now) == time.Millisecond
-}
-
-// hapiRateLimit recognizes what hapi-rate-limit keeps in the cache of hapi, but for the failed logins.
-func hapiRateLimit(s *decode.Sample, c decode.Context) *decode.Match {
-	i := strings.Index(s.Key, "hapi-rate-limit-")
-	if i < 0 && !c.Named || s.TTL <= 0 || !strings.HasPrefix(s.Text, `{"item":`) {
-		return nil
-	}
-	kind, _, _ := strings.Cut(s.Key[max(i, 0):], ":")
-	r := &form.Reader{Keys: longText(s.Key), Settings: form.FromFirst, Charged: true, Holds: "count of hapi-rate-limit", Read: readHapi}
-	return r.Match(s, c, decode.Match{Prefix: s.Key[:max(i, 0)] + kind + ":", Span: s.TTL,
-		Why: []string{"named [<partition>:]hapi-rate-limit-<kind>:<id>", "JSON of item, stored and ttl, which say when it expires"}})
-}
-
-// readHapi counts until the expiry, which each request sets to what is left of the window.
-func readHapi(d *decode.Decoded, now limiter.Instant, got []decode.Sample, _ decode.Settings) bool {
-	var v struct{ Item, Stored, TTL *int64 }
-	if !readJSON(got[0].Text, &v) || v.Item == nil || v.Stored == nil || v.TTL == nil || *v.Item < 0 || *v.Item > limiter.MaxCount ||
-		decode.UnitOf(float64(*v.Stored), now) != time.Millisecond || *v.TTL <= 0 || *v.TTL > limiter.MaxWindow.Milliseconds() {
-		return false
-	}
-	d.State.Current = *v.Item
-	form.Until(d, now, got[0].TTL, false)
-	return true
-}
-
-// tokenBucketJS recognizes the keys of tokenbucket: whether tokens drip or come at the end of an interval is not in them, so that
-// how many there are now is not known.
-func tokenBucketJS(s *decode.Sample, c decode.Context) *decode.Match {
-	base, ok := strings.CutSuffix(s.Key, ":tokensLeft")
-	if !ok {
-		base, ok = strings.CutSuffix(s.Key, ":lastFill")
-	}
-	if !ok || !strings.HasPrefix(base, "tokenbucket:") {
-		return nil
-	}
-	r := &form.Reader{Keys: form.Texts(base+":tokensLeft", base+":lastFill"), Settings: decode.Settings{Algorithm: limiter.TokenBucket},
-		Holds: "tokens and time of a bucket",
-		Read: func(d *decode.Decoded, now limiter.Instant, got []decode.Sample, _ decode.Settings) bool {
-			_, ok := form.Number(got[0].Text)
-			at, timed := form.Count(got[1].Text)
-			d.Partial = true
-			return ok && timed && decode.UnitOf(float64(at), now) == time.Millisecond
-		}}
-	return r.Match(s, c, decode.Match{Name: base + ":tokensLeft", Prefix: "tokenbucket:", Suffix: ":tokensLeft",
-		Why: []string{"named tokenbucket:<name>:tokensLeft", "its twin :lastFill is a millisecond of these years"}})
-}

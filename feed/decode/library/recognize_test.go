@@ -149,7 +149,7 @@ func TestOpaqueCounterShowsNothing(t *testing.T) {
 		t.Fatalf("recognized as %q", got)
 	}
 	given := decode.Settings{Limit: limiter.Limit{Count: 5, Window: 4 * time.Second}, LimitFrom: model.LimitOfRule, Window: 4 * time.Second}
-	d := opaqueCounter(s.Key).Decode(testNow, []decode.Sample{s}, given)
+	d := Recognizer.Matches(&s, testNow, "")[0].Limiter.Decode(testNow, []decode.Sample{s}, given)
 	r := model.Reading{Key: s.Key, Type: s.Type, At: testNow, State: d.State, Partial: d.Partial, TTL: s.TTL}
 	r.Target = model.Target{Algorithm: d.Algorithm, Limit: given.Limit, LimitKnown: true, Window: given.Window}
 	if g := r.Gauge(testNow); g.Used.Known || g.Remaining.Known || g.NextKnown || g.Throttled() {

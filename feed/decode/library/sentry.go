@@ -14,8 +14,6 @@ func sentry(s *decode.Sample, c decode.Context) *decode.Match {
 	switch {
 	case s.Type == "zset":
 		return matchUnderWay(s, c)
-	case s.Type == "hash":
-		return matchDrips(s, c)
 	case strings.HasPrefix(s.Key, "rl:"):
 		return matchSentryWindow(s, c)
 	case strings.HasPrefix(s.Key, granulePrefix):
@@ -105,28 +103,6 @@ func granules(base string, window, size time.Duration) *form.Reader {
 			return true
 		},
 	}
-}
-
-// matchDrips knows leaky_bucket_limiter:<key>: current_level at the second last_drip. Limit and
-// window of the drips are not kept: the expiry is the time to empty, rounded up, and 2 s more. The limit
-// that is given is its rate, the burst its size.
-func matchDrips(s *decode.Sample, c decode.Context) *decode.Match {
-	if !c.Named && !strings.HasPrefix(s.Key, "leaky_bucket_limiter:") || s.Length != 2 || s.TTL <= 0 ||
-		!isRecent(s.Fields["last_drip"], c.Now, day) {
-		return nil
-	}
-	r := &form.Reader{
-		Keys: form.Hash(s.Key, "current_level", "last_drip"), Settings: decode.Settings{Algorithm: limiter.LeakyBucket, NeedsBurst: true},
-		Holds: "level and time of a leaky bucket",
-		Read: func(d *decode.Decoded, _ limiter.Instant, got []decode.Sample, given decode.Settings) bool {
-			level, lok := form.Number(got[0].Fields["current_level"])
-			at, aok := form.Number(got[0].Fields["last_drip"])
-			form.SetWater(d, level, decode.InstantIn(min(at, 1e12), time.Second), form.Emission(given))
-			return lok && aok && at < 1e12
-		},
-	}
-	return r.Match(s, c, decode.Match{Prefix: "leaky_bucket_limiter:",
-		Why: []string{"named leaky_bucket_limiter:<key>", "a hash of current_level and last_drip"}})
 }
 
 // matchUnderWay knows concurrent_limit:<client>: a member for each request under way, with the

@@ -1,0 +1,228 @@
+package library
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"ratescope/feed/decode"
+	"ratescope/feed/decode/form"
+	"ratescope/limiter"
+	"ratescope/limiter/convention"
+	"ratescope/model"
+)
+
+// state is a layout of libraries.yaml: keys of one limiter that are read together. Numbers stand in fields of the leading key, a hash
+// or JSON, or are strings, which are called by their places among the keys: "0", "1".
+type state struct {
+	Keys   []string       // their names, the leading one first; * stands for who is limited
+	Fields []string       // of the leading key; JSON has no others
+	Hash   bool           // it is a hash
+	Only   bool           // which has no other fields
+	Who    *regexp.Regexp // what * stands for; a group is what differs between limiters of a kind
+	Like   *regexp.Regexp // the same where a rule names the library; none is anything
+	Not    *regexp.Regexp // names that are none
+	Kind   string         // "begins": what stands before and behind * is of limiters of a kind; "alone": none is; else as form.PrefixOf says
+	Why    []string       // the evidence, for a person
+	Holds  string         // as form.Reader.Holds
+
+	Count, Left, Tokens, Level string        // where what was used stands, or is left; one of them
+	Limit, Window              string        // where the limit stands, and the milliseconds of a window that begins at At; "" nowhere
+	At                         string        // where it stands when that was true
+	Until                      string        // where it stands when a count ends; "" with its key
+	Unit                       time.Duration // of these times; 0 are dates
+
+	Blocks                  bool // the second key, which holds 1, denies everything until it expires
+	Charged, Hides, Forever bool // as in counter and in form.Reader
+	Partial                 bool // how much is used now is not known
+	Batches, Burst          bool // tokens come at the end of an interval; the limit needs a burst
+}
+
+// recognize returns the match of a key that is one of the layout's.
+func (k *state) recognize(s *decode.Sample, c decode.Context) *decode.Match {
+	if k.Hash != (s.Type == "hash") && !k.Blocks || s.TTL <= 0 && !k.Forever || k.Not != nil && k.Not.MatchString(s.Key) ||
+		k.Fields != nil && !k.Hash && !strings.HasPrefix(s.Text, "{") {
+		return nil
+	}
+	for i, name := range slices.Backward(k.Keys) {
+		before, after, _ := strings.Cut(name, "*")
+		who, begins := strings.CutPrefix(s.Key, before)
+		who, ends := strings.CutSuffix(who, after)
+		if begins = begins && ends && who != ""; !begins && (!c.Named || len(k.Keys) > 1) || k.Hash && i > 0 != (s.Type == "string") {
+			continue
+		}
+		keys := make([]string, len(k.Keys))
+		for n, name := range k.Keys {
+			if keys[n] = s.Key; begins {
+				keys[n] = strings.Replace(name, "*", who, 1)
+			}
+		}
+		m := decode.Match{Name: keys[0], Why: k.Why}
+		if !k.kind(&m, who, c.Named) {
+			return nil
+		}
+		r, d := k.reader(keys), decode.Decoded{}
+		if i == 0 && k.Count != "" && k.Until == "" && !k.Partial {
+			m.Span = s.TTL
+		}
+		switch m.Limiter, m.Algorithm = r, r.Settings.Algorithm; {
+		case !k.Blocks:
+			return r.Match(s, c, m)
+		case i > 0 && s.Text == "1", i == 0 && r.Read(&d, c.Now, []decode.Sample{*s}, decode.Settings{}):
+			return &m
+		}
+		return nil
+	}
+	return nil
+}
+
+// kind sets what limiters of m's kind have in common, and reports whether who is one that is limited.
+func (k *state) kind(m *decode.Match, who string, named bool) bool {
+	before, after, _ := strings.Cut(k.Keys[0], "*")
+	switch k.Kind {
+	case "begins":
+		m.Prefix, m.Suffix = before, after
+	case "":
+		m.Prefix = form.PrefixOf(m.Name)
+	}
+	if k.Who == nil {
+		return true
+	}
+	found := k.Who.FindStringSubmatchIndex(who)
+	if found == nil && named {
+		if k.Like == nil {
+			return true
+		}
+		found = k.Like.FindStringSubmatchIndex(who)
+	}
+	for n := 2; n+1 < len(found); n += 2 {
+		if found[n] >= 0 {
+			m.Prefix, m.Suffix = before+who[:found[n]], who[found[n+1]:]+after
+		}
+	}
+	return found != nil
+}
+
+// reader returns the limiter of keys.
+func (k *state) reader(keys []string) *form.Reader {
+	r := &form.Reader{Keys: form.Texts(keys...), Settings: form.FromFirst, Charged: k.Charged, Hides: k.Hides,
+		Holds: cmp.Or(k.Holds, "state of its library"), Read: k.read}
+	switch {
+	case k.Hash:
+		r.Keys[0].Type, r.Keys[0].Fields = "hash", k.Fields
+	case k.Fields != nil:
+		r.Keys[0].Bytes = jsonBytes
+	}
+	if k.Blocks {
+		r.Block = 1
+	}
+	if k.Tokens != "" || k.Level != "" {
+		r.Settings = decode.Settings{Algorithm: limiter.TokenBucket, NeedsBurst: k.Burst}
+	}
+	if k.Level != "" {
+		r.Settings.Algorithm = limiter.LeakyBucket
+	}
+	if k.Batches {
+		r.Settings.Convention.Refill = convention.Interval
+	}
+	return r
+}
+
+// jsonBytes is more than the JSON of a limiter has.
+const jsonBytes = 128
+
+// held returns what the keys hold, by the names of fields or by places.
+func (k *state) held(got []decode.Sample) (values map[string]string, ok bool) {
+	switch lead := &got[0]; {
+	case k.Hash:
+		return lead.Fields, !k.Only || lead.Length == int64(len(k.Fields))
+	case k.Fields != nil:
+		var object map[string]any
+		j := json.NewDecoder(strings.NewReader(lead.Text))
+		j.UseNumber()
+		ok = j.Decode(&object) == nil && !j.More() && len(object) == len(k.Fields)
+		values = make(map[string]string)
+		for name, v := range object {
+			values[name] = fmt.Sprint(v)
+			ok = ok && slices.Contains(k.Fields, name)
+		}
+		return values, ok
+	}
+	values = make(map[string]string)
+	for i := range got {
+		values[strconv.Itoa(i)] = got[i].Text
+	}
+	return values, true
+}
+
+// read puts what the keys hold into d.
+func (k *state) read(d *decode.Decoded, now limiter.Instant, got []decode.Sample, given decode.Settings) bool {
+	values, ok := k.held(got)
+	number := func(name string) float64 {
+		v, is := form.Number(values[name])
+		ok = ok && is && v <= limiter.MaxCount
+		return v
+	}
+	instant := func(name string) (at limiter.Instant) {
+		is := true
+		switch v, isNumber := form.Number(values[name]); {
+		case name == "":
+		case k.Unit == 0:
+			at, is = decode.TimeText(values[name])
+		default:
+			at, is = decode.InstantIn(v, k.Unit), isNumber && decode.UnitOf(v, now) == k.Unit
+		}
+		ok = ok && is
+		return at
+	}
+	at, until, amount := instant(k.At), instant(k.Until), number(cmp.Or(k.Count, k.Left, k.Tokens, k.Level))
+	used := amount
+	if k.Limit != "" {
+		d.Limit.Count, d.LimitFrom = int64(number(k.Limit)), model.LimitOfKey
+		ok = ok && d.Limit.Count > 0
+	}
+	if k.Window != "" {
+		d.Window = form.Milliseconds(int64(number(k.Window)))
+		until = at.Add(d.Window - k.Unit)
+		ok = ok && d.Window > 0 && d.Window <= limiter.MaxWindow
+	}
+	if k.Left != "" {
+		used = float64(d.Limit.Count) - max(amount, 0)
+	}
+	counts := k.Count != "" || k.Left != ""
+	switch ttl := got[0].TTL; {
+	case !ok || used < 0 || counts && used != math.Trunc(used):
+		return false
+	case k.Partial:
+		if d.Partial = true; counts {
+			d.Window = 0
+		}
+	case k.Tokens != "":
+		form.SetTokens(d, amount, at, form.Emission(given))
+	case k.Level != "":
+		form.SetWater(d, amount, at, form.Emission(given))
+	case until != 0: // it is over after that millisecond
+		d.Ends, d.State.Start = until.Add(k.Unit), now
+		if d.Window > 0 {
+			d.State.Start = d.Ends.Add(-d.Window)
+		}
+		if now < d.Ends {
+			d.State.Current = int64(used)
+		}
+		if d.Span = ttl; ttl == model.Forever {
+			d.Span = d.Ends.Sub(now)
+		}
+	default:
+		if d.State.Current = int64(used); ttl == model.Forever { // the next request begins a window
+			d.State.Current = 0
+		}
+		form.Until(d, now, ttl, false)
+	}
+	return true
+}
