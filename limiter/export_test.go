@@ -9,7 +9,7 @@ func (m *Memory) AllowAt(now Instant, key string, limit Limit, n int64) (d Decis
 	}
 	var q request
 	q.fill(&d, now, limit, &m.convention, n, m.algorithm)
-	m.allow(&d, &q, key)
+	m.decide(&d, &q, key, n > 0)
 	return d
 }
 
@@ -20,7 +20,7 @@ func (m *Memory) PeekAt(now Instant, key string, limit Limit, n int64) (d Decisi
 	}
 	var q request
 	q.fill(&d, now, limit, &m.convention, n, m.algorithm)
-	m.peek(&d, &q, key)
+	m.decide(&d, &q, key, false)
 	return d
 }
 

@@ -124,7 +124,7 @@ func leaving(live []Entry, k int64) Instant {
 // alignLog fills in what a weighted counter would have said about the same requests:
 // a log knows the counts of the clock-aligned windows too.
 func (s *State) alignLog(d *Decision, q *request) {
-	d.Start = Instant(floorDiv(int64(q.now), q.w) * q.w)
+	d.Start = q.aligned()
 	d.End = d.Start + Instant(q.w)
 	for _, e := range s.Log {
 		switch {

@@ -74,7 +74,7 @@ func (m *Memory) AllowN(ctx context.Context, key string, limit Limit, n int64) (
 	}
 	var q request
 	q.fill(&d, m.now(), limit, &m.convention, n, m.algorithm)
-	m.allow(&d, &q, key)
+	m.decide(&d, &q, key, n > 0)
 	return d, nil
 }
 
@@ -85,14 +85,14 @@ func (m *Memory) Peek(ctx context.Context, key string, limit Limit, n int64) (d 
 	}
 	var q request
 	q.fill(&d, m.now(), limit, &m.convention, n, m.algorithm)
-	m.peek(&d, &q, key)
+	m.decide(&d, &q, key, false)
 	return d, nil
 }
 
-func (m *Memory) allow(d *Decision, q *request, key string) {
+func (m *Memory) decide(d *Decision, q *request, key string, charge bool) {
 	s := m.shard(key)
 	s.mu.Lock()
-	if q.n > 0 {
+	if charge {
 		s.allow(d, q, key)
 	} else {
 		s.peek(d, q, key)
@@ -104,13 +104,6 @@ func (m *Memory) allow(d *Decision, q *request, key string) {
 func (m *Memory) shard(key string) *shard { return &m.shards[m.place(key)] }
 
 func (m *Memory) place(key string) uint64 { return maphash.String(m.seed, key) % shardCount }
-
-func (m *Memory) peek(d *Decision, q *request, key string) {
-	s := m.shard(key)
-	s.mu.Lock()
-	s.peek(d, q, key)
-	s.mu.Unlock()
-}
 
 // Refund gives back n units that were admitted, and never more than are still charged.
 // It returns the key as a peek of cost 0 sees it afterwards.

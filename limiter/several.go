@@ -135,30 +135,22 @@ func (m *Memory) AllowKeys(ctx context.Context, n int64, parts ...KeyLimit) ([]D
 		if !allowed {
 			return
 		}
-		for _, i := range byWindow(held) {
-			p := held[i]
-			all[i] = Decision{At: p.request.now, Limit: p.request.limit, Cost: n}
-			p.shard.allow(&all[i], &p.request, p.state)
+		// From the longest window to the shortest: where a Memory is full, a key of a short window is
+		// evicted for one of a longer, and not the one that was just put.
+		slices.SortStableFunc(held, func(a, b heldPart) int { return cmp.Compare(b.request.w, a.request.w) })
+		for _, p := range held {
+			all[p.at] = Decision{At: p.request.now, Limit: p.request.limit, Cost: n}
+			p.shard.allow(&all[p.at], &p.request, p.state)
 		}
 	})
 }
 
 // heldPart is one of several limits, and where its state is.
 type heldPart struct {
+	at      int // its place in the call
 	request request
 	shard   *shard
 	state   string // the name of its state
-}
-
-// byWindow lists parts from the longest window to the shortest: where a Memory is full, a
-// key of a short window is evicted for one of a longer, and not the one that was just put.
-func byWindow(parts []heldPart) []int {
-	order := make([]int, len(parts))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(parts[b].request.w, parts[a].request.w) })
-	return order
 }
 
 // PeekKeys says what AllowKeys would answer.
@@ -206,7 +198,7 @@ func (m *Memory) each(ctx context.Context, n int64, parts []KeyLimit, do func([]
 	for i, p := range parts {
 		h := &held[i]
 		at := m.place(p.Key)
-		h.shard, locked[at], h.state = &m.shards[at], true, p.Key+"\x00"+strconv.FormatInt(p.Limit.micros(), 36)
+		h.at, h.shard, locked[at], h.state = i, &m.shards[at], true, p.Key+"\x00"+strconv.FormatInt(p.Limit.micros(), 36)
 		h.request.fill(&all[i], now, p.Limit, &m.convention, n, m.algorithm)
 	}
 	for i := range m.shards { // always in this order, so that two calls do not wait for each other

@@ -305,13 +305,7 @@ func (q *request) explainLog(d *Decision, r Reply) {
 }
 
 // aligned is the start of the clock-aligned window that holds now.
-func (q *request) aligned() Instant {
-	past := int64(q.now) % q.w
-	if past < 0 {
-		past += q.w
-	}
-	return q.now - Instant(past)
-}
+func (q *request) aligned() Instant { return Instant(floorDiv(int64(q.now), q.w) * q.w) }
 
 // CheckKey says what is wrong with a context and a key before a store decides; nil is
 // nothing. A context that is over is its own error, all else is ErrBadRequest.

@@ -1,5 +1,5 @@
 // Package layout says how a limiter's state is written on Redis: the names of its keys, the
-// units of its scores and names, and the instants in stream ids. A program that shows or
+// units of its scores and names. A program that shows or
 // repairs limiters needs it; one that only limits does not.
 package layout
 
@@ -128,22 +128,4 @@ func ParseKey(redisKey string) (key string, a limiter.Algorithm, start limiter.I
 		return "", limiter.Unknown, 0, false
 	}
 	return key, a, limiter.Instant(ms * 1000), true
-}
-
-// StreamInstant reads the instant of a stream id: to the microsecond when this library
-// wrote it, else to the millisecond.
-func StreamInstant(id string) (limiter.Instant, bool) {
-	left, right, found := strings.Cut(id, "-")
-	ms, err := strconv.ParseInt(left, 10, 64)
-	if !found || err != nil || ms < 0 || ms > math.MaxInt64/1000-1 {
-		return 0, false
-	}
-	at := limiter.Instant(ms * 1000)
-	if len(right) > 15 {
-		us, err := strconv.ParseInt(right[:len(right)-15], 10, 64)
-		if err == nil && us >= 1 && us <= 1000 {
-			at = at.Add(time.Duration(us-1) * time.Microsecond)
-		}
-	}
-	return at, true
 }

@@ -48,10 +48,10 @@ func (o *Observer) Observe(_ context.Context, e limiter.Event) {
 	o.took.WithLabelValues(e.Verb).Observe(e.Took.Seconds())
 }
 
-// reading is a metric that is read when Prometheus asks: a counter if its name ends in _total, else a gauge.
-type reading struct {
+// reading is a metric that is read of a C when Prometheus asks: a counter if its name ends in _total, else a gauge.
+type reading[C any] struct {
 	name, help string
-	value      func() float64
+	value      func(C) int64
 }
 
 // RegisterBreaker reports what a breaker did, and whether its store is away.
@@ -59,20 +59,20 @@ func RegisterBreaker(r prometheus.Registerer, name string, b *limiter.Breaker) e
 	if b == nil {
 		return fmt.Errorf("%w: the breaker is nil", limiter.ErrBadRequest)
 	}
-	return readings(r, name, []reading{
-		{"ratelimit_breaker_away", "Whether the store is not asked: 1 is away.", func() float64 {
+	return readings(r, name, b.Counts, []reading[limiter.BreakerCounts]{
+		{"ratelimit_breaker_away", "Whether the store is not asked: 1 is away.", func(limiter.BreakerCounts) int64 {
 			if b.Away() {
 				return 1
 			}
 			return 0
 		}},
-		{"ratelimit_breaker_asked_total", "Calls of the limiter, probes among them.", func() float64 { return float64(b.Counts().Asked) }},
+		{"ratelimit_breaker_asked_total", "Calls of the limiter, probes among them.", func(c limiter.BreakerCounts) int64 { return c.Asked }},
 		{"ratelimit_breaker_failed_total", "Calls of the limiter that failed or came too late.",
-			func() float64 { return float64(b.Counts().Failed) }},
+			func(c limiter.BreakerCounts) int64 { return c.Failed }},
 		{"ratelimit_breaker_skipped_total", "Calls that were not made because the store was away.",
-			func() float64 { return float64(b.Counts().Skipped) }},
-		{"ratelimit_breaker_fell_back_total", "Decisions of the fallback.", func() float64 { return float64(b.Counts().FellBack) }},
-		{"ratelimit_breaker_opened_total", "How often the store went away.", func() float64 { return float64(b.Counts().Opened) }},
+			func(c limiter.BreakerCounts) int64 { return c.Skipped }},
+		{"ratelimit_breaker_fell_back_total", "Decisions of the fallback.", func(c limiter.BreakerCounts) int64 { return c.FellBack }},
+		{"ratelimit_breaker_opened_total", "How often the store went away.", func(c limiter.BreakerCounts) int64 { return c.Opened }},
 	})
 }
 
@@ -82,22 +82,16 @@ func RegisterHTTP(r prometheus.Registerer, name string, counts func() httplimit.
 	if counts == nil {
 		return fmt.Errorf("%w: there is nothing to count: pass the method Counts of a Middleware", limiter.ErrBadRequest)
 	}
-	of := func(pick func(httplimit.Counts) int64) func() float64 {
-		return func() float64 { return float64(pick(counts())) }
-	}
-	return readings(r, name, []reading{
-		{"ratelimit_http_admitted_total", "Requests that were admitted.", of(func(c httplimit.Counts) int64 { return c.Admitted })},
-		{"ratelimit_http_denied_total", "Requests that were denied.", of(func(c httplimit.Counts) int64 { return c.Denied })},
-		{"ratelimit_http_failed_open_total", "Requests let through without a decision.",
-			of(func(c httplimit.Counts) int64 { return c.FailedOpen })},
+	return readings(r, name, counts, []reading[httplimit.Counts]{
+		{"ratelimit_http_admitted_total", "Requests that were admitted.", func(c httplimit.Counts) int64 { return c.Admitted }},
+		{"ratelimit_http_denied_total", "Requests that were denied.", func(c httplimit.Counts) int64 { return c.Denied }},
+		{"ratelimit_http_failed_open_total", "Requests let through without a decision.", func(c httplimit.Counts) int64 { return c.FailedOpen }},
 		{"ratelimit_http_failed_closed_total", "Requests turned away without a decision.",
-			of(func(c httplimit.Counts) int64 { return c.FailedClosed })},
-		{"ratelimit_http_failed_over_total", "Requests that the fallback decided about.",
-			of(func(c httplimit.Counts) int64 { return c.FailedOver })},
-		{"ratelimit_http_gave_up_total", "Requests whose context ended before a decision.",
-			of(func(c httplimit.Counts) int64 { return c.GaveUp })},
+			func(c httplimit.Counts) int64 { return c.FailedClosed }},
+		{"ratelimit_http_failed_over_total", "Requests that the fallback decided about.", func(c httplimit.Counts) int64 { return c.FailedOver }},
+		{"ratelimit_http_gave_up_total", "Requests whose context ended before a decision.", func(c httplimit.Counts) int64 { return c.GaveUp }},
 		{"ratelimit_http_skipped_total", "Requests for which the store was not asked because it was away.",
-			of(func(c httplimit.Counts) int64 { return c.Skipped })},
+			func(c httplimit.Counts) int64 { return c.Skipped }},
 	})
 }
 
@@ -106,20 +100,21 @@ func RegisterMemory(r prometheus.Registerer, name string, m *limiter.Memory) err
 	if m == nil {
 		return fmt.Errorf("%w: the Memory is nil", limiter.ErrBadRequest)
 	}
-	return readings(r, name, []reading{
-		{"ratelimit_memory_keys", "Keys that are held, some of which may be as new.", func() float64 { return float64(m.Len()) }},
-		{"ratelimit_memory_evicted_total", "Keys that went before they were as new.", func() float64 { return float64(m.Evicted()) }},
+	return readings(r, name, func() *limiter.Memory { return m }, []reading[*limiter.Memory]{
+		{"ratelimit_memory_keys", "Keys that are held, some of which may be as new.", func(m *limiter.Memory) int64 { return int64(m.Len()) }},
+		{"ratelimit_memory_evicted_total", "Keys that went before they were as new.", (*limiter.Memory).Evicted},
 	})
 }
 
-func readings(r prometheus.Registerer, name string, all []reading) error {
+func readings[C any](r prometheus.Registerer, name string, of func() C, all []reading[C]) error {
 	var collectors []prometheus.Collector
 	for _, one := range all {
 		opts := prometheus.Opts{Name: one.name, Help: one.help, ConstLabels: prometheus.Labels{"limiter": name}}
+		value := func() float64 { return float64(one.value(of())) }
 		if strings.HasSuffix(one.name, "_total") {
-			collectors = append(collectors, prometheus.NewCounterFunc(prometheus.CounterOpts(opts), one.value))
+			collectors = append(collectors, prometheus.NewCounterFunc(prometheus.CounterOpts(opts), value))
 		} else {
-			collectors = append(collectors, prometheus.NewGaugeFunc(prometheus.GaugeOpts(opts), one.value))
+			collectors = append(collectors, prometheus.NewGaugeFunc(prometheus.GaugeOpts(opts), value))
 		}
 	}
 	return register(r, name, collectors...)

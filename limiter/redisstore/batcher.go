@@ -30,6 +30,7 @@ type batcher struct {
 	nodes      *nodes                 // nil for one server
 	timed      timed                  // sends a call that no other waits beside
 	whole      lane                   // of a server that is one, and of calls whose node is not known
+	together   together
 	mu         sync.Mutex
 	lanes      map[*redis.Client]*lane
 }
@@ -63,14 +64,15 @@ var calls = sync.Pool{New: func() any { return &call{done: make(chan struct{}, 1
 
 // newBatcher returns a batcher; with 0 concurrent batches, or a client that cannot send one, it sends each
 // call by itself and at once.
-func newBatcher(c Client, concurrent int) *batcher {
+func newBatcher(c Client, concurrent int, named func(string) string) *batcher {
 	b := &batcher{client: c, concurrent: concurrent, nodes: nodesOf(c), lanes: make(map[*redis.Client]*lane)}
 	if batches, ok := c.(interface{ Pipeline() redis.Pipeliner }); ok && concurrent > 0 {
 		b.pipeline = batches.Pipeline
 	} else {
 		b.concurrent = 1 << 30
 	}
-	b.whole.of = b
+	b.whole.of, b.together.named = b, named
+	b.together.client, _ = c.(*redis.Client)
 	return b
 }
 
@@ -223,6 +225,9 @@ func (l *lane) drain() {
 		l.mu.Lock()
 		l.settle(err)
 		l.mu.Unlock()
+		if len(batch) > 1 {
+			l.of.together.check()
+		}
 	}
 }
 
@@ -262,10 +267,13 @@ func (b *batcher) send(batch []*call) error {
 		return b.client.Process(ctx, batch[0].cmd)
 	}
 	pipe := b.pipeline()
-	for _, c := range batch {
-		_ = pipe.Process(ctx, c.cmd) // queues it; the outcome is on the command
-	}
+	groups := b.together.queue(ctx, pipe, batch)
 	_, err := pipe.Exec(ctx) // the first error of the commands, each of which holds its own
+	for _, g := range groups {
+		if len(g.calls) > 1 {
+			b.together.answer(g)
+		}
+	}
 	return err
 }
 

@@ -17,12 +17,18 @@
 // # Calls
 //
 // A decision is one EVALSHA, and a peek one EVALSHA_RO, so that the server itself refuses a peek
-// that would write. Concurrent decisions share a round trip; see WithBatches. If a server does
-// not know a script, after a restart, a failover or SCRIPT FLUSH, its text is sent once. A
+// that would write. Concurrent decisions share a round trip; see WithBatches. If a server does not
+// know a script, after a restart, a failover or SCRIPT FLUSH, its text is sent once. A
 // decision without an answer is not repeated, because it may have been counted: the error is
 // limiter.ErrUnknownOutcome. go-redis does not repeat it either, whatever its MaxRetries is.
 //
-// A server keeps a handful of scripts for each limiter: one for each kind of call, and one for
+// On one server up to 16 concurrent decisions that cost 1 under one limit are one EVALSHA, in which
+// each has an answer or an error of its own. The server answers nobody else meanwhile: for 0.05 to 0.2
+// ms, and with the stream counter for 0.6 ms; never for longer than 16 decisions take. Before that, and
+// once in 1,024 batches, scripts ask with INFO which server they run on: a proxy may spread the keys
+// over several, and then, in a cluster, and without the right to INFO, each decision is a call.
+//
+// A server keeps a handful of scripts for each limiter: one for each kind of call, and two for
 // requests of cost 1 for each of the windows of a second, a minute, an hour and a day and for all
 // other windows. The stream counter needs Redis 6.2, all other algorithms 6.0. Before 7.0, peeks
 // use EVALSHA.

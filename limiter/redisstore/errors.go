@@ -141,8 +141,7 @@ func failure(err error) error {
 	return &unknownOutcome{cause: err}
 }
 
-// The first number of a reply. The scripts contain these numbers. A reply in the brief form begins
-// with a second of the server's clock instead, which is greater than all of them.
+// The first number of a reply. The scripts contain these numbers.
 const (
 	replyDenied     = 0
 	replyAdmitted   = 1
@@ -218,9 +217,6 @@ func (s *plan) decodeNumbers(p *prepared, n int64, peeked bool, vals []int64) (l
 // replyOf reads the numbers that the replies of all algorithms have in common, and keeps the others
 // in values. It fails if their number is not the algorithm's.
 func (s *plan) replyOf(vals []int64) (reply, error) {
-	if len(vals) > 1 && vals[0] > replyAdmitted { // brief: admitted at a second and its microsecond
-		vals[0], vals[1] = replyAdmitted, vals[0]*1_000_000+vals[1]
-	}
 	r, want := reply{settings: s.settings}, s.form.values
 	switch {
 	case s.convention.Block > 0 && len(vals) == want+1:
@@ -278,19 +274,14 @@ func decodeSliding(r reply) limiter.Reply {
 	return limiter.Reply{Current: r.values[0], Previous: r.values[1], Start: max(limiter.Instant(r.values[2]), 0)}
 }
 
-// decodeLog reads the units used, the instant of the entry that must leave before the next request is
-// admitted, and the instant of the newest entry.
-func decodeLog(r reply) limiter.Reply {
-	return limiter.Reply{Used: r.values[0], Leaves: limiter.Instant(r.values[1]), Newest: limiter.Instant(r.values[2])}
-}
-
 // decodeGCRA reads the theoretical arrival time, in microseconds and a fraction of one.
 func decodeGCRA(r reply) limiter.Reply {
 	return limiter.Reply{Arrival: limiter.Instant(r.values[0]), Part: r.values[1], Parts: r.limit.den}
 }
 
-// decodeBucket reads the units used and the instant of the latest refill, in microseconds and a
-// fraction of one.
-func decodeBucket(r reply) limiter.Reply {
-	return limiter.Reply{Used: r.values[0], Arrival: limiter.Instant(r.values[1]), Part: r.values[2], Parts: r.limit.den}
+// decodeUsed reads the units used, and of a log the instants of the entry that must leave before the next
+// request is admitted and of the newest one, of a bucket that of the latest refill and its fraction.
+func decodeUsed(r reply) limiter.Reply {
+	at := limiter.Instant(r.values[1])
+	return limiter.Reply{Used: r.values[0], Leaves: at, Newest: limiter.Instant(r.values[2]), Arrival: at, Part: r.values[2], Parts: r.limit.den}
 }

@@ -139,7 +139,7 @@ var forms = map[limiter.Algorithm]form{
 	},
 	limiter.SlidingLog: {
 		kind: "zset", holds: "the sorted set (a zset) that a sliding log keeps",
-		values: 5, decode: decodeLog,
+		values: 5, decode: decodeUsed,
 	},
 	limiter.SlidingWindow: {
 		kind: "string", holds: "the counter (a string) that a sliding window keeps", byWindow: true,
@@ -147,7 +147,7 @@ var forms = map[limiter.Algorithm]form{
 	},
 	limiter.StreamCounter: {
 		kind: "stream", holds: "the stream that a stream counter keeps",
-		values: 5, decode: decodeLog,
+		values: 5, decode: decodeUsed,
 	},
 	limiter.GCRA: {
 		kind: "string", holds: "the arrival time (a string) that GCRA keeps",
@@ -155,11 +155,11 @@ var forms = map[limiter.Algorithm]form{
 	},
 	limiter.TokenBucket: {
 		kind: "hash", holds: "the hash that a token bucket keeps",
-		values: 5, decode: decodeBucket, args: bucketArgs, argCount: 4, refills: true,
+		values: 5, decode: decodeUsed, args: bucketArgs, argCount: 4, refills: true,
 	},
 	limiter.LeakyBucket: {
 		kind: "hash", holds: "the hash that a leaky bucket keeps",
-		values: 5, decode: decodeBucket, args: bucketArgs, argCount: 4,
+		values: 5, decode: decodeUsed, args: bucketArgs, argCount: 4,
 	},
 }
 

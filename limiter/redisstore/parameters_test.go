@@ -53,29 +53,32 @@ func TestReachableScripts(t *testing.T) {
 	}
 	found := make(map[string]bool)
 	acts := map[action]string{charges: "charges", looks: "looks", refunds: "refunds", chargesAll: "charges several", resets: "resets"}
-	sizes := map[size]string{whole: "", lean: " lean", slim: " slim", brief: " brief"}
+	sizes := map[size]string{whole: "", lean: " lean", slim: " slim"}
 	compiled.Range(func(name, _ any) bool {
 		n := name.(scriptName)
 		careful := ""
 		if n.Careful {
 			careful = " carefully"
 		}
+		if n.Together {
+			careful += " together"
+		}
 		found[strings.TrimSuffix(n.file, ".lua")+": "+acts[n.Act]+sizes[n.size]+careful] = true
 		return true
 	})
-	usual := []string{"charges", "charges carefully", "charges lean", "looks carefully", "refunds carefully", "resets"}
+	usual := []string{"charges", "charges carefully", "charges lean", "charges lean together", "looks carefully", "refunds carefully", "resets"}
 	several := []string{"charges several", "charges several carefully"}
 	foreign := []string{"looks", "refunds"} // layouts in which what is ours cannot be told
 	want := make(map[string]bool)
 	for file, all := range map[string][][]string{
-		"fixed":            {usual, several, foreign, {"charges brief"}},
+		"fixed":            {usual, several, foreign},
 		"fixed_first":      {usual, several, foreign},
 		"sliding":          {usual, several, foreign},
 		"log":              {usual, several, foreign},
 		"stream":           {usual, several, foreign},
 		"stream_units":     {usual},
 		"stream_no_totals": {{"charges", "looks", "resets"}},
-		"gcra":             {usual, several, foreign, {"charges slim"}},
+		"gcra":             {usual, several, foreign, {"charges slim", "charges slim together"}},
 		"bucket":           {usual, several, foreign},
 	} {
 		for _, does := range slices.Concat(all...) {

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"ratescope/limiter"
@@ -23,6 +21,7 @@ type prepared struct {
 	den           int64           // denominator of the moments of algorithms that refill; else 0
 	lean          *script         // the script for a cost of 1; nil if there is none
 	leanArgs      []any           // its arguments
+	together      *script         // the script that makes several such decisions
 }
 
 // maxPrepared is how many prepared limits a Store keeps. If it uses more at the same time, each
@@ -67,6 +66,8 @@ func (s *plan) prepare(limit limiter.Limit) *prepared {
 		return p
 	}
 	p.lean = compile(s.file, t)
+	t.Together = true
+	p.together = compile(s.file, t)
 	var args []any
 	if !t.Slim() {
 		args = append(args, p.count)
@@ -167,10 +168,11 @@ func micros(d time.Duration) int64 { return int64(d / time.Microsecond) }
 // parameters holds the values from which the text of a script is made, by what they vary with. The
 // variant of the algorithm is part of the text, so that the server does not test for it at every request.
 type parameters struct {
-	Act     action
-	size    size
-	Careful bool // checks that the keys hold a state of the algorithm
-	Given   bool // the instant is an argument
+	Act      action
+	size     size
+	Careful  bool // checks that the keys hold a state of the algorithm
+	Given    bool // the instant is an argument
+	Together bool // makes several decisions about keys of their own
 	variant
 	format
 	places
@@ -184,13 +186,11 @@ const (
 	whole size = iota // all of it
 	lean              // all but a cost of 1
 	slim              // lean, and neither the limit nor the window
-	brief             // lean, with a shorter reply if the request is admitted
 )
 
-// Lean, Slim and Brief are asked by the templates, as are Peek, Refund and Resets.
+// Lean and Slim are asked by the templates, as are Peek, Refund and Resets.
 func (t parameters) Lean() bool   { return t.size != whole }
 func (t parameters) Slim() bool   { return t.size == slim }
-func (t parameters) Brief() bool  { return t.size == brief }
 func (t parameters) Peek() bool   { return t.Act == looks }
 func (t parameters) Refund() bool { return t.Act == refunds }
 func (t parameters) Resets() bool { return t.Act == resets }
@@ -226,12 +226,9 @@ type places struct {
 	Stride                       int // number of arguments for each of several limits
 }
 
-// usual is one of the usual windows: microseconds, the milliseconds for which a key is kept for one window
-// and for two, seconds, and the zeros that turn a second into the unit of a counter's name.
-type usual struct {
-	Window, Life, Lives, Seconds int64
-	Zeros                        string
-}
+// usual is one of the usual windows: microseconds, and the milliseconds for which a key is kept for one
+// window and for two.
+type usual struct{ Window, Life, Lives int64 }
 
 // fixedParameters are functions of the templates that are the same for all scripts.
 var fixedParameters = map[string]any{
@@ -347,11 +344,6 @@ func leanParameters(a limiter.Algorithm, s settings, p *prepared) (t parameters,
 			t.Life++
 		}
 		t.Lives = t.Window / 500
-		if t.Ahead && !t.Denials {
-			t.size = brief
-		}
-		t.Seconds = t.Window / 1_000_000
-		t.Zeros = strings.TrimPrefix(strconv.FormatInt(1_000_000/t.NameUnit, 10), "1")
 	default:
 		t.More = 3
 	}

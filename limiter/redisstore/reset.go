@@ -94,7 +94,7 @@ func (s *plan) keys(key string, limit limiter.Limit, now limiter.Instant) []ownK
 // remove unlinks keys that hold charges and keys beside them, or none if one holds something else.
 func (s *Store) remove(ctx context.Context, charges, beside []ownKey) error {
 	keys := append(charges, beside...)
-	args := []any{verbTake, s.plan.scripts[resets].sha(), len(keys)}
+	args := []any{verbTake, s.plan.scripts[resets].write().sha, len(keys)}
 	for _, k := range keys {
 		args = append(args, k.name)
 	}
@@ -123,19 +123,11 @@ func (s *server) now(ctx context.Context, name string) (limiter.Instant, error) 
 	if s.plan.clock != nil {
 		return s.plan.clock(), nil
 	}
-	cmd := redis.NewStringSliceCmd(ctx, "eval", "return redis.call('TIME')", 1, name)
+	cmd := redis.NewIntCmd(ctx, "eval", "local t = redis.call('TIME') return t[1] * 1000000 + t[2]", 1, name)
 	if err := s.client.Process(ctx, cmd); err != nil {
 		return 0, failure(err)
 	}
-	parts := cmd.Val()
-	if len(parts) == 2 {
-		seconds, err1 := strconv.ParseInt(parts[0], 10, 64)
-		us, err2 := strconv.ParseInt(parts[1], 10, 64)
-		if err1 == nil && err2 == nil {
-			return limiter.Instant(seconds*1_000_000 + us), nil
-		}
-	}
-	return 0, fmt.Errorf("the server answered TIME with %q", parts)
+	return limiter.Instant(cmd.Val()), nil
 }
 
 // AllowKeys implements limiter.Several. On one server it is one script, and on a cluster too where all
@@ -214,14 +206,14 @@ func (s *Store) bySlot(all []part) (groups [][]part) {
 func (s *Store) allowTogether(ctx context.Context, n int64, all []part) ([]limiter.Decision, error) {
 	about := subject{key: all[0].key}
 	text := s.plan.scripts[chargesAll]
-	args := []any{verbTake, text.sha(), nil}
+	args := []any{verbTake, text.write().sha, nil}
 	for _, p := range all {
 		about.limits, about.states = append(about.limits, p.limit), append(about.states, p.state)
 		args = append(args, s.plan.mainKey(p.state))
 	}
 	if !s.server.known.trust(about) {
 		text = s.plan.careful[chargesAll]
-		args[1] = text.sha()
+		args[1] = text.write().sha
 	}
 	deniedAt := make(map[string]int, 1)
 	for _, p := range all {

@@ -23,20 +23,12 @@ var luaFiles embed.FS
 // script is a Lua script that a server can run by its digest. Its text is written when it is first
 // needed, because a limiter has several scripts and most programs send one or two. Scripts are
 // compared by address: compile makes each one once.
-type script struct {
-	write func() (text string, sha any)
-}
+type script struct{ write func() written }
 
-// text returns the script's text.
-func (s *script) text() string {
-	text, _ := s.write()
-	return text
-}
-
-// sha returns the digest of the text as an argument of a command.
-func (s *script) sha() any {
-	_, sha := s.write()
-	return sha
+// written is the text of a script, and its digest as an argument of a command.
+type written struct {
+	text string
+	sha  any
 }
 
 var templates = sync.OnceValues(func() (*template.Template, error) {
@@ -82,13 +74,13 @@ func compile(file string, t parameters) *script {
 		return known.(*script)
 	}
 	made := &script{}
-	made.write = sync.OnceValues(func() (string, any) {
+	made.write = sync.OnceValue(func() written {
 		text, err := lua(file, t)
 		if err != nil { // the templates are part of the program, and a test writes them all
 			panic(fmt.Sprintf("the script %s: %v", file, err))
 		}
 		sum := sha1.Sum([]byte(text))
-		return text, hex.EncodeToString(sum[:])
+		return written{text, hex.EncodeToString(sum[:])}
 	})
 	known, _ := compiled.LoadOrStore(name, made)
 	return known.(*script)
@@ -162,7 +154,8 @@ const (
 type decisionCmd struct {
 	redis.StringCmd // not a pointer, which saves an allocation for each decision
 	script          *script
-	room            [16]any // holds the arguments, which saves another allocation
+	lean            *prepared // the limit of a decision that can be made together with others; nil if it cannot
+	room            [16]any   // holds the arguments, which saves another allocation
 }
 
 func newDecisionCmd(ctx context.Context, text *script, args []any) *decisionCmd {
@@ -214,7 +207,7 @@ func (s *server) run(ctx context.Context, cmd *decisionCmd, about subject, act a
 // reload returns the same call with the script's text, which the server then keeps.
 func (s *server) reload(ctx context.Context, cmd *decisionCmd, act action) *decisionCmd {
 	args := append([]any(nil), cmd.Args()...)
-	args[0], args[1] = "eval", cmd.script.text()
+	args[0], args[1] = "eval", cmd.script.write().text
 	if act == looks && !s.noReadOnly.Load() {
 		args[0] = "eval_ro"
 	}

@@ -68,7 +68,7 @@ func New(c Client, a limiter.Algorithm, opts ...Option) (*Store, error) {
 	if _, together := c.(*redis.AutoPipeliner); together { // it sends commands together itself
 		s.plan.batches = 0
 	}
-	s.server.client = newBatcher(c, s.plan.batches)
+	s.server.client = newBatcher(c, s.plan.batches, s.plan.named)
 	if s.plan.ownLayout() {
 		s.server.known = newKnownKeys()
 	}
@@ -288,7 +288,7 @@ func (s *server) command(ctx context.Context, key string, p *prepared, n int64, 
 		text = s.plan.careful[act]
 	}
 	cmd := new(decisionCmd)
-	args := append(cmd.room[:0], verb, text.sha(), nil, s.plan.mainKey(key))
+	args := append(cmd.room[:0], verb, text.write().sha, nil, s.plan.mainKey(key))
 	if s.plan.denials && act == charges {
 		args = append(args, layout.DeniedKey(key))
 	}
@@ -300,6 +300,7 @@ func (s *server) command(ctx context.Context, key string, p *prepared, n int64, 
 	}
 	args[2] = len(args) - 3
 	if lean {
+		cmd.lean = p
 		return cmd.set(ctx, text, append(args, p.leanArgs...))
 	}
 	args = append(args, n, p.count, p.window)

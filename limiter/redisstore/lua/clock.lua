@@ -4,7 +4,5 @@
 local now = ARGV[4] + 0
 {{- else -}}
 local t = call('TIME')
-{{- if not .Brief}}
 local now = t[1] * 1000000 + t[2]
-{{- end}}
 {{- end}}{{end}}

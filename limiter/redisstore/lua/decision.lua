@@ -6,10 +6,17 @@ follows from them is worked out by the caller, whose arithmetic is the same for 
 Most of what a decision costs a server is conversions. A table as the answer costs it twice
 as much as a formatted string; a number that is concatenated, or given to a command, twice as
 much as one formatted with %d; an argument as much as two additions. So numbers are
-formatted, and the lean scripts, for a cost of 1, are not told the cost, nor a usual window. */ -}}
+formatted, and the lean scripts, for a cost of 1, are not told the cost, nor a usual window.
+
+Several decisions with the same arguments can be made together, each about its own keys, as if
+one was asked after the other in the same microsecond. The answer has a line for each; one
+that begins with ! is an error, which is that decision's alone. */ -}}
 local call = redis.call
 {{template "clock" .}}
 {{template "terms" .}}
+{{- if .Together}}
+local function decide(KEYS)
+{{- end}}
 {{- if .Block}}
 local till = call('GET', KEYS[{{.BlockKey}}])
 if till and call('PTTL', KEYS[{{.BlockKey}}]) == -1 then {{template "foreign" "now"}} end
@@ -52,6 +59,16 @@ end
 end
 {{- end}}
 {{template "answer" .}}
+{{- if .Together}}
+end
+local out = {}
+for i = 1, #KEYS{{if .Denials}}, 2{{end}} do
+  local done, answer = pcall(decide, { KEYS[i]{{if .Denials}}, KEYS[i + 1]{{end}} })
+  if type(answer) == 'table' then done, answer = false, answer.err end
+  out[#out + 1] = done and answer or '!' .. string.gsub(answer, '\n', ' ')
+end
+return table.concat(out, '\n')
+{{- end}}
 
 {{- /* What is asked for: the cost, the limit, and the window in microseconds. */ -}}
 {{define "terms" -}}

@@ -3,20 +3,8 @@ ok, now, count, start; start 0, or none, is the clock-aligned one. When a window
 counter yet, the window after it is looked at: it has one when the clock jumped back, and
 then goes on counting. Most requests are admitted, so the usual variant counts first and
 takes it back when that was too much, which is a command less. On a given clock, where
-counters outlive their windows, that look is taken every time.
-
-In a usual window, which is whole seconds, a request that is neither the first nor denied is
-answered at once: second, microsecond, count. */ -}}
+counters outlive their windows, that look is taken every time. */ -}}
 {{define "look"}}
-{{- if .Brief}}
-local s = t[1] + 0
-local key = KEYS[1] .. ('%d{{.Zeros}}'):format(s - s % {{.Seconds}})
-local used = call('INCR', key)
-if used > 1 and used <= limit then return t[1] .. ' ' .. t[2] .. (' %d'):format(used) end
-local now = s * 1000000 + t[2]
-local start, from, ahead = now - now % w, 0, true
-used = used - 1
-{{- else}}
 local from = 0
 local start = now - now % w
 local key = KEYS[1] .. ('%d'):format(start / {{.NameUnit}})
@@ -31,9 +19,6 @@ local used = call('INCR', key) - 1
 local ahead = n <= limit
 local used = ahead and call('INCRBY', key, ARGV[1]) - n or (call('GET', key) or 0) + 0
 {{- end}}
-{{- end}}
-{{- end}}
-{{- if .Ahead}}
 if used < 0 then
   if ahead then {{template "undo" .}} end
   {{template "foreign" "now"}}

@@ -1,0 +1,233 @@
+package redisstore
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/internal/servertest"
+	"ratescope/limiter"
+	"ratescope/limiter/convention"
+	"ratescope/limiter/layout"
+)
+
+// twoLimits are asked about in one batch. One has no whole number of microseconds for each of its units.
+var twoLimits = []limiter.Limit{{Count: 3, Window: 24 * time.Hour}, {Count: 7, Window: 23 * time.Hour}}
+
+// TestTogether puts ten requests for each of ten keys under each of two limits into a batch. Those of a
+// key are decided in their order, and the errors of a key with a foreign value are its own.
+func TestTogether(t *testing.T) {
+	t.Parallel()
+	client := servertest.Client(t)
+	for _, a := range limiter.Algorithms() {
+		for name, opts := range map[string][]Option{
+			"usual": nil, "denials": {WithDenials()}, "units": {WithLayout(layout.Layout{PerUnit: true})},
+			"first": {WithConvention(limiter.Convention{Alignment: convention.FirstRequest})},
+			"below": {WithConvention(limiter.Convention{Edge: convention.Closed, Rule: convention.Below, Denied: convention.Charged})},
+		} {
+			s, err := New(client, a, opts...)
+			if errors.Is(err, limiter.ErrNotOnStore) {
+				continue
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			s.server.known = nil // every key is known
+			t.Run(a.String()+"/"+name, func(t *testing.T) { decidedTogether(t, s, client) })
+		}
+	}
+}
+
+func decidedTogether(t *testing.T, s *Store, client *redis.Client) {
+	ctx := context.Background()
+	b := s.server.client.(*batcher)
+	b.together.state.Store(byDigest)
+	client.ScriptFlush(ctx)
+	for _, way := range []string{"unknown script", "with text", "by digest"} {
+		client.FlushDB(ctx)
+		putForeign(t, s, client)
+		var batch []*call
+		for i := range 200 {
+			limit := twoLimits[i%2]
+			p, err := s.check(ctx, "k", limit, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			name := s.plan.named(fmt.Sprintf("%v user %d", limit.Window, i/2%10))
+			batch = append(batch, &call{cmd: s.server.command(ctx, name, p, 1, charges)})
+		}
+		client.ConfigResetStat(ctx)
+		_ = b.send(batch) // the first error of the commands
+		stats := client.Info(ctx, "commandstats").Val()
+		want := map[string]string{"unknown script": "cmdstat_evalsha:calls=14,", "with text": "cmdstat_eval:calls=14,", "by digest": "cmdstat_evalsha:calls=14,"}
+		if !strings.Contains(stats, want[way]) {
+			t.Errorf("%s: 200 decisions are not 14 calls:\n%s", way, stats)
+		}
+		for i, c := range batch {
+			cmd := c.cmd.(*decisionCmd)
+			switch {
+			case way == "unknown script":
+				if !strings.HasPrefix(fmt.Sprint(cmd.Err()), "NOSCRIPT") {
+					t.Errorf("%s, call %d: %v", way, i, cmd.Err())
+				}
+			case i/2%10 == 5:
+				if about := (subject{key: "k"}); !errors.Is(s.server.explainFailure(ctx, cmd.Err(), about), limiter.ErrWrongType) {
+					t.Errorf("%s, call %d about a foreign value: %q, %v", way, i, cmd.Val(), cmd.Err())
+				}
+			default:
+				p := s.plan.preparedOf(twoLimits[i%2])
+				d, err := s.server.decode(ctx, subject{}, p, 1, false, cmd.Val())
+				if before := int64(i / 20); cmd.Err() != nil || err != nil || d.Allowed != (before < p.limit.Count) || d.Allowed && d.Remaining != p.limit.Count-before-1 {
+					t.Errorf("%s, request %d of a key: %+v, %v, %v", way, before+1, d, err, cmd.Err())
+				}
+			}
+		}
+	}
+}
+
+// putForeign puts a list where the state of a key under each limit would be.
+func putForeign(t *testing.T, s *Store, client *redis.Client) {
+	t.Helper()
+	for _, limit := range twoLimits {
+		name := s.plan.named(fmt.Sprintf("%v user 5", limit.Window))
+		now, err := s.server.now(context.Background(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, k := range s.plan.keys(name, limit, now) {
+			client.LPush(context.Background(), k.name, "x")
+		}
+	}
+}
+
+// spread starts a proxy that sends each script to one of its servers by the first key, as twemproxy and
+// Envoy do. It returns its address.
+func spread(t *testing.T, servers ...*servertest.Server) string {
+	listen, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listen.Close() })
+	go func() {
+		for {
+			c, err := listen.Accept()
+			if err != nil {
+				return
+			}
+			go forward(c, servers)
+		}
+	}()
+	return listen.Addr().String()
+}
+
+// forward serves one connection of a proxy until it ends.
+func forward(c net.Conn, servers []*servertest.Server) {
+	defer func() { _ = c.Close() }()
+	up, back := make([]net.Conn, len(servers)), make([]*bufio.Reader, len(servers))
+	for i, s := range servers {
+		up[i], _ = net.Dial("tcp", s.Addr())
+		defer func() { _ = up[i].Close() }()
+		back[i] = bufio.NewReader(up[i])
+	}
+	for in := bufio.NewReader(c); ; {
+		words, err := value(in)
+		if err != nil {
+			return
+		}
+		lines := strings.Split(words, "\r\n") // a length and a value each, after their number
+		to, answer := 0, "-ERR unknown command\r\n"
+		if strings.HasPrefix(strings.ToLower(lines[2]), "eval") {
+			for _, b := range []byte(lines[8][len(lines[8])-2:]) {
+				to += int(b)
+			}
+			to %= len(up)
+			_, _ = io.WriteString(up[to], words)
+			if answer, err = value(back[to]); err != nil {
+				return
+			}
+		}
+		_, _ = io.WriteString(c, answer)
+	}
+}
+
+// value reads one value of the protocol as it is.
+func value(from *bufio.Reader) (string, error) {
+	raw, err := from.ReadString('\n')
+	n := 0
+	if err != nil || strings.ContainsAny(raw[:1], "+-:") {
+		return raw, err
+	}
+	if _, err = fmt.Sscan(raw[1:], &n); err != nil || n < 0 {
+		return raw, err
+	}
+	if raw[0] == '$' {
+		text := make([]byte, n+2)
+		_, err = io.ReadFull(from, text)
+		return raw + string(text), err
+	}
+	for range n {
+		one, err := value(from)
+		if err != nil {
+			return raw, err
+		}
+		raw += one
+	}
+	return raw, nil
+}
+
+// TestKeysOfOneServer decides under load about twelve keys. Where one server has all of them decisions go
+// together, else never: their keys would be looked for on the wrong one.
+func TestKeysOfOneServer(t *testing.T) {
+	t.Parallel()
+	plain := servertest.Start(t)
+	plain.CLI("ACL", "SETUSER", "limited", "on", ">x", "~ratelimit:*", "+@all", "-info")
+	for name, c := range map[string]struct {
+		options  redis.Options
+		together bool
+	}{
+		"a server":           {redis.Options{Addr: plain.Addr()}, true},
+		"a proxy of one":     {redis.Options{Addr: spread(t, plain)}, true},
+		"a proxy of two":     {redis.Options{Addr: spread(t, servertest.Start(t), servertest.Start(t))}, false},
+		"a node":             {redis.Options{Addr: servertest.StartCluster(t, 1)[0].Addr()}, false},
+		"a user of few keys": {redis.Options{Addr: plain.Addr(), Username: "limited", Password: "x"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := redis.NewClient(&c.options)
+			t.Cleanup(func() { _ = client.Close() })
+			s, err := New(client, limiter.GCRA)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var admitted atomic.Int64
+			var wg sync.WaitGroup
+			for range 64 {
+				wg.Go(func() {
+					for i := range 120 {
+						d, err := s.AllowN(t.Context(), fmt.Sprint(name, i%12), limiter.Limit{Count: 100, Window: 24 * time.Hour}, 1)
+						if err != nil {
+							t.Error(err)
+							return
+						}
+						if d.Allowed {
+							admitted.Add(1)
+						}
+					}
+				})
+			}
+			wg.Wait()
+			state := s.server.client.(*batcher).together.state.Load()
+			if together := state == byDigest || state == withText; together != c.together || admitted.Load() != 1200 {
+				t.Errorf("together: %v, want %v; %d admitted, want 1200", together, c.together, admitted.Load())
+			}
+		})
+	}
+}
