@@ -201,7 +201,7 @@ func (c counters) explainSliding(d *Decision, q *request, left int64, faded floa
 		d.ResetAfter = max((c.previousStart + Instant(2*q.w)).Sub(q.now), 0)
 	}
 	if !d.Allowed && !q.never() {
-		d.RetryAfter = (c.slidingFree(q) - q.now).asSpan()
+		d.RetryAfter = c.slidingFree(q).Sub(q.now)
 	}
 }
 

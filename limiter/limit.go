@@ -172,9 +172,6 @@ func floorDiv(a, b int64) int64 {
 	return q
 }
 
-// asSpan reads t as a length of time.
-func (t Instant) asSpan() time.Duration { return span(int64(t)) }
-
 // wall and systemClock are the one place where this package looks at a clock.
 func wall() time.Time { return time.Now() }
 

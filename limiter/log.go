@@ -19,8 +19,6 @@ func (s *State) firstLive(q *request) int {
 	return s.olderThan(q.now - Instant(q.w) + 1 - Instant(q.edge()))
 }
 
-func (s *State) liveCount(q *request) int64 { return sum(s.Log[s.firstLive(q):]) }
-
 func sum(log []Entry) int64 {
 	var n int64
 	for _, e := range log {
@@ -60,14 +58,9 @@ func (s *State) olderThan(t Instant) int {
 func byInstant(e Entry, t Instant) int { return cmp.Compare(e.At, t) }
 
 func (s *State) decideLog(d *Decision, q *request) {
-	if q.settle(d, q.fits(s.liveCount(q))) {
+	if q.settle(d, q.fits(sum(s.Log[s.firstLive(q):]))) {
 		s.chargeLog(q)
 	}
-	s.explainLog(d, q)
-	q.close(d)
-}
-
-func (s *State) explainLog(d *Decision, q *request) {
 	live := s.Log[s.firstLive(q):]
 	used := sum(live)
 	var first, newest Instant
@@ -77,6 +70,7 @@ func (s *State) explainLog(d *Decision, q *request) {
 	}
 	explainUsed(d, q, used, first, newest)
 	s.alignLog(d, q)
+	q.close(d)
 }
 
 // explainUsed says what follows from the number of used units, the entry that has to
