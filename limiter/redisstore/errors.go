@@ -282,6 +282,6 @@ func decodeGCRA(r reply) limiter.Reply {
 // decodeUsed reads the units used, and of a log the instants of the entry that must leave before the next
 // request is admitted and of the newest one, of a bucket that of the latest refill and its fraction.
 func decodeUsed(r reply) limiter.Reply {
-	at := limiter.Instant(r.values[1])
-	return limiter.Reply{Used: r.values[0], Leaves: at, Newest: limiter.Instant(r.values[2]), Arrival: at, Part: r.values[2], Parts: r.limit.den}
+	at, last := limiter.Instant(r.values[1]), r.values[2]
+	return limiter.Reply{Used: r.values[0], Leaves: at, Newest: limiter.Instant(last), Arrival: at, Part: last, Parts: r.limit.den}
 }
