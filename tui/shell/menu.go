@@ -327,22 +327,6 @@ func at(list []string, i int) string {
 
 func pad(s string, w int) string { return s + strings.Repeat(" ", max(w-lipgloss.Width(s), 0)) }
 
-// possibleFirst returns actions with those first that are possible now, then the others, those with
-// the same reason together.
-func possibleFirst(list Actions) Actions {
-	reasons := []string{""}
-	for _, act := range list {
-		if reason := act.Reason(); !slices.Contains(reasons, reason) {
-			reasons = append(reasons, reason)
-		}
-	}
-	sorted := slices.Clone(list)
-	slices.SortStableFunc(sorted, func(x, y Action) int {
-		return cmp.Compare(slices.Index(reasons, x.Reason()), slices.Index(reasons, y.Reason()))
-	})
-	return sorted
-}
-
 // columns are the lines of the help, rendered: the groups in turn to the shorter column,
 // then the legend.
 func (h *helpOverlay) columns(p *widget.Canvas) (columns [2][]string) {
@@ -366,33 +350,32 @@ func (h *helpOverlay) columns(p *widget.Canvas) (columns [2][]string) {
 	}
 	for _, g := range h.groups {
 		lines := []string{heading.Render(g.name)}
-		list := possibleFirst(g.list)
-		for i, act := range list {
-			shown := act.Help().Key
-			if p.Buffer.ASCII {
-				shown = strings.Join(act.Keys()[:min(len(act.Keys()), 2)], " ")
+		reasons := []string{""} // those that are not possible now stand together, with their reason once below them
+		for _, act := range g.list {
+			if reason := act.Reason(); !slices.Contains(reasons, reason) {
+				reasons = append(reasons, reason)
 			}
-			reason := act.Reason()
-			if reason == "" {
-				lines = append(lines, line(key.Render(shown), text.Render(safetext.Clip(act.What(), room, safetext.Ellipsis))))
-				continue
+		}
+		for _, reason := range reasons {
+			name, what := key, text
+			if reason != "" {
+				name, what = dim, dim
 			}
-			before, more := i > 0 && list[i-1].Reason() == reason, i+1 < len(list) && list[i+1].Reason() == reason
-			if whole := act.What() + " (" + strings.TrimSuffix(reason, ".") + ")"; !before && !more && safetext.Width(whole) <= room {
-				lines = append(lines, line(dim.Render(shown), dim.Render(whole)))
-				continue
-			}
-			row := line(dim.Render(shown), dim.Render(safetext.Clip(act.What(), room, safetext.Ellipsis)))
-			lines = append(lines, dim.Render(string(p.Look.Box.V))+strings.TrimPrefix(row, " "))
-			if more {
-				continue // the reason stands once, below the last action that it is of
-			}
-			for n, part := range format.Wrap(safetext.Clean(reason), keys+room-2) {
-				corner := string(p.Look.Box.BL) + string(p.Look.Box.H) + " "
-				if n > 0 {
-					corner = "   "
+			some := collect.Only(g.list, func(act Action) bool { return act.Reason() == reason })
+			aside := " (" + strings.TrimSuffix(reason, ".") + ")"
+			beside := reason != "" && len(some) == 1 && safetext.Width(some[0].What()+aside) <= room
+			for _, act := range some {
+				shown, says := act.Help().Key, act.What()
+				if p.Buffer.ASCII {
+					shown = strings.Join(act.Keys()[:min(len(act.Keys()), 2)], " ")
 				}
-				lines = append(lines, dim.Render(corner+part))
+				if beside {
+					says, reason = says+aside, ""
+				}
+				lines = append(lines, line(name.Render(shown), what.Render(safetext.Clip(says, room, safetext.Ellipsis))))
+			}
+			for _, part := range format.Wrap(safetext.Clean(reason), keys+room-2) {
+				lines = append(lines, dim.Render("   "+part))
 			}
 		}
 		add(lines)
