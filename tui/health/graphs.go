@@ -170,29 +170,14 @@ const (
 	graphHeight = 4
 )
 
-// paintGraphs lays the graphs out in rows that each fill the width. Few stand one above
-// the other; where there is no room for all the last ones go.
+// paintGraphs lays the graphs out in rows that each fill the width; where there is no room for all the last ones go.
 func (v *View) paintGraphs(r cell.Rect, list []graph) {
-	if len(list) == 0 || r.H < graphHeight-1 {
+	const most = 4 // beside each other
+	cols, least := min(max(r.W/graphWidth, 1), most), graphHeight+v.frame()-2
+	if len(list) == 0 || r.H < least {
 		return
 	}
-	const widest = 4
-	cols := min(max(r.W/graphWidth, 1), widest)
-	const high = 20 // from here on two rows of graphs read better than one
-	switch {
-	case len(list) <= 3:
-		cols = 1
-	case len(list) <= cols && r.H >= high:
-		cols = (len(list) + 1) / 2
-	}
-	least := graphHeight
-	if !v.Canvas.Framed {
-		least--
-	}
-	rows := min((len(list)+cols-1)/cols, max(r.H/least, 1))
-	if rows > 1 && cols > 1 && len(list) > 2*cols {
-		rows = min(rows, max(2, r.H/9))
-	}
+	rows := min((len(list)+cols-1)/cols, r.H/least)
 	list = list[:min(len(list), rows*cols)]
 	per := (len(list) + rows - 1) / rows
 	for row := range rows {
