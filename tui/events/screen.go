@@ -97,8 +97,7 @@ func (sc *Screen) open() tea.Cmd {
 func (sc *Screen) export() tea.Cmd {
 	list := collect.Map(sc.list, func(e event) record.Marker { return e.marker() })
 	record.SortMarkers(list)
-	sc.s.AskFormat(format.Plural(len(list), "event"), func(f report.Format) tea.Cmd { return sc.s.Files.ExportEvents(list, f) })
-	return nil
+	return sc.s.AskFormat(format.Plural(len(list), "event"), func(f report.Format) tea.Cmd { return sc.s.Files.ExportEvents(list, f) })
 }
 
 // lead shows the key of an event as it was at that moment, while it is on the board.

@@ -11,6 +11,7 @@ import (
 	"ratescope/limiter/scenario"
 	"ratescope/model/format"
 	"ratescope/model/lab"
+	"ratescope/model/safetext"
 	"ratescope/tui/cell"
 	"ratescope/tui/chart"
 	"ratescope/tui/widget"
@@ -99,7 +100,7 @@ func (o *termsOverlay) Paint(p *widget.Canvas, footer cell.Rect) {
 	}
 	if meaning := meanings[list[at].value]; meaning != "" {
 		p.Buffer.Clear(footer)
-		p.Sentence(footer, meaning, false)
+		p.Buffer.Text(footer.X+1, footer.Y, footer.X+footer.W, safetext.Clip(meaning, footer.W-2, safetext.Ellipsis), p.Look.Text)
 	}
 }
 

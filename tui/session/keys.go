@@ -16,7 +16,6 @@ import (
 	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/report"
-	"ratescope/model/safetext"
 	"ratescope/themes"
 	"ratescope/tui/chart"
 	"ratescope/tui/shell"
@@ -74,9 +73,9 @@ func (s *Session) Actions() shell.Actions {
 		shell.Bind("keys", "copy commands", "u", "copies commands that free or reset the key", s.CopyLines).In(shell.OfKey, nil),
 		shell.Bind("keys", "export", "e", "exports all keys to a JSON file", s.Files.ExportKeys).As(shell.ExportKeys).In(shell.Save,
 			shell.Folder),
-		shell.Bind("keys", "csv", "E", "exports the rows as csv, md or jsonl", do(func() {
-			s.AskFormat(format.Plural(len(s.Rows.Rows()), "key"), func(f report.Format) tea.Cmd { return s.Files.ExportRows(s.Rows.Rows(), f) })
-		})).As(shell.ExportRows).In(shell.Save,
+		shell.Bind("keys", "csv", "E", "exports the rows as csv, md or jsonl", func() tea.Cmd {
+			return s.AskFormat(format.Plural(len(s.Rows.Rows()), "key"), func(f report.Format) tea.Cmd { return s.Files.ExportRows(s.Rows.Rows(), f) })
+		}).As(shell.ExportRows).In(shell.Save,
 			shell.Folder).When(s.Files.NoRows),
 		shell.Bind("keys", "record", "F", "records to a file, or ends the recording", s.Files.ToggleRecording).As(shell.Record).
 			In(shell.Save, shell.Folder).When(s.inReplay("This is a recording; R begins it anew.", never)),
@@ -191,18 +190,11 @@ func (s *Session) askTime() tea.Cmd {
 }
 
 // AskFormat asks for the format of an export; what names the exported data.
-func (s *Session) AskFormat(what string, export func(report.Format) tea.Cmd) {
-	s.Shell.Open(s.Shell.NewPrompt(fmt.Sprintf("export %s as ", what), "csv", "csv, md or jsonl · enter exports", nil,
-		func(text string, kept bool) tea.Cmd {
-			f, err := report.ReadFormat(strings.TrimSpace(text))
-			switch {
-			case !kept:
-				return nil
-			case err != nil:
-				return s.Shell.Warn(safetext.Sentence(err.Error()))
-			}
-			return export(f)
-		}, nil))
+func (s *Session) AskFormat(what string, export func(report.Format) tea.Cmd) tea.Cmd {
+	formats := []report.Format{report.CSV, report.Markdown, report.JSONLines}
+	p := s.Shell.NewPicker("export "+what+" as", collect.Map(formats, func(f report.Format) shell.Choice { return shell.Choice{Name: string(f), Value: f} }))
+	p.Chosen = func(c shell.Choice) tea.Cmd { return export(c.Value.(report.Format)) }
+	return s.Shell.Open(p)
 }
 
 // CopyLines puts the redis-cli lines that would free or reset the selected key on the

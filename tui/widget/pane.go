@@ -213,15 +213,6 @@ func (p *Canvas) Button(x, y, end int, key, label string, do func(int) tea.Cmd) 
 	return x + width + 1
 }
 
-// Sentence writes what the last line says for a while, in the colour of trouble if it is.
-func (p *Canvas) Sentence(r cell.Rect, text string, bad bool) {
-	st := p.Look.Text
-	if bad {
-		st = p.Look.Denied
-	}
-	p.Buffer.Text(r.X+1, r.Y, r.X+r.W, safetext.Clip(safetext.Clean(text), r.W-2, safetext.Ellipsis), st)
-}
-
 // OnClick lets a rectangle answer clicks; what is painted later lies on top.
 func (p *Canvas) OnClick(r cell.Rect, do func(x int) tea.Cmd) {
 	p.hitBoxes = append(p.hitBoxes, hitBox{r, do, false})
