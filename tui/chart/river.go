@@ -6,6 +6,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/format"
 	"ratescope/themes"
 	"ratescope/tui/cell"
 )
@@ -179,6 +180,30 @@ func (f *Future) Update(k *model.Watched, from limiter.Instant, column time.Dura
 			return
 		}
 	}
+}
+
+// History is what was and what is to come of one key, kept while it moves from row to row. The zero value is ready.
+type History struct {
+	Past   Past
+	Coming Future
+}
+
+// Times labels in a row the axis of rivers that begins at x: now, and at even distances what was so many columns before it and is to
+// come after it.
+func Times(g *cell.Buffer, x, y, past, ahead int, column time.Duration, now string, st themes.Style, l *Look) {
+	const apart = 15
+	at, end := x+past, x+past+1+ahead
+	label := func(sign string, n, from, to int) {
+		text := sign + format.Length(time.Duration(n)*column)
+		g.Text(from-len(text)/2, y, to, text, l.Dim)
+	}
+	for n := apart; n+4 <= past; n += apart {
+		label("-", n, at-n, at-3)
+	}
+	for n := apart / 2; n+3 <= ahead; n += apart {
+		label("+", n, at+n, end)
+	}
+	g.Text(min(at-len(now)/2, end-len(now)), y, end, now, st)
 }
 
 // sign is how a column is drawn where it is no level: a shape of its own where a request was denied.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"ratescope/model"
 	"ratescope/model/collect"
@@ -73,8 +72,8 @@ func (h *Screen) fill() {
 	newest := now.Floor(d).Add(d)
 	h.newest = newest
 	h.turn++
-	if h.known == nil || len(h.known) > 2*len(h.keys)+64 {
-		h.known = make(map[string]*history, len(h.keys))
+	if len(h.known) > 2*len(h.keys)+64 {
+		h.known = nil
 	}
 	turns := max(turns, (len(h.keys)+mostKeys-1)/mostKeys)
 	for i := range h.rows {
@@ -95,11 +94,11 @@ func (h *Screen) fill() {
 			r.past = append(r.past, collect.Entry(&h.known, r.keys[len(r.past)].Reading.Key))
 		}
 		for i, k := range r.keys {
-			from = min(from, r.past[i].past.Update(k, newest, now, d, h.width))
+			from = min(from, r.past[i].Past.Update(k, newest, now, d, h.width))
 		}
 		h.foresee(r)
 		if len(r.keys) == 1 {
-			r.cells, from = r.past[0].past.Cells, h.width
+			r.cells, from = r.past[0].Past.Cells, h.width
 		}
 		r.newest = newest
 		if from == h.width {
@@ -110,7 +109,7 @@ func (h *Screen) fill() {
 		}
 		clear(r.cells[from:])
 		for _, y := range r.past {
-			for x, c := range y.past.Cells[from:] {
+			for x, c := range y.Past.Cells[from:] {
 				r.cells[from+x].Join(c)
 			}
 		}
@@ -120,7 +119,7 @@ func (h *Screen) fill() {
 // foresee works out what is to come of the keys of a row. Of several only those that are throttled are looked at.
 func (h *Screen) foresee(r *row) {
 	if len(r.keys) == 1 {
-		f := &r.past[0].coming
+		f := &r.past[0].Coming
 		f.Update(r.keys[0], h.newest, steps[h.step], h.ahead)
 		r.coming = f.Columns
 		return
@@ -131,7 +130,7 @@ func (h *Screen) foresee(r *row) {
 		if k.Gauge.Near() && !k.Gauge.Throttled() {
 			r.near++
 		}
-		if f := &r.past[i].coming; k.Gauge.Throttled() {
+		if f := &r.past[i].Coming; k.Gauge.Throttled() {
 			f.Update(k, h.newest, steps[h.step], h.ahead)
 			futures = append(futures, f)
 		}
@@ -280,19 +279,12 @@ func (h *Screen) paintTimes(p *widget.Canvas) {
 	if h.s.Shown.Paused() {
 		end = format.Clock(h.s.Shown.At())
 	}
-	at := right - len(end)
 	if h.ahead > 0 {
-		at = right - len(end)/2
-		p.Buffer.Right(right, y, right+1+h.ahead, "+"+format.Length(time.Duration(h.ahead)*d), p.Look.Dim)
 		for line := h.lines.Line(min(h.area.H/h.lines.Height, len(h.rows)-h.first)); line < h.area.H; line++ {
 			p.Buffer.Set(right, h.area.Y+line, p.Look.LimitV, p.Look.Faint)
 		}
 	}
-	p.Buffer.Text(at, y, right+1+h.ahead, end, p.Look.Text)
-	for n := 20; n < h.area.W-4; n += 20 {
-		text := "-" + format.Length(time.Duration(n)*d)
-		p.Buffer.Text(right-n-len(text)/2, y, right-9, text, p.Look.Dim)
-	}
+	chart.Times(&p.Buffer, h.area.X, y, h.area.W, h.ahead, d, end, p.Look.Text, &p.Look)
 	keys := format.Plural(len(h.keys), "key")
 	p.Buffer.Text(h.area.X-h.names, y, h.area.X, format.First(h.names-2, keys+" · "+h.s.Rows.SortText(), keys), p.Look.Dim)
 }

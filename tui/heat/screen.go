@@ -51,7 +51,7 @@ type Screen struct {
 	keys        []*model.Watched
 	width, high int // of the map that the rows were made for
 	folded      bool
-	known       map[string]*history // by key
+	known       map[string]*chart.History // by key
 	turn        int
 }
 
@@ -65,19 +65,13 @@ type scope struct {
 // row is one or several keys.
 type row struct {
 	keys   []*model.Watched
-	prefix string         // of a row of keys that begin alike; "" of any others
-	past   []*history     // of the keys, in their order
-	cells  []chart.Passed // oldest first
+	prefix string           // of a row of keys that begin alike; "" of any others
+	past   []*chart.History // of the keys, in their order
+	cells  []chart.Passed   // oldest first
 	coming []chart.Coming
 	newest limiter.Instant // end of the newest cell
 
 	throttled, near int // of several keys
-}
-
-// history is what was and what is to come of one key. It is kept while the key moves from row to row.
-type history struct {
-	past   chart.Past
-	coming chart.Future
 }
 
 // New returns the heat map of a session.

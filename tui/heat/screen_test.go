@@ -118,7 +118,7 @@ func TestTheMapShowsTheTimeToCome(t *testing.T) {
 	people := slices.DeleteFunc(tuitest.Overrun(), func(p tuitest.Personality) bool { return p.Limit.Window < 30*time.Second })[:1]
 	people[0].Name = "over:1"
 	a := newAlone(t, 140, 42, 12*time.Second, people...)
-	a.see("now", "+14s", "per ")
+	a.see("now", "+7s", "per ")
 	wait := func(what string) {
 		t.Helper()
 		for range 100 {

@@ -52,54 +52,23 @@ func axisOf(cells int, now limiter.Instant) axis {
 // lanes keeps the cells of the keys that were on screen lately. The zero value is ready.
 type lanes struct {
 	axis  axis
-	known map[string]*laneOf
-	turn  int
+	known map[string]*chart.History
 }
 
-// laneOf is the cells of one key.
-type laneOf struct {
-	past   chart.Past
-	coming chart.Future
-	turn   int // in which picture it was shown last
-}
-
-// begin begins a picture of lanes of so many cells, and drops the keys that are long out of sight.
+// begin begins a picture of lanes of so many cells. Once far more keys are kept than are on screen, all are worked out anew.
 func (l *lanes) begin(cells int, now limiter.Instant) {
-	l.axis = axisOf(cells, now)
-	l.turn++
-	const most, pictures = 512, 200
-	if len(l.known) > most {
-		for key, y := range l.known {
-			if l.turn-y.turn > pictures {
-				delete(l.known, key)
-			}
-		}
+	const most = 512
+	if l.axis = axisOf(cells, now); len(l.known) > most {
+		l.known = nil
 	}
 }
 
 // paint draws the lane of a key.
 func (l *lanes) paint(s slot, k *model.Watched, calm bool) {
 	y := collect.Entry(&l.known, k.Reading.Key)
-	y.turn = l.turn
-	y.past.Update(k, l.axis.newest, l.axis.now, l.axis.column, l.axis.past)
-	y.coming.Update(k, l.axis.newest, l.axis.column, l.axis.ahead)
-	chart.River(&s.c.Buffer, s.x, s.y, s.h, y.past.Cells, y.coming.Columns, calm, &s.c.Look)
-}
-
-// paintTimes labels the axis in the row of the titles, and continues the line of now there.
-func (l *lanes) paintTimes(s slot, now string) {
-	g, a := &s.c.Buffer, l.axis
-	at := s.x + a.past
-	const apart = 15
-	for n := apart; n+4 <= a.past; n += apart {
-		text := "-" + format.Length(time.Duration(n)*a.column)
-		g.Text(at-n-len(text)/2, s.y, at-3, text, s.c.Look.Dim)
-	}
-	for n := apart / 2; n+3 <= a.ahead; n += apart {
-		text := "+" + format.Length(time.Duration(n)*a.column)
-		g.Text(at+n-len(text)/2, s.y, s.x+s.w, text, s.c.Look.Dim)
-	}
-	g.Text(at-len(now)/2, s.y, s.x+s.w, now, s.c.Look.Accent)
+	y.Past.Update(k, l.axis.newest, l.axis.now, l.axis.column, l.axis.past)
+	y.Coming.Update(k, l.axis.newest, l.axis.column, l.axis.ahead)
+	chart.River(&s.c.Buffer, s.x, s.y, s.h, y.Past.Cells, y.Coming.Columns, calm, &s.c.Look)
 }
 
 // continueLine draws the line of now through rows that no key takes.

@@ -11,6 +11,7 @@ import (
 	"ratescope/model/format"
 	"ratescope/model/safetext"
 	"ratescope/tui/cell"
+	"ratescope/tui/chart"
 	"ratescope/tui/session"
 	"ratescope/tui/widget"
 )
@@ -104,7 +105,8 @@ func (v tableView) paint(r cell.Rect) {
 	if v.s.Shown.Paused() {
 		now = format.Clock(v.s.Shown.At())
 	}
-	v.table.lanes.paintTimes(slot{v.c, in.X + at, in.Y, cells, 1}, now)
+	axis := v.table.lanes.axis
+	chart.Times(&v.c.Buffer, in.X+at, in.Y, axis.past, axis.ahead, axis.column, now, v.c.Look.Accent, &v.c.Look)
 	for i := range shown {
 		y := v.table.rows.Line(i)
 		r := cell.Rect{X: rows.X, Y: rows.Y + y, W: rows.W, H: v.table.rows.Line(i+1) - y}
