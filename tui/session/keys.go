@@ -74,7 +74,8 @@ func (s *Session) Actions() shell.Actions {
 		shell.Bind("keys", "export", "e", "exports all keys to a JSON file", s.Files.ExportKeys).As(shell.ExportKeys).In(shell.Save,
 			shell.Folder),
 		shell.Bind("keys", "csv", "E", "exports the rows as csv, md or jsonl", func() tea.Cmd {
-			return s.AskFormat(format.Plural(len(s.Rows.Rows()), "key"), func(f report.Format) tea.Cmd { return s.Files.ExportRows(s.Rows.Rows(), f) })
+			rows := s.Rows.Rows()
+			return s.AskFormat(format.Plural(len(rows), "key"), func(f report.Format) tea.Cmd { return s.Files.ExportRows(rows, f) })
 		}).As(shell.ExportRows).In(shell.Save,
 			shell.Folder).When(s.Files.NoRows),
 		shell.Bind("keys", "record", "F", "records to a file, or ends the recording", s.Files.ToggleRecording).As(shell.Record).
@@ -191,8 +192,8 @@ func (s *Session) askTime() tea.Cmd {
 
 // AskFormat asks for the format of an export; what names the exported data.
 func (s *Session) AskFormat(what string, export func(report.Format) tea.Cmd) tea.Cmd {
-	formats := []report.Format{report.CSV, report.Markdown, report.JSONLines}
-	p := s.Shell.NewPicker("export "+what+" as", collect.Map(formats, func(f report.Format) shell.Choice { return shell.Choice{Name: string(f), Value: f} }))
+	p := s.Shell.NewPicker("export "+what+" as", collect.Map([]report.Format{report.CSV, report.Markdown, report.JSONLines},
+		func(f report.Format) shell.Choice { return shell.Choice{Name: string(f), Value: f} }))
 	p.Chosen = func(c shell.Choice) tea.Cmd { return export(c.Value.(report.Format)) }
 	return s.Shell.Open(p)
 }
