@@ -112,11 +112,7 @@ func runIdentify(p *program, c *cobra.Command, f identifyFlags) error {
 		return o.print(found)
 	}
 	entries, _ := entriesOf(found)
-	text, err := config.File(entries)
-	if err != nil {
-		return err
-	}
-	_, err = io.WriteString(o.Out, text)
+	_, err = io.WriteString(o.Out, config.File(entries))
 	return err
 }
 

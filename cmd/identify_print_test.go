@@ -83,10 +83,7 @@ func TestIdentifiedRuleHasTheBurst(t *testing.T) {
 		if len(entries) != 1 || entries[0].Limit != c.limit || entries[0].Burst != c.burst {
 			t.Fatalf("the rules are %+v, want limit %q and burst %d", entries, c.limit, c.burst)
 		}
-		file, err := config.File(entries)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := config.File(entries)
 		read, err := config.Parse([]byte(file))
 		if err != nil || read.Rules[0].Limit.Burst != c.burst {
 			t.Errorf("%v, the rule is read with burst %d, want %d:\n%s", err, read.Rules[0].Limit.Burst, c.burst, file)

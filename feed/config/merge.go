@@ -39,55 +39,36 @@ type Entry struct {
 	zones []string // what AnyZone may stand for
 }
 
-// block returns the entry as an item of a list whose dashes stand after indent spaces.
-func (e Entry) block(indent int) (string, error) {
-	text, err := yaml.Marshal([]Entry{e})
-	if err != nil {
-		return "", err
-	}
-	var b strings.Builder
-	margin := strings.Repeat(" ", indent)
-	if e.Above != "" {
-		b.WriteString(margin + "# " + e.Above + "\n")
-	}
-	for line := range strings.Lines(string(text)) {
-		b.WriteString(margin + line)
-	}
-	if e.Below != "" {
-		b.WriteString(margin + "  # " + e.Below + "\n")
-	}
-	return b.String(), nil
-}
-
 // flow returns the entry as an item between brackets.
-func (e Entry) flow() (string, error) {
+func (e Entry) flow() string {
 	var n yaml.Node
-	if err := n.Encode(e); err != nil {
-		return "", err
-	}
+	n.Encode(e) // which has texts and a number alone
 	n.Style = yaml.FlowStyle
-	text, err := yaml.Marshal(&n)
-	return strings.TrimSpace(string(text)), err
+	text, _ := yaml.Marshal(&n)
+	return strings.TrimSpace(string(text))
 }
 
 // blocks returns entries as items of a list whose dashes stand after indent spaces.
-func blocks(add []Entry, indent int) (string, error) {
+func blocks(add []Entry, indent int) string {
 	var b strings.Builder
+	margin := strings.Repeat(" ", indent)
 	for _, e := range add {
-		text, err := e.block(indent)
-		if err != nil {
-			return "", err
+		if e.Above != "" {
+			b.WriteString(margin + "# " + e.Above + "\n")
 		}
-		b.WriteString(text)
+		text, _ := yaml.Marshal([]Entry{e}) // texts and a number
+		for line := range strings.Lines(string(text)) {
+			b.WriteString(margin + line)
+		}
+		if e.Below != "" {
+			b.WriteString(margin + "  # " + e.Below + "\n")
+		}
 	}
-	return b.String(), nil
+	return b.String()
 }
 
 // File returns a configuration file that holds the entries alone.
-func File(add []Entry) (string, error) {
-	text, err := blocks(add, 2)
-	return "rules:\n" + text, err
-}
+func File(add []Entry) string { return "rules:\n" + blocks(add, 2) }
 
 // Lacking returns those of the entries for which no rule of c speaks of keys: for the others a
 // rule that comes first holds already. example is the name of one key of an entry.
@@ -127,8 +108,9 @@ var errLayout = errors.New("the rules cannot be put into a file of this form wit
 
 // Merge returns the content of a configuration file with the entries added to its rules. They
 // come last, since the first rule that matches a key holds for it, but before a rule for every key,
-// which would hide them. Everything else stays as it is, byte for byte. The error is that of
-// Parse, or says that the file has a form that cannot be added to.
+// which would hide them. Everything else stays as it is, byte for byte: of the places that they may stand at, as the
+// parser tells where nodes begin, the first is taken at which the file then reads as the rules before with the entries
+// among them. The error is that of Parse, or says that the file has a form that cannot be added to.
 func Merge(content []byte, add []Entry) ([]byte, error) {
 	before, err := Parse(content)
 	if err != nil {
@@ -138,27 +120,39 @@ func Merge(content []byte, add []Entry) ([]byte, error) {
 	if err := yaml.Unmarshal(content, &top); err != nil {
 		return nil, syntax(err)
 	}
-	m := merger{before: before, add: add, lines: slices.Collect(strings.Lines(string(content)))}
-	if merged := m.insert(&top); merged != nil {
-		return merged, nil
+	m := merger{slices.Collect(strings.Lines(string(content))), add, slices.IndexFunc(before.Rules, func(r Rule) bool { return !r.Narrow() })}
+	for _, p := range m.places(&top) {
+		merged := slices.Concat(content[:p.from], []byte(p.text), content[p.to:])
+		if after, err := Parse(merged); err == nil && m.extends(after, before) {
+			return merged, nil
+		}
 	}
 	return nil, errLayout
 }
 
+// merger adds entries to the lines of a file.
+type merger struct {
+	lines []string
+	add   []Entry
+	all   int // the index of the rule for every key, -1 without one
+}
+
+// place is a part of the file, mostly an empty one, and what may stand there instead.
+type place struct {
+	from, to int
+	text     string
+}
+
 // extends says whether after is before with the entries among its rules, and nothing else.
-func extends(after, before *Config, add []Entry) bool {
-	at := slices.IndexFunc(before.Rules, func(r Rule) bool { return !r.Narrow() })
+func (m *merger) extends(after, before *Config) bool {
+	at := m.all
 	if at < 0 {
 		at = len(before.Rules)
 	}
-	if len(after.Rules) != len(before.Rules)+len(add) || !slices.EqualFunc(after.Rules[:at], before.Rules[:at], sameRule) ||
-		!slices.EqualFunc(after.Rules[at+len(add):], before.Rules[at:], sameRule) {
+	end := at + len(m.add)
+	if len(after.Rules) != len(before.Rules)+len(m.add) || !slices.EqualFunc(m.add, after.Rules[at:end], entryIs) ||
+		!slices.EqualFunc(slices.Concat(after.Rules[:at], after.Rules[end:]), before.Rules, sameRule) {
 		return false
-	}
-	for i, e := range add {
-		if !e.is(&after.Rules[at+i]) {
-			return false
-		}
 	}
 	a, b := *after, *before
 	a.Rules, b.Rules = nil, nil
@@ -167,123 +161,99 @@ func extends(after, before *Config, add []Entry) bool {
 	return err == nil && failed == nil && bytes.Equal(shownAfter, shownBefore)
 }
 
+func entryIs(e Entry, r Rule) bool { return e.is(&r) }
+
 // sameRule reports whether two rules have the same words.
 func sameRule(a, b Rule) bool { return reflect.DeepEqual(a.words(), b.words()) }
 
-// merger adds entries to the text of a file, whose other bytes stay as they are. It tries the places that they may stand
-// at, as the parser tells where nodes begin, and takes the first at which the file then reads as the rules before with the entries
-// among them. Lines keep their ends.
-type merger struct {
-	before *Config
-	add    []Entry
-	lines  []string
-}
-
-// try returns the content of lines, where it reads as it should; else nil.
-func (m *merger) try(lines ...string) []byte {
-	text := []byte(strings.Join(lines, ""))
-	after, err := Parse(text)
-	if err != nil || !extends(after, m.before, m.add) {
-		return nil
-	}
-	return text
-}
-
-// put tries the file with a text, which ends in a line end, before line at.
-func (m *merger) put(at int, text string) []byte {
-	lines := slices.Clone(m.lines)
-	if slices.ContainsFunc(lines, func(line string) bool { return strings.HasSuffix(line, "\r\n") }) {
-		text = strings.ReplaceAll(text, "\n", "\r\n")
-	}
-	if at > 0 && !strings.HasSuffix(lines[at-1], "\n") {
-		lines[at-1] += text[len(strings.TrimRight(text, "\r\n")):]
-	}
-	return m.try(slices.Insert(lines, at, text)...)
-}
-
-// insert returns the file with the entries, nil where it has no place for them.
-func (m *merger) insert(top *yaml.Node) []byte {
+// places returns where the entries may stand, the best place first.
+func (m *merger) places(top *yaml.Node) []place {
+	section := []place{m.before(len(m.lines), File(m.add))}
 	if len(top.Content) == 0 { // nothing but comments
-		return m.section()
+		return section
 	}
 	n := top.Content[0]
 	if n.Kind == yaml.SequenceNode {
 		return m.list(n)
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		if name := n.Content[i]; name.Value == "rules" {
-			if merged := m.empty(name); merged != nil {
-				return merged
-			}
-			return m.list(n.Content[i+1])
+		if name, rules := n.Content[i], n.Content[i+1]; name.Value == "rules" && len(rules.Content) == 0 {
+			return append(m.empty(name.Line-1), m.list(rules)...)
+		} else if name.Value == "rules" {
+			return m.list(rules)
 		}
 	}
-	return m.section()
+	return section
 }
 
-// section adds the section of the rules at the end.
-func (m *merger) section() []byte {
-	text, err := File(m.add)
-	if err != nil {
-		return nil
+// offset returns where a column of a line begins.
+func (m *merger) offset(line, column int) int {
+	at := 0
+	for _, l := range m.lines[:line] {
+		at += len(l)
 	}
-	return m.put(len(m.lines), text)
+	if column > 0 {
+		at += len(string([]rune(m.lines[line])[:column]))
+	}
+	return at
+}
+
+// before returns the place of text before a line. Its lines end as those of the file do.
+func (m *merger) before(line int, text string) place {
+	end := "\n"
+	if slices.ContainsFunc(m.lines, func(l string) bool { return strings.HasSuffix(l, "\r\n") }) {
+		end = "\r\n"
+	}
+	text = strings.ReplaceAll(text, "\n", end)
+	if line > 0 && !strings.HasSuffix(m.lines[line-1], "\n") {
+		text = end + text
+	}
+	at := m.offset(line, 0)
+	return place{at, at, text}
 }
 
 // nothing is a section that is there and has nothing in it, in a line of its own.
-var nothing = regexp.MustCompile(`^( *rules:)[ \t]*(?:~|null|\[[ \t]*\])?([ \t]*(?:#.*)?\r?\n?)$`)
+var nothing = regexp.MustCompile(`^ *rules:([ \t]*(?:~|null|\[[ \t]*\])?)[ \t]*(?:#.*)?\r?\n?$`)
 
-// empty writes the entries below the name of a section with nothing in it.
-func (m *merger) empty(name *yaml.Node) []byte {
-	at := name.Line - 1
-	was := m.lines[at]
-	if !nothing.MatchString(was) || len(m.before.Rules) > 0 {
+// empty returns the place below the name of a section with nothing in it.
+func (m *merger) empty(line int) []place {
+	at := nothing.FindStringSubmatchIndex(m.lines[line])
+	if at == nil {
 		return nil
 	}
-	text, err := blocks(m.add, margin(was)+2)
-	if err != nil {
-		return nil
-	}
-	m.lines[at] = nothing.ReplaceAllString(was, "$1$2")
-	merged := m.put(at+1, text)
-	m.lines[at] = was
-	return merged
+	p := m.before(line+1, blocks(m.add, margin(m.lines[line])+2))
+	p.from += at[2] - len(m.lines[line])
+	p.text = m.lines[line][at[3]:] + p.text
+	return []place{p}
 }
 
-// list adds the entries to a list: at its end, or before the rule for every key.
-func (m *merger) list(list *yaml.Node) []byte {
-	all := slices.IndexFunc(m.before.Rules, func(r Rule) bool { return !r.Narrow() })
+// list returns the places in a list: before the rule for every key, or else at its end.
+func (m *merger) list(list *yaml.Node) (out []place) {
 	if list.Kind != yaml.SequenceNode { // an alias: its anchor is used elsewhere, too
 		return nil
 	}
 	if list.Style&yaml.FlowStyle != 0 {
-		return m.flow(list, all)
+		return m.flow(list)
 	}
 	indent := list.Column - 1
-	text, err := blocks(m.add, indent)
-	if err != nil {
-		return nil
-	}
-	if all >= 0 {
-		at := list.Content[all].Line - 1
+	text := blocks(m.add, indent)
+	if m.all >= 0 {
+		at := list.Content[m.all].Line - 1
 		for at > 0 && !strings.HasPrefix(strings.TrimLeft(m.lines[at], " "), "-") {
 			at--
 		}
-		for all > 0 && at > 0 && strings.HasPrefix(strings.TrimSpace(m.lines[at-1]), "#") { // above the first one they may be about the list
+		for m.all > 0 && at > 0 && strings.HasPrefix(strings.TrimSpace(m.lines[at-1]), "#") { // above the first one they may be about the list
 			at--
 		}
-		return m.put(at, text)
+		return []place{m.before(at, text)}
 	}
 	for at := lastLine(list); at <= len(m.lines); at++ {
 		inside := at < len(m.lines) && strings.TrimSpace(m.lines[at]) != "" && margin(m.lines[at]) > indent
-		if inside { // a comment of the last rule, or the rest of its text
-			continue
-		}
-		if merged := m.put(at, text); merged != nil {
-			return merged
+		if !inside { // no comment of the last rule, nor the rest of its text
+			out = append(out, m.before(at, text))
 		}
 	}
-	return nil
+	return out
 }
 
 // lastLine returns the line, from 1, in which the last node of a tree begins.
@@ -297,41 +267,24 @@ func lastLine(n *yaml.Node) int {
 
 func margin(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
 
-// flow adds the entries to a list between brackets: before each bracket that may close it, or before the rule for every
-// key, whose index is all.
-func (m *merger) flow(list *yaml.Node, all int) []byte {
-	texts := make([]string, len(m.add))
-	for i, e := range m.add {
-		var err error
-		if texts[i], err = e.flow(); err != nil {
-			return nil
-		}
+// flow returns the places in a list between brackets: before the rule for every key, or else before each bracket that
+// may close it.
+func (m *merger) flow(list *yaml.Node) (out []place) {
+	var texts []string
+	for _, e := range m.add {
+		texts = append(texts, e.flow())
 	}
 	text := strings.Join(texts, ", ")
-	row, column := list.Line-1, list.Column-1
-	if all >= 0 {
-		row, column = list.Content[all].Line-1, list.Content[all].Column-1
-		before := string([]rune(m.lines[row])[:column])
-		return m.cut(row, len(before), text+", ")
+	if m.all >= 0 {
+		at := m.offset(list.Content[m.all].Line-1, list.Content[m.all].Column-1)
+		return []place{{at, at, text + ", "}}
 	}
-	column = len(string([]rune(m.lines[row])[:column]))
-	for ; row < len(m.lines); row, column = row+1, 0 {
-		for ; column < len(m.lines[row]); column++ {
-			if m.lines[row][column] != ']' {
-				continue
-			}
-			for _, separator := range [...]string{"", ", "} {
-				if merged := m.cut(row, column, separator+text); merged != nil {
-					return merged
-				}
-			}
-		}
+	at := m.offset(list.Line-1, list.Column-1)
+	parts := strings.Split(strings.Join(m.lines, "")[at:], "]")
+	for _, part := range parts[:len(parts)-1] {
+		at += len(part)
+		out = append(out, place{at, at, text}, place{at, at, ", " + text})
+		at++
 	}
-	return nil
-}
-
-// cut tries the file with a text before a byte of a line.
-func (m *merger) cut(row, column int, text string) []byte {
-	line := m.lines[row]
-	return m.try(slices.Concat(m.lines[:row], []string{line[:column], text, line[column:]}, m.lines[row+1:])...)
+	return out
 }

@@ -437,11 +437,7 @@ func (g *suggester) filled(amount, at, unit string) {
 
 // Rule returns the entry as a rule; the error is that of Parse.
 func (e Entry) Rule() (Rule, error) {
-	text, err := File([]Entry{e})
-	if err != nil {
-		return Rule{}, err
-	}
-	c, err := Parse([]byte(text))
+	c, err := Parse([]byte(File([]Entry{e})))
 	if err != nil {
 		return Rule{}, err
 	}
@@ -458,8 +454,8 @@ func (e Entry) Open() Entry {
 
 // Words returns the entry as the words of a rule, and as one line of a configuration file.
 func (e Entry) Words() (words map[string]any, line string) {
-	line, err := e.flow()
-	if err != nil || yaml.Unmarshal([]byte(line), &words) != nil {
+	line = e.flow()
+	if yaml.Unmarshal([]byte(line), &words) != nil {
 		return nil, ""
 	}
 	return words, line
