@@ -147,7 +147,7 @@ func (k *Watched) readingAt(t limiter.Instant) (r Reading, known bool) {
 	if r.Denied.Known {
 		r.Denied.N = k.Timeline.join(k.Timeline.Index(t.Add(-w))+1, k.Timeline.Index(t)).Denied
 	}
-	bin, _ := k.Timeline.peek(k.Timeline.Index(t))
+	bin := k.Timeline.peek(k.Timeline.Index(t))
 	used := bin.Used
 	switch {
 	case kind == describe.Log:

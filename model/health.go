@@ -165,7 +165,6 @@ type HotKey struct {
 	WritesBy float64
 	CPU      Measure // share of the server's time in commands, 0 to 1, by Redis's HOTKEYS
 	Net      Measure // share of the bytes in and out, 0 to 1, by Redis's HOTKEYS
-	Accesses Measure // accesses a second, also reads, by Valkey's HOTKEYS
 	Counter  Measure // accesses that the LFU counter stands for
 }
 
@@ -177,14 +176,14 @@ type Hottest struct {
 	Utilization Measure
 	// Share orders the ranking. It is the largest of the key's shares: of the requests of all keys
 	// on the board, of the sampled writes, of the server's time and bytes, and of all accesses by
-	// Valkey's HOTKEYS and by the LFU counters.
+	// the LFU counters.
 	Share float64
 }
 
 // Hottest returns the n hottest keys, the one with the largest share first, and of equal ones the one
 // with the highest utilization. It uses the latest gauges.
 func (b *Board) Hottest(n int) []Hottest {
-	var all, accesses, counted float64
+	var all, counted float64
 	list := make([]Hottest, 0, len(b.keys)+len(b.HotKeys.Keys))
 	at := make(map[string]int, len(b.keys))
 	for name, k := range b.keys {
@@ -207,9 +206,6 @@ func (b *Board) Hottest(n int) []Hottest {
 		} else {
 			list = append(list, Hottest{HotKey: hot})
 		}
-		if hot.Accesses.Known {
-			accesses += hot.Accesses.V
-		}
 		if hot.Counter.Known {
 			counted += hot.Counter.V
 		}
@@ -217,7 +213,7 @@ func (b *Board) Hottest(n int) []Hottest {
 	for i := range list {
 		h := &list[i]
 		h.Share = max(share(h.Rate, max(all, b.HotKeys.Writes.V)), share(h.Writes, b.HotKeys.Writes.V), share(h.CPU, 1), share(h.Net, 1),
-			share(h.Accesses, accesses), share(h.Counter, counted))
+			share(h.Counter, counted))
 	}
 	slices.SortFunc(list, func(x, y Hottest) int {
 		return cmp.Or(cmp.Compare(y.Share, x.Share), cmp.Compare(y.Utilization.V, x.Utilization.V), strings.Compare(x.Key, y.Key))

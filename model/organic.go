@@ -171,7 +171,7 @@ func (t *Timeline) lowerDrained(bins map[int64]int64) {
 	}
 	owed := int64(0)
 	for i := slices.Min(slices.Collect(maps.Keys(bins))); i <= t.seen; i++ {
-		p, _ := t.peek(i)
+		p := t.peek(i)
 		if p.UsedKnown && p.Used == 0 {
 			owed = 0
 		}
@@ -203,7 +203,7 @@ func takeFromLog(log []limiter.Entry, at limiter.Instant, cost int64) {
 // up to last, because a counter's units arrive with the next reading.
 func (t *Timeline) withdraw(i, last, cost int64, denied bool) {
 	for end := min(last, i+BinsPerWindow/4); i <= end && cost > 0; i++ {
-		if p, _ := t.peek(i); p.Admitted+p.Denied == 0 {
+		if p := t.peek(i); p.Admitted+p.Denied == 0 {
 			continue
 		}
 		b := t.at(i)
@@ -219,7 +219,7 @@ func (t *Timeline) withdraw(i, last, cost int64, denied bool) {
 
 // unmark removes the marks of requests fired from here from a bin.
 func (t *Timeline) unmark(i int64) {
-	if p, _ := t.peek(i); p.InjectedAdmitted+p.InjectedDenied > 0 {
+	if p := t.peek(i); p.InjectedAdmitted+p.InjectedDenied > 0 {
 		b := t.at(i)
 		b.InjectedAdmitted, b.InjectedDenied = 0, 0
 	}
@@ -242,7 +242,7 @@ func (t *Timeline) lower(i, cost int64, a limiter.Algorithm) {
 		if describe.KindOf(a) == describe.Weighted && j >= edge {
 			n = cost * (end - j) / BinsPerWindow
 		}
-		if p, _ := t.peek(j); p.UsedKnown && n > 0 {
+		if p := t.peek(j); p.UsedKnown && n > 0 {
 			b := t.at(j)
 			b.Used = max(b.Used-n, 0)
 		}

@@ -266,14 +266,13 @@ func (t *Timeline) chunk(number int64, buffer []Bin) []Bin {
 	return buffer
 }
 
-// peek returns bin i, and whether its chunk was ever written to.
-func (t *Timeline) peek(i int64) (Bin, bool) {
+// peek returns bin i.
+func (t *Timeline) peek(i int64) (b Bin) {
 	var buffer [chunkBins]Bin
-	_, b := walk{t: t}.at(i, &buffer)
-	if b == nil {
-		return Bin{}, false
+	if _, at := (walk{t: t}).at(i, &buffer); at != nil {
+		b = *at
 	}
-	return *b, true
+	return b
 }
 
 // Arrive adds requests.

@@ -346,7 +346,7 @@ func (rules ownRules) Own(key, typ string, now limiter.Instant) (all []*decode.M
 			if m, ok := l.Match(key, typ, now); ok {
 				claimed, row = true, l.Row.String()
 				if !m.Over && !(m.Member && l.Block.Key.Blank()) {
-					all = append(all, rules.match(i, m, key, typ))
+					all = append(all, rules.match(i, m, typ))
 				}
 			}
 		}
@@ -383,7 +383,7 @@ func (rules ownRules) named(name, typ string, byRow bool, now limiter.Instant) *
 		if !ok || !l.Readable(m) {
 			continue
 		}
-		match, own := rules.match(i, m, name, typ), l.Limiter(m, typ)
+		match, own := rules.match(i, m, typ), l.Limiter(m, typ)
 		if l.Label != "" && own.Name() == name { // it is this row alone
 			return match
 		}
@@ -419,7 +419,7 @@ func (rules ownRules) named(name, typ string, byRow bool, now limiter.Instant) *
 }
 
 // match returns what a rule says of a key.
-func (rules ownRules) match(i int, m form.Match, key, typ string) *decode.Match {
+func (rules ownRules) match(i int, m form.Match, typ string) *decode.Match {
 	l := rules[i].Layout
 	own := l.Limiter(m, typ)
 	out := &decode.Match{Name: own.Name(), Rule: i + 1, Glob: l.Row.Glob(), Limiter: own, Settings: own.Settings()}

@@ -226,7 +226,7 @@ func (a *audit) newAction(server string, database int, s model.Order) *action {
 }
 
 // request returns the line for the next request of the action, to be written before it is sent.
-func (act *action) request(s model.Order) entry {
+func (act *action) request() entry {
 	e := act.line
 	e.Request = act.id + "." + strconv.FormatInt(act.n.Add(1), 10)
 	e.Outcome = pending

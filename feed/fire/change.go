@@ -59,7 +59,7 @@ func (i *Injector) Change(ctx context.Context, s model.Order) (model.Changed, er
 	if i.o.Sent != nil {
 		i.o.Sent(s.Key)
 	}
-	return done, errors.Join(err, i.end(act, s, model.Outcomes{}))
+	return done, errors.Join(err, i.end(act, model.Outcomes{}))
 }
 
 // carryOut sends the commands of a change.

@@ -129,7 +129,7 @@ func (f *firing) one(ctx context.Context) {
 			return
 		}
 	}
-	line := f.action.request(f.order)
+	line := f.action.request()
 	if err := f.audit.append(line); err != nil {
 		f.halt(f.audit.unwritable(err))
 		return

@@ -125,10 +125,10 @@ func (i *Injector) Fire(ctx context.Context, s model.Order, report func(model.Fi
 	if of.Scratch {
 		err := i.link.copyScratch(ctx, of, s, f.action.begun)
 		if err = cmp.Or(err, i.mark(ctx, s, tr)); err != nil {
-			return model.Outcomes{}, errors.Join(err, i.end(f.action, s, model.Outcomes{}))
+			return model.Outcomes{}, errors.Join(err, i.end(f.action, model.Outcomes{}))
 		}
 	}
-	return f.carryOut(ctx, func(t model.Outcomes) error { return i.end(f.action, s, t) })
+	return f.carryOut(ctx, func(t model.Outcomes) error { return i.end(f.action, t) })
 }
 
 // decider returns what sends one request of the order s over by: the user's own script, the commands of another

@@ -227,13 +227,14 @@ func (i *Injector) begin(ctx context.Context, s model.Order, tr *trace) (*action
 
 // end writes the last line of an order to the audit file, with the outcomes and digests of the
 // keys' present contents, by which undo finds out whether another program has written since.
-func (i *Injector) end(act *action, s model.Order, outcomes model.Outcomes) error {
+func (i *Injector) end(act *action, outcomes model.Outcomes) error {
 	line := act.line
 	line.Outcome, line.Outcomes, line.Error = ended, &outcomes, act.failed
 	line.Raise = act.raised
+	names := collect.Map(act.before, func(k savedKey) string { return string(k.Key) })
 	if act.exact != nil {
 		line.Before, line.After = act.exact, act.left
-	} else if after, err := i.link.save(context.Background(), namesOf(act.before)); err == nil {
+	} else if after, err := i.link.save(context.Background(), names); err == nil {
 		for n := range after {
 			after[n].Dump = nil
 		}
@@ -243,11 +244,6 @@ func (i *Injector) end(act *action, s model.Order, outcomes model.Outcomes) erro
 		return i.audit.unwritable(err)
 	}
 	return nil
-}
-
-// namesOf returns the names of saved keys.
-func namesOf(list []savedKey) (names []string) {
-	return collect.Map(list, func(k savedKey) string { return string(k.Key) })
 }
 
 // trace finds out whether another program writes to the keys of an action while it is fired. Each request is

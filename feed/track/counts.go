@@ -55,12 +55,6 @@ func (w *windows) learnLog(was, now *key) {
 	}
 }
 
-// named notes a window whose length the names of keys tell.
-func (w *windows) named(length time.Duration) {
-	w.births++
-	w.bound(length-expirySlack, length+expirySlack)
-}
-
 // figure returns the window: the only usual period within the bounds or, if there is none, a
 // length that narrow bounds determine.
 func (w *windows) figure() (f Figure[time.Duration]) {
@@ -125,7 +119,8 @@ func (g *group) learnCount(id uint64, was, now *key, w Span) {
 		now.count = was.count
 	case w.Start != 0 && was.at == 0:
 		now.born, now.reached = w.Start, now.at
-		g.windows.named(w.End.Sub(w.Start))
+		g.windows.births++
+		g.windows.bound(w.End.Sub(w.Start)-expirySlack, w.End.Sub(w.Start)+expirySlack)
 	case begun:
 		if now.reached, now.rises = now.at, 1; was.present && was.expiry > now.at.Add(expirySlack) {
 			g.windows.renewed++ // its window ended before its life

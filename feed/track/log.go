@@ -143,7 +143,7 @@ func (b *logDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading) (ag
 			b.bins.on, b.synced, b.pages = false, false, 0
 		}
 	default:
-		if again, err = b.takePage(now, l); again || err != nil {
+		if again, err = b.takePage(l); again || err != nil {
 			return again, err
 		}
 		if b.oldest = 0; b.first != nil && len(b.first.Val()) > 0 {
@@ -195,7 +195,7 @@ func (b *logDecoder) takeSurvey(now limiter.Instant, l *Tracker) error {
 }
 
 // takePage takes a page of new members. It returns true if ask has to be called again at once.
-func (b *logDecoder) takePage(now limiter.Instant, l *Tracker) (again bool, err error) {
+func (b *logDecoder) takePage(l *Tracker) (again bool, err error) {
 	got, again, err := b.scores()
 	if err != nil || again {
 		return again, err

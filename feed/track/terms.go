@@ -201,9 +201,6 @@ func (e *Engine) Terms(pattern string) Terms {
 	return t
 }
 
-// Forget removes a pattern, for example when a rule now gives the terms of its keys.
-func (e *Engine) Forget(pattern string) { delete(e.groups, pattern) }
-
 // toSettle says how to settle the two figures of an algorithm's limiters.
 var toSettle = map[limiter.Algorithm][]string{
 	limiter.FixedWindow: {"the window: watch until two windows of one key have begun",

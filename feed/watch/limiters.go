@@ -124,7 +124,7 @@ func (l *limiters) adoptOne(f decode.Found, now limiter.Instant) {
 		l.patterns.Learn(f.Name, kindOf(f.Type, f.Kind, f.Library), now)
 	}
 	l.candidates.remove(f.Name)
-	if len(l.trackers) >= l.max() && !l.makeRoom(f) {
+	if len(l.trackers) >= cmp.Or(max(l.o.MaxKeys, 0), DefaultMaxKeys) && !l.makeRoom(f) {
 		l.drop(f.Name)
 		l.beyond.add(&f, kindOf(f.Type, f.Kind, f.Library), &l.patterns, now)
 		return
@@ -153,20 +153,10 @@ func (l *limiters) follow(f decode.Found) *tracked {
 	return t
 }
 
-// expect adds a tracker for a key that will hold the limiter f, even while it does not exist.
-func (l *limiters) expect(f decode.Found) {
-	l.follow(f).Await()
-}
-
 // stale reports whether a find is a counter whose window ended long ago.
 func (l *limiters) stale(f decode.Found, now limiter.Instant) bool {
 	span := config.RuleOf(l.o.Rules, &f).Span()
 	return f.Kind == decode.Counter && span > 0 && f.Start.Add(3*span) < now
-}
-
-// max returns how many limiters may be watched at most.
-func (l *limiters) max() int {
-	return cmp.Or(max(l.o.MaxKeys, 0), DefaultMaxKeys)
 }
 
 // grade returns the evidence that a find is a limiter; ok is false where there is none. A find

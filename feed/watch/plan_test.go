@@ -3,7 +3,6 @@ package watch
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"ratescope/feed/connect"
 	"ratescope/feed/decode"
@@ -23,7 +22,7 @@ func TestATrackerIsDueOnce(t *testing.T) {
 	}
 	for _, kind := range []orderKind{orderQuick, orderWoken} {
 		times := map[string]int{}
-		for _, k := range r.dueBetween(order{kind: kind, names: []string{"b"}}, time.Unix(0, 0)) {
+		for _, k := range r.dueBetween(order{kind: kind, names: []string{"b"}}) {
 			times[k.Name]++
 		}
 		for _, name := range []string{"a", "b", "c"} {

@@ -165,7 +165,7 @@ func (r *reader) confirm(ctx context.Context) error {
 func (r *reader) read(ctx context.Context, o order, res *result) (h *model.Health, err error) {
 	r.takeAnnouncements()
 	if o.kind != orderFull {
-		due := r.dueBetween(o, time.Now())
+		due := r.dueBetween(o)
 		if o.kind == orderQuick && len(o.names) == 0 && r.idle {
 			return nil, nil
 		}

@@ -56,7 +56,6 @@ type schedule struct {
 	quick time.Time // the next quick order
 
 	ordered     time.Time // the latest order of any kind
-	orderedFull time.Time // the latest full order
 	orderedNear time.Time // the latest quick or full order
 	orderedNews time.Time // the latest order with names
 
@@ -128,7 +127,6 @@ func (s *schedule) next(now time.Time) orderKind {
 	s.busy, s.wanted, s.ordered = true, orderNone, now
 	switch k {
 	case orderFull:
-		s.orderedFull = now
 		s.found = time.Time{}
 		fallthrough
 	case orderQuick:
@@ -157,10 +155,6 @@ func (s *schedule) failed(now time.Time) {
 	s.retry = now.Add(s.backoff.Next())
 	s.want(orderFull)
 }
-
-// silent notes that the server takes too long to answer an order, on which the reader still
-// waits.
-func (s *schedule) silent() { s.live = false }
 
 // wake returns the latest time at which ticked and next have to be called again.
 func (s *schedule) wake() time.Time {
@@ -303,7 +297,7 @@ const quickShare, strainedShare = 0.5, 0.2
 // dueBetween returns the trackers to read between two refreshes, the most important first:
 // those that the order names and, for a quick order, as many of those on screen as quickShare
 // of the budget allows. Trackers that were not written since their latest reading are left out.
-func (r *reader) dueBetween(o order, now time.Time) []*tracked {
+func (r *reader) dueBetween(o order) []*tracked {
 	var due []*tracked
 	for _, name := range o.names {
 		if t := r.limiters.trackers[name]; t != nil {

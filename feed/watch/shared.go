@@ -47,9 +47,6 @@ func (f *facts) now() limiter.Instant {
 	return limiter.InstantOf(time.Now().Add(time.Duration(f.offset.Load())))
 }
 
-// asksTime reports whether TIME can date a reading, as far as is known.
-func (f *facts) asksTime() bool { return !f.noTime.Load() }
-
 // focus holds the place of each key on screen, counted from 1. It is safe for concurrent use.
 type focus struct {
 	at atomic.Pointer[map[string]int]

@@ -81,7 +81,8 @@ func (w *Watch) open() *reader {
 	r := newReader(o, e, g, w.pasts, w.shared)
 	find := discover.Options{
 		Client: r.link.client, Nodes: r.link.nodes.All, Patterns: o.Watch, Names: o.Keys, Rules: o.Rules,
-		Budget: cmp.Or(max(o.Budget, 0), DefaultBudget), Now: r.shared.facts.now, Time: r.shared.facts.asksTime, Away: r.shared.facts.away.Load,
+		Budget: cmp.Or(max(o.Budget, 0), DefaultBudget), Now: r.shared.facts.now, Away: r.shared.facts.away.Load,
+		Time: func() bool { return !r.shared.facts.noTime.Load() },
 		Trip: func() time.Duration { return cmp.Or(time.Duration(r.shared.facts.rtt.Load()), g.Greeting()) },
 		Own:  func() (time.Duration, int64) { return time.Duration(r.shared.facts.charged.Load()), g.Commands.Load() },
 	}
@@ -134,7 +135,7 @@ func (w *Watch) Announce(key string) { w.shared.announced.add(key) }
 
 // Expect watches a key that will hold the limiter described by f, even while the key does not
 // exist yet. It must be called before Run.
-func (w *Watch) Expect(f decode.Found) { w.reader.limiters.expect(f) }
+func (w *Watch) Expect(f decode.Found) { w.reader.limiters.follow(f).Await() }
 
 // Offset returns how far the server's clock is ahead of this machine's. It may be called
 // from any goroutine.
@@ -302,7 +303,7 @@ func (w *Watch) session(ctx context.Context, emit func(model.Batch)) (err error)
 				limit := silenceLimit(r.link.cluster, e.last.bound)
 				if s.busy && quiet.lasts(now, later(s.ordered, r.link.guard.LastReceived())) > limit {
 					e.lost(errSilent)
-					s.silent()
+					s.live = false // the reader still waits for the answer
 				}
 				if s.busy || e.link != model.Live {
 					e.send(now, nil, nil)

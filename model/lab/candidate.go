@@ -321,7 +321,7 @@ func (r *Run) Failed(i int) error {
 }
 
 // explain writes down what a script ran, for its reasons are its own.
-func (n *scripted) explain(m Moment, s Setup) Working {
+func (n *scripted) explain(s Setup) Working {
 	w := Working{Rule: "a script of your own: it shows what it ran, and not why"}
 	if n.shape != nil {
 		w.Rule = n.shape.rule

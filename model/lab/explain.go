@@ -36,7 +36,7 @@ func (w Working) Sum() string { return w.Numbers[len(w.Numbers)-1] }
 // Explain writes down why candidate c decided as it did at m.
 func Explain(c Candidate, m Moment, s Setup) Working {
 	if m.script != nil {
-		return m.script.explain(m, s)
+		return m.script.explain(s)
 	}
 	e := newExplainer(c, m, s)
 	var w Working

@@ -106,11 +106,10 @@ func (r *real) measure() model.Measure {
 
 // figures are those of a HotKey by their names in the file.
 var figures = map[string]func(*model.HotKey) *model.Measure{
-	"writes":   func(k *model.HotKey) *model.Measure { return &k.Writes },
-	"cpu":      func(k *model.HotKey) *model.Measure { return &k.CPU },
-	"net":      func(k *model.HotKey) *model.Measure { return &k.Net },
-	"accesses": func(k *model.HotKey) *model.Measure { return &k.Accesses },
-	"counter":  func(k *model.HotKey) *model.Measure { return &k.Counter },
+	"writes":  func(k *model.HotKey) *model.Measure { return &k.Writes },
+	"cpu":     func(k *model.HotKey) *model.Measure { return &k.CPU },
+	"net":     func(k *model.HotKey) *model.Measure { return &k.Net },
+	"counter": func(k *model.HotKey) *model.Measure { return &k.Counter },
 }
 
 // writesBy is the figure that is no Measure.
@@ -188,7 +187,7 @@ func (h *hot) model(name func(id int) (string, bool)) *model.HotKeys {
 	for _, k := range h.Heats[:min(len(h.Heats), maxBatch)] {
 		out.Keys = append(out.Keys, model.HotKey{
 			Key: string(k.Key), Writes: k.Writes.measure(), WritesBy: float64(k.WritesBy), CPU: k.CPU.measure(), Net: k.Net.measure(),
-			Accesses: k.Accesses.measure(), Counter: k.Counter.measure(),
+			Counter: k.Counter.measure(),
 		})
 	}
 	id := 0

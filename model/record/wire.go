@@ -257,7 +257,6 @@ type heat struct {
 	WritesBy real  `json:"writes_by,omitempty"`
 	CPU      *real `json:"cpu,omitempty"`
 	Net      *real `json:"net,omitempty"`
-	Accesses *real `json:"accesses,omitempty"`
 	Counter  *real `json:"counter,omitempty"`
 }
 
