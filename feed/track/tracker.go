@@ -14,6 +14,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"reflect"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -303,37 +304,20 @@ func (l *Tracker) finish(now limiter.Instant, r *model.Reading) bool {
 	return true
 }
 
-// figures holds the values of a reading that make it news when they change, as far as a quick
-// reading can see them.
-type figures struct {
-	typ, err           string
-	denied             model.Count
-	start, tat, filled limiter.Instant
-	previous, current  int64
-	part               int64
-	level              float64
-	blocked            limiter.Instant
-	known              bool
-}
-
 // news tells readings that are as the previous one.
 type news struct {
-	quick    bool    // the present reading is a quick one
-	moved    bool    // entries were removed since the previous reading, which no arrival shows
-	reported figures // of the previous reading
+	quick    bool           // the present reading is a quick one
+	moved    bool           // entries were removed since the previous reading, which no arrival shows
+	reported *model.Reading // what the previous reading had of what makes it news
 }
 
-// come reports whether r differs from the previous reading, and remembers its figures.
+// come reports whether r differs from the previous reading, as far as a quick one can see it, and remembers it.
 func (n *news) come(r *model.Reading) bool {
-	s := &r.State
-	t := figures{
-		typ: r.Type, err: r.Err, denied: r.Denied, start: s.Start, tat: s.TAT, filled: s.Filled,
-		previous: s.Previous, current: s.Current, part: s.Part, level: s.Level, blocked: s.BlockedUntil, known: true,
-	}
-	if t == n.reported && len(r.Arrivals) == 0 && !n.moved {
+	now := &model.Reading{Type: r.Type, Err: r.Err, Denied: r.Denied, State: r.State}
+	if now.State.Log = nil; reflect.DeepEqual(now, n.reported) && len(r.Arrivals) == 0 && !n.moved {
 		return false
 	}
-	n.reported = t
+	n.reported = now
 	return true
 }
 
