@@ -148,21 +148,25 @@ func samplesOf(ctx context.Context, o feed.Options, keys []string) (samples []de
 	return samples, limiter.InstantOf(at), nil
 }
 
+// readBy reads a key as rules say that it is laid out.
+func readBy(ctx context.Context, o feed.Options, rules []config.Rule, key string) (b model.Batch, r model.Reading, err error) {
+	o.Rules, o.Watch, o.Keys = rules, nil, []string{key}
+	src, err := feed.NewRedis(o)
+	if err != nil {
+		return b, r, usageError{err}
+	}
+	defer src.Close()
+	return feed.ReadKey(ctx, src, key)
+}
+
 // readingsOf works out what each reading that fits a key gives: that of the library whose layout it has,
 // else the suggested ones.
 func readingsOf(
 	ctx context.Context, o feed.Options, s *decode.Sample, suggested []config.Suggestion, limit string, names report.Options,
 ) ([]reportedRead, error) {
 	out := []reportedRead{}
-	o.Keys, o.Watch = []string{s.Key}, nil
 	read := func(rules []config.Rule, as string) error {
-		o.Rules = rules
-		src, err := feed.NewRedis(o)
-		if err != nil {
-			return usageError{err}
-		}
-		defer src.Close()
-		batch, r, err := feed.ReadKey(ctx, src, s.Key)
+		batch, r, err := readBy(ctx, o, rules, s.Key)
 		if err != nil {
 			return err
 		}
@@ -177,8 +181,7 @@ func readingsOf(
 		out = append(out, reportedRead{as, k.Library, k.Algorithm, k.Used, k.Limit, k.Window, k.Notes, nil, ""})
 		return nil
 	}
-	configured := o.Rules
-	if err := read(configured, ""); errors.As(err, new(feed.Away)) {
+	if err := read(o.Rules, ""); errors.As(err, new(feed.Away)) {
 		return nil, err
 	} // else it is of no known layout
 	if len(out) > 0 {

@@ -105,40 +105,26 @@ func newLab(p *program) *cobra.Command {
 	}, screenFlags, []string{"limit", "burst"})
 }
 
-// labMemory returns the user's progress in the lab, and a function that saves it; nil if it is not
-// saved.
-func labMemory() (screenlab.Memory, func(screenlab.Memory) error) {
+// labMemory returns the user's progress in the lab, and a function that saves it in a file; nil if it is not saved. A file that
+// cannot be read counts as no progress.
+func labMemory() (m screenlab.Memory, keep func(screenlab.Memory) error) {
 	state := stateFile("lab.json")
 	if state == "" {
-		return screenlab.Memory{}, nil
+		return m, nil
 	}
-	return recall(state), func(m screenlab.Memory) error { return remember(state, m) }
-}
-
-// recall reads the user's progress in the lab. A file that cannot be read counts as no progress.
-func recall(name string) (m screenlab.Memory) {
-	if content, err := os.ReadFile(name); err != nil || json.Unmarshal(content, &m) != nil {
-		return screenlab.Memory{}
+	if content, err := os.ReadFile(state); err != nil || json.Unmarshal(content, &m) != nil {
+		m = screenlab.Memory{}
 	}
-	return m
-}
-
-// remember saves the user's progress in the lab, in a file that only the user may read.
-func remember(name string, m screenlab.Memory) error {
-	content, err := json.Marshal(m)
-	if err != nil {
-		return err
+	return m, func(m screenlab.Memory) error {
+		content, err := json.Marshal(m)
+		if err == nil {
+			err = file.Keep(state, content)
+		}
+		if err != nil {
+			return fmt.Errorf("what was reached in the lab cannot be kept: %w", err)
+		}
+		return nil
 	}
-	if err = os.MkdirAll(filepath.Dir(name), 0o700); err == nil {
-		err = os.WriteFile(name+".new", content, 0o600)
-	}
-	if err == nil {
-		err = os.Rename(name+".new", name)
-	}
-	if err != nil {
-		return fmt.Errorf("what was reached in the lab cannot be kept: %w", err)
-	}
-	return nil
 }
 
 // traceOf reads a recording or access log; it returns nil for "".

@@ -143,13 +143,7 @@ func (t *teacher) fit(
 
 // figures says what a rule reads of one key; where it holds something else, that.
 func (t *teacher) figures(ctx context.Context, o feed.Options, key string, rule *config.Rule) (string, error) {
-	o.Rules, o.Watch, o.Keys = []config.Rule{*rule}, nil, []string{key}
-	src, err := feed.NewRedis(o)
-	if err != nil {
-		return "", err
-	}
-	defer src.Close()
-	b, r, err := feed.ReadKey(ctx, src, key)
+	b, r, err := readBy(ctx, o, []config.Rule{*rule}, key)
 	switch {
 	case errors.As(err, new(feed.Away)) || ctx.Err() != nil:
 		return "", err

@@ -16,6 +16,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/net/http/httpguts"
+
 	"ratescope/feed/connect"
 	"ratescope/limiter"
 	"ratescope/model"
@@ -129,15 +131,12 @@ func (a *Application) Fire(ctx context.Context, s model.Order, report func(model
 	first := *line
 	first.Outcome, first.person, first.Reason, first.Number, first.Rate = begun, whoRuns(), a.o.Reason, s.N, s.Rate
 	if err := a.audit.append(first); err != nil {
-		return model.Outcomes{}, a.audit.unwritable(err)
+		return model.Outcomes{}, err
 	}
 	return f.carryOut(ctx, func(t model.Outcomes) error {
 		last := *line
 		last.Outcome, last.Outcomes = ended, &t
-		if err := a.audit.append(last); err != nil {
-			return a.audit.unwritable(err)
-		}
-		return nil
+		return a.audit.append(last)
 	})
 }
 
@@ -281,7 +280,7 @@ func ReadHeader(fields []string) (http.Header, error) {
 	h := http.Header{}
 	for i, f := range fields {
 		name, value, ok := strings.Cut(f, ":")
-		if name = strings.TrimSpace(name); !ok || !validName(name) {
+		if name = strings.TrimSpace(name); !ok || !httpguts.ValidHeaderFieldName(name) {
 			return nil, fmt.Errorf("header %d has no name: write it as 'Name: value'", i+1)
 		}
 		if value = strings.TrimSpace(value); strings.ContainsAny(value, "\r\n\x00") {
@@ -290,14 +289,4 @@ func ReadHeader(fields []string) (http.Header, error) {
 		h.Add(name, value)
 	}
 	return h, nil
-}
-
-// validName reports whether a name is a valid header name: a token of RFC 9110.
-func validName(name string) bool {
-	for _, c := range name {
-		if c <= ' ' || c >= 0x7f || strings.ContainsRune(`()<>@,;:\"/[]?={}`, c) {
-			return false
-		}
-	}
-	return name != ""
 }

@@ -93,12 +93,8 @@ func (p *permission) Disarm() {
 
 // note writes a change of the arming to the audit file; run is the server's run ID.
 func (p *permission) note(outcome, run string) error {
-	line := entry{Action: outcome, Server: p.link.endpoint.Shown, Database: p.link.endpoint.DB(), Outcome: outcome, RunID: run,
-		person: whoRuns()}
-	if err := p.audit.append(line); err != nil {
-		return p.audit.unwritable(err)
-	}
-	return nil
+	return p.audit.append(entry{Action: outcome, Server: p.link.endpoint.Shown, Database: p.link.endpoint.DB(), Outcome: outcome, RunID: run,
+		person: whoRuns()})
 }
 
 // Meet takes the present state of the server: the arming ends if the connection was lost and a

@@ -251,8 +251,13 @@ func (a *audit) fired(e entry, f model.Fired) error {
 	return a.append(e)
 }
 
-// append writes one line. Lines of an action as a whole are synced to the disk.
-func (a *audit) append(e entry) error {
+// append writes one line. Lines of an action as a whole are synced to the disk. The error is one sentence.
+func (a *audit) append(e entry) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("firing stopped because the audit file %q cannot be written: %w", a.path, err)
+		}
+	}()
 	e.At, e.User, e.PID = time.Now().UTC().Format(stamp), a.user, os.Getpid()
 	line, err := json.Marshal(e)
 	if err != nil {

@@ -131,7 +131,7 @@ func (f *firing) one(ctx context.Context) {
 	}
 	line := f.action.request()
 	if err := f.audit.append(line); err != nil {
-		f.halt(f.audit.unwritable(err))
+		f.halt(err)
 		return
 	}
 	fired := f.send(ctx)
@@ -228,7 +228,7 @@ func (f *firing) account(fired answered, line entry) {
 		why = nil // there is nothing more to send
 	}
 	if err := f.audit.fired(line, fired.Fired); err != nil {
-		why = f.audit.unwritable(err)
+		why = err
 	}
 	if why != nil && f.err == nil {
 		f.err = why
@@ -244,11 +244,6 @@ func (f *firing) fail(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.err = cmp.Or(f.err, err)
-}
-
-// unwritable wraps the error of writing the audit file in a sentence.
-func (a *audit) unwritable(err error) error {
-	return fmt.Errorf("firing stopped because the audit file %q cannot be written: %w", a.path, err)
 }
 
 // Conditions that stop firing, in addition to failed requests.

@@ -219,10 +219,7 @@ func (i *Injector) begin(ctx context.Context, s model.Order, tr *trace) (*action
 		line.Shape = s.Shape.String()
 	}
 	line.Change = s.Change.String()
-	if err := i.audit.append(line); err != nil {
-		return nil, i.audit.unwritable(err)
-	}
-	return act, nil
+	return act, i.audit.append(line)
 }
 
 // end writes the last line of an order to the audit file, with the outcomes and digests of the
@@ -240,10 +237,7 @@ func (i *Injector) end(act *action, outcomes model.Outcomes) error {
 		}
 		line.After, line.Others = after, act.trace.others(context.Background())
 	}
-	if err := i.audit.append(line); err != nil {
-		return i.audit.unwritable(err)
-	}
-	return nil
+	return i.audit.append(line)
 }
 
 // trace finds out whether another program writes to the keys of an action while it is fired. Each request is

@@ -101,7 +101,7 @@ func (i *Injector) takeBack(ctx context.Context, t model.TakeBack, f *found) (mo
 	line := entry{Action: t.Action, Server: f.first.Server, Database: f.first.Database, Key: f.first.Key, KeyQuoted: f.first.KeyQuoted,
 		Outcome: undone, Reason: t.Reason, person: whoRuns()}
 	if err := i.audit.append(line); err != nil { // before it is done
-		return model.TakenBack{}, i.audit.unwritable(err)
+		return model.TakenBack{}, err
 	}
 	since := ""
 	if err == nil && f.ended {
