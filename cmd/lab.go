@@ -118,7 +118,8 @@ func labMemory() (m screenlab.Memory, keep func(screenlab.Memory) error) {
 	return m, func(m screenlab.Memory) error {
 		content, err := json.Marshal(m)
 		if err == nil {
-			err = file.Keep(state, content)
+			was, _ := os.ReadFile(state)
+			err = file.Replace(state, was, content)
 		}
 		if err != nil {
 			return fmt.Errorf("what was reached in the lab cannot be kept: %w", err)

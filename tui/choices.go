@@ -4,11 +4,10 @@ import (
 	"encoding/json"
 	"maps"
 	"os"
+	"path/filepath"
 	"sync"
 
 	tea "charm.land/bubbletea/v2"
-
-	"ratescope/internal/file"
 )
 
 // choices are what a person has chosen, kept in a file from one start to the next. A file that
@@ -43,8 +42,12 @@ func (c *choices) remember(key, value string) tea.Cmd {
 	return func() tea.Msg {
 		c.mu.Lock() // two writes one after the other
 		defer c.mu.Unlock()
-		if text, err := json.MarshalIndent(values, "", "  "); err == nil {
-			_ = file.Keep(c.path, text)
+		text, err := json.MarshalIndent(values, "", "  ")
+		if err != nil || os.MkdirAll(filepath.Dir(c.path), 0o700) != nil {
+			return nil
+		}
+		if os.WriteFile(c.path+".new", text, 0o600) == nil {
+			_ = os.Rename(c.path+".new", c.path)
 		}
 		return nil
 	}

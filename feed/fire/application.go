@@ -16,8 +16,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/net/http/httpguts"
-
 	"ratescope/feed/connect"
 	"ratescope/limiter"
 	"ratescope/model"
@@ -280,7 +278,7 @@ func ReadHeader(fields []string) (http.Header, error) {
 	h := http.Header{}
 	for i, f := range fields {
 		name, value, ok := strings.Cut(f, ":")
-		if name = strings.TrimSpace(name); !ok || !httpguts.ValidHeaderFieldName(name) {
+		if name = strings.TrimSpace(name); !ok || !validName(name) {
 			return nil, fmt.Errorf("header %d has no name: write it as 'Name: value'", i+1)
 		}
 		if value = strings.TrimSpace(value); strings.ContainsAny(value, "\r\n\x00") {
@@ -289,4 +287,14 @@ func ReadHeader(fields []string) (http.Header, error) {
 		h.Add(name, value)
 	}
 	return h, nil
+}
+
+// validName reports whether a name is a valid header name: a token of RFC 9110.
+func validName(name string) bool {
+	for _, c := range name {
+		if c <= ' ' || c >= 0x7f || strings.ContainsRune(`()<>@,;:\"/[]?={}`, c) {
+			return false
+		}
+	}
+	return name != ""
 }

@@ -200,14 +200,6 @@ func Replace(name string, was, content []byte) error {
 	return nil
 }
 
-// Keep writes a file of the program's own state, which only the user may read. A reader sees what was there or all of content.
-func Keep(name string, content []byte) error {
-	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		return err
-	}
-	return replace(name, content, 0o600)
-}
-
 // replace writes a file beside the one at path, and gives it its name when it is on disk.
 func replace(path string, content []byte, mode fs.FileMode) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
