@@ -8,52 +8,7 @@ import (
 	"ratescope/feed/decode"
 	"ratescope/feed/decode/form"
 	"ratescope/limiter"
-	"ratescope/model"
 )
-
-// counter is a layout of libraries.yaml: a string that counts the requests of a window, and whose expiry, set
-// with the first of them, is the end of the window. The prefixes of many are those of other programs, too, which
-// decide nothing unless the name goes on as Who says.
-type counter struct {
-	Begins  string // what the name begins with; "" leaves the layout to a rule that names the library
-	Within  bool   // it may stand behind a colon as well, and before other parts
-	Who     string // "address": of a client, at the end of the name; "digest": MD5 or SHA-256; "any"
-	Named   string // what tells the name, for a person; "" begins with <id> behind it
-	Charged bool   // these three are those of form.Counter
-	Blocks  bool
-	Renewed bool
-	Forever bool   // it may be without an expiry
-	Kind    string // "begins": all limiters of the prefix share their limit, whatever follows; else as form.PrefixOf says
-}
-
-func (k *counter) recognize(s *decode.Sample, c decode.Context) *decode.Match {
-	n, ok := form.Signed(s.Text)
-	if !ok || n < 0 && !k.Forever || s.TTL <= 0 && !(k.Forever && s.TTL == model.Forever) {
-		return nil
-	}
-	i := strings.Index(s.Key, k.Begins)
-	fits := k.Begins != "" && (i == 0 || k.Within && i > 0 && s.Key[i-1] == ':')
-	prefix := form.PrefixOf(s.Key)
-	if k.Kind == "begins" || prefix == "" && fits {
-		prefix = s.Key[:max(i, 0)] + k.Begins
-	}
-	switch {
-	case fits && k.Who == "digest":
-		rest := s.Key[i+len(k.Begins):]
-		fits = form.IsHex(rest, 32) || form.IsHex(rest, 64)
-	case fits && k.Who == "address":
-		before := len(form.PrefixOf(s.Key))
-		fits = form.IsAddress(s.Key[before:]) && (before == len(k.Begins) || k.Within && before > i+len(k.Begins))
-	}
-	if !fits && !c.Named {
-		return nil
-	}
-	var why []string
-	if k.Named != "" && k.Begins != "" {
-		why = []string{"named " + k.Named}
-	}
-	return form.Counted(form.Counter{Key: s.Key, Charged: k.Charged, Blocks: k.Blocks, Renewed: k.Renewed}, s, prefix, why...)
-}
 
 // redisRate recognizes the two forms of redis_rate: that of its releases from 8 on, and the counters of those before.
 func redisRate(s *decode.Sample, c decode.Context) *decode.Match {

@@ -89,15 +89,12 @@ var All = sync.OnceValue(func() (all []*decode.Library) {
 		panic(err)
 	}
 	for i := range said {
-		l, layouts := &decode.Library{}, struct {
-			Counters []counter
-			States   []state
-		}{}
+		l, layouts := &decode.Library{}, struct{ States []state }{}
 		if err := errors.Join(said[i].Decode(l), said[i].Decode(&layouts)); err != nil {
 			panic(err)
 		}
-		own, counters, states := recognizers[l.Name], layouts.Counters, layouts.States
-		if own == nil && counters == nil && states == nil {
+		own, states := recognizers[l.Name], layouts.States
+		if own == nil && states == nil {
 			panic(fmt.Sprintf("libraries.yaml: %s has neither a layout nor a function", l.Name))
 		}
 		l.Lists = lists[l.Name]
@@ -107,9 +104,6 @@ var All = sync.OnceValue(func() (all []*decode.Library) {
 			}
 			for i := 0; m == nil && i < len(states); i++ {
 				m = states[i].recognize(s, c)
-			}
-			for i := 0; m == nil && i < len(counters) && s.Type == "string"; i++ {
-				m = counters[i].recognize(s, c)
 			}
 			return m
 		}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -25,7 +24,9 @@ type state struct {
 	Fields []string       // of the leading key; JSON has no others
 	Hash   bool           // it is a hash
 	Only   bool           // which has no other fields
+	Named  bool           // a rule has to name the library
 	Who    *regexp.Regexp // what * stands for; a group is what differs between limiters of a kind
+	Client string         // "is", "ends": that is the address of a client, or ends in one
 	Like   *regexp.Regexp // the same where a rule names the library; none is anything
 	Not    *regexp.Regexp // names that are none
 	Kind   string         // "begins": what stands before and behind * is of limiters of a kind; "alone": none is; else as form.PrefixOf says
@@ -38,15 +39,17 @@ type state struct {
 	Until                      string        // where it stands when a count ends; "" with its key
 	Unit                       time.Duration // of these times; 0 are dates
 
-	Blocks                  bool // the second key, which holds 1, denies everything until it expires
-	Charged, Hides, Forever bool // as in counter and in form.Reader
-	Partial                 bool // how much is used now is not known
-	Batches, Burst          bool // tokens come at the end of an interval; the limit needs a burst
+	Blocks            bool // the second key, which holds 1, denies everything until it expires
+	Forever           bool // the keys may be without an expiry
+	Charged, Hides    bool // as in form.Reader
+	Prolongs, Renewed bool // as Blocks and Renewed of form.Counter
+	Partial           bool // how much is used now is not known
+	Batches, Burst    bool // tokens come at the end of an interval; the limit needs a burst
 }
 
 // recognize returns the match of a key that is one of the layout's.
 func (k *state) recognize(s *decode.Sample, c decode.Context) *decode.Match {
-	if k.Hash != (s.Type == "hash") && !k.Blocks || s.TTL <= 0 && !k.Forever || k.Not != nil && k.Not.MatchString(s.Key) ||
+	if k.Named && !c.Named || k.Hash != (s.Type == "hash") && !k.Blocks || s.TTL <= 0 && !k.Forever || k.Not != nil && k.Not.MatchString(s.Key) ||
 		k.Fields != nil && !k.Hash && !strings.HasPrefix(s.Text, "{") {
 		return nil
 	}
@@ -64,11 +67,11 @@ func (k *state) recognize(s *decode.Sample, c decode.Context) *decode.Match {
 			}
 		}
 		m := decode.Match{Name: keys[0], Why: k.Why}
-		if !k.kind(&m, who, c.Named) {
+		if !k.kind(&m, who, begins, c.Named) {
 			return nil
 		}
 		r, d := k.reader(keys), decode.Decoded{}
-		if i == 0 && k.Count != "" && k.Until == "" && !k.Partial {
+		if i == 0 && k.Count != "" && k.Until == "" && !k.Partial && (!k.Prolongs || s.Text == "1") {
 			m.Span = s.TTL
 		}
 		switch m.Limiter, m.Algorithm = r, r.Settings.Algorithm; {
@@ -82,37 +85,44 @@ func (k *state) recognize(s *decode.Sample, c decode.Context) *decode.Match {
 	return nil
 }
 
-// kind sets what limiters of m's kind have in common, and reports whether who is one that is limited.
-func (k *state) kind(m *decode.Match, who string, named bool) bool {
+// kind sets what limiters of m's kind have in common, and reports whether who, which stands for * where the name begins so, is
+// one that is limited.
+func (k *state) kind(m *decode.Match, who string, begins, named bool) bool {
 	before, after, _ := strings.Cut(k.Keys[0], "*")
-	switch k.Kind {
-	case "begins":
+	switch prefix := form.PrefixOf(m.Name); {
+	case k.Kind == "begins":
 		m.Prefix, m.Suffix = before, after
-	case "":
-		m.Prefix = form.PrefixOf(m.Name)
+	case k.Kind == "" && (prefix != "" || !begins):
+		m.Prefix = prefix
+	case k.Kind == "":
+		m.Prefix = before
 	}
-	if k.Who == nil {
-		return true
-	}
-	found := k.Who.FindStringSubmatchIndex(who)
-	if found == nil && named {
-		if k.Like == nil {
-			return true
+	is := begins
+	if k.Who != nil {
+		found := k.Who.FindStringSubmatchIndex(who)
+		if is = found != nil; !is && named && k.Like != nil {
+			found, named = k.Like.FindStringSubmatchIndex(who), false
+			is = found != nil
 		}
-		found = k.Like.FindStringSubmatchIndex(who)
-	}
-	for n := 2; n+1 < len(found); n += 2 {
-		if found[n] >= 0 {
-			m.Prefix, m.Suffix = before+who[:found[n]], who[found[n+1]:]+after
+		for n := 2; n+1 < len(found); n += 2 {
+			if found[n] >= 0 {
+				m.Prefix, m.Suffix = before+who[:found[n]], who[found[n+1]:]+after
+			}
 		}
 	}
-	return found != nil
+	switch k.Client {
+	case "is":
+		is = is && form.IsAddress(who)
+	case "ends":
+		is = is && form.IsAddress(who[len(form.PrefixOf(who)):])
+	}
+	return is || named
 }
 
 // reader returns the limiter of keys.
 func (k *state) reader(keys []string) *form.Reader {
 	r := &form.Reader{Keys: form.Texts(keys...), Settings: form.FromFirst, Charged: k.Charged, Hides: k.Hides,
-		Holds: cmp.Or(k.Holds, "state of its library"), Read: k.read}
+		Holds: cmp.Or(k.Holds, "count"), Read: k.read}
 	switch {
 	case k.Hash:
 		r.Keys[0].Type, r.Keys[0].Fields = "hash", k.Fields
@@ -181,8 +191,7 @@ func (k *state) read(d *decode.Decoded, now limiter.Instant, got []decode.Sample
 		ok = ok && is
 		return at
 	}
-	at, until, amount := instant(k.At), instant(k.Until), number(cmp.Or(k.Count, k.Left, k.Tokens, k.Level))
-	used := amount
+	at, until, used, amount := instant(k.At), instant(k.Until), int64(0), 0.0
 	if k.Limit != "" {
 		d.Limit.Count, d.LimitFrom = int64(number(k.Limit)), model.LimitOfKey
 		ok = ok && d.Limit.Count > 0
@@ -192,15 +201,21 @@ func (k *state) read(d *decode.Decoded, now limiter.Instant, got []decode.Sample
 		until = at.Add(d.Window - k.Unit)
 		ok = ok && d.Window > 0 && d.Window <= limiter.MaxWindow
 	}
-	if k.Left != "" {
-		used = float64(d.Limit.Count) - max(amount, 0)
+	counted := cmp.Or(k.Count, k.Left)
+	if counted == "" {
+		amount = number(cmp.Or(k.Tokens, k.Level))
+	} else {
+		n, whole := form.Signed(values[counted])
+		if used = n; k.Left != "" {
+			used = d.Limit.Count - max(n, 0)
+		}
+		ok = ok && whole && (used >= 0 || k.Forever)
 	}
-	counts := k.Count != "" || k.Left != ""
 	switch ttl := got[0].TTL; {
-	case !ok || used < 0 || counts && used != math.Trunc(used):
+	case !ok || amount < 0:
 		return false
 	case k.Partial:
-		if d.Partial = true; counts {
+		if d.Partial = true; counted != "" {
 			d.Window = 0
 		}
 	case k.Tokens != "":
@@ -213,16 +228,17 @@ func (k *state) read(d *decode.Decoded, now limiter.Instant, got []decode.Sample
 			d.State.Start = d.Ends.Add(-d.Window)
 		}
 		if now < d.Ends {
-			d.State.Current = int64(used)
+			d.State.Current = used
 		}
 		if d.Span = ttl; ttl == model.Forever {
 			d.Span = d.Ends.Sub(now)
 		}
 	default:
-		if d.State.Current = int64(used); ttl == model.Forever { // the next request begins a window
+		limit := max(d.Limit.Count, given.Limit.Count)
+		if d.State.Current = max(used, 0); ttl == model.Forever && k.Renewed {
 			d.State.Current = 0
 		}
-		form.Until(d, now, ttl, false)
+		form.Until(d, now, ttl, k.Prolongs && !(limit > 0 && used <= limit))
 	}
 	return true
 }
