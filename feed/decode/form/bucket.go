@@ -38,6 +38,14 @@ func SetWater(d *decode.Decoded, water float64, at limiter.Instant, step float64
 	d.State.Filled = at - Span((d.State.Level-water)*step)
 }
 
+// Added returns the water of a leaky bucket to which more is added that does not drain, and the instant at which it holds that.
+func Added(water, more float64, at, now limiter.Instant, step float64) (float64, limiter.Instant) {
+	if step > 0 {
+		water, at = math.Max(water-math.Max(float64(now-at), 0)/step, 0), max(at, now)
+	}
+	return water + more, at
+}
+
 // Span converts microseconds to an instant's measure, bounded to a century either way.
 func Span(us float64) limiter.Instant {
 	const century = 100 * 366 * 24 * 3600 * 1e6

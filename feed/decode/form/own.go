@@ -334,10 +334,7 @@ func (o *Own) bucket(d *decode.Decoded, now limiter.Instant, got []decode.Sample
 		if !ok && lead.Fields[l.Plus] != "" {
 			return "no number in " + l.Plus
 		}
-		if step > 0 { // what is added does not drain
-			amount, at = math.Max(amount-math.Max(float64(now-at), 0)/step, 0), max(at, now)
-		}
-		amount += math.Max(more, 0)
+		amount, at = Added(amount, max(more, 0), at, now, step)
 	}
 	SetWater(d, amount, at, step)
 	return ""

@@ -11,67 +11,6 @@ import (
 	"ratescope/model"
 )
 
-func traefik(s *decode.Sample, c decode.Context) *decode.Match {
-	rest, ok := strings.CutPrefix(s.Key, "rate:")
-	if !c.Named && (!ok || !strings.Contains(rest, "@") || !strings.Contains(rest, ":")) {
-		return nil
-	}
-	r := &form.Reader{Keys: form.Hash(s.Key, "last", "tokens"), Settings: decode.Settings{Algorithm: limiter.TokenBucket},
-		Holds: "token bucket of Traefik", Read: readTraefik}
-	return r.Match(s, c, decode.Match{Prefix: "rate:", Why: []string{"named rate:<middleware>@<provider>:<source>",
-		"a hash of nothing but last, a time in microseconds, and tokens"}})
-}
-
-// readTraefik reads the bucket as it will be when a request that comes now has waited its longest.
-func readTraefik(d *decode.Decoded, now limiter.Instant, got []decode.Sample, given decode.Settings) bool {
-	s := &got[0]
-	tokens, ok := form.Number(s.Fields["tokens"])
-	us, numeric := form.Count(s.Fields["last"])
-	step := form.Emission(given)
-	form.SetTokens(d, tokens, limiter.Instant(us), step)
-	if step > 0 {
-		wait := 500_000.0
-		if perSecond := 1e6 / step; perSecond >= 1 {
-			wait = 500_000 / float64(int64(perSecond))
-		}
-		d.State.Filled -= limiter.Instant(wait)
-	}
-	return ok && numeric && s.Length == 2 && s.TTL > 0 && decode.UnitOf(float64(us), now) == time.Microsecond
-}
-
-func prorate(s *decode.Sample, c decode.Context) *decode.Match {
-	base, field, ok := form.LastPart(s.Key, '.')
-	digest := base[strings.LastIndexByte(base, ':')+1:]
-	if !ok || field != "bucket_level" && field != "last_updated" && field != "block" || !form.IsHex(digest, 40) || s.TTL <= 0 {
-		return nil
-	}
-	if _, ok := form.Number(s.Text); !ok {
-		return nil
-	}
-	r := &form.Reader{
-		Keys: form.Texts(base+".bucket_level", base+".last_updated", base+".block"), Block: 2,
-		Settings: decode.Settings{Algorithm: limiter.LeakyBucket}, Holds: "level and time of a leaky bucket", Read: readProrate,
-	}
-	return r.Match(s, c, decode.Match{Name: base + ".bucket_level", Prefix: strings.TrimSuffix(base, digest), Suffix: ".bucket_level",
-		Why: []string{"named <name>:<digest>.bucket_level, .last_updated and .block", "they expire a period after the time of the last call"}})
-}
-
-// readProrate tells the period by the expiry, which is that and a part of a second after the last call.
-func readProrate(d *decode.Decoded, now limiter.Instant, got []decode.Sample, given decode.Settings) bool {
-	level, lok := form.Number(got[0].Text)
-	updated, uok := form.Number(got[1].Text)
-	if !lok || !uok || level < 0 || got[1].TTL <= 0 || decode.UnitOf(updated, now) != time.Second ||
-		(got[0].TTL-got[1].TTL).Abs() > 2*form.Latency {
-		return false
-	}
-	at := decode.InstantIn(updated, time.Second)
-	lives := got[1].Expiry(now).Sub(at)
-	d.Window = lives.Round(time.Second)
-	given.Window = d.Window
-	form.SetWater(d, level, at, form.Emission(given))
-	return d.Window > 0 && d.Window <= limiter.MaxWindow && (lives-d.Window).Abs() <= 2*form.Latency
-}
-
 func goRedisstore(s *decode.Sample, c decode.Context) *decode.Match {
 	longest := time.Duration(0) // the longest expiry seen
 	r := &form.Reader{

@@ -3,7 +3,6 @@ package library
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"ratescope/feed/decode"
 	"ratescope/feed/decode/form"
@@ -24,35 +23,6 @@ func redisRate(s *decode.Sample, c decode.Context) *decode.Match {
 	x := aligned(limiter.FixedWindow, w, form.Numbered(base+"-", w, ""))
 	x.Charged = true
 	return x.Match(base, "rate:", "named rate:<key>-<index of a window>", "an integer that expires a window after the last request")
-}
-
-// rspamd recognizes the buckets of rspamd's ratelimit, which leak.
-func rspamd(s *decode.Sample, c decode.Context) *decode.Match {
-	if !c.Named && !strings.HasPrefix(s.Key, "RL") || s.TTL <= 0 {
-		return nil
-	}
-	r := &form.Reader{Keys: form.Hash(s.Key, "l", "b", "dr", "db", "p"), Settings: decode.Settings{Algorithm: limiter.LeakyBucket},
-		Holds: "bucket of rspamd", Read: readRspamd}
-	return r.Match(s, c, decode.Match{Prefix: "RL", Why: []string{"named RL<hash>", "a hash of l, a time in milliseconds, b, dr and db"}})
-}
-
-// readRspamd reads the water of a bucket and what is being handled beside it. A rate and a burst that were adapted to
-// what the senders sent are not those that a rule gives, so that nothing but the water is known then.
-func readRspamd(d *decode.Decoded, now limiter.Instant, got []decode.Sample, given decode.Settings) bool {
-	f := got[0].Fields
-	water, ok := form.Number(f["b"])
-	at, timed := form.Number(f["l"])
-	pending, _ := form.Number(f["p"])
-	_, rated := form.Number(f["dr"])
-	_, bound := form.Number(f["db"])
-	step, millis := form.Emission(given), decode.UnitOf(at, now) == time.Millisecond
-	if step > 0 && pending > 0 && millis { // what is being handled does not drain
-		water = max(water-float64(now-limiter.Instant(at*1e3))/step, 0)
-		at = float64(now.Millis())
-	}
-	form.SetWater(d, water+max(pending, 0), limiter.Instant(at*1e3), step)
-	d.Partial = f["dr"] != "10000" || f["db"] != "10000"
-	return ok && timed && rated && bound && millis
 }
 
 func redisRateLimiter(s *decode.Sample, c decode.Context) *decode.Match {

@@ -15,8 +15,6 @@ import (
 func apisix(s *decode.Sample, c decode.Context) *decode.Match {
 	switch {
 	case s.TTL <= 0:
-	case s.Type == "hash":
-		return matchLimitReq(s, c)
 	case s.Type == "zset":
 		return matchLimitConn(s, c)
 	case strings.HasPrefix(s.Key, countPlugin+"v1:"): // a counter of libraries.yaml
@@ -66,29 +64,6 @@ func matchAPISIXSliding(s *decode.Sample, c decode.Context) *decode.Match {
 	x.Capped, x.Settings.Convention.Rounding, x.Settings.Convention.Rule = true, convention.Exact, convention.Below
 	return x.Match(base, countPlugin, "named "+countPlugin+"<resource>:<version>:<key>.<index of a window>.counter",
 		"an integer that expires two windows after that index began")
-}
-
-// matchLimitReq returns the match of the water of limit-req. The plugin's burst is what may wait, so that one more is admitted.
-func matchLimitReq(s *decode.Sample, c decode.Context) *decode.Match {
-	if !c.Named && !strings.HasPrefix(s.Key, "limit_req:") {
-		return nil
-	}
-	r := &form.Reader{
-		Keys: form.Hash(s.Key, "excess", "last"), Settings: decode.Settings{Algorithm: limiter.LeakyBucket}, Holds: "state of limit-req",
-		Read: func(d *decode.Decoded, now limiter.Instant, got []decode.Sample, given decode.Settings) bool {
-			excess, ok := form.Number(got[0].Fields["excess"])
-			ms, numeric := form.Count(got[0].Fields["last"])
-			form.SetWater(d, excess/1000+1, limiter.Instant(ms*1000), form.Emission(given))
-			return ok && numeric && excess >= 0 && got[0].Length == 2 && got[0].TTL > 0 &&
-				decode.UnitOf(float64(ms), now) == time.Millisecond
-		},
-		Limit: func(d *decode.Decoded, given decode.Settings) {
-			form.Translate(d, given, limiter.Limit{Count: given.Limit.Count, Burst: min(given.Limit.Burst, limiter.MaxCount-1) + 1,
-				Window: given.Window})
-		},
-	}
-	return r.Match(s, c, decode.Match{Prefix: "limit_req:",
-		Why: []string{"named limit_req:<resource>:<version>:<key>", "a hash of nothing but excess and last, a time in milliseconds"}})
 }
 
 func matchLimitConn(s *decode.Sample, c decode.Context) *decode.Match {

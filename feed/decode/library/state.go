@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -39,7 +40,15 @@ type state struct {
 	Until                      string        // where it stands when a count ends; "" with its key
 	Unit                       time.Duration // of these times; 0 are dates
 
-	Blocks            bool // the second key, which holds 1, denies everything until it expires
+	Per    float64           // parts that a unit of Level has; 0 is 1
+	Plus   string            // where it stands what is in Level beside and does not drain
+	Serves bool              // a request that is served is neither in Level nor in the burst
+	Lives  bool              // the window is how long the key of At lives from then on, in whole seconds
+	Waits  time.Duration     // for which a request may wait for a token, or that part of the time between two of them
+	Usual  map[string]string // what else the fields hold; else it is not known how much is used
+
+	Block             int  // the place of a key that denies everything until it expires; 0 none
+	Blocks            bool // that is the second key, which holds 1 and may be there alone
 	Forever           bool // the keys may be without an expiry
 	Charged, Hides    bool // as in form.Reader
 	Prolongs, Renewed bool // as Blocks and Renewed of form.Counter
@@ -122,7 +131,7 @@ func (k *state) kind(m *decode.Match, who string, begins, named bool) bool {
 // reader returns the limiter of keys.
 func (k *state) reader(keys []string) *form.Reader {
 	r := &form.Reader{Keys: form.Texts(keys...), Settings: form.FromFirst, Charged: k.Charged, Hides: k.Hides,
-		Holds: cmp.Or(k.Holds, "count"), Read: k.read}
+		Holds: cmp.Or(k.Holds, "count"), Read: k.read, Block: k.Block}
 	switch {
 	case k.Hash:
 		r.Keys[0].Type, r.Keys[0].Fields = "hash", k.Fields
@@ -137,6 +146,12 @@ func (k *state) reader(keys []string) *form.Reader {
 	}
 	if k.Level != "" {
 		r.Settings.Algorithm = limiter.LeakyBucket
+	}
+	if k.Serves {
+		r.Limit = func(d *decode.Decoded, given decode.Settings) {
+			given.Limit.Burst, given.Limit.Window = min(given.Limit.Burst, limiter.MaxCount-1)+1, given.Window
+			form.Translate(d, given, given.Limit)
+		}
 	}
 	if k.Batches {
 		r.Settings.Convention.Refill = convention.Interval
@@ -201,7 +216,17 @@ func (k *state) read(d *decode.Decoded, now limiter.Instant, got []decode.Sample
 		until = at.Add(d.Window - k.Unit)
 		ok = ok && d.Window > 0 && d.Window <= limiter.MaxWindow
 	}
-	counted := cmp.Or(k.Count, k.Left)
+	for name, usual := range k.Usual {
+		v, held := values[name]
+		ok, d.Partial = ok && held, d.Partial || v != usual
+	}
+	if k.Lives {
+		lives := got[1].Expiry(now).Sub(at)
+		d.Window = lives.Round(time.Second)
+		given.Window = d.Window
+		ok = ok && got[1].TTL > 0 && d.Window > 0 && d.Window <= limiter.MaxWindow && (lives-d.Window).Abs() <= 2*form.Latency
+	}
+	counted, step := cmp.Or(k.Count, k.Left), form.Emission(given)
 	if counted == "" {
 		amount = number(cmp.Or(k.Tokens, k.Level))
 	} else {
@@ -212,16 +237,24 @@ func (k *state) read(d *decode.Decoded, now limiter.Instant, got []decode.Sample
 		ok = ok && whole && (used >= 0 || k.Forever)
 	}
 	switch ttl := got[0].TTL; {
-	case !ok || amount < 0:
+	case !ok || amount < 0 && k.Tokens == "":
 		return false
 	case k.Partial:
 		if d.Partial = true; counted != "" {
 			d.Window = 0
 		}
 	case k.Tokens != "":
-		form.SetTokens(d, amount, at, form.Emission(given))
+		if form.SetTokens(d, amount, at, step); k.Waits > 0 && step > 0 {
+			d.State.Filled -= limiter.Instant(float64(k.Waits.Microseconds()) / math.Max(math.Floor(1e6/step), 1))
+		}
 	case k.Level != "":
-		form.SetWater(d, amount, at, form.Emission(given))
+		if amount /= cmp.Or(k.Per, 1); k.Serves {
+			amount++
+		}
+		if more, _ := form.Number(values[k.Plus]); more > 0 {
+			amount, at = form.Added(amount, more, at, now, step)
+		}
+		form.SetWater(d, amount, at, step)
 	case until != 0: // it is over after that millisecond
 		d.Ends, d.State.Start = until.Add(k.Unit), now
 		if d.Window > 0 {
