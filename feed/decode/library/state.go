@@ -30,7 +30,7 @@ type state struct {
 	Client string         // "is", "ends": that is the address of a client, or ends in one
 	Like   *regexp.Regexp // the same where a rule names the library; none is anything
 	Not    *regexp.Regexp // names that are none
-	Kind   string         // "begins": what stands before and behind * is of limiters of a kind; "alone": none is; else as form.PrefixOf says
+	Kind   string         // "begins": what stands around * is of all limiters of a kind; "alone": none is; else as form.PrefixOf says
 	Why    []string       // the evidence, for a person
 	Holds  string         // as form.Reader.Holds
 
@@ -58,8 +58,9 @@ type state struct {
 
 // recognize returns the match of a key that is one of the layout's.
 func (k *state) recognize(s *decode.Sample, c decode.Context) *decode.Match {
-	if k.Named && !c.Named || k.Hash != (s.Type == "hash") && !k.Blocks || s.TTL <= 0 && !k.Forever || k.Not != nil && k.Not.MatchString(s.Key) ||
-		k.Fields != nil && !k.Hash && !strings.HasPrefix(s.Text, "{") {
+	switch {
+	case k.Named && !c.Named, k.Hash != (s.Type == "hash") && !k.Blocks, s.TTL <= 0 && !k.Forever,
+		k.Not != nil && k.Not.MatchString(s.Key), k.Fields != nil && !k.Hash && !strings.HasPrefix(s.Text, "{"):
 		return nil
 	}
 	for i, name := range slices.Backward(k.Keys) {
@@ -186,75 +187,97 @@ func (k *state) held(got []decode.Sample) (values map[string]string, ok bool) {
 	return values, true
 }
 
+// facts are what keys hold, by the names of fields or by places; ok is false where something is not what it should be.
+type facts struct {
+	values map[string]string
+	ok     bool
+}
+
+func (f *facts) number(name string) float64 {
+	v, is := form.Number(f.values[name])
+	f.ok = f.ok && is && v <= limiter.MaxCount
+	return v
+}
+
+func (f *facts) instant(name string, unit time.Duration, now limiter.Instant) (at limiter.Instant) {
+	is := true
+	switch v, isNumber := form.Number(f.values[name]); {
+	case name == "":
+	case unit == 0:
+		at, is = decode.TimeText(f.values[name])
+	default:
+		at, is = decode.InstantIn(v, unit), isNumber && decode.UnitOf(v, now) == unit
+	}
+	f.ok = f.ok && is
+	return at
+}
+
 // read puts what the keys hold into d.
 func (k *state) read(d *decode.Decoded, now limiter.Instant, got []decode.Sample, given decode.Settings) bool {
-	values, ok := k.held(got)
-	number := func(name string) float64 {
-		v, is := form.Number(values[name])
-		ok = ok && is && v <= limiter.MaxCount
-		return v
-	}
-	instant := func(name string) (at limiter.Instant) {
-		is := true
-		switch v, isNumber := form.Number(values[name]); {
-		case name == "":
-		case k.Unit == 0:
-			at, is = decode.TimeText(values[name])
-		default:
-			at, is = decode.InstantIn(v, k.Unit), isNumber && decode.UnitOf(v, now) == k.Unit
-		}
-		ok = ok && is
-		return at
-	}
-	at, until, used, amount := instant(k.At), instant(k.Until), int64(0), 0.0
+	f := &facts{}
+	f.values, f.ok = k.held(got)
+	at, until := f.instant(k.At, k.Unit, now), f.instant(k.Until, k.Unit, now)
 	if k.Limit != "" {
-		d.Limit.Count, d.LimitFrom = int64(number(k.Limit)), model.LimitOfKey
-		ok = ok && d.Limit.Count > 0
+		d.Limit.Count, d.LimitFrom = int64(f.number(k.Limit)), model.LimitOfKey
+		f.ok = f.ok && d.Limit.Count > 0
 	}
 	if k.Window != "" {
-		d.Window = form.Milliseconds(int64(number(k.Window)))
+		d.Window = form.Milliseconds(int64(f.number(k.Window)))
 		until = at.Add(d.Window - k.Unit)
-		ok = ok && d.Window > 0 && d.Window <= limiter.MaxWindow
-	}
-	for name, usual := range k.Usual {
-		v, held := values[name]
-		ok, d.Partial = ok && held, d.Partial || v != usual
 	}
 	if k.Lives {
 		lives := got[1].Expiry(now).Sub(at)
 		d.Window = lives.Round(time.Second)
 		given.Window = d.Window
-		ok = ok && got[1].TTL > 0 && d.Window > 0 && d.Window <= limiter.MaxWindow && (lives-d.Window).Abs() <= 2*form.Latency
+		f.ok = f.ok && got[1].TTL > 0 && (lives-d.Window).Abs() <= 2*form.Latency
 	}
-	counted, step := cmp.Or(k.Count, k.Left), form.Emission(given)
-	if counted == "" {
-		amount = number(cmp.Or(k.Tokens, k.Level))
-	} else {
-		n, whole := form.Signed(values[counted])
-		if used = n; k.Left != "" {
-			used = d.Limit.Count - max(n, 0)
-		}
-		ok = ok && whole && (used >= 0 || k.Forever)
+	if k.Window != "" || k.Lives {
+		f.ok = f.ok && d.Window > 0 && d.Window <= limiter.MaxWindow
 	}
-	switch ttl := got[0].TTL; {
-	case !ok || amount < 0 && k.Tokens == "":
-		return false
+	for name, usual := range k.Usual {
+		v, held := f.values[name]
+		f.ok, d.Partial = f.ok && held, d.Partial || v != usual
+	}
+	if k.Tokens != "" || k.Level != "" {
+		return k.bucket(d, now, f, at, form.Emission(given))
+	}
+	return k.count(d, now, f, until, got[0].TTL, given.Limit.Count)
+}
+
+// bucket puts what is in a bucket into d, of which a unit comes or goes every step microseconds.
+func (k *state) bucket(d *decode.Decoded, now limiter.Instant, f *facts, at limiter.Instant, step float64) bool {
+	amount := f.number(cmp.Or(k.Tokens, k.Level))
+	switch {
 	case k.Partial:
-		if d.Partial = true; counted != "" {
-			d.Window = 0
-		}
+		d.Partial = true
 	case k.Tokens != "":
 		if form.SetTokens(d, amount, at, step); k.Waits > 0 && step > 0 {
 			d.State.Filled -= limiter.Instant(float64(k.Waits.Microseconds()) / math.Max(math.Floor(1e6/step), 1))
 		}
-	case k.Level != "":
+	default:
+		f.ok = f.ok && amount >= 0
 		if amount /= cmp.Or(k.Per, 1); k.Serves {
 			amount++
 		}
-		if more, _ := form.Number(values[k.Plus]); more > 0 {
+		if more, _ := form.Number(f.values[k.Plus]); more > 0 {
 			amount, at = form.Added(amount, more, at, now, step)
 		}
 		form.SetWater(d, amount, at, step)
+	}
+	return f.ok
+}
+
+// count puts what was used until an instant, or until the key expires, into d.
+func (k *state) count(d *decode.Decoded, now limiter.Instant, f *facts, until limiter.Instant, ttl time.Duration, given int64) bool {
+	used, whole := form.Signed(f.values[cmp.Or(k.Count, k.Left)])
+	if k.Left != "" {
+		used = d.Limit.Count - max(used, 0)
+	}
+	switch {
+	case !f.ok || !whole || used < 0 && !k.Forever:
+		return false
+	case k.Partial:
+		d.Partial, d.Window = true, 0
 	case until != 0: // it is over after that millisecond
 		d.Ends, d.State.Start = until.Add(k.Unit), now
 		if d.Window > 0 {
@@ -267,7 +290,7 @@ func (k *state) read(d *decode.Decoded, now limiter.Instant, got []decode.Sample
 			d.Span = d.Ends.Sub(now)
 		}
 	default:
-		limit := max(d.Limit.Count, given.Limit.Count)
+		limit := max(d.Limit.Count, given)
 		if d.State.Current = max(used, 0); ttl == model.Forever && k.Renewed {
 			d.State.Current = 0
 		}
