@@ -2,7 +2,6 @@ package keys
 
 import (
 	"cmp"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -101,19 +100,11 @@ func (d *Screen) lookAhead(k *model.Watched, cost int64) string {
 	if age, old := d.s.Shown.Outdated(k); old {
 		return "last read " + format.Span(age) + " ago: what a request would meet is not known."
 	}
-	if cost == 1 || !k.Gauge.NextKnown {
-		return nextTip(&k.Gauge)
+	g := k.Gauge
+	if f := k.Reading.Forecast(d.s.Shown.At(), 0, cost); cost > 1 {
+		g.NextKnown, g.Next = g.NextKnown && f.Known, f.Next
 	}
-	request := fmt.Sprintf("One request of cost %s is ", format.Thousands(cost))
-	switch f := k.Reading.Forecast(d.s.Shown.At(), 0, cost); {
-	case !f.Known:
-		return "What a request of that cost would meet is not known."
-	case f.Next == limiter.Never:
-		return request + "never admitted: the limit is smaller, or the key does not expire."
-	case f.Next > 0:
-		return request + "admitted in " + format.Wait(f.Next) + ", if nothing else comes."
-	}
-	return request + fmt.Sprintf("admitted now; there is room for %s.", k.Gauge.Remaining.Short())
+	return nextTip(&g, cost)
 }
 
 // filterPrefix lists only the keys that begin like the selected one, or of the group under

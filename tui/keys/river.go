@@ -105,7 +105,7 @@ func (c groupCell) lane() {
 func (t *table) laneTip(k *model.Watched, cells int) string {
 	at, coming := t.lanes.axis.at(cells)
 	if coming {
-		return nextTip(&k.Gauge) + " To the right of the line is what becomes of the key if no other request comes."
+		return nextTip(&k.Gauge, 1) + " To the right of the line is what becomes of the key if no other request comes."
 	}
 	b := k.Timeline.Between(at, at.Add(t.lanes.axis.column))
 	return format.Clock(at) + ": " + timeline.Made(&b, k) + "."

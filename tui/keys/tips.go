@@ -56,7 +56,7 @@ func (t *table) cellTip(title string, k *model.Watched) string {
 		return fmt.Sprintf("%s denied in the last %s: %s.", format.Plural(int(g.DeniedInW.N), "request"), format.Length(target.Window),
 			format.PerSecond(g.DeniedPerSec))
 	case "next":
-		return nextTip(g)
+		return nextTip(g, 1)
 	case "limiter", "limit":
 		return describe.Title(target.Algorithm) + ", " + session.LimitText(*target) + limitFrom[target.LimitFrom] + "."
 	case "library":
@@ -109,16 +109,18 @@ func share(g *model.Gauge, t *model.Target) string {
 	return fmt.Sprintf(" %.0f %% of %s", 100*g.Utilization, format.Short(model.Capacity(*t)))
 }
 
-func nextTip(g *model.Gauge) string {
+// nextTip says when a request of a cost is admitted, by a gauge whose Next is of that cost.
+func nextTip(g *model.Gauge, cost int64) string {
+	request := "request of cost " + format.Thousands(cost)
 	switch {
 	case !g.NextKnown:
 		return "Without a limit nothing says when the next request is admitted."
 	case g.Next == limiter.Never:
-		return "No request is ever admitted: the key does not expire, or the limit admits none."
+		return "One " + request + " is never admitted: the key does not expire, or the limit is smaller."
 	case g.Next > 0:
-		return "One request of cost 1 is admitted in " + format.Wait(g.Next) + ", if nothing else comes."
+		return "One " + request + " is admitted in " + format.Wait(g.Next) + ", if nothing else comes."
 	}
-	return fmt.Sprintf("One request of cost 1 is admitted now; there is room for %s.", g.Remaining.Short())
+	return fmt.Sprintf("One %s is admitted now; there is room for %s.", request, g.Remaining.Short())
 }
 
 // limitFrom says where the limit was read.

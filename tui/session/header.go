@@ -2,11 +2,11 @@ package session
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -373,21 +373,16 @@ func (h header) paintWait(x, y, end int, t *model.Totals) int {
 	if t.Worst == nil || t.Worst.Gauge.Next == limiter.Never {
 		return x
 	}
-	first, text := x, format.Wait(t.Worst.Gauge.Next)
-	for text != "" { // units in small letters: a large S reads as a 5
-		number := text[:len(text)-len(strings.TrimLeft(text, "<0123456789."))]
-		unit := strings.TrimLeft(text[len(number):], " ")
-		unit = unit[:len(unit)-len(strings.TrimLeftFunc(unit, unicode.IsLetter))]
-		_, text, _ = strings.Cut(text, unit)
-		if number == "" || unit == "" {
-			break
-		}
-		h.c.Large(x, y, end, number, false, h.c.Look.Denied)
-		x += widget.TypeCells(number, false) + 1
-		x = h.c.Buffer.Text(x, y+1, end, unit, h.c.Look.Denied) + 1
+	first := x
+	for _, part := range numbers.FindAllStringSubmatch(format.Wait(t.Worst.Gauge.Next), -1) { // units in small letters: a large S reads as a 5
+		h.c.Large(x, y, end, part[1], false, h.c.Look.Denied)
+		x = h.c.Buffer.Text(x+widget.TypeCells(part[1], false)+1, y+1, end, part[2], h.c.Look.Denied) + 1
 	}
 	return max(x+1, first+widthOfWait)
 }
+
+// numbers are those of a time, each with its unit.
+var numbers = regexp.MustCompile(`([<0-9.]+) ?(\pL+)`)
 
 // widthOfWait is how many columns the digits of a wait below a minute take, so that what stands behind them keeps its place.
 const widthOfWait = 15

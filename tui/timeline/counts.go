@@ -3,7 +3,6 @@ package timeline
 import (
 	"fmt"
 	"math"
-	"strings"
 
 	"ratescope/limiter"
 	"ratescope/limiter/describe"
@@ -62,8 +61,7 @@ type piece struct {
 }
 
 // paintStrip draws in one row what the columns above it count as, on the same axis of time:
-// the share of the previous window that still counts shrinks as the window slides. A name
-// that does not fit its piece stands before it, on what has gone by.
+// the share of the previous window that still counts shrinks as the window slides.
 func (c *View) paintStrip(p *widget.Canvas, r cell.Rect, k *model.Watched, s timeRange) {
 	from, to, yes := s.covered(k)
 	if !yes || r.H == 0 {
@@ -85,30 +83,12 @@ func (c *View) paintStrip(p *widget.Canvas, r cell.Rect, k *model.Watched, s tim
 	default:
 		pieces = append(pieces, piece{from, to + 1, "current", full, l.Current})
 	}
-	free := 0 // the first column that has no name yet
-	for i := range pieces {
-		part := &pieces[i]
+	for _, part := range pieces {
 		part.from, part.to = max(part.from, 0), min(part.to, s.n)
-		if part.to <= part.from {
-			continue
-		}
 		p.Buffer.Fill(r.X+part.from, r.Y, part.to-part.from, part.glyph, part.style)
-	}
-	for i := len(pieces) - 1; i > 0; i-- { // a name before its piece takes room of the one before
-		part := &pieces[i]
-		if n := len([]rune(part.name)) + 2; part.to > part.from && n+2 > part.to-part.from && i == 1 && part.from-n >= 2 {
-			p.Buffer.Text(r.X+part.from-n, r.Y, r.X+part.from, " "+part.name+" ", part.style)
-			pieces[0].to = part.from - n
-			part.name = ""
-		}
-	}
-	for i := range pieces {
-		part := &pieces[i]
-		_, last, _ := strings.Cut(part.name, ", ")
-		for _, name := range []string{part.name, last, firstWord(part.name)} {
-			if n := len([]rune(name)) + 2; n > 2 && n+2 <= part.to-part.from && part.from >= free {
-				free = part.from + (part.to-part.from-n)/2 + n
-				p.Buffer.Text(r.X+free-n, r.Y, r.X+part.to, " "+name+" ", part.style)
+		for _, name := range []string{part.name, firstWord(part.name)} {
+			if n := len([]rune(name)) + 2; n > 2 && n+2 <= part.to-part.from {
+				p.Buffer.Text(r.X+part.from+(part.to-part.from-n)/2, r.Y, r.X+part.to, " "+name+" ", part.style)
 				break
 			}
 		}
