@@ -189,6 +189,8 @@ func (l *lane) abandon(ctx context.Context, c *call) error {
 	late := ctx.Err()
 	if l.err != nil {
 		late = fmt.Errorf("%w (%v)", ctx.Err(), l.err) // not wrapped: a call that was sent may be counted
+	} else if l.of.nodes != nil && l == &l.of.whole {
+		late = fmt.Errorf("%w (no node has answered yet)", ctx.Err())
 	}
 	if c.sent {
 		select {

@@ -132,7 +132,7 @@ func failure(err error) error {
 		return fmt.Errorf("the server refused: %w", err)
 	case errors.Is(err, errNotSent):
 		return err
-	case errors.Is(err, errNoConnection),
+	case errors.Is(err, errNoConnection), strings.Contains(err.Error(), "all ring shards are down"),
 		unreached(err) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled):
 		return fmt.Errorf("the server cannot be reached: %w", err)
 	case errors.Is(err, redis.ErrClosed), errors.Is(err, redis.ErrPoolTimeout), errors.Is(err, redis.ErrPoolExhausted):
