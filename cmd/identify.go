@@ -194,6 +194,9 @@ func identifyWrite(look func() (limitersFound, error), path string, ask func() (
 		return err
 	}
 	fmt.Fprintf(o.Err, "ratescope: %s added to %s\n", format.Plural(len(lacking), "rule"), shown)
+	if open := r.open(); open != "" {
+		fmt.Fprintln(o.Err, "ratescope: not written, because their rules need a word of yours, as identify shows: "+open)
+	}
 	return nil
 }
 

@@ -331,6 +331,15 @@ func entriesOf(r limitersFound) (entries []config.Entry, examples []string) {
 	return entries, examples
 }
 
+// open returns the patterns of what may be limiters and has no rule without a word of a person.
+func (i *limitersFound) open() string {
+	groups := slices.DeleteFunc(slices.Clone(i.Groups), func(g foundGroup) bool {
+		_, err := g.entry(i.at).Rule()
+		return err == nil
+	})
+	return strings.Join(collect.Map(append(groups, i.Candidates...), func(g foundGroup) string { return g.Pattern.Clean() }), ", ")
+}
+
 // entry returns the rule for the group: one with name where the names of counters of no library hold their window, which
 // is over when the next one begins.
 func (g *foundGroup) entry(now limiter.Instant) config.Entry {
@@ -346,7 +355,7 @@ func (g *foundGroup) entry(now limiter.Instant) config.Entry {
 		if e.Read, e.Limit = cmp.Or(g.read, "value"), g.Rule.Limit; e.Limit != "" {
 			e.Window = ""
 		}
-		if _, err := e.Rule(); ok && (g.read != "" || windowed && err == nil) {
+		if ok && (g.read != "" || windowed) {
 			return e
 		}
 	}

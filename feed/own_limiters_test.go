@@ -85,6 +85,13 @@ func TestNothingFalseOfOthersKeys(t *testing.T) {
 			write: func(s *servertest.Server) {
 				s.CLI("HSET", "b:alice", "n", "0", "ts", strconv.FormatInt(s.Now().Millis(), 10))
 			}, row: "b:alice", note: "no time"},
+		{name: "a bucket of a clock that is ahead", rules: `[{name: "b:{who}", read: bucket, amount: n, at: ts, unit: ms, limit: 5/20s}]`,
+			write: func(s *servertest.Server) {
+				s.CLI("HSET", "b:alice", "n", "0", "ts", strconv.FormatInt(s.Now().Millis()+9000, 10))
+			}, row: "b:alice", note: string(model.ClockAhead)},
+		{name: "more left than the limit", rules: `[{name: "q:{who}", read: left, limit: 10/20s}]`, write: func(s *servertest.Server) {
+			s.CLI("SET", "q:alice", "12", "EX", "15")
+		}, row: "q:alice", note: string(model.LeftAbove)},
 		{name: "two rules by the type of the key", rules: `
   - {name: "m:{who}", read: value, limit: 10/20s}
   - {name: "m:{who}", read: field n, limit: 20/20s}`, write: func(s *servertest.Server) {

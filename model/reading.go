@@ -206,6 +206,9 @@ const (
 	// which it gives no burst.
 	OtherWindow  Note = "its limit is not known: the one of its rule is of another window"
 	UnknownBurst Note = "its limit is not known without its burst: add --burst, or burst to its rule"
+	// LeftAbove marks a count of what is left that no limit of its rule allows, and ClockAhead a bucket that was filled at a time to come.
+	LeftAbove  Note = "more is left than its limit: correct the limit of its rule"
+	ClockAhead Note = "its time is ahead of the server's clock, so that what it holds now is not known"
 	// OneOfSeveral marks a key with several limits, for which the one that admits last is shown.
 	OneOfSeveral Note = "one of several limits"
 	// Serialized marks a counter that is written with its type, which a command that counts would not add to.
@@ -228,7 +231,7 @@ type Level struct {
 }
 
 // faults are the notes on a key whose limiter does not work as intended.
-var faults = [...]Note{WrongType, NoExpiry, FutureScore, GarbageScore, MixedUnits}
+var faults = [...]Note{WrongType, NoExpiry, FutureScore, GarbageScore, MixedUnits, ClockAhead}
 
 // Fault returns why the key cannot be read or, if it can, the note that says why its limiter does not
 // work as intended; "" if there is no fault.

@@ -56,14 +56,20 @@ func Settle(list []Suggestion, looks [][]decode.Sample) []Suggestion {
 	return list
 }
 
-// moves counts how often a number rose and fell within the life of its key.
+// moves counts how often a number rose and fell within one window: until the end in a field, or within the life of its key.
 func moves(l *form.Layout, looks [][]decode.Sample) (up, down int) {
 	for _, key := range looks {
 		for i := 1; i < len(key); i++ {
 			before, ok := l.Read.Number(&key[i-1])
 			after, also := l.Read.Number(&key[i])
+			began, timed := l.Ends.Number(&key[i-1])
+			ends, too := l.Ends.Number(&key[i])
+			another := key[i].TTL > key[i-1].TTL || key[i].TTL <= 0
+			if l.Ends.Kind == "field" && timed && too {
+				another = began != ends
+			}
 			switch {
-			case !ok || !also || key[i].TTL > key[i-1].TTL || key[i].TTL <= 0:
+			case !ok || !also || another:
 			case after > before:
 				up++
 			case after < before:

@@ -228,8 +228,8 @@ func flatten(object map[string]any, before string, fields map[string]float64, li
 		case float64:
 			fields[before+name] = of
 		case string:
-			if at, ok := decode.TimeText(of); ok {
-				fields[before+name] = decode.NumberIn(at, time.Second)
+			if v, ok := decode.NumberOrTime(of); ok {
+				fields[before+name] = v
 			}
 		case []any:
 			lists[before+name] = of

@@ -201,7 +201,9 @@ func (o *Own) count(d *decode.Decoded, now limiter.Instant, got []decode.Sample)
 		}
 		if l.Left && leads[i].Exists() {
 			n = d.Limit.Count - n
-			d.Partial = d.Partial || d.LimitFrom == model.NoLimit || n < 0
+			if d.Partial = d.Partial || d.LimitFrom == model.NoLimit || n < 0; n < 0 {
+				d.Notes = append(d.Notes, model.LeftAbove)
+			}
 		}
 		if counts[i] = max(n, 0); decode.Serialized(leads[i].Text) != "" {
 			d.Notes = append(d.Notes, model.Serialized)
@@ -311,6 +313,9 @@ func (o *Own) bucket(d *decode.Decoded, now limiter.Instant, got []decode.Sample
 	}
 	if fault = l.ownRate(d, lead); fault != "" {
 		return fault
+	}
+	if at > now.Add(clientAhead) {
+		d.Partial, d.Notes = true, append(d.Notes, model.ClockAhead)
 	}
 	if d.Algorithm == limiter.FixedWindow { // a level that drains at once
 		ends := at.Add(d.Window)
