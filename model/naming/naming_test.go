@@ -129,24 +129,27 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
-// TestWindowsThatAreOver: of some subjects the windows are over, as their numbers do not tell, and they are of the pattern of those
-// whose are not.
+// TestWindowsThatAreOver: of some subjects the windows are over, as their numbers and dates do not tell, and they are of the pattern
+// of those whose are not.
 func TestWindowsThatAreOver(t *testing.T) {
-	var p naming.Patterns
-	index := int64(now) / 1e6 / 20
-	names := []string{fmt.Sprintf("throttle:%d:api:10.0.3.17", index)}
-	for _, who := range []string{"alice", "bob", "carol"} {
-		names = append(names, fmt.Sprintf("throttle:%d:api:%s", index, who))
+	numbered := func(at limiter.Instant) string { return strconv.FormatInt(int64(at)/60e6, 10) }
+	dated := func(layout string) func(limiter.Instant) string {
+		return func(at limiter.Instant) string { return at.Time().UTC().Format(layout) }
 	}
-	for _, who := range []string{"dave", "erin"} {
-		names = append(names, fmt.Sprintf("throttle:%d:api:%s", index-3, who))
-	}
-	for _, n := range names {
-		p.Learn(n, "string", now)
-	}
-	for _, n := range names {
-		if got := p.Of(n, "string", now); got != "throttle:*:api:*" {
-			t.Errorf("%q is of the pattern %q", n, got)
+	for _, window := range []func(limiter.Instant) string{numbered, dated("200601021504"), dated("2006-01-02T15:04"), dated("2006-01-02-15-04"),
+		dated("2006-01-02_15:04"), dated("02/Jan/2006:15:04"), dated("2006-01-02 15:04:00 +0000 UTC"), dated("2006-01-02T15:04:00Z")} {
+		var p naming.Patterns
+		names := []string{"throttle:" + window(now) + ":api:10.0.3.17"}
+		for i, who := range []string{"alice", "bob", "carol", "dave", "erin"} {
+			names = append(names, "throttle:"+window(now.Add(-time.Duration(i/3*3)*time.Minute))+":api:"+who)
+		}
+		for _, n := range names {
+			p.Learn(n, "string", now)
+		}
+		for _, n := range names {
+			if got := p.Of(n, "string", now); got != "throttle:*:api:*" {
+				t.Errorf("%q is of the pattern %q", n, got)
+			}
 		}
 	}
 }

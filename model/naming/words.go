@@ -217,10 +217,19 @@ func HasAddress(name string) bool {
 	return slices.ContainsFunc(parts, func(p Part) bool { return p.Class == Address })
 }
 
+// moment finds a date with separators and the time of day behind it, so that a window that is over is one part, as the one of now is.
+var moment = regexp.MustCompile(`^(?:20\d\d[-/._]\d\d?[-/._]\d\d?|\d\d[-/._](?:\d\d|[A-Z][a-z]{2})[-/._]20\d\d)` +
+	`(?:[T _:./-](?:[01]\d|2[0-3])(?:[:._h-][0-5]\d){0,2}(?:\.000)?)?(?:Z| UTC| \+0000 UTC|\+00:00)?`)
+
 // partOf returns the part with which a text begins.
 func partOf(text string) Part {
 	if n := addressIn(text); n > 0 {
 		return Part{text[:n], Address}
+	}
+	if len(text) >= 8 && digit(text[0]) {
+		if n := len(moment.FindString(text)); n > 0 && (n == len(text) || !alphanumeric(text[n])) {
+			return Part{text[:n], ID}
+		}
 	}
 	if len(text) >= 36 && text[8] == '-' && uuid.MatchString(text) {
 		return Part{text[:36], ID}
