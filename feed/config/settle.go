@@ -62,11 +62,11 @@ func moves(l *form.Layout, looks [][]decode.Sample) (up, down int) {
 		for i := 1; i < len(key); i++ {
 			before, ok := l.Read.Number(&key[i-1])
 			after, also := l.Read.Number(&key[i])
-			began, timed := l.Ends.Number(&key[i-1])
-			ends, too := l.Ends.Number(&key[i])
 			another := key[i].TTL > key[i-1].TTL || key[i].TTL <= 0
-			if l.Ends.Kind == "field" && timed && too {
-				another = began != ends
+			if l.Ends.Kind == "field" {
+				first, _ := l.Ends.Number(&key[i-1])
+				second, _ := l.Ends.Number(&key[i])
+				another = first != second
 			}
 			switch {
 			case !ok || !also || another:

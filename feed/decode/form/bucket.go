@@ -17,11 +17,8 @@ import (
 // SetTokens makes d the state of a token bucket that held tokens at an instant. step is the
 // microseconds that a token takes to come back; 0: not known, or whole batches.
 func SetTokens(d *decode.Decoded, tokens float64, at limiter.Instant, step float64) {
-	if math.IsNaN(tokens) || math.Abs(tokens) > limiter.MaxCount {
-		tokens = math.Max(math.Min(tokens, limiter.MaxCount), 0)
-		if math.IsNaN(tokens) {
-			tokens = 0
-		}
+	if tokens = math.Max(math.Min(tokens, limiter.MaxCount), -limiter.MaxCount); math.IsNaN(tokens) {
+		tokens = 0
 	}
 	d.State.Level = math.Floor(math.Max(tokens, 0))
 	d.State.Filled = at - Span((tokens-d.State.Level)*step)

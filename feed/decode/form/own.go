@@ -66,14 +66,10 @@ func (o *Own) Fetch(now limiter.Instant) (all []decode.Fetch) {
 	lead := decode.Fetch{Type: o.typ}
 	switch o.typ {
 	case "hash":
-		for _, s := range []*Source{&l.Read, &l.Ends, &l.Amount, &l.At, &l.Rate, &l.Block} {
-			if s.Kind == "field" {
+		more := []*Source{{Kind: "field", Name: l.Plus}, {Kind: "field", Name: l.Capacity}}
+		for _, s := range append(more, &l.Read, &l.Ends, &l.Amount, &l.At, &l.Rate, &l.Block) {
+			if s.Kind == "field" && s.Name != "" {
 				lead.Fields = append(lead.Fields, s.Name)
-			}
-		}
-		for _, name := range []string{l.Plus, l.Capacity} {
-			if name != "" {
-				lead.Fields = append(lead.Fields, name)
 			}
 		}
 		if l.Read.Kind == "hash" || l.Read.Kind == "fields" {
