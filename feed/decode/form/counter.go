@@ -15,51 +15,6 @@ import (
 	"ratescope/model"
 )
 
-// Counter is the layout that most libraries share: one string that counts the requests of a
-// window, and whose expiry, set with the first of them, is the end of the window.
-type Counter struct {
-	Key     string
-	Charged bool          // denied requests are counted, too
-	Window  time.Duration // 0: not in the keys
-	Limit   int64         // 0: not in the keys
-	From    model.LimitFrom
-	// Blocks is set where the library may prolong the expiry of a counter that is over its limit.
-	Blocks bool
-	// Renewed is set where a counter without an expiry counts for nothing: the next request
-	// begins a window, whatever the counter says.
-	Renewed bool
-	// Left is set where the counter counts down: it holds what is left of the limit. Where that is not
-	// known, neither is what is used.
-	Left bool
-}
-
-// Reader returns a limiter that counts the requests until the key expires.
-func (c Counter) Reader() *Reader {
-	how := FromFirst
-	how.Window, how.Limit.Count, how.LimitFrom = c.Window, c.Limit, c.From
-	return &Reader{
-		Keys: Texts(c.Key), Settings: how, Charged: c.Charged, Holds: "count",
-		Read: func(d *decode.Decoded, now limiter.Instant, got []decode.Sample, given decode.Settings) bool {
-			s := &got[0]
-			n, ok := Signed(s.Text)
-			if !ok {
-				return false
-			}
-			limit := max(d.Limit.Count, given.Limit.Count)
-			if c.Left {
-				n = limit - n
-				d.Partial = limit == 0 || n < 0
-			}
-			if s.TTL == model.Forever && c.Renewed {
-				n = 0
-			}
-			d.State.Current = max(n, 0)
-			Until(d, now, s.TTL, c.Blocks && !(limit > 0 && n <= limit))
-			return true
-		},
-	}
-}
-
 // FromFirst are the settings of a window that begins with its first request.
 var FromFirst = decode.Settings{Algorithm: limiter.FixedWindow, Convention: limiter.Convention{Alignment: convention.FirstRequest}}
 
@@ -106,16 +61,6 @@ func Expiry(now limiter.Instant, ttl time.Duration) limiter.Instant {
 func IsCounter(s *decode.Sample) bool {
 	_, ok := Count(s.Text)
 	return ok && s.TTL > 0
-}
-
-// Counted returns the match of a counter whose name is prefix and something.
-func Counted(c Counter, s *decode.Sample, prefix string, why ...string) *decode.Match {
-	m := &decode.Match{Settings: decode.Settings{Algorithm: limiter.FixedWindow}, Prefix: prefix,
-		Why: append(why, "an integer that expires"), Limiter: c.Reader()}
-	if !c.Blocks || s.Text == "1" {
-		m.Span = s.TTL
-	}
-	return m
 }
 
 // Windowed is a limiter whose keys are counters, one a window, named after the start of their

@@ -30,9 +30,8 @@ func redisRateLimiter(s *decode.Sample, c decode.Context) *decode.Match {
 	if !ok || !form.IsCounter(s) {
 		return nil
 	}
-	counter := form.Counter{Key: s.Key, Charged: true}
 	twin := form.Texts("ratelimittemp:" + id)
-	m := form.Counted(counter, s, "ratelimit:", "named ratelimit:<key>", "its twin ratelimittemp:<key> holds 0 and expires later")
+	m := counted(s, true, "ratelimit:", "named ratelimit:<key>", "its twin ratelimittemp:<key> holds 0 and expires later")
 	m.Limiter = &form.Beside{Of: m.Limiter, Keys: func(limiter.Instant) []decode.Fetch { return twin },
 		Take: func(d *decode.Decoded, _ limiter.Instant, own, beside []decode.Sample, _ decode.Settings) {
 			d.Members, d.Span = form.Members(append(own, beside...)), max(d.Span, beside[0].TTL)

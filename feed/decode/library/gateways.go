@@ -17,28 +17,13 @@ func apisix(s *decode.Sample, c decode.Context) *decode.Match {
 	case s.TTL <= 0:
 	case s.Type == "zset":
 		return matchLimitConn(s, c)
-	case strings.HasPrefix(s.Key, countPlugin+"v1:"): // a counter of libraries.yaml
 	case strings.HasPrefix(s.Key, countPlugin) && strings.HasSuffix(s.Key, ".counter"):
 		return matchAPISIXSliding(s, c)
-	case strings.HasPrefix(s.Key, strings.TrimSuffix(countPlugin, ":")) && strings.Contains(s.Key, ":"):
-		return matchCountLeft(s)
 	}
 	return nil
 }
 
 const countPlugin = "plugin-limit-count:"
-
-func matchCountLeft(s *decode.Sample) *decode.Match {
-	if _, ok := form.Signed(s.Text); !ok {
-		return nil
-	}
-	return &decode.Match{
-		Settings: decode.Settings{Algorithm: limiter.FixedWindow}, Prefix: "plugin-limit-count",
-		Why:     []string{"named plugin-limit-count<resource or group>:<key>", "an integer that expires, of what is left"},
-		Span:    s.TTL,
-		Limiter: form.Counter{Key: s.Key, Charged: true, Left: true}.Reader(),
-	}
-}
 
 // matchAPISIXSliding returns the match of the counter of a window of a sliding one: its length is
 // the one that people choose of which index is the current window, or the one before it.

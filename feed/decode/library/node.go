@@ -18,7 +18,7 @@ func bullMQ(s *decode.Sample, c decode.Context) *decode.Match {
 	if !ok || strings.Count(queue, ":") < 1 || !form.IsCounter(s) {
 		return nil
 	}
-	m := form.Counted(form.Counter{Key: s.Key}, s, "", "named bull:<queue>:limiter")
+	m := counted(s, false, "", "named bull:<queue>:limiter")
 	meta := form.Hash(queue+":meta", "max", "duration")
 	m.Limiter = &form.Beside{Of: m.Limiter, Keys: func(limiter.Instant) []decode.Fetch { return meta }, Take: takeQueue}
 	if s.Text == blockedQueue {
@@ -56,7 +56,7 @@ func bull(s *decode.Sample, c decode.Context) *decode.Match {
 	if !ok || group == "" || strings.Count(queue, ":") < 1 || !form.IsCounter(s) {
 		return nil
 	}
-	return queueOf(form.Counted(form.Counter{Key: s.Key}, s, queue+":limiter:", "named bull:<queue>:limiter:<group>"), queue, c)
+	return queueOf(counted(s, false, queue+":limiter:", "named bull:<queue>:limiter:<group>"), queue, c)
 }
 
 // blockedQueue is the count that worker.rateLimit writes.

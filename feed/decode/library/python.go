@@ -121,7 +121,10 @@ func limits(s *decode.Sample, c decode.Context) *decode.Match {
 		m.Why = append(m.Why, "an integer that expires within two of its windows")
 	case !n.braces && form.IsCounter(s) && s.TTL <= n.window:
 		m.Algorithm = limiter.FixedWindow
-		m.Limiter = form.Counter{Key: n.key, Charged: true, Window: n.window, Limit: n.amount, From: model.LimitOfName}.Reader()
+		r := (&state{Count: "0", Charged: true}).reader([]string{n.key})
+		r.Settings = m.Settings
+		r.Settings.Convention.Alignment = convention.FirstRequest
+		m.Limiter = r
 		m.Why = append(m.Why, "an integer that expires within that window")
 	default:
 		return nil

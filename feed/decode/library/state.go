@@ -47,20 +47,22 @@ type state struct {
 	Waits  time.Duration     // for which a request may wait for a token, or that part of the time between two of them
 	Usual  map[string]string // what else the fields hold; else it is not known how much is used
 
-	Block             int  // the place of a key that denies everything until it expires; 0 none
-	Blocks            bool // that is the second key, which holds 1 and may be there alone
-	Forever           bool // the keys may be without an expiry
-	Charged, Hides    bool // as in form.Reader
-	Prolongs, Renewed bool // as Blocks and Renewed of form.Counter
-	Partial           bool // how much is used now is not known
-	Batches, Burst    bool // tokens come at the end of an interval; the limit needs a burst
+	Block          int  // the place of a key that denies everything until it expires; 0 none
+	Blocks         bool // that is the second key, which holds 1 and may be there alone
+	Forever        bool // the keys may be without an expiry
+	Charged, Hides bool // as in form.Reader
+	Prolongs       bool // the expiry of a counter that is over its limit may be prolonged
+	Renewed        bool // a counter without an expiry counts for nothing: the next request begins a window
+	Partial        bool // how much is used now is not known
+	Batches, Burst bool // tokens come at the end of an interval; the limit needs a burst
 }
 
 // recognize returns the match of a key that is one of the layout's.
 func (k *state) recognize(s *decode.Sample, c decode.Context) *decode.Match {
 	switch {
 	case k.Named && !c.Named, k.Hash != (s.Type == "hash") && !k.Blocks, s.TTL <= 0 && !k.Forever,
-		k.Not != nil && k.Not.MatchString(s.Key), k.Fields != nil && !k.Hash && !strings.HasPrefix(s.Text, "{"):
+		k.Not != nil && k.Not.MatchString(s.Key), strings.HasPrefix(s.Text, "-") && !k.Forever && k.Left == "",
+		k.Fields != nil && !k.Hash && !strings.HasPrefix(s.Text, "{"):
 		return nil
 	}
 	for i, name := range slices.Backward(k.Keys) {
@@ -270,11 +272,16 @@ func (k *state) bucket(d *decode.Decoded, now limiter.Instant, f *facts, at limi
 // count puts what was used until an instant, or until the key expires, into d.
 func (k *state) count(d *decode.Decoded, now limiter.Instant, f *facts, until limiter.Instant, ttl time.Duration, given int64) bool {
 	used, whole := form.Signed(f.values[cmp.Or(k.Count, k.Left)])
+	limit := max(d.Limit.Count, given)
 	if k.Left != "" {
-		used = d.Limit.Count - max(used, 0)
+		if !k.Charged { // what is below zero is no use
+			used = max(used, 0)
+		}
+		used = limit - used
+		d.Partial = limit == 0 || used < 0
 	}
 	switch {
-	case !f.ok || !whole || used < 0 && !k.Forever:
+	case !f.ok || !whole || k.Limit != "" && used < 0:
 		return false
 	case k.Partial:
 		d.Partial, d.Window = true, 0
@@ -290,11 +297,17 @@ func (k *state) count(d *decode.Decoded, now limiter.Instant, f *facts, until li
 			d.Span = d.Ends.Sub(now)
 		}
 	default:
-		limit := max(d.Limit.Count, given)
 		if d.State.Current = max(used, 0); ttl == model.Forever && k.Renewed {
 			d.State.Current = 0
 		}
 		form.Until(d, now, ttl, k.Prolongs && !(limit > 0 && used <= limit))
 	}
 	return true
+}
+
+// counted returns the match of a counter whose name is prefix and something.
+func counted(s *decode.Sample, charged bool, prefix string, why ...string) *decode.Match {
+	k := &state{Count: "0", Charged: charged}
+	return &decode.Match{Settings: decode.Settings{Algorithm: limiter.FixedWindow}, Prefix: prefix, Span: s.TTL,
+		Why: append(why, "an integer that expires"), Limiter: k.reader([]string{s.Key})}
 }

@@ -56,14 +56,7 @@ func upstashWindow(s *decode.Sample, c decode.Context) *decode.Match {
 	if !sure { // many programs number their windows
 		m.Why = append(m.Why, "beside it are <prefix>:events:<hour> or <prefix>:dynamic:global")
 	}
-	if !sure || len(splits) > 1 {
-		chosen := upstashTraces(splits, c.Now)
-		m.Siblings, m.Confirm = chosen.siblings, func(got []decode.Sample) bool {
-			name, ok := chosen.pick(got)
-			x.upstashName, m.Prefix = name, name.prefix
-			return ok || sure
-		}
-	}
+	x.choose(m, splits, sure, c.Now)
 	regions := s.Type == "hash"
 	m.Algorithm = windows.Settings.Algorithm
 	m.Limiter = x.beside(windows, func(d *decode.Decoded, own []decode.Sample, most int64, _ decode.Settings) {
@@ -175,31 +168,27 @@ func upstashSplits(base string) (all []upstashName) {
 	return all
 }
 
-// upstashChoice tells by the keys beside which of several names is right.
-type upstashChoice struct {
-	names    []upstashName
-	siblings []decode.Fetch // of each name: what analytics record, and the dynamic limit
-}
-
-// upstashTraces returns what to look for beside the limiter: keys that no other program writes.
-func upstashTraces(names []upstashName, now limiter.Instant) upstashChoice {
-	c := upstashChoice{names: names}
-	for _, n := range names {
-		c.siblings = append(c.siblings, decode.Fetch{Key: upstashEventsKey(n.prefix, now), Type: "zset"},
+// choose has the keys beside the limiter, which no other program writes, tell which of several names is right: the one with the
+// longest prefix beside which there is one; else the first, where the limiter is sure without them.
+func (u *upstashBeside) choose(m *decode.Match, names []upstashName, sure bool, now limiter.Instant) {
+	if sure && len(names) == 1 {
+		return
+	}
+	for _, n := range names { // what analytics record, and the dynamic limit
+		m.Siblings = append(m.Siblings, decode.Fetch{Key: upstashEventsKey(n.prefix, now), Type: "zset"},
 			decode.Fetch{Key: n.dynamicKey(), Type: "string"})
 	}
-	return c
-}
-
-// pick returns the name with the longest prefix beside which there is one of these keys; else the
-// first name, and false.
-func (c *upstashChoice) pick(got []decode.Sample) (upstashName, bool) {
-	for i := len(c.names) - 1; i >= 0; i-- {
-		if len(form.Members(got[2*i:2*i+2])) > 0 {
-			return c.names[i], true
+	m.Confirm = func(got []decode.Sample) bool {
+		last := -1
+		for i := range got {
+			if got[i].Exists() {
+				last = i / 2
+			}
 		}
+		u.upstashName = names[max(last, 0)]
+		m.Prefix = u.prefix
+		return sure || last >= 0
 	}
-	return c.names[0], false
 }
 
 // dynamicKey returns the string that holds the limit of all identifiers, where there is one.
@@ -232,14 +221,7 @@ func upstashBucket(s *decode.Sample, c decode.Context) *decode.Match {
 			d.Limit.Burst = most
 		}
 	})
-	if len(splits) > 1 {
-		chosen := upstashTraces(splits, c.Now)
-		m.Siblings, m.Confirm = chosen.siblings, func(got []decode.Sample) bool {
-			b.upstashName, _ = chosen.pick(got)
-			m.Prefix = b.prefix
-			return true
-		}
-	}
+	b.choose(m, splits, true, c.Now)
 	return m
 }
 

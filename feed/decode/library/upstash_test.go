@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"ratescope/feed/decode"
-	"ratescope/feed/decode/form"
 	"ratescope/limiter"
 	"ratescope/model"
 )
@@ -119,7 +118,7 @@ func TestUpstashPrefixes(t *testing.T) {
 // TestExpressWithoutWindow: a counter without an expiry is what is left of requests that were given
 // back too late; the next request begins a window.
 func TestExpressWithoutWindow(t *testing.T) {
-	c := form.Counter{Key: "rl:203.0.113.7", Charged: true, Renewed: true}.Reader()
+	c := (&state{Count: "0", Charged: true, Renewed: true}).reader([]string{"rl:203.0.113.7"})
 	given := decode.Settings{Window: time.Minute}
 	for _, value := range []string{"-1", "0", "7"} {
 		d := c.Decode(testNow, []decode.Sample{text(c.Keys[0].Key, value, model.Forever)}, given)
