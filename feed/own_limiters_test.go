@@ -2,6 +2,8 @@ package feed_test
 
 import (
 	"fmt"
+	"maps"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +14,7 @@ import (
 	"ratescope/feed/config"
 	"ratescope/feed/feedtest"
 	"ratescope/internal/servertest"
+	"ratescope/limiter"
 	"ratescope/model"
 )
 
@@ -26,6 +29,30 @@ func TestNothingFalseOfOthersKeys(t *testing.T) {
 		right       map[string]model.Count     // used of rows that are known
 		absent      []string
 	}{
+		{name: "windows that are over", rules: `[{match: "w*", algorithm: fixed-window, limit: 10/1m}]`, write: func(s *servertest.Server) {
+			before := s.Now().Add(-time.Minute)
+			for i, window := range named(before) {
+				s.CLI("SET", fmt.Sprintf("w%d:alice:%s", i, window), "12", "EX", "60")
+			}
+		}, row: "w", note: string(model.WindowNamed)},
+		{name: "windows that end before the expiry", rules: `[{match: "w*", algorithm: fixed-window, limit: 10/1m}]`, write: func(s *servertest.Server) {
+			for i, window := range named(s.Now()) {
+				s.CLI("SET", fmt.Sprintf("w%d:alice:%s", i, window), "12", "EX", "3600")
+			}
+			s.CLI("SET", "w:end:"+fmt.Sprint(int64(s.Now().Floor(time.Minute))/1e6+60), "12", "EX", "3600")
+		}, row: "w", note: string(model.WindowNamed)},
+		{name: "the sum of the last minutes", rules: `[{match: "five:*", algorithm: fixed-window, limit: 10/5m}]`, write: func(s *servertest.Server) {
+			for back := range 5 {
+				s.CLI("SET", "five:alice:"+s.Now().Add(-time.Duration(back)*time.Minute).Time().UTC().Format("1504"), "3", "EX", "300")
+			}
+		}, row: "five", note: string(model.WindowNamed)},
+		{name: "a counter that counts down", rules: `[{match: "k:*", algorithm: fixed-window, limit: 10/20s}]`, write: func(s *servertest.Server) {
+			s.CLI("SET", "k:alice", "0", "PX", "15000")
+		}, row: "k:alice", note: string(model.CountsDown)},
+		{name: "a part of a set", rules: `[{match: "held:*", algorithm: fixed-window, limit: 5/30s}]`, write: func(s *servertest.Server) {
+			s.CLI("SADD", "held:alice", "r1")
+			s.CLI("SET", "held:alice:r1", "1", "EX", "30")
+		}, row: "held:alice:r1", note: string(model.PartOf)},
 		{name: "a limit of another window", limit: "10/1m", write: kongKeys, row: ":hour", note: string(model.OtherWindow),
 			right: map[string]model.Count{":minute": {Known: true, N: 7}}},
 		{name: "a bucket without its burst", limit: "10/1s", write: func(s *servertest.Server) {
@@ -140,6 +167,16 @@ func TestNothingFalseOfOthersKeys(t *testing.T) {
 	}
 }
 
+// named returns a window of a minute as names of keys have it: by its number and by calendars. A start alone is read.
+func named(start limiter.Instant) []string {
+	t := start.Time().UTC()
+	all := []string{fmt.Sprint(t.Unix() / 60)}
+	for _, layout := range []string{"200601021504", "2006-01-02T15:04", "2006-01-02-15-04", "02/Jan/2006:15:04", "04"} {
+		all = append(all, t.Format(layout))
+	}
+	return append(all, t.Add(9*time.Hour).Format("200601021504"))
+}
+
 // costs writes a stream of which each entry has a cost.
 func costs(s *servertest.Server) {
 	for _, n := range []string{"3", "4", "5"} {
@@ -193,6 +230,33 @@ func kongKeys(s *servertest.Server) {
 	}
 }
 
+// TestStrangersAreLikely: counters of the commonest name, counters of minutes and logs of microseconds are likely limiters, known as
+// no library's, three groups for three limiters, and without figures that were not observed.
+func TestStrangersAreLikely(t *testing.T) {
+	s := servertest.Start(t)
+	for i := range 20 {
+		s.CLI("SET", fmt.Sprintf("ratelimit:u%d", i), "7", "EX", "60")
+		s.CLI("SET", fmt.Sprintf("rl:t:u%d:%d", i, int64(s.Now())/60e6), "7", "EX", "60")
+		key := fmt.Sprintf("api:v2:tenant:1:user:%d", i)
+		for n := range 3 {
+			at := strconv.FormatInt(int64(s.Now()), 10)
+			s.CLI("ZADD", key, at, at+"-"+strconv.Itoa(n))
+		}
+		s.CLI("EXPIRE", key, "60")
+	}
+	batch, got := feedtest.Once(t, feed.Options{URLs: []string{s.URL()}})
+	patterns := map[string]int{}
+	for name, r := range got {
+		patterns[r.Pattern]++
+		if r.Target.Evidence != model.Likely || r.Target.Library != "" || r.Target.LimitKnown || r.Gauge(batch.At).NextKnown {
+			t.Errorf("%s: evidence %v, library %q, limit %+v, %v", name, r.Target.Evidence, r.Target.Library, r.Target.Limit, r.Notes)
+		}
+	}
+	if want := map[string]int{"ratelimit:*": 20, "rl:t:*:*": 20, "api:v2:tenant:1:user:*": 20}; !maps.Equal(patterns, want) {
+		t.Errorf("the groups are %v, want %v", patterns, want)
+	}
+}
+
 // TestOneGroupForALibrary: the subjects of a library that gives its keys no prefix of its own are one group, and the rule for it
 // is for no other library's keys.
 func TestOneGroupForALibrary(t *testing.T) {
@@ -220,5 +284,53 @@ func TestOneGroupForALibrary(t *testing.T) {
 	slices.Sort(patterns)
 	if want := []string{"*", "gate:*:x", "hitlimit:*"}; !slices.Equal(patterns, want) || len(got) != 41 {
 		t.Errorf("%d rows of the patterns %q, want %q", len(got), patterns, want)
+	}
+}
+
+// TestEachFaultHasItsCase holds that of each way in which keys were once read wrong there is a case, and where it stands.
+func TestEachFaultHasItsCase(t *testing.T) {
+	const here = "own_limiters_test.go"
+	for fault, at := range map[string][2]string{
+		"a window that is over still denies":                {here, `name: "windows that are over"`},
+		"next is the expiry":                                {here, `name: "windows that end before the expiry"`},
+		"what is left is read as what was used":             {here, `name: "a counter that counts down"`},
+		"what is left in a library's keys":                  {"decode/testdata/fixtures/apisix/limit-count-left.json", "{"},
+		"what is left in npm's tokenbucket":                 {"decode/testdata/fixtures/tokenbucket/basic.json", "{"},
+		"leases that are over":                              {here, `name: "leases that are over"`},
+		"the sum of the last counters":                      {here, `name: "the sum of the last minutes"`},
+		"a block in another key":                            {here, `name: "a block behind the subject"`},
+		"the ban of hitlimit":                               {"decode/testdata/fixtures/hitlimit/ban.json", "ban"},
+		"identify writes guesses as facts":                  {"../cmd/identify_test.go", "no window that only an expiry tells"},
+		"identify writes what counts down as a count":       {"config/settle_test.go", "an end in a field"},
+		"the commonest name is not found":                   {here, "TestStrangersAreLikely"},
+		"sorted sets of a script are not listed":            {here, `"api:v2:tenant:1:user:*": 20`},
+		"a half that fits a library is dropped":             {"homemade_likely_test.go", "decode.Classify"},
+		"a rule for each subject":                           {"../model/naming/naming_test.go", "the patterns of three limiters"},
+		"a group for each window that is over":              {"../model/naming/naming_test.go", "TestWindowsThatAreOver"},
+		"a log of microseconds is known":                    {here, "r.Target.Evidence != model.Likely"},
+		"likely keys above their limit are counted nowhere": {"../model/totals_test.go", "got.Above != 1"},
+		"the hint has no burst":                             {here, `name: "a bucket without its burst"`},
+		"the written rule has no burst":                     {"../cmd/identify_print_test.go", "TestIdentifiedRuleHasTheBurst"},
+		"Kong's hour by its minute":                         {here, `name: "a limit of another window"`},
+		"what is beyond the most keys is counted":           {"../model/identify/identify_test.go", "Beyond: []model.KeyGroup{"},
+		"gin-rate-limit without an address":                 {here, `name: "where gin-rate-limit's window begins"`},
+		"siblings are rows":                                 {here, `name: "what stands beside limiters"`},
+		"fiber's window":                                    {"decode/library/recognize_go_test.go", "TestFiberIsToldItsAlgorithm"},
+		"glued words":                                       {"../model/naming/naming_test.go", `"RATE_LIMITER500:x": true, "apiRateLimit:u9": true, "hitlimit:a": true`},
+		"koa2-ratelimit":                                    {"decode/testdata/fixtures/koa2-ratelimit/basic.json", "{"},
+		"express-limiter":                                   {"decode/testdata/fixtures/express-limiter/basic.json", "{"},
+		"express-brute":                                     {"decode/testdata/fixtures/express-brute/basic.json", "{"},
+		"rspamd":                                            {"decode/testdata/fixtures/rspamd/messages.json", "{"},
+		"oss-ratelimit":                                     {"decode/testdata/fixtures/oss-ratelimit/fixed-window.json", "{"},
+		"hapi-rate-limit":                                   {"decode/testdata/fixtures/hapi-rate-limit/basic.json", "{"},
+		"redis_rate 6":                                      {"decode/testdata/fixtures/redis-rate/release-6.json", "{"},
+		"django-axes":                                       {"decode/testdata/fixtures/django-axes/failures.json", "{"},
+		"a clock that is ahead":                             {here, `name: "a bucket of a clock that is ahead"`},
+		"more left than the limit":                          {here, `name: "more left than the limit"`},
+	} {
+		content, err := os.ReadFile(at[0])
+		if err != nil || !strings.Contains(string(content), at[1]) {
+			t.Errorf("%s: there is no case %q in %s: %v", fault, at[1], at[0], err)
+		}
 	}
 }

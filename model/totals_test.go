@@ -65,6 +65,11 @@ func TestTotalsOfWhatIsCountedBeyondTheLimit(t *testing.T) {
 	if got := b.Totals(); math.Abs(got.Admitted-100/(w/2)) > 1e-5 || math.Abs(got.Denied-37/w) > 1e-5 {
 		t.Errorf("%g admitted and %g denied a second, want %g and %g", got.Admitted, got.Denied, 100/(w/2), 37/w)
 	}
+	r.Target.Evidence = model.Likely
+	b.Apply(live(today, r))
+	if got := b.Totals(); got.Likely != 1 || got.Above != 1 || got.Throttled != 0 {
+		t.Errorf("of a likely key above its limit %d are likely, %d of them above it, and %d throttled", got.Likely, got.Above, got.Throttled)
+	}
 }
 
 // TestTotalsOfAnInferredWindow has a counter that counted 300 before it was seen, with a window that

@@ -94,6 +94,15 @@ func TestSettleCounts(t *testing.T) {
 			t.Errorf("%v is read as %v, want %v", c.counts, got, c.want)
 		}
 	}
+	var looks []decode.Sample // an end in a field, beside an expiry that each request renews
+	for i, n := range []int{3, 1, 9, 8} {
+		ends := now.Add(time.Duration(1+i/2*20) * time.Second).Millis()
+		looks = append(looks, decode.Sample{Key: "x:1", Type: "hash", Whole: true, Length: 2, TTL: time.Hour,
+			Fields: map[string]string{"points": strconv.Itoa(n), "resetAt": strconv.FormatInt(ends, 10)}})
+	}
+	if got := settled([][]decode.Sample{looks}, now); !slices.Equal(got, []string{"left field points"}) {
+		t.Errorf("points that fall until their end are read as %v", got)
+	}
 }
 
 // TestLimitOfBuckets tells rate and capacity of buckets from what requests at random do to them, and says nothing of buckets

@@ -28,11 +28,14 @@ func TestGroups(t *testing.T) {
 		reading("c:1", "c:*", "limits", model.Known, ten),
 		reading("c:2", "c:*", "limits", model.Known, five),
 		two,
-	}, model.Sweep{Total: 100, Skipped: 20, Sampled: 8}, func(name string) (Library, bool) {
+	}, model.Sweep{Total: 100, Skipped: 20, Sampled: 8, Beyond: []model.KeyGroup{ // those that are too many to be watched
+		{Pattern: "a:*", Example: "a:9", Keys: 30, Library: "rate-limit-redis", Algorithm: limiter.FixedWindow},
+		{Pattern: "d:*", Example: "d:1", Keys: 10, Library: "kong", Algorithm: limiter.FixedWindow},
+	}}, func(name string) (Library, bool) {
 		return Library{Version: "1.0", Silent: []string{"the limit"}}, name == "rate-limit-redis"
 	})
-	if rep.Unknown != 20 || rep.Sampled != 8 || rep.NotLimiters != 100-20-7 {
-		t.Errorf("unknown %d and no limiters %d, want 20 and 73", rep.Unknown, rep.NotLimiters)
+	if rep.Unknown != 20 || rep.Sampled != 8 || rep.NotLimiters != 100-20-47 {
+		t.Errorf("unknown %d and no limiters %d, want 20 and 33", rep.Unknown, rep.NotLimiters)
 	}
 	for i, want := range []struct {
 		pattern string
@@ -40,7 +43,7 @@ func TestGroups(t *testing.T) {
 		limit   int64
 		varies  bool
 		missing bool
-	}{{"a:*", 2, 0, false, true}, {"c:*", 2, 0, true, false}, {"b:*", 1, 10, false, false}, {"x:*", 1, 0, false, true}} {
+	}{{"a:*", 32, 0, false, true}, {"d:*", 10, 0, false, true}, {"c:*", 2, 0, true, false}, {"b:*", 1, 10, false, false}, {"x:*", 1, 0, false, true}} {
 		g := rep.Groups[i]
 		if g.Pattern != want.pattern || g.Keys != want.keys || g.Limit.Count != want.limit || g.Varies != want.varies || g.Missing() != want.missing {
 			t.Errorf("group %d is %+v, want %+v", i, g, want)
