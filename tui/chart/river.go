@@ -188,6 +188,15 @@ type History struct {
 	Coming Future
 }
 
+// TimeSteps are the distances between labels of an axis of time.
+var TimeSteps = [...]time.Duration{
+	time.Millisecond, 2 * time.Millisecond, 5 * time.Millisecond, 10 * time.Millisecond, 20 * time.Millisecond,
+	50 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond,
+	time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second, 30 * time.Second,
+	time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
+	time.Hour, 2 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour, 7 * 24 * time.Hour, 30 * 24 * time.Hour,
+}
+
 // Times labels in a row the axis of rivers that begins at x: now, and at even distances what was so many columns before it and is to
 // come after it.
 func Times(g *cell.Buffer, x, y, past, ahead int, column time.Duration, now string, st themes.Style, l *Look) {

@@ -76,11 +76,7 @@ func (sc *Screen) Update(msg tea.Msg) tea.Cmd {
 		sc.top = min(max(sc.top, 0), max(0, len(sc.list)-sc.rows))
 		sc.s.Selection.See(0, 0)
 	case tea.MouseWheelMsg:
-		if msg.Button == tea.MouseWheelDown {
-			sc.at = min(sc.at+3, max(len(sc.list)-1, 0))
-		} else {
-			sc.at = max(sc.at-3, 0)
-		}
+		sc.at = min(max(sc.at+3*shell.Wheel(msg), 0), max(len(sc.list)-1, 0))
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"ratescope/model/safetext"
 	"ratescope/tui/cell"
 	"ratescope/tui/chart"
+	"ratescope/tui/session"
 	"ratescope/tui/widget"
 )
 
@@ -263,11 +264,10 @@ func (h *Screen) standing(r *row) string {
 		return fmt.Sprintf("%d throttled, %d near", r.throttled, r.near)
 	}
 	k, t := r.keys[0], &r.keys[0].Reading.Target
-	used := k.Gauge.Used.Short() + " used"
+	of := session.UsedText(k, h.names-3)
 	if !t.LimitKnown || t.Limit.Count == 0 || t.Window <= 0 {
-		return used
+		return of
 	}
-	of := k.Gauge.Used.Short() + "/" + format.Short(model.Capacity(*t))
 	return format.First(h.names-3, of+" · "+format.Short(t.Limit.Count)+" per "+format.Length(t.Window), of)
 }
 

@@ -81,11 +81,9 @@ func New(s *session.Session) *Screen {
 	h.actions = append(s.Actions().Without(shell.ZoomIn, shell.ZoomOut, shell.Fire, shell.Burst, shell.Rate),
 		shell.Moves("heat", "row", func(rows int) tea.Cmd { return move(rows, 0) }, func() int { return h.area.H },
 			func() int { return len(h.rows) })...)
-	h.actions = append(h.actions,
+	h.actions = append(append(h.actions, s.ZoomActions(h.zoom)...),
 		shell.Bind("heat", "earlier", "← h", "goes back in time", func() tea.Cmd { return move(0, 1) }, "left", "h").For(shell.ToTime),
 		shell.Bind("heat", "later", "→ l", "goes on in time", func() tea.Cmd { return move(0, -1) }, "right", "l").For(shell.ToTime),
-		shell.Bind("heat", "zoom out", "[", "shows a longer stretch of time", func() tea.Cmd { h.zoom(1); return nil }).For(shell.ToTime),
-		shell.Bind("heat", "zoom in", "]", "shows a shorter stretch of time", func() tea.Cmd { h.zoom(-1); return nil }).For(shell.ToTime),
 		shell.Bind("heat", "open", "enter", "opens the keys of a row, or the key at that moment", h.open).For(shell.ToLook).Hinted("open"),
 		shell.Bind("heat", "fold", "f", "folds keys into prefixes, or unfolds them", func() tea.Cmd { h.fold = !h.fold; h.home(); return nil }).
 			For(shell.ToLook).Hinted("fold"),
@@ -117,11 +115,7 @@ func (h *Screen) Update(msg tea.Msg) tea.Cmd {
 			return h.open()
 		}
 	case tea.MouseWheelMsg:
-		if msg.Button == tea.MouseWheelDown {
-			h.move(3, 0)
-		} else {
-			h.move(-3, 0)
-		}
+		h.move(3*shell.Wheel(msg), 0)
 	}
 	return nil
 }
@@ -144,9 +138,12 @@ func (h *Screen) move(rows, columns int) {
 	h.goTo(h.at + rows)
 }
 
-func (h *Screen) zoom(by int) {
+// zoom makes the columns stand for longer or shorter times, and reports whether there are such.
+func (h *Screen) zoom(coarser bool) bool {
+	before, by := h.step, map[bool]int{true: 1, false: -1}[coarser]
 	h.step = min(max(h.step+by, 0), len(steps)-1)
 	h.known, h.keys = nil, nil
+	return h.step != before
 }
 
 // open opens the keys of a row, or the only one at the moment under the cursor.

@@ -60,11 +60,7 @@ func (g *Grid) Update(msg tea.Msg) tea.Cmd {
 		}
 		g.s.Selection.See(g.page*per, (g.page+1)*per)
 	case tea.MouseWheelMsg:
-		if msg.Button == tea.MouseWheelDown {
-			g.s.Selection.Move(g.cols)
-		} else {
-			g.s.Selection.Move(-g.cols)
-		}
+		g.s.Selection.Move(g.cols * shell.Wheel(msg))
 	}
 	return nil
 }

@@ -219,14 +219,10 @@ func (d *Screen) zoom(coarser bool) bool {
 }
 
 func (d *Screen) wheel(m tea.MouseWheelMsg) tea.Cmd {
-	down := m.Button == tea.MouseWheelDown
-	switch {
-	case d.areas.timeline.Holds(m.X, m.Y):
-		d.zoom(down)
-	case down:
-		d.table.step(1)
-	default:
-		d.table.step(-1)
+	if by := shell.Wheel(m); d.areas.timeline.Holds(m.X, m.Y) {
+		d.zoom(by > 0)
+	} else {
+		d.table.step(by)
 	}
 	return nil
 }

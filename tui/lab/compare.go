@@ -14,6 +14,7 @@ import (
 	"ratescope/model/safetext"
 	"ratescope/themes"
 	"ratescope/tui/cell"
+	"ratescope/tui/chart"
 	"ratescope/tui/widget"
 )
 
@@ -236,8 +237,8 @@ func (s timeRange) begin(i int) limiter.Instant {
 // the label of a time means that time.
 func (s timeRange) roundest(i int) limiter.Instant {
 	begin, end := s.begin(i).Sub(s.zero), s.begin(i+1).Sub(s.zero)
-	for k := len(steps) - 1; k >= 0; k-- {
-		if at := (begin + steps[k] - 1) / steps[k] * steps[k]; at < end {
+	for _, step := range slices.Backward(chart.TimeSteps[:]) {
+		if at := (begin + step - 1) / step * step; at < end {
 			return s.zero.Add(at)
 		}
 	}
@@ -281,18 +282,10 @@ func rangeOf(run *lab.Run, now limiter.Instant, w int, column time.Duration, zoo
 	return s
 }
 
-// steps are the distances between labels of the time axis.
-var steps = [...]time.Duration{
-	time.Millisecond, 2 * time.Millisecond, 5 * time.Millisecond, 10 * time.Millisecond, 20 * time.Millisecond, 50 * time.Millisecond,
-	100 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second,
-	15 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour,
-	2 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour, 7 * 24 * time.Hour, 30 * 24 * time.Hour,
-}
-
 // paintTimes labels the time axis with the time of the story.
 func (p painter) paintTimes(r cell.Rect, s timeRange) {
 	const gap = 11
-	for _, step := range steps {
+	for _, step := range chart.TimeSteps {
 		if step < s.length()*gap {
 			continue
 		}

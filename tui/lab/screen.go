@@ -195,11 +195,7 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 			s.handOver()
 		}
 	case tea.MouseWheelMsg:
-		if msg.Button == tea.MouseWheelUp {
-			s.front().move(s, -1)
-		} else {
-			s.front().move(s, 1)
-		}
+		s.front().move(s, shell.Wheel(msg))
 	case tea.MouseMotionMsg:
 		if m := msg.Mouse(); m.Button == tea.MouseLeft {
 			cmd, _ := s.app.Canvas.Click(m.X, m.Y)

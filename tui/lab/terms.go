@@ -14,6 +14,7 @@ import (
 	"ratescope/model/safetext"
 	"ratescope/tui/cell"
 	"ratescope/tui/chart"
+	"ratescope/tui/shell"
 	"ratescope/tui/widget"
 )
 
@@ -42,11 +43,7 @@ func (o *termsOverlay) Update(msg tea.Msg) (tea.Cmd, bool) {
 	o.row = min(o.row, rows-1)
 	switch msg := msg.(type) {
 	case tea.MouseWheelMsg:
-		if msg.Button == tea.MouseWheelUp {
-			o.row = max(o.row-1, 0)
-		} else {
-			o.row = min(o.row+1, rows-1)
-		}
+		o.row = min(max(o.row+shell.Wheel(msg), 0), rows-1)
 	case tea.KeyPressMsg:
 		switch msg.String() {
 		case "up", "k":

@@ -256,8 +256,11 @@ func (h header) paintVerdict(x, y, end int) {
 	first, wide := x, end
 	x -= 2
 	show := func(mark string, n int, word string, lit themes.Style) cell.Rect {
+		if n == 0 {
+			lit = h.c.Look.Dim
+		}
 		from := x + 3
-		x = h.c.Spans(from, y, end, count(mark, n, word, lit, h.c.Look.Dim))
+		x = h.c.Buffer.Text(from, y, end, mark+" "+strconv.Itoa(n)+" "+word, lit)
 		return cell.Rect{X: from, Y: y, W: x - from, H: 1}
 	}
 	over := h.c.Look.OverMark
@@ -420,13 +423,6 @@ func (h header) paintFlow(x, y, end int, t *model.Totals) int {
 	}
 	h.c.Spans(end-1-width, y, end, admitted, widget.Styled("  ", h.c.Look.Text), denied)
 	return end - 1 - width
-}
-
-func count(mark string, n int, what string, lit, unlit themes.Style) widget.Span {
-	if n == 0 {
-		lit = unlit
-	}
-	return widget.Styled(mark+" "+strconv.Itoa(n)+" "+what, lit)
 }
 
 // headerTips explain the figures of the header, by a word in them.

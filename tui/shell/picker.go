@@ -178,7 +178,7 @@ func (p *Picker) rank(pattern string, targets []string) []list.Rank {
 func (p *Picker) Update(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
 	case tea.MouseWheelMsg:
-		p.move(msg.Button == tea.MouseWheelDown)
+		p.move(Wheel(msg) > 0)
 		return nil, true
 	case tea.KeyPressMsg:
 		switch msg.String() {

@@ -31,13 +31,24 @@ type Screen interface {
 	Keys() Actions
 }
 
-// Pacer is a Screen with a pace of its own: the time to its next picture, 0 while it stands
-// still. Others follow the Host's.
-type Pacer interface{ Pace() time.Duration }
+// Story is a Screen that goes on by itself, as the lab does. Others follow the Host.
+type Story interface {
+	// Pace is the time to its next picture, 0 while it stands still.
+	Pace() time.Duration
+	// Back returns the next of its own steps that esc takes back before it leaves the screen, instead of those of the Host; nil
+	// for none.
+	Back() (step func())
+	// Keep keeps what it remembers, at the end of the program.
+	Keep() error
+}
 
-// Backer is a Screen with steps of its own that esc takes back before it leaves the screen, instead of
-// those of the Host. Back returns the next of them, nil for none.
-type Backer interface{ Back() (step func()) }
+// Wheel returns 1 where the wheel was turned down, else -1.
+func Wheel(msg tea.MouseWheelMsg) int {
+	if msg.Button == tea.MouseWheelDown {
+		return 1
+	}
+	return -1
+}
 
 // The messages that the shell sends to a screen.
 type (
@@ -168,8 +179,8 @@ func (s *stack) everywhere(msg tea.Msg) tea.Cmd {
 func (s *stack) KeepAll() error {
 	var errs []error
 	for i := range s.screens {
-		if k, ok := s.screens[i].screen.(interface{ Keep() error }); ok {
-			errs = append(errs, k.Keep())
+		if one, ok := s.screens[i].screen.(Story); ok {
+			errs = append(errs, one.Keep())
 		}
 	}
 	return errors.Join(errs...)

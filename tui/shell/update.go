@@ -96,7 +96,7 @@ func (a *App) advance(at time.Time) tea.Cmd {
 // nextTick arms the clock.
 func (a *App) nextTick() tea.Cmd {
 	wait, idle := a.host.Pace()
-	if p, ok := a.at().(Pacer); ok {
+	if p, ok := a.at().(Story); ok {
 		if own := p.Pace(); own > 0 {
 			wait, idle = own, false
 		}
@@ -186,8 +186,8 @@ func (a *App) back() tea.Cmd {
 
 // stepBack returns the next step back on the screen that is shown; nil for none.
 func stepBack(a *App) func() {
-	if b, ok := a.at().(Backer); ok {
-		return b.Back()
+	if one, ok := a.at().(Story); ok {
+		return one.Back()
 	}
 	return a.host.Back()
 }

@@ -9,6 +9,7 @@ import (
 	"ratescope/model/record"
 	"ratescope/model/safetext"
 	"ratescope/tui/cell"
+	"ratescope/tui/chart"
 	"ratescope/tui/widget"
 )
 
@@ -152,15 +153,6 @@ func (c *View) paintLevels(p *widget.Canvas, r cell.Rect, k *model.Watched, s ti
 	return most
 }
 
-// steps are the distances between labels of the time axis.
-var steps = [...]time.Duration{
-	time.Millisecond, 2 * time.Millisecond, 5 * time.Millisecond, 10 * time.Millisecond, 20 * time.Millisecond,
-	50 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond,
-	time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second, 30 * time.Second,
-	time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
-	time.Hour, 2 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour, 7 * 24 * time.Hour, 30 * 24 * time.Hour,
-}
-
 // paintTimes labels the time axis with how long ago, and its end with the time of day
 // when it is not now.
 func (c *View) paintTimes(p *widget.Canvas, r cell.Rect, s timeRange, m Moment) {
@@ -171,7 +163,7 @@ func (c *View) paintTimes(p *widget.Canvas, r cell.Rect, s timeRange, m Moment) 
 		end = format.Clock(s.now.Add(-time.Duration(s.back) * s.column))
 	}
 	p.Buffer.Right(r.X, r.Y, right, end, p.Look.Text)
-	for _, step := range steps {
+	for _, step := range chart.TimeSteps {
 		if step < s.column*gap {
 			continue
 		}

@@ -232,19 +232,16 @@ func Every() []Personality {
 }
 
 // Calm is a set of keys far from their limits.
-func Calm() []Personality {
-	people := Cast()
-	for i := range people {
-		people[i].Rate = steady(0.2 * float64(people[i].Limit.Count) / people[i].Limit.Window.Seconds())
-	}
-	return people
-}
+func Calm() []Personality { return paced(0.2) }
 
 // Overrun is a set of keys whose traffic is three times what their limits admit.
-func Overrun() []Personality {
+func Overrun() []Personality { return paced(3) }
+
+// paced is the usual set, with a share of what their limits admit as their traffic.
+func paced(share float64) []Personality {
 	people := Cast()
 	for i := range people {
-		people[i].Rate = steady(3 * float64(people[i].Limit.Count) / people[i].Limit.Window.Seconds())
+		people[i].Rate = steady(share * float64(people[i].Limit.Count) / people[i].Limit.Window.Seconds())
 	}
 	return people
 }
