@@ -105,7 +105,8 @@ func (p *plain) subject(e *model.Alert) string {
 func (p *plain) summary() error {
 	t := p.board.Totals()
 	if t.Keys == 0 {
-		return p.line("%s", session.Searching(&p.board))
+		text, _ := session.Searching(&p.board)
+		return p.line("%s", text)
 	}
 	for _, lack := range p.board.Server.Lacks {
 		if err := p.line("%s", safetext.Clean(lack)); err != nil {

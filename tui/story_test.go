@@ -334,7 +334,7 @@ func TestNoKeysAtAll(t *testing.T) {
 			now := time.Now()
 			return model.Batch{At: limiter.InstantOf(now), Local: now, Server: model.Server{Link: model.Live, Target: "redis://x"}, Sweep: model.Sweep{Passes: 1, Patterns: []string{"rl:*"}}}, nil
 		}}})
-		x.See("No key matches rl:* yet; still looking.")
+		x.See("There is no key on this server yet.")
 		x.Press("space", "y", "P", "enter", "tab", "down", "end")
 		x.See("LIVE")
 	})

@@ -124,25 +124,11 @@ func (v tableView) paint(r cell.Rect) {
 func (v tableView) paintEmpty(rows cell.Rect) {
 	switch {
 	case len(v.table.lines) > 0 || !v.s.Shown.Started():
-	case v.s.Shown.Board().Len() == 0 && v.s.Shown.Live().Sweep.Passes == 0:
+	case v.s.Shown.Board().Len() == 0:
 		session.PaintSearch(v.c, rows, v.s.Shown.Live())
-	default:
-		sweep := &v.s.Shown.Live().Sweep
-		text := format.Plural(int(sweep.Seen()), "key") + " looked at, none of them a limiter"
-		remedy := `W says which of them may be, and "ratescope identify", too.`
-		if narrow := session.Narrowed(sweep); narrow != "" {
-			text, remedy = text+" that matches "+narrow, "Start with another --watch, or without it for every key."
-		}
-		text += "."
-		if sweep.Complete() && sweep.Keys == 0 && sweep.Total == 0 {
-			text, remedy = "There is no key on this server yet.", ""
-		}
-		if v.s.Shown.Board().Len() > 0 {
-			text, remedy = "No key matches the filter "+safetext.Clean(v.s.Rows.Filter())+"; esc clears it.", ""
-		}
-		for i, line := range []string{text, remedy}[:min(2, max(rows.H-1, 0))] {
-			v.c.Buffer.Text(rows.X+1, rows.Y+1+i, rows.X+rows.W, line, v.c.Look.Dim)
-		}
+	case rows.H > 1:
+		text := "No key matches the filter " + safetext.Clean(v.s.Rows.Filter()) + "; esc clears it."
+		v.c.Buffer.Text(rows.X+1, rows.Y+1, rows.X+rows.W, text, v.c.Look.Dim)
 	}
 }
 

@@ -245,7 +245,8 @@ func (h header) paintVerdict(x, y, end int) {
 	}
 	t := h.s.Shown.Board().Totals()
 	if t.Keys == 0 {
-		h.c.Spans(x+1, y, end, widget.Styled(Searching(h.s.Shown.Live()), h.c.Look.Near))
+		text, _ := Searching(h.s.Shown.Live())
+		h.c.Spans(x+1, y, end, widget.Styled(text, h.c.Look.Near))
 		return
 	}
 	stale := h.s.Shown.Stale()

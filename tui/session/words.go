@@ -121,27 +121,31 @@ func (s *Session) CopyRow() tea.Cmd {
 	return tea.SetClipboard(text)
 }
 
-// Searching returns what to say of a board without a key.
-func Searching(b *model.Board) string {
+// Searching returns what to say of a board without a key, and what to do; "" where there is nothing to.
+func Searching(b *model.Board) (text, remedy string) {
 	w := b.Sweep
-	if lacks := b.Server.Lacks; len(lacks) > 0 && w.Passes > 0 {
-		return "No rate limit was found, and " + safetext.Clean(lacks[0])
+	switch n := len(w.Candidates); {
+	case w.Passes == 0:
+		return fmt.Sprintf("Looking for rate limits… %s keys scanned.", format.Short(w.Scanned)), ""
+	case len(b.Server.Lacks) > 0:
+		return "No rate limit was found, and " + safetext.Clean(b.Server.Lacks[0]), ""
+	case n > 0:
+		return "No key is known to be a rate limit; of " + format.Plural(n, "kind") + " of keys that may be, W says what they are.", ""
+	case w.Complete() && w.Keys == 0 && w.Total == 0:
+		return "There is no key on this server yet.", ""
 	}
-	if w.Passes == 0 {
-		return fmt.Sprintf("Looking for rate limits… %s keys scanned.", format.Short(w.Scanned))
+	text, remedy = "No key looks like a rate limit yet", `W says which of them may be, and "ratescope identify", too.`
+	if narrow := narrowed(&w); narrow != "" {
+		text, remedy = "No key matches "+narrow+" yet", "Start with another --watch, or without it for every key."
 	}
-	if n := len(w.Candidates); n > 0 {
-		return "No key is known to be a rate limit; of " + format.Plural(n, "kind") + " of keys that may be, W says what they are."
+	if n := w.Seen(); n > 0 {
+		text += ", of " + format.Thousands(n) + " looked at"
 	}
-	text := "No key looks like a rate limit"
-	if narrow := Narrowed(&w); narrow != "" {
-		text = "No key matches " + narrow
-	}
-	return text + " yet; still looking."
+	return text + "; still looking.", remedy
 }
 
-// Narrowed returns the patterns to which a search is narrowed, as in "rl:* or api:*"; "" for every key.
-func Narrowed(w *model.Sweep) string {
+// narrowed returns the patterns to which a search is narrowed, as in "rl:* or api:*"; "" for every key.
+func narrowed(w *model.Sweep) string {
 	if slices.Equal(w.Patterns, []string{"*"}) {
 		return ""
 	}
@@ -328,11 +332,11 @@ func serverText(e *model.Alert) string {
 // and, during the first search of a large keyspace, its progress. If the server does not answer,
 // it draws the whole error, which the header may have to cut.
 func PaintSearch(c *widget.Canvas, r cell.Rect, b *model.Board) {
-	text := Searching(b)
+	text, remedy := Searching(b)
 	if s := &b.Server; s.Link != model.Live && s.Err != "" {
-		text = safetext.Clean(s.Err)
+		text, remedy = safetext.Clean(s.Err), ""
 	}
-	lines := format.Wrap(text, max(r.W-4, 1))
+	lines := slices.Concat(format.Wrap(text, max(r.W-4, 1)), format.Wrap(remedy, max(r.W-4, 1)))
 	for i, line := range lines[:min(len(lines), max(r.H-1, 0))] {
 		c.Buffer.Text(r.X+2, r.Y+1+i, r.X+r.W, line, c.Look.Dim)
 	}
