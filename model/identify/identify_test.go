@@ -29,8 +29,8 @@ func TestGroups(t *testing.T) {
 		reading("c:2", "c:*", "limits", model.Known, five),
 		two,
 	}, model.Sweep{Total: 100, Skipped: 20, Sampled: 8, Beyond: []model.KeyGroup{ // those that are too many to be watched
-		{Pattern: "a:*", Example: "a:9", Keys: 30, Library: "rate-limit-redis", Algorithm: limiter.FixedWindow},
-		{Pattern: "d:*", Example: "d:1", Keys: 10, Library: "kong", Algorithm: limiter.FixedWindow},
+		{Pattern: "a:*", Example: "a:9", Keys: 30, Library: "rate-limit-redis", Evidence: model.Known, Algorithm: limiter.FixedWindow},
+		{Pattern: "d:*", Example: "d:1", Keys: 10, Library: "kong", Evidence: model.Known, Algorithm: limiter.FixedWindow},
 	}}, func(name string) (Library, bool) {
 		return Library{Version: "1.0", Silent: []string{"the limit"}}, name == "rate-limit-redis"
 	})
