@@ -25,7 +25,7 @@ func newAccuracy(p *program) *cobra.Command {
 		o := accuracy.Options{Seed: *seed}
 		if p.Override.Limit != "" {
 			if o.Limit, err = limiter.ParseLimit(p.Override.Limit); err != nil {
-				return usageError{Err: err}
+				return usage(err)
 			}
 		}
 		if o.Trace, err = traceOf(*trace); err != nil {

@@ -178,13 +178,13 @@ func writeCapsule(name string, force bool, c report.Capsule) (err error) {
 	return os.Rename(f.Name(), name) // a file system without links
 }
 
-// checkNew returns a usageError where a file cannot be made.
+// checkNew returns an error of usage where a file cannot be made.
 func checkNew(name string, force bool) error {
 	switch _, err := os.Lstat(name); {
 	case err == nil && !force:
 		return usagef("%s is there already: give another name, or --force to write over it", safetext.Clean(name))
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return usageError{Err: file.Unwritable(name, err)}
+		return usage(file.Unwritable(name, err))
 	case err != nil: // before there is anything to write
 		f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 		if err != nil {

@@ -101,7 +101,7 @@ func changeCommand(p *program, c *cobra.Command, most int, read func(rest []stri
 // that key alone.
 func changeKey(ctx context.Context, src server, s model.Order, order orderOptions, lines bool, o output) error {
 	if err := s.Change.Check(); err != nil {
-		return usageError{Err: err}
+		return usage(err)
 	}
 	a := &attempt{orderOptions: &order, out: o}
 	begin := a.begin

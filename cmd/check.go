@@ -101,7 +101,7 @@ func (p *program) checkLimit() (limiter.Limit, error) {
 	}
 	l, err := limiter.ParseLimit(p.Override.Limit)
 	if err != nil {
-		return l, usageError{err}
+		return l, usage(err)
 	}
 	if l.Count < 1 || l.Count > mostChecked {
 		return l, usagef("--limit %s is out of range for check: give 1 to %d requests; a script that is told another limit decides alike",
@@ -141,17 +141,17 @@ func (p *program) check(c *cobra.Command, name string, f checkFlags) error {
 	}
 	content, err := file.Read(name)
 	if err != nil {
-		return usageError{err}
+		return usage(err)
 	}
 	text := string(content)
 	call, asked, err := f.call(text)
 	if err != nil {
-		return usageError{err}
+		return usage(err)
 	}
 	o := bench.Options{Limit: limit, Exact: f.promise == "exact", Cost: slices.Contains(call.Args, "{cost}"), CostAsked: asked}
 	r, price, err := p.bench(c.Context(), sandbox.Script{Text: text, Call: call, Limit: limit}, o)
 	if err != nil {
-		if errors.As(err, new(usageError)) {
+		if errors.As(err, new(exitError)) {
 			return err
 		}
 		return fmt.Errorf("%s: %w", safetext.Clean(name), err)
@@ -227,7 +227,7 @@ func (p *program) testServer(ctx context.Context, s sandbox.Script) (*sandbox.Sa
 	}
 	client, err := feed.Connect(o)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, usage(err)
 	}
 	named := false
 	if u, err := url.Parse(o.URLs[0]); err == nil {

@@ -31,13 +31,13 @@ func (p *program) checkURL(ctx context.Context, web webCall, limit limiter.Limit
 	}
 	calls, err := apartCalls(call, f.apart)
 	if err != nil {
-		return usageError{err}
+		return usage(err)
 	}
 	var apps []*fire.Application
 	for _, c := range append([]fire.Call{call}, calls...) {
 		app, err := fire.NewApplication(p.firing(), c)
 		if err != nil {
-			return usageError{err}
+			return usage(err)
 		}
 		defer app.Close()
 		apps = append(apps, app)

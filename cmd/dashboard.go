@@ -254,7 +254,7 @@ func runFed(p *program, c *cobra.Command, args []string) error {
 	}
 	src, err := relay.New(relay.Options{URLs: p.from, Password: password, TLS: p.Flags.TLS})
 	if err != nil {
-		return usageError{Err: err}
+		return usage(err)
 	}
 	b, err := p.boardOf(src, func(*alerter, func(string)) feed.Source { return src })
 	if err != nil {

@@ -24,7 +24,7 @@ func (p *program) debugged(c *cobra.Command, run func() error) error {
 		return run()
 	}
 	if p.debug == "" {
-		return usageError{Err: errors.New("--debug is empty: name the file to write to")}
+		return usage(errors.New("--debug is empty: name the file to write to"))
 	}
 	log, err := openDebugLog(p.debug, debugLimit)
 	if err != nil {
@@ -62,11 +62,11 @@ type debugLog struct {
 	err  error // of the first line that is missing
 }
 
-// openDebugLog opens a debug log, and goes on with one that is there. The error is a usageError.
+// openDebugLog opens a debug log, and goes on with one that is there. The error is an error of usage.
 func openDebugLog(name string, limit int64) (*debugLog, error) {
 	f, err := file.Append(name)
 	if err != nil {
-		return nil, usageError{file.Unwritable(name, err)}
+		return nil, usage(file.Unwritable(name, err))
 	}
 	info, err := f.Stat()
 	if err == nil && info.Size() >= limit {
@@ -74,7 +74,7 @@ func openDebugLog(name string, limit int64) (*debugLog, error) {
 	}
 	if err != nil {
 		f.Close()
-		return nil, usageError{file.Unwritable(name, err)}
+		return nil, usage(file.Unwritable(name, err))
 	}
 	d := &debugLog{name: name, file: f, left: limit - info.Size()}
 	d.to = slog.New(slog.NewJSONHandler(d, nil))

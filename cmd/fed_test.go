@@ -31,8 +31,7 @@ func TestFromIsForExporters(t *testing.T) {
 		if err := root.ExecuteContext(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		usage := usageError{}
-		if p.failed == nil || !errors.As(p.failed, &usage) || !strings.Contains(p.failed.Error(), tc.says) {
+		if !errors.As(p.failed, new(exitError)) || !strings.Contains(p.failed.Error(), tc.says) {
 			t.Errorf("%s: %v", tc.args, p.failed)
 		}
 	}

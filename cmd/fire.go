@@ -125,7 +125,7 @@ type shapeFlags struct {
 }
 
 // readOrder reads an order to fire n requests of a cost, at a rate such as 5/s or, with
-// "", as fast as the answers come. The error is a usageError.
+// "", as fast as the answers come. The error is an error of usage.
 func readOrder(n int, cost int64, rate string, shape shapeFlags) (s model.Order, err error) {
 	s = model.Order{N: n, Cost: cost}
 	if n == 0 { // with a rate that would be until stopped, which is for the screen
@@ -133,11 +133,11 @@ func readOrder(n int, cost int64, rate string, shape shapeFlags) (s model.Order,
 	}
 	if rate != "" {
 		if s.Rate, err = model.ParseRate(rate); err != nil {
-			return s, usageError{Err: err}
+			return s, usage(err)
 		}
 	}
 	if s.Shape, err = model.ParseShape(shape.Text); err != nil {
-		return s, usageError{Err: err}
+		return s, usage(err)
 	}
 	if p, err := strconv.ParseFloat(shape.Phase, 64); shape.Phase != "" && (err != nil || !(p >= 0 && p < 1)) {
 		return s, usagef("--phase %q is out of range: give 0, the beginning of the window, to below 1", shape.Phase)
@@ -229,13 +229,13 @@ func (a *attempt) shape(ctx context.Context, s *model.Order) (err error) {
 func recordedRequests(ctx context.Context, name, key string) ([]time.Duration, error) {
 	rec, under, err := replay.Open(ctx, name)
 	if err != nil {
-		return nil, usageError{Err: err}
+		return nil, usage(err)
 	}
 	defer under.Close()
 	at, err := replay.Requests(rec, key, model.MaxRequests)
 	switch {
 	case err != nil:
-		return nil, usageError{Err: err}
+		return nil, usage(err)
 	case len(at) == 0:
 		return nil, usagef("%s has no request at %s: name a key that was recorded", safetext.Clean(name), safetext.Clean(key))
 	}
@@ -270,7 +270,7 @@ type webCall struct {
 	Body        string   // a file
 }
 
-// read reads the files that the flags name. The error is a usageError.
+// read reads the files that the flags name. The error is an error of usage.
 func (c *webCall) read() (fire.Call, error) {
 	call := fire.Call{URL: c.URL, Method: c.Method}
 	var fields []string
@@ -282,7 +282,7 @@ func (c *webCall) read() (fire.Call, error) {
 		}
 		text, err := file.Read(name)
 		if err != nil {
-			return call, usageError{err}
+			return call, usage(err)
 		}
 		for line := range strings.Lines(string(text)) {
 			if line = strings.TrimSpace(line); line != "" {
@@ -306,7 +306,7 @@ func fireURL(ctx context.Context, src server, c webCall, s model.Order, fo fire.
 	}
 	app, err := fire.NewApplication(fo, call)
 	if err != nil {
-		return usageError{err}
+		return usage(err)
 	}
 	defer app.Close()
 	if err := app.Armed(); err != nil {

@@ -4,10 +4,8 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -153,17 +151,14 @@ func (f identifyFlags) question(c *cobra.Command, path string) func() (bool, err
 // file is written when ask, which may be nil, returns true. Rules of the file stand, so that a
 // group that one of them names is left out; where nothing is left, the error says so.
 func identifyWrite(look func() (limitersFound, error), path string, ask func() (bool, error), o output) error {
-	content, err := file.Read(path)
-	if _, absent := os.Stat(path); errors.Is(absent, fs.ErrNotExist) {
-		content, err = nil, nil
-	}
+	content, err := file.ReadAny(path, file.MaxText)
 	if err != nil {
-		return usageError{err}
+		return usage(err)
 	}
 	shown := safetext.Clean(path)
 	before, err := config.Parse(content)
 	if err != nil {
-		return usageError{fmt.Errorf("%s:%w", shown, err)}
+		return usagef("%s:%w", shown, err)
 	}
 	r, err := look()
 	if err != nil {

@@ -109,7 +109,7 @@ const (
 func samplesOf(ctx context.Context, o feed.Options, keys []string) (samples []decode.Sample, now limiter.Instant, err error) {
 	e, err := o.Endpoint()
 	if err != nil {
-		return nil, 0, usageError{err}
+		return nil, 0, usage(err)
 	}
 	client := e.Open("ratescope-identify", 1, &connect.Guard{})
 	defer client.Close()
@@ -153,7 +153,7 @@ func readBy(ctx context.Context, o feed.Options, rules []config.Rule, key string
 	o.Rules, o.Watch, o.Keys = rules, nil, []string{key}
 	src, err := feed.NewRedis(o)
 	if err != nil {
-		return b, r, usageError{err}
+		return b, r, usage(err)
 	}
 	defer src.Close()
 	return feed.ReadKey(ctx, src, key)

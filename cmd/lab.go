@@ -61,12 +61,12 @@ func newLab(p *program) *cobra.Command {
 		case len(args) == 1 && lab.IsShared(args[0]):
 			moment, err := lab.ReadShared(args[0])
 			if err != nil {
-				return usageError{Err: err}
+				return usage(err)
 			}
 			o.Shared = &moment
 		case len(args) == 1:
 			if o.Lessons, o.First, err = lab.Open(args[0], replay.Read); err != nil {
-				return usageError{Err: err}
+				return usage(err)
 			}
 		}
 		if o.Trace, err = traceOf(*trace); err != nil {
@@ -135,7 +135,7 @@ func traceOf(name string) (*lab.Trace, error) {
 	}
 	in, under, err := replay.Stream(name)
 	if err != nil {
-		return nil, usageError{Err: err}
+		return nil, usage(err)
 	}
 	defer under.Close()
 	trace, err := lab.ReadTrace(in)
@@ -172,7 +172,7 @@ func (f *shotFlags) draw(c *cobra.Command, o screenlab.Options) error {
 		return err
 	}
 	if err := screenlab.SaveNew(f.picture, []byte(drawn)); err != nil {
-		return usageError{Err: fmt.Errorf("%w: name a new file", err)}
+		return usagef("%w: name a new file", err)
 	}
 	fmt.Fprintf(c.OutOrStdout(), "Wrote %s.\n", f.picture)
 	return nil
@@ -220,12 +220,12 @@ func (l *labScript) join(p *program, o *screenlab.Options, named bool) (done fun
 	}
 	content, err := file.Read(l.file)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, usage(err)
 	}
 	text := string(content)
 	call, _, err := l.call.call(text)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, usage(err)
 	}
 	box, err := sandbox.New(sandbox.Script{Text: text, Call: call, Limit: limit})
 	if err != nil {
@@ -294,7 +294,7 @@ func (f *classFlags) admission() (class.Admission, error) {
 	}
 	content, err := file.Read(name)
 	if err != nil {
-		return class.Admission{}, usageError{Err: err}
+		return class.Admission{}, usage(err)
 	}
 	a, err := read(content)
 	if err != nil {
@@ -324,7 +324,7 @@ func (f *classFlags) run(c *cobra.Command, o screenlab.Options, seen bool) error
 	}
 	server, err := class.Listen(class.Options{Address: f.serve, Key: key, Admit: admission, Most: f.most, Lab: student, Wrong: wrong})
 	if err != nil {
-		return usageError{Err: err}
+		return usage(err)
 	}
 	ctx, stop := context.WithCancel(c.Context())
 	defer stop()

@@ -38,14 +38,6 @@ func (o output) lacks(batch model.Batch) {
 	}
 }
 
-// usageError is an error in how the program was called: it makes the exit code 2.
-type usageError struct{ Err error }
-
-func (e usageError) Error() string { return e.Err.Error() }
-
-// Unwrap returns the error that it wraps.
-func (e usageError) Unwrap() error { return e.Err }
-
 // exitError is an error with an exit code of its own.
 type exitError struct {
 	Code int
@@ -57,16 +49,16 @@ func (e exitError) Error() string { return e.Err.Error() }
 // Unwrap returns the error that it wraps.
 func (e exitError) Unwrap() error { return e.Err }
 
-// usage returns err as a usageError; nil stays nil.
+// usage returns err as an error in how the program was called; nil stays nil.
 func usage(err error) error {
 	if err == nil {
 		return nil
 	}
-	return usageError{err}
+	return exitError{exitUsage, err}
 }
 
-// usagef returns a usageError with a formatted text.
-func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+// usagef returns an error of usage with a formatted text.
+func usagef(format string, args ...any) error { return usage(fmt.Errorf(format, args...)) }
 
 // progressLine is a line on a terminal that is written over.
 type progressLine struct {

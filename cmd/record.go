@@ -69,7 +69,7 @@ type recording struct {
 // maxRecording bounds a recording without a MaxBytes of its own.
 const maxRecording = 1_000_000_000
 
-// Check returns what is wrong with r as a usageError, or nil.
+// Check returns what is wrong with r as an error of usage, or nil.
 func (r recording) Check() error {
 	switch {
 	case r.For < 0:
@@ -260,7 +260,7 @@ type recorder struct {
 	file *batchWriter
 }
 
-// newRecorder starts a recording; r.For is ignored. The error is a usageError.
+// newRecorder starts a recording; r.For is ignored. The error is an error of usage.
 func newRecorder(r recording) (*recorder, error) {
 	if err := r.Check(); err != nil {
 		return nil, err

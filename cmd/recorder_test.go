@@ -136,7 +136,7 @@ func TestRecordingsAreNotOverwritten(t *testing.T) {
 	if err := os.WriteFile(name, []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := newRecorder(recording{File: name}); !errors.As(err, new(usageError)) {
+	if _, err := newRecorder(recording{File: name}); !errors.As(err, new(exitError)) {
 		t.Errorf("it says %v", err)
 	}
 	if text, _ := os.ReadFile(name); string(text) != "mine" {

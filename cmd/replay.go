@@ -4,11 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
 	"slices"
 	"time"
 
@@ -74,7 +70,7 @@ func newReplay(p *program) *cobra.Command {
 		}
 		file, under, err := replay.Open(c.Context(), args[0])
 		if err != nil {
-			return usageError{Err: err}
+			return usage(err)
 		}
 		defer under.Close()
 		if file.LeftOut > 0 {
@@ -93,7 +89,7 @@ func newReplay(p *program) *cobra.Command {
 		}
 		player, err := replay.New(file, f.speed, p.lines())
 		if err != nil {
-			return usageError{Err: err}
+			return usage(err)
 		}
 		if f.at != "" {
 			player.Seek(at)
@@ -129,7 +125,7 @@ func (f replayFlags) moment(file *record.File) (limiter.Instant, error) {
 func printRows(p *program, c *cobra.Command, file *record.File, f replayFlags, at limiter.Instant) error {
 	written, err := report.ReadFormat(f.write)
 	if err != nil {
-		return usageError{Err: err}
+		return usage(err)
 	}
 	var rows []report.Row
 	var server string
@@ -139,7 +135,7 @@ func printRows(p *program, c *cobra.Command, file *record.File, f replayFlags, a
 		rows, server, err = replay.History(file, f.key, f.every, p.names())
 	}
 	if err != nil {
-		return usageError{Err: err}
+		return usage(err)
 	}
 	if f.key != "" && len(rows) == 0 {
 		return usagef("the recording has no key %q then: print --at a moment without --key to see which there were", safetext.Clean(f.key))
@@ -157,22 +153,11 @@ type markedFile struct {
 // The error is one sentence.
 func readMarkers(recording string) (*markedFile, []record.Marker, error) {
 	f := &markedFile{name: recording + record.MarkersExtension}
-	if _, err := os.Lstat(f.name); errors.Is(err, fs.ErrNotExist) {
-		return f, nil, nil
+	content, err := file.ReadAny(f.name, record.MaxMarkersFile)
+	if err != nil || content == nil {
+		return f, nil, err
 	}
-	in, err := file.Open(f.name)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer in.Close()
-	content, err := io.ReadAll(io.LimitReader(in, record.MaxMarkersFile+1))
-	if err == nil && len(content) > record.MaxMarkersFile {
-		err = fmt.Errorf("it has more than %d bytes", record.MaxMarkersFile)
-	}
-	var list []record.Marker
-	if err == nil {
-		list, err = record.DecodeMarkers(content)
-	}
+	list, err := record.DecodeMarkers(content)
 	if err != nil {
 		return nil, nil, fmt.Errorf("the markers in %s cannot be read: %w; move the file away to replay without them", safetext.Clean(f.name),
 			err)
@@ -259,7 +244,7 @@ func aside(name string, recording *record.File) (list []record.Marker) {
 func printEvents(p *program, c *cobra.Command, name string, recording *record.File, f replayFlags) error {
 	written, err := report.ReadFormat(f.write)
 	if err != nil {
-		return usageError{Err: err}
+		return usage(err)
 	}
 	_, list, err := readMarkers(name)
 	if err != nil {

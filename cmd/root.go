@@ -67,8 +67,6 @@ func Run(version string, args []string, out, errOut io.Writer) int {
 	fmt.Fprintln(errOut, "ratescope: "+safetext.Clip(safetext.Sentence(err.Error()), maxError, safetext.Ellipsis))
 	own := exitError{}
 	switch {
-	case errors.As(err, new(usageError)):
-		return exitUsage
 	case errors.As(err, &own):
 		return own.Code
 	case errors.As(err, new(feed.Away)):
@@ -155,7 +153,7 @@ func one(what, remedy string) arity { return arity{1, 1, what, remedy} }
 // several is the arity of a command that says itself what is wrong with its arguments.
 var several = arity{max: math.MaxInt}
 
-// check returns a usageError where there are too few arguments or too many.
+// check returns an error of usage where there are too few arguments or too many.
 func (a arity) check(c *cobra.Command, args []string) error {
 	name := strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" ")
 	remedy := a.remedy

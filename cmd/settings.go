@@ -62,7 +62,7 @@ type server interface {
 }
 
 // Open prepares the server that the settings name, or the embedded one. With keys, only
-// these are looked at. It does not connect yet; the error is a usageError, unless the
+// these are looked at. It does not connect yet; the error is an error of usage, unless the
 // embedded server cannot be had.
 func (s *settings) Open(keys ...string) (server, error) {
 	o, err := s.Options()
@@ -81,13 +81,13 @@ func (s *settings) Open(keys ...string) (server, error) {
 	}
 	r, err := feed.NewRedis(o)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, usage(err)
 	}
 	return r, nil
 }
 
 // Options completes the flags by the configuration, its target and the environment. The error
-// is a usageError.
+// is an error of usage.
 func (s *settings) Options() (o feed.Options, err error) {
 	defer func() { err = usage(err) }()
 	switch {
@@ -195,7 +195,7 @@ func targetNames(c *config.Config) string {
 	return "the targets " + strings.Join(slices.Sorted(maps.Keys(c.Targets)), ", ")
 }
 
-// Loaded returns the configuration. The error is a usageError.
+// Loaded returns the configuration. The error is an error of usage.
 func (s *settings) Loaded() (*config.Config, error) {
 	err := s.load()
 	return s.loaded, usage(err)
@@ -293,7 +293,7 @@ func (s *settings) password() (connect.Secret, error) {
 func (s *settings) GivenPassword() (connect.Secret, error) {
 	switch {
 	case s.Flags.Password != "" && s.PasswordFile != "":
-		return "", usageError{errors.New("--askpass and --password-file both give a password: give one of them")}
+		return "", usage(errors.New("--askpass and --password-file both give a password: give one of them"))
 	case s.PasswordFile == "":
 		return s.Flags.Password, nil
 	}

@@ -162,10 +162,7 @@ func (t *teacher) write(e config.Entry, rule config.Rule) (identify.Taught, erro
 	if err != nil {
 		return identify.Taught{Undo: func() error { return t.adopt(rule, false) }}, t.adopt(rule, true)
 	}
-	before, err := file.Read(path)
-	if _, absent := os.Stat(path); os.IsNotExist(absent) {
-		before, err = nil, nil
-	}
+	before, err := file.ReadAny(path, file.MaxText)
 	if err != nil {
 		return identify.Taught{}, err
 	}

@@ -48,7 +48,7 @@ func verifyFiles(ctx context.Context, files, names []string, o feed.Options, arm
 	}
 	list, end, err := stores(names, o, armed)
 	if err != nil {
-		return usageError{Err: err}
+		return usage(err)
 	}
 	defer end()
 	var all []scenario.Scenario
@@ -68,7 +68,7 @@ func verifyFiles(ctx context.Context, files, names []string, o feed.Options, arm
 func stories(name string) ([]scenario.Scenario, error) {
 	f, err := file.Open(name)
 	if err != nil {
-		return nil, usageError{Err: err}
+		return nil, usage(err)
 	}
 	defer f.Close()
 	list, err := scenario.Load(f)

@@ -59,18 +59,29 @@ func regular(name string, info fs.FileInfo) error {
 
 // Read returns the content of a regular file of at most MaxText bytes. The error is one
 // sentence that names the file.
-func Read(name string) ([]byte, error) {
+func Read(name string) ([]byte, error) { return read(name, MaxText) }
+
+// ReadAny returns the content of a regular file of at most so many bytes, and nil where there is no file of that name. The error is
+// one sentence that names the file.
+func ReadAny(name string, most int64) ([]byte, error) {
+	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return read(name, most)
+}
+
+func read(name string, most int64) ([]byte, error) {
 	f, err := Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	content, err := io.ReadAll(io.LimitReader(f, MaxText+1))
+	content, err := io.ReadAll(io.LimitReader(f, most+1))
 	switch {
 	case err != nil:
 		return nil, unreadable(name, err)
-	case len(content) > MaxText:
-		return nil, fmt.Errorf("%s has more than the %d bytes that are read: check the name", safetext.Clean(name), MaxText)
+	case int64(len(content)) > most:
+		return nil, fmt.Errorf("%s has more than the %d bytes that are read: check the name", safetext.Clean(name), most)
 	}
 	return content, nil
 }
