@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"ratescope/feed/fire"
+	"ratescope/internal/goroutine"
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/bench"
@@ -128,11 +129,8 @@ func fireSteps(ctx context.Context, app *fire.Application, steps []bench.Step, w
 		begin = begin.Add(w)
 	}
 	for _, s := range steps {
-		wait := time.NewTimer(time.Until(begin.Add(s.At).Time()))
-		select {
-		case <-ctx.Done():
-			return fired, ctx.Err()
-		case <-wait.C:
+		if err := goroutine.Sleep(ctx, time.Until(begin.Add(s.At).Time())); err != nil {
+			return fired, err
 		}
 		order := model.Order{Cost: 1, N: int(s.N), Target: model.Target{Algorithm: limiter.Unknown}}
 		if _, err := app.Fire(ctx, order, func(f model.Fired) { fired = append(fired, f) }); err != nil {

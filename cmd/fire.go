@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -340,12 +341,7 @@ func compareReading(ctx context.Context, src server, key string, list []model.Fi
 	if len(list) == 0 || !g.NextKnown || g.Next == limiter.Never {
 		return nil, nil
 	}
-	last := &list[0]
-	for i := range list {
-		if list[i].Received.After(last.Received) {
-			last = &list[i]
-		}
-	}
+	last := slices.MaxFunc(list, func(a, b model.Fired) int { return a.Received.Compare(b.Received) })
 	if last.Outcome != model.Denied || last.Answer == nil {
 		return nil, nil
 	}

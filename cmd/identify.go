@@ -332,8 +332,8 @@ func (i limitersFound) String() string {
 		if evidence == model.Likely.String() {
 			evidence = "~ " + evidence
 		}
-		c.Add(safetext.Shorten(g.Pattern.Clean(), report.NameCells, safetext.Ellipsis), fmt.Sprint(g.Keys), orDash(g.Library), evidence,
-			orDash(g.Algorithm), windowText(g.Window), report.Number(g.Limit), orDash(g.LimitFrom))
+		c.Add(safetext.Shorten(g.Pattern.Clean(), report.NameCells, safetext.Ellipsis), fmt.Sprint(g.Keys), report.Word(g.Library), evidence,
+			report.Word(g.Algorithm), windowText(g.Window), report.Number(g.Limit), report.Word(g.LimitFrom))
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s of limiters%s.\n", i.server.Clean(), format.Plural(len(i.Groups), "group"), i.others())
@@ -390,7 +390,7 @@ func (g *foundGroup) describe(b *strings.Builder) {
 		fmt.Fprintf(b, "  known by       %s\n", strings.Join(g.Why, "; "))
 	}
 	if g.version != "" {
-		fmt.Fprintf(b, "  checked with   %s %s\n", orDash(g.Library), g.version)
+		fmt.Fprintf(b, "  checked with   %s %s\n", report.Word(g.Library), g.version)
 	}
 	if len(g.NotRecorded) > 0 {
 		fmt.Fprintf(b, "  not recorded   %s\n", strings.Join(g.NotRecorded, "; "))
@@ -413,7 +413,7 @@ func (g *foundGroup) describe(b *strings.Builder) {
 
 // burstHint says that a bucket's capacity is to be given, too: without it nothing can be said of what is used.
 func (g *foundGroup) burstHint() string {
-	if a, err := limiter.ParseAlgorithm(orDash(g.Algorithm)); err == nil &&
+	if a, err := limiter.ParseAlgorithm(report.Word(g.Algorithm)); err == nil &&
 		(describe.KindOf(a) == describe.Bucket || describe.KindOf(a) == describe.Arrival) {
 		return " --burst CAPACITY"
 	}
@@ -423,14 +423,6 @@ func (g *foundGroup) burstHint() string {
 // limitHint says how the limit of a group is written in a rule, for one that is not in Redis.
 func (g *foundGroup) limitHint() string {
 	return "COUNT/" + strings.ReplaceAll(windowText(g.Window), report.Dash, "DURATION")
-}
-
-// orDash returns *s, or a dash where nothing is known.
-func orDash(s *string) string {
-	if s == nil {
-		return report.Dash
-	}
-	return *s
 }
 
 func windowText(ms *int64) string {

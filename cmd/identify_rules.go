@@ -177,7 +177,7 @@ func readingsOf(
 		if k.Algorithm != nil && *k.Algorithm == limiter.SlidingLog.String() && k.Window == nil {
 			k.Used = nil // some of its entries may count no more
 		}
-		as = cmp.Or(as, "the layout of "+orDash(k.Library))
+		as = cmp.Or(as, "the layout of "+report.Word(k.Library))
 		out = append(out, reportedRead{as, k.Library, k.Algorithm, k.Used, k.Limit, k.Window, k.Notes, nil, ""})
 		return nil
 	}
@@ -229,7 +229,7 @@ func (r readKeys) String() string {
 		c := report.NewColumns("", "could be", "algorithm", ">used", ">limit", "per", "notes")
 		for n, g := range k.Readings {
 			notes := collect.Map(g.Notes, report.Text.Clean)
-			c.Add(fmt.Sprint(n+1), g.As, orDash(g.Algorithm), report.Number(g.Used), report.Number(g.Limit), windowText(g.Window),
+			c.Add(fmt.Sprint(n+1), g.As, report.Word(g.Algorithm), report.Number(g.Used), report.Number(g.Limit), windowText(g.Window),
 				strings.Join(notes, "; "))
 		}
 		b.WriteString(c.String())
@@ -350,7 +350,7 @@ func (g *foundGroup) entry(now limiter.Instant) config.Entry {
 		}
 		return e
 	}
-	if g.Library == nil && (orDash(g.Algorithm) == limiter.FixedWindow.String() || g.read != "") {
+	if g.Library == nil && (report.Word(g.Algorithm) == limiter.FixedWindow.String() || g.read != "") {
 		e, windowed, ok := config.Named(string(g.example), string(g.Pattern), 0, now)
 		if e.Read, e.Limit = cmp.Or(g.read, "value"), g.Rule.Limit; e.Limit != "" {
 			e.Window = ""
@@ -365,7 +365,7 @@ func (g *foundGroup) entry(now limiter.Instant) config.Entry {
 // sampled reports whether the form of the group's keys says more of them than its algorithm: whose times are ends, and what stands
 // beside a counter.
 func (g *foundGroup) sampled() bool {
-	a, _ := limiter.ParseAlgorithm(orDash(g.Algorithm))
+	a, _ := limiter.ParseAlgorithm(report.Word(g.Algorithm))
 	return a == limiter.SlidingLog || a == limiter.FixedWindow
 }
 
@@ -450,7 +450,7 @@ func (i *limitersFound) suggest(ctx context.Context, p *program, long time.Durat
 			continue
 		}
 		e := &list[0].Entry
-		if g.Evidence != model.Likely.String() || orDash(g.Algorithm) != limiter.FixedWindow.String() || e.Block != "" || e.Ends != "" ||
+		if g.Evidence != model.Likely.String() || report.Word(g.Algorithm) != limiter.FixedWindow.String() || e.Block != "" || e.Ends != "" ||
 			strings.HasPrefix(e.Read, "left") {
 			g.suggested = e
 		}

@@ -59,7 +59,8 @@ func (r *Reading) Gauge(now limiter.Instant) Gauge {
 		return g
 	}
 	if w <= 0 || t.Algorithm == limiter.Unknown {
-		g.Used = Count{Known: r.State.Log != nil || r.Type == "none", N: total(r.State.Log)}
+		units := collect.Sum(r.State.Log, func(e limiter.Entry) int64 { return e.Count })
+		g.Used = Count{Known: r.State.Log != nil || r.Type == "none", N: units}
 		return g
 	}
 	limit := t.Limit
@@ -227,11 +228,6 @@ func rate(g *Gauge, w time.Duration, now limiter.Instant) (perSecond float64, kn
 		}
 	}
 	return 0, false
-}
-
-// total returns the units in a log.
-func total(log []limiter.Entry) int64 {
-	return collect.Sum(log, func(e limiter.Entry) int64 { return e.Count })
 }
 
 // liveIn returns the units of log within the window of length w that ends at now.

@@ -206,16 +206,13 @@ func readAlgorithm(p *limiter.Algorithm) func(*yaml.Node) error {
 func readLibrary(p *string) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
 		if library.Named(n.Value) == nil {
-			if meant, slipped := closest(n.Value, libraries()); slipped {
+			names := collect.Map(library.All(), func(l *decode.Library) string { return l.Name })
+			if meant, slipped := closest(n.Value, names); slipped {
 				return at(n, "%s is no library whose keys are known: did you mean %s?", quoted(n), meant)
 			}
 		}
 		return text(p)(n)
 	}
-}
-
-func libraries() []string {
-	return collect.Map(library.All(), func(l *decode.Library) string { return l.Name })
 }
 
 // Overrule returns rules with what by says put over each of them, and by itself at the

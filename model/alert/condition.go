@@ -65,27 +65,25 @@ func ParseCondition(text string) (Condition, error) {
 			break
 		}
 	}
-	for i, known := range metrics {
-		if known != name {
-			continue
-		}
-		c := Condition{Metric: Metric(i), Op: op}
-		switch {
-		case c.Metric.word() && op != "":
-			return c, fmt.Errorf("%q compares %s, which has no number: write %s alone", text, name, name)
-		case c.Metric.word():
-			return c, nil
-		case op == "":
-			return c, fmt.Errorf("%q compares nothing: write it as in %s >= 1", text, name)
-		}
-		v, err := strconv.ParseFloat(number, 64)
-		if err != nil || v != v || v-v != 0 { // not finite
-			return c, fmt.Errorf("%q compares %s with %q, which is no number: write it as in %s >= 1", text, name, number, name)
-		}
-		c.Value = v
-		return c, nil
+	i := slices.Index(metrics[:], name)
+	if i < 0 {
+		return Condition{}, &UnknownMetricError{name}
 	}
-	return Condition{}, &UnknownMetricError{name}
+	c := Condition{Metric: Metric(i), Op: op}
+	switch {
+	case c.Metric.word() && op != "":
+		return c, fmt.Errorf("%q compares %s, which has no number: write %s alone", text, name, name)
+	case c.Metric.word():
+		return c, nil
+	case op == "":
+		return c, fmt.Errorf("%q compares nothing: write it as in %s >= 1", text, name)
+	}
+	v, err := strconv.ParseFloat(number, 64)
+	if err != nil || v-v != 0 { // not finite
+		return c, fmt.Errorf("%q compares %s with %q, which is no number: write it as in %s >= 1", text, name, number, name)
+	}
+	c.Value = v
+	return c, nil
 }
 
 // UnknownMetricError is the error of a condition about a metric that does not exist.

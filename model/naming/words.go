@@ -80,8 +80,10 @@ const (
 	Begins = "begins"
 )
 
-// Holds reports whether the name of a field is in a list.
-func Holds(list, field string) bool { return lists[list][plain(field)] }
+// Holds reports whether the name of a field is in a list, in small letters alone.
+func Holds(list, field string) bool {
+	return lists[list][strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(field))]
+}
 
 // Speaks reports whether a word of a name is in a list: "rest" for what is left, "leases" for what is held until it is given back.
 func Speaks(list, name string) bool {
@@ -91,11 +93,6 @@ func Speaks(list, name string) bool {
 		}
 	}
 	return false
-}
-
-// plain returns the name of a field in small letters alone.
-func plain(field string) string {
-	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(field))
 }
 
 // SenseOf returns what the words of a name speak of.

@@ -240,7 +240,7 @@ func (s Snapshot) String() string {
 func (k Key) Row() []string {
 	row := []string{
 		k.mark() + safetext.Shorten(k.Key.Clean(), NameCells, safetext.Ellipsis),
-		k.algorithm(),
+		Word(k.Algorithm),
 		Number(k.Used), Number(k.Limit), Dash, Dash, Dash,
 		Wait(k.Next, "now", "never"),
 		Number(k.Denied.Count),
@@ -265,13 +265,6 @@ func (k Key) mark() string {
 		return "~ "
 	}
 	return ""
-}
-
-func (k Key) algorithm() string {
-	if k.Algorithm == nil {
-		return Dash
-	}
-	return *k.Algorithm
 }
 
 func (k Key) notes() string {

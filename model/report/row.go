@@ -169,7 +169,7 @@ func writeTable(w *bufio.Writer, server string, rows []Row) {
 	if several {
 		head = append(head, "key")
 	} else {
-		fmt.Fprintf(w, "Key %s, %s%s.\n\n", CodeSpan(string(first.Key.Key)), first.algorithm(), first.limited())
+		fmt.Fprintf(w, "Key %s, %s%s.\n\n", CodeSpan(string(first.Key.Key)), Word(first.Algorithm), first.limited())
 	}
 	head = append(head, "used", "limit", "full", "next admission", "denied in the window")
 	if steps {

@@ -140,6 +140,14 @@ func Wait(ms *int64, zero, negative string) string {
 	return format.Spaced(time.Duration(*ms) * time.Millisecond)
 }
 
+// Word prints a word that may not be known.
+func Word(s *string) string {
+	if s == nil {
+		return Dash
+	}
+	return *s
+}
+
 // Each prints the length of a window: 60000 as "1 m".
 func Each(ms int64) string { return format.Each(time.Duration(ms) * time.Millisecond) }
 

@@ -9,6 +9,7 @@
 package safetext
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -16,8 +17,6 @@ import (
 	"github.com/clipperhouse/displaywidth"
 	"github.com/clipperhouse/uax29/v2/graphemes"
 )
-
-const hexDigits = "0123456789abcdef"
 
 // Clean returns s with everything that a terminal would obey, hide, join or refuse
 // written as an escape: \x1b for a control byte or a byte that is not UTF-8, \u202e
@@ -113,20 +112,11 @@ func escape(b *strings.Builder, r rune, size int, first byte) {
 	case r == '\t':
 		b.WriteString(`\t`)
 	case r == utf8.RuneError && size == 1, r < utf8.RuneSelf:
-		b.WriteString(`\x`)
-		hex(b, uint32(first), 2)
+		fmt.Fprintf(b, `\x%02x`, first)
 	case r <= 0xffff:
-		b.WriteString(`\u`)
-		hex(b, uint32(r), 4)
+		fmt.Fprintf(b, `\u%04x`, r)
 	default:
-		b.WriteString(`\U`)
-		hex(b, uint32(r), 8)
-	}
-}
-
-func hex(b *strings.Builder, v uint32, digits int) {
-	for d := digits - 1; d >= 0; d-- {
-		b.WriteByte(hexDigits[v>>(4*d)&0xf])
+		fmt.Fprintf(b, `\U%08x`, r)
 	}
 }
 
