@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -339,10 +340,7 @@ func (f *classFlags) run(c *cobra.Command, o screenlab.Options, seen bool) error
 		err = ctx.Err()
 	}
 	stop()
-	if closed := <-served; err == nil {
-		err = closed
-	}
-	return err
+	return cmp.Or(err, <-served)
 }
 
 // wrongs returns the log of wrong passwords: a line each in the state folder, and on stderr where no screen is

@@ -255,7 +255,11 @@ func EventOf(m record.Marker, o Options) Event {
 func WriteEvents(w io.Writer, f Format, server string, list []record.Marker, o Options) error {
 	events := collect.Map(list, func(m record.Marker) Event { return EventOf(m, o) })
 	fields := func(e *Event) []string {
-		return []string{e.Time, strconv.FormatInt(e.At, 10), e.Kind, cell(e.name().Clean()), cell(e.Text.Clean())}
+		name := ""
+		if e.Key != nil {
+			name = e.Key.Clean()
+		}
+		return []string{e.Time, strconv.FormatInt(e.At, 10), e.Kind, cell(name), cell(e.Text.Clean())}
 	}
 	return write(w, f, events, []string{"time", "at_ms", "kind", "key", "text"}, fields, func(to *bufio.Writer) {
 		fmt.Fprintf(to, "# What happened on %s\n\n", CodeSpan(server))
@@ -273,14 +277,6 @@ func WriteEvents(w io.Writer, f Format, server string, list []record.Marker, o O
 			fmt.Fprintf(to, "| %s | %s | %s | %s |\n", tableTime(e.At), e.Kind, name, PlainMarkdown(string(e.Text)))
 		}
 	})
-}
-
-// name is the name of the key; "" for none.
-func (e *Event) name() Text {
-	if e.Key == nil {
-		return ""
-	}
-	return *e.Key
 }
 
 // Export writes the snapshot of b to a new file in a folder and returns its path. The
