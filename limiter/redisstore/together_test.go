@@ -94,6 +94,71 @@ func decidedTogether(t *testing.T, s *Store, client *redis.Client) {
 	}
 }
 
+// TestGroupThatFails sends a batch of two groups that are not answered, or of which one has a key that the
+// user may not touch. Without an answer nobody knows of any decision whether it was made, and none is
+// made twice; what was refused is decided by itself.
+func TestGroupThatFails(t *testing.T) {
+	t.Parallel()
+	server := servertest.Start(t)
+	server.CLI("ACL", "SETUSER", "limited", "on", ">x", "~ratelimit:a*", "+@all")
+	client := redis.NewClient(&redis.Options{Addr: server.Addr(), Username: "limited", Password: "x", ReadTimeout: 300 * time.Millisecond})
+	t.Cleanup(func() { _ = client.Close() })
+	s, err := New(client, limiter.GCRA)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.server.known = nil
+	b := s.server.client.(*batcher)
+	ask := func(state int32, last string) (errs []error) {
+		b.together.state.Store(state)
+		var batch []*call
+		for i := range 32 {
+			p, err := s.check(t.Context(), "k", twoLimits[0], 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			name := "ratelimit:a"
+			if i == 31 {
+				name = last
+			}
+			batch = append(batch, &call{cmd: s.server.command(t.Context(), name, p, 1, charges)})
+		}
+		_ = b.send(batch)
+		for _, c := range batch {
+			errs = append(errs, c.cmd.Err())
+		}
+		return errs
+	}
+	used := func() int64 {
+		d, err := s.Peek(t.Context(), "a", twoLimits[0], 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d.Used
+	}
+	for i, err := range ask(withText, "ratelimit:b") {
+		if (i < 16) != (err == nil) || err != nil && !errors.Is(err, errApart) {
+			t.Errorf("decision %d beside a key that is refused: %v", i, err)
+		}
+	}
+	if b.together.state.Load() != apart || used() != twoLimits[0].Count {
+		t.Errorf("after a refusal: state %d, %d used", b.together.state.Load(), used())
+	}
+	server.CLI("FLUSHDB")
+	server.Freeze()
+	errs := ask(byDigest, "ratelimit:a")
+	server.Thaw()
+	for i, err := range errs {
+		if !errors.Is(failure(err), limiter.ErrUnknownOutcome) {
+			t.Errorf("decision %d of a server that stands still: %v, want an unknown outcome", i, err)
+		}
+	}
+	servertest.Await(t, "what was sent to be decided", func() bool { return used() > 0 })
+	if stats := server.Client().Info(t.Context(), "commandstats").Val(); !strings.Contains(stats, "cmdstat_evalsha:calls=2,") {
+		t.Errorf("two groups without an answer were sent another number of times:\n%s", stats)
+	}
+}
+
 // putForeign puts a list where the state of a key under each limit would be.
 func putForeign(t *testing.T, s *Store, client *redis.Client) {
 	t.Helper()
