@@ -134,15 +134,23 @@ func (l *Lane) Draw(g *cell.Buffer, r cell.Rect, look Look) (limitRow int) {
 				fine = max(fine, 1)
 			}
 			l.fill(g, x, r, min(fine, r.H*n), b.Used, look)
-		case len(l.Bins)-1-i < l.First:
-			g.Set(x, r.Y+r.H-1, look.Before, look.Faint)
-		case !b.Watched:
-			for y := r.Y; y < r.Y+r.H; y++ {
-				g.Set(x, y, look.Gap, look.Unknown)
-			}
+		default:
+			l.missing(g, x, r, len(l.Bins)-1-i, b.Watched, look)
 		}
 	}
 	return limitRow
+}
+
+// missing draws a column of which no level is known: it was before the watching began, or in a gap.
+func (l *Lane) missing(g *cell.Buffer, x int, r cell.Rect, column int, watched bool, look Look) {
+	switch {
+	case column < l.First:
+		g.Set(x, r.Y+r.H-1, look.Before, look.Faint)
+	case !watched:
+		for y := r.Y; y < r.Y+r.H; y++ {
+			g.Set(x, y, look.Gap, look.Unknown)
+		}
+	}
 }
 
 // fill draws one column of the lane: each cell in the colour of the level it stands for.
@@ -294,14 +302,7 @@ func (l *Lane) drawFine(g *cell.Buffer, r cell.Rect, look Look) {
 		left, right := &l.Bins[at], &l.Bins[at+1]
 		x := r.X + i
 		if !left.UsedKnown && !right.UsedKnown {
-			switch {
-			case at+1 < l.First:
-				g.Set(x, r.Y+r.H-1, look.Before, look.Faint)
-			case !left.Watched && !right.Watched:
-				for y := r.Y; y < r.Y+r.H; y++ {
-					g.Set(x, y, look.Gap, look.Unknown)
-				}
-			}
+			l.missing(g, x, r, at+1, left.Watched || right.Watched, look)
 			continue
 		}
 		l.dots(g, x, r, left, right, look)

@@ -12,6 +12,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/safetext"
 	"ratescope/themes"
@@ -116,13 +117,9 @@ func (h header) paintServer(x, y, end int) {
 	if _, host, ok := strings.Cut(target, "://"); ok && safetext.Width(target) > room { // the host matters more than the scheme
 		target = host
 	}
-	x = h.c.Spans(x, y, edge, widget.Styled(safetext.Shorten(target, room, safetext.Ellipsis), h.s.TargetStyle(h.c.Look)))
-	for _, p := range facts {
-		if x+3+safetext.Width(p.Text) >= edge {
-			break
-		}
-		x = h.c.Spans(x, y, edge, widget.Styled(" · ", h.c.Look.Faint), p)
-	}
+	name := widget.Styled(safetext.Shorten(target, room, safetext.Ellipsis), h.s.TargetStyle(h.c.Look))
+	h.c.Flow(cell.Rect{X: x, Y: y, W: edge - x, H: 1}, collect.Map(append([]widget.Span{name}, facts...),
+		func(p widget.Span) []widget.Span { return []widget.Span{p} })...)
 }
 
 // serverFacts returns facts about the server, the most important first. Those that do not fit are

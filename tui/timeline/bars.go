@@ -78,26 +78,18 @@ func PaintWindow(p *widget.Canvas, r cell.Rect, k *model.Watched, now limiter.In
 	}
 }
 
-// barSteps are how far beyond the limit the bars can reach: the scale goes from one to the next,
-// so that the stroke at the limit stays where it is while the numbers change.
-var barSteps = [...]float64{1.15, 1.5, 2, 3, 5, 10, 20, 50, 100}
-
-// barScale returns the value that fills the width of the bars.
+// barScale returns the value that fills the width of the bars: a little more than the limit, or in steps what is far beyond it, so that
+// the stroke at the limit stays where it is while the numbers change.
 func barScale(k *model.Watched, lines []line) float64 {
 	most := 1.0
 	for _, l := range lines {
 		most = max(most, collect.Sum(l.segments, func(s chart.Segment) float64 { return s.Value }))
 	}
-	limit := float64(model.Capacity(k.Reading.Target))
-	if !k.Reading.Target.LimitKnown || limit <= 0 {
-		return float64(chart.Nice(int64(math.Ceil(min(most, 1e17)))))
+	const beyond = 1.15
+	if limit := float64(model.Capacity(k.Reading.Target)) * beyond; k.Reading.Target.LimitKnown && most <= limit {
+		return limit
 	}
-	for _, step := range barSteps {
-		if most <= limit*step {
-			return limit * step
-		}
-	}
-	return most
+	return float64(chart.Nice(int64(math.Ceil(min(most, 1e17)))))
 }
 
 // dropLeast leaves out the last line that does not decide.
