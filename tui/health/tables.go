@@ -147,56 +147,31 @@ func (v *View) paintCommands(r cell.Rect) {
 		most = max(most, load(c))
 	}
 	list := v.Health.Commands[:min(len(v.Health.Commands), max(in.H-1, 0))]
-	columns := commandColumns(in.W - bar)
-	titles, rows := collect.Map(columns, func(c commandColumn) string { return c.title }), make([][]widget.Span, len(list))
-	titles = append([]string{"command"}, titles...)
+	titles, rows, wide := []string{"command", "calls", "failed", "load"}, make([][]widget.Span, len(list)), in.W-bar >= 44
+	if wide {
+		titles = []string{"command", "calls", "mean", "p99", "failed", "load"}
+	}
 	for i := range list {
-		c := &list[i]
-		name := v.Canvas.Look.Text
+		c, l := &list[i], &v.Canvas.Look
+		say := func(text string, st themes.Style) { rows[i] = append(rows[i], widget.Styled(text, st)) }
+		name := l.Text
 		if c.Scripts {
-			name = v.Canvas.Look.Accent
+			name = l.Accent
 		}
-		rows[i] = []widget.Span{widget.Styled(safetext.Clean(c.Name), name)}
-		for _, column := range columns {
-			rows[i] = append(rows[i], column.figure(v, c))
+		say(safetext.Clean(c.Name), name)
+		say(format.PerSecond(c.Calls), v.some(c.Calls, l.Text))
+		if wide {
+			say(format.Latency(c.Mean), l.Text)
+			say(format.Latency(c.P99), l.Dim)
 		}
+		say(format.PerSecond(c.Failed), v.some(c.Failed, l.Near))
+		say(fmt.Sprintf("%.2f%%", 100*load(*c)), v.some(load(*c), l.Text))
 		if bar > 0 {
 			chart.Bar(&v.Canvas.Buffer, in.X+in.W-meter, in.Y+1+i, meter, most, v.Canvas.Look.Glyphs,
 				chart.Segment{Value: load(*c), Style: v.Canvas.Look.Glow(0.6 * load(*c) / most)})
 		}
 	}
 	v.table(cell.Rect{X: in.X, Y: in.Y, W: in.W - bar, H: in.H}, titles, rows)
-}
-
-// commandColumn is a figure of a command.
-type commandColumn struct {
-	title  string
-	wide   bool // only where there is room
-	figure func(v *View, c *model.CommandStat) widget.Span
-}
-
-// commandFigures are the columns of the table of commands.
-var commandFigures = [...]commandColumn{
-	{"calls", false, func(v *View, c *model.CommandStat) widget.Span {
-		return widget.Styled(format.PerSecond(c.Calls), v.some(c.Calls, v.Canvas.Look.Text))
-	}},
-	{"mean", true, func(v *View, c *model.CommandStat) widget.Span {
-		return widget.Styled(format.Latency(c.Mean), v.Canvas.Look.Text)
-	}},
-	{"p99", true, func(v *View, c *model.CommandStat) widget.Span {
-		return widget.Styled(format.Latency(c.P99), v.Canvas.Look.Dim)
-	}},
-	{"failed", false, func(v *View, c *model.CommandStat) widget.Span {
-		return widget.Styled(format.PerSecond(c.Failed), v.some(c.Failed, v.Canvas.Look.Near))
-	}},
-	{"load", false, func(v *View, c *model.CommandStat) widget.Span {
-		return widget.Styled(fmt.Sprintf("%.2f%%", 100*load(*c)), v.some(load(*c), v.Canvas.Look.Text))
-	}},
-}
-
-// commandColumns returns the columns that a table of that width has.
-func commandColumns(width int) []commandColumn {
-	return collect.Only(commandFigures[:], func(c commandColumn) bool { return width >= 44 || !c.wide })
 }
 
 // load is the share of the server's one core that a command takes.
