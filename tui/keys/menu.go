@@ -19,25 +19,20 @@ import (
 
 // rowActions are what can be done with a row beside what every screen can.
 func (d *Screen) rowActions() shell.Actions {
-	none := func() string {
-		if d.s.Selection.Current() == nil {
-			return "There is no key yet."
-		}
-		return ""
+	some := func(a shell.Action) shell.Action {
+		return a.Unless("There is no key yet.", func() bool { return d.s.Selection.Current() == nil })
 	}
 	return shell.Actions{
-		shell.Bind("keys", "key menu", "o", "lists what can be done with the key", d.openMenu).For(shell.ToAct).When(none).Hinted("key"),
-		shell.Bind("keys", "look ahead", "c", "says what a request would meet, of any cost", d.peek).For(shell.ToLook).When(none).
-			In(shell.OfKey, nil).Also("why explain"),
-		shell.Bind("keys", "same prefix", "z", "lists only keys that begin like this one", d.filterPrefix).For(shell.ToFind).When(none).
-			In(shell.OfKey, nil),
+		some(shell.Bind("keys", "key menu", "o", "lists what can be done with the key", func() tea.Cmd { return d.menuAt(-1, -1) }).
+			For(shell.ToAct).Hinted("key")),
+		some(shell.Bind("keys", "look ahead", "c", "says what a request would meet, of any cost", d.peek).For(shell.ToLook).
+			In(shell.OfKey, nil).Also("why explain")),
+		some(shell.Bind("keys", "same prefix", "z", "lists only keys that begin like this one", d.filterPrefix).For(shell.ToFind).
+			In(shell.OfKey, nil)),
 	}
 }
 
-// openMenu lists what can be done with the selected key.
-func (d *Screen) openMenu() tea.Cmd { return d.menuAt(-1, -1) }
-
-// menuAt opens the menu beside a cell, or in the middle.
+// menuAt lists what can be done with the selected key, beside a cell, or with -1 in the middle.
 func (d *Screen) menuAt(x, y int) tea.Cmd {
 	k := d.s.Selection.Current()
 	if k == nil {

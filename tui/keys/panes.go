@@ -120,13 +120,6 @@ func (v view) paintBars(r cell.Rect) {
 	timeline.PaintWindow(v.c, in, k, at, old)
 }
 
-// paintAlerts draws the newest alerts beside the keys; the injector has the decisions.
-func (v view) paintAlerts(r cell.Rect) {
-	if r.H > 0 {
-		events.PaintRecent(v.c, r, v.s)
-	}
-}
-
 // decisionCells is the room for a decision beside the forecast, without its latency.
 const decisionCells = 49
 

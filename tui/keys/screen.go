@@ -7,6 +7,7 @@ import (
 
 	"ratescope/model/lab"
 	"ratescope/tui/cell"
+	"ratescope/tui/events"
 	"ratescope/tui/health"
 	screenlab "ratescope/tui/lab"
 	"ratescope/tui/session"
@@ -248,6 +249,8 @@ func (d *Screen) Paint(p *widget.Canvas, _ cell.Rect) {
 	if r := d.areas.graphs; r.H > 0 {
 		health.PaintStrip(p, r, d.s, d.plots)
 	}
-	v.paintAlerts(d.areas.alerts)
+	if r := d.areas.alerts; r.H > 0 {
+		events.PaintRecent(p, r, d.s)
+	}
 	injectorPane{c: p, s: d.s, split: d.areas.split}.paint(d.areas.injector, d.focus == paneInjector)
 }
