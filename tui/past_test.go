@@ -1,9 +1,14 @@
 package tui_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
+
+	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/tui"
 	"ratescope/tui/tuitest"
@@ -49,5 +54,84 @@ func TestLeftGoesBackWithoutATimeline(t *testing.T) {
 		}
 		s.press("esc")
 		s.see(" LIVE ")
+	}
+}
+
+// waysBack lead from now to a moment of the past.
+var waysBack = []struct {
+	name string
+	lead func(s *stage)
+	ago  time.Duration // about
+}{
+	{"arrows", func(s *stage) { s.press("left", "left", "left") }, 7500 * time.Millisecond},
+	{"g", func(s *stage) { s.goBack("30s ago") }, 30 * time.Second},
+	{"g, scrolled back far", func(s *stage) { s.goBack("60s ago"); s.goBack("30s") }, 30 * time.Second},
+	{"g, twice", func(s *stage) { s.goBack("60s ago"); s.goBack(s.now.Add(-7 * time.Second).Format("15:04:05")) }, 7 * time.Second},
+	{"arrows on the screen of the server", func(s *stage) { s.press("4", "left", "left", "left", "1") }, 7500 * time.Millisecond},
+	{"an event", func(s *stage) { s.press("5", "down", "down", "down", "enter") }, 0},
+	{"the heat map", func(s *stage) { s.press("6", "left", "left", "left", "enter") }, 0},
+	{"arrows after a click", func(s *stage) { s.point(30, 30); s.press("left") }, 0},
+	{"a click after a pause", func(s *stage) { s.press("p"); s.point(30, 30) }, 0},
+	{"a drag", func(s *stage) { s.point(20, 30) }, 0},
+	{"g, another key", func(s *stage) { s.goBack("30s ago"); s.press("down", "down") }, 30 * time.Second},
+	{"a click, zoomed", func(s *stage) { s.press("p"); s.point(30, 30); s.press("[", "]", "]", "]") }, 0},
+}
+
+// goBack types a time of the past.
+func (s *stage) goBack(text string) {
+	s.press("g")
+	for _, r := range text {
+		s.app.Update(tea.KeyPressMsg{Code: r, Text: string(r)})
+	}
+	s.press("enter")
+}
+
+// point presses the left button on one column of the timeline and releases it on another.
+func (s *stage) point(from, to int) {
+	row := s.h - 17
+	if s.h < 30 { // the timeline has room where it has the focus
+		s.press("tab")
+		row = s.h - 12
+	}
+	s.app.Update(tea.MouseClickMsg{X: from, Y: row, Button: tea.MouseLeft})
+	if to != from {
+		s.app.Update(tea.MouseMotionMsg{X: to, Y: row, Button: tea.MouseLeft})
+	}
+	s.app.Update(tea.MouseReleaseMsg{X: to, Y: row, Button: tea.MouseLeft})
+	s.app.View()
+}
+
+// TestThePastIsOneMoment: whichever way leads to the past, every pane shows one moment of it, the arrows go on from there, and one
+// esc leads to now.
+func TestThePastIsOneMoment(t *testing.T) {
+	for _, size := range [][2]int{{140, 42}, {80, 24}} {
+		for _, way := range waysBack {
+			s := newStage(t, size[0], size[1], tui.Options{}, tuitest.Overrun()...)
+			s.run(100 * time.Second)
+			way.lead(s)
+			what := fmt.Sprintf("%dx%d: %s", size[0], size[1], way.name)
+			s.see("PAUSED, ", " back")
+			at := s.app.At()
+			if ago := limiter.InstantOf(s.now).Sub(at); way.ago > 0 && (ago < way.ago*3/4 || ago > way.ago*5/4) {
+				t.Errorf("%s: it is the moment %v ago, want %v", what, ago, way.ago)
+			}
+			first := s.text()
+			s.size(s.w, s.h)
+			if again := s.text(); again != first {
+				t.Errorf("%s: drawn again it is another picture:\n%s\nafter\n%s", what, again, first)
+			}
+			s.press("left")
+			if s.app.At() >= at {
+				t.Errorf("%s: ← leads from %v to %v", what, at.Time(), s.app.At().Time())
+			}
+			s.press("right")
+			if got := s.app.At(); got != at {
+				t.Errorf("%s: ← and → lead from %v to %v", what, at.Time(), got.Time())
+			}
+			s.press("esc")
+			if !strings.Contains(s.text(), " LIVE ") {
+				t.Errorf("%s: one esc does not lead to now:\n%s", what, s.text())
+			}
+		}
 	}
 }

@@ -89,7 +89,7 @@ func New(s *session.Session) *Screen {
 			For(shell.ToLook).Hinted("fold"),
 		shell.Bind("heat", "what if", "w", "puts the requests of a row through other terms", h.askWhatIf).Hinted("what if"),
 		shell.Bind("heat", "all keys", "esc", "shows all keys again", h.leave).Unless("All keys are shown.",
-			func() bool { return len(h.inside) == 0 && !h.what.other.On }),
+			func() bool { return s.Shown.Back() > 0 || len(h.inside) == 0 && !h.what.other.On }),
 	)
 	return h
 }

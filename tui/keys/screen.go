@@ -57,7 +57,9 @@ func New(s *session.Session) *Screen {
 			return d.s.Selection.Group() + " is a group: w asks about all of its keys on the heat map (6), and here about a selected key."
 		}),
 		shell.Bind("view", "collapse", "esc", "shows all panes again", d.collapse).Unless("There is nothing to go back from.",
-			func() bool { return !d.expanded && !d.what.other.On && !d.s.Shown.Time.Pointing() }),
+			func() bool {
+				return d.s.Shown.Back() > 0 || !d.expanded && !d.what.other.On && !d.s.Shown.Time.Pointing()
+			}),
 	)
 	return d
 }
@@ -108,16 +110,10 @@ func (d *Screen) Update(msg tea.Msg) tea.Cmd {
 
 // layOut divides the room and scrolls the table so that the selected row is in sight.
 func (d *Screen) layOut() {
+	d.s.Revisit()
 	d.table.list()
 	d.areas = arrange(d.area, d.focus, d.expanded, d.framed,
 		content{keys: d.table.listed(), fired: len(d.s.Orders.Decisions()) > 0, mute: d.s.Orders.CanFire() != ""})
-	width := d.areas.timeline.W - 2
-	if d.framed {
-		width -= 2
-	}
-	d.s.Shown.Time.Arrive(d.s.Selection.Current(), width, d.s.Shown.Moment())
-	d.arrangeTimeline() // its columns may have another length, so that it looks at another moment
-	d.s.Revisit()
 	d.what.run()
 	d.table.rows = widget.Spread(d.rowsShown(), d.table.lineCount(), tallest)
 	d.table.scroll(max(1, d.rowsShown()))

@@ -199,15 +199,12 @@ func (s *Session) Revisit() {
 // Scroll goes back or forward in time, and says so if nothing is known about any key at that time.
 // From now it pauses first, in a replay it moves the replay.
 func (s *Session) Scroll(earlier bool) {
-	if !s.Shown.Paused() && !s.Shown.Replayed() {
-		if !earlier {
-			s.Shell.Say("This is now: ← goes back in time.")
-			return
-		}
-		s.Pause()
+	if !earlier && !s.Shown.Paused() && !s.Shown.Replayed() {
+		s.Shell.Say("This is now: ← goes back in time.")
+		return
 	}
 	s.Shown.Scroll(earlier, s.Selection.Current())
-	s.Revisit()
+	s.Rows.Reorder()
 	if earlier && !s.Shown.Replayed() && unwatched(s.Shown.Board().Totals()) && !unwatched(s.Shown.Live().Totals()) {
 		s.Shell.Say("Nothing was watched yet at " + format.Clock(s.Shown.At()) + ": → goes on, p is now again.")
 	}

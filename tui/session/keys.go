@@ -178,13 +178,9 @@ func (s *Session) askTime() tea.Cmd {
 		if !kept || strings.TrimSpace(text) == "" {
 			return nil
 		}
-		at, ok := format.ReadMoment(text, s.Shown.At(), s.Shown.At())
+		at, ok := format.ReadMoment(text, s.Shown.At(), s.Shown.LiveAt())
 		if !ok {
 			return s.Shell.Warn("A time is " + format.Moments + ".")
-		}
-		if s.Shown.Replayed() {
-			s.Shown.Seek(at)
-			return nil
 		}
 		return s.Visit(s.Selection.Selected(), at)
 	}, nil))

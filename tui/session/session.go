@@ -221,17 +221,17 @@ func BatchMsg(b model.Batch) tea.Msg { return batchMsg{batch: b} }
 // NewsMsg returns the message that delivers news of the configuration's alerts.
 func NewsMsg(n ...News) tea.Msg { return newsMsg{news: n} }
 
-// Visit shows a key on the dashboard at an instant of the past: it pauses the picture, with the
-// cursor at that instant.
+// Visit shows a key on the dashboard at an instant of the past: it pauses the picture, and moves a replay.
 func (s *Session) Visit(key string, at limiter.Instant) tea.Cmd {
 	if s.Shown.Board().Key(key) == nil {
 		return s.Shell.Say("That key is no longer on the board.")
 	}
-	if !s.Shown.Replayed() && !s.Shown.Paused() {
-		s.Pause()
-	}
 	s.Selection.Pick(key)
-	s.Shown.Time.Visit(at)
+	s.Shown.Visit(at, s.Selection.Current())
+	s.Rows.Reorder()
+	if s.Shown.At() > at {
+		s.Shell.Say("Nothing older is kept of " + s.Name(key) + ".")
+	}
 	return s.Shell.Show("dashboard")
 }
 

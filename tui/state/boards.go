@@ -291,8 +291,7 @@ func (b *Boards) Pause() bool {
 		b.now = p.Now(b.local)
 		return false
 	}
-	b.Time.Now()
-	b.Time.Leave()
+	b.Time.Reset()
 	if b.frozen != nil {
 		b.frozen, b.paused = nil, nil
 	} else if b.started {
@@ -307,6 +306,13 @@ func (b *Boards) Pause() bool {
 func (b *Boards) Freeze() *model.Board {
 	b.live.Refresh(b.now)
 	return b.live.Freeze(b.now)
+}
+
+// leave takes the cursor off the timeline of a key, and stays at the moment of a pause.
+func (b *Boards) leave() {
+	if b.paused == nil {
+		b.Time.Reset()
+	}
 }
 
 // Revisit works the keys of a pause out anew where the timeline looks at another moment of
@@ -327,22 +333,25 @@ func (b *Boards) Revisit() bool {
 	return true
 }
 
-// Scroll goes back in the time of a pause, or forward. A replay is moved by a step instead: a
-// twelfth of what the timeline of k shows, but a second at least; k may be nil.
+// Scroll goes back or forward in time by the stride of the timeline of k, which may be nil.
 func (b *Boards) Scroll(earlier bool, k *model.Watched) {
-	p := b.player
-	if p == nil {
-		b.Time.Scroll(earlier)
-		return
-	}
-	step := time.Second
-	if k != nil {
-		step = max(step, k.Timeline.Window()/6)
-	}
+	step := b.Time.Stride(k)
 	if earlier {
 		step = -step
 	}
-	b.Seek(p.Now(b.local).Add(step))
+	b.Visit(b.Time.Moment(b.Moment().Now).Add(step), k)
+}
+
+// Visit shows an instant, at which the picture pauses. A replay moves there and goes on. k is the selected key, or nil.
+func (b *Boards) Visit(at limiter.Instant, k *model.Watched) {
+	switch {
+	case b.player != nil:
+		b.Time.Reset()
+		b.Seek(at)
+	case b.paused != nil || b.Pause() && b.paused != nil:
+		b.Time.Show(at, b.paused.At, k)
+		b.Revisit()
+	}
 }
 
 // Back returns how far before the moment of the pause the screen looks; 0 if it does not.

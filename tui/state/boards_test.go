@@ -43,7 +43,7 @@ func TestAPauseKeepsThePictureAndCollects(t *testing.T) {
 	if got := b.Live().At.Sub(when); got != 10*tuitest.Refresh {
 		t.Errorf("the live board went on by %v, not %v", got, 10*tuitest.Refresh)
 	}
-	b.Time.Scroll(true)
+	b.Scroll(true, nil)
 	if b.Pause(); b.Paused() || b.At() != b.LiveAt() || b.Moment().At != 0 {
 		t.Error("after the pause another instant than the live one is shown")
 	}

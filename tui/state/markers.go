@@ -1,7 +1,6 @@
 package state
 
 import (
-	"cmp"
 	"context"
 	"slices"
 
@@ -126,8 +125,7 @@ func (m *Markers) Arrive() {
 
 // ask lets a person mark the moment under the cursor, or the one on screen.
 func (m *Markers) ask() {
-	at, key := m.boards.Time.Cursor(), m.selection.Selected()
-	at = cmp.Or(at, m.boards.At())
+	at, key := m.boards.Time.Moment(m.boards.At()), m.selection.Selected()
 	text, there := "", -1
 	if i := m.at(at, key); i >= 0 {
 		there, text = i, m.set[i].Text

@@ -61,7 +61,7 @@ func (s *Selection) Point(key string) { s.list.hand = key }
 func (s *Selection) Pick(key string) {
 	if s.group = ""; key != s.selected {
 		s.selected = key
-		s.boards.Time.Reset()
+		s.boards.leave()
 		s.hooks.Picked()
 	}
 	s.chosen, s.picked, s.lost, s.asked, s.list.hand = true, true, "", s.list.asked, key
@@ -140,7 +140,7 @@ func (s *Selection) settle() {
 	}
 	if first := s.list.rows[0].Reading.Key; first != s.selected {
 		s.selected, s.picked = first, false
-		s.boards.Time.Reset()
+		s.boards.leave()
 	}
 }
 

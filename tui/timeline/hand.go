@@ -16,13 +16,12 @@ import (
 // Hand is what a person has chosen to see of the past: how far back, how coarse, and the instant
 // under the cursor. It points at the picture that was arranged last.
 type Hand struct {
-	back     int64           // columns back while paused
+	back     time.Duration   // how far back the picture ends while paused
 	zoom     int             // steps that a column is coarser (or below 0, finer) than usual
-	cursor   limiter.Instant // the instant that is read out; 0 none
+	cursor   limiter.Instant // end of the column that is read out; 0 none
 	dragFrom limiter.Instant
-	visit    limiter.Instant // where the cursor is to go with the next picture; 0 nowhere
-	held     bool            // the mouse button is down on the picture
-	dragging bool            // and has moved since
+	held     bool // the mouse button is down on the picture
+	dragging bool // and has moved since
 
 	picture // arranged last
 }
@@ -66,15 +65,18 @@ func (c *Hand) layOut(r cell.Rect, k *model.Watched, m Moment, ascii bool) (p pi
 	return p
 }
 
-// Arrange says which key will be painted where, so that the mouse points at that picture: its scrolling ends where the
-// timeline begins, and a cursor that it does not show is taken away.
+// Arrange says which key will be painted where, so that the mouse points at that picture. A cursor that it does not show is taken
+// away; a pause stays at its instant.
 func (c *Hand) Arrange(r cell.Rect, k *model.Watched, m Moment, ascii bool) {
-	if c.picture = c.layOut(r, k, m, ascii); c.tl == nil {
+	if c.picture = c.layOut(r, k, m, ascii); c.tl == nil || c.cursor == 0 {
 		return
 	}
-	c.back = c.s.back
-	if i := c.s.index(c.tl, c.cursor); c.cursor != 0 && (i < 0 || i >= c.s.n) {
+	if i := c.s.index(c.tl, c.cursor); i < 0 || i >= c.s.n {
+		if m.Stopped {
+			c.back = m.Now.Sub(c.cursor)
+		}
 		c.cursor = 0
+		c.picture = c.layOut(r, k, m, ascii)
 	}
 }
 
@@ -84,16 +86,23 @@ func (c *Hand) Forget() { c.picture = picture{} }
 // Reset goes back to now, with nothing under the cursor.
 func (c *Hand) Reset() { c.back, c.cursor = 0, 0 }
 
-// Now goes back to now.
-func (c *Hand) Now() { c.back = 0 }
-
-// Scroll goes a twelfth of the picture's width back in time, or forward.
-func (c *Hand) Scroll(earlier bool) {
-	step := int64(max(1, c.area.W/12))
-	if !earlier {
-		step = -step
+// Show ends the picture of k, which may be nil, at an instant, but not after now nor before its timeline begins.
+func (c *Hand) Show(at, now limiter.Instant, k *model.Watched) {
+	c.back, c.cursor = max(now.Sub(at), 0), 0
+	if k != nil && k.Timeline != nil {
+		c.back = min(c.back, k.Timeline.Reach())
 	}
-	c.back = max(0, c.back+step)
+}
+
+// Stride is how far an arrow leads: a twelfth of the picture, or of two windows of k where there is none; k may be nil.
+func (c *Hand) Stride(k *model.Watched) time.Duration {
+	switch {
+	case c.tl != nil:
+		return time.Duration(max(c.area.W/12, 1)) * c.s.column
+	case k != nil && k.Timeline != nil:
+		return max(k.Timeline.Window()/6, time.Second)
+	}
+	return time.Second
 }
 
 // Step is how often the picture moves; 0 where none is drawn.
@@ -107,30 +116,27 @@ func (c *Hand) Step() time.Duration {
 	return c.s.column
 }
 
-// at returns the beginning of the column at x; never 0.
+// at returns the end of the column at x; never 0.
 func (c *Hand) at(x int) limiter.Instant {
 	x = min(max(x-c.area.X, 0), c.s.n-1)
-	return max(c.tl.ColumnBegin(c.s.last-int64(c.s.n-1-x), c.s.per), 1)
+	return max(c.tl.ColumnBegin(c.s.last-int64(c.s.n-2-x), c.s.per)-1, 1)
 }
 
-// span returns the piece of time that a picture of k of that width shows, which ends no farther back than where
-// the timeline begins.
+// span returns the piece of time that a picture of k of that width shows.
 func (c *Hand) span(k *model.Watched, width int, m Moment, ascii bool) timeRange {
 	per := c.columnWidth(width)
 	s := timeRange{
-		per: per, n: width, now: m.Now, window: k.Timeline.Window(),
+		per: per, n: width, now: m.Now.Add(-c.back), window: k.Timeline.Window(),
 		column: k.Timeline.Window() * time.Duration(per) / model.BinsPerWindow, at: m.Now,
 	}
 	s.edges = !slices.Contains([]describe.Kind{describe.Unknown, describe.Arrival, describe.Bucket}, kindOf(k))
 	if m.At != 0 {
 		s.at = m.At
 	}
-	newest := k.Timeline.Column(m.Now, per)
-	s.back = min(c.back, max(0, int64(k.Timeline.Reach()/max(s.column, 1))-int64(width)))
-	s.last = newest - s.back
+	s.last = k.Timeline.Column(s.now, per)
 	s.first = int(min(max(k.Timeline.FirstColumn(per)-(s.last-int64(s.n-1)), 0), int64(s.n)))
 	s.fine = !ascii && !m.Still
-	s.shifted = s.fine && m.Now.Sub(k.Timeline.ColumnBegin(newest, per)) < s.column/2
+	s.shifted = s.fine && s.now.Sub(k.Timeline.ColumnBegin(s.last, per)) < s.column/2
 	return s
 }
 
@@ -172,46 +178,16 @@ func (c *Hand) Point(x int) {
 	c.dragFrom, c.dragging, c.held = c.cursor, false, true
 }
 
-// Visit puts the cursor at an instant of the past, in sight, with the next Arrive.
-func (c *Hand) Visit(at limiter.Instant) { c.visit = at }
-
-// Arrive scrolls a picture of k of that width to the instant that Visit named.
-func (c *Hand) Arrive(k *model.Watched, width int, m Moment) {
-	if c.visit == 0 || k == nil || k.Timeline == nil || width <= axisWidth {
-		return
-	}
-	s := c.span(k, width-axisWidth, m, false)
-	at := c.visit
-	c.visit, c.back, c.s, c.tl = 0, s.back, s, k.Timeline
-	newest, column := k.Timeline.Column(s.now, s.per), k.Timeline.Column(at, s.per)
-	if column > newest {
-		return
-	}
-	c.cursor, c.dragging = at, false
-	if newest-column >= int64(s.n) {
-		c.back = newest - column - int64(s.n)/2
-	}
-}
-
-// Moment returns the instant that is looked at: under the cursor, else at the right edge of a
-// picture that is scrolled back, else now.
+// Moment returns the instant that is looked at: under the cursor, else at the right edge of the picture.
 func (c *Hand) Moment(now limiter.Instant) limiter.Instant {
-	switch {
-	case c.tl == nil:
-		return now
-	case c.cursor != 0:
-		return min(c.tl.ColumnBegin(c.tl.Column(c.cursor, c.s.per)+1, c.s.per)-1, now)
-	case c.back > 0:
-		return now.Add(-time.Duration(c.back) * c.s.column)
+	if c.cursor != 0 {
+		return min(c.cursor, now)
 	}
-	return now
+	return now.Add(-c.back)
 }
 
 // Pointing reports whether there is a cursor.
 func (c *Hand) Pointing() bool { return c.cursor != 0 }
-
-// Cursor returns the instant under the cursor; 0 there is none.
-func (c *Hand) Cursor() limiter.Instant { return c.cursor }
 
 // Leave takes the cursor away, and says whether there was one.
 func (c *Hand) Leave() bool {
@@ -233,19 +209,18 @@ func (c *Hand) Drag(x int) bool {
 	return moved
 }
 
-// Drop ends a drag, and returns the stretch that was dragged over, which Fit shows; ok is false if
-// there was none.
+// Drop ends a drag, and returns the ends of the columns that were dragged over, which Fit shows; ok is false if
+// there were none.
 func (c *Hand) Drop() (from, to limiter.Instant, ok bool) {
 	ok = c.held && c.dragging && c.tl != nil
 	c.held, c.dragging = false, false
 	return min(c.dragFrom, c.cursor), max(c.dragFrom, c.cursor), ok
 }
 
-// Fit shows a stretch of time at the width of the whole picture, as of now.
+// Fit shows the columns that end at two instants at the width of the whole picture, as of now.
 func (c *Hand) Fit(from, to, now limiter.Instant) {
-	tl, width := c.tl, c.area.W
-	last := tl.Index(to) + int64(c.s.per) - 1 // the whole of the last column
-	per := fitColumns(last-tl.Index(from)+1, width)
+	width := c.area.W
+	per := fitColumns(c.tl.Index(to)-c.tl.Index(from)+int64(c.s.per), width)
 	c.zoom = 0
 	for c.columnWidth(width) < per {
 		c.zoom++
@@ -253,8 +228,7 @@ func (c *Hand) Fit(from, to, now limiter.Instant) {
 	for c.columnWidth(width) > per {
 		c.zoom--
 	}
-	c.back = max(0, tl.Column(now, per)-tl.Column(tl.Begin(last), per))
-	c.cursor = 0
+	c.back, c.cursor = max(now.Sub(to), 0), 0
 }
 
 // Part is a part of the past that counts for the limiter.

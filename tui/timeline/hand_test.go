@@ -38,10 +38,10 @@ func TestPaintingChangesNothing(t *testing.T) {
 	c.SetTheme(themes.BuiltIn().Default(true), false)
 	area, m := cell.Rect{X: 3, Y: 4, W: 100, H: 20}, Moment{Now: now, Live: true}
 	var v View
-	v.back = 40
+	v.back = 4 * time.Second
 	v.Arrange(area, k, m, false)
-	if v.back != 40 || !v.Holds(60, 12) || v.Holds(2, 12) {
-		t.Fatalf("the picture that was arranged ends %d columns back at %+v", v.back, v.area)
+	if v.back != 4*time.Second || !v.Holds(60, 12) || v.Holds(2, 12) {
+		t.Fatalf("the picture that was arranged ends %v back at %+v", v.back, v.area)
 	}
 	v.Point(60)
 	was := v.Hand
@@ -54,9 +54,8 @@ func TestPaintingChangesNothing(t *testing.T) {
 	if v.Hand != was {
 		t.Errorf("painting changed %+v into %+v", was, v.Hand)
 	}
-	v.back = 1 << 40
-	if v.Arrange(area, k, m, false); v.back == 1<<40 || v.back < 40 {
-		t.Errorf("the picture ends %d columns before now, and the timeline reaches a minute", v.back)
+	if v.Show(now.Add(-time.Hour), now, k); v.back == time.Hour || v.back < 40*time.Second {
+		t.Errorf("the picture ends %v before now, and the timeline reaches a minute", v.back)
 	}
 	v.cursor = now.Add(-time.Hour)
 	if v.Arrange(area, k, m, false); v.Pointing() {

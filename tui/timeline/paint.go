@@ -160,7 +160,7 @@ func (c *View) paintTimes(p *widget.Canvas, r cell.Rect, s timeRange, m Moment) 
 	right := r.X + r.W
 	end := "now"
 	if m.Stopped {
-		end = format.Clock(s.now.Add(-time.Duration(s.back) * s.column))
+		end = format.Clock(s.now)
 	}
 	p.Buffer.Right(r.X, r.Y, right, end, p.Look.Text)
 	for _, step := range chart.TimeSteps {

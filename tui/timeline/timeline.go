@@ -49,8 +49,7 @@ type timeRange struct {
 	per     int             // bins a column
 	last    int64           // number of the newest column
 	n       int             // columns
-	back    int64           // and how many of them it ends before now
-	now     limiter.Instant // of the right edge where it is not scrolled back
+	now     limiter.Instant // of the right edge
 	at      limiter.Instant // the instant whose window is drawn
 	window  time.Duration
 	column  time.Duration // length of one column
