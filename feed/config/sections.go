@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"net/url"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"ratescope/feed/connect"
 	"ratescope/model/alert"
+	"ratescope/model/collect"
 )
 
 // Alert is a rule of alerting and where its events go.
@@ -66,25 +68,18 @@ func readAlert(n *yaml.Node) (a Alert, err error) {
 	if err != nil {
 		return a, err
 	}
-	webhooks := 0
-	for _, w := range []string{a.Webhook, a.WebhookFile, a.WebhookEnv} {
-		if w != "" {
-			webhooks++
-		}
-	}
+	webhooks := collect.Only([]string{a.Webhook, a.WebhookFile, a.WebhookEnv}, func(w string) bool { return w != "" })
 	switch {
 	case a.Name == "":
 		return a, at(n, "name is missing: give the alert a name, as in name: throttled")
 	case !said:
 		return a, at(n, "when is missing: say what the alert is about, as in when: utilization >= 1")
-	case webhooks > 1:
+	case len(webhooks) > 1:
 		return a, at(n, "there is more than one of webhook, webhook_file and webhook_env: keep one of them")
 	case len(a.Command) > 0 && strings.TrimSpace(a.Command[0]) == "":
 		return a, at(n, "the command is empty: name a program, as in command: [notify-send, \"{text}\"]")
 	}
-	if a.Severity == "" {
-		a.Severity = "warning"
-	}
+	a.Severity = cmp.Or(a.Severity, "warning")
 	if match := a.Match; match != "" {
 		a.Covers = func(key string) bool { return MatchGlob(match, key) }
 	}

@@ -66,7 +66,7 @@ func (p *permission) Arm(ctx context.Context) error {
 	if err := p.Allowed(); err != nil {
 		return err
 	}
-	server, traits, err := p.identify(ctx)
+	server, traits, err := p.link.identify(ctx)
 	if err != nil {
 		return fmt.Errorf("firing cannot be armed: %s", connect.Explain(err, p.link.endpoint.Shown))
 	}
@@ -117,7 +117,7 @@ func (p *permission) permit(ctx context.Context, s model.Order) error {
 	if err := p.Armed(); err != nil || !p.o.ByHand {
 		return err
 	}
-	server, _, err := p.identify(ctx)
+	server, _, err := p.link.identify(ctx)
 	if err != nil {
 		return fmt.Errorf("%s: %s", s.Nothing(), connect.Explain(err, p.link.endpoint.Shown))
 	}
@@ -180,17 +180,10 @@ func (p *permission) use() error {
 	return p.state.Use(p.o.Now())
 }
 
-// identify asks the server for its identity and for the traits that mark a production server.
-func (p *permission) identify(ctx context.Context) (arming.Server, arming.Traits, error) {
-	server, traits, err := p.link.identify(ctx)
-	traits.Marked = p.o.Production
-	return server, traits, err
-}
-
 // Production returns the reasons, a clause each, why the server counts as production; nil if it
 // does not, or does not answer.
 func (p *permission) Production(ctx context.Context) (why []string) {
-	if _, traits, err := p.identify(ctx); err == nil {
+	if _, traits, err := p.link.identify(ctx); err == nil {
 		return traits.Production()
 	}
 	return nil

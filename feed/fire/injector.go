@@ -72,7 +72,8 @@ func New(e *connect.Endpoint, o Options, offset func() time.Duration) *Injector 
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	i := &Injector{o: o, link: &link{endpoint: e, offset: offset, timeout: o.Timeout, denials: o.Denials}, audit: audit{path: o.AuditPath}}
+	l := &link{endpoint: e, offset: offset, timeout: o.Timeout, denials: o.Denials, marked: o.Production}
+	i := &Injector{o: o, link: l, audit: audit{path: o.AuditPath}}
 	i.permission = &permission{o: o, link: i.link, audit: &i.audit}
 	return i
 }

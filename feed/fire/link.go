@@ -28,6 +28,7 @@ type link struct {
 	offset   func() time.Duration // how far the server's clock is ahead of this machine's
 	timeout  time.Duration        // bounds one request
 	denials  bool                 // denied requests are recorded beside the key
+	marked   bool                 // the configuration says production: true
 
 	mu     sync.Mutex
 	opened redis.UniversalClient // nil before its first use
@@ -150,7 +151,7 @@ func (l *link) identify(ctx context.Context) (arming.Server, arming.Traits, erro
 	ctx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
 	server := arming.Server{Name: l.endpoint.Shown}
-	traits := arming.Traits{Loopback: l.endpoint.Loopback(), Clients: -1, Replicas: -1}
+	traits := arming.Traits{Marked: l.marked, Loopback: l.endpoint.Loopback(), Clients: -1, Replicas: -1}
 	nodes := []*redis.Client{}
 	switch c := l.client().(type) {
 	case *redis.Client:

@@ -58,7 +58,7 @@ func (s *spending) charge(d time.Duration) {
 
 func newReader(o Options, e *connect.Endpoint, g *connect.Guard, pasts map[string]*track.Past, s *shared) *reader {
 	client, nodes := e.Waiting(mostAnswer).OpenNodes(o.ClientName, poolSize, g)
-	r := &reader{
+	return &reader{
 		o: o, link: newLink(client, nodes, g, &s.facts), limiters: newLimiters(o, pasts), shared: s, embedded: pasts != nil,
 		spending: spending{budget: budget{share: cmp.Or(max(o.Budget, 0), DefaultBudget), left: start}, charged: &s.facts.charged},
 		examined: handoff.New(func(held *health.Examination, newer health.Examination) {
@@ -66,7 +66,6 @@ func newReader(o Options, e *connect.Endpoint, g *connect.Guard, pasts map[strin
 			*held = newer
 		}),
 	}
-	return r
 }
 
 // run answers orders until ctx ends. Nodes that do not answer are pinged by goroutines of the
