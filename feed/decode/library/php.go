@@ -4,6 +4,7 @@ import (
 	"crypto/sha1"
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
 	"math"
 	"regexp"
 	"strconv"
@@ -18,29 +19,14 @@ import (
 )
 
 // phpObject is an object that PHP serialized, of which only what rate limiters hold is read: an
-// array of a few strings and numbers, either of which may be the key or the value.
+// array of a few strings, int64 and float64, either of which may be the key or the value.
 type phpObject struct {
 	class  string
-	values []phpValue // key, value, key, value, …
-}
-
-// phpValue is a string or a number.
-type phpValue struct {
-	text   string
-	number float64
-	kind   byte // 's', 'i' or 'd'
+	values []any // key, value, key, value, …
 }
 
 // phpValues is the most that an object of a rate limiter holds.
 const phpValues = 8
-
-// string reads a value as a string: PHP turns a string of digits into a number where it is a key.
-func (v phpValue) string() string {
-	if v.kind == 's' {
-		return v.text
-	}
-	return strconv.FormatFloat(v.number, 'f', -1, 64)
-}
 
 // readPHP reads what igbinary_serialize() wrote, or serialize(): O:<length>:"<class>":<pairs>:{<key><value>…}.
 func readPHP(text string) (o phpObject, ok bool) {
@@ -61,9 +47,9 @@ func readPHP(text string) (o phpObject, ok bool) {
 }
 
 // phpPairs reads so many keys with their values by the function that reads one of either.
-func phpPairs(n int, text string, read func(string) (phpValue, string, bool)) (values []phpValue, rest string, ok bool) {
+func phpPairs(n int, text string, read func(string) (any, string, bool)) (values []any, rest string, ok bool) {
 	for range 2 * n {
-		var v phpValue
+		var v any
 		if v, text, ok = read(text); !ok {
 			return nil, "", false
 		}
@@ -73,26 +59,21 @@ func phpPairs(n int, text string, read func(string) (phpValue, string, bool)) (v
 }
 
 // serializedValue reads s:<length>:"<bytes>"; or i:<number>; or d:<number>;.
-func serializedValue(text string) (v phpValue, rest string, ok bool) {
-	if len(text) < 2 || text[1] != ':' {
-		return v, "", false
-	}
-	v.kind = text[0]
-	switch text = text[2:]; v.kind {
-	case 's':
-		var complete bool
-		v.text, rest, complete = quoted(text)
+func serializedValue(text string) (v any, rest string, ok bool) {
+	kind, text, ok := strings.Cut(text, ":")
+	if kind == "s" {
+		s, rest, complete := quoted(text)
 		rest, ended := strings.CutPrefix(rest, ";")
-		return v, rest, complete && ended
-	case 'i', 'd':
-		digits, rest, ok := strings.Cut(text, ";")
-		if !ok {
-			return v, "", false
-		}
-		v.number, ok = form.Number(digits)
-		return v, rest, ok
+		return s, rest, complete && ended
 	}
-	return v, "", false
+	digits, rest, ended := strings.Cut(text, ";")
+	switch number, is := form.Number(digits); kind {
+	case "i":
+		return int64(number), rest, ok && ended && is
+	case "d":
+		return number, rest, ok && ended && is
+	}
+	return nil, "", false
 }
 
 // quoted reads <length>:"<bytes>".
@@ -134,39 +115,33 @@ func readIgbinary(text string) (o phpObject, ok bool) {
 	return o, ok && text == ""
 }
 
-func igbinaryValue(text string) (v phpValue, rest string, ok bool) {
-	take := func(n int) (b []byte) {
-		if len(text) < n {
-			return nil
-		}
-		b, text = []byte(text[:n]), text[n:]
-		return b
+func igbinaryValue(text string) (v any, rest string, ok bool) {
+	if text == "" {
+		return nil, "", false
 	}
-	head := take(1)
-	if head == nil {
-		return v, "", false
-	}
+	head := text[0]
 	size := map[byte]int{igString8: 1, igString16: 2, igInt8: 1, igInt16: 2, igInt32: 4, igInt8 + igNegative: 1, igInt16 + igNegative: 2,
-		igInt32 + igNegative: 4, igDouble: 8}[head[0]]
-	b := take(size)
-	if size == 0 || b == nil {
-		return v, "", false
+		igInt32 + igNegative: 4, igDouble: 8}[head]
+	if size == 0 || len(text) < 1+size {
+		return nil, "", false
 	}
 	var n uint64
-	for _, d := range b {
+	for _, d := range []byte(text[1 : 1+size]) {
 		n = n<<8 | uint64(d)
 	}
-	switch head[0] {
+	switch rest = text[1+size:]; head {
 	case igString8, igString16:
-		s := take(int(n))
-		return phpValue{text: string(s), kind: 's'}, text, len(s) == int(n)
+		if n > uint64(len(rest)) {
+			return nil, "", false
+		}
+		return rest[:n], rest[n:], true
 	case igDouble:
-		v = phpValue{number: math.Float64frombits(n), kind: 'd'}
-		return v, text, !math.IsNaN(v.number) && !math.IsInf(v.number, 0)
+		f := math.Float64frombits(n)
+		return f, rest, !math.IsNaN(f) && !math.IsInf(f, 0)
 	case igInt8 + igNegative, igInt16 + igNegative, igInt32 + igNegative:
-		return phpValue{number: -float64(n), kind: 'i'}, text, true
+		return -int64(n), rest, true
 	}
-	return phpValue{number: float64(n), kind: 'i'}, text, true
+	return int64(n), rest, true
 }
 
 // phpInts takes n whole numbers of 32 bits, as pack("N") writes them, off the front of a string.
@@ -184,10 +159,8 @@ func symfony(s *decode.Sample, c decode.Context) *decode.Match {
 	keys[0].Bytes = symfonyBytes
 	r := &form.Reader{Keys: keys, Holds: "serialized state of Symfony's rate limiter",
 		Read: func(d *decode.Decoded, _ limiter.Instant, got []decode.Sample, _ decode.Settings) bool {
-			p, ok := readSymfony(got[0].Text)
-			digest := sha1.Sum([]byte(p.id))
-			d.Settings, d.State = p.Settings, p.state
-			d.PreviousKnown = p.Algorithm == limiter.SlidingWindow
+			id, ok := readSymfony(d, got[0].Text)
+			digest := sha1.Sum([]byte(id))
 			return ok && got[0].TTL > 0 && strings.HasSuffix(s.Key, hex.EncodeToString(digest[:]))
 		}}
 	m := r.MatchWhole(c, decode.Match{Why: []string{"a serialized state of Symfony's rate limiter", "the SHA-1 of its id ends the name"}})
@@ -211,92 +184,83 @@ var symfonyPolicies = map[string]limiter.Algorithm{
 	"Window": limiter.FixedWindow, "SlidingWindow": limiter.SlidingWindow, "TokenBucket": limiter.TokenBucket,
 }
 
-// symfonyState is what one of the objects holds.
-type symfonyState struct {
-	decode.Settings
-	state limiter.State
-	id    string // of the limiter, a dash, and the key that it limits
-}
-
-// readSymfony reads one of the three classes.
-func readSymfony(text string) (p symfonyState, ok bool) {
+// readSymfony puts what one of the three classes holds into d, and returns the id of the limiter: its name, a dash, and the key that
+// it limits. PHP turns a string of digits into a number where it is a key.
+func readSymfony(d *decode.Decoded, text string) (id string, ok bool) {
 	o, ok := readPHP(text)
-	class, known := strings.CutPrefix(o.class, symfonyClass)
-	if !ok || !known {
-		return p, false
+	v := o.values
+	if !ok || len(v) != 2 && len(v) != 4 {
+		return "", false
 	}
-	switch class {
-	case "Window":
-		ok = p.window(o.values)
-	case "SlidingWindow":
-		ok = p.sliding(o.values)
-	case "TokenBucket":
-		ok = p.bucket(o.values)
+	class := strings.TrimPrefix(o.class, symfonyClass)
+	d.Settings = decode.Settings{Algorithm: symfonyPolicies[class]}
+	switch first := fmt.Sprint(v[0]); {
+	case class == "Window" && len(v) == 4:
+		id, ok = first, symfonyWindow(d, v)
+	case class == "SlidingWindow" && len(v) == 2:
+		id, ok = symfonySliding(d, first, v[1])
+	case class == "TokenBucket" && len(v) == 4:
+		id, ok = symfonyBucket(d, first, v)
 	default:
-		return p, false
+		return "", false
 	}
-	p.Algorithm = symfonyPolicies[class]
-	return p, ok && p.Window >= time.Second && p.Window <= limiter.MaxWindow
+	return id, ok && d.Window >= time.Second && d.Window <= limiter.MaxWindow
 }
 
-// window reads id => start, hits and interval => limit.
-func (s *symfonyState) window(v []phpValue) bool {
-	if len(v) != 4 || v[1].kind != 'd' || v[3].kind != 'i' {
-		return false
-	}
-	ints, _, ok := phpInts(v[2].string(), 2)
-	if !ok {
-		return false
-	}
-	s.id = v[0].string()
-	s.Window = time.Duration(ints[1]) * time.Second
-	s.Limit.Count, s.LimitFrom = int64(v[3].number), model.LimitOfKey
-	s.Convention.Alignment = convention.FirstRequest
-	s.state.Start, s.state.Current = decode.InstantIn(v[1].number, time.Second), int64(ints[0])
-	return s.Limit.Count > 0 && decode.UnitOf(v[1].number, s.state.Start) == time.Second
+// isSecond says whether a number of seconds is an instant of these years.
+func isSecond(v float64) bool {
+	return decode.UnitOf(v, decode.InstantIn(v, time.Second)) == time.Second
 }
 
-// sliding reads hits, hits of the window before, interval and id => end of the window.
-func (s *symfonyState) sliding(v []phpValue) bool {
-	if len(v) != 2 || v[1].kind != 'd' {
+// symfonyWindow reads id => start, hits and interval => limit.
+func symfonyWindow(d *decode.Decoded, v []any) bool {
+	ints, _, ok := phpInts(fmt.Sprint(v[2]), 2)
+	start, timed := v[1].(float64)
+	limit, counted := v[3].(int64)
+	if !ok || !timed || !counted {
 		return false
 	}
-	ints, id, ok := phpInts(v[0].string(), 3)
-	if !ok {
-		return false
-	}
-	s.id = id
-	s.Window = time.Duration(ints[2]) * time.Second
-	s.Convention.Alignment = convention.FirstRequest
-	end := decode.InstantIn(v[1].number, time.Second)
-	s.state.Start, s.state.PreviousStart = end.Add(-s.Window), end.Add(-2*s.Window)
-	s.state.Current, s.state.Previous = int64(ints[0]), int64(ints[1])
-	return decode.UnitOf(v[1].number, end) == time.Second
+	d.Window = time.Duration(ints[1]) * time.Second
+	d.Limit.Count, d.LimitFrom = limit, model.LimitOfKey
+	d.Convention.Alignment = convention.FirstRequest
+	d.State.Start, d.State.Current = decode.InstantIn(start, time.Second), int64(ints[0])
+	return limit > 0 && isSecond(start)
 }
 
-// bucket reads size and id => tokens, rate => instant of the last batch.
-func (s *symfonyState) bucket(v []phpValue) bool {
-	if len(v) != 4 || v[1].kind != 'i' || v[3].kind != 'd' {
-		return false
+// symfonySliding reads hits, hits of the window before, interval and id => end of the window.
+func symfonySliding(d *decode.Decoded, first string, second any) (id string, ok bool) {
+	ints, id, ok := phpInts(first, 3)
+	ends, timed := second.(float64)
+	if !ok || !timed {
+		return "", false
 	}
-	ints, id, ok := phpInts(v[0].string(), 1)
-	interval, amount, good := symfonyRate(v[2].string())
-	if !ok || !good || ints[0] == 0 {
-		return false
+	d.Window = time.Duration(ints[2]) * time.Second
+	d.Convention.Alignment = convention.FirstRequest
+	end := decode.InstantIn(ends, time.Second)
+	d.State.Start, d.State.PreviousStart = end.Add(-d.Window), end.Add(-2*d.Window)
+	d.State.Current, d.State.Previous, d.PreviousKnown = int64(ints[0]), int64(ints[1]), true
+	return id, isSecond(ends)
+}
+
+// symfonyBucket reads size and id => tokens, rate => instant of the last batch.
+func symfonyBucket(d *decode.Decoded, first string, v []any) (id string, ok bool) {
+	ints, id, ok := phpInts(first, 1)
+	interval, amount, good := symfonyRate(fmt.Sprint(v[2]))
+	tokens, counted := v[1].(int64)
+	filled, timed := v[3].(float64)
+	if !ok || !good || !counted || !timed || ints[0] == 0 {
+		return "", false
 	}
-	s.id = id
-	s.Window = interval
-	s.Limit = limiter.Limit{Count: amount, Window: interval, Burst: int64(ints[0])}
-	s.LimitFrom = model.LimitOfKey
-	s.Convention.Refill = convention.Interval
-	s.state.Filled = decode.InstantIn(v[3].number, time.Second)
-	s.state.Level = v[1].number
-	if v[1].number < 0 { // reserved beyond what was there: it is level in some batches
-		batches := math.Ceil(-v[1].number / float64(amount))
-		s.state.Level += batches * float64(amount)
-		s.state.Filled += form.Span(batches * float64(interval.Microseconds()))
+	d.Window = interval
+	d.Limit, d.LimitFrom = limiter.Limit{Count: amount, Window: interval, Burst: int64(ints[0])}, model.LimitOfKey
+	d.Convention.Refill = convention.Interval
+	d.State.Filled, d.State.Level = decode.InstantIn(filled, time.Second), float64(tokens)
+	if tokens < 0 { // reserved beyond what was there: it is level in some batches
+		batches := math.Ceil(-float64(tokens) / float64(amount))
+		d.State.Level += batches * float64(amount)
+		d.State.Filled += form.Span(batches * float64(interval.Microseconds()))
 	}
-	return decode.UnitOf(v[3].number, s.state.Filled) == time.Second
+	return id, isSecond(filled)
 }
 
 // symfonySpec is an interval as PHP writes one, and how many tokens come with each.
