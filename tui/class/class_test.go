@@ -28,6 +28,7 @@ import (
 type held struct {
 	*class.Server
 	key ssh.Signer
+	end func() // of the teacher's program
 }
 
 func hold(t *testing.T, o class.Options) *held {
@@ -52,7 +53,7 @@ func hold(t *testing.T, o class.Options) *held {
 			t.Errorf("the class ended: %v", err)
 		}
 	})
-	return &held{s, o.Key}
+	return &held{s, o.Key, stop}
 }
 
 // dial connects as an ssh client does.
@@ -67,6 +68,7 @@ type student struct {
 	in      io.WriteCloser
 	mu      sync.Mutex
 	screen  *vt.Emulator
+	sent    bytes.Buffer
 }
 
 func (h *held) student(t *testing.T, name string, auth ...ssh.AuthMethod) *student {
@@ -104,6 +106,7 @@ func (h *held) student(t *testing.T, name string, auth ...ssh.AuthMethod) *stude
 func (s *student) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.sent.Write(p)
 	return s.screen.Write(p)
 }
 
@@ -233,6 +236,27 @@ func firstQuestion(t *testing.T, id string) string {
 	}
 	m := q.Question.Moment
 	return fmt.Sprint("quiz ", l.ID, q.Question.Candidate, m.Number, m.Arrival.At)
+}
+
+// TestTheClassEnds: when the teacher's program ends, each terminal is as it was before, with a line of farewell.
+func TestTheClassEnds(t *testing.T) {
+	h := hold(t, class.Options{})
+	students := []*student{h.student(t, "ada"), h.student(t, "eve")}
+	for _, s := range students {
+		s.sees("ratescope lab")
+	}
+	h.end()
+	for _, s := range students {
+		if err := s.session.Wait(); err != nil {
+			t.Errorf("a visit ends: %v", err)
+		}
+		s.mu.Lock()
+		_, last, _ := strings.Cut(s.sent.String(), "\x1b[?1049l")
+		s.mu.Unlock()
+		if !strings.Contains(last, "\x1b[?25h") || !strings.HasSuffix(last, "The teacher has ended the class.\r\n") {
+			t.Errorf("after the lab's screen comes %q", last)
+		}
+	}
 }
 
 // refusal is what one is told who gets no lab.

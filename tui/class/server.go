@@ -52,6 +52,7 @@ const (
 	handshakeTime = 15 * time.Second
 	mostTries     = 4
 	knocking      = 32
+	partingTime   = 2 * time.Second // for terminals to take what is sent last
 )
 
 // Server is a class that takes students. Make one with Listen.
@@ -161,10 +162,15 @@ func loopback(address string) error {
 // Addr returns the address that the class listens on.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
-// Serve takes students until ctx ends, and returns when all have gone.
+// Serve takes students until ctx ends, and returns when all have gone: their terminals are left as they were before.
 func (s *Server) Serve(ctx context.Context) error {
+	parted := make(chan struct{})
 	defer context.AfterFunc(ctx, func() {
+		defer close(parted)
 		s.stop()
+		limited, done := context.WithTimeout(context.Background(), partingTime)
+		defer done()
+		_ = s.server.Shutdown(limited)
 		_ = s.server.Close()
 	})()
 	err := s.server.Serve(s.listener)
@@ -173,6 +179,7 @@ func (s *Server) Serve(ctx context.Context) error {
 		s.places <- struct{}{}
 	}
 	if ctx.Err() != nil {
+		<-parted
 		return nil
 	}
 	return err
@@ -265,6 +272,8 @@ func (s *Server) visit(session ssh.Session) {
 	switch removed := s.Room.leave(me); {
 	case removed:
 		wish.Print(session, "The teacher has ended your visit.\n")
+	case s.ctx.Err() != nil:
+		wish.Print(session, "The teacher has ended the class.\n")
 	case err != nil && ctx.Err() == nil:
 		wish.Print(session, "The lab ended by a fault of its own.\n")
 	}

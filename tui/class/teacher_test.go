@@ -145,6 +145,10 @@ func TestTheTeacherSeesTheClass(t *testing.T) {
 	teacher.press("up up down enter")
 	h.student(t, "eve\x1b[31m\u202e\nx").sees("ratescope lab")
 	teacher.sees("2 there")
+	teacher.press("q")
+	teacher.sees("In class: 2 students.")
+	teacher.press("esc")
+	teacher.sees("2 there")
 }
 
 // TestOnlyTheTeacherLeads: a student's side of the room neither drives, calls, locks nor

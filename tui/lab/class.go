@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/model/collect"
+	"ratescope/model/format"
 	"ratescope/model/lab"
 	"ratescope/tui/cell"
 	"ratescope/tui/shell"
@@ -224,6 +225,14 @@ func (c *classroom) report(s *Screen) {
 		Lesson: s.lesson, Title: it.Title, View: s.front().name(), Steps: decided, At: elapsed,
 		Task: it.Goal != nil, Reached: s.results.reached[it.ID], With: c.following,
 	})
+}
+
+// Watched says to a teacher who would quit that students are in class; "" where none is.
+func (s *Screen) Watched() string {
+	if !s.class.teaches() || len(s.class.Now().Students) == 0 {
+		return ""
+	}
+	return "In class: " + format.Plural(len(s.class.Now().Students), "student") + ". The visit of each ends with yours."
 }
 
 // keys are the teacher's.

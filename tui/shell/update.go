@@ -192,9 +192,17 @@ func stepBack(a *App) func() {
 	return a.host.Back()
 }
 
+// quit ends the program. A screen that others look at says so first; ctrl+c at that question does not ask again.
 func (a *App) quit() tea.Cmd {
-	a.stopAll()
-	return tea.Quit
+	leave := func() tea.Cmd {
+		a.stopAll()
+		return tea.Quit
+	}
+	if s, ok := a.at().(interface{ Watched() string }); ok && a.over == nil && s.Watched() != "" {
+		a.Ask("quit", "quits", leave, s.Watched())
+		return nil
+	}
+	return leave()
 }
 
 // stopAll stops everything, in every program of the group.
