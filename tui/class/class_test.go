@@ -180,7 +180,12 @@ func TestAClassOfThirty(t *testing.T) {
 	}
 	for i, s := range students {
 		s.press([]string{"a", "d"}[i%2])
-		s.sees("you said")
+		if s.sees("you said"); i+1 < n {
+			s.sees("the answer comes when all are in")
+		}
+	}
+	for _, s := range students {
+		s.sees("why")
 	}
 	question := firstQuestion(t, "gcra-next-slot")
 	waits(t, "all predictions are there", func() bool {
@@ -188,6 +193,11 @@ func TestAClassOfThirty(t *testing.T) {
 		return tally.Admitted == n/2 && tally.Denied == n/2 && tally.Right == n/2 && tally.Missed == n/2
 	})
 	for _, s := range students {
+		s.press("\r") // the teacher goes on
+	}
+	teacher.Show(lab.FollowMsg{Line: moment(t, "gcra-next-slot", "quiz"), Question: 2})
+	for _, s := range students {
+		s.sees("it is admitted    d  it is denied")
 		s.press("q")
 		if err := s.session.Wait(); err != nil {
 			t.Errorf("a student leaves: %v", err)

@@ -63,4 +63,8 @@ func TestPredictionsAreIn(t *testing.T) {
 	waits(1)
 	students[1].Predict(q, lab.Prediction{})
 	waits(0)
+	r.leave(students[1])
+	if got := teacher.Tally(q.ID); got.Admitted != 1 || got.Denied != 2 {
+		t.Errorf("a student who leaves takes the prediction along: %+v", got)
+	}
 }

@@ -39,13 +39,13 @@ type Room struct {
 // asked is a question with what each student predicts.
 type asked struct {
 	lab.Question
-	answers map[*Member]lab.Prediction
+	answers map[string]lab.Prediction // by the name of the student, who may have left and come back
 }
 
 // attempt is a lesson that students have opened, by whether they reached its goal.
 type attempt struct {
 	title string
-	who   map[*Member]bool
+	who   map[string]bool
 }
 
 // mostAsked is how many questions are kept: a student who is free can answer quizzes for ever.
@@ -115,29 +115,22 @@ func (r *Room) enter(who person, send func(tea.Msg), end func()) (*Member, error
 	return m, nil
 }
 
-// leave takes a student out, and reports whether the teacher did.
+// leave takes a student out, whose predictions still count, and reports whether the teacher did.
 func (r *Room) leave(m *Member) (removed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.members = slices.DeleteFunc(r.members, func(o *Member) bool { return o == m })
-	for _, q := range r.asked {
-		delete(q.answers, m)
-	}
-	for _, a := range r.attempts {
-		delete(a.who, m)
-	}
 	return m.removed
 }
 
 // Teaches reports whether this is the teacher's side.
 func (m *Member) Teaches() bool { return m.teaches }
 
-// Now returns how the class stands. Those who follow are held while it is locked. The teacher's side alone lists the
-// students, in the order in which they came.
+// Now returns how the class stands. The teacher's side alone lists the students, in the order in which they came.
 func (m *Member) Now() lab.Register {
 	m.room.mu.Lock()
 	defer m.room.mu.Unlock()
-	now := lab.Register{Door: m.room.door, Driven: m.room.driving, Locked: m.room.locked, Held: m.room.locked && m.follows}
+	now := lab.Register{Door: m.room.door, Name: m.name, Driven: m.room.driving, Locked: m.room.locked}
 	if !m.teaches {
 		return now
 	}
@@ -147,12 +140,12 @@ func (m *Member) Now() lab.Register {
 		}
 		s := lab.Student{Number: o.number, Name: o.name, Follows: o.follows, Place: o.place}
 		for _, a := range m.room.attempts {
-			if a.who[o] {
+			if a.who[o.name] {
 				s.Reached++
 			}
 		}
 		for _, q := range m.room.asked {
-			if said, ok := q.answers[o]; ok {
+			if said, ok := q.answers[o.name]; ok {
 				s.Asked++
 				if said.Right {
 					s.Right++
@@ -193,10 +186,10 @@ func (m *Member) Report(p lab.Place) {
 	}
 	a := m.room.attempts[p.Lesson]
 	if a == nil {
-		a = &attempt{title: p.Title, who: map[*Member]bool{}}
+		a = &attempt{title: p.Title, who: map[string]bool{}}
 		m.room.attempts[p.Lesson] = a
 	}
-	a.who[m] = a.who[m] || p.Reached
+	a.who[m.name] = a.who[m.name] || p.Reached
 }
 
 // present reports whether this is a student who has not left. The room is locked.
@@ -215,9 +208,9 @@ func (m *Member) Predict(q lab.Question, said lab.Prediction) {
 			m.room.asked = slices.Delete(m.room.asked, 0, 1)
 		}
 		i = len(m.room.asked)
-		m.room.asked = append(m.room.asked, &asked{q, map[*Member]lab.Prediction{}})
+		m.room.asked = append(m.room.asked, &asked{q, map[string]lab.Prediction{}})
 	}
-	m.room.asked[i].answers[m] = said
+	m.room.asked[i].answers[m.name] = said
 }
 
 // Tally returns what the students predict of a question, and how many of those that it waits for still have to.
@@ -231,7 +224,7 @@ func (m *Member) Tally(id string) lab.Tally {
 	t := q.tally()
 	driven := slices.ContainsFunc(m.room.members, func(o *Member) bool { return o.follows })
 	for _, o := range m.room.members {
-		if _, said := q.answers[o]; !said && !o.removed && (o.follows || !driven) {
+		if _, said := q.answers[o.name]; !said && !o.removed && (o.follows || !driven) {
 			t.Waits++
 		}
 	}
@@ -332,18 +325,8 @@ func (m *Member) Call(number int, on bool) {
 	})
 }
 
-// Lock keeps others out and holds the keys of the students who follow, or ends both. Those whose
-// keys are held from now on are shown the teacher's moment again, wherever they went.
-func (m *Member) Lock(on bool) {
-	m.lead(func(r *Room) {
-		r.locked = on
-		for _, o := range r.members {
-			if o.follows && r.shown.Line != "" {
-				o.send(r.shown)
-			}
-		}
-	})
-}
+// Lock keeps others out, or ends that.
+func (m *Member) Lock(on bool) { m.lead(func(r *Room) { r.locked = on }) }
 
 // Readmit lets a student who was removed come back.
 func (m *Member) Readmit(number int) {

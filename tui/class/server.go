@@ -83,7 +83,7 @@ func Listen(o Options) (*Server, error) {
 	most := o.Most + knocking
 	s := &Server{Room: newRoom(o.Most), o: o, listener: netutil.LimitListener(listener, most), places: make(chan struct{}, most)}
 	s.ctx, s.stop = context.WithCancel(context.Background())
-	s.Room.door.Invitation = invitation(listener.Addr())
+	s.Room.door.Invitation, s.Room.door.Fingerprint = invitation(listener.Addr()), gossh.FingerprintSHA256(o.Key.PublicKey())
 	s.server, err = wish.NewServer(append(o.Admit.options(s.wrong), wish.WithVersion("ratescope"), s.bounds)...)
 	return s, err
 }

@@ -122,8 +122,8 @@ func TestTheTeacherSeesTheClass(t *testing.T) {
 	if text := refusal(t, late); !strings.Contains(text, "the class is locked") {
 		t.Errorf("one who comes to a locked class is told %q", text)
 	}
-	ada.sees("Held by the teacher")
-	ada.sees("held by the teacher")
+	ada.sees("You are with the teacher")
+	ada.sees("class: ada, with the teacher")
 
 	teacher.press("down delete")
 	teacher.sees("remove eve")

@@ -25,7 +25,7 @@ type Class interface {
 	// Drive lets all students follow the teacher's screen, or frees them; Call does so with one.
 	Drive(on bool)
 	Call(number int, on bool)
-	// Lock keeps others from coming in, and holds the keys of the students who follow.
+	// Lock keeps others from coming in.
 	Lock(on bool)
 	// Remove ends the visit of a student, who cannot come back until Readmit.
 	Remove(number int)
@@ -49,9 +49,9 @@ type Class interface {
 type Register struct {
 	Students, Removed []Student // who is there, and who cannot come back
 	Door
-	Driven bool // all who come now follow the teacher's screen
+	Name   string // this student's; "" on the teacher's side
+	Driven bool   // all who come now follow the teacher's screen
 	Locked bool
-	Held   bool // the keys of this student are held
 }
 
 // following is how many students follow the teacher's screen.
@@ -61,9 +61,10 @@ func (r Register) following() int {
 
 // Door is how students come in, and who failed to.
 type Door struct {
-	Invitation string // what a student types
-	Wrong      int    // passwords
-	From       string // where the latest wrong one came from
+	Invitation  string // what a student types
+	Fingerprint string // of the host key, which a student's ssh shows at the first time
+	Wrong       int    // passwords
+	From        string // where the latest wrong one came from
 }
 
 // Place is where a student is.
@@ -108,8 +109,9 @@ type Tally struct {
 
 // FollowMsg shows a student the moment on the teacher's screen; without a line it frees.
 type FollowMsg struct {
-	Line string
-	Ask  bool // the next request waits for a prediction
+	Line     string
+	Ask      bool // the next request waits for a prediction
+	Question int  // of a quiz, from 1
 }
 
 // PlayMsg tells a student that the game attack and defend has begun or ended.
@@ -119,8 +121,9 @@ type PlayMsg struct{}
 type classroom struct {
 	Class     // nil outside a class
 	messages  <-chan tea.Msg
-	following bool      // the teacher's screen is shown
-	caught    bool      // the keys were held when the teacher's screen was shown last
+	following bool      // the teacher's screen is shown, and the clock and the lessons are the teacher's
+	line      string    // the moment that is shown
+	verdict   string    // what this student's prediction was, to be said with the teacher's next step
 	taught    time.Time // when the class got this one's moment
 }
 
@@ -173,7 +176,6 @@ func (c *classroom) take(s *Screen, msg tea.Msg) tea.Cmd {
 // follow shows the teacher's moment.
 func (c *classroom) follow(s *Screen, f FollowMsg) {
 	s.app.Redraw()
-	defer c.catch(s)
 	if f.Line == "" {
 		if c.following {
 			s.app.Say("The teacher frees you: the clock is yours.")
@@ -181,20 +183,36 @@ func (c *classroom) follow(s *Screen, f FollowMsg) {
 		c.following = false
 		return
 	}
-	m, err := lab.ReadShared(f.Line)
-	if err == nil {
-		if m.View == "quiz" && s.shows("quiz") && c.following { // the question stays as it is answered
+	if !c.following {
+		s.app.Open(nil) // a list of lessons would lead away
+		s.app.Say(heldWords)
+	}
+	quiz, asks := s.front().(*quizView)
+	if !asks || !c.following || f.Line != c.line || f.Question < quiz.number { // else the question stays as it is answered
+		m, err := lab.ReadShared(f.Line)
+		if err == nil {
+			err = s.openShared(m)
+		}
+		if err != nil {
+			s.fail(err)
 			return
 		}
-		err = s.openShared(m)
 	}
-	if err != nil {
-		s.fail(err)
-		return
+	if quiz, asks = s.front().(*quizView); asks {
+		for quiz.number < f.Question {
+			quiz.next()
+		}
 	}
-	c.following = true
-	s.guess.asked = f.Ask && s.guess.answered != s.guess.question().ID
+	c.following, c.line = true, f.Line
+	s.guess.asked = f.Ask
+	if c.verdict != "" && !f.Ask {
+		s.app.Say(c.verdict)
+		c.verdict = ""
+	}
 }
+
+// hides reports whether the answer to a question is kept from a student, for others have not predicted yet.
+func (c *classroom) hides(q Question) bool { return c.held() && c.Tally(q.ID).Waits > 0 }
 
 // showEvery is how often students get the teacher's moment at most.
 const showEvery = 400 * time.Millisecond
@@ -210,7 +228,11 @@ func (c *classroom) teach(s *Screen, now time.Time) {
 	}
 	c.taught = now
 	if line, err := s.moment().Line(); err == nil {
-		c.Show(FollowMsg{Line: line, Ask: s.guess.asked})
+		f := FollowMsg{Line: line, Ask: s.guess.asked}
+		if quiz, asks := s.front().(*quizView); asks {
+			f.Question = quiz.number
+		}
+		c.Show(f)
 	}
 }
 
@@ -253,15 +275,16 @@ func (c *classroom) keys(s *Screen) shell.Actions {
 
 // words is what the header says of the class; "" outside one.
 func (c *classroom) words() string {
-	switch {
-	case c.held():
-		return "held by the teacher"
-	case c.learns() && c.following:
-		return "with the teacher"
-	case !c.teaches():
+	if !c.joined() {
 		return ""
 	}
 	now := c.Now()
+	switch {
+	case c.held():
+		return "class: " + now.Name + ", with the teacher"
+	case c.learns():
+		return "class: " + now.Name
+	}
 	text, with := fmt.Sprintf("%d in class", len(now.Students)), now.following()
 	switch {
 	case with > 0 && with < len(now.Students):
@@ -275,18 +298,18 @@ func (c *classroom) words() string {
 	return text
 }
 
-// heldWords say why a key does nothing while the teacher has locked the class.
-const heldWords = "Held by the teacher: look and answer; the clock and the lessons are the teacher's."
+// heldWords say why a key does nothing while the teacher's screen is shown.
+const heldWords = "You are with the teacher: look and answer; the clock and the lessons are the teacher's."
 
-// What a held student can still do is to look, to answer and to copy: actions of these groups, and
-// these of other groups.
+// What a held student can still do is to look, to answer and to copy: actions of these groups but the
+// next question, and these of other groups.
 var (
 	freeGroups  = []string{"predict", "quiz", "decision"}
 	freeActions = []string{"zoom out", "zoom in", "compare", "decision", "lesson", "up", "down", "expand", "present", "share", "copy"}
 )
 
 // held reports whether the teacher holds the keys of this lab.
-func (c *classroom) held() bool { return c.learns() && c.Now().Held }
+func (c *classroom) held() bool { return c.learns() && c.following }
 
 // hold returns the actions with those blocked that a held student cannot do.
 func (c *classroom) hold(list shell.Actions) shell.Actions {
@@ -294,21 +317,11 @@ func (c *classroom) hold(list shell.Actions) shell.Actions {
 		return list
 	}
 	for i, act := range list {
-		if !slices.Contains(freeGroups, act.Group) && !slices.Contains(freeActions, act.Name) {
+		if act.Name == nextQuestion || !slices.Contains(freeGroups, act.Group) && !slices.Contains(freeActions, act.Name) {
 			list[i] = act.When(func() string { return heldWords })
 		}
 	}
 	return list
-}
-
-// catch closes what is open over the lab when the hold begins: a list of lessons would lead away.
-func (c *classroom) catch(s *Screen) {
-	held := c.held()
-	if held && !c.caught {
-		s.app.Open(nil)
-		s.app.Say(heldWords)
-	}
-	c.caught = held
 }
 
 // OnHover lets a rectangle of the lab answer the mouse over it, and clicks.

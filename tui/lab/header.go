@@ -153,6 +153,9 @@ func (p painter) numberStyle(i int) themes.Style {
 
 // paintGuess draws the possible answers and, in a class, how many students chose each.
 func (p painter) paintGuess(x, y, end int) {
+	if p.s.guess.in() {
+		return
+	}
 	x = p.c.Spans(x, y, end, widget.Styled("a", p.c.Look.Accent), widget.Styled(" admitted  ", p.c.Look.Text),
 		widget.Styled("d", p.c.Look.Accent), widget.Styled(" denied", p.c.Look.Text))
 	if p.s.class.teaches() {
@@ -334,6 +337,8 @@ func (p painter) goalWords() (string, themes.Style) {
 		return "who is in class and where, what they reached and predicted", look.Dim
 	case p.s.shows("box"):
 		return "fire at the box and name what is in it, in as few requests as you can", look.Dim
+	case p.s.guess.in():
+		return "Your prediction is in: the answer comes when the teacher goes on.", look.Accent
 	case p.s.guess.asked:
 		return safetext.Clean("What will become of it at " + p.s.run.Setup().Candidates[p.s.focus].Title() + "?"), look.Title
 	case g == nil:

@@ -32,8 +32,12 @@ func (a answered) revealed(q lab.Question) bool {
 type quizView struct {
 	plain
 	quiz     *lab.Quiz
+	number   int // of the question, from 1
 	answered answered
 }
+
+// nextQuestion is the action that asks the next question.
+const nextQuestion = "next question"
 
 // slotKeys are the keys of the times to choose from.
 const slotKeys = "abc"
@@ -49,15 +53,15 @@ func newQuizView(s *Screen) *quizView {
 		}
 	}
 	verdict := when(func() bool { return !q.answered.verdict })
-	revealed := when(func() bool { return q.answered.revealed(q.quiz.Question) })
+	revealed := when(func() bool { return q.answered.revealed(q.quiz.Question) && !q.hidden(s) })
 	q.actions = shell.Actions{
 		act("quiz", "admitted", "a", "predicts that it is admitted", func() { q.predict(s, true) }, "a").Hinted("admitted").When(verdict),
 		act("quiz", "denied", "d", "predicts that it is denied", func() { q.predict(s, false) }, "d").Hinted("denied").When(verdict),
-		act("quiz", "next question", "enter", "asks the next question", q.next, "enter", "space").Hinted("next").When(revealed),
+		act("quiz", nextQuestion, "enter", "asks the next question", q.next, "enter", "space").Hinted("next").When(revealed),
 	}
 	for i, key := range strings.Split(slotKeys, "") {
 		slot := when(func() bool {
-			return q.answered.verdict && !q.answered.revealed(q.quiz.Question) && i < len(q.quiz.Question.Slots)
+			return q.answered.verdict && !q.hidden(s) && !q.answered.revealed(q.quiz.Question) && i < len(q.quiz.Question.Slots)
 		})
 		q.actions = append(q.actions, act("quiz", "slot "+key, key, "chooses this time of the next slot", func() {
 			q.answered.slot, q.answered.slotSaid = true, i
@@ -89,7 +93,7 @@ func (q *quizView) open(s *Screen) error {
 	if err != nil {
 		return fmt.Errorf("there is no quiz about these terms: %w", err)
 	}
-	q.quiz, q.answered = quiz, answered{}
+	q.quiz, q.answered, q.number = quiz, answered{}, 1
 	return nil
 }
 
@@ -120,7 +124,11 @@ func (q *quizView) candidate() lab.Candidate {
 func (q *quizView) next() {
 	q.quiz.Next()
 	q.answered = answered{}
+	q.number++
 }
+
+// hidden reports whether what was answered waits for the predictions of the class.
+func (q *quizView) hidden(s *Screen) bool { return q.answered.verdict && s.class.hides(q.question(s)) }
 
 // paintQuiz asks, and when it has been answered says why.
 func (v *quizView) paint(p painter, r cell.Rect) {
@@ -145,7 +153,7 @@ func (v *quizView) paint(p painter, r cell.Rect) {
 		p.c.Aside(left, widget.Width(heading...), widget.Styled(scoreText(p.s.results.total()), p.c.Look.Text))
 	}
 	lanes, text := in.Top(min(max(in.H/3, 6), 14))
-	p.paintOne(lanes, q.Run, q.Question.Candidate, !v.answered.revealed(q.Question))
+	p.paintOne(lanes, q.Run, q.Question.Candidate, !v.answered.revealed(q.Question) || v.hidden(p.s))
 	t := parts{painter: p, r: text, y: text.Y, roomy: p.c.Framed}
 	if c.Scripted() { // what it keeps is known by its answers alone
 		t.part("rule", t.wrapped(lab.Explain(c, m, s).Rule), p.c.Look.Dim)
@@ -169,6 +177,10 @@ func (v *quizView) paintAnswers(t *parts, c lab.Candidate, m lab.Moment, s lab.S
 		return
 	}
 	said := map[bool]string{true: "you said admitted: ", false: "you said denied: "}[a.admitted]
+	if v.hidden(t.s) {
+		t.part("you", []string{said + "the answer comes when all are in"}, t.c.Look.Accent)
+		return
+	}
 	right := a.admitted == m.Decision.Allowed
 	t.part("you", []string{said + rightOr(right)}, t.outcome(right))
 	if !a.revealed(q) {
@@ -191,7 +203,7 @@ func (v *quizView) paintAnswers(t *parts, c lab.Candidate, m lab.Moment, s lab.S
 	}
 	t.part("why", why, t.c.Look.Text)
 	t.part("so", t.wrapped(t.mark(m.Decision.Allowed)+" "+w.Verdict), t.outcome(m.Decision.Allowed))
-	t.part("", []string{"enter goes on"}, t.c.Look.Accent)
+	t.part("", []string{map[bool]string{false: "enter goes on", true: "the teacher goes on"}[t.s.class.held()]}, t.c.Look.Accent)
 }
 
 func rightOr(right bool) string {
@@ -238,6 +250,9 @@ func (v *quizView) paintScores(p painter, r cell.Rect) {
 	if p.s.class.teaches() {
 		p.paintPredictions(cell.Rect{X: in.X, Y: y, W: in.W, H: 3}, v.question(p.s).ID)
 		y += 4
+	}
+	if v.hidden(p.s) { // the score would tell
+		return
 	}
 	row("all", p.s.results.total(), p.c.Look.Title)
 	for _, c := range v.quiz.Run.Setup().Candidates {
@@ -290,11 +305,13 @@ func (g *guess) fire() {
 	g.asked = true
 }
 
-// answer fires the request that waits, and says whether the prediction was right and why.
-// The score is the one of the quizzes.
+// in reports whether a student has predicted the request that the teacher asks about.
+func (g *guess) in() bool { return g.s.class.held() && g.answered == g.question().ID }
+
+// answer fires the request that waits, and says whether the prediction was right and why. To a student who is with the
+// teacher it is said when the teacher goes on. The score is the one of the quizzes.
 func (g *guess) answer(admitted bool) {
 	s := g.s
-	g.asked = false
 	setup := s.run.Setup()
 	c, m := setup.Candidates[s.focus], s.run.Ask(s.focus, s.cost())
 	right := m.Decision.Allowed == admitted
@@ -304,11 +321,16 @@ func (g *guess) answer(admitted bool) {
 		s.class.Predict(q, Prediction{Admitted: admitted, Right: right})
 	}
 	all := s.results.predicted(c, right, false)
-	s.fire(1)
-	s.follow()
 	fate := map[bool]string{true: "admitted", false: "denied"}[m.Decision.Allowed]
 	text := fmt.Sprintf("%s: %s has it %s, %s. %d of %d right.", map[bool]string{true: "Right", false: "Wrong"}[right], c.Title(), fate,
 		lab.Explain(c, m, setup).Sum(), all.Right, all.Asked)
+	if s.class.held() {
+		s.class.verdict = text
+		return
+	}
+	g.asked = false
+	s.fire(1)
+	s.follow()
 	if s.class.teaches() {
 		t := s.class.Tally(q.ID)
 		text += fmt.Sprintf(" Of the class %d of %d.", t.Right, t.Right+t.Missed)

@@ -119,7 +119,7 @@ func (s *Screen) Keys() shell.Actions {
 	}
 	v := s.front()
 	list := append(shell.Actions(nil), v.keys()...)
-	if s.guess.asked && !s.shows("quiz") {
+	if s.guess.asked && !s.guess.in() && !s.shows("quiz") {
 		list = append(list, s.guess.keys...)
 	}
 	_, apart := v.(interface{ apart() })
@@ -146,7 +146,7 @@ func (s *Screen) Pace() time.Duration {
 	switch {
 	case s.clock.playing:
 		return s.app.Frame()
-	case s.class.teaches(), s.shows(duelName):
+	case s.class.teaches(), s.class.held(), s.shows(duelName):
 		return showEvery
 	}
 	return 0
@@ -175,7 +175,7 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 			s.handOver()
 		}
 		s.class.teach(s, msg.At)
-		if v, ok := s.front().(*duelView); s.clock.playing || s.class.teaches() || ok && v.tick(msg.At) {
+		if v, ok := s.front().(*duelView); s.clock.playing || s.class.joined() || ok && v.tick(msg.At) {
 			s.app.Redraw()
 		}
 	case shell.HiddenMsg, shell.StopMsg:

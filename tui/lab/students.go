@@ -58,11 +58,11 @@ func newStudentsView(s *Screen) *studentsView {
 		to("call or free", "enter", "calls this student to your screen, or frees",
 			func(o Student) { s.class.Call(o.Number, !o.Follows) }, "enter"),
 		to("remove", "del", "ends the visit of this student", func(o Student) { v.remove(s, o) }, "delete", "backspace"),
-		act("class", "lock", "o", "locks the class: no student comes in, those with you are held", func() {
+		act("class", "lock", "o", "locks the class: no student comes in", func() {
 			on := !v.now.Locked
 			s.class.Lock(on)
 			s.app.Say(map[bool]string{false: "The class is open.",
-				true: "The class is locked: no other student comes in, and those who are with you are held there. o opens it."}[on])
+				true: "The class is locked: no other student comes in. o opens it."}[on])
 		}, "o").Hinted("lock"),
 	}
 	return v
@@ -73,7 +73,7 @@ func (v *studentsView) remove(s *Screen, o Student) {
 	s.app.Ask("remove "+o.Name, "removes", func() tea.Cmd {
 		s.class.Remove(o.Number)
 		return nil
-	}, "The visit ends, and what was predicted is forgotten. There is no way back before you let in again.")
+	}, "The visit ends. There is no way back before you let in again.")
 }
 
 // layout takes the students as they are now.
@@ -132,24 +132,25 @@ func (v *studentsView) paint(p painter, r cell.Rect) {
 			format.Plural(v.now.Wrong, "wrong password"), v.now.From), p.c.Look.Near)
 	}
 	if len(v.people) == 0 {
-		p.paintInvitation(in, v.now.Invitation)
+		p.paintInvitation(in, v.now.Door)
 	} else {
 		v.paintPeople(p, in)
 	}
 	p.paintTallies(tallies)
 }
 
-// paintInvitation says in the middle of an empty class what students type to come in.
-func (p painter) paintInvitation(r cell.Rect, text string) {
-	const above = 2
-	for i, line := range []widget.Span{widget.Styled("No student is in class yet. To come in they type", p.c.Look.Dim), {},
-		widget.Styled(text, p.c.Look.BadgeLive)} {
-		if i == above {
-			line.Text = "   " + line.Text + "   "
-		}
-		at := cell.Rect{X: r.X + max((r.W-safetext.Width(line.Text))/2, 0), Y: r.Y + max(r.H/2-above, 0) + i, W: r.W, H: 1}
-		if at.Y < r.Y+r.H {
-			p.c.Buffer.Text(at.X, at.Y, r.X+r.W, line.Text, line.Style)
+// paintInvitation says in the middle of an empty class what students type to come in, and what they are asked then.
+func (p painter) paintInvitation(r cell.Rect, d Door) {
+	for i, line := range []widget.Span{
+		widget.Styled("No student is in class yet. To come in they type", p.c.Look.Dim),
+		{},
+		widget.Styled("   "+d.Invitation+"   ", p.c.Look.BadgeLive),
+		{},
+		widget.Styled("and yes, if they are shown "+d.Fingerprint, p.c.Look.Dim),
+	} {
+		y := r.Y + max(r.H/2-2, 0) + i
+		if y < r.Y+r.H {
+			p.c.Buffer.Text(r.X+max((r.W-safetext.Width(line.Text))/2, 0), y, r.X+r.W, line.Text, line.Style)
 		}
 	}
 }
@@ -207,10 +208,10 @@ func (v *studentsView) paintPeople(p painter, r cell.Rect) {
 		}
 		p.c.Buffer.Text(r.X, y, end, sign, p.c.Look.Accent)
 		p.c.Buffer.Text(r.X+mark, y, r.X+mark+name-1, o.Name, st)
-		text, tone := p.place(o, v.now.Locked)
+		text, tone := p.place(o)
 		p.c.Buffer.Text(r.X+mark+name, y, right, text, tone)
 		p.OnClick(cell.Rect{X: r.X, Y: y, W: r.W, H: 1}, func(int) tea.Cmd { v.selected = o.Number; return nil })
-		if o.Removed { // the rest is forgotten
+		if o.Removed {
 			continue
 		}
 		reached := "  "
@@ -233,12 +234,10 @@ const longestStudent = 18
 
 // place says whose clock a student's lab goes by. One who is called follows from the next
 // moment on that the teacher shows.
-func (p painter) place(o Student, locked bool) (string, themes.Style) {
+func (p painter) place(o Student) (string, themes.Style) {
 	switch {
 	case o.Removed:
 		return "removed", p.c.Look.Dim
-	case o.Follows && o.With && locked:
-		return "held", p.c.Look.Good
 	case o.Follows && o.With:
 		return "with you", p.c.Look.Good
 	case o.Follows:
