@@ -313,15 +313,11 @@ func (m *Member) Call(number int, on bool) {
 		if o == nil {
 			return
 		}
-		switch followed := slices.ContainsFunc(r.members, func(o *Member) bool { return o.follows }); {
-		case !on:
+		if o.follows = on; !on {
 			o.send(lab.FollowMsg{})
-		case followed && r.shown.Line != "":
-			o.send(r.shown)
-		default: // what was shown is old: the teacher's lab shows it again
+		} else { // the teacher's lab shows it again
 			r.shown = lab.FollowMsg{}
 		}
-		o.follows = on
 	})
 }
 

@@ -74,13 +74,13 @@ func TestTheTeacherSeesTheClass(t *testing.T) {
 	h := hold(t, class.Options{})
 	teacher := newDesk(t, h, 140, 42)
 	teacher.press("S")
-	teacher.sees("No student is in class yet")
+	teacher.sees("No student is in class yet", h.fingerprint())
 
 	ada := h.student(t, "ada")
 	ada.sees("ratescope lab")
 	eve := h.student(t, "eve\x1b[31m\u202e\nx")
 	eve.sees("ratescope lab")
-	teacher.sees("2 there, 0 with you · open", "ada", "eve", "free")
+	teacher.sees("2 there, 0 with you · open", "ada", "eve", "free", h.Invitation()+"  "+h.fingerprint())
 	if frame := ansi.Strip(teacher.frame()); strings.ContainsAny(frame, "\x1b\u202e") {
 		t.Errorf("a name reaches the teacher's terminal as it is:\n%q", frame)
 	}

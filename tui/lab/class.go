@@ -211,9 +211,6 @@ func (c *classroom) follow(s *Screen, f FollowMsg) {
 	}
 }
 
-// hides reports whether the answer to a question is kept from a student, for others have not predicted yet.
-func (c *classroom) hides(q Question) bool { return c.held() && c.Tally(q.ID).Waits > 0 }
-
 // showEvery is how often students get the teacher's moment at most.
 const showEvery = 400 * time.Millisecond
 
@@ -280,7 +277,7 @@ func (c *classroom) words() string {
 	}
 	now := c.Now()
 	switch {
-	case c.held():
+	case c.following:
 		return "class: " + now.Name + ", with the teacher"
 	case c.learns():
 		return "class: " + now.Name
@@ -308,16 +305,13 @@ var (
 	freeActions = []string{"zoom out", "zoom in", "compare", "decision", "lesson", "up", "down", "expand", "present", "share", "copy"}
 )
 
-// held reports whether the teacher holds the keys of this lab.
-func (c *classroom) held() bool { return c.learns() && c.following }
-
 // hold returns the actions with those blocked that a held student cannot do.
 func (c *classroom) hold(list shell.Actions) shell.Actions {
-	if !c.held() {
+	if !c.following {
 		return list
 	}
 	for i, act := range list {
-		if act.Name == nextQuestion || !slices.Contains(freeGroups, act.Group) && !slices.Contains(freeActions, act.Name) {
+		if act.Name == "next question" || !slices.Contains(freeGroups, act.Group) && !slices.Contains(freeActions, act.Name) {
 			list[i] = act.When(func() string { return heldWords })
 		}
 	}
@@ -333,7 +327,7 @@ func (p painter) OnHover(r cell.Rect, do func(x int)) {
 // move the clock or the focus that the teacher's question is about.
 func (p painter) OnClick(r cell.Rect, do func(x int) tea.Cmd) {
 	p.c.OnClick(r, func(x int) tea.Cmd {
-		if p.s.class.held() {
+		if p.s.class.following {
 			return p.s.app.Say(heldWords)
 		}
 		return do(x)

@@ -67,7 +67,11 @@ func (p painter) paintLanes(r cell.Rect) {
 	columns := lanes.W - pictureWidth - 2
 	st := rangeOf(run, run.Now(), columns, p.s.at().Column, p.s.zoom)
 	coming := run.Coming(st.begin(st.n) - 1)
-	most := scale(run, st)
+	all := make([]lane, n)
+	for i := range all {
+		all[i] = laneOf(run, st, i, run.Decided())
+	}
+	most := scale(all...)
 	first := max(0, min(focus-(lanes.H/2-1), n-lanes.H/2))
 	shown := min(n-first, max(lanes.H/2, 1))
 	y := lanes.Y
@@ -77,14 +81,13 @@ func (p painter) paintLanes(r cell.Rect) {
 			h = lanes.H / shown
 		}
 		box := cell.Rect{X: lanes.X, Y: y, W: lanes.W, H: h}
-		l := laneOf(run, st, i, run.Decided())
 		p.paintLaneTitle(box, run, i, i == focus, columns)
 		name := run.Setup().Candidates[i].Title()
 		if p.s.presenter.on && h >= 10 && widget.Settable(name) && widget.TypeCells(name, true) < columns {
 			p.c.Large(box.X+1, box.Y+1, box.X+columns, name, widget.TypeCells(name, false) >= columns, p.c.Look.Title)
 			box.Y, box.H = box.Y+widget.TypeRows, box.H-widget.TypeRows
 		}
-		lanePainter{p.c, l, p.s.guess.asked}.paint(box, columns, coming, most)
+		lanePainter{p.c, all[i], p.s.guess.asked}.paint(box, columns, coming, most)
 		if pic := (cell.Rect{X: r.X + columns + 3, Y: y, W: r.W - columns - 4, H: h}); pic.W >= 24 {
 			picture{p, i}.paint(pic)
 		}
@@ -114,7 +117,8 @@ func (p painter) paintOne(r cell.Rect, run *lab.Run, i int, asked bool) {
 	columns := r.W - 2
 	st := rangeOf(run, run.Now(), columns, p.s.at().Column, p.s.zoom)
 	p.paintLaneTitle(body, run, i, true, columns)
-	lanePainter{p.c, laneOf(run, st, i, run.Decided()), asked}.paint(body, columns, nil, scale(run, st))
+	l := laneOf(run, st, i, run.Decided())
+	lanePainter{p.c, l, asked}.paint(body, columns, nil, scale(l))
 	p.paintTimes(cell.Rect{X: times.X + 1, Y: times.Y, W: columns, H: 1}, st)
 }
 

@@ -148,7 +148,7 @@ func (p painter) paintMeaning(r cell.Rect, m lab.Moment, w lab.Working) {
 	axis.H = 1
 	past := min(st.now+1, st.n)
 	lane := lanePainter{p.c, laneOf(run, st, p.s.focus, m.Number), false}
-	cols := chart.Columns{Bins: lane.bins[:past], Max: scale(run, st),
+	cols := chart.Columns{Bins: lane.bins[:past], Max: scale(lane.lane),
 		Ground: func(c int) (rune, bool) { return p.c.Look.Edge, st.opensWindow(c) }}
 	cols.Draw(&p.c.Buffer, cell.Rect{X: plot.X, Y: plot.Y, W: past, H: plot.H}, p.c.Look)
 	lane.axis(axis)

@@ -63,9 +63,9 @@ func TestAHeldStudentLooksAndAnswers(t *testing.T) {
 	if app.Over() != nil {
 		t.Error("a held student opens the lessons")
 	}
-	s.class.Class = nil
+	s.class.Class, s.class.following = nil, false
 	press("L")
-	s.class.Class, s.class.following = heldClass{}, false
+	s.class.Class = heldClass{}
 	if s.class.follow(s, FollowMsg{Line: "s:nonsense"}); app.Over() != nil {
 		t.Error("the list of lessons stays open over a held lab")
 	}

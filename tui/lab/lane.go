@@ -59,23 +59,11 @@ func laneOf(run *lab.Run, s timeRange, c, until int) lane {
 	return l
 }
 
-// scale returns the count that fills a lane's height: the same for all, or they could not be
-// compared.
-func scale(run *lab.Run, s timeRange) int64 {
-	var most int64
-	sums := make([]int64, len(run.Setup().Candidates))
-	last := int64(-1)
-	for i := run.Since(s.begin(0)); i < run.Decided(); i++ {
-		a, v := run.Arrival(i)
-		if at := s.column(a.At); at != last {
-			last = at
-			clear(sums)
-		}
-		for c := range sums {
-			if v.Sent(c) {
-				sums[c] += a.Cost
-				most = max(most, sums[c])
-			}
+// scale returns the count that fills the height of lanes: the same for all, or they could not be compared.
+func scale(lanes ...lane) (most int64) {
+	for _, l := range lanes {
+		for i := range l.bins {
+			most = max(most, l.bins[i].Admitted+l.bins[i].Denied)
 		}
 	}
 	return chart.Nice(max(most, 2))

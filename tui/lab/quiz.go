@@ -36,9 +36,6 @@ type quizView struct {
 	answered answered
 }
 
-// nextQuestion is the action that asks the next question.
-const nextQuestion = "next question"
-
 // slotKeys are the keys of the times to choose from.
 const slotKeys = "abc"
 
@@ -57,7 +54,7 @@ func newQuizView(s *Screen) *quizView {
 	q.actions = shell.Actions{
 		act("quiz", "admitted", "a", "predicts that it is admitted", func() { q.predict(s, true) }, "a").Hinted("admitted").When(verdict),
 		act("quiz", "denied", "d", "predicts that it is denied", func() { q.predict(s, false) }, "d").Hinted("denied").When(verdict),
-		act("quiz", nextQuestion, "enter", "asks the next question", q.next, "enter", "space").Hinted("next").When(revealed),
+		act("quiz", "next question", "enter", "asks the next question", q.next, "enter", "space").Hinted("next").When(revealed),
 	}
 	for i, key := range strings.Split(slotKeys, "") {
 		slot := when(func() bool {
@@ -128,7 +125,9 @@ func (q *quizView) next() {
 }
 
 // hidden reports whether what was answered waits for the predictions of the class.
-func (q *quizView) hidden(s *Screen) bool { return q.answered.verdict && s.class.hides(q.question(s)) }
+func (q *quizView) hidden(s *Screen) bool {
+	return q.answered.verdict && s.class.following && s.class.Tally(q.question(s).ID).Waits > 0
+}
 
 // paintQuiz asks, and when it has been answered says why.
 func (v *quizView) paint(p painter, r cell.Rect) {
@@ -203,7 +202,7 @@ func (v *quizView) paintAnswers(t *parts, c lab.Candidate, m lab.Moment, s lab.S
 	}
 	t.part("why", why, t.c.Look.Text)
 	t.part("so", t.wrapped(t.mark(m.Decision.Allowed)+" "+w.Verdict), t.outcome(m.Decision.Allowed))
-	t.part("", []string{map[bool]string{false: "enter goes on", true: "the teacher goes on"}[t.s.class.held()]}, t.c.Look.Accent)
+	t.part("", []string{map[bool]string{false: "enter goes on", true: "the teacher goes on"}[t.s.class.following]}, t.c.Look.Accent)
 }
 
 func rightOr(right bool) string {
@@ -306,7 +305,7 @@ func (g *guess) fire() {
 }
 
 // in reports whether a student has predicted the request that the teacher asks about.
-func (g *guess) in() bool { return g.s.class.held() && g.answered == g.question().ID }
+func (g *guess) in() bool { return g.s.class.following && g.answered == g.question().ID }
 
 // answer fires the request that waits, and says whether the prediction was right and why. To a student who is with the
 // teacher it is said when the teacher goes on. The score is the one of the quizzes.
@@ -324,7 +323,7 @@ func (g *guess) answer(admitted bool) {
 	fate := map[bool]string{true: "admitted", false: "denied"}[m.Decision.Allowed]
 	text := fmt.Sprintf("%s: %s has it %s, %s. %d of %d right.", map[bool]string{true: "Right", false: "Wrong"}[right], c.Title(), fate,
 		lab.Explain(c, m, setup).Sum(), all.Right, all.Asked)
-	if s.class.held() {
+	if s.class.following {
 		s.class.verdict = text
 		return
 	}

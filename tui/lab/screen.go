@@ -146,7 +146,7 @@ func (s *Screen) Pace() time.Duration {
 	switch {
 	case s.clock.playing:
 		return s.app.Frame()
-	case s.class.teaches(), s.class.held(), s.shows(duelName):
+	case s.class.teaches(), s.class.following, s.shows(duelName):
 		return showEvery
 	}
 	return 0

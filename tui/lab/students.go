@@ -29,34 +29,28 @@ type studentsView struct {
 
 func newStudentsView(s *Screen) *studentsView {
 	v := &studentsView{plain: plain{title: studentsName}}
-	one := func(removed bool) func() string {
-		return func() string {
-			switch {
-			case len(v.people) == 0:
-				return "There are no students in class."
-			case !v.chosen():
-				return "No student is selected: ↑ and ↓ select one."
-			case v.people[v.at()].Removed == removed:
-				return ""
-			case removed:
-				return "This student was not removed."
-			}
-			return "This student was removed: enter lets in again."
+	one := func() string {
+		switch {
+		case len(v.people) == 0:
+			return "There are no students in class."
+		case !v.chosen():
+			return "No student is selected: ↑ and ↓ select one."
 		}
+		return ""
 	}
 	to := func(name, shown, what string, f func(Student), keys ...string) shell.Action {
 		return act("class", name, shown, what, func() {
 			f(v.people[v.at()])
 			v.take(s)
-		}, keys...).Hinted(name).When(one(false))
+		}, keys...).Hinted(name).When(one)
 	}
 	v.actions = shell.Actions{
-		to("let in again", "enter", "lets a student come back who was removed", func(o Student) {
-			s.app.Say("Nothing keeps " + o.Name + " from coming back now.")
-			s.class.Readmit(o.Number)
-		}, "enter").When(one(true)),
-		to("call or free", "enter", "calls this student to your screen, or frees",
-			func(o Student) { s.class.Call(o.Number, !o.Follows) }, "enter"),
+		to("call or free", "enter", "calls this student to your screen, or frees; lets one who was removed come back", func(o Student) {
+			if s.class.Call(o.Number, !o.Follows); o.Removed {
+				s.app.Say("Nothing keeps " + o.Name + " from coming back now.")
+				s.class.Readmit(o.Number)
+			}
+		}, "enter"),
 		to("remove", "del", "ends the visit of this student", func(o Student) { v.remove(s, o) }, "delete", "backspace"),
 		act("class", "lock", "o", "locks the class: no student comes in", func() {
 			on := !v.now.Locked
@@ -106,35 +100,26 @@ func (v *studentsView) move(_ *Screen, by int) {
 	}
 }
 
-// Room for what was reached and missed, beside the students or below them.
-const (
-	talliesBeside = 46
-	talliesBelow  = 9
-	roomForBeside = 160
-)
+// talliesBelow is how many rows below the students show what was reached and missed.
+const talliesBelow = 9
 
 func (v *studentsView) paint(p painter, r cell.Rect) {
 	people, tallies := r.Top(r.H - talliesBelow)
-	if r.W >= roomForBeside {
-		people, tallies = r.Left(r.W - talliesBeside)
-	}
 	door := map[bool]string{true: "locked", false: "open"}[v.now.Locked]
 	title := []widget.Span{widget.Styled("students", p.c.Look.Title),
 		widget.Styled(fmt.Sprintf(" · %d there, %d with you · %s", len(v.now.Students), v.now.following(), door), p.c.Look.Dim)}
-	if len(v.people) > 0 {
-		title = append(title, widget.Styled(" · "+v.now.Invitation, p.c.Look.Accent))
-	}
-	in := p.c.Section(people, true, title...)
+	in, below := p.c.Section(people, true, title...), cell.Rect{}
+	in, below = in.Top(in.H - 2)
 	if v.now.Wrong > 0 {
-		var line cell.Rect
-		in, line = in.Top(in.H - 1)
-		p.c.Buffer.Text(line.X, line.Y, line.X+line.W, fmt.Sprintf("%s, the latest from %s",
+		p.c.Buffer.Text(below.X, below.Y+1, below.X+below.W, fmt.Sprintf("%s, the latest from %s",
 			format.Plural(v.now.Wrong, "wrong password"), v.now.From), p.c.Look.Near)
 	}
 	if len(v.people) == 0 {
 		p.paintInvitation(in, v.now.Door)
 	} else {
 		v.paintPeople(p, in)
+		p.c.Spans(below.X, below.Y, below.X+below.W, widget.Styled(v.now.Invitation, p.c.Look.Accent),
+			widget.Styled("  "+v.now.Fingerprint, p.c.Look.Dim))
 	}
 	p.paintTallies(tallies)
 }
@@ -254,36 +239,24 @@ func (p painter) paintTallies(r cell.Rect) {
 		p.c.Buffer.Text(in.X, in.Y, in.X+in.W, "No task was tried, nothing predicted.", p.c.Look.Dim)
 		return
 	}
-	wide := in.W >= 60 // the text and its bar in one row
-	rows := 2
-	if wide {
-		rows = 1
+	if in.H < len(list) {
+		p.c.Aside(r, len("reached and missed"), widget.Styled(fmt.Sprintf("%d more", len(list)-in.H), p.c.Look.Dim))
+		list = fitTallies(list, in.H)
 	}
-	if room := in.H / rows; room < len(list) {
-		p.c.Aside(r, len("reached and missed"), widget.Styled(fmt.Sprintf("%d more", len(list)-room), p.c.Look.Dim))
-		list = fitTallies(list, room)
-	}
-	y, end := in.Y, in.X+in.W
-	for _, t := range list {
+	end := in.X + in.W
+	for i, t := range list {
 		said, missed := fmt.Sprintf("%d right, %d wrong", t.Right, t.Missed), chart.Segment{Value: float64(t.Missed), Style: p.c.Look.Denied,
 			Glyph: p.c.Look.Cross}
 		if t.Task {
 			said, missed = fmt.Sprintf("%d reached, %d not yet", t.Right, t.Missed), chart.Segment{Value: float64(t.Missed), Style: p.c.Look.Faint,
 				Glyph: p.c.Look.Room}
 		}
-		text := safetext.Clean(t.Text)
-		bar := cell.Rect{X: in.X, Y: y + 1, W: in.W - 1, H: 1}
-		if wide {
-			bar = cell.Rect{X: end - 40, Y: y, W: 39, H: 1}
-			p.c.Buffer.Text(in.X, y, bar.X-1, safetext.Clip(text, max(bar.X-1-in.X, 0), safetext.Ellipsis), p.c.Look.Text)
-		} else {
-			p.c.Buffer.Text(in.X, y, end, safetext.Clip(text, in.W, safetext.Ellipsis), p.c.Look.Text)
-		}
-		p.c.Buffer.Text(bar.X, bar.Y, end, said, p.c.Look.Dim)
 		const words = 23
+		bar := cell.Rect{X: end - 40, Y: in.Y + i, W: 39, H: 1}
+		p.c.Buffer.Text(in.X, bar.Y, bar.X-1, safetext.Clip(safetext.Clean(t.Text), max(bar.X-1-in.X, 0), safetext.Ellipsis), p.c.Look.Text)
+		p.c.Buffer.Text(bar.X, bar.Y, end, said, p.c.Look.Dim)
 		chart.Bar(&p.c.Buffer, bar.X+words, bar.Y, max(bar.W-words, 0), float64(max(t.Right+t.Missed, 1)), p.c.Look.Glyphs,
 			chart.Segment{Value: float64(t.Right), Style: p.c.Look.Good}, missed)
-		y += rows
 	}
 }
 

@@ -244,10 +244,7 @@ func scaled(n int64, by int, least int64) int64 {
 
 // longer moves a window one step up or down.
 func longer(w time.Duration, by int) time.Duration {
-	windows := []time.Duration{100 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second,
-		5 * time.Second,
-		10 * time.Second, 15 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour,
-		24 * time.Hour}
-	at, _ := slices.BinarySearch(windows, w)
-	return windows[min(max(at+by, 0), len(windows)-1)]
+	at, _ := slices.BinarySearch(chart.TimeSteps[:], w)
+	to := chart.TimeSteps[min(max(at+by, 0), len(chart.TimeSteps)-1)]
+	return min(max(to, 100*time.Millisecond), 24*time.Hour)
 }
