@@ -109,25 +109,18 @@ type Area struct {
 	Ink    func(height float64) themes.Style // of a cell, by how far from the base it is, 0 to 1
 }
 
-// Draw fills r. In braille a cell shows two values and four levels, in ASCII one value; as
-// long as there are few they are drawn two, four or eight times as wide.
+// Draw fills r. In braille a cell shows two values and four levels, in ASCII one value.
 func (a Area) Draw(g *cell.Buffer, r cell.Rect, look Look) {
-	if r.W <= 0 || r.H <= 0 {
+	if r.H <= 0 {
 		return
 	}
 	per, levels := 2, 4
 	if g.ASCII {
 		per, levels = 1, len(look.Rise)
 	}
-	cells := 8 // pieces that a value takes
-	for cells > 1 && cells*len(a.Values) > per*r.W {
-		cells /= 2
-	}
-	for i := range r.W {
-		newest, older := a.value(per*i/cells), a.value((per*i+per-1)/cells)
-		if per*i/cells >= len(a.Values) {
-			return
-		}
+	for i := range min(r.W, len(a.Values)/per) {
+		at := len(a.Values) - per*i
+		older, newest := a.Values[at-per], a.Values[at-1]
 		x := r.X + r.W - 1 - i
 		if math.IsNaN(newest) && math.IsNaN(older) {
 			g.Set(x, r.Y+r.H-1, look.Before, look.Faint)
@@ -143,14 +136,6 @@ func (a Area) Draw(g *cell.Buffer, r cell.Rect, look Look) {
 			g.Set(x, r.Y+r.H-1-k, glyph, a.Ink((float64(k)+0.5)/float64(r.H)))
 		}
 	}
-}
-
-// value returns the i-th value, counted from the newest; NaN where there is none.
-func (a Area) value(i int) float64 {
-	if i >= len(a.Values) {
-		return math.NaN()
-	}
-	return a.Values[len(a.Values)-1-i]
 }
 
 // height returns how many of n levels a value reaches: what is above 0 reaches one.

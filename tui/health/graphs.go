@@ -208,16 +208,15 @@ func (v *View) paintGraph(r cell.Rect, g *graph) {
 	}
 	top := g.top
 	if top == 0 {
-		top = g.round(max(highest(g.past, len(g.past)), highest(g.hung, len(g.hung))))
+		top = g.round(max(highest(g.past), highest(g.hung)))
 	}
 	fine := 2
 	if v.Canvas.Buffer.ASCII {
 		fine = 1
 	}
-	switch two := g.hung != nil && !all(g.hung, math.IsNaN); {
-	case two && !v.Canvas.Buffer.ASCII && plot.H >= chart.LeastLines: // else the first alone
+	if g.hung != nil && !all(g.hung, math.IsNaN) && !v.Canvas.Buffer.ASCII && plot.H >= chart.LeastLines { // else the first alone
 		v.pair(plot, g, axis, top)
-	default:
+	} else {
 		chart.Area{Values: axis.resample(v.Past, g.past, fine*plot.W), Top: top, Ink: g.ink}.Draw(&v.Canvas.Buffer, plot, v.Canvas.Look)
 	}
 	if plot.X == in.X {
@@ -229,9 +228,9 @@ func (v *View) paintGraph(r cell.Rect, g *graph) {
 	}
 }
 
-// highest returns the largest of the newest n values, 0 when there is none.
-func highest(list []float64, n int) (most float64) {
-	for _, p := range list[max(0, len(list)-n):] {
+// highest returns the largest of the values that are known, 0 when there is none.
+func highest(list []float64) (most float64) {
+	for _, p := range list {
 		if p > most {
 			most = p
 		}
