@@ -127,9 +127,14 @@ func (b *Board) AsOf(t limiter.Instant) *Board {
 func (k *Watched) AsOf(t limiter.Instant) *Watched {
 	then := *k
 	r, known := k.readingAt(t)
-	then.Reading, then.Gauge, then.episode = r, Gauge{}, episode{}
-	if known {
+	then.Reading, then.Gauge, then.episode = r, Gauge{Likely: r.Target.Evidence == Likely}, episode{}
+	if level := k.Timeline.peek(k.Timeline.Index(t)); known {
 		then.Gauge = r.Gauge(t)
+	} else if level.UsedKnown { // not of which requests
+		g, most := &then.Gauge, Capacity(r.Target)
+		if g.Used = (Count{true, level.Used}); r.Target.LimitKnown && level.Used < most {
+			g.Remaining, g.Utilization, g.NextKnown = Count{true, most - level.Used}, float64(level.Used)/float64(most), true
+		}
 	}
 	return &then
 }

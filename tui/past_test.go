@@ -135,3 +135,29 @@ func TestThePastIsOneMoment(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatIsDrawnIsSaid: soon after the start, a moment of which a window is not known shows the level that its timeline draws, and does
+// not say of what is drawn that it is not recorded.
+func TestWhatIsDrawnIsSaid(t *testing.T) {
+	s := newStage(t, 140, 42, tui.Options{})
+	s.run(6 * time.Second)
+	s.press("left")
+	at, young := s.app.At(), 0
+	for _, k := range s.app.Listed() {
+		bin := k.Timeline.Between(at, at.Add(time.Microsecond))
+		if bin.UsedKnown != k.Gauge.Used.Known {
+			t.Errorf("%s: the timeline draws the level %d (%v), and the row shows %+v", k.Reading.Key, bin.Used, bin.UsedKnown, k.Gauge.Used)
+		}
+		if k.Gauge.DeniedInW.Known || !k.Reading.Denied.Known {
+			continue
+		}
+		young++
+		s.press("/")
+		s.app.SetFilter(k.Reading.Key)
+		s.press("enter")
+		s.see("denied: not known")
+	}
+	if young == 0 {
+		t.Error("there is no key whose denials are not known, and the test is of none")
+	}
+}

@@ -30,7 +30,7 @@ func (s *Session) Headline(k *model.Watched, l chart.Look, columns int) []widget
 	case old:
 		word, st = "last known "+format.Span(age)+" ago", l.Unknown
 	case !g.NextKnown && k.Reading.Err == "" && t.LimitKnown && t.Window > 0:
-		word = "used: not known"
+		word = map[bool]string{false: "used: not known", true: "wait: not known"}[g.Used.Known]
 	case !g.NextKnown && k.Reading.Err == "":
 		word = "limit unknown"
 	case word == "ok" && g.Near():
@@ -53,7 +53,7 @@ func (s *Session) Headline(k *model.Watched, l chart.Look, columns int) []widget
 	pace, known := g.Pace()
 	switch {
 	case !g.DeniedInW.Known:
-		add("denied: not recorded", l.Dim)
+		add(map[bool]string{false: "denied: not recorded", true: "denied: not known"}[k.Reading.Denied.Known], l.Dim)
 	case g.DeniedInW.N > 0:
 		add(format.PerSecond(g.DeniedPerSec)+" turned away", l.Denied)
 	case known && pace > 0 && g.Reset != time.Duration(0):

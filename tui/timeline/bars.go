@@ -328,7 +328,8 @@ func (s *sheet) bucketLines(k *model.Watched) []line {
 func (s *sheet) paintSummary(in cell.Rect, y int, k *model.Watched, g *model.Gauge) {
 	end := in.X + in.W
 	if t := k.Reading.Target; !g.NextKnown && t.LimitKnown && t.Window > 0 {
-		s.c.Spans(in.X, y, end, widget.Styled("how much is used is not known, so there is no verdict", s.c.Look.Unknown))
+		what := map[bool]string{false: "how much is used", true: "when what is used frees"}[g.Used.Known]
+		s.c.Spans(in.X, y, end, widget.Styled(what+" is not known, so there is no verdict", s.c.Look.Unknown))
 		return
 	}
 	if !g.NextKnown {
@@ -362,7 +363,8 @@ func (s *sheet) paintSummary(in cell.Rect, y int, k *model.Watched, g *model.Gau
 		reset.Text = "never as new"
 	}
 	dot := widget.Styled(" · ", s.c.Look.Faint)
-	if widget.Width(room, dot, next, dot, reset) > in.W { // what is cut would read as another time
+	unknown := g.Reset == 0 && g.Used.N > 0                          // of the past, where the level alone is known
+	if unknown || widget.Width(room, dot, next, dot, reset) > in.W { // what is cut would read as another time
 		s.c.Spans(in.X, y, end, room, dot, next)
 		return
 	}
