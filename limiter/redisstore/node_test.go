@@ -284,31 +284,34 @@ func TestRefusedConnection(t *testing.T) {
 	}
 	address := listener.Addr().String()
 	_ = listener.Close()
-	// asks returns the error of a call whose deadline comes soon.
-	asks := func(l *redisstore.Store) error {
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	// asks returns the error of a call.
+	asks := func(l *redisstore.Store, timeout time.Duration) error {
+		ctx, cancel := context.WithTimeout(context.Background(), timeout)
 		defer cancel()
 		_, err := l.AllowN(ctx, "k", endless, 1)
 		return err
 	}
+	const short = 20 * time.Millisecond
 	for name, o := range map[string]*redis.UniversalOptions{
 		"a cluster": {IsClusterMode: true}, "a cluster with deadlines": {IsClusterMode: true, ContextTimeoutEnabled: true},
 	} {
 		o.Addrs = []string{address}
 		l := newStore(t, universal(t, o), limiter.GCRA)
-		if err := asks(l); err == nil || !strings.Contains(err.Error(), "no node has answered yet") {
+		servertest.Await(t, "a refused connection", func() bool { return strings.Contains(fmt.Sprint(asks(l, short)), "connection refused") })
+		o.DialerRetryTimeout = 2 * time.Second
+		if err := asks(newStore(t, universal(t, o), limiter.GCRA), short); err == nil || !strings.Contains(err.Error(), "no node has answered yet") {
 			t.Errorf("%s, which tries again: %v, want a cluster of which no node is known", name, err)
 		}
-		servertest.Await(t, "a refused connection", func() bool { return strings.Contains(fmt.Sprint(asks(l)), "connection refused") })
 		o.DialerRetries = 1
-		if err := asks(newStore(t, universal(t, o), limiter.GCRA)); !strings.Contains(fmt.Sprint(err), "cannot be reached") || !strings.Contains(fmt.Sprint(err), "refused") {
+		err := asks(newStore(t, universal(t, o), limiter.GCRA), servertest.Patience)
+		if !strings.Contains(fmt.Sprint(err), "cannot be reached") || !strings.Contains(fmt.Sprint(err), "refused") {
 			t.Errorf("%s: %v, want a refused connection", name, err)
 		}
 	}
 	ring := redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"a": address}})
 	t.Cleanup(func() { _ = ring.Close() })
 	shards := newStore(t, ring, limiter.GCRA)
-	servertest.Await(t, "a ring whose shards are away", func() bool { err = asks(shards); return strings.Contains(fmt.Sprint(err), "are down") })
+	servertest.Await(t, "a ring whose shards are away", func() bool { err = asks(shards, short); return strings.Contains(fmt.Sprint(err), "are down") })
 	if !strings.Contains(err.Error(), "cannot be reached") || errors.Is(err, limiter.ErrUnknownOutcome) {
 		t.Errorf("a ring: %v, want shards that cannot be reached", err)
 	}
@@ -316,14 +319,14 @@ func TestRefusedConnection(t *testing.T) {
 	t.Cleanup(func() { _ = client.Close() })
 	for name, opts := range map[string][]redisstore.Option{"batches": nil, "each by itself": {redisstore.WithBatches(0)}} {
 		l := newStore(t, client, limiter.GCRA, opts...)
-		if err := asks(l); err == nil || !strings.Contains(err.Error(), "cannot be reached") || errors.Is(err, limiter.ErrUnknownOutcome) {
+		if err := asks(l, short); err == nil || !strings.Contains(err.Error(), "cannot be reached") || errors.Is(err, limiter.ErrUnknownOutcome) {
 			t.Errorf("%s: %v, want a server that cannot be reached, and nothing sent", name, err)
 		}
 		var wg sync.WaitGroup
 		var unknown atomic.Int64
 		for range 40 { // of which most wait for a place
 			wg.Go(func() {
-				err := asks(l)
+				err := asks(l, short)
 				if err == nil || !strings.Contains(err.Error(), "no connection in time") && !strings.Contains(err.Error(), "refused") {
 					t.Errorf("%s, one of many: %v, want what is wrong with the connection", name, err)
 				}
