@@ -9,8 +9,8 @@
 package library
 
 import (
+	"bytes"
 	_ "embed"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -81,16 +81,18 @@ var lists = map[string]func(key string) bool{
 
 // All returns the libraries, the ones with the most telling layouts first. The slice is not to be changed.
 var All = sync.OnceValue(func() (all []*decode.Library) {
-	var said []yaml.Node
-	if err := yaml.Unmarshal(described, &said); err != nil {
+	var said []struct {
+		Library decode.Library `yaml:",inline"`
+		States  []state
+	}
+	d := yaml.NewDecoder(bytes.NewReader(described))
+	d.KnownFields(true)
+	if err := d.Decode(&said); err != nil {
 		panic(err)
 	}
 	for i := range said {
-		l, layouts := &decode.Library{}, struct{ States []state }{}
-		if err := errors.Join(said[i].Decode(l), said[i].Decode(&layouts)); err != nil {
-			panic(err)
-		}
-		own, states := recognizers[l.Name], layouts.States
+		l, states := &said[i].Library, said[i].States
+		own := recognizers[l.Name]
 		if own == nil && states == nil {
 			panic(fmt.Sprintf("libraries.yaml: %s has neither a layout nor a function", l.Name))
 		}
