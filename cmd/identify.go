@@ -398,7 +398,9 @@ func (g *foundGroup) describe(b *strings.Builder) {
 	switch {
 	case g.Evidence == model.Likely.String():
 		for _, what := range g.unsaid {
-			fmt.Fprintf(b, "  not yet known  %s\n", what)
+			if g.Window == nil || !strings.HasPrefix(what, "the window: ") {
+				fmt.Fprintf(b, "  not yet known  %s\n", what)
+			}
 		}
 		b.WriteString("  to settle it   watch longer with --for, or add the rule to the configuration if these are limiters: " +
 			"ratescope identify --write\n")

@@ -362,11 +362,11 @@ func (g *foundGroup) entry(now limiter.Instant) config.Entry {
 	return config.Entry(g.Rule)
 }
 
-// sampled reports whether the form of the group's keys says more of them than its algorithm: whose times are ends, and what stands
-// beside a counter.
+// sampled reports whether the form of the group's keys says more of them than its algorithm: whose times are ends, in which unit a
+// TAT is, and what stands beside a counter.
 func (g *foundGroup) sampled() bool {
 	a, _ := limiter.ParseAlgorithm(report.Word(g.Algorithm))
-	return a == limiter.SlidingLog || a == limiter.FixedWindow
+	return a == limiter.SlidingLog || a == limiter.FixedWindow || a == limiter.GCRA
 }
 
 // beside completes the readings of keys of a pattern by what stands beside them. looks are the samples of each in their order.
@@ -450,6 +450,9 @@ func (i *limitersFound) suggest(ctx context.Context, p *program, long time.Durat
 			continue
 		}
 		e := &list[0].Entry
+		if slices.ContainsFunc(list, func(s config.Suggestion) bool { return s.Entry.Ends != e.Ends }) {
+			g.unsaid = append(g.unsaid, "which of its counts limits: where several do, write a rule with name for each")
+		}
 		if g.Evidence != model.Likely.String() || report.Word(g.Algorithm) != limiter.FixedWindow.String() || e.Block != "" || e.Ends != "" ||
 			strings.HasPrefix(e.Read, "left") {
 			g.suggested = e

@@ -116,6 +116,9 @@ func TestNothingFalseOfOthersKeys(t *testing.T) {
 			write: func(s *servertest.Server) {
 				s.CLI("HSET", "b:alice", "n", "0", "ts", strconv.FormatInt(s.Now().Millis()+9000, 10))
 			}, row: "b:alice", note: string(model.ClockAhead)},
+		{name: "a ban in place of the count", rules: `[{name: "f:{who}", read: value, limit: 10/20s}]`, write: func(s *servertest.Server) {
+			s.CLI("SET", "f:alice", "banned", "EX", "300")
+		}, row: "f:alice", note: "no number where its rule says that it counts"},
 		{name: "more left than the limit", rules: `[{name: "q:{who}", read: left, limit: 10/20s}]`, write: func(s *servertest.Server) {
 			s.CLI("SET", "q:alice", "12", "EX", "15")
 		}, row: "q:alice", note: string(model.LeftAbove)},

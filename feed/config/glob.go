@@ -1,9 +1,5 @@
 package config
 
-import (
-	"strings"
-)
-
 // MatchGlob says whether name fits pattern by the rules of Redis (KEYS, SCAN MATCH): * any
 // bytes, ? one byte, [abc], [a-c], [^x], and \ before a byte that means itself. It
 // compares bytes and never takes more than len(pattern) × len(name) steps.
@@ -76,9 +72,4 @@ func matchClass(pattern string, p int, b byte) (ok bool, next int) {
 		p++
 	}
 	return ok != negated, p
-}
-
-// LiteralGlob returns the pattern that matches exactly s.
-func LiteralGlob(s string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`).Replace(s)
 }

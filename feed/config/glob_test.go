@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"ratescope/internal/servertest"
+	"ratescope/model/naming"
 )
 
 // TestGlobAgreesWithRedis compares the matching of patterns with the server's own.
@@ -36,8 +37,8 @@ func TestGlobAgreesWithRedis(t *testing.T) {
 		}
 	}
 	for _, n := range names {
-		if !MatchGlob(LiteralGlob(n), n) {
-			t.Errorf("literal(%q) = %q does not match it", n, LiteralGlob(n))
+		if !MatchGlob(naming.Escape(n), n) {
+			t.Errorf("literal(%q) = %q does not match it", n, naming.Escape(n))
 		}
 	}
 }
@@ -47,10 +48,10 @@ func FuzzGlob(f *testing.F) {
 	f.Fuzz(func(t *testing.T, pattern, name string) {
 		pattern, name = pattern[:min(len(pattern), 500)], name[:min(len(name), 500)]
 		MatchGlob(pattern, name)
-		if !MatchGlob(LiteralGlob(name), name) {
+		if !MatchGlob(naming.Escape(name), name) {
 			t.Errorf("literal(%q) does not match", name)
 		}
-		if !MatchGlob("*", name) || !MatchGlob("*"+LiteralGlob(name)+"*", "x"+name+"y") {
+		if !MatchGlob("*", name) || !MatchGlob("*"+naming.Escape(name)+"*", "x"+name+"y") {
 			t.Errorf("%q does not match itself between stars", name)
 		}
 	})

@@ -366,7 +366,7 @@ func (g *suggester) fields(of map[string]float64, before string) {
 	amounts, at := []string{}, []string{}
 	for _, name := range slices.Sorted(maps.Keys(of)) {
 		switch {
-		case !plainField(name) || blockField.MatchString(name):
+		case !plainField(name) || blockField.MatchString(name) || len(of) > 2 && termWord.MatchString(name):
 		case decode.UnitOf(of[name], g.now) != 0:
 			at = append(at, name)
 		default:
@@ -387,6 +387,11 @@ func (g *suggester) fields(of map[string]float64, before string) {
 		unit := decode.UnitOf(of[t], g.now)
 		ahead := decode.InstantIn(of[t], unit) > g.now || endWord.MatchString(t)
 		for _, n := range amounts {
+			word, _, _ := strings.Cut(n, "_")
+			alike := func(t string) bool { return strings.HasPrefix(t, word+"_") }
+			if !alike(t) && slices.ContainsFunc(at, alike) {
+				continue // it ends at another time
+			}
 			if ahead {
 				if of[n] == math.Trunc(of[n]) {
 					g.counts(before+n, fmt.Sprintf("field %s %s", t, units[unit]))
@@ -405,6 +410,9 @@ func (g *suggester) fields(of map[string]float64, before string) {
 		}
 	}
 }
+
+// termWord finds the name of what limits, which is no count.
+var termWord = regexp.MustCompile(`(?i)^(max|limit|capacity|period|window|burst|rate)(_?(ms|s|sec|seconds|count|size|requests))?$`)
 
 // levelWord finds the name of what a bucket that leaks holds.
 var levelWord = regexp.MustCompile(`(?i)level|water|volume|backlog|excess`)

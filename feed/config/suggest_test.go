@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -43,5 +44,27 @@ func TestEntryName(t *testing.T) {
 	e.Name = "*{who}"
 	if left := c.Lacking([]config.Entry{e}, func(int) string { return "tb:alice" }); len(left) > 0 {
 		t.Errorf("%v is lacking, though a rule with name tells its key", left)
+	}
+}
+
+// TestSuggestCounts: a count is read until its own end, and what limits it is no count.
+func TestSuggestCounts(t *testing.T) {
+	now := limiter.InstantOf(time.Unix(1_795_300_000, 0))
+	for _, c := range []struct {
+		fields map[string]string
+		want   []string
+	}{
+		{map[string]string{"hour_count": "30", "hour_reset": "1795301800000", "minute_count": "3", "minute_reset": "1795300040000"},
+			[]string{"field hour_count", "left field hour_count", "field minute_count", "left field minute_count"}},
+		{map[string]string{"limit": "10", "used": "3", "resets": "1795300040"}, []string{"field used", "left field used"}},
+		{map[string]string{"max": "10", "hits": "3", "resets": "1795300040"}, []string{"field hits", "left field hits"}},
+	} {
+		var got []string
+		for _, s := range config.Suggest(&decode.Sample{Key: "x:1", Type: "hash", Whole: true, Fields: c.fields}, "x:*", now) {
+			got = append(got, s.Entry.Read)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%v is read as %q, want %q", c.fields, got, c.want)
+		}
 	}
 }

@@ -395,11 +395,9 @@ func numbersOf(text string) (fields map[string]string, list []string) {
 		case json.Number:
 			add(v.String(), inObject)
 		case string:
-			switch at, dated := TimeText(v); {
-			case dated && (name != "" || !inObject):
-				add(strconv.FormatFloat(NumberIn(at, time.Second), 'f', -1, 64), inObject)
-			case inObject && name != "" && strings.Trim(v, "0123456789.") == "" && v != "": // a number in quotes
-				add(v, inObject)
+			switch n, ok := NumberOrTime(v); {
+			case ok && (name != "" || !inObject):
+				add(strconv.FormatFloat(n, 'f', -1, 64), inObject)
 			case name == "@class": // of Jackson
 				name = ""
 			case !inObject || name != "":

@@ -14,6 +14,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/limiter/redisstore"
 	"ratescope/model"
+	"ratescope/model/naming"
 )
 
 // persona is one key of the demo: how it is limited, and when its client
@@ -208,7 +209,7 @@ func hire(c redisstore.Client) []*actor {
 func castRules() []config.Rule {
 	var list []config.Rule
 	for _, p := range cast() {
-		list = append(list, config.Rule{Match: config.LiteralGlob(p.key), Algorithm: p.algorithm, Limit: p.limit, LimitKnown: true,
+		list = append(list, config.Rule{Match: naming.Escape(p.key), Algorithm: p.algorithm, Limit: p.limit, LimitKnown: true,
 			Window: p.limit.Window})
 	}
 	return list

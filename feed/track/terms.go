@@ -204,11 +204,11 @@ func (e *Engine) Terms(pattern string) Terms {
 // toSettle says how to settle the two figures of an algorithm's limiters.
 var toSettle = map[limiter.Algorithm][]string{
 	limiter.FixedWindow: {"the window: watch until two windows of one key have begun",
-		"the limit: watch until three keys stop at the same count, each at another time of its window"},
+		"the limit: watch until three keys stop at one count at other times of their windows, or say it if denied requests count too"},
 	limiter.SlidingLog: {"the window: watch until requests have removed old entries of several keys",
 		"the limit: watch until three keys stay at the same count while their entries pass"},
 	limiter.GCRA: {"the interval: watch until eight changes of one, two or more units were seen",
-		"the burst: watch until three keys are denied for a while"},
+		"the burst: watch until three keys are denied for a while, or say limit and burst in its rule"},
 	limiter.TokenBucket: ofBuckets, limiter.LeakyBucket: ofBuckets,
 }
 

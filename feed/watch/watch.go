@@ -37,6 +37,7 @@ import (
 	"ratescope/feed/watch/health"
 	"ratescope/internal/goroutine"
 	"ratescope/model"
+	"ratescope/model/naming"
 )
 
 const (
@@ -115,7 +116,7 @@ func (w *Watch) open() *reader {
 	r.limiters.ranker.retained = kept
 	named := slices.Clone(o.Watch)
 	for _, k := range o.Keys {
-		named = append(named, config.LiteralGlob(k))
+		named = append(named, naming.Escape(k))
 	}
 	r.announcements = newAnnouncements(e.OpenTracking(o.ClientName, prefixes(named), g), find.Budget)
 	return r

@@ -363,16 +363,11 @@ func ringed(name string, i, end int, length time.Duration, at limiter.Instant) (
 
 // digits reads exactly n digits at byte i, unless that is beyond the name.
 func digits(name string, i, n int) (v int, ok bool) {
-	if i+n > len(name) {
+	if i+n > len(name) || !digit(name[i]) || !digit(name[i+n-1]) { // which is told without an error
 		return 0, false
 	}
-	for _, b := range []byte(name[i : i+n]) {
-		if !digit(b) {
-			return 0, false
-		}
-		v = 10*v + int(b-'0')
-	}
-	return v, true
+	u, err := strconv.ParseUint(name[i:i+n], 10, 32)
+	return int(u), err == nil
 }
 
 // zoneOf returns the zone in which a window of a calendar contains now. It is UTC where that fits; sure is false where it fits other

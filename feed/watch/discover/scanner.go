@@ -23,6 +23,7 @@ import (
 	"ratescope/limiter/layout"
 	"ratescope/model"
 	"ratescope/model/handoff"
+	"ratescope/model/naming"
 )
 
 // Options says what a Scanner looks for and how much server time it may take. Client, Nodes,
@@ -146,8 +147,8 @@ func New(o Options) *Scanner {
 		if config.RuleFor(o.Rules, k).Span() == 0 {
 			// Without a rule that gives the window, the names of the counters are not known.
 			own := layout.Keys(limiter.FixedWindow, k, limiter.Limit{Window: time.Second}, layout.Layout{}, 0)[0]
-			keep := []string{config.LiteralGlob(strings.TrimSuffix(own, "fw:0")) + "[fs]w:*", config.LiteralGlob(k) + ":[0-9]*"}
-			s.filters = append(s.filters, filter{match: "*" + config.LiteralGlob(k) + "*", keep: keep})
+			keep := []string{naming.Escape(strings.TrimSuffix(own, "fw:0")) + "[fs]w:*", naming.Escape(k) + ":[0-9]*"}
+			s.filters = append(s.filters, filter{match: "*" + naming.Escape(k) + "*", keep: keep})
 		}
 	}
 	s.sweep.Patterns, s.sweep.Share = o.Patterns, o.Budget
