@@ -24,7 +24,10 @@ func TestIdentifyOverlay(t *testing.T) {
 		Teach: func(_ context.Context, g identify.Group, limit string) ([]identify.Fit, error) {
 			asked = append(asked, g.Pattern+" "+limit)
 			fits := []identify.Fit{{As: "what was used", Rule: "{read: value}"}, {As: "what is left", Note: "ends as it likes", Rule: "{read: left, limit: " + limit + "}",
-				Figures: []identify.Figures{{Key: "home:1", Shape: "string, 1 byte", Says: "7 of 10 used"}}}}
+				Figures: []identify.Figures{{Key: "home:1", Shape: "string, 1 byte, ends in 4m12.5s", Says: "7 of 10 used, written by another program"}}}}
+			for range 20 {
+				fits[0].Figures = append(fits[0].Figures, fits[1].Figures...)
+			}
 			if limit != "" {
 				fits[1].Write = func() (identify.Taught, error) {
 					done = append(done, "written")
@@ -56,6 +59,10 @@ func TestIdentifyOverlay(t *testing.T) {
 	if len(asked) > 0 {
 		t.Errorf("it is asked what known ones are: %q", asked)
 	}
+	if s.press("1", "0", "/", "2"); s.app.Screen() != "dashboard" || s.app.Over() == nil {
+		t.Errorf("what is typed after a choice that is refused leads to %s:\n%s", s.app.Screen(), s.text())
+	}
+	s.press("esc")
 	do := func(msg tea.Msg) {
 		_, cmd := s.app.Update(msg)
 		for _, msg := range messages(cmd) {
@@ -74,6 +81,11 @@ func TestIdentifyOverlay(t *testing.T) {
 	for _, size := range [][2]int{{60, 20}, {80, 24}, {200, 55}, {140, 42}} {
 		s.size(size[0], size[1])
 		s.check("what they are")
+		s.see("It ends as it likes", "{read: left", "esc goes back")
+		if s.press("up"); s.w >= 80 {
+			s.see("7 of 10 used, written by another program", "what is left", "{read: value}")
+		}
+		s.press("down")
 	}
 	do(tea.KeyPressMsg{Code: tea.KeyEnter})
 	s.see("Type the limit first")
@@ -82,7 +94,7 @@ func TestIdentifyOverlay(t *testing.T) {
 	}
 	s.see("limit: 10/20s")
 	do(tea.KeyPressMsg{Code: tea.KeyEnter})
-	s.see("is in /home/me/config.yaml", "take the last rule back", "2 kinds of limiters")
+	s.see("is in /home/me/config.yaml: z takes it back here, W z later", "take the last rule back", "2 kinds of limiters")
 	do(tea.KeyPressMsg{Code: 'z', Text: "z"})
 	s.see("is taken back")
 	if got := strings.Join(done, ", "); got != "written, taken back" {

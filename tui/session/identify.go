@@ -16,7 +16,6 @@ import (
 	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/identify"
-	"ratescope/model/naming"
 	"ratescope/model/safetext"
 	"ratescope/tui/cell"
 	"ratescope/tui/shell"
@@ -70,7 +69,8 @@ func (s *Session) groupChoice(g *identify.Group, as string) shell.Choice {
 // teach opens what a group can be.
 func (s *Session) teach(g identify.Group) tea.Cmd {
 	switch {
-	case g.Evidence != model.Likely:
+	case g.Evidence != model.Likely: // the list stays, so that what is typed next reaches no screen
+		s.openGroups()
 		return s.Shell.Say("These are limiters already: nothing is to be said of them but a limit, with ratescope identify --write.")
 	case s.Options.Teach == nil:
 		return s.Shell.Warn("What is shown here takes no rules: a recording, and the embedded Redis, are as they are.")
@@ -117,7 +117,7 @@ func (s *Session) about(one *identify.Group) string {
 	}
 	say("not recorded", strings.Join(one.NotRecorded, "; "))
 	say("not yet known", strings.Join(one.Unsettled, "; "))
-	if one.Missing() {
+	if one.Missing() && one.Evidence != model.Likely { // of a likely one, what a person says it is makes the rule
 		say("rule to add", s.rule(one))
 	}
 	return strings.Join(lines, "\n")
@@ -126,19 +126,11 @@ func (s *Session) about(one *identify.Group) string {
 // rule returns the configuration rule that adds the missing terms of a group.
 func (s *Session) rule(one *identify.Group) string {
 	words := []string{fmt.Sprintf("match: %q", FullName(one.Pattern, s.Options.Mask))}
-	name, w, ok := naming.Template(one.Example, one.Pattern, 0, s.Shown.LiveAt())
-	switch {
-	case ok && one.Left:
-		words = []string{fmt.Sprintf("name: %q", FullName(name, s.Options.Mask)), "read: left"}
-	case ok && w.To > 0 && one.Library == "" && one.Algorithm == limiter.FixedWindow: // its names hold windows
-		words = []string{fmt.Sprintf("name: %q", FullName(name, s.Options.Mask)), "read: value"}
-	case one.Library != "":
+	if one.Library != "" {
 		words = append(words, "library: "+one.Library)
-		fallthrough
-	case one.Algorithm != limiter.Unknown:
-		if one.Algorithm != limiter.Unknown {
-			words = append(words, "algorithm: "+one.Algorithm.String())
-		}
+	}
+	if one.Algorithm != limiter.Unknown {
+		words = append(words, "algorithm: "+one.Algorithm.String())
 	}
 	window := "DURATION"
 	if one.Window > 0 {
@@ -303,7 +295,8 @@ func (s *Session) taught(msg taughtMsg) {
 		clear(s.told)
 	default:
 		s.untaught, s.told[msg.pattern] = msg.taught.Undo, true
-		if said = "A rule for " + name + " is in " + safetext.Clean(msg.taught.Where) + ": z takes it back."; msg.taught.Where == "" {
+		said = "A rule for " + name + " is in " + safetext.Clean(msg.taught.Where) + ": z takes it back here, W z later."
+		if msg.taught.Where == "" {
 			said = "A rule for " + name + " holds until the program ends: there is no folder for a configuration file."
 		}
 	}
@@ -320,6 +313,23 @@ func (s *Session) untell() tea.Cmd {
 	return func() tea.Msg { return taughtMsg{undone: true, err: undo()} }
 }
 
+// figuresIn returns the figures as lines of at most so many columns. What they say goes before the shapes.
+func figuresIn(list []identify.Figures, columns int) []string {
+	const key, least = 22, 10
+	says := 0
+	for _, f := range list {
+		says = max(says, safetext.Width(f.Says))
+	}
+	shape := min(columns-key-says-4, 32)
+	return collect.Map(list, func(f identify.Figures) string {
+		text := pad(safetext.Shorten(f.Key, key, safetext.Ellipsis), key) + "  "
+		if shape >= least {
+			text += pad(safetext.Clip(f.Shape, shape, safetext.Ellipsis), shape) + "  "
+		}
+		return safetext.Clip(text+f.Says, columns, safetext.Ellipsis)
+	})
+}
+
 // Modal returns true: the overlay takes all keys.
 func (t *teaching) Modal() bool { return true }
 
@@ -334,18 +344,6 @@ func (t *teaching) Paint(p *widget.Canvas, _ cell.Rect) {
 			say(l, st)
 		}
 	}
-	for i := range t.fits {
-		f := &t.fits[i]
-		if i != t.selected {
-			say("  "+f.As, plain)
-			continue
-		}
-		say(p.Look.SelMark+" "+f.As, title)
-		for _, k := range f.Figures {
-			key := safetext.Shorten(k.Key, 22, safetext.Ellipsis)
-			say(fmt.Sprintf("    %s  %s  %s", pad(key, 22), pad(safetext.Clip(k.Shape, 32, safetext.Ellipsis), 32), k.Says), dim)
-		}
-	}
 	if len(t.fits) > 0 {
 		f := &t.fits[t.selected]
 		say("", plain)
@@ -358,6 +356,21 @@ func (t *teaching) Paint(p *widget.Canvas, _ cell.Rect) {
 		say("", plain)
 		wrapped(t.says, widget.Styled("", p.Look.Near))
 	}
+	below := lines
+	lines = nil
+	for i := range t.fits {
+		f := &t.fits[i]
+		if i != t.selected {
+			say("  "+f.As, plain)
+			continue
+		}
+		say(p.Look.SelMark+" "+f.As, title)
+		room := max(p.Buffer.H-8-len(t.fits)-len(below), 1) // of which every choice has its line
+		for _, text := range figuresIn(f.Figures[:min(room, len(f.Figures))], width-8) {
+			say("    "+text, dim)
+		}
+	}
+	lines = append(lines, below...)
 	name := safetext.Shorten(FullName(t.group.Pattern, t.s.Options.Mask), width/2, safetext.Ellipsis)
 	in := p.Overlay(width, len(lines)+5, "what "+name+" are",
 		"↑↓ chooses · enter writes the rule · esc goes back")
