@@ -148,7 +148,7 @@ func TestARightClickOffersTheRowsActions(t *testing.T) {
 				t.Fatalf("the key is not listed:\n%s", x.Screen())
 			}
 			x.Send(tea.MouseClickMsg{X: column + 1, Y: line, Button: tea.MouseRight})
-			x.See("shows the key at the right")
+			x.See("selects the key, and closes")
 		}
 		open()
 		if got := selected(t, x); !strings.Contains(got, "mail:outbound") {
@@ -160,7 +160,7 @@ func TestARightClickOffersTheRowsActions(t *testing.T) {
 			}
 		}
 		x.Press("enter")
-		x.Gone("shows the key at the right")
+		x.Gone("selects the key, and closes")
 		open()
 		x.Press("f", "i", "r", "enter")
 		x.Wait(time.Second)

@@ -6,8 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"ratescope/model"
 	"ratescope/tui"
 	"ratescope/tui/firing"
+	"ratescope/tui/state"
 	"ratescope/tui/tuitest"
 )
 
@@ -20,7 +22,7 @@ var ordinary = map[string]string{
 	"record": "record", "expand": "expand", "reverse": "reverse", "back": "back", "redis": "health", "api": "", "login": "", "key": "key menu",
 	"gr": "grid", "re": "reverse", "red": "", "json": "export", "file": "", "row": "copy", "clipboard": "", "time": "", "scroll": "", "colour": "",
 	"exit": "", "search": "filter", "throttled": "filter", "watch": "watch another", "connect": "watch another", "server": "watch another",
-	"why": "look ahead", "past": "go to", "explain": "look ahead", "next": "next pane",
+	"why": "look ahead", "past": "go to", "history": "capsule", "csv": "csv", "timeline": "capsule", "explain": "look ahead", "next": "next pane",
 }
 
 // TestThePaletteDoesWhatIsMeant types the first two to four letters of every action and
@@ -28,7 +30,8 @@ var ordinary = map[string]string{
 // action that the word means, and nothing is ever fired.
 func TestThePaletteDoesWhatIsMeant(t *testing.T) {
 	injector := &tuitest.Injector{}
-	s := newStage(t, 140, 60, tui.Options{Inject: firing.Options{Injector: injector}})
+	s := newStage(t, 140, 60, tui.Options{Inject: firing.Options{Injector: injector}, Saving: state.FileOptions{
+		Capsule: func(*model.Board) (string, error) { return "the last ten minutes", nil }}})
 	injector.Feed = s.feed
 	s.run(time.Second)
 	hit := func(typed string) string {

@@ -11,6 +11,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/tui"
+	"ratescope/tui/state"
 	"ratescope/tui/tuitest"
 )
 
@@ -160,4 +161,16 @@ func TestWhatIsDrawnIsSaid(t *testing.T) {
 	if young == 0 {
 		t.Error("there is no key whose denials are not known, and the test is of none")
 	}
+}
+
+// TestLongPathsEndReadably: where a path is wider than the screen, the sentence about a file keeps the end of it.
+func TestLongPathsEndReadably(t *testing.T) {
+	path := "/var/lib/" + strings.Repeat("a-long-folder/", 12) + "out.json"
+	s := newStage(t, 80, 24, tui.Options{Saving: state.FileOptions{Export: func(model.Batch) (string, error) { return path, nil }}})
+	s.run(time.Second)
+	_, cmd := s.app.Update(tuitest.Key("e"))
+	for _, msg := range messages(cmd) {
+		s.app.Update(msg)
+	}
+	s.see("Exported", "a-long-folder/out.json")
 }

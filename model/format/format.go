@@ -79,7 +79,7 @@ func Date(t limiter.Instant) string { return t.Time().In(time.Local).Format("200
 func Wrap(text string, w int) []string {
 	lines := WrapBy(text, w, safetext.Width)
 	for i := range lines {
-		lines[i] = safetext.Clip(lines[i], w, safetext.Ellipsis)
+		lines[i] = safetext.Shorten(lines[i], w, safetext.Ellipsis)
 	}
 	return lines
 }

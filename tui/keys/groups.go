@@ -36,7 +36,7 @@ func (d *Screen) travel() shell.Actions {
 		}, keys...).For(shell.ToTime)
 	}
 	return shell.Actions{
-		arrow("earlier", "← h", "goes back in time, and pauses; folds a group", true, "left", "h").Hinted("back"),
+		arrow("earlier", "← h", "goes back in time, and pauses; folds a group", true, "left", "h").Hinted("past"),
 		arrow("later", "→ l", "goes on in time; opens a group", false, "right", "l"),
 		shell.Bind("keys", "fold", "f", "folds keys into prefixes, or unfolds them", d.table.toggleGroups).For(shell.ToLook),
 	}

@@ -38,7 +38,7 @@ func (d *Screen) menuAt(x, y int) tea.Cmd {
 	if k == nil {
 		return nil
 	}
-	first := []shell.Choice{{Name: "select", What: "shows the key at the right, and closes this", Aside: "enter"}}
+	first := []shell.Choice{{Name: "select", What: "selects the key, and closes this", Aside: "enter"}}
 	p := d.s.Shell.Menu(d.s.Name(k.Reading.Key), first, shell.OfKey)
 	if x >= 0 {
 		p.Beside(x, y)

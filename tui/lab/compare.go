@@ -104,11 +104,12 @@ func (p painter) paintLanes(r cell.Rect) {
 
 // markLegend says in at most so many columns what the marks below the lanes mean; "" where there is no room.
 func (p painter) markLegend(columns int) string {
-	marks, excess := fmt.Sprintf("%c %c wrong", wrong(p.c, true), wrong(p.c, false)), ""
+	admitted, denied, excess := wrong(p.c, true), wrong(p.c, false), ""
+	marks, short := fmt.Sprintf("%c admitted, %c denied wrongly", admitted, denied), fmt.Sprintf("%c too many, %c too few", admitted, denied)
 	if slices.ContainsFunc(p.s.run.Setup().Candidates, lab.Candidate.Bursts) {
 		excess = fmt.Sprintf(", %c its excess", p.c.Look.Excess)
 	}
-	return format.First(columns, marks+" by its own true window"+excess, marks+" by its true window"+excess, marks+excess, marks)
+	return format.First(columns, marks+" by its own true window"+excess, marks+" by its true window"+excess, marks+excess, marks, short)
 }
 
 // paintOne draws one candidate's lane of a run with its times. With asked it does not show what becomes of one more request.

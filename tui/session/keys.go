@@ -71,7 +71,7 @@ func (s *Session) Actions() shell.Actions {
 		shell.Bind("keys", "copy", "y", "copies the row as text", s.CopyRow).In(shell.OfKey, nil),
 		shell.Bind("keys", "identify", "W", "lists the limiters, and takes what yours are", s.openGroups).In(shell.Server, nil).Also("found"),
 		shell.Bind("keys", "copy commands", "u", "copies commands that free or reset the key", s.CopyLines).In(shell.OfKey, nil),
-		shell.Bind("keys", "export", "e", "exports all keys to a JSON file", s.Files.ExportKeys).As(shell.ExportKeys).In(shell.Save,
+		shell.Bind("keys", "export", "e", "exports all keys as they are now to JSON", s.Files.ExportKeys).As(shell.ExportKeys).In(shell.Save,
 			shell.Folder),
 		shell.Bind("keys", "csv", "E", "exports the rows as csv, md or jsonl", func() tea.Cmd {
 			rows := s.Rows.Rows()
@@ -83,10 +83,10 @@ func (s *Session) Actions() shell.Actions {
 		shell.Bind("time", "restart", "R", "begins a replay anew", do(s.Shown.Restart)).Hinted("anew").Unless(
 			"Only a replay can begin anew; F records to a file.", func() bool { return !s.Shown.Replayed() }),
 		shell.Bind("keys", "capsule", "I", "saves the last ten minutes in one file", s.Files.SaveCapsule).In(shell.Save,
-			shell.Folder).When(s.Files.NoCapsule),
+			shell.Folder).Also("history timeline").When(s.Files.NoCapsule),
 
 		shell.Bind("time", "pause", "p", "pauses the picture; collecting goes on", do(s.Pause)).For(shell.ToTime).As(shell.Pause).Hinted("pause"),
-		shell.Bind("time", "go to", "g", "goes to a time you type: 14:02:11, 30s ago", s.askTime).For(shell.ToTime).Also("past").
+		shell.Bind("time", "go to", "g", "goes to a time you type: 14:02:11, 30s ago", s.askTime).For(shell.ToTime).Also("past history").
 			Unless("There is no key yet.", func() bool { return s.Selection.Current() == nil }),
 	}
 	return append(append(list, s.ZoomActions(s.Shown.Time.Zoom)...), s.Marks.Actions()...)
@@ -213,10 +213,10 @@ func (s *Session) CopyLines() tea.Cmd {
 // openTargets lists the commands that watch another Redis. Enter copies one; none of them is run.
 func (s *Session) openTargets() tea.Cmd {
 	p := s.Shell.NewPicker("watch another Redis: enter copies", []shell.Choice{
-		{Name: "ratescope --redis redis://HOST:6379", What: "watches the limiters that it finds"},
-		{Name: "ratescope --redis redis://HOST:6379 --watch 'rl:*' --limit 100/1m", What: "names your own keys"},
-		{Name: "ratescope identify --redis redis://HOST:6379", What: "lists the limiters there"},
-		{Name: "ratescope", What: "the demo on its own Redis"},
+		{Name: "ratescope --redis redis://HOST:6379", Detail: "watches the limiters that it finds"},
+		{Name: "ratescope --redis redis://HOST:6379 --watch 'rl:*' --limit 100/1m", Detail: "watches the keys that you name, by your limit"},
+		{Name: "ratescope identify --redis redis://HOST:6379", Detail: "lists the limiters there"},
+		{Name: "ratescope", Detail: "shows the demo on its own Redis"},
 	})
 	p.Chosen = func(c shell.Choice) tea.Cmd {
 		s.Shell.Say("Copied: " + c.Name)
