@@ -36,7 +36,7 @@ func newLab(p *program) *cobra.Command {
 			"ask what a decision was made of, and play the lessons. It needs no Redis.\n\n" +
 			"SCENARIO is the name of a lesson, a scenario file, a recording, which becomes a lesson of its own, " +
 			"or a line that another lab copied (s:…); " +
-			"without it the first lesson is on screen.\n\n" +
+			"without it the lab goes on where you left it, or begins with the first lesson.\n\n" +
 			"With --script a limiter script of your own is a lane beside the algorithms, called as check calls it.",
 		Example: "ratescope lab --script limiter.lua --limit 10/10s\nratescope lab counter-weighted-sum\nratescope lab incident.jsonl.gz",
 	}
@@ -258,7 +258,7 @@ func (l *labScript) join(p *program, o *screenlab.Options, named bool) (done fun
 type scriptLane struct{ box *sandbox.Sandbox }
 
 // Reset implements lab.Subject.
-func (s scriptLane) Reset(l limiter.Limit) error {
+func (s scriptLane) Reset(l limiter.Limit, _ limiter.Instant) error {
 	s.box.Told(l)
 	return s.box.Reset()
 }

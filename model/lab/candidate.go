@@ -203,8 +203,8 @@ func (s Setup) Clone() Setup {
 
 // Subject is a limiter of the user's own. It is for one goroutine.
 type Subject interface {
-	// Reset forgets every request; those that follow are decided under l.
-	Reset(l limiter.Limit) error
+	// Reset forgets every request; those that follow belong to a story that begins at zero, and are decided under l.
+	Reset(l limiter.Limit, zero limiter.Instant) error
 	// Admit decides about a request of a cost, and returns the commands that it ran. After an error no request is sent
 	// until Reset.
 	Admit(at limiter.Instant, cost int64) (admitted bool, ran []Command, err error)
@@ -229,6 +229,7 @@ const mostScripted = 50_000
 type scripted struct {
 	before   *scripted
 	limit    limiter.Limit
+	zero     limiter.Instant
 	sent     Arrival
 	number   int // from 1, of the requests that were sent
 	admitted bool
@@ -243,12 +244,12 @@ func NewUserScript(name string, s Subject) *UserScript {
 	return &UserScript{Name: safetext.Clean(name), subject: s}
 }
 
-// start returns the place before all requests under a limit.
-func (s *UserScript) start(l limiter.Limit) *scripted {
+// start returns the place before all requests of a story under a limit.
+func (s *UserScript) start(l limiter.Limit, zero limiter.Instant) *scripted {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.first == nil || s.first.limit != l || s.kept >= mostScripted {
-		s.first, s.at, s.kept = &scripted{limit: l, shape: s.shape}, nil, 0
+	if s.first == nil || s.first.limit != l || s.first.zero != zero || s.kept >= mostScripted {
+		s.first, s.at, s.kept = &scripted{limit: l, zero: zero, shape: s.shape}, nil, 0
 	}
 	return s.first
 }
@@ -265,7 +266,7 @@ func (s *UserScript) decide(after *scripted, a Arrival) *scripted {
 			return known
 		}
 	}
-	n := &scripted{before: after, limit: after.limit, shape: after.shape, sent: a, number: after.number + 1}
+	n := &scripted{before: after, limit: after.limit, zero: after.zero, shape: after.shape, sent: a, number: after.number + 1}
 	if s.kept++; s.kept > mostScripted {
 		n.err = fmt.Errorf("%d requests are the most that are sent to it: begin the lesson again", mostScripted)
 	} else if n.err = s.lead(after); n.err == nil {
@@ -283,20 +284,21 @@ func (s *UserScript) lead(to *scripted) error {
 	if s.at == to {
 		return nil
 	}
+	s.at = nil
+	return to.replay(s.subject)
+}
+
+// replay brings a subject to where a request has been decided.
+func (n *scripted) replay(s Subject) error {
 	var sent []Arrival
-	for at := to; at.before != nil; at = at.before {
+	for at := n; at.before != nil; at = at.before {
 		sent = append(sent, at.sent)
 	}
-	s.at = nil
-	if err := s.subject.Reset(to.limit); err != nil {
-		return err
+	err := s.Reset(n.limit, n.zero)
+	for i := len(sent) - 1; i >= 0 && err == nil; i-- {
+		_, _, err = s.Admit(sent[i].At, sent[i].Cost)
 	}
-	for _, a := range slices.Backward(sent) {
-		if _, _, err := s.subject.Admit(a.At, a.Cost); err != nil {
-			return err
-		}
-	}
-	return nil
+	return err
 }
 
 // decision returns what is known of a decision: nothing but the verdict.

@@ -36,7 +36,7 @@ type runner struct {
 func newRunner(c Candidate, s *Setup) runner {
 	l := runner{candidate: c, convention: c.Convention(s.Convention), state: limiter.State{Algorithm: c.Algorithm}}
 	if c.Scripted() {
-		l.script = c.Script.start(s.Limit)
+		l.script = c.Script.start(s.Limit, s.Zero)
 	}
 	return l
 }

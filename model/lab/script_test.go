@@ -19,7 +19,7 @@ type lock struct {
 	sent, resets int
 }
 
-func (l *lock) Reset(limit limiter.Limit) error {
+func (l *lock) Reset(limit limiter.Limit, _ limiter.Instant) error {
 	l.limit, l.count = limit, 0
 	l.resets++
 	return nil
@@ -153,6 +153,39 @@ func TestScriptStaysHere(t *testing.T) {
 	for _, l := range []lab.Lesson{again[0], {Into: make([]lab.Candidate, lab.MaxCandidates)}} {
 		if with := l.With(own); with.Into[len(with.Into)-1].Script != own || len(with.Into) > lab.MaxCandidates {
 			t.Errorf("%d lanes became %v", len(l.Into), with.Into)
+		}
+	}
+}
+
+// TestLogsOfAssemblies: the lanes of nodes have one routing, from the first node on, and what each log was charged is known.
+func TestLogsOfAssemblies(t *testing.T) {
+	for _, c := range []struct {
+		lesson   string
+		lane     int
+		used     []int64
+		admitted int64
+	}{
+		{"node-shares", 0, []int64{2, 2, 2, 0}, 6},
+		{"node-shares", 1, []int64{8, 8, 8, 0}, 24},
+		{"two-limits", 0, []int64{5, 2}, 5},
+		{"two-limits", 1, []int64{10, 0}, 3},
+	} {
+		run := solved(t, lessons(t)[slices.IndexFunc(lessons(t), func(l lab.Lesson) bool { return l.ID == c.lesson })])
+		var used []int64
+		for _, l := range run.Logs(c.lane) {
+			used = append(used, l.Used)
+		}
+		if got := run.Counts(c.lane).Admitted; !slices.Equal(used, c.used) || got != c.admitted {
+			t.Errorf("%s, lane %d: admitted %d, want %d; used %v, want %v", c.lesson, c.lane, got, c.admitted, used, c.used)
+		}
+		for i, want := range []int{1, 2, 3, 4, 1} {
+			at := run.Setup().Zero.Add(time.Duration(i) * run.Setup().Limit.Window / 2)
+			if got := run.Setup().Node(c.lane, at); c.lesson == "node-shares" && got != want || c.lesson != "node-shares" && got != 0 {
+				t.Errorf("%s, lane %d: node %d after %d half windows", c.lesson, c.lane, got, i)
+			}
+		}
+		if len(run.Logs(2)) > 0 {
+			t.Errorf("%s: an algorithm has logs", c.lesson)
 		}
 	}
 }

@@ -25,7 +25,8 @@ type teller struct {
 	admitted *plain // what was admitted, in true time
 	sent     int64
 	parts    []*plain // of an assembly, in place of plain
-	fates    []bool   // of the requests that were sent, by their numbers
+	zero     int64
+	fates    []bool // of the requests that were sent, by their numbers
 	waits    []int64
 }
 
@@ -58,7 +59,7 @@ func newTeller(s lab.Setup, c lab.Candidate) *teller {
 func newAssembledTeller(s lab.Setup, c lab.Candidate) *teller {
 	n, w := s.Limit.Count, s.Limit.Window.Microseconds()
 	one := func(n, w int64) *plain { return &plain{name: "sliding-log", limit: n, w: w} }
-	l := &teller{plain: &plain{name: c.String(), w: w}, admitted: one(0, w)}
+	l := &teller{plain: &plain{name: c.String(), w: w}, admitted: one(0, w), zero: int64(s.Zero)}
 	switch c.String() {
 	case "nodes/shares":
 		n = max(n/4, 1)
@@ -74,11 +75,8 @@ func newAssembledTeller(s lab.Setup, c lab.Candidate) *teller {
 // hearParts decides about a request at the parts of an assembly.
 func (l *teller) hearParts(a lab.Arrival) {
 	now, parts, allowed := int64(a.At), l.parts, true
-	switch node := int(l.sent) % 4; l.name {
-	case "nodes/shares":
-		node = int(2*now/l.w) % 4
-		parts = parts[node : node+1]
-	case "nodes/whole":
+	if strings.HasPrefix(l.name, "nodes/") {
+		node := int(2*(now-l.zero)/l.w) % 4
 		parts = parts[node : node+1]
 	}
 	for _, p := range parts {

@@ -248,12 +248,14 @@ func (q *asked) tally() lab.Tally {
 	return t
 }
 
-// Tallies returns the tasks of lessons that students have opened, in the order of the lessons,
-// and what was predicted, the latest question first.
+// Tallies returns what was predicted, the latest question first, and the tasks of lessons that students have opened.
 func (m *Member) Tallies() []lab.Tally {
 	m.room.mu.Lock()
 	defer m.room.mu.Unlock()
 	var list []lab.Tally
+	for _, q := range slices.Backward(m.room.asked) {
+		list = append(list, q.tally())
+	}
 	for _, number := range slices.Sorted(maps.Keys(m.room.attempts)) {
 		a := m.room.attempts[number]
 		t := lab.Tally{Question: lab.Question{Text: fmt.Sprintf("%d %s", number+1, a.title)}, Task: true}
@@ -264,14 +266,7 @@ func (m *Member) Tallies() []lab.Tally {
 				t.Missed++
 			}
 		}
-		if len(a.who) > 0 {
-			list = append(list, t)
-		}
-	}
-	for _, q := range slices.Backward(m.room.asked) {
-		if len(q.answers) > 0 {
-			list = append(list, q.tally())
-		}
+		list = append(list, t)
 	}
 	return list
 }

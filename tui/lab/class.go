@@ -35,7 +35,7 @@ type Class interface {
 	// Report keeps where a student is, Predict what a student predicts of a question.
 	Report(Place)
 	Predict(Question, Prediction)
-	// Tally counts what all predict of a question, Tallies what was reached and missed.
+	// Tally counts what all predict of a question, Tallies that of all questions, the latest first, and who reached the lessons.
 	Tally(question string) Tally
 	Tallies() []Tally
 	// Play begins or ends the game attack and defend. Move hands in the limiter of a student who defends, as a moment, or
@@ -72,11 +72,9 @@ type Place struct {
 	Lesson  int // from 0
 	Title   string
 	View    string
-	Steps   int           // requests decided
-	At      time.Duration // on the clock of the story
-	Task    bool          // the lesson has one
-	Reached bool          // and it is reached
-	With    bool          // the teacher's screen is shown
+	Task    bool // the lesson has one
+	Reached bool // and it is reached
+	With    bool // the teacher's screen is shown
 }
 
 // Student is what a teacher sees of one.
@@ -239,9 +237,8 @@ func (c *classroom) report(s *Screen) {
 		return
 	}
 	it := s.at()
-	elapsed, decided := s.shown()
 	c.Report(Place{
-		Lesson: s.lesson, Title: it.Title, View: s.front().name(), Steps: decided, At: elapsed,
+		Lesson: s.lesson, Title: it.Title, View: s.front().name(),
 		Task: it.Goal != nil, Reached: s.results.reached[it.ID], With: c.following,
 	})
 }

@@ -55,9 +55,12 @@ func (p painter) paintLanes(r cell.Rect) {
 	run, focus := p.s.run, p.s.focus
 	lanes, labels := r.Top(r.H - 1)
 	n := len(run.Setup().Candidates)
-	pictureWidth := 0
+	pictureWidth, fit := 0, max(lanes.H/2, 1)
+	if p.s.presenter.large(p.c.Buffer.H) {
+		fit = max(lanes.H/(2*widget.TypeRows+1), 1)
+	}
 	switch {
-	case p.c.Framed && p.s.presenter.on && lanes.H/n >= 3*widget.TypeRows: // room for three lines of large type
+	case p.c.Framed && p.s.presenter.on:
 		pictureWidth = min(r.W*42/100, 84)
 	case p.c.Framed:
 		pictureWidth = min(max(r.W*34/100, 42), 60)
@@ -72,8 +75,8 @@ func (p painter) paintLanes(r cell.Rect) {
 		all[i] = laneOf(run, st, i, run.Decided())
 	}
 	most := scale(all...)
-	first := max(0, min(focus-(lanes.H/2-1), n-lanes.H/2))
-	shown := min(n-first, max(lanes.H/2, 1))
+	first := max(0, min(focus-fit+1, n-fit))
+	shown := min(n-first, fit)
 	y := lanes.Y
 	for i := first; i < first+shown; i++ {
 		h := (lanes.Y + lanes.H - y) / (first + shown - i)
@@ -81,11 +84,12 @@ func (p painter) paintLanes(r cell.Rect) {
 			h = lanes.H / shown
 		}
 		box := cell.Rect{X: lanes.X, Y: y, W: lanes.W, H: h}
-		p.paintLaneTitle(box, run, i, i == focus, columns)
 		name := run.Setup().Candidates[i].Title()
-		if p.s.presenter.on && h >= 10 && widget.Settable(name) && widget.TypeCells(name, true) < columns {
-			p.c.Large(box.X+1, box.Y+1, box.X+columns, name, widget.TypeCells(name, false) >= columns, p.c.Look.Title)
-			box.Y, box.H = box.Y+widget.TypeRows, box.H-widget.TypeRows
+		if p.s.presenter.large(p.c.Buffer.H) && h > 2*widget.TypeRows && widget.Settable(name) && widget.TypeCells(name, true) < columns {
+			p.c.Large(box.X+1, box.Y, box.X+columns, name, widget.TypeCells(name, false) >= columns, p.c.Look.Title)
+			box.Y, box.H = box.Y+widget.TypeRows-1, box.H-widget.TypeRows+1
+		} else {
+			p.paintLaneTitle(box, run, i, i == focus, columns)
 		}
 		lanePainter{p.c, all[i], p.s.guess.asked}.paint(box, columns, coming, most)
 		if pic := (cell.Rect{X: r.X + columns + 3, Y: y, W: r.W - columns - 4, H: h}); pic.W >= 24 {
@@ -97,7 +101,9 @@ func (p painter) paintLanes(r cell.Rect) {
 	times := cell.Rect{X: labels.X + 1, Y: labels.Y, W: columns, H: 1}
 	p.paintTimes(times, st)
 	p.OnClick(times, func(at int) tea.Cmd { return p.s.goTo(st.roundest(at)) })
-	if p.c.Framed && !p.s.presenter.on {
+	if shown < n {
+		p.c.Buffer.Text(labels.X+columns+3, labels.Y, labels.X+labels.W, fmt.Sprintf("↑↓ show %d more", n-shown), p.c.Look.Accent)
+	} else if p.c.Framed && !p.s.presenter.on {
 		p.c.Buffer.Text(labels.X+columns+3, labels.Y, labels.X+labels.W, p.markLegend(pictureWidth-1), p.c.Look.Dim)
 	}
 }
@@ -160,7 +166,11 @@ func (p painter) paintWhy(r cell.Rect) {
 		lines = append(lines, widget.Styled(mark+" "+w.Verdict, verdict))
 	}
 	if c.Scripted() {
-		lines = append(lines, p.ranBy(c, m, s)...)
+		used := ""
+		for _, l := range p.s.run.Logs(p.s.focus) {
+			used += fmt.Sprintf("%s: %d of %d%s  ", l.Name, l.Used, l.Limit, map[bool]string{true: " (here)"}[l.Here])
+		}
+		lines = append(append(lines, widget.Styled(used, p.c.Look.Text)), p.ranBy(c, m, s)...)
 	}
 	p.rows(in, lines...)
 	if in.H > 0 {

@@ -419,25 +419,12 @@ func (v *boxView) paint(p painter, r cell.Rect) {
 	v.paintSuspects(p, right)
 }
 
-// paintVerdict says what was in the box, and how many suspects the answers had left.
+// paintVerdict says what was in the box.
 func (v *boxView) paintVerdict(p painter, r cell.Rect) int {
 	b, right := v.box, v.guessed == v.box.Hidden()
 	text := fmt.Sprintf("%s %s. It is the %s. You fired %s.", p.mark(right), map[bool]string{true: "Right", false: "Wrong"}[right],
 		b.Suspects[b.Hidden()].Name, format.Plural(len(b.Tried), "request"))
-	if left := v.left(); left > 1 {
-		text += fmt.Sprintf(" They left %d possible.", left)
-	}
 	return p.paragraphs(r, []string{text}, p.outcome(right)) + 1
-}
-
-// left is how many suspects fit all answers so far.
-func (v *boxView) left() (n int) {
-	for i := range v.box.Suspects {
-		if v.box.Fits(i) {
-			n++
-		}
-	}
-	return n
 }
 
 // paintTried lists the requests, the newest first.

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -70,25 +71,22 @@ func (p painter) paintBadge(r cell.Rect) int {
 	return x
 }
 
-// facts returns the terms, the pace and the seed in at most so many columns. Where there is too
-// little room the seed is left out first; then the terms, or the pace if it is 1x.
+// facts returns the pace unless it is the usual one, the terms and the seed in at most so many columns. Where there is too little
+// room the seed is left out first, then the terms.
 func (p painter) facts(columns int) string {
 	s := p.s.run.Setup()
 	terms := limitText(s.Limit)
 	if s.Cost > 1 {
 		terms += fmt.Sprintf(" · cost %d", s.Cost)
 	}
-	pace := fmt.Sprintf("%gx", speeds[p.s.clock.speed])
-	all := pace + " · " + terms
-	switch usual := speeds[p.s.clock.speed] == 1; {
-	case p.s.at().Plain && usual:
-		return format.First(columns, terms)
-	case p.s.at().Plain:
-		return format.First(columns, all, pace)
-	case usual:
-		return format.First(columns, fmt.Sprintf("%s · seed %d", all, p.s.seed), all, terms)
+	pace, seed := fmt.Sprintf("%gx · ", speeds[p.s.clock.speed]), fmt.Sprintf(" · seed %d", p.s.seed)
+	if speeds[p.s.clock.speed] == 1 {
+		pace = ""
 	}
-	return format.First(columns, fmt.Sprintf("%s · seed %d", all, p.s.seed), all, pace) // unlike the usual pace, it must be shown
+	if p.s.at().Plain {
+		seed = ""
+	}
+	return format.First(columns, pace+terms+seed, pace+terms, cmp.Or(strings.TrimSuffix(pace, " · "), terms))
 }
 
 // limitText writes a limit, of which 0 only counts.
@@ -173,8 +171,11 @@ func (p painter) paintSeek(r cell.Rect) {
 		p.paintProgress(r)
 		return
 	}
-	x, w := r.X+1, r.W-2
 	all := p.s.length()
+	x := p.c.Buffer.Text(r.X+1, r.Y, r.X+r.W, "story 0s ", p.c.Look.Dim) // its scale is another one than that of the lanes
+	end := format.Length(all.Round(time.Second)) + " "
+	w := r.X + r.W - x - len(end) - 1
+	p.c.Buffer.Text(x+w, r.Y, r.X+r.W, " "+end, p.c.Look.Dim)
 	place := func(d time.Duration) int { return x + min(int(float64(w-1)*float64(d)/float64(all)), w-1) }
 	p.c.Buffer.Fill(x, r.Y, w, p.c.Look.Axis, p.c.Look.Faint)
 	s := p.s.run.Setup()
@@ -245,24 +246,24 @@ func (m *presenter) headerRows(height int) int {
 	return facts + widget.TypeRows + m.goalRows(height-facts-widget.TypeRows)
 }
 
-// boldRows is how many rows a goal in bold has.
-const boldRows = 2
+// boldRows is how many rows a goal in bold has, ballotLines how many lines of large type a goal and what a class votes on have at least.
+const boldRows, ballotLines = 2, 2
 
-// goalRows is how many of the rows below the title the goal takes: it is set in large type where
-// every lane keeps room for its own large figure, else in bold. It is the task that counts, so that
-// nothing moves when the words change.
+// goalRows returns how many of the rows below the title the goal takes, which is set in large type where it has few lines, else in
+// bold. It is the task that counts, so that nothing moves when the words change.
 func (m *presenter) goalRows(height int) int {
 	s := m.s
-	const lane, times, seekBar = 5, 1, 1
+	if s.shows("quiz") {
+		return ballotLines * widget.TypeRows
+	}
 	if s.at().Goal == nil || !s.shows("compare") && !s.shows("decision") && !s.shows("map") && !s.shows("accuracy") {
 		return 1
 	}
-	text, width := m.taskWords(), s.app.Canvas.Buffer.W-2
-	room := height - lane*len(s.run.Setup().Candidates) - times - seekBar
-	if lines := widget.TypeRows * len(format.WrapBy(text, 2*width+1, widget.TypeDots)); widget.Settable(text) && lines <= room {
-		return lines
+	lines := widget.TypeRows * max(len(format.WrapBy(m.taskWords(), 2*(s.app.Canvas.Buffer.W-2)+1, widget.TypeDots)), ballotLines)
+	if !widget.Settable(m.taskWords()) || lines > height/2 {
+		return boldRows
 	}
-	return boldRows
+	return lines
 }
 
 // taskWords is the task, behind the mark of what is still to be done.
@@ -304,15 +305,10 @@ func (p painter) paintLargeGoal(r cell.Rect) {
 		p.paintGoal(r)
 		return
 	}
-	answers := 0
-	if p.s.guess.asked { // they stand below the question
-		answers = 1
-	}
 	lines, rows := format.WrapBy(text, 2*r.W+1, widget.TypeDots), widget.TypeRows
-	if !widget.Settable(text) || rows*len(lines)+answers > r.H {
-		lines, rows = format.Wrap(text, r.W), 1
-		if most := r.H - answers; len(lines) > most {
-			lines = append(lines[:most-1], safetext.Clip(strings.Join(lines[most-1:], " "), r.W, safetext.Ellipsis))
+	if !widget.Settable(text) || rows*len(lines) > r.H {
+		if lines, rows = format.Wrap(text, r.W), 1; len(lines) > r.H {
+			lines = append(lines[:r.H-1], safetext.Clip(strings.Join(lines[r.H-1:], " "), r.W, safetext.Ellipsis))
 		}
 	}
 	for i, line := range lines {
@@ -322,16 +318,27 @@ func (p painter) paintLargeGoal(r cell.Rect) {
 			p.c.Buffer.Text(r.X, r.Y+i, r.X+r.W, line, st.With(themes.Bold))
 		}
 	}
-	if p.s.guess.asked {
-		p.paintGuess(r.X, r.Y+rows*len(lines), r.X+r.W)
+}
+
+// ballot is what a class votes on, and how far it is.
+func (p painter) ballot(question string) (string, themes.Style) {
+	text := "a admitted or d denied? "
+	if p.s.class.teaches() {
+		count, said := p.s.class.Tally(question).words()
+		text += count + ": " + said
 	}
+	return text, p.c.Look.Title
 }
 
 // goalWords is the sentence below the title, and its style: the task, how far it is, or what the view is for.
 func (p painter) goalWords() (string, themes.Style) {
 	look, g, goal := p.c.Look, p.s.at().Goal, p.s.task.Progress
-	switch {
-	case p.s.shows("quiz"):
+	switch quiz, asks := p.s.front().(*quizView); {
+	case p.s.presenter.on && asks && quiz.quiz != nil:
+		return p.ballot(quiz.question(p.s).ID)
+	case p.s.presenter.on && p.s.guess.asked && !p.s.guess.in():
+		return p.ballot(p.s.guess.question().ID)
+	case asks:
 		return "predict each decision before it is made; the score is kept for every algorithm", look.Dim
 	case p.s.shows(studentsName):
 		return "who is in class and where, what they reached and predicted", look.Dim
@@ -350,7 +357,7 @@ func (p painter) goalWords() (string, themes.Style) {
 		return "hint " + safetext.Clean(p.s.at().Hint(p.s.run)), look.Accent
 	case p.s.shows("lesson"):
 		return "read this, then press enter and try it", look.Dim
-	case p.s.run.Decided() > 0:
+	case p.s.run.Decided() > 0 && !p.s.presenter.on: // the room needs to see what to do
 		return look.NearMark + " " + safetext.Clean(goal.Text), look.Text
 	}
 	return p.s.presenter.taskWords(), p.c.Look.Text

@@ -201,15 +201,18 @@ func (p painter) paintLaneTitle(r cell.Rect, run *lab.Run, i int, focused bool, 
 	p.c.Spans(max(end-widget.Width(right...), x), r.Y, end, right...)
 }
 
-// axis draws the line under the columns, with the edges of the windows on the clock.
+// axis draws the line under the columns, with the edges of the windows on the clock, and the nodes to which a client comes.
 func (p lanePainter) axis(r cell.Rect) {
-	s := p.s
+	s, setup := p.s, p.run.Setup()
 	for c := range s.n {
 		glyph, st := p.c.Look.Axis, p.c.Look.Faint
 		if s.opensWindow(c) {
 			glyph, st = p.c.Look.Tick, p.c.Look.Dim
 		}
 		p.c.Buffer.Set(r.X+c, r.Y, glyph, st)
+		if node := setup.Node(p.i, s.begin(c)); node > 0 && (c == 0 || node != setup.Node(p.i, s.begin(c-1))) {
+			p.c.Buffer.Set(r.X+c, r.Y, rune('0'+node), p.c.Look.Accent)
+		}
 	}
 }
 

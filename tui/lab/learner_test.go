@@ -41,19 +41,20 @@ func TestAnAssemblyIsAsked(t *testing.T) {
 		story(t, size[0], size[1], lab.Options{First: 19}, func(x *tuitest.Terminal) {
 			x.See("PAUSED")
 			x.Press("C", "b", "D")
-			x.See("logs     10 in 10s: 3 of 10 used")
+			x.See("logs     10 in 10s: was 3, now 3 of 10")
 			x.See("two limits, one by")
 			x.Press("Q")
 			x.See("predict · two limits, limit 10 in 10s")
 			x.See("rule     admitted where both limits have room")
 			x.Press("a")
-			x.See("of 10 used")
+			x.See("10 in 10s: was ")
 			x.Gone("unknown before a request")
 		})
 	}
 }
 
-// TestTheListOfLessonsHasEnds: end goes to the last lesson of the list and home to the first.
+// TestTheListOfLessonsHasEnds: end goes to the last lesson of the list and home to the first, and a number to the lesson that has
+// exactly that.
 func TestTheListOfLessonsHasEnds(t *testing.T) {
 	story(t, 80, 24, lab.Options{First: 4}, func(x *tuitest.Terminal) {
 		x.See("PAUSED")
@@ -61,6 +62,10 @@ func TestTheListOfLessonsHasEnds(t *testing.T) {
 		x.See("24/24 Two clocks")
 		x.Press("L", "home", "enter")
 		x.See("1/24 ")
+		x.Press("n", "L", "1", "enter")
+		x.See(" 1/24 ")
+		x.Press("L", "1", "2", "enter")
+		x.See("12/24 ")
 	})
 }
 

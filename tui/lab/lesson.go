@@ -155,7 +155,7 @@ func (s *Screen) openLessons() {
 			mark = s.app.Canvas.Look.YesMark
 		}
 		choices[i] = shell.Choice{Name: fmt.Sprintf("%2d %s %s", i+1, mark, safetext.Clean(it.Title)),
-			Aside: describe.Short(it.Algorithm), Value: i}
+			Synonyms: strconv.Itoa(i + 1), Aside: describe.Short(it.Algorithm), Value: i}
 	}
 	done := len(collect.Only(s.lessons, func(l lab.Lesson) bool { return s.results.reached[l.ID] }))
 	p := s.app.NewPicker(fmt.Sprintf("lessons · %d of %d reached", done, len(s.lessons)), choices)

@@ -93,7 +93,7 @@ func (p picture) paint(r cell.Rect) {
 	p.verdict(cell.Rect{X: r.X, Y: y, W: r.W, H: room - y})
 }
 
-// verdict says what would become of one more request, and where there is room why.
+// verdict says what would become of one more request. The rule and the numbers of the one in focus stand below the lanes.
 func (p picture) verdict(r cell.Rect) {
 	s, i := p.s.run.Setup(), p.i
 	c := s.Candidates[i]
@@ -108,18 +108,10 @@ func (p picture) verdict(r cell.Rect) {
 		p.rows(r, widget.Styled(p.mark(m.Decision.Allowed)+" "+follows, p.outcome(m.Decision.Allowed)))
 		return
 	}
-	var lines []widget.Span
-	if r.H >= len(w.Numbers)+4 {
-		lines = append(lines, widget.Styled(w.Rule, p.c.Look.Dim))
-		for _, n := range w.Numbers[:len(w.Numbers)-1] {
-			lines = append(lines, widget.Styled(n, p.c.Look.Text))
-		}
-	}
-	lines = append(lines,
+	p.rows(r,
 		widget.Styled(p.mark(m.Decision.Allowed)+" "+w.Sum(), p.outcome(m.Decision.Allowed)),
 		widget.Styled(follows, p.c.Look.Text),
 		widget.Styled(fmt.Sprintf("%s in Redis · %s", format.Bytes(float64(p.s.run.Bytes(i))), p.summary(m)), p.c.Look.Dim))
-	p.rows(r, lines...)
 }
 
 // follows says what a candidate does after a decision about one more request.
@@ -163,9 +155,16 @@ func (p picture) summary(m lab.Moment) string {
 	return now.text
 }
 
-// commands lists what a script ran for its last request.
+// commands lists what a script ran for its last request, below what each log of an assembly has used.
 func (p picture) commands(r cell.Rect) {
 	s := p.s.run.Setup()
+	logs := p.s.run.Logs(p.i)
+	for i, l := range logs[:min(len(logs), r.H)] {
+		note := fmt.Sprintf("of %d%s", l.Limit, map[bool]string{true: " here"}[l.Here])
+		p.bar(cell.Rect{X: r.X, Y: r.Y + i, W: r.W, H: 1}, float64(l.Limit)*1.05, len("of 10 here"), bar{l.Name, fmt.Sprint(l.Used),
+			solid(float64(l.Used), p.c.Look.Current), float64(l.Limit), note})
+	}
+	_, r = r.Top(len(logs))
 	c, m := s.Candidates[p.i], p.s.run.Ask(p.i, 0)
 	w := lab.Explain(c, m, s)
 	mark, st := p.fate(m)
@@ -272,88 +271,91 @@ func (p picture) ticks(r cell.Rect, state limiter.State, w time.Duration) {
 	}
 }
 
-// figure is the point that a candidate makes in presenter mode: the most that it admitted in one
-// true window, what that means, and what would become of one more request now.
+// figure is the point that a candidate makes in presenter mode: the most that it admitted in one true window, of what, and what
+// would become of one more request now.
 type figure struct {
 	number string
 	style  themes.Style
-	words  []widget.Span // three lines
+	words  []widget.Span // two lines
 }
 
 // figure returns the figure of a candidate.
 func (p painter) figure(i int) figure {
 	s, t := p.s.run.Setup(), p.s.run.Counts(i)
 	m := p.s.run.Ask(i, max(s.Cost, 1))
-	next := m.Decision
-	st := p.c.Look.Title
+	st, mark, fate := p.c.Look.Title, p.mark(m.Decision.Allowed), p.outcome(m.Decision.Allowed)
 	if s.Limit.Count > 0 && t.Largest > s.Limit.Count {
 		st = p.c.Look.Denied
 	}
-	number, what := fmt.Sprint(t.Largest), fmt.Sprintf("in one %s window,", format.Length(s.Limit.Window))
-	of, now := fmt.Sprintf("limit %d", s.Limit.Count), p.mark(next.Allowed)+" "+p.follows(i, next, "slot in ", "never")
+	number, of := fmt.Sprint(t.Largest), fmt.Sprintf("of %d in %s", s.Limit.Count, format.Length(s.Limit.Window))
+	now := mark + " " + p.follows(i, m.Decision, "slot in ", "never")
 	switch {
 	case s.Candidates[i].Scripted():
-		mark, fate := p.fate(m)
-		return figure{number, st, []widget.Span{widget.Styled(what, st), widget.Styled(of, st),
-			widget.Styled(mark+" "+lab.Explain(s.Candidates[i], m, s).Verdict, fate)}}
+		mark, fate = p.fate(m)
+		now = mark + " " + lab.Explain(s.Candidates[i], m, s).Verdict
 	case s.Limit.Count == 0:
-		number, what, of, now = fmt.Sprint(p.s.run.Ask(i, 0).Decision.Used), "in the last "+format.Length(s.Limit.Window), "", "counts only"
-	}
-	fate := p.outcome(next.Allowed)
-	if p.s.guess.asked { // that is what is to be predicted
+		number, of, now = fmt.Sprint(p.s.run.Ask(i, 0).Decision.Used), "in the last "+format.Length(s.Limit.Window), "counts only"
+	case p.s.guess.asked: // that is what is to be predicted
 		now, fate = "and one more?", p.c.Look.Accent
 	}
-	return figure{number, st, []widget.Span{widget.Styled(what, st), widget.Styled(of, st), widget.Styled(now, fate)}}
+	return figure{number, st, []widget.Span{widget.Styled(of, st), widget.Styled(now, fate)}}
 }
 
-// grows reports whether the words of all candidates' figures fit in large type beside their
-// numbers, of which the longest has so many digits: one size of type for one rank.
-func (p painter) grows(r cell.Rect) bool {
-	if p.c.Buffer.ASCII {
-		return false
+// figureType returns how many cells a dot of the candidates' numbers has, 0 where there is no room for large type, and whether the
+// words of all fit beside them in it: one size of type for one rank.
+func (p painter) figureType(r cell.Rect) (dot int, words bool) {
+	if p.c.Buffer.ASCII || r.H < widget.TypeRows || r.W < 24 {
+		return 0, false
 	}
+	number, line := 0, 0
 	for i := range p.s.run.Setup().Candidates {
 		f := p.figure(i)
-		for _, line := range f.words {
-			if r.H < widget.TypeRows*len(f.words) || !widget.Settable(line.Text) ||
-				wideDigit*len(f.number)+1+widget.TypeCells(line.Text, true) > r.W {
-				return false
+		number = max(number, narrowDigit*len(f.number)+1)
+		for _, text := range f.words {
+			if line = max(line, widget.TypeCells(text.Text, true)); !widget.Settable(text.Text) {
+				line = r.W
 			}
 		}
 	}
-	return true
+	tall := r.H >= 2*widget.TypeRows
+	switch {
+	case tall && 2*number+line <= r.W:
+		return 2, true
+	case number+line <= r.W && tall:
+		return 1, true
+	case tall && 2*number+line/2 <= r.W:
+		return 2, false
+	}
+	return 1, false
 }
 
-// wideDigit is how many cells a digit takes of two cells to a dot.
-const wideDigit = 8
+// narrowDigit is how many cells a digit takes of one cell to a dot.
+const narrowDigit = 4
 
 // paintLarge is a candidate's picture in presenter mode.
 func (p painter) paintLarge(r cell.Rect, i int) {
 	f := p.figure(i)
-	x, end := r.X, r.X+r.W
-	const words = 20
-	switch wide := x + wideDigit*len(f.number) + words; {
-	case p.c.Buffer.ASCII || r.H < widget.TypeRows || x+wideDigit/2*len(f.number)+words > end: // no half blocks, or no room
-		x = p.c.Buffer.Text(x, r.Y, end, f.number, f.style.With(themes.Bold)) + 1
-	case r.H >= 2*widget.TypeRows && wide+2 <= end:
-		for i, row := range widget.Enlarge(f.number, widget.Finely) { // twice as large: each cell is two beside and two below each other
+	dot, words := p.figureType(r)
+	x, end := r.X+dot*narrowDigit*len(f.number)+1, r.X+r.W
+	switch dot {
+	case 0:
+		x = p.c.Buffer.Text(r.X, r.Y, end, f.number, f.style.With(themes.Bold)) + 1
+	case 1:
+		p.c.Large(r.X, r.Y, x, f.number, false, f.style)
+	default: // each cell is two beside and two below each other
+		for i, row := range widget.Enlarge(f.number, widget.Finely) {
 			for k, c := range []rune(row) {
 				for half, part := range [...]rune{'▀', '▄'} {
 					if c == '█' || c == part {
-						p.c.Buffer.Fill(x+2*k, r.Y+2*i+half, 2, '█', f.style)
+						p.c.Buffer.Fill(r.X+2*k, r.Y+2*i+half, 2, '█', f.style)
 					}
 				}
 			}
 		}
-		x = wide - words + 1
-	default:
-		p.c.Large(x, r.Y, end-words, f.number, false, f.style)
-		x += wideDigit/2*len(f.number) + 1
 	}
-	grows := p.grows(r)
 	for row, line := range f.words {
 		switch {
-		case grows:
+		case words:
 			p.c.Large(x, r.Y+widget.TypeRows*row, end, line.Text, true, line.Style)
 		case row < r.H:
 			p.c.Buffer.Text(x, r.Y+row, end, line.Text, line.Style.With(themes.Bold))

@@ -247,8 +247,8 @@ func (v *quizView) paintScores(p painter, r cell.Rect) {
 		}
 	}
 	if p.s.class.teaches() {
-		p.paintPredictions(cell.Rect{X: in.X, Y: y, W: in.W, H: 3}, v.question(p.s).ID)
-		y += 4
+		p.paintPredictions(cell.Rect{X: in.X, Y: y, W: in.W, H: 2}, v.question(p.s).ID)
+		y += 3
 	}
 	if v.hidden(p.s) { // the score would tell
 		return

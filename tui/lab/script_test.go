@@ -21,7 +21,7 @@ import (
 // counter is a script that admits its limit and no more for ever.
 type counter struct{ count, limit int64 }
 
-func (c *counter) Reset(l limiter.Limit) error {
+func (c *counter) Reset(l limiter.Limit, _ limiter.Instant) error {
 	*c = counter{limit: l.Count}
 	return nil
 }

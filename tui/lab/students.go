@@ -140,48 +140,16 @@ func (p painter) paintInvitation(r cell.Rect, d Door) {
 	}
 }
 
-// studentColumn is a column of the students' table.
-type studentColumn struct {
-	title string
-	width int
-	wide  bool // left out of a narrow table
-	text  func(Student) string
-}
-
-// studentColumns stand at the right end of the table, from left to right.
-var studentColumns = []studentColumn{
-	{"view", 8, false, func(o Student) string { return o.View }},
-	{"requests", 8, true, func(o Student) string { return fmt.Sprint(o.Steps) }},
-	{"at", 11, true, func(o Student) string { return storyTime(o.At) }},
-	{"reached", 7, false, func(o Student) string { return fmt.Sprint(o.Reached) }},
-	{"right", 8, false, func(o Student) string {
-		if o.Asked == 0 {
-			return "–"
-		}
-		return fmt.Sprintf("%d of %d", o.Right, o.Asked)
-	}},
-}
-
 // paintPeople draws a row for each student, as many as fit around the selected one.
 func (v *studentsView) paintPeople(p painter, r cell.Rect) {
-	const mark, name, state = 2, longestStudent + 1, 10
+	const mark, name, state, columns = 2, longestStudent + 1, 10, "%9s %8s %8s"
 	end := r.X + r.W
-	right := end
-	var columns []studentColumn
-	for _, c := range studentColumns {
-		if !c.wide || r.W >= 96 {
-			columns, right = append(columns, c), right-c.width-1
-		}
-	}
+	right := end - 28
 	head := func(x, to int, text string) { p.c.Buffer.Text(x, r.Y, to, text, p.c.Look.Dim) }
 	head(r.X+mark, end, "name")
 	head(r.X+mark+name, end, "clock")
 	head(r.X+mark+name+state, right, "lesson")
-	x := right
-	for _, c := range columns {
-		p.c.Buffer.Right(x, r.Y, x+c.width, c.title, p.c.Look.Dim)
-		x += c.width + 1
-	}
+	head(right, end, fmt.Sprintf(columns, "view", "reached", "right"))
 	at := v.at()
 	rows := max(r.H-1, 1)
 	v.first = max(min(v.first, at, len(v.people)-rows), at-rows+1, 0)
@@ -199,18 +167,17 @@ func (v *studentsView) paintPeople(p painter, r cell.Rect) {
 		if o.Removed {
 			continue
 		}
-		reached := "  "
+		reached, said := "  ", "–"
 		if o.Task && o.Place.Reached {
 			reached = p.c.Look.YesMark + " "
+		}
+		if o.Asked > 0 {
+			said = fmt.Sprintf("%d of %d", o.Right, o.Asked)
 		}
 		x := p.c.Buffer.Text(r.X+mark+name+state, y, right-1, reached, p.c.Look.Good)
 		p.c.Buffer.Text(x, y, right-1, safetext.Clip(fmt.Sprintf("%d %s", o.Lesson+1, safetext.Clean(o.Title)), max(right-1-x, 0),
 			safetext.Ellipsis), st)
-		x = right
-		for _, c := range columns {
-			p.c.Buffer.Right(x, y, x+c.width, c.text(o), p.c.Look.Text)
-			x += c.width + 1
-		}
+		p.c.Buffer.Text(right, y, end, fmt.Sprintf(columns, o.View, fmt.Sprint(o.Reached), said), p.c.Look.Text)
 	}
 }
 
@@ -241,7 +208,7 @@ func (p painter) paintTallies(r cell.Rect) {
 	}
 	if in.H < len(list) {
 		p.c.Aside(r, len("reached and missed"), widget.Styled(fmt.Sprintf("%d more", len(list)-in.H), p.c.Look.Dim))
-		list = fitTallies(list, in.H)
+		list = list[:in.H]
 	}
 	end := in.X + in.W
 	for i, t := range list {
@@ -260,34 +227,17 @@ func (p painter) paintTallies(r cell.Rect) {
 	}
 }
 
-// fitTallies returns so many of the list: of tasks and of questions half each, where there are more
-// of both.
-func fitTallies(list []Tally, n int) []Tally {
-	tasks := slices.IndexFunc(list, func(t Tally) bool { return !t.Task })
-	if tasks < 0 {
-		return list[:n]
+// words say how many have predicted, and what once none is left who could go by the predictions of others.
+func (t Tally) words() (count, said string) {
+	count, said = fmt.Sprintf("class %d of %d", t.Admitted+t.Denied, t.Admitted+t.Denied+t.Waits), "hidden until all are in"
+	if t.Waits == 0 {
+		said = fmt.Sprintf("admitted %d, denied %d", t.Admitted, t.Denied)
 	}
-	questions := list[tasks:]
-	few := min(tasks, max(n/2, n-len(questions)))
-	return slices.Concat(list[:few], questions[:n-few])
+	return count, said
 }
 
-// paintPredictions draws what the class predicts of a question in two rows: how many did, and once all did, what.
+// paintPredictions draws what the class predicts of a question in one row or two.
 func (p painter) paintPredictions(r cell.Rect, id string) {
-	t := p.s.class.Tally(id)
-	x := p.c.Buffer.Text(r.X, r.Y, r.X+r.W, fmt.Sprintf("class %d of %d", t.Admitted+t.Denied, t.Admitted+t.Denied+t.Waits), p.c.Look.Title)
-	text := "hidden until all are in"
-	if t.Waits == 0 { // none is left who could go by the predictions of others
-		text = fmt.Sprintf("admitted %d, denied %d", t.Admitted, t.Denied)
-	}
-	if r.H == 1 {
-		p.c.Buffer.Text(x+2, r.Y, r.X+r.W, text, p.c.Look.Text)
-		return
-	}
-	p.c.Buffer.Text(r.X, r.Y+1, r.X+r.W, text, p.c.Look.Text)
-	if t.Waits == 0 && r.H > 2 {
-		chart.Bar(&p.c.Buffer, r.X, r.Y+2, r.W, float64(max(t.Admitted+t.Denied, 1)), p.c.Look.Glyphs,
-			chart.Segment{Value: float64(t.Admitted), Style: p.c.Look.Admitted},
-			chart.Segment{Value: float64(t.Denied), Style: p.c.Look.Denied, Glyph: p.c.Look.Cross})
-	}
+	count, said := p.s.class.Tally(id).words()
+	p.c.Flow(r, []widget.Span{widget.Styled(count, p.c.Look.Title)}, []widget.Span{widget.Styled(said, p.c.Look.Text)})
 }
