@@ -21,11 +21,12 @@ import (
 	"ratescope/tui/widget"
 )
 
-// Widths inside the weighted bars: label and number left, the arithmetic right.
+// Widths inside the weighted bars: label and number left, the arithmetic right, which takes more where weights are explained.
 const (
-	barLabel   = 10
-	barNumber  = 7
-	barFormula = 23
+	barLabel    = 10
+	barNumber   = 7
+	barFormula  = 23
+	longFormula = 40
 )
 
 // line is one row of the weighted bars.
@@ -112,7 +113,11 @@ func (s *sheet) paintLine(in cell.Rect, y int, full float64, k *model.Watched, l
 	g.Text(x, y, x+barLabel, l.label, st)
 	g.Right(x+barLabel, y, x+barLabel+barNumber, l.value, s.c.Look.Text)
 	x += barLabel + barNumber + 2
-	formula := min(barFormula, max(0, (end-x)*7/10))
+	formula := barFormula
+	if kindOf(k) == describe.Weighted {
+		formula = longFormula
+	}
+	formula = min(formula, max(0, (end-x)*7/10))
 	w := end - x - formula - 2
 	if w < 6 {
 		return
@@ -182,9 +187,13 @@ func (s *sheet) weightedLines(k *model.Watched) []line {
 	sum := model.SumOf(g, t.Convention.Rounding)
 	counts := float64(g.Previous.N) * g.Weight
 	rounded, _ := strconv.ParseFloat(sum.Rounded, 64) // it was printed from a number
+	product := sum.Product
+	if !sum.Whole() {
+		product += " → " + sum.Rounded
+	}
 	lines := []line{
 		{
-			label: "previous", value: g.Previous.Short(), formula: "× " + sum.Weight + " = " + sum.Product,
+			label: "previous", value: g.Previous.Short(), formula: "× " + sum.Weight + " = " + product + ", what still counts",
 			segments: []chart.Segment{
 				solid(counts, s.c.Look.Previous), {Value: float64(g.Previous.N) - counts, Glyph: s.c.Look.Gone, Style: s.c.Look.Faint},
 			},

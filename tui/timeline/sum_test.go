@@ -1,6 +1,7 @@
 package timeline_test
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"regexp"
@@ -18,7 +19,7 @@ import (
 )
 
 var (
-	printedProduct = regexp.MustCompile(`× ([0-9.]+) = ([0-9.]+)`)
+	printedProduct = regexp.MustCompile(`× ([0-9.]+) = ([0-9.]+)(?: → ([0-9.]+))?`)
 	printedSum     = regexp.MustCompile(`([0-9.]+) \+ ([0-9]+) = ([0-9.]+) of`)
 )
 
@@ -64,6 +65,9 @@ func TestTheSumAddsUpAsPrinted(t *testing.T) {
 				sums++
 				if math.Abs(number(m[1])+number(m[2])-number(m[3])) > 1e-9 {
 					t.Errorf("%q does not add up:\n%s", m[0], text)
+				}
+				if p := printedProduct.FindStringSubmatch(text); p != nil && number(cmp.Or(p[3], p[2])) != number(m[1]) {
+					t.Errorf("%q becomes %q with no word:\n%s", p[0], m[0], text)
 				}
 			}
 		}
