@@ -74,3 +74,6 @@ func (a *App) At() limiter.Instant { return a.session.Shown.At() }
 
 // Back returns how far before now the screen looks.
 func (a *App) Back() time.Duration { return a.session.Shown.Back() }
+
+// Shown returns a key of the board on screen, or nil.
+func (a *App) Shown(key string) *model.Watched { return a.session.Shown.Board().Key(key) }

@@ -2,6 +2,7 @@ package tui_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -173,4 +174,38 @@ func TestLongPathsEndReadably(t *testing.T) {
 		s.app.Update(msg)
 	}
 	s.see("Exported", "a-long-folder/out.json")
+}
+
+// TestRowsAreOfTheBoardOnScreen: at every picture, live, without what was injected, paused and in the past, while keys go and come
+// again, the rows are those of the board that the header and the panes show.
+func TestRowsAreOfTheBoardOnScreen(t *testing.T) {
+	people := tuitest.Overrun()
+	for i := range people {
+		people[i].Limit.Window = 2 * time.Second
+	}
+	s := newStage(t, 140, 42, tui.Options{}, people...)
+	round := 0
+	same := func(when string) {
+		for _, k := range s.app.Listed() {
+			if s.app.Shown(k.Reading.Key) != k {
+				t.Fatalf("%s, round %d: the row of %s is another than the key on the board", when, round, k.Reading.Key)
+			}
+		}
+	}
+	s.edit = func(b *model.Batch) {
+		if round%40 < 30 { // two of them are away for a while, and one after the other
+			gone := b.Readings[round/40%2]
+			b.Readings = slices.DeleteFunc(b.Readings, func(r model.Reading) bool { return r.Key == gone.Key })
+			b.Gone = append(b.Gone, gone.Key)
+		}
+	}
+	keys := []string{`\`, "p", "left", "left", `\`, "right", "down", "s", "esc", "S", "5", "1", "/", "esc"}
+	for round = range 600 {
+		s.run(tuitest.Refresh)
+		same("after a batch")
+		if round%7 == 0 {
+			s.press(keys[round/7%len(keys)])
+			same("after " + keys[round/7%len(keys)])
+		}
+	}
 }

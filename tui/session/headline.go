@@ -89,6 +89,7 @@ func (s *Session) NextSlot(k *model.Watched, l chart.Look) widget.Span {
 // outlook holds the times until keys will deny requests, calculated once a second of the screen's
 // clock.
 type outlook struct {
+	of     *model.Board // on screen
 	second int64
 	denied map[string]time.Duration // -1: not within a window
 }
@@ -98,8 +99,8 @@ func (s *Session) deniedIn(k *model.Watched) (time.Duration, bool) {
 	if !k.Gauge.RecentKnown {
 		return 0, false
 	}
-	if second := int64(s.Shown.At()) / 1e6; s.outlook.denied == nil || s.outlook.second != second {
-		s.outlook = outlook{second, map[string]time.Duration{}}
+	if b, second := s.Shown.Board(), int64(s.Shown.At())/1e6; s.outlook.of != b || s.outlook.second != second {
+		s.outlook = outlook{b, second, map[string]time.Duration{}}
 	}
 	in, known := s.outlook.denied[k.Reading.Key]
 	if !known {
