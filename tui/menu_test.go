@@ -33,9 +33,7 @@ func TestTheMenus(t *testing.T) {
 			"identify", "watch another"} {
 			s.see(want + " ")
 		}
-		if size[0] > 80 {
-			s.see("to /", "(on)")
-		}
+		s.see("to /", "(on)")
 		if text := s.text(); strings.Count(text, "save ") != 1 {
 			t.Errorf("a heading stands more than once:\n%s", text)
 		}

@@ -30,11 +30,11 @@ func (a *App) Menu(title string, first []Choice, groups ...Menu) *Picker {
 			continue
 		}
 		c := a.choice(act)
-		if len(groups) > 1 {
-			c.Group = string(act.Menu)
-		}
 		if act.Reason() == "" && act.Note != nil {
 			c.What += " " + act.Note()
+		}
+		if len(groups) > 1 { // in full below the list
+			c.Group, c.Detail = string(act.Menu), c.What
 		}
 		c.Keys = collect.Map(act.Keys(), func(name string) string { return strings.TrimPrefix(name, MenuKey) })
 		choices = append(choices, c)
