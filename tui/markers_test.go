@@ -140,6 +140,23 @@ func TestMarkers(t *testing.T) {
 	}
 }
 
+// TestAnEventOfAReplayLeadsToItsMoment: the replay goes there and stands, so that every pane is of that moment, and arrows go on from it.
+func TestAnEventOfAReplayLeadsToItsMoment(t *testing.T) {
+	begin := limiter.InstantOf(dawn)
+	p := &standing{at: begin.Add(20 * time.Second), running: true}
+	s := newStage(t, 140, 42, tui.Options{Source: session.Source{Player: p}}, tuitest.Overrun()...)
+	s.run(12 * time.Second)
+	s.press("5", "end", "enter")
+	was := p.at
+	if s.app.Screen() != "dashboard" || was > begin.Add(13*time.Second) || p.running || s.app.At() != was {
+		t.Errorf("on the %s the replay is %v after its beginning, runs: %v", s.app.Screen(), was.Sub(begin), p.running)
+	}
+	s.press("left")
+	if p.at >= was {
+		t.Errorf("← leads from %v to %v", was.Sub(begin), p.at.Sub(begin))
+	}
+}
+
 // TestMarkersAreOfAReplay: a dashboard that is live says so.
 func TestMarkersAreOfAReplay(t *testing.T) {
 	s := newStage(t, 140, 42, tui.Options{})

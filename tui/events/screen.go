@@ -98,8 +98,8 @@ func (sc *Screen) export() tea.Cmd {
 
 // lead shows the key of an event as it was at that moment, while it is on the board.
 func lead(s *session.Session, e event) tea.Cmd {
-	if e.mark != nil {
-		s.Marks.Go(*e.mark)
+	if s.Shown.Replayed() {
+		s.Marks.Go(e.marker())
 		return s.Shell.Show("dashboard")
 	}
 	return s.Visit(e.key(), e.at)
