@@ -86,7 +86,8 @@ func (p painter) paintLanes(r cell.Rect) {
 		box := cell.Rect{X: lanes.X, Y: y, W: lanes.W, H: h}
 		name := run.Setup().Candidates[i].Title()
 		if p.s.presenter.large(p.c.Buffer.H) && h > 2*widget.TypeRows && widget.Settable(name) && widget.TypeCells(name, true) < columns {
-			p.c.Large(box.X+1, box.Y, box.X+columns, name, widget.TypeCells(name, false) >= columns, p.c.Look.Title)
+			st := map[bool]themes.Style{true: p.c.Look.Title, false: p.c.Look.Dim}[i == focus]
+			p.c.Large(box.X+1, box.Y, box.X+columns, name, widget.TypeCells(name, false) >= columns, st)
 			box.Y, box.H = box.Y+widget.TypeRows-1, box.H-widget.TypeRows+1
 		} else {
 			p.paintLaneTitle(box, run, i, i == focus, columns)

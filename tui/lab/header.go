@@ -350,6 +350,8 @@ func (p painter) goalWords() (string, themes.Style) {
 		return safetext.Clean("What will become of it at " + p.s.run.Setup().Candidates[p.s.focus].Title() + "?"), look.Title
 	case g == nil:
 		return "no task here: T says what it shows, → steps, space fires, w changes the terms", look.Dim
+	case goal.Reached && p.s.presenter.on: // few words, so that they are large
+		return look.YesMark + " " + safetext.Clean(goal.Then), look.Good
 	case goal.Reached:
 		at := lab.Seconds(goal.At.Sub(p.s.run.Setup().Zero))
 		return look.YesMark + " reached at " + at + " · " + safetext.Clean(goal.Then), look.Good

@@ -287,9 +287,14 @@ func (p painter) figure(i int) figure {
 	if s.Limit.Count > 0 && t.Largest > s.Limit.Count {
 		st = p.c.Look.Denied
 	}
+	if wait, step := m.Decision.RetryAfter, max(s.Limit.Window/100, 1); wait > 0 && wait != limiter.Never { // few digits
+		m.Decision.RetryAfter = (wait + step - 1).Truncate(step)
+	}
 	number, of := fmt.Sprint(t.Largest), fmt.Sprintf("of %d in %s", s.Limit.Count, format.Length(s.Limit.Window))
 	now := mark + " " + p.follows(i, m.Decision, "slot in ", "never")
 	switch {
+	case s.Candidates[i].Scripted() && !m.Decided:
+		now, fate = "no request yet", p.c.Look.Near
 	case s.Candidates[i].Scripted():
 		mark, fate = p.fate(m)
 		now = mark + " " + lab.Explain(s.Candidates[i], m, s).Verdict

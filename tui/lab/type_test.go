@@ -118,3 +118,42 @@ func TestGoalsGrowInPresenterMode(t *testing.T) {
 		}
 	}
 }
+
+// TestLanesGrowInPresenterMode: with few lanes and with many those on screen have their names, their figures' words and the task in
+// large type, before and after requests.
+func TestLanesGrowInPresenterMode(t *testing.T) {
+	lessons, err := lab.Lessons()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, it := range lessons {
+		app, s, err := program(t.Context(), Options{First: i, Present: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		app.Update(tea.WindowSizeMsg{Width: 120, Height: 36})
+		sees := func(when, text string, fine bool) {
+			t.Helper()
+			cells := widget.Finely
+			if fine {
+				cells--
+			}
+			frame := ansi.Strip(app.View().Content)
+			for _, row := range widget.Enlarge(text, cells) {
+				if !strings.Contains(frame, strings.TrimSpace(row)) {
+					t.Fatalf("%s, %s: %q is not in large type:\n%s", it.ID, when, text, frame)
+				}
+			}
+		}
+		for _, key := range []rune{'C', 'b', 'H'} {
+			app.Update(tea.KeyPressMsg{Code: key, Text: string(key)})
+			name, p := s.run.Setup().Candidates[s.focus].Title(), painter{&app.Canvas, s}
+			if sees(string(key), name, widget.TypeCells(name, false) >= 66); widget.Settable(p.figure(s.focus).words[1].Text) {
+				sees(string(key), p.figure(s.focus).words[0].Text, true)
+			}
+			if task := s.presenter.taskWords(); it.Goal != nil && !s.task.Reached {
+				sees(string(key), format.WrapBy(task, 2*118+1, widget.TypeDots)[0], true)
+			}
+		}
+	}
+}
