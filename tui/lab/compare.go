@@ -114,9 +114,9 @@ func (p painter) markLegend(columns int) string {
 	admitted, denied, excess := wrong(p.c, true), wrong(p.c, false), ""
 	marks, short := fmt.Sprintf("%c admitted, %c denied wrongly", admitted, denied), fmt.Sprintf("%c too many, %c too few", admitted, denied)
 	if slices.ContainsFunc(p.s.run.Setup().Candidates, lab.Candidate.Bursts) {
-		excess = fmt.Sprintf(", %c its excess", p.c.Look.Excess)
+		excess, short = fmt.Sprintf(", %c its excess", p.c.Look.Excess), fmt.Sprintf("%c %c wrong", admitted, denied)
 	}
-	return format.First(columns, marks+" by its own true window"+excess, marks+" by its true window"+excess, marks+excess, marks, short)
+	return format.First(columns, marks+" by its own true window"+excess, marks+" by its true window"+excess, marks+excess, short+excess)
 }
 
 // paintOne draws one candidate's lane of a run with its times. With asked it does not show what becomes of one more request.
