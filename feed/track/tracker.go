@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -86,6 +87,7 @@ type Tracker struct {
 
 	inferred *Engine // of the latest query
 	unlikely bool    // its values do not change like those of a limiter
+	charges  bool    // it was seen to count requests that it denied, though nothing says that it does
 	endless  bool    // no key of its pattern expires, so that its figures are withheld
 }
 
@@ -290,6 +292,7 @@ func (l *Tracker) finish(now limiter.Instant, r *model.Reading) bool {
 		n, most := r.State.Peek(now, t.Limit, t.Convention, 0).Used, model.Capacity(*t)
 		over = n > most
 		l.Near = float64(n) >= model.NearLimit*float64(most)
+		l.overrun(r, n, most)
 	}
 	l.notes.set(model.OverLimit, over)
 	r.Notes = l.notes.list()
@@ -302,6 +305,24 @@ func (l *Tracker) finish(now limiter.Instant, r *model.Reading) bool {
 	l.since = now
 	l.Readings++
 	return true
+}
+
+// overrun marks as denied what a counter of no library counted at its limit, where nothing is admitted. A program that has done
+// so counts each request before it decides, so that the units above the limit are those that it denied.
+func (l *Tracker) overrun(r *model.Reading, used, most int64) {
+	if r.Target.Algorithm != limiter.FixedWindow || r.Denied.Known || l.Found.Library != "" {
+		return
+	}
+	came := collect.Sum(r.Arrivals, func(a model.Arrival) int64 { return a.N })
+	room := max(most-used+came, 0)
+	if l.charges = l.charges || came > 0 && room == 0; !l.charges {
+		return
+	}
+	if came > room {
+		r.Arrivals = slices.DeleteFunc([]model.Arrival{{At: r.At, N: room}, {At: r.At, N: came - room, Denied: true}},
+			func(a model.Arrival) bool { return a.N == 0 })
+	}
+	r.Denied = turnedAway(r, used, most, false)
 }
 
 // news tells readings that are as the previous one.

@@ -188,6 +188,10 @@ func (b *singleDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading) 
 			n = 0
 		}
 	}
+	t, was := &l.target, b.full
+	if b.full = l.plain() && t.LimitKnown && n >= t.Limit.Count; b.full && !was && b.encoding == nil {
+		return true, nil // what stands beside it is looked at before it is told
+	}
 	b.tell(now, l, r, n)
 	if b.encoding != nil {
 		b.blocked = b.beside.Val() > 0
@@ -197,9 +201,7 @@ func (b *singleDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading) 
 		b.part = (of == "list" || of == "set" || of == "zset") && l.rule.Narrow() && config.MatchGlob(l.rule.Match, b.whole.Args()[1].(string))
 		b.access.learn(b.beside.Err(), b.times.Err(), b.encoding.Err())
 	}
-	t, was := &l.target, b.full
-	b.full = l.plain() && t.LimitKnown && n >= t.Limit.Count
-	return b.full && !was, nil
+	return false, nil
 }
 
 // plain reports whether a person has said that l is a limiter, and not how it is laid out.

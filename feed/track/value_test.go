@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"ratescope/feed/config"
 	"ratescope/feed/decode"
 	"ratescope/limiter"
 	"ratescope/model"
@@ -99,6 +100,41 @@ func TestCounterBeginsAnew(t *testing.T) {
 		}
 		if reported != c.reported {
 			t.Errorf("%s: %d units told, want %d", c.what, reported, c.reported)
+		}
+	}
+}
+
+// TestCountedAtTheLimit: what a counter counts at its limit was denied, and after that the units above the limit are those that
+// were. Before, nothing says whether a request that passed the limit was admitted, as one of a high cost may be.
+func TestCountedAtTheLimit(t *testing.T) {
+	const w = time.Minute
+	rule := config.Rule{Match: "k*", Algorithm: limiter.FixedWindow, Limit: limiter.Limit{Count: 5, Window: w}, LimitKnown: true}
+	l := New("k", &rule, false, nil)
+	l.Attach(decode.Found{Key: "k", Name: "k", Type: "string", Kind: decode.Single})
+	for _, c := range []struct {
+		after            time.Duration // noon
+		n                int64
+		ttl              time.Duration
+		admitted, denied int64 // arrivals
+		known            bool
+	}{
+		{0, 3, w, 0, 0, false},
+		{time.Second, 6, w - time.Second, 3, 0, false},
+		{2 * time.Second, 6, w - 2*time.Second, 0, 0, false},
+		{3 * time.Second, 8, w - 3*time.Second, 0, 2, true},
+		{4 * time.Second, 8, w - 4*time.Second, 0, 0, true},
+		{70 * time.Second, 4, w - 9*time.Second, 4, 0, true},
+		{71 * time.Second, 9, w - 10*time.Second, 1, 4, true},
+	} {
+		r := lookAt(t, l, noon.Add(c.after), c.n, c.ttl)
+		came := map[bool]int64{}
+		for _, a := range r.Arrivals {
+			came[a.Denied] += a.N
+		}
+		if want := (model.Count{Known: c.known, N: max(c.n-5, 0)}); came[false] != c.admitted || came[true] != c.denied ||
+			r.Denied.Known != c.known || c.known && r.Denied != want {
+			t.Errorf("after %v: admitted %d and denied %d arrived, %v denied; want %d, %d, %v", c.after, came[false], came[true], r.Denied,
+				c.admitted, c.denied, want)
 		}
 	}
 }
