@@ -92,6 +92,7 @@ func (b *Board) Apply(batch Batch) {
 	b.Local, b.Server, b.Sweep, b.Cost = batch.Local, batch.Server, batch.Sweep, batch.Cost
 	b.spent.Add(batch.Cost)
 	b.examine(batch.Health)
+	b.summed = false // it asks for the totals, and the readings change them
 	if batch.HotKeys != nil {
 		b.HotKeys = *batch.HotKeys
 	}

@@ -32,7 +32,9 @@ func TestTotalsFollowEveryChange(t *testing.T) {
 	}
 	since := at
 	at = at.Add(time.Second)
-	b.Apply(live(at, logReading("close", at, since, 10, 10)))
+	with := live(at, logReading("close", at, since, 10, 10))
+	with.Health = &model.Health{At: at} // which samples the totals from before
+	b.Apply(with)
 	check("one more is full", 3, 2, 0)
 	if got := frozen.Totals(); got.Throttled != 1 || got.Worst == nil || got.Worst != frozen.Key(got.Worst.Reading.Key) {
 		t.Errorf("the frozen board has %d throttled, the worst is its own key: %t", got.Throttled, got.Worst == frozen.Key("full"))
