@@ -335,7 +335,8 @@ func (f *classFlags) run(c *cobra.Command, o screenlab.Options, seen bool) error
 		o.Class = server.Room.Teacher()
 		err = screenlab.Run(ctx, o, tea.WithoutSignalHandler())
 	} else {
-		fmt.Fprintf(c.OutOrStdout(), "The class is open at %s: students join with %s\n", server.Addr(), server.Invitation())
+		door := server.Room.Teacher().Now().Door
+		fmt.Fprintf(c.OutOrStdout(), "The class is open at %s: join with %s (host key %s)\n", server.Addr(), door.Invitation, door.Fingerprint)
 		<-ctx.Done()
 		err = ctx.Err()
 	}

@@ -61,6 +61,9 @@ func (h *held) dial(name string, auth ...ssh.AuthMethod) (*ssh.Client, error) {
 	return ssh.Dial("tcp", h.Addr().String(), &ssh.ClientConfig{User: name, Auth: auth, HostKeyCallback: ssh.FixedHostKey(h.key.PublicKey()), Timeout: 20 * time.Second})
 }
 
+// Invitation is what a student types.
+func (h *held) Invitation() string { return h.Room.Teacher().Now().Invitation }
+
 // fingerprint is what ssh shows of the class's key.
 func (h *held) fingerprint() string { return ssh.FingerprintSHA256(h.key.PublicKey()) }
 

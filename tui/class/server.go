@@ -131,9 +131,6 @@ func (s *Server) wrong(from net.Addr) {
 	}
 }
 
-// Invitation returns what a student types to join the class.
-func (s *Server) Invitation() string { return s.Room.door.Invitation }
-
 // invitation is what a student types to join a class at an address; of a class at every address of this
 // machine the name of the machine is left to fill in.
 func invitation(at net.Addr) string {
