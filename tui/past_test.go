@@ -1,10 +1,12 @@
 package tui_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -12,6 +14,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/tui"
+	"ratescope/tui/session"
 	"ratescope/tui/state"
 	"ratescope/tui/tuitest"
 )
@@ -208,4 +211,45 @@ func TestRowsAreOfTheBoardOnScreen(t *testing.T) {
 			same("after " + keys[round/7%len(keys)])
 		}
 	}
+}
+
+// TestThePastOfSeveralServersIsOneMoment: where several servers are in one view, the rows of all of them are of the past, and go on with
+// the header.
+func TestThePastOfSeveralServersIsOneMoment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var all []tui.Options
+		for _, name := range []string{"one", "two"} {
+			people := tuitest.Overrun()
+			for i := range people {
+				people[i].Name = name + ":" + people[i].Name
+			}
+			all = append(all, tui.Options{Target: name, Source: session.Source{Take: tuitest.NewFeed(time.Now(), people...).Take}})
+		}
+		x := tuitest.Launch(t, 140, 42, tuitest.Dark, func(ctx context.Context, extra ...tea.ProgramOption) error {
+			return tui.Run(ctx, all, extra...)
+		})
+		rows := func() string {
+			x.Resize(140, 42)
+			lines := slices.DeleteFunc(strings.Split(x.Screen(), "\n"), func(line string) bool { return !strings.Contains(line, "o:") && !strings.Contains(line, "e:") })
+			return strings.Join(lines, "\n")
+		}
+		x.See("two:")
+		x.Wait(10 * time.Second)
+		now := rows()
+		x.Press("left", "left", "left", "left")
+		x.See("PAUSED, ")
+		then := rows()
+		if then == now {
+			t.Errorf("the past is as now:\n%s", then)
+		}
+		x.Wait(4 * time.Second)
+		if later := rows(); later != then {
+			t.Errorf("the past changes:\n%s\nafter\n%s", later, then)
+		}
+		x.Press("esc")
+		x.See("LIVE")
+		if rows() == then {
+			t.Errorf("now is as the past:\n%s", then)
+		}
+	})
 }

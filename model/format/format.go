@@ -106,6 +106,15 @@ func WrapBy(text string, w int, measure func(string) int) []string {
 	return lines
 }
 
+// Minutes writes a length of time as a player does.
+func Minutes(d time.Duration) string {
+	s := int64(max(d, 0) / time.Second)
+	if s >= 3600 {
+		return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
+	}
+	return fmt.Sprintf("%d:%02d", s/60, s%60)
+}
+
 // Percent writes a share of 1 as percent.
 func Percent(v float64) string { return fmt.Sprintf("%.1f%%", 100*v) }
 

@@ -10,6 +10,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/arming"
+	"ratescope/model/format"
 	"ratescope/tui/shell"
 )
 
@@ -123,12 +124,6 @@ func (p *permission) WatchArming() {
 	p.wasArmed = st.Armed
 }
 
-// timeLeft formats a duration as minutes and seconds, rounded up.
-func timeLeft(d time.Duration) string {
-	n := int((d + time.Second - 1) / time.Second)
-	return fmt.Sprintf("%d:%02d", n/60, n%60)
-}
-
 // ArmedText returns the badge of an arming, with the server's risk and the time left; "" if firing is
 // not armed or always armed.
 func (p *permission) ArmedText() string {
@@ -140,5 +135,5 @@ func (p *permission) ArmedText() string {
 	if len(st.Production) > 0 {
 		text = "ARMED PROD "
 	}
-	return text + timeLeft(st.Left)
+	return text + format.Minutes(st.Left+time.Second-1)
 }

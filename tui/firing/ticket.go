@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+	"time"
 
 	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
@@ -211,7 +212,7 @@ func (d *ticketDialog) Paint(p *widget.Canvas, _ cell.Rect) {
 	width := min(84, p.Buffer.W-4)
 	rows := d.rows(&p.Look, width-4-label, max(p.Buffer.H-6-len(d.inputs), 1))
 	now := d.o.app.Now()
-	foot := "holds for " + timeLeft(d.ticket.Left(now))
+	foot := "holds for " + format.Minutes(d.ticket.Left(now)+time.Second-1)
 	if d.ticket.Expired(now) {
 		foot = "expired"
 	}

@@ -121,6 +121,7 @@ func (t *table) merge() {
 	left := make([][]*model.Watched, len(t.peers))
 	n := 0
 	for i, p := range t.peers {
+		p.s.Follow(t.s)
 		p.s.Rows.Like(t.s.Rows)
 		left[i] = p.s.Rows.Rows()
 		n += len(left[i])

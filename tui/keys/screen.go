@@ -110,7 +110,9 @@ func (d *Screen) Update(msg tea.Msg) tea.Cmd {
 
 // layOut divides the room and scrolls the table so that the selected row is in sight.
 func (d *Screen) layOut() {
-	d.s.Revisit()
+	if d.s.Shown.Revisit() {
+		d.s.Rows.Reorder()
+	}
 	d.table.list()
 	d.areas = arrange(d.area, d.focus, d.expanded, d.framed,
 		content{keys: d.table.listed(), fired: len(d.s.Orders.Decisions()) > 0, mute: d.s.Orders.CanFire() != ""})

@@ -190,11 +190,18 @@ func (s *Session) SubtractInjected() {
 	}
 }
 
-// Revisit shows a pause at the moment that its timeline looks at.
-func (s *Session) Revisit() {
-	if s.Shown.Revisit() {
-		s.Rows.Reorder()
+// Follow shows the moment of the pause of another session, or now as that does.
+func (s *Session) Follow(other *Session) {
+	back := other.Shown.Back()
+	switch {
+	case s.Shown.Paused() == other.Shown.Paused() && s.Shown.Back() == back:
+		return
+	case other.Shown.Paused():
+		s.Shown.Visit(s.Shown.Moment().Now.Add(-back), nil)
+	default:
+		s.Shown.Pause()
 	}
+	s.Rows.Reorder()
 }
 
 // Scroll goes back or forward in time, and says so if nothing is known about any key at that time.
@@ -219,7 +226,7 @@ func unwatched(t model.Totals) bool {
 // replayed returns the badge of a replay: where it is and how fast it goes.
 func (s *Session) replayed(look chart.Look) (string, themes.Style) {
 	p := s.Shown.Playback()
-	where := minutes(p.Position()) + "/" + minutes(p.Length())
+	where := format.Minutes(p.Position()) + "/" + format.Minutes(p.Length())
 	switch {
 	case p.Past:
 		return "REPLAY " + where + " reading the past", look.BadgeWarn
@@ -234,15 +241,6 @@ func (s *Session) replayed(look chart.Look) (string, themes.Style) {
 }
 
 func speedText(v float64) string { return "×" + strconv.FormatFloat(v, 'g', 4, 64) }
-
-// minutes prints a length of time as a player does.
-func minutes(d time.Duration) string {
-	s := int64(max(d, 0) / time.Second)
-	if s >= 3600 {
-		return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
-	}
-	return fmt.Sprintf("%d:%02d", s/60, s%60)
-}
 
 // cleaned keeps the names of keys as the terminal may show them: every picture has those of all its
 // rows, and to clean a long one takes tens of microseconds. The zero value is ready.

@@ -67,11 +67,6 @@ func (a *App) pick(title string, choices []Choice) *Picker {
 	return p
 }
 
-// openMenu opens the general menu.
-func (a *App) openMenu() tea.Cmd {
-	return a.Open(a.Menu("menu", nil, Save, Look, Server))
-}
-
 func (a *App) toggleMouse() tea.Cmd {
 	if a.mouse = !a.mouse; a.mouse {
 		a.Say("Mouse on.")
@@ -95,7 +90,8 @@ func (a *App) actions() Actions {
 	return append(list,
 		Bind("view", "theme", "t", "picks a theme", func() tea.Cmd { return a.Open(newThemes(a)) }).
 			In(Look, func() string { return "(" + a.Canvas.Look.Name + ")" }),
-		Bind("view", "menu", "m", "lists saving, looks and the server", a.openMenu).For(ToAct).Hinted("menu"),
+		Bind("view", "menu", "m", "lists saving, looks and the server",
+			func() tea.Cmd { return a.Open(a.Menu("menu", nil, Save, Look, Server)) }).For(ToAct).Hinted("menu"),
 		Bind("view", "mouse", "m m", "turns the mouse on or off", a.toggleMouse).In(Look,
 			func() string { return map[bool]string{true: "(on)", false: "(off)"}[a.mouse] }),
 		Bind("view", "stop", "x", "stops everything that is firing", a.stopAll).For(ToAct),

@@ -308,13 +308,6 @@ func (b *Boards) Freeze() *model.Board {
 	return b.live.Freeze(b.now)
 }
 
-// leave takes the cursor off the timeline of a key, and stays at the moment of a pause.
-func (b *Boards) leave() {
-	if b.paused == nil {
-		b.Time.Reset()
-	}
-}
-
 // Revisit works the keys of a pause out anew where the timeline looks at another moment of
 // it: every figure on screen is of that moment. It reports whether the board on screen changed.
 func (b *Boards) Revisit() bool {

@@ -61,7 +61,9 @@ func (s *Selection) Point(key string) { s.list.hand = key }
 func (s *Selection) Pick(key string) {
 	if s.group = ""; key != s.selected {
 		s.selected = key
-		s.boards.leave()
+		if !s.boards.Paused() { // which stays at its moment
+			s.boards.Time.Reset()
+		}
 		s.hooks.Picked()
 	}
 	s.chosen, s.picked, s.lost, s.asked, s.list.hand = true, true, "", s.list.asked, key
@@ -140,7 +142,9 @@ func (s *Selection) settle() {
 	}
 	if first := s.list.rows[0].Reading.Key; first != s.selected {
 		s.selected, s.picked = first, false
-		s.boards.leave()
+		if !s.boards.Paused() {
+			s.boards.Time.Reset()
+		}
 	}
 }
 
