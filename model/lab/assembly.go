@@ -120,12 +120,14 @@ type AssemblyLog struct {
 
 // Logs returns the logs of candidate i as they are now; nil unless it is an assembly.
 func (r *Run) Logs(i int) (list []AssemblyLog) {
-	n := r.runners[i].script
+	n, script := r.runners[i].script, r.setup.Candidates[i].Script
 	if n == nil || n.shape == nil {
 		return nil
 	}
-	a := &assembly{shape: n.shape}
-	_ = n.replay(a) // it does not fail
+	script.mu.Lock()
+	defer script.mu.Unlock()
+	_ = script.lead(n) // an assembly does not fail
+	a := script.subject.(*assembly)
 	first, _ := a.asked(r.now)
 	for k := range a.logs {
 		p := a.log(k, r.now)

@@ -284,19 +284,17 @@ func (s *UserScript) lead(to *scripted) error {
 	if s.at == to {
 		return nil
 	}
-	s.at = nil
-	return to.replay(s.subject)
-}
-
-// replay brings a subject to where a request has been decided.
-func (n *scripted) replay(s Subject) error {
 	var sent []Arrival
-	for at := n; at.before != nil; at = at.before {
+	for at := to; at.before != nil; at = at.before {
 		sent = append(sent, at.sent)
 	}
-	err := s.Reset(n.limit, n.zero)
+	s.at = nil
+	err := s.subject.Reset(to.limit, to.zero)
 	for i := len(sent) - 1; i >= 0 && err == nil; i-- {
-		_, _, err = s.Admit(sent[i].At, sent[i].Cost)
+		_, _, err = s.subject.Admit(sent[i].At, sent[i].Cost)
+	}
+	if err == nil {
+		s.at = to
 	}
 	return err
 }
