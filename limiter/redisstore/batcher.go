@@ -78,9 +78,6 @@ func newBatcher(c Client, concurrent int, named func(string) string) *batcher {
 
 // lane returns the lane of a command.
 func (b *batcher) lane(cmd redis.Cmder) *lane {
-	if b.nodes == nil {
-		return &b.whole
-	}
 	node := b.nodes.of(keyOf(cmd))
 	if node == nil {
 		return &b.whole
@@ -272,9 +269,7 @@ func (b *batcher) send(batch []*call) error {
 	groups := b.together.queue(ctx, pipe, batch)
 	_, err := pipe.Exec(ctx) // the first error of the commands, each of which holds its own
 	for _, g := range groups {
-		if len(g.calls) > 1 {
-			b.together.answer(g)
-		}
+		b.together.answer(g)
 	}
 	return err
 }

@@ -154,8 +154,9 @@ const (
 type decisionCmd struct {
 	redis.StringCmd // not a pointer, which saves an allocation for each decision
 	script          *script
-	lean            *prepared // the limit of a decision that can be made together with others; nil if it cannot
-	room            [16]any   // holds the arguments, which saves another allocation
+	lean            *prepared      // the limit of a decision that can be made together with others; nil if it cannot
+	group           []*decisionCmd // the decisions under one limit that the call makes; nil if it makes one
+	room            [16]any        // holds the arguments, which saves another allocation
 }
 
 func newDecisionCmd(ctx context.Context, text *script, args []any) *decisionCmd {

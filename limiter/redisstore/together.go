@@ -14,101 +14,101 @@ import (
 const (
 	maxTogether = 16   // decisions that one script makes, while the server answers no other client
 	checkEvery  = 1024 // batches after which it is checked again where the keys are
-	checkedKeys = 64
+	checkedKeys = 64   // a server takes 10 µs for each
 )
 
 // together makes decisions of a batch in one call of a script, which takes a server about two thirds of
 // the time. Their keys must be on one server: a proxy that spreads keys may send the call to the
-// server of the first one. So scripts say for a number of keys which server they run on, and only
-// where it is one do decisions go together.
+// server of the first one. So only where INFO is answered by a server by itself, and scripts about a number
+// of keys run on that one, do decisions go together.
 type together struct {
 	client  *redis.Client // nil if it is not that of one server
 	named   func(key string) string
-	batches atomic.Uint32
+	batches atomic.Uint32 // since the last check was due
 	state   atomic.Int32
 }
 
-// States of together.
+// States of together. In the last two, one server has all keys.
 const (
 	apart    int32 = iota // it is not known that one server has all keys
-	withText              // it is, and the server may not know the scripts
+	never                 // the user may not ask: nor will it again, for each refusal is an entry in the server's log
+	withText              // the server may not know the scripts
 	byDigest
-	never // several have them, or the server does not say so
 )
 
 const serverID = "return string.match(redis.call('INFO', 'server'), 'run_id:(%w+)')"
 
-// check finds out now and then whether one server has all keys.
+// check finds out whether one server has all keys: at first, when the server did not know a script, since it
+// may be another one, and now and then.
 func (t *together) check() {
 	if t.client == nil || t.batches.Add(1)%checkEvery != 1 || t.state.Load() == never {
 		return
 	}
-	ctx, pipe, names := context.Background(), t.client.Pipeline(), make([]string, checkedKeys)
-	for i := range names {
-		names[i] = t.named("server of " + strconv.Itoa(i))
-		pipe.Eval(ctx, serverID, names[i:i+1])
+	ctx, pipe, state := context.Background(), t.client.Pipeline(), apart
+	info := pipe.Info(ctx, "server")
+	if _, err := pipe.Exec(ctx); redis.HasErrorPrefix(err, "NOPERM") {
+		state = never
+	} else if err == nil && strings.Contains(info.Val(), "_mode:standalone") {
+		names := make([]string, checkedKeys)
+		for i := range names {
+			names[i] = t.named("server of " + strconv.Itoa(i))
+			pipe.Eval(ctx, serverID, names[i:i+1])
+		}
+		pipe.Eval(ctx, serverID, names) // which some proxies refuse
+		cmds, _ := pipe.Exec(ctx)
+		if !slices.ContainsFunc(cmds, func(c redis.Cmder) bool {
+			id, err := c.(*redis.Cmd).Text()
+			return err != nil || !strings.Contains(info.Val(), "run_id:"+id)
+		}) {
+			state = withText
+		}
 	}
-	pipe.Eval(ctx, serverID, names) // which a cluster of one node refuses too
-	cmds, err := pipe.Exec(ctx)
-	var refused redis.Error
-	switch {
-	case err != nil && !errors.As(err, &refused):
-		t.state.Store(apart)
-	case slices.ContainsFunc(cmds, func(c redis.Cmder) bool { return c.Err() != nil || c.(*redis.Cmd).Val() != cmds[0].(*redis.Cmd).Val() }):
-		t.state.Store(never)
-	default:
-		t.state.Store(withText)
-	}
+	t.state.Store(state)
 }
 
-// group is decisions under one limit that are made in one call.
-type group struct {
-	calls []*decisionCmd
-	cmd   *decisionCmd
-}
-
-// queue puts the commands of a batch into a pipeline, and returns the groups among them.
-func (t *together) queue(ctx context.Context, pipe redis.Pipeliner, batch []*call) (groups []*group) {
-	state, open := t.state.Load(), map[*prepared]*group{}
+// queue puts the commands of a batch into a pipeline, and returns those among them that make several decisions.
+func (t *together) queue(ctx context.Context, pipe redis.Pipeliner, batch []*call) (groups []*decisionCmd) {
+	open, grouped, text := map[*prepared]*decisionCmd{}, t.state.Load() >= withText, false
 	for _, c := range batch {
 		d, _ := c.cmd.(*decisionCmd)
-		if d == nil || d.lean == nil || state == apart || state == never {
+		if !grouped || d == nil || d.lean == nil {
 			_ = pipe.Process(ctx, c.cmd) // queues it; the outcome is on the command
 			continue
 		}
 		g := open[d.lean]
-		if g == nil || len(g.calls) == maxTogether {
-			g = &group{}
+		if g == nil || len(g.group) == maxTogether {
+			g = &decisionCmd{}
 			open[d.lean], groups = g, append(groups, g)
 		}
-		g.calls = append(g.calls, d)
+		g.group = append(g.group, d)
 	}
-	text := len(groups) > 0 && t.state.CompareAndSwap(withText, byDigest)
-	for _, g := range groups {
-		if g.cmd = g.calls[0]; len(g.calls) > 1 {
-			g.cmd = join(ctx, g.calls, text)
+	return slices.DeleteFunc(groups, func(g *decisionCmd) bool {
+		if len(g.group) == 1 {
+			_ = pipe.Process(ctx, g.group[0])
+			return true
 		}
-		_ = pipe.Process(ctx, g.cmd)
-	}
-	return groups
+		text = text || t.state.CompareAndSwap(withText, byDigest)
+		_ = pipe.Process(ctx, g.join(ctx, text))
+		return false
+	})
 }
 
-// join returns the command that makes several decisions.
-func join(ctx context.Context, calls []*decisionCmd, text bool) *decisionCmd {
-	limit := calls[0].lean
+// join makes g the command for the decisions of its group, by the text of the script or by its digest.
+func (g *decisionCmd) join(ctx context.Context, text bool) *decisionCmd {
+	limit := g.group[0].lean
 	args := []any{verbTake, limit.together.write().sha, 0}
 	if text {
 		args = []any{"eval", limit.together.write().text, 0}
 	}
-	for _, c := range calls {
-		args = append(args, c.Args()[3:len(c.Args())-len(limit.leanArgs)]...)
+	for _, c := range g.group {
+		args = append(args, c.Args()[3:len(c.Args())-len(limit.leanArgs)]...) // its keys
 	}
 	args[2] = len(args) - 3
-	return newDecisionCmd(ctx, limit.together, append(args, limit.leanArgs...))
+	return g.set(ctx, limit.together, append(args, limit.leanArgs...))
 }
 
-// errApart is the error of a decision that was not made together with others. It begins as the
-// reply to an unknown script, so that the decision is sent by itself.
+// errApart is the error of a decision that was not made because of the others in its group. It begins as the
+// reply to an unknown script, after which a decision is sent by itself.
 var errApart = errors.New("NOSCRIPT the decision is to be made by itself")
 
 // refusedError is the error reply to one of several decisions.
@@ -120,17 +120,18 @@ func (e refusedError) Error() string { return string(e) }
 func (refusedError) RedisError() {}
 
 // answer gives each decision of a group its own answer.
-func (t *together) answer(g *group) {
-	text, err := g.cmd.Result()
+func (t *together) answer(g *decisionCmd) {
+	text, err := g.Result()
 	switch {
 	case redis.HasErrorPrefix(err, "NOSCRIPT"):
-		t.state.CompareAndSwap(byDigest, withText)
-		err = errApart
-	case redis.HasErrorPrefix(err, "NOPERM"), redis.HasErrorPrefix(err, "CROSSSLOT"), redis.HasErrorPrefix(err, "MOVED"):
+		t.state.CompareAndSwap(byDigest, apart)
+		t.batches.Store(0)
+	case redis.HasErrorPrefix(err, "NOPERM"), redis.HasErrorPrefix(err, "CROSSSLOT"), redis.HasErrorPrefix(err, "MOVED"),
+		redis.HasErrorPrefix(err, "TRYAGAIN"):
 		t.state.Store(apart)
 		err = errApart
 	}
-	for _, c := range g.calls {
+	for _, c := range g.group {
 		own, rest, _ := strings.Cut(text, "\n")
 		if reason, failed := strings.CutPrefix(own, "!"); err == nil && failed {
 			c.SetErr(refusedError(reason))

@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,6 +68,12 @@ func decidedTogether(t *testing.T, s *Store, client *redis.Client) {
 		}
 		client.ConfigResetStat(ctx)
 		_ = b.send(batch) // the first error of the commands
+		if way == "unknown script" {
+			if state := b.together.state.Load(); state != apart {
+				t.Errorf("the server does not know the script, and may be another: state %d, want apart", state)
+			}
+			b.together.state.Store(withText)
+		}
 		stats := client.Info(ctx, "commandstats").Val()
 		want := map[string]string{"unknown script": "cmdstat_evalsha:calls=14,", "with text": "cmdstat_eval:calls=14,", "by digest": "cmdstat_evalsha:calls=14,"}
 		if !strings.Contains(stats, want[way]) {
@@ -156,6 +163,133 @@ func TestGroupThatFails(t *testing.T) {
 	servertest.Await(t, "what was sent to be decided", func() bool { return used() > 0 })
 	if stats := server.Client().Info(t.Context(), "commandstats").Val(); !strings.Contains(stats, "cmdstat_evalsha:calls=2,") {
 		t.Errorf("two groups without an answer were sent another number of times:\n%s", stats)
+	}
+}
+
+// storeOf returns a Store in which every key is known, and a function that asks it for 32 decisions in one batch,
+// each about a key of its own, whose name ends with its place.
+func storeOf(t *testing.T, a limiter.Algorithm, options *redis.Options) (*Store, func(keys string) []error) {
+	t.Helper()
+	options.ReadTimeout, options.PoolSize = servertest.Patience, 1 // one connection, so that all go to one server
+	client := redis.NewClient(options)
+	t.Cleanup(func() { _ = client.Close() })
+	s, err := New(client, a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.server.known = nil
+	b := s.server.client.(*batcher)
+	return s, func(keys string) (errs []error) {
+		var batch []*call
+		for i := range 32 {
+			p, err := s.check(t.Context(), "k", twoLimits[0], 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			batch = append(batch, &call{cmd: s.server.command(t.Context(), s.plan.named(fmt.Sprint(keys, i)), p, 1, charges)})
+		}
+		_ = b.send(batch)
+		b.together.check()
+		for _, c := range batch {
+			errs = append(errs, c.cmd.Err())
+		}
+		return errs
+	}
+}
+
+// TestGroupOnAnotherServer changes what is behind an address where one server was. A group that another one
+// gets is not decided there before it was checked again that this one has all keys.
+func TestGroupOnAnotherServer(t *testing.T) {
+	t.Parallel()
+	old, successor := servertest.Start(t), servertest.Start(t)
+	var addr atomic.Value
+	addr.Store(old.Addr())
+	s, ask := storeOf(t, limiter.GCRA, &redis.Options{Dialer: func(context.Context, string, string) (net.Conn, error) {
+		return net.Dial("tcp", addr.Load().(string))
+	}})
+	killed := make(chan bool)
+	for _, step := range []struct {
+		what  string
+		do    func()
+		fails string // how errors begin
+		state int32
+	}{
+		{"by themselves", func() {}, "NOSCRIPT", withText},
+		{"with text", func() {}, "", byDigest},
+		{"on a replica", func() {
+			old.CLI("REPLICAOF", "127.0.0.1", fmt.Sprint(successor.Port))
+			addr.Store(successor.Addr())
+		}, "READONLY", byDigest},
+		{"on its successor, by a new connection", func() {}, "NOSCRIPT", withText},
+		{"with text again", func() {}, "", byDigest},
+		{"on a server that stands still and is killed", func() {
+			successor.Freeze()
+			go func() { successor.Kill(); close(killed) }()
+		}, "unanswered", byDigest},
+		{"restarted", func() { <-killed; successor.Start() }, "NOSCRIPT", withText},
+		{"with text after the restart", func() {}, "", byDigest},
+		{"killed again", successor.Kill, "unanswered", byDigest},
+		{"behind a proxy", func() { addr.Store(spread(t, servertest.Start(t), servertest.Start(t))) }, "NOSCRIPT", apart},
+		{"behind a proxy, by themselves", func() {}, "NOSCRIPT", apart},
+	} {
+		step.do()
+		for i, err := range ask(step.what) {
+			var refused redis.Error
+			switch {
+			case step.fails == "unanswered" && (err == nil || errors.As(err, &refused)):
+				t.Errorf("%s, decision %d: %v, want no answer", step.what, i, err)
+			case step.fails != "unanswered" && !strings.HasPrefix(fmt.Sprint(err), cmp.Or(step.fails, "<nil>")):
+				t.Errorf("%s, decision %d: %v, want %q", step.what, i, err, step.fails)
+			}
+		}
+		if state := s.server.client.(*batcher).together.state.Load(); state != step.state {
+			t.Errorf("%s: state %d, want %d", step.what, state, step.state)
+		}
+	}
+}
+
+// TestGroupWithoutMemory asks a server that may keep no more. A decision that it refuses has charged
+// nothing, and one that it makes has charged its cost, whatever became of the others.
+func TestGroupWithoutMemory(t *testing.T) {
+	t.Parallel()
+	server := servertest.Start(t)
+	for _, a := range limiter.Algorithms() {
+		s, ask := storeOf(t, a, &redis.Options{Addr: server.Addr()})
+		server.CLI("FLUSHALL")
+		ask("first")
+		for i := range 8 { // of every fourth key, as many as are admitted
+			for range twoLimits[0].Count {
+				if _, err := s.AllowN(t.Context(), fmt.Sprint("a", 4*i), twoLimits[0], 1); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		server.CLI("CONFIG", "SET", "maxmemory", "1")
+		errs, refused := ask("a"), 0
+		server.CLI("CONFIG", "SET", "maxmemory", "0")
+		for i, err := range errs {
+			want := int64(0)
+			switch {
+			case i%4 == 0:
+				want = twoLimits[0].Count
+			case err == nil:
+				want = 1
+			}
+			if err != nil && !strings.HasPrefix(err.Error(), "OOM ") {
+				t.Errorf("%s, decision %d: %v", a, i, err)
+			} else if err != nil {
+				refused++
+			}
+			if d, err := s.Peek(t.Context(), fmt.Sprint("a", i), twoLimits[0], 0); err != nil || d.Used != want {
+				t.Errorf("%s, decision %d: %d used, %v, want %d", a, i, d.Used, err, want)
+			}
+		}
+		if a != limiter.SlidingLog && refused < 24 { // whose first command needs no memory, after which a script may go on
+			t.Errorf("%s: %d decisions were refused, want those about 24 new keys", a, refused)
+		}
+		if state := s.server.client.(*batcher).together.state.Load(); state != byDigest {
+			t.Errorf("%s: state %d: the decisions were not made together", a, state)
+		}
 	}
 }
 
@@ -260,7 +394,7 @@ func TestKeysOfOneServer(t *testing.T) {
 		together bool
 	}{
 		"a server":           {redis.Options{Addr: plain.Addr()}, true},
-		"a proxy of one":     {redis.Options{Addr: spread(t, plain)}, true},
+		"a proxy of one":     {redis.Options{Addr: spread(t, plain)}, false}, // which answers no INFO
 		"a proxy of two":     {redis.Options{Addr: spread(t, servertest.Start(t), servertest.Start(t))}, false},
 		"a node":             {redis.Options{Addr: servertest.StartCluster(t, 1)[0].Addr()}, false},
 		"a user of few keys": {redis.Options{Addr: plain.Addr(), Username: "limited", Password: "x"}, false},
