@@ -74,6 +74,7 @@ type Match struct {
 	// each, in the same order.
 	Siblings []Fetch
 	Confirm  func(siblings []Sample) bool
+	Shared   bool // other programs lay their keys out so, too: it holds for none that no rule names
 
 	// Rule is the number, from 1, of the rule whose layout the keys have; 0 where it is a library's. Glob is
 	// then the pattern of its limiters.
@@ -258,7 +259,7 @@ func (r *Recognizer) Matches(s *Sample, now limiter.Instant, library string) (al
 
 // Confirmed says whether a match holds, given samples of its siblings.
 func (m *Match) Confirmed(siblings []Sample) bool {
-	return m.Confirm == nil || len(siblings) == len(m.Siblings) && m.Confirm(siblings)
+	return !m.Shared && (m.Confirm == nil || len(siblings) == len(m.Siblings) && m.Confirm(siblings))
 }
 
 // Pattern returns the glob of the limiters of m's kind, for a rule.

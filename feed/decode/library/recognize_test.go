@@ -69,49 +69,63 @@ func TestLookAlikes(t *testing.T) {
 	second := func(ahead float64) string { return fmt.Sprintf("%.0f", math.Floor(now+ahead)) }
 	hex := strings.Repeat("0123456789abcdef", 4)
 	for name, s := range map[string]decode.Sample{
-		"a cached count":                text(":1:visits", "5", time.Minute),
-		"a one-time code":               text("otp:4915112345678", "493817", 5*time.Minute),
-		"a session":                     text(":1:django.contrib.sessions.cache"+hex[:32], "\x80\x04\x95\x0d\x00\x00\x00\x00\x00\x00\x00}\x94.", time.Hour),
-		"a pickled list that is no log": text(":1:throttle_user_42", "\x80\x04\x95\x0d\x00\x00\x00\x00\x00\x00\x00]\x94G\x3f\xf0\x00\x00\x00\x00\x00\x00a.", time.Minute),
-		"a JSON list of old times":      text(":1:throttle_user_42", "["+at(-90)+"]", time.Minute+500*time.Millisecond),
-		"times under another name":      text(":1:arrivals", "["+at(-3)+"]", 57*time.Second),
-		"a deadline":                    text("lease:42", second(30), 30*time.Second),
-		"a mutex of now plus its TTL":   text("mutex:42", at(30), 30*time.Second),
-		"a mutex in nanoseconds":        text("mutex:43", fmt.Sprintf("%.0f000", (now+30)*1e6), 30*time.Second),
-		"a digest without rl":           text(":1:"+hex, "5", time.Minute),
-		"a digest of no version":        text("rl:"+hex, "5", time.Minute),
-		"a cached number of Laravel":    text("shop_database_shop_cache:"+hex[:40], "5", time.Minute),
-		"Laravel's serialized value":    text("shop_database_shop_cache:"+hex[:40], "s:2:\"ab\";", time.Minute),
-		"a timer alone":                 text("oven:timer", second(60), time.Minute),
-		"a flag of Rails":               text("rate-limit:enabled", "1", time.Minute),
-		"a config beside Rails":         text("rate-limit:config:max", "100", time.Minute),
-		"a count per day":               text("views:4711:20761111", "12", time.Hour),
-		"a named rate":                  text("rate_limit:42:statuses:3", "12", time.Hour),
-		"GitLab's settings":             text("application_rate_limiter:project_export:user:42", "12", time.Hour),
-		"Sentry's rl with another TTL":  text("rl:"+hex[:32]+":29916666", "5", 23*time.Hour),
-		"limits without an id":          text("100/1/minute", "5", 30*time.Second),
-		"limits beyond its window":      text("LIMITER/alice/100/1/minute", "5", 2*time.Minute),
-		"limits without expiry":         text("LIMITER/alice/100/1/minute", "5", model.Forever),
-		"limits with a text":            text("LIMITER/alice/100/1/minute", "five", 30*time.Second),
-		"a path with numbers":           text("files/2026/11/minutes", "5", 30*time.Second),
-		"an ebook in a list":            list("LIMITER/alice/100/1/minute", 30*time.Second, 3, "chapter one"),
-		"a list longer than its limit":  list("LIMITER/alice/2/1/minute", 30*time.Second, 3, at(-1)),
-		"a Symfony cache item":          text("Kq2xV8m1rT:"+hex[:40], "\x00\x00\x00\x02\x11\x05hello", time.Minute),
-		"Symfony under another name":    text("Kq2xV8m1rT:"+hex[:40], "O:43:\"Symfony\\Component\\RateLimiter\\Policy\\Window\":2:{s:9:\"api-alice\";d:1795000000;s:8:\"\x00\x00\x00\x01\x00\x00\x00\x04\";i:5;}", 4*time.Second),
-		"a Laravel lock":                text("laravel_unique_job:Send:42", "q8hYt2Zk0PwVn3Rb", time.Hour),
-		"Celery's retry count":          text("arq:retry:4711", "3", time.Hour),
-		"a hash with tokens":            hash("usage:42", time.Hour, "tokens", "17", "model", "large"),
-		"a hash of an event":            hash("meeting:42", time.Hour, "start", second(0), "end", second(3600), "count", "12"),
-		"a hash with last_refreshed":    hash("wallet:42", time.Hour, "tokens", "3", "last_refreshed", second(-5)),
-		"a level of a game":             hash("player:42", time.Hour, "current_level", "3", "last_drip", at(-5)),
-		"buckets of the gem ratelimit":  hash("ratelimit:emails:alice", 600*time.Second, fmt.Sprint(int64(now)/5), "3"),
-		"a geo set":                     zset("geo:shops", model.Forever, 2, decode.Element{Member: "a", Score: 3479099956230698}, decode.Element{Member: "b", Score: 3479447370796909}),
-		"a leaderboard":                 zset("leaderboard:1", model.Forever, 2, decode.Element{Member: "alice", Score: 17}, decode.Element{Member: "bob", Score: 4711}),
-		"presence":                      zset("presence", model.Forever, 2, decode.Element{Member: "user:abcdef:1", Score: 1795000000000}, decode.Element{Member: "user:123456:2", Score: 1795000000001}),
-		"Sidekiq's schedule":            zset("schedule", model.Forever, 2, decode.Element{Member: `{"class":"A"}`, Score: now + 5}, decode.Element{Member: `{"class":"B"}`, Score: now + 60}),
-		"Resque's delayed schedule":     zset("resque:delayed_queue_schedule", model.Forever, 2, decode.Element{Member: second(60), Score: math.Floor(now + 60)}, decode.Element{Member: second(90), Score: math.Floor(now + 90)}),
-		"Django's channel layer":        zset("asgi:group:chat", 24*time.Hour, 2, decode.Element{Member: "specific.abc!def", Score: now - 5}, decode.Element{Member: "specific.abc!ghi", Score: now - 1}),
-		"Mastodon's home feed":          zset("feed:home:1", model.Forever, 2, decode.Element{Member: "115000000000000001", Score: 115000000000000001}, decode.Element{Member: "115000000000000002", Score: 115000000000000002}),
+		"a cached count":                  text(":1:visits", "5", time.Minute),
+		"a one-time code":                 text("otp:4915112345678", "493817", 5*time.Minute),
+		"a session":                       text(":1:django.contrib.sessions.cache"+hex[:32], "\x80\x04\x95\x0d\x00\x00\x00\x00\x00\x00\x00}\x94.", time.Hour),
+		"a pickled list that is no log":   text(":1:throttle_user_42", "\x80\x04\x95\x0d\x00\x00\x00\x00\x00\x00\x00]\x94G\x3f\xf0\x00\x00\x00\x00\x00\x00a.", time.Minute),
+		"a JSON list of old times":        text(":1:throttle_user_42", "["+at(-90)+"]", time.Minute+500*time.Millisecond),
+		"times under another name":        text(":1:arrivals", "["+at(-3)+"]", 57*time.Second),
+		"a deadline":                      text("lease:42", second(30), 30*time.Second),
+		"a mutex of now plus its TTL":     text("mutex:42", at(30), 30*time.Second),
+		"a mutex in nanoseconds":          text("mutex:43", fmt.Sprintf("%.0f000", (now+30)*1e6), 30*time.Second),
+		"a digest without rl":             text(":1:"+hex, "5", time.Minute),
+		"a digest of no version":          text("rl:"+hex, "5", time.Minute),
+		"a cached number of Laravel":      text("shop_database_shop_cache:"+hex[:40], "5", time.Minute),
+		"Laravel's serialized value":      text("shop_database_shop_cache:"+hex[:40], "s:2:\"ab\";", time.Minute),
+		"a timer alone":                   text("oven:timer", second(60), time.Minute),
+		"a flag of Rails":                 text("rate-limit:enabled", "1", time.Minute),
+		"a config beside Rails":           text("rate-limit:config:max", "100", time.Minute),
+		"a count per day":                 text("views:4711:20761111", "12", time.Hour),
+		"a named rate":                    text("rate_limit:42:statuses:3", "12", time.Hour),
+		"GitLab's settings":               text("application_rate_limiter:project_export:user:42", "12", time.Hour),
+		"Sentry's rl with another TTL":    text("rl:"+hex[:32]+":29916666", "5", 23*time.Hour),
+		"limits without an id":            text("100/1/minute", "5", 30*time.Second),
+		"limits beyond its window":        text("LIMITER/alice/100/1/minute", "5", 2*time.Minute),
+		"limits without expiry":           text("LIMITER/alice/100/1/minute", "5", model.Forever),
+		"limits with a text":              text("LIMITER/alice/100/1/minute", "five", 30*time.Second),
+		"a path with numbers":             text("files/2026/11/minutes", "5", 30*time.Second),
+		"an ebook in a list":              list("LIMITER/alice/100/1/minute", 30*time.Second, 3, "chapter one"),
+		"a list longer than its limit":    list("LIMITER/alice/2/1/minute", 30*time.Second, 3, at(-1)),
+		"a Symfony cache item":            text("Kq2xV8m1rT:"+hex[:40], "\x00\x00\x00\x02\x11\x05hello", time.Minute),
+		"Symfony under another name":      text("Kq2xV8m1rT:"+hex[:40], "O:43:\"Symfony\\Component\\RateLimiter\\Policy\\Window\":2:{s:9:\"api-alice\";d:1795000000;s:8:\"\x00\x00\x00\x01\x00\x00\x00\x04\";i:5;}", 4*time.Second),
+		"a Laravel lock":                  text("laravel_unique_job:Send:42", "q8hYt2Zk0PwVn3Rb", time.Hour),
+		"Celery's retry count":            text("arq:retry:4711", "3", time.Hour),
+		"a hash with tokens":              hash("usage:42", time.Hour, "tokens", "17", "model", "large"),
+		"a hash of an event":              hash("meeting:42", time.Hour, "start", second(0), "end", second(3600), "count", "12"),
+		"a hash with last_refreshed":      hash("wallet:42", time.Hour, "tokens", "3", "last_refreshed", second(-5)),
+		"a level of a game":               hash("player:42", time.Hour, "current_level", "3", "last_drip", at(-5)),
+		"buckets of the gem ratelimit":    hash("ratelimit:emails:alice", 600*time.Second, fmt.Sprint(int64(now)/5), "3"),
+		"a geo set":                       zset("geo:shops", model.Forever, 2, decode.Element{Member: "a", Score: 3479099956230698}, decode.Element{Member: "b", Score: 3479447370796909}),
+		"a leaderboard":                   zset("leaderboard:1", model.Forever, 2, decode.Element{Member: "alice", Score: 17}, decode.Element{Member: "bob", Score: 4711}),
+		"presence":                        zset("presence", model.Forever, 2, decode.Element{Member: "user:abcdef:1", Score: 1795000000000}, decode.Element{Member: "user:123456:2", Score: 1795000000001}),
+		"Sidekiq's schedule":              zset("schedule", model.Forever, 2, decode.Element{Member: `{"class":"A"}`, Score: now + 5}, decode.Element{Member: `{"class":"B"}`, Score: now + 60}),
+		"Resque's delayed schedule":       zset("resque:delayed_queue_schedule", model.Forever, 2, decode.Element{Member: second(60), Score: math.Floor(now + 60)}, decode.Element{Member: second(90), Score: math.Floor(now + 90)}),
+		"Django's channel layer":          zset("asgi:group:chat", 24*time.Hour, 2, decode.Element{Member: "specific.abc!def", Score: now - 5}, decode.Element{Member: "specific.abc!ghi", Score: now - 1}),
+		"statistics of a client":          text("stats:alice", `{"count":0,"lastRequest":"2026-11-18T10:26:40Z","firstRequest":"2026-11-18T10:26:40Z"}`, time.Hour),
+		"statistics in another order":     text("stats:alice", `{"firstRequest":"2026-11-18T10:26:40Z","lastRequest":"2026-11-18T10:26:41Z","count":3}`, time.Hour),
+		"a first request after the last":  text("stats:alice", `{"count":3,"lastRequest":"2026-11-18T10:26:40Z","firstRequest":"2026-11-18T10:26:41Z"}`, time.Hour),
+		"limits of another API's headers": text("ratelimit:github:alice", `{"total":"5000","remaining":"4999","reset":"1795000060000"}`, time.Minute),
+		"a reset of a part of a ms":       text("ratelimit:github:alice", `{"total":5000,"remaining":4999,"reset":1795000060000.5}`, time.Minute),
+		"more left than in all":           text("ratelimit:github:alice", `{"total":5,"remaining":6,"reset":1795000060000}`, time.Minute),
+		"hits below zero":                 text("x:hrl:alice", `{"totalHits":-1,"resetTime":"2026-11-18T10:27:40Z"}`, model.Forever),
+		"a cached item of hapi":           text("cache:hapi-rate-limit-user:alice", `{"item":3,"stored":1795000000000,"ttl":0}`, time.Minute),
+		"an address behind rate-limit":    text("shop:rate-limit:203.0.113.7", "5", time.Minute),
+		"an IPv6 behind rate-limit":       text("rate-limit:2001:db8::7", "5", time.Minute),
+		"what several programs count":     text("rate.limit:203.0.113.7", "5", time.Minute),
+		"a drip of days ago":              hash("leaky_bucket_limiter:alice", time.Minute, "current_level", "2", "last_drip", at(-3*86400)),
+		"a drip that is to come":          hash("leaky_bucket_limiter:alice", time.Minute, "current_level", "2", "last_drip", at(60)),
+		"no numbers beside a level":       hash("RLalice", time.Minute, "l", "1795000000000", "b", "1", "dr", "yes", "db", "10000", "p", "0"),
+		"Mastodon's home feed":            zset("feed:home:1", model.Forever, 2, decode.Element{Member: "115000000000000001", Score: 115000000000000001}, decode.Element{Member: "115000000000000002", Score: 115000000000000002}),
 	} {
 		if got := recognized(s); got != "" {
 			t.Errorf("%s (%q) is taken for a limiter of %s", name, s.Key, got)
@@ -121,23 +135,48 @@ func TestLookAlikes(t *testing.T) {
 
 // TestSiblingsMustAgree holds that a key that needs another beside it is known with it alone.
 func TestSiblingsMustAgree(t *testing.T) {
+	const lives = 59*time.Second + 900*time.Millisecond
+	after := func(d time.Duration) string { return fmt.Sprint(testNow.Add(d).Millis()) }
 	timer := fmt.Sprint(int64(testNow)/1e6 + 60)
-	counter := text("login|198.51.100.7", "3", 59*time.Second+900*time.Millisecond)
+	login := text("login|198.51.100.7", "3", lives)
+	hits, tokens := text("rl:fw:{alice}", "3", lives), text("rl:tb:{alice}", "3", lives)
+	base := "login:" + strings.Repeat("0123456789", 4)
+	level := text(base+".bucket_level", "2", lives)
 	for _, c := range []struct {
-		name  string
-		timer decode.Sample
-		want  string
+		name        string
+		key, beside decode.Sample
+		want        string
 	}{
-		{"together", text(counter.Key+":timer", timer, counter.TTL), "laravel"},
-		{"the timer lives longer", text(counter.Key+":timer", timer, counter.TTL+time.Minute), ""},
-		{"the timer is of another time", text(counter.Key+":timer", "1795000300", counter.TTL), ""},
+		{"together", text(login.Key+":timer", timer, lives), login, "laravel"},
+		{"the timer lives longer", text(login.Key+":timer", timer, lives+time.Minute), login, ""},
+		{"the timer is of another time", text(login.Key+":timer", "1795000300", lives), login, ""},
+		{"a timer without its counter", text(login.Key+":timer", timer, lives), decode.Sample{}, ""},
+		{"hits until both expire", hits, text(hits.Key+":exp", after(lives), lives), "aspnetcore-redis-rate-limiting"},
+		{"hits until another time", hits, text(hits.Key+":exp", after(time.Hour), lives), ""},
+		{"an end that stays", hits, text(hits.Key+":exp", after(lives), model.Forever), ""},
+		{"tokens of now", tokens, text(tokens.Key+":ts", after(0), lives), "aspnetcore-redis-rate-limiting"},
+		{"tokens of an hour to come", tokens, text(tokens.Key+":ts", after(time.Hour), lives), ""},
+		{"a time of tokens that stays", tokens, text(tokens.Key+":ts", after(0), model.Forever), ""},
+		{"parts of tokens", text(tokens.Key, "2.5", lives), text(tokens.Key+":ts", after(0), lives), ""},
+		{"a level and its time", level, text(base+".last_updated", "1795000000.023", lives), "prorate"},
+		{"a level that lives longer", text(level.Key, "2", time.Hour), text(base+".last_updated", "1795000000.023", lives), ""},
 	} {
-		if got := recognized(c.timer, counter); got != c.want {
+		if got := recognized(c.key, c.beside); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
-	if got := recognized(text(counter.Key+":timer", timer, counter.TTL)); got != "" {
-		t.Errorf("a timer without its counter is taken for a limiter of %s", got)
+}
+
+// TestMoreThanARefill: a reservoir may hold more than it is filled to, so that how much of the limit was used is not known.
+func TestMoreThanARefill(t *testing.T) {
+	s := hash("b_search_settings", model.Forever, "reservoir", "1000", "reservoirRefreshAmount", "100",
+		"reservoirRefreshInterval", "60000", "lastReservoirRefresh", fmt.Sprint(testNow.Millis()-1000))
+	m := Recognizer.Matches(&s, testNow, "")
+	if len(m) != 1 || m[0].Library.Name != "bottleneck" {
+		t.Fatalf("recognized as %v", m)
+	}
+	if d := m[0].Limiter.Decode(testNow, []decode.Sample{s}, decode.Settings{}); d.Err != "" || !d.Partial || d.State.Current != 0 || d.Limit.Count != 100 {
+		t.Errorf("%+v", d)
 	}
 }
 

@@ -3,7 +3,6 @@ package library
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"math"
 	"regexp"
 	"slices"
@@ -24,8 +23,10 @@ type state struct {
 	Keys   []string       // their names, the leading one first; * stands for who is limited
 	Fields []string       // of the leading key; JSON has no others
 	Hash   bool           // it is a hash
+	Text   *regexp.Regexp // what it is like where it is none; none is anything
 	Only   bool           // which has no other fields
 	Named  bool           // a rule has to name the library
+	Shared bool           // as decode.Match.Shared
 	Who    *regexp.Regexp // what * stands for; a group is what differs between limiters of a kind
 	Client string         // "is", "ends": that is the address of a client, or ends in one
 	Like   *regexp.Regexp // the same where a rule names the library; none is anything
@@ -38,7 +39,8 @@ type state struct {
 	Limit, Window              string        // where the limit stands, and the milliseconds of a window that begins at At; "" nowhere
 	At                         string        // where it stands when that was true
 	Until                      string        // where it stands when a count ends; "" with its key
-	Unit                       time.Duration // of these times; 0 are dates
+	Unit                       time.Duration // of these times, whole ones below a second; 0 are dates
+	Recent                     time.Duration // how long ago At may be; 0 is any time
 
 	Per    float64           // parts that a unit of Level has; 0 is 1
 	Plus   string            // where it stands what is in Level beside and does not drain
@@ -62,7 +64,7 @@ func (k *state) recognize(s *decode.Sample, c decode.Context) *decode.Match {
 	switch {
 	case k.Named && !c.Named, k.Hash != (s.Type == "hash") && !k.Blocks, s.TTL <= 0 && !k.Forever,
 		k.Not != nil && k.Not.MatchString(s.Key), strings.HasPrefix(s.Text, "-") && !k.Forever && k.Left == "",
-		k.Fields != nil && !k.Hash && !strings.HasPrefix(s.Text, "{"):
+		k.Text != nil && !k.Text.MatchString(s.Text):
 		return nil
 	}
 	for i, name := range slices.Backward(k.Keys) {
@@ -78,7 +80,7 @@ func (k *state) recognize(s *decode.Sample, c decode.Context) *decode.Match {
 				keys[n] = strings.Replace(name, "*", who, 1)
 			}
 		}
-		m := decode.Match{Name: keys[0], Why: k.Why}
+		m := decode.Match{Name: keys[0], Why: k.Why, Shared: k.Shared && !c.Named}
 		if !k.kind(&m, who, begins, c.Named) {
 			return nil
 		}
@@ -171,13 +173,11 @@ func (k *state) held(got []decode.Sample) (values map[string]string, ok bool) {
 	case k.Hash:
 		return lead.Fields, !k.Only || lead.Length == int64(len(k.Fields))
 	case k.Fields != nil:
-		var object map[string]any
-		j := json.NewDecoder(strings.NewReader(lead.Text))
-		j.UseNumber()
-		ok = j.Decode(&object) == nil && !j.More() && len(object) == len(k.Fields)
+		var object map[string]json.RawMessage // a number in quotes is none
+		ok = json.Unmarshal([]byte(lead.Text), &object) == nil && len(object) == len(k.Fields)
 		values = make(map[string]string)
 		for name, v := range object {
-			values[name] = fmt.Sprint(v)
+			values[name] = string(v)
 			ok = ok && slices.Contains(k.Fields, name)
 		}
 		return values, ok
@@ -206,9 +206,10 @@ func (f *facts) instant(name string, unit time.Duration, now limiter.Instant) (a
 	switch v, isNumber := form.Number(f.values[name]); {
 	case name == "":
 	case unit == 0:
-		at, is = decode.TimeText(f.values[name])
+		at, is = decode.TimeText(strings.Trim(f.values[name], `"`))
 	default:
-		at, is = decode.InstantIn(v, unit), isNumber && decode.UnitOf(v, now) == unit
+		whole := unit == time.Second || v == math.Trunc(v)
+		at, is = decode.InstantIn(v, unit), isNumber && whole && decode.UnitOf(v, now) == unit
 	}
 	f.ok = f.ok && is
 	return at
@@ -219,6 +220,11 @@ func (k *state) read(d *decode.Decoded, now limiter.Instant, got []decode.Sample
 	f := &facts{}
 	f.values, f.ok = k.held(got)
 	at, until := f.instant(k.At, k.Unit, now), f.instant(k.Until, k.Unit, now)
+	age := now.Sub(at)
+	f.ok = f.ok && (k.Until == "" || until >= at) && (k.Recent == 0 || age > -clientAhead && age < k.Recent+clientAhead)
+	if len(got) > 1 && !k.Blocks && !k.Forever { // what says until when something counts ends then, too
+		f.ok = f.ok && got[1].TTL > 0 && (k.Until == "" || got[1].Expiry(now).Sub(until).Abs() <= form.Latency)
+	}
 	if k.Limit != "" {
 		d.Limit.Count, d.LimitFrom = int64(f.number(k.Limit)), model.LimitOfKey
 		f.ok = f.ok && d.Limit.Count > 0
@@ -231,14 +237,14 @@ func (k *state) read(d *decode.Decoded, now limiter.Instant, got []decode.Sample
 		lives := got[1].Expiry(now).Sub(at)
 		d.Window = lives.Round(time.Second)
 		given.Window = d.Window
-		f.ok = f.ok && got[1].TTL > 0 && (lives-d.Window).Abs() <= 2*form.Latency
+		f.ok = f.ok && (got[0].TTL-got[1].TTL).Abs() <= 2*form.Latency && (lives-d.Window).Abs() <= 2*form.Latency
 	}
 	if k.Window != "" || k.Lives {
 		f.ok = f.ok && d.Window > 0 && d.Window <= limiter.MaxWindow
 	}
 	for name, usual := range k.Usual {
-		v, held := f.values[name]
-		f.ok, d.Partial = f.ok && held, d.Partial || v != usual
+		f.number(name)
+		d.Partial = d.Partial || f.values[name] != usual
 	}
 	if k.Tokens != "" || k.Level != "" {
 		return k.bucket(d, now, f, at, form.Emission(given))
@@ -253,6 +259,7 @@ func (k *state) bucket(d *decode.Decoded, now limiter.Instant, f *facts, at limi
 	case k.Partial:
 		d.Partial = true
 	case k.Tokens != "":
+		f.ok = f.ok && (!k.Batches || amount >= 0 && amount == math.Trunc(amount))
 		if form.SetTokens(d, amount, at, step); k.Waits > 0 && step > 0 {
 			d.State.Filled -= limiter.Instant(float64(k.Waits.Microseconds()) / math.Max(math.Floor(1e6/step), 1))
 		}
@@ -278,7 +285,9 @@ func (k *state) count(d *decode.Decoded, now limiter.Instant, f *facts, until li
 			used = max(used, 0)
 		}
 		used = limit - used
-		d.Partial = limit == 0 || used < 0
+		if d.Partial = limit == 0 || used < 0; k.Hash {
+			used = max(used, 0) // more is left than it is filled to
+		}
 	}
 	switch {
 	case !f.ok || !whole || k.Limit != "" && used < 0:
