@@ -95,11 +95,8 @@ func stripe(s *decode.Sample, c decode.Context) *decode.Match {
 	if s.Type == "string" {
 		return leftBucket("request_rate_limiter.", ".timestamp", false, false)(s, c)
 	}
-	ok := len(s.First) > 0 && len(s.Last) > 0 && s.TTL < 0
-	for _, e := range append(s.First, s.Last...) { // four random bytes each
-		ok = ok && len(e.Member) <= 4 && form.IsSecond(e.Score, c.Now)
-	}
-	if !ok || !c.Named && !strings.HasPrefix(s.Key, "concurrent_requests_limiter.") {
+	if s.TTL >= 0 || !c.Named && !strings.HasPrefix(s.Key, "concurrent_requests_limiter.") ||
+		!form.BothEnds(s, func(e decode.Element) bool { return len(e.Member) <= 4 && form.IsSecond(e.Score, c.Now) }) { // random bytes
 		return nil
 	}
 	return underWay("concurrent_requests_limiter.", "named concurrent_requests_limiter.<user>",

@@ -118,8 +118,7 @@ func tyk(s *decode.Sample, c decode.Context) *decode.Match {
 }
 
 func pyrateLimiter(s *decode.Sample, c decode.Context) *decode.Match {
-	if s.TTL > 0 || len(s.First) == 0 || len(s.Last) == 0 || !isPyrateEntry(s.First[0], c.Now) ||
-		!isPyrateEntry(s.Last[len(s.Last)-1], c.Now) {
+	if s.TTL > 0 || !form.BothEnds(s, func(e decode.Element) bool { return isPyrateEntry(e, c.Now) }) {
 		return nil
 	}
 	m := &decode.Match{Kind: decode.Log, Why: []string{"a sorted set without expiry",
@@ -169,28 +168,21 @@ func ratescope(s *decode.Sample, c decode.Context) *decode.Match {
 		return nil
 	}
 	m := &decode.Match{Kind: kind, Why: []string{why}}
-	switch kind {
-	case decode.Log:
-		m.Algorithm = limiter.SlidingLog
-	case decode.Stream:
-		m.Algorithm = limiter.StreamCounter
-	case decode.TAT:
-		m.Algorithm = limiter.GCRA
-	case decode.Bucket:
-		if m.Algorithm = limiter.TokenBucket; s.Fields["level"] != "" {
-			m.Algorithm = limiter.LeakyBucket
-		}
+	if m.Algorithm = ownAlgorithms[kind]; kind == decode.Bucket && s.Fields["level"] != "" {
+		m.Algorithm = limiter.LeakyBucket
 	}
 	return m
 }
+
+var ownAlgorithms = map[decode.Kind]limiter.Algorithm{decode.Log: limiter.SlidingLog, decode.Stream: limiter.StreamCounter,
+	decode.TAT: limiter.GCRA, decode.Bucket: limiter.TokenBucket}
 
 // ownForm tells in which form of the package limiter s is, and why.
 func ownForm(s *decode.Sample, c decode.Context) (decode.Kind, string) {
 	now, named := c.Now, c.Named || strings.HasPrefix(s.Key, redisstore.DefaultPrefix)
 	switch s.Type {
 	case "zset":
-		if named && s.TTL > 0 && len(s.First) > 0 && len(s.Last) > 0 && isOwnEntry(s.First[0], now) && isOwnEntry(s.Last[0], now) &&
-			!isThousandfold(s, now) {
+		if named && s.TTL > 0 && form.BothEnds(s, func(e decode.Element) bool { return isOwnEntry(e, now) }) && !isThousandfold(s, now) {
 			return decode.Log, "a sorted set whose members are their scores, in microseconds"
 		}
 	case "stream":

@@ -258,28 +258,22 @@ func throttleWindow(s *decode.Sample, now limiter.Instant) (time.Duration, bool)
 // readTimes reads a serialized list of times. whole is false where it ends before its end: then
 // times holds the first ones.
 func readTimes(text string) (times []float64, whole bool) {
+	var broken error
 	if strings.HasPrefix(text, "x") { // zlib
 		r, err := zlib.NewReader(strings.NewReader(text))
 		if err != nil {
 			return nil, false
 		}
-		inflated, err := io.ReadAll(io.LimitReader(r, timesBytes))
-		times, whole = readPlainTimes(string(inflated))
-		return times, whole && err == nil
+		var inflated []byte
+		inflated, broken = io.ReadAll(io.LimitReader(r, timesBytes))
+		text = string(inflated)
 	}
-	return readPlainTimes(text)
-}
-
-// readPlainTimes reads a list of times that is not compressed.
-func readPlainTimes(text string) (times []float64, whole bool) {
-	if strings.HasPrefix(text, "[") {
-		whole = json.Unmarshal([]byte(text), &times) == nil
-		if i := strings.LastIndexByte(text, ','); !whole && i > 0 {
-			_ = json.Unmarshal([]byte(text[:i]+"]"), &times)
-		}
-		return times, whole
+	if !strings.HasPrefix(text, "[") {
+		times, whole = readPickle(text)
+	} else if whole = json.Unmarshal([]byte(text), &times) == nil; !whole {
+		_ = json.Unmarshal([]byte(text[:max(strings.LastIndexByte(text, ','), 0)]+"]"), &times)
 	}
-	return readPickle(text)
+	return times, whole && broken == nil
 }
 
 // timesBytes is how much of a list of times is read.

@@ -141,7 +141,7 @@ func (k *state) reader(keys []string) *form.Reader {
 	case k.Hash:
 		r.Keys[0].Type, r.Keys[0].Fields = "hash", k.Fields
 	case k.Fields != nil:
-		r.Keys[0].Bytes = jsonBytes
+		r.Keys[0].Bytes = 128 // more than the JSON of a limiter has
 	}
 	if k.Blocks {
 		r.Block = 1
@@ -163,9 +163,6 @@ func (k *state) reader(keys []string) *form.Reader {
 	}
 	return r
 }
-
-// jsonBytes is more than the JSON of a limiter has.
-const jsonBytes = 128
 
 // held returns what the keys hold, by the names of fields or by places.
 func (k *state) held(got []decode.Sample) (values map[string]string, ok bool) {
