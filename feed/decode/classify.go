@@ -279,7 +279,7 @@ func (p *Probe) Found(now limiter.Instant) Found {
 	f := FormOf(s, at)
 	for _, m := range p.matches {
 		if f.Refuted = f.Refuted || !m.Shared; m.Shared {
-			f.reasons = append(f.reasons, "it may be of "+m.Library.Name+", whose name other programs use, too: a rule with this library would say so")
+			f.reasons = append(f.reasons, "it may be of "+m.Library.Name+", whose name others use, too: a rule with this library would say so")
 		}
 	}
 	f.Beside = slices.ContainsFunc(p.recognizer.beside, func(is *regexp.Regexp) bool { return is.MatchString(s.Key) })
