@@ -229,7 +229,7 @@ func TestGroupOnAnotherServer(t *testing.T) {
 		{"restarted", func() { <-killed; successor.Start() }, "NOSCRIPT", withText},
 		{"with text after the restart", func() {}, "", byDigest},
 		{"killed again", successor.Kill, "unanswered", byDigest},
-		{"behind a proxy", func() { addr.Store(spread(t, servertest.Start(t), servertest.Start(t))) }, "NOSCRIPT", apart},
+		{"behind a proxy", func() { addr.Store(spread(t, true, servertest.Start(t), servertest.Start(t))) }, "NOSCRIPT", apart},
 		{"behind a proxy, by themselves", func() {}, "NOSCRIPT", apart},
 	} {
 		step.do()
@@ -245,6 +245,39 @@ func TestGroupOnAnotherServer(t *testing.T) {
 		if state := s.server.client.(*batcher).together.state.Load(); state != step.state {
 			t.Errorf("%s: state %d, want %d", step.what, state, step.state)
 		}
+	}
+}
+
+// TestProxyOfKnownScripts puts a proxy in the place of a server whose scripts all its servers know. No reply tells
+// it, so that groups are sent on to the server of their first key, until the next check.
+func TestProxyOfKnownScripts(t *testing.T) {
+	t.Parallel()
+	var servers []*servertest.Server
+	var addr atomic.Value
+	var s *Store
+	var ask func(string) []error
+	for range 2 { // the Store of the second one stays
+		server := servertest.Start(t)
+		servers = append(servers, server)
+		addr.Store(server.Addr())
+		s, ask = storeOf(t, limiter.GCRA, &redis.Options{Dialer: func(context.Context, string, string) (net.Conn, error) {
+			return net.Dial("tcp", addr.Load().(string))
+		}})
+		ask("first")
+		if err := errors.Join(ask("with text")...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	addr.Store(spread(t, true, servers...))
+	servers[1].CLI("CLIENT", "KILL", "TYPE", "normal")
+	ask("on the connection that has ended, or a new one")
+	state := &s.server.client.(*batcher).together.state
+	if err := errors.Join(ask("together")...); err != nil || state.Load() != byDigest {
+		t.Errorf("before the check: %v, state %d", err, state.Load())
+	}
+	s.server.client.(*batcher).together.batches.Store(checkEvery)
+	if err := errors.Join(ask("together, and checked")...); err != nil || state.Load() != apart {
+		t.Errorf("after the check: %v, state %d, want apart", err, state.Load())
 	}
 }
 
@@ -309,8 +342,8 @@ func putForeign(t *testing.T, s *Store, client *redis.Client) {
 }
 
 // spread starts a proxy that sends each script to one of its servers by the first key, as twemproxy and
-// Envoy do. It returns its address.
-func spread(t *testing.T, servers ...*servertest.Server) string {
+// Envoy do, and INFO to the first server if it may. It returns its address.
+func spread(t *testing.T, info bool, servers ...*servertest.Server) string {
 	listen, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -322,14 +355,14 @@ func spread(t *testing.T, servers ...*servertest.Server) string {
 			if err != nil {
 				return
 			}
-			go forward(c, servers)
+			go forward(c, info, servers)
 		}
 	}()
 	return listen.Addr().String()
 }
 
 // forward serves one connection of a proxy until it ends.
-func forward(c net.Conn, servers []*servertest.Server) {
+func forward(c net.Conn, info bool, servers []*servertest.Server) {
 	defer func() { _ = c.Close() }()
 	up, back := make([]net.Conn, len(servers)), make([]*bufio.Reader, len(servers))
 	for i, s := range servers {
@@ -344,11 +377,13 @@ func forward(c net.Conn, servers []*servertest.Server) {
 		}
 		lines := strings.Split(words, "\r\n") // a length and a value each, after their number
 		to, answer := 0, "-ERR unknown command\r\n"
-		if strings.HasPrefix(strings.ToLower(lines[2]), "eval") {
-			for _, b := range []byte(lines[8][len(lines[8])-2:]) {
-				to += int(b)
+		if script := strings.HasPrefix(strings.ToLower(lines[2]), "eval"); script || info && lines[2] == "info" {
+			if script {
+				for _, b := range []byte(lines[8][len(lines[8])-2:]) {
+					to += int(b)
+				}
+				to %= len(up)
 			}
-			to %= len(up)
 			_, _ = io.WriteString(up[to], words)
 			if answer, err = value(back[to]); err != nil {
 				return
@@ -394,8 +429,9 @@ func TestKeysOfOneServer(t *testing.T) {
 		together bool
 	}{
 		"a server":           {redis.Options{Addr: plain.Addr()}, true},
-		"a proxy of one":     {redis.Options{Addr: spread(t, plain)}, false}, // which answers no INFO
-		"a proxy of two":     {redis.Options{Addr: spread(t, servertest.Start(t), servertest.Start(t))}, false},
+		"a proxy of one":     {redis.Options{Addr: spread(t, true, plain)}, true},
+		"a proxy, no INFO":   {redis.Options{Addr: spread(t, false, plain)}, false},
+		"a proxy of two":     {redis.Options{Addr: spread(t, true, servertest.Start(t), servertest.Start(t))}, false},
 		"a node":             {redis.Options{Addr: servertest.StartCluster(t, 1)[0].Addr()}, false},
 		"a user of few keys": {redis.Options{Addr: plain.Addr(), Username: "limited", Password: "x"}, false},
 	} {
