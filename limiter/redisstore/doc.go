@@ -23,12 +23,13 @@
 // limiter.ErrUnknownOutcome. go-redis does not repeat it either, whatever its MaxRetries is.
 //
 // On one server up to 16 concurrent decisions that cost 1 under one limit are one EVALSHA, in which
-// each has an answer or an error of its own. The server answers nobody else meanwhile: for 0.05 to 0.2
-// ms, and with the stream counter for 0.6 ms; never for longer than 16 decisions take. Before that, after a
-// script was not known, and once in 1,024 batches, INFO and 65 scripts tell whether one server has all keys (0.7
-// ms of it). Behind a proxy that spreads them, in a cluster, and without the right to INFO each decision is a
-// call. If such a proxy takes the place of a server in use, and its servers know the scripts, up to 1,024 batches
-// of a Store may be decided on a wrong one, so that each may admit a limit once. WithBatches(0) excludes it.
+// each has an answer or an error of its own. The server answers nobody else meanwhile: for 0.05 to 0.2 ms, with the
+// stream counter for 0.6 and for 0.8 where a sliding log removes what has expired; never for longer than 16 decisions
+// take. Before that, after a script was not known, and once in 1,024 batches, INFO and 65 scripts tell whether one
+// server has all keys (0.7 ms of it). Behind a proxy that spreads them, in a cluster, and without the right to INFO
+// each decision is a call. If such a proxy takes the place of a server in use, and its servers know the scripts, up to
+// 1,024 batches of a Store may be decided on a wrong one, so that each may admit a limit once. WithBatches(0)
+// excludes it.
 //
 // A server keeps a handful of scripts for each limiter: one for each kind of call, and two for
 // requests of cost 1 for each of the windows of a second, a minute, an hour and a day and for all
