@@ -44,17 +44,18 @@ func (t *together) check() {
 	if t.client == nil || t.batches.Add(1)%checkEvery != 1 || t.state.Load() == never {
 		return
 	}
-	ctx, pipe, state := context.Background(), t.client.Pipeline(), apart
+	ctx, pipe, state, names := context.Background(), t.client.Pipeline(), apart, make([]string, checkedKeys)
+	for i := range names {
+		names[i] = t.named("server of " + strconv.Itoa(i))
+	}
 	info := pipe.Info(ctx, "server")
+	pipe.Eval(ctx, serverID, names) // which some proxies refuse, and a user of other keys may not
 	if _, err := pipe.Exec(ctx); redis.HasErrorPrefix(err, "NOPERM") {
 		state = never
 	} else if err == nil && strings.Contains(info.Val(), "_mode:standalone") {
-		names := make([]string, checkedKeys)
 		for i := range names {
-			names[i] = t.named("server of " + strconv.Itoa(i))
 			pipe.Eval(ctx, serverID, names[i:i+1])
 		}
-		pipe.Eval(ctx, serverID, names) // which some proxies refuse
 		cmds, _ := pipe.Exec(ctx)
 		if !slices.ContainsFunc(cmds, func(c redis.Cmder) bool {
 			id, err := c.(*redis.Cmd).Text()
@@ -133,11 +134,10 @@ func (t *together) answer(g *decisionCmd) {
 	}
 	for _, c := range g.group {
 		own, rest, _ := strings.Cut(text, "\n")
-		if reason, failed := strings.CutPrefix(own, "!"); err == nil && failed {
+		c.SetVal(own)
+		c.SetErr(err)
+		if reason, failed := strings.CutPrefix(own, "!"); failed {
 			c.SetErr(refusedError(reason))
-		} else {
-			c.SetVal(own)
-			c.SetErr(err)
 		}
 		text = rest
 	}

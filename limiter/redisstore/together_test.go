@@ -424,6 +424,7 @@ func TestKeysOfOneServer(t *testing.T) {
 	t.Parallel()
 	plain := servertest.Start(t)
 	plain.CLI("ACL", "SETUSER", "limited", "on", ">x", "~ratelimit:*", "+@all", "-info")
+	plain.CLI("ACL", "SETUSER", "few-keys", "on", ">x", "~ratelimit:a?user?of*", "+@all")
 	for name, c := range map[string]struct {
 		options  redis.Options
 		together bool
@@ -433,7 +434,8 @@ func TestKeysOfOneServer(t *testing.T) {
 		"a proxy, no INFO":   {redis.Options{Addr: spread(t, false, plain)}, false},
 		"a proxy of two":     {redis.Options{Addr: spread(t, true, servertest.Start(t), servertest.Start(t))}, false},
 		"a node":             {redis.Options{Addr: servertest.StartCluster(t, 1)[0].Addr()}, false},
-		"a user of few keys": {redis.Options{Addr: plain.Addr(), Username: "limited", Password: "x"}, false},
+		"a user, no INFO":    {redis.Options{Addr: plain.Addr(), Username: "limited", Password: "x"}, false},
+		"a user of few keys": {redis.Options{Addr: plain.Addr(), Username: "few-keys", Password: "x"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			client := redis.NewClient(&c.options)
@@ -464,5 +466,8 @@ func TestKeysOfOneServer(t *testing.T) {
 				t.Errorf("together: %v, want %v; %d admitted, want 1200", together, c.together, admitted.Load())
 			}
 		})
+	}
+	if refusals := plain.Client().ACLLog(t.Context(), 100).Val(); len(refusals) != 3 {
+		t.Errorf("%d entries in the log of refusals, want two for INFO, by itself and in a script, and one for the keys", len(refusals))
 	}
 }
