@@ -190,7 +190,8 @@ func (b *Board) Hottest(n int) []Hottest {
 		if k.Gone || k.Reading.Err != "" {
 			continue
 		}
-		h := Hottest{HotKey: HotKey{Key: name}, Watched: true, Rate: Measure{k.Gauge.RateKnown, k.Gauge.Rate + k.Gauge.DeniedPerSec}}
+		h := Hottest{HotKey: HotKey{Key: name}, Watched: true}
+		h.Rate = Measure{k.Gauge.RateKnown, k.Admitted(k.Gauge.Rate) + k.Gauge.DeniedPerSec}
 		if k.Gauge.Remaining.Known {
 			h.Utilization = Measure{true, k.Gauge.Utilization}
 		}

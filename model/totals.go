@@ -87,18 +87,24 @@ func (s *sum) add(k *Watched, at limiter.Instant) {
 	}
 }
 
-// admitted returns the requests a second admitted lately, which is the rate of the key's row. If the limiter
-// counts denied requests too, units above the limit are left out. Of a window that is only inferred from
+// admitted returns the requests a second admitted lately, which is the rate of the key's row. Of a window that is only inferred from
 // the expiry the beginning is not known, and a count divided by what is left of it can be ten times
 // too high: there it is 0 until the rate of the latest seconds is known.
 func (k *Watched) admitted() float64 {
-	g, t := &k.Gauge, &k.Reading.Target
+	g := &k.Gauge
 	rate, known := g.Pace()
 	if !known || !g.RecentKnown && slices.Contains(k.Reading.Notes, WindowInferred) {
 		return 0
 	}
-	if most := Capacity(*t); t.LimitKnown && g.Used.N > most && most >= 0 {
-		return rate * float64(most) / float64(g.Used.N)
+	return k.Admitted(rate)
+}
+
+// Admitted returns what of a rate of requests was admitted: units above the limit of a limiter that counts denied requests, too,
+// are left out.
+func (k *Watched) Admitted(rate float64) float64 {
+	t, used := &k.Reading.Target, k.Gauge.Used.N
+	if most := Capacity(*t); t.LimitKnown && used > most && most >= 0 {
+		return rate * float64(most) / float64(used)
 	}
 	return rate
 }

@@ -241,7 +241,7 @@ var figures = []struct {
 		}},
 	{metric{name: "key_rate_per_second", help: "Admitted units a second over the last window, of GCRA and buckets a lower bound: what " +
 		"leaks away between two readings is not seen while they are nearly empty; absent when it is not known."},
-		func(k *watched) (float64, bool) { return k.Gauge.Rate, k.Gauge.RateKnown }},
+		func(k *watched) (float64, bool) { return k.Admitted(k.Gauge.Rate), k.Gauge.RateKnown }},
 	{metric{name: "key_reading_age_seconds", help: "Time since the key was read."}, func(k *watched) (float64, bool) {
 		return k.age.Seconds(), true
 	}},
