@@ -1,7 +1,6 @@
 package library
 
 import (
-	"strconv"
 	"strings"
 	"time"
 
@@ -56,8 +55,7 @@ func readGin() func(*decode.Decoded, limiter.Instant, []decode.Sample, decode.Se
 
 func httprateRedis(s *decode.Sample, c decode.Context) *decode.Match {
 	prefix, last, ok := form.LastPart(s.Key, ':')
-	_, err := strconv.ParseUint(last, 10, 64)
-	if !ok || err != nil || last[0] == '0' || !c.Named && (prefix != "httprate" || len(last) < 14) || !form.IsCounter(s) {
+	if !ok || !form.IsNumber(last) || last[0] == '0' || !c.Named && (prefix != "httprate" || len(last) < 14) || !form.IsCounter(s) {
 		return nil
 	}
 	longest := time.Duration(0) // the longest expiry seen
