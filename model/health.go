@@ -44,7 +44,7 @@ type Health struct {
 	Errors   []ErrorStat   // most frequent first; at most 12
 	Slow     []SlowCommand // newest first; at most 16
 	Spikes   []Spike       // events recorded by LATENCY, newest first; at most 8
-	Missing  []string      // one sentence each: a command that is not permitted, and the ACL rule that permits it
+	Missing  []string      // one sentence each: a command that is not answered, and the ACL rule that permits it
 }
 
 // Measure is a figure that may not be known.

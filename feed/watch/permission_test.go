@@ -121,3 +121,24 @@ func TestARefusalIsNotRepeated(t *testing.T) {
 		}
 	}
 }
+
+// TestCommandsThatAreSwitchedOff are named like those that a user may not run.
+func TestCommandsThatAreSwitchedOff(t *testing.T) {
+	t.Parallel()
+	var off []string
+	commands := []string{"INFO", "LATENCY", "SLOWLOG"}
+	for _, name := range commands {
+		off = append(off, "--rename-command", name, "")
+	}
+	s := servertest.Start(t, off...)
+	r := feedtest.Run(t, feedtest.NewRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: feedtest.EveryKey}))
+	servertest.Await(t, "what is switched off", func() bool {
+		text := words(r)
+		for _, name := range commands {
+			if !strings.Contains(text, name+" is not known to this server") {
+				return false
+			}
+		}
+		return true
+	})
+}

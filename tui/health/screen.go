@@ -6,11 +6,13 @@ package health
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/safetext"
 	"ratescope/tui/cell"
@@ -122,8 +124,18 @@ func (v *View) wellness() widget.Span {
 	case model.Down:
 		return widget.Styled(v.Canvas.Look.OverMark+" as last known, before it went away "+format.Span(s.Down)+" ago", v.Canvas.Look.Denied)
 	}
-	if v.Health.At == 0 {
+	untold := collect.Map(v.Health.Missing, func(why string) string { name, _, _ := strings.Cut(why, " "); return name })
+	switch {
+	case v.Health.At == 0:
 		return widget.Styled("not looked at yet", v.Canvas.Look.Dim)
+	case v.Link.Embedded:
+		return widget.Styled("the embedded Redis keeps no figures of its own", v.Canvas.Look.Dim)
+	case slices.Contains(untold, "INFO"):
+		return widget.Styled("cannot tell: INFO is not permitted or switched off, only the latency was measured", v.Canvas.Look.Near)
+	case !v.Health.MemoryUsed.Known || !v.Health.CPU.Known && v.Health.Over > 0:
+		return widget.Styled("cannot tell: INFO gives only a part of the figures, see \"not told\"", v.Canvas.Look.Near)
+	case len(untold) > 0:
+		return widget.Styled("no trouble in INFO, and cannot tell more: no "+safetext.Clean(strings.Join(untold, ", no ")), v.Canvas.Look.Near)
 	}
 	return widget.Styled(v.Canvas.Look.OKMark+" this Redis shows no trouble", v.Canvas.Look.Good)
 }

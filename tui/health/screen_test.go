@@ -75,7 +75,17 @@ func TestAServerThatIsAwayIsNotCalledWell(t *testing.T) {
 		"live":       {calm, well},
 		"connecting": {func(v *View) { calm(v); v.Link.Link = model.Connecting }, "connecting…"},
 		"down":       {func(v *View) { calm(v); v.Link.Link, v.Link.Down = model.Down, 9*time.Second }, "as last known"},
-		"new":        {func(v *View) { calm(v); v.Health.At, v.Health.Slow = 0, nil }, "not looked at yet"},
+		"no INFO": {func(v *View) {
+			calm(v)
+			v.Health.Missing = []string{"INFO may not be asked by this user: allow it"}
+		}, "cannot tell: INFO is not permitted"},
+		"a part of INFO": {func(v *View) { calm(v); v.Health.MemoryUsed = model.Measure{} }, "cannot tell: INFO gives only a part"},
+		"no slow log": {func(v *View) {
+			calm(v)
+			v.Health.Missing = []string{"LATENCY is not known", "SLOWLOG is not known"}
+		}, "no trouble in INFO, and cannot tell more: no LATENCY, no SLOWLOG"},
+		"embedded": {func(v *View) { calm(v); v.Link.Embedded = true }, "keeps no figures"},
+		"new":      {func(v *View) { calm(v); v.Health.At, v.Health.Slow = 0, nil }, "not looked at yet"},
 	} {
 		text := drawn(140, 38, c.edit)
 		if !strings.Contains(text, c.want) || c.want != well && strings.Contains(text, well) {

@@ -5,7 +5,6 @@ package health
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -27,7 +26,7 @@ import (
 type Collector struct {
 	before figures
 	at     limiter.Instant   // of the previous examination, by the server's clock
-	shut   map[string]string // forbidden command → the ACL command that would permit it
+	shut   map[string]string // command that is not answered → why, and what would permit it
 	prices map[string]time.Duration
 }
 
@@ -93,7 +92,7 @@ func (c *Collector) Examine(ctx context.Context, nodes []*redis.Client, at limit
 	}
 	fillHealth(h, &now, &c.before)
 	for _, name := range slices.Sorted(maps.Keys(c.shut)) {
-		h.Missing = append(h.Missing, fmt.Sprintf("%s may not be asked by this user: %s", strings.ToUpper(name), c.shut[name]))
+		h.Missing = append(h.Missing, strings.ToUpper(name)+" "+c.shut[name])
 	}
 	c.reprice(&now)
 	e := Examination{Health: h, Prices: maps.Clone(c.prices), Cost: time.Duration(answered) * lookPrice}
@@ -104,14 +103,16 @@ func (c *Collector) Examine(ctx context.Context, nodes []*redis.Client, at limit
 	return e, nil
 }
 
-// forbidden notes a missing permission. Other error replies are ignored, since a server may
-// not know the command. It returns err if the node is away.
+// forbidden notes a command that the user may not run or that the server does not know. Other error
+// replies are ignored. It returns err if the node is away.
 func (c *Collector) forbidden(command string, err error) error {
 	switch {
 	case connect.Away(err):
 		return err
 	case connect.Code(err) == "NOPERM":
-		c.shut[command] = connect.Remedy(err)
+		c.shut[command] = "may not be asked by this user: " + connect.Remedy(err)
+	case err != nil && strings.HasPrefix(strings.ToLower(err.Error()), "err unknown command"):
+		c.shut[command] = "is not known to this server: it was renamed or switched off there"
 	}
 	return nil
 }
