@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -87,11 +88,7 @@ func (b *batcher) lane(cmd redis.Cmder) *lane {
 	l := b.lanes[node]
 	if l == nil {
 		l = &lane{of: b}
-		for other, idle := range b.lanes { // nodes come seldom, and others may have gone
-			if idle.isIdle() {
-				delete(b.lanes, other)
-			}
-		}
+		maps.DeleteFunc(b.lanes, func(_ *redis.Client, other *lane) bool { return other.isIdle() }) // nodes may have gone
 		b.lanes[node] = l
 	}
 	return l
@@ -198,9 +195,7 @@ func (l *lane) abandon(ctx context.Context, c *call) error {
 			return late
 		}
 	}
-	if at := slices.Index(l.queue, c); at >= 0 {
-		l.queue = slices.Delete(l.queue, at, at+1)
-	}
+	l.queue = slices.DeleteFunc(l.queue, func(other *call) bool { return other == c })
 	l.giveWay()
 	return fmt.Errorf("%w: %w", errNotSent, late)
 }
@@ -267,7 +262,12 @@ func (b *batcher) send(batch []*call) error {
 	}
 	pipe := b.pipeline()
 	groups := b.together.queue(ctx, pipe, batch)
-	_, err := pipe.Exec(ctx) // the first error of the commands, each of which holds its own
+	cmds, err := pipe.Exec(ctx) // the first error of the commands, each of which holds its own
+	if err != nil && !slices.ContainsFunc(cmds, func(c redis.Cmder) bool { return c.Err() != nil }) {
+		for _, c := range cmds { // a wrong password is refused before they are sent
+			c.SetErr(err)
+		}
+	}
 	for _, g := range groups {
 		b.together.answer(g)
 	}

@@ -248,6 +248,21 @@ func TestGroupOnAnotherServer(t *testing.T) {
 	}
 }
 
+// TestBatchOfRefusedUser sends batches by a client that the server refuses before it reads them. Each decision has
+// its error.
+func TestBatchOfRefusedUser(t *testing.T) {
+	t.Parallel()
+	s, ask := storeOf(t, limiter.GCRA, &redis.Options{Addr: servertest.Start(t).Addr(), Username: "nobody", Password: "x"})
+	for _, state := range []int32{apart, byDigest} {
+		s.server.client.(*batcher).together.state.Store(state)
+		for i, err := range ask("a") {
+			if !strings.HasPrefix(fmt.Sprint(err), "WRONGPASS") {
+				t.Fatalf("state %d, decision %d: %v", state, i, err)
+			}
+		}
+	}
+}
+
 // TestProxyOfKnownScripts puts a proxy in the place of a server whose scripts all its servers know. No reply tells
 // it, so that groups are sent on to the server of their first key, until the next check.
 func TestProxyOfKnownScripts(t *testing.T) {
