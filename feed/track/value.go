@@ -140,9 +140,10 @@ type singleDecoder struct {
 	// outlives is set when the time to the expiry has been longer than the window. It is kept,
 	// because near its end such a counter looks like one that has just begun.
 	outlives bool
-	fell     bool // the count fell within a window: it is what is left
-	rose     bool // the count rose within a window: it is what was used
-	high     bool // the window had just begun when it was first seen, and counted much: it may be what is left
+	first    limiter.Instant // the earliest end of the present window: later ones were set by requests in it
+	fell     bool            // the count fell within a window: it is what is left
+	rose     bool            // the count rose within a window: it is what was used
+	high     bool            // the window had just begun when it was first seen, and counted much: it may be what is left
 
 	blocked  bool // a key beside it is named as one that denies for longer
 	timed    bool // a key beside it holds a time that is no start and no end of a window that its expiry ends
@@ -252,6 +253,9 @@ func (b *singleDecoder) tell(now limiter.Instant, l *Tracker, r *model.Reading, 
 			r.Arrivals = []model.Arrival{{At: now, N: rise}}
 		}
 	}
+	if fresh || b.first == 0 || ends < b.first {
+		b.first = ends
+	}
 	b.last, b.ends, b.known = n, ends, true
 	if b.window.To > 0 {
 		b.withinName(now, r, n)
@@ -265,12 +269,15 @@ func (b *singleDecoder) tell(now limiter.Instant, l *Tracker, r *model.Reading, 
 	case fresh && now.Sub(l.since) < w: // a new window was watched from its start
 		b.outlives = false
 	}
-	l.notes.set(model.Outlives, b.outlives)
+	l.notes.set(model.Outlives, b.outlives || ends.Sub(b.first) > renewedBy)
 	r.State.Current = n
 	if r.State.Start = now; ends != 0 && w > 0 {
 		r.State.Start = ends.Add(-w)
 	}
 }
+
+// renewedBy is more than an expiry moves where nothing sets it anew, and the server pauses between its answers to PTTL and TIME.
+const renewedBy = 500 * time.Millisecond
 
 // withinName tells a counter whose name says its window: once that is over, nothing counts.
 func (b *singleDecoder) withinName(now limiter.Instant, r *model.Reading, n int64) {

@@ -138,3 +138,28 @@ func TestCountedAtTheLimit(t *testing.T) {
 		}
 	}
 }
+
+// TestRateOfARenewedCounter: how fast a counter fills is not known by its expiry where requests set that anew.
+func TestRateOfARenewedCounter(t *testing.T) {
+	const w = 10 * time.Second
+	rule := config.Rule{Match: "k*", Algorithm: limiter.FixedWindow, Limit: limiter.Limit{Count: 5, Window: w}, LimitKnown: true}
+	l := New("k", &rule, false, nil)
+	l.Attach(decode.Found{Key: "k", Name: "k", Type: "string", Kind: decode.Single})
+	for i, c := range []struct {
+		after time.Duration // noon
+		n     int64
+		ttl   time.Duration
+		known bool
+	}{
+		{time.Second, 1, 9 * time.Second, true},
+		{1300 * time.Millisecond, 2, 9 * time.Second, true}, // a pause would look so
+		{2 * time.Second, 3, w, false},
+		{3 * time.Second, 3, 9 * time.Second, false},
+		{13 * time.Second, 1, 9500 * time.Millisecond, true}, // a new window
+	} {
+		r := lookAt(t, l, noon.Add(c.after), c.n, c.ttl)
+		if g := r.Gauge(r.At); g.RateKnown != c.known {
+			t.Errorf("reading %d: the rate is %g, known %t, want %t", i, g.Rate, g.RateKnown, c.known)
+		}
+	}
+}
