@@ -119,8 +119,9 @@ func changeKey(ctx context.Context, src server, s model.Order, order orderOption
 	}
 	var err error
 	s.Target, err = r.AimChange(s.Change)
-	if kind := s.Change.Kind; err != nil && lines && r.Target.Foreign() && (kind == model.Give || kind == model.Free) {
-		s.Target, err = r.Target, nil // what is printed is in that library's own terms
+	kind := s.Change.Kind
+	if err != nil && lines && (r.Target.Foreign() && kind == model.Give || (r.Target.Foreign() || r.Target.Described) && kind == model.Free) {
+		s.Target, err = r.Target, nil // what is printed is in the terms of its own program
 	}
 	if err == nil && lines {
 		r.Target = s.Target

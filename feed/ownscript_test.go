@@ -40,6 +40,7 @@ const ownRules = `rules:
 - {name: "no:{who}", read: value, limit: 10/500h}
 - {name: "ch:{who}", read: value, charged: true, limit: 10/500h}
 - {name: "zs:{who}", read: zset, unit: s, limit: 10/500h}
+- {name: "mn:{who}:{window:index}", read: value, limit: 10/500h}
 - {name: "wt:{who}:{window:index}", read: value, weigh: floor, limit: 10/500h}
 - {name: "bad:{who}", read: value, limit: 10/500h, script: {file: bad.lua, keys: ["bad:{who}"]}}
 - {name: "odd:{who}", read: value, limit: 10/500h, script: {file: odd.lua, keys: ["odd:{who}"]}}
@@ -202,6 +203,34 @@ func TestOwnScriptKeepsOthers(t *testing.T) {
 		before := held(t, s)
 		if _, err := i.TakeBack(t.Context(), model.TakeBack{Action: id}); err == nil || !strings.Contains(err.Error(), "another program") || held(t, s) != before {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestPlainCounterIsFreed removes the counter of the present window of a rule without a script, and undo puts it back.
+func TestPlainCounterIsFreed(t *testing.T) {
+	s := servertest.Start(t)
+	n := s.Now().Millis() / (500 * time.Hour).Milliseconds()
+	s.CLI("SET", fmt.Sprintf("mn:hot:%d", n-1), "9", "EX", "900000")
+	ended := held(t, s)
+	s.CLI("SET", fmt.Sprintf("mn:hot:%d", n), "4", "EX", "900000")
+	before := held(t, s)
+	order, i, _ := ownOrder(t, s.URL(), "mn:hot", 1)
+	order.Change = model.Change{Kind: model.Free}
+	lines, err := i.Preview(t.Context(), order)
+	if text := strings.Join(lines, "; "); err != nil || !strings.Contains(strings.ToLower(text), fmt.Sprintf("unlink mn:hot:%d", n)) {
+		t.Errorf("the ticket says %s, %v", text, err)
+	}
+	done, err := i.Change(t.Context(), order)
+	if after := held(t, s); err != nil || len(done.Removed) != 1 || after != ended {
+		t.Fatalf("%+v, %v: %s", done, err, after)
+	}
+	if _, err := i.TakeBack(context.Background(), model.TakeBack{Action: done.Action}); err != nil || held(t, s) != before {
+		t.Errorf("not undone, %v: %s", err, held(t, s))
+	}
+	if order.Change = (model.Change{Kind: model.Give, Units: 3}); err == nil {
+		if _, err = i.Change(t.Context(), order); err == nil {
+			t.Error("room was given")
 		}
 	}
 }

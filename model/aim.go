@@ -59,17 +59,22 @@ func (r *Reading) Aim() (Target, error) {
 // Foreign reports whether the key is in the layout of another library.
 func (t *Target) Foreign() bool { return t.Library != "" && t.Library != OwnLibrary }
 
+// Plain reports whether a rule tells the layout of the key, and all that its program keeps is one counter or log.
+func (t *Target) Plain() bool { return t.Described && t.Script != nil && t.Script.Plain != "" }
+
 // AimChange returns the limiter of a key for a Change, as Aim does. The error is one sentence, without
 // the key, that says why the change is not possible.
 func (r *Reading) AimChange(c Change) (Target, error) {
 	if _, ok := r.Target.RaiseOf(r.Key, c); ok {
 		return r.Target, r.aimRaise(c.Units)
 	}
-	t, err := r.Aim()
-	if err == nil && t.Described {
-		return t, errors.New("a rule tells its layout, and its script says how a request is written and not how its keys are changed " +
-			"otherwise: change it through its program")
+	switch t := r.Target; {
+	case t.Described && c.Kind != Free:
+		return t, errors.New("a rule tells its layout, and how its program changes its keys is not known: change it through its program")
+	case t.Described && !t.Plain():
+		return t, errors.New("a rule tells its layout, and what its program keeps besides is not known: take the lines of redis-cli")
 	}
+	t, err := r.Aim()
 	if err == nil && t.Foreign() && c.Kind != Free {
 		return t, fmt.Errorf("it is kept by %s, whose keys can be freed and not otherwise changed: give free, take the lines of "+
 			"redis-cli, or change it through that program", t.Library)

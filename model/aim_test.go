@@ -121,6 +121,16 @@ func TestAimAtASerializedCount(t *testing.T) {
 	if _, err := r.Aim(); err != nil {
 		t.Errorf("a plain count: %v", err)
 	}
+	for change, why := range map[model.Change]string{{Kind: model.Free}: "", {Kind: model.Give, Units: 1}: "how its program changes its keys"} {
+		if _, err := r.AimChange(change); (err == nil) != (why == "") || err != nil && !strings.Contains(err.Error(), why) {
+			t.Errorf("%s: %v, want %q", change, err, why)
+		}
+	}
+	r.Target.Script = nil
+	if _, err := r.AimChange(model.Change{Kind: model.Free}); err == nil || strings.Contains(err.Error(), "script") {
+		t.Errorf("a change does not need a script: %v", err)
+	}
+	r.Target.Script = &model.Script{Plain: "INCRBY"}
 	r.Notes = []model.Note{model.Serialized}
 	if _, err := r.Aim(); err == nil || !strings.Contains(err.Error(), "script: {file") {
 		t.Errorf("one with its type: %v", err)

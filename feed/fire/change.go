@@ -28,7 +28,7 @@ import (
 // before anything is written, and it is never sent twice. The transaction that removes a value
 // also saves it, so that Undo can restore it.
 func (i *Injector) Change(ctx context.Context, s model.Order) (model.Changed, error) {
-	if s.Target.Described {
+	if s.Target.Described && (s.Change.Kind != model.Free || !s.Target.Plain()) {
 		return model.Changed{}, errors.New("nothing is changed: a rule tells its layout, and how its program changes its keys is not known")
 	}
 	if err := i.admit(ctx, &s, s.Change.Check); err != nil {
@@ -124,6 +124,10 @@ func (i *Injector) remove(ctx context.Context, act *action, done *model.Changed)
 func changed(s model.Order, now limiter.Instant) []string {
 	if s.Change.Kind == model.Block || s.Change.Kind == model.Unblock {
 		return []string{layout.BlockedKey(s.Key)}
+	}
+	if s.Target.Described {
+		keys, _, _ := s.Target.Script.Expand(s.Key, s.Target.Limit, now, 1, "a") // a name with an error was refused at its preview
+		return keys
 	}
 	if stored := storedOf(nil, s); stored != nil {
 		return stored.keys()

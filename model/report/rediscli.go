@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -43,8 +44,8 @@ func ChangeLines(r *model.Reading, server model.Server, change model.Change, now
 // CheckChangeLines returns an error, one sentence, where no lines make a change: no other library looks for a block of ours, and some
 // forms no single command changes.
 func CheckChangeLines(r *model.Reading, server model.Server, change model.Change, now limiter.Instant) error {
-	if r.Target.Foreign() && (change.Kind == model.Block || change.Kind == model.Unblock) {
-		return fmt.Errorf("%s looks for no block", r.Target.Library)
+	if t := &r.Target; (t.Foreign() || t.Described) && (change.Kind == model.Block || change.Kind == model.Unblock) {
+		return fmt.Errorf("%s looks for no block", cmp.Or(t.Library, "its program"))
 	}
 	lines := ChangeLines(r, server, change, now)
 	for line := range strings.Lines(lines) {
