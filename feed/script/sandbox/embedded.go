@@ -47,9 +47,12 @@ type embedded struct {
 	vm    *lua.LState
 	main  *lua.LFunction
 	lib   *lua.LFunction // what the script has registered, of a library of functions
-	buf   bytes.Buffer
+	buf   bytes.Buffer   // a reply on its way
+	in    *bufio.Reader  // of buf
+	out   *bufio.Writer  // to buf
 	ran   []Command
-	seed  uint64 // of math.random
+	seed  uint64             // of math.random
+	least map[string]float64 // by sorted set: a bound of the scores from below, where one is known
 }
 
 func newEmbedded(text string) (*embedded, error) {
@@ -62,7 +65,7 @@ func newEmbedded(text string) (*embedded, error) {
 		return nil, err
 	}
 	_ = pipe.Close()
-	e := &embedded{redis: m, now: time.Unix(0, 0)}
+	e := &embedded{redis: m, now: time.Unix(0, 0), least: map[string]float64{}, in: bufio.NewReader(nil), out: bufio.NewWriter(nil)}
 	m.SetTime(e.now)
 	m.ClockTTL(true)
 	if err := e.load(text); err != nil {
@@ -235,15 +238,17 @@ func (e *embedded) dispatch(args []string) (any, error) {
 	if reply, known := e.spare(verb, args); known {
 		return reply, nil
 	}
+	e.bound(verb, args)
 	return e.send(args)
 }
 
 func (e *embedded) send(args []string) (any, error) {
 	e.buf.Reset()
-	w := bufio.NewWriter(&e.buf)
-	e.redis.Server().Dispatch(server.NewPeer(w), args)
-	_ = w.Flush()
-	return server.ParseReply(bufio.NewReader(&e.buf))
+	e.out.Reset(&e.buf)
+	e.redis.Server().Dispatch(server.NewPeer(e.out), args)
+	_ = e.out.Flush()
+	e.in.Reset(&e.buf)
+	return server.ParseReply(e.in)
 }
 
 // plain gives the replies of miniredis the types of go-redis.
