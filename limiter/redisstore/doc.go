@@ -28,8 +28,8 @@
 // take. Before that, after a script was not known, and once in 1,024 batches, INFO and 65 scripts tell whether one
 // server has all keys (0.7 ms of it). Behind a proxy that spreads them, in a cluster, and without the right to INFO
 // each decision is a call. If such a proxy takes the place of a server in use, and its servers know the scripts, up to
-// 1,024 batches of a Store may be decided on a wrong one, so that each may admit a limit once. WithBatches(0)
-// excludes it.
+// 1,024 batches of a Store may be decided on a wrong one, so that each may admit a limit once. A proxy that routes by the
+// beginnings of names and answers INFO as one of its servers is not noticed. WithBatches(0) excludes both.
 //
 // A server keeps a handful of scripts for each limiter: one for each kind of call, and two for
 // requests of cost 1 for each of the windows of a second, a minute, an hour and a day and for all
