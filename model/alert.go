@@ -24,13 +24,15 @@ type Alert struct {
 	At   limiter.Instant
 	Key  string // "" for an event of the server, or of several keys
 	What AlertKind
-	For  time.Duration // how long the episode lasted that has ended
+	For  time.Duration // how long the episode lasted that has ended, to when the key was last throttled
 	N    int64         // a number by kind: denied requests of an episode, or keys of a common event, 0 for the one Key
 	Of   int64         // the total of which N is a part
 	Text string        // the server's error, one sentence
 
 	Pattern string        // a glob of the N keys of a common event; "" where it is not known
 	Limit   limiter.Limit // of the Key that became throttled or near; zero where it is not known
+
+	Ended, OnAndOff bool // of the Key that became throttled: its episode is over, and it was free in between
 }
 
 // AlertKind is the kind of an Alert.
@@ -140,7 +142,9 @@ func pressureOf(k *Watched) pressure {
 type episode struct {
 	pressure pressure
 	began    limiter.Instant
+	again    limiter.Instant // since when the key has this pressure without a break; began at first
 	last     limiter.Instant // when the key last had this pressure
+	broken   bool            // the pressure is lower since then
 	denied   int64           // denied requests since began
 }
 
@@ -148,10 +152,11 @@ type episode struct {
 func (b *Board) judge(k *Watched, denied int64) {
 	at, e, now := k.Reading.At, &k.episode, pressureOf(k)
 	e.denied += denied
-	e.began, e.last = min(e.began, at), min(e.last, at) // the server's clock may have been set back
+	e.began, e.again, e.last = min(e.began, at), min(e.again, at), min(e.last, at) // the server's clock may have been set back
 	switch {
 	case now > e.pressure:
-		*e = episode{pressure: now, began: at, last: at, denied: denied}
+		b.end(k)
+		*e = episode{pressure: now, began: at, again: at, last: at, denied: denied}
 		kind := map[pressure]AlertKind{pressureNear: BecameClose, pressureFull: BecameThrottled, pressureSick: BecameUnreadable}[now]
 		a := Alert{At: at, Key: k.Reading.Key, What: kind, Text: k.Reading.Err, Limit: k.Reading.Target.Limit}
 		if kind == BecameUnreadable {
@@ -160,13 +165,46 @@ func (b *Board) judge(k *Watched, denied int64) {
 		}
 		b.moved = append(b.moved, a)
 	case now == e.pressure:
-		e.last = at
+		if e.broken {
+			e.again = at
+		}
+		e.last, e.broken = at, false
 	case at.Sub(e.last) >= min(max(k.Reading.Target.Window/4, 2*time.Second), 15*time.Second):
 		if e.pressure == pressureFull {
 			b.moved = append(b.moved, Alert{At: at, Key: k.Reading.Key, What: NoLongerThrottled, For: e.last.Sub(e.began), N: e.denied})
 		}
-		*e = episode{pressure: now, began: at, last: at}
+		b.end(k)
+		*e = episode{pressure: now, began: at, again: at, last: at}
+	default:
+		e.broken = true
 	}
+}
+
+// end ends the key's episode, and notes with the alert of its beginning how long the key was throttled.
+func (b *Board) end(k *Watched) {
+	e := k.episode
+	k.episode = episode{}
+	if e.pressure != pressureFull {
+		return
+	}
+	for i := len(b.alerts) - 1; i >= 0; i-- {
+		if a := &b.alerts[i]; a.Key == k.Reading.Key && a.What == BecameThrottled {
+			if !a.Ended {
+				a.For, a.OnAndOff, a.Ended = e.last.Sub(e.began), e.again > e.began, true
+			}
+			return
+		}
+	}
+}
+
+// Throttled returns how long the key has been throttled in the episode that lasts, and since its last break; now is whether
+// it still is.
+func (k *Watched) Throttled(at limiter.Instant) (all, last time.Duration, now bool) {
+	e, until := &k.episode, k.episode.last
+	if now = e.pressure == pressureFull && k.State(at) == Throttled; now {
+		until = at
+	}
+	return until.Sub(e.began), until.Sub(e.again), now
 }
 
 // link records that the link to the server was lost or is back.

@@ -86,7 +86,7 @@ func (b *Board) Apply(batch Batch) {
 	b.nodes(&batch)
 	if by := batch.set(b); by != 0 { // the spells that last have lasted as long as before
 		for _, k := range b.keys {
-			k.episode.began, k.episode.last = k.episode.began.Add(by), k.episode.last.Add(by)
+			k.episode.began, k.episode.again, k.episode.last = k.episode.began.Add(by), k.episode.again.Add(by), k.episode.last.Add(by)
 		}
 	}
 	b.Local, b.Server, b.Sweep, b.Cost = batch.Local, batch.Server, batch.Sweep, batch.Cost
@@ -116,6 +116,7 @@ func (b *Board) Apply(batch Batch) {
 		if k := b.keys[name]; k != nil {
 			if !k.Gone {
 				b.moved = append(b.moved, Alert{At: batch.At, Key: name, What: Left})
+				b.end(k)
 			}
 			k.Gone = true
 		}
@@ -127,6 +128,7 @@ func (b *Board) Apply(batch Batch) {
 	b.order(b.raised - raised)
 	for _, name := range batch.LeftOut {
 		if k := b.keys[name]; k != nil && !k.Pinned {
+			b.end(k)
 			delete(b.keys, name)
 		}
 	}

@@ -168,9 +168,6 @@ func (k *Watched) State(at limiter.Instant) KeyState {
 	return OKState
 }
 
-// LastThrottled returns when a key of which an episode lasts was last throttled; 0 in the past, where that is not known.
-func (k *Watched) LastThrottled() limiter.Instant { return k.episode.last }
-
 // Frees returns the instant from which a throttled key admits a request again; the last one there is
 // if that is never. It does not change while time passes, so that rows in its order stand still.
 func (k *Watched) Frees(at limiter.Instant) limiter.Instant {

@@ -18,7 +18,7 @@ import (
 // have the mark, as the filter leaves and as the JSON says have to wait.
 func TestHeaderRowsFilterAndJSONAgree(t *testing.T) {
 	row := regexp.MustCompile(`(?m)^[│▌ ]+([✖▲●·↓?~]) \S*[:…]\S* .*\d+/\d+`)
-	still := regexp.MustCompile(`is throttled( by \S+ in \S+)?, for \S+ now`)
+	still := regexp.MustCompile(`is throttled( by \S+ in \S+)?(, for| on and off).* now`)
 	more := regexp.MustCompile(`(\d+) more (?:✖|throttled below)`)
 	counted := regexp.MustCompile(`✖ (\d+) throttled|nobody is throttled  `)
 	for _, size := range [][2]int{{80, 24}, {140, 42}} {

@@ -29,8 +29,8 @@ type event struct {
 	fired *firing.Decision
 	mark  *record.Marker // of a replay
 
-	lasted time.Duration // of a key that became throttled: until it was free again, or until now
-	still  bool          // and it is not free again
+	lasted, now   time.Duration // of a key that became throttled: until it was last throttled, or until now; and since its last break
+	breaks, still bool          // it was free in between; it is throttled now
 }
 
 // key is the key that an event is about; "" the server.
@@ -170,27 +170,17 @@ func (v view) told() []record.Marker {
 	return slices.DeleteFunc(slices.Clone(v.s.Told()), func(m record.Marker) bool { return m.At > v.s.Shown.At() })
 }
 
-// measure works out how long keys were throttled; list has the newest event first.
+// measure says of the keys that became throttled for how long they were.
 func (v view) measure(list []event) {
-	freed := map[string]limiter.Instant{} // when a key was free again after what is looked at
 	for i := range list {
 		e := &list[i]
-		if e.alert == nil || e.alert.Key == "" {
+		if e.alert == nil || e.alert.Key == "" || e.alert.What != model.BecameThrottled {
 			continue
 		}
-		switch e.alert.What {
-		case model.NoLongerThrottled, model.Left:
-			freed[e.alert.Key] = e.at
-		case model.BecameThrottled:
-			end, known := freed[e.alert.Key]
-			if k := v.s.Shown.Board().Key(e.alert.Key); !known {
-				end = v.s.Shown.At()
-				if e.still = k != nil && k.State(end) == model.Throttled; k != nil && !e.still {
-					end = cmp.Or(k.LastThrottled(), end)
-				}
-			}
-			e.lasted = max(end.Sub(e.at), 0)
-			delete(freed, e.alert.Key)
+		e.lasted, e.breaks = e.alert.For, e.alert.OnAndOff
+		if k := v.s.Shown.Board().Key(e.alert.Key); k != nil && !e.alert.Ended {
+			e.lasted, e.now, e.still = k.Throttled(v.s.Shown.At())
+			e.breaks = e.now < e.lasted
 		}
 	}
 }
@@ -272,22 +262,38 @@ func (v view) lineOf(e *event) line {
 	if short.Limit = (limiter.Limit{}); short.What == model.NoLongerThrottled && short.Key != "" {
 		short.N = 0 // how many were denied
 	}
-	return line{mark, st, v.who(e), e.words(e.alert), e.words(&short)}
+	l := line{mark, st, v.who(e), e.words(e.alert), e.words(&short)}
+	if e.breaks { // the lane says by which limit
+		l.text = l.brief
+		l.brief = "throttled on and off, " + format.Span(e.lasted)
+		if e.still {
+			l.brief = "is throttled on and off, " + begun(e.now) + " now"
+		}
+	}
+	return l
 }
 
 // words says what an alert is about, as it is now.
 func (e *event) words(a *model.Alert) string {
 	text := session.AlertText(a)
-	switch past, one := strings.Replace(text, "is", "was", 1), a.What == model.BecameThrottled && a.Key != ""; {
+	past := strings.Replace(text, "is", "was", 1)
+	switch one := a.What == model.BecameThrottled && a.Key != ""; {
+	case !one:
+		return text
+	case e.still && e.breaks:
+		return text + " on and off for " + begun(e.lasted) + ", " + begun(e.now) + " now"
 	case e.still:
-		return text + ", for " + format.Length(e.lasted.Truncate(time.Second)+time.Second) + " now"
-	case one && e.lasted >= time.Second:
-		return past + " for " + format.Span(e.lasted)
-	case one:
+		return text + ", for " + begun(e.now) + " now"
+	case e.lasted < time.Second:
 		return past + " for a moment"
+	case e.breaks:
+		past += " on and off"
 	}
-	return text
+	return past + " for " + format.Span(e.lasted)
 }
+
+// begun writes a length of time that goes on, by the second that has begun.
+func begun(d time.Duration) string { return format.Length(d.Truncate(time.Second) + time.Second) }
 
 // line is what stands behind the time of an event.
 type line struct {

@@ -177,54 +177,29 @@ func (sc *Screen) arrange(r cell.Rect, framed bool) {
 // spans are the lengths of time that the lanes can show.
 var spans = [...]time.Duration{time.Minute, 2 * time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 6 * time.Hour, 24 * time.Hour}
 
-// lane is a key with the stretches of time in which it denied, newest first.
-type lane struct {
-	key    string
-	denied []stretch
-	near   []limiter.Instant
-}
-
-type stretch struct{ from, to limiter.Instant }
-
 // tallest is how many lines a lane may have.
 const tallest = 4
 
-// laneList are the keys of the listed events that were throttled or near their limit: those that are throttled now
+// laneList are the keys on the board that events tell to have been throttled or near their limit: those that are throttled now
 // first, as everywhere, and of equally urgent ones those with the newest event. Below them stand other rows, so many in all.
-func (v view) laneList(list []event, most int) (lanes []*lane) {
-	of := map[string]*lane{}
+func (v view) laneList(list []event, most int) (lanes []*model.Watched) {
+	taken, board := map[string]bool{}, v.s.Shown.Board()
+	add := func(key string) {
+		if k := board.Key(key); k != nil && !taken[key] {
+			taken[key], lanes = true, append(lanes, k)
+		}
+	}
 	for i := range list {
-		e := &list[i]
-		key := e.key()
-		if key == "" || e.alert == nil || e.alert.What != model.BecameThrottled && e.alert.What != model.BecameClose {
-			continue
-		}
-		l := of[key]
-		if l == nil {
-			l = &lane{key: key}
-			of[key], lanes = l, append(lanes, l)
-		}
-		switch e.alert.What {
-		case model.BecameThrottled:
-			l.denied = append(l.denied, stretch{e.at, e.at.Add(e.lasted)})
-		case model.BecameClose:
-			l.near = append(l.near, e.at)
+		if a := list[i].alert; a != nil && (a.What == model.BecameThrottled || a.What == model.BecameClose) {
+			add(a.Key)
 		}
 	}
-	state := func(l *lane) model.KeyState {
-		if k := v.s.Shown.Board().Key(l.key); k != nil {
-			return k.State(v.s.Shown.At())
-		}
-		return model.Silent
-	}
-	slices.SortStableFunc(lanes, func(x, y *lane) int { return cmp.Compare(state(x), state(y)) })
+	slices.SortStableFunc(lanes, func(x, y *model.Watched) int { return cmp.Compare(x.State(v.s.Shown.At()), y.State(v.s.Shown.At())) })
 	for _, k := range v.s.Rows.Rows() {
 		if len(lanes) >= most {
 			return lanes[:most]
 		}
-		if of[k.Reading.Key] == nil {
-			lanes = append(lanes, &lane{key: k.Reading.Key})
-		}
+		add(k.Reading.Key)
 	}
 	return lanes
 }
@@ -236,7 +211,7 @@ func (sc *Screen) paintLanes(v view, r cell.Rect) {
 		return
 	}
 	in := v.c.Section(r, false, widget.Styled("lanes", v.c.Look.Title),
-		widget.Styled(" · how full the keys were, and when throttled", v.c.Look.Dim))
+		widget.Styled(" · how full the keys were, and denials", v.c.Look.Dim))
 	name := min(max(in.W*2/5, 12), 30)
 	plot := cell.Rect{X: in.X + name + 3, Y: in.Y, W: in.W - name - 3, H: in.H - 1}
 	if plot.W < 8 || plot.H < 1 {
@@ -254,30 +229,24 @@ func (sc *Screen) paintLanes(v view, r cell.Rect) {
 	place := func(at limiter.Instant) int { return int(at.Sub(from) / column) }
 	list := v.laneList(sc.list, plot.H)
 	rows := widget.Spread(plot.H, len(list), tallest)
-	for i, l := range list {
+	for i, k := range list {
 		y, lines := plot.Y+rows.Line(i), rows.Line(i+1)-rows.Line(i)
 		r := cell.Rect{X: plot.X, Y: y, W: plot.W, H: max(lines-1, 1)}
 		v.c.Buffer.Fill(r.X, r.Y+r.H-1, r.W, v.c.Look.Room, v.c.Look.Faint)
-		st := v.c.Look.Text
-		if k := v.s.Shown.Board().Key(l.key); k != nil {
-			past := collect.Entry(&sc.levels, l.key)
-			past.Update(k, newest, now, column, r.W)
-			for x, c := range past.Cells {
-				c.Draw(&v.c.Buffer, r.X+x, r.Y, r.H, false, &v.c.Look)
-			}
-			if lines > 1 {
-				v.c.Spans(in.X+2, y+1, plot.X-1, v.s.Headline(k, v.c.Look, name+2)[1:]...)
-			}
-			mark, style := v.s.Mark(k, v.c.Look)
-			v.c.Buffer.Text(in.X, y, in.X+2, mark+" ", style) // some fonts draw the mark wider than its cell
-		} else {
-			st = v.c.Look.Dim
+		past := collect.Entry(&sc.levels, k.Reading.Key)
+		past.Update(k, newest, now, column, r.W)
+		for x, c := range past.Cells {
+			c.Draw(&v.c.Buffer, r.X+x, r.Y, r.H, false, &v.c.Look)
 		}
-		v.paintLane(r, l, place)
-		v.c.Buffer.Text(in.X+2, y, in.X+2+name, v.s.ShortName(l.key, name), st)
+		if lines > 1 {
+			v.c.Spans(in.X+2, y+1, plot.X-1, v.s.Headline(k, v.c.Look, name+2)[1:]...)
+		}
+		mark, style := v.s.Mark(k, v.c.Look)
+		v.c.Buffer.Text(in.X, y, in.X+2, mark+" ", style) // some fonts draw the mark wider than its cell
+		v.c.Buffer.Text(in.X+2, y, in.X+2+name, v.s.ShortName(k.Reading.Key, name), v.c.Look.Text)
 		v.c.OnClick(cell.Rect{X: in.X, Y: y, W: in.W, H: lines}, func(x int) tea.Cmd {
 			at := max(x-(plot.X-in.X), 0)
-			return v.s.Visit(l.key, from.Add(column*time.Duration(at)+column/2))
+			return v.s.Visit(k.Reading.Key, from.Add(column*time.Duration(at)+column/2))
 		})
 	}
 	labels := plot.Y + plot.H
@@ -321,20 +290,4 @@ func (sc *Screen) paintThen(v view, r cell.Rect) {
 	then := k.AsOf(at)
 	sc.past.Paint(v.c, above, then, timeline.Moment{Now: at, Stopped: true, Still: true}, false)
 	timeline.PaintWindow(v.c, below, then, at, false)
-}
-
-// paintLane draws over the levels of one key when it was throttled, in the sign of denials, and when it came near its limit.
-func (v view) paintLane(r cell.Rect, l *lane, place func(limiter.Instant) int) {
-	floor := r.Y + r.H - 1
-	for _, at := range l.near {
-		if x := place(at); x >= 0 && x < r.W {
-			v.c.Buffer.Text(r.X+x, floor, r.X+r.W, v.c.Look.NearMark, v.c.Look.Near)
-		}
-	}
-	for _, s := range l.denied {
-		a, b := max(place(s.from), 0), min(place(s.to), r.W-1)
-		for y := r.Y; y <= floor && b >= a; y++ {
-			v.c.Buffer.Fill(r.X+a, y, b-a+1, v.c.Look.Cross, v.c.Look.Denied)
-		}
-	}
 }

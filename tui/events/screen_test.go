@@ -87,7 +87,7 @@ func (a *alone) see(wants ...string) {
 func TestEventsFilterAndMeasure(t *testing.T) {
 	s := newAlone(t, 140, 42, tuitest.Cast()...)
 	s.run(40 * time.Second)
-	s.see("lanes", "is throttled by 5 in 20s", "now")
+	s.see("lanes", "is throttled on and off, ", "now")
 	if !strings.Contains(s.text(), "s now") && !strings.Contains(s.text(), "throttled for ") {
 		t.Errorf("no event says how long it lasted:\n%s", s.text())
 	}
@@ -137,7 +137,7 @@ func TestFewEventsLeaveNoPaneEmpty(t *testing.T) {
 // TestAnEventSaysWhatWas: a key that is free again was throttled, and by which limit.
 func TestAnEventSaysWhatWas(t *testing.T) {
 	s := newAlone(t, 140, 42, tuitest.Cast()...)
-	still := regexp.MustCompile(`✖ (\S+) +is throttled by \d+ in \S+, for \S+ now`)
+	still := regexp.MustCompile(`✖ (\S+) +is throttled( by \d+ in \S+, for| on and off).* now`)
 	was := regexp.MustCompile(`✖ \S+ +was throttled by \d+ in \S+ for `)
 	past := 0
 	for range 60 {
@@ -152,6 +152,57 @@ func TestAnEventSaysWhatWas(t *testing.T) {
 	}
 	if past == 0 {
 		t.Errorf("no key was throttled:\n%s", s.text())
+	}
+}
+
+// TestHowLongAKeyWasThrottledStands: what the row of an episode says does not change once the key is free, until it is throttled
+// again, however long an episode waits for that, and where the key leaves or many become free at once.
+func TestHowLongAKeyWasThrottledStands(t *testing.T) {
+	is := regexp.MustCompile(`(\d\d:\d\d:\d\d\.\d+ ✖ \S+) +is throttled`)
+	was := regexp.MustCompile(`(\d\d:\d\d:\d\d\.\d+ ✖ \S+) +(was throttled.*?) *│`)
+	for keys, windows := range map[int][]time.Duration{1: {4 * time.Second, 2 * time.Minute}, 20: {20 * time.Second}} {
+		for _, window := range windows {
+			people := make([]tuitest.Personality, keys)
+			for i := range people {
+				people[i] = tuitest.Cast()[0]
+				people[i].Name, people[i].How = fmt.Sprintf("k%02d", i), limiter.FixedWindow
+				people[i].Limit = limiter.Limit{Count: 10, Window: window}
+				people[i].Rate = func(passed float64, _ *rand.Rand) int { return 0 }
+			}
+			s := newAlone(t, 140, 60, people...)
+			throttled, gone := map[string]bool{}, false
+			s.edit = func(b *model.Batch) {
+				second := s.now.Second() % 40
+				for i := range b.Readings {
+					r := &b.Readings[i]
+					r.State = limiter.State{Algorithm: limiter.FixedWindow, Start: r.At.Floor(window), Current: 1}
+					if throttled[r.Key] = second >= 10+i/4 && second < 14 || second == 16 && i == 0; throttled[r.Key] {
+						r.State.Current = 10
+					}
+				}
+				if gone = gone || s.now.Minute() == 1; gone {
+					b.Gone, b.Readings = append(b.Gone, "k00"), b.Readings[1:]
+				}
+			}
+			said, rows := map[string]string{}, 0
+			for range 90 * 5 {
+				s.run(tuitest.Refresh)
+				text := s.text()
+				for _, m := range is.FindAllStringSubmatch(text, -1) {
+					delete(said, m[1])
+				}
+				for _, m := range was.FindAllStringSubmatch(text, -1) {
+					if before := said[m[1]]; before != "" && before != m[2] {
+						t.Fatalf("%v, %d keys: %s: %q became %q:\n%s", window, keys, m[1], before, m[2], text)
+					}
+					said[m[1]] = m[2]
+					rows++
+				}
+			}
+			if rows == 0 {
+				t.Errorf("%v, %d keys: no key was throttled:\n%s", window, keys, s.text())
+			}
+		}
 	}
 }
 
