@@ -216,6 +216,7 @@ func (p *program) show(ctx context.Context, c *cobra.Command, boards []board) er
 		o.Lab.Save, o.Lab.Redis = screenlab.SaveNew, &sandbox.Stage{}
 		if i == 0 {
 			o.Lab.Memory, o.Lab.Remember = labMemory()
+			o.Lab.Play = !p.still
 		}
 		o.Look.Theme, o.Look.FPS, o.Look.Still, o.Look.ASCII = p.theme, p.fps, p.still, p.ascii || asciiOnly()
 		o.Mask, o.Look.Suspend, o.Look.Timed = p.mask, true, p.timed()
