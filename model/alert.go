@@ -53,6 +53,7 @@ const (
 	Evicting  // the server evicted N keys
 	NodeLost  // a node of a cluster, with N keys, does not answer; Text says which
 	NodeBack  // the node of a cluster with the address Text answers again
+	Emptied   // at least N of Of limits left the server before they expired, as after FLUSHALL
 )
 
 // keepAlerts bounds the record.

@@ -12,7 +12,9 @@ import (
 // loss is limits that left the server although what was counted in them had not expired: after a restart
 // without its data, a failover to an empty replica or a flush.
 type loss struct {
+	what   AlertKind       // Restarted, else Emptied
 	at     limiter.Instant // when the first of them left, or the server was restarted; 0 for none
+	last   limiter.Instant // when the last of them left
 	held   map[string]bool // limits that counted something then, without those that were lost
 	all    int             // how many there were
 	lost   int             // how many of them left
@@ -20,7 +22,7 @@ type loss struct {
 }
 
 const (
-	lossTogether = 10 * time.Second // limits that leave within this time are one loss
+	lossTogether = 10 * time.Second // limits that leave within this time of each other are one loss
 	lossLasts    = time.Minute      // Forgotten tells of it: it is an event, not a state
 	lifeLeft     = 2 * time.Second  // a limit that would have expired sooner is not lost
 
@@ -66,19 +68,35 @@ func (b *Board) lose(batch *Batch) {
 	})
 	was, is := b.Server.RunID, batch.Server.RunID
 	restarted := was != "" && is != "" && was != is
-	if (restarted || len(left) > 0) && s.unread == nil && (s.at == 0 || at.Sub(s.at) > lossTogether) {
-		*s = loss{at: at, held: b.counting(at)}
+	if (restarted || len(left) > 0) && s.unread == nil && (s.at == 0 || at.Sub(s.last) > lossTogether) {
+		*s = loss{what: Emptied, at: at, last: at, held: b.counting(at)}
 		s.all = len(s.held)
 	}
 	if restarted {
-		s.unread = b.counting(at)
+		s.what, s.unread = Restarted, b.counting(at)
 	}
+	lost := s.lost
 	for _, name := range left {
 		if s.held[name] {
 			delete(s.held, name)
-			s.lost++
+			s.lost, s.last = s.lost+1, at
 		}
 	}
+	if s.what == Emptied && s.lost > max(lost, fewKeys) && 2*s.lost >= s.all {
+		b.report(s.all)
+	}
+}
+
+// report tells of the loss among so many limits, or corrects what was told of it.
+func (b *Board) report(of int) {
+	s := &b.loss
+	a := Alert{At: s.at, What: s.what, N: int64(s.lost), Of: int64(of)}
+	told := slices.IndexFunc(b.alerts, func(a Alert) bool { return a.At == s.at && (a.What == Emptied || a.What == Restarted) })
+	if told >= 0 {
+		b.alerts[told] = a
+		return
+	}
+	b.alert(a)
 }
 
 // Forgotten returns how many limits were lost lately, and how many there were. Fewer than half are none:
@@ -110,7 +128,7 @@ func (b *Board) remember(batch *Batch) {
 	if len(s.unread) > 0 && (read == 0 || b.At.Sub(s.at) < restartPatience) {
 		return
 	}
-	b.alert(Alert{At: s.at, What: Restarted, N: int64(s.lost), Of: int64(read)})
+	b.report(read)
 	s.unread = nil
 }
 

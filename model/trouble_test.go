@@ -56,6 +56,34 @@ func TestRestartThatForgets(t *testing.T) {
 	}
 }
 
+// TestFlushIsOneEventThatGrows: limits that leave before they expire are one event, which is corrected while more of them are missed.
+func TestFlushIsOneEventThatGrows(t *testing.T) {
+	var b model.Board
+	var names []string
+	first := live(today)
+	for i := range 40 {
+		names = append(names, fmt.Sprint("rl:", i))
+		r := logReading(names[i], today, 0, 5, 10)
+		r.Target.Window, r.Target.Limit.Window = time.Hour, time.Hour
+		first.Readings = append(first.Readings, r)
+	}
+	b.Apply(first)
+	for i, want := range []int64{0, 20, 30, 40} { // the last of them more than ten seconds after the first
+		next := live(today.Add(time.Duration(i+1) * 6 * time.Second))
+		next.Gone = names[10*i : 10*i+10]
+		b.Apply(next)
+		var got []int64
+		for _, a := range b.Alerts() {
+			if a.What == model.Emptied {
+				got = append(got, a.N)
+			}
+		}
+		if want == 0 && got != nil || want > 0 && !slices.Equal(got, []int64{want}) {
+			t.Errorf("after %d of 40 left the events count %d, want %d", 10*i+10, got, want)
+		}
+	}
+}
+
 // TestRestartIsReportedOfWhatWasRead: while the server that came back does not answer, nothing is said of its
 // limits, and then it is said of those that were read.
 func TestRestartIsReportedOfWhatWasRead(t *testing.T) {

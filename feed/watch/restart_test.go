@@ -20,12 +20,17 @@ func TestRestartThatLostTheLimits(t *testing.T) {
 	for name, refresh := range map[string]time.Duration{"away for some looks": 5 * time.Millisecond, "away between two looks": 3 * time.Second} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			loseTheLimits(t, refresh)
+			loseTheLimits(t, refresh, model.Restarted, func(s *servertest.Server) { s.Kill(); s.Start() })
 		})
 	}
+	t.Run("flushed", func(t *testing.T) {
+		t.Parallel()
+		loseTheLimits(t, 5*time.Millisecond, model.Emptied, func(s *servertest.Server) { s.CLI("FLUSHALL") })
+	})
 }
 
-func loseTheLimits(t *testing.T, refresh time.Duration) {
+// loseTheLimits waits for the alert that, after a server has lost its limits, counts them all.
+func loseTheLimits(t *testing.T, refresh time.Duration, what model.AlertKind, lose func(*servertest.Server)) {
 	s := servertest.Start(t)
 	const limits = 22
 	for i := range limits {
@@ -33,21 +38,20 @@ func loseTheLimits(t *testing.T, refresh time.Duration) {
 	}
 	run := feedtest.Run(t, feedtest.NewRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"rl:*"}, Refresh: refresh, Rules: []config.Rule{hourRule("*", limiter.StreamCounter)}}))
 	servertest.Await(t, "all limits", func() bool { return len(run.Seen()) == limits })
-	s.Kill()
-	s.Start()
+	lose(s)
 	for i := range 2 { // two are used again before the next look
 		s.CLI("XADD", "rl:"+strconv.Itoa(i), "*", "count", "1")
 	}
 	var told model.Alert
-	servertest.Await(t, "word of the restart", func() bool {
+	servertest.Await(t, "word of the loss", func() bool {
 		var board model.Board
 		for _, b := range run.All() {
 			board.Apply(b)
 		}
 		for _, a := range board.Alerts() {
-			if a.What == model.Restarted {
+			if a.What == what {
 				told = a
-				return true
+				return a.N >= limits-2
 			}
 		}
 		return false

@@ -322,7 +322,7 @@ func (v view) paintLine(x, y, end, who int, at limiter.Instant, l line) {
 func (v view) alertMark(e *model.Alert) (string, themes.Style) {
 	l := &v.c.Look
 	switch e.What {
-	case model.Restarted:
+	case model.Restarted, model.Emptied:
 		if e.N > 0 {
 			return l.OverMark, l.Denied
 		}
