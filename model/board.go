@@ -59,18 +59,17 @@ type Board struct {
 	// drawn. It must be set before the first batch.
 	Rough bool
 
-	keys     map[string]*Watched
-	alerts   []Alert
-	raised   int
-	samples  []HealthSample
-	moved    []Alert // alerts of this batch about keys that came, went, or changed their pressure
-	loss     loss
-	troubles map[string]trouble
-	spent    Cost            // of watching, since the latest health sample
-	swept    bool            // what the first pass of discovery found was read, so that new keys are news
-	lost     limiter.Instant // the latest instant before the link was lost; 0 if it never was
-	totals   Totals          // valid if summed is set
-	summed   bool
+	keys    map[string]*Watched
+	alerts  []Alert
+	raised  int
+	samples []HealthSample
+	moved   []Alert // alerts of this batch about keys that came, went, or changed their pressure
+	loss    loss
+	spent   Cost            // of watching, since the latest health sample
+	swept   bool            // what the first pass of discovery found was read, so that new keys are news
+	lost    limiter.Instant // the latest instant before the link was lost; 0 if it never was
+	totals  Totals          // valid if summed is set
+	summed  bool
 }
 
 // Apply updates the board with one batch.
@@ -275,7 +274,7 @@ func (b *Board) Freeze(now limiter.Instant) *Board {
 func (b *Board) copy(now limiter.Instant, of func(k *Watched) *Watched) *Board {
 	f := *b
 	f.At, f.summed, f.moved = now, false, nil
-	f.alerts, f.samples, f.troubles = slices.Clone(b.alerts), slices.Clone(b.samples), maps.Clone(b.troubles)
+	f.alerts, f.samples = slices.Clone(b.alerts), slices.Clone(b.samples)
 	f.loss.held, f.loss.unread = maps.Clone(b.loss.held), maps.Clone(b.loss.unread)
 	f.keys = make(map[string]*Watched, len(b.keys))
 	for name, k := range b.keys {

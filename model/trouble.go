@@ -2,7 +2,6 @@ package model
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
@@ -132,12 +131,6 @@ func (b *Board) remember(batch *Batch) {
 	s.unread = nil
 }
 
-// trouble is an episode in which the server answered with one kind of error, or evicted keys.
-type trouble struct {
-	last  limiter.Instant // when this last happened
-	place int             // number of its alert among all alerts raised
-}
-
 // troubleOver is the pause after which the same trouble is a new episode.
 const troubleOver = time.Minute
 
@@ -164,19 +157,14 @@ func (b *Board) notice(h *Health) {
 
 // add raises an alert about the server, or adds its number to the alert of the same episode.
 func (b *Board) add(a Alert) {
-	if b.troubles == nil {
-		b.troubles = make(map[string]trouble)
+	for i := len(b.alerts) - 1; i >= 0; i-- {
+		t := &b.alerts[i]
+		if t.What == a.What && t.Text == a.Text && a.At.Sub(t.At.Add(t.For)) < troubleOver {
+			t.N += a.N
+			t.For = a.At.Sub(t.At)
+			return
+		}
 	}
-	name := fmt.Sprint(a.What, a.Text)
-	t, known := b.troubles[name]
-	i := len(b.alerts) - (b.raised - t.place)
-	if known && a.At.Sub(t.last) < troubleOver && i >= 0 && i < len(b.alerts) && b.alerts[i].What == a.What {
-		b.alerts[i].N += a.N
-		b.alerts[i].For = a.At.Sub(b.alerts[i].At)
-		b.troubles[name] = trouble{a.At, t.place}
-		return
-	}
-	b.troubles[name] = trouble{a.At, b.raised}
 	b.alert(a)
 }
 
