@@ -21,6 +21,7 @@ import (
 	"ratescope/internal/goroutine"
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/handoff"
 	"ratescope/model/record"
 	"ratescope/model/report"
@@ -38,6 +39,7 @@ func runDashboard(p *program, c *cobra.Command, args []string) error {
 	if p.Target != "" && (len(args) > 1 || len(args) == 1 && p.Target != args[0]) {
 		return usagef("the targets %q and %q are both given: give them as arguments, or one of them", args[0], p.Target)
 	}
+	p.commands = collect.Map(c.Commands(), (*cobra.Command).Name)
 	of := []*program{p}
 	switch {
 	case len(args) == 1:

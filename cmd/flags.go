@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"ratescope/feed/config"
 	"ratescope/feed/connect"
 	"ratescope/feed/fire"
 	"ratescope/feed/watch"
@@ -67,6 +68,14 @@ func algorithmNames() []string {
 // flagError turns an error of the flag parser into one sentence.
 func flagError(c *cobra.Command, err error) error {
 	var value *pflag.InvalidValueError
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) {
+		var names []string
+		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		if meant, slipped := config.Closest(unknown.GetSpecifiedName(), names); slipped {
+			return usagef("%w: did you mean --%s?", err, meant)
+		}
+	}
 	if !errors.As(err, &value) {
 		return usagef("%w; %q lists what there is", err, c.CommandPath()+" --help")
 	}

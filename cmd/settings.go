@@ -45,7 +45,8 @@ type settings struct {
 	PasswordFile string
 	NewConfig    bool // the file of Config need not be there yet
 
-	loaded *config.Config // once it was read
+	commands []string       // that a name may have been meant for instead of a target
+	loaded   *config.Config // once it was read
 
 	mu      sync.Mutex
 	adopted []config.Rule  // of Adopt
@@ -175,7 +176,10 @@ func (s *settings) load() error {
 			return fmt.Errorf("the target %q and --redis both name a server: give one of them", s.Target)
 		}
 		t, known := c.Targets[s.Target]
+		meant, slipped := config.Closest(s.Target, append(slices.Sorted(maps.Keys(c.Targets)), s.commands...))
 		switch {
+		case !known && slipped:
+			return fmt.Errorf("there is no command or target %q: did you mean %s?", s.Target, meant)
 		case !known && path == "":
 			return fmt.Errorf("there is no command or target %q, and no configuration file: see --help for the commands, or name the server "+
 				"under targets in the file that \"ratescope config init\" writes", s.Target)

@@ -210,6 +210,8 @@ func TestConfigCommands(t *testing.T) {
 	}
 	broken := write(t, "broken.yaml", "rules:\n  - {match: a, limt: 5/1m}\n")
 	call(t, "config", "check", "--config", broken).sentence(t, 2, broken+":2:16:", "did you mean limit?")
+	call(t, "snapshott").sentence(t, 2, "did you mean snapshot?")
+	call(t, "peek", "k", "--jsn").sentence(t, 2, "did you mean --json?")
 	unusable := write(t, "unusable.yaml", "targets: {a: {redis: 'localhost:6379'}}\n")
 	call(t, "config", "check", "--config", unusable).sentence(t, 2, unusable, "the target a", "write redis://localhost:6379")
 	call(t, "config").sentence(t, 2, "config init")

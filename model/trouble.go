@@ -93,9 +93,9 @@ func (b *Board) report(of int) {
 	told := slices.IndexFunc(b.alerts, func(a Alert) bool { return a.At == s.at && (a.What == Emptied || a.What == Restarted) })
 	if told >= 0 {
 		b.alerts[told] = a
-		return
+	} else {
+		b.alert(a)
 	}
-	b.alert(a)
 }
 
 // Forgotten returns how many limits were lost lately, and how many there were. Fewer than half are none:

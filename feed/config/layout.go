@@ -96,10 +96,10 @@ func checkBraces(n *yaml.Node, name string) error {
 		if found[4] < 0 && !strings.Contains(name, "{who}") {
 			words = []string{"who", "window"}
 		}
-		switch meant, slipped := closest(word, words); {
+		switch meant, slipped := Closest(word, words); {
 		case word == "window" && found[4] >= 0:
 			if _, err := form.ParseWindow(name[found[4]:found[5]]); err != nil {
-				if meant, slipped := closest(name[found[4]:found[5]], form.WindowWords); slipped {
+				if meant, slipped := Closest(name[found[4]:found[5]], form.WindowWords); slipped {
 					return at(place, "%s has no form of a window that is known: did you mean {window:%s}?", quoted(&yaml.Node{Value: whole}), meant)
 				}
 				return at(place, "%w", err)
@@ -172,7 +172,7 @@ func readEnds(n *yaml.Node, l *form.Layout) error {
 	case kind == "field" && unit.Value == "index":
 		return nil
 	}
-	if meant, slipped := closest(unit.Value, []string{"index"}); slipped && kind == "field" {
+	if meant, slipped := Closest(unit.Value, []string{"index"}); slipped && kind == "field" {
 		return at(unit, "%s is no unit of time: did you mean %s?", quoted(unit), meant)
 	}
 	return readUnit(&l.Ends.Unit)(unit)
@@ -180,7 +180,7 @@ func readEnds(n *yaml.Node, l *form.Layout) error {
 
 // noEnd is the error about a value of ends whose first word is none that it begins with.
 func noEnd(n *yaml.Node, word string) error {
-	if meant, slipped := closest(word, []string{"name", "expiry", "key", "field"}); slipped && meant != word {
+	if meant, slipped := Closest(word, []string{"name", "expiry", "key", "field"}); slipped && meant != word {
 		return at(n, "%s does not say when what is read ends: did you mean %s?", quoted(n), meant)
 	}
 	return at(n, "%s does not say when what is read ends: use name, expiry, key K UNIT, field F UNIT, or field F index", quoted(n))
@@ -209,7 +209,7 @@ func readSource(p *form.Source, timed bool) func(*yaml.Node) error {
 		case named && (kind == "json" || kind == "field"):
 			p.Kind, p.Name = kind, rest
 		default:
-			if meant, slipped := closest(kind, places); named && slipped {
+			if meant, slipped := Closest(kind, places); named && slipped {
 				return at(n, "%s is no place of a value: did you mean %s?", quoted(n), meant)
 			}
 			p.Kind, p.Name = "field", said
@@ -242,7 +242,7 @@ func readZone(p **time.Location) func(*yaml.Node) error {
 		}
 		zone, err := time.LoadLocation(n.Value)
 		if err != nil || n.Value == "" || n.Value == "Local" {
-			meant, slipped := closest(n.Value, slices.Sorted(maps.Keys(zones)))
+			meant, slipped := Closest(n.Value, slices.Sorted(maps.Keys(zones)))
 			if found := offset.FindStringSubmatch(n.Value); found != nil {
 				meant, slipped = fmt.Sprintf("%s%02s:%s", found[1], found[2], cmp.Or(found[3], "00")), true
 			} else if slipped {
@@ -287,7 +287,7 @@ func parseLimit(spec string) (limiter.Limit, error) {
 	}
 	l, err := limiter.ParseLimit(spec)
 	if word := spec[len(strings.TrimRight(spec, letters)):]; err != nil && len(word) > 2 {
-		if meant, slipped := closest(word, slices.Sorted(maps.Keys(durations))); slipped {
+		if meant, slipped := Closest(word, slices.Sorted(maps.Keys(durations))); slipped {
 			err = fmt.Errorf("limit %q has a duration that cannot be read: did you mean %s?", spec, strings.TrimSuffix(spec, word)+durations[meant])
 		}
 	}

@@ -141,14 +141,14 @@ func length(p *time.Duration) func(*yaml.Node) error {
 
 // suggest names what was probably meant, or everything that there is.
 func suggest(word string, names []string) string {
-	if meant, slipped := closest(word, names); slipped {
+	if meant, slipped := Closest(word, names); slipped {
 		return "did you mean " + meant + "?"
 	}
 	return "use " + strings.Join(names, ", ")
 }
 
-// closest returns the name from which a word differs by a slip or two of the finger.
-func closest(word string, names []string) (name string, slipped bool) {
+// Closest returns the name from which a word differs by a slip or two of the finger.
+func Closest(word string, names []string) (name string, slipped bool) {
 	fewest := 3
 	for _, one := range names {
 		if n := edits(strings.ToLower(word), one); n < fewest && n < len(one)/2+1 {

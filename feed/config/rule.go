@@ -207,7 +207,7 @@ func readLibrary(p *string) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
 		if library.Named(n.Value) == nil {
 			names := collect.Map(library.All(), func(l *decode.Library) string { return l.Name })
-			if meant, slipped := closest(n.Value, names); slipped {
+			if meant, slipped := Closest(n.Value, names); slipped {
 				return at(n, "%s is no library whose keys are known: did you mean %s?", quoted(n), meant)
 			}
 		}

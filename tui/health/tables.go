@@ -188,10 +188,7 @@ func (v *View) some(figure float64, st themes.Style) themes.Style {
 func (v *View) paintErrors(r cell.Rect) {
 	in := v.Canvas.Section(r, false, v.heading("errors", " · a second and in all")...)
 	var rows [][]widget.Span
-	for i, e := range v.Health.Errors {
-		if i >= in.H {
-			break
-		}
+	for _, e := range v.Health.Errors {
 		st := v.Canvas.Look.Dim
 		if e.Rate > 0 {
 			st = v.Canvas.Look.Near
@@ -247,9 +244,6 @@ func (v *View) paintHot(r cell.Rect) {
 	var rows [][]widget.Span
 	for i := range v.Hottest {
 		h := &v.Hottest[i]
-		if i+1 >= in.H {
-			break
-		}
 		st := v.Canvas.Look.Text
 		if !h.Watched {
 			st = v.Canvas.Look.Dim

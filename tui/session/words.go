@@ -316,12 +316,7 @@ func serverText(e *model.Alert) string {
 		}
 		return fmt.Sprintf("was restarted: %d of %d limits were forgotten, so that every key has a full budget", e.N, e.Of)
 	case model.Emptied:
-		some := "at least "
-		if e.N == e.Of {
-			some = "all, "
-		}
-		return fmt.Sprintf("forgot %s%d of %d limits: their keys left before they expired, as after FLUSHALL, so that every key has a full budget",
-			some, e.N, e.Of)
+		return fmt.Sprintf("forgot at least %d of %d limits: their keys left before they expired, as after FLUSHALL", e.N, e.Of)
 	case model.Erring:
 		_, why := ErrorMeaning(e.Text)
 		return fmt.Sprintf("answered %s %s: %s", safetext.Clean(e.Text), times, why)

@@ -162,9 +162,7 @@ func (c *Collector) take(a answer, f *figures, h *model.Health) error {
 		if err := c.forbidden("slowlog", a.slow.Err()); err != nil {
 			return err
 		}
-		for _, l := range a.slow.Val() {
-			h.Slow = append(h.Slow, slowCommand(l))
-		}
+		h.Slow = append(h.Slow, collect.Map(a.slow.Val(), slowCommand)...)
 	}
 	if a.latency != nil {
 		if err := c.forbidden("latency", a.latency.Err()); err != nil {
