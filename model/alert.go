@@ -170,7 +170,7 @@ func (b *Board) judge(k *Watched, denied int64) {
 			e.again = at
 		}
 		e.last, e.broken = at, false
-	case at.Sub(e.last) >= min(max(k.Reading.Target.Window/4, 2*time.Second), 15*time.Second):
+	case at.Sub(e.last) >= k.grace():
 		if e.pressure == pressureFull {
 			b.moved = append(b.moved, Alert{At: at, Key: k.Reading.Key, What: NoLongerThrottled, For: e.last.Sub(e.began), N: e.denied})
 		}
@@ -179,6 +179,11 @@ func (b *Board) judge(k *Watched, denied int64) {
 	default:
 		e.broken = true
 	}
+}
+
+// grace is how long the key has lower pressure before its episode ends.
+func (k *Watched) grace() time.Duration {
+	return min(max(k.Reading.Target.Window/4, 2*time.Second), 15*time.Second)
 }
 
 // end ends the key's episode, and notes with the alert of its beginning how long the key was throttled.

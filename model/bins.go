@@ -120,6 +120,19 @@ func (b *Board) AsOf(t limiter.Instant) *Board {
 	if later := slices.IndexFunc(f.alerts, func(a Alert) bool { return a.At > t }); later >= 0 {
 		f.alerts = f.alerts[:later:later]
 	}
+	for i := range f.alerts {
+		a := &f.alerts[i]
+		k, end := f.keys[a.Key], a.At.Add(a.For)
+		if k == nil || a.What != BecameThrottled || !k.Gauge.NextKnown {
+			continue
+		}
+		if !a.Ended {
+			end = b.keys[a.Key].episode.last
+		}
+		if k.episode = (episode{}); t.Sub(end) < k.grace() {
+			k.episode = episode{pressure: pressureFull, began: a.At, again: a.At, last: min(end, t)}
+		}
+	}
 	return f
 }
 
@@ -128,8 +141,20 @@ func (k *Watched) AsOf(t limiter.Instant) *Watched {
 	then := *k
 	r, known := k.readingAt(t)
 	then.Reading, then.Gauge, then.episode = r, Gauge{Likely: r.Target.Evidence == Likely}, episode{}
-	if level := k.Timeline.peek(k.Timeline.Index(t)); known {
-		then.Gauge = r.Gauge(t)
+	then.Gone = k.Gone && k.Reading.At <= t
+	if r.Target.LimitKnown { // what is not known stands before what is at ease
+		then.Gauge.Utilization = NearLimit
+	}
+	level, likely := k.Timeline.peek(k.Timeline.Index(t)), Gauge{}
+	if known {
+		likely = r.Gauge(t)
+		far := max(likely.Used.N-level.Used, level.Used-likely.Used.N) // a removal, say, is in the levels alone
+		known = !level.UsedKnown || !likely.Used.Known || far <= level.Admitted+level.Denied
+	}
+	if known {
+		then.Gauge = likely
+		n, watched := k.Timeline.Admitted(t.Add(-RecentSpan), t)
+		then.Gauge.Recent, then.Gauge.RecentKnown = float64(n)/RecentSpan.Seconds(), watched && k.Gauge.RecentKnown
 	} else if level.UsedKnown { // not of which requests
 		g, most := &then.Gauge, Capacity(r.Target)
 		if g.Used = (Count{true, level.Used}); r.Target.LimitKnown && level.Used < most {
@@ -158,7 +183,12 @@ func (k *Watched) readingAt(t limiter.Instant) (r Reading, known bool) {
 	case kind == describe.Log:
 		r.State.Log, known = k.Timeline.entries(t.Add(-2*w), t)
 		r.ExactKnown, r.PreviousKnown = known, known
-	case (kind == describe.Weighted || kind == describe.Window) && r.Target.Convention.Alignment == convention.Epoch:
+		over := r.Gauge(t).Used.N - used // the oldest of them have left: of a bin it is not known when they came
+		oldest := slices.IndexFunc(r.State.Log, func(e limiter.Entry) bool { return e.At > t.Add(-w) })
+		if bin.UsedKnown && over > 0 && oldest >= 0 && over <= r.State.Log[oldest].Count {
+			r.State.Log[oldest].Count -= over
+		}
+	case kind == describe.Weighted && r.Target.Convention.Alignment == convention.Epoch:
 		start := t.Floor(w)
 		r.State.Start = start
 		r.State.Current, known = k.Timeline.Admitted(start-1, t)
@@ -171,8 +201,14 @@ func (k *Watched) readingAt(t limiter.Instant) (r Reading, known bool) {
 		if r.Target.Algorithm != limiter.LeakyBucket {
 			r.State.Level = float64(Capacity(r.Target) - used)
 		}
-	case kind == describe.Window && r.State.Start <= t:
+	case kind == describe.Window && (r.State.Start <= t || r.Target.Convention.Alignment == convention.Epoch):
 		r.State.Current, known = used, true
+		if r.Target.Convention.Alignment == convention.Epoch {
+			r.State.Start = t.Floor(w)
+		}
+		if most := Capacity(r.Target); r.Denied.Known && k.Timeline.Between(t.Add(-w), t+1).Used > most { // it counts what it denies
+			r.Denied.N = max(used-most, 0)
+		}
 	}
 	return r, known
 }

@@ -384,7 +384,7 @@ func press(k *Watched) float64 {
 	case k.Reading.Err != "" || k.Gone:
 		return -2
 	case !k.Gauge.Remaining.Known || k.Gauge.Likely:
-		return -1
+		return cmp.Or(k.Gauge.Utilization, -1) // see AsOf
 	}
 	return k.Gauge.Utilization
 }

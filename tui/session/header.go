@@ -262,7 +262,7 @@ func (h header) paintVerdict(x, y, end int) {
 		return cell.Rect{X: from, Y: y, W: x - from, H: 1}
 	}
 	over := h.c.Look.OverMark
-	if h.s.Shown.Board().Sweep.Behind+stale > 0 {
+	if h.s.Shown.Board().Sweep.Behind+stale > 0 || h.s.Shown.Back() > 0 && t.Unknown > 0 && t.Throttled > 0 {
 		over += " at least"
 	}
 	if t.Throttled == 0 && h.s.unsure(&t) == 0 && wide-first < fullVerdict {
@@ -402,6 +402,9 @@ func (h header) paintFlow(x, y, end int, t *model.Totals) int {
 		}
 	}
 	admitted := widget.Styled(fmt.Sprintf("%7s admitted", format.PerSecond(t.Admitted)), h.c.Look.Admitted)
+	if h.s.Shown.Back() > 0 && t.Unknown > 0 { // the sum is of the keys that are known
+		admitted.Text = "at least " + strings.TrimSpace(admitted.Text)
+	}
 	if unwatched(*t) {
 		admitted, denied = widget.Styled(format.Unknown+" admitted", h.c.Look.Dim), widget.Styled(format.Unknown+" denied", h.c.Look.Dim)
 	}
