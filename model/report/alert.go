@@ -222,7 +222,7 @@ func (a Alert) subject(e alert.Event) string {
 	case alert.Skew:
 		return fmt.Sprintf("the clock of %s is %s off", a.Server.Clean(), format.Spaced(time.Duration(e.Value*1e6).Round(time.Millisecond)))
 	case alert.Forgotten:
-		return fmt.Sprintf("%d of %d limits were forgotten by %s: their keys left before they expired, so that everyone has a full budget",
+		return fmt.Sprintf("at least %d of %d limits were forgotten by %s: their keys left before they expired, so that all have a full budget",
 			int(e.Value), e.Total, a.Server.Clean())
 	}
 	if e.Reason != "" {
