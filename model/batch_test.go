@@ -108,6 +108,7 @@ func same(t *testing.T, what string, got, want *model.Board) {
 		// Since when everything was watched is lost where a reading after a gap was merged.
 		x, y := g.Gauge, w.Gauge
 		x.Recent, x.RecentKnown, y.Recent, y.RecentKnown = 0, false, 0, false
+		x.DeniedPerSec, y.DeniedPerSec = model.Measure{}, model.Measure{}
 		if fmt.Sprint(x) != fmt.Sprint(y) || g.Gone != w.Gone || g.LastHit != w.LastHit || g.Reading.At != w.Reading.At || g.Reading.Target != w.Reading.Target {
 			t.Fatalf("%s: %s is %+v, want %+v", what, name, g.Gauge, w.Gauge)
 		}

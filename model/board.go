@@ -37,6 +37,7 @@ type Watched struct {
 	LastHit  limiter.Instant // of the newest arrival; 0 for none
 	episode  episode
 	recent   recent
+	denied   spell
 
 	injected  []injection     // requests fired from here, oldest first
 	forgotten limiter.Instant // of the newest injected request that was dropped; 0 for none
@@ -190,6 +191,9 @@ func (b *Board) apply(r *Reading) {
 		case counted: // in the numbers of the reading that reported it first
 		case a.Denied:
 			denied += a.N
+			if r.Since > 0 {
+				k.denied.add(r.Since, a)
+			}
 		default:
 			k.recent.add(a.At, a.N)
 		}
@@ -241,10 +245,13 @@ func (b *Board) Refresh(now limiter.Instant) {
 }
 
 // paceByArrivals sets the gauge's Recent from the latest arrivals, which are seen where it is known how much is
-// used, or by a counter's growth, and, for a key whose state contains no counts (GCRA, buckets), its Rate from the arrivals of a window.
+// used, or by a counter's growth, DeniedPerSec where denials are recorded, and, for a key whose state contains no counts (GCRA, buckets), its Rate from the arrivals of a window.
 func (k *Watched) paceByArrivals(now limiter.Instant) {
 	if k.Gauge.Used.Known || k.Reading.Target.Algorithm == limiter.FixedWindow && k.Reading.Err == "" && !k.Reading.Partial {
 		k.Gauge.Recent, k.Gauge.RecentKnown = k.recent.rate(now)
+	}
+	if _, watched := k.recent.rate(now); watched && k.Gauge.DeniedInW.Known && k.Reading.Err == "" {
+		k.Gauge.DeniedPerSec = Measure{true, k.denied.rate(now)}
 	}
 	if k.Gauge.RateKnown || k.Reading.Err != "" || k.Reading.Target.Window <= 0 {
 		return
@@ -320,7 +327,7 @@ type Sort uint8
 // The orders; each has the most pressing key first.
 const (
 	ByUtilization Sort = iota
-	ByRate
+	ByRate             // admitted and, where known, denied
 	ByDenied
 	ByNext
 	ByName
@@ -363,11 +370,9 @@ func (v View) Compare(x, y *Watched) int {
 	}
 	switch v.Sort {
 	case ByRate:
-		xs, _ := x.Gauge.Pace()
-		ys, _ := y.Gauge.Pace()
-		return cmp.Compare(ys, xs)
+		return cmp.Compare(y.Came().V, x.Came().V)
 	case ByDenied:
-		return cmp.Compare(y.Gauge.DeniedInW.N, x.Gauge.DeniedInW.N)
+		return cmp.Compare(y.Gauge.DeniedPerSec.V, x.Gauge.DeniedPerSec.V)
 	case ByNext:
 		return cmp.Compare(wait(y), wait(x))
 	case ByName:

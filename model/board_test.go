@@ -301,7 +301,7 @@ func TestSelectOrders(t *testing.T) {
 	b := motley()
 	orders := map[model.Sort]func(x, y *model.Watched) bool{ // y may stand before x only when this is false
 		model.ByName:      func(x, y *model.Watched) bool { return x.Reading.Key < y.Reading.Key },
-		model.ByRate:      func(x, y *model.Watched) bool { return x.Gauge.Rate > y.Gauge.Rate },
+		model.ByRate:      func(x, y *model.Watched) bool { return x.Came().V > y.Came().V },
 		model.ByDenied:    func(x, y *model.Watched) bool { return x.Gauge.DeniedInW.N > y.Gauge.DeniedInW.N },
 		model.ByAlgorithm: func(x, y *model.Watched) bool { return x.Reading.Target.Algorithm < y.Reading.Target.Algorithm },
 		model.ByUtilization: func(x, y *model.Watched) bool { // then those without a limit, then those that cannot be read

@@ -41,9 +41,9 @@ type Gauge struct {
 	TAT          limiter.Instant // GCRA: the theoretical arrival time
 	Level        float64         // buckets: tokens left or water level at the instant
 	BlockedFor   time.Duration   // until a block ends; 0 for none
-	DeniedPerSec float64         // recorded denials a second over the last window; valid if DeniedInW.Known
 	DeniedInW    Count           // recorded denials in the last window
 	Likely       bool            // the key is only likely to be a limiter; see Evidence
+	DeniedPerSec Measure         // recorded denials in the latest seconds, which only a Board knows, else over the time of DeniedInW
 }
 
 // Gauge calculates the numbers of r at now.
@@ -122,7 +122,11 @@ func (r *Reading) Gauge(now limiter.Instant) Gauge {
 	}
 	r.block(&g, now)
 	if r.Denied.Known {
-		g.DeniedPerSec = float64(r.Denied.N) / w.Seconds()
+		over := w
+		if r.Denied.N == g.Used.N-Capacity(t) && g.Start > 0 { // counted beyond the limit since its window began
+			over = min(max(now.Sub(g.Start), time.Second), w)
+		}
+		g.DeniedPerSec = Measure{true, float64(r.Denied.N) / over.Seconds()}
 	}
 	return g
 }

@@ -190,8 +190,7 @@ func (b *Board) Hottest(n int) []Hottest {
 		if k.Gone || k.Reading.Err != "" {
 			continue
 		}
-		h := Hottest{HotKey: HotKey{Key: name}, Watched: true}
-		h.Rate = Measure{k.Gauge.RateKnown, k.Admitted(k.Gauge.Rate) + k.Gauge.DeniedPerSec}
+		h := Hottest{HotKey: HotKey{Key: name}, Watched: true, Rate: k.Came()}
 		if k.Gauge.Remaining.Known {
 			h.Utilization = Measure{true, k.Gauge.Utilization}
 		}

@@ -137,6 +137,9 @@ func (k *Watched) subtract(denials bool) {
 			if r.Denied.Known && r.At.Sub(i.at) < w {
 				r.Denied.N = max(r.Denied.N-i.cost, 0)
 			}
+			if d := &k.denied; i.at >= d.since {
+				d.units = max(d.units-float64(i.cost)*weight(d.last.Sub(i.at)), 0)
+			}
 			k.Timeline.withdraw(k.Timeline.Index(i.at), k.Timeline.Index(r.At), i.cost, true)
 			continue
 		}

@@ -81,9 +81,9 @@ func (s *sum) add(k *Watched, at limiter.Instant) {
 		}
 	}
 	s.admitted += millionths(k.admitted())
-	if g.DeniedInW.Known {
+	if g.DeniedPerSec.Known {
 		s.DeniedKnown++
-		s.denied += millionths(g.DeniedPerSec)
+		s.denied += millionths(g.DeniedPerSec.V)
 	}
 }
 
@@ -96,7 +96,16 @@ func (k *Watched) admitted() float64 {
 	if !known || !g.RecentKnown && slices.Contains(k.Reading.Notes, WindowInferred) {
 		return 0
 	}
+	if g.RecentKnown && g.DeniedInW.Known { // arrivals tell them apart
+		return rate
+	}
 	return k.Admitted(rate)
+}
+
+// Came returns the requests a second, admitted and, where that is known, denied.
+func (k *Watched) Came() Measure {
+	_, known := k.Gauge.Pace()
+	return Measure{known, k.admitted() + k.Gauge.DeniedPerSec.V}
 }
 
 // Admitted returns what of a rate of requests was admitted: units above the limit of a limiter that counts denied requests, too,
@@ -189,6 +198,39 @@ func ByState(a, b *Watched, at limiter.Instant) int {
 
 // RecentSpan is the time that Gauge.Recent covers.
 const RecentSpan = 10 * time.Second
+
+// spellPause is how long after the latest denial a spell goes on, and the least time over which its rate is taken.
+const spellPause = 2 * time.Second
+
+// spell holds denials without a pause, of which earlier ones weigh less.
+type spell struct {
+	since, last limiter.Instant
+	units       float64 // as they weigh at last
+}
+
+func weight(age time.Duration) float64 { return math.Exp(-age.Seconds() / (2 * spellPause).Seconds()) }
+
+// add adds units that were denied since an instant. They begin a spell if a pause was before that.
+func (s *spell) add(from limiter.Instant, a Arrival) {
+	half := a.At.Sub(max(from, s.last)) / 2
+	if from.Sub(s.last) > spellPause || half < 0 {
+		*s = spell{since: a.At.Add(-half)}
+	}
+	s.units = s.units*weight(a.At.Sub(s.last)) + float64(a.N)*weight(half)
+	s.last = a.At
+}
+
+// rate returns the units a second in the latest seconds.
+func (s *spell) rate(now limiter.Instant) float64 {
+	quiet := now.Sub(s.last)
+	if quiet <= spellPause {
+		quiet, now = 0, s.last
+	} else if quiet > RecentSpan {
+		return 0
+	}
+	span := 2 * spellPause.Seconds() * (1 - weight(max(now.Sub(s.since), spellPause)))
+	return s.units * weight(quiet) / span
+}
 
 // recent counts the units that came in each of the latest seconds of the server's clock. The zero
 // value is ready.

@@ -86,12 +86,8 @@ func New(o Options) *Collector {
 func (c *Collector) state() model.Batch {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	b := model.Batch{At: c.board.At, Local: c.board.Local, Server: c.board.Server, Sweep: c.board.Sweep}
-	for _, k := range c.board.Select(model.View{}) {
-		if !k.Gone {
-			b.Readings = append(b.Readings, k.Reading)
-		}
-	}
+	b := c.board.Batch()
+	b.Cost = model.Cost{}
 	if c.board.Health.At != 0 {
 		h := c.board.Health
 		b.Health = &h

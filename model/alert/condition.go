@@ -4,12 +4,12 @@
 package alert
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
-	"ratescope/limiter"
 	"ratescope/model"
 )
 
@@ -19,7 +19,7 @@ type Metric uint8
 // The metrics. The last three have no number: they hold or they do not.
 const (
 	Utilization   Metric = iota // of a key: used over limit
-	DeniedRate                  // of a key: recorded denials a second over its window
+	DeniedRate                  // of a key: recorded denials a second in the latest seconds
 	Rate                        // of a key: admitted units a second over its window
 	ScriptLatency               // of the server: mean time of the slowest script command, milliseconds
 	Evictions                   // of the server: keys evicted a second
@@ -103,32 +103,23 @@ func (c Condition) String() string {
 
 // holds reports whether the condition is true of a value.
 func (c Condition) holds(v float64) bool {
-	switch c.Op {
-	case ">=":
-		return v >= c.Value
-	case ">":
-		return v > c.Value
-	case "<=":
-		return v <= c.Value
-	case "<":
-		return v < c.Value
+	order := cmp.Compare(v, c.Value)
+	if order == 0 {
+		return strings.HasSuffix(c.Op, "=")
 	}
-	return v > 0
+	return strings.HasPrefix(c.Op, "<") == (order < 0)
 }
 
 // ofKey returns a figure of a key.
-func ofKey(m Metric, k *model.Watched, now limiter.Instant) (v float64, known bool) {
-	g := k.Reading.Gauge(now)
+func ofKey(m Metric, k *model.Watched) (v float64, known bool) {
+	g := &k.Gauge
 	switch m {
 	case Utilization:
 		return g.Utilization, g.Remaining.Known
 	case DeniedRate:
-		return g.DeniedPerSec, g.DeniedInW.Known && k.Reading.Err == ""
+		return g.DeniedPerSec.V, g.DeniedPerSec.Known
 	}
-	if !g.RateKnown { // the rate of a key whose store keeps no counts is that of its arrivals
-		return k.Gauge.Rate, k.Gauge.RateKnown
-	}
-	return g.Rate, true
+	return k.Admitted(g.Rate), g.RateKnown
 }
 
 // ofServer returns a figure of the server.

@@ -119,6 +119,7 @@ func (e *Engine) Put(b model.Batch) []Event {
 		return nil
 	}
 	e.next = now.Add(between)
+	e.board.Refresh(now)
 	var events []Event
 	seen := make(map[id]bool, len(e.states))
 	for i := range e.rules {
@@ -261,7 +262,7 @@ func (e *Engine) evaluate(i int, tell func(key string, holds bool, ev Event)) {
 			tell(name, ev.Reason != "", ev)
 			continue
 		}
-		if v, known := ofKey(rule.When.Metric, k, e.clock.now); known {
+		if v, known := ofKey(rule.When.Metric, k); known {
 			ev.Value = v
 			tell(name, rule.When.holds(v), ev)
 		}

@@ -259,3 +259,31 @@ func FuzzCondition(f *testing.F) {
 		}
 	})
 }
+
+// TestDenialsFireSoon: a counter of a minute that denies 9.6 requests a second from its sixth second on fires within five seconds,
+// also above a threshold of 9, and does not before.
+func TestDenialsFireSoon(t *testing.T) {
+	for when, latest := range map[string]time.Duration{"denied_per_s > 5": 5 * time.Second, "denied_per_s > 9": 12 * time.Second} {
+		e := alert.NewEngine([]alert.Rule{rule(t, "denies", when, 2*time.Second)})
+		start := dawn.Floor(time.Minute)
+		const begins = 6 * time.Second
+		var fired time.Duration
+		for now, denied := time.Duration(0), int64(0); now < time.Minute && fired == 0; now += refresh {
+			at := start.Add(now)
+			r := model.Reading{Key: "rl:hot", Type: "string", At: at, Since: at.Add(-refresh), Denied: model.Count{Known: true, N: denied},
+				Target: model.Target{Algorithm: limiter.FixedWindow, LimitKnown: true, Limit: limiter.Limit{Count: 60, Window: time.Minute}, Window: time.Minute}}
+			if n := int64(max(now-begins, 0).Seconds()*9.6) - denied; n > 0 {
+				denied += n
+				r.Denied.N = denied
+				r.Arrivals = []model.Arrival{{At: at, N: n, Denied: true}}
+			}
+			r.State = limiter.State{Algorithm: limiter.FixedWindow, Start: start, Current: min(int64(now.Seconds()*10), 60) + denied}
+			for range e.Put(model.Batch{At: at, Local: at.Time(), Server: model.Server{Link: model.Live}, Readings: []model.Reading{r}}) {
+				fired = now
+			}
+		}
+		if fired <= begins || fired > begins+latest {
+			t.Errorf("%s fired at %v, want within %v of %v", when, fired, latest, begins)
+		}
+	}
+}

@@ -306,21 +306,19 @@ func (s *sums) add(k *model.Watched) {
 	if rate, known := g.Pace(); known {
 		s.rate, s.rateKnown = s.rate+rate, true
 	}
-	if g.DeniedInW.Known {
-		s.deniedSec, s.deniedKnown = s.deniedSec+g.DeniedPerSec, true
+	if g.DeniedPerSec.Known {
+		s.deniedSec, s.deniedKnown = s.deniedSec+g.DeniedPerSec.V, true
 	}
 }
 
 // nearer reports whether x is nearer to its limit than y; one that denies is nearest, and of several the one that
 // waits longest.
 func nearer(x, y *model.Watched) bool {
-	switch a, b := x.Gauge.Throttled(), y.Gauge.Throttled(); {
-	case a != b:
-		return a
-	case a:
+	a, b := x.Gauge.Throttled(), y.Gauge.Throttled()
+	if a && b {
 		return x.Frees(0) > y.Frees(0)
 	}
-	return x.Gauge.Utilization > y.Gauge.Utilization
+	return a || !b && x.Gauge.Utilization > y.Gauge.Utilization
 }
 
 // list writes down the lines: what stands in an open group follows it.

@@ -211,9 +211,9 @@ func (c keyCell) rate() {
 
 func (c keyCell) denied() {
 	text, st := format.Unknown, c.c.Look.Unknown
-	if c.k.Gauge.DeniedInW.Known {
-		text, st = format.PerSecond(c.k.Gauge.DeniedPerSec), c.c.Look.Denied
-		if c.k.Gauge.DeniedInW.N == 0 {
+	if c.k.Gauge.DeniedPerSec.Known {
+		text, st = format.PerSecond(c.k.Gauge.DeniedPerSec.V), c.c.Look.Denied
+		if c.k.Gauge.DeniedPerSec.V == 0 {
 			text, st = "", c.c.Look.Dim
 		}
 	}

@@ -45,6 +45,7 @@ func (t *table) cellTip(title string, k *model.Watched) string {
 		if g.RecentKnown {
 			text = format.PerSecond(g.Recent) + " over the latest seconds; " + text
 		}
+		text += " What is admitted; the order by rate counts what is denied, too, where that is known."
 		if k := describe.KindOf(target.Algorithm); k == describe.Arrival || k == describe.Bucket {
 			text += " At least: what leaks away between two readings is not seen."
 		}
@@ -53,8 +54,8 @@ func (t *table) cellTip(title string, k *model.Watched) string {
 		if !g.DeniedInW.Known {
 			return "The store does not record what this limiter denies."
 		}
-		return fmt.Sprintf("%s denied in the last %s: %s.", format.Plural(int(g.DeniedInW.N), "request"), format.Length(target.Window),
-			format.PerSecond(g.DeniedPerSec))
+		return fmt.Sprintf("%s denied in the last %s, %s in the latest seconds.", format.Plural(int(g.DeniedInW.N), "request"),
+			format.Length(target.Window), format.PerSecond(g.DeniedPerSec.V))
 	case "next":
 		return nextTip(g, 1)
 	case "limiter", "limit":

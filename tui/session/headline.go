@@ -54,8 +54,8 @@ func (s *Session) Headline(k *model.Watched, l chart.Look, columns int) []widget
 	switch {
 	case !g.DeniedInW.Known:
 		add(map[bool]string{false: "denied: not recorded", true: "denied: not known"}[k.Reading.Denied.Known], l.Dim)
-	case g.DeniedInW.N > 0:
-		add(format.PerSecond(g.DeniedPerSec)+" turned away", l.Denied)
+	case g.DeniedPerSec.V > 0:
+		add(format.PerSecond(g.DeniedPerSec.V)+" turned away", l.Denied)
 	case known && pace > 0 && g.Reset != time.Duration(0):
 		add(format.PerSecond(pace), l.Dim)
 	}

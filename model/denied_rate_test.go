@@ -1,0 +1,95 @@
+package model_test
+
+import (
+	"testing"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/limiter/convention"
+	"ratescope/model"
+)
+
+// charged is a counter of a minute that counts beyond its limit of 60, at which 9.6 requests a second arrive.
+type charged struct {
+	begun limiter.Instant // of the requests
+	last  limiter.Instant // of the reading before
+}
+
+const chargedRate = 9.6
+
+// at returns how many requests had come at an instant.
+func (c *charged) at(now limiter.Instant) int64 {
+	return int64(max(now.Sub(c.begun), 0).Seconds() * chargedRate)
+}
+
+// read returns the reading at an instant, and whether requests have been denied since the window began.
+func (c *charged) read(now limiter.Instant) (r model.Reading, denies bool) {
+	const limit = 60
+	start := now.Floor(time.Minute)
+	used := c.at(now) - c.at(max(start, c.begun))
+	r = logReading("rl:hot", now, 0, 0, limit)
+	r.Target.Algorithm, r.Target.Convention.Alignment, r.Target.Window, r.Target.Limit.Window = limiter.FixedWindow, convention.Epoch, time.Minute, time.Minute
+	r.State = limiter.State{Algorithm: limiter.FixedWindow, Start: start, Current: used}
+	r.ExactKnown, r.PreviousKnown, r.Since, r.Arrivals = false, false, c.last, nil
+	r.Denied = model.Count{Known: true, N: max(used-limit, 0)}
+	if c.last > 0 {
+		before := int64(0)
+		if c.last >= start {
+			before = c.at(c.last) - c.at(max(start, c.begun))
+		}
+		for _, a := range []model.Arrival{{At: now, N: min(used, limit) - min(before, limit)}, {At: now, N: max(used-limit, 0) - max(before-limit, 0), Denied: true}} {
+			if a.N > 0 {
+				r.Arrivals = append(r.Arrivals, a)
+			}
+		}
+	}
+	c.last = now
+	return r, used > limit
+}
+
+// TestDeniedASecond holds that 9.6 denied requests a second are shown as such, in any phase of a window and after its change: by the
+// gauge and the totals; and that the order by rate counts them.
+func TestDeniedASecond(t *testing.T) {
+	for _, every := range []time.Duration{100 * time.Millisecond, 250 * time.Millisecond, time.Second} {
+		for _, phase := range []time.Duration{0, 7300 * time.Millisecond, 31 * time.Second, 58 * time.Second} {
+			var b model.Board
+			begin := today.Floor(time.Minute).Add(phase)
+			c := charged{begun: begin}
+			var began, ended limiter.Instant
+			for at := begin; at < begin.Add(150*time.Second); at = at.Add(every) {
+				r, denies := c.read(at)
+				calm := logReading("calm", at, 0, 10, 1000)
+				calm.Since, calm.Arrivals = r.Since, nil
+				b.Apply(live(at, r, calm))
+				if switched := denies != (began > 0); switched {
+					began, ended = 0, at
+					if denies {
+						began = at
+					}
+				}
+				b.Refresh(at)
+				g, settled := b.Key("rl:hot").Gauge, at.Sub(max(began, begin)) >= 2*time.Second
+				lasts := began > 0 && settled
+				if held := began == 0 && ended > 0 && at.Sub(ended) < time.Second; (lasts || held) && (!g.DeniedPerSec.Known || g.DeniedPerSec.V < 8 || g.DeniedPerSec.V > 11) {
+					t.Errorf("every %v from %v: at %v %g a second are denied, known %v", every, phase, at.Sub(begin), g.DeniedPerSec.V, g.DeniedPerSec.Known)
+				}
+				if total := b.Totals().Denied; g.DeniedPerSec.Known && (total-g.DeniedPerSec.V > 0.001 || g.DeniedPerSec.V-total > 0.001) {
+					t.Errorf("in all %g a second are denied, of the key %g", total, g.DeniedPerSec.V)
+				}
+				if first := b.Select(model.View{Sort: model.ByRate})[0]; lasts && first.Reading.Key != "rl:hot" {
+					t.Errorf("at %v the order by rate begins with %s", at.Sub(begin), first.Reading.Key)
+				}
+			}
+		}
+	}
+}
+
+// TestDeniedBeforeItWasWatched divides what a counter counted beyond its limit by the time that its window is open.
+func TestDeniedBeforeItWasWatched(t *testing.T) {
+	start := today.Floor(time.Minute)
+	c := charged{begun: start}
+	r, _ := c.read(start.Add(10 * time.Second))
+	if g := r.Gauge(r.At); !g.DeniedPerSec.Known || g.DeniedPerSec.V != 3.6 {
+		t.Errorf("36 in ten seconds are %g a second, known %v", g.DeniedPerSec.V, g.DeniedPerSec.Known)
+	}
+}
