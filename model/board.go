@@ -244,8 +244,8 @@ func (b *Board) Refresh(now limiter.Instant) {
 	b.totals, b.summed = s.total(), true
 }
 
-// paceByArrivals sets the gauge's Recent from the latest arrivals, which are seen where it is known how much is
-// used, or by a counter's growth, DeniedPerSec where denials are recorded, and, for a key whose state contains no counts (GCRA, buckets), its Rate from the arrivals of a window.
+// paceByArrivals sets the gauge's Recent and DeniedPerSec from the latest arrivals, where these are seen, and, for a key whose state
+// contains no counts (GCRA, buckets), its Rate from the arrivals of a window.
 func (k *Watched) paceByArrivals(now limiter.Instant) {
 	if k.Gauge.Used.Known || k.Reading.Target.Algorithm == limiter.FixedWindow && k.Reading.Err == "" && !k.Reading.Partial {
 		k.Gauge.Recent, k.Gauge.RecentKnown = k.recent.rate(now)
