@@ -83,13 +83,3 @@ func TestDeniedASecond(t *testing.T) {
 		}
 	}
 }
-
-// TestDeniedBeforeItWasWatched divides what a counter counted beyond its limit by the time that its window is open.
-func TestDeniedBeforeItWasWatched(t *testing.T) {
-	start := today.Floor(time.Minute)
-	c := charged{begun: start}
-	r, _ := c.read(start.Add(10 * time.Second))
-	if g := r.Gauge(r.At); !g.DeniedPerSec.Known || g.DeniedPerSec.V != 3.6 {
-		t.Errorf("36 in ten seconds are %g a second, known %v", g.DeniedPerSec.V, g.DeniedPerSec.Known)
-	}
-}

@@ -43,7 +43,7 @@ type Gauge struct {
 	BlockedFor   time.Duration   // until a block ends; 0 for none
 	DeniedInW    Count           // recorded denials in the last window
 	Likely       bool            // the key is only likely to be a limiter; see Evidence
-	DeniedPerSec Measure         // recorded denials in the latest seconds, which only a Board knows, else over the time of DeniedInW
+	DeniedPerSec Measure         // recorded denials in the latest seconds, which only a Board knows, else over the window
 }
 
 // Gauge calculates the numbers of r at now.
@@ -122,11 +122,7 @@ func (r *Reading) Gauge(now limiter.Instant) Gauge {
 	}
 	r.block(&g, now)
 	if r.Denied.Known {
-		over := w
-		if r.Denied.N == g.Used.N-Capacity(t) && g.Start > 0 { // counted beyond the limit since its window began
-			over = min(max(now.Sub(g.Start), time.Second), w)
-		}
-		g.DeniedPerSec = Measure{true, float64(r.Denied.N) / over.Seconds()}
+		g.DeniedPerSec = Measure{true, float64(r.Denied.N) / w.Seconds()}
 	}
 	return g
 }

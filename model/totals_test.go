@@ -64,14 +64,14 @@ func TestTotalsOfWhatIsCountedBeyondTheLimit(t *testing.T) {
 	var b model.Board
 	b.Apply(live(today, r))
 	w := r.Target.Window.Seconds()
-	if got := b.Totals(); math.Abs(got.Admitted-100/(w/2)) > 1e-5 || math.Abs(got.Denied-37/(w/2)) > 1e-5 {
-		t.Errorf("%g admitted and %g denied a second, want %g and %g", got.Admitted, got.Denied, 100/(w/2), 37/(w/2))
+	if got := b.Totals(); math.Abs(got.Admitted-100/(w/2)) > 1e-5 || math.Abs(got.Denied-37/w) > 1e-5 {
+		t.Errorf("%g admitted and %g denied a second, want %g and %g", got.Admitted, got.Denied, 100/(w/2), 37/w)
 	}
 	k := b.Key("over")
 	if got := k.Admitted(k.Gauge.Rate); math.Abs(got-100/(w/2)) > 1e-5 {
 		t.Errorf("of the rate of the window %g were admitted, want %g", got, 100/(w/2))
 	}
-	if hot := b.Hottest(1); len(hot) != 1 || math.Abs(hot[0].Rate.V-137/(w/2)) > 1e-5 {
+	if hot := b.Hottest(1); len(hot) != 1 || math.Abs(hot[0].Rate.V-(100/(w/2)+37/w)) > 1e-5 {
 		t.Errorf("the hottest is %+v, want the rate of what was admitted and denied", hot)
 	}
 	r.Target.Evidence = model.Likely
