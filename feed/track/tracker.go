@@ -322,7 +322,7 @@ func (l *Tracker) overrun(r *model.Reading, used, most int64) {
 		r.Arrivals = slices.DeleteFunc([]model.Arrival{{At: r.At, N: room}, {At: r.At, N: came - room, Denied: true}},
 			func(a model.Arrival) bool { return a.N == 0 })
 	}
-	r.Denied = turnedAway(r, used, most, false)
+	r.Denied = turnedAway(r, used, most, r.TTL == model.Forever)
 }
 
 // news tells readings that are as the previous one.

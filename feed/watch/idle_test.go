@@ -92,7 +92,7 @@ func TestCounterThatLostItsExpiry(t *testing.T) {
 		}
 	}()
 	defer func() { close(stop); <-done }()
-	servertest.Await(t, "the counter that lost its expiry", func() bool { return run.Came("throttle:login", false) > 10 })
+	servertest.Await(t, "the counter that lost its expiry", func() bool { return run.Came("throttle:login", true) > 10 })
 	for _, k := range []string{"app:version", "visitors", "rl:still"} {
 		if _, ok := run.Reading(k); ok {
 			t.Errorf("%s is taken for a limiter", k)
