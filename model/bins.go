@@ -129,8 +129,8 @@ func (b *Board) AsOf(t limiter.Instant) *Board {
 		if !a.Ended {
 			end = b.keys[a.Key].episode.last
 		}
-		if k.episode = (episode{}); t.Sub(end) < k.grace() {
-			k.episode = episode{pressure: pressureFull, began: a.At, again: a.At, last: min(end, t)}
+		if t.Sub(end) < k.grace() { // how long it lasts is not known
+			k.episode = episode{pressure: pressureFull, began: t + 1, again: t + 1, last: t}
 		}
 	}
 	return f
@@ -140,7 +140,7 @@ func (b *Board) AsOf(t limiter.Instant) *Board {
 func (k *Watched) AsOf(t limiter.Instant) *Watched {
 	then := *k
 	r, known := k.readingAt(t)
-	then.Reading, then.Gauge, then.episode = r, Gauge{Likely: r.Target.Evidence == Likely}, episode{}
+	then.Reading, then.Gauge, then.episode = r, Gauge{Likely: r.Target.Evidence == Likely}, episode{began: 1, again: 1}
 	then.Gone = k.Gone && k.Reading.At <= t
 	if r.Target.LimitKnown { // what is not known stands before what is at ease
 		then.Gauge.Utilization = NearLimit

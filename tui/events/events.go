@@ -278,7 +278,7 @@ func (e *event) words(a *model.Alert) string {
 	text := session.AlertText(a)
 	past := strings.Replace(text, "is", "was", 1)
 	switch one := a.What == model.BecameThrottled && a.Key != ""; {
-	case !one:
+	case !one || e.lasted < 0:
 		return text
 	case e.still && e.breaks:
 		return text + " on and off for " + begun(e.lasted) + ", " + begun(e.now) + " now"
