@@ -33,6 +33,7 @@ type Alert struct {
 	Limit   limiter.Limit // of the Key that became throttled or near; zero where it is not known
 
 	Ended, OnAndOff bool // of the Key that became throttled: its episode is over, and it was free in between
+	Since           bool // of the Key that became throttled: it was so before it was first read, which is At
 }
 
 // AlertKind is the kind of an Alert.
@@ -159,7 +160,8 @@ func (b *Board) judge(k *Watched, denied int64) {
 		b.end(k)
 		*e = episode{pressure: now, began: at, again: at, last: at, denied: denied}
 		kind := map[pressure]AlertKind{pressureNear: BecameClose, pressureFull: BecameThrottled, pressureSick: BecameUnreadable}[now]
-		a := Alert{At: at, Key: k.Reading.Key, What: kind, Text: k.Reading.Err, Limit: k.Reading.Target.Limit}
+		a := Alert{At: at, Key: k.Reading.Key, What: kind, Text: k.Reading.Err, Limit: k.Reading.Target.Limit,
+			Since: kind == BecameThrottled && k.Reading.Since == 0}
 		if kind == BecameUnreadable {
 			b.alert(a)
 			break

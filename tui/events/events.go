@@ -276,20 +276,20 @@ func (v view) lineOf(e *event) line {
 // words says what an alert is about, as it is now.
 func (e *event) words(a *model.Alert) string {
 	text := session.AlertText(a)
-	past := strings.Replace(text, "is", "was", 1)
+	past, least := strings.Replace(text, "is", "was", 1), map[bool]string{true: "at least "}[a.Since]
 	switch one := a.What == model.BecameThrottled && a.Key != ""; {
 	case !one || e.lasted < 0:
 		return text
 	case e.still && e.breaks:
-		return text + " on and off for " + begun(e.lasted) + ", " + begun(e.now) + " now"
+		return text + " on and off for " + least + begun(e.lasted) + ", " + begun(e.now) + " now"
 	case e.still:
-		return text + ", for " + begun(e.now) + " now"
-	case e.lasted < time.Second:
+		return text + ", for " + least + begun(e.now) + " now"
+	case e.lasted < time.Second && !a.Since:
 		return past + " for a moment"
 	case e.breaks:
 		past += " on and off"
 	}
-	return past + " for " + format.Span(e.lasted)
+	return past + " for " + least + format.Wait(e.lasted)
 }
 
 // begun writes a length of time that goes on, by the second that has begun.

@@ -320,3 +320,23 @@ func TestTheLogStaysInItsRoom(t *testing.T) {
 		}
 	}
 }
+
+// TestThrottledBeforeItWasSeen: how long a key has been throttled that was so when it was first read is said to be at least so long.
+func TestThrottledBeforeItWasSeen(t *testing.T) {
+	s := newAlone(t, 140, 42, tuitest.Overrun()...)
+	begun, seen := limiter.InstantOf(s.now), map[string]bool{}
+	s.edit = func(b *model.Batch) {
+		if b.At.Sub(begun) < 15*time.Second {
+			b.Readings = nil
+		}
+		for i := range b.Readings {
+			if r := &b.Readings[i]; !seen[r.Key] {
+				seen[r.Key], r.Since = true, 0
+			}
+		}
+	}
+	s.run(20 * time.Second)
+	if text := s.text(); !regexp.MustCompile(`is throttled( by \d+ in \S+)?, for at least [456]s now`).MatchString(text) {
+		t.Errorf("no key was throttled before:\n%s", text)
+	}
+}
