@@ -108,9 +108,9 @@ func TestTargets(t *testing.T) {
 	}
 	call(t, "fire", "k", "--limit", "5/1m", "--config", path, "--target", "prod", "--allow-inject").sentence(t, 2, "inject: false")
 	call(t, "fire", "k", "--limit", "5/1m", "--config", path, "--target", "prod").sentence(t, 1, "--allow-inject")
-	call(t, "snapshot", "--config", path, "--target", "pord").sentence(t, 2, "pord", "empty, prod")
+	call(t, "snapshot", "--config", path, "--target", "pord").sentence(t, 2, "pord", "did you mean prod")
 	call(t, "snapshot", "--config", path, "--target", "prod", "--redis", s.URL()).sentence(t, 2, "--redis")
-	call(t, "snapshto").sentence(t, 2, "snapshto", "--help")
+	call(t, "snapshto").sentence(t, 2, "snapshto", "did you mean snapshot")
 	call(t, "prod", "prod", "--config", path).sentence(t, 2, "prod", "twice")
 	call(t, "prod", "nowhere", "--config", path).sentence(t, 2, "nowhere", "empty, prod")
 	call(t, "prod", "empty", "--target", "prod", "--config", path).sentence(t, 2, "as arguments")
