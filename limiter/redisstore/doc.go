@@ -23,7 +23,7 @@
 // limiter.ErrUnknownOutcome. go-redis does not repeat it either, whatever its MaxRetries is.
 //
 // On one server up to 16 concurrent decisions that cost 1 under one limit are one EVALSHA, in which
-// each has an answer or an error of its own. The server answers nobody else meanwhile: for 0.05 to 0.2 ms, with the
+// each has an answer or an error of its own. The server answers no other client meanwhile: for 0.05 to 0.2 ms, with the
 // stream counter for 0.6 and for 0.8 where a sliding log removes what has expired; never for longer than 16 decisions
 // take. Before that, after a script was not known, and once in 1,024 batches, INFO and 65 scripts tell whether one
 // server has all keys (0.7 ms of it). Behind a proxy that spreads them, in a cluster, and without the right to INFO

@@ -102,7 +102,7 @@ func decidedTogether(t *testing.T, s *Store, client *redis.Client) {
 }
 
 // TestGroupThatFails sends a batch of two groups that are not answered, or of which one has a key that the
-// user may not touch. Without an answer nobody knows of any decision whether it was made, and none is
+// user may not touch. Without an answer it is not known of any decision whether it was made, and none is
 // made twice; what was refused is decided by itself.
 func TestGroupThatFails(t *testing.T) {
 	t.Parallel()
