@@ -116,8 +116,8 @@ func (v *View) figures() []graph {
 			hung: series(func(p *model.HealthSample) model.Measure { return p.NetOut }), hungIn: plain(l.Previous),
 		},
 		{
-			label: "requests", now: pair(l.YesMark+" "+measured(last.Admitted, format.PerSecond),
-				l.OverMark+" "+measured(last.Denied, format.PerSecond), l.Admitted, l.Denied), round: chartTop, scale: rate,
+			// the header has the figures of this moment
+			label: "requests", now: pair(l.YesMark+" admitted", l.OverMark+" denied", l.Admitted, l.Denied), round: chartTop, scale: rate,
 			past: series(func(p *model.HealthSample) model.Measure { return p.Admitted }), ink: plain(l.Admitted),
 			hung: series(func(p *model.HealthSample) model.Measure { return p.Denied }), hungIn: plain(l.Denied),
 		},
