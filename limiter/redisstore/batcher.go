@@ -32,6 +32,7 @@ type batcher struct {
 	timed      timed                  // sends a call that no other waits beside
 	whole      lane                   // of a server that is one, and of calls whose node is not known
 	together   together
+	unreached  atomic.Pointer[error] // why a node could not be reached, the latest time
 	mu         sync.Mutex
 	lanes      map[*redis.Client]*lane
 }
@@ -39,6 +40,7 @@ type batcher struct {
 // lane holds the calls to one node.
 type lane struct {
 	of    *batcher
+	addr  string // of the node; "" if it is not known
 	mu    sync.Mutex
 	queue []*call
 	busy  int   // batches on the wire
@@ -53,6 +55,9 @@ const maxLate = 4
 // maxBatch bounds the commands of a batch. All of them are answered together, so that in a longer
 // batch they would only wait for each other. With 500 goroutines, 256 admit 1.1 to 1.25 times as many as 64, and sooner.
 const maxBatch = 256
+
+// maxLanes is how many nodes a batcher remembers before it begins anew.
+const maxLanes = 256
 
 // call is a command that waits for its batch and then for its answer.
 type call struct {
@@ -87,8 +92,10 @@ func (b *batcher) lane(cmd redis.Cmder) *lane {
 	defer b.mu.Unlock()
 	l := b.lanes[node]
 	if l == nil {
-		l = &lane{of: b}
-		maps.DeleteFunc(b.lanes, func(_ *redis.Client, other *lane) bool { return other.isIdle() }) // nodes may have gone
+		l = &lane{of: b, addr: node.Options().Addr}
+		if len(b.lanes) >= maxLanes {
+			clear(b.lanes) // nodes may have gone; what is under way in their lanes goes on
+		}
 		b.lanes[node] = l
 	}
 	return l
@@ -119,7 +126,7 @@ func (b *batcher) Process(ctx context.Context, cmd redis.Cmder) error {
 	if c := b.timed.of(ctx, b.client); c != nil && known && l.alone() {
 		err := inTime(ctx, c.Process(ctx, cmd))
 		l.next(err)
-		return err
+		return b.explain(err)
 	}
 	c := calls.Get().(*call)
 	c.cmd, c.sent = cmd, false
@@ -131,7 +138,7 @@ func (b *batcher) Process(ctx context.Context, cmd redis.Cmder) error {
 	case <-c.done:
 		c.cmd = nil
 		calls.Put(c)
-		return cmd.Err()
+		return b.explain(cmd.Err())
 	case <-ctx.Done():
 		return l.abandon(ctx, c)
 	}
@@ -145,10 +152,16 @@ func (l *lane) start() {
 	}
 }
 
-func (l *lane) isIdle() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.busy == 0 && len(l.queue) == 0
+// explain adds to the error of a ring that leaves all its nodes alone which these are, and why.
+func (b *batcher) explain(err error) error {
+	if err == nil || b.nodes == nil || !strings.Contains(err.Error(), ringDown) {
+		return err
+	}
+	err = fmt.Errorf("%w: %s", err, strings.Join(b.nodes.addrs, ", "))
+	if why := b.unreached.Load(); why != nil {
+		err = fmt.Errorf("%w (%v)", err, *why)
+	}
+	return err
 }
 
 // alone reports whether no other call waits, and then counts the call as a batch. It is sent from its
@@ -181,9 +194,12 @@ func (l *lane) abandon(ctx context.Context, c *call) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	late := ctx.Err()
-	if l.err != nil {
+	switch {
+	case l.err != nil:
 		late = fmt.Errorf("%w (%v)", ctx.Err(), l.err) // not wrapped: a call that was sent may be counted
-	} else if l.of.nodes != nil && l == &l.of.whole {
+	case l.addr != "":
+		late = fmt.Errorf("%w (%s has not answered)", ctx.Err(), l.addr)
+	case l.of.nodes != nil:
 		late = fmt.Errorf("%w (no node has answered yet)", ctx.Err())
 	}
 	if c.sent {
@@ -250,6 +266,7 @@ func (l *lane) settle(err error) {
 	l.late = max(l.late-1, 0)
 	if l.err = nil; unreached(err) || errors.Is(err, errNoConnection) {
 		l.err = err
+		l.of.unreached.Store(&err)
 	}
 }
 
@@ -329,6 +346,7 @@ type nodes struct {
 	find     func(name string) (*redis.Client, error)
 	ready    atomic.Bool
 	fetching atomic.Bool
+	addrs    []string // of a ring
 }
 
 // nodesOf returns nil for a client of one server.
@@ -340,6 +358,7 @@ func nodesOf(c Client) *nodes {
 	case *redis.Ring:
 		n.find = c.GetShardClientForKey
 		n.ready.Store(true)
+		n.addrs = slices.Sorted(maps.Values(c.Options().Addrs))
 	default:
 		return nil
 	}

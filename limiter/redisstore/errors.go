@@ -121,6 +121,9 @@ func unreached(err error) bool {
 	return errors.As(err, &network) && network.Op == "dial"
 }
 
+// ringDown is in the error of a ring's client that has found no node up.
+const ringDown = "all ring shards are down"
+
 // failure wraps an error of the client. After an error reply, and after an error before anything was
 // sent, nothing was charged. All other errors are limiter.ErrUnknownOutcome.
 func failure(err error) error {
@@ -132,7 +135,7 @@ func failure(err error) error {
 		return fmt.Errorf("the server refused: %w", err)
 	case errors.Is(err, errNotSent):
 		return err
-	case errors.Is(err, errNoConnection), strings.Contains(err.Error(), "all ring shards are down"),
+	case errors.Is(err, errNoConnection), strings.Contains(err.Error(), ringDown),
 		unreached(err) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled):
 		return fmt.Errorf("the server cannot be reached: %w", err)
 	case errors.Is(err, redis.ErrClosed), errors.Is(err, redis.ErrPoolTimeout), errors.Is(err, redis.ErrPoolExhausted):

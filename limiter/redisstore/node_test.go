@@ -308,12 +308,21 @@ func TestRefusedConnection(t *testing.T) {
 			t.Errorf("%s: %v, want a refused connection", name, err)
 		}
 	}
-	ring := redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"a": address}})
+	ring := redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"a": address, "b": "127.0.0.1:1"}})
 	t.Cleanup(func() { _ = ring.Close() })
 	shards := newStore(t, ring, limiter.GCRA)
+	node := shards.Node("k")
+	if err := asks(shards, short); !strings.Contains(fmt.Sprint(err), node+" has not answered") {
+		t.Errorf("a ring: %v, want that %s has not answered", err, node)
+	}
+	servertest.Await(t, "a shard that refuses", func() bool {
+		return strings.Contains(fmt.Sprint(asks(shards, short)), node+": connect: connection refused")
+	})
 	servertest.Await(t, "a ring whose shards are away", func() bool { err = asks(shards, short); return strings.Contains(fmt.Sprint(err), "are down") })
-	if !strings.Contains(err.Error(), "cannot be reached") || errors.Is(err, limiter.ErrUnknownOutcome) {
-		t.Errorf("a ring: %v, want shards that cannot be reached", err)
+	for _, part := range []string{"cannot be reached", address, "127.0.0.1:1", "connection refused"} {
+		if !strings.Contains(err.Error(), part) || errors.Is(err, limiter.ErrUnknownOutcome) {
+			t.Errorf("a ring: %v, want shards that cannot be reached, with %q", err, part)
+		}
 	}
 	client := redis.NewClient(&redis.Options{Addr: address})
 	t.Cleanup(func() { _ = client.Close() })
