@@ -29,9 +29,6 @@ func ParseLimit(s string) (Limit, error) {
 	if err != nil {
 		return bad("has no whole number before the slash")
 	}
-	if n < 0 {
-		return bad("is negative")
-	}
 	right = strings.TrimSpace(right)
 	if right == "" {
 		return bad("has no duration after the slash")
@@ -48,17 +45,11 @@ func ParseLimit(s string) (Limit, error) {
 	if err != nil {
 		return bad("has a duration that cannot be read")
 	}
-	switch {
-	case n > MaxCount:
-		return bad("counts to more than a trillion")
-	case w < MinWindow:
-		return bad("has a window under 1 ms")
-	case w > MaxWindow:
-		return bad("has a window over 366 days")
-	case w%time.Microsecond != 0:
-		return bad("has a window finer than a microsecond")
+	l := Limit{Count: n, Window: w}
+	if why := l.fault(); why != "" {
+		return Limit{}, fmt.Errorf("limit %q: %s", s, why)
 	}
-	return Limit{Count: n, Window: w}, nil
+	return l, nil
 }
 
 // What a limit, a cost and a key may be. Within these bounds every sum and product that
@@ -77,29 +68,31 @@ const (
 // Validate says what is wrong with l, in one sentence, or nil. Its errors are
 // ErrBadRequest.
 func (l Limit) Validate() error {
-	if l.valid() {
-		return nil
+	if why := l.fault(); why != "" {
+		return fmt.Errorf("%w: %s", ErrBadRequest, why)
 	}
-	return l.fault()
+	return nil
 }
 
-// valid reports whether Validate would find no fault. It is small enough to be inlined.
+// valid reports whether l has no fault. It is small enough to be inlined.
 func (l Limit) valid() bool {
 	return uint64(l.Count) <= MaxCount && uint64(l.Burst) <= MaxCount &&
 		l.Window >= MinWindow && l.Window <= MaxWindow && l.Window%time.Microsecond == 0
 }
 
-// fault says what is wrong with a limit that is not valid.
-func (l Limit) fault() error {
+// fault says what is wrong with l; "" is nothing.
+func (l Limit) fault() string {
 	switch {
+	case l.valid():
+		return ""
 	case l.Count < 0 || l.Count > MaxCount:
-		return fmt.Errorf("%w: a limit of %d is out of range: use 0 (count only) to %d", ErrBadRequest, l.Count, int64(MaxCount))
+		return fmt.Sprintf("a limit of %d is out of range: use 0 (count only) to %d", l.Count, int64(MaxCount))
 	case l.Burst < 0 || l.Burst > MaxCount:
-		return fmt.Errorf("%w: a burst of %d is out of range: use 0 (the limit itself) to %d", ErrBadRequest, l.Burst, int64(MaxCount))
+		return fmt.Sprintf("a burst of %d is out of range: use 0 (the limit itself) to %d", l.Burst, int64(MaxCount))
 	case l.Window < MinWindow || l.Window > MaxWindow:
-		return fmt.Errorf("%w: a window of %v is out of range: use 1ms to 8784h (366 days)", ErrBadRequest, l.Window)
+		return fmt.Sprintf("a window of %v is out of range: use 1ms to 8784h (366 days)", l.Window)
 	}
-	return fmt.Errorf("%w: a window of %v is finer than a microsecond: round it", ErrBadRequest, l.Window)
+	return fmt.Sprintf("a window of %v is finer than a microsecond: round it", l.Window)
 }
 
 // burst is how much a key can take at once.

@@ -338,8 +338,8 @@ func (a Algorithm) Check(ctx context.Context, c Convention, key string, limit Li
 	if uint64(n) > MaxCount {
 		return fmt.Errorf("%w: a cost of %d is out of range: use 0 (a peek) to %d", ErrBadRequest, n, int64(MaxCount))
 	}
-	if !limit.valid() {
-		return limit.fault()
+	if err := limit.Validate(); err != nil {
+		return err
 	}
 	if n > MaxLogCost && a == SlidingLog && (n <= limit.Count || limit.Count == 0) {
 		return fmt.Errorf("%w: a cost of %d would add as many entries to a log at once: use at most %d, or the stream counter",

@@ -69,8 +69,8 @@ func TestErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"- match: a\n- algorithm: gcra\n":              "2:3: match is missing",
 		"- match: a\n  limit: 100/\n":                  `2:10: limit "100/" has no duration`,
-		"- match: a\n  limit: -5/1m\n":                 `2:10: limit "-5/1m" is negative`,
-		"- match: a\n  limit: 10/0s\n":                 `limit "10/0s" has a window under 1 ms`,
+		"- match: a\n  limit: -5/1m\n":                 `2:10: limit "-5/1m": a limit of -5 is out of range`,
+		"- match: a\n  limit: 10/0s\n":                 `limit "10/0s": a window of 0s is out of range`,
 		"- match: a\n  algorithm: slidinglog\n":        `2:14: "slidinglog" is no algorithm: did you mean sliding-log?`,
 		"- match: a\n  algorithm: magic\n":             `2:14: "magic" is no algorithm: use auto, `,
 		"- match: a\n  limit: 5/1m\n  window: 10s\n":   "2:10: limit \"5/1m\" and window \"10s\" disagree",
