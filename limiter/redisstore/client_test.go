@@ -235,7 +235,7 @@ func TestSentinel(t *testing.T) {
 func startWatched(t *testing.T) (sentinel, master, replica *servertest.Server) {
 	t.Helper()
 	master = servertest.Start(t)
-	replica = servertest.Start(t, "--replicaof", "127.0.0.1 "+strconv.Itoa(master.Port))
+	replica = servertest.Start(t, "--replicaof", "127.0.0.1", strconv.Itoa(master.Port))
 	sentinel = servertest.StartSentinel(t, fmt.Sprintf(`sentinel monitor ratescope 127.0.0.1 %d 1
 sentinel down-after-milliseconds ratescope %d
 sentinel failover-timeout ratescope 3000

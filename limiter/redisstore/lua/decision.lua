@@ -65,6 +65,8 @@ local out = {}
 for i = 1, #KEYS{{if .Denials}}, 2{{end}} do
   local done, answer = pcall(decide, { KEYS[i]{{if .Denials}}, KEYS[i + 1]{{end}} })
   if type(answer) == 'table' then done, answer = false, answer.err end
+{{- /* Before Redis 7.0 the place in the script stands before the error. */}}
+  if not done then answer = string.gsub(answer, '^@user_script: ?%d+: %-?', '') end
 {{- /* A replica refuses every write: clients leave a connection that answers so. */}}
   if not done and string.find(answer, '^READONLY') then return { err = answer } end
   out[#out + 1] = done and answer or '!' .. string.gsub(answer, '\n', ' ')
