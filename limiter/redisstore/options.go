@@ -103,6 +103,7 @@ func (s settings) validate(a limiter.Algorithm) error {
 // form describes how one algorithm is kept on Redis. A new algorithm needs an entry in forms, a
 // script, and its arithmetic in package limiter.
 type form struct {
+	file  string // its script, unless the settings need another one
 	kind  string // the Redis type of its keys
 	holds string // the state in words, with the word of TYPE
 	// byWindow is set if the keys are counters, each named after the start of its window.
@@ -134,31 +135,31 @@ func (f form) rateArgCount(c limiter.Convention) int {
 
 var forms = map[limiter.Algorithm]form{
 	limiter.FixedWindow: {
-		kind: "string", holds: "the counter (a string) that a fixed window keeps", byWindow: true,
+		file: "fixed.lua", kind: "string", holds: "the counter (a string) that a fixed window keeps", byWindow: true,
 		values: 4, usual: 1, decode: decodeFixed,
 	},
 	limiter.SlidingLog: {
-		kind: "zset", holds: "the sorted set (a zset) that a sliding log keeps",
+		file: "log.lua", kind: "zset", holds: "the sorted set (a zset) that a sliding log keeps",
 		values: 5, decode: decodeUsed,
 	},
 	limiter.SlidingWindow: {
-		kind: "string", holds: "the counter (a string) that a sliding window keeps", byWindow: true,
+		file: "sliding.lua", kind: "string", holds: "the counter (a string) that a sliding window keeps", byWindow: true,
 		values: 5, usual: 1, decode: decodeSliding,
 	},
 	limiter.StreamCounter: {
-		kind: "stream", holds: "the stream that a stream counter keeps",
+		file: "stream.lua", kind: "stream", holds: "the stream that a stream counter keeps",
 		values: 5, decode: decodeUsed,
 	},
 	limiter.GCRA: {
-		kind: "string", holds: "the arrival time (a string) that GCRA keeps",
+		file: "gcra.lua", kind: "string", holds: "the arrival time (a string) that GCRA keeps",
 		values: 4, usual: 1, decode: decodeGCRA, args: gcraArgs, argCount: 6,
 	},
 	limiter.TokenBucket: {
-		kind: "hash", holds: "the hash that a token bucket keeps",
+		file: "bucket.lua", kind: "hash", holds: "the hash that a token bucket keeps",
 		values: 5, decode: decodeUsed, args: bucketArgs, argCount: 4, refills: true,
 	},
 	limiter.LeakyBucket: {
-		kind: "hash", holds: "the hash that a leaky bucket keeps",
+		file: "bucket.lua", kind: "hash", holds: "the hash that a leaky bucket keeps",
 		values: 5, decode: decodeUsed, args: bucketArgs, argCount: 4,
 	},
 }
@@ -169,23 +170,13 @@ func (s settings) scriptFile(a limiter.Algorithm) (string, error) {
 	switch {
 	case a == limiter.FixedWindow && first:
 		return "fixed_first.lua", nil
-	case a == limiter.FixedWindow:
-		return "fixed.lua", nil
-	case a == limiter.SlidingLog:
-		return "log.lua", nil
 	case a == limiter.SlidingWindow && first:
 		return "", fmt.Errorf("%w: a sliding window aligned to the first request would need where both windows began on the server: use the "+
 			"clock-aligned one, or memory", limiter.ErrNotOnStore)
-	case a == limiter.SlidingWindow:
-		return "sliding.lua", nil
 	case a == limiter.StreamCounter && s.layout.NoTotals:
 		return "stream_no_totals.lua", nil
 	case a == limiter.StreamCounter && s.layout.PerUnit:
 		return "stream_units.lua", nil
-	case a == limiter.StreamCounter:
-		return "stream.lua", nil
-	case a == limiter.GCRA:
-		return "gcra.lua", nil
 	}
-	return "bucket.lua", nil
+	return forms[a].file, nil
 }

@@ -236,6 +236,11 @@ var fixedParameters = map[string]any{
 	"earliest":  func() int64 { return earliest },  // bounds of a plausible instant, in microseconds
 	"latest":    func() int64 { return latest },
 	"mostUnits": func() int { return mostUnits }, // entries of a stream of units
+
+	// the numbers in a reply for the reasons why a script did not decide
+	"replyNoTotals": func() int { return replyNoTotals }, "replyReadOn": func() int { return replyReadOn },
+	"replyStartAnew": func() int { return replyStartAnew }, "replyNoCount": func() int { return replyNoCount },
+	"replyTooMany": func() int { return replyTooMany }, "replyForeign": func() int { return replyForeign },
 }
 
 // action selects what a script does with a request.

@@ -32,7 +32,7 @@ type written struct {
 }
 
 var templates = sync.OnceValues(func() (*template.Template, error) {
-	return template.New("").Funcs(template.FuncMap{"arg": arg, "code": code}).Funcs(fixedParameters).ParseFS(luaFiles, "lua/decision.lua",
+	return template.New("").Funcs(template.FuncMap{"arg": arg}).Funcs(fixedParameters).ParseFS(luaFiles, "lua/decision.lua",
 		"lua/several.lua", "lua/reset.lua", "lua/clock.lua", "lua/append.lua", "lua/moment.lua", "lua/denied.lua", "lua/guard.lua")
 })
 
@@ -43,20 +43,6 @@ func arg(places ...int) string {
 		sum += p
 	}
 	return fmt.Sprintf("ARGV[%d]", sum)
-}
-
-// codes are the numbers in a reply for the reasons why a script did not decide.
-var codes = map[string]int{
-	"no totals": replyNoTotals, "read on": replyReadOn, "start anew": replyStartAnew, "no count": replyNoCount, "too many": replyTooMany,
-	"foreign": replyForeign,
-}
-
-// code returns the number in a reply for a reason.
-func code(why string) (int, error) {
-	if n, known := codes[why]; known {
-		return n, nil
-	}
-	return 0, fmt.Errorf("there is no code for %q", why)
 }
 
 // compiled holds the scripts of this process, by scriptName.

@@ -1,6 +1,6 @@
 {{- /* What tells this library's own values from those of others. A key that holds
 something else is left as it is: the reply is a code, and nothing is written. */ -}}
-{{define "foreign"}}return ('{{code "foreign"}} %d'):format({{.}}){{end}}
+{{define "foreign"}}return ('{{replyForeign}} %d'):format({{.}}){{end}}
 
 {{- /* Reports whether a number can be an instant that was kept: whole microseconds between
 2001 and 2255. A given clock may start at any instant, so there the expiry tells, which a

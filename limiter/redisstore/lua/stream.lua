@@ -24,11 +24,11 @@ local bound = ('%d'):format((low - low % 1000) / 1000)
 local lowid = bound .. ('-%d000000000000000'):format(low % 1000 + 1)
 local total, used, first = 0, 0, nil
 if last then
-  if not ({{template "own" "last"}}) then return ('{{code "no totals"}} %d'):format(now) end
+  if not ({{template "own" "last"}}) then return ('{{replyNoTotals}} %d'):format(now) end
   total = last[2][4] + 0
   first = call('XRANGE', key, lowid, '+', 'COUNT', '1')[1]
   if first then
-    if not ({{template "own" "first"}}) then return ('{{code "no totals"}} %d'):format(now) end
+    if not ({{template "own" "first"}}) then return ('{{replyNoTotals}} %d'):format(now) end
     used = total - first[2][4] + first[2][2]
     if used < 0 then {{template "foreign" "now"}} end
   end

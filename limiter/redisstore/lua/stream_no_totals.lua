@@ -16,22 +16,22 @@ for i = 9, #ARGV, 2 do
   if ARGV[i] + 0 >= oldest then left = true break end
   used = used - ARGV[i + 1]
 end
-if not left then return ('{{code "read on"}} %d 0 0 0'):format(now) end
+if not left then return ('{{replyReadOn}} %d 0 0 0'):format(now) end
 if from == '' then
   from = ('%d'):format(oldest)
 elseif call('XRANGE', key, from, from)[1] then
   from = '(' .. from
 else
-  return ('{{code "start anew"}} %d 0 0 0'):format(now)
+  return ('{{replyStartAnew}} %d 0 0 0'):format(now)
 end
 local fresh = call('XRANGE', key, from, '+', 'COUNT', '101')
-if #fresh > 100 then return ('{{code "read on"}} %d 0 0 0'):format(now) end
+if #fresh > 100 then return ('{{replyReadOn}} %d 0 0 0'):format(now) end
 for _, entry in ipairs(fresh) do
   local count
   for i = 1, #entry[2], 2 do
     if entry[2][i] == 'count' then count = tonumber(entry[2][i + 1]) end
   end
-  if not count then return ('{{code "no count"}} %d 0 0 0'):format(now) end
+  if not count then return ('{{replyNoCount}} %d 0 0 0'):format(now) end
   if string.match(entry[1], '^%d+') + 0 >= oldest then used = used + count end
 end
 {{end}}

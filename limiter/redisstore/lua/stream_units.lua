@@ -11,7 +11,7 @@ local key = KEYS[1]
 local low = now - w{{if not .Closed}} + 1{{end}}
 local bound = ('%d-%d000000000000000'):format((low - low % 1000) / 1000, low % 1000 + 1)
 local used = call('XLEN', key)
-if used > {{mostUnits}} then return ('{{code "too many"}} %d'):format(now) end
+if used > {{mostUnits}} then return ('{{replyTooMany}} %d'):format(now) end
 {{- if .Careful}}
 if call('PTTL', key) == -1 then {{template "foreign" "now"}} end
 local newest = used > 0 and call('XREVRANGE', key, '+', '-', 'COUNT', '1')[1]
