@@ -84,6 +84,18 @@ func Wrap(text string, w int) []string {
 	return lines
 }
 
+// WrapTo breaks clean text as Wrap does into so many lines at most; where more is left, the last one ends in an ellipsis.
+func WrapTo(text string, w, most int) []string {
+	lines := Wrap(text, w)
+	if most = max(most, 0); len(lines) > most {
+		if most > 0 {
+			lines[most-1] = safetext.Clip(lines[most-1]+" "+lines[most], w, safetext.Ellipsis)
+		}
+		lines = lines[:most]
+	}
+	return lines
+}
+
 // WrapBy breaks text at spaces into lines that measure w at most; a longer word has a line of its
 // own.
 func WrapBy(text string, w int, measure func(string) int) []string {

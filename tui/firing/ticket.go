@@ -12,7 +12,6 @@ import (
 	"ratescope/model"
 	"ratescope/model/arming"
 	"ratescope/model/format"
-	"ratescope/model/safetext"
 	"ratescope/themes"
 	"ratescope/tui/cell"
 	"ratescope/tui/chart"
@@ -184,12 +183,7 @@ func (d *ticketDialog) rows(look *chart.Look, columns, most int) (rows []widget.
 // wrapped returns the lines of the ticket with at most so many rows each; what is cut ends in an ellipsis.
 func (d *ticketDialog) wrapped(look *chart.Look, columns, each int) (rows []widget.Span) {
 	add := func(word, text string, most int, style themes.Style) {
-		lines := format.Wrap(text, columns)
-		if len(lines) > most {
-			lines[most-1] = safetext.Clip(lines[most-1]+" "+lines[most], columns, safetext.Ellipsis)
-			lines = lines[:most]
-		}
-		for _, line := range lines {
+		for _, line := range format.WrapTo(text, columns, most) {
 			rows = append(rows, widget.Styled(word, style), widget.Styled(line, style))
 			word = ""
 		}

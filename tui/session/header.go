@@ -258,7 +258,7 @@ func (h header) paintVerdict(x, y, end int) {
 			lit = h.c.Look.Dim
 		}
 		from := x + 3
-		x = h.c.Buffer.Text(from, y, end, mark+" "+strconv.Itoa(n)+" "+word, lit)
+		x = h.c.Buffer.Text(from, y, end, safetext.Clip(mark+" "+strconv.Itoa(n)+" "+word, end-from, safetext.Ellipsis), lit)
 		return cell.Rect{X: from, Y: y, W: x - from, H: 1}
 	}
 	over := h.c.Look.OverMark
