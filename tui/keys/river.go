@@ -123,6 +123,18 @@ func (s slot) text(text string, st themes.Style) { s.c.Buffer.Text(s.x, s.y, s.x
 // right writes up to the right end of the slot.
 func (s slot) right(text string, st themes.Style) { s.c.Buffer.Right(s.x, s.y, s.x+s.w, text, st) }
 
+// perSecond writes a rate in a style, and dim where it is 0.
+func (s slot) perSecond(known bool, rate float64, st themes.Style) {
+	text := format.PerSecond(rate)
+	switch {
+	case !known:
+		text, st = format.Unknown, s.c.Look.Unknown
+	case rate == 0:
+		st = s.c.Look.Dim
+	}
+	s.right(text, st)
+}
+
 // keyCell draws what a column says of a key.
 type keyCell struct {
 	slot
@@ -198,26 +210,16 @@ func limitText(t *model.Target, columns int) string {
 	return format.First(columns, n+" per "+window, n+"/"+window, format.Brief(t.Limit.Count)+"/"+window, n)
 }
 
+// rate is that of the latest seconds; that of the window is beside the timeline.
 func (c keyCell) rate() {
-	text, st := format.Unknown, c.c.Look.Unknown
-	if rate, known := c.k.Gauge.Pace(); known { // that of the window is beside the timeline
-		text, st = format.PerSecond(rate), c.plain()
-		if rate == 0 {
-			st = c.c.Look.Dim
-		}
-	}
-	c.right(text, st)
+	rate, known := c.k.Gauge.Pace()
+	c.perSecond(known, rate, c.plain())
 }
 
 func (c keyCell) denied() {
-	text, st := format.Unknown, c.c.Look.Unknown
-	if c.k.Gauge.DeniedPerSec.Known {
-		text, st = format.PerSecond(c.k.Gauge.DeniedPerSec.V), c.c.Look.Denied
-		if c.k.Gauge.DeniedPerSec.V == 0 {
-			text, st = "", c.c.Look.Dim
-		}
+	if d := c.k.Gauge.DeniedPerSec; !d.Known || d.V > 0 {
+		c.perSecond(d.Known, d.V, c.c.Look.Denied)
 	}
-	c.right(text, st)
 }
 
 // next says how long the wait is or, of a key that is near its limit, how much room there is.
@@ -334,19 +336,6 @@ func (c groupCell) rate() {
 
 func (c groupCell) denied() {
 	c.perSecond(c.g.deniedKnown, c.g.deniedSec, c.c.Look.Denied)
-}
-
-func (c groupCell) perSecond(known bool, rate float64, st themes.Style) {
-	text := format.Unknown
-	switch {
-	case known && rate == 0:
-		text, st = format.PerSecond(0), c.c.Look.Dim
-	case known:
-		text = format.PerSecond(rate)
-	default:
-		st = c.c.Look.Unknown
-	}
-	c.right(text, st)
 }
 
 func (c groupCell) next() {
