@@ -285,13 +285,12 @@ func (h *helpOverlay) Update(msg tea.Msg) (tea.Cmd, bool) {
 
 // Paint draws the table in two columns where they fit.
 func (h *helpOverlay) Paint(p *widget.Canvas, _ cell.Rect) {
-	columns := h.columns(p)
-	lines, width := slices.Concat(columns[0], columns[1]), helpWidth
-	if p.Buffer.W >= 2*helpWidth+6 {
-		width, lines = 2*helpWidth, nil
-		for i := range max(len(columns[0]), len(columns[1])) {
-			lines = append(lines, pad(at(columns[0], i), helpWidth)+at(columns[1], i))
-		}
+	two := p.Buffer.W >= 2*helpWidth+6
+	columns := h.columns(p, two)
+	lines, width := columns[0], helpWidth
+	if two {
+		left := lipgloss.NewStyle().Width(helpWidth).Render(strings.Join(columns[0], "\n"))
+		width, lines = 2*helpWidth, strings.Split(lipgloss.JoinHorizontal(lipgloss.Top, left, strings.Join(columns[1], "\n")), "\n")
 	}
 	foot := "any key closes"
 	if h.all != nil {
@@ -314,18 +313,11 @@ func (h *helpOverlay) Paint(p *widget.Canvas, _ cell.Rect) {
 // Modal is true.
 func (h *helpOverlay) Modal() bool { return true }
 
-func at(list []string, i int) string {
-	if i < len(list) {
-		return list[i]
-	}
-	return ""
-}
-
 func pad(s string, w int) string { return s + strings.Repeat(" ", max(w-lipgloss.Width(s), 0)) }
 
-// columns are the lines of the help, rendered: the groups in turn to the shorter column,
-// then the legend.
-func (h *helpOverlay) columns(p *widget.Canvas) (columns [2][]string) {
+// columns are the lines of the help, rendered: the legend, then the groups, in one column or in turn to the
+// shorter of two.
+func (h *helpOverlay) columns(p *widget.Canvas, two bool) (columns [2][]string) {
 	raised := p.Look.Raised
 	heading, key, text, dim := widget.Lip(p.Look.Accent.On(raised)), widget.Lip(p.Look.Title.On(raised)), widget.Lip(p.Look.Text.On(raised)),
 		widget.Lip(p.Look.Dim.On(raised))
@@ -336,7 +328,7 @@ func (h *helpOverlay) columns(p *widget.Canvas) (columns [2][]string) {
 	room := min(helpWidth, p.Buffer.W-6) - keys - 1
 	add := func(lines []string) {
 		c := &columns[0]
-		if len(columns[1]) < len(columns[0]) {
+		if two && len(columns[1]) < len(columns[0]) {
 			c = &columns[1]
 		}
 		if len(*c) > 0 {
@@ -344,7 +336,19 @@ func (h *helpOverlay) columns(p *widget.Canvas) (columns [2][]string) {
 		}
 		*c = append(*c, lines...)
 	}
-	for _, g := range h.groups {
+	if len(h.legend) > 0 {
+		lines := []string{heading.Render("signs")}
+		for _, l := range h.legend {
+			shape, meaning, _ := strings.Cut(l.Text, "\t")
+			lines = append(lines, line(widget.Lip(l.Style.On(raised)).Render(shape), text.Render(meaning)))
+		}
+		add(lines)
+	}
+	groups := slices.Clone(h.groups)
+	if two { // the longest first: the columns end at about one height
+		slices.SortStableFunc(groups, func(x, y helpGroup) int { return len(y.list) - len(x.list) })
+	}
+	for _, g := range groups {
 		lines := []string{heading.Render(g.name)}
 		reasons := []string{""} // those that are not possible now stand together, with their reason once below them
 		for _, act := range g.list {
@@ -373,14 +377,6 @@ func (h *helpOverlay) columns(p *widget.Canvas) (columns [2][]string) {
 			for _, part := range format.Wrap(safetext.Clean(reason), keys+room-2) {
 				lines = append(lines, dim.Render("   "+part))
 			}
-		}
-		add(lines)
-	}
-	if len(h.legend) > 0 {
-		lines := []string{heading.Render("signs")}
-		for _, l := range h.legend {
-			shape, meaning, _ := strings.Cut(l.Text, "\t")
-			lines = append(lines, line(widget.Lip(l.Style.On(raised)).Render(shape), text.Render(meaning)))
 		}
 		add(lines)
 	}
