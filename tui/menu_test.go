@@ -1,6 +1,7 @@
 package tui_test
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -49,5 +50,25 @@ func TestTheMenus(t *testing.T) {
 	}
 	if n := len(injector.Orders()); n != 0 {
 		t.Errorf("the menus fired %d times without a question", n)
+	}
+}
+
+// TestDialogsLeaveTheSelectedRowInSight opens what is about the selected key at each row of a small screen.
+func TestDialogsLeaveTheSelectedRowInSight(t *testing.T) {
+	selected := regexp.MustCompile(`▌. \S+ .*\d+/\d+ .*│`)
+	for _, size := range [][2]int{{60, 20}, {80, 24}, {140, 42}} {
+		story(t, size[0], size[1], tui.Options{}, func(x *tuitest.Terminal) {
+			for range 8 {
+				x.Press("j")
+				for key, says := range map[string]string{"o": "same prefix", "$": "free now", "t": "phosphor"} {
+					x.Press(key)
+					x.See(says)
+					if !selected.MatchString(x.Screen()) {
+						t.Errorf("at %dx%d %s hides the selected row:\n%s", size[0], size[1], key, x.Screen())
+					}
+					x.Press("esc")
+				}
+			}
+		})
 	}
 }

@@ -108,6 +108,11 @@ func (g *Buffer) Clear(r Rect) {
 	}
 }
 
+// CopyLines writes n lines of the grid from the line from on over those from the line to on.
+func (g *Buffer) CopyLines(to, from, n int) {
+	copy(g.cells[to*g.W:(to+n)*g.W], g.cells[from*g.W:(from+n)*g.W])
+}
+
 // Set writes one rune of width 1. Where it cannot be written it does nothing.
 func (g *Buffer) Set(x, y int, r rune, s themes.Style) {
 	if !g.clip.Holds(x, y) {

@@ -97,9 +97,7 @@ func (v view) quietSoFar(in cell.Rect) {
 	case t.Keys > 0 && t.Unknown+t.Likely == t.Keys:
 		lines[0] = "Nothing happened yet, and no limit is known."
 	}
-	for i, line := range lines[:min(len(lines), in.H)] {
-		v.c.Buffer.Text(in.X, in.Y+i, in.X+in.W, line, v.c.Look.Dim)
-	}
+	v.c.Lines(in, v.c.Look.Dim, lines...)
 }
 
 // events merges the alerts, decisions and markers that fit the filter by time, newest first.

@@ -45,12 +45,8 @@ func (v *View) paintFacts(r cell.Rect, list []fact) {
 	if !v.Link.Embedded {
 		return
 	}
-	for i, line := range format.Wrap("The embedded Redis keeps no figures of its own. Start with --redis URL to see a server's commands, "+
-		"scripts, errors and slow log here.", in.W) {
-		if y+1+i < end {
-			v.Canvas.Buffer.Text(in.X, y+1+i, in.X+in.W, line, v.Canvas.Look.Dim)
-		}
-	}
+	const hint = "Start with --redis URL to see a server's commands, scripts, errors and slow log here."
+	v.Canvas.Paragraphs(cell.Rect{X: in.X, Y: y + 1, W: in.W, H: end - y - 1}, v.Canvas.Look.Dim, hint)
 }
 
 // facts is what is known of the server's state.

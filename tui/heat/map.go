@@ -254,7 +254,9 @@ func (h *Screen) paintRow(p *widget.Canvas, i int, r *row, name string) {
 	}
 	chart.River(&p.Buffer, h.area.X, y, lines, r.cells, r.coming, false, &p.Look)
 	if selected {
-		p.Buffer.Ground(cell.Rect{X: x - 1, Y: y, W: h.area.W + h.names + h.ahead + 2, H: lines}, p.Look.Selected)
+		row := cell.Rect{X: x - 1, Y: y, W: h.area.W + h.names + h.ahead + 2, H: lines}
+		p.Buffer.Ground(row, p.Look.Selected)
+		p.Keep(row)
 	}
 }
 

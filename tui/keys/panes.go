@@ -52,19 +52,12 @@ func (v view) paintAdvice(r cell.Rect) {
 	if !v.s.Shown.Started() || v.s.Shown.Board().Len() > 0 {
 		return
 	}
-	y, text := r.Y+1, advice
+	text := advice
 	if s := v.s.Shown.Live().Server; s.Link != model.Live && s.Err != "" {
 		text = awayAdvice
 	}
-	for paragraph := range strings.SplitSeq(text, "\n") {
-		for _, line := range format.Wrap(paragraph, min(r.W-2, 90)) {
-			if y < r.Y+r.H {
-				v.c.Buffer.Text(r.X+1, y, r.X+r.W, line, v.c.Look.Dim)
-			}
-			y++
-		}
-		y++
-	}
+	room := cell.Rect{X: r.X + 1, Y: r.Y + 1, W: min(r.W-2, 90), H: r.H - 1}
+	v.c.Paragraphs(room, v.c.Look.Dim, strings.Split(text, "\n")...)
 }
 
 // timelineTitle names the key and how it is limited; where room is short the name goes
@@ -139,7 +132,7 @@ func (v injectorPane) paint(r cell.Rect, focused bool) {
 	in := v.c.Section(r, focused, v.title(widget.TitleRoom(r.W))...)
 	if in.H == 1 && v.s.Orders.CanFire() == "" {
 		x := v.keys(in.X, in.Y, in.X+in.W) + 1
-		v.c.Flow(cell.Rect{X: x, Y: in.Y, W: in.X + in.W - x, H: 1}, v.forecast(in.W)...)
+		v.c.Flow(cell.Rect{X: x, Y: in.Y, W: in.X + in.W - x, H: 1}, v.forecast(in.W, 1)...)
 		return
 	}
 	left, right := in, cell.Rect{}
@@ -157,7 +150,7 @@ func (v injectorPane) paint(r cell.Rect, focused bool) {
 		forecast.W -= decisionCells + 1
 		events.PaintDecision(v.c, room.X+room.W-decisionCells, room.Y, room.X+room.W, &list[len(list)-1])
 	}
-	if said := v.forecast(forecast.W); len(said) > 0 && room.H > 0 {
+	if said := v.forecast(forecast.W, forecast.H); len(said) > 0 && room.H > 0 {
 		_, room = room.Top(v.c.Flow(forecast, said...) - room.Y + gap)
 	}
 	if v.split {
@@ -239,8 +232,8 @@ func (v injectorPane) keys(x, y, end int) int {
 	return x
 }
 
-// forecast says what the buttons would do now, or in lines of so many columns why they would do nothing.
-func (v injectorPane) forecast(columns int) [][]widget.Span {
+// forecast says what the buttons would do now, or in so many lines why they would do nothing.
+func (v injectorPane) forecast(columns, lines int) [][]widget.Span {
 	k := v.s.Selection.Current()
 	if k == nil {
 		return nil
@@ -249,7 +242,7 @@ func (v injectorPane) forecast(columns int) [][]widget.Span {
 		return [][]widget.Span{{widget.Styled("no forecast: what is known is "+format.Span(age)+" old", v.c.Look.Unknown)}}
 	}
 	if _, err := k.Reading.Aim(); err != nil {
-		return collect.Map(format.Wrap("nothing can be fired: "+safetext.Clean(err.Error()), columns),
+		return collect.Map(format.WrapTo("nothing can be fired: "+safetext.Clean(err.Error()), columns, lines),
 			func(line string) []widget.Span { return []widget.Span{widget.Styled(line, v.c.Look.Unknown)} })
 	}
 	of := func(label string, n int) []widget.Span {

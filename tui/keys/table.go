@@ -246,6 +246,7 @@ func (v tableView) row(r cell.Rect, widths *[len(columns)]int, l line) {
 	switch {
 	case selected:
 		g.Tint(r, v.c.Look.Selected)
+		v.c.Keep(r)
 	case denies:
 		g.Tint(r, v.c.Look.DeniedGround)
 	}

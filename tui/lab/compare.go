@@ -201,23 +201,6 @@ func (p painter) fate(m lab.Moment) (string, themes.Style) {
 	return p.mark(m.Decision.Allowed), p.outcome(m.Decision.Allowed)
 }
 
-// paragraphs writes text broken into lines, as much as fits, and returns the row after.
-func (p painter) paragraphs(r cell.Rect, text []string, st themes.Style) int {
-	y := r.Y
-	for i, paragraph := range text {
-		if i > 0 {
-			y++
-		}
-		for _, line := range format.Wrap(safetext.Clean(paragraph), r.W) {
-			if y < r.Y+r.H {
-				p.c.Buffer.Text(r.X, y, r.X+r.W, line, st)
-			}
-			y++
-		}
-	}
-	return y
-}
-
 // titleIn is the candidate's title, shorter where it takes more than so many columns.
 func titleIn(c lab.Candidate, columns int) string {
 	return safetext.Clip(cmp.Or(format.First(columns, c.Title()), c.Short()), columns, safetext.Ellipsis)

@@ -236,7 +236,7 @@ func (v *duelView) paint(p painter, r cell.Rect) {
 	in := p.c.Section(top, true, widget.Styled("attack and defend", p.c.Look.Title))
 	y, most, window := in.Y, d.Setup.Limit.Count, format.Length(d.Setup.Limit.Window)
 	write := func(text string, st themes.Style) {
-		y = p.paragraphs(cell.Rect{X: in.X, Y: y, W: in.W, H: in.Y + in.H - y}, []string{text}, st)
+		y = p.c.Paragraphs(cell.Rect{X: in.X, Y: y, W: in.W, H: in.Y + in.H - y}, st, text)
 	}
 	write(fmt.Sprintf("Attack: get more than %d admitted in any %s, by as few requests as you can, before the solver answers. Defend: choose "+
 		"the limiter (a) or its terms (w) and let the solver try (enter).", most, window), p.c.Look.Dim)
@@ -299,7 +299,7 @@ func (v *duelView) paintGame(p painter, r cell.Rect) {
 	case g.Defends:
 		role = "You defend: choose the limiter and its terms, enter hands it in."
 	}
-	top := p.paragraphs(r, []string{role}, p.c.Look.Title)
+	top := p.c.Paragraphs(r, p.c.Look.Title, role)
 	first := max(v.selected-(r.Y+r.H-top-1), 0)
 	for i := first; i < len(v.game.Defences) && top+i-first < r.Y+r.H; i++ {
 		d := v.game.Defences[i]
@@ -424,18 +424,16 @@ func (v *boxView) paintVerdict(p painter, r cell.Rect) int {
 	b, right := v.box, v.guessed == v.box.Hidden()
 	text := fmt.Sprintf("%s %s. It is the %s. You fired %s.", p.mark(right), map[bool]string{true: "Right", false: "Wrong"}[right],
 		b.Suspects[b.Hidden()].Name, format.Plural(len(b.Tried), "request"))
-	return p.paragraphs(r, []string{text}, p.outcome(right)) + 1
+	return p.c.Paragraphs(r, p.outcome(right), text) + 1
 }
 
 // paintTried lists the requests, the newest first.
 func (v *boxView) paintTried(p painter, r cell.Rect) {
 	b := v.box
 	if len(b.Tried) == 0 {
-		p.paragraphs(r, []string{
-			"A limiter is in the box. Fire at it, wait, and watch what it admits.",
-			"What tells them apart: when room comes back (at the tick, when the oldest request leaves, bit by bit), " +
-				"whether exactly one window later is too early, and whether a denied request counts.",
-		}, p.c.Look.Dim)
+		p.c.Paragraphs(r, p.c.Look.Dim, "A limiter is in the box. Fire at it, wait, and watch what it admits.",
+			"What tells them apart: when room comes back (at the tick, when the oldest request leaves, bit by bit), "+
+				"whether exactly one window later is too early, and whether a denied request counts.")
 		return
 	}
 	for row := range min(r.H, len(b.Tried)) {

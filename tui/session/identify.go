@@ -17,6 +17,7 @@ import (
 	"ratescope/model/format"
 	"ratescope/model/identify"
 	"ratescope/model/safetext"
+	"ratescope/themes"
 	"ratescope/tui/cell"
 	"ratescope/tui/shell"
 	"ratescope/tui/widget"
@@ -337,37 +338,36 @@ func (t *teaching) Modal() bool { return true }
 func (t *teaching) Paint(p *widget.Canvas, _ cell.Rect) {
 	width := min(p.Buffer.W-4, 110)
 	var lines []widget.Span
-	say := func(text string, st widget.Span) { lines = append(lines, widget.Styled(text, st.Style)) }
-	plain, dim, title := widget.Styled("", p.Look.Text), widget.Styled("", p.Look.Dim), widget.Styled("", p.Look.Title)
-	wrapped := func(text string, st widget.Span) {
+	say := func(text string, st themes.Style) { lines = append(lines, widget.Styled(text, st)) }
+	wrapped := func(text string, st themes.Style) {
 		for _, l := range format.Wrap(safetext.Clean(text), width-4) {
 			say(l, st)
 		}
 	}
 	if len(t.fits) > 0 {
 		f := &t.fits[t.selected]
-		say("", plain)
+		say("", p.Look.Text)
 		if f.Note != "" {
-			wrapped("It "+f.Note+".", dim)
+			wrapped("It "+f.Note+".", p.Look.Dim)
 		}
-		wrapped("- "+f.Rule, plain)
+		wrapped("- "+f.Rule, p.Look.Text)
 	}
 	if t.says != "" {
-		say("", plain)
-		wrapped(t.says, widget.Styled("", p.Look.Near))
+		say("", p.Look.Text)
+		wrapped(t.says, p.Look.Near)
 	}
 	below := lines
 	lines = nil
 	for i := range t.fits {
 		f := &t.fits[i]
 		if i != t.selected {
-			say("  "+f.As, plain)
+			say("  "+f.As, p.Look.Text)
 			continue
 		}
-		say(p.Look.SelMark+" "+f.As, title)
+		say(p.Look.SelMark+" "+f.As, p.Look.Title)
 		room := max(p.Buffer.H-8-len(t.fits)-len(below), 1) // of which every choice has its line
 		for _, text := range figuresIn(f.Figures[:min(room, len(f.Figures))], width-8) {
-			say("    "+text, dim)
+			say("    "+text, p.Look.Dim)
 		}
 	}
 	lines = append(lines, below...)

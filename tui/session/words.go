@@ -339,9 +339,7 @@ func PaintSearch(c *widget.Canvas, r cell.Rect, b *model.Board) {
 		text, remedy = safetext.Clean(s.Err), ""
 	}
 	lines := slices.Concat(format.Wrap(text, max(r.W-4, 1)), format.Wrap(remedy, max(r.W-4, 1)))
-	for i, line := range lines[:min(len(lines), max(r.H-1, 0))] {
-		c.Buffer.Text(r.X+2, r.Y+1+i, r.X+r.W, line, c.Look.Dim)
-	}
+	c.Lines(cell.Rect{X: r.X + 2, Y: r.Y + 1, W: r.W - 2, H: r.H - 1}, c.Look.Dim, lines...)
 	w, far := &b.Sweep, SearchedText(&b.Sweep)
 	x, y := r.X+2, r.Y+1+len(lines)
 	if far == "" || y >= r.Y+r.H {

@@ -291,12 +291,9 @@ func (p *Picker) Paint(c *widget.Canvas, _ cell.Rect) {
 	p.rows, rest = rest.Top(p.list.Height())
 	c.Buffer.Place(p.rows, p.list.View())
 	if one, ok := p.list.SelectedItem().(Choice); ok {
-		lines := p.detail(one)
-		for i, line := range lines[:min(len(lines), max(rest.H-1, 0))] {
-			c.Buffer.Text(rest.X, rest.Y+1+i, rest.X+rest.W, line, c.Look.Text.On(c.Look.Raised))
-		}
+		_, rest = rest.Top(1)
+		c.Lines(rest, c.Look.Text.On(c.Look.Raised), p.detail(one)...)
 	}
-	c.OnClick(r, func(int) tea.Cmd { return nil })
 	first := p.list.Paginator.Page * p.list.Paginator.PerPage
 	for i := range p.list.Paginator.ItemsOnPage(len(p.list.VisibleItems())) {
 		c.OnClick(cell.Rect{X: in.X, Y: p.rows.Y + i, W: in.W, H: 1}, func(int) tea.Cmd {

@@ -453,9 +453,7 @@ func (q *Question) Paint(p *widget.Canvas, _ cell.Rect) {
 	const width = 64
 	lines := slices.Concat(collect.Map(q.lines, func(l string) []string { return format.Wrap(l, min(width, p.Buffer.W-6)-4) })...)
 	in := p.Overlay(width, len(lines)+4, q.title, "")
-	for i, l := range lines {
-		p.Buffer.Text(in.X, in.Y+i, in.X+in.W, l, p.Look.Text.On(p.Look.Raised))
-	}
+	p.Lines(in, p.Look.Text.On(p.Look.Raised), lines...)
 	y := in.Y + len(lines) + 1
 	x := p.Button(in.X, y, in.X+in.W, "enter", q.yes, func(int) tea.Cmd { return q.do() })
 	p.Button(x, y, in.X+in.W, "esc", "leave it", func(int) tea.Cmd { return nil })

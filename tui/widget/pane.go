@@ -14,6 +14,7 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"ratescope/model/collect"
+	"ratescope/model/format"
 	"ratescope/model/safetext"
 	"ratescope/themes"
 	"ratescope/tui/cell"
@@ -27,8 +28,9 @@ type Canvas struct {
 	Look   chart.Look
 	Framed bool // a box around every pane; else one rule above each
 
-	hitBoxes []hitBox // what can be clicked, as last painted
-	tips     []tip    // what says what it shows
+	hitBoxes []hitBox  // what can be clicked, as last painted
+	tips     []tip     // what says what it shows
+	kept     cell.Rect // what panels leave in sight; see Keep
 }
 
 // hitBox is a part of the screen that answers a click; it is told how far from its left
@@ -58,7 +60,7 @@ func (p *Canvas) SetTheme(t *themes.Theme, ascii bool) {
 
 // Begin blanks the sheet and forgets what could be clicked.
 func (p *Canvas) Begin() {
-	p.hitBoxes, p.tips = p.hitBoxes[:0], p.tips[:0]
+	p.hitBoxes, p.tips, p.kept = p.hitBoxes[:0], p.tips[:0], cell.Rect{}
 	p.Buffer.Clear(p.Buffer.Bounds())
 }
 
@@ -86,6 +88,26 @@ func (p *Canvas) SpansFit(x, y, end int, spans ...Span) int {
 		}
 	}
 	return x
+}
+
+// Lines writes lines below each other, as many as fit; one that is too wide ends in an ellipsis.
+func (p *Canvas) Lines(r cell.Rect, style themes.Style, lines ...string) {
+	for i, line := range lines[:min(len(lines), max(r.H, 0))] {
+		p.Buffer.Text(r.X, r.Y+i, r.X+r.W, safetext.Clip(line, r.W, safetext.Ellipsis), style)
+	}
+}
+
+// Paragraphs writes texts broken into lines, a blank one between two, as much as fits, and returns the row after.
+func (p *Canvas) Paragraphs(r cell.Rect, style themes.Style, texts ...string) int {
+	var lines []string
+	for i, text := range texts {
+		if i > 0 {
+			lines = append(lines, "")
+		}
+		lines = append(lines, format.Wrap(safetext.Clean(text), r.W)...)
+	}
+	p.Lines(r, style, lines...)
+	return r.Y + len(lines)
 }
 
 // Flow writes sentences beside each other, " · " between two, and begins a new row for one that
@@ -163,20 +185,45 @@ func (p *Canvas) Aside(r cell.Rect, title int, spans ...Span) {
 // TitleRoom is how many columns a section of that width has for its title.
 func TitleRoom(width int) int { return max(width-5, 0) }
 
+// Keep says where the row stands that a person has selected: panels leave it in sight.
+func (p *Canvas) Keep(row cell.Rect) { p.kept = row }
+
+// beside returns where a panel hides no row that is kept in sight: below or above it, else at the bottom
+// of the sheet with the row moved above it, if that leaves the header in sight too.
+func (p *Canvas) beside(r cell.Rect) cell.Rect {
+	const header = 3
+	row, bottom := p.kept, p.Buffer.H-1
+	switch {
+	case row.H == 0 || r.Y >= row.Y+row.H || r.Y+r.H <= row.Y:
+	case row.Y+row.H+r.H <= bottom:
+		r.Y = row.Y + row.H
+	case r.H+header <= row.Y:
+		r.Y = row.Y - r.H
+	case bottom-r.H-row.H >= header:
+		r.Y = bottom - r.H
+		p.Buffer.CopyLines(r.Y-row.H, row.Y, row.H)
+	}
+	return r
+}
+
 // Overlay draws a raised panel over the middle of the sheet, as large as asked for and
-// as fits, and returns the room inside. A click on it that hits nothing else does nothing.
+// as fits, and returns the room inside.
 func (p *Canvas) Overlay(w, h int, title, foot string) cell.Rect {
 	r := cell.Rect{W: max(min(w, p.Buffer.W-2), 0), H: max(min(h, p.Buffer.H-2), 0)}
 	r.X, r.Y = (p.Buffer.W-r.W)/2, (p.Buffer.H-r.H)/2
 	return p.Panel(r, title, foot)
 }
 
-// Panel draws a raised panel into r and returns the room inside.
+// Panel draws a raised panel into r, or beside it where it would hide what is kept in sight, and returns
+// the room inside. A click on it that hits nothing else does nothing.
 func (p *Canvas) Panel(r cell.Rect, title, foot string) cell.Rect {
 	raised := p.Look.Raised
+	r = p.beside(r)
+	p.OnClick(r, func(int) tea.Cmd { return nil })
 	p.Buffer.Clear(r)
 	p.Buffer.Tint(r, raised)
 	p.Look.Box.Frame(&p.Buffer, r, p.Look.Accent.On(raised))
+	title = safetext.Clip(title, max(r.W-6, 0), safetext.Ellipsis)
 	p.Buffer.Text(r.X+2, r.Y, r.X+r.W-2, " "+title+" ", p.Look.Title.On(raised))
 	if foot != "" {
 		p.Buffer.Right(r.X+2, r.Y+r.H-1, r.X+r.W-2, " "+foot+" ", p.Look.Dim.On(raised))
@@ -193,12 +240,7 @@ func (p *Canvas) TooSmall(name string, w, h int) {
 		p.Spans(0, 0, p.Buffer.W, Styled(name+" ", p.Look.Title), Styled(is, p.Look.Near))
 		return
 	}
-	for _, text := range []string{is, need} {
-		if len(text) <= p.Buffer.W {
-			p.Buffer.Text(0, 0, p.Buffer.W, text, p.Look.Near)
-			return
-		}
-	}
+	p.Buffer.Text(0, 0, p.Buffer.W, format.First(p.Buffer.W, is, need), p.Look.Near)
 }
 
 // Button draws a key with what it does, which can be clicked, and returns the column

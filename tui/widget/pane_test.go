@@ -62,3 +62,39 @@ func TestSentencesFlowIntoTheNextRow(t *testing.T) {
 		t.Errorf("what has no row ends at %d, want 1", below)
 	}
 }
+
+// TestPanelsLeaveTheKeptRowInSight: whatever row is kept, it stands whole outside of a panel that leaves room for the header.
+func TestPanelsLeaveTheKeptRowInSight(t *testing.T) {
+	const kept = "rl:alice 9/10"
+	for y := 3; y < 23; y++ {
+		for h := 3; h <= 19; h++ {
+			p := sheet(80, 24)
+			p.Buffer.Text(30, 1, 80, "header", themes.Style{})
+			p.Buffer.Text(30, y, 80, kept, themes.Style{})
+			p.Keep(cell.Rect{Y: y, W: 80, H: 1})
+			p.Overlay(60, h, "title", "")
+			whole := strings.Contains(p.Buffer.Plain(), kept)
+			if header := row(p, 1); !whole || !strings.Contains(header, "header") || !strings.Contains(p.Buffer.Plain(), "title") {
+				t.Fatalf("a panel of %d rows, with row %d to be kept:\n%s", h, y, p.Buffer.Plain())
+			}
+		}
+	}
+	p := sheet(80, 24)
+	p.Buffer.Text(30, 9, 80, kept, themes.Style{})
+	p.Keep(cell.Rect{Y: 9, W: 80, H: 1})
+	if in := p.Overlay(60, 22, "title", ""); in.H != 20 || strings.Contains(p.Buffer.Plain(), kept) {
+		t.Errorf("a panel as high as the sheet has %d rows:\n%s", in.H, p.Buffer.Plain())
+	}
+}
+
+func TestALongToastEndsWithAnEllipsis(t *testing.T) {
+	p := sheet(60, 20)
+	toast := widget.Toast{Text: strings.Repeat("nothing was fired ", 40)}
+	if n := toast.Rows(60); n != 5 {
+		t.Errorf("the toast takes %d rows, want 5", n)
+	}
+	toast.Paint(p, cell.Rect{Y: 10, W: 60})
+	if last := row(p, 14); !strings.HasSuffix(last, "…") {
+		t.Errorf("its last row says %q", last)
+	}
+}

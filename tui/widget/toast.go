@@ -30,13 +30,12 @@ func (t *Toast) Over(now time.Time) bool {
 	return t.Text != "" && now.After(t.until)
 }
 
-// lines is the text in at most three lines of a row's width.
+// lines is the text in at most five lines of a row's width.
 func (t *Toast) lines(width int) []string {
 	if t.Text == "" || width < 8 {
 		return nil
 	}
-	lines := format.Wrap(safetext.Clean(t.Text), width-8)
-	return lines[:min(len(lines), 3)]
+	return format.WrapTo(safetext.Clean(t.Text), width-8, 5)
 }
 
 // Rows is how many rows the toast takes of so many columns: 0 where it is empty.
@@ -52,12 +51,10 @@ func (t *Toast) Paint(p *Canvas, r cell.Rect) {
 	r.H = len(lines)
 	p.Buffer.Clear(r)
 	p.Buffer.Tint(r, p.Look.Raised)
-	for i, l := range lines {
-		if i == 0 {
-			p.Buffer.Text(r.X+1, r.Y, r.X+r.W, mark, st.On(p.Look.Raised))
-		}
-		p.Buffer.Text(r.X+3, r.Y+i, r.X+r.W-1, l, p.Look.Text.On(p.Look.Raised))
+	if r.H > 0 {
+		p.Buffer.Text(r.X+1, r.Y, r.X+r.W, mark, st.On(p.Look.Raised))
 	}
+	p.Lines(cell.Rect{X: r.X + 3, Y: r.Y, W: r.W - 4, H: r.H}, p.Look.Text.On(p.Look.Raised), lines...)
 }
 
 // tip is a part of the screen that says what it is made of while the mouse rests on it.
@@ -100,7 +97,5 @@ func (p *Canvas) PaintTip(x, y int, text string, r cell.Rect) {
 	}
 	p.Buffer.Clear(at)
 	p.Buffer.Tint(at, p.Look.Raised)
-	for i, l := range lines {
-		p.Buffer.Text(at.X+1, at.Y+i, at.X+at.W, l, p.Look.Text.On(p.Look.Raised))
-	}
+	p.Lines(cell.Rect{X: at.X + 1, Y: at.Y, W: at.W - 1, H: at.H}, p.Look.Text.On(p.Look.Raised), lines...)
 }
