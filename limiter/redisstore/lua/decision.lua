@@ -61,9 +61,10 @@ end
 {{template "answer" .}}
 {{- if .Together}}
 end
-local out = {}
+local out, own = {}, {} {{- /* one table for the keys of all: with one for each a decision took 1 to 7 % longer */}}
 for i = 1, #KEYS{{if .Denials}}, 2{{end}} do
-  local done, answer = pcall(decide, { KEYS[i]{{if .Denials}}, KEYS[i + 1]{{end}} })
+  own[1]{{if .Denials}}, own[2]{{end}} = KEYS[i]{{if .Denials}}, KEYS[i + 1]{{end}}
+  local done, answer = pcall(decide, own)
   if type(answer) == 'table' then done, answer = false, answer.err end
 {{- /* Before Redis 7.0 the place in the script stands before the error. */}}
   if not done then answer = string.gsub(answer, '^@user_script: ?%d+: %-?', '') end
