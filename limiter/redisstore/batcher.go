@@ -124,9 +124,7 @@ func (b *batcher) Process(ctx context.Context, cmd redis.Cmder) error {
 	cmd.SetStepCount(1)                      // a cluster's client would ask some node for it, perhaps one that does not answer
 	known := b.nodes == nil || l != &b.whole // else the client may look for the nodes first, beyond every deadline
 	if c := b.timed.of(ctx, b.client); c != nil && known && l.alone() {
-		err := inTime(ctx, c.Process(ctx, cmd))
-		l.next(err)
-		return b.explain(err)
+		return b.explain(l.next(inTime(ctx, c.Process(ctx, cmd))))
 	}
 	c := calls.Get().(*call)
 	c.cmd, c.sent = cmd, false
@@ -177,13 +175,31 @@ func (l *lane) alone() bool {
 	return true
 }
 
-// next ends a call that was sent alone, and sends the calls that have come meanwhile.
-func (l *lane) next(err error) {
+// next ends a call that was sent alone, and sends the calls that have come meanwhile. It returns the error.
+func (l *lane) next(err error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if errors.Is(err, errNoConnection) && (l.of.nodes != nil || unreached(l.err)) {
+		err = l.because(err)
+	}
 	l.busy--
 	l.settle(err)
 	l.start()
+	return err
+}
+
+// because adds what is known of the node to the error of a call that ended before there was an answer. The
+// caller holds the lock. The reason is not wrapped: the call may be counted all the same.
+func (l *lane) because(err error) error {
+	switch {
+	case unreached(l.err), l.err != nil && l.of.nodes == nil:
+		return fmt.Errorf("%w (%v)", err, l.err)
+	case l.addr != "":
+		return fmt.Errorf("%w (%s has not answered)", err, l.addr)
+	case l.of.nodes != nil:
+		return fmt.Errorf("%w (no node has answered yet)", err)
+	}
+	return err
 }
 
 // abandon removes a call from the queue, because its context has ended. A command that was sent
@@ -193,15 +209,7 @@ func (l *lane) next(err error) {
 func (l *lane) abandon(ctx context.Context, c *call) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	late := ctx.Err()
-	switch {
-	case l.err != nil:
-		late = fmt.Errorf("%w (%v)", ctx.Err(), l.err) // not wrapped: a call that was sent may be counted
-	case l.addr != "":
-		late = fmt.Errorf("%w (%s has not answered)", ctx.Err(), l.addr)
-	case l.of.nodes != nil:
-		late = fmt.Errorf("%w (no node has answered yet)", ctx.Err())
-	}
+	late := l.because(ctx.Err())
 	if c.sent {
 		select {
 		case <-c.done: // the answer came at the same time
@@ -261,12 +269,17 @@ func (l *lane) take(batch *[]*call) bool {
 	return true
 }
 
-// settle notes that a batch was answered or has failed. The caller holds the lock.
+// settle notes that a batch was answered or has failed. A call that had no time for a connection does not know why
+// there is none, so that what is known of it is kept. The caller holds the lock.
 func (l *lane) settle(err error) {
 	l.late = max(l.late-1, 0)
-	if l.err = nil; unreached(err) || errors.Is(err, errNoConnection) {
+	switch late := errors.Is(err, errNoConnection); {
+	case late && l.err != nil:
+	case late || unreached(err):
 		l.err = err
 		l.of.unreached.Store(&err)
+	default:
+		l.err = nil
 	}
 }
 

@@ -465,6 +465,40 @@ func TestAnotherKeyStillDenies(t *testing.T) {
 	}
 }
 
+// TestKilledNodeIsNamed: of a decision that had no time for a connection it is said which node has not answered, or why
+// it could not be reached.
+func TestKilledNodeIsNamed(t *testing.T) {
+	t.Parallel()
+	nodes := servertest.StartCluster(t, 3)
+	client := universal(t, &redis.UniversalOptions{Addrs: []string{nodes[0].Addr()}, IsClusterMode: true, ContextTimeoutEnabled: true})
+	l := newStore(t, client, limiter.GCRA)
+	allow(t, l, "k", endless, 1)
+	servertest.Await(t, "the nodes to be known", func() bool { return l.Node("k") != "" })
+	addr := l.Node("k")
+	for _, s := range nodes {
+		if s.Addr() == addr {
+			s.Kill()
+		}
+	}
+	short := 0
+	for range 40 {
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+		_, err := l.AllowN(ctx, "k", endless, 1)
+		cancel()
+		if errors.Is(err, limiter.ErrUnknownOutcome) { // what was sent when the node ended
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), addr) || strings.Count(err.Error(), "no connection in time") > 1 {
+			t.Errorf("a decision on the killed node %s: %v", addr, err)
+		} else if strings.Contains(err.Error(), "no connection in time") {
+			short++
+		}
+	}
+	if short == 0 {
+		t.Error("no decision was without the time for a connection")
+	}
+}
+
 // TestResetAsksTheNodeOfItsKey: the clock of a reset is that of the node that decides, and of no other.
 func TestResetAsksTheNodeOfItsKey(t *testing.T) {
 	t.Parallel()
