@@ -31,8 +31,7 @@ type Memory struct {
 
 const shardCount = 64
 
-// NewMemory returns a limiter that keeps its keys in this process. A layout and the
-// recording of denials mean nothing to it.
+// NewMemory returns a limiter that keeps its keys in this process.
 func NewMemory(a Algorithm, opts ...Option) (*Memory, error) {
 	s, err := settingsOf(opts)
 	if err != nil {
