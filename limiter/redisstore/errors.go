@@ -202,18 +202,19 @@ func (s *server) decode(ctx context.Context, about subject, p *prepared, n int64
 	if !peeked {
 		s.known.learn(about)
 	}
-	return s.plan.decodeNumbers(p, n, peeked, vals)
+	return s.plan.decodeNumbers(p, n, peeked, vals, nil)
 }
 
-// decodeNumbers turns the numbers of a script's reply into a decision.
-func (s *plan) decodeNumbers(p *prepared, n int64, peeked bool, vals []int64) (limiter.Decision, error) {
+// decodeNumbers turns the numbers of a script's reply into a decision. log holds the entries of a stream without
+// totals, in which a decision that was not charged has to look for those that leave; else it is nil.
+func (s *plan) decodeNumbers(p *prepared, n int64, peeked bool, vals []int64, log []limiter.Entry) (limiter.Decision, error) {
 	r, err := s.replyOf(vals)
 	if err != nil {
 		return limiter.Decision{}, err
 	}
 	r.peeked, r.limit = peeked, p
 	found := s.form.decode(r)
-	found.At, found.Allowed, found.Peeked, found.BlockedUntil = r.now, r.code == replyAdmitted, peeked, r.blocked
+	found.At, found.Allowed, found.Peeked, found.BlockedUntil, found.Log = r.now, r.code == replyAdmitted, peeked, r.blocked, log
 	return s.algorithm.Explain(s.convention, p.limit, n, found), nil
 }
 

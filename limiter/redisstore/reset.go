@@ -369,7 +369,7 @@ func (s *Store) decodeAll(ctx context.Context, about subject, parts []part, n in
 	charged := vals[0] == replyAdmitted
 	all := make([]limiter.Decision, len(parts))
 	for i, p := range parts {
-		d, err := s.plan.decodeNumbers(p.prepared, n, !charged, vals[i*each:(i+1)*each:(i+1)*each])
+		d, err := s.plan.decodeNumbers(p.prepared, n, !charged, vals[i*each:(i+1)*each:(i+1)*each], nil)
 		if err != nil {
 			return nil, err
 		}

@@ -116,7 +116,10 @@ func (s *Store) decideWithoutTotals(ctx context.Context, about subject, p *prepa
 				return limiter.Decision{}, err
 			}
 		}
-		return s.plan.decodeWithoutTotals(p, n, peeked, vals, sum)
+		if !denied {
+			return s.plan.decodeNumbers(p, n, peeked, vals, nil)
+		}
+		return s.plan.decodeNumbers(p, n, peeked, vals, sum.log)
 	}
 	return limiter.Decision{}, fmt.Errorf("stream %q grows faster than it can be summed: let its writer add running totals, or fire later",
 		key)
@@ -205,23 +208,4 @@ func (sum *runningSum) add(m redis.XMessage, oldest limiter.Instant) error {
 	}
 	sum.log = append(sum.log, limiter.Entry{At: at, Count: count})
 	return nil
-}
-
-// decodeWithoutTotals turns the numbers of a script's reply into a decision, with the entries of the
-// running sum.
-func (s *plan) decodeWithoutTotals(p *prepared, n int64, peeked bool, vals []int64, sum *runningSum) (limiter.Decision, error) {
-	r, err := s.replyOf(vals)
-	if err != nil {
-		return limiter.Decision{}, err
-	}
-	found := limiter.Reply{
-		At: r.now, Allowed: r.code == replyAdmitted, Peeked: peeked, BlockedUntil: r.blocked,
-		Used: r.values[0],
-	}
-	if found.Allowed && !peeked {
-		found.Newest = r.now
-	} else {
-		found.Log = sum.log
-	}
-	return s.algorithm.Explain(s.convention, p.limit, n, found), nil
 }

@@ -5,7 +5,7 @@ after and takes off what has left.
 
 ARGV[6] is the id summed up to, empty for none; ARGV[7] the sum; ARGV[8] 1 when the pairs
 that follow, millisecond and count of what leaves next, are not all there is. Answers
-ok, now, used, entries after that id, 0; ok -2 asks the caller to read on, -3 to begin
+ok, now, used, entries after that id, now; ok -2 asks the caller to read on, -3 to begin
 again, -4 says that an entry has no count. */ -}}
 {{define "look"}}
 local key = KEYS[1]
@@ -55,4 +55,4 @@ if ttl ~= -1 then call('PEXPIRE', key, ('%d'):format(math.max(ttl, {{template "w
 used = used + n
 {{end}}
 
-{{define "answer"}}return ('%d %d %d %d 0{{template "%d" .}}'):format(ok, now, used, #fresh{{template "till" .}}){{end}}
+{{define "answer"}}return ('%d %d %d %d %d{{template "%d" .}}'):format(ok, now, used, #fresh, now{{template "till" .}}){{end}}
