@@ -51,9 +51,12 @@ func Away(err error) bool {
 	if !answered(err) {
 		return true
 	}
-	return redis.IsLoadingError(err) || redis.IsAuthError(err) || redis.IsMasterDownError(err) ||
-		redis.IsClusterDownError(err) || redis.IsMaxClientsError(err) || redis.HasErrorPrefix(err, "BUSY ") || wrongPassword(err)
+	return redis.IsLoadingError(err) || Unauthorized(err) || redis.IsMasterDownError(err) ||
+		redis.IsClusterDownError(err) || redis.IsMaxClientsError(err) || redis.HasErrorPrefix(err, "BUSY ")
 }
+
+// Unauthorized reports whether the server refused the user name or password.
+func Unauthorized(err error) bool { return err != nil && (redis.IsAuthError(err) || wrongPassword(err)) }
 
 // wrongPassword reports whether a server before Redis 6 refused the password: its reply has
 // no code of its own.

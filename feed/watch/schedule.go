@@ -150,9 +150,13 @@ func (s *schedule) answered(now time.Time, covered bool) {
 }
 
 // failed plans another attempt after a result with the error that the server is away.
-func (s *schedule) failed(now time.Time) {
+// A user who was refused is not known sooner for being asked often.
+func (s *schedule) failed(now time.Time, refused bool) {
 	s.busy, s.live = false, false
 	s.retry = now.Add(s.backoff.Next())
+	if refused {
+		s.retry = now.Add(refusedUser)
+	}
 	s.want(orderFull)
 }
 

@@ -91,7 +91,7 @@ func TestScheduleBacksOff(t *testing.T) {
 		s.hasWrites(now)
 		if s.next(now) != orderNone {
 			orders++
-			s.failed(now)
+			s.failed(now, false)
 		}
 	}
 	if orders < 20 || orders > 40 {
@@ -100,6 +100,11 @@ func TestScheduleBacksOff(t *testing.T) {
 	for s.next(now) == orderNone {
 		now = now.Add(time.Millisecond)
 	}
+	s.failed(now, true)
+	if s.next(now.Add(refusedUser-time.Millisecond)) != orderNone || s.next(now.Add(refusedUser)) == orderNone {
+		t.Errorf("a user who was refused is not asked again after %v", refusedUser)
+	}
+	now = now.Add(refusedUser)
 	s.answered(now, false)
 	if s.wake().Sub(now) > s.refresh {
 		t.Errorf("after an answer the next round is %v away", s.wake().Sub(now))

@@ -45,6 +45,8 @@ const (
 	listenPool = 2 // the connection that samples writes, and the one that replaces it
 	// refusedFor is how long to wait before a request that the server refused is repeated.
 	refusedFor = time.Minute
+	// refusedUser is how long to wait after a wrong password, which takes a person to correct.
+	refusedUser = 5 * time.Second
 )
 
 // Watch watches one endpoint.
@@ -288,7 +290,7 @@ func (w *Watch) session(ctx context.Context, emit func(model.Batch)) (err error)
 				return errClusterNode
 			}
 			if e.take(now, res); res.err != nil {
-				s.failed(now)
+				s.failed(now, connect.Unauthorized(res.err))
 			} else {
 				s.answered(now, res.idle)
 			}

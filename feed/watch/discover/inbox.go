@@ -77,7 +77,9 @@ func (s *Scanner) examine(ctx context.Context, unknown []string) (spent time.Dur
 		})
 		s.mu.Lock()
 		if refused {
-			s.refused[connect.Remedy(err)] = true
+			if remedy := connect.Remedy(err); s.refused[remedy].IsZero() {
+				s.refused[remedy] = time.Now()
+			}
 		}
 		for _, f := range more {
 			s.names.learn(f.Key, f.Type, f.Evidence == model.Known, f.Evidence == model.Likely && f.Telling)

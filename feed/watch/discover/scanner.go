@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"hash/maphash"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -82,8 +83,8 @@ type Scanner struct {
 	mu       sync.Mutex
 	sweep    model.Sweep
 	inbox    []decode.Found
-	lacks    string          // why no key can be discovered; "" when keys can be
-	refused  map[string]bool // the ACL commands that would permit examining more keys
+	lacks    string               // why no key can be discovered; "" when keys can be
+	refused  map[string]time.Time // the ACL commands that would permit examining more keys, and when one was first missing
 	names    names
 	seed     maphash.Seed
 	seen     map[uint64]bool // hashes of the keys that were examined
@@ -116,7 +117,8 @@ const (
 	scanAtOnce  = 5                      // calls at the start of a pass without a pause between them
 	looksAtOnce = 4                      // pages whose keys are examined at once: each takes two round trips or more
 	restBetween = time.Second
-	seenMost    = 1 << 20 // keys beyond which seen is emptied
+	seenMost    = 1 << 20         // keys beyond which seen is emptied
+	askAgain    = 5 * time.Minute // after that time keys that this user may not examine are examined again
 )
 
 // New returns a Scanner that has not scanned yet.
@@ -130,7 +132,7 @@ func New(o Options) *Scanner {
 	s := &Scanner{
 		client: o.Client, o: o, rules: o.Rules, found: handoff.NewSignal(),
 		named: handoff.New(func(held *[]string, newer []string) { *held = append(*held, newer...) }),
-		seed:  maphash.MakeSeed(), seen: make(map[uint64]bool), refused: make(map[string]bool),
+		seed:  maphash.MakeSeed(), seen: make(map[uint64]bool), refused: make(map[string]time.Time),
 		governor: health.NewGovernor(o.Budget, o.Most), count: scanCount,
 	}
 	for _, p := range o.Patterns {
@@ -207,8 +209,10 @@ func (s *Scanner) pass(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	s.sweep.Scanned, s.sweep.Skipped, s.sweep.Sampled = 0, 0, 0
-	if len(s.seen) > seenMost {
+	long := func(since time.Time) bool { return time.Since(since) > askAgain }
+	if len(s.seen) > seenMost || slices.ContainsFunc(slices.Collect(maps.Values(s.refused)), long) {
 		clear(s.seen)
+		clear(s.refused)
 	}
 	s.mu.Unlock()
 	pages := rate.NewLimiter(rate.Every(scanPause), scanAtOnce)

@@ -21,12 +21,13 @@ import (
 )
 
 // Collector examines the server, or all watched nodes of a cluster. Commands that this user
-// may not call are not repeated, and the missing permission is named in Health.Missing. The
-// zero value is ready; it is used by one goroutine.
+// may not call are repeated after askAgain at the earliest, and the missing permission is named in
+// Health.Missing. The zero value is ready; it is used by one goroutine.
 type Collector struct {
 	before figures
 	at     limiter.Instant   // of the previous examination, by the server's clock
 	shut   map[string]string // command that is not answered → why, and what would permit it
+	since  limiter.Instant   // from which shut is; after askAgain the commands are sent again
 	prices map[string]time.Duration
 }
 
@@ -50,6 +51,7 @@ type Examination struct {
 const Every = 2 * time.Second
 
 const (
+	askAgain    = 5 * time.Minute        // pause after a command that was refused
 	lookPrice   = 300 * time.Microsecond // server time of the commands of one examination
 	mostListed  = 12                     // commands, and kinds of errors
 	mostSlow    = 16                     // entries of the slow log
@@ -64,8 +66,8 @@ var sections = []string{"server", "clients", "memory", "persistence", "stats", "
 // Examine asks all nodes at the same time, each in one round trip; at is the server's clock.
 // The figures of nodes that do not answer are left out. It fails when no node answers.
 func (c *Collector) Examine(ctx context.Context, nodes []*redis.Client, at limiter.Instant) (Examination, error) {
-	if c.shut == nil {
-		c.shut = make(map[string]string)
+	if c.shut == nil || at.Sub(c.since) > askAgain {
+		c.shut, c.since = make(map[string]string), at
 	}
 	answers := make([]answer, len(nodes))
 	goroutine.AtOnce(len(nodes), func(i int) { answers[i] = c.ask(ctx, nodes[i]) })
