@@ -213,11 +213,11 @@ func leap(f *record.File, to limiter.Instant) (*course, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the recording cannot be read: %w", err)
 	}
-	b, err := r.StateAt(to)
+	b, err := r.BoardAt(to)
 	if err != nil {
 		return nil, err
 	}
-	c.board.Apply(b)
+	c.board = *b
 	c.reader, c.last, c.place = r, r.Moment(), r.Place()
 	return c, nil
 }

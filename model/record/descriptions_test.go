@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -48,10 +50,12 @@ func TestAKeyIsDescribedAsItWasThen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := r.StateAt(f.Begin.Add(passed))
-		if err != nil || len(b.Readings) != 30 {
-			t.Fatalf("%d readings: %v", len(b.Readings), err)
+		board, err := r.BoardAt(f.Begin.Add(passed))
+		if err != nil || board.Len() != 30 {
+			t.Fatalf("%d keys: %v", board.Len(), err)
 		}
+		b := board.Batch()
+		slices.SortFunc(b.Readings, func(x, y model.Reading) int { return strings.Compare(x.Key, y.Key) })
 		return b
 	}
 	one := open()

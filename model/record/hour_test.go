@@ -64,9 +64,9 @@ func BenchmarkHour(b *testing.B) {
 	}
 }
 
-// TestStateAt is where everything stood, as batch by batch leads to it, and what comes after it
+// TestBoardAt is where everything stood, as batch by batch leads to it, and what comes after it
 // goes on from there.
-func TestStateAt(t *testing.T) {
+func TestBoardAt(t *testing.T) {
 	c := newCrowd(60, 100, false)
 	var all []model.Batch
 	var out bytes.Buffer
@@ -105,12 +105,10 @@ func TestStateAt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := r.StateAt(to)
+		other, err := r.BoardAt(to)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var other model.Board
-		other.Apply(b)
 		for name, k := range board.Keys() {
 			o := other.Key(name)
 			switch {
@@ -132,8 +130,8 @@ func TestStateAt(t *testing.T) {
 				t.Errorf("batch %d: at %s came %d, want %d", i, name, got, want)
 			}
 		}
-		if b.At != to || b.Server.Target != all[i].Server.Target || (i > 10) != (b.Health != nil && b.HotKeys != nil) {
-			t.Errorf("batch %d: %+v", i, b.Server)
+		if other.At != to || other.Server.Target != all[i].Server.Target || (i > 10) != (other.Health.At != 0 && other.HotKeys.At != 0) {
+			t.Errorf("batch %d: %+v", i, other.Server)
 		}
 		for j := i + 1; j < min(i+4, len(all)); j++ {
 			after, err := r.Next()
@@ -173,15 +171,14 @@ func seek(t testing.TB, f *record.File, to limiter.Instant, whole bool) *model.B
 	if err != nil {
 		t.Fatal(err)
 	}
-	var board model.Board
 	if !whole {
-		b, err := r.StateAt(to)
+		board, err := r.BoardAt(to)
 		if err != nil {
 			t.Fatal(err)
 		}
-		board.Apply(b)
-		return &board
+		return board
 	}
+	var board model.Board
 	for {
 		batch, err := r.Next()
 		if err != nil || r.Moment() > to {

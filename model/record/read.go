@@ -55,7 +55,7 @@ type Reader struct {
 	clock   clock
 	held    bool  // what is told again at the beginning of a frame is news: nothing was read before
 	latest  told  // what Next returned last, without its batch
-	ahead   *told // what Next returns next, where StateAt has read it already
+	ahead   *told // what Next returns next, where BoardAt has read it already
 	done    error
 }
 
