@@ -56,7 +56,9 @@ func Away(err error) bool {
 }
 
 // Unauthorized reports whether the server refused the user name or password.
-func Unauthorized(err error) bool { return err != nil && (redis.IsAuthError(err) || wrongPassword(err)) }
+func Unauthorized(err error) bool {
+	return err != nil && (redis.IsAuthError(err) || wrongPassword(err))
+}
 
 // wrongPassword reports whether a server before Redis 6 refused the password: its reply has
 // no code of its own.

@@ -169,8 +169,7 @@ func bundle(keys []*model.Watched, rows int, fold bool) []row {
 func (h *Screen) paintCursorText(p *widget.Canvas, r cell.Rect) {
 	row := &h.rows[h.at]
 	c := row.cells[len(row.cells)-1-min(h.back, len(row.cells)-1)]
-	spans := []widget.Span{widget.Styled(h.rowName(row, r.W/2, 0), p.Look.Title), widget.Styled(" at ", p.Look.Dim),
-		widget.Styled(format.Clock(h.moment()), p.Look.Text)}
+	spans := []widget.Span{{}, widget.Styled(" at ", p.Look.Dim), widget.Styled(format.Clock(h.moment()), p.Look.Text)}
 	switch {
 	case c.Known:
 		spans = append(spans, widget.Styled(fmt.Sprintf(" · %.0f %% used", 100*c.Level), p.Look.Text))
@@ -182,6 +181,7 @@ func (h *Screen) paintCursorText(p *widget.Canvas, r cell.Rect) {
 	if c.Denied {
 		spans = append(spans, widget.Styled(" · denied", p.Look.Denied))
 	}
+	spans[0] = widget.Styled(h.rowName(row, min(r.W/2, r.W-2-widget.Width(spans[1:]...)), 0), p.Look.Title)
 	x := p.Spans(r.X+1, r.Y, r.X+r.W, spans...)
 	levels := [...]float32{0.1, 0.3, 0.5, 0.7, 0.85, 1}
 	before, after := widget.Styled("0 ", p.Look.Dim), widget.Styled(" 100 %  ", p.Look.Dim)
