@@ -109,7 +109,7 @@ func (f *Found) weighCounter(s *Sample, now limiter.Instant, e *evidence) {
 	if !ok {
 		switch word, longest := naming.Period(s.Key); {
 		case longest > time.Hour:
-		case s.TTL <= longest && naming.HoldsLength(word):
+		case s.TTL <= longest && word != "" && word[0] <= '9': // 60s
 			e.add(2, "its name says how long its window is, and it expires within that: %s", word)
 		case s.TTL <= 2*longest:
 			e.add(1, "its name speaks of a window: %s", word)
@@ -122,7 +122,7 @@ func (f *Found) weighCounter(s *Sample, now limiter.Instant, e *evidence) {
 	switch length := w.Length; {
 	case w.Zone != 0 && length == 0:
 		e.add(1, "%s in its name is the hour of now in another zone, or an hour that is over", part)
-	case length == 0:
+	case length == 0 && s.TTL <= 3*w.Most+10*time.Minute:
 		e.add(1, "%s in its name is where a window of now begins or ends", part)
 	case length <= 30*time.Minute && s.TTL <= 3*length+10*time.Minute:
 		e.add(2, "%s in its name is the window of now, %s long, and it expires soon after", part, length)

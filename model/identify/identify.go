@@ -155,9 +155,7 @@ func (g *Group) add(r *model.Reading) {
 		g.Varies = (g.Varies || g.LimitFrom != model.NoLimit) && t.LimitFrom != model.NoLimit
 		g.Limit, g.LimitFrom = limiter.Limit{}, model.NoLimit
 	}
-	_, current := naming.WindowOf(r.Key, r.At)
-	_, before := naming.WindowOf(g.Example, r.At)
-	if current && !before || current == before && r.Key < g.Example { // the name of a window that is over tells no form
+	if better := naming.Shows(r.Key, r.At) - naming.Shows(g.Example, r.At); better > 0 || better == 0 && r.Key < g.Example {
 		g.Example = r.Key
 	}
 }

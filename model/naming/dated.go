@@ -37,7 +37,7 @@ var (
 	weeks    = regexp.MustCompile(`(?:^|\D)20\d\d[-_.]?(?:[Ww][0-5]\d|[Qq][1-4])(?:$|\D)`)
 	weekly   = regexp.MustCompile(`(?i)(?:^|[^a-z0-9])(?:20\d\d[-_.:/]?|w(?:k|eek)?[-_.:]?)([0-5]\d)(?:$|\D)`)
 	months   = regexp.MustCompile(`(?i)(?:^|[^a-z])(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*[-_./]?20\d\d(?:$|\D)`)
-	minutes  = regexp.MustCompile(`(?:^|[:_./|-])([0-2]\d)[-:._]?([0-5]\d)(?:$|[:_./|-])`)
+	minutes  = regexp.MustCompile(`(?:^|[:_./|-])(?:[0-3]\d)?([0-2]\d)[-:._]?([0-5]\d)(?:$|[:_./|-])`) // also behind a day
 )
 
 // recentMinutes is how old the minute of a day may be that is taken for a window: longer ago it is likelier another number.
@@ -116,4 +116,16 @@ func named(name string, length time.Duration, now limiter.Instant) bool {
 		}
 	}
 	return false
+}
+
+// Shows says how much a name tells of the form of its windows: the more the better. The end of one lies ahead until it is over, when
+// it reads as a beginning, and the name of any that is over tells no form.
+func Shows(name string, now limiter.Instant) int {
+	switch w, ok := WindowOf(name, now); {
+	case !ok:
+		return 0
+	case w.Start == 0 && w.End > 0:
+		return 2
+	}
+	return 1
 }

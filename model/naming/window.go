@@ -18,6 +18,7 @@ type Window struct {
 	Form     string          // as a rule writes it: "%Y%m%d%H%M", "index", "start.s", "end.ms"
 	Zone     time.Duration   // east of UTC, of a calendar form
 	Length   time.Duration   // 0: the name does not tell it, as where it begins or ends
+	Most     time.Duration   // the longest usual one that may begin or end there; 0 for none, and where Length is known
 	Start    limiter.Instant // of the window; 0 not known
 	End      limiter.Instant // 0 not known
 }
@@ -43,8 +44,8 @@ func Over(name string, now limiter.Instant) (Window, bool) {
 }
 
 // WindowOf returns the part of a name that reads as a window which contains now: a calendar, the
-// number of a usual window since 1970, or the instant at which one begins or ends. Of several
-// the longest wins.
+// number of a usual window since 1970, or the instant at which one begins or ends, which may be of no usual length. Of several the
+// longest wins.
 func WindowOf(name string, now limiter.Instant) (Window, bool) {
 	var best Window
 	for i := 0; i < len(name); {
@@ -158,6 +159,9 @@ func calendar(name string, i, _ int, now limiter.Instant) (best Window, ok bool)
 		if next < len(name) && strings.IndexByte(f.before, name[next]) >= 0 {
 			next++
 		}
+		if next > at && f.form == "%H" && next < len(name) && name[next] == 'h' { // 2026-11-26:h20
+			next++
+		}
 		long := 2
 		n, fits := digits(name, next, long)
 		if !fits && next > at {
@@ -197,8 +201,8 @@ func calendar(name string, i, _ int, now limiter.Instant) (best Window, ok bool)
 		} else if between := name[at-long-1 : at-long]; f.length == time.Hour && (strings.Contains("T ", between) || between == name[i+4:i+5]) {
 			zone := start.Sub(now.Time().Truncate(time.Hour)) // if it is the hour of now
 			best, ok = Window{From: i, To: at, Form: written, Zone: zone}, zone <= -4*time.Hour && zone >= -12*time.Hour
-		} else if f.length > 0 && f.length < time.Hour && (next-best.To <= 1 || name[best.To] == 'T') ||
-			f.length == day && (next == best.To || name[next-1:next] == name[i+4:i+5]) {
+		} else if f.length > 0 && f.length < time.Hour && (next-best.To <= 1 || strings.IndexByte("T_", name[best.To]) >= 0) ||
+			f.length == time.Hour && name[next-1] == 'h' || f.length == day && (next == best.To || name[next-1:next] == name[i+4:i+5]) {
 			ok = false // its minute is over, so that it is no hour either, or its day, so that it is no month
 		}
 	}
@@ -477,17 +481,18 @@ func number(name string, i, end int, now limiter.Instant) (w Window, ok bool) {
 	case end-i > 10:
 		unit, at = "ms", limiter.Instant(n)*1e3
 	}
-	age := now.Sub(at)
-	for _, length := range Lengths {
-		if age.Abs() >= length || at.Floor(length) != at {
-			continue
-		}
-		if age >= 0 {
-			w.Form, w.Start = "start."+unit+decimal, at
-		} else {
-			w.Form, w.End = "end."+unit+decimal, at
-		}
-		return w, true
+	if now >= at {
+		w.Form, w.Start = "start."+unit+decimal, at
+	} else {
+		w.Form, w.End = "end."+unit+decimal, at
 	}
-	return w, false
+	for _, length := range Lengths {
+		if now.Sub(at).Abs() < length && at.Floor(length) == at {
+			w.Most = length
+		}
+	}
+	return w, w.Most > 0 || now.Sub(at).Abs() < time.Hour && at.Floor(leastUnusual) == at
 }
+
+// leastUnusual is what people count windows of no usual length in.
+const leastUnusual = 5 * time.Second

@@ -52,7 +52,7 @@ func TestFormsOfWindows(t *testing.T) {
 		"pyrl:x:2026-11-26 07:14:00": "%Y-%m-%d %H:%M:%S", "a:2026-11-26T00:00:00Z": "%Y-%m-%dT%H:%M:%SZ", "短信:x:2026年11月26日": "%Y年%m月%d日",
 		"win29927954:alice": "index", "rl:26.11.26:x": "%d.%m.%y", "c:1c8aa12": "index.hex", "c." + strconv.FormatInt(int64(now)/60e6, 36): "index.b36",
 		"rl/2026/11/26/07/14/a": "%Y/%m/%d/%H/%M", "rl/2026/11/26/07/13/a": "", "rl:a:2026-11-25": "", "rl:20261125:a": "", "rl:25-Nov-2026": "", "rl:2026-Nov-25": "", "rl:2026-11:25": "%Y-%m", "rl:2026-11-45": "%Y-%m", "r:Nov-2026:7": "%b-%Y",
-		"bt:alice:20261126T0713": "", "a:2026-11-26T07:13": "", "rl:26.11.26.5": "", "h:2026-11-26-07AM": "", "a:2026-11-26-07-13": "", "c:1c8aa13": "",
+		"bt:alice:20261126T0713": "", "api_x_20261126_0713": "", "api_x_20261126_0714": "%Y%m%d_%H%M", "i:a:2026-11-26:h07": "%Y-%m-%d:h%H", "i:a:2026-11-26:h05": "", "a:2026-11-26T07:13": "", "rl:26.11.26.5": "", "h:2026-11-26-07AM": "", "a:2026-11-26-07-13": "", "c:1c8aa13": "",
 	} {
 		if w, ok := naming.WindowOf(name, now); w.Form != want || ok != (want != "") {
 			t.Errorf("%s: %+v, want %q", name, w, want)
@@ -78,5 +78,23 @@ func TestZones(t *testing.T) {
 	zones := naming.Zones(w.Zone, now.Time())
 	if !ok || w.Length != 0 || zones[0] != 6*time.Hour || !slices.Contains(zones, 5*time.Hour+30*time.Minute) {
 		t.Errorf("%+v in %v", w, zones)
+	}
+}
+
+// TestEdges: a rule may have the beginning or the end of windows of no usual length, of which the name does not tell how long they
+// are, and none the instant at which something was made.
+func TestEdges(t *testing.T) {
+	now := limiter.InstantOf(time.Unix(1_795_723_963, 0))
+	for _, c := range [][3]string{
+		{"gate:1795723935:u1", "gate:*:*", "gate:{window:start.s}:{who}"}, {"gate:1795723965:u1", "gate:*:*", "gate:{window:end.s}:{who}"},
+		{"1795723975000|a", "*|*", "{window:end.ms}|{who}"}, {"job:1795723921:a", "job:*:*", "job:*:{who}"}, {"u:4017455:a", "u:*:*", "u:*:{who}"},
+		{"hits[1795723960-1795723980]4f", `hits\[*-*]*`, "hits[{window:start.s}-*]{who}"},
+	} {
+		if text, _, ok := naming.Template(c[0], c[1], 0, now); ok != (c[2] != "") || text != c[2] {
+			t.Errorf("%s: %q, want %q", c[0], text, c[2])
+		}
+	}
+	if a, b := naming.Shows("gate:1795723920:u1", now), naming.Shows("gate:1795723965:u1", now); a != 1 || b != 2 {
+		t.Errorf("a beginning shows %d, an end %d", a, b)
 	}
 }

@@ -138,9 +138,6 @@ var periods = func() map[string]time.Duration {
 // lengthPart finds a part of a name that says how long a window is, as 60s, 5min and 1h do.
 var lengthPart = regexp.MustCompile(`(?i)(?:^|[^a-z0-9])([1-9]\d{0,3})(s|sec|m|min|h)(?:$|[^a-z0-9])`)
 
-// HoldsLength reports whether a word of Period is a number with a unit.
-func HoldsLength(word string) bool { return word != "" && digit(word[0]) }
-
 // Period returns the part of a name that says how long a window is, or the last word of it that does, and that; "" and 0 for none.
 func Period(name string) (word string, length time.Duration) {
 	if found := lengthPart.FindStringSubmatch(name); found != nil {
@@ -172,7 +169,7 @@ type Part struct {
 	Class Class
 }
 
-const separators = ":./|_-{}@#,;=+ "
+const separators = ":./|_-{}[]()@#,;=+ "
 
 // Split takes a name apart: the parts, and what stands before each of them and after the last one.
 func Split(name string, now limiter.Instant) (parts []Part, between []string) {
@@ -306,10 +303,9 @@ func addressIn(text string) int {
 var wildcards = regexp.MustCompile(`(?s)\\.|\*`)
 
 // Template returns a name as a rule with name writes it: {window:FORM} where a window of now, or one that is just over, stands, {who} for
-// the last other part that pattern, a glob of Patterns, leaves open, and * for the rest of these. Where the
-// pattern leaves none open, or one that is a word of limits, the subject is the last part that is none. A window of a length
-// that is not 0 may stand there as Rounds reads it. w.To is 0
-// where the name holds no window. ok is false for a name that no rule can write.
+// the last other part that pattern, a glob of Patterns, leaves open, and * for the rest of these. Where the pattern leaves none open, or
+// one that is a word of limits, the subject is the last part that is none. A window of a length that is not 0 may stand there as Rounds
+// reads it. w.To is 0 where the name holds no window. ok is false for a name that no rule can write.
 func Template(name, pattern string, length time.Duration, now limiter.Instant) (text string, w Window, ok bool) {
 	w, windowed := WindowOf(name, now)
 	if !windowed {
