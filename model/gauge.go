@@ -127,13 +127,13 @@ func (r *Reading) Gauge(now limiter.Instant) Gauge {
 	return g
 }
 
-// block adds a block to a gauge: nothing is admitted until it ends.
+// block adds a block to a gauge: nothing is admitted until it ends. Its end may bring back, too, what a count without an expiry denies.
 func (r *Reading) block(g *Gauge, now limiter.Instant) {
 	if r.State.BlockedUntil <= now {
 		return
 	}
 	g.BlockedFor = r.State.BlockedUntil.Sub(now)
-	g.Next, g.NextKnown = max(g.Next, g.BlockedFor), true
+	g.Next, g.NextKnown, g.Stuck = max(g.Next, g.BlockedFor), !g.Stuck, false
 	if g.Remaining.Known {
 		g.Remaining.N = 0
 	}
