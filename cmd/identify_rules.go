@@ -439,7 +439,7 @@ func (i *limitersFound) suggest(ctx context.Context, p *program, long time.Durat
 		var list []config.Suggestion
 		for _, s := range slices.Backward(slices.Concat(its...)) {
 			fit := config.Settle(config.Suggest(&s, string(g.Pattern), now), its)
-			if len(list) == 0 || len(fit) > 0 && fit[0].Entry.Stamp != "" { // of leases that are over none shows that they are
+			if len(list) == 0 || len(fit) > 0 && cmp.Or(fit[0].Entry.Stamp, fit[0].Entry.At) != "" { // of what is over none shows that it was ahead
 				list = fit
 			}
 		}

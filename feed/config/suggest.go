@@ -148,10 +148,10 @@ func (g *suggester) length() {
 	}
 }
 
-// present suggests a key that denies by being there.
-func (g *suggester) present() {
+// present suggests a key that denies by being there, whatever its one line holds.
+func (g *suggester) present(text string) {
 	sense := naming.SenseOf(g.base.Name)
-	if g.expires && !sense.Other && (sense.Limits != "" || sense.Attempts != "" || sense.Requests != "") {
+	if g.expires && !strings.Contains(text, "\n") && !sense.Other && (sense.Limits != "" || sense.Attempts != "" || sense.Requests != "") {
 		g.add(AsPresent, "", func(e *Entry) { e.Read = "present" })
 	}
 }
@@ -187,7 +187,7 @@ func (g *suggester) text(text string) {
 			g.add("a theoretical arrival time (TAT)", "", func(e *Entry) { e.Read, e.Unit = "tat", units[unit] })
 		case unit == 0 && v >= 0 && v == math.Trunc(v):
 			if g.counts("value", ""); v <= 1 {
-				g.present()
+				g.present(text)
 			}
 		}
 		return
@@ -198,7 +198,7 @@ func (g *suggester) text(text string) {
 	}
 	var value any
 	if json.Unmarshal([]byte(text), &value) != nil {
-		g.present()
+		g.present(text)
 		return
 	}
 	switch v := value.(type) {
@@ -209,7 +209,7 @@ func (g *suggester) text(text string) {
 		flatten(v, "", fields, lists)
 		g.blocks(fields)
 		for _, name := range slices.Sorted(maps.Keys(lists)) {
-			if plainField(name) {
+			if fieldName.MatchString(name) {
 				g.jsonLog("json "+name, lists[name])
 			}
 		}
@@ -288,9 +288,12 @@ func (g *suggester) hash(s *decode.Sample) {
 		})
 		return
 	}
-	if unit := decode.UnitOf(fields["tat"], g.now); unit != 0 && s.Whole {
-		g.add("a theoretical arrival time (TAT)", "", func(e *Entry) { e.Read, e.At, e.Unit = "tat", "tat", units[unit] })
-		return
+	for name, v := range fields {
+		unit := decode.UnitOf(v, g.now)
+		if unit != 0 && s.Whole && (name == "tat" || len(s.Fields) == 1 && arrivalWord.MatchString(name) && decode.InstantIn(v, unit) > g.now) {
+			g.add("a theoretical arrival time (TAT)", "", func(e *Entry) { e.Read, e.At, e.Unit = "tat", name, units[unit] })
+			return
+		}
 	}
 	all := g.times(slices.Collect(maps.Values(s.Fields)))
 	if len(all) > 0 && !slices.ContainsFunc(all, func(v float64) bool { return decode.UnitOf(v, g.now) == 0 }) {
@@ -337,11 +340,11 @@ func (g *suggester) slices(s *decode.Sample) (slice, unit time.Duration) {
 // mostSuggested is how many fields a hash or an object may have whose fields are taken one by one.
 const mostSuggested = 8
 
-// plainField reports whether a name is one that a program gives to a field, and not an id.
-func plainField(name string) bool { return fieldName.MatchString(name) }
-
 // endWord finds the name of a time at which something ends.
 var endWord = regexp.MustCompile(`(?i)reset|expir|until|ends?$`)
+
+// arrivalWord finds the name of the time at which a bucket is full, or the next request may come.
+var arrivalWord = regexp.MustCompile(`(?i)^(tat|full|next|arrival|free|ready|allow)`)
 
 // blockField finds the name of a time until which everything is denied.
 var blockField = regexp.MustCompile(`(?i)(block|lock|ban|jail|mute|suspend)(ed|ned|ded)?_?(until|till|expir|ends?$)`)
@@ -355,6 +358,7 @@ func (g *suggester) blocks(of map[string]float64) {
 	}
 }
 
+// fieldName finds a name that a program gives to a field, and no id.
 var fieldName = regexp.MustCompile(`^[A-Za-z_][A-Za-z_.-]{0,30}\d?$`)
 
 // fields suggests readings of the numbers of a hash or an object: an amount and when that was true, or a number
@@ -366,7 +370,7 @@ func (g *suggester) fields(of map[string]float64, before string) {
 	amounts, at := []string{}, []string{}
 	for _, name := range slices.Sorted(maps.Keys(of)) {
 		switch {
-		case !plainField(name) || blockField.MatchString(name) || len(of) > 2 && termWord.MatchString(name):
+		case !fieldName.MatchString(name) || blockField.MatchString(name) || len(of) > 2 && termWord.MatchString(name):
 		case decode.UnitOf(of[name], g.now) != 0:
 			at = append(at, name)
 		default:
