@@ -176,9 +176,10 @@ func TestHomemadeToldByName(t *testing.T) {
 
 // TestHomemadeToldByMatch holds that rules with match claim nothing false about them where one look at their
 // keys can tell that they are read wrong. In hidden are those of which it cannot: a count that is not 0 may
-// count up or down, and what ends it may stand in another key.
+// count up or down or in parts of a request, its number may come round, and what ends it may stand in another key.
 func TestHomemadeToldByMatch(t *testing.T) {
-	hidden := map[string]bool{"a key for each request": true, "debt in an expiry": true, "ban in a sorted set": true}
+	hidden := map[string]bool{"a key for each request": true, "debt in an expiry": true, "ban in a sorted set": true,
+		"third of a minute": true, "tenths of a request": true}
 	eachHomemade(t, func(t *testing.T, all []Homemade) {
 		count := toldHomemade(t, all, func(h *Homemade) map[string]any { return h.Match }, false, hidden)
 		t.Logf("by match: %v", count)

@@ -18,7 +18,7 @@ import (
 	"ratescope/limiter"
 )
 
-// The limiters that applications write themselves, six lists of them. Each says how it is written.
+// The limiters that applications write themselves, seven lists of them. Each says how it is written.
 var (
 	//go:embed testdata/homemade.yaml
 	homemadeText []byte
@@ -32,6 +32,8 @@ var (
 	fifthText []byte
 	//go:embed testdata/homemade_seventh.yaml
 	seventhText []byte
+	//go:embed testdata/homemade_eighth.yaml
+	eighthText []byte
 )
 
 // Homemade is a limiter that an application writes itself.
@@ -46,7 +48,7 @@ type Homemade struct {
 // eachHomemade runs a test for all lists.
 func eachHomemade(t *testing.T, test func(t *testing.T, all []Homemade)) {
 	t.Helper()
-	for name, list := range map[string][]byte{"first": homemadeText, "public": publicText, "third": thirdText, "fourth": fourthText, "fifth": fifthText, "seventh": seventhText} {
+	for name, list := range map[string][]byte{"first": homemadeText, "public": publicText, "third": thirdText, "fourth": fourthText, "fifth": fifthText, "seventh": seventhText, "eighth": eighthText} {
 		t.Run(name, func(t *testing.T) { test(t, homemadeLimiters(t, list)) })
 	}
 }
