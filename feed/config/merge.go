@@ -150,8 +150,10 @@ func (m *merger) extends(after, before *Config) bool {
 		at = len(before.Rules)
 	}
 	end := at + len(m.add)
-	if len(after.Rules) != len(before.Rules)+len(m.add) || !slices.EqualFunc(m.add, after.Rules[at:end], entryIs) ||
-		!slices.EqualFunc(slices.Concat(after.Rules[:at], after.Rules[end:]), before.Rules, sameRule) {
+	is := func(e Entry, r Rule) bool { return e.is(&r) }
+	same := func(a, b Rule) bool { return reflect.DeepEqual(a.words(), b.words()) }
+	if len(after.Rules) != len(before.Rules)+len(m.add) || !slices.EqualFunc(m.add, after.Rules[at:end], is) ||
+		!slices.EqualFunc(slices.Concat(after.Rules[:at], after.Rules[end:]), before.Rules, same) {
 		return false
 	}
 	a, b := *after, *before
@@ -160,11 +162,6 @@ func (m *merger) extends(after, before *Config) bool {
 	shownBefore, failed := b.Show()
 	return err == nil && failed == nil && bytes.Equal(shownAfter, shownBefore)
 }
-
-func entryIs(e Entry, r Rule) bool { return e.is(&r) }
-
-// sameRule reports whether two rules have the same words.
-func sameRule(a, b Rule) bool { return reflect.DeepEqual(a.words(), b.words()) }
 
 // places returns where the entries may stand, the best place first.
 func (m *merger) places(top *yaml.Node) []place {

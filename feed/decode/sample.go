@@ -206,12 +206,10 @@ func (w *Pending) Sample() (Sample, error) {
 const expiresMeanwhile = 10 * time.Millisecond
 
 func members(got []redis.Z) []Element {
-	out := make([]Element, len(got))
-	for i, z := range got {
+	return collect.Map(got, func(z redis.Z) Element {
 		member, _ := z.Member.(string)
-		out[i] = Element{member, z.Score}
-	}
-	return out
+		return Element{member, z.Score}
+	})
 }
 
 func elements(got []string) []Element {

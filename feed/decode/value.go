@@ -154,12 +154,10 @@ func Plausible(u time.Duration, seconds float64) (lo, hi float64) {
 // InstantIn converts v, a number of units since the epoch, to an Instant, rounded down
 // to the microsecond.
 func InstantIn(v float64, unit time.Duration) limiter.Instant {
-	switch unit {
-	case time.Second: // fractions are common: 1700000000.123456
-		return limiter.Instant(math.Round(v * 1e6))
-	case time.Millisecond:
-		return limiter.Instant(math.Round(v * 1e3))
-	case time.Nanosecond:
+	switch {
+	case unit > time.Microsecond: // fractions are common: 1700000000.123456
+		return limiter.Instant(math.Round(v * float64(unit/time.Microsecond)))
+	case unit < time.Microsecond:
 		return limiter.Instant(math.Floor(v / 1e3))
 	}
 	return limiter.Instant(v)
@@ -189,17 +187,12 @@ func Serialized(text string) string {
 	return ""
 }
 
-// NumberIn is the inverse of instantIn.
+// NumberIn is the inverse of InstantIn.
 func NumberIn(at limiter.Instant, unit time.Duration) float64 {
-	switch unit {
-	case time.Second:
-		return float64(at) / 1e6
-	case time.Millisecond:
-		return float64(at) / 1e3
-	case time.Nanosecond:
+	if unit < time.Microsecond {
 		return float64(at) * 1e3
 	}
-	return float64(at)
+	return float64(at) / float64(unit/time.Microsecond)
 }
 
 // Score formats a ZSET score so that the server reads back exactly v.
@@ -283,10 +276,7 @@ func IdAt(at limiter.Instant) ID { return ID{ms: uint64(max(at.Millis(), 0))} }
 // zero stands for 1.
 func CountOf(values map[string]any, field string) (n, total int64, hasCount, hasTotal bool) {
 	read := func(field string) (int64, bool) {
-		s, ok := values[field].(string)
-		if !ok {
-			return 0, false
-		}
+		s, _ := values[field].(string)
 		v, err := strconv.ParseInt(s, 10, 64)
 		if err != nil || v < 0 || v >= 1<<53 {
 			return 0, false
