@@ -158,11 +158,8 @@ func readRecording(r io.Reader) (Trace, error) {
 			}
 		}
 	}
-	switch {
-	case len(t.Arrivals) == 0 && t.Damage != "":
-		return t, errors.New("the recording holds no request: " + t.Damage)
-	case len(t.Arrivals) == 0:
-		return t, errors.New("the recording holds no request: record while some come")
+	if len(t.Arrivals) == 0 {
+		return t, errors.New("the recording holds no request: " + cmp.Or(t.Damage, "record while some come"))
 	}
 	slices.SortStableFunc(t.Arrivals, func(a, b Arrival) int { return cmp.Compare(a.At, b.At) })
 	return t, nil

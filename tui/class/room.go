@@ -234,18 +234,18 @@ func (m *Member) Tally(id string) lab.Tally {
 func (q *asked) tally() lab.Tally {
 	t := lab.Tally{Question: q.Question}
 	for _, said := range q.answers {
-		if said.Admitted {
-			t.Admitted++
-		} else {
-			t.Denied++
-		}
-		if said.Right {
-			t.Right++
-		} else {
-			t.Missed++
-		}
+		count(said.Admitted, &t.Admitted, &t.Denied)
+		count(said.Right, &t.Right, &t.Missed)
 	}
 	return t
+}
+
+// count adds one to what holds.
+func count(yes bool, those, others *int) {
+	if !yes {
+		those = others
+	}
+	*those++
 }
 
 // Tallies returns what was predicted, the latest question first, and the tasks of lessons that students have opened.
@@ -260,11 +260,7 @@ func (m *Member) Tallies() []lab.Tally {
 		a := m.room.attempts[number]
 		t := lab.Tally{Question: lab.Question{Text: fmt.Sprintf("%d %s", number+1, a.title)}, Task: true}
 		for _, reached := range a.who {
-			if reached {
-				t.Right++
-			} else {
-				t.Missed++
-			}
+			count(reached, &t.Right, &t.Missed)
 		}
 		list = append(list, t)
 	}

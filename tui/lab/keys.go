@@ -19,12 +19,8 @@ func (s *Screen) bindings() shell.Actions {
 		return shell.Bind(group, name, shown, what, func() tea.Cmd { f(); return s.started() }, keys...)
 	}
 	show := func(name string) func() { return func() { s.show(name) } }
-	many := func() string {
-		if len(s.lessons) < 2 {
-			return "There is only this lesson."
-		}
-		return ""
-	}
+	const only = "There is only this lesson."
+	alone := func() bool { return len(s.lessons) < 2 }
 	return shell.Actions{
 		bind(fireGroup, "fire", "space", "fires one request", s.guess.fire, "space").Hinted("fire"),
 		bind(fireGroup, "burst", "b", "fires a burst of N", func() { s.fire(s.burst); s.follow() }, "b").Hinted("burst"),
@@ -63,8 +59,8 @@ func (s *Screen) bindings() shell.Actions {
 		bind("lab", "expand", "enter", "inspects, and from the text tries it", s.enter, "enter"),
 
 		bind("lesson", "lessons", "L", "lists the lessons", s.openLessons, "L").Hinted("lessons"),
-		bind("lesson", "next lesson", "n", "begins the next lesson", func() { s.begin(s.lesson + 1) }, "n").Hinted("next").When(many),
-		bind("lesson", "previous lesson", "N", "begins the one before", func() { s.begin(s.lesson - 1) }, "N").When(many),
+		bind("lesson", "next lesson", "n", "begins the next lesson", func() { s.begin(s.lesson + 1) }, "n").Hinted("next").Unless(only, alone),
+		bind("lesson", "previous lesson", "N", "begins the one before", func() { s.begin(s.lesson - 1) }, "N").Unless(only, alone),
 		bind("lesson", "hint", "i", "gives a hint", func() { s.hint = !s.hint }, "i").Hinted("hint"),
 		bind("lesson", "how", "H", "shows how the goal is reached", s.showHow, "H").Hinted("how"),
 		bind("lesson", "what if", "w", "changes limit, terms, traffic, algorithms", func() { s.app.Open(&termsOverlay{s: s}) }, "w").

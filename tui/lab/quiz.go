@@ -168,6 +168,8 @@ func (v *quizView) paint(p painter, r cell.Rect) {
 	v.paintScores(p, right)
 }
 
+var rightOr = map[bool]string{true: "right", false: "wrong"}
+
 // paintAnswers is the question, then the second question, then the working.
 func (v *quizView) paintAnswers(t *parts, c lab.Candidate, m lab.Moment, s lab.Setup) {
 	a, q := v.answered, v.quiz.Question
@@ -181,7 +183,7 @@ func (v *quizView) paintAnswers(t *parts, c lab.Candidate, m lab.Moment, s lab.S
 		return
 	}
 	right := a.admitted == m.Decision.Allowed
-	t.part("you", []string{said + rightOr(right)}, t.outcome(right))
+	t.part("you", []string{said + rightOr[right]}, t.outcome(right))
 	if !a.revealed(q) {
 		t.part("slot", []string{"it is denied. When would it be admitted?"}, t.c.Look.Title)
 		options := ""
@@ -193,7 +195,7 @@ func (v *quizView) paintAnswers(t *parts, c lab.Candidate, m lab.Moment, s lab.S
 	}
 	if a.slot {
 		right := a.slotSaid == q.Slot
-		t.part("", []string{fmt.Sprintf("in %s: ", lab.Seconds(q.Slots[a.slotSaid].Round(time.Millisecond))) + rightOr(right)}, t.outcome(right))
+		t.part("", []string{fmt.Sprintf("in %s: ", lab.Seconds(q.Slots[a.slotSaid].Round(time.Millisecond))) + rightOr[right]}, t.outcome(right))
 	}
 	w := lab.Explain(c, m, s)
 	why := append([]string{w.Rule}, w.Numbers...)
@@ -203,13 +205,6 @@ func (v *quizView) paintAnswers(t *parts, c lab.Candidate, m lab.Moment, s lab.S
 	t.part("why", why, t.c.Look.Text)
 	t.part("so", t.wrapped(t.mark(m.Decision.Allowed)+" "+w.Verdict), t.outcome(m.Decision.Allowed))
 	t.part("", []string{map[bool]string{false: "enter goes on", true: "the teacher goes on"}[t.s.class.following]}, t.c.Look.Accent)
-}
-
-func rightOr(right bool) string {
-	if right {
-		return "right"
-	}
-	return "wrong"
 }
 
 func (p painter) outcome(good bool) themes.Style {

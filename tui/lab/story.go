@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -131,10 +132,7 @@ func (s *story) again(setup lab.Setup) (tea.Cmd, error) {
 // solve restarts and plays the lesson's own solution, up to its end. Of an incident that is its
 // requests to the last, under the limit that is looked for.
 func (s *story) solve() error {
-	setup, goal := s.at().Setup(), lab.Goal{}
-	if g := s.at().Goal; g != nil {
-		goal = *g
-	}
+	setup, goal := s.at().Setup(), cmp.Or(s.at().Goal, &lab.Goal{})
 	if goal.Kind == lab.GoalSmallest || goal.Kind == lab.GoalUnder {
 		setup.Limit.Count = goal.Value
 	}

@@ -212,18 +212,16 @@ func (p painter) paintTallies(r cell.Rect) {
 	}
 	end := in.X + in.W
 	for i, t := range list {
-		said, missed := fmt.Sprintf("%d right, %d wrong", t.Right, t.Missed), chart.Segment{Value: float64(t.Missed), Style: p.c.Look.Denied,
-			Glyph: p.c.Look.Cross}
+		said, st, glyph := "%d right, %d wrong", p.c.Look.Denied, p.c.Look.Cross
 		if t.Task {
-			said, missed = fmt.Sprintf("%d reached, %d not yet", t.Right, t.Missed), chart.Segment{Value: float64(t.Missed), Style: p.c.Look.Faint,
-				Glyph: p.c.Look.Room}
+			said, st, glyph = "%d reached, %d not yet", p.c.Look.Faint, p.c.Look.Room
 		}
 		const words = 23
 		bar := cell.Rect{X: end - 40, Y: in.Y + i, W: 39, H: 1}
 		p.c.Buffer.Text(in.X, bar.Y, bar.X-1, safetext.Clip(safetext.Clean(t.Text), max(bar.X-1-in.X, 0), safetext.Ellipsis), p.c.Look.Text)
-		p.c.Buffer.Text(bar.X, bar.Y, end, said, p.c.Look.Dim)
+		p.c.Buffer.Text(bar.X, bar.Y, end, fmt.Sprintf(said, t.Right, t.Missed), p.c.Look.Dim)
 		chart.Bar(&p.c.Buffer, bar.X+words, bar.Y, max(bar.W-words, 0), float64(max(t.Right+t.Missed, 1)), p.c.Look.Glyphs,
-			chart.Segment{Value: float64(t.Right), Style: p.c.Look.Good}, missed)
+			chart.Segment{Value: float64(t.Right), Style: p.c.Look.Good}, chart.Segment{Value: float64(t.Missed), Style: st, Glyph: glyph})
 	}
 }
 
