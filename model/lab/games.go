@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"ratescope/limiter"
-	"ratescope/limiter/convention"
 	"ratescope/model/bench"
+	"ratescope/model/collect"
 )
 
 // Score is how well one algorithm was predicted.
@@ -146,21 +146,20 @@ func (q *Quiz) slots(right time.Duration) {
 // Suspect is a limiter that a black box may hold.
 type Suspect struct {
 	Name      string
-	Algorithm limiter.Algorithm
-	Terms     limiter.Convention
+	candidate Candidate
 }
 
 // Suspects returns the limiters that a black box may hold: they differ in algorithm, edge,
 // rounding, and in whether a denied request is charged.
 func Suspects() []Suspect {
 	return []Suspect{
-		{"fixed window", limiter.FixedWindow, limiter.Convention{}},
-		{"sliding log", limiter.SlidingLog, limiter.Convention{}},
-		{"sliding log, closed edge", limiter.SlidingLog, limiter.Convention{Edge: convention.Closed}},
-		{"sliding log, denied charged", limiter.SlidingLog, limiter.Convention{Denied: convention.Charged}},
-		{"sliding window counter, rounded down", limiter.SlidingWindow, limiter.Convention{Rounding: convention.Floor}},
-		{"sliding window counter, exact", limiter.SlidingWindow, limiter.Convention{Rounding: convention.Exact}},
-		{"GCRA", limiter.GCRA, limiter.Convention{}},
+		{"fixed window", Candidate{Algorithm: limiter.FixedWindow}},
+		{"sliding log", Candidate{Algorithm: limiter.SlidingLog}},
+		{"sliding log, closed edge", Candidate{Algorithm: limiter.SlidingLog, Variant: "closed"}},
+		{"sliding log, denied charged", Candidate{Algorithm: limiter.SlidingLog, Variant: "charged"}},
+		{"sliding window counter, rounded down", Candidate{Algorithm: limiter.SlidingWindow, Variant: "floor"}},
+		{"sliding window counter, exact", Candidate{Algorithm: limiter.SlidingWindow, Variant: "exact"}},
+		{"GCRA", Candidate{Algorithm: limiter.GCRA}},
 	}
 }
 
@@ -187,53 +186,42 @@ type Box struct {
 	Tried    []Tried // in the order of time
 
 	hidden int
-	state  limiter.State
-	zero   limiter.Instant
-	now    limiter.Instant
+	run    *Run // all suspects get what is fired
 }
 
 // NewBox hides one of the suspects, the same for the same seed.
 func NewBox(seed uint64) *Box {
 	b := &Box{Limit: boxLimit, Suspects: Suspects()}
 	b.hidden = rand.New(rand.NewPCG(seed, 16)).IntN(len(b.Suspects))
-	b.zero = storyBegins.Floor(b.Limit.Window).Add(3 * b.step())
-	b.now = b.zero
-	b.state = limiter.State{Algorithm: b.Suspects[b.hidden].Algorithm}
+	b.run = NewRun(Setup{Limit: b.Limit, Zero: storyBegins.Floor(b.Limit.Window).Add(b.Length(3)),
+		Candidates: collect.Map(b.Suspects, func(s Suspect) Candidate { return s.candidate })}, NewWorkload(nil))
 	return b
 }
 
-func (b *Box) step() time.Duration { return b.Limit.Window / boxGrid }
-
 // Elapsed returns how long ago the box was handed over.
-func (b *Box) Elapsed() time.Duration { return b.now.Sub(b.zero) }
+func (b *Box) Elapsed() time.Duration { return b.run.Elapsed() }
 
 // Edge returns how long it is to the next tick of the clock at which a fixed window would begin.
-func (b *Box) Edge() time.Duration { return b.now.Floor(b.Limit.Window).Add(b.Limit.Window).Sub(b.now) }
+func (b *Box) Edge() time.Duration {
+	return b.run.now.Floor(b.Limit.Window).Add(b.Limit.Window).Sub(b.run.now)
+}
 
 // Length returns how long so many twentieths of the window are.
-func (b *Box) Length(steps int) time.Duration { return time.Duration(steps) * b.step() }
+func (b *Box) Length(steps int) time.Duration { return time.Duration(steps) * b.Limit.Window / boxGrid }
 
 // Wait lets so many twentieths of the window pass.
-func (b *Box) Wait(steps int) { b.now = b.now.Add(b.Length(steps)) }
+func (b *Box) Wait(steps int) { b.run.AdvanceTo(b.run.now.Add(b.Length(steps))) }
 
 // Fire sends one request and returns whether it was admitted.
 func (b *Box) Fire() bool {
-	s := b.Suspects[b.hidden]
-	admitted := b.state.Take(b.now, b.Limit, s.Terms, 1).Allowed
-	b.Tried = append(b.Tried, Tried{b.Elapsed(), admitted})
-	return admitted
+	_, v := b.run.Arrival(b.run.Fire(1))
+	b.Tried = append(b.Tried, Tried{b.Elapsed(), v.Allowed(b.hidden)})
+	return v.Allowed(b.hidden)
 }
 
 // Fits reports whether a suspect would have answered all requests so far as the box did.
 func (b *Box) Fits(suspect int) bool {
-	s := b.Suspects[suspect]
-	state := limiter.State{Algorithm: s.Algorithm}
-	for _, t := range b.Tried {
-		if state.Take(b.zero.Add(t.At), b.Limit, s.Terms, 1).Allowed != t.Admitted {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(b.run.verdicts, func(v Verdicts) bool { return v.Allowed(suspect) != v.Allowed(b.hidden) })
 }
 
 // Hidden returns the number of the suspect in the box.

@@ -334,26 +334,18 @@ type Named struct {
 
 func newBoxView(s *Screen) *boxView {
 	v := &boxView{plain: plain{title: "box"}, wait: 1, guessed: -1}
-	open := func() string {
-		if v.box != nil && v.guessed < 0 {
-			return ""
-		}
-		return "This box is named: n brings the next one."
-	}
-	named := func() string {
-		if v.guessed >= 0 {
-			return ""
-		}
-		return "Name this box first, with enter."
-	}
+	const done = "This box is named: n brings the next one."
+	named := func() bool { return v.box == nil || v.guessed >= 0 }
+	unnamed := func() bool { return v.guessed < 0 }
 	v.actions = shell.Actions{
-		act("box", "fire at it", "space", "fires one request at the box", func() { v.box.Fire() }, "space").Hinted("fire").When(open),
-		act("box", "wait", "→ l", "waits", func() { v.box.Wait(lab.BoxWaits[v.wait]) }, "right", "l").Hinted("wait").When(open),
+		act("box", "fire at it", "space", "fires one request at the box", func() { v.box.Fire() }, "space").Hinted("fire").Unless(done, named),
+		act("box", "wait", "→ l", "waits", func() { v.box.Wait(lab.BoxWaits[v.wait]) }, "right", "l").Hinted("wait").Unless(done, named),
 		act("box", "longer", "+", "waits longer at once", func() { v.wait = min(v.wait+1, len(lab.BoxWaits)-1) },
-			"+", "=").Hinted("longer").When(open),
-		act("box", "shorter", "-", "waits shorter at once", func() { v.wait = max(v.wait-1, 1) }, "-", "_").Hinted("shorter").When(open),
-		act("box", "name it", "enter", "names what is in the box", func() { v.ask(s) }, "enter").Hinted("name it").When(open),
-		act("box", "next box", "n", "brings another box", func() { v.seed++; v.fresh() }, "n").Hinted("next").When(named),
+			"+", "=").Hinted("longer").Unless(done, named),
+		act("box", "shorter", "-", "waits shorter at once", func() { v.wait = max(v.wait-1, 1) }, "-", "_").Hinted("shorter").Unless(done, named),
+		act("box", "name it", "enter", "names what is in the box", func() { v.ask(s) }, "enter").Hinted("name it").Unless(done, named),
+		act("box", "next box", "n", "brings another box", func() { v.seed++; v.fresh() }, "n").Hinted("next").
+			Unless("Name this box first, with enter.", unnamed),
 	}
 	return v
 }
@@ -443,10 +435,7 @@ func (v *boxView) paintTried(p painter, r cell.Rect) {
 			wait := lab.Seconds(one.At - b.Tried[i-1].At)
 			since = format.First(r.W-24, wait+" after the one before", "+"+wait)
 		}
-		word := "denied"
-		if one.Admitted {
-			word = "admitted"
-		}
+		word := map[bool]string{true: "admitted", false: "denied"}[one.Admitted]
 		p.c.Spans(r.X, r.Y+row, r.X+r.W, widget.Styled(fmt.Sprintf("%3d  %8s  ", i+1, lab.Seconds(one.At)), p.c.Look.Text),
 			widget.Styled(fmt.Sprintf("%s %-9s", p.mark(one.Admitted), word), p.outcome(one.Admitted)), widget.Styled(" "+since, p.c.Look.Dim))
 	}
