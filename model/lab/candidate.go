@@ -40,6 +40,9 @@ const (
 	ClientClock
 )
 
+// asQueue is the variant of a leaky bucket in which what is admitted waits until what is before it has drained.
+const asQueue = "queue"
+
 var faultNames = [...]string{"", "colliding-members", "seconds-as-millis", "client-clock"}
 
 // Candidate is one algorithm in a comparison, with what sets it apart from the
@@ -71,7 +74,7 @@ func ParseCandidate(s string) (Candidate, error) {
 		case word == "":
 		case fault > 0:
 			c.Fault = Fault(fault)
-		case scenario.SetWord(new(limiter.Convention), word):
+		case scenario.SetWord(new(limiter.Convention), word), word == asQueue && a == limiter.LeakyBucket:
 			words = append(words, word)
 		default:
 			return Candidate{}, fmt.Errorf("%q in %q is neither a convention nor a fault: "+
@@ -149,6 +152,9 @@ func (c Candidate) Convention(all limiter.Convention) limiter.Convention {
 // Bursts reports whether the candidate has a burst and a rate in place of a window, and so
 // neither a rule nor a charge for what it denies.
 func (c Candidate) Bursts() bool { return c.Algorithm.Bursts() }
+
+// Queues reports whether what the candidate admits waits for its turn.
+func (c Candidate) Queues() bool { return c.Variant == asQueue }
 
 // Room is how much the candidate admits at once when nothing was charged: its burst, or
 // the limit.
@@ -326,16 +332,15 @@ func (n *scripted) explain(s Setup) Working {
 	if n.shape != nil {
 		w.Rule = n.shape.rule
 	}
+	w.Numbers = []string{fmt.Sprintf("request %d at %s", n.number, s.clock(n.sent.At))}
 	switch {
 	case n.err != nil:
-		w.Numbers = []string{fmt.Sprintf("request %d at %s", n.number, s.clock(n.sent.At))}
 		w.Verdict = "failed: " + safetext.Sentence(n.err.Error()) + "; no more requests are sent to it"
 		return w
 	case n.before == nil:
 		w.Numbers, w.Verdict = []string{"no request yet"}, "unknown before a request is sent to it"
 		return w
 	}
-	w.Numbers = []string{fmt.Sprintf("request %d at %s", n.number, s.clock(n.sent.At))}
 	if n.shape == nil {
 		w.Numbers[0] += fmt.Sprintf(": %s, %d wrote", format.Plural(len(n.ran), "command"), len(collect.Only(n.ran, Command.Writes)))
 	}

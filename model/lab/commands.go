@@ -257,7 +257,7 @@ func held(c Candidate, m Moment, s Setup) (list [][]string) {
 	case describe.Arrival:
 		run("SET", key, instantText(state.TAT, state.Part, state.Parts, s.Limit.Window))
 	case describe.Bucket:
-		run("HSET", key, levelField(c.Algorithm), Number(state.Level), "at", instantText(state.Filled, state.Part, state.Parts, s.Limit.Window))
+		run("HSET", key, LevelName(c.Algorithm), Number(state.Level), "at", instantText(state.Filled, state.Part, state.Parts, s.Limit.Window))
 	}
 	keep(key, stored.Expires)
 	return list
@@ -317,11 +317,7 @@ func Keeps(c Candidate, state limiter.State, stored Stored, at limiter.Instant, 
 		}
 		return []string{fmt.Sprintf("TAT: %s, %s from now", s.clock(state.TAT), Seconds(state.TAT.Sub(at)))}
 	case describe.Bucket:
-		what := "tokens"
-		if c.Algorithm == limiter.LeakyBucket {
-			what = "level"
-		}
-		return []string{fmt.Sprintf("%s: %s at %s", what, Number(state.Level), s.clock(state.Filled))}
+		return []string{fmt.Sprintf("%s: %s at %s", LevelName(c.Algorithm), Number(state.Level), s.clock(state.Filled))}
 	}
 	return keepsLog(state.Log, stored.Entries(at), s)
 }

@@ -260,13 +260,16 @@ func (e *explainer) bucket() Working {
 	perSecond := Number(float64(e.limit.Count)/e.limit.Window.Seconds()) + "/s"
 	n, room := float64(e.m.Arrival.Cost), float64(e.c.Room(e.limit))
 	if e.c.Algorithm == limiter.LeakyBucket {
-		d := telling(level+n, room)
+		d, turn := telling(level+n, room), ""
+		if e.c.Queues() && e.m.Decision.Allowed {
+			turn = ", so its turn comes in " + Seconds(e.look.ResetAfter)
+		}
 		return Working{
 			Rule:  "level + n <= B, draining at L/W",
 			Terms: []Meaning{e.ahead("level", e.at, e.look.ResetAfter, "empty")},
 			Numbers: []string{
 				fmt.Sprintf("drains at %s, B = %s", perSecond, Number(room)),
-				"level = " + decimals(level, d),
+				"level = " + decimals(level, d) + turn,
 				fmt.Sprintf("%s + %s = %s %s %s", decimals(level, d), Number(n), decimals(level+n, d), e.sign("<=", ">"), Number(room)),
 			},
 		}

@@ -273,7 +273,7 @@ func (w *watcher) largest() (seer, func() string) {
 func (w *watcher) fates() (seer, func() string) {
 	var fates []string
 	return func(_ int, a Arrival, d limiter.Decision) {
-			fates = append(fates, fate(d.Allowed))
+			fates = append(fates, fate[d.Allowed])
 			n := len(fates) - len(w.goal.Fates)
 			w.reach(n >= 0 && slices.Equal(fates[max(n, 0):], w.goal.Fates), a, d)
 		}, func() string {
@@ -431,12 +431,7 @@ func (w *watcher) readings() (seer, func() string) {
 
 func millis(ms float64) time.Duration { return time.Duration(ms * float64(time.Millisecond)) }
 
-func fate(allowed bool) string {
-	if allowed {
-		return "allow"
-	}
-	return "deny"
-}
+var fate = map[bool]string{true: "allow", false: "deny"}
 
 // letters writes fates as marks.
 func letters(fates []string) string {

@@ -262,7 +262,7 @@ func ScenarioFile(id string, r *Run) ([]byte, error) {
 	f.Traffic.Into = into
 	for i := range r.at {
 		if a, v := r.Arrival(i); v.Sent(at) {
-			f.add(a, s.Zero, fate(v.Allowed(at)))
+			f.add(a, s.Zero, fate[v.Allowed(at)])
 		}
 	}
 	return json.MarshalIndent(f, "", "  ")

@@ -238,7 +238,7 @@ func (r *Run) forward(to int) {
 				d, wrong := l.take(a, r.at, &r.setup)
 				over := l.candidate.Bursts() && l.candidate.Fault == NoFault && r.setup.Limit.Count > 0 && l.counts.Largest > most
 				if l.answers(a) {
-					v.set(i, d.Allowed, wrong, over)
+					v.set(i, [...]bool{true, d.Allowed, wrong, over})
 				}
 			}
 		}
@@ -384,6 +384,22 @@ func (r *Run) Replay(i int, tell func(number int, a Arrival, d limiter.Decision)
 			return
 		}
 	}
+}
+
+// Turns returns what candidate c, a queue, has admitted of the requests before number until and lets go on at an instant or
+// later, each at its turn.
+func (r *Run) Turns(c int, from limiter.Instant, until int) (list []Arrival) {
+	longest := time.Duration(r.setup.Candidates[c].Room(r.setup.Limit)) * (Interval(r.setup.Limit) + time.Microsecond)
+	first := r.Since(from.Add(-longest))
+	l, k := r.runnerBefore(c, first)
+	for k = r.pass(&l, c, k, first, math.MaxInt64); k < until; k++ {
+		a, v := r.Arrival(k)
+		if turn := l.turn(a.At, &r.setup); v.Allowed(c) && turn >= from {
+			list = append(list, Arrival{At: turn, Cost: a.Cost})
+		}
+		r.pass(&l, c, k, k+1, math.MaxInt64)
+	}
+	return list
 }
 
 // Levels returns what candidate c had used at the end of each of n stretches of time that

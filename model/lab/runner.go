@@ -14,10 +14,9 @@ type Counts struct {
 	Admitted, Denied int64
 	// Against the true window of what the candidate itself admitted: see Verdicts.Wrong.
 	WronglyAdmitted, WronglyDenied int64
-	// Largest is the most that was admitted in any true window, Now in the one that ends
-	// with the latest arrival. LargestFrom and LargestAt are when the first and the last
-	// unit of the largest one were admitted.
-	Largest, Now           int64
+	// Largest is the most that was admitted, or that went on from a queue, in any true window. LargestFrom and LargestAt
+	// are when its first and its last unit were.
+	Largest                int64
 	LargestFrom, LargestAt limiter.Instant
 }
 
@@ -52,6 +51,7 @@ func (l *runner) clone() runner {
 // take decides about arrival number i and updates the tally. It reports whether the
 // decision was wrong, as Verdicts.Wrong says.
 func (l *runner) take(a Arrival, i int, s *Setup) (d limiter.Decision, wrong bool) {
+	turn := a.At
 	if l.script != nil {
 		if l.script = l.candidate.Script.decide(l.script, a); !l.answers(a) {
 			return limiter.Decision{}, false
@@ -59,6 +59,7 @@ func (l *runner) take(a Arrival, i int, s *Setup) (d limiter.Decision, wrong boo
 		d = l.script.decision()
 	} else {
 		l.trim(a.At, s)
+		turn = l.turn(a.At, s)
 		d = decide(&l.state, l.candidate, l.convention, a, i, s)
 	}
 	if a.Cost == 0 {
@@ -85,12 +86,18 @@ func (l *runner) take(a Arrival, i int, s *Setup) (d limiter.Decision, wrong boo
 		l.counts.WronglyAdmitted++
 	}
 	l.counts.Admitted++
-	var first limiter.Instant
-	l.counts.Now, first = l.admitted.add(a.At, a.Cost, w)
-	if l.counts.Now > l.counts.Largest {
-		l.counts.Largest, l.counts.LargestFrom, l.counts.LargestAt = l.counts.Now, first, a.At
+	if n, first := l.admitted.add(turn, a.Cost, w); n > l.counts.Largest {
+		l.counts.Largest, l.counts.LargestFrom, l.counts.LargestAt = n, first, turn
 	}
 	return d, wrong
+}
+
+// turn returns when a request goes on that is admitted at an instant: in a queue when what is before it has drained.
+func (l *runner) turn(at limiter.Instant, s *Setup) limiter.Instant {
+	if !l.candidate.Queues() {
+		return at
+	}
+	return at.Add(l.state.Peek(at, s.Limit, l.convention, 0).ResetAfter)
 }
 
 // store records in a store of the candidate arrival number i, which was charged by a decision.
@@ -239,35 +246,40 @@ func (r *ring) add(at limiter.Instant, n, w int64) (inside int64, first limiter.
 	return inside + n, first
 }
 
-// Verdicts is what became of one arrival at every candidate, by their numbers.
-type Verdicts struct{ allowed, wrong, over, sent uint8 }
+// Verdicts is what became of one arrival at every candidate: for each fact a bit for each of them.
+type Verdicts [4]uint8
+
+const (
+	sent = iota
+	allowed
+	wrong
+	over
+)
+
+func (v Verdicts) has(fact, i int) bool { return v[fact]&(1<<i) != 0 }
 
 // Allowed reports whether candidate i admitted the arrival.
-func (v Verdicts) Allowed(i int) bool { return v.allowed&(1<<i) != 0 }
+func (v Verdicts) Allowed(i int) bool { return v.has(allowed, i) }
 
 // Wrong reports whether candidate i decided otherwise than the true window of what it had
 // admitted itself: admitted with that window full, or denied with room in it. GCRA and the buckets, which
 // promise a burst and a rate and nothing of a window, are never wrong but by a fault.
-func (v Verdicts) Wrong(i int) bool { return v.wrong&(1<<i) != 0 }
+func (v Verdicts) Wrong(i int) bool { return v.has(wrong, i) }
 
 // Over reports whether candidate i, which promises a burst and a rate, has with this arrival admitted more above the
 // limit in one true window than ever before: its excess, which is no mistake.
-func (v Verdicts) Over(i int) bool { return v.over&(1<<i) != 0 }
+func (v Verdicts) Over(i int) bool { return v.has(over, i) }
 
 // Sent reports whether the arrival was sent to candidate i. Clients that retry send to
 // the candidate that denied them, see Arrival.Only.
-func (v Verdicts) Sent(i int) bool { return v.sent&(1<<i) != 0 }
+func (v Verdicts) Sent(i int) bool { return v.has(sent, i) }
 
-func (v *Verdicts) set(i int, allowed, wrong, over bool) {
-	v.sent |= 1 << i
-	if allowed {
-		v.allowed |= 1 << i
-	}
-	if wrong {
-		v.wrong |= 1 << i
-	}
-	if over {
-		v.over |= 1 << i
+// set notes the facts that hold of candidate i, which got the arrival.
+func (v *Verdicts) set(i int, facts [4]bool) {
+	for fact, holds := range facts {
+		if holds {
+			v[fact] |= 1 << i
+		}
 	}
 }
 

@@ -21,6 +21,7 @@ type teller struct {
 	*plain
 	charged  bool
 	members  bool   // a sorted set of milliseconds
+	queues   bool   // what is admitted goes on when what is before it has drained
 	patient  bool   // waits are asked for
 	admitted *plain // what was admitted, in true time
 	sent     int64
@@ -48,7 +49,7 @@ func newTeller(s lab.Setup, c lab.Candidate) *teller {
 		p.amount = new(big.Rat)
 	}
 	true := &plain{name: "sliding-log", w: p.w}
-	l := &teller{plain: p, charged: terms.Denied == convention.Charged && !c.Algorithm.Bursts(), admitted: true, members: c.Fault == lab.CollidingMembers}
+	l := &teller{plain: p, charged: terms.Denied == convention.Charged && !c.Algorithm.Bursts(), admitted: true, members: c.Fault == lab.CollidingMembers, queues: c.Variant == "queue"}
 	if c.Fault == lab.SecondsAsMillis {
 		p.w *= 1000
 	}
@@ -125,6 +126,12 @@ func (l *teller) hear(a lab.Arrival) {
 		}
 	}
 	l.waits = append(l.waits, wait)
+	turn := int64(a.At)
+	if l.queues && l.limit > 0 {
+		wait := l.used(now)
+		wait.Mul(wait, big.NewRat(l.w, l.limit))
+		turn += new(big.Int).Div(new(big.Int).Add(wait.Num(), new(big.Int).Sub(wait.Denom(), big.NewInt(1))), wait.Denom()).Int64()
+	}
 	switch {
 	case allowed && l.members && len(l.times) > 0 && l.times[len(l.times)-1] == now:
 	case allowed && l.members:
@@ -133,7 +140,7 @@ func (l *teller) hear(a lab.Arrival) {
 		l.admit(now, n)
 	}
 	if allowed {
-		l.admitted.admit(int64(a.At), n)
+		l.admitted.admit(turn, n)
 	}
 }
 

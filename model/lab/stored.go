@@ -173,7 +173,7 @@ func (s Stored) Bytes(c Candidate, state limiter.State, now limiter.Instant, set
 	case kind == describe.Arrival:
 		bytes = stringBytes(key, instantText(state.TAT, state.Part, state.Parts, setup.Limit.Window))
 	case kind == describe.Bucket:
-		bytes = listpackBytes(packed(levelField(state.Algorithm)) + packed(Number(state.Level)) + packed("at") +
+		bytes = listpackBytes(packed(LevelName(state.Algorithm)) + packed(Number(state.Level)) + packed("at") +
 			packed(instantText(state.Filled, state.Part, state.Parts, setup.Limit.Window)))
 	}
 	return bytes
@@ -263,8 +263,8 @@ func (s Stored) streamBytes() int64 {
 	}
 }
 
-// levelField is the field of a bucket's hash that holds what is in it.
-func levelField(a limiter.Algorithm) string {
+// LevelName is what the level of a bucket is called, in its hash and on screen.
+func LevelName(a limiter.Algorithm) string {
 	if a == limiter.LeakyBucket {
 		return "level"
 	}

@@ -56,6 +56,16 @@ func laneOf(run *lab.Run, s timeRange, c, until int) lane {
 			w.over++
 		}
 	}
+	if run.Setup().Candidates[c].Queues() { // what it admitted stands where it goes on
+		for i := range l.bins {
+			l.bins[i].Admitted = 0
+		}
+		for _, a := range run.Turns(c, s.begin(0), until) {
+			if at := s.column(a.At) - s.first; at < int64(s.n) {
+				l.bins[at].Admitted += a.Cost
+			}
+		}
+	}
 	return l
 }
 
@@ -106,8 +116,10 @@ func (p lanePainter) paint(r cell.Rect, columns int, coming []lab.Arrival, most 
 		}
 	}
 	past := min(s.now+1, s.n)
-	cols := chart.Columns{Bins: p.bins[:past], Max: most, Ground: edge}
-	cols.Draw(&p.c.Buffer, cell.Rect{X: plot.X, Y: plot.Y, W: past, H: plot.H}, p.c.Look)
+	drawn := map[bool]int{true: s.n, false: past}[run.Setup().Candidates[i].Queues()] // of a queue with what waits
+	cols := chart.Columns{Bins: p.bins[:drawn], Max: most, Ground: edge}
+	cols.Draw(&p.c.Buffer, cell.Rect{X: plot.X, Y: plot.Y, W: drawn, H: plot.H}, p.c.Look)
+	p.c.Buffer.Recolour(cell.Rect{X: plot.X + past, Y: plot.Y, W: drawn - past, H: plot.H}, p.c.Look.Admitted.Fg, p.c.Look.Previous.Fg)
 	for _, a := range coming { // what comes by itself, not decided yet
 		if at := s.column(a.At) - s.first; (a.Only == 0 || int(a.Only) == i+1) && at > int64(s.now) && at < int64(s.n) {
 			p.c.Buffer.Set(plot.X+int(at), plot.Y+plot.H-1, p.c.Look.Room, p.c.Look.Text)
@@ -311,7 +323,7 @@ func (p lanePainter) window(body, plot, axis cell.Rect) {
 		p.c.Buffer.Fill(plot.X+ahead, plot.Y, max(end-ahead, 0), p.c.Look.Axis, p.c.Look.Accent)
 		p.c.Buffer.Set(plot.X+max(end, ahead), plot.Y, p.c.Look.Ahead, p.c.Look.Accent)
 		p.c.Buffer.Text(plot.X+max(end, ahead)+1, plot.Y, plot.X+s.n, " TAT", p.c.Look.Accent)
-	case o.level >= 0:
+	case o.level >= 0 && !p.run.Setup().Candidates[p.i].Queues(): // what waits there stands on the lane
 		p.vessel(cell.Rect{X: plot.X + ahead + 1, Y: plot.Y, W: 4, H: plot.H}, o.level, plot.X+s.n)
 	}
 }

@@ -115,7 +115,7 @@ func (v *textView) lines(s *Screen, width int) []line {
 			return
 		}
 		for _, t := range widget.WrapType(text, width) {
-			for _, row := range widget.Enlarge(t, width) {
+			for _, row := range widget.Enlarge(t, width < widget.Finely) {
 				lines = append(lines, line{row, st})
 			}
 		}

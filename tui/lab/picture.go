@@ -64,12 +64,8 @@ func (p picture) paint(r cell.Rect) {
 		ahead, steps := lab.Ahead(state, p.s.run.Now(), s.Limit)
 		bars = []bar{{"TAT", lab.Number(steps) + " T", solid(steps, p.c.Look.Current), float64(c.Room(s.Limit)), lab.Seconds(ahead) + " ahead"}}
 	case describe.Bucket:
-		label := "tokens"
-		if c.Algorithm == limiter.LeakyBucket {
-			label = "level"
-		}
 		level := state.LevelAt(p.s.run.Now(), s.Limit, p.s.run.Terms(i))
-		bars = []bar{{label, lab.Number(level), solid(level, p.c.Look.Current), float64(c.Room(s.Limit)),
+		bars = []bar{{lab.LevelName(c.Algorithm), lab.Number(level), solid(level, p.c.Look.Current), float64(c.Room(s.Limit)),
 			fmt.Sprintf("%s/s", lab.Number(float64(s.Limit.Count)/s.Limit.Window.Seconds()))}}
 	}
 	full, note := 1.0, 0
@@ -108,10 +104,22 @@ func (p picture) verdict(r cell.Rect) {
 		p.rows(r, widget.Styled(p.mark(m.Decision.Allowed)+" "+follows, p.outcome(m.Decision.Allowed)))
 		return
 	}
-	p.rows(r,
-		widget.Styled(p.mark(m.Decision.Allowed)+" "+w.Sum(), p.outcome(m.Decision.Allowed)),
-		widget.Styled(follows, p.c.Look.Text),
-		widget.Styled(fmt.Sprintf("%s in Redis · %s", format.Bytes(float64(p.s.run.Bytes(i))), p.summary(m)), p.c.Look.Dim))
+	sum := p.mark(m.Decision.Allowed) + " " + w.Sum()
+	lines := []widget.Span{widget.Styled(sum, p.outcome(m.Decision.Allowed)), widget.Styled(follows, p.c.Look.Text)}
+	if c.Queues() {
+		lines = append(lines, widget.Styled(p.waiting(), p.c.Look.Text))
+	}
+	p.rows(r, append(lines, widget.Styled(fmt.Sprintf("%s in Redis · %s", format.Bytes(float64(p.s.run.Bytes(i))), p.summary(m)), p.c.Look.Dim))...)
+}
+
+// waiting says how many wait in a queue, and how long the last of them.
+func (p picture) waiting() string {
+	run := p.s.run
+	list := run.Turns(p.i, run.Now()+1, run.Decided())
+	if len(list) == 0 {
+		return "none waits"
+	}
+	return fmt.Sprintf("%d waiting, the last for %s", len(list), lab.Seconds(list[len(list)-1].At.Sub(run.Now())))
 }
 
 // follows says what a candidate does after a decision about one more request.
@@ -348,7 +356,7 @@ func (p painter) paintLarge(r cell.Rect, i int) {
 	case 1:
 		p.c.Large(r.X, r.Y, x, f.number, false, f.style)
 	default: // each cell is two beside and two below each other
-		for i, row := range widget.Enlarge(f.number, widget.Finely) {
+		for i, row := range widget.Enlarge(f.number, false) {
 			for k, c := range []rune(row) {
 				for half, part := range [...]rune{'▀', '▄'} {
 					if c == '█' || c == part {

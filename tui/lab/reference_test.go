@@ -183,6 +183,12 @@ func (r *reference) take(at, n int64) {
 	case !allowed && room:
 		r.tally.wrongOut++
 	}
+	turn := at
+	if r.candidate.Queues() && r.limit.Count > 0 { // it goes on when what is before it has drained
+		wait := new(big.Rat).Mul(r.gone(at), big.NewRat(r.window(), r.limit.Count))
+		whole, rest := new(big.Int).DivMod(wait.Num(), wait.Denom(), new(big.Int))
+		turn += whole.Int64() + int64(rest.Sign())
+	}
 	if allowed || r.terms.Denied == convention.Charged && !r.candidate.Bursts() {
 		r.record(heard, n)
 	}
@@ -191,10 +197,10 @@ func (r *reference) take(at, n int64) {
 		return
 	}
 	r.tally.admitted++
-	r.admitted = append(r.admitted, request{at, n})
+	r.admitted = append(r.admitted, request{turn, n})
 	var most int64
 	for _, q := range r.admitted {
-		if at-q.at < r.window() {
+		if turn-q.at < r.window() {
 			most += q.n
 		}
 	}

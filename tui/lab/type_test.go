@@ -34,7 +34,7 @@ func TestEveryLessonCanBeSetInLargeType(t *testing.T) {
 			}
 			for _, cells := range []int{56, 78, 136, 196} {
 				for _, line := range widget.WrapType(text, cells) {
-					for _, row := range widget.Enlarge(line, cells) {
+					for _, row := range widget.Enlarge(line, cells < widget.Finely) {
 						if n := utf8.RuneCountInString(strings.TrimRight(row, " ")); n > cells {
 							t.Errorf("%s: %q takes %d of %d cells", it.ID, line, n, cells)
 						}
@@ -63,12 +63,8 @@ func TestTitlesGrowInPresenterMode(t *testing.T) {
 			}
 			app.Update(tea.WindowSizeMsg{Width: size[0], Height: size[1]})
 			fine := size[0] < widget.Finely || widget.TypeCells(it.Title, false) > size[0]-2-widget.TypeCells("0.000 s", true)-3
-			cells := widget.Finely
-			if fine {
-				cells--
-			}
 			frame := strings.Split(ansi.Strip(app.View().Content), "\n")
-			for row, text := range widget.Enlarge(it.Title, cells) {
+			for row, text := range widget.Enlarge(it.Title, fine) {
 				if !strings.Contains(frame[1+row], strings.TrimSpace(text)) {
 					t.Errorf("at %v row %d of the title %q is %q", size, row, it.Title, frame[1+row])
 				}
@@ -101,7 +97,7 @@ func TestGoalsGrowInPresenterMode(t *testing.T) {
 			frame := strings.Split(ansi.Strip(app.View().Content), "\n")
 			large := true
 			for n, line := range format.WrapBy(s.presenter.taskWords(), 2*width+1, widget.TypeDots) {
-				for row, text := range widget.Enlarge(line, widget.Finely-1) {
+				for row, text := range widget.Enlarge(line, true) {
 					if at := 1 + widget.TypeRows*(n+1) + row; at >= rows || !strings.Contains(frame[at], strings.TrimSpace(text)) {
 						large = false
 					}
@@ -134,12 +130,8 @@ func TestLanesGrowInPresenterMode(t *testing.T) {
 		app.Update(tea.WindowSizeMsg{Width: 120, Height: 36})
 		sees := func(when, text string, fine bool) {
 			t.Helper()
-			cells := widget.Finely
-			if fine {
-				cells--
-			}
 			frame := ansi.Strip(app.View().Content)
-			for _, row := range widget.Enlarge(text, cells) {
+			for _, row := range widget.Enlarge(text, fine) {
 				if !strings.Contains(frame, strings.TrimSpace(row)) {
 					t.Fatalf("%s, %s: %q is not in large type:\n%s", it.ID, when, text, frame)
 				}

@@ -46,8 +46,8 @@ func WrapType(text string, cells int) []string {
 	return format.WrapBy(text, dots, TypeDots)
 }
 
-// Enlarge sets a line in large type, in capitals, for so many cells.
-func Enlarge(text string, cells int) (rows [TypeRows]string) {
+// Enlarge sets a line in large type, in capitals, with two dots beside each other in a cell or with one.
+func Enlarge(text string, fine bool) (rows [TypeRows]string) {
 	var dots [2 * TypeRows][]bool
 	for _, r := range text {
 		glyph := glyphs[unicode.ToUpper(r)]
@@ -66,7 +66,7 @@ func Enlarge(text string, cells int) (rows [TypeRows]string) {
 	for i := range rows {
 		var b strings.Builder
 		for x := 0; x < len(dots[0]); x++ {
-			if cells < Finely {
+			if fine {
 				b.WriteRune(quarters[at(x, 2*i, 1)|at(x+1, 2*i, 2)|at(x, 2*i+1, 4)|at(x+1, 2*i+1, 8)])
 				x++
 				continue
@@ -89,11 +89,7 @@ func TypeCells(text string, fine bool) int {
 
 // Large writes a line of large type.
 func (c *Canvas) Large(x, y, end int, text string, fine bool, st themes.Style) {
-	cells := Finely
-	if fine {
-		cells--
-	}
-	for i, row := range Enlarge(text, cells) {
+	for i, row := range Enlarge(text, fine) {
 		c.Buffer.Text(x, y+i, end, row, st)
 	}
 }

@@ -22,10 +22,10 @@ func TestGlyphsAreEvenAndTellable(t *testing.T) {
 }
 
 func TestLargeTypeIsSetInHalvesOrQuarters(t *testing.T) {
-	if got := Enlarge("H1", 140); got != [TypeRows]string{"█ █ ▄█  ", "█▀█  █  ", "▀ ▀ ▀▀▀ "} {
+	if got := Enlarge("H1", false); got != [TypeRows]string{"█ █ ▄█  ", "█▀█  █  ", "▀ ▀ ▀▀▀ "} {
 		t.Errorf("in halves it is\n%s", strings.Join(got[:], "\n"))
 	}
-	if got := Enlarge("H1", 80); got != [TypeRows]string{"▌▌▟ ", "▛▌▐ ", "▘▘▀▘"} {
+	if got := Enlarge("H1", true); got != [TypeRows]string{"▌▌▟ ", "▛▌▐ ", "▘▘▀▘"} {
 		t.Errorf("in quarters it is\n%s", strings.Join(got[:], "\n"))
 	}
 }
