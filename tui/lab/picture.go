@@ -104,12 +104,13 @@ func (p picture) verdict(r cell.Rect) {
 		p.rows(r, widget.Styled(p.mark(m.Decision.Allowed)+" "+follows, p.outcome(m.Decision.Allowed)))
 		return
 	}
-	sum := p.mark(m.Decision.Allowed) + " " + w.Sum()
-	lines := []widget.Span{widget.Styled(sum, p.outcome(m.Decision.Allowed)), widget.Styled(follows, p.c.Look.Text)}
+	sum := widget.Styled(p.mark(m.Decision.Allowed)+" "+w.Sum(), p.outcome(m.Decision.Allowed))
+	lines := []widget.Span{sum, widget.Styled(follows, p.c.Look.Text)}
 	if c.Queues() {
 		lines = append(lines, widget.Styled(p.waiting(), p.c.Look.Text))
 	}
-	p.rows(r, append(lines, widget.Styled(fmt.Sprintf("%s in Redis · %s", format.Bytes(float64(p.s.run.Bytes(i))), p.summary(m)), p.c.Look.Dim))...)
+	kept := fmt.Sprintf("%s in Redis · %s", format.Bytes(float64(p.s.run.Bytes(i))), p.summary(m))
+	p.rows(r, append(lines, widget.Styled(kept, p.c.Look.Dim))...)
 }
 
 // waiting says how many wait in a queue, and how long the last of them.
