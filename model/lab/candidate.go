@@ -344,9 +344,7 @@ func (n *scripted) explain(s Setup) Working {
 	if n.shape == nil {
 		w.Numbers[0] += fmt.Sprintf(": %s, %d wrote", format.Plural(len(n.ran), "command"), len(collect.Only(n.ran, Command.Writes)))
 	}
-	if w.Verdict = "denied"; n.admitted {
-		w.Verdict = "admitted"
-	}
+	w.Verdict = map[bool]string{true: "admitted", false: "denied"}[n.admitted]
 	return w
 }
 

@@ -104,8 +104,8 @@ func (p picture) verdict(r cell.Rect) {
 		p.rows(r, widget.Styled(p.mark(m.Decision.Allowed)+" "+follows, p.outcome(m.Decision.Allowed)))
 		return
 	}
-	sum := widget.Styled(p.mark(m.Decision.Allowed)+" "+w.Sum(), p.outcome(m.Decision.Allowed))
-	lines := []widget.Span{sum, widget.Styled(follows, p.c.Look.Text)}
+	st := p.outcome(m.Decision.Allowed)
+	lines := []widget.Span{widget.Styled(p.mark(m.Decision.Allowed)+" "+w.Sum(), st), widget.Styled(follows, p.c.Look.Text)}
 	if c.Queues() {
 		lines = append(lines, widget.Styled(p.waiting(), p.c.Look.Text))
 	}
@@ -115,12 +115,12 @@ func (p picture) verdict(r cell.Rect) {
 
 // waiting says how many wait in a queue, and how long the last of them.
 func (p picture) waiting() string {
-	run := p.s.run
-	list := run.Turns(p.i, run.Now()+1, run.Decided())
+	now := p.s.run.Now()
+	list := p.s.run.Turns(p.i, now+1, p.s.run.Decided())
 	if len(list) == 0 {
 		return "none waits"
 	}
-	return fmt.Sprintf("%d waiting, the last for %s", len(list), lab.Seconds(list[len(list)-1].At.Sub(run.Now())))
+	return fmt.Sprintf("%d waiting, the last for %s", len(list), lab.Seconds(list[len(list)-1].At.Sub(now)))
 }
 
 // follows says what a candidate does after a decision about one more request.
