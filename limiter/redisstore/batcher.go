@@ -15,15 +15,13 @@ import (
 )
 
 // batcher is a Client that sends the decisions of many goroutines together: calls that come while batches are on the
-// wire wait for the next batch, as in a group commit. Many goroutines get a multiple of the
-// decisions a second, because client and server wake up once for all calls of a batch. A single
-// goroutine gains nothing. On a cluster and on a ring each node has batches of its own, so that
-// nothing waits for a node that it does not need.
+// wire wait for the next batch, as in a group commit. Many goroutines get a multiple of the decisions a second, because
+// client and server wake up once for all calls of a batch. A single goroutine gains nothing. On a cluster and on a ring
+// each node has batches of its own, so that nothing waits for a node that it does not need.
 //
-// It implements Client over any client of go-redis. It repeats nothing: a call without an answer has
-// an unknown outcome. The context of a decision applies to that decision alone; if it ends before
-// its batch is sent, the decision is not sent. A batcher is safe for concurrent use, and has no
-// goroutine while there are no calls.
+// It implements Client over any client of go-redis. It repeats nothing: a call without an answer has an unknown
+// outcome. The context of a decision applies to that decision alone; if it ends before its batch is sent, the decision
+// is not sent. A batcher is safe for concurrent use, and has no goroutine while there are no calls.
 type batcher struct {
 	client     Client
 	pipeline   func() redis.Pipeliner // nil where each call is sent by itself
@@ -237,15 +235,14 @@ func (l *lane) drain() {
 	var batch []*call
 	for l.take(&batch) {
 		err := l.of.send(batch)
+		names := l.of.together.due(batch)
 		for _, c := range batch {
 			c.done <- struct{}{}
 		}
 		l.mu.Lock()
 		l.settle(err)
 		l.mu.Unlock()
-		if len(batch) > 1 {
-			l.of.together.check()
-		}
+		l.of.together.check(names)
 	}
 }
 
@@ -393,10 +390,7 @@ func (n *nodes) of(name string) *redis.Client {
 		}
 		return nil
 	}
-	node, err := n.find(name)
-	if err != nil {
-		return nil
-	}
+	node, _ := n.find(name) // nil with an error
 	return node
 }
 

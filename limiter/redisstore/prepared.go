@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -155,12 +156,7 @@ func (s *plan) checkExact(limit limiter.Limit) error {
 }
 
 // burstOf returns the number of units that a key admits at once.
-func burstOf(limit limiter.Limit) int64 {
-	if limit.Burst > 0 {
-		return limit.Burst
-	}
-	return limit.Count
-}
+func burstOf(limit limiter.Limit) int64 { return cmp.Or(limit.Burst, limit.Count) }
 
 // micros returns a duration in microseconds.
 func micros(d time.Duration) int64 { return int64(d / time.Microsecond) }

@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -17,10 +18,9 @@ const (
 	checkedKeys = 64   // a server takes 10 µs for each
 )
 
-// together makes decisions of a batch in one call of a script, which takes a server about two thirds of
-// the time. Their keys must be on one server: a proxy that spreads keys may send the call to the
-// server of the first one. So only where INFO is answered by a server by itself, and scripts about a number
-// of keys run on that one, do decisions go together.
+// together makes decisions of a batch in one call of a script, which takes a server about two thirds of the time. Their
+// keys must be on one server: a proxy that spreads keys may send the call to the server of the first one. So only where
+// INFO is answered by a server by itself, and scripts about a number of keys run on that one, do decisions go together.
 type together struct {
 	client  *redis.Client // nil if it is not that of one server
 	named   func(key string) string
@@ -38,16 +38,31 @@ const (
 
 const serverID = "return string.match(redis.call('INFO', 'server'), 'run_id:(%w+)')"
 
-// check finds out whether one server has all keys: at first, when the server did not know a script, since it
-// may be another one, and now and then.
-func (t *together) check() {
-	if t.client == nil || t.batches.Add(1)%checkEvery != 1 || t.state.Load() == never {
+// due returns the names by which it is to be checked, after a batch, whether one server has all keys: after the first,
+// the second, the fourth and so on, anew after an unknown script, since the server may be another one, and after each of
+// checkEvery. Half of them are keys of the batch, which a proxy may tell apart by how they begin.
+func (t *together) due(batch []*call) (names []string) {
+	if t.client == nil || len(batch) == 1 || t.state.Load() == never {
+		return nil
+	}
+	if n := t.batches.Add(1); n%checkEvery != 1 && (n > checkEvery || n&(n-1) != 0) {
+		return nil
+	}
+	for i := range checkedKeys {
+		names = append(names, t.named("server of "+strconv.Itoa(i)))
+		if i < min(len(batch), checkedKeys/2) {
+			names[i] = cmp.Or(keyOf(batch[i].cmd), names[i])
+		}
+	}
+	return names
+}
+
+// check finds out whether one server has all keys.
+func (t *together) check(names []string) {
+	if len(names) == 0 {
 		return
 	}
-	ctx, pipe, state, names := context.Background(), t.client.Pipeline(), apart, make([]string, checkedKeys)
-	for i := range names {
-		names[i] = t.named("server of " + strconv.Itoa(i))
-	}
+	ctx, pipe, state := context.Background(), t.client.Pipeline(), apart
 	info := pipe.Info(ctx, "server")
 	pipe.Eval(ctx, serverID, names) // which some proxies refuse, and a user of other keys may not
 	if _, err := pipe.Exec(ctx); redis.HasErrorPrefix(err, "NOPERM") {
@@ -64,7 +79,9 @@ func (t *together) check() {
 			state = withText
 		}
 	}
-	t.state.Store(state)
+	if state != withText || t.state.Load() == apart { // else the text need not be sent again
+		t.state.Store(state)
+	}
 }
 
 // queue puts the commands of a batch into a pipeline, and returns those among them that make several decisions.
