@@ -82,3 +82,39 @@ func TestThePastIsAsItWas(t *testing.T) {
 		t.Errorf("%d of 600 are not known", unknown)
 	}
 }
+
+// TestThePastOfALogBeginsWithItsFirstReading: a log that was full when it was first read was throttled then, and until its oldest
+// entry left, although nothing was watched for a whole window; what was denied before is not known.
+func TestThePastOfALogBeginsWithItsFirstReading(t *testing.T) {
+	const window = 60 * time.Second
+	begin := today.Floor(window)
+	var log []limiter.Entry
+	var arrivals []model.Arrival
+	for i := range 5 {
+		at := begin.Add(time.Duration(i-12) * 4 * time.Second)
+		log = append(log, limiter.Entry{At: at, Count: 1})
+		arrivals = append(arrivals, model.Arrival{At: at, N: 1})
+	}
+	var board model.Board
+	for i := range 20 {
+		at := begin.Add(time.Duration(i) * time.Second)
+		r := model.Reading{Key: "log", Type: "zset", At: at, TTL: window, ExactKnown: true, Denied: model.Count{Known: true, N: 3},
+			Target: model.Target{Algorithm: limiter.SlidingLog, Limit: limiter.Limit{Count: 5, Window: window}, LimitKnown: true, Window: window}}
+		if i == 0 {
+			r.Arrivals = arrivals
+		} else {
+			r.Since = at.Add(-time.Second)
+		}
+		for len(log) > 0 && log[0].At <= at.Add(-window) {
+			log = log[1:]
+		}
+		r.State = limiter.State{Algorithm: limiter.SlidingLog, Log: append([]limiter.Entry{}, log...)}
+		board.Apply(live(at, r))
+		board.Refresh(at)
+	}
+	then := board.AsOf(begin.Add(5 * time.Second)).Key("log")
+	if g := &then.Gauge; g.Used != (model.Count{Known: true, N: 5}) || !g.Throttled() || g.Next < 5*time.Second || g.Next > 8*time.Second ||
+		g.DeniedInW.Known {
+		t.Errorf("five seconds after the start %+v, want 5 used, a wait of 7 s, and what was denied unknown", g)
+	}
+}

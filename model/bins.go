@@ -181,7 +181,10 @@ func (k *Watched) readingAt(t limiter.Instant) (r Reading, known bool) {
 	used := bin.Used
 	switch {
 	case kind == describe.Log:
-		r.State.Log, known = k.Timeline.entries(t.Add(-2*w), t)
+		var watched bool
+		r.State.Log, watched = k.Timeline.entries(t.Add(-2*w), t)
+		known = watched || bin.UsedKnown // the first reading brought what was in the log before; AsOf compares the counts
+		r.Denied.Known = r.Denied.Known && watched
 		r.ExactKnown, r.PreviousKnown = known, known
 		over := r.Gauge(t).Used.N - used // the oldest of them have left: of a bin it is not known when they came
 		oldest := slices.IndexFunc(r.State.Log, func(e limiter.Entry) bool { return e.At > t.Add(-w) })
