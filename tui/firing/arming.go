@@ -100,7 +100,7 @@ func (p *permission) armed(msg armedMsg) {
 	if len(st.Production) > 0 {
 		text = "Firing is armed. This counts as production because " + st.Production[0] + ": each order asks for the key's name and a reason."
 	}
-	p.app.Warn(text)
+	p.app.Say(text)
 }
 
 // Meet gives the arming the present state of the server.

@@ -302,7 +302,7 @@ func ofLimit(t model.Target) string {
 func (s *sheet) tatLines(k *model.Watched) []line {
 	g, t := &k.Gauge, k.Reading.Target
 	if !t.LimitKnown || t.Limit.Count == 0 {
-		return []line{{label: "TAT", value: format.Clock(g.TAT), formula: "the limit is not known"}}
+		return []line{{label: "TAT ahead", value: format.Span(max(0, k.Reading.State.TAT.Sub(s.now))), formula: "the limit is not known"}}
 	}
 	capacity := model.Capacity(t)
 	interval := t.Window / time.Duration(t.Limit.Count)
