@@ -74,15 +74,9 @@ func Concerns(h *model.Health, s model.Server) []Concern {
 		say(false, h.Spikes[0].Event+" took "+format.Latency(h.Spikes[0].Latest),
 			"everything else waited; LATENCY DOCTOR at the server says more")
 	}
-	slices.SortStableFunc(list, func(x, y Concern) int { return cmp.Compare(rank(x), rank(y)) })
+	rank := map[bool]int{true: 0, false: 1}
+	slices.SortStableFunc(list, func(x, y Concern) int { return cmp.Compare(rank[x.Bad], rank[y.Bad]) })
 	return list
-}
-
-func rank(c Concern) int {
-	if c.Bad {
-		return 0
-	}
-	return 1
 }
 
 // Above reports whether a figure is known and greater than least.

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -253,15 +254,18 @@ func (h header) paintVerdict(x, y, end int) {
 	}
 	first, wide := x, end
 	x -= 2
+	over := h.c.Look.OverMark
 	show := func(mark string, n int, word string, lit themes.Style) cell.Rect {
-		if n == 0 {
+		switch {
+		case n == 0 && t.Likely > 0 && mark != over && wide-first < fullVerdict:
+			return cell.Rect{} // in its place stands what to do
+		case n == 0:
 			lit = h.c.Look.Dim
 		}
 		from := x + 3
 		x = h.c.Buffer.Text(from, y, end, safetext.Clip(mark+" "+strconv.Itoa(n)+" "+word, end-from, safetext.Ellipsis), lit)
 		return cell.Rect{X: from, Y: y, W: x - from, H: 1}
 	}
-	over := h.c.Look.OverMark
 	if h.s.Shown.Board().Sweep.Behind+stale > 0 || h.s.Shown.Back() > 0 && t.Unknown > 0 && t.Throttled > 0 {
 		over += " at least"
 	}
@@ -293,14 +297,15 @@ func (h header) paintVerdict(x, y, end int) {
 		show(h.c.Look.BadMark, t.Unknown, "unknown", h.c.Look.Unknown)
 	}
 	if t.Likely > 0 {
-		text := LikelyText(&h.s.Shown.Live().Sweep)
+		text, above, remedy := LikelyText(&h.s.Shown.Live().Sweep), "", ""
 		if t.Above > 0 {
-			text += fmt.Sprintf(", %s above the limit", format.Short(int64(t.Above)))
+			above = fmt.Sprintf(", %s above the limit", format.Short(int64(t.Above)))
 		}
-		if 2*t.Likely > t.Keys && !h.s.Shown.Replayed() {
-			text += ": W says what they are"
+		if 2*(t.Likely+t.Unknown) > t.Keys && !h.s.Shown.Replayed() {
+			remedy = ": W says what they are"
 		}
-		show(likelyMark, t.Likely, text, h.c.Look.Unknown)
+		room := end - x - len("   ~ ") - len(strconv.Itoa(t.Likely)+" ")
+		show(likelyMark, t.Likely, cmp.Or(format.First(room, text+above+remedy, text+remedy, "likely: W"), text), h.c.Look.Unknown)
 	}
 	end = h.paintFlow(x, y, end, &t)
 	if h.s.large() {
@@ -442,9 +447,9 @@ var headerTips = []struct{ word, says string }{
 	{"until the last", "The denied key that waits longest until a request is admitted, and how long; a click selects it."},
 	{"nobody is", "Each key would admit a request of cost 1 now; a click selects the key that was throttled last."},
 	{"longest", "The denied key that waits longest until a request is admitted; a click selects it."},
-	{"admitted", "Admitted requests a second of all keys, over the window of each."},
+	{"admitted", "Admitted requests a second of all keys, over the latest seconds where these were seen, else over the window."},
 	{"not recorded", "None of the stores watched records what it denies."},
-	{"denied", "Denied requests a second of the keys whose store records them, over the window of each."},
+	{"denied", "Denied requests a second of the keys whose store records them, over the latest seconds."},
 	{"searched", "The first search for limiters is not over: keys that it has not come by may be missing."},
 	{"server: up to", "What watching may take of a core: more for the first search while nobody else uses the server, the budget while " +
 		"others do."},
