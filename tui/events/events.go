@@ -249,7 +249,7 @@ func (v view) paintEvent(x, y, end, who int, e event) {
 func (v view) lineOf(e *event) line {
 	if e.mark != nil {
 		text := cmp.Or(safetext.Sentence(e.mark.Text), "marked")
-		l := line{string(v.c.Look.Flag), v.c.Look.Title, v.who(e), text, text}
+		l := line{mark: string(v.c.Look.Flag), style: v.c.Look.Title, who: v.who(e), text: text, brief: text}
 		if e.mark.Kind == record.MarkerAlert {
 			l.mark, l.style = v.c.Look.OverMark, v.c.Look.Near
 		}
@@ -260,12 +260,12 @@ func (v view) lineOf(e *event) line {
 	if short.Limit = (limiter.Limit{}); short.What == model.NoLongerThrottled && short.Key != "" {
 		short.N = 0 // how many were denied
 	}
-	l := line{mark, st, v.who(e), e.words(e.alert), e.words(&short)}
+	l := line{mark: mark, style: st, who: v.who(e), text: e.words(e.alert), brief: e.words(&short)}
 	if e.breaks { // the lane says by which limit
 		l.text = l.brief
 		l.brief = "throttled on and off, " + format.Span(e.lasted)
 		if e.still {
-			l.brief = "is throttled on and off, " + begun(e.now) + " now"
+			l.brief, l.least = "is throttled on and off, "+begun(e.now)+" now", "is throttled, for "+begun(e.now)+" now"
 		}
 	}
 	return l
@@ -300,6 +300,7 @@ type line struct {
 	who   string
 	text  string
 	brief string // the text where there is no room for its figures
+	least string // and where there is no room for that; "" the brief one, cut
 }
 
 func (v view) paintLine(x, y, end, who int, at limiter.Instant, l line) {
@@ -312,7 +313,7 @@ func (v view) paintLine(x, y, end, who int, at limiter.Instant, l line) {
 	if x = max(after, min(x+who, end)) + 1; safetext.Width(l.brief) > end-x {
 		x = after + 1 // the words come first, then that they stand below each other
 	}
-	text := cmp.Or(format.First(end-x, l.text, l.brief), l.brief)
+	text := cmp.Or(format.First(end-x, l.text, l.brief, cmp.Or(l.least, l.brief)), l.brief)
 	v.c.Buffer.Text(x, y, end, safetext.Clip(text, max(end-x, 0), safetext.Ellipsis), l.style)
 }
 
