@@ -108,9 +108,12 @@ func (g *Buffer) Clear(r Rect) {
 	}
 }
 
-// CopyLines writes n lines of the grid from the line from on over those from the line to on.
-func (g *Buffer) CopyLines(to, from, n int) {
-	copy(g.cells[to*g.W:(to+n)*g.W], g.cells[from*g.W:(from+n)*g.W])
+// Raise moves n lines of the grid up, and those in whose place they come down.
+func (g *Buffer) Raise(from, to, n int) {
+	for i := range g.W * n {
+		a, b := &g.cells[from*g.W+i], &g.cells[to*g.W+i]
+		*a, *b = *b, *a
+	}
 }
 
 // Set writes one rune of width 1. Where it cannot be written it does nothing.

@@ -275,6 +275,27 @@ func River(g *cell.Buffer, x, y, h int, past []Passed, coming []Coming, calm boo
 	}
 }
 
+// Scale draws what the columns of a river mean up to the column before end, where that leaves the columns before from alone.
+func Scale(g *cell.Buffer, from, y, end int, l *Look) {
+	const none, all, denied, frees = " 0 ", " 100 %  ", " denied  ", " frees "
+	levels := [...]float32{0.1, 0.3, 0.5, 0.7, 0.85, 1}
+	x := end - len(none+all+denied+frees) - 2*len(levels) - len("xx>")
+	if x < from {
+		return
+	}
+	x = g.Text(x, y, end, none, l.Dim)
+	for i := range 2 * len(levels) {
+		Passed{Known: true, Level: levels[i/2]}.Draw(g, x+i, y, 1, false, l)
+	}
+	x = g.Text(x+2*len(levels), y, end, all, l.Dim)
+	for i := range 2 {
+		Passed{Denied: true}.Draw(g, x+i, y, 1, false, l)
+	}
+	x = g.Text(x+2, y, end, denied, l.Dim)
+	g.Set(x, y, l.Slot, l.Good)
+	g.Text(x+1, y, end, frees, l.Dim)
+}
+
 // drawLevel fills a column of h lines from below: whole only at the limit, and never empty.
 func drawLevel(g *cell.Buffer, x, y, h int, full float32, st themes.Style, l *Look) {
 	n := len(l.Rise)

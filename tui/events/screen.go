@@ -67,10 +67,7 @@ func (sc *Screen) Update(msg tea.Msg) tea.Cmd {
 	case shell.LayoutMsg:
 		sc.list = view{nil, sc.s}.events()
 		sc.arrange(msg.Area, msg.Framed)
-		sc.rows = max(sc.log.H-1, 1)
-		if msg.Framed {
-			sc.rows = max(sc.log.H-2, 1)
-		}
+		sc.rows = max(widget.Inside(sc.log, msg.Framed).H, 1)
 		sc.at = min(max(sc.at, 0), max(len(sc.list)-1, 0))
 		sc.top = min(max(sc.top, sc.at-sc.rows+1), sc.at)
 		sc.top = min(max(sc.top, 0), max(0, len(sc.list)-sc.rows))
@@ -251,11 +248,7 @@ func (sc *Screen) paintLanes(v view, r cell.Rect) {
 	}
 	labels := plot.Y + plot.H
 	v.c.Buffer.Text(plot.X, labels, plot.X+plot.W, "-"+format.Length(span), v.c.Look.Dim)
-	end := "now"
-	if v.s.Shown.Paused() {
-		end = format.Clock(now)
-	}
-	v.c.Buffer.Right(plot.X, labels, plot.X+plot.W, end, v.c.Look.Text)
+	v.c.Buffer.Right(plot.X, labels, plot.X+plot.W, v.s.Shown.NowText(), v.c.Look.Text)
 	if _, at := sc.chosen(); len(sc.list) > 0 && at >= from && place(at) < plot.W {
 		x := place(at)
 		v.c.Buffer.Tint(cell.Rect{X: plot.X + x, Y: plot.Y, W: 1, H: plot.H}, v.c.Look.Selected)

@@ -183,22 +183,7 @@ func (h *Screen) paintCursorText(p *widget.Canvas, r cell.Rect) {
 	}
 	spans[0] = widget.Styled(h.rowName(row, min(r.W/2, r.W-2-widget.Width(spans[1:]...)), 0), p.Look.Title)
 	x := p.Spans(r.X+1, r.Y, r.X+r.W, spans...)
-	levels := [...]float32{0.1, 0.3, 0.5, 0.7, 0.85, 1}
-	before, after := widget.Styled("0 ", p.Look.Dim), widget.Styled(" 100 %  ", p.Look.Dim)
-	end := widget.Styled("   denied", p.Look.Dim)
-	from := r.X + r.W - widget.Width(before, after, end) - 2*len(levels) - 1
-	if from <= x+2 {
-		return
-	}
-	from = p.Spans(from, r.Y, r.X+r.W, before)
-	for i := range 2 * len(levels) {
-		chart.Passed{Known: true, Level: levels[i/2]}.Draw(&p.Buffer, from+i, r.Y, 1, false, &p.Look)
-	}
-	from = p.Spans(from+2*len(levels), r.Y, r.X+r.W, after)
-	p.Spans(from, r.Y, r.X+r.W, end)
-	for i := range 2 {
-		chart.Passed{Denied: true}.Draw(&p.Buffer, from+i, r.Y, 1, false, &p.Look)
-	}
+	chart.Scale(&p.Buffer, x+2, r.Y, r.X+r.W, &p.Look)
 }
 
 // rowName is the key of a row; of several what their names begin with and how many there are, or the first and how many more.
@@ -277,16 +262,12 @@ func (h *Screen) standing(r *row) string {
 func (h *Screen) paintTimes(p *widget.Canvas) {
 	y, d := h.area.Y+h.area.H, steps[h.step]
 	right := h.area.X + h.area.W
-	end := "now"
-	if h.s.Shown.Paused() {
-		end = format.Clock(h.s.Shown.At())
-	}
 	if h.ahead > 0 {
 		for line := h.lines.Line(min(h.area.H/h.lines.Height, len(h.rows)-h.first)); line < h.area.H; line++ {
 			p.Buffer.Set(right, h.area.Y+line, p.Look.LimitV, p.Look.Faint)
 		}
 	}
-	chart.Times(&p.Buffer, h.area.X, y, h.area.W, h.ahead, d, end, p.Look.Text, &p.Look)
+	chart.Times(&p.Buffer, h.area.X, y, h.area.W, h.ahead, d, h.s.Shown.NowText(), p.Look.Text, &p.Look)
 	keys := format.Plural(len(h.keys), "key")
 	p.Buffer.Text(h.area.X-h.names, y, h.area.X, format.First(h.names-2, keys+" · "+h.s.Rows.SortText(), keys), p.Look.Dim)
 }

@@ -92,7 +92,9 @@ func (v tableView) paint(r cell.Rect) {
 		}
 	}
 	if v.c.Framed {
-		v.c.Section(r, v.focused, v.heading()...)
+		title := v.heading()
+		v.c.Section(r, v.focused, title...)
+		chart.Scale(&v.c.Buffer, r.X+widget.Width(title...)+6, r.Y, r.X+r.W-2, &v.c.Look)
 	}
 	widths := fit(in.W, longest, v.table.serverWidth())
 	at, cells := laneAt(&widths)
@@ -101,12 +103,8 @@ func (v tableView) paint(r cell.Rect) {
 		t.names.shorten(t.s, keys, widths[0]-1, v.common != nil)
 	}
 	v.columnHeads(in, &widths)
-	now := "now"
-	if v.s.Shown.Paused() {
-		now = format.Clock(v.s.Shown.At())
-	}
 	axis := v.table.lanes.axis
-	chart.Times(&v.c.Buffer, in.X+at, in.Y, axis.past, axis.ahead, axis.column, now, v.c.Look.Accent, &v.c.Look)
+	chart.Times(&v.c.Buffer, in.X+at, in.Y, axis.past, axis.ahead, axis.column, v.s.Shown.NowText(), v.c.Look.Accent, &v.c.Look)
 	for i := range shown {
 		y := v.table.rows.Line(i)
 		r := cell.Rect{X: rows.X, Y: rows.Y + y, W: rows.W, H: v.table.rows.Line(i+1) - y}

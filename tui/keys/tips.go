@@ -23,7 +23,7 @@ var titles = map[string]string{
 	"limit":      "How many requests are admitted in which time.",
 	"used/limit": "What counts now against what the limit admits. A click sorts by their ratio.",
 	"rate":       "Requests a second over the latest seconds, as far as the store records them.",
-	"denied":     "Denied requests a second over the window; – where the store does not record them.",
+	"denied":     "Denied requests a second over the latest seconds; – where the store does not record them.",
 	"next":       "How long until one request of cost 1 is admitted; of a key near its limit how much room there is.",
 }
 
@@ -85,8 +85,7 @@ func (t *table) usedTip(k *model.Watched) string {
 				format.Short(g.Previous.N), model.SumOf(g, target.Convention.Rounding).Weight, format.Short(g.Current.N), used, of)
 		}
 	case describe.Log:
-		return fmt.Sprintf("%s in the last %s, counted one by one:%s.", format.Plural(int(g.Used.N), "request"), format.Length(target.Window),
-			share(g, target))
+		return fmt.Sprintf("%s%s, in the last %s, counted one by one.", format.Plural(int(g.Used.N), "request"), of, format.Length(target.Window))
 	case describe.Window:
 		return fmt.Sprintf("%s since the window began%s; it ends in %s.", format.Plural(int(g.Used.N), "request"), of,
 			format.Wait(g.End.Sub(t.s.Shown.At())))
@@ -100,14 +99,6 @@ func (t *table) usedTip(k *model.Watched) string {
 		return fmt.Sprintf("%s tokens are taken%s; they refill evenly.", used, of)
 	}
 	return used + " used" + of + "."
-}
-
-// share is how much of the limit is used.
-func share(g *model.Gauge, t *model.Target) string {
-	if !g.Remaining.Known {
-		return " the limit is not known"
-	}
-	return fmt.Sprintf(" %.0f %% of %s", 100*g.Utilization, format.Short(model.Capacity(*t)))
 }
 
 // nextTip says when a request of a cost is admitted, by a gauge whose Next is of that cost.

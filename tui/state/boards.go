@@ -10,6 +10,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/format"
 	"ratescope/tui/timeline"
 )
 
@@ -282,6 +283,14 @@ func (b *Boards) advance() {
 // Paused reports whether the picture stands still. A replay that is paused is not: its clock
 // stands.
 func (b *Boards) Paused() bool { return b.frozen != nil }
+
+// NowText says which moment is at the end of the past: "now" or, in a pause, the time of day.
+func (b *Boards) NowText() string {
+	if b.Paused() {
+		return format.Clock(b.At())
+	}
+	return "now"
+}
 
 // Pause freezes the picture, or lets it go on; the live board collects underneath. A replay stops
 // its own clock instead. It reports whether another board is on screen now.

@@ -201,7 +201,7 @@ func (p *Canvas) beside(r cell.Rect) cell.Rect {
 		r.Y = row.Y - r.H
 	case bottom-r.H-row.H >= header:
 		r.Y = bottom - r.H
-		p.Buffer.CopyLines(r.Y-row.H, row.Y, row.H)
+		p.Buffer.Raise(row.Y, r.Y-row.H, row.H)
 	}
 	return r
 }
