@@ -153,6 +153,9 @@ func (k *Watched) AsOf(t limiter.Instant) *Watched {
 	}
 	if known {
 		then.Gauge = likely
+		if _, whole := k.Timeline.Admitted(t.Add(-k.Timeline.Window()), t); !whole && k.Reading.At > t {
+			then.Gauge.DeniedInW, then.Gauge.DeniedPerSec = Count{}, Measure{} // no reading brought what was denied before
+		}
 		n, watched := k.Timeline.Admitted(t.Add(-RecentSpan), t)
 		then.Gauge.Recent, then.Gauge.RecentKnown = float64(n)/RecentSpan.Seconds(), watched && k.Gauge.RecentKnown
 	} else if level.UsedKnown { // not of which requests
@@ -181,10 +184,8 @@ func (k *Watched) readingAt(t limiter.Instant) (r Reading, known bool) {
 	used := bin.Used
 	switch {
 	case kind == describe.Log:
-		var watched bool
-		r.State.Log, watched = k.Timeline.entries(t.Add(-2*w), t)
-		known = watched || bin.UsedKnown // the first reading brought what was in the log before; AsOf compares the counts
-		r.Denied.Known = r.Denied.Known && watched
+		r.State.Log, known = k.Timeline.entries(t.Add(-2*w), t)
+		known = known || bin.UsedKnown // the first reading brought what was in the log before; AsOf compares the counts
 		r.ExactKnown, r.PreviousKnown = known, known
 		over := r.Gauge(t).Used.N - used // the oldest of them have left: of a bin it is not known when they came
 		oldest := slices.IndexFunc(r.State.Log, func(e limiter.Entry) bool { return e.At > t.Add(-w) })
