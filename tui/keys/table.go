@@ -201,9 +201,8 @@ func (v tableView) columnHeads(in cell.Rect, widths *[len(columns)]int) {
 			v.c.Buffer.Text(x, in.Y, x+w, c.title, st)
 		}
 		v.c.Tip(cell.Rect{X: x, Y: in.Y, W: w, H: 1}, func(int, int) string { return titles[c.title] })
-		order := c.sort
 		v.c.OnClick(cell.Rect{X: x, Y: in.Y, W: w, H: 1}, func(int) tea.Cmd {
-			v.s.Rows.SetSort(order)
+			v.s.Rows.SetSort(c.sort)
 			return nil
 		})
 		x += w + 1

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -234,8 +233,7 @@ func (h header) armed(columns int) (string, themes.Style) {
 func (h header) paintVerdict(x, y, end int) {
 	s := h.s.Shown.Live().Server
 	if s.Link != model.Live && s.Err != "" {
-		h.c.Spans(x+1, y, end, widget.Styled(h.c.Look.OverMark+" ", h.c.Look.Denied),
-			widget.Styled(safetext.Clip(safetext.Clean(s.Err), end-x-4, safetext.Ellipsis), h.c.Look.Denied))
+		h.c.SpansFit(x+1, y, end-1, widget.Styled(h.c.Look.OverMark+" "+safetext.Clean(s.Err), h.c.Look.Denied))
 		return
 	}
 	if !h.s.Shown.Started() {
@@ -297,15 +295,7 @@ func (h header) paintVerdict(x, y, end int) {
 		show(h.c.Look.BadMark, t.Unknown, "unknown", h.c.Look.Unknown)
 	}
 	if t.Likely > 0 {
-		text, above, remedy := LikelyText(&h.s.Shown.Live().Sweep), "", ""
-		if t.Above > 0 {
-			above = fmt.Sprintf(", %s above the limit", format.Short(int64(t.Above)))
-		}
-		if 2*(t.Likely+t.Unknown) > t.Keys && !h.s.Shown.Replayed() {
-			remedy = ": W says what they are"
-		}
-		room := end - x - len("   ~ ") - len(strconv.Itoa(t.Likely)+" ")
-		show(likelyMark, t.Likely, cmp.Or(format.First(room, text+above+remedy, text+remedy, "likely: W"), text), h.c.Look.Unknown)
+		show(likelyMark, t.Likely, h.s.likelyText(&t, end-x-len("   ~  ")-len(strconv.Itoa(t.Likely))), h.c.Look.Unknown)
 	}
 	end = h.paintFlow(x, y, end, &t)
 	if h.s.large() {
@@ -349,8 +339,7 @@ func (h header) paintLongest(x, y, end int, t *model.Totals) {
 		spans = []widget.Span{widget.Styled(text, h.c.Look.Dim)}
 	} else if t.Throttled == 0 {
 		spans = []widget.Span{widget.Styled("nobody is throttled", h.c.Look.Good)}
-		alerts := h.s.Shown.Board().Alerts()
-		for _, a := range slices.Backward(alerts) {
+		for _, a := range slices.Backward(h.s.Shown.Board().Alerts()) {
 			if (a.What == model.NoLongerThrottled || a.What == model.BecameThrottled) && a.Key != "" {
 				ago := format.Span(h.s.Shown.At().Sub(a.At)) + " ago"
 				if key = a.Key; a.What == model.BecameThrottled { // it is free since, and its episode not over

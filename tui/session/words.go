@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -172,6 +173,19 @@ func LikelyText(w *model.Sweep) string {
 		return "likely"
 	}
 	return fmt.Sprintf("likely, %s alike not looked at", format.Short(w.Sampled))
+}
+
+// likelyText says of keys that are likely limiters, in at most so many columns where it can, how many would deny, and what to do
+// where few others are known.
+func (s *Session) likelyText(t *model.Totals, columns int) string {
+	text, above, remedy := LikelyText(&s.Shown.Live().Sweep), "", ""
+	if t.Above > 0 {
+		above = fmt.Sprintf(", %s above the limit", format.Short(int64(t.Above)))
+	}
+	if 2*(t.Likely+t.Unknown) > t.Keys && !s.Shown.Replayed() {
+		remedy = ": W says what they are"
+	}
+	return cmp.Or(format.First(columns, text+above+remedy, text+remedy, "likely: W"), text)
 }
 
 // UnseenText says how many more throttled keys the rest of the first search may yet find, where so many
