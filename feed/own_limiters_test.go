@@ -122,6 +122,19 @@ func TestNothingFalseOfOthersKeys(t *testing.T) {
 		{name: "more left than the limit", rules: `[{name: "q:{who}", read: left, limit: 10/20s}]`, write: func(s *servertest.Server) {
 			s.CLI("SET", "q:alice", "12", "EX", "15")
 		}, row: "q:alice", note: string(model.LeftAbove)},
+		{name: "a ban below zero in place of the count", rules: `[{name: "f:{who}", read: value, limit: 10/20s}]`, write: func(s *servertest.Server) {
+			s.CLI("SET", "f:alice", "-1", "EX", "300")
+		}, row: "f:alice", note: "no number where its rule says that it counts"},
+		{name: "a bucket of thousandths", rules: `[{name: "b:{who}", read: bucket, amount: n, at: ts, unit: ms, limit: 10/20s}]`,
+			write: func(s *servertest.Server) {
+				s.CLI("HSET", "b:alice", "n", "7000", "ts", strconv.FormatInt(s.Now().Millis(), 10))
+			}, row: "b:alice", note: string(model.LeftAbove)},
+		{name: "leases that a rule takes for requests", rules: `[{name: "sem:{who}", read: zset, unit: ms, limit: 5/20s}]`, write: func(s *servertest.Server) {
+			s.CLI("ZADD", "sem:alice", strconv.FormatInt(s.Now().Millis()+15_000, 10), "w1")
+		}, row: "sem:alice", note: string(model.LeaseEnds)},
+		{name: "requests named as leases, by a rule", rules: `[{name: "sem:{who}", read: zset, unit: ms, limit: 5/20s}]`, write: func(s *servertest.Server) {
+			s.CLI("ZADD", "sem:alice", strconv.FormatInt(s.Now().Millis()-5_000, 10), "w1")
+		}, right: map[string]model.Count{"sem:alice": {Known: true, N: 1}}},
 		{name: "two rules by the type of the key", rules: `
   - {name: "m:{who}", read: value, limit: 10/20s}
   - {name: "m:{who}", read: field n, limit: 20/20s}`, write: func(s *servertest.Server) {

@@ -201,13 +201,13 @@ const (
 	PartOf      Note = "it may be a part of the key whose name it continues: narrow the pattern of its rule"
 	CostUnread  Note = "its entries have a cost that is not read: add algorithm: stream and weight: FIELD to its rule"
 	// LeaseEnds marks a log whose times are far ahead, or whose name speaks of leases: they may be when these end.
-	LeaseEnds Note = "its times may be ends of leases: tell it by a rule with name"
+	LeaseEnds Note = "its times may be ends of leases: tell it by a rule with name and stamp: end"
 	// OtherWindow marks counters of windows of another length than that of the limit that a rule gives, and UnknownBurst buckets of
 	// which it gives no burst.
 	OtherWindow  Note = "its limit is not known: the one of its rule is of another window"
 	UnknownBurst Note = "its limit is not known without its burst: add --burst, or burst to its rule"
 	// LeftAbove marks a count of what is left that no limit of its rule allows, and ClockAhead a bucket that was filled at a time to come.
-	LeftAbove  Note = "more is left than its limit: correct the limit of its rule"
+	LeftAbove  Note = "more is left than its limit: correct the limit of its rule, and its burst"
 	ClockAhead Note = "its time is ahead of the server's clock, so that what it holds now is not known"
 	// OneOfSeveral marks a key with several limits, for which the one that admits last is shown.
 	OneOfSeveral Note = "one of several limits"

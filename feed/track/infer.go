@@ -44,8 +44,7 @@ func (l *Tracker) infer(r *model.Reading) (left bool) {
 	r.Partial = r.Partial || terms.Left
 	t := &l.target
 	if l.rule.Span() == 0 && t.Algorithm == limiter.FixedWindow && l.kind == decode.Single && !l.windowKnown {
-		t.Window = 0 // the window that one key alone suggests is not sure
-		if terms.Window.Sure {
+		if t.Window = 0; terms.Window.Sure { // what one key alone suggests is not
 			t.Window = terms.Window.Value
 		}
 		t.Limit.Window = t.Window
@@ -91,11 +90,12 @@ func (l *Tracker) inferLimit(terms *Terms) {
 // Unlikely reports whether a likely limiter turned out not to be a limiter.
 func (l *Tracker) Unlikely() bool { return l.unlikely && l.Found.Evidence == model.Likely && !l.Named }
 
-// withhold removes the figures of a limiter that is told without its layout where its keys say that the
+// withhold removes the figures of a limiter that is told without its layout, or of a log, where its keys say that the
 // plain reading of its form is wrong, and notes why: its name holds a window, it counts down, or its times
 // are the ends of leases. It reports whether it removed them.
 func (l *Tracker) withhold(r *model.Reading) bool {
-	if r.Err != "" || !l.plain() && !(l.Found.Evidence == model.Likely && l.target.LimitKnown) {
+	_, log := l.decoder.(*logDecoder)
+	if r.Err != "" || !l.plain() && !(log && l.Found.Evidence == model.Told) && !(l.Found.Evidence == model.Likely && l.target.LimitKnown) {
 		return false
 	}
 	var named, down, leases, blocked, timed, bits, part, weighed bool
@@ -143,7 +143,7 @@ func (l *Tracker) withhold(r *model.Reading) bool {
 		if n > 0 && r.State.Log[n-1].At > r.At.Add(max(clientAhead, l.target.Window/4)) {
 			l.inferred.Show(ends, r.At)
 		}
-		leases = n > 0 && (naming.Speaks("leases", l.Name) || l.inferred.Shown(ends, r.At))
+		leases = n > 0 && ((l.rule == nil || l.rule.Layout == nil) && naming.Speaks("leases", l.Name) || l.inferred.Shown(ends, r.At))
 	case *streamDecoder:
 		weighed = b.tail.weighed
 	}

@@ -186,7 +186,7 @@ func (o *Own) count(d *decode.Decoded, now limiter.Instant, got []decode.Sample)
 	counts := make([]int64, len(leads))
 	for i := range leads {
 		n, ok := l.number(&leads[i])
-		if !ok {
+		if !ok || n < 0 && !l.Left {
 			if value, found := jsonAt(leads[i].Text, l.Read.Name); l.Read.Kind == "json" && found {
 				if _, isList := value.([]any); isList {
 					d.Algorithm, d.Convention.Alignment = limiter.SlidingLog, convention.Epoch
@@ -296,11 +296,8 @@ func (o *Own) bucket(d *decode.Decoded, now limiter.Instant, got []decode.Sample
 	l, lead := o.layout, &got[0]
 	amount, known := l.Amount.number(lead, o.sample(&l.Amount.Key, got))
 	at, timed := l.At.instant(lead, o.sample(&l.At.Key, got), l.Unit, now)
-	if !lead.Exists() && len(d.Members) == 0 || len(d.Members) == 1 && o.sample(&l.Block.Key, got).Exists() {
-		return ""
-	}
 	switch {
-	case !known && !timed && !lead.Exists():
+	case !known && !timed && !lead.Exists(), len(d.Members) == 1 && o.sample(&l.Block.Key, got).Exists():
 		return ""
 	case !known:
 		return "no number where its rule says that the amount stands"
@@ -324,6 +321,9 @@ func (o *Own) bucket(d *decode.Decoded, now limiter.Instant, got []decode.Sample
 	}
 	step := Emission(d.Settings)
 	if l.Read.Kind == "bucket" {
+		if d.LimitFrom != model.NoLimit && amount > float64(max(d.Limit.Count, d.Limit.Burst))+0.5 { // it counts in parts, or holds a burst
+			d.Partial, d.Notes = true, append(d.Notes, model.LeftAbove)
+		}
 		if l.Refill != "" {
 			step = 0 // what came is whole, so that a rest of a token stays one
 		}
