@@ -274,7 +274,7 @@ func (l *lane) settle(err error) {
 	case late && l.err != nil:
 	case late || unreached(err):
 		l.err = err
-		l.of.unreached.Store(&err)
+		l.of.unreached.Store(new(err)) // a copy: err itself would be on the heap in every call
 	default:
 		l.err = nil
 	}

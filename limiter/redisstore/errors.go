@@ -117,8 +117,8 @@ func (s *server) typeOf(ctx context.Context, name string) string {
 
 // unreached reports whether an error says that nothing was sent, because there was no connection.
 func unreached(err error) bool {
-	var network *net.OpError
-	return errors.As(err, &network) && network.Op == "dial"
+	network, ok := errors.AsType[*net.OpError](err)
+	return ok && network.Op == "dial"
 }
 
 // ringDown is in the error of a ring's client that has found no node up.

@@ -1,6 +1,13 @@
 package redisstore
 
-import "testing"
+import (
+	"context"
+	"testing"
+	"time"
+
+	"ratescope/internal/servertest"
+	"ratescope/limiter"
+)
 
 // TestKnownKeys: a name is looked at again after 63 decisions, by one of those that come at
 // the same time, and at once after something foreign was found.
@@ -36,5 +43,25 @@ func TestKnownKeys(t *testing.T) {
 	none.forget(subject{key: "a"})
 	if !none.trust(subject{key: "a"}) {
 		t.Error("where every key is known, one is not")
+	}
+}
+
+// TestAllocations: a decision that no other waits beside takes 3 allocations of the store's, for a fixed window 4, and
+// those of go-redis.
+func TestAllocations(t *testing.T) {
+	client := servertest.Client(t)
+	for a, most := range map[limiter.Algorithm]float64{limiter.GCRA: 8, limiter.FixedWindow: 9} { // one more than they take
+		s, err := New(client, a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ask := func() {
+			if _, err := s.AllowN(context.Background(), "k", limiter.Limit{Count: 1_000_000, Window: time.Minute}, 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := testing.AllocsPerRun(1000, ask); n > most {
+			t.Errorf("%s: %v allocations, want at most %v", a, n, most)
+		}
 	}
 }
