@@ -298,7 +298,7 @@ func (v *View) paintTimes(r cell.Rect, a timeAxis) {
 		return
 	}
 	reach := a.to.Sub(a.from)
-	v.Canvas.Buffer.Right(r.X, r.Y, r.X+r.W, "now", v.Canvas.Look.Dim)
+	v.Canvas.Buffer.Right(r.X, r.Y, r.X+r.W, v.End, v.Canvas.Look.Dim)
 	v.Canvas.Buffer.Text(r.X, r.Y, r.X+r.W-4, "-"+format.Length(reach), v.Canvas.Look.Dim)
 	if half := "-" + format.Length(reach/2); r.W >= 30 {
 		v.Canvas.Buffer.Text(r.X+(r.W-len(half))/2, r.Y, r.X+r.W-4, half, v.Canvas.Look.Dim)

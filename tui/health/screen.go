@@ -34,6 +34,7 @@ type View struct {
 	Cost    model.Cost
 	Pace    string // what watching may take of the server and why; "" as much as always
 	Plots   Plots  // kept from one picture to the next; may be nil
+	End     string // of the graphs: "now" or, in a pause, a time of day
 }
 
 // Paint draws it into r: what is wrong, then the graphs, then the tables.
@@ -222,7 +223,7 @@ func (sc *Screen) Paint(p *widget.Canvas, r cell.Rect) {
 func viewOf(c *widget.Canvas, s *session.Session, plots Plots) *View {
 	b := s.Shown.Board()
 	return &View{Canvas: c, Health: &b.Health, Past: b.HealthSamples(), Link: s.Shown.Live().Server, Server: s.Shown.Server(),
-		Cost: s.Shown.Cost(), Plots: plots}
+		Cost: s.Shown.Cost(), Plots: plots, End: s.Shown.NowText()}
 }
 
 // StripHeight is how many rows a strip takes.
