@@ -115,10 +115,7 @@ func (d *decisionView) paint(p painter, r cell.Rect) {
 	if !c.Scripted() {
 		t.part("after", lab.Keeps(c, m.After, m.Left, m.Arrival.At, s), p.c.Look.Text)
 	}
-	runs := "redis"
-	if c.Scripted() && !c.Yours() { // its logs are this process's
-		runs = "logs"
-	}
+	runs := map[bool]string{true: "logs", false: "redis"}[c.Scripted() && !c.Yours()] // the logs are this process's
 	t.part(runs, lab.CommandLines(p.s.redis, c, m, s), p.c.Look.Accent)
 	if !c.Scripted() { // the text of a script is the user's
 		d.paintScript(p, cell.Rect{X: in.X, Y: t.y + 1, W: in.W, H: in.Y + in.H - t.y - 1}, c, m, s)

@@ -211,10 +211,7 @@ func (p picture) weighted(d limiter.Decision, width int) []bar {
 	if whole := lab.Number(rounded); whole != product {
 		product += " → " + whole
 	}
-	of := "of " + format.Short(s.Limit.Count)
-	if s.Limit.Count == 0 {
-		of = ""
-	}
+	of := map[bool]string{true: "of " + format.Short(s.Limit.Count)}[s.Limit.Count > 0]
 	return []bar{
 		{"previous", fmt.Sprint(d.Previous), []chart.Segment{{Value: counts, Style: p.c.Look.Previous},
 			{Value: float64(d.Previous) - counts, Glyph: p.c.Look.Gone, Style: p.c.Look.Faint}},
