@@ -67,6 +67,12 @@ func (g Goal) lasts(l limiter.Limit) time.Duration {
 	return time.Duration(g.Windows * float64(l.Window)).Round(time.Millisecond)
 }
 
+// counts reports whether a run counts as the lesson does, each request as one, and does not only count where the lesson limits.
+func (l *Lesson) counts(r *Run) bool {
+	s := &r.setup
+	return s.Convention == l.Convention && s.cost() == 1 && (s.Limit.Count > 0 || l.Limit.Count == 0)
+}
+
 // ofLimit returns a value of a limit, as valueOf reads it.
 func ofLimit(text string, l limiter.Limit) (n int64, ok bool) {
 	m := valueOf.FindStringSubmatch(text)
@@ -142,6 +148,9 @@ func (g Goal) Progress(r *Run) Progress {
 	if err != nil {
 		return Progress{Text: "choose the lesson's own algorithms again to go for its goal"}
 	}
+	if r.setup.Limit.Count == 0 && g.Kind != GoalReadings {
+		return Progress{Text: "a limit of 0 only counts: raise it to go for the goal"}
+	}
 	g = g.under(r.setup.Limit)
 	kind := goalKinds[g.Kind]
 	if kind.watch == nil {
@@ -173,10 +182,7 @@ func (g Goal) overall(r *Run, of int) Progress {
 		p.Text = fmt.Sprintf("denied so far under a limit of %d: %d", l, r.Counts(of).Denied)
 		p.Reached = !more && l == g.Value
 	case GoalMost, GoalCheapest:
-		most := "so far"
-		if !more {
-			most = "in the whole story, which has ended"
-		}
+		most := map[bool]string{true: "so far", false: "in the whole story, which has ended"}[more]
 		p.Text = fmt.Sprintf("selected: %s, most %s %d", r.setup.Candidates[r.selected].Title(), most, r.Counts(r.selected).Largest)
 		p.Reached = !more && !g.beats(r, g.Answer(r), r.selected)
 	}

@@ -91,6 +91,8 @@ func TestReadingsOfTheSameInstant(t *testing.T) {
 	if w := lab.Explain(s.Candidates[0], run.Ask(0, 1), s); w.Sum() != "used = 2, for 1.2 in whole requests" {
 		t.Errorf("beside an estimate of 1.2: %q", w.Sum())
 	}
+	s.Limit.Count = 5
+	run = lab.NewRun(s, lab.NewWorkload(nil))
 	disagree := lab.Goal{Kind: lab.GoalDisagree, Of: "sliding-window/floor", Other: "sliding-window", Value: 1}
 	if p := disagree.Progress(run); p.Text != "sliding window counter, floor admitted what sliding window counter denied: 0 of 1" {
 		t.Errorf("the task names its lanes: %q", p.Text)

@@ -444,7 +444,7 @@ func (f facts) of(name, of string) (string, bool) {
 // Paragraphs returns the text of a lesson with the numbers of a run.
 func (l *Lesson) Paragraphs(r *Run) (list []string) {
 	list = collect.Map(l.Text, func(p string) string { return l.fill(p, r) })
-	if r.setup.Convention != l.Setup().Convention {
+	if !l.counts(r) {
 		list = append(list, "You have changed how it counts (w): what stands above holds under the terms that the lesson began with.")
 	}
 	return list
@@ -456,7 +456,7 @@ func (l *Lesson) Task(r *Run) string { return l.fill(cmp.Or(l.Goal, &Goal{}).Say
 // Hint returns how it can be done, see Task. It holds as the lesson counts, and says so where the run counts in another way.
 func (l *Lesson) Hint(r *Run) string {
 	hint := l.fill(cmp.Or(l.Goal, &Goal{}).Hint, r)
-	if r.setup.Convention != l.Convention {
+	if !l.counts(r) {
 		return "As the lesson counts, before w changed it: " + hint
 	}
 	return hint

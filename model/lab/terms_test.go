@@ -66,3 +66,38 @@ func TestTermsStandForWhatIsCounted(t *testing.T) {
 		t.Errorf("only %d terms were counted", counted)
 	}
 }
+
+// TestTermsBesideALesson plays every lesson's solution where it does not count as the lesson does: with requests of cost 2, and under
+// a limit of 0, under which no goal about what is denied is reached. Its text says so, and its hint.
+func TestTermsBesideALesson(t *testing.T) {
+	lessons, err := lab.Lessons()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range lessons {
+		for _, cost := range []int64{1, 2} {
+			s := l.Setup()
+			if s.Cost = cost; cost == 1 {
+				s.Limit.Count = 0
+			}
+			run := under(t, l, s)
+			for _, step := range l.Solution() {
+				run.SeekTo(s.Zero.Add(step.At))
+				for range step.Repeat * int(min(step.Cost, 1)) {
+					run.Fire(cost)
+				}
+			}
+			p, said := l.Goal.Progress(run), l.Paragraphs(run)
+			own := s.Limit == l.Limit && cost == 1
+			if told := strings.HasPrefix(said[len(said)-1], "You have changed how it counts"); told == own {
+				t.Errorf("%s, limit %d, cost %d: the text ends with %q", l.ID, s.Limit.Count, cost, said[len(said)-1])
+			}
+			if told := strings.HasPrefix(l.Hint(run), "As the lesson counts"); told == own {
+				t.Errorf("%s, limit %d, cost %d: the hint is %q", l.ID, s.Limit.Count, cost, l.Hint(run))
+			}
+			if p.Reached && s.Limit.Count == 0 && l.Goal.Kind != lab.GoalReadings {
+				t.Errorf("%s is reached under a limit of 0: %s", l.ID, p.Then)
+			}
+		}
+	}
+}
