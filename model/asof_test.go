@@ -118,3 +118,18 @@ func TestThePastOfALogBeginsWithItsFirstReading(t *testing.T) {
 		t.Errorf("five seconds after the start %+v, want 5 used, a wait of 7 s, and what was denied unknown", g)
 	}
 }
+
+// TestThePastHasNoLaterSamples: the figures of the server are those up to the moment of the past.
+func TestThePastHasNoLaterSamples(t *testing.T) {
+	var board model.Board
+	for i := range 10 {
+		at := today.Add(time.Duration(i) * time.Second)
+		batch := live(at)
+		batch.Health = &model.Health{At: at}
+		board.Apply(batch)
+	}
+	then := today.Add(4 * time.Second)
+	if all, past := board.HealthSamples(), board.AsOf(then).HealthSamples(); len(all) != 10 || len(past) != 5 || past[4].At != then {
+		t.Errorf("%d samples, and %d of the past, want 10 and the first 5", len(all), len(past))
+	}
+}

@@ -117,9 +117,8 @@ func (p packed) unpack(bins []Bin) {
 // calculated from the timelines, which both boards share.
 func (b *Board) AsOf(t limiter.Instant) *Board {
 	f := b.copy(t, func(k *Watched) *Watched { return k.AsOf(t) })
-	if later := slices.IndexFunc(f.alerts, func(a Alert) bool { return a.At > t }); later >= 0 {
-		f.alerts = f.alerts[:later:later]
-	}
+	f.alerts = slices.DeleteFunc(f.alerts, func(a Alert) bool { return a.At > t })
+	f.samples = slices.DeleteFunc(f.samples, func(v HealthSample) bool { return v.At > t })
 	for i := range f.alerts {
 		a := &f.alerts[i]
 		k, end := f.keys[a.Key], a.At.Add(a.For)
