@@ -233,6 +233,25 @@ type recentBatches struct {
 	err  error
 }
 
+// board returns the board as it stood at a moment; nil where that is not kept, or with other names.
+func (r *recentBatches) board(at limiter.Instant) *model.Board {
+	const before = 30 * time.Second // so that the rates and spells of the latest seconds are known
+	r.mu.Lock()
+	r.take()
+	begin := r.tail.Begin()
+	kept, err := r.tail.From(at.Add(-before))
+	r.mu.Unlock()
+	if err != nil || begin > at || begin == 0 {
+		return nil
+	}
+	in, err := record.NewReader(kept)
+	if err != nil || in.Header().Mask {
+		return nil
+	}
+	board, _ := in.BoardAt(at)
+	return board
+}
+
 // newRecent returns what keeps the last minutes; of h the instant and the server are set from what it gets.
 func newRecent(h record.Header) *recentBatches {
 	r := &recentBatches{tail: record.NewTail(h, recentSpan, recentBytes)}

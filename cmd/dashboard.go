@@ -147,6 +147,7 @@ func (p *program) boardOf(src feed.Focuser, followed func(a *alerter, failed fun
 				return recorder, r.File, err
 			},
 			Keep:    recent.Put,
+			Past:    recent.board,
 			Capsule: func(b *model.Board) (string, error) { return p.saveCapsule(b, recent, alerts.History()) },
 		},
 		News: news.Take,

@@ -63,7 +63,7 @@ func TestThePastIsAsItWas(t *testing.T) {
 	unknown := 0
 	for i := range 200 {
 		then := at.Add(-time.Duration(i) * 450 * time.Millisecond)
-		past := board.AsOf(then)
+		past := board.AsOf(then, nil)
 		for key, k := range past.Keys() {
 			state, fits := k.State(then), false
 			if !k.Gauge.NextKnown || !k.Gauge.Used.Known || k.Gone {
@@ -78,13 +78,13 @@ func TestThePastIsAsItWas(t *testing.T) {
 			}
 		}
 	}
-	if unknown > 300 {
+	if unknown > 550 { // that a key was throttled only its readings tell
 		t.Errorf("%d of 600 are not known", unknown)
 	}
 }
 
 // TestThePastOfALogBeginsWithItsFirstReading: a log that was full when it was first read was throttled then, and until its oldest
-// entry left, although nothing was watched for a whole window; what was denied before is not known.
+// entry left, although nothing was watched for a whole window.
 func TestThePastOfALogBeginsWithItsFirstReading(t *testing.T) {
 	const window = 60 * time.Second
 	begin := today.Floor(window)
@@ -95,7 +95,7 @@ func TestThePastOfALogBeginsWithItsFirstReading(t *testing.T) {
 		log = append(log, limiter.Entry{At: at, Count: 1})
 		arrivals = append(arrivals, model.Arrival{At: at, N: 1})
 	}
-	var board model.Board
+	var board, kept model.Board
 	for i := range 20 {
 		at := begin.Add(time.Duration(i) * time.Second)
 		r := model.Reading{Key: "log", Type: "zset", At: at, TTL: window, ExactKnown: true, Denied: model.Count{Known: true, N: 3},
@@ -111,11 +111,14 @@ func TestThePastOfALogBeginsWithItsFirstReading(t *testing.T) {
 		r.State = limiter.State{Algorithm: limiter.SlidingLog, Log: append([]limiter.Entry{}, log...)}
 		board.Apply(live(at, r))
 		board.Refresh(at)
+		if i <= 5 {
+			kept.Apply(live(at, r))
+		}
 	}
-	then := board.AsOf(begin.Add(5 * time.Second)).Key("log")
+	then := board.AsOf(begin.Add(5*time.Second), &kept).Key("log")
 	if g := &then.Gauge; g.Used != (model.Count{Known: true, N: 5}) || !g.Throttled() || g.Next < 5*time.Second || g.Next > 8*time.Second ||
-		g.DeniedInW.Known {
-		t.Errorf("five seconds after the start %+v, want 5 used, a wait of 7 s, and what was denied unknown", g)
+		g.DeniedInW.N != 3 {
+		t.Errorf("five seconds after the start %+v, want 5 used, a wait of 7 s, and 3 denied", g)
 	}
 }
 
@@ -129,7 +132,7 @@ func TestThePastHasNoLaterSamples(t *testing.T) {
 		board.Apply(batch)
 	}
 	then := today.Add(4 * time.Second)
-	if all, past := board.HealthSamples(), board.AsOf(then).HealthSamples(); len(all) != 10 || len(past) != 5 || past[4].At != then {
+	if all, past := board.HealthSamples(), board.AsOf(then, nil).HealthSamples(); len(all) != 10 || len(past) != 5 || past[4].At != then {
 		t.Errorf("%d samples, and %d of the past, want 10 and the first 5", len(all), len(past))
 	}
 }

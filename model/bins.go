@@ -3,7 +3,6 @@ package model
 import (
 	"encoding/binary"
 	"slices"
-	"time"
 
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
@@ -113,9 +112,9 @@ func (p packed) unpack(bins []Bin) {
 	}
 }
 
-// AsOf returns the board at an instant of its past, as far as its timelines go back: all gauges are
-// calculated from the timelines, which both boards share.
-func (b *Board) AsOf(t limiter.Instant) *Board {
+// AsOf returns the board at an instant of its past. The keys that kept, the board as it stood at that instant, holds are as they
+// were read; without it all gauges are calculated from the timelines, as far as these go back. The timelines are shared.
+func (b *Board) AsOf(t limiter.Instant, kept *Board) *Board {
 	f := b.copy(t, func(k *Watched) *Watched { return k.AsOf(t) })
 	f.alerts = slices.DeleteFunc(f.alerts, func(a Alert) bool { return a.At > t })
 	f.samples = slices.DeleteFunc(f.samples, func(v HealthSample) bool { return v.At > t })
@@ -132,102 +131,63 @@ func (b *Board) AsOf(t limiter.Instant) *Board {
 			k.episode = episode{pressure: pressureFull, began: t + 1, again: t + 1, last: t}
 		}
 	}
+	if kept != nil {
+		f.recall(kept)
+	}
 	return f
 }
 
-// AsOf returns the key at an instant of its past, as Board.AsOf does.
+// recall takes over the keys as they were read. What came later is not counted.
+func (b *Board) recall(kept *Board) {
+	b.Sweep, b.Health = kept.Sweep, kept.Health
+	for name, k := range b.keys {
+		k.Unborn = kept.keys[name] == nil && !k.Gone
+	}
+	for name, was := range kept.keys {
+		k := b.keys[name]
+		if k == nil {
+			k = was
+			b.keys[name] = k
+		}
+		k.Reading, k.Gone, k.recent, k.denied, k.episode = was.Reading, was.Gone, was.recent, was.denied, was.episode
+		k.episode.began, k.episode.again = b.At+1, b.At+1 // it may have begun before what is kept
+		if k.LastHit > b.At {
+			k.LastHit = was.LastHit
+		}
+		k.Gauge = k.Reading.Gauge(b.At)
+		k.paceByArrivals(b.At)
+	}
+}
+
+// AsOf returns the key at an instant of its past. Of an earlier instant than that of its reading only the level on its timeline is
+// known, and that a request is admitted while the level is below the limit.
 func (k *Watched) AsOf(t limiter.Instant) *Watched {
 	then := *k
-	r, known := k.readingAt(t)
-	then.Reading, then.Gauge, then.episode = r, Gauge{Likely: r.Target.Evidence == Likely}, episode{began: 1, again: 1}
-	then.Gone = k.Gone && k.Reading.At <= t
-	if r.Target.LimitKnown { // what is not known stands before what is at ease
-		then.Gauge.Utilization = NearLimit
+	then.episode, then.Gone = episode{began: 1, again: 1}, k.Gone && k.Reading.At <= t
+	if k.Reading.At <= t || k.Reading.Err != "" {
+		then.Gauge = k.Reading.Gauge(t)
+		then.paceByArrivals(t)
+		return &then
 	}
-	level, likely := k.Timeline.peek(k.Timeline.Index(t)), Gauge{}
-	if known {
-		likely = r.Gauge(t)
-		far := max(likely.Used.N-level.Used, level.Used-likely.Used.N) // a removal, say, is in the levels alone
-		known = !level.UsedKnown || !likely.Used.Known || far <= level.Admitted+level.Denied
+	then.Gauge = Gauge{Likely: k.Reading.Target.Evidence == Likely}
+	then.Reading.At, then.Reading.TTL = t, 0
+	g, most := &then.Gauge, Capacity(k.Reading.Target)
+	if k.Reading.Target.LimitKnown { // what is not known stands before what is at ease
+		g.Utilization = NearLimit
 	}
-	if known {
-		then.Gauge = likely
-		if _, whole := k.Timeline.Admitted(t.Add(-k.Timeline.Window()), t); !whole && k.Reading.At > t {
-			then.Gauge.DeniedInW, then.Gauge.DeniedPerSec = Count{}, Measure{} // no reading brought what was denied before
+	if a := k.Reading.Target.Algorithm; describe.KindOf(a) == describe.Weighted && k.Reading.Target.Convention.Alignment == convention.Epoch {
+		state, w := &then.Reading.State, k.Timeline.Window()
+		state.Start = t.Floor(w)
+		known := false
+		state.Previous, then.Reading.PreviousKnown = k.Timeline.Admitted(state.Start.Add(-w)-1, state.Start-1)
+		if state.Current, known = k.Timeline.Admitted(state.Start-1, t); known {
+			then.Gauge = then.Reading.Gauge(t)
+			return &then
 		}
-		n, watched := k.Timeline.Admitted(t.Add(-RecentSpan), t)
-		then.Gauge.Recent, then.Gauge.RecentKnown = float64(n)/RecentSpan.Seconds(), watched && k.Gauge.RecentKnown
-	} else if level.UsedKnown { // not of which requests
-		g, most := &then.Gauge, Capacity(r.Target)
-		if g.Used = (Count{true, level.Used}); r.Target.LimitKnown && level.Used < most {
-			g.Remaining, g.Utilization, g.NextKnown = Count{true, most - level.Used}, float64(level.Used)/float64(most), true
-		}
+	}
+	level := k.Timeline.peek(k.Timeline.Index(t))
+	if g.Used = (Count{level.UsedKnown, level.Used}); level.UsedKnown && k.Reading.Target.LimitKnown && level.Used < most {
+		g.Remaining, g.Utilization, g.NextKnown = Count{true, most - level.Used}, float64(level.Used)/float64(most), true
 	}
 	return &then
-}
-
-// readingAt returns the reading of the key at t, calculated from its timeline; known is false if the
-// timeline does not reach far enough back.
-func (k *Watched) readingAt(t limiter.Instant) (r Reading, known bool) {
-	r = k.Reading
-	if r.At <= t || r.Err != "" {
-		return r, true
-	}
-	w, kind := k.Timeline.Window(), describe.KindOf(r.Target.Algorithm)
-	r.At, r.TTL, r.Trace, r.Arrivals = t, 0, nil, nil
-	r.PreviousKnown, r.ExactKnown = false, false
-	if r.Denied.Known {
-		r.Denied.N = k.Timeline.join(k.Timeline.Index(t.Add(-w))+1, k.Timeline.Index(t)).Denied
-	}
-	bin := k.Timeline.peek(k.Timeline.Index(t))
-	used := bin.Used
-	switch {
-	case kind == describe.Log:
-		r.State.Log, known = k.Timeline.entries(t.Add(-2*w), t)
-		known = known || bin.UsedKnown // the first reading brought what was in the log before; AsOf compares the counts
-		r.ExactKnown, r.PreviousKnown = known, known
-		over := r.Gauge(t).Used.N - used // the oldest of them have left: of a bin it is not known when they came
-		oldest := slices.IndexFunc(r.State.Log, func(e limiter.Entry) bool { return e.At > t.Add(-w) })
-		if bin.UsedKnown && over > 0 && oldest >= 0 && over <= r.State.Log[oldest].Count {
-			r.State.Log[oldest].Count -= over
-		}
-	case kind == describe.Weighted && r.Target.Convention.Alignment == convention.Epoch:
-		start := t.Floor(w)
-		r.State.Start = start
-		r.State.Current, known = k.Timeline.Admitted(start-1, t)
-		r.State.Previous, r.PreviousKnown = k.Timeline.Admitted(start.Add(-w)-1, start-1)
-	case !bin.UsedKnown:
-	case kind == describe.Arrival && r.Target.Limit.Count > 0:
-		r.State.TAT, known = t.Add(time.Duration(used)*w/time.Duration(r.Target.Limit.Count)), true
-	case kind == describe.Bucket:
-		r.State.Level, r.State.Filled, known = float64(used), t, true
-		if r.Target.Algorithm != limiter.LeakyBucket {
-			r.State.Level = float64(Capacity(r.Target) - used)
-		}
-	case kind == describe.Window && (r.State.Start <= t || r.Target.Convention.Alignment == convention.Epoch):
-		r.State.Current, known = used, true
-		if r.Target.Convention.Alignment == convention.Epoch {
-			r.State.Start = t.Floor(w)
-		}
-		if most := Capacity(r.Target); r.Denied.Known && k.Timeline.Between(t.Add(-w), t+1).Used > most { // it counts what it denies
-			r.Denied.N = max(used-most, 0)
-		}
-	}
-	return r, known
-}
-
-// entries returns the units admitted from since to at as a log, and whether the key was watched
-// during the last window before at.
-func (t *Timeline) entries(since, at limiter.Instant) (log []limiter.Entry, watched bool) {
-	log = []limiter.Entry{}
-	var buffer [chunkBins]Bin
-	var b *Bin
-	w := walk{t: t}
-	for i := t.Index(since) + 1; i <= t.Index(at); i++ {
-		if w, b = w.at(i, &buffer); b != nil && b.Admitted > 0 {
-			log = append(log, limiter.Entry{At: min(t.Begin(i+1)-1, at), Count: b.Admitted})
-		}
-	}
-	_, watched = t.Admitted(at.Add(-t.window), at)
-	return log, watched
 }

@@ -34,6 +34,7 @@ type Watched struct {
 	Timeline *Timeline
 	Pinned   bool
 	Gone     bool            // the key left the server, and its past is still on screen
+	Unborn   bool            // the key was not watched yet at the instant of the past that its board shows
 	LastHit  limiter.Instant // of the newest arrival; 0 for none
 	episode  episode
 	recent   recent

@@ -292,6 +292,16 @@ func motley() *model.Board {
 		batch.Readings = append(batch.Readings, k)
 	}
 	b.Apply(batch)
+	at := today.Add(3 * time.Second)
+	later := live(at, slices.Clone(batch.Readings)...)
+	for i := range later.Readings {
+		k := &later.Readings[i]
+		k.Since, k.At, k.Arrivals = k.At, at, nil
+		if k.Denied.N > 0 {
+			k.Arrivals = []model.Arrival{{At: at.Add(-time.Second), N: k.Denied.N, Denied: true}}
+		}
+	}
+	b.Apply(later)
 	b.Pin("key07")
 	b.Pin("key31")
 	return &b
@@ -302,7 +312,7 @@ func TestSelectOrders(t *testing.T) {
 	orders := map[model.Sort]func(x, y *model.Watched) bool{ // y may stand before x only when this is false
 		model.ByName:      func(x, y *model.Watched) bool { return x.Reading.Key < y.Reading.Key },
 		model.ByRate:      func(x, y *model.Watched) bool { return x.Came().V > y.Came().V },
-		model.ByDenied:    func(x, y *model.Watched) bool { return x.Gauge.DeniedInW.N > y.Gauge.DeniedInW.N },
+		model.ByDenied:    func(x, y *model.Watched) bool { return x.Gauge.DeniedPerSec.V > y.Gauge.DeniedPerSec.V },
 		model.ByAlgorithm: func(x, y *model.Watched) bool { return x.Reading.Target.Algorithm < y.Reading.Target.Algorithm },
 		model.ByUtilization: func(x, y *model.Watched) bool { // then those without a limit, then those that cannot be read
 			if (x.Reading.Err == "") != (y.Reading.Err == "") {
@@ -366,13 +376,13 @@ func TestTotals(t *testing.T) {
 	late.State.Log[0].At, late.Arrivals = today.Add(-4*time.Second), nil
 	b.Apply(live(today, broken, recorded, logReading("full", today, 0, 10, 10), late, logReading("near", today, 0, 8, 10), never))
 	got := b.Totals()
-	if got.Keys != 6 || got.Throttled != 2 || got.Near != 1 || got.Broken != 1 || got.DeniedKnown != 1 {
+	if got.Keys != 6 || got.Throttled != 2 || got.Near != 1 || got.Broken != 1 || got.Recorded != 1 || got.DeniedKnown != 0 {
 		t.Errorf("the totals are %+v", got)
 	}
 	if got.Worst == nil || got.Worst.Reading.Key != "full" {
 		t.Errorf("the worst key is %+v, want the one that waits longest", got.Worst)
 	}
-	if got.Denied != 3 || got.Admitted != 2+10+10+8+1-31+3.1 { // 31 units in ten seconds are 3.1 a second
-		t.Errorf("%g denied and %g admitted a second, want 3 and 3.1", got.Denied, got.Admitted)
+	if got.Denied != 0 || got.Admitted != 2+10+10+8+1-31+3.1 { // 31 units in ten seconds are 3.1 a second
+		t.Errorf("%g denied and %g admitted a second, want none that is known yet and 3.1", got.Denied, got.Admitted)
 	}
 }

@@ -43,7 +43,7 @@ type Gauge struct {
 	BlockedFor   time.Duration   // until a block ends; 0 for none
 	DeniedInW    Count           // recorded denials in the last window
 	Likely       bool            // the key is only likely to be a limiter; see Evidence
-	DeniedPerSec Measure         // recorded denials in the latest seconds, which only a Board knows, else over the window
+	DeniedPerSec Measure         // recorded denials in the latest seconds, which only a Board knows that watched the key for two
 }
 
 // Gauge calculates the numbers of r at now.
@@ -121,9 +121,6 @@ func (r *Reading) Gauge(now limiter.Instant) Gauge {
 		g.NextKnown = true
 	}
 	r.block(&g, now)
-	if r.Denied.Known {
-		g.DeniedPerSec = Measure{true, float64(r.Denied.N) / w.Seconds()}
-	}
 	return g
 }
 

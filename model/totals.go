@@ -22,8 +22,10 @@ type Totals struct {
 	Above     int // of these, keys in the state LikelyOver
 	Admitted  float64
 	Denied    float64
-	// DeniedKnown counts the keys whose denials are recorded; Denied sums those only.
-	DeniedKnown int
+	// DeniedKnown counts the keys of which is known how many requests are denied a second, Denied sums those only, and Recorded
+	// counts those whose denials are recorded.
+	DeniedKnown, Recorded int
+	Paced                 int // keys of which is known how many requests are admitted a second; Admitted sums those only
 	// Worst is the throttled key that waits longest, or nil.
 	Worst *Watched
 }
@@ -49,6 +51,9 @@ type sum struct {
 
 // add adds one key at an instant.
 func (s *sum) add(k *Watched, at limiter.Instant) {
+	if k.Unborn {
+		return
+	}
 	s.Keys++
 	state := k.State(at)
 	g := &k.Gauge
@@ -81,6 +86,12 @@ func (s *sum) add(k *Watched, at limiter.Instant) {
 		}
 	}
 	s.admitted += millionths(k.admitted())
+	if _, known := g.Pace(); known {
+		s.Paced++
+	}
+	if k.Reading.Denied.Known {
+		s.Recorded++
+	}
 	if g.DeniedPerSec.Known {
 		s.DeniedKnown++
 		s.denied += millionths(g.DeniedPerSec.V)

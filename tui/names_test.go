@@ -45,7 +45,7 @@ func TestThePastBeforeWatchingBeganIsUnknown(t *testing.T) {
 	for range 6 {
 		s.press("left")
 	}
-	s.see("Nothing was watched yet at", "– admitted  – denied")
+	s.see("Nothing was watched yet at", "– admitted", "– denied")
 	s.press("right", "right", "right", "right", "right", "right")
 	if text := s.text(); strings.Contains(text, "– admitted") {
 		t.Errorf("the moment of the pause is not known any more:\n%s", text)

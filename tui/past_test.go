@@ -13,6 +13,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/record"
 	"ratescope/tui"
 	"ratescope/tui/session"
 	"ratescope/tui/state"
@@ -252,4 +253,54 @@ func TestThePastOfSeveralServersIsOneMoment(t *testing.T) {
 			t.Errorf("now is as the past:\n%s", then)
 		}
 	})
+}
+
+// TestTheHeaderOfThePast counts at a moment of the past what it counted when that moment was now, and it says so on the screen.
+func TestTheHeaderOfThePast(t *testing.T) {
+	tail := record.NewTail(record.Header{By: "test"}, 10*time.Minute, 64<<20)
+	s := newStage(t, 140, 30, tui.Options{Saving: state.FileOptions{
+		Keep: func(b model.Batch) {
+			if err := tail.Write(b); err != nil {
+				t.Error(err)
+			}
+		},
+		Past: func(at limiter.Instant) *model.Board {
+			from, err := tail.From(at.Add(-30 * time.Second))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := record.NewReader(from)
+			if err != nil {
+				t.Fatal(err)
+			}
+			board, _ := r.BoardAt(at)
+			return board
+		},
+	}})
+	verdict := func() string { return strings.TrimSpace(strings.Split(s.text(), "\n")[1]) }
+	s.run(40 * time.Second)
+	was, at := verdict(), s.now
+	for _, later := range []time.Duration{10 * time.Second, 50 * time.Second} {
+		s.run(later)
+		s.goBack(at.Format("15:04:05"))
+		_, recall := s.app.Update(tui.TickMsg(s.now))
+		todo := []tea.Cmd{recall}
+		for len(todo) > 0 {
+			do := todo[0]
+			if todo = todo[1:]; do == nil {
+				continue
+			}
+			msg := do()
+			if several, ok := msg.(tea.BatchMsg); ok {
+				todo = append(todo, several...)
+				continue
+			}
+			s.app.Update(msg)
+		}
+		if is := verdict(); is != was {
+			t.Errorf("%v later the header says\n%s\nof what was\n%s\n%s", later, is, was, s.text())
+		}
+		s.press("esc")
+		s.see(" LIVE ")
+	}
 }

@@ -112,30 +112,37 @@ func (t *Tail) Begin() limiter.Instant {
 // WriteTo writes what is kept as a recording that is finished; t goes on. Before the first
 // batch it writes a recording of none.
 func (t *Tail) WriteTo(out io.Writer) (int64, error) {
+	counted := &counter{w: out}
+	kept, err := t.From(t.Begin())
+	if err == nil {
+		_, err = io.Copy(counted, kept)
+	}
+	if err == nil {
+		last := newWriter(counted, true)
+		last.batches = collect.Sum(t.parts, func(p *part) int { return p.batches })
+		err = last.Close()
+	}
+	return counted.n, err
+}
+
+// From returns a recording without its end, from the frame before an instant on, or from the first one. It may be read while
+// t goes on.
+func (t *Tail) From(at limiter.Instant) (io.Reader, error) {
 	if err := t.w.finish(); err != nil {
-		return 0, err
+		return nil, err
 	}
 	t.w.again = true
 	h := t.header
 	h.At, h.Server = t.Begin(), t.w.last.Server
-	counted := &counter{w: out}
-	first, err := NewWriter(counted, true, h)
-	if err == nil {
-		err = first.finish()
-	}
-	batches := 0
-	for _, p := range t.parts {
-		batches += p.batches
-		if err == nil {
-			_, err = counted.Write(p.content.Bytes())
+	var head bytes.Buffer
+	first, _ := NewWriter(&head, true, h) // its error is that of finish
+	all := []io.Reader{&head}
+	for i, p := range t.parts {
+		if i+1 == len(t.parts) || t.parts[i+1].at > at {
+			all = append(all, bytes.NewReader(p.content.Bytes()))
 		}
 	}
-	if err == nil {
-		last := newWriter(counted, true)
-		last.batches = batches
-		err = last.Close()
-	}
-	return counted.n, err
+	return io.MultiReader(all...), first.finish()
 }
 
 // newWriter returns a Writer without the first line of a recording.

@@ -54,8 +54,11 @@ func (t *table) cellTip(title string, k *model.Watched) string {
 		if !g.DeniedInW.Known {
 			return "The store does not record what this limiter denies."
 		}
-		return fmt.Sprintf("%s denied in the last %s, %s in the latest seconds.", format.Plural(int(g.DeniedInW.N), "request"),
-			format.Length(target.Window), format.PerSecond(g.DeniedPerSec.V))
+		text := format.Plural(int(g.DeniedInW.N), "request") + " denied in the last " + format.Length(target.Window)
+		if g.DeniedPerSec.Known {
+			text += ", " + format.PerSecond(g.DeniedPerSec.V) + " in the latest seconds"
+		}
+		return text + "."
 	case "next":
 		return nextTip(g, 1)
 	case "limiter", "limit":

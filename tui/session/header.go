@@ -388,36 +388,34 @@ const longestName = 48
 // paintFlow draws the requests admitted and denied a second at the right, if there is room, and
 // returns the column before them.
 func (h header) paintFlow(x, y, end int, t *model.Totals) int {
-	denied := widget.Styled("denied: not recorded", h.c.Look.Dim)
-	if t.DeniedKnown > 0 {
-		denied = widget.Styled(fmt.Sprintf("%7s denied", format.PerSecond(t.Denied)), h.c.Look.Denied)
-		if t.Denied == 0 {
-			denied.Style = h.c.Look.Dim
+	l := &h.c.Look
+	admitted, denied := widget.Styled(format.PerSecond(t.Admitted), l.Admitted), widget.Styled(format.PerSecond(t.Denied), l.Denied)
+	if t.Paced == 0 && t.Keys > 0 {
+		admitted = widget.Styled(format.Unknown, l.Dim)
+	}
+	switch {
+	case t.DeniedKnown == 0:
+		denied = widget.Styled(format.Unknown, l.Dim)
+	case t.Denied == 0:
+		denied.Style = l.Dim
+	}
+	whole := []widget.Span{admitted, widget.Styled("  ", l.Text), denied}
+	short := slices.Clone(whole)
+	whole[0].Text, whole[2].Text = fmt.Sprintf("%7s admitted", admitted.Text), fmt.Sprintf("%7s denied", denied.Text)
+	if h.s.Shown.Back() > 0 && t.Unknown > 0 && t.Paced > 0 { // the sum is of the keys that are known
+		whole[0].Text = "at least " + admitted.Text + " admitted"
+	}
+	if t.Recorded == 0 {
+		whole[2].Text = "denied: not recorded"
+	}
+	short[0].Text, short[2].Text = l.YesMark+" "+admitted.Text, l.OverMark+" "+denied.Text
+	for _, spans := range [][]widget.Span{whole, short} {
+		if from := end - 1 - widget.Width(spans...); from >= x+2 {
+			h.c.Spans(from, y, end, spans...)
+			return from
 		}
 	}
-	admitted := widget.Styled(fmt.Sprintf("%7s admitted", format.PerSecond(t.Admitted)), h.c.Look.Admitted)
-	if h.s.Shown.Back() > 0 && t.Unknown > 0 { // the sum is of the keys that are known
-		admitted.Text = "at least " + strings.TrimSpace(admitted.Text)
-	}
-	if unwatched(*t) {
-		admitted, denied = widget.Styled(format.Unknown+" admitted", h.c.Look.Dim), widget.Styled(format.Unknown+" denied", h.c.Look.Dim)
-	}
-	width := widget.Width(admitted, denied) + 2
-	if end-x < width+3 { // in marks
-		admitted.Text, denied.Text = h.c.Look.YesMark+" "+format.PerSecond(t.Admitted), h.c.Look.OverMark+" "+format.PerSecond(t.Denied)
-		if t.DeniedKnown == 0 {
-			denied.Text = h.c.Look.OverMark + " " + format.Unknown
-		}
-		if unwatched(*t) {
-			admitted.Text = h.c.Look.YesMark + " " + format.Unknown
-		}
-		width = widget.Width(admitted, denied) + 2
-	}
-	if end-x < width+3 {
-		return end
-	}
-	h.c.Spans(end-1-width, y, end, admitted, widget.Styled("  ", h.c.Look.Text), denied)
-	return end - 1 - width
+	return end
 }
 
 // headerTips explain the figures of the header, by a word in them.

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
+
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/format"
@@ -165,6 +167,25 @@ func (s *Session) tick(local time.Time) {
 	}
 }
 
+// pastMsg shows how the keys were read at a moment of the past.
+type pastMsg func()
+
+// recall finds out how the keys were read at the moment of the past that is on screen.
+func (s *Session) recall() tea.Cmd {
+	past, at := s.Options.Saving.Past, s.Shown.At()
+	if s.Shown.Back() == 0 {
+		at = 0
+	}
+	if past == nil || at == s.recalled {
+		return nil
+	}
+	s.recalled = at
+	return func() tea.Msg {
+		kept := past(at)
+		return pastMsg(func() { s.Shown.Recall(kept, at) })
+	}
+}
+
 // Pause pauses the picture, or continues it. The board is updated meanwhile.
 func (s *Session) Pause() {
 	if s.Shown.Pause() {
@@ -213,14 +234,10 @@ func (s *Session) Scroll(earlier bool) {
 	}
 	s.Shown.Scroll(earlier, s.Selection.Current())
 	s.Rows.Reorder()
-	if earlier && !s.Shown.Replayed() && unwatched(s.Shown.Board().Totals()) && !unwatched(s.Shown.Live().Totals()) {
+	t, live := s.Shown.Board().Totals(), s.Shown.Live().Totals()
+	if earlier && !s.Shown.Replayed() && t.Keys > 0 && t.Unknown == t.Keys && live.Unknown < live.Keys {
 		s.Shell.Say("Nothing was watched yet at " + format.Clock(s.Shown.At()) + ": → goes on, p is now again.")
 	}
-}
-
-// unwatched reports whether neither a level nor a request of any key is known.
-func unwatched(t model.Totals) bool {
-	return t.Keys > 0 && t.Unknown == t.Keys && t.DeniedKnown == 0 && t.Admitted == 0
 }
 
 // replayed returns the badge of a replay: where it is and how fast it goes.

@@ -69,6 +69,7 @@ type Session struct {
 	alerts   alerts
 	outlook  outlook
 	untaught func() error    // takes back the rule that was written last; nil for none
+	recalled limiter.Instant // the moment of the past of which it was asked last how the keys were read
 	told     map[string]bool // patterns for which rules were written since the last one was taken back
 	names    cleaned
 	families families
@@ -102,6 +103,11 @@ func (s *Session) Update(msg tea.Msg) tea.Cmd {
 		return nil
 	case shell.TickMsg:
 		s.tick(msg.At)
+		return s.recall()
+	case pastMsg:
+		msg()
+		s.Rows.Reorder()
+		s.Shell.Redraw()
 		return nil
 	case shell.StopMsg:
 		s.Orders.Stop()

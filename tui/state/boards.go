@@ -6,10 +6,12 @@ package state
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/tui/timeline"
 )
@@ -80,15 +82,8 @@ func (b *Boards) Apply(batch model.Batch) Change {
 
 // moves says whether a batch brings more than the passing of time.
 func moves(b *model.Batch) bool {
-	if b.Anew != nil || b.Sweep.Passes == 0 || len(b.Gone) > 0 {
-		return true
-	}
-	for i := range b.Readings {
-		if len(b.Readings[i].Arrivals) > 0 {
-			return true
-		}
-	}
-	return false
+	came := func(r model.Reading) bool { return len(r.Arrivals) > 0 }
+	return b.Anew != nil || b.Sweep.Passes == 0 || len(b.Gone) > 0 || slices.ContainsFunc(b.Readings, came)
 }
 
 // account adds up what the watching costs. Older batches weigh less, so that the figure
@@ -225,15 +220,10 @@ func (b *Boards) stalled() int {
 
 // PinKey pins a key, or lets it go, on every board.
 func (b *Boards) PinKey(key string) {
-	b.live.Pin(key)
-	if b.organic != nil {
-		b.organic.Pin(key)
-	}
-	if b.frozen != nil {
-		b.frozen.Pin(key)
-	}
-	if b.paused != nil && b.paused != b.frozen {
-		b.paused.Pin(key)
+	for one := range collect.Set([]*model.Board{&b.live, b.organic, b.frozen, b.paused}) {
+		if one != nil {
+			one.Pin(key)
+		}
 	}
 }
 
@@ -329,10 +319,18 @@ func (b *Boards) Revisit() bool {
 	case at >= b.paused.At:
 		b.frozen = b.paused
 	default:
-		b.frozen = b.paused.AsOf(at)
+		b.frozen = b.paused.AsOf(at, nil)
 	}
 	b.renew()
 	return true
+}
+
+// Recall shows the keys as they were read at a moment, if that is still on screen.
+func (b *Boards) Recall(kept *model.Board, at limiter.Instant) {
+	if b.Back() > 0 && b.frozen.At == at {
+		b.frozen = b.paused.AsOf(at, kept)
+		b.renew()
+	}
 }
 
 // Scroll goes back or forward in time by the stride of the timeline of k, which may be nil.

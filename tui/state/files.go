@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/record"
 	"ratescope/model/report"
@@ -28,6 +29,8 @@ type FileOptions struct {
 	// with the board, which it may keep, and says what it holds.
 	Keep    func(model.Batch)
 	Capsule func(*model.Board) (holds string, err error)
+	// Past returns the board as it stood at a moment, from what was kept; nil where that does not reach back so far.
+	Past func(limiter.Instant) *model.Board
 	// Export writes the keys of a batch to a file and returns its path.
 	Export func(model.Batch) (path string, err error)
 	// ExportRows does so with a row a key in a format.

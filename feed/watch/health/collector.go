@@ -119,7 +119,7 @@ func (c *Collector) forbidden(command string, err error) error {
 	return nil
 }
 
-// answer holds the replies of one node; a command that was not sent is nil.
+// answer holds the replies of one node; of a command that was not sent an empty one.
 type answer struct {
 	info    *redis.StringCmd
 	slow    *redis.SlowLogCmd
@@ -127,8 +127,8 @@ type answer struct {
 }
 
 // ask asks one node. It only reads c, so that several nodes can be asked at once.
-func (c *Collector) ask(ctx context.Context, node *redis.Client) (a answer) {
-	pipe := node.Pipeline()
+func (c *Collector) ask(ctx context.Context, node *redis.Client) answer {
+	pipe, a := node.Pipeline(), answer{redis.NewStringCmd(ctx), redis.NewSlowLogCmd(ctx), redis.NewLatencyCmd(ctx)}
 	if c.shut["info"] == "" {
 		a.info = pipe.Info(ctx, sections...)
 	}
@@ -138,42 +138,26 @@ func (c *Collector) ask(ctx context.Context, node *redis.Client) (a answer) {
 	if c.shut["latency"] == "" {
 		a.latency = pipe.Latency(ctx)
 	}
-	if pipe.Len() == 0 {
-		return a
-	}
 	_, _ = pipe.Exec(ctx) // each command holds its own error
-	if a.info != nil {
-		if err := a.info.Err(); err != nil && !connect.Away(err) && connect.Code(err) != "NOPERM" {
-			a.info = node.Info(ctx, "all") // before Redis 7 INFO takes one section
-		}
+	if err := a.info.Err(); err != nil && !connect.Away(err) && connect.Code(err) != "NOPERM" {
+		a.info = node.Info(ctx, "all") // before Redis 7 INFO takes one section
 	}
 	return a
 }
 
 // take adds the answer of one node to the figures of all. It fails when the node is away.
 func (c *Collector) take(a answer, f *figures, h *model.Health) error {
-	if a.info != nil {
-		if err := c.forbidden("info", a.info.Err()); err != nil {
-			return err
-		}
-		if a.info.Err() == nil {
-			f.add(a.info.Val())
-		}
+	err := cmp.Or(c.forbidden("info", a.info.Err()), c.forbidden("slowlog", a.slow.Err()), c.forbidden("latency", a.latency.Err()))
+	if err != nil {
+		return err
 	}
-	if a.slow != nil {
-		if err := c.forbidden("slowlog", a.slow.Err()); err != nil {
-			return err
-		}
-		h.Slow = append(h.Slow, collect.Map(a.slow.Val(), slowCommand)...)
+	if a.info.Err() == nil {
+		f.add(a.info.Val())
 	}
-	if a.latency != nil {
-		if err := c.forbidden("latency", a.latency.Err()); err != nil {
-			return err
-		}
-		for _, s := range a.latency.Val() {
-			h.Spikes = append(h.Spikes, model.Spike{Event: s.Name[:min(len(s.Name), longestSlow)], At: limiter.InstantOf(s.Time), Latest: s.Latest,
-				Most: s.Max})
-		}
+	h.Slow = append(h.Slow, collect.Map(a.slow.Val(), slowCommand)...)
+	for _, s := range a.latency.Val() {
+		h.Spikes = append(h.Spikes, model.Spike{Event: s.Name[:min(len(s.Name), longestSlow)], At: limiter.InstantOf(s.Time), Latest: s.Latest,
+			Most: s.Max})
 	}
 	return nil
 }
