@@ -15,6 +15,7 @@ type Totals struct {
 	Throttled int // keys in the state Throttled
 	Eased     int // keys in the state WasThrottled
 	Near      int // keys in the state NearState
+	Gone      int // keys that left the server, whose past is still there, and that were more than likely limiters
 	Broken    int // keys that cannot be read
 	Sick      int // keys with a Fault, including Broken; the others are also counted by their state
 	Unknown   int // keys whose limit or used units are not known
@@ -57,7 +58,11 @@ func (s *sum) add(k *Watched, at limiter.Instant) {
 	s.Keys++
 	state := k.State(at)
 	g := &k.Gauge
-	if !g.Likely && !k.Gone && k.Reading.Fault() != "" {
+	if k.Gone && !g.Likely {
+		s.Gone++
+		return
+	}
+	if !g.Likely && k.Reading.Fault() != "" {
 		s.Sick++
 	}
 	switch state {
@@ -174,15 +179,17 @@ func (k *Watched) State(at limiter.Instant) KeyState {
 		return LikelyOver
 	case g.Likely:
 		return LikelyState
+	case k.Gone:
+		return Silent
 	case k.Reading.Err != "":
 		return UnreadableState
 	case g.Throttled():
 		return Throttled
-	case k.episode.pressure == pressureFull && !k.Gone:
+	case k.episode.pressure == pressureFull:
 		return WasThrottled
 	case g.Near():
 		return NearState
-	case k.Gone, g.Used.Known && g.Used.N == 0 && at.Sub(k.LastHit) > max(2*k.Timeline.Window(), silentAfter):
+	case g.Used.Known && g.Used.N == 0 && at.Sub(k.LastHit) > max(2*k.Timeline.Window(), silentAfter):
 		return Silent
 	}
 	return OKState

@@ -104,3 +104,16 @@ func TestTotalsOfAnInferredWindow(t *testing.T) {
 		t.Errorf("%g requests a second were admitted, want 4", got)
 	}
 }
+
+// TestGoneKeysAreNoneOfTheOthers: a key that has left the server is neither throttled nor at ease.
+func TestGoneKeysAreNoneOfTheOthers(t *testing.T) {
+	var b model.Board
+	b.Apply(live(today, logReading("full", today, 0, 10, 10), logReading("calm", today, 0, 1, 10)))
+	left := live(today.Add(time.Second))
+	left.Gone = []string{"full", "calm"}
+	b.Apply(left)
+	b.Refresh(left.At)
+	if got := b.Totals(); got.Keys != 2 || got.Gone != 2 || got.Throttled != 0 || got.Admitted != 0 {
+		t.Errorf("the totals of two keys that left are %+v", got)
+	}
+}

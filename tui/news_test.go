@@ -52,7 +52,7 @@ func TestAlertsAreSeen(t *testing.T) {
 	}
 	for _, screen := range []string{"1", "2", "4", "5", "6"} {
 		s.press(screen)
-		if !strings.Contains(s.text(), "ALERT full: rl:b is at 120 %") || !strings.Contains(s.text(), "1 more") {
+		if !strings.Contains(s.text(), ": full: rl:b is at 120 %") || !strings.Contains(s.text(), "ALERT at ") || !strings.Contains(s.text(), "1 more") {
 			t.Errorf("there is no banner on screen %s:\n%s", screen, s.text())
 		}
 	}

@@ -102,7 +102,7 @@ func (c *Collector) figures(p *page, chosen []*model.Watched, now limiter.Instan
 
 // states tells how many keys are in which state.
 func (p *page) states(t model.Totals) {
-	ok := t.Keys - t.Throttled - t.Eased - t.Near - t.Unknown - t.Broken - t.Likely
+	ok := t.Keys - t.Throttled - t.Eased - t.Near - t.Unknown - t.Broken - t.Likely - t.Gone
 	for _, s := range []struct {
 		name string
 		keys int

@@ -246,7 +246,7 @@ func (h header) paintVerdict(x, y, end int) {
 		return
 	}
 	stale := h.s.Shown.Stale()
-	ok := max(t.Keys-t.Throttled-t.Eased-t.Near-t.Broken-t.Unknown-t.Likely-stale, 0)
+	ok := max(t.Keys-t.Throttled-t.Eased-t.Near-t.Broken-t.Unknown-t.Likely-t.Gone-stale, 0)
 	if h.s.large() {
 		x = h.paintWait(x+1, y, end, &t) - 1
 	}
@@ -273,11 +273,7 @@ func (h header) paintVerdict(x, y, end int) {
 		show(over, t.Throttled, "throttled", h.c.Look.Denied)
 	}
 	if t.Eased > 0 {
-		word := "a moment ago"
-		if wide-first < fullVerdict {
-			word = ""
-		}
-		show(h.c.Look.EasedMark, t.Eased, word, h.c.Look.Near)
+		show(h.c.Look.EasedMark, t.Eased, map[bool]string{true: "a moment ago"}[wide-first >= fullVerdict], h.c.Look.Near)
 	}
 	show(h.c.Look.NearMark, t.Near, "near limit", h.c.Look.Near)
 	show(h.c.Look.OKMark, ok, "ok", h.c.Look.Good)

@@ -202,7 +202,7 @@ func (h header) paintAlerts(x, y, end int) {
 	if a.Severity == "page" || a.Severity == "critical" {
 		st = h.c.Look.BadgeBad
 	}
-	text := " " + h.c.Look.OverMark + " ALERT " + sentence(a)
+	text := " " + h.c.Look.OverMark + " ALERT at " + format.Clock(limiter.Instant(a.At*1000)) + ": " + sentence(a)
 	more := " "
 	if n > 1 {
 		more = fmt.Sprintf(" · %d more ", n-1)
