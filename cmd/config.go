@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -110,6 +111,12 @@ func configShow(p *program, c *cobra.Command) error {
 // keys that live there.
 func configCheck(p *program, c *cobra.Command) error {
 	loaded, path, err := p.configuration()
+	if wrong := config.Mistakes(nil); errors.As(err, &wrong) { // each on a line of its own, the last one by the error
+		for _, one := range wrong[:len(wrong)-1] {
+			fmt.Fprintln(c.ErrOrStderr(), "ratescope: "+safetext.Sentence(one.Error()))
+		}
+		err = usage(wrong[len(wrong)-1])
+	}
 	if err != nil {
 		return err
 	}

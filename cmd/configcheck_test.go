@@ -50,3 +50,34 @@ func TestConfigCheckExplains(t *testing.T) {
 		t.Errorf("more than three keys of a rule:\n%s", r.out)
 	}
 }
+
+// TestConfigCheckNamesEveryMistake in the order of the file, a brace that is not closed by the line in which it begins. Other commands say
+// the first, and how many more there are.
+func TestConfigCheckNamesEveryMistake(t *testing.T) {
+	path := write(t, "wrong.yaml", `rules:
+  - {match: "a", limt: 1/1m, algorithm: foo}
+  - {match: "b", limit: 2}
+targets:
+  eu: {redis: "redis://a", colour: rde}
+alerts:
+  - {name: x, when: utilisation >= 1}
+`)
+	r := call(t, "config", "check", "--config", path)
+	places := []string{":2:18: ", ":2:41: ", ":3:25: ", ":5:36: ", ":7:21: "}
+	lines := strings.Split(strings.TrimSpace(r.err), "\n")
+	if r.code != 2 || len(lines) != len(places) {
+		t.Fatalf("exit code %d, %s", r.code, r.err)
+	}
+	for i, place := range places {
+		if !strings.HasPrefix(lines[i], "ratescope: "+path+place) {
+			t.Errorf("line %d is %s, wanted the mistake at %s", i+1, lines[i], place)
+		}
+	}
+	if r = call(t, "snapshot", "--config", path); r.code != 2 || !strings.Contains(r.err, `did you mean limit? (and 4 more mistakes: "ratescope config check" names all)`) {
+		t.Errorf("snapshot: exit code %d, %s", r.code, r.err)
+	}
+	open := write(t, "open.yaml", "rules:\n  - {match: a, limit: 1/1m}\n  - {match: b, limit: 1/1m\n  - {match: c, limit: 1/1m}\n")
+	if r = call(t, "config", "check", "--config", open); !strings.Contains(r.err, open+":3:1: this is not YAML") {
+		t.Error(r.err)
+	}
+}

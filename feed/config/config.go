@@ -51,15 +51,20 @@ func Load(path string) (*Config, error) {
 		return nil, err
 	}
 	c, err := Parse(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s:%w", safetext.Clean(path), err)
-	}
-	for _, r := range c.Rules {
-		if err := r.Script.load(filepath.Dir(path), r.Layout); err != nil {
-			return nil, fmt.Errorf("%s:%w", safetext.Clean(path), err)
+	var wrong, placed Mistakes
+	wrong.add(err)
+	if err == nil {
+		for _, r := range c.Rules {
+			wrong.add(r.Script.load(filepath.Dir(path), r.Layout))
 		}
 	}
-	return c, nil
+	for _, err := range wrong {
+		placed.add(fmt.Errorf("%s:%w", safetext.Clean(path), err))
+	}
+	if len(placed) > 0 {
+		c = nil
+	}
+	return c, placed.err()
 }
 
 // Parse reads the content of a file. Errors begin with the line and the column.
@@ -104,6 +109,9 @@ func syntax(err error) error {
 	line := 1
 	if n, _ := fmt.Sscanf(text, "line %d:", &line); n == 1 {
 		_, text, _ = strings.Cut(text, ": ")
+		if strings.HasPrefix(text, "did not find") { // there the parser counts from 0, else from 1
+			line++
+		}
 	}
 	return fmt.Errorf("%d:1: this is not YAML: %s", line, text)
 }

@@ -9,12 +9,40 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"ratescope/limiter"
+	"ratescope/model/format"
 	"ratescope/model/safetext"
 )
 
 // at returns an error that begins with the place of a node.
 func at(n *yaml.Node, format string, args ...any) error {
 	return fmt.Errorf("%d:%d: %w", n.Line, n.Column, fmt.Errorf(format, args...))
+}
+
+// Mistakes are the errors of a file, in its order. As an error it is the first of them, and says how many more there are.
+type Mistakes []error
+
+func (m Mistakes) Error() string {
+	return fmt.Sprintf("%v (and %s: \"ratescope config check\" names all)", m[0], format.Plural(len(m)-1, "more mistake"))
+}
+
+// add adds what reading one node found wrong.
+func (m *Mistakes) add(err error) {
+	if several, ok := err.(Mistakes); ok {
+		*m = append(*m, several...)
+	} else if err != nil {
+		*m = append(*m, err)
+	}
+}
+
+// err returns the mistakes, one of them as itself; nil for none.
+func (m Mistakes) err() error {
+	switch len(m) {
+	case 0:
+		return nil
+	case 1:
+		return m[0]
+	}
+	return m
 }
 
 // resolve follows an alias to its anchor. The parser refuses an anchor that holds itself.
@@ -45,25 +73,22 @@ func fields(n *yaml.Node, what string, names []string, readers map[string]func(*
 	if n.Kind != yaml.MappingNode {
 		return at(n, "%s is not %s: write a mapping with %s", quoted(n), what, strings.Join(names, ", "))
 	}
+	var wrong Mistakes
 	seen := map[string]bool{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		name, value := n.Content[i], resolve(n.Content[i+1])
 		read := readers[name.Value]
 		switch {
 		case read == nil:
-			return at(name, "%s is not a word of %s: %s", quoted(name), what, suggest(name.Value, names))
+			wrong.add(at(name, "%s is not a word of %s: %s", quoted(name), what, suggest(name.Value, names)))
 		case seen[name.Value]:
-			return at(name, "%s is there twice: keep one of them", name.Value)
+			wrong.add(at(name, "%s is there twice: keep one of them", name.Value))
+		case value.Kind != yaml.ScalarNode || value.Tag != "!!null": // else as if the field was left out
+			wrong.add(read(value))
 		}
 		seen[name.Value] = true
-		if value.Kind == yaml.ScalarNode && value.Tag == "!!null" {
-			continue // as if the field was left out
-		}
-		if err := read(value); err != nil {
-			return err
-		}
 	}
-	return nil
+	return wrong.err()
 }
 
 // each calls read for every element of a list.
@@ -71,12 +96,11 @@ func each(n *yaml.Node, what string, read func(*yaml.Node) error) error {
 	if n.Kind != yaml.SequenceNode {
 		return at(n, "%s is not a list of %s: begin each with a dash", quoted(n), what)
 	}
+	var wrong Mistakes
 	for _, one := range n.Content {
-		if err := read(resolve(one)); err != nil {
-			return err
-		}
+		wrong.add(read(resolve(one)))
 	}
-	return nil
+	return wrong.err()
 }
 
 // text reads a string into p. Numbers are taken as they are written.
