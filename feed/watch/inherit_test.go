@@ -29,7 +29,7 @@ func TestOtherRulesKeepWhatWasLearned(t *testing.T) {
 	}
 	l := w.reader.limiters
 	for _, name := range []string{"mark:a", "told:a", "named:a"} {
-		l.candidates.put(name, "string single ", &model.KeyGroup{}, &l.patterns, at)
+		l.candidates.put(name, &leftOut{kind: "string single "}, &l.patterns, at)
 	}
 	c, err := config.Parse([]byte("rules: [{match: 'told:*', limit: 1/1m}, {name: 'named:{who}', read: present}]"))
 	if err != nil {

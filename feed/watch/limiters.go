@@ -219,8 +219,9 @@ func (l *limiters) removeGone(now limiter.Instant) []string {
 		if t.Unlikely() {
 			gone = append(gone, name)
 			delete(l.trackers, name)
-			g := &model.KeyGroup{Evidence: model.Likely, Why: []string{model.Unmoved}}
-			l.candidates.put(name, kindOf(t.Found.Type, t.Found.Kind, t.Found.Library), g, &l.patterns, now)
+			k := &leftOut{group: model.KeyGroup{Evidence: model.Likely, Why: []string{model.Unmoved}}}
+			k.kind = kindOf(t.Found.Type, t.Found.Kind, t.Found.Library)
+			l.candidates.put(name, k, &l.patterns, now)
 			if len(l.unlikely) < mostUnlikely {
 				l.unlikely[t.Found.Pattern] = true
 			}
@@ -340,13 +341,20 @@ func (l *limiters) cold() []*tracked {
 // unwatched holds keys that are not watched by their patterns: limiters beyond MaxKeys, and keys that
 // only have the shape of limiters. Its zero value is empty.
 type unwatched struct {
-	names   map[string]*model.KeyGroup // one for each name, as if it were a group
-	kinds   map[string]string          // what the patterns tell the names apart by
-	faint   map[string]bool            // names of which each says little
+	names   map[string]*leftOut
 	rest    map[string]*model.KeyGroup // of names beyond mostNames, by pattern
 	seen    map[uint64]bool            // names of rest
 	groups  []model.KeyGroup
 	version int // of the patterns when groups was made; -1 where a name has come since
+}
+
+// leftOut is a key that is not watched.
+type leftOut struct {
+	group   model.KeyGroup // the key alone
+	kind    string         // what the patterns tell names apart by
+	faint   bool           // the key says little
+	fixed   bool           // its library gives the pattern
+	version int            // of the patterns when they gave it
 }
 
 // fewFaint is how many keys of a pattern are alike by chance, where each says little.
@@ -357,45 +365,47 @@ const mostNames = 4096
 
 // add adds the key of a find. kind tells names of one pattern apart.
 func (u *unwatched) add(f *decode.Found, kind string, p *naming.Patterns, now limiter.Instant) {
-	g := &model.KeyGroup{Library: f.Library, Evidence: f.Evidence, Algorithm: track.Suggested(f.Kind), Why: f.Why()}
+	k := &leftOut{kind: kind, faint: f.Faint, fixed: !f.General()}
+	k.group = model.KeyGroup{Library: f.Library, Evidence: f.Evidence, Algorithm: track.Suggested(f.Kind), Why: f.Why()}
 	if f.Match != nil {
-		g.Algorithm = f.Match.Algorithm
+		k.group.Algorithm = f.Match.Algorithm
 	}
-	if !f.General() {
-		g.Pattern = f.Pattern()
+	if k.fixed {
+		k.group.Pattern = f.Pattern()
 	}
-	if u.put(f.Name, kind, g, p, now); f.Faint && u.names[f.Name] == g {
-		collect.Put(&u.faint, f.Name, true)
-	}
+	u.put(f.Name, k, p, now)
 }
 
 // put adds a name with what is known of it.
-func (u *unwatched) put(name, kind string, g *model.KeyGroup, p *naming.Patterns, now limiter.Instant) {
+func (u *unwatched) put(name string, k *leftOut, p *naming.Patterns, now limiter.Instant) {
 	if u.names[name] != nil {
 		return
 	}
-	g.Example, g.Keys = name, 1
-	u.version = -1
+	k.group.Example, k.group.Keys = name, 1
 	if len(u.names) < mostNames {
-		collect.Put(&u.names, name, g)
-		collect.Put(&u.kinds, name, kind)
+		collect.Put(&u.names, name, k)
+		u.version = -1
 		return
 	}
 	if h := hashOf(name); !u.seen[h] && len(u.seen) < maxDropped {
 		collect.Put(&u.seen, h, true)
-		if g.Pattern == "" {
-			g.Pattern = p.Of(name, kind, now)
-		}
-		merge(&u.rest, g)
+		merge(&u.rest, k.of(p, now))
+		u.version = -1
 	}
+}
+
+// of returns the key as a group of its pattern.
+func (k *leftOut) of(p *naming.Patterns, now limiter.Instant) *model.KeyGroup {
+	if k.group.Pattern == "" || !k.fixed && k.version != p.Version {
+		k.group.Pattern, k.version = p.Of(k.group.Example, k.kind, now), p.Version
+	}
+	return &k.group
 }
 
 // remove forgets a name that is watched now.
 func (u *unwatched) remove(name string) {
 	if u.names[name] != nil {
 		delete(u.names, name)
-		delete(u.kinds, name)
-		delete(u.faint, name)
 		u.version = -1
 	}
 }
@@ -418,13 +428,10 @@ func (u *unwatched) list(p *naming.Patterns, now limiter.Instant) []model.KeyGro
 	}
 	var all map[string]*model.KeyGroup
 	sound := make(map[string]bool)
-	for name, g := range u.names {
-		one := *g
-		if one.Pattern == "" {
-			one.Pattern = p.Of(name, u.kinds[name], now)
-		}
-		merge(&all, &one)
-		sound[one.Pattern] = sound[one.Pattern] || !u.faint[name]
+	for _, k := range u.names {
+		g := k.of(p, now)
+		merge(&all, g)
+		sound[g.Pattern] = sound[g.Pattern] || !k.faint
 	}
 	for _, g := range u.rest {
 		merge(&all, g)

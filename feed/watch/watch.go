@@ -238,8 +238,8 @@ func (r *reader) inherit(was *reader) {
 			l.changed[name] = 0 // a rule reads it as another row
 		}
 	}
-	for name := range l.candidates.names {
-		typ, _, _ := strings.Cut(l.candidates.kinds[name], " ")
+	for name, k := range l.candidates.names {
+		typ, _, _ := strings.Cut(k.kind, " ")
 		if _, claimed := l.rules.Own(name, typ, 0); claimed || config.RuleFor(l.o.Rules, name).Narrow() {
 			l.candidates.remove(name)
 		}

@@ -2,6 +2,7 @@ package naming
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -54,12 +55,9 @@ func (s *shape) text(at int) string {
 	b.WriteString(s.kind)
 	for i, p := range s.parts {
 		b.WriteString(s.between[i])
-		switch {
-		case i == at:
-			b.WriteString(mark)
-		case p.Class == Word:
+		if p.Class == Word && i != at {
 			b.WriteString(p.Text)
-		default:
+		} else {
 			b.WriteString(mark)
 		}
 	}
@@ -80,17 +78,15 @@ func (p *Patterns) Learn(name, kind string, now limiter.Instant) {
 		p.met(was.group, was.meet(s), s)
 		return
 	}
-	g := p.near(s)
-	if g != nil && g.members > fewWords { // so many others differ in the same part
+	if g := p.near(s); g != nil && g.members > fewWords { // so many others differ in the same part
 		p.met(g, false, s)
 		return
 	}
-	if len(p.shapes) >= mostShapes {
-		return
+	if len(p.shapes) < mostShapes {
+		collect.Put(&p.shapes, text, s)
+		p.fresh = true
+		p.Version++
 	}
-	collect.Put(&p.shapes, text, s)
-	p.fresh = true
-	p.Version++
 }
 
 // met notes in which parts another name of a group differs; changed says that they are more already.
@@ -126,10 +122,9 @@ func (s *shape) vote(i int, c Class) {
 	if s.votes == nil {
 		s.votes = make([]int, len(s.parts))
 	}
-	switch {
-	case c == Instant:
+	if c == Instant {
 		s.votes[i]++
-	default:
+	} else {
 		s.votes[i]--
 	}
 	switch {
@@ -173,11 +168,7 @@ func (p *Patterns) Of(name, kind string, now limiter.Instant) string {
 // settle makes the groups anew.
 func (p *Patterns) settle() {
 	p.fresh, p.groups = false, make(map[string]*group)
-	left := make([]*shape, 0, len(p.shapes))
-	for _, s := range p.shapes {
-		left = append(left, s)
-	}
-	slices.SortFunc(left, func(a, b *shape) int { return strings.Compare(a.text(-1), b.text(-1)) })
+	left := collect.Map(slices.Sorted(maps.Keys(p.shapes)), func(text string) *shape { return p.shapes[text] })
 	counts, windowed, apart := make(map[string]int), make(map[string]bool), make(map[string]int)
 	for _, s := range left {
 		for i := range s.parts {
@@ -278,6 +269,6 @@ func (g *group) glob() string {
 }
 
 // Escape returns the glob that matches text alone.
-func Escape(text string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(text)
-}
+func Escape(text string) string { return escapes.Replace(text) }
+
+var escapes = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)

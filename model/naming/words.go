@@ -82,8 +82,11 @@ const (
 
 // Holds reports whether the name of a field is in a list, in small letters alone.
 func Holds(list, field string) bool {
-	return lists[list][strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(field))]
+	return lists[list][strings.ToLower(joints.Replace(field))]
 }
+
+// joints takes out what stands between the words of a field.
+var joints = strings.NewReplacer("_", "", "-", "")
 
 // Speaks reports whether a word of a name is in a list: "rest" for what is left, "leases" for what is held until it is given back.
 func Speaks(list, name string) bool {
