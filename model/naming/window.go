@@ -457,10 +457,8 @@ func number(name string, i, end int, now limiter.Instant) (w Window, ok bool) {
 		return w, false
 	}
 	w = Window{From: i, To: end}
-	decimal, _ := strings.CutPrefix(name[end:], ".0") // as a division writes it that keeps fractions
-	if decimal == name[end:] || decimal != "" && digit(decimal[0]) {
-		decimal = ""
-	} else {
+	decimal := ""
+	if rest, ok := strings.CutPrefix(name[end:], ".0"); ok && (rest == "" || !digit(rest[0])) { // as a division writes it that keeps fractions
 		decimal, w.To = ".0", end+2
 	}
 	for _, era := range eras {
