@@ -77,14 +77,20 @@ func (l *limiters) adopt(now limiter.Instant) {
 	}
 	for _, f := range finds {
 		l.adoptOne(f, now)
+		l.generalize(l.trackers[f.Name], now)
 	}
 	if l.applied != l.patterns.Version {
 		for _, t := range l.trackers {
-			if t.Found.General {
-				t.Found.Pattern = l.patterns.Of(t.Name, kindOf(t.Found.Type, t.Found.Kind, t.Found.Library), now)
-			}
+			l.generalize(t, now)
 		}
 		l.applied = l.patterns.Version
+	}
+}
+
+// generalize gives a tracker, which may be nil, the pattern of its name where that follows from the names of many limiters.
+func (l *limiters) generalize(t *tracked, now limiter.Instant) {
+	if t != nil && t.Found.General {
+		t.Found.Pattern = l.patterns.Of(t.Name, kindOf(t.Found.Type, t.Found.Kind, t.Found.Library), now)
 	}
 }
 

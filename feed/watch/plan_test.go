@@ -68,3 +68,17 @@ func TestShardsTearNoLimiter(t *testing.T) {
 		t.Errorf("%d of 200 limiters are watched", len(owners))
 	}
 }
+
+// TestLateLimitersAreOfTheGroup: a limiter that is found when many of its pattern are known has that pattern.
+func TestLateLimitersAreOfTheGroup(t *testing.T) {
+	l := newLimiters(Options{}, nil)
+	for i := range 20 {
+		f := decode.Found{Key: fmt.Sprintf("throttle:tenant-%04d", i), Type: "string"}
+		f.Name, f.Evidence = f.Key, model.Known
+		l.adoptOne(f, 0)
+		l.generalize(l.trackers[f.Name], 0)
+		if got := l.trackers[f.Name].Found.Pattern; i > 10 && got != "throttle:tenant-*" {
+			t.Errorf("%s is of the group %s", f.Name, got)
+		}
+	}
+}
