@@ -196,11 +196,11 @@ func Capacity(t Target) int64 {
 
 // Pace returns the requests a second over RecentSpan or, if that is not known, over the last
 // window.
-func (g *Gauge) Pace() (perSecond float64, known bool) {
+func (g *Gauge) Pace() Measure {
 	if g.RecentKnown {
-		return g.Recent, true
+		return Measure{true, g.Recent}
 	}
-	return g.Rate, g.RateKnown
+	return Measure{g.RateKnown, g.Rate}
 }
 
 // Throttled reports whether a request of cost 1 would be denied now. It is false for keys that are

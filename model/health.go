@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/model/format"
 )
 
 // Health holds the figures of INFO, SLOWLOG and LATENCY about the server, as rates since the previous
@@ -51,6 +52,22 @@ type Health struct {
 type Measure struct {
 	Known bool
 	V     float64
+}
+
+// Text writes the measure as f does, and one that is not known as format.Unknown.
+func (m Measure) Text(f func(float64) string) string {
+	if !m.Known {
+		return format.Unknown
+	}
+	return f(m.V)
+}
+
+// And returns the sum of what is known of m and o.
+func (m Measure) And(o Measure) Measure {
+	if !o.Known {
+		return m
+	}
+	return Measure{true, m.V + o.V}
 }
 
 // CommandStat is the cost of one command for the server.

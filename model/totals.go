@@ -91,7 +91,7 @@ func (s *sum) add(k *Watched, at limiter.Instant) {
 		}
 	}
 	s.admitted += millionths(k.admitted())
-	if _, known := g.Pace(); known {
+	if g.Pace().Known {
 		s.Paced++
 	}
 	if k.Reading.Denied.Known {
@@ -108,20 +108,19 @@ func (s *sum) add(k *Watched, at limiter.Instant) {
 // too high: there it is 0 until the rate of the latest seconds is known.
 func (k *Watched) admitted() float64 {
 	g := &k.Gauge
-	rate, known := g.Pace()
-	if !known || !g.RecentKnown && slices.Contains(k.Reading.Notes, WindowInferred) {
+	pace := g.Pace()
+	if !pace.Known || !g.RecentKnown && slices.Contains(k.Reading.Notes, WindowInferred) {
 		return 0
 	}
 	if g.RecentKnown && g.DeniedInW.Known { // arrivals tell them apart
-		return rate
+		return pace.V
 	}
-	return k.Admitted(rate)
+	return k.Admitted(pace.V)
 }
 
 // Came returns the requests a second, admitted and, where that is known, denied.
 func (k *Watched) Came() Measure {
-	_, known := k.Gauge.Pace()
-	return Measure{known, k.admitted() + k.Gauge.DeniedPerSec.V}
+	return Measure{k.Gauge.Pace().Known, k.admitted() + k.Gauge.DeniedPerSec.V}
 }
 
 // Admitted returns what of a rate of requests was admitted: units above the limit of a limiter that counts denied requests, too,

@@ -42,7 +42,6 @@ type Goal struct {
 	Other    string    `json:"other,omitempty"`
 	Value    int64     `json:"value,omitempty"`
 	ValueOf  string    `json:"value_of,omitempty"` // what Value is of a limit, as "2*limit-1", "burst+limit" or "3*share"; "" always the same
-	Least    int64     `json:"least,omitempty"`    // the smallest limit under which it can be reached
 	Values   []float64 `json:"values,omitempty"`
 	Fates    []string  `json:"fates,omitempty"`   // allow or deny
 	Windows  float64   `json:"windows,omitempty"` // how long, in windows, nothing comes or all is denied
@@ -72,14 +71,6 @@ func (g Goal) lasts(l limiter.Limit) time.Duration {
 func (l *Lesson) counts(r *Run) bool {
 	s := &r.setup
 	return s.Convention == l.Convention && s.cost() == 1 && (s.Limit.Count > 0 || l.Limit.Count == 0)
-}
-
-// otherwise returns a remark where a run counts in another way than the lesson.
-func (l *Lesson) otherwise(r *Run, remark string) string {
-	if l.counts(r) {
-		return ""
-	}
-	return remark
 }
 
 // ofLimit returns a value of a limit, as valueOf reads it.
@@ -157,11 +148,8 @@ func (g Goal) Progress(r *Run) Progress {
 	if err != nil {
 		return Progress{Text: "choose the lesson's own algorithms again to go for its goal"}
 	}
-	switch n := r.setup.Limit.Count; {
-	case n == 0 && g.Kind != GoalReadings:
+	if r.setup.Limit.Count == 0 && g.Kind != GoalReadings {
 		return Progress{Text: "a limit of 0 only counts: raise it to go for the goal"}
-	case n < g.Least:
-		return Progress{Text: fmt.Sprintf("the goal cannot be reached under a limit of %d: raise it to %d or more", n, g.Least)}
 	}
 	g = g.under(r.setup.Limit)
 	kind := goalKinds[g.Kind]
@@ -183,15 +171,6 @@ func (g Goal) Progress(r *Run) Progress {
 	return w.done
 }
 
-// Progress returns how far the goal is. What it shows is marked where the run counts in another way than the lesson.
-func (l *Lesson) Progress(r *Run) Progress {
-	p := l.Goal.Progress(r)
-	if p.Reached {
-		p.Then = l.otherwise(r, "Under your own terms: ") + p.Then
-	}
-	return p
-}
-
 // overall is the progress of a goal that looks at a run as a whole.
 func (g Goal) overall(r *Run, of int) Progress {
 	f := facts{run: r, goal: &g, at: r.now, reached: true, selected: r.selected}
@@ -203,8 +182,8 @@ func (g Goal) overall(r *Run, of int) Progress {
 		p.Text = fmt.Sprintf("denied so far under a limit of %d: %d", l, r.Counts(of).Denied)
 		p.Reached = !more && l == g.Value
 	case GoalMost, GoalCheapest:
-		most := map[bool]string{true: "so far", false: "in the whole story"}[more]
-		p.Text = fmt.Sprintf("selected: %s, most %s: %d", r.setup.Candidates[r.selected].Title(), most, r.Counts(r.selected).Largest)
+		most := map[bool]string{true: "so far", false: "in the whole story, which has ended"}[more]
+		p.Text = fmt.Sprintf("selected: %s, most %s %d", r.setup.Candidates[r.selected].Title(), most, r.Counts(r.selected).Largest)
 		p.Reached = !more && !g.beats(r, g.Answer(r), r.selected)
 	}
 	if p.Reached {

@@ -81,7 +81,7 @@ func (v *View) figures() []graph {
 	span := func(d time.Duration) model.Measure { return model.Measure{Known: d > 0, V: float64(d)} }
 	latency := func(v float64) string { return format.Latency(time.Duration(v)) }
 	one := func(text string) []widget.Span { return []widget.Span{widget.Styled(text, l.Text)} }
-	memory, most := measured(h.MemoryUsed, format.Bytes), 0.0
+	memory, most := h.MemoryUsed.Text(format.Bytes), 0.0
 	memoryInk := l.Glow
 	if h.MemoryMax.Known && h.MemoryMax.V > 0 {
 		most, memoryInk = h.MemoryMax.V, l.Fill
@@ -96,21 +96,21 @@ func (v *View) figures() []graph {
 	}
 	plain := func(st themes.Style) func(float64) themes.Style { return func(float64) themes.Style { return st } }
 	return []graph{
-		{label: "latency", now: one(format.Latency(v.Server.RTT)),
+		{label: "latency", now: one(span(last.RTT).Text(latency)),
 			past: settled(v.Past, series(func(p *model.HealthSample) model.Measure { return span(p.RTT) })), round: chartTop, scale: latency,
 			ink: l.Glow},
-		{label: "commands", now: one(measured(h.Ops, format.PerSecond)), past: series(func(p *model.HealthSample) model.Measure { return p.Ops }),
+		{label: "commands", now: one(h.Ops.Text(format.PerSecond)), past: series(func(p *model.HealthSample) model.Measure { return p.Ops }),
 			round: chartTop, scale: rate, ink: l.Glow},
 		{label: "memory", now: one(memory), past: series(func(p *model.HealthSample) model.Measure { return p.Memory }), top: most,
 			round: byteTop, scale: format.Bytes, ink: memoryInk},
-		{label: "evictions", now: []widget.Span{widget.Styled(measured(h.Evicted, format.PerSecond), l.Denied)},
+		{label: "evictions", now: []widget.Span{widget.Styled(h.Evicted.Text(format.PerSecond), l.Denied)},
 			past: series(func(p *model.HealthSample) model.Measure { return p.Evicted }), round: chartTop, scale: rate, ink: plain(l.Denied)},
-		{label: "cpu", now: one(measured(h.CPU, format.Percent)), past: series(func(p *model.HealthSample) model.Measure { return p.CPU }),
+		{label: "cpu", now: one(h.CPU.Text(format.Percent)), past: series(func(p *model.HealthSample) model.Measure { return p.CPU }),
 			top: 1, round: chartTop, scale: coarse, ink: l.Fill},
 		{label: "script time", now: one(format.Latency(last.Script)),
 			past: series(func(p *model.HealthSample) model.Measure { return span(p.Script) }), round: chartTop, scale: latency, ink: l.Glow},
 		{
-			label: "network", now: pair(measured(h.NetIn, format.Bytes)+"/s in", measured(h.NetOut, format.Bytes)+"/s out", l.Accent,
+			label: "network", now: pair(h.NetIn.Text(format.Bytes)+"/s in", h.NetOut.Text(format.Bytes)+"/s out", l.Accent,
 				l.Previous), round: byteTop, scale: format.Bytes,
 			past: series(func(p *model.HealthSample) model.Measure { return p.NetIn }), ink: plain(l.Accent),
 			hung: series(func(p *model.HealthSample) model.Measure { return p.NetOut }), hungIn: plain(l.Previous),

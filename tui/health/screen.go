@@ -175,13 +175,6 @@ func (v *View) heading(title, note string) []widget.Span {
 	return []widget.Span{widget.Styled(title, v.Canvas.Look.Title), widget.Styled(note, v.Canvas.Look.Dim)}
 }
 
-func measured(m model.Measure, f func(float64) string) string {
-	if !m.Known {
-		return format.Unknown
-	}
-	return f(m.V)
-}
-
 func whole(v float64) string { return format.Short(int64(v)) }
 
 // Screen is the health of the Redis behind the keys. Make one with New.

@@ -97,7 +97,7 @@ func (v *View) facts() []fact {
 		saving += ", one is being written"
 	}
 	tell("unsaved", h.Unsaved, whole, saving)
-	tell("clients", h.Clients, whole, ", "+measured(h.Blocked, whole)+" blocked")
+	tell("clients", h.Clients, whole, ", "+h.Blocked.Text(whole)+" blocked")
 	if cost := v.watchingCost(); cost != format.Unknown {
 		unit := " of the server's time"
 		if v.Cost.Server <= 0 {
@@ -245,8 +245,8 @@ func (v *View) paintHot(r cell.Rect) {
 			st = v.Canvas.Look.Dim
 		}
 		rows = append(rows, []widget.Span{widget.Styled(v.Name(h.Key, name), st),
-			widget.Styled(measured(h.Rate, format.PerSecond), v.Canvas.Look.Text),
-			widget.Styled(measured(h.Writes, format.PerSecond), v.Canvas.Look.Text), widget.Styled(format.Percent(h.Share), v.Canvas.Look.Text)})
+			widget.Styled(h.Rate.Text(format.PerSecond), v.Canvas.Look.Text),
+			widget.Styled(h.Writes.Text(format.PerSecond), v.Canvas.Look.Text), widget.Styled(format.Percent(h.Share), v.Canvas.Look.Text)})
 	}
 	v.table(in, []string{"key", "rate", "writes", "share"}, rows)
 }

@@ -211,9 +211,7 @@ type sums struct {
 	denied, near    int            // keys that deny the next request; that are near their limits
 	worst           *model.Watched // the nearest to its limit; nil without one that is known
 	first           *model.Watched // in the order of the rows
-	rate, deniedSec float64        // requests a second; those that were denied
-	rateKnown       bool           // of at least one
-	deniedKnown     bool           // of at least one
+	rate, deniedSec model.Measure  // requests a second; those that were denied: known if it is of one key
 	one             bool           // all have the algorithm of first
 	limit           *model.Target  // the target of first; nil where others have another limit
 }
@@ -303,12 +301,7 @@ func (s *sums) add(k *model.Watched) {
 	if g.Remaining.Known && !g.Likely && (s.worst == nil || nearer(k, s.worst)) {
 		s.worst = k
 	}
-	if rate, known := g.Pace(); known {
-		s.rate, s.rateKnown = s.rate+rate, true
-	}
-	if g.DeniedPerSec.Known {
-		s.deniedSec, s.deniedKnown = s.deniedSec+g.DeniedPerSec.V, true
-	}
+	s.rate, s.deniedSec = s.rate.And(g.Pace()), s.deniedSec.And(g.DeniedPerSec)
 }
 
 // nearer reports whether x is nearer to its limit than y; one that denies is nearest, and of several the one that

@@ -37,11 +37,7 @@ func (t *table) cellTip(title string, k *model.Watched) string {
 	case "used/limit":
 		return t.usedTip(k)
 	case "rate":
-		text := format.Unknown
-		if g.RateKnown {
-			text = format.PerSecond(g.Rate)
-		}
-		text += " over the window of " + format.Length(target.Window) + "."
+		text := model.Measure{Known: g.RateKnown, V: g.Rate}.Text(format.PerSecond) + " over the window of " + format.Length(target.Window) + "."
 		if g.RecentKnown {
 			text = format.PerSecond(g.Recent) + " over the latest seconds; " + text
 		}

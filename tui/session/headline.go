@@ -52,14 +52,14 @@ func (s *Session) Headline(k *model.Watched, l chart.Look, columns int) []widget
 	if next := s.NextSlot(k, l); next.Text != "" {
 		add(next.Text, next.Style)
 	}
-	pace, known := g.Pace()
+	pace := g.Pace()
 	switch {
 	case !g.DeniedInW.Known:
 		add(map[bool]string{false: "denied: not recorded", true: "denied: not known"}[k.Reading.Denied.Known], l.Dim)
 	case g.DeniedPerSec.V > 0:
 		add(format.PerSecond(g.DeniedPerSec.V)+" turned away", l.Denied)
-	case known && pace > 0 && g.Reset != time.Duration(0):
-		add(format.PerSecond(pace), l.Dim)
+	case pace.Known && pace.V > 0 && g.Reset != time.Duration(0):
+		add(format.PerSecond(pace.V), l.Dim)
 	}
 	if g.NextKnown && g.Next == 0 && !old {
 		if in, known := s.deniedIn(k); known {

@@ -105,8 +105,8 @@ func RowText(k *model.Watched, name string) string {
 	if t.Window > 0 {
 		text += " in " + format.Length(t.Window)
 	}
-	if pace, known := g.Pace(); known {
-		text += "  " + format.PerSecond(pace)
+	if pace := g.Pace(); pace.Known {
+		text += "  " + format.PerSecond(pace.V)
 	}
 	return text + "  next " + NextText(g, 6)
 }
