@@ -215,10 +215,11 @@ func New(p Palette) *Theme {
 		}
 	}
 	// A badge is reversed, so that it stays one where there are no colours.
-	badge := func(hex string) Style { return Style{Fg: Hex(hex), Bg: ground, Attr: Bold | Reverse} }
+	emphasis := Bold | Reverse
 	if _, own := ground.Index(); own { // many terminals draw bold black as grey
-		badge = func(hex string) Style { return Style{Fg: Hex(hex), Bg: ground, Attr: Reverse} }
+		emphasis = Reverse
 	}
+	badge := func(hex string) Style { return Style{Fg: Hex(hex), Bg: ground, Attr: emphasis} }
 	fades := 2 // what is at ease, of five steps to the colour of what is not
 	if !p.Dark {
 		fades = 3

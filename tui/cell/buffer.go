@@ -215,12 +215,16 @@ func (g *Buffer) Recolour(r Rect, from, to themes.Ink) {
 	}
 }
 
-// Wash gives everything written in a rectangle one style, beside the attributes that it has, and leaves its shapes.
+// Wash gives everything written in a rectangle one style and leaves its shapes; it keeps its attributes where the
+// style has none.
 func (g *Buffer) Wash(r Rect, st themes.Style) {
 	left, top, right, bottom := g.within(r)
 	for y := top; y < bottom; y++ {
 		for x := left; x < right; x++ {
-			g.cells[y*g.W+x].S = st.With(g.cells[y*g.W+x].S.Attr)
+			c := &g.cells[y*g.W+x]
+			if c.S = st.With(c.S.Attr); st.Attr != 0 {
+				c.S = st
+			}
 		}
 	}
 }

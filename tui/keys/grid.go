@@ -118,10 +118,7 @@ func tileAt(r cell.Rect, col, row, cols, rows, h int) cell.Rect {
 
 func (g *Grid) paintTile(p *widget.Canvas, r cell.Rect, k *model.Watched) {
 	key := k.Reading.Key
-	line := p.Look.Border
-	if key == g.s.Selection.Selected() {
-		line = p.Look.Accent
-	}
+	line, chosen := p.Selectable(key == g.s.Selection.Selected())
 	p.Look.Box.Frame(&p.Buffer, r, line)
 	p.OnClick(r, func(int) tea.Cmd {
 		if g.s.Selection.Selected() == key {
@@ -133,7 +130,7 @@ func (g *Grid) paintTile(p *widget.Canvas, r cell.Rect, k *model.Watched) {
 	mark, style := g.s.Mark(k, p.Look)
 	used := " " + session.UsedText(k, 11) + " "
 	name := g.s.ShortName(key, max(4, r.W-8-safetext.Width(used)))
-	x := p.Spans(r.X+1, r.Y, r.X+r.W-1, widget.Styled(" "+mark+" ", style), widget.Styled(name+" ", p.Look.Title))
+	x := p.Spans(r.X+1, r.Y, r.X+r.W-1, widget.Styled(chosen, line), widget.Styled(mark+" ", style), widget.Styled(name+" ", p.Look.Title))
 	p.Buffer.Right(x, r.Y, r.X+r.W-2, used, style)
 	in := r.Inset(1)
 	if k.Reading.Err != "" || k.Timeline == nil {
@@ -151,12 +148,8 @@ func (g *Grid) paintTile(p *widget.Canvas, r cell.Rect, k *model.Watched) {
 	}
 	end := r.X + r.W - 2
 	p.Buffer.Right(r.X+2, foot, end, next, st)
-	rate := format.Unknown
-	if pace, known := now.Pace(); known {
-		rate = format.PerSecond(pace)
-	}
 	p.Spans(r.X+2, foot, end-safetext.Width(next), widget.Styled(" "+describe.Short(k.Reading.Target.Algorithm), p.Look.Dim),
-		widget.Styled(" · "+format.Length(k.Reading.Target.Window), p.Look.Dim), widget.Styled(" · "+rate+" ", p.Look.Text))
+		widget.Styled(" · "+format.Length(k.Reading.Target.Window), p.Look.Dim), widget.Styled(" · "+now.Pace().Text(format.PerSecond)+" ", p.Look.Text))
 	if _, old := g.s.Shown.Outdated(k); old {
 		p.Buffer.Wash(in, p.Look.Unknown)
 		p.Buffer.Wash(cell.Rect{X: r.X, Y: foot, W: r.W, H: 1}, p.Look.Unknown)

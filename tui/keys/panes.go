@@ -89,16 +89,17 @@ func (v view) timelineTitle(k *model.Watched, room int) []widget.Span {
 
 // paintBars draws what counts for the selected key now.
 func (v view) paintBars(r cell.Rect) {
-	k, in, at := v.s.Selection.Current(), r, v.s.Shown.At()
-	title := []widget.Span{widget.Styled("window", v.c.Look.Title), widget.Styled(" · what counts now", v.c.Look.Dim)}
+	k, in, at := v.s.Selection.Current(), r, v.s.Shown.FiguresAt()
+	note := " · what counts now"
+	if v.s.Shown.Paused() {
+		note = " · what counted at " + v.s.Shown.NowText()
+	}
+	title := []widget.Span{widget.Styled("window", v.c.Look.Title), widget.Styled(note, v.c.Look.Dim)}
 	old := false
 	if k != nil {
 		age := time.Duration(0)
 		if age, old = v.s.Shown.Outdated(k); old {
 			title[1] = widget.Styled(" · last known, "+format.Span(age)+" ago", v.c.Look.Near)
-		}
-		if old && v.s.Shown.Board().Server.Link == model.Down { // all figures are of that moment
-			at = k.Reading.At
 		}
 	}
 	if v.c.Framed {

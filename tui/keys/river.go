@@ -17,6 +17,7 @@ import (
 	"ratescope/tui/cell"
 	"ratescope/tui/chart"
 	"ratescope/tui/session"
+	"ratescope/tui/state"
 	"ratescope/tui/timeline"
 	"ratescope/tui/widget"
 )
@@ -31,11 +32,12 @@ type axis struct {
 	past, ahead int // cells before and after the line at now
 	column      time.Duration
 	newest, now limiter.Instant // end of the column that holds now
+	known       limiter.Instant // end of the column of which the figures are
 }
 
 // axisOf returns the axis of lanes of so many cells: about the last minute, and a quarter as much of
 // the time to come.
-func axisOf(cells int, now limiter.Instant) axis {
+func axisOf(cells int, now, known limiter.Instant) axis {
 	const minute = 50 * time.Second // "about"
 	a := axis{now: now, ahead: max(cells/4, 0), column: columnLengths[len(columnLengths)-1]}
 	a.past = max(cells-a.ahead-1, 0)
@@ -45,7 +47,7 @@ func axisOf(cells int, now limiter.Instant) axis {
 			break
 		}
 	}
-	a.newest = now.Floor(a.column).Add(a.column)
+	a.newest, a.known = now.Floor(a.column).Add(a.column), known.Floor(a.column).Add(a.column)
 	return a
 }
 
@@ -56,9 +58,9 @@ type lanes struct {
 }
 
 // begin begins a picture of lanes of so many cells. Once far more keys are kept than are on screen, all are worked out anew.
-func (l *lanes) begin(cells int, now limiter.Instant) {
+func (l *lanes) begin(cells int, shown *state.Boards) {
 	const most = 512
-	if l.axis = axisOf(cells, now); len(l.known) > most {
+	if l.axis = axisOf(cells, shown.At(), shown.FiguresAt()); len(l.known) > most {
 		l.known = nil
 	}
 }
@@ -67,7 +69,7 @@ func (l *lanes) begin(cells int, now limiter.Instant) {
 func (l *lanes) paint(s slot, k *model.Watched, calm bool) {
 	y := collect.Entry(&l.known, k.Reading.Key)
 	y.Past.Update(k, l.axis.newest, l.axis.now, l.axis.column, l.axis.past)
-	y.Coming.Update(k, l.axis.newest, l.axis.column, l.axis.ahead)
+	y.Coming.Update(k, l.axis.known, l.axis.column, l.axis.ahead)
 	chart.River(&s.c.Buffer, s.x, s.y, s.h, y.Past.Cells, y.Coming.Columns, calm, &s.c.Look)
 }
 
@@ -124,15 +126,14 @@ func (s slot) text(text string, st themes.Style) { s.c.Buffer.Text(s.x, s.y, s.x
 func (s slot) right(text string, st themes.Style) { s.c.Buffer.Right(s.x, s.y, s.x+s.w, text, st) }
 
 // perSecond writes a rate in a style, and dim where it is 0.
-func (s slot) perSecond(known bool, rate float64, st themes.Style) {
-	text := format.PerSecond(rate)
+func (s slot) perSecond(rate model.Measure, st themes.Style) {
 	switch {
-	case !known:
-		text, st = format.Unknown, s.c.Look.Unknown
-	case rate == 0:
+	case !rate.Known:
+		st = s.c.Look.Unknown
+	case rate.V == 0:
 		st = s.c.Look.Dim
 	}
-	s.right(text, st)
+	s.right(rate.Text(format.PerSecond), st)
 }
 
 // keyCell draws what a column says of a key.
@@ -211,14 +212,11 @@ func limitText(t *model.Target, columns int) string {
 }
 
 // rate is that of the latest seconds; that of the window is beside the timeline.
-func (c keyCell) rate() {
-	rate, known := c.k.Gauge.Pace()
-	c.perSecond(known, rate, c.plain())
-}
+func (c keyCell) rate() { c.perSecond(c.k.Gauge.Pace(), c.plain()) }
 
 func (c keyCell) denied() {
 	if d := c.k.Gauge.DeniedPerSec; !d.Known || d.V > 0 {
-		c.perSecond(d.Known, d.V, c.c.Look.Denied)
+		c.perSecond(d, c.c.Look.Denied)
 	}
 }
 
@@ -330,13 +328,9 @@ func (c groupCell) limit() {
 	}
 }
 
-func (c groupCell) rate() {
-	c.perSecond(c.g.rateKnown, c.g.rate, c.c.Look.Text)
-}
+func (c groupCell) rate() { c.perSecond(c.g.rate, c.c.Look.Text) }
 
-func (c groupCell) denied() {
-	c.perSecond(c.g.deniedKnown, c.g.deniedSec, c.c.Look.Denied)
-}
+func (c groupCell) denied() { c.perSecond(c.g.deniedSec, c.c.Look.Denied) }
 
 func (c groupCell) next() {
 	if c.g.worst != nil && c.g.denied > 0 {

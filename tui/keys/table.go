@@ -99,7 +99,7 @@ func (v tableView) paint(r cell.Rect) {
 	widths := fit(in.W, longest, v.table.serverWidth())
 	at, cells := laneAt(&widths)
 	for t, keys := range alone {
-		t.lanes.begin(cells, t.s.Shown.At())
+		t.lanes.begin(cells, t.s.Shown)
 		t.names.shorten(t.s, keys, widths[0]-1, v.common != nil)
 	}
 	v.columnHeads(in, &widths)
@@ -178,28 +178,24 @@ func (v tableView) columnHeads(in cell.Rect, widths *[len(columns)]int) {
 			x += w + 1
 			continue
 		}
+		title, n := x, safetext.Width(c.title)
+		if c.right {
+			title += w - n
+		}
 		if rule {
-			at, n := x, safetext.Width(c.title)
-			if c.right {
-				at = x + w - n
-			}
-			v.c.Buffer.Clear(cell.Rect{X: at - 1, Y: in.Y, W: n + 2, H: 1})
+			v.c.Buffer.Clear(cell.Rect{X: title - 1, Y: in.Y, W: n + 2, H: 1})
 		}
 		if all := len(v.table.lines); rule && i == 0 && all >= in.H { // no title says how many there are
 			last := min(v.table.top+in.H-1, all)
-			at, span := x+safetext.Width(c.title), fmt.Sprintf(" %d–%d of %d ", v.table.top+1, last, all)
+			span := fmt.Sprintf(" %d–%d of %d ", v.table.top+1, last, all)
 			texts, style := []string{span, fmt.Sprintf(" of %d ", all)}, v.c.Look.Dim
 			if v.below > 0 {
 				more := fmt.Sprintf("%d more %s ", v.below, v.c.Look.OverMark)
 				texts, style = []string{span + more, " " + more}, v.c.Look.Denied
 			}
-			v.c.Buffer.Text(at, in.Y, x+w, format.First(w-safetext.Width(c.title)-1, texts...), style)
+			v.c.Buffer.Text(x+n, in.Y, x+w, format.First(w-n-1, texts...), style)
 		}
-		if c.right {
-			v.c.Buffer.Right(x, in.Y, x+w, c.title, st)
-		} else {
-			v.c.Buffer.Text(x, in.Y, x+w, c.title, st)
-		}
+		v.c.Buffer.Text(title, in.Y, x+w, c.title, st)
 		v.c.Tip(cell.Rect{X: x, Y: in.Y, W: w, H: 1}, func(int, int) string { return titles[c.title] })
 		v.c.OnClick(cell.Rect{X: x, Y: in.Y, W: w, H: 1}, func(int) tea.Cmd {
 			v.s.Rows.SetSort(c.sort)

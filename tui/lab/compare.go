@@ -30,13 +30,15 @@ func (compareView) move(s *Screen, by int) {
 // paint draws the candidates' lanes under each other, and below them why the one
 // in focus decides as it does.
 func (compareView) paint(p painter, r cell.Rect) {
+	bottom := whyRows(p.c)
 	if p.s.presenter.on || p.s.at().Plain {
-		p.paintLanes(r)
-		return
+		bottom = 0
 	}
-	lanes, below := r.Top(r.H - whyRows(p.c))
+	lanes, below := r.Top(r.H - bottom)
 	p.paintLanes(lanes)
-	p.paintWhy(below)
+	if bottom > 0 {
+		p.paintWhy(below)
+	}
 }
 
 // whyRows is how many rows the reason takes below the lanes.

@@ -192,10 +192,7 @@ func newThemes(a *App) *Picker {
 		if err != nil {
 			continue
 		}
-		tone := "dark"
-		if !t.Dark {
-			tone = "light"
-		}
+		tone := map[bool]string{true: "dark", false: "light"}[t.Dark]
 		choices = append(choices, Choice{Name: name, Aside: tone, Sample: swatch(&a.Canvas.Look, t), Value: t})
 	}
 	p := a.NewPicker("theme", choices)

@@ -110,11 +110,9 @@ func (b *Boards) Tick(local time.Time) (changed, second bool) {
 	if b.frozen != nil {
 		return false, false
 	}
-	if b.live.Server.Link == model.Live { // else what was last known stays
-		b.live.Refresh(b.now)
-		if b.organic != nil {
-			b.organic.Refresh(b.now)
-		}
+	b.live.Refresh(b.FiguresAt())
+	if b.organic != nil {
+		b.organic.Refresh(b.FiguresAt())
 	}
 	// What is renewed once a second changes together with the clock: a calm screen is
 	// drawn once a second.
@@ -190,6 +188,14 @@ func (b *Boards) At() limiter.Instant {
 		return b.frozen.At
 	}
 	return b.now
+}
+
+// FiguresAt returns the instant of which the figures on screen are: that on screen, or the last at which the server answered.
+func (b *Boards) FiguresAt() limiter.Instant {
+	if b.live.Server.Link == model.Live || b.heard == 0 {
+		return b.At()
+	}
+	return min(b.At(), b.heard)
 }
 
 // Moment says when the keys are looked at.
@@ -303,7 +309,7 @@ func (b *Boards) Pause() bool {
 
 // Freeze returns the live board as it is now.
 func (b *Boards) Freeze() *model.Board {
-	b.live.Refresh(b.now)
+	b.live.Refresh(b.FiguresAt())
 	return b.live.Freeze(b.now)
 }
 

@@ -82,3 +82,25 @@ func TestABatchSaysWhatItChanged(t *testing.T) {
 		t.Error("the header's figures do not say that the link is down")
 	}
 }
+
+func TestFiguresStandWhileTheServerIsAway(t *testing.T) {
+	b, feed, at := watched(t)
+	heard := b.At()
+	feed.Break(at, "connection refused")
+	var gauges []model.Gauge
+	for i := range 20 {
+		at = at.Add(tuitest.Refresh)
+		b.Apply(feed.Advance(at))
+		b.Tick(at)
+		if i == 10 { // in a pause they stand, too
+			b.Pause()
+		}
+		k := b.Board().Key(feed.People[0].Name)
+		if gauges = append(gauges, k.Gauge); gauges[0] != k.Gauge {
+			t.Fatalf("%v after the server went away the figures are %+v, and were %+v", at.Sub(start), k.Gauge, gauges[0])
+		}
+	}
+	if got := b.FiguresAt(); got != heard {
+		t.Errorf("the figures are said to be of %v, and the server was heard last at %v", got, heard)
+	}
+}

@@ -121,17 +121,11 @@ func (s *sheet) paintDrop(r cell.Rect, k *model.Watched) {
 	part := level - math.Floor(level)
 	if leaky { // the drop that is leaving
 		part = 1 - part
-		if level == 0 {
-			part = 0
-		}
 	}
 	idle := !leaky && level >= float64(capacity) || leaky && level == 0
 	x := s.c.Spans(r.X, r.Y+1, r.X+r.W, widget.Styled(under+" ", s.c.Look.Dim))
 	if idle {
-		text := "the bucket is full"
-		if leaky {
-			text = "the bucket is empty"
-		}
+		text := map[bool]string{false: "the bucket is full", true: "the bucket is empty"}[leaky]
 		s.c.Spans(x, r.Y+1, r.X+r.W, widget.Styled(text, s.c.Look.Dim))
 		return
 	}

@@ -233,14 +233,18 @@ func (c *View) tintWindow(p *widget.Canvas, r cell.Rect, k *model.Watched, s tim
 	p.Buffer.Ground(cell.Rect{X: r.X + from, Y: r.Y, W: max(0, to-from+1), H: r.H}, p.Look.Window)
 }
 
-// Tile draws two windows of a key, to be compared with others beside it: the level stands
-// at the same height in every tile.
+// Tile draws two windows of a key, to be compared with others beside it: arrivals, what counts of them, and the level, which
+// stands at the same height in every tile.
 func (c *View) Tile(p *widget.Canvas, r cell.Rect, k *model.Watched, m Moment) {
 	defer p.Buffer.Clip(p.Buffer.Clip(r))
 	s := c.span(k, r.W, m, p.Buffer.ASCII)
 	c.load(k, s, m)
-	arrivals, lane := r.Top(r.H * 2 / 5)
+	arrivals, below := r.Top(r.H * 2 / 5)
+	strip, lane := below.Top(1)
 	c.paintArrivals(p, arrivals, k, s)
+	c.paintAxis(p, strip, k, s)
+	c.paintStrip(p, strip, k, s)
 	c.paintLane(p, lane, k, s)
-	c.tintWindow(p, r, k, s)
+	c.tintWindow(p, arrivals, k, s)
+	c.tintWindow(p, lane, k, s)
 }

@@ -135,22 +135,28 @@ func Width(spans ...Span) int {
 	return collect.Sum(spans, func(s Span) int { return safetext.Width(s.Text) })
 }
 
+// Selectable returns the style of the frame of what may be selected, and the mark before its title, which tells it
+// without colours.
+func (p *Canvas) Selectable(selected bool) (frame themes.Style, mark string) {
+	if selected {
+		return p.Look.Accent, p.Look.SelMark
+	}
+	return p.Look.Border, " "
+}
+
 // Section draws what surrounds a pane and returns the room inside: a box with the title
 // in its top line, or where the paper is not framed a rule above.
 func (p *Canvas) Section(r cell.Rect, focused bool, title ...Span) cell.Rect {
 	if r.H == 0 || r.W < 4 {
 		return cell.Rect{}
 	}
-	line := p.Look.Border
-	if focused {
-		line = p.Look.Accent
-	}
+	line, mark := p.Selectable(focused)
 	if p.Framed {
 		p.Look.Box.Frame(&p.Buffer, r, line)
 	} else {
 		p.Buffer.Fill(r.X, r.Y, r.W, p.Look.Box.H, line)
 	}
-	p.Buffer.Set(r.X+1, r.Y, ' ', line)
+	p.Buffer.Text(r.X+1, r.Y, r.X+2, mark, line)
 	x := p.SpansFit(r.X+2, r.Y, r.X+r.W-3, title...)
 	p.Buffer.Set(x, r.Y, ' ', line)
 	return Inside(r, p.Framed)

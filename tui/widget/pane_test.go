@@ -98,3 +98,16 @@ func TestALongToastEndsWithAnEllipsis(t *testing.T) {
 		t.Errorf("its last row says %q", last)
 	}
 }
+
+func TestTheFocusHasAShape(t *testing.T) {
+	for _, framed := range []bool{true, false} {
+		for _, focused := range []bool{true, false} {
+			p := sheet(20, 4)
+			p.Framed = framed
+			p.Section(p.Buffer.Bounds(), focused, spans("keys")...)
+			if got := strings.Contains(row(p, 0), p.Look.SelMark+"keys"); got != focused {
+				t.Errorf("framed %v, focused %v: the title says %q", framed, focused, row(p, 0))
+			}
+		}
+	}
+}
