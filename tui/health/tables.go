@@ -1,6 +1,7 @@
 package health
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -59,10 +60,7 @@ func (v *View) facts() []fact {
 			say(label, f(m.V)+more, l.Text)
 		}
 	}
-	role := []string{safetext.Clean(s.Role)}
-	if s.Role == "" {
-		role[0] = format.Unknown
-	}
+	role := []string{cmp.Or(safetext.Clean(s.Role), format.Unknown)}
 	if h.Replicas.Known && (h.Replicas.V > 0 || s.Role == "master") {
 		role = append(role, format.Plural(int(h.Replicas.V), "replica"))
 	}

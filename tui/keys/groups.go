@@ -292,7 +292,6 @@ func (s *sums) add(k *model.Watched) {
 	}
 	s.one = s.one && k.Reading.Target.Algorithm == s.first.Reading.Target.Algorithm
 	switch {
-	case k.Reading.Err != "":
 	case g.Throttled():
 		s.denied++
 	case g.Near():
