@@ -220,10 +220,7 @@ func New(p Palette) *Theme {
 		emphasis = Reverse
 	}
 	badge := func(hex string) Style { return Style{Fg: Hex(hex), Bg: ground, Attr: emphasis} }
-	fades := 2 // what is at ease, of five steps to the colour of what is not
-	if !p.Dark {
-		fades = 3
-	}
+	fades := map[bool]int{true: 2, false: 3}[p.Dark] // what is at ease, of five steps to the colour of what is not
 	return &Theme{
 		Name: p.Name, Dark: p.Dark,
 		Text: fg(p.Text), Dim: fg(p.Dim), Faint: fg(p.Faint),

@@ -148,8 +148,9 @@ func (g *Grid) paintTile(p *widget.Canvas, r cell.Rect, k *model.Watched) {
 	}
 	end := r.X + r.W - 2
 	p.Buffer.Right(r.X+2, foot, end, next, st)
-	p.Spans(r.X+2, foot, end-safetext.Width(next), widget.Styled(" "+describe.Short(k.Reading.Target.Algorithm), p.Look.Dim),
-		widget.Styled(" · "+format.Length(k.Reading.Target.Window), p.Look.Dim), widget.Styled(" · "+now.Pace().Text(format.PerSecond)+" ", p.Look.Text))
+	limiter := " " + describe.Short(k.Reading.Target.Algorithm) + " · " + format.Length(k.Reading.Target.Window)
+	pace := " · " + now.Pace().Text(format.PerSecond) + " "
+	p.Spans(r.X+2, foot, end-safetext.Width(next), widget.Styled(limiter, p.Look.Dim), widget.Styled(pace, p.Look.Text))
 	if _, old := g.s.Shown.Outdated(k); old {
 		p.Buffer.Wash(in, p.Look.Unknown)
 		p.Buffer.Wash(cell.Rect{X: r.X, Y: foot, W: r.W, H: 1}, p.Look.Unknown)
