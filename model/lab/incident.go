@@ -201,10 +201,9 @@ func Markdown(title string, r *Run, on Redis) string {
 	if s.Limit.Burst > 0 {
 		fmt.Fprintf(&b, ", burst %d", s.Limit.Burst)
 	}
-	fmt.Fprintf(&b, ", cost %d. %d requests so far.\n\n", s.cost(), r.at)
-	b.WriteString("| algorithm | admitted | denied | wrongly admitted | wrongly denied | most in a true window |\n" +
-		"|---|---:|---:|---:|---:|---:|\n")
-
+	fmt.Fprintf(&b, ", cost %d.\n\n", s.cost())
+	b.WriteString("| algorithm | requests | admitted | denied | wrongly admitted | wrongly denied | most in a true window |\n" +
+		"|---|---:|---:|---:|---:|---:|---:|\n")
 	for i, c := range s.Candidates {
 		t := r.Counts(i)
 		wrong := fmt.Sprintf("%d | %d", t.WronglyAdmitted, t.WronglyDenied)
@@ -214,7 +213,7 @@ func Markdown(title string, r *Run, on Redis) string {
 		case s.Within > 0:
 			wrong = "? | ?"
 		}
-		fmt.Fprintf(&b, "| %s | %d | %d | %s | %d |\n", c, t.Admitted, t.Denied, wrong, t.Largest)
+		fmt.Fprintf(&b, "| %s | %d | %d | %d | %s | %d |\n", c, t.Admitted+t.Denied, t.Admitted, t.Denied, wrong, t.Largest)
 	}
 	b.WriteString("\nWrongly: against the true window of what each algorithm had admitted itself, where it promises one")
 	if s.Within > 0 {

@@ -313,11 +313,13 @@ func fold(run *lab.Run, at, height int) []folded {
 // paintRequests lists the requests around the inspected one, with what each candidate
 // made of them.
 func (d *decisionView) paintRequests(p painter, r cell.Rect) {
-	s := p.s.run.Setup()
-	in := p.c.Section(r, false, widget.Styled("requests", p.c.Look.Title),
-		widget.Styled(fmt.Sprintf(" · %d", p.s.run.Decided()), p.c.Look.Dim))
+	s, own := p.s.run.Setup(), p.s.run.Counts(p.s.focus)
 	at, all := d.inspected(p.s), p.s.run.Decided()
-	in = p.paintColumns(in, s)
+	many := fmt.Sprintf(" · %d", all)
+	if sent := int(own.Admitted + own.Denied); sent != all { // other lanes have crowds of their own
+		many = fmt.Sprintf(" · %d of %d", sent, all)
+	}
+	in := p.paintColumns(p.c.Section(r, false, widget.Styled("requests", p.c.Look.Title), widget.Styled(many, p.c.Look.Dim)), s)
 	for row, one := range fold(p.s.run, at, in.H) {
 		i, y := one.from, in.Y+row
 		if row >= in.H {

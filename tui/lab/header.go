@@ -19,20 +19,19 @@ import (
 	"ratescope/tui/widget"
 )
 
-// shown returns what the header is about, the run, the question or the box: how long it takes so far, and how many
-// requests were decided.
-func (s *Screen) shown() (elapsed time.Duration, decided int) {
+// elapsed returns how long what the header is about takes so far: the run, the question or the box.
+func (s *Screen) elapsed() time.Duration {
 	switch v := s.front().(type) {
 	case *quizView:
 		if v.quiz != nil {
-			return v.quiz.Run.Elapsed(), v.quiz.Run.Decided()
+			return v.quiz.Run.Elapsed()
 		}
 	case *boxView:
 		if v.box != nil {
-			return v.box.Elapsed(), len(v.box.Tried)
+			return v.box.Elapsed()
 		}
 	}
-	return s.run.Elapsed(), s.run.Decided()
+	return s.run.Elapsed()
 }
 
 // storyTime formats the time since the start of the story, in seconds.
@@ -42,9 +41,7 @@ func storyTime(d time.Duration) string { return fmt.Sprintf("%.3f s", d.Seconds(
 func (p painter) paintHeader(r cell.Rect) {
 	end := r.X + r.W
 	x := p.paintBadge(r)
-	elapsed, _ := p.s.shown()
-	clock := storyTime(elapsed)
-	title := safetext.Clean(p.s.at().Title)
+	clock, title := storyTime(p.s.elapsed()), safetext.Clean(p.s.at().Title)
 	if n := len(p.s.lessons); n > 1 {
 		title = fmt.Sprintf("%d/%d %s", p.s.lesson+1, n, title)
 	}
@@ -279,8 +276,7 @@ func (p painter) paintLargeHeader(r cell.Rect) {
 	if n := len(p.s.lessons); n > 1 {
 		x = p.c.Buffer.Text(x+1, r.Y, end, fmt.Sprintf("%d/%d", p.s.lesson+1, n), p.c.Look.Text)
 	}
-	elapsed, _ := p.s.shown()
-	title, clock, room := safetext.Clean(p.s.at().Title), storyTime(elapsed), r.W-2
+	title, clock, room := safetext.Clean(p.s.at().Title), storyTime(p.s.elapsed()), r.W-2
 	if beside := widget.TypeCells(clock, true) + 3; widget.TypeCells(title, true)+beside <= room {
 		p.c.Large(end-beside+3, r.Y+1, end, clock, true, p.c.Look.Accent)
 		room -= beside

@@ -381,7 +381,7 @@ func TestExports(t *testing.T) {
 	if list, err := engine.Load([]byte(saved["fixed-edge-10_1.json"])); err != nil || len(list) != 1 {
 		t.Errorf("the exported scenario: %v\n%s", err, saved["fixed-edge-10_1.json"])
 	}
-	if !strings.Contains(saved["fixed-edge-10_1.md"], "| fixed-window | 20 | 0 | 10 | 0 | 20 |") {
+	if !strings.Contains(saved["fixed-edge-10_1.md"], "| fixed-window | 20 | 20 | 0 | 10 | 0 | 20 |") {
 		t.Errorf("the exported moment:\n%s", saved["fixed-edge-10_1.md"])
 	}
 }
