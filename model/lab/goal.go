@@ -42,6 +42,7 @@ type Goal struct {
 	Other    string    `json:"other,omitempty"`
 	Value    int64     `json:"value,omitempty"`
 	ValueOf  string    `json:"value_of,omitempty"` // what Value is of a limit, as "2*limit-1", "burst+limit" or "3*share"; "" always the same
+	Least    int64     `json:"least,omitempty"`    // the smallest limit under which it can be reached
 	Values   []float64 `json:"values,omitempty"`
 	Fates    []string  `json:"fates,omitempty"`   // allow or deny
 	Windows  float64   `json:"windows,omitempty"` // how long, in windows, nothing comes or all is denied
@@ -71,6 +72,14 @@ func (g Goal) lasts(l limiter.Limit) time.Duration {
 func (l *Lesson) counts(r *Run) bool {
 	s := &r.setup
 	return s.Convention == l.Convention && s.cost() == 1 && (s.Limit.Count > 0 || l.Limit.Count == 0)
+}
+
+// otherwise returns a remark where a run counts in another way than the lesson.
+func (l *Lesson) otherwise(r *Run, remark string) string {
+	if l.counts(r) {
+		return ""
+	}
+	return remark
 }
 
 // ofLimit returns a value of a limit, as valueOf reads it.
@@ -148,8 +157,11 @@ func (g Goal) Progress(r *Run) Progress {
 	if err != nil {
 		return Progress{Text: "choose the lesson's own algorithms again to go for its goal"}
 	}
-	if r.setup.Limit.Count == 0 && g.Kind != GoalReadings {
+	switch n := r.setup.Limit.Count; {
+	case n == 0 && g.Kind != GoalReadings:
 		return Progress{Text: "a limit of 0 only counts: raise it to go for the goal"}
+	case n < g.Least:
+		return Progress{Text: fmt.Sprintf("the goal cannot be reached under a limit of %d: raise it to %d or more", n, g.Least)}
 	}
 	g = g.under(r.setup.Limit)
 	kind := goalKinds[g.Kind]
@@ -171,6 +183,15 @@ func (g Goal) Progress(r *Run) Progress {
 	return w.done
 }
 
+// Progress returns how far the goal is. What it shows is marked where the run counts in another way than the lesson.
+func (l *Lesson) Progress(r *Run) Progress {
+	p := l.Goal.Progress(r)
+	if p.Reached {
+		p.Then = l.otherwise(r, "Under your own terms: ") + p.Then
+	}
+	return p
+}
+
 // overall is the progress of a goal that looks at a run as a whole.
 func (g Goal) overall(r *Run, of int) Progress {
 	f := facts{run: r, goal: &g, at: r.now, reached: true, selected: r.selected}
@@ -182,8 +203,8 @@ func (g Goal) overall(r *Run, of int) Progress {
 		p.Text = fmt.Sprintf("denied so far under a limit of %d: %d", l, r.Counts(of).Denied)
 		p.Reached = !more && l == g.Value
 	case GoalMost, GoalCheapest:
-		most := map[bool]string{true: "so far", false: "in the whole story, which has ended"}[more]
-		p.Text = fmt.Sprintf("selected: %s, most %s %d", r.setup.Candidates[r.selected].Title(), most, r.Counts(r.selected).Largest)
+		most := map[bool]string{true: "so far", false: "in the whole story"}[more]
+		p.Text = fmt.Sprintf("selected: %s, most %s: %d", r.setup.Candidates[r.selected].Title(), most, r.Counts(r.selected).Largest)
 		p.Reached = !more && !g.beats(r, g.Answer(r), r.selected)
 	}
 	if p.Reached {
@@ -351,8 +372,8 @@ func (w *watcher) count(counts func(i int, d limiter.Decision) bool, text func(n
 
 func (w *watcher) disagree() (seer, func() string) {
 	return w.count(func(i int, d limiter.Decision) bool { return d.Allowed && !w.run.verdicts[i].Allowed(w.other) }, func(n int64) string {
-		return fmt.Sprintf("%s admitted what %s denied: %d of %d", w.run.setup.Candidates[w.of].Title(),
-			w.run.setup.Candidates[w.other].Title(), n, w.goal.Value)
+		return fmt.Sprintf("%d of %d: %s admitted what %s denied", n, w.goal.Value, w.run.setup.Candidates[w.of].Title(),
+			w.run.setup.Candidates[w.other].Title())
 	})
 }
 

@@ -94,7 +94,7 @@ func TestReadingsOfTheSameInstant(t *testing.T) {
 	s.Limit.Count = 5
 	run = lab.NewRun(s, lab.NewWorkload(nil))
 	disagree := lab.Goal{Kind: lab.GoalDisagree, Of: "sliding-window/floor", Other: "sliding-window", Value: 1}
-	if p := disagree.Progress(run); p.Text != "sliding window counter, floor admitted what sliding window counter denied: 0 of 1" {
+	if p := disagree.Progress(run); p.Text != "0 of 1: sliding window counter, floor admitted what sliding window counter denied" {
 		t.Errorf("the task names its lanes: %q", p.Text)
 	}
 }

@@ -455,11 +455,7 @@ func (l *Lesson) Task(r *Run) string { return l.fill(cmp.Or(l.Goal, &Goal{}).Say
 
 // Hint returns how it can be done, see Task. It holds as the lesson counts, and says so where the run counts in another way.
 func (l *Lesson) Hint(r *Run) string {
-	hint := l.fill(cmp.Or(l.Goal, &Goal{}).Hint, r)
-	if !l.counts(r) {
-		return "As the lesson counts, before w changed it: " + hint
-	}
-	return hint
+	return l.otherwise(r, "As the lesson counts, before w changed it: ") + l.fill(cmp.Or(l.Goal, &Goal{}).Hint, r)
 }
 
 // ofSteps are the names of numbers that hold under the terms of the lesson alone: those of its steps.

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"ratescope/limiter/convention"
 	"ratescope/model/lab"
@@ -87,7 +88,7 @@ func TestTermsBesideALesson(t *testing.T) {
 					run.Fire(cost)
 				}
 			}
-			p, said := l.Goal.Progress(run), l.Paragraphs(run)
+			p, said := l.Progress(run), l.Paragraphs(run)
 			own := s.Limit == l.Limit && cost == 1
 			if told := strings.HasPrefix(said[len(said)-1], "You have changed how it counts"); told == own {
 				t.Errorf("%s, limit %d, cost %d: the text ends with %q", l.ID, s.Limit.Count, cost, said[len(said)-1])
@@ -95,9 +96,47 @@ func TestTermsBesideALesson(t *testing.T) {
 			if told := strings.HasPrefix(l.Hint(run), "As the lesson counts"); told == own {
 				t.Errorf("%s, limit %d, cost %d: the hint is %q", l.ID, s.Limit.Count, cost, l.Hint(run))
 			}
+			if told := strings.HasPrefix(p.Then, "Under your own terms: "); p.Reached && told == own {
+				t.Errorf("%s, limit %d, cost %d: it shows %q", l.ID, s.Limit.Count, cost, p.Then)
+			}
 			if p.Reached && s.Limit.Count == 0 && l.Goal.Kind != lab.GoalReadings {
 				t.Errorf("%s is reached under a limit of 0: %s", l.ID, p.Then)
 			}
 		}
+	}
+}
+
+// TestGoalsThatNeedALargerLimit: a goal that no requests reach under a small limit says so, and is reached under the next one.
+func TestGoalsThatNeedALargerLimit(t *testing.T) {
+	lessons, err := lab.Lessons()
+	if err != nil {
+		t.Fatal(err)
+	}
+	least := 0
+	for _, l := range lessons {
+		if l.Goal.Least == 0 {
+			continue
+		}
+		least++
+		for limit := l.Goal.Least - 1; limit <= l.Goal.Least; limit++ {
+			s := l.Setup()
+			s.Limit.Count = limit
+			run := under(t, l, s)
+			for range 4 {
+				for range 4 {
+					run.Fire(1)
+				}
+				run.AdvanceTo(run.Now().Add(time.Second))
+				run.Fire(1)
+				run.AdvanceTo(run.Now().Add(s.Limit.Window))
+			}
+			p := l.Progress(run)
+			if told := strings.HasPrefix(p.Text, "the goal cannot be reached"); told != (limit < l.Goal.Least) || p.Reached == told {
+				t.Errorf("%s under a limit of %d: %+v", l.ID, limit, p)
+			}
+		}
+	}
+	if least != 2 {
+		t.Errorf("%d goals need a larger limit than one", least)
 	}
 }

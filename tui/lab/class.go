@@ -215,10 +215,7 @@ const showEvery = 400 * time.Millisecond
 // teach shows the students what is on screen, where any of them follows. What the teacher
 // sees of the class is not shown.
 func (c *classroom) teach(s *Screen, now time.Time) {
-	if !c.teaches() || s.shows(studentsName) || now.Sub(c.taught) < showEvery {
-		return
-	}
-	if c.Now().following() == 0 {
+	if !c.teaches() || s.shows(studentsName) || now.Sub(c.taught) < showEvery || c.Now().following() == 0 {
 		return
 	}
 	c.taught = now

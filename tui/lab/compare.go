@@ -30,15 +30,13 @@ func (compareView) move(s *Screen, by int) {
 // paint draws the candidates' lanes under each other, and below them why the one
 // in focus decides as it does.
 func (compareView) paint(p painter, r cell.Rect) {
-	bottom := whyRows(p.c)
 	if p.s.presenter.on || p.s.at().Plain {
-		bottom = 0
+		p.paintLanes(r)
+		return
 	}
-	lanes, below := r.Top(r.H - bottom)
+	lanes, below := r.Top(r.H - whyRows(p.c))
 	p.paintLanes(lanes)
-	if bottom > 0 {
-		p.paintWhy(below)
-	}
+	p.paintWhy(below)
 }
 
 // whyRows is how many rows the reason takes below the lanes.

@@ -24,18 +24,24 @@ func (s *Screen) bindings() shell.Actions {
 	return shell.Actions{
 		bind(fireGroup, "fire", "space", "fires one request", s.guess.fire, "space").Hinted("fire"),
 		bind(fireGroup, "burst", "b", "fires a burst of N", func() { s.fire(s.burst); s.follow() }, "b").Hinted("burst"),
-		bind(fireGroup, "rate", "r", "fires N in every window; again stops", s.toggleRate, "r").Hinted("rate"),
+		bind(fireGroup, "rate", "r", "fires N in every window; again stops", s.toggleRate, "r"),
 		shell.Bind(fireGroup, "more", "+", "raises the chosen number, or N", func() tea.Cmd { return s.sentence.adjust(1) }, "+", "="),
 		shell.Bind(fireGroup, "less", "-", "lowers it", func() tea.Cmd { return s.sentence.adjust(-1) }, "-", "_"),
 
+		bind("lesson", "lessons", "L", "lists the lessons", s.openLessons, "L").Hinted("lessons"),
+		bind("lesson", "next lesson", "n", "begins the next lesson", func() { s.begin(s.lesson + 1) }, "n").Hinted("next").Unless(only, alone),
+		bind("lesson", "previous lesson", "N", "begins the one before", func() { s.begin(s.lesson - 1) }, "N").Unless(only, alone),
+		bind("lesson", "hint", "i", "gives a hint", func() { s.hint = !s.hint }, "i").Hinted("hint"),
+		bind("lesson", "how", "H", "shows how the goal is reached", s.showHow, "H").Hinted("how"),
+		bind("lesson", "what if", "w", "changes limit, terms, traffic, algorithms", terms{s}.show, "w").Hinted("what if"),
+
 		bind(timeGroup, "play", "p", "starts and stops the clock", s.play, "p").Hinted("run"),
-		bind(timeGroup, "step", "→ l", "steps to the next request", s.step, "right", "l", ".").Hinted("step"),
+		bind(timeGroup, "step", "→ l", "steps to the next request", s.step, "right", "l", "."),
 		bind(timeGroup, "step back", "← h", "steps back", s.stepBack, "left", "h", ","),
 		bind(timeGroup, "slower", "<", "slows the clock down, to 0.1x", func() { s.clock.faster(-1) }, "<"),
 		bind(timeGroup, "faster", ">", "speeds it up, to 50x", func() { s.clock.faster(1) }, ">"),
 		bind(timeGroup, "go to", "g", "goes to a time you type, as 9.9s or 999ms", s.askTime, "g").Hinted("go to"),
-		bind(timeGroup, "restart", "R", "restarts with the same seed", func() { s.anew(s.restart(s.run.Setup())) },
-			"R", "home").Hinted("restart"),
+		bind(timeGroup, "restart", "R", "restarts with the same seed", func() { s.anew(s.restart(s.run.Setup())) }, "R", "home"),
 		bind(timeGroup, "undo", "U", "undoes the restart", s.takeBack, "U").Unless("Nothing was restarted.",
 			func() bool { return s.past == nil }),
 		bind(timeGroup, "reseed", "Z", "restarts with another seed", func() { s.anew(s.reseed()) }, "Z"),
@@ -57,14 +63,6 @@ func (s *Screen) bindings() shell.Actions {
 		bind("lab", "down", "↓ j", "selects what is below", func() { s.front().move(s, 1) }, "down", "j"),
 		bind("lab", "algorithm", "a", "selects the next algorithm", func() { s.focus = (s.focus + 1) % len(s.run.Setup().Candidates) }, "a"),
 		bind("lab", "expand", "enter", "inspects, and from the text tries it", s.enter, "enter"),
-
-		bind("lesson", "lessons", "L", "lists the lessons", s.openLessons, "L").Hinted("lessons"),
-		bind("lesson", "next lesson", "n", "begins the next lesson", func() { s.begin(s.lesson + 1) }, "n").Hinted("next").Unless(only, alone),
-		bind("lesson", "previous lesson", "N", "begins the one before", func() { s.begin(s.lesson - 1) }, "N").Unless(only, alone),
-		bind("lesson", "hint", "i", "gives a hint", func() { s.hint = !s.hint }, "i").Hinted("hint"),
-		bind("lesson", "how", "H", "shows how the goal is reached", s.showHow, "H").Hinted("how"),
-		bind("lesson", "what if", "w", "changes limit, terms, traffic, algorithms", func() { s.app.Open(&termsOverlay{s: s}) }, "w").
-			Hinted("what if"),
 
 		bind("room", "present", "B", "presenter mode: large and few", s.presenter.toggle, "B").In(shell.Look, nil),
 		shell.Bind("room", "export", "e", "saves the moment as Markdown", func() tea.Cmd { return s.exports.moment(false) }).
@@ -131,11 +129,12 @@ func (s *Screen) anew(err error) {
 	s.renew()
 }
 
+// takeBack takes a restart back.
 func (s *Screen) takeBack() {
-	if s.undo() {
-		s.renew()
-		s.app.Say("The run is as it was before the restart.")
-	}
+	s.run, s.past = s.past, nil
+	s.halt()
+	s.renew()
+	s.app.Say("The run is as it was before the restart.")
 }
 
 // enter inspects from the lanes, and tries from the text.

@@ -192,7 +192,7 @@ func (t *task) update(s *Screen) {
 	if changed || g.Kind == lab.GoalReadings && t.now != s.run.Now() {
 		before := t.Progress
 		t.version, t.decided, t.now = s.run.Version(), s.run.Decided(), s.run.Now()
-		t.Progress = g.Progress(s.run)
+		t.Progress = s.at().Progress(s.run)
 		if s.app.Options().ASCII {
 			t.Text = strings.NewReplacer("✓", s.app.Canvas.Look.YesMark, "✖", s.app.Canvas.Look.OverMark).Replace(t.Text)
 		}

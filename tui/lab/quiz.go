@@ -271,20 +271,14 @@ func newGuess(s *Screen) guess {
 			return s.started()
 		}).Hinted(name)
 	}
-	return guess{s: s, keys: shell.Actions{
-		answer("admitted", "a", true), answer("denied", "d", false),
-	}}
+	return guess{s: s, keys: shell.Actions{answer("admitted", "a", true), answer("denied", "d", false)}}
 }
 
 // toggle asks for predictions from now on, or stops that.
 func (g *guess) toggle() {
-	s := g.s
 	g.on, g.asked = !g.on, false
-	if g.on {
-		s.app.Say("Before each request that you fire: a says that it will be admitted, d denied. J stops asking.")
-		return
-	}
-	s.app.Say("Requests are fired without a prediction.")
+	g.s.app.Say(map[bool]string{true: "Before each request that you fire: a says that it will be admitted, d denied. J stops asking.",
+		false: "Requests are fired without a prediction."}[g.on])
 }
 
 // fire fires a request by hand, or asks for a prediction first.

@@ -19,7 +19,7 @@ func TestTheTaskStandsAboveItsProgress(t *testing.T) {
 		for lesson, want := range map[string][]string{
 			"log-one-in-two":        {"Fire requests that fare like A", "yours so far: ✓", "▲ admitted, ▼ denied wrongly"},
 			"counter-weighted-sum":  {"Fire one request that makes the estimate exactly 3", "estimate after your last request: 10", "▼ "},
-			"choose-limiter":        {"to its end at 40 s", "selected: fixed window, most so far 200", "△ its excess"},
+			"choose-limiter":        {"to its end at 40 s", "selected: fixed window, most so far: 200", "△ its excess"},
 			"bucket-meter-or-queue": {"Fill the queue until it denies you", "get one denied first"},
 		} {
 			text := ansi.Strip(shoot(t, lab.Options{}, lesson, "enter b", size[0], size[1]))

@@ -125,7 +125,7 @@ func (s *Screen) Keys() shell.Actions {
 	_, apart := v.(interface{ apart() })
 	for _, act := range s.actions {
 		if !apart || act.Group != fireGroup && act.Group != timeGroup {
-			if s.at().Plain && !apart && !slices.Contains(plainHints, act.Name) {
+			if !apart && !slices.Contains(taskHints, act.Name) {
 				act.Hint = ""
 			}
 			if act.Name == "expand" && s.sentence.chosen() != "" { // first, for a footer is cut at its end
@@ -138,8 +138,8 @@ func (s *Screen) Keys() shell.Actions {
 	return s.class.hold(list)
 }
 
-// plainHints are the actions that the footer of a plain lesson names.
-var plainHints = []string{"fire", "burst", "play", "hint", "next lesson"}
+// taskHints are the actions that the footer names beside a lesson's task.
+var taskHints = []string{"fire", "burst", "hint", "next lesson", "play", "go to"}
 
 // Pace is that of the pictures while the clock of the story runs.
 func (s *Screen) Pace() time.Duration {

@@ -66,16 +66,6 @@ func (s *story) restart(setup lab.Setup) error {
 	return nil
 }
 
-// undo takes a restart back.
-func (s *story) undo() bool {
-	if s.past == nil {
-		return false
-	}
-	s.run, s.past = s.past, nil
-	s.halt()
-	return true
-}
-
 // reseed restarts with another seed.
 func (s *story) reseed() error {
 	s.seed = rand.New(rand.NewPCG(s.seed, 1)).Uint64() % 10_000
@@ -369,8 +359,7 @@ func (s *story) keyName() string {
 	if s.key == lab.AllKeys {
 		return fmt.Sprintf("all %d as one", n)
 	}
-	name := fmt.Sprintf("%d of %d", s.key+1, n)
-	return name + " " + safetext.Clip(safetext.Clean(s.trace.Keys[s.key].Name), 18, safetext.Ellipsis)
+	return fmt.Sprintf("%d of %d %s", s.key+1, n, safetext.Clip(safetext.Clean(s.trace.Keys[s.key].Name), 18, safetext.Ellipsis))
 }
 
 // OpenMsg opens recorded requests as lessons: those of the incident go before all others.

@@ -33,6 +33,12 @@ type termsOverlay struct {
 	row int
 }
 
+// show opens the list: at the traffic in a lesson that has its own, for that is what its text is about.
+func (t terms) show() {
+	first := map[bool]string{true: "traffic", false: "limit"}[len(t.s.at().Traffic) > 0]
+	t.s.app.Open(&termsOverlay{t.s, slices.IndexFunc(t.list(), func(one term) bool { return one.name == first })})
+}
+
 // Modal is true.
 func (*termsOverlay) Modal() bool { return true }
 
