@@ -116,7 +116,8 @@ func (f *fiber) learn(now limiter.Instant, h fiberHits, ttl time.Duration) {
 	switch {
 	case h.previous > 0, unknown && began && h.current == 1 && past > 2*time.Second && h.ends.Sub(now) <= past:
 		f.algorithm = limiter.SlidingWindow
-	case unknown && (past < set/2-time.Second || !began && wrote && expiry.Sub(f.expiry) > 2*form.WholeSecond+form.Latency):
+	case past < set/2-time.Second, // which no sliding window leaves, whatever was given
+		unknown && !began && wrote && expiry.Sub(f.expiry) > 2*form.WholeSecond+form.Latency:
 		f.algorithm = limiter.FixedWindow
 	}
 	switch {

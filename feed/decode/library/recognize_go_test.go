@@ -211,7 +211,7 @@ func TestOwnLogNeedsItsName(t *testing.T) {
 }
 
 // TestFiberIsToldItsAlgorithm shows the requests of a sliding window at the first look, when a rule says that it is one: its
-// key outlives the window by its length.
+// key outlives the window by its length. One that outlives it by less is a fixed window, whatever the rule says.
 func TestFiberIsToldItsAlgorithm(t *testing.T) {
 	end := testNow.Add(15 * time.Second).Floor(time.Second)
 	hits := "\x83\xa8currHits\x03\xa8prevHits\x00\xa3exp\xce" + string(binary.BigEndian.AppendUint32(nil, uint32(end/1e6)))
@@ -223,5 +223,11 @@ func TestFiberIsToldItsAlgorithm(t *testing.T) {
 	d := m.Limiter.Decode(testNow, []decode.Sample{s}, decode.Settings{Algorithm: limiter.SlidingWindow, Limit: limiter.Limit{Count: 5}})
 	if d.Err != "" || d.Algorithm != limiter.SlidingWindow || d.Window != 20*time.Second || d.State.Current != 3 {
 		t.Errorf("%q, %v, window %v, current %d", d.Err, d.Algorithm, d.Window, d.State.Current)
+	}
+	s = text("203.0.113.1", hits, end.Sub(testNow)+2*time.Second)
+	d = fiberLimiter(&s, decode.Context{Now: testNow}).Limiter.Decode(testNow, []decode.Sample{s},
+		decode.Settings{Algorithm: limiter.SlidingWindow, Limit: limiter.Limit{Count: 5}})
+	if d.Err != "" || d.Algorithm != limiter.FixedWindow || d.State.Start.Add(d.Window) != end || d.State.Current != 3 {
+		t.Errorf("a fixed window is told as sliding: %q, %v, window %v, current %d", d.Err, d.Algorithm, d.Window, d.State.Current)
 	}
 }
