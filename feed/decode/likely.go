@@ -344,75 +344,71 @@ func numbersOf(text string) (fields map[string]string, list []string) {
 	if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[") {
 		return nil, nil
 	}
+	if len(text) >= sampleBytes {
+		text = closed(text)
+	}
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
-	name, arrays, path := "", 0, []string{} // the paths of the objects and arrays around
-	add := func(number string, inObject bool) {
-		if of := path[len(path)-1]; strings.HasPrefix(of, inArray) {
-			if name = ""; !inObject || len(number) >= 10 { // of objects in arrays the times alone
-				list = append(list, number)
-			}
-			return
-		}
-		collect.Put(&fields, path[len(path)-1]+name, number)
-		name = ""
+	var value any
+	if n := (numbers{}); d.Decode(&value) == nil && !d.More() && n.add(value, "", 0) {
+		return n.fields, n.list
 	}
-	for {
-		token, err := d.Token()
-		depth := len(path)
-		if err != nil { // its end, or that of what was read of it
-			if depth > 0 && len(text) < sampleBytes || d.InputOffset() < int64(len(text)) && depth == 0 {
-				return nil, nil
-			}
-			if depth > 0 && len(list) > 1 { // the last number may be cut off, too
-				list = list[:len(list)-1]
-			}
-			return fields, list
-		}
-		if _, delim := token.(json.Delim); !delim && depth == 0 {
-			return nil, nil
-		}
-		inObject := depth > 0 && path[depth-1] != inArray // one of its own, or in an array
-		switch v := token.(type) {
-		case json.Delim:
-			switch v {
-			case '}', ']':
-				path, name = path[:depth-1], ""
-				continue
-			case '[':
-				arrays++
-				path = append(path, inArray)
-			default:
-				before := ""
-				if depth > 0 {
-					before = path[depth-1] + name + "."
-				}
-				path, name = append(path, before), ""
-			}
-			if arrays > 1 || len(path) > 3 || v == '[' && depth > 1 {
-				return nil, nil
-			}
-		case json.Number:
-			add(v.String(), inObject)
-		case string:
-			switch n, ok := NumberOrTime(v); {
-			case ok && (name != "" || !inObject):
-				add(strconv.FormatFloat(n, 'f', -1, 64), inObject)
-			case name == "@class": // of Jackson
-				name = ""
-			case !inObject || name != "":
-				return nil, nil
-			default:
-				name = v
-			}
-		default:
-			return nil, nil
-		}
-	}
+	return nil, nil
 }
 
-// inArray stands for an array among the paths of objects.
-const inArray = "[]"
+// closed returns the beginning of JSON up to its last comma, with the brackets that are open there closed; what is cut off in a text is
+// none.
+func closed(text string) string {
+	text = text[:max(strings.LastIndexByte(text, ','), 0)]
+	var open []byte
+	for _, c := range []byte(text) {
+		switch c {
+		case '{', '[':
+			open = append(open, c+2) // in ASCII
+		case '}', ']':
+			open = open[:max(len(open)-1, 0)]
+		}
+	}
+	slices.Reverse(open)
+	return text + string(open)
+}
+
+// numbers are those of JSON.
+type numbers struct {
+	fields map[string]string
+	list   []string
+	arrays int
+}
+
+// add takes the numbers of a value at a path, so many objects deep, and reports whether it holds nothing else, but one array at most.
+func (n *numbers) add(value any, path string, depth int) bool {
+	switch v := value.(type) {
+	case json.Number:
+		if depth < inArray {
+			collect.Put(&n.fields, strings.TrimSuffix(path, "."), v.String())
+		} else if depth == inArray || len(v) >= 10 { // of objects in arrays the times alone
+			n.list = append(n.list, v.String())
+		}
+		return true
+	case string:
+		f, ok := NumberOrTime(v)
+		return ok && n.add(json.Number(strconv.FormatFloat(f, 'f', -1, 64)), path, depth) || strings.HasSuffix(path, "@class.") // of Jackson
+	case []any:
+		n.arrays++
+		return n.arrays == 1 && depth < 2 && !slices.ContainsFunc(v, func(of any) bool { return !n.add(of, path, inArray) })
+	case map[string]any:
+		for name, of := range v {
+			if !n.add(of, path+name+".", depth+1) {
+				return false
+			}
+		}
+		return depth%inArray < 3
+	}
+	return false
+}
+
+// inArray is added to the depth of what is in an array.
+const inArray = 100
 
 // isFraction says whether a text is a number of a bucket's size that is no whole one.
 func isFraction(text string) bool {
