@@ -29,6 +29,9 @@ func upstashWindow(s *decode.Sample, c decode.Context) *decode.Match {
 	}
 	w, usual, ok := form.WindowOfIndex(index, c.Now)
 	sure := c.Named || strings.HasPrefix(base, model.UpstashPrefix)
+	if !ok && sure { // a second window keeps it, and a second more
+		w, usual, ok = form.WindowOfIndex(index+1, c.Now)
+	}
 	if !ok || !sure && !(usual && strings.Contains(base, ":")) {
 		return nil
 	}

@@ -127,3 +127,18 @@ func TestExpressWithoutWindow(t *testing.T) {
 		}
 	}
 }
+
+// TestUpstashKeepsWindowsThatAreOver: the key of a sliding window expires a second after it ceased to count. It is of its
+// limiter until then, and no limiter of its own.
+func TestUpstashKeepsWindowsThatAreOver(t *testing.T) {
+	const window = 10 * time.Second
+	start := testNow.Floor(window)
+	for _, over := range []time.Duration{0, window - 1, window, 2*window - 1, 2 * window, 2*window + 900*time.Millisecond} {
+		s := decode.Sample{Key: fmt.Sprintf("%sbob:%d", model.UpstashPrefix, int64(start)/window.Microseconds()), Type: "string", Text: "5",
+			TTL: 2*window + time.Second - over}
+		m := upstash(&s, decode.Context{Now: start.Add(over)})
+		if m == nil || m.Name != model.UpstashPrefix+"bob" || m.Window != window || m.Algorithm != limiter.SlidingWindow {
+			t.Errorf("%v after the window began its key is %+v", over, m)
+		}
+	}
+}
