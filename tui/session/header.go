@@ -126,32 +126,28 @@ func (h header) paintServer(x, y, end int) {
 // left out.
 func (h header) serverFacts(s model.Server) []widget.Span {
 	var facts []widget.Span
-	say := func(text string, st themes.Style) { facts = append(facts, widget.Styled(safetext.Clean(text), st)) }
+	say := func(text string, st themes.Style) {
+		if text != "" {
+			facts = append(facts, widget.Styled(safetext.Clean(text), st))
+		}
+	}
 	concern := ""
 	health := &h.s.Shown.Board().Health
 	if list := Concerns(health, s); len(list) > 0 && (h.s.Shown.Age() == 0 || health.At <= h.s.Shown.At()) {
 		concern = list[0].What
-		st := h.c.Look.Near
-		if list[0].Bad {
-			st = h.c.Look.Denied
-		}
-		say(concern+": press 4", st)
+		say(concern+": press 4", map[bool]themes.Style{true: h.c.Look.Denied, false: h.c.Look.Near}[list[0].Bad])
 	}
 	live := s.Link == model.Live
 	if n := len(s.Lacks); n > 0 && live {
 		say(format.Plural(n, "gap")+" in sight: press 4", h.c.Look.Near)
 	}
-	if text := SearchedText(&h.s.Shown.Live().Sweep); text != "" && live {
-		say(text, h.c.Look.Near)
-		if text := UnseenText(&h.s.Shown.Live().Sweep, h.s.Shown.Live().Totals().Throttled); text != "" {
+	if sweep := &h.s.Shown.Live().Sweep; live {
+		if text := SearchedText(sweep); text != "" {
 			say(text, h.c.Look.Near)
+			say(UnseenText(sweep, h.s.Shown.Live().Totals().Throttled), h.c.Look.Near)
 		}
-	}
-	if text := BehindText(&h.s.Shown.Board().Sweep); text != "" && live {
-		say(text, h.c.Look.Near)
-	}
-	if text := PaceText(&h.s.Shown.Live().Sweep); text != "" && live {
-		say(text, h.c.Look.Dim)
+		say(BehindText(&h.s.Shown.Board().Sweep), h.c.Look.Near)
+		say(PaceText(sweep), h.c.Look.Dim)
 	}
 	if off := s.Offset; off > 100*time.Millisecond || off < -100*time.Millisecond {
 		say("clock "+format.Signed(off), h.c.Look.Near)

@@ -68,11 +68,8 @@ func (a *App) pick(title string, choices []Choice) *Picker {
 }
 
 func (a *App) toggleMouse() tea.Cmd {
-	if a.mouse = !a.mouse; a.mouse {
-		a.Say("Mouse on.")
-	} else {
-		a.Say("Mouse off: the terminal's own selection works.")
-	}
+	a.mouse = !a.mouse
+	a.Say(map[bool]string{true: "Mouse on.", false: "Mouse off: the terminal's own selection works."}[a.mouse])
 	return a.Remember("mouse", fmt.Sprint(a.mouse))
 }
 
@@ -294,7 +291,11 @@ func (h *helpOverlay) Paint(p *widget.Canvas, _ cell.Rect) {
 		foot = "? lists all keys · any other key closes"
 	}
 	if p.Buffer.H-4 < len(lines) {
-		foot = "↑↓ scrolls · " + strings.Replace(foot, "any key", "any other key", 1)
+		how := "↑↓ scrolls · "
+		if !two && h.view.YOffset() == 0 && len(h.legend)+2 >= p.Buffer.H-4 { // the signs take all of the page
+			how = "pgdn keys · "
+		}
+		foot = how + strings.Replace(foot, "any key", "any other key", 1)
 	}
 	in := p.Overlay(width+4, len(lines)+2, "keys", foot)
 	h.view.SetWidth(in.W)
