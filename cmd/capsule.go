@@ -248,7 +248,7 @@ func (r *recentBatches) board(at limiter.Instant) *model.Board {
 	if err != nil || in.Header().Mask {
 		return nil
 	}
-	board, _ := in.BoardAt(at)
+	board, _ := in.BoardAt(at, at.Add(-before))
 	return board
 }
 

@@ -259,15 +259,19 @@ const maxTrace = 512
 // joinTrace returns the levels of the older reading with its own level, followed by those of the
 // newer reading.
 func joinTrace(old, newer *Reading) []Level {
-	trace := old.Trace
-	if used := old.Gauge(old.At).Used; used.Known {
-		trace = append(trace, Level{Since: old.watched(), At: old.At, Used: used.N})
-	}
-	trace = append(trace, newer.Trace...)
-	if used := newer.Gauge(newer.At).Used; newer.Since == 0 && used.Known { // not watched from old on to newer
-		trace = append(trace, Level{Since: newer.watched(), At: newer.At, Used: used.N})
+	trace := append(append(old.Trace, old.level()...), newer.Trace...)
+	if newer.Since == 0 { // not watched from old on to newer
+		trace = append(trace, newer.level()...)
 	}
 	return trace[max(0, len(trace)-maxTrace):]
+}
+
+// level returns the level that r itself says, if it is known.
+func (r *Reading) level() []Level {
+	if used := r.Gauge(r.At).Used; used.Known {
+		return []Level{{Since: r.watched(), At: r.At, Used: used.N}}
+	}
+	return nil
 }
 
 // leastSearched is the least share of the keys that must be searched for an estimate of the rest.

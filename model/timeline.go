@@ -376,16 +376,18 @@ func (t *Timeline) Between(from, to limiter.Instant) Bin {
 func (t *Timeline) join(first, last int64) Bin {
 	sum := Bin{Watched: true}
 	var buffer [chunkBins]Bin
-	var b *Bin
-	w := walk{t: t}
-	for i := first; i <= last; i++ {
-		w, b = w.at(i, &buffer)
-		if b == nil { // no bin of this chunk was written to
+	for next := first; first <= last; first = next {
+		number := t.chunkOf(first)
+		begin := number * t.per
+		next = begin + t.per
+		bins := t.chunk(number, buffer[:t.per])
+		if bins == nil { // none of them was written to
 			sum.Watched = false
-			i = (t.chunkOf(i)+1)*t.per - 1
 			continue
 		}
-		sum.join(b)
+		for i := first; i < min(next, last+1); i++ {
+			sum.join(&bins[i-begin])
+		}
 	}
 	return sum
 }

@@ -273,7 +273,7 @@ func TestTheHeaderOfThePast(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			board, _ := r.BoardAt(at)
+			board, _ := r.BoardAt(at, at.Add(-30*time.Second))
 			return board
 		},
 	}})

@@ -213,7 +213,7 @@ func leap(f *record.File, to limiter.Instant) (*course, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the recording cannot be read: %w", err)
 	}
-	b, err := r.BoardAt(to)
+	b, err := r.BoardAt(to, to)
 	if err != nil {
 		return nil, err
 	}

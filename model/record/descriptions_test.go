@@ -50,7 +50,7 @@ func TestAKeyIsDescribedAsItWasThen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		board, err := r.BoardAt(f.Begin.Add(passed))
+		board, err := r.BoardAt(f.Begin.Add(passed), 0)
 		if err != nil || board.Len() != 30 {
 			t.Fatalf("%d keys: %v", board.Len(), err)
 		}

@@ -178,7 +178,7 @@ func TestDamagedDigits(t *testing.T) {
 			if in, err = f.FromState(f.FrameBefore(f.Begin + (f.End-f.Begin)*limiter.Instant(i)/2)); err != nil {
 				t.Fatal(err)
 			}
-			_, _ = in.BoardAt(f.End)
+			_, _ = in.BoardAt(f.End, f.End)
 		}
 	}
 }

@@ -105,7 +105,7 @@ func TestBoardAt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		other, err := r.BoardAt(to)
+		other, err := r.BoardAt(to, to)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -172,7 +172,7 @@ func seek(t testing.TB, f *record.File, to limiter.Instant, whole bool) *model.B
 		t.Fatal(err)
 	}
 	if !whole {
-		board, err := r.BoardAt(to)
+		board, err := r.BoardAt(to, to)
 		if err != nil {
 			t.Fatal(err)
 		}

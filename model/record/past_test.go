@@ -70,7 +70,7 @@ func TestThePastIsWhatWasSeen(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					kept, err := r.BoardAt(was.at)
+					kept, err := r.BoardAt(was.at, was.at.Add(-30*time.Second))
 					if err != nil {
 						t.Fatal(err)
 					}

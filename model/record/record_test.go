@@ -209,7 +209,7 @@ func TestVersion1(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b, err := r.BoardAt(f.End); err != nil || b.At != want[len(want)-1].At {
+	if b, err := r.BoardAt(f.End, f.End); err != nil || b.At != want[len(want)-1].At {
 		t.Errorf("the end is %v: %v", b.At, err)
 	}
 }

@@ -149,21 +149,27 @@ func (r *Reader) describe(n *named) error {
 }
 
 // BoardAt reads on to a moment and returns the board as it stood then, with what came since the
-// reader began on its timelines. Next returns the batch that comes after the moment.
-func (r *Reader) BoardAt(to limiter.Instant) (*model.Board, error) {
-	board := &model.Board{}
+// reader began on its timelines. Of what came before since, the board is told as one batch, as a slow
+// screen is. Next returns the batch that comes after the moment.
+func (r *Reader) BoardAt(to, since limiter.Instant) (*model.Board, error) {
+	board, waits := &model.Board{}, model.Batch{}
 	for begun := false; ; begun = true {
 		was := r.latest
 		b, err := r.Next()
-		switch {
+		switch past := err == nil && begun && r.latest.moment > to; {
 		case err != nil && !begun:
 			return nil, err
-		case err != nil:
-			return board, nil
-		case begun && r.latest.moment > to:
+		case past:
 			r.ahead, r.latest = &told{b, r.latest.moment, r.latest.place}, was
+			fallthrough
+		case err != nil:
+			board.Apply(waits)
 			return board, nil
+		case begun && r.latest.moment > since:
+			board.Apply(waits)
+			waits = b
+		default:
+			waits.Merge(b)
 		}
-		board.Apply(b)
 	}
 }
