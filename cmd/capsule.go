@@ -233,22 +233,18 @@ type recentBatches struct {
 	err  error
 }
 
-// board returns the board as it stood at a moment; nil where that is not kept, or with other names.
+// board returns the board as it stood at a moment; nil where that is not kept.
 func (r *recentBatches) board(at limiter.Instant) *model.Board {
-	const before = 30 * time.Second // so that the rates and spells of the latest seconds are known
+	since := at.Add(-30 * time.Second) // so that the rates and spells of the latest seconds are known
 	r.mu.Lock()
 	r.take()
 	begin := r.tail.Begin()
-	kept, err := r.tail.From(at.Add(-before))
+	kept, err := r.tail.From(since)
 	r.mu.Unlock()
 	if err != nil || begin > at || begin == 0 {
 		return nil
 	}
-	in, err := record.NewReader(kept)
-	if err != nil || in.Header().Mask {
-		return nil
-	}
-	board, _ := in.BoardAt(at, at.Add(-before))
+	board, _ := kept.BoardAt(at, since)
 	return board
 }
 

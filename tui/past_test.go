@@ -265,11 +265,7 @@ func TestTheHeaderOfThePast(t *testing.T) {
 			}
 		},
 		Past: func(at limiter.Instant) *model.Board {
-			from, err := tail.From(at.Add(-30 * time.Second))
-			if err != nil {
-				t.Fatal(err)
-			}
-			r, err := record.NewReader(from)
+			r, err := tail.From(at.Add(-30 * time.Second))
 			if err != nil {
 				t.Fatal(err)
 			}

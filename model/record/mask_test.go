@@ -2,9 +2,13 @@ package record_test
 
 import (
 	"bytes"
+	"compress/gzip"
+	"io"
 	"strings"
 	"testing"
+	"time"
 
+	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/record"
 )
@@ -48,5 +52,34 @@ func TestMaskHidesEveryName(t *testing.T) {
 	b, err := r.Next()
 	if err != nil || len(b.Readings) != 2 || b.Readings[0].Key == b.Readings[1].Key || b.Fired[0].Key != b.Readings[0].Key || b.HotKeys.Keys[0].Key != b.Readings[0].Key {
 		t.Errorf("it reads %+v %v", b, err)
+	}
+}
+
+// TestMaskedTail knows the names of keys, and what it writes does not.
+func TestMaskedTail(t *testing.T) {
+	const name = "rl:customer:alice:login"
+	tail := record.NewTail(record.Header{Watch: []string{name}, Rules: []string{name + " 5/1m"}, Mask: true}, time.Minute, 1<<20)
+	at := limiter.Instant(1e15)
+	if err := tail.Write(model.Batch{At: at, Readings: []model.Reading{{Key: name, At: at}}}); err != nil {
+		t.Fatal(err)
+	}
+	var file bytes.Buffer
+	if _, err := tail.WriteTo(&file); err != nil {
+		t.Fatal(err)
+	}
+	plain, err := gzip.NewReader(&file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	written, err := io.ReadAll(plain)
+	if err != nil || !bytes.Contains(written, []byte(`"end":{`)) || bytes.Contains(written, []byte("alice")) {
+		t.Errorf("%s is written: %v", written, err)
+	}
+	kept, err := tail.From(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if board, err := kept.BoardAt(at, at); err != nil || board.Key(name) == nil {
+		t.Errorf("%s is not kept: %v", name, err)
 	}
 }

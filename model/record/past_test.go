@@ -62,11 +62,7 @@ func TestThePastIsWhatWasSeen(t *testing.T) {
 					if i < 100 || age != 10*time.Second && age != time.Minute {
 						continue
 					}
-					from, err := tail.From(was.at.Add(-30 * time.Second))
-					if err != nil {
-						t.Fatal(err)
-					}
-					r, err := record.NewReader(from)
+					r, err := tail.From(was.at.Add(-30 * time.Second))
 					if err != nil {
 						t.Fatal(err)
 					}

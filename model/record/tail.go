@@ -36,13 +36,10 @@ type part struct {
 }
 
 // NewTail returns a Tail of the last span, or of less where that takes more than so many
-// bytes. Of h the instant and the server are set from what is written.
+// bytes. Of h the instant and the server are set from what is written. With Mask, names are hidden by WriteTo alone.
 func NewTail(h Header, span time.Duration, bytes int) *Tail {
 	t := &Tail{header: h, span: span, bound: bytes}
 	t.w = newWriter(io.Discard, true)
-	if h.Mask {
-		t.w.mask = NewMasker()
-	}
 	t.w.zip, _ = gzip.NewWriterLevel(t.w.out, gzip.BestSpeed) // there is such a level
 	t.w.framing = t.cut
 	return t
@@ -54,8 +51,7 @@ func (t *Tail) Write(b model.Batch) error {
 	if b.At == 0 {
 		return nil
 	}
-	err := t.w.Write(b)
-	if err != nil {
+	if err := t.w.Write(b); err != nil {
 		return err
 	}
 	t.parts[len(t.parts)-1].batches++
@@ -113,36 +109,62 @@ func (t *Tail) Begin() limiter.Instant {
 // batch it writes a recording of none.
 func (t *Tail) WriteTo(out io.Writer) (int64, error) {
 	counted := &counter{w: out}
-	kept, err := t.From(t.Begin())
-	if err == nil {
-		_, err = io.Copy(counted, kept)
+	kept, err := t.from(t.Begin())
+	if err != nil {
+		return 0, err
 	}
-	if err == nil {
-		last := newWriter(counted, true)
-		last.batches = collect.Sum(t.parts, func(p *part) int { return p.batches })
-		err = last.Close()
+	if !t.header.Mask {
+		_, err = io.Copy(counted, kept)
+		return counted.n, err
+	}
+	in, err := NewReader(kept)
+	if err != nil {
+		return 0, err
+	}
+	in.header.Mask = true
+	w, err := NewWriter(counted, true, in.header)
+	for err == nil {
+		var b model.Batch
+		if b, err = in.Next(); err == nil {
+			err = w.Write(b)
+		}
+	}
+	if err == io.EOF {
+		err = w.Close()
 	}
 	return counted.n, err
 }
 
-// From returns a recording without its end, from the frame before an instant on, or from the first one. It may be read while
-// t goes on.
-func (t *Tail) From(at limiter.Instant) (io.Reader, error) {
+// From returns a reader of what is kept from the frame before an instant on, or from the first one, with whole names. It may be used
+// while t goes on.
+func (t *Tail) From(at limiter.Instant) (*Reader, error) {
+	kept, err := t.from(at)
+	if err != nil {
+		return nil, err
+	}
+	return NewReader(kept)
+}
+
+// from returns the recording that From reads.
+func (t *Tail) from(at limiter.Instant) (io.Reader, error) {
 	if err := t.w.finish(); err != nil {
 		return nil, err
 	}
 	t.w.again = true
 	h := t.header
-	h.At, h.Server = t.Begin(), t.w.last.Server
-	var head bytes.Buffer
-	first, _ := NewWriter(&head, true, h) // its error is that of finish
-	all := []io.Reader{&head}
+	h.At, h.Server, h.Mask = t.Begin(), t.w.last.Server, false
+	var head, end bytes.Buffer
+	first, _ := NewWriter(&head, true, h) // in memory no writer fails
+	_ = first.finish()
+	all, last := []io.Reader{&head}, newWriter(&end, true)
 	for i, p := range t.parts {
 		if i+1 == len(t.parts) || t.parts[i+1].at > at {
 			all = append(all, bytes.NewReader(p.content.Bytes()))
+			last.batches += p.batches
 		}
 	}
-	return io.MultiReader(all...), first.finish()
+	_ = last.Close()
+	return io.MultiReader(append(all, &end)...), nil
 }
 
 // newWriter returns a Writer without the first line of a recording.
