@@ -403,18 +403,15 @@ func (t *Timeline) Columns(dst []Bin, last int64, per int) {
 		from := (last - int64(len(dst)-1-c)) * int64(per)
 		sum := Bin{Watched: true}
 		for k := range int64(per) {
-			w, b = w.at(from+k, &buffer)
-			switch {
-			case b == nil:
-				sum.Watched = sum.Watched && !t.within(from+k)
-				continue
-			case !t.within(from + k): // bins that are still to come do not make a column unwatched
-				watched := sum.Watched
+			watched := sum.Watched
+			if w, b = w.at(from+k, &buffer); b != nil {
 				sum.join(b)
-				sum.Watched = watched
-				continue
 			}
-			sum.join(b)
+			if !t.within(from + k) { // what is still to come does not make a column unwatched
+				sum.Watched = watched
+			} else if b == nil {
+				sum.Watched = false
+			}
 		}
 		if column := from / int64(per); column < FloorDiv(t.first, int64(per)) || from > t.seen {
 			sum.Watched = false

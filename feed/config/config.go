@@ -51,20 +51,15 @@ func Load(path string) (*Config, error) {
 		return nil, err
 	}
 	c, err := Parse(text)
-	var wrong, placed Mistakes
-	wrong.add(err)
 	if err == nil {
 		for _, r := range c.Rules {
-			wrong.add(r.Script.load(filepath.Dir(path), r.Layout))
+			err = errors.Join(err, r.Script.load(filepath.Dir(path), r.Layout))
 		}
 	}
-	for _, err := range wrong {
-		placed.add(fmt.Errorf("%s:%w", safetext.Clean(path), err))
+	if err != nil {
+		return nil, Mistakes(nil).and(safetext.Clean(path), err)
 	}
-	if len(placed) > 0 {
-		c = nil
-	}
-	return c, placed.err()
+	return c, nil
 }
 
 // Parse reads the content of a file. Errors begin with the line and the column.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -22,27 +23,22 @@ func at(n *yaml.Node, format string, args ...any) error {
 type Mistakes []error
 
 func (m Mistakes) Error() string {
-	return fmt.Sprintf("%v (and %s: \"ratescope config check\" names all)", m[0], format.Plural(len(m)-1, "more mistake"))
+	text := m[0].Error()
+	if more := len(m) - 1; more > 0 {
+		text += fmt.Sprintf(" (and %s: \"ratescope config check\" names all)", format.Plural(more, "more mistake"))
+	}
+	return text
 }
 
-// add adds what reading one node found wrong.
-func (m *Mistakes) add(err error) {
-	if several, ok := err.(Mistakes); ok {
-		*m = append(*m, several...)
-	} else if err != nil {
-		*m = append(*m, err)
+// and returns m with the errors that are joined in err, which are about a file.
+func (m Mistakes) and(path string, err error) Mistakes {
+	if joined, several := err.(interface{ Unwrap() []error }); several {
+		for _, one := range joined.Unwrap() {
+			m = m.and(path, one)
+		}
+		return m
 	}
-}
-
-// err returns the mistakes, one of them as itself; nil for none.
-func (m Mistakes) err() error {
-	switch len(m) {
-	case 0:
-		return nil
-	case 1:
-		return m[0]
-	}
-	return m
+	return append(m, fmt.Errorf("%s:%w", path, err))
 }
 
 // resolve follows an alias to its anchor. The parser refuses an anchor that holds itself.
@@ -73,22 +69,22 @@ func fields(n *yaml.Node, what string, names []string, readers map[string]func(*
 	if n.Kind != yaml.MappingNode {
 		return at(n, "%s is not %s: write a mapping with %s", quoted(n), what, strings.Join(names, ", "))
 	}
-	var wrong Mistakes
+	var wrong error
 	seen := map[string]bool{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		name, value := n.Content[i], resolve(n.Content[i+1])
 		read := readers[name.Value]
 		switch {
 		case read == nil:
-			wrong.add(at(name, "%s is not a word of %s: %s", quoted(name), what, suggest(name.Value, names)))
+			wrong = errors.Join(wrong, at(name, "%s is not a word of %s: %s", quoted(name), what, suggest(name.Value, names)))
 		case seen[name.Value]:
-			wrong.add(at(name, "%s is there twice: keep one of them", name.Value))
+			wrong = errors.Join(wrong, at(name, "%s is there twice: keep one of them", name.Value))
 		case value.Kind != yaml.ScalarNode || value.Tag != "!!null": // else as if the field was left out
-			wrong.add(read(value))
+			wrong = errors.Join(wrong, read(value))
 		}
 		seen[name.Value] = true
 	}
-	return wrong.err()
+	return wrong
 }
 
 // each calls read for every element of a list.
@@ -96,11 +92,11 @@ func each(n *yaml.Node, what string, read func(*yaml.Node) error) error {
 	if n.Kind != yaml.SequenceNode {
 		return at(n, "%s is not a list of %s: begin each with a dash", quoted(n), what)
 	}
-	var wrong Mistakes
+	var wrong error
 	for _, one := range n.Content {
-		wrong.add(read(resolve(one)))
+		wrong = errors.Join(wrong, read(resolve(one)))
 	}
-	return wrong.err()
+	return wrong
 }
 
 // text reads a string into p. Numbers are taken as they are written.

@@ -121,21 +121,21 @@ func (c *Config) readTargets(n *yaml.Node) error {
 	if n.Kind != yaml.MappingNode {
 		return at(n, "%s is no mapping of names to targets: write it as in prod: {redis: rediss://cache:6379}", quoted(n))
 	}
-	var wrong Mistakes
+	var wrong error
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		name := n.Content[i]
 		switch _, twice := c.Targets[name.Value]; {
 		case name.Kind != yaml.ScalarNode || name.Value == "":
-			wrong.add(at(name, "%s is no name of a target", quoted(name)))
+			wrong = errors.Join(wrong, at(name, "%s is no name of a target", quoted(name)))
 			continue
 		case twice:
-			wrong.add(at(name, "the target %s is there twice: keep one of them", name.Value))
+			wrong = errors.Join(wrong, at(name, "the target %s is there twice: keep one of them", name.Value))
 		}
 		t, err := readTarget(resolve(n.Content[i+1]))
-		wrong.add(err)
+		wrong = errors.Join(wrong, err)
 		c.Targets[name.Value] = t
 	}
-	return wrong.err()
+	return wrong
 }
 
 func readTarget(n *yaml.Node) (t Target, err error) {

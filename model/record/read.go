@@ -302,26 +302,15 @@ var errUnnamed = &Damage{"a reading is of a key that was not named"}
 func (r *Reader) take(k *known, x *row, in *reading, entries int) error {
 	x.expire(&k.row)
 	k.row = *x
-	if err := r.receive(len(in.Arrivals)/2 + len(in.Trace)/3); err != nil {
-		return err
-	}
-	r.batch.Readings = append(r.batch.Readings, k.told(in))
-	return r.hold(len(k.log) - entries)
-}
-
-// receive counts arrivals and levels of the batch in the making.
-func (r *Reader) receive(n int) error {
-	if r.fresh += n; r.fresh > maxFresh {
+	r.fresh += len(in.Arrivals)/2 + len(in.Trace)/3
+	r.entries += len(k.log) - entries
+	switch {
+	case r.fresh > maxFresh:
 		return &Damage{"a batch holds more than any source reports"}
-	}
-	return nil
-}
-
-// hold counts entries of logs.
-func (r *Reader) hold(n int) error {
-	if r.entries += n; r.entries > maxHeld {
+	case r.entries > maxHeld:
 		return &Damage{"its logs are larger than any server's"}
 	}
+	r.batch.Readings = append(r.batch.Readings, k.told(in))
 	return nil
 }
 

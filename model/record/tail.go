@@ -117,10 +117,7 @@ func (t *Tail) WriteTo(out io.Writer) (int64, error) {
 		_, err = io.Copy(counted, kept)
 		return counted.n, err
 	}
-	in, err := NewReader(kept)
-	if err != nil {
-		return 0, err
-	}
+	in, _ := NewReader(kept) // it has a first line
 	in.header.Mask = true
 	w, err := NewWriter(counted, true, in.header)
 	for err == nil {

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"io"
 	"math"
 	"slices"
 
@@ -156,12 +157,12 @@ func (r *Reader) BoardAt(to, since limiter.Instant) (*model.Board, error) {
 	for begun := false; ; begun = true {
 		was := r.latest
 		b, err := r.Next()
-		switch past := err == nil && begun && r.latest.moment > to; {
+		if err == nil && begun && r.latest.moment > to {
+			r.ahead, r.latest, err = &told{b, r.latest.moment, r.latest.place}, was, io.EOF
+		}
+		switch {
 		case err != nil && !begun:
 			return nil, err
-		case past:
-			r.ahead, r.latest = &told{b, r.latest.moment, r.latest.place}, was
-			fallthrough
 		case err != nil:
 			board.Apply(waits)
 			return board, nil
