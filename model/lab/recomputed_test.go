@@ -172,7 +172,7 @@ func TestExportsRecomputed(t *testing.T) {
 // table holds a row of the table to what was admitted: requests, and in the last column the most units in any true window.
 func (p *plain) table(t *testing.T, where, text string, all []lab.Arrival) int {
 	t.Helper()
-	var got [5]int64
+	var got [6]int64
 	row := regexp.MustCompile(`(?m)^\| ` + regexp.QuoteMeta(p.name) + ` \|(.*)\|$`).FindStringSubmatch(text)
 	if row == nil {
 		t.Fatalf("%s: no row in\n%s", where, text)
@@ -180,7 +180,7 @@ func (p *plain) table(t *testing.T, where, text string, all []lab.Arrival) int {
 	for i, cell := range strings.Split(row[1], "|") {
 		got[i], _ = strconv.ParseInt(strings.TrimSpace(cell), 10, 64)
 	}
-	want := [5]int64{int64(len(p.times)), int64(len(all) - len(p.times))}
+	want := [6]int64{int64(len(all)), int64(len(p.times)), int64(len(all) - len(p.times))}
 	true := &plain{name: "sliding-log", limit: p.limit, w: p.w, closed: p.closed, below: p.below}
 	next := 0
 	for _, a := range all {
@@ -189,13 +189,13 @@ func (p *plain) table(t *testing.T, where, text string, all []lab.Arrival) int {
 		switch {
 		case p.bursts():
 		case admitted && !right:
-			want[2]++
-		case !admitted && right:
 			want[3]++
+		case !admitted && right:
+			want[4]++
 		}
 		if admitted {
 			true.times, true.costs = append(true.times, int64(a.At)), append(true.costs, a.Cost)
-			want[4] = max(want[4], true.inside(int64(a.At)-p.w, int64(a.At)))
+			want[5] = max(want[5], true.inside(int64(a.At)-p.w, int64(a.At)))
 			next++
 		}
 	}
