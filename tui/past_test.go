@@ -300,3 +300,33 @@ func TestTheHeaderOfThePast(t *testing.T) {
 		s.see(" LIVE ")
 	}
 }
+
+// TestThePastIsAwaited: until it is known how keys were read at a moment, the header counts none of them.
+func TestThePastIsAwaited(t *testing.T) {
+	s := newStage(t, 140, 30, tui.Options{Saving: state.FileOptions{Past: func(limiter.Instant) *model.Board { return nil }}})
+	verdict := func() string { return strings.TrimSpace(strings.Split(s.text(), "\n")[1]) }
+	s.run(10 * time.Second)
+	for range 2 { // also where the moment is looked at again
+		s.goBack(s.now.Add(-2 * time.Second).Format("15:04:05"))
+		if got := verdict(); !strings.HasPrefix(got, "reading what was seen at ") {
+			t.Errorf("before it is known the header says %q", got)
+		}
+		_, recall := s.app.Update(tui.TickMsg(s.now))
+		for todo := []tea.Cmd{recall}; len(todo) > 0; todo = todo[1:] {
+			if todo[0] == nil {
+				continue
+			}
+			switch msg := todo[0]().(type) {
+			case tea.BatchMsg:
+				todo = append(todo, msg...)
+			default:
+				s.app.Update(msg)
+			}
+		}
+		if got := verdict(); !strings.Contains(got, "throttled") {
+			t.Errorf("then the header says %q", got)
+		}
+		s.press("p")
+		s.run(time.Second)
+	}
+}

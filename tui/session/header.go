@@ -228,15 +228,17 @@ func (h header) armed(columns int) (string, themes.Style) {
 // paintVerdict draws the second line: how many keys are throttled, near their limit, or at ease.
 func (h header) paintVerdict(x, y, end int) {
 	s := h.s.Shown.Live().Server
-	if s.Link != model.Live && s.Err != "" {
+	t := h.s.Shown.Board().Totals()
+	switch {
+	case s.Link != model.Live && s.Err != "":
 		h.c.SpansFit(x+1, y, end-1, widget.Styled(h.c.Look.OverMark+" "+safetext.Clean(s.Err), h.c.Look.Denied))
 		return
-	}
-	if !h.s.Shown.Started() {
+	case !h.s.Shown.Started():
 		return
-	}
-	t := h.s.Shown.Board().Totals()
-	if t.Keys == 0 {
+	case h.s.Options.Saving.Past != nil && h.s.Shown.Back() > 0 && h.s.Shown.At() != h.s.recalled:
+		h.c.Spans(x+1, y, end, widget.Styled("reading what was seen at "+format.Clock(h.s.Shown.At())+"…", h.c.Look.Dim))
+		return
+	case t.Keys == 0:
 		text, _ := Searching(h.s.Shown.Live())
 		h.c.Spans(x+1, y, end, widget.Styled(text, h.c.Look.Near))
 		return

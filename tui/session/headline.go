@@ -167,8 +167,11 @@ func (s *Session) tick(local time.Time) {
 	}
 }
 
-// pastMsg shows how the keys were read at a moment of the past.
-type pastMsg func()
+// pastMsg brings the keys as they were read at a moment of the past.
+type pastMsg struct {
+	kept *model.Board
+	at   limiter.Instant
+}
 
 // recall finds out how the keys were read at the moment of the past that is on screen.
 func (s *Session) recall() tea.Cmd {
@@ -176,14 +179,11 @@ func (s *Session) recall() tea.Cmd {
 	if s.Shown.Back() == 0 {
 		at = 0
 	}
-	if past == nil || at == s.recalled {
+	if past == nil || at == s.asked {
 		return nil
 	}
-	s.recalled = at
-	return func() tea.Msg {
-		kept := past(at)
-		return pastMsg(func() { s.Shown.Recall(kept, at) })
-	}
+	s.asked = at
+	return func() tea.Msg { return pastMsg{past(at), at} }
 }
 
 // Pause pauses the picture, or continues it. The board is updated meanwhile.

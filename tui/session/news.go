@@ -190,13 +190,10 @@ func (a *alerts) title() string {
 	return ""
 }
 
-// paintAlerts draws the banner: the alert that began last, and how many there are.
+// paintAlerts draws the banner where alerts fire: the one that began last, and how many there are.
 func (h header) paintAlerts(x, y, end int) {
 	all := h.s.firing()
 	n := len(all)
-	if n == 0 {
-		return
-	}
 	a := &all[n-1]
 	st := h.c.Look.BadgeWarn
 	if a.Severity == "page" || a.Severity == "critical" {

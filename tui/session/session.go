@@ -69,7 +69,8 @@ type Session struct {
 	alerts   alerts
 	outlook  outlook
 	untaught func() error    // takes back the rule that was written last; nil for none
-	recalled limiter.Instant // the moment of the past of which it was asked last how the keys were read
+	asked    limiter.Instant // the moment of the past of which it was asked last how the keys were read
+	recalled limiter.Instant // the one of which that is on screen
 	told     map[string]bool // patterns for which rules were written since the last one was taken back
 	names    cleaned
 	families families
@@ -105,7 +106,8 @@ func (s *Session) Update(msg tea.Msg) tea.Cmd {
 		s.tick(msg.At)
 		return s.recall()
 	case pastMsg:
-		msg()
+		s.recalled = msg.at
+		s.Shown.Recall(msg.kept, msg.at)
 		s.Rows.Reorder()
 		s.Shell.Redraw()
 		return nil
