@@ -170,11 +170,14 @@ func (d *ticketDialog) confirm() (tea.Cmd, bool) {
 const label = 9
 
 // rows returns the lines of the ticket, a word and what it says in turns, in so many rows at most: of each
-// as many lines as there is room for, up to three.
+// as many lines as there is room for, up to three, which leaves the row of the key in sight where it can.
 func (d *ticketDialog) rows(look *chart.Look, columns, most int) (rows []widget.Span) {
-	for each := 3; each > 0; each-- {
-		if rows = d.wrapped(look, columns, each); len(rows) <= 2*most {
-			return rows
+	const header = 3
+	for _, room := range [...]int{most - header, most} {
+		for each := 3; each > 0; each-- {
+			if rows = d.wrapped(look, columns, each); len(rows) <= 2*room {
+				return rows
+			}
 		}
 	}
 	return rows[:2*most]
@@ -189,8 +192,8 @@ func (d *ticketDialog) wrapped(look *chart.Look, columns, each int) (rows []widg
 		}
 	}
 	add("key", d.o.name(d.ticket.Order.Key), 2, look.Title.On(look.Raised))
-	for _, l := range d.lines {
-		add(l[0], l[1], each, look.Text.On(look.Raised))
+	for i, l := range d.lines { // what it will do in full
+		add(l[0], l[1], max(each, 3-2*i), look.Text.On(look.Raised))
 	}
 	if len(d.why) > 0 {
 		add("PROD", strings.Join(d.why, "; "), 2, look.Injected.On(look.Raised))
@@ -223,10 +226,7 @@ func (d *ticketDialog) Paint(p *widget.Canvas, _ cell.Rect) {
 		y++
 	}
 	y++
-	yes := cmp.Or(d.yes, "fire")
-	if d.ticket.Order.Change.Kind != model.NoChange {
-		yes = "do it"
-	}
+	yes := cmp.Or(d.yes, map[bool]string{true: "fire", false: "do it"}[d.ticket.Order.Change.Kind == model.NoChange])
 	x := p.Button(in.X, y, in.X+in.W, "enter", yes, func(int) tea.Cmd {
 		cmd, open := d.confirm()
 		if !open {
