@@ -334,8 +334,9 @@ func entriesOf(r limitersFound) (entries []config.Entry, examples []string) {
 // open returns the patterns of what may be limiters and has no rule without a word of a person.
 func (i *limitersFound) open() string {
 	groups := slices.DeleteFunc(slices.Clone(i.Groups), func(g foundGroup) bool {
-		_, err := g.entry(i.at).Rule()
-		return err == nil
+		e := g.entry(i.at)
+		_, err := e.Rule()
+		return err == nil && (e.Name != "" || e.Library != "" || e.Algorithm != "")
 	})
 	return strings.Join(collect.Map(append(groups, i.Candidates...), func(g foundGroup) string { return g.Pattern.Clean() }), ", ")
 }
@@ -382,10 +383,7 @@ func beside(
 	if len(latest) == 0 {
 		return list, nil
 	}
-	base, _, ok := config.Named(latest[0].Key, pattern, 0, now)
-	if !ok {
-		return list, nil
-	}
+	base, _, _ := config.Named(latest[0].Key, pattern, 0, now)
 	return config.Beside(list, base, latest, now, func(keys []string) ([]decode.Sample, error) {
 		samples, _, err := samplesOf(ctx, o, keys)
 		return samples, err
@@ -447,6 +445,11 @@ func (i *limitersFound) suggest(ctx context.Context, p *program, long time.Durat
 			return err
 		}
 		if len(list) == 0 {
+			continue
+		}
+		if what := list[0].Unsure; what != "" && len(list) > 1 && list[1].Unsure == what {
+			g.Algorithm, g.Rule = nil, suggestedRule{Match: string(g.Pattern)}
+			g.unsaid = append(g.unsaid, what+": ratescope identify KEY has a rule for each")
 			continue
 		}
 		e := &list[0].Entry

@@ -2,6 +2,7 @@ package cmd_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -91,7 +92,7 @@ func TestIdentifyNames(t *testing.T) {
 	for _, who := range []string{"alice", "bob", "carol", "dave"} {
 		for back := range 2 {
 			hour := at.UTC().Add(-time.Duration(back) * time.Hour).Format("2006010215")
-			client.Set(t.Context(), "ratelimit:"+who+":"+hour, 3, 2*time.Hour)
+			client.Set(t.Context(), "ratelimit:"+who+":"+hour, 3, 50*time.Minute)
 		}
 		client.Set(t.Context(), "throttle:login:"+who, 2, time.Hour)
 	}
@@ -102,6 +103,38 @@ func TestIdentifyNames(t *testing.T) {
 	if c := call(t, "config", "check", "--config", write(t, "config.yaml", r.out)); c.code != 0 {
 		t.Errorf("the file is not read: %s", c.err)
 	}
+}
+
+// TestIdentifyOffersWhatFitsEqually writes no rule where several readings fit equally, and says what tells them apart: a counter that
+// is kept for another window, and a number that has not moved. A time that may be a TAT, or that from which one is admitted, is neither.
+func TestIdentifyOffersWhatFitsEqually(t *testing.T) {
+	s := servertest.Start(t)
+	client := s.Client()
+	defer client.Close()
+	at, err := client.Time(t.Context()).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 6 {
+		who := fmt.Sprint("user", i)
+		client.Set(t.Context(), "ratelimit:"+who+":"+at.UTC().Format("2006010215"), 3, 3*time.Hour)
+		client.Set(t.Context(), "throttle:allow_at:"+who, float64(at.UnixMilli()-4000)+0.5, 20*time.Second)
+		client.HSet(t.Context(), "throttle:of:"+who, "points", 7)
+		client.Expire(t.Context(), "throttle:of:"+who, time.Minute)
+	}
+	text := call(t, "identify", "--redis", s.URL()).out
+	for _, want := range []string{"whether the window before counts, too", "whether the number is what was used or what is left"} {
+		if !strings.Contains(text, want) || strings.Contains(text, "read: tat") {
+			t.Errorf("it does not say %q, or says what a time means\n%s", want, text)
+		}
+	}
+	text = call(t, "identify", "ratelimit:user1:"+at.UTC().Format("2006010215"), "throttle:of:user1", "--redis", s.URL()).out
+	for _, want := range []string{"read: value, limit: ", "read: value, weigh: floor", "read: field points", "read: left field points"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("it does not offer %q\n%s", want, text)
+		}
+	}
+	call(t, "identify", "--write", "--yes", "--redis", s.URL(), "--config", filepath.Join(t.TempDir(), "config.yaml")).sentence(t, 1, "nothing is added")
 }
 
 // TestIdentifyTeachesLimitersOfOnesOwn: the rules for likely groups are those with name that read every key of the
@@ -116,7 +149,7 @@ func TestIdentifyTeachesLimitersOfOnesOwn(t *testing.T) {
 	}
 	for i := range 12 {
 		who := strconv.Itoa(i)
-		client.Set(t.Context(), "rate:user"+who+":"+strconv.FormatInt(at.Unix()/3600, 10), 3, 2*time.Hour)
+		client.Set(t.Context(), "rate:user"+who+":"+strconv.FormatInt(at.Unix()/3600, 10), 3, 50*time.Minute)
 		client.HSet(t.Context(), "bucket/"+who, "tokens", "4.5", "last", float64(at.UnixMilli())/1000)
 		client.Expire(t.Context(), "bucket/"+who, time.Minute)
 	}

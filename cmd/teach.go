@@ -74,11 +74,15 @@ func (t *teacher) fits(ctx context.Context, g identify.Group, limit string) ([]i
 		return nil, err
 	}
 	samples = samples[:min(len(samples), mostExamples)]
-	unmoved := slices.Contains(g.Why, model.Unmoved)
-	if e, _, ok := config.Named(samples[0].Key, g.Pattern, 0, now); ok && unmoved &&
-		!slices.ContainsFunc(suggested, func(s config.Suggestion) bool { return s.As == config.AsPresent }) {
-		e.Read = "present"
-		suggested = append(suggested, config.Suggestion{Entry: e, As: config.AsPresent})
+	told := config.AsLeft // by watching
+	if e, _, ok := config.Named(samples[0].Key, g.Pattern, 0, now); ok && slices.Contains(g.Why, model.Unmoved) {
+		e.Read, told = "present", config.AsPresent
+		others := slices.DeleteFunc(suggested, func(s config.Suggestion) bool { return s.As == told })
+		suggested = append(others, config.Suggestion{Entry: e, As: told})
+	}
+	at := slices.IndexFunc(suggested, func(s config.Suggestion) bool { return s.As == told })
+	if at > 0 && (g.Left || told == config.AsPresent) {
+		suggested = slices.Concat(suggested[at:at+1], suggested[:at], suggested[at+1:])
 	}
 	var fits []identify.Fit
 	for _, s := range config.Zoned(suggested) {
@@ -87,12 +91,6 @@ func (t *teacher) fits(ctx context.Context, g identify.Group, limit string) ([]i
 			return nil, err
 		}
 		fits = append(fits, fit)
-	}
-	first := func(f identify.Fit) bool { // what watching has told
-		return g.Left && f.As == config.AsLeft || unmoved && f.As == config.AsPresent
-	}
-	if i := slices.IndexFunc(fits, first); i > 0 {
-		fits = slices.Insert(slices.Delete(slices.Clone(fits), i, i+1), 0, fits[i])
 	}
 	return fits, nil
 }

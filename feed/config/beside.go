@@ -4,7 +4,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"ratescope/feed/decode"
 	"ratescope/limiter"
@@ -84,11 +83,13 @@ func Beside(
 	for n, name := range names {
 		its := samples[n*len(keys) : (n+1)*len(keys)]
 		g := suggester{now: now, base: base, all: list}
-		switch unit, ahead := timesIn(its, now); {
-		case tokens && unit != 0 && !ahead:
+		there := slices.DeleteFunc(slices.Clone(its), func(s decode.Sample) bool { return !s.Exists() })
+		times := collect.Map(there, func(s decode.Sample) float64 { v, _ := decode.Number(s.Text); return v })
+		switch unit, last := timesIn(times, now); {
+		case tokens && unit != 0 && last <= now:
 			g.add("a bucket of tokens", "", func(e *Entry) { e.Read, e.Amount, e.At, e.Unit = "bucket", "value", "key "+name, units[unit] })
 			return append(g.all[len(list):], list...), nil
-		case lasts && unit != 0 && ahead:
+		case lasts && last > now:
 			g.counts("value", "key "+name+" "+units[unit])
 			return g.all, nil
 		case !lasts && denies(keys, its):
@@ -101,22 +102,6 @@ func Beside(
 		}
 	}
 	return list, nil
-}
-
-// timesIn returns the unit of the times that keys hold, and whether one is to come; 0 where they hold anything else.
-func timesIn(keys []decode.Sample, now limiter.Instant) (unit time.Duration, ahead bool) {
-	for i := range keys {
-		if !keys[i].Exists() {
-			continue
-		}
-		v, ok := decode.Number(keys[i].Text)
-		is := decode.UnitOf(v, now)
-		if !ok || is == 0 || unit != 0 && unit != is {
-			return 0, false
-		}
-		unit, ahead = is, ahead || decode.InstantIn(v, is) > now
-	}
-	return unit, ahead
 }
 
 // denies reports whether keys that expire are there beside counters that have counted most, and beside no others.

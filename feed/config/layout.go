@@ -81,6 +81,17 @@ func readBlock(n *yaml.Node, p *form.Source) error {
 	return readTemplate(&p.Key)(n)
 }
 
+// within returns a part of a word as a word of its own.
+func within(n *yaml.Node, from, to int) *yaml.Node {
+	part := *n
+	part.Value, part.Style = n.Value[from:to], 0
+	part.Column += utf8.RuneCountInString(n.Value[:from])
+	if n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 {
+		part.Column++ // behind the quote
+	}
+	return &part
+}
+
 // braced finds a word in braces, which may have a form behind it.
 var braced = regexp.MustCompile(`\{([A-Za-z]+)(?::([^{}]*))?\}`)
 
@@ -88,10 +99,7 @@ var braced = regexp.MustCompile(`\{([A-Za-z]+)(?::([^{}]*))?\}`)
 // form that is none. Other braces are themselves.
 func checkBraces(n *yaml.Node, name string) error {
 	for _, found := range braced.FindAllStringSubmatchIndex(name, -1) {
-		place := &yaml.Node{Line: n.Line, Column: n.Column + utf8.RuneCountInString(name[:found[0]])}
-		if n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 {
-			place.Column++
-		}
+		place := within(n, found[0], found[1])
 		whole, word, words := name[found[0]:found[1]], name[found[2]:found[3]], []string{"window"}
 		if found[4] < 0 && !strings.Contains(name, "{who}") {
 			words = []string{"who", "window"}
@@ -100,12 +108,12 @@ func checkBraces(n *yaml.Node, name string) error {
 		case word == "window" && found[4] >= 0:
 			if _, err := form.ParseWindow(name[found[4]:found[5]]); err != nil {
 				if meant, slipped := Closest(name[found[4]:found[5]], form.WindowWords); slipped {
-					return at(place, "%s has no form of a window that is known: did you mean {window:%s}?", quoted(&yaml.Node{Value: whole}), meant)
+					return at(place, "%s has no form of a window that is known: did you mean {window:%s}?", quoted(place), meant)
 				}
 				return at(place, "%w", err)
 			}
 		case word != "who" && word != "window" && slipped:
-			return at(place, "%s is no word of a name: did you mean %s?", quoted(&yaml.Node{Value: whole}), strings.Replace(whole, word, meant, 1))
+			return at(place, "%s is no word of a name: did you mean %s?", quoted(place), strings.Replace(whole, word, meant, 1))
 		}
 	}
 	return nil
@@ -158,11 +166,7 @@ func readEnds(n *yaml.Node, l *form.Layout) error {
 	if i < 0 {
 		return noEnd(n, n.Value)
 	}
-	err := readSource(&l.Ends, false)(&yaml.Node{Kind: n.Kind, Value: n.Value[:i], Line: n.Line, Column: n.Column, Style: n.Style})
-	unit := &yaml.Node{Kind: n.Kind, Value: n.Value[i+1:], Line: n.Line, Column: n.Column + utf8.RuneCountInString(n.Value[:i+1])}
-	if n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 {
-		unit.Column++
-	}
+	err, unit := readSource(&l.Ends, false)(within(n, 0, i)), within(n, i+1, len(n.Value))
 	kind, _, named := strings.Cut(n.Value[:i], " ")
 	switch {
 	case !named || kind != "key" && kind != "field":
@@ -205,7 +209,7 @@ func readSource(p *form.Source, timed bool) func(*yaml.Node) error {
 			p.Kind = "value"
 		case named && kind == "key":
 			p.Kind = "key"
-			return readTemplate(&p.Key)(&yaml.Node{Kind: n.Kind, Value: rest, Line: n.Line, Column: n.Column + len("key "), Style: n.Style})
+			return readTemplate(&p.Key)(within(n, len("key "), len(said)))
 		case named && (kind == "json" || kind == "field"):
 			p.Kind, p.Name = kind, rest
 		default:

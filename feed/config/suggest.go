@@ -23,9 +23,10 @@ import (
 
 // Suggestion is a reading that fits a key, as a rule with name.
 type Suggestion struct {
-	Entry Entry  // without a limit, unless Settle tells it
-	As    string // what the key is then
-	Note  string // what the rule does not settle; "" nothing
+	Entry  Entry  // without a limit, unless Settle tells it
+	As     string // what the key is then
+	Note   string // what the rule does not settle; "" nothing
+	Unsure string // what tells it from those beside it in a list that have the same words, and fit as well; "" none does
 }
 
 // Suggest returns the readings that fit what a key holds, the likeliest first; nil where none does. pattern is the glob of
@@ -35,7 +36,9 @@ func Suggest(s *decode.Sample, pattern string, now limiter.Instant) []Suggestion
 	if !ok {
 		return nil
 	}
-	g := suggester{now: now, base: base, windowed: windowed, expires: s.TTL > 0}
+	w, _ := naming.WindowOf(s.Key, now)
+	g := suggester{now: now, base: base, windowed: windowed, expires: s.Expiry(now)}
+	g.rolls = windowed && (s.TTL <= 0 || w.Length == 0 || g.expires.Add(2*time.Second) >= w.End.Add(w.Length))
 	switch s.Type {
 	case "string":
 		g.text(cmp.Or(decode.Serialized(s.Text), s.Text))
@@ -99,16 +102,17 @@ func Zoned(list []Suggestion) (all []Suggestion) {
 
 // suggester collects readings of one key.
 type suggester struct {
-	now               limiter.Instant
-	base              Entry
-	windowed, expires bool
-	all               []Suggestion
+	now             limiter.Instant
+	base            Entry
+	windowed, rolls bool            // its name holds a window of now; it is there for as long as it may count as the one before
+	expires         limiter.Instant // 0 never
+	all             []Suggestion
 }
 
 func (g *suggester) add(as, note string, say func(e *Entry)) {
 	e := g.base
 	say(&e)
-	g.all = append(g.all, Suggestion{e, as, note})
+	g.all = append(g.all, Suggestion{Entry: e, As: as, Note: note})
 }
 
 // What a key is by some of the readings.
@@ -124,7 +128,7 @@ const boundNote = "counts until it expires: of its window that is no more than a
 func (g *suggester) counts(read, ends string) {
 	note, from := "", len(g.all)
 	switch {
-	case !g.windowed && !g.expires && ends == "":
+	case !g.windowed && g.expires == 0 && ends == "":
 		return // it would count for ever
 	case !g.windowed && ends == "":
 		note = boundNote
@@ -133,17 +137,22 @@ func (g *suggester) counts(read, ends string) {
 	if g.windowed && read == "value" {
 		g.add("what was used, weighted with the window before", note, func(e *Entry) { e.Read, e.Weigh = read, "floor" })
 	}
-	g.add(AsLeft, note, func(e *Entry) {
-		e.Read, e.Ends = "left "+strings.TrimPrefix(read, "value"), ends
-		e.Read = strings.TrimSpace(e.Read)
-	})
-	if naming.Speaks("rest", g.base.Name+" "+read) { // it is the likeliest
-		slices.Reverse(g.all[from:])
+	g.add(AsLeft, note, func(e *Entry) { e.Read, e.Ends = strings.TrimSpace("left "+strings.TrimPrefix(read, "value")), ends })
+	_, word, _ := strings.Cut(read, " ")
+	switch first := g.all[from:]; {
+	case naming.Speaks("rest", g.base.Name+" "+read): // it is the likeliest
+		slices.Reverse(first)
+	case read == "value" && g.rolls:
+		first[0].Unsure = "whether the window before counts, too, since its counter is kept for as long as that takes"
+		first[1].Unsure = first[0].Unsure
+	case word != "" && !naming.Holds(naming.Counts, word):
+		first[0].Unsure = "whether the number is what was used or what is left, which it shows as it moves"
+		first[1].Unsure = first[0].Unsure
 	}
 }
 
 func (g *suggester) length() {
-	if g.expires || g.windowed {
+	if g.expires != 0 || g.windowed {
 		g.add("as many as it has elements", boundNote, func(e *Entry) { e.Read = "length" })
 	}
 }
@@ -151,29 +160,33 @@ func (g *suggester) length() {
 // present suggests a key that denies by being there, whatever its one line holds.
 func (g *suggester) present(text string) {
 	sense := naming.SenseOf(g.base.Name)
-	if g.expires && !strings.Contains(text, "\n") && !sense.Other && (sense.Limits != "" || sense.Attempts != "" || sense.Requests != "") {
+	limits := sense.Limits != "" || sense.Attempts != "" || sense.Requests != ""
+	if g.expires != 0 && !strings.Contains(text, "\n") && !sense.Other && limits {
 		g.add(AsPresent, "", func(e *Entry) { e.Read = "present" })
 	}
 }
 
 // log suggests a log, where all numbers are times in one unit.
 func (g *suggester) log(read string, times []float64) {
-	unit, ahead := time.Duration(0), false
-	for _, v := range times {
-		u := decode.UnitOf(v, g.now)
-		if u == 0 || unit != 0 && u != unit {
-			return
-		}
-		unit = u
-		ahead = ahead || decode.InstantIn(v, u) > g.now.Add(2*time.Second)
-	}
-	switch {
-	case len(times) == 0:
-	case ahead:
+	switch unit, last := timesIn(times, g.now); {
+	case unit == 0:
+	case last > g.now.Add(2*time.Second):
 		g.add("leases, by the times at which they end", "", func(e *Entry) { e.Read, e.Unit, e.Stamp = read, units[unit], "end" })
 	default:
 		g.add("a log of the times of requests", "", func(e *Entry) { e.Read, e.Unit = read, units[unit] })
 	}
+}
+
+// timesIn returns the unit that makes all numbers times, and the last of these; 0 where none does.
+func timesIn(all []float64, now limiter.Instant) (unit time.Duration, last limiter.Instant) {
+	for i, v := range all {
+		is := decode.UnitOf(v, now)
+		if is == 0 || i > 0 && is != unit {
+			return 0, 0
+		}
+		unit, last = is, max(last, decode.InstantIn(v, is))
+	}
+	return unit, last
 }
 
 // units are the words of a rule for units of times.
@@ -181,19 +194,25 @@ var units = map[time.Duration]string{time.Second: "s", time.Millisecond: "ms", t
 
 // text suggests readings of a string: a number, or JSON.
 func (g *suggester) text(text string) {
-	if v, ok := decode.Number(strings.TrimSpace(text)); ok {
-		switch unit := decode.UnitOf(v, g.now); {
-		case unit != 0 && (g.expires || g.windowed):
+	v, isNumber := decode.Number(strings.TrimSpace(text))
+	at, isTime := decode.TimeText(text)
+	unit := decode.UnitOf(v, g.now)
+	if unit != 0 {
+		at, isTime = decode.InstantIn(v, unit), true
+	}
+	switch {
+	case isTime: // another may as well be the time from which the next request is admitted
+		if fullWord.MatchString(g.base.Name) && (g.expires != 0 || g.windowed) || g.expires != 0 && at.Sub(g.expires).Abs() <= 2*time.Second {
 			g.add("a theoretical arrival time (TAT)", "", func(e *Entry) { e.Read, e.Unit = "tat", units[unit] })
-		case unit == 0 && v >= 0 && v == math.Trunc(v):
-			if g.counts("value", ""); v <= 1 {
-				g.present(text)
-			}
 		}
 		return
-	}
-	if _, ok := decode.TimeText(text); ok && (g.expires || g.windowed) {
-		g.add("a theoretical arrival time (TAT)", "", func(e *Entry) { e.Read = "tat" })
+	case isNumber:
+		if v == math.Trunc(v) && v >= 0 {
+			g.counts("value", "")
+		}
+		if v == 0 || v == 1 {
+			g.present(text)
+		}
 		return
 	}
 	var value any
@@ -240,15 +259,13 @@ func flatten(object map[string]any, before string, fields map[string]float64, li
 }
 
 func (g *suggester) jsonLog(read string, list []any) {
-	var texts []string
-	for _, of := range list {
-		text, err := json.Marshal(of)
-		if s, ok := of.(string); ok || err != nil {
-			text = []byte(s)
+	g.log(read, g.times(collect.Map(list, func(of any) string {
+		text, _ := json.Marshal(of)
+		if s, ok := of.(string); ok {
+			return s
 		}
-		texts = append(texts, string(text))
-	}
-	g.log(read, g.times(texts))
+		return string(text)
+	})))
 }
 
 // times returns the times that texts say, as numbers; what is none is 0. Of objects in JSON it is the first field that holds a time,
@@ -343,8 +360,9 @@ const mostSuggested = 8
 // endWord finds the name of a time at which something ends.
 var endWord = regexp.MustCompile(`(?i)reset|expir|until|ends?$`)
 
-// arrivalWord finds the name of the time at which a bucket is full, or the next request may come.
-var arrivalWord = regexp.MustCompile(`(?i)^(tat|full|next|arrival|free|ready|allow)`)
+// Names of the time at which a bucket is full, and of that at which the next request may come, too.
+var fullWord, arrivalWord = regexp.MustCompile(`(?i)(^|[^a-z])(tat|full|refill|arrival)`),
+	regexp.MustCompile(`(?i)^(tat|full|next|arrival|free|ready|allow)`)
 
 // blockField finds the name of a time until which everything is denied.
 var blockField = regexp.MustCompile(`(?i)(block|lock|ban|jail|mute|suspend)(ed|ned|ded)?_?(until|till|expir|ends?$)`)
@@ -405,11 +423,8 @@ func (g *suggester) fields(of map[string]float64, before string) {
 			g.filled(before+n, before+t, units[unit])
 		}
 	}
-	if len(at) > 0 {
-		return
-	}
 	for _, n := range amounts {
-		if of[n] == math.Trunc(of[n]) {
+		if len(at) == 0 && of[n] == math.Trunc(of[n]) {
 			g.counts(before+n, "")
 		}
 	}

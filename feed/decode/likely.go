@@ -356,21 +356,19 @@ func numbersOf(text string) (fields map[string]string, list []string) {
 	return nil, nil
 }
 
-// closed returns the beginning of JSON up to its last comma, with the brackets that are open there closed; what is cut off in a text is
-// none.
+// closed returns the beginning of JSON up to its last comma, with the brackets that are open there closed.
 func closed(text string) string {
 	text = text[:max(strings.LastIndexByte(text, ','), 0)]
-	var open []byte
-	for _, c := range []byte(text) {
+	ends := ""
+	for _, c := range text {
 		switch c {
 		case '{', '[':
-			open = append(open, c+2) // in ASCII
+			ends = string(c+2) + ends // in ASCII
 		case '}', ']':
-			open = open[:max(len(open)-1, 0)]
+			ends = ends[min(1, len(ends)):]
 		}
 	}
-	slices.Reverse(open)
-	return text + string(open)
+	return text + ends
 }
 
 // numbers are those of JSON.
