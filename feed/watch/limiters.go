@@ -142,13 +142,11 @@ func (l *limiters) adoptOne(f decode.Found, now limiter.Instant) {
 
 // unlikelyPattern reports whether other keys of the pattern of a find turned out not to be limiters.
 func (l *limiters) unlikelyPattern(f *decode.Found, now limiter.Instant) bool {
-	if len(l.unlikely) == 0 {
-		return false
+	pattern := f.Pattern()
+	if f.General() && len(l.unlikely) > 0 {
+		pattern = l.patterns.Of(f.Name, kindOf(f.Type, f.Kind, f.Library), now)
 	}
-	if f.General() {
-		return l.unlikely[l.patterns.Of(f.Name, kindOf(f.Type, f.Kind, f.Library), now)]
-	}
-	return l.unlikely[f.Pattern()]
+	return l.unlikely[pattern]
 }
 
 // follow adds a tracker for a find.
@@ -323,10 +321,8 @@ func (l *limiters) hotter(f decode.Found) bool {
 		return true
 	}
 	rule := config.RuleOf(l.o.Rules, &f)
-	if rule == nil || !rule.LimitKnown || rule.Limit.Count <= 0 || f.Used < 0 {
-		return false
-	}
-	return float64(f.Used) >= model.NearLimit*float64(rule.Limit.Count)
+	return rule != nil && rule.LimitKnown && rule.Limit.Count > 0 && f.Used >= 0 &&
+		float64(f.Used) >= model.NearLimit*float64(rule.Limit.Count)
 }
 
 // cold returns the trackers that may be evicted, the coldest last: those that are neither on

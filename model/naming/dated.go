@@ -118,6 +118,33 @@ func named(name string, length time.Duration, now limiter.Instant) bool {
 	return false
 }
 
+// Over returns the part of a name that reads as a window which ended at most three of its lengths ago.
+func Over(name string, now limiter.Instant) (Window, bool) {
+	const ago, least = 3, 5 // shorter numbers come round
+	lengths := Lengths[:]
+	if !counted(name, now) {
+		lengths = []time.Duration{time.Second, time.Minute, time.Hour, day} // those of calendars
+	}
+	for _, length := range lengths {
+		for n := range ago {
+			if w, ok := WindowOf(name, now.Add(-time.Duration(n+1)*length)); ok && w.Length == length && w.To-w.From >= least {
+				return w, true
+			}
+		}
+	}
+	return Window{}, false
+}
+
+// counted says whether a number in a name, to whatever base, may be that of one of the last windows of a usual length.
+func counted(name string, now limiter.Instant) bool {
+	recent := func(at string, base int) bool {
+		n, err := strconv.ParseInt(at, base, 64)
+		return err == nil && Recent(n, now)
+	}
+	return slices.ContainsFunc(numbers.FindAllString(name, -1), func(at string) bool { return recent(at, 10) }) ||
+		slices.ContainsFunc(numerals.FindAllString(name, -1), func(at string) bool { return recent(at, 16) || recent(at, 36) })
+}
+
 // Shows says how much a name tells of the form of its windows: the more the better. The end of one lies ahead until it is over, when
 // it reads as a beginning, and the name of any that is over tells no form.
 func Shows(name string, now limiter.Instant) int {

@@ -224,6 +224,38 @@ func BenchmarkWindowOf(b *testing.B) {
 	}
 }
 
+// BenchmarkNames does with the names of 100,000 keys of 40 patterns what a search does with them: it reads the windows of now and
+// those that are over, learns the patterns, and gives each name its own.
+func BenchmarkNames(b *testing.B) {
+	subjects := []func(i int) string{
+		func(i int) string { return strconv.Itoa(10_000_000 + 37*i) },
+		func(i int) string { return fmt.Sprintf("10.%d.%d.%d", i%250, i/250, i%7) },
+		func(i int) string { return fmt.Sprintf("2026-11-%02d:u%d", 1+i%22, i) },
+		func(i int) string { return fmt.Sprintf("%08x-11d2-4a5f-8000-00c04fd430c8", 0x9f3a0000+i) },
+	}
+	names := make([]string, 100_000)
+	for i := range names {
+		names[i] = fmt.Sprintf("svc%c:%s:hits", 'a'+i%40, subjects[i%4](i/40))
+	}
+	for of, do := range map[string]func(p *naming.Patterns, name string){
+		"window":  func(_ *naming.Patterns, name string) { naming.WindowOf(name, now) },
+		"over":    func(_ *naming.Patterns, name string) { naming.Over(name, now) },
+		"learn":   func(p *naming.Patterns, name string) { p.Learn(name, "string", now) },
+		"pattern": func(p *naming.Patterns, name string) { p.Of(name, "string", now) },
+	} {
+		b.Run(of, func(b *testing.B) {
+			var p naming.Patterns
+			for _, name := range names {
+				p.Learn(name, "string", now)
+			}
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ { // an operation is a key
+				do(&p, names[i%len(names)])
+			}
+		})
+	}
+}
+
 // TestPatternsOfManyLimiters tells the limiters of an application apart, whose names differ in their first word and which limit the
 // same subjects, whatever these are.
 func TestPatternsOfManyLimiters(t *testing.T) {

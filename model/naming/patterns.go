@@ -203,12 +203,8 @@ func (p *Patterns) settle() {
 // with the most others, the last of equal ones; -1 where there is none. The first word of a name is hardly a subject. Beside a
 // subject words are told apart while they are few; one number that is a window in any of the others is no subject.
 func (s *shape) varying(counts, apart map[string]int, windowed map[string]bool) int {
-	at, most, numbers := -1, 1, 0
-	for _, p := range s.parts {
-		if p.Class != Word {
-			numbers++
-		}
-	}
+	at, most := -1, 1
+	numbers := len(collect.Only(s.parts, func(p Part) bool { return p.Class != Word }))
 	for i := range s.parts {
 		if s.parts[i].Class != Word {
 			continue

@@ -30,19 +30,6 @@ var Lengths = [...]time.Duration{
 	time.Hour, 2 * time.Hour, 3 * time.Hour, 4 * time.Hour, 6 * time.Hour, 8 * time.Hour, 12 * time.Hour, 24 * time.Hour,
 }
 
-// Over returns the part of a name that reads as a window which ended at most three of its lengths ago.
-func Over(name string, now limiter.Instant) (Window, bool) {
-	const ago, least = 3, 5 // shorter numbers come round
-	for _, length := range Lengths {
-		for n := range ago {
-			if w, ok := WindowOf(name, now.Add(-time.Duration(n+1)*length)); ok && w.Length == length && w.To-w.From >= least {
-				return w, true
-			}
-		}
-	}
-	return Window{}, false
-}
-
 // WindowOf returns the part of a name that reads as a window which contains now: a calendar, the
 // number of a usual window since 1970, or the instant at which one begins or ends, which may be of no usual length. Of several the
 // longest wins.
@@ -227,14 +214,14 @@ func begins(at, now limiter.Instant) bool {
 // week reads a week of ISO 8601 with its year, in UTC, that begins at byte i of a name.
 func week(name string, i, _ int, now limiter.Instant) (w Window, ok bool) {
 	const aWeek = 7 * 24 * time.Hour
-	if !strings.HasPrefix(name[i:], "20") {
+	year, number := now.Time().UTC().ISOWeek()
+	if n, fits := digits(name, i, 4); !fits || n != year {
 		return w, false
 	}
-	year, week := now.Time().UTC().ISOWeek()
-	rest, ok := strings.CutPrefix(name[i:], strconv.Itoa(year))
+	week := fmt.Sprintf("%02d", number)
 	for _, between := range [...]string{"-W", "W", "-w", "w", "_W", "_w", "-", "_"} {
-		after, found := strings.CutPrefix(rest, fmt.Sprintf("%s%02d", between, week))
-		if ok && found && (after == "" || !digit(after[0])) {
+		after, found := strings.CutPrefix(name[i+4:], between+week)
+		if found && (after == "" || !digit(after[0])) {
 			monday := now.Floor(24 * time.Hour).Add(-time.Duration(now.Time().UTC().Weekday()+6) % 7 * 24 * time.Hour)
 			form := "%G" + between + "%V"
 			return Window{From: i, To: len(name) - len(after), Form: form, Length: aWeek, Start: monday, End: monday.Add(aWeek)}, true
@@ -259,8 +246,12 @@ func written(name string, now limiter.Instant) (w Window, ok bool) {
 	if !strings.Contains(name, year) && !strings.Contains(name, "."+year[2:]) && !strings.Contains(name, "/"+year[2:]) {
 		return w, false
 	}
+	worded := strings.Contains(name, t.Format("Jan"))
 	for _, form := range dateForms {
 		for _, between := range [...]string{"-", " ", "_", "/", ".", ""} {
+			if strings.Contains(form[0], "Jan") && !worded || !strings.Contains(name, between) && strings.Contains(form[0], "-") {
+				continue
+			}
 			date := t.Format(strings.ReplaceAll(form[0], "-", between))
 			i := strings.Index(name, date)
 			end := i + len(date)
@@ -302,23 +293,20 @@ func clock(name string, i, _ int, now limiter.Instant) (w Window, ok bool) {
 		at++
 	}
 	minute, also := digits(name, at, 2)
-	if !fits || !also || at+2 < len(name) && (digit(name[at+2]) || letter(name[at+2])) {
+	local := now.Time().UTC()
+	if !fits || !also || at+2 < len(name) && (digit(name[at+2]) || letter(name[at+2])) || hour != local.Hour() || minute != local.Minute() {
 		return w, false
 	}
-	local := now.Time().UTC()
 	start := now.Floor(time.Minute)
-	return Window{From: i, To: at + 2, Form: "%H" + name[i+2:at] + "%M", Length: time.Minute, Start: start, End: start.Add(time.Minute)},
-		hour == local.Hour() && minute == local.Minute()
+	return Window{From: i, To: at + 2, Form: "%H" + name[i+2:at] + "%M", Length: time.Minute, Start: start, End: start.Add(time.Minute)}, true
 }
 
 // round reads the minute of the hour, or the hour of the day in UTC, behind the word for it.
 func round(name string, i, end int, now limiter.Instant) (w Window, ok bool) {
 	word := strings.TrimRight(name[:i], separators)
 	length := periods[strings.ToLower(word[strings.LastIndexAny(word, separators)+1:])]
-	if w, ok = ringed(name, i, end, length, now); w.Form == "index%1440" {
-		return w, false
-	}
-	return w, ok
+	w, ok = ringed(name, i, end, length, now)
+	return w, ok && w.Form != "index%1440"
 }
 
 // Rounds returns the part of a name that is the number of the window at an instant as it comes round: the second of the minute, the
@@ -339,15 +327,15 @@ func Rounds(name string, length time.Duration, at limiter.Instant) (w Window, ok
 
 // ringed reads the bytes of a name from i to end as Rounds does.
 func ringed(name string, i, end int, length time.Duration, at limiter.Instant) (w Window, ok bool) {
-	n, err := strconv.ParseUint(name[i:end], 10, 16)
-	if err != nil || length <= 0 || end-i > 4 {
+	n, ok := digits(name, i, end-i)
+	if !ok || length <= 0 || end == i || end-i > 4 {
 		return w, false
 	}
 	t, start := at.Time().UTC(), at.Floor(length)
 	w = Window{From: i, To: end, Length: length, Start: start, End: start.Add(length)}
 	is := func(form string, number int) bool {
 		w.Form = form
-		return int(n) == number
+		return n == number
 	}
 	for _, cycle := range [...]time.Duration{time.Minute, time.Hour, day} {
 		const least = 24 // smaller numbers are versions and ids
@@ -367,11 +355,13 @@ func ringed(name string, i, end int, length time.Duration, at limiter.Instant) (
 
 // digits reads exactly n digits at byte i, unless that is beyond the name.
 func digits(name string, i, n int) (v int, ok bool) {
-	if i+n > len(name) || !digit(name[i]) || !digit(name[i+n-1]) { // which is told without an error
+	if i+n > len(name) {
 		return 0, false
 	}
-	u, err := strconv.ParseUint(name[i:i+n], 10, 32)
-	return int(u), err == nil
+	for ; n > 0 && digit(name[i]); n, i = n-1, i+1 {
+		v = 10*v + int(name[i]-'0')
+	}
+	return v, n == 0
 }
 
 // zoneOf returns the zone in which a window of a calendar contains now. It is UTC where that fits; sure is false where it fits other
@@ -431,9 +421,7 @@ func Numbered(n int64, now limiter.Instant) time.Duration {
 // Recent reports whether a number is that of one of the last windows of a usual length, counted since 1970, or of the next one.
 func Recent(n int64, now limiter.Instant) bool {
 	return n >= 10_000 && slices.ContainsFunc(Lengths[:], func(length time.Duration) bool {
-		age := int64(now)/length.Microseconds() - n
-		ticks := age + SinceYear1/length.Microseconds()
-		return age >= -1 && age < 120 || ticks >= -1 && ticks < 120
+		return numberOf(n, length, now, 120) || numberOf(n, length, now+SinceYear1, 120)
 	})
 }
 
@@ -443,7 +431,7 @@ const SinceYear1 = 62_135_596_800_000_000
 // eras are the forms of the numbers of windows, and the microseconds from where they are counted to 1970.
 var eras = [...]struct {
 	form  string
-	since int64
+	since limiter.Instant
 }{{"index", 0}, {"ticks", SinceYear1}}
 
 // number reads the digits of a name from byte i to end as the number of a window, or as the
@@ -462,12 +450,10 @@ func number(name string, i, end int, now limiter.Instant) (w Window, ok bool) {
 		decimal, w.To = ".0", end+2
 	}
 	for _, era := range eras {
-		for _, length := range Lengths {
-			if n >= 10_000 && n == (int64(now)+era.since)/length.Microseconds() {
-				w.Form, w.Length, w.Start = era.form+decimal, length, now.Floor(length)
-				w.End = w.Start.Add(length)
-				return w, true
-			}
+		if length := Numbered(n, now+era.since); length > 0 {
+			w.Form, w.Length, w.Start = era.form+decimal, length, now.Floor(length)
+			w.End = w.Start.Add(length)
+			return w, true
 		}
 	}
 	unit, at := "s", limiter.Instant(n)*1e6

@@ -265,13 +265,8 @@ func isID(text string) bool {
 			turns++
 		}
 	}
-	switch {
-	case digits == 0:
-		return false
-	case digits == len(text), hexes == len(text) && len(text) >= 8:
-		return true
-	}
-	return digits >= 3 || turns >= 3 || len(text) >= 16
+	long := len(text) >= 16 || len(text) >= 8 && hexes == len(text)
+	return digits > 0 && (long || digits >= 3 || digits == len(text) || turns >= 3)
 }
 
 // email is an e-mail address at the beginning of a text, uuid a UUID, digest one of usual length to the base 64, and glued letters.
