@@ -203,7 +203,7 @@ var (
 func (f *frames) check() (numbers, sums int) {
 	f.t.Helper()
 	text := f.frame()
-	before, _, _ := strings.Cut(text, "╭ why")
+	before, _, _ := strings.Cut(text, "╭▌why")
 	chunks := laneTitle.FindAllStringIndex(before, -1)
 	list := f.references()
 	if len(chunks) != len(list) {
