@@ -33,7 +33,7 @@ type Alert struct {
 	Limit   limiter.Limit // of the Key that became throttled or near; zero where it is not known
 
 	Ended, OnAndOff bool // of the Key that became throttled: its episode is over, and it was free in between
-	Since           bool // of the Key that became throttled: it was so before it was first read, which is At
+	Since           bool // of the Key that became throttled, or is free again: it was throttled when it was first read
 }
 
 // AlertKind is the kind of an Alert.
@@ -147,21 +147,21 @@ type episode struct {
 	again    limiter.Instant // since when the key has this pressure without a break; began at first
 	last     limiter.Instant // when the key last had this pressure
 	broken   bool            // the pressure is lower since then
+	first    bool            // the key had this pressure when it was first read
 	denied   int64           // denied requests since began
 }
 
 // judge updates a key's episode, and records its start or end.
 func (b *Board) judge(k *Watched, denied int64) {
-	at, e, now := k.Reading.At, &k.episode, pressureOf(k)
+	r, at, e, now := &k.Reading, k.Reading.At, &k.episode, pressureOf(k)
 	e.denied += denied
 	e.began, e.again, e.last = min(e.began, at), min(e.again, at), min(e.last, at) // the server's clock may have been set back
 	switch {
 	case now > e.pressure:
 		b.end(k)
-		*e = episode{pressure: now, began: at, again: at, last: at, denied: denied}
+		*e = episode{pressure: now, began: at, again: at, last: at, denied: denied, first: r.Since == 0}
 		kind := map[pressure]AlertKind{pressureNear: BecameClose, pressureFull: BecameThrottled, pressureSick: BecameUnreadable}[now]
-		a := Alert{At: at, Key: k.Reading.Key, What: kind, Text: k.Reading.Err, Limit: k.Reading.Target.Limit,
-			Since: kind == BecameThrottled && k.Reading.Since == 0}
+		a := Alert{At: at, Key: r.Key, What: kind, Text: r.Err, Limit: r.Target.Limit, Since: e.first && now == pressureFull}
 		if kind == BecameUnreadable {
 			b.alert(a)
 			break
@@ -174,7 +174,7 @@ func (b *Board) judge(k *Watched, denied int64) {
 		e.last, e.broken = at, false
 	case at.Sub(e.last) >= k.grace():
 		if e.pressure == pressureFull {
-			b.moved = append(b.moved, Alert{At: at, Key: k.Reading.Key, What: NoLongerThrottled, For: e.last.Sub(e.began), N: e.denied})
+			b.moved = append(b.moved, Alert{At: at, Key: r.Key, What: NoLongerThrottled, For: e.last.Sub(e.began), N: e.denied, Since: e.first})
 		}
 		b.end(k)
 		*e = episode{pressure: now, began: at, again: at, last: at}

@@ -237,3 +237,26 @@ func TestAnEpisodeDoesNotCountAClockThatIsSet(t *testing.T) {
 		}
 	}
 }
+
+// TestThrottledWhenFirstRead: a key that was throttled when it was first read is free again after at least so long.
+func TestThrottledWhenFirstRead(t *testing.T) {
+	for _, first := range []bool{true, false} {
+		var board model.Board
+		for second := range 30 {
+			at, used, since := today.Add(time.Duration(second)*time.Second), int64(1), today.Add(time.Duration(second-1)*time.Second)
+			if second < 10 && (first || second > 0) {
+				used = 10
+			}
+			if second == 0 {
+				since = 0
+			}
+			r := logReading("k", at, since, used, 10)
+			r.Arrivals = nil
+			board.Apply(live(at, r))
+		}
+		all := board.Alerts()
+		if over := all[len(all)-1]; over.What != model.NoLongerThrottled || over.Since != first || all[0].Since != first {
+			t.Errorf("throttled when first read: %v, and told %+v", first, all)
+		}
+	}
+}

@@ -281,8 +281,8 @@ func AlertText(e *model.Alert) string {
 		if many {
 			return "were free again"
 		}
-		text := "was free again after " + format.Span(e.For)
-		if e.For < time.Second { // looked at a few times a second: thousandths are not known
+		text := "was free again after " + map[bool]string{true: "at least "}[e.Since] + format.Span(e.For)
+		if e.For < time.Second && !e.Since { // looked at a few times a second: thousandths are not known
 			text = "was free again at once"
 		}
 		if e.N > 0 {
