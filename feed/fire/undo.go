@@ -247,7 +247,7 @@ func (i *Injector) changes(ctx context.Context, f *found, u *model.TakenBack) (c
 		if was.Key != is.Key {
 			return c, fmt.Errorf("%s cannot be taken back: its lines in the audit file do not agree", u.Action)
 		}
-		if why := was.Unsaved + is.Unsaved; why != "" {
+		if why := cmp.Or(was.Unsaved, is.Unsaved); why != "" {
 			return c, fmt.Errorf("%s cannot be taken back: what %s held was not saved, because %s", u.Action, safetext.Clean(key), why)
 		}
 		past := func(s savedKey) bool { return s.Expires > 0 && s.Expires <= now.UnixMilli() }

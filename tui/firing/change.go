@@ -226,11 +226,11 @@ func (b *takeBacks) OpenActions() tea.Cmd {
 	var choices []shell.Choice
 	for _, a := range slices.Backward(b.actions) {
 		what := a.what + ", " + format.Span(b.orders.app.Now().Sub(a.at)) + " ago"
-		choices = append(choices, shell.Choice{Name: "undo " + b.orders.name(a.key), What: what, Value: model.TakeBack{Action: a.id, Key: a.key}})
-		if a.fired {
+		if a.fired { // stands first, for it is possible where other clients go on writing
 			choices = append(choices, shell.Choice{Name: "withdraw " + b.orders.name(a.key), What: what, Aside: "keeps others'",
 				Value: model.TakeBack{Action: a.id, Key: a.key, Withdraw: true}})
 		}
+		choices = append(choices, shell.Choice{Name: "undo " + b.orders.name(a.key), What: what, Value: model.TakeBack{Action: a.id, Key: a.key}})
 	}
 	p := b.orders.app.NewPicker("take back", choices)
 	p.Chosen = func(c shell.Choice) tea.Cmd {
