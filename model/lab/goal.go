@@ -288,7 +288,7 @@ func (w *watcher) largest() (seer, func() string) {
 	var most int64
 	return func(_ int, a Arrival, d limiter.Decision) {
 			if d.Allowed {
-				n, _ := inside.add(a.At, a.Cost, w.run.setup.Limit.Window.Microseconds())
+				n, _ := inside.add(a.At, a.Cost, trueWindow(w.run.setup.Limit, w.run.Terms(w.of)))
 				most = max(most, n)
 			}
 			w.reach(most >= w.goal.Value, a, d)

@@ -71,7 +71,7 @@ func (l *runner) take(a Arrival, i int, s *Setup) (d limiter.Decision, wrong boo
 			l.total = a.Cost
 		}
 	}
-	w := int64(s.Limit.Window / time.Microsecond)
+	w := trueWindow(s.Limit, l.convention)
 	if s.Within == 0 && l.candidate.promises() {
 		wrong = d.Allowed != l.truth(a, w, s.Limit.Count)
 	}
@@ -120,10 +120,7 @@ func (l *runner) answers(a Arrival) bool { return l.script == nil || l.script.er
 // truth reports whether the true window of what was admitted so far has room for a
 // request, by the candidate's own edge and rule. A limit of 0 denies nothing.
 func (l *runner) truth(a Arrival, w, limit int64) bool {
-	inside, edge := l.admitted.count(a.At, w)
-	if l.convention.Edge == convention.Closed {
-		inside += edge
-	}
+	inside := l.admitted.count(a.At, w)
 	switch {
 	case limit == 0:
 		return true
@@ -214,36 +211,32 @@ type ring struct {
 	sum     int64
 }
 
-// count drops what is older than w microseconds at an instant and returns how much is in
-// (at-w, at], and how much is exactly w old, which a closed window holds too.
-func (r *ring) count(at limiter.Instant, w int64) (inside, edge int64) {
-	gone := 0
-	for gone < len(r.entries) && int64(at-r.entries[gone].At) > w {
-		r.sum -= r.entries[gone].Count
-		gone++
+// count drops what is w microseconds old at an instant, or older, and returns how much is left.
+func (r *ring) count(at limiter.Instant, w int64) (inside int64) {
+	for len(r.entries) > 0 && int64(at-r.entries[0].At) >= w {
+		r.sum -= r.entries[0].Count
+		r.entries = r.entries[1:]
 	}
-	r.entries = r.entries[gone:]
-	for _, e := range r.entries {
-		if int64(at-e.At) != w {
-			break
-		}
-		edge += e.Count
-	}
-	return r.sum - edge, edge
+	return r.sum
 }
 
 // add appends n units and returns how much is in (at-w, at] then, and when the first of
 // it was admitted.
 func (r *ring) add(at limiter.Instant, n, w int64) (inside int64, first limiter.Instant) {
-	inside, _ = r.count(at, w)
+	r.count(at, w)
 	r.entries = append(r.entries, limiter.Entry{At: at, Count: n})
 	r.sum += n
-	for _, e := range r.entries {
-		if first = e.At; int64(at-e.At) != w {
-			break
-		}
+	return r.sum, r.entries[0].At
+}
+
+// trueWindow returns the length of a true window in microseconds: where the edge is closed, what is exactly a window old
+// counts, too.
+func trueWindow(l limiter.Limit, terms limiter.Convention) int64 {
+	w := l.Window.Microseconds()
+	if terms.Edge == convention.Closed {
+		w++
 	}
-	return inside + n, first
+	return w
 }
 
 // Verdicts is what became of one arrival at every candidate: for each fact a bit for each of them.

@@ -48,7 +48,7 @@ func newTeller(s lab.Setup, c lab.Candidate) *teller {
 	if c.Algorithm.Bursts() {
 		p.amount = new(big.Rat)
 	}
-	true := &plain{name: "sliding-log", w: p.w}
+	true := &plain{name: "sliding-log", w: p.w, closed: p.closed}
 	l := &teller{plain: p, charged: terms.Denied == convention.Charged && !c.Algorithm.Bursts(), admitted: true, members: c.Fault == lab.CollidingMembers, queues: c.Variant == "queue"}
 	if c.Fault == lab.SecondsAsMillis {
 		p.w *= 1000
@@ -61,6 +61,7 @@ func newAssembledTeller(s lab.Setup, c lab.Candidate) *teller {
 	n, w := s.Limit.Count, s.Limit.Window.Microseconds()
 	one := func(n, w int64) *plain { return &plain{name: "sliding-log", limit: n, w: w} }
 	l := &teller{plain: &plain{name: c.String(), w: w}, admitted: one(0, w), zero: int64(s.Zero)}
+	l.admitted.closed = s.Convention.Edge == convention.Closed
 	switch c.String() {
 	case "nodes/shares":
 		n = max(n/4, 1)
@@ -148,7 +149,11 @@ func (l *teller) hear(a lab.Arrival) {
 func (l *teller) most() (most, span int64) {
 	first, n := 0, int64(0)
 	for i, at := range l.admitted.times {
-		for n += l.admitted.costs[i]; l.admitted.times[first] <= at-l.admitted.w; first++ {
+		gone := at - l.admitted.w // the latest instant that the window ending at at does not hold
+		if l.admitted.closed {
+			gone--
+		}
+		for n += l.admitted.costs[i]; l.admitted.times[first] <= gone; first++ {
 			n -= l.admitted.costs[first]
 		}
 		if n > most {
