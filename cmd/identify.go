@@ -166,7 +166,9 @@ func identifyWrite(look func() (limitersFound, error), path string, ask func() (
 	}
 	entries, examples := entriesOf(r)
 	lacking := before.Lacking(entries, func(i int) string { return examples[i] })
-	switch {
+	switch open := r.open(); {
+	case len(entries) == 0 && open != "":
+		return fmt.Errorf("nothing is added to %s, because what was found needs a word of yours, as identify shows: %s", shown, open)
 	case len(entries) == 0:
 		return fmt.Errorf("nothing is added to %s, because no key is a limiter by its layout: "+
 			"name the keys of your own with --watch 'rl:*'", shown)
@@ -402,9 +404,12 @@ func (g *foundGroup) describe(b *strings.Builder) {
 				fmt.Fprintf(b, "  not yet known  %s\n", what)
 			}
 		}
-		b.WriteString("  to settle it   watch longer with --for, or add the rule to the configuration if these are limiters: " +
-			"ratescope identify --write\n")
-		if line := g.ruleLine(); line != "" {
+		line, how := g.ruleLine(), "add the rule to the configuration if these are limiters: ratescope identify --write"
+		if line == "" {
+			how = "look at what one of the keys could be: ratescope identify KEY"
+		}
+		fmt.Fprintf(b, "  to settle it   watch longer with --for, or %s\n", how)
+		if line != "" {
 			fmt.Fprintf(b, "  the rule       - %s\n", line)
 		}
 	case g.missing:

@@ -134,7 +134,7 @@ func TestIdentifyOffersWhatFitsEqually(t *testing.T) {
 			t.Errorf("it does not offer %q\n%s", want, text)
 		}
 	}
-	call(t, "identify", "--write", "--yes", "--redis", s.URL(), "--config", filepath.Join(t.TempDir(), "config.yaml")).sentence(t, 1, "nothing is added")
+	call(t, "identify", "--write", "--yes", "--redis", s.URL(), "--config", filepath.Join(t.TempDir(), "config.yaml")).sentence(t, 1, "needs a word of yours")
 }
 
 // TestIdentifyTeachesLimitersOfOnesOwn: the rules for likely groups are those with name that read every key of the
