@@ -22,7 +22,7 @@ func TestWrongUsage(t *testing.T) {
 		{"snapshot --redis redis://[::1", []string{"URL"}},
 		{"--redis nonsense", []string{"nonsense"}},
 		{"snapshot --limit 100/", []string{"100/", "100/1m"}},
-		{"snapshot --limit -5/1m", []string{"-5/1m", "negative"}},
+		{"snapshot --limit -5/1m", []string{"-5/1m", "out of range"}},
 		{"snapshot --limit 10/0s", []string{"10/0s"}},
 		{"snapshot --limit ten/1m", []string{"ten/1m"}},
 		{"snapshot --limit 99999999999999999999/1m", []string{"99999999999999999999/1m"}},

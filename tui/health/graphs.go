@@ -96,7 +96,7 @@ func (v *View) figures() []graph {
 	}
 	plain := func(st themes.Style) func(float64) themes.Style { return func(float64) themes.Style { return st } }
 	return []graph{
-		{label: "latency", now: one(span(last.RTT).Text(latency)),
+		{label: "latency", now: one(span(v.Server.RTT).Text(latency)),
 			past: settled(v.Past, series(func(p *model.HealthSample) model.Measure { return span(p.RTT) })), round: chartTop, scale: latency,
 			ink: l.Glow},
 		{label: "commands", now: one(h.Ops.Text(format.PerSecond)), past: series(func(p *model.HealthSample) model.Measure { return p.Ops }),

@@ -214,9 +214,13 @@ func (sc *Screen) Paint(p *widget.Canvas, r cell.Rect) {
 
 // viewOf returns what there is to draw of the server of a session, without its hot keys.
 func viewOf(c *widget.Canvas, s *session.Session, plots Plots) *View {
-	b := s.Shown.Board()
-	return &View{Canvas: c, Health: &b.Health, Past: b.HealthSamples(), Link: s.Shown.Live().Server, Server: s.Shown.Server(),
-		Cost: s.Shown.Cost(), Plots: plots, End: s.Shown.NowText()}
+	b, server := s.Shown.Board(), s.Shown.Server()
+	past := b.HealthSamples()
+	if n := len(past); n > 0 && s.Shown.Back() > 0 {
+		server.RTT = past[n-1].RTT
+	}
+	return &View{Canvas: c, Health: &b.Health, Past: past, Link: s.Shown.Live().Server, Server: server, Cost: s.Shown.Cost(), Plots: plots,
+		End: s.Shown.NowText()}
 }
 
 // StripHeight is how many rows a strip takes.
