@@ -294,8 +294,8 @@ func (b *Board) copy(now limiter.Instant, of func(k *Watched) *Watched) *Board {
 // Batch returns the board's readings as one batch, without the past on its timelines.
 func (b *Board) Batch() Batch {
 	batch := Batch{At: b.At, Local: b.Local, Server: b.Server, Sweep: b.Sweep, Cost: b.Cost}
-	for _, k := range b.keys {
-		if !k.Gone {
+	for _, name := range slices.Sorted(maps.Keys(b.keys)) {
+		if k := b.keys[name]; !k.Gone {
 			batch.Readings = append(batch.Readings, k.Reading)
 		}
 	}
