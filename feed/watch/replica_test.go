@@ -187,8 +187,9 @@ func unread(t *testing.T, nodes, spared []*servertest.Server, watch func() *feed
 			}
 			return true
 		}
+		const looks = 3 // while the connection to its replica was lost or new, too shortly to be told; else there are dozens
 		for _, s := range spared {
-			if n := readsOf(s); n > 0 {
+			if n := readsOf(s); n > looks {
 				t.Errorf("a master is read %d times", n)
 			}
 		}
