@@ -32,6 +32,6 @@
 //
 // A server keeps a handful of scripts for each limiter: one for each kind of call, and two for requests of cost 1 for
 // each of the windows of a second, a minute, an hour and a day and for all other windows. The stream counter needs
-// Redis 6.2, all other algorithms 6.0. Before 7.0, peeks use EVALSHA. The tests have run on Redis 6.2.16, 7.0.15 and
-// 7.4.1 and on Valkey 8.0.1.
+// Redis 6.2, all other algorithms 6.0. Before 7.0, peeks use EVALSHA. The tests have run on Redis 7.0.15 and 7.4.1 and on
+// Valkey 8.0.1, and on Redis 6.2.16 all but four, which ask it for commands of 7.0.
 package redisstore
