@@ -32,7 +32,7 @@ func TestHomemadeIsLikely(t *testing.T) {
 				}
 			}
 			keys := w.Client.Keys(t.Context(), "*").Val()
-			finds, _, err := decode.Classify(t.Context(), w.Client, library.Recognizer, keys, nil, decode.Clock{Now: func() limiter.Instant { return w.Now }})
+			finds, _, err := decode.Classify(t.Context(), w.Client, library.Recognizer(), keys, nil, decode.Clock{Now: func() limiter.Instant { return w.Now }})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -58,7 +58,7 @@ func TestClassifyWithoutPermission(t *testing.T) {
 	for forbidden, code := range map[string]string{"": "", "time": "", "type": "NOPERM"} {
 		client := redis.NewClient(&redis.Options{})
 		client.AddHook(forbids(forbidden))
-		_, _, err := decode.Classify(t.Context(), client, library.Recognizer, []string{"a", "b"}, nil, clock)
+		_, _, err := decode.Classify(t.Context(), client, library.Recognizer(), []string{"a", "b"}, nil, clock)
 		if got := connect.Code(err); got != code {
 			t.Errorf("without permission for %q the error is %v, want the code %q", forbidden, err, code)
 		}
@@ -95,7 +95,7 @@ func TestClassifyKeysThatEnd(t *testing.T) {
 	defer client.Close()
 	client.AddHook(ends{server})
 	clock := decode.Clock{Now: func() limiter.Instant { return limiter.InstantOf(time.Now()) }}
-	finds, _, err := decode.Classify(t.Context(), client, library.Recognizer, []string{"rate:u1", "rl:1"}, nil, clock)
+	finds, _, err := decode.Classify(t.Context(), client, library.Recognizer(), []string{"rate:u1", "rl:1"}, nil, clock)
 	if err != nil || len(finds) != 0 {
 		t.Errorf("%+v, %v", finds, err)
 	}

@@ -22,7 +22,7 @@ func TestBetweenTwoWrites(t *testing.T) {
 		{Key: "10.0.0.1/api/hits", Type: "string", Text: "3", TTL: 2 * window},
 		{Key: "10.0.0.1/api/ts", Type: "string", Text: second, TTL: 2 * window},
 	}
-	matches := library.Recognizer.Matches(&whole[0], noon, "gin-rate-limit")
+	matches := library.Recognizer().Matches(&whole[0], noon, "gin-rate-limit")
 	if len(matches) != 1 || !matches[0].Confirmed(whole) {
 		t.Fatal("the keys of gin-rate-limit are not recognized")
 	}

@@ -221,7 +221,7 @@ func (f *fixture) replay(t *testing.T, client *redis.Client, shown *shownLibrary
 		own, keys := byName(restored.renew(t, ctx, client))
 		var finds []decode.Found
 		undisturbed(t, ctx, client, restored, func(at limiter.Instant) {
-			more, _, err := decode.Classify(ctx, client, library.Recognizer, keys, nil, decode.Clock{Now: func() limiter.Instant { return at }})
+			more, _, err := decode.Classify(ctx, client, library.Recognizer(), keys, nil, decode.Clock{Now: func() limiter.Instant { return at }})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -336,7 +336,7 @@ func named(t *testing.T, ctx context.Context, client *redis.Client, name string,
 	t.Helper()
 	for _, k := range keys {
 		p := client.Pipeline()
-		probe := decode.AskProbe(ctx, p, library.Recognizer, servertest.Text(t, k.Key), k.Type, name)
+		probe := decode.AskProbe(ctx, p, library.Recognizer(), servertest.Text(t, k.Key), k.Type, name)
 		if _, err := p.Exec(ctx); err != nil && err != redis.Nil {
 			t.Fatal(err)
 		}

@@ -216,7 +216,7 @@ func TestNoStranger(t *testing.T) {
 				undisturbed(t, ctx, client, restored, func(at limiter.Instant) {
 					var err error
 					clock := decode.Clock{Now: func() limiter.Instant { return at }}
-					finds, _, err = decode.Classify(ctx, client, library.Recognizer, keys, nil, clock)
+					finds, _, err = decode.Classify(ctx, client, library.Recognizer(), keys, nil, clock)
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -44,7 +44,7 @@ func TestLeftOut(t *testing.T) {
 		}
 		for i, step := range f.Steps {
 			keys, _ := restore(t, t.Context(), client, step.Keys)
-			finds, _, err := decode.Classify(t.Context(), client, library.Recognizer, keys, nil, decode.Clock{Now: func() limiter.Instant { return limiter.Instant(math.Round(step.At * 1000)) }})
+			finds, _, err := decode.Classify(t.Context(), client, library.Recognizer(), keys, nil, decode.Clock{Now: func() limiter.Instant { return limiter.Instant(math.Round(step.At * 1000)) }})
 			if err != nil {
 				t.Fatal(err)
 			}

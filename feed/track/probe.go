@@ -37,7 +37,7 @@ func (b *probeDecoder) ask(q *Query, l *Tracker) {
 			b.more.AskSiblings(q.Ctx, q.Pipe)
 			return
 		}
-		b.more = decode.AskProbe(q.Ctx, q.Pipe, library.Recognizer, b.key, b.held, l.rule.Names())
+		b.more = decode.AskProbe(q.Ctx, q.Pipe, library.Recognizer(), b.key, b.held, l.rule.Names())
 		return
 	}
 	b.typ = q.Pipe.Type(q.Ctx, b.key)

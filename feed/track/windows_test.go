@@ -37,7 +37,7 @@ func TestWindowOfKind(t *testing.T) {
 		}
 	}
 	keys := []string{"rlflx:blocked", "hrl:other", "rlflx:old", "rlflx:young"}
-	finds, _, err := decode.Classify(ctx, client, library.Recognizer, keys, nil, decode.Clock{Now: func() limiter.Instant { return now }})
+	finds, _, err := decode.Classify(ctx, client, library.Recognizer(), keys, nil, decode.Clock{Now: func() limiter.Instant { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}

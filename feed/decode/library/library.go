@@ -111,8 +111,8 @@ var All = sync.OnceValue(func() (all []*decode.Library) {
 	return all
 })
 
-// Recognizer tells the limiters of all libraries from other keys. It is safe for concurrent use.
-var Recognizer = decode.NewRecognizer(All())
+// Recognizer returns what tells the limiters of all libraries from other keys. It is safe for concurrent use.
+var Recognizer = sync.OnceValue(func() *decode.Recognizer { return decode.NewRecognizer(All()) })
 
 // Named returns the library of that name, or nil.
 func Named(name string) *decode.Library {

@@ -179,7 +179,7 @@ func BenchmarkRecognize(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		for i := range page {
-			if m := Recognizer.Matches(&page[i], testNow, ""); len(m) > 1 {
+			if m := Recognizer().Matches(&page[i], testNow, ""); len(m) > 1 {
 				b.Fatal(page[i].Key)
 			}
 		}

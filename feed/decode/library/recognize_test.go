@@ -19,7 +19,7 @@ const testNow = limiter.Instant(1_795_000_000_123_000)
 // recognized returns the name of the library that takes a key for one of its limiters, when each
 // of beside is in the database, too; "" for none.
 func recognized(s decode.Sample, beside ...decode.Sample) string {
-	for _, m := range Recognizer.Matches(&s, testNow, "") {
+	for _, m := range Recognizer().Matches(&s, testNow, "") {
 		if m.Confirmed(found(m.Siblings, append(beside, s)...)) {
 			return m.Library.Name
 		}
@@ -171,7 +171,7 @@ func TestSiblingsMustAgree(t *testing.T) {
 func TestMoreThanARefill(t *testing.T) {
 	s := hash("b_search_settings", model.Forever, "reservoir", "1000", "reservoirRefreshAmount", "100",
 		"reservoirRefreshInterval", "60000", "lastReservoirRefresh", fmt.Sprint(testNow.Millis()-1000))
-	m := Recognizer.Matches(&s, testNow, "")
+	m := Recognizer().Matches(&s, testNow, "")
 	if len(m) != 1 || m[0].Library.Name != "bottleneck" {
 		t.Fatalf("recognized as %v", m)
 	}
@@ -188,7 +188,7 @@ func TestOpaqueCounterShowsNothing(t *testing.T) {
 		t.Fatalf("recognized as %q", got)
 	}
 	given := decode.Settings{Limit: limiter.Limit{Count: 5, Window: 4 * time.Second}, LimitFrom: model.LimitOfRule, Window: 4 * time.Second}
-	d := Recognizer.Matches(&s, testNow, "")[0].Limiter.Decode(testNow, []decode.Sample{s}, given)
+	d := Recognizer().Matches(&s, testNow, "")[0].Limiter.Decode(testNow, []decode.Sample{s}, given)
 	r := model.Reading{Key: s.Key, Type: s.Type, At: testNow, State: d.State, Partial: d.Partial, TTL: s.TTL}
 	r.Target = model.Target{Algorithm: d.Algorithm, Limit: given.Limit, LimitKnown: true, Window: given.Window}
 	if g := r.Gauge(testNow); g.Used.Known || g.Remaining.Known || g.NextKnown || g.Throttled() {
@@ -313,7 +313,7 @@ func TestABlockIsOverItsLimit(t *testing.T) {
 		blocked bool
 	}{{"31", 30, true}, {"30", 30, false}, {"3", 30, false}, {"3", 0, true}} {
 		s := text("rlflx:login:a", c.value, 28*time.Minute)
-		m := Recognizer.Matches(&s, testNow, "")[0]
+		m := Recognizer().Matches(&s, testNow, "")[0]
 		given := decode.Settings{Window: time.Minute, Limit: limiter.Limit{Count: c.limit, Window: time.Minute}}
 		if d := m.Limiter.Decode(testNow, []decode.Sample{s}, given); (d.State.BlockedUntil > testNow) != c.blocked {
 			t.Errorf("%s of %d that expires in 28 minutes is blocked until %v", c.value, c.limit, d.State.BlockedUntil)
@@ -327,7 +327,7 @@ func TestOwnLimitersShareAPattern(t *testing.T) {
 	for _, name := range []string{"ratelimit:api:export:user-1", "ratelimit:api:export:user-2"} {
 		s := text(name, fmt.Sprint(int64(testNow.Add(500*time.Millisecond))), 600*time.Millisecond)
 		found := false
-		for _, m := range Recognizer.Matches(&s, testNow, "") {
+		for _, m := range Recognizer().Matches(&s, testNow, "") {
 			if m.Library.Name != model.OwnLibrary {
 				continue
 			}

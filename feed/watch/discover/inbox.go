@@ -61,7 +61,7 @@ func (s *Scanner) report(finds []decode.Found) {
 func (s *Scanner) examine(ctx context.Context, unknown []string) (spent time.Duration, err error) {
 	clock := decode.Clock{Now: s.o.Now, Asked: s.o.Time}
 	for stalls := 0; len(unknown) > 0; stalls++ {
-		more, cmds, err := decode.Classify(ctx, s.client, library.Recognizer, unknown, config.Own(s.rules), clock)
+		more, cmds, err := decode.Classify(ctx, s.client, library.Recognizer(), unknown, config.Own(s.rules), clock)
 		spent += s.costOf(cmds)
 		refused := connect.Code(err) == "NOPERM" && connect.Forbidden(err) != "type"
 		if err != nil && !refused {
