@@ -3,9 +3,9 @@ package record
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"math"
 	"slices"
-	"strconv"
 
 	"ratescope/limiter"
 	"ratescope/model"
@@ -26,10 +26,10 @@ type pack struct {
 	Arrivals []int64 `json:"arrivals,omitempty"` // of readings in the column came, as in a line of their own
 }
 
-// named is the description of a key. A pack has it before the first reading that it is for.
+// named is the description of a key, a key as JSON. A pack has it before the first reading that it is for.
 type named struct {
-	ID  int  `json:"id"`
-	Key *key `json:"key"`
+	ID  int             `json:"id"`
+	Key json.RawMessage `json:"key"`
 }
 
 // field is a figure that every reading has.
@@ -257,19 +257,13 @@ const (
 
 // packer puts readings together. The zero value is ready; it is used again and again.
 type packer struct {
-	n        int
-	held     bool // readings are told again, with no arrivals
-	id       int  // of the latest
-	at       int  // number of the time of the latest
-	times    []int64
-	ids      []int64
+	pack         // but for its columns
+	n, id    int // how many readings there are; the id of the latest
+	at       int // number of the time of the latest
+	size     int // bytes of the descriptions
 	columns  [fields]column
 	rest     column
-	levels   []real
-	log      []int64
 	counts   column
-	arrivals []int64
-	keys     []byte // descriptions, with a comma before each
 	expected []int64
 }
 
@@ -278,15 +272,15 @@ type packer struct {
 func (p *packer) add(r *reading, x, was *row, entries int, log []limiter.Entry) {
 	i := p.n
 	p.n++
-	p.ids = append(p.ids, int64(r.ID-p.id))
+	p.IDs = append(p.IDs, int64(r.ID-p.id))
 	p.id = r.ID
 	p.expected = p.expected[:0]
-	if !p.held {
+	if !p.Held {
 		p.expected = x.arrivals(p.expected, was, log[:r.Keep], log[r.Keep:])
 	}
 	if !slices.Equal(p.expected, r.Arrivals) {
 		x[fieldCame] = int64(len(r.Arrivals)/2) + 1
-		p.arrivals = append(p.arrivals, r.Arrivals...)
+		p.Arrivals = append(p.Arrivals, r.Arrivals...)
 	}
 	at := p.time(x[fieldAt])
 	p.columns[fieldAt].put(i, int64(at-p.at))
@@ -304,15 +298,15 @@ func (p *packer) add(r *reading, x, was *row, entries int, log []limiter.Entry) 
 		case d == 0:
 		case f == fieldLevel:
 			p.columns[f].put(i, 1)
-			p.levels = append(p.levels, r.Level)
+			p.Levels = append(p.Levels, r.Level)
 		default:
 			p.columns[f].put(i, d)
 			next.differ(f, d)
 		}
 	}
 	for j := 0; j < len(r.Log); j += 2 {
-		p.counts.put(len(p.log), r.Log[j+1]-1)
-		p.log = append(p.log, r.Log[j])
+		p.counts.put(len(p.Log), r.Log[j+1]-1)
+		p.Log = append(p.Log, r.Log[j])
 	}
 }
 
@@ -321,86 +315,27 @@ const maxTimes = 32
 
 // time returns the number of a time. The keys of one round trip are read at the same one.
 func (p *packer) time(at int64) int {
-	for i := len(p.times) - 1; i >= max(0, len(p.times)-maxTimes); i-- {
-		if p.times[i] == at {
+	for i := len(p.Times) - 1; i >= max(0, len(p.Times)-maxTimes); i-- {
+		if p.Times[i] == at {
 			return i
 		}
 	}
-	p.times = append(p.times, at)
-	return len(p.times) - 1
+	p.Times = append(p.Times, at)
+	return len(p.Times) - 1
 }
 
-// describe appends the description of a key.
-func (p *packer) describe(id int, text []byte) {
-	p.keys = strconv.AppendInt(append(p.keys, `,{"id":`...), int64(id), 10)
-	p.keys = append(append(append(p.keys, `,"key":`...), text...), '}')
-}
-
-// line appends the line of what was put together to b, and begins anew.
-func (p *packer) line(b []byte) ([]byte, error) {
-	b = numbers(append(b, `{"p":{"ids":`...), p.ids)
-	for i := len(p.times) - 1; i > 0; i-- {
-		p.times[i] -= p.times[i-1]
+// take returns what was put together, and begins anew.
+func (p *packer) take() *pack {
+	out := p.pack
+	for i := len(out.Times) - 1; i > 0; i-- {
+		out.Times[i] -= out.Times[i-1]
 	}
-	b, _ = named64(b, ",", "times", p.times)
-	if p.held {
-		b = append(b, `,"held":true`...)
+	out.Columns = map[string][]int64{}
+	for f, c := range p.columns {
+		out.Columns[fieldNames[f]] = c.pairs
 	}
-	if len(p.keys) > 0 {
-		b = append(append(append(b, `,"keys":[`...), p.keys[1:]...), ']')
-	}
-	separator := `,"cols":{`
-	for f := range p.columns {
-		b, separator = named64(b, separator, fieldNames[f], p.columns[f].pairs)
-	}
-	b, separator = named64(b, separator, restName, p.rest.pairs)
-	if separator == "," {
-		b = append(b, '}')
-	}
-	if len(p.levels) > 0 {
-		text, err := json.Marshal(p.levels)
-		if err != nil {
-			return b, err
-		}
-		b = append(append(b, `,"levels":`...), text...)
-	}
-	b, _ = named64(b, ",", "log", p.log)
-	b, _ = named64(b, ",", "counts", p.counts.pairs)
-	b, _ = named64(b, ",", "arrivals", p.arrivals)
-	p.reset()
-	return append(b, '}', '}', '\n'), nil
-}
-
-func (p *packer) reset() {
-	columns := p.columns
-	for f := range columns {
-		columns[f] = column{pairs: columns[f].pairs[:0]}
-	}
-	*p = packer{
-		held: p.held,
-		ids:  p.ids[:0], times: p.times[:0], columns: columns, rest: column{pairs: p.rest.pairs[:0]}, levels: p.levels[:0], log: p.log[:0],
-		counts: column{pairs: p.counts.pairs[:0]}, arrivals: p.arrivals[:0], keys: p.keys[:0], expected: p.expected[:0],
-	}
-}
-
-// named64 appends a list with its name, unless it is empty, and returns what goes before the next.
-func named64(b []byte, separator, name string, list []int64) ([]byte, string) {
-	if len(list) == 0 {
-		return b, separator
-	}
-	b = append(append(append(append(b, separator...), '"'), name...), '"', ':')
-	return numbers(b, list), ","
-}
-
-// numbers appends a list of numbers as JSON.
-func numbers(b []byte, list []int64) []byte {
-	separator := byte('[')
-	for _, v := range list {
-		b = strconv.AppendInt(append(b, separator), v, 10)
-		separator = ','
-	}
-	if separator == '[' {
-		b = append(b, '[')
-	}
-	return append(b, ']')
+	out.Columns[restName], out.Counts = p.rest.pairs, p.counts.pairs
+	maps.DeleteFunc(out.Columns, func(_ string, pairs []int64) bool { return len(pairs) == 0 })
+	*p = packer{pack: pack{Held: p.Held}, expected: p.expected}
+	return &out
 }

@@ -275,7 +275,7 @@ func (s *server) into(to *model.Server) {
 // add takes a reading on a line of its own into the batch in the making.
 func (r *Reader) add(in *reading) error {
 	if in.Key != nil {
-		if err := r.describe(&named{in.ID, in.Key}); err != nil {
+		if err := r.describe(in.ID, in.Key); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"encoding/json"
 	"io"
 	"math"
 	"slices"
@@ -11,8 +12,12 @@ import (
 
 // unpack takes the readings of a pack.
 func (r *Reader) unpack(p *pack) error {
-	for i := range p.Keys {
-		if err := r.describe(&p.Keys[i]); err != nil {
+	for _, n := range p.Keys {
+		var k *key
+		if json.Unmarshal(n.Key, &k) != nil {
+			return errLine
+		}
+		if err := r.describe(n.ID, k); err != nil {
 			return err
 		}
 	}
@@ -135,18 +140,18 @@ func (u *unpacker) ended() error {
 }
 
 // describe takes in what a key is.
-func (r *Reader) describe(n *named) error {
-	k := r.keys[n.ID]
+func (r *Reader) describe(id int, as *key) error {
+	k := r.keys[id]
 	switch {
-	case n.Key == nil:
+	case as == nil:
 		return &Damage{"a key has no description"}
 	case k == nil && len(r.keys) >= maxIDs:
 		return &Damage{"it names more keys than any source watches"}
 	case k == nil:
 		k = &known{}
-		r.keys[n.ID] = k
+		r.keys[id] = k
 	}
-	return n.Key.into(&k.reading)
+	return as.into(&k.reading)
 }
 
 // BoardAt reads on to a moment and returns the board as it stood then, with what came since the

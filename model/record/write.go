@@ -40,7 +40,6 @@ type Writer struct {
 	out     *bufio.Writer
 	zip     *gzip.Writer // nil: not compressed
 	scratch bytes.Buffer
-	text    []byte // of a reading; used again for the next one
 
 	frames  int
 	framed  limiter.Instant
@@ -238,14 +237,14 @@ func (w *Writer) hold() {
 	if len(names) > maxHold {
 		names = nil // they are told when they are read
 	}
-	w.pack.held = true
+	w.pack.Held = true
 	for _, name := range names {
 		k := was[name]
 		w.keys[name] = &written{id: -1, described: k.described, reading: k.reading}
 		w.reading(k.reading)
 	}
 	w.packed()
-	w.pack.held = false
+	w.pack.Held = false
 	w.put(line{Held: w.batch(&w.last)})
 }
 
@@ -323,11 +322,12 @@ func (w *Writer) reading(r *model.Reading) {
 		packs = false
 	}
 	if packs {
-		if p := &w.pack; len(p.ids)+len(p.log)+len(p.arrivals) > maxPacked-maxPackedOne || len(p.keys) > maxPackedKeys {
+		if p := &w.pack; len(p.IDs)+len(p.Log)+len(p.Arrivals) > maxPacked-maxPackedOne || p.size > maxPackedKeys {
 			w.packed()
 		}
 		if !described {
-			w.pack.describe(out.ID, text)
+			w.pack.Keys = append(w.pack.Keys, named{out.ID, text})
+			w.pack.size += len(text)
 		}
 		w.pack.add(out, &x, &k.row, len(k.log), r.State.Log)
 	} else if !w.alone(out, r, described) {
@@ -365,13 +365,9 @@ func (w *Writer) alone(out *reading, r *model.Reading, described bool) bool {
 
 // packed writes the readings that were put together.
 func (w *Writer) packed() {
-	if w.pack.n == 0 {
-		return
+	if w.pack.n > 0 {
+		w.put(line{Pack: w.pack.take()})
 	}
-	text, err := w.pack.line(w.text[:0])
-	w.fail(err)
-	w.text = text
-	w.write(text)
 }
 
 // delta says what a log is in terms of an older one of the same key: without the first
