@@ -138,6 +138,26 @@ func TestTheWorstKeyIsSelectedFirst(t *testing.T) {
 	}
 }
 
+// TestLookingIsNoChoice: who looks at other screens has chosen no key, and the selection goes on to follow the first row.
+func TestLookingIsNoChoice(t *testing.T) {
+	s := newStage(t, 140, 42, tui.Options{}, mixed()...)
+	s.run(5 * time.Second)
+	s.press("2", "4", "5", "6", "1", "esc")
+	was, moves := s.app.Selected(), 0
+	for range 60 {
+		s.run(time.Second)
+		if s.app.Selected() != s.app.Listed()[0].Reading.Key {
+			t.Fatalf("%q is selected, and %q is first", s.app.Selected(), s.app.Listed()[0].Reading.Key)
+		}
+		if s.app.Selected() != was {
+			was, moves = s.app.Selected(), moves+1
+		}
+	}
+	if moves == 0 {
+		t.Error("the first row never changed: the traffic proves nothing")
+	}
+}
+
 // TestNothingIsFiredAtAKeyThatWasNotChosen: the selected key goes away, and the
 // next press was meant for it.
 func TestNothingIsFiredAtAKeyThatWasNotChosen(t *testing.T) {

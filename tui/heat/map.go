@@ -81,9 +81,7 @@ func (h *Screen) fill() {
 		r := &h.rows[i]
 		from := h.width
 		switch shift := int(newest.Sub(r.newest) / d); {
-		case r.cells == nil || newest < r.newest || shift >= h.width:
-			from = 0
-		case len(r.keys) == 1:
+		case r.cells == nil || newest < r.newest || shift >= h.width || len(r.keys) == 1:
 			from = 0
 		default:
 			r.pass(shift)
@@ -153,7 +151,7 @@ func (r *row) pass(shift int) {
 // folded, else by the beginnings of their names, and where those are too many as they stand.
 func bundle(keys []*model.Watched, rows int, fold bool) []row {
 	var list []row
-	if fold || len(keys) > rows {
+	if fold && len(keys) > 0 || len(keys) > rows {
 		if folds := folded(keys); len(folds) > 1 && len(folds) <= rows {
 			return folds
 		}
@@ -275,10 +273,11 @@ func (h *Screen) paintTimes(p *widget.Canvas) {
 // separators are the characters that end a part of a key's name.
 const separators = ":/|."
 
-// folded returns a row for the keys of each first part of their names in which they differ, in the order of
+// folded returns a row for the keys, at least one, of each first part of their names in which they differ, in the order of
 // their first keys.
 func folded(keys []*model.Watched) []row {
-	common := commonPrefix(keys)
+	names := collect.Map(keys, func(k *model.Watched) string { return k.Reading.Key })
+	common := safetext.SharedWords(slices.Min(names), slices.Max(names))
 	place := map[string]int{}
 	var list []row
 	for _, k := range keys {
@@ -300,17 +299,4 @@ func folded(keys []*model.Watched) []row {
 		}
 	}
 	return list
-}
-
-// commonPrefix returns the length, in bytes, of the parts that the names of all keys begin with.
-func commonPrefix(keys []*model.Watched) (n int) {
-	if len(keys) == 0 {
-		return 0
-	}
-	byName := func(x, y *model.Watched) int { return strings.Compare(x.Reading.Key, y.Reading.Key) }
-	first, last := slices.MinFunc(keys, byName).Reading.Key, slices.MaxFunc(keys, byName).Reading.Key
-	for n < len(first) && first[n] == last[n] {
-		n++
-	}
-	return strings.LastIndexAny(first[:n], separators) + 1
 }

@@ -58,7 +58,9 @@ func (a *App) route(msg tea.Msg) tea.Cmd {
 	case restMsg:
 		a.stale = a.pointer.rested(msg) || a.stale
 	case tea.KeyPressMsg:
-		return tea.Batch(touched(a, true), a.press(msg))
+		a.stale = a.pointer.lift() || a.stale
+		looks := msg.String() == "esc" || msg.String() >= "1" && msg.String() <= "6" // and does nothing to a key
+		return tea.Batch(touched(a, !looks), a.press(msg))
 	case tea.PasteMsg:
 		return a.toOverlay(msg)
 	case tea.MouseClickMsg:
