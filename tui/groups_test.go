@@ -65,6 +65,17 @@ func TestGroupsFoldAndUnfold(t *testing.T) {
 	}
 }
 
+// TestAWheelOnATinyScreen: the rows are those of the keys as soon as the groups are left, though there is no room to draw them.
+func TestAWheelOnATinyScreen(t *testing.T) {
+	s := newStage(t, 140, 42, tui.Options{}, crowd(24)...)
+	s.run(3 * time.Second)
+	s.press("f")
+	s.frame()
+	s.size(30, 6)
+	s.press("f")
+	s.app.Update(tea.MouseWheelMsg{X: 10, Y: 3, Button: tea.MouseWheelDown})
+}
+
 // TestAFilterOpensTheGroups: what fits can be seen.
 func TestAFilterOpensTheGroups(t *testing.T) {
 	s := newStage(t, 140, 42, tui.Options{}, crowd(24)...)

@@ -12,7 +12,6 @@ func TestFolded(t *testing.T) {
 		{[]string{"api:a:1", "mail:2", "api:b:1", "solo"}, []string{"api: 2", " 1", " 1"}},
 		{[]string{"api:a:1", "api:a:2", "api:b:1"}, []string{"api:a: 2", " 1"}},
 		{[]string{"x"}, []string{" 1"}},
-		{nil, nil},
 	} {
 		var keys []*model.Watched
 		for _, n := range tc.names {
@@ -23,6 +22,9 @@ func TestFolded(t *testing.T) {
 		var got []string
 		for _, g := range folded(keys) {
 			got = append(got, g.prefix+" "+string(rune('0'+len(g.keys))))
+		}
+		if none := bundle(nil, 3, true); len(none) > 0 {
+			t.Errorf("no key is in %d rows", len(none))
 		}
 		if !slices.Equal(got, tc.want) {
 			t.Errorf("%q in groups: %q, want %q", tc.names, got, tc.want)

@@ -45,6 +45,7 @@ func (d *Screen) travel() shell.Actions {
 func (t *table) toggleGroups() tea.Cmd {
 	t.groups = grouping{on: !t.groups.on}
 	t.s.Selection.SetGroup("")
+	t.list()
 	return nil
 }
 
