@@ -105,6 +105,20 @@ func TestTheNumbersSayWhereTheOtherScreensAre(t *testing.T) {
 	})
 }
 
+// TestARestartIsTakenBackInItsLesson: the run of another lesson does not come back under the task of this one.
+func TestARestartIsTakenBackInItsLesson(t *testing.T) {
+	story(t, 140, 42, lab.Options{}, func(x *tuitest.Terminal) {
+		x.See("PAUSED")
+		x.Press("enter", "b")
+		x.See("10 admitted")
+		x.Press("R", "U")
+		x.See("The run is as it was before the restart.")
+		x.See("10 admitted")
+		x.Press("n", "enter", "U")
+		x.See("Nothing was restarted.")
+	})
+}
+
 // TestTheLastLessonIsTheEnd: n does not go from the last lesson to the first, nor N the other way, and each says so.
 func TestTheLastLessonIsTheEnd(t *testing.T) {
 	last := len(lessons(t)) - 1

@@ -296,7 +296,7 @@ func (p painter) figure(i int) figure {
 	if wait, step := m.Decision.RetryAfter, max(s.Limit.Window/100, 1); wait > 0 && wait != limiter.Never { // few digits
 		m.Decision.RetryAfter = (wait + step - 1).Truncate(step)
 	}
-	number, of := fmt.Sprint(t.Largest), fmt.Sprintf("of %d in %s", s.Limit.Count, format.Length(s.Limit.Window))
+	number, of := fmt.Sprint(t.Largest), fmt.Sprintf("of %d in %s", s.Limit.Count, lab.Seconds(s.Limit.Window))
 	now := mark + " " + p.follows(i, m.Decision, "slot in ", "never")
 	switch {
 	case s.Candidates[i].Scripted() && !m.Decided:
@@ -305,7 +305,7 @@ func (p painter) figure(i int) figure {
 		mark, fate = p.fate(m)
 		now = mark + " " + lab.Explain(s.Candidates[i], m, s).Verdict
 	case s.Limit.Count == 0:
-		number, of, now = fmt.Sprint(p.s.run.Ask(i, 0).Decision.Used), "in the last "+format.Length(s.Limit.Window), "counts only"
+		number, of, now = fmt.Sprint(p.s.run.Ask(i, 0).Decision.Used), "in the last "+lab.Seconds(s.Limit.Window), "counts only"
 	case p.s.guess.asked: // that is what is to be predicted
 		now, fate = "and one more?", p.c.Look.Accent
 	}
@@ -358,7 +358,7 @@ func (p painter) paintLarge(r cell.Rect, i int) {
 			for k, c := range []rune(row) {
 				for half, part := range [...]rune{'▀', '▄'} {
 					if c == '█' || c == part {
-						p.c.Buffer.Fill(r.X+2*k, r.Y+2*i+half, 2, '█', f.style)
+						p.c.Buffer.Fill(r.X+2*k, r.Y+2*i+half-1, 2, '█', f.style.On(f.style.Fg))
 					}
 				}
 			}

@@ -17,7 +17,7 @@ var sizesOfLessons = [][2]int{{80, 24}, {100, 30}, {120, 36}, {140, 42}, {200, 5
 func TestTheTaskStandsAboveItsProgress(t *testing.T) {
 	for _, size := range sizesOfLessons {
 		for lesson, want := range map[string][]string{
-			"log-one-in-two":        {"Fire requests that fare like A", "yours so far: ✓", "▲ admitted, ▼ denied wrongly"},
+			"log-one-in-two":        {"A comes by itself. Fire B, C and D", "yours so far: ✓", "▲ admitted, ▼ denied wrongly"},
 			"counter-weighted-sum":  {"Fire one request that makes the estimate exactly 3", "estimate after your last request: 10", "▼ "},
 			"choose-limiter":        {"to its end at 40 s", "selected: fixed window, most so far: 200", "△ its excess"},
 			"bucket-meter-or-queue": {"Fill the queue until it denies you", "get one denied first"},

@@ -43,9 +43,10 @@ func (s *story) at() *lab.Lesson { return &s.lessons[s.lesson] }
 func (s *story) open(i int) error {
 	s.lesson = i
 	l := s.at()
-	s.traffic, s.seed, s.recorded, s.key, s.past = slices.Clone(l.Traffic), l.Seed, false, 0, nil
+	s.traffic, s.seed, s.recorded, s.key = slices.Clone(l.Traffic), l.Seed, false, 0
 	s.clock.speed = normalSpeed
 	s.burst = int(min(max(l.Limit.Count, 1), maxBurst))
+	defer func() { s.past = nil }() // which was of another lesson
 	return s.restart(l.Setup())
 }
 

@@ -9,8 +9,7 @@ import (
 	"ratescope/themes"
 )
 
-// TypeRows is how many rows of cells a line of large type takes: five dots, two to a cell, and
-// one between lines.
+// TypeRows is how many rows of cells a line of large type takes: one dot between lines and five, two to a cell.
 const TypeRows = 3
 
 // Finely is the width, in cells, below which large type is set with two dots beside each other in
@@ -53,7 +52,7 @@ func Enlarge(text string, fine bool) (rows [TypeRows]string) {
 		glyph := glyphs[unicode.ToUpper(r)]
 		for y := range dots {
 			for x := range len(glyph[0]) + 1 {
-				dots[y] = append(dots[y], y < len(glyph) && x < len(glyph[y]) && glyph[y][x] == '#')
+				dots[y] = append(dots[y], y > 0 && x < len(glyph[y-1]) && glyph[y-1][x] == '#')
 			}
 		}
 	}
@@ -87,10 +86,17 @@ func TypeCells(text string, fine bool) int {
 	return TypeDots(text) - 1
 }
 
-// Large writes a line of large type.
+// Large writes a line of large type. Cells that are set as a whole are so in the background too, so that terminals which draw
+// blocks smaller than a cell leave no seams.
 func (c *Canvas) Large(x, y, end int, text string, fine bool, st themes.Style) {
 	for i, row := range Enlarge(text, fine) {
-		c.Buffer.Text(x, y+i, end, row, st)
+		for k, r := range []rune(row) {
+			ink := st
+			if r == '█' {
+				ink = st.On(st.Fg)
+			}
+			c.Buffer.Text(x+k, y+i, end, string(r), ink)
+		}
 	}
 }
 
