@@ -101,13 +101,12 @@ func Open(name string, read func(name string) ([]byte, error)) (all []Lesson, fi
 		}
 		return nil, 0, err
 	}
-	if list, err := openRecording(content); list != nil || err != nil {
-		if err != nil {
-			return nil, 0, fmt.Errorf("%s: %w", name, err)
-		}
-		return append(list, all...), 0, nil
+	list, err := openRecording(content)
+	if list != nil {
+		list = append(list, all...)
+	} else if err == nil {
+		list, err = Load(content)
 	}
-	list, err := Load(content)
 	if err != nil {
 		return nil, 0, fmt.Errorf("%s: %w", name, err)
 	}

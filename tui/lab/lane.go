@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"ratescope/limiter"
@@ -31,10 +32,7 @@ type wrongs struct{ admitted, denied, over int64 }
 
 // laneOf sorts the requests before number until that were sent to a candidate into columns.
 func laneOf(run *lab.Run, s timeRange, c, until int) lane {
-	l := lane{run: run, i: c, s: s, bins: make([]model.Bin, s.n), wrong: make([]wrongs, s.n)}
-	for i := range l.bins {
-		l.bins[i].Watched = true
-	}
+	l := lane{run: run, i: c, s: s, bins: slices.Repeat([]model.Bin{{Watched: true}}, s.n), wrong: make([]wrongs, s.n)}
 	for i := run.Since(s.begin(0)); i < until; i++ {
 		a, v := run.Arrival(i)
 		at := s.column(a.At) - s.first

@@ -44,9 +44,9 @@ func (s *story) open(i int) error {
 	s.lesson = i
 	l := s.at()
 	s.traffic, s.seed, s.recorded, s.key = slices.Clone(l.Traffic), l.Seed, false, 0
+	s.run, s.past = lab.NewRun(l.Setup(), lab.NewWorkload(nil)), nil
 	s.clock.speed = normalSpeed
 	s.burst = int(min(max(l.Limit.Count, 1), maxBurst))
-	defer func() { s.past = nil }() // which was of another lesson
 	return s.restart(l.Setup())
 }
 
@@ -59,7 +59,7 @@ func (s *story) restart(setup lab.Setup) error {
 	if err != nil {
 		return err
 	}
-	if s.run != nil && s.run.Decided() > 0 {
+	if s.run.Decided() > 0 {
 		s.past = s.run
 	}
 	s.run = lab.NewRun(setup, arrivals)

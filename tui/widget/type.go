@@ -91,11 +91,7 @@ func TypeCells(text string, fine bool) int {
 func (c *Canvas) Large(x, y, end int, text string, fine bool, st themes.Style) {
 	for i, row := range Enlarge(text, fine) {
 		for k, r := range []rune(row) {
-			ink := st
-			if r == '█' {
-				ink = st.On(st.Fg)
-			}
-			c.Buffer.Text(x+k, y+i, end, string(r), ink)
+			c.Buffer.Text(x+k, y+i, end, string(r), map[bool]themes.Style{true: st.On(st.Fg), false: st}[r == '█'])
 		}
 	}
 }
