@@ -39,57 +39,57 @@ const (
 	Down // it has answered before and does not answer now
 )
 
-// Server is the state of the watched server.
+// Server is the state of the watched server. In JSON it is as a recording has it: without what changes all the time.
 type Server struct {
-	Target   string // the URL without its password
-	Embedded bool
-	Role     string // "embedded", "master", "replica", "cluster", "sentinel"; "" unknown
-	Version  string
-	Link     Link
-	Err      string // while Link is not Live, one sentence with the error and its remedy
-	RTT      time.Duration
-	Offset   time.Duration // server clock minus this machine's
-	OffsetBy time.Duration // possible error of Offset in either direction; 0 unknown
-	Down     time.Duration // how long the server has been away
-	Silent   bool          // it is away because an answer did not come in time; one that is refused is not silent
+	Target   string        `json:"target"` // the URL without its password
+	Embedded bool          `json:"embedded,omitempty"`
+	Role     string        `json:"role,omitempty"` // "embedded", "master", "replica", "cluster", "sentinel"; "" unknown
+	Version  string        `json:"redis,omitempty"`
+	Link     Link          `json:"-"`
+	Err      string        `json:"-"` // while Link is not Live, one sentence with the error and its remedy
+	RTT      time.Duration `json:"-"`
+	Offset   time.Duration `json:"-"` // server clock minus this machine's
+	OffsetBy time.Duration `json:"-"` // possible error of Offset in either direction; 0 unknown
+	Down     time.Duration `json:"-"` // how long the server has been away
+	Silent   bool          `json:"-"` // it is away because an answer did not come in time; one that is refused is not silent
 
 	// Lacks has a sentence for each thing that cannot be shown although the link is live, because
 	// a permission is missing or a node of a cluster is down.
-	Lacks []string
+	Lacks []string `json:"lacks,omitempty"`
 
 	// RunID changes when the server is restarted or replaced; "" if unknown, and for a cluster.
 	// Away lists the nodes of a cluster that do not answer.
-	RunID string
-	Away  []Node
+	RunID string `json:"run_id,omitempty"`
+	Away  []Node `json:"away,omitempty"`
 }
 
 // Node is a node of a cluster that does not answer.
 type Node struct {
-	Addr string
-	Keys int    // watched keys that it holds
-	Err  string // one sentence
+	Addr string `json:"addr"`
+	Keys int    `json:"keys,omitempty"` // watched keys that it holds
+	Err  string `json:"err,omitempty"`  // one sentence
 }
 
-// Sweep is the progress of discovery.
+// Sweep is the progress of discovery. In JSON it is the part of a recording in which there are no names.
 type Sweep struct {
-	Patterns []string
-	Scanned  int64 // keys scanned in this pass
-	Total    int64 // keys to scan in a pass; 0 unknown
-	Matched  int   // limiters found
-	Passes   int   // passes completed; for a pattern without matches, Passes > 0 and Matched 0
-	Dropped  int   // limiters found beyond the cap and not watched
-	Skipped  int64 // keys of this pass that were not examined, because none of their form was a limiter
-	Sampled  int64 // those of Skipped whose form is that of likely limiters
-	Keys     int64 // latest count of the keys on the server; 0 unknown
-	Missed   int   // nodes of a cluster that the latest pass could not reach
-	Behind   int   // limiters of Matched that were not read within a second and may have been written since
+	Patterns []string `json:"-"`
+	Scanned  int64    `json:"scanned,omitempty"` // keys scanned in this pass
+	Total    int64    `json:"total,omitempty"`   // keys to scan in a pass; 0 unknown
+	Matched  int      `json:"matched,omitempty"` // limiters found
+	Passes   int      `json:"passes,omitempty"`  // passes completed; for a pattern without matches, Passes > 0 and Matched 0
+	Dropped  int      `json:"dropped,omitempty"` // limiters found beyond the cap and not watched
+	Skipped  int64    `json:"skipped,omitempty"` // keys of this pass that were not examined, because none of their form was a limiter
+	Sampled  int64    `json:"sampled,omitempty"` // those of Skipped whose form is that of likely limiters
+	Keys     int64    `json:"keys,omitempty"`    // latest count of the keys on the server; 0 unknown
+	Missed   int      `json:"missed,omitempty"`  // nodes of a cluster that the latest pass could not reach
+	Behind   int      `json:"-"`                 // limiters of Matched that were not read within a second and may have been written since
 
 	// Beyond are the limiters of Dropped by their patterns; Candidates are keys that have the shape of
 	// limiters, of which neither name nor value says that they are. Neither slice is changed.
-	Beyond, Candidates []KeyGroup
+	Beyond, Candidates []KeyGroup `json:"-"`
 
-	Share float64 // of the server's time that watching may take now, 0.01 for one percent; 0 unknown
-	Pace  Pace    // the reason for Share
+	Share float64 `json:"share,omitempty"` // of the server's time that watching may take now, 0.01 for one percent; 0 unknown
+	Pace  Pace    `json:"pace,omitempty"`  // the reason for Share
 }
 
 // KeyGroup is keys with one pattern of names that are not watched.

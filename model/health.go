@@ -12,40 +12,41 @@ import (
 
 // Health holds the figures of INFO, SLOWLOG and LATENCY about the server, as rates since the previous
 // examination. At is 0 before the first one. Figures that the server does not give, because of its
-// version or a missing permission, are not Known, and Missing says why.
+// version or a missing permission, are not Known, and Missing says why. In JSON it is as a recording has it, without the
+// figures and the slow log.
 type Health struct {
-	At   limiter.Instant
-	Over time.Duration // the time that the rates cover; 0 for the first examination
+	At   limiter.Instant `json:"at"`
+	Over time.Duration   `json:"over,omitempty"` // the time that the rates cover; 0 for the first examination
 
-	Ops        Measure // commands a second
-	CPU        Measure // cores that the server uses, 1 is one core
-	MemoryUsed Measure // bytes
-	MemoryMax  Measure // bytes; 0 no limit
-	Policy     string  // maxmemory-policy; "" unknown
-	Keys       Measure // keys in the database
-	Clients    Measure
-	Blocked    Measure // clients that wait in a blocking command
-	NetIn      Measure // bytes a second
-	NetOut     Measure // bytes a second
-	Evicted    Measure // keys a second
-	Expired    Measure // keys a second
-	Replicas   Measure
-	Lag        Measure // bytes that the slowest replica is behind; of a replica, bytes received and not applied
-	Unheard    Measure // seconds since a replica last heard from its master; its data may be that old
-	LinkUp     bool    // a replica's link to its master
+	Ops        Measure `json:"-"`                // commands a second
+	CPU        Measure `json:"-"`                // cores that the server uses, 1 is one core
+	MemoryUsed Measure `json:"-"`                // bytes
+	MemoryMax  Measure `json:"-"`                // bytes; 0 no limit
+	Policy     string  `json:"policy,omitempty"` // maxmemory-policy; "" unknown
+	Keys       Measure `json:"-"`                // keys in the database
+	Clients    Measure `json:"-"`
+	Blocked    Measure `json:"-"` // clients that wait in a blocking command
+	NetIn      Measure `json:"-"` // bytes a second
+	NetOut     Measure `json:"-"` // bytes a second
+	Evicted    Measure `json:"-"` // keys a second
+	Expired    Measure `json:"-"` // keys a second
+	Replicas   Measure `json:"-"`
+	Lag        Measure `json:"-"`                 // bytes that the slowest replica is behind; of a replica, bytes received and not applied
+	Unheard    Measure `json:"-"`                 // seconds since a replica last heard from its master; its data may be that old
+	LinkUp     bool    `json:"link_up,omitempty"` // a replica's link to its master
 
-	Fruitless      Measure  // script calls a second that added nothing to any key, at the least
-	Scripts        Measure  // scripts in the cache
-	ScriptsEvicted Measure  // a second, from the cache
-	Unsaved        Measure  // changes since the last snapshot
-	Saving         bool     // a snapshot or an append-only file is being written by a fork
-	SaveFailed     []string // files that could not be written, such as "the last snapshot"
+	Fruitless      Measure  `json:"-"`                   // script calls a second that added nothing to any key, at the least
+	Scripts        Measure  `json:"-"`                   // scripts in the cache
+	ScriptsEvicted Measure  `json:"-"`                   // a second, from the cache
+	Unsaved        Measure  `json:"-"`                   // changes since the last snapshot
+	Saving         bool     `json:"saving,omitempty"`    // a snapshot or an append-only file is being written by a fork
+	SaveFailed     []string `json:"unwritten,omitempty"` // files that could not be written, such as "the last snapshot"
 
-	Commands []CommandStat // EVALSHA, EVAL, FCALL first, then the most costly; at most 12
-	Errors   []ErrorStat   // most frequent first; at most 12
-	Slow     []SlowCommand // newest first; at most 16
-	Spikes   []Spike       // events recorded by LATENCY, newest first; at most 8
-	Missing  []string      // one sentence each: a command that is not answered, and the ACL rule that permits it
+	Commands []CommandStat `json:"commands,omitempty"` // EVALSHA, EVAL, FCALL first, then the most costly; at most 12
+	Errors   []ErrorStat   `json:"errors,omitempty"`   // most frequent first; at most 12
+	Slow     []SlowCommand `json:"-"`                  // newest first; at most 16
+	Spikes   []Spike       `json:"spikes,omitempty"`   // events recorded by LATENCY, newest first; at most 8
+	Missing  []string      `json:"missing,omitempty"`  // one sentence each: a command that is not answered, and the ACL rule that permits it
 }
 
 // Measure is a figure that may not be known.
@@ -72,20 +73,20 @@ func (m Measure) And(o Measure) Measure {
 
 // CommandStat is the cost of one command for the server.
 type CommandStat struct {
-	Name    string        // in lower case, as in INFO commandstats
-	Calls   float64       // a second
-	Mean    time.Duration // server time of a call, since the previous examination
-	P99     time.Duration // from INFO latencystats; 0 is unknown
-	Failed  float64       // a second: rejected and failed calls
-	Total   int64         // calls since the server's statistics began
-	Scripts bool          // runs scripts or functions
+	Name    string        `json:"name"`              // in lower case, as in INFO commandstats
+	Calls   float64       `json:"calls"`             // a second
+	Mean    time.Duration `json:"mean"`              // server time of a call, since the previous examination
+	P99     time.Duration `json:"p99,omitempty"`     // from INFO latencystats; 0 is unknown
+	Failed  float64       `json:"failed,omitempty"`  // a second: rejected and failed calls
+	Total   int64         `json:"total"`             // calls since the server's statistics began
+	Scripts bool          `json:"scripts,omitempty"` // runs scripts or functions
 }
 
 // ErrorStat counts one kind of error reply.
 type ErrorStat struct {
-	Name  string // as in INFO errorstats: NOSCRIPT, OOM, READONLY, …
-	Rate  float64
-	Total int64
+	Name  string  `json:"name"` // as in INFO errorstats: NOSCRIPT, OOM, READONLY, …
+	Rate  float64 `json:"rate"`
+	Total int64   `json:"total"`
 }
 
 // SlowCommand is an entry of the slow log. It contains no values, because the slow log has the commands
@@ -101,9 +102,10 @@ type SlowCommand struct {
 
 // Spike is a kind of event that took the server longer than its latency-monitor-threshold.
 type Spike struct {
-	Event        string // as in LATENCY: command, fork, expire-cycle, …; to be cleaned before it is printed
-	At           limiter.Instant
-	Latest, Most time.Duration
+	Event  string          `json:"event"` // as in LATENCY: command, fork, expire-cycle, …; to be cleaned before it is printed
+	At     limiter.Instant `json:"at"`
+	Latest time.Duration   `json:"latest"`
+	Most   time.Duration   `json:"most"`
 }
 
 // HealthSample holds the figures that the health screen draws over time, at one instant.

@@ -28,24 +28,14 @@ func healthOf(h *model.Health) *health {
 	if h == nil {
 		return nil
 	}
-	out := &health{At: h.At, Over: int64(h.Over), Measures: map[string]real{}, Policy: text(h.Policy), LinkUp: h.LinkUp, Saving: h.Saving,
-		Unwritten: as[text](h.SaveFailed), Missing: as[text](h.Missing)}
+	out := &health{Health: *h, Measures: map[string]real{}}
 	for name, m := range measures(h) {
 		if m.Known {
 			out.Measures[name] = real(m.V)
 		}
 	}
-	for _, c := range h.Commands {
-		out.Commands = append(out.Commands, command{text(c.Name), real(c.Calls), int64(c.Mean), int64(c.P99), real(c.Failed), c.Total, c.Scripts})
-	}
-	for _, e := range h.Errors {
-		out.Errors = append(out.Errors, failure{text(e.Name), real(e.Rate), e.Total})
-	}
 	for _, s := range h.Slow {
 		out.Slow = append(out.Slow, slow{s.ID, s.At, int64(s.Took), text(s.Command), as[text](s.Keys), s.Rest})
-	}
-	for _, s := range h.Spikes {
-		out.Spikes = append(out.Spikes, spike{text(s.Event), s.At, int64(s.Latest), int64(s.Most)})
 	}
 	return out
 }
@@ -63,29 +53,17 @@ func (h *health) model() *model.Health {
 	if h == nil {
 		return nil
 	}
-	out := &model.Health{At: h.At, Over: time.Duration(h.Over), Policy: string(h.Policy), LinkUp: h.LinkUp, Saving: h.Saving,
-		SaveFailed: as[string](first(h.Unwritten)), Missing: as[string](first(h.Missing))}
+	out := &h.Health
+	out.Commands, out.Errors, out.Spikes = first(h.Commands), first(h.Errors), first(h.Spikes)
+	out.SaveFailed, out.Missing = first(h.SaveFailed), first(h.Missing)
 	for name, m := range measures(out) {
 		if v, known := h.Measures[name]; known {
 			*m = model.Measure{Known: true, V: float64(v)}
 		}
 	}
-	for _, c := range first(h.Commands) {
-		out.Commands = append(out.Commands, model.CommandStat{
-			Name: string(c.Name), Calls: float64(c.Calls), Mean: time.Duration(c.Mean), P99: time.Duration(c.P99), Failed: float64(c.Failed),
-			Total: c.Total, Scripts: c.Scripts,
-		})
-	}
-	for _, e := range first(h.Errors) {
-		out.Errors = append(out.Errors, model.ErrorStat{Name: string(e.Name), Rate: float64(e.Rate), Total: e.Total})
-	}
 	for _, s := range first(h.Slow) {
 		out.Slow = append(out.Slow, model.SlowCommand{ID: s.ID, At: s.At, Took: time.Duration(s.Took), Command: string(s.Command),
 			Keys: as[string](first(s.Keys)), Rest: s.Rest})
-	}
-	for _, s := range first(h.Spikes) {
-		out.Spikes = append(out.Spikes, model.Spike{Event: string(s.Event), At: s.At, Latest: time.Duration(s.Latest),
-			Most: time.Duration(s.Most)})
 	}
 	return out
 }

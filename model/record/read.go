@@ -104,7 +104,9 @@ func headerOf(text []byte) (Header, error) {
 			o.Version, string(o.By[:min(len(o.By), 64)]), Version)
 	}
 	h := Header{By: string(o.By), At: o.At, Watch: as[string](o.Watch), Rules: as[string](o.Rules), Mask: o.Masked}
-	o.Server.into(&h.Server)
+	if o.Server != nil {
+		h.Server = *o.Server
+	}
 	return h, nil
 }
 
@@ -231,12 +233,12 @@ func groups(list []keyGroup) (out []model.KeyGroup) {
 
 func (r *Reader) close(b *batch) {
 	if b.Server != nil {
-		b.Server.into(&r.server)
+		r.server = *b.Server
 	}
 	if p := b.Sweep; p != nil {
-		r.sweep = model.Sweep{Patterns: as[string](p.Patterns), Scanned: p.Scanned, Total: p.Total, Matched: p.Matched, Passes: p.Passes,
-			Dropped: p.Dropped, Skipped: p.Skipped, Sampled: p.Sampled, Keys: p.Keys, Missed: p.Missed,
-			Share: float64(p.Share), Pace: min(model.Pace(p.Pace), model.PaceBusy), Beyond: groups(p.Beyond), Candidates: groups(p.Candidates)}
+		r.sweep = p.Sweep
+		r.sweep.Patterns, r.sweep.Pace = as[string](p.Patterns), min(p.Pace, model.PaceBusy)
+		r.sweep.Beyond, r.sweep.Candidates = groups(p.Beyond), groups(p.Candidates)
 	}
 	out := &r.batch
 	out.At, out.Server, out.Sweep = b.At, r.server, r.sweep
@@ -260,16 +262,6 @@ func (r *Reader) nameOf(id int) (name string, known bool) {
 		return "", false
 	}
 	return k.reading.Key, true
-}
-
-func (s *server) into(to *model.Server) {
-	if s != nil {
-		*to = model.Server{Target: string(s.Target), Embedded: s.Embedded, Role: string(s.Role), Version: string(s.Version),
-			Lacks: as[string](s.Lacks), RunID: string(s.RunID)}
-		for _, n := range s.Away {
-			to.Away = append(to.Away, model.Node{Addr: string(n.Addr), Keys: n.Keys, Err: string(n.Err)})
-		}
-	}
 }
 
 // add takes a reading on a line of its own into the batch in the making.

@@ -51,7 +51,7 @@ type opening struct {
 	Version int             `json:"version"`
 	By      text            `json:"by"`
 	At      limiter.Instant `json:"at"`
-	Server  *server         `json:"server,omitempty"`
+	Server  *model.Server   `json:"server,omitempty"`
 	Watch   []text          `json:"watch,omitempty"`
 	Rules   []text          `json:"rules,omitempty"`
 	Masked  bool            `json:"masked,omitempty"`
@@ -71,7 +71,7 @@ type batch struct {
 	OffBy  int64           `json:"offset_by,omitempty"`
 	Down   int64           `json:"down,omitempty"`
 	Silent bool            `json:"silent,omitempty"`
-	Server *server         `json:"server,omitempty"`
+	Server *model.Server   `json:"server,omitempty"`
 	Sweep  *sweep          `json:"sweep,omitempty"`
 	Behind int             `json:"behind,omitempty"` // of the sweep, which changes less often
 	Cost   [3]int64        `json:"cost,omitzero"`    // commands, nanoseconds of the server, nanoseconds covered
@@ -82,36 +82,9 @@ type batch struct {
 	Hot    *hot            `json:"hot,omitempty"`
 }
 
-type server struct {
-	Target   text   `json:"target"`
-	Embedded bool   `json:"embedded,omitempty"`
-	Role     text   `json:"role,omitzero"`
-	Version  text   `json:"redis,omitzero"`
-	Lacks    []text `json:"lacks,omitempty"`
-	RunID    text   `json:"run_id,omitzero"`
-	Away     []node `json:"away,omitempty"`
-}
-
-type node struct {
-	Addr text `json:"addr"`
-	Keys int  `json:"keys,omitempty"`
-	Err  text `json:"err,omitzero"`
-}
-
 type sweep struct {
-	Patterns []text `json:"patterns,omitempty"`
-	Scanned  int64  `json:"scanned,omitempty"`
-	Total    int64  `json:"total,omitempty"`
-	Matched  int    `json:"matched,omitempty"`
-	Passes   int    `json:"passes,omitempty"`
-	Dropped  int    `json:"dropped,omitempty"`
-	Skipped  int64  `json:"skipped,omitempty"`
-	Sampled  int64  `json:"sampled,omitempty"`
-	Keys     int64  `json:"keys,omitempty"`
-	Missed   int    `json:"missed,omitempty"`
-	Share    real   `json:"share,omitempty"`
-	Pace     uint8  `json:"pace,omitempty"`
-
+	model.Sweep
+	Patterns   []text     `json:"patterns,omitempty"`
 	Beyond     []keyGroup `json:"beyond,omitempty"`
 	Candidates []keyGroup `json:"candidates,omitempty"`
 }
@@ -194,41 +167,9 @@ const (
 )
 
 type health struct {
-	At        limiter.Instant `json:"at"`
-	Over      int64           `json:"over,omitempty"`
-	Measures  map[string]real `json:"measures,omitempty"` // what is known
-	Policy    text            `json:"policy,omitzero"`
-	LinkUp    bool            `json:"link_up,omitempty"`
-	Saving    bool            `json:"saving,omitempty"`
-	Unwritten []text          `json:"unwritten,omitempty"`
-	Commands  []command       `json:"commands,omitempty"`
-	Errors    []failure       `json:"errors,omitempty"`
-	Slow      []slow          `json:"slow,omitempty"`
-	Spikes    []spike         `json:"spikes,omitempty"`
-	Missing   []text          `json:"missing,omitempty"`
-}
-
-type command struct {
-	Name    text  `json:"name"`
-	Calls   real  `json:"calls"`
-	Mean    int64 `json:"mean"`
-	P99     int64 `json:"p99,omitempty"`
-	Failed  real  `json:"failed,omitempty"`
-	Total   int64 `json:"total"`
-	Scripts bool  `json:"scripts,omitempty"`
-}
-
-type spike struct {
-	Event  text            `json:"event"`
-	At     limiter.Instant `json:"at"`
-	Latest int64           `json:"latest"`
-	Most   int64           `json:"most"`
-}
-
-type failure struct {
-	Name  text  `json:"name"`
-	Rate  real  `json:"rate"`
-	Total int64 `json:"total"`
+	model.Health
+	Measures map[string]real `json:"measures,omitempty"` // what is known
+	Slow     []slow          `json:"slow,omitempty"`
 }
 
 type slow struct {

@@ -90,7 +90,7 @@ func NewWriter(w io.Writer, compress bool, h Header) (*Writer, error) {
 		h.Rules, h.Watch = nil, r.mask.Patterns(h.Watch)
 	}
 	r.put(line{Recording: &opening{
-		Version: Version, By: text(h.By), At: h.At, Server: serverOf(&h.Server), Watch: as[text](h.Watch), Rules: as[text](h.Rules),
+		Version: Version, By: text(h.By), At: h.At, Server: &h.Server, Watch: as[text](h.Watch), Rules: as[text](h.Rules),
 		Masked: h.Mask}})
 	r.flush((*gzip.Writer).Flush)
 	return r, r.err
@@ -259,10 +259,9 @@ func (w *Writer) batch(b *model.Batch) *batch {
 	if !b.Local.IsZero() {
 		out.Local = b.Local.UnixNano()
 	}
-	out.Server = changed(&w.server, serverOf(s))
+	out.Server = changed(&w.server, s)
 	p := &b.Sweep
-	out.Sweep = changed(&w.sweep, &sweep{as[text](p.Patterns), p.Scanned, p.Total, p.Matched, p.Passes, p.Dropped, p.Skipped, p.Sampled,
-		p.Keys, p.Missed, real(p.Share), uint8(p.Pace), groupsOf(p.Beyond), groupsOf(p.Candidates)})
+	out.Sweep = changed(&w.sweep, &sweep{*p, as[text](p.Patterns), groupsOf(p.Beyond), groupsOf(p.Candidates)})
 	return out
 }
 
@@ -282,14 +281,6 @@ func changed[T any](was *string, v *T) *T {
 	}
 	*was = string(spelled)
 	return v
-}
-
-func serverOf(s *model.Server) *server {
-	w := &server{text(s.Target), s.Embedded, text(s.Role), text(s.Version), as[text](s.Lacks), text(s.RunID), nil}
-	for _, n := range s.Away {
-		w.Away = append(w.Away, node{text(n.Addr), n.Keys, text(n.Err)})
-	}
-	return w
 }
 
 // alike says whether two readings of a key are described by the same words.
