@@ -37,9 +37,6 @@ type Config struct {
 	Alerts  []Alert
 }
 
-// sections are the words of the file at its top.
-var sections = []string{"rules", "targets", "alerts"}
-
 // Load reads a file, and the scripts that its rules name, which lie relative to it. An empty path is an empty
 // configuration.
 func Load(path string) (*Config, error) {
@@ -87,9 +84,7 @@ func Parse(text []byte) (*Config, error) {
 		return nil, at(n, "%s is no configuration: write rules, targets or alerts, "+
 			"or a list of rules with match, algorithm, limit and window", quoted(n))
 	default:
-		err = fields(n, "a section of the configuration", sections, map[string]func(*yaml.Node) error{
-			"rules": c.readRules, "targets": c.readTargets, "alerts": c.readAlerts,
-		})
+		err = fields(n, "a section of the configuration", word{"rules", c.readRules}, word{"targets", c.readTargets}, word{"alerts", c.readAlerts})
 	}
 	if err != nil {
 		return nil, err

@@ -18,38 +18,28 @@ import (
 	"ratescope/model/format"
 )
 
-// layoutWords are the words of a rule that speak of its layout, and need name.
-var layoutWords = []string{
-	"read", "ends", "unit", "zone", "amount", "at", "charged", "refill", "weigh", "stamp", "block",
-	"slice", "ring", "keep", "sum", "plus", "rate", "capacity", "script",
-}
-
-// layoutReaders returns the readers of the words of a layout.
-func layoutReaders(l *form.Layout, s **Script) map[string]func(*yaml.Node) error {
+// layoutWords returns the words of a rule that speak of its layout, and need name.
+func layoutWords(l *form.Layout, s **Script) []word {
 	stamp := ""
-	return map[string]func(*yaml.Node) error{
-		"name":    readTemplate(&l.Name),
-		"block":   func(n *yaml.Node) error { return readBlock(n, &l.Block) },
-		"read":    func(n *yaml.Node) error { return readRead(n, l) },
-		"ends":    func(n *yaml.Node) error { return readEnds(n, l) },
-		"amount":  readSource(&l.Amount, false),
-		"at":      readSource(&l.At, true),
-		"rate":    readSource(&l.Rate, true),
-		"unit":    readUnit(&l.Unit),
-		"zone":    readZone(&l.Zone),
-		"charged": truth(&l.Charged),
-		"refill":  readWord(&l.Refill, form.Refills),
-		"weigh":   readWord(&l.Weigh, slices.Sorted(maps.Keys(form.Weighs))),
-		"stamp": func(n *yaml.Node) error {
+	return []word{
+		{"read", func(n *yaml.Node) error { return readRead(n, l) }},
+		{"ends", func(n *yaml.Node) error { return readEnds(n, l) }},
+		{"unit", readUnit(&l.Unit)}, {"zone", readZone(&l.Zone)},
+		{"amount", readSource(&l.Amount, false)}, {"at", readSource(&l.At, true)},
+		{"charged", truth(&l.Charged)},
+		{"refill", readWord(&l.Refill, form.Refills)},
+		{"weigh", readWord(&l.Weigh, slices.Sorted(maps.Keys(form.Weighs)))},
+		{"stamp", func(n *yaml.Node) error {
 			l.Stamped = true
 			return readWord(&stamp, []string{"end"})(n)
-		},
-		"slice": length(&l.Slice), "ring": whole(&l.Ring), "keep": whole(&l.Keep), "sum": whole(&l.Sum),
-		"plus": text(&l.Plus), "capacity": text(&l.Capacity),
-		"script": func(n *yaml.Node) (err error) {
+		}},
+		{"block", func(n *yaml.Node) error { return readBlock(n, &l.Block) }},
+		{"slice", length(&l.Slice)}, {"ring", whole(&l.Ring)}, {"keep", whole(&l.Keep)}, {"sum", whole(&l.Sum)},
+		{"plus", text(&l.Plus)}, {"rate", readSource(&l.Rate, true)}, {"capacity", text(&l.Capacity)},
+		{"script", func(n *yaml.Node) (err error) {
 			*s, err = readScript(n)
 			return err
-		},
+		}},
 	}
 }
 

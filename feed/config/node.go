@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"ratescope/limiter"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/safetext"
 )
@@ -63,24 +65,30 @@ func quoted(n *yaml.Node) string {
 	return strconv.Quote(safetext.Clip(safetext.Clean(n.Value), maxQuoted, safetext.Ellipsis))
 }
 
+// word is the name of a field of a mapping, and what reads its value.
+type word struct {
+	name string
+	read func(*yaml.Node) error
+}
+
 // fields calls the reader of every field of a mapping, in the order of the file. Fields that
-// are not known, or come twice, are errors.
-func fields(n *yaml.Node, what string, names []string, readers map[string]func(*yaml.Node) error) error {
+// are not among the words, or come twice, are errors.
+func fields(n *yaml.Node, what string, words ...word) error {
+	names := collect.Map(words, func(w word) string { return w.name })
 	if n.Kind != yaml.MappingNode {
 		return at(n, "%s is not %s: write a mapping with %s", quoted(n), what, strings.Join(names, ", "))
 	}
 	var wrong error
 	seen := map[string]bool{}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		name, value := n.Content[i], resolve(n.Content[i+1])
-		read := readers[name.Value]
-		switch {
-		case read == nil:
+	for pair := range slices.Chunk(n.Content, 2) {
+		name, value := pair[0], resolve(pair[1])
+		switch i := slices.Index(names, name.Value); {
+		case i < 0:
 			wrong = errors.Join(wrong, at(name, "%s is not a word of %s: %s", quoted(name), what, suggest(name.Value, names)))
 		case seen[name.Value]:
 			wrong = errors.Join(wrong, at(name, "%s is there twice: keep one of them", name.Value))
 		case value.Kind != yaml.ScalarNode || value.Tag != "!!null": // else as if the field was left out
-			wrong = errors.Join(wrong, read(value))
+			wrong = errors.Join(wrong, words[i].read(value))
 		}
 		seen[name.Value] = true
 	}

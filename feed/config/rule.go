@@ -99,8 +99,6 @@ func (c *Config) readRules(n *yaml.Node) error {
 	return err
 }
 
-var ruleWords = []string{"match", "name", "library", "algorithm", "limit", "window", "burst", "weight"}
-
 // readRule reads a rule: match, a glob, and any of library, algorithm (a name, or auto), limit
 // (100/1m, or a bare count beside window), window (a duration) and burst; or name and the words of its
 // layout.
@@ -109,24 +107,25 @@ func readRule(n *yaml.Node) (r Rule, err error) {
 	var own *yaml.Node // the first word of a layout
 	var limit, window *yaml.Node
 	var span time.Duration
-	readers := map[string]func(*yaml.Node) error{
-		"match":     text(&r.Match),
-		"library":   readLibrary(&r.Library),
-		"algorithm": readAlgorithm(&r.Algorithm),
-		"burst":     whole(&r.Limit.Burst),
-		"weight":    text(&r.Weight),
-		"limit":     func(v *yaml.Node) error { limit = v; return nil },
-		"window":    func(v *yaml.Node) error { window = v; return length(&span)(v) },
-	}
-	for word, read := range layoutReaders(&layout, &r.Script) {
-		readers[word] = func(v *yaml.Node) error {
-			if own == nil || word == "name" {
+	ofLayout := func(w word) word {
+		return word{w.name, func(v *yaml.Node) error {
+			if own == nil || w.name == "name" {
 				own = v
 			}
-			return read(v)
-		}
+			return w.read(v)
+		}}
 	}
-	err = fields(n, "a rule", slices.Concat(ruleWords, layoutWords), readers)
+	words := []word{
+		{"match", text(&r.Match)},
+		ofLayout(word{"name", readTemplate(&layout.Name)}),
+		{"library", readLibrary(&r.Library)},
+		{"algorithm", readAlgorithm(&r.Algorithm)},
+		{"limit", func(v *yaml.Node) error { limit = v; return nil }},
+		{"window", func(v *yaml.Node) error { window = v; return length(&span)(v) }},
+		{"burst", whole(&r.Limit.Burst)},
+		{"weight", text(&r.Weight)},
+	}
+	err = fields(n, "a rule", append(words, collect.Map(layoutWords(&layout, &r.Script), ofLayout)...)...)
 	named := !layout.Name.Blank()
 	switch {
 	case err != nil:

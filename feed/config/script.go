@@ -128,9 +128,8 @@ func readScript(n *yaml.Node) (*Script, error) {
 	s := Script{at: n}
 	var keys, args []string
 	admitted := ""
-	err := fields(n, "script", []string{"file", "keys", "args", "admitted"}, map[string]func(*yaml.Node) error{
-		"file": text(&s.File), "keys": texts(&keys), "args": texts(&args), "admitted": text(&admitted),
-	})
+	err := fields(n, "script", word{"file", text(&s.File)}, word{"keys", texts(&keys)}, word{"args", texts(&args)},
+		word{"admitted", text(&admitted)})
 	switch {
 	case err != nil:
 		return nil, err

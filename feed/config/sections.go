@@ -25,9 +25,6 @@ type Alert struct {
 	Command      []string // program and arguments, run without a shell; nil none
 }
 
-var alertWords = []string{"name", "match", "when", "for", "clear", "severity", "webhook", "webhook_file", "webhook_env",
-	"alertmanager", "command"}
-
 // readAlerts reads the list of alerts.
 func (c *Config) readAlerts(n *yaml.Node) error {
 	names := map[string]bool{}
@@ -47,24 +44,20 @@ func (c *Config) readAlerts(n *yaml.Node) error {
 
 func readAlert(n *yaml.Node) (a Alert, err error) {
 	said := false
-	err = fields(n, "an alert", alertWords, map[string]func(*yaml.Node) error{
-		"name": text(&a.Name), "match": text(&a.Match), "severity": text(&a.Severity),
-		"for": length(&a.For), "clear": length(&a.Clear),
-		"webhook": address(&a.Webhook, "webhook"), "alertmanager": address(&a.Alertmanager, "alertmanager"),
-		"webhook_file": text(&a.WebhookFile), "webhook_env": text(&a.WebhookEnv), "command": texts(&a.Command),
-		"when": func(v *yaml.Node) error {
-			said = true
-			var err error
-			a.When, err = alert.ParseCondition(v.Value)
-			if unknown := (*alert.UnknownMetricError)(nil); errors.As(err, &unknown) {
-				return at(v, "%q is no metric: %s", unknown.Name, suggest(unknown.Name, alert.Words()))
-			}
-			if err != nil {
-				return at(v, "%w", err)
-			}
-			return nil
-		},
-	})
+	when := func(v *yaml.Node) (err error) {
+		said = true
+		a.When, err = alert.ParseCondition(v.Value)
+		if unknown := (*alert.UnknownMetricError)(nil); errors.As(err, &unknown) {
+			return at(v, "%q is no metric: %s", unknown.Name, suggest(unknown.Name, alert.Words()))
+		} else if err != nil {
+			return at(v, "%w", err)
+		}
+		return nil
+	}
+	err = fields(n, "an alert", word{"name", text(&a.Name)}, word{"match", text(&a.Match)}, word{"when", when}, word{"for", length(&a.For)},
+		word{"clear", length(&a.Clear)}, word{"severity", text(&a.Severity)}, word{"webhook", address(&a.Webhook, "webhook")},
+		word{"webhook_file", text(&a.WebhookFile)}, word{"webhook_env", text(&a.WebhookEnv)},
+		word{"alertmanager", address(&a.Alertmanager, "alertmanager")}, word{"command", texts(&a.Command)})
 	if err != nil {
 		return a, err
 	}
@@ -113,17 +106,14 @@ type Target struct {
 // Colours are those that a target may have.
 var Colours = []string{"red", "orange", "yellow", "green", "blue", "magenta", "cyan", "white"}
 
-var targetWords = []string{"redis", "watch", "production", "inject", "colour", "password_file", "password_command", "tls_ca",
-	"tls_cert", "tls_key", "tls_server_name"}
-
 // readTargets reads the mapping of names to targets.
 func (c *Config) readTargets(n *yaml.Node) error {
 	if n.Kind != yaml.MappingNode {
 		return at(n, "%s is no mapping of names to targets: write it as in prod: {redis: rediss://cache:6379}", quoted(n))
 	}
 	var wrong error
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		name := n.Content[i]
+	for pair := range slices.Chunk(n.Content, 2) {
+		name := pair[0]
 		switch _, twice := c.Targets[name.Value]; {
 		case name.Kind != yaml.ScalarNode || name.Value == "":
 			wrong = errors.Join(wrong, at(name, "%s is no name of a target", quoted(name)))
@@ -131,7 +121,7 @@ func (c *Config) readTargets(n *yaml.Node) error {
 		case twice:
 			wrong = errors.Join(wrong, at(name, "the target %s is there twice: keep one of them", name.Value))
 		}
-		t, err := readTarget(resolve(n.Content[i+1]))
+		t, err := readTarget(resolve(pair[1]))
 		wrong = errors.Join(wrong, err)
 		c.Targets[name.Value] = t
 	}
@@ -146,25 +136,24 @@ func readTarget(n *yaml.Node) (t Target, err error) {
 		}
 		return nil
 	}
-	err = fields(n, "a target", targetWords, map[string]func(*yaml.Node) error{
-		"redis": func(v *yaml.Node) error {
-			if err := texts(&t.Redis)(v); err != nil {
-				return err
-			}
-			for _, raw := range t.Redis {
-				if u, err := url.Parse(raw); err == nil && u.User != nil {
-					if _, secret := u.User.Password(); secret {
-						return at(v, "the URL holds a password, which every reader of the file would know: "+
-							"name a file with password_file, or a program with password_command")
-					}
+	servers := func(v *yaml.Node) error {
+		if err := texts(&t.Redis)(v); err != nil {
+			return err
+		}
+		for _, raw := range t.Redis {
+			if u, err := url.Parse(raw); err == nil && u.User != nil {
+				if _, secret := u.User.Password(); secret {
+					return at(v, "the URL holds a password, which every reader of the file would know: "+
+						"name a file with password_file, or a program with password_command")
 				}
 			}
-			return nil
-		},
-		"watch": texts(&t.Watch), "production": truth(&t.Production), "inject": truth(&inject), "colour": colour, "color": colour,
-		"password_file": text(&t.PasswordFile), "password_command": texts(&t.PasswordCommand),
-		"tls_ca": text(&t.TLS.CA), "tls_cert": text(&t.TLS.Cert), "tls_key": text(&t.TLS.Key), "tls_server_name": text(&t.TLS.ServerName),
-	})
+		}
+		return nil
+	}
+	err = fields(n, "a target", word{"redis", servers}, word{"watch", texts(&t.Watch)}, word{"production", truth(&t.Production)},
+		word{"inject", truth(&inject)}, word{"colour", colour}, word{"password_file", text(&t.PasswordFile)},
+		word{"password_command", texts(&t.PasswordCommand)}, word{"tls_ca", text(&t.TLS.CA)}, word{"tls_cert", text(&t.TLS.Cert)},
+		word{"tls_key", text(&t.TLS.Key)}, word{"tls_server_name", text(&t.TLS.ServerName)}, word{"color", colour})
 	switch {
 	case err != nil:
 		return t, err

@@ -97,12 +97,7 @@ func StartSentinel(t *testing.T, conf string) *Server {
 	s.Kill()
 	path := s.Dir + "/sentinel.conf"
 	WriteFile(t, path, "port "+strconv.Itoa(s.Port)+"\nbind 127.0.0.1\ndir "+s.Dir+"\n"+conf)
-	s.log = &lockedBuffer{}
-	s.cmd = exec.Command(Binary(), path, "--sentinel")
-	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
-	if err := s.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	s.run(path, "--sentinel")
 	Await(t, "the sentinel to listen", func() bool {
 		return exec.Command("redis-cli", "-p", strconv.Itoa(s.Port), "PING").Run() == nil
 	})

@@ -7,7 +7,6 @@ package servertest
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"flag"
 	"fmt"
@@ -16,7 +15,6 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -64,24 +62,6 @@ type Server struct {
 	args []string
 	Dir  string
 	cmd  *exec.Cmd
-	log  *lockedBuffer
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 // Start starts a server with these arguments on top of its own, and waits for it.
@@ -110,7 +90,8 @@ const mostPorts = 10
 func (s *Server) listens() (own bool) {
 	s.t.Helper()
 	Await(s.t, "the server to say that it listens", func() bool {
-		log := s.log.String()
+		content, _ := os.ReadFile(s.log()) // it is there before the server is
+		log := string(content)
 		own = strings.Contains(log, "Ready to accept connections")
 		return own || strings.Contains(log, "Failed listening") || strings.Contains(log, "already in use") ||
 			strings.Contains(log, "port number too high")
@@ -138,13 +119,25 @@ func (s *Server) Start(more ...string) {
 // launch starts the process of the server.
 func (s *Server) launch(more ...string) {
 	s.t.Helper()
-	s.log = &lockedBuffer{}
 	args := append([]string{"--port", strconv.Itoa(s.Port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", s.Dir},
 		s.args...)
-	args = append(args, more...)
+	s.run(append(args, more...)...)
+}
+
+// log is the file of what the server says.
+func (s *Server) log() string { return s.Dir + "/log" }
+
+// run starts the program of the server.
+func (s *Server) run(args ...string) {
+	s.t.Helper()
 	s.cmd = exec.Command(Binary(), args...)
-	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
-	if err := s.cmd.Start(); err != nil {
+	log, err := os.Create(s.log())
+	if err == nil {
+		defer log.Close()
+		s.cmd.Stdout, s.cmd.Stderr = log, log
+		err = s.cmd.Start()
+	}
+	if err != nil {
 		s.t.Fatal(err)
 	}
 }
