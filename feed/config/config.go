@@ -84,7 +84,8 @@ func Parse(text []byte) (*Config, error) {
 		return nil, at(n, "%s is no configuration: write rules, targets or alerts, "+
 			"or a list of rules with match, algorithm, limit and window", quoted(n))
 	default:
-		err = fields(n, "a section of the configuration", word{"rules", c.readRules}, word{"targets", c.readTargets}, word{"alerts", c.readAlerts})
+		err = fields(n, "a section of the configuration", word{"rules", c.readRules}, word{"targets", c.readTargets},
+			word{"alerts", c.readAlerts})
 	}
 	if err != nil {
 		return nil, err
