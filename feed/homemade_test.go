@@ -179,7 +179,7 @@ func TestHomemadeToldByName(t *testing.T) {
 // count up or down or in parts of a request, its number may come round, and what ends it may stand in another key.
 func TestHomemadeToldByMatch(t *testing.T) {
 	hidden := map[string]bool{"a key for each request": true, "debt in an expiry": true, "ban in a sorted set": true,
-		"third of a minute": true, "tenths of a request": true}
+		"third of a minute": true, "tenths of a request": true, "three points a request": true, "bytes": true}
 	eachHomemade(t, func(t *testing.T, all []Homemade) {
 		count := toldHomemade(t, all, func(h *Homemade) map[string]any { return h.Match }, false, hidden)
 		t.Logf("by match: %v", count)

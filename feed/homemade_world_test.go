@@ -18,7 +18,7 @@ import (
 	"ratescope/limiter"
 )
 
-// The limiters that applications write themselves, seven lists of them. Each says how it is written.
+// The limiters that applications write themselves, eight lists of them. Each says how it is written.
 var (
 	//go:embed testdata/homemade.yaml
 	homemadeText []byte
@@ -34,6 +34,8 @@ var (
 	seventhText []byte
 	//go:embed testdata/homemade_eighth.yaml
 	eighthText []byte
+	//go:embed testdata/homemade_ninth.yaml
+	ninthText []byte
 )
 
 // Homemade is a limiter that an application writes itself.
@@ -48,7 +50,7 @@ type Homemade struct {
 // eachHomemade runs a test for all lists.
 func eachHomemade(t *testing.T, test func(t *testing.T, all []Homemade)) {
 	t.Helper()
-	for name, list := range map[string][]byte{"first": homemadeText, "public": publicText, "third": thirdText, "fourth": fourthText, "fifth": fifthText, "seventh": seventhText, "eighth": eighthText} {
+	for name, list := range map[string][]byte{"first": homemadeText, "public": publicText, "third": thirdText, "fourth": fourthText, "fifth": fifthText, "seventh": seventhText, "eighth": eighthText, "ninth": ninthText} {
 		t.Run(name, func(t *testing.T) { test(t, homemadeLimiters(t, list)) })
 	}
 }

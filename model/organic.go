@@ -126,7 +126,9 @@ func (k *Watched) subtract(denials bool) {
 	}
 	bins := map[int64]int64{} // admitted units, by bin
 	for _, i := range k.injected {
-		k.Timeline.unmark(k.Timeline.Index(i.at))
+		if bin := k.Timeline.Index(i.at); k.Timeline.peek(bin).InjectedAdmitted+k.Timeline.peek(bin).InjectedDenied > 0 {
+			k.Timeline.at(bin).InjectedAdmitted, k.Timeline.at(bin).InjectedDenied = 0, 0
+		}
 		if i.at > r.At {
 			continue // later than the reading
 		}
@@ -217,14 +219,6 @@ func (t *Timeline) withdraw(i, last, cost int64, denied bool) {
 		n := min(*of, cost)
 		*of -= n
 		cost -= n
-	}
-}
-
-// unmark removes the marks of requests fired from here from a bin.
-func (t *Timeline) unmark(i int64) {
-	if p := t.peek(i); p.InjectedAdmitted+p.InjectedDenied > 0 {
-		b := t.at(i)
-		b.InjectedAdmitted, b.InjectedDenied = 0, 0
 	}
 }
 

@@ -180,7 +180,12 @@ func put(words, more map[string]any) {
 func (c *Config) Shared(mask bool) *Config {
 	shown := func(pattern string) string { return pattern }
 	if mask {
-		shown = maskName
+		shown = func(pattern string) string {
+			if pattern == "" || strings.ContainsAny(pattern, "*?[") {
+				return pattern
+			}
+			return safetext.Mask(pattern)
+		}
 	}
 	out := &Config{Targets: map[string]Target{}}
 	for _, r := range c.Rules {
@@ -196,14 +201,6 @@ func (c *Config) Shared(mask bool) *Config {
 		out.Alerts = append(out.Alerts, a)
 	}
 	return out
-}
-
-// maskName returns a pattern without the middle of the name where it is of one key alone.
-func maskName(pattern string) string {
-	if pattern == "" || strings.ContainsAny(pattern, "*?[") {
-		return pattern
-	}
-	return safetext.Mask(pattern)
 }
 
 // program returns a command without its arguments.

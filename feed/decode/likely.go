@@ -231,14 +231,18 @@ func weighState(s *Sample, now limiter.Instant, e *evidence) {
 	if len(fields) > fewFields {
 		return
 	}
-	times, amounts, said, counted, windows, ends := 0, 0, "", "", 0, 0
+	times, amounts, said, counted, holds, windows, ends, others, period := 0, 0, "", "", "", 0, 0, 0, false
 	for name, text := range fields {
 		v, ok := NumberOrTime(text)
-		if !ok || v < 0 || v >= 1e9 && UnitOf(v, now) == 0 {
-			e.addBare(s, "it is small and expires, and not all that it holds are numbers and times of now")
-			return
-		}
 		name = name[strings.LastIndexByte(name, '.')+1:]
+		if _, windowed := naming.WindowOf(text, now); windowed && UnitOf(v, now) == 0 {
+			times, period = times+1, true
+			continue
+		}
+		if !ok || v < 0 || v >= 1e9 && UnitOf(v, now) == 0 {
+			others++
+			continue
+		}
 		n, err := strconv.ParseInt(name, 10, 64)
 		if _, windowed := naming.WindowOf(name, now); windowed || timeOfNow(name, now) || err == nil && naming.Recent(n, now) {
 			windows++ // the field is called after a window not long ago
@@ -253,11 +257,13 @@ func weighState(s *Sample, now limiter.Instant, e *evidence) {
 				said = name
 			}
 		case naming.Recent(int64(v), now):
-			times++
+			times, period = times+1, true
 		case v < 1e9:
 			amounts++
 			if naming.Holds(naming.Counts, name) {
-				counted = name
+				counted, holds = name, name
+			} else if naming.Holds(naming.Tokens, name) {
+				holds = name
 			}
 			if naming.Holds(naming.State, name) && said == "" {
 				said = name
@@ -267,12 +273,20 @@ func weighState(s *Sample, now limiter.Instant, e *evidence) {
 		}
 	}
 	switch {
+	case others > 0 && (holds == "" || times == 0 && s.TTL <= 0):
+		e.addBare(s, "it is small and expires, and not all that it holds are numbers and times of now")
+		return
+	case others > 0:
+		e.bare = true // as a session may
+		e.add(1, "%s in it is a count, beside texts (%d)", holds, others)
 	case windows > 0 && times == 0:
 		e.add(2, "its fields are windows of the last minutes or hours")
 	case times > 0 && amounts > 0:
 		e.add(1, "it holds amounts (%d) beside times of now (%d)", amounts, times)
 		if said != "" {
 			e.add(1, "one of them is called %s", said)
+		} else if period && holds != "" {
+			e.add(1, "%s stands beside the window that it is of", holds)
 		}
 		if counted != "" && naming.Holds(naming.Times, said) {
 			e.add(1, "%s is a count of what came since or until then", counted)
@@ -390,7 +404,10 @@ func (n *numbers) add(value any, path string, depth int) bool {
 		return true
 	case string:
 		f, ok := NumberOrTime(v)
-		return ok && n.add(json.Number(strconv.FormatFloat(f, 'f', -1, 64)), path, depth) || strings.HasSuffix(path, "@class.") // of Jackson
+		if !ok && depth < inArray && !strings.HasSuffix(path, "@class.") { // of Jackson
+			collect.Put(&n.fields, strings.TrimSuffix(path, "."), v)
+		}
+		return ok && n.add(json.Number(strconv.FormatFloat(f, 'f', -1, 64)), path, depth) || depth < inArray
 	case []any:
 		n.arrays++
 		return n.arrays == 1 && depth < 2 && !slices.ContainsFunc(v, func(of any) bool { return !n.add(of, path, inArray) })

@@ -50,7 +50,10 @@ func New(o Options) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	client := newClient(config)
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.TLSClientConfig, t.ResponseHeaderTimeout, t.DisableCompression = config, headLimit, true
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // the password is for one host
+	client := &http.Client{Transport: t, CheckRedirect: stay}
 	s := &Source{}
 	var streams []*url.URL
 	for _, text := range o.URLs {
@@ -94,13 +97,6 @@ const (
 	headLimit = 10 * time.Second // until the answer begins
 	tickEvery = 500 * time.Millisecond
 )
-
-// newClient returns a client that follows no redirect: the password is for one host.
-func newClient(c *tls.Config) *http.Client {
-	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.TLSClientConfig, t.ResponseHeaderTimeout, t.DisableCompression = c, headLimit, true
-	return &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-}
 
 // ask asks for the stream. The error is a sentence that begins after the exporter's name.
 func ask(ctx context.Context, client *http.Client, u *url.URL) (io.ReadCloser, error) {

@@ -74,7 +74,9 @@ func (b *logDecoder) ask(q *Query, l *Tracker) {
 		}
 		b.bins.ask(q, &b.record, count)
 		if whole {
-			b.bins.recheck(count)
+			if edge := &b.bins.edge; edge.hi != 0 { // part of it may be gone
+				edge.n = count(edge.lo, edge.hi)
+			}
 			b.first = q.Pipe.ZRangeWithScores(q.Ctx, b.key, 0, 0)
 		}
 		return
@@ -229,7 +231,8 @@ func (b *logDecoder) takePage(l *Tracker) (again bool, err error) {
 	}
 	switch {
 	case full && b.pages >= pagesAtOnce:
-		b.useBins()
+		b.bins = bins{on: true}
+		b.synced, b.pages, b.fresh = false, 0, nil
 		return true, nil
 	case full:
 		return true, nil
@@ -260,12 +263,6 @@ func (b *logDecoder) unexpected(fresh []limiter.Entry) bool {
 
 // resync makes the next reading read the last window again.
 func (b *logDecoder) resync() { b.synced, b.pages = false, 0 }
-
-// useBins changes to counting per bin.
-func (b *logDecoder) useBins() {
-	b.bins = bins{on: true}
-	b.synced, b.pages, b.fresh = false, 0, nil
-}
 
 // vanish notes that the key does not exist: entries before the last window stay in the record.
 func (b *logDecoder) vanish(now limiter.Instant, l *Tracker, r *model.Reading) {

@@ -341,13 +341,6 @@ func (b *bins) take(now limiter.Instant, r *record) (again bool, err error) {
 	return false, nil
 }
 
-// recheck counts the bin of the server's oldest entry again, because part of it may be gone.
-func (b *bins) recheck(count func(lo, hi limiter.Instant) *redis.IntCmd) {
-	if b.edge.hi != 0 {
-		b.edge.n = count(b.edge.lo, b.edge.hi)
-	}
-}
-
 // shrink removes the entries of the last window that the server no longer has, and reports
 // whether there were any. oldest is the server's oldest entry: the key's owner may trim it
 // earlier than its window, or may have deleted it and started again.

@@ -258,7 +258,10 @@ func (b *singleDecoder) tell(now limiter.Instant, l *Tracker, r *model.Reading, 
 	}
 	b.last, b.ends, b.known = n, ends, true
 	if b.window.To > 0 {
-		b.withinName(now, r, n)
+		r.State.Start = cmp.Or(b.window.Start, now)
+		if r.State.Current = n; b.over(now) {
+			r.State.Current = 0
+		}
 		return
 	}
 	w := l.target.Window
@@ -278,14 +281,6 @@ func (b *singleDecoder) tell(now limiter.Instant, l *Tracker, r *model.Reading, 
 
 // renewedBy is more than an expiry moves where nothing sets it anew, and the server pauses between its answers to PTTL and TIME.
 const renewedBy = 500 * time.Millisecond
-
-// withinName tells a counter whose name says its window: once that is over, nothing counts.
-func (b *singleDecoder) withinName(now limiter.Instant, r *model.Reading, n int64) {
-	r.State.Start = cmp.Or(b.window.Start, now)
-	if r.State.Current = n; b.over(now) {
-		r.State.Current = 0
-	}
-}
 
 // over says whether the window of the key's name is.
 func (b *singleDecoder) over(now limiter.Instant) bool {

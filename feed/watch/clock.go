@@ -156,11 +156,3 @@ func (c *clock) pipes() int {
 	n := cmp.Or(c.far, 4)
 	return int(min(max(c.rtt()/farTrip, 1), time.Duration(n)))
 }
-
-// adapt takes how long a pipeline took: over a slow link its answers take longer than the way, and as much fewer are asked for.
-func (c *clock) adapt(took time.Duration) {
-	n, most := c.pipes(), 2*c.rtt()+farTrip
-	if c.far = min(2*n, mostPipes); took > most {
-		c.far = max(int(time.Duration(n)*most/took), 1)
-	}
-}

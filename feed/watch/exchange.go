@@ -295,7 +295,13 @@ func (r *reader) settle(f *flight, ready *[]model.Reading) error {
 		switch err = cmp.Or(err, late); {
 		case err == nil:
 			f.clock.observe(f.sent, f.received, first, last, !r.link.guard.Dialed().After(f.sent))
-			f.clock.adapt(f.received.Sub(f.sent))
+			// Over a slow link the answers take longer than the way, and as much fewer are asked for.
+			n, most := f.clock.pipes(), 2*f.clock.rtt()+farTrip
+			if took := f.received.Sub(f.sent); took > most {
+				f.clock.far = max(int(time.Duration(n)*most/took), 1)
+			} else {
+				f.clock.far = min(2*n, mostPipes)
+			}
 		case connect.Away(err):
 			return err
 		case connect.Code(err) == "NOPERM":

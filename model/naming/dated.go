@@ -50,7 +50,8 @@ const recentMinutes = 10
 func Dated(name string, length time.Duration, now limiter.Instant) bool {
 	t := now.Time().UTC()
 	for _, at := range numbers.FindAllString(name, -1) {
-		if n, err := strconv.ParseInt(at, 10, 64); err == nil && instantNear(n, now) || Recent(n, now) || numberOf(n, length, now, 12) {
+		if n, err := strconv.ParseInt(at, 10, 64); err == nil && instantNear(n, now) || Recent(n, now) || numberOf(n, length, now, 12) ||
+			at == t.Format("00215") || at == t.Add(-time.Hour).Format("00215") {
 			return true
 		}
 	}
@@ -93,6 +94,11 @@ func numberOf(n int64, length time.Duration, now limiter.Instant, last int64) bo
 func named(name string, length time.Duration, now limiter.Instant) bool {
 	t, before := now.Time().UTC(), now.Add(-length).Time().UTC()
 	layout := map[bool]string{length == day: "Monday", length >= 28*day: "January"}[true]
+	for _, at := range []time.Time{t, before} {
+		if slices.ContainsFunc(halves[:], func(half [2]string) bool { return strings.Contains(name, at.Format(half[0])) }) {
+			return true
+		}
+	}
 	for w := range Words(name) {
 		for _, at := range []time.Time{t, before} {
 			if full := strings.ToLower(at.Format(layout)); layout != "" && (w == full || w == full[:3]) {

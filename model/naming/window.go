@@ -285,19 +285,31 @@ func written(name string, now limiter.Instant) (w Window, ok bool) {
 	return w, false
 }
 
-// clock reads the hour and the minute of the day, in UTC, that begin at byte i of a name.
-func clock(name string, i, _ int, now limiter.Instant) (w Window, ok bool) {
+// halves are minutes before and after noon, as Go and as rules write them.
+var halves = [...][2]string{{"03:04PM", "%I:%M%p"}, {"0304PM", "%I%M%p"}, {"03:04 PM", "%I:%M %p"}}
+
+// clock reads the hour and the minute of the day, in UTC, that begin at byte i of a name, or the day of the year with its hour.
+func clock(name string, i, ends int, now limiter.Instant) (w Window, ok bool) {
+	local, start := now.Time().UTC(), now.Floor(time.Hour)
+	if ends-i == 5 && (ends == len(name) || !letter(name[ends])) && name[i:ends] == local.Format("00215") {
+		return Window{From: i, To: ends, Form: "%j%H", Length: time.Hour, Start: start, End: start.Add(time.Hour)}, true
+	}
+	for _, half := range halves {
+		if after, found := strings.CutPrefix(name[i:], local.Format(half[0])); found && (after == "" || !alphanumeric(after[0])) {
+			start = now.Floor(time.Minute)
+			return Window{From: i, To: len(name) - len(after), Form: half[1], Length: time.Minute, Start: start, End: start.Add(time.Minute)}, true
+		}
+	}
 	hour, fits := digits(name, i, 2)
 	at := i + 2
 	if at < len(name) && strings.IndexByte("-.:h", name[at]) >= 0 {
 		at++
 	}
 	minute, also := digits(name, at, 2)
-	local := now.Time().UTC()
 	if !fits || !also || at+2 < len(name) && (digit(name[at+2]) || letter(name[at+2])) || hour != local.Hour() || minute != local.Minute() {
 		return w, false
 	}
-	start := now.Floor(time.Minute)
+	start = now.Floor(time.Minute)
 	return Window{From: i, To: at + 2, Form: "%H" + name[i+2:at] + "%M", Length: time.Minute, Start: start, End: start.Add(time.Minute)}, true
 }
 

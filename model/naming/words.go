@@ -172,7 +172,7 @@ type Part struct {
 	Class Class
 }
 
-const separators = ":./|_-{}[]()@#,;=+ "
+const separators = ":./|_-{}[]()<>@#,;=+?& "
 
 // Split takes a name apart: the parts, and what stands before each of them and after the last one.
 func Split(name string, now limiter.Instant) (parts []Part, between []string) {

@@ -136,21 +136,13 @@ func Searching(b *model.Board) (text, remedy string) {
 		return "There is no key on this server yet.", ""
 	}
 	text, remedy = "No key looks like a rate limit yet", `W says which of them may be, and "ratescope identify", too.`
-	if narrow := narrowed(&w); narrow != "" {
+	if narrow := safetext.Clean(strings.Join(w.Patterns, " or ")); narrow != "" && narrow != "*" {
 		text, remedy = "No key matches "+narrow+" yet", "Start with another --watch, or without it for every key."
 	}
 	if n := w.Seen(); n > 0 {
 		text += ", of " + format.Thousands(n) + " looked at"
 	}
 	return text + "; still looking.", remedy
-}
-
-// narrowed returns the patterns to which a search is narrowed, as in "rl:* or api:*"; "" for every key.
-func narrowed(w *model.Sweep) string {
-	if slices.Equal(w.Patterns, []string{"*"}) {
-		return ""
-	}
-	return safetext.Clean(strings.Join(w.Patterns, " or "))
 }
 
 // searchedFrom is the number of keys from which the progress of a search is shown. A search of fewer

@@ -71,7 +71,8 @@ func (c *Collector) Examine(ctx context.Context, nodes []*redis.Client, at limit
 	}
 	answers := make([]answer, len(nodes))
 	goroutine.AtOnce(len(nodes), func(i int) { answers[i] = c.ask(ctx, nodes[i]) })
-	h, now := &model.Health{At: at}, newFigures()
+	h, now := &model.Health{At: at}, figures{values: map[string]float64{}, words: map[string]string{}, commands: map[string]commandSums{},
+		errors: map[string]float64{}, failed: map[string]bool{}}
 	var lost error
 	answered := 0
 	for _, a := range answers {
@@ -209,11 +210,6 @@ type figures struct {
 // commandSums holds the statistics of one command: numbers of calls, and times in µs.
 type commandSums struct {
 	calls, usec, failed, p50, p99 float64
-}
-
-func newFigures() figures {
-	return figures{values: map[string]float64{}, words: map[string]string{}, commands: map[string]commandSums{}, errors: map[string]float64{},
-		failed: map[string]bool{}}
 }
 
 // add adds the INFO of one node.
