@@ -231,72 +231,32 @@ func weighState(s *Sample, now limiter.Instant, e *evidence) {
 	if len(fields) > fewFields {
 		return
 	}
-	times, amounts, said, counted, holds, windows, ends, others, period := 0, 0, "", "", "", 0, 0, 0, false
-	for name, text := range fields {
-		v, ok := NumberOrTime(text)
-		name = name[strings.LastIndexByte(name, '.')+1:]
-		if _, windowed := naming.WindowOf(text, now); windowed && UnitOf(v, now) == 0 {
-			times, period = times+1, true
-			continue
-		}
-		if !ok || v < 0 || v >= 1e9 && UnitOf(v, now) == 0 {
-			others++
-			continue
-		}
-		n, err := strconv.ParseInt(name, 10, 64)
-		if _, windowed := naming.WindowOf(name, now); windowed || timeOfNow(name, now) || err == nil && naming.Recent(n, now) {
-			windows++ // the field is called after a window not long ago
-		}
-		switch unit := UnitOf(v, now); {
-		case unit != 0 && now.Sub(InstantIn(v, unit)).Abs() <= 24*time.Hour:
-			times++
-			if InstantIn(v, unit) > now {
-				ends++
-			}
-			if naming.Holds(naming.Times, name) {
-				said = name
-			}
-		case naming.Recent(int64(v), now):
-			times, period = times+1, true
-		case v < 1e9:
-			amounts++
-			if naming.Holds(naming.Counts, name) {
-				counted, holds = name, name
-			} else if naming.Holds(naming.Tokens, name) {
-				holds = name
-			}
-			if naming.Holds(naming.State, name) && said == "" {
-				said = name
-			}
-		default:
-			return
-		}
-	}
+	t := tallyOf(fields, now)
 	switch {
-	case others > 0 && (holds == "" || times == 0 && s.TTL <= 0):
+	case t.others > 0 && (t.holds == "" || t.times == 0 && s.TTL <= 0):
 		e.addBare(s, "it is small and expires, and not all that it holds are numbers and times of now")
 		return
-	case others > 0:
+	case t.others > 0:
 		e.bare = true // as a session may
-		e.add(1, "%s in it is a count, beside texts (%d)", holds, others)
-	case windows > 0 && times == 0:
+		e.add(1, "%s in it is a count, beside texts (%d)", t.holds, t.others)
+	case t.windows > 0 && t.times == 0:
 		e.add(2, "its fields are windows of the last minutes or hours")
-	case times > 0 && amounts > 0:
-		e.add(1, "it holds amounts (%d) beside times of now (%d)", amounts, times)
-		if said != "" {
-			e.add(1, "one of them is called %s", said)
-		} else if period && holds != "" {
-			e.add(1, "%s stands beside the window that it is of", holds)
+	case t.times > 0 && t.amounts > 0:
+		e.add(1, "it holds amounts (%d) beside times of now (%d)", t.amounts, t.times)
+		if t.said != "" {
+			e.add(1, "one of them is called %s", t.said)
+		} else if t.period && t.holds != "" {
+			e.add(1, "%s stands beside the window that it is of", t.holds)
 		}
-		if counted != "" && naming.Holds(naming.Times, said) {
-			e.add(1, "%s is a count of what came since or until then", counted)
+		if t.counted != "" && naming.Holds(naming.Times, t.said) {
+			e.add(1, "%s is a count of what came since or until then", t.counted)
 		}
-	case times > 0:
-		if e.add(1, "its fields hold times of now"); ends == times {
+	case t.times > 0:
+		if e.add(1, "its fields hold times of now"); t.ends == t.times {
 			e.add(1, "all of these are still to come, as the ends of leases")
 		}
-	case said != "" && s.TTL > 0:
-		e.add(1, "a field of it is called %s", said)
+	case t.said != "" && s.TTL > 0:
+		e.add(1, "a field of it is called %s", t.said)
 	default:
 		e.addBare(s, "it expires, and what it holds are small numbers")
 		return
@@ -304,6 +264,56 @@ func weighState(s *Sample, now limiter.Instant, e *evidence) {
 	if s.TTL > 0 {
 		e.add(1, "it expires")
 	}
+}
+
+// tally is what the fields of a hash or of an object in JSON are.
+type tally struct {
+	times, amounts, windows, ends, others int    // numbers by what they may be, fields called after windows, times to come, and texts
+	said, counted, holds                  string // fields called as limiters call them
+	period                                bool   // one of the times is that of a window
+}
+
+// tallyOf tells what fields are.
+func tallyOf(fields map[string]string, now limiter.Instant) (t tally) {
+	for name, text := range fields {
+		v, ok := NumberOrTime(text)
+		name = name[strings.LastIndexByte(name, '.')+1:]
+		if _, windowed := naming.WindowOf(text, now); windowed && UnitOf(v, now) == 0 {
+			t.times, t.period = t.times+1, true
+			continue
+		}
+		if !ok || v < 0 || v >= 1e9 && UnitOf(v, now) == 0 {
+			t.others++
+			continue
+		}
+		n, err := strconv.ParseInt(name, 10, 64)
+		if _, windowed := naming.WindowOf(name, now); windowed || timeOfNow(name, now) || err == nil && naming.Recent(n, now) {
+			t.windows++ // the field is called after a window not long ago
+		}
+		switch unit := UnitOf(v, now); {
+		case unit != 0 && now.Sub(InstantIn(v, unit)).Abs() <= 24*time.Hour:
+			t.times++
+			if InstantIn(v, unit) > now {
+				t.ends++
+			}
+			if naming.Holds(naming.Times, name) {
+				t.said = name
+			}
+		case naming.Recent(int64(v), now):
+			t.times, t.period = t.times+1, true
+		default:
+			t.amounts++
+			if naming.Holds(naming.Counts, name) {
+				t.counted, t.holds = name, name
+			} else if naming.Holds(naming.Tokens, name) {
+				t.holds = name
+			}
+			if naming.Holds(naming.State, name) && t.said == "" {
+				t.said = name
+			}
+		}
+	}
+	return t
 }
 
 // weighText weighs a string that is no count. It returns the numbers of an object in JSON, which are yet to be weighed.

@@ -132,22 +132,16 @@ func fruitless(h *model.Health, now, before *figures) model.Measure {
 	}
 	calls, added := 0.0, 0.0
 	for name, s := range now.commands {
+		plain, _, sub := strings.Cut(name, "|")
 		switch n := s.calls - before.commands[name].calls; {
 		case strings.HasSuffix(name, "_ro"):
 		case scripted(name):
 			calls += n
-		case !addsNothing(name):
+		case !sub && !connect.IsReadCommand(plain) && !takesAway[plain]: // it may admit a request
 			added += n
 		}
 	}
 	return model.Measure{Known: true, V: max(calls-min(added, max(since("rdb_changes_since_last_save"), 0)), 0) / h.Over.Seconds()}
-}
-
-// addsNothing reports whether a command of commandstats cannot admit a request: it reads, or only removes
-// or expires what is there.
-func addsNothing(name string) bool {
-	name, _, sub := strings.Cut(name, "|")
-	return sub || connect.IsReadCommand(name) || takesAway[name]
 }
 
 // takesAway holds the commands that write and add nothing, and those that limiters' scripts and clients call
