@@ -3,6 +3,8 @@ package tui_test
 import (
 	"fmt"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -97,6 +99,50 @@ func TestHeaderRowsFilterAndJSONAgree(t *testing.T) {
 				t.Errorf("%s keys at %v: from %d to %d were throttled: the traffic proves nothing", what, size, least, most)
 			}
 			t.Logf("%s keys at %v: %d to %d throttled, %d calm pictures", what, size, least, most, calm)
+		}
+	}
+}
+
+// TestASelectedRowHidesNoTrouble: where a key was chosen that is far down, the throttled ones stand in sight again once
+// nobody looks through the rows, or the title counts those above and below.
+func TestASelectedRowHidesNoTrouble(t *testing.T) {
+	more := regexp.MustCompile(`(\d+) more (?:✖|throttled (?:above|below))`)
+	row := regexp.MustCompile(`(?m)^[│▌ ]+([✖▲●·↓?~]) \S*[:…]\S* .*\d+/\d+`)
+	for _, size := range [][2]int{{80, 24}, {140, 42}} {
+		s := newStage(t, size[0], size[1], tui.Options{}, mixed()...)
+		s.run(5 * time.Second)
+		hidden := 0
+		for i := range 80 {
+			if i%10 == 0 {
+				s.press([]string{"end", "pgup"}[i/10%2])
+			}
+			s.run(time.Second)
+			text, rows := s.text(), 0
+			for _, m := range row.FindAllStringSubmatch(text, -1) {
+				if m[1] == "✖" {
+					rows++
+				}
+			}
+			throttled, told := 0, 0
+			for _, k := range s.app.Listed() {
+				if s.app.StateOf(k) == model.Throttled {
+					throttled++
+				}
+			}
+			for _, m := range more.FindAllStringSubmatch(text, -1) {
+				n, _ := strconv.Atoi(m[1])
+				told += n
+			}
+			if hidden += told; rows+told != throttled {
+				t.Fatalf("at %v %d keys are throttled, %d are in sight and the title tells of %d:\n%s", size, throttled, rows, told, text)
+			}
+			at := slices.IndexFunc(s.app.Listed(), func(k *model.Watched) bool { return k.Reading.Key == s.app.Selected() })
+			if i%10 > 4 && throttled > 0 && at < 10 && rows == 0 {
+				t.Fatalf("at %v the selected row is the %dth, and no throttled one is in sight:\n%s", size, at+1, text)
+			}
+		}
+		if hidden == 0 {
+			t.Errorf("at %v no throttled row was ever out of sight: the traffic proves nothing", size)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/safetext"
 	"ratescope/tui/cell"
@@ -39,6 +40,9 @@ func (t *table) scroll(lines int) {
 	case !t.s.Selection.Holds():
 		t.top = 0
 	case i >= 0:
+		if t.s.Rows.Settled() && t.lines[0].shown().Gauge.Throttled() { // nobody looks through the rows: the trouble comes first
+			t.top = 0
+		}
 		t.top = min(max(t.top, i-lines+1), i)
 	}
 	t.top = min(max(t.top, 0), max(0, len(t.lines)-lines))
@@ -54,7 +58,8 @@ type tableView struct {
 	focus   func()           // gives it the keyboard
 	faded   bool             // the row is far down: what is at ease is dim there
 	common  []string         // what the names of each family begin and end with, which the title says and the rows leave out
-	below   int              // throttled keys below the last row
+	above   int              // throttled keys above the first row
+	below   int              // and below the last one
 }
 
 // paint draws the table.
@@ -86,10 +91,8 @@ func (v tableView) paint(r cell.Rect) {
 			}
 		}
 	}
-	for _, l := range v.table.lines[v.table.top+shown:] {
-		if !v.table.groups.on && l.key.State(l.table.s.Shown.At()) == model.Throttled {
-			v.below++
-		}
+	if !v.table.groups.on {
+		v.above, v.below = throttled(v.table.lines[:v.table.top]), throttled(v.table.lines[v.table.top+shown:])
 	}
 	if v.c.Framed {
 		title := v.heading()
@@ -116,6 +119,16 @@ func (v tableView) paint(r cell.Rect) {
 		v.table.lanes.continueLine(slot{v.c, rows.X + at, rows.Y + y, cells, 1}, rows.H-y)
 	}
 	v.paintEmpty(rows)
+}
+
+// throttled counts the throttled keys of lines.
+func throttled(lines []line) int {
+	return collect.Sum(lines, func(l line) int {
+		if l.key.State(l.table.s.Shown.At()) == model.Throttled {
+			return 1
+		}
+		return 0
+	})
 }
 
 // paintEmpty says why no key is listed, and what to do.
@@ -153,8 +166,11 @@ func (v tableView) heading() []widget.Span {
 	if d := v.s.Shown.Live().Sweep.Dropped; d > 0 {
 		title = append(title, widget.Styled(fmt.Sprintf(" · %d more not watched", d), v.c.Look.Near))
 	}
-	if title = append(title, widget.Styled(" · "+v.s.Rows.SortText(), v.c.Look.Dim)); v.below > 0 {
-		title = append(title, widget.Styled(fmt.Sprintf(" · %d more throttled below", v.below), v.c.Look.Denied))
+	title = append(title, widget.Styled(" · "+v.s.Rows.SortText(), v.c.Look.Dim))
+	for i, n := range [...]int{v.above, v.below} {
+		if n > 0 {
+			title = append(title, widget.Styled(fmt.Sprintf(" · %d more throttled %s", n, [...]string{"above", "below"}[i]), v.c.Look.Denied))
+		}
 	}
 	return title
 }
@@ -189,8 +205,8 @@ func (v tableView) columnHeads(in cell.Rect, widths *[len(columns)]int) {
 			last := min(v.table.top+in.H-1, all)
 			span := fmt.Sprintf(" %d–%d of %d ", v.table.top+1, last, all)
 			texts, style := []string{span, fmt.Sprintf(" of %d ", all)}, v.c.Look.Dim
-			if v.below > 0 {
-				more := fmt.Sprintf("%d more %s ", v.below, v.c.Look.OverMark)
+			if n := v.above + v.below; n > 0 {
+				more := fmt.Sprintf("%d more %s ", n, v.c.Look.OverMark)
 				texts, style = []string{span + more, " " + more}, v.c.Look.Denied
 			}
 			v.c.Buffer.Text(x+n, in.Y, x+w, format.First(w-n-1, texts...), style)
