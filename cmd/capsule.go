@@ -248,6 +248,14 @@ func (r *recentBatches) board(at limiter.Instant) *model.Board {
 	return board
 }
 
+// from returns a reader of all that is kept.
+func (r *recentBatches) from(int) (*record.Reader, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.take()
+	return r.tail.From(0)
+}
+
 // newRecent returns what keeps the last minutes; of h the instant and the server are set from what it gets.
 func newRecent(h record.Header) *recentBatches {
 	r := &recentBatches{tail: record.NewTail(h, recentSpan, recentBytes)}

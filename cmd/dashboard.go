@@ -17,6 +17,7 @@ import (
 	"ratescope/feed"
 	"ratescope/feed/config"
 	"ratescope/feed/relay"
+	"ratescope/feed/replay"
 	"ratescope/feed/script/sandbox"
 	"ratescope/internal/goroutine"
 	"ratescope/limiter"
@@ -148,11 +149,28 @@ func (p *program) boardOf(src feed.Focuser, followed func(a *alerter, failed fun
 			},
 			Keep:    recent.Put,
 			Past:    recent.board,
+			History: func(key string, f report.Format) (string, error) { return p.exportHistory(recent.from, key, f) },
 			Capsule: func(b *model.Board) (string, error) { return p.saveCapsule(b, recent, alerts.History()) },
 		},
 		News: news.Take,
 	}
 	return b, nil
+}
+
+// exportHistory writes what a key was and what came at it, second by second, from the beginning of what from reads.
+func (p *program) exportHistory(from func(int) (*record.Reader, error), key string, f report.Format) (path string, err error) {
+	kept, err := from(0)
+	if err != nil {
+		return "", err
+	}
+	rows, server, err := replay.History(kept, key, time.Second, p.names())
+	switch {
+	case err != nil:
+		return "", err
+	case len(rows) == 0:
+		return "", fmt.Errorf("nothing is kept of %s yet: try again in a second", p.names().Name(key).Clean())
+	}
+	return report.ExportHistory(".", f, server, rows)
 }
 
 // showBoards runs the sources of boards, and the screen on them, until one of them ends.

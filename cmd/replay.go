@@ -100,6 +100,7 @@ func newReplay(p *program) *cobra.Command {
 			return err
 		}
 		options := tui.Options{Inject: firing.Options{Injector: player}, Markers: marks}
+		options.Saving.History = func(key string, f report.Format) (string, error) { return p.exportHistory(file.FromState, key, f) }
 		options.Source = session.Source{Take: player.Take, Focus: player.Focus, Player: player}
 		return p.show(c.Context(), c, []board{{options: options}})
 	}, boardFlags, []string{"plain"})
@@ -132,7 +133,10 @@ func printRows(p *program, c *cobra.Command, file *record.File, f replayFlags, a
 	if f.key == "" || f.at != "" {
 		rows, server, err = replay.Moment(file, at, f.key, p.names())
 	} else {
-		rows, server, err = replay.History(file, f.key, f.every, p.names())
+		var all *record.Reader
+		if all, err = file.FromState(0); err == nil {
+			rows, server, err = replay.History(all, f.key, f.every, p.names())
+		}
 	}
 	if err != nil {
 		return usage(err)

@@ -68,16 +68,19 @@ func Moment(f *record.File, at limiter.Instant, key string, o report.Options) (r
 	return rows, board.Server.Target, nil
 }
 
-// History returns what a key was at every step of a recording, counted from its beginning, and
+// History returns what a key was at every step of what r reads, counted from its beginning, and
 // what came at it in each, and the name of the server. There is no row for a moment at which the
 // key was not there. It is an error if there would be more than MaxRows.
-func History(f *record.File, key string, step time.Duration, o report.Options) ([]report.Row, string, error) {
-	if step <= 0 || f.End.Sub(f.Begin)/step >= MaxRows {
-		return nil, "", fmt.Errorf("steps of %v make more than %d rows of %v: give longer ones", step, MaxRows,
-			f.End.Sub(f.Begin).Round(time.Second))
-	}
-	h := history{file: f, key: key, step: step, options: o}
-	err := batches(f.FromState, 0, func(b model.Batch, at limiter.Instant) error {
+func History(r *record.Reader, key string, step time.Duration, o report.Options) ([]report.Row, string, error) {
+	h := history{key: key, step: step, options: o}
+	var end limiter.Instant
+	err := batches(func(int) (*record.Reader, error) { return r, nil }, 0, func(b model.Batch, at limiter.Instant) error {
+		if end == 0 {
+			h.begin = at
+		}
+		if end = max(end, at); step <= 0 || end.Sub(h.begin)/step >= MaxRows {
+			return fmt.Errorf("steps of %v make more than %d rows: give longer ones", step, MaxRows)
+		}
 		h.rowsBefore(at)
 		h.board.Apply(b)
 		h.settle()
@@ -87,7 +90,7 @@ func History(f *record.File, key string, step time.Duration, o report.Options) (
 	if err != nil {
 		return nil, "", err
 	}
-	h.rowsBefore(f.End + 1)
+	h.rowsBefore(end + 1)
 	h.settle()
 	for i, p := range h.places {
 		if row, c := &h.rows[i], collect.Entry(&h.came, p.number); p.watched {
@@ -102,13 +105,13 @@ func History(f *record.File, key string, step time.Duration, o report.Options) (
 
 // history collects the rows of one key.
 type history struct {
-	file    *record.File
+	begin   limiter.Instant
 	key     string
 	step    time.Duration
 	options report.Options
 
 	board  model.Board
-	next   int // number of the next row, from the beginning of the recording
+	next   int // number of the next row, from the beginning
 	rows   []report.Row
 	places []place       // of the rows
 	open   int           // place of the first row that may yet turn out to be watched
@@ -126,7 +129,7 @@ type place struct {
 type came struct{ admitted, denied, injected int64 }
 
 func (h *history) at(row int) limiter.Instant {
-	return h.file.Begin.Add(time.Duration(row) * h.step)
+	return h.begin.Add(time.Duration(row) * h.step)
 }
 
 // rowsBefore adds the rows of the moments before at: the board is then as it was at each of them.
@@ -161,7 +164,7 @@ func (h *history) settle() {
 // count adds what a batch says came at the key to the steps. Each arrival is counted once, though
 // the first batch of a part of the recording repeats those before it.
 func (h *history) count(b *model.Batch) {
-	was := max(h.newest, h.file.Begin)
+	was := max(h.newest, h.begin)
 	for i := range b.Readings {
 		if b.Readings[i].Key != h.key {
 			continue
@@ -179,7 +182,7 @@ func (h *history) count(b *model.Batch) {
 		}
 	}
 	for _, f := range b.Fired {
-		if f.Key == h.key && f.At > h.file.Begin {
+		if f.Key == h.key && f.At > h.begin {
 			h.stepOf(f.At).injected++
 		}
 	}
@@ -187,7 +190,7 @@ func (h *history) count(b *model.Batch) {
 
 // stepOf returns the step that holds an instant after the beginning.
 func (h *history) stepOf(at limiter.Instant) *came {
-	return collect.Entry(&h.came, int((at.Sub(h.file.Begin)+h.step-1)/h.step))
+	return collect.Entry(&h.came, int((at.Sub(h.begin)+h.step-1)/h.step))
 }
 
 // Requests returns when requests came at a key while a recording was made, counted from its

@@ -3,6 +3,7 @@ package replay_test
 import (
 	"bytes"
 	"context"
+	"reflect"
 	"testing"
 	"time"
 
@@ -14,10 +15,26 @@ import (
 	"ratescope/tui/tuitest"
 )
 
+// whole is a reader of all of a recording.
+func whole(t *testing.T, f *record.File) *record.Reader {
+	t.Helper()
+	r, err := f.FromState(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
 // TestRowsAreWhatWasOnTheBoard: a moment read from the nearest place in the file, and the rows of
 // a key's history, have the figures of a board that saw every batch until then.
 func TestRowsAreWhatWasOnTheBoard(t *testing.T) {
 	all, file := recorded(t, 90*time.Second)
+	kept := record.NewTail(record.Header{}, time.Hour, 1<<26)
+	for _, b := range all {
+		if err := kept.Write(b); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, passed := range []time.Duration{0, 700 * time.Millisecond, 31 * time.Second, 44 * time.Second, 47 * time.Second, 90 * time.Second} {
 		at := file.Begin.Add(passed)
 		board := upTo(all, file.Begin, at)
@@ -37,9 +54,16 @@ func TestRowsAreWhatWasOnTheBoard(t *testing.T) {
 		}
 	}
 	for _, p := range tuitest.Cast() {
-		rows, _, err := replay.History(file, p.Name, time.Second, report.Options{})
+		rows, _, err := replay.History(whole(t, file), p.Name, time.Second, report.Options{})
 		if err != nil || len(rows) < 85 {
 			t.Fatalf("%s: %d rows, %v", p.Name, len(rows), err)
+		}
+		r, err := kept.From(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if same, _, err := replay.History(r, p.Name, time.Second, report.Options{}); err != nil || !reflect.DeepEqual(same, rows) {
+			t.Errorf("%s: %d rows of what is kept in memory, which are not the %d of the file: %v", p.Name, len(same), len(rows), err)
 		}
 		known := 0
 		for i, row := range rows {
@@ -109,7 +133,7 @@ func TestHistoryCountsEveryRequestOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, server, err := replay.History(f, "a", 2*time.Second, report.Options{})
+	rows, server, err := replay.History(whole(t, f), "a", 2*time.Second, report.Options{})
 	if err != nil || len(rows) != 6 || server != "test" {
 		t.Fatalf("%d rows of %q, %v", len(rows), server, err)
 	}
@@ -126,7 +150,7 @@ func TestHistoryCountsEveryRequestOnce(t *testing.T) {
 			t.Errorf("row %d has the step %+v", i, s)
 		}
 	}
-	if _, _, err := replay.History(f, "a", time.Microsecond, report.Options{}); err == nil {
+	if _, _, err := replay.History(whole(t, f), "a", time.Microsecond, report.Options{}); err == nil {
 		t.Error("ten million rows are taken")
 	}
 }

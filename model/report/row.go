@@ -291,6 +291,12 @@ func ExportRows(folder string, b model.Batch, f Format, o Options) (path string,
 	return export(folder, b.At, string(f), func(w io.Writer) error { return WriteRows(w, f, b.Server.Target, rows) })
 }
 
+// ExportHistory writes the rows of one key at a server, at least one, to a new file as Export does.
+func ExportHistory(folder string, f Format, server string, rows []Row) (path string, err error) {
+	at := limiter.Instant(rows[len(rows)-1].At * 1000)
+	return export(folder, at, "history."+string(f), func(w io.Writer) error { return WriteRows(w, f, server, rows) })
+}
+
 // ExportEvents writes what happened at a server to a new file as Export does.
 func ExportEvents(folder string, at limiter.Instant, f Format, server string, list []record.Marker, o Options) (path string, err error) {
 	return export(folder, at, "events."+string(f), func(w io.Writer) error { return WriteEvents(w, f, server, list, o) })

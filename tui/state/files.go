@@ -35,6 +35,8 @@ type FileOptions struct {
 	Export func(model.Batch) (path string, err error)
 	// ExportRows does so with a row a key in a format.
 	ExportRows func(b model.Batch, format report.Format) (path string, err error)
+	// History writes what one key was and what came at it, second by second, in a format.
+	History func(key string, format report.Format) (path string, err error)
 	// Ended gets what a recording holds that was under way when the program ended; nil for none.
 	Ended func(holds string)
 	// ExportEvents writes what happened at a server, which is named, to a file in a format.
@@ -224,6 +226,20 @@ func (f *Files) ExportRows(keys []*model.Watched, format report.Format) tea.Cmd 
 	return func() tea.Msg {
 		return exported(export(batch, format))
 	}
+}
+
+// ExportHistory writes what one key was and what came at it to a file.
+func (f *Files) ExportHistory(key string, format report.Format) tea.Cmd {
+	export := f.o.History
+	return func() tea.Msg { return exported(export(key, format)) }
+}
+
+// NoHistory says why what a key did cannot be exported; "" when it can.
+func (f *Files) NoHistory() string {
+	if f.o.History == nil || !f.boards.Started() {
+		return "There is nothing to export yet."
+	}
+	return ""
 }
 
 // ExportEvents writes what happened to a file.
