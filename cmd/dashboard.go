@@ -164,13 +164,13 @@ func (p *program) exportHistory(from func(int) (*record.Reader, error), key stri
 		return "", err
 	}
 	rows, server, err := replay.History(kept, key, time.Second, p.names())
-	switch {
-	case err != nil:
-		return "", err
-	case len(rows) == 0:
-		return "", fmt.Errorf("nothing is kept of %s yet: try again in a second", p.names().Name(key).Clean())
+	if err == nil && len(rows) == 0 {
+		err = fmt.Errorf("nothing is kept of %s yet: try again in a second", p.names().Name(key).Clean())
 	}
-	return report.ExportHistory(".", f, server, rows)
+	if err != nil {
+		return "", err
+	}
+	return report.ExportRows(".", limiter.InstantOf(time.Now()), f, server, rows)
 }
 
 // showBoards runs the sources of boards, and the screen on them, until one of them ends.
@@ -227,7 +227,10 @@ func (p *program) show(ctx context.Context, c *cobra.Command, boards []board) er
 		o := boards[i].options
 		o.Look.Shelf, o.Notify = shelf, notify
 		o.Saving.Export = func(b model.Batch) (string, error) { return report.Export(".", b, p.names()) }
-		o.Saving.ExportRows = func(b model.Batch, f report.Format) (string, error) { return report.ExportRows(".", b, f, p.names()) }
+		o.Saving.ExportRows = func(b model.Batch, f report.Format) (string, error) {
+			rows := collect.Map(b.Readings, func(r model.Reading) report.Row { return report.RowOf(&r, b.At, p.names()) })
+			return report.ExportRows(".", b.At, f, b.Server.Target, rows)
+		}
 		o.Saving.ExportEvents = func(server string, list []record.Marker, f report.Format) (string, error) {
 			return report.ExportEvents(".", limiter.InstantOf(time.Now()), f, server, list, p.names())
 		}

@@ -196,7 +196,7 @@ func (p *program) markers(name string, recording *record.File) (state.MarkerOpti
 // happened returns the events of a recording: those of its boards and, of a capsule, also its alerts and
 // audit lines.
 func happened(ctx context.Context, name string, recording *record.File) ([]record.Marker, error) {
-	list, err := replay.Happened(ctx, recording, tui.EventText)
+	list, err := replay.Happened(ctx, recording, session.EventText)
 	if err != nil {
 		return nil, fmt.Errorf("what happened in %s is not known: %w", safetext.Clean(name), err)
 	}

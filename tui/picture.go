@@ -37,16 +37,10 @@ func Picture(board *model.Board, o Options) (text, drawing string, err error) {
 
 // Events returns what the board has on record in words, oldest first.
 func Events(board *model.Board) []record.Marker {
-	list := make([]record.Marker, 0, len(board.Alerts()))
-	for i := range board.Alerts() {
-		a := &board.Alerts()[i]
-		list = append(list, record.Marker{At: a.At, Kind: record.MarkerEvent, Key: a.Key, Text: EventText(a)})
-	}
-	return list
+	return collect.Map(board.Alerts(), func(a model.Alert) record.Marker {
+		return record.Marker{At: a.At, Kind: record.MarkerEvent, Key: a.Key, Text: session.EventText(&a)}
+	})
 }
-
-// EventText returns an alert in words: about a key without its name, else with the subject.
-func EventText(a *model.Alert) string { return session.EventText(a) }
 
 // Concerns returns what is wrong with the server of a board, the worst first, in words.
 func Concerns(board *model.Board) []string {

@@ -11,7 +11,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/record"
-	"ratescope/tui"
+	"ratescope/tui/session"
 )
 
 // TestHappenedIsWhatTheBoardTells: each alert of a board that saw every batch, at a moment at which a
@@ -25,10 +25,10 @@ func TestHappenedIsWhatTheBoardTells(t *testing.T) {
 	var want []string
 	for _, a := range board.Alerts() {
 		if a.What != model.Appeared && a.What != model.Left {
-			want = append(want, a.At.Time().UTC().Format(time.RFC3339Nano)+a.Key+tui.EventText(&a))
+			want = append(want, a.At.Time().UTC().Format(time.RFC3339Nano)+a.Key+session.EventText(&a))
 		}
 	}
-	list, err := replay.Happened(context.Background(), file, tui.EventText)
+	list, err := replay.Happened(context.Background(), file, session.EventText)
 	if err != nil || len(want) < 5 {
 		t.Fatalf("%d alerts: %v", len(want), err)
 	}
@@ -80,7 +80,7 @@ func TestHappenedJoinsTheRequestsOfAnOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := replay.Happened(context.Background(), f, tui.EventText)
+	list, err := replay.Happened(context.Background(), f, session.EventText)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestHappenedJoinsTheRequestsOfAnOrder(t *testing.T) {
 	}
 	stopped, stop := context.WithCancel(context.Background())
 	stop()
-	if _, err := replay.Happened(stopped, f, tui.EventText); err != context.Canceled {
+	if _, err := replay.Happened(stopped, f, session.EventText); err != context.Canceled {
 		t.Errorf("it does not stop: %v", err)
 	}
 }

@@ -46,18 +46,13 @@ func batches(from func(frame int) (*record.Reader, error), frame int, see func(b
 // the server; with a key, that one alone. The moment is moved into the recording.
 func Moment(f *record.File, at limiter.Instant, key string, o report.Options) (rows []report.Row, server string, err error) {
 	at = min(max(at, f.Begin), f.End)
-	var board model.Board
-	begun := false
-	err = batches(f.FromState, f.FrameBefore(at), func(b model.Batch, moment limiter.Instant) error {
-		if begun && moment > at {
-			return io.EOF
-		}
-		begun = true
-		board.Apply(b)
-		return nil
-	})
+	var board *model.Board
+	r, err := f.FromState(f.FrameBefore(at))
+	if err == nil {
+		board, err = r.BoardAt(at, at)
+	}
 	if err != nil {
-		return nil, "", err
+		return nil, "", fmt.Errorf("the recording cannot be read: %w", err)
 	}
 	for name, k := range board.Keys() {
 		if shown := o.Likely || k.Reading.Target.Evidence != model.Likely; !k.Gone && (name == key || key == "" && shown) {

@@ -285,16 +285,9 @@ func Export(folder string, b model.Batch, o Options) (path string, err error) {
 	return export(folder, b.At, "json", func(w io.Writer) error { return WriteJSON(w, SnapshotOf(b, o)) })
 }
 
-// ExportRows writes a row for every reading of b, at b's instant, to a new file as Export does.
-func ExportRows(folder string, b model.Batch, f Format, o Options) (path string, err error) {
-	rows := collect.Map(b.Readings, func(r model.Reading) Row { return RowOf(&r, b.At, o) })
-	return export(folder, b.At, string(f), func(w io.Writer) error { return WriteRows(w, f, b.Server.Target, rows) })
-}
-
-// ExportHistory writes the rows of one key at a server, at least one, to a new file as Export does.
-func ExportHistory(folder string, f Format, server string, rows []Row) (path string, err error) {
-	at := limiter.Instant(rows[len(rows)-1].At * 1000)
-	return export(folder, at, "history."+string(f), func(w io.Writer) error { return WriteRows(w, f, server, rows) })
+// ExportRows writes rows about a server, of an instant or until then, to a new file as Export does.
+func ExportRows(folder string, at limiter.Instant, f Format, server string, rows []Row) (path string, err error) {
+	return export(folder, at, string(f), func(w io.Writer) error { return WriteRows(w, f, server, rows) })
 }
 
 // ExportEvents writes what happened at a server to a new file as Export does.

@@ -151,10 +151,10 @@ func (h *Screen) open() tea.Cmd {
 	if h.at >= len(h.rows) {
 		return nil
 	}
-	if r := h.rows[h.at]; len(r.keys) == 1 {
+	r := h.rows[h.at]
+	if len(r.keys) == 1 {
 		return h.s.Visit(r.keys[0].Reading.Key, h.moment())
 	}
-	r := h.rows[h.at]
 	one := scope{prefix: r.prefix, to: len(r.keys)}
 	for i := range h.at {
 		one.from += len(h.rows[i].keys)

@@ -29,8 +29,8 @@ func (d *Screen) travel() shell.Actions {
 				d.s.Scroll(earlier)
 			case earlier:
 				d.table.fold()
-			default:
-				d.table.unfold()
+			case d.table.group() != nil:
+				d.table.openGroup(d.table.group(), true)
 			}
 			return nil
 		}, keys...).For(shell.ToTime)
@@ -43,7 +43,7 @@ func (d *Screen) travel() shell.Actions {
 }
 
 func (t *table) toggleGroups() tea.Cmd {
-	t.groups = grouping{on: !t.groups.on}
+	t.groups, t.lines = grouping{on: !t.groups.on, tree: tree{table: t}}, nil
 	t.s.Selection.SetGroup("")
 	t.list()
 	return nil
@@ -60,7 +60,7 @@ func (t *table) list() {
 		g.built, g.all = t.s.Rows.Sorts(), all
 		g.tree.build(t.s.Rows.Rows(), t.s.Name, all)
 	}
-	t.takeGroups()
+	t.lines = g.tree.lines
 	if g.at != "" && g.tree.groupLine(g.at) < 0 {
 		g.at = ""
 	}
@@ -73,17 +73,6 @@ func (t *table) list() {
 	}
 	t.s.Selection.SetGroup(name)
 }
-
-// takeGroups takes over the lines of the groups.
-func (t *table) takeGroups() {
-	t.lines = append(t.lines[:0], t.groups.tree.lines...)
-	for i := range t.lines {
-		t.lines[i].table = t
-	}
-}
-
-// lineCount is how many lines the table has.
-func (t *table) lineCount() int { return len(t.lines) }
 
 // cursor is the line under the cursor, or -1.
 func (t *table) cursor() int {
@@ -132,13 +121,7 @@ func (t *table) group() *group {
 func (t *table) openGroup(g *group, open bool) {
 	t.groups.tree.set(g.path, open)
 	t.groups.tree.list(t.groups.all)
-	t.takeGroups()
-}
-
-func (t *table) unfold() {
-	if g := t.group(); g != nil {
-		t.openGroup(g, true)
-	}
+	t.lines = t.groups.tree.lines
 }
 
 // fold folds the group under the cursor; from a key, or from a folded group, it goes to the
@@ -241,6 +224,7 @@ type tree struct {
 	lines  []line // what the table lists
 	groups int
 	turn   int
+	table  *table // of the lines
 }
 
 // build takes up the rows in their order: a group stands where its first key does. name is a
@@ -320,6 +304,7 @@ func (t *tree) list(allOpen bool) {
 	var down func(list []line)
 	down = func(list []line) {
 		for _, l := range list {
+			l.table = t.table
 			t.lines = append(t.lines, l)
 			if l.group != nil && (allOpen || t.open[l.group.path]) {
 				down(l.group.inside)
@@ -413,11 +398,7 @@ func (t *tree) set(path string, open bool) {
 	if t.open == nil {
 		t.open = map[string]bool{}
 	}
-	if open {
-		t.open[path] = true
-	} else {
-		delete(t.open, path)
-	}
+	t.open[path] = open
 }
 
 // lineOf returns the line of a key, or of the outermost folded group that holds it.

@@ -1,6 +1,7 @@
 package keys
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -71,15 +72,9 @@ func (v view) timelineTitle(k *model.Watched, room int) []widget.Span {
 	mark, style := v.s.Mark(k, v.c.Look)
 	name := v.s.Name(k.Reading.Key)
 	algorithm := describe.Title(t.Algorithm)
-	facts := " · " + algorithm + " · " + limit
-	if t.Inferred {
-		facts = " · " + algorithm + " (inferred) · " + limit
-	}
-	for _, shorter := range []string{" · " + algorithm + " · " + limit, " · " + describe.Short(t.Algorithm) + " · " + limit, " · " + limit} {
-		if safetext.Width(name+facts)+2 > room {
-			facts = shorter
-		}
-	}
+	inferred := algorithm + map[bool]string{true: " (inferred)"}[t.Inferred]
+	facts := " · " + cmp.Or(format.First(room-safetext.Width(name+" · ")-2, inferred+" · "+limit, algorithm+" · "+limit,
+		describe.Short(t.Algorithm)+" · "+limit), limit)
 	return []widget.Span{
 		widget.Styled(mark+" ", style),
 		widget.Styled(safetext.Shorten(name, max(8, room-2-safetext.Width(facts)), safetext.Ellipsis), v.c.Look.Title),

@@ -73,13 +73,6 @@ func (l *lanes) paint(s slot, k *model.Watched, calm bool) {
 	chart.River(&s.c.Buffer, s.x, s.y, s.h, y.Past.Cells, y.Coming.Columns, calm, &s.c.Look)
 }
 
-// continueLine draws the line of now through rows that no key takes.
-func (l *lanes) continueLine(s slot, rows int) {
-	for y := range rows {
-		s.c.Buffer.Set(s.x+l.axis.past, s.y+y, s.c.Look.LimitV, s.c.Look.Faint)
-	}
-}
-
 // at says which instant a cell of a lane shows, and whether it is one of the time to come.
 func (a axis) at(cells int) (from limiter.Instant, coming bool) {
 	if cells > a.past {

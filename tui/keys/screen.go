@@ -45,10 +45,10 @@ func New(s *session.Session) *Screen {
 	d.actions = append(append(d.actions, s.ZoomActions(d.zoom)...), shell.Moves("keys", "key", func(by int) tea.Cmd {
 		d.table.step(by)
 		return nil
-	}, func() int { return max(1, d.rowsShown()-1) }, d.table.lineCount)...)
+	}, func() int { return max(1, d.rowsShown()-1) }, func() int { return len(d.table.lines) })...)
 	d.actions = append(d.actions,
 		shell.Bind("view", "expand", "enter", "expands the pane; opens or folds a group", d.expand).For(shell.ToLook).Hinted("expand"),
-		shell.Bind("view", "next pane", "tab", "moves the focus to the next pane", d.nextPane),
+		shell.Bind("view", "next pane", "tab", "moves the focus to the next pane", func() tea.Cmd { d.focus = (d.focus + 1) % panes; return nil }),
 		shell.Bind("keys", "open in the lab", "O", "opens the key's requests in the lab", d.study).In(shell.OfKey, nil),
 		shell.Bind("keys", "what if", "w", "puts the key's requests through other terms", d.what.ask).In(shell.OfKey, nil).When(func() string {
 			if d.s.Selection.Group() == "" {
@@ -117,7 +117,7 @@ func (d *Screen) layOut() {
 	d.areas = arrange(d.area, d.focus, d.expanded, d.framed,
 		content{keys: d.table.listed(), fired: len(d.s.Orders.Decisions()) > 0, mute: d.s.Orders.CanFire() != ""})
 	d.what.run()
-	d.table.rows = widget.Spread(d.rowsShown(), d.table.lineCount(), tallest)
+	d.table.rows = widget.Spread(d.rowsShown(), len(d.table.lines), tallest)
 	d.table.scroll(max(1, d.rowsShown()))
 	d.table.follow()
 	d.arrangeTimeline()
@@ -176,11 +176,6 @@ func (d *Screen) study() tea.Cmd {
 	}
 	t := lab.TraceOf(d.s.Name(k.Reading.Key), k, d.s.Shown.At())
 	return tea.Batch(d.s.Shell.Show("lab"), func() tea.Msg { return screenlab.OpenMsg{Trace: t} })
-}
-
-func (d *Screen) nextPane() tea.Cmd {
-	d.focus = (d.focus + 1) % panes
-	return nil
 }
 
 // collapse takes the cursor off the timeline, ends what if, then shows all panes.

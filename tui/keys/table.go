@@ -115,8 +115,8 @@ func (v tableView) paint(r cell.Rect) {
 		row.table, row.s, row.faded = l.table, l.table.s, 3*y >= 2*rows.H
 		row.row(r, &widths, l)
 	}
-	if y := v.table.rows.Line(shown); shown > 0 {
-		v.table.lanes.continueLine(slot{v.c, rows.X + at, rows.Y + y, cells, 1}, rows.H-y)
+	for y := v.table.rows.Line(shown); shown > 0 && y < rows.H; y++ { // the line of now goes on where no key is
+		v.c.Buffer.Set(rows.X+at+axis.past, rows.Y+y, v.c.Look.LimitV, v.c.Look.Faint)
 	}
 	v.paintEmpty(rows)
 }

@@ -33,6 +33,7 @@ func (t *table) cellTip(title string, k *model.Watched) string {
 		return t.s.Name(k.Reading.Key) + " " + safetext.Clean(k.Reading.Err) + "."
 	}
 	g, target := &k.Gauge, &k.Reading.Target
+	limit := describe.Title(target.Algorithm) + ", " + session.LimitText(*target) + limitFrom[target.LimitFrom] + "."
 	switch title {
 	case "used/limit":
 		return t.usedTip(k)
@@ -58,12 +59,11 @@ func (t *table) cellTip(title string, k *model.Watched) string {
 	case "next":
 		return nextTip(g, 1)
 	case "limiter", "limit":
-		return describe.Title(target.Algorithm) + ", " + session.LimitText(*target) + limitFrom[target.LimitFrom] + "."
+		return limit
 	case "library":
 		return evidenceTip(target)
 	}
-	return t.s.Name(k.Reading.Key) + ": " + describe.Title(target.Algorithm) + ", " + session.LimitText(*target) +
-		limitFrom[target.LimitFrom] + ". " + evidenceTip(target)
+	return t.s.Name(k.Reading.Key) + ": " + limit + " " + evidenceTip(target)
 }
 
 // usedTip writes down what the used count is the sum of.

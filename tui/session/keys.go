@@ -41,6 +41,7 @@ func (s *Session) Actions() shell.Actions {
 	if s.Shown.Replayed() {
 		faster, slower, filter = "faster", "slower", "" // the replay's own keys stand there
 	}
+	const nothing = "There is nothing to export yet."
 	list := shell.Actions{
 		shell.Bind("fire", "fire", "space", "fires one request at the selected key", func() tea.Cmd { return s.Orders.Fire(model.Order{N: 1}) }).
 			For(shell.ToAct).As(shell.Fire).In(shell.OfKey, nil).Hinted("fire").Writing().When(live),
@@ -69,8 +70,12 @@ func (s *Session) Actions() shell.Actions {
 		shell.Bind("keys", "reverse", "S", "reverses the order", do(s.Rows.Reverse)),
 		shell.Bind("keys", "pin", "P", "pins the key on top, to compare it", do(s.Selection.Pin)).For(shell.ToFind).In(shell.OfKey, nil),
 		shell.Bind("keys", "copy", "y", "copies the row as text", s.CopyRow).In(shell.OfKey, nil),
-		shell.Bind("keys", "history", "H", "exports what the key did to csv, md or jsonl", s.exportHistory).In(shell.OfKey,
-			shell.Folder).Also("timeline export").When(s.Files.NoHistory),
+		shell.Bind("keys", "history", "H", "exports what the key did to csv, md or jsonl", func() tea.Cmd {
+			key := s.Selection.Selected()
+			return s.AskFormat(s.Name(key), func(f report.Format) tea.Cmd { return s.Files.ExportHistory(key, f) })
+		}).In(shell.OfKey, shell.Folder).Also("timeline export").Unless(nothing, func() bool {
+			return s.Options.Saving.History == nil || s.Selection.Current() == nil
+		}),
 		shell.Bind("keys", "identify", "W", "lists the limiters, and takes what yours are", s.openGroups).In(shell.Server, nil).Also("found"),
 		shell.Bind("keys", "copy commands", "u", "copies commands that free or reset the key", s.CopyLines).In(shell.OfKey, nil),
 		shell.Bind("keys", "export", "e", "exports all keys as they are now to JSON", s.Files.ExportKeys).As(shell.ExportKeys).In(shell.Save,
@@ -78,8 +83,9 @@ func (s *Session) Actions() shell.Actions {
 		shell.Bind("keys", "csv", "E", "exports the rows as csv, md or jsonl", func() tea.Cmd {
 			rows := s.Rows.Rows()
 			return s.AskFormat(format.Plural(len(rows), "key"), func(f report.Format) tea.Cmd { return s.Files.ExportRows(rows, f) })
-		}).As(shell.ExportRows).In(shell.Save,
-			shell.Folder).When(s.Files.NoRows),
+		}).As(shell.ExportRows).In(shell.Save, shell.Folder).Unless(nothing, func() bool {
+			return s.Options.Saving.ExportRows == nil || s.Selection.Current() == nil
+		}),
 		shell.Bind("keys", "record", "F", "records to a file, or ends the recording", s.Files.ToggleRecording).As(shell.Record).
 			In(shell.Save, shell.Folder).When(s.inReplay("This is a recording; R begins it anew.", never)),
 		shell.Bind("time", "restart", "R", "begins a replay anew", do(s.Shown.Restart)).Hinted("anew").Unless(
@@ -194,16 +200,6 @@ func (s *Session) AskFormat(what string, export func(report.Format) tea.Cmd) tea
 		func(f report.Format) shell.Choice { return shell.Choice{Name: string(f), Value: f} }))
 	p.Chosen = func(c shell.Choice) tea.Cmd { return export(c.Value.(report.Format)) }
 	return s.Shell.Open(p)
-}
-
-// exportHistory lets a person say how what the selected key did is exported, and does it.
-func (s *Session) exportHistory() tea.Cmd {
-	k := s.Selection.Current()
-	if k == nil {
-		return s.Shell.Warn("There is no key yet.")
-	}
-	key := k.Reading.Key
-	return s.AskFormat(s.Name(key), func(f report.Format) tea.Cmd { return s.Files.ExportHistory(key, f) })
 }
 
 // CopyLines puts the redis-cli lines that would free or reset the selected key on the

@@ -206,14 +206,6 @@ func (f *Files) ExportKeys() tea.Cmd {
 	}
 }
 
-// NoRows says why rows cannot be exported; "" when they can.
-func (f *Files) NoRows() string {
-	if f.o.ExportRows == nil || f.boards.Board().At == 0 {
-		return "There is nothing to export yet."
-	}
-	return ""
-}
-
 // ExportRows writes keys as they are at the instant on screen to a file.
 func (f *Files) ExportRows(keys []*model.Watched, format report.Format) tea.Cmd {
 	batch, export := f.boards.Board().Batch(), f.o.ExportRows
@@ -230,16 +222,7 @@ func (f *Files) ExportRows(keys []*model.Watched, format report.Format) tea.Cmd 
 
 // ExportHistory writes what one key was and what came at it to a file.
 func (f *Files) ExportHistory(key string, format report.Format) tea.Cmd {
-	export := f.o.History
-	return func() tea.Msg { return exported(export(key, format)) }
-}
-
-// NoHistory says why what a key did cannot be exported; "" when it can.
-func (f *Files) NoHistory() string {
-	if f.o.History == nil || !f.boards.Started() {
-		return "There is nothing to export yet."
-	}
-	return ""
+	return func() tea.Msg { return exported(f.o.History(key, format)) }
 }
 
 // ExportEvents writes what happened to a file.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"ratescope/model"
+	"ratescope/model/collect"
 )
 
 // Selection is which key is selected, and whether a person chose it. Make one with NewSelection.
@@ -13,13 +14,12 @@ type Selection struct {
 	list   *List
 	hooks  Hooks
 
-	selected string   // Reading.Key
-	chosen   bool     // a person has pressed something: it does not move by itself any more
-	picked   bool     // a person selected this very key
-	asked    int      // list.asked when a person selected a key last
-	lost     string   // the selected key that went away, until the person has read of it
-	visible  []string // scratch of See
-	group    string   // name of the group of keys under the cursor; "" it is on a key
+	selected string // Reading.Key
+	chosen   bool   // a person has pressed something: it does not move by itself any more
+	picked   bool   // a person selected this very key
+	asked    int    // list.asked when a person selected a key last
+	lost     string // the selected key that went away, until the person has read of it
+	group    string // name of the group of keys under the cursor; "" it is on a key
 }
 
 // Hooks are what a Selection calls.
@@ -155,11 +155,8 @@ func (s *Selection) Holds() bool { return s.asked == s.list.asked }
 // See tells the source which keys are on screen: the selected one first, then the rows from
 // up to the one before to.
 func (s *Selection) See(from, to int) {
-	s.visible = s.visible[:0]
-	for i := max(from, 0); i < min(to, len(s.list.rows)); i++ {
-		s.visible = append(s.visible, s.list.rows[i].Reading.Key)
-	}
-	s.SeeKeys(s.visible)
+	to = min(to, len(s.list.rows))
+	s.SeeKeys(collect.Map(s.list.rows[min(max(from, 0), to):to], func(k *model.Watched) string { return k.Reading.Key }))
 }
 
 // SeeKeys does what See does for keys that are no stretch of the rows. It does not keep keys.
