@@ -1,13 +1,16 @@
 package tui_test
 
 import (
+	"os"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"ratescope/model/report"
 	"ratescope/tui"
 	"ratescope/tui/firing"
+	"ratescope/tui/state"
 	"ratescope/tui/tuitest"
 )
 
@@ -71,4 +74,26 @@ func TestDialogsLeaveTheSelectedRowInSight(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestExportOfAKey: what the selected key did, in the format that was chosen; the menu names the folder.
+func TestExportOfAKey(t *testing.T) {
+	var got string
+	var as report.Format
+	o := tui.Options{Saving: state.FileOptions{History: func(key string, f report.Format) (string, error) { got, as = key, f; return "/tmp/otp.csv", nil }}}
+	story(t, 140, 42, o, func(x *tuitest.Terminal) {
+		folder, err := os.Getwd()
+		if err != nil {
+			t.Fatal(err)
+		}
+		x.Press("/", "o", "t", "p", "enter", "m")
+		x.See("exports what the key did as csv, md or jsonl to " + folder[:12])
+		x.Press("H")
+		x.See("export login:otp:+4915112345678 as")
+		x.Press("c", "s", "v", "enter")
+		x.See("/tmp/otp.csv")
+		if !strings.Contains(got, "otp") || as != report.CSV {
+			t.Errorf("%q was exported as %q", got, as)
+		}
+	})
 }

@@ -22,7 +22,7 @@ var ordinary = map[string]string{
 	"record": "record", "expand": "expand", "reverse": "reverse", "back": "back", "redis": "health", "api": "", "login": "", "key": "key menu",
 	"gr": "grid", "re": "reverse", "red": "", "json": "export", "file": "", "row": "copy", "clipboard": "", "time": "", "scroll": "", "colour": "",
 	"exit": "", "search": "filter", "throttled": "filter", "watch": "watch another", "connect": "watch another", "server": "watch another",
-	"why": "look ahead", "past": "go to", "history": "capsule", "csv": "csv", "timeline": "capsule", "explain": "look ahead", "next": "next pane",
+	"why": "look ahead", "past": "go to", "history": "capsule", "csv": "csv", "timeline": "timeline", "explain": "look ahead", "next": "next pane",
 }
 
 // TestThePaletteDoesWhatIsMeant types the first two to four letters of every action and

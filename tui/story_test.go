@@ -3,7 +3,6 @@ package tui_test
 import (
 	"context"
 	"errors"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -462,28 +461,6 @@ func TestExportOfRows(t *testing.T) {
 		x.See("/tmp/out.md")
 		if len(got.Readings) != 1 || !strings.Contains(got.Readings[0].Key, "otp") || as != report.Markdown || got.At == 0 {
 			t.Errorf("%v was exported as %q", got.Readings, as)
-		}
-	})
-}
-
-// TestExportOfAKey: what the selected key did, in the format that was chosen; the menu names the folder.
-func TestExportOfAKey(t *testing.T) {
-	var got string
-	var as report.Format
-	o := tui.Options{Saving: state.FileOptions{History: func(key string, f report.Format) (string, error) { got, as = key, f; return "/tmp/otp.csv", nil }}}
-	story(t, 140, 42, o, func(x *tuitest.Terminal) {
-		folder, err := os.Getwd()
-		if err != nil {
-			t.Fatal(err)
-		}
-		x.Press("/", "o", "t", "p", "enter", "o")
-		x.See("exports what the key did to csv, md or jsonl to " + folder[:12])
-		x.Press("H")
-		x.See("export login:otp:+4915112345678 as")
-		x.Press("c", "s", "v", "enter")
-		x.See("/tmp/otp.csv")
-		if !strings.Contains(got, "otp") || as != report.CSV {
-			t.Errorf("%q was exported as %q", got, as)
 		}
 	})
 }

@@ -48,7 +48,8 @@ func New(s *session.Session) *Screen {
 	}, func() int { return max(1, d.rowsShown()-1) }, func() int { return len(d.table.lines) })...)
 	d.actions = append(d.actions,
 		shell.Bind("view", "expand", "enter", "expands the pane; opens or folds a group", d.expand).For(shell.ToLook).Hinted("expand"),
-		shell.Bind("view", "next pane", "tab", "moves the focus to the next pane", func() tea.Cmd { d.focus = (d.focus + 1) % panes; return nil }),
+		shell.Bind("view", "next pane", "tab", "moves the focus to the next pane",
+			func() tea.Cmd { d.focus = (d.focus + 1) % panes; return nil }),
 		shell.Bind("keys", "open in the lab", "O", "opens the key's requests in the lab", d.study).In(shell.OfKey, nil),
 		shell.Bind("keys", "what if", "w", "puts the key's requests through other terms", d.what.ask).In(shell.OfKey, nil).When(func() string {
 			if d.s.Selection.Group() == "" {

@@ -70,12 +70,10 @@ func (s *Session) Actions() shell.Actions {
 		shell.Bind("keys", "reverse", "S", "reverses the order", do(s.Rows.Reverse)),
 		shell.Bind("keys", "pin", "P", "pins the key on top, to compare it", do(s.Selection.Pin)).For(shell.ToFind).In(shell.OfKey, nil),
 		shell.Bind("keys", "copy", "y", "copies the row as text", s.CopyRow).In(shell.OfKey, nil),
-		shell.Bind("keys", "history", "H", "exports what the key did to csv, md or jsonl", func() tea.Cmd {
+		shell.Bind("keys", "timeline", "H", "exports what the key did as csv, md or jsonl", func() tea.Cmd {
 			key := s.Selection.Selected()
 			return s.AskFormat(s.Name(key), func(f report.Format) tea.Cmd { return s.Files.ExportHistory(key, f) })
-		}).In(shell.OfKey, shell.Folder).Also("timeline export").Unless(nothing, func() bool {
-			return s.Options.Saving.History == nil || s.Selection.Current() == nil
-		}),
+		}).In(shell.Save, shell.Folder).Unless(nothing, func() bool { return s.Options.Saving.History == nil || s.Selection.Current() == nil }),
 		shell.Bind("keys", "identify", "W", "lists the limiters, and takes what yours are", s.openGroups).In(shell.Server, nil).Also("found"),
 		shell.Bind("keys", "copy commands", "u", "copies commands that free or reset the key", s.CopyLines).In(shell.OfKey, nil),
 		shell.Bind("keys", "export", "e", "exports all keys as they are now to JSON", s.Files.ExportKeys).As(shell.ExportKeys).In(shell.Save,
@@ -91,7 +89,7 @@ func (s *Session) Actions() shell.Actions {
 		shell.Bind("time", "restart", "R", "begins a replay anew", do(s.Shown.Restart)).Hinted("anew").Unless(
 			"Only a replay can begin anew; F records to a file.", func() bool { return !s.Shown.Replayed() }),
 		shell.Bind("keys", "capsule", "I", "saves the last ten minutes in one file", s.Files.SaveCapsule).In(shell.Save,
-			shell.Folder).Also("history timeline").When(s.Files.NoCapsule),
+			shell.Folder).Also("history").When(s.Files.NoCapsule),
 
 		shell.Bind("time", "pause", "p", "pauses the picture; collecting goes on", do(s.Pause)).For(shell.ToTime).As(shell.Pause).Hinted("pause"),
 		shell.Bind("time", "go to", "g", "goes to a time you type: 14:02:11, 30s ago", s.askTime).For(shell.ToTime).Also("past history").
