@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"ratescope/feed"
-	"ratescope/feed/config"
 	"ratescope/feed/fire"
 	"ratescope/internal/file"
 	"ratescope/limiter"
@@ -81,7 +80,10 @@ func (p *program) content(board *model.Board, begin limiter.Instant, recording i
 	if err != nil {
 		return report.Capsule{}, err
 	}
-	addEvidence(&c, loaded, begin.Add(-board.Server.Offset))
+	// Since an instant of this machine's clock, what this session fired or what is about a key of the capsule.
+	c.Audit = fire.AuditSince("", fire.Extract{Since: begin.Add(-board.Server.Offset), Server: board.Server.Target, Mask: p.mask,
+		Shown: func(key string) bool { return board.Key(key) != nil }})
+	c.Config, _ = loaded.Shared(p.mask).Show() // what cannot be read is left out
 	return c, nil
 }
 
@@ -193,19 +195,6 @@ func checkNew(name string, force bool) error {
 		return errors.Join(f.Close(), os.Remove(name))
 	}
 	return nil
-}
-
-// addEvidence fills in what a capsule has beside what was seen: the audit lines since an instant of
-// this machine's clock that this session wrote, or that are about a key of the capsule, and the
-// configuration without secrets. What cannot be read is left out.
-func addEvidence(c *report.Capsule, loaded *config.Config, since limiter.Instant) {
-	c.Audit = fire.AuditSince("", fire.Extract{
-		Since: since, Server: c.Board.Server.Target, Mask: c.Names.Mask,
-		Shown: func(key string) bool { return c.Board.Key(key) != nil },
-	})
-	if loaded != nil {
-		c.Config, _ = loaded.Shared(c.Names.Mask).Show()
-	}
 }
 
 // savedCapsule says in a sentence what a capsule holds.

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"text/template"
 	"time"
@@ -276,8 +277,9 @@ var textPages = template.Must(template.New("").Funcs(template.FuncMap{
 	"quoted": func(s string) string { return "`" + strings.ReplaceAll(s, "`", "'") + "`" },
 	"some":   func(v *int64) bool { return v != nil && *v != 0 },
 	"number": func(i int) int { return i + 1 },
-	"fields": func(s string) string { return strings.Join(strings.Fields(s), " ") }, "millis": inMillis,
-	"clock": clock, "wait": report.Wait,
+	"fields": func(s string) string { return strings.Join(strings.Fields(s), " ") },
+	"millis": func(us int64) string { return strconv.FormatFloat(float64(us)/1000, 'f', 2, 64) },
+	"clock":  func(ms int64) string { return time.UnixMilli(ms).UTC().Format("15:04:05.000") }, "wait": report.Wait,
 	"capital": func(s string) string { return strings.ToUpper(s[:1]) + s[1:] },
 	"instant": func(ms *int64) string { return report.Instant(*ms) },
 	"cell":    func(text string) string { return strings.ReplaceAll(safetext.Sentence(text), "|", `\|`) },

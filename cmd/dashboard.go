@@ -129,8 +129,13 @@ func (p *program) board() (board, error) {
 // with what follows the configuration around it; failed tells the screen what is wrong, in one sentence.
 func (p *program) boardOf(src feed.Focuser, followed func(a *alerter, failed func(string)) feed.Source) (board, error) {
 	news := handoff.New(func(held *[]session.News, newer []session.News) { *held = append(*held, newer...) })
-	alerts, err := p.alerts(func(a report.Alert) { news.Put([]session.News{{Alert: &a}}) },
-		func(d report.Delivery) { news.Put(newsOf(d)) })
+	alerts, err := p.alerts(func(a report.Alert) { news.Put([]session.News{{Alert: &a}}) }, func(d report.Delivery) {
+		said := session.News{Delivery: &d}
+		if d.Outcome == report.Refused || d.Outcome == report.Failed {
+			said.Failed = d.String()
+		}
+		news.Put([]session.News{said})
+	})
 	if err != nil {
 		return board{}, err
 	}

@@ -164,8 +164,8 @@ type orderOptions struct {
 // fireKey fires s at its key, aimed by one reading of it, and prints the answers. src
 // watches that key alone.
 func fireKey(ctx context.Context, src server, s model.Order, order orderOptions, o output) error {
-	if err := reportable(order.Report); err != nil {
-		return err
+	if name := order.Report; name != "" && !strings.HasSuffix(name, ".md") && !strings.HasSuffix(name, ".json") {
+		return usagef("--report %s has no form: name a file that ends in .md or .json", safetext.Clean(name))
 	}
 	a := &attempt{orderOptions: &order, out: o}
 	if err := a.begin(ctx, src, &s); err != nil {
@@ -241,14 +241,6 @@ func recordedRequests(ctx context.Context, name, key string) ([]time.Duration, e
 		return nil, usagef("%s has no request at %s: name a key that was recorded", safetext.Clean(name), safetext.Clean(key))
 	}
 	return at, nil
-}
-
-// reportable says what is wrong with the name of a report.
-func reportable(name string) error {
-	if name == "" || strings.HasSuffix(name, ".md") || strings.HasSuffix(name, ".json") {
-		return nil
-	}
-	return usagef("--report %s has no form: name a file that ends in .md or .json", safetext.Clean(name))
 }
 
 // writeReport writes the report of an order into a new file.

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"ratescope/limiter"
 	"ratescope/model"
@@ -147,12 +145,8 @@ func (f *fireAccount) Add(a model.Fired) string {
 	default:
 		f.Summary.Unknown++
 	}
-	return r.line(len(f.Requests))
-}
-
-func (r firedRequest) line(n int) string {
 	var b strings.Builder
-	_ = textPages.ExecuteTemplate(&b, "line", map[string]any{"n": n, "r": r, "err": report.Text(r.err)}) // a Builder takes all
+	_ = textPages.ExecuteTemplate(&b, "line", map[string]any{"n": len(f.Requests), "r": r, "err": report.Text(r.err)}) // a Builder takes all
 	return b.String()
 }
 
@@ -210,12 +204,6 @@ func (f *fireAccount) conclude(err error, lines []string, reportTo string, o out
 	}
 	return err
 }
-
-// inMillis prints microseconds as milliseconds.
-func inMillis(us int64) string { return strconv.FormatFloat(float64(us)/1000, 'f', 2, 64) }
-
-// clock is the time of day alone.
-func clock(ms int64) string { return time.UnixMilli(ms).UTC().Format("15:04:05.000") }
 
 // ticketAccount is what an order to fire will do, before it does it. Waits are in milliseconds, -1 is
 // never and null not known.

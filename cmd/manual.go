@@ -24,7 +24,8 @@ func newManual(p *program) *cobra.Command {
 		if err != nil {
 			return fmt.Errorf("the manual page cannot be written: %w", err)
 		}
-		text := heading.ReplaceAllString(page.Build(roff.NewDocument()), `${1}"`+committed()+`"`)
+		day := built("vcs.time")
+		text := heading.ReplaceAllString(page.Build(roff.NewDocument()), `${1}"`+day[:min(len("2006-01-02"), len(day))]+`"`)
 		_, err = fmt.Fprintln(c.OutOrStdout(), text)
 		return err
 	})
@@ -33,16 +34,13 @@ func newManual(p *program) *cobra.Command {
 // heading is the line of the page that has today's date.
 var heading = regexp.MustCompile(`(?m)^(\.TH \S+ 1 )"[^"]*"`)
 
-// committed returns the day of the commit that the program was built from; "" when the
-// build does not say.
-func committed() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return ""
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.time" {
-			return s.Value[:min(len("2006-01-02"), len(s.Value))]
+// built returns what the build says of itself under a name, such as that of the commit; "" when it does not say.
+func built(name string) string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == name {
+				return s.Value
+			}
 		}
 	}
 	return ""
@@ -56,10 +54,8 @@ func buildText(version string) string {
 		return cmp.Or(version, "of unknown origin")
 	}
 	details := info.GoVersion
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			details = "commit " + s.Value[:min(12, len(s.Value))] + ", " + details
-		}
+	if commit := built("vcs.revision"); commit != "" {
+		details = "commit " + commit[:min(12, len(commit))] + ", " + details
 	}
 	return fmt.Sprintf("%s (%s)", cmp.Or(version, info.Main.Version, "devel"), details)
 }

@@ -92,7 +92,8 @@ func recordBatches(ctx context.Context, src feed.Source, r recording, o output) 
 		}
 		if r.Progress && b.Local.Sub(w.shown) >= time.Second {
 			w.shown = b.Local
-			line.print(w.progress())
+			line.print(fmt.Sprintf("recording  %s  %s  %s  %s  ctrl+c ends it", format.Plural(w.out.Keys(), "key"),
+				format.Plural(w.out.Batches(), "batch"), format.Elapsed(w.last.Sub(w.first)), size(w.out.Bytes())))
 		}
 		return true
 	})
@@ -167,12 +168,6 @@ func (w *batchWriter) account() string {
 		text += fmt.Sprintf("; %s too large to be kept", format.Plural(n, "reading"))
 	}
 	return text
-}
-
-// progress describes what was recorded so far.
-func (w *batchWriter) progress() string {
-	return fmt.Sprintf("recording  %s  %s  %s  %s  ctrl+c ends it",
-		format.Plural(w.out.Keys(), "key"), format.Plural(w.out.Batches(), "batch"), format.Elapsed(w.last.Sub(w.first)), size(w.out.Bytes()))
 }
 
 // size prints a number of bytes.

@@ -101,7 +101,16 @@ func (s *settings) Options() (o feed.Options, err error) {
 		return o, err
 	}
 	o = s.Flags
-	o.URLs, o.TLS = s.urls(), s.tls()
+	of := s.target.TLS
+	o.TLS = connect.TLSFiles{CA: cmp.Or(o.TLS.CA, of.CA), Cert: cmp.Or(o.TLS.Cert, of.Cert), Key: cmp.Or(o.TLS.Key, of.Key),
+		ServerName: cmp.Or(o.TLS.ServerName, of.ServerName)}
+	switch {
+	case len(o.URLs) > 0:
+	case s.Target != "":
+		o.URLs = s.target.Redis
+	default:
+		o.URLs = s.Environment.URLs
+	}
 	if len(o.Watch) == 0 {
 		o.Watch = s.target.Watch
 	}
@@ -115,27 +124,8 @@ func (s *settings) Options() (o feed.Options, err error) {
 	return o, err
 }
 
-// urls returns the URLs that were given, else those of the target, else those of the
-// environment. The configuration must have been loaded.
-func (s *settings) urls() []string {
-	switch {
-	case len(s.Flags.URLs) > 0:
-		return s.Flags.URLs
-	case s.Target != "":
-		return s.target.Redis
-	}
-	return s.Environment.URLs
-}
-
 // Named returns the target of the configuration that was chosen; the zero Target without one.
 func (s *settings) Named() config.Target { return s.target }
-
-// tls returns the TLS files of the flags, and of the target where a flag was left out.
-func (s *settings) tls() connect.TLSFiles {
-	flags, of := s.Flags.TLS, s.target.TLS
-	return connect.TLSFiles{CA: cmp.Or(flags.CA, of.CA), Cert: cmp.Or(flags.Cert, of.Cert), Key: cmp.Or(flags.Key, of.Key),
-		ServerName: cmp.Or(flags.ServerName, of.ServerName)}
-}
 
 // ConfigPath returns the configuration file that is read, "" for none. The file in the XDG
 // folders speaks of the user's own servers, so that the embedded one does without it.
@@ -176,27 +166,24 @@ func (s *settings) load() error {
 			return fmt.Errorf("the target %q and --redis both name a server: give one of them", s.Target)
 		}
 		t, known := c.Targets[s.Target]
-		meant, slipped := config.Closest(s.Target, append(slices.Sorted(maps.Keys(c.Targets)), s.commands...))
+		names := slices.Sorted(maps.Keys(c.Targets))
+		meant, slipped := config.Closest(s.Target, append(names, s.commands...))
 		switch {
 		case !known && slipped:
 			return fmt.Errorf("there is no command or target %q: did you mean %s?", s.Target, meant)
 		case !known && path == "":
 			return fmt.Errorf("there is no command or target %q, and no configuration file: see --help for the commands, or name the server "+
 				"under targets in the file that \"ratescope config init\" writes", s.Target)
+		case !known && len(names) == 0:
+			return fmt.Errorf("there is no command or target %q: see --help for the commands, %s names no targets", s.Target, path)
 		case !known:
-			return fmt.Errorf("there is no command or target %q: see --help for the commands, %s names %s", s.Target, path, targetNames(c))
+			return fmt.Errorf("there is no command or target %q: see --help for the commands, %s names the targets %s", s.Target, path,
+				strings.Join(names, ", "))
 		}
 		s.target = t
 	}
 	s.loaded = c
 	return nil
-}
-
-func targetNames(c *config.Config) string {
-	if len(c.Targets) == 0 {
-		return "no targets"
-	}
-	return "the targets " + strings.Join(slices.Sorted(maps.Keys(c.Targets)), ", ")
 }
 
 // Loaded returns the configuration. The error is an error of usage.

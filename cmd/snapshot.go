@@ -90,8 +90,12 @@ func (o output) explain(b model.Batch, s report.Snapshot) {
 	patterns := safetext.Sentence(strings.Join(b.Sweep.Patterns, " or "))
 	switch hidden := len(b.Readings) - len(s.Keys); {
 	case b.Sweep.Passes == 0:
+		total := "an unknown number of"
+		if b.Sweep.Total > 0 {
+			total = fmt.Sprint(b.Sweep.Total)
+		}
 		fmt.Fprintf(o.Err, "ratescope: only %d of %s keys were looked at in the time: a limiter may be among the others; give more with --for\n",
-			b.Sweep.Scanned, total(b.Sweep))
+			b.Sweep.Scanned, total)
 	case b.Sweep.Dropped > 0:
 		fmt.Fprintf(o.Err, "ratescope: %d limiters more than can be watched at once are not listed: narrow the search with --watch\n",
 			b.Sweep.Dropped)
@@ -101,13 +105,6 @@ func (o output) explain(b model.Batch, s report.Snapshot) {
 	case len(s.Keys) == 0 && len(b.Server.Lacks) == 0:
 		fmt.Fprintf(o.Err, "ratescope: there is no limiter among the keys that match %s\n", patterns)
 	}
-}
-
-func total(s model.Sweep) string {
-	if s.Total == 0 {
-		return "an unknown number of"
-	}
-	return fmt.Sprint(s.Total)
 }
 
 // unread returns an error when nothing at all could be read.

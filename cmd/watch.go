@@ -90,15 +90,6 @@ func (p *program) alerts(change func(report.Alert), told func(report.Delivery)) 
 	return newAlerter(loaded, p.names(), change, told), nil
 }
 
-// newsOf returns what a screen is told of a delivery.
-func newsOf(d report.Delivery) []session.News {
-	news := session.News{Delivery: &d}
-	if d.Outcome == report.Refused || d.Outcome == report.Failed {
-		news.Failed = d.String()
-	}
-	return []session.News{news}
-}
-
 // reloaded returns the function to call with a changed configuration.
 func (p *program) reloaded(c *cobra.Command, a *alerter) func(*config.Config, error) {
 	log := p.log(c)

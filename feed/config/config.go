@@ -178,14 +178,11 @@ func put(words, more map[string]any) {
 // Shared returns the configuration as it may be handed to others: of the commands, which may have secrets in
 // their arguments, only the programs are left and, with mask, patterns that name one key lack its middle.
 func (c *Config) Shared(mask bool) *Config {
-	shown := func(pattern string) string { return pattern }
-	if mask {
-		shown = func(pattern string) string {
-			if pattern == "" || strings.ContainsAny(pattern, "*?[") {
-				return pattern
-			}
-			return safetext.Mask(pattern)
+	shown := func(pattern string) string {
+		if !mask || pattern == "" || strings.ContainsAny(pattern, "*?[") {
+			return pattern
 		}
+		return safetext.Mask(pattern)
 	}
 	out := &Config{Targets: map[string]Target{}}
 	for _, r := range c.Rules {
@@ -214,27 +211,14 @@ func program(command []string) []string {
 // look is the time between two looks at whether the file has changed.
 const look = time.Second
 
-// stamp tells versions of a file apart.
-type stamp struct {
-	size     int64
-	modified time.Time
-}
-
-// stampOf returns the stamp of a file, the zero stamp where there is none.
-func stampOf(path string) (s stamp) {
-	if info, err := os.Stat(path); err == nil {
-		s = stamp{info.Size(), info.ModTime()}
-	}
-	return s
-}
-
 // Follow calls changed whenever the content of a file has changed, with the configuration
 // or the error of Load, until ctx ends. A file that is missing for a while, as when an
 // editor replaces it, is waited for.
 func Follow(ctx context.Context, path string, changed func(*Config, error)) {
-	was := stampOf(path)
+	was, _ := os.Stat(path)
 	for goroutine.Sleep(ctx, look) == nil {
-		if now := stampOf(path); now != was && now != (stamp{}) {
+		now, err := os.Stat(path)
+		if err == nil && (was == nil || now.Size() != was.Size() || !now.ModTime().Equal(was.ModTime())) {
 			was = now
 			changed(Load(path))
 		}

@@ -75,8 +75,14 @@ func File(add []Entry) string { return "rules:\n" + blocks(add, 2) }
 func (c *Config) Lacking(add []Entry, example func(i int) string) []Entry {
 	var out []Entry
 	for i, e := range add {
-		same := slices.ContainsFunc(c.Rules, func(r Rule) bool { return e.is(&r) })
-		if !same && !RuleFor(c.Rules, example(i)).Narrow() && !c.tells(example(i)) {
+		there := slices.ContainsFunc(c.Rules, func(r Rule) bool {
+			told := false
+			if r.Layout != nil { // it may be for the key in another window
+				_, told = r.Layout.Match(example(i), "", 0)
+			}
+			return told || e.is(&r)
+		})
+		if !there && !RuleFor(c.Rules, example(i)).Narrow() {
 			out = append(out, e)
 		}
 	}
@@ -89,17 +95,6 @@ func (e *Entry) is(r *Rule) bool {
 		return r.Layout.Name.String() == e.Name
 	}
 	return e.Name == "" && r.Match == e.Match && (r.Narrow() || r.Library == e.Library)
-}
-
-// tells reports whether a rule with name of c is for a key, in whatever window.
-func (c *Config) tells(key string) bool {
-	return slices.ContainsFunc(c.Rules, func(r Rule) bool {
-		if r.Layout == nil {
-			return false
-		}
-		_, ok := r.Layout.Match(key, "", 0)
-		return ok
-	})
 }
 
 // errLayout is the error of a file into which nothing can be put without writing it anew.

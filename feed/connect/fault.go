@@ -26,13 +26,6 @@ func Redirected(err error) bool {
 	return moved || ask || redis.IsTryAgainError(err)
 }
 
-// answered says that err came from the server as an error reply to one command, so that
-// the connection itself is well.
-func answered(err error) bool {
-	var reply redis.Error
-	return errors.As(err, &reply)
-}
-
 // Code returns the first word of an error reply: "WRONGTYPE", "NOPERM", "LOADING".
 func Code(err error) string {
 	var reply redis.Error
@@ -48,7 +41,7 @@ func Away(err error) bool {
 	if err == nil || errors.Is(err, redis.Nil) {
 		return false
 	}
-	if !answered(err) {
+	if !errors.As(err, new(redis.Error)) { // else it is the reply to one command, and the connection itself is well
 		return true
 	}
 	return redis.IsLoadingError(err) || Unauthorized(err) || redis.IsMasterDownError(err) ||
@@ -92,9 +85,6 @@ func Explain(err error, shown string) string {
 		return say("%s does not permit this user what watching needs: %s", shown, Remedy(err))
 	}
 	var dns *net.DNSError
-	var unknown x509.UnknownAuthorityError
-	var host x509.HostnameError
-	var record tls.RecordHeaderError
 	var certificate *tls.CertificateVerificationError
 	var reply *ReplyError
 	switch {
@@ -117,11 +107,11 @@ func Explain(err error, shown string) string {
 		return say("%s is not a cluster: leave out ?cluster=true, and give --redis only once", shown)
 	case errors.As(err, &dns):
 		return say("the name %q of %s does not resolve: check the spelling", dns.Name, shown)
-	case errors.As(err, &record), strings.Contains(text, "first record does not look like a TLS handshake"):
+	case errors.As(err, new(tls.RecordHeaderError)), strings.Contains(text, "first record does not look like a TLS handshake"):
 		return say("%s does not speak TLS: use redis:// instead of rediss://", shown)
-	case errors.As(err, &unknown):
+	case errors.As(err, new(x509.UnknownAuthorityError)):
 		return say("%s shows a certificate of an unknown authority: name the file of that authority", shown)
-	case errors.As(err, &host):
+	case errors.As(err, new(x509.HostnameError)):
 		return say("%s shows a certificate for another name: say which name to expect", shown)
 	case errors.As(err, &certificate):
 		return say("%s shows a certificate that does not hold: %s", shown, certificate.Err)

@@ -74,10 +74,8 @@ func permitted(cmd redis.Cmder) error {
 	}
 	if args := cmd.Args(); known && len(args) > 1 {
 		sub := strings.ToLower(fmt.Sprint(args[1]))
-		for _, s := range subs {
-			if s == sub {
-				return nil
-			}
+		if slices.Contains(subs, sub) {
+			return nil
 		}
 		name += " " + sub
 	}
@@ -191,21 +189,14 @@ func (g *Guard) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 		}
 		g.Commands.Add(int64(len(cmds)))
 		err := next(ctx, cmds)
-		settle(cmds, err)
+		// Where the server refuses the connection (a database that does not exist), go-redis returns the error from Exec
+		// alone, and the commands would look as if they had been answered with nothing.
+		if err != nil && !slices.ContainsFunc(cmds, func(c redis.Cmder) bool { return c.Err() != nil }) {
+			for _, c := range cmds {
+				c.SetErr(err)
+			}
+		}
 		return err
-	}
-}
-
-// settle gives every command the error of a pipeline that holds none itself: where the
-// server refuses the connection (a database that does not exist), go-redis returns the
-// error from Exec alone, and the commands would look as if they had been answered with
-// nothing.
-func settle(cmds []redis.Cmder, err error) {
-	if err == nil || slices.ContainsFunc(cmds, func(c redis.Cmder) bool { return c.Err() != nil }) {
-		return
-	}
-	for _, c := range cmds {
-		c.SetErr(err)
 	}
 }
 
@@ -272,21 +263,16 @@ func (t tracer) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 func (t tracer) tell(cmds []redis.Cmder, took time.Duration, err error) {
 	r := RoundTrip{Server: t.server, Commands: make(map[string]int), Took: took, Failed: failure(err)}
 	for _, c := range cmds {
-		r.Commands[shownName(c)]++
+		name := strings.ToLower(c.Name())
+		if args := c.Args(); len(args) > 1 {
+			if sub := strings.ToLower(fmt.Sprint(args[1])); slices.Contains(reading[name], sub) {
+				name += " " + sub
+			}
+		}
+		r.Commands[name]++
 		r.Failed = cmp.Or(r.Failed, failure(c.Err()))
 	}
 	t.report(r)
-}
-
-// shownName returns the name of a command, with its subcommand where the guard knows it.
-func shownName(cmd redis.Cmder) string {
-	name := strings.ToLower(cmd.Name())
-	if args := cmd.Args(); len(args) > 1 && reading[name] != nil {
-		if sub := strings.ToLower(fmt.Sprint(args[1])); slices.Contains(reading[name], sub) {
-			return name + " " + sub
-		}
-	}
-	return name
 }
 
 // failure names an error without the words of a server, which may repeat an argument.

@@ -127,7 +127,11 @@ func (c *Collector) page() *page {
 	p := &page{map[string]*dto.MetricFamily{}, map[string]bool{}}
 	local, server := c.o.Now(), c.board.Server
 	live := c.begun && server.Link == model.Live
-	p.tell("up", number(live))
+	up := 0.0
+	if live {
+		up = 1
+	}
+	p.tell("up", up)
 	if !c.begun {
 		return p
 	}
@@ -220,13 +224,6 @@ func label(key string) string {
 		key = strings.ToValidUTF8(key[:maxName/2], "") + "…" + strings.ToValidUTF8(key[len(key)-maxName/2:], "")
 	}
 	return key
-}
-
-func number(yes bool) float64 {
-	if yes {
-		return 1
-	}
-	return 0
 }
 
 // counted is how many units of a key were admitted and denied since the exporter began, as its readings told.

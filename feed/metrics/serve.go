@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -130,8 +131,5 @@ func Serve(ctx context.Context, src feed.Source, listen net.Listener, c *Collect
 	if failed := <-served; !errors.Is(failed, http.ErrServerClosed) && err == nil {
 		err = fmt.Errorf("the metrics cannot be served any longer: %w", failed)
 	}
-	if err == nil {
-		err = ctx.Err()
-	}
-	return err
+	return cmp.Or(err, ctx.Err())
 }

@@ -197,14 +197,6 @@ func (c *course) run(ctx context.Context, within time.Duration, mark func(*cours
 	}
 }
 
-// damage returns why the recording cannot be read on; "" at its end.
-func (c *course) damage() string {
-	if d := (*record.Damage)(nil); errors.As(c.ending, &d) {
-		return d.Why
-	}
-	return ""
-}
-
 // leap returns a course that stands at a moment and knows little of what came before: the gauges
 // of all keys are as they were, but what they were before the frame is not there.
 func leap(f *record.File, to limiter.Instant) (*course, error) {

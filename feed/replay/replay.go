@@ -12,6 +12,7 @@ package replay
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -230,7 +231,7 @@ func (p *Player) towards(to limiter.Instant) (c *course, fresh bool) {
 	}
 	m := p.marks[i]
 	for _, c := range append([]*course{p.shown}, p.behind...) {
-		if c.whole && c.reader != nil && to >= c.last && m.frame <= c.reader.Frame() {
+		if c.whole && c.reader != nil && to >= c.last && m.frame <= c.reader.Place().Frame {
 			return c, false
 		}
 	}
@@ -255,7 +256,9 @@ func (p *Player) note() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.past = len(p.behind) > 0
-	p.damage = cmp.Or(p.damage, p.shown.damage())
+	if d := (*record.Damage)(nil); errors.As(p.shown.ending, &d) {
+		p.damage = cmp.Or(p.damage, d.Why)
+	}
 }
 
 // wait returns when something may be due, or the player was told something.

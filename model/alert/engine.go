@@ -29,13 +29,6 @@ const (
 	between = 200 * time.Millisecond
 )
 
-func (r *Rule) clear() time.Duration {
-	if r.Clear > 0 {
-		return r.Clear
-	}
-	return min(max(r.For, minClear), maxClear)
-}
-
 // Event is an alert that begins or ends.
 type Event struct {
 	Rule     string
@@ -221,7 +214,7 @@ func (e *Engine) step(n id, holds bool, ev Event) (Event, bool) {
 		s.cleared = now
 		fallthrough
 	default:
-		if now.Sub(s.cleared) >= rule.clear() {
+		if now.Sub(s.cleared) >= cmp.Or(rule.Clear, min(max(rule.For, minClear), maxClear)) {
 			delete(e.states, n)
 			s.last.Value = ev.Value
 			return e.resolve(s), true

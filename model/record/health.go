@@ -100,8 +100,8 @@ const (
 	digitsBy = 2
 )
 
-// hotOf puts hot keys by their ids, or after them by name where id says -1. Figures are rounded.
-func hotOf(h *model.HotKeys, id func(key string) int) *hot {
+// hotOf puts hot keys by their ids, or after them by name where they have none. Figures are rounded.
+func hotOf(h *model.HotKeys, keys map[string]*written) *hot {
 	if h == nil {
 		return nil
 	}
@@ -112,7 +112,10 @@ func hotOf(h *model.HotKeys, id func(key string) int) *hot {
 	}
 	list := make([]ranked, len(h.Keys))
 	for i := range h.Keys {
-		list[i] = ranked{&h.Keys[i], id(h.Keys[i].Key)}
+		list[i] = ranked{&h.Keys[i], -1}
+		if k := keys[h.Keys[i].Key]; k != nil {
+			list[i].id = k.id
+		}
 	}
 	slices.SortStableFunc(list, func(x, y ranked) int { return cmp.Compare(uint(x.id), uint(y.id)) }) // -1 is last
 	last := 0
@@ -156,8 +159,8 @@ func rounded(v float64, digits int) real {
 	return real(r)
 }
 
-// model returns hot keys; name says which key has an id.
-func (h *hot) model(name func(id int) (string, bool)) *model.HotKeys {
+// model returns hot keys; keys are those that have ids.
+func (h *hot) model(keys map[int]*known) *model.HotKeys {
 	if h == nil {
 		return nil
 	}
@@ -171,8 +174,8 @@ func (h *hot) model(name func(id int) (string, bool)) *model.HotKeys {
 	id := 0
 	for i, gap := range h.Keys[:min(len(h.Keys), maxBatch)] {
 		id += int(gap)
-		if key, known := name(id); known {
-			out.Keys = append(out.Keys, h.key(key, i))
+		if k := keys[id]; k != nil {
+			out.Keys = append(out.Keys, h.key(k.reading.Key, i))
 		}
 	}
 	for i, key := range h.Names[:min(len(h.Names), maxBatch)] {

@@ -117,9 +117,6 @@ func (r *Reader) Header() Header { return r.header }
 // goes on while the server is away, and ascends but for a clock that was set back.
 func (r *Reader) Moment() limiter.Instant { return r.latest.moment }
 
-// Frame returns the number of the frame that holds the batch that was read last.
-func (r *Reader) Frame() int { return r.latest.place.Frame }
-
 // Place is where in a file a batch is: the number of its frame, and its own in that, from 1. What a
 // frame begins with, where everything stood, is number 0.
 type Place struct{ Frame, Number int }
@@ -252,16 +249,7 @@ func (r *Reader) close(b *batch) {
 	s.Offset, s.OffsetBy = time.Duration(b.Offset), time.Duration(b.OffBy)
 	out.Cost = model.Cost{Commands: b.Cost[0], Server: time.Duration(b.Cost[1]), Over: time.Duration(b.Cost[2])}
 	out.Gone, out.LeftOut = as[string](b.Gone), as[string](b.Left)
-	out.Health, out.HotKeys, out.Fired = b.Health.model(), b.Hot.model(r.nameOf), modelOf(b.Fired)
-}
-
-// nameOf returns the name of the key with an id.
-func (r *Reader) nameOf(id int) (name string, known bool) {
-	k := r.keys[id]
-	if k == nil {
-		return "", false
-	}
-	return k.reading.Key, true
+	out.Health, out.HotKeys, out.Fired = b.Health.model(), b.Hot.model(r.keys), modelOf(b.Fired)
 }
 
 // add takes a reading on a line of its own into the batch in the making.
@@ -344,7 +332,10 @@ func (k *known) extend(in *reading) error {
 	if in.Drop < 0 || in.Keep < 0 || in.Drop > len(old) || in.Keep > len(old)-in.Drop {
 		return &Damage{"a log refers to entries that are not there"}
 	}
-	log := own(old[in.Drop:in.Drop+in.Keep], len(old)-in.Drop)
+	log := old[in.Drop : in.Drop+in.Keep]
+	if len(log) < len(old)-in.Drop || cap(log) > 4*len(log)+4096 {
+		log = slices.Clone(log)
+	}
 	last := in.At
 	if len(log) > 0 {
 		last = log[len(log)-1].At
@@ -361,15 +352,6 @@ func (k *known) extend(in *reading) error {
 }
 
 var errLong = &Damage{"a log is longer than any server's"}
-
-// own returns the kept ones of so many entries of a log so that others may be appended: those that
-// were handed out before are not written to.
-func own(kept []limiter.Entry, of int) []limiter.Entry {
-	if len(kept) < of || cap(kept) > 4*len(kept)+4096 {
-		return slices.Clone(kept)
-	}
-	return kept
-}
 
 func (k *key) into(r *model.Reading) error {
 	c, err := scenario.ParseWords(k.Convention)

@@ -206,14 +206,6 @@ func (w *Writer) write(text []byte) {
 	}
 }
 
-// idOf returns the id of a key in this frame, or -1.
-func (w *Writer) idOf(key string) int {
-	if k := w.keys[key]; k != nil {
-		return k.id
-	}
-	return -1
-}
-
 // keep notes where a batch leaves everything.
 func (w *Writer) keep(b *model.Batch) {
 	was := w.last
@@ -250,7 +242,7 @@ func (w *Writer) hold() {
 
 func (w *Writer) batch(b *model.Batch) *batch {
 	s := &b.Server
-	out := &batch{Health: healthOf(b.Health), Hot: hotOf(b.HotKeys, w.idOf),
+	out := &batch{Health: healthOf(b.Health), Hot: hotOf(b.HotKeys, w.keys),
 		At: b.At, Link: uint8(s.Link), Err: text(s.Err), RTT: int64(s.RTT), Offset: int64(s.Offset), OffBy: int64(s.OffsetBy),
 		Down: int64(s.Down), Silent: s.Silent,
 		Cost: [3]int64{b.Cost.Commands, int64(b.Cost.Server), int64(b.Cost.Over)}, Gone: as[text](b.Gone), Left: as[text](b.LeftOut),

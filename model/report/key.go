@@ -239,13 +239,16 @@ func (s Snapshot) String() string {
 // Row returns the cells of k under the heads of Snapshot.String.
 func (k Key) Row() []string {
 	row := []string{
-		k.mark() + safetext.Shorten(k.Key.Clean(), NameCells, safetext.Ellipsis),
+		safetext.Shorten(k.Key.Clean(), NameCells, safetext.Ellipsis),
 		Word(k.Algorithm),
 		Number(k.Used), Number(k.Limit), Dash, Dash, Dash,
 		Wait(k.Next, "now", "never"),
 		Number(k.Denied.Count),
 		Wait(k.TTL, "now", "none"),
 		k.notes(),
+	}
+	if k.Evidence == model.Likely.String() { // a limiter by its value and behaviour alone
+		row[0] = "~ " + row[0]
 	}
 	if k.Window != nil {
 		row[4] = Each(*k.Window)
@@ -259,15 +262,6 @@ func (k Key) Row() []string {
 	return row
 }
 
-// mark is before the name of a key that is a limiter by its value and behaviour alone.
-func (k Key) mark() string {
-	if k.Evidence == model.Likely.String() {
-		return "~ "
-	}
-	return ""
-}
-
 func (k Key) notes() string {
-	words := collect.Map(k.Notes, Text.Clean)
-	return strings.Join(words, "; ")
+	return strings.Join(collect.Map(k.Notes, Text.Clean), "; ")
 }

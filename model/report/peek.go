@@ -48,7 +48,11 @@ func PeekOf(r *model.Reading, at limiter.Instant, cost int64, o Options) Peek {
 // String returns p in a few lines for people, the verdict first.
 func (p Peek) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s\n", p.Key.Key.Clean(), p.verdict())
+	verdict := p.verdict()
+	if p.Cost > 1 {
+		verdict = strings.Replace(verdict, "a request would", fmt.Sprintf("a request that costs %d would", p.Cost), 1)
+	}
+	fmt.Fprintf(&b, "%s: %s\n", p.Key.Key.Clean(), verdict)
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "  %-10s %s\n", name, fmt.Sprintf(format, args...))
 	}
@@ -90,13 +94,6 @@ func (p Peek) usedOf() string {
 }
 
 func (p Peek) verdict() string {
-	if p.Cost > 1 {
-		return strings.Replace(p.verdictOfOne(), "a request would", fmt.Sprintf("a request that costs %d would", p.Cost), 1)
-	}
-	return p.verdictOfOne()
-}
-
-func (p Peek) verdictOfOne() string {
 	switch {
 	case p.Allowed == nil && p.Algorithm == nil:
 		return "whether a request would be admitted is not known, because the algorithm is not"

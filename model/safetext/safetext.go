@@ -77,21 +77,15 @@ func kept(r rune, size int) bool {
 		return false
 	case r < utf8.RuneSelf:
 		return true
-	case invisible(r), r >= 0x1f1e6 && r <= 0x1f1ff, joinsNext(r): // or a letter of a flag, on whose width terminals disagree
+	case strings.ContainsRune(invisible, r), r >= 0x1f1e6 && r <= 0x1f1ff, joinsNext(r): // or a letter of a flag, on whose width terminals disagree
 		return false
 	}
 	w := displaywidth.Rune(r)
 	return w == 1 || w == 2
 }
 
-// invisible reports the letters and symbols that count as printable and show nothing.
-func invisible(r rune) bool {
-	switch r {
-	case 0x115f, 0x1160, 0x3164, 0xffa0, 0x2800: // Hangul fillers, the empty Braille cell
-		return true
-	}
-	return false
-}
+// invisible are the letters and symbols that count as printable and show nothing: Hangul fillers, the empty Braille cell.
+const invisible = "\u115f\u1160\u3164\uffa0\u2800"
 
 // joinsNext reports the few letters that form one cluster with whatever follows.
 func joinsNext(r rune) bool {

@@ -54,9 +54,6 @@ func AuthorizedKeys(content []byte) (Admission, error) {
 	return a, nil
 }
 
-// asks reports whether those who come have to prove who they are.
-func (a Admission) asks() bool { return a.password != nil || a.keys != nil }
-
 // options are what the handshake asks. wrong is called with where a wrong password came from, and returns when
 // the answer may be given.
 func (a Admission) options(wrong func(from net.Addr)) (list []ssh.Option) {

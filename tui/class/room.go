@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"slices"
 	"sync"
 
@@ -68,14 +67,6 @@ type Member struct {
 
 func newRoom(most int) *Room {
 	return &Room{most: most, attempts: map[int]*attempt{}, seen: addresses{}}
-}
-
-// refuse notes a wrong password.
-func (r *Room) refuse(from net.Addr) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.door.Wrong++
-	r.door.From = from.String()
 }
 
 // Teacher returns the teacher's side of the room.

@@ -9,6 +9,7 @@ package class
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -71,7 +72,7 @@ type Server struct {
 // Listen opens the door. Without a password or keys only a loopback address is taken.
 func Listen(o Options) (*Server, error) {
 	o.Most = cmp.Or(o.Most, DefaultMost)
-	if !o.Admit.asks() {
+	if o.Admit.password == nil && o.Admit.keys == nil {
 		if err := loopback(o.Address); err != nil {
 			return nil, err
 		}
@@ -119,7 +120,10 @@ type knocks struct{}
 // wrong notes a wrong password and lets the time pass that its answer takes: one at a time, so that guessing is
 // slow from however many connections.
 func (s *Server) wrong(from net.Addr) {
-	s.Room.refuse(from)
+	s.Room.mu.Lock()
+	s.Room.door.Wrong++
+	s.Room.door.From = from.String()
+	s.Room.mu.Unlock()
 	if s.o.Wrong != nil {
 		s.o.Wrong(from)
 	}
@@ -262,7 +266,10 @@ func (s *Server) visit(session ssh.Session) {
 	}
 	env := append(session.Environ(), "TERM="+pty.Term)
 	o := s.o.Lab
-	o.Class, o.Messages, o.Save = me, messages, refuseSave
+	o.Class, o.Messages = me, messages
+	o.Save = func(string, []byte) error {
+		return errors.New("files stay on the teacher's machine: press Y to copy a line that opens this moment")
+	}
 	first := size(pty.Window)
 	err = lab.Run(ctx, o, tea.WithInput(&input{r: session, end: stop}), tea.WithOutput(session), tea.WithEnvironment(env),
 		tea.WithColorProfile(profile(env)), tea.WithWindowSize(first.Width, first.Height), tea.WithoutSignalHandler())
@@ -274,11 +281,6 @@ func (s *Server) visit(session ssh.Session) {
 	case err != nil && ctx.Err() == nil:
 		wish.Print(session, "The lab ended by a fault of its own.\n")
 	}
-}
-
-// refuseSave keeps students from writing files on this machine.
-func refuseSave(string, []byte) error {
-	return fmt.Errorf("files stay on the teacher's machine: press Y to copy a line that opens this moment")
 }
 
 // profile is how many colours the client's terminal has, by what it says of itself.
