@@ -77,7 +77,9 @@ func kept(r rune, size int) bool {
 		return false
 	case r < utf8.RuneSelf:
 		return true
-	case strings.ContainsRune(invisible, r), r >= 0x1f1e6 && r <= 0x1f1ff, joinsNext(r): // or a letter of a flag, on whose width terminals disagree
+	case strings.ContainsRune(invisible, r), joinsNext(r):
+		return false
+	case r >= 0x1f1e6 && r <= 0x1f1ff: // a letter of a flag, on whose width terminals disagree
 		return false
 	}
 	w := displaywidth.Rune(r)
