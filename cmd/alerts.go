@@ -36,6 +36,7 @@ type alerter struct {
 
 	counting sync.Mutex
 	counts   map[delivered]int
+	missed   report.Undelivered
 }
 
 // maxHistory bounds the alerts that History returns.
@@ -56,6 +57,7 @@ func newAlerter(c *config.Config, names report.Options, change func(report.Alert
 	a.queue = notify.NewQueue(routes(c), func(d report.Delivery) {
 		a.counting.Lock()
 		a.counts[delivered{d.Alert, d.Outcome}] += d.Count
+		a.missed.Note(d)
 		a.counting.Unlock()
 		told(d)
 	})
@@ -69,6 +71,16 @@ func (a *alerter) Deliveries(f func(rule string, outcome report.DeliveryOutcome,
 	for of, n := range a.counts {
 		f(of.alert, of.outcome, n)
 	}
+}
+
+// Undelivered returns what became of the latest deliveries of alerts that fire and did not reach their receivers.
+func (a *alerter) Undelivered() []report.Delivery {
+	fires := a.Firing()
+	a.counting.Lock()
+	defer a.counting.Unlock()
+	return slices.DeleteFunc(slices.Clone(a.missed), func(d report.Delivery) bool {
+		return !slices.ContainsFunc(fires, func(f report.Alert) bool { return f.Alert == d.Alert })
+	})
 }
 
 // Put takes in a batch, which is not modified.

@@ -51,6 +51,9 @@ func followAll(p *program, c *cobra.Command, src server) error {
 	return cmp.Or(err, c.Context().Err())
 }
 
+// sayAgain is how often it is said that alerts were not delivered, for as long as they fire.
+const sayAgain = time.Minute
+
 // raiseAlerts evaluates and delivers the alerts of the configuration until ctx ends.
 func raiseAlerts(p *program, c *cobra.Command, src server) error {
 	loaded, err := p.Loaded()
@@ -65,7 +68,7 @@ func raiseAlerts(p *program, c *cobra.Command, src server) error {
 	a := newAlerter(loaded, p.names(), func(a report.Alert) { log(a.Line()) }, func(d report.Delivery) { log(d.String()) })
 	defer a.Close()
 	log("watching with " + format.Plural(len(loaded.Alerts), "alert"))
-	link := model.Connecting
+	link, said := model.Connecting, time.Now()
 	err = p.Follow(src, p.reloaded(c, a)).Run(c.Context(), func(b model.Batch) {
 		if b.Server.Link != link {
 			link = b.Server.Link
@@ -77,6 +80,12 @@ func raiseAlerts(p *program, c *cobra.Command, src server) error {
 			}
 		}
 		a.Put(b)
+		if now := time.Now(); now.Sub(said) >= sayAgain {
+			said = now
+			for _, d := range a.Undelivered() {
+				log("still: " + d.String())
+			}
+		}
 	})
 	return cmp.Or(err, c.Context().Err())
 }

@@ -30,6 +30,7 @@ type Alert struct {
 	Text string        // the server's error, one sentence
 
 	Pattern string        // a glob of the N keys of a common event; "" where it is not known
+	First   [few]string   // the first of them, of keys that appeared or left
 	Limit   limiter.Limit // of the Key that became throttled or near; zero where it is not known
 
 	Ended, OnAndOff bool // of the Key that became throttled: its episode is over, and it was free in between
@@ -83,14 +84,15 @@ func (a Alert) minor() bool { return a.What == Appeared || a.What == Left }
 // Events of several keys at the same time are joined in one alert: if more than fewKeys come or
 // go, or more than fewPressed change their pressure, in one batch or within one wave.
 const (
-	fewKeys    = 3
+	few        = 3 // keys that a common event names
+	fewKeys    = few
 	fewPressed = 12
 	wave       = 10 * time.Second
 )
 
 // move records the events of the batch of some kinds, one for each key, and joins those of a kind if
-// there are more than a few.
-func (b *Board) move(few int, kinds ...AlertKind) {
+// there are more than most.
+func (b *Board) move(most int, kinds ...AlertKind) {
 	for _, kind := range kinds {
 		moved := slices.DeleteFunc(slices.Clone(b.moved), func(a Alert) bool { return a.What != kind })
 		if len(moved) == 0 {
@@ -109,12 +111,16 @@ func (b *Board) move(few int, kinds ...AlertKind) {
 		switch {
 		case sum >= 0:
 			b.alerts[sum].N += int64(len(moved))
-		case similar <= few:
+		case similar <= most:
 			for _, a := range moved {
 				b.alert(a)
 			}
 		default:
-			b.alert(Alert{At: at, What: kind, N: int64(len(moved))})
+			a := Alert{At: at, What: kind, N: int64(len(moved))}
+			for i := 0; a.minor() && i < min(len(moved), few); i++ {
+				a.First[i] = moved[i].Key
+			}
+			b.alert(a)
 		}
 	}
 }
@@ -214,6 +220,9 @@ func (k *Watched) Throttled(at limiter.Instant) (all, last time.Duration, now bo
 	}
 	return until.Sub(e.began), until.Sub(e.again), now
 }
+
+// SoFromTheFirst reports whether the key was as near its limit as it is since it was first read, so that nobody knows since when.
+func (k *Watched) SoFromTheFirst() bool { return k.episode.first }
 
 // link records that the link to the server was lost or is back.
 func (b *Board) link(batch *Batch) {

@@ -178,7 +178,8 @@ func (b *Board) apply(r *Reading) {
 	}
 	k.Gone = false
 	repeats := r.Repeats(&k.Reading)
-	k.recent.watch(r)
+	since := b.unbroken(r.Since, r.At)
+	k.recent.watch(since, r)
 	var denied int64
 	for _, a := range r.Arrivals {
 		counted := repeats && a.At <= k.Reading.At
@@ -195,7 +196,7 @@ func (b *Board) apply(r *Reading) {
 			if r.Since > 0 {
 				k.denied.add(r.Since, a)
 			}
-		default:
+		case since > 0 || r.Since == 0: // else it may have come while the server was away
 			k.recent.add(a.At, a.N)
 		}
 	}

@@ -83,3 +83,44 @@ func TestDeniedASecond(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatCameUnwatchedIsAGap of the requests a second that were sampled: what was counted before the start, and what came while the
+// server was away, came at no known time.
+func TestWhatCameUnwatchedIsAGap(t *testing.T) {
+	var b model.Board
+	begin := today.Floor(time.Minute).Add(6 * time.Second)
+	for half := range 80 {
+		at := begin.Add(time.Duration(half) * 500 * time.Millisecond)
+		if half >= 30 && half < 60 {
+			b.Apply(down(begin.Add(15 * time.Second)))
+			continue
+		}
+		since, n := at.Add(-500*time.Millisecond), int64(1)
+		switch half {
+		case 0:
+			since = 0
+		case 60:
+			since, n = begin.Add(14500*time.Millisecond), 31
+		}
+		r := logReading("counter", at, since, 0, 1000)
+		r.Target.Algorithm, r.Target.Window, r.Target.Limit.Window = limiter.FixedWindow, time.Hour, time.Hour
+		r.State = limiter.State{Algorithm: limiter.FixedWindow, Start: begin.Add(-time.Second), Current: 500 + int64(half)}
+		r.ExactKnown, r.PreviousKnown, r.Arrivals = false, false, []model.Arrival{{At: at, N: n}}
+		batch := live(at, r)
+		batch.Health = &model.Health{At: at}
+		b.Apply(batch)
+	}
+	known := 0
+	for _, s := range b.HealthSamples() {
+		settled := s.At.Sub(begin) > 2*time.Second && s.At.Sub(begin) < 30*time.Second || s.At.Sub(begin) > 33*time.Second
+		if s.Admitted.Known {
+			known++
+		}
+		if s.Admitted.Known && (s.Admitted.V < 1.5 || s.Admitted.V > 2.5) || settled && !s.Admitted.Known {
+			t.Errorf("%v after the start: %+v, want 2 a second or a gap", s.At.Sub(begin), s.Admitted)
+		}
+	}
+	if known < 30 {
+		t.Errorf("only %d samples are known", known)
+	}
+}

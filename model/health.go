@@ -145,7 +145,7 @@ func (b *Board) examine(h *Health) {
 	}
 	b.spent = Cost{}
 	if t := b.Totals(); t.Keys > 0 {
-		v.Admitted, v.Denied = Measure{true, t.Admitted}, Measure{t.DeniedKnown > 0, t.Denied}
+		v.Admitted, v.Denied = Measure{10*t.Before <= t.Keys, t.Admitted}, Measure{t.DeniedKnown > 0, t.Denied}
 	}
 	for _, c := range h.Commands {
 		if c.Scripts && c.Calls > 0 {

@@ -26,7 +26,9 @@ type Totals struct {
 	// DeniedKnown counts the keys of which is known how many requests are denied a second, Denied sums those only, and Recorded
 	// counts those whose denials are recorded.
 	DeniedKnown, Recorded int
-	Paced                 int // keys of which is known how many requests are admitted a second; Admitted sums those only
+	// Paced counts the keys of which is known how many requests are admitted a second, which Admitted sums, and Before those of
+	// them whose requests may have come before they were watched.
+	Paced, Before int
 	// Worst is the throttled key that waits longest, or nil.
 	Worst *Watched
 }
@@ -93,6 +95,9 @@ func (s *sum) add(k *Watched, at limiter.Instant) {
 	s.admitted += millionths(k.admitted())
 	if g.Pace().Known {
 		s.Paced++
+	}
+	if g.Used.Known && g.RateKnown && !g.RecentKnown {
+		s.Before++
 	}
 	if k.Reading.Denied.Known {
 		s.Recorded++
@@ -257,10 +262,9 @@ type recent struct {
 	units  [RecentSpan/time.Second + 1]int64 // by second, modulo the length
 }
 
-// watch notes that r is complete since the reading before it. A first reading is complete since its
-// own instant or, if later readings were merged into it, since the first level of its Trace.
-func (c *recent) watch(r *Reading) {
-	since := r.Since
+// watch notes that r is complete since an instant; 0 is for a first reading, and one after the server was away. Such a reading is
+// complete since its own instant or, if later readings were merged into it, since the first level of its Trace.
+func (c *recent) watch(since limiter.Instant, r *Reading) {
 	if since == 0 {
 		if since = r.At; len(r.Trace) > 0 {
 			since = r.Trace[0].At

@@ -124,3 +124,38 @@ func TestEventsSayWhatPaged(t *testing.T) {
 		t.Errorf("40 alerts at once take %d lines", n)
 	}
 }
+
+// TestABannerSaysThatNobodyWasTold: while an alert fires that was not delivered, its banner says so on every screen, until a
+// delivery succeeds.
+func TestABannerSaysThatNobodyWasTold(t *testing.T) {
+	s := newStage(t, 140, 42, tui.Options{})
+	s.run(time.Second)
+	fires := func(rule, state string) session.News {
+		key := report.Text("rl:" + rule)
+		return session.News{Alert: &report.Alert{Alert: rule, State: state, Severity: "page", Key: &key, At: s.now.UnixMilli(), Text: "it is full: " + key}}
+	}
+	delivery := func(rule, state string, o report.DeliveryOutcome) session.News {
+		return session.News{Delivery: &report.Delivery{Alert: rule, State: state, Count: 1, To: "the webhook at h\x1b[2J", Outcome: o, Why: "it answered 500"}}
+	}
+	const missed = "not delivered to the webhook at h"
+	for _, step := range []struct {
+		news []session.News
+		says bool
+	}{
+		{[]session.News{fires("a", report.Firing), delivery("a", report.Firing, report.Retried)}, true},
+		{[]session.News{fires("b", report.Firing), delivery("b", report.Firing, report.Delivered)}, true},
+		{[]session.News{delivery("a", report.Firing, report.Delivered)}, false},
+		{[]session.News{delivery("a", report.Firing, report.Failed)}, true},
+		{[]session.News{fires("a", report.Resolved)}, false},
+		{[]session.News{delivery("a", report.Resolved, report.Failed), fires("a", report.Firing)}, false},
+	} {
+		s.app.Update(session.NewsMsg(step.news...))
+		for _, screen := range []string{"1", "2", "4", "6"} {
+			s.press(screen)
+			if banner := s.text(); strings.Contains(banner, missed) != step.says || !strings.Contains(banner, "ALERT at ") ||
+				step.says && !strings.Contains(banner, "it is full: rl:a") {
+				t.Errorf("after %+v screen %s says that it was not delivered: %v, want %v:\n%s", step.news, screen, !step.says, step.says, banner)
+			}
+		}
+	}
+}

@@ -43,6 +43,7 @@ type Event struct {
 	At       limiter.Instant
 	Server   string
 	Total    int    // of Forgotten: how many limits there were
+	AtLeast  bool   // it held when the key was first read, so that Since is not known, but no later
 	Reason   string // of NoData and Sick: what is wrong, one clause
 
 	looked limiter.Instant // of Faulty: when the key was read
@@ -59,6 +60,7 @@ type state struct {
 	begun   limiter.Instant // since when it holds; 0 it does not
 	cleared limiter.Instant // since when it does not hold while the alert fires; 0 it holds
 	firing  bool
+	atLeast bool // of begun, as in Event
 	last    Event
 
 	first, seen limiter.Instant // when it first held and when it was last evaluated, of one that does not fire yet
@@ -175,6 +177,7 @@ func (e *Engine) step(n id, holds bool, ev Event) (Event, bool) {
 		e.states[n] = s
 	}
 	ev.Rule, ev.Severity, ev.When, ev.At, ev.Server = rule.Name, rule.Severity, rule.When, now, e.board.Server.Target
+	ev.AtLeast = ev.AtLeast && s.begun == 0 || s.atLeast
 	if s.begun > now { // the server's clock was set back
 		s.begun = now
 	}
@@ -195,7 +198,7 @@ func (e *Engine) step(n id, holds bool, ev Event) (Event, bool) {
 		if rule.When.Metric == Faulty {
 			looked, lasts = ev.looked, max(rule.For, faultLasts)
 		}
-		s.begun = cmp.Or(s.begun, looked)
+		s.begun, s.atLeast = cmp.Or(s.begun, looked), ev.AtLeast
 		breathes := rule.When.Metric == Utilization && now.Sub(s.first) >= max(rule.For, breathing)
 		if breathes {
 			s.begun = s.first
@@ -207,7 +210,7 @@ func (e *Engine) step(n id, holds bool, ev Event) (Event, bool) {
 			return ev, true
 		}
 	case !s.firing:
-		if s.begun = 0; rule.When.Metric != Utilization || s.held.Seconds() < breath*now.Sub(s.first).Seconds() {
+		if s.begun, s.atLeast = 0, false; rule.When.Metric != Utilization || s.held.Seconds() < breath*now.Sub(s.first).Seconds() {
 			delete(e.states, n)
 		}
 	case s.cleared == 0:
@@ -256,7 +259,7 @@ func (e *Engine) evaluate(i int, tell func(key string, holds bool, ev Event)) {
 			continue
 		}
 		if v, known := ofKey(rule.When.Metric, k); known {
-			ev.Value = v
+			ev.Value, ev.AtLeast = v, rule.When.Metric == Utilization && k.SoFromTheFirst()
 			tell(name, rule.When.holds(v), ev)
 		}
 	}

@@ -287,3 +287,26 @@ func TestDenialsFireSoon(t *testing.T) {
 		}
 	}
 }
+
+// TestHeldWhenFirstRead: an alert that held when its key was first read has lasted at least so long, one that began later exactly so.
+func TestHeldWhenFirstRead(t *testing.T) {
+	for _, first := range []bool{true, false} {
+		e := alert.NewEngine([]alert.Rule{rule(t, "throttled", "utilization >= 1", 2*time.Second)})
+		var told []alert.Event
+		for n := range 60 {
+			at, used := dawn.Add(time.Duration(n)*refresh), int64(10)
+			if n == 0 && !first || n >= 40 {
+				used = 1
+			}
+			r := model.Reading{Key: "k", Type: "string", At: at, TTL: time.Hour, State: limiter.State{Algorithm: limiter.FixedWindow, Start: dawn, Current: used},
+				Target: model.Target{Algorithm: limiter.FixedWindow, LimitKnown: true, Limit: limiter.Limit{Count: 10, Window: time.Hour}, Window: time.Hour}}
+			if n > 0 {
+				r.Since = at.Add(-refresh)
+			}
+			told = append(told, e.Put(model.Batch{At: at, Local: at.Time(), Server: model.Server{Link: model.Live, Target: "redis://h"}, Readings: []model.Reading{r}})...)
+		}
+		if len(told) != 2 || told[0].AtLeast != first || told[1].AtLeast != first || told[1].Firing {
+			t.Errorf("it held when the key was first read: %v, and told %+v", first, told)
+		}
+	}
+}

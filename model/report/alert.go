@@ -151,6 +151,17 @@ func (d Delivery) String() string {
 	return fmt.Sprintf("%s was not delivered to %s: %s", what, d.To, d.Why)
 }
 
+// Undelivered holds what became of the latest delivery of a rule's alerts to a receiver, where they fire and did not reach it.
+type Undelivered []Delivery
+
+// Note takes in what became of a delivery.
+func (u *Undelivered) Note(d Delivery) {
+	*u = slices.DeleteFunc(*u, func(o Delivery) bool { return o.Alert == d.Alert && o.To == d.To })
+	if d.State == Firing && d.Outcome != Delivered {
+		*u = append(*u, d)
+	}
+}
+
 // JSON prints a as one object on one line.
 func (a Alert) JSON(w io.Writer) error {
 	e := json.NewEncoder(w)
@@ -182,7 +193,7 @@ func (a Alert) Words() map[string]string {
 func (a Alert) sentence(e alert.Event) string {
 	lasted := ""
 	if d := e.At.Sub(e.Since).Round(time.Second); d > 0 {
-		lasted = " for " + format.Length(d)
+		lasted = " for " + map[bool]string{true: "at least "}[e.AtLeast] + format.Length(d)
 	}
 	if !e.Firing {
 		lasted = strings.TrimPrefix(cmp.Or(lasted, " for less than a second"), " for")

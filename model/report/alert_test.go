@@ -1,6 +1,13 @@
 package report
 
-import "testing"
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"ratescope/limiter"
+	"ratescope/model/alert"
+)
 
 // TestServerName gives one name to a server however it is spelled, so that two programs page once.
 func TestServerName(t *testing.T) {
@@ -22,5 +29,18 @@ func TestServerName(t *testing.T) {
 	}
 	if dedup("redis://exporter@h/0", "full", "k") != dedup("redis://h", "full", "k") || dedup("redis://h/1", "full", "k") == dedup("redis://h", "full", "k") {
 		t.Error("the dedup_key does not go by the server alone")
+	}
+}
+// TestAnAlertOfUnknownBeginning lasted at least as long as its key was seen, in its text and so in the capsule.
+func TestAnAlertOfUnknownBeginning(t *testing.T) {
+	at := limiter.InstantOf(time.Unix(1_795_000_000, 0))
+	for _, e := range []alert.Event{{Firing: true}, {}} {
+		e.Rule, e.Key, e.OfKey, e.When.Metric, e.Value, e.Since, e.At = "full", "rl:a", true, alert.Utilization, 1, at.Add(-40*time.Second), at
+		for _, least := range []bool{true, false} {
+			e.AtLeast = least
+			if text := string(AlertOf(e, Options{}).Text); strings.Contains(text, " at least 40s") != least || !strings.HasSuffix(text, " 40s") {
+				t.Errorf("with its beginning known: %v, it says %q", !least, text)
+			}
+		}
 	}
 }

@@ -278,7 +278,20 @@ func TestKeysThatAppearTogetherAreOneEvent(t *testing.T) {
 	s.run(time.Second)
 	all = true
 	s.run(time.Second)
-	s.see("1,242 keys", "appeared")
+	s.see("1,242 keys: api:export:nigh", "appeared")
+	s.edit = func(b *model.Batch) {
+		for _, r := range b.Readings[1:] {
+			b.Gone = append(b.Gone, r.Key)
+		}
+		b.Readings = b.Readings[:1]
+	}
+	s.run(2 * time.Second)
+	s.see("left the server")
+	for line := range strings.Lines(s.text()) {
+		if strings.Contains(line, "left the server") && !strings.Contains(line, "keys: api:export:") {
+			t.Errorf("the keys that left are not named in %q", line)
+		}
+	}
 }
 
 // TestTheKeyOfAnEventIsShownAsItWasThen beside the log, and changes with the selected event.

@@ -261,11 +261,13 @@ func axisOf(past []model.HealthSample) timeAxis {
 	return timeAxis{to.Add(-reaches[len(reaches)-1]), to}
 }
 
+// lapse is the longest time between two samples that is no gap.
+const lapse = 8 * time.Second
+
 // resample returns n values evenly spaced on the axis: each the sample before it, unless that
 // is further away than two samples usually are.
 func (a timeAxis) resample(past []model.HealthSample, values []float64, n int) []float64 {
-	out := make([]float64, n)
-	lapse := 8 * time.Second
+	out, lapse := make([]float64, n), lapse
 	if k := len(past); k > 1 {
 		lapse = max(lapse, 3*past[k-1].At.Sub(past[k-2].At))
 	}
@@ -283,10 +285,13 @@ func (a timeAxis) resample(past []model.HealthSample, values []float64, n int) [
 	return out
 }
 
-// points are the samples as a line on the axis.
+// points are the samples as a line on the axis, which is broken where there were none for a while.
 func (a timeAxis) points(past []model.HealthSample, values []float64) []chart.Point {
 	out := make([]chart.Point, 0, len(past))
 	for i := range past {
+		if i > 0 && past[i].At.Sub(past[i-1].At) > lapse {
+			out = append(out, chart.Point{At: past[i-1].At, V: math.NaN()})
+		}
 		out = append(out, chart.Point{At: past[i].At, V: values[i]})
 	}
 	return out

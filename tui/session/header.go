@@ -46,7 +46,7 @@ func (s *Session) HeaderRows() int {
 	if s.large() {
 		n = 1 + widget.TypeRows
 	}
-	if len(s.firing()) > 0 {
+	if all, _ := s.firing(); len(all) > 0 {
 		n++
 	}
 	return n
@@ -65,8 +65,8 @@ func (s *Session) Header(p *widget.Canvas, r cell.Rect) {
 	} else {
 		h.paintPeers(cell.Rect{X: r.X, Y: r.Y + 1, W: r.W, H: len(s.Peers)})
 	}
-	if len(s.firing()) > 0 {
-		h.paintAlerts(r.X, r.Y+r.H-1, r.X+r.W)
+	if all, failed := s.firing(); len(all) > 0 {
+		h.paintAlerts(r.X, r.Y+r.H-1, r.X+r.W, all, failed)
 	}
 	h.tips(r)
 }

@@ -10,7 +10,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/limiter"
-	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/record"
 	"ratescope/model/report"
@@ -46,6 +45,7 @@ type alerts struct {
 	next   func(context.Context) ([]News, error) // waits for news; nil: there are none
 	notify Notify
 	list   []report.Alert // the oldest first
+	missed report.Undelivered
 
 	now  func() limiter.Instant // on the server's clock
 	told []record.Marker        // what fired, ended and was delivered, the oldest first
@@ -134,6 +134,9 @@ func (a *alerts) hear(msg newsMsg) tea.Cmd {
 		if n.Failed != "" {
 			a.app.Warn(n.Failed)
 		}
+		if n.Delivery != nil {
+			a.missed.Note(*n.Delivery)
+		}
 		if one := n.Alert; one != nil {
 			a.list = slices.DeleteFunc(a.list, func(b report.Alert) bool { return sameAlert(&b, one) })
 			begun = slices.DeleteFunc(begun, func(b report.Alert) bool { return sameAlert(&b, one) })
@@ -172,14 +175,23 @@ func (a *alerts) call(begun []report.Alert) tea.Cmd {
 // sentence returns the text of an alert, cleaned for a terminal.
 func sentence(a *report.Alert) string { return safetext.Sentence(string(a.Text)) }
 
-// firing returns the alerts that fire on any of the servers, the one that began last at the end.
-func (s *Session) firing() []report.Alert {
-	if s.Peers == nil {
-		return s.alerts.list
+// firing returns the alerts that fire on any of the servers. At the end is the one that began last of those that nobody was told
+// of, with what became of its delivery in failed, else the one that began last of all.
+func (s *Session) firing() (all []report.Alert, failed *report.Delivery) {
+	var missed report.Undelivered
+	for _, p := range append(slices.Clone(s.Peers), s)[:max(len(s.Peers), 1)] {
+		all, missed = append(all, p.alerts.list...), append(missed, p.alerts.missed...)
 	}
-	all := slices.Concat(collect.Map(s.Peers, func(p *Session) []report.Alert { return p.alerts.list })...)
-	slices.SortStableFunc(all, func(a, b report.Alert) int { return cmp.Compare(a.Since, b.Since) })
-	return all
+	place := func(a *report.Alert) int {
+		return slices.IndexFunc(missed, func(d report.Delivery) bool { return d.Alert == a.Alert })
+	}
+	slices.SortStableFunc(all, func(a, b report.Alert) int {
+		return cmp.Or(cmp.Compare(min(place(&a), 0), min(place(&b), 0)), cmp.Compare(a.Since, b.Since))
+	})
+	if n := len(all); n > 0 && place(&all[n-1]) >= 0 {
+		failed = &missed[place(&all[n-1])]
+	}
+	return all, failed
 }
 
 // title returns the beginning of the window's title while alerts fire.
@@ -190,16 +202,19 @@ func (a *alerts) title() string {
 	return ""
 }
 
-// paintAlerts draws the banner where alerts fire: the one that began last, and how many there are.
-func (h header) paintAlerts(x, y, end int) {
-	all := h.s.firing()
+// paintAlerts draws the banner where alerts fire: the last of them, what became of its delivery, and how many there are.
+func (h header) paintAlerts(x, y, end int, all []report.Alert, failed *report.Delivery) {
 	n := len(all)
 	a := &all[n-1]
 	st := h.c.Look.BadgeWarn
 	if a.Severity == "page" || a.Severity == "critical" {
 		st = h.c.Look.BadgeBad
 	}
-	text := " " + h.c.Look.OverMark + " ALERT at " + format.Clock(limiter.Instant(a.At*1000)) + ": " + sentence(a)
+	text := " " + h.c.Look.OverMark + " ALERT at " + format.Clock(limiter.Instant(a.At*1000))
+	if failed != nil {
+		text += ", not delivered to " + safetext.Clean(failed.To)
+	}
+	text += ": " + sentence(a)
 	more := " "
 	if n > 1 {
 		more = fmt.Sprintf(" · %d more ", n-1)

@@ -248,7 +248,12 @@ func Subject(e *model.Alert, name func(key string) string) string {
 			keys = "1 key"
 		}
 		if e.Pattern != "" {
-			keys += " " + name(e.Pattern)
+			return keys + " " + name(e.Pattern)
+		}
+		for i, key := range e.First {
+			if told := name(key); key != "" && told != "" {
+				keys += map[bool]string{true: ": ", false: ", "}[i == 0] + told
+			}
 		}
 		return keys
 	case e.Key != "" || ofKeys:
