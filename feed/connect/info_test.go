@@ -1,6 +1,37 @@
 package connect
 
-import "testing"
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/internal/servertest"
+)
+
+// TestRefusedInfoIsAskedAgain after five minutes, by a connection that is made then.
+func TestRefusedInfoIsAskedAgain(t *testing.T) {
+	s := servertest.Start(t)
+	s.CLI("ACL", "SETUSER", "watcher", "on", ">pass", "+client", "+ping")
+	now := time.Unix(1_795_000_000, 0)
+	hello := introduce("ratescope", true, func() time.Time { return now })
+	for i, step := range []struct {
+		later   time.Duration
+		refused int64
+	}{{0, 1}, {time.Second, 1}, {4 * time.Minute, 1}, {time.Minute, 2}, {time.Minute, 2}} {
+		now = now.Add(step.later)
+		c := redis.NewClient(&redis.Options{Addr: s.Addr(), Username: "watcher", Password: "pass", OnConnect: hello})
+		err := c.Ping(context.Background()).Err()
+		c.Close()
+		stats, _ := s.Client().InfoMap(context.Background(), "commandstats").Result()
+		if got := stats["Commandstats"]["cmdstat_info"]; err != nil || !strings.Contains(got+",", fmt.Sprintf("rejected_calls=%d,", step.refused)) {
+			t.Errorf("connection %d: INFO stands at %s, want %d refused; %v", i+1, got, step.refused, err)
+		}
+	}
+}
 
 // TestUnnoticed: no version is asked for CLIENT NO-TOUCH that lacks it or may crash of it.
 func TestUnnoticed(t *testing.T) {

@@ -39,7 +39,7 @@ func (e *Endpoint) Open(name string, pool int, g *Guard) redis.UniversalClient {
 func (e *Endpoint) OpenNodes(name string, pool int, g *Guard) (redis.UniversalClient, *Nodes) {
 	o := e.options
 	nodes := &Nodes{seeds: o.Addrs, known: o.Addrs, avoid: make(map[string]time.Time)}
-	o.OnConnect, o.PoolSize, o.PipelinePoolSize = introduce(name, g != nil), pool, -1
+	o.OnConnect, o.PoolSize, o.PipelinePoolSize = introduce(name, g != nil, time.Now), pool, -1
 	if e.onConnect != nil {
 		identify := o.OnConnect
 		o.OnConnect = func(ctx context.Context, cn *redis.Conn) error {
@@ -230,15 +230,18 @@ func HasNoTouch(version string) bool {
 	return a > 8 || a == 8 && b >= 4
 }
 
+// askAgain is how long INFO is not asked that was refused.
+const askAgain = 5 * time.Minute
+
 // introduce says on each new connection who is there. go-redis would give up a connection
 // whose user must not say so, and dial again at once.
-func introduce(name string, watching bool) func(context.Context, *redis.Conn) error {
-	var refused atomic.Bool // INFO, on an earlier connection
+func introduce(name string, watching bool, clock func() time.Time) func(context.Context, *redis.Conn) error {
+	var again atomic.Int64 // when INFO may be asked, which was refused on an earlier connection
 	return func(ctx context.Context, cn *redis.Conn) error {
 		pipe := cn.Pipeline() // one round trip for both: the server may be far away
 		_ = pipe.Process(ctx, redis.NewStatusCmd(ctx, "client", "setname", name))
 		var info *redis.StringCmd
-		if watching && !refused.Load() {
+		if watching && clock().UnixNano() >= again.Load() {
 			info = pipe.Info(ctx, "server")
 		}
 		_, _ = pipe.Exec(ctx)
@@ -249,7 +252,7 @@ func introduce(name string, watching bool) func(context.Context, *redis.Conn) er
 			return nil
 		}
 		if Code(info.Err()) == "NOPERM" {
-			refused.Store(true)
+			again.Store(clock().Add(askAgain).UnixNano())
 		}
 		if info.Err() == nil && HasNoTouch(VersionOf(ParseInfo(info.Val()))) {
 			_ = cn.Process(ctx, redis.NewStatusCmd(ctx, "client", "no-touch", "on"))
