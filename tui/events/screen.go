@@ -72,6 +72,9 @@ func (sc *Screen) Update(msg tea.Msg) tea.Cmd {
 		sc.top = min(max(sc.top, sc.at-sc.rows+1), sc.at)
 		sc.top = min(max(sc.top, 0), max(0, len(sc.list)-sc.rows))
 		sc.s.Selection.See(0, 0)
+		if sc.then.H > 0 && len(sc.list) > 0 && sc.list[sc.at].key() != "" {
+			return sc.s.AskThen(sc.list[sc.at].at)
+		}
 	case tea.MouseWheelMsg:
 		sc.at = min(max(sc.at+3*shell.Wheel(msg), 0), max(len(sc.list)-1, 0))
 	}
@@ -280,7 +283,11 @@ func (sc *Screen) paintThen(v view, r cell.Rect) {
 	name := v.s.ShortName(k.Reading.Key, max(r.W-safetext.Width(note)-6, 1))
 	in := v.c.Section(r, false, widget.Styled(name, v.c.Look.Title), widget.Styled(note, v.c.Look.Dim))
 	above, below := in.Top(in.H - bars)
-	then := k.AsOf(at)
+	then := v.s.Then(k, at)
+	if then == nil {
+		v.c.Buffer.Text(in.X, in.Y, in.X+in.W, "reading what was seen…", v.c.Look.Dim)
+		return
+	}
 	sc.past.Paint(v.c, above, then, timeline.Moment{Now: at, Stopped: true, Still: true}, false)
 	timeline.PaintWindow(v.c, below, then, at, false)
 }

@@ -186,6 +186,33 @@ func (s *Session) recall() tea.Cmd {
 	return func() tea.Msg { return pastMsg{past(at), at} }
 }
 
+// thenMsg brings the keys as they were read at the moment of an event.
+type thenMsg pastMsg
+
+// AskThen finds out how the keys were read at a moment before the one on screen.
+func (s *Session) AskThen(at limiter.Instant) tea.Cmd {
+	past := s.Options.Saving.Past
+	if past == nil || s.then.asked == at || s.then.asked != s.then.at || at >= s.Shown.At() {
+		return nil
+	}
+	s.then.asked = at
+	return func() tea.Msg { return thenMsg{past(at), at} }
+}
+
+// Then returns a key as it was read at a moment, of which AskThen was called, or by its timeline where that is not kept. It is nil
+// while it is not known.
+func (s *Session) Then(k *model.Watched, at limiter.Instant) *model.Watched {
+	switch {
+	case s.Options.Saving.Past == nil || at >= s.Shown.At():
+		return k.AsOf(at)
+	case s.then.at != at:
+		return nil
+	case s.then.kept == nil || s.then.kept.Key(k.Reading.Key) == nil:
+		return k.AsOf(at)
+	}
+	return s.then.kept.Key(k.Reading.Key)
+}
+
 // Pause pauses the picture, or continues it. The board is updated meanwhile.
 func (s *Session) Pause() {
 	if s.Shown.Pause() {

@@ -71,6 +71,10 @@ type Session struct {
 	untaught func() error    // takes back the rule that was written last; nil for none
 	asked    limiter.Instant // the moment of the past of which it was asked last how the keys were read
 	recalled limiter.Instant // the one of which that is on screen
+	then     struct {        // the moment of an event
+		asked limiter.Instant
+		pastMsg
+	}
 	told     map[string]bool // patterns for which rules were written since the last one was taken back
 	names    cleaned
 	families families
@@ -109,6 +113,12 @@ func (s *Session) Update(msg tea.Msg) tea.Cmd {
 		s.recalled = msg.at
 		s.Shown.Recall(msg.kept, msg.at)
 		s.Rows.Reorder()
+		s.Shell.Redraw()
+		return nil
+	case thenMsg:
+		if s.then.pastMsg = pastMsg(msg); msg.kept != nil {
+			s.then.kept = s.Shown.Board().AsOf(msg.at, msg.kept)
+		}
 		s.Shell.Redraw()
 		return nil
 	case shell.StopMsg:
