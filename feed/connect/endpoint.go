@@ -1,7 +1,6 @@
-// Package connect is the way to a server: it reads URLs of single servers, clusters and
-// sentinels, opens clients that never wait for ever and never try twice, and guards those
-// that watch, so that no command that could write reaches the wire. What goes wrong on
-// the way becomes one sentence with the remedy.
+// Package connect is the way to a server: it reads URLs of single servers, clusters and sentinels, opens clients that never wait for
+// ever and never try twice, and guards those that watch, so that no command that could write reaches the wire. What goes wrong on the
+// way becomes one sentence with the remedy.
 package connect
 
 import (
@@ -32,9 +31,8 @@ type Endpoint struct {
 	frozen    *frozen                                  // nodes of a cluster that do not answer; nil for none of their own
 	Shown     string                                   // as the user may see it, without passwords
 
-	// joined is set once the one server was found to be a node of a cluster that can be
-	// reached: clients that are opened from then on speak to all of it. nil for endpoints that
-	// stay as they are.
+	// joined is set once the one server was found to be a node of a cluster that can be reached: clients that are opened from then on
+	// speak to all of it. nil for endpoints that stay as they are.
 	joined *atomic.Bool
 
 	// Trace receives every round trip of the clients that are opened from then on, for a debug
@@ -143,8 +141,7 @@ func Local(addr, shown string) *Endpoint {
 	return &Endpoint{network: "tcp", Shown: shown, options: redis.UniversalOptions{Addrs: []string{addr}}}
 }
 
-// badURL returns the error of a URL that cannot be used. why must hold no part of it that
-// could be of a password.
+// badURL returns the error of a URL that cannot be used. why must hold no part of it that could be of a password.
 func badURL(raw, why string) error {
 	return fmt.Errorf("URL %q does not parse: %s; write redis://[user:password@]host:port/db, rediss://…, unix://path or "+
 		"redis+sentinel://host:26379/name", redact(raw), why)
@@ -179,8 +176,7 @@ func parserSays(raw string, err error) string {
 	return strings.TrimPrefix(err.Error(), "redis: ")
 }
 
-// parseServer reads the URL of one server; u is raw after the options of this program were
-// taken out.
+// parseServer reads the URL of one server; u is raw after the options of this program were taken out.
 func parseServer(raw string, u *url.URL) (*redis.Options, error) {
 	switch u.Scheme {
 	case "redis", "rediss", "unix":
@@ -203,9 +199,8 @@ func parseServer(raw string, u *url.URL) (*redis.Options, error) {
 // address is what a person may see of a host and a path that come before no password.
 var address = regexp.MustCompile(`^[A-Za-z0-9._:\[\],/-]*$`)
 
-// redact removes the password and the options of a URL, also of one that does not parse.
-// The user name stays. Of a URL in which they cannot be told apart from the rest only the
-// scheme stays.
+// redact removes the password and the options of a URL, also of one that does not parse. The user name stays. Of a URL in which they
+// cannot be told apart from the rest only the scheme stays.
 func redact(raw string) string {
 	scheme, rest, found := strings.Cut(raw, "://")
 	if !found {
@@ -257,8 +252,7 @@ func (f TLSFiles) Config() (*tls.Config, error) {
 	return c, nil
 }
 
-// TLSFiles names PEM files for rediss:// URLs; empty fields mean the system's roots,
-// no client certificate, and the host of the URL.
+// TLSFiles names PEM files for rediss:// URLs; empty fields mean the system's roots, no client certificate, and the host of the URL.
 type TLSFiles struct {
 	CA, Cert, Key string
 	ServerName    string

@@ -18,10 +18,9 @@ import (
 	"ratescope/model"
 )
 
-// Nodes are the servers behind a client that are read: the one server, or the masters of a
-// cluster, or, where the URL asks for replicas, one replica of each master. It is the same
-// one for as long as it answers, because two replicas are not behind by the same. Nodes is
-// safe for concurrent use.
+// Nodes are the servers behind a client that are read: the one server, or the masters of a cluster, or, where the URL asks for
+// replicas, one replica of each master. It is the same one for as long as it answers, because two replicas are not behind by the same.
+// Nodes is safe for concurrent use.
 type Nodes struct {
 	client   redis.UniversalClient
 	replicas bool
@@ -40,8 +39,7 @@ const avoidFor = 30 * time.Second
 // Replicas says that replicas of a cluster are read.
 func (n *Nodes) Replicas() bool { return n.replicas }
 
-// All returns the nodes that are read, by address. The error is for a cluster of which no
-// node tells who they are.
+// All returns the nodes that are read, by address. The error is for a cluster of which no node tells who they are.
 func (n *Nodes) All(ctx context.Context) ([]*redis.Client, error) {
 	switch c := n.client.(type) {
 	case *redis.Client:
@@ -187,8 +185,7 @@ func (s Slots) String() string {
 	return fmt.Sprintf("%d-%d", s.First, s.Past-1)
 }
 
-// parseSentinel reads redis+sentinel://[user:password@]host:port[,host:port]/name[/db], with
-// ?replica=true for a replica of the master.
+// parseSentinel reads redis+sentinel://[user:password@]host:port[,host:port]/name[/db], with ?replica=true for a replica of the master.
 func parseSentinel(raw string, u *url.URL, secured *tls.Config) (*Endpoint, error) {
 	name, db, _ := strings.Cut(strings.Trim(u.Path, "/"), "/")
 	if u.Host == "" || name == "" {

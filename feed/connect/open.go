@@ -14,8 +14,7 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// Timeout bounds every dial, read and write: a server that does not answer within
-// it is reported as away.
+// Timeout bounds every dial, read and write: a server that does not answer within it is reported as away.
 const Timeout = 2 * time.Second
 
 // Waiting returns the endpoint with clients that wait longer than Timeout for a dial, a read and a
@@ -26,10 +25,9 @@ func (e *Endpoint) Waiting(d time.Duration) *Endpoint {
 	return &waiting
 }
 
-// Open makes a client. It never retries by itself: the observer waits with a backoff
-// of its own, and a request whose answer is lost must not be sent twice. Every wait of
-// it is bounded by Timeout, or by what Waiting has set. With a guard, every command goes through it on its way to a
-// node; without one the client may write.
+// Open makes a client. It never retries by itself: the observer waits with a backoff of its own, and a request whose answer is lost
+// must not be sent twice. Every wait of it is bounded by Timeout, or by what Waiting has set. With a guard, every command goes through
+// it on its way to a node; without one the client may write.
 func (e *Endpoint) Open(name string, pool int, g *Guard) redis.UniversalClient {
 	c, _ := e.OpenNodes(name, pool, g)
 	return c
@@ -132,9 +130,8 @@ func (e *Endpoint) OpenPush(name string, pool int, g *Guard) (redis.UniversalCli
 	return pushed.OpenNodes(name, pool, g)
 }
 
-// OpenTracking makes a client on whose connections a server tells of every write to a key with one
-// of the prefixes, or to any key: CLIENT TRACKING with BCAST, which takes RESP3. Where it refuses,
-// there is no connection.
+// OpenTracking makes a client on whose connections a server tells of every write to a key with one of the prefixes, or to any key:
+// CLIENT TRACKING with BCAST, which takes RESP3. Where it refuses, there is no connection.
 func (e *Endpoint) OpenTracking(name string, prefixes []string, g *Guard) redis.UniversalClient {
 	tracking := *e
 	tracking.options.Protocol = 3
@@ -151,11 +148,10 @@ func (e *Endpoint) OpenTracking(name string, prefixes []string, g *Guard) redis.
 // ErrOneNode is in the error of Join where the URL says ?cluster=false.
 var ErrOneNode = errors.New("the URL asks for this node alone")
 
-// Join makes an endpoint of a single server, which turned out to be a node of a cluster, the
-// way to the whole cluster, if every master of it answers: clients that are opened from then
-// on, those that fire too, find each key on the node that holds it. It returns how many
-// masters there are. Where a node cannot be reached under the address that the cluster
-// announces, as behind a tunnel, the error says so and the endpoint stays as it was.
+// Join makes an endpoint of a single server, which turned out to be a node of a cluster, the way to the whole cluster, if every master
+// of it answers: clients that are opened from then on, those that fire too, find each key on the node that holds it. It returns how
+// many masters there are. Where a node cannot be reached under the address that the cluster announces, as behind a tunnel, the error
+// says so and the endpoint stays as it was.
 func (e *Endpoint) Join(ctx context.Context) (masters int, err error) {
 	if e.joined == nil {
 		return 0, ErrOneNode
@@ -200,8 +196,7 @@ func ParseInfo(text string) map[string]string {
 
 const valkey = "valkey "
 
-// VersionOf returns the version that the fields of INFO tell: "7.0.15", "valkey 8.1.1"; ""
-// is unknown.
+// VersionOf returns the version that the fields of INFO tell: "7.0.15", "valkey 8.1.1"; "" is unknown.
 func VersionOf(fields map[string]string) string {
 	if v := fields["valkey_version"]; v != "" {
 		return valkey + v
@@ -209,12 +204,10 @@ func VersionOf(fields map[string]string) string {
 	return fields["redis_version"]
 }
 
-// HasNoTouch says whether connections to a server of that version read without counting as
-// use of the keys: by CLIENT NO-TOUCH, which Redis has from 7.2 on. Where a connection
-// has asked for it, Redis 8.0 to 8.2 and Valkey before 9 may crash: while a slot migrates,
-// or when another client that blocks is woken (redis/redis#14415, valkey-io/valkey#2347;
-// seen on Redis 8.0.6 and Valkey 8.1.1). Some of these are mended in later patches, but
-// no server is watched at that risk.
+// HasNoTouch says whether connections to a server of that version read without counting as use of the keys: by CLIENT NO-TOUCH, which
+// Redis has from 7.2 on. Where a connection has asked for it, Redis 8.0 to 8.2 and Valkey before 9 may crash: while a slot migrates, or
+// when another client that blocks is woken (redis/redis#14415, valkey-io/valkey#2347; seen on Redis 8.0.6 and Valkey 8.1.1). Some of
+// these are mended in later patches, but no server is watched at that risk.
 func HasNoTouch(version string) bool {
 	number, isValkey := strings.CutPrefix(version, valkey)
 	major, rest, _ := strings.Cut(number, ".")
@@ -245,9 +238,8 @@ func introduce(name string, watching bool, clock func() time.Time) func(context.
 			info = pipe.Info(ctx, "server")
 		}
 		_, _ = pipe.Exec(ctx)
-		// The server is told not to count this connection's reads as use of the keys, so that
-		// watching neither keeps keys from being evicted nor makes them look hot: where that is
-		// known to be safe, and where the user may ask.
+		// The server is told not to count this connection's reads as use of the keys, so that watching neither keeps keys from being
+		// evicted nor makes them look hot: where that is known to be safe, and where the user may ask.
 		if info == nil {
 			return nil
 		}
@@ -267,7 +259,6 @@ type quiet struct{}
 // Printf drops the line.
 func (quiet) Printf(context.Context, string, ...any) {}
 
-// SilenceLogs keeps go-redis from writing to standard error, which a screen owns: what goes wrong
-// is reported in the batches. It is for the program to call, once, since it holds for every
-// client of the process.
+// SilenceLogs keeps go-redis from writing to standard error, which a screen owns: what goes wrong is reported in the batches. It is for
+// the program to call, once, since it holds for every client of the process.
 func SilenceLogs() { redis.SetLogger(quiet{}) }

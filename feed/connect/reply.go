@@ -16,9 +16,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Bounds of what a server may answer. go-redis allocates whatever length a reply
-// announces, so that a hostile or broken server could end the program with one line; a
-// panic or a lack of memory in a goroutine of the client cannot be recovered from.
+// Bounds of what a server may answer. go-redis allocates whatever length a reply announces, so that a hostile or broken server could
+// end the program with one line; a panic or a lack of memory in a goroutine of the client cannot be recovered from.
 const (
 	maxReplyLine       = 64 << 10  // bytes of a status, an error, a number or a header
 	maxReplyBulk       = 64 << 20  // bytes of one string
@@ -28,8 +27,7 @@ const (
 	maxReplyAttributes = 16        // RESP3 attributes before or inside one reply
 )
 
-// A ReplyError is the error of a connection whose server sent what no Redis sends. The
-// connection is of no use afterwards.
+// A ReplyError is the error of a connection whose server sent what no Redis sends. The connection is of no use afterwards.
 type ReplyError struct {
 	Why string // a clause after the server's name
 }
@@ -218,8 +216,7 @@ func (s *scanner) begin(n int64, attribute bool) (done bool, err error) {
 	return false, nil
 }
 
-// end closes a value and the groups that it completes, and reports whether the value at
-// the top level is complete.
+// end closes a value and the groups that it completes, and reports whether the value at the top level is complete.
 func (s *scanner) end() bool {
 	for len(s.open) > 0 {
 		last := &s.open[len(s.open)-1]
@@ -253,10 +250,9 @@ type deadline struct {
 	until time.Time // as bytes that came have moved it
 }
 
-// resumedConn is a connection that does not take a standstill of this program for the silence of the
-// server, nor a slow answer for none. A read whose deadline ended while this program stood still is tried once more,
-// for resumedGrace. One that waits in vain while the program runs ends at its deadline. Read is called by one goroutine
-// at a time.
+// resumedConn is a connection that does not take a standstill of this program for the silence of the server, nor a slow answer for
+// none. A read whose deadline ended while this program stood still is tried once more, for resumedGrace. One that waits in vain while
+// the program runs ends at its deadline. Read is called by one goroutine at a time.
 type resumedConn struct {
 	net.Conn
 	deadline atomic.Pointer[deadline] // nil before the first is set

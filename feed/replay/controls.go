@@ -38,8 +38,7 @@ func (p *Player) anchor(at limiter.Instant) bool {
 	return true
 }
 
-// end notes that there is no further batch: the replay is over once its clock has come to
-// the last one.
+// end notes that there is no further batch: the replay is over once its clock has come to the last one.
 func (p *Player) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -214,8 +213,7 @@ func leap(f *record.File, to limiter.Instant) (*course, error) {
 	return c, nil
 }
 
-// reach is how far back the timelines of a board are on screen, two windows of the longest, within
-// bounds.
+// reach is how far back the timelines of a board are on screen, two windows of the longest, within bounds.
 func reach(b *model.Board) time.Duration {
 	longest := leastReach
 	for _, k := range b.Keys() {

@@ -1,12 +1,9 @@
-// Package replay shows a recording again: a Player hands its batches out when their time
-// comes, at a speed, and goes anywhere in it.
+// Package replay shows a recording again: a Player hands its batches out when their time comes, at a speed, and goes anywhere in it.
 //
-// The time of a replay is the recording's, on the server's clock; while the server was
-// away, the recorder's clock carries it on. To go elsewhere, a Player begins at the last
-// checkpoint before, a frozen board at a frame of the file, and reads on from there: the
-// board is what it was when it was recorded. Where that is far, it leaps: it shows at once
-// where everything stood at that moment, which the frame before it says, and reads what came
-// before while that is on screen: first as much as timelines show, then all of it.
+// The time of a replay is the recording's, on the server's clock; while the server was away, the recorder's clock carries it on. To go
+// elsewhere, a Player begins at the last checkpoint before, a frozen board at a frame of the file, and reads on from there: the board
+// is what it was when it was recorded. Where that is far, it leaps: it shows at once where everything stood at that moment, which the
+// frame before it says, and reads what came before while that is on screen: first as much as timelines show, then all of it.
 package replay
 
 import (
@@ -33,8 +30,7 @@ import (
 // speeds are those that Faster and Slower go through.
 var speeds = [...]float64{0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000}
 
-// Player plays a recording. Take is for one goroutine; all else may be called
-// from any. Make one with New.
+// Player plays a recording. Take is for one goroutine; all else may be called from any. Make one with New.
 type Player struct {
 	file   *record.File
 	linear bool
@@ -72,10 +68,9 @@ const (
 	setBack   = 2500 * time.Millisecond
 )
 
-// New returns a player at the beginning of f. With linear, every batch is handed out by
-// itself, and io.EOF after the last one; else what is due at once comes as one batch, and
-// at the end the player waits to be sent elsewhere. The error is for a speed that is out
-// of range.
+// New returns a player at the beginning of f. With linear, every batch is handed out by itself, and io.EOF after the last one; else
+// what is due at once comes as one batch, and at the end the player waits to be sent elsewhere. The error is for a speed that is out of
+// range.
 func New(f *record.File, speed float64, linear bool) (*Player, error) {
 	if lo, hi := speeds[0], speeds[len(speeds)-1]; !(speed >= lo && speed <= hi) {
 		return nil, fmt.Errorf("a speed of %g is out of range: give %g to %g", speed, lo, hi)
@@ -301,8 +296,7 @@ func Open(ctx context.Context, name string) (*record.File, io.Closer, error) {
 	return f, under, nil
 }
 
-// Stream opens a file, of a capsule the recording in it, and returns what closes it. The error
-// is one sentence that names the file.
+// Stream opens a file, of a capsule the recording in it, and returns what closes it. The error is one sentence that names the file.
 func Stream(name string) (*io.SectionReader, io.Closer, error) {
 	f, err := file.Open(name)
 	if err != nil {

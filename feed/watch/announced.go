@@ -96,8 +96,7 @@ func (f *announcements) missed() {
 	f.busy.Send()
 }
 
-// cost returns the server time that it took since the previous call; trip is the server time
-// of one round trip.
+// cost returns the server time that it took since the previous call; trip is the server time of one round trip.
 func (f *announcements) cost(trip time.Duration) time.Duration {
 	return time.Duration(f.events.Swap(0))*eventPrice + time.Duration(f.begun.Swap(0))*listenTrips*trip
 }

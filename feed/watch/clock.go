@@ -10,11 +10,9 @@ import (
 	"ratescope/model/format"
 )
 
-// clock estimates the server's clock from its answers to TIME. The server reads its clock at
-// some moment between sending and receiving, so that each answer bounds the offset between
-// the two clocks from both sides. The estimate moves only as far as the newest bounds demand,
-// so that slow round trips do not spoil the estimate of fast ones. The zero value has seen no
-// answer.
+// clock estimates the server's clock from its answers to TIME. The server reads its clock at some moment between sending and receiving,
+// so that each answer bounds the offset between the two clocks from both sides. The estimate moves only as far as the newest bounds
+// demand, so that slow round trips do not spoil the estimate of fast ones. The zero value has seen no answer.
 type clock struct {
 	known    bool
 	offset   time.Duration // server minus local
@@ -42,10 +40,9 @@ const (
 	tripsLeast, tripsKept = 3, 9
 )
 
-// observe takes the answers to a pipeline that was sent and whose last answer was received: the server
-// read its clock at first before the commands, and at last after them. What lies between is the server's
-// time, or that of a slow way to it, and no part of the round trip. trip is false for one that had to
-// connect first, whose duration counts for the offset alone.
+// observe takes the answers to a pipeline that was sent and whose last answer was received: the server read its clock at first before
+// the commands, and at last after them. What lies between is the server's time, or that of a slow way to it, and no part of the round
+// trip. trip is false for one that had to connect first, whose duration counts for the offset alone.
 func (c *clock) observe(sent, received, first, last time.Time, trip bool) {
 	lo, hi := last.Sub(received), first.Sub(sent)
 	width := hi - lo
@@ -134,9 +131,8 @@ func (c *clock) bounds() time.Duration {
 	return c.width + time.Duration(2*drift*float64(max(c.seen.Sub(c.set), 0)))
 }
 
-// uncertainty returns by how much the offset may be wrong in either direction: half of the
-// narrowest round trip, because the server read its clock at some point within it, and the drift since. It
-// is 0 before the first answer.
+// uncertainty returns by how much the offset may be wrong in either direction: half of the narrowest round trip, because the server
+// read its clock at some point within it, and the drift since. It is 0 before the first answer.
 func (c *clock) uncertainty() time.Duration {
 	if !c.known {
 		return 0

@@ -10,8 +10,7 @@ import (
 	"ratescope/model"
 )
 
-// result is the reader's answer to one order: the readings, and what the reader knows of the
-// server after them.
+// result is the reader's answer to one order: the readings, and what the reader knows of the server after them.
 type result struct {
 	kind          orderKind
 	readings      []model.Reading
@@ -38,8 +37,7 @@ type identity struct {
 	clusterNode          bool // it is a node of a cluster, watched on its own
 }
 
-// emitter builds the batches and keeps the state of the link. It belongs to the goroutine
-// of Watch.Run.
+// emitter builds the batches and keeps the state of the link. It belongs to the goroutine of Watch.Run.
 type emitter struct {
 	emit     func(model.Batch)
 	server   model.Server // the fields that never change
@@ -100,8 +98,7 @@ func (e *emitter) lost(err error) {
 	e.err, e.quiet = connect.Explain(err, e.server.Target), connect.TimedOut(err)
 }
 
-// send emits a batch with the readings, the names of the limiters that are gone, and the state
-// of the link.
+// send emits a batch with the readings, the names of the limiters that are gone, and the state of the link.
 func (e *emitter) send(now time.Time, readings []model.Reading, gone []string) {
 	b := model.Batch{Local: now, Readings: readings, Gone: gone, Server: e.server}
 	s := &b.Server
@@ -153,10 +150,9 @@ const heardFor = 15 * time.Second
 // errSilent is the error of an order whose answer does not come.
 var errSilent = fmt.Errorf("no answer yet: %w", context.DeadlineExceeded)
 
-// silenceLimit returns how long the server may send nothing on any connection while an order waits. The
-// limit grows with the round trip as clock.bound has it, so that a distant server does not count as silent. In a cluster the
-// order itself waits nodeAnswerLimit for a node that hangs, and tripsLimit round trips, while the others have answered long
-// ago: its result says whether one of them did.
+// silenceLimit returns how long the server may send nothing on any connection while an order waits. The limit grows with the round trip
+// as clock.bound has it, so that a distant server does not count as silent. In a cluster the order itself waits nodeAnswerLimit for a
+// node that hangs, and tripsLimit round trips, while the others have answered long ago: its result says whether one of them did.
 func silenceLimit(cluster bool, far time.Duration) time.Duration {
 	if cluster {
 		return silentAfter + nodeAnswerLimit + tripsLimit*far
@@ -168,9 +164,8 @@ func silenceLimit(cluster bool, far time.Duration) time.Duration {
 // that this process stood still: the kernel stopped it, or its container was throttled.
 const lateTick = 250 * time.Millisecond
 
-// silence measures how long the server has sent nothing while an order waits. The time in which this
-// process stood still does not count, because an answer that came meanwhile lies unread in its socket.
-// The zero value with every, the refresh, is ready to use.
+// silence measures how long the server has sent nothing while an order waits. The time in which this process stood still does not
+// count, because an answer that came meanwhile lies unread in its socket. The zero value with every, the refresh, is ready to use.
 type silence struct {
 	every time.Duration // between two calls of lasts, as planned
 

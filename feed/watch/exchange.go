@@ -42,10 +42,9 @@ type group struct {
 	failed error
 }
 
-// groups sorts trackers by the node that holds their keys. There is one group unless the
-// server is a cluster. Some libraries keep a counter for every window, each in a slot of its
-// own; these trackers form the group of the client as a whole, which routes every command.
-// waiting holds the outages of the nodes that are left out because they do not answer.
+// groups sorts trackers by the node that holds their keys. There is one group unless the server is a cluster. Some libraries keep a
+// counter for every window, each in a slot of its own; these trackers form the group of the client as a whole, which routes every
+// command. waiting holds the outages of the nodes that are left out because they do not answer.
 func (r *reader) groups(ctx context.Context, due []*tracked) (all []*group, waiting []*outage) {
 	whole := &group{pipe: r.link.client.Pipeline, due: due}
 	if !r.link.cluster {
@@ -90,9 +89,8 @@ func (r *reader) groups(ctx context.Context, due []*tracked) (all []*group, wait
 	return all, waiting
 }
 
-// readAll reads the trackers in due, as far as the budget reaches, from all nodes at the same
-// time, and adds their readings to ready. quick marks a round between two refreshes. It fails
-// when no node answers.
+// readAll reads the trackers in due, as far as the budget reaches, from all nodes at the same time, and adds their readings to ready.
+// quick marks a round between two refreshes. It fails when no node answers.
 func (r *reader) readAll(ctx context.Context, due []*tracked, quick bool, ready *[]model.Reading) error {
 	if len(due) == 0 {
 		return nil
@@ -167,9 +165,8 @@ const markEvery = 24
 // farFlights is how many pipelines of a group are sent at once where the server is far, each over its own connection.
 const farFlights = 3
 
-// depart prepares a pipeline, or farFlights, for each group that has trackers due within the budget. Trackers
-// on screen are read whatever the budget holds, and so are quick rounds and, with again,
-// trackers that need another pipeline in this round.
+// depart prepares a pipeline, or farFlights, for each group that has trackers due within the budget. Trackers on screen are read
+// whatever the budget holds, and so are quick rounds and, with again, trackers that need another pipeline in this round.
 func (r *reader) depart(ctx context.Context, groups []*group, quick, again bool, spent time.Duration) []*flight {
 	s := &r.spending
 	most := time.Duration(float64(min(s.since, time.Second)) * roundShare)
@@ -233,9 +230,8 @@ func (r *reader) ask(ctx context.Context, f *flight, quick bool) {
 	}
 }
 
-// moments returns a function that is called for each tracker in turn, by its number. It returns when the
-// tracker was read, by the server's clock, and how long that took at most. Where TIME was not asked, both
-// are estimated by this machine's clock.
+// moments returns a function that is called for each tracker in turn, by its number. It returns when the tracker was read, by the
+// server's clock, and how long that took at most. Where TIME was not asked, both are estimated by this machine's clock.
 func (f *flight) moments() func(i int) (now limiter.Instant, spread time.Duration) {
 	if f.begun == nil || f.begun.Err() != nil {
 		now, spread := f.clock.at(f.received), max(f.received.Sub(f.sent)-f.clock.rtt(), 0)
@@ -251,8 +247,7 @@ func (f *flight) moments() func(i int) (now limiter.Instant, spread time.Duratio
 	}
 }
 
-// land sends the pipelines at the same time, takes their answers one after the other, and
-// returns what they cost the server in all.
+// land sends the pipelines at the same time, takes their answers one after the other, and returns what they cost the server in all.
 func (r *reader) land(ctx context.Context, flights []*flight, quick bool, ready *[]model.Reading) (price time.Duration) {
 	limited, cancel := context.WithTimeout(ctx, r.link.answerLimit())
 	defer cancel()
@@ -286,8 +281,7 @@ func (r *reader) pay(f *flight, quick bool) (price time.Duration) {
 	return price
 }
 
-// settle hands the answers of a pipeline to its trackers, and adds their readings to ready. It
-// fails when the node is away.
+// settle hands the answers of a pipeline to its trackers, and adds their readings to ready. It fails when the node is away.
 func (r *reader) settle(f *flight, ready *[]model.Reading) error {
 	if f.begun != nil {
 		first, err := f.begun.Result()

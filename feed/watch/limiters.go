@@ -18,9 +18,8 @@ import (
 	"ratescope/model/naming"
 )
 
-// limiters holds the limiters that are watched: a tracker for each limiter that was found or
-// named, the scanner that finds them, and the ranker that finds the hottest where there are
-// more than MaxKeys. It belongs to the reader's goroutine.
+// limiters holds the limiters that are watched: a tracker for each limiter that was found or named, the scanner that finds them, and
+// the ranker that finds the hottest where there are more than MaxKeys. It belongs to the reader's goroutine.
 type limiters struct {
 	o         Options
 	rules     decode.Rules           // what the rules of o say of keys before they are read
@@ -102,8 +101,7 @@ func kindOf(typ string, kind decode.Kind, library string) string {
 	return library + typ + " " + kind.String() + " "
 }
 
-// adoptOne adds a find to the tracker of its limiter, or adds a tracker if there is none and
-// the find is a limiter worth watching.
+// adoptOne adds a find to the tracker of its limiter, or adds a tracker if there is none and the find is a limiter worth watching.
 func (l *limiters) adoptOne(f decode.Found, now limiter.Instant) {
 	t := l.trackers[f.Name]
 	switch {
@@ -163,10 +161,9 @@ func (l *limiters) stale(f decode.Found, now limiter.Instant) bool {
 	return f.Kind == decode.Counter && span > 0 && f.Start.Add(3*span) < now
 }
 
-// grade returns the evidence that a find is a limiter; ok is false where there is none. A find
-// in a library's layout is known to be a limiter. A rule that names the key, or a pattern
-// narrower than *, tells that it is one. Otherwise it is a likely limiter only when the form
-// of its value and its name both suggest one.
+// grade returns the evidence that a find is a limiter; ok is false where there is none. A find in a library's layout is known to be a
+// limiter. A rule that names the key, or a pattern narrower than *, tells that it is one. Otherwise it is a likely limiter only when
+// the form of its value and its name both suggest one.
 func (l *limiters) grade(f decode.Found) (e model.Evidence, ok bool) {
 	if f.Evidence == model.Known || f.Match != nil && f.Match.Rule > 0 {
 		return f.Evidence, true
@@ -291,8 +288,7 @@ var seed = maphash.MakeSeed()
 // hashOf returns the hash of a name for limiters.dropped.
 func hashOf(name string) uint64 { return maphash.String(seed, name) }
 
-// makeRoom evicts the coldest tracker for a find that is certainly hotter, and reports whether
-// there is room for it.
+// makeRoom evicts the coldest tracker for a find that is certainly hotter, and reports whether there is room for it.
 func (l *limiters) makeRoom(f decode.Found) bool {
 	if !l.hotter(f) {
 		return false

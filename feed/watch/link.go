@@ -48,10 +48,9 @@ func newLink(client redis.UniversalClient, nodes *connect.Nodes, g *connect.Guar
 	return l
 }
 
-// Bounds of the time that one answer may take: answerLimit, or nodeAnswerLimit for a node of a
-// cluster because the other nodes wait for it, plus tripsLimit usual round trips, so that a
-// distant server does not count as away. Where the usual round trip is not known, or has just become longer, mostAnswer bounds
-// the wait.
+// Bounds of the time that one answer may take: answerLimit, or nodeAnswerLimit for a node of a cluster because the other nodes wait for
+// it, plus tripsLimit usual round trips, so that a distant server does not count as away. Where the usual round trip is not known, or
+// has just become longer, mostAnswer bounds the wait.
 const (
 	answerLimit     = connect.Timeout
 	mostAnswer      = 2 * connect.Timeout
@@ -300,8 +299,7 @@ func (l *link) keysAt(ctx context.Context, addr string, trackers map[string]*tra
 	return n
 }
 
-// reviewOutages forgets the outages of nodes that no longer hold keys, because other nodes have
-// taken their place.
+// reviewOutages forgets the outages of nodes that no longer hold keys, because other nodes have taken their place.
 func (l *link) reviewOutages(ctx context.Context, trackers map[string]*tracked) {
 	for addr, o := range l.outages {
 		if n := l.keysAt(ctx, addr, trackers); n > 0 {

@@ -23,9 +23,8 @@ import (
 	"ratescope/model/handoff"
 )
 
-// ranker finds the hottest keys of a server that may have many more keys than are watched. It
-// samples the writes, has the keys that are written most examined before SCAN reaches them,
-// and names the cold trackers that make room for them.
+// ranker finds the hottest keys of a server that may have many more keys than are watched. It samples the writes, has the keys that are
+// written most examined before SCAN reaches them, and names the cold trackers that make room for them.
 type ranker struct {
 	client   redis.UniversalClient // speaks RESP3; nil on the embedded server
 	nodes    *connect.Nodes        // of client
@@ -50,8 +49,7 @@ const (
 	coldEnough   = 1                // readings in a row without news
 )
 
-// newRanker prepares to sample writes over a client of its own, which must speak RESP3. With a
-// nil client nothing is ranked.
+// newRanker prepares to sample writes over a client of its own, which must speak RESP3. With a nil client nothing is ranked.
 func newRanker(c redis.UniversalClient, nodes *connect.Nodes, o Options, now func() limiter.Instant) *ranker {
 	return &ranker{
 		client: c, nodes: nodes, asked: make(map[string]time.Time),
@@ -65,16 +63,14 @@ func newRanker(c redis.UniversalClient, nodes *connect.Nodes, o Options, now fun
 	}
 }
 
-// covers reports whether one of the patterns matches a key or the name of its limiter. No
-// patterns match everything.
+// covers reports whether one of the patterns matches a key or the name of its limiter. No patterns match everything.
 func covers(patterns []string, key, name string) bool {
 	fits := func(pattern string) bool { return config.MatchGlob(pattern, key) || config.MatchGlob(pattern, name) }
 	return len(patterns) == 0 || slices.ContainsFunc(patterns, fits)
 }
 
-// prefixes returns the fixed beginnings of the keys that the patterns match, each also with a
-// { before it, as the counters of ratescope's own library have; nil stands for every key. No
-// prefix begins with another one, which CLIENT TRACKING would refuse.
+// prefixes returns the fixed beginnings of the keys that the patterns match, each also with a { before it, as the counters of
+// ratescope's own library have; nil stands for every key. No prefix begins with another one, which CLIENT TRACKING would refuse.
 func prefixes(patterns []string) []string {
 	var all []string
 	for _, p := range patterns {
@@ -230,8 +226,7 @@ func (k *retained) run(ctx context.Context) {
 	}
 }
 
-// ask asks the server, or every node of a cluster that is watched. The keys of a node that
-// does not answer are missing from the report.
+// ask asks the server, or every node of a cluster that is watched. The keys of a node that does not answer are missing from the report.
 func (k *retained) ask(ctx context.Context, now time.Time) (r retainedReport) {
 	ctx, cancel := context.WithTimeout(ctx, connect.Timeout)
 	defer cancel()

@@ -17,9 +17,8 @@ import (
 	"ratescope/model/handoff"
 )
 
-// reader reads the limiters that are due over the link. Its methods and fields belong to the
-// goroutine of run, unless their comment says otherwise; it shares data with other goroutines
-// only through the channels of orders and results and through shared.
+// reader reads the limiters that are due over the link. Its methods and fields belong to the goroutine of run, unless their comment
+// says otherwise; it shares data with other goroutines only through the channels of orders and results and through shared.
 type reader struct {
 	o        Options
 	link     *link
@@ -68,8 +67,7 @@ func newReader(o Options, e *connect.Endpoint, g *connect.Guard, pasts map[strin
 	}
 }
 
-// run answers orders until ctx ends. Nodes that do not answer are pinged by goroutines of the
-// group beside.
+// run answers orders until ctx ends. Nodes that do not answer are pinged by goroutines of the group beside.
 func (r *reader) run(ctx context.Context, beside *goroutine.Group, orders <-chan order, results chan<- result) {
 	r.link.beside = beside
 	r.connect(ctx, beside)
@@ -114,9 +112,8 @@ func (r *reader) run(ctx context.Context, beside *goroutine.Group, orders <-chan
 	}
 }
 
-// round reads the trackers that are due into res. It fails when the server is away; res then
-// holds the readings that came before. Only a full round reads all trackers that are due,
-// and adopts the keys that discovery has found.
+// round reads the trackers that are due into res. It fails when the server is away; res then holds the readings that came before. Only
+// a full round reads all trackers that are due, and adopts the keys that discovery has found.
 func (r *reader) round(ctx context.Context, o order, res *result) (h *model.Health, err error) {
 	defer func() {
 		if err != nil {
@@ -143,9 +140,8 @@ func (r *reader) round(ctx context.Context, o order, res *result) (h *model.Heal
 	return h, err
 }
 
-// confirm asks the server for its identity again if a connection was made since it last gave
-// it. A server that restarts between two rounds never appears to be away: the new connection
-// is the only sign, and the run ID shows whether the round read a different server.
+// confirm asks the server for its identity again if a connection was made since it last gave it. A server that restarts between two
+// rounds never appears to be away: the new connection is the only sign, and the run ID shows whether the round read a different server.
 func (r *reader) confirm(ctx context.Context) error {
 	if r.link.cluster || r.embedded || !r.link.guard.Dialed().After(r.link.greeted) {
 		return nil
@@ -197,8 +193,7 @@ func (r *reader) read(ctx context.Context, o order, res *result) (h *model.Healt
 	return h, nil
 }
 
-// takeExamination takes the latest examination of the server's health, and adjusts the costs
-// to it; nil when there is no new one.
+// takeExamination takes the latest examination of the server's health, and adjusts the costs to it; nil when there is no new one.
 func (r *reader) takeExamination() *model.Health {
 	e, ok := r.examined.TryTake()
 	if !ok {
@@ -216,8 +211,7 @@ func (r *reader) takeExamination() *model.Health {
 	return e.Health
 }
 
-// lacks returns a sentence for each thing that cannot be shown at present although the link
-// is live.
+// lacks returns a sentence for each thing that cannot be shown at present although the link is live.
 func (r *reader) lacks() []string {
 	out := append(r.limiters.scanner.Lacks(), r.notice, r.link.nodes.Lack(), r.link.clock.lack(time.Now()))
 	if r.link.noTime != "" {
@@ -244,9 +238,8 @@ func (r *reader) arrived() {
 	r.idle = false
 }
 
-// budget keeps the reader within its share of the server's time. It earns server time as time
-// passes, and every command is paid for from it. When it is empty, keys on screen are still
-// read, and all others wait.
+// budget keeps the reader within its share of the server's time. It earns server time as time passes, and every command is paid for
+// from it. When it is empty, keys on screen are still read, and all others wait.
 type budget struct {
 	share   float64 // share of the server's time
 	left    time.Duration
@@ -255,13 +248,11 @@ type budget struct {
 }
 
 const (
-	// start is the server time that a budget holds at first, so that ten thousand keys are
-	// read once soon.
+	// start is the server time that a budget holds at first, so that ten thousand keys are read once soon.
 	start = 200 * time.Millisecond
 	// maxSaved bounds savings and debts: the server time that the share earns in maxSaved.
 	maxSaved = time.Second
-	// roundShare bounds a round whatever is saved: its server time as a share of the time since
-	// the previous round.
+	// roundShare bounds a round whatever is saved: its server time as a share of the time since the previous round.
 	roundShare = 0.05
 )
 

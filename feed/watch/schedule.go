@@ -32,9 +32,8 @@ const (
 	// quickEvery is the time between two quick orders where the refresh is longer, so that a
 	// request is in a batch within a tenth of a second.
 	quickEvery = 70 * time.Millisecond
-	// wakeupGap is the least time between two orders that name limiters. It is longer on the
-	// embedded server, where only requests fired from the screen wake limiters, and the screen
-	// draws at most ten frames a second.
+	// wakeupGap is the least time between two orders that name limiters. It is longer on the embedded server, where only requests fired
+	// from the screen wake limiters, and the screen draws at most ten frames a second.
 	wakeupGap         = 10 * time.Millisecond
 	wakeupGapEmbedded = 100 * time.Millisecond
 )
@@ -67,8 +66,7 @@ func newSchedule(refresh, gap time.Duration, now time.Time) *schedule {
 	return &schedule{refresh: refresh, gap: gap, wanted: orderFull, tick: now.Add(refresh)}
 }
 
-// ticked reports whether a refresh is due, and plans the next one. Missed refreshes are
-// skipped.
+// ticked reports whether a refresh is due, and plans the next one. Missed refreshes are skipped.
 func (s *schedule) ticked(now time.Time) bool {
 	if now.Before(s.tick) {
 		return false

@@ -10,8 +10,7 @@ import (
 	"ratescope/model/handoff"
 )
 
-// shared holds the state that the reader shares with other goroutines. It is safe for
-// concurrent use.
+// shared holds the state that the reader shares with other goroutines. It is safe for concurrent use.
 type shared struct {
 	focus     focus
 	wakeups   wakeups // limiters to read at once
@@ -28,8 +27,7 @@ func (s *shared) news(k orderKind) []string {
 	return names
 }
 
-// facts holds what the goroutines beside the reader need to know about the server. It is safe
-// for concurrent use.
+// facts holds what the goroutines beside the reader need to know about the server. It is safe for concurrent use.
 type facts struct {
 	offset atomic.Int64 // of the server's clock from this machine's, in ns
 	rtt    atomic.Int64 // in ns
@@ -71,8 +69,7 @@ func (f *focus) places() map[string]int {
 // names is a set of limiters' names.
 type names map[string]bool
 
-// wakeups collects the names of limiters to be read, until an order takes them. It is safe for
-// concurrent use.
+// wakeups collects the names of limiters to be read, until an order takes them. It is safe for concurrent use.
 type wakeups struct{ *handoff.Latest[names] }
 
 func newWakeups() wakeups {

@@ -1,18 +1,15 @@
 // Package watch watches the limiters of a server and reports them in batches.
 //
-// The schedule decides which keys are read and when; it is pure and runs on any clock. The
-// reader owns the connection and the trackers of all limiters, and answers each order with a
-// result. The emitter builds the batches and keeps the state of the link. The schedule and
-// the emitter share the goroutine of Run, which also emits batches while no result comes, so
-// that a server that hangs never stops the screen. The reader has a goroutine of its own.
+// The schedule decides which keys are read and when; it is pure and runs on any clock. The reader owns the connection and the trackers
+// of all limiters, and answers each order with a result. The emitter builds the batches and keeps the state of the link. The schedule
+// and the emitter share the goroutine of Run, which also emits batches while no result comes, so that a server that hangs never stops
+// the screen. The reader has a goroutine of its own.
 //
 //	schedule ──orders──▶ reader ──results──▶ emitter ──▶ batches
 //
-// Other goroutines scan for keys within a budget, wait for new entries of the streams on
-// screen, sample which keys are written most, ask the server
-// for its health, and, learn of every write while there are few. They hand their
-// findings to the reader, which never waits for them. All of them wait on the network, and
-// all of them end before Run returns.
+// Other goroutines scan for keys within a budget, wait for new entries of the streams on screen, sample which keys are written most,
+// ask the server for its health, and, learn of every write while there are few. They hand their findings to the reader, which never
+// waits for them. All of them wait on the network, and all of them end before Run returns.
 //
 // Each round is paid for from a budget, a share of the server's time. Keys on screen are read
 // first, then keys that are busy or near their limit; quiet keys are read less often.
@@ -60,9 +57,8 @@ type Watch struct {
 	server   model.Server       // the fields that never change
 }
 
-// New prepares to watch an endpoint; it does not connect. pasts holds the earlier traffic of
-// keys by name. It is nil unless the server is embedded; an embedded server records every
-// denial too.
+// New prepares to watch an endpoint; it does not connect. pasts holds the earlier traffic of keys by name. It is nil unless the server
+// is embedded; an embedded server records every denial too.
 func New(o Options, e *connect.Endpoint, pasts map[string]*track.Past) *Watch {
 	if o.Refresh <= 0 {
 		o.Refresh = DefaultRefresh
@@ -124,24 +120,20 @@ func (w *Watch) open() *reader {
 	return r
 }
 
-// Focus sets the keys that are read first: those on screen, the most important first. It may
-// be called from any goroutine.
+// Focus sets the keys that are read first: those on screen, the most important first. It may be called from any goroutine.
 func (w *Watch) Focus(keys []string) { w.shared.focus.set(keys) }
 
-// Written reports that this process wrote to a key, which is then read at once. It may be
-// called from any goroutine.
+// Written reports that this process wrote to a key, which is then read at once. It may be called from any goroutine.
 func (w *Watch) Written(key string) { w.shared.wakeups.add(key) }
 
 // Announce reports that a key was written and can wait for the next refresh, which saves one
 // round for each request. It may be called from any goroutine.
 func (w *Watch) Announce(key string) { w.shared.announced.add(key) }
 
-// Expect watches a key that will hold the limiter described by f, even while the key does not
-// exist yet. It must be called before Run.
+// Expect watches a key that will hold the limiter described by f, even while the key does not exist yet. It must be called before Run.
 func (w *Watch) Expect(f decode.Found) { w.reader.limiters.follow(f).Await() }
 
-// Offset returns how far the server's clock is ahead of this machine's. It may be called
-// from any goroutine.
+// Offset returns how far the server's clock is ahead of this machine's. It may be called from any goroutine.
 func (w *Watch) Offset() time.Duration { return time.Duration(w.shared.facts.offset.Load()) }
 
 // Close closes the connections. It must be called after Run has returned.
@@ -249,8 +241,7 @@ func (r *reader) inherit(was *reader) {
 // joinLimit bounds the check whether all nodes of a cluster can be reached.
 const joinLimit = 2 * connect.Timeout
 
-// session watches until ctx ends. The error is errClusterNode, errReload or the panic of a
-// goroutine.
+// session watches until ctx ends. The error is errClusterNode, errReload or the panic of a goroutine.
 func (w *Watch) session(ctx context.Context, emit func(model.Batch)) (err error) {
 	r := w.reader
 	beside, ctx := goroutine.NewGroup(ctx)
@@ -372,11 +363,9 @@ func (r *reader) examine(ctx context.Context) {
 // Options says which server is watched, which of its keys, and how often. The zero value
 // watches every key of the server at redis://localhost:6379 at the default refresh and budget.
 type Options struct {
-	// URLs of the server: redis://, rediss://, unix:// as go-redis parses them; several,
-	// or one with ?cluster=true, are a cluster; redis+sentinel://host:26379/name asks
-	// sentinels for the master. With ?replica=true a replica of each master is read instead,
-	// the same one for as long as it answers; a single replica is read at its own address.
-	// The embedded server has no URL and ignores them.
+	// URLs of the server: redis://, rediss://, unix:// as go-redis parses them; several, or one with ?cluster=true, are a cluster;
+	// redis+sentinel://host:26379/name asks sentinels for the master. With ?replica=true a replica of each master is read instead, the
+	// same one for as long as it answers; a single replica is read at its own address. The embedded server has no URL and ignores them.
 	URLs []string
 	// TLS names the files of a private authority and of a client's certificate.
 	TLS connect.TLSFiles
@@ -387,26 +376,22 @@ type Options struct {
 	Watch []string
 	// Keys are exact names, read even while they do not exist (Type "none").
 	Keys []string
-	// Slots restricts watching to the limiters whose names hash to these slots; the zero value
-	// means all slots. The slot is that of the limiter's name, not of its keys, so that all keys
-	// of a limiter go together. The names in Keys are read whatever their slot.
+	// Slots restricts watching to the limiters whose names hash to these slots; the zero value means all slots. The slot is that of the
+	// limiter's name, not of its keys, so that all keys of a limiter go together. The names in Keys are read whatever their slot.
 	Slots connect.Slots
 	// Rules say how keys are limited; the first that matches wins.
 	Rules []config.Rule
 	// Refresh is the time between two batches; 0 means DefaultRefresh.
 	Refresh time.Duration
-	// MaxKeys bounds how many limiters are watched; 0 means DefaultMaxKeys. Limiters found
-	// beyond it are counted in Sweep.Dropped.
+	// MaxKeys bounds how many limiters are watched; 0 means DefaultMaxKeys. Limiters found beyond it are counted in Sweep.Dropped.
 	MaxKeys int
-	// Budget is the share of the server's time that watching may take, 0.01 for one
-	// percent. 0 means DefaultBudget, and up to IdleBudget for the first pass over the keyspace
-	// while no other client uses the server.
+	// Budget is the share of the server's time that watching may take, 0.01 for one percent. 0 means DefaultBudget, and up to
+	// IdleBudget for the first pass over the keyspace while no other client uses the server.
 	Budget float64
 	// ClientName is what CLIENT LIST shows; "" means "ratescope".
 	ClientName string
 
-	// Trace receives every round trip to the server, for a debug log; nil for none. It is called
-	// from any goroutine.
+	// Trace receives every round trip to the server, for a debug log; nil for none. It is called from any goroutine.
 	Trace func(connect.RoundTrip)
 }
 
@@ -418,8 +403,7 @@ const (
 	IdleBudget     = 0.10
 )
 
-// Endpoint returns the server's endpoint. It does not connect; it fails when a URL does not
-// parse or a TLS file cannot be read.
+// Endpoint returns the server's endpoint. It does not connect; it fails when a URL does not parse or a TLS file cannot be read.
 func (o Options) Endpoint() (*connect.Endpoint, error) {
 	e, err := connect.Parse(o.URLs, o.TLS)
 	if err != nil {

@@ -1,6 +1,5 @@
-// Package alert decides when a rule about keys or about the server fires and when it ends.
-// It is pure: an Engine takes the batches of a source and returns events, and all time in
-// it is the server's. Delivering the events is feed/notify's.
+// Package alert decides when a rule about keys or about the server fires and when it ends. It is pure: an Engine takes the batches of a
+// source and returns events, and all time in it is the server's. Delivering the events is feed/notify's.
 package alert
 
 import (

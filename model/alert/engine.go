@@ -233,8 +233,7 @@ func (e *Engine) resolve(s *state) Event {
 	return ev
 }
 
-// evaluate tells of every key that a rule is for, or of the server, whether its condition
-// holds. What is not known is not told.
+// evaluate tells of every key that a rule is for, or of the server, whether its condition holds. What is not known is not told.
 func (e *Engine) evaluate(i int, tell func(key string, holds bool, ev Event)) {
 	rule := &e.rules[i]
 	if !rule.When.Metric.ofKey() {

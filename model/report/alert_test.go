@@ -31,6 +31,7 @@ func TestServerName(t *testing.T) {
 		t.Error("the dedup_key does not go by the server alone")
 	}
 }
+
 // TestAnAlertOfUnknownBeginning lasted at least as long as its key was seen, in its text and so in the capsule.
 func TestAnAlertOfUnknownBeginning(t *testing.T) {
 	at := limiter.InstantOf(time.Unix(1_795_000_000, 0))

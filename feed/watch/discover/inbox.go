@@ -55,9 +55,8 @@ func (s *Scanner) report(finds []decode.Found) {
 	s.found.Send()
 }
 
-// examine asks the server for the contents of keys, reports the limiters among them, and
-// returns the server time spent. A find that is unsure is looked at again, as often as mostStalls, and then
-// left to a later pass; the others are reported before.
+// examine asks the server for the contents of keys, reports the limiters among them, and returns the server time spent. A find that is
+// unsure is looked at again, as often as mostStalls, and then left to a later pass; the others are reported before.
 func (s *Scanner) examine(ctx context.Context, unknown []string) (spent time.Duration, err error) {
 	clock := decode.Clock{Now: s.o.Now, Asked: s.o.Time}
 	for stalls := 0; len(unknown) > 0; stalls++ {
@@ -94,9 +93,8 @@ func (s *Scanner) examine(ctx context.Context, unknown []string) (spent time.Dur
 	return spent, nil
 }
 
-// sort splits the keys that were not seen before: finds are limiters by their name alone, and
-// unknown keys have to be examined. Unless all is set, most keys of a form of name that was
-// never a limiter are left out.
+// sort splits the keys that were not seen before: finds are limiters by their name alone, and unknown keys have to be examined. Unless
+// all is set, most keys of a form of name that was never a limiter are left out.
 func (s *Scanner) sort(keys []string, all bool) (finds []decode.Found, unknown []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,8 +122,7 @@ func (s *Scanner) sort(keys []string, all bool) (finds []decode.Found, unknown [
 	return finds, unknown
 }
 
-// mentioned reports whether a --watch pattern or a rule matches a key; those for all keys do
-// not count.
+// mentioned reports whether a --watch pattern or a rule matches a key; those for all keys do not count.
 func (s *Scanner) mentioned(key string) bool {
 	if s.narrow {
 		return true
@@ -222,9 +219,8 @@ func (s *Scanner) Lacks() []string {
 	return out
 }
 
-// names learns which forms of names limiters have, so that the server is not asked about each
-// of a million sessions. Keys that differ only in their last part, or in parts with digits,
-// have the same form.
+// names learns which forms of names limiters have, so that the server is not asked about each of a million sessions. Keys that differ
+// only in their last part, or in parts with digits, have the same form.
 type names struct {
 	forms map[string]*form
 }
@@ -243,8 +239,7 @@ const (
 	// in fewMore is. The others may be examined in a later pass.
 	enough  = 256
 	fewMore = 64
-	// likelyAmong is the number of keys of a form of which one has to be likely for all of them to be
-	// examined.
+	// likelyAmong is the number of keys of a form of which one has to be likely for all of them to be examined.
 	likelyAmong = 16
 	// mostForms bounds how many forms are remembered; all keys of further forms are examined.
 	mostForms = 4096
@@ -271,8 +266,7 @@ func formOf(key string) string {
 	}
 }
 
-// worth reports whether a key is worth examining, and whether a key of its form was likely to
-// be a limiter.
+// worth reports whether a key is worth examining, and whether a key of its form was likely to be a limiter.
 func (n *names) worth(key string) (look, likely bool) {
 	f := n.forms[formOf(key)]
 	if f == nil || f.limiter || f.looked < enough || f.likely*likelyAmong >= f.looked {

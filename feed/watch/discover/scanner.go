@@ -27,8 +27,7 @@ import (
 	"ratescope/model/naming"
 )
 
-// Options says what a Scanner looks for and how much server time it may take. Client, Nodes,
-// Now and Away are required.
+// Options says what a Scanner looks for and how much server time it may take. Client, Nodes, Now and Away are required.
 type Options struct {
 	Client redis.UniversalClient
 	// Nodes returns the servers to scan: the single one, or the watched nodes of a cluster.
@@ -38,8 +37,7 @@ type Options struct {
 	Patterns, Names []string
 	Rules           []config.Rule
 	Budget          float64 // share of the server's time
-	// Most is the share that the first pass may take while no other client uses the server; a
-	// value below Budget means Budget.
+	// Most is the share that the first pass may take while no other client uses the server; a value below Budget means Budget.
 	Most float64
 	// Own returns the server time that this process has taken, without the time that Cost has
 	// yet to return, and the number of commands that it has sent; nil means zero of both.
@@ -54,16 +52,14 @@ type Options struct {
 	// Unchanged reports whether no key was written since the start of the previous pass, so that
 	// the next pass is not needed. It may be nil.
 	Unchanged func() bool
-	// Page is called with the keys of every page of SCAN, and returns the server time that it
-	// took. It may be nil.
+	// Page is called with the keys of every page of SCAN, and returns the server time that it took. It may be nil.
 	Page func(ctx context.Context, node redis.Cmdable, keys []string) time.Duration
 	// Trip returns the usual round trip to the server. It may be nil.
 	Trip func() time.Duration
 }
 
-// Scanner finds limiters: it goes through the keyspace with SCAN again and again, within a
-// budget, and examines the keys that it has not seen before. Its methods are safe for
-// concurrent use with Run.
+// Scanner finds limiters: it goes through the keyspace with SCAN again and again, within a budget, and examines the keys that it has
+// not seen before. Its methods are safe for concurrent use with Run.
 type Scanner struct {
 	client  redis.UniversalClient
 	o       Options
@@ -100,11 +96,9 @@ type filter struct {
 	keep  []string // globs, one of which a key must match as well; none for all keys
 }
 
-// The pace of discovery: SCAN calls of scanCount keys, as many a second as the first pass
-// needs to take firstShare of the budget and later passes laterShare of it, at most one every
-// scanPause; and a pause between passes. In a large keyspace every key is a cache miss on the
-// server, 1.4 µs, so that one call takes 0.7 ms; waking up the server takes as long as a
-// hundred keys.
+// The pace of discovery: SCAN calls of scanCount keys, as many a second as the first pass needs to take firstShare of the budget and
+// later passes laterShare of it, at most one every scanPause; and a pause between passes. In a large keyspace every key is a cache miss
+// on the server, 1.4 µs, so that one call takes 0.7 ms; waking up the server takes as long as a hundred keys.
 const (
 	scanCount   = 500
 	busyCount   = 50                    // while other clients use the server, which may have to wait for a call
@@ -166,8 +160,7 @@ func (s *Scanner) Patterns() []string { return s.o.Patterns }
 // Found returns a channel that delivers a value after keys were found and after the first pass.
 func (s *Scanner) Found() <-chan struct{} { return s.found }
 
-// Run goes through the keyspace until ctx ends; a goroutine of the group examines the keys of
-// Look.
+// Run goes through the keyspace until ctx ends; a goroutine of the group examines the keys of Look.
 func (s *Scanner) Run(ctx context.Context, beside *goroutine.Group) {
 	beside.Go(func() { s.lookAtNamed(ctx) })
 	if len(s.filters) == 0 {
@@ -312,9 +305,8 @@ func (s *filter) looked(returned, count int) int64 {
 	return int64(count)
 }
 
-// scan goes through the keyspace of a node once. If sized is set, the first page comes with the
-// number of the node's keys, which size receives. The keys of looksAtOnce pages are examined while
-// the next one is fetched.
+// scan goes through the keyspace of a node once. If sized is set, the first page comes with the number of the node's keys, which size
+// receives. The keys of looksAtOnce pages are examined while the next one is fetched.
 func (s *Scanner) scan(ctx context.Context, node redis.Cmdable, f filter, pages *rate.Limiter, size func(int64), sized bool) (err error) {
 	looks, ctx := goroutine.NewGroup(ctx)
 	defer func() {
@@ -364,8 +356,7 @@ func (s *Scanner) scan(ctx context.Context, node redis.Cmdable, f filter, pages 
 	return err
 }
 
-// page returns the keys of one call of SCAN and the next cursor. If sized is set, size receives
-// the number of the node's keys.
+// page returns the keys of one call of SCAN and the next cursor. If sized is set, size receives the number of the node's keys.
 func (s *Scanner) page(
 	ctx context.Context, node redis.Cmdable, cursor uint64, match string, count int, sized bool, size func(int64),
 ) ([]string, uint64, error) {

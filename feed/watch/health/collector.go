@@ -20,9 +20,8 @@ import (
 	"ratescope/model/collect"
 )
 
-// Collector examines the server, or all watched nodes of a cluster. Commands that this user
-// may not call are repeated after askAgain at the earliest, and the missing permission is named in
-// Health.Missing. The zero value is ready; it is used by one goroutine.
+// Collector examines the server, or all watched nodes of a cluster. Commands that this user may not call are repeated after askAgain at
+// the earliest, and the missing permission is named in Health.Missing. The zero value is ready; it is used by one goroutine.
 type Collector struct {
 	before figures
 	at     limiter.Instant   // of the previous examination, by the server's clock
@@ -170,8 +169,7 @@ const enoughCalls = 10
 // mean includes time in which the server waited for a processor.
 const dearest = 4
 
-// reprice calculates the mean execution time of the read commands since the previous
-// examination.
+// reprice calculates the mean execution time of the read commands since the previous examination.
 func (c *Collector) reprice(now *figures) {
 	for name, s := range now.commands {
 		was := c.before.commands[name]
@@ -260,8 +258,7 @@ func parts(s string) map[string]float64 {
 	return m
 }
 
-// same reports whether both figures are from the same process of the server: after a restart
-// its counters begin at 0.
+// same reports whether both figures are from the same process of the server: after a restart its counters begin at 0.
 func (f *figures) same(now *figures) bool {
 	return f.words["run_id"] == now.words["run_id"] && f.values["total_commands_processed"] <= now.values["total_commands_processed"]
 }
@@ -277,17 +274,15 @@ func (f *figures) since(before *figures, nodes int) time.Duration {
 	return d
 }
 
-// writes maps the fields of INFO that hold the status of writing to the disk, "ok" or "err", to
-// what is written.
+// writes maps the fields of INFO that hold the status of writing to the disk, "ok" or "err", to what is written.
 var writes = map[string]string{
 	"rdb_last_bgsave_status":    "the last snapshot",
 	"aof_last_write_status":     "the last write to the append-only file",
 	"aof_last_bgrewrite_status": "the last rewrite of the append-only file",
 }
 
-// replicate adds the replication fields of one node: for a master, how many bytes its slowest
-// replica is behind; for a replica, how many bytes it has received and not applied, and how
-// long ago it last heard from its master.
+// replicate adds the replication fields of one node: for a master, how many bytes its slowest replica is behind; for a replica, how
+// many bytes it has received and not applied, and how long ago it last heard from its master.
 func (f *figures) replicate(fields map[string]string) {
 	number := func(text string) model.Measure {
 		v, err := strconv.ParseFloat(text, 64)

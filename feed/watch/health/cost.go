@@ -62,10 +62,9 @@ func TurnAt(load float64) time.Duration {
 // Wake returns the price of one turn.
 func (m Costs) Wake() time.Duration { return max(m.Turn, busyTurn) }
 
-// Governor decides how much of a server's time the first search for limiters may take: a
-// fixed share while other clients use the server, and more while none does. It starts at the
-// fixed share. After calmBefore calm samples each further one doubles the share, and the first
-// that is not calm resets it, so that the search yields to a new load within one interval.
+// Governor decides how much of a server's time the first search for limiters may take: a fixed share while other clients use the
+// server, and more while none does. It starts at the fixed share. After calmBefore calm samples each further one doubles the share, and
+// the first that is not calm resets it, so that the search yields to a new load within one interval.
 //
 // It is pure: it sends no commands and has no clock. It is used by one goroutine.
 type Governor struct {
@@ -102,9 +101,8 @@ const (
 	overdrawn     = 1.5 // use of the processor, as a multiple of the greatest share
 )
 
-// NewGovernor returns a Governor that allows a share of base, 0.01 for one percent of a core,
-// and up to most while no other client uses the server. If most is at most base, the share is
-// always base.
+// NewGovernor returns a Governor that allows a share of base, 0.01 for one percent of a core, and up to most while no other client uses
+// the server. If most is at most base, the share is always base.
 func NewGovernor(base, most float64) *Governor {
 	return &Governor{base: base, most: max(base, most), share: base}
 }

@@ -16,8 +16,7 @@ import (
 	"ratescope/model/collect"
 )
 
-// fillHealth fills h from the present figures, and its rates over h.Over from the figures
-// before.
+// fillHealth fills h from the present figures, and its rates over h.Over from the figures before.
 func fillHealth(h *model.Health, now, before *figures) {
 	level := func(name string) model.Measure {
 		v, ok := now.values[name]
@@ -119,11 +118,10 @@ func errorStats(over time.Duration, now, before *figures) []model.ErrorStat {
 	return out[:min(len(out), mostListed)]
 }
 
-// fruitless returns how many calls of scripts a second added nothing to any key, at the least. Most libraries
-// record no denials, so that this is the sign of clients that retry what is denied. Each call that admits a
-// request adds to a key: with a command that can, which INFO counts also where a script calls it, and with a
-// change that INFO counts. So no more calls have added than either number says, whatever else uses the
-// server. It is not known where a snapshot has set the count of changes back.
+// fruitless returns how many calls of scripts a second added nothing to any key, at the least. Most libraries record no denials, so
+// that this is the sign of clients that retry what is denied. Each call that admits a request adds to a key: with a command that can,
+// which INFO counts also where a script calls it, and with a change that INFO counts. So no more calls have added than either number
+// says, whatever else uses the server. It is not known where a snapshot has set the count of changes back.
 func fruitless(h *model.Health, now, before *figures) model.Measure {
 	since := func(name string) float64 { return now.values[name] - before.values[name] }
 	_, counted := now.values["rdb_changes_since_last_save"]

@@ -17,8 +17,7 @@ import (
 	"ratescope/model/format"
 )
 
-// Index reads the hot keys that one Redis reports with HOTKEYS. The zero value is ready; it is used by one
-// goroutine.
+// Index reads the hot keys that one Redis reports with HOTKEYS. The zero value is ready; it is used by one goroutine.
 type Index struct {
 	known bool      // the server has HOTKEYS of Redis
 	next  time.Time // no request before this time
@@ -26,17 +25,14 @@ type Index struct {
 }
 
 const (
-	// askKindAgain is how long a server counts as one without HOTKEYS, before it is asked again: it
-	// may have been upgraded.
+	// askKindAgain is how long a server counts as one without HOTKEYS, before it is asked again: it may have been upgraded.
 	askKindAgain = 5 * time.Minute
-	// mostReported bounds how many keys of a report are used. Redis sends at most 64 for each of
-	// two measures.
+	// mostReported bounds how many keys of a report are used. Redis sends at most 64 for each of two measures.
 	mostReported = 128
 )
 
-// Read asks for the report: a measure for each Redis key, and a phrase for model.HotKeys.Sources that describes
-// them, or says why there are none although the server has the command. Both are empty where it has none or does
-// not profile. It fails when the server is away.
+// Read asks for the report: a measure for each Redis key, and a phrase for model.HotKeys.Sources that describes them, or says why there
+// are none although the server has the command. Both are empty where it has none or does not profile. It fails when the server is away.
 func (i *Index) Read(ctx context.Context, node *redis.Client, now time.Time) (keys []model.HotKey, says string, err error) {
 	if now.Before(i.next) {
 		return nil, i.lack, nil
@@ -147,9 +143,8 @@ const (
 // NewFrequencies returns Frequencies without keys.
 func NewFrequencies() *Frequencies { return &Frequencies{seen: make(map[string]frequency)} }
 
-// Ask reads the counters of keys in one pipeline; OBJECT FREQ does not change them. kept is
-// false when the counters cannot be read: the maxmemory-policy is not an LFU one, or this user
-// may not call OBJECT FREQ. It fails when the server is away.
+// Ask reads the counters of keys in one pipeline; OBJECT FREQ does not change them. kept is false when the counters cannot be read: the
+// maxmemory-policy is not an LFU one, or this user may not call OBJECT FREQ. It fails when the server is away.
 func (f *Frequencies) Ask(ctx context.Context, node redis.Cmdable, keys []string, now time.Time) (kept bool, err error) {
 	answers := make([]*redis.IntCmd, len(keys))
 	_, err = node.Pipelined(ctx, func(p redis.Pipeliner) error {
@@ -204,8 +199,7 @@ func (f *Frequencies) take(key string, counter int64, now time.Time) {
 	f.floor = f.seen[list[mostFrequent/2-1]].counter
 }
 
-// ordered drops the counters that are too old, and returns the keys of the others, the highest
-// counter first.
+// ordered drops the counters that are too old, and returns the keys of the others, the highest counter first.
 func (f *Frequencies) ordered(now time.Time) []string {
 	list := make([]string, 0, len(f.seen))
 	for k, v := range f.seen {
@@ -222,8 +216,7 @@ func (f *Frequencies) ordered(now time.Time) []string {
 	return list
 }
 
-// HotKeys returns the keys that are kept, with the accesses that their counters stand for, the
-// highest counter first.
+// HotKeys returns the keys that are kept, with the accesses that their counters stand for, the highest counter first.
 func (f *Frequencies) HotKeys(now time.Time) []model.HotKey {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -235,10 +228,9 @@ func (f *Frequencies) HotKeys(now time.Time) []model.HotKey {
 	return keys
 }
 
-// hits returns how many accesses an LFU counter stands for, on average and without decay. Redis
-// raises a counter c with the probability 1/((c-5)×factor+1) at each access (LFULogIncr), so
-// that one step takes the inverse number of accesses. A counter of 255 grows no further; the
-// result is then a lower bound.
+// hits returns how many accesses an LFU counter stands for, on average and without decay. Redis raises a counter c with the probability
+// 1/((c-5)×factor+1) at each access (LFULogIncr), so that one step takes the inverse number of accesses. A counter of 255 grows no
+// further; the result is then a lower bound.
 func hits(counter int64) float64 {
 	n := float64(min(counter, lfuMost) - lfuInit)
 	if n <= 0 {

@@ -1,40 +1,34 @@
-// Package hotkeys finds the hottest keys of a server that has too many keys to read them all:
-// the most used ones out of a million, in bounded memory and within a fixed share of the
-// server's time.
+// Package hotkeys finds the hottest keys of a server that has too many keys to read them all: the most used ones out of a million, in
+// bounded memory and within a fixed share of the server's time.
 //
 // # The sketch
 //
-// A Sketch holds the heavy hitters of a stream of keys by the Space-Saving algorithm
-// (Metwally, Agrawal, El Abbadi: Efficient computation of frequent and top-k elements in
-// data streams, ICDT 2005). It counts at most m keys, its capacity, and gives for each count
-// the error by which it may be too high. With N, the total weight added:
+// A Sketch holds the heavy hitters of a stream of keys by the Space-Saving algorithm (Metwally, Agrawal, El Abbadi: Efficient
+// computation of frequent and top-k elements in data streams, ICDT 2005). It counts at most m keys, its capacity, and gives for each
+// count the error by which it may be too high. With N, the total weight added:
 //
 //	count - err <= true count <= count,  err <= N/m,
 //	and every key whose true count is above N/m is held.
 //
-// Counts fade by half every half-life, by forward decay (Cormode, Shkapenyuk, Srivastava,
-// Xu: Forward decay, ICDE 2009), so that keys that were hot an hour ago do not hide keys that
-// are hot now. The bounds hold for faded counts and a faded N. Divided by the Span of the
-// fading window, a count is a rate.
+// Counts fade by half every half-life, by forward decay (Cormode, Shkapenyuk, Srivastava, Xu: Forward decay, ICDE 2009), so that keys
+// that were hot an hour ago do not hide keys that are hot now. The bounds hold for faded counts and a faded N. Divided by the Span of
+// the fading window, a count is a rate.
 //
 // # Sampling writes
 //
-// A Sampler listens to the writes of a server for a few milliseconds at a time. It turns on
-// invalidation messages for its connection (CLIENT TRACKING ON BCAST, Redis 6 and later,
-// Valkey), which the server then sends for every key that is written, and turns them off
-// again. It needs no setting of the server, no key and no script, and costs only while it
-// listens; the budget and the cost of a message determine for how long it listens. A key that
-// is written twice in one turn of the server's event loop is reported once, and a request that
-// changes nothing, like most denied ones, is not reported. The counts are therefore a lower
-// bound of the requests: they rank keys to be examined and are never shown as counts.
+// A Sampler listens to the writes of a server for a few milliseconds at a time. It turns on invalidation messages for its connection
+// (CLIENT TRACKING ON BCAST, Redis 6 and later, Valkey), which the server then sends for every key that is written, and turns them off
+// again. It needs no setting of the server, no key and no script, and costs only while it listens; the budget and the cost of a message
+// determine for how long it listens. A key that is written twice in one turn of the server's event loop is reported once, and a request
+// that changes nothing, like most denied ones, is not reported. The counts are therefore a lower bound of the requests: they rank keys
+// to be examined and are never shown as counts.
 //
 // # Statistics of the server
 //
-// Redis 8.6 profiles for a while after HOTKEYS START and reports microseconds and bytes of each key. START
-// changes the state of the server, so that this package never sends it. An Index tells the command from the
-// one of the same name in Valkey by the subcommands that COMMAND INFO lists, never by version.
-// Under an LFU maxmemory-policy, OBJECT FREQ returns the logarithmic
-// counter of a key, which stands for a number of accesses.
+// Redis 8.6 profiles for a while after HOTKEYS START and reports microseconds and bytes of each key. START changes the state of the
+// server, so that this package never sends it. An Index tells the command from the one of the same name in Valkey by the subcommands
+// that COMMAND INFO lists, never by version. Under an LFU maxmemory-policy, OBJECT FREQ returns the logarithmic counter of a key, which
+// stands for a number of accesses.
 //
 // The tests check HOTKEYS and OBJECT FREQ of Redis 8.6.3 against replies recorded from such a
 // server, and against a real one if RATESCOPE_REDIS_SERVER names it.
@@ -52,9 +46,8 @@ import (
 	"ratescope/internal/goroutine"
 )
 
-// Sampler listens to the writes of one node for a short time, on a connection of its own. Use
-// NewSampler to make one, and Close when it is no longer needed. It is used by one goroutine.
-// If the connection breaks, the next Sample makes a new one.
+// Sampler listens to the writes of one node for a short time, on a connection of its own. Use NewSampler to make one, and Close when it
+// is no longer needed. It is used by one goroutine. If the connection breaks, the next Sample makes a new one.
 type Sampler struct {
 	node     *redis.Client
 	prefixes []string
@@ -63,17 +56,15 @@ type Sampler struct {
 	events   int              // keys reported in the running Sample
 }
 
-// NewSampler prepares to listen to a node, whose client must speak RESP3 (Options.Protocol 3).
-// Only keys with one of the prefixes are reported, none of which may begin with another; no
-// prefix means every key. It does not connect.
+// NewSampler prepares to listen to a node, whose client must speak RESP3 (Options.Protocol 3). Only keys with one of the prefixes are
+// reported, none of which may begin with another; no prefix means every key. It does not connect.
 func NewSampler(node *redis.Client, prefixes []string) *Sampler {
 	return &Sampler{node: node, prefixes: prefixes}
 }
 
-// Channel is a channel that the connection subscribes to, although nothing is published there:
-// the server then counts the connection as a pubsub client, and closes it when more than
-// client-output-buffer-limit (32 MB by default) waits for a reader that has stopped, such as a
-// suspended process. For a normal connection the server's memory has no such limit.
+// Channel is a channel that the connection subscribes to, although nothing is published there: the server then counts the connection as
+// a pubsub client, and closes it when more than client-output-buffer-limit (32 MB by default) waits for a reader that has stopped, such
+// as a suspended process. For a normal connection the server's memory has no such limit.
 const Channel = "ratescope"
 
 // Pushed is the name of the server's push messages.
@@ -90,9 +81,8 @@ const (
 // user may not ask for them. Trying again is of no use.
 var ErrNoTracking = errors.New("writes cannot be listened to")
 
-// Sample calls each for every key that is written within d, once for every turn of the server's
-// event loop in which the key is written. It returns how long it listened and how often it
-// called each. FLUSHDB and FLUSHALL are not reported. If ctx ends, Sample closes the
+// Sample calls each for every key that is written within d, once for every turn of the server's event loop in which the key is written.
+// It returns how long it listened and how often it called each. FLUSHDB and FLUSHALL are not reported. If ctx ends, Sample closes the
 // connection and returns at once.
 func (s *Sampler) Sample(ctx context.Context, d time.Duration, each func(key string)) (lasted time.Duration, events int, err error) {
 	if err := s.connect(ctx); err != nil {
@@ -188,8 +178,7 @@ func (s *Sampler) Close() error {
 		ctx := context.Background()
 		_ = conn.Process(ctx, redis.NewStatusCmd(ctx, "quit"))
 	}
-	// A client and its connections share their handlers, except where sentinels name the server.
-	// The next connection registers its own.
+	// A client and its connections share their handlers, except where sentinels name the server. The next connection registers its own.
 	if shared := s.node.Options().PushNotificationProcessor; shared != nil {
 		_ = shared.UnregisterHandler(Pushed)
 	}
@@ -205,9 +194,8 @@ func refusal(err error) error {
 	return err
 }
 
-// Prices of listening, as server time. eventPrice is what BenchmarkListening measures (2.0 µs
-// a write on Redis 7.0 and on Valkey 9.1, one core); samplePrice is for the three commands of
-// a sample and their packets.
+// Prices of listening, as server time. eventPrice is what BenchmarkListening measures (2.0 µs a write on Redis 7.0 and on Valkey 9.1,
+// one core); samplePrice is for the three commands of a sample and their packets.
 const (
 	eventPrice  = 2 * time.Microsecond
 	samplePrice = 40 * time.Microsecond
@@ -221,8 +209,7 @@ const (
 	// longestPeriod is the period that a lasting silence leads to: short enough to notice soon
 	// when writes begin, and long enough to leave an idle server alone.
 	longestPeriod = 3 * time.Second
-	// emptySamples is how many consecutive samples without a write keep the usual period, since
-	// a client may write only now and then.
+	// emptySamples is how many consecutive samples without a write keep the usual period, since a client may write only now and then.
 	emptySamples = 4
 )
 
@@ -243,8 +230,7 @@ func (d *dutyCycle) length() time.Duration {
 	return time.Duration(min(max(affordable, float64(shortestSample)), float64(period*9/10)))
 }
 
-// record takes the length and the events of a sample, and returns its cost as server time and
-// how long to pause before the next.
+// record takes the length and the events of a sample, and returns its cost as server time and how long to pause before the next.
 func (d *dutyCycle) record(lasted time.Duration, events int) (cost, silence time.Duration) {
 	rate := float64(max(events, 1)) / max(lasted, shortestSample).Seconds()
 	if d.rate == 0 || rate > d.rate {

@@ -12,9 +12,8 @@ import (
 	"ratescope/model/collect"
 )
 
-// Sketch counts the heaviest keys of a stream in bounded memory; the package comment gives its
-// guarantees. Use NewSketch to make one. It is not safe for concurrent use. The same additions
-// in the same order give the same sketch, with the same order of ties.
+// Sketch counts the heaviest keys of a stream in bounded memory; the package comment gives its guarantees. Use NewSketch to make one.
+// It is not safe for concurrent use. The same additions in the same order give the same sketch, with the same order of ties.
 type Sketch struct {
 	capacity int
 	halfLife time.Duration // 0: counts do not fade
@@ -42,8 +41,7 @@ const (
 	// LongestKey is the greatest length of a key in bytes, so that a sketch of capacity m holds
 	// at most m×LongestKey bytes of keys. Longer keys add to the total, but are not held.
 	LongestKey = 1024
-	// rescaleAfter is the number of half-lives after which the landmark moves, long before 2^x
-	// overflows a float64.
+	// rescaleAfter is the number of half-lives after which the landmark moves, long before 2^x overflows a float64.
 	rescaleAfter = 64
 )
 
@@ -54,9 +52,8 @@ func NewSketch(capacity int, halfLife time.Duration) *Sketch {
 	return &Sketch{capacity: capacity, halfLife: max(halfLife, 0), at: make(map[string]*slot, capacity)}
 }
 
-// Add counts weight for key at an instant of the server's clock. Instants need not be in order,
-// but a clock that is set back by more than rescaleAfter half-lives empties the sketch. A
-// weight that is not a positive, finite number is ignored.
+// Add counts weight for key at an instant of the server's clock. Instants need not be in order, but a clock that is set back by more
+// than rescaleAfter half-lives empties the sketch. A weight that is not a positive, finite number is ignored.
 func (s *Sketch) Add(key string, weight float64, at limiter.Instant) {
 	if !(weight > 0) || math.IsInf(weight, 1) {
 		return
@@ -78,8 +75,7 @@ func (s *Sketch) Add(key string, weight float64, at limiter.Instant) {
 		heap.Push(&s.heap, s.at[key])
 		return
 	}
-	// The new key takes the place of the key with the smallest count, and takes over this count
-	// as its error.
+	// The new key takes the place of the key with the smallest count, and takes over this count as its error.
 	e := s.heap[0]
 	delete(s.at, e.key)
 	e.key, e.err, e.turn = key, e.count, s.turn
@@ -117,8 +113,7 @@ func (s *Sketch) halfLifes(at, since limiter.Instant) float64 {
 // scale returns the factor that scales a weight added at an instant to the landmark.
 func (s *Sketch) scale(at limiter.Instant) float64 { return math.Exp2(s.halfLifes(at, s.landmark)) }
 
-// fade returns the factor that scales a weight at the landmark to now, or to the latest
-// addition if that is later.
+// fade returns the factor that scales a weight at the landmark to now, or to the latest addition if that is later.
 func (s *Sketch) fade(now limiter.Instant) float64 { return 1 / s.scale(max(now, s.newest)) }
 
 // Reset removes all keys.
@@ -135,8 +130,7 @@ type Hit struct {
 	Count, Err float64
 }
 
-// Top returns the n keys with the highest counts at now, the highest first, or all keys if the
-// sketch holds fewer.
+// Top returns the n keys with the highest counts at now, the highest first, or all keys if the sketch holds fewer.
 func (s *Sketch) Top(n int, now limiter.Instant) []Hit {
 	order := slices.Clone(s.heap)
 	slices.SortFunc(order, func(a, b *slot) int {
@@ -163,9 +157,8 @@ func (s *Sketch) Count(key string, now limiter.Instant) Hit {
 // Total returns the faded sum of all weights that were added.
 func (s *Sketch) Total(now limiter.Instant) float64 { return s.total * s.fade(now) }
 
-// Span returns the effective length of the fading window: a count divided by it is a rate. A
-// constant rate r leads to a count of r × halfLife/ln 2 × (1 - 2^-(age/halfLife)), and Span is
-// that count divided by r. It is 0 before the first addition.
+// Span returns the effective length of the fading window: a count divided by it is a rate. A constant rate r leads to a count of r ×
+// halfLife/ln 2 × (1 - 2^-(age/halfLife)), and Span is that count divided by r. It is 0 before the first addition.
 func (s *Sketch) Span(now limiter.Instant) time.Duration {
 	if s.total == 0 {
 		return 0

@@ -33,11 +33,9 @@ type Writes struct {
 
 // WritesOptions says what to listen for. All but Name and Now have useful zero values.
 type WritesOptions struct {
-	// Share is the share of the server's time that listening may take; 0 means a quarter of a
-	// percent.
+	// Share is the share of the server's time that listening may take; 0 means a quarter of a percent.
 	Share float64
-	// Prefixes restricts listening to keys with one of these prefixes, none of which may begin
-	// with another; none means all keys.
+	// Prefixes restricts listening to keys with one of these prefixes, none of which may begin with another; none means all keys.
 	Prefixes []string
 	// Name returns the limiter that a key belongs to, and false for keys to be ignored.
 	Name func(key string) (limiter string, ok bool)
@@ -62,9 +60,8 @@ func NewWrites(o WritesOptions) *Writes {
 	return &Writes{o: o, sketch: NewSketch(capacity, halfLife), raw: make(map[string]string)}
 }
 
-// Run samples the nodes that nodes returns, one after the other and again and again, until ctx
-// ends. nodes is called before each turn, because the nodes of a cluster change; their clients
-// must speak RESP3. sampled, when not nil, is called after every sample.
+// Run samples the nodes that nodes returns, one after the other and again and again, until ctx ends. nodes is called before each turn,
+// because the nodes of a cluster change; their clients must speak RESP3. sampled, when not nil, is called after every sample.
 func (w *Writes) Run(ctx context.Context, nodes func(context.Context) []*redis.Client, sampled func()) {
 	samplers := make(map[*redis.Client]*nodeSampler)
 	defer func() {
@@ -208,8 +205,7 @@ func (w *Writes) Top(n int) []Written {
 	hits := w.sketch.Top(n, now)
 	top := make([]Written, len(hits))
 	for i, h := range hits {
-		// Each event stands for weight writes, as in a random sample, in which the variance of
-		// the sum is count × (weight - 1).
+		// Each event stands for weight writes, as in a random sample, in which the variance of the sum is count × (weight - 1).
 		chance := 2 * math.Sqrt(h.Count*max(w.weight-1, 0))
 		top[i] = Written{Name: h.Key, Key: w.raw[h.Key], Rate: h.Count / span, Err: (h.Err + chance) / span}
 	}
@@ -252,8 +248,7 @@ func (w *Writes) Cost() time.Duration {
 	return d
 }
 
-// Lack returns the error because of which writes cannot be listened to; nil when they can, or
-// when it is not known yet.
+// Lack returns the error because of which writes cannot be listened to; nil when they can, or when it is not known yet.
 func (w *Writes) Lack() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
