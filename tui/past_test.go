@@ -301,6 +301,49 @@ func TestTheHeaderOfThePast(t *testing.T) {
 	}
 }
 
+// TestAnEventIsOfItsMoment: the key of an event stands beside the log as it was read then, with an expiry that no timeline knows.
+func TestAnEventIsOfItsMoment(t *testing.T) {
+	tail, asked := record.NewTail(record.Header{By: "test"}, 10*time.Minute, 64<<20), limiter.Instant(0)
+	s := newStage(t, 140, 42, tui.Options{Saving: state.FileOptions{
+		Keep: func(b model.Batch) {
+			if err := tail.Write(b); err != nil {
+				t.Error(err)
+			}
+		},
+		Past: func(at limiter.Instant) *model.Board {
+			asked = at
+			r, err := tail.From(at.Add(-30 * time.Second))
+			if err != nil {
+				t.Fatal(err)
+			}
+			board, _ := r.BoardAt(at, at.Add(-30*time.Second))
+			return board
+		},
+	}})
+	s.run(40 * time.Second)
+	for _, key := range []string{"5", "end"} {
+		_, ask := s.app.Update(tuitest.Key(key))
+		s.see("reading what was seen")
+		for todo := []tea.Cmd{ask}; len(todo) > 0; todo = todo[1:] {
+			if todo[0] == nil {
+				continue
+			}
+			switch msg := todo[0]().(type) {
+			case tea.BatchMsg:
+				todo = append(todo, msg...)
+			default:
+				s.app.Update(msg)
+			}
+		}
+	}
+	if asked == 0 || strings.Contains(s.text(), "reading what was seen") {
+		t.Fatalf("it asked for %v:\n%s", asked, s.text())
+	}
+	if _, then, _ := strings.Cut(s.text(), " · at "+asked.Time().UTC().Format("15:04:05")); !strings.Contains(then, "expires in 10s") {
+		t.Errorf("the key stands without what was read:\n%s", s.text())
+	}
+}
+
 // TestThePastIsAwaited: until it is known how keys were read at a moment, the header counts none of them.
 func TestThePastIsAwaited(t *testing.T) {
 	s := newStage(t, 140, 30, tui.Options{Saving: state.FileOptions{Past: func(limiter.Instant) *model.Board { return nil }}})
