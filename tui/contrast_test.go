@@ -1,6 +1,7 @@
 package tui_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 	"unicode"
@@ -12,9 +13,13 @@ import (
 	"ratescope/tui/tuitest"
 )
 
-// TestTextCanBeRead looks at every letter and digit on every screen in every theme: it
-// stands out from its ground by 4.5 to 1.
+// quiet are the shapes that separate, or that words beside them tell, and those that two fills share a cell of.
+const quiet = " ·─│╭╮╰╯▏░▌▐▉▊▋▍▎"
+
+// TestTextCanBeRead looks at everything that is painted on every screen in every theme: a letter or digit
+// stands out from its ground by 4.5 to 1, and every sign and fill by 3 to 1.
 func TestTextCanBeRead(t *testing.T) {
+	signs := map[rune]bool{}
 	for _, name := range themes.BuiltIn().Names() {
 		theme, err := themes.BuiltIn().Find(name)
 		if err != nil {
@@ -37,10 +42,13 @@ func TestTextCanBeRead(t *testing.T) {
 			for y := range b.H {
 				for x := range b.W {
 					c := b.At(x, y)
+					bg, fg, least := c.S.Bg, c.S.Fg, 4.5
 					if !unicode.IsLetter(c.R) && !unicode.IsDigit(c.R) {
-						continue
+						if least = 3; c.R == 0 || strings.ContainsRune(quiet, c.R) || fg == bg || scene.name == "themes" { // which has samples of others
+							continue
+						}
+						signs[c.R] = true
 					}
-					bg, fg := c.S.Bg, c.S.Fg
 					if bg == 0 {
 						bg = ground
 					}
@@ -48,13 +56,18 @@ func TestTextCanBeRead(t *testing.T) {
 						continue // the terminal's own on its own
 					}
 					what := string(rune(fg)) + string(rune(bg))
-					if got := tuitest.Contrast(fg, bg); got < 4.5 && !focused[what] {
+					if got := tuitest.Contrast(fg, bg); got < least && !focused[what] {
 						focused[what] = true
 						t.Errorf("%s, %s: %q at %d,%d has a contrast of %.2f (%06x on %06x)", name, scene.name, c.R, x, y, got, uint32(fg)&0xffffff, uint32(bg)&0xffffff)
 					}
 				}
 			}
 			s.press(scene.back...)
+		}
+	}
+	for _, want := range "✖↓▲●▷█⣿◆" {
+		if !signs[want] {
+			t.Errorf("no %c was painted: the frames prove nothing of it", want)
 		}
 	}
 }

@@ -70,10 +70,6 @@ func (s *Session) Actions() shell.Actions {
 		shell.Bind("keys", "reverse", "S", "reverses the order", do(s.Rows.Reverse)),
 		shell.Bind("keys", "pin", "P", "pins the key on top, to compare it", do(s.Selection.Pin)).For(shell.ToFind).In(shell.OfKey, nil),
 		shell.Bind("keys", "copy", "y", "copies the row as text", s.CopyRow).In(shell.OfKey, nil),
-		shell.Bind("keys", "timeline", "H", "exports what the key did as csv, md or jsonl", func() tea.Cmd {
-			key := s.Selection.Selected()
-			return s.AskFormat(s.Name(key), func(f report.Format) tea.Cmd { return s.Files.ExportHistory(key, f) })
-		}).In(shell.Save, shell.Folder).Unless(nothing, func() bool { return s.Options.Saving.History == nil || s.Selection.Current() == nil }),
 		shell.Bind("keys", "identify", "W", "lists the limiters, and takes what yours are", s.openGroups).In(shell.Server, nil).Also("found"),
 		shell.Bind("keys", "copy commands", "u", "copies commands that free or reset the key", s.CopyLines).In(shell.OfKey, nil),
 		shell.Bind("keys", "export", "e", "exports all keys as they are now to JSON", s.Files.ExportKeys).As(shell.ExportKeys).In(shell.Save,
@@ -84,6 +80,10 @@ func (s *Session) Actions() shell.Actions {
 		}).As(shell.ExportRows).In(shell.Save, shell.Folder).Unless(nothing, func() bool {
 			return s.Options.Saving.ExportRows == nil || s.Selection.Current() == nil
 		}),
+		shell.Bind("keys", "timeline", "H", "exports what the key did as csv, md or jsonl", func() tea.Cmd {
+			key := s.Selection.Selected()
+			return s.AskFormat(s.Name(key), func(f report.Format) tea.Cmd { return s.Files.ExportHistory(key, f) })
+		}).In(shell.Save, shell.Folder).Unless(nothing, func() bool { return s.Options.Saving.History == nil || s.Selection.Current() == nil }),
 		shell.Bind("keys", "record", "F", "records to a file, or ends the recording", s.Files.ToggleRecording).As(shell.Record).
 			In(shell.Save, shell.Folder).When(s.inReplay("This is a recording; R begins it anew.", never)),
 		shell.Bind("time", "restart", "R", "begins a replay anew", do(s.Shown.Restart)).Hinted("anew").Unless(
