@@ -66,6 +66,9 @@ func TestThePastIsAsItWas(t *testing.T) {
 		past := board.AsOf(then, nil)
 		for key, k := range past.Keys() {
 			state, fits := k.State(then), false
+			if g := k.Reading.Gauge(then.Add(time.Second)); k.Reading.At == then && then < at && (g.NextKnown || g.Used.Known) {
+				t.Fatalf("%v ago it is foretold of %s by what it held later: %+v", at.Sub(then), key, g)
+			}
 			if !k.Gauge.NextKnown || !k.Gauge.Used.Known || k.Gone {
 				unknown++
 				continue

@@ -185,6 +185,7 @@ func (k *Watched) AsOf(t limiter.Instant) *Watched {
 			return &then
 		}
 	}
+	then.Reading.Partial, then.Reading.State.BlockedUntil = true, 0 // what its state held then, and what came of it, is not known
 	level := k.Timeline.peek(k.Timeline.Index(t))
 	if g.Used = (Count{level.UsedKnown, level.Used}); level.UsedKnown && k.Reading.Target.LimitKnown && level.Used < most {
 		g.Remaining, g.Utilization, g.NextKnown = Count{true, most - level.Used}, float64(level.Used)/float64(most), true
