@@ -38,7 +38,7 @@ func TestWatchingSendsNoWritingCommand(t *testing.T) {
 	s.CLI("SET", fmt.Sprintf("{c}:fw:%d", now.Floor(time.Minute).Millis()), "3", "PX", "60000")
 	s.CLI("SET", "single", "3", "EX", "60")
 	s.CLI("LPUSH", "list", "x")
-	m := s.Monitor()
+	commands := s.Monitor()
 	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: everyKey, Keys: []string{"log", "list", "absent"}, Refresh: 20 * time.Millisecond,
 		Rules: []config.Rule{minuteRule("absent", limiter.SlidingWindow)}})
 	i := r.Injector(fire.Options{AuditPath: filepath.Join(t.TempDir(), "audit")})
@@ -51,7 +51,7 @@ func TestWatchingSendsNoWritingCommand(t *testing.T) {
 		t.Errorf("firing without being armed: %v", err)
 	}
 	run.Stop()
-	names := m.Names()
+	names := commands()
 	if !slices.Contains(names, "scan") || !slices.Contains(names, "zrangebyscore") {
 		t.Fatalf("the monitor saw only %v", names)
 	}

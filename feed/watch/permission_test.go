@@ -57,7 +57,7 @@ func TestEachPermission(t *testing.T) {
 		r.Focus([]string{"stream"})
 		return feedtest.Run(t, r)
 	}
-	m := s.Monitor()
+	commands := s.Monitor()
 	all := open(s.URL())
 	servertest.Await(t, "all there is to see", func() bool {
 		b := all.Last()
@@ -67,7 +67,7 @@ func TestEachPermission(t *testing.T) {
 	if said := strings.TrimSpace(words(all)); strings.Contains(said, "ACL") {
 		t.Fatalf("with all permissions: %s", said)
 	}
-	for _, command := range m.Names() {
+	for _, command := range commands() {
 		if unsaid[command] {
 			continue
 		}

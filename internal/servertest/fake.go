@@ -6,11 +6,8 @@ import (
 	"io"
 	"maps"
 	"net"
-	"os/exec"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"testing"
 )
 
@@ -63,49 +60,25 @@ func answer(c net.Conn, replies Replies) {
 	}
 }
 
-// Monitor collects the names of the commands that a server is sent.
-type Monitor struct {
-	mu   sync.Mutex
-	seen map[string]bool
-}
-
-// Monitor begins to collect, until the test ends.
-func (s *Server) Monitor() *Monitor {
-	s.t.Helper()
-	cmd := exec.Command("redis-cli", "-p", strconv.Itoa(s.Port), "MONITOR")
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
-	lines := bufio.NewScanner(out)
-	lines.Buffer(nil, 1<<20)
-	if !lines.Scan() || lines.Text() != "OK" {
-		s.t.Fatalf("MONITOR answered %q", lines.Text())
-	}
-	m := &Monitor{seen: map[string]bool{}}
-	go func() {
-		for lines.Scan() {
-			// 1700000000.123456 [0 127.0.0.1:5000] "config" "get" "maxmemory"
-			_, rest, _ := strings.Cut(lines.Text(), "] \"")
-			words := strings.Split(strings.ToLower(strings.TrimSuffix(rest, `"`)), `" "`)
-			if words[0] == "config" && len(words) > 1 { // its subcommands differ in what they do
-				words[0] += "|" + words[1]
+// Monitor returns what lists the names of the commands that the server is sent from now on, in order, by its own account.
+func (s *Server) Monitor() (names func() []string) {
+	counts := func() map[string]int {
+		all := map[string]int{}
+		for line := range strings.Lines(s.CLI("INFO", "commandstats")) { // cmdstat_config|get:calls=1,usec=…
+			name, said, _ := strings.Cut(strings.TrimPrefix(line, "cmdstat_"), ":")
+			if command, _, _ := strings.Cut(name, "|"); command != "config" { // whose subcommands differ in what they do
+				name = command
 			}
-			m.mu.Lock()
-			m.seen[words[0]] = true
-			m.mu.Unlock()
+			calls := 0
+			_, _ = fmt.Sscanf(said, "calls=%d", &calls)
+			all[name] += calls
 		}
-	}()
-	return m
-}
-
-// Names returns the names of the commands that were seen, in order.
-func (m *Monitor) Names() []string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return slices.Sorted(maps.Keys(m.seen))
+		return all
+	}
+	before := counts()
+	return func() []string {
+		after := counts()
+		maps.DeleteFunc(after, func(name string, calls int) bool { return calls == before[name] })
+		return slices.Sorted(maps.Keys(after))
+	}
 }
