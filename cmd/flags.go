@@ -67,16 +67,15 @@ func algorithmNames() []string {
 
 // flagError turns an error of the flag parser into one sentence.
 func flagError(c *cobra.Command, err error) error {
-	var value *pflag.InvalidValueError
-	var unknown *pflag.NotExistError
-	if errors.As(err, &unknown) {
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		var names []string
 		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		if meant, slipped := config.Closest(unknown.GetSpecifiedName(), names); slipped {
 			return usagef("%w: did you mean --%s?", err, meant)
 		}
 	}
-	if !errors.As(err, &value) {
+	value, ok := errors.AsType[*pflag.InvalidValueError](err)
+	if !ok {
 		return usagef("%w; %q lists what there is", err, c.CommandPath()+" --help")
 	}
 	want := map[string]string{

@@ -95,11 +95,12 @@ func newReplay(p *program) *cobra.Command {
 			player.Seek(at)
 			player.Pause()
 		}
-		marks, err := p.markers(args[0], file)
+		kept, set, err := readMarkers(args[0])
 		if err != nil {
 			return err
 		}
-		options := tui.Options{Inject: firing.Options{Injector: player}, Markers: marks}
+		options := tui.Options{Inject: firing.Options{Injector: player}, Markers: state.MarkerOptions{Set: set, Keep: kept.keep,
+			Happened: func(ctx context.Context) ([]record.Marker, error) { return happened(ctx, args[0], file) }}}
 		options.Saving.History = func(key string, f report.Format) (string, error) { return p.exportHistory(file.FromState, key, f) }
 		options.Source = session.Source{Take: player.Take, Focus: player.Focus, Player: player}
 		return p.show(c.Context(), c, []board{{options: options}})
@@ -180,17 +181,6 @@ func (f *markedFile) keep(list []record.Marker) error {
 		f.was = content
 	}
 	return err
-}
-
-// markers returns the markers of a recording for the screen; name is its file.
-func (p *program) markers(name string, recording *record.File) (state.MarkerOptions, error) {
-	f, set, err := readMarkers(name)
-	if err != nil {
-		return state.MarkerOptions{}, err
-	}
-	return state.MarkerOptions{Set: set, Keep: f.keep, Happened: func(ctx context.Context) ([]record.Marker, error) {
-		return happened(ctx, name, recording)
-	}}, nil
 }
 
 // happened returns the events of a recording: those of its boards and, of a capsule, also its alerts and

@@ -53,29 +53,20 @@ func verifyFiles(ctx context.Context, files, names []string, o feed.Options, arm
 	defer end()
 	var all []scenario.Scenario
 	for _, name := range files {
-		stories, err := stories(name)
+		f, err := file.Open(name)
 		if err != nil {
-			return err
+			return usage(err)
+		}
+		stories, err := scenario.Load(f)
+		f.Close()
+		if err != nil {
+			return usagef("%s: %w", safetext.Clean(name), err)
 		}
 		all = append(all, stories...)
 	}
 	return verifyScenarios(to.Out, all, list, func(s scenario.Scenario, on scenario.Store) (scenario.Result, error) {
 		return scenario.Run(ctx, s, on)
 	})
-}
-
-// stories are the scenarios of a file.
-func stories(name string) ([]scenario.Scenario, error) {
-	f, err := file.Open(name)
-	if err != nil {
-		return nil, usage(err)
-	}
-	defer f.Close()
-	list, err := scenario.Load(f)
-	if err != nil {
-		return nil, usagef("%s: %w", safetext.Clean(name), err)
-	}
-	return list, nil
 }
 
 // stores are those that the names ask for, and what ends them.

@@ -51,21 +51,21 @@ func (o Outcome) String() string {
 
 // Fired is the result of one request of an Order.
 type Fired struct {
-	Order    int64
-	Key      string
-	Cost     int64
-	At       limiter.Instant // by the server's clock; without an answer, by this machine's clock corrected by the known offset
-	Outcome  Outcome
-	Decision limiter.Decision // zero unless admitted or denied
-	Latency  time.Duration
-	Err      string // one sentence, when Failed or Unanswered
-	Audit    string // the id of its lines in the audit file
+	Order    int64            `json:"order,omitempty"`
+	Key      string           `json:"-"`
+	Cost     int64            `json:"cost"`
+	At       limiter.Instant  `json:"at"` // by the server's clock; without an answer, by this machine's clock corrected by the known offset
+	Outcome  Outcome          `json:"outcome,omitempty"`
+	Decision limiter.Decision `json:"-"` // zero unless admitted or denied
+	Latency  time.Duration    `json:"latency,omitempty"`
+	Err      string           `json:"-"`               // one sentence, when Failed or Unanswered
+	Audit    string           `json:"audit,omitempty"` // the id of its lines in the audit file
 
 	// Of a request over HTTP: the application's answer, nil if there was none, and the times at which
 	// the request was sent and answered, by this machine's clock. Of a request by the program's own script
 	// that was decided: an Answer that says nothing, because such a script only admits or denies.
-	Answer         *Answer
-	Sent, Received time.Time
+	Answer         *Answer   `json:"-"`
+	Sent, Received time.Time `json:"-"`
 }
 
 // Outcomes counts requests by outcome.

@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -277,15 +278,8 @@ func (e *Endpoint) SetPassword(p Secret) {
 // Loopback says that every address that was given is on this machine: a loopback address, or a
 // socket in the file system. The name localhost counts as one. For sentinels it speaks of them.
 func (e *Endpoint) Loopback() bool {
-	if e.network == "unix" {
-		return true
-	}
-	for _, addr := range e.options.Addrs {
-		if !LoopbackHost(addr) {
-			return false
-		}
-	}
-	return len(e.options.Addrs) > 0
+	afar := func(addr string) bool { return !LoopbackHost(addr) }
+	return e.network == "unix" || len(e.options.Addrs) > 0 && !slices.ContainsFunc(e.options.Addrs, afar)
 }
 
 // LoopbackHost says that an address, with a port or without, is on this machine.

@@ -28,8 +28,8 @@ func Redirected(err error) bool {
 
 // Code returns the first word of an error reply: "WRONGTYPE", "NOPERM", "LOADING".
 func Code(err error) string {
-	var reply redis.Error
-	if !errors.As(err, &reply) {
+	reply, ok := errors.AsType[redis.Error](err)
+	if !ok {
 		return ""
 	}
 	word, _, _ := strings.Cut(reply.Error(), " ")
@@ -151,8 +151,8 @@ func Cut(err error) bool {
 
 // TimedOut says that err is a wait that took too long.
 func TimedOut(err error) bool {
-	var n net.Error
-	return errors.As(err, &n) && n.Timeout()
+	n, ok := errors.AsType[net.Error](err)
+	return ok && n.Timeout()
 }
 
 // Forbidden returns the command that a NOPERM reply says the user may not run, in lower

@@ -128,15 +128,13 @@ func ask(ctx context.Context, client *http.Client, u *url.URL) (io.ReadCloser, e
 
 // unreachable puts the error of a connection into words.
 func unreachable(err error) error {
-	var at *url.Error
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*url.Error](err); ok {
 		if at.Timeout() {
 			return errors.New("does not answer in time")
 		}
 		err = at.Err // without the URL, which may have a password
 	}
-	var certificate *tls.CertificateVerificationError
-	if errors.As(err, &certificate) {
+	if errors.As(err, new(*tls.CertificateVerificationError)) {
 		return errors.New("has a certificate that cannot be verified: give its authority with --tls-ca")
 	}
 	return fmt.Errorf("cannot be reached: %w", err)

@@ -258,14 +258,9 @@ func as[To, From ~string](list []From) []To {
 // fired is a request that was fired while the recording went on. Lengths of time are
 // nanoseconds.
 type fired struct {
-	Order      int64           `json:"order,omitempty"`
+	model.Fired
 	Key        text            `json:"key"`
-	Cost       int64           `json:"cost"`
-	At         limiter.Instant `json:"at"`
-	Outcome    uint8           `json:"outcome,omitempty"` // 0 admitted, 1 denied, 2 error, 3 unknown
-	Latency    int64           `json:"latency,omitempty"`
 	Err        text            `json:"err,omitzero"`
-	Audit      text            `json:"audit,omitzero"`
 	Limit      int64           `json:"limit,omitempty"`
 	Window     int64           `json:"window,omitempty"`
 	Burst      int64           `json:"burst,omitempty"`
@@ -330,8 +325,7 @@ func firedOf(list []model.Fired) []fired {
 	for _, f := range list {
 		d := &f.Decision
 		out = append(out, fired{
-			Order: f.Order, Key: text(f.Key), Cost: f.Cost, At: f.At, Outcome: uint8(f.Outcome), Latency: int64(f.Latency), Err: text(f.Err),
-			Audit: text(f.Audit),
+			Fired: f, Key: text(f.Key), Err: text(f.Err),
 			Limit: d.Limit.Count, Window: int64(d.Limit.Window), Burst: d.Limit.Burst, Used: d.Used, Remaining: d.Remaining,
 			RetryAfter: int64(d.RetryAfter), ResetAfter: int64(d.ResetAfter), Previous: d.Previous, Current: d.Current,
 			Weight: real(d.Weight), Estimate: real(d.Estimate), Start: d.Start, End: d.End, Answer: answerOf(f.Answer),
@@ -343,10 +337,8 @@ func firedOf(list []model.Fired) []fired {
 func modelOf(list []fired) []model.Fired {
 	var out []model.Fired
 	for _, f := range list[:min(len(list), maxFired)] {
-		m := model.Fired{
-			Order: f.Order, Key: string(f.Key), Cost: f.Cost, At: f.At, Outcome: min(model.Outcome(f.Outcome), model.Unanswered),
-			Latency: time.Duration(f.Latency), Err: string(f.Err), Audit: string(f.Audit), Answer: f.Answer.model(),
-		}
+		m := f.Fired
+		m.Key, m.Err, m.Outcome, m.Answer = string(f.Key), string(f.Err), min(f.Outcome, model.Unanswered), f.Answer.model()
 		if m.Outcome == model.Admitted || m.Outcome == model.Denied {
 			m.Decision = limiter.Decision{
 				Allowed: m.Outcome == model.Admitted, At: f.At, Cost: f.Cost,
