@@ -127,7 +127,7 @@ func (s *State) LevelAt(now Instant, limit Limit, c Convention) float64 {
 	var b bucket
 	b.bring(q, s.pack())
 	fraction := 0.0
-	if b.used > 0 && b.units == 1 && c.Refill != convention.Interval { // what comes at intervals comes whole
+	if b.used > 0 && (s.Algorithm == LeakyBucket || c.Refill != convention.Interval) { // tokens that come at intervals come whole
 		fraction = (float64(b.since.US) + float64(b.since.Part)/float64(b.Den)) * float64(b.Den) / float64(b.Num)
 		fraction = math.Min(math.Max(fraction, 0), 1)
 	}

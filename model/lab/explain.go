@@ -105,10 +105,7 @@ func (e *explainer) sum(used float64) string {
 
 // sign returns the comparison that holds of an admitted request, or of a denied one.
 func (e *explainer) sign(admitted, denied string) string {
-	if e.m.Decision.Allowed {
-		return admitted
-	}
-	return denied
+	return map[bool]string{true: admitted, false: denied}[e.m.Decision.Allowed]
 }
 
 // rule writes the rule for what is used, by its name.
@@ -195,17 +192,19 @@ func (e *explainer) sliding() Working {
 		sum = fmt.Sprintf("%s + %d + %s = %s %s %d", decimals(rounded, d), e.look.Current, Number(n), decimals(total+n, d), e.sign("<=", ">"),
 			e.limit.Count)
 	}
+	gone := time.Duration((1-e.look.Weight)*float64(e.limit.Window) + 0.5).Round(time.Microsecond) // since the window before, a whole one at most
+	ended := e.at.Add(-gone)
 	return Working{
 		Rule: e.rule("previous × weight + current"),
 		Numbers: []string{
-			fmt.Sprintf("weight = 1 - %s/%s = %s", Seconds(e.at.Sub(e.look.Start)), Seconds(e.limit.Window), factor),
+			fmt.Sprintf("weight = 1 - %s/%s = %s", Seconds(gone), Seconds(e.limit.Window), factor),
 			fmt.Sprintf("%d × %s = %s%s", e.look.Previous, factor, shown, how),
 			sum,
 		},
 		Terms: []Meaning{
-			{"previous", e.look.Start.Add(-e.limit.Window), e.look.Start - 1, e.look.Previous,
-				fmt.Sprintf("previous: %d in the window until %s", e.look.Previous, e.s.clock(e.look.Start))},
-			{"weight", e.at.Add(-e.limit.Window), e.look.Start - 1, -1,
+			{"previous", ended.Add(-e.limit.Window), ended - 1, e.look.Previous,
+				fmt.Sprintf("previous: %d in the window before, over by %s", e.look.Previous, e.s.clock(ended))},
+			{"weight", e.at.Add(-e.limit.Window), ended - 1, -1,
 				fmt.Sprintf("weight: the part of that window since %s", e.s.clock(e.at.Add(-e.limit.Window)))},
 			e.current(),
 		},
@@ -274,13 +273,14 @@ func (e *explainer) bucket() Working {
 			},
 		}
 	}
-	how := "refills at " + perSecond
+	how, rule := "refills at "+perSecond, "tokens >= n, refilling at L/W up to B"
 	if e.terms.Refill == convention.Interval {
+		rule = "tokens >= n, refilling L each W up to B"
 		how = fmt.Sprintf("refills %d each %s, from the request that found it full", e.limit.Count, Seconds(e.limit.Window))
 	}
 	tokens := decimals(level, telling(level, n))
 	return Working{
-		Rule:  "tokens >= n, refilling at L/W up to B",
+		Rule:  rule,
 		Terms: []Meaning{e.ahead("tokens", e.at, e.look.ResetAfter, "full")},
 		Numbers: []string{
 			how + ", B = " + Number(room),

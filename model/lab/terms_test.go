@@ -140,3 +140,36 @@ func TestGoalsThatNeedALargerLimit(t *testing.T) {
 		t.Errorf("%d goals need a larger limit than one", least)
 	}
 }
+
+// TestEquationsAddUp under terms by which the two counts do not stand beside each other, and by which a bucket comes back at once.
+func TestEquationsAddUp(t *testing.T) {
+	into, err := lab.ParseCandidates([]string{"sliding-window", "leaky-bucket", "token-bucket"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lessons, _ := lab.Lessons()
+	s := lessons[0].Setup()
+	s.Candidates, s.Convention.Alignment, s.Convention.Refill = into, convention.FirstRequest, convention.Interval
+	run := lab.NewRun(s, lab.NewWorkload(nil))
+	for range 4 {
+		run.Fire(1)
+	}
+	run.AdvanceTo(s.Zero.Add(12 * time.Second))
+	run.Fire(1)
+	run.AdvanceTo(s.Zero.Add(15500 * time.Millisecond))
+	for i, want := range []string{
+		"weight = 1 - 5.5 s/10 s = 0.45", // of the window before, which ended at 10 s
+		"level = 0",                      // it drains all the time
+		"tokens = 9",                     // and this one comes back at 22 s
+	} {
+		w := lab.Explain(into[i], run.Ask(i, 1), s)
+		if text := strings.Join(w.Numbers, "\n"); !strings.Contains(text, want) {
+			t.Errorf("%s: %q is not in\n%s", into[i], want, text)
+		}
+	}
+	run.Fire(1)
+	run.AdvanceTo(s.Zero.Add(15600 * time.Millisecond))
+	if w := lab.Explain(into[1], run.Ask(1, 1), s); w.Numbers[1] != "level = 0.9" {
+		t.Errorf("a leaky bucket that drains all the time has %q", w.Numbers[1])
+	}
+}

@@ -185,10 +185,7 @@ func (p painter) working() lab.Working {
 
 // mark is the shape of a verdict.
 func (p painter) mark(allowed bool) string {
-	if allowed {
-		return p.c.Look.YesMark
-	}
-	return p.c.Look.OverMark
+	return map[bool]string{true: p.c.Look.YesMark, false: p.c.Look.OverMark}[allowed]
 }
 
 // fate is the mark and the style of a moment's verdict.

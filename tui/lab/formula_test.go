@@ -21,7 +21,7 @@ func TestTheFormulaLightsUpWithThePicture(t *testing.T) {
 			for _, what := range []string{"previous × weight", "previous      "} { // the rule, and where there is room the bar
 				if column, row, found := x.Find(what); found {
 					x.Send(tea.MouseMotionMsg{X: column, Y: row})
-					x.See("why · previous: 10 in the window until 10 s")
+					x.See("why · previous: 10 in the window before, over by 10 s")
 					x.Send(tea.MouseMotionMsg{X: 0, Y: 0})
 					x.See("one more request at sliding window counter")
 				} else if size[0] > 80 {
@@ -34,14 +34,14 @@ func TestTheFormulaLightsUpWithThePicture(t *testing.T) {
 			rule := "previous × weight + current"
 			x.See(rule)
 			x.Press("tab")
-			x.See("previous: 10 in the window until 10 s")
+			x.See("previous: 10 in the window before, over by 10 s")
 			x.Press("tab")
 			x.See("weight: the part of that window since 1 s")
 			x.Press("tab")
 			x.See("current: 1 since 10 s")
 			column, row, _ := x.Find(rule)
 			x.Send(tea.MouseMotionMsg{X: column, Y: row})
-			x.See("previous: 10 in the window until 10 s")
+			x.See("previous: 10 in the window before, over by 10 s")
 			x.Send(tea.MouseMotionMsg{X: 0, Y: 0})
 			x.See("tab or the mouse marks")
 			lane, caption, _ := x.Find("tab or the mouse marks")

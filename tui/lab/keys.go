@@ -204,10 +204,7 @@ func legend(p *widget.Canvas) []widget.Span {
 
 // wrong is the mark of a wrong decision.
 func wrong(p *widget.Canvas, admitted bool) rune {
-	if admitted {
-		return p.Look.TooMany
-	}
-	return p.Look.TooFew
+	return map[bool]rune{true: p.Look.TooMany, false: p.Look.TooFew}[admitted]
 }
 
 // view is one picture of the lab.
@@ -270,8 +267,12 @@ func (v *views) after(by int) string {
 	return name
 }
 
-// follow lets the decision view follow the newest request.
-func (v *views) follow() { v.decision.picked = -1 }
+// follow lets the decision view follow the newest request, and leaves the text, behind which nothing is seen.
+func (v *views) follow() {
+	if v.decision.picked = -1; v.shows("lesson") {
+		v.current = 0
+	}
+}
 
 // Back returns what leaves a view for the first one; nil on that.
 func (v *views) Back() func() {

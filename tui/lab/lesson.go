@@ -141,7 +141,7 @@ func (v *textView) lines(s *Screen, width int) []line {
 		}
 		lines = append(lines, gap...)
 	}
-	small("enter tries it · space fires · g goes to a time · i hints · H shows how", s.app.Canvas.Look.Dim)
+	small("enter or space tries it · g goes to a time · i hints · H shows how", s.app.Canvas.Look.Dim)
 	return lines
 }
 

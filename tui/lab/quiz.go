@@ -284,13 +284,15 @@ func (g *guess) toggle() {
 // fire fires a request by hand, or asks for a prediction first.
 func (g *guess) fire() {
 	s := g.s
-	if setup := s.run.Setup(); !g.on || setup.Limit.Count == 0 || setup.Candidates[s.focus].Scripted() {
+	if s.shows("lesson") { // nothing is fired behind the text
+		s.view("compare")
+	} else if setup := s.run.Setup(); !g.on || setup.Limit.Count == 0 || setup.Candidates[s.focus].Scripted() {
 		s.fire(1)
 		s.follow()
-		return
+	} else {
+		s.halt()
+		g.asked = true
 	}
-	s.halt()
-	g.asked = true
 }
 
 // in reports whether a student has predicted the request that the teacher asks about.

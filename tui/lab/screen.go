@@ -193,7 +193,7 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 	case tea.KeyPressMsg:
 		if s.seek = nil; s.showsUntil != 0 { // a seek stays where it has come
 			s.handOver()
-			if act := s.Keys().Match(msg); act != nil && act.Enabled() { // the key does what it says as well
+			if act := s.Keys().Match(msg); act != nil && act.Enabled() && act.Group != fireGroup { // the key does what it says as well
 				return act.Do()
 			}
 		}
