@@ -114,14 +114,14 @@ func (b *valueDecoder) rise(now limiter.Instant, l *Tracker, s limiter.State) []
 }
 
 // settled returns the instant at which two readings of a limiter are compared. For a bucket it
-// is the instant of its stored level, because units that have leaked since then were charged
+// is the instant of its stored level, in whole microseconds, because units that have leaked since then were charged
 // too. For GCRA it is now, because its theoretical arrival time does not show when a request
 // came.
 func settled(s *limiter.State, since, now limiter.Instant) limiter.Instant {
 	if s.Filled == 0 {
 		return now
 	}
-	return min(max(s.Filled, since), now)
+	return min(max(s.Filled+limiter.Instant(min(s.Part, 1)), since), now)
 }
 
 // singleDecoder reads a window that begins with its first request: a string that counts

@@ -38,6 +38,36 @@ func TestABurstIsCountedBeforeItLeaks(t *testing.T) {
 	}
 }
 
+// TestABusyBucketIsCountedToTheUnit, also where a unit takes no whole number of microseconds to come back.
+func TestABusyBucketIsCountedToTheUnit(t *testing.T) {
+	limit := limiter.Limit{Count: 12, Window: 4 * time.Second} // 1/3 s a unit
+	for _, algorithm := range []limiter.Algorithm{limiter.TokenBucket, limiter.LeakyBucket, limiter.GCRA} {
+		l := New("k", nil, false, nil)
+		l.target.Algorithm, l.target.Limit, l.target.Window, l.target.LimitKnown = algorithm, limit, limit.Window, true
+		state := limiter.State{Algorithm: algorithm}
+		state.Take(noon, limit, l.target.Convention, 6)
+		b := &valueDecoder{last: state.Clone(), known: true}
+		l.since = noon
+		var got, want int64
+		for i := range 60 {
+			at := noon.Add(time.Duration(1+i) * 217 * time.Millisecond)
+			before := state.Clone()
+			if n := int64(1 + i%2); i%3 > 0 && state.Take(at, limit, l.target.Convention, n).Allowed {
+				want += n
+			} else {
+				state = before
+			}
+			for _, a := range b.rise(at.Add(100*time.Millisecond), l, state) {
+				got += a.N
+			}
+			b.last = state.Clone()
+		}
+		if got != want || want < 30 {
+			t.Errorf("%s: %d units are counted of %d", algorithm, got, want)
+		}
+	}
+}
+
 // lookAt gives a tracker of one counter with an expiry its next reading, without a server.
 func lookAt(t *testing.T, l *Tracker, now limiter.Instant, n int64, ttl time.Duration) model.Reading {
 	t.Helper()
