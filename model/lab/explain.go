@@ -192,7 +192,8 @@ func (e *explainer) sliding() Working {
 		sum = fmt.Sprintf("%s + %d + %s = %s %s %d", decimals(rounded, d), e.look.Current, Number(n), decimals(total+n, d), e.sign("<=", ">"),
 			e.limit.Count)
 	}
-	gone := time.Duration((1-e.look.Weight)*float64(e.limit.Window) + 0.5).Round(time.Microsecond) // since the window before, a whole one at most
+	// How long the window before is over, a whole window at most.
+	gone := time.Duration((1 - e.look.Weight) * float64(e.limit.Window)).Round(time.Microsecond)
 	ended := e.at.Add(-gone)
 	return Working{
 		Rule: e.rule("previous × weight + current"),

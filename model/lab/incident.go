@@ -98,7 +98,7 @@ func (t *Trace) findLimit(find scenarioFile, name string, smallest int64) scenar
 	plainName := strings.NewReplacer("{", "", "}", "").Replace(name) // a text names its numbers in braces
 	find.ID, find.Title = IncidentID+"limit", "Incident: the limit for "+name
 	find.Text = []string{
-		fmt.Sprintf("These are the %s of the key %s as they were recorded: {given} in all. %s", what, plainName, was),
+		fmt.Sprintf("These are the %s of the key %s as they were recorded: {given} units of cost in all. %s", what, plainName, was),
 		"Press g to go to a time, or p to let it run. Press w and change the limit; + and - change it by one.",
 	}
 	within := Seconds((k.Within + 10*time.Millisecond).Truncate(10 * time.Millisecond))
@@ -111,6 +111,7 @@ func (t *Trace) findLimit(find scenarioFile, name string, smallest int64) scenar
 		{k.Within > 0 &&
 			describe.KindOf(k.Target.Algorithm) == describe.Window, "What came after the last reading of a window is not among them."},
 		{!k.Denied, "What was denied is not recorded: these are admitted requests alone."},
+		{true, "What was admitted is told unit by unit, as if each cost 1; a denied request has its cost where it is known."},
 	} {
 		if one.holds {
 			find.Text = append(find.Text, one.text)

@@ -87,9 +87,9 @@ func (t *Trace) Length() time.Duration {
 // ReadTrace reads an access log, or a recording that model/record wrote; either may be
 // compressed with gzip.
 //
-// A recording tells units of cost by the instants at which they were charged. Each counts
+// A recording tells units of cost by the instants at which they were charged. Each that was admitted counts
 // as a request of its own, and where a key was too hot to be read entry by entry, or keeps
-// counters alone, those of one look come at one instant.
+// counters alone, those of one look come at one instant. What was denied at an instant of its own is one request.
 func ReadTrace(r io.Reader) (Trace, error) {
 	in := bufio.NewReaderSize(r, 64<<10)
 	if head, _ := in.Peek(2); string(head) == "\x1f\x8b" {
@@ -152,9 +152,11 @@ func readRecording(r io.Reader) (Trace, error) {
 					t.Skipped++
 					continue
 				}
-				for range a.N {
-					t.Arrivals = append(t.Arrivals, Arrival{At: a.At, Cost: 1, Key: number})
+				one := Arrival{At: a.At, Cost: 1, Key: number}
+				if a.Denied && a.At < reading.At && a.N <= reading.Target.Limit.Count { // it has an entry of its own
+					one.Cost, a.N = a.N, 1
 				}
+				t.Arrivals = append(t.Arrivals, slices.Repeat([]Arrival{one}, int(a.N))...)
 			}
 		}
 	}
