@@ -119,6 +119,17 @@ func TestARestartIsTakenBackInItsLesson(t *testing.T) {
 	})
 }
 
+// TestPlusRaisesTheBurst, also where it is that of the limit.
+func TestPlusRaisesTheBurst(t *testing.T) {
+	story(t, 140, 42, lab.Options{First: 5}, func(x *tuitest.Terminal) {
+		x.See("PAUSED")
+		x.Press("enter", "tab", "tab", "tab", "+")
+		x.See("limit 5 · window 5 s · burst 6 ·")
+		x.Press("-", "-")
+		x.See("burst 4 ·")
+	})
+}
+
 // TestTheLastLessonIsTheEnd: n does not go from the last lesson to the first, nor N the other way, and each says so.
 func TestTheLastLessonIsTheEnd(t *testing.T) {
 	last := len(lessons(t)) - 1

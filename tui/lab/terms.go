@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -112,29 +113,25 @@ func (o *termsOverlay) Paint(p *widget.Canvas, footer cell.Rect) {
 func (t terms) list() []term {
 	s := t.s
 	setup := s.run.Setup()
-	set := func(f func(*lab.Setup)) tea.Cmd {
-		c := s.run.Setup()
-		f(&c)
-		return t.apply(c)
+	one := func(name, value string, f func(c *lab.Setup, by int)) term {
+		return term{name, value, func(by int) tea.Cmd {
+			c := s.run.Setup()
+			f(&c, by)
+			return t.apply(c)
+		}}
 	}
 	words, burst := scenario.Words(setup.Convention), "as the limit"
 	if n := setup.Limit.Burst; n > 0 {
 		burst = fmt.Sprint(n)
 	}
 	switchOf := func(name string, f func(*limiter.Convention, int)) term {
-		return term{name, words[name], func(by int) tea.Cmd { return set(func(c *lab.Setup) { f(&c.Convention, by) }) }}
+		return one(name, words[name], func(c *lab.Setup, by int) { f(&c.Convention, by) })
 	}
 	list := []term{
-		{"limit", fmt.Sprint(setup.Limit.Count), func(by int) tea.Cmd {
-			return set(func(c *lab.Setup) { c.Limit.Count = scaled(c.Limit.Count, by, 0) })
-		}},
-		{"window", format.Length(setup.Limit.Window), func(by int) tea.Cmd {
-			return set(func(c *lab.Setup) { c.Limit.Window = longer(c.Limit.Window, by) })
-		}},
-		{"burst", burst, func(by int) tea.Cmd { return set(func(c *lab.Setup) { c.Limit.Burst = scaled(c.Limit.Burst, by, 0) }) }},
-		{"cost", fmt.Sprint(max(setup.Cost, 1)), func(by int) tea.Cmd {
-			return set(func(c *lab.Setup) { c.Cost = scaled(max(c.Cost, 1), by, 1) })
-		}},
+		one("limit", fmt.Sprint(setup.Limit.Count), func(c *lab.Setup, by int) { c.Limit.Count = scaled(c.Limit.Count, by, 0) }),
+		one("window", format.Length(setup.Limit.Window), func(c *lab.Setup, by int) { c.Limit.Window = longer(c.Limit.Window, by) }),
+		one("burst", burst, func(c *lab.Setup, by int) { c.Limit.Burst = scaled(cmp.Or(c.Limit.Burst, c.Limit.Count), by, 0) }),
+		one("cost", fmt.Sprint(max(setup.Cost, 1)), func(c *lab.Setup, by int) { c.Cost = scaled(max(c.Cost, 1), by, 1) }),
 		switchOf("edge", func(c *limiter.Convention, by int) { c.Edge = cycle(c.Edge, by, 2) }),
 		switchOf("alignment", func(c *limiter.Convention, by int) { c.Alignment = cycle(c.Alignment, by, 2) }),
 		switchOf("rounding", func(c *limiter.Convention, by int) { c.Rounding = cycle(c.Rounding, by, 3) }),
@@ -161,11 +158,7 @@ func (t terms) list() []term {
 func (t terms) algorithm(c lab.Candidate, setup lab.Setup) term {
 	s := t.s
 	at := slices.Index(setup.Candidates, c)
-	value := "off"
-	if at >= 0 {
-		value = "compared"
-	}
-	return term{c.Title(), value, func(int) tea.Cmd {
+	return term{c.Title(), map[bool]string{true: "compared", false: "off"}[at >= 0], func(int) tea.Cmd {
 		next := s.run.Setup()
 		switch {
 		case at < 0 && len(next.Candidates) >= lab.MaxCandidates:
