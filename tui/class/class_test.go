@@ -487,4 +487,8 @@ func TestWrongPasswordsAreSlow(t *testing.T) {
 func TestTheTeacherIsToldHowStudentsComeIn(t *testing.T) {
 	h := hold(t, class.Options{})
 	newDesk(t, h, 80, 24).sees("No student is in class yet", h.Invitation())
+	large := strings.NewReplacer("ssh", "\ue000\ue000\ue001", "-p", "-\ue002").Replace(h.Invitation()) // S, H and P as they are typed
+	for _, row := range widget.Enlarge(large, false) {
+		newDesk(t, h, 140, 42).sees(strings.TrimSpace(row))
+	}
 }

@@ -21,15 +21,10 @@ import (
 
 // elapsed returns how long what the header is about takes so far: the run, the question or the box.
 func (s *Screen) elapsed() time.Duration {
-	switch v := s.front().(type) {
-	case *quizView:
-		if v.quiz != nil {
-			return v.quiz.Run.Elapsed()
-		}
-	case *boxView:
-		if v.box != nil {
-			return v.box.Elapsed()
-		}
+	if v, ok := s.front().(*quizView); ok && v.quiz != nil {
+		return v.quiz.Run.Elapsed()
+	} else if v, ok := s.front().(*boxView); ok && v.box != nil {
+		return v.box.Elapsed()
 	}
 	return s.run.Elapsed()
 }

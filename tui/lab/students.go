@@ -3,6 +3,7 @@ package lab
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -124,8 +125,17 @@ func (v *studentsView) paint(p painter, r cell.Rect) {
 	p.paintTallies(tallies)
 }
 
-// paintInvitation says in the middle of an empty class what students type to come in, and what they are asked then.
+// small puts those letters of a command in place of capitals that have to be typed small.
+var small = strings.NewReplacer("ssh", "\ue000\ue000\ue001", "-p", "-\ue002")
+
+// paintInvitation says in the middle of an empty class what students type to come in, also in large type, and what they are
+// asked then.
 func (p painter) paintInvitation(r cell.Rect, d Door) {
+	defer p.c.Buffer.Clip(p.c.Buffer.Clip(r))
+	top, text := r.Y+max(r.H/2-2, 0), small.Replace(d.Invitation)
+	if fine := widget.TypeCells(text, false) > r.W; r.H >= 12 && !p.c.Buffer.ASCII && widget.Settable(text) {
+		p.c.Large(r.X+max(r.W-widget.TypeCells(text, fine), 0)/2, top-4, r.X+r.W, text, fine, p.c.Look.Title)
+	}
 	for i, line := range []widget.Span{
 		widget.Styled("No student is in class yet. To come in they type", p.c.Look.Dim),
 		{},
@@ -133,10 +143,7 @@ func (p painter) paintInvitation(r cell.Rect, d Door) {
 		{},
 		widget.Styled("and yes, if they are shown "+d.Fingerprint, p.c.Look.Dim),
 	} {
-		y := r.Y + max(r.H/2-2, 0) + i
-		if y < r.Y+r.H {
-			p.c.Buffer.Text(r.X+max((r.W-safetext.Width(line.Text))/2, 0), y, r.X+r.W, line.Text, line.Style)
-		}
+		p.c.Buffer.Text(r.X+max((r.W-safetext.Width(line.Text))/2, 0), top+i, r.X+r.W, line.Text, line.Style)
 	}
 }
 
