@@ -22,6 +22,7 @@ import (
 	engine "ratescope/model/lab"
 	"ratescope/tui/class"
 	"ratescope/tui/lab"
+	"ratescope/tui/widget"
 )
 
 // held is a class for a test.
