@@ -28,6 +28,7 @@ type View struct {
 	Past    []model.HealthSample
 	Hot     *model.HotKeys
 	Hottest []model.Hottest
+	Refused []session.Concern                    // what is known of refusals that are not recorded
 	Name    func(key string, columns int) string // of a key, as the terminal may show it in so many columns
 	Link    model.Server                         // as it is at this moment
 	Server  model.Server                         // figures that change no faster than they can be read
@@ -92,7 +93,7 @@ func (v *View) frame() int {
 // the room below.
 func (v *View) paintConcerns(r cell.Rect) cell.Rect {
 	const most = 3
-	list := session.Concerns(v.Health, v.Server)
+	list := append(session.Concerns(v.Health, v.Server), v.Refused...)
 	lines, rest := r.Top(min(max(len(list), 1), most, max(r.H/8, 1)))
 	if len(list) == 0 {
 		v.Canvas.Spans(lines.X+1, lines.Y, lines.X+lines.W, v.wellness())
@@ -205,6 +206,7 @@ func (sc *Screen) Paint(p *widget.Canvas, r cell.Rect) {
 	const hottest = 12
 	b := sc.s.Shown.Board()
 	v := viewOf(p, sc.s, sc.plots)
+	v.Refused = session.Refusals(v.Health, b, sc.s.Name)
 	v.Hot, v.Name, v.Pace = &b.HotKeys, sc.s.ShortName, session.PaceText(&sc.s.Shown.Live().Sweep)
 	if b.HotKeys.At != 0 {
 		v.Hottest = b.Hottest(hottest)

@@ -3,6 +3,7 @@ package session
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -77,6 +78,37 @@ func Concerns(h *model.Health, s model.Server) []Concern {
 	rank := map[bool]int{true: 0, false: 1}
 	slices.SortStableFunc(list, func(x, y Concern) int { return cmp.Compare(rank[x.Bad], rank[y.Bad]) })
 	return list
+}
+
+// Refusals says what is known of requests that are refused by scripts at keys whose library does not record it; nil where nothing is.
+// INFO counts the calls of all scripts together, so that those of others can hide any number of refusals: only its bounds are known, and
+// that they are at keys that are at their limits.
+func Refusals(h *model.Health, b *model.Board, name func(key string) string) []Concern {
+	calls, full := 0.0, []*model.Watched{}
+	for _, c := range h.Commands {
+		if c.Scripts {
+			calls += c.Calls
+		}
+	}
+	for _, k := range b.Keys() {
+		if k.State(b.At) == model.Throttled && !k.Reading.Denied.Known {
+			full = append(full, k)
+		}
+	}
+	if len(full) == 0 || calls < 1 || !h.Fruitless.Known || b.Server.Link != model.Live {
+		return nil
+	}
+	slices.SortFunc(full, func(x, y *model.Watched) int {
+		xs, _, _ := x.Throttled(b.At)
+		ys, _, _ := y.Throttled(b.At)
+		return cmp.Or(cmp.Compare(ys, xs), cmp.Compare(x.Reading.Key, y.Reading.Key))
+	})
+	at := name(full[0].Reading.Key)
+	if n := len(full) - 1; n > 0 {
+		at += fmt.Sprintf(" or %d more at their limits", n)
+	}
+	return []Concern{{What: fmt.Sprintf("between %.0f and %.0f/s script calls are refused", math.Floor(h.Fruitless.V), math.Ceil(calls)),
+		Why: "those of watched limiters at " + at + "; Redis counts none, MONITOR for a second shows which"}}
 }
 
 // Above reports whether a figure is known and greater than least.

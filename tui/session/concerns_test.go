@@ -10,6 +10,43 @@ import (
 	"ratescope/tui/session"
 )
 
+// TestRefusalsHaveBounds: a key that is at its limit is named beside how many script calls are refused at the least and at most.
+func TestRefusalsHaveBounds(t *testing.T) {
+	at := limiter.Instant(1_795_000_000_000_000)
+	read := func(key string, used int64, recorded bool) model.Reading {
+		return model.Reading{Key: key, Type: "string", At: at, TTL: time.Hour, Denied: model.Count{Known: recorded},
+			State:  limiter.State{Algorithm: limiter.FixedWindow, Start: at.Floor(time.Hour), Current: used},
+			Target: model.Target{Algorithm: limiter.FixedWindow, LimitKnown: true, Limit: limiter.Limit{Count: 10, Window: time.Hour}, Window: time.Hour}}
+	}
+	calls := []model.CommandStat{{Name: "evalsha", Scripts: true, Calls: 98.4}, {Name: "get", Calls: 900}}
+	for _, tc := range []struct {
+		health   model.Health
+		link     model.Link
+		readings []model.Reading
+		want     string
+	}{
+		{model.Health{Commands: calls, Fruitless: model.Measure{Known: true, V: 3.7}}, model.Live, []model.Reading{read("hot", 10, false), read("calm", 3, false)},
+			"between 3 and 99/s script calls are refused: those of watched limiters at <hot>; "},
+		{model.Health{Commands: calls, Fruitless: model.Measure{Known: true}}, model.Live, []model.Reading{read("b", 10, false), read("a", 11, false), read("c", 12, true)},
+			"between 0 and 99/s script calls are refused: those of watched limiters at <a> or 1 more at their limits; "},
+		{model.Health{Commands: calls, Fruitless: model.Measure{Known: true}}, model.Live, []model.Reading{read("calm", 3, false), read("told", 12, true)}, ""},
+		{model.Health{Commands: calls}, model.Live, []model.Reading{read("hot", 10, false)}, ""},
+		{model.Health{Commands: calls[1:], Fruitless: model.Measure{Known: true}}, model.Live, []model.Reading{read("hot", 10, false)}, ""},
+		{model.Health{Commands: calls, Fruitless: model.Measure{Known: true}}, model.Down, []model.Reading{read("hot", 10, false)}, ""},
+	} {
+		var b model.Board
+		b.Apply(model.Batch{At: at, Local: at.Time(), Server: model.Server{Link: model.Live}, Readings: tc.readings})
+		b.Server.Link = tc.link
+		says := ""
+		for _, c := range session.Refusals(&tc.health, &b, func(key string) string { return "<" + key + ">" }) {
+			says += c.What + ": " + c.Why
+		}
+		if !strings.HasPrefix(says, tc.want) || tc.want == "" && says != "" {
+			t.Errorf("of %+v it says %q, want %q", tc.readings, says, tc.want)
+		}
+	}
+}
+
 func TestConcerns(t *testing.T) {
 	known := func(v float64) model.Measure { return model.Measure{Known: true, V: v} }
 	at := limiter.Instant(1_700_000_000_000_000)
