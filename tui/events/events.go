@@ -21,8 +21,7 @@ import (
 	"ratescope/tui/widget"
 )
 
-// event is one line of the log: an alert, a decision about a fired request, or a moment that a
-// person marked.
+// event is one line of the log: an alert, a decision about a fired request, or a moment that a person marked.
 type event struct {
 	at    limiter.Instant
 	alert *model.Alert
@@ -201,9 +200,8 @@ const narrow = 64
 // roomForWords is what the words of most events take.
 const roomForWords = 32
 
-// whoColumns returns how many columns the names of listed events have in a log of so many: at least
-// what short names need, so that the words of most logs stand in one place; more where a name is
-// longer and leaves the words their room.
+// whoColumns returns how many columns the names of listed events have in a log of so many: at least what short names need, so that the
+// words of most logs stand in one place; more where a name is longer and leaves the words their room.
 func (v view) whoColumns(list []event, columns int) int {
 	room, longest, words := columns-widthOfTime(columns), 0, 0
 	for i := range list {

@@ -28,8 +28,7 @@ type graph struct {
 	hungIn func(float64) themes.Style
 }
 
-// graphs returns the figures of which anything was ever known, in the order of what they
-// tell on call, and the names of the others.
+// graphs returns the figures of which anything was ever known, in the order of what they tell on call, and the names of the others.
 func (v *View) graphs() (known []graph, unknown []string) {
 	for _, g := range v.figures() {
 		if all(g.past, math.IsNaN) && all(g.hung, math.IsNaN) {
@@ -50,8 +49,7 @@ func (v *View) graphs() (known []graph, unknown []string) {
 // them would flatten the others for as long as it is on the graph.
 const settling = 3 * time.Second
 
-// settled returns the values without those of a connection that is being made, unless there is no
-// other.
+// settled returns the values without those of a connection that is being made, unless there is no other.
 func settled(past []model.HealthSample, values []float64) []float64 {
 	for i := range len(past) - 1 {
 		if past[i].At.Sub(past[0].At) < settling {
@@ -310,8 +308,7 @@ func (v *View) paintTimes(r cell.Rect, a timeAxis) {
 	}
 }
 
-// Plots keeps the lines that were drawn last by the labels of their graphs; to draw them takes about a
-// millisecond.
+// Plots keeps the lines that were drawn last by the labels of their graphs; to draw them takes about a millisecond.
 type Plots map[string]*plot
 
 // plot is the lines of a graph and what they were drawn for.

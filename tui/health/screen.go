@@ -1,6 +1,5 @@
-// Package health draws how the Redis behind the keys does: what is wrong with it in a
-// sentence, its figures over time, what commands and scripts cost, its errors and its slow
-// log, which keys are hot, and what the watching itself adds to all of that. What a server
+// Package health draws how the Redis behind the keys does: what is wrong with it in a sentence, its figures over time, what commands
+// and scripts cost, its errors and its slow log, which keys are hot, and what the watching itself adds to all of that. What a server
 // does not tell is named in one faint line and takes no room.
 package health
 
@@ -89,8 +88,7 @@ func (v *View) frame() int {
 	return 1
 }
 
-// paintConcerns writes what is wrong, the worst first, above everything else, and returns
-// the room below.
+// paintConcerns writes what is wrong, the worst first, above everything else, and returns the room below.
 func (v *View) paintConcerns(r cell.Rect) cell.Rect {
 	const most = 3
 	list := append(session.Concerns(v.Health, v.Server), v.Refused...)

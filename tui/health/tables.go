@@ -249,8 +249,7 @@ func (v *View) paintHot(r cell.Rect) {
 	v.table(in, []string{"key", "rate", "writes", "share"}, rows)
 }
 
-// table draws rows of a name and right-aligned figures below their titles; without titles
-// there is no heading.
+// table draws rows of a name and right-aligned figures below their titles; without titles there is no heading.
 func (v *View) table(in cell.Rect, titles []string, rows [][]widget.Span) {
 	if in.H == 0 || in.W < 10 || len(rows) == 0 {
 		return
