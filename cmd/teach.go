@@ -80,7 +80,7 @@ func (t *teacher) fits(ctx context.Context, g identify.Group, limit string) ([]i
 		others := slices.DeleteFunc(suggested, func(s config.Suggestion) bool { return s.As == told })
 		suggested = append(others, config.Suggestion{Entry: e, As: told})
 	}
-	at := slices.IndexFunc(suggested, func(s config.Suggestion) bool { return s.As == told })
+	at := slices.IndexFunc(suggested, func(s config.Suggestion) bool { return strings.HasPrefix(s.As, told) })
 	if at > 0 && (g.Left || told == config.AsPresent) {
 		suggested = slices.Concat(suggested[at:at+1], suggested[:at], suggested[at+1:])
 	}
@@ -107,7 +107,7 @@ func (t *teacher) fit(
 	if e.Limit != "" {
 		e.Window = ""
 	}
-	fit := identify.Fit{As: s.As, Note: s.Note}
+	fit := identify.Fit{As: s.As, Note: s.Note, Unsure: s.Unsure}
 	rule, err := e.Rule()
 	if err == nil && e.Limit != "" {
 		fit.Write = func() (identify.Taught, error) { return t.write(e, rule) }

@@ -206,7 +206,11 @@ func (r *Reading) join(old *Reading) {
 			arrivals = append(arrivals, a)
 		}
 	}
-	r.Arrivals, r.Trace = arrivals, joinTrace(old, r)
+	trace := append(append(old.Trace, old.level()...), r.Trace...)
+	if r.Since == 0 { // not watched from old on to r
+		trace = append(trace, r.level()...)
+	}
+	r.Arrivals, r.Trace = arrivals, trace[max(0, len(trace)-maxTrace):]
 	if len(arrivals) > maxArrivals {
 		r.Arrivals = r.thin()
 	}
@@ -255,16 +259,6 @@ func (r *Reading) watched() limiter.Instant {
 
 // maxTrace bounds Reading.Trace. A screen that is further behind shows coarser levels.
 const maxTrace = 512
-
-// joinTrace returns the levels of the older reading with its own level, followed by those of the
-// newer reading.
-func joinTrace(old, newer *Reading) []Level {
-	trace := append(append(old.Trace, old.level()...), newer.Trace...)
-	if newer.Since == 0 { // not watched from old on to newer
-		trace = append(trace, newer.level()...)
-	}
-	return trace[max(0, len(trace)-maxTrace):]
-}
 
 // level returns the level that r itself says, if it is known.
 func (r *Reading) level() []Level {

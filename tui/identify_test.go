@@ -176,3 +176,41 @@ func messages(cmd tea.Cmd) (all []tea.Msg) {
 	}
 	return all
 }
+
+// TestNothingIsChosenOfEqualReadings: where readings fit equally none is chosen before a person does, and enter says what tells them apart.
+func TestNothingIsChosenOfEqualReadings(t *testing.T) {
+	written := ""
+	fit := func(as string) identify.Fit {
+		return identify.Fit{As: as, Rule: "{read: " + as + "}", Unsure: "whether it is in requests", Write: func() (identify.Taught, error) {
+			written = as
+			return identify.Taught{Undo: func() error { return nil }}, nil
+		}}
+	}
+	s := newStage(t, 140, 42, tui.Options{Teach: func(context.Context, identify.Group, string) ([]identify.Fit, error) {
+		return []identify.Fit{fit("units"), fit("requests")}, nil
+	}})
+	s.edit = func(b *model.Batch) {
+		for i := range b.Readings {
+			b.Readings[i].Pattern, b.Readings[i].Target.Evidence, b.Readings[i].Target.Library = "home:*", model.Likely, ""
+		}
+	}
+	s.run(3 * time.Second)
+	do := func(k tea.KeyPressMsg) {
+		_, cmd := s.app.Update(k)
+		for _, msg := range messages(cmd) {
+			s.app.Update(msg)
+		}
+	}
+	s.press("W")
+	do(tea.KeyPressMsg{Code: tea.KeyEnter})
+	s.see("Not settled: whether it is in requests")
+	if do(tea.KeyPressMsg{Code: tea.KeyEnter}); written != "" {
+		t.Errorf("enter wrote %q, which nobody chose", written)
+	}
+	s.see("Choose one of them first")
+	do(tea.KeyPressMsg{Code: tea.KeyDown})
+	do(tea.KeyPressMsg{Code: tea.KeyDown})
+	if do(tea.KeyPressMsg{Code: tea.KeyEnter}); written != "requests" {
+		t.Errorf("%q is written, want what was chosen", written)
+	}
+}

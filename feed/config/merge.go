@@ -24,6 +24,7 @@ type Entry struct {
 	Refill    string `yaml:"refill,omitempty"`
 	Stamp     string `yaml:"stamp,omitempty"`
 	Weigh     string `yaml:"weigh,omitempty"`
+	Weight    string `yaml:"weight,omitempty"`
 	Slice     string `yaml:"slice,omitempty"`
 	Zone      string `yaml:"zone,omitempty"`
 	Block     string `yaml:"block,omitempty"`

@@ -108,7 +108,7 @@ return admits and 1 or 0`
 // is not certain.
 func plainScript(l *form.Layout) *Script {
 	text, plain := "", ""
-	switch alone := l.Block.Kind == "" && !strings.Contains(l.Name.String(), "*") && l.Sum < 2 && l.Weigh == ""; {
+	switch alone := l.Block.Kind == "" && !strings.Contains(l.Name.String(), "*") && l.Sum < 2 && l.Weigh+l.Weight == ""; {
 	case alone && l.Read.Kind == "value" && !l.Left && (l.Ends.Kind == "name" || l.Ends.Kind == "expiry"):
 		text, plain = plainCount, "INCRBY, with the expiry that the key has"
 	case alone && l.IsLog() && l.Unit != 0:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"ratescope/feed/decode"
@@ -53,8 +54,42 @@ func Settle(list []Suggestion, looks [][]decode.Sample) []Suggestion {
 			list[i].Note = "its limit is what the requests of a while show"
 		}
 	}
+	for i := 0; i < len(list); i++ {
+		if each := list[i].units(looks); each > 1 {
+			g, of := &list[i], list[i]
+			g.Unsure = fmt.Sprintf("whether the limit is in requests or in the units of its number, which moves in steps of %d", each)
+			g.As, of.Unsure = g.As+", limit in its own units", g.Unsure
+			of.As, of.Entry.Weight = fmt.Sprintf("%s, %d a request", of.As, each), strconv.FormatInt(each, 10)
+			list, i = slices.Insert(list, i+1, of), i+1
+		}
+	}
 	return list
 }
+
+// units returns in which steps the number of a reading moves, where all that it was for the keys are multiples of one and more
+// than chance has it; else 0.
+func (g *Suggestion) units(looks [][]decode.Sample) (each int64) {
+	rule, err := g.Entry.Rule()
+	if err != nil || rule.Layout.Read.Kind != "value" && rule.Layout.Read.Kind != "field" && rule.Layout.Read.Kind != "json" {
+		return 0
+	}
+	met := make(map[int64]bool)
+	for _, s := range slices.Concat(looks...) {
+		if v, ok := rule.Layout.Read.Number(&s); ok && v > 0 && v == math.Trunc(v) && v < limiter.MaxCount {
+			met[int64(v)] = true
+			for rest := int64(v); rest != 0; {
+				each, rest = rest, each%rest
+			}
+		}
+	}
+	if math.Pow(float64(each), float64(len(met)-1)) < unitsByChance {
+		return 0
+	}
+	return each
+}
+
+// unitsByChance is in how many cases numbers of which each request counts one are all multiples of another by chance.
+const unitsByChance = 100
 
 // moves counts how often a number rose and fell within one window: until the end in a field, or within the life of its key.
 func moves(l *form.Layout, looks [][]decode.Sample) (up, down int) {

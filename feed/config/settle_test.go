@@ -150,3 +150,25 @@ func TestLimitOfBuckets(t *testing.T) {
 		t.Errorf("the limit of %d of 40 is told", told)
 	}
 }
+
+// TestSettleUnits: a number that moves in steps may be in parts of a request, so that the limit may be in either: there is a reading for
+// each, and what tells them apart is said. Numbers that are multiples of one by chance are counts.
+func TestSettleUnits(t *testing.T) {
+	now := limiter.InstantOf(time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC))
+	for _, c := range []struct {
+		texts []string
+		each  string
+	}{
+		{[]string{"10", "80", "140", "30"}, "10"}, {[]string{"1500", "12000"}, "1500"}, {[]string{"3", "6", "9", "12", "27", "15"}, "3"},
+		{[]string{"3", "24", "42"}, ""}, {[]string{"10", "20", "31"}, ""}, {[]string{"100", "100", "100"}, ""}, {[]string{"2", "4", "8"}, ""},
+	} {
+		var looks [][]decode.Sample
+		for i, text := range c.texts {
+			looks = append(looks, []decode.Sample{{Key: fmt.Sprint("x:", i), Type: "string", Text: text, TTL: 10 * time.Second}})
+		}
+		list := config.Settle(config.Suggest(&looks[0][0], "x:*", now), looks)
+		if got := list[1].Entry.Weight; got != c.each || (c.each != "") != (list[0].Unsure != "" && list[0].Unsure == list[1].Unsure && list[0].As != list[1].As) {
+			t.Errorf("%q: %+v", c.texts, list)
+		}
+	}
+}

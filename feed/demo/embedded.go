@@ -25,6 +25,8 @@ import (
 	"ratescope/limiter"
 	"ratescope/limiter/layout"
 	"ratescope/model"
+	"ratescope/model/collect"
+	"ratescope/model/naming"
 )
 
 // Embedded is a Redis in process with demo traffic, and the source that watches it. The
@@ -55,7 +57,9 @@ func New(o watch.Options) (*Embedded, error) {
 	e.traffic = redis.NewClient(&redis.Options{Addr: m.Addr(), Protocol: 2, MaxRetries: -1, PoolSize: 2, DisableIdentity: true})
 	e.actors = hire(e.traffic)
 	e.pasts = make(map[string]*track.Past)
-	o.Rules = slices.Concat(castRules(), o.Rules)
+	o.Rules = slices.Concat(collect.Map(cast(), func(p persona) config.Rule {
+		return config.Rule{Match: naming.Escape(p.key), Algorithm: p.algorithm, Limit: p.limit, LimitKnown: true, Window: p.limit.Window}
+	}), o.Rules)
 	expected := len(o.Keys) == 0 // else only these keys are to be shown
 	if expected && len(o.Watch) == 0 {
 		o.Watch = []string{"*"}

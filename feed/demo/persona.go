@@ -8,13 +8,11 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"ratescope/feed/config"
 	"ratescope/feed/decode"
 	"ratescope/internal/goroutine"
 	"ratescope/limiter"
 	"ratescope/limiter/redisstore"
 	"ratescope/model"
-	"ratescope/model/naming"
 )
 
 // persona is one key of the demo: how it is limited, and when its client
@@ -203,16 +201,6 @@ func hire(c redisstore.Client) []*actor {
 		actors = append(actors, &actor{persona: p, limiter: l, rng: rand.New(rand.NewPCG(demoSeed, uint64(i)))})
 	}
 	return actors
-}
-
-// castRules says how the demo's keys are limited.
-func castRules() []config.Rule {
-	var list []config.Rule
-	for _, p := range cast() {
-		list = append(list, config.Rule{Match: naming.Escape(p.key), Algorithm: p.algorithm, Limit: p.limit, LimitKnown: true,
-			Window: p.limit.Window})
-	}
-	return list
 }
 
 // advance moves on to the next request.

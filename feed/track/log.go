@@ -141,7 +141,10 @@ func (b *logDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading) (ag
 			return false, b.first.Err()
 		}
 		b.takeFirst(now, l)
-		if b.bins.cool(&b.record, now) {
+		if b.bins.low++; b.record.sum(now.Add(-b.record.span())) > 2*pageSize {
+			b.bins.low = 0
+		}
+		if b.bins.low >= 10 { // calm for so many readings, so that it may be read entry by entry
 			b.bins.on, b.synced, b.pages = false, false, 0
 		}
 	default:

@@ -362,14 +362,3 @@ func (b *bins) shrink(now, oldest limiter.Instant, r *record) bool {
 	}
 	return less
 }
-
-// cool reports whether the key has been calm for long enough to be read entry by entry: for
-// ten readings, its last window had at most two pages of entries.
-func (b *bins) cool(r *record, now limiter.Instant) bool {
-	if r.sum(now.Add(-r.span())) > 2*pageSize {
-		b.low = 0
-		return false
-	}
-	b.low++
-	return b.low >= 10
-}

@@ -121,7 +121,11 @@ func (l *limiters) adoptOne(f decode.Found, now limiter.Instant) {
 		l.patterns.Learn(f.Name, kindOf(f.Type, f.Kind, f.Library), now)
 		l.candidates.add(&f, kindOf(f.Type, f.Kind, f.Library), &l.patterns, now)
 	}
-	if !ok || l.stale(f, now) || f.Evidence == model.Likely && l.unlikelyPattern(&f, now) {
+	pattern := f.Pattern()
+	if f.General() && len(l.unlikely) > 0 {
+		pattern = l.patterns.Of(f.Name, kindOf(f.Type, f.Kind, f.Library), now)
+	}
+	if !ok || l.stale(f, now) || f.Evidence == model.Likely && l.unlikely[pattern] {
 		return
 	}
 	if f.General() {
@@ -136,15 +140,6 @@ func (l *limiters) adoptOne(f decode.Found, now limiter.Instant) {
 	delete(l.dropped, hashOf(f.Name))
 	l.beyond.remove(f.Name)
 	l.follow(f)
-}
-
-// unlikelyPattern reports whether other keys of the pattern of a find turned out not to be limiters.
-func (l *limiters) unlikelyPattern(f *decode.Found, now limiter.Instant) bool {
-	pattern := f.Pattern()
-	if f.General() && len(l.unlikely) > 0 {
-		pattern = l.patterns.Of(f.Name, kindOf(f.Type, f.Kind, f.Library), now)
-	}
-	return l.unlikely[pattern]
 }
 
 // follow adds a tracker for a find.
@@ -290,10 +285,11 @@ func hashOf(name string) uint64 { return maphash.String(seed, name) }
 
 // makeRoom evicts the coldest tracker for a find that is certainly hotter, and reports whether there is room for it.
 func (l *limiters) makeRoom(f decode.Found) bool {
-	if !l.hotter(f) {
+	k, rule := l.ranker, config.RuleOf(l.o.Rules, &f)
+	known := rule != nil && rule.LimitKnown && rule.Limit.Count > 0 && f.Used >= 0
+	if k.rates[f.Name] <= 0 && !(known && float64(f.Used) >= model.NearLimit*float64(rule.Limit.Count)) {
 		return false
 	}
-	k := l.ranker
 	if k.coldest == nil {
 		k.coldest = l.cold()
 	}
@@ -308,17 +304,6 @@ func (l *limiters) makeRoom(f decode.Found) bool {
 	l.drop(t.Name)
 	k.leftOut = append(k.leftOut, t.Name)
 	return true
-}
-
-// hotter reports whether a find should replace a cold tracker: it is written all the time, or
-// it is near its limit as far as discovery can tell.
-func (l *limiters) hotter(f decode.Found) bool {
-	if l.ranker.rates[f.Name] > 0 {
-		return true
-	}
-	rule := config.RuleOf(l.o.Rules, &f)
-	return rule != nil && rule.LimitKnown && rule.Limit.Count > 0 && f.Used >= 0 &&
-		float64(f.Used) >= model.NearLimit*float64(rule.Limit.Count)
 }
 
 // cold returns the trackers that may be evicted, the coldest last: those that are neither on

@@ -4,6 +4,7 @@ package identify
 type Fit struct {
 	As      string    // what the keys are then
 	Note    string    // what the rule does not settle; "" nothing
+	Unsure  string    // what tells it from those beside it in a list that have the same words, and fit as well; "" none does
 	Rule    string    // as the configuration has it
 	Figures []Figures // what it gives for some of the keys now
 

@@ -69,15 +69,6 @@ func trims(at limiter.Instant, cost int64) bool {
 	return int64(at)%trimLogEvery < cost
 }
 
-// lowest is the first microsecond that counts at an instant.
-func lowest(at limiter.Instant, w time.Duration, terms limiter.Convention) limiter.Instant {
-	low := at.Add(-w)
-	if terms.Edge == convention.HalfOpen {
-		low++
-	}
-	return low
-}
-
 // edgeOf is what a closed edge adds to the life of a key.
 func edgeOf(terms limiter.Convention) time.Duration {
 	if terms.Edge == convention.Closed {
@@ -135,7 +126,10 @@ func (s *Stored) charge(c Candidate, q charge) {
 		last := &s.Nodes[len(s.Nodes)-1]
 		last.Entries, last.Last = last.Entries+1, q.at
 		if (total+q.cost)%trimStreamEvery < q.cost { // whole nodes go, from before the first millisecond that counts
-			low, left := lowest(q.at, q.reach, q.terms), trimStreamMost
+			low, left := q.at.Add(-q.reach), trimStreamMost
+			if q.terms.Edge == convention.HalfOpen {
+				low++
+			}
 			for len(s.Nodes) > 0 && s.Nodes[0].Last.Millis() < low.Millis() && s.Nodes[0].Entries <= left {
 				left -= s.Nodes[0].Entries
 				s.Nodes = slices.Delete(s.Nodes, 0, 1)

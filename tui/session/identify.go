@@ -157,7 +157,7 @@ type teaching struct {
 	held     string // the limit with which fits were read
 	waits    bool   // for the readings under the limit, so that their rule is written
 	fits     []identify.Fit
-	selected int
+	selected int    // -1 none
 	says     string // why there is nothing to choose from, or what is wrong
 }
 
@@ -215,8 +215,10 @@ func (t *teaching) take(msg fitsMsg) (cmd tea.Cmd) {
 	case len(msg.fits) == 0:
 		t.says = "No reading fits what its keys hold: a rule with name says where the amount and the time stand, see docs/configuration.md."
 	default:
-		t.fits, t.says, t.selected = msg.fits, "", min(t.selected, len(msg.fits)-1)
-		if t.waits {
+		if t.says = ""; t.fits == nil && len(msg.fits) > 1 && msg.fits[0].Unsure != "" && msg.fits[0].Unsure == msg.fits[1].Unsure {
+			t.selected = -1
+		}
+		if t.fits, t.selected = msg.fits, min(t.selected, len(msg.fits)-1); t.waits {
 			cmd, _ = t.write()
 		}
 	}
@@ -269,7 +271,11 @@ func (t *teaching) write() (tea.Cmd, bool) {
 		t.waits, t.says = true, readingAgain
 		return nil, true
 	}
-	if t.selected >= len(t.fits) {
+	switch {
+	case t.selected >= len(t.fits):
+		return nil, true
+	case t.selected < 0:
+		t.says = "Choose one of them first, with the arrows: what tells them apart is " + t.fits[0].Unsure + "."
 		return nil, true
 	}
 	write := t.fits[t.selected].Write
@@ -344,7 +350,9 @@ func (t *teaching) Paint(p *widget.Canvas, _ cell.Rect) {
 			say(l, st)
 		}
 	}
-	if len(t.fits) > 0 {
+	if len(t.fits) > 0 && t.selected < 0 {
+		wrapped("Not settled: "+t.fits[0].Unsure+".", p.Look.Near)
+	} else if len(t.fits) > 0 {
 		f := &t.fits[t.selected]
 		say("", p.Look.Text)
 		if f.Note != "" {

@@ -3,6 +3,7 @@ package form
 import (
 	"cmp"
 	"math"
+	"strconv"
 	"time"
 
 	"ratescope/feed/decode"
@@ -262,6 +263,12 @@ func (l *Layout) number(s *decode.Sample) (n int64, ok bool) {
 	v, ok := (&Source{}).number(&decode.Sample{Type: "string", Text: text}, nil)
 	if math.Abs(v) > limiter.MaxCount {
 		return 0, false
+	}
+	if each, err := strconv.ParseInt(l.Weight, 10, 64); err == nil && each > 1 { // how much a request counts
+		v /= float64(each)
+	}
+	if l.Left {
+		return int64(math.Floor(v)), ok
 	}
 	return int64(math.Ceil(v)), ok
 }
