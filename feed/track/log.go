@@ -140,7 +140,13 @@ func (b *logDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading) (ag
 		if b.first != nil && b.first.Err() != nil {
 			return false, b.first.Err()
 		}
-		b.takeFirst(now, l)
+		if b.first != nil { // what the server no longer has is removed
+			oldest := now
+			if got := b.first.Val(); len(got) > 0 {
+				oldest = min(decode.InstantIn(got[0].Score, b.unit), now)
+			}
+			l.news.moved = b.bins.shrink(now, oldest, &b.record) || l.news.moved
+		}
 		if b.bins.low++; b.record.sum(now.Add(-b.record.span())) > 2*pageSize {
 			b.bins.low = 0
 		}
@@ -170,19 +176,6 @@ func (b *logDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading) (ag
 	b.record.trim(now)
 	b.fill(now, l, r)
 	return false, nil
-}
-
-// takeFirst removes the entries that the server no longer has, for a key that is counted per
-// bin.
-func (b *logDecoder) takeFirst(now limiter.Instant, l *Tracker) {
-	if b.first == nil {
-		return
-	}
-	oldest := now
-	if got := b.first.Val(); len(got) > 0 {
-		oldest = min(decode.InstantIn(got[0].Score, b.unit), now)
-	}
-	l.news.moved = b.bins.shrink(now, oldest, &b.record) || l.news.moved
 }
 
 func (b *logDecoder) takeSurvey(now limiter.Instant, l *Tracker) error {

@@ -122,7 +122,7 @@ func (l *limiters) adoptOne(f decode.Found, now limiter.Instant) {
 		l.candidates.add(&f, kindOf(f.Type, f.Kind, f.Library), &l.patterns, now)
 	}
 	pattern := f.Pattern()
-	if f.General() && len(l.unlikely) > 0 {
+	if ok && f.General() && len(l.unlikely) > 0 {
 		pattern = l.patterns.Of(f.Name, kindOf(f.Type, f.Kind, f.Library), now)
 	}
 	if !ok || l.stale(f, now) || f.Evidence == model.Likely && l.unlikely[pattern] {
