@@ -216,6 +216,7 @@ func (s *Session) Legend(p *widget.Canvas) []widget.Span {
 	return []widget.Span{
 		sign(full+full+" "+l.YesMark, "admitted", l.Admitted),
 		sign(string(l.Cross)+string(l.Cross)+" "+l.OverMark, "denied; a key that denies the next request", l.Denied),
+		sign(string(l.Slot), "frees: the next request is admitted", l.Admitted),
 		sign(l.EasedMark, "was throttled a moment ago", l.Near),
 		sign(l.NearMark, "near: 80 % of the limit are used, or more", l.Near),
 		sign(l.OKMark+" "+l.IdleMark, "ok; at rest", l.Good),

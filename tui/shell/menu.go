@@ -279,12 +279,12 @@ func (h *helpOverlay) Update(msg tea.Msg) (tea.Cmd, bool) {
 
 // Paint draws the table in two columns where they fit.
 func (h *helpOverlay) Paint(p *widget.Canvas, _ cell.Rect) {
-	two := p.Buffer.W >= 2*helpWidth+6
+	two := p.Buffer.W >= 2*helpWidth+8
 	columns := h.columns(p, two)
 	lines, width := columns[0], helpWidth
 	if two {
-		left := lipgloss.NewStyle().Width(helpWidth).Render(strings.Join(columns[0], "\n"))
-		width, lines = 2*helpWidth, strings.Split(lipgloss.JoinHorizontal(lipgloss.Top, left, strings.Join(columns[1], "\n")), "\n")
+		left := lipgloss.NewStyle().Width(helpWidth + 2).Render(strings.Join(columns[0], "\n"))
+		width, lines = 2*helpWidth+2, strings.Split(lipgloss.JoinHorizontal(lipgloss.Top, left, strings.Join(columns[1], "\n")), "\n")
 	}
 	foot := "any key closes"
 	if h.all != nil {
@@ -320,9 +320,7 @@ func (h *helpOverlay) columns(p *widget.Canvas, two bool) (columns [2][]string) 
 	heading, key, text, dim := widget.Lip(p.Look.Accent.On(raised)), widget.Lip(p.Look.Title.On(raised)), widget.Lip(p.Look.Text.On(raised)),
 		widget.Lip(p.Look.Dim.On(raised))
 	const keys = 10 // the longest, shift+tab, and a blank
-	line := func(left, what string) string {
-		return " " + pad(left, keys) + what
-	}
+	line := func(left, what string) string { return " " + pad(left, keys) + what }
 	room := min(helpWidth, p.Buffer.W-6) - keys - 1
 	add := func(lines []string) {
 		c := &columns[0]
