@@ -5,12 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
@@ -210,10 +210,8 @@ func VersionOf(fields map[string]string) string {
 // these are mended in later patches, but no server is watched at that risk.
 func HasNoTouch(version string) bool {
 	number, isValkey := strings.CutPrefix(version, valkey)
-	major, rest, _ := strings.Cut(number, ".")
-	minor, _, _ := strings.Cut(rest, ".")
-	a, _ := strconv.Atoi(major)
-	b, _ := strconv.Atoi(minor)
+	a, b := 0, 0
+	_, _ = fmt.Sscanf(number, "%d.%d", &a, &b)
 	switch {
 	case isValkey:
 		return a >= 9
@@ -253,12 +251,6 @@ func introduce(name string, watching bool, clock func() time.Time) func(context.
 	}
 }
 
-// quiet is a logger that writes nothing.
-type quiet struct{}
-
-// Printf drops the line.
-func (quiet) Printf(context.Context, string, ...any) {}
-
 // SilenceLogs keeps go-redis from writing to standard error, which a screen owns: what goes wrong is reported in the batches. It is for
 // the program to call, once, since it holds for every client of the process.
-func SilenceLogs() { redis.SetLogger(quiet{}) }
+func SilenceLogs() { logging.Disable() }

@@ -38,7 +38,12 @@ func ChangeLines(r *model.Reading, server model.Server, change model.Change, now
 	case model.Unblock:
 		return fmt.Sprintf("# ends the block\n%s UNLINK %s\n", c, shellQuote(layout.BlockedKey(r.Key)))
 	}
-	return "# resets the limit: everybody has a full budget again\n" + unlink(c, server, held(r, now))
+	keys := collect.Map(held(r, now), shellQuote)
+	if server.Role != "cluster" { // where they may be in several slots
+		keys = []string{strings.Join(keys, " ")}
+	}
+	lines := collect.Map(keys, func(key string) string { return fmt.Sprintf("%s UNLINK %s\n", c, key) })
+	return "# resets the limit: everybody has a full budget again\n" + strings.Join(lines, "")
 }
 
 // CheckChangeLines returns an error, one sentence, where no lines make a change: no other library looks for a block of ours, and some
@@ -75,19 +80,6 @@ func held(r *model.Reading, now limiter.Instant) []string {
 		return counted(r, r.Members)
 	}
 	return r.Target.Keys(r.Key, now)
-}
-
-// unlink removes keys; on a cluster they may be in several slots.
-func unlink(c string, server model.Server, keys []string) string {
-	if server.Role == "cluster" {
-		var b strings.Builder
-		for _, key := range keys {
-			fmt.Fprintf(&b, "%s UNLINK %s\n", c, shellQuote(key))
-		}
-		return b.String()
-	}
-	quoted := collect.Map(keys, shellQuote)
-	return fmt.Sprintf("%s UNLINK %s\n", c, strings.Join(quoted, " "))
 }
 
 // give takes units off the forms that one command changes: a log, and a counter that holds them.
