@@ -111,7 +111,7 @@ func (t *Trace) findLimit(find scenarioFile, name string, smallest int64) scenar
 		{k.Within > 0 &&
 			describe.KindOf(k.Target.Algorithm) == describe.Window, "What came after the last reading of a window is not among them."},
 		{!k.Denied, "What was denied is not recorded: these are admitted requests alone."},
-		{true, "What was admitted is told unit by unit, as if each cost 1; a denied request has its cost where it is known."},
+		{true, "What was admitted is told unit by unit, as if each cost 1; so is what was denied, but where there was room for a part of it."},
 	} {
 		if one.holds {
 			find.Text = append(find.Text, one.text)

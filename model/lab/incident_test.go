@@ -3,6 +3,7 @@ package lab_test
 import (
 	"bytes"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -258,5 +259,45 @@ func TestAHotLogBeginsWithItsBins(t *testing.T) {
 	}
 	if want := map[time.Duration]int{time.Second: 3, 2 * time.Second: 4, 3500 * time.Millisecond: 2}; !maps.Equal(came, want) {
 		t.Errorf("it begins with %v, want %v", came, want)
+	}
+}
+
+// TestADenialWithRoomIsOneRequest: what was denied where there was room for a part of it cost more than that; at a full log each
+// unit may have been a request.
+func TestADenialWithRoomIsOneRequest(t *testing.T) {
+	var file bytes.Buffer
+	zero := limiter.Instant(4_000_000_000_000_000)
+	w, err := record.NewWriter(&file, false, record.Header{At: zero})
+	if err != nil {
+		t.Fatal(err)
+	}
+	target := model.Target{Algorithm: limiter.SlidingLog, Limit: limiter.Limit{Count: 12, Window: 10 * time.Second}, LimitKnown: true, Window: 10 * time.Second}
+	var log []limiter.Entry
+	for i, n := range []int64{11, 0, 1, 0} {
+		at := zero.Add(time.Duration(1+i) * time.Second)
+		r := model.Reading{Key: "rl:k", Type: "zset", At: at, Target: target, Since: at.Add(-time.Second)}
+		if n > 0 {
+			log = append(log, limiter.Entry{At: at.Add(-time.Millisecond), Count: n})
+		} else {
+			r.Arrivals = []model.Arrival{{At: at.Add(-time.Millisecond), N: 3, Denied: true}}
+		}
+		r.State = limiter.State{Algorithm: limiter.SlidingLog, Log: log}
+		if err := w.Write(model.Batch{At: at, Server: model.Server{Link: model.Live}, Readings: []model.Reading{r}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	trace, err := lab.ReadTrace(&file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	costs := map[time.Duration][]int64{}
+	for _, a := range trace.Arrivals {
+		costs[a.At.Sub(zero).Round(time.Second)] = append(costs[a.At.Sub(zero).Round(time.Second)], a.Cost)
+	}
+	if !slices.Equal(costs[2*time.Second], []int64{3}) || !slices.Equal(costs[4*time.Second], []int64{1, 1, 1}) {
+		t.Errorf("with room for one it is %v, at a full log %v", costs[2*time.Second], costs[4*time.Second])
 	}
 }

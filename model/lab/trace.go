@@ -40,6 +40,8 @@ type TraceKey struct {
 	Stood bool
 	// Within is how far apart two readings were at most between which requests came, where the key tells no instants.
 	Within time.Duration
+
+	state limiter.State // what the requests told so far come to
 }
 
 // number returns the number of a key, which is appended where it is new.
@@ -89,7 +91,7 @@ func (t *Trace) Length() time.Duration {
 //
 // A recording tells units of cost by the instants at which they were charged. Each that was admitted counts
 // as a request of its own, and where a key was too hot to be read entry by entry, or keeps
-// counters alone, those of one look come at one instant. What was denied at an instant of its own is one request.
+// counters alone, those of one look come at one instant. What was denied while there was room for some of it is one request.
 func ReadTrace(r io.Reader) (Trace, error) {
 	in := bufio.NewReaderSize(r, 64<<10)
 	if head, _ := in.Peek(2); string(head) == "\x1f\x8b" {
@@ -100,10 +102,7 @@ func ReadTrace(r io.Reader) (Trace, error) {
 		in = bufio.NewReaderSize(zip, 64<<10)
 	}
 	head, _ := in.Peek(64)
-	read := ReadAccessLog
-	if record.Recognize(head) {
-		read = readRecording
-	}
+	read := map[bool]func(io.Reader) (Trace, error){true: readRecording, false: ReadAccessLog}[record.Recognize(head)]
 	t, err := read(in)
 	if err == nil {
 		t.rank()
@@ -137,7 +136,7 @@ func readRecording(r io.Reader) (Trace, error) {
 			if len(came) == 0 {
 				continue
 			}
-			number := t.number(TraceKey{Name: reading.Key})
+			number := t.number(TraceKey{Name: reading.Key, state: limiter.State{Algorithm: cmp.Or(reading.Target.Algorithm, limiter.SlidingLog)}})
 			k := &t.Keys[number]
 			k.Target, k.Stood = reading.Target, k.Stood || stood
 			k.Denied = k.Denied || reading.Denied.Known || reading.Target.Convention.Denied == convention.Charged
@@ -152,11 +151,14 @@ func readRecording(r io.Reader) (Trace, error) {
 					t.Skipped++
 					continue
 				}
-				one := Arrival{At: a.At, Cost: 1, Key: number}
-				if a.Denied && a.At < reading.At && a.N <= reading.Target.Limit.Count { // it has an entry of its own
+				one, l, terms := Arrival{At: a.At, Cost: 1, Key: number}, k.Target.Limit, k.Target.Convention
+				if room := k.state.Peek(a.At, l, terms, 0).Remaining; a.Denied && room > 0 && room < a.N { // it wanted more than that
 					one.Cost, a.N = a.N, 1
 				}
-				t.Arrivals = append(t.Arrivals, slices.Repeat([]Arrival{one}, int(a.N))...)
+				for range a.N {
+					t.Arrivals = append(t.Arrivals, one)
+					k.state.Take(a.At, l, terms, one.Cost)
+				}
 			}
 		}
 	}

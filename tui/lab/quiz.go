@@ -120,8 +120,7 @@ func (q *quizView) candidate() lab.Candidate {
 
 func (q *quizView) next() {
 	q.quiz.Next()
-	q.answered = answered{}
-	q.number++
+	q.answered, q.number = answered{}, q.number+1
 }
 
 // hidden reports whether what was answered waits for the predictions of the class.
