@@ -189,7 +189,7 @@ func (s *Server) CLI(args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// Ask is cli for a server that may hang up, as one does that changes its role.
+// Ask is CLI for a server that may hang up, as one does that changes its role.
 func (s *Server) Ask(args ...string) string {
 	out, _ := exec.Command("redis-cli", append([]string{"-p", strconv.Itoa(s.Port)}, args...)...).Output() // it may have hung up
 	return strings.TrimSpace(string(out))
