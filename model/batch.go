@@ -99,7 +99,7 @@ type KeyGroup struct {
 	Library          string
 	Evidence         Evidence
 	Algorithm        limiter.Algorithm
-	Why              []string
+	Why, Examples    []string // Examples are the names of some of its keys; nil in a recording
 }
 
 // Unmoved is the reason why keys that were likely limiters are candidates only: a request that comes too soon may be

@@ -364,7 +364,7 @@ func (u *unwatched) put(name string, k *leftOut, p *naming.Patterns, now limiter
 	if u.names[name] != nil {
 		return
 	}
-	k.group.Example, k.group.Keys = name, 1
+	k.group.Example, k.group.Examples, k.group.Keys = name, []string{name}, 1
 	if len(u.names) < mostNames {
 		collect.Put(&u.names, name, k)
 		u.version = -1
@@ -395,13 +395,14 @@ func (u *unwatched) remove(name string) {
 
 // merge adds a group to those of the same pattern.
 func merge(all *map[string]*model.KeyGroup, g *model.KeyGroup) {
-	id := g.Pattern + "\x00" + g.Library
-	if was := (*all)[id]; was != nil {
-		was.Keys += g.Keys
-		was.Example = min(was.Example, g.Example)
+	if was := (*all)[g.Pattern+"\x00"+g.Library]; was != nil {
+		was.Keys, was.Example = was.Keys+g.Keys, min(was.Example, g.Example)
+		if len(was.Examples) < 8 {
+			was.Examples = append(slices.Clip(was.Examples), g.Example)
+		}
 		return
 	}
-	*collect.Entry(all, id) = *g
+	*collect.Entry(all, g.Pattern+"\x00"+g.Library) = *g
 }
 
 // list returns the groups, those with most keys first. The slice is not changed later.

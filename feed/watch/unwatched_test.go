@@ -27,3 +27,17 @@ func TestFaint(t *testing.T) {
 		}
 	}
 }
+
+// TestExamplesOfCandidates: a group of candidates has the names of some of its keys, so that what tells its readings apart is seen.
+func TestExamplesOfCandidates(t *testing.T) {
+	var u unwatched
+	var p naming.Patterns
+	for i := range 12 {
+		name := fmt.Sprint("units/u", 1000+i)
+		p.Learn(name, "string single ", 1)
+		u.put(name, &leftOut{kind: "string single "}, &p, 1)
+	}
+	if list := u.list(&p, 1); len(list) != 1 || list[0].Keys != 12 || len(list[0].Examples) != 8 {
+		t.Errorf("%+v", list)
+	}
+}

@@ -127,7 +127,7 @@ func Of(readings []model.Reading, sweep model.Sweep, libraries func(name string)
 func groupOf(k *model.KeyGroup, libraries func(name string) (Library, bool)) Group {
 	g := Group{
 		Pattern: k.Pattern, Keys: k.Keys, Library: k.Library, Evidence: k.Evidence, Why: k.Why, Algorithm: k.Algorithm, Example: k.Example,
-		Examples: []string{k.Example},
+		Examples: k.Examples,
 	}
 	if l, ok := libraries(k.Library); ok {
 		g.Version, g.NotRecorded = l.Version, l.Silent
