@@ -13,7 +13,7 @@ import (
 	"ratescope/tui/tuitest"
 )
 
-// quiet are the shapes that separate, or that words beside them tell, and those that two fills share a cell of.
+// quiet are shapes that separate, shapes that words beside them tell, and those of a cell that two fills share.
 const quiet = " ·─│╭╮╰╯▏░▌▐▉▊▋▍▎"
 
 // TestTextCanBeRead looks at everything that is painted on every screen in every theme: a letter or digit
