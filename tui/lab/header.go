@@ -114,7 +114,7 @@ func (p painter) paintGoal(r cell.Rect) {
 		if i == r.H-1 {
 			line = safetext.Clip(text[at:], r.W, safetext.Ellipsis)
 		}
-		p.c.Buffer.Text(r.X, r.Y+i, r.X+r.W, line, st)
+		p.c.Buffer.Text(r.X, r.Y+i, r.X+r.W, strings.ReplaceAll(line, bond, " "), st)
 		for k, n := range numbers {
 			if from := n.at - at; from >= 0 && from+len(n.text) <= len(strings.TrimSuffix(line, safetext.Ellipsis)) {
 				x := r.X + safetext.Width(line[:from])

@@ -229,6 +229,9 @@ func (t *sentence) tasked() bool {
 	return s.at().Goal != nil && !t.away() && !s.task.Reached && !s.hint && !s.guess.asked
 }
 
+// bond stands for a space at which no line breaks: a blank that is no white space.
+const bond = "\u2800"
+
 // words returns the task with its numbers: those of the terms that it does not name stand behind it.
 func (t *sentence) words() (text string, numbers []number) {
 	s := t.s
@@ -261,7 +264,7 @@ func (t *sentence) words() (text string, numbers []number) {
 		named := slices.ContainsFunc(numbers, func(n number) bool { return n.name == one.name })
 		bursts := slices.ContainsFunc(setup.Candidates, lab.Candidate.Bursts)
 		if !named && (one.name != "burst" || bursts) {
-			b.WriteString(" · " + map[string]string{"N": "b fires"}[one.name] + strings.TrimPrefix(one.name, "N") + " ")
+			b.WriteString(" · " + map[string]string{"N": "b" + bond + "fires"}[one.name] + strings.TrimPrefix(one.name, "N") + bond)
 			add(one.name, one.text)
 		}
 	}
