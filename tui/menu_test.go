@@ -88,7 +88,7 @@ func TestExportOfAKey(t *testing.T) {
 		}
 		x.Press("/", "o", "t", "p", "enter", "m")
 		x.See("exports what the key did as csv, md or jsonl to " + folder[:12])
-		x.Press("H")
+		x.Press("V")
 		x.See("export login:otp:+4915112345678 as")
 		x.Press("c", "s", "v", "enter")
 		x.See("/tmp/otp.csv")

@@ -80,7 +80,7 @@ func (s *Session) Actions() shell.Actions {
 		}).As(shell.ExportRows).In(shell.Save, shell.Folder).Unless(nothing, func() bool {
 			return s.Options.Saving.ExportRows == nil || s.Selection.Current() == nil
 		}),
-		shell.Bind("keys", "timeline", "H", "exports what the key did as csv, md or jsonl", func() tea.Cmd {
+		shell.Bind("keys", "timeline", "V", "exports what the key did as csv, md or jsonl", func() tea.Cmd {
 			key := s.Selection.Selected()
 			return s.AskFormat(s.Name(key), func(f report.Format) tea.Cmd { return s.Files.ExportHistory(key, f) })
 		}).In(shell.Save, shell.Folder).Unless(nothing, func() bool { return s.Options.Saving.History == nil || s.Selection.Current() == nil }),
