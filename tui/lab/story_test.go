@@ -493,8 +493,7 @@ func TestTheSentenceIsAControl(t *testing.T) {
 		x.See("enter types it")
 		x.Press("+")
 		x.See("▲ Under 10 in 10 s: Fire one request")
-		x.See("limit 11 · window 10 s ·")
-		x.See("b fires 10") // its number is on the same line
+		x.See("b fires 10") // on one line
 		x.Press("enter", "1", "2", "enter")
 		x.See("limit 12 · window 10 s ·")
 	})
