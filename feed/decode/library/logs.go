@@ -61,7 +61,7 @@ func rollingRateLimiter(s *decode.Sample, c decode.Context) *decode.Match {
 	if !ok || !form.BothEnds(s, func(e decode.Element) bool { return randomUUID.MatchString(e.Member) && !form.HasFraction(e) }) {
 		return nil
 	}
-	window := lives.Truncate(time.Second)
+	window := (lives + form.ClockSlack).Truncate(time.Second) // the expiry is told a moment before the clock
 	if oldest := decode.InstantIn(s.First[0].Score, time.Microsecond); !c.Named && c.Now.Sub(oldest) <= window/2 {
 		return nil // it may live for longer than its window, as many that applications write
 	}

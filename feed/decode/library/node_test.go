@@ -173,3 +173,16 @@ func TestMicrosecondLogs(t *testing.T) {
 		}
 	}
 }
+
+// TestARollingWindowIsOfWholeSeconds: the expiry of a log is told a moment before the clock, so that a window of a minute may
+// seem to be a millisecond shorter.
+func TestARollingWindowIsOfWholeSeconds(t *testing.T) {
+	for _, ttl := range []time.Duration{59 * time.Second, 59*time.Second - time.Millisecond} {
+		s := zset("visits", ttl, 2, named("7d287dec-589d-42f9-b066-39510b224d81", at(40*time.Second, time.Microsecond)),
+			named("7d287dec-589d-42f9-b066-39510b224d82", at(time.Second, time.Microsecond)))
+		m := Recognizer().Matches(&s, testNow, "rolling-rate-limiter")
+		if len(m) == 0 || m[0].Window != time.Minute {
+			t.Errorf("with %v to live: %+v, want a window of a minute", ttl, m)
+		}
+	}
+}
