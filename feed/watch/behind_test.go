@@ -19,6 +19,7 @@ import (
 func TestThrottledKeysAreCounted(t *testing.T) {
 	t.Parallel()
 	const keys, step, steps = 600, 40, 2
+	const lateTold = 10 * time.Second // a write is known once it is announced, for which a busy machine lets a program wait
 	for name, budget := range map[string]float64{"the usual budget": 0, "a tenth of a percent": 0.001} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -47,7 +48,7 @@ func TestThrottledKeysAreCounted(t *testing.T) {
 				for _, b := range run.All()[applied:] {
 					applied++
 					board.Apply(b)
-					if begun > 0 && b.Sweep.Behind == 0 && b.At.Sub(begun) > 3*time.Second && board.Totals().Throttled < filled {
+					if begun > 0 && b.Sweep.Behind == 0 && b.At.Sub(begun) > lateTold && board.Totals().Throttled < filled {
 						t.Fatalf("%v after %d keys were filled, %d are counted, and none is said not to have been read",
 							b.At.Sub(begun), filled, board.Totals().Throttled)
 					}
