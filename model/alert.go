@@ -221,7 +221,7 @@ func (k *Watched) Throttled(at limiter.Instant) (all, last time.Duration, now bo
 	return until.Sub(e.began), until.Sub(e.again), now
 }
 
-// SoFromTheFirst reports whether the key was as near its limit as it is since it was first read, so that nobody knows since when.
+// SoFromTheFirst reports whether the key was as near its limit as it is since it was first read: when that began is not known.
 func (k *Watched) SoFromTheFirst() bool { return k.episode.first }
 
 // link records that the link to the server was lost or is back.

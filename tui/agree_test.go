@@ -104,7 +104,7 @@ func TestHeaderRowsFilterAndJSONAgree(t *testing.T) {
 }
 
 // TestASelectedRowHidesNoTrouble: where a key was chosen that is far down, the throttled ones stand in sight again once
-// nobody looks through the rows, or the title counts those above and below.
+// no key was pressed for a while, or the title counts those above and below.
 func TestASelectedRowHidesNoTrouble(t *testing.T) {
 	more := regexp.MustCompile(`(\d+) more (?:✖|throttled (?:above|below))`)
 	row := regexp.MustCompile(`(?m)^[│▌ ]+([✖▲●·↓?~]) \S*[:…]\S* .*\d+/\d+`)

@@ -125,9 +125,9 @@ func TestEventsSayWhatPaged(t *testing.T) {
 	}
 }
 
-// TestABannerSaysThatNobodyWasTold: while an alert fires that was not delivered, its banner says so on every screen, until a
+// TestABannerSaysWhatWasNotDelivered: while an alert fires that was not delivered, its banner says so on every screen, until a
 // delivery succeeds.
-func TestABannerSaysThatNobodyWasTold(t *testing.T) {
+func TestABannerSaysWhatWasNotDelivered(t *testing.T) {
 	s := newStage(t, 140, 42, tui.Options{})
 	s.run(time.Second)
 	fires := func(rule, state string) session.News {

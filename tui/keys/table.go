@@ -40,7 +40,7 @@ func (t *table) scroll(lines int) {
 	case !t.s.Selection.Holds():
 		t.top = 0
 	case i >= 0:
-		if t.s.Rows.Settled() && t.lines[0].shown().Gauge.Throttled() { // nobody looks through the rows: the trouble comes first
+		if t.s.Rows.Settled() && t.lines[0].shown().Gauge.Throttled() { // no key was pressed lately: the trouble comes first
 			t.top = 0
 		}
 		t.top = min(max(t.top, i-lines+1), i)

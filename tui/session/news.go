@@ -175,8 +175,8 @@ func (a *alerts) call(begun []report.Alert) tea.Cmd {
 // sentence returns the text of an alert, cleaned for a terminal.
 func sentence(a *report.Alert) string { return safetext.Sentence(string(a.Text)) }
 
-// firing returns the alerts that fire on any of the servers. At the end is the one that began last of those that nobody was told
-// of, with what became of its delivery in failed, else the one that began last of all.
+// firing returns the alerts that fire on any of the servers. At the end is the one that began last of those whose delivery failed,
+// with what became of it in failed, else the one that began last of all.
 func (s *Session) firing() (all []report.Alert, failed *report.Delivery) {
 	var missed report.Undelivered
 	for _, p := range append(slices.Clone(s.Peers), s)[:max(len(s.Peers), 1)] {

@@ -44,7 +44,7 @@ func (l *List) Rows() []*model.Watched { return l.rows }
 // Sorts counts how often the rows were made anew: while it stays, so do they.
 func (l *List) Sorts() int { return l.sorts }
 
-// Settled reports whether the rows are in the order of their states, and nobody has been at work lately.
+// Settled reports whether the rows are in the order of their states, and no key was pressed lately.
 func (l *List) Settled() bool { return !l.held && !l.byTitle }
 
 // setRows takes up other rows, or another order.
