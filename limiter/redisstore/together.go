@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
@@ -25,6 +26,7 @@ type together struct {
 	client  *redis.Client // nil if it is not that of one server
 	named   func(key string) string
 	batches atomic.Uint32 // since the last check was due
+	checked sync.Mutex    // is held by a check, beside which there is no other
 	state   atomic.Int32
 }
 
@@ -59,7 +61,11 @@ func (t *together) due(batch []*call) (names []string) {
 
 // check finds out whether one server has all keys.
 func (t *together) check(names []string) {
-	if len(names) == 0 {
+	if len(names) == 0 || !t.checked.TryLock() {
+		return
+	}
+	defer t.checked.Unlock()
+	if t.state.Load() == never { // since the names were taken
 		return
 	}
 	ctx, pipe, state := context.Background(), t.client.Pipeline(), apart
