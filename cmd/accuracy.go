@@ -11,13 +11,7 @@ import (
 )
 
 func newAccuracy(p *program) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "accuracy",
-		Short: "Measure how far the weighted counter is from the truth",
-		Long: "Run the sliding window counter, in each of its roundings, against an exact log of the same requests, and print how many " +
-			"decisions were wrong by how heavily a source loads its limit. Without --trace the traffic is made up, from a seed.",
-		Example: "ratescope accuracy --trace incident.jsonl.gz --limit 100/1m",
-	}
+	c := helped("accuracy")
 	trace := c.Flags().String("trace", "", "recording, or access log in Common Log Format; a source is a key, or a remote host")
 	seed := c.Flags().Uint64("seed", accuracy.DefaultSeed, "the seed of the traffic that is made up")
 	asJSON := c.Flags().Bool("json", false, "print one JSON object")

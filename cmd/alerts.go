@@ -224,7 +224,7 @@ func tryAlerts(ctx context.Context, c *config.Config, name string, o output) err
 }
 
 func newAlert(p *program) *cobra.Command {
-	c := &cobra.Command{Use: "alert", Short: "Test where alerts go"}
+	c := helped("alert")
 	c.AddCommand(newAlertTest(p))
 	return p.command(c, several, func(c *cobra.Command, args []string) error {
 		return usagef("alert needs a command: use \"ratescope alert test\"")
@@ -232,13 +232,7 @@ func newAlert(p *program) *cobra.Command {
 }
 
 func newAlertTest(p *program) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "test [NAME]",
-		Short: "Deliver a made-up beginning and end of an alert",
-		Long: "Deliver a made-up beginning and end of the alert of that name, or of all, to their webhooks, Alertmanagers and commands, and " +
-			"say what became of each. No server is needed. The exit code is 1 when one was not delivered.",
-		Example: "ratescope alert test throttled",
-	}
+	c := helped("test [NAME]")
 	return p.command(c, arity{max: 1, what: "name"}, func(c *cobra.Command, args []string) error {
 		loaded, _, err := p.configuration()
 		if err != nil {

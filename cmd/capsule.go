@@ -31,16 +31,7 @@ import (
 const capsuleFor = 10 * time.Second
 
 func newCapsule(p *program) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "capsule FILE",
-		Short: "Save what is going on in one file, for others",
-		Long: "Watch as the dashboard does for the time of --for, and put what was seen into one zip file: a recording, what happened, " +
-			"the audit lines of what was fired from this machine, the health of the server, the configuration without secrets, and a summary " +
-			"in Markdown with a picture. \"ratescope replay FILE\" and \"ratescope lab FILE\" open it. With ctrl+c it is written at once.\n\n" +
-			"In the dashboard, I saves the same of the last ten minutes, which are always in memory.\n\n" +
-			"It holds the names of the keys, without their middle with --mask, and no value of a key that is no limiter.",
-		Example: "ratescope capsule incident.zip --for 1m --redis redis://localhost:6379 --limit 100/1m",
-	}
+	c := helped("capsule FILE")
 	long := c.Flags().Duration("for", capsuleFor, "how long to watch, as in 1m")
 	force := c.Flags().Bool("force", false, "write over a file that is there")
 	return p.command(c, one("file", "name the file to write, as in incident.zip"), func(c *cobra.Command, args []string) error {

@@ -41,18 +41,7 @@ type checkFlags struct {
 
 func newCheck(p *program) *cobra.Command {
 	var f checkFlags
-	c := &cobra.Command{
-		Use:   "check SCRIPT.lua --limit 10/10s",
-		Short: "Find out what a limiter script of yours really does",
-		Long: "Put a limiter script to the test on an embedded Redis and a virtual clock: which algorithm it is, the most that it " +
-			"admits in any window with the shortest traffic that shows it, and the faults that limiters have: a key without expiry, " +
-			"requests that count once, a clock of the caller, a cost that is ignored. It exits with 1 where there is a fault.\n\n" +
-			"A comment at the head of the script says how it is called, as the flags do:\n" +
-			"  -- ratescope: keys rl:{who}; args {limit} {window_ms} {now_ms} {cost}; admitted 1\n\n" +
-			"With --redis it runs on that server, as long as it holds no keys: expiries and TIME are made to follow the virtual clock there.",
-		Example: "ratescope check limiter.lua --limit 10/10s\n" +
-			"ratescope check limiter.lua --limit 100/1m --keys 'rl:{who}' --args '{limit} {window_s}' --admitted '>=0' --json",
-	}
+	c := helped("check SCRIPT.lua --limit 10/10s")
 	p.jsonFlag(c)
 	f.addCall(c)
 	c.Flags().StringVar(&f.promise, "promise", "", "exact: more than the limit in any window is a fault, whatever the algorithm")

@@ -25,31 +25,17 @@ import (
 )
 
 func newConfig(p *program) *cobra.Command {
-	c := &cobra.Command{Use: "config", Short: "Write, check, find and show the configuration file"}
-	c.AddCommand(
-		configCommand(p, "init", "Write a configuration to begin with",
-			"Write a configuration file with every word explained, to --config or to the XDG config folder. A file that is there is not changed.",
-			configInit),
-		configCommand(p, "check", "Check the configuration file",
-			"Read the configuration file as every command does, and say what is wrong with it: the line, the column, and what was probably meant. "+
-				"Rules with name are explained; with --redis also what each rule reads of three keys that live there.",
-			configCheck),
-		configCommand(p, "path", "Print where the configuration file is",
-			"Print the path of the configuration file that is read, or, when there is none, of the one that would be.", configPath),
-		configCommand(p, "show", "Print the configuration file as it is understood",
-			"Print the rules, targets and alerts of the configuration file as they are understood, without secrets.", configShow),
-	)
+	c := helped("config")
+	for name, f := range map[string]func(*program, *cobra.Command) error{
+		"init": configInit, "check": configCheck, "path": configPath, "show": configShow,
+	} {
+		c.AddCommand(p.command(helped(name), no("name the file with --config"), func(c *cobra.Command, args []string) error {
+			return f(p, c)
+		}, []string{"config"}))
+	}
 	return p.command(c, several, func(c *cobra.Command, args []string) error {
 		return usagef("config needs a command: use \"ratescope config init\", check, path or show")
 	})
-}
-
-// configCommand returns a command about the configuration file. It takes no arguments.
-func configCommand(p *program, name, short, long string, f func(*program, *cobra.Command) error) *cobra.Command {
-	c := &cobra.Command{Use: name, Short: short, Long: long, Example: "ratescope config " + name}
-	return p.command(c, no("name the file with --config"), func(c *cobra.Command, args []string) error {
-		return f(p, c)
-	}, []string{"config"})
 }
 
 // newConfigPath returns where a configuration file is written. It fails for a user who has no folder for it.

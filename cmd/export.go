@@ -21,14 +21,7 @@ import (
 const exportGC = 50
 
 func newExport(p *program) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "export",
-		Short: "Tell Prometheus what is watched, without a screen",
-		Long: "Watch as the dashboard does, at the same cost, and answer Prometheus at /metrics: used, limit, utilization, remaining, denied " +
-			"and next admission of every key, and whether the server answers. What is not known is absent.\n\n" +
-			"Only this machine is answered unless --listen says otherwise: every client that connects reads the names of the keys.",
-		Example: "ratescope export --listen :9464 --redis redis://localhost:6379 --limit 100/1m",
-	}
+	c := helped("export")
 	address := c.Flags().String("listen", "localhost:9464", "address to answer on, HOST:PORT or :PORT for all of this machine's")
 	most := c.Flags().Int("max-keys", metrics.DefaultMaxKeys, "how many keys may have series of their own; the rest are counted")
 	hosts := c.Flags().StringSlice("host", nil,

@@ -56,25 +56,7 @@ func misplaced(c *cobra.Command, text string, flags ...string) error {
 }
 
 func newFire(p *program) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "fire [KEY]",
-		Short: "Fire synthetic requests at a key or an application",
-		Long: "Fire synthetic requests at a key and print the fate of each. Without --redis the embedded demo is hit; " +
-			"any other server needs --allow-inject. Every request is in an audit file before it is sent, and again with its outcome; where that " +
-			"cannot be written nothing is fired.\n\n" +
-			"What is fired at has to be a limiter: one whose library is known and written exactly, or one that a rule or --algorithm with " +
-			"--limit speaks of. " +
-			"A key that does not exist needs --create and --limit, and becomes a sliding log unless --algorithm says otherwise. The summary ends " +
-			"with the id that undo takes.\n\n" +
-			"With --url an application is fired at over HTTP: 2xx is admitted, 429 and a 503 with Retry-After are denied, and anything else is " +
-			"an error; " +
-			"redirects are not followed. What its Retry-After and RateLimit fields said is compared with what then happened, and, where a key is " +
-			"named, with the reading of that key. " +
-			"An application that is not on this machine needs --reason. Values of headers and of the URL's query are in no output and in no " +
-			"audit line.\n\n" +
-			"Errors and requests without an answer are counted apart, and make the exit code 1.",
-		Example: "ratescope fire rl:alice -n 200 --limit 100/10m --redis redis://localhost:6379 --allow-inject",
-	}
+	c := helped("fire [KEY]")
 	n := c.Flags().IntP("number", "n", 1, fmt.Sprintf("how many requests, 1 to %d", model.MaxRequests))
 	cost := c.Flags().Int64("cost", 1, "cost of each request")
 	var order orderOptions

@@ -36,22 +36,7 @@ type identifyFlags struct {
 
 func newIdentify(p *program) *cobra.Command {
 	var f identifyFlags
-	c := &cobra.Command{
-		Use:   "identify [KEY]...",
-		Short: "Say which rate limiters live on a Redis",
-		Long: "Look at every key once and say which rate limiters live there: by the pattern of their names, the library " +
-			"whose layout they have, on what evidence, with which window and limit, where the limit was read, what the " +
-			"library does not record, and the rule to add.\n\n" +
-			"Nothing is written to Redis. --yaml prints the rules as a configuration file. --write adds them to the " +
-			"configuration file, --config or the one in the XDG config folder: it prints the difference, and at a terminal " +
-			"asks before it writes, unless --yes is given. What stands in the file stays as it is, and its rules win.\n\n" +
-			"With keys it says what these could be: each reading that fits, what it gives now where that is certain, and the rule to " +
-			"add. Several keys of one kind tell what differs in their names.",
-		Example: "ratescope identify --redis redis://localhost:6379\n" +
-			"ratescope identify --yaml --redis redis://localhost:6379 > config.yaml\n" +
-			"ratescope identify --write --redis redis://localhost:6379\n" +
-			"ratescope identify rl:alice:29420054 --redis redis://localhost:6379",
-	}
+	c := helped("identify [KEY]...")
 	p.jsonFlag(c)
 	c.Flags().BoolVar(&f.yaml, "yaml", false, "print the rules as a configuration file")
 	c.Flags().BoolVar(&f.write, "write", false, "add the rules to the configuration file, after showing the difference")

@@ -29,17 +29,7 @@ import (
 )
 
 func newLab(p *program) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "lab [SCENARIO]",
-		Short: "Learn the algorithms on a virtual clock",
-		Long: "Run the same arrivals through several algorithms side by side, with the clock in your hand: pause, step, step back, " +
-			"ask what a decision was made of, and play the lessons. It needs no Redis.\n\n" +
-			"SCENARIO is the name of a lesson, a scenario file, a recording, which becomes a lesson of its own, " +
-			"or a line that another lab copied (s:…); " +
-			"without it the lab goes on where you left it, or begins with the first lesson.\n\n" +
-			"With --script a limiter script of your own is a lane beside the algorithms, called as check calls it.",
-		Example: "ratescope lab --script limiter.lua --limit 10/10s\nratescope lab counter-weighted-sum\nratescope lab incident.jsonl.gz",
-	}
+	c := helped("lab [SCENARIO]")
 	trace := c.Flags().String("trace", "", "recording, or access log in Common Log Format, whose traffic can be put in place of a lesson's")
 	present := c.Flags().Bool("present", false, "begin in presenter mode: large glyphs, fewer numbers")
 	var class classFlags

@@ -12,13 +12,7 @@ import (
 )
 
 func newManual(p *program) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "man",
-		Short: "Print the manual page",
-		Long: "Print the manual page of all commands, in the format of man(1). It is dated by the commit that the program was built " +
-			"from, so that two builds of one commit print the same.",
-		Example: "ratescope man > ratescope.1",
-	}
+	c := helped("man")
 	return p.command(c, no(""), func(c *cobra.Command, args []string) error {
 		page, err := mango.NewManPage(1, c.Root())
 		if err != nil {

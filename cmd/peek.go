@@ -11,14 +11,7 @@ import (
 )
 
 func newPeek(p *program) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "peek KEY",
-		Short: "Say what would happen to a request now",
-		Long: "Say what would happen to one request now, and why, with --cost to one of that cost. The key is read and the answer worked out " +
-			"here: " +
-			"nothing is written, and nothing on the server moves.",
-		Example: "ratescope peek rl:alice --redis redis://localhost:6379 --limit 100/1m",
-	}
+	c := helped("peek KEY")
 	p.jsonFlag(c)
 	p.keyFlag(c)
 	cost := c.Flags().Int64("cost", 1, "cost of the request")

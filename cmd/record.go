@@ -28,14 +28,7 @@ func (p *program) recording(name string) recording {
 }
 
 func newRecord(p *program) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "record FILE",
-		Short: "Keep what is seen in a file, without a screen",
-		Long: "Watch as the dashboard does, at the same cost, and keep what is seen in a file for \"ratescope replay\". " +
-			"A FILE that ends in .gz is compressed. It ends after --for, at --max-mb or with ctrl+c, and is readable as far as it " +
-			"goes even when the machine goes down.\n\nIt holds the names of the keys, without their middle with --mask.",
-		Example: "ratescope record incident.jsonl.gz --for 10m --redis redis://localhost:6379 --limit 100/1m",
-	}
+	c := helped("record FILE")
 	for10 := c.Flags().Duration("for", 0, "how long to record, as in 10m (default: until ctrl+c)")
 	c.Flags().Lookup("for").DefValue = "" // 0s would be told as the default
 	mb := c.Flags().Int64("max-mb", maxRecording/1_000_000, "end when the file has so many million bytes")

@@ -35,26 +35,7 @@ type replayFlags struct {
 
 func newReplay(p *program) *cobra.Command {
 	var f replayFlags
-	c := &cobra.Command{
-		Use:   "replay FILE",
-		Short: "Show a recording again in the same screens",
-		Long: "Show what \"ratescope record\" kept, in the screens of the dashboard and on the recording's own clock: pause, " +
-			"go back and on, change the speed. No server is needed, and nothing can be fired. With --plain it is told in lines of text, from " +
-			"beginning to end.\n\n" +
-			"With --format it prints rows instead, for a report or a spreadsheet: every key as it was --at a moment, or with --key the " +
-			"history of one key, a row every second, with what was admitted, denied and fired from here in each; with --events what happened and " +
-			"what was marked. " +
-			"A CSV field is empty where the figure is not known.\n\n" +
-			"The key * marks a moment with a text; ) and ( go to the next event or marker and the one before. Markers are kept in " +
-			"FILE.markers.jsonl.\n\n" +
-			"A moment is a date and a time or a time of day, by this machine's time zone, a duration before the end (30s), or after the " +
-			"beginning (+30s).",
-		Example: "ratescope replay incident.jsonl.gz --speed 2\n" +
-			"ratescope replay incident.zip --at 14:02:11\n" +
-			"ratescope replay incident.zip --key rl:alice --format csv > alice.csv\n" +
-			"ratescope replay incident.zip --events --format md\n" +
-			"ratescope replay incident.zip --at '2026-11-20 14:02:11' --format md",
-	}
+	c := helped("replay FILE")
 	c.Flags().Float64Var(&f.speed, "speed", 1, "how many times as fast as it was, 0.1 to 1000")
 	c.Flags().StringVar(&f.at, "at", "", "moment to begin at, paused, or to print with --format")
 	c.Flags().StringVar(&f.write, "format", "", "print rows as jsonl, csv or md instead of showing the screens")

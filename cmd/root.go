@@ -1,11 +1,12 @@
 // Package cmd is the command line, with one file for each command, the flags that they share, and
-// the exit codes. The file of a command has its flags, what it does, and what it prints. Each
+// the exit codes. The file of a command has its flags, what it does, and what it prints; help.md has what its help says. Each
 // error is one sentence, which this package prints.
 package cmd
 
 import (
 	"cmp"
 	"context"
+	_ "embed" // of help.md
 	"errors"
 	"fmt"
 	"io"
@@ -189,21 +190,21 @@ func (p *program) command(c *cobra.Command, takes arity, f func(c *cobra.Command
 	return c
 }
 
+//go:embed help.md
+var helpText string
+
+// helped returns a command, without what it does, with its part of help.md, whose heading is use.
+func helped(use string) *cobra.Command {
+	_, rest, _ := strings.Cut("\n"+helpText, "\n# "+use+"\n")
+	part, _, _ := strings.Cut(rest, "\n# ")
+	short, rest, _ := strings.Cut(part, "\n")
+	long, example, _ := strings.Cut(rest, "\n    ")
+	return &cobra.Command{Use: use, Short: short, Long: strings.TrimSpace(long),
+		Example: strings.TrimSpace(strings.ReplaceAll(example, "\n    ", "\n"))}
+}
+
 func (p *program) tree() *cobra.Command {
-	root := p.command(&cobra.Command{
-		Use:   "ratescope [TARGET]...",
-		Short: "An oscilloscope for rate limits on Redis",
-		Long: "An oscilloscope for rate limits: watch the windows of the limiters that live in a Redis move, " +
-			"fire requests at them, and see the admissions change.\n\n" +
-			"Without --redis everything runs on a Redis of its own in process, with demo traffic. " +
-			"On any other server nothing is ever written unless --allow-inject is given.",
-		Example: "ratescope\n" +
-			"ratescope --redis redis://localhost:6379 --watch 'rl:*' --limit 100/1m\n" +
-			"ratescope prod\n" +
-			"ratescope prod-eu prod-us\n" +
-			"ratescope --from http://exporter:9464\n" +
-			"ratescope snapshot --json --redis redis://localhost:6379 --watch 'rl:*'",
-	}, several, func(c *cobra.Command, args []string) error { return runDashboard(p, c, args) })
+	root := p.command(helped("ratescope [TARGET]..."), several, func(c *cobra.Command, args []string) error { return runDashboard(p, c, args) })
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		p.failed = flagError(c, err)
 		return nil // ends the command without running it

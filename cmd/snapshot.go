@@ -21,14 +21,7 @@ import (
 )
 
 func newSnapshot(p *program) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "snapshot",
-		Short: "Read every watched key once and print it",
-		Long: "Read every watched key once and print it: an aligned table, or one JSON object with --json.\n\n" +
-			"What is not known is – in the table and null in the JSON. Nothing is written.\n\n" +
-			"The exit code is 3 when a key is at or above --fail-over, and 4 when nothing could be read.",
-		Example: "ratescope snapshot --json --redis redis://localhost:6379 --watch 'rl:*' --limit 100/1m",
-	}
+	c := helped("snapshot")
 	p.jsonFlag(c)
 	var s snapshotOptions
 	c.Flags().DurationVar(&s.For, "for", 0, "how long to look for keys at most, as in 30s (default: until all were seen)")

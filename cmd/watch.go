@@ -19,15 +19,7 @@ import (
 )
 
 func newWatch(p *program) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "watch",
-		Short: "Follow along without a screen, and raise alerts",
-		Long: "Watch as the dashboard does, at the same cost, for a service manager: in lines of text, or with --alerts by " +
-			"evaluating the alerts of the configuration, which go to their webhooks, Alertmanagers and commands. Then one line on stderr says " +
-			"when an alert or the link begins or ends.\n\n" +
-			"The configuration is read again when it changes. SIGTERM ends it with exit code 0.",
-		Example: "ratescope watch --alerts --config /etc/ratescope/config.yaml --target prod",
-	}
+	c := helped("watch")
 	alerts := c.Flags().Bool("alerts", false, "evaluate the alerts of the configuration")
 	return p.command(c, no("use --target or --redis to name the server"), func(c *cobra.Command, args []string) error {
 		p.service = true
