@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"crypto/sha1"
+	_ "embed" // of count.lua and log.lua
 	"encoding/hex"
 	"fmt"
 	"path/filepath"
@@ -85,23 +86,11 @@ func (s *Script) compile(text, plain string, l *form.Layout) {
 }
 
 // Requests that are certain without the program's own script: of a counter and of a log that are there. Neither touches the expiry.
-const (
-	plainCount = `
-if redis.call('PTTL', KEYS[1]) < 0 then return redis.error_reply('its key is gone, and the expiry of a new one is not known') end
-local count, limit, cost = tonumber(redis.call('GET', KEYS[1])), tonumber(ARGV[1]), tonumber(ARGV[4])
-local admits = count + cost <= limit
-if admits or ARGV[5] == 'true' then redis.call('INCRBY', KEYS[1], cost) end
-return admits and 1 or 0`
-	plainLog = `
-if redis.call('EXISTS', KEYS[1]) == 0 then return redis.error_reply('its key is gone, and the expiry of a new one is not known') end
-local limit, window, now, cost = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local unit, digits = tonumber(ARGV[6]), ARGV[6] == '1000000000' and '%.3f' or '%.0f'
-local function at(ms) return string.format(digits, ms * 1000000 / unit) end
-local admits = redis.call('ZCOUNT', KEYS[1], '(' .. at(now - window), '+inf') + cost <= limit
-for i = 1, (admits or ARGV[5] == 'true') and cost or 0 do
-  redis.call('ZADD', KEYS[1], at(now), at(now) .. '-' .. ARGV[7] .. '-' .. i)
-end
-return admits and 1 or 0`
+var (
+	//go:embed count.lua
+	plainCount string
+	//go:embed log.lua
+	plainLog string
 )
 
 // plainScript returns the script of requests at the limiters of a layout whose rule has none, nil where what their program writes

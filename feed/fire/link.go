@@ -2,6 +2,7 @@ package fire
 
 import (
 	"context"
+	"embed"
 	"errors"
 	"fmt"
 	"slices"
@@ -126,6 +127,21 @@ func (s sender) Process(ctx context.Context, cmd redis.Cmder) error {
 type script struct{ text, digest string }
 
 func newScript(text string) script { return script{text, redis.NewScript(text).Hash()} }
+
+//go:embed lua/*.lua
+var scripts embed.FS
+
+// The scripts of this package. What each does and takes stands at its head.
+var (
+	exchange, restore    = embedded("exchange"), embedded("restore")
+	withdrawLog, mendLog = embedded("withdraw_log"), embedded("mend_log")
+	withdrawCounts       = embedded("withdraw_counts")
+)
+
+func embedded(name string) script {
+	text, _ := scripts.ReadFile("lua/" + name + ".lua") // it is in the program
+	return newScript(string(text))
+}
 
 // onceCmd is a command that go-redis does not send again.
 type onceCmd struct{ *redis.Cmd }

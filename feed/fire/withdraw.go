@@ -15,39 +15,6 @@ import (
 	"ratescope/model/safetext"
 )
 
-// withdrawLog removes members of the sorted set or elements of the list KEYS[1]: ARGV holds pairs of a score or
-// an element, and how many to remove. To the limiter, members of the same score are alike. The script returns
-// how many it removed.
-var withdrawLog = newScript(`
-local gone = 0
-local list = redis.call('TYPE', KEYS[1]).ok == 'list'
-for i = 1, #ARGV, 2 do
-  if list then
-    gone = gone + redis.call('LREM', KEYS[1], ARGV[i + 1], ARGV[i])
-  else
-    local members = redis.call('ZRANGEBYSCORE', KEYS[1], ARGV[i], ARGV[i], 'LIMIT', '0', ARGV[i + 1])
-    if #members > 0 then gone = gone + redis.call('ZREM', KEYS[1], unpack(members)) end
-  end
-end
-return gone
-`)
-
-// withdrawCounts takes ARGV[i] off the counter KEYS[i], if it still exists, but not below 0. A
-// counter that reaches 0 is removed, because without the action it would not exist. Expiries stay
-// as they are. The script returns how much it took off in all.
-var withdrawCounts = newScript(`
-local gone = 0
-for i, key in ipairs(KEYS) do
-  local held = tonumber(redis.call('GET', key) or '0')
-  local n = math.min(held, tonumber(ARGV[i]))
-  if n > 0 then
-    gone = gone + n
-    if held == n then redis.call('DEL', key) else redis.call('DECRBY', key, n) end
-  end
-end
-return gone
-`)
-
 // maxWithdrawn bounds the charges that one call of withdrawLog removes.
 const maxWithdrawn = 500
 
@@ -90,18 +57,6 @@ func (i *Injector) withdraw(ctx context.Context, f *found) (units int64, err err
 	}
 	return i.refund(ctx, w, key, t, charged)
 }
-
-// mendLog sets the expiry of the sorted set KEYS[1] to the one that its newest remaining member set
-// when it was added. ARGV holds the score of the newest member that was removed, and the time from
-// a member to the expiry that it sets, in milliseconds. If there is a newer member, it has set the
-// expiry itself, and nothing is changed.
-var mendLog = newScript(`
-local newest = redis.call('ZRANGE', KEYS[1], -1, -1, 'WITHSCORES')[2]
-if newest and tonumber(newest) < tonumber(ARGV[1]) and redis.call('PTTL', KEYS[1]) > 0 then
-  return redis.call('PEXPIREAT', KEYS[1], string.format('%.0f', math.floor(tonumber(newest) / 1000) + tonumber(ARGV[2])))
-end
-return 0
-`)
 
 // mend takes back the effect of an action's requests, of which newest was the last, on the expiry of a log.
 func (i *Injector) mend(ctx context.Context, key string, after []savedKey, newest limiter.Instant) error {
