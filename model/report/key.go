@@ -241,7 +241,7 @@ func (k Key) Row() []string {
 	row := []string{
 		safetext.Shorten(k.Key.Clean(), NameCells, safetext.Ellipsis),
 		Word(k.Algorithm),
-		Number(k.Used), Number(k.Limit), Dash, Dash, Dash,
+		Number(k.Used), Number(k.Limit), Dash, percent(k.Utilization), Dash,
 		Wait(k.Next, "now", "never"),
 		Number(k.Denied.Count),
 		Wait(k.TTL, "now", "none"),
@@ -252,9 +252,6 @@ func (k Key) Row() []string {
 	}
 	if k.Window != nil {
 		row[4] = Each(*k.Window)
-	}
-	if k.Utilization != nil {
-		row[5] = strconv.FormatFloat(*k.Utilization*100, 'f', 0, 64) + " %"
 	}
 	if k.Rate != nil {
 		row[6] = strconv.FormatFloat(*k.Rate, 'f', 2, 64)

@@ -47,40 +47,16 @@ func PeekOf(r *model.Reading, at limiter.Instant, cost int64, o Options) Peek {
 
 // String returns p in a few lines for people, the verdict first.
 func (p Peek) String() string {
-	var b strings.Builder
-	verdict := p.verdict()
+	verdict, never := p.verdict(), "never"
 	if p.Cost > 1 {
 		verdict = strings.Replace(verdict, "a request would", fmt.Sprintf("a request that costs %d would", p.Cost), 1)
 	}
-	fmt.Fprintf(&b, "%s: %s\n", p.Key.Key.Clean(), verdict)
-	line := func(name, format string, args ...any) {
-		fmt.Fprintf(&b, "  %-10s %s\n", name, fmt.Sprintf(format, args...))
+	if p.stuck {
+		never = "never: no expiry"
 	}
-	line("limit", "%s", p.limit())
-	if p.Used != nil {
-		room := ""
-		if p.Remaining != nil {
-			room = ", room for " + Number(p.Remaining)
-		}
-		line("used", "%s%s", Number(p.Used), room)
-	}
-	if p.sum != "" {
-		line("estimate", "%s", p.sum)
-	}
-	if p.Exact != nil {
-		line("exact", "%d", *p.Exact)
-	}
-	if p.Next != nil {
-		never := "never"
-		if p.stuck {
-			never = "never: no expiry"
-		}
-		line("next slot", "%s", Wait(p.Next, "now", never))
-		line("as new", "%s", Wait(new(Millis(p.asNew)), "now", never))
-	}
-	if len(p.Notes) > 0 {
-		line("notes", "%s", p.notes())
-	}
+	var b strings.Builder
+	_ = pages().ExecuteTemplate(&b, "peek.txt", map[string]any{"p": p, "verdict": verdict, "limit": p.limit(), "sum": p.sum, // a Builder takes all
+		"next": Wait(p.Next, "now", never), "asNew": Wait(new(Millis(p.asNew)), "now", never), "notes": p.notes()})
 	return b.String()
 }
 

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -70,11 +71,11 @@ func ReadFormat(name string) (Format, error) {
 // and a text that a spreadsheet would run as a formula begins with an apostrophe; nothing that is
 // written is obeyed by a terminal.
 func WriteRows(w io.Writer, f Format, server string, rows []Row) error {
-	return write(w, f, rows, csvHead, (*Row).fields, func(to *bufio.Writer) { writeTable(to, server, rows) })
+	return write(w, f, rows, csvHead, (*Row).fields, "rows.md", table(server, rows))
 }
 
-// write writes a list in a format: as JSON, as CSV with the fields of each under a head, or as a table of Markdown.
-func write[T any](w io.Writer, f Format, list []T, head []string, fields func(*T) []string, table func(*bufio.Writer)) error {
+// write writes a list in a format: as JSON, as CSV with the fields of each under a head, or as a page of Markdown.
+func write[T any](w io.Writer, f Format, list []T, head []string, fields func(*T) []string, page string, data map[string]any) error {
 	out := bufio.NewWriter(w)
 	var err error
 	switch f {
@@ -92,7 +93,7 @@ func write[T any](w io.Writer, f Format, list []T, head []string, fields func(*T
 		c.Flush()
 		err = cmp.Or(err, c.Error())
 	case Markdown:
-		table(out)
+		err = pages().ExecuteTemplate(out, page, data)
 	default:
 		return fmt.Errorf("rows cannot be written as %q", f)
 	}
@@ -146,74 +147,25 @@ func known[T any](p *T) string {
 	return fmt.Sprint(*p)
 }
 
-// writeTable writes rows as a Markdown table. The key has a column of its own where there are
-// several, and the steps where there are any.
-func writeTable(w *bufio.Writer, server string, rows []Row) {
-	fmt.Fprintf(w, "# Rate limits on %s\n\n", CodeSpan(server))
-	if len(rows) == 0 {
-		w.WriteString("No key was there.\n")
-		return
+// table returns what the page of rows about a server is made of. The key has a column of its own where there are several, and the
+// steps where there are any.
+func table(server string, rows []Row) map[string]any {
+	page := map[string]any{"server": server, "rows": rows}
+	if len(rows) > 0 {
+		page["first"], page["last"] = &rows[0], &rows[len(rows)-1]
+		page["several"] = slices.ContainsFunc(rows, func(r Row) bool { return r.Key.Key != rows[0].Key.Key })
+		page["steps"] = slices.ContainsFunc(rows, func(r Row) bool { return r.Step != nil })
 	}
-	first, last := &rows[0], &rows[len(rows)-1]
-	several, steps := false, false
-	for i := range rows {
-		several = several || rows[i].Key.Key != first.Key.Key
-		steps = steps || rows[i].Step != nil
-	}
-	if first.At == last.At {
-		fmt.Fprintf(w, "At %s by the server's clock.\n\n", Instant(first.At))
-	} else {
-		fmt.Fprintf(w, "From %s to %s by the server's clock.\n\n", Instant(first.At), Instant(last.At))
-	}
-	head := []string{"time (UTC)"}
-	if several {
-		head = append(head, "key")
-	} else {
-		fmt.Fprintf(w, "Key %s, %s%s.\n\n", CodeSpan(string(first.Key.Key)), Word(first.Algorithm), first.limited())
-	}
-	head = append(head, "used", "limit", "full", "next admission", "denied in the window")
-	if steps {
-		head = append(head, "admitted", "denied", "injected")
-	}
-	head = append(head, "notes")
-	fmt.Fprintf(w, "| %s |\n|%s\n", strings.Join(head, " | "), strings.Repeat("---|", len(head)))
-	for i := range rows {
-		fmt.Fprintf(w, "| %s |\n", strings.Join(rows[i].columns(several, steps), " | "))
-	}
+	return page
 }
 
-// limited is the limit in words, with a comma before it.
-func (k *Key) limited() string {
-	if k.Limit == nil || k.Window == nil {
-		return ""
-	}
-	return fmt.Sprintf(", limit %d in %s", *k.Limit, Each(*k.Window))
-}
-
-func (r *Row) columns(several, steps bool) []string {
-	list := []string{tableTime(r.At)}
-	if several {
-		list = append(list, CodeSpan(string(r.Key.Key)))
-	}
-	full := Dash
-	if r.Utilization != nil {
-		full = strconv.FormatFloat(*r.Utilization*100, 'f', 0, 64) + " %"
-	}
-	list = append(list, Number(r.Used), Number(r.Limit), full, Wait(r.Next, "now", "never"), Number(r.Denied.Count))
-	switch {
-	case steps && r.Step != nil:
-		list = append(list, strconv.FormatInt(r.Step.Admitted, 10), Number(r.Step.Denied), strconv.FormatInt(r.Step.Injected, 10))
-	case steps:
-		list = append(list, Dash, Dash, Dash)
-	}
-	notes := r.notes()
+// remarks are the notes about a row, and how old its reading is.
+func (r *Row) remarks() string {
+	list := collect.Map(r.Notes, Text.Clean)
 	if r.Age > staleMillis {
-		if notes != "" {
-			notes += "; "
-		}
-		notes += "last read " + format.Spaced(time.Duration(r.Age)*time.Millisecond) + " before"
+		list = append(list, "last read "+format.Spaced(time.Duration(r.Age)*time.Millisecond)+" before")
 	}
-	return append(list, PlainMarkdown(notes))
+	return strings.Join(list, "; ")
 }
 
 // Instant prints milliseconds since the epoch as a moment in UTC.
@@ -261,22 +213,8 @@ func WriteEvents(w io.Writer, f Format, server string, list []record.Marker, o O
 		}
 		return []string{e.Time, strconv.FormatInt(e.At, 10), e.Kind, cell(name), cell(e.Text.Clean())}
 	}
-	return write(w, f, events, []string{"time", "at_ms", "kind", "key", "text"}, fields, func(to *bufio.Writer) {
-		fmt.Fprintf(to, "# What happened on %s\n\n", CodeSpan(server))
-		if len(events) == 0 {
-			to.WriteString("Nothing happened, and no moment was marked.\n")
-			return
-		}
-		to.WriteString("| time (UTC) | kind | key | what |\n|---|---|---|---|\n")
-		for i := range events {
-			e := &events[i]
-			name := Dash
-			if e.Key != nil {
-				name = CodeSpan(string(*e.Key))
-			}
-			fmt.Fprintf(to, "| %s | %s | %s | %s |\n", tableTime(e.At), e.Kind, name, PlainMarkdown(string(e.Text)))
-		}
-	})
+	return write(w, f, events, []string{"time", "at_ms", "kind", "key", "text"}, fields, "events.md",
+		map[string]any{"server": server, "events": events})
 }
 
 // Export writes the snapshot of b to a new file in a folder and returns its path. The

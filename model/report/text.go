@@ -9,15 +9,19 @@
 package report
 
 import (
+	"embed"
 	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
+	"sync"
+	"text/template"
 	"time"
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"ratescope/limiter"
 	"ratescope/model/format"
 	"ratescope/model/safetext"
 )
@@ -140,6 +144,14 @@ func Wait(ms *int64, zero, negative string) string {
 	return format.Spaced(time.Duration(*ms) * time.Millisecond)
 }
 
+// percent prints a utilization.
+func percent(u *float64) string {
+	if u == nil {
+		return Dash
+	}
+	return strconv.FormatFloat(*u*100, 'f', 0, 64) + " %"
+}
+
 // Word prints a word that may not be known.
 func Word(s *string) string {
 	if s == nil {
@@ -162,3 +174,24 @@ func CodeSpan(name string) string {
 	name = safetext.Shorten(safetext.Clean(name), 100, safetext.Ellipsis)
 	return "`" + strings.NewReplacer("`", "'", "|", "¦").Replace(name) + "`"
 }
+
+//go:embed pages
+var pageFiles embed.FS
+
+// pages are the forms in which reports are printed.
+var pages = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(template.FuncMap{
+		"code": func(name any) string {
+			if p, is := name.(*Text); is {
+				name = *p
+			}
+			return CodeSpan(fmt.Sprint(name))
+		}, "md": func(text any) string { return PlainMarkdown(fmt.Sprint(text)) },
+		"word": Word, "number": Number, "percent": percent, "each": func(ms *int64) string { return Each(*ms) },
+		"wait": func(ms *int64) string { return Wait(ms, "now", "never") }, "instant": Instant, "time": tableTime, "latency": format.Latency,
+		"signed": format.Signed, "remarks": func(r Row) string { return r.remarks() },
+		"day":    func(at limiter.Instant) string { return at.Time().UTC().Format("2006-01-02 15:04:05 UTC") },
+		"clock":  func(at limiter.Instant) string { return at.Time().UTC().Format("15:04:05.000") },
+		"moment": func(ms int64) limiter.Instant { return limiter.Instant(ms * 1000) },
+	}).ParseFS(pageFiles, "pages/*"))
+})
