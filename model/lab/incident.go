@@ -2,11 +2,14 @@ package lab
 
 import (
 	"cmp"
+	_ "embed" // of moment.md
 	"encoding/json"
 	"errors"
 	"fmt"
 	"sort"
 	"strings"
+	"sync"
+	"text/template"
 	"time"
 
 	"ratescope/limiter"
@@ -192,42 +195,35 @@ func smallestLimit(c Candidate, limit limiter.Limit, terms limiter.Convention, l
 	return 1 + int64(n)
 }
 
+//go:embed moment.md
+var momentText string
+
+// momentPage is a moment of a run as a document.
+var momentPage = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(template.FuncMap{"seconds": Seconds, "add": func(a, b int64) int64 { return a + b },
+		"lines": func(list []string) string { return strings.Join(list, "\n") }}).Parse(momentText))
+})
+
 // Markdown writes the moment of a run for a document: the terms, how each candidate has
 // fared, and how each would decide about one more request, with what it runs on a server.
 func Markdown(title string, r *Run, on Redis) string {
+	type lane struct {
+		Name, Keeps string
+		Promises    bool
+		Counts
+		Working
+		Runs []string
+	}
 	s := r.setup
-	var b strings.Builder
-	fmt.Fprintf(&b, "# %s, at %s\n\n", strings.ReplaceAll(title, "\n", " "), Seconds(r.Elapsed()))
-	fmt.Fprintf(&b, "Limit %d in %s", s.Limit.Count, Seconds(s.Limit.Window))
-	if s.Limit.Burst > 0 {
-		fmt.Fprintf(&b, ", burst %d", s.Limit.Burst)
-	}
-	fmt.Fprintf(&b, ", cost %d.\n\n", s.cost())
-	b.WriteString("| algorithm | requests | admitted | denied | wrongly admitted | wrongly denied | most in a true window |\n" +
-		"|---|---:|---:|---:|---:|---:|---:|\n")
-	for i, c := range s.Candidates {
-		t := r.Counts(i)
-		wrong := fmt.Sprintf("%d | %d", t.WronglyAdmitted, t.WronglyDenied)
-		switch {
-		case !c.promises():
-			wrong = "- | -"
-		case s.Within > 0:
-			wrong = "? | ?"
-		}
-		fmt.Fprintf(&b, "| %s | %d | %d | %d | %s | %d |\n", c, t.Admitted+t.Denied, t.Admitted, t.Denied, wrong, t.Largest)
-	}
-	b.WriteString("\nWrongly: against the true window of what each algorithm had admitted itself, where it promises one")
-	if s.Within > 0 {
-		b.WriteString(", which is not known: the requests came within " + Seconds(s.Within) + " of these instants")
-	}
-	b.WriteString(".\n")
+	var lanes []lane
 	for i, c := range s.Candidates {
 		m := r.Ask(i, s.cost())
-		w := Explain(c, m, s)
 		keeps := strings.ReplaceAll(strings.Join(Keeps(c, m.Before, m.Stored, r.now, s), ", "), ":, ", ": ")
-		fmt.Fprintf(&b, "\n## %s\n\nKeeps %s.\n\n```\n%s\n%s\n%s\n```\n\n```\n%s\n```\n", c,
-			keeps, w.Rule, strings.Join(w.Numbers, "\n"), w.Verdict, strings.Join(CommandLines(on, c, m, s), "\n"))
+		lanes = append(lanes, lane{c.String(), keeps, c.promises(), r.Counts(i), Explain(c, m, s), CommandLines(on, c, m, s)})
 	}
+	var b strings.Builder
+	_ = momentPage().Execute(&b, map[string]any{"title": strings.ReplaceAll(title, "\n", " "), "at": r.Elapsed(), "s": s, // a Builder takes all
+		"cost": s.cost(), "lanes": lanes})
 	return b.String()
 }
 
