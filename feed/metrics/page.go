@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"cmp"
+	_ "embed" // of help.txt
 	"math"
 	"slices"
 	"strings"
@@ -27,7 +28,7 @@ func (p *page) tell(name string, v float64, labels ...string) {
 		return
 	}
 	p.told[id] = true
-	m := &table[slices.IndexFunc(table, func(m metric) bool { return m.name == name })]
+	m := metricOf(name)
 	p.add(m, new(series).of(m, v, pairs(m.labels, labels)))
 }
 
@@ -88,14 +89,15 @@ func (c *Collector) figures(p *page, chosen []*model.Watched, now limiter.Instan
 	slices.SortFunc(keys, func(x, y labelled) int { return cmp.Compare(x.name, y.name) })
 	for n := range figures {
 		f, room := &figures[n], make([]series, len(keys))
+		m := metricOf(f.name)
 		list := make([]*dto.Metric, 0, len(keys))
 		for i := range keys {
 			if v, known := f.of(&keys[i].watched); known {
-				list = append(list, room[i].of(&f.metric, v, keys[i].labels))
+				list = append(list, room[i].of(m, v, keys[i].labels))
 			}
 		}
 		if len(list) > 0 {
-			p.add(&f.metric, list...)
+			p.add(m, list...)
 		}
 	}
 }
@@ -159,46 +161,22 @@ type metric struct {
 	labels     []string // in the order of their names
 }
 
-// table is all metrics but the figures of keys.
-var table = []metric{
-	{name: "up", help: "Whether the server answers."},
-	{name: "source_age_seconds", help: "Time since the server last answered; absent before it did."},
-	{name: "round_trip_seconds", help: "Round trip time of the last reading; absent when it is not known."},
-	{name: "keys", help: "Limiters that are watched."},
-	{name: "keys_without_series",
-		help: "Limiters that are watched and have no series, for there are too many or their names look alike."},
-	{name: "keys_not_watched", help: "Limiters that were found beyond the most that are watched."},
-	{name: "keys_behind", help: "Limiters that were not read within a second and may have been written since: they may be throttled " +
-		"and not be counted as throttled."},
-	{name: "watch_commands_total", help: "Commands that watching sent to the server."},
-	{name: "watch_server_seconds_total", help: "Time of the server that watching took, estimated."},
-	{name: "watch_allowed_ratio", help: "Share of the server's time that watching may take now: the budget, and more for the first search " +
-		"while nobody else uses the server."},
-	{name: "slots", help: "Hash slots whose limiters are watched, of 16384; absent where all are."},
-	{name: "keys_by_state", help: "Limiters by state: throttled, was_throttled (a moment ago), near (80 percent of the limit or more), ok, " +
-		"no_limit (the limit is not known), unreadable, likely (not certain to be limiters).", labels: []string{"state"}},
-	{name: "keys_sick", help: "Limiters that cannot be read, never free or hold what is no time."},
-	{name: "sweep_scanned_keys", help: "Keys of the server that the search for limiters has looked at in this pass."},
-	{name: "sweep_keys", help: "Keys of the server; absent when it is not known."},
-	{name: "sweep_passes_total",
-		help: "Passes of the search for limiters that are complete; until the first one is, keys may be missing."},
-	{name: "build_info", help: "Version of ratescope, and of the Go that built it.", labels: []string{"goversion", "version"}},
-	{name: "alert_firing", help: "Alerts of the configuration that fire now; the key is empty for one about the server.",
-		labels: []string{"alert", "key", "severity"}},
-	{name: "alert_deliveries_total", help: "Alerts by what became of delivering them: delivered, retried, refused, failed.",
-		labels: []string{"alert", "outcome"}},
+//go:embed help.txt
+var helpText string
 
-	{name: "redis_commands_per_second", help: "Commands that the server processes a second."},
-	{name: "redis_cpu_cores", help: "Processors that the server uses, 1 is one core."},
-	{name: "redis_memory_used_bytes", help: "Memory that the server uses."},
-	{name: "redis_memory_max_bytes", help: "Memory that the server may use; 0 has no limit."},
-	{name: "redis_clients", help: "Clients of the server."},
-	{name: "redis_evicted_keys_per_second", help: "Keys that the server evicts a second."},
-	{name: "redis_expired_keys_per_second", help: "Keys that expire on the server a second."},
-	{name: "redis_replica_lag_bytes", help: "Bytes that the slowest replica is behind."},
-	{name: "redis_script_seconds", help: "Mean time of a call that runs a script.", labels: []string{"command"}},
-	{name: "redis_errors_per_second", help: "Error replies of the server a second.", labels: []string{"error"}},
-	{name: "redis_clock_offset_seconds", help: "How far the server's clock is ahead of this machine's."},
+// table is all metrics: a line of help.txt each, with the name, the labels in braces and what it is.
+var table = func() (list []metric) {
+	for line := range strings.Lines(helpText) {
+		name, help, _ := strings.Cut(strings.TrimSpace(line), " ")
+		name, labels, _ := strings.Cut(strings.TrimSuffix(name, "}"), "{")
+		list = append(list, metric{name, help, strings.FieldsFunc(labels, func(r rune) bool { return r == ',' })})
+	}
+	return list
+}()
+
+// metricOf returns the metric of that name.
+func metricOf(name string) *metric {
+	return &table[slices.IndexFunc(table, func(m metric) bool { return m.name == name })]
 }
 
 // watched is a key with what is told of it beside its figures.
@@ -210,50 +188,35 @@ type watched struct {
 
 // figures are what is exported of every key, with the labels of ofKeys.
 var figures = []struct {
-	metric
-	of func(k *watched) (v float64, known bool)
+	name string
+	of   func(k *watched) (v float64, known bool)
 }{
-	{metric{name: "key_used", help: "Units of the limit that are used now."}, func(k *watched) (float64, bool) {
-		return float64(k.Gauge.Used.N), k.Gauge.Used.Known
-	}},
-	{metric{name: "key_limit", help: "Units that are admitted in a window; absent when it is not known."}, func(k *watched) (float64, bool) {
+	{"key_used", func(k *watched) (float64, bool) { return float64(k.Gauge.Used.N), k.Gauge.Used.Known }},
+	{"key_limit", func(k *watched) (float64, bool) {
 		return float64(k.Reading.Target.Limit.Count), k.Reading.Target.LimitKnown
 	}},
-	{metric{name: "key_window_seconds", help: "Length of the window; absent when it is not known."}, func(k *watched) (float64, bool) {
+	{"key_window_seconds", func(k *watched) (float64, bool) {
 		return k.Reading.Target.Window.Seconds(), k.Reading.Target.Window > 0
 	}},
-	{metric{name: "key_utilization_ratio", help: "Used over limit, 1 is full; absent when the limit is not known."},
-		func(k *watched) (float64, bool) { return k.Gauge.Utilization, k.Gauge.Remaining.Known }},
-	{metric{name: "key_remaining", help: "Units that are left; absent when the limit is not known."}, func(k *watched) (float64, bool) {
-		return float64(k.Gauge.Remaining.N), k.Gauge.Remaining.Known
+	{"key_utilization_ratio", func(k *watched) (float64, bool) { return k.Gauge.Utilization, k.Gauge.Remaining.Known }},
+	{"key_remaining", func(k *watched) (float64, bool) { return float64(k.Gauge.Remaining.N), k.Gauge.Remaining.Known }},
+	{"key_denied", func(k *watched) (float64, bool) {
+		return float64(k.Gauge.DeniedInW.N), k.Gauge.DeniedInW.Known && k.Reading.Err == ""
 	}},
-	{metric{name: "key_denied", help: "Units denied in the last window; absent where denials are not recorded."},
-		func(k *watched) (float64, bool) {
-			return float64(k.Gauge.DeniedInW.N), k.Gauge.DeniedInW.Known && k.Reading.Err == ""
-		}},
-	{metric{name: "key_next_admission_seconds",
-		help: "Time until one request is admitted: 0 is now, +Inf never; absent when the limit is not known."},
-		func(k *watched) (float64, bool) {
-			if k.Gauge.Next == limiter.Never {
-				return math.Inf(1), k.Gauge.NextKnown
-			}
-			return k.Gauge.Next.Seconds(), k.Gauge.NextKnown
-		}},
-	{metric{name: "key_rate_per_second", help: "Admitted units a second over the last window, of GCRA and buckets a lower bound: what " +
-		"leaks away between two readings is not seen while they are nearly empty; absent when it is not known."},
-		func(k *watched) (float64, bool) { return k.Admitted(k.Gauge.Rate), k.Gauge.RateKnown }},
-	{metric{name: "key_reading_age_seconds", help: "Time since the key was read."}, func(k *watched) (float64, bool) {
-		return k.age.Seconds(), true
+	{"key_next_admission_seconds", func(k *watched) (float64, bool) {
+		if k.Gauge.Next == limiter.Never {
+			return math.Inf(1), k.Gauge.NextKnown
+		}
+		return k.Gauge.Next.Seconds(), k.Gauge.NextKnown
 	}},
-	{metric{name: "admitted_total",
-		help: "Units admitted since the exporter began; of GCRA and buckets a lower bound; absent where it is not known."},
-		func(k *watched) (float64, bool) {
-			return float64(k.counted.admitted), k.Gauge.RateKnown || k.counted.admitted > 0
-		}},
-	{metric{name: "denied_total", help: "Units denied since the exporter began; absent where denials are not recorded."},
-		func(k *watched) (float64, bool) {
-			return float64(k.counted.denied), k.Gauge.DeniedInW.Known || k.counted.denied > 0
-		}},
+	{"key_rate_per_second", func(k *watched) (float64, bool) { return k.Admitted(k.Gauge.Rate), k.Gauge.RateKnown }},
+	{"key_reading_age_seconds", func(k *watched) (float64, bool) { return k.age.Seconds(), true }},
+	{"admitted_total", func(k *watched) (float64, bool) {
+		return float64(k.counted.admitted), k.Gauge.RateKnown || k.counted.admitted > 0
+	}},
+	{"denied_total", func(k *watched) (float64, bool) {
+		return float64(k.counted.denied), k.Gauge.DeniedInW.Known || k.counted.denied > 0
+	}},
 }
 
 // ofKeys are the labels of the figures.
@@ -264,9 +227,6 @@ func Descriptions() map[string]string {
 	list := map[string]string{}
 	for _, m := range table {
 		list[prefix+m.name] = m.help
-	}
-	for _, f := range figures {
-		list[prefix+f.name] = f.help
 	}
 	return list
 }
