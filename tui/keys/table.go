@@ -212,7 +212,7 @@ func (v tableView) columnHeads(in cell.Rect, widths *[len(columns)]int) {
 			v.c.Buffer.Text(x+n, in.Y, x+w, format.First(w-n-1, texts...), style)
 		}
 		v.c.Buffer.Text(title, in.Y, x+w, c.title, st)
-		v.c.Tip(cell.Rect{X: x, Y: in.Y, W: w, H: 1}, func(int, int) string { return titles[c.title] })
+		v.c.Tip(cell.Rect{X: x, Y: in.Y, W: w, H: 1}, func(int, int) string { return tip("column " + c.title) })
 		v.c.OnClick(cell.Rect{X: x, Y: in.Y, W: w, H: 1}, func(int) tea.Cmd {
 			v.s.Rows.SetSort(c.sort)
 			return nil

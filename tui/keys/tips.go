@@ -1,6 +1,7 @@
 package keys
 
 import (
+	_ "embed" // of tips.txt
 	"fmt"
 	"strings"
 
@@ -14,17 +15,16 @@ import (
 	"ratescope/tui/timeline"
 )
 
-// titles say what the columns of the table are, by their titles.
-var titles = map[string]string{
-	"key":        "The name of the limiter's key. A click sorts by it.",
-	"server":     "The server that the key is on; its guards hold for whatever is fired at the key.",
-	"limiter":    "The algorithm: fixed, sliding (two weighted windows), log, stream, gcra, token or leaky bucket.",
-	"library":    "The library whose layout the key has; told: a rule or a pattern names it; ~likely: nothing but its form.",
-	"limit":      "How many requests are admitted in which time.",
-	"used/limit": "What counts now against what the limit admits. A click sorts by their ratio.",
-	"rate":       "Requests a second over the latest seconds, as far as the store records them.",
-	"denied":     "Denied requests a second over the latest seconds; – where the store does not record them.",
-	"next":       "How long until one request of cost 1 is admitted; of a key near its limit how much room there is.",
+// tips say what the columns of the table are, by their titles, and the rows of the weighted bars, by the word that each begins with.
+//
+//go:embed tips.txt
+var tips string
+
+// tip returns what the line of tips says that begins so; "" where there is none.
+func tip(of string) string {
+	_, rest, _ := strings.Cut("\n"+tips, "\n"+of+" | ")
+	says, _, _ := strings.Cut(rest, "\n")
+	return says
 }
 
 // cellTip says what a cell of a row is made of.
@@ -142,25 +142,6 @@ func (t *table) groupTip(g *group) string {
 	return text + " Rates are sums."
 }
 
-// labels say what the rows of the weighted bars are, by the word that each begins with.
-var labels = map[string]string{
-	"previous": "The count of the clock-aligned window before this one, times the share of it that the sliding window still covers. " +
-		"The rest counts no more.",
-	"current":  "The count of the clock-aligned window that is running: it counts whole.",
-	"estimate": "Previous times its weight plus current: what a sliding window counter goes by.",
-	"counts":   "The requests of the last window, counted one by one against the limit.",
-	"oldest":   "The entries of the log that leave the window next, and when.",
-	"soon":     "The entries that leave within a quarter of the window.",
-	"window":   "How much of the present window is over.",
-	"exact":    "The requests of the last window counted one by one, where the store keeps them.",
-	"TAT":      "The theoretical arrival time: how far the requests so far are ahead of an even pace.",
-	"tokens":   "Tokens in the bucket: a request takes one, and they refill evenly.",
-	"level":    "Water in the bucket: a request adds a drop, and it drains evenly.",
-	"used":     "What counts now against the limit.",
-	"room":     "What these rows add up to: how many requests are admitted now, when the next one is, and when the key is as new.",
-	"denied":   "Notes: what was denied in the window, when the key expires, its type.",
-}
-
 // parts are what of the past makes a row of the bars.
 var parts = map[string]timeline.Part{
 	"previous": timeline.PreviousPart, "current": timeline.CurrentPart, "estimate": timeline.CountedPart, "exact": timeline.CountedPart,
@@ -197,6 +178,6 @@ func (v view) paintTips() {
 		return v.s.Shown.Time.Describe(x, v.s.Selection.Current())
 	})
 	if !v.screen.what.other.On {
-		v.c.Tip(v.screen.areas.bars, func(_, y int) string { return labels[labelAt(&v.c.Buffer, v.screen.areas.bars, y)] })
+		v.c.Tip(v.screen.areas.bars, func(_, y int) string { return tip("bar " + labelAt(&v.c.Buffer, v.screen.areas.bars, y)) })
 	}
 }
