@@ -204,7 +204,9 @@ func helped(use string) *cobra.Command {
 }
 
 func (p *program) tree() *cobra.Command {
-	root := p.command(helped("ratescope [TARGET]..."), several, func(c *cobra.Command, args []string) error { return runDashboard(p, c, args) })
+	root := p.command(helped("ratescope [TARGET]..."), several, func(c *cobra.Command, args []string) error {
+		return runDashboard(p, c, args)
+	})
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		p.failed = flagError(c, err)
 		return nil // ends the command without running it

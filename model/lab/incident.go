@@ -222,8 +222,8 @@ func Markdown(title string, r *Run, on Redis) string {
 		lanes = append(lanes, lane{c.String(), keeps, c.promises(), r.Counts(i), Explain(c, m, s), CommandLines(on, c, m, s)})
 	}
 	var b strings.Builder
-	_ = momentPage().Execute(&b, map[string]any{"title": strings.ReplaceAll(title, "\n", " "), "at": r.Elapsed(), "s": s, // a Builder takes all
-		"cost": s.cost(), "lanes": lanes})
+	_ = momentPage().Execute(&b, map[string]any{ // a Builder takes all
+		"title": strings.ReplaceAll(title, "\n", " "), "at": r.Elapsed(), "s": s, "cost": s.cost(), "lanes": lanes})
 	return b.String()
 }
 

@@ -55,7 +55,8 @@ func (p Peek) String() string {
 		never = "never: no expiry"
 	}
 	var b strings.Builder
-	_ = pages().ExecuteTemplate(&b, "peek.txt", map[string]any{"p": p, "verdict": verdict, "limit": p.limit(), "sum": p.sum, // a Builder takes all
+	_ = pages().ExecuteTemplate(&b, "peek.txt", map[string]any{ // a Builder takes all
+		"p": p, "verdict": verdict, "limit": p.limit(), "sum": p.sum,
 		"next": Wait(p.Next, "now", never), "asNew": Wait(new(Millis(p.asNew)), "now", never), "notes": p.notes()})
 	return b.String()
 }
