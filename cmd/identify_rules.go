@@ -84,8 +84,7 @@ func runIdentifyKeys(p *program, c *cobra.Command, f identifyFlags, keys []strin
 		s := &samples[i]
 		k := shapeOf(s, out.Names)
 		if s.Exists() {
-			pattern, looks := patterns.Of(s.Key, s.Type, now), [][]decode.Sample{{*s}}
-			list, err := beside(c.Context(), o, config.Suggest(s, pattern, now), pattern, looks, now)
+			list, err := fitting(c.Context(), o, patterns.Of(s.Key, s.Type, now), [][]decode.Sample{{*s}}, now)
 			if err != nil {
 				return err
 			}
@@ -370,17 +369,24 @@ func (g *foundGroup) sampled() bool {
 	return a == limiter.SlidingLog || a == limiter.FixedWindow || a == limiter.GCRA
 }
 
-// beside completes the readings of keys of a pattern by what stands beside them. looks are the samples of each in their order.
-func beside(
-	ctx context.Context, o feed.Options, list []config.Suggestion, pattern string, looks [][]decode.Sample, now limiter.Instant,
+// fitting returns the readings that fit keys of a pattern, completed by what stands beside these. looks are the samples of each
+// in their order.
+func fitting(
+	ctx context.Context, o feed.Options, pattern string, looks [][]decode.Sample, now limiter.Instant,
 ) ([]config.Suggestion, error) {
-	var latest []decode.Sample
+	list, latest := []config.Suggestion(nil), []decode.Sample(nil)
 	for _, its := range looks {
+		for _, s := range slices.Backward(its) {
+			fit := config.Suggest(&s, pattern, now)
+			if len(list) == 0 || len(fit) > 0 && fit[0].Unsure == "" && cmp.Or(fit[0].Entry.Stamp, fit[0].Entry.At) != "" { // what is over was ahead
+				list = fit
+			}
+		}
 		if s := its[len(its)-1]; s.Exists() {
 			latest = append(latest, s)
 		}
 	}
-	if len(latest) == 0 {
+	if list = config.Settle(list, looks); len(latest) == 0 {
 		return list, nil
 	}
 	base, _, _ := config.Named(latest[0].Key, pattern, 0, now)
@@ -434,14 +440,8 @@ func (i *limitersFound) suggest(ctx context.Context, p *program, long time.Durat
 	for _, g := range open {
 		its := looks[:len(g.examples)]
 		looks = looks[len(its):]
-		var list []config.Suggestion
-		for _, s := range slices.Backward(slices.Concat(its...)) {
-			fit := config.Settle(config.Suggest(&s, string(g.Pattern), now), its)
-			if len(list) == 0 || len(fit) > 0 && cmp.Or(fit[0].Entry.Stamp, fit[0].Entry.At) != "" { // of what is over none shows that it was ahead
-				list = fit
-			}
-		}
-		if list, err = beside(ctx, o, list, string(g.Pattern), its, now); err != nil {
+		list, err := fitting(ctx, o, string(g.Pattern), its, now)
+		if err != nil {
 			return err
 		}
 		if len(list) == 0 {

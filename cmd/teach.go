@@ -68,20 +68,18 @@ func (t *teacher) fits(ctx context.Context, g identify.Group, limit string) ([]i
 	if len(samples) == 0 {
 		return nil, fmt.Errorf("none of %s is there now: try again when requests come", t.p.names().Name(g.Pattern).Clean())
 	}
-	looks := t.seen(samples)
-	suggested, err := beside(ctx, o, config.Settle(config.Suggest(&samples[0], g.Pattern, now), looks), g.Pattern, looks, now)
+	suggested, err := fitting(ctx, o, g.Pattern, t.seen(samples), now)
 	if err != nil {
 		return nil, err
 	}
 	samples = samples[:min(len(samples), mostExamples)]
-	told := config.AsLeft // by watching
-	if e, _, ok := config.Named(samples[0].Key, g.Pattern, 0, now); ok && slices.Contains(g.Why, model.Unmoved) {
-		e.Read, told = "present", config.AsPresent
-		others := slices.DeleteFunc(suggested, func(s config.Suggestion) bool { return s.As == told })
-		suggested = append(others, config.Suggestion{Entry: e, As: told})
+	is := func(as string) func(s config.Suggestion) bool {
+		return func(s config.Suggestion) bool { return strings.HasPrefix(s.As, as) }
 	}
-	at := slices.IndexFunc(suggested, func(s config.Suggestion) bool { return strings.HasPrefix(s.As, told) })
-	if at > 0 && (g.Left || told == config.AsPresent) {
+	if e, _, ok := config.Named(samples[0].Key, g.Pattern, 0, now); ok && slices.Contains(g.Why, model.Unmoved) { // as watching told
+		e.Read = "present"
+		suggested = slices.Insert(slices.DeleteFunc(suggested, is(config.AsPresent)), 0, config.Suggestion{Entry: e, As: config.AsPresent})
+	} else if at := slices.IndexFunc(suggested, is(config.AsLeft)); at > 0 && g.Left {
 		suggested = slices.Concat(suggested[at:at+1], suggested[:at], suggested[at+1:])
 	}
 	var fits []identify.Fit
@@ -192,10 +190,7 @@ func (t *teacher) adopt(rule config.Rule, on bool) error {
 	if s.adopted = slices.DeleteFunc(s.adopted, func(r config.Rule) bool { return r.Pattern() == rule.Pattern() }); on {
 		s.adopted = append(s.adopted, rule)
 	}
-	c := s.loaded
-	if s.latest != nil {
-		c = s.latest
-	}
+	c := cmp.Or(s.latest, s.loaded)
 	s.mu.Unlock()
 	list, err := s.Rules(c)
 	if err == nil {

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -60,5 +61,30 @@ func TestTeach(t *testing.T) {
 		if err != nil || string(content) != before || (before == "") != errors.Is(gone, fs.ErrNotExist) || applied.rules[0].Pattern() == "quota:*" {
 			t.Errorf("taken back: %v, %d rules:\n%s", err, len(applied.rules), content)
 		}
+	}
+}
+
+// TestTeachLeases: one key whose times are ahead says of all of a group that they are the ends of leases; where none has such and
+// the name speaks of leases, both readings are offered and neither is chosen.
+func TestTeachLeases(t *testing.T) {
+	s := servertest.Start(t)
+	p := &program{}
+	p.Flags.URLs, p.Flags.Refresh, p.Config, p.NewConfig = []string{s.URL()}, time.Second, filepath.Join(t.TempDir(), "config.yaml"), true
+	add := func(key string, ahead time.Duration) {
+		s.CLI("ZADD", key, strconv.FormatInt(s.Now().Add(ahead).Millis(), 10), "job")
+		s.CLI("EXPIRE", key, "60")
+	}
+	add("jobs:a", -3*time.Second)
+	add("running:a", -3*time.Second)
+	add("jobs:b", 17*time.Second)
+	fits, err := p.teach(&ruledServer{})(t.Context(), identify.Group{Pattern: "jobs:*", Examples: []string{"jobs:a", "jobs:b"}}, "5/20s")
+	if err != nil || len(fits) != 1 || !strings.Contains(fits[0].Rule, "stamp: end") ||
+		!strings.Contains(fits[0].Figures[0].Says, "0 of 5 used") {
+		t.Errorf("of leases, some of which are over: %+v, %v", fits, err)
+	}
+	fits, err = p.teach(&ruledServer{})(t.Context(), identify.Group{Pattern: "running:*", Examples: []string{"running:a"}}, "5/20s")
+	if err != nil || len(fits) != 2 || fits[0].Unsure == "" || fits[0].Unsure != fits[1].Unsure ||
+		!strings.Contains(fits[0].Rule, "stamp: end") {
+		t.Errorf("of leases by their name: %+v, %v", fits, err)
 	}
 }

@@ -109,10 +109,11 @@ type suggester struct {
 	all             []Suggestion
 }
 
-func (g *suggester) add(as, note string, say func(e *Entry)) {
-	e := g.base
-	say(&e)
-	g.all = append(g.all, Suggestion{Entry: e, As: as, Note: note})
+func (g *suggester) add(as, note string, say func(e *Entry)) *Suggestion {
+	g.all = append(g.all, Suggestion{Entry: g.base, As: as, Note: note})
+	last := &g.all[len(g.all)-1]
+	say(&last.Entry)
+	return last
 }
 
 // What a key is by some of the readings.
@@ -168,12 +169,16 @@ func (g *suggester) present(text string) {
 
 // log suggests a log, where all numbers are times in one unit.
 func (g *suggester) log(read string, times []float64) {
-	switch unit, last := timesIn(times, g.now); {
-	case unit == 0:
-	case last > g.now.Add(2*time.Second):
-		g.add("leases, by the times at which they end", "", func(e *Entry) { e.Read, e.Unit, e.Stamp = read, units[unit], "end" })
-	default:
-		g.add("a log of the times of requests", "", func(e *Entry) { e.Read, e.Unit = read, units[unit] })
+	unit, last := timesIn(times, g.now)
+	ahead, unsure := last > g.now.Add(2*time.Second), ""
+	if !ahead && naming.Speaks("leases", g.base.Name) {
+		unsure = "whether its times are those of requests or those at which leases end: such ones are ahead when they are written"
+	}
+	if ahead || unit != 0 && unsure != "" {
+		g.add("leases, by the times at which they end", "", func(e *Entry) { e.Read, e.Unit, e.Stamp = read, units[unit], "end" }).Unsure = unsure
+	}
+	if unit != 0 && !ahead {
+		g.add("a log of the times of requests", "", func(e *Entry) { e.Read, e.Unit = read, units[unit] }).Unsure = unsure
 	}
 }
 
