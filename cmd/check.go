@@ -258,7 +258,8 @@ func saveScenarios(folder string, r *bench.Report) error {
 var pageFiles embed.FS
 
 // textPages are the forms in which reports are printed.
-var textPages = template.Must(template.New("").Funcs(template.FuncMap{
+var textPages = template.Must(template.New("").Funcs(identifyWords).Funcs(template.FuncMap{
+	"join": strings.Join, "word": report.Word,
 	"clean": safetext.Clean, "sentence": safetext.Sentence, "length": format.Length, "plural": format.Plural, "words": bench.Words,
 	"title": describe.Title, "terms": scenario.Words, "forever": func() time.Duration { return bench.Forever },
 	"is":     func(flag *bool) bool { return flag != nil && *flag },

@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"text/template"
 	"time"
 
 	"github.com/aymanbagabas/go-udiff"
@@ -22,6 +23,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/limiter/describe"
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/identify"
 	"ratescope/model/report"
@@ -323,33 +325,25 @@ func (i limitersFound) String() string {
 			report.Word(g.Algorithm), windowText(g.Window), report.Number(g.Limit), report.Word(g.LimitFrom))
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s of limiters%s.\n", i.server.Clean(), format.Plural(len(i.Groups), "group"), i.others())
-	switch {
-	case len(i.Groups) > 0:
-		b.WriteString("\n" + c.String())
-	case len(i.Candidates) == 0:
-		b.WriteString("\nNo key is a limiter by the layout of a library. Name the keys of your own with --watch 'rl:*'.\n")
-	}
-	for _, g := range i.Groups {
-		b.WriteByte('\n')
-		g.describe(&b)
-	}
-	if len(i.Candidates) > 0 {
-		b.WriteString("\nThese have the shape of limiters, and need a word of yours:\n")
-	}
-	for n, g := range i.Candidates {
-		if n == mostCandidates {
-			fmt.Fprintf(&b, "\nand %s more: --json lists them\n", format.Plural(len(i.Candidates)-n, "group"))
-			break
-		}
-		are := "ratescope --watch '" + g.Pattern.Clean() + "' --limit COUNT/DURATION"
-		if line := g.ruleLine(); line != "" {
-			are = "the rule - " + line
-		}
-		fmt.Fprintf(&b, "\n%s, %s, as %s\n  has the shape  %s\n  if they are    %s\n", g.Pattern.Clean(), format.Plural(g.Keys, "key"),
-			safetext.Shorten(g.example.Clean(), report.NameCells, safetext.Ellipsis), strings.Join(g.Why, "; "), are)
-	}
+	_ = textPages.ExecuteTemplate(&b, "identify.txt", map[string]any{ // a Builder takes all
+		"i": i, "server": i.server.Clean(), "others": i.others(), "table": c.String(),
+		"most": mostCandidates, "more": len(i.Candidates) - mostCandidates,
+	})
 	return b.String()
+}
+
+// identifyWords are what the page of identify says of a group beside its fields.
+var identifyWords = template.FuncMap{
+	"example": func(g foundGroup) string {
+		return safetext.Shorten(g.example.Clean(), report.NameCells, safetext.Ellipsis)
+	},
+	"version": func(g foundGroup) string { return g.version },
+	"missing": func(g foundGroup) bool { return g.missing },
+	"hint":    func(g foundGroup) string { return g.limitHint() + g.burstHint() },
+	"rule":    func(g foundGroup) string { return g.ruleLine() },
+	"unsaid": func(g foundGroup) []string {
+		return collect.Only(g.unsaid, func(what string) bool { return g.Window == nil || !strings.HasPrefix(what, "the window: ") })
+	},
 }
 
 // mostCandidates is how many groups of candidates are printed for people.
@@ -368,39 +362,6 @@ func (i *limitersFound) others() (text string) {
 			format.Plural(int(i.Sampled), "key"))
 	}
 	return text
-}
-
-// describe writes the sentences about a group.
-func (g *foundGroup) describe(b *strings.Builder) {
-	fmt.Fprintf(b, "%s, as %s\n", g.Pattern.Clean(), safetext.Shorten(g.example.Clean(), report.NameCells, safetext.Ellipsis))
-	if len(g.Why) > 0 {
-		fmt.Fprintf(b, "  known by       %s\n", strings.Join(g.Why, "; "))
-	}
-	if g.version != "" {
-		fmt.Fprintf(b, "  checked with   %s %s\n", report.Word(g.Library), g.version)
-	}
-	if len(g.NotRecorded) > 0 {
-		fmt.Fprintf(b, "  not recorded   %s\n", strings.Join(g.NotRecorded, "; "))
-	}
-	switch {
-	case g.Evidence == model.Likely.String():
-		for _, what := range g.unsaid {
-			if g.Window == nil || !strings.HasPrefix(what, "the window: ") {
-				fmt.Fprintf(b, "  not yet known  %s\n", what)
-			}
-		}
-		line, how := g.ruleLine(), "add the rule to the configuration if these are limiters: ratescope identify --write"
-		if line == "" {
-			how = "look at what one of the keys could be: ratescope identify KEY"
-		}
-		fmt.Fprintf(b, "  to settle it   watch longer with --for, or %s\n", how)
-		if line != "" {
-			fmt.Fprintf(b, "  the rule       - %s\n", line)
-		}
-	case g.missing:
-		fmt.Fprintf(b, "  to add         the limit, which is not in Redis: ratescope --watch '%s' --limit %s%s\n",
-			g.Pattern.Clean(), g.limitHint(), g.burstHint())
-	}
 }
 
 // burstHint says that a bucket's capacity is to be given, too: without it nothing can be said of what is used.
