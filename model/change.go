@@ -135,3 +135,46 @@ func (t *Target) Keys(key string, now limiter.Instant) []string {
 	}
 	return layout.Keys(t.Algorithm, key, limit, t.Layout, now)
 }
+
+// TakeBack is an order to take back the writes of an action.
+type TakeBack struct {
+	Action string // the id of the action
+	Key    string // the key that the action wrote to
+	// Withdraw subtracts the charged units and keeps what other programs have written since. Otherwise
+	// the keys get their former values, which is refused if another program has written to them.
+	Withdraw bool
+	// Named is the name of the key as the user typed it, and Reason the user's reason, for servers
+	// that are marked as production.
+	Named, Reason string
+}
+
+// TakenBack is the result of a TakeBack.
+type TakenBack struct {
+	Action                     string // the id of the action
+	Key                        string
+	Requests                   int64    // that the action had sent
+	Restored, Removed, Expired []string // keys with their former values, keys that were deleted, and keys that have expired meanwhile
+	Change                     string   // the change of the key; "" if the action sent requests
+	Lowered                    *Raise   // the stored limit that was lowered again, with the requests since kept; nil if there is none
+	Withdrawn                  bool     // charges were taken off
+	Units                      int64    // of these charges
+
+	// Open has a clause for each request of which it is not known whether it was counted, because the program
+	// that fired it was killed. What the others charged was taken off.
+	Open []string
+}
+
+// Script is the script of the user's own program, or one that writes a request as its rule says where that is
+// certain, by which requests are fired at a limiter that a rule describes. In the audit file it has only
+// its exported names: one that was read back runs nothing. It is safe for concurrent use.
+type Script struct {
+	File   string `json:"file"`
+	Digest string `json:"sha1"`
+	Plain  string `json:"plain,omitempty"` // what it writes to a key that is there, where it is not the program's own
+	Text   string `json:"-"`
+	// Expand returns the keys and the arguments of one request at the limiter of a name, at an instant of the
+	// server's clock; id differs from request to request. It fails where the name is none of the rule's.
+	Expand func(name string, l limiter.Limit, at limiter.Instant, cost int64, id string) (keys, args []string, err error) `json:"-"`
+	// Admits judges a reply; it fails if the rule does not speak of such a reply.
+	Admits func(reply any) (bool, error) `json:"-"`
+}

@@ -8,12 +8,22 @@ package tui
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
 
 	tea "charm.land/bubbletea/v2"
 
+	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/identify"
+	"ratescope/model/record"
 	"ratescope/themes"
+	"ratescope/tui/cell"
 	"ratescope/tui/events"
 	"ratescope/tui/firing"
 	"ratescope/tui/health"
@@ -144,3 +154,86 @@ func newLab(s *session.Session, o Options) (shell.Screen, error) {
 	}
 	return lab.NewScreen(s.Shell, o.Lab)
 }
+
+// The size of a Picture, in cells: all panes have room.
+const pictureW, pictureH = 140, 42
+
+// Picture draws the dashboard of a board once, without a terminal, and returns it as text and as
+// SVG. Of o it uses Shelf, Theme and Mask alone. It may be called from any goroutine.
+func Picture(board *model.Board, o Options) (text, drawing string, err error) {
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	app, _, err := NewDashboard(ctx, Options{Look: shell.Options{Shelf: o.Look.Shelf, Theme: o.Look.Theme}, Mask: o.Mask})
+	if err != nil {
+		return "", "", err
+	}
+	app.Update(tea.WindowSizeMsg{Width: pictureW, Height: pictureH})
+	app.Update(session.BatchMsg(board.Anew(board.At)))
+	app.Update(shell.TickAt(board.Local))
+	app.Hush()
+	app.Update(tea.WindowSizeMsg{Width: pictureW, Height: pictureH})
+	body := strings.Join(app.Canvas.Buffer.SVG(), "")
+	return app.Canvas.Buffer.Plain(), cell.Document(pictureW, pictureH, app.Canvas.Look.Dark, "", body), nil
+}
+
+// Events returns what the board has on record in words, oldest first.
+func Events(board *model.Board) []record.Marker {
+	return collect.Map(board.Alerts(), func(a model.Alert) record.Marker {
+		return record.Marker{At: a.At, Kind: record.MarkerEvent, Key: a.Key, Text: session.EventText(&a)}
+	})
+}
+
+// Concerns returns what is wrong with the server of a board, the worst first, in words.
+func Concerns(board *model.Board) []string {
+	return collect.Map(session.Concerns(&board.Health, board.Server), func(c session.Concern) string { return c.What + ": " + c.Why })
+}
+
+// choices are what a person has chosen, kept in a file from one start to the next. A file that
+// cannot be read counts as empty, and one that cannot be written is left: nothing depends on it.
+type choices struct {
+	path   string
+	mu     sync.Mutex
+	values map[string]string
+}
+
+// openChoices reads the choices of a file; with "" they are forgotten at the end.
+func openChoices(path string) *choices {
+	c := &choices{path: path, values: map[string]string{}}
+	if text, err := os.ReadFile(path); path != "" && err == nil {
+		_ = json.Unmarshal(text, &c.values)
+	}
+	if c.values == nil { // the file says null
+		c.values = map[string]string{}
+	}
+	return c
+}
+
+// remember keeps a choice; the command writes the file.
+func (c *choices) remember(key, value string) tea.Cmd {
+	c.mu.Lock()
+	c.values[key] = value
+	values := maps.Clone(c.values)
+	c.mu.Unlock()
+	if c.path == "" {
+		return nil
+	}
+	return func() tea.Msg {
+		c.mu.Lock() // two writes one after the other
+		defer c.mu.Unlock()
+		text, err := json.MarshalIndent(values, "", "  ")
+		if err != nil || os.MkdirAll(filepath.Dir(c.path), 0o700) != nil {
+			return nil
+		}
+		if os.WriteFile(c.path+".new", text, 0o600) == nil {
+			_ = os.Rename(c.path+".new", c.path)
+		}
+		return nil
+	}
+}
+
+// What there is to try, which is said the first time that the program runs: where requests can be fired at
+// once, and where they cannot.
+const (
+	firstRun         = "Three things to try: space fires, p and ← go back, : finds anything."
+	firstRunReadOnly = "Three things to try: p and ← go back, enter looks closer, : finds anything."
+)
