@@ -1,10 +1,12 @@
 package connect_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"runtime"
 	"strings"
 	"testing"
@@ -13,7 +15,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed/connect"
-	"ratescope/internal/servertest"
 )
 
 // TestHostileReplies holds a client to the bounds of a reply: each of these ended the
@@ -50,7 +51,7 @@ func TestHostileReplies(t *testing.T) {
 		"no Redis":                 {says("HTTP/1.1 400 Bad Request\r\n\r\n"), "a value of type 'H'"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e, err := connect.Parse([]string{servertest.Fake(t, servertest.Replies{"zrange": tc.reply})}, connect.TLSFiles{})
+			e, err := connect.Parse([]string{fake(t, replies{"zrange": tc.reply})}, connect.TLSFiles{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -80,7 +81,7 @@ func TestHostileReplies(t *testing.T) {
 func TestRepliesPassWhole(t *testing.T) {
 	reply := "$" + fmt.Sprint(1<<20) + "\r\n" + strings.Repeat("x\r\n$", 1<<18) + "\r\n"
 	for piece, times := range map[int]int{1 << 10: 1, 4093: 1, len(reply): 130} { // 130 are more than may be outstanding at once
-		e, err := connect.Parse([]string{servertest.Fake(t, servertest.Replies{"info": func(w io.Writer) {
+		e, err := connect.Parse([]string{fake(t, replies{"info": func(w io.Writer) {
 			for rest := reply; rest != ""; rest = rest[min(piece, len(rest)):] {
 				io.WriteString(w, rest[:min(piece, len(rest))])
 			}
@@ -96,5 +97,54 @@ func TestRepliesPassWhole(t *testing.T) {
 			}
 		}
 		c.Close()
+	}
+}
+
+// replies are what a fake server answers to commands, by their names in lower case.
+type replies map[string]func(io.Writer)
+
+// fake starts a server that is no Redis: it answers the commands that are listed with what
+// is listed, HELLO with an error and all others with +OK. It returns its URL.
+func fake(t testing.TB, to replies) string {
+	t.Helper()
+	listen, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listen.Close() })
+	go func() {
+		for {
+			c, err := listen.Accept()
+			if err != nil {
+				return
+			}
+			go answer(c, to)
+		}
+	}()
+	return "redis://" + listen.Addr().String()
+}
+
+// answer serves one connection until it ends.
+func answer(c net.Conn, to replies) {
+	defer c.Close()
+	for lines := bufio.NewScanner(c); lines.Scan(); {
+		var arguments int
+		if _, err := fmt.Sscanf(lines.Text(), "*%d", &arguments); err != nil {
+			return
+		}
+		name := ""
+		for i := range 2 * arguments { // a length and a value each
+			if lines.Scan(); i == 1 {
+				name = strings.ToLower(lines.Text())
+			}
+		}
+		switch reply := to[name]; {
+		case reply != nil:
+			reply(c)
+		case name == "hello":
+			_, _ = io.WriteString(c, "-ERR unknown command\r\n")
+		default:
+			_, _ = io.WriteString(c, "+OK\r\n")
+		}
 	}
 }

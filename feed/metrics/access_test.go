@@ -3,6 +3,7 @@ package metrics_test
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/pem"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -56,15 +57,29 @@ func TestUsers(t *testing.T) {
 	}
 }
 
+// certificate writes the certificate of a test server, which is its own authority and holds for example.com, and its key.
+func certificate(t *testing.T) (cert, key string) {
+	s := httptest.NewTLSServer(nil)
+	defer s.Close()
+	pair := s.TLS.Certificates[0]
+	private, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, key = filepath.Join(t.TempDir(), "server.crt"), filepath.Join(t.TempDir(), "server.key")
+	servertest.WriteFile(t, cert, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: pair.Certificate[0]})))
+	servertest.WriteFile(t, key, string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})))
+	return cert, key
+}
+
 // TestTLS: with a certificate the listener speaks TLS alone.
 func TestTLS(t *testing.T) {
-	a := servertest.NewAuthority(t)
-	a.Issue("server", a)
+	cert, key := certificate(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	secure, err := metrics.Access{Cert: a.Path("server.crt"), Key: a.Path("server.key"), Connections: 2}.Listen(l)
+	secure, err := metrics.Access{Cert: cert, Key: key, Connections: 2}.Listen(l)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,17 +87,17 @@ func TestTLS(t *testing.T) {
 	go func() { _ = server.Serve(secure) }()
 	t.Cleanup(func() { server.Close() })
 	roots := x509.NewCertPool()
-	if ca, err := os.ReadFile(a.Path("ca.crt")); err != nil || !roots.AppendCertsFromPEM(ca) {
+	if ca, err := os.ReadFile(cert); err != nil || !roots.AppendCertsFromPEM(ca) {
 		t.Fatal(err)
 	}
-	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: "redis.example"}}
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: "example.com"}}
 	t.Cleanup(transport.CloseIdleConnections)
 	answer, err := (&http.Client{Transport: transport}).Get("https://" + l.Addr().String() + "/metrics")
 	if err != nil || answer.StatusCode != http.StatusNoContent {
 		t.Fatalf("%v %v", answer, err)
 	}
 	answer.Body.Close()
-	for _, bad := range []metrics.Access{{Cert: a.Path("server.crt")}, {Key: a.Path("server.key")}, {Cert: a.Path("server.key"), Key: a.Path("server.crt")}, {Cert: "/nosuch", Key: "/nosuch"}} {
+	for _, bad := range []metrics.Access{{Cert: cert}, {Key: key}, {Cert: key, Key: cert}, {Cert: "/nosuch", Key: "/nosuch"}} {
 		if _, err := bad.Listen(l); err == nil {
 			t.Errorf("%+v is taken", bad)
 		}

@@ -59,8 +59,7 @@ func TestStreamIsGuarded(t *testing.T) {
 // TestAFedDashboardOverTLS: a source reads an exporter that speaks TLS and knows its users, with the
 // password and the authority that are given, and not without either.
 func TestAFedDashboardOverTLS(t *testing.T) {
-	a := servertest.NewAuthority(t)
-	a.Issue("server", a)
+	cert, key := certificate(t)
 	hash, err := bcrypt.GenerateFromPassword([]byte("s3cret"), bcrypt.MinCost)
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +70,7 @@ func TestAFedDashboardOverTLS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := metrics.New(metrics.Options{Access: metrics.Access{Cert: a.Path("server.crt"), Key: a.Path("server.key"), Users: users}})
+	c := metrics.New(metrics.Options{Access: metrics.Access{Cert: cert, Key: key, Users: users}})
 	ctx, stop := context.WithCancel(t.Context())
 	served := make(chan error, 1)
 	go func() {
@@ -82,7 +81,7 @@ func TestAFedDashboardOverTLS(t *testing.T) {
 		<-served
 	}()
 	url := "https://fed@" + l.Addr().String()
-	files := connect.TLSFiles{CA: a.Path("ca.crt"), ServerName: "redis.example"}
+	files := connect.TLSFiles{CA: cert, ServerName: "example.com"}
 	for _, tc := range []struct {
 		o    relay.Options
 		says string // "" it is read

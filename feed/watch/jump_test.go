@@ -1,12 +1,14 @@
 package watch_test
 
 import (
-	"fmt"
-	"io"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
 
 	"ratescope/feed"
 	"ratescope/feed/feedtest"
@@ -19,15 +21,16 @@ import (
 func TestAServerWhoseClockIsSet(t *testing.T) {
 	t.Parallel()
 	var ahead atomic.Int64
-	say := func(text string) func(io.Writer) { return func(w io.Writer) { _, _ = io.WriteString(w, text) } }
-	url := servertest.Fake(t, servertest.Replies{
-		"time": func(w io.Writer) {
-			us := time.Now().Add(time.Duration(ahead.Load())).UnixMicro()
-			sec, part := fmt.Sprint(us/1e6), fmt.Sprint(us%1e6)
-			fmt.Fprintf(w, "*2\r\n$%d\r\n%s\r\n$%d\r\n%s\r\n", len(sec), sec, len(part), part)
-		},
-		"info": say("$21\r\nredis_version:7.0.15\n\r\n"), "xrange": say("*0\r\n"), "dbsize": say(":0\r\n"), "scan": say("*2\r\n$1\r\n0\r\n*0\r\n"),
+	s := miniredis.RunT(t)
+	s.Server().SetPreHook(func(c *server.Peer, cmd string, _ ...string) (answered bool) {
+		if cmd != "TIME" {
+			return false
+		}
+		us := time.Now().Add(time.Duration(ahead.Load())).UnixMicro()
+		c.WriteStrings([]string{strconv.FormatInt(us/1e6, 10), strconv.FormatInt(us%1e6, 10)})
+		return true
 	})
+	url := "redis://" + s.Addr()
 	run := feedtest.Run(t, feedtest.NewRedis(t, feed.Options{URLs: []string{url}, Refresh: 50 * time.Millisecond}))
 	is := func(offset time.Duration, said string) func() bool {
 		return func() bool {

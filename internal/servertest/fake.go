@@ -1,22 +1,11 @@
 package servertest
 
 import (
-	"bufio"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/base64"
 	"encoding/json"
-	"encoding/pem"
 	"fmt"
-	"io"
 	"maps"
 	"math"
-	"math/big"
-	"net"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -24,55 +13,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 )
-
-// Replies are what a fake server answers to commands, by their names in lower case.
-type Replies map[string]func(io.Writer)
-
-// Fake starts a server that is no Redis: it answers the commands that are listed with what
-// is listed, HELLO with an error and all others with +OK. It returns its URL.
-func Fake(t testing.TB, replies Replies) string {
-	t.Helper()
-	listen, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { listen.Close() })
-	go func() {
-		for {
-			c, err := listen.Accept()
-			if err != nil {
-				return
-			}
-			go answer(c, replies)
-		}
-	}()
-	return "redis://" + listen.Addr().String()
-}
-
-// answer serves one connection until it ends.
-func answer(c net.Conn, replies Replies) {
-	defer c.Close()
-	for lines := bufio.NewScanner(c); lines.Scan(); {
-		var arguments int
-		if _, err := fmt.Sscanf(lines.Text(), "*%d", &arguments); err != nil {
-			return
-		}
-		name := ""
-		for i := range 2 * arguments { // a length and a value each
-			if lines.Scan(); i == 1 {
-				name = strings.ToLower(lines.Text())
-			}
-		}
-		switch reply := replies[name]; {
-		case reply != nil:
-			reply(c)
-		case name == "hello":
-			_, _ = io.WriteString(c, "-ERR unknown command\r\n")
-		default:
-			_, _ = io.WriteString(c, "+OK\r\n")
-		}
-	}
-}
 
 // Monitor returns what lists the names of the commands that the server is sent from now on, in order, by its own account.
 func (s *Server) Monitor() (names func() []string) {
@@ -181,56 +121,4 @@ func unmarshal(t testing.TB, raw json.RawMessage, into any) {
 	if err := json.Unmarshal(raw, into); err != nil {
 		t.Fatalf("%v: %.80s", err, raw)
 	}
-}
-
-// Authority makes certificates for the tests.
-type Authority struct {
-	t    *testing.T
-	dir  string
-	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
-}
-
-func NewAuthority(t *testing.T) *Authority {
-	a := &Authority{t: t, dir: t.TempDir()}
-	a.cert, a.key = a.Issue("ca", nil)
-	return a
-}
-
-func (a *Authority) Path(name string) string { return filepath.Join(a.dir, name) }
-
-// Issue writes name.crt and name.key, signed by the authority or by itself.
-func (a *Authority) Issue(name string, by *Authority) (*x509.Certificate, *ecdsa.PrivateKey) {
-	a.t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	c := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IsCA: by == nil, BasicConstraintsValid: true,
-		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-		DNSNames:    []string{"redis.example"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-	}
-	parent, signer := c, key
-	if by != nil {
-		parent, signer = by.cert, by.key
-	}
-	der, err := x509.CreateCertificate(rand.Reader, c, parent, &key.PublicKey, signer)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	private, err := x509.MarshalECPrivateKey(key)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	WriteFile(a.t, a.Path(name+".crt"), string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})))
-	WriteFile(a.t, a.Path(name+".key"), string(pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: private})))
-	parsed, err := x509.ParseCertificate(der)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	return parsed, key
 }
