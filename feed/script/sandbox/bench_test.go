@@ -58,6 +58,7 @@ func check(t *testing.T, text string, limit limiter.Limit) bench.Report {
 
 // TestScripts: each fault of the scripts is found, and none is invented. It prints precision and recall.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	names, err := filepath.Glob("testdata/*.lua")
 	if err != nil || len(names) < 25 {
 		t.Fatalf("%d scripts, %v", len(names), err)
@@ -199,6 +200,7 @@ func TestShortest(t *testing.T) {
 
 // TestSeveralLimits: of two limits in one script the one that it is told is named, and the other beside it; neither is a fault.
 func TestSeveralLimits(t *testing.T) {
+	t.Parallel()
 	checked := `for i = 1, 2 do if tonumber(redis.call('GET', KEYS[i]) or '0') >= tonumber(ARGV[2 * i - 1]) then return 0 end end
 for i = 1, 2 do if redis.call('INCR', KEYS[i]) == 1 then redis.call('EXPIRE', KEYS[i], ARGV[2 * i]) end end
 return 1`
@@ -311,6 +313,7 @@ return 1`
 
 // TestLargeTrim: how much one request removes is told with the costs, and is no finding.
 func TestLargeTrim(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile("testdata/log.lua")
 	if err != nil {
 		t.Fatal(err)

@@ -39,6 +39,7 @@ func own(t *testing.T, a limiter.Algorithm, c limiter.Convention, limit limiter.
 // TestOwnScripts: the scripts of this program are named for what they are, without a fault, and a real server
 // confirms it.
 func TestOwnScripts(t *testing.T) {
+	t.Parallel()
 	limit := limiter.Limit{Count: 10, Window: 10 * time.Second}
 	for _, c := range []struct {
 		algorithm limiter.Algorithm

@@ -17,6 +17,7 @@ import (
 // TestOnServer: a real server answers as the embedded one does, time and expiries included, is left empty, and is
 // refused when it holds keys.
 func TestOnServer(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	limit := limiter.Limit{Count: 10, Window: 10 * time.Second}
 	for _, name := range []string{"incr-renewed", "log-expires-early", "gcra", "window-key", "stamp-expires-first", "denies-by-error"} {
