@@ -157,12 +157,15 @@ type Theme struct {
 	Admitted, Denied, Near, Injected, Unknown, Good   Style
 	Previous, Current                                 Style
 	Selected, Raised, Window                          Ink
-	DeniedWash                                        Ink // the tone of denied's hatching, as a background
+	Ground                                            Ink // about what the terminal's own background is
+	DeniedWash                                        Ink // what is denied, as the background of a cell that admitted requests share
 	DeniedGround                                      Ink // background of a row that is denied
 	Fine                                              Ink // bars of what is fine
 	Coming, ComingDenied                              Ink // bars of what is to come, and where it will be denied
 	Button, ButtonKey, BadgeLive, BadgeWarn, BadgeBad Style
 	BadgeArmed                                        Style // firing is possible, or under way
+
+	beside map[Ink]Ink // colours, as they are drawn on DeniedWash
 
 	fill []Ink // utilization, 0 to 100 %
 	glow []Ink // a figure without a limit, from the foot of its graph to the top
@@ -194,7 +197,7 @@ func Sixteen(dark bool) *Theme {
 		p = sixteenDark
 	}
 	t := New(p)
-	t.DeniedWash, t.DeniedGround = 0, 0
+	t.DeniedGround = 0
 	if !dark {
 		t.Title.Fg = 0 // many terminals draw bold black as grey
 	}
@@ -204,23 +207,17 @@ func Sixteen(dark bool) *Theme {
 // New makes the styles of a palette.
 func New(p Palette) *Theme {
 	fg := func(hex string) Style { return Style{Fg: Hex(hex)} }
-	ground := Hex("#10131a") // about where the terminal's own background is
-	if !p.Dark {
-		ground = Hex("#ffffff")
-	}
-	if _, own := Hex(p.Text).Index(); own {
-		ground = Hex("0")
-		if !p.Dark {
-			ground = Hex("15")
-		}
-	}
-	// A badge is reversed, so that it stays one where there are no colours.
-	emphasis := Bold | Reverse
-	if _, own := ground.Index(); own { // many terminals draw bold black as grey
-		emphasis = Reverse
+	tones := map[bool][3]string{true: {"#11131a", "0", "#ffffff"}, false: {"#fbfbf8", "15", "#000000"}}[p.Dark]
+	ground, emphasis := Hex(tones[0]), Bold|Reverse // a badge is reversed, so that it stays one where there are no colours
+	if _, own := Hex(p.Text).Index(); own {         // many terminals draw bold black as grey
+		ground, emphasis = Hex(tones[1]), Reverse
 	}
 	badge := func(hex string) Style { return Style{Fg: Hex(hex), Bg: ground, Attr: emphasis} }
 	fades := map[bool]int{true: 2, false: 3}[p.Dark] // what is at ease, of five steps to the colour of what is not
+	wash, beside := outstanding(ground, Hex(p.Denied), ground), map[Ink]Ink{}
+	for _, hex := range []string{p.Admitted, p.Previous, p.Current, p.Unknown} {
+		beside[Hex(hex)] = outstanding(Hex(hex), Hex(tones[2]), wash)
+	}
 	return &Theme{
 		Name: p.Name, Dark: p.Dark,
 		Text: fg(p.Text), Dim: fg(p.Dim), Faint: fg(p.Faint),
@@ -228,11 +225,11 @@ func New(p Palette) *Theme {
 		Admitted: fg(p.Admitted), Denied: fg(p.Denied), Near: fg(p.Near),
 		Injected: fg(p.Injected), Unknown: fg(p.Unknown), Good: fg(p.Good),
 		Previous: fg(p.Previous), Current: fg(p.Current),
-		Selected: Hex(p.Selected), Raised: Hex(p.Raised), Window: Hex(p.Window),
+		Ground: ground, Selected: Hex(p.Selected), Raised: Hex(p.Raised), Window: Hex(p.Window),
 		Button: fg(p.Text).On(Hex(p.Raised)), ButtonKey: fg(p.Accent).On(Hex(p.Raised)).With(Bold),
 		BadgeLive: badge(p.Good), BadgeWarn: badge(p.Near), BadgeBad: badge(p.Denied),
-		BadgeArmed:   badge(p.Injected),
-		DeniedWash:   ramp(3, ground, Hex(p.Denied))[1],
+		BadgeArmed: badge(p.Injected),
+		DeniedWash: wash, beside: beside,
 		DeniedGround: ramp(8, ground, Hex(p.Denied))[1],
 		Fine:         ramp(5, Hex(p.Faint), Hex(p.Admitted))[fades],
 		Coming:       ramp(5, Hex(p.Faint), Hex(p.Dim))[3],
@@ -255,6 +252,9 @@ func fillRamp(fine, near, denied Ink) []Ink {
 
 // Fill returns the style of a bar at a utilization of 0 to 1; beyond is clamped.
 func (t *Theme) Fill(utilization float64) Style { return Style{Fg: t.fill[percent(utilization)]} }
+
+// Beside returns a colour of requests as it is drawn in a cell that denied ones share: on DeniedWash.
+func (t *Theme) Beside(k Ink) Ink { return t.beside[k] }
 
 // Glow returns the style of a graph's cell at a height of 0 to 1; beyond is clamped.
 func (t *Theme) Glow(height float64) Style { return Style{Fg: t.glow[percent(height)]} }

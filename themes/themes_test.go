@@ -11,12 +11,6 @@ import (
 	"ratescope/themes"
 )
 
-// The backgrounds of terminals that the palettes are made for.
-var (
-	darkGround  = themes.Hex("#11131a")
-	lightGround = themes.Hex("#fbfbf8")
-)
-
 // linear undoes the gamma of sRGB.
 func linear(v uint8) float64 {
 	c := float64(v) / 255
@@ -24,30 +18,6 @@ func linear(v uint8) float64 {
 		return c / 12.92
 	}
 	return math.Pow((c+0.055)/1.055, 2.4)
-}
-
-// luminance is the relative luminance of WCAG 2.2.
-func luminance(t *testing.T, k themes.Ink) float64 {
-	t.Helper()
-	r, g, b, set := k.RGB()
-	if !set {
-		t.Fatal("a colour without a value has no luminance")
-	}
-	return 0.2126*linear(r) + 0.7152*linear(g) + 0.0722*linear(b)
-}
-
-// contrast is the contrast ratio of WCAG 2.2, from 1 to 21.
-func contrast(t *testing.T, a, b themes.Ink) float64 {
-	t.Helper()
-	x, y := luminance(t, a), luminance(t, b)
-	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
-}
-
-func ground(th *themes.Theme) themes.Ink {
-	if th.Dark {
-		return darkGround
-	}
-	return lightGround
 }
 
 // every finds all themes.
@@ -66,37 +36,42 @@ func every(t *testing.T, check func(t *testing.T, th *themes.Theme)) {
 
 func TestWhatIsReadCanBeRead(t *testing.T) {
 	every(t, func(t *testing.T, th *themes.Theme) {
-		grounds := map[string]themes.Ink{"the terminal": ground(th), "the window": th.Window, "a selected row": th.Selected, "a dialog": th.Raised}
+		grounds := map[string]themes.Ink{"the terminal": th.Ground, "the window": th.Window, "a selected row": th.Selected, "a dialog": th.Raised}
 		for name, least := range map[string]float64{"Text": 4.5, "Title": 4.5, "Dim": 4.5, "Denied": 4.5, "Near": 4.5, "Admitted": 4.5, "Good": 4.5, "Accent": 4.5, "Injected": 4.5} {
 			st := reflect.ValueOf(th).Elem().FieldByName(name).Interface().(themes.Style)
-			if got := contrast(t, st.Fg, ground(th)); got < least {
+			if got := themes.Contrast(st.Fg, th.Ground); got < least {
 				t.Errorf("%s has a contrast of %.2f on the terminal, want %.1f", name, got, least)
 			}
 			for where, bg := range grounds { // 3 is what WCAG asks of large and of incidental text
-				if got := contrast(t, st.Fg, bg); got < 3 {
+				if got := themes.Contrast(st.Fg, bg); got < 3 {
 					t.Errorf("%s has a contrast of %.2f on %s, want 3", name, got, where)
 				}
 			}
 		}
 		for name, st := range map[string]themes.Style{"Unknown": th.Unknown, "Previous": th.Previous, "Current": th.Current} {
-			if got := contrast(t, st.Fg, ground(th)); got < 3 {
+			if got := themes.Contrast(st.Fg, th.Ground); got < 3 {
 				t.Errorf("%s has a contrast of %.2f on the terminal, want 3", name, got)
 			}
 		}
 		for name, st := range map[string]themes.Style{"BadgeLive": th.BadgeLive, "BadgeWarn": th.BadgeWarn, "BadgeBad": th.BadgeBad, "BadgeArmed": th.BadgeArmed, "Button": th.Button, "ButtonKey": th.ButtonKey} {
-			if got := contrast(t, st.Fg, st.Bg); got < 4.5 {
+			if got := themes.Contrast(st.Fg, st.Bg); got < 4.5 {
 				t.Errorf("%s has a contrast of %.2f with itself, want 4.5", name, got)
 			}
 		}
 		for name, ink := range map[string]themes.Ink{"Fine": th.Fine, "Coming": th.Coming, "ComingDenied": th.ComingDenied} {
-			for where, bg := range map[string]themes.Ink{"the terminal": ground(th), "a selected row": th.Selected, "a denied row": th.DeniedGround} {
-				if got := contrast(t, ink, bg); got < 3 {
+			for where, bg := range map[string]themes.Ink{"the terminal": th.Ground, "a selected row": th.Selected, "a denied row": th.DeniedGround} {
+				if got := themes.Contrast(ink, bg); got < 3 {
 					t.Errorf("%s has a contrast of %.2f on %s, want 3", name, got, where)
 				}
 			}
 		}
+		for _, ink := range []themes.Ink{th.Admitted.Fg, th.Previous.Fg, th.Current.Fg, th.Unknown.Fg} {
+			if got := min(themes.Contrast(th.Beside(ink), th.DeniedWash), themes.Contrast(th.DeniedWash, th.Ground)); got < 3 {
+				t.Errorf("%06x in a cell that denied requests share has a contrast of %.2f, want 3", uint32(ink)&0xffffff, got)
+			}
+		}
 		for name, st := range map[string]themes.Style{"Text": th.Text, "Title": th.Title, "Dim": th.Dim, "Denied": th.Denied, "Near": th.Near} {
-			if got := contrast(t, st.Fg, th.DeniedGround); got < 4.5 {
+			if got := themes.Contrast(st.Fg, th.DeniedGround); got < 4.5 {
 				t.Errorf("%s has a contrast of %.2f on a denied row, want 4.5", name, got)
 			}
 		}
@@ -104,10 +79,10 @@ func TestWhatIsReadCanBeRead(t *testing.T) {
 			t.Errorf("a selected row and a denied one are %.1f apart, want 8", got)
 		}
 		for u := 0.0; u <= 1; u += 0.01 {
-			if got := contrast(t, th.Fill(u).Fg, ground(th)); got < 3 {
+			if got := themes.Contrast(th.Fill(u).Fg, th.Ground); got < 3 {
 				t.Errorf("a bar that is %.0f %% full has a contrast of %.2f, want 3", 100*u, got)
 			}
-			if got := contrast(t, th.Glow(u).Fg, ground(th)); got < 3 {
+			if got := themes.Contrast(th.Glow(u).Fg, th.Ground); got < 3 {
 				t.Errorf("a graph has a contrast of %.2f at %.0f %% of its height, want 3", got, 100*u)
 			}
 		}
@@ -162,7 +137,7 @@ func TestOutcomesLookDifferent(t *testing.T) {
 				t.Errorf("the focus and %s are %.1f apart, want %.0f", name, got, least)
 			}
 		}
-		if got := apart(t, th.Selected, ground(th)); got < 4 {
+		if got := apart(t, th.Selected, th.Ground); got < 4 {
 			t.Errorf("a selected row is %.1f apart from the others, want 4", got)
 		}
 	})
@@ -191,7 +166,7 @@ func TestSixteenColoursCanBeRead(t *testing.T) {
 			if !own || n == 0 && st.Attr&themes.Bold != 0 { // bold black is grey on many
 				t.Fatalf("%s is no colour of the terminal's that can be read: %d", name, n)
 			}
-			if got := contrast(t, themes.Hex(xterm[n]), themes.Hex(bg)); got < 3 {
+			if got := themes.Contrast(themes.Hex(xterm[n]), themes.Hex(bg)); got < 3 {
 				t.Errorf("%s has a contrast of %.2f on %s, want 3", name, got, bg)
 			}
 		}

@@ -1,6 +1,7 @@
 package tui_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,8 +14,11 @@ import (
 	"ratescope/tui/tuitest"
 )
 
-// quiet are shapes that separate, shapes that words beside them tell, and those of a cell that two fills share.
-const quiet = " ·─│╭╮╰╯▏░▌▐▉▊▋▍▎"
+// quiet are shapes that separate, and those that words beside them tell.
+const quiet = " ·─│╭╮╰╯"
+
+// parts are shapes that fill a part of a cell: its ground is another fill where it is no ground of the theme's.
+const parts = "▐▌▉▊▋▍▎▏▁▂▃▄▅▆▇▘▝▀▖▞▛▗▚▜▙▟"
 
 // TestTextCanBeRead looks at everything that is painted on every screen in every theme: a letter or digit
 // stands out from its ground by 4.5 to 1, and every sign and fill by 3 to 1.
@@ -25,8 +29,8 @@ func TestTextCanBeRead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ground := tuitest.Ground(theme.Dark)
-		if got := tuitest.Contrast(theme.Window, ground); got < 1.5 {
+		ground := theme.Ground
+		if got := themes.Contrast(theme.Window, ground); got < 1.5 {
 			t.Errorf("%s: the window stands out by %.2f to 1, want 1.5", name, got)
 		}
 		s := newStage(t, 140, 42, tui.Options{Look: shell.Options{Theme: name}, Inject: firing.Options{Injector: &tuitest.Injector{}}}, mixed()...)
@@ -56,7 +60,15 @@ func TestTextCanBeRead(t *testing.T) {
 						continue // the terminal's own on its own
 					}
 					what := string(rune(fg)) + string(rune(bg))
-					if got := tuitest.Contrast(fg, bg); got < least && !focused[what] {
+					got := themes.Contrast(fg, bg)
+					if strings.ContainsRune(parts, c.R) && !slices.Contains([]themes.Ink{ground, theme.Selected, theme.Raised, theme.Window, theme.DeniedGround}, bg) {
+						got = min(got, themes.Contrast(bg, ground))
+						signs['▌'] = true
+					}
+					if next := b.At(x+1, y); c.R == '█' && next.R == '█' && fg == theme.Previous.Fg && next.S.Fg == theme.Current.Fg && scene.name == "timeline expanded" {
+						got = min(got, themes.Contrast(fg, next.S.Fg))
+					}
+					if got < least && !focused[what] {
 						focused[what] = true
 						t.Errorf("%s, %s: %q at %d,%d has a contrast of %.2f (%06x on %06x)", name, scene.name, c.R, x, y, got, uint32(fg)&0xffffff, uint32(bg)&0xffffff)
 					}
@@ -65,7 +77,7 @@ func TestTextCanBeRead(t *testing.T) {
 			s.press(scene.back...)
 		}
 	}
-	for _, want := range "✖↓▲●▷█⣿◆" {
+	for _, want := range "✖↓▲●▷█⣿◆▏░▌▄" {
 		if !signs[want] {
 			t.Errorf("no %c was painted: the frames prove nothing of it", want)
 		}

@@ -41,26 +41,18 @@ func (c *Columns) Draw(g *cell.Buffer, r cell.Rect, look Look) {
 	}
 }
 
+// ground draws what stands behind a column: a line, or that nothing is known of it.
 func (c *Columns) ground(g *cell.Buffer, x int, r cell.Rect, column int, b *model.Bin, look Look) {
-	glyph, style := ' ', look.Faint
-	switch {
-	case column < c.First:
-		glyph = look.Before
-	case !b.Watched:
-		glyph, style = look.Gap, look.Unknown
-	}
-	if c.Ground != nil {
-		if gl, ok := c.Ground(column); ok && glyph != look.Gap {
-			glyph, style = gl, look.Faint
+	before := column < c.First
+	if c.Ground != nil && (before || b.Watched) {
+		if line, ok := c.Ground(column); ok {
+			for y := range r.H {
+				g.Set(x, r.Y+y, line, look.Dim)
+			}
+			return
 		}
 	}
-	if glyph == look.Before && column < c.First && r.H > 1 {
-		g.Set(x, r.Y+r.H-1, glyph, style)
-		return
-	}
-	for y := r.Y; y < r.Y+r.H; y++ {
-		g.Set(x, y, glyph, style)
-	}
+	missing(g, x, r, before, b.Watched, look)
 }
 
 // Stack returns how high admitted stands, in steps of a cell's fraction, and how many
@@ -135,16 +127,17 @@ func (l *Lane) Draw(g *cell.Buffer, r cell.Rect, look Look) (limitRow int) {
 			}
 			l.fill(g, x, r, min(fine, r.H*n), b.Used, look)
 		default:
-			l.missing(g, x, r, len(l.Bins)-1-i, b.Watched, look)
+			missing(g, x, r, len(l.Bins)-1-i < l.First, b.Watched, look)
 		}
 	}
 	return limitRow
 }
 
 // missing draws a column of which no level is known: it was before the watching began, or in a gap.
-func (l *Lane) missing(g *cell.Buffer, x int, r cell.Rect, column int, watched bool, look Look) {
+func missing(g *cell.Buffer, x int, r cell.Rect, before, watched bool, look Look) {
 	switch {
-	case column < l.First:
+	case r.H == 0:
+	case before:
 		g.Set(x, r.Y+r.H-1, look.Before, look.Faint)
 	case !watched:
 		for y := r.Y; y < r.Y+r.H; y++ {
@@ -273,9 +266,9 @@ func (l Look) halves(left, right side) (rune, themes.Style) {
 	case left == bare && right == no:
 		return braille | dotsRight[4], l.Denied
 	case left == no:
-		return '▐', l.Admitted.On(l.DeniedWash)
+		return '▐', l.Shared()
 	case right == no:
-		return '▌', l.Admitted.On(l.DeniedWash)
+		return '▌', l.Shared()
 	}
 	quarters := 0
 	for _, s := range [...]struct {
@@ -292,6 +285,11 @@ func (l Look) halves(left, right side) (rune, themes.Style) {
 	return quads[quarters], l.Admitted
 }
 
+// Shared is the style of admitted requests in a cell that denied ones share.
+func (l Look) Shared() themes.Style {
+	return themes.Style{Fg: l.Beside(l.Admitted.Fg), Bg: l.DeniedWash}
+}
+
 // drawFine paints the lane in braille: two pieces of time and four levels a cell.
 func (l *Lane) drawFine(g *cell.Buffer, r cell.Rect, look Look) {
 	for i := range r.W {
@@ -302,7 +300,7 @@ func (l *Lane) drawFine(g *cell.Buffer, r cell.Rect, look Look) {
 		left, right := &l.Bins[at], &l.Bins[at+1]
 		x := r.X + i
 		if !left.UsedKnown && !right.UsedKnown {
-			l.missing(g, x, r, at+1, left.Watched || right.Watched, look)
+			missing(g, x, r, at+1 < l.First, left.Watched || right.Watched, look)
 			continue
 		}
 		l.dots(g, x, r, left, right, look)

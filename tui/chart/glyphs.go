@@ -15,6 +15,7 @@ type Glyphs struct {
 	Reach   []rune // a cell filled from the left, in even steps; the last is full
 	Shade   []rune // a cell by how much of something there is, from little to all
 	Cross   rune   // a cell of denied requests
+	Half    rune   // what counts of the previous window
 	Gone    rune   // what no longer counts
 	Gap     rune   // not watched then
 	Before  rune   // before the watching began
@@ -53,7 +54,7 @@ var (
 		Rise:  []rune("▁▂▃▄▅▆▇█"),
 		Reach: []rune("▏▎▍▌▋▊▉█"),
 		Shade: []rune("░▒▓█"),
-		Cross: '⣿', Gone: '░', Gap: '╱', Before: '·', Room: '·',
+		Cross: '⣿', Half: '▄', Gone: '░', Gap: '╱', Before: '·', Room: '·',
 		Limit: '╌', LimitV: '│', Edge: '▏', MarkYes: '◆', MarkNo: '◇', Flag: '★', Slot: '▷', Axis: '─', Tick: '├',
 		Leaves: '▾', Ahead: '▶', Fits: '━', TooMany: '▲', TooFew: '▼', Excess: '△', Here: '●', Chosen: '╋',
 		FoldedMark: "⊞", OpenMark: "⊟",
@@ -65,7 +66,7 @@ var (
 		Rise:  []rune("_%#"),
 		Reach: []rune("%#"),
 		Shade: []rune("_;%#"),
-		Cross: 'x', Gone: ',', Gap: '/', Before: ' ', Room: '.',
+		Cross: 'x', Half: '%', Gone: ',', Gap: '/', Before: ' ', Room: '.',
 		FoldedMark: "{", OpenMark: "}",
 		Limit: '=', LimitV: ']', Edge: ':', MarkYes: 'Y', MarkNo: 'N', Flag: '^', Slot: '>', Axis: '-', Tick: ':',
 		Leaves: '(', Ahead: ')', Fits: '"', TooMany: 'A', TooFew: 'D', Excess: '7', Here: 'O', Chosen: '@',

@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"time"
@@ -154,36 +155,36 @@ type Segment struct {
 }
 
 // Bar draws segments one after the other from the left of a row of w cells, where
-// `full` fills it. Solid segments end in a fraction of a cell when nothing follows
-// in the same cell.
+// `full` fills it. Solid segments end in a fraction of a cell, and no cell is shared: where
+// one ends within a cell the next one begins behind it.
 func Bar(g *cell.Buffer, x, y, w int, full float64, gl *Glyphs, segments ...Segment) {
 	if w <= 0 || !(full > 0) || math.IsInf(full, 1) {
 		return
 	}
 	n := len(gl.Reach)
-	at := 0.0
+	at, free := 0.0, 0 // the first cell that is not taken
 	for _, s := range segments {
 		if !(s.Value > 0) {
 			continue
 		}
-		from := int(math.Round(at / full * float64(w*n)))
 		at = min(at+s.Value, full)
-		to := int(math.Round(at / full * float64(w*n)))
-		to = min(max(to, from+1), w*n)
-		for c := from / n; c*n < to && c < w; c++ {
-			switch fill := min(to-c*n, n); {
-			case c*n < from && fill <= (from-c*n): // the cell is another's already
-			case s.Glyph != 0:
-				if c*n >= from || g.At(x+c, y).R == ' ' {
-					g.Set(x+c, y, s.Glyph, s.Style)
-				}
-			case c*n < from: // a boundary inside one cell: the front shows on the back
-				front := g.At(x+c, y)
-				g.Set(x+c, y, front.R, front.S.On(s.Style.Fg))
-			default:
-				g.Set(x+c, y, gl.Reach[fill-1], s.Style)
-			}
+		to := max(int(math.Round(at/full*float64(w*n))), free*n+1)
+		if s.Glyph != 0 { // whole cells
+			to = max((to+n/2)/n, free+1) * n
 		}
+		for ; free*n < to && free < w; free++ {
+			g.Set(x+free, y, cmp.Or(s.Glyph, gl.Reach[min(to-free*n, n)-1]), s.Style)
+		}
+	}
+}
+
+// Meter draws a bar, dots for what is free up to the limit, a stroke at it, and in its colour what is beyond; a limit of 0 is none.
+func Meter(g *cell.Buffer, x, y, w int, full, limit float64, look Look, segments ...Segment) {
+	at := min(int(math.Round(limit/full*float64(w))), w-1)
+	g.Fill(x, y, at, look.Room, look.Faint)
+	if Bar(g, x, y, w, full, look.Glyphs, segments...); limit > 0 {
+		g.Wash(cell.Rect{X: x + at, Y: y, W: w - at, H: 1}, look.Denied)
+		g.Set(x+at, y, look.LimitV, look.Denied)
 	}
 }
 

@@ -21,12 +21,11 @@ import (
 	"ratescope/tui/widget"
 )
 
-// Widths inside the weighted bars: label and number left, the arithmetic right, which takes more where weights are explained.
+// Widths inside the bars: label and number left, the arithmetic right, which takes no more than it needs.
 const (
-	barLabel    = 10
-	barNumber   = 7
-	barFormula  = 23
-	longFormula = 40
+	barLabel   = 10
+	barNumber  = 7
+	barFormula = 40
 )
 
 // line is one row of the weighted bars.
@@ -35,8 +34,7 @@ type line struct {
 	decides  bool // this is the number that the algorithm goes by
 	value    string
 	segments []chart.Segment
-	room     float64 // dots up to here
-	limit    bool    // a stroke at the limit
+	limit    float64 // a stroke here, and dots before it; 0 none
 	formula  string
 }
 
@@ -64,8 +62,12 @@ func PaintWindow(p *widget.Canvas, r cell.Rect, k *model.Watched, now limiter.In
 	for len(lines) > max(in.H-1, 0) {
 		lines = dropLeast(lines)
 	}
+	longest := 0
+	for _, l := range lines {
+		longest = max(longest, safetext.Width(l.formula))
+	}
 	for i, l := range lines {
-		s.paintLine(in, in.Y+i, full, k, l)
+		s.paintLine(in, in.Y+i, full, longest, l)
 	}
 	y := in.Y + len(lines)
 	if y < in.Y+in.H {
@@ -103,38 +105,20 @@ func dropLeast(lines []line) []line {
 	return lines[:0]
 }
 
-func (s *sheet) paintLine(in cell.Rect, y int, full float64, k *model.Watched, l line) {
+func (s *sheet) paintLine(in cell.Rect, y int, full float64, longest int, l line) {
 	g := &s.c.Buffer
-	st := s.c.Look.Dim
-	if l.decides {
-		st = s.c.Look.Title
-	}
+	st := map[bool]themes.Style{true: s.c.Look.Title, false: s.c.Look.Dim}[l.decides]
 	x, end := in.X, in.X+in.W
 	g.Text(x, y, x+barLabel, l.label, st)
 	g.Right(x+barLabel, y, x+barLabel+barNumber, l.value, s.c.Look.Text)
 	x += barLabel + barNumber + 2
-	formula := barFormula
-	if kindOf(k) == describe.Weighted {
-		formula = longFormula
-	}
-	formula = min(formula, max(0, (end-x)*7/10))
+	const step = 6 // so that a digit more moves no bar
+	formula := min(barFormula, (longest+step-1)/step*step, max(0, (end-x)*7/10))
 	w := end - x - formula - 2
 	if w < 6 {
 		return
 	}
-	if l.room > 0 {
-		g.Fill(x, y, int(math.Round(l.room/full*float64(w))), s.c.Look.Room, s.c.Look.Faint)
-	}
-	chart.Bar(g, x, y, w, full, s.c.Look.Glyphs, l.segments...)
-	if l.limit && k.Reading.Target.LimitKnown {
-		at := int(math.Round(float64(model.Capacity(k.Reading.Target)) / full * float64(w)))
-		s.c.Buffer.Wash(cell.Rect{X: x + at, Y: y, W: w - at, H: 1}, s.c.Look.Denied) // what is beyond the limit
-		st := s.c.Look.Denied
-		if under := g.At(x+min(at, w), y); under.R == s.c.Look.Reach[len(s.c.Look.Reach)-1] {
-			st = s.c.Look.Title.On(under.S.Fg) // on top of a bar that goes beyond the limit
-		}
-		g.Set(x+min(at, w), y, s.c.Look.LimitV, st)
-	}
+	chart.Meter(g, x, y, w, full, l.limit, s.c.Look, l.segments...)
 	g.Text(x+w+2, y, end, fitted(l.formula, end-x-w-2), s.c.Look.Dim)
 }
 
@@ -173,6 +157,11 @@ func (s *sheet) arithmetic(k *model.Watched) []line {
 
 func solid(v float64, st themes.Style) chart.Segment { return chart.Segment{Value: v, Style: st} }
 
+// half is what counts of the previous window: half as high as what counts whole, so that colours alone tell nothing.
+func (s *sheet) half(v float64) chart.Segment {
+	return chart.Segment{Value: v, Glyph: s.c.Look.Half, Style: s.c.Look.Previous}
+}
+
 // weightedLines are the bars of a weighted counter, whose figures add up as they are printed.
 func (s *sheet) weightedLines(k *model.Watched) []line {
 	g, t := &k.Gauge, k.Reading.Target
@@ -195,19 +184,19 @@ func (s *sheet) weightedLines(k *model.Watched) []line {
 		{
 			label: "previous", value: g.Previous.Short(), formula: "× " + sum.Weight + " = " + product + ", what still counts",
 			segments: []chart.Segment{
-				solid(counts, s.c.Look.Previous), {Value: float64(g.Previous.N) - counts, Glyph: s.c.Look.Gone, Style: s.c.Look.Faint},
+				s.half(counts), {Value: float64(g.Previous.N) - counts, Glyph: s.c.Look.Gone, Style: s.c.Look.Dim},
 			},
 		}, current, {
-			label: "estimate", value: format.First(barNumber, sum.Estimate, format.Short(int64(rounded)+g.Current.N)), limit: true, decides: true,
-			room: float64(model.Capacity(t)), formula: sum.Rounded + " + " + strconv.FormatInt(g.Current.N, 10) + " = " + sum.Estimate + ofLimit(t),
-			segments: []chart.Segment{solid(rounded, s.c.Look.Previous), solid(float64(g.Current.N), s.c.Look.Current)},
+			label: "estimate", value: format.First(barNumber, sum.Estimate, format.Short(int64(rounded)+g.Current.N)), decides: true,
+			limit: float64(model.Capacity(t)), formula: sum.Rounded + " + " + strconv.FormatInt(g.Current.N, 10) + " = " + sum.Estimate + ofLimit(t),
+			segments: []chart.Segment{s.half(rounded), solid(float64(g.Current.N), s.c.Look.Current)},
 		},
 	}
 	if !g.Exact.Known {
 		return lines
 	}
 	return append(lines, line{
-		label: "exact", value: g.Exact.Short(), limit: true, room: float64(model.Capacity(t)),
+		label: "exact", value: g.Exact.Short(), limit: float64(model.Capacity(t)),
 		segments: []chart.Segment{solid(float64(g.Exact.N), s.c.Look.Good)}, formula: compared(int64(rounded) + g.Current.N - g.Exact.N),
 	})
 }
@@ -216,7 +205,7 @@ func (s *sheet) weightedLines(k *model.Watched) []line {
 func (s *sheet) fixedLines(k *model.Watched) []line {
 	g, t := &k.Gauge, k.Reading.Target
 	current := line{
-		label: "current", value: g.Current.Short(), limit: true, decides: true, room: float64(model.Capacity(t)),
+		label: "current", value: g.Current.Short(), decides: true, limit: float64(model.Capacity(t)),
 		segments: []chart.Segment{solid(float64(g.Current.N), s.c.Look.Current)}, formula: "all until it ends",
 	}
 	if g.Stuck {
@@ -229,8 +218,9 @@ func (s *sheet) fixedLines(k *model.Watched) []line {
 	over := float64(t.Window-left) / float64(t.Window) // drawn on the scale of the limit
 	full := float64(max(model.Capacity(t), g.Current.N, 1))
 	return []line{current, {
-		label: "window", value: strconv.Itoa(int(100*over)) + "%", room: full, formula: "ends in " + format.Wait(left),
-		segments: []chart.Segment{{Value: over * full, Glyph: s.c.Look.Gone, Style: s.c.Look.Faint}},
+		label: "window", value: strconv.Itoa(int(100*over)) + "%", formula: "ends in " + format.Wait(left),
+		segments: []chart.Segment{{Value: over * full, Glyph: s.c.Look.Gone, Style: s.c.Look.Dim},
+			{Value: (1 - over) * full, Glyph: s.c.Look.Room, Style: s.c.Look.Faint}},
 	}}
 }
 
@@ -238,7 +228,7 @@ func (s *sheet) fixedLines(k *model.Watched) []line {
 func (s *sheet) logLines(k *model.Watched) []line {
 	g, t := &k.Gauge, k.Reading.Target
 	used := line{
-		label: "counts", value: g.Used.Short(), limit: true, decides: true, room: float64(model.Capacity(t)),
+		label: "counts", value: g.Used.Short(), decides: true, limit: float64(model.Capacity(t)),
 		segments: []chart.Segment{solid(float64(g.Used.N), s.c.Look.Good)}, formula: "in the last " + format.Length(t.Window),
 	}
 	if !g.Used.Known {
@@ -308,7 +298,7 @@ func (s *sheet) tatLines(k *model.Watched) []line {
 	interval := t.Window / time.Duration(t.Limit.Count)
 	ahead := max(0, g.TAT.Sub(s.now))
 	return []line{
-		{label: "TAT ahead", value: format.Span(ahead), limit: true, room: float64(capacity), decides: true,
+		{label: "TAT ahead", value: format.Span(ahead), limit: float64(capacity), decides: true,
 			segments: []chart.Segment{solid(float64(ahead)/float64(interval), s.c.Look.Fill(g.Utilization))},
 			formula:  fmt.Sprintf("tolerates %s ahead", format.Span(interval*time.Duration(capacity)))},
 		{label: "used", value: g.Used.Short(), segments: []chart.Segment{solid(float64(g.Used.N), s.c.Look.Current)},
@@ -326,7 +316,7 @@ func (s *sheet) bucketLines(k *model.Watched) []line {
 		formula += format.PerSecond(float64(t.Limit.Count) / t.Window.Seconds())
 	}
 	return []line{
-		{label: label, value: level.Short(), decides: true, limit: true, room: float64(model.Capacity(t)),
+		{label: label, value: level.Short(), decides: true, limit: float64(model.Capacity(t)),
 			segments: []chart.Segment{solid(float64(level.N), s.c.Look.Current)}, formula: formula},
 		{label: "used", value: g.Used.Short(), segments: []chart.Segment{solid(float64(g.Used.N), s.c.Look.Fill(g.Utilization))},
 			formula: fmt.Sprintf("%d%s", g.Used.N, ofLimit(t))},
@@ -365,19 +355,19 @@ func (s *sheet) paintSummary(in cell.Rect, y int, k *model.Watched, g *model.Gau
 		next = widget.Styled("next slot frees in "+format.Wait(g.Next), s.c.Look.Denied)
 	}
 	reset := widget.Styled("as new in "+format.Wait(g.Reset), s.c.Look.Dim)
-	switch g.Reset {
-	case 0:
+	switch {
+	case g.Reset == 0 && g.Used.N > 0: // of the past, where the level alone is known
+		reset.Text = ""
+	case g.Reset == 0:
 		reset.Text = "as new"
-	case limiter.Never:
+	case g.Reset == limiter.Never:
 		reset.Text = "never as new"
 	}
-	dot := widget.Styled(" · ", s.c.Look.Faint)
-	unknown := g.Reset == 0 && g.Used.N > 0                          // of the past, where the level alone is known
-	if unknown || widget.Width(room, dot, next, dot, reset) > in.W { // what is cut would read as another time
-		s.c.Spans(in.X, y, end, room, dot, next)
-		return
+	said := [][]widget.Span{{room}, {next}, {reset}}
+	if reset.Text == "" {
+		said = said[:2]
 	}
-	s.c.Spans(in.X, y, end, room, dot, next, dot, reset)
+	s.c.Flow(cell.Rect{X: in.X, Y: y, W: in.W, H: 1}, said...)
 }
 
 // paintNotes says what else is known of the key, in as many rows of in as it takes.
@@ -399,17 +389,5 @@ func (s *sheet) paintNotes(in cell.Rect, k *model.Watched) {
 	if r.Type != "" {
 		parts = append(parts, safetext.Clean(strings.Replace(r.Type, "zset", "sorted set", 1)))
 	}
-	row, text := 0, ""
-	for _, part := range parts {
-		longer := part
-		if text != "" {
-			longer = text + " · " + part
-		}
-		if text != "" && row+1 < in.H && safetext.Width(longer) > in.W {
-			s.c.Buffer.Text(in.X, in.Y+row, in.X+in.W, text, s.c.Look.Dim)
-			row, longer = row+1, part
-		}
-		text = longer
-	}
-	s.c.Buffer.Text(in.X, in.Y+row, in.X+in.W, safetext.Clip(text, in.W, safetext.Ellipsis), s.c.Look.Dim)
+	s.c.Lines(in, s.c.Look.Dim, format.WrapTo(strings.Join(parts, " · "), in.W, in.H)...)
 }

@@ -3,6 +3,7 @@ package timeline
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"ratescope/limiter"
 	"ratescope/limiter/describe"
@@ -39,17 +40,20 @@ func (c *View) colour(p *widget.Canvas, r cell.Rect, k *model.Watched, s timeRan
 	if !yes {
 		return
 	}
-	part := func(a, b int) cell.Rect {
+	admitted := p.Look.Admitted.Fg
+	colour := func(a, b int, ink themes.Ink) {
 		a, b = max(a, 0), min(b, s.n)
-		return cell.Rect{X: r.X + a, Y: r.Y, W: max(b-a, 0), H: r.H}
+		part := cell.Rect{X: r.X + a, Y: r.Y, W: max(b-a, 0), H: r.H}
+		p.Buffer.Recolour(part, admitted, ink)
+		p.Buffer.Recolour(part, p.Look.Beside(admitted), p.Look.Beside(ink))
 	}
-	p.Buffer.Recolour(part(0, from), p.Look.Admitted.Fg, p.Look.Unknown.Fg)
+	colour(0, from, p.Look.Unknown.Fg)
 	if kindOf(k) == describe.Weighted && k.Gauge.Start > 0 {
 		edge := s.index(k.Timeline, k.Gauge.Start)
-		p.Buffer.Recolour(part(from, edge), p.Look.Admitted.Fg, p.Look.Previous.Fg)
+		colour(from, edge, p.Look.Previous.Fg)
 		from = edge
 	}
-	p.Buffer.Recolour(part(from, s.n), p.Look.Admitted.Fg, p.Look.Current.Fg)
+	colour(from, s.n, p.Look.Current.Fg)
 }
 
 // piece is a part of the strip: columns from a up to b, what they are called and how they look.
@@ -68,7 +72,7 @@ func (c *View) paintStrip(p *widget.Canvas, r cell.Rect, k *model.Watched, s tim
 		return
 	}
 	g, l := &k.Gauge, &p.Look
-	full, half := l.Rise[len(l.Rise)-1], l.Rise[len(l.Rise)/2]
+	full := l.Rise[len(l.Rise)-1]
 	pieces := []piece{{0, from, "gone by", l.Gone, l.Dim}}
 	switch kindOf(k) {
 	case describe.Weighted:
@@ -77,7 +81,7 @@ func (c *View) paintStrip(p *widget.Canvas, r cell.Rect, k *model.Watched, s tim
 		if g.Previous.Known {
 			previous = fmt.Sprintf("previous, still %.0f %%", 100*g.Weight)
 		}
-		pieces = append(pieces, piece{from, edge, previous, half, l.Previous}, piece{edge, to + 1, "current", full, l.Current})
+		pieces = append(pieces, piece{from, edge, previous, l.Half, l.Previous}, piece{edge, to + 1, "current", full, l.Current})
 	case describe.Log:
 		pieces = append(pieces, piece{from, to + 1, "counts: " + g.Used.Short(), full, l.Current})
 	default:
@@ -86,22 +90,14 @@ func (c *View) paintStrip(p *widget.Canvas, r cell.Rect, k *model.Watched, s tim
 	for _, part := range pieces {
 		part.from, part.to = max(part.from, 0), min(part.to, s.n)
 		p.Buffer.Fill(r.X+part.from, r.Y, part.to-part.from, part.glyph, part.style)
-		for _, name := range []string{part.name, firstWord(part.name)} {
+		word := part.name[:strings.IndexAny(part.name+" ", " ,:")]
+		for _, name := range []string{part.name, word} {
 			if n := len([]rune(name)) + 2; n > 2 && n+2 <= part.to-part.from {
 				p.Buffer.Text(r.X+part.from+(part.to-part.from-n)/2, r.Y, r.X+part.to, " "+name+" ", part.style)
 				break
 			}
 		}
 	}
-}
-
-func firstWord(s string) string {
-	for i, r := range s {
-		if r == ' ' || r == ',' || r == ':' {
-			return s[:i]
-		}
-	}
-	return s
 }
 
 // lineKey is what the lines over the lane were drawn for.

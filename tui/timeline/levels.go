@@ -69,8 +69,7 @@ func (s *sheet) paintTAT(r cell.Rect, k *model.Watched) {
 	}
 	head := place(ahead)
 	st := s.c.Look.Fill(g.Utilization)
-	n := len(s.c.Look.Reach)
-	s.c.Buffer.Fill(r.X, r.Y, head-r.X, s.c.Look.Reach[n-1], st)
+	chart.Bar(&s.c.Buffer, r.X, r.Y, cells, float64(tolerance), s.c.Look.Glyphs, solid(float64(ahead), st))
 	s.c.Buffer.Set(r.X+cells, r.Y, s.c.Look.LimitV, s.c.Look.Denied)
 	end := r.X + r.W
 	tail := "tolerance " + format.Span(tolerance)
@@ -131,12 +130,7 @@ func (s *sheet) paintDrop(r cell.Rect, k *model.Watched) {
 	}
 	wide := min(24, max(r.W/3, 6))
 	s.c.Buffer.Fill(x, r.Y+1, wide, s.c.Look.Room, s.c.Look.Faint)
-	n := len(s.c.Look.Reach)
-	fine := int(part * float64(wide*n))
-	s.c.Buffer.Fill(x, r.Y+1, fine/n, s.c.Look.Reach[n-1], s.c.Look.Previous)
-	if fine%n > 0 {
-		s.c.Buffer.Set(x+fine/n, r.Y+1, s.c.Look.Reach[fine%n-1], s.c.Look.Previous)
-	}
+	chart.Bar(&s.c.Buffer, x, r.Y+1, wide, 1, s.c.Look.Glyphs, solid(part, s.c.Look.Previous))
 	rest := time.Duration((1 - part) * float64(t.Window) / float64(t.Limit.Count))
 	s.c.Spans(x+wide+1, r.Y+1, r.X+r.W, widget.Styled(format.First(r.X+r.W-x-wide-1, "in "+format.Wait(rest)), s.c.Look.Dim))
 }

@@ -215,7 +215,7 @@ func (c *View) paintLane(p *widget.Canvas, r cell.Rect, k *model.Watched, s time
 	for i := range s.n {
 		if glyph, begins := edge(i); begins {
 			for y := r.Y; y < r.Y+r.H; y++ {
-				p.Buffer.Set(r.X+i, y, glyph, p.Look.Faint)
+				p.Buffer.Set(r.X+i, y, glyph, p.Look.Dim)
 			}
 		}
 	}
