@@ -312,9 +312,12 @@ func (d *Duel) Reply(l Lesson, s Setup, i int) Shared {
 	return m
 }
 
+// DuelID is the name of the lesson of the game attack and defend.
+const DuelID = "attack-and-defend"
+
 // DuelLesson returns the lesson in which nothing comes by itself.
 func DuelLesson(s Setup) (Lesson, error) {
-	f := newScenarioFile("attack-and-defend", limiter.SlidingLog, s.Limit, s.Convention)
+	f := newScenarioFile(DuelID, limiter.SlidingLog, s.Limit, s.Convention)
 	f.Title = "attack and defend"
 	f.Text = []string{"Nothing comes by itself here: what the limiters get is what you fire."}
 	f.Steps = append(f.Steps, fileStep{T: 0, N: 1, Repeat: 1})

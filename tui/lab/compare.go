@@ -90,11 +90,14 @@ func (p painter) paintLanes(r cell.Rect) {
 		} else {
 			p.paintLaneTitle(box, run, i, i == focus, columns)
 		}
-		lanePainter{p.c, all[i], p.s.guess.asked}.paint(box, columns, coming, most)
+		drawn := lanePainter{p.c, all[i], p.s.guess.asked}.paint(box, columns, coming, most)
 		if pic := (cell.Rect{X: r.X + columns + 3, Y: y, W: r.W - columns - 4, H: h}); pic.W >= 24 {
 			picture{p, i}.paint(pic)
 		}
 		p.OnClick(box, func(int) tea.Cmd { p.s.focus = min(i, len(p.s.run.Setup().Candidates)-1); return nil })
+		if terms := p.s.terms(); i == focus && len(terms) > 0 {
+			p.paintTerm(drawn, st, terms)
+		}
 		y += h
 	}
 	times := cell.Rect{X: labels.X + 1, Y: labels.Y, W: columns, H: 1}
@@ -181,6 +184,14 @@ func (p painter) paintWhy(r cell.Rect) {
 func (p painter) working() lab.Working {
 	s := p.s.run.Setup()
 	return lab.Explain(s.Candidates[p.s.focus], p.s.run.Ask(p.s.focus, p.s.cost()), s)
+}
+
+// terms are those of the rule that stands below the lanes.
+func (s *Screen) terms() []lab.Meaning {
+	if !s.shows("compare") || s.presenter.on || s.at().Plain {
+		return nil
+	}
+	return painter{s: s}.working().Terms
 }
 
 // mark is the shape of a verdict.

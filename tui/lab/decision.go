@@ -31,10 +31,14 @@ const scriptPage = 8
 func newDecisionView(s *Screen) *decisionView {
 	d := &decisionView{picked: -1}
 	scroll := func(by int) func() { return func() { d.scrolled = min(max(d.scrolled+by, 0), 400) } }
+	nextTerm := func() {
+		setup := s.run.Setup()
+		s.nextTerm(lab.Explain(setup.Candidates[s.focus], d.moment(s), setup).Terms)
+	}
 	d.plain = plain{"decision", shell.Actions{
 		act("decision", "script up", "pgup", "scrolls the script up", scroll(-scriptPage), "pgup", "ctrl+u"),
 		act("decision", "script down", "pgdn", "scrolls the script down", scroll(scriptPage), "pgdown", "ctrl+d"),
-		act("decision", "next term", "tab", "marks what the next term of the rule means", func() { d.nextTerm(s) }, "tab"),
+		act("decision", "next term", "tab", "marks what the next term of the rule means", nextTerm, "tab"),
 	}}
 	return d
 }
@@ -58,10 +62,9 @@ func (d *decisionView) inspected(s *Screen) int {
 	return s.run.Decided()
 }
 
-// nextTerm marks the next term of the rule, and after the last one shows the next view.
-func (d *decisionView) nextTerm(s *Screen) {
-	setup := s.run.Setup()
-	if s.lit++; s.lit >= len(lab.Explain(setup.Candidates[s.focus], d.moment(s), setup).Terms) {
+// nextTerm marks the next term of a rule, and after the last one shows the next view.
+func (s *Screen) nextTerm(terms []lab.Meaning) {
+	if s.lit++; s.lit >= len(terms) {
 		s.lit = -1
 		s.show(s.after(1))
 	}
@@ -135,8 +138,7 @@ func (p painter) paintTerms(x, y, end int, w lab.Working) {
 	}
 }
 
-// paintMeaning draws what came before the inspected request, what the lit term stands for, and that in words. The mouse
-// over a column lights the term that stands for it and for the shortest time.
+// paintMeaning draws what came before the inspected request, what the lit term stands for, and that in words.
 func (p painter) paintMeaning(r cell.Rect, m lab.Moment, w lab.Working) {
 	run, at := p.s.run, p.s.at()
 	st := rangeOf(run, m.Arrival.At, r.W, at.Column, p.s.zoom)
@@ -149,25 +151,35 @@ func (p painter) paintMeaning(r cell.Rect, m lab.Moment, w lab.Working) {
 		Ground: func(c int) (rune, bool) { return p.c.Look.Edge, st.opensWindow(c) }}
 	cols.Draw(&p.c.Buffer, cell.Rect{X: plot.X, Y: plot.Y, W: past, H: plot.H}, p.c.Look)
 	lane.axis(axis)
+	words := "tab or the mouse marks what a term means"
+	if p.s.lit >= 0 && p.s.lit < len(w.Terms) {
+		words = w.Terms[p.s.lit].Means
+	}
+	p.paintTerm(cell.Rect{X: plot.X, Y: plot.Y, W: r.W, H: plot.H + 1}, st, w.Terms)
+	p.c.Buffer.Set(axis.X+st.now, axis.Y, p.c.Look.Here, p.c.Look.Title)
+	p.c.Buffer.Text(r.X, caption, r.X+r.W, safetext.ClipWords(words, r.W, safetext.Ellipsis), p.c.Look.Dim)
+}
+
+// paintTerm marks on a lane, whose last row is its axis, what the lit term stands for. The mouse over a column lights the
+// term that stands for it and for the shortest time.
+func (p painter) paintTerm(r cell.Rect, st timeRange, terms []lab.Meaning) {
 	span := func(t lab.Meaning) (from, to int) {
 		return int(st.column(t.From) - st.first), int(st.column(t.To) - st.first)
 	}
-	words := "tab or the mouse marks what a term means"
-	if p.s.lit >= 0 && p.s.lit < len(w.Terms) {
-		term := w.Terms[p.s.lit]
-		words = term.Means
+	if p.s.lit >= 0 && p.s.lit < len(terms) {
+		term := terms[p.s.lit]
 		if from, to := span(term); to >= 0 && from < st.n && term.From <= term.To {
 			from, to = max(from, 0), min(to, st.n-1)
-			p.c.Buffer.Tint(cell.Rect{X: plot.X + from, Y: plot.Y, W: to - from + 1, H: plot.H + 1}, p.c.Look.Selected)
-			p.c.Buffer.Fill(axis.X+from, axis.Y, to-from+1, p.c.Look.Fits, p.c.Look.Accent.On(p.c.Look.Selected))
+			p.c.Buffer.Tint(cell.Rect{X: r.X + from, Y: r.Y, W: to - from + 1, H: r.H}, p.c.Look.Selected)
+			if r.H > 1 {
+				p.c.Buffer.Fill(r.X+from, r.Y+r.H-1, to-from+1, p.c.Look.Fits, p.c.Look.Accent.On(p.c.Look.Selected))
+			}
 		}
 	}
-	p.c.Buffer.Set(axis.X+st.now, axis.Y, p.c.Look.Here, p.c.Look.Title)
-	p.c.Buffer.Text(r.X, caption, r.X+r.W, safetext.ClipWords(words, r.W, safetext.Ellipsis), p.c.Look.Dim)
-	p.OnHover(cell.Rect{X: plot.X, Y: plot.Y, W: r.W, H: plot.H + 1}, func(x int) {
+	p.OnHover(r, func(x int) {
 		p.s.lit = -1
 		narrowest := st.n + 1
-		for i, t := range w.Terms {
+		for i, t := range terms {
 			if from, to := span(t); t.From <= t.To && x >= from && x <= to && to-from < narrowest {
 				p.s.lit, narrowest = i, to-from
 			}

@@ -57,7 +57,7 @@ func TestTheDuel(t *testing.T) {
 		sees(0, "R enter")
 		sees(0, "C", "20 admitted 0 denied ▲10 most")
 		sees(0, "v g 5 enter b g 1 0 enter b enter", "before the solver", "solver searches…") // another game
-		sees(0, "C tab tab tab tab tab tab tab tab tab", "admitted 0 denied")                 // no view leads out of the story
+		sees(0, "C tab tab tab tab tab tab tab tab tab tab tab", "admitted 0 denied")         // no view leads out of the story
 		sees(0, "v w down + esc", "solver searches, and answers in 90 s")                     // about other terms: one search at a time
 		found()
 		sees(0, "", "solver answers in 90 s")

@@ -10,8 +10,8 @@ import (
 	"ratescope/tui/tuitest"
 )
 
-// TestTheFormulaLightsUpWithThePicture: in the decision view tab goes through the terms of the rule, each with what it stands
-// for; the mouse over a term does the same, and over a column of the lane it names the term of that column.
+// TestTheFormulaLightsUpWithThePicture: below the lanes and in the decision view tab goes through the terms of the rule, each
+// with what it stands for; the mouse over a term does the same, and over a column of the lane it names the term of that column.
 func TestTheFormulaLightsUpWithThePicture(t *testing.T) {
 	for _, size := range [][2]int{{140, 42}, {80, 24}} {
 		story(t, size[0], size[1], threeLanes(t), func(x *tuitest.Terminal) {
@@ -28,6 +28,34 @@ func TestTheFormulaLightsUpWithThePicture(t *testing.T) {
 					t.Errorf("%q is not on screen", what)
 				}
 			}
+			lane, row, found := x.Find("sliding window counter ")
+			if !found {
+				t.Fatalf("%v: the lane in focus is not on screen", size)
+			}
+			named := map[string]bool{}
+			for column := lane; column < lane+70; column++ {
+				x.Send(tea.MouseMotionMsg{X: column, Y: row + 1})
+				x.Wait(100 * time.Millisecond)
+				for _, term := range []string{"why · weight: ", "why · current: ", "why · n: "} {
+					if strings.Contains(x.Screen(), term) {
+						named[term] = true
+					}
+				}
+			}
+			if len(named) != 3 {
+				t.Errorf("%v: the columns of the lane name %v", size, named)
+			}
+			x.Send(tea.MouseMotionMsg{X: 0, Y: 0})
+			for _, what := range []string{"previous: 10 in", "weight: the part", "current: 1 since", "n: this request"} {
+				for i := 0; i < 5 && !strings.Contains(x.Screen(), "why · "+what); i++ {
+					x.Press("tab") // through the numbers of the task first
+					x.Wait(100 * time.Millisecond)
+				}
+				x.See("why · " + what)
+			}
+			x.Press("tab")
+			x.See("tab or the mouse marks")
+			x.Press("C")
 			x.Press("a", "D")
 			x.See("tab or the mouse marks what a term means")
 			x.Press("a", "a")

@@ -90,6 +90,9 @@ func (v *duelView) open(s *Screen) error {
 	if err != nil {
 		return err
 	}
+	if s.at().ID != lab.DuelID {
+		s.results.left = s.moment()
+	}
 	return s.openShared(lab.Shared{Lesson: l, Setup: setup, Now: setup.Zero, View: duelName, Selected: s.focus})
 }
 

@@ -88,12 +88,12 @@ type lanePainter struct {
 }
 
 // paint draws one candidate's columns with the disagreements under them, and where
-// there is room what was used against the limit.
-func (p lanePainter) paint(r cell.Rect, columns int, coming []lab.Arrival, most int64) {
+// there is room what was used against the limit. It returns the columns with their axis.
+func (p lanePainter) paint(r cell.Rect, columns int, coming []lab.Arrival, most int64) cell.Rect {
 	run, i, s := p.run, p.i, p.s
 	body := cell.Rect{X: r.X + 1, Y: r.Y + 1, W: columns, H: r.H - 1}
 	if body.H <= 0 {
-		return
+		return body
 	}
 	plot, level := body, cell.Rect{}
 	if body.H >= levelFrom && run.Setup().Limit.Count > 0 && !run.Setup().Candidates[i].Scripted() {
@@ -109,15 +109,15 @@ func (p lanePainter) paint(r cell.Rect, columns int, coming []lab.Arrival, most 
 	for c := range s.n {
 		if glyph, ok := edge(c); ok {
 			for y := body.Y; y < body.Y+body.H; y++ {
-				p.c.Buffer.Set(body.X+c, y, glyph, p.c.Look.Faint)
+				p.c.Buffer.Set(body.X+c, y, glyph, p.c.Look.Dim)
 			}
 		}
 	}
 	past := min(s.now+1, s.n)
-	drawn := map[bool]int{true: s.n, false: past}[run.Setup().Candidates[i].Queues()] // of a queue with what waits
-	cols := chart.Columns{Bins: p.bins[:drawn], Max: most, Ground: edge}
-	cols.Draw(&p.c.Buffer, cell.Rect{X: plot.X, Y: plot.Y, W: drawn, H: plot.H}, p.c.Look)
-	p.c.Buffer.Recolour(cell.Rect{X: plot.X + past, Y: plot.Y, W: drawn - past, H: plot.H}, p.c.Look.Admitted.Fg, p.c.Look.Previous.Fg)
+	shown := map[bool]int{true: s.n, false: past}[run.Setup().Candidates[i].Queues()] // of a queue with what waits
+	cols := chart.Columns{Bins: p.bins[:shown], Max: most, Ground: edge}
+	cols.Draw(&p.c.Buffer, cell.Rect{X: plot.X, Y: plot.Y, W: shown, H: plot.H}, p.c.Look)
+	p.c.Buffer.Recolour(cell.Rect{X: plot.X + past, Y: plot.Y, W: shown - past, H: plot.H}, p.c.Look.Admitted.Fg, p.c.Look.Previous.Fg)
 	for _, a := range coming { // what comes by itself, not decided yet
 		if at := s.column(a.At) - s.first; (a.Only == 0 || int(a.Only) == i+1) && at > int64(s.now) && at < int64(s.n) {
 			p.c.Buffer.Set(plot.X+int(at), plot.Y+plot.H-1, p.c.Look.Room, p.c.Look.Text)
@@ -134,12 +134,12 @@ func (p lanePainter) paint(r cell.Rect, columns int, coming []lab.Arrival, most 
 		p.ribbon(axis, max(run.Setup().Cost, 1))
 	}
 	p.marks(axis, axis.Y != plot.Y)
-	half := p.c.Look.Rise[(len(p.c.Look.Rise)-1)/2]
 	for c, b := range p.bins[:past] { // a lane of one row has no room to stack them: it shows admitted requests on denied ones
 		if plot.H == 1 && axis.Y != plot.Y && b.Admitted > 0 && b.Denied > 0 {
-			p.c.Buffer.Set(plot.X+c, plot.Y, half, p.c.Look.Admitted.On(p.c.Look.Denied.Fg))
+			p.c.Buffer.Set(plot.X+c, plot.Y, p.c.Look.Half, p.c.Look.Shared())
 		}
 	}
+	return cell.Rect{X: plot.X, Y: plot.Y, W: plot.W, H: axis.Y - plot.Y + 1}
 }
 
 // level draws what a candidate had used against its limit.

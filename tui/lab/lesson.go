@@ -271,16 +271,17 @@ func (t *sentence) words() (text string, numbers []number) {
 	return b.String(), numbers
 }
 
-// tab chooses the next number of the task, and after the last one shows the next view.
+// tab chooses the next number of the task, after the last one the next term of the rule, and then shows the next view.
 func (t *sentence) tab() {
 	t.s.hint = false // the task is back in its place
-	if t.number++; t.tasked() {
-		if _, list := t.words(); t.number < len(list) {
+	if t.s.lit < 0 && t.tasked() {
+		if _, list := t.words(); t.number+1 < len(list) {
+			t.number++
 			return
 		}
 	}
 	t.number = -1
-	t.s.show(t.s.after(1))
+	t.s.nextTerm(t.s.terms())
 }
 
 // adjust moves the chosen number a step up or down; where none is chosen, N.

@@ -162,7 +162,7 @@ func (m *mapView) paintTile(p painter, r cell.Rect, i int) {
 	room := r.W - 1 - safetext.Width(name)
 	p.c.Spans(r.X, r.Y, r.X+r.W-1, widget.Styled(name, p.c.Look.Title),
 		widget.Styled(format.First(room, ratio+" the limit", ratio+" limit", ratio), p.ratioStyle(at)))
-	tall := min(max((r.H-2)/max(m.rows, 1), 1), 2) // lines of a row
+	tall := max((r.H-2)/max(m.rows, 1), 1) // lines of a row
 	for y := range m.rows {
 		row := r.Y + 1 + (m.rows-1-y)*tall
 		if y == 0 || y == m.rows-1 || y == m.y {
@@ -175,7 +175,7 @@ func (m *mapView) paintTile(p painter, r cell.Rect, i int) {
 				p.c.Buffer.Set(r.X+axis+x, row+line, glyph, st)
 			}
 			if x == m.x && y == m.y {
-				p.c.Buffer.Set(r.X+axis+x, row, p.c.Look.Chosen, p.c.Look.Title)
+				p.c.Buffer.Set(r.X+axis+x, row+(tall-1)/2, p.c.Look.Chosen, p.c.Look.Title)
 			}
 		}
 	}

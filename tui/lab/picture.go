@@ -2,7 +2,6 @@ package lab
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -213,11 +212,11 @@ func (p picture) weighted(d limiter.Decision, width int) []bar {
 	}
 	of := map[bool]string{true: "of " + format.Short(s.Limit.Count)}[s.Limit.Count > 0]
 	return []bar{
-		{"previous", fmt.Sprint(d.Previous), []chart.Segment{{Value: counts, Style: p.c.Look.Previous},
-			{Value: float64(d.Previous) - counts, Glyph: p.c.Look.Gone, Style: p.c.Look.Faint}},
+		{"previous", fmt.Sprint(d.Previous), []chart.Segment{{Value: counts, Glyph: p.c.Look.Half, Style: p.c.Look.Previous},
+			{Value: float64(d.Previous) - counts, Glyph: p.c.Look.Gone, Style: p.c.Look.Dim}},
 			0, fmt.Sprintf("%-*s", min(max(width-30, 0), 18), "× "+factor+" = "+product)}, // so that bars keep their width
 		{"current", fmt.Sprint(d.Current), solid(float64(d.Current), p.c.Look.Current), 0, "edge in " + lab.Seconds(d.End.Sub(p.s.run.Now()))},
-		{"estimate", lab.Number(d.Estimate), []chart.Segment{{Value: rounded, Style: p.c.Look.Previous},
+		{"estimate", lab.Number(d.Estimate), []chart.Segment{{Value: rounded, Glyph: p.c.Look.Half, Style: p.c.Look.Previous},
 			{Value: float64(d.Current), Style: p.c.Look.Current}},
 			float64(s.Limit.Count), of},
 	}
@@ -235,13 +234,7 @@ func (p picture) bar(r cell.Rect, full float64, note int, b bar) {
 		p.c.Buffer.Text(x, r.Y, end, b.note, p.c.Look.Dim)
 		return
 	}
-	if b.limit > 0 {
-		p.c.Buffer.Fill(x, r.Y, min(int(math.Round(b.limit/full*float64(w))), w), p.c.Look.Room, p.c.Look.Faint)
-	}
-	chart.Bar(&p.c.Buffer, x, r.Y, w, full, p.c.Look.Glyphs, b.segments...)
-	if b.limit > 0 {
-		p.c.Buffer.Set(x+min(int(math.Round(b.limit/full*float64(w))), w-1), r.Y, p.c.Look.LimitV, p.c.Look.Denied)
-	}
+	chart.Meter(&p.c.Buffer, x, r.Y, w, full, b.limit, p.c.Look, b.segments...)
 	p.c.Buffer.Text(x+w+1, r.Y, end, b.note, p.c.Look.Dim)
 }
 

@@ -381,6 +381,7 @@ type results struct {
 	scores  map[string]lab.Score // of predictions, by algorithm
 	named   Named                // boxes
 	before  Memory               // what was remembered at the start
+	left    lab.Shared           // where the story stood before the game attack and defend
 	keep    func(Memory) error   // nil: what was done is forgotten
 }
 
@@ -431,7 +432,11 @@ func (s *Screen) Keep() error {
 // memory is what is to be remembered: what was reached, and where the story stands.
 func (s *Screen) memory() Memory {
 	m := Memory{Scores: maps.Clone(s.results.scores), Named: s.results.named, Reached: slices.Sorted(maps.Keys(s.results.reached))}
-	if line, err := s.moment().Line(); err == nil && s.run.Decided() > 0 {
+	stands, begun := s.moment(), s.run.Decided() > 0
+	if s.at().ID == lab.DuelID && s.results.left.Lesson.ID != "" { // a game does not go on at the next start
+		stands, begun = s.results.left, true
+	}
+	if line, err := stands.Line(); err == nil && begun {
 		m.Moment = line
 	}
 	return m
