@@ -30,6 +30,7 @@ func TestTextCanBeRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		ground := theme.Ground
+		grounds := []themes.Ink{ground, theme.Selected, theme.Raised, theme.Window, theme.DeniedGround}
 		if got := themes.Contrast(theme.Window, ground); got < 1.5 {
 			t.Errorf("%s: the window stands out by %.2f to 1, want 1.5", name, got)
 		}
@@ -61,11 +62,12 @@ func TestTextCanBeRead(t *testing.T) {
 					}
 					what := string(rune(fg)) + string(rune(bg))
 					got := themes.Contrast(fg, bg)
-					if strings.ContainsRune(parts, c.R) && !slices.Contains([]themes.Ink{ground, theme.Selected, theme.Raised, theme.Window, theme.DeniedGround}, bg) {
+					if strings.ContainsRune(parts, c.R) && !slices.Contains(grounds, bg) {
 						got = min(got, themes.Contrast(bg, ground))
 						signs['▌'] = true
 					}
-					if next := b.At(x+1, y); c.R == '█' && next.R == '█' && fg == theme.Previous.Fg && next.S.Fg == theme.Current.Fg && scene.name == "timeline expanded" {
+					if next := b.At(x+1, y); scene.name == "timeline expanded" && c.R == '█' && next.R == '█' &&
+						fg == theme.Previous.Fg && next.S.Fg == theme.Current.Fg {
 						got = min(got, themes.Contrast(fg, next.S.Fg))
 					}
 					if got < least && !focused[what] {

@@ -389,5 +389,5 @@ func (s *sheet) paintNotes(in cell.Rect, k *model.Watched) {
 	if r.Type != "" {
 		parts = append(parts, safetext.Clean(strings.Replace(r.Type, "zset", "sorted set", 1)))
 	}
-	s.c.Lines(in, s.c.Look.Dim, format.WrapTo(strings.Join(parts, " · "), in.W, in.H)...)
+	s.c.Flow(in, collect.Map(parts, func(part string) []widget.Span { return []widget.Span{widget.Styled(part, s.c.Look.Dim)} })...)
 }
