@@ -433,19 +433,6 @@ func TestLeavingAndComingBack(t *testing.T) {
 		x.Press("L")
 		x.See("1 of 24 reached")
 	})
-	// A game is over with the program: the next start shows the lesson before it.
-	o.Memory = kept
-	story(t, 140, 42, o, func(x *tuitest.Terminal) {
-		x.See("2/24")
-		x.Press("v", "b")
-		x.See("attack and defend")
-		x.Press("q")
-		x.Done()
-	})
-	story(t, 140, 42, lab.Options{Memory: kept}, func(x *tuitest.Terminal) {
-		x.See("2/24")
-		x.See("1 admitted")
-	})
 }
 
 // TestTheFirstMinute: the first lesson plays its solution once, which the user is not said to have reached, and then
