@@ -1,14 +1,14 @@
 package lab
 
 import (
+	"bytes"
 	"cmp"
-	_ "embed" // of moment.md
+	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"sort"
 	"strings"
-	"sync"
 	"text/template"
 	"time"
 
@@ -63,81 +63,27 @@ func Incident(t *Trace) ([]Lesson, error) {
 	if t.Keys[0].Denied {
 		smallest = smallestLimit(Candidate{Algorithm: algorithm}, limit, target.Convention, arrivals)
 	}
-	find := t.findLimit(file, name, smallest)
-	which := file
-	which.ID, which.Title = IncidentID+"algorithm", "Incident: the burst at "+name
-	which.Text = []string{
-		"The same {given} requests, under the same limit of {limit} in {window}, at several algorithms side by side.",
-		"Some of them let more of the burst through than others. Which one admits most in one true window?",
+	find, which := file, file
+	if smallest > 0 && find.Limit == smallest { // else the lesson would be over before it begins
+		find.Limit = cmp.Or(smallest/2, 2)
 	}
-	which.Goal = &Goal{
-		Kind: GoalMost, Of: file.Traffic.Into[0], Value: 1,
-		Say:  "Let the story run to its end, and select (a) the algorithm that admits most in one true window.",
-		Hint: "The right end of each lane's title says the most.",
-		Then: "It admitted {most} in {most-span}, under a limit of {limit} in {window}.",
-	}
+	var b bytes.Buffer
+	k := &t.Keys[0]
+	_ = page("incident.json").Execute(&b, map[string]any{ // a Buffer takes all
+		"name": name, "plain": strings.NewReplacer("{", "", "}", "").Replace(name), // a text names its numbers in braces
+		"key": k, "of": file.Traffic.Into[0], "smallest": smallest > 0, "value": cmp.Or(smallest, file.Limit/2, 2),
+		"within":  (k.Within + 10*time.Millisecond).Truncate(10 * time.Millisecond),
+		"windows": describe.KindOf(k.Target.Algorithm) == describe.Window})
+	err := json.Unmarshal(b.Bytes(), &struct{ Limit, Algorithm *scenarioFile }{&find, &which})
 	var lessons []Lesson
 	for _, f := range []scenarioFile{find, which} {
-		list, err := f.lessons()
-		if err != nil {
+		list, failed := f.lessons()
+		if err = cmp.Or(err, failed); err != nil {
 			return nil, fmt.Errorf("the recording cannot be taught: %w", err)
 		}
 		lessons = append(lessons, list...)
 	}
 	return lessons, nil
-}
-
-// findLimit returns the lesson that asks for the smallest limit which lets in all requests, of a file with them, or
-// for what another limit would have let in where the smallest one is not known.
-func (t *Trace) findLimit(find scenarioFile, name string, smallest int64) scenarioFile {
-	k, what, of := &t.Keys[0], "requests", find.Traffic.Into[0]
-	if !k.Denied {
-		what = "admitted requests"
-	}
-	was := "Its limit is not known."
-	if k.Target.LimitKnown {
-		was = fmt.Sprintf("The limit was %d in %s.", k.Target.Limit.Count, format.Length(k.Target.Limit.Window))
-	}
-	plainName := strings.NewReplacer("{", "", "}", "").Replace(name) // a text names its numbers in braces
-	find.ID, find.Title = IncidentID+"limit", "Incident: the limit for "+name
-	find.Text = []string{
-		fmt.Sprintf("These are the %s of the key %s as they were recorded: {given} units of cost in all. %s", what, plainName, was),
-		"Press g to go to a time, or p to let it run. Press w and change the limit; + and - change it by one.",
-	}
-	within := Seconds((k.Within + 10*time.Millisecond).Truncate(10 * time.Millisecond))
-	for _, one := range []struct {
-		holds bool
-		text  string
-	}{
-		{k.Stood, "What counted when the recording began is among them: when exactly it came is not known."},
-		{k.Within > 0, "The key keeps no instants: when the others came is known to " + within + ", so that no verdict is called wrong."},
-		{k.Within > 0 &&
-			describe.KindOf(k.Target.Algorithm) == describe.Window, "What came after the last reading of a window is not among them."},
-		{!k.Denied, "What was denied is not recorded: these are admitted requests alone."},
-		{true, "What was admitted is told unit by unit, as if each cost 1; so is what was denied, but where there was room for a part of it."},
-	} {
-		if one.holds {
-			find.Text = append(find.Text, one.text)
-		}
-	}
-	find.Goal = &Goal{
-		Kind: GoalUnder, Of: of, Value: cmp.Or(find.Limit/2, 2),
-		Say:  "What would a limit of {value} have let in of these? Set it, and let the story run to its end.",
-		Hint: "Press w for the limit, then p, and > for a faster clock.",
-		Then: "A limit of {limit} in {window} lets in {admitted:" + of + "} of these, and denies {denied:" + of + "}.",
-	}
-	if smallest > 0 {
-		if find.Limit == smallest { // else the lesson would be over before it begins
-			find.Limit = cmp.Or(smallest/2, 2)
-		}
-		find.Goal = &Goal{
-			Kind: GoalSmallest, Of: of, Value: smallest,
-			Say:  "Find the smallest limit under which nothing is denied, and let the story run to its end.",
-			Hint: "Try one at which nothing is denied, and halve the distance to one at which something is.",
-			Then: "A limit of {limit} in {window} denies nothing, and a smaller one does.",
-		}
-	}
-	return find
 }
 
 // TraceOf returns the requests of a watched key as its timeline remembers them up to an instant:
@@ -195,14 +141,18 @@ func smallestLimit(c Candidate, limit limiter.Limit, terms limiter.Convention, l
 	return 1 + int64(n)
 }
 
-//go:embed moment.md
-var momentText string
+//go:embed moment.md incident.json
+var pages embed.FS
 
-// momentPage is a moment of a run as a document.
-var momentPage = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("").Funcs(template.FuncMap{"seconds": Seconds, "add": func(a, b int64) int64 { return a + b },
-		"lines": func(list []string) string { return strings.Join(list, "\n") }}).Parse(momentText))
-})
+// page returns the template in a file: a moment of a run as a document, or what the lessons of a recording say.
+func page(name string) *template.Template {
+	return template.Must(template.New(name).Funcs(template.FuncMap{"seconds": Seconds, "add": func(a, b int64) int64 { return a + b },
+		"lines": func(list []string) string { return strings.Join(list, "\n") }, "length": format.Length,
+		"in": func(text string) string { // of a string in JSON
+			quoted, _ := json.Marshal(text) // no string fails
+			return string(quoted[1 : len(quoted)-1])
+		}}).ParseFS(pages, name))
+}
 
 // Markdown writes the moment of a run for a document: the terms, how each candidate has
 // fared, and how each would decide about one more request, with what it runs on a server.
@@ -222,7 +172,7 @@ func Markdown(title string, r *Run, on Redis) string {
 		lanes = append(lanes, lane{c.String(), keeps, c.promises(), r.Counts(i), Explain(c, m, s), CommandLines(on, c, m, s)})
 	}
 	var b strings.Builder
-	_ = momentPage().Execute(&b, map[string]any{ // a Builder takes all
+	_ = page("moment.md").Execute(&b, map[string]any{ // a Builder takes all
 		"title": strings.ReplaceAll(title, "\n", " "), "at": r.Elapsed(), "s": s, "cost": s.cost(), "lanes": lanes})
 	return b.String()
 }
