@@ -47,7 +47,10 @@ func newIdentify(p *program) *cobra.Command {
 		"what is only likely tells its window and limit by how it changes")
 	c.Flags().Lookup("for").DefValue = "" // 0s would be shown as the default
 	return p.command(c, several, func(c *cobra.Command, keys []string) error {
-		if len(keys) > 0 {
+		switch {
+		case f.watched < 0:
+			return usagef("--for %v is out of range: give a duration, as in 5m", f.watched)
+		case len(keys) > 0:
 			return runIdentifyKeys(p, c, f, keys)
 		}
 		return runIdentify(p, c, f)
@@ -58,8 +61,6 @@ func runIdentify(p *program, c *cobra.Command, f identifyFlags) error {
 	switch {
 	case f.yaml && p.json || f.yaml && f.write || p.json && f.write:
 		return usagef("identify prints --json or --yaml, or adds the rules with --write: give one of the three")
-	case f.watched < 0:
-		return usagef("--for %v is out of range: give a duration, as in 5m", f.watched)
 	case f.yes && !f.write:
 		return usagef("--yes answers the question of --write: give both")
 	case f.write && p.mask:
@@ -234,10 +235,9 @@ type foundGroup struct {
 	NotRecorded []string      `json:"not_recorded"`
 	Rule        suggestedRule `json:"rule"`
 
-	version   string
+	of        *identify.Group
 	example   report.Text
 	examples  []string
-	missing   bool
 	read      string        // how a rule with name reads it, where that is known by watching; else ""
 	unsaid    []string      // what watching has yet to settle
 	suggested *config.Entry // the reading that fits the example, where no algorithm is known; nil for none
@@ -279,8 +279,7 @@ func limitersOf(r identify.Report, server string, o report.Options) limitersFoun
 func groupOf(g *identify.Group, o report.Options) foundGroup {
 	out := foundGroup{
 		Pattern: o.Name(g.Pattern), Keys: g.Keys, Evidence: g.Evidence.String(), Why: append([]string{}, g.Why...),
-		NotRecorded: append([]string{}, g.NotRecorded...), version: g.Version, example: o.Name(g.Example), examples: g.Examples,
-		missing: g.Missing(), unsaid: g.Unsettled,
+		NotRecorded: append([]string{}, g.NotRecorded...), of: g, example: o.Name(g.Example), examples: g.Examples, unsaid: g.Unsettled,
 	}
 	switch {
 	case g.Left:
@@ -337,8 +336,8 @@ var identifyWords = template.FuncMap{
 	"example": func(g foundGroup) string {
 		return safetext.Shorten(g.example.Clean(), report.NameCells, safetext.Ellipsis)
 	},
-	"version": func(g foundGroup) string { return g.version },
-	"missing": func(g foundGroup) bool { return g.missing },
+	"version": func(g foundGroup) string { return g.of.Version },
+	"missing": func(g foundGroup) bool { return g.of.Missing() },
 	"hint":    func(g foundGroup) string { return g.limitHint() + g.burstHint() },
 	"rule":    func(g foundGroup) string { return g.ruleLine() },
 	"unsaid": func(g foundGroup) []string {

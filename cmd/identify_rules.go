@@ -55,8 +55,8 @@ type reportedRead struct {
 // runIdentifyKeys says what keys could be.
 func runIdentifyKeys(p *program, c *cobra.Command, f identifyFlags, keys []string) error {
 	switch {
-	case f.yaml || f.write || f.yes || f.watched != 0:
-		return usagef("identify with keys prints what they could be: leave out --yaml, --write, --yes and --for, or the keys")
+	case f.yaml || f.write || f.yes:
+		return usagef("identify with keys prints what they could be: leave out --yaml, --write and --yes, or the keys")
 	case slices.Contains(keys, ""):
 		return usagef("identify was given an empty name of a key: name keys as they are in Redis")
 	}
@@ -70,21 +70,25 @@ func runIdentifyKeys(p *program, c *cobra.Command, f identifyFlags, keys []strin
 	if len(o.URLs) == 0 {
 		return usagef("the keys of the embedded demo are known: name the server of %q with --redis", keys[0])
 	}
-	samples, now, err := samplesOf(c.Context(), o, keys)
+	looks, now, err := looksAt(c.Context(), o, keys, cmp.Or(f.watched, glance))
 	if err != nil {
 		return err
 	}
 	var patterns naming.Patterns
-	for i := range samples {
-		patterns.Learn(samples[i].Key, samples[i].Type, now)
+	latest := func(its []decode.Sample) *decode.Sample { return &its[len(its)-1] }
+	for _, its := range looks {
+		patterns.Learn(latest(its).Key, latest(its).Type, now)
 	}
+	patternOf := func(its []decode.Sample) string { return patterns.Of(latest(its).Key, latest(its).Type, now) }
 	out := p.output(c)
 	r := readKeys{}
-	for i := range samples {
-		s := &samples[i]
+	for _, its := range looks {
+		s := latest(its)
 		k := shapeOf(s, out.Names)
 		if s.Exists() {
-			list, err := fitting(c.Context(), o, patterns.Of(s.Key, s.Type, now), [][]decode.Sample{{*s}}, now)
+			pattern := patternOf(its)
+			alike := collect.Only(looks, func(of []decode.Sample) bool { return patternOf(of) == pattern })
+			list, err := fitting(c.Context(), o, pattern, alike, keys, now)
 			if err != nil {
 				return err
 			}
@@ -95,6 +99,25 @@ func runIdentifyKeys(p *program, c *cobra.Command, f identifyFlags, keys []strin
 		r.Keys = append(r.Keys, k)
 	}
 	return out.print(r)
+}
+
+// looksAt looks at keys for so long, and at least once. It returns the samples of each in their order, and the time of the latest.
+func looksAt(ctx context.Context, o feed.Options, keys []string, long time.Duration) (_ [][]decode.Sample, now limiter.Instant, err error) {
+	looks := make([][]decode.Sample, len(keys))
+	for begun := limiter.Instant(0); len(keys) > 0 && (begun == 0 || now.Sub(begun) < long); {
+		if begun != 0 && goroutine.Sleep(ctx, lookEvery) != nil {
+			break
+		}
+		var samples []decode.Sample
+		if samples, now, err = samplesOf(ctx, o, keys); err != nil {
+			return nil, 0, err
+		}
+		begun = cmp.Or(begun, now)
+		for n := range samples {
+			looks[n] = append(looks[n], samples[n])
+		}
+	}
+	return looks, now, nil
 }
 
 // How much of a key is read to tell what it could be.
@@ -201,6 +224,9 @@ func readingsOf(
 		}
 		last := &out[len(out)-1]
 		last.Library = nil
+		if g.Unsure != "" {
+			last.Notes = append(last.Notes, report.Text("not settled: "+g.Unsure))
+		}
 		if g.Note != "" {
 			last.Notes, last.Window = append(last.Notes, report.Text(g.Note)), nil
 			if limit != "" && rule.Layout != nil {
@@ -278,7 +304,7 @@ func entriesOf(r limitersFound) (entries []config.Entry, examples []string) {
 			continue // a rule lacks its limit, or would say nothing of how its keys are read
 		}
 		hint := ""
-		if e.Limit == "" && g.missing {
+		if e.Limit == "" && g.of.Missing() {
 			hint = fmt.Sprintf("limit: %s   it is not in Redis: take it from the application", g.limitHint())
 			if g.burstHint() != "" {
 				hint += ", and beside it burst: CAPACITY"
@@ -372,7 +398,7 @@ func (g *foundGroup) sampled() bool {
 // fitting returns the readings that fit keys of a pattern, completed by what stands beside these. looks are the samples of each
 // in their order.
 func fitting(
-	ctx context.Context, o feed.Options, pattern string, looks [][]decode.Sample, now limiter.Instant,
+	ctx context.Context, o feed.Options, pattern string, looks [][]decode.Sample, blocks []string, now limiter.Instant,
 ) ([]config.Suggestion, error) {
 	list, latest := []config.Suggestion(nil), []decode.Sample(nil)
 	for _, its := range looks {
@@ -390,15 +416,17 @@ func fitting(
 		return list, nil
 	}
 	base, _, _ := config.Named(latest[0].Key, pattern, 0, now)
-	return config.Beside(list, base, latest, now, func(keys []string) ([]decode.Sample, error) {
+	return config.Beside(list, base, latest, blocks, now, func(keys []string) ([]decode.Sample, error) {
 		samples, _, err := samplesOf(ctx, o, keys)
 		return samples, err
 	})
 }
 
-// settling is how long keys are looked at to settle which way they count, and lookEvery how often.
+// settling is how long keys are looked at to settle which way they count, glance how long those are that a person names, and
+// lookEvery how often.
 const (
 	settling  = 8 * time.Second
+	glance    = 2 * time.Second
 	lookEvery = 400 * time.Millisecond
 )
 
@@ -422,25 +450,14 @@ func (i *limitersFound) suggest(ctx context.Context, p *program, long time.Durat
 			}
 		}
 	}
-	looks := make([][]decode.Sample, len(keys))
-	var now limiter.Instant
-	for begun := limiter.Instant(0); len(keys) > 0 && (begun == 0 || now.Sub(begun) < min(long, settling)); {
-		if begun != 0 && goroutine.Sleep(ctx, lookEvery) != nil {
-			break
-		}
-		var samples []decode.Sample
-		if samples, now, err = samplesOf(ctx, o, keys); err != nil {
-			return err
-		}
-		begun = cmp.Or(begun, now)
-		for n := range samples {
-			looks[n] = append(looks[n], samples[n])
-		}
+	looks, now, err := looksAt(ctx, o, keys, min(long, settling))
+	if err != nil {
+		return err
 	}
 	for _, g := range open {
 		its := looks[:len(g.examples)]
 		looks = looks[len(its):]
-		list, err := fitting(ctx, o, string(g.Pattern), its, now)
+		list, err := fitting(ctx, o, string(g.Pattern), its, g.of.Blocks, now)
 		if err != nil {
 			return err
 		}

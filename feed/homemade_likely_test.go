@@ -15,8 +15,8 @@ import (
 func TestHomemadeIsLikely(t *testing.T) {
 	every, toldOf := 0, 0
 	defer func() {
-		if every*4 < toldOf*3 {
-			t.Errorf("of all %d, %d are likely at one look, want three of four", toldOf, every)
+		if every*5 < toldOf*4 {
+			t.Errorf("of all %d, %d are likely at one look, want four of five", toldOf, every)
 		}
 	}()
 	eachHomemade(t, func(t *testing.T, all []Homemade) {
@@ -57,8 +57,8 @@ func TestHomemadeIsLikely(t *testing.T) {
 			}
 		}
 		every, toldOf = every+likely, toldOf+told
-		if t.Logf("%d of %d are likely, %d are named", likely, told, named); likely*10 < told*6 || named*10 < told*9 {
-			t.Errorf("of %d at one look %d are likely, want six of ten, and %d are named with candidates, want nine of ten", told, likely, named)
+		if t.Logf("%d of %d are likely, %d are named", likely, told, named); likely*10 < told*7 || named*10 < told*9 {
+			t.Errorf("of %d at one look %d are likely, want seven of ten, and %d are named with candidates, want nine of ten", told, likely, named)
 		}
 	})
 }

@@ -1,7 +1,6 @@
 package feed_test
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -13,7 +12,12 @@ import (
 func TestHomemadeLimiters(t *testing.T) {
 	at := limiter.InstantOf(time.Date(2026, 11, 15, 12, 30, 27, 0, time.UTC))
 	names, families := map[string]bool{}, map[string]bool{}
-	for _, h := range slices.Concat(homemadeLimiters(t, homemadeText), homemadeLimiters(t, publicText), homemadeLimiters(t, thirdText), homemadeLimiters(t, fourthText), homemadeLimiters(t, fifthText), homemadeLimiters(t, seventhText), homemadeLimiters(t, eighthText), homemadeLimiters(t, ninthText)) {
+	lists := [...][]byte{homemadeText, publicText, thirdText, fourthText, fifthText, seventhText, eighthText, ninthText, tenthText}
+	var all []Homemade
+	for _, list := range lists {
+		all = append(all, homemadeLimiters(t, list)...)
+	}
+	for _, h := range all {
 		if names[h.Name] {
 			t.Errorf("%s: there are two of that name", h.Name)
 		}

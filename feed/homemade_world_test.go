@@ -18,7 +18,7 @@ import (
 	"ratescope/limiter"
 )
 
-// The limiters that applications write themselves, eight lists of them. Each says how it is written.
+// The limiters that applications write themselves, nine lists of them. Each says how it is written.
 var (
 	//go:embed testdata/homemade.yaml
 	homemadeText []byte
@@ -36,6 +36,8 @@ var (
 	eighthText []byte
 	//go:embed testdata/homemade_ninth.yaml
 	ninthText []byte
+	//go:embed testdata/homemade_tenth.yaml
+	tenthText []byte
 )
 
 // Homemade is a limiter that an application writes itself.
@@ -50,7 +52,9 @@ type Homemade struct {
 // eachHomemade runs a test for all lists.
 func eachHomemade(t *testing.T, test func(t *testing.T, all []Homemade)) {
 	t.Helper()
-	for name, list := range map[string][]byte{"first": homemadeText, "public": publicText, "third": thirdText, "fourth": fourthText, "fifth": fifthText, "seventh": seventhText, "eighth": eighthText, "ninth": ninthText} {
+	lists := map[string][]byte{"first": homemadeText, "public": publicText, "third": thirdText, "fourth": fourthText, "fifth": fifthText,
+		"seventh": seventhText, "eighth": eighthText, "ninth": ninthText, "tenth": tenthText}
+	for name, list := range lists {
 		t.Run(name, func(t *testing.T) { test(t, homemadeLimiters(t, list)) })
 	}
 }

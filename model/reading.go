@@ -200,6 +200,9 @@ const (
 	Bitmap      Note = "it may be a bitmap and no count: no command that counts has written it"
 	PartOf      Note = "it may be a part of the key whose name it continues: narrow the pattern of its rule"
 	CostUnread  Note = "its entries have a cost that is not read: add algorithm: stream and weight: FIELD to its rule"
+	// UnitUnknown, with the step, and UnitAbove mark counters of which it is not known how much one request counts.
+	UnitUnknown      = "it moves in steps of %d, and which its limit counts is not known: tell it by a rule with name and weight: %[1]d, or 1"
+	UnitAbove   Note = "it is far above its limit, which may count something else: tell it by a rule with name and weight, 1 for requests"
 	// LeaseEnds marks a log whose times are far ahead, or whose name speaks of leases: they may be when these end.
 	LeaseEnds Note = "its times may be ends of leases: tell it by a rule with name and stamp: end"
 	// OtherWindow marks counters of windows of another length than that of the limit that a rule gives, and UnknownBurst buckets of

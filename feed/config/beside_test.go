@@ -41,7 +41,7 @@ func TestBeside(t *testing.T) {
 			text := fmt.Sprint(n)
 			keys = append(keys, decode.Sample{Key: "auth:attempts:" + string(rune('a'+i)), Type: "string", Text: text, Length: int64(len(text)), TTL: tc.ttl})
 		}
-		list, err := Beside(Suggest(&keys[0], "auth:attempts:*", now), Entry{Name: "auth:attempts:{who}"}, keys, now,
+		list, err := Beside(Suggest(&keys[0], "auth:attempts:*", now), Entry{Name: "auth:attempts:{who}"}, keys, nil, now,
 			func(names []string) (out []decode.Sample, err error) {
 				for _, name := range names {
 					s := decode.Sample{Key: name, Type: "none"}
@@ -74,7 +74,7 @@ func TestBeside(t *testing.T) {
 func TestBesideTokens(t *testing.T) {
 	now := limiter.InstantOf(time.Date(2026, 11, 26, 2, 40, 0, 0, time.UTC))
 	keys := []decode.Sample{{Key: "rate:tokens:7", Type: "string", Text: "4.5", TTL: time.Minute}, {Key: "rate:tokens:8", Type: "string", Text: "9", TTL: time.Minute}}
-	list, err := Beside(nil, Entry{Name: "rate:tokens:{who}"}, keys, now, func(names []string) (all []decode.Sample, _ error) {
+	list, err := Beside(nil, Entry{Name: "rate:tokens:{who}"}, keys, nil, now, func(names []string) (all []decode.Sample, _ error) {
 		for _, name := range names {
 			s := decode.Sample{Key: name, Type: "none"}
 			if name == "rate:ts:7" || name == "rate:ts:8" {

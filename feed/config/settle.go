@@ -1,15 +1,20 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"ratescope/feed/decode"
 	"ratescope/feed/decode/form"
 	"ratescope/limiter"
+	"ratescope/model/collect"
+	"ratescope/model/naming"
 )
 
 // Settle leaves out those of the readings that fit keys of one kind which what the keys did contradicts. looks are the
@@ -58,7 +63,7 @@ func Settle(list []Suggestion, looks [][]decode.Sample) []Suggestion {
 		if each := list[i].units(looks); each > 1 {
 			g, of := &list[i], list[i]
 			g.Unsure = fmt.Sprintf("whether the limit is in requests or in the units of its number, which moves in steps of %d", each)
-			g.As, of.Unsure = g.As+", limit in its own units", g.Unsure
+			g.As, g.Entry.Weight, of.Unsure = g.As+", limit in its own units", "1", g.Unsure
 			of.As, of.Entry.Weight = fmt.Sprintf("%s, %d a request", of.As, each), strconv.FormatInt(each, 10)
 			list, i = slices.Insert(list, i+1, of), i+1
 		}
@@ -73,23 +78,45 @@ func (g *Suggestion) units(looks [][]decode.Sample) (each int64) {
 	if err != nil || rule.Layout.Read.Kind != "value" && rule.Layout.Read.Kind != "field" && rule.Layout.Read.Kind != "json" {
 		return 0
 	}
-	met := make(map[int64]bool)
+	var u Units
 	for _, s := range slices.Concat(looks...) {
-		if v, ok := rule.Layout.Read.Number(&s); ok && v > 0 && v == math.Trunc(v) && v < limiter.MaxCount {
-			met[int64(v)] = true
-			for rest := int64(v); rest != 0; {
-				each, rest = rest, each%rest
-			}
+		if v, ok := rule.Layout.Read.Number(&s); ok && v == math.Trunc(v) && v < limiter.MaxCount {
+			u.Count(int64(v))
 		}
 	}
-	if math.Pow(float64(each), float64(len(met)-1)) < unitsByChance {
+	if u.Chance() < unitsByChance {
 		return 0
 	}
-	return each
+	return u.Step
 }
 
 // unitsByChance is in how many cases numbers of which each request counts one are all multiples of another by chance.
 const unitsByChance = 100
+
+// Units are the numbers that counters of one kind have held, which tell how much one request counts. The zero value has none.
+type Units struct {
+	Step        int64 // the greatest that divides all
+	Least, Most int64
+	met         map[int64]bool
+}
+
+// Count takes a number.
+func (u *Units) Count(n int64) {
+	const enough = 64
+	if n <= 0 {
+		return
+	}
+	for rest := n; rest != 0; {
+		u.Step, rest = rest, u.Step%rest
+	}
+	u.Least, u.Most = min(cmp.Or(u.Least, n), n), max(u.Most, n)
+	if u.Step > 1 && len(u.met) < enough {
+		collect.Put(&u.met, n, true)
+	}
+}
+
+// Chance returns in one of how many cases numbers of which each request counts one are all multiples of such a step.
+func (u *Units) Chance() float64 { return math.Pow(float64(u.Step), float64(len(u.met)-1)) }
 
 // moves counts how often a number rose and fell within one window: until the end in a field, or within the life of its key.
 func moves(l *form.Layout, looks [][]decode.Sample) (up, down int) {
@@ -230,4 +257,151 @@ func (g *Suggestion) limit(looks [][]decode.Sample) (limit limiter.Limit, ok boo
 	}
 	window := decode.Tidy(time.Duration(float64(count) / rate * float64(l.Unit)))
 	return limiter.Limit{Count: count, Window: window}, window >= limiter.MinWindow && window <= limiter.MaxWindow
+}
+
+// Words of keys that stand beside a counter: of those that deny while they are there, and of those that hold its end; and beside the
+// tokens of a bucket of those that hold when these were there.
+var (
+	timeWords  = strings.Fields("ts time timestamp at last lastRefill last_refill refill refilled updated last_update")
+	blockWords = naming.List("blocks")
+	endWords   = strings.Fields("window reset resets reset_at resetAt expires expiry exp end ends until ts time timestamp")
+)
+
+// nameWord finds the words of a name that a program chose, and {who}.
+var nameWord = regexp.MustCompile(`\{who\}|[A-Za-z_]*[A-Za-z]`)
+
+// neighbours returns names as a rule writes them, in which a word stands in the place of one of name, or behind or before one, or
+// behind {who}.
+func neighbours(name string, words []string) (all []string) {
+	for _, at := range nameWord.FindAllStringIndex(name, -1) {
+		for _, w := range words {
+			if all = append(all, name[:at[1]]+":"+w+name[at[1]:]); name[at[0]] != '{' {
+				all = append(all, name[:at[0]]+w+name[at[1]:], name[:at[0]]+w+":"+name[at[0]:])
+			}
+		}
+	}
+	return all
+}
+
+// Siblings returns the keys that would deny to the subject of a counter while they are there, by their names, as a block or as the
+// window before does, and those that would hold when its window begins or ends. pattern is the glob of the counters of its kind.
+func Siblings(counter, pattern string, now limiter.Instant) (blocks, times []string) {
+	base, windowed, ok := Named(counter, pattern, 0, now)
+	before, after, _ := strings.Cut(base.Name, "{who}")
+	who := strings.TrimSuffix(strings.TrimPrefix(counter, before), after)
+	if !ok || windowed || before+who+after != counter {
+		return nil, nil
+	}
+	of := func(words []string) []string {
+		return collect.Map(neighbours(base.Name, words), func(name string) string { return strings.Replace(name, "{who}", who, 1) })
+	}
+	return of(append(slices.Clone(blockWords), "until", "prev", "previous")), of(endWords)
+}
+
+// Beside completes the readings of counters by what stands beside their keys: of one without an expiry the key that says when its
+// window ends, and of another the key that denies while it is there, which those that have counted most have and the others have
+// not, or which took the place of a counter; beside tokens it is the key with their time. keys is the latest look at some of them,
+// base their name as a rule writes it, blocks are names of keys that speak of bans, and ask reads others.
+func Beside(
+	list []Suggestion, base Entry, keys []decode.Sample, blocks []string, now limiter.Instant,
+	ask func(names []string) ([]decode.Sample, error),
+) ([]Suggestion, error) {
+	before, after, ok := strings.Cut(base.Name, "{who}")
+	if !ok || strings.Contains(base.Name, "{window") || len(keys) == 0 || keys[0].Type != "string" {
+		return list, nil
+	}
+	words, lasts, tokens := blockWords, keys[0].TTL <= 0, naming.Speaks("rest", base.Name)
+	if lasts {
+		words = endWords
+	}
+	if tokens {
+		words = slices.Concat(timeWords, words)
+	}
+	names := neighbours(base.Name, words)
+	var asked []string
+	for _, name := range names {
+		for i := range keys {
+			who := strings.TrimSuffix(strings.TrimPrefix(keys[i].Key, before), after)
+			asked = append(asked, strings.Replace(name, "{who}", who, 1))
+		}
+	}
+	block := func(name string) []Suggestion {
+		for i := range list {
+			if e := &list[i].Entry; e.Read == "value" || e.Read == "left" {
+				e.Block = name
+			}
+		}
+		return list
+	}
+	samples, err := ask(asked)
+	if err != nil {
+		return nil, err
+	}
+	for n, name := range names {
+		its := samples[n*len(keys) : (n+1)*len(keys)]
+		g := suggester{now: now, base: base, all: list}
+		there := slices.DeleteFunc(slices.Clone(its), func(s decode.Sample) bool { return !s.Exists() })
+		times := collect.Map(there, func(s decode.Sample) float64 { v, _ := decode.Number(s.Text); return v })
+		switch unit, last := timesIn(times, now); {
+		case tokens && unit != 0 && last <= now:
+			g.add("a bucket of tokens", "", func(e *Entry) { e.Read, e.Amount, e.At, e.Unit = "bucket", "value", "key "+name, units[unit] })
+			return append(g.all[len(list):], list...), nil
+		case lasts && last > now:
+			g.counts("value", "key "+name+" "+units[unit])
+			return g.all, nil
+		case !lasts && denies(keys, its):
+			return block(name), nil
+		}
+	}
+	for _, name := range names {
+		before, after, _ := strings.Cut(name, "{who}")
+		var counters, bans []string
+		for _, ban := range blocks {
+			who, begins := strings.CutPrefix(ban, before)
+			if who, ends := strings.CutSuffix(who, after); begins && ends && who != "" {
+				counters, bans = append(counters, strings.Replace(base.Name, "{who}", who, 1)), append(bans, ban)
+			}
+		}
+		if lasts || tokens || len(bans) == 0 || len(bans) == 1 && naming.SenseOf(base.Name) == (naming.Sense{}) {
+			continue
+		}
+		samples, err = ask(append(counters, bans...))
+		if err != nil {
+			return nil, err
+		}
+		exists := func(s decode.Sample) bool { return s.Exists() }
+		if !slices.ContainsFunc(samples[:len(bans)], exists) && !slices.ContainsFunc(samples[len(bans):], stays) {
+			return block(name), nil
+		}
+	}
+	return list, nil
+}
+
+// stays reports whether a key is none that denies by being there until it expires.
+func stays(s decode.Sample) bool { return s.Type != "string" || s.TTL <= 0 }
+
+// denies reports whether keys that expire are there beside counters that have counted most, and beside no others.
+func denies(counters, beside []decode.Sample) bool {
+	least, blocked, below, above := 0.0, 0, 0, 0
+	for i := range counters {
+		n, ok := decode.Number(counters[i].Text)
+		switch there := beside[i].Exists(); {
+		case there && stays(beside[i]):
+			return false
+		case there && ok && counters[i].Exists():
+			if blocked++; least == 0 || n < least {
+				least = n
+			}
+		}
+	}
+	for i := range counters {
+		if n, ok := decode.Number(counters[i].Text); ok && counters[i].Exists() && !beside[i].Exists() {
+			if n < least {
+				below++
+			} else {
+				above++ // its block is over
+			}
+		}
+	}
+	return blocked > 0 && least >= 2 && below >= 2 && above <= blocked
 }

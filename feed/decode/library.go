@@ -138,7 +138,9 @@ type Decoded struct {
 	More bool
 	// Span is the least that the window lasts, as far as the keys tell: an expiry that is no
 	// block; 0 where they do not. The longest seen over all limiters of a kind is their window.
-	Span    time.Duration
+	Span time.Duration
+	// Counts are the numbers that the keys hold, where it is not told how many of them one request counts.
+	Counts  []int64
 	Members []string // the keys that exist
 	TTL     time.Duration
 	Type    string // of the leading key; "none" where no key exists
@@ -359,6 +361,9 @@ var Periods = [...]time.Duration{
 }
 
 const day = 24 * time.Hour
+
+// ClientAhead is how far the clock of a program may be ahead of the server's.
+const ClientAhead = 2 * time.Second
 
 // spansPeriod says whether text is a list of numbers in JSON, or the beginning of one, of which one
 // is an instant of the past, and the key expires a usual period after it: a log of requests, or the

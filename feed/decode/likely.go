@@ -36,8 +36,11 @@ func (e *evidence) addBare(s *Sample, reason string) {
 	}
 }
 
-// enough is how many points make a limiter likely.
-const enough = 3
+// enough is how many points make a limiter likely, and briefly how long at most an address is hardly kept for anything else.
+const (
+	enough  = 3
+	briefly = 10 * time.Minute
+)
 
 // weigh says whether a key that no library knows is likely to be a limiter, by its value, its expiry
 // and its name together, and why.
@@ -70,6 +73,9 @@ func (f *Found) weigh(s *Sample, now limiter.Instant) {
 	}
 	byForm := e.points
 	sense := weighName(s.Key, &e)
+	if !sense.Other && !e.bare && s.TTL > 0 && s.TTL <= briefly && naming.HasAddress(s.Key) {
+		e.add(1, "what is kept of an address for minutes alone is hardly anything else")
+	}
 	if (f.Kind == Log || f.Kind == Opaque) && byForm >= enough && !sense.Settings { // no word takes all of that away
 		e.points = max(e.points, enough-1)
 	}

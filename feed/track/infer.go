@@ -1,6 +1,7 @@
 package track
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"time"
@@ -8,6 +9,8 @@ import (
 	"ratescope/feed/decode"
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/collect"
+	"ratescope/model/format"
 	"ratescope/model/naming"
 )
 
@@ -91,17 +94,46 @@ func (l *Tracker) inferLimit(terms *Terms) {
 func (l *Tracker) Unlikely() bool { return l.unlikely && l.Found.Evidence == model.Likely && !l.Named }
 
 // withhold removes the figures of a limiter that is told without its layout, or of a log, where its keys say that the
-// plain reading of its form is wrong, and notes why: its name holds a window, it counts down, or its times
-// are the ends of leases. It reports whether it removed them.
+// plain reading of its form is wrong, and notes why: its name holds a window, it counts down, its times
+// are the ends of leases, or it is not known how much a request counts. It reports whether it removed them.
 func (l *Tracker) withhold(r *model.Reading) bool {
+	l.notes.set(l.unit, false)
+	if l.unit = ""; r.Err == "" && l.target.LimitKnown && l.counts() != nil {
+		l.unit = l.inferred.unit(l.Found.Pattern, l.target.Limit.Count)
+		l.notes.set(l.unit, l.unit != "")
+	}
+	withheld := l.misread(r) || l.unit != ""
+	l.withheld, r.Partial = withheld && !r.Partial, r.Partial || withheld
+	return withheld
+}
+
+// counts returns the numbers in the keys of a limiter that no library's layout tells, where it is not told how many of them one
+// request counts.
+func (l *Tracker) counts() []int64 {
+	switch b := l.decoder.(type) {
+	case *singleDecoder:
+		if b.last > 0 {
+			return []int64{b.last}
+		}
+	case *counterDecoder:
+		if b.own == limiter.Unknown {
+			return slices.Collect(maps.Values(b.values))
+		}
+	case *libraryDecoder:
+		return b.counts
+	}
+	return nil
+}
+
+// misread reports whether the keys of a limiter say that the plain reading of their form is wrong, and notes why.
+func (l *Tracker) misread(r *model.Reading) bool {
 	_, log := l.decoder.(*logDecoder)
 	if r.Err != "" || !l.plain() && !(log && l.Found.Evidence == model.Told) && !(l.Found.Evidence == model.Likely && l.target.LimitKnown) {
 		return false
 	}
-	var named, down, leases, blocked, timed, bits, part, weighed bool
+	var named, down, leases, endless, blocked, timed, bits, part, weighed bool
 	of := l.Found.Pattern
 	windows, left, expires := Sign{Pattern: of}, Sign{Pattern: of, Left: true}, Sign{Pattern: of, Expires: true}
-	l.endless = false
 	switch b := l.decoder.(type) {
 	case *singleDecoder:
 		seen, w, short := l.inferred.Terms(of), l.target.Window, shortNumber.MatchString(b.key)
@@ -112,7 +144,7 @@ func (l *Tracker) withhold(r *model.Reading) bool {
 		case b.outlives && short:
 			l.inferred.Show(windows, r.At)
 		case short && !now && (l.since != 0 && len(r.Arrivals) > 0 && !comesRound(b.key, w, l.since) ||
-			!before && r.TTL > 0 && r.TTL <= w && !comesRound(b.key, w, r.At.Add(clientAhead))):
+			!before && r.TTL > 0 && r.TTL <= w && !comesRound(b.key, w, r.At.Add(decode.ClientAhead))):
 			l.inferred.Show(ids, r.At) // it counts in the window of another number, or lives in one
 		}
 		named = naming.Dated(b.key, w, r.At) || (now || before) && !l.inferred.Shown(ids, r.At) || short && l.inferred.Shown(windows, r.At)
@@ -124,7 +156,7 @@ func (l *Tracker) withhold(r *model.Reading) bool {
 		}
 		down = b.fell || seen.Down || r.Type != "none" && r.TTL > 0 && r.State.Current == 0 ||
 			!b.rose && !seen.Up && (b.high || naming.Speaks("rest", b.key) || l.inferred.Shown(left, r.At))
-		l.endless = r.TTL == model.Forever && r.Type != "none" && l.inferred != nil && !l.inferred.Shown(expires, r.At)
+		endless = r.TTL == model.Forever && r.Type != "none" && l.inferred != nil && !l.inferred.Shown(expires, r.At)
 		parts := Sign{Pattern: of, Parts: true}
 		if b.part {
 			l.inferred.Show(parts, r.At)
@@ -133,14 +165,14 @@ func (l *Tracker) withhold(r *model.Reading) bool {
 	case *counterDecoder: // the number at the end of its name may be the end of a window
 		w := l.target.Window
 		named = b.own == limiter.Unknown && slices.ContainsFunc(b.starts, func(start limiter.Instant) bool {
-			if start > r.At.Add(clientAhead) || b.early {
+			if start > r.At.Add(decode.ClientAhead) || b.early {
 				l.inferred.Show(windows, r.At)
 			}
 			return start > r.At || w > 0 && start.Floor(w) != start
 		}) || l.inferred.Shown(windows, r.At) && b.own == limiter.Unknown
 	case *logDecoder:
 		n, ends := len(r.State.Log), Sign{Pattern: l.Found.Pattern, Leases: true}
-		if n > 0 && r.State.Log[n-1].At > r.At.Add(max(clientAhead, l.target.Window/4)) {
+		if n > 0 && r.State.Log[n-1].At > r.At.Add(max(decode.ClientAhead, l.target.Window/4)) {
 			l.inferred.Show(ends, r.At)
 		}
 		leases = n > 0 && ((l.rule == nil || l.rule.Layout == nil) && naming.Speaks("leases", l.Name) || l.inferred.Shown(ends, r.At))
@@ -154,19 +186,18 @@ func (l *Tracker) withhold(r *model.Reading) bool {
 	for _, why := range [...]struct {
 		note model.Note
 		on   bool
-	}{{model.WindowNamed, named}, {model.LeaseEnds, leases}, {model.EndUnknown, l.endless}, {model.BlockBeside, blocked},
+	}{{model.WindowNamed, named}, {model.LeaseEnds, leases}, {model.EndUnknown, endless}, {model.BlockBeside, blocked},
 		{model.TimeBeside, timed}, {model.Bitmap, bits}, {model.PartOf, part}, {model.CostUnread, weighed}} {
 		l.notes.set(why.note, why.on)
 		withheld = withheld || why.on
 	}
-	r.Partial = r.Partial || withheld
 	return withheld
 }
 
 // Review withholds the figures of a reading that was finished before another key of its pattern showed a sign, or gives them where
 // keys of its pattern expire after all.
 func (l *Tracker) Review(r *model.Reading) {
-	was := l.endless
+	was := l.withheld
 	r.Partial = r.Partial && !was
 	if l.withhold(r) || was {
 		r.Notes = l.notes.list()
@@ -182,5 +213,34 @@ func comesRound(key string, window time.Duration, at limiter.Instant) bool {
 // shortNumber finds what may be the number of a window that comes round.
 var shortNumber = regexp.MustCompile(`(?:^|[:_./|-])\d{1,4}(?:$|[:_./|-])`)
 
-// clientAhead is how far the clock of a program may be ahead of the server's.
-const clientAhead = 2 * time.Second
+// notes are those of all further readings. The zero value has none.
+type notes struct {
+	on   map[model.Note]bool
+	skew model.Note // how far entries are in the future; "" where none is
+}
+
+// set adds a note, or removes it.
+func (t *notes) set(n model.Note, on bool) {
+	if delete(t.on, n); on {
+		collect.Put(&t.on, n, true)
+	}
+}
+
+// list returns the notes in a fixed order, nil for none.
+func (t *notes) list() []model.Note { return slices.Sorted(maps.Keys(t.on)) }
+
+// ahead adds a note if entries are in the future: how far the clocks of a limiter's writers are ahead of the
+// server's, at most. Clocks that are behind cannot be detected, because their entries look like late ones. what is
+// the source of the instants, "scores" or "ids".
+func (t *notes) ahead(what string, now limiter.Instant, entries []limiter.Entry) {
+	t.set(t.skew, false)
+	t.skew = ""
+	most := time.Duration(0)
+	if n := len(entries); n > 0 {
+		most = entries[n-1].At.Sub(now)
+	}
+	if t.set(model.FutureScore, most > futureAllowed); most > futureAllowed {
+		t.skew = model.Note(what + " up to " + format.Spaced(most) + " in the future (writer's clock)")
+		t.set(t.skew, true)
+	}
+}

@@ -3,6 +3,7 @@ package track
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -268,29 +269,33 @@ func (l *Tracker) misfit(key, typ string, rule limiter.Algorithm) {
 	}
 }
 
+// kept is how algorithms keep their state: in which Redis type, what is missing in a key of that type that is not theirs, and what
+// their data looks like.
+var kept = map[describe.Kind]struct {
+	typ, lacks string
+	kinds      []decode.Kind
+}{
+	describe.Log:    {"zset", "no count of requests, as a %s keeps it", []decode.Kind{decode.Log}},
+	describe.Window: {"string", "no count of requests, as a %s keeps it", []decode.Kind{decode.Counter, decode.Single}},
+	describe.Weighted: {"string", "no counter of a sliding window, of which there is one for each window, named after its start",
+		[]decode.Kind{decode.Counter}},
+	describe.Arrival: {"string", "no count of requests, as a %s keeps it", []decode.Kind{decode.TAT}},
+	describe.Bucket:  {"hash", "no %s, which has the fields %s and at, a number and a time", []decode.Kind{decode.Bucket}},
+}
+
 // wants returns the Redis type in which an algorithm keeps its state.
 func wants(a limiter.Algorithm) string {
-	switch {
-	case a == limiter.StreamCounter:
+	if a == limiter.StreamCounter {
 		return "stream"
-	case describe.KindOf(a) == describe.Log:
-		return "zset"
-	case describe.KindOf(a) == describe.Bucket:
-		return "hash"
 	}
-	return "string"
+	return kept[describe.KindOf(a)].typ
 }
 
 // lacks returns what is missing in a key that has the right type and is not the algorithm's.
 func lacks(a limiter.Algorithm) string {
-	switch describe.KindOf(a) {
-	case describe.Weighted:
-		return "no counter of a sliding window, of which there is one for each window, named after its start"
-	case describe.Bucket:
-		field := map[bool]string{true: "level", false: "tokens"}[a == limiter.LeakyBucket]
-		return fmt.Sprintf("no %s, which has the fields %s and at, a number and a time", describe.Title(a), field)
-	}
-	return "no count of requests, as a " + describe.Title(a) + " keeps it"
+	text := kept[describe.KindOf(a)].lacks
+	args := []any{describe.Title(a), map[bool]string{true: "level", false: "tokens"}[a == limiter.LeakyBucket]}
+	return fmt.Sprintf(text, args[:strings.Count(text, "%")]...)
 }
 
 func article(typ string) string {
@@ -302,21 +307,11 @@ func article(typ string) string {
 
 // suits reports whether data of a kind can be the state of an algorithm.
 func suits(k decode.Kind, a limiter.Algorithm) bool {
-	switch describe.KindOf(a) {
-	case describe.Unknown:
-		return k != decode.Wrong
-	case describe.Log:
-		return a == limiter.StreamCounter && k == decode.Stream || a != limiter.StreamCounter && k == decode.Log
-	case describe.Window:
-		return k == decode.Counter || k == decode.Single
-	case describe.Weighted:
-		return k == decode.Counter
-	case describe.Arrival:
-		return k == decode.TAT
-	case describe.Bucket:
-		return k == decode.Bucket
+	form, known := kept[describe.KindOf(a)]
+	if a == limiter.StreamCounter {
+		return k == decode.Stream
 	}
-	return false
+	return slices.Contains(form.kinds, k) || !known && k != decode.Wrong
 }
 
 // newDecoder returns the decoder of a find; nil if there is none.

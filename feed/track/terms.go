@@ -1,9 +1,12 @@
 package track
 
 import (
+	"fmt"
 	"hash/maphash"
+	"slices"
 	"time"
 
+	"ratescope/feed/config"
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/collect"
@@ -48,7 +51,36 @@ type Engine struct {
 	groups map[string]*group
 	seed   maphash.Seed
 	shown  map[Sign]limiter.Instant // when a key of a pattern showed it last
+	units  map[string]*config.Units // of the counts of a pattern's keys
 	fresh  bool
+}
+
+// count notes what a limiter of a pattern counts by the numbers in its keys, and what came since its previous reading.
+func (e *Engine) count(pattern string, counts []int64, came []model.Arrival) {
+	if e == nil || pattern == "" || len(counts) == 0 || len(e.units) >= mostGroups && e.units[pattern] == nil {
+		return
+	}
+	u := collect.Entry(&e.units, pattern)
+	was := *u
+	for _, n := range slices.Concat(counts, collect.Map(came, func(a model.Arrival) int64 { return a.N })) {
+		u.Count(n)
+	}
+	e.fresh = e.fresh || u.Step > 1 || u.Step != was.Step || u.Least != was.Least || u.Most != was.Most
+}
+
+// unit says why it is not known how much a request adds to the counts of a pattern, which the limit is of; "" where nothing says so.
+func (e *Engine) unit(pattern string, limit int64) model.Note {
+	if e == nil || e.units[pattern] == nil || limit <= 0 {
+		return ""
+	}
+	const likely, over, far = 20, 8, 20
+	switch u := e.units[pattern]; {
+	case u.Step > 1 && (u.Chance() >= likely || u.Most > limit && u.Chance() >= over):
+		return model.Note(fmt.Sprintf(model.UnitUnknown, u.Step))
+	case u.Least > limit && u.Most/far > limit:
+		return model.UnitAbove
+	}
+	return ""
 }
 
 // Sign is what a key shows of all keys of its pattern: that their times are the ends of leases, their counts what is left, that

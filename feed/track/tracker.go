@@ -85,10 +85,11 @@ type Tracker struct {
 	Refused  bool            // the server's latest answer was that this user may not read the key
 	changed  bool            // the key holds another type than before, and must be recognized again
 
-	inferred *Engine // of the latest query
-	unlikely bool    // its values do not change like those of a limiter
-	charges  bool    // it was seen to count requests that it denied, though nothing says that it does
-	endless  bool    // no key of its pattern expires, so that its figures are withheld
+	inferred *Engine    // of the latest query
+	unlikely bool       // its values do not change like those of a limiter
+	charges  bool       // it was seen to count requests that it denied, though nothing says that it does
+	withheld bool       // the figures of the latest reading are, for what the keys of its pattern show
+	unit     model.Note // why it is not known how much a request counts
 }
 
 // Finding is what discovery has found of a limiter.
@@ -268,6 +269,7 @@ func (l *Tracker) finish(now limiter.Instant, r *model.Reading) bool {
 		return false
 	}
 	left := l.infer(r)
+	l.inferred.count(l.Found.Pattern, l.counts(), r.Arrivals)
 	r.Target = l.target
 	t := &r.Target
 	t.Library, t.Evidence, t.Ruled = l.Found.Library, l.Found.Evidence, l.rule.Narrow()

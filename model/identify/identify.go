@@ -36,6 +36,7 @@ type Group struct {
 	NotRecorded []string
 	Example     string   // the name of one of the limiters
 	Examples    []string // the names of some
+	Blocks      []string // of some of other groups that speak of bans
 	Unsettled   []string // what watching has yet to settle; nil where nothing is inferred
 }
 
@@ -81,13 +82,9 @@ func Of(readings []model.Reading, sweep model.Sweep, libraries func(name string)
 		}
 		g := groups[key]
 		if g == nil {
-			g = &Group{
-				Pattern: key.pattern, Library: t.Library, Evidence: t.Evidence, Why: r.Why, Algorithm: t.Algorithm,
-				Window: t.Window, Limit: t.Limit, LimitFrom: t.LimitFrom, Example: r.Key, Unsettled: r.Unsettled,
-			}
-			if l, ok := libraries(t.Library); ok {
-				g.Version, g.NotRecorded = l.Version, l.Silent
-			}
+			g = groupOf(&model.KeyGroup{Pattern: key.pattern, Library: t.Library, Evidence: t.Evidence, Why: r.Why, Algorithm: t.Algorithm,
+				Example: r.Key}, libraries)
+			g.Window, g.Limit, g.LimitFrom, g.Unsettled = t.Window, t.Limit, t.LimitFrom, r.Unsettled
 			groups[key] = g
 		}
 		g.add(r)
@@ -106,9 +103,9 @@ func Of(readings []model.Reading, sweep model.Sweep, libraries func(name string)
 		case same != nil:
 			same.Keys += b.Keys
 		case i < len(sweep.Beyond):
-			groups[id{b.Pattern, b.Library, b.Evidence, b.Algorithm}] = &g
+			groups[id{b.Pattern, b.Library, b.Evidence, b.Algorithm}] = g
 		default:
-			rep.Candidates = append(rep.Candidates, g)
+			rep.Candidates = append(rep.Candidates, *g)
 		}
 	}
 	for _, g := range groups {
@@ -118,14 +115,25 @@ func Of(readings []model.Reading, sweep model.Sweep, libraries func(name string)
 		return cmp.Or(cmp.Compare(grades[a.Evidence], grades[b.Evidence]), cmp.Compare(b.Keys, a.Keys),
 			strings.Compare(a.Pattern, b.Pattern), strings.Compare(a.Library, b.Library), cmp.Compare(a.Algorithm, b.Algorithm))
 	})
+	var blocks []string
+	for _, g := range slices.Concat(rep.Groups, rep.Candidates) {
+		if naming.Speaks("blocks", g.Pattern) {
+			blocks = append(blocks, g.Examples...)
+		}
+	}
+	for _, list := range [...][]Group{rep.Groups, rep.Candidates} {
+		for i := range list {
+			list[i].Blocks = blocks
+		}
+	}
 	rep.Unknown, rep.Sampled = sweep.Skipped, sweep.Sampled
 	rep.NotLimiters = max(sweep.Total-members-sweep.Skipped, 0)
 	return rep
 }
 
-// groupOf returns keys that are not watched as a group: of them no figures are known.
-func groupOf(k *model.KeyGroup, libraries func(name string) (Library, bool)) Group {
-	g := Group{
+// groupOf returns keys as a group of which no figures are known.
+func groupOf(k *model.KeyGroup, libraries func(name string) (Library, bool)) *Group {
+	g := &Group{
 		Pattern: k.Pattern, Keys: k.Keys, Library: k.Library, Evidence: k.Evidence, Why: k.Why, Algorithm: k.Algorithm, Example: k.Example,
 		Examples: k.Examples,
 	}
@@ -163,4 +171,29 @@ func (g *Group) add(r *model.Reading) {
 // Missing says whether a rule has to say something for the group to be measured against a limit.
 func (g *Group) Missing() bool {
 	return g.LimitFrom == model.NoLimit && !g.Varies || g.Evidence == model.Likely
+}
+
+// Fit is a reading that fits the limiters of a group, as a rule of the configuration.
+type Fit struct {
+	As      string    // what the keys are then
+	Note    string    // what the rule does not settle; "" nothing
+	Unsure  string    // what tells it from those beside it in a list that have the same words, and fit as well; "" none does
+	Rule    string    // as the configuration has it
+	Figures []Figures // what it gives for some of the keys now
+
+	// Write writes the rule, and applies it; nil while its limit is not told. The error is one sentence.
+	Write func() (Taught, error)
+}
+
+// Figures are what a reading gives for one key.
+type Figures struct {
+	Key   string
+	Shape string // what the key is, without what it holds
+	Says  string // how much is used, and when it is free; or why that is not known
+}
+
+// Taught is a rule that was written.
+type Taught struct {
+	Where string       // the file; "" where there is no folder for it, so that the rule ends with the program
+	Undo  func() error // takes the rule back; the error is one sentence
 }

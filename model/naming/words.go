@@ -3,6 +3,7 @@ package naming
 import (
 	_ "embed"
 	"iter"
+	"maps"
 	"net/netip"
 	"regexp"
 	"slices"
@@ -80,6 +81,9 @@ const (
 	Begins = "begins"
 )
 
+// List returns the words of a list in their order.
+func List(list string) []string { return slices.Sorted(maps.Keys(lists[list])) }
+
 // Holds reports whether the name of a field is in a list, in small letters alone.
 func Holds(list, field string) bool {
 	return lists[list][strings.ToLower(joints.Replace(field))]
@@ -88,7 +92,8 @@ func Holds(list, field string) bool {
 // joints takes out what stands between the words of a field.
 var joints = strings.NewReplacer("_", "", "-", "")
 
-// Speaks reports whether a word of a name is in a list: "rest" for what is left, "leases" for what is held until it is given back.
+// Speaks reports whether a word of a name is in a list: "rest" for what is left, "leases" for what is held until it is given back,
+// "blocks" for what denies while it is there.
 func Speaks(list, name string) bool {
 	for w := range Words(name) {
 		if lists[list][w] {

@@ -137,11 +137,7 @@ func (s *Session) rule(one *identify.Group) string {
 	if one.Window > 0 {
 		window = format.Length(one.Window)
 	}
-	if one.LimitFrom == model.NoLimit {
-		return "{" + strings.Join(append(words, "limit: COUNT/"+window), ", ") + "}"
-	}
-	limit := fmt.Sprintf("limit: %d/%s", one.Limit.Count, format.Length(max(one.Window, time.Millisecond)))
-	return "{" + strings.Join(append(words, limit), ", ") + "}"
+	return "{" + strings.Join(append(words, "limit: COUNT/"+window), ", ") + "}"
 }
 
 // Teach finds the readings that fit a group of likely limiters under a limit, which may be "".

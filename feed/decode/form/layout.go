@@ -274,7 +274,7 @@ func (l *Layout) place(m *Match, text string, now limiter.Instant) bool {
 			}
 			start, end = form.bounds(start-1, w, m.origin, l.Zone)
 		}
-		if _, next := form.bounds(now, w, m.origin, l.Zone); next.Sub(now) < clientAhead {
+		if _, next := form.bounds(now, w, m.origin, l.Zone); next.Sub(now) < decode.ClientAhead {
 			if start, end = form.bounds(next, w, m.origin, l.Zone); form.format(start, end, l.Zone) == text {
 				return true
 			}
@@ -282,9 +282,6 @@ func (l *Layout) place(m *Match, text string, now limiter.Instant) bool {
 	}
 	return false
 }
-
-// clientAhead is how far the clock of a program may be ahead of the server's.
-const clientAhead = 2 * time.Second
 
 // settings are what the layout says of how its limiters limit.
 func (l *Layout) settings() decode.Settings {

@@ -196,6 +196,9 @@ func (o *Own) count(d *decode.Decoded, now limiter.Instant, got []decode.Sample)
 			}
 			return "no number where its rule says that it counts"
 		}
+		if l.Weight == "" && n > 0 && l.Read.Kind != "length" && l.Read.Kind != "present" {
+			d.Counts = append(d.Counts, n)
+		}
 		if l.Left && leads[i].Exists() {
 			n = d.Limit.Count - n
 			if d.Partial = d.Partial || d.LimitFrom == model.NoLimit || n < 0; n < 0 {
@@ -264,13 +267,16 @@ func (l *Layout) number(s *decode.Sample) (n int64, ok bool) {
 	if math.Abs(v) > limiter.MaxCount {
 		return 0, false
 	}
-	if each, err := strconv.ParseInt(l.Weight, 10, 64); err == nil && each > 1 { // how much a request counts
-		v /= float64(each)
-	}
-	if l.Left {
+	if v /= l.each(); l.Left {
 		return int64(math.Floor(v)), ok
 	}
 	return int64(math.Ceil(v)), ok
+}
+
+// each returns how much one request counts.
+func (l *Layout) each() float64 {
+	n, _ := strconv.ParseUint(l.Weight, 10, 32)
+	return float64(max(n, 1))
 }
 
 // windowed places counters whose names hold their windows.
@@ -314,8 +320,11 @@ func (o *Own) bucket(d *decode.Decoded, now limiter.Instant, got []decode.Sample
 	if fault = l.ownRate(d, lead); fault != "" {
 		return fault
 	}
-	if at > now.Add(clientAhead) {
+	if at > now.Add(decode.ClientAhead) {
 		d.Partial, d.Notes = true, append(d.Notes, model.ClockAhead)
+	}
+	if amount /= l.each(); l.Read.Kind == "level" && l.Weight == "" && amount > 0 && amount < limiter.MaxCount {
+		d.Counts = append(d.Counts, int64(math.Ceil(amount)))
 	}
 	if d.Algorithm == limiter.FixedWindow { // a level that drains at once
 		ends := at.Add(d.Window)

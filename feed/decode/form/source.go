@@ -3,6 +3,7 @@ package form
 import (
 	"cmp"
 	"encoding/json"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -279,6 +280,10 @@ func (o *Own) slices(d *decode.Decoded, now limiter.Instant, s *decode.Sample) (
 		if !ok {
 			return "no count in the field of a slice"
 		}
+		if l.Weight == "" {
+			d.Counts = append(d.Counts, n)
+		}
+		n = int64(math.Ceil(float64(n) / l.each()))
 		switch at, timed := instantIn(float64(number), l.Unit, now); {
 		case isDate:
 			counts[int64(date)/size] += n

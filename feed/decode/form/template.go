@@ -16,25 +16,15 @@ import (
 // the window, * anything. All other braces are themselves. The zero value is no name.
 type Template struct {
 	text   string
-	tokens []token
+	tokens []string // its parts: the places as subject, anything and window, and what stands between them
 	shape  *regexp.Regexp
 	window *WindowForm // nil: the name holds none
 }
 
-// token is a part of a template.
-type token struct {
-	kind tokenKind
-	text string // of a literal
-}
+const subject, anything, window = "{who}", "*", "{window}"
 
-type tokenKind uint8
-
-const (
-	literal tokenKind = iota
-	subject
-	anything
-	window
-)
+// literal reports whether a part of a template is itself.
+func literal(token string) bool { return token != subject && token != anything && token != window }
 
 // places finds what differs from key to key in the text of a template.
 var places = regexp.MustCompile(`\{who\}|\{window(?::[^{}]*)?\}|\*`)
@@ -45,20 +35,20 @@ func ParseTemplate(text string) (Template, error) {
 	shape := strings.Builder{}
 	shape.WriteString(`(?s)^`)
 	from := 0
-	add := func(kind tokenKind, text, pattern string) {
-		t.tokens = append(t.tokens, token{kind, text})
+	add := func(token, pattern string) {
+		t.tokens = append(t.tokens, token)
 		shape.WriteString(pattern)
 	}
 	for _, at := range append(places.FindAllStringIndex(text, -1), []int{len(text), len(text)}) {
 		if plain := text[from:at[0]]; plain != "" {
-			add(literal, plain, regexp.QuoteMeta(plain))
+			add(plain, regexp.QuoteMeta(plain))
 		}
 		switch word := text[at[0]:at[1]]; {
 		case word == "":
-		case word == "{who}":
-			add(subject, "", `(.+)`)
-		case word == "*":
-			add(anything, "", `(.*)`)
+		case word == subject:
+			add(word, `(.+)`)
+		case word == anything:
+			add(word, `(.*)`)
 		case t.window != nil:
 			return t, fmt.Errorf("%q has two windows: say the one that ends first", text)
 		default:
@@ -67,7 +57,7 @@ func ParseTemplate(text string) (Template, error) {
 				return t, err
 			}
 			t.window = form
-			add(window, "", `(`+form.pattern()+`)`)
+			add(window, `(`+form.pattern()+`)`)
 		}
 		from = at[1]
 	}
@@ -85,9 +75,9 @@ func (t *Template) String() string { return t.text }
 // Glob returns the pattern of the keys of t, as rules of match and SCAN write it.
 func (t *Template) Glob() string {
 	var b strings.Builder
-	for _, part := range t.tokens {
-		if part.kind == literal {
-			b.WriteString(naming.Escape(part.text))
+	for _, token := range t.tokens {
+		if literal(token) {
+			b.WriteString(naming.Escape(token))
 		} else {
 			b.WriteByte('*')
 		}
@@ -106,7 +96,7 @@ type parts struct {
 
 // match reads a key; ok is false where it is none of the template.
 func (t *Template) match(key string) (p parts, window string, ok bool) {
-	if t.Blank() || t.tokens[0].kind == literal && !strings.HasPrefix(key, t.tokens[0].text) {
+	if t.Blank() || literal(t.tokens[0]) && !strings.HasPrefix(key, t.tokens[0]) {
 		return p, "", false
 	}
 	found := t.shape.FindStringSubmatch(key)
@@ -115,11 +105,11 @@ func (t *Template) match(key string) (p parts, window string, ok bool) {
 	}
 	n := 0
 	for _, token := range t.tokens {
-		if token.kind == literal {
+		if literal(token) {
 			continue
 		}
 		n++
-		switch token.kind {
+		switch token {
 		case subject:
 			if p.who != "" && p.who != found[n] {
 				return p, "", false
@@ -139,9 +129,7 @@ func (t *Template) render(p parts, text string) string {
 	var b strings.Builder
 	star := 0
 	for _, token := range t.tokens {
-		switch token.kind {
-		case literal:
-			b.WriteString(token.text)
+		switch token {
 		case subject:
 			b.WriteString(p.who)
 		case anything:
@@ -149,8 +137,10 @@ func (t *Template) render(p parts, text string) string {
 				b.WriteString(p.stars[star])
 			}
 			star++
-		default:
+		case window:
 			b.WriteString(text)
+		default:
+			b.WriteString(token)
 		}
 	}
 	return b.String()
@@ -159,29 +149,20 @@ func (t *Template) render(p parts, text string) string {
 // Base returns the template of what the keys of one row have in common: t without its window and the
 // separator before it, or after one that begins the name.
 func (t *Template) Base() Template {
-	base := Template{window: nil}
-	skip := false
-	for i, part := range t.tokens {
-		if part.kind == window {
-			if i > 0 && base.tokens[len(base.tokens)-1].kind == literal {
-				last := &base.tokens[len(base.tokens)-1]
-				last.text = strings.TrimRight(last.text, ":./|_-@")
-			} else {
-				skip = i == 0
-			}
-			continue
+	const separators = ":./|_-@"
+	text := ""
+	for i, token := range t.tokens {
+		switch {
+		case token == window && i > 0 && literal(t.tokens[i-1]):
+			text = strings.TrimRight(text, separators)
+		case token == window:
+		case i == 1 && t.tokens[0] == window && literal(token):
+			text = strings.TrimLeft(token, separators)
+		default:
+			text += token
 		}
-		if skip && part.kind == literal {
-			part.text = strings.TrimLeft(part.text, ":./|_-@")
-		}
-		skip = false
-		base.tokens = append(base.tokens, part)
 	}
-	var text strings.Builder
-	for _, part := range base.tokens {
-		text.WriteString(map[tokenKind]string{literal: part.text, subject: "{who}", anything: "*"}[part.kind])
-	}
-	base, err := ParseTemplate(text.String())
+	base, err := ParseTemplate(text)
 	if err != nil || base.Blank() {
 		return *t
 	}

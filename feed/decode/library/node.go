@@ -166,3 +166,157 @@ func ossRatelimit(s *decode.Sample, c decode.Context) *decode.Match {
 }
 
 const ossPrefix = "open-ratelimit:"
+
+// Counters of a window with another key beside them, or with the end of their window in their value.
+
+func ginRateLimit(s *decode.Sample, c decode.Context) *decode.Match {
+	base, ok := strings.CutSuffix(s.Key, "hits")
+	if !ok {
+		base, ok = strings.CutSuffix(s.Key, "ts")
+	}
+	client, _, _ := strings.Cut(base, "/")
+	if _, numeric := form.Count(s.Text); !ok || !numeric || s.TTL <= 0 || !c.Named && !form.IsAddress(client) {
+		return nil
+	}
+	r := &form.Reader{Keys: form.Texts(base+"hits", base+"ts"), Settings: form.FromFirst, Read: readGin(),
+		Holds: "counter of gin-rate-limit that agrees with its twin"}
+	return r.Match(s, c, decode.Match{Name: base + "hits", Suffix: base[len(client):] + "hits",
+		Why: []string{"named <address of a client><path>hits", "its twin ts is two windows before their expiry"}})
+}
+
+// readGin returns a function that reads the requests and the start of their window, and its length: half of the time
+// from the stamp, rounded down to a second, to the expiry. A request that reached the server in the second after its stamp
+// leaves a second more, which alone tells no limiter.
+func readGin() func(*decode.Decoded, limiter.Instant, []decode.Sample, decode.Settings) bool {
+	told := false
+	return func(d *decode.Decoded, now limiter.Instant, got []decode.Sample, _ decode.Settings) bool {
+		hits, ok := form.Count(got[0].Text)
+		second, numeric := form.Count(got[1].Text)
+		if !ok || !numeric || second > 1e11 || got[0].TTL <= 0 || (got[0].TTL-got[1].TTL).Abs() > 2*form.Latency {
+			d.Window = 0
+			return false
+		}
+		d.State.Current, d.State.Start = hits, limiter.Instant(second*1e6)
+		const doubt = 5 * time.Millisecond // of the expiry
+		whole := func(d time.Duration) int64 { return int64(d / time.Second) }
+		lives := whole(got[1].Expiry(now).Sub(d.State.Start) + doubt)
+		if lives%2 != 0 { // the stamp was taken at the end of a second
+			lives = whole(got[1].Expiry(now).Sub(d.State.Start) - doubt)
+		}
+		told = told || lives%2 == 0
+		d.Window = time.Duration(lives/2) * time.Second
+		return told && lives >= 2 && now.Sub(d.State.Start) >= -form.Latency && d.Window <= limiter.MaxWindow
+	}
+}
+
+func httprateRedis(s *decode.Sample, c decode.Context) *decode.Match {
+	prefix, last, ok := form.LastPart(s.Key, ':')
+	if !ok || !form.IsNumber(last) || last[0] == '0' || !c.Named && (prefix != "httprate" || len(last) < 14) || !form.IsCounter(s) {
+		return nil
+	}
+	longest := time.Duration(0) // the longest expiry seen
+	r := &form.Reader{
+		Keys: form.Texts(s.Key), Settings: decode.Settings{Algorithm: limiter.SlidingWindow}, Holds: "count",
+		// At most what the counter holds counts, for it may be of a window long over.
+		Read: func(d *decode.Decoded, _ limiter.Instant, got []decode.Sample, _ decode.Settings) bool {
+			if longest = max(longest, got[0].TTL); d.Window == 0 {
+				if set := (longest + form.Latency).Truncate(time.Second); set%(3*time.Second) == 0 {
+					d.Window, d.Guessed = set/3, true
+				}
+			}
+			d.Partial, d.Notes = true, []model.Note{model.WindowUnknown}
+			return form.IsCounter(&got[0])
+		},
+	}
+	r.Settings.Convention.Rounding = convention.Nearest
+	return r.Match(s, c, decode.Match{Prefix: prefix + ":", Why: []string{"named httprate:<hash of 64 bits>", "an integer that expires"}})
+}
+
+func laravel(s *decode.Sample, c decode.Context) *decode.Match {
+	switch {
+	case s.TTL <= 0:
+		return nil
+	case s.Type == "hash":
+		r := &form.Reader{Keys: form.Hash(s.Key, "start", "end", "count"), Settings: form.FromFirst, Charged: true, Hides: true,
+			Holds: "start, end and count of a window", Read: readThrottle}
+		m := r.Match(s, c, decode.Match{Prefix: s.Key[:strings.LastIndexAny(s.Key, ":|_-")+1],
+			Why: []string{"a hash of start, end and count", "it expires two windows after its start"}})
+		if start, end, _, ok := throttleFields(s); m != nil && ok && s.Length == 3 {
+			m.Window = time.Duration(end-start) * time.Second
+			late := s.Expiry(c.Now).Sub(limiter.Instant((start + 2*(end-start)) * 1e6))
+			if late > -form.WholeSecond && late < 2*form.WholeSecond { // the clock is the client's
+				return m
+			}
+		}
+		return nil
+	}
+	base, ok := strings.CutSuffix(s.Key, laravelTimer)
+	if !ok && !c.Named && !laravelName(s.Key) || base == "" || ok && !isTimer(s, c.Now) || !ok && !form.IsCounter(s) {
+		return nil
+	}
+	// It counts until the first of the two expires. Laravel lets an application charge denied
+	// requests or not, so that what is beyond the limit was denied, and is not all that was.
+	l := &form.Reader{Keys: form.Texts(base, base+laravelTimer), Settings: form.FromFirst, Either: true, Holds: "count",
+		Read: func(d *decode.Decoded, now limiter.Instant, got []decode.Sample, _ decode.Settings) bool {
+			count, timer := &got[0], &got[1]
+			if !count.Exists() || !timer.Exists() {
+				d.State.Start = now
+				if len(d.Members) > 0 { // the next request begins anew
+					d.Ends = now
+				}
+				return true
+			}
+			n, ok := form.Signed(count.Text)
+			ttl := count.TTL
+			if timer.TTL > 0 {
+				ttl = min(ttl, timer.TTL)
+			}
+			d.State.Current, d.TTL = max(n, 0), ttl
+			form.Until(d, now, ttl, false)
+			return ok
+		}}
+	m := &decode.Match{
+		Name: base, Prefix: base[:strings.LastIndexAny(base, ":|-")+1], Limiter: l,
+		Why:      []string{"a counter and <key>:timer, which expire together", "the timer holds the second in which both expire"},
+		Siblings: l.Keys, Span: s.TTL,
+		Confirm: func(got []decode.Sample) bool {
+			return form.IsCounter(&got[0]) && isTimer(&got[1], c.Now) && (got[0].TTL-got[1].TTL).Abs() <= 2*form.Latency
+		},
+	}
+	m.Algorithm = limiter.FixedWindow
+	return m
+}
+
+const laravelTimer = ":timer"
+
+// laravelName says whether a counter may have a timer beside it, so that it is read too: its name
+// ends in a digest, or stands in a cache. Others are told by their timers.
+func laravelName(key string) bool {
+	last := key[strings.LastIndexAny(key, ":_-")+1:]
+	return form.IsHex(last, 40) || form.IsHex(last, 32) || strings.Contains(key, "cache")
+}
+
+// isTimer says whether a sample is the end of a window: the second in which it expires.
+func isTimer(s *decode.Sample, now limiter.Instant) bool {
+	second, ok := form.Count(s.Text)
+	if !ok || s.TTL <= 0 || !form.IsSecond(float64(second), now.Add(s.TTL)) {
+		return false
+	}
+	late := s.Expiry(now).Sub(limiter.Instant(second * 1e6))
+	return late > -form.WholeSecond && late < 2*form.WholeSecond // the clock is the client's
+}
+
+func throttleFields(s *decode.Sample) (start, end, n int64, ok bool) {
+	start, sok := form.Count(s.Fields["start"])
+	end, eok := form.Count(s.Fields["end"])
+	n, nok := form.Count(s.Fields["count"])
+	return start, end, n, sok && eok && nok && start < 1e11 && end > start && end-start <= int64(limiter.MaxWindow/time.Second)
+}
+
+// readThrottle counts the requests of Redis::throttle until the end, which is earlier than the expiry.
+func readThrottle(d *decode.Decoded, _ limiter.Instant, got []decode.Sample, _ decode.Settings) bool {
+	start, end, n, ok := throttleFields(&got[0])
+	d.Window = time.Duration(end-start) * time.Second
+	d.State.Start, d.State.Current = limiter.Instant(start*1e6), n
+	return ok
+}
