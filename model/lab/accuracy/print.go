@@ -1,12 +1,15 @@
 package accuracy
 
 import (
+	_ "embed" // of print.txt
 	"encoding/json"
 	"fmt"
 	"io"
 	"math"
+	"reflect"
 	"strconv"
 	"strings"
+	"text/template"
 
 	"ratescope/model/format"
 )
@@ -18,9 +21,10 @@ const barWidth = 32
 // ascii the bars are made of '#'. It writes nothing wider than 100 columns.
 func Print(w io.Writer, r Report, ascii bool) error {
 	p := newPrinter(ascii)
-	p.table(r)
-	p.say("\n")
 	p.plots(r)
+	if err := tables.Execute(w, r); err != nil {
+		return err
+	}
 	_, err := io.WriteString(w, p.out.String())
 	return err
 }
@@ -78,59 +82,16 @@ type printer struct {
 
 func (p *printer) say(format string, args ...any) { fmt.Fprintf(&p.out, format, args...) }
 
-func (p *printer) table(r Report) {
-	what := "made-up sources: seven in ten independent requests, two on and off, one a job"
-	if r.Recorded {
-		what = "recorded sources"
-		if r.Skipped > 0 {
-			what += fmt.Sprintf(" (%d lines could not be read)", r.Skipped)
-		}
-		if r.Damage != "" {
-			what += "; it ends too soon: " + r.Damage
-		}
-	}
-	p.say("Sliding window counters and the truth, limit %d in %v\n", r.Limit.Count, r.Limit.Window)
-	p.say("%s requests of %s %s\n\n", format.Thousands(r.All.Requests), format.Thousands(int64(r.All.Sources)), what)
-	p.say("Denied requests free, the default: wrong by the true window of what the counter admitted\n\n")
-	p.head(false)
-	for _, b := range r.Free.Bands {
-		p.row(b.label(), b, false)
-	}
-	p.row("all", r.Free.All, false)
-	p.say("\nDenied requests charged, as Cloudflare counts: wrong against a log that counts them too\n\n")
-	p.head(true)
-	for _, b := range r.Bands {
-		p.row(b.label(), b, true)
-	}
-	p.row("all", r.All, true)
-	p.say("\nload: a source's mean requests a window, of the limit · allowed, denied: wrongly, of its requests\n")
-	p.say("differs: mean distance of the estimate from the true count, of the true count\n")
-	p.say("Cloudflare's own, 400 million requests of 270,000 sources: 0.003%% wrong, 6%% difference\n")
-}
+//go:embed print.txt
+var tableText string
 
-// head writes the names of the columns.
-func (p *printer) head(differs bool) {
-	width := 16
-	if differs {
-		width = 24
-	}
-	p.say("%28s", "")
-	for _, k := range Roundings {
-		p.say("%*s", width, "-- "+names[k]+" --   ")
-	}
-	p.say("\n%10s%8s%10s", "load", "sources", "requests")
-	for range Roundings {
-		p.say("%8s%8s", "allowed", "denied")
-		if differs {
-			p.say("%8s", "differs")
-		}
-	}
-	p.say("\n")
-}
+// tables is the part of Print before the plots.
+var tables = template.Must(template.New("").Funcs(template.FuncMap{"row": row, "label": Band.label,
+	"thousands": func(n reflect.Value) string { return format.Thousands(n.Int()) }}).Parse(tableText))
 
-// row writes one band.
-func (p *printer) row(label string, b Band, differs bool) {
-	p.say("%10s%8s%10s", label, format.Thousands(int64(b.Sources)), format.Thousands(b.Requests))
+// row returns the line of one band.
+func row(label string, b Band, differs bool) string {
+	text := fmt.Sprintf("%10s%8s%10s", label, format.Thousands(int64(b.Sources)), format.Thousands(b.Requests))
 	for i := range Roundings {
 		o, unknown := b.By[i], b.Requests == 0
 		columns := []float64{share(float64(o.WronglyAllowed), float64(b.Requests)), share(float64(o.WronglyDenied), float64(b.Requests))}
@@ -138,14 +99,14 @@ func (p *printer) row(label string, b Band, differs bool) {
 			columns = append(columns, share(b.By[i].Difference, b.Exact))
 		}
 		for _, v := range columns {
-			text := "–"
+			value := "–"
 			if !unknown {
-				text = percent(v)
+				value = percent(v)
 			}
-			p.say("%8s", text)
+			text += fmt.Sprintf("%8s", value)
 		}
 	}
-	p.say("\n")
+	return text + "\n"
 }
 
 func (b Band) label() string {
