@@ -398,7 +398,7 @@ func (g *foundGroup) sampled() bool {
 // fitting returns the readings that fit keys of a pattern, completed by what stands beside these. looks are the samples of each
 // in their order.
 func fitting(
-	ctx context.Context, o feed.Options, pattern string, looks [][]decode.Sample, blocks []string, now limiter.Instant,
+	ctx context.Context, o feed.Options, pattern string, looks [][]decode.Sample, bans []string, now limiter.Instant,
 ) ([]config.Suggestion, error) {
 	list, latest := []config.Suggestion(nil), []decode.Sample(nil)
 	for _, its := range looks {
@@ -416,7 +416,7 @@ func fitting(
 		return list, nil
 	}
 	base, _, _ := config.Named(latest[0].Key, pattern, 0, now)
-	return config.Beside(list, base, latest, blocks, now, func(keys []string) ([]decode.Sample, error) {
+	return config.Beside(list, base, latest, bans, now, func(keys []string) ([]decode.Sample, error) {
 		samples, _, err := samplesOf(ctx, o, keys)
 		return samples, err
 	})
@@ -457,7 +457,7 @@ func (i *limitersFound) suggest(ctx context.Context, p *program, long time.Durat
 	for _, g := range open {
 		its := looks[:len(g.examples)]
 		looks = looks[len(its):]
-		list, err := fitting(ctx, o, string(g.Pattern), its, g.of.Blocks, now)
+		list, err := fitting(ctx, o, string(g.Pattern), its, g.of.Bans, now)
 		if err != nil {
 			return err
 		}

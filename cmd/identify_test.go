@@ -199,6 +199,11 @@ func TestIdentifyBeside(t *testing.T) {
 		if i%5 == 4 {
 			client.Set(t.Context(), "auth:lockout:"+who, 1, 5*time.Minute)
 		}
+		if i%5 == 4 { // in the place of its counter
+			client.Set(t.Context(), "login.lock."+who, "locked", 5*time.Minute)
+		} else {
+			client.Set(t.Context(), "login.fail."+who, 1+i%5, time.Minute)
+		}
 		client.Set(t.Context(), "{api_"+who+"}:requests", 3, 0)
 		client.Set(t.Context(), "{api_"+who+"}:window", at.Unix()+50, 0)
 		for n := range 3 {
@@ -223,6 +228,7 @@ func TestIdentifyBeside(t *testing.T) {
 	file := "rules:\n"
 	for pattern, want := range map[string]string{
 		"auth:attempts:*":  "block auth:lockout:{who}",
+		"login.fail.*":     "block login.lock.{who}",
 		"{api_*}:requests": "ends key {api_{who}}:window s",
 		"sem:*":            "stamp end",
 	} {
@@ -244,15 +250,18 @@ func TestIdentifyBeside(t *testing.T) {
 			Next *int64 `json:"next_admission_ms"`
 		}
 	}
-	if err := json.Unmarshal([]byte(snap.out), &rows); err != nil || len(rows.Keys) != 36 {
-		t.Fatalf("%d of 36 rows: %v\n%s\n%s", len(rows.Keys), err, file, snap.err)
+	if err := json.Unmarshal([]byte(snap.out), &rows); err != nil || len(rows.Keys) != 48 {
+		t.Fatalf("%d of 48 rows: %v\n%s\n%s", len(rows.Keys), err, file, snap.err)
 	}
 	for _, k := range rows.Keys {
 		i, _ := strconv.Atoi(regexp.MustCompile(`\d+`).FindString(k.Key))
 		want, wait := int64(3), int64(0)
-		if strings.HasPrefix(k.Key, "auth") {
+		if login := strings.HasPrefix(k.Key, "login"); login || strings.HasPrefix(k.Key, "auth") {
 			if want = int64(1 + i%100%5); want == 5 {
 				wait = 200_000
+				if login {
+					want = 0
+				}
 			}
 		}
 		if k.Used == nil || *k.Used != want || k.Next == nil || *k.Next < wait || wait == 0 && *k.Next != 0 {

@@ -68,7 +68,7 @@ func (t *teacher) fits(ctx context.Context, g identify.Group, limit string) ([]i
 	if len(samples) == 0 {
 		return nil, fmt.Errorf("none of %s is there now: try again when requests come", t.p.names().Name(g.Pattern).Clean())
 	}
-	suggested, err := fitting(ctx, o, g.Pattern, t.seen(samples), g.Blocks, now)
+	suggested, err := fitting(ctx, o, g.Pattern, t.seen(samples), g.Bans, now)
 	if err != nil {
 		return nil, err
 	}

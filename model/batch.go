@@ -87,6 +87,7 @@ type Sweep struct {
 	// Beyond are the limiters of Dropped by their patterns; Candidates are keys that have the shape of
 	// limiters, of which neither name nor value says that they are. Neither slice is changed.
 	Beyond, Candidates []KeyGroup `json:"-"`
+	Bans               []string   `json:"-"` // names of some keys that speak of bans; nil in a recording
 
 	Share float64 `json:"share,omitempty"` // of the server's time that watching may take now, 0.01 for one percent; 0 unknown
 	Pace  Pace    `json:"pace,omitempty"`  // the reason for Share

@@ -301,9 +301,9 @@ func Siblings(counter, pattern string, now limiter.Instant) (blocks, times []str
 // Beside completes the readings of counters by what stands beside their keys: of one without an expiry the key that says when its
 // window ends, and of another the key that denies while it is there, which those that have counted most have and the others have
 // not, or which took the place of a counter; beside tokens it is the key with their time. keys is the latest look at some of them,
-// base their name as a rule writes it, blocks are names of keys that speak of bans, and ask reads others.
+// base their name as a rule writes it, bans are names of keys that speak of them, and ask reads others.
 func Beside(
-	list []Suggestion, base Entry, keys []decode.Sample, blocks []string, now limiter.Instant,
+	list []Suggestion, base Entry, keys []decode.Sample, bans []string, now limiter.Instant,
 	ask func(names []string) ([]decode.Sample, error),
 ) ([]Suggestion, error) {
 	before, after, ok := strings.Cut(base.Name, "{who}")
@@ -355,22 +355,28 @@ func Beside(
 	}
 	for _, name := range names {
 		before, after, _ := strings.Cut(name, "{who}")
-		var counters, bans []string
-		for _, ban := range blocks {
+		var both []string // bans, each behind the counter of its subject
+		for _, ban := range bans {
 			who, begins := strings.CutPrefix(ban, before)
 			if who, ends := strings.CutSuffix(who, after); begins && ends && who != "" {
-				counters, bans = append(counters, strings.Replace(base.Name, "{who}", who, 1)), append(bans, ban)
+				both = append(both, strings.Replace(base.Name, "{who}", who, 1), ban)
 			}
 		}
-		if lasts || tokens || len(bans) == 0 || len(bans) == 1 && naming.SenseOf(base.Name) == (naming.Sense{}) {
+		if lasts || tokens || both == nil {
 			continue
 		}
-		samples, err = ask(append(counters, bans...))
-		if err != nil {
+		if samples, err = ask(both); err != nil {
 			return nil, err
 		}
-		exists := func(s decode.Sample) bool { return s.Exists() }
-		if !slices.ContainsFunc(samples[:len(bans)], exists) && !slices.ContainsFunc(samples[len(bans):], stays) {
+		in, alone := 0, 0
+		for i := 0; i < len(samples); i += 2 {
+			if ban := samples[i+1]; ban.Exists() && samples[i].Exists() || ban.Exists() && stays(ban) {
+				in++
+			} else if ban.Exists() {
+				alone++
+			}
+		}
+		if in == 0 && (alone > 1 || alone == 1 && naming.SenseOf(base.Name) != (naming.Sense{})) {
 			return block(name), nil
 		}
 	}

@@ -38,6 +38,7 @@ type limiters struct {
 	applied    int             // the version of patterns that the trackers have
 	beyond     unwatched       // limiters that were dropped
 	candidates unwatched       // keys that have the shape of limiters
+	bans       []string        // names of some keys that speak of bans
 	windows    decode.Windows  // windows learned from all keys of a kind
 	emptied    limiter.Instant // when the server was last found emptied; 0 for never
 
@@ -115,6 +116,10 @@ func (l *limiters) adoptOne(f decode.Found, now limiter.Instant) {
 			l.replace(t, f)
 		}
 		return
+	}
+	const enough = 256
+	if f.Type == "string" && len(l.bans) < enough && naming.Speaks("blocks", f.Key) && !slices.Contains(l.bans, f.Key) {
+		l.bans = append(l.bans, f.Key)
 	}
 	var ok bool
 	if f.Evidence, ok = l.grade(f); !ok && (f.Candidate || f.Faint) && !f.Beside {

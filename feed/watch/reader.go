@@ -97,7 +97,7 @@ func (r *reader) run(ctx context.Context, beside *goroutine.Group, orders <-chan
 		res.sweep.Behind = r.sweep.Behind
 		now := r.link.clock.at(time.Now())
 		res.sweep.Beyond = r.limiters.beyond.list(&r.limiters.patterns, now)
-		res.sweep.Candidates = r.limiters.candidates.list(&r.limiters.patterns, now)
+		res.sweep.Candidates, res.sweep.Bans = r.limiters.candidates.list(&r.limiters.patterns, now), slices.Clone(r.limiters.bans)
 		if res.err == nil || len(res.readings) > 0 {
 			k := r.limiters.ranker // what it tells once
 			res.hot, res.leftOut, k.news, k.leftOut = k.news, k.leftOut, nil, nil

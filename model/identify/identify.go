@@ -36,7 +36,7 @@ type Group struct {
 	NotRecorded []string
 	Example     string   // the name of one of the limiters
 	Examples    []string // the names of some
-	Blocks      []string // of some of other groups that speak of bans
+	Bans        []string // of some keys that speak of bans
 	Unsettled   []string // what watching has yet to settle; nil where nothing is inferred
 }
 
@@ -84,7 +84,7 @@ func Of(readings []model.Reading, sweep model.Sweep, libraries func(name string)
 		if g == nil {
 			g = groupOf(&model.KeyGroup{Pattern: key.pattern, Library: t.Library, Evidence: t.Evidence, Why: r.Why, Algorithm: t.Algorithm,
 				Example: r.Key}, libraries)
-			g.Window, g.Limit, g.LimitFrom, g.Unsettled = t.Window, t.Limit, t.LimitFrom, r.Unsettled
+			g.Window, g.Limit, g.LimitFrom, g.Unsettled, g.Bans = t.Window, t.Limit, t.LimitFrom, r.Unsettled, sweep.Bans
 			groups[key] = g
 		}
 		g.add(r)
@@ -99,7 +99,8 @@ func Of(readings []model.Reading, sweep model.Sweep, libraries func(name string)
 				same = g
 			}
 		}
-		switch g := groupOf(&b, libraries); {
+		g := groupOf(&b, libraries)
+		switch g.Bans = sweep.Bans; {
 		case same != nil:
 			same.Keys += b.Keys
 		case i < len(sweep.Beyond):
@@ -115,17 +116,6 @@ func Of(readings []model.Reading, sweep model.Sweep, libraries func(name string)
 		return cmp.Or(cmp.Compare(grades[a.Evidence], grades[b.Evidence]), cmp.Compare(b.Keys, a.Keys),
 			strings.Compare(a.Pattern, b.Pattern), strings.Compare(a.Library, b.Library), cmp.Compare(a.Algorithm, b.Algorithm))
 	})
-	var blocks []string
-	for _, g := range slices.Concat(rep.Groups, rep.Candidates) {
-		if naming.Speaks("blocks", g.Pattern) {
-			blocks = append(blocks, g.Examples...)
-		}
-	}
-	for _, list := range [...][]Group{rep.Groups, rep.Candidates} {
-		for i := range list {
-			list[i].Blocks = blocks
-		}
-	}
 	rep.Unknown, rep.Sampled = sweep.Skipped, sweep.Sampled
 	rep.NotLimiters = max(sweep.Total-members-sweep.Skipped, 0)
 	return rep
