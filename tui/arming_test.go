@@ -1,11 +1,14 @@
 package tui_test
 
 import (
+	"context"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/arming"
 	"ratescope/tui"
@@ -15,9 +18,9 @@ import (
 )
 
 // armable shows a server of others, at which firing has to be armed.
-func armable(t *testing.T, w, h int, a *tuitest.Arming, play func(x *tuitest.Terminal, injector *tuitest.Injector)) {
+func armable(t *testing.T, w, h int, a *arms, play func(x *terminal, injector *tuitest.Injector)) {
 	t.Helper()
-	told(t, w, h, tui.Options{Inject: firing.Options{Arming: a}}, func(x *tuitest.Terminal, _ *tuitest.Feed, injector *tuitest.Injector) {
+	told(t, w, h, tui.Options{Inject: firing.Options{Arming: a}}, func(x *terminal, _ *tuitest.Feed, injector *tuitest.Injector) {
 		x.Press("/", "o", "n", "c", "e", "enter")
 		x.See("quiet:once")
 		play(x, injector)
@@ -27,7 +30,7 @@ func armable(t *testing.T, w, h int, a *tuitest.Arming, play func(x *tuitest.Ter
 // TestNoSingleKeyFires: not armed, nothing is sent; armed, space, b and r ask, and so does a
 // higher rate.
 func TestNoSingleKeyFires(t *testing.T) {
-	armable(t, 140, 42, &tuitest.Arming{}, func(x *tuitest.Terminal, injector *tuitest.Injector) {
+	armable(t, 140, 42, &arms{}, func(x *terminal, injector *tuitest.Injector) {
 		x.See("read-only, ! arms")
 		x.Press("space")
 		x.See("press ! to arm it")
@@ -68,8 +71,8 @@ func TestNoSingleKeyFires(t *testing.T) {
 // TestTheArmingIsSeenEverywhere: on every screen with the time left, until its key is pressed
 // again; x stops from every screen.
 func TestTheArmingIsSeenEverywhere(t *testing.T) {
-	a := &tuitest.Arming{}
-	armable(t, 140, 42, a, func(x *tuitest.Terminal, injector *tuitest.Injector) {
+	a := &arms{}
+	armable(t, 140, 42, a, func(x *terminal, injector *tuitest.Injector) {
 		x.Press("!")
 		for _, screen := range []string{"1", "2", "3", "4", "5", "6"} {
 			x.Press(screen)
@@ -94,8 +97,9 @@ func TestTheArmingIsSeenEverywhere(t *testing.T) {
 // TestArmingEnds: after ten minutes without use, and when the server has begun another run. At one
 // frame a second, since ten minutes pass.
 func TestArmingEnds(t *testing.T) {
-	a := &tuitest.Arming{}
-	told(t, 140, 42, tui.Options{Inject: firing.Options{Arming: a}, Look: shell.Options{FPS: 1}}, func(x *tuitest.Terminal, _ *tuitest.Feed, injector *tuitest.Injector) {
+	a := &arms{}
+	o := tui.Options{Inject: firing.Options{Arming: a}, Look: shell.Options{FPS: 1}}
+	told(t, 140, 42, o, func(x *terminal, _ *tuitest.Feed, injector *tuitest.Injector) {
 		x.Press("/", "o", "n", "c", "e", "enter")
 		x.See("quiet:once")
 		x.Press("!")
@@ -119,7 +123,7 @@ func TestArmingEnds(t *testing.T) {
 // TestProductionAsksForTheName: without the key's name and a reason nothing is fired.
 func TestProductionAsksForTheName(t *testing.T) {
 	for _, size := range [][2]int{{140, 42}, {80, 24}, {60, 20}} {
-		armable(t, size[0], size[1], &tuitest.Arming{Production: []string{"it has replicas (2)"}}, func(x *tuitest.Terminal, injector *tuitest.Injector) {
+		armable(t, size[0], size[1], &arms{Production: []string{"it has replicas (2)"}}, func(x *terminal, injector *tuitest.Injector) {
 			x.Press("!")
 			x.See("ARMED PROD")
 			x.Wait(10 * time.Second)
@@ -156,7 +160,7 @@ func TestProductionAsksForTheName(t *testing.T) {
 // TestATicketIsNew: one that is asked for as soon as there are rows is as old as it is, and not as
 // the beginning of time.
 func TestATicketIsNew(t *testing.T) {
-	told(t, 140, 42, tui.Options{Inject: firing.Options{Arming: &tuitest.Arming{}}}, func(x *tuitest.Terminal, _ *tuitest.Feed, injector *tuitest.Injector) {
+	told(t, 140, 42, tui.Options{Inject: firing.Options{Arming: &arms{}}}, func(x *terminal, _ *tuitest.Feed, injector *tuitest.Injector) {
 		send := func(keys ...string) { // without a pause between them
 			for _, key := range keys {
 				x.Send(tuitest.Key(key))
@@ -179,7 +183,7 @@ func TestATicketIsNew(t *testing.T) {
 
 // TestForecastBesideADecision: where 80x24 leaves one row for both, neither is drawn over the other.
 func TestForecastBesideADecision(t *testing.T) {
-	armable(t, 80, 24, &tuitest.Arming{}, func(x *tuitest.Terminal, _ *tuitest.Injector) {
+	armable(t, 80, 24, &arms{}, func(x *terminal, _ *tuitest.Injector) {
 		x.Press("!")
 		x.See("ARMED ")
 		x.Press("space")
@@ -193,3 +197,57 @@ func TestForecastBesideADecision(t *testing.T) {
 		}
 	})
 }
+
+// arms is what stands before a server of others, on the clock of the test. The zero value can
+// be armed. It is safe for concurrent use.
+type arms struct {
+	RunID      string   // of the server that it is armed for
+	Production []string // why the server counts as one of production
+
+	mu    sync.Mutex
+	state arming.State
+}
+
+// Arming implements firing.Arming.
+func (a *arms) Arming() arming.Status {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	s := a.state.Status(time.Now())
+	s.Production = a.Production
+	return s
+}
+
+// Arm implements firing.Arming.
+func (a *arms) Arm(context.Context) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.state.Arm(time.Now(), arming.Server{RunID: a.RunID})
+	return nil
+}
+
+// Disarm implements firing.Arming.
+func (a *arms) Disarm() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.state.Disarm()
+}
+
+// Meet implements firing.Arming.
+func (a *arms) Meet(s model.Server) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if s.Link == model.Live && s.RunID != "" {
+		a.state.Meet(arming.Server{RunID: s.RunID})
+	}
+}
+
+// Preview implements firing.Arming.
+func (a *arms) Preview(_ context.Context, s model.Order) ([]string, error) {
+	return []string{"EVALSHA 0123456789 1 " + s.Key}, nil
+}
+
+// Path implements firing.Arming.
+func (a *arms) Path(model.Order) string { return "the limiter's own script" }
+
+// Keys implements firing.Arming.
+func (a *arms) Keys(s model.Order, _ limiter.Instant) []string { return []string{s.Key} }

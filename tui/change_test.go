@@ -56,8 +56,8 @@ func (b *backer) taken() []model.TakeBack {
 func TestTakingBack(t *testing.T) {
 	for _, size := range [][2]int{{140, 42}, {80, 24}, {60, 20}} {
 		b := &backer{}
-		o := tui.Options{Inject: firing.Options{Arming: &tuitest.Arming{Production: []string{"it has replicas (2)"}}, Changer: &changer{}, Back: b}}
-		told(t, size[0], size[1], o, func(x *tuitest.Terminal, _ *tuitest.Feed, _ *tuitest.Injector) {
+		o := tui.Options{Inject: firing.Options{Arming: &arms{Production: []string{"it has replicas (2)"}}, Changer: &changer{}, Back: b}}
+		told(t, size[0], size[1], o, func(x *terminal, _ *tuitest.Feed, _ *tuitest.Injector) {
 			x.Press("U")
 			x.See("Nothing was fired or changed from here yet")
 			x.Press("!")
@@ -97,7 +97,8 @@ func TestTakingBack(t *testing.T) {
 func TestGivingRoom(t *testing.T) {
 	for _, size := range [][2]int{{140, 42}, {80, 24}, {60, 20}} {
 		c := &changer{}
-		told(t, size[0], size[1], tui.Options{Inject: firing.Options{Arming: &tuitest.Arming{}, Changer: c}}, func(x *tuitest.Terminal, _ *tuitest.Feed, _ *tuitest.Injector) {
+		o := tui.Options{Inject: firing.Options{Arming: &arms{}, Changer: c}}
+		told(t, size[0], size[1], o, func(x *terminal, _ *tuitest.Feed, _ *tuitest.Injector) {
 			x.Press("$")
 			x.See("copies redis-cli")
 			x.Press("down", "enter")

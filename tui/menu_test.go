@@ -60,7 +60,7 @@ func TestTheMenus(t *testing.T) {
 func TestDialogsLeaveTheSelectedRowInSight(t *testing.T) {
 	selected := regexp.MustCompile(`▌. \S+ .*\d+/\d+ .*│`)
 	for _, size := range [][2]int{{60, 20}, {80, 24}, {140, 42}} {
-		story(t, size[0], size[1], tui.Options{}, func(x *tuitest.Terminal) {
+		story(t, size[0], size[1], tui.Options{}, func(x *terminal) {
 			for range 8 {
 				x.Press("j")
 				for key, says := range map[string]string{"o": "same prefix", "$": "free now", "t": "phosphor"} {
@@ -81,7 +81,7 @@ func TestExportOfAKey(t *testing.T) {
 	var got string
 	var as report.Format
 	o := tui.Options{Saving: state.FileOptions{History: func(key string, f report.Format) (string, error) { got, as = key, f; return "/tmp/otp.csv", nil }}}
-	story(t, 140, 42, o, func(x *tuitest.Terminal) {
+	story(t, 140, 42, o, func(x *terminal) {
 		folder, err := os.Getwd()
 		if err != nil {
 			t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 )
 
 func TestTheMouseSelectsScrollsAndPresses(t *testing.T) {
-	story(t, 140, 42, tui.Options{}, func(x *tuitest.Terminal) {
+	story(t, 140, 42, tui.Options{}, func(x *terminal) {
 		byName(x)
 		column, line, found := x.Find("mail:outbound")
 		if !found {
@@ -45,7 +45,7 @@ func TestTheMouseSelectsScrollsAndPresses(t *testing.T) {
 }
 
 func TestAClickOnAnEventLeadsToItsKey(t *testing.T) {
-	story(t, 140, 42, tui.Options{}, func(x *tuitest.Terminal) {
+	story(t, 140, 42, tui.Options{}, func(x *terminal) {
 		byName(x)
 		x.Press("5")
 		x.See("events")
@@ -62,7 +62,7 @@ func TestAClickOnAnEventLeadsToItsKey(t *testing.T) {
 }
 
 func TestTheWheelMovesInAMenuAndNotBehindIt(t *testing.T) {
-	story(t, 140, 42, tui.Options{}, func(x *tuitest.Terminal) {
+	story(t, 140, 42, tui.Options{}, func(x *terminal) {
 		byName(x)
 		x.Press("end")
 		x.Press("t")
@@ -81,7 +81,7 @@ func TestTheWheelMovesInAMenuAndNotBehindIt(t *testing.T) {
 }
 
 func TestTheWheelScrollsTimeWhilePaused(t *testing.T) {
-	story(t, 140, 42, tui.Options{}, func(x *tuitest.Terminal) {
+	story(t, 140, 42, tui.Options{}, func(x *terminal) {
 		byName(x)
 		x.Press("home")
 		x.Wait(5 * time.Second)
@@ -104,7 +104,7 @@ func TestTheWheelScrollsTimeWhilePaused(t *testing.T) {
 // TestTheMouseAsks rests on parts of the screen: each says what it is made of, over what
 // stands there, and nothing else moves.
 func TestTheMouseAsks(t *testing.T) {
-	told(t, 140, 42, tui.Options{}, func(x *tuitest.Terminal, _ *tuitest.Feed, _ *tuitest.Injector) {
+	told(t, 140, 42, tui.Options{}, func(x *terminal, _ *tuitest.Feed, _ *tuitest.Injector) {
 		byName(x)
 		for _, c := range []struct{ on, says string }{
 			{"used/limit", "What counts now against what the limit admits."},
@@ -139,7 +139,7 @@ func TestTheMouseAsks(t *testing.T) {
 // TestARightClickOffersTheRowsActions: what fires is the last, and asks.
 func TestARightClickOffersTheRowsActions(t *testing.T) {
 	injector := &tuitest.Injector{}
-	told(t, 140, 42, tui.Options{Inject: firing.Options{Injector: injector}}, func(x *tuitest.Terminal, _ *tuitest.Feed, injector *tuitest.Injector) {
+	told(t, 140, 42, tui.Options{Inject: firing.Options{Injector: injector}}, func(x *terminal, _ *tuitest.Feed, injector *tuitest.Injector) {
 		byName(x)
 		open := func() {
 			x.Press("home") // else its name stands above its timeline first

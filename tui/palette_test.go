@@ -98,7 +98,7 @@ func TestThePaletteDoesWhatIsMeant(t *testing.T) {
 // enter fires.
 func TestAWritingActionAsks(t *testing.T) {
 	injector := &tuitest.Injector{}
-	told(t, 140, 42, tui.Options{Inject: firing.Options{Injector: injector}}, func(x *tuitest.Terminal, _ *tuitest.Feed, _ *tuitest.Injector) {
+	told(t, 140, 42, tui.Options{Inject: firing.Options{Injector: injector}}, func(x *terminal, _ *tuitest.Feed, _ *tuitest.Injector) {
 		x.Press(":", "b", "u", "r", "enter")
 		x.See("burst")
 		if len(injector.Orders()) != 0 {

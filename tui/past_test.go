@@ -226,7 +226,7 @@ func TestThePastOfSeveralServersIsOneMoment(t *testing.T) {
 			}
 			all = append(all, tui.Options{Target: name, Source: session.Source{Take: tuitest.NewFeed(time.Now(), people...).Take}})
 		}
-		x := tuitest.Launch(t, 140, 42, tuitest.Dark, func(ctx context.Context, extra ...tea.ProgramOption) error {
+		x := launch(t, 140, 42, dark, func(ctx context.Context, extra ...tea.ProgramOption) error {
 			return tui.Run(ctx, all, extra...)
 		})
 		rows := func() string {

@@ -25,13 +25,13 @@ import (
 
 // story runs a test in virtual time on a dashboard with the tests' own feed. It ends
 // with no goroutine left: a bubble that leaves one behind fails the test.
-func story(t *testing.T, w, h int, o tui.Options, tell func(x *tuitest.Terminal)) {
+func story(t *testing.T, w, h int, o tui.Options, tell func(x *terminal)) {
 	t.Helper()
-	told(t, w, h, o, func(x *tuitest.Terminal, _ *tuitest.Feed, _ *tuitest.Injector) { tell(x) })
+	told(t, w, h, o, func(x *terminal, _ *tuitest.Feed, _ *tuitest.Injector) { tell(x) })
 }
 
 // told is a story whose teller also has the feed and an armed injector.
-func told(t *testing.T, w, h int, o tui.Options, tell func(*tuitest.Terminal, *tuitest.Feed, *tuitest.Injector)) {
+func told(t *testing.T, w, h int, o tui.Options, tell func(*terminal, *tuitest.Feed, *tuitest.Injector)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		feed := tuitest.NewFeed(time.Now())
@@ -42,14 +42,14 @@ func told(t *testing.T, w, h int, o tui.Options, tell func(*tuitest.Terminal, *t
 		if o.Inject.Injector == nil {
 			o.Inject.Injector = injector
 		}
-		x := tuitest.Start(t, w, h, tuitest.Dark, o)
+		x := start(t, w, h, dark, o)
 		x.See("used/limit")
 		tell(x, feed, injector)
 	})
 }
 
 // row returns the line of the screen on which a text stands.
-func row(t *testing.T, x *tuitest.Terminal, text string) string {
+func row(t *testing.T, x *terminal, text string) string {
 	t.Helper()
 	for line := range strings.Lines(x.Screen()) {
 		if strings.Contains(line, text) {
@@ -63,16 +63,16 @@ func row(t *testing.T, x *tuitest.Terminal, text string) string {
 var pin = chart.Unicode.PinMark
 
 // byName puts the keys in an order that does not change under the test's hands.
-func byName(x *tuitest.Terminal) { x.Press("s", "s", "s", "s", "s"); x.See("by name") }
+func byName(x *terminal) { x.Press("s", "s", "s", "s", "s"); x.See("by name") }
 
 // selected returns the first words of the row that is marked as selected.
-func selected(t *testing.T, x *tuitest.Terminal) string {
+func selected(t *testing.T, x *terminal) string {
 	t.Helper()
 	return row(t, x, "│ "+chart.Unicode.SelMark)
 }
 
 func TestFirstLookTellsWhoIsInTrouble(t *testing.T) {
-	story(t, 140, 42, tui.Options{}, func(x *tuitest.Terminal) {
+	story(t, 140, 42, tui.Options{}, func(x *terminal) {
 		x.See("LIVE")
 		x.See("near limit")
 		x.See("login:otp:+4915112345678")
@@ -86,7 +86,7 @@ func TestFirstLookTellsWhoIsInTrouble(t *testing.T) {
 }
 
 func TestPauseFreezesThePictureAndCollectingGoesOn(t *testing.T) {
-	told(t, 140, 42, tui.Options{}, func(x *tuitest.Terminal, feed *tuitest.Feed, _ *tuitest.Injector) {
+	told(t, 140, 42, tui.Options{}, func(x *terminal, feed *tuitest.Feed, _ *tuitest.Injector) {
 		x.Wait(3 * time.Second)
 		x.Press("p")
 		x.See("PAUSED")
@@ -105,7 +105,7 @@ func TestPauseFreezesThePictureAndCollectingGoesOn(t *testing.T) {
 }
 
 func TestScrollBackInTime(t *testing.T) {
-	story(t, 140, 42, tui.Options{}, func(x *tuitest.Terminal) {
+	story(t, 140, 42, tui.Options{}, func(x *terminal) {
 		x.Wait(10 * time.Second)
 		x.Press("left")
 		x.See("back · esc now")
@@ -136,7 +136,7 @@ func TestScrollBackInTime(t *testing.T) {
 }
 
 func TestFilter(t *testing.T) {
-	story(t, 140, 42, tui.Options{}, func(x *tuitest.Terminal) {
+	story(t, 140, 42, tui.Options{}, func(x *terminal) {
 		x.Press("/", "w", "h", "o", "k", "p") // p is a letter here, not the pause
 		x.See("No key matches the filter whokp")
 		x.Press("backspace")
@@ -158,7 +158,7 @@ func TestFilter(t *testing.T) {
 }
 
 func TestSortAndReverse(t *testing.T) {
-	story(t, 140, 42, tui.Options{}, func(x *tuitest.Terminal) {
+	story(t, 140, 42, tui.Options{}, func(x *terminal) {
 		x.See("trouble first")
 		x.Press("s")
 		x.See("by utilization")
@@ -199,7 +199,7 @@ func TestSortAndReverse(t *testing.T) {
 }
 
 func TestPinKeepsAKeyOnTop(t *testing.T) {
-	story(t, 140, 42, tui.Options{}, func(x *tuitest.Terminal) {
+	story(t, 140, 42, tui.Options{}, func(x *terminal) {
 		x.Press("end")
 		last := selected(t, x)
 		x.Press("P")
@@ -219,7 +219,7 @@ func TestPinKeepsAKeyOnTop(t *testing.T) {
 }
 
 func TestThemes(t *testing.T) {
-	story(t, 140, 42, tui.Options{}, func(x *tuitest.Terminal) {
+	story(t, 140, 42, tui.Options{}, func(x *terminal) {
 		x.Press("t")
 		x.See("phosphor")
 		x.See("colour-blind")
@@ -233,7 +233,7 @@ func TestThemes(t *testing.T) {
 }
 
 func TestOverlaysAndScreens(t *testing.T) {
-	story(t, 140, 42, tui.Options{}, func(x *tuitest.Terminal) {
+	story(t, 140, 42, tui.Options{}, func(x *terminal) {
 		x.Press("?")
 		x.See("fires one request at the selected key")
 		x.Press("esc")
@@ -259,7 +259,7 @@ func TestOverlaysAndScreens(t *testing.T) {
 }
 
 func TestResize(t *testing.T) {
-	story(t, 140, 42, tui.Options{}, func(x *tuitest.Terminal) {
+	story(t, 140, 42, tui.Options{}, func(x *terminal) {
 		x.Resize(60, 20)
 		x.See("used/limit")
 		x.Resize(30, 8)
@@ -272,7 +272,7 @@ func TestResize(t *testing.T) {
 }
 
 func TestTheServerGoesAwayAndComesBack(t *testing.T) {
-	told(t, 140, 42, tui.Options{}, func(x *tuitest.Terminal, feed *tuitest.Feed, _ *tuitest.Injector) {
+	told(t, 140, 42, tui.Options{}, func(x *terminal, feed *tuitest.Feed, _ *tuitest.Injector) {
 		x.Wait(3 * time.Second)
 		if strings.Contains(x.Screen(), "╱") {
 			t.Fatalf("there is a gap before anything happened:\n%s", x.Screen())
@@ -298,7 +298,7 @@ func TestTheServerGoesAwayAndComesBack(t *testing.T) {
 
 func TestConnecting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x := tuitest.Start(t, 120, 36, tuitest.Dark, tui.Options{Source: session.Source{Take: func(ctx context.Context) (model.Batch, error) {
+		x := start(t, 120, 36, dark, tui.Options{Source: session.Source{Take: func(ctx context.Context) (model.Batch, error) {
 			<-ctx.Done()
 			return model.Batch{}, ctx.Err()
 		}}})
@@ -311,7 +311,9 @@ func TestConnecting(t *testing.T) {
 func TestASourceThatFailsEndsTheProgram(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := errors.New("the recording ends in the middle of a line")
-		x := tuitest.Start(t, 120, 36, tuitest.Dark, tui.Options{Source: session.Source{Take: func(context.Context) (model.Batch, error) { return model.Batch{}, broken }}})
+		x := start(t, 120, 36, dark, tui.Options{Source: session.Source{Take: func(context.Context) (model.Batch, error) {
+			return model.Batch{}, broken
+		}}})
 		x.Wait(time.Second)
 		x.Done()
 		if err := x.Err(); !errors.Is(err, broken) {
@@ -325,7 +327,7 @@ func TestASourceThatFailsEndsTheProgram(t *testing.T) {
 
 func TestNoKeysAtAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x := tuitest.Start(t, 120, 36, tuitest.Dark, tui.Options{Source: session.Source{Take: func(ctx context.Context) (model.Batch, error) {
+		x := start(t, 120, 36, dark, tui.Options{Source: session.Source{Take: func(ctx context.Context) (model.Batch, error) {
 			select {
 			case <-ctx.Done():
 				return model.Batch{}, ctx.Err()
@@ -342,7 +344,7 @@ func TestNoKeysAtAll(t *testing.T) {
 
 func TestReadOnlySaysHowToAllowIt(t *testing.T) {
 	injector := &tuitest.Injector{Refuse: errors.New("redis://prod is opened read-only, so nothing is fired at it: start ratescope with --allow-inject to allow it")}
-	story(t, 140, 42, tui.Options{Inject: firing.Options{Injector: injector}}, func(x *tuitest.Terminal) {
+	story(t, 140, 42, tui.Options{Inject: firing.Options{Injector: injector}}, func(x *terminal) {
 		x.See("read-only")
 		x.Press("space")
 		x.See("start ratescope with --allow-inject")
@@ -354,7 +356,7 @@ func TestReadOnlySaysHowToAllowIt(t *testing.T) {
 }
 
 func TestFiring(t *testing.T) {
-	told(t, 140, 42, tui.Options{}, func(x *tuitest.Terminal, feed *tuitest.Feed, injector *tuitest.Injector) {
+	told(t, 140, 42, tui.Options{}, func(x *terminal, feed *tuitest.Feed, injector *tuitest.Injector) {
 		byName(x)
 		column, line, _ := x.Find("quiet:once")
 		x.Click(column, line)
@@ -412,7 +414,7 @@ func TestFiring(t *testing.T) {
 func TestQuittingLeavesNothingBehind(t *testing.T) {
 	for _, key := range []string{"q", "ctrl+c"} {
 		for _, state := range [][]string{nil, {"/", "x"}, {"?"}, {"t"}, {":"}, {"p"}, {"2"}, {"r"}} {
-			story(t, 100, 30, tui.Options{}, func(x *tuitest.Terminal) {
+			story(t, 100, 30, tui.Options{}, func(x *terminal) {
 				x.Press(state...)
 				if key == "q" && len(state) > 0 && strings.Contains("/ ? t :", state[0]) {
 					return // a letter there
@@ -431,7 +433,7 @@ func TestQuittingLeavesNothingBehind(t *testing.T) {
 }
 
 func TestCopy(t *testing.T) {
-	story(t, 140, 42, tui.Options{}, func(x *tuitest.Terminal) {
+	story(t, 140, 42, tui.Options{}, func(x *terminal) {
 		x.Press("y")
 		x.See("Copied: login:otp:+4915112345678")
 	})
@@ -440,7 +442,7 @@ func TestCopy(t *testing.T) {
 func TestExport(t *testing.T) {
 	var got model.Batch
 	o := tui.Options{Saving: state.FileOptions{Export: func(b model.Batch) (string, error) { got = b; return "/tmp/out.json", nil }}}
-	story(t, 140, 42, o, func(x *tuitest.Terminal) {
+	story(t, 140, 42, o, func(x *terminal) {
 		x.Press("e")
 		x.See("/tmp/out.json")
 		if len(got.Readings) != len(tuitest.Cast()) {
@@ -454,7 +456,7 @@ func TestExportOfRows(t *testing.T) {
 	var got model.Batch
 	var as report.Format
 	o := tui.Options{Saving: state.FileOptions{ExportRows: func(b model.Batch, f report.Format) (string, error) { got, as = b, f; return "/tmp/out.md", nil }}}
-	story(t, 140, 42, o, func(x *tuitest.Terminal) {
+	story(t, 140, 42, o, func(x *terminal) {
 		x.Press("/", "o", "t", "p", "enter", "E")
 		x.See("export 1 key as")
 		x.Press("m", "d", "enter")

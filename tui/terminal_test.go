@@ -40,14 +40,14 @@ func (t *outputLog) String() string {
 }
 
 // runRecorded runs a dashboard in a terminal of so many colours and keeps its output.
-func runRecorded(t *testing.T, profile colorprofile.Profile, o tui.Options, tell func(x *tuitest.Terminal, out *outputLog)) {
+func runRecorded(t *testing.T, profile colorprofile.Profile, o tui.Options, tell func(x *terminal, out *outputLog)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		if o.Source.Take == nil {
 			o.Source.Take = tuitest.NewFeed(time.Now()).Take
 		}
 		out := &outputLog{}
-		x := tuitest.Launch(t, 120, 36, tuitest.Dark, func(ctx context.Context, extra ...tea.ProgramOption) error {
+		x := launch(t, 120, 36, dark, func(ctx context.Context, extra ...tea.ProgramOption) error {
 			return tui.Run(ctx, []tui.Options{o}, append(extra, tea.WithColorProfile(profile), tea.WithOutput(out))...)
 		})
 		x.Wait(3 * time.Second)
@@ -70,7 +70,7 @@ func TestTerminalsWithFewerColours(t *testing.T) {
 		{colorprofile.ASCII, nil, []*regexp.Regexp{whole, indexed, sixteen}}, // as under NO_COLOR
 	} {
 		t.Run(tc.profile.String(), func(t *testing.T) {
-			runRecorded(t, tc.profile, tui.Options{}, func(_ *tuitest.Terminal, out *outputLog) {
+			runRecorded(t, tc.profile, tui.Options{}, func(_ *terminal, out *outputLog) {
 				text := out.String()
 				if !strings.Contains(text, "used/limit") {
 					t.Fatalf("there is no dashboard in %d bytes", len(text))
@@ -91,7 +91,7 @@ func TestTerminalsWithFewerColours(t *testing.T) {
 }
 
 func TestCopyReachesTheClipboard(t *testing.T) {
-	runRecorded(t, colorprofile.TrueColor, tui.Options{}, func(x *tuitest.Terminal, out *outputLog) {
+	runRecorded(t, colorprofile.TrueColor, tui.Options{}, func(x *terminal, out *outputLog) {
 		x.Press("y")
 		x.Wait(time.Second)
 		_, rest, found := strings.Cut(out.String(), "\x1b]52;c;")
@@ -124,7 +124,7 @@ func TestDiscoveryShowsInTheTerminal(t *testing.T) {
 		}
 		return b, nil
 	}}}
-	runRecorded(t, colorprofile.TrueColor, o, func(x *tuitest.Terminal, out *outputLog) {
+	runRecorded(t, colorprofile.TrueColor, o, func(x *terminal, out *outputLog) {
 		for _, want := range []string{"\x1b]9;4;1;40", "\x1b]2;ratescope redis://prod-eu-1:6379/0"} {
 			if !strings.Contains(out.String(), want) {
 				t.Errorf("%q is not sent to the terminal", want)
@@ -151,7 +151,7 @@ func TestACalmScreenRests(t *testing.T) {
 		t.Run("screen "+key, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				feed := tuitest.NewFeed(time.Now(), people...)
-				x := tuitest.Start(t, 140, 42, tuitest.Dark, tui.Options{Source: session.Source{Take: feed.Take}})
+				x := start(t, 140, 42, dark, tui.Options{Source: session.Source{Take: feed.Take}})
 				x.See("used/limit")
 				x.Press(key)
 				x.Wait(25 * time.Second) // longer than two windows

@@ -38,18 +38,14 @@ func TestOnlyPossibleChangesAreOffered(t *testing.T) {
 		"of one that is not written": {model.Target{Algorithm: limiter.SlidingLog, Library: "redisson", Evidence: model.Known}, "zset", true, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			app, k, arming := newApp(t), &keys{}, &tuitest.Arming{}
+			app, k := newApp(t), &keys{}
 			c.target.Limit, c.target.LimitKnown, c.target.Window = limit, true, limit.Window
 			k.board.Apply(model.Batch{At: limiter.InstantOf(now), Readings: []model.Reading{{
 				Key: "api", Type: c.kind, At: limiter.InstantOf(now), State: limiter.State{Algorithm: c.target.Algorithm}, Target: c.target,
 			}}})
-			if c.armed {
-				if err := arming.Arm(t.Context()); err != nil {
-					t.Fatal(err)
-				}
-			}
 			injector := &tuitest.Injector{Feed: tuitest.NewFeed(now)}
-			o := firing.New(app, k, firing.Options{Injector: injector, Arming: arming, Changer: noChanger{}, Name: func(key string) string { return key }})
+			o := firing.New(app, k, firing.Options{Injector: injector, Arming: armed{not: !c.armed}, Changer: noChanger{},
+				Name: func(key string) string { return key }})
 			o.OpenChanges()
 			if app.Over() == nil {
 				if c.want != nil {

@@ -1,6 +1,7 @@
 package firing_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/arming"
 	"ratescope/themes"
 	"ratescope/tui/cell"
 	"ratescope/tui/firing"
@@ -28,11 +30,7 @@ func TestATicketWaitsForWhatIsRead(t *testing.T) {
 		Target: model.Target{Algorithm: limiter.GCRA, Limit: limit, LimitKnown: true, Window: limit.Window, Library: "redis-rate", Evidence: model.Known, Exact: true},
 	}}})
 	injector := &tuitest.Injector{Feed: tuitest.NewFeed(now)}
-	arming := &tuitest.Arming{}
-	if err := arming.Arm(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	o := firing.New(app, k, firing.Options{Injector: injector, Arming: arming, Name: func(key string) string { return key }})
+	o := firing.New(app, k, firing.Options{Injector: injector, Arming: armed{}, Name: func(key string) string { return key }})
 	read := o.Fire(model.Order{N: 1})
 	dialog := app.Over()
 	if read == nil || dialog == nil {
@@ -64,16 +62,14 @@ func TestATicketWaitsForWhatIsRead(t *testing.T) {
 // the next letter goes, in that one alone.
 func TestOneCursor(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
-	app, k, arming := newApp(t), &keys{}, &tuitest.Arming{Production: []string{"it has replicas (2)"}}
+	app, k := newApp(t), &keys{}
 	limit := limiter.Limit{Count: 5, Window: time.Minute}
 	k.board.Apply(model.Batch{At: limiter.InstantOf(now), Readings: []model.Reading{{
 		Key: "api", Type: "zset", At: limiter.InstantOf(now), State: limiter.State{Algorithm: limiter.SlidingLog},
 		Target: model.Target{Algorithm: limiter.SlidingLog, Limit: limit, LimitKnown: true, Window: limit.Window},
 	}}})
-	if err := arming.Arm(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	o := firing.New(app, k, firing.Options{Injector: &tuitest.Injector{Feed: tuitest.NewFeed(now)}, Arming: arming, Name: func(key string) string { return key }})
+	o := firing.New(app, k, firing.Options{Injector: &tuitest.Injector{Feed: tuitest.NewFeed(now)},
+		Arming: armed{production: []string{"it has replicas (2)"}}, Name: func(key string) string { return key }})
 	o.Fire(model.Order{N: 1})
 	for _, want := range []string{"key ", "reason"} {
 		p := canvas(100, 40)
@@ -107,4 +103,22 @@ func canvas(w, h int) *widget.Canvas {
 	p.Buffer.Resize(w, h)
 	p.Begin()
 	return p
+}
+
+// armed is an Arming that never ends.
+type armed struct {
+	production []string
+	not        bool // it has not begun
+}
+
+func (a armed) Arming() arming.Status {
+	return arming.Status{Armed: !a.not, Left: arming.Lasts, Production: a.production}
+}
+func (armed) Arm(context.Context) error                      { return nil }
+func (armed) Disarm()                                        {}
+func (armed) Meet(model.Server)                              {}
+func (armed) Path(model.Order) string                        { return "the limiter's own script" }
+func (armed) Keys(s model.Order, _ limiter.Instant) []string { return []string{s.Key} }
+func (armed) Preview(_ context.Context, s model.Order) ([]string, error) {
+	return []string{"EVALSHA 0123456789 1 " + s.Key}, nil
 }

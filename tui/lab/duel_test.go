@@ -78,21 +78,3 @@ func finish(cmd tea.Cmd, update func(tea.Msg)) {
 		update(msg)
 	}
 }
-
-// TestAGameIsOverWithTheProgram: the next start shows the lesson before the game, as it stood there.
-func TestAGameIsOverWithTheProgram(t *testing.T) {
-	var kept lab.Memory
-	story(t, 140, 42, lab.Options{First: 1, Remember: func(m lab.Memory) error { kept = m; return nil }}, func(x *tuitest.Terminal) {
-		x.See("PAUSED")
-		x.Press("C", "b")
-		x.See("1 admitted")
-		x.Press("v", "b")
-		x.See("attack and defend")
-		x.Press("q")
-		x.Done()
-	})
-	story(t, 140, 42, lab.Options{Memory: kept}, func(x *tuitest.Terminal) {
-		x.See("2/24")
-		x.See("1 admitted")
-	})
-}

@@ -1,15 +1,12 @@
 package lab_test
 
 import (
-	"encoding/json"
 	"math/big"
 	"slices"
-	"testing"
 	"time"
 
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
-	"ratescope/limiter/scenario"
 	engine "ratescope/model/lab"
 )
 
@@ -267,20 +264,4 @@ func (r *reference) room(at int64) (n int64) {
 		c.record(heard, 1)
 	}
 	return n
-}
-
-// missed returns requests that do not reach the goal of a lesson, as its file has them: seconds, and how many. A step of
-// cost 0 only lets time pass.
-func missed(t *testing.T, l engine.Lesson) (steps []scenario.Step) {
-	t.Helper()
-	var file struct {
-		Goal struct{ Missed [][2]float64 }
-	}
-	if err := json.Unmarshal(l.File(), &file); err != nil || len(file.Goal.Missed) == 0 {
-		t.Fatalf("%s: no try that misses its goal (%v)", l.ID, err)
-	}
-	for _, try := range file.Goal.Missed {
-		steps = append(steps, scenario.Step{At: time.Duration(try[0]*1e6) * time.Microsecond, Cost: min(int64(try[1]), 1), Repeat: max(int(try[1]), 1)})
-	}
-	return steps
 }

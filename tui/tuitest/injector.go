@@ -3,12 +3,14 @@ package tuitest
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
+
 	"ratescope/limiter"
 	"ratescope/model"
-	"ratescope/model/arming"
 )
 
 // Injector fires at the keys of a Feed, at the pace that is asked for. It is safe for
@@ -89,56 +91,19 @@ func (f *Feed) FireAt(now limiter.Instant, name string, cost int64) (model.Fired
 	return model.Fired{}, fmt.Errorf("there is no key %q", name)
 }
 
-// Arming is what stands before a server of others, on the clock of the test. The zero value can
-// be armed. It is safe for concurrent use.
-type Arming struct {
-	RunID      string   // of the server that it is armed for
-	Production []string // why the server counts as one of production
-
-	mu    sync.Mutex
-	state arming.State
-}
-
-// Arming implements firing.Arming.
-func (a *Arming) Arming() arming.Status {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	s := a.state.Status(time.Now())
-	s.Production = a.Production
-	return s
-}
-
-// Arm implements firing.Arming.
-func (a *Arming) Arm(context.Context) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.state.Arm(time.Now(), arming.Server{RunID: a.RunID})
-	return nil
-}
-
-// Disarm implements firing.Arming.
-func (a *Arming) Disarm() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.state.Disarm()
-}
-
-// Meet implements firing.Arming.
-func (a *Arming) Meet(s model.Server) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if s.Link == model.Live && s.RunID != "" {
-		a.state.Meet(arming.Server{RunID: s.RunID})
+// Key returns the message of a key by its name.
+func Key(name string) tea.KeyPressMsg {
+	special := map[string]rune{"enter": tea.KeyEnter, "esc": tea.KeyEscape, "tab": tea.KeyTab, "up": tea.KeyUp,
+		"down": tea.KeyDown, "left": tea.KeyLeft, "right": tea.KeyRight, "home": tea.KeyHome, "end": tea.KeyEnd,
+		"pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown, "backspace": tea.KeyBackspace}
+	if code, ok := special[name]; ok {
+		return tea.KeyPressMsg{Code: code}
 	}
+	if name == "space" {
+		return tea.KeyPressMsg{Code: tea.KeySpace, Text: " "}
+	}
+	if letter, ok := strings.CutPrefix(name, "ctrl+"); ok {
+		return tea.KeyPressMsg{Code: []rune(letter)[0], Mod: tea.ModCtrl}
+	}
+	return tea.KeyPressMsg{Code: []rune(name)[0], Text: name}
 }
-
-// Preview implements firing.Arming.
-func (a *Arming) Preview(_ context.Context, s model.Order) ([]string, error) {
-	return []string{"EVALSHA 0123456789 1 " + s.Key}, nil
-}
-
-// Path implements firing.Arming.
-func (a *Arming) Path(model.Order) string { return "the limiter's own script" }
-
-// Keys implements firing.Arming.
-func (a *Arming) Keys(s model.Order, _ limiter.Instant) []string { return []string{s.Key} }

@@ -1,4 +1,4 @@
-package lab_test
+package tui_test
 
 import (
 	"strings"
@@ -8,12 +8,11 @@ import (
 	"ratescope/limiter"
 	"ratescope/model/lab/accuracy"
 	"ratescope/tui/lab"
-	"ratescope/tui/tuitest"
 )
 
 func TestTheQuizIsLeftByTheKeysOfTheHelp(t *testing.T) {
 	for _, leave := range []string{"C", "D", "T", "esc", "tab"} {
-		story(t, 140, 42, lab.Options{}, func(x *tuitest.Terminal) {
+		learn(t, 140, 42, lab.Options{}, func(x *terminal) {
 			x.See("PAUSED")
 			x.Press("Q")
 			x.See("predict each decision")
@@ -24,7 +23,7 @@ func TestTheQuizIsLeftByTheKeysOfTheHelp(t *testing.T) {
 }
 
 func TestPresenterModeSaysWhereItShows(t *testing.T) {
-	story(t, 140, 42, lab.Options{}, func(x *tuitest.Terminal) {
+	learn(t, 140, 42, lab.Options{}, func(x *terminal) {
 		x.See("PAUSED")
 		x.Press("Q", "B")
 		x.See("Presenter mode is on")
@@ -36,7 +35,7 @@ func TestPresenterModeSaysWhereItShows(t *testing.T) {
 // TestTheHelpIsNotCut looks for every key's meaning, in full.
 func TestTheHelpIsNotCut(t *testing.T) {
 	for _, size := range [][2]int{{60, 96}, {140, 42}, {200, 55}} {
-		story(t, size[0], size[1], lab.Options{}, func(x *tuitest.Terminal) {
+		learn(t, size[0], size[1], lab.Options{}, func(x *terminal) {
 			x.See("PAUSED")
 			x.Press("?")
 			x.See("any key closes")
@@ -49,8 +48,8 @@ func TestTheHelpIsNotCut(t *testing.T) {
 	}
 }
 
-func TestTooSmallIsSaidInWhatFits(t *testing.T) {
-	story(t, 140, 42, lab.Options{}, func(x *tuitest.Terminal) {
+func TestTheLabSaysWhatFitsWhereItIsTooSmall(t *testing.T) {
+	learn(t, 140, 42, lab.Options{}, func(x *terminal) {
 		x.See("PAUSED")
 		x.Resize(30, 8)
 		x.See("needs 60x20, this is 30x8")
@@ -64,7 +63,7 @@ func TestTooSmallIsSaidInWhatFits(t *testing.T) {
 
 // TestTheMapLeadsToARun: the cell under the cursor is what the lanes show then.
 func TestTheMapLeadsToARun(t *testing.T) {
-	story(t, 140, 42, threeLanes(t), func(x *tuitest.Terminal) {
+	learn(t, 140, 42, threeLanes(t), func(x *terminal) {
 		x.See("PAUSED")
 		x.Press("M")
 		x.See("two bursts, the second 0.9 of a window later")
@@ -80,7 +79,7 @@ func TestTheMapLeadsToARun(t *testing.T) {
 
 // TestAccuracyAsAScreen measures, and shows a source of the selected load as a run.
 func TestAccuracyAsAScreen(t *testing.T) {
-	story(t, 140, 42, lab.Options{}, func(x *tuitest.Terminal) {
+	learn(t, 140, 42, lab.Options{}, func(x *terminal) {
 		x.See("PAUSED")
 		x.Press("A")
 		r, err := accuracy.Measure(t.Context(), accuracy.Options{Limit: limiter.Limit{Count: 10, Window: 10 * time.Second}, Seed: accuracy.DefaultSeed})
@@ -95,7 +94,7 @@ func TestAccuracyAsAScreen(t *testing.T) {
 
 // TestTheNumbersSayWhereTheOtherScreensAre presses those of the dashboard in the lab alone.
 func TestTheNumbersSayWhereTheOtherScreensAre(t *testing.T) {
-	story(t, 140, 42, lab.Options{}, func(x *tuitest.Terminal) {
+	learn(t, 140, 42, lab.Options{}, func(x *terminal) {
 		x.See("PAUSED")
 		for _, number := range []string{"1", "2", "6"} {
 			x.Press(number)
@@ -107,7 +106,7 @@ func TestTheNumbersSayWhereTheOtherScreensAre(t *testing.T) {
 
 // TestARestartIsTakenBackInItsLesson: the run of another lesson does not come back under the task of this one.
 func TestARestartIsTakenBackInItsLesson(t *testing.T) {
-	story(t, 140, 42, lab.Options{}, func(x *tuitest.Terminal) {
+	learn(t, 140, 42, lab.Options{}, func(x *terminal) {
 		x.See("PAUSED")
 		x.Press("enter", "b")
 		x.See("10 admitted")
@@ -121,7 +120,7 @@ func TestARestartIsTakenBackInItsLesson(t *testing.T) {
 
 // TestPlusRaisesTheBurst, also where it is that of the limit.
 func TestPlusRaisesTheBurst(t *testing.T) {
-	story(t, 140, 42, lab.Options{First: 5}, func(x *tuitest.Terminal) {
+	learn(t, 140, 42, lab.Options{First: 5}, func(x *terminal) {
 		x.See("PAUSED")
 		x.Press("enter", "tab", "tab", "tab", "+")
 		x.See("limit 5 · window 5 s · burst 6 ·")
@@ -134,11 +133,29 @@ func TestPlusRaisesTheBurst(t *testing.T) {
 func TestTheLastLessonIsTheEnd(t *testing.T) {
 	last := len(lessons(t)) - 1
 	for first, key := range map[int]string{0: "N", last: "n"} {
-		story(t, 140, 42, lab.Options{First: first}, func(x *tuitest.Terminal) {
+		learn(t, 140, 42, lab.Options{First: first}, func(x *terminal) {
 			x.See("PAUSED")
 			x.Press(key)
 			x.See(map[string]string{"N": "This is the first lesson", "n": "This is the last lesson"}[key])
 			x.See(lessons(t)[first].Title)
 		})
 	}
+}
+
+// TestAGameIsOverWithTheProgram: the next start shows the lesson before the game, as it stood there.
+func TestAGameIsOverWithTheProgram(t *testing.T) {
+	var kept lab.Memory
+	learn(t, 140, 42, lab.Options{First: 1, Remember: func(m lab.Memory) error { kept = m; return nil }}, func(x *terminal) {
+		x.See("PAUSED")
+		x.Press("C", "b")
+		x.See("1 admitted")
+		x.Press("v", "b")
+		x.See("attack and defend")
+		x.Press("q")
+		x.Done()
+	})
+	learn(t, 140, 42, lab.Options{Memory: kept}, func(x *terminal) {
+		x.See("2/24")
+		x.See("1 admitted")
+	})
 }

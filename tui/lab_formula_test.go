@@ -1,4 +1,4 @@
-package lab_test
+package tui_test
 
 import (
 	"strings"
@@ -6,15 +6,13 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
-
-	"ratescope/tui/tuitest"
 )
 
 // TestTheFormulaLightsUpWithThePicture: below the lanes and in the decision view tab goes through the terms of the rule, each
 // with what it stands for; the mouse over a term does the same, and over a column of the lane it names the term of that column.
 func TestTheFormulaLightsUpWithThePicture(t *testing.T) {
 	for _, size := range [][2]int{{140, 42}, {80, 24}} {
-		story(t, size[0], size[1], threeLanes(t), func(x *tuitest.Terminal) {
+		learn(t, size[0], size[1], threeLanes(t), func(x *terminal) {
 			x.See("PAUSED")
 			x.Press("g", "9", "enter", "b", "g", "1", "1", "enter", "b", "C", "a", "a")
 			x.See("one more request at sliding window counter")

@@ -1,4 +1,4 @@
-package tuitest
+package tui_test
 
 import (
 	"context"
@@ -15,11 +15,12 @@ import (
 	"github.com/charmbracelet/x/vt"
 
 	"ratescope/tui"
+	"ratescope/tui/tuitest"
 )
 
-// Terminal is a dashboard running in a virtual terminal. It belongs in a synctest
+// terminal is a dashboard running in a virtual terminal. It belongs in a synctest
 // bubble: See and Wait let virtual time pass.
-type Terminal struct {
+type terminal struct {
 	t       testing.TB
 	screen  *vt.SafeEmulator
 	program *tea.Program
@@ -35,25 +36,25 @@ type Terminal struct {
 	err   error // what the program ended with
 }
 
-// Dark and Light are backgrounds of a terminal.
+// dark and light are backgrounds of a terminal.
 var (
-	Dark  = color.RGBA{0x11, 0x13, 0x1a, 0xff}
-	Light = color.RGBA{0xfb, 0xfb, 0xf8, 0xff}
+	dark  = color.RGBA{0x11, 0x13, 0x1a, 0xff}
+	light = color.RGBA{0xfb, 0xfb, 0xf8, 0xff}
 )
 
-// Start runs a dashboard at a size on a background.
-func Start(t testing.TB, w, h int, background color.Color, o tui.Options) *Terminal {
+// start runs a dashboard at a size on a background.
+func start(t testing.TB, w, h int, background color.Color, o tui.Options) *terminal {
 	t.Helper()
-	return Launch(t, w, h, background, func(ctx context.Context, extra ...tea.ProgramOption) error {
+	return launch(t, w, h, background, func(ctx context.Context, extra ...tea.ProgramOption) error {
 		return tui.Run(ctx, []tui.Options{o}, extra...)
 	})
 }
 
-// Launch runs any program that takes options of Bubble Tea, at a size on a background.
-func Launch(t testing.TB, w, h int, background color.Color, run func(ctx context.Context, extra ...tea.ProgramOption) error) *Terminal {
+// launch runs any program that takes options of Bubble Tea, at a size on a background.
+func launch(t testing.TB, w, h int, background color.Color, run func(ctx context.Context, extra ...tea.ProgramOption) error) *terminal {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
-	x := &Terminal{t: t, screen: vt.NewSafeEmulator(w, h), stop: stop, done: make(chan error, 1)}
+	x := &terminal{t: t, screen: vt.NewSafeEmulator(w, h), stop: stop, done: make(chan error, 1)}
 	x.screen.SetBackgroundColor(background)
 	keys, answers := io.Pipe()
 	go x.answer(answers)
@@ -76,7 +77,7 @@ func Launch(t testing.TB, w, h int, background color.Color, run func(ctx context
 
 // answer passes on what the terminal answers to queries. A program that has stopped
 // reading holds nothing up.
-func (x *Terminal) answer(to io.Writer) {
+func (x *terminal) answer(to io.Writer) {
 	kept := make(chan []byte, 64)
 	go func() {
 		for b := range kept {
@@ -98,7 +99,7 @@ func (x *Terminal) answer(to io.Writer) {
 }
 
 // Write takes the program's output as a terminal's line discipline does.
-func (x *Terminal) Write(p []byte) (int, error) {
+func (x *terminal) Write(p []byte) (int, error) {
 	x.mu.Lock()
 	x.bytes += int64(len(p))
 	x.mu.Unlock()
@@ -111,14 +112,14 @@ func (x *Terminal) Write(p []byte) (int, error) {
 }
 
 // Bytes returns how much the program has written so far.
-func (x *Terminal) Bytes() int64 {
+func (x *terminal) Bytes() int64 {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.bytes
 }
 
 // Send hands the program a message.
-func (x *Terminal) Send(msg tea.Msg) {
+func (x *terminal) Send(msg tea.Msg) {
 	x.mu.Lock()
 	p := x.program
 	x.mu.Unlock()
@@ -128,38 +129,21 @@ func (x *Terminal) Send(msg tea.Msg) {
 }
 
 // Press presses keys, named as tea.KeyPressMsg.String does.
-func (x *Terminal) Press(names ...string) {
+func (x *terminal) Press(names ...string) {
 	for _, name := range names {
-		x.Send(Key(name))
+		x.Send(tuitest.Key(name))
 	}
 	x.Wait(150 * time.Millisecond)
 }
 
-// Key returns the message of a key by its name.
-func Key(name string) tea.KeyPressMsg {
-	special := map[string]rune{"enter": tea.KeyEnter, "esc": tea.KeyEscape, "tab": tea.KeyTab, "up": tea.KeyUp,
-		"down": tea.KeyDown, "left": tea.KeyLeft, "right": tea.KeyRight, "home": tea.KeyHome, "end": tea.KeyEnd,
-		"pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown, "backspace": tea.KeyBackspace}
-	if code, ok := special[name]; ok {
-		return tea.KeyPressMsg{Code: code}
-	}
-	if name == "space" {
-		return tea.KeyPressMsg{Code: tea.KeySpace, Text: " "}
-	}
-	if letter, ok := strings.CutPrefix(name, "ctrl+"); ok {
-		return tea.KeyPressMsg{Code: []rune(letter)[0], Mod: tea.ModCtrl}
-	}
-	return tea.KeyPressMsg{Code: []rune(name)[0], Text: name}
-}
-
 // Click presses the left button on a cell.
-func (x *Terminal) Click(column, row int) {
+func (x *terminal) Click(column, row int) {
 	x.Send(tea.MouseClickMsg{X: column, Y: row, Button: tea.MouseLeft})
 	x.Wait(150 * time.Millisecond)
 }
 
 // Resize makes the terminal another size, as a user would.
-func (x *Terminal) Resize(w, h int) {
+func (x *terminal) Resize(w, h int) {
 	x.cells.Lock()
 	x.screen.Resize(w, h)
 	x.cells.Unlock()
@@ -168,10 +152,10 @@ func (x *Terminal) Resize(w, h int) {
 }
 
 // Wait lets time pass.
-func (x *Terminal) Wait(d time.Duration) { time.Sleep(d) }
+func (x *terminal) Wait(d time.Duration) { time.Sleep(d) }
 
 // Screen returns what can be read, without colours, one line a row.
-func (x *Terminal) Screen() string {
+func (x *terminal) Screen() string {
 	x.cells.Lock()
 	defer x.cells.Unlock()
 	lines := make([]string, x.screen.Height())
@@ -194,7 +178,7 @@ func (x *Terminal) Screen() string {
 }
 
 // Find returns the cell at which a text stands.
-func (x *Terminal) Find(text string) (column, row int, found bool) {
+func (x *terminal) Find(text string) (column, row int, found bool) {
 	for y, line := range strings.Split(x.Screen(), "\n") {
 		if i := strings.Index(line, text); i >= 0 {
 			return len([]rune(line[:i])), y, true
@@ -205,7 +189,7 @@ func (x *Terminal) Find(text string) (column, row int, found bool) {
 
 // See waits until a text can be read, and fails the test when that takes longer than
 // three seconds.
-func (x *Terminal) See(text string) {
+func (x *terminal) See(text string) {
 	x.t.Helper()
 	for range 60 {
 		if strings.Contains(x.Screen(), text) {
@@ -217,7 +201,7 @@ func (x *Terminal) See(text string) {
 }
 
 // Gone waits until a text cannot be read any more.
-func (x *Terminal) Gone(text string) {
+func (x *terminal) Gone(text string) {
 	x.t.Helper()
 	for range 60 {
 		if !strings.Contains(x.Screen(), text) {
@@ -229,13 +213,13 @@ func (x *Terminal) Gone(text string) {
 }
 
 // Quit ends the program from outside, as a signal would, and waits for it.
-func (x *Terminal) Quit() {
+func (x *terminal) Quit() {
 	x.stop()
 	x.Done()
 }
 
 // Done waits for the program to end by itself.
-func (x *Terminal) Done() {
+func (x *terminal) Done() {
 	x.t.Helper()
 	select {
 	case err := <-x.done:
@@ -249,11 +233,11 @@ func (x *Terminal) Done() {
 }
 
 // Err returns what the program ended with; nil before Done.
-func (x *Terminal) Err() error {
+func (x *terminal) Err() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.err
 }
 
 // AltScreen says whether the program still holds the terminal's second screen.
-func (x *Terminal) AltScreen() bool { return x.screen.IsAltScreen() }
+func (x *terminal) AltScreen() bool { return x.screen.IsAltScreen() }

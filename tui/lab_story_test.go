@@ -1,4 +1,4 @@
-package lab_test
+package tui_test
 
 import (
 	"context"
@@ -20,14 +20,14 @@ import (
 	"ratescope/tui/tuitest"
 )
 
-// story runs a test in virtual time on the lab.
-func story(t *testing.T, w, h int, o lab.Options, tell func(x *tuitest.Terminal)) {
+// learn runs a test in virtual time on the lab.
+func learn(t *testing.T, w, h int, o lab.Options, tell func(x *terminal)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		var on sandbox.Stage
 		defer on.Close()
 		o.Redis = &on
-		tell(tuitest.Launch(t, w, h, tuitest.Dark, func(ctx context.Context, extra ...tea.ProgramOption) error {
+		tell(launch(t, w, h, dark, func(ctx context.Context, extra ...tea.ProgramOption) error {
 			return lab.Run(ctx, o, extra...)
 		}))
 	})
@@ -57,7 +57,7 @@ func threeLanes(t *testing.T) lab.Options {
 }
 
 // fire goes to the time of each step and presses what fires it.
-func fire(x *tuitest.Terminal, l engine.Lesson, steps []scenario.Step) {
+func fire(x *terminal, l engine.Lesson, steps []scenario.Step) {
 	for _, s := range steps {
 		keys := []string{"g"}
 		for _, r := range fmt.Sprintf("%dus", s.At.Microseconds()) {
@@ -83,7 +83,7 @@ func TestEveryLessonOnScreen(t *testing.T) {
 		for _, size := range [][2]int{{80, 24}, {140, 42}} {
 			o := lab.Options{Lessons: []engine.Lesson{l}}
 			t.Run(fmt.Sprintf("%s reached at %dx%d", l.ID, size[0], size[1]), func(t *testing.T) {
-				story(t, size[0], size[1], o, func(x *tuitest.Terminal) {
+				learn(t, size[0], size[1], o, func(x *terminal) {
 					x.See(l.Title)
 					x.Press("enter")
 					fire(x, l, l.Solution())
@@ -94,7 +94,7 @@ func TestEveryLessonOnScreen(t *testing.T) {
 				})
 			})
 			t.Run(fmt.Sprintf("%s missed at %dx%d", l.ID, size[0], size[1]), func(t *testing.T) {
-				story(t, size[0], size[1], o, func(x *tuitest.Terminal) {
+				learn(t, size[0], size[1], o, func(x *terminal) {
 					x.See(l.Title)
 					fire(x, l, missed(t, l))
 					if strings.Contains(x.Screen(), "reached at") || strings.Contains(x.Screen(), "Reached at") {
@@ -109,7 +109,7 @@ func TestEveryLessonOnScreen(t *testing.T) {
 }
 
 func TestTheClockIsInTheHand(t *testing.T) {
-	story(t, 140, 42, lab.Options{}, func(x *tuitest.Terminal) {
+	learn(t, 140, 42, lab.Options{}, func(x *terminal) {
 		x.See("PAUSED")
 		x.Press("C", "p")
 		x.See("RUNS")
@@ -138,7 +138,7 @@ func TestTheClockIsInTheHand(t *testing.T) {
 }
 
 func TestRateFiresInStoryTime(t *testing.T) {
-	story(t, 140, 42, lab.Options{}, func(x *tuitest.Terminal) {
+	learn(t, 140, 42, lab.Options{}, func(x *terminal) {
 		x.See("PAUSED")
 		x.Press("C", "r") // ten in every window of 10 s
 		x.Wait(5 * time.Second)
@@ -154,7 +154,7 @@ func TestTermsShowTheirEffectAtOnce(t *testing.T) {
 	for all[i].ID != "log-lockout" {
 		i++
 	}
-	story(t, 140, 42, lab.Options{Lessons: all[i : i+1]}, func(x *tuitest.Terminal) {
+	learn(t, 140, 42, lab.Options{Lessons: all[i : i+1]}, func(x *terminal) {
 		x.See(all[i].Title)
 		x.Press("H")
 		x.See("2 admitted 8 denied")
@@ -179,7 +179,7 @@ func TestTermsShowTheirEffectAtOnce(t *testing.T) {
 }
 
 // turn opens the terms, goes to the one of that name and turns it until it says want.
-func turn(x *tuitest.Terminal, name, want string) {
+func turn(x *terminal, name, want string) {
 	x.Press("w")
 	x.See("←→ changes")
 	until := func(key, text string) {
@@ -203,7 +203,7 @@ func TestOneKeyOfMany(t *testing.T) {
 		at := limiter.Instant(2_000_000_000_000_000).Add(time.Duration(i) * time.Second)
 		trace.Arrivals = append(trace.Arrivals, engine.Arrival{At: at, Cost: 1, Key: int32(i % 3 / 2)})
 	}
-	story(t, 140, 42, lab.Options{Trace: trace}, func(x *tuitest.Terminal) {
+	learn(t, 140, 42, lab.Options{Trace: trace}, func(x *terminal) {
 		x.See("PAUSED")
 		x.Press("C")
 		turn(x, "traffic", "recorded")
@@ -220,7 +220,7 @@ func TestOneKeyOfMany(t *testing.T) {
 }
 
 // admitted reads off how many requests the first lane decided about.
-func admitted(t *testing.T, x *tuitest.Terminal) (n int) {
+func admitted(t *testing.T, x *terminal) (n int) {
 	t.Helper()
 	screen := x.Screen()
 	i := strings.Index(screen, " admitted ")
@@ -242,7 +242,7 @@ func TestRecordedTrafficIsPlayed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	story(t, 140, 42, lab.Options{Trace: &trace}, func(x *tuitest.Terminal) {
+	learn(t, 140, 42, lab.Options{Trace: &trace}, func(x *terminal) {
 		x.See("PAUSED")
 		x.Press("C")
 		turn(x, "traffic", "recorded")
@@ -302,7 +302,7 @@ func TestLongWaysShowABar(t *testing.T) {
 }
 
 func TestTheMouseSeeks(t *testing.T) {
-	story(t, 140, 42, lab.Options{}, func(x *tuitest.Terminal) {
+	learn(t, 140, 42, lab.Options{}, func(x *terminal) {
 		x.See("PAUSED")
 		x.Press("C")
 		bar := 40        // two windows of 10 s
@@ -320,7 +320,7 @@ func TestTheMouseSeeks(t *testing.T) {
 }
 
 func TestQuizRevealsAndKeepsScore(t *testing.T) {
-	story(t, 80, 24, lab.Options{}, func(x *tuitest.Terminal) {
+	learn(t, 80, 24, lab.Options{}, func(x *terminal) {
 		x.See("PAUSED")
 		x.Press("Q")
 		x.See("a  it is admitted")
@@ -340,7 +340,7 @@ func TestQuizRevealsAndKeepsScore(t *testing.T) {
 }
 
 func TestInspectorWalksThroughDecisions(t *testing.T) {
-	story(t, 140, 42, threeLanes(t), func(x *tuitest.Terminal) {
+	learn(t, 140, 42, threeLanes(t), func(x *terminal) {
 		x.See("PAUSED")
 		x.Press("H", "D")
 		x.See("one more request now")
@@ -367,7 +367,7 @@ func TestExports(t *testing.T) {
 		saved[name] = string(content)
 		return nil
 	}}
-	story(t, 140, 42, o, func(x *tuitest.Terminal) {
+	learn(t, 140, 42, o, func(x *terminal) {
 		x.See("PAUSED")
 		x.Press("E")
 		x.See("nothing has happened yet")
@@ -387,7 +387,7 @@ func TestExports(t *testing.T) {
 }
 
 func TestLeavesTheTerminalAsItWas(t *testing.T) {
-	story(t, 80, 24, lab.Options{}, func(x *tuitest.Terminal) {
+	learn(t, 80, 24, lab.Options{}, func(x *terminal) {
 		x.See("PAUSED")
 		x.Press("?")
 		x.See("any other key closes")
@@ -413,7 +413,7 @@ func TestLeavesTheTerminalAsItWas(t *testing.T) {
 func TestLeavingAndComingBack(t *testing.T) {
 	var kept lab.Memory
 	o := lab.Options{Remember: func(m lab.Memory) error { kept = m; return nil }}
-	story(t, 140, 42, o, func(x *tuitest.Terminal) {
+	learn(t, 140, 42, o, func(x *terminal) {
 		x.See("PAUSED")
 		x.Press("H")
 		x.See("reached at 10.1 s")
@@ -427,7 +427,7 @@ func TestLeavingAndComingBack(t *testing.T) {
 	if len(kept.Reached) != 1 || kept.Reached[0] != "fixed-edge" || kept.Moment == "" {
 		t.Fatalf("remembered: %+v", kept)
 	}
-	story(t, 140, 42, lab.Options{Memory: kept}, func(x *tuitest.Terminal) {
+	learn(t, 140, 42, lab.Options{Memory: kept}, func(x *terminal) {
 		x.See("2/24")
 		x.See("1 admitted")
 		x.Press("L")
@@ -441,7 +441,7 @@ func TestTheFirstMinute(t *testing.T) {
 	for _, key := range []string{"", "space"} {
 		var kept lab.Memory
 		o := lab.Options{Play: true, Remember: func(m lab.Memory) error { kept = m; return nil }}
-		story(t, 140, 42, o, func(x *tuitest.Terminal) {
+		learn(t, 140, 42, o, func(x *terminal) {
 			x.See("RUNS")
 			x.Wait(2500 * time.Millisecond)
 			x.See("20 admitted 0 denied")
@@ -467,7 +467,7 @@ func TestTheFirstMinute(t *testing.T) {
 // TestTheSentenceIsAControl: tab chooses the numbers of the task one after the other, + and - change them, enter types
 // them, and after the last one tab goes to the next view.
 func TestTheSentenceIsAControl(t *testing.T) {
-	story(t, 140, 42, lab.Options{}, func(x *tuitest.Terminal) {
+	learn(t, 140, 42, lab.Options{}, func(x *terminal) {
 		x.See("PAUSED")
 		x.Press("C", "+")
 		x.See("b fires 11")
@@ -486,7 +486,7 @@ func TestTheSentenceIsAControl(t *testing.T) {
 		x.See("requests ·")
 	})
 	// A task that holds under the lesson's own terms alone says so, and the numbers that are changed are those of the run.
-	story(t, 80, 24, lab.Options{First: 3}, func(x *tuitest.Terminal) {
+	learn(t, 80, 24, lab.Options{First: 3}, func(x *terminal) {
 		x.See("PAUSED")
 		x.Press("C", "tab")
 		x.See("limit 10 · window 10 s · b fires 10")

@@ -1,16 +1,19 @@
-package lab_test
+package tui_test
 
 import (
+	"encoding/json"
 	"testing"
+	"time"
 
+	"ratescope/limiter/scenario"
+	engine "ratescope/model/lab"
 	"ratescope/tui/lab"
-	"ratescope/tui/tuitest"
 )
 
 // TestTheTextFollowsTheTerms: the title of the text names the terms of the run, and tab puts a hint away to choose a
 // number of the task, which stood in its place.
 func TestTheTextFollowsTheTerms(t *testing.T) {
-	story(t, 140, 42, lab.Options{First: 2}, func(x *tuitest.Terminal) {
+	learn(t, 140, 42, lab.Options{First: 2}, func(x *terminal) {
 		x.See("PAUSED")
 		x.Press("C", "i")
 		x.See("hint ")
@@ -20,14 +23,14 @@ func TestTheTextFollowsTheTerms(t *testing.T) {
 		x.Press("C", "-", "T")
 		x.See("one by one · limit 3 in 1m ")
 	})
-	story(t, 140, 42, lab.Options{First: 1}, func(x *tuitest.Terminal) {
+	learn(t, 140, 42, lab.Options{First: 1}, func(x *terminal) {
 		x.See("PAUSED")
 		x.Press("T")
 		x.Gone("You have changed how it counts")
 		x.Press("w", "j", "j", "j", "j", "j", "j", "j", "j", "right", "esc")
 		x.See("You have changed how it counts (w): what stands above holds")
 	})
-	story(t, 140, 42, lab.Options{First: 14}, func(x *tuitest.Terminal) {
+	learn(t, 140, 42, lab.Options{First: 14}, func(x *terminal) {
 		x.See("PAUSED")
 		x.Press("T")
 		x.See("comes before limiting · count only in 5s")
@@ -38,7 +41,7 @@ func TestTheTextFollowsTheTerms(t *testing.T) {
 // log held; the inspector names them as logs.
 func TestAnAssemblyIsAsked(t *testing.T) {
 	for _, size := range [][2]int{{140, 42}, {80, 24}} {
-		story(t, size[0], size[1], lab.Options{First: 19}, func(x *tuitest.Terminal) {
+		learn(t, size[0], size[1], lab.Options{First: 19}, func(x *terminal) {
 			x.See("PAUSED")
 			x.Press("C", "b", "D")
 			x.See("logs     10 in 10s: was 3, now 3 of 10")
@@ -56,7 +59,7 @@ func TestAnAssemblyIsAsked(t *testing.T) {
 // TestTheListOfLessonsHasEnds: end goes to the last lesson of the list and home to the first, and a number to the lesson that has
 // exactly that.
 func TestTheListOfLessonsHasEnds(t *testing.T) {
-	story(t, 80, 24, lab.Options{First: 4}, func(x *tuitest.Terminal) {
+	learn(t, 80, 24, lab.Options{First: 4}, func(x *terminal) {
 		x.See("PAUSED")
 		x.Press("L", "end", "enter")
 		x.See("24/24 Two clocks")
@@ -71,9 +74,26 @@ func TestTheListOfLessonsHasEnds(t *testing.T) {
 
 // TestTheMapSaysWhatItsShadesAre: beside the title stands which shade is which share of the limit.
 func TestTheMapSaysWhatItsShadesAre(t *testing.T) {
-	story(t, 140, 42, lab.Options{}, func(x *tuitest.Terminal) {
+	learn(t, 140, 42, lab.Options{}, func(x *terminal) {
 		x.See("PAUSED")
 		x.Press("M")
 		x.See("under 1  ▒ 1  ▓ over 1  █ from 1.6")
 	})
+}
+
+// missed returns requests that do not reach the goal of a lesson, as its file has them: seconds, and how many. A step of
+// cost 0 only lets time pass.
+func missed(t *testing.T, l engine.Lesson) (steps []scenario.Step) {
+	t.Helper()
+	var file struct {
+		Goal struct{ Missed [][2]float64 }
+	}
+	if err := json.Unmarshal(l.File(), &file); err != nil || len(file.Goal.Missed) == 0 {
+		t.Fatalf("%s: no try that misses its goal (%v)", l.ID, err)
+	}
+	for _, try := range file.Goal.Missed {
+		at := time.Duration(try[0]*1e6) * time.Microsecond
+		steps = append(steps, scenario.Step{At: at, Cost: min(int64(try[1]), 1), Repeat: max(int(try[1]), 1)})
+	}
+	return steps
 }
