@@ -13,6 +13,7 @@ import (
 
 	"ratescope/feed/connect"
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/report"
 	"ratescope/model/safetext"
@@ -181,9 +182,9 @@ func (c *changeAccount) Done(d model.Changed) {
 	if strings.HasPrefix(c.Change, "give") {
 		c.Units = &d.Units
 	}
-	for _, why := range d.Unsaved {
-		c.Notes = append(c.Notes, "this cannot be undone, what it removed was not saved: "+why)
-	}
+	c.Notes = append(c.Notes, collect.Map(d.Unsaved, func(why string) string {
+		return "this cannot be undone, what it removed was not saved: " + why
+	})...)
 }
 
 // String returns c as one line.

@@ -27,6 +27,7 @@ import (
 	"ratescope/limiter/describe"
 	"ratescope/limiter/scenario"
 	"ratescope/model/bench"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/report"
 	"ratescope/model/safetext"
@@ -166,12 +167,8 @@ func (f *checkFlags) print(page checkPage, asJSON bool, out io.Writer) (err erro
 		err = textPages.ExecuteTemplate(out, "check.txt", page)
 	}
 	if err == nil && !page.OK() {
-		var faults []string
-		for _, f := range page.Findings {
-			if f.Fault {
-				faults = append(faults, string(f.ID))
-			}
-		}
+		faults := collect.Map(collect.Only(page.Findings, func(f bench.Finding) bool { return f.Fault }),
+			func(f bench.Finding) string { return string(f.ID) })
 		return exitError{1, fmt.Errorf("%s has a fault: %s", safetext.Clean(page.Name), strings.Join(slices.Compact(faults), ", "))}
 	}
 	return err

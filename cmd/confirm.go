@@ -11,6 +11,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/arming"
+	"ratescope/model/collect"
 	"ratescope/model/safetext"
 )
 
@@ -75,10 +76,8 @@ func (a *attempt) issue(ctx context.Context, s *model.Order) (err error) {
 // words returns the ticket of an order as lines of text.
 func (a *attempt) words(s *model.Order) []string {
 	name := func(key string) string { return a.out.Names.Name(key).Clean() }
-	lines := []string{s.Title() + " at " + name(s.Key)}
-	for _, w := range s.Ticket.Words(name, "") {
-		lines = append(lines, fmt.Sprintf("%-8s %s", w[0], w[1]))
-	}
+	lines := append([]string{s.Title() + " at " + name(s.Key)},
+		collect.Map(s.Ticket.Words(name, ""), func(w [2]string) string { return fmt.Sprintf("%-8s %s", w[0], w[1]) })...)
 	if len(a.concerns) > 0 {
 		lines = append(lines, "note     it counts as production: "+strings.Join(a.concerns, "; "))
 	}

@@ -18,6 +18,7 @@ import (
 	"ratescope/internal/file"
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/report"
 	"ratescope/model/safetext"
 )
@@ -259,11 +260,8 @@ func (c *webCall) read() (fire.Call, error) {
 		if err != nil {
 			return call, usage(err)
 		}
-		for line := range strings.Lines(string(text)) {
-			if line = strings.TrimSpace(line); line != "" {
-				fields = append(fields, line)
-			}
-		}
+		lines := collect.Map(strings.Split(string(text), "\n"), strings.TrimSpace)
+		fields = append(fields, collect.Only(lines, func(line string) bool { return line != "" })...)
 	}
 	var err error
 	if call.Header, err = fire.ReadHeader(fields); err == nil && c.Body != "" {

@@ -10,6 +10,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/report"
 	"ratescope/model/safetext"
@@ -98,12 +99,10 @@ func (f *fireAccount) Found(list []model.Finding) (lines []string) {
 // finish works out the percentiles, and how right the forecast was.
 func (f *fireAccount) finish() {
 	f.compare()
-	var all []int64
-	for _, r := range f.Requests {
-		if r.Outcome == model.Admitted.String() || r.Outcome == model.Denied.String() {
-			all = append(all, r.Latency)
-		}
+	answered := func(r firedRequest) bool {
+		return r.Outcome == model.Admitted.String() || r.Outcome == model.Denied.String()
 	}
+	all := collect.Map(collect.Only(f.Requests, answered), func(r firedRequest) int64 { return r.Latency })
 	if len(all) == 0 {
 		return
 	}

@@ -260,18 +260,13 @@ func (r suggestedRule) MarshalJSON() ([]byte, error) {
 
 // limitersOf is r for output.
 func limitersOf(r identify.Report, server string, o report.Options) limitersFound {
+	of := func(g identify.Group) foundGroup { return groupOf(&g, o) }
 	out := limitersFound{
-		Groups: make([]foundGroup, 0, len(r.Groups)), Unknown: r.Unknown, Sampled: r.Sampled, NotLimiters: r.NotLimiters,
-		server: report.Text(server),
+		Groups: append([]foundGroup{}, collect.Map(r.Groups, of)...), Candidates: append([]foundGroup{}, collect.Map(r.Candidates, of)...),
+		Unknown: r.Unknown, Sampled: r.Sampled, NotLimiters: r.NotLimiters, server: report.Text(server),
 	}
-	for i := range r.Groups {
-		out.Groups = append(out.Groups, groupOf(&r.Groups[i], o))
-	}
-	out.Candidates = make([]foundGroup, 0, len(r.Candidates))
-	for i := range r.Candidates {
-		g := groupOf(&r.Candidates[i], o)
-		g.Evidence = "candidate"
-		out.Candidates = append(out.Candidates, g)
+	for i := range out.Candidates {
+		out.Candidates[i].Evidence = "candidate"
 	}
 	return out
 }

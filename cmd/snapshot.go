@@ -15,6 +15,7 @@ import (
 
 	"ratescope/feed"
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/report"
 	"ratescope/model/safetext"
@@ -124,20 +125,16 @@ func (s snapshotOptions) over(all report.Snapshot) error {
 	if !s.Fails {
 		return nil
 	}
-	var full []report.Key
-	for _, k := range all.Keys {
-		if k.Utilization != nil && *k.Utilization >= s.FailOver && k.Evidence != model.Likely.String() {
-			full = append(full, k)
-		}
-	}
+	full := collect.Only(all.Keys, func(k report.Key) bool {
+		return k.Utilization != nil && *k.Utilization >= s.FailOver && k.Evidence != model.Likely.String()
+	})
 	if len(full) == 0 {
 		return nil
 	}
 	slices.SortStableFunc(full, func(a, b report.Key) int { return cmp.Compare(*b.Utilization, *a.Utilization) })
-	names := make([]string, 0, maxNamed)
-	for _, k := range full[:min(len(full), maxNamed)] {
-		names = append(names, fmt.Sprintf("%s (%.0f %%)", safetext.Clean(string(k.Key)), *k.Utilization*100))
-	}
+	names := collect.Map(full[:min(len(full), maxNamed)], func(k report.Key) string {
+		return fmt.Sprintf("%s (%.0f %%)", safetext.Clean(string(k.Key)), *k.Utilization*100)
+	})
 	text := strings.Join(names, ", ")
 	if more := len(full) - len(names); more > 0 {
 		text += fmt.Sprintf(" and %d more", more)

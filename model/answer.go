@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"ratescope/model/collect"
 )
 
 // Answer is the answer of an application to one request that was fired at it over HTTP.
@@ -185,13 +187,7 @@ func Findings(list []Fired) []Finding {
 			admitted = admitted || next.Outcome == Admitted
 		}
 	}
-	var found []Finding
-	for _, f := range []Finding{long, short, none, left, apart} {
-		if f.Header != "" {
-			found = append(found, f)
-		}
-	}
-	return found
+	return collect.Only([]Finding{long, short, none, left, apart}, func(f Finding) bool { return f.Header != "" })
 }
 
 // firstAfter returns the first request that was sent after the answer of f had come; nil if there is

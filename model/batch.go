@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/model/collect"
 )
 
 // Batch is what a source reports at one moment. A source emits a batch at every refresh, even if
@@ -201,12 +202,8 @@ func (r *Reading) join(old *Reading) {
 	if r.Target.Window != old.Target.Window { // for another window the source reports the past again
 		return
 	}
-	arrivals := old.Arrivals // no other code appends to the slices of a batch
-	for _, a := range r.Arrivals {
-		if !r.Repeats(old) || a.At > old.At {
-			arrivals = append(arrivals, a)
-		}
-	}
+	newer := func(a Arrival) bool { return !r.Repeats(old) || a.At > old.At }
+	arrivals := append(old.Arrivals, collect.Only(r.Arrivals, newer)...) // no other code appends to the slices of a batch
 	trace := append(append(old.Trace, old.level()...), r.Trace...)
 	if r.Since == 0 { // not watched from old on to r
 		trace = append(trace, r.level()...)

@@ -185,6 +185,9 @@ type HotKey struct {
 	CPU      Measure // share of the server's time in commands, 0 to 1, by Redis's HOTKEYS
 	Net      Measure // share of the bytes in and out, 0 to 1, by Redis's HOTKEYS
 	Counter  Measure // accesses that the LFU counter stands for
+	// Asked is known of a limiter that is at its limit, that other clients read, and that nothing wrote: in that part of the latest
+	// looks, which are seconds apart, one had read it within the second before. It bounds the refused requests by one for each look.
+	Asked Measure
 }
 
 // Hottest is a key of the ranking, with figures of its reading and of HotKeys.
@@ -199,8 +202,8 @@ type Hottest struct {
 	Share float64
 }
 
-// Hottest returns the n hottest keys, the one with the largest share first, and of equal ones the one
-// with the highest utilization. It uses the latest gauges.
+// Hottest returns the n hottest keys: first those that are asked again and again at their limits, then the one with the largest share,
+// and of equal ones the one with the highest utilization. It uses the latest gauges.
 func (b *Board) Hottest(n int) []Hottest {
 	var all, counted float64
 	list := make([]Hottest, 0, len(b.keys)+len(b.HotKeys.Keys))
@@ -235,7 +238,8 @@ func (b *Board) Hottest(n int) []Hottest {
 			share(h.Counter, counted))
 	}
 	slices.SortFunc(list, func(x, y Hottest) int {
-		return cmp.Or(cmp.Compare(y.Share, x.Share), cmp.Compare(y.Utilization.V, x.Utilization.V), strings.Compare(x.Key, y.Key))
+		return cmp.Or(cmp.Compare(y.Asked.V, x.Asked.V), cmp.Compare(y.Share, x.Share), cmp.Compare(y.Utilization.V, x.Utilization.V),
+			strings.Compare(x.Key, y.Key))
 	})
 	return list[:min(max(n, 0), len(list))]
 }

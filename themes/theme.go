@@ -6,6 +6,7 @@ package themes
 import (
 	"fmt"
 	"image/color"
+	"slices"
 	"strconv"
 
 	"charm.land/lipgloss/v2"
@@ -242,12 +243,7 @@ func New(p Palette) *Theme {
 // fillRamp stays calm up to 60 %, is at the colour of near when a key counts as near
 // (80 %), and reaches denied at 100 %.
 func fillRamp(fine, near, denied Ink) []Ink {
-	out := make([]Ink, 0, 101)
-	for range 60 {
-		out = append(out, fine)
-	}
-	out = append(out, ramp(21, fine, near)...)
-	return append(out, ramp(21, near, denied)[1:]...)
+	return slices.Concat(slices.Repeat([]Ink{fine}, 60), ramp(21, fine, near), ramp(21, near, denied)[1:])
 }
 
 // Fill returns the style of a bar at a utilization of 0 to 1; beyond is clamped.

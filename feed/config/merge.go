@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"ratescope/model/collect"
 )
 
 // Entry is a rule to be written into a configuration file, in the words of the file. Empty
@@ -263,11 +265,7 @@ func margin(line string) int { return len(line) - len(strings.TrimLeft(line, " "
 // flow returns the places in a list between brackets: before the rule for every key, or else before each bracket that
 // may close it.
 func (m *merger) flow(list *yaml.Node) (out []place) {
-	var texts []string
-	for _, e := range m.add {
-		texts = append(texts, e.flow())
-	}
-	text := strings.Join(texts, ", ")
+	text := strings.Join(collect.Map(m.add, Entry.flow), ", ")
 	if m.all >= 0 {
 		at := m.offset(list.Content[m.all].Line-1, list.Content[m.all].Column-1)
 		return []place{{at, at, text + ", "}}

@@ -69,9 +69,7 @@ func Named(key, pattern string, length time.Duration, now limiter.Instant) (e En
 	switch {
 	case w.Zone > 0 && w.Length == 0: // an hour of one of several zones
 		e.Zone = AnyZone
-		for _, zone := range naming.Zones(w.Zone, now.Time()) {
-			e.zones = append(e.zones, zoneText(zone))
-		}
+		e.zones = append(e.zones, collect.Map(naming.Zones(w.Zone, now.Time()), zoneText)...)
 	case w.Zone != 0:
 		e.Zone = zoneText(w.Zone)
 	}

@@ -20,6 +20,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"ratescope/model/collect"
 )
 
 // Endpoint is a parsed set of URLs: the way to a server.
@@ -112,9 +114,7 @@ func Parse(urls []string, files TLSFiles) (*Endpoint, error) {
 		Username: first.Username, Password: first.Password, DB: first.DB,
 		Protocol: first.Protocol, TLSConfig: first.TLSConfig,
 	}}
-	for _, n := range nodes {
-		e.options.Addrs = append(e.options.Addrs, n.Addr)
-	}
+	e.options.Addrs = collect.Map(nodes, func(n *redis.Options) string { return n.Addr })
 	switch {
 	case !clustered && !alone && !replica:
 		e.joined = new(atomic.Bool)

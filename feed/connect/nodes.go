@@ -16,6 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/model"
+	"ratescope/model/collect"
 )
 
 // Nodes are the servers behind a client that are read: the one server, or the masters of a cluster, or, where the URL asks for
@@ -232,17 +233,13 @@ func (e *Endpoint) dialReplica(ctx context.Context, network, _ string) (net.Conn
 			last = err
 			continue
 		}
-		var well []string
-		for _, r := range list {
-			if !strings.Contains(r["flags"], "down") && !strings.Contains(r["flags"], "disconnected") {
-				well = append(well, net.JoinHostPort(r["ip"], r["port"]))
-			}
-		}
+		well := collect.Map(slices.DeleteFunc(list, func(r map[string]string) bool {
+			return strings.Contains(r["flags"], "down") || strings.Contains(r["flags"], "disconnected")
+		}), func(r map[string]string) string { return net.JoinHostPort(r["ip"], r["port"]) })
 		if len(well) == 0 {
 			return nil, fmt.Errorf("no replica of %q is well: leave ?replica=true out to watch its master", o.MasterName)
 		}
-		slices.Sort(well)
-		return e.dial(ctx, network, well[0])
+		return e.dial(ctx, network, slices.Min(well))
 	}
 	return nil, fmt.Errorf("redis: all sentinels specified in configuration are unreachable: %w", last)
 }

@@ -13,6 +13,7 @@ import (
 	"ratescope/feed/connect"
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/collect"
 )
 
 // Clock is the clock of the servers that answer.
@@ -122,9 +123,7 @@ func Classify(
 		}
 		if rules != nil {
 			if own, claimed := rules.Own(key, typ, typed(i).at); claimed {
-				for _, m := range own {
-					finds = append(finds, m.Told(key, typ))
-				}
+				finds = append(finds, collect.Map(own, func(m *Match) Found { return m.Told(key, typ) })...)
 				continue
 			}
 			libraries[i] = rules.Library(key)

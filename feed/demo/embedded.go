@@ -65,11 +65,9 @@ func New(o watch.Options) (*Embedded, error) {
 		o.Watch = []string{"*"}
 	}
 	e.watch = watch.New(o, e.endpoint, e.pasts)
-	for _, a := range e.actors {
-		if expected && slices.ContainsFunc(o.Watch, func(p string) bool { return config.MatchGlob(p, a.key) }) {
-			e.expected = append(e.expected, a)
-		}
-	}
+	e.expected = collect.Only(e.actors, func(a *actor) bool {
+		return expected && slices.ContainsFunc(o.Watch, func(p string) bool { return config.MatchGlob(p, a.key) })
+	})
 	return e, nil
 }
 

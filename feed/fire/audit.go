@@ -20,6 +20,7 @@ import (
 	"ratescope/internal/file"
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/report"
 )
 
@@ -137,9 +138,7 @@ func lineOf(t *model.Ticket) *ticketLine {
 	if t.Organic.Known {
 		l.Displaced = &t.Organic.Lost
 	}
-	for _, k := range t.Keys {
-		l.Keys = append(l.Keys, strconv.Quote(k))
-	}
+	l.Keys = collect.Map(t.Keys, strconv.Quote)
 	return l
 }
 

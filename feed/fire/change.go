@@ -220,12 +220,8 @@ func give(ctx context.Context, to *link, act *action, s model.Order, done *model
 	if err != nil {
 		return err
 	}
-	var keys []string
-	for _, was := range act.before {
-		if was.Unsaved == "" {
-			keys = append(keys, string(was.Key))
-		}
-	}
+	saved := collect.Only(act.before, func(was savedKey) bool { return was.Unsaved == "" })
+	keys := collect.Map(saved, func(was savedKey) string { return string(was.Key) })
 	var found, left []savedKey
 	if l, err = to.storeOn(to.saving(keys, &found, &left), s.Target); err != nil {
 		return err

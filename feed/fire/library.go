@@ -212,10 +212,7 @@ func (i *Injector) previewLibrary(ctx context.Context, w *foreign.Writer, s mode
 	}
 	r.Target = &at.Target
 	request, err := w.Write(r)
-	for _, c := range request.Commands {
-		lines = append(lines, written(c))
-	}
-	return lines, err
+	return collect.Map(request.Commands, written), err
 }
 
 // aimed returns an order as it is sent: with Scratch, to the copy of its key.
@@ -251,10 +248,7 @@ func kept(w *foreign.Writer, key string, t model.Target, now limiter.Instant) (k
 	if w == nil {
 		return t.Keys(key, now)
 	}
-	for _, f := range w.Fetch(key, &t, now) {
-		keys = append(keys, f.Key)
-	}
-	return keys
+	return collect.Map(w.Fetch(key, &t, now), func(f decode.Fetch) string { return f.Key })
 }
 
 // copyScratch copies the keys of the order of to those of s.

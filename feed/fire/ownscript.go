@@ -129,10 +129,7 @@ func (o *ownScript) request(at limiter.Instant) (keys []string, args []any, err 
 			return nil, nil, errors.New("nothing was written: a window has begun whose keys were not saved before the first request, fire anew")
 		}
 	}
-	for _, w := range words {
-		args = append(args, w)
-	}
-	return keys, args, nil
+	return keys, collect.Map(words, func(w string) any { return w }), nil
 }
 
 // preview returns the command of the first request, and what it wrote on a copy of its keys.
@@ -162,10 +159,8 @@ func (l *link) dryRun(ctx context.Context, text string, keys []string, args []an
 	if err != nil {
 		return "it was not tried on a copy: " + err.Error()
 	}
-	call := append([]string{"EVAL", text, strconv.Itoa(len(keys))}, keys...)
-	for _, a := range args {
-		call = append(call, fmt.Sprint(a))
-	}
+	texts := collect.Map(args, func(a any) string { return fmt.Sprint(a) })
+	call := slices.Concat([]string{"EVAL", text, strconv.Itoa(len(keys))}, keys, texts)
 	var on sandbox.Stage
 	defer on.Close()
 	ran, err := on.Run(at, held, call)

@@ -12,6 +12,7 @@ import (
 
 	"ratescope/limiter/layout"
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/safetext"
 )
 
@@ -195,11 +196,7 @@ func (s *savedKey) words() string {
 
 // heldWords returns what keys held, as clauses.
 func heldWords(list []savedKey) string {
-	var parts []string
-	for i := range list {
-		parts = append(parts, safetext.Clean(string(list[i].Key))+" held "+list[i].words())
-	}
-	return strings.Join(parts, "; ")
+	return strings.Join(collect.Map(list, func(k savedKey) string { return safetext.Clean(string(k.Key)) + " held " + k.words() }), "; ")
 }
 
 // change holds the KEYS and ARGV of restore.

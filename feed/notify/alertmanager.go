@@ -118,12 +118,7 @@ func (m *manager) run(ctx context.Context) {
 func (m *manager) send(ctx context.Context, all, last bool) error {
 	m.mu.Lock()
 	now := time.Now()
-	var chosen []string
-	for _, id := range slices.Sorted(maps.Keys(m.alerts)) {
-		if all || m.alerts[id].change > 0 {
-			chosen = append(chosen, id)
-		}
-	}
+	chosen := collect.Only(slices.Sorted(maps.Keys(m.alerts)), func(id string) bool { return all || m.alerts[id].change > 0 })
 	was := make(map[string]managed, len(chosen))
 	for _, id := range chosen {
 		was[id] = *m.alerts[id]

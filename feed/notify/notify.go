@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"ratescope/internal/goroutine"
+	"ratescope/model/collect"
 	"ratescope/model/report"
 	"ratescope/model/safetext"
 )
@@ -173,9 +174,5 @@ func Arguments(command []string, a report.Alert) []string {
 		pairs = append(pairs, "{"+word+"}", strings.ReplaceAll(value, "\x00", ""))
 	}
 	replace := strings.NewReplacer(pairs...)
-	args := []string{command[0]} // the program is never a value
-	for _, arg := range command[1:] {
-		args = append(args, replace.Replace(arg))
-	}
-	return args
+	return append(command[:1:1], collect.Map(command[1:], replace.Replace)...) // the program is never a value
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -133,13 +134,7 @@ func (f *fleet) vanished(m *member, told []model.Reading) []string {
 		return nil
 	}
 	here := collect.Set(collect.Map(told, func(r model.Reading) string { return r.Key }))
-	var names []string
-	for name, of := range f.owner {
-		if of == m && !here[name] {
-			names = append(names, name)
-		}
-	}
-	return f.gone(m, names)
+	return f.gone(m, collect.Only(slices.Collect(maps.Keys(f.owner)), func(name string) bool { return f.owner[name] == m && !here[name] }))
 }
 
 // measure notes how far the server's clock is ahead of this machine's: a batch is always some

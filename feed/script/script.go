@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/model/collect"
 )
 
 // Call is how a script is called. The zero value has no keys and no arguments, and admits by the
@@ -67,10 +69,7 @@ func Parse(keys, args []string, admitted string) (Call, error) {
 
 // Words returns the words that are known, with their braces.
 func Words() []string {
-	var all []string
-	for name := range words {
-		all = append(all, "{"+name+"}")
-	}
+	all := collect.Map(slices.Collect(maps.Keys(words)), func(name string) string { return "{" + name + "}" })
 	slices.Sort(all)
 	return all
 }

@@ -12,6 +12,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/limiter/layout"
 	"ratescope/model"
+	"ratescope/model/collect"
 )
 
 // counterDecoder reads a limiter that keeps one counter for each window: in the layout of
@@ -212,10 +213,7 @@ func (b *counterDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading)
 func (b *counterDecoder) members(values map[limiter.Instant]int64) []string {
 	b.asked = slices.DeleteFunc(b.asked, func(a counterAsk) bool { _, ok := values[a.start]; return !ok })
 	if !slices.EqualFunc(b.asked, b.held, func(a counterAsk, name string) bool { return a.name == name }) {
-		b.held = nil
-		for _, a := range b.asked {
-			b.held = append(b.held, a.name)
-		}
+		b.held = collect.Map(b.asked, func(a counterAsk) string { return a.name })
 	}
 	return b.held
 }

@@ -147,6 +147,8 @@ type flight struct {
 	clock          *clock
 	begun          *redis.TimeCmd // before the first tracker; nil where this user may not ask for TIME
 	marks          []mark
+	looks          int                    // questions whether others read a limiter
+	listeners      *redis.MapStringIntCmd // of the channel of every ratescope; nil without such questions
 	cmds           []redis.Cmder
 	err            error
 	sent, received time.Time
@@ -216,6 +218,7 @@ func (r *reader) ask(ctx context.Context, f *flight, quick bool) {
 		q.OnScreen = t.place > 0
 		q.Quick = quick
 		q.Whole = t.woken || !quick && (t.rank == onScreen && !r.spending.strained || t.Readings%wholeEvery == 0)
+		r.lookAt(t, f)
 		t.Ask(q)
 		n++
 		f.commands = append(f.commands, q.Pipe.Len())
@@ -310,6 +313,7 @@ func (r *reader) settle(f *flight, ready *[]model.Reading) error {
 		commands := f.cmds[from:f.commands[i]]
 		from = f.commands[i]
 		reading, came, err := t.Take(moments(i))
+		t.asked.read = f.received
 		switch {
 		case connect.Redirected(err) && !r.link.cluster:
 			t.resting, t.due, answered = true, f.received.Add(restingEvery), true
@@ -337,6 +341,7 @@ func (r *reader) settle(f *flight, ready *[]model.Reading) error {
 				t.own = r.owns(t, commands)
 			}
 			if came == track.Ready {
+				r.heed(t, &reading, f)
 				r.finish(t, &reading, f.received)
 				*ready = append(*ready, reading)
 			}
@@ -359,6 +364,8 @@ func (r *reader) owns(t *tracked, commands []redis.Cmder) bool {
 	return !slices.ContainsFunc(commands, func(c redis.Cmder) bool {
 		keys := c.Args()[1:]
 		switch {
+		case c.Name() == "object" || c.Name() == "pubsub":
+			return false
 		case strings.HasPrefix(c.Name(), "eval"):
 			keys = keys[2:3]
 		case c.Name() != "mget" && c.Name() != "time":

@@ -3,6 +3,7 @@ package watch
 import (
 	"cmp"
 	"hash/maphash"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -40,6 +41,7 @@ type limiters struct {
 	candidates unwatched       // keys that have the shape of limiters
 	bans       []string        // names of some keys that speak of bans
 	windows    decode.Windows  // windows learned from all keys of a kind
+	noLooks    string          // why access times are not asked; "" where they are
 	emptied    limiter.Instant // when the server was last found emptied; 0 for never
 
 	changed map[string]limiter.Instant // keys that hold another type since then, until they are found again
@@ -64,6 +66,7 @@ func (l *limiters) newTracked(f *decode.Found) *tracked {
 
 // resync makes every tracker read its whole key again, because a different server may answer.
 func (l *limiters) resync() {
+	l.noLooks = ""
 	for _, t := range l.trackers {
 		t.Resync()
 	}
@@ -314,12 +317,9 @@ func (l *limiters) makeRoom(f decode.Found) bool {
 // cold returns the trackers that may be evicted, the coldest last: those that are neither on
 // screen nor named, and have been quiet for coldEnough readings.
 func (l *limiters) cold() []*tracked {
-	list := make([]*tracked, 0, len(l.trackers))
-	for _, t := range l.trackers {
-		if t.place == 0 && !t.Named && !t.Pressing() && t.quiet >= coldEnough && l.ranker.rates[t.Name] == 0 {
-			list = append(list, t)
-		}
-	}
+	list := collect.Only(slices.Collect(maps.Values(l.trackers)), func(t *tracked) bool {
+		return t.place == 0 && !t.Named && !t.Pressing() && t.quiet >= coldEnough && l.ranker.rates[t.Name] == 0
+	})
 	slices.SortFunc(list, func(a, b *tracked) int {
 		return cmp.Or(cmp.Compare(a.quiet, b.quiet), strings.Compare(b.Name, a.Name))
 	})

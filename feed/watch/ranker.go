@@ -146,18 +146,17 @@ func (l *limiters) rank(now time.Time, at limiter.Instant) (cost time.Duration) 
 			look(name, h.Key)
 		}
 	}
-	k.tell(top, at)
+	k.tell(top, at, l)
 	l.scanner.Look(unknown...)
 	return cost
 }
 
 // tell puts the ranking into the next batch.
-func (k *ranker) tell(top []hotkeys.Written, now limiter.Instant) {
+func (k *ranker) tell(top []hotkeys.Written, now limiter.Instant, l *limiters) {
 	all, missed, duty := k.writes.Sampling()
-	n := &model.HotKeys{At: now}
-	for _, t := range top {
-		n.Keys = append(n.Keys, model.HotKey{Key: t.Name, Writes: model.Measure{Known: true, V: t.Rate}, WritesBy: t.Err})
-	}
+	n := &model.HotKeys{At: now, Keys: collect.Map(top, func(t hotkeys.Written) model.HotKey {
+		return model.HotKey{Key: t.Name, Writes: model.Measure{Known: true, V: t.Rate}, WritesBy: t.Err}
+	})}
 	switch err := k.writes.Lack(); {
 	case connect.Code(err) == "NOPERM":
 		n.Sources = []string{
@@ -169,6 +168,8 @@ func (k *ranker) tell(top []hotkeys.Written, now limiter.Instant) {
 		n.Sources = []string{fmt.Sprintf("writes, heard %.3g %% of the time", 100*duty)}
 	}
 	k.report.addTo(n)
+	asked, says := l.asked()
+	(&retainedReport{asked, []string{says}}).addTo(n)
 	k.news = n
 }
 
@@ -303,6 +304,7 @@ func (r *retainedReport) addTo(n *model.HotKeys) {
 			n.Keys = append(n.Keys, model.HotKey{Key: name})
 		}
 		sum := &n.Keys[i]
+		sum.Asked = cmp.Or(sum.Asked, h.Asked)
 		add(&sum.CPU, h.CPU)
 		add(&sum.Net, h.Net)
 		if h.Counter.Known {
@@ -310,7 +312,7 @@ func (r *retainedReport) addTo(n *model.HotKeys) {
 		}
 	}
 	slices.SortStableFunc(n.Keys, func(a, b model.HotKey) int { return cmp.Compare(b.Writes.V, a.Writes.V) })
-	n.Sources = append(n.Sources, r.sources...)
+	n.Sources = append(n.Sources, collect.Only(r.sources, func(s string) bool { return s != "" })...)
 }
 
 // add adds m to sum, if m is known.

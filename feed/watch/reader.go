@@ -223,9 +223,7 @@ func (r *reader) lacks() []string {
 	if remedy := r.link.others.Refused(); remedy != "" {
 		out = append(out, "what stands beside counters cannot be read by this user, so that blocks and other ends are not known: "+remedy)
 	}
-	for _, n := range r.link.away() {
-		out = append(out, n.Err)
-	}
+	out = append(out, collect.Map(r.link.away(), func(n model.Node) string { return n.Err })...)
 	slices.Sort(out)
 	return collect.Only(out, func(s string) bool { return s != "" })
 }

@@ -196,6 +196,7 @@ type tracked struct {
 	written bool      // it was written since the latest reading, as far as writes were announced
 
 	woken bool // it was written or announced, and is read for that reason
+	asked asked
 }
 
 // rank orders trackers by importance: the smallest rank is read first.
@@ -232,7 +233,14 @@ func (r *reader) plan(now time.Time) []*tracked {
 		if t.resting && now.Before(t.due) {
 			continue
 		}
-		if t.rank != onScreen && !few && r.limiters.still(t) && now.Sub(t.read) < min(longestWait, t.Lasts()) {
+		rest, read := longestWait, t.read
+		switch {
+		case t.asked.full:
+			rest, read = restFull, t.asked.read
+		case t.rank == onScreen || few:
+			rest = 0
+		}
+		if r.limiters.still(t) && now.Sub(read) < min(rest, t.Lasts()) {
 			continue
 		}
 		if prompt := t.rank == onScreen || few || t.Near; prompt && !covered || t.written || !now.Before(t.due) {

@@ -34,6 +34,7 @@ import (
 	"ratescope/feed/watch/health"
 	"ratescope/internal/goroutine"
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/naming"
 )
 
@@ -112,10 +113,7 @@ func (w *Watch) open() *reader {
 	}
 	r.limiters.ranker = newRanker(client, nodes, o, r.shared.facts.now)
 	r.limiters.ranker.retained = kept
-	named := slices.Clone(o.Watch)
-	for _, k := range o.Keys {
-		named = append(named, naming.Escape(k))
-	}
+	named := slices.Concat(o.Watch, collect.Map(o.Keys, naming.Escape))
 	r.announcements = newAnnouncements(e.OpenTracking(o.ClientName, prefixes(named), g), find.Budget)
 	return r
 }

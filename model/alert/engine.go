@@ -2,11 +2,13 @@ package alert
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/collect"
 )
 
 // Rule is an alert of the configuration.
@@ -140,12 +142,8 @@ func (e *Engine) Put(b model.Batch) []Event {
 
 // Firing returns the alerts that fire now, by rule and key.
 func (e *Engine) Firing() []Event {
-	var list []Event
-	for _, s := range e.states {
-		if s.firing {
-			list = append(list, s.last)
-		}
-	}
+	firing := collect.Only(slices.Collect(maps.Values(e.states)), func(s *state) bool { return s.firing })
+	list := collect.Map(firing, func(s *state) Event { return s.last })
 	order(list)
 	return list
 }

@@ -4,12 +4,14 @@ package identify
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/naming"
 )
 
@@ -109,9 +111,7 @@ func Of(readings []model.Reading, sweep model.Sweep, libraries func(name string)
 			rep.Candidates = append(rep.Candidates, *g)
 		}
 	}
-	for _, g := range groups {
-		rep.Groups = append(rep.Groups, *g)
-	}
+	rep.Groups = collect.Map(slices.Collect(maps.Values(groups)), func(g *Group) Group { return *g })
 	slices.SortFunc(rep.Groups, func(a, b Group) int {
 		return cmp.Or(cmp.Compare(grades[a.Evidence], grades[b.Evidence]), cmp.Compare(b.Keys, a.Keys),
 			strings.Compare(a.Pattern, b.Pattern), strings.Compare(a.Library, b.Library), cmp.Compare(a.Algorithm, b.Algorithm))

@@ -39,9 +39,7 @@ type Run struct {
 // NewRun returns a run at the beginning of its story. The setup must be valid.
 func NewRun(s Setup, t *Workload) *Run {
 	r := &Run{workload: t, setup: s.Clone(), now: s.Zero}
-	for _, c := range s.Candidates {
-		r.runners = append(r.runners, newRunner(c, &r.setup))
-	}
+	r.runners = collect.Map(s.Candidates, func(c Candidate) runner { return newRunner(c, &r.setup) })
 	return r
 }
 

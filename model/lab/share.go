@@ -16,6 +16,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/limiter/scenario"
+	"ratescope/model/collect"
 )
 
 // sharePrefix begins a line that opens the lab on a moment.
@@ -124,9 +125,7 @@ func (m Shared) Line() (string, error) {
 	if !ok {
 		return "", errors.New("a script cannot be shared in a line: compare it with an algorithm")
 	}
-	for _, c := range setup.Candidates {
-		f.Into = append(f.Into, c.String())
-	}
+	f.Into = collect.Map(setup.Candidates, Candidate.String)
 	at := m.Setup.Zero
 	for _, a := range m.Fired {
 		f.Fired = append(f.Fired, [2]int64{int64(a.At - at), a.Cost})

@@ -175,9 +175,7 @@ type stream interface {
 // newClosedLoop joins sources under a setup.
 func newClosedLoop(s Setup, sources []Source) *closedLoop {
 	l := &closedLoop{setup: s.Clone()}
-	for _, c := range l.setup.Candidates {
-		l.runners = append(l.runners, newRunner(c, &l.setup))
-	}
+	l.runners = collect.Map(l.setup.Candidates, func(c Candidate) runner { return newRunner(c, &l.setup) })
 	for _, source := range sources {
 		if other, ok := source.(*closedLoop); ok {
 			l.streams = append(l.streams, other.streams...)

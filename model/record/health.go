@@ -34,9 +34,9 @@ func healthOf(h *model.Health) *health {
 			out.Measures[name] = real(m.V)
 		}
 	}
-	for _, s := range h.Slow {
-		out.Slow = append(out.Slow, slow{s.ID, s.At, int64(s.Took), text(s.Command), as[text](s.Keys), s.Rest})
-	}
+	out.Slow = collect.Map(h.Slow, func(s model.SlowCommand) slow {
+		return slow{s.ID, s.At, int64(s.Took), text(s.Command), as[text](s.Keys), s.Rest}
+	})
 	return out
 }
 
@@ -61,10 +61,10 @@ func (h *health) model() *model.Health {
 			*m = model.Measure{Known: true, V: float64(v)}
 		}
 	}
-	for _, s := range first(h.Slow) {
-		out.Slow = append(out.Slow, model.SlowCommand{ID: s.ID, At: s.At, Took: time.Duration(s.Took), Command: string(s.Command),
-			Keys: as[string](first(s.Keys)), Rest: s.Rest})
-	}
+	out.Slow = collect.Map(first(h.Slow), func(s slow) model.SlowCommand {
+		return model.SlowCommand{ID: s.ID, At: s.At, Took: time.Duration(s.Took), Command: string(s.Command),
+			Keys: as[string](first(s.Keys)), Rest: s.Rest}
+	})
 	return out
 }
 
@@ -88,6 +88,7 @@ var figures = map[string]func(*model.HotKey) *model.Measure{
 	"cpu":     func(k *model.HotKey) *model.Measure { return &k.CPU },
 	"net":     func(k *model.HotKey) *model.Measure { return &k.Net },
 	"counter": func(k *model.HotKey) *model.Measure { return &k.Counter },
+	"asked":   func(k *model.HotKey) *model.Measure { return &k.Asked },
 }
 
 // writesBy is the figure that is no Measure.

@@ -70,26 +70,18 @@ func (m *Masker) Batch(b model.Batch) model.Batch {
 	}
 	b.Gone, b.LeftOut, b.Sweep.Patterns = m.all(b.Gone), m.all(b.LeftOut), m.Patterns(b.Sweep.Patterns)
 	b.Sweep.Beyond, b.Sweep.Candidates = m.groups(b.Sweep.Beyond), m.groups(b.Sweep.Candidates)
-	b.Fired = slices.Clone(b.Fired)
-	for i := range b.Fired {
-		f := &b.Fired[i]
-		f.Err = m.hide(f.Err, f.Key)
-		f.Key = m.of(f.Key)
-	}
+	b.Fired = collect.Map(b.Fired, func(f model.Fired) model.Fired {
+		f.Err, f.Key = m.hide(f.Err, f.Key), m.of(f.Key)
+		return f
+	})
 	if b.Health != nil {
 		h := *b.Health
-		h.Slow = slices.Clone(h.Slow)
-		for i := range h.Slow {
-			h.Slow[i].Keys = m.all(h.Slow[i].Keys)
-		}
+		h.Slow = collect.Map(h.Slow, func(s model.SlowCommand) model.SlowCommand { s.Keys = m.all(s.Keys); return s })
 		b.Health = &h
 	}
 	if b.HotKeys != nil {
 		h := *b.HotKeys
-		h.Keys = slices.Clone(h.Keys)
-		for i := range h.Keys {
-			h.Keys[i].Key = m.of(h.Keys[i].Key)
-		}
+		h.Keys = collect.Map(h.Keys, func(k model.HotKey) model.HotKey { k.Key = m.of(k.Key); return k })
 		b.HotKeys = &h
 	}
 	return b

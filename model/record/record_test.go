@@ -230,7 +230,7 @@ func TestNothingIsForgotten(t *testing.T) {
 	want.Sweep.Bans = nil // which take the places of counters that are seen live alone
 	want.Server.Link = model.Down
 	hot := &want.HotKeys.Keys[0] // estimates, of which few digits are kept
-	hot.Writes.V, hot.WritesBy, hot.CPU.V, hot.Net.V, hot.Counter.V = 123, 4.5, 0.125, 0.5, 7
+	hot.Writes.V, hot.WritesBy, hot.CPU.V, hot.Net.V, hot.Counter.V, hot.Asked.V = 123, 4.5, 0.125, 0.5, 7, 0.75
 	f := &want.Fired[0] // a decision repeats what its request says
 	f.Outcome, f.Decision.Allowed, f.Decision.At, f.Decision.Cost = model.Denied, false, f.At, f.Cost
 	r.Target.Convention = limiter.Convention{Edge: convention.Closed, Alignment: convention.FirstRequest, Rounding: convention.Nearest, Rule: convention.Below, Denied: convention.Charged, Refill: convention.Interval, Block: time.Second}

@@ -10,6 +10,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"ratescope/model/collect"
 	engine "ratescope/model/lab"
 	"ratescope/model/safetext"
 	"ratescope/tui/lab"
@@ -145,9 +146,8 @@ func (m *Member) Now() lab.Register {
 		}
 		now.Students = append(now.Students, s)
 	}
-	for _, o := range m.room.removed {
-		now.Removed = append(now.Removed, lab.Student{Number: o.number, Name: o.name, Removed: true})
-	}
+	removed := func(o *Member) lab.Student { return lab.Student{Number: o.number, Name: o.name, Removed: true} }
+	now.Removed = collect.Map(m.room.removed, removed)
 	return now
 }
 

@@ -204,7 +204,7 @@ func (sc *Screen) Paint(p *widget.Canvas, r cell.Rect) {
 	const hottest = 12
 	b := sc.s.Shown.Board()
 	v := viewOf(p, sc.s, sc.plots)
-	v.Refused = session.Refusals(v.Health, b, sc.s.Name)
+	v.Refused = session.Refusals(v.Health, b, false, sc.s.Name)
 	v.Hot, v.Name, v.Pace = &b.HotKeys, sc.s.ShortName, session.PaceText(&sc.s.Shown.Live().Sweep)
 	if b.HotKeys.At != 0 {
 		v.Hottest = b.Hottest(hottest)

@@ -242,9 +242,13 @@ func (v *View) paintHot(r cell.Rect) {
 		if !h.Watched {
 			st = v.Canvas.Look.Dim
 		}
+		share := widget.Styled(format.Percent(h.Share), v.Canvas.Look.Text)
+		if h.Asked.Known { // by how much is not known
+			share = widget.Styled("asked", v.Canvas.Look.Denied)
+		}
 		rows = append(rows, []widget.Span{widget.Styled(v.Name(h.Key, name), st),
 			widget.Styled(h.Rate.Text(format.PerSecond), v.Canvas.Look.Text),
-			widget.Styled(h.Writes.Text(format.PerSecond), v.Canvas.Look.Text), widget.Styled(format.Percent(h.Share), v.Canvas.Look.Text)})
+			widget.Styled(h.Writes.Text(format.PerSecond), v.Canvas.Look.Text), share})
 	}
 	v.table(in, []string{"key", "rate", "writes", "share"}, rows)
 }

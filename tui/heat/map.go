@@ -150,17 +150,13 @@ func (r *row) pass(shift int) {
 // bundle shares the keys out among so many rows: a row each where they fit and are not to be
 // folded, else by the beginnings of their names, and where those are too many as they stand.
 func bundle(keys []*model.Watched, rows int, fold bool) []row {
-	var list []row
 	if fold && len(keys) > 0 || len(keys) > rows {
 		if folds := folded(keys); len(folds) > 1 && len(folds) <= rows {
 			return folds
 		}
 	}
 	per := max((len(keys)+rows-1)/max(rows, 1), 1)
-	for group := range slices.Chunk(keys, per) {
-		list = append(list, row{keys: group})
-	}
-	return list
+	return collect.Map(slices.Collect(slices.Chunk(keys, per)), func(group []*model.Watched) row { return row{keys: group} })
 }
 
 // paintCursorText names the key and the moment under the cursor, and what happened there, beside the scale.

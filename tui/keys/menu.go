@@ -9,6 +9,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/tui/cell"
 	"ratescope/tui/chart"
@@ -158,10 +159,8 @@ func (w *whatIf) run() {
 	w.key, w.read = k.Reading.Key, k.Reading.At
 	from := max(w.s.Shown.At().Add(-3*k.Timeline.Window()), k.Timeline.First())
 	w.result = k.Run(w.other.Terms, from, k.Reading.At, nil)
-	line := chart.Line{Style: w.s.Shell.Canvas.Look.Injected}
-	for _, l := range w.result.Levels {
-		line.Points = append(line.Points, chart.Point{At: l.At, V: float64(l.Used)})
-	}
+	points := collect.Map(w.result.Levels, func(l model.Level) chart.Point { return chart.Point{At: l.At, V: float64(l.Used)} })
+	line := chart.Line{Style: w.s.Shell.Canvas.Look.Injected, Points: points}
 	w.s.Shown.Time.Compare(&line)
 }
 

@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/limiter"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/lab"
 	"ratescope/model/safetext"
@@ -159,9 +160,7 @@ func (p painter) paintWhy(r cell.Rect) {
 			lines = append([]widget.Span{lines[0]}, widget.Styled(w.Numbers[max(len(w.Numbers)-2, 0)], p.c.Look.Text), lines[1])
 		}
 	} else {
-		for _, n := range w.Numbers {
-			lines = append(lines, widget.Styled(n, p.c.Look.Text))
-		}
+		lines = append(lines, collect.Map(w.Numbers, func(n string) widget.Span { return widget.Styled(n, p.c.Look.Text) })...)
 		lines[len(lines)-1].Style = p.c.Look.Title
 	}
 	if !p.s.guess.asked {

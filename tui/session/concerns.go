@@ -24,6 +24,7 @@ const (
 	busyCPU    = 0.8                   // of the one core that runs commands
 	recentSlow = time.Minute           // an entry of the slow log that is no history yet
 	lagging    = 1 << 20               // bytes of a replica
+	refusals   = 5                     // requests a second
 )
 
 // Concerns lists what is wrong, the worst first, as far as it is known.
@@ -46,8 +47,8 @@ func Concerns(h *model.Health, s model.Server) []Concern {
 			say(bad, e.Name+" "+format.PerSecond(e.Rate), why)
 		}
 	}
-	if Above(h.Fruitless, 5) {
-		say(false, "at least "+format.PerSecond(h.Fruitless.V)+" script calls changed nothing",
+	if Above(h.Fruitless, refusals) {
+		say(false, "at least "+format.PerSecond(h.Fruitless.V)+" script calls changed nothing, MONITOR shows where",
 			"derived from the calls of scripts less what was admitted: clients retry what is denied, which most libraries do not record")
 	}
 	if h.Unheard.Known && !h.LinkUp {
@@ -82,33 +83,51 @@ func Concerns(h *model.Health, s model.Server) []Concern {
 
 // Refusals says what is known of requests that are refused by scripts at keys whose library does not record it; nil where nothing is.
 // INFO counts the calls of all scripts together, so that those of others can hide any number of refusals: only its bounds are known, and
-// that they are at keys that are at their limits.
-func Refusals(h *model.Health, b *model.Board, name func(key string) string) []Concern {
-	calls, full := 0.0, []*model.Watched{}
+// that they are at keys that are at their limits. Access times may tell which of these are asked, which is all that asked is about.
+func Refusals(h *model.Health, b *model.Board, asked bool, name func(key string) string) []Concern {
+	calls, keys := 0.0, []*model.Watched{}
 	for _, c := range h.Commands {
 		if c.Scripts {
 			calls += c.Calls
 		}
 	}
-	for _, k := range b.Keys() {
-		if k.State(b.At) == model.Throttled && !k.Reading.Denied.Known {
-			full = append(full, k)
+	take := func(k *model.Watched) {
+		if k != nil && k.State(b.At) == model.Throttled && !k.Reading.Denied.Known {
+			keys = append(keys, k)
 		}
 	}
-	if len(full) == 0 || calls < 1 || !h.Fruitless.Known || b.Server.Link != model.Live {
+	if b.Server.Link != model.Live || calls < 1 || !h.Fruitless.Known {
 		return nil
 	}
-	slices.SortFunc(full, func(x, y *model.Watched) int {
+	for _, hot := range b.HotKeys.Keys {
+		if hot.Asked.Known {
+			take(b.Key(hot.Key))
+		}
+	}
+	named := len(keys) > 0
+	if !named && !asked {
+		for _, k := range b.Keys() {
+			take(k)
+		}
+	}
+	if len(keys) == 0 || asked && calls < refusals {
+		return nil
+	}
+	slices.SortFunc(keys, func(x, y *model.Watched) int {
 		xs, _, _ := x.Throttled(b.At)
 		ys, _, _ := y.Throttled(b.At)
 		return cmp.Or(cmp.Compare(ys, xs), cmp.Compare(x.Reading.Key, y.Reading.Key))
 	})
-	at := name(full[0].Reading.Key)
-	if n := len(full) - 1; n > 0 {
-		at += fmt.Sprintf(" or %d more at their limits", n)
+	at, more := name(keys[0].Reading.Key), ""
+	if n := len(keys) - 1; n > 0 {
+		more = fmt.Sprintf(" or %d more at their limits", n)
 	}
-	return []Concern{{What: fmt.Sprintf("between %.0f and %.0f/s script calls are refused", math.Floor(h.Fruitless.V), math.Ceil(calls)),
-		Why: "those of watched limiters at " + at + "; Redis counts none, MONITOR for a second shows which"}}
+	between := fmt.Sprintf("between %.0f and %.0f/s script calls are refused", math.Floor(h.Fruitless.V), math.Ceil(calls))
+	if named {
+		return []Concern{{What: fmt.Sprintf("%s asked again and again at its limit, up to %.0f/s", at, math.Ceil(calls)),
+			Why: "others read " + at + more + " and write nothing; " + between + ", MONITOR for a second shows how many where"}}
+	}
+	return []Concern{{What: between, Why: "those of watched limiters at " + at + more + "; MONITOR for a second shows which"}}
 }
 
 // Above reports whether a figure is known and greater than least.

@@ -21,24 +21,32 @@ func TestRefusalsHaveBounds(t *testing.T) {
 	calls := []model.CommandStat{{Name: "evalsha", Scripts: true, Calls: 98.4}, {Name: "get", Calls: 900}}
 	for _, tc := range []struct {
 		health   model.Health
+		asked    string // a key that is asked again and again
 		link     model.Link
 		readings []model.Reading
 		want     string
 	}{
-		{model.Health{Commands: calls, Fruitless: model.Measure{Known: true, V: 3.7}}, model.Live, []model.Reading{read("hot", 10, false), read("calm", 3, false)},
+		{model.Health{Commands: calls, Fruitless: model.Measure{Known: true, V: 3.7}}, "", model.Live,
+			[]model.Reading{read("hot", 10, false), read("calm", 3, false)},
 			"between 3 and 99/s script calls are refused: those of watched limiters at <hot>; "},
-		{model.Health{Commands: calls, Fruitless: model.Measure{Known: true}}, model.Live, []model.Reading{read("b", 10, false), read("a", 11, false), read("c", 12, true)},
+		{model.Health{Commands: calls, Fruitless: model.Measure{Known: true}}, "", model.Live,
+			[]model.Reading{read("b", 10, false), read("a", 11, false), read("c", 12, true)},
 			"between 0 and 99/s script calls are refused: those of watched limiters at <a> or 1 more at their limits; "},
-		{model.Health{Commands: calls, Fruitless: model.Measure{Known: true}}, model.Live, []model.Reading{read("calm", 3, false), read("told", 12, true)}, ""},
-		{model.Health{Commands: calls}, model.Live, []model.Reading{read("hot", 10, false)}, ""},
-		{model.Health{Commands: calls[1:], Fruitless: model.Measure{Known: true}}, model.Live, []model.Reading{read("hot", 10, false)}, ""},
-		{model.Health{Commands: calls, Fruitless: model.Measure{Known: true}}, model.Down, []model.Reading{read("hot", 10, false)}, ""},
+		{model.Health{Commands: calls, Fruitless: model.Measure{Known: true}}, "b", model.Live,
+			[]model.Reading{read("b", 10, false), read("a", 11, false)}, "<b> asked again and again at its limit, up to 99/s: others read <b> and "},
+		{model.Health{Commands: calls, Fruitless: model.Measure{Known: true}}, "calm", model.Live,
+			[]model.Reading{read("calm", 3, false), read("told", 12, true)}, ""},
+		{model.Health{Commands: calls}, "", model.Live,
+			[]model.Reading{read("hot", 10, false)}, ""},
+		{model.Health{Commands: calls[1:], Fruitless: model.Measure{Known: true}}, "", model.Live,
+			[]model.Reading{read("hot", 10, false)}, ""},
+		{model.Health{Commands: calls, Fruitless: model.Measure{Known: true}}, "", model.Down, []model.Reading{read("hot", 10, false)}, ""},
 	} {
 		var b model.Board
 		b.Apply(model.Batch{At: at, Local: at.Time(), Server: model.Server{Link: model.Live}, Readings: tc.readings})
-		b.Server.Link = tc.link
+		b.Server.Link, b.HotKeys.Keys = tc.link, []model.HotKey{{Key: tc.asked, Asked: model.Measure{Known: tc.asked != "", V: 1}}}
 		says := ""
-		for _, c := range session.Refusals(&tc.health, &b, func(key string) string { return "<" + key + ">" }) {
+		for _, c := range session.Refusals(&tc.health, &b, false, func(key string) string { return "<" + key + ">" }) {
 			says += c.What + ": " + c.Why
 		}
 		if !strings.HasPrefix(says, tc.want) || tc.want == "" && says != "" {

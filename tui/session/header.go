@@ -134,7 +134,11 @@ func (h header) serverFacts(s model.Server) []widget.Span {
 	}
 	concern := ""
 	health := &h.s.Shown.Board().Health
-	if list := Concerns(health, s); len(list) > 0 && (h.s.Shown.Age() == 0 || health.At <= h.s.Shown.At()) {
+	list := Concerns(health, s)
+	if len(list) == 0 || !list[0].Bad {
+		list = append(Refusals(health, h.s.Shown.Board(), true, func(key string) string { return h.s.ShortName(key, longestName) }), list...)
+	}
+	if len(list) > 0 && (h.s.Shown.Age() == 0 || health.At <= h.s.Shown.At()) {
 		concern = list[0].What
 		say(concern+": press 4", map[bool]themes.Style{true: h.c.Look.Denied, false: h.c.Look.Near}[list[0].Bad])
 	}

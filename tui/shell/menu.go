@@ -131,12 +131,7 @@ func (a *App) All() Actions {
 // newPalette lists every action by its name, what was chosen from a list before first. One that sends requests to Redis is not the
 // first hit of anything but its whole name, and asks before it does.
 func newPalette(a *App) *Picker {
-	var choices []Choice
-	for _, act := range a.All() {
-		if act.ID != Palette {
-			choices = append(choices, a.choice(act))
-		}
-	}
+	choices := collect.Map(collect.Only(a.All(), func(act Action) bool { return act.ID != Palette }), a.choice)
 	slices.SortStableFunc(choices, func(x, y Choice) int { return cmp.Or(turn(x)-turn(y), y.Weight-x.Weight) })
 	return a.pick("do", choices)
 }

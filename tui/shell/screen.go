@@ -166,24 +166,17 @@ func (s *stack) before() (i int, there bool) {
 
 // everywhere gives a message to every screen: one that is hidden may wait for it.
 func (s *stack) everywhere(msg tea.Msg) tea.Cmd {
-	var list []tea.Cmd
-	for i := range s.screens {
-		if cmd := s.screens[i].screen.Update(msg); cmd != nil {
-			list = append(list, cmd)
-		}
-	}
-	return tea.Batch(list...)
+	return tea.Batch(collect.Map(s.screens, func(e entry) tea.Cmd { return e.screen.Update(msg) })...)
 }
 
 // KeepAll asks the screens that remember something to keep it, at the end of the program.
 func (s *stack) KeepAll() error {
-	var errs []error
-	for i := range s.screens {
-		if one, ok := s.screens[i].screen.(Story); ok {
-			errs = append(errs, one.Keep())
+	return errors.Join(collect.Map(s.screens, func(e entry) error {
+		if one, ok := e.screen.(Story); ok {
+			return one.Keep()
 		}
-	}
-	return errors.Join(errs...)
+		return nil
+	})...)
 }
 
 // surface is what a program paints on: a canvas, and what lies over the screen on it: an overlay, a

@@ -8,6 +8,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/record"
 	"ratescope/model/report"
 	"ratescope/model/safetext"
@@ -209,12 +210,8 @@ func (f *Files) ExportKeys() tea.Cmd {
 // ExportRows writes keys as they are at the instant on screen to a file.
 func (f *Files) ExportRows(keys []*model.Watched, format report.Format) tea.Cmd {
 	batch, export := f.boards.Board().Batch(), f.o.ExportRows
-	batch.At, batch.Readings = f.boards.At(), nil
-	for _, k := range keys {
-		if !k.Gone {
-			batch.Readings = append(batch.Readings, k.Reading)
-		}
-	}
+	there := collect.Only(keys, func(k *model.Watched) bool { return !k.Gone })
+	batch.At, batch.Readings = f.boards.At(), collect.Map(there, func(k *model.Watched) model.Reading { return k.Reading })
 	return func() tea.Msg {
 		return exported(export(batch, format))
 	}

@@ -6,11 +6,10 @@ import (
 	"strings"
 	"time"
 
+	"ratescope/limiter/describe"
 	"ratescope/model"
 	"ratescope/model/collect"
 	"ratescope/tui/widget"
-
-	"ratescope/limiter/describe"
 )
 
 // holding is how long the selected row keeps its place after a person has pressed a key or moved the
@@ -242,13 +241,8 @@ func (l *List) fitting(rows []*model.Watched) ([]*model.Watched, map[string]widg
 // Rebind takes the rows from the board on screen and leaves their order as it is.
 func (l *List) Rebind() {
 	b := l.boards.Board()
-	rows := make([]*model.Watched, 0, len(l.rows))
-	for _, k := range l.rows {
-		if other := b.Key(k.Reading.Key); other != nil {
-			rows = append(rows, other)
-		}
-	}
-	l.setRows(rows)
+	rows := collect.Map(l.rows, func(k *model.Watched) *model.Watched { return b.Key(k.Reading.Key) })
+	l.setRows(collect.Only(rows, func(k *model.Watched) bool { return k != nil }))
 	l.redraw()
 }
 

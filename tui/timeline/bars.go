@@ -380,9 +380,7 @@ func (s *sheet) paintNotes(in cell.Rect, k *model.Watched) {
 	if r.TTL > 0 {
 		parts = append(parts, "expires in "+format.Wait(r.TTL))
 	}
-	for _, n := range r.Notes {
-		parts = append(parts, safetext.Clean(string(n)))
-	}
+	parts = append(parts, collect.Map(r.Notes, func(n model.Note) string { return safetext.Clean(string(n)) })...)
 	if r.Target.Algorithm == limiter.GCRA {
 		parts = append(parts, "TAT: theoretical arrival time")
 	}

@@ -5,11 +5,13 @@ package tuitest
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/collect"
 )
 
 // Refresh is how often a Feed has a batch.
@@ -57,9 +59,7 @@ func NewFeed(start time.Time, people ...Personality) *Feed {
 		Server: model.Server{Target: "redis://prod-eu-1:6379/0", Role: "master", Version: "7.0.15", Link: model.Live,
 			RTT: 340 * time.Microsecond},
 	}
-	for _, p := range people {
-		f.keys = append(f.keys, &key{Personality: p, state: limiter.State{Algorithm: p.How}})
-	}
+	f.keys = collect.Map(people, func(p Personality) *key { return &key{Personality: p, state: limiter.State{Algorithm: p.How}} })
 	return f
 }
 
@@ -91,9 +91,7 @@ func (f *Feed) Advance(local time.Time) model.Batch {
 		b.At, b.Server.Link, b.Server.Err, b.Server.Down = f.last, model.Down, f.err, local.Sub(f.lost)
 		return b
 	}
-	for _, k := range f.keys {
-		b.Readings = append(b.Readings, f.read(k, now))
-	}
+	b.Readings = collect.Map(f.keys, func(k *key) model.Reading { return f.read(k, now) })
 	if every := limiter.Instant(lookEvery / time.Microsecond); now/every != f.last/every {
 		b.Health = health(now)
 	}
@@ -129,13 +127,7 @@ func (f *Feed) read(k *key, now limiter.Instant) model.Reading {
 		}
 	}
 	if k.Unseen {
-		kept := r.Arrivals[:0]
-		for _, a := range r.Arrivals {
-			if !a.Denied {
-				kept = append(kept, a)
-			}
-		}
-		r.Arrivals = kept
+		r.Arrivals = slices.DeleteFunc(r.Arrivals, func(a model.Arrival) bool { return a.Denied })
 	}
 	return r
 }

@@ -128,13 +128,8 @@ func (b *Beside) Decode(now limiter.Instant, got []decode.Sample, given decode.S
 
 // Members returns the keys of the samples that exist.
 func Members(got []decode.Sample) []string {
-	var keys []string
-	for i := range got {
-		if got[i].Exists() {
-			keys = append(keys, got[i].Key)
-		}
-	}
-	return keys
+	there := collect.Only(got, func(s decode.Sample) bool { return s.Exists() })
+	return collect.Map(there, func(s decode.Sample) string { return s.Key })
 }
 
 // IsAddress says whether a name is that of a client: an IP address, or the network of one, by

@@ -178,12 +178,8 @@ func commands(ran any) (all []Command) {
 	list, _ := ran.([]any)
 	for _, one := range list {
 		words, _ := one.([]any)
-		c := Command{}
-		for _, w := range words {
-			c.Args = append(c.Args, fmt.Sprint(w))
-		}
-		if len(c.Args) > 0 {
-			all = append(all, c)
+		if len(words) > 0 {
+			all = append(all, Command{Args: collect.Map(words, func(w any) string { return fmt.Sprint(w) })})
 		}
 	}
 	return all

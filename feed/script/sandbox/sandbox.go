@@ -294,11 +294,10 @@ func (s *Stage) drop() {
 }
 
 // Commands returns commands as the lab lists them.
-func Commands(ran []Command) (list []lab.Command) {
-	for _, c := range ran {
-		list = append(list, lab.Command{Text: strings.Join(c.Args, " "), Answer: c.Answer, Line: c.Line})
-	}
-	return list
+func Commands(ran []Command) []lab.Command {
+	return collect.Map(ran, func(c Command) lab.Command {
+		return lab.Command{Text: strings.Join(c.Args, " "), Answer: c.Answer, Line: c.Line}
+	})
 }
 
 // keyless are commands without a key, which a limiter may run.

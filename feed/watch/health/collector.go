@@ -93,9 +93,8 @@ func (c *Collector) Examine(ctx context.Context, nodes []*redis.Client, at limit
 		h.Over = cmp.Or(now.since(&c.before, answered), over)
 	}
 	fillHealth(h, &now, &c.before)
-	for _, name := range slices.Sorted(maps.Keys(c.shut)) {
-		h.Missing = append(h.Missing, strings.ToUpper(name)+" "+c.shut[name])
-	}
+	missing := func(name string) string { return strings.ToUpper(name) + " " + c.shut[name] }
+	h.Missing = append(h.Missing, collect.Map(slices.Sorted(maps.Keys(c.shut)), missing)...)
 	c.reprice(&now)
 	e := Examination{Health: h, Prices: maps.Clone(c.prices), Cost: time.Duration(answered) * lookPrice}
 	e.Strained = h.CPU.Known && h.CPU.V >= strainedAt*float64(answered)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +15,7 @@ import (
 
 	"ratescope/feed/connect"
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 )
 
@@ -118,11 +120,10 @@ func told(r *redis.HotKeysResult) (keys []model.HotKey, says string) {
 // Frequencies keeps the keys with the highest LFU counters, in bounded memory. Use
 // NewFrequencies to make one. It is safe for concurrent use.
 type Frequencies struct {
-	mu    sync.Mutex
-	seen  map[string]frequency
-	floor int64 // the least counter for which a key is kept; 0 while there is room
+	mu   sync.Mutex
+	seen map[string]frequency
 
-	refused string // the ACL command that would permit OBJECT FREQ; "" where it is permitted
+	refused string // why OBJECT FREQ may not be asked; "" where it may
 }
 
 // frequency is an LFU counter and the time at which it was read, since counters decay.
@@ -133,7 +134,7 @@ type frequency struct {
 
 // Bounds of what is kept, and Redis's constants.
 const (
-	mostFrequent = 64          // keys
+	mostFrequent = 64          // keys, of which the first half is told: the others come and go
 	frequencyOld = time.Minute // age at which a counter is dropped
 	lfuInit      = 5           // the counter of a new key
 	lfuMost      = 255         // the highest counter
@@ -164,7 +165,7 @@ func (f *Frequencies) Ask(ctx context.Context, node redis.Cmdable, keys []string
 		case strings.Contains(e.Error(), "LFU"):
 			kept = false
 		case connect.Forbidden(e) != "":
-			kept, f.refused = false, connect.Remedy(e)
+			kept, f.refused = false, "LFU counters may not be asked by this user: "+connect.Remedy(e)
 		}
 	}
 	if _, isReply := err.(redis.Error); isReply {
@@ -177,39 +178,27 @@ func (f *Frequencies) Ask(ctx context.Context, node redis.Cmdable, keys []string
 func (f *Frequencies) Lack() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.refused == "" {
-		return ""
-	}
-	return "LFU counters may not be asked by this user: " + f.refused
+	return f.refused
 }
 
 // take notes one counter.
 func (f *Frequencies) take(key string, counter int64, now time.Time) {
-	if _, held := f.seen[key]; !held && (counter <= max(f.floor, lfuInit+1) || len(key) > LongestKey) {
+	if _, held := f.seen[key]; !held && (counter <= lfuInit+1 || len(key) > LongestKey) {
 		return
 	}
 	f.seen[key] = frequency{min(max(counter, 0), lfuMost), now}
-	if len(f.seen) <= mostFrequent {
-		return
+	if len(f.seen) > mostFrequent {
+		list := f.ordered(now)
+		for _, k := range list[min(len(list), mostFrequent/2):] {
+			delete(f.seen, k)
+		}
 	}
-	list := f.ordered(now)
-	for _, k := range list[mostFrequent/2:] {
-		delete(f.seen, k)
-	}
-	f.floor = f.seen[list[mostFrequent/2-1]].counter
 }
 
 // ordered drops the counters that are too old, and returns the keys of the others, the highest counter first.
 func (f *Frequencies) ordered(now time.Time) []string {
-	list := make([]string, 0, len(f.seen))
-	for k, v := range f.seen {
-		if now.Sub(v.at) > frequencyOld {
-			delete(f.seen, k)
-			f.floor = 0
-			continue
-		}
-		list = append(list, k)
-	}
+	maps.DeleteFunc(f.seen, func(_ string, v frequency) bool { return now.Sub(v.at) > frequencyOld })
+	list := slices.Collect(maps.Keys(f.seen))
 	slices.SortFunc(list, func(a, b string) int {
 		return cmp.Or(cmp.Compare(f.seen[b].counter, f.seen[a].counter), strings.Compare(a, b))
 	})
@@ -221,11 +210,9 @@ func (f *Frequencies) HotKeys(now time.Time) []model.HotKey {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	list := f.ordered(now)
-	keys := make([]model.HotKey, 0, len(list))
-	for _, k := range list {
-		keys = append(keys, model.HotKey{Key: k, Counter: model.Measure{Known: true, V: hits(f.seen[k].counter)}})
-	}
-	return keys
+	return collect.Map(list[:min(len(list), mostFrequent/2)], func(k string) model.HotKey {
+		return model.HotKey{Key: k, Counter: model.Measure{Known: true, V: hits(f.seen[k].counter)}}
+	})
 }
 
 // hits returns how many accesses an LFU counter stands for, on average and without decay. Redis raises a counter c with the probability

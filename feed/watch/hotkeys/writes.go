@@ -20,14 +20,14 @@ import (
 type Writes struct {
 	o WritesOptions
 
-	strained atomic.Bool // the server is almost saturated
+	strained atomic.Bool  // the server is almost saturated
+	spent    atomic.Int64 // server time since the last call of Cost, in ns
 
 	mu     sync.Mutex
 	sketch *Sketch
 	raw    map[string]string // limiter → one of its keys that was written
 	weight float64           // writes that one event of the latest sample stands for
 	duty   float64           // share of the time that samples cover, smoothed
-	spent  time.Duration     // server time since the last call of Cost
 	lack   error             // why there are no samples
 }
 
@@ -151,7 +151,7 @@ func (w *Writes) take(keys []string, weight float64, cost time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.lack = nil
-	w.spent += cost
+	w.spent.Add(int64(cost))
 	if len(keys) > 0 {
 		w.weight = weight
 	}
@@ -240,13 +240,7 @@ func (w *Writes) share() float64 {
 }
 
 // Cost returns the server time that listening took since the previous call.
-func (w *Writes) Cost() time.Duration {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	d := w.spent
-	w.spent = 0
-	return d
-}
+func (w *Writes) Cost() time.Duration { return time.Duration(w.spent.Swap(0)) }
 
 // Lack returns the error because of which writes cannot be listened to; nil when they can, or when it is not known yet.
 func (w *Writes) Lack() error {

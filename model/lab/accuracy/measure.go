@@ -21,6 +21,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
+	"ratescope/model/collect"
 	"ratescope/model/lab"
 )
 
@@ -278,9 +279,9 @@ func (b *Band) add(one Band) {
 // requests, and counts what was wrong by the tallies of the lab.
 func measureFree(list []lab.Arrival, limit limiter.Limit, begin limiter.Instant, b *Band) {
 	s := lab.Setup{Limit: limit, Zero: list[0].At.Floor(limit.Window)}
-	for _, rounding := range Roundings {
-		s.Candidates = append(s.Candidates, lab.Candidate{Algorithm: limiter.SlidingWindow, Variant: names[rounding]})
-	}
+	s.Candidates = collect.Map(Roundings[:], func(r convention.Rounding) lab.Candidate {
+		return lab.Candidate{Algorithm: limiter.SlidingWindow, Variant: names[r]}
+	})
 	run := lab.NewRun(s, lab.NewWorkload(lab.Given(list)))
 	run.AdvanceTo(begin - 1)
 	before, first := make([]lab.Counts, len(Roundings)), run.Decided()

@@ -1,0 +1,116 @@
+package watch_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/feed"
+	"ratescope/feed/config"
+	"ratescope/feed/feedtest"
+	"ratescope/internal/servertest"
+	"ratescope/limiter"
+	"ratescope/model"
+)
+
+// askedKeys returns the keys that the newest ranking says are asked again and again at their limits.
+func askedKeys(run *feedtest.Running) string {
+	all := run.All()
+	for _, b := range slices.Backward(all) {
+		if b.HotKeys != nil {
+			var names []string
+			for _, h := range b.HotKeys.Keys {
+				if h.Asked.Known {
+					names = append(names, h.Key)
+				}
+			}
+			return strings.Join(names, " ")
+		}
+	}
+	return ""
+}
+
+// TestAskedAtItsLimit: of 2,000 keys one is asked 40 times a second by a script that denies without writing, beside scripts that write
+// elsewhere. It alone is named: not those at their limits that are at rest, nor a counter that shares the object of its value with a key
+// that is read. After the storm none is, nor beside another ratescope, whose reads look the same.
+func TestAskedAtItsLimit(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t)
+	c := s.Client()
+	ctx, cancel := context.WithCancel(context.Background())
+	log := redis.NewScript(`redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[1])
+		if redis.call('ZCARD', KEYS[1]) >= 5 then return 0 end
+		redis.call('ZADD', KEYS[1], ARGV[2], ARGV[2]) redis.call('PEXPIRE', KEYS[1], 3600000) return 1`)
+	ask := func(key string) {
+		now := time.Now()
+		log.Run(ctx, c, []string{key}, now.Add(-time.Hour).UnixMicro(), now.UnixMicro())
+	}
+	for i := range 2000 {
+		ask(fmt.Sprint("rl:user:", i))
+	}
+	for range 6 {
+		ask("rl:user:1234")
+		ask("rl:user:77")
+	}
+	c.Set(ctx, "rlc:full", 5, time.Hour)
+	c.Set(ctx, "elsewhere", 5, 0)
+	rule := func(match string, a limiter.Algorithm) config.Rule {
+		r := hourRule(match, a)
+		r.Limit.Count = 5
+		return r
+	}
+	o := feed.Options{URLs: []string{s.URL()}, Watch: []string{"rl:*", "rlc:*"},
+		Rules: []config.Rule{rule("rl:*", limiter.SlidingLog), rule("rlc:*", limiter.FixedWindow)}}
+	storm, ended := make(chan bool), make(chan bool)
+	go func() {
+		defer close(ended)
+		for on, n, tick := true, 0, time.Tick(25*time.Millisecond); ; n++ {
+			select {
+			case <-ctx.Done():
+				return
+			case on = <-storm:
+			case <-tick:
+				c.Incr(ctx, "written")
+				c.Get(ctx, "elsewhere")
+				if on {
+					ask("rl:user:1234")
+				}
+				if n%4 == 0 {
+					ask(fmt.Sprint("rl:user:", n%1000))
+				}
+			}
+		}
+	}()
+	run := feedtest.Run(t, feedtest.NewRedis(t, o))
+	named := func(want string) {
+		t.Helper()
+		servertest.Await(t, fmt.Sprintf("asked at their limits: %q", want), func() bool {
+			got := askedKeys(run)
+			if got != "" && got != "rl:user:1234" {
+				t.Fatalf("%q are said to be asked at their limits", got)
+			}
+			return got == want
+		})
+	}
+	named("rl:user:1234")
+	var b model.Board
+	for _, batch := range run.All() {
+		b.Apply(batch)
+	}
+	if top := b.Hottest(1); top[0].Key != "rl:user:1234" {
+		t.Errorf("the hottest key is said to be %q", top[0].Key)
+	}
+	storm <- false
+	named("")
+	storm <- true
+	named("rl:user:1234")
+	feedtest.Run(t, feedtest.NewRedis(t, o))
+	named("")
+	cancel()
+	<-ended
+}
