@@ -208,14 +208,19 @@ func (v *View) paintGraph(r cell.Rect, g *graph) {
 	if top == 0 {
 		top = g.round(max(highest(g.past), highest(g.hung)))
 	}
-	fine := 2
-	if v.Canvas.Buffer.ASCII {
-		fine = 1
-	}
-	if g.hung != nil && !all(g.hung, math.IsNaN) && !v.Canvas.Buffer.ASCII && plot.H >= chart.LeastLines { // else the first alone
+	ascii, two := v.Canvas.Buffer.ASCII, g.hung != nil && !all(g.hung, math.IsNaN)
+	if two && !ascii && plot.H >= chart.LeastLines {
 		v.pair(plot, g, axis, top)
 	} else {
+		fine := map[bool]int{true: 1, false: 2}[ascii]
 		chart.Area{Values: axis.resample(v.Past, g.past, fine*plot.W), Top: top, Ink: g.ink}.Draw(&v.Canvas.Buffer, plot, v.Canvas.Look)
+	}
+	if two && ascii {
+		for x, value := range axis.resample(v.Past, g.hung, plot.W) {
+			if y := int(value / top * float64(plot.H)); value > 0 {
+				v.Canvas.Buffer.Set(plot.X+x, plot.Y+plot.H-1-min(y, plot.H-1), v.Canvas.Look.Cross, g.hungIn(1))
+			}
+		}
 	}
 	if plot.X == in.X {
 		return

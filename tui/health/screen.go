@@ -62,7 +62,7 @@ func (v *View) tablesHeight(facts []fact) int {
 	pane := func(rows int) int { return max(v.frame()+rows, leastPane) }
 	right := pane(len(facts))
 	if v.Link.Embedded {
-		return right + 3
+		return max(right+3, pane(1+len(v.Hottest)))
 	}
 	if n := len(v.Health.Errors); n > 0 {
 		right += pane(n)
@@ -143,7 +143,12 @@ func (v *View) wellness() widget.Span {
 // paintTables puts what is counted below the graphs: what commands cost and what was slow
 // at the left, the server's state, its errors and its hot keys at the right.
 func (v *View) paintTables(r cell.Rect, facts []fact) {
-	if len(v.Health.Commands) == 0 { // nothing at the left would ever be filled
+	if len(v.Health.Commands) == 0 { // nothing else would ever be filled
+		if len(v.Hottest) > 0 && r.W >= 70 {
+			hot := r
+			r, hot = r.Left(r.W * 2 / 5)
+			v.paintHot(hot)
+		}
 		v.paintFacts(r, facts)
 		return
 	}
@@ -206,7 +211,7 @@ func (sc *Screen) Paint(p *widget.Canvas, r cell.Rect) {
 	v := viewOf(p, sc.s, sc.plots)
 	v.Refused = session.Refusals(v.Health, b, false, sc.s.Name)
 	v.Hot, v.Name, v.Pace = &b.HotKeys, sc.s.ShortName, session.PaceText(&sc.s.Shown.Live().Sweep)
-	if b.HotKeys.At != 0 {
+	if b.HotKeys.At != 0 || v.Link.Embedded {
 		v.Hottest = b.Hottest(hottest)
 	}
 	v.Paint(r)

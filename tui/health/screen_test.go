@@ -85,7 +85,13 @@ func TestAServerThatIsAwayIsNotCalledWell(t *testing.T) {
 			v.Health.Missing = []string{"LATENCY is not known", "SLOWLOG is not known"}
 		}, "no trouble in INFO, and cannot tell more: no LATENCY, no SLOWLOG"},
 		"embedded": {func(v *View) { calm(v); v.Link.Embedded = true }, "keeps no figures"},
-		"new":      {func(v *View) { calm(v); v.Health.At, v.Health.Slow = 0, nil }, "not looked at yet"},
+		"embedded, with keys": {func(v *View) {
+			calm(v)
+			v.Link.Embedded, v.Health.Commands = true, nil
+			v.Hottest = []model.Hottest{{HotKey: model.HotKey{Key: "rl:a"}, Watched: true, Rate: model.Measure{Known: true, V: 2},
+				Utilization: model.Measure{Known: true, V: 0.5}, Share: 1}}
+		}, "2.0/s    50.0%   100.0% ████████████"},
+		"new": {func(v *View) { calm(v); v.Health.At, v.Health.Slow = 0, nil }, "not looked at yet"},
 	} {
 		text := drawn(140, 38, c.edit)
 		if !strings.Contains(text, c.want) || c.want != well && strings.Contains(text, well) {
@@ -106,5 +112,18 @@ func TestWhatIsNotKnownIsNotZero(t *testing.T) {
 	_, not, _ := strings.Cut(text, "not told")
 	if !strings.Contains(not, "commands") || strings.Contains(text, "╭ commands ─") {
 		t.Errorf("the rate of commands is not known, and the screen says\n%s", text)
+	}
+}
+
+// TestDeniedRequestsAreDrawnInASCII, where there are no lines.
+func TestDeniedRequestsAreDrawnInASCII(t *testing.T) {
+	c := &widget.Canvas{Framed: true}
+	c.SetTheme(themes.BuiltIn().Default(true), true)
+	c.Buffer.ASCII = true
+	c.Buffer.Resize(140, 38)
+	c.Begin()
+	server(c).Paint(cell.Rect{W: 140, H: 38})
+	if !strings.Contains(c.Buffer.Plain(), "xxxxxxxx") {
+		t.Errorf("no denied request is drawn:\n%s", c.Buffer.Plain())
 	}
 }

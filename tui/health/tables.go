@@ -3,6 +3,7 @@ package health
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,10 +27,7 @@ type fact struct {
 // paintFacts draws the server's state, and below it what a person who wants more can do.
 func (v *View) paintFacts(r cell.Rect, list []fact) {
 	in := v.Canvas.Section(r, false, v.heading("state", "")...)
-	label := 14
-	if in.W < 40 {
-		label = 10
-	}
+	label := map[bool]int{true: 10, false: 14}[in.W < 40]
 	y, end := in.Y, in.Y+in.H
 	for _, f := range list {
 		for i, line := range format.Wrap(f.text, in.W-label) {
@@ -132,16 +130,8 @@ func (v *View) paintCommands(r cell.Rect) {
 	if in.H == 0 {
 		return
 	}
-	const meter = 12
-	bar, most := 0, 0.0
-	if in.W >= 75 {
-		bar = meter + 1
-	}
-	for _, c := range v.Health.Commands {
-		most = max(most, load(c))
-	}
 	list := v.Health.Commands[:min(len(v.Health.Commands), max(in.H-1, 0))]
-	titles, rows, wide := []string{"command", "calls", "failed", "load"}, make([][]widget.Span, len(list)), in.W-bar >= 44
+	titles, rows, wide := []string{"command", "calls", "failed", "load"}, make([][]widget.Span, len(list)), in.W >= 44
 	if wide {
 		titles = []string{"command", "calls", "mean", "p99", "failed", "load"}
 	}
@@ -160,12 +150,8 @@ func (v *View) paintCommands(r cell.Rect) {
 		}
 		say(format.PerSecond(c.Failed), v.some(c.Failed, l.Near))
 		say(fmt.Sprintf("%.2f%%", 100*load(*c)), v.some(load(*c), l.Text))
-		if bar > 0 {
-			chart.Bar(&v.Canvas.Buffer, in.X+in.W-meter, in.Y+1+i, meter, most, v.Canvas.Look.Glyphs,
-				chart.Segment{Value: load(*c), Style: v.Canvas.Look.Glow(0.6 * load(*c) / most)})
-		}
 	}
-	v.table(cell.Rect{X: in.X, Y: in.Y, W: in.W - bar, H: in.H}, titles, rows)
+	v.table(in, titles, rows, collect.Map(list, load))
 }
 
 // load is the share of the server's one core that a command takes.
@@ -193,15 +179,12 @@ func (v *View) paintErrors(r cell.Rect) {
 		rows = append(rows, []widget.Span{widget.Styled(safetext.Clean(e.Name), st), widget.Styled(format.PerSecond(e.Rate), v.some(e.Rate, st)),
 			widget.Styled(format.Short(e.Total), v.Canvas.Look.Dim)})
 	}
-	v.table(in, nil, rows)
+	v.table(in, nil, rows, nil)
 }
 
 func (v *View) paintSlow(r cell.Rect) {
 	in := v.Canvas.Section(r, false, v.heading("slow log", " · newest first")...)
-	for i, c := range v.Health.Slow {
-		if i >= in.H {
-			return
-		}
+	for i, c := range v.Health.Slow[:min(len(v.Health.Slow), in.H)] {
 		x := v.Canvas.Spans(in.X, in.Y+i, in.X+in.W, widget.Styled(format.Clock(c.At), v.Canvas.Look.Dim),
 			widget.Styled(fmt.Sprintf("%8s  ", format.Latency(c.Took)), v.Canvas.Look.Near))
 		v.Canvas.Buffer.Text(x, in.Y+i, in.X+in.W, safetext.Clip(v.slowText(&c), max(0, in.X+in.W-x), safetext.Ellipsis), v.Canvas.Look.Text)
@@ -235,26 +218,27 @@ func (v *View) paintHot(r cell.Rect) {
 	}
 	const figures = 3
 	name := in.W - figures*figureWidth(in.W) - 1
+	third := map[bool]string{true: "used", false: "writes"}[v.Link.Embedded] // whose writes are not counted
 	var rows [][]widget.Span
 	for i := range v.Hottest {
-		h := &v.Hottest[i]
-		st := v.Canvas.Look.Text
-		if !h.Watched {
-			st = v.Canvas.Look.Dim
+		h, l := &v.Hottest[i], &v.Canvas.Look
+		figure := widget.Styled(h.Writes.Text(format.PerSecond), l.Text)
+		if v.Link.Embedded {
+			figure = widget.Styled(h.Utilization.Text(format.Percent), l.Fill(h.Utilization.V))
 		}
-		share := widget.Styled(format.Percent(h.Share), v.Canvas.Look.Text)
+		share := widget.Styled(format.Percent(h.Share), l.Text)
 		if h.Asked.Known { // by how much is not known
-			share = widget.Styled("asked", v.Canvas.Look.Denied)
+			share = widget.Styled("asked", l.Denied)
 		}
-		rows = append(rows, []widget.Span{widget.Styled(v.Name(h.Key, name), st),
-			widget.Styled(h.Rate.Text(format.PerSecond), v.Canvas.Look.Text),
-			widget.Styled(h.Writes.Text(format.PerSecond), v.Canvas.Look.Text), share})
+		rows = append(rows, []widget.Span{widget.Styled(v.Name(h.Key, name), map[bool]themes.Style{true: l.Text, false: l.Dim}[h.Watched]),
+			widget.Styled(h.Rate.Text(format.PerSecond), l.Text), figure, share})
 	}
-	v.table(in, []string{"key", "rate", "writes", "share"}, rows)
+	v.table(in, []string{"key", "rate", third, "share"}, rows, collect.Map(v.Hottest, func(h model.Hottest) float64 { return h.Share }))
 }
 
-// table draws rows of a name and right-aligned figures below their titles; without titles there is no heading.
-func (v *View) table(in cell.Rect, titles []string, rows [][]widget.Span) {
+// table draws rows of a name and right-aligned figures below their titles; without titles there is no heading. Where there is room
+// a bar at the end of each row compares what the rows take.
+func (v *View) table(in cell.Rect, titles []string, rows [][]widget.Span, takes []float64) {
 	if in.H == 0 || in.W < 10 || len(rows) == 0 {
 		return
 	}
@@ -262,8 +246,16 @@ func (v *View) table(in cell.Rect, titles []string, rows [][]widget.Span) {
 		head := collect.Map(titles, func(title string) widget.Span { return widget.Styled(title, v.Canvas.Look.Dim) })
 		rows = append([][]widget.Span{head}, rows...)
 	}
-	figure := figureWidth(in.W)
+	const meter, leastName = 12, 17
+	figure, most := figureWidth(in.W), slices.Max(append([]float64{0}, takes...))
 	name := max(in.W-(len(rows[0])-1)*figure, 1)
+	if most > 0 && name > leastName+meter {
+		in.W, name = in.W-meter-1, name-meter-1
+		for i, one := range takes[:min(len(takes), in.H-1)] {
+			chart.Bar(&v.Canvas.Buffer, in.X+in.W+1, in.Y+1+i, meter, most, v.Canvas.Look.Glyphs,
+				chart.Segment{Value: one, Style: v.Canvas.Look.Glow(0.6 * one / most)})
+		}
+	}
 	for i, row := range rows[:min(len(rows), in.H)] {
 		y := in.Y + i
 		v.Canvas.Buffer.Text(in.X, y, in.X+name, safetext.Shorten(row[0].Text, name-1, safetext.Ellipsis), row[0].Style)
@@ -276,8 +268,5 @@ func (v *View) table(in cell.Rect, titles []string, rows [][]widget.Span) {
 
 // figureWidth is the room of a figure in a table of that width.
 func figureWidth(width int) int {
-	if width < 60 {
-		return 7
-	}
-	return 9
+	return map[bool]int{true: 7, false: 9}[width < 60]
 }

@@ -42,22 +42,22 @@ func (compareView) paint(p painter, r cell.Rect) {
 
 // whyRows is how many rows the reason takes below the lanes.
 func whyRows(c *widget.Canvas) int {
-	if c.Framed {
-		return 9
-	}
-	return 5
+	return map[bool]int{true: 9, false: 5}[c.Framed]
 }
 
 // paintLanes draws the lanes of the run, with the candidates' pictures beside them where there
 // is room. Lanes that find no room scroll with the focus.
 func (p painter) paintLanes(r cell.Rect) {
 	run, focus := p.s.run, p.s.focus
-	lanes, labels := r.Top(r.H - 1)
-	n := len(run.Setup().Candidates)
-	pictureWidth, fit := 0, max(lanes.H/2, 1)
+	n, rows := len(run.Setup().Candidates), 1 // of the times
+	pictureWidth, fit := 0, max((r.H-rows)/2, 1)
 	if p.s.presenter.large(p.c.Buffer.H) {
-		fit = max(lanes.H/(2*widget.TypeRows+1), 1)
+		const lane = 2*widget.TypeRows + 1
+		if fit = max((r.H-rows)/lane, 1); (r.H-widget.TypeRows)/lane >= min(n, fit) {
+			rows = widget.TypeRows
+		}
 	}
+	lanes, labels := r.Top(r.H - rows)
 	switch {
 	case p.c.Framed && p.s.presenter.on:
 		pictureWidth = min(r.W*42/100, 84)
@@ -101,7 +101,7 @@ func (p painter) paintLanes(r cell.Rect) {
 		}
 		y += h
 	}
-	times := cell.Rect{X: labels.X + 1, Y: labels.Y, W: columns, H: 1}
+	times := cell.Rect{X: labels.X + 1, Y: labels.Y, W: columns, H: rows}
 	p.paintTimes(times, st)
 	p.OnClick(times, func(at int) tea.Cmd { return p.s.goTo(st.roundest(at)) })
 	if shown < n {
@@ -286,11 +286,17 @@ func rangeOf(run *lab.Run, now limiter.Instant, w int, column time.Duration, zoo
 	return s
 }
 
-// paintTimes labels the time axis with the time of the story.
+// paintTimes labels the time axis with the time of the story, in large type where r has the rows for it.
 func (p painter) paintTimes(r cell.Rect, s timeRange) {
-	const gap = 11
+	gap, width := 11, safetext.Width
+	write := func(x int, text string, st themes.Style) { p.c.Buffer.Text(r.X+x, r.Y, r.X+r.W, text, st) }
+	if r.H >= widget.TypeRows {
+		gap, width = 16, func(text string) int { return widget.TypeCells(text, true) }
+		write = func(x int, text string, st themes.Style) { p.c.Large(r.X+x, r.Y, r.X+r.W, text, true, st) }
+	}
+	now := min(max(s.now-width("now")/2, 0), r.W-width("now"))
 	for _, step := range chart.TimeSteps {
-		if step < s.length()*gap {
+		if step < s.length()*time.Duration(gap) {
 			continue
 		}
 		begin := s.begin(0).Sub(s.zero)
@@ -300,15 +306,14 @@ func (p painter) paintTimes(r cell.Rect, s timeRange) {
 			if d == 0 {
 				text = "0s"
 			}
-			if c+len(text) > r.W {
+			if c+width(text) > r.W {
 				break
 			}
-			if c < s.now-len(text)-2 || c > s.now+5 {
-				p.c.Buffer.Text(r.X+c, r.Y, r.X+r.W, text, p.c.Look.Dim)
+			if c < now-width(text)-1 || c > now+width("now")+1 {
+				write(c, text, p.c.Look.Dim)
 			}
 		}
 		break
 	}
-	x := r.X + min(max(s.now-1, 0), r.W-3)
-	p.c.Buffer.Text(x, r.Y, r.X+r.W, "now", p.c.Look.Accent)
+	write(now, "now", p.c.Look.Accent)
 }

@@ -371,11 +371,7 @@ func (d *decisionView) paintRequests(p painter, r cell.Rect) {
 			x = p.c.Buffer.Text(x, y, in.X+in.W, fmt.Sprintf("×%d ", one.n), p.c.Look.Dim)
 		}
 		if a.Fired {
-			own := "yours"
-			if x+len(own) > in.X+in.W {
-				own = string(p.c.Look.MarkYes)
-			}
-			p.c.Buffer.Text(x, y, in.X+in.W, own, p.c.Look.Injected)
+			p.c.Buffer.Text(x, y, in.X+in.W, format.First(in.X+in.W-x, "yours", string(p.c.Look.MarkYes)), p.c.Look.Injected)
 		}
 	}
 }

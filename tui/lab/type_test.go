@@ -115,8 +115,8 @@ func TestGoalsGrowInPresenterMode(t *testing.T) {
 	}
 }
 
-// TestLanesGrowInPresenterMode: with few lanes and with many those on screen have their names, their figures' words and the task in
-// large type, before and after requests.
+// TestLanesGrowInPresenterMode: with few lanes and with many those on screen have their names, their figures' words, their times and the task
+// in large type, before and after requests.
 func TestLanesGrowInPresenterMode(t *testing.T) {
 	lessons, err := lab.Lessons()
 	if err != nil {
@@ -143,6 +143,7 @@ func TestLanesGrowInPresenterMode(t *testing.T) {
 			if sees(string(key), name, widget.TypeCells(name, false) >= 66); widget.Settable(p.figure(s.focus).words[1].Text) {
 				sees(string(key), p.figure(s.focus).words[0].Text, true)
 			}
+			sees(string(key), "now", true) // below the lanes
 			if task := s.presenter.taskWords(); it.Goal != nil && !s.task.Reached {
 				sees(string(key), format.WrapBy(task, 2*118+1, widget.TypeDots)[0], true)
 			}

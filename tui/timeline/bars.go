@@ -328,11 +328,11 @@ func (s *sheet) paintSummary(in cell.Rect, y int, k *model.Watched, g *model.Gau
 	end := in.X + in.W
 	if t := k.Reading.Target; !g.NextKnown && t.LimitKnown && t.Window > 0 {
 		what := map[bool]string{false: "how much is used", true: "when what is used frees"}[g.Used.Known]
-		s.c.Spans(in.X, y, end, widget.Styled(what+" is not known, so there is no verdict", s.c.Look.Unknown))
+		s.c.Spans(in.X, y, end, widget.Styled(fitted(what+" is not known, so there is no verdict", in.W), s.c.Look.Unknown))
 		return
 	}
 	if !g.NextKnown {
-		s.c.Spans(in.X, y, end, widget.Styled("limit unknown: give it, as in --limit 100/1m", s.c.Look.Unknown))
+		s.c.Spans(in.X, y, end, widget.Styled(fitted("limit unknown: give it, as in --limit 100/1m", in.W), s.c.Look.Unknown))
 		return
 	}
 	if !g.Remaining.Known {

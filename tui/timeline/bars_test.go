@@ -97,3 +97,17 @@ func TestAKnownLimitIsNotCalledUnknown(t *testing.T) {
 		t.Errorf("a key that is not read whole is explained as\n%s", text)
 	}
 }
+
+// TestWhyThereIsNoVerdictIsNotCut in any width of the pane.
+func TestWhyThereIsNoVerdictIsNotCut(t *testing.T) {
+	k := overLimit(57)
+	k.Gauge.NextKnown = false
+	for _, width := range []int{40, 52, 62, 80} {
+		rows, _ := painted(k, width, 8)
+		text, _, found := strings.Cut(strings.Join(rows, "\n"), "frees is not known")
+		if rest := strings.Split(strings.TrimPrefix(strings.Join(rows, "\n"), text+"frees is not known"), "\n")[0]; !found ||
+			strings.TrimSpace(rest) != "" && strings.TrimSpace(rest) != ", so there is no verdict" {
+			t.Errorf("in %d columns: %q", width, rest)
+		}
+	}
+}
