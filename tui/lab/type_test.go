@@ -115,8 +115,8 @@ func TestGoalsGrowInPresenterMode(t *testing.T) {
 	}
 }
 
-// TestLanesGrowInPresenterMode: with few lanes and with many those on screen have their names, their figures' words, their times and the task
-// in large type, before and after requests.
+// TestLanesGrowInPresenterMode: with few lanes and with many those on screen have their names, their figures' words, their times and
+// the task in large type, before and after requests.
 func TestLanesGrowInPresenterMode(t *testing.T) {
 	lessons, err := lab.Lessons()
 	if err != nil {
