@@ -2,12 +2,14 @@ package model
 
 import (
 	"cmp"
+	_ "embed" // of harms.txt
 	"errors"
 	"fmt"
 	"slices"
 
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
+	"ratescope/model/format"
 )
 
 // Bounds of one Order, so that a typing error does not become an incident.
@@ -82,20 +84,10 @@ func (r *Reading) AimChange(c Change) (Target, error) {
 	return t, err
 }
 
-// harms holds, by library, what a request in another layout would do to its keys, as a clause.
-var harms = map[string]string{
-	"apisix":               "its keys hold what is left, so that a request that is counted up would give requests",
-	"redisson":             "its members are packed permits, so that another member breaks its script",
-	"bucket4j":             "its value is a serialized state of several limits, which a count would destroy",
-	"symfony-rate-limiter": "its value is a serialized object, which a count would destroy",
-	"fiber-limiter":        "its value is a serialized record, which a count would destroy",
-	"django-rest-framework": "its value is a serialized list, which its client reads, adds to and writes in three steps, so that a " +
-		"request from here could undo one of its own",
-	"django-ratelimit": "the name of its next counter is a hash, which cannot be worked out from this one",
-	"httprate-redis":   "the name of its next counter is a hash, which cannot be worked out from this one",
-	"bull":             "its counter belongs to a queue, whose jobs a request would hold up",
-	"bullmq":           "its counter belongs to a queue, whose jobs a request would hold up",
-}
+// harms say, by library, what a request in another layout would do to its keys, as a clause.
+//
+//go:embed harms.txt
+var harms string
 
 // harm returns the harm that a request would do to a key of another program, as a clause; "" if it
 // would only be counted.
@@ -103,7 +95,7 @@ func (r *Reading) harm() string {
 	t := &r.Target
 	switch {
 	case t.Foreign() && !t.Exact:
-		why := cmp.Or(harms[t.Library], "what that library writes is not known exactly")
+		why := cmp.Or(format.Line(harms, t.Library), "what that library writes is not known exactly")
 		return "it is kept by " + t.Library + ", another program, and " + why +
 			": fire at its application with --url, or with --create at a key of your own"
 	case t.Foreign() && slices.Contains(r.Notes, WindowInferred):

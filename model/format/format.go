@@ -153,6 +153,13 @@ func Thousands(n int64) string {
 	return text
 }
 
+// Line returns what a line of a table says that begins with a word, a blank and a stroke; "" where there is none.
+func Line(table, word string) string {
+	_, rest, _ := strings.Cut("\n"+table, "\n"+word+" | ")
+	says, _, _ := strings.Cut(rest, "\n")
+	return says
+}
+
 // Plural returns n things, as in "1 key", "2 keys" and "3 batches".
 func Plural(n int, thing string) string {
 	if n != 1 {

@@ -2,6 +2,7 @@ package keys
 
 import (
 	"cmp"
+	_ "embed" // of advice.txt
 	"fmt"
 	"strings"
 	"time"
@@ -36,26 +37,19 @@ func (v view) paintTimeline(r cell.Rect, k *model.Watched) {
 	v.s.Shown.Time.Paint(v.c, in, k, v.s.Shown.Moment(), k != nil && k.Reading.Key == v.s.Selection.Selected())
 }
 
-// advice is what to know while a server shows no key, and awayAdvice while it has never answered.
-const (
-	advice = "The keys of about sixty limiter libraries are known by their names and values, and appear here by themselves " +
-		"as soon as a request is counted.\n" +
-		"Does yours write a form of its own? Name its keys with --watch 'rl:*' and its limit with --limit 100/1m, or " +
-		"give rules for several kinds of keys in a file: ratescope config init writes one to begin with.\n" +
-		"ratescope without --redis shows what this looks like, on a Redis of its own with demo traffic."
-	awayAdvice = "Check the address, the port and the password: --redis redis://user:password@host:6379/0, or rediss:// for TLS. " +
-		"This screen connects by itself when the server answers.\n" +
-		"ratescope without --redis shows what this looks like, on a Redis of its own with demo traffic."
-)
+// advice is what to know while a server shows no key, and below the rule while it has never answered: a paragraph a line.
+//
+//go:embed advice.txt
+var advice string
 
 // paintAdvice fills the room of a timeline that has no key.
 func (v view) paintAdvice(r cell.Rect) {
 	if !v.s.Shown.Started() || v.s.Shown.Board().Len() > 0 {
 		return
 	}
-	text := advice
+	text, away, _ := strings.Cut(strings.TrimSpace(advice), "\n---\n")
 	if s := v.s.Shown.Live().Server; s.Link != model.Live && s.Err != "" {
-		text = awayAdvice
+		text = away
 	}
 	room := cell.Rect{X: r.X + 1, Y: r.Y + 1, W: min(r.W-2, 90), H: r.H - 1}
 	v.c.Paragraphs(room, v.c.Look.Dim, strings.Split(text, "\n")...)

@@ -21,11 +21,7 @@ import (
 var tips string
 
 // tip returns what the line of tips says that begins so; "" where there is none.
-func tip(of string) string {
-	_, rest, _ := strings.Cut("\n"+tips, "\n"+of+" | ")
-	says, _, _ := strings.Cut(rest, "\n")
-	return says
-}
+func tip(of string) string { return format.Line(tips, of) }
 
 // cellTip says what a cell of a row is made of.
 func (t *table) cellTip(title string, k *model.Watched) string {
@@ -33,7 +29,7 @@ func (t *table) cellTip(title string, k *model.Watched) string {
 		return t.s.Name(k.Reading.Key) + " " + safetext.Clean(k.Reading.Err) + "."
 	}
 	g, target := &k.Gauge, &k.Reading.Target
-	limit := describe.Title(target.Algorithm) + ", " + session.LimitText(*target) + limitFrom[target.LimitFrom] + "."
+	limit := describe.Title(target.Algorithm) + ", " + session.LimitText(*target) + tip("from "+target.LimitFrom.String()) + "."
 	switch title {
 	case "used/limit":
 		return t.usedTip(k)
@@ -112,12 +108,6 @@ func nextTip(g *model.Gauge, cost int64) string {
 		return "One " + request + " is admitted in " + format.Wait(g.Next) + ", if nothing else comes."
 	}
 	return fmt.Sprintf("One %s is admitted now; there is room for %s.", request, g.Remaining.Short())
-}
-
-// limitFrom says where the limit was read.
-var limitFrom = map[model.LimitFrom]string{
-	model.LimitOfRule: ", by a rule or a flag", model.LimitOfKey: ", read in the key", model.LimitOfName: ", read in the key's name",
-	model.LimitOfSibling: ", read in a sibling key", model.LimitInferred: ", inferred from what was seen",
 }
 
 // evidenceTip says what says that the key is a limiter.

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"cmp"
+	_ "embed" // of meanings.txt
 	"fmt"
 	"slices"
 	"time"
@@ -102,8 +103,9 @@ func (o *termsOverlay) Paint(p *widget.Canvas, footer cell.Rect) {
 			return list[i].turn(1)
 		})
 	}
-	if meaning := meanings[list[at].value]; meaning != "" {
+	if value := list[at].value; format.Line(meanings, value) != "" {
 		p.Buffer.Clear(footer)
+		meaning := value + ": " + format.Line(meanings, value)
 		p.Buffer.Text(footer.X+1, footer.Y, footer.X+footer.W, safetext.Clip(meaning, footer.W-2, safetext.Ellipsis), p.Look.Text)
 	}
 }
@@ -206,21 +208,9 @@ func (t terms) apply(setup lab.Setup) tea.Cmd {
 }
 
 // meanings say what the values of conventions mean.
-var meanings = map[string]string{
-	"half-open":     "half-open: a request exactly one window old has left the window.",
-	"closed":        "closed: a request exactly one window old still counts.",
-	"epoch":         "epoch: windows begin at multiples of their length, for every key alike.",
-	"first-request": "first-request: a window begins with the first request that finds none.",
-	"floor":         "floor: what is left of the previous window is rounded down.",
-	"exact":         "exact: what is left of the previous window keeps its fraction.",
-	"round":         "round: what is left of the previous window is rounded to the nearest.",
-	"fits":          "fits: admitted while used + cost <= limit.",
-	"below":         "below: admitted while used < limit, whatever the cost.",
-	"free":          "free: a denied request changes nothing.",
-	"charged":       "charged: a denied request is counted too.",
-	"greedy":        "greedy: one token comes back every W/L.",
-	"interval":      "interval: L tokens come back at once, every W from the request that found the bucket full.",
-}
+//
+//go:embed meanings.txt
+var meanings string
 
 func cycle[T ~uint8](v T, by, n int) T { return T((int(v) + by + n) % n) }
 

@@ -2,9 +2,11 @@ package session
 
 import (
 	"cmp"
+	_ "embed" // of errors.txt
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"ratescope/model"
@@ -133,29 +135,15 @@ func Refusals(h *model.Health, b *model.Board, asked bool, name func(key string)
 // Above reports whether a figure is known and greater than least.
 func Above(m model.Measure, least float64) bool { return m.Known && m.V > least }
 
+// errorMeanings says what error codes mean for limiters: a line each, and an exclamation mark before what is bad.
+//
+//go:embed errors.txt
+var errorMeanings string
+
 // ErrorMeaning returns what an error code means for limiters on this server.
 func ErrorMeaning(name string) (bad bool, why string) {
-	switch name {
-	case "NOSCRIPT":
-		return false, "a client's EVALSHA finds no script, and pays a second round trip"
-	case "OOM":
-		return true, "memory is at its maximum: writes are refused, and so are decisions"
-	case "READONLY":
-		return true, "a client decides on a replica: its writes are refused"
-	case "BUSY":
-		return true, "a script runs for too long and blocks every client"
-	case "LOADING":
-		return true, "the server loads its data and refuses commands"
-	case "MASTERDOWN", "CLUSTERDOWN":
-		return true, "a part of the server is away: its keys cannot be decided"
-	case "MISCONF", "NOREPLICAS":
-		return true, "the server refuses writes, and so decisions"
-	case "WRONGTYPE":
-		return false, "a key is of another type than its client thinks: two limiters share a name"
-	case "NOPERM", "NOAUTH", "WRONGPASS":
-		return false, "a client lacks a permission"
-	}
-	return false, "commands are answered with this error"
+	why, bad = strings.CutPrefix(cmp.Or(format.Line(errorMeanings, name), "commands are answered with this error"), "!")
+	return bad, why
 }
 
 // full returns what happens when the server's memory is full.
