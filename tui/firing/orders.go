@@ -29,16 +29,16 @@ type Injector interface {
 }
 
 // Keys gives access to the keys that can be fired at: those on the board, one of which is selected.
-type Keys interface {
-	Live() *model.Board          // the board that goes on collecting behind a pause
-	LiveAt() limiter.Instant     // its instant, on the server's clock
-	Paused() bool                // whether the picture stands still
-	Age() time.Duration          // how long ago the instant on screen was
-	Selected() string            // Reading.Key; "" none
-	Group() string               // the group under the cursor; "" it is on the selected key
-	Fired(model.Fired)           // marks a request that was fired on the board, and in the files that are kept
-	SelectionMoved() bool        // whether the selected key went away; says so once, on the screen too
-	ShowPlans([]limiter.Instant) // marks on the timeline when requests will be fired at the selected key
+type Keys struct {
+	Live           func() *model.Board     // the board that goes on collecting behind a pause
+	LiveAt         func() limiter.Instant  // its instant, on the server's clock
+	Paused         func() bool             // whether the picture stands still
+	Age            func() time.Duration    // how long ago the instant on screen was
+	Selected       func() string           // Reading.Key; "" none
+	Group          func() string           // the group under the cursor; "" it is on the selected key
+	Fired          func(model.Fired)       // marks a request that was fired on the board, and in the files that are kept
+	SelectionMoved func() bool             // whether the selected key went away; says so once, on the screen too
+	ShowPlans      func([]limiter.Instant) // marks on the timeline when requests will be fired at the selected key
 }
 
 // Options configures Orders.

@@ -27,15 +27,15 @@ type keys struct {
 	planned []limiter.Instant
 }
 
-func (k *keys) Live() *model.Board               { return &k.board }
-func (k *keys) LiveAt() limiter.Instant          { return k.board.At }
-func (k *keys) Paused() bool                     { return k.age > 0 }
-func (k *keys) Age() time.Duration               { return k.age }
-func (k *keys) Selected() string                 { return "api" }
-func (k *keys) Group() string                    { return k.group }
-func (k *keys) Fired(f model.Fired)              { k.Live().Mark(f) }
-func (k *keys) SelectionMoved() bool             { return k.moved }
-func (k *keys) ShowPlans(list []limiter.Instant) { k.planned = list }
+func (k *keys) look() firing.Keys {
+	return firing.Keys{
+		Live: func() *model.Board { return &k.board }, LiveAt: func() limiter.Instant { return k.board.At },
+		Paused: func() bool { return k.age > 0 }, Age: func() time.Duration { return k.age },
+		Selected: func() string { return "api" }, Group: func() string { return k.group },
+		Fired: func(f model.Fired) { k.board.Mark(f) }, SelectionMoved: func() bool { return k.moved },
+		ShowPlans: func(list []limiter.Instant) { k.planned = list },
+	}
+}
 
 // newOrders returns orders at the key api, which admits 5 in a minute.
 func newOrders(t *testing.T) (*firing.Orders, *keys, *tuitest.Injector) {
@@ -54,7 +54,8 @@ func newOrders(t *testing.T) (*firing.Orders, *keys, *tuitest.Injector) {
 		}
 		return at, nil
 	}
-	return firing.New(app, k, firing.Options{Injector: injector, Recorded: recorded, Name: func(key string) string { return key }}), k, injector
+	o := firing.Options{Injector: injector, Recorded: recorded, Name: func(key string) string { return key }}
+	return firing.New(app, k.look(), o), k, injector
 }
 
 func newApp(t *testing.T) *shell.App {
@@ -153,7 +154,7 @@ func TestAnOrderIsComposed(t *testing.T) {
 	for text, want := range map[string]model.Order{
 		"4":                         {N: 4, Cost: 1},
 		"2 1000/s poisson:7 cost:2": {N: 2, Rate: 1000, Cost: 2, Shape: model.Shape{Kind: model.Poisson, Seed: 7}},
-		"1 cost:3 phase:0.5":        {N: 1, Cost: 3, Shape: model.Shape{Wait: model.Lead(k.LiveAt(), time.Minute, 0.5)}},
+		"1 cost:3 phase:0.5":        {N: 1, Cost: 3, Shape: model.Shape{Wait: model.Lead(k.board.At, time.Minute, 0.5)}},
 		"2 500/s ramp:1000/s:1s":    {N: 2, Rate: 500, Cost: 1, Shape: model.Shape{Kind: model.Ramp, To: 1000, Over: time.Second}},
 		"1 100/s on-off:10ms:0s":    {N: 1, Rate: 100, Cost: 1, Shape: model.Shape{Kind: model.OnOff, On: 10 * time.Millisecond}},
 	} {

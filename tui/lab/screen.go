@@ -332,7 +332,15 @@ func program(ctx context.Context, o Options) (*shell.App, *Screen, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	app.SetHost(host{screen: s})
+	host := shell.Bare()
+	host.Init, host.Legend = func() tea.Cmd { return s.class.relay(app.Context()) }, legend
+	host.Decorate = func(v *tea.View) {
+		v.WindowTitle = "ratescope lab " + safetext.Clip(safetext.Clean(s.at().Title), 60, safetext.Ellipsis)
+		if s.seek != nil {
+			v.ProgressBar = tea.NewProgressBar(tea.ProgressBarDefault, int(100*s.seek.done(s.run.Now())))
+		}
+	}
+	app.SetHost(host)
 	app.Register("lab", "shows the lab", s)
 	return app, s, nil
 }
@@ -345,26 +353,6 @@ func SaveNew(name string, content []byte) error {
 	}
 	_, err = f.Write(content)
 	return errors.Join(err, f.Close())
-}
-
-// host is the lab as a program of its own.
-type host struct {
-	shell.Bare
-	screen *Screen
-}
-
-// Init waits for what comes from outside.
-func (h host) Init() tea.Cmd { return h.screen.class.relay(h.screen.app.Context()) }
-
-// Legend is what the shapes of the lab mean.
-func (h host) Legend(p *widget.Canvas) []widget.Span { return legend(p) }
-
-// Decorate sets the title, and the progress of a seek.
-func (h host) Decorate(v *tea.View) {
-	v.WindowTitle = "ratescope lab " + safetext.Clip(safetext.Clean(h.screen.at().Title), 60, safetext.Ellipsis)
-	if h.screen.seek != nil {
-		v.ProgressBar = tea.NewProgressBar(tea.ProgressBarDefault, int(100*h.screen.seek.done(h.screen.run.Now())))
-	}
 }
 
 // Memory is what a person did in the lab, for the next time.

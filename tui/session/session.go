@@ -1,6 +1,6 @@
 // Package session holds the state that all screens of the dashboard share: the board of keys and
 // the instant at which it is shown, the selected key, the order of the rows, the requests being
-// fired, the recording, and the two lines of the header. It implements shell.Host. Each screen is
+// fired, the recording, and the two lines of the header. It is the shell.Host. Each screen is
 // drawn by a package of its own.
 package session
 
@@ -89,11 +89,12 @@ func New(app *shell.App, o Options) *Session {
 	s.Selection = state.NewSelection(s.Shown, s.Rows,
 		state.Hooks{Redraw: s.Shell.Redraw, Picked: func() { s.Orders.MarkPlans() }, Focus: o.Source.Focus})
 	o.Inject.Name = s.Name
-	s.Orders = firing.New(app, aim{s}, o.Inject)
+	s.Orders = firing.New(app, s.keys(), o.Inject)
 	s.Files = state.NewFiles(app, s.Shown, o.Saving)
 	s.Marks = state.NewMarkers(app, s.Shown, s.Selection, s.Name, o.Markers)
 	s.alerts = alerts{app: app, next: o.News, notify: o.Notify, now: s.Shown.LiveAt}
-	app.SetHost(s)
+	app.SetHost(shell.Host{Init: s.Init, Update: s.Update, Pace: s.Pace, Header: s.Header, HeaderRows: s.HeaderRows, TooSmall: s.TooSmall,
+		Decorate: s.Decorate, Back: s.Back, HostKeys: s.HostKeys, Legend: s.Legend})
 	return s
 }
 
@@ -253,47 +254,28 @@ func (s *Session) Visit(key string, at limiter.Instant) tea.Cmd {
 	return s.Shell.Show("dashboard")
 }
 
-// aim is what firing knows of the keys of a session: it implements firing.Keys.
-type aim struct{ s *Session }
-
-// Live returns the board that goes on collecting behind a pause.
-func (a aim) Live() *model.Board { return a.s.Shown.Live() }
-
-// LiveAt returns the instant of the live board, on the server's clock.
-func (a aim) LiveAt() limiter.Instant { return a.s.Shown.LiveAt() }
-
-// Paused reports whether the picture stands still.
-func (a aim) Paused() bool { return a.s.Shown.Paused() }
-
-// Age returns how long ago the instant on screen was.
-func (a aim) Age() time.Duration { return a.s.Shown.Age() }
-
-// Selected returns the selected key; "" for none.
-func (a aim) Selected() string { return a.s.Selection.Selected() }
-
-// Group returns the group under the cursor; "" if the cursor is on a key.
-func (a aim) Group() string { return a.s.Selection.Group() }
-
-// Fired marks a request on the live board, and hands it to the files that are written.
-func (a aim) Fired(f model.Fired) {
-	a.s.Shown.Live().Mark(f)
-	a.s.Files.Fired(f)
+// keys is what firing knows of the keys of a session.
+func (s *Session) keys() firing.Keys {
+	return firing.Keys{Live: s.Shown.Live, LiveAt: s.Shown.LiveAt, Paused: s.Shown.Paused, Age: s.Shown.Age, Selected: s.Selection.Selected,
+		Group: s.Selection.Group, SelectionMoved: s.selectionMoved,
+		Fired: func(f model.Fired) {
+			s.Shown.Live().Mark(f)
+			s.Files.Fired(f)
+		},
+		ShowPlans: func(at []limiter.Instant) {
+			s.Shown.Time.Plan(at)
+			s.Shell.Redraw()
+		}}
 }
 
-// ShowPlans marks on the timeline the instants at which requests will be fired at the selected key.
-func (a aim) ShowPlans(at []limiter.Instant) {
-	a.s.Shown.Time.Plan(at)
-	a.s.Shell.Redraw()
-}
-
-// SelectionMoved reports, once, whether the selected key is gone and another key is selected in its
+// selectionMoved reports, once, whether the selected key is gone and another key is selected in its
 // place, so that a request for the first one does not go to the other.
-func (a aim) SelectionMoved() bool {
-	lost := a.s.Selection.TakeLost()
+func (s *Session) selectionMoved() bool {
+	lost := s.Selection.TakeLost()
 	if lost == "" {
 		return false
 	}
-	now := a.s.Selection.Selected()
-	a.s.Shell.Warn("Nothing was fired: " + a.s.Name(lost) + " is gone and " + a.s.Name(now) + " is selected now; press again to fire at it.")
+	now := s.Selection.Selected()
+	s.Shell.Warn("Nothing was fired: " + s.Name(lost) + " is gone and " + s.Name(now) + " is selected now; press again to fire at it.")
 	return true
 }

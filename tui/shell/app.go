@@ -85,7 +85,7 @@ func New(ctx context.Context, o Options) (*App, error) {
 	if o.Shelf == nil {
 		o.Shelf = themes.BuiltIn()
 	}
-	a := &App{o: o, host: Bare{}, mouse: o.Mouse}
+	a := &App{o: o, host: Bare(), mouse: o.Mouse}
 	a.theming = theming{on: &a.surface, shelf: o.Shelf, ascii: o.ASCII, fixed: o.Theme != "", dark: true}
 	theme := o.Shelf.Default(true)
 	if a.theming.fixed {

@@ -69,60 +69,38 @@ type (
 	TouchMsg struct{ Pressed bool }
 )
 
-// Host is what the program is about: it fills the header and knows how fast time passes.
-type Host interface {
-	Init() tea.Cmd
+// Host is what the program is about: it fills the header and knows how fast time passes. No field is nil.
+type Host struct {
+	Init func() tea.Cmd
 	// Update handles a message before the screens do, a TickMsg among them.
-	Update(msg tea.Msg) tea.Cmd
+	Update func(msg tea.Msg) tea.Cmd
 	// Pace is the time to the next picture, and whether nothing moves until then but time.
-	Pace() (wait time.Duration, idle bool)
+	Pace func() (wait time.Duration, idle bool)
 	// Header draws the first rows of every screen; HeaderRows is how many.
-	Header(p *widget.Canvas, r cell.Rect)
-	HeaderRows() int
+	Header     func(p *widget.Canvas, r cell.Rect)
+	HeaderRows func() int
 	// TooSmall is what to say on a terminal that is too small for a screen; "" nothing.
-	TooSmall(columns int) string
+	TooSmall func(columns int) string
 	// Decorate sets the fields of the view beside its content, as the title.
-	Decorate(v *tea.View)
+	Decorate func(v *tea.View)
 	// Back returns the next step back that is not the screen's or the shell's; nil for none.
-	Back() (step func())
+	Back func() (step func())
 	// HostKeys are actions of the host that mean the same on every screen.
-	HostKeys() Actions
+	HostKeys func() Actions
 	// Legend is what the shapes mean, for the help: a shape, a tab and its meaning.
-	Legend(p *widget.Canvas) []widget.Span
+	Legend func(p *widget.Canvas) []widget.Span
 }
 
-// Bare is a Host of nothing: the lab without a Redis runs on it.
-type Bare struct{}
-
-// Init does nothing.
-func (Bare) Init() tea.Cmd { return nil }
-
-// Update does nothing.
-func (Bare) Update(tea.Msg) tea.Cmd { return nil }
-
-// Pace is a picture a second.
-func (Bare) Pace() (time.Duration, bool) { return time.Second, true }
-
-// Header draws nothing.
-func (Bare) Header(*widget.Canvas, cell.Rect) {}
-
-// HeaderRows is 0.
-func (Bare) HeaderRows() int { return 0 }
-
-// TooSmall says nothing.
-func (Bare) TooSmall(int) string { return "" }
-
-// Decorate does nothing.
-func (Bare) Decorate(*tea.View) {}
-
-// Back is nil.
-func (Bare) Back() func() { return nil }
-
-// HostKeys are none.
-func (Bare) HostKeys() Actions { return nil }
-
-// Legend is empty.
-func (Bare) Legend(*widget.Canvas) []widget.Span { return nil }
+// Bare returns a Host of nothing, with a picture a second: the lab without a Redis begins with it.
+func Bare() Host {
+	return Host{
+		Init: func() tea.Cmd { return nil }, Update: func(tea.Msg) tea.Cmd { return nil },
+		Pace:   func() (time.Duration, bool) { return time.Second, true },
+		Header: func(*widget.Canvas, cell.Rect) {}, HeaderRows: func() int { return 0 }, TooSmall: func(int) string { return "" },
+		Decorate: func(*tea.View) {}, Back: func() func() { return nil }, HostKeys: func() Actions { return nil },
+		Legend: func(*widget.Canvas) []widget.Span { return nil },
+	}
+}
 
 // entry is a screen with the name and the sentence by which it is found.
 type entry struct {
