@@ -73,7 +73,7 @@ func (f *Found) weigh(s *Sample, now limiter.Instant) {
 	}
 	byForm := e.points
 	sense := weighName(s.Key, &e)
-	if !sense.Other && !e.bare && s.TTL > 0 && s.TTL <= briefly && naming.HasAddress(s.Key) {
+	if !sense.Other && !e.bare && s.TTL > 0 && s.TTL <= briefly && naming.HasAddress(s.Key) && !naming.Speaks("blocks", s.Key) {
 		e.add(1, "what is kept of an address for minutes alone is hardly anything else")
 	}
 	if (f.Kind == Log || f.Kind == Opaque) && byForm >= enough && !sense.Settings { // no word takes all of that away

@@ -302,3 +302,32 @@ func TestTemplateOfWindowThatIsOver(t *testing.T) {
 		}
 	}
 }
+
+// TestDottedSubjects: subjects with plain dots in them are one group with those that have none, where each is another; words that
+// name limiters keep apart what they name.
+func TestDottedSubjects(t *testing.T) {
+	for _, c := range []struct {
+		names []string
+		want  map[string]string // a name, and its pattern
+	}{
+		{[]string{"rl:john.doe", "rl:mary.poppins", "rl:al", "rl:kim", "rl:a.b.c"},
+			map[string]string{"rl:john.doe": "rl:*", "rl:kim": "rl:*", "rl:lou.reed": "rl:*"}},
+		{[]string{"edge|a.example.com|get", "edge|b.example.net|get", "edge|c.d.example.org|get", "edge|e.example.com|get"},
+			map[string]string{"edge|a.example.com|get": "edge|*|get", "edge|new.example.com|get": "edge|*|get"}},
+		{[]string{"rl:login.ann", "rl:login.bob", "rl:login.cy", "rl:mail.ann", "rl:mail.bob", "rl:mail.cy"},
+			map[string]string{"rl:login.ann": "rl:login.*", "rl:mail.cy": "rl:mail.*"}},
+		{[]string{"api.v2.1:ann", "api.v2.1:bob", "api.v2.1:cy"}, map[string]string{"api.v2.1:ann": "api.v2.1:*"}},
+	} {
+		var p naming.Patterns
+		for range 2 {
+			for _, name := range c.names {
+				p.Learn(name, "string", now)
+			}
+			for name, want := range c.want {
+				if got := p.Of(name, "string", now); got != want {
+					t.Errorf("of %v the pattern of %s is %s, want %s", c.names, name, got, want)
+				}
+			}
+		}
+	}
+}

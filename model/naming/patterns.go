@@ -94,6 +94,9 @@ func (p *Patterns) Learn(name, kind string, now limiter.Instant) {
 
 // met notes in which parts another name of a group differs; changed says that they are more already.
 func (p *Patterns) met(g *group, changed bool, s *shape) {
+	if g != nil && len(g.parts) != len(s.parts) {
+		s, _ = s.joined()
+	}
 	if g != nil && g.meet(s) || changed {
 		p.Version++
 	}
@@ -150,6 +153,9 @@ func (p *Patterns) near(s *shape) *group {
 			}
 		}
 	}
+	if of, at := s.joined(); of != nil {
+		return p.groups[of.text(at)]
+	}
 	return nil
 }
 
@@ -200,6 +206,59 @@ func (p *Patterns) settle() {
 		g.members++
 		s.group = g
 	}
+	p.dotted(left)
+}
+
+// dotted puts shapes whose subjects have dots in them, as hosts and names of people, into one group, where nearly each of their first
+// words is another, beside subjects without dots or where there are many.
+func (p *Patterns) dotted(all []*shape) {
+	const few = 4
+	frames, firsts := make(map[string][]*shape), make(map[string]map[string]bool)
+	for _, s := range all {
+		if of, at := s.joined(); of != nil {
+			text := of.text(at)
+			if frames[text] = append(frames[text], s); firsts[text] == nil {
+				firsts[text] = make(map[string]bool)
+			}
+			firsts[text][s.parts[at].Text] = true
+		}
+	}
+	for text, list := range frames {
+		g := p.groups[text]
+		if 10*len(firsts[text]) < 7*len(list) || len(list) < few && (g == nil || g.members < 2) {
+			continue
+		}
+		for _, s := range list {
+			of, at := s.joined()
+			if g == nil {
+				g = &group{shape: *of}
+				p.groups[text] = g
+			}
+			g.meet(of)
+			g.differ[at] = true
+			g.members++
+			s.group.members--
+			s.group = g
+		}
+	}
+	maps.DeleteFunc(p.groups, func(_ string, g *group) bool { return g.members == 0 })
+}
+
+// joined returns the shape with words that dots join as one part, and which that is; nil where there are none behind another
+// separator.
+func (s *shape) joined() (of *shape, at int) {
+	for i := 1; i+1 < len(s.parts); i++ {
+		n, text := i, s.parts[i].Text
+		for n+1 < len(s.parts) && s.between[n+1] == "." && s.parts[n].Class == Word && s.parts[n+1].Class == Word {
+			n++
+			text += "." + s.parts[n].Text
+		}
+		if n > i && s.between[i] != "." {
+			parts := slices.Concat(s.parts[:i], []Part{{Text: text}}, s.parts[n+1:])
+			return &shape{kind: s.kind, parts: parts, between: slices.Concat(s.between[:i+1], s.between[n+1:]), differ: make([]bool, len(parts))}, i
+		}
+	}
+	return nil, 0
 }
 
 // varying returns the word of a shape that differs in others which are the same but for it: the one

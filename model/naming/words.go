@@ -233,6 +233,11 @@ func partOf(text string) Part {
 			return Part{text[:n], ID}
 		}
 	}
+	if len(text) > 1 && text[0] == 'v' && digit(text[1]) {
+		if n := len(version.FindString(text)); n > 0 && (n == len(text) || strings.IndexByte(separators, text[n]) >= 0) {
+			return Part{text[:n], Word}
+		}
+	}
 	if len(text) >= 36 && text[8] == '-' && uuid.MatchString(text) {
 		return Part{text[:36], ID}
 	}
@@ -274,12 +279,13 @@ func isID(text string) bool {
 	return digits > 0 && (long || digits >= 3 || digits == len(text) || turns >= 3)
 }
 
-// email is an e-mail address at the beginning of a text, uuid a UUID, digest one of usual length to the base 64, and glued letters.
+// version is a number of one behind v, email an e-mail address at the beginning of a text, uuid a UUID, digest one of usual length to the base 64, and glued letters.
 var (
-	digest = regexp.MustCompile(`^(?:[A-Za-z0-9+/_-]{22}==|[A-Za-z0-9+/_-]{27}=|[A-Za-z0-9+/_-]{43}=|[A-Za-z0-9+/_-]{86}==)`)
-	glued  = regexp.MustCompile(`^[A-Za-z]+`)
-	email  = regexp.MustCompile(`^[A-Za-z0-9\x{80}-\x{10FFFF}._+-]+@(?:[A-Za-z0-9\x{80}-\x{10FFFF}-]+\.)+[A-Za-z0-9\x{80}-\x{10FFFF}]{2,}`)
-	uuid   = regexp.MustCompile(`^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}`)
+	digest  = regexp.MustCompile(`^(?:[A-Za-z0-9+/_-]{22}==|[A-Za-z0-9+/_-]{27}=|[A-Za-z0-9+/_-]{43}=|[A-Za-z0-9+/_-]{86}==)`)
+	glued   = regexp.MustCompile(`^[A-Za-z]+`)
+	email   = regexp.MustCompile(`^[A-Za-z0-9\x{80}-\x{10FFFF}._+-]+@(?:[A-Za-z0-9\x{80}-\x{10FFFF}-]+\.)+[A-Za-z0-9\x{80}-\x{10FFFF}]{2,}`)
+	version = regexp.MustCompile(`^v\d+(?:\.\d+)+`)
+	uuid    = regexp.MustCompile(`^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}`)
 )
 
 // addressIn returns how many bytes of the beginning of a text are an IP address or an e-mail address.
