@@ -141,7 +141,7 @@ var writers = map[string][]string{
 	"redis.NewFailoverClient":  {"feed/connect/open.go"},
 	"redis.NewUniversalClient": {},
 	"redis.NewRing":            {},
-	"redisstore.New":           {"feed/fire/link.go", "feed/demo/persona.go", "limiter/scenario/run.go"},
+	"redisstore.New":           {"feed/fire/link.go", "feed/demo/embedded.go", "limiter/scenario/run.go"},
 	"feed.Connect":             {"cmd/verify.go", "cmd/check.go"},
 }
 

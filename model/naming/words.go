@@ -279,7 +279,8 @@ func isID(text string) bool {
 	return digits > 0 && (long || digits >= 3 || digits == len(text) || turns >= 3)
 }
 
-// version is a number of one behind v, email an e-mail address at the beginning of a text, uuid a UUID, digest one of usual length to the base 64, and glued letters.
+// email is an e-mail address at the beginning of a text, uuid a UUID, digest one of usual length to the base 64, version one behind v,
+// and glued letters.
 var (
 	digest  = regexp.MustCompile(`^(?:[A-Za-z0-9+/_-]{22}==|[A-Za-z0-9+/_-]{27}=|[A-Za-z0-9+/_-]{43}=|[A-Za-z0-9+/_-]{86}==)`)
 	glued   = regexp.MustCompile(`^[A-Za-z]+`)
