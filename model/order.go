@@ -1,14 +1,19 @@
 package model
 
 import (
+	"cmp"
 	"context"
+	_ "embed" // of harms.txt
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
+	"ratescope/model/format"
 )
 
 // Order is an order to fire synthetic requests at one key.
@@ -143,4 +148,125 @@ func (s *Order) parse(word string, phase *float64) (err error) {
 		s.Shape, err = ParseShape(word)
 	}
 	return err
+}
+
+// Bounds of one Order, so that a typing error does not become an incident.
+const (
+	MaxRequests = 10_000 // requests
+	MaxRate     = 1_000  // requests a second
+)
+
+// Check returns an error, one sentence, if an amount of s is out of bounds.
+func (s Order) Check() error {
+	switch {
+	case s.Cost < 1:
+		return fmt.Errorf("a cost of %d is out of range: give 1 or more", s.Cost)
+	case s.N < 0 || s.N > MaxRequests || s.N == 0 && s.Rate == 0 && s.Shape.Kind != Recorded:
+		return fmt.Errorf("%d requests are out of range: give 1 to %d", s.N, MaxRequests)
+	case !(s.Rate >= 0 && s.Rate <= MaxRate):
+		return fmt.Errorf("a rate of %g/s is out of range: give at most %d/s", s.Rate, MaxRate)
+	}
+	return s.Shape.check(s.Rate)
+}
+
+// Aim returns the limiter that a request fired at r goes through: the key's own, if it is known. A key
+// that does not exist becomes a sliding log unless a rule gives another algorithm. The error is one
+// sentence, without the key, that says why nothing may be fired at it.
+func (r *Reading) Aim() (Target, error) {
+	t := r.Target
+	switch {
+	case r.Err != "":
+		return t, errors.New(r.Err)
+	case r.harm() != "": // first, because no flag helps against it
+		return t, errors.New(r.harm())
+	case !t.LimitKnown:
+		return t, errors.New("its limit is not known: give --limit, as in --limit 100/1m")
+	case t.Algorithm == limiter.Unknown && r.Type != "none":
+		return t, errors.New("its algorithm is not known: give --algorithm")
+	case t.Evidence == Likely || t.Inferred && !t.Ruled && t.Evidence == Told && r.Type != "none" && t.Algorithm != limiter.Unknown:
+		return t, errors.New("nothing but the form of its value says that it is a limiter: say so with --algorithm and --limit, or in a " +
+			"rule of the configuration")
+	case t.Algorithm == limiter.Unknown:
+		t.Algorithm = limiter.SlidingLog
+	}
+	if t.Window == 0 {
+		t.Window = t.Limit.Window
+	}
+	t.Limit.Window = t.Window
+	return t, nil
+}
+
+// Foreign reports whether the key is in the layout of another library.
+func (t *Target) Foreign() bool { return t.Library != "" && t.Library != OwnLibrary }
+
+// Plain reports whether a rule tells the layout of the key, and all that its program keeps is one counter or log.
+func (t *Target) Plain() bool { return t.Described && t.Script != nil && t.Script.Plain != "" }
+
+// AimChange returns the limiter of a key for a Change, as Aim does. The error is one sentence, without
+// the key, that says why the change is not possible.
+func (r *Reading) AimChange(c Change) (Target, error) {
+	if _, ok := r.Target.RaiseOf(r.Key, c); ok {
+		return r.Target, r.aimRaise(c.Units)
+	}
+	switch t := r.Target; {
+	case t.Described && c.Kind != Free:
+		return t, errors.New("a rule tells its layout, and how its program changes its keys is not known: change it through its program")
+	case t.Described && !t.Plain():
+		return t, errors.New("a rule tells its layout, and what its program keeps besides is not known: take the lines of redis-cli")
+	}
+	t, err := r.Aim()
+	if err == nil && t.Foreign() && c.Kind != Free {
+		return t, fmt.Errorf("it is kept by %s, whose keys can be freed and not otherwise changed: give free, take the lines of "+
+			"redis-cli, or change it through that program", t.Library)
+	}
+	return t, err
+}
+
+// harms say, by library, what a request in another layout would do to its keys, as a clause.
+//
+//go:embed harms.txt
+var harms string
+
+// harm returns the harm that a request would do to a key of another program, as a clause; "" if it
+// would only be counted.
+func (r *Reading) harm() string {
+	t := &r.Target
+	switch {
+	case t.Foreign() && !t.Exact:
+		why := cmp.Or(format.Line(harms, t.Library), "what that library writes is not known exactly")
+		return "it is kept by " + t.Library + ", another program, and " + why +
+			": fire at its application with --url, or with --create at a key of your own"
+	case t.Foreign() && slices.Contains(r.Notes, WindowInferred):
+		return "its window is only inferred from what was seen, and a request may begin a new one: say how long it is with --limit, or in " +
+			"a rule of the configuration"
+	case t.Foreign():
+		return ""
+	case t.Described && t.Script != nil && t.Script.Plain != "" && (r.Type == "none" || r.Type == "string" && r.TTL == Forever):
+		return "its key is not there, or has no expiry, and which one its program gives it is not known: " +
+			"add script: {file, keys, args, admitted} to the rule, as the program calls it, or fire at the application with --url"
+	case t.Described && (t.Script == nil || t.Script.Plain != "" && slices.Contains(r.Notes, Serialized)):
+		return "a rule tells its layout, and what its program writes beside what is read is not known: " +
+			"add script: {file, keys, args, admitted} to the rule, as the program calls it, or fire at the application with --url"
+	case slices.Contains(r.Notes, GarbageScore):
+		return "it has members whose scores are no times, which a request would remove: it is no log of requests"
+	case t.Algorithm == limiter.GCRA && t.Layout.Unit != 0:
+		return "its theoretical arrival time (TAT) is written as another program writes it, and a request from here would lock that " +
+			"program out: fire through that program"
+	case t.Algorithm == limiter.FixedWindow && t.Convention.Alignment == convention.FirstRequest && slices.Contains(r.Notes, NoExpiry):
+		return "its counter has no expiry, and a request would give it one: set the expiry that it should have with PEXPIRE first"
+	}
+	return ""
+}
+
+// ParseRate parses a rate, written like a limit as COUNT/DURATION, and returns it in requests a
+// second.
+func ParseRate(s string) (float64, error) {
+	l, err := limiter.ParseLimit(s)
+	if err != nil {
+		return 0, fmt.Errorf("as a rate, %w", err)
+	}
+	if l.Count == 0 {
+		return 0, fmt.Errorf("a rate of %s fires nothing: give more than 0", s)
+	}
+	return float64(l.Count) / l.Window.Seconds(), nil
 }
