@@ -33,23 +33,25 @@ func Plain(ctx context.Context, w io.Writer, o Options) error {
 			return err
 		}
 		p.board.Apply(batch)
-		if err := p.report(batch.Local); err != nil {
-			return fmt.Errorf("the text could not be written: %w", err)
+		if p.report(batch.Local); p.err != nil {
+			return fmt.Errorf("the text could not be written: %w", p.err)
 		}
 	}
 }
 
 // close says that a recording is over, and where everything stood.
 func (p *plain) close() error {
-	if err := p.summary(); err != nil {
-		return err
-	}
+	p.summary()
+	why := ""
 	if play := p.o.Source.Player; play != nil {
-		if why := play.Playback(time.Now()).CutOff; why != "" {
-			return p.line("the recording ends too soon: %s", safetext.Clean(why))
-		}
+		why = play.Playback(time.Now()).CutOff
 	}
-	return p.line("end of the recording")
+	if why == "" {
+		p.line("end of the recording")
+	} else {
+		p.line("the recording ends too soon: %s", safetext.Clean(why))
+	}
+	return p.err
 }
 
 type plain struct {
@@ -59,42 +61,38 @@ type plain struct {
 	written int // alerts already written
 	last    time.Time
 	trouble string // the last trouble with the server
+	err     error  // why a line could not be written; no more are then
 }
 
-func (p *plain) line(pattern string, args ...any) error {
+func (p *plain) line(pattern string, args ...any) {
+	if p.err != nil {
+		return
+	}
 	clock := "--:--:--" // of a server that has not answered yet
 	if p.board.At != 0 {
 		clock = format.Clock(p.board.At)
 	}
-	_, err := fmt.Fprintf(p.w, "%s  %s\n", clock, fmt.Sprintf(pattern, args...))
-	return err
+	_, p.err = fmt.Fprintf(p.w, "%s  %s\n", clock, fmt.Sprintf(pattern, args...))
 }
 
-func (p *plain) report(local time.Time) error {
+func (p *plain) report(local time.Time) {
 	s := p.board.Server
 	if trouble := s.Err; trouble != p.trouble {
-		p.trouble = trouble
-		if trouble != "" {
-			if err := p.line("%s", safetext.Clean(trouble)); err != nil {
-				return err
-			}
+		if p.trouble = trouble; trouble != "" {
+			p.line("%s", safetext.Clean(trouble))
 		}
 	}
 	alerts := p.board.Alerts()
 	for _, e := range alerts[len(alerts)-min(p.board.Raised()-p.written, len(alerts)):] {
-		if e.What == model.LinkLost || e.What == model.Appeared {
-			continue
-		}
-		if err := p.line("%s %s", p.subject(&e), session.AlertText(&e)); err != nil {
-			return err
+		if e.What != model.LinkLost && e.What != model.Appeared {
+			p.line("%s %s", p.subject(&e), session.AlertText(&e))
 		}
 	}
 	p.written = p.board.Raised()
-	if s.Link != model.Live || local.Sub(p.last) < plainEvery {
-		return nil
+	if s.Link == model.Live && local.Sub(p.last) >= plainEvery {
+		p.last = local
+		p.summary()
 	}
-	p.last = local
-	return p.summary()
 }
 
 // subject is the key or the server that an alert is about.
@@ -102,32 +100,26 @@ func (p *plain) subject(e *model.Alert) string {
 	return session.Subject(e, func(key string) string { return session.FullName(key, p.o.Mask) })
 }
 
-func (p *plain) summary() error {
+func (p *plain) summary() {
 	t := p.board.Totals()
 	if t.Keys == 0 {
 		text, _ := session.Searching(&p.board)
-		return p.line("%s", text)
+		p.line("%s", text)
+		return
 	}
 	for _, lack := range p.board.Server.Lacks {
-		if err := p.line("%s", safetext.Clean(lack)); err != nil {
-			return err
-		}
+		p.line("%s", safetext.Clean(lack))
 	}
 	least, behind := "", session.BehindText(&p.board.Sweep)
 	if behind != "" {
 		least, behind = "at least ", "; "+behind
 	}
-	if err := p.line("%s: %s%d throttled, %d near their limit; %s admitted%s", format.Plural(t.Keys, "key"), least, t.Throttled, t.Near,
-		format.PerSecond(t.Admitted), behind); err != nil {
-		return err
-	}
+	p.line("%s: %s%d throttled, %d near their limit; %s admitted%s", format.Plural(t.Keys, "key"), least, t.Throttled, t.Near,
+		format.PerSecond(t.Admitted), behind)
 	for _, k := range p.board.Select(model.View{}) {
 		if !k.Gauge.Throttled() && !k.Gauge.Near() {
 			break
 		}
-		if err := p.line("  %s", session.RowText(k, session.FullName(k.Reading.Key, p.o.Mask))); err != nil {
-			return err
-		}
+		p.line("  %s", session.RowText(k, session.FullName(k.Reading.Key, p.o.Mask)))
 	}
-	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -16,6 +15,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/format"
+	"ratescope/model/handoff"
 	"ratescope/tui/shell"
 )
 
@@ -78,7 +78,7 @@ func New(app *shell.App, keys Keys, o Options) *Orders {
 	n := &Orders{app: app, keys: keys, name: o.Name, mask: o.Mask, burst: 10, perSecond: 5}
 	n.permission = &permission{app: app, injector: o.Injector, arming: o.Arming, stop: n.Stop}
 	n.underWay = underWay{app: app, name: o.Name, running: map[int64]*runningOrder{}}
-	n.account = account{app: app, inbox: &inbox{wake: make(chan struct{}, 1)}}
+	n.account = account{app: app, inbox: handoff.New((*firedMsg).merge)}
 	n.plans = plans{app: app, keys: keys}
 	n.takeBacks = takeBacks{orders: n, taker: o.Back}
 	n.changes = changes{orders: n, changer: o.Changer}
@@ -184,9 +184,9 @@ func (o *Orders) launch(order model.Order) tea.Cmd {
 		defer cancel()
 		tally, err := o.injector.Fire(ctx, order, func(f model.Fired) {
 			f.Order = order.ID
-			o.inbox.put([]model.Fired{f}, nil)
+			o.inbox.Put(firedMsg{fired: []model.Fired{f}})
 		})
-		o.inbox.put(nil, []ended{{order.ID, tally, err}})
+		o.inbox.Put(firedMsg{ended: []ended{{order.ID, tally, err}}})
 		return nil
 	}
 }
@@ -236,8 +236,8 @@ func (o *Orders) Stop() {
 // account holds the outcomes of the requests that were fired from here.
 type account struct {
 	app       *shell.App
-	inbox     *inbox
-	decisions []Decision // newest last
+	inbox     *handoff.Latest[firedMsg] // reports of injectors that the screen has not taken yet
+	decisions []Decision                // newest last
 	outcomes  model.Outcomes
 }
 
@@ -275,15 +275,6 @@ func alike(x, y *model.Fired) bool {
 	return x.Order == y.Order && x.Outcome == y.Outcome && x.Outcome == model.Denied && x.Cost == y.Cost
 }
 
-// inbox collects the reports of injectors until the screen takes them. A single command waits for
-// it, however many requests are under way.
-type inbox struct {
-	mu    sync.Mutex
-	fired []model.Fired
-	ended []ended
-	wake  chan struct{} // holds one token when there is something to take
-}
-
 // ended is the result of an order as a whole.
 type ended struct {
 	id       int64
@@ -297,54 +288,41 @@ type firedMsg struct {
 	ended []ended
 }
 
-func (b *inbox) put(f []model.Fired, e []ended) {
-	b.mu.Lock()
-	b.fired = append(b.fired, f...)
-	b.ended = append(b.ended, e...)
-	b.mu.Unlock()
-	select {
-	case b.wake <- struct{}{}:
-	default:
-	}
+// merge adds later reports.
+func (m *firedMsg) merge(later firedMsg) {
+	m.fired, m.ended = append(m.fired, later.fired...), append(m.ended, later.ended...)
 }
 
 // Gather is how long reports are collected before they are shown. At high rates every report would
 // otherwise cause a message and a frame.
 const Gather = 40 * time.Millisecond
 
-// Wait returns the command that waits until injectors have something to report.
+// Wait returns the command that waits until injectors have something to report. A single one waits, however many requests are
+// under way.
 func (a *account) Wait() tea.Cmd {
-	ctx, b := a.app.Context(), a.inbox
+	ctx, inbox := a.app.Context(), a.inbox
 	return func() tea.Msg {
-		select {
-		case <-ctx.Done():
+		msg, err := inbox.Take(ctx)
+		if err != nil {
 			return nil
-		case <-b.wake:
 		}
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-time.After(Gather):
 		}
-		return b.take()
+		if later, ok := inbox.TryTake(); ok {
+			msg.merge(later)
+		}
+		return msg
 	}
-}
-
-// take returns the reports since the previous call.
-func (b *inbox) take() firedMsg {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	msg := firedMsg{b.fired, b.ended}
-	b.fired, b.ended = nil, nil
-	select {
-	case <-b.wake:
-	default:
-	}
-	return msg
 }
 
 // TakeFired returns the message with all reports so far.
-func (a *account) TakeFired() tea.Msg { return a.inbox.take() }
+func (a *account) TakeFired() tea.Msg {
+	msg, _ := a.inbox.TryTake()
+	return msg
+}
 
 // FiredMsg returns the message that arrives when requests fired from here were decided.
 func FiredMsg(f ...model.Fired) tea.Msg { return firedMsg{fired: f} }
