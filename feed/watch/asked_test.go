@@ -114,3 +114,54 @@ func TestAskedAtItsLimit(t *testing.T) {
 	cancel()
 	<-ended
 }
+
+// TestFlushIsSeenAtTheNextLook: when a database is emptied beside other writes, the next reading of a key at its limit is of the whole
+// key, and not only of what is new.
+func TestFlushIsSeenAtTheNextLook(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t)
+	c, ctx := s.Client(), t.Context()
+	for i := range 40 {
+		for n := range 5 {
+			c.ZAdd(ctx, fmt.Sprint("rl:", i), redis.Z{Score: float64(time.Now().UnixMicro() - int64(n)), Member: n})
+		}
+		c.Expire(ctx, fmt.Sprint("rl:", i), time.Hour)
+	}
+	rule := hourRule("rl:*", limiter.SlidingLog)
+	rule.Limit.Count = 5
+	run := feedtest.Run(t, feedtest.NewRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"rl:*"}, Rules: []config.Rule{rule}}))
+	written := time.NewTicker(50 * time.Millisecond)
+	defer written.Stop()
+	readings := func(from limiter.Instant) map[string]int {
+		n := map[string]int{}
+		for _, b := range run.All() {
+			for _, r := range b.Readings {
+				if r.At > from {
+					n[r.Key]++
+				}
+			}
+		}
+		return n
+	}
+	await := func(what string, done func() bool) {
+		t.Helper()
+		servertest.Await(t, what, func() bool {
+			c.Set(ctx, "other", 1, 0)
+			<-written.C
+			return done()
+		})
+	}
+	await("three readings of a key at rest", func() bool { return readings(0)["rl:39"] > 6 })
+	c.FlushAll(ctx)
+	flushed := limiter.InstantOf(c.Time(ctx).Val())
+	await("every key is seen to be gone", func() bool {
+		return len(run.Gone()) == 40
+	})
+	for _, b := range run.All() {
+		for _, r := range b.Readings {
+			if r.At > flushed && len(r.State.Log) > 0 && r.Type != "none" {
+				t.Errorf("%s after it is gone: %s of %d requests", r.Key, r.Type, len(r.State.Log))
+			}
+		}
+	}
+}

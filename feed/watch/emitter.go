@@ -211,7 +211,7 @@ type announcements struct {
 	unannounced atomic.Int64 // consecutive writes that were found without an announcement
 
 	mu     sync.Mutex
-	keys   map[string]int // that were written since the last call of take, with how often
+	keys   map[string]int // that were written since the last call of take, with how often; flushed where a database was emptied
 	since  time.Time      // since when every write is announced; zero while it does not listen
 	latest time.Time      // when the latest write was announced
 }
@@ -225,6 +225,7 @@ const (
 	idleAfter    = 2 * time.Second        // time without a write after which the server is idle
 	listenShare  = 0.5                    // of the budget goes to announcements at most
 	eventPrice   = 2 * time.Microsecond   // server time of one announcement, Redis 7.0
+	flushed      = ""                     // stands for all keys
 )
 
 // newAnnouncements prepares to listen over a client with tracking on, within a budget; nil is for none.
@@ -291,7 +292,7 @@ func (f *announcements) HandlePushNotification(_ context.Context, _ push.Notific
 			name, _ := k.(string)
 			f.keys[name]++
 		}
-	} else if !f.since.IsZero() {
+	} else if f.keys[flushed]++; !f.since.IsZero() {
 		f.since = now
 	}
 	f.events.Add(n)

@@ -68,6 +68,7 @@ func (l *limiters) newTracked(f *decode.Found) *tracked {
 func (l *limiters) resync() {
 	l.noLooks = ""
 	for _, t := range l.trackers {
+		t.due, t.asked = time.Time{}, asked{}
 		t.Resync()
 	}
 }

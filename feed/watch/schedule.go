@@ -258,6 +258,10 @@ func (r *reader) takeAnnouncements() {
 	l := r.limiters
 	var keys map[string]int
 	keys, l.announced, l.latest = r.announcements.take()
+	if keys[flushed] > 0 {
+		l.resync()
+		delete(keys, flushed)
+	}
 	if r.idle = r.announcements.idle(time.Now()); !l.announced.IsZero() {
 		l.ranker.writes.Heard(keys)
 	}
