@@ -46,40 +46,60 @@ type Step struct {
 	ResetAfter *time.Duration
 }
 
-// file is the format on disk. Fields that teach, or say where a story comes from, are
+// File is a scenario as it is on disk. Fields that teach, or say where a story comes from, are
 // read as they come.
-type file struct {
+type File struct {
 	ID                 string         `json:"id"`
-	Title              string         `json:"title"`
-	Source             string         `json:"source"`
+	Title              string         `json:"title,omitempty"`
+	Source             string         `json:"source,omitempty"`
 	Algorithm          string         `json:"algorithm"`
 	Limit              *int64         `json:"limit"`
 	WindowMS           *float64       `json:"window_ms"`
-	Burst              int64          `json:"burst"`
-	EmissionIntervalMS float64        `json:"emission_interval_ms"`
-	Capacity           int64          `json:"capacity"`
-	RefillTokens       int64          `json:"refill_tokens"`
-	RefillIntervalMS   float64        `json:"refill_interval_ms"`
+	Burst              int64          `json:"burst,omitempty"`
+	EmissionIntervalMS float64        `json:"emission_interval_ms,omitempty"`
+	Capacity           int64          `json:"capacity,omitempty"`
+	RefillTokens       int64          `json:"refill_tokens,omitempty"`
+	RefillIntervalMS   float64        `json:"refill_interval_ms,omitempty"`
 	Convention         conventionFile `json:"convention"`
-	Steps              []stepFile     `json:"steps"`
-	Notes              any            `json:"notes"`
-	Text               any            `json:"text"`
-	Goal               any            `json:"goal"`
-	Traffic            any            `json:"traffic"`
-	Tags               any            `json:"tags"`
+	Text               any            `json:"text,omitempty"`
+	Goal               any            `json:"goal,omitempty"`
+	Traffic            any            `json:"traffic,omitempty"`
+	Steps              []FileStep     `json:"steps"`
+	Notes              any            `json:"notes,omitempty"`
+	Tags               any            `json:"tags,omitempty"`
 }
 
-type stepFile struct {
+// FileStep is a Step as it is on disk.
+type FileStep struct {
 	T          *float64 `json:"t_ms"`
-	N          *int64   `json:"n"`
-	Repeat     *int     `json:"repeat"`
-	Expect     string   `json:"expect"`
-	Remaining  *int64   `json:"remaining"`
-	Count      *int64   `json:"count"`
-	RetryAfter *float64 `json:"retry_after_ms"`
-	ResetAfter *float64 `json:"reset_after_ms"`
-	Text       any      `json:"text"`
-	Notes      any      `json:"notes"`
+	N          *int64   `json:"n,omitempty"`
+	Repeat     *int     `json:"repeat,omitempty"`
+	Expect     string   `json:"expect,omitempty"`
+	Remaining  *int64   `json:"remaining,omitempty"`
+	Count      *int64   `json:"count,omitempty"`
+	RetryAfter *float64 `json:"retry_after_ms,omitempty"`
+	ResetAfter *float64 `json:"reset_after_ms,omitempty"`
+	Text       any      `json:"text,omitempty"`
+	Notes      any      `json:"notes,omitempty"`
+}
+
+// NewFile returns a file without steps.
+func NewFile(id string, a limiter.Algorithm, l limiter.Limit, c limiter.Convention) File {
+	f := File{ID: id, Algorithm: a.String(), Limit: &l.Count, WindowMS: new(float64(l.Window) / 1e6), Burst: l.Burst, Convention: conventionFile{}}
+	for name, word := range Words(c) {
+		f.Convention[name] = word
+	}
+	return f
+}
+
+// Add appends a request, which is expected to "allow" or "deny", or "". Equal ones of one moment are one step.
+func (f *File) Add(at time.Duration, cost int64, expect string) {
+	t := float64(at) / 1e6
+	if n := len(f.Steps) - 1; n >= 0 && *f.Steps[n].T == t && *f.Steps[n].N == cost && f.Steps[n].Expect == expect {
+		*f.Steps[n].Repeat++
+		return
+	}
+	f.Steps = append(f.Steps, FileStep{T: &t, N: &cost, Repeat: new(1), Expect: expect})
 }
 
 // Load reads one scenario or an array of them. Errors name the scenario and what is
@@ -134,7 +154,7 @@ func read(raw json.RawMessage) (Scenario, error) {
 	}
 	_ = json.Unmarshal(raw, &named)
 	s := Scenario{ID: named.ID}
-	var f file
+	var f File
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&f); err != nil {
@@ -173,7 +193,7 @@ func read(raw json.RawMessage) (Scenario, error) {
 
 // limit translates the ways in which a file states a limit. A bucket that fills in
 // batches is given by its capacity and its refill; anything else by limit and window.
-func (f file) limit(a limiter.Algorithm, c limiter.Convention) (limiter.Limit, error) {
+func (f *File) limit(a limiter.Algorithm, c limiter.Convention) (limiter.Limit, error) {
 	if f.Limit == nil || f.WindowMS == nil {
 		return limiter.Limit{}, errors.New("it needs a limit and a window_ms")
 	}
@@ -199,7 +219,7 @@ func (f file) limit(a limiter.Algorithm, c limiter.Convention) (limiter.Limit, e
 	return l, nil
 }
 
-func (f stepFile) parse() (Step, error) {
+func (f *FileStep) parse() (Step, error) {
 	s := Step{Cost: 1, Repeat: 1, Remaining: f.Remaining, Count: f.Count}
 	if f.T == nil {
 		return s, errors.New("it has no t_ms")

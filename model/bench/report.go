@@ -187,7 +187,7 @@ func (r *Report) Name() string {
 
 // Scenario returns a counter-example as a scenario file, which expects what the algorithm that the limiter
 // is would answer under the limit that it was told: nil where there is no traffic or no algorithm.
-func (r *Report) Scenario(f Finding) map[string]any {
+func (r *Report) Scenario(f Finding) *scenario.File {
 	c := r.promise()
 	if len(f.Steps) == 0 || c.Algorithm == limiter.Unknown {
 		return nil
@@ -197,33 +197,18 @@ func (r *Report) Scenario(f Finding) map[string]any {
 	}
 	p := player{subject: c.alone(), zero: Zero(r.Told.Window)}
 	_ = p.subject.Reset()
-	type step struct {
-		T      float64 `json:"t_ms"`
-		N      int64   `json:"n"`
-		Repeat int     `json:"repeat"`
-		Expect string  `json:"expect"`
-	}
-	var steps []step
+	story := scenario.NewFile(string(f.ID), c.Algorithm, limiter.Limit{Count: r.Told.Count, Window: r.Told.Window,
+		Burst: max(c.Limit.Burst, r.Told.Count)}, c.Terms)
 	for _, s := range f.Steps {
 		for range s.N {
-			next := step{millis(s.At), s.cost(), 1, "deny"}
-			if p.subject.Admit(p.zero.Add(s.At), s.cost()).Admitted {
-				next.Expect = "allow"
-			}
-			last := len(steps) - 1
-			if last >= 0 && steps[last].T == next.T && steps[last].N == next.N && steps[last].Expect == next.Expect {
-				steps[last].Repeat++
-			} else {
-				steps = append(steps, next)
-			}
+			expect := map[bool]string{true: "allow", false: "deny"}[p.subject.Admit(p.zero.Add(s.At), s.cost()).Admitted]
+			story.Add(s.At, s.cost(), expect)
 		}
 	}
-	return map[string]any{"id": string(f.ID), "title": "What breaks it: " + string(f.ID), "source": "ratescope check",
-		"algorithm": c.Algorithm.String(), "limit": r.Told.Count,
-		"window_ms": millis(r.Told.Window), "burst": max(c.Limit.Burst,
-			r.Told.Count), "convention": scenario.Words(c.Terms), "steps": steps, "notes": f.Text, "text": []string{
-			f.Text, "→ steps through the requests, D shows what a decision is made of. The algorithms here answer as they should: " +
-				"ratescope lab --script FILE shows the script in a lane beside them."}}
+	story.Title, story.Source, story.Notes = "What breaks it: "+string(f.ID), "ratescope check", f.Text
+	story.Text = []string{f.Text, "→ steps through the requests, D shows what a decision is made of. The algorithms here answer as they " +
+		"should: ratescope lab --script FILE shows the script in a lane beside them."}
+	return &story
 }
 
 // promise is what the limiter would be if it kept the limit that it was told.

@@ -389,18 +389,18 @@ func (l Lesson) With(s *UserScript) Lesson {
 // sides of an edge of the clock.
 func ScriptLesson(s *UserScript, limit limiter.Limit) (Lesson, error) {
 	ms := float64(limit.Window.Microseconds()) / 1e3
-	f := newScenarioFile("script", limiter.SlidingLog, limit, limiter.Convention{})
-	f.Convention = map[string]string{} // that of any lesson
+	f := scenario.NewFile("script", limiter.SlidingLog, limit, limiter.Convention{})
+	f.Convention = nil // that of any lesson
 	f.Title = strings.ToValidUTF8(s.Name, "?") + " beside the algorithms"
 	f.Text = []string{"Your script gets the same requests as the algorithms, on an embedded Redis under the story's clock.",
 		"Its verdicts are its own. Wrong is what the true window of what it had admitted itself would have decided otherwise."}
 	for _, at := range []float64{2.99, 3.01} {
-		f.Steps = append(f.Steps, fileStep{T: at * ms, N: 1, Repeat: int(max(limit.Count, 1))})
+		f.Steps = append(f.Steps, scenario.FileStep{T: new(at * ms), Repeat: new(int(max(limit.Count, 1)))})
 	}
-	f.Traffic.Into = besides(limiter.SlidingLog, 3)
-	f.Traffic.Streams = fair(limit)
-	slices.Reverse(f.Traffic.Streams) // the bursts come first
-	list, err := f.lessons()
+	streams := fair(limit)
+	slices.Reverse(streams) // the bursts come first
+	f.Traffic = coming{Into: besides(limiter.SlidingLog, 3), Streams: streams}
+	list, err := lessonsOf(f)
 	if err != nil {
 		return Lesson{}, fmt.Errorf("%s in %s cannot be a lesson: %w",
 			format.Plural(int(limit.Count), "request"), format.Length(limit.Window), err)

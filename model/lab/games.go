@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/scenario"
 	"ratescope/model/bench"
 	"ratescope/model/collect"
 )
@@ -317,12 +318,12 @@ const DuelID = "attack-and-defend"
 
 // DuelLesson returns the lesson in which nothing comes by itself.
 func DuelLesson(s Setup) (Lesson, error) {
-	f := newScenarioFile(DuelID, limiter.SlidingLog, s.Limit, s.Convention)
+	f := scenario.NewFile(DuelID, limiter.SlidingLog, s.Limit, s.Convention)
 	f.Title = "attack and defend"
 	f.Text = []string{"Nothing comes by itself here: what the limiters get is what you fire."}
-	f.Steps = append(f.Steps, fileStep{T: 0, N: 1, Repeat: 1})
-	f.Traffic.Into = besides(limiter.SlidingLog, 3)
-	list, err := f.lessons()
+	f.Add(0, 1, "")
+	f.Traffic = coming{Into: besides(limiter.SlidingLog, 3)}
+	list, err := lessonsOf(f)
 	if err != nil {
 		return Lesson{}, err
 	}

@@ -52,32 +52,31 @@ func Incident(t *Trace) ([]Lesson, error) {
 	if len(arrivals) == 0 {
 		return nil, fmt.Errorf("no request of %s is remembered", name)
 	}
-	file := newScenarioFile("", algorithm, limit, target.Convention)
+	file := scenario.NewFile("", algorithm, limit, target.Convention)
 	for _, a := range arrivals { // the first in the first window of the story, at its own place in that window
-		file.add(a, arrivals[0].At.Floor(limit.Window), "")
+		file.Add(a.At.Sub(arrivals[0].At.Floor(limit.Window)), a.Cost, "")
 	}
-	file.Traffic.Given = len(file.Steps)
-	file.Traffic.Within = float64(t.Keys[0].Within.Microseconds()) / 1000
-	file.Traffic.Into = besides(algorithm, 4)
+	into := besides(algorithm, 4)
+	file.Traffic = coming{Given: len(file.Steps), Within: float64(t.Keys[0].Within.Microseconds()) / 1000, Into: into}
 	var smallest int64
 	if t.Keys[0].Denied {
 		smallest = smallestLimit(Candidate{Algorithm: algorithm}, limit, target.Convention, arrivals)
 	}
 	find, which := file, file
-	if smallest > 0 && find.Limit == smallest { // else the lesson would be over before it begins
-		find.Limit = cmp.Or(smallest/2, 2)
+	if smallest > 0 && limit.Count == smallest { // else the lesson would be over before it begins
+		find.Limit = new(cmp.Or(smallest/2, 2))
 	}
 	var b bytes.Buffer
 	k := &t.Keys[0]
 	_ = page("incident.json").Execute(&b, map[string]any{ // a Buffer takes all
 		"name": name, "plain": strings.NewReplacer("{", "", "}", "").Replace(name), // a text names its numbers in braces
-		"key": k, "of": file.Traffic.Into[0], "smallest": smallest > 0, "value": cmp.Or(smallest, file.Limit/2, 2),
+		"key": k, "of": into[0], "smallest": smallest > 0, "value": cmp.Or(smallest, limit.Count/2, 2),
 		"within":  (k.Within + 10*time.Millisecond).Truncate(10 * time.Millisecond),
 		"windows": describe.KindOf(k.Target.Algorithm) == describe.Window})
-	err := json.Unmarshal(b.Bytes(), &struct{ Limit, Algorithm *scenarioFile }{&find, &which})
+	err := json.Unmarshal(b.Bytes(), &struct{ Limit, Algorithm *scenario.File }{&find, &which})
 	var lessons []Lesson
-	for _, f := range []scenarioFile{find, which} {
-		list, failed := f.lessons()
+	for _, f := range []scenario.File{find, which} {
+		list, failed := lessonsOf(f)
 		if err = cmp.Or(err, failed); err != nil {
 			return nil, fmt.Errorf("the recording cannot be taught: %w", err)
 		}
@@ -204,55 +203,18 @@ func ScenarioFile(id string, r *Run) ([]byte, error) {
 	case r.at > maxExported:
 		return nil, fmt.Errorf("%d requests are too many for a scenario file: restart, and export within the first %d", r.at, maxExported)
 	}
-	f := newScenarioFile(id, s.Candidates[at].Algorithm, s.Limit, s.Candidates[at].Convention(s.Convention))
-	f.Traffic.Into = into
+	f := scenario.NewFile(id, s.Candidates[at].Algorithm, s.Limit, s.Candidates[at].Convention(s.Convention))
+	f.Traffic = coming{Into: into}
 	for i := range r.at {
 		if a, v := r.Arrival(i); v.Sent(at) {
-			f.add(a, s.Zero, fate[v.Allowed(at)])
+			f.Add(a.At.Sub(s.Zero), a.Cost, fate[v.Allowed(at)])
 		}
 	}
 	return json.MarshalIndent(f, "", "  ")
 }
 
-// scenarioFile is a scenario file with what a lesson holds beside it.
-type scenarioFile struct {
-	ID         string            `json:"id"`
-	Title      string            `json:"title,omitempty"`
-	Algorithm  string            `json:"algorithm"`
-	Limit      int64             `json:"limit"`
-	WindowMS   float64           `json:"window_ms"`
-	Burst      int64             `json:"burst,omitempty"`
-	Convention map[string]string `json:"convention"`
-	Text       []string          `json:"text,omitempty"`
-	Goal       *Goal             `json:"goal,omitempty"`
-	Traffic    coming            `json:"traffic"`
-	Steps      []fileStep        `json:"steps"`
-}
-
-type fileStep struct {
-	T      float64 `json:"t_ms"`
-	N      int64   `json:"n"`
-	Repeat int     `json:"repeat,omitempty"`
-	Expect string  `json:"expect,omitempty"`
-}
-
-func newScenarioFile(id string, a limiter.Algorithm, l limiter.Limit, terms limiter.Convention) scenarioFile {
-	return scenarioFile{ID: id, Algorithm: a.String(), Limit: l.Count, WindowMS: float64(l.Window) / 1e6, Burst: l.Burst,
-		Convention: scenario.Words(terms)}
-}
-
-// add appends an arrival of a story that begins at zero. Equal ones of one moment are one step.
-func (f *scenarioFile) add(a Arrival, zero limiter.Instant, expect string) {
-	one := fileStep{T: float64(a.At-zero) / 1000, N: a.Cost, Repeat: 1, Expect: expect}
-	if n := len(f.Steps) - 1; n >= 0 && f.Steps[n].T == one.T && f.Steps[n].N == one.N && f.Steps[n].Expect == expect {
-		f.Steps[n].Repeat++
-		return
-	}
-	f.Steps = append(f.Steps, one)
-}
-
-// lessons reads the file as the lessons that it makes.
-func (f *scenarioFile) lessons() ([]Lesson, error) {
+// lessonsOf reads a file as the lessons that it makes.
+func lessonsOf(f scenario.File) ([]Lesson, error) {
 	content, err := json.Marshal(f)
 	if err != nil {
 		return nil, err
