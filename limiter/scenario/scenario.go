@@ -30,6 +30,7 @@ type Scenario struct {
 	Limit      limiter.Limit
 	Convention limiter.Convention
 	Steps      []Step
+	Raw        json.RawMessage // as it was read, without spaces between
 }
 
 // Step is a number of equal requests at one moment. What is not expected is nil.
@@ -153,7 +154,9 @@ func read(raw json.RawMessage) (Scenario, error) {
 		ID string `json:"id"`
 	}
 	_ = json.Unmarshal(raw, &named)
-	s := Scenario{ID: named.ID}
+	var compact bytes.Buffer
+	_ = json.Compact(&compact, raw) // it is valid
+	s := Scenario{ID: named.ID, Raw: compact.Bytes()}
 	var f File
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()

@@ -35,7 +35,6 @@ type Lesson struct {
 	Seed    uint64
 	Skew    time.Duration
 	Within  time.Duration // how far from its instant in the file a request may have come
-	file    []byte        // the scenario as it was read
 	Plain   bool          // shown without formulas, commands and seed
 	Column  time.Duration // how much time a column of the lanes shows at first; 0 is two windows on the screen
 }
@@ -126,7 +125,7 @@ func openRecording(content []byte) ([]Lesson, error) {
 }
 
 // File returns the lesson as a scenario file.
-func (l Lesson) File() []byte { return append([]byte(nil), l.file...) }
+func (l Lesson) File() []byte { return bytes.Clone(l.Raw) }
 
 // Load reads the scenarios of a file as lessons. Errors name the scenario.
 func Load(content []byte) ([]Lesson, error) {
@@ -134,35 +133,22 @@ func Load(content []byte) ([]Lesson, error) {
 	if err != nil {
 		return nil, err
 	}
-	content = bytes.TrimSpace(content)
-	if content[0] != '[' {
-		content = slices.Concat([]byte{'['}, content, []byte{']'})
-	}
-	var raw []json.RawMessage
-	if err := json.Unmarshal(content, &raw); err != nil {
-		return nil, err
-	}
 	lessons := make([]Lesson, len(stories))
 	for i, s := range stories {
-		if lessons[i], err = lesson(s, raw[i]); err != nil {
+		if lessons[i], err = lesson(s); err != nil {
 			return nil, fmt.Errorf("scenario %s: %w", s.ID, err)
 		}
 	}
 	return lessons, nil
 }
 
-func lesson(s scenario.Scenario, raw json.RawMessage) (Lesson, error) {
+func lesson(s scenario.Scenario) (Lesson, error) {
 	var x extra
-	if err := json.Unmarshal(raw, &x); err != nil {
+	if err := json.Unmarshal(s.Raw, &x); err != nil {
 		return Lesson{}, fmt.Errorf("its goal or traffic cannot be read: %s", strings.TrimPrefix(err.Error(), "json: "))
 	}
 	l := Lesson{Scenario: s, Goal: x.Goal, Traffic: x.Traffic.Streams, Given: x.Traffic.Given, Seed: x.Traffic.Seed,
 		Skew: millis(x.Traffic.SkewMS), Within: millis(x.Traffic.Within), Column: millis(x.Traffic.Column), Plain: x.Traffic.Plain}
-	var file bytes.Buffer
-	if err := json.Compact(&file, raw); err != nil {
-		return l, err
-	}
-	l.file = file.Bytes()
 	var one string
 	if len(x.Text) > 0 && json.Unmarshal(x.Text, &l.Text) != nil {
 		if err := json.Unmarshal(x.Text, &one); err != nil {

@@ -115,11 +115,11 @@ func (m Shared) Line() (string, error) {
 		Skew: m.Setup.Skew.Microseconds(), Convention: slices.Sorted(maps.Values(scenario.Words(m.Setup.Convention))),
 		Traffic: m.Traffic, Seed: m.Seed, Now: int64(m.Now - m.Setup.Zero), Left: m.Left, View: m.View, Selected: m.Selected,
 	}
-	same := func(l Lesson) bool { return l.ID == m.Lesson.ID && bytes.Equal(l.file, m.Lesson.file) }
+	same := func(l Lesson) bool { return l.ID == m.Lesson.ID && bytes.Equal(l.Raw, m.Lesson.Raw) }
 	if known, err := Lessons(); err == nil && slices.ContainsFunc(known, same) {
 		f.ID = m.Lesson.ID
 	} else {
-		f.File = m.Lesson.file
+		f.File = m.Lesson.Raw
 	}
 	setup, ok := m.Setup.Algorithms()
 	if !ok {
