@@ -83,12 +83,7 @@ func newFireAccount(key string, o report.Options) *fireAccount {
 // Found enters what the answers of an application did not say as it was, and returns it as lines
 // of text.
 func (f *fireAccount) Found(list []model.Finding) (lines []string) {
-	wait := func(w model.Wait) *int64 {
-		if !w.Known {
-			return nil
-		}
-		return new(report.Millis(w.D))
-	}
+	wait := func(w model.Wait) *int64 { return collect.Known(w.Known, report.Millis(w.D)) }
 	for _, l := range list {
 		f.Findings = append(f.Findings, headerFinding{Header: l.Header, Said: wait(l.Said), True: wait(l.True), What: l.What})
 		lines = append(lines, "finding: "+l.Header+": "+l.What)
@@ -119,9 +114,7 @@ func (f *fireAccount) Add(a model.Fired) string {
 	}
 	if a.Outcome == model.Admitted || a.Outcome == model.Denied {
 		r.RetryAfter = new(report.Millis(a.Decision.RetryAfter))
-		if a.Decision.Limit.Count > 0 {
-			r.Remaining = new(a.Decision.Remaining)
-		}
+		r.Remaining = collect.Known(a.Decision.Limit.Count > 0, a.Decision.Remaining)
 	}
 	if said := a.Answer; said != nil {
 		if r.Status = said.Status; said.Remaining.Known {
@@ -263,16 +256,10 @@ func (f *fireAccount) compare() {
 		return
 	}
 	s := f.Summary
-	o := &fireOutcome{Admitted: s.Admitted, Denied: s.Denied}
-	if !f.untold {
-		o.Units = &f.units
-	}
-	if f.until != 0 {
-		o.Until = new(f.until.Millis())
-	}
+	o := &fireOutcome{Admitted: s.Admitted, Denied: s.Denied, Units: collect.Known(!f.untold, f.units),
+		Until: collect.Known(f.until != 0, f.until.Millis())}
 	if l := f.Ticket; l.Admitted != nil && s.Error+s.Unknown == 0 && s.Admitted+s.Denied == *l.Admitted+*l.Denied {
-		right := s.Admitted == *l.Admitted
-		o.Right = &right
+		o.Right = new(s.Admitted == *l.Admitted)
 	}
 	f.Outcome = o
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/report"
 )
@@ -75,12 +76,9 @@ func undoAction(ctx context.Context, src server, id string, order orderOptions, 
 	}
 	n := o.Names
 	r := undone{ID: u.Action, Key: n.Name(u.Key), Requests: u.Requests, Restored: n.List(u.Restored), Removed: n.List(u.Removed),
-		Expired: n.List(u.Expired), Change: u.Change, Open: u.Open, parts: u.Parts()}
+		Expired: n.List(u.Expired), Change: u.Change, Open: u.Open, Withdrawn: collect.Known(u.Withdrawn, u.Units), parts: u.Parts()}
 	if u.Lowered != nil {
 		r.Lowered = u.Lowered.String()
-	}
-	if u.Withdrawn {
-		r.Withdrawn = &u.Units
 	}
 	return o.print(r)
 }

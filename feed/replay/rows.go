@@ -89,10 +89,7 @@ func History(r *record.Reader, key string, step time.Duration, o report.Options)
 	h.settle()
 	for i, p := range h.places {
 		if row, c := &h.rows[i], collect.Entry(&h.came, p.number); p.watched {
-			row.Step = &report.Step{Admitted: c.admitted, Injected: c.injected}
-			if row.Denied.Known {
-				row.Step.Denied = &c.denied
-			}
+			row.Step = &report.Step{Admitted: c.admitted, Injected: c.injected, Denied: collect.Known(row.Denied.Known, c.denied)}
 		}
 	}
 	return h.rows, h.board.Server.Target, nil

@@ -10,6 +10,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
 	"ratescope/limiter/scenario"
+	"ratescope/model/collect"
 )
 
 // ID names a finding.
@@ -123,12 +124,7 @@ func (a Against) MarshalJSON() ([]byte, error) {
 func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // known is a number, or null where it is not known.
-func known[T int64 | float64](v T) *T {
-	if v == 0 {
-		return nil
-	}
-	return &v
-}
+func known[T int64 | float64](v T) *T { return collect.Known(v != 0, v) }
 
 // others are the limits beside one, each with those beside it.
 func (c Candidate) others() map[string]any {

@@ -58,3 +58,11 @@ func Entry[K comparable, V any](m *map[K]*V, k K) *V {
 	}
 	return v
 }
+
+// Known returns v where it is known, and else nil, which JSON has as null.
+func Known[T any](known bool, v T) *T {
+	if !known {
+		return nil
+	}
+	return new(v)
+}

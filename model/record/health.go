@@ -68,12 +68,7 @@ func (h *health) model() *model.Health {
 	return out
 }
 
-func measured(m model.Measure) *real {
-	if !m.Known {
-		return nil
-	}
-	return new(real(m.V))
-}
+func measured(m model.Measure) *real { return collect.Known(m.Known, real(m.V)) }
 
 func (r *real) measure() model.Measure {
 	if r == nil {

@@ -290,16 +290,8 @@ func answerOf(a *model.Answer) *answer {
 	if a == nil {
 		return nil
 	}
-	return &answer{a.Status, known64(a.RetryAfter.Known, a.RetryAfter.D), known64(a.Reset.Known, a.Reset.D),
-		known64(a.Remaining.Known, a.Remaining.N), a.XReset}
-}
-
-// known64 returns a number, or nil where it is not known.
-func known64[T ~int64](known bool, v T) *int64 {
-	if !known {
-		return nil
-	}
-	return new(int64(v))
+	return &answer{a.Status, collect.Known(a.RetryAfter.Known, int64(a.RetryAfter.D)), collect.Known(a.Reset.Known, int64(a.Reset.D)),
+		collect.Known(a.Remaining.Known, a.Remaining.N), a.XReset}
 }
 
 func (a *answer) model() *model.Answer {

@@ -16,6 +16,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/limiter/scenario"
 	"ratescope/model"
+	"ratescope/model/collect"
 )
 
 // Header is what a recording says about itself.
@@ -381,7 +382,7 @@ func wireReading(r *model.Reading) *reading {
 	out := &reading{
 		At: r.At, Since: r.Since, Start: s.Start, Previous: s.Previous, Current: s.Current, Before: s.PreviousStart, TAT: s.TAT,
 		Level: real(s.Level), Filled: s.Filled, Part: s.Part, Parts: s.Parts, Blocked: s.BlockedUntil, Ends: r.Ends, TTL: int64(r.TTL),
-		Denied: known64(r.Denied.Known, r.Denied.N),
+		Denied: collect.Known(r.Denied.Known, r.Denied.N),
 	}
 	for i, set := range []bool{r.Approximate, r.PreviousKnown, r.ExactKnown, s.Log != nil, r.Partial} {
 		if set {

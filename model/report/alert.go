@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"ratescope/model/alert"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/safetext"
 )
@@ -53,22 +54,16 @@ const (
 // AlertOf returns an event in the form in which it is delivered.
 func AlertOf(e alert.Event, o Options) Alert {
 	a := Alert{Alert: e.Rule, State: Resolved, Severity: e.Severity, Since: e.Since.Millis(), At: e.At.Millis(), Server: Text(e.Server),
-		Dedup: dedup(e.Server, e.Rule, e.Key), Count: 1, Keys: []Text{}}
-	if e.When.Metric != alert.NoData && e.When.Metric != alert.Faulty {
-		a.Value = finite(e.Value)
-	}
+		Dedup: dedup(e.Server, e.Rule, e.Key), Count: 1, Keys: []Text{},
+		Value: finite(e.When.Metric != alert.NoData && e.When.Metric != alert.Faulty, e.Value)}
 	if e.Firing {
 		a.State = Firing
 	}
 	if e.OfKey {
 		a.Key = new(o.Name(e.Key))
 		a.Keys = []Text{*a.Key}
-		if e.Target.LimitKnown {
-			a.Limit = new(e.Target.Limit.Count)
-		}
-		if e.Target.Window > 0 {
-			a.Window = new(Millis(e.Target.Window))
-		}
+		a.Limit = collect.Known(e.Target.LimitKnown, e.Target.Limit.Count)
+		a.Window = collect.Known(e.Target.Window > 0, Millis(e.Target.Window))
 	}
 	a.Text = Text(a.sentence(e))
 	return a

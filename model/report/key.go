@@ -79,57 +79,33 @@ func (o Options) List(keys []string) []Text {
 func KeyOf(r *model.Reading, at limiter.Instant, o Options) Key {
 	g := r.Gauge(at)
 	t := r.Target
+	counted, weighed := g.Current.Known, g.Previous.Known && g.Current.Known
 	k := Key{
-		Key:    o.Name(r.Key),
-		Type:   Text(r.Type),
-		Used:   count(g.Used),
-		Exact:  count(g.Exact),
-		Denied: Denied{r.Denied.Known, count(r.Denied)},
-		Notes:  notes(r),
-
-		Evidence: t.Evidence.String(),
-		Members:  members(r, o),
-	}
-	if t.Library != "" {
-		k.Library = new(t.Library)
-	}
-	if t.LimitFrom != model.NoLimit {
-		k.LimitFrom = new(t.LimitFrom.String())
+		Key:         o.Name(r.Key),
+		Type:        Text(r.Type),
+		Algorithm:   collect.Known(t.Algorithm != limiter.Unknown, t.Algorithm.String()),
+		Limit:       collect.Known(t.LimitKnown, t.Limit.Count),
+		Window:      collect.Known(t.Window > 0, Millis(t.Window)),
+		Used:        collect.Known(g.Used.Known, g.Used.N),
+		Remaining:   collect.Known(g.Remaining.Known, g.Remaining.N),
+		Utilization: finite(g.Remaining.Known, g.Utilization),
+		Previous:    collect.Known(g.Previous.Known, Window{g.Previous.N}),
+		Current:     collect.Known(counted, Window{g.Current.N}),
+		Weight:      finite(counted, g.Weight),
+		Estimate:    finite(weighed, g.Estimate),
+		Exact:       collect.Known(g.Exact.Known, g.Exact.N),
+		Next:        collect.Known(g.NextKnown, Millis(g.Next)),
+		Rate:        finite(g.RateKnown, g.Rate),
+		Denied:      Denied{r.Denied.Known, collect.Known(r.Denied.Known, r.Denied.N)},
+		TTL:         collect.Known(r.TTL != 0 && r.Type != "none", Millis(r.TTL)),
+		Notes:       notes(r),
+		Library:     collect.Known(t.Library != "", t.Library),
+		Evidence:    t.Evidence.String(),
+		LimitFrom:   collect.Known(t.LimitFrom != model.NoLimit, t.LimitFrom.String()),
+		Members:     members(r, o),
 	}
 	if !o.Mask && k.Key.lossy() {
 		k.KeyBase64 = []byte(r.Key)
-	}
-	if t.Algorithm != limiter.Unknown {
-		k.Algorithm = new(t.Algorithm.String())
-	}
-	if t.LimitKnown {
-		k.Limit = new(t.Limit.Count)
-	}
-	if t.Window > 0 {
-		k.Window = new(Millis(t.Window))
-	}
-	if g.Remaining.Known {
-		k.Remaining = count(g.Remaining)
-		k.Utilization = finite(g.Utilization)
-	}
-	if g.Previous.Known {
-		k.Previous = &Window{g.Previous.N}
-	}
-	if g.Current.Known {
-		k.Current = &Window{g.Current.N}
-		k.Weight = finite(g.Weight)
-	}
-	if g.Previous.Known && g.Current.Known {
-		k.Estimate = finite(g.Estimate)
-	}
-	if g.NextKnown {
-		k.Next = new(Millis(g.Next))
-	}
-	if g.RateKnown {
-		k.Rate = finite(g.Rate)
-	}
-	if r.TTL != 0 && r.Type != "none" {
-		k.TTL = new(Millis(r.TTL))
 	}
 	return k
 }
@@ -156,19 +132,9 @@ func notes(r *model.Reading) []Text {
 	return list
 }
 
-func count(c model.Count) *int64 {
-	if !c.Known {
-		return nil
-	}
-	return new(c.N)
-}
-
-// finite is f, or nil where JSON has no number for it.
-func finite(f float64) *float64 {
-	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return nil
-	}
-	return new(f)
+// finite returns f, or nil where it is not known or JSON has no number for it.
+func finite(known bool, f float64) *float64 {
+	return collect.Known(known && !math.IsNaN(f) && !math.IsInf(f, 0), f)
 }
 
 // Millis is d in whole milliseconds, rounded up. What is below 0 stands for never or

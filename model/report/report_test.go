@@ -165,7 +165,7 @@ func TestColumns(t *testing.T) {
 
 func TestNotANumberIsNull(t *testing.T) {
 	for _, f := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
-		if got := report.Finite(f); got != nil {
+		if got := report.Finite(true, f); got != nil {
 			t.Errorf("%v has the JSON number %v", f, *got)
 		}
 	}
