@@ -86,7 +86,8 @@ type FileStep struct {
 
 // NewFile returns a file without steps.
 func NewFile(id string, a limiter.Algorithm, l limiter.Limit, c limiter.Convention) File {
-	f := File{ID: id, Algorithm: a.String(), Limit: &l.Count, WindowMS: new(float64(l.Window) / 1e6), Burst: l.Burst, Convention: conventionFile{}}
+	f := File{ID: id, Algorithm: a.String(), Limit: &l.Count, WindowMS: new(float64(l.Window) / 1e6), Burst: l.Burst,
+		Convention: conventionFile{}}
 	for name, word := range Words(c) {
 		f.Convention[name] = word
 	}
