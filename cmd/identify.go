@@ -154,8 +154,9 @@ func identifyWrite(look func() (limitersFound, error), path string, ask func() (
 	}
 	entries, examples := entriesOf(r)
 	lacking := before.Lacking(entries, func(i int) string { return examples[i] })
+	lacking = slices.DeleteFunc(lacking, func(e config.Entry) bool { return e.Offer != "" && strings.Contains(string(content), "# "+e.Offer) })
 	switch open := r.open(); {
-	case len(entries) == 0 && open != "":
+	case len(config.Rules(entries)) == 0 && len(lacking) == 0 && open != "":
 		return fmt.Errorf("nothing is added to %s, because what was found needs a word of yours, as identify shows: %s", shown, open)
 	case len(entries) == 0:
 		return fmt.Errorf("nothing is added to %s, because no key is a limiter by its layout: "+
@@ -178,9 +179,10 @@ func identifyWrite(look func() (limitersFound, error), path string, ask func() (
 	if err := file.Replace(path, content, after); err != nil {
 		return err
 	}
-	fmt.Fprintf(o.Err, "ratescope: %s added to %s\n", format.Plural(len(lacking), "rule"), shown)
+	fmt.Fprintf(o.Err, "ratescope: %s added to %s\n", format.Plural(len(config.Rules(lacking)), "rule"), shown)
 	if open := r.open(); open != "" {
-		fmt.Fprintln(o.Err, "ratescope: not written, because their rules need a word of yours, as identify shows: "+open)
+		fmt.Fprintln(o.Err, "ratescope: what needs a word of yours stands there as comments: remove the # of a rule that is right, and put in "+
+			"its limit, for "+open)
 	}
 	return nil
 }
@@ -238,9 +240,10 @@ type foundGroup struct {
 	of        *identify.Group
 	example   report.Text
 	examples  []string
-	read      string        // how a rule with name reads it, where that is known by watching; else ""
-	unsaid    []string      // what watching has yet to settle
-	suggested *config.Entry // the reading that fits the example, where no algorithm is known; nil for none
+	read      string              // how a rule with name reads it, where that is known by watching; else ""
+	unsaid    []string            // what watching has yet to settle
+	suggested *config.Entry       // the reading that fits the example, where no algorithm is known; nil for none
+	offers    []config.Suggestion // the readings of which a person has to say which one is right
 }
 
 // suggestedRule is the rule of the configuration that makes a group's figures whole. What a person has to

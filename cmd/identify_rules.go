@@ -162,6 +162,7 @@ func samplesOf(ctx context.Context, o feed.Options, keys []string) (samples []de
 		if asked[i] != nil && err == nil {
 			s, err = asked[i].Sample()
 		}
+		s.At = limiter.InstantOf(at)
 		samples = append(samples, s)
 	}
 	if err != nil {
@@ -299,9 +300,9 @@ func entriesOf(r limitersFound) (entries []config.Entry, examples []string) {
 	at := make(map[string]*one)
 	for i := range r.Groups {
 		g := &r.Groups[i]
-		e := g.entry(r.at)
-		if _, err := e.Rule(); err != nil || e.Name == "" && e.Library == "" && e.Algorithm == "" {
-			continue // a rule lacks its limit, or would say nothing of how its keys are read
+		e, whole := g.whole(r.at)
+		if !whole {
+			continue
 		}
 		hint := ""
 		if e.Limit == "" && g.of.Missing() {
@@ -353,17 +354,33 @@ func entriesOf(r limitersFound) (entries []config.Entry, examples []string) {
 		}
 		entries, examples = append(entries, x.entry), append(examples, x.example)
 	}
+	for _, g := range slices.Concat(r.Groups, r.Candidates[:min(len(r.Candidates), mostCandidates)]) {
+		for i, s := range g.offers {
+			e := s.Entry.Open()
+			e.Offer = fmt.Sprintf("%s, as %s: ", g.Pattern.Clean(), s.As)
+			e.Above = format.Plural(g.Keys, "key") + ", " + g.Evidence + "; remove the # below where that is right, and put in the limit"
+			if s.Unsure != "" && i == 0 {
+				e.Above += "; not settled is " + s.Unsure
+			}
+			entries, examples = append(entries, e), append(examples, string(g.example))
+		}
+	}
 	return entries, examples
 }
 
 // open returns the patterns of what may be limiters and has no rule without a word of a person.
 func (i *limitersFound) open() string {
-	groups := slices.DeleteFunc(slices.Clone(i.Groups), func(g foundGroup) bool {
-		e := g.entry(i.at)
-		_, err := e.Rule()
-		return err == nil && (e.Name != "" || e.Library != "" || e.Algorithm != "")
-	})
+	whole := func(g foundGroup) bool { _, ok := g.whole(i.at); return ok }
+	groups := slices.DeleteFunc(slices.Clone(i.Groups), whole)
 	return strings.Join(collect.Map(append(groups, i.Candidates...), func(g foundGroup) string { return g.Pattern.Clean() }), ", ")
+}
+
+// whole returns the rule for the group, and whether it can stand: it does not where it lacks its limit, or would say nothing of how
+// its keys are read.
+func (g *foundGroup) whole(now limiter.Instant) (e config.Entry, ok bool) {
+	e = g.entry(now)
+	_, err := e.Rule()
+	return e, err == nil && (e.Name != "" || e.Library != "" || e.Algorithm != "")
 }
 
 // entry returns the rule for the group: one with name where the names of counters of no library hold their window, which
@@ -395,33 +412,6 @@ func (g *foundGroup) sampled() bool {
 	return a == limiter.SlidingLog || a == limiter.FixedWindow || a == limiter.GCRA
 }
 
-// fitting returns the readings that fit keys of a pattern, completed by what stands beside these. looks are the samples of each
-// in their order.
-func fitting(
-	ctx context.Context, o feed.Options, pattern string, looks [][]decode.Sample, bans []string, now limiter.Instant,
-) ([]config.Suggestion, error) {
-	list, latest := []config.Suggestion(nil), []decode.Sample(nil)
-	for _, its := range looks {
-		for _, s := range slices.Backward(its) {
-			fit := config.Suggest(&s, pattern, now)
-			if len(list) == 0 || len(fit) > 0 && fit[0].Unsure == "" && cmp.Or(fit[0].Entry.Stamp, fit[0].Entry.At) != "" { // what is over was ahead
-				list = fit
-			}
-		}
-		if s := its[len(its)-1]; s.Exists() {
-			latest = append(latest, s)
-		}
-	}
-	if list = config.Settle(list, looks); len(latest) == 0 {
-		return list, nil
-	}
-	base, _, _ := config.Named(latest[0].Key, pattern, 0, now)
-	return config.Beside(list, base, latest, bans, now, func(keys []string) ([]decode.Sample, error) {
-		samples, _, err := samplesOf(ctx, o, keys)
-		return samples, err
-	})
-}
-
 // settling is how long keys are looked at to settle which way they count, glance how long those are that a person names, and
 // lookEvery how often.
 const (
@@ -443,7 +433,7 @@ func (i *limitersFound) suggest(ctx context.Context, p *program, long time.Durat
 	for at, list := range [][]foundGroup{i.Groups, i.Candidates} {
 		for n := range list {
 			if g := &list[n]; g.Library == nil && g.read == "" && (g.Algorithm == nil || at == 1 || g.sampled()) && len(o.URLs) > 0 {
-				if g.examples = append([]string{string(g.example)}, g.examples...); at == 1 || long == 0 && !g.sampled() {
+				if g.examples = append([]string{string(g.example)}, g.examples...); n >= mostCandidates && at == 1 || long == 0 && !g.sampled() {
 					g.examples = g.examples[:1]
 				}
 				open, keys = append(open, g), append(keys, g.examples...)
@@ -464,7 +454,9 @@ func (i *limitersFound) suggest(ctx context.Context, p *program, long time.Durat
 		if len(list) == 0 {
 			continue
 		}
+		g.offers = list[:1]
 		if what := list[0].Unsure; what != "" && len(list) > 1 && list[1].Unsure == what {
+			g.offers = slices.DeleteFunc(list, func(s config.Suggestion) bool { return s.Unsure != what })
 			g.Algorithm, g.Rule = nil, suggestedRule{Match: string(g.Pattern)}
 			g.unsaid = append(g.unsaid, what+": ratescope identify KEY has a rule for each")
 			continue
@@ -481,9 +473,12 @@ func (i *limitersFound) suggest(ctx context.Context, p *program, long time.Durat
 			g.Limit, g.Window, g.LimitFrom = new(limit.Count), new(report.Millis(limit.Window)), new(model.LimitInferred.String())
 		}
 	}
-	for _, list := range [][]foundGroup{i.Groups, i.Candidates} {
+	for at, list := range [][]foundGroup{i.Groups, i.Candidates} {
 		for n := range list {
-			list[n].Rule = suggestedRule(list[n].entry(i.at))
+			e, whole := list[n].whole(i.at)
+			if list[n].Rule = suggestedRule(e); whole && at == 0 {
+				list[n].offers = nil
+			}
 		}
 	}
 	return nil

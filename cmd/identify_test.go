@@ -134,7 +134,22 @@ func TestIdentifyOffersWhatFitsEqually(t *testing.T) {
 			t.Errorf("it does not offer %q\n%s", want, text)
 		}
 	}
-	call(t, "identify", "--write", "--yes", "--redis", s.URL(), "--config", filepath.Join(t.TempDir(), "config.yaml")).sentence(t, 1, "needs a word of yours")
+	path := filepath.Join(t.TempDir(), "config.yaml")
+	write := []string{"identify", "--write", "--yes", "--redis", s.URL(), "--config", path}
+	if r := call(t, write...); r.code != 0 || !strings.Contains(r.err, "0 rules added") || !strings.Contains(r.err, "ratelimit:*:*") {
+		t.Errorf("it says %d %s", r.code, r.err)
+	}
+	content, _ := os.ReadFile(path)
+	offer := "  # - name: ratelimit:{who}:{window:%Y%m%d%H}\n  #   read: value\n  #   weigh: floor\n  #   limit: <LIMIT>/<WINDOW>\n"
+	if !strings.Contains(string(content), offer) || call(t, "config", "check", "--config", path).code != 0 {
+		t.Fatalf("the rules that need a word are no comments of\n%s", content)
+	}
+	call(t, write...).sentence(t, 1, "needs a word of yours")
+	told := strings.NewReplacer("  # ", "  ", "<LIMIT>/<WINDOW>", "10/1h").Replace(offer)
+	servertest.WriteFile(t, path, strings.Replace(string(content), offer, told, 1))
+	if r := call(t, "snapshot", "--redis", s.URL(), "--config", path); r.code != 0 || strings.Count(r.out, " sliding-window ") != 6 {
+		t.Errorf("with one of them told it says %d\n%s%s", r.code, r.out, r.err)
+	}
 }
 
 // TestIdentifyTeachesLimitersOfOnesOwn: the rules for likely groups are those with name that read every key of the

@@ -17,6 +17,7 @@ import (
 	"ratescope/feed/config"
 	"ratescope/feed/decode"
 	"ratescope/internal/file"
+	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/identify"
 	"ratescope/model/report"
@@ -73,13 +74,12 @@ func (t *teacher) fits(ctx context.Context, g identify.Group, limit string) ([]i
 		return nil, err
 	}
 	samples = samples[:min(len(samples), mostExamples)]
-	is := func(as string) func(s config.Suggestion) bool {
-		return func(s config.Suggestion) bool { return strings.HasPrefix(s.As, as) }
-	}
+	left := func(s config.Suggestion) bool { return strings.HasPrefix(s.As, config.AsLeft) }
 	if e, _, ok := config.Named(samples[0].Key, g.Pattern, 0, now); ok && slices.Contains(g.Why, model.Unmoved) { // as watching told
 		e.Read = "present"
-		suggested = slices.Insert(slices.DeleteFunc(suggested, is(config.AsPresent)), 0, config.Suggestion{Entry: e, As: config.AsPresent})
-	} else if at := slices.IndexFunc(suggested, is(config.AsLeft)); at > 0 && g.Left {
+		others := slices.DeleteFunc(suggested, func(s config.Suggestion) bool { return s.As == config.AsPresent })
+		suggested = slices.Insert(others, 0, config.Suggestion{Entry: e, As: config.AsPresent})
+	} else if at := slices.IndexFunc(suggested, left); at > 0 && g.Left {
 		suggested = slices.Concat(suggested[at:at+1], suggested[:at], suggested[at+1:])
 	}
 	var fits []identify.Fit
@@ -91,6 +91,34 @@ func (t *teacher) fits(ctx context.Context, g identify.Group, limit string) ([]i
 		fits = append(fits, fit)
 	}
 	return fits, nil
+}
+
+// fitting returns the readings that fit keys of a pattern, completed by what stands beside these. looks are the samples of each
+// in their order.
+func fitting(
+	ctx context.Context, o feed.Options, pattern string, looks [][]decode.Sample, bans []string, now limiter.Instant,
+) ([]config.Suggestion, error) {
+	list, latest := []config.Suggestion(nil), []decode.Sample(nil)
+	for _, its := range looks {
+		for _, s := range slices.Backward(its) {
+			fit := config.Suggest(&s, pattern, s.At)
+			if len(list) == 0 || len(fit) > 0 && (strings.Contains(fit[0].Entry.Name, "{window") || // what is over was of now, or ahead
+				fit[0].Unsure == "" && fit[0].Entry.Stamp+fit[0].Entry.At != "") {
+				list = fit
+			}
+		}
+		if s := its[len(its)-1]; s.Exists() {
+			latest = append(latest, s)
+		}
+	}
+	if list = config.Settle(list, looks); len(latest) == 0 {
+		return list, nil
+	}
+	base, _, _ := config.Named(latest[0].Key, pattern, 0, latest[0].At)
+	return config.Beside(list, base, latest, bans, now, func(keys []string) ([]decode.Sample, error) {
+		samples, _, err := samplesOf(ctx, o, keys)
+		return samples, err
+	})
 }
 
 // fit works out one reading of the keys of samples.

@@ -189,9 +189,7 @@ func (r *Reading) Aim() (Target, error) {
 	case t.Algorithm == limiter.Unknown:
 		t.Algorithm = limiter.SlidingLog
 	}
-	if t.Window == 0 {
-		t.Window = t.Limit.Window
-	}
+	t.Window = cmp.Or(t.Window, t.Limit.Window)
 	t.Limit.Window = t.Window
 	return t, nil
 }

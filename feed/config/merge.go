@@ -36,6 +36,7 @@ type Entry struct {
 	Burst     int64  `yaml:"burst,omitempty"`
 	Window    string `yaml:"window,omitempty"`
 
+	Offer string `yaml:"-"` // of what it is offered as, in a comment that a person makes a rule; "" for a rule
 	Above string `yaml:"-"` // a comment in the line above, "" for none
 	Below string `yaml:"-"` // a comment in the line below, "" for none
 
@@ -56,12 +57,13 @@ func blocks(add []Entry, indent int) string {
 	var b strings.Builder
 	margin := strings.Repeat(" ", indent)
 	for _, e := range add {
-		if e.Above != "" {
-			b.WriteString(margin + "# " + e.Above + "\n")
+		mark := margin + strings.Repeat("# ", min(len(e.Offer), 1))
+		if above := e.Offer + e.Above; above != "" {
+			b.WriteString(margin + "# " + above + "\n")
 		}
 		text, _ := yaml.Marshal([]Entry{e}) // texts and a number
 		for line := range strings.Lines(string(text)) {
-			b.WriteString(margin + line)
+			b.WriteString(mark + line)
 		}
 		if e.Below != "" {
 			b.WriteString(margin + "  # " + e.Below + "\n")
@@ -72,6 +74,11 @@ func blocks(add []Entry, indent int) string {
 
 // File returns a configuration file that holds the entries alone.
 func File(add []Entry) string { return "rules:\n" + blocks(add, 2) }
+
+// Rules returns those of the entries that are no offers.
+func Rules(all []Entry) []Entry {
+	return slices.DeleteFunc(slices.Clone(all), func(e Entry) bool { return e.Offer != "" })
+}
 
 // Lacking returns those of the entries for which no rule of c speaks of keys: for the others a
 // rule that comes first holds already. example is the name of one key of an entry.
@@ -147,10 +154,11 @@ func (m *merger) extends(after, before *Config) bool {
 	if at < 0 {
 		at = len(before.Rules)
 	}
-	end := at + len(m.add)
+	add := Rules(m.add)
+	end := at + len(add)
 	is := func(e Entry, r Rule) bool { return e.is(&r) }
 	same := func(a, b Rule) bool { return reflect.DeepEqual(a.words(), b.words()) }
-	if len(after.Rules) != len(before.Rules)+len(m.add) || !slices.EqualFunc(m.add, after.Rules[at:end], is) ||
+	if len(after.Rules) != len(before.Rules)+len(add) || !slices.EqualFunc(add, after.Rules[at:end], is) ||
 		!slices.EqualFunc(slices.Concat(after.Rules[:at], after.Rules[end:]), before.Rules, same) {
 		return false
 	}
@@ -265,7 +273,7 @@ func margin(line string) int { return len(line) - len(strings.TrimLeft(line, " "
 // flow returns the places in a list between brackets: before the rule for every key, or else before each bracket that
 // may close it.
 func (m *merger) flow(list *yaml.Node) (out []place) {
-	text := strings.Join(collect.Map(m.add, Entry.flow), ", ")
+	text := strings.Join(collect.Map(Rules(m.add), Entry.flow), ", ")
 	if m.all >= 0 {
 		at := m.offset(list.Content[m.all].Line-1, list.Content[m.all].Column-1)
 		return []place{{at, at, text + ", "}}

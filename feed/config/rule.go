@@ -178,9 +178,7 @@ func finishLayout(r *Rule, n *yaml.Node) error {
 	if err := l.Check(); err != nil {
 		return at(n, "%w", err)
 	}
-	if r.Script == nil {
-		r.Script = plainScript(l)
-	}
+	r.Script = cmp.Or(r.Script, plainScript(l))
 	return nil
 }
 

@@ -270,9 +270,7 @@ func (s Secret) GoString() string { return "(hidden)" }
 
 // SetPassword gives the server a password unless its URL has one.
 func (e *Endpoint) SetPassword(p Secret) {
-	if e.options.Password == "" {
-		e.options.Password = string(p)
-	}
+	e.options.Password = cmp.Or(e.options.Password, string(p))
 }
 
 // Loopback says that every address that was given is on this machine: a loopback address, or a

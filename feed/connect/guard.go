@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"ratescope/model/collect"
 )
 
 // Guard is the hook that keeps an observing client from writing: a command that is not
@@ -96,10 +98,7 @@ func (g *Guard) DialHook(next redis.DialHook) redis.DialHook {
 			c.Close()
 			return nil, net.ErrClosed
 		}
-		if g.conns == nil {
-			g.conns = make(map[net.Conn]bool)
-		}
-		g.conns[c] = true
+		collect.Put(&g.conns, c, true)
 		now := time.Now()
 		g.dialed.Store(now.UnixNano())
 		g.received.Store(now.UnixNano())

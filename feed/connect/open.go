@@ -49,9 +49,7 @@ func (e *Endpoint) OpenNodes(name string, pool int, g *Guard) (redis.UniversalCl
 	o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = bound, bound, bound, bound
 	o.ContextTimeoutEnabled, o.DisableIdentity, o.Dialer = true, true, e.dial
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	if o.Protocol == 0 {
-		o.Protocol = 2
-	}
+	o.Protocol = cmp.Or(o.Protocol, 2)
 	route := e.way
 	if e.joined != nil && e.joined.Load() {
 		route = toCluster

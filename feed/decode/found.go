@@ -219,8 +219,9 @@ type Range struct{ Min, Max string }
 // Sample is what one Redis key held at one instant.
 type Sample struct {
 	Key  string
-	Type string        // "none" where the key does not exist, or holds another type than was fetched
-	TTL  time.Duration // model.Forever: the key never expires; 0 with Type "none"
+	Type string          // "none" where the key does not exist, or holds another type than was fetched
+	TTL  time.Duration   // model.Forever: the key never expires; 0 with Type "none"
+	At   limiter.Instant // when it was taken, where it is one of several looks; else 0
 
 	Text     string             // string: its first bytes
 	Length   int64              // elements of a hash, set, zset, list or stream; bytes of a string

@@ -188,11 +188,8 @@ func (l *link) exchangeSaved(ctx context.Context, keys []string, do func(redis.P
 		expiry *redis.DurationCmd
 	}
 	var was, is []asked
-	save := func(p redis.Pipeliner) (list []asked) {
-		for _, k := range keys {
-			list = append(list, asked{p.Dump(ctx, k), p.PExpireTime(ctx, k)})
-		}
-		return list
+	save := func(p redis.Pipeliner) []asked {
+		return collect.Map(keys, func(k string) asked { return asked{p.Dump(ctx, k), p.PExpireTime(ctx, k)} })
 	}
 	if _, err := l.client().TxPipelined(ctx, func(p redis.Pipeliner) error {
 		was = save(p)

@@ -1,6 +1,7 @@
 package track
 
 import (
+	"cmp"
 	"math"
 	"time"
 
@@ -33,10 +34,7 @@ func (w *windows) begun(left, gap time.Duration) {
 
 // bound notes a length that lies between two others.
 func (w *windows) bound(least, most time.Duration) {
-	if w.most == 0 {
-		w.most = math.MaxInt64
-	}
-	w.least, w.most = max(w.least, least), min(w.most, most)
+	w.least, w.most = max(w.least, least), min(cmp.Or(w.most, math.MaxInt64), most)
 	w.disagree = w.disagree || w.least > w.most
 }
 

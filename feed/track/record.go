@@ -1,6 +1,7 @@
 package track
 
 import (
+	"cmp"
 	"slices"
 	"sort"
 	"time"
@@ -133,12 +134,9 @@ func (r *record) report(e limiter.Entry) { r.add(slot{bin: r.bin(e.At)}, e) }
 
 // add adds an entry to the arrivals of a slot.
 func (r *record) add(s slot, e limiter.Entry) {
-	if r.pending == nil {
-		r.pending = make(map[slot]model.Arrival)
-	}
 	p := r.pending[s]
 	p.At, p.N = max(p.At, e.At), p.N+e.Count
-	r.pending[s] = p
+	collect.Put(&r.pending, s, p)
 }
 
 // from returns the index of the first entry at or after at.
@@ -304,9 +302,7 @@ const (
 
 func (b *bins) ask(q *Query, r *record, count func(lo, hi limiter.Instant) *redis.IntCmd) {
 	per := binsPerCount(r)
-	if b.next == 0 {
-		b.next = q.Now.Floor(r.span()).Add(-r.span())
-	}
+	b.next = cmp.Or(b.next, q.Now.Floor(r.span()).Add(-r.span()))
 	i := model.FloorDiv(r.bin(b.next), per) * per
 	if len(b.fresh) == 0 {
 		b.started = r.begin(i)

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -127,9 +128,7 @@ func (b *bench) instants() error {
 	if b.store == nil {
 		return nil
 	}
-	if b.r.Commands == 0 {
-		b.r.Commands = b.store.Commands()
-	}
+	b.r.Commands = cmp.Or(b.r.Commands, b.store.Commands())
 	units := []time.Duration{0, time.Microsecond, time.Millisecond, time.Second} // servers are not faster than the second
 	for i, d := range units {
 		if same, err := b.collides(d); err != nil || !same {

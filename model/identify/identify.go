@@ -141,9 +141,7 @@ var grades = [...]int{model.Known: 0, model.Told: 1, model.Likely: 2}
 
 // add counts one limiter; what is not the same for all is not said of the group.
 func (g *Group) add(r *model.Reading) {
-	if g.Keys++; g.Keys <= mostExamples {
-		g.Examples = append(g.Examples, r.Key)
-	}
+	g.Keys++
 	t := &r.Target
 	g.Left = g.Left || slices.Contains(r.Notes, model.CountsDown)
 	if g.Window != t.Window {
@@ -153,8 +151,11 @@ func (g *Group) add(r *model.Reading) {
 		g.Varies = (g.Varies || g.LimitFrom != model.NoLimit) && t.LimitFrom != model.NoLimit
 		g.Limit, g.LimitFrom = limiter.Limit{}, model.NoLimit
 	}
-	if better := naming.Shows(r.Key, r.At) - naming.Shows(g.Example, r.At); better > 0 || better == 0 && r.Key < g.Example {
-		g.Example = r.Key
+	switch better := naming.Shows(r.Key, r.At) - naming.Shows(g.Example, r.At); {
+	case better > 0: // those before are of windows that are over
+		g.Example, g.Examples = r.Key, []string{r.Key}
+	case better == 0 && len(g.Examples) < mostExamples:
+		g.Example, g.Examples = min(g.Example, r.Key), append(g.Examples, r.Key)
 	}
 }
 

@@ -46,13 +46,11 @@ type TraceKey struct {
 
 // number returns the number of a key, which is appended where it is new.
 func (t *Trace) number(k TraceKey) int32 {
-	if t.numbers == nil {
-		t.numbers = map[string]int32{}
-	}
 	n, known := t.numbers[k.Name]
 	if !known {
 		n, k.Name = int32(len(t.Keys)), strings.Clone(k.Name)
-		t.numbers[k.Name], t.Keys = n, append(t.Keys, k)
+		t.Keys = append(t.Keys, k)
+		collect.Put(&t.numbers, k.Name, n)
 	}
 	return n
 }

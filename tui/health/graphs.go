@@ -1,6 +1,7 @@
 package health
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -204,10 +205,7 @@ func (v *View) paintGraph(r cell.Rect, g *graph) {
 		plot.H--
 		v.paintTimes(cell.Rect{X: plot.X, Y: plot.Y + plot.H, W: plot.W, H: 1}, axis)
 	}
-	top := g.top
-	if top == 0 {
-		top = g.round(max(highest(g.past), highest(g.hung)))
-	}
+	top := cmp.Or(g.top, g.round(max(highest(g.past), highest(g.hung))))
 	ascii, two := v.Canvas.Buffer.ASCII, g.hung != nil && !all(g.hung, math.IsNaN)
 	if two && !ascii && plot.H >= chart.LeastLines {
 		v.pair(plot, g, axis, top)

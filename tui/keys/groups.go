@@ -1,6 +1,7 @@
 package keys
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -157,10 +158,7 @@ func (t *table) see(from, to int) {
 
 // shown is the key that stands for the group: the nearest to its limit, else the first.
 func (g *group) shown() *model.Watched {
-	if g.worst != nil {
-		return g.worst
-	}
-	return g.first
+	return cmp.Or(g.worst, g.first)
 }
 
 // title is the way to the group: "api › search".
@@ -395,10 +393,7 @@ func label(parts string) string {
 
 // set opens a group, or folds it; list shows it.
 func (t *tree) set(path string, open bool) {
-	if t.open == nil {
-		t.open = map[string]bool{}
-	}
-	t.open[path] = open
+	collect.Put(&t.open, path, open)
 }
 
 // lineOf returns the line of a key, or of the outermost folded group that holds it.

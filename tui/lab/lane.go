@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -284,9 +285,7 @@ func windowOf(run *lab.Run, i int) ownWindow {
 			o.level = state.LevelAt(now, s.Limit, run.Terms(i)) / float64(room)
 		}
 	}
-	if o.faded == 0 {
-		o.faded = o.from
-	}
+	o.faded = cmp.Or(o.faded, o.from)
 	return o
 }
 

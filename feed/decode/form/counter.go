@@ -14,6 +14,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
 	"ratescope/model"
+	"ratescope/model/collect"
 )
 
 // FromFirst are the settings of a window that begins with its first request.
@@ -343,10 +344,9 @@ func (u *Undecided) Fetch(now limiter.Instant) (all []decode.Fetch) {
 	}
 	slices.Sort(u.starts)
 	u.starts = slices.Compact(u.starts)
-	for _, start := range u.starts {
-		all = append(all, decode.Fetch{Key: u.Left[0].Key(start), Type: "string"})
-	}
-	return all
+	return collect.Map(u.starts, func(start limiter.Instant) decode.Fetch {
+		return decode.Fetch{Key: u.Left[0].Key(start), Type: "string"}
+	})
 }
 
 // Decode rules out windows, and counts once one is left.

@@ -262,10 +262,7 @@ func (o *Own) slices(d *decode.Decoded, now limiter.Instant, s *decode.Sample) (
 	if d.Partial = !s.Whole; d.Partial {
 		return ""
 	}
-	keep := l.Keep
-	if keep == 0 {
-		keep = int64(l.Limit.Window / l.Slice)
-	}
+	keep := cmp.Or(l.Keep, int64(l.Limit.Window/l.Slice))
 	_, east := now.Time().In(l.Zone).Zone()
 	ahead, size := limiter.Instant(int64(east)*1e6), l.Slice.Microseconds() // of UTC
 	index := int64(now+ahead) / size

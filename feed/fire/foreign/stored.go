@@ -1,6 +1,7 @@
 package foreign
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -78,9 +79,7 @@ func RaiseStored(r *Request, units int64) (w Raised, err error) {
 		}
 		w.Commands = [][]any{{"set", key, n + units, "keepttl"}}
 	}
-	if w.Was.Window == 0 {
-		w.Was.Window = window(t)
-	}
+	w.Was.Window = cmp.Or(w.Was.Window, window(t))
 	is := *t
 	is.Limit = w.Was
 	w.Is = is.Raised(units)

@@ -125,10 +125,7 @@ func (s *Scanner) sort(keys []string, all bool) (finds []decode.Found, unknown [
 
 // mentioned reports whether a --watch pattern or a rule matches a key; those for all keys do not count.
 func (s *Scanner) mentioned(key string) bool {
-	if s.narrow {
-		return true
-	}
-	return slices.ContainsFunc(s.rules, func(r config.Rule) bool { return r.Narrow() && config.MatchGlob(r.Pattern(), key) })
+	return s.narrow || slices.ContainsFunc(s.rules, func(r config.Rule) bool { return r.Narrow() && config.MatchGlob(r.Pattern(), key) })
 }
 
 // Alike reports whether a key of a Redis type is named like a limiter: it contains a word that
