@@ -48,7 +48,8 @@ type reportedRead struct {
 	Limit     *int64         `json:"limit"`
 	Window    *int64         `json:"window_ms"`
 	Notes     []report.Text  `json:"notes"`
-	Rule      map[string]any `json:"rule"` // null where no rule is needed
+	Rule      map[string]any `json:"rule"`             // null where no rule is needed
+	Unsure    string         `json:"unsure,omitempty"` // what tells it from others of the key
 	words     string         // the rule as the configuration has it
 }
 
@@ -201,7 +202,7 @@ func readingsOf(
 			k.Used = nil // some of its entries may count no more
 		}
 		as = cmp.Or(as, "the layout of "+report.Word(k.Library))
-		out = append(out, reportedRead{as, k.Library, k.Algorithm, k.Used, k.Limit, k.Window, k.Notes, nil, ""})
+		out = append(out, reportedRead{as, k.Library, k.Algorithm, k.Used, k.Limit, k.Window, k.Notes, nil, "", ""})
 		return nil
 	}
 	if err := read(o.Rules, ""); errors.As(err, new(feed.Away)) {
@@ -225,9 +226,7 @@ func readingsOf(
 		}
 		last := &out[len(out)-1]
 		last.Library = nil
-		if g.Unsure != "" {
-			last.Notes = append(last.Notes, report.Text("not settled: "+g.Unsure))
-		}
+		last.Unsure = g.Unsure
 		if g.Note != "" {
 			last.Notes, last.Window = append(last.Notes, report.Text(g.Note)), nil
 			if limit != "" && rule.Layout != nil {
@@ -254,11 +253,13 @@ func (r readKeys) String() string {
 		}
 		c := report.NewColumns("", "could be", "algorithm", ">used", ">limit", "per", "notes")
 		for n, g := range k.Readings {
-			notes := collect.Map(g.Notes, report.Text.Clean)
 			c.Add(fmt.Sprint(n+1), g.As, report.Word(g.Algorithm), report.Number(g.Used), report.Number(g.Limit), windowText(g.Window),
-				strings.Join(notes, "; "))
+				strings.Join(collect.Map(g.Notes, report.Text.Clean), "; "))
 		}
 		b.WriteString(c.String())
+		if what := k.Readings[0].Unsure; what != "" {
+			fmt.Fprintf(&b, "  not settled: %s\n", what)
+		}
 		for n, g := range k.Readings {
 			if g.words != "" {
 				fmt.Fprintf(&b, "  rule %d  - %s\n", n+1, g.words)

@@ -84,14 +84,11 @@ func (g *Suggestion) units(looks [][]decode.Sample) (each int64) {
 			u.Count(int64(v))
 		}
 	}
-	if u.Chance() < unitsByChance {
+	if u.Chance() < 100 { // so often they are multiples by chance, where each request counts one
 		return 0
 	}
 	return u.Step
 }
-
-// unitsByChance is in how many cases numbers of which each request counts one are all multiples of another by chance.
-const unitsByChance = 100
 
 // Units are the numbers that counters of one kind have held, which tell how much one request counts. The zero value has none.
 type Units struct {

@@ -86,7 +86,7 @@ func (f *Found) weigh(s *Sample, now limiter.Instant) {
 	}
 	f.Telling = f.Telling || e.points >= enough
 	f.Candidate = e.points == enough-1
-	f.Faint = e.points == 1 && f.Kind == Single && f.Used < leastCode
+	f.Faint = e.points == 1 && f.Kind == Single && (f.Used < leastCode || f.Used%100 == 0) // bytes, or thousandths
 	if f.Kind == Single && f.Window.To == 0 && (f.Telling || f.Candidate) {
 		if _, over := naming.Over(s.Key, now); over {
 			f.Telling, f.Candidate, f.Sure = false, false, false // it counts nothing any more

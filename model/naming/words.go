@@ -377,7 +377,7 @@ func Template(name, pattern string, length time.Duration, now limiter.Instant) (
 
 // isWord says whether a part of a name is a word that says what it holds, and no subject.
 func isWord(part string) bool {
-	return SenseOf(part) != (Sense{}) && !strings.ContainsAny(part, "0123456789")
+	return SenseOf(part) != (Sense{}) && !strings.ContainsAny(part, "0123456789@")
 }
 
 // subjectIn returns where the last part of a name stands that is neither its window nor a word of limits, and

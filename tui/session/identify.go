@@ -271,7 +271,7 @@ func (t *teaching) write() (tea.Cmd, bool) {
 	case t.selected >= len(t.fits):
 		return nil, true
 	case t.selected < 0:
-		t.says = "Choose one of them first, with the arrows: what tells them apart is " + t.fits[0].Unsure + "."
+		t.says = "Choose one of them first, with the arrows."
 		return nil, true
 	}
 	write := t.fits[t.selected].Write
@@ -365,7 +365,11 @@ func (t *teaching) Paint(p *widget.Canvas, _ cell.Rect) {
 	for i := range t.fits {
 		f := &t.fits[i]
 		if i != t.selected {
-			say("  "+f.As, p.Look.Text)
+			text := pad("  "+f.As, width/2) // and what it gives for the first key, so that they can be compared
+			for _, first := range f.Figures[:min(len(f.Figures), 1)] {
+				text += first.Says
+			}
+			say(safetext.Clip(text, width-4, safetext.Ellipsis), p.Look.Text)
 			continue
 		}
 		say(p.Look.SelMark+" "+f.As, p.Look.Title)

@@ -364,6 +364,7 @@ func (l *Layout) Explain() string {
 		time.Second: "seconds", time.Millisecond: "milliseconds", time.Microsecond: "microseconds", time.Nanosecond: "nanoseconds"}[l.Unit])
 	add(l.Refill == "whole window" && l.Read.Kind == "bucket", "filled at once, a window later")
 	add(l.Left, "which is what is left of the limit")
+	add(l.each() > 1, "%s for each request", l.Weight)
 	counts := l.Read.Kind != "bucket" && l.Read.Kind != "level" && l.Read.Kind != "tat" && !log && l.Read.Kind != "fields"
 	switch {
 	case !counts:
