@@ -12,6 +12,7 @@ import (
 
 	"ratescope/feed/connect"
 	"ratescope/feed/metrics"
+	"ratescope/model/collect"
 	"ratescope/model/report"
 )
 
@@ -62,10 +63,7 @@ func newExport(p *program) *cobra.Command {
 			}
 			return fmt.Errorf("nothing can be served on %s: %w; choose another address with --listen", *address, err)
 		}
-		scheme := "http"
-		if access.Cert != "" {
-			scheme = "https"
-		}
+		scheme := collect.If(access.Cert != "", "https", "http")
 		of := ""
 		if !p.Flags.Slots.All() {
 			of = " of the limiters of slots " + p.Flags.Slots.String()

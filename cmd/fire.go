@@ -232,10 +232,7 @@ func writeReport(account *fireAccount, name string) error {
 	if err != nil {
 		return fmt.Errorf("the report is not written: %w", file.Unwritable(name, err))
 	}
-	print := account.Markdown
-	if strings.HasSuffix(name, ".json") {
-		print = account.JSON
-	}
+	print := collect.If(strings.HasSuffix(name, ".json"), account.JSON, account.Markdown)
 	return cmp.Or(print(f), f.Close())
 }
 

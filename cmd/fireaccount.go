@@ -170,10 +170,7 @@ func (f *fireAccount) Trouble() string {
 			break
 		}
 	}
-	verb := "were"
-	if bad == 1 {
-		verb = "was"
-	}
+	verb := collect.If(bad == 1, "was", "were")
 	return fmt.Sprintf("%d of %s %s not decided (%s, %d without an answer)%s",
 		bad, format.Plural(len(f.Requests), "request"), verb, format.Plural(f.Summary.Error, "error"), f.Summary.Unknown, first)
 }

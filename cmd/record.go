@@ -16,6 +16,7 @@ import (
 	"ratescope/feed"
 	"ratescope/internal/file"
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/record"
 	"ratescope/model/safetext"
@@ -119,10 +120,7 @@ func (w *batchWriter) write(b model.Batch) {
 		w.first = b.Local
 		h := w.Header
 		h.At, h.Server = b.At, b.Server
-		how := os.O_CREATE | os.O_EXCL | os.O_WRONLY
-		if w.Force {
-			how = os.O_CREATE | os.O_TRUNC | os.O_WRONLY
-		}
+		how := collect.If(w.Force, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, os.O_CREATE|os.O_EXCL|os.O_WRONLY)
 		if w.file, w.err = os.OpenFile(w.File, how, 0o600); w.err == nil {
 			w.out, w.err = record.NewWriter(w.file, strings.HasSuffix(w.File, ".gz"), h)
 		}

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -53,10 +54,7 @@ type undone struct {
 
 // String returns u as one line.
 func (u undone) String() string {
-	what := format.Plural(int(u.Requests), "request") + " at"
-	if u.Change != "" {
-		what = u.Change
-	}
+	what := cmp.Or(u.Change, format.Plural(int(u.Requests), "request")+" at")
 	return fmt.Sprintf("%s: %s %s taken back, %s\n", u.ID, what, u.Key.Clean(), strings.Join(u.parts, ", "))
 }
 

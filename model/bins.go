@@ -7,6 +7,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
 	"ratescope/limiter/describe"
+	"ratescope/model/collect"
 )
 
 // chunkBins is the number of bins that are packed together, a quarter of a window.
@@ -43,10 +44,7 @@ func (b *Bin) column(c int) int64 {
 	case 4:
 		return b.Used
 	}
-	flags := int64(0)
-	if b.UsedKnown {
-		flags = 1
-	}
+	flags := collect.If(b.UsedKnown, 1, int64(0))
 	if b.Watched {
 		flags |= 2
 	}

@@ -356,10 +356,7 @@ type View struct {
 func (b *Board) Select(v View) []*Watched {
 	return slices.SortedFunc(maps.Values(b.keys), func(x, y *Watched) int {
 		if x.Pinned != y.Pinned {
-			if x.Pinned {
-				return -1
-			}
-			return 1
+			return collect.If(x.Pinned, -1, 1)
 		}
 		return cmp.Or(v.Compare(x, y), strings.Compare(x.Reading.Key, y.Reading.Key))
 	})

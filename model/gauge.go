@@ -188,10 +188,7 @@ func (r *Reading) stuck() bool {
 // Capacity returns the number of units that may be used: the limit's count, or its burst if the
 // algorithm has one.
 func Capacity(t Target) int64 {
-	if t.Algorithm.Bursts() && t.Limit.Burst > 0 {
-		return t.Limit.Burst
-	}
-	return t.Limit.Count
+	return collect.If(t.Algorithm.Bursts() && t.Limit.Burst > 0, t.Limit.Burst, t.Limit.Count)
 }
 
 // Pace returns the requests a second over RecentSpan or, if that is not known, over the last

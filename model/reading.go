@@ -6,6 +6,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/limiter/layout"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 )
 
@@ -88,10 +89,7 @@ type Count struct {
 
 // Short writes the count as format.Short does, and one that is not known as format.Unknown.
 func (c Count) Short() string {
-	if !c.Known {
-		return format.Unknown
-	}
-	return format.Short(c.N)
+	return collect.If(!c.Known, format.Unknown, format.Short(c.N))
 }
 
 // Target says how a key is limited.

@@ -168,10 +168,7 @@ func HashSlot(key string) int {
 
 // Nothing returns the start of the sentence that says why an order is not carried out.
 func (s *Order) Nothing() string {
-	if s.Change.Kind != NoChange {
-		return "nothing is changed"
-	}
-	return "nothing is fired"
+	return collect.If(s.Change.Kind != NoChange, "nothing is changed", "nothing is fired")
 }
 
 // Title returns what a change does to a key, in a few words.

@@ -123,10 +123,7 @@ func NewDashboard(ctx context.Context, o Options) (*shell.App, *session.Session,
 		app.Register(sc.name, sc.what, screen)
 	}
 	if o.Choices != "" && len(kept.values) == 0 {
-		hint := firstRun
-		if !s.Orders.Armament().Armed {
-			hint = firstRunReadOnly
-		}
+		hint := collect.If(!s.Orders.Armament().Armed, firstRunReadOnly, firstRun)
 		app.Say(hint)
 		kept.remember("welcomed", "yes")()
 	}

@@ -33,10 +33,7 @@ func (p *permission) Allowed() error {
 	if p.o.Armed {
 		return nil
 	}
-	remedy := "start ratescope with --allow-inject to allow it"
-	if p.o.Refused != "" {
-		remedy = p.o.Refused
-	}
+	remedy := cmp.Or(p.o.Refused, "start ratescope with --allow-inject to allow it")
 	return fmt.Errorf("%s is %w, so nothing is fired at it: %s", p.link.endpoint.Shown, connect.ErrReadOnly, remedy)
 }
 

@@ -148,10 +148,7 @@ func (l *link) read(ctx context.Context, client redis.UniversalClient, w *foreig
 func exchanged(fetched []decode.Fetch, held []decode.Sample, written foreign.Written) (keys []string, args []any) {
 	checks := 0
 	check := func(exists bool, text string, command ...any) {
-		want := "-"
-		if exists {
-			want = "+" + text
-		}
+		want := collect.If(exists, "+"+text, "-")
 		checks++
 		args = append(append(args, want, len(command)), command...)
 	}

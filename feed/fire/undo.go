@@ -146,10 +146,7 @@ func (i *Injector) lossless(f *found) error {
 	if t := f.first.Target; t == nil || t.Described {
 		remedy = "look at it with ratescope peek"
 	}
-	wrote := "may have written while it was fired"
-	if f.last.Others == someOthers {
-		wrote = "has written while it was fired"
-	}
+	wrote := collect.If(f.last.Others == someOthers, "has written while it was fired", "may have written while it was fired")
 	who, first := i.audit.rival(f)
 	return fmt.Errorf("%s cannot be taken back: %s %s, whose requests would be lost: %s", f.first.Action, who, wrote, cmp.Or(first, remedy))
 }

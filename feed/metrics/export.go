@@ -26,6 +26,7 @@ import (
 	"ratescope/feed/relay"
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/record"
 	"ratescope/model/report"
 	"ratescope/model/safetext"
@@ -127,10 +128,7 @@ func (c *Collector) page() *page {
 	p := &page{map[string]*dto.MetricFamily{}, map[string]bool{}}
 	local, server := c.o.Now(), c.board.Server
 	live := c.begun && server.Link == model.Live
-	up := 0.0
-	if live {
-		up = 1
-	}
+	up := collect.If(live, 1, 0.0)
 	p.tell("up", up)
 	if !c.begun {
 		return p

@@ -19,6 +19,7 @@ import (
 	"ratescope/feed/connect"
 	"ratescope/internal/goroutine"
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/record"
 )
 
@@ -246,10 +247,7 @@ func (r *stream) run(ctx context.Context) {
 			return
 		}
 		r.teller.lost(r.i, err)
-		pause := wait.Next()
-		if errors.Is(err, errOtherServer) || errors.Is(err, errTooMuch) {
-			pause = refusedFor
-		}
+		pause := collect.If(errors.Is(err, errOtherServer) || errors.Is(err, errTooMuch), refusedFor, wait.Next())
 		if goroutine.Sleep(ctx, pause) != nil {
 			return
 		}

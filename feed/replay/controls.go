@@ -9,6 +9,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/record"
 )
 
@@ -144,10 +145,7 @@ func (c *course) readAhead() error {
 		return nil
 	}
 	if c.reader == nil {
-		from := c.file.From
-		if c.state {
-			from = c.file.FromState
-		}
+		from := collect.If(c.state, c.file.FromState, c.file.From)
 		r, err := from(c.frame)
 		if err != nil {
 			return fmt.Errorf("the recording cannot be read: %w", err)

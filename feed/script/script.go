@@ -204,7 +204,7 @@ func (a Admitted) Admits(reply any) (bool, error) {
 		return text == a.text, nil
 	}
 	if b, ok := reply.(bool); ok && (a.compare == "" || a.part != "") {
-		reply = map[bool]int64{true: 1}[b]
+		reply = collect.If(b, 1, int64(0))
 	}
 	n, ok := number(reply)
 	switch {

@@ -13,6 +13,7 @@ import (
 	"ratescope/limiter/describe"
 	"ratescope/limiter/layout"
 	"ratescope/model"
+	"ratescope/model/collect"
 )
 
 // New returns a tracker of the limiter of that name, without a decoder yet. always means that
@@ -294,7 +295,7 @@ func wants(a limiter.Algorithm) string {
 // lacks returns what is missing in a key that has the right type and is not the algorithm's.
 func lacks(a limiter.Algorithm) string {
 	text := kept[describe.KindOf(a)].lacks
-	args := []any{describe.Title(a), map[bool]string{true: "level", false: "tokens"}[a == limiter.LeakyBucket]}
+	args := []any{describe.Title(a), collect.If(a == limiter.LeakyBucket, "level", "tokens")}
 	return fmt.Sprintf(text, args[:strings.Count(text, "%")]...)
 }
 

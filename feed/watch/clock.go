@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/handoff"
 )
@@ -88,10 +89,7 @@ func (c *clock) lack(now time.Time) string {
 	if c.jumpedAt.IsZero() || now.Sub(c.jumpedAt) > jumpShown {
 		return ""
 	}
-	way := "forward"
-	if c.jumped < 0 {
-		way = "back"
-	}
+	way := collect.If(c.jumped < 0, "back", "forward")
 	by := format.Spaced(c.jumped.Abs().Round(time.Second))
 	return fmt.Sprintf("the server's clock was set %s by %s: windows and expiries go by it", way, by)
 }

@@ -18,6 +18,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/limiter/layout"
 	"ratescope/model"
+	"ratescope/model/collect"
 )
 
 // Bounds of one pipeline and of one round.
@@ -181,10 +182,7 @@ func (r *reader) depart(ctx context.Context, groups []*group, quick, again bool,
 			g.due = nil
 			continue
 		}
-		most := 1
-		if r.link.clockOf(g.addr).pipes() > 1 {
-			most = farFlights
-		}
+		most := collect.If(r.link.clockOf(g.addr).pipes() > 1, farFlights, 1)
 		for n := 0; n < most && len(g.due) > 0; n++ {
 			flights = append(flights, r.prepare(ctx, g, quick))
 		}

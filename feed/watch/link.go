@@ -15,6 +15,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/limiter/layout"
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 )
 
@@ -60,10 +61,7 @@ const (
 
 // answerLimit returns how long an answer may take before the server counts as away.
 func (l *link) answerLimit() time.Duration {
-	limit := answerLimit
-	if l.cluster {
-		limit = nodeAnswerLimit
-	}
+	limit := collect.If(l.cluster, nodeAnswerLimit, answerLimit)
 	return limit + tripsLimit*l.clock.bound()
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
+	"ratescope/model/collect"
 )
 
 // Observed is a request that was answered in real time.
@@ -47,10 +48,7 @@ func Judge(o Options, seen []Observed) Report {
 	t := trial{}
 	for _, s := range seen {
 		t.steps = append(t.steps, Step{At: s.At.Sub(b.zero), N: 1})
-		n := int64(0)
-		if s.Admitted {
-			n = 1
-		}
+		n := collect.If(s.Admitted, 1, int64(0))
 		t.admitted = append(t.admitted, n)
 	}
 	b.trials = []trial{t}

@@ -92,7 +92,7 @@ func (r *Report) Lies(said bool, what string) {
 // find adds a finding.
 func (r *Report) find(id ID, fault bool, steps []Step, text string, a ...any) {
 	r.Findings = append(r.Findings, Finding{ID: id, Fault: fault, Steps: append([]Step{}, joined(steps)...), Text: fmt.Sprintf(text, a...),
-		Severity: map[bool]string{true: "fault", false: "note"}[fault]})
+		Severity: collect.If(fault, "fault", "note")})
 }
 
 // sort puts faults first, each kind in the order of its discovery, and keeps one of each id.
@@ -197,7 +197,7 @@ func (r *Report) Scenario(f Finding) *scenario.File {
 		Burst: max(c.Limit.Burst, r.Told.Count)}, c.Terms)
 	for _, s := range f.Steps {
 		for range s.N {
-			expect := map[bool]string{true: "allow", false: "deny"}[p.subject.Admit(p.zero.Add(s.At), s.cost()).Admitted]
+			expect := collect.If(p.subject.Admit(p.zero.Add(s.At), s.cost()).Admitted, "allow", "deny")
 			story.Add(s.At, s.cost(), expect)
 		}
 	}

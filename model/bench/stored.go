@@ -210,10 +210,7 @@ func (b *identifier) grows() (steps []Step, each bool, err error) {
 		each = each && (i == 0 || admitted == 0)
 		return each
 	})
-	short := n
-	if sizes[1] > sizes[0] && sizes[2] > sizes[1] {
-		short = 2
-	}
+	short := collect.If(sizes[1] > sizes[0] && sizes[2] > sizes[1], 2, n)
 	return steps[:short+1], each && sizes[n]-sizes[0] >= n && sizes[2*n]-sizes[n] >= n, err
 }
 

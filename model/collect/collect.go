@@ -1,4 +1,4 @@
-// Package collect has what packages slices and maps lack.
+// Package collect has what packages slices, maps and cmp lack.
 package collect
 
 import "cmp"
@@ -65,4 +65,12 @@ func Known[T any](known bool, v T) *T {
 		return nil
 	}
 	return new(v)
+}
+
+// If returns one of two values.
+func If[T any](holds bool, yes, no T) T {
+	if holds {
+		return yes
+	}
+	return no
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 )
 
@@ -97,7 +98,7 @@ func (a *assembly) Admit(at limiter.Instant, cost int64) (admitted bool, ran []C
 		d := a.logs[i].Peek(at, a.limits[i], limiter.Convention{}, cost)
 		admitted = admitted && d.Allowed
 		before = append(before, a.log(i, at))
-		ran = append(ran, Command{Answer: map[bool]string{true: "room", false: "no room"}[d.Allowed]})
+		ran = append(ran, Command{Answer: collect.If(d.Allowed, "room", "no room")})
 		if a.oneByOne && admitted {
 			a.logs[i].Take(at, a.limits[i], limiter.Convention{}, cost)
 		}

@@ -159,10 +159,7 @@ func (c Candidate) Queues() bool { return c.Variant == asQueue }
 // Room is how much the candidate admits at once when nothing was charged: its burst, or
 // the limit.
 func (c Candidate) Room(l limiter.Limit) int64 {
-	if c.Bursts() && l.Burst > 0 {
-		return l.Burst
-	}
-	return l.Count
+	return collect.If(c.Bursts() && l.Burst > 0, l.Burst, l.Count)
 }
 
 // MaxCandidates is how many algorithms stand side by side.
@@ -344,7 +341,7 @@ func (n *scripted) explain(s Setup) Working {
 	if n.shape == nil {
 		w.Numbers[0] += fmt.Sprintf(": %s, %d wrote", format.Plural(len(n.ran), "command"), len(collect.Only(n.ran, Command.Writes)))
 	}
-	w.Verdict = map[bool]string{true: "admitted", false: "denied"}[n.admitted]
+	w.Verdict = collect.If(n.admitted, "admitted", "denied")
 	return w
 }
 

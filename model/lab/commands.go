@@ -92,10 +92,7 @@ func CommandLines(on Redis, c Candidate, m Moment, s Setup) []string {
 
 // String is the command with what the server answered.
 func (c Command) String() string {
-	if c.Answer == "" {
-		return c.Text
-	}
-	return c.Text + "  → " + c.Answer
+	return collect.If(c.Answer == "", c.Text, c.Text+"  → "+c.Answer)
 }
 
 // CommandSummary names the commands of a step, as "3 commands: TIME, GET, SET"; see Commands.
@@ -181,10 +178,7 @@ func scriptWords(c Candidate, m Moment, s Setup) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		open, need, denied := "(", m.Arrival.Cost, ""
-		if terms.Edge == convention.Closed {
-			open = ""
-		}
+		open, need, denied := collect.If(terms.Edge == convention.Closed, "", "("), m.Arrival.Cost, ""
 		if terms.Rule == convention.Below {
 			need = 1
 		}
@@ -220,10 +214,7 @@ func held(c Candidate, m Moment, s Setup) (list [][]string) {
 		run("PEXPIREAT", name, gone.Millis()-1)
 	}
 	for _, k := range stored.Counters {
-		count, gone := state.Previous, k.Expires
-		if k.Start == state.Start {
-			count = state.Current
-		}
+		count, gone := collect.If(k.Start == state.Start, state.Current, state.Previous), k.Expires
 		name := counterName(c, s.Limit, s.Convention, k.Start)
 		if name == key { // the window that begins with the first request ends when its key has gone
 			gone = gone.Add(edgeOf(c.Convention(s.Convention)) - time.Millisecond)

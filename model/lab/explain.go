@@ -11,6 +11,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
 	"ratescope/limiter/describe"
+	"ratescope/model/collect"
 )
 
 // Working is a decision as a teacher writes it on the board.
@@ -105,15 +106,12 @@ func (e *explainer) sum(used float64) string {
 
 // sign returns the comparison that holds of an admitted request, or of a denied one.
 func (e *explainer) sign(admitted, denied string) string {
-	return map[bool]string{true: admitted, false: denied}[e.m.Decision.Allowed]
+	return collect.If(e.m.Decision.Allowed, admitted, denied)
 }
 
 // rule writes the rule for what is used, by its name.
 func (e *explainer) rule(used string) string {
-	if e.terms.Rule == convention.Below {
-		return used + " < limit"
-	}
-	return used + " + n <= limit"
+	return collect.If(e.terms.Rule == convention.Below, used+" < limit", used+" + n <= limit")
 }
 
 func (e *explainer) fixed() Working {
@@ -178,10 +176,7 @@ func (e *explainer) sliding() Working {
 		how += Number(rounded)
 	}
 	total, limit, n := rounded+float64(e.look.Current), float64(e.limit.Count), float64(e.m.Arrival.Cost)
-	compared := total + n
-	if e.terms.Rule == convention.Below {
-		compared = total
-	}
+	compared := collect.If(e.terms.Rule == convention.Below, total, total+n)
 	d := telling(compared, limit)
 	if how != "" {
 		d = max(d, telling(product, rounded))

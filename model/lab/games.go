@@ -265,10 +265,7 @@ func NewDuel(s Setup, i int) *Duel {
 
 // Solve lets the solver search at the candidate of a setup. It takes up to some seconds, and may run beside what draws.
 func Solve(s Setup) (bench.Worst, error) {
-	most := int64(solverRequests)
-	if s.Candidates[0].Scripted() {
-		most = solverScriptRequests
-	}
+	most := collect.If(s.Candidates[0].Scripted(), solverScriptRequests, int64(solverRequests))
 	return bench.Attack(&duelSubject{setup: s}, s.Limit, s.Zero, most)
 }
 

@@ -203,7 +203,7 @@ func (g Goal) overall(r *Run, of int) Progress {
 		p.Text = fmt.Sprintf("denied so far under a limit of %d: %d", l, r.Counts(of).Denied)
 		p.Reached = !more && l == g.Value
 	case GoalMost, GoalCheapest:
-		most := map[bool]string{true: "so far", false: "in the whole story"}[more]
+		most := collect.If(more, "so far", "in the whole story")
 		p.Text = fmt.Sprintf("selected: %s, most %s: %d", r.setup.Candidates[r.selected].Title(), most, r.Counts(r.selected).Largest)
 		p.Reached = !more && !g.beats(r, g.Answer(r), r.selected)
 	}

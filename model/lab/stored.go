@@ -71,10 +71,7 @@ func trims(at limiter.Instant, cost int64) bool {
 
 // edgeOf is what a closed edge adds to the life of a key.
 func edgeOf(terms limiter.Convention) time.Duration {
-	if terms.Edge == convention.Closed {
-		return time.Millisecond
-	}
-	return 0
+	return collect.If(terms.Edge == convention.Closed, time.Millisecond, 0)
 }
 
 // gone returns the instant from which a server has dropped a key that was given a life,
@@ -259,10 +256,7 @@ func (s Stored) streamBytes() int64 {
 
 // LevelName is what the level of a bucket is called, in its hash and on screen.
 func LevelName(a limiter.Algorithm) string {
-	if a == limiter.LeakyBucket {
-		return "level"
-	}
-	return "tokens"
+	return collect.If(a == limiter.LeakyBucket, "level", "tokens")
 }
 
 // counterName is the name of the counter of the window that begins at an instant.

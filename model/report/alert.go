@@ -188,7 +188,7 @@ func (a Alert) Words() map[string]string {
 func (a Alert) sentence(e alert.Event) string {
 	lasted := ""
 	if d := e.At.Sub(e.Since).Round(time.Second); d > 0 {
-		lasted = " for " + map[bool]string{true: "at least "}[e.AtLeast] + format.Length(d)
+		lasted = " for " + collect.If(e.AtLeast, "at least ", "") + format.Length(d)
 	}
 	if !e.Firing {
 		lasted = strings.TrimPrefix(cmp.Or(lasted, " for less than a second"), " for")

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"ratescope/model/collect"
 	"ratescope/themes"
 )
 
@@ -95,10 +96,7 @@ func (r *run) write(b *strings.Builder) {
 				if k > 0 && p.w == 1 {
 					continue // one shape for all of them
 				}
-				width := p.w
-				if p.w == 1 {
-					width = float64(n)
-				}
+				width := collect.If(p.w == 1, float64(n), p.w)
 				fmt.Fprintf(b, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f"%s%s/>`, x+(float64(i+k)+p.x)*cellW, y+p.y*cellH, width*cellW,
 					p.h*cellH, fill, shade)
 			}

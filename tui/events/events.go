@@ -11,6 +11,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/record"
 	"ratescope/model/safetext"
@@ -225,10 +226,7 @@ func (v view) who(e *event) string {
 // widthOfTime is what the time and the mark of an event take in a log of so many columns.
 func widthOfTime(columns int) int {
 	const mark = len(" x ")
-	if columns < narrow {
-		return len("15:04:05") + mark
-	}
-	return len("15:04:05.000") + mark
+	return collect.If(columns < narrow, len("15:04:05")+mark, len("15:04:05.000")+mark)
 }
 
 // paintEvent draws an event in the columns from x to end, of which so many are for what it is about.
@@ -272,7 +270,7 @@ func (v view) lineOf(e *event) line {
 // words says what an alert is about, as it is now.
 func (e *event) words(a *model.Alert) string {
 	text := session.AlertText(a)
-	past, least := strings.Replace(text, "is", "was", 1), map[bool]string{true: "at least "}[a.Since]
+	past, least := strings.Replace(text, "is", "was", 1), collect.If(a.Since, "at least ", "")
 	switch one := a.What == model.BecameThrottled && a.Key != ""; {
 	case !one || e.lasted < 0:
 		return text

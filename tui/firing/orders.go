@@ -14,6 +14,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/handoff"
 	"ratescope/tui/shell"
@@ -170,10 +171,7 @@ func (o *Orders) fireThen(order model.Order, then func(model.Order) tea.Cmd) tea
 
 // nothing returns the start of the sentence that says why an order is not carried out.
 func nothing(order model.Order) string {
-	if order.Change.Kind != model.NoChange {
-		return "Nothing was changed at "
-	}
-	return "Nothing was fired at "
+	return collect.If(order.Change.Kind != model.NoChange, "Nothing was changed at ", "Nothing was fired at ")
 }
 
 // launch starts an order that is checked and confirmed.

@@ -13,6 +13,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/arming"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/themes"
 	"ratescope/tui/cell"
@@ -47,10 +48,7 @@ const (
 func (o *Orders) issue(order model.Order, k *model.Watched, do func(model.Order) tea.Cmd) tea.Cmd {
 	of := order
 	of.N = cmp.Or(of.N, max(int(of.Rate*60), 1))
-	t := k.Ticket
-	if order.Change.Kind != model.NoChange {
-		t = k.ChangeTicket
-	}
+	t := collect.If(order.Change.Kind != model.NoChange, k.ChangeTicket, k.Ticket)
 	return o.show(order, t(of, o.keys.LiveAt()), do)
 }
 
@@ -212,10 +210,7 @@ func (d *ticketDialog) Paint(p *widget.Canvas, _ cell.Rect) {
 	width := min(84, p.Buffer.W-4)
 	rows := d.rows(&p.Look, width-4-label, max(p.Buffer.H-6-len(d.inputs), 1))
 	now := d.o.app.Now()
-	foot := "holds for " + format.Minutes(d.ticket.Left(now)+time.Second-1)
-	if d.ticket.Expired(now) {
-		foot = "expired"
-	}
+	foot := collect.If(d.ticket.Expired(now), "expired", "holds for "+format.Minutes(d.ticket.Left(now)+time.Second-1))
 	in := p.Overlay(width, len(rows)/2+len(d.inputs)+4, cmp.Or(d.name, d.ticket.Order.Title()), foot)
 	y := in.Y
 	for i := 0; i < len(rows); i += 2 {
@@ -229,7 +224,7 @@ func (d *ticketDialog) Paint(p *widget.Canvas, _ cell.Rect) {
 		y++
 	}
 	y++
-	yes := cmp.Or(d.yes, map[bool]string{true: "fire", false: "do it"}[d.ticket.Order.Change.Kind == model.NoChange])
+	yes := cmp.Or(d.yes, collect.If(d.ticket.Order.Change.Kind == model.NoChange, "fire", "do it"))
 	x := p.Button(in.X, y, in.X+in.W, "enter", yes, func(int) tea.Cmd {
 		cmd, open := d.confirm()
 		if !open {
@@ -376,9 +371,6 @@ func (p *permission) ArmedText() string {
 	if p.arming == nil || !st.Armed {
 		return ""
 	}
-	text := "ARMED "
-	if len(st.Production) > 0 {
-		text = "ARMED PROD "
-	}
+	text := collect.If(len(st.Production) > 0, "ARMED PROD ", "ARMED ")
 	return text + format.Minutes(st.Left+time.Second-1)
 }

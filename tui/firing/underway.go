@@ -10,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/safetext"
 	"ratescope/tui/shell"
@@ -111,10 +112,7 @@ func (u *underWay) Hold() {
 	for _, r := range u.running {
 		r.gate.set(shut)
 	}
-	text := "Firing goes on."
-	if shut {
-		text = "Firing is paused: ; goes on, x stops."
-	}
+	text := collect.If(shut, "Firing is paused: ; goes on, x stops.", "Firing goes on.")
 	u.app.Say(text)
 }
 
@@ -131,10 +129,7 @@ func (u *underWay) Held() bool {
 // UnderWay describes a running order in a few words: its rate and shape or its number, and whether
 // it is paused.
 func (u *underWay) UnderWay(order *model.Order) string {
-	verb := "firing "
-	if u.Held() {
-		verb = "paused, "
-	}
+	verb := collect.If(u.Held(), "paused, ", "firing ")
 	switch {
 	case order.Rate > 0 && order.Shape.Kind == model.Even:
 		return verb + format.PerSecond(order.Rate)
@@ -235,10 +230,7 @@ func (o *Orders) Adjust(up bool) tea.Cmd {
 // twice or half the pace of a ramp or a recording. changed is false if no pace within the bounds is
 // left.
 func (r *runningOrder) atNextPace(up bool) (left model.Order, changed bool) {
-	factor := 0.5
-	if up {
-		factor = 2
-	}
+	factor := collect.If(up, 2, 0.5)
 	if k := r.Shape.Kind; k == model.Ramp || k == model.Recorded {
 		left = r.Rest(r.sent, factor)
 		return left, left.Fastest() <= model.MaxRate && !(k == model.Ramp && up && r.Shape.To >= model.MaxRate)

@@ -27,7 +27,7 @@ type fact struct {
 // paintFacts draws the server's state, and below it what a person who wants more can do.
 func (v *View) paintFacts(r cell.Rect, list []fact) {
 	in := v.Canvas.Section(r, false, v.heading("state", "")...)
-	label := map[bool]int{true: 10, false: 14}[in.W < 40]
+	label := collect.If(in.W < 40, 10, 14)
 	y, end := in.Y, in.Y+in.H
 	for _, f := range list {
 		for i, line := range format.Wrap(f.text, in.W-label) {
@@ -79,10 +79,7 @@ func (v *View) facts() []fact {
 		}
 		say("clock", clock, l.Text)
 	}
-	leaving := ""
-	if h.Expired.Known {
-		leaving = ", " + format.PerSecond(h.Expired.V) + " expire"
-	}
+	leaving := collect.If(h.Expired.Known, ", "+format.PerSecond(h.Expired.V)+" expire", "")
 	tell("keys", h.Keys, whole, leaving)
 	if h.Policy != "" {
 		say("when full", safetext.Clean(h.Policy), l.Text)
@@ -95,10 +92,7 @@ func (v *View) facts() []fact {
 	tell("unsaved", h.Unsaved, whole, saving)
 	tell("clients", h.Clients, whole, ", "+h.Blocked.Text(whole)+" blocked")
 	if cost := v.watchingCost(); cost != format.Unknown {
-		unit := " of the server's time"
-		if v.Cost.Server <= 0 {
-			unit = " reads"
-		}
+		unit := collect.If(v.Cost.Server <= 0, " reads", " of the server's time")
 		if v.Pace != "" {
 			unit += ", " + v.Pace
 		}
@@ -138,10 +132,7 @@ func (v *View) paintCommands(r cell.Rect) {
 	for i := range list {
 		c, l := &list[i], &v.Canvas.Look
 		say := func(text string, st themes.Style) { rows[i] = append(rows[i], widget.Styled(text, st)) }
-		name := l.Text
-		if c.Scripts {
-			name = l.Accent
-		}
+		name := collect.If(c.Scripts, l.Accent, l.Text)
 		say(safetext.Clean(c.Name), name)
 		say(format.PerSecond(c.Calls), v.some(c.Calls, l.Text))
 		if wide {
@@ -218,7 +209,7 @@ func (v *View) paintHot(r cell.Rect) {
 	}
 	const figures = 3
 	name := in.W - figures*figureWidth(in.W) - 1
-	third := map[bool]string{true: "used", false: "writes"}[v.Link.Embedded] // whose writes are not counted
+	third := collect.If(v.Link.Embedded, "used", "writes") // whose writes are not counted
 	var rows [][]widget.Span
 	for i := range v.Hottest {
 		h, l := &v.Hottest[i], &v.Canvas.Look
@@ -230,7 +221,7 @@ func (v *View) paintHot(r cell.Rect) {
 		if h.Asked.Known { // by how much is not known
 			share = widget.Styled("asked", l.Denied)
 		}
-		rows = append(rows, []widget.Span{widget.Styled(v.Name(h.Key, name), map[bool]themes.Style{true: l.Text, false: l.Dim}[h.Watched]),
+		rows = append(rows, []widget.Span{widget.Styled(v.Name(h.Key, name), collect.If(h.Watched, l.Text, l.Dim)),
 			widget.Styled(h.Rate.Text(format.PerSecond), l.Text), figure, share})
 	}
 	v.table(in, []string{"key", "rate", third, "share"}, rows, collect.Map(v.Hottest, func(h model.Hottest) float64 { return h.Share }))
@@ -268,5 +259,5 @@ func (v *View) table(in cell.Rect, titles []string, rows [][]widget.Span, takes 
 
 // figureWidth is the room of a figure in a table of that width.
 func figureWidth(width int) int {
-	return map[bool]int{true: 7, false: 9}[width < 60]
+	return collect.If(width < 60, 7, 9)
 }

@@ -142,7 +142,7 @@ func (h *Screen) move(rows, columns int) {
 
 // zoom makes the columns stand for longer or shorter times, and reports whether there are such.
 func (h *Screen) zoom(coarser bool) bool {
-	before, by := h.step, map[bool]int{true: 1, false: -1}[coarser]
+	before, by := h.step, collect.If(coarser, 1, -1)
 	h.step = min(max(h.step+by, 0), len(steps)-1)
 	h.known, h.keys = nil, nil
 	return h.step != before
@@ -305,10 +305,7 @@ func (h *Screen) paintLanes(p *widget.Canvas) {
 	for i := range lanes.Was {
 		most = max(most, lanes.Was[i].Admitted+lanes.Was[i].Denied)
 	}
-	was := session.WasDenied(w) + " denied"
-	if !w.DeniedKnown && w.WasDenied == 0 {
-		was = "denied: not recorded"
-	}
+	was := collect.If(!w.DeniedKnown && w.WasDenied == 0, "denied: not recorded", session.WasDenied(w)+" denied")
 	upper, lower := r.Top(r.H / 2)
 	h.paintFates(p, upper, lanes.Was, most, widget.Styled("as it was", p.Look.Text),
 		widget.Styled(format.Short(w.Was)+" admitted", p.Look.Admitted), widget.Styled(was, p.Look.Denied),

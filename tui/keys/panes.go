@@ -66,7 +66,7 @@ func (v view) timelineTitle(k *model.Watched, room int) []widget.Span {
 	mark, style := v.s.Mark(k, v.c.Look)
 	name := v.s.Name(k.Reading.Key)
 	algorithm := describe.Title(t.Algorithm)
-	inferred := algorithm + map[bool]string{true: " (inferred)"}[t.Inferred]
+	inferred := algorithm + collect.If(t.Inferred, " (inferred)", "")
 	facts := " · " + cmp.Or(format.First(room-safetext.Width(name+" · ")-2, inferred+" · "+limit, algorithm+" · "+limit,
 		describe.Short(t.Algorithm)+" · "+limit), limit)
 	return []widget.Span{
@@ -130,10 +130,7 @@ func (v injectorPane) paint(r cell.Rect, focused bool) {
 		left, right = in.Left(in.W * 46 / 100)
 		right, left.W = cell.Rect{X: right.X + 1, Y: right.Y, W: right.W - 1, H: right.H}, left.W-1
 	}
-	gap := 0
-	if left.H > 5 {
-		gap = 1
-	}
+	gap := collect.If(left.H > 5, 1, 0)
 	_, room := left.Top(v.buttons(left.X, left.Y, left.X+left.W, left.Y+max(1, left.H-2)) - left.Y + gap)
 	list, forecast := v.s.Orders.Decisions(), room
 	if room.H == 1 && len(list) > 0 && !v.split && room.W >= 76 {
@@ -179,10 +176,7 @@ func (v injectorPane) buttons(x, y, end, bottom int) int {
 	if why := v.s.Orders.CanFire(); why != "" {
 		lines := format.Wrap(safetext.Clean(why), end-x)
 		if len(lines) > bottom-y { // the remedy matters more than what is wrong
-			state := "read-only: "
-			if v.s.Shown.Back() > 0 {
-				state = "the past: "
-			}
+			state := collect.If(v.s.Shown.Back() > 0, "the past: ", "read-only: ")
 			if _, remedy, _ := strings.Cut(strings.Join(lines, " "), ": "); remedy != "" {
 				lines = format.Wrap(state+remedy, end-x)
 			}
@@ -245,18 +239,12 @@ func (v injectorPane) forecast(columns, lines int) [][]widget.Span {
 func (v injectorPane) fate(f model.Forecast) []widget.Span {
 	var out []widget.Span
 	if f.Admitted > 0 {
-		text := fmt.Sprintf("%d admitted", f.Admitted)
-		if f.Admitted == 1 && f.Denied == 0 {
-			text = "admitted"
-		}
+		text := collect.If(f.Admitted == 1 && f.Denied == 0, "admitted", fmt.Sprintf("%d admitted", f.Admitted))
 		out = append(out, widget.Styled("→ "+text, v.c.Look.Admitted),
 			widget.Styled(fmt.Sprintf(", %s left", format.Short(f.Remaining)), v.c.Look.Dim))
 	}
 	if f.Denied > 0 {
-		lead, text := "→ ", "denied"
-		if f.Admitted > 0 {
-			lead = ", "
-		}
+		lead, text := collect.If(f.Admitted > 0, ", ", "→ "), "denied"
 		if f.Admitted+f.Denied > 1 {
 			text = fmt.Sprintf("%d denied", f.Denied)
 		}

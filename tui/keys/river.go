@@ -144,17 +144,11 @@ func (c keyCell) fine() bool {
 
 // plain is the style of what a row says.
 func (c keyCell) plain() themes.Style {
-	if c.k.State(c.table.s.Shown.At()) == model.Silent || c.faded && c.fine() {
-		return c.c.Look.Dim
-	}
-	return c.c.Look.Text
+	return collect.If(c.k.State(c.table.s.Shown.At()) == model.Silent || c.faded && c.fine(), c.c.Look.Dim, c.c.Look.Text)
 }
 
 func (c keyCell) name() {
-	st := c.plain()
-	if c.k.Gauge.Throttled() {
-		st = c.c.Look.Title
-	}
+	st := collect.If(c.k.Gauge.Throttled(), c.c.Look.Title, c.plain())
 	if short, ok := c.table.names.short[c.k.Reading.Key]; ok && !c.k.Pinned {
 		c.c.Buffer.Text(c.x+1, c.y, c.x+c.w, short, st)
 		return
@@ -266,18 +260,12 @@ type groupCell struct {
 }
 
 func (c groupCell) name() {
-	mark := c.c.Look.FoldedMark
-	if c.table.groups.all || c.table.groups.tree.open[c.g.path] {
-		mark = c.c.Look.OpenMark
-	}
+	mark := collect.If(c.table.groups.all || c.table.groups.tree.open[c.g.path], c.c.Look.OpenMark, c.c.Look.FoldedMark)
 	at := c.x + 1 + indent*c.g.depth
 	c.c.Buffer.Text(at, c.y, c.x+c.w, mark, c.c.Look.Accent)
 	count := " " + format.Brief(int64(c.g.keys))
 	room := max(c.w-3-indent*c.g.depth-len(count), 4)
-	st := c.c.Look.Text
-	if c.g.denied > 0 {
-		st = c.c.Look.Title
-	}
+	st := collect.If(c.g.denied > 0, c.c.Look.Title, c.c.Look.Text)
 	at = c.c.Buffer.Text(at+2, c.y, c.x+c.w, safetext.Shorten(c.label(c.g.label), room, safetext.Ellipsis), st)
 	c.c.Buffer.Text(at, c.y, c.x+c.w, count, c.c.Look.Dim)
 }

@@ -124,10 +124,7 @@ func (v tableView) paint(r cell.Rect) {
 // throttled counts the throttled keys of lines.
 func throttled(lines []line) int {
 	return collect.Sum(lines, func(l line) int {
-		if l.key.State(l.table.s.Shown.At()) == model.Throttled {
-			return 1
-		}
-		return 0
+		return collect.If(l.key.State(l.table.s.Shown.At()) == model.Throttled, 1, 0)
 	})
 }
 
@@ -186,10 +183,7 @@ func (v tableView) columnHeads(in cell.Rect, widths *[len(columns)]int) {
 		if w == 0 {
 			continue
 		}
-		st := v.c.Look.Dim
-		if v.s.Rows.SortedBy(c.sort) && !c.share {
-			st = v.c.Look.Accent
-		}
+		st := collect.If(v.s.Rows.SortedBy(c.sort) && !c.share, v.c.Look.Accent, v.c.Look.Dim)
 		if c.title == laneTitle {
 			x += w + 1
 			continue

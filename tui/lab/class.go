@@ -259,7 +259,7 @@ func (c *classroom) keys(s *Screen) shell.Actions {
 			now := c.Now()
 			on := now.following() == 0 && !now.Driven
 			c.Drive(on)
-			s.app.Say(map[bool]string{true: "The class sees your screen. F frees it.", false: "The class is free."}[on])
+			s.app.Say(collect.If(on, "The class sees your screen. F frees it.", "The class is free."))
 		}, "F").Hinted("drive"),
 	}
 }

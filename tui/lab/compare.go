@@ -42,7 +42,7 @@ func (compareView) paint(p painter, r cell.Rect) {
 
 // whyRows is how many rows the reason takes below the lanes.
 func whyRows(c *widget.Canvas) int {
-	return map[bool]int{true: 9, false: 5}[c.Framed]
+	return collect.If(c.Framed, 9, 5)
 }
 
 // paintLanes draws the lanes of the run, with the candidates' pictures beside them where there
@@ -85,7 +85,7 @@ func (p painter) paintLanes(r cell.Rect) {
 		box := cell.Rect{X: lanes.X, Y: y, W: lanes.W, H: h}
 		name := run.Setup().Candidates[i].Title()
 		if p.s.presenter.large(p.c.Buffer.H) && h > 2*widget.TypeRows && widget.Settable(name) && widget.TypeCells(name, true) < columns {
-			st := map[bool]themes.Style{true: p.c.Look.Title, false: p.c.Look.Dim}[i == focus]
+			st := collect.If(i == focus, p.c.Look.Title, p.c.Look.Dim)
 			p.c.Large(box.X+1, box.Y, box.X+columns, name, widget.TypeCells(name, false) >= columns, st)
 			box.Y, box.H = box.Y+widget.TypeRows-1, box.H-widget.TypeRows+1
 		} else {
@@ -169,7 +169,7 @@ func (p painter) paintWhy(r cell.Rect) {
 	if c.Scripted() {
 		used := ""
 		for _, l := range p.s.run.Logs(p.s.focus) {
-			used += fmt.Sprintf("%s: %d of %d%s  ", l.Name, l.Used, l.Limit, map[bool]string{true: " (here)"}[l.Here])
+			used += fmt.Sprintf("%s: %d of %d%s  ", l.Name, l.Used, l.Limit, collect.If(l.Here, " (here)", ""))
 		}
 		lines = append(append(lines, widget.Styled(used, p.c.Look.Text)), p.ranBy(c, m, s)...)
 	}
@@ -195,7 +195,7 @@ func (s *Screen) terms() []lab.Meaning {
 
 // mark is the shape of a verdict.
 func (p painter) mark(allowed bool) string {
-	return map[bool]string{true: p.c.Look.YesMark, false: p.c.Look.OverMark}[allowed]
+	return collect.If(allowed, p.c.Look.YesMark, p.c.Look.OverMark)
 }
 
 // fate is the mark and the style of a moment's verdict.
@@ -302,10 +302,7 @@ func (p painter) paintTimes(r cell.Rect, s timeRange) {
 		begin := s.begin(0).Sub(s.zero)
 		for d := (begin + step - 1) / step * step; ; d += step {
 			c := int(s.column(s.zero.Add(d)) - s.first)
-			text := format.Length(d)
-			if d == 0 {
-				text = "0s"
-			}
+			text := collect.If(d == 0, "0s", format.Length(d))
 			if c+width(text) > r.W {
 				break
 			}

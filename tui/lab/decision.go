@@ -8,6 +8,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/lab"
 	"ratescope/model/safetext"
@@ -48,10 +49,7 @@ func (d *decisionView) reset() { d.picked, d.scrolled = -1, 0 }
 // move selects the request before or after.
 func (d *decisionView) move(s *Screen, by int) {
 	at := d.inspected(s) + by
-	d.picked = max(at, 0)
-	if at >= s.run.Decided() {
-		d.picked = -1
-	}
+	d.picked = collect.If(at >= s.run.Decided(), -1, max(at, 0))
 }
 
 // inspected is the number of the picked request, or of the one that would be fired now.
@@ -99,10 +97,7 @@ func (d *decisionView) paint(p painter, r cell.Rect) {
 	w := lab.Explain(c, m, s)
 	t := parts{painter: p, r: in, y: in.Y, roomy: p.c.Framed}
 	if len(w.Terms) > 0 {
-		rows := 4
-		if p.c.Framed {
-			rows = 7
-		}
+		rows := collect.If(p.c.Framed, 7, 4)
 		lane, below := in.Top(rows)
 		p.paintMeaning(lane, m, w)
 		t.r, t.y = below, below.Y
@@ -118,7 +113,7 @@ func (d *decisionView) paint(p painter, r cell.Rect) {
 	if !c.Scripted() {
 		t.part("after", lab.Keeps(c, m.After, m.Left, m.Arrival.At, s), p.c.Look.Text)
 	}
-	runs := map[bool]string{true: "logs", false: "redis"}[c.Scripted() && !c.Yours()] // the logs are this process's
+	runs := collect.If(c.Scripted() && !c.Yours(), "logs", "redis") // the logs are this process's
 	t.part(runs, lab.CommandLines(p.s.redis, c, m, s), p.c.Look.Accent)
 	if !c.Scripted() { // the text of a script is the user's
 		d.paintScript(p, cell.Rect{X: in.X, Y: t.y + 1, W: in.W, H: in.Y + in.H - t.y - 1}, c, m, s)
@@ -271,10 +266,7 @@ func (p painter) paintColumns(r cell.Rect, s lab.Setup) cell.Rect {
 	bottom := r.Y + r.H - n
 	p.c.Buffer.Text(r.X, r.Y, r.X+verdictsFrom, "at", p.c.Look.Dim)
 	for i, c := range s.Candidates {
-		st := p.c.Look.Dim
-		if i == p.s.focus {
-			st = p.c.Look.Title
-		}
+		st := collect.If(i == p.s.focus, p.c.Look.Title, p.c.Look.Dim)
 		p.c.Buffer.Text(r.X+verdictsFrom+2*i, r.Y, r.X+r.W, strconv.Itoa(i+1), st)
 		p.c.Buffer.Text(r.X, bottom+i, r.X+r.W, fmt.Sprintf("%d %s", i+1, titleIn(c, r.W-2)), st)
 		p.OnClick(cell.Rect{X: r.X, Y: bottom + i, W: r.W, H: 1}, func(int) tea.Cmd { p.s.focus = i; return nil })
@@ -347,10 +339,7 @@ func (d *decisionView) paintRequests(p painter, r cell.Rect) {
 			continue
 		}
 		a, v := p.s.run.Arrival(i)
-		st := p.c.Look.Text
-		if a.Fired {
-			st = p.c.Look.Injected
-		}
+		st := collect.If(a.Fired, p.c.Look.Injected, p.c.Look.Text)
 		p.c.Buffer.Text(in.X, y, in.X+verdictsFrom, lab.Seconds(a.At.Sub(s.Zero)), st)
 		x := in.X + verdictsFrom
 		for c := range s.Candidates {

@@ -9,6 +9,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model/bench"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/lab"
 	"ratescope/model/safetext"
@@ -193,10 +194,7 @@ func (v *duelView) enter(s *Screen) {
 		s.app.Say("No limiter is handed in yet: it comes into the list above the lanes.")
 	case g.On && len(g.Defences) > 0:
 		d := g.Defences[v.selected]
-		line := d.Line
-		if s.class.teaches() && d.Win != "" {
-			line = d.Win
-		}
+		line := collect.If(s.class.teaches() && d.Win != "", d.Win, d.Line)
 		m, err := lab.ReadShared(line)
 		if err == nil && s.class.teaches() {
 			v.replay(s, m)
@@ -284,7 +282,7 @@ func (v *duelView) solver(p painter) (string, themes.Style) {
 		return fmt.Sprintf("solver   found none among %s that breaks it, which does not say that there is none",
 			format.Plural(d.Solver.Searched, "traffic")), p.c.Look.Good
 	}
-	least := map[bool]string{true: "at least "}[d.Solver.AtLeast]
+	least := collect.If(d.Solver.AtLeast, "at least ", "")
 	return fmt.Sprintf("solver   %s%d in a window: %s (enter plays it in all lanes)", least, d.Solver.Admitted, bench.Words(d.Solver.Steps)),
 		p.c.Look.Denied
 }
@@ -417,7 +415,7 @@ func (v *boxView) paint(p painter, r cell.Rect) {
 // paintVerdict says what was in the box.
 func (v *boxView) paintVerdict(p painter, r cell.Rect) int {
 	b, right := v.box, v.guessed == v.box.Hidden()
-	text := fmt.Sprintf("%s %s. It is the %s. You fired %s.", p.mark(right), map[bool]string{true: "Right", false: "Wrong"}[right],
+	text := fmt.Sprintf("%s %s. It is the %s. You fired %s.", p.mark(right), collect.If(right, "Right", "Wrong"),
 		b.Suspects[b.Hidden()].Name, format.Plural(len(b.Tried), "request"))
 	return p.c.Paragraphs(r, p.outcome(right), text) + 1
 }
@@ -438,7 +436,7 @@ func (v *boxView) paintTried(p painter, r cell.Rect) {
 			wait := lab.Seconds(one.At - b.Tried[i-1].At)
 			since = format.First(r.W-24, wait+" after the one before", "+"+wait)
 		}
-		word := map[bool]string{true: "admitted", false: "denied"}[one.Admitted]
+		word := collect.If(one.Admitted, "admitted", "denied")
 		p.c.Spans(r.X, r.Y+row, r.X+r.W, widget.Styled(fmt.Sprintf("%3d  %8s  ", i+1, lab.Seconds(one.At)), p.c.Look.Text),
 			widget.Styled(fmt.Sprintf("%s %-9s", p.mark(one.Admitted), word), p.outcome(one.Admitted)), widget.Styled(" "+since, p.c.Look.Dim))
 	}

@@ -10,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/limiter"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/lab"
 	"ratescope/model/safetext"
@@ -181,10 +182,7 @@ func (p painter) paintSeek(r cell.Rect) {
 		if !a.Fired {
 			continue
 		}
-		mark := p.c.Look.MarkYes
-		if !v.Allowed(p.s.focus) {
-			mark = p.c.Look.MarkNo
-		}
+		mark := collect.If(!v.Allowed(p.s.focus), p.c.Look.MarkNo, p.c.Look.MarkYes)
 		p.c.Buffer.Set(place(a.At.Sub(s.Zero)), r.Y, mark, p.c.Look.Injected)
 	}
 	p.c.Buffer.Set(place(p.s.run.Elapsed()), r.Y, p.c.Look.Here, p.c.Look.Title)
@@ -216,7 +214,7 @@ type presenter struct {
 // toggle turns presenter mode on or off.
 func (m *presenter) toggle() {
 	m.on = !m.on
-	m.s.app.Say(map[bool]string{true: "Presenter mode is on: large and few. B leaves it.", false: "Presenter mode is off."}[m.on])
+	m.s.app.Say(collect.If(m.on, "Presenter mode is on: large and few. B leaves it.", "Presenter mode is off."))
 }
 
 // large reports whether the header of a screen of that height is in large type.

@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"ratescope/model/collect"
 	"ratescope/model/lab"
 	"ratescope/tui/cell"
 	"ratescope/tui/shell"
@@ -204,7 +205,7 @@ func legend(p *widget.Canvas) []widget.Span {
 
 // wrong is the mark of a wrong decision.
 func wrong(p *widget.Canvas, admitted bool) rune {
-	return map[bool]rune{true: p.Look.TooMany, false: p.Look.TooFew}[admitted]
+	return collect.If(admitted, p.Look.TooMany, p.Look.TooFew)
 }
 
 // view is one picture of the lab.

@@ -55,10 +55,7 @@ func (v *textView) move(s *Screen, by int) {
 const widest = 100
 
 func (v *textView) layout(s *Screen, r cell.Rect) {
-	width := min(r.W, widest)
-	if s.presenter.on {
-		width = r.W
-	}
+	width := collect.If(s.presenter.on, r.W, min(r.W, widest))
 	lines := v.lines(s, width-4)
 	v.box, v.lanes = cell.Rect{X: r.X + (r.W-width)/2, Y: r.Y, W: width, H: r.H}, cell.Rect{}
 	if s.app.Canvas.Framed {
@@ -150,10 +147,7 @@ func (s *Screen) openLessons() {
 	choices := make([]shell.Choice, len(s.lessons))
 	for i := range s.lessons {
 		it := &s.lessons[i]
-		mark := s.app.Canvas.Look.IdleMark
-		if s.results.reached[it.ID] {
-			mark = s.app.Canvas.Look.YesMark
-		}
+		mark := collect.If(s.results.reached[it.ID], s.app.Canvas.Look.YesMark, s.app.Canvas.Look.IdleMark)
 		choices[i] = shell.Choice{Name: fmt.Sprintf("%2d %s %s", i+1, mark, safetext.Clean(it.Title)),
 			Synonyms: strconv.Itoa(i + 1), Aside: describe.Short(it.Algorithm), Value: i}
 	}

@@ -9,6 +9,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/lab"
 	"ratescope/model/lab/accuracy"
@@ -278,10 +279,7 @@ func (v *accuracyView) paint(p painter, r cell.Rect) {
 	}
 	v.first = max(min(v.first, len(v.lines)-in.H), 0)
 	for i, line := range v.lines[v.first:min(v.first+in.H, len(v.lines))] {
-		y, st := in.Y+i, p.c.Look.Text
-		if !strings.HasPrefix(line, " ") {
-			st = p.c.Look.Title
-		}
+		y, st := in.Y+i, collect.If(!strings.HasPrefix(line, " "), p.c.Look.Title, p.c.Look.Text)
 		x := p.c.Buffer.Text(in.X+1, y, in.X+in.W, line, st)
 		for at := in.X + 1; at < x; at++ { // the bars: what is wrong or beyond the limit has not the colour of what is admitted
 			if c := p.c.Buffer.At(at, y); c.R == '#' || c.R >= '▁' && c.R <= '▏' {

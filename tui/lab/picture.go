@@ -168,7 +168,7 @@ func (p picture) commands(r cell.Rect) {
 	s := p.s.run.Setup()
 	logs := p.s.run.Logs(p.i)
 	for i, l := range logs[:min(len(logs), r.H)] {
-		note := fmt.Sprintf("of %d%s", l.Limit, map[bool]string{true: " here"}[l.Here])
+		note := fmt.Sprintf("of %d%s", l.Limit, collect.If(l.Here, " here", ""))
 		p.bar(cell.Rect{X: r.X, Y: r.Y + i, W: r.W, H: 1}, float64(l.Limit)*1.05, len("of 10 here"), bar{l.Name, fmt.Sprint(l.Used),
 			solid(float64(l.Used), p.c.Look.Current), float64(l.Limit), note})
 	}
@@ -210,7 +210,7 @@ func (p picture) weighted(d limiter.Decision, width int) []bar {
 	if whole := lab.Number(rounded); whole != product {
 		product += " → " + whole
 	}
-	of := map[bool]string{true: "of " + format.Short(s.Limit.Count)}[s.Limit.Count > 0]
+	of := collect.If(s.Limit.Count > 0, "of "+format.Short(s.Limit.Count), "")
 	return []bar{
 		{"previous", fmt.Sprint(d.Previous), []chart.Segment{{Value: counts, Glyph: p.c.Look.Half, Style: p.c.Look.Previous},
 			{Value: float64(d.Previous) - counts, Glyph: p.c.Look.Gone, Style: p.c.Look.Dim}},

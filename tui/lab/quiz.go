@@ -8,6 +8,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"ratescope/model/collect"
 	"ratescope/model/lab"
 	"ratescope/themes"
 	"ratescope/tui/cell"
@@ -176,7 +177,7 @@ func (v *quizView) paintAnswers(t *parts, c lab.Candidate, m lab.Moment, s lab.S
 		t.part("answer", []string{"a  it is admitted    d  it is denied"}, t.c.Look.Accent)
 		return
 	}
-	said := map[bool]string{true: "you said admitted: ", false: "you said denied: "}[a.admitted]
+	said := collect.If(a.admitted, "you said admitted: ", "you said denied: ")
 	if v.hidden(t.s) {
 		t.part("you", []string{said + "the answer comes when all are in"}, t.c.Look.Accent)
 		return
@@ -203,14 +204,11 @@ func (v *quizView) paintAnswers(t *parts, c lab.Candidate, m lab.Moment, s lab.S
 	}
 	t.part("why", why, t.c.Look.Text)
 	t.part("so", t.wrapped(t.mark(m.Decision.Allowed)+" "+w.Verdict), t.outcome(m.Decision.Allowed))
-	t.part("", []string{map[bool]string{false: "enter goes on", true: "the teacher goes on"}[t.s.class.following]}, t.c.Look.Accent)
+	t.part("", []string{collect.If(t.s.class.following, "the teacher goes on", "enter goes on")}, t.c.Look.Accent)
 }
 
 func (p painter) outcome(good bool) themes.Style {
-	if good {
-		return p.c.Look.Good
-	}
-	return p.c.Look.Denied
+	return collect.If(good, p.c.Look.Good, p.c.Look.Denied)
 }
 
 // scoreText is how many answers were right.
@@ -276,8 +274,8 @@ func newGuess(s *Screen) guess {
 // toggle asks for predictions from now on, or stops that.
 func (g *guess) toggle() {
 	g.on, g.asked = !g.on, false
-	g.s.app.Say(map[bool]string{true: "Before each request that you fire: a says that it will be admitted, d denied. J stops asking.",
-		false: "Requests are fired without a prediction."}[g.on])
+	g.s.app.Say(collect.If(g.on, "Before each request that you fire: a says that it will be admitted, d denied. J stops asking.",
+		"Requests are fired without a prediction."))
 }
 
 // fire fires a request by hand, or asks for a prediction first.
@@ -310,8 +308,8 @@ func (g *guess) answer(admitted bool) {
 		s.class.Predict(q, Prediction{Admitted: admitted, Right: right})
 	}
 	all := s.results.predicted(c, right, false)
-	fate := map[bool]string{true: "admitted", false: "denied"}[m.Decision.Allowed]
-	text := fmt.Sprintf("%s: %s has it %s, %s. %d of %d right.", map[bool]string{true: "Right", false: "Wrong"}[right], c.Title(), fate,
+	fate := collect.If(m.Decision.Allowed, "admitted", "denied")
+	text := fmt.Sprintf("%s: %s has it %s, %s. %d of %d right.", collect.If(right, "Right", "Wrong"), c.Title(), fate,
 		lab.Explain(c, m, setup).Sum(), all.Right, all.Asked)
 	if s.class.following {
 		s.class.verdict = text

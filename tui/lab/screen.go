@@ -246,7 +246,7 @@ func (s *Screen) fail(err error) {
 // begin opens a lesson and shows its text, or without a task the lanes.
 func (s *Screen) begin(i int) {
 	if i < 0 || i >= len(s.lessons) {
-		s.app.Say("This is the " + map[bool]string{true: "first", false: "last"}[i < 0] + " lesson: L lists them all.")
+		s.app.Say("This is the " + collect.If(i < 0, "first", "last") + " lesson: L lists them all.")
 		return
 	}
 	if err := s.open(i); err != nil {

@@ -11,6 +11,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/limiter"
+	"ratescope/model/collect"
 	"ratescope/model/lab"
 	"ratescope/model/safetext"
 )
@@ -219,10 +220,7 @@ const longestTick = 250 * time.Millisecond
 // passed returns how much time of the story has passed since the last tick: whole
 // milliseconds, so that the times on screen can be read.
 func (c *clock) passed(now time.Time) time.Duration {
-	real := min(max(now.Sub(c.last), 0), longestTick)
-	if c.last.IsZero() {
-		real = 0
-	}
+	real := collect.If(c.last.IsZero(), 0, min(max(now.Sub(c.last), 0), longestTick))
 	c.last = now
 	if !c.playing {
 		return 0

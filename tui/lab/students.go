@@ -7,6 +7,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/safetext"
 	"ratescope/themes"
@@ -56,8 +57,7 @@ func newStudentsView(s *Screen) *studentsView {
 		act("class", "lock", "o", "locks the class: no student comes in", func() {
 			on := !v.now.Locked
 			s.class.Lock(on)
-			s.app.Say(map[bool]string{false: "The class is open.",
-				true: "The class is locked: no other student comes in. o opens it."}[on])
+			s.app.Say(collect.If(on, "The class is locked: no other student comes in. o opens it.", "The class is open."))
 		}, "o").Hinted("lock"),
 	}
 	return v
@@ -106,7 +106,7 @@ const talliesBelow = 9
 
 func (v *studentsView) paint(p painter, r cell.Rect) {
 	people, tallies := r.Top(r.H - talliesBelow)
-	door := map[bool]string{true: "locked", false: "open"}[v.now.Locked]
+	door := collect.If(v.now.Locked, "locked", "open")
 	title := []widget.Span{widget.Styled("students", p.c.Look.Title),
 		widget.Styled(fmt.Sprintf(" · %d there, %d with you · %s", len(v.now.Students), v.now.following(), door), p.c.Look.Dim)}
 	in, below := p.c.Section(people, true, title...), cell.Rect{}
@@ -174,10 +174,7 @@ func (v *studentsView) paintPeople(p painter, r cell.Rect) {
 		if o.Removed {
 			continue
 		}
-		reached, said := "  ", "–"
-		if o.Task && o.Place.Reached {
-			reached = p.c.Look.YesMark + " "
-		}
+		reached, said := collect.If(o.Task && o.Place.Reached, p.c.Look.YesMark+" ", "  "), "–"
 		if o.Asked > 0 {
 			said = fmt.Sprintf("%d of %d", o.Right, o.Asked)
 		}

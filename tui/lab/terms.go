@@ -11,6 +11,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/limiter/scenario"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/lab"
 	"ratescope/model/safetext"
@@ -37,7 +38,7 @@ type termsOverlay struct {
 
 // show opens the list: at the traffic in a lesson that has its own, for that is what its text is about.
 func (t terms) show() {
-	first := map[bool]string{true: "traffic", false: "limit"}[len(t.s.at().Traffic) > 0]
+	first := collect.If(len(t.s.at().Traffic) > 0, "traffic", "limit")
 	t.s.app.Open(&termsOverlay{t.s, slices.IndexFunc(t.list(), func(one term) bool { return one.name == first })})
 }
 
@@ -88,10 +89,7 @@ func (o *termsOverlay) Paint(p *widget.Canvas, footer cell.Rect) {
 		if i >= len(list) {
 			break
 		}
-		st, y := p.Look.Title, in.Y+row
-		if list[i].value == "off" {
-			st = p.Look.Dim
-		}
+		st, y := collect.If(list[i].value == "off", p.Look.Dim, p.Look.Title), in.Y+row
 		p.Buffer.Text(in.X+1, y, in.X+36, list[i].name, p.Look.Text.On(p.Look.Raised))
 		p.Buffer.Text(in.X+37, y, in.X+in.W, list[i].value, st.On(p.Look.Raised))
 		if i == at {
@@ -160,7 +158,7 @@ func (t terms) list() []term {
 func (t terms) algorithm(c lab.Candidate, setup lab.Setup) term {
 	s := t.s
 	at := slices.Index(setup.Candidates, c)
-	return term{c.Title(), map[bool]string{true: "compared", false: "off"}[at >= 0], func(int) tea.Cmd {
+	return term{c.Title(), collect.If(at >= 0, "compared", "off"), func(int) tea.Cmd {
 		next := s.run.Setup()
 		switch {
 		case at < 0 && len(next.Candidates) >= lab.MaxCandidates:

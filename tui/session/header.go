@@ -43,10 +43,7 @@ func (s *Session) large() bool {
 // HeaderRows returns two, more where the verdict stands in large type, or one and a line for each of several
 // servers, and one more while an alert of the configuration fires.
 func (s *Session) HeaderRows() int {
-	n := 1 + max(len(s.Peers), 1)
-	if s.large() {
-		n = 1 + widget.TypeRows
-	}
+	n := collect.If(s.large(), 1+widget.TypeRows, 1+max(len(s.Peers), 1))
 	if all, _ := s.firing(); len(all) > 0 {
 		n++
 	}
@@ -140,7 +137,7 @@ func (h header) serverFacts(s model.Server) []widget.Span {
 	}
 	if len(list) > 0 && (h.s.Shown.Age() == 0 || health.At <= h.s.Shown.At()) {
 		concern = list[0].What
-		say(concern+": press 4", map[bool]themes.Style{true: h.c.Look.Denied, false: h.c.Look.Near}[list[0].Bad])
+		say(concern+": press 4", collect.If(list[0].Bad, h.c.Look.Denied, h.c.Look.Near))
 	}
 	live := s.Link == model.Live
 	if n := len(s.Lacks); n > 0 && live {
@@ -276,7 +273,7 @@ func (h header) paintVerdict(x, y, end int) {
 		show(over, t.Throttled, "throttled", h.c.Look.Denied)
 	}
 	if t.Eased > 0 {
-		show(h.c.Look.EasedMark, t.Eased, map[bool]string{true: "a moment ago"}[wide-first >= fullVerdict], h.c.Look.Near)
+		show(h.c.Look.EasedMark, t.Eased, collect.If(wide-first >= fullVerdict, "a moment ago", ""), h.c.Look.Near)
 	}
 	show(h.c.Look.NearMark, t.Near, "near limit", h.c.Look.Near)
 	show(h.c.Look.OKMark, ok, "ok", h.c.Look.Good)

@@ -9,6 +9,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/safetext"
 	"ratescope/themes"
@@ -32,7 +33,7 @@ func (s *Session) Headline(k *model.Watched, l chart.Look, columns int) []widget
 	case old:
 		word, st = "last known "+format.Span(age)+" ago", l.Unknown
 	case !g.NextKnown && k.Reading.Err == "" && t.LimitKnown && t.Window > 0:
-		word = map[bool]string{false: "used: not known", true: "wait: not known"}[g.Used.Known]
+		word = collect.If(g.Used.Known, "wait: not known", "used: not known")
 	case !g.NextKnown && k.Reading.Err == "":
 		word = "limit unknown"
 	case word == "ok" && g.Near():
@@ -55,7 +56,7 @@ func (s *Session) Headline(k *model.Watched, l chart.Look, columns int) []widget
 	pace := g.Pace()
 	switch {
 	case !g.DeniedInW.Known:
-		add(map[bool]string{false: "denied: not recorded", true: "denied: not known"}[k.Reading.Denied.Known], l.Dim)
+		add(collect.If(k.Reading.Denied.Known, "denied: not known", "denied: not recorded"), l.Dim)
 	case g.DeniedPerSec.V > 0:
 		add(format.PerSecond(g.DeniedPerSec.V)+" turned away", l.Denied)
 	case pace.Known && pace.V > 0 && g.Reset != time.Duration(0):
@@ -175,10 +176,7 @@ type pastMsg struct {
 
 // recall finds out how the keys were read at the moment of the past that is on screen.
 func (s *Session) recall() tea.Cmd {
-	past, at := s.Options.Saving.Past, s.Shown.At()
-	if s.Shown.Back() == 0 {
-		at = 0
-	}
+	past, at := s.Options.Saving.Past, collect.If(s.Shown.Back() == 0, 0, s.Shown.At())
 	if past == nil || at == s.asked {
 		return nil
 	}

@@ -326,7 +326,7 @@ func (s *Session) AskWhatIf(o *OtherTerms, as model.Target, note string, changed
 	try := func(text string) {
 		o.text = text
 		o.Terms, o.On = ParseTerms(text, as)
-		p.Complain(map[bool]string{false: wrong}[o.On])
+		p.Complain(collect.If(o.On, "", wrong))
 		changed()
 	}
 	p = s.Shell.NewPrompt("what if ", o.text, note, try, func(_ string, kept bool) tea.Cmd {
@@ -353,7 +353,7 @@ func WhatIfWords(w *model.WhatIf, l *chart.Look) (all [][]widget.Span) {
 	if w.Differs == 0 {
 		say(l.Dim, "no request would have met another fate")
 	} else {
-		say(l.Dim, "differs first at "+format.ClockMillis(w.Differs)+": "+map[bool]string{true: "denies", false: "admits"}[w.Stricter]+" more")
+		say(l.Dim, "differs first at "+format.ClockMillis(w.Differs)+": "+collect.If(w.Stricter, "denies", "admits")+" more")
 	}
 	return all
 }

@@ -10,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/limiter"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/record"
 	"ratescope/model/report"
@@ -73,10 +74,7 @@ func (a *alerts) tell(news []News) {
 		m := record.Marker{Kind: record.MarkerAlert, At: a.now()}
 		if one := n.Alert; one != nil {
 			at := moment{one.Alert, one.State}
-			verb := "fires"
-			if one.State != report.Firing {
-				verb = "has ended"
-			}
+			verb := collect.If(one.State != report.Firing, "has ended", "fires")
 			m.At, m.Text = limiter.Instant(one.At*1000), fmt.Sprintf("alert %s (%s) %s", one.Alert, cmp.Or(one.Severity, "no severity"), verb)
 			switch n := counts[at]; {
 			case n == 0: // its line stands there
@@ -206,10 +204,7 @@ func (a *alerts) title() string {
 func (h header) paintAlerts(x, y, end int, all []report.Alert, failed *report.Delivery) {
 	n := len(all)
 	a := &all[n-1]
-	st := h.c.Look.BadgeWarn
-	if a.Severity == "page" || a.Severity == "critical" {
-		st = h.c.Look.BadgeBad
-	}
+	st := collect.If(a.Severity == "page" || a.Severity == "critical", h.c.Look.BadgeBad, h.c.Look.BadgeWarn)
 	text := " " + h.c.Look.OverMark + " ALERT at " + format.Clock(limiter.Instant(a.At*1000))
 	if failed != nil {
 		text += ", not delivered to " + safetext.Clean(failed.To)
@@ -263,10 +258,7 @@ func (h header) paintPeers(r cell.Rect) {
 	}
 	for i, p := range h.s.Peers {
 		line, y := header{h.c, p}, r.Y+i
-		mark, arms := " ", ""
-		if p == h.s {
-			mark = h.c.Look.SelMark
-		}
+		mark, arms := collect.If(p == h.s, h.c.Look.SelMark, " "), ""
 		label, style := line.state()
 		if st := p.Orders.Armament(); st.Armed && st.Refused == nil {
 			arms = " ARMED "

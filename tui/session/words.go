@@ -12,6 +12,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/limiter/describe"
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/safetext"
 	"ratescope/themes"
@@ -244,16 +245,13 @@ func WaitText(g *model.Gauge) string {
 func Subject(e *model.Alert, name func(key string) string) string {
 	switch ofKeys := e.What <= model.Left; {
 	case ofKeys && e.Key == "" && e.N > 0:
-		keys := format.Thousands(e.N) + " keys"
-		if e.N == 1 {
-			keys = "1 key"
-		}
+		keys := collect.If(e.N == 1, "1 key", format.Thousands(e.N)+" keys")
 		if e.Pattern != "" {
 			return keys + " " + name(e.Pattern)
 		}
 		for i, key := range e.First {
 			if told := name(key); key != "" && told != "" {
-				keys += map[bool]string{true: ": ", false: ", "}[i == 0] + told
+				keys += collect.If(i == 0, ": ", ", ") + told
 			}
 		}
 		return keys
@@ -279,7 +277,7 @@ func AlertText(e *model.Alert) string {
 		if many {
 			return "were free again"
 		}
-		text := "was free again after " + map[bool]string{true: "at least "}[e.Since] + format.Span(e.For)
+		text := "was free again after " + collect.If(e.Since, "at least ", "") + format.Span(e.For)
 		if e.For < time.Second && !e.Since { // looked at a few times a second: thousandths are not known
 			text = "was free again at once"
 		}
@@ -293,7 +291,7 @@ func AlertText(e *model.Alert) string {
 		}
 		return "came near its limit" + strings.Replace(limit, " by", ",", 1)
 	case model.BecameUnreadable:
-		return map[bool]string{true: "each "}[many] + safetext.Clean(e.Text)
+		return collect.If(many, "each ", "") + safetext.Clean(e.Text)
 	case model.Appeared:
 		return "appeared"
 	case model.Left:
@@ -317,10 +315,7 @@ func EventText(e *model.Alert) string {
 
 // serverText says what happened to the server beside its link; "" for other alerts.
 func serverText(e *model.Alert) string {
-	times := format.Thousands(e.N) + " times"
-	if e.N == 1 {
-		times = "once"
-	}
+	times := collect.If(e.N == 1, "once", format.Thousands(e.N)+" times")
 	switch e.What {
 	case model.Restarted:
 		if e.N == 0 {

@@ -69,7 +69,7 @@ func (a *App) pick(title string, choices []Choice) *Picker {
 
 func (a *App) toggleMouse() tea.Cmd {
 	a.mouse = !a.mouse
-	a.Say(map[bool]string{true: "Mouse on.", false: "Mouse off: the terminal's own selection works."}[a.mouse])
+	a.Say(collect.If(a.mouse, "Mouse on.", "Mouse off: the terminal's own selection works."))
 	return a.Remember("mouse", fmt.Sprint(a.mouse))
 }
 
@@ -90,7 +90,7 @@ func (a *App) actions() Actions {
 		Bind("view", "menu", "m", "lists saving, looks and the server",
 			func() tea.Cmd { return a.Open(a.Menu("menu", nil, Save, Look, Server)) }).For(ToAct).Hinted("menu"),
 		Bind("view", "mouse", "m m", "turns the mouse on or off", a.toggleMouse).In(Look,
-			func() string { return map[bool]string{true: "(on)", false: "(off)"}[a.mouse] }),
+			func() string { return collect.If(a.mouse, "(on)", "(off)") }),
 		Bind("view", "stop", "x", "stops everything that is firing", a.stopAll).For(ToAct),
 		Bind("view", "quit", "q", "quits", a.quit, "q", "ctrl+c").For(ToAct).Hinted("quit"),
 	)
@@ -184,7 +184,7 @@ func newThemes(a *App) *Picker {
 		if err != nil {
 			continue
 		}
-		tone := map[bool]string{true: "dark", false: "light"}[t.Dark]
+		tone := collect.If(t.Dark, "dark", "light")
 		choices = append(choices, Choice{Name: name, Aside: tone, Sample: swatch(&a.Canvas.Look, t), Value: t})
 	}
 	p := a.NewPicker("theme", choices)
@@ -281,10 +281,7 @@ func (h *helpOverlay) Paint(p *widget.Canvas, _ cell.Rect) {
 		left := lipgloss.NewStyle().Width(helpWidth + 2).Render(strings.Join(columns[0], "\n"))
 		width, lines = 2*helpWidth+2, strings.Split(lipgloss.JoinHorizontal(lipgloss.Top, left, strings.Join(columns[1], "\n")), "\n")
 	}
-	foot := "any key closes"
-	if h.all != nil {
-		foot = "? lists all keys · any other key closes"
-	}
+	foot := collect.If(h.all != nil, "? lists all keys · any other key closes", "any key closes")
 	if p.Buffer.H-4 < len(lines) {
 		how := "↑↓ scrolls · "
 		if !two && h.view.YOffset() == 0 && len(h.legend)+2 >= p.Buffer.H-4 { // the signs take all of the page

@@ -44,10 +44,7 @@ type Story interface {
 
 // Wheel returns 1 where the wheel was turned down, else -1.
 func Wheel(msg tea.MouseWheelMsg) int {
-	if msg.Button == tea.MouseWheelDown {
-		return 1
-	}
-	return -1
+	return collect.If(msg.Button == tea.MouseWheelDown, 1, -1)
 }
 
 // The messages that the shell sends to a screen.

@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/limiter"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/record"
 	"ratescope/model/safetext"
@@ -131,10 +132,7 @@ func (m *Markers) ask() {
 		there, text = i, m.set[i].Text
 		at, key = m.set[i].At, m.set[i].Key
 	}
-	hint := "a text, or none · enter marks it"
-	if there >= 0 {
-		hint = "enter keeps the text · without one the marker is taken away"
-	}
+	hint := collect.If(there >= 0, "enter keeps the text · without one the marker is taken away", "a text, or none · enter marks it")
 	m.app.Open(m.app.NewPrompt("mark "+format.ClockMillis(at)+" ", text, hint, nil, func(text string, kept bool) tea.Cmd {
 		if !kept {
 			return nil
@@ -209,10 +207,7 @@ func (m *Markers) jump(on, all bool) tea.Cmd {
 		list = slices.Concat(m.set, m.happened)
 		record.SortMarkers(list)
 	}
-	find := record.PreviousMarker
-	if on {
-		find = record.NextMarker
-	}
+	find := collect.If(on, record.NextMarker, record.PreviousMarker)
 	to, found := find(list, m.boards.At())
 	if !found {
 		return m.app.Say(nothing(on, all))

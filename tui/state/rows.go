@@ -150,10 +150,7 @@ func (l *List) arrange(held bool) {
 			places[k.Reading.Key] = i - len(l.rows)
 		}
 	}
-	direction := 1
-	if l.view.Reverse {
-		direction = -1
-	}
+	direction := collect.If(l.view.Reverse, -1, 1)
 	slices.SortStableFunc(rows, func(x, y *model.Watched) int {
 		a, b := x.Reading.Key, y.Reading.Key
 		first := cmp.Or(pinnedFirst(x, y), cmp.Compare(ranks[b], ranks[a]))
@@ -215,10 +212,7 @@ func (l *List) Compare(x *model.Watched, other *List, y *model.Watched) int {
 	if c == 0 && x.State(at) == model.Throttled {
 		c = cmp.Compare(y.Frees(there).Sub(there), x.Frees(at).Sub(at))
 	}
-	if l.view.Reverse {
-		return -c
-	}
-	return c
+	return collect.If(l.view.Reverse, -c, c)
 }
 
 // fitting returns the rows that fit the filter, and how well. Letters that are scattered over

@@ -107,7 +107,7 @@ func dropLeast(lines []line) []line {
 
 func (s *sheet) paintLine(in cell.Rect, y int, full float64, longest int, l line) {
 	g := &s.c.Buffer
-	st := map[bool]themes.Style{true: s.c.Look.Title, false: s.c.Look.Dim}[l.decides]
+	st := collect.If(l.decides, s.c.Look.Title, s.c.Look.Dim)
 	x, end := in.X, in.X+in.W
 	g.Text(x, y, x+barLabel, l.label, st)
 	g.Right(x+barLabel, y, x+barLabel+barNumber, l.value, s.c.Look.Text)
@@ -327,7 +327,7 @@ func (s *sheet) bucketLines(k *model.Watched) []line {
 func (s *sheet) paintSummary(in cell.Rect, y int, k *model.Watched, g *model.Gauge) {
 	end := in.X + in.W
 	if t := k.Reading.Target; !g.NextKnown && t.LimitKnown && t.Window > 0 {
-		what := map[bool]string{false: "how much is used", true: "when what is used frees"}[g.Used.Known]
+		what := collect.If(g.Used.Known, "when what is used frees", "how much is used")
 		s.c.Spans(in.X, y, end, widget.Styled(fitted(what+" is not known, so there is no verdict", in.W), s.c.Look.Unknown))
 		return
 	}

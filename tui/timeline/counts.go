@@ -10,6 +10,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/limiter/describe"
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/themes"
 	"ratescope/tui/cell"
@@ -294,7 +295,7 @@ func (s *sheet) paintDrop(r cell.Rect, k *model.Watched) {
 	idle := !leaky && level >= float64(capacity) || leaky && level == 0
 	x := s.c.Spans(r.X, r.Y+1, r.X+r.W, widget.Styled(under+" ", s.c.Look.Dim))
 	if idle {
-		text := map[bool]string{false: "the bucket is full", true: "the bucket is empty"}[leaky]
+		text := collect.If(leaky, "the bucket is empty", "the bucket is full")
 		s.c.Spans(x, r.Y+1, r.X+r.W, widget.Styled(text, s.c.Look.Dim))
 		return
 	}

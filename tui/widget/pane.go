@@ -320,10 +320,7 @@ func NewInput(l chart.Look, prompt string, ground themes.Ink) textinput.Model {
 // Waiting returns the frame of a spinner at an instant. The spinner has no ticks of its own: it moves with
 // the pictures that come anyway.
 func (c *Canvas) Waiting(at time.Time) string {
-	s := spinner.MiniDot
-	if c.Buffer.ASCII {
-		s = spinner.Line
-	}
+	s := collect.If(c.Buffer.ASCII, spinner.Line, spinner.MiniDot)
 	n := int64(len(s.Frames))
 	return s.Frames[(at.UnixMilli()/s.FPS.Milliseconds()%n+n)%n]
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/themes"
 )
@@ -158,7 +159,7 @@ func TypeCells(text string, fine bool) int {
 func (c *Canvas) Large(x, y, end int, text string, fine bool, st themes.Style) {
 	for i, row := range Enlarge(text, fine) {
 		for k, r := range []rune(row) {
-			c.Buffer.Text(x+k, y+i, end, string(r), map[bool]themes.Style{true: st.On(st.Fg), false: st}[r == '█'])
+			c.Buffer.Text(x+k, y+i, end, string(r), collect.If(r == '█', st.On(st.Fg), st))
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"ratescope/feed/decode/form"
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/collect"
 )
 
 // redisRate recognizes the two forms of redis_rate: that of its releases from 8 on, and the counters of those before.
@@ -154,10 +155,7 @@ func readSethvargo(d *decode.Decoded, s *decode.Sample, now limiter.Instant) boo
 	left, okLeft := form.Count(s.Fields["k"])
 	limit, okLimit := form.Count(s.Fields["m"])
 	interval, held := s.Fields["i"]
-	fields := int64(4)
-	if held {
-		fields = 5
-	}
+	fields := collect.If(held, 5, int64(4))
 	if !isTime || !okTick || !okLeft || !okLimit || s.Length != fields || left > limit || limit > limiter.MaxCount || limit == 0 ||
 		s.TTL <= 0 || decode.UnitOf(begin, now) != time.Nanosecond {
 		return false
@@ -200,7 +198,7 @@ func leftBucket(prefix, stamp string, braces, derive bool) func(*decode.Sample, 
 			!(c.Named && !derive) && !strings.HasPrefix(base, prefix) {
 			return nil
 		}
-		id := map[bool]string{true: "<id>}", false: "<user>"}[braces]
+		id := collect.If(braces, "<id>}", "<user>")
 		return form.LeftBucket(base+".tokens", base+stamp, derive).Match(s, c, decode.Match{Name: base + ".tokens", Prefix: prefix,
 			Why: []string{"named " + prefix + id + ".tokens", "its twin holds a second of now"}})
 	}

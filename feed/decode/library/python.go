@@ -16,6 +16,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
 	"ratescope/model"
+	"ratescope/model/collect"
 )
 
 func throttledPy(s *decode.Sample, c decode.Context) *decode.Match {
@@ -46,10 +47,7 @@ func matchPeriod(s *decode.Sample, c decode.Context, sliding bool, prefix, named
 	if !ok || !strings.HasSuffix(base, ":period") || !form.IsCounter(s) {
 		return nil
 	}
-	lives := int64(1)
-	if sliding {
-		lives = 3
-	}
+	lives := collect.If(sliding, 3, int64(1))
 	w, ok := form.WindowWith(index+lives, s.Expiry(c.Now))
 	if !ok || s.TTL > time.Duration(lives)*w {
 		return nil
@@ -303,10 +301,7 @@ func readPickle(text string) (times []float64, whole bool) {
 		}
 		times, text = append(times, v), text[9:]
 	}
-	end := "a."
-	if marked {
-		end = "e."
-	}
+	end := collect.If(marked, "e.", "a.")
 	return times, text == end
 }
 

@@ -7,6 +7,7 @@ import (
 	"ratescope/feed/decode"
 	"ratescope/feed/decode/form"
 	"ratescope/limiter"
+	"ratescope/model/collect"
 )
 
 func rackAttack(s *decode.Sample, c decode.Context) *decode.Match {
@@ -51,10 +52,7 @@ func rackAttackName(s *decode.Sample, c decode.Context) (prefix string, index in
 		index, ok = form.Count(digits)
 		return prefix, index, rest, found && ok
 	}
-	least := int64(c.Now) / (24 * time.Hour).Microseconds()
-	if c.Named {
-		least = 1
-	}
+	least := collect.If(c.Named, 1, int64(c.Now)/(24*time.Hour).Microseconds())
 	for i := 0; ; {
 		j := strings.IndexByte(s.Key[i:], ':')
 		if j < 0 {

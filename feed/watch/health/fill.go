@@ -88,10 +88,7 @@ func commandStats(over time.Duration, now, before *figures) []model.CommandStat 
 	}
 	slices.SortFunc(all, func(a, b costed) int {
 		if a.Scripts != b.Scripts {
-			if a.Scripts {
-				return -1
-			}
-			return 1
+			return collect.If(a.Scripts, -1, 1)
 		}
 		return cmp.Or(cmp.Compare(b.spent, a.spent), strings.Compare(a.Name, b.Name))
 	})

@@ -13,6 +13,7 @@ import (
 
 	"ratescope/internal/goroutine"
 	"ratescope/limiter"
+	"ratescope/model/collect"
 )
 
 // Writes ranks limiters by how often their keys are written: a Sketch that the samples taken by
@@ -77,10 +78,7 @@ func (w *Writes) Run(ctx context.Context, nodes func(context.Context) []*redis.C
 				delete(samplers, c)
 			}
 		}
-		wait := longestPeriod
-		if len(turn) == 0 {
-			wait = period
-		}
+		wait := collect.If(len(turn) == 0, period, longestPeriod)
 		for _, node := range turn {
 			e := samplers[node]
 			if e == nil {
