@@ -346,3 +346,18 @@ func BenchmarkColumns(b *testing.B) {
 		(&chart.Lane{Bins: some, Limit: 80, Max: 100}).Draw(g, room, looks[0])
 	}
 }
+
+// TestAnAreaThatHangsBeginsAbove: its fractions are filled from above, in ASCII with the shape of what is denied.
+func TestAnAreaThatHangsBeginsAbove(t *testing.T) {
+	for i, want := range [][2]string{{"⡇⣿", "⠁ "}, {"xx", "  "}} {
+		g, r := sheet(2, 2)
+		g.ASCII = i == 1
+		values := [][]float64{{5, 0, 4, 4}, {4, 4}}[i]
+		chart.Area{Values: values, Top: 8, Ink: looks[i].Glow, Hangs: true}.Draw(g, r, looks[i])
+		for y, line := range want {
+			if got := row(g, r, y); got != line {
+				t.Errorf("%d, row %d is %q, want %q", i, y, got, line)
+			}
+		}
+	}
+}

@@ -273,10 +273,11 @@ func Nice(v int64) int64 {
 // 4 lower left, 8 lower right.
 var quads = []rune(" ▘▝▀▖▌▞▛▗▚▐▜▄▙▟█")
 
-// The dots of a braille cell, from below.
+// The dots of a braille cell, from below and, of both its columns, from above.
 var (
 	dotsLeft  = [...]rune{0, 0x40, 0x44, 0x46, 0x47}
 	dotsRight = [...]rune{0, 0x80, 0xa0, 0xb0, 0xb8}
+	dotsBelow = [2][5]rune{{0, 0x01, 0x03, 0x07, 0x47}, {0, 0x08, 0x18, 0x38, 0xb8}}
 )
 
 const braille rune = 0x2800

@@ -102,10 +102,11 @@ func (l *Lines) Draw(g *cell.Buffer, r cell.Rect) {
 	}
 }
 
-// Area is the space under a series of values; the newest stands at the right. NaN is not
+// Area is the space between a base and a series of values; the newest stands at the right. NaN is not
 // known, and marked as such.
 type Area struct {
 	Values []float64
+	Hangs  bool                              // from a base above, else it stands on one below
 	Top    float64                           // the value that reaches the far edge
 	Ink    func(height float64) themes.Style // of a cell, by how far from the base it is, 0 to 1
 }
@@ -115,26 +116,33 @@ func (a Area) Draw(g *cell.Buffer, r cell.Rect, look Look) {
 	if r.H <= 0 {
 		return
 	}
-	per, levels := 2, 4
+	per, levels, base, onward := 2, 4, r.Y+r.H-1, -1
 	if g.ASCII {
 		per, levels = 1, len(look.Rise)
+	}
+	dots := [2][5]rune{dotsLeft, dotsRight}
+	if a.Hangs {
+		base, onward, dots = r.Y, 1, dotsBelow
 	}
 	for i := range min(r.W, len(a.Values)/per) {
 		at := len(a.Values) - per*i
 		older, newest := a.Values[at-per], a.Values[at-1]
 		x := r.X + r.W - 1 - i
 		if math.IsNaN(newest) && math.IsNaN(older) {
-			g.Set(x, r.Y+r.H-1, look.Before, look.Faint)
+			g.Set(x, base, look.Before, look.Faint)
 			continue
 		}
 		left, right := a.height(older, r.H*levels), a.height(newest, r.H*levels)
 		for k := 0; levels*k < max(left, right); k++ {
 			l, h := min(max(left-levels*k, 0), levels), min(max(right-levels*k, 0), levels)
-			glyph := braille | dotsLeft[min(l, 4)] | dotsRight[min(h, 4)]
-			if g.ASCII {
+			glyph := braille | dots[0][min(l, 4)] | dots[1][min(h, 4)]
+			switch {
+			case g.ASCII && a.Hangs: // no shape hangs there
+				glyph = look.Cross
+			case g.ASCII:
 				glyph = look.Rise[max(h, 1)-1]
 			}
-			g.Set(x, r.Y+r.H-1-k, glyph, a.Ink((float64(k)+0.5)/float64(r.H)))
+			g.Set(x, base+k*onward, glyph, a.Ink((float64(k)+0.5)/float64(r.H)))
 		}
 	}
 }

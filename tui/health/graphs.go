@@ -205,27 +205,26 @@ func (v *View) paintGraph(r cell.Rect, g *graph) {
 		plot.H--
 		v.paintTimes(cell.Rect{X: plot.X, Y: plot.Y + plot.H, W: plot.W, H: 1}, axis)
 	}
-	top := cmp.Or(g.top, g.round(max(highest(g.past), highest(g.hung))))
-	ascii, two := v.Canvas.Buffer.ASCII, g.hung != nil && !all(g.hung, math.IsNaN)
-	if two && !ascii && plot.H >= chart.LeastLines {
-		v.pair(plot, g, axis, top)
-	} else {
-		fine := map[bool]int{true: 1, false: 2}[ascii]
-		chart.Area{Values: axis.resample(v.Past, g.past, fine*plot.W), Top: top, Ink: g.ink}.Draw(&v.Canvas.Buffer, plot, v.Canvas.Look)
+	top, below, fine := cmp.Or(g.top, g.round(highest(g.past))), 0.0, map[bool]int{true: 1, false: 2}[v.Canvas.Buffer.ASCII]
+	up, down := plot, cell.Rect{}
+	if g.hung != nil && !all(g.hung, math.IsNaN) && plot.H > 1 { // back to back on one scale
+		below = g.round(highest(g.hung))
+		up, down = plot.Top(min(max(int(math.Round(float64(plot.H)*top/(top+below))), 1), plot.H-1))
 	}
-	if two && ascii {
-		for x, value := range axis.resample(v.Past, g.hung, plot.W) {
-			if y := int(value / top * float64(plot.H)); value > 0 {
-				v.Canvas.Buffer.Set(plot.X+x, plot.Y+plot.H-1-min(y, plot.H-1), v.Canvas.Look.Cross, g.hungIn(1))
-			}
-		}
+	chart.Area{Values: axis.resample(v.Past, g.past, fine*plot.W), Top: top, Ink: g.ink}.Draw(&v.Canvas.Buffer, up, v.Canvas.Look)
+	if down.H > 0 {
+		hung := axis.resample(v.Past, g.hung, fine*plot.W)
+		chart.Area{Values: hung, Top: below, Ink: g.hungIn, Hangs: true}.Draw(&v.Canvas.Buffer, down, v.Canvas.Look)
 	}
 	if plot.X == in.X {
 		return
 	}
 	v.Canvas.Buffer.Right(in.X, in.Y, plot.X-1, g.scale(top), v.Canvas.Look.Dim)
 	if plot.H > 1 {
-		v.Canvas.Buffer.Right(in.X, plot.Y+plot.H-1, plot.X-1, "0", v.Canvas.Look.Dim)
+		v.Canvas.Buffer.Right(in.X, max(up.Y+up.H-1, in.Y+1), plot.X-1, "0", v.Canvas.Look.Dim)
+	}
+	if down.H > 1 {
+		v.Canvas.Buffer.Right(in.X, down.Y+down.H-1, plot.X-1, g.scale(below), v.Canvas.Look.Dim)
 	}
 }
 
@@ -286,18 +285,6 @@ func (a timeAxis) resample(past []model.HealthSample, values []float64, n int) [
 	return out
 }
 
-// points are the samples as a line on the axis, which is broken where there were none for a while.
-func (a timeAxis) points(past []model.HealthSample, values []float64) []chart.Point {
-	out := make([]chart.Point, 0, len(past))
-	for i := range past {
-		if i > 0 && past[i].At.Sub(past[i-1].At) > lapse {
-			out = append(out, chart.Point{At: past[i-1].At, V: math.NaN()})
-		}
-		out = append(out, chart.Point{At: past[i].At, V: values[i]})
-	}
-	return out
-}
-
 // paintTimes labels the axis in a row.
 func (v *View) paintTimes(r cell.Rect, a timeAxis) {
 	if r.H == 0 || a.to <= a.from {
@@ -309,33 +296,4 @@ func (v *View) paintTimes(r cell.Rect, a timeAxis) {
 	if half := "-" + format.Length(reach/2); r.W >= 30 {
 		v.Canvas.Buffer.Text(r.X+(r.W-len(half))/2, r.Y, r.X+r.W-4, half, v.Canvas.Look.Dim)
 	}
-}
-
-// Plots keeps the lines that were drawn last by the labels of their graphs; to draw them takes about a millisecond.
-type Plots map[string]*plot
-
-// plot is the lines of a graph and what they were drawn for.
-type plot struct {
-	lines chart.Lines
-	to    limiter.Instant
-	w, h  int
-	top   float64
-	dark  bool
-}
-
-// pair draws two series as lines on one axis.
-func (v *View) pair(r cell.Rect, g *graph, a timeAxis, top float64) {
-	p := v.Plots[g.label]
-	if p == nil {
-		p = &plot{}
-		if v.Plots != nil {
-			v.Plots[g.label] = p
-		}
-	}
-	if p.to != a.to || p.w != r.W || p.h != r.H || p.top != top || p.dark != v.Canvas.Look.Dark {
-		p.to, p.w, p.h, p.top, p.dark = a.to, r.W, r.H, top, v.Canvas.Look.Dark
-		p.lines.Plot(r.W, r.H, a.from, a.to, 0, top,
-			chart.Line{Points: a.points(v.Past, g.hung), Style: g.hungIn(1)}, chart.Line{Points: a.points(v.Past, g.past), Style: g.ink(1)})
-	}
-	p.lines.Draw(&v.Canvas.Buffer, r)
 }

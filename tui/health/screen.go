@@ -33,7 +33,6 @@ type View struct {
 	Server  model.Server                         // figures that change no faster than they can be read
 	Cost    model.Cost
 	Pace    string // what watching may take of the server and why; "" as much as always
-	Plots   Plots  // kept from one picture to the next; may be nil
 	End     string // of the graphs: "now" or, in a pause, a time of day
 }
 
@@ -183,12 +182,11 @@ func whole(v float64) string { return format.Short(int64(v)) }
 
 // Screen is the health of the Redis behind the keys. Make one with New.
 type Screen struct {
-	s     *session.Session
-	plots Plots
+	s *session.Session
 }
 
 // New returns the health screen of a session.
-func New(s *session.Session) *Screen { return &Screen{s: s, plots: Plots{}} }
+func New(s *session.Session) *Screen { return &Screen{s: s} }
 
 // Keys lists what can be done here: what concerns all keys.
 func (sc *Screen) Keys() shell.Actions {
@@ -208,7 +206,7 @@ func (sc *Screen) Update(msg tea.Msg) tea.Cmd {
 func (sc *Screen) Paint(p *widget.Canvas, r cell.Rect) {
 	const hottest = 12
 	b := sc.s.Shown.Board()
-	v := viewOf(p, sc.s, sc.plots)
+	v := viewOf(p, sc.s)
 	v.Refused = session.Refusals(v.Health, b, false, sc.s.Name)
 	v.Hot, v.Name, v.Pace = &b.HotKeys, sc.s.ShortName, session.PaceText(&sc.s.Shown.Live().Sweep)
 	if b.HotKeys.At != 0 || v.Link.Embedded {
@@ -218,13 +216,13 @@ func (sc *Screen) Paint(p *widget.Canvas, r cell.Rect) {
 }
 
 // viewOf returns what there is to draw of the server of a session, without its hot keys.
-func viewOf(c *widget.Canvas, s *session.Session, plots Plots) *View {
+func viewOf(c *widget.Canvas, s *session.Session) *View {
 	b, server := s.Shown.Board(), s.Shown.Server()
 	past := b.HealthSamples()
 	if n := len(past); n > 0 && s.Shown.Back() > 0 {
 		server.RTT = past[n-1].RTT
 	}
-	return &View{Canvas: c, Health: &b.Health, Past: past, Link: s.Shown.Live().Server, Server: server, Cost: s.Shown.Cost(), Plots: plots,
+	return &View{Canvas: c, Health: &b.Health, Past: past, Link: s.Shown.Live().Server, Server: server, Cost: s.Shown.Cost(),
 		End: s.Shown.NowText()}
 }
 
@@ -233,8 +231,8 @@ const StripHeight = 9
 
 // PaintStrip draws two of the graphs side by side, for another screen: what became of the requests at all keys, and how fast the
 // server answers. What is not known yet leaves its room empty.
-func PaintStrip(c *widget.Canvas, r cell.Rect, s *session.Session, plots Plots) {
-	v := viewOf(c, s, plots)
+func PaintStrip(c *widget.Canvas, r cell.Rect, s *session.Session) {
+	v := viewOf(c, s)
 	left, right := r.Left(r.W * 3 / 5)
 	for _, g := range v.figures() {
 		switch g.label {

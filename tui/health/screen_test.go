@@ -22,7 +22,7 @@ func server(c *widget.Canvas) *View {
 		Slow:   []model.SlowCommand{{At: at.Add(-time.Hour), Took: 12 * time.Millisecond, Command: "zremrangebyscore", Keys: []string{"rl:\x1b[31mslow"}, Rest: 2}}}
 	v := &View{Canvas: c, Health: h, Hot: &model.HotKeys{}, Name: func(key string, _ int) string { return strings.ToUpper(key[:2]) + "…" },
 		Link:   model.Server{Link: model.Live, Role: "master", RTT: time.Millisecond},
-		Server: model.Server{Link: model.Live, Role: "master", RTT: time.Millisecond}, Plots: Plots{}}
+		Server: model.Server{Link: model.Live, Role: "master", RTT: time.Millisecond}}
 	for i := range 30 {
 		v.Past = append(v.Past, model.HealthSample{At: at.Add(time.Duration(i-29) * time.Second), RTT: time.Millisecond, Ops: known(15_000),
 			Memory: known(3 << 20), Admitted: known(10), Denied: known(2)})

@@ -28,7 +28,6 @@ type Screen struct {
 	expanded bool
 	table    table
 	what     whatIf
-	plots    health.Plots // of the server
 	actions  shell.Actions
 }
 
@@ -41,7 +40,7 @@ type view struct {
 
 // New returns the dashboard of a session.
 func New(s *session.Session) *Screen {
-	d := &Screen{s: s, table: table{s: s, rows: widget.Rows{Height: 1}}, what: whatIf{s: s}, plots: health.Plots{}}
+	d := &Screen{s: s, table: table{s: s, rows: widget.Rows{Height: 1}}, what: whatIf{s: s}}
 	d.table.peers = []*table{&d.table}
 	d.actions = append(append(d.rowActions(), s.Actions().Without(shell.ZoomIn, shell.ZoomOut)...), d.travel()...)
 	d.actions = append(append(d.actions, s.ZoomActions(d.zoom)...), shell.Moves("keys", "key", func(by int) tea.Cmd {
@@ -243,7 +242,7 @@ func (d *Screen) Paint(p *widget.Canvas, _ cell.Rect) {
 	}
 	v.paintTips()
 	if r := d.areas.graphs; r.H > 0 {
-		health.PaintStrip(p, r, d.s, d.plots)
+		health.PaintStrip(p, r, d.s)
 	}
 	if r := d.areas.alerts; r.H > 0 {
 		events.PaintRecent(p, r, d.s)
