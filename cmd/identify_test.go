@@ -1,6 +1,7 @@
 package cmd_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -281,6 +282,31 @@ func TestIdentifyBeside(t *testing.T) {
 		}
 		if k.Used == nil || *k.Used != want || k.Next == nil || *k.Next < wait || wait == 0 && *k.Next != 0 {
 			t.Errorf("%s: used %v, next %v, want %d and at least %d ms", k.Key, k.Used, k.Next, want, wait)
+		}
+	}
+}
+
+// TestIdentifyUnits: counters of bytes are candidates, and a key that is named is looked at for long enough to tell their steps.
+func TestIdentifyUnits(t *testing.T) {
+	s := servertest.Start(t)
+	client := s.Client()
+	defer client.Close()
+	for i := range 5 {
+		client.Set(t.Context(), "egress:"+strconv.Itoa(100+i), 1500*(i+1), time.Minute)
+	}
+	if r := call(t, "identify", "--json", "--redis", s.URL()); !strings.Contains(r.out, `"pattern": "egress:*"`) {
+		t.Errorf("they are not named: %s%s", r.out, r.err)
+	}
+	go func() {
+		for range 20 {
+			client.IncrBy(context.Background(), "egress:100", 1500)
+			<-time.After(100 * time.Millisecond)
+		}
+	}()
+	r := call(t, "identify", "egress:100", "--json", "--redis", s.URL())
+	for _, want := range []string{`"weight": "1500"`, `"weight": "1"`, "moves in steps of 1500"} {
+		if !strings.Contains(r.out, want) {
+			t.Errorf("of a key that moves nothing says %s: %s%s", want, r.out, r.err)
 		}
 	}
 }

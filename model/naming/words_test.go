@@ -24,6 +24,7 @@ func TestTemplate(t *testing.T) {
 		{[]string{"w:1795472100:alice"}, "w:{window:end.s}:{who}"},
 		{[]string{"rate:user0:29924534", "rate:user1:29924534", "rate:user17:29924534"}, "rate:{who}:{window:index}"},
 		{[]string{"global"}, "global"},
+		{[]string{"signin:ban:ann.lee@mail.example.com"}, "signin:ban:{who}"}, // mail is no word here
 		{[]string{"a*b:7"}, ""},
 	} {
 		var p naming.Patterns
