@@ -41,19 +41,19 @@ func FiredMsg(f ...model.Fired) tea.Msg { return firing.FiredMsg(f...) }
 func (a *App) TakeFired() { a.Update(a.session.Orders.TakeFired()) }
 
 // Selected returns the selected key.
-func (a *App) Selected() string { return a.session.Selection.Selected() }
+func (a *App) Selected() string { return a.session.Selection.Selected }
 
 // Group returns the name of the group under the cursor; "" it is on a key.
-func (a *App) Group() string { return a.session.Selection.Group() }
+func (a *App) Group() string { return a.session.Selection.Group }
 
 // Rows returns how many keys are listed.
-func (a *App) Rows() int { return len(a.session.Rows.Rows()) }
+func (a *App) Rows() int { return len(a.session.Rows.Rows) }
 
 // Bindings returns the actions of the screen that is shown.
 func (a *App) Bindings() shell.Actions { return a.All() }
 
 // Listed returns the keys in the order of the table.
-func (a *App) Listed() []*model.Watched { return a.session.Rows.Rows() }
+func (a *App) Listed() []*model.Watched { return a.session.Rows.Rows }
 
 // SetFilter lists only the keys that fit.
 func (a *App) SetFilter(text string) { a.session.Selection.SetFilter(text) }
@@ -63,7 +63,7 @@ func (a *App) StateOf(k *model.Watched) model.KeyState { return k.State(a.sessio
 
 // Hits returns what the open picker lists, the best first.
 func (a *App) Hits() []shell.Choice {
-	if p, ok := a.Over().(*shell.Picker); ok {
+	if p, ok := a.Over.(*shell.Picker); ok {
 		return p.Hits()
 	}
 	return nil

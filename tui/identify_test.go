@@ -59,7 +59,7 @@ func TestIdentifyOverlay(t *testing.T) {
 	if len(asked) > 0 {
 		t.Errorf("it is asked what known ones are: %q", asked)
 	}
-	if s.press("1", "0", "/", "2"); s.app.Screen() != "dashboard" || s.app.Over() == nil {
+	if s.press("1", "0", "/", "2"); s.app.Screen() != "dashboard" || s.app.Over == nil {
 		t.Errorf("what is typed after a choice that is refused leads to %s:\n%s", s.app.Screen(), s.text())
 	}
 	s.press("esc")

@@ -13,16 +13,16 @@ func TestEveryBoxCanBeNamed(t *testing.T) {
 	hidden := map[int]bool{}
 	for seed := range uint64(60) {
 		b := lab.NewBox(seed)
-		hidden[b.Hidden()] = true
-		if !b.Fits(b.Hidden()) {
+		hidden[b.Hidden] = true
+		if !b.Fits(b.Hidden) {
 			t.Fatalf("seed %d: what is in the box does not fit it", seed)
 		}
 		waits := []int{0, 0, 0, 0, 5, 5, 1, 10, 10, 0, 0, 20, 0, 40, 0, 0, 0, 1, 1, 1, 1, 1, 10, 0, 20, 0, 0, 5}
 		for _, w := range waits {
 			b.Wait(w)
 			b.Fire()
-			if !b.Fits(b.Hidden()) {
-				t.Fatalf("seed %d: the box does not answer as %s does", seed, b.Suspects[b.Hidden()].Name)
+			if !b.Fits(b.Hidden) {
+				t.Fatalf("seed %d: the box does not answer as %s does", seed, b.Suspects[b.Hidden].Name)
 			}
 		}
 		if len(b.Tried) != len(waits) {
@@ -49,8 +49,8 @@ func TestAnswersTellSuspectsApart(t *testing.T) {
 				}
 			}
 		}
-		if left != 1 || !b.Fits(b.Hidden()) {
-			t.Errorf("seed %d: %d suspects are left after %d requests, %s in the box", seed, left, len(b.Tried), b.Suspects[b.Hidden()].Name)
+		if left != 1 || !b.Fits(b.Hidden) {
+			t.Errorf("seed %d: %d suspects are left after %d requests, %s in the box", seed, left, len(b.Tried), b.Suspects[b.Hidden].Name)
 		}
 	}
 }

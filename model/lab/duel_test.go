@@ -56,8 +56,8 @@ func TestDuel(t *testing.T) {
 			now := time.Unix(5, 0)
 			d.Tick(now)
 			d.Tick(now.Add(lab.DuelTime - time.Second))
-			if d.Left() != time.Second {
-				t.Errorf("%s are left", d.Left())
+			if d.Left != time.Second {
+				t.Errorf("%s are left", d.Left)
 			}
 			arrivals, err := l.Workload(s, nil, 1)
 			if err != nil {
@@ -72,8 +72,8 @@ func TestDuel(t *testing.T) {
 				t.Errorf("what a person did is %+v", d.Best)
 			}
 			d.Tick(now.Add(2 * lab.DuelTime))
-			if d.Left() != 0 {
-				t.Errorf("%s are left", d.Left())
+			if d.Left != 0 {
+				t.Errorf("%s are left", d.Left)
 			}
 		})
 	}

@@ -186,14 +186,14 @@ type Box struct {
 	Suspects []Suspect
 	Tried    []Tried // in the order of time
 
-	hidden int
+	Hidden int  // the number of the suspect in the box
 	run    *Run // all suspects get what is fired
 }
 
 // NewBox hides one of the suspects, the same for the same seed.
 func NewBox(seed uint64) *Box {
 	b := &Box{Limit: boxLimit, Suspects: Suspects()}
-	b.hidden = rand.New(rand.NewPCG(seed, 16)).IntN(len(b.Suspects))
+	b.Hidden = rand.New(rand.NewPCG(seed, 16)).IntN(len(b.Suspects))
 	b.run = NewRun(Setup{Limit: b.Limit, Zero: storyBegins.Floor(b.Limit.Window).Add(b.Length(3)),
 		Candidates: collect.Map(b.Suspects, func(s Suspect) Candidate { return s.candidate })}, NewWorkload(nil))
 	return b
@@ -216,17 +216,14 @@ func (b *Box) Wait(steps int) { b.run.AdvanceTo(b.run.now.Add(b.Length(steps))) 
 // Fire sends one request and returns whether it was admitted.
 func (b *Box) Fire() bool {
 	_, v := b.run.Arrival(b.run.Fire(1))
-	b.Tried = append(b.Tried, Tried{b.Elapsed(), v.Allowed(b.hidden)})
-	return v.Allowed(b.hidden)
+	b.Tried = append(b.Tried, Tried{b.Elapsed(), v.Allowed(b.Hidden)})
+	return v.Allowed(b.Hidden)
 }
 
 // Fits reports whether a suspect would have answered all requests so far as the box did.
 func (b *Box) Fits(suspect int) bool {
-	return !slices.ContainsFunc(b.run.verdicts, func(v Verdicts) bool { return v.Allowed(suspect) != v.Allowed(b.hidden) })
+	return !slices.ContainsFunc(b.run.verdicts, func(v Verdicts) bool { return v.Allowed(suspect) != v.Allowed(b.Hidden) })
 }
-
-// Hidden returns the number of the suspect in the box.
-func (b *Box) Hidden() int { return b.hidden }
 
 // DuelTime is how long a person has before the solver answers.
 const DuelTime = 90 * time.Second
@@ -240,15 +237,15 @@ const (
 // Duel is the game attack and defend: a limiter is to admit more than its limit in one true window, and the solver does so
 // too when its time is up. It has no clock of its own and is not safe for concurrent use.
 type Duel struct {
-	Setup  Setup       // its one candidate is attacked
-	Solved bool        // the solver has searched
-	Solver bench.Worst // what it found
-	Failed error       // why it found nothing out; nil where it did
-	Best   Broken      // the shortest traffic of the person's; the zero Broken while there is none
-	First  bool        // the person broke it before the solver answered
+	Setup  Setup         // its one candidate is attacked
+	Solved bool          // the solver has searched
+	Solver bench.Worst   // what it found
+	Failed error         // why it found nothing out; nil where it did
+	Best   Broken        // the shortest traffic of the person's; the zero Broken while there is none
+	First  bool          // the person broke it before the solver answered
+	Left   time.Duration // until the solver answers; 0 where it has
 
 	ends time.Time // zero before the first Tick
-	left time.Duration
 }
 
 // Broken is what traffic brought about: the most that was admitted in a true window, and by how many requests in all.
@@ -260,7 +257,7 @@ type Broken struct {
 // NewDuel begins a duel about candidate i of a setup, before the solver has searched.
 func NewDuel(s Setup, i int) *Duel {
 	s.Candidates = []Candidate{s.Candidates[i]}
-	return &Duel{Setup: s, left: DuelTime}
+	return &Duel{Setup: s, Left: DuelTime}
 }
 
 // Solve lets the solver search at the candidate of a setup. It takes up to some seconds, and may run beside what draws.
@@ -272,16 +269,13 @@ func Solve(s Setup) (bench.Worst, error) {
 // Tick moves the clock of the duel.
 func (d *Duel) Tick(now time.Time) {
 	if d.ends.IsZero() {
-		d.ends = now.Add(d.left)
+		d.ends = now.Add(d.Left)
 	}
-	d.left = max(d.ends.Sub(now), 0)
+	d.Left = max(d.ends.Sub(now), 0)
 }
 
-// Left returns how long it is until the solver answers; 0 where it has.
-func (d *Duel) Left() time.Duration { return d.left }
-
 // GiveUp lets the solver answer now.
-func (d *Duel) GiveUp() { d.left, d.ends = 0, time.Unix(0, 0) }
+func (d *Duel) GiveUp() { d.Left, d.ends = 0, time.Unix(0, 0) }
 
 // Holds reports whether the solver found no traffic that breaks the limiter. That there is none is not known then.
 func (d *Duel) Holds() bool { return d.Solver.Admitted <= d.Setup.Limit.Count }
@@ -293,7 +287,7 @@ func (d *Duel) See(r *Run, i int) bool {
 	if b.Most <= d.Setup.Limit.Count || d.Best.Requests > 0 && b.Requests >= d.Best.Requests {
 		return false
 	}
-	d.First = d.First || d.left > 0
+	d.First = d.First || d.Left > 0
 	d.Best = b
 	return true
 }

@@ -102,7 +102,7 @@ func (v view) quietSoFar(in cell.Rect) {
 
 // events merges the alerts, decisions and markers that fit the filter by time, newest first.
 func (v view) events() []event {
-	alerts, decisions := v.s.Shown.Board().Alerts(), v.s.Orders.Decisions()
+	alerts, decisions := v.s.Shown.Board().Alerts(), v.s.Orders.Decisions
 	list := make([]event, 0, len(alerts)+len(decisions))
 	i, j := len(alerts)-1, len(decisions)-1
 	for i >= 0 || j >= 0 {
@@ -118,7 +118,7 @@ func (v view) events() []event {
 	if v.s.Rows.Filter() == "" {
 		list = fold(list)
 	}
-	list = withMarks(list, slices.Concat(v.s.Marks.Set(), v.told()))
+	list = withMarks(list, slices.Concat(v.s.Marks.Set, v.told()))
 	return slices.DeleteFunc(list, func(e event) bool { return !v.fits(&e) })
 }
 

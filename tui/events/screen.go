@@ -111,8 +111,8 @@ func (sc *Screen) Paint(p *widget.Canvas, _ cell.Rect) {
 	v := view{p, sc.s}
 	title := []widget.Span{widget.Styled("events", p.Look.Title),
 		widget.Styled(" · "+format.Plural(len(sc.s.Shown.Board().Alerts()), "alert")+", "+
-			format.Plural(len(sc.s.Orders.Decisions()), "decision"), p.Look.Dim)}
-	if n := len(sc.s.Marks.Set()); n > 0 {
+			format.Plural(len(sc.s.Orders.Decisions), "decision"), p.Look.Dim)}
+	if n := len(sc.s.Marks.Set); n > 0 {
 		title = append(title, widget.Styled(", "+format.Plural(n, "marker"), p.Look.Dim))
 	}
 	if f := sc.s.Rows.Filter(); f != "" {
@@ -195,7 +195,7 @@ func (v view) laneList(list []event, most int) (lanes []*model.Watched) {
 		}
 	}
 	slices.SortStableFunc(lanes, func(x, y *model.Watched) int { return cmp.Compare(x.State(v.s.Shown.At()), y.State(v.s.Shown.At())) })
-	for _, k := range v.s.Rows.Rows() {
+	for _, k := range v.s.Rows.Rows {
 		if len(lanes) >= most {
 			return lanes[:most]
 		}
@@ -261,7 +261,7 @@ func (sc *Screen) paintLanes(v view, r cell.Rect) {
 // chosen returns the key and the moment of the selected event; without any the selected key now.
 func (sc *Screen) chosen() (key string, at limiter.Instant) {
 	if len(sc.list) == 0 {
-		return sc.s.Selection.Selected(), sc.s.Shown.At()
+		return sc.s.Selection.Selected, sc.s.Shown.At()
 	}
 	return sc.list[sc.at].key(), sc.list[sc.at].at
 }

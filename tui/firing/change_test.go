@@ -47,13 +47,13 @@ func TestOnlyPossibleChangesAreOffered(t *testing.T) {
 			o := firing.New(app, k.look(), firing.Options{Injector: injector, Arming: armed{not: !c.armed}, Changer: noChanger{},
 				Name: func(key string) string { return key }})
 			o.OpenChanges()
-			if app.Over() == nil {
+			if app.Over == nil {
 				if c.want != nil {
 					t.Error("nothing is offered")
 				}
 				return
 			}
-			text := painted(app.Over(), 100, 40)
+			text := painted(app.Over, 100, 40)
 			for _, word := range []string{"give 20 more", "free now", "block for", "unblock"} {
 				wanted := slices.Contains(c.want, word)
 				if strings.Contains(text, word) != wanted {

@@ -108,7 +108,7 @@ func (c *composer) FireText(text string) tea.Cmd {
 			return o.app.Warn("A rate is being fired already: x stops it.")
 		}
 		if order.Shape.Kind == model.Even {
-			o.perSecond = order.Rate
+			o.PerSecond = order.Rate
 		}
 	}
 	return o.Fire(order)

@@ -70,13 +70,13 @@ type Orders struct {
 	name func(key string) string
 	mask bool
 
-	burst     int
-	perSecond float64 // of the rate that r starts
+	Burst     int     // how many requests a burst fires
+	PerSecond float64 // the rate at which requests are fired
 }
 
 // New returns Orders that fire at keys and show their messages in app.
 func New(app *shell.App, keys Keys, o Options) *Orders {
-	n := &Orders{app: app, keys: keys, name: o.Name, mask: o.Mask, burst: 10, perSecond: 5}
+	n := &Orders{app: app, keys: keys, name: o.Name, mask: o.Mask, Burst: 10, PerSecond: 5}
 	n.permission = &permission{app: app, injector: o.Injector, arming: o.Arming, stop: n.Stop}
 	n.underWay = underWay{app: app, name: o.Name, running: map[int64]*runningOrder{}}
 	n.account = account{app: app, inbox: handoff.New((*firedMsg).merge)}
@@ -109,12 +109,6 @@ func (o *Orders) Update(msg tea.Msg) tea.Cmd {
 	}
 	return nil
 }
-
-// Burst returns how many requests a burst fires.
-func (o *Orders) Burst() int { return o.burst }
-
-// PerSecond returns the rate at which requests are fired.
-func (o *Orders) PerSecond() float64 { return o.perSecond }
 
 // past is how old the picture is from which on its forecast does not hold for a request that is fired now.
 const past = 2 * time.Second
@@ -222,7 +216,7 @@ func (o *Orders) ToggleRate() tea.Cmd {
 		r.stop()
 		return nil
 	}
-	return o.Fire(model.Order{Rate: o.perSecond})
+	return o.Fire(model.Order{Rate: o.PerSecond})
 }
 
 // Stop ends all running orders, and cancels the planned ones.
@@ -235,8 +229,8 @@ func (o *Orders) Stop() {
 type account struct {
 	app       *shell.App
 	inbox     *handoff.Latest[firedMsg] // reports of injectors that the screen has not taken yet
-	decisions []Decision                // newest last
-	outcomes  model.Outcomes
+	Decisions []Decision                // outcomes of the latest requests fired from here, newest last; not to be changed
+	Outcomes  model.Outcomes            // how many requests were fired from here, by outcome
 }
 
 // Decision is a line of the list of decisions.
@@ -248,23 +242,16 @@ type Decision struct {
 // keepDecisions bounds the list of decisions.
 const keepDecisions = 200
 
-// Decisions returns the outcomes of the latest requests fired from here, oldest first. The caller
-// must not change it.
-func (a *account) Decisions() []Decision { return a.decisions }
-
-// Outcomes returns how many requests were fired from here, by outcome.
-func (a *account) Outcomes() model.Outcomes { return a.outcomes }
-
 // add adds the outcome of a request.
 func (a *account) add(f model.Fired) {
-	a.outcomes.Add(f.Outcome)
-	if n := len(a.decisions); n > 0 && alike(&a.decisions[n-1].Fired, &f) {
-		a.decisions[n-1] = Decision{f, a.decisions[n-1].N + 1}
+	a.Outcomes.Add(f.Outcome)
+	if n := len(a.Decisions); n > 0 && alike(&a.Decisions[n-1].Fired, &f) {
+		a.Decisions[n-1] = Decision{f, a.Decisions[n-1].N + 1}
 		return
 	}
-	a.decisions = append(a.decisions, Decision{f, 1})
-	if n := len(a.decisions); n > keepDecisions {
-		a.decisions = slices.Delete(a.decisions, 0, n-keepDecisions)
+	a.Decisions = append(a.Decisions, Decision{f, 1})
+	if n := len(a.Decisions); n > keepDecisions {
+		a.Decisions = slices.Delete(a.Decisions, 0, n-keepDecisions)
 	}
 }
 

@@ -84,10 +84,10 @@ func TestABurstIsCountedByItsOutcome(t *testing.T) {
 		t.Errorf("%d orders under way: %q", o.Firing(), o.FiringText(60))
 	}
 	carryOut(t, o, cmd)
-	if got := o.Outcomes(); got.Admitted != 5 || got.Denied != 3 || o.Firing() != 0 {
+	if got := o.Outcomes; got.Admitted != 5 || got.Denied != 3 || o.Firing() != 0 {
 		t.Errorf("8 requests at a limit of 5: %+v, %d orders under way", got, o.Firing())
 	}
-	if d := o.Decisions(); len(d) != 6 || d[5].N != 3 { // denials that are alike share a line
+	if d := o.Decisions; len(d) != 6 || d[5].N != 3 { // denials that are alike share a line
 		t.Errorf("the decisions are %+v", d)
 	}
 }
@@ -137,13 +137,13 @@ func TestStepsOfABurst(t *testing.T) {
 	var steps []int
 	for range 3 {
 		o.Adjust(true)
-		steps = append(steps, o.Burst())
+		steps = append(steps, o.Burst)
 	}
 	for range 20 {
 		o.Adjust(false)
 	}
-	if steps[0] != 20 || steps[2] != 100 || o.Burst() != 1 {
-		t.Errorf("+ goes through %v, and - ends at %d", steps, o.Burst())
+	if steps[0] != 20 || steps[2] != 100 || o.Burst != 1 {
+		t.Errorf("+ goes through %v, and - ends at %d", steps, o.Burst)
 	}
 }
 
@@ -180,7 +180,7 @@ func TestFiringIsPaused(t *testing.T) {
 		o, _, injector := newOrders(t)
 		sent := func() int {
 			o.Update(o.TakeFired())
-			return o.Outcomes().Total()
+			return o.Outcomes.Total()
 		}
 		go o.FireText("100 10/s")()
 		time.Sleep(time.Second + 50*time.Millisecond)

@@ -32,7 +32,7 @@ func TestATicketWaitsForWhatIsRead(t *testing.T) {
 	injector := &tuitest.Injector{Feed: tuitest.NewFeed(now)}
 	o := firing.New(app, k.look(), firing.Options{Injector: injector, Arming: armed{}, Name: func(key string) string { return key }})
 	read := o.Fire(model.Order{N: 1})
-	dialog := app.Over()
+	dialog := app.Over
 	if read == nil || dialog == nil {
 		t.Fatal("there is no ticket that reads the key")
 	}
@@ -73,7 +73,7 @@ func TestOneCursor(t *testing.T) {
 	o.Fire(model.Order{N: 1})
 	for _, want := range []string{"key ", "reason"} {
 		p := canvas(100, 40)
-		app.Over().Paint(p, cell.Rect{})
+		app.Over.Paint(p, cell.Rect{})
 		var rows []string
 		lines := strings.Split(p.Buffer.Plain(), "\n")
 		for y := range p.Buffer.H {
@@ -86,7 +86,7 @@ func TestOneCursor(t *testing.T) {
 		if len(rows) != 1 || !strings.HasPrefix(rows[0], strings.TrimSpace(want)) {
 			t.Errorf("cursors stand in %q, want one behind %s", rows, want)
 		}
-		app.Over().Update(tea.KeyPressMsg{Code: tea.KeyTab})
+		app.Over.Update(tea.KeyPressMsg{Code: tea.KeyTab})
 	}
 }
 

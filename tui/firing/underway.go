@@ -198,7 +198,7 @@ var (
 func (o *Orders) Adjust(up bool) tea.Cmd {
 	r := o.atRate()
 	if r == nil {
-		o.burst = step(bursts, o.burst, up)
+		o.Burst = step(bursts, o.Burst, up)
 		return nil
 	}
 	left, changed := r.atNextPace(up)
@@ -210,7 +210,7 @@ func (o *Orders) Adjust(up bool) tea.Cmd {
 	}
 	replace := func(order model.Order) tea.Cmd {
 		if left.Shape.Kind == model.Even {
-			o.perSecond = left.Rate
+			o.PerSecond = left.Rate
 		}
 		r.stop()
 		return o.launch(order)

@@ -217,12 +217,12 @@ func (sc *Screen) Paint(p *widget.Canvas, r cell.Rect) {
 
 // viewOf returns what there is to draw of the server of a session, without its hot keys.
 func viewOf(c *widget.Canvas, s *session.Session) *View {
-	b, server := s.Shown.Board(), s.Shown.Server()
+	b, server := s.Shown.Board(), s.Shown.Server
 	past := b.HealthSamples()
 	if n := len(past); n > 0 && s.Shown.Back() > 0 {
 		server.RTT = past[n-1].RTT
 	}
-	return &View{Canvas: c, Health: &b.Health, Past: past, Link: s.Shown.Live().Server, Server: server, Cost: s.Shown.Cost(),
+	return &View{Canvas: c, Health: &b.Health, Past: past, Link: s.Shown.Live().Server, Server: server, Cost: s.Shown.Cost,
 		End: s.Shown.NowText()}
 }
 

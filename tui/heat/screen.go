@@ -189,7 +189,7 @@ func (h *Screen) moment() limiter.Instant {
 
 // within returns the keys that are shown, in the order of the session's rows.
 func (h *Screen) within() []*model.Watched {
-	list := h.s.Rows.Rows()
+	list := h.s.Rows.Rows
 	for _, one := range h.inside {
 		if one.prefix == "" {
 			list = list[min(one.from, len(list)):min(one.to, len(list))]

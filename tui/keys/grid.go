@@ -33,7 +33,7 @@ func NewGrid(s *session.Session) *Grid {
 	g := &Grid{s: s, cols: 1, rows: 1}
 	move := func(by int) tea.Cmd { g.s.Selection.Move(by); return nil }
 	g.actions = append(s.Actions(), shell.Moves("keys", "key", func(rows int) tea.Cmd { return move(rows * g.cols) },
-		func() int { return g.rows }, func() int { return len(g.s.Rows.Rows()) })...)
+		func() int { return g.rows }, func() int { return len(g.s.Rows.Rows) })...)
 	g.actions = append(g.actions,
 		shell.Bind("keys", "left", "← h", "selects the key to the left", func() tea.Cmd { return move(-1) }, "left", "h").For(shell.ToLook),
 		shell.Bind("keys", "right", "→ l", "selects the key to the right", func() tea.Cmd { return move(1) }, "right", "l").For(shell.ToLook),
@@ -51,11 +51,11 @@ func (g *Grid) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case shell.LayoutMsg:
 		g.area = msg.Area
-		g.cols, g.rows, g.height = tiling(g.area, len(g.s.Rows.Rows()))
+		g.cols, g.rows, g.height = tiling(g.area, len(g.s.Rows.Rows))
 		per := max(g.cols*g.rows, 1)
-		g.pages = max((len(g.s.Rows.Rows())+per-1)/per, 1)
+		g.pages = max((len(g.s.Rows.Rows)+per-1)/per, 1)
 		g.page = min(g.page, g.pages-1)
-		if i := g.s.Selection.Index(); i >= 0 && g.s.Selection.Picked() {
+		if i := g.s.Selection.Index(); i >= 0 && g.s.Selection.Picked {
 			g.page = i / per
 		}
 		g.s.Selection.See(g.page*per, (g.page+1)*per)
@@ -67,7 +67,7 @@ func (g *Grid) Update(msg tea.Msg) tea.Cmd {
 
 // Paint draws the page of tiles, and at the lower edge which page it is.
 func (g *Grid) Paint(p *widget.Canvas, r cell.Rect) {
-	rows := g.s.Rows.Rows()
+	rows := g.s.Rows.Rows
 	if len(rows) == 0 {
 		session.PaintSearch(p, r, g.s.Shown.Live())
 		return
@@ -118,10 +118,10 @@ func tileAt(r cell.Rect, col, row, cols, rows, h int) cell.Rect {
 
 func (g *Grid) paintTile(p *widget.Canvas, r cell.Rect, k *model.Watched) {
 	key := k.Reading.Key
-	line, chosen := p.Selectable(key == g.s.Selection.Selected())
+	line, chosen := p.Selectable(key == g.s.Selection.Selected)
 	p.Look.Box.Frame(&p.Buffer, r, line)
 	p.OnClick(r, func(int) tea.Cmd {
-		if g.s.Selection.Selected() == key {
+		if g.s.Selection.Selected == key {
 			return g.s.Shell.Show("dashboard")
 		}
 		g.s.Selection.Pick(key)

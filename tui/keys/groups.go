@@ -45,7 +45,7 @@ func (d *Screen) travel() shell.Actions {
 
 func (t *table) toggleGroups() tea.Cmd {
 	t.groups, t.lines = grouping{on: !t.groups.on, tree: tree{table: t}}, nil
-	t.s.Selection.SetGroup("")
+	t.s.Selection.Group = ""
 	t.list()
 	return nil
 }
@@ -57,9 +57,9 @@ func (t *table) list() {
 		return
 	}
 	g := &t.groups
-	if all := t.s.Rows.Filter() != ""; g.built != t.s.Rows.Sorts() || g.all != all {
-		g.built, g.all = t.s.Rows.Sorts(), all
-		g.tree.build(t.s.Rows.Rows(), t.s.Name, all)
+	if all := t.s.Rows.Filter() != ""; g.built != t.s.Rows.Sorts || g.all != all {
+		g.built, g.all = t.s.Rows.Sorts, all
+		g.tree.build(t.s.Rows.Rows, t.s.Name, all)
 	}
 	t.lines = g.tree.lines
 	if g.at != "" && g.tree.groupLine(g.at) < 0 {
@@ -72,12 +72,12 @@ func (t *table) list() {
 	if one := t.group(); one != nil {
 		name = one.title()
 	}
-	t.s.Selection.SetGroup(name)
+	t.s.Selection.Group = name
 }
 
 // cursor is the line under the cursor, or -1.
 func (t *table) cursor() int {
-	switch selected := t.s.Selection.Selected(); {
+	switch selected := t.s.Selection.Selected; {
 	case t.groups.at != "":
 		return t.groups.tree.groupLine(t.groups.at)
 	case t.groups.on:
@@ -106,7 +106,7 @@ func (t *table) goTo(i int) {
 	l.table.pick(l.shown().Reading.Key)
 	if l.group != nil {
 		t.groups.at = l.group.path
-		t.s.Selection.SetGroup(l.group.title())
+		t.s.Selection.Group = l.group.title()
 	}
 }
 
@@ -131,7 +131,7 @@ func (t *table) fold() {
 	g := t.group()
 	switch {
 	case g == nil:
-		g = t.groups.tree.of[t.s.Selection.Selected()]
+		g = t.groups.tree.of[t.s.Selection.Selected]
 	case t.groups.tree.open[g.path]:
 		t.openGroup(g, false)
 		return

@@ -34,7 +34,7 @@ func (v view) paintTimeline(r cell.Rect, k *model.Watched) {
 	default: // no row is left for the sentence
 		v.c.Aside(r, widget.Width(title...), v.s.NextSlot(k, v.c.Look))
 	}
-	v.s.Shown.Time.Paint(v.c, in, k, v.s.Shown.Moment(), k != nil && k.Reading.Key == v.s.Selection.Selected())
+	v.s.Shown.Time.Paint(v.c, in, k, v.s.Shown.Moment(), k != nil && k.Reading.Key == v.s.Selection.Selected)
 }
 
 // advice is what to know while a server shows no key, and below the rule while it has never answered: a paragraph a line.
@@ -44,7 +44,7 @@ var advice string
 
 // paintAdvice fills the room of a timeline that has no key.
 func (v view) paintAdvice(r cell.Rect) {
-	if !v.s.Shown.Started() || v.s.Shown.Board().Len() > 0 {
+	if !v.s.Shown.Started || v.s.Shown.Board().Len() > 0 {
 		return
 	}
 	text, away, _ := strings.Cut(strings.TrimSpace(advice), "\n---\n")
@@ -132,7 +132,7 @@ func (v injectorPane) paint(r cell.Rect, focused bool) {
 	}
 	gap := collect.If(left.H > 5, 1, 0)
 	_, room := left.Top(v.buttons(left.X, left.Y, left.X+left.W, left.Y+max(1, left.H-2)) - left.Y + gap)
-	list, forecast := v.s.Orders.Decisions(), room
+	list, forecast := v.s.Orders.Decisions, room
 	if room.H == 1 && len(list) > 0 && !v.split && room.W >= 76 {
 		forecast.W -= decisionCells + 1
 		events.PaintDecision(v.c, room.X+room.W-decisionCells, room.Y, room.X+room.W, &list[len(list)-1])
@@ -151,11 +151,11 @@ func (v injectorPane) paint(r cell.Rect, focused bool) {
 func (v injectorPane) title(room int) []widget.Span {
 	title := []widget.Span{widget.Styled("injector", v.c.Look.Title)}
 	var past []widget.Span
-	if n := v.s.Orders.Outcomes().Total(); n > 0 {
+	if n := v.s.Orders.Outcomes.Total(); n > 0 {
 		past = append(past, widget.Styled(fmt.Sprintf(" · fired %d: ", n), v.c.Look.Dim),
-			widget.Styled(fmt.Sprintf("%d admitted", v.s.Orders.Outcomes().Admitted), v.c.Look.Admitted), widget.Styled(", ", v.c.Look.Dim),
-			widget.Styled(fmt.Sprintf("%d denied", v.s.Orders.Outcomes().Denied), v.c.Look.Denied))
-		if odd := v.s.Orders.Outcomes().Failed + v.s.Orders.Outcomes().Unanswered; odd > 0 {
+			widget.Styled(fmt.Sprintf("%d admitted", v.s.Orders.Outcomes.Admitted), v.c.Look.Admitted), widget.Styled(", ", v.c.Look.Dim),
+			widget.Styled(fmt.Sprintf("%d denied", v.s.Orders.Outcomes.Denied), v.c.Look.Denied))
+		if odd := v.s.Orders.Outcomes.Failed + v.s.Orders.Outcomes.Unanswered; odd > 0 {
 			past = append(past, widget.Styled(fmt.Sprintf(", %d failed or unknown", odd), v.c.Look.Unknown))
 		}
 	}
@@ -201,8 +201,8 @@ func (v injectorPane) buttons(x, y, end, bottom int) int {
 // keys draws a button for each way to fire, and returns the column behind them.
 func (v injectorPane) keys(x, y, end int) int {
 	x = v.c.Button(x, y, end, "space", "fire 1", v.doing("fire"))
-	x = v.c.Button(x, y, end, "b", fmt.Sprintf("burst of %d", v.s.Orders.Burst()), v.doing("burst"))
-	rate := "rate " + format.PerSecond(v.s.Orders.PerSecond())
+	x = v.c.Button(x, y, end, "b", fmt.Sprintf("burst of %d", v.s.Orders.Burst), v.doing("burst"))
+	rate := "rate " + format.PerSecond(v.s.Orders.PerSecond)
 	if v.s.Orders.Rate() != nil {
 		rate = "stop rate"
 	}
@@ -232,7 +232,7 @@ func (v injectorPane) forecast(columns, lines int) [][]widget.Span {
 	of := func(label string, n int) []widget.Span {
 		return append([]widget.Span{widget.Styled(label, v.c.Look.Dim)}, v.fate(k.Reading.Forecast(v.s.Shown.At(), n, 1))...)
 	}
-	burst := v.s.Orders.Burst()
+	burst := v.s.Orders.Burst
 	return [][]widget.Span{of("one ", 1), of(fmt.Sprintf("burst %d ", burst), burst)}
 }
 
@@ -261,7 +261,7 @@ func (v injectorPane) fate(f model.Forecast) []widget.Span {
 
 // decisions lists what became of the last requests, newest first.
 func (v injectorPane) decisions(r cell.Rect) {
-	list := v.s.Orders.Decisions()
+	list := v.s.Orders.Decisions
 	if len(list) == 0 && r.H > 0 {
 		v.c.Buffer.Text(r.X, r.Y, r.X+r.W, "no request fired yet", v.c.Look.Dim)
 	}

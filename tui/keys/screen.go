@@ -53,10 +53,10 @@ func New(s *session.Session) *Screen {
 			func() tea.Cmd { d.focus = (d.focus + 1) % panes; return nil }),
 		shell.Bind("keys", "open in the lab", "O", "opens the key's requests in the lab", d.study).In(shell.OfKey, nil),
 		shell.Bind("keys", "what if", "w", "puts the key's requests through other terms", d.what.ask).In(shell.OfKey, nil).When(func() string {
-			if d.s.Selection.Group() == "" {
+			if d.s.Selection.Group == "" {
 				return ""
 			}
-			return d.s.Selection.Group() + " is a group: w asks about all of its keys on the heat map (6), and here about a selected key."
+			return d.s.Selection.Group + " is a group: w asks about all of its keys on the heat map (6), and here about a selected key."
 		}),
 		shell.Bind("view", "collapse", "esc", "shows all panes again", d.collapse).Unless("There is nothing to go back from.",
 			func() bool {
@@ -76,12 +76,12 @@ func (d *Screen) Update(msg tea.Msg) tea.Cmd {
 		d.area, d.framed = msg.Area, msg.Framed
 		d.layOut()
 	case shell.TickMsg:
-		d.s.SetStep(d.s.Shown.Time.Step())
+		d.s.Step = d.s.Shown.Time.Step()
 	case shell.HiddenMsg:
 		d.expanded = false
-		d.s.Selection.SetGroup("")
+		d.s.Selection.Group = ""
 		d.s.Shown.Time.Forget()
-		d.s.SetStep(0)
+		d.s.Step = 0
 	case tea.MouseClickMsg:
 		if k := d.s.Selection.Current(); k != nil && msg.Button == tea.MouseLeft {
 			if at, yes := d.s.Shown.Time.Future(msg.X, msg.Y, k.Gauge.Next); yes {
@@ -117,7 +117,7 @@ func (d *Screen) layOut() {
 	}
 	d.table.list()
 	d.areas = arrange(d.area, d.focus, d.expanded, d.framed,
-		content{keys: d.table.listed(), fired: len(d.s.Orders.Decisions()) > 0, mute: d.s.Orders.CanFire() != ""})
+		content{keys: d.table.listed(), fired: len(d.s.Orders.Decisions) > 0, mute: d.s.Orders.CanFire() != ""})
 	d.what.run()
 	d.table.rows = widget.Spread(d.rowsShown(), len(d.table.lines), tallest)
 	d.table.scroll(max(1, d.rowsShown()))
@@ -366,7 +366,7 @@ func (t *table) merge() {
 	for i, p := range t.peers {
 		p.s.Follow(t.s)
 		p.s.Rows.Like(t.s.Rows)
-		left[i] = p.s.Rows.Rows()
+		left[i] = p.s.Rows.Rows
 		n += len(left[i])
 	}
 	t.lines = t.lines[:0]
@@ -384,7 +384,7 @@ func (t *table) merge() {
 
 // follow shows the server of the first row, until a person has chosen a key.
 func (t *table) follow() {
-	if t.groups.on || t.s.Selection.Chosen() || len(t.lines) == 0 {
+	if t.groups.on || t.s.Selection.Chosen || len(t.lines) == 0 {
 		return
 	}
 	if first := t.lines[0].table; first != t {

@@ -131,7 +131,7 @@ func throttled(lines []line) int {
 // paintEmpty says why no key is listed, and what to do.
 func (v tableView) paintEmpty(rows cell.Rect) {
 	switch {
-	case len(v.table.lines) > 0 || !v.s.Shown.Started():
+	case len(v.table.lines) > 0 || !v.s.Shown.Started:
 	case v.s.Shown.Board().Len() == 0:
 		session.PaintSearch(v.c, rows, v.s.Shown.Live())
 	case rows.H > 1:
@@ -144,7 +144,7 @@ func (v tableView) paintEmpty(rows cell.Rect) {
 func (v tableView) heading() []widget.Span {
 	n := len(v.table.lines)
 	if v.table.groups.on {
-		n = len(v.s.Rows.Rows())
+		n = len(v.s.Rows.Rows)
 	}
 	title := []widget.Span{widget.Styled("keys", v.c.Look.Title), widget.Styled(fmt.Sprintf(" %d", n), v.c.Look.Dim)}
 	if v.common != nil {
@@ -218,7 +218,7 @@ func (v tableView) columnHeads(in cell.Rect, widths *[len(columns)]int) {
 // row draws a line in the columns of the table.
 func (v tableView) row(r cell.Rect, widths *[len(columns)]int, l line) {
 	g, k := &v.c.Buffer, l.shown()
-	selected, denies := k.Reading.Key == v.s.Selection.Selected() && v.table.groups.at == "" && v.table.shown(), k.Gauge.Throttled()
+	selected, denies := k.Reading.Key == v.s.Selection.Selected && v.table.groups.at == "" && v.table.shown(), k.Gauge.Throttled()
 	if l.group != nil {
 		selected, denies = v.table.groups.at == l.group.path, l.group.denied > 0
 	}

@@ -207,7 +207,7 @@ func (v *duelView) enter(s *Screen) {
 			s.fail(err)
 		}
 	case v.duel == nil: // nothing was laid out yet, as on a terminal without a size
-	case v.duel.Left() > 0:
+	case v.duel.Left > 0:
 		v.duel.GiveUp()
 	case v.duel.Solved && v.duel.Failed == nil:
 		v.replay(s, v.duel.Reply(*s.at(), s.run.Setup(), s.focus))
@@ -268,15 +268,15 @@ func (v *duelView) person(p painter) (string, themes.Style) {
 // solver says what the solver found, once its time is up.
 func (v *duelView) solver(p painter) (string, themes.Style) {
 	d := v.duel
-	seconds := int((d.Left() + time.Second - 1) / time.Second)
+	seconds := int((d.Left + time.Second - 1) / time.Second)
 	switch {
 	case d.Failed != nil:
 		return "solver   cannot search: " + safetext.Sentence(d.Failed.Error()), p.c.Look.Near
-	case d.Left() > 0 && !d.Solved:
+	case d.Left > 0 && !d.Solved:
 		return fmt.Sprintf("solver   searches, and answers in %d s", seconds), p.c.Look.Accent
 	case !d.Solved:
 		return "solver   searches…", p.c.Look.Accent
-	case d.Left() > 0:
+	case d.Left > 0:
 		return fmt.Sprintf("solver   answers in %d s; enter asks it now", seconds), p.c.Look.Accent
 	case d.Holds():
 		return fmt.Sprintf("solver   found none among %s that breaks it, which does not say that there is none",
@@ -383,7 +383,7 @@ func (v *boxView) ask(s *Screen) {
 func (v *boxView) answer(s *Screen, suspect int) {
 	v.guessed = suspect
 	s.results.named.Boxes++
-	if suspect == v.box.Hidden() {
+	if suspect == v.box.Hidden {
 		s.results.named.Right++
 		s.results.named.Requests += len(v.box.Tried)
 	}
@@ -414,9 +414,9 @@ func (v *boxView) paint(p painter, r cell.Rect) {
 
 // paintVerdict says what was in the box.
 func (v *boxView) paintVerdict(p painter, r cell.Rect) int {
-	b, right := v.box, v.guessed == v.box.Hidden()
+	b, right := v.box, v.guessed == v.box.Hidden
 	text := fmt.Sprintf("%s %s. It is the %s. You fired %s.", p.mark(right), collect.If(right, "Right", "Wrong"),
-		b.Suspects[b.Hidden()].Name, format.Plural(len(b.Tried), "request"))
+		b.Suspects[b.Hidden].Name, format.Plural(len(b.Tried), "request"))
 	return p.c.Paragraphs(r, p.outcome(right), text) + 1
 }
 
@@ -452,7 +452,7 @@ func (v *boxView) paintSuspects(p painter, r cell.Rect) {
 			if mark, st = p.c.Look.YesMark, p.c.Look.Text; !v.box.Fits(i) {
 				mark, st = p.c.Look.OverMark, p.c.Look.Dim
 			}
-			if i == v.box.Hidden() {
+			if i == v.box.Hidden {
 				st = p.c.Look.Title
 			}
 		}

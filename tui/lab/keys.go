@@ -100,7 +100,7 @@ func (s *Screen) started() tea.Cmd {
 }
 
 func (s *Screen) play() {
-	if s.app.Options().Still {
+	if s.app.Options.Still {
 		s.app.Say("The clock moves by hand alone: step with the arrows, or go to a time with g.")
 		return
 	}

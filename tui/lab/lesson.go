@@ -187,7 +187,7 @@ func (t *task) update(s *Screen) {
 		before := t.Progress
 		t.version, t.decided, t.now = s.run.Version(), s.run.Decided(), s.run.Now()
 		t.Progress = s.at().Progress(s.run)
-		if s.app.Options().ASCII {
+		if s.app.Options.ASCII {
 			t.Text = strings.NewReplacer("✓", s.app.Canvas.Look.YesMark, "✖", s.app.Canvas.Look.OverMark).Replace(t.Text)
 		}
 		switch {

@@ -265,7 +265,7 @@ func (v *accuracyView) take(s *Screen, msg measuredMsg) {
 		s.fail(msg.err)
 		return
 	}
-	v.lines = accuracy.Plots(msg.report, s.app.Options().ASCII)
+	v.lines = accuracy.Plots(msg.report, s.app.Options.ASCII)
 	s.app.Redraw()
 }
 

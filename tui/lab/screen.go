@@ -205,7 +205,7 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 			s.app.Redraw()
 			return cmd
 		}
-		if before := s.lit; s.app.Over() == nil {
+		if before := s.lit; s.app.Over == nil {
 			if !s.app.Canvas.Hover(msg.X, msg.Y) {
 				s.lit = -1
 			}
@@ -340,7 +340,7 @@ func program(ctx context.Context, o Options) (*shell.App, *Screen, error) {
 			v.ProgressBar = tea.NewProgressBar(tea.ProgressBarDefault, int(100*s.seek.done(s.run.Now())))
 		}
 	}
-	app.SetHost(host)
+	app.Host = host
 	app.Register("lab", "shows the lab", s)
 	return app, s, nil
 }

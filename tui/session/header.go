@@ -72,7 +72,7 @@ func (s *Session) Header(p *widget.Canvas, r cell.Rect) {
 // paintServer draws the first line: the state of the screen, the server, and whether it can be fired
 // at.
 func (h header) paintServer(x, y, end int) {
-	s := h.s.Shown.Server()
+	s := h.s.Shown.Server
 	label, style := h.state()
 	right := format.Clock(h.s.Shown.At())
 	switch {
@@ -95,7 +95,7 @@ func (h header) paintServer(x, y, end int) {
 	if h.s.Options.Production {
 		x = h.c.Spans(x, y, edge, widget.Styled(" PROD ", h.c.Look.BadgeBad), widget.Styled(" ", h.c.Look.Text))
 	}
-	if !h.s.Shown.Started() {
+	if !h.s.Shown.Started {
 		h.c.Spans(x, y, edge, widget.Styled("connecting…", h.c.Look.Dim))
 		return
 	}
@@ -167,7 +167,7 @@ func (h header) serverFacts(s model.Server) []widget.Span {
 	if s.Version != "" && !s.Embedded {
 		say("redis "+s.Version, h.c.Look.Dim)
 	}
-	if c := h.s.Shown.Cost(); live && c.Over > 0 && c.Server > 0 {
+	if c := h.s.Shown.Cost; live && c.Over > 0 && c.Server > 0 {
 		say(fmt.Sprintf("watching costs %.2f%%", 100*float64(c.Server)/float64(c.Over)), h.c.Look.Dim)
 	} else if live && c.Over > 0 && !s.Embedded {
 		say(format.PerSecond(float64(c.Commands)/c.Over.Seconds())+" reads", h.c.Look.Dim)
@@ -187,13 +187,13 @@ func (h header) state() (string, themes.Style) {
 // playing returns the badge that says whether the picture moves, and which one it is.
 func (h header) playing() (string, themes.Style) {
 	switch {
-	case h.s.Shown.Replayed() && h.s.Shown.Started():
+	case h.s.Shown.Replayed() && h.s.Shown.Started:
 		return h.s.replayed(h.c.Look)
 	case h.s.Shown.Back() > 0:
 		return "PAUSED, " + format.Span(h.s.Shown.Age()) + " back · esc now", h.c.Look.BadgeWarn
 	case h.s.Shown.Paused():
 		return "PAUSED", h.c.Look.BadgeWarn
-	case !h.s.Shown.Started() || h.s.Shown.Live().Server.Link == model.Connecting:
+	case !h.s.Shown.Started || h.s.Shown.Live().Server.Link == model.Connecting:
 		return h.c.Waiting(h.s.Shell.Now()) + " CONNECTING", h.c.Look.BadgeWarn
 	case h.s.Shown.Live().Server.Link == model.Down:
 		return "DOWN " + format.Span(h.s.Shown.Live().Server.Down), h.c.Look.BadgeBad
@@ -235,7 +235,7 @@ func (h header) paintVerdict(x, y, end int) {
 	case s.Link != model.Live && s.Err != "":
 		h.c.SpansFit(x+1, y, end-1, widget.Styled(h.c.Look.OverMark+" "+safetext.Clean(s.Err), h.c.Look.Denied))
 		return
-	case !h.s.Shown.Started():
+	case !h.s.Shown.Started:
 		return
 	case h.s.Options.Saving.Past != nil && h.s.Shown.Back() > 0 && h.s.Shown.At() != h.s.recalled:
 		h.c.Spans(x+1, y, end, widget.Styled("reading what was seen at "+format.Clock(h.s.Shown.At())+"…", h.c.Look.Dim))
@@ -245,7 +245,7 @@ func (h header) paintVerdict(x, y, end int) {
 		h.c.Spans(x+1, y, end, widget.Styled(text, h.c.Look.Near))
 		return
 	}
-	stale := h.s.Shown.Stale()
+	stale := h.s.Shown.Stale
 	ok := max(t.Keys-t.Throttled-t.Eased-t.Near-t.Broken-t.Unknown-t.Likely-t.Gone-stale, 0)
 	if h.s.large() {
 		x = h.paintWait(x+1, y, end, &t) - 1
@@ -302,7 +302,7 @@ func (h header) paintVerdict(x, y, end int) {
 
 // unsure returns of how many keys it is not known whether they are throttled now.
 func (s *Session) unsure(t *model.Totals) int {
-	return min(t.Unknown+t.Broken+t.Likely+s.Shown.Stale()+s.Shown.Board().Sweep.Behind, t.Keys)
+	return min(t.Unknown+t.Broken+t.Likely+s.Shown.Stale+s.Shown.Board().Sweep.Behind, t.Keys)
 }
 
 // paintLongest says which throttled key waits longest, or that no key is throttled, and which was the latest.

@@ -116,27 +116,24 @@ func (s *Session) deniedIn(k *model.Watched) (time.Duration, bool) {
 	return in, in >= 0
 }
 
-// SetStep sets the time between two steps of the screen's timeline; 0 if it has none.
-func (s *Session) SetStep(d time.Duration) { s.step = d }
-
 // Pace returns the time to the next picture. Sending one to the terminal costs most here, so a
 // picture comes with every step of the timeline, and between two steps in even parts of about five
 // times the least that is allowed, which is half a second by default: numbers cannot be read any
 // faster. While nothing moves but time, a picture comes at every full second.
 func (s *Session) Pace() (wait time.Duration, idle bool) {
 	now := int64(s.Shown.LiveAt())
-	if s.Shell.Options().Still || s.idleScreen() {
+	if s.Shell.Options.Still || s.idleScreen() {
 		return time.Second - time.Duration(now%1e6)*time.Microsecond, true
 	}
 	frame := s.Shell.Frame()
 	unhurried := 5 * frame
-	quiet := s.Orders.Firing() == 0 && !s.Shown.Throttled() && s.Shown.Quiet() > 2*time.Second
+	quiet := s.Orders.Firing() == 0 && !s.Shown.Throttled && s.Shown.Quiet() > 2*time.Second
 	switch {
-	case s.step > unhurried && quiet: // at the very moment of the step
-		return max(frame, min(s.step-time.Duration(now)*time.Microsecond%s.step, time.Second)), false
-	case s.step > 0: // so that the picture moves evenly
-		parts := max((s.step+unhurried/2-1)/unhurried, 1) // rounded, a half downwards
-		part := s.step / parts
+	case s.Step > unhurried && quiet: // at the very moment of the step
+		return max(frame, min(s.Step-time.Duration(now)*time.Microsecond%s.Step, time.Second)), false
+	case s.Step > 0: // so that the picture moves evenly
+		parts := max((s.Step+unhurried/2-1)/unhurried, 1) // rounded, a half downwards
+		part := s.Step / parts
 		return max(frame, part-time.Duration(now)*time.Microsecond%part), false
 	}
 	return unhurried, false
@@ -145,11 +142,11 @@ func (s *Session) Pace() (wait time.Duration, idle bool) {
 // idleScreen reports whether nothing on screen changes more often than its clock: no request
 // arrives, no column moves within a second, and nothing counts down.
 func (s *Session) idleScreen() bool {
-	if !s.Shown.Started() || s.Shown.Live().Server.Link != model.Live || s.Orders.Firing() > 0 || s.Shown.Throttled() {
+	if !s.Shown.Started || s.Shown.Live().Server.Link != model.Live || s.Orders.Firing() > 0 || s.Shown.Throttled {
 		return false
 	}
-	if k := s.Shown.Live().Key(s.Selection.Selected()); k != nil {
-		if w := k.Timeline.Window(); s.step == 0 || w < 48*time.Second {
+	if k := s.Shown.Live().Key(s.Selection.Selected); k != nil {
+		if w := k.Timeline.Window(); s.Step == 0 || w < 48*time.Second {
 			return s.Shown.Quiet() > max(2*w, 3*time.Second)
 		}
 	}
@@ -163,7 +160,7 @@ func (s *Session) tick(local time.Time) {
 	if changed {
 		s.Shell.Redraw()
 	}
-	if second || changed && !s.Shell.Options().Still && s.Rows.Stirred() {
+	if second || changed && !s.Shell.Options.Still && s.Rows.Stirred() {
 		s.Selection.Resort()
 	}
 }

@@ -204,7 +204,7 @@ func (t *teaching) take(msg fitsMsg) (cmd tea.Cmd) {
 	switch t.held = msg.limit; {
 	case msg.err != nil: // they are read again, since the keys of some limiters live for seconds
 		t.fits, t.says, t.held = nil, safetext.Sentence(msg.err.Error()), unread
-		if again := t.ask(msg.limit); t.s.Shell.Over() == t {
+		if again := t.ask(msg.limit); t.s.Shell.Over == t {
 			cmd = tea.Tick(time.Second, func(time.Time) tea.Msg { return again() })
 		}
 		return cmd

@@ -45,7 +45,7 @@ func (s *Session) Actions() shell.Actions {
 	list := shell.Actions{
 		shell.Bind("fire", "fire", "space", "fires one request at the selected key", func() tea.Cmd { return s.Orders.Fire(model.Order{N: 1}) }).
 			For(shell.ToAct).As(shell.Fire).In(shell.OfKey, nil).Hinted("fire").Writing().When(live),
-		shell.Bind("fire", "burst", "b", "fires a burst of N", func() tea.Cmd { return s.Orders.Fire(model.Order{N: s.Orders.Burst()}) }).
+		shell.Bind("fire", "burst", "b", "fires a burst of N", func() tea.Cmd { return s.Orders.Fire(model.Order{N: s.Orders.Burst}) }).
 			For(shell.ToAct).As(shell.Burst).In(shell.OfKey, nil).Hinted("burst").Writing().When(live),
 		shell.Bind("fire", "rate", "r", "starts and stops firing at a rate", s.Orders.ToggleRate).For(shell.ToAct).As(shell.Rate).
 			In(shell.OfKey, nil).Writing().When(live),
@@ -59,7 +59,7 @@ func (s *Session) Actions() shell.Actions {
 		shell.Bind("fire", "give room", "$", "gives the key room, frees or blocks it", s.Orders.OpenChanges).In(shell.OfKey,
 			nil).When(s.inReplay("A replay only shows what was seen: nothing can be changed.", never)),
 		shell.Bind("fire", "burst at a copy", "d", "fires a burst at a scratch copy of the key",
-			func() tea.Cmd { return s.Orders.Fire(model.Order{N: s.Orders.Burst(), Scratch: true}) }).In(shell.OfKey,
+			func() tea.Cmd { return s.Orders.Fire(model.Order{N: s.Orders.Burst, Scratch: true}) }).In(shell.OfKey,
 			nil).Writing().When(live),
 		shell.Bind("fire", "undo", "U", "takes back what was fired or changed", s.Orders.OpenActions).In(shell.OfKey, nil).Writing(),
 		shell.Bind("fire", "without injected", `\`, "leaves what was fired from here out of all", do(s.SubtractInjected)),
@@ -75,13 +75,13 @@ func (s *Session) Actions() shell.Actions {
 		shell.Bind("keys", "export", "e", "exports all keys as they are now to JSON", s.Files.ExportKeys).As(shell.ExportKeys).In(shell.Save,
 			shell.Folder),
 		shell.Bind("keys", "csv", "E", "exports the rows as csv, md or jsonl", func() tea.Cmd {
-			rows := s.Rows.Rows()
+			rows := s.Rows.Rows
 			return s.AskFormat(format.Plural(len(rows), "key"), func(f report.Format) tea.Cmd { return s.Files.ExportRows(rows, f) })
 		}).As(shell.ExportRows).In(shell.Save, shell.Folder).Unless(nothing, func() bool {
 			return s.Options.Saving.ExportRows == nil || s.Selection.Current() == nil
 		}),
 		shell.Bind("keys", "timeline", "V", "exports what the key did as csv, md or jsonl", func() tea.Cmd {
-			key := s.Selection.Selected()
+			key := s.Selection.Selected
 			return s.AskFormat(s.Name(key), func(f report.Format) tea.Cmd { return s.Files.ExportHistory(key, f) })
 		}).In(shell.Save, shell.Folder).Unless(nothing, func() bool { return s.Options.Saving.History == nil || s.Selection.Current() == nil }),
 		shell.Bind("keys", "record", "F", "records to a file, or ends the recording", s.Files.ToggleRecording).As(shell.Record).
@@ -188,7 +188,7 @@ func (s *Session) askTime() tea.Cmd {
 		if !ok {
 			return s.Shell.Warn("A time is " + format.Moments + ".")
 		}
-		return s.Visit(s.Selection.Selected(), at)
+		return s.Visit(s.Selection.Selected, at)
 	}, nil))
 }
 

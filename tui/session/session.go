@@ -78,13 +78,13 @@ type Session struct {
 	told     map[string]bool // patterns for which rules were written since the last one was taken back
 	names    cleaned
 	families families
-	step     time.Duration // time between two steps of the screen's timeline; 0 if it has none
+	Step     time.Duration // time between two steps of the screen's timeline; 0 if it has none
 }
 
 // New returns a session in a program.
 func New(app *shell.App, o Options) *Session {
 	o.Inject.Mask = o.Mask
-	s := &Session{Shell: app, Options: o, told: make(map[string]bool), Shown: state.NewBoards(o.Source.Player, app.Options().Still)}
+	s := &Session{Shell: app, Options: o, told: make(map[string]bool), Shown: state.NewBoards(o.Source.Player, app.Options.Still)}
 	s.Rows = state.NewList(s.Shown, s.Shell.Redraw)
 	s.Selection = state.NewSelection(s.Shown, s.Rows,
 		state.Hooks{Redraw: s.Shell.Redraw, Picked: func() { s.Orders.MarkPlans() }, Focus: o.Source.Focus})
@@ -93,8 +93,8 @@ func New(app *shell.App, o Options) *Session {
 	s.Files = state.NewFiles(app, s.Shown, o.Saving)
 	s.Marks = state.NewMarkers(app, s.Shown, s.Selection, s.Name, o.Markers)
 	s.alerts = alerts{app: app, next: o.News, notify: o.Notify, now: s.Shown.LiveAt}
-	app.SetHost(shell.Host{Init: s.Init, Update: s.Update, Pace: s.Pace, Header: s.Header, HeaderRows: s.HeaderRows, TooSmall: s.TooSmall,
-		Decorate: s.Decorate, Back: s.Back, HostKeys: s.HostKeys, Legend: s.Legend})
+	app.Host = shell.Host{Init: s.Init, Update: s.Update, Pace: s.Pace, Header: s.Header, HeaderRows: s.HeaderRows, TooSmall: s.TooSmall,
+		Decorate: s.Decorate, Back: s.Back, HostKeys: s.HostKeys, Legend: s.Legend}
 	return s
 }
 
@@ -177,8 +177,8 @@ func (s *Session) receive(msg batchMsg) tea.Cmd {
 		s.Rows.Rebind() // the rows are those of the board before
 	}
 	s.Orders.Meet(s.Shown.Live().Server)
-	moves := change.Moves && !s.Shell.Options().Still // else the next second is soon enough
-	if !s.Shown.Paused() && (change.Anew || s.Rows.Grown() || !s.Shell.Options().Still && s.Rows.Stirred()) {
+	moves := change.Moves && !s.Shell.Options.Still // else the next second is soon enough
+	if !s.Shown.Paused() && (change.Anew || s.Rows.Grown() || !s.Shell.Options.Still && s.Rows.Stirred()) {
 		moves = true
 		s.Selection.Resort()
 		s.Marks.Arrive()
@@ -195,7 +195,7 @@ func (s *Session) receive(msg batchMsg) tea.Cmd {
 // Decorate sets the title of the window and, while keys are discovered, the terminal's own
 // progress bar.
 func (s *Session) Decorate(v *tea.View) {
-	if !s.Shown.Started() {
+	if !s.Shown.Started {
 		return
 	}
 	v.WindowTitle = s.alerts.title() + "ratescope " + safetext.Clip(safetext.Clean(s.Shown.Live().Server.Target), 60, safetext.Ellipsis)
@@ -256,8 +256,8 @@ func (s *Session) Visit(key string, at limiter.Instant) tea.Cmd {
 
 // keys is what firing knows of the keys of a session.
 func (s *Session) keys() firing.Keys {
-	return firing.Keys{Live: s.Shown.Live, LiveAt: s.Shown.LiveAt, Paused: s.Shown.Paused, Age: s.Shown.Age, Selected: s.Selection.Selected,
-		Group: s.Selection.Group, SelectionMoved: s.selectionMoved,
+	return firing.Keys{Live: s.Shown.Live, LiveAt: s.Shown.LiveAt, Paused: s.Shown.Paused, Age: s.Shown.Age, SelectionMoved: s.selectionMoved,
+		Selected: func() string { return s.Selection.Selected }, Group: func() string { return s.Selection.Group },
 		Fired: func(f model.Fired) {
 			s.Shown.Live().Mark(f)
 			s.Files.Fired(f)
@@ -275,7 +275,7 @@ func (s *Session) selectionMoved() bool {
 	if lost == "" {
 		return false
 	}
-	now := s.Selection.Selected()
+	now := s.Selection.Selected
 	s.Shell.Warn("Nothing was fired: " + s.Name(lost) + " is gone and " + s.Name(now) + " is selected now; press again to fire at it.")
 	return true
 }

@@ -66,9 +66,9 @@ type App struct {
 	clock clock
 	life  *lifetime
 
-	o       Options
+	Options Options // how it looks
 	theming theming
-	host    Host
+	Host    Host // what the program is about: set before Run
 	keys    Actions
 	mouse   bool
 	used    []string // names of the palette's actions, the last used last
@@ -85,7 +85,7 @@ func New(ctx context.Context, o Options) (*App, error) {
 	if o.Shelf == nil {
 		o.Shelf = themes.BuiltIn()
 	}
-	a := &App{o: o, host: Bare(), mouse: o.Mouse}
+	a := &App{Options: o, Host: Bare(), mouse: o.Mouse}
 	a.theming = theming{on: &a.surface, shelf: o.Shelf, ascii: o.ASCII, fixed: o.Theme != "", dark: true}
 	theme := o.Shelf.Default(true)
 	if a.theming.fixed {
@@ -98,9 +98,6 @@ func New(ctx context.Context, o Options) (*App, error) {
 	a.life = begin(ctx)
 	return a, nil
 }
-
-// SetHost says what the program is about. It is called before Run.
-func (a *App) SetHost(h Host) { a.host = h }
 
 // Register adds a screen. The first is shown at the start; the number of each is its key.
 func (a *App) Register(name, what string, s Screen) {
@@ -115,10 +112,10 @@ func (a *App) Run(extra ...tea.ProgramOption) error { return run(a, a, extra) }
 // run runs m, which is a or a group that begins with it.
 func run(m tea.Model, a *App, extra []tea.ProgramOption) error {
 	defer a.life.stop()
-	settings := append([]tea.ProgramOption{tea.WithContext(a.life.ctx), tea.WithFPS(a.o.writes())}, extra...)
+	settings := append([]tea.ProgramOption{tea.WithContext(a.life.ctx), tea.WithFPS(a.Options.writes())}, extra...)
 	var model tea.Model = guarded{m, a.life}
-	if a.o.Timed != nil {
-		model = &timed{Model: model, report: a.o.Timed}
+	if a.Options.Timed != nil {
+		model = &timed{Model: model, report: a.Options.Timed}
 	}
 	_, err := tea.NewProgram(model, settings...).Run()
 	return a.life.ended(err)
@@ -139,9 +136,6 @@ func (a *App) Now() time.Time { return a.clock.now }
 // Idle reports whether the clock ticks once a second only.
 func (a *App) Idle() bool { return a.clock.idle }
 
-// Options returns how the program looks.
-func (a *App) Options() Options { return a.o }
-
 // writes returns how often a second a changed picture may be sent to the terminal: more often than
 // pictures move by themselves, so that the first picture and what a key does wait for less. A person who
 // asks for fewer pictures than usual has a slow line, and gets no more than that.
@@ -158,22 +152,22 @@ func (o *Options) writes() int {
 
 // Remember keeps a choice for the next start.
 func (a *App) Remember(key, value string) tea.Cmd {
-	if a.o.Remember == nil {
+	if a.Options.Remember == nil {
 		return nil
 	}
-	return a.o.Remember(key, value)
+	return a.Options.Remember(key, value)
 }
 
 // Recall returns what was kept of an earlier start under a key, or "".
 func (a *App) Recall(key string) string {
-	if a.o.Recall == nil {
+	if a.Options.Recall == nil {
 		return ""
 	}
-	return a.o.Recall(key)
+	return a.Options.Recall(key)
 }
 
 // Frame is the time between two pictures at the highest rate that is allowed.
-func (a *App) Frame() time.Duration { return time.Second / time.Duration(a.o.FPS) }
+func (a *App) Frame() time.Duration { return time.Second / time.Duration(a.Options.FPS) }
 
 // Show shows the screen of that name.
 func (a *App) Show(name string) tea.Cmd {

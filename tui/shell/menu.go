@@ -77,13 +77,13 @@ func (a *App) toggleMouse() tea.Cmd {
 func (a *App) actions() Actions {
 	list := Actions{
 		Bind("view", "back", "esc", "goes one step back", a.back).For(ToLook).As(Back).Hinted("back").Unless(
-			"This is where everything begins; q quits.", func() bool { return a.current == 0 && stepBack(a) == nil && a.host.Back() == nil }),
+			"This is where everything begins; q quits.", func() bool { return a.current == 0 && stepBack(a) == nil && a.Host.Back() == nil }),
 		Bind("view", "help", "?", "shows this help", func() tea.Cmd { return a.Open(newHelp(a)) }).Hinted("help"),
 		Bind("view", "palette", ":", "finds any action by its name", func() tea.Cmd { return a.Open(newPalette(a)) }).For(ToFind).
 			As(Palette).Hinted("do"),
 	}
 	list = append(list, a.screenKeys()...)
-	list = append(list, a.host.HostKeys()...)
+	list = append(list, a.Host.HostKeys()...)
 	return append(list,
 		Bind("view", "theme", "t", "picks a theme", func() tea.Cmd { return a.Open(newThemes(a)) }).
 			In(Look, func() string { return "(" + a.Canvas.Look.Name + ")" }),
@@ -179,8 +179,8 @@ func swatch(l *chart.Look, t *themes.Theme) string {
 func newThemes(a *App) *Picker {
 	before := a.Canvas.Look.Theme
 	var choices []Choice
-	for _, name := range a.o.Shelf.Names() {
-		t, err := a.o.Shelf.Find(name)
+	for _, name := range a.Options.Shelf.Names() {
+		t, err := a.Options.Shelf.Find(name)
 		if err != nil {
 			continue
 		}
@@ -221,7 +221,7 @@ type helpGroup struct {
 
 // newHelp returns the help of the screen that is shown.
 func newHelp(a *App) *helpOverlay {
-	h := &helpOverlay{view: viewport.New(), legend: a.host.Legend(&a.Canvas)}
+	h := &helpOverlay{view: viewport.New(), legend: a.Host.Legend(&a.Canvas)}
 	first := []helpGroup{{name: string(ToLook)}, {name: string(ToFind)}, {name: string(ToTime)},
 		{name: string(ToAct)}}
 	add := func(groups []helpGroup, name string, act Action) []helpGroup {

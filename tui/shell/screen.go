@@ -159,7 +159,7 @@ func (s *stack) KeepAll() error {
 type surface struct {
 	Canvas widget.Canvas
 
-	over    Overlay
+	Over    Overlay // the open one; nil for none
 	toast   widget.Toast
 	pointer pointer
 	frame   string // the last painted picture
@@ -186,19 +186,16 @@ func (s *surface) Hush() { s.toast, s.stale = widget.Toast{}, true }
 
 // Open lays an overlay over the screen; it has the keyboard until it closes.
 func (s *surface) Open(o Overlay) tea.Cmd {
-	s.over, s.stale = o, true
+	s.Over, s.stale = o, true
 	return nil
 }
-
-// Over returns the open overlay, or nil.
-func (s *surface) Over() Overlay { return s.over }
 
 // follow notes where the mouse is, and returns what says later that it has rested there. It
 // waits for nothing where there is nothing to say.
 func (s *surface) follow(x, y int) tea.Cmd {
 	rests, stale := s.pointer.moveTo(x, y)
 	s.stale = s.stale || stale
-	if rests || s.over != nil || s.Canvas.TipAt(x, y) == "" {
+	if rests || s.Over != nil || s.Canvas.TipAt(x, y) == "" {
 		return nil
 	}
 	moves := s.pointer.moves
@@ -207,7 +204,7 @@ func (s *surface) follow(x, y int) tea.Cmd {
 
 // paintTip says what is under the mouse, as it is in this picture.
 func (s *surface) paintTip(body cell.Rect) {
-	if s.pointer.rests && s.over == nil {
+	if s.pointer.rests && s.Over == nil {
 		s.Canvas.PaintTip(s.pointer.x, s.pointer.y, s.Canvas.TipAt(s.pointer.x, s.pointer.y),
 			cell.Rect{Y: 0, W: s.Canvas.Buffer.W, H: body.Y + body.H})
 	}
@@ -215,14 +212,14 @@ func (s *surface) paintTip(body cell.Rect) {
 
 // toOverlay gives a message to the open overlay.
 func (s *surface) toOverlay(msg tea.Msg) tea.Cmd {
-	if s.over == nil {
+	if s.Over == nil {
 		return nil
 	}
 	s.stale = true
-	over := s.over
+	over := s.Over
 	cmd, open := over.Update(msg)
-	if !open && s.over == over { // it may have opened another one
-		s.over = nil
+	if !open && s.Over == over { // it may have opened another one
+		s.Over = nil
 	}
 	return cmd
 }

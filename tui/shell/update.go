@@ -14,7 +14,7 @@ import (
 // Init asks for the terminal's background and starts the clock and the host. The first tick comes at
 // once: until then Now is zero, and a ticket that is issued would have expired long ago.
 func (a *App) Init() tea.Cmd {
-	return tea.Batch(tea.RequestBackgroundColor, a.clock.arm(0, a.clock.idle), a.host.Init(), a.at().Update(ShownMsg{}))
+	return tea.Batch(tea.RequestBackgroundColor, a.clock.arm(0, a.clock.idle), a.Host.Init(), a.at().Update(ShownMsg{}))
 }
 
 // Update handles one message and paints what it changed. The clock is re-armed in exactly
@@ -74,9 +74,9 @@ func (a *App) route(msg tea.Msg) tea.Cmd {
 	case tea.MouseMotionMsg:
 		return tea.Batch(touched(a, false), a.follow(msg.X, msg.Y), a.point(msg))
 	case tea.MouseReleaseMsg:
-		return tea.Batch(a.host.Update(TouchMsg{true}), a.point(msg))
+		return tea.Batch(a.Host.Update(TouchMsg{true}), a.point(msg))
 	default:
-		return tea.Batch(a.host.Update(msg), a.everywhere(msg))
+		return tea.Batch(a.Host.Update(msg), a.everywhere(msg))
 	}
 	return nil
 }
@@ -86,7 +86,7 @@ func touched(a *App, pressed bool) tea.Cmd {
 	if pressed && a.pointer.lift() {
 		a.stale = true
 	}
-	return a.host.Update(TouchMsg{pressed})
+	return a.Host.Update(TouchMsg{pressed})
 }
 
 // advance moves the clock on.
@@ -95,12 +95,12 @@ func (a *App) advance(at time.Time) tea.Cmd {
 	if a.toast.Over(at) {
 		a.Hush()
 	}
-	return tea.Batch(a.host.Update(TickMsg{at}), a.at().Update(TickMsg{at}))
+	return tea.Batch(a.Host.Update(TickMsg{at}), a.at().Update(TickMsg{at}))
 }
 
 // nextTick arms the clock.
 func (a *App) nextTick() tea.Cmd {
-	wait, idle := a.host.Pace()
+	wait, idle := a.Host.Pace()
 	if p, ok := a.at().(Story); ok {
 		if own := p.Pace(); own > 0 {
 			wait, idle = own, false
@@ -125,7 +125,7 @@ func (a *App) press(msg tea.KeyPressMsg) tea.Cmd {
 	case "ctrl+c":
 		return a.quit()
 	case "ctrl+z":
-		if a.o.Suspend {
+		if a.Options.Suspend {
 			return tea.Suspend
 		}
 	case "alt+esc": // esc twice at once: the two bytes arrive together
@@ -133,7 +133,7 @@ func (a *App) press(msg tea.KeyPressMsg) tea.Cmd {
 		return tea.Batch(a.press(esc), a.press(esc))
 	}
 	a.stale = true
-	if a.over != nil {
+	if a.Over != nil {
 		return a.toOverlay(msg)
 	}
 	if a.toast.Text != "" {
@@ -167,7 +167,7 @@ func (a *App) click(msg tea.MouseClickMsg) tea.Cmd {
 
 // point gives what the mouse does to the overlay, else to the screen.
 func (a *App) point(msg tea.Msg) tea.Cmd {
-	if a.over != nil {
+	if a.Over != nil {
 		return a.toOverlay(msg)
 	}
 	return a.at().Update(msg)
@@ -181,7 +181,7 @@ func (a *App) back() tea.Cmd {
 		if to, there := a.before(); there {
 			return a.change(to)
 		}
-		step = a.host.Back()
+		step = a.Host.Back()
 	}
 	if step != nil {
 		step()
@@ -194,7 +194,7 @@ func stepBack(a *App) func() {
 	if one, ok := a.at().(Story); ok {
 		return one.Back()
 	}
-	return a.host.Back()
+	return a.Host.Back()
 }
 
 // quit ends the program. A screen that others look at says so first; ctrl+c at that question does not ask again.
@@ -203,7 +203,7 @@ func (a *App) quit() tea.Cmd {
 		a.stopAll()
 		return tea.Quit
 	}
-	if s, ok := a.at().(interface{ Watched() string }); ok && a.over == nil && s.Watched() != "" {
+	if s, ok := a.at().(interface{ Watched() string }); ok && a.Over == nil && s.Watched() != "" {
 		a.Ask("quit", "quits", leave, s.Watched())
 		return nil
 	}
@@ -213,11 +213,11 @@ func (a *App) quit() tea.Cmd {
 // stopAll stops everything, in every program of the group.
 func (a *App) stopAll() tea.Cmd {
 	if a.Group == nil {
-		return tea.Batch(a.host.Update(StopMsg{}), a.everywhere(StopMsg{}))
+		return tea.Batch(a.Host.Update(StopMsg{}), a.everywhere(StopMsg{}))
 	}
 	var all []tea.Cmd
 	for _, one := range a.Group.apps {
-		all = append(all, addressed(one, one.host.Update(StopMsg{})), addressed(one, one.everywhere(StopMsg{})))
+		all = append(all, addressed(one, one.Host.Update(StopMsg{})), addressed(one, one.everywhere(StopMsg{})))
 	}
 	return tea.Batch(all...)
 }
@@ -233,9 +233,9 @@ func (a *App) layout() tea.Cmd {
 // body is the room between the header and the footer. A toast takes the footer's row; those that it needs
 // more go from the body, so that it covers no figure. It stands above a footer that an overlay writes in.
 func (a *App) body() cell.Rect {
-	_, rest := a.Canvas.Buffer.Bounds().Top(a.host.HeaderRows())
+	_, rest := a.Canvas.Buffer.Bounds().Top(a.Host.HeaderRows())
 	foot := a.toast.Rows(rest.W)
-	if a.over != nil || foot == 0 {
+	if a.Over != nil || foot == 0 {
 		foot++
 	}
 	body, _ := rest.Top(rest.H - foot)
@@ -273,8 +273,8 @@ func TickAt(t time.Time) tea.Msg { return tickMsg{at: t, generation: anyGenerati
 func (a *App) View() tea.View {
 	v := tea.NewView(a.frame)
 	v.AltScreen = true
-	v.WindowTitle = a.o.Name
-	a.host.Decorate(&v)
+	v.WindowTitle = a.Options.Name
+	a.Host.Decorate(&v)
 	if a.mouse {
 		v.MouseMode = tea.MouseModeAllMotion
 	}
@@ -286,8 +286,8 @@ func (a *App) paint() {
 	a.Canvas.Begin()
 	defer func() { a.frame = a.Canvas.Buffer.String() }()
 	if a.tooSmall() {
-		a.Canvas.TooSmall(a.o.Name, MinWidth, MinHeight)
-		a.Canvas.Buffer.Text(0, 1, a.Canvas.Buffer.W, strings.TrimSpace(a.host.TooSmall(a.Canvas.Buffer.W)), a.Canvas.Look.BadgeWarn)
+		a.Canvas.TooSmall(a.Options.Name, MinWidth, MinHeight)
+		a.Canvas.Buffer.Text(0, 1, a.Canvas.Buffer.W, strings.TrimSpace(a.Host.TooSmall(a.Canvas.Buffer.W)), a.Canvas.Look.BadgeWarn)
 		return
 	}
 	if len(a.screens) == 0 {
@@ -296,18 +296,18 @@ func (a *App) paint() {
 	body := a.body()
 	a.at().Paint(&a.Canvas, body)
 	footer := cell.Rect{Y: a.Canvas.Buffer.H - 1, W: a.Canvas.Buffer.W, H: 1}
-	header, _ := a.Canvas.Buffer.Bounds().Top(a.host.HeaderRows())
-	a.host.Header(&a.Canvas, header)
-	if a.over != nil || a.toast.Text == "" {
+	header, _ := a.Canvas.Buffer.Bounds().Top(a.Host.HeaderRows())
+	a.Host.Header(&a.Canvas, header)
+	if a.Over != nil || a.toast.Text == "" {
 		paintFooter(a, footer)
 	}
 	a.toast.Paint(&a.Canvas, cell.Rect{Y: body.Y + body.H, W: footer.W})
 	a.paintTip(body)
-	if a.over != nil {
-		if a.over.Modal() { // a click beside it closes it
+	if a.Over != nil {
+		if a.Over.Modal() { // a click beside it closes it
 			a.Canvas.OnClick(a.Canvas.Buffer.Bounds(), func(int) tea.Cmd { return a.toOverlay(tea.KeyPressMsg{Code: tea.KeyEscape}) })
 		}
-		a.over.Paint(&a.Canvas, footer)
+		a.Over.Paint(&a.Canvas, footer)
 	}
 }
 

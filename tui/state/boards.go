@@ -39,13 +39,13 @@ type Boards struct {
 	paused  *model.Board // the board at the moment of a pause; nil while the picture moves
 	frozen  *model.Board // what is shown of it: as it is, or as it stood when the timeline is scrolled back
 	organic *model.Board // what is shown of the live board or of the pause without what was injected; nil: all is shown
-	started bool         // a batch has come
-	server  model.Server // figures of the server: renewed once a second, so that they can be read
-	cost    model.Cost   // of about the last ten seconds
+	Started bool         // a batch has come
+	Server  model.Server // figures of the server: renewed once a second, so that they can be read
+	Cost    model.Cost   // of about the last ten seconds
 	second  int64        // of the server's clock at the last full second
 
-	throttled bool // a key counts down to its next admission; renewed once a second
-	stale     int  // keys that seem at ease by a reading that is too old to say so; renewed once a second
+	Throttled bool // a key counts down to its next admission; renewed once a second
+	Stale     int  // keys that seem at ease by a reading that is too old to say so; renewed once a second
 }
 
 // NewBoards returns empty boards. The clock is the player's where there is one; still says that the
@@ -63,16 +63,16 @@ type Change struct {
 func (b *Boards) Apply(batch model.Batch) Change {
 	was := b.live.Server
 	turned := was.Link != batch.Server.Link || was.Err != batch.Server.Err
-	c := Change{Anew: batch.Anew != nil, Turn: !b.started || turned, Moves: turned || moves(&batch)}
+	c := Change{Anew: batch.Anew != nil, Turn: !b.Started || turned, Moves: turned || moves(&batch)}
 	b.live.Apply(batch)
 	if b.frozen == nil {
 		b.renew()
 	}
 	b.account(b.live.Cost, c.Anew)
-	if c.Anew || !b.started || b.server.Link != b.live.Server.Link {
-		b.server = b.live.Server
+	if c.Anew || !b.Started || b.Server.Link != b.live.Server.Link {
+		b.Server = b.live.Server
 	}
-	b.started = true
+	b.Started = true
 	b.listen()
 	if c.Moves {
 		b.moved = b.now
@@ -91,19 +91,19 @@ func moves(b *model.Batch) bool {
 func (b *Boards) account(c model.Cost, anew bool) {
 	const memory = 10_000_000_000 // ns
 	if anew {
-		b.cost = model.Cost{}
+		b.Cost = model.Cost{}
 	}
-	if b.cost.Over > memory {
-		b.cost = model.Cost{Commands: b.cost.Commands / 2, Server: b.cost.Server / 2, Over: b.cost.Over / 2}
+	if b.Cost.Over > memory {
+		b.Cost = model.Cost{Commands: b.Cost.Commands / 2, Server: b.Cost.Server / 2, Over: b.Cost.Over / 2}
 	}
-	b.cost.Add(c)
+	b.Cost.Add(c)
 }
 
 // Tick moves the clock on to an instant of this machine's clock. It reports whether the picture
 // changed, and whether a full second of the server's clock has begun.
 func (b *Boards) Tick(local time.Time) (changed, second bool) {
-	b.local = local
-	if !b.started {
+	b.Local = local
+	if !b.Started {
 		return false, false
 	}
 	b.advance()
@@ -119,9 +119,9 @@ func (b *Boards) Tick(local time.Time) (changed, second bool) {
 	now := int64(b.now) / 1e6
 	if second = now != b.second; second {
 		b.second = now
-		b.throttled = b.live.Totals().Throttled > 0
-		b.stale = b.stalled()
-		b.server = b.live.Server
+		b.Throttled = b.live.Totals().Throttled > 0
+		b.Stale = b.stalled()
+		b.Server = b.live.Server
 	}
 	return true, second
 }
@@ -166,21 +166,6 @@ func (b *Boards) renew() {
 
 // Live returns the board that goes on collecting behind a pause.
 func (b *Boards) Live() *model.Board { return &b.live }
-
-// Started reports whether a batch has come.
-func (b *Boards) Started() bool { return b.started }
-
-// Server returns the server's figures as they were at the last full second.
-func (b *Boards) Server() model.Server { return b.server }
-
-// Cost returns what the watching cost in about the last ten seconds.
-func (b *Boards) Cost() model.Cost { return b.cost }
-
-// Throttled reports whether a key counts down to its next admission.
-func (b *Boards) Throttled() bool { return b.throttled }
-
-// Stale returns how many keys seem at ease by a reading that is too old to say so.
-func (b *Boards) Stale() int { return b.stale }
 
 // At returns the instant on screen, on the server's clock.
 func (b *Boards) At() limiter.Instant {
@@ -238,15 +223,12 @@ type clock struct {
 	now     limiter.Instant // server clock at the last tick
 	heard   limiter.Instant // server clock when it was last read,
 	heardAt time.Time       // and this machine's at that moment
-	local   time.Time       // this machine's clock at the last tick
+	Local   time.Time       // this machine's clock at the last tick
 	moved   limiter.Instant // when something last arrived or changed
 }
 
 // LiveAt returns the server's clock, which goes on behind a pause.
 func (c *clock) LiveAt() limiter.Instant { return c.now }
-
-// Local returns this machine's clock at the last tick.
-func (c *clock) Local() time.Time { return c.local }
 
 // Quiet returns for how long nothing has arrived or changed.
 func (c *clock) Quiet() time.Duration { return c.now.Sub(c.moved) }
@@ -254,7 +236,7 @@ func (c *clock) Quiet() time.Duration { return c.now.Sub(c.moved) }
 // listen takes over the server's clock from the live board.
 func (b *Boards) listen() {
 	if p := b.player; p != nil {
-		b.now = p.Now(b.local)
+		b.now = p.Now(b.Local)
 		return
 	}
 	if b.live.Server.Link != model.Live {
@@ -270,9 +252,9 @@ func (b *Boards) listen() {
 // advance moves the server's clock on by this machine's.
 func (b *Boards) advance() {
 	if p := b.player; p != nil {
-		b.now = p.Now(b.local)
+		b.now = p.Now(b.Local)
 	} else if b.heard != 0 { // the server's clock goes on while it is away
-		b.now = max(b.now, b.heard.Add(b.local.Sub(b.heardAt)))
+		b.now = max(b.now, b.heard.Add(b.Local.Sub(b.heardAt)))
 	}
 }
 
@@ -293,13 +275,13 @@ func (b *Boards) NowText() string {
 func (b *Boards) Pause() bool {
 	if p := b.player; p != nil {
 		p.Pause()
-		b.now = p.Now(b.local)
+		b.now = p.Now(b.Local)
 		return false
 	}
 	b.Time.Reset()
 	if b.frozen != nil {
 		b.frozen, b.paused = nil, nil
-	} else if b.started {
+	} else if b.Started {
 		b.paused = b.Freeze()
 		b.frozen = b.paused
 	}
@@ -382,22 +364,22 @@ func (b *Boards) Age() time.Duration {
 func (b *Boards) Replayed() bool { return b.player != nil }
 
 // Playback says where the replay is and how fast it goes.
-func (b *Boards) Playback() model.Playback { return b.player.Playback(b.local) }
+func (b *Boards) Playback() model.Playback { return b.player.Playback(b.Local) }
 
 // Seek moves the replay to an instant.
 func (b *Boards) Seek(at limiter.Instant) {
 	b.player.Seek(at)
-	b.now = b.player.Now(b.local)
+	b.now = b.player.Now(b.Local)
 }
 
 // Restart begins the replay anew.
 func (b *Boards) Restart() {
 	b.player.Restart()
-	b.now = b.player.Now(b.local)
+	b.now = b.player.Now(b.Local)
 }
 
 // Faster raises the speed of the replay, or lowers it.
 func (b *Boards) Faster(yes bool) {
 	b.player.Faster(yes)
-	b.now = b.player.Now(b.local)
+	b.now = b.player.Now(b.Local)
 }

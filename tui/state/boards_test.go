@@ -78,7 +78,7 @@ func TestABatchSaysWhatItChanged(t *testing.T) {
 	if c := b.Apply(feed.Advance(start.Add(time.Second))); !c.Turn || !c.Moves {
 		t.Errorf("the end of the link is %+v", c)
 	}
-	if b.Server().Link != model.Down {
+	if b.Server.Link != model.Down {
 		t.Error("the header's figures do not say that the link is down")
 	}
 }

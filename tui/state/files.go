@@ -141,7 +141,7 @@ func (f *Files) ToggleRecording() tea.Cmd {
 		return func() tea.Msg { return account(r.Close()) }
 	case f.o.Record == nil:
 		f.app.Warn("Nothing can be recorded here.")
-	case !f.boards.Started():
+	case !f.boards.Started:
 		f.app.Warn("There is nothing to record yet.")
 	default:
 		open := f.o.Record
@@ -180,7 +180,7 @@ func (f *Files) NoCapsule() string {
 		return "A replay is of a file already: hand that on."
 	case f.o.Capsule == nil:
 		return "No capsule can be saved here."
-	case !f.boards.Started():
+	case !f.boards.Started:
 		return "There is nothing to save yet."
 	}
 	return ""

@@ -33,7 +33,7 @@ type Markers struct {
 	name      func(key string) string
 	o         MarkerOptions
 
-	set       []record.Marker // sorted
+	Set       []record.Marker // that a person set, sorted; not to be changed
 	happened  []record.Marker // sorted
 	searched  bool            // happened is known
 	searching bool
@@ -45,13 +45,10 @@ type Markers struct {
 
 // NewMarkers returns the markers of what boards show. name returns a key as the terminal may show it.
 func NewMarkers(app *shell.App, boards *Boards, selection *Selection, name func(key string) string, o MarkerOptions) *Markers {
-	m := &Markers{app: app, boards: boards, selection: selection, name: name, o: o, set: o.Set}
-	boards.Time.Mark(m.set)
+	m := &Markers{app: app, boards: boards, selection: selection, name: name, o: o, Set: o.Set}
+	boards.Time.Mark(m.Set)
 	return m
 }
-
-// Set returns the markers that a person set, sorted. The list must not be changed.
-func (m *Markers) Set() []record.Marker { return m.set }
 
 // Actions returns what a person can do with markers on every screen.
 func (m *Markers) Actions() shell.Actions {
@@ -126,11 +123,11 @@ func (m *Markers) Arrive() {
 
 // ask lets a person mark the moment under the cursor, or the one on screen.
 func (m *Markers) ask() {
-	at, key := m.boards.Time.Moment(m.boards.At()), m.selection.Selected()
+	at, key := m.boards.Time.Moment(m.boards.At()), m.selection.Selected
 	text, there := "", -1
 	if i := m.at(at, key); i >= 0 {
-		there, text = i, m.set[i].Text
-		at, key = m.set[i].At, m.set[i].Key
+		there, text = i, m.Set[i].Text
+		at, key = m.Set[i].At, m.Set[i].Key
 	}
 	hint := collect.If(there >= 0, "enter keeps the text · without one the marker is taken away", "a text, or none · enter marks it")
 	m.app.Open(m.app.NewPrompt("mark "+format.ClockMillis(at)+" ", text, hint, nil, func(text string, kept bool) tea.Cmd {
@@ -144,15 +141,15 @@ func (m *Markers) ask() {
 // at returns the place of the marker that stands at an instant, that of the key first; -1 there is
 // none.
 func (m *Markers) at(at limiter.Instant, key string) int {
-	if i := record.FindMarker(m.set, at, key); i >= 0 {
+	if i := record.FindMarker(m.Set, at, key); i >= 0 {
 		return i
 	}
-	return slices.IndexFunc(m.set, func(s record.Marker) bool { return s.At == at })
+	return slices.IndexFunc(m.Set, func(s record.Marker) bool { return s.At == at })
 }
 
 // put sets a marker. Where one stands it gets the text, or is taken away without any.
 func (m *Markers) put(n record.Marker) tea.Cmd {
-	list := slices.Clone(m.set) // Keep may be reading the other
+	list := slices.Clone(m.Set) // Keep may be reading the other
 	switch i := record.FindMarker(list, n.At, n.Key); {
 	case i >= 0 && n.Text == "":
 		list = slices.Delete(list, i, i+1)
@@ -167,7 +164,7 @@ func (m *Markers) put(n record.Marker) tea.Cmd {
 		record.SortMarkers(list)
 		m.app.Say("Marked: " + m.words(&n))
 	}
-	m.set = list
+	m.Set = list
 	m.boards.Time.Mark(list)
 	m.app.Redraw()
 	return m.keep()
@@ -182,7 +179,7 @@ func (m *Markers) keep() tea.Cmd {
 		return nil
 	}
 	m.keeping = true
-	list, keep := m.set, m.o.Keep
+	list, keep := m.Set, m.o.Keep
 	return func() tea.Msg { return keptMsg{keep(list)} }
 }
 
@@ -202,9 +199,9 @@ func (m *Markers) jump(on, all bool) tea.Cmd {
 			return happenedMsg{list, err}
 		}
 	}
-	list := m.set
+	list := m.Set
 	if all {
-		list = slices.Concat(m.set, m.happened)
+		list = slices.Concat(m.Set, m.happened)
 		record.SortMarkers(list)
 	}
 	find := collect.If(on, record.NextMarker, record.PreviousMarker)

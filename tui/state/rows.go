@@ -25,31 +25,25 @@ type List struct {
 	view    model.View
 	byTitle bool // by a column that a person chose; else by state
 	filter  filter
-	rows    []*model.Watched
-	known   int       // how many keys there were at the last sort
-	sorts   int       // how often rows was made anew
-	touched time.Time // when a person last pressed a key or moved the mouse
-	asked   int       // how often a person asked for another order
-	hand    string    // the key whose row keeps its place while a person is at work; "" none
-	held    bool      // it was left where it stood
+	Rows    []*model.Watched // the keys that the filter leaves, in their order
+	known   int              // how many keys there were at the last sort
+	Sorts   int              // how often Rows was made anew: while it stays, so do they
+	touched time.Time        // when a person last pressed a key or moved the mouse
+	asked   int              // how often a person asked for another order
+	hand    string           // the key whose row keeps its place while a person is at work; "" none
+	held    bool             // it was left where it stood
 }
 
 // NewList returns an empty list of the keys of boards. It calls redraw when the rows changed.
 func NewList(boards *Boards, redraw func()) *List { return &List{boards: boards, redraw: redraw} }
-
-// Rows returns the keys that the filter leaves, in their order.
-func (l *List) Rows() []*model.Watched { return l.rows }
-
-// Sorts counts how often the rows were made anew: while it stays, so do they.
-func (l *List) Sorts() int { return l.sorts }
 
 // Settled reports whether the rows are in the order of their states, and no key was pressed lately.
 func (l *List) Settled() bool { return !l.held && !l.byTitle }
 
 // setRows takes up other rows, or another order.
 func (l *List) setRows(rows []*model.Watched) {
-	l.rows = rows
-	l.sorts++
+	l.Rows = rows
+	l.Sorts++
 }
 
 // SortText names the order of the rows.
@@ -112,13 +106,13 @@ func (l *List) Reorder() {
 // renew chooses the rows anew. While a person is at work, the row at hand keeps its place.
 func (l *List) renew() {
 	l.known = l.boards.Live().Len()
-	l.arrange(len(l.rows) > 0 && !l.touched.IsZero() && l.boards.Local().Sub(l.touched) < holding)
+	l.arrange(len(l.Rows) > 0 && !l.touched.IsZero() && l.boards.Local.Sub(l.touched) < holding)
 }
 
 // Stirred reports whether a row has changed its state, or its wait, so that it belongs elsewhere.
 func (l *List) Stirred() bool {
 	at := l.boards.At()
-	return !l.byTitle && l.filter.name == "" && !slices.IsSortedFunc(l.rows, func(x, y *model.Watched) int {
+	return !l.byTitle && l.filter.name == "" && !slices.IsSortedFunc(l.Rows, func(x, y *model.Watched) int {
 		if x.Pinned || y.Pinned || l.held && min(x.State(at), y.State(at)) != model.Throttled &&
 			(x.Reading.Key == l.hand || y.Reading.Key == l.hand) {
 			return 0
@@ -146,8 +140,8 @@ func (l *List) arrange(held bool) {
 	at := l.boards.At()
 	places := map[string]int{}
 	if l.held = held; held {
-		for i, k := range l.rows {
-			places[k.Reading.Key] = i - len(l.rows)
+		for i, k := range l.Rows {
+			places[k.Reading.Key] = i - len(l.Rows)
 		}
 	}
 	direction := collect.If(l.view.Reverse, -1, 1)
@@ -170,7 +164,7 @@ func (l *List) arrange(held bool) {
 func (l *List) keepHand(rows []*model.Watched) {
 	of := func(k *model.Watched) bool { return k.Reading.Key == l.hand }
 	free := func(k *model.Watched) bool { return !k.Pinned && !k.Gauge.Throttled() }
-	was, is, least := slices.IndexFunc(l.rows, of), slices.IndexFunc(rows, of), slices.IndexFunc(rows, free)
+	was, is, least := slices.IndexFunc(l.Rows, of), slices.IndexFunc(rows, of), slices.IndexFunc(rows, free)
 	if was < 0 || is < 0 || !free(rows[is]) {
 		return
 	}
@@ -235,7 +229,7 @@ func (l *List) fitting(rows []*model.Watched) ([]*model.Watched, map[string]widg
 // Rebind takes the rows from the board on screen and leaves their order as it is.
 func (l *List) Rebind() {
 	b := l.boards.Board()
-	rows := collect.Map(l.rows, func(k *model.Watched) *model.Watched { return b.Key(k.Reading.Key) })
+	rows := collect.Map(l.Rows, func(k *model.Watched) *model.Watched { return b.Key(k.Reading.Key) })
 	l.setRows(collect.Only(rows, func(k *model.Watched) bool { return k != nil }))
 	l.redraw()
 }

@@ -45,7 +45,7 @@ func (x *table) pass(batches int) {
 // names are the keys of the rows.
 func (x *table) names() []string {
 	var list []string
-	for _, k := range x.Rows() {
+	for _, k := range x.Rows {
 		list = append(list, k.Reading.Key)
 	}
 	return list
@@ -54,7 +54,7 @@ func (x *table) names() []string {
 func TestRowsStandInTheOrderOfTheirStates(t *testing.T) {
 	x := newTable(t)
 	var states []model.KeyState
-	for _, k := range x.Rows() {
+	for _, k := range x.Rows {
 		states = append(states, k.State(x.boards.At()))
 	}
 	if len(states) != len(x.feed.People) || !slices.IsSorted(states) {
@@ -87,20 +87,20 @@ func TestASelectionStaysOnItsKey(t *testing.T) {
 	x.Pick(last)
 	x.Reverse()
 	x.pass(50)
-	if x.Selected() != last || !x.Picked() || x.Current() == nil || x.picked != 1 {
-		t.Errorf("selected %q, and %q is (%d times picked)", last, x.Selected(), x.picked)
+	if x.Selected != last || !x.Picked || x.Current() == nil || x.picked != 1 {
+		t.Errorf("selected %q, and %q is (%d times picked)", last, x.Selected, x.picked)
 	}
 	x.SetFilter("state:silent nothing-fits")
-	if len(x.Rows()) != 0 || x.Selected() != last {
-		t.Errorf("a filter that nothing fits leaves %d rows and selects %q", len(x.Rows()), x.Selected())
+	if len(x.Rows) != 0 || x.Selected != last {
+		t.Errorf("a filter that nothing fits leaves %d rows and selects %q", len(x.Rows), x.Selected)
 	}
-	if x.SetFilter(""); x.Selected() != last {
-		t.Errorf("without the filter %q is selected, and %q was", x.Selected(), last)
+	if x.SetFilter(""); x.Selected != last {
+		t.Errorf("without the filter %q is selected, and %q was", x.Selected, last)
 	}
 	other := x.names()[1]
 	x.SetFilter(other)
-	if x.SetFilter(""); x.Selected() != other || x.Index() != 1 {
-		t.Errorf("the key that the filter found is %q, and %q is selected in row %d", other, x.Selected(), x.Index())
+	if x.SetFilter(""); x.Selected != other || x.Index() != 1 {
+		t.Errorf("the key that the filter found is %q, and %q is selected in row %d", other, x.Selected, x.Index())
 	}
 }
 
@@ -109,7 +109,7 @@ func TestASelectionStaysOnItsKey(t *testing.T) {
 func TestTheSelectionLeavesAKeyAtEase(t *testing.T) {
 	for _, chosen := range []bool{false, true} {
 		x := newTable(t)
-		was := x.Selected()
+		was := x.Selected
 		other := slices.IndexFunc(x.feed.People, func(p tuitest.Personality) bool { return p.How == limiter.SlidingLog && p.Name != was })
 		full := x.feed.People[other].Name
 		x.Touch(chosen)
@@ -128,10 +128,10 @@ func TestTheSelectionLeavesAKeyAtEase(t *testing.T) {
 			x.boards.Tick(x.at)
 			x.Resort()
 		}
-		if x.Rows()[0].State(x.boards.At()) != model.Throttled {
+		if x.Rows[0].State(x.boards.At()) != model.Throttled {
 			t.Fatal("no other key is denied")
 		}
-		if got := x.Selected(); (got == was) != chosen {
+		if got := x.Selected; (got == was) != chosen {
 			t.Errorf("a person chose: %v; %q was selected and is at ease, and %q is", chosen, was, got)
 		}
 	}

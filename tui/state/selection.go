@@ -14,12 +14,14 @@ type Selection struct {
 	list   *List
 	hooks  Hooks
 
-	selected string // Reading.Key
-	chosen   bool   // a person has pressed something: it does not move by itself any more
-	picked   bool   // a person selected this very key
+	Selected string // the selected key, as Reading.Key has it
+	Chosen   bool   // a person has pressed something: it does not move by itself any more
+	Picked   bool   // a person selected this very key
 	asked    int    // list.asked when a person selected a key last
 	lost     string // the selected key that went away, until the person has read of it
-	group    string // name of the group of keys under the cursor; "" it is on a key
+	// Group is the name of the group of keys under the cursor, of which the selected key is the one that is shown: nothing is
+	// fired at it. "" it is on the key.
+	Group string
 }
 
 // Hooks are what a Selection calls.
@@ -34,23 +36,14 @@ func NewSelection(boards *Boards, list *List, hooks Hooks) *Selection {
 	return &Selection{boards: boards, list: list, hooks: hooks}
 }
 
-// Selected returns the selected key.
-func (s *Selection) Selected() string { return s.selected }
-
-// Chosen reports whether a person has pressed something, so that the selection stays where it is.
-func (s *Selection) Chosen() bool { return s.chosen }
-
-// Picked reports whether a person selected the selected key.
-func (s *Selection) Picked() bool { return s.picked }
-
 // Touch notes that a person is at it, so that the row at hand keeps its place for a while: that of the
 // selected key after a press, that of Point's key after a move of the mouse. After a press the selection
 // stays where it is.
 func (s *Selection) Touch(pressed bool) {
-	s.chosen = s.chosen || pressed
-	s.list.touched = s.boards.Local()
+	s.Chosen = s.Chosen || pressed
+	s.list.touched = s.boards.Local
 	if pressed {
-		s.list.hand = s.selected
+		s.list.hand = s.Selected
 	}
 }
 
@@ -59,28 +52,21 @@ func (s *Selection) Point(key string) { s.list.hand = key }
 
 // Pick selects a key for a person.
 func (s *Selection) Pick(key string) {
-	if s.group = ""; key != s.selected {
-		s.selected = key
+	if s.Group = ""; key != s.Selected {
+		s.Selected = key
 		if !s.boards.Paused() { // which stays at its moment
 			s.boards.Time.Reset()
 		}
 		s.hooks.Picked()
 	}
-	s.chosen, s.picked, s.lost, s.asked, s.list.hand = true, true, "", s.list.asked, key
+	s.Chosen, s.Picked, s.lost, s.asked, s.list.hand = true, true, "", s.list.asked, key
 	s.hooks.Redraw()
 }
 
-// SetGroup says that the cursor is on a group of keys, of which the selected key is the one
-// that is shown: nothing is fired at it. With "" the cursor is on the key.
-func (s *Selection) SetGroup(name string) { s.group = name }
-
-// Group returns the name of the group under the cursor; "" it is on a key.
-func (s *Selection) Group() string { return s.group }
-
 // PickRow selects the i-th row, or the nearest there is.
 func (s *Selection) PickRow(i int) {
-	if len(s.list.rows) > 0 {
-		s.Pick(s.list.rows[min(max(i, 0), len(s.list.rows)-1)].Reading.Key)
+	if len(s.list.Rows) > 0 {
+		s.Pick(s.list.Rows[min(max(i, 0), len(s.list.Rows)-1)].Reading.Key)
 	}
 }
 
@@ -95,7 +81,7 @@ func (s *Selection) Move(d int) {
 
 // Index returns the row of the selected key, or -1.
 func (s *Selection) Index() int {
-	return slices.IndexFunc(s.list.rows, func(k *model.Watched) bool { return k.Reading.Key == s.selected })
+	return slices.IndexFunc(s.list.Rows, func(k *model.Watched) bool { return k.Reading.Key == s.Selected })
 }
 
 // TakeLost returns, once, the selected key that went away, so that another one stands in its
@@ -112,7 +98,7 @@ func (s *Selection) SetFilter(text string) {
 	s.list.filter = parseFilter(text)
 	s.list.Reorder()
 	s.hooks.Redraw()
-	if len(s.list.rows) > 0 && (text != "" || s.Index() < 0) {
+	if len(s.list.Rows) > 0 && (text != "" || s.Index() < 0) {
 		s.PickRow(0)
 	}
 }
@@ -126,22 +112,22 @@ func (s *Selection) Resort() {
 }
 
 // Current returns the selected key on the board that is on screen, or nil when there is none.
-func (s *Selection) Current() *model.Watched { return s.boards.Board().Key(s.selected) }
+func (s *Selection) Current() *model.Watched { return s.boards.Board().Key(s.Selected) }
 
 // settle selects the first row as long as no person has chosen one, and where the chosen one is gone.
 func (s *Selection) settle() {
-	if len(s.list.rows) == 0 {
+	if len(s.list.Rows) == 0 {
 		return
 	}
-	there := s.boards.Board().Key(s.selected) != nil
-	if there && s.chosen {
+	there := s.boards.Board().Key(s.Selected) != nil
+	if there && s.Chosen {
 		return
 	}
-	if !there && s.selected != "" {
-		s.lost = s.selected
+	if !there && s.Selected != "" {
+		s.lost = s.Selected
 	}
-	if first := s.list.rows[0].Reading.Key; first != s.selected {
-		s.selected, s.picked = first, false
+	if first := s.list.Rows[0].Reading.Key; first != s.Selected {
+		s.Selected, s.Picked = first, false
 		if !s.boards.Paused() {
 			s.boards.Time.Reset()
 		}
@@ -155,17 +141,17 @@ func (s *Selection) Holds() bool { return s.asked == s.list.asked }
 // See tells the source which keys are on screen: the selected one first, then the rows from
 // up to the one before to.
 func (s *Selection) See(from, to int) {
-	to = min(to, len(s.list.rows))
-	s.SeeKeys(collect.Map(s.list.rows[min(max(from, 0), to):to], func(k *model.Watched) string { return k.Reading.Key }))
+	to = min(to, len(s.list.Rows))
+	s.SeeKeys(collect.Map(s.list.Rows[min(max(from, 0), to):to], func(k *model.Watched) string { return k.Reading.Key }))
 }
 
 // SeeKeys does what See does for keys that are no stretch of the rows. It does not keep keys.
 func (s *Selection) SeeKeys(keys []string) {
 	shown := make([]string, 0, len(keys)+1)
-	if s.selected != "" {
-		shown = append(shown, s.selected)
+	if s.Selected != "" {
+		shown = append(shown, s.Selected)
 	}
-	shown = append(shown, slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return key == s.selected })...)
+	shown = append(shown, slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return key == s.Selected })...)
 	if s.hooks.Focus != nil {
 		s.hooks.Focus(shown)
 	}
@@ -173,8 +159,8 @@ func (s *Selection) SeeKeys(keys []string) {
 
 // Pinned returns the first pinned key that is not the selected one, or nil.
 func (s *Selection) Pinned() *model.Watched {
-	for _, k := range s.list.rows {
-		if k.Pinned && k.Reading.Key != s.selected {
+	for _, k := range s.list.Rows {
+		if k.Pinned && k.Reading.Key != s.Selected {
 			return k
 		}
 	}
