@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -13,6 +15,7 @@ import (
 	"ratescope/model"
 	"ratescope/model/collect"
 	"ratescope/model/format"
+	"ratescope/model/safetext"
 	"ratescope/tui/shell"
 )
 
@@ -217,4 +220,240 @@ func (l *plans) drop() {
 func (l *plans) MarkPlans() {
 	own := collect.Only(l.list, func(p plan) bool { return p.key == l.keys.Selected() })
 	l.keys.ShowPlans(collect.Map(own, func(p plan) limiter.Instant { return p.at }))
+}
+
+// underWay holds the orders that are being carried out.
+type underWay struct {
+	app     *shell.App
+	name    func(key string) string
+	running map[int64]*runningOrder
+	last    int64 // the number of the newest order
+}
+
+// runningOrder is an order that is being carried out.
+type runningOrder struct {
+	model.Order
+	cancel  context.CancelFunc
+	gate    gate
+	sent    int    // requests whose outcome is known
+	stopped bool   // the user, or the end of the arming, has stopped it
+	audit   string // the id of the action; "" before its first request was answered
+	at      string // the key that its requests went to, which may be a scratch copy
+}
+
+// stop ends the order.
+func (r *runningOrder) stop() {
+	r.stopped = true
+	r.cancel()
+}
+
+// begin adds an order, with a new number and a gate; cancel ends it.
+func (u *underWay) begin(order model.Order, cancel context.CancelFunc) model.Order {
+	u.last++
+	order.ID = u.last
+	r := &runningOrder{cancel: cancel}
+	order.Hold = r.gate.wait
+	r.Order = order
+	u.running[order.ID] = r
+	return order
+}
+
+// stop ends all orders.
+func (u *underWay) stop() {
+	for _, r := range u.running {
+		r.stop()
+	}
+}
+
+// Firing returns how many orders are under way.
+func (u *underWay) Firing() int { return len(u.running) }
+
+// Rate returns the running order that has a pace, or nil.
+func (u *underWay) Rate() *model.Order {
+	if r := u.atRate(); r != nil {
+		return &r.Order
+	}
+	return nil
+}
+
+// atRate returns the running order that has a pace, or nil.
+func (u *underWay) atRate() *runningOrder {
+	for _, r := range u.running {
+		if !r.stopped && (r.Rate > 0 || r.Shape.Kind == model.Recorded) {
+			return r
+		}
+	}
+	return nil
+}
+
+// FiringText describes the running orders and how to stop them, in at most so many columns; "" if
+// there are none.
+func (u *underWay) FiringText(columns int) string {
+	if len(u.running) == 0 {
+		return ""
+	}
+	what, key := "firing", ""
+	if s := u.atRate(); s != nil {
+		what, key = u.UnderWay(&s.Order), s.Key
+	} else if len(u.running) == 1 {
+		for _, s := range u.running {
+			what, key = u.UnderWay(&s.Order), s.Key
+		}
+	}
+	const stops = " · x stops"
+	if room := columns - safetext.Width(" "+what+" at "+stops+" "); key != "" && room >= 8 {
+		return " " + what + " at " + safetext.Shorten(u.name(key), room, safetext.Ellipsis) + stops + " "
+	}
+	return format.First(columns, " "+what+stops+" ", " "+what+" ", "firing")
+}
+
+// Hold pauses all running orders, or continues them if all are paused. Requests that were due
+// meanwhile are sent later, not faster.
+func (u *underWay) Hold() {
+	if len(u.running) == 0 {
+		u.app.Warn("Nothing is being fired: r fires at a rate.")
+		return
+	}
+	shut := !u.Held()
+	for _, r := range u.running {
+		r.gate.set(shut)
+	}
+	text := collect.If(shut, "Firing is paused: ; goes on, x stops.", "Firing goes on.")
+	u.app.Say(text)
+}
+
+// Held reports whether everything that is being fired is paused.
+func (u *underWay) Held() bool {
+	for _, r := range u.running {
+		if !r.gate.holding() {
+			return false
+		}
+	}
+	return len(u.running) > 0
+}
+
+// UnderWay describes a running order in a few words: its rate and shape or its number, and whether
+// it is paused.
+func (u *underWay) UnderWay(order *model.Order) string {
+	verb := collect.If(u.Held(), "paused, ", "firing ")
+	switch {
+	case order.Rate > 0 && order.Shape.Kind == model.Even:
+		return verb + format.PerSecond(order.Rate)
+	case order.Shape.Kind == model.Recorded:
+		return verb + "a recording"
+	case order.Rate > 0:
+		shape, _, _ := strings.Cut(order.Shape.String(), ":")
+		return verb + format.PerSecond(order.Rate) + " " + shape
+	}
+	return verb + strconv.Itoa(order.N)
+}
+
+// gate holds the requests of an order while it is paused. The zero value is open. It is safe for
+// concurrent use.
+type gate struct {
+	mu   sync.Mutex
+	shut chan struct{} // closed when the gate opens; nil: it is open
+}
+
+// wait returns when the gate is open, or with the reason of ctx.
+func (g *gate) wait(ctx context.Context) error {
+	for {
+		g.mu.Lock()
+		shut := g.shut
+		g.mu.Unlock()
+		if shut == nil {
+			return ctx.Err()
+		}
+		select {
+		case <-shut:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// set shuts or opens the gate.
+func (g *gate) set(shut bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case shut && g.shut == nil:
+		g.shut = make(chan struct{})
+	case !shut && g.shut != nil:
+		close(g.shut)
+		g.shut = nil
+	}
+}
+
+// holding reports whether the gate is shut.
+func (g *gate) holding() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.shut != nil
+}
+
+// bursts and rates are the steps of + and -.
+var (
+	bursts = []int{1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000}
+	rates  = []float64{0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000}
+)
+
+// Adjust raises or lowers the pace of the running order or, if there is none, the size of a burst. The
+// running order is stopped and the rest of it is started again. A higher pace than the one confirmed
+// needs another ticket.
+func (o *Orders) Adjust(up bool) tea.Cmd {
+	r := o.atRate()
+	if r == nil {
+		o.Burst = step(bursts, o.Burst, up)
+		return nil
+	}
+	left, changed := r.atNextPace(up)
+	switch {
+	case !changed:
+		return nil
+	case up && r.Key != o.keys.Selected():
+		return o.app.Warn("The rate is fired at " + o.name(r.Key) + ": select that to raise it.")
+	}
+	replace := func(order model.Order) tea.Cmd {
+		if left.Shape.Kind == model.Even {
+			o.PerSecond = left.Rate
+		}
+		r.stop()
+		return o.launch(order)
+	}
+	if up {
+		return o.fireThen(model.Order{Rate: left.Rate, N: left.N, Cost: left.Cost, Shape: left.Shape, Scratch: left.Scratch}, replace)
+	}
+	if t := r.Ticket; t != nil { // less is fired than was confirmed
+		lower := *t
+		lower.Order.Rate, lower.Order.N, lower.Order.Shape, lower.Issued = left.Rate, left.N, left.Shape, o.app.Now()
+		left.Ticket = &lower
+	}
+	return replace(left)
+}
+
+// atNextPace returns the rest of an order at the next pace above or below: the next step of a rate, and
+// twice or half the pace of a ramp or a recording. changed is false if no pace within the bounds is
+// left.
+func (r *runningOrder) atNextPace(up bool) (left model.Order, changed bool) {
+	factor := collect.If(up, 2, 0.5)
+	if k := r.Shape.Kind; k == model.Ramp || k == model.Recorded {
+		left = r.Rest(r.sent, factor)
+		return left, left.Fastest() <= model.MaxRate && !(k == model.Ramp && up && r.Shape.To >= model.MaxRate)
+	}
+	next := step(rates, r.Rate, up)
+	left = r.Rest(r.sent, next/r.Rate)
+	left.Rate = next
+	return left, next != r.Rate
+}
+
+// step returns the next element above or below v in an ascending list.
+func step[T int | float64](list []T, v T, up bool) T {
+	i, _ := slices.BinarySearch(list, v)
+	if up {
+		i++
+	} else {
+		i--
+	}
+	return list[min(max(i, 0), len(list)-1)]
 }
