@@ -12,6 +12,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
 	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"ratescope/model/collect"
 )
 
 // Timeout bounds every dial, read and write: a server that does not answer within it is reported as away.
@@ -50,10 +52,7 @@ func (e *Endpoint) OpenNodes(name string, pool int, g *Guard) (redis.UniversalCl
 	o.ContextTimeoutEnabled, o.DisableIdentity, o.Dialer = true, true, e.dial
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	o.Protocol = cmp.Or(o.Protocol, 2)
-	route := e.way
-	if e.joined != nil && e.joined.Load() {
-		route = toCluster
-	}
+	route := collect.If(e.joined != nil && e.joined.Load(), toCluster, e.way)
 	if g == nil { // what is written is written to masters
 		o.ReadOnly = false
 		if route == toReplica {

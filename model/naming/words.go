@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"ratescope/limiter"
+	"ratescope/model/collect"
 )
 
 // Words returns the words of a name in lower case: its parts, taken apart where letters meet digits and
@@ -195,10 +196,7 @@ func Split(name string, now limiter.Instant) (parts []Part, between []string) {
 		if windowed && i == w.From {
 			p.Text = name[w.From:w.To]
 		} else {
-			most := len(name)
-			if windowed && i < w.From {
-				most = w.From
-			}
+			most := collect.If(windowed && i < w.From, w.From, len(name))
 			p = partOf(name[i:most])
 			if at := strings.IndexByte(p.Text, '_'); i == 0 && p.Class == Address && at > 0 { // login_alice@example.com
 				p = partOf(name[:at])

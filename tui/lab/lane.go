@@ -10,6 +10,7 @@ import (
 	"ratescope/limiter/convention"
 	"ratescope/limiter/describe"
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/lab"
 	"ratescope/model/safetext"
@@ -115,7 +116,7 @@ func (p lanePainter) paint(r cell.Rect, columns int, coming []lab.Arrival, most 
 		}
 	}
 	past := min(s.now+1, s.n)
-	shown := map[bool]int{true: s.n, false: past}[run.Setup().Candidates[i].Queues()] // of a queue with what waits
+	shown := collect.If(run.Setup().Candidates[i].Queues(), s.n, past) // of a queue with what waits
 	cols := chart.Columns{Bins: p.bins[:shown], Max: most, Ground: edge}
 	cols.Draw(&p.c.Buffer, cell.Rect{X: plot.X, Y: plot.Y, W: shown, H: plot.H}, p.c.Look)
 	p.c.Buffer.Recolour(cell.Rect{X: plot.X + past, Y: plot.Y, W: shown - past, H: plot.H}, p.c.Look.Admitted.Fg, p.c.Look.Previous.Fg)
@@ -192,10 +193,7 @@ func (p painter) paintLaneTitle(r cell.Rect, run *lab.Run, i int, focused bool, 
 		say(p.c.Look.Near, " %c%d over", p.c.Look.Excess, t.Largest-limit)
 	}
 	if limit > 0 {
-		st := p.c.Look.Dim
-		if t.Largest > limit {
-			st = p.c.Look.Denied
-		}
+		st := collect.If(t.Largest > limit, p.c.Look.Denied, p.c.Look.Dim)
 		most := fmt.Sprintf(" most %d of %d", t.Largest, limit)
 		if columns >= 90 {
 			most = fmt.Sprintf(" most in any %s: %d of %d", format.Length(run.Setup().Limit.Window), t.Largest, limit)

@@ -320,10 +320,7 @@ type load struct {
 
 // askLoad adds what a sample of a node's load takes to a pipeline; nil where none is due.
 func (s *Scanner) askLoad(ctx context.Context, pipe redis.Pipeliner) *load {
-	every := loadEvery
-	if s.governor.Pace() == model.PaceBusy {
-		every = loadEveryBusy
-	}
+	every := collect.If(s.governor.Pace() == model.PaceBusy, loadEveryBusy, loadEvery)
 	now := time.Now()
 	if s.loadUnknown || s.governor.Fixed() || s.Progress().Passes > 0 || now.Sub(s.sampled) < every {
 		return nil
