@@ -412,7 +412,7 @@ func (t *table) shown() bool { return t.s.Shell.Group.Shows(t.s.Shell) }
 func (t *table) serverWidth() int {
 	widest := 0
 	for _, p := range t.several() {
-		widest = max(widest, len(p.s.Options.Target))
+		widest = max(widest, len(p.s.Options.Target), len("server"))
 	}
 	return min(widest, mostServer)
 }

@@ -96,3 +96,36 @@ func TestOpensWindow(t *testing.T) {
 		}
 	}
 }
+
+// TestNothingIsSaidOfAFutureThatIsNotKnown: the axis right of now says neither that a request is denied nor that it is admitted.
+func TestNothingIsSaidOfAFutureThatIsNotKnown(t *testing.T) {
+	k, now := watched(t)
+	said := func() (n int) {
+		var c widget.Canvas
+		c.Buffer.Resize(140, 42)
+		c.SetTheme(themes.BuiltIn().Default(true), false)
+		c.Begin()
+		var v View
+		area, m := cell.Rect{W: 100, H: 20}, Moment{Now: now, Live: true}
+		v.Arrange(area, k, m, false)
+		v.Paint(&c, area, k, m, false)
+		for y := range area.H {
+			for x := v.ahead.X; x < area.W; x++ {
+				if at := c.Buffer.At(x, y); at.S.Fg == c.Look.Good.Fg && at.R == c.Look.Axis || at.R == c.Look.Cross {
+					n++
+				}
+			}
+		}
+		return n
+	}
+	if said() == 0 {
+		t.Error("nothing is said of a future that is known")
+	}
+	k.Reading.Partial = true
+	if k.Reading.Gauge(now).NextKnown {
+		t.Fatal("the next request is known")
+	}
+	if n := said(); n > 0 {
+		t.Errorf("%d columns say what becomes of a request", n)
+	}
+}

@@ -213,9 +213,11 @@ func (c *View) paintRibbon(p *widget.Canvas, pic *picture, k *model.Watched, mos
 		at := s.ahead(i)
 		g := k.Reading.Gauge(at)
 		x := axis.X + i
-		if g.Throttled() {
+		switch {
+		case !g.NextKnown: // nothing is said of it
+		case g.Throttled():
 			p.Buffer.Set(x, axis.Y, l.Cross, l.Denied)
-		} else {
+		default:
 			if slot < 0 {
 				slot = i
 			}
