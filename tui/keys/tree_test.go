@@ -9,6 +9,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/tui/session"
 )
 
 // watched are keys of which every twentieth denies.
@@ -150,5 +151,19 @@ func BenchmarkTreeOf10000Keys(b *testing.B) {
 	var tr tree
 	for b.Loop() {
 		tr.build(rows, same, false)
+	}
+}
+
+// TestTheHeadOfTheServersIsWhole, also above short names.
+func TestTheHeadOfTheServersIsWhole(t *testing.T) {
+	one, other := &table{s: &session.Session{}}, &table{s: &session.Session{}}
+	one.s.Options.Target, other.s.Options.Target = "eu", "prod"
+	one.peers = []*table{one, other}
+	if got := one.serverWidth(); got < len("server") {
+		t.Errorf("the column has %d cells", got)
+	}
+	other.peers = []*table{other}
+	if got := other.serverWidth(); got != 0 {
+		t.Errorf("with one server the column has %d cells", got)
 	}
 }
