@@ -10,6 +10,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/format"
+	"ratescope/model/safetext"
 	"ratescope/themes"
 	"ratescope/tui/cell"
 	"ratescope/tui/chart"
@@ -20,6 +21,7 @@ import (
 type graph struct {
 	label  string
 	now    []widget.Span
+	brief  []widget.Span // in place of now where that is too long; nil that is cut
 	past   []float64
 	hung   []float64 // of the second figure, hanging below the first; nil where there is none
 	top    float64   // of the scale where it is fixed; 0 the least round figure above all of it
@@ -110,14 +112,15 @@ func (v *View) figures() []graph {
 			past: series(func(p *model.HealthSample) model.Measure { return span(p.Script) }), round: chartTop, scale: latency, ink: l.Glow},
 		{
 			label: "network", now: pair(h.NetIn.Text(format.Bytes)+"/s in", h.NetOut.Text(format.Bytes)+"/s out", l.Accent,
-				l.Previous), round: byteTop, scale: format.Bytes,
+				l.Previous), round: byteTop, scale: format.Bytes, brief: pair("in", "out", l.Accent, l.Previous),
 			past: series(func(p *model.HealthSample) model.Measure { return p.NetIn }), ink: plain(l.Accent),
 			hung: series(func(p *model.HealthSample) model.Measure { return p.NetOut }), hungIn: plain(l.Previous),
 		},
 		{
 			// the header has the figures of this moment
 			label: "requests", now: pair(l.YesMark+" admitted", l.OverMark+" denied", l.Admitted, l.Denied), round: chartTop, scale: rate,
-			past: series(func(p *model.HealthSample) model.Measure { return p.Admitted }), ink: plain(l.Admitted),
+			brief: pair(l.YesMark, l.OverMark, l.Admitted, l.Denied),
+			past:  series(func(p *model.HealthSample) model.Measure { return p.Admitted }), ink: plain(l.Admitted),
 			hung: series(func(p *model.HealthSample) model.Measure { return p.Denied }), hungIn: plain(l.Denied),
 		},
 		{label: "watching", now: one(v.watchingCost()),
@@ -191,7 +194,11 @@ func (v *View) paintGraphs(r cell.Rect, list []graph) {
 
 func (v *View) paintGraph(r cell.Rect, g *graph) {
 	in := v.Canvas.Section(r, false, widget.Styled(g.label, v.Canvas.Look.Title))
-	v.Canvas.Aside(r, widget.Width(widget.Styled(g.label, v.Canvas.Look.Title)), g.now...)
+	now, label := g.now, safetext.Width(g.label)
+	if g.brief != nil && label+widget.Width(now...) > widget.TitleRoom(r.W)-3 {
+		now = g.brief
+	}
+	v.Canvas.Aside(r, label, now...)
 	const labels, scale = 28, axisColumns + 1 // from which width on there is room for a scale, and its own
 	if in.H == 0 {
 		return

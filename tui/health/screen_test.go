@@ -127,3 +127,13 @@ func TestDeniedRequestsAreDrawnInASCII(t *testing.T) {
 		t.Errorf("no denied request is drawn:\n%s", c.Buffer.Plain())
 	}
 }
+
+// TestBothOfAPairAreNamed in any width of a graph.
+func TestBothOfAPairAreNamed(t *testing.T) {
+	for _, width := range []int{80, 120, 140, 200} {
+		text := drawn(width, 38, nil)
+		if !strings.Contains(text, "✓ admitted  ✖ denied") && !strings.Contains(text, "✓  ✖") {
+			t.Errorf("%d columns name one of the two figures:\n%s", width, text)
+		}
+	}
+}
