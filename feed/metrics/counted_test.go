@@ -8,11 +8,13 @@ import (
 
 	"ratescope/feed/metrics"
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/model"
 )
 
 // TestCountersNeverFall: what is admitted and denied after the exporter began is counted once, through a source
-// that begins anew and a key that leaves and comes back; denials that are not recorded have no series.
+// that begins anew and a key that leaves and comes back; denials that are not recorded have no series, nor has a log in which denied
+// requests stand among the admitted.
 func TestCountersNeverFall(t *testing.T) {
 	c := metrics.New(metrics.Options{Now: func() time.Time { return dawn }})
 	begin := limiter.InstantOf(dawn)
@@ -24,7 +26,10 @@ func TestCountersNeverFall(t *testing.T) {
 		}
 		r.Denied = model.Count{Known: true}
 		r.Arrivals = arrivals
-		b := model.Batch{At: r.At, Local: dawn.Add(after), Server: model.Server{Link: model.Live}, Gone: gone, Readings: []model.Reading{r, log("rl:b", 1, 100)}}
+		mixed := log("rl:c", 1, 100)
+		mixed.Arrivals, mixed.Target.Convention.Denied = arrivals, convention.Charged
+		b := model.Batch{At: r.At, Local: dawn.Add(after), Server: model.Server{Link: model.Live}, Gone: gone}
+		b.Readings = []model.Reading{r, log("rl:b", 1, 100), mixed}
 		if gone != nil {
 			b.Readings = nil
 		}
@@ -41,6 +46,9 @@ func TestCountersNeverFall(t *testing.T) {
 		}
 		if got := counter(f["ratescope_denied_total"], "rl:b"); got != -1 {
 			t.Errorf("denials that are not recorded are %v", got)
+		}
+		if got := counter(f["ratescope_admitted_total"], "rl:c"); got != -1 {
+			t.Errorf("admitted are %v, among which denied ones are", got)
 		}
 	}
 	put(0, false, nil, model.Arrival{At: at(-5), N: 50}, model.Arrival{At: at(0), N: 2})

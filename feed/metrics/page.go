@@ -11,6 +11,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"ratescope/limiter"
+	"ratescope/limiter/convention"
 	"ratescope/model"
 )
 
@@ -212,7 +213,8 @@ var figures = []struct {
 	{"key_rate_per_second", func(k *watched) (float64, bool) { return k.Admitted(k.Gauge.Rate), k.Gauge.RateKnown }},
 	{"key_reading_age_seconds", func(k *watched) (float64, bool) { return k.age.Seconds(), true }},
 	{"admitted_total", func(k *watched) (float64, bool) {
-		return float64(k.counted.admitted), k.Gauge.RateKnown || k.counted.admitted > 0
+		mixed := k.Reading.Target.Convention.Denied == convention.Charged && !k.Gauge.DeniedInW.Known // with denied ones
+		return float64(k.counted.admitted), !mixed && (k.Gauge.RateKnown || k.counted.admitted > 0)
 	}},
 	{"denied_total", func(k *watched) (float64, bool) {
 		return float64(k.counted.denied), k.Gauge.DeniedInW.Known || k.counted.denied > 0

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"time"
@@ -24,9 +25,7 @@ func (s *Session) Headline(k *model.Watched, l chart.Look, columns int) []widget
 	mark, st := s.Mark(k, l)
 	word := map[model.KeyState]string{model.Throttled: "throttled", model.WasThrottled: "free again", model.UnreadableState: "cannot be read",
 		model.Silent: "silent", model.LikelyOver: "likely a limiter", model.LikelyState: "likely a limiter"}[k.State(s.Shown.At())]
-	if word == "" {
-		word = "ok"
-	}
+	word = cmp.Or(word, "ok")
 	g, t := &k.Gauge, &k.Reading.Target
 	age, old := s.Shown.Outdated(k)
 	switch {

@@ -10,6 +10,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
 	"ratescope/model"
+	"ratescope/model/collect"
 )
 
 // Logs: a sorted set with a member for every request of the last window, whose score is its time and
@@ -147,11 +148,8 @@ func (s *listSearch) take(
 	got *decode.Sample, now limiter.Instant, window func(limiter.Instant) bool,
 ) (log []limiter.Entry, whole, more, ok bool) {
 	texts := maps.Clone(got.Index)
-	if texts == nil {
-		texts = make(map[int64]string)
-	}
 	for i, e := range got.First {
-		texts[int64(i)] = e.Member
+		collect.Put(&texts, int64(i), e.Member)
 	}
 	var read []listed
 	s.last, s.out = -1, got.Length
