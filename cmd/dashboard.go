@@ -117,7 +117,7 @@ func (p *program) board() (board, error) {
 		return board{}, err
 	}
 	o := &b.options
-	o.Inject = firing.Options{Injector: inner, Changer: inner, Back: inner, Recorded: recordedRequests}
+	o.Inject = firing.Options{Injector: inner, Change: inner.Change, TakeBack: inner.TakeBack, Recorded: recordedRequests}
 	o.Teach, o.Target, o.Production, o.Colour = p.teach(src), p.Target, p.Named().Production, p.Named().Colour
 	if inner.ByHand() {
 		o.Inject.Arming = inner

@@ -17,7 +17,7 @@ type changer struct {
 	orders []model.Order
 }
 
-// Change implements firing.Changer.
+// Change is for firing.Options.
 func (c *changer) Change(_ context.Context, s model.Order) (model.Changed, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -37,7 +37,7 @@ type backer struct {
 	back []model.TakeBack
 }
 
-// TakeBack implements firing.TakerBack.
+// TakeBack is for firing.Options.
 func (b *backer) TakeBack(_ context.Context, t model.TakeBack) (model.TakenBack, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -56,7 +56,7 @@ func (b *backer) taken() []model.TakeBack {
 func TestTakingBack(t *testing.T) {
 	for _, size := range [][2]int{{140, 42}, {80, 24}, {60, 20}} {
 		b := &backer{}
-		o := tui.Options{Inject: firing.Options{Arming: &arms{Production: []string{"it has replicas (2)"}}, Changer: &changer{}, Back: b}}
+		o := tui.Options{Inject: firing.Options{Arming: &arms{Production: []string{"it has replicas (2)"}}, Change: (&changer{}).Change, TakeBack: b.TakeBack}}
 		told(t, size[0], size[1], o, func(x *terminal, _ *tuitest.Feed, _ *tuitest.Injector) {
 			x.Press("U")
 			x.See("Nothing was fired or changed from here yet")
@@ -97,7 +97,7 @@ func TestTakingBack(t *testing.T) {
 func TestGivingRoom(t *testing.T) {
 	for _, size := range [][2]int{{140, 42}, {80, 24}, {60, 20}} {
 		c := &changer{}
-		o := tui.Options{Inject: firing.Options{Arming: &arms{}, Changer: c}}
+		o := tui.Options{Inject: firing.Options{Arming: &arms{}, Change: c.Change}}
 		told(t, size[0], size[1], o, func(x *terminal, _ *tuitest.Feed, _ *tuitest.Injector) {
 			x.Press("$")
 			x.See("copies redis-cli")

@@ -16,16 +16,10 @@ import (
 	"ratescope/tui/shell"
 )
 
-// Changer changes keys: it frees them, gives units back, and blocks them. It decides which changes
-// are allowed, and writes every change to the audit file first.
-type Changer interface {
-	Change(ctx context.Context, s model.Order) (model.Changed, error)
-}
-
 // changes makes changes of keys.
 type changes struct {
-	orders  *Orders
-	changer Changer // nil: keys cannot be changed
+	orders *Orders
+	change func(context.Context, model.Order) (model.Changed, error) // see Options
 }
 
 // changedMsg delivers the result of a change.
@@ -46,7 +40,7 @@ func (cs *changes) OpenChanges() tea.Cmd {
 	if k == nil {
 		return o.app.Warn("There is no key yet.")
 	}
-	copies := cs.changer == nil || o.CanFire() != ""
+	copies := cs.change == nil || o.CanFire() != ""
 	aside := ""
 	if copies {
 		if why := cs.cannotCopy(); why != "" {
@@ -125,9 +119,9 @@ func (cs *changes) copyChange(c model.Change) tea.Cmd {
 // launchChange makes a change that is checked and confirmed.
 func (cs *changes) launchChange(order model.Order) tea.Cmd {
 	o := cs.orders
-	ctx, changer := o.app.Context(), cs.changer
+	ctx, change := o.app.Context(), cs.change
 	return func() tea.Msg {
-		done, err := changer.Change(ctx, order)
+		done, err := change(ctx, order)
 		return changedMsg{order, done, err}
 	}
 }
@@ -150,19 +144,13 @@ func (cs *changes) changed(msg changedMsg) {
 		what += ", and there was nothing to remove"
 	}
 	undo := " · U takes it back"
-	if o.taker == nil {
+	if o.undo == nil {
 		undo = " · ratescope undo " + msg.done.Action + " takes it back"
 	}
 	if len(msg.done.Unsaved) > 0 {
 		undo = " · this cannot be undone: " + strings.Join(msg.done.Unsaved, "; ")
 	}
 	o.app.Say(o.name(msg.order.Key) + ": " + what + undo + ".")
-}
-
-// TakerBack takes actions back. It decides which actions can be taken back, and writes that to the
-// audit file first.
-type TakerBack interface {
-	TakeBack(ctx context.Context, t model.TakeBack) (model.TakenBack, error)
 }
 
 // action is an order of requests or a change that was carried out from here.
@@ -176,8 +164,8 @@ type action struct {
 // takeBacks holds the actions from here that can be taken back.
 type takeBacks struct {
 	orders  *Orders
-	taker   TakerBack // nil: nothing can be taken back
-	actions []action  // newest last
+	undo    func(context.Context, model.TakeBack) (model.TakenBack, error) // see Options
+	actions []action                                                       // newest last
 }
 
 // mostActions bounds the actions that can be taken back from the screen; ratescope undo knows all of
@@ -215,7 +203,7 @@ func (b *takeBacks) ended(r *runningOrder, tally model.Outcomes) {
 // OpenActions lists the actions that can be taken back, the newest first.
 func (b *takeBacks) OpenActions() tea.Cmd {
 	switch {
-	case b.taker == nil:
+	case b.undo == nil:
 		return b.orders.app.Warn("Nothing can be taken back at this source.")
 	case len(b.actions) == 0:
 		return b.orders.app.Warn("Nothing was fired or changed from here yet.")
@@ -267,9 +255,9 @@ func (b *takeBacks) confirmTakeBack(back model.TakeBack, what string) {
 
 // takeBack takes an action back that is checked and confirmed.
 func (b *takeBacks) takeBack(back model.TakeBack) tea.Cmd {
-	ctx, taker := b.orders.app.Context(), b.taker
+	ctx, undo := b.orders.app.Context(), b.undo
 	return func() tea.Msg {
-		done, err := taker.TakeBack(ctx, back)
+		done, err := undo(ctx, back)
 		return takenBackMsg{back, done, err}
 	}
 }

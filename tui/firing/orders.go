@@ -44,10 +44,12 @@ type Keys struct {
 
 // Options configures Orders.
 type Options struct {
-	Injector Injector                // nil: nothing can be fired
-	Arming   Arming                  // nil: what can be fired is fired at once
-	Changer  Changer                 // nil: keys cannot be changed
-	Back     TakerBack               // nil: nothing can be taken back
+	Injector Injector // nil: nothing can be fired
+	Arming   Arming   // nil: what can be fired is fired at once
+	// Change changes a key: it frees it, gives units back, or blocks it. TakeBack takes an action back. Both decide what is allowed,
+	// and write it to the audit file first; nil: keys cannot be changed, nothing can be taken back.
+	Change   func(context.Context, model.Order) (model.Changed, error)
+	TakeBack func(context.Context, model.TakeBack) (model.TakenBack, error)
 	Recorded Recorded                // nil: no recording can be fired
 	Name     func(key string) string // writes a key as the terminal may show it
 	Mask     bool                    // the middle of key names is hidden
@@ -81,8 +83,8 @@ func New(app *shell.App, keys Keys, o Options) *Orders {
 	n.underWay = underWay{app: app, name: o.Name, running: map[int64]*runningOrder{}}
 	n.account = account{app: app, inbox: handoff.New((*firedMsg).merge)}
 	n.plans = plans{app: app, keys: keys}
-	n.takeBacks = takeBacks{orders: n, taker: o.Back}
-	n.changes = changes{orders: n, changer: o.Changer}
+	n.takeBacks = takeBacks{orders: n, undo: o.TakeBack}
+	n.changes = changes{orders: n, change: o.Change}
 	n.composer = composer{orders: n, text: suggested[0], recorded: o.Recorded}
 	return n
 }
