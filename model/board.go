@@ -21,10 +21,7 @@ const displayWindow = time.Minute
 
 // span returns the window of the key's timeline.
 func (t *Target) span() time.Duration {
-	if t.Window <= 0 {
-		return displayWindow
-	}
-	return t.Window
+	return collect.If(t.Window <= 0, displayWindow, t.Window)
 }
 
 // Watched is the state of one key.

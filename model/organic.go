@@ -9,6 +9,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
 	"ratescope/limiter/describe"
+	"ratescope/model/collect"
 )
 
 // injection is a request that was fired from here.
@@ -212,10 +213,7 @@ func (t *Timeline) withdraw(i, last, cost int64, denied bool) {
 			continue
 		}
 		b := t.at(i)
-		of := &b.Admitted
-		if denied {
-			of = &b.Denied
-		}
+		of := collect.If(denied, &b.Denied, &b.Admitted)
 		n := min(*of, cost)
 		*of -= n
 		cost -= n

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/safetext"
 	"ratescope/tui/session"
@@ -68,10 +69,7 @@ func (p *plain) line(pattern string, args ...any) {
 	if p.err != nil {
 		return
 	}
-	clock := "--:--:--" // of a server that has not answered yet
-	if p.board.At != 0 {
-		clock = format.Clock(p.board.At)
-	}
+	clock := collect.If(p.board.At != 0, format.Clock(p.board.At), "--:--:--") // of a server that has not answered yet
 	_, p.err = fmt.Fprintf(p.w, "%s  %s\n", clock, fmt.Sprintf(pattern, args...))
 }
 

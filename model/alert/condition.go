@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"ratescope/model"
+	"ratescope/model/collect"
 )
 
 // Metric is a figure that a rule watches.
@@ -163,8 +164,5 @@ func (e *Engine) ofServer(m Metric) (v float64, known bool, ev Event) {
 var redirections = []string{"MOVED", "ASK", "TRYAGAIN"}
 
 func number(holds bool) float64 {
-	if holds {
-		return 1
-	}
-	return 0
+	return collect.If(holds, 1.0, 0.0)
 }

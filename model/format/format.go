@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/model/collect"
 	"ratescope/model/safetext"
 )
 
@@ -121,10 +122,7 @@ func WrapBy(text string, w int, measure func(string) int) []string {
 // Minutes writes a length of time as a player does.
 func Minutes(d time.Duration) string {
 	s := int64(max(d, 0) / time.Second)
-	if s >= 3600 {
-		return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
-	}
-	return fmt.Sprintf("%d:%02d", s/60, s%60)
+	return collect.If(s >= 3600, fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60), fmt.Sprintf("%d:%02d", s/60, s%60))
 }
 
 // Percent writes a share of 1 as percent.
@@ -134,10 +132,7 @@ func Percent(v float64) string { return fmt.Sprintf("%.1f%%", 100*v) }
 func Bytes(v float64) string {
 	for _, unit := range [...]string{"B", "K", "M", "G"} {
 		if v < 1000 {
-			if v < 10 && unit != "B" {
-				return fmt.Sprintf("%.1f%s", v, unit)
-			}
-			return fmt.Sprintf("%.0f%s", v, unit)
+			return collect.If(v < 10 && unit != "B", fmt.Sprintf("%.1f%s", v, unit), fmt.Sprintf("%.0f%s", v, unit))
 		}
 		v /= 1024
 	}

@@ -247,10 +247,7 @@ func (t *table) usedTip(k *model.Watched) string {
 	if !g.Used.Known {
 		return "What is used is not known."
 	}
-	of := ""
-	if g.Remaining.Known {
-		of = fmt.Sprintf(" of %s, %.0f %%", format.Short(model.Capacity(*target)), 100*g.Utilization)
-	}
+	of := collect.If(g.Remaining.Known, fmt.Sprintf(" of %s, %.0f %%", format.Short(model.Capacity(*target)), 100*g.Utilization), "")
 	used := format.Short(g.Used.N)
 	switch describe.KindOf(target.Algorithm) {
 	case describe.Weighted:

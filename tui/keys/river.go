@@ -275,10 +275,7 @@ const way = " › "
 
 // label is a group's name in the letters of the terminal.
 func (c groupCell) label(label string) string {
-	if c.c.Buffer.ASCII {
-		return strings.ReplaceAll(label, way, " > ")
-	}
-	return label
+	return collect.If(c.c.Buffer.ASCII, strings.ReplaceAll(label, way, " > "), label)
 }
 
 func (c groupCell) limiter() {

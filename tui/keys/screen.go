@@ -150,10 +150,7 @@ func timelineIn(pane cell.Rect, framed bool) (in cell.Rect, sentence bool) {
 
 // rowsArea is where the rows of the table stand.
 func (d *Screen) rowsArea() cell.Rect {
-	in := d.areas.keys
-	if d.framed {
-		in = in.Inset(1)
-	}
+	in := collect.If(d.framed, d.areas.keys.Inset(1), d.areas.keys)
 	_, in = in.Top(1)
 	return in
 }
@@ -310,10 +307,7 @@ const barsHeight = 9
 // lanes take less, and the injector grows with the first request.
 func (a *areas) wide(body cell.Rect, c content) {
 	const line, answer, roomForGraphs, step, around = 3, 5, 48, 6, 3
-	injector := line
-	if c.fired {
-		injector = answer
-	}
+	injector := collect.If(c.fired, answer, line)
 	high := body.H >= roomForGraphs
 	lanes := max((c.keys+step-1)/step, 1) * step // in steps: a key that comes or goes moves no border
 	a.keys, body = body.Top(min(body.H/2, lanes+around))
@@ -422,10 +416,7 @@ const mostServer = 12
 
 // several are the tables of the servers in one view; none where one is watched alone.
 func (t *table) several() []*table {
-	if len(t.peers) == 1 {
-		return nil
-	}
-	return t.peers
+	return collect.If(len(t.peers) == 1, nil, t.peers)
 }
 
 // listed is how many groups there are or, without them, keys that are watched on all servers.

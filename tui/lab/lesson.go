@@ -117,10 +117,7 @@ func (v *textView) lines(s *Screen, width int) []line {
 			}
 		}
 	}
-	gap := make([]line, 1)
-	if s.presenter.on {
-		gap = make([]line, widget.TypeRows)
-	}
+	gap := collect.If(s.presenter.on, make([]line, widget.TypeRows), make([]line, 1))
 	for _, p := range it.Paragraphs(s.run) {
 		write(p, s.app.Canvas.Look.Text)
 		lines = append(lines, gap...)

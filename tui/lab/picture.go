@@ -190,10 +190,7 @@ func (p painter) ranBy(c lab.Candidate, m lab.Moment, s lab.Setup) (lines []widg
 
 // reachOf is the window that the candidate really looks at.
 func reachOf(c lab.Candidate, s lab.Setup) time.Duration {
-	if c.Fault == lab.SecondsAsMillis {
-		return s.Limit.Window * 1000
-	}
-	return s.Limit.Window
+	return collect.If(c.Fault == lab.SecondsAsMillis, s.Limit.Window*1000, s.Limit.Window)
 }
 
 // solid is a bar of one style.
@@ -247,10 +244,7 @@ func (p picture) named(r cell.Rect, name string) themes.Style {
 		return p.c.Look.Dim
 	}
 	p.OnHover(r, func(int) { p.s.lit = at })
-	if p.s.lit == at {
-		return p.c.Look.Title.On(p.c.Look.Selected)
-	}
-	return p.c.Look.Dim
+	return collect.If(p.s.lit == at, p.c.Look.Title.On(p.c.Look.Selected), p.c.Look.Dim)
 }
 
 // ticks draws the entries of a log where they stand in the window that ends now, so

@@ -44,10 +44,7 @@ func newQuizView(s *Screen) *quizView {
 	q := &quizView{plain: plain{title: "quiz"}}
 	when := func(f func() bool) func() string {
 		return func() string {
-			if q.quiz != nil && f() {
-				return ""
-			}
-			return "The question of the moment has another answer."
+			return collect.If(q.quiz != nil && f(), "", "The question of the moment has another answer.")
 		}
 	}
 	verdict := when(func() bool { return !q.answered.verdict })
@@ -159,10 +156,7 @@ func (v *quizView) paint(p painter, r cell.Rect) {
 	} else {
 		t.part("it keeps", lab.Keeps(c, m.Before, m.Stored, m.Arrival.At, s), p.c.Look.Text)
 	}
-	cost := ""
-	if m.Arrival.Cost != 1 {
-		cost = fmt.Sprintf(" of cost %d", m.Arrival.Cost)
-	}
+	cost := collect.If(m.Arrival.Cost != 1, fmt.Sprintf(" of cost %d", m.Arrival.Cost), "")
 	t.part("now", []string{fmt.Sprintf("a request%s comes at %s", cost, lab.Seconds(m.Arrival.At.Sub(s.Zero)))}, p.c.Look.Title)
 	v.paintAnswers(&t, c, m, s)
 	v.paintScores(p, right)

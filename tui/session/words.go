@@ -162,10 +162,7 @@ func SearchedText(w *model.Sweep) string {
 // LikelyText returns the word for keys that are likely limiters. Where very many are named alike, so
 // that only some of them are looked at, it says how many are not: "likely, 12k alike not looked at".
 func LikelyText(w *model.Sweep) string {
-	if w.Sampled == 0 {
-		return "likely"
-	}
-	return fmt.Sprintf("likely, %s alike not looked at", format.Short(w.Sampled))
+	return collect.If(w.Sampled == 0, "likely", fmt.Sprintf("likely, %s alike not looked at", format.Short(w.Sampled)))
 }
 
 // likelyText says of keys that are likely limiters, in at most so many columns where it can, how many would deny, and what to do
@@ -193,10 +190,8 @@ func UnseenText(w *model.Sweep, throttled int) string {
 
 // BehindText says of how many keys it is not known whether they are throttled now; "" where of none.
 func BehindText(w *model.Sweep) string {
-	if w.Behind == 0 {
-		return ""
-	}
-	return format.Short(int64(w.Behind)) + " of " + format.Plural(w.Matched, "key") + " not read for a second"
+	return collect.If(w.Behind == 0, "",
+		format.Short(int64(w.Behind))+" of "+format.Plural(w.Matched, "key")+" not read for a second")
 }
 
 // PaceText says how much of the server the first search may take and why, as in "idle server: up to

@@ -53,10 +53,7 @@ func NewMarkers(app *shell.App, boards *Boards, selection *Selection, name func(
 // Actions returns what a person can do with markers on every screen.
 func (m *Markers) Actions() shell.Actions {
 	none := func() string {
-		if !m.boards.Replayed() {
-			return "Only a replay has markers; F records to a file."
-		}
-		return ""
+		return collect.If(!m.boards.Replayed(), "Only a replay has markers; F records to a file.", "")
 	}
 	do := func(f func()) func() tea.Cmd {
 		return func() tea.Cmd { f(); return nil }

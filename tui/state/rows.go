@@ -48,10 +48,7 @@ func (l *List) setRows(rows []*model.Watched) {
 
 // SortText names the order of the rows.
 func (l *List) SortText() string {
-	text := "trouble first"
-	if l.byTitle {
-		text = "by " + l.view.Sort.String()
-	}
+	text := collect.If(l.byTitle, "by "+l.view.Sort.String(), "trouble first")
 	if l.view.Reverse {
 		text += " reversed"
 	}
@@ -219,10 +216,7 @@ func (l *List) fitting(rows []*model.Watched) ([]*model.Watched, map[string]widg
 		ranks[k.Reading.Key] = m
 		best = max(best, m)
 	}
-	least := widget.LettersMatch
-	if best > least {
-		least = widget.InsideMatch
-	}
+	least := collect.If(best > widget.LettersMatch, widget.InsideMatch, widget.LettersMatch)
 	return slices.DeleteFunc(rows, func(k *model.Watched) bool { return ranks[k.Reading.Key] < least }), ranks
 }
 

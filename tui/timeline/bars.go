@@ -265,10 +265,7 @@ func (s *sheet) logLines(k *model.Watched) []line {
 }
 
 func leave(n int64) string {
-	if n == 1 {
-		return "leaves"
-	}
-	return "leave"
+	return collect.If(n == 1, "leaves", "leave")
 }
 
 // compared says how far the weighted counter is from the truth.
@@ -283,10 +280,7 @@ func compared(high int64) string {
 }
 
 func ofLimit(t model.Target) string {
-	if !t.LimitKnown || t.Limit.Count == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" of %d", model.Capacity(t))
+	return collect.If(!t.LimitKnown || t.Limit.Count == 0, "", fmt.Sprintf(" of %d", model.Capacity(t)))
 }
 
 func (s *sheet) tatLines(k *model.Watched) []line {

@@ -106,10 +106,7 @@ func TypeDots(text string) (n int) {
 
 // WrapType breaks a text into lines of large type that fit so many cells.
 func WrapType(text string, cells int) []string {
-	dots := cells + 1 // the blank behind the last letter may be cut
-	if cells < Finely {
-		dots = 2*cells + 1
-	}
+	dots := collect.If(cells < Finely, 2*cells+1, cells+1) // the blank behind the last letter may be cut
 	return format.WrapBy(text, dots, TypeDots)
 }
 
@@ -148,10 +145,7 @@ func Enlarge(text string, fine bool) (rows [TypeRows]string) {
 // TypeCells is how many cells a text takes in large type, with two dots beside each other in a cell
 // or with one.
 func TypeCells(text string, fine bool) int {
-	if fine {
-		return TypeDots(text) / 2
-	}
-	return TypeDots(text) - 1
+	return collect.If(fine, TypeDots(text)/2, TypeDots(text)-1)
 }
 
 // Large writes a line of large type. Cells that are set as a whole are so in the background too, so that terminals which draw

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"text/template"
 
+	"ratescope/model/collect"
 	"ratescope/model/format"
 )
 
@@ -99,10 +100,7 @@ func row(label string, b Band, differs bool) string {
 			columns = append(columns, share(b.By[i].Difference, b.Exact))
 		}
 		for _, v := range columns {
-			value := "–"
-			if !unknown {
-				value = percent(v)
-			}
+			value := collect.If(!unknown, percent(v), "–")
 			text += fmt.Sprintf("%8s", value)
 		}
 	}
@@ -110,10 +108,7 @@ func row(label string, b Band, differs bool) string {
 }
 
 func (b Band) label() string {
-	if b.To == 0 {
-		return fmt.Sprintf("above %.0f%%", b.From*100)
-	}
-	return fmt.Sprintf("%.0f–%.0f%%", b.From*100, b.To*100)
+	return collect.If(b.To == 0, fmt.Sprintf("above %.0f%%", b.From*100), fmt.Sprintf("%.0f–%.0f%%", b.From*100, b.To*100))
 }
 
 // plots draws where decisions of the exact rounding are wrong, the measured difference for Poisson arrivals beside what
