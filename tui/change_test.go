@@ -56,7 +56,8 @@ func (b *backer) taken() []model.TakeBack {
 func TestTakingBack(t *testing.T) {
 	for _, size := range [][2]int{{140, 42}, {80, 24}, {60, 20}} {
 		b := &backer{}
-		o := tui.Options{Inject: firing.Options{Arming: &arms{Production: []string{"it has replicas (2)"}}, Change: (&changer{}).Change, TakeBack: b.TakeBack}}
+		o := tui.Options{Inject: firing.Options{Arming: &arms{Production: []string{"it has replicas (2)"}}, TakeBack: b.TakeBack,
+			Change: (&changer{}).Change}}
 		told(t, size[0], size[1], o, func(x *terminal, _ *tuitest.Feed, _ *tuitest.Injector) {
 			x.Press("U")
 			x.See("Nothing was fired or changed from here yet")
