@@ -58,7 +58,7 @@ func (s *Screen) bindings() shell.Actions {
 		bind("lab", "accuracy", "A", "measures how far counters are from truth", show("accuracy"), "A"),
 		bind("lab", "which limiter", "X", "plays: which limiter is in the box?", show("box"), "X"),
 		bind("lab", "attack and defend", "v", "plays: break it before the solver does", show(duelName), "v"),
-		bind("lab", "next view", "tab", "goes to the next number or view", s.sentence.tab, "tab").Hinted("view"),
+		bind("lab", "next view", "tab", "goes to the next number, term or view", s.sentence.tab, "tab").Hinted("view"),
 		bind("lab", "previous view", "shift+tab", "goes to the one before", func() { s.show(s.after(-1)) }, "shift+tab"),
 		bind("lab", "up", "↑ k", "selects what is above", func() { s.front().move(s, -1) }, "up", "k"),
 		bind("lab", "down", "↓ j", "selects what is below", func() { s.front().move(s, 1) }, "down", "j"),
