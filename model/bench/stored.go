@@ -228,10 +228,7 @@ func (b *identifier) untrimmed() (steps []Step, grows bool, err error) {
 			return true
 		}
 		before := largest
-		largest = 0
-		for _, k := range keys {
-			largest = max(largest, k.Size)
-		}
+		largest = collect.Most(keys, func(k Key) int64 { return k.Size })
 		grows = grows && largest > before
 		return grows
 	})

@@ -32,6 +32,14 @@ func Sum[T any, N cmp.Ordered](list []T, f func(T) N) (sum N) {
 	return sum
 }
 
+// Most returns the greatest that f makes of an element of a list, at least 0.
+func Most[T any, N cmp.Ordered](list []T, f func(T) N) (most N) {
+	for _, v := range list {
+		most = max(most, f(v))
+	}
+	return most
+}
+
 // Set returns a map that has each element of a list as a key.
 func Set[T comparable](list []T) map[T]bool {
 	set := make(map[T]bool, len(list))

@@ -240,11 +240,7 @@ func (l Lesson) Solution() []scenario.Step { return l.Steps[l.Given:] }
 
 // Length returns how much of the story is worth a look: to the last step, and some.
 func (l Lesson) Length() time.Duration {
-	end := 2 * l.Limit.Window
-	for _, s := range l.Steps {
-		end = max(end, s.At+l.Limit.Window/2)
-	}
-	return end
+	return max(2*l.Limit.Window, collect.Most(l.Steps, func(s scenario.Step) time.Duration { return s.At + l.Limit.Window/2 }))
 }
 
 // facts are the numbers that the text of a lesson may name. A name stands in braces, as in

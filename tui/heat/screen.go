@@ -301,10 +301,7 @@ func (h *Screen) paintLanes(p *widget.Canvas) {
 		return
 	}
 	w, lanes := &h.what.result, &h.what.lanes
-	var most int64
-	for i := range lanes.Was {
-		most = max(most, lanes.Was[i].Admitted+lanes.Was[i].Denied)
-	}
+	most := collect.Most(lanes.Was, func(b model.Bin) int64 { return b.Admitted + b.Denied })
 	was := collect.If(!w.DeniedKnown && w.WasDenied == 0, "denied: not recorded", session.WasDenied(w)+" denied")
 	upper, lower := r.Top(r.H / 2)
 	h.paintFates(p, upper, lanes.Was, most, widget.Styled("as it was", p.Look.Text),

@@ -82,10 +82,9 @@ func (v tableView) paint(r cell.Rect) {
 		longest = in.W // their names are indented
 	} else if v.c.Framed && v.table.several() == nil {
 		if v.common = v.s.Families().Common(in.W/4, safetext.Ellipsis); v.common != nil {
-			longest = 0
-			for _, key := range alone[v.table] {
-				longest = max(longest, safetext.Width(v.s.Families().Own(v.s.Name(key), safetext.Ellipsis)))
-			}
+			longest = collect.Most(alone[v.table], func(key string) int {
+				return safetext.Width(v.s.Families().Own(v.s.Name(key), safetext.Ellipsis))
+			})
 		}
 	}
 	if !v.table.groups.on {

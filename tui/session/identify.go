@@ -313,10 +313,7 @@ func (s *Session) untell() tea.Cmd {
 // figuresIn returns the figures as lines of at most so many columns. What they say goes before the shapes.
 func figuresIn(list []identify.Figures, columns int) []string {
 	const key, least = 22, 10
-	says := 0
-	for _, f := range list {
-		says = max(says, safetext.Width(f.Says))
-	}
+	says := collect.Most(list, func(f identify.Figures) int { return safetext.Width(f.Says) })
 	shape := min(columns-key-says-4, 32)
 	return collect.Map(list, func(f identify.Figures) string {
 		text := pad(safetext.Shorten(f.Key, key, safetext.Ellipsis), key) + "  "

@@ -253,10 +253,7 @@ func (s *Session) nextServer() tea.Cmd {
 // paintPeers draws a line for each of several servers: whether it answers, what may be done to it, and how
 // many of its keys are throttled. A click brings it to the front.
 func (h header) paintPeers(r cell.Rect) {
-	widest := 0
-	for _, p := range h.s.Peers {
-		widest = max(widest, safetext.Width(p.Options.Target))
-	}
+	widest := collect.Most(h.s.Peers, func(p *Session) int { return safetext.Width(p.Options.Target) })
 	for i, p := range h.s.Peers {
 		line, y := header{h.c, p}, r.Y+i
 		mark, arms := collect.If(p == h.s, h.c.Look.SelMark, " "), ""

@@ -62,10 +62,7 @@ func PaintWindow(p *widget.Canvas, r cell.Rect, k *model.Watched, now limiter.In
 	for len(lines) > max(in.H-1, 0) {
 		lines = dropLeast(lines)
 	}
-	longest := 0
-	for _, l := range lines {
-		longest = max(longest, safetext.Width(l.formula))
-	}
+	longest := collect.Most(lines, func(l line) int { return safetext.Width(l.formula) })
 	for i, l := range lines {
 		s.paintLine(in, in.Y+i, full, longest, l)
 	}
@@ -84,10 +81,9 @@ func PaintWindow(p *widget.Canvas, r cell.Rect, k *model.Watched, now limiter.In
 // barScale returns the value that fills the width of the bars: a little more than the limit, or in steps what is far beyond it, so that
 // the stroke at the limit stays where it is while the numbers change.
 func barScale(k *model.Watched, lines []line) float64 {
-	most := 1.0
-	for _, l := range lines {
-		most = max(most, collect.Sum(l.segments, func(s chart.Segment) float64 { return s.Value }))
-	}
+	most := max(1, collect.Most(lines, func(l line) float64 {
+		return collect.Sum(l.segments, func(s chart.Segment) float64 { return s.Value })
+	}))
 	const beyond = 1.15
 	if limit := float64(model.Capacity(k.Reading.Target)) * beyond; k.Reading.Target.LimitKnown && most <= limit {
 		return limit

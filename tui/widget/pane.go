@@ -431,10 +431,7 @@ func (p *Canvas) PaintTip(x, y int, text string, r cell.Rect) {
 	if text == "" || len(lines) > r.H || r.W < 10 {
 		return
 	}
-	w := 0
-	for _, l := range lines {
-		w = max(w, safetext.Width(l))
-	}
+	w := collect.Most(lines, safetext.Width)
 	at := cell.Rect{X: max(min(x+1, r.X+r.W-w-2), r.X), Y: y + 1, W: w + 2, H: len(lines)}
 	if at.Y+at.H > r.Y+r.H {
 		at.Y = max(y-at.H, r.Y)

@@ -128,19 +128,13 @@ func (p *printer) plots(r Report) {
 			p.say("%12s %-7s %s %s\n", []string{b.label(), ""}[denied], []string{"free", "charged"}[denied], p.bar(b.Wrong(1), most), value)
 		}
 	}
-	most = 0
-	for _, x := range r.Poisson {
-		most = max(most, x.Measured)
-	}
+	most = collect.Most(r.Poisson, func(x Point) float64 { return x.Measured })
 	p.say("\nmean difference for Poisson arrivals that find n requests in the window; theory: 0.313/sqrt(n)\n")
 	for _, x := range r.Poisson {
 		p.say("%12s  %s %s, theory %s\n", fmt.Sprint("n = ", x.Mean), p.bar(x.Measured, most), percent(x.Measured), percent(x.Law))
 	}
 	p.say("\nthe most an adversary gets admitted in one true window\n")
-	most = 1
-	for _, x := range r.Worst {
-		most = max(most, float64(x.Largest))
-	}
+	most = max(1, collect.Most(r.Worst, func(x Worst) float64 { return float64(x.Largest) }))
 	for _, x := range r.Worst {
 		p.say("%22s  %s %d of %d\n", x.What, p.bar(float64(x.Largest), most), x.Largest, x.Limit)
 	}
