@@ -21,7 +21,10 @@ const displayWindow = time.Minute
 
 // span returns the window of the key's timeline.
 func (t *Target) span() time.Duration {
-	return collect.If(t.Window <= 0, displayWindow, t.Window)
+	if t.Window <= 0 {
+		return displayWindow
+	}
+	return t.Window
 }
 
 // Watched is the state of one key.

@@ -9,7 +9,6 @@ import (
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
 	"ratescope/limiter/describe"
-	"ratescope/model/collect"
 )
 
 // injection is a request that was fired from here.
@@ -213,7 +212,10 @@ func (t *Timeline) withdraw(i, last, cost int64, denied bool) {
 			continue
 		}
 		b := t.at(i)
-		of := collect.If(denied, &b.Denied, &b.Admitted)
+		of := &b.Admitted
+		if denied {
+			of = &b.Denied
+		}
 		n := min(*of, cost)
 		*of -= n
 		cost -= n

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"ratescope/model"
-	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/safetext"
 	"ratescope/tui/session"
@@ -69,7 +68,10 @@ func (p *plain) line(pattern string, args ...any) {
 	if p.err != nil {
 		return
 	}
-	clock := collect.If(p.board.At != 0, format.Clock(p.board.At), "--:--:--") // of a server that has not answered yet
+	clock := "--:--:--" // of a server that has not answered yet
+	if p.board.At != 0 {
+		clock = format.Clock(p.board.At)
+	}
 	_, p.err = fmt.Fprintf(p.w, "%s  %s\n", clock, fmt.Sprintf(pattern, args...))
 }
 

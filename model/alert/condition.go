@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"ratescope/model"
-	"ratescope/model/collect"
 )
 
 // Metric is a figure that a rule watches.
@@ -164,5 +163,8 @@ func (e *Engine) ofServer(m Metric) (v float64, known bool, ev Event) {
 var redirections = []string{"MOVED", "ASK", "TRYAGAIN"}
 
 func number(holds bool) float64 {
-	return collect.If(holds, 1.0, 0.0)
+	if holds {
+		return 1
+	}
+	return 0
 }

@@ -12,7 +12,6 @@ import (
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
 	"ratescope/limiter/describe"
-	"ratescope/model/collect"
 )
 
 // Options say what a limiter is told and promises.
@@ -375,7 +374,10 @@ func (b *bench) most() error {
 		if fewer == nil {
 			fewer = steps
 		}
-		more := collect.If(endless, ", and more where more come, without a bound", "")
+		more := ""
+		if endless {
+			more = ", and more where more come, without a bound"
+		}
 		b.r.find(OverAdmits, true, fewer, "%d are admitted within %s%s, where %s may admit %d: %s", n, seconds(b.limit.Window),
 			more, b.promised(), bound, Words(steps))
 		return nil
@@ -390,7 +392,10 @@ func (b *bench) most() error {
 
 // promised names what a bound is of.
 func (b *bench) promised() string {
-	return collect.If(b.o.Exact || b.r.Identity.Algorithm == limiter.Unknown, "the limit", "a "+describe.Title(b.r.Identity.Algorithm))
+	if b.o.Exact || b.r.Identity.Algorithm == limiter.Unknown {
+		return "the limit"
+	}
+	return "a " + describe.Title(b.r.Identity.Algorithm)
 }
 
 // fast looks for a limiter that admits more at once, or fills faster, than it was told.

@@ -175,7 +175,10 @@ func (r *Report) MarshalJSON() ([]byte, error) {
 
 // Name is the algorithm's name, or unknown.
 func (r *Report) Name() string {
-	return collect.If(r.Identity.Algorithm == limiter.Unknown, "unknown", r.Identity.Algorithm.String())
+	if r.Identity.Algorithm == limiter.Unknown {
+		return "unknown"
+	}
+	return r.Identity.Algorithm.String()
 }
 
 // Scenario returns a counter-example as a scenario file, which expects what the algorithm that the limiter

@@ -242,8 +242,10 @@ func (b *bench) keys() error {
 	}
 	name, steps, err := b.lasting(b.o.Cost, func(path []Step) {
 		found, near := b.store.Undeclared()
-		why := collect.If(near, "a cluster runs it, for the hash tag is that of a key in KEYS, and Redis does not promise that",
-			"a cluster refuses that, or answers from the wrong node")
+		why := "a cluster refuses that, or answers from the wrong node"
+		if near {
+			why = "a cluster runs it, for the hash tag is that of a key in KEYS, and Redis does not promise that"
+		}
 		if len(found) > 0 {
 			b.r.find(UndeclaredKey, !near, path, "the script touches %s, which KEYS does not hold: %s", strings.Join(found, ", "), why)
 		}

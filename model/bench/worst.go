@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"ratescope/limiter"
-	"ratescope/model/collect"
 )
 
 // highest returns the greatest cost that was admitted in any window that is open at its beginning.
@@ -119,7 +118,10 @@ func (b *identifier) worst(id Identity) (n int64, steps []Step, searched int, er
 			n, steps = m, took(t.steps, t.admitted)
 		}
 	}
-	bound := collect.If(id.Exact, b.sent+searchMost/4, b.sent+searchMost)
+	bound := b.sent + searchMost
+	if id.Exact {
+		bound = b.sent + searchMost/4
+	}
 	for _, a := range all {
 		if b.sent > bound || id.Exact && a.promise < n {
 			break

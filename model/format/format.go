@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"ratescope/limiter"
-	"ratescope/model/collect"
 	"ratescope/model/safetext"
 )
 
@@ -122,7 +121,10 @@ func WrapBy(text string, w int, measure func(string) int) []string {
 // Minutes writes a length of time as a player does.
 func Minutes(d time.Duration) string {
 	s := int64(max(d, 0) / time.Second)
-	return collect.If(s >= 3600, fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60), fmt.Sprintf("%d:%02d", s/60, s%60))
+	if s >= 3600 {
+		return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
+	}
+	return fmt.Sprintf("%d:%02d", s/60, s%60)
 }
 
 // Percent writes a share of 1 as percent.
@@ -132,7 +134,10 @@ func Percent(v float64) string { return fmt.Sprintf("%.1f%%", 100*v) }
 func Bytes(v float64) string {
 	for _, unit := range [...]string{"B", "K", "M", "G"} {
 		if v < 1000 {
-			return collect.If(v < 10 && unit != "B", fmt.Sprintf("%.1f%s", v, unit), fmt.Sprintf("%.0f%s", v, unit))
+			if v < 10 && unit != "B" {
+				return fmt.Sprintf("%.1f%s", v, unit)
+			}
+			return fmt.Sprintf("%.0f%s", v, unit)
 		}
 		v /= 1024
 	}

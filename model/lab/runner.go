@@ -6,7 +6,6 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
-	"ratescope/model/collect"
 )
 
 // Counts is how a candidate has fared up to a moment. Requests are counted as such;
@@ -150,7 +149,10 @@ func (l *runner) trim(now limiter.Instant, s *Setup) {
 
 // reach is the window that the candidate really looks at.
 func reach(c Candidate, l limiter.Limit) time.Duration {
-	return collect.If(c.Fault == SecondsAsMillis, min(l.Window*1000, limiter.MaxWindow), l.Window)
+	if c.Fault == SecondsAsMillis {
+		return min(l.Window*1000, limiter.MaxWindow)
+	}
+	return l.Window
 }
 
 // decide takes one arrival to the state of a candidate, with its fault if it has one.

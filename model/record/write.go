@@ -397,7 +397,10 @@ func wireReading(r *model.Reading) *reading {
 		out.Arrivals = append(out.Arrivals, int64(r.At-a.At), n)
 	}
 	for _, l := range r.Trace {
-		since := collect.If(l.Since != 0, int64(l.At-l.Since), int64(-1))
+		since := int64(-1)
+		if l.Since != 0 {
+			since = int64(l.At - l.Since)
+		}
 		out.Trace = append(out.Trace, int64(r.At-l.At), since, l.Used)
 	}
 	return out

@@ -10,7 +10,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/model"
-	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/report"
 	"ratescope/model/safetext"
@@ -144,7 +143,10 @@ func (cs *changes) changed(msg changedMsg) {
 	case len(msg.done.Removed)+len(msg.done.Written) == 0:
 		what += ", and there was nothing to remove"
 	}
-	undo := collect.If(o.undo == nil, " · ratescope undo "+msg.done.Action+" takes it back", " · U takes it back")
+	undo := " · U takes it back"
+	if o.undo == nil {
+		undo = " · ratescope undo " + msg.done.Action + " takes it back"
+	}
 	if len(msg.done.Unsaved) > 0 {
 		undo = " · this cannot be undone: " + strings.Join(msg.done.Unsaved, "; ")
 	}

@@ -81,7 +81,10 @@ const leastPane = 4
 
 // frame is how many rows what surrounds a pane takes.
 func (v *View) frame() int {
-	return collect.If(v.Canvas.Framed, 2, 1)
+	if v.Canvas.Framed {
+		return 2
+	}
+	return 1
 }
 
 // paintConcerns writes what is wrong, the worst first, above everything else, and returns the room below.

@@ -70,8 +70,10 @@ func (v *View) facts() []fact {
 	}
 	say("role", strings.Join(role, ", "), l.Text)
 	if s.Link == model.Live {
-		clock := collect.If(s.Offset <= -time.Millisecond || s.Offset >= time.Millisecond, format.Signed(s.Offset)+" to this machine's",
-			"this machine's")
+		clock := "this machine's"
+		if s.Offset <= -time.Millisecond || s.Offset >= time.Millisecond {
+			clock = format.Signed(s.Offset) + " to this machine's"
+		}
 		if s.OffsetBy > 0 {
 			clock += " ±" + format.Latency(s.OffsetBy)
 		}
@@ -148,7 +150,10 @@ func load(c model.CommandStat) float64 { return c.Calls * c.Mean.Seconds() }
 
 // some is the style of a figure: faint while it is 0.
 func (v *View) some(figure float64, st themes.Style) themes.Style {
-	return collect.If(figure == 0, v.Canvas.Look.Dim, st)
+	if figure == 0 {
+		return v.Canvas.Look.Dim
+	}
+	return st
 }
 
 func (v *View) paintErrors(r cell.Rect) {
@@ -194,7 +199,10 @@ func (v *View) slowText(c *model.SlowCommand) string {
 
 // paintHot draws the hottest keys of the server, watched or not.
 func (v *View) paintHot(r cell.Rect) {
-	note := collect.If(len(v.Hot.Sources) > 0, " · "+safetext.Clean(strings.Join(v.Hot.Sources, "; ")), "")
+	note := ""
+	if len(v.Hot.Sources) > 0 {
+		note = " · " + safetext.Clean(strings.Join(v.Hot.Sources, "; "))
+	}
 	in := v.Canvas.Section(r, false, v.heading("hottest keys", safetext.Clip(note, max(r.W-20, 0), safetext.Ellipsis))...)
 	if in.H == 0 {
 		return

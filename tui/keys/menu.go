@@ -247,7 +247,10 @@ func (t *table) usedTip(k *model.Watched) string {
 	if !g.Used.Known {
 		return "What is used is not known."
 	}
-	of := collect.If(g.Remaining.Known, fmt.Sprintf(" of %s, %.0f %%", format.Short(model.Capacity(*target)), 100*g.Utilization), "")
+	of := ""
+	if g.Remaining.Known {
+		of = fmt.Sprintf(" of %s, %.0f %%", format.Short(model.Capacity(*target)), 100*g.Utilization)
+	}
 	used := format.Short(g.Used.N)
 	switch describe.KindOf(target.Algorithm) {
 	case describe.Weighted:

@@ -79,7 +79,10 @@ func (v view) timelineTitle(k *model.Watched, room int) []widget.Span {
 // paintBars draws what counts for the selected key now.
 func (v view) paintBars(r cell.Rect) {
 	k, in, at := v.s.Selection.Current(), r, v.s.Shown.FiguresAt()
-	note := collect.If(v.s.Shown.Paused(), " · what counted at "+v.s.Shown.NowText(), " · what counts now")
+	note := " · what counts now"
+	if v.s.Shown.Paused() {
+		note = " · what counted at " + v.s.Shown.NowText()
+	}
 	title := []widget.Span{widget.Styled("window", v.c.Look.Title), widget.Styled(note, v.c.Look.Dim)}
 	old := false
 	if k != nil {
@@ -199,7 +202,10 @@ func (v injectorPane) buttons(x, y, end, bottom int) int {
 func (v injectorPane) keys(x, y, end int) int {
 	x = v.c.Button(x, y, end, "space", "fire 1", v.doing("fire"))
 	x = v.c.Button(x, y, end, "b", fmt.Sprintf("burst of %d", v.s.Orders.Burst), v.doing("burst"))
-	rate := collect.If(v.s.Orders.Rate() != nil, "stop rate", "rate "+format.PerSecond(v.s.Orders.PerSecond))
+	rate := "rate " + format.PerSecond(v.s.Orders.PerSecond)
+	if v.s.Orders.Rate() != nil {
+		rate = "stop rate"
+	}
 	x = v.c.Button(x, y, end, "r", rate, v.doing("rate"))
 	x = v.c.Button(x, y, end, "x", "stop", v.doing("stop"))
 	x = v.c.Button(x-1, y, end, "-", "less", v.doing("less"))

@@ -275,7 +275,10 @@ const way = " › "
 
 // label is a group's name in the letters of the terminal.
 func (c groupCell) label(label string) string {
-	return collect.If(c.c.Buffer.ASCII, strings.ReplaceAll(label, way, " > "), label)
+	if c.c.Buffer.ASCII {
+		return strings.ReplaceAll(label, way, " > ")
+	}
+	return label
 }
 
 func (c groupCell) limiter() {

@@ -150,7 +150,10 @@ func timelineIn(pane cell.Rect, framed bool) (in cell.Rect, sentence bool) {
 
 // rowsArea is where the rows of the table stand.
 func (d *Screen) rowsArea() cell.Rect {
-	in := collect.If(d.framed, d.areas.keys.Inset(1), d.areas.keys)
+	in := d.areas.keys
+	if d.framed {
+		in = in.Inset(1)
+	}
 	_, in = in.Top(1)
 	return in
 }
@@ -307,7 +310,10 @@ const barsHeight = 9
 // lanes take less, and the injector grows with the first request.
 func (a *areas) wide(body cell.Rect, c content) {
 	const line, answer, roomForGraphs, step, around = 3, 5, 48, 6, 3
-	injector := collect.If(c.fired, answer, line)
+	injector := line
+	if c.fired {
+		injector = answer
+	}
 	high := body.H >= roomForGraphs
 	lanes := max((c.keys+step-1)/step, 1) * step // in steps: a key that comes or goes moves no border
 	a.keys, body = body.Top(min(body.H/2, lanes+around))
@@ -416,7 +422,10 @@ const mostServer = 12
 
 // several are the tables of the servers in one view; none where one is watched alone.
 func (t *table) several() []*table {
-	return collect.If(len(t.peers) == 1, nil, t.peers)
+	if len(t.peers) == 1 {
+		return nil
+	}
+	return t.peers
 }
 
 // listed is how many groups there are or, without them, keys that are watched on all servers.

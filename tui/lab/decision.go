@@ -124,7 +124,10 @@ func (d *decisionView) paint(p painter, r cell.Rect) {
 func (p painter) paintTerms(x, y, end int, w lab.Working) {
 	for i, term := range w.Terms {
 		at := x + safetext.Width(w.Rule[:strings.Index(w.Rule, term.Name)])
-		st := collect.If(i == p.s.lit, p.c.Look.Title.On(p.c.Look.Selected).With(themes.Underline), p.c.Look.Dim.With(themes.Underline))
+		st := p.c.Look.Dim.With(themes.Underline)
+		if i == p.s.lit {
+			st = p.c.Look.Title.On(p.c.Look.Selected).With(themes.Underline)
+		}
 		p.c.Buffer.Text(at, y, end, term.Name, st)
 		p.OnHover(cell.Rect{X: at, Y: y, W: safetext.Width(term.Name), H: 1}, func(int) { p.s.lit = i })
 	}

@@ -12,7 +12,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"ratescope/model/collect"
 	"ratescope/model/lab"
 	"ratescope/tui/cell"
 	"ratescope/tui/shell"
@@ -124,7 +123,10 @@ const mostNames = 100
 // keep writes a file under a name that none has yet.
 func (e *exports) keep(name, form string, content []byte) savedMsg {
 	for n := 1; ; n++ {
-		free := collect.If(n > 1, fmt.Sprintf("%s-%d%s", name, n, form), name+form)
+		free := name + form
+		if n > 1 {
+			free = fmt.Sprintf("%s-%d%s", name, n, form)
+		}
 		if err := e.save(free, content); n == mostNames || !errors.Is(err, fs.ErrExist) {
 			return savedMsg{free, err}
 		}

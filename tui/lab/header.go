@@ -84,8 +84,10 @@ func (p painter) facts(columns int) string {
 
 // limitText writes a limit, of which 0 only counts.
 func limitText(l limiter.Limit) string {
-	return collect.If(l.Count == 0, "count only in "+format.Length(l.Window),
-		fmt.Sprintf("limit %d in %s", l.Count, format.Length(l.Window)))
+	if l.Count == 0 {
+		return "count only in " + format.Length(l.Window)
+	}
+	return fmt.Sprintf("limit %d in %s", l.Count, format.Length(l.Window))
 }
 
 // paintGoal draws the sentence below the title.
@@ -134,8 +136,10 @@ var spaces = regexp.MustCompile(`[\s\p{Z}\x{85}]+`)
 
 // numberStyle is how a number that can be changed looks: the chosen one stands out.
 func (p painter) numberStyle(i int) themes.Style {
-	return collect.If(i == p.s.sentence.number, p.c.Look.Title.On(p.c.Look.Selected).With(themes.Underline),
-		p.c.Look.Accent.With(themes.Underline))
+	if i == p.s.sentence.number {
+		return p.c.Look.Title.On(p.c.Look.Selected).With(themes.Underline)
+	}
+	return p.c.Look.Accent.With(themes.Underline)
 }
 
 // paintGuess draws the possible answers and, in a class, how many students chose each.
@@ -246,7 +250,10 @@ func (m *presenter) goalRows(height int) int {
 		return 1
 	}
 	lines := widget.TypeRows * max(len(format.WrapBy(m.taskWords(), 2*(s.app.Canvas.Buffer.W-2)+1, widget.TypeDots)), ballotLines)
-	return collect.If(!widget.Settable(m.taskWords()) || lines > height/2, boldRows, lines)
+	if !widget.Settable(m.taskWords()) || lines > height/2 {
+		return boldRows
+	}
+	return lines
 }
 
 // taskWords is the task, behind the mark of what is still to be done.

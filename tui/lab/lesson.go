@@ -117,7 +117,10 @@ func (v *textView) lines(s *Screen, width int) []line {
 			}
 		}
 	}
-	gap := collect.If(s.presenter.on, make([]line, widget.TypeRows), make([]line, 1))
+	gap := make([]line, 1)
+	if s.presenter.on {
+		gap = make([]line, widget.TypeRows)
+	}
 	for _, p := range it.Paragraphs(s.run) {
 		write(p, s.app.Canvas.Look.Text)
 		lines = append(lines, gap...)

@@ -200,7 +200,10 @@ func (m *mapView) paintTile(p painter, r cell.Rect, i int) {
 // ratioStyle is the colour of a share of the limit: up to the limit calm, at twice of it as
 // what is denied.
 func (p painter) ratioStyle(v float64) themes.Style {
-	return collect.If(v <= 1, p.c.Look.Fill(v*0.6), p.c.Look.Fill(min(0.8+0.2*(v-1), 1)))
+	if v <= 1 {
+		return p.c.Look.Fill(v * 0.6)
+	}
+	return p.c.Look.Fill(min(0.8+0.2*(v-1), 1))
 }
 
 // ratioShape is the shape of a share of the limit, for paper and for eyes without colour.

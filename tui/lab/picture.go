@@ -190,7 +190,10 @@ func (p painter) ranBy(c lab.Candidate, m lab.Moment, s lab.Setup) (lines []widg
 
 // reachOf is the window that the candidate really looks at.
 func reachOf(c lab.Candidate, s lab.Setup) time.Duration {
-	return collect.If(c.Fault == lab.SecondsAsMillis, s.Limit.Window*1000, s.Limit.Window)
+	if c.Fault == lab.SecondsAsMillis {
+		return s.Limit.Window * 1000
+	}
+	return s.Limit.Window
 }
 
 // solid is a bar of one style.
@@ -244,7 +247,10 @@ func (p picture) named(r cell.Rect, name string) themes.Style {
 		return p.c.Look.Dim
 	}
 	p.OnHover(r, func(int) { p.s.lit = at })
-	return collect.If(p.s.lit == at, p.c.Look.Title.On(p.c.Look.Selected), p.c.Look.Dim)
+	if p.s.lit == at {
+		return p.c.Look.Title.On(p.c.Look.Selected)
+	}
+	return p.c.Look.Dim
 }
 
 // ticks draws the entries of a log where they stand in the window that ends now, so

@@ -44,7 +44,10 @@ func newQuizView(s *Screen) *quizView {
 	q := &quizView{plain: plain{title: "quiz"}}
 	when := func(f func() bool) func() string {
 		return func() string {
-			return collect.If(q.quiz != nil && f(), "", "The question of the moment has another answer.")
+			if q.quiz != nil && f() {
+				return ""
+			}
+			return "The question of the moment has another answer."
 		}
 	}
 	verdict := when(func() bool { return !q.answered.verdict })
@@ -156,7 +159,10 @@ func (v *quizView) paint(p painter, r cell.Rect) {
 	} else {
 		t.part("it keeps", lab.Keeps(c, m.Before, m.Stored, m.Arrival.At, s), p.c.Look.Text)
 	}
-	cost := collect.If(m.Arrival.Cost != 1, fmt.Sprintf(" of cost %d", m.Arrival.Cost), "")
+	cost := ""
+	if m.Arrival.Cost != 1 {
+		cost = fmt.Sprintf(" of cost %d", m.Arrival.Cost)
+	}
 	t.part("now", []string{fmt.Sprintf("a request%s comes at %s", cost, lab.Seconds(m.Arrival.At.Sub(s.Zero)))}, p.c.Look.Title)
 	v.paintAnswers(&t, c, m, s)
 	v.paintScores(p, right)

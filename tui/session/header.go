@@ -328,8 +328,10 @@ func (h header) paintLongest(x, y, end int, t *model.Totals) {
 		spans = []widget.Span{widget.Styled(before, h.c.Look.Dim), widget.Styled(name, h.c.Look.Text),
 			widget.Styled(limit, h.c.Look.Dim), widget.Styled(frees, h.c.Look.Denied)}
 	} else if unsure := h.s.unsure(t); t.Throttled == 0 && unsure > 0 {
-		text := collect.If(unsure < t.Keys, "not known of "+format.Plural(unsure, "key")+", and none of the others is throttled",
-			"whether a key is throttled is not known")
+		text := "whether a key is throttled is not known"
+		if unsure < t.Keys {
+			text = "not known of " + format.Plural(unsure, "key") + ", and none of the others is throttled"
+		}
 		spans = []widget.Span{widget.Styled(text, h.c.Look.Dim)}
 	} else if t.Throttled == 0 {
 		spans = []widget.Span{widget.Styled("nobody is throttled", h.c.Look.Good)}

@@ -162,7 +162,10 @@ func SearchedText(w *model.Sweep) string {
 // LikelyText returns the word for keys that are likely limiters. Where very many are named alike, so
 // that only some of them are looked at, it says how many are not: "likely, 12k alike not looked at".
 func LikelyText(w *model.Sweep) string {
-	return collect.If(w.Sampled == 0, "likely", fmt.Sprintf("likely, %s alike not looked at", format.Short(w.Sampled)))
+	if w.Sampled == 0 {
+		return "likely"
+	}
+	return fmt.Sprintf("likely, %s alike not looked at", format.Short(w.Sampled))
 }
 
 // likelyText says of keys that are likely limiters, in at most so many columns where it can, how many would deny, and what to do
@@ -190,8 +193,10 @@ func UnseenText(w *model.Sweep, throttled int) string {
 
 // BehindText says of how many keys it is not known whether they are throttled now; "" where of none.
 func BehindText(w *model.Sweep) string {
-	return collect.If(w.Behind == 0, "",
-		format.Short(int64(w.Behind))+" of "+format.Plural(w.Matched, "key")+" not read for a second")
+	if w.Behind == 0 {
+		return ""
+	}
+	return format.Short(int64(w.Behind)) + " of " + format.Plural(w.Matched, "key") + " not read for a second"
 }
 
 // PaceText says how much of the server the first search may take and why, as in "idle server: up to

@@ -264,7 +264,10 @@ func (b *Boards) Paused() bool { return b.frozen != nil }
 
 // NowText says which moment is at the end of the past: "now" or, in a pause, the time of day.
 func (b *Boards) NowText() string {
-	return collect.If(b.Paused(), format.Clock(b.At()), "now")
+	if b.Paused() {
+		return format.Clock(b.At())
+	}
+	return "now"
 }
 
 // Pause freezes the picture, or lets it go on; the live board collects underneath. A replay stops

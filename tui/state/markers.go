@@ -53,7 +53,10 @@ func NewMarkers(app *shell.App, boards *Boards, selection *Selection, name func(
 // Actions returns what a person can do with markers on every screen.
 func (m *Markers) Actions() shell.Actions {
 	none := func() string {
-		return collect.If(!m.boards.Replayed(), "Only a replay has markers; F records to a file.", "")
+		if !m.boards.Replayed() {
+			return "Only a replay has markers; F records to a file."
+		}
+		return ""
 	}
 	do := func(f func()) func() tea.Cmd {
 		return func() tea.Cmd { f(); return nil }

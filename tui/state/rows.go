@@ -48,7 +48,10 @@ func (l *List) setRows(rows []*model.Watched) {
 
 // SortText names the order of the rows.
 func (l *List) SortText() string {
-	text := collect.If(l.byTitle, "by "+l.view.Sort.String(), "trouble first")
+	text := "trouble first"
+	if l.byTitle {
+		text = "by " + l.view.Sort.String()
+	}
 	if l.view.Reverse {
 		text += " reversed"
 	}
@@ -216,7 +219,10 @@ func (l *List) fitting(rows []*model.Watched) ([]*model.Watched, map[string]widg
 		ranks[k.Reading.Key] = m
 		best = max(best, m)
 	}
-	least := collect.If(best > widget.LettersMatch, widget.InsideMatch, widget.LettersMatch)
+	least := widget.LettersMatch
+	if best > least {
+		least = widget.InsideMatch
+	}
 	return slices.DeleteFunc(rows, func(k *model.Watched) bool { return ranks[k.Reading.Key] < least }), ranks
 }
 

@@ -261,7 +261,10 @@ func (s *sheet) logLines(k *model.Watched) []line {
 }
 
 func leave(n int64) string {
-	return collect.If(n == 1, "leaves", "leave")
+	if n == 1 {
+		return "leaves"
+	}
+	return "leave"
 }
 
 // compared says how far the weighted counter is from the truth.
@@ -276,7 +279,10 @@ func compared(high int64) string {
 }
 
 func ofLimit(t model.Target) string {
-	return collect.If(!t.LimitKnown || t.Limit.Count == 0, "", fmt.Sprintf(" of %d", model.Capacity(t)))
+	if !t.LimitKnown || t.Limit.Count == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" of %d", model.Capacity(t))
 }
 
 func (s *sheet) tatLines(k *model.Watched) []line {

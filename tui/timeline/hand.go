@@ -8,7 +8,6 @@ import (
 	"ratescope/limiter"
 	"ratescope/limiter/describe"
 	"ratescope/model"
-	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/tui/cell"
 	"ratescope/tui/widget"
@@ -111,7 +110,10 @@ func (c *Hand) Step() time.Duration {
 	if c.tl == nil || c.area.H == 0 {
 		return 0
 	}
-	return collect.If(c.s.fine, c.s.column/2, c.s.column)
+	if c.s.fine {
+		return c.s.column / 2
+	}
+	return c.s.column
 }
 
 // at returns the end of the column at x; never 0.

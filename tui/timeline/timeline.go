@@ -9,7 +9,6 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
-	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/record"
 	"ratescope/tui/cell"
@@ -84,7 +83,10 @@ func (c *View) load(k *model.Watched, s timeRange, m Moment) {
 			c.firstHalf++
 		}
 		for i := range c.halves {
-			at := collect.If(s.shifted, (i+1)/2, i/2+1)
+			at := i/2 + 1
+			if s.shifted {
+				at = (i + 1) / 2
+			}
 			c.halves[i] = c.columns[at]
 		}
 		return

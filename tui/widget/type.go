@@ -106,7 +106,10 @@ func TypeDots(text string) (n int) {
 
 // WrapType breaks a text into lines of large type that fit so many cells.
 func WrapType(text string, cells int) []string {
-	dots := collect.If(cells < Finely, 2*cells+1, cells+1) // the blank behind the last letter may be cut
+	dots := cells + 1 // the blank behind the last letter may be cut
+	if cells < Finely {
+		dots = 2*cells + 1
+	}
 	return format.WrapBy(text, dots, TypeDots)
 }
 
@@ -145,7 +148,10 @@ func Enlarge(text string, fine bool) (rows [TypeRows]string) {
 // TypeCells is how many cells a text takes in large type, with two dots beside each other in a cell
 // or with one.
 func TypeCells(text string, fine bool) int {
-	return collect.If(fine, TypeDots(text)/2, TypeDots(text)-1)
+	if fine {
+		return TypeDots(text) / 2
+	}
+	return TypeDots(text) - 1
 }
 
 // Large writes a line of large type. Cells that are set as a whole are so in the background too, so that terminals which draw

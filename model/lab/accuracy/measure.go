@@ -241,7 +241,10 @@ func (r *Report) source(list []lab.Arrival, limit limiter.Limit, warm bool) {
 		return
 	}
 	first, last := list[0].At, list[len(list)-1].At
-	begin := collect.If(warm, first.Add(2*limit.Window), first)
+	begin := first
+	if warm {
+		begin = first.Add(2 * limit.Window)
+	}
 	windows := max(float64(last.Sub(first))/float64(limit.Window), 1)
 	load := float64(len(list)) / windows / float64(limit.Count)
 	counted, free := Band{Sources: 1}, Band{Sources: 1}

@@ -100,7 +100,10 @@ func row(label string, b Band, differs bool) string {
 			columns = append(columns, share(b.By[i].Difference, b.Exact))
 		}
 		for _, v := range columns {
-			value := collect.If(!unknown, percent(v), "–")
+			value := "–"
+			if !unknown {
+				value = percent(v)
+			}
 			text += fmt.Sprintf("%8s", value)
 		}
 	}
@@ -108,7 +111,10 @@ func row(label string, b Band, differs bool) string {
 }
 
 func (b Band) label() string {
-	return collect.If(b.To == 0, fmt.Sprintf("above %.0f%%", b.From*100), fmt.Sprintf("%.0f–%.0f%%", b.From*100, b.To*100))
+	if b.To == 0 {
+		return fmt.Sprintf("above %.0f%%", b.From*100)
+	}
+	return fmt.Sprintf("%.0f–%.0f%%", b.From*100, b.To*100)
 }
 
 // plots draws where decisions of the exact rounding are wrong, the measured difference for Poisson arrivals beside what
