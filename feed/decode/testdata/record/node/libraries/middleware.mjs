@@ -40,11 +40,11 @@ const koa = {
   },
   notes: ['SETEX <prefixKey>|<client> of whole seconds with the first request, then INCRBY; denied requests are counted'],
 };
-const koaOpen = (max, interval) => async (place) => {
+const koaOpen = (max, interval, more = {}) => async (place) => {
   const store = new koa2.Stores.Redis({ socket: { host: '127.0.0.1', port: place.port }, database: place.database });
   place.onClose(() => store.client.disconnect());
   await store.client.ping();
-  return { limit: koa2.RateLimit.middleware({ max, interval, store }) };
+  return { limit: koa2.RateLimit.middleware({ max, interval, store, ...more }) };
 };
 
 const hit = {
@@ -63,15 +63,18 @@ const wait = {
   call: async (guard) => said(await served(guard)),
   notes: ['GET, then SET and EXPIRE of JSON: count, lastRequest and firstRequest; how long the next request waits follows from settings of the program'],
 };
-const waitOpen = (freeRetries, minWait, maxWait) => async (place) => new brute(new BruteStore({ client: place.client() }), {
-  freeRetries, minWait, maxWait, failCallback: (req, res) => res.status(429).send() }).prevent;
+const waitOpen = (freeRetries, minWait, maxWait, more = {}) => async (place) => new brute(new BruteStore({ client: place.client() }), {
+  freeRetries, minWait, maxWait, ...more, failCallback: (req, res) => res.status(429).send() }).prevent;
 
 export default [
   { ...express, scenario: 'basic', configured: { limit: 5, window_ms: 3000 }, open: expressOpen(5, 3000), script: whole(5, 3000) },
   { ...express, scenario: 'minute', configured: { limit: 100, window_ms: 60000 }, open: expressOpen(100, 60000), script: minute(100) },
   { ...koa, scenario: 'basic', configured: { limit: 5, window_ms: 3000 }, open: koaOpen(5, 3000), script: whole(5, 3000) },
   { ...koa, scenario: 'minute', configured: { limit: 100, window_ms: 60000 }, open: koaOpen(100, 60000), script: minute(100) },
+  { ...koa, scenario: 'user-id', configured: { limit: 5, window_ms: 4000 }, open: koaOpen(5, 4000, { getUserId: async () => 42 }), script: whole(5, 4000) },
   { ...hit, scenario: 'basic', configured: { limit: 5, window_ms: 3000 }, open: hitOpen(5, '3s'), script: whole(5, 3000) },
   { ...hit, scenario: 'ban', configured: { limit: 3, window_ms: 2000 }, open: hitOpen(3, '2s', { threshold: 2, duration: '5s' }), script: [take(1), peek, take(2), take(1), take(2), peek, until(2500), take(1), peek] },
+  { ...hit, scenario: 'ban-over', configured: { limit: 3, window_ms: 2000 }, open: hitOpen(3, '2s', { threshold: 2, duration: '3s' }), script: [take(5), peek, until(3300), take(2), peek, take(2), peek] },
   { ...wait, scenario: 'basic', configured: { limit: null, window_ms: null }, open: waitOpen(2, 500, 2000), script: [take(4), until(800), take(2)] },
+  { ...wait, scenario: 'forgotten', configured: { limit: null, window_ms: null }, open: waitOpen(2, 500, 2000, { lifetime: 3 }), script: [take(4), until(4200), take(4)] },
 ];
