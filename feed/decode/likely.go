@@ -73,7 +73,8 @@ func (f *Found) weigh(s *Sample, now limiter.Instant) {
 	}
 	byForm := e.points
 	sense := weighName(s.Key, &e)
-	if !sense.Other && !e.bare && s.TTL > 0 && s.TTL <= briefly && naming.HasAddress(s.Key) && !naming.Speaks("blocks", s.Key) {
+	counts := (f.Used < leastCode || f.Used%100 == 0) && !timeOfNow(s.Text, now) // 1500 may be bytes
+	if counts && s.TTL > 0 && s.TTL <= briefly && !e.bare && !sense.Other && naming.HasAddress(s.Key) && !naming.Speaks("blocks", s.Key) {
 		e.add(1, "what is kept of an address for minutes alone is hardly anything else")
 	}
 	if (f.Kind == Log || f.Kind == Opaque) && byForm >= enough && !sense.Settings { // no word takes all of that away
@@ -86,7 +87,7 @@ func (f *Found) weigh(s *Sample, now limiter.Instant) {
 	}
 	f.Telling = f.Telling || e.points >= enough
 	f.Candidate = e.points == enough-1
-	f.Faint = e.points == 1 && f.Kind == Single && (f.Used < leastCode || f.Used%100 == 0) // bytes, or thousandths
+	f.Faint = e.points == 1 && f.Kind == Single && counts
 	if f.Kind == Single && f.Window.To == 0 && (f.Telling || f.Candidate) {
 		if _, over := naming.Over(s.Key, now); over {
 			f.Telling, f.Candidate, f.Sure = false, false, false // it counts nothing any more
