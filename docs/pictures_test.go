@@ -102,13 +102,18 @@ type scene struct {
 	now   time.Time
 }
 
+// armed is an injector that is not asked to fire.
+type armed struct{ firing.Injector }
+
+func (armed) Armed() error { return nil }
+
 func newScene(cast []tuitest.Personality, theme string, w, h int) (*scene, error) {
 	s := &scene{now: time.Date(2026, 11, 20, 14, 23, 0, 0, time.UTC)}
 	s.feed = tuitest.NewFeed(s.now, cast...)
 	s.feed.Server.Target = "redis://cache:6379"
 	var err error
 	s.stage, err = newStage(context.Background(), tui.Options{Look: shell.Options{Theme: theme},
-		Inject: firing.Options{Injector: &tuitest.Injector{Feed: s.feed}}}, w, h)
+		Inject: firing.Options{Injector: armed{}}}, w, h)
 	return s, err
 }
 

@@ -18,9 +18,9 @@ import (
 )
 
 // armable shows a server of others, at which firing has to be armed.
-func armable(t *testing.T, w, h int, a *arms, play func(x *terminal, injector *tuitest.Injector)) {
+func armable(t *testing.T, w, h int, a *arms, play func(x *terminal, injector *feedInjector)) {
 	t.Helper()
-	told(t, w, h, tui.Options{Inject: firing.Options{Arming: a}}, func(x *terminal, _ *tuitest.Feed, injector *tuitest.Injector) {
+	told(t, w, h, tui.Options{Inject: firing.Options{Arming: a}}, func(x *terminal, _ *tuitest.Feed, injector *feedInjector) {
 		x.Press("/", "o", "n", "c", "e", "enter")
 		x.See("quiet:once")
 		play(x, injector)
@@ -30,7 +30,7 @@ func armable(t *testing.T, w, h int, a *arms, play func(x *terminal, injector *t
 // TestNoSingleKeyFires: not armed, nothing is sent; armed, space, b and r ask, and so does a
 // higher rate.
 func TestNoSingleKeyFires(t *testing.T) {
-	armable(t, 140, 42, &arms{}, func(x *terminal, injector *tuitest.Injector) {
+	armable(t, 140, 42, &arms{}, func(x *terminal, injector *feedInjector) {
 		x.See("read-only, ! arms")
 		x.Press("space")
 		x.See("press ! to arm it")
@@ -72,7 +72,7 @@ func TestNoSingleKeyFires(t *testing.T) {
 // again; x stops from every screen.
 func TestTheArmingIsSeenEverywhere(t *testing.T) {
 	a := &arms{}
-	armable(t, 140, 42, a, func(x *terminal, injector *tuitest.Injector) {
+	armable(t, 140, 42, a, func(x *terminal, injector *feedInjector) {
 		x.Press("!")
 		for _, screen := range []string{"1", "2", "3", "4", "5", "6"} {
 			x.Press(screen)
@@ -99,7 +99,7 @@ func TestTheArmingIsSeenEverywhere(t *testing.T) {
 func TestArmingEnds(t *testing.T) {
 	a := &arms{}
 	o := tui.Options{Inject: firing.Options{Arming: a}, Look: shell.Options{FPS: 1}}
-	told(t, 140, 42, o, func(x *terminal, _ *tuitest.Feed, injector *tuitest.Injector) {
+	told(t, 140, 42, o, func(x *terminal, _ *tuitest.Feed, injector *feedInjector) {
 		x.Press("/", "o", "n", "c", "e", "enter")
 		x.See("quiet:once")
 		x.Press("!")
@@ -123,7 +123,7 @@ func TestArmingEnds(t *testing.T) {
 // TestProductionAsksForTheName: without the key's name and a reason nothing is fired.
 func TestProductionAsksForTheName(t *testing.T) {
 	for _, size := range [][2]int{{140, 42}, {80, 24}, {60, 20}} {
-		armable(t, size[0], size[1], &arms{Production: []string{"it has replicas (2)"}}, func(x *terminal, injector *tuitest.Injector) {
+		armable(t, size[0], size[1], &arms{Production: []string{"it has replicas (2)"}}, func(x *terminal, injector *feedInjector) {
 			x.Press("!")
 			x.See("ARMED PROD")
 			x.Wait(10 * time.Second)
@@ -160,7 +160,7 @@ func TestProductionAsksForTheName(t *testing.T) {
 // TestATicketIsNew: one that is asked for as soon as there are rows is as old as it is, and not as
 // the beginning of time.
 func TestATicketIsNew(t *testing.T) {
-	told(t, 140, 42, tui.Options{Inject: firing.Options{Arming: &arms{}}}, func(x *terminal, _ *tuitest.Feed, injector *tuitest.Injector) {
+	told(t, 140, 42, tui.Options{Inject: firing.Options{Arming: &arms{}}}, func(x *terminal, _ *tuitest.Feed, injector *feedInjector) {
 		send := func(keys ...string) { // without a pause between them
 			for _, key := range keys {
 				x.Send(tuitest.Key(key))
@@ -183,7 +183,7 @@ func TestATicketIsNew(t *testing.T) {
 
 // TestForecastBesideADecision: where 80x24 leaves one row for both, neither is drawn over the other.
 func TestForecastBesideADecision(t *testing.T) {
-	armable(t, 80, 24, &arms{}, func(x *terminal, _ *tuitest.Injector) {
+	armable(t, 80, 24, &arms{}, func(x *terminal, _ *feedInjector) {
 		x.Press("!")
 		x.See("ARMED ")
 		x.Press("space")

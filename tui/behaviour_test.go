@@ -161,9 +161,9 @@ func TestLookingIsNoChoice(t *testing.T) {
 // TestNothingIsFiredAtAKeyThatWasNotChosen: the selected key goes away, and the
 // next press was meant for it.
 func TestNothingIsFiredAtAKeyThatWasNotChosen(t *testing.T) {
-	injector := &tuitest.Injector{}
+	injector := &feedInjector{}
 	s := newStage(t, 140, 42, tui.Options{Inject: firing.Options{Injector: injector}})
-	injector.Feed = s.feed
+	injector.feed = s.feed
 	fire := func() {
 		if _, cmd := s.app.Update(tuitest.Key("space")); cmd != nil {
 			cmd()
@@ -227,7 +227,7 @@ func TestMaskedNamesStayHidden(t *testing.T) {
 	secret := "session:9f8e7d6c5b4a39281706:requests"
 	p := tuitest.Cast()[0]
 	p.Name = secret
-	s := newStage(t, 140, 42, tui.Options{Mask: true, Inject: firing.Options{Injector: &tuitest.Injector{}}}, p)
+	s := newStage(t, 140, 42, tui.Options{Mask: true, Inject: firing.Options{Injector: &feedInjector{}}}, p)
 	s.run(15 * time.Second)
 	s.app.Update(tui.FiredMsg(outcomes(secret)...))
 	for _, scene := range scenes {

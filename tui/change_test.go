@@ -58,7 +58,7 @@ func TestTakingBack(t *testing.T) {
 		b := &backer{}
 		o := tui.Options{Inject: firing.Options{Arming: &arms{Production: []string{"it has replicas (2)"}}, TakeBack: b.TakeBack,
 			Change: (&changer{}).Change}}
-		told(t, size[0], size[1], o, func(x *terminal, _ *tuitest.Feed, _ *tuitest.Injector) {
+		told(t, size[0], size[1], o, func(x *terminal, _ *tuitest.Feed, _ *feedInjector) {
 			x.Press("U")
 			x.See("Nothing was fired or changed from here yet")
 			x.Press("!")
@@ -99,7 +99,7 @@ func TestGivingRoom(t *testing.T) {
 	for _, size := range [][2]int{{140, 42}, {80, 24}, {60, 20}} {
 		c := &changer{}
 		o := tui.Options{Inject: firing.Options{Arming: &arms{}, Change: c.Change}}
-		told(t, size[0], size[1], o, func(x *terminal, _ *tuitest.Feed, _ *tuitest.Injector) {
+		told(t, size[0], size[1], o, func(x *terminal, _ *tuitest.Feed, _ *feedInjector) {
 			x.Press("$")
 			x.See("copies redis-cli")
 			x.Press("down", "enter")

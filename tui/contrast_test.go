@@ -11,7 +11,6 @@ import (
 	"ratescope/tui"
 	"ratescope/tui/firing"
 	"ratescope/tui/shell"
-	"ratescope/tui/tuitest"
 )
 
 // quiet are shapes that separate, and those that words beside them tell.
@@ -34,7 +33,7 @@ func TestTextCanBeRead(t *testing.T) {
 		if got := themes.Contrast(theme.Window, ground); got < 1.5 {
 			t.Errorf("%s: the window stands out by %.2f to 1, want 1.5", name, got)
 		}
-		s := newStage(t, 140, 42, tui.Options{Look: shell.Options{Theme: name}, Inject: firing.Options{Injector: &tuitest.Injector{}}}, mixed()...)
+		s := newStage(t, 140, 42, tui.Options{Look: shell.Options{Theme: name}, Inject: firing.Options{Injector: &feedInjector{}}}, mixed()...)
 		s.run(25 * time.Second)
 		for _, scene := range scenes {
 			if scene.name == "compare" { // the lab's own to test

@@ -65,7 +65,7 @@ func TestAnIntervalKeepsItsUnit(t *testing.T) {
 // TestARateCanBeSeenOnEveryScreen fires at a rate and goes through all screens.
 func TestARateCanBeSeenOnEveryScreen(t *testing.T) {
 	for _, size := range sized {
-		told(t, size[0], size[1], tui.Options{}, func(x *terminal, _ *tuitest.Feed, _ *tuitest.Injector) {
+		told(t, size[0], size[1], tui.Options{}, func(x *terminal, _ *tuitest.Feed, _ *feedInjector) {
 			x.Press("r")
 			x.See("firing 5.0/s at ")
 			x.See("x stops")

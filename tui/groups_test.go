@@ -9,14 +9,13 @@ import (
 
 	"ratescope/tui"
 	"ratescope/tui/firing"
-	"ratescope/tui/tuitest"
 )
 
 // TestGroupsFoldAndUnfold walks through the tree as a person does.
 func TestGroupsFoldAndUnfold(t *testing.T) {
-	injector := &tuitest.Injector{}
+	injector := &feedInjector{}
 	s := newStage(t, 140, 42, tui.Options{Inject: firing.Options{Injector: injector}}, crowd(24)...)
-	injector.Feed = s.feed
+	injector.feed = s.feed
 	s.run(3 * time.Second)
 	s.press("f")
 	s.see(" in ", "groups")

@@ -110,9 +110,9 @@ func TestTheWindowSaysWhatCounts(t *testing.T) {
 
 // TestPanesKeepTheirSize pauses and lets keys come and go: no border moves.
 func TestPanesKeepTheirSize(t *testing.T) {
-	injector := &tuitest.Injector{}
+	injector := &feedInjector{}
 	s := newStage(t, 140, 42, tui.Options{Inject: firing.Options{Injector: injector}}, crowd(40)...)
-	injector.Feed = s.feed
+	injector.feed = s.feed
 	few := true
 	s.edit = func(b *model.Batch) {
 		if few {
@@ -197,7 +197,7 @@ func TestDiskWaitsOutsideUpdate(t *testing.T) {
 
 // TestWhatIf types other terms: their outcome stands beside the real one, and nothing fires.
 func TestWhatIf(t *testing.T) {
-	injector := &tuitest.Injector{}
+	injector := &feedInjector{}
 	s := newStage(t, 140, 42, tui.Options{Inject: firing.Options{Injector: injector}}, tuitest.Overrun()...)
 	s.run(20 * time.Second)
 	s.press("home", "w")

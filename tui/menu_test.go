@@ -11,13 +11,12 @@ import (
 	"ratescope/tui"
 	"ratescope/tui/firing"
 	"ratescope/tui/state"
-	"ratescope/tui/tuitest"
 )
 
 // TestTheMenus: each lists what it is for with the key that does it, under one key, and what is chosen by
 // its key there is done; what fires asks first.
 func TestTheMenus(t *testing.T) {
-	injector := &tuitest.Injector{}
+	injector := &feedInjector{}
 	for _, size := range [][2]int{{80, 24}, {140, 42}} {
 		s := newStage(t, size[0], size[1], tui.Options{Inject: firing.Options{Injector: injector}})
 		s.run(time.Second)

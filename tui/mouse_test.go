@@ -104,7 +104,7 @@ func TestTheWheelScrollsTimeWhilePaused(t *testing.T) {
 // TestTheMouseAsks rests on parts of the screen: each says what it is made of, over what
 // stands there, and nothing else moves.
 func TestTheMouseAsks(t *testing.T) {
-	told(t, 140, 42, tui.Options{}, func(x *terminal, _ *tuitest.Feed, _ *tuitest.Injector) {
+	told(t, 140, 42, tui.Options{}, func(x *terminal, _ *tuitest.Feed, _ *feedInjector) {
 		byName(x)
 		for _, c := range []struct{ on, says string }{
 			{"used/limit", "What counts now against what the limit admits."},
@@ -138,8 +138,8 @@ func TestTheMouseAsks(t *testing.T) {
 
 // TestARightClickOffersTheRowsActions: what fires is the last, and asks.
 func TestARightClickOffersTheRowsActions(t *testing.T) {
-	injector := &tuitest.Injector{}
-	told(t, 140, 42, tui.Options{Inject: firing.Options{Injector: injector}}, func(x *terminal, _ *tuitest.Feed, injector *tuitest.Injector) {
+	injector := &feedInjector{}
+	told(t, 140, 42, tui.Options{Inject: firing.Options{Injector: injector}}, func(x *terminal, _ *tuitest.Feed, injector *feedInjector) {
 		byName(x)
 		open := func() {
 			x.Press("home") // else its name stands above its timeline first

@@ -29,10 +29,10 @@ var ordinary = map[string]string{
 // ordinary words, and presses enter: what is hit begins with what was typed, or is the
 // action that the word means, and nothing is ever fired.
 func TestThePaletteDoesWhatIsMeant(t *testing.T) {
-	injector := &tuitest.Injector{}
+	injector := &feedInjector{}
 	s := newStage(t, 140, 60, tui.Options{Inject: firing.Options{Injector: injector}, Saving: state.FileOptions{
 		Capsule: func(*model.Board) (string, error) { return "the last ten minutes", nil }}})
-	injector.Feed = s.feed
+	injector.feed = s.feed
 	s.run(time.Second)
 	hit := func(typed string) string {
 		s.press(":")
@@ -97,8 +97,8 @@ func TestThePaletteDoesWhatIsMeant(t *testing.T) {
 // TestAWritingActionAsks: its whole name and enter lay a question over the screen; a second
 // enter fires.
 func TestAWritingActionAsks(t *testing.T) {
-	injector := &tuitest.Injector{}
-	told(t, 140, 42, tui.Options{Inject: firing.Options{Injector: injector}}, func(x *terminal, _ *tuitest.Feed, _ *tuitest.Injector) {
+	injector := &feedInjector{}
+	told(t, 140, 42, tui.Options{Inject: firing.Options{Injector: injector}}, func(x *terminal, _ *tuitest.Feed, _ *feedInjector) {
 		x.Press(":", "b", "u", "r", "enter")
 		x.See("burst")
 		if len(injector.Orders()) != 0 {
@@ -121,7 +121,7 @@ func TestAWritingActionAsks(t *testing.T) {
 
 // TestThePaletteBeginsWithWhatIsUsed: what was chosen last stands first, and is still not what writes.
 func TestThePaletteBeginsWithWhatIsUsed(t *testing.T) {
-	s := newStage(t, 140, 42, tui.Options{Inject: firing.Options{Injector: &tuitest.Injector{}}})
+	s := newStage(t, 140, 42, tui.Options{Inject: firing.Options{Injector: &feedInjector{}}})
 	s.run(time.Second)
 	for _, name := range []string{"copy", "reverse", "burst"} {
 		s.press(":")

@@ -29,7 +29,7 @@ func future(t *testing.T, x *terminal, columns int) (column, line int) {
 
 // TestAClickOnTheFutureFiresThen: one request, at the moment of the column and not before.
 func TestAClickOnTheFutureFiresThen(t *testing.T) {
-	told(t, 140, 42, tui.Options{}, func(x *terminal, _ *tuitest.Feed, injector *tuitest.Injector) {
+	told(t, 140, 42, tui.Options{}, func(x *terminal, _ *tuitest.Feed, injector *feedInjector) {
 		x.Wait(3 * time.Second)
 		column, line := future(t, x, 8)
 		x.Click(column, line)
@@ -54,7 +54,7 @@ func TestAClickOnTheFutureFiresThen(t *testing.T) {
 
 // TestAClickOnTheFutureSaysWhyNot where nothing may be fired.
 func TestAClickOnTheFutureSaysWhyNot(t *testing.T) {
-	injector := &tuitest.Injector{Refuse: errors.New("Read-only here: start with --allow-inject.")}
+	injector := &feedInjector{refuse: errors.New("Read-only here: start with --allow-inject.")}
 	story(t, 140, 42, tui.Options{Inject: firing.Options{Injector: injector}}, func(x *terminal) {
 		x.Wait(3 * time.Second)
 		column, line := future(t, x, 8)

@@ -33,7 +33,7 @@ func TestEverySizeIsFilledExactly(t *testing.T) {
 }
 
 func TestEverySceneAtManySizes(t *testing.T) {
-	s := newStage(t, 0, 0, tui.Options{Inject: firing.Options{Injector: &tuitest.Injector{}}})
+	s := newStage(t, 0, 0, tui.Options{Inject: firing.Options{Injector: &feedInjector{}}})
 	s.run(6 * time.Second)
 	s.app.Update(tui.FiredMsg(outcomes(s.app.Selected())...))
 	sizes := [][2]int{{0, 0}, {1, 1}, {59, 20}, {60, 19}, {60, 20}, {61, 21}, {64, 24}, {79, 23}, {80, 24}, {80, 60}, {99, 27}, {100, 28}, {109, 30}, {110, 29}, {110, 30}, {111, 31}, {140, 42}, {160, 20}, {200, 55}, {220, 60}, {400, 100}}
@@ -85,7 +85,7 @@ func TestHostileNamesStayText(t *testing.T) {
 			p.Name = name
 			people = append(people, p)
 		}
-		o.Inject.Injector = &tuitest.Injector{Refuse: fmt.Errorf("%s is opened read-only", evil[0])}
+		o.Inject.Injector = &feedInjector{refuse: fmt.Errorf("%s is opened read-only", evil[0])}
 		s := newStage(t, 140, 42, o, people...)
 		turn := 0
 		s.edit = func(b *model.Batch) {

@@ -27,18 +27,18 @@ import (
 // with no goroutine left: a bubble that leaves one behind fails the test.
 func story(t *testing.T, w, h int, o tui.Options, tell func(x *terminal)) {
 	t.Helper()
-	told(t, w, h, o, func(x *terminal, _ *tuitest.Feed, _ *tuitest.Injector) { tell(x) })
+	told(t, w, h, o, func(x *terminal, _ *tuitest.Feed, _ *feedInjector) { tell(x) })
 }
 
 // told is a story whose teller also has the feed and an armed injector.
-func told(t *testing.T, w, h int, o tui.Options, tell func(*terminal, *tuitest.Feed, *tuitest.Injector)) {
+func told(t *testing.T, w, h int, o tui.Options, tell func(*terminal, *tuitest.Feed, *feedInjector)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		feed := tuitest.NewFeed(time.Now())
 		if o.Source.Take == nil {
 			o.Source.Take = feed.Take
 		}
-		injector := &tuitest.Injector{Feed: feed}
+		injector := &feedInjector{feed: feed}
 		if o.Inject.Injector == nil {
 			o.Inject.Injector = injector
 		}
@@ -86,7 +86,7 @@ func TestFirstLookTellsWhoIsInTrouble(t *testing.T) {
 }
 
 func TestPauseFreezesThePictureAndCollectingGoesOn(t *testing.T) {
-	told(t, 140, 42, tui.Options{}, func(x *terminal, feed *tuitest.Feed, _ *tuitest.Injector) {
+	told(t, 140, 42, tui.Options{}, func(x *terminal, feed *tuitest.Feed, _ *feedInjector) {
 		x.Wait(3 * time.Second)
 		x.Press("p")
 		x.See("PAUSED")
@@ -272,7 +272,7 @@ func TestResize(t *testing.T) {
 }
 
 func TestTheServerGoesAwayAndComesBack(t *testing.T) {
-	told(t, 140, 42, tui.Options{}, func(x *terminal, feed *tuitest.Feed, _ *tuitest.Injector) {
+	told(t, 140, 42, tui.Options{}, func(x *terminal, feed *tuitest.Feed, _ *feedInjector) {
 		x.Wait(3 * time.Second)
 		if strings.Contains(x.Screen(), "╱") {
 			t.Fatalf("there is a gap before anything happened:\n%s", x.Screen())
@@ -343,7 +343,9 @@ func TestNoKeysAtAll(t *testing.T) {
 }
 
 func TestReadOnlySaysHowToAllowIt(t *testing.T) {
-	injector := &tuitest.Injector{Refuse: errors.New("redis://prod is opened read-only, so nothing is fired at it: start ratescope with --allow-inject to allow it")}
+	injector := &feedInjector{
+		refuse: errors.New("redis://prod is opened read-only, so nothing is fired at it: start ratescope with --allow-inject to allow it"),
+	}
 	story(t, 140, 42, tui.Options{Inject: firing.Options{Injector: injector}}, func(x *terminal) {
 		x.See("read-only")
 		x.Press("space")
@@ -356,7 +358,7 @@ func TestReadOnlySaysHowToAllowIt(t *testing.T) {
 }
 
 func TestFiring(t *testing.T) {
-	told(t, 140, 42, tui.Options{}, func(x *terminal, feed *tuitest.Feed, injector *tuitest.Injector) {
+	told(t, 140, 42, tui.Options{}, func(x *terminal, feed *tuitest.Feed, injector *feedInjector) {
 		byName(x)
 		column, line, _ := x.Find("quiet:once")
 		x.Click(column, line)

@@ -16,7 +16,7 @@ import (
 func TestAKeyBecomesALesson(t *testing.T) {
 	saved := map[string][]byte{}
 	o := tui.Options{Lab: screenlab.Options{Save: func(name string, content []byte) error { saved[name] = content; return nil }}}
-	told(t, 140, 42, o, func(x *terminal, _ *tuitest.Feed, _ *tuitest.Injector) {
+	told(t, 140, 42, o, func(x *terminal, _ *tuitest.Feed, _ *feedInjector) {
 		x.Wait(20 * time.Second)
 		key := strings.Fields(selected(t, x))
 		x.Press("O")

@@ -11,7 +11,7 @@ import (
 // TestWithoutWhatWasInjected: one key takes what was fired from here out of every figure, the screen
 // says so, and again shows all; also in a pause.
 func TestWithoutWhatWasInjected(t *testing.T) {
-	told(t, 140, 42, tui.Options{}, func(x *terminal, _ *tuitest.Feed, _ *tuitest.Injector) {
+	told(t, 140, 42, tui.Options{}, func(x *terminal, _ *tuitest.Feed, _ *feedInjector) {
 		x.Press("/", "o", "n", "c", "e", "enter")
 		x.See("0/10")
 		x.Press("b")

@@ -15,7 +15,7 @@ import (
 
 // Dragging over a part of the timeline pauses on that part, drawn larger.
 func TestDraggingZooms(t *testing.T) {
-	told(t, 140, 42, tui.Options{}, func(x *terminal, _ *tuitest.Feed, _ *tuitest.Injector) {
+	told(t, 140, 42, tui.Options{}, func(x *terminal, _ *tuitest.Feed, _ *feedInjector) {
 		x.Press("j")
 		column, line, found := x.Find("window 1")
 		if !found {
@@ -44,7 +44,7 @@ func TestDraggingZooms(t *testing.T) {
 
 // Without animation the picture changes with the seconds of the clock alone.
 func TestStillScreenChangesOnceASecond(t *testing.T) {
-	told(t, 140, 42, tui.Options{Look: shell.Options{Still: true}}, func(x *terminal, _ *tuitest.Feed, _ *tuitest.Injector) {
+	told(t, 140, 42, tui.Options{Look: shell.Options{Still: true}}, func(x *terminal, _ *tuitest.Feed, _ *feedInjector) {
 		seen := map[string]bool{}
 		for range 100 { // ten seconds
 			seen[x.Screen()] = true

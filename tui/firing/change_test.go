@@ -43,7 +43,7 @@ func TestOnlyPossibleChangesAreOffered(t *testing.T) {
 			k.board.Apply(model.Batch{At: limiter.InstantOf(now), Readings: []model.Reading{{
 				Key: "api", Type: c.kind, At: limiter.InstantOf(now), State: limiter.State{Algorithm: c.target.Algorithm}, Target: c.target,
 			}}})
-			injector := &tuitest.Injector{Feed: tuitest.NewFeed(now)}
+			injector := &injector{feed: tuitest.NewFeed(now)}
 			o := firing.New(app, k.look(), firing.Options{Injector: injector, Arming: armed{not: !c.armed}, Change: noChanger{}.Change,
 				Name: func(key string) string { return key }})
 			o.OpenChanges()

@@ -37,13 +37,49 @@ func (k *keys) look() firing.Keys {
 	}
 }
 
+// injector fires at the keys of a feed, at the pace of an order.
+type injector struct {
+	feed   *tuitest.Feed
+	orders []model.Order
+}
+
+func (i *injector) Armed() error { return nil }
+
+func (i *injector) Orders() []model.Order { return i.orders }
+
+func (i *injector) Fire(ctx context.Context, s model.Order, report func(model.Fired)) (tally model.Outcomes, err error) {
+	i.orders = append(i.orders, s)
+	for n := 0; err == nil && ctx.Err() == nil && (s.N == 0 || n < s.N); n++ {
+		if s.Hold != nil && s.Hold(ctx) != nil {
+			return tally, nil
+		}
+		var fired model.Fired
+		if fired, err = i.feed.FireAt(limiter.InstantOf(time.Now()), s.Key, s.Cost); err == nil {
+			fired.Order = s.ID
+			tally.Add(fired.Outcome)
+			report(fired)
+		}
+		gap := time.Duration(0)
+		if at := s.Shape.At; n+1 < len(at) {
+			gap = at[n+1] - at[n]
+		} else if s.Rate > 0 {
+			gap = time.Duration(float64(time.Second) / s.Rate)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(gap):
+		}
+	}
+	return tally, err
+}
+
 // newOrders returns orders at the key api, which admits 5 in a minute.
-func newOrders(t *testing.T) (*firing.Orders, *keys, *tuitest.Injector) {
+func newOrders(t *testing.T) (*firing.Orders, *keys, *injector) {
 	t.Helper()
 	start := time.Unix(1_700_000_000, 0)
 	feed := tuitest.NewFeed(start, tuitest.Personality{Name: "api", How: limiter.FixedWindow, Limit: limiter.Limit{Count: 5, Window: time.Minute}})
 	app := newApp(t)
-	k, injector := &keys{}, &tuitest.Injector{Feed: feed}
+	k, injector := &keys{}, &injector{feed: feed}
 	k.board.Apply(feed.Advance(start))
 	recorded := func(_ context.Context, file, key string) (at []time.Duration, err error) { // ten a second
 		if file != "busy.jsonl" || key != "api" {

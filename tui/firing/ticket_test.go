@@ -29,7 +29,7 @@ func TestATicketWaitsForWhatIsRead(t *testing.T) {
 		Key: "api", Type: "string", At: limiter.InstantOf(now), State: limiter.State{Algorithm: limiter.GCRA},
 		Target: model.Target{Algorithm: limiter.GCRA, Limit: limit, LimitKnown: true, Window: limit.Window, Library: "redis-rate", Evidence: model.Known, Exact: true},
 	}}})
-	injector := &tuitest.Injector{Feed: tuitest.NewFeed(now)}
+	injector := &injector{feed: tuitest.NewFeed(now)}
 	o := firing.New(app, k.look(), firing.Options{Injector: injector, Arming: armed{}, Name: func(key string) string { return key }})
 	read := o.Fire(model.Order{N: 1})
 	dialog := app.Over
@@ -68,7 +68,7 @@ func TestOneCursor(t *testing.T) {
 		Key: "api", Type: "zset", At: limiter.InstantOf(now), State: limiter.State{Algorithm: limiter.SlidingLog},
 		Target: model.Target{Algorithm: limiter.SlidingLog, Limit: limit, LimitKnown: true, Window: limit.Window},
 	}}})
-	o := firing.New(app, k.look(), firing.Options{Injector: &tuitest.Injector{Feed: tuitest.NewFeed(now)},
+	o := firing.New(app, k.look(), firing.Options{Injector: &injector{feed: tuitest.NewFeed(now)},
 		Arming: armed{production: []string{"it has replicas (2)"}}, Name: func(key string) string { return key }})
 	o.Fire(model.Order{N: 1})
 	for _, want := range []string{"key ", "reason"} {

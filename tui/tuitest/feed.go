@@ -1,13 +1,17 @@
 // Package tuitest drives the screen in tests: a feed whose traffic is a function of
-// its seed and of the time, and a virtual terminal to press keys on and read.
+// its seed and of the time, and the messages of keys.
 package tuitest
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"time"
+
+	tea "charm.land/bubbletea/v2"
 
 	"ratescope/limiter"
 	"ratescope/model"
@@ -236,4 +240,41 @@ func paced(share float64) []Personality {
 		people[i].Rate = steady(share * float64(people[i].Limit.Count) / people[i].Limit.Window.Seconds())
 	}
 	return people
+}
+
+// FireAt makes one request at an instant, which is not before that of the last batch.
+func (f *Feed) FireAt(now limiter.Instant, name string, cost int64) (model.Fired, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, k := range f.keys {
+		if k.Name != name {
+			continue
+		}
+		d := k.state.Take(now, k.Limit, limiter.Convention{}, cost)
+		fired := model.Fired{Key: name, Cost: cost, At: now, Decision: d, Latency: 120 * time.Microsecond}
+		if !d.Allowed {
+			fired.Outcome = model.Denied
+			k.denied = append(k.denied, limiter.Entry{At: now, Count: cost})
+		}
+		k.fired = append(k.fired, model.Arrival{At: now, N: cost, Denied: !d.Allowed})
+		return fired, nil
+	}
+	return model.Fired{}, fmt.Errorf("there is no key %q", name)
+}
+
+// Key returns the message of a key by its name.
+func Key(name string) tea.KeyPressMsg {
+	special := map[string]rune{"enter": tea.KeyEnter, "esc": tea.KeyEscape, "tab": tea.KeyTab, "up": tea.KeyUp,
+		"down": tea.KeyDown, "left": tea.KeyLeft, "right": tea.KeyRight, "home": tea.KeyHome, "end": tea.KeyEnd,
+		"pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown, "backspace": tea.KeyBackspace}
+	if code, ok := special[name]; ok {
+		return tea.KeyPressMsg{Code: code}
+	}
+	if name == "space" {
+		return tea.KeyPressMsg{Code: tea.KeySpace, Text: " "}
+	}
+	if letter, ok := strings.CutPrefix(name, "ctrl+"); ok {
+		return tea.KeyPressMsg{Code: []rune(letter)[0], Mod: tea.ModCtrl}
+	}
+	return tea.KeyPressMsg{Code: []rune(name)[0], Text: name}
 }
