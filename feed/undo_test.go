@@ -76,6 +76,17 @@ func TestUndo(t *testing.T) {
 	}
 }
 
+// TestUndoCountsWhatWrote: requests that the server refused with an error are not among those that are taken back.
+func TestUndoCountsWhatWrote(t *testing.T) {
+	s := servertest.Start(t)
+	i := armed(t, s)
+	s.CLI("ZADD", "k", "1", "of another program")
+	id := shoot(t, i, limiter.SlidingLog, limiter.Limit{Count: 5, Window: 500 * time.Hour}, 3)
+	if u, err := i.TakeBack(t.Context(), model.TakeBack{Action: id}); err != nil || u.Requests != 0 {
+		t.Errorf("of three requests that failed %+v, %v", u, err)
+	}
+}
+
 // TestUndoRefuses names what cannot be taken back, and leaves it as it is.
 func TestUndoRefuses(t *testing.T) {
 	s := servertest.Start(t)

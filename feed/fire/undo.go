@@ -67,8 +67,8 @@ func (i *Injector) audited(id string) (found, error) {
 // takeBack takes an action of the audit file back.
 func (i *Injector) takeBack(ctx context.Context, t model.TakeBack, f *found) (model.TakenBack, error) {
 	u := model.TakenBack{Action: t.Action, Key: f.first.name(), Change: f.first.Change, Withdrawn: t.Withdraw || !f.ended, Open: f.open}
-	if f.last.Outcomes != nil {
-		u.Requests = int64(f.last.Outcomes.Total())
+	if all := f.last.Outcomes; all != nil { // one that failed wrote nothing
+		u.Requests = int64(all.Total() - all.Failed)
 	}
 	if err := i.possible(f, u.Withdrawn); err != nil {
 		return model.TakenBack{}, err
