@@ -134,6 +134,9 @@ func toldHomemade(
 			if hidden == nil && rule(&all[n]) != nil && reading != nil && reading.Fault() != "" {
 				t.Errorf("%s, %s: %s is said not to work: %s", all[n].Name, stage, reading.Key, reading.Fault())
 			}
+			if text := fmt.Sprint(reading); strings.Contains(text, "moves in steps of") && strings.Contains(text, string(model.OverLimit)) {
+				t.Errorf("%s, %s: it is over a limit of which nothing is known", all[n].Name, stage)
+			}
 			at, claimed := batch.At, time.Duration(0)
 			if reading != nil {
 				at = reading.At

@@ -203,6 +203,7 @@ func (l *Tracker) Review(r *model.Reading) {
 	was := l.withheld
 	r.Partial = r.Partial && !was
 	if l.withhold(r) || was {
+		l.notes.set(model.OverLimit, false)
 		r.Notes = l.notes.list()
 	}
 }
@@ -309,11 +310,10 @@ func (e *Engine) unit(pattern string, limit int64) model.Note {
 	if e == nil || e.units[pattern] == nil || limit <= 0 {
 		return ""
 	}
-	const likely, over, far = 20, 8, 20
 	switch u := e.units[pattern]; {
-	case u.Step > 1 && (u.Chance() >= likely || u.Most > limit && u.Chance() >= over):
+	case u.Step > 1 && (u.Chance() >= 20 || u.Most > limit && u.Chance() >= 8):
 		return model.Note(fmt.Sprintf(model.UnitUnknown, u.Step))
-	case u.Least > limit && u.Most/far > limit:
+	case u.Least > limit && u.Most/20 > limit:
 		return model.UnitAbove
 	}
 	return ""
