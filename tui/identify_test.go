@@ -23,8 +23,11 @@ func TestIdentifyOverlay(t *testing.T) {
 		},
 		Teach: func(_ context.Context, g identify.Group, limit string) ([]identify.Fit, error) {
 			asked = append(asked, g.Pattern+" "+limit)
-			fits := []identify.Fit{{As: "what was used", Rule: "{read: value}"}, {As: "what is left", Note: "ends as it likes", Rule: "{read: left, limit: " + limit + "}",
-				Figures: []identify.Figures{{Key: "home:1", Shape: "string, 1 byte, ends in 4m12.5s", Says: "7 of 10 used, written by another program"}}}}
+			rest := "what is left of a limit that stands elsewhere"
+			fits := []identify.Fit{{As: "what was used", Rule: "{read: value}"}}
+			fits = append(fits, identify.Fit{As: rest, Note: "ends as it likes", Rule: "{read: left, limit: " + limit + "}",
+				Figures: []identify.Figures{{
+					Key: "home:1", Shape: "string, 1 byte, ends in 4m12.5s", Says: "7 of 10 used, written by another program"}}})
 			for range 20 {
 				fits[0].Figures = append(fits[0].Figures, fits[1].Figures...)
 			}
@@ -83,7 +86,7 @@ func TestIdentifyOverlay(t *testing.T) {
 		s.check("what they are")
 		s.see("It ends as it likes", "{read: left", "esc goes back")
 		if s.press("up"); s.w >= 80 {
-			s.see("7 of 10 used, written by another program", "what is left", "{read: value}")
+			s.see("7 of 10 used, written by another program", "what is left of a limit that stands elsewhere  ", "{read: value}")
 		}
 		s.press("down")
 	}

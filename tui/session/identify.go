@@ -362,9 +362,9 @@ func (t *teaching) Paint(p *widget.Canvas, _ cell.Rect) {
 	for i := range t.fits {
 		f := &t.fits[i]
 		if i != t.selected {
-			text := pad("  "+f.As, width/2) // and what it gives for the first key, so that they can be compared
+			text := pad("  "+f.As, width/2-2) // and what it gives for the first key, so that they can be compared
 			for _, first := range f.Figures[:min(len(f.Figures), 1)] {
-				text += first.Says
+				text += "  " + first.Says
 			}
 			say(safetext.Clip(text, width-4, safetext.Ellipsis), p.Look.Text)
 			continue
