@@ -36,11 +36,8 @@ type terminal struct {
 	err   error // what the program ended with
 }
 
-// dark and light are backgrounds of a terminal.
-var (
-	dark  = color.RGBA{0x11, 0x13, 0x1a, 0xff}
-	light = color.RGBA{0xfb, 0xfb, 0xf8, 0xff}
-)
+// dark is the background of a terminal.
+var dark = color.RGBA{0x11, 0x13, 0x1a, 0xff}
 
 // start runs a dashboard at a size on a background.
 func start(t testing.TB, w, h int, background color.Color, o tui.Options) *terminal {

@@ -339,7 +339,7 @@ func (r *reader) settle(f *flight, ready *[]model.Reading) error {
 				t.own = r.owns(t, commands)
 			}
 			if came == track.Ready {
-				r.heed(t, &reading, f)
+				r.learnAccess(t, &reading, f)
 				r.finish(t, &reading, f.received)
 				*ready = append(*ready, reading)
 			}

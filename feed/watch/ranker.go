@@ -364,8 +364,8 @@ func (r *reader) lookAt(t *tracked, f *flight) {
 	a.idle, a.refs = q.Pipe.ObjectIdleTime(q.Ctx, t.Name), q.Pipe.ObjectRefCount(q.Ctx, t.Name)
 }
 
-// heed takes the answer, together with the reading that was made after it.
-func (r *reader) heed(t *tracked, reading *model.Reading, f *flight) {
+// learnAccess takes the answer of lookAt, together with the reading that was made after it.
+func (r *reader) learnAccess(t *tracked, reading *model.Reading, f *flight) {
 	a := &t.asked
 	a.full = t.Near && reading.Err == "" && reading.Type != "stream" && !reading.Denied.Known
 	if a.full {

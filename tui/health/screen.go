@@ -144,9 +144,9 @@ func (v *View) wellness() widget.Span {
 func (v *View) paintTables(r cell.Rect, facts []fact) {
 	if len(v.Health.Commands) == 0 { // nothing else would ever be filled
 		if len(v.Hottest) > 0 && r.W >= 70 {
-			hot := r
-			r, hot = r.Left(r.W * 2 / 5)
-			v.paintHot(hot)
+			left, right := r.Left(r.W * 2 / 5)
+			v.paintHot(right)
+			r = left
 		}
 		v.paintFacts(r, facts)
 		return
