@@ -322,11 +322,16 @@ type load struct {
 func (s *Scanner) askLoad(ctx context.Context, pipe redis.Pipeliner) *load {
 	every := collect.If(s.governor.Pace() == model.PaceBusy, loadEveryBusy, loadEvery)
 	now := time.Now()
-	if s.loadUnknown || s.governor.Fixed() || s.Progress().Passes > 0 || now.Sub(s.sampled) < every {
+	if !s.samples() || now.Sub(s.sampled) < every {
 		return nil
 	}
 	s.sampled = now
 	return &load{sample: s.own(), begun: now, stats: pipe.Info(ctx, "stats"), cpu: pipe.Info(ctx, "cpu")}
+}
+
+// samples reports whether the pages of this pass come with samples of the load, which may raise its share.
+func (s *Scanner) samples() bool {
+	return !s.loadUnknown && !s.governor.Fixed() && s.Progress().Passes == 0
 }
 
 // takeLoad gives the governor a sample. A server that does not report its load is searched within the fixed budget.
@@ -344,6 +349,7 @@ func (s *Scanner) takeLoad(l *load) {
 		return
 	}
 	l.sample.Commands, l.sample.CPU = commands, used
+	l.sample.OwnCommands = s.own().OwnCommands // those sent since the question, which may have been executed before it
 	s.governor.Take(l.sample)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -379,18 +385,18 @@ func (s *Scanner) share() float64 {
 	return firstShare * s.governor.Share()
 }
 
-// pageSize returns the COUNT of the next SCAN. While other clients use the server it is awake
-// anyway, so that many short calls cost no more than a few long ones. Where the server is far away there are fewer and
-// longer ones, which it carries out in at most three milliseconds, and in one where others use it.
+// pageSize returns the COUNT of the next SCAN. While other clients use the server it is awake anyway, so that many short calls cost no
+// more than a few long ones; until it is known that none does, short ones bring the samples that tell. Where the server is far away
+// there are fewer and longer ones, which it carries out in at most three milliseconds, and in one where others may use it.
 func (s *Scanner) pageSize() int {
-	count, far := scanCount, time.Duration(0)
+	far := 0
 	if s.o.Trip != nil {
-		far = s.o.Trip() / farTrip
+		far = int(s.o.Trip() / farTrip)
 	}
-	if s.governor.Pace() == model.PaceBusy {
-		return min(busyCount*int(max(far, 1)), scanCount)
+	if s.samples() && s.governor.Share() < s.o.Most {
+		return min(busyCount*max(far, 1), scanCount)
 	}
-	return count * int(min(max(far, 1), farPages))
+	return scanCount * min(max(far, 1), farPages)
 }
 
 // scanCost returns the price of one SCAN with a COUNT. The server reports the mean of recent

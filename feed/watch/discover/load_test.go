@@ -166,3 +166,20 @@ func TestALoadInTheMiddle(t *testing.T) {
 		}
 	})
 }
+
+// TestAnIdleServerIsKnownSoon: the pages of a search at its budget are short, so that samples come as often as they may, and the
+// search takes the whole of its greatest share after those that have to be calm and four doublings.
+func TestAnIdleServerIsKnownSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &crowd{keys: 1_000_000, others: alone}
+		shares, _ := c.search(t, Options{Most: 0.10}, 2*time.Second)
+		for at, share := range shares {
+			if share == 0.10 && at > 8*loadEvery {
+				t.Errorf("the greatest share is taken after %v: %v", at, shares)
+			}
+		}
+		if c.latest != scanCount {
+			t.Errorf("a page then has %d keys, want %d", c.latest, scanCount)
+		}
+	})
+}
