@@ -40,6 +40,19 @@ func TestLuaAgreesWithGo(t *testing.T) {
 	}
 }
 
+// TestStreamsOfOneInstant walks through requests of which several stand at one instant, because the clock went back, and one of those
+// that leave first is not the first of them.
+func TestStreamsOfOneInstant(t *testing.T) {
+	client := servertest.Client(t)
+	for _, v := range variants() {
+		if v.algorithm == limiter.StreamCounter {
+			if err := walk(client, v, rand.New(rand.NewPCG(1795763464714310791, 11)), "d:one instant:"+v.name); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
 // atOnce runs rounds at the same time and fails the test with the errors that they return.
 func atOnce(t *testing.T, rounds int, run func(round int) error) {
 	t.Helper()

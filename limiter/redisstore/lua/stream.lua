@@ -76,8 +76,8 @@ if k > 0 and k <= used then
   local entry = first or call('XRANGE', key, lowid, '+', 'COUNT', '1')[1]
   at = instant(entry[1])
   if entry[2][4] + 0 < goal then
-    local before, high, halve = at, newest, false
-    local under, over = entry[2][4] + 0, total
+    local before, high, halve = at - 1, newest, false {{- /* others may have its instant */}}
+    local under, over = total - used, total
     while high - before > 1 do
       local part = halve and 0.5 or (goal - under) / (over - under)
       local mid = math.min(math.max(math.floor(before + (high - before) * part), before + 1), high - 1)
