@@ -2,7 +2,7 @@ SHELL   := /bin/sh
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 BENCH   ?= .
 
-.PHONY: help test plain quiet adapters tools tidy format vet staticcheck bench benchmarks fuzz build cross manual completions release
+.PHONY: help test adapters tools tidy format vet staticcheck bench benchmarks fuzz build cross manual completions release
 
 help: ## lists the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
@@ -15,22 +15,17 @@ RACES := ./cmd ./feed ./feed/connect ./feed/demo ./feed/fire ./feed/metrics ./fe
 	./limiter ./limiter/httplimit ./limiter/limitertest ./limiter/redisstore ./model/handoff ./tui/class
 # QUIET are tests of these packages that the race detector would make too slow, or whose figures it would change.
 QUIET := ^TestHomemade|^TestFarAwayInFewRoundTrips$$
-TESTS := RATESCOPE_REQUIRE_REDIS=1 go test -vet=off -p 4 -parallel 8 -timeout 15m
+TESTS := RATESCOPE_REQUIRE_REDIS=1 go test -vet=off -p 4 -timeout 15m
 
 # Nothing in a test reads debugging information; without it a fresh clone needs less disk.
 test: export GOFLAGS += -gcflags=all=-dwarf=false
 test: tools tidy format vet staticcheck ## installs what the tests need, then checks and runs everything
-	@$(MAKE) --no-print-directory -j2 plain quiet
-	$(TESTS) -race -short -skip '$(QUIET)' $(RACES)
+	$(TESTS) -parallel 8 ./limiter $$(go list ./... | grep -vxF "$$(go list $(RACES))")
+	$(TESTS) -run '$(QUIET)' ./feed ./feed/watch
+	$(TESTS) -parallel 8 -race -short -skip '$(QUIET)' $(RACES)
 	$(TESTS) -race -run AtOnce ./model
 	@$(MAKE) --no-print-directory adapters
 	@command -v prometheus >/dev/null && command -v promtool >/dev/null || echo "SKIPPED: prometheus is not installed, so Prometheus itself neither checked nor ran docs/deploy: apt-get install prometheus" >&2
-
-plain:
-	$(TESTS) ./limiter $$(go list ./... | grep -vxF "$$(go list $(RACES))")
-
-quiet: # which mostly waits
-	$(TESTS) -run '$(QUIET)' ./feed ./feed/watch
 
 # The adapters are modules of their own, whose dependencies nothing else needs.
 ADAPTERS := limiter/grpclimit limiter/otellimit limiter/promlimit
