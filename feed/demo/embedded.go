@@ -12,7 +12,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
@@ -26,10 +25,10 @@ import (
 	"ratescope/feed/watch"
 	"ratescope/internal/goroutine"
 	"ratescope/limiter"
-	"ratescope/limiter/layout"
 	"ratescope/limiter/redisstore"
 	"ratescope/model"
 	"ratescope/model/collect"
+	"ratescope/model/lab"
 	"ratescope/model/naming"
 )
 
@@ -121,103 +120,22 @@ func (e *Embedded) Close() error {
 	return err
 }
 
-// seed writes what the charges of an actor, played one after another through the real limiter,
-// would have left on the server, into a pipeline. The limiters are Lua, of which the embedded
-// server runs some thousand a second, so that to play them took longer than all else before
-// the first frame. A test holds it to what the limiters write.
-func (a *actor) seed(ctx context.Context, pipe redis.Pipeliner, charges []charge) {
-	if len(charges) == 0 {
-		return
-	}
-	w, last, total := a.limit.Window, charges[len(charges)-1].at, int64(0)
-	lives := last.Add(w)
-	s := limiter.State{Algorithm: a.algorithm}
-	for i, c := range charges {
-		total += c.cost
-		switch a.algorithm {
-		case limiter.FixedWindow, limiter.SlidingWindow:
-			start, ends := c.at.Floor(w), c.at.Floor(w).Add(w)
-			if a.algorithm == limiter.SlidingWindow {
-				ends = c.at.Add(2 * w)
-			}
-			name := layout.Counter(a.algorithm, a.key, layout.Layout{}, start)
-			pipe.IncrBy(ctx, name, c.cost)
-			if i == 0 || charges[i-1].at < start { // the first of its window sets the expiry
-				expire(ctx, pipe, name, ends)
-			}
-		case limiter.SlidingLog: // whose requests cost 1
-			pipe.ZAdd(ctx, a.key, redis.Z{Score: float64(c.at), Member: strconv.FormatInt(int64(c.at), 10)})
-		case limiter.StreamCounter:
-			id := fmt.Sprintf("%d-%d%015d", c.at.Millis(), c.at%1000+1, total)
-			pipe.XAdd(ctx, &redis.XAddArgs{Stream: a.key, ID: id, Values: []any{"count", c.cost, "total", total}})
-		default:
-			s.Take(c.at, a.limit, limiter.Convention{}, c.cost)
-			lives = last.Add(w*time.Duration(max(a.limit.Burst, 1))/time.Duration(a.limit.Count) + time.Millisecond)
-		}
-	}
-	a.seedMoment(ctx, pipe, &s)
-	expire(ctx, pipe, a.key, lives)
-}
-
-// seedMoment writes the state of an algorithm that keeps an instant.
-func (a *actor) seedMoment(ctx context.Context, pipe redis.Pipeliner, s *limiter.State) {
-	moment := func(at limiter.Instant) string {
-		if s.Part > 0 {
-			return fmt.Sprintf("%d:%d:%d", at, s.Part, s.Parts)
-		}
-		return strconv.FormatInt(int64(at), 10)
-	}
-	switch a.algorithm {
-	case limiter.GCRA:
-		pipe.Set(ctx, a.key, moment(s.TAT), 0)
-	case limiter.TokenBucket:
-		pipe.HSet(ctx, a.key, "tokens", int64(s.Level), "at", moment(s.Filled))
-	case limiter.LeakyBucket:
-		pipe.HSet(ctx, a.key, "level", int64(s.Level), "at", moment(s.Filled))
-	}
-}
-
-// expire lets a key go at an instant, in whole milliseconds as the limiters do.
-func expire(ctx context.Context, pipe redis.Pipeliner, key string, at limiter.Instant) {
-	pipe.PExpireAt(ctx, key, at.Add(999*time.Microsecond).Time())
-}
-
-// charge is a request that was admitted.
-type charge struct {
-	actor *actor
-	at    limiter.Instant
-	cost  int64
-}
-
 // live plays the past up to now: three windows, of which the first only fills the key.
 // What is returned is what the server must be given so that it stands where the past
 // has ended.
-func (a *actor) live(now limiter.Instant) (*track.Past, []charge) {
+func (a *actor) live(now limiter.Instant) (p *track.Past, charges []lab.Arrival) {
 	w := a.limit.Window
-	p := &track.Past{From: now.Floor(w).Add(-w)}
-	state := limiter.State{Algorithm: a.algorithm}
+	p = &track.Past{From: now.Floor(w).Add(-w)}
 	a.next = p.From.Add(-w)
-	a.advance()
-	step := w / model.BinsPerWindow
-	level := p.From.Add(step)
-	var charges []charge
-	for ; a.next < now; a.advance() {
-		for ; level <= a.next; level = level.Add(step) {
-			note(p, &state, a.limit, level, step)
-		}
-		d := state.Take(a.next, a.limit, limiter.Convention{}, a.cost)
-		if d.Allowed {
-			charges = append(charges, charge{a, a.next, a.cost})
-		}
-		if a.next >= p.From {
-			p.Arrivals = append(p.Arrivals, model.Arrival{At: a.next, N: a.cost, Denied: !d.Allowed})
-			if !d.Allowed {
-				p.Denied = append(p.Denied, limiter.Entry{At: a.next, Count: a.cost})
-			}
-		}
+	var came []lab.Arrival
+	for a.advance(); a.next < now; a.advance() {
+		came = append(came, lab.Arrival{At: a.next, Cost: a.cost})
 	}
-	for ; level <= now; level = level.Add(step) {
-		note(p, &state, a.limit, level, step)
+	run := a.decided(came, now)
+	step := w / model.BinsPerWindow
+	for i, used := range run.Levels(0, p.From+1, step, int(now.Sub(p.From)/step)) {
+		since := p.From.Add(time.Duration(i) * step)
+		p.Trace = append(p.Trace, model.Level{Since: since, At: since.Add(step), Used: used})
 	}
 	left := now.Add(-w)
 	kept := map[limiter.Algorithm]limiter.Instant{limiter.FixedWindow: now.Floor(w) - 1, limiter.SlidingWindow: p.From - 1}
@@ -225,20 +143,37 @@ func (a *actor) live(now limiter.Instant) (*track.Past, []charge) {
 	if !counters {
 		from = left
 	}
-	for _, c := range charges {
-		if c.at >= p.From && c.at < p.From.Add(w) {
-			p.Previous += c.cost
+	for i := range run.Decided() {
+		c, v := run.Arrival(i)
+		entry := limiter.Entry{At: c.At, Count: c.Cost}
+		if c.At < p.From {
+			continue
 		}
-		if c.at >= p.From && c.at <= left { // what a log has let go is left to the past
-			p.Log = append(p.Log, limiter.Entry{At: c.at, Count: c.cost})
+		p.Arrivals = append(p.Arrivals, model.Arrival{At: c.At, N: c.Cost, Denied: !v.Allowed(0)})
+		switch {
+		case !v.Allowed(0):
+			p.Denied = append(p.Denied, entry)
+			continue
+		case c.At < p.From.Add(w):
+			p.Previous += c.Cost
+		}
+		if c.At <= left { // what a log has let go is left to the past
+			p.Log = append(p.Log, entry)
+		}
+		if c.At > from {
+			charges = append(charges, c)
 		}
 	}
-	return p, slices.DeleteFunc(charges, func(c charge) bool { return c.at <= from })
+	return p, charges
 }
 
-// note adds to the trace of p how much was used at an instant.
-func note(p *track.Past, s *limiter.State, l limiter.Limit, at limiter.Instant, step time.Duration) {
-	p.Trace = append(p.Trace, model.Level{Since: at.Add(-step), At: at, Used: s.Peek(at, l, limiter.Convention{}, 0).Used})
+// decided lets the actor's limiter decide about requests up to an instant, in arithmetic. The limiters are Lua, of which
+// the embedded server runs some thousand a second, so that to play them took longer than all else before the first frame.
+func (a *actor) decided(list []lab.Arrival, until limiter.Instant) *lab.Run {
+	run := lab.NewRun(lab.Setup{Candidates: []lab.Candidate{{Algorithm: a.algorithm}}, Limit: a.limit,
+		Zero: until.Floor(a.limit.Window).Add(-2 * a.limit.Window)}, lab.NewWorkload(lab.Given(list)))
+	run.AdvanceTo(until)
+	return run
 }
 
 // prepare puts the past of all actors on the server: only what still counts, for requests
@@ -251,7 +186,9 @@ func prepare(ctx context.Context, m *miniredis.Miniredis, c *redis.Client, actor
 	for _, a := range actors {
 		p, charges := a.live(now)
 		pasts[a.key] = p
-		a.seed(ctx, pipe, charges)
+		for _, words := range a.decided(charges, now).Held(0, a.key) {
+			pipe.Do(ctx, collect.Map(words, func(word string) any { return word })...)
+		}
 	}
 	_, err := pipe.Exec(ctx)
 	return pasts, err

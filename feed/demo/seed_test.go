@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/limiter"
+	"ratescope/model/lab"
 )
 
 // company starts a server with a client and the cast.
@@ -24,19 +25,25 @@ func company(t *testing.T) (*miniredis.Miniredis, *redis.Client, []*actor) {
 // play puts the past on the server through the real limiters, on a clock that is moved for it.
 func play(t *testing.T, m *miniredis.Miniredis, actors []*actor, now limiter.Instant) {
 	t.Helper()
+	type charge struct {
+		*actor
+		lab.Arrival
+	}
 	var charges []charge
 	for _, a := range actors {
-		_, c := a.live(now)
-		charges = append(charges, c...)
+		_, list := a.live(now)
+		for _, one := range list {
+			charges = append(charges, charge{a, one})
+		}
 	}
-	slices.SortStableFunc(charges, func(a, b charge) int { return int(a.at - b.at) })
-	m.SetTime(charges[0].at.Time())
+	slices.SortStableFunc(charges, func(a, b charge) int { return int(a.At - b.At) })
+	m.SetTime(charges[0].At.Time())
 	m.ClockTTL(true)
 	for _, c := range charges {
-		m.SetTime(c.at.Time())
-		d, err := c.actor.limiter.AllowN(context.Background(), c.actor.key, c.actor.limit, c.cost)
+		m.SetTime(c.At.Time())
+		d, err := c.limiter.AllowN(context.Background(), c.key, c.limit, c.Cost)
 		if err != nil || !d.Allowed {
-			t.Fatalf("%s: %+v, %v", c.actor.key, d, err)
+			t.Fatalf("%s: %+v, %v", c.key, d, err)
 		}
 	}
 	m.SetTime(now.Time())

@@ -63,7 +63,7 @@ func Commands(on Redis, c Candidate, m Moment, s Setup) ([]Command, error) {
 	case on == nil:
 		return nil, errors.New("what it runs is not known without a Redis to run it on")
 	}
-	list, err := on.Run(m.Arrival.At, held(c, m, s), words)
+	list, err := on.Run(m.Arrival.At, held(key, c, m, s), words)
 	if trim := slices.IndexFunc(list, func(c Command) bool { return c.Verb() == "ZCARD" }); trim >= 0 && !trims(m.Arrival.At, m.Arrival.Cost) {
 		n := 1
 		for n < len(list)-trim && (strings.HasPrefix(list[trim+n].Text, "ZRANGE "+key+" 0 ") || list[trim+n].Verb() == "ZREMRANGEBYRANK") {
@@ -199,8 +199,13 @@ func scriptWords(c Candidate, m Moment, s Setup) ([]string, error) {
 // plain is what a shell takes as it stands.
 const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:"
 
-// held returns the commands that make a server hold what it holds for candidate c before a moment.
-func held(c Candidate, m Moment, s Setup) (list [][]string) {
+// Held returns the commands that make a server hold under a key what it holds for candidate i now.
+func (r *Run) Held(i int, key string) [][]string {
+	return held(key, r.setup.Candidates[i], r.Ask(i, 1), r.setup)
+}
+
+// held returns the commands that make a server hold under a key what it holds for candidate c before a moment.
+func held(key string, c Candidate, m Moment, s Setup) (list [][]string) {
 	run := func(words ...any) {
 		text := collect.Map(words, func(word any) string { return fmt.Sprint(word) })
 		list = append(list, text)
@@ -215,7 +220,7 @@ func held(c Candidate, m Moment, s Setup) (list [][]string) {
 	}
 	for _, k := range stored.Counters {
 		count, gone := collect.If(k.Start == state.Start, state.Current, state.Previous), k.Expires
-		name := counterName(c, s.Limit, s.Convention, k.Start)
+		name := counterName(key, c, s.Limit, s.Convention, k.Start)
 		if name == key { // the window that begins with the first request ends when its key has gone
 			gone = gone.Add(edgeOf(c.Convention(s.Convention)) - time.Millisecond)
 		}

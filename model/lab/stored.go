@@ -152,7 +152,7 @@ func (s *Stored) charge(c Candidate, q charge) {
 func (s Stored) Bytes(c Candidate, state limiter.State, now limiter.Instant, setup Setup) (bytes int64) {
 	for _, k := range s.Counters {
 		if now < k.Expires {
-			bytes += keyBytes(counterName(c, setup.Limit, setup.Convention, k.Start))
+			bytes += keyBytes(counterName(key, c, setup.Limit, setup.Convention, k.Start))
 		}
 	}
 	switch kind := describe.KindOf(c.Algorithm); {
@@ -260,7 +260,7 @@ func LevelName(a limiter.Algorithm) string {
 }
 
 // counterName is the name of the counter of the window that begins at an instant.
-func counterName(c Candidate, limit limiter.Limit, all limiter.Convention, start limiter.Instant) string {
+func counterName(key string, c Candidate, limit limiter.Limit, all limiter.Convention, start limiter.Instant) string {
 	if c.Algorithm == limiter.FixedWindow && c.Convention(all).Alignment == convention.FirstRequest {
 		return key
 	}
