@@ -71,10 +71,14 @@ func Run(ctx context.Context, s Scenario, store Store) (Result, error) {
 	}
 	key := "ratescope:scenario:" + rand.Text() // of this run alone, also where another runs at the same time
 	defer func() {
-		_ = clean(s, func(at time.Duration) error {
-			now = zero.Add(at)
-			return l.Reset(context.WithoutCancel(ctx), key, s.Limit)
-		})
+		// Window by window, because the names of a server's counters follow from the clock.
+		done := map[limiter.Instant]bool{}
+		for _, step := range s.Steps {
+			if now = zero.Add(step.At.Truncate(s.Limit.Window)); !done[now] && l.Reset(context.WithoutCancel(ctx), key, s.Limit) != nil {
+				return
+			}
+			done[now] = true
+		}
 	}()
 	for i, step := range s.Steps {
 		now = zero.Add(step.At)
@@ -104,23 +108,6 @@ func (s Store) limiter(sc Scenario, clock func() limiter.Instant) (limiter.Limit
 	}
 	return redisstore.New(s.client, sc.Algorithm, redisstore.WithConvention(sc.Convention), redisstore.WithClock(clock),
 		redisstore.WithPrefix(""))
-}
-
-// clean removes what a story left, window by window, because the names of a server's
-// counters follow from the clock. resetAt moves the clock and resets the key.
-func clean(sc Scenario, resetAt func(time.Duration) error) error {
-	seen := map[time.Duration]bool{}
-	for _, step := range sc.Steps {
-		start := step.At.Truncate(sc.Limit.Window)
-		if seen[start] {
-			continue
-		}
-		seen[start] = true
-		if err := resetAt(step.At); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // play makes the requests of a step and says what was wrong, or "".

@@ -269,16 +269,22 @@ func optional(ms *float64) *time.Duration {
 	return &d
 }
 
-// variant is one of the fields of a convention, and the names of its values in their order.
-type variant struct {
-	name  string
+// Variant is one of the fields of a convention, and the names of its values in their order.
+type Variant struct {
+	Name  string
 	value *uint8
 	names []string
 }
 
-// variants returns the fields of a convention by the names that files use.
-func variants(c *limiter.Convention) []variant {
-	return []variant{
+// Word names the value of the field as files do.
+func (v Variant) Word() string { return v.names[min(int(*v.value), len(v.names)-1)] }
+
+// Turn gives the field the value so many after its own, in a ring.
+func (v Variant) Turn(by int) { *v.value = uint8((int(*v.value) + by + len(v.names)) % len(v.names)) }
+
+// Variants returns the fields of a convention by the names that files use.
+func Variants(c *limiter.Convention) []Variant {
+	return []Variant{
 		{"edge", (*uint8)(&c.Edge), []string{"half-open", "closed"}},
 		{"alignment", (*uint8)(&c.Alignment), []string{"epoch", "first-request"}},
 		{"rounding", (*uint8)(&c.Rounding), []string{"floor", "exact", "round"}},
@@ -294,14 +300,14 @@ type conventionFile map[string]any
 
 func (f conventionFile) parse() (limiter.Convention, error) {
 	c := limiter.Convention{Rounding: convention.Exact}
-	fields := variants(&c)
+	fields := Variants(&c)
 	for _, name := range slices.Sorted(maps.Keys(f)) {
 		value := f[name]
 		if ms, ok := value.(float64); ok && name == "block_ms" {
 			c.Block = millis(ms)
 			continue
 		}
-		i := slices.IndexFunc(fields, func(v variant) bool { return v.name == name })
+		i := slices.IndexFunc(fields, func(v Variant) bool { return v.Name == name })
 		if i < 0 {
 			return c, fmt.Errorf("unknown field %q in the convention", name)
 		}
@@ -319,7 +325,7 @@ func (f conventionFile) parse() (limiter.Convention, error) {
 
 // SetWord gives one of the fields of a convention the value that a word names, and reports whether it names one.
 func SetWord(c *limiter.Convention, word string) bool {
-	for _, v := range variants(c) {
+	for _, v := range Variants(c) {
 		if at := slices.Index(v.names, word); at >= 0 {
 			*v.value = uint8(at)
 			return true
@@ -331,8 +337,8 @@ func SetWord(c *limiter.Convention, word string) bool {
 // Words names the values of all fields of a convention as files do.
 func Words(c limiter.Convention) map[string]string {
 	words := map[string]string{}
-	for _, v := range variants(&c) {
-		words[v.name] = v.names[min(int(*v.value), len(v.names)-1)]
+	for _, v := range Variants(&c) {
+		words[v.Name] = v.Word()
 	}
 	return words
 }
@@ -340,7 +346,7 @@ func Words(c limiter.Convention) map[string]string {
 // Describe names what differs from the default, as in "closed, charged"; "" for nothing.
 func Describe(c limiter.Convention) string {
 	var words []string
-	for _, v := range variants(&c) {
+	for _, v := range Variants(&c) {
 		if *v.value > 0 && int(*v.value) < len(v.names) {
 			words = append(words, v.names[*v.value])
 		}

@@ -130,15 +130,7 @@ func (c Candidate) titled(s string) string {
 	if c.Variant != "" {
 		s += ", " + c.Variant
 	}
-	switch c.Fault {
-	case CollidingMembers:
-		s += ", members collide"
-	case SecondsAsMillis:
-		s += ", seconds as ms"
-	case ClientClock:
-		s += ", client clocks"
-	}
-	return s
+	return s + [...]string{"", ", members collide", ", seconds as ms", ", client clocks"}[c.Fault]
 }
 
 // Convention returns the terms that the candidate goes by when the others go by all.

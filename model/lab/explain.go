@@ -166,14 +166,9 @@ func (e *explainer) log() Working {
 func (e *explainer) sliding() Working {
 	product := float64(e.look.Previous) * e.look.Weight
 	rounded, how := product, ""
-	switch e.terms.Rounding {
-	case convention.Floor:
-		rounded, how = math.Floor(product), ", floor "
-	case convention.Nearest:
-		rounded, how = math.Floor(product+0.5), ", round "
-	}
-	if how != "" {
-		how += Number(rounded)
+	if e.terms.Rounding != convention.Exact {
+		rounded = e.look.Estimate - float64(e.look.Current)
+		how = collect.If(e.terms.Rounding == convention.Floor, ", floor ", ", round ") + Number(rounded)
 	}
 	total, limit, n := rounded+float64(e.look.Current), float64(e.limit.Count), float64(e.m.Arrival.Cost)
 	compared := collect.If(e.terms.Rule == convention.Below, total, total+n)

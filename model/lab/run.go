@@ -252,8 +252,11 @@ func (r *Run) forward(to int) {
 // further apart the longer a run is.
 func (r *Run) mark() {
 	r.marks = append(r.marks, checkpoint{at: r.at, runners: collect.Map(r.runners, func(l runner) runner { return l.clone() })})
-	r.next = r.at + min(max(nearStride, r.at/16), farStride)
+	r.next = after(r.at)
 }
+
+// after returns the arrival before which the checkpoint after one is due.
+func after(mark int) int { return mark + min(max(nearStride, mark/16), farStride) }
 
 // goTo brings everything to where `to` arrivals have been decided, by way of the nearest
 // checkpoint when that is behind.
@@ -272,13 +275,8 @@ func (r *Run) forget(i int) {
 	keep := sort.Search(len(r.marks), func(k int) bool { return r.marks[k].at > i })
 	r.marks = r.marks[:keep]
 	r.verdicts = r.verdicts[:min(i, len(r.verdicts))]
-	r.next = 0
-	if keep > 0 {
-		last := r.marks[keep-1].at
-		r.next = last + min(max(nearStride, last/16), farStride)
-	}
-	if r.next < r.at { // the spacing restarts here
-		r.next = r.at
+	if r.next = r.at; keep > 0 { // the spacing restarts here
+		r.next = max(r.at, after(r.marks[keep-1].at))
 	}
 }
 

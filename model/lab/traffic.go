@@ -93,48 +93,33 @@ func (t Traffic) Source(s Setup, seed uint64) (Source, error) {
 func (t Traffic) numbers(seed uint64) *rand.PCG { return rand.NewPCG(seed, uint64(len(t.Model))) }
 
 func (t Traffic) check() error {
-	bad := func(what string, v any) error {
-		return fmt.Errorf("traffic %s: %s %v is out of range", t.Model, what, v)
-	}
-	rate := func() error {
-		if !(t.PerSecond > 0 && t.PerSecond <= maxPerSecond) {
-			return bad("rate_per_s", t.PerSecond)
-		}
-		return nil
-	}
+	is := func(models ...Model) bool { return slices.Contains(models, t.Model) }
 	for name, ms := range map[string]float64{
 		"phase_ms": t.PhaseMS, "spread_ms": t.SpreadMS, "from_ms": t.FromMS, "to_ms": t.ToMS,
 		"off_ms": t.OffMS, "on_ms": t.OnMS, "every_ms": t.EveryMS, "retry_ms": t.RetryMS,
 	} {
 		if !(ms >= 0 && ms <= 1e12) {
-			return bad(name, ms)
+			return fmt.Errorf("traffic %s: %s %v is out of range", t.Model, name, ms)
 		}
 	}
-	switch {
-	case t.Cost < 0 || t.Cost > limiter.MaxCount:
-		return bad("cost", t.Cost)
-	case t.Burst < 0 || t.Burst > 1_000_000:
-		return bad("burst", t.Burst)
+	for _, one := range []struct {
+		name  string
+		value any
+		fits  bool
+	}{
+		{"cost", t.Cost, t.Cost >= 0 && t.Cost <= limiter.MaxCount},
+		{"burst", t.Burst, t.Burst >= 0 && t.Burst <= 1_000_000},
+		{"every_ms", t.EveryMS, t.EveryMS >= 0.001 || !is(Steady, Cron)},
+		{"on_ms", t.OnMS, t.OnMS >= 1 || !is(OnOff)},
+		{"clients and retry_ms", fmt.Sprint(t.Clients, " and ", t.RetryMS),
+			t.Clients >= 1 && t.Clients <= 100_000 && t.RetryMS >= 1 || !is(Retry)},
+		{"rate_per_s", t.PerSecond, t.PerSecond > 0 && t.PerSecond <= maxPerSecond || !is(Poisson, OnOff, Retry)},
+	} {
+		if !one.fits {
+			return fmt.Errorf("traffic %s: %s %v is out of range", t.Model, one.name, one.value)
+		}
 	}
-	switch t.Model {
-	case Poisson:
-		return rate()
-	case Steady, Cron:
-		if t.EveryMS < 0.001 {
-			return bad("every_ms", t.EveryMS)
-		}
-	case OnOff:
-		if t.OnMS < 1 {
-			return bad("on_ms", t.OnMS)
-		}
-		return rate()
-	case Adversary:
-	case Retry:
-		if t.Clients < 1 || t.Clients > 100_000 || t.RetryMS < 1 {
-			return bad("clients and retry_ms", fmt.Sprint(t.Clients, " and ", t.RetryMS))
-		}
-		return rate()
-	default:
+	if !is(Models()...) {
 		return fmt.Errorf("there is no traffic model %q: use one of %v", t.Model, Models())
 	}
 	return nil

@@ -167,8 +167,6 @@ type task struct {
 	run              *lab.Run
 	version, decided int
 	now              limiter.Instant
-	limit            limiter.Limit
-	terms            limiter.Convention
 }
 
 // update works out how far the goal of the lesson on screen is, if it has one. What was reached stays
@@ -178,8 +176,8 @@ func (t *task) update(s *Screen) {
 	if g == nil || s.showsUntil != 0 { // what is shown is not the user's
 		return
 	}
-	if setup := s.run.Setup(); t.run != s.run || t.limit != setup.Limit || t.terms != setup.Convention {
-		*t = task{run: s.run, version: -1, limit: setup.Limit, terms: setup.Convention}
+	if t.run != s.run {
+		*t = task{run: s.run, version: -1}
 	}
 	s.run.Select(s.focus)
 	changed := t.version != s.run.Version() || t.decided != s.run.Decided()

@@ -120,26 +120,20 @@ func (t terms) list() []term {
 			return t.apply(c)
 		}}
 	}
-	words, burst := scenario.Words(setup.Convention), "as the limit"
+	burst := "as the limit"
 	if n := setup.Limit.Burst; n > 0 {
 		burst = fmt.Sprint(n)
-	}
-	switchOf := func(name string, f func(*limiter.Convention, int)) term {
-		return one(name, words[name], func(c *lab.Setup, by int) { f(&c.Convention, by) })
 	}
 	list := []term{
 		one("limit", fmt.Sprint(setup.Limit.Count), func(c *lab.Setup, by int) { c.Limit.Count = scaled(c.Limit.Count, by, 0) }),
 		one("window", format.Length(setup.Limit.Window), func(c *lab.Setup, by int) { c.Limit.Window = longer(c.Limit.Window, by) }),
 		one("burst", burst, func(c *lab.Setup, by int) { c.Limit.Burst = scaled(cmp.Or(c.Limit.Burst, c.Limit.Count), by, 0) }),
 		one("cost", fmt.Sprint(max(setup.Cost, 1)), func(c *lab.Setup, by int) { c.Cost = scaled(max(c.Cost, 1), by, 1) }),
-		switchOf("edge", func(c *limiter.Convention, by int) { c.Edge = cycle(c.Edge, by, 2) }),
-		switchOf("alignment", func(c *limiter.Convention, by int) { c.Alignment = cycle(c.Alignment, by, 2) }),
-		switchOf("rounding", func(c *limiter.Convention, by int) { c.Rounding = cycle(c.Rounding, by, 3) }),
-		switchOf("rule", func(c *limiter.Convention, by int) { c.Rule = cycle(c.Rule, by, 2) }),
-		switchOf("denied", func(c *limiter.Convention, by int) { c.Denied = cycle(c.Denied, by, 2) }),
-		switchOf("refill", func(c *limiter.Convention, by int) { c.Refill = cycle(c.Refill, by, 2) }),
-		{"traffic", s.trafficName(), t.nextTraffic},
 	}
+	for i, v := range scenario.Variants(&setup.Convention) {
+		list = append(list, one(v.Name, v.Word(), func(c *lab.Setup, by int) { scenario.Variants(&c.Convention)[i].Turn(by) }))
+	}
+	list = append(list, term{"traffic", s.trafficName(), t.nextTraffic})
 	if s.keyCount() > 1 {
 		list = append(list, term{"whose requests", s.keyName(), t.nextKey})
 	}
@@ -209,8 +203,6 @@ func (t terms) apply(setup lab.Setup) tea.Cmd {
 //
 //go:embed meanings.txt
 var meanings string
-
-func cycle[T ~uint8](v T, by, n int) T { return T((int(v) + by + n) % n) }
 
 // scaled moves a count one step up or down: by ones to twenty, then on the steps of scales.
 func scaled(n int64, by int, least int64) int64 {
