@@ -228,7 +228,8 @@ func cast() []persona {
 		{"chat:room:42", limiter.GCRA, limiter.Limit{Count: 10, Window: 10 * time.Second, Burst: 5}, bursts(5, 4500*time.Millisecond)},
 		{"push:device:9f3c", limiter.TokenBucket, limiter.Limit{Count: 15, Window: 30 * time.Second, Burst: 8},
 			shifts(10*time.Second, 12*time.Second, 1.4)},
-		{"video:encode:queue", limiter.LeakyBucket, limiter.Limit{Count: 12, Window: 12 * time.Second, Burst: 6}, ramp(25*time.Second, 0.2, 2)},
+		{"video:encode:queue", limiter.LeakyBucket, limiter.Limit{Count: 12, Window: 12 * time.Second, Burst: 6},
+			ramp(25*time.Second, 0.2, 2)},
 	}
 }
 

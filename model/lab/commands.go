@@ -64,7 +64,8 @@ func Commands(on Redis, c Candidate, m Moment, s Setup) ([]Command, error) {
 		return nil, errors.New("what it runs is not known without a Redis to run it on")
 	}
 	list, err := on.Run(m.Arrival.At, held(key, c, m, s), words)
-	if trim := slices.IndexFunc(list, func(c Command) bool { return c.Verb() == "ZCARD" }); trim >= 0 && !trims(m.Arrival.At, m.Arrival.Cost) {
+	trim := slices.IndexFunc(list, func(c Command) bool { return c.Verb() == "ZCARD" })
+	if trim >= 0 && !trims(m.Arrival.At, m.Arrival.Cost) {
 		n := 1
 		for n < len(list)-trim && (strings.HasPrefix(list[trim+n].Text, "ZRANGE "+key+" 0 ") || list[trim+n].Verb() == "ZREMRANGEBYRANK") {
 			n++
@@ -185,8 +186,8 @@ func scriptWords(c Candidate, m Moment, s Setup) ([]string, error) {
 		if terms.Denied == convention.Charged {
 			denied = "charged"
 		}
-		return []string{"EVAL", string(text), "1", key, fmt.Sprint(s.Limit.Window.Milliseconds()), fmt.Sprint(s.Limit.Count), fmt.Sprint(need),
-			open, denied}, nil
+		return []string{"EVAL", string(text), "1", key, fmt.Sprint(s.Limit.Window.Milliseconds()), fmt.Sprint(s.Limit.Count),
+			fmt.Sprint(need), open, denied}, nil
 	case ClientClock:
 		options = append(options, redisstore.WithClock(func() limiter.Instant { return clockOf(c, m.Arrival.At, m.Number, &s) }))
 	}
@@ -253,7 +254,8 @@ func held(key string, c Candidate, m Moment, s Setup) (list [][]string) {
 	case describe.Arrival:
 		run("SET", key, instantText(state.TAT, state.Part, state.Parts, s.Limit.Window))
 	case describe.Bucket:
-		run("HSET", key, LevelName(c.Algorithm), Number(state.Level), "at", instantText(state.Filled, state.Part, state.Parts, s.Limit.Window))
+		filled := instantText(state.Filled, state.Part, state.Parts, s.Limit.Window)
+		run("HSET", key, LevelName(c.Algorithm), Number(state.Level), "at", filled)
 	}
 	keep(key, stored.Expires)
 	return list

@@ -179,8 +179,8 @@ func (e *explainer) sliding() Working {
 	factor, shown := weightedTo(e.look.Previous, e.look.Weight, d)
 	sum := fmt.Sprintf("%s + %d = %s, and %s", decimals(rounded, d), e.look.Current, decimals(total, d), e.sum(total))
 	if e.terms.Rule == convention.Fits {
-		sum = fmt.Sprintf("%s + %d + %s = %s %s %d", decimals(rounded, d), e.look.Current, Number(n), decimals(total+n, d), e.sign("<=", ">"),
-			e.limit.Count)
+		sum = fmt.Sprintf("%s + %d + %s = %s %s %d", decimals(rounded, d), e.look.Current, Number(n), decimals(total+n, d),
+			e.sign("<=", ">"), e.limit.Count)
 	}
 	// How long the window before is over, a whole window at most.
 	gone := time.Duration((1 - e.look.Weight) * float64(e.limit.Window)).Round(time.Microsecond)
