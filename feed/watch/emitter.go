@@ -19,39 +19,21 @@ import (
 	"ratescope/model/handoff"
 )
 
-// result is the reader's answer to one order: the readings, and what the reader knows of the server after them.
+// result is the reader's answer to one order.
 type result struct {
-	kind          orderKind
-	readings      []model.Reading
-	gone, leftOut []string
-	hot           *model.HotKeys
-	health        *model.Health
-	err           error     // the server is away; the readings came before
-	heard         time.Time // when bytes last came from the server; zero if none came since it was last connected to
-
-	commands         int64         // sent while the order ran, by all goroutines of the session
-	cost             time.Duration // server time since the previous result
-	rtt, bound       time.Duration // bound is clock.bound
-	offset, offsetBy time.Duration // of the server's clock from the local one, and its uncertainty
-	server           identity
-	sweep            model.Sweep
-	lacks            []string
-	away             []model.Node
-	idle             bool // nothing is written, and the next write will be announced
-}
-
-// identity holds what a server says about itself in INFO.
-type identity struct {
-	role, version, runID string
-	clusterNode          bool // it is a node of a cluster, watched on its own
+	kind  orderKind
+	batch model.Batch   // the readings, and what the reader knows of the server after them
+	err   error         // the server is away; the readings came before
+	heard time.Time     // when bytes last came from the server; zero if none came since it was last connected to
+	bound time.Duration // clock.bound
+	idle  bool          // nothing is written, and the next write will be announced
 }
 
 // emitter builds the batches and keeps the state of the link. It belongs to the goroutine of Watch.Run.
 type emitter struct {
-	emit     func(model.Batch)
-	server   model.Server // the fields that never change
-	patterns []string     // the patterns that discovery searches for
-	begun    time.Time    // start of the session
+	emit   func(model.Batch)
+	server model.Server // the fields that never change
+	begun  time.Time    // start of the session
 
 	link  model.Link
 	err   string          // why the link is not live
@@ -67,16 +49,15 @@ type emitter struct {
 
 // take takes a result and emits a batch if there is something to report.
 func (e *emitter) take(now time.Time, r result) {
-	e.cost.Commands += r.commands
-	e.cost.Server += r.cost
-	if r.err == nil || len(r.readings) > 0 {
-		if r.offset < e.last.offset-clockSet { // the server's clock was set back, and it rules
+	e.cost.Add(r.batch.Cost)
+	if b := &r.batch; r.err == nil || len(b.Readings) > 0 {
+		if b.Server.Offset < e.last.batch.Server.Offset-clockSet { // the server's clock was set back, and it rules
 			e.at = 0
 		}
 		e.link, e.err, e.quiet, e.cut, e.since = model.Live, "", false, time.Time{}, now
 		e.last = r
-		if r.kind == orderFull || len(r.readings) > 0 || r.err != nil {
-			e.send(now, r.readings, r.gone)
+		if r.kind == orderFull || len(b.Readings) > 0 || r.err != nil {
+			e.send(now, b.Readings, b.Gone)
 		}
 	}
 	if connect.Cut(r.err) && e.cut.IsZero() {
@@ -109,10 +90,12 @@ func (e *emitter) lost(err error) {
 
 // send emits a batch with the readings, the names of the limiters that are gone, and the state of the link.
 func (e *emitter) send(now time.Time, readings []model.Reading, gone []string) {
-	b := model.Batch{Local: now, Readings: readings, Gone: gone, Server: e.server}
+	last := &e.last.batch
+	b := *last
+	last.Health, last.HotKeys, last.LeftOut = nil, nil, nil // which are told once
+	b.Local, b.Readings, b.Gone = now, readings, gone
 	s := &b.Server
-	s.Link, s.Err, s.Silent = e.link, e.err, e.quiet
-	s.Role, s.Version, s.RTT, s.Offset, s.OffsetBy = e.last.server.role, e.last.server.version, e.last.rtt, e.last.offset, e.last.offsetBy
+	s.Target, s.Embedded, s.Link, s.Err, s.Silent = e.server.Target, e.server.Embedded, e.link, e.err, e.quiet
 	if s.Embedded {
 		s.Role = "embedded"
 	}
@@ -132,13 +115,6 @@ func (e *emitter) send(now time.Time, readings []model.Reading, gone []string) {
 		s.Down = now.Sub(e.since)
 	default:
 		s.Down = now.Sub(e.begun)
-	}
-	s.Lacks, s.Away, s.RunID = e.last.lacks, e.last.away, e.last.server.runID
-	b.Health, e.last.health = e.last.health, nil
-	b.HotKeys, b.LeftOut = e.last.hot, e.last.leftOut
-	e.last.hot, e.last.leftOut = nil, nil
-	if b.Sweep = e.last.sweep; b.Sweep.Patterns == nil {
-		b.Sweep.Patterns = e.patterns
 	}
 	if !e.sent.IsZero() {
 		e.cost.Over = now.Sub(e.sent)
@@ -244,13 +220,6 @@ func (f *announcements) writes() (n int64, known bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.seen.Load(), !f.since.IsZero()
-}
-
-// idle reports whether nothing was written for idleAfter, and whatever is written next will be announced.
-func (f *announcements) idle(now time.Time) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return !f.since.IsZero() && now.Sub(later(f.since, f.latest)) > idleAfter
 }
 
 // take returns the keys that were written since the previous call, as far as it was listening, since when every

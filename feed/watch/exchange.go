@@ -178,7 +178,7 @@ func (r *reader) depart(ctx context.Context, groups []*group, quick, again bool,
 		if g.failed != nil || len(g.due) == 0 {
 			continue
 		}
-		if !(quick || again || g.due[0].rank == onScreen || s.budget.left > 0 && spent < most) {
+		if !(quick || again || g.due[0].rank == onScreen || s.left > 0 && spent < most) {
 			g.due = nil
 			continue
 		}
@@ -301,7 +301,7 @@ func (r *reader) settle(f *flight, ready *[]model.Reading) error {
 			return err
 		case connect.Code(err) == "NOPERM":
 			r.link.noTime = connect.Remedy(err)
-			r.shared.facts.noTime.Store(true)
+			r.shared.noTime.Store(true)
 		}
 	}
 	answered := false

@@ -32,12 +32,11 @@ type limiters struct {
 	latest    time.Time       // when the latest one was
 	written   []*tracked      // trackers that were written since their latest reading
 	visible   []*tracked      // trackers polled between two refreshes, the most important first
-	dropped   map[uint64]bool // hashes of the names of limiters beyond MaxKeys
 	unlikely  map[string]bool // patterns of keys that turned out not to be limiters
 
 	patterns   naming.Patterns // of the names of limiters that no library's layout gives a pattern
 	applied    int             // the version of patterns that the trackers have
-	beyond     unwatched       // limiters that were dropped
+	beyond     unwatched       // limiters beyond MaxKeys
 	candidates unwatched       // keys that have the shape of limiters
 	bans       []string        // names of some keys that speak of bans
 	windows    decode.Windows  // windows learned from all keys of a kind
@@ -49,8 +48,8 @@ type limiters struct {
 
 // newLimiters returns limiters with a tracker for each name of Options.Keys.
 func newLimiters(o Options, pasts map[string]*track.Past) *limiters {
-	l := &limiters{o: o, rules: config.Own(o.Rules), pasts: pasts, trackers: make(map[string]*tracked), dropped: make(map[uint64]bool),
-		unlikely: make(map[string]bool), changed: make(map[string]limiter.Instant)}
+	l := &limiters{o: o, rules: config.Own(o.Rules), pasts: pasts, trackers: make(map[string]*tracked), unlikely: make(map[string]bool),
+		changed: make(map[string]limiter.Instant)}
 	for _, k := range o.Keys {
 		t := l.newTracked(&decode.Found{Name: k, Key: k})
 		t.Probe()
@@ -126,27 +125,26 @@ func (l *limiters) adoptOne(f decode.Found, now limiter.Instant) {
 		l.bans = append(l.bans, f.Key)
 	}
 	var ok bool
+	kind := kindOf(f.Type, f.Kind, f.Library)
 	if f.Evidence, ok = l.grade(f); !ok && (f.Candidate || f.Faint) && !f.Beside {
-		l.patterns.Learn(f.Name, kindOf(f.Type, f.Kind, f.Library), now)
-		l.candidates.add(&f, kindOf(f.Type, f.Kind, f.Library), &l.patterns, now)
+		l.patterns.Learn(f.Name, kind, now)
+		l.candidates.add(&f, kind, &l.patterns, now)
 	}
 	pattern := f.Pattern()
 	if ok && f.General() && len(l.unlikely) > 0 {
-		pattern = l.patterns.Of(f.Name, kindOf(f.Type, f.Kind, f.Library), now)
+		pattern = l.patterns.Of(f.Name, kind, now)
 	}
 	if !ok || l.stale(f, now) || f.Evidence == model.Likely && l.unlikely[pattern] {
 		return
 	}
 	if f.General() {
-		l.patterns.Learn(f.Name, kindOf(f.Type, f.Kind, f.Library), now)
+		l.patterns.Learn(f.Name, kind, now)
 	}
 	l.candidates.remove(f.Name)
-	if len(l.trackers) >= cmp.Or(max(l.o.MaxKeys, 0), DefaultMaxKeys) && !l.makeRoom(f) {
-		l.drop(f.Name)
-		l.beyond.add(&f, kindOf(f.Type, f.Kind, f.Library), &l.patterns, now)
+	if len(l.trackers) >= cmp.Or(max(l.o.MaxKeys, 0), DefaultMaxKeys) && !l.makeRoom(f, now) {
+		l.beyond.add(&f, kind, &l.patterns, now)
 		return
 	}
-	delete(l.dropped, hashOf(f.Name))
 	l.beyond.remove(f.Name)
 	l.follow(f)
 }
@@ -223,10 +221,7 @@ func (l *limiters) removeGone(now limiter.Instant) []string {
 	for name, t := range l.trackers {
 		if t.Unlikely() {
 			gone = append(gone, name)
-			delete(l.trackers, name)
-			k := &leftOut{group: model.KeyGroup{Evidence: model.Likely, Why: []string{model.Unmoved}}}
-			k.kind = kindOf(t.Found.Type, t.Found.Kind, t.Found.Library)
-			l.candidates.put(name, k, &l.patterns, now)
+			l.leave(t, &l.candidates, model.KeyGroup{Evidence: model.Likely, Why: []string{model.Unmoved}}, now)
 			if len(l.unlikely) < mostUnlikely {
 				l.unlikely[t.Found.Pattern] = true
 			}
@@ -277,23 +272,14 @@ func (l *limiters) isEmptied(now limiter.Instant, deleted int) bool {
 // mostUnlikely bounds how many patterns of keys that are not limiters are remembered.
 const mostUnlikely = 4096
 
-// maxDropped bounds how many limiters beyond MaxKeys are counted.
-const maxDropped = 1 << 20
-
-// drop counts a limiter that was found but is not read.
-func (l *limiters) drop(name string) {
-	if len(l.dropped) < maxDropped {
-		l.dropped[hashOf(name)] = true
-	}
+// leave removes a tracker, whose key is one of a group that is not watched.
+func (l *limiters) leave(t *tracked, to *unwatched, g model.KeyGroup, now limiter.Instant) {
+	delete(l.trackers, t.Name)
+	to.put(t.Name, &leftOut{group: g, kind: kindOf(t.Found.Type, t.Found.Kind, t.Found.Library), fixed: !t.Found.General}, &l.patterns, now)
 }
 
-var seed = maphash.MakeSeed()
-
-// hashOf returns the hash of a name for limiters.dropped.
-func hashOf(name string) uint64 { return maphash.String(seed, name) }
-
 // makeRoom evicts the coldest tracker for a find that is certainly hotter, and reports whether there is room for it.
-func (l *limiters) makeRoom(f decode.Found) bool {
+func (l *limiters) makeRoom(f decode.Found, now limiter.Instant) bool {
 	k, rule := l.ranker, config.RuleOf(l.o.Rules, &f)
 	known := rule != nil && rule.LimitKnown && rule.Limit.Count > 0 && f.Used >= 0
 	if k.rates[f.Name] <= 0 && !(known && float64(f.Used) >= model.NearLimit*float64(rule.Limit.Count)) {
@@ -309,8 +295,8 @@ func (l *limiters) makeRoom(f decode.Found) bool {
 	}
 	t := k.coldest[n-1]
 	k.coldest = k.coldest[:n-1]
-	delete(l.trackers, t.Name)
-	l.drop(t.Name)
+	l.leave(t, &l.beyond, model.KeyGroup{Pattern: t.Found.Pattern, Library: t.Found.Library, Evidence: t.Found.Evidence,
+		Algorithm: track.Suggested(t.Found.Kind), Why: t.Found.Why}, now)
 	k.leftOut = append(k.leftOut, t.Name)
 	return true
 }
@@ -332,7 +318,7 @@ func (l *limiters) cold() []*tracked {
 type unwatched struct {
 	names   map[string]*leftOut
 	rest    map[string]*model.KeyGroup // of names beyond mostNames, by pattern
-	seen    map[uint64]bool            // names of rest
+	seen    map[uint64]bool            // hashes of the names of rest
 	groups  []model.KeyGroup
 	version int // of the patterns when groups was made; -1 where a name has come since
 }
@@ -349,8 +335,15 @@ type leftOut struct {
 // fewFaint is how many keys of a pattern are alike by chance, where each says little.
 const fewFaint = 3
 
-// mostNames bounds how many names are kept to be put into groups anew when patterns change.
-const mostNames = 4096
+const (
+	mostNames = 4096    // that are kept to be put into groups anew when patterns change
+	mostSeen  = 1 << 20 // further ones that are counted
+)
+
+var seed = maphash.MakeSeed()
+
+// len returns how many keys there are.
+func (u *unwatched) len() int { return len(u.names) + len(u.seen) }
 
 // add adds the key of a find. kind tells names of one pattern apart.
 func (u *unwatched) add(f *decode.Found, kind string, p *naming.Patterns, now limiter.Instant) {
@@ -376,7 +369,7 @@ func (u *unwatched) put(name string, k *leftOut, p *naming.Patterns, now limiter
 		u.version = -1
 		return
 	}
-	if h := hashOf(name); !u.seen[h] && len(u.seen) < maxDropped {
+	if h := maphash.String(seed, name); !u.seen[h] && len(u.seen) < mostSeen {
 		collect.Put(&u.seen, h, true)
 		merge(&u.rest, k.of(p, now))
 		u.version = -1
@@ -393,7 +386,7 @@ func (k *leftOut) of(p *naming.Patterns, now limiter.Instant) *model.KeyGroup {
 
 // remove forgets a name that is watched now.
 func (u *unwatched) remove(name string) {
-	if u.names[name] != nil {
+	if delete(u.seen, maphash.String(seed, name)); u.names[name] != nil {
 		delete(u.names, name)
 		u.version = -1
 	}

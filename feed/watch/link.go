@@ -26,10 +26,11 @@ type link struct {
 	cluster bool
 	nodes   *connect.Nodes // of client
 	guard   *connect.Guard
-	facts   *facts
+	shared  *shared
 	beside  *goroutine.Group // the goroutines of the session
 
-	server  identity
+	server  model.Server                   // its role, version and run ID, as it says in INFO
+	single  bool                           // it is one node of a cluster, which is watched on its own
 	joins   bool                           // if the server is one node of a cluster, watch the whole cluster instead
 	known   bool                           // the server has given its identity since it was last away
 	greeted time.Time                      // when the server last gave its identity
@@ -42,10 +43,10 @@ type link struct {
 	outages map[string]*outage // nodes of a cluster that do not answer, by address
 }
 
-func newLink(client redis.UniversalClient, nodes *connect.Nodes, g *connect.Guard, f *facts) *link {
-	l := &link{client: client, nodes: nodes, guard: g, facts: f, clocks: make(map[string]*clock), outages: make(map[string]*outage)}
+func newLink(client redis.UniversalClient, nodes *connect.Nodes, g *connect.Guard, s *shared) *link {
+	l := &link{client: client, nodes: nodes, guard: g, shared: s, clocks: make(map[string]*clock), outages: make(map[string]*outage)}
 	_, l.cluster = client.(*redis.ClusterClient)
-	f.noTime.Store(l.cluster)
+	s.noTime.Store(l.cluster)
 	return l
 }
 
@@ -72,7 +73,7 @@ func (l *link) hello(ctx context.Context) error {
 		if err := l.takeHello(l.askHello(ctx, l.client), ""); err != nil {
 			return err
 		}
-		if l.server.clusterNode && l.joins {
+		if l.single && l.joins {
 			return errClusterNode
 		}
 		l.known = true
@@ -106,9 +107,9 @@ func (l *link) hello(ctx context.Context) error {
 	maps.DeleteFunc(l.clocks, func(addr string, _ *clock) bool { // those of nodes that have left the cluster
 		return !slices.ContainsFunc(nodes, func(n *redis.Client) bool { return n.Options().Addr == addr })
 	})
-	l.server.role, l.server.runID = "cluster", "" // each node has a run ID of its own
+	l.server.Role, l.server.RunID = "cluster", "" // each node has a run ID of its own
 	if l.nodes.Replicas() {
-		l.server.role = "cluster replicas"
+		l.server.Role = "cluster replicas"
 	}
 	l.known = true
 	return nil
@@ -180,18 +181,18 @@ func (l *link) takeHello(a *helloAnswer, addr string) error {
 	default:
 		l.noTime, l.shut.time = connect.Remedy(err), a.received.Add(refusedFor)
 	}
-	l.facts.noTime.Store(l.noTime != "" || l.cluster)
+	l.shared.noTime.Store(l.noTime != "" || l.cluster)
 	fields := connect.ParseInfo(info)
-	l.server = identity{role: fields["role"], version: connect.VersionOf(fields), runID: fields["run_id"]}
-	if l.server.role == "slave" {
-		l.server.role = "replica"
+	l.server = model.Server{Role: fields["role"], Version: connect.VersionOf(fields), RunID: fields["run_id"]}
+	if l.server.Role == "slave" {
+		l.server.Role = "replica"
 	}
-	if l.server.clusterNode = fields["cluster_enabled"] == "1"; l.server.clusterNode && !l.cluster {
-		l.server.role = "cluster node"
+	if l.single = fields["cluster_enabled"] == "1" && !l.cluster; l.single {
+		l.server.Role = "cluster node"
 	}
-	l.facts.version.Store(l.server.version)
+	l.shared.version.Store(l.server.Version)
 	if policy := fields["maxmemory_policy"]; policy != "" {
-		l.facts.policy.Store(policy)
+		l.shared.policy.Store(policy)
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 func TestATrackerIsDueOnce(t *testing.T) {
 	l := newLimiters(Options{}, nil)
 	r := &reader{limiters: l}
-	r.spending.budget.share = 0.5
+	r.spending.share = 0.5
 	for _, name := range []string{"a", "b", "c"} {
 		k := &tracked{Tracker: track.New(name, nil, false, nil)}
 		l.trackers[name], l.visible = k, append(l.visible, k)

@@ -189,7 +189,7 @@ func (k *ranker) close() error {
 type retained struct {
 	client redis.UniversalClient
 	nodes  *connect.Nodes
-	facts  *facts
+	shared *shared
 
 	indexes     map[string]*hotkeys.Index // by node
 	frequencies *hotkeys.Frequencies
@@ -203,9 +203,9 @@ type retainedReport struct {
 	sources []string       // phrases for model.HotKeys.Sources
 }
 
-func newRetained(c redis.UniversalClient, nodes *connect.Nodes, f *facts) *retained {
+func newRetained(c redis.UniversalClient, nodes *connect.Nodes, s *shared) *retained {
 	return &retained{
-		client: c, nodes: nodes, facts: f, frequencies: hotkeys.NewFrequencies(),
+		client: c, nodes: nodes, shared: s, frequencies: hotkeys.NewFrequencies(),
 		reports: handoff.New(func(held *retainedReport, newer retainedReport) { *held = newer }),
 	}
 }
@@ -222,7 +222,7 @@ const (
 // run asks every askEvery, while the server is live, until ctx ends.
 func (k *retained) run(ctx context.Context) {
 	for wait := time.Duration(0); goroutine.Sleep(ctx, wait) == nil; {
-		if wait = askEvery; !k.facts.live.Load() {
+		if wait = askEvery; !k.shared.live.Load() {
 			wait = 100 * time.Millisecond
 			continue
 		}
@@ -234,8 +234,8 @@ func (k *retained) run(ctx context.Context) {
 func (k *retained) ask(ctx context.Context, now time.Time) (r retainedReport) {
 	ctx, cancel := context.WithTimeout(ctx, connect.Timeout)
 	defer cancel()
-	version, _ := k.facts.version.Load().(string) // "" where it is unknown
-	policy, _ := k.facts.policy.Load().(string)
+	version, _ := k.shared.version.Load().(string) // "" where it is unknown
+	policy, _ := k.shared.policy.Load().(string)
 	k.learn(policy, &r)
 	nodes, _ := k.nodes.All(ctx) // the reader reports a cluster that is away
 	for _, node := range nodes {
@@ -353,9 +353,9 @@ const (
 func (r *reader) lookAt(t *tracked, f *flight) {
 	a, l, q := &t.asked, r.link, f.query
 	a.idle, a.refs = nil, nil
-	policy, _ := l.facts.policy.Load().(string)
+	policy, _ := l.shared.policy.Load().(string)
 	rests := a.full && f.sent.Sub(a.read) >= restFull && r.limiters.still(t)
-	if !rests || f.looks == looksAtOnce || l.server.role != "master" || r.limiters.noLooks != "" || strings.Contains(policy, "lfu") {
+	if !rests || f.looks == looksAtOnce || l.server.Role != "master" || r.limiters.noLooks != "" || strings.Contains(policy, "lfu") {
 		return
 	}
 	if f.looks++; f.looks == 1 {

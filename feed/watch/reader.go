@@ -36,9 +36,12 @@ type reader struct {
 	sweep    model.Sweep // discovery's progress before this round adopted its finds
 }
 
-// spending keeps account of the server's time: how much reading may take, and how much it took.
+// spending keeps the reader within its share of the server's time, and account of it. It earns server time as time passes, and every
+// command is paid for from it. When nothing is left, keys on screen are still read, and all others wait.
 type spending struct {
-	budget   budget
+	share    float64 // of the server's time
+	left     time.Duration
+	allRead  bool // every key was read once, so that savings are limited by maxSaved
 	costs    health.Costs
 	strained bool          // the server is almost saturated, and is read less
 	quick    time.Duration // server time of one tracker in a quick round, without the round trip, smoothed
@@ -48,9 +51,34 @@ type spending struct {
 	since    time.Duration // from the start of the full round before it to begun
 }
 
-// charge takes server time from the budget and adds it to the account.
+const (
+	// start is the server time that is left at first, so that ten thousand keys are read once soon.
+	start = 200 * time.Millisecond
+	// maxSaved bounds savings and debts: the server time that the share earns in maxSaved.
+	maxSaved = time.Second
+	// roundShare bounds a round whatever is saved: its server time as a share of the time since the previous round.
+	roundShare = 0.05
+)
+
+// begin begins a full round, and adds the server time earned since the previous one. At most two refreshes count, since
+// nothing is earned while the process or the machine sleeps. share is the share that may be
+// taken at present, which is above the usual one while no other client uses the server.
+func (s *spending) begin(now time.Time, refresh time.Duration, share float64) {
+	s.since = now.Sub(s.begun)
+	if !s.begun.IsZero() {
+		earned := time.Duration(float64(min(s.since, 2*refresh)) * max(share, s.share))
+		most := time.Duration(float64(maxSaved) * s.share)
+		if !s.allRead {
+			most = max(most, s.left)
+		}
+		s.left = min(s.left+earned, most)
+	}
+	s.begun = now
+}
+
+// charge takes spent server time from what is left, which may go into debt.
 func (s *spending) charge(d time.Duration) {
-	s.budget.pay(d)
+	s.left = max(s.left-d, -time.Duration(float64(maxSaved)*s.share))
 	s.spent += d
 	s.charged.Add(int64(d))
 }
@@ -58,8 +86,8 @@ func (s *spending) charge(d time.Duration) {
 func newReader(o Options, e *connect.Endpoint, g *connect.Guard, pasts map[string]*track.Past, s *shared) *reader {
 	client, nodes := e.Waiting(mostAnswer).OpenNodes(o.ClientName, poolSize, g)
 	return &reader{
-		o: o, link: newLink(client, nodes, g, &s.facts), limiters: newLimiters(o, pasts), shared: s, embedded: pasts != nil,
-		spending: spending{budget: budget{share: cmp.Or(max(o.Budget, 0), DefaultBudget), left: start}, charged: &s.facts.charged},
+		o: o, link: newLink(client, nodes, g, s), limiters: newLimiters(o, pasts), shared: s, embedded: pasts != nil,
+		spending: spending{share: cmp.Or(max(o.Budget, 0), DefaultBudget), left: start, charged: &s.charged},
 		examined: handoff.New(func(held *health.Examination, newer health.Examination) {
 			newer.Cost += held.Cost
 			*held = newer
@@ -80,30 +108,28 @@ func (r *reader) run(ctx context.Context, beside *goroutine.Group, orders <-chan
 		}
 		before := r.link.guard.Commands.Load()
 		res := result{kind: o.kind}
-		res.health, res.err = r.round(ctx, o, &res)
-		res.commands = r.link.guard.Commands.Load() - before
-		res.cost, r.spending.spent = r.spending.spent, 0
-		res.rtt, res.bound, res.offset, res.offsetBy = r.link.clock.rtt(), r.link.clock.bound(), r.link.clock.offset, r.link.clock.uncertainty()
-		res.server, res.lacks, res.away = r.link.server, r.lacks(), r.link.away()
-		res.idle = r.covered()
-		res.sweep = r.sweep
-		res.sweep.Matched, res.sweep.Dropped = len(r.limiters.trackers), len(r.limiters.dropped)
+		b, c, l := &res.batch, &r.link.clock, r.limiters
+		res.err = r.round(ctx, o, b)
+		b.Cost = model.Cost{Commands: r.link.guard.Commands.Load() - before, Server: r.spending.spent}
+		r.spending.spent = 0
+		b.Server = r.link.server
+		b.Server.RTT, b.Server.Offset, b.Server.OffsetBy = c.rtt(), c.offset, c.uncertainty()
+		b.Server.Lacks, b.Server.Away = r.lacks(), r.link.away()
+		res.bound, res.idle = c.bound(), r.covered()
 		if heard := r.link.guard.LastReceived(); heard.After(r.link.guard.Dialed()) {
 			res.heard = heard
 		}
 		if o.kind == orderFull {
 			r.sweep.Behind = r.behind(time.Now())
 		}
-		res.sweep.Behind = r.sweep.Behind
-		now := r.link.clock.at(time.Now())
-		res.sweep.Beyond = r.limiters.beyond.list(&r.limiters.patterns, now)
-		res.sweep.Candidates, res.sweep.Bans = r.limiters.candidates.list(&r.limiters.patterns, now), slices.Clone(r.limiters.bans)
-		if res.err == nil || len(res.readings) > 0 {
-			k := r.limiters.ranker // what it tells once
-			res.hot, res.leftOut, k.news, k.leftOut = k.news, k.leftOut, nil, nil
+		b.Sweep = r.sweep
+		b.Sweep.Matched, b.Sweep.Dropped, b.Sweep.Bans = len(l.trackers), l.beyond.len(), slices.Clone(l.bans)
+		b.Sweep.Beyond, b.Sweep.Candidates = l.beyond.list(&l.patterns, r.link.now()), l.candidates.list(&l.patterns, r.link.now())
+		if k := l.ranker; res.err == nil || len(b.Readings) > 0 { // what it tells once
+			b.HotKeys, b.LeftOut, k.news, k.leftOut = k.news, k.leftOut, nil, nil
 		}
-		r.shared.facts.offset.Store(int64(r.link.clock.offset))
-		r.shared.facts.rtt.Store(int64(r.link.clock.rtt()))
+		r.shared.offset.Store(int64(c.offset))
+		r.shared.rtt.Store(int64(c.rtt()))
 		select {
 		case <-ctx.Done():
 			return
@@ -112,32 +138,32 @@ func (r *reader) run(ctx context.Context, beside *goroutine.Group, orders <-chan
 	}
 }
 
-// round reads the trackers that are due into res. It fails when the server is away; res then holds the readings that came before. Only
+// round reads the trackers that are due into b. It fails when the server is away; b then holds the readings that came before. Only
 // a full round reads all trackers that are due, and adopts the keys that discovery has found.
-func (r *reader) round(ctx context.Context, o order, res *result) (h *model.Health, err error) {
+func (r *reader) round(ctx context.Context, o order, b *model.Batch) (err error) {
 	defer func() {
 		if err != nil {
 			r.link.known = false // a different server may answer next
 		}
-		slices.SortFunc(res.readings, func(a, b model.Reading) int { return strings.Compare(a.Key, b.Key) })
+		slices.SortFunc(b.Readings, func(a, b model.Reading) int { return strings.Compare(a.Key, b.Key) })
 	}()
 	if !r.link.known {
 		if err := r.link.hello(ctx); err != nil {
-			return nil, err
+			return err
 		}
 		r.limiters.resync()
 	}
-	if h, err = r.read(ctx, o, res); err == nil {
+	if err = r.read(ctx, o, b); err == nil {
 		err = r.confirm(ctx)
 	}
 	if r.inferred.Fresh() {
-		for i := range res.readings {
-			if t := r.limiters.trackers[res.readings[i].Key]; t != nil {
-				t.Review(&res.readings[i])
+		for i := range b.Readings {
+			if t := r.limiters.trackers[b.Readings[i].Key]; t != nil {
+				t.Review(&b.Readings[i])
 			}
 		}
 	}
-	return h, err
+	return err
 }
 
 // confirm asks the server for its identity again if a connection was made since it last gave it. A server that restarts between two
@@ -146,25 +172,25 @@ func (r *reader) confirm(ctx context.Context) error {
 	if r.link.cluster || r.embedded || !r.link.guard.Dialed().After(r.link.greeted) {
 		return nil
 	}
-	was := r.link.server.runID
+	was := r.link.server.RunID
 	if err := r.link.hello(ctx); err != nil {
 		return err
 	}
-	if r.link.server.runID != was {
+	if r.link.server.RunID != was {
 		r.limiters.resync()
 	}
 	return nil
 }
 
 // read carries out an order on a server whose identity is known.
-func (r *reader) read(ctx context.Context, o order, res *result) (h *model.Health, err error) {
+func (r *reader) read(ctx context.Context, o order, b *model.Batch) error {
 	r.takeAnnouncements()
 	if o.kind != orderFull {
 		due := r.dueBetween(o)
 		if o.kind == orderQuick && len(o.names) == 0 && r.idle {
-			return nil, nil
+			return nil
 		}
-		return nil, r.readAll(ctx, due, true, &res.readings)
+		return r.readAll(ctx, due, true, &b.Readings)
 	}
 	for _, name := range o.names {
 		if t := r.limiters.trackers[name]; t != nil {
@@ -178,19 +204,17 @@ func (r *reader) read(ctx context.Context, o order, res *result) (h *model.Healt
 	r.limiters.adopt(r.link.now())
 	if len(r.limiters.trackers) == 0 { // no reading shows whether the server still answers
 		if err := r.link.tick(ctx); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	s, begun := &r.spending, time.Now()
-	s.since, s.begun = begun.Sub(s.begun), begun
-	s.budget.fill(begun, r.o.Refresh, r.sweep.Share)
+	s.begin(begun, r.o.Refresh, r.sweep.Share)
 	s.charge(r.limiters.scanner.Cost() + r.announcements.cost(s.costs.Wake()))
-	if err := r.readAll(ctx, r.plan(begun), false, &res.readings); err != nil {
-		return nil, err
+	if err := r.readAll(ctx, r.plan(begun), false, &b.Readings); err != nil {
+		return err
 	}
-	h = r.takeExamination()
-	res.gone = r.limiters.removeGone(r.link.now())
-	return h, nil
+	b.Health, b.Gone = r.takeExamination(), r.limiters.removeGone(r.link.now())
+	return nil
 }
 
 // takeExamination takes the latest examination of the server's health, and adjusts the costs to it; nil when there is no new one.
@@ -234,42 +258,4 @@ func (r *reader) arrived() {
 		r.announcements.missed()
 	}
 	r.idle = false
-}
-
-// budget keeps the reader within its share of the server's time. It earns server time as time passes, and every command is paid for
-// from it. When it is empty, keys on screen are still read, and all others wait.
-type budget struct {
-	share   float64 // share of the server's time
-	left    time.Duration
-	filled  time.Time // the latest call of fill
-	allRead bool      // every key was read once, so that savings are limited by maxSaved
-}
-
-const (
-	// start is the server time that a budget holds at first, so that ten thousand keys are read once soon.
-	start = 200 * time.Millisecond
-	// maxSaved bounds savings and debts: the server time that the share earns in maxSaved.
-	maxSaved = time.Second
-	// roundShare bounds a round whatever is saved: its server time as a share of the time since the previous round.
-	roundShare = 0.05
-)
-
-// fill adds the server time earned since the previous call. At most two refreshes count, since
-// nothing is earned while the process or the machine sleeps. share is the share that may be
-// taken at present, which is above the budget's own while no other client uses the server.
-func (b *budget) fill(now time.Time, refresh time.Duration, share float64) {
-	if !b.filled.IsZero() {
-		earned := time.Duration(float64(min(now.Sub(b.filled), 2*refresh)) * max(share, b.share))
-		most := time.Duration(float64(maxSaved) * b.share)
-		if !b.allRead {
-			most = max(most, b.left)
-		}
-		b.left = min(b.left+earned, most)
-	}
-	b.filled = now
-}
-
-// pay takes the spent server time. The budget may go into debt.
-func (b *budget) pay(spent time.Duration) {
-	b.left = max(b.left-spent, -time.Duration(float64(maxSaved)*b.share))
 }

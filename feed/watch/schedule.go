@@ -211,7 +211,7 @@ const (
 
 // plan ranks all trackers and returns those to read in a full round, the most important first.
 func (r *reader) plan(now time.Time) []*tracked {
-	place := r.shared.focus.places()
+	place, _ := r.shared.places.Load().(map[string]int)
 	due := make([]*tracked, 0, len(r.limiters.trackers))
 	allRead := len(r.limiters.trackers) > 0 && r.limiters.scanner.Progress().Passes > 0
 	few, covered := len(r.limiters.trackers) <= fewTrackers, r.covered()
@@ -247,7 +247,7 @@ func (r *reader) plan(now time.Time) []*tracked {
 			due = append(due, t)
 		}
 	}
-	r.spending.budget.allRead = allRead
+	r.spending.allRead = allRead
 	slices.SortFunc(r.limiters.visible, moreImportant)
 	slices.SortFunc(due, moreImportant)
 	return due
@@ -262,7 +262,9 @@ func (r *reader) takeAnnouncements() {
 		l.resync()
 		delete(keys, flushed)
 	}
-	if r.idle = r.announcements.idle(time.Now()); !l.announced.IsZero() {
+	// Nothing was written for idleAfter, and whatever is written next will be announced.
+	r.idle = !l.announced.IsZero() && time.Since(later(l.announced, l.latest)) > idleAfter
+	if !l.announced.IsZero() {
 		l.ranker.writes.Heard(keys)
 	}
 	l.written = slices.DeleteFunc(l.written, func(t *tracked) bool { return !t.written })
@@ -324,7 +326,7 @@ func (r *reader) dueBetween(o order) []*tracked {
 		return due
 	}
 	s := &r.spending
-	share := quickShare * s.budget.share
+	share := quickShare * s.share
 	if s.strained {
 		share *= strainedShare
 	}

@@ -81,21 +81,21 @@ func (w *Watch) open() *reader {
 	r := newReader(o, e, g, w.pasts, w.shared)
 	find := discover.Options{
 		Client: r.link.client, Nodes: r.link.nodes.All, Patterns: o.Watch, Names: o.Keys, Rules: o.Rules,
-		Budget: cmp.Or(max(o.Budget, 0), DefaultBudget), Now: r.shared.facts.now, Away: r.shared.facts.away.Load,
-		Time: func() bool { return !r.shared.facts.noTime.Load() },
-		Trip: func() time.Duration { return cmp.Or(time.Duration(r.shared.facts.rtt.Load()), g.Greeting()) },
-		Own:  func() (time.Duration, int64) { return time.Duration(r.shared.facts.charged.Load()), g.Commands.Load() },
+		Budget: cmp.Or(max(o.Budget, 0), DefaultBudget), Now: r.shared.now, Away: r.shared.away.Load,
+		Time: func() bool { return !r.shared.noTime.Load() },
+		Trip: func() time.Duration { return cmp.Or(time.Duration(r.shared.rtt.Load()), g.Greeting()) },
+		Own:  func() (time.Duration, int64) { return time.Duration(r.shared.charged.Load()), g.Commands.Load() },
 	}
 	if r.embedded {
 		find.Rest = 3 * time.Second // only the demo writes to the embedded server
 		r.limiters.scanner = discover.New(find)
-		r.limiters.ranker, r.announcements = newRanker(nil, nil, o, r.shared.facts.now), newAnnouncements(nil, 0)
+		r.limiters.ranker, r.announcements = newRanker(nil, nil, o, r.shared.now), newAnnouncements(nil, 0)
 		return r
 	}
 	if o.Budget <= 0 {
 		find.Most = IdleBudget
 	}
-	kept := newRetained(r.link.client, r.link.nodes, &r.shared.facts)
+	kept := newRetained(r.link.client, r.link.nodes, r.shared)
 	find.Page = kept.page
 	passed := int64(-1)
 	find.Unchanged = func() bool {
@@ -111,7 +111,7 @@ func (w *Watch) open() *reader {
 	if len(r.limiters.scanner.Patterns()) > 0 { // without patterns nothing is searched for
 		client, nodes = e.OpenPush(o.ClientName, listenPool, g)
 	}
-	r.limiters.ranker = newRanker(client, nodes, o, r.shared.facts.now)
+	r.limiters.ranker = newRanker(client, nodes, o, r.shared.now)
 	r.limiters.ranker.retained = kept
 	named := slices.Concat(o.Watch, collect.Map(o.Keys, naming.Escape))
 	r.announcements = newAnnouncements(e.OpenTracking(o.ClientName, prefixes(named), g), find.Budget)
@@ -119,20 +119,26 @@ func (w *Watch) open() *reader {
 }
 
 // Focus sets the keys that are read first: those on screen, the most important first. It may be called from any goroutine.
-func (w *Watch) Focus(keys []string) { w.shared.focus.set(keys) }
+func (w *Watch) Focus(keys []string) {
+	place := make(map[string]int, len(keys))
+	for i, k := range keys {
+		place[k] = i + 1
+	}
+	w.shared.places.Store(place)
+}
 
 // Written reports that this process wrote to a key, which is then read at once. It may be called from any goroutine.
-func (w *Watch) Written(key string) { w.shared.wakeups.add(key) }
+func (w *Watch) Written(key string) { w.shared.wakeups.Put(map[string]bool{key: true}) }
 
 // Announce reports that a key was written and can wait for the next refresh, which saves one
 // round for each request. It may be called from any goroutine.
-func (w *Watch) Announce(key string) { w.shared.announced.add(key) }
+func (w *Watch) Announce(key string) { w.shared.announced.Put(map[string]bool{key: true}) }
 
 // Expect watches a key that will hold the limiter described by f, even while the key does not exist yet. It must be called before Run.
 func (w *Watch) Expect(f decode.Found) { w.reader.limiters.follow(f).Await() }
 
 // Offset returns how far the server's clock is ahead of this machine's. It may be called from any goroutine.
-func (w *Watch) Offset() time.Duration { return time.Duration(w.shared.facts.offset.Load()) }
+func (w *Watch) Offset() time.Duration { return time.Duration(w.shared.offset.Load()) }
 
 // Close closes the connections. It must be called after Run has returned.
 func (w *Watch) Close() error { return w.reader.close() }
@@ -246,7 +252,7 @@ func (w *Watch) session(ctx context.Context, emit func(model.Batch)) (err error)
 	ctx, cancel := context.WithCancel(ctx)
 	orders, results := make(chan order), make(chan result)
 	beside.Go(func() { r.limiters.scanner.Run(ctx, beside) })
-	beside.Go(func() { r.announcements.run(ctx, r.shared.facts.live.Load) })
+	beside.Go(func() { r.announcements.run(ctx, r.shared.live.Load) })
 	beside.Go(func() { r.limiters.ranker.run(ctx, r.samples) })
 	if r.limiters.ranker.client != nil {
 		beside.Go(func() { r.limiters.ranker.retained.run(ctx) })
@@ -264,7 +270,8 @@ func (w *Watch) session(ctx context.Context, emit func(model.Batch)) (err error)
 		gap = wakeupGapEmbedded
 	}
 	s := newSchedule(w.o.Refresh, gap, now)
-	e, quiet := &emitter{emit: emit, server: w.server, patterns: r.limiters.scanner.Patterns(), begun: now}, silence{every: w.o.Refresh}
+	e, quiet := &emitter{emit: emit, server: w.server, begun: now}, silence{every: w.o.Refresh}
+	e.last.batch.Sweep.Patterns = r.limiters.scanner.Patterns()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -302,8 +309,8 @@ func (w *Watch) session(ctx context.Context, emit func(model.Batch)) (err error)
 				}
 			}
 		}
-		r.shared.facts.live.Store(e.link == model.Live)
-		r.shared.facts.away.Store(e.link != model.Live && e.err != "")
+		r.shared.live.Store(e.link == model.Live)
+		r.shared.away.Store(e.link != model.Live && e.err != "")
 		now = time.Now()
 		if k := s.next(now); k != orderNone {
 			o := order{kind: k, names: r.shared.news(k)}
@@ -323,7 +330,7 @@ func (w *Watch) session(ctx context.Context, emit func(model.Batch)) (err error)
 // samples reports whether writes are sampled: the server answers, and does not announce all of them.
 func (r *reader) samples() bool {
 	_, all := r.announcements.writes()
-	return r.shared.facts.live.Load() && !all
+	return r.shared.live.Load() && !all
 }
 
 // connect makes the connections that the second page and the first examination of keys need, while the first page is fetched.
@@ -339,19 +346,19 @@ func (r *reader) connect(ctx context.Context, beside *goroutine.Group) {
 func (r *reader) examine(ctx context.Context) {
 	var c health.Collector
 	for wait := time.Duration(0); goroutine.Sleep(ctx, wait) == nil; {
-		if wait = health.Every; !r.shared.facts.live.Load() {
+		if wait = health.Every; !r.shared.live.Load() {
 			wait = 50 * time.Millisecond
 			continue
 		}
 		if r.embedded {
-			r.examined.Put(health.Examination{Health: &model.Health{At: r.shared.facts.now(),
+			r.examined.Put(health.Examination{Health: &model.Health{At: r.shared.now(),
 				Missing: []string{"the embedded Redis does not tell how it does"}}})
 			continue
 		}
 		limited, cancel := context.WithTimeout(ctx, connect.Timeout)
 		nodes, _ := r.link.nodes.All(limited)
-		if e, err := c.Examine(limited, nodes, r.shared.facts.now()); err == nil && len(nodes) > 0 {
-			r.shared.facts.policy.Store(e.Health.Policy)
+		if e, err := c.Examine(limited, nodes, r.shared.now()); err == nil && len(nodes) > 0 {
+			r.shared.policy.Store(e.Health.Policy)
 			r.examined.Put(e)
 		}
 		cancel()

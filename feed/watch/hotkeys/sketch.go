@@ -16,13 +16,12 @@ import (
 // It is not safe for concurrent use. The same additions in the same order give the same sketch, with the same order of ties.
 type Sketch struct {
 	capacity int
-	halfLife time.Duration // 0: counts do not fade
+	halfLife time.Duration
 
 	landmark limiter.Instant // the instant to which all weights are scaled
 	first    limiter.Instant // of the first addition
 	newest   limiter.Instant // the latest of all additions
 	total    float64         // sum of all weights, at the landmark
-	turn     uint64          // counts the keys that were taken in
 
 	heap slots // the smallest count on top
 	at   map[string]*slot
@@ -32,7 +31,6 @@ type Sketch struct {
 type slot struct {
 	key        string
 	count, err float64 // at the landmark
-	turn       uint64  // Sketch.turn when the key was taken in; breaks ties
 	place      int     // index in the heap
 }
 
@@ -45,11 +43,9 @@ const (
 	rescaleAfter = 64
 )
 
-// NewSketch returns a sketch of at most capacity keys whose counts halve every halfLife;
-// with halfLife 0 they are plain sums. A capacity below 1 is taken as 1.
+// NewSketch returns a sketch of at most capacity keys, at least one, whose counts halve every halfLife, which is above 0.
 func NewSketch(capacity int, halfLife time.Duration) *Sketch {
-	capacity = max(capacity, 1)
-	return &Sketch{capacity: capacity, halfLife: max(halfLife, 0), at: make(map[string]*slot, capacity)}
+	return &Sketch{capacity: max(capacity, 1), halfLife: halfLife, at: make(map[string]*slot, max(capacity, 1))}
 }
 
 // Add counts weight for key at an instant of the server's clock. Instants need not be in order, but a clock that is set back by more
@@ -69,16 +65,15 @@ func (s *Sketch) Add(key string, weight float64, at limiter.Instant) {
 		heap.Fix(&s.heap, e.place)
 		return
 	}
-	s.turn++
 	if len(s.heap) < s.capacity {
-		s.at[key] = &slot{key: key, count: weight, turn: s.turn}
+		s.at[key] = &slot{key: key, count: weight}
 		heap.Push(&s.heap, s.at[key])
 		return
 	}
 	// The new key takes the place of the key with the smallest count, and takes over this count as its error.
 	e := s.heap[0]
 	delete(s.at, e.key)
-	e.key, e.err, e.turn = key, e.count, s.turn
+	e.key, e.err = key, e.count
 	e.count += weight
 	s.at[key] = e
 	heap.Fix(&s.heap, 0)
@@ -101,11 +96,8 @@ func (s *Sketch) advance(at limiter.Instant) {
 	s.newest = max(s.newest, at)
 }
 
-// halfLifes returns the time from since to at in half-lives; 0 when counts do not fade.
+// halfLifes returns the time from since to at in half-lives.
 func (s *Sketch) halfLifes(at, since limiter.Instant) float64 {
-	if s.halfLife == 0 {
-		return 0
-	}
 	// In floating point, because a hostile clock may be further off than a Duration can hold.
 	return (float64(at) - float64(since)) / (float64(s.halfLife) / float64(time.Microsecond))
 }
@@ -120,7 +112,7 @@ func (s *Sketch) fade(now limiter.Instant) float64 { return 1 / s.scale(max(now,
 func (s *Sketch) Reset() {
 	clear(s.at)
 	clear(s.heap)
-	s.heap, s.total, s.turn = s.heap[:0], 0, 0
+	s.heap, s.total = s.heap[:0], 0
 }
 
 // Hit is a key of a Sketch with its count.
@@ -141,17 +133,12 @@ func (s *Sketch) Top(n int, now limiter.Instant) []Hit {
 	return collect.Map(order, func(e *slot) Hit { return Hit{Key: e.key, Count: e.count * fade, Err: e.err * fade} })
 }
 
-// Count returns the count of one key. For a key that is not held it returns a Hit without Key,
-// whose Err is the greatest possible true count.
-func (s *Sketch) Count(key string, now limiter.Instant) Hit {
-	fade := s.fade(now)
-	if e := s.at[key]; e != nil {
-		return Hit{Key: key, Count: e.count * fade, Err: e.err * fade}
-	}
+// Missed returns the greatest possible true count of a key that is not held.
+func (s *Sketch) Missed(now limiter.Instant) float64 {
 	if len(s.heap) < s.capacity {
-		return Hit{}
+		return 0
 	}
-	return Hit{Err: s.heap[0].count * fade}
+	return s.heap[0].count * s.fade(now)
 }
 
 // Total returns the faded sum of all weights that were added.
@@ -163,24 +150,18 @@ func (s *Sketch) Span(now limiter.Instant) time.Duration {
 	if s.total == 0 {
 		return 0
 	}
-	age := max(now, s.newest).Sub(s.first)
-	if s.halfLife == 0 {
-		return age
-	}
-	h := float64(s.halfLife)
+	age, h := max(now, s.newest).Sub(s.first), float64(s.halfLife)
 	return time.Duration(h / math.Ln2 * (1 - math.Exp2(-float64(age)/h)))
 }
 
-// slots are a heap: the smallest count is on top, and of equal ones the oldest.
+// slots are a heap: the smallest count is on top.
 type slots []*slot
 
 // Len implements heap.Interface.
 func (s slots) Len() int { return len(s) }
 
 // Less implements heap.Interface.
-func (s slots) Less(i, j int) bool {
-	return s[i].count < s[j].count || s[i].count == s[j].count && s[i].turn < s[j].turn
-}
+func (s slots) Less(i, j int) bool { return s[i].count < s[j].count }
 
 // Swap implements heap.Interface.
 func (s slots) Swap(i, j int) {

@@ -32,9 +32,9 @@ type Writes struct {
 	lack   error             // why there are no samples
 }
 
-// WritesOptions says what to listen for. All but Name and Now have useful zero values.
+// WritesOptions says what to listen for. All but Prefixes are required.
 type WritesOptions struct {
-	// Share is the share of the server's time that listening may take; 0 means a quarter of a percent.
+	// Share is the share of the server's time that listening may take.
 	Share float64
 	// Prefixes restricts listening to keys with one of these prefixes, none of which may begin with another; none means all keys.
 	Prefixes []string
@@ -55,9 +55,6 @@ const (
 
 // NewWrites returns an empty ranking.
 func NewWrites(o WritesOptions) *Writes {
-	if o.Share <= 0 {
-		o.Share = 0.0025
-	}
 	return &Writes{o: o, sketch: NewSketch(capacity, halfLife), raw: make(map[string]string)}
 }
 
@@ -220,7 +217,7 @@ func (w *Writes) Sampling() (rate, bound, duty float64) {
 	if span < firstSample.Seconds() {
 		return 0, 0, w.duty
 	}
-	return w.sketch.Total(now) / span, w.sketch.Count("", now).Err / span, w.duty
+	return w.sketch.Total(now) / span, w.sketch.Missed(now) / span, w.duty
 }
 
 // strainedPart is the part of the share that is left while the server is almost saturated.

@@ -39,7 +39,7 @@ func TestTheAttacker(t *testing.T) {
 			p.Exec(ctx)
 		}
 	})
-	w := NewWrites(WritesOptions{Prefixes: []string{"{rl:"}, Now: now, Name: func(key string) (string, bool) {
+	w := NewWrites(WritesOptions{Share: 0.0025, Prefixes: []string{"{rl:"}, Now: now, Name: func(key string) (string, bool) {
 		name, _, _, ok := layout.ParseKey(key)
 		return name, ok
 	}})
@@ -79,7 +79,7 @@ func TestWritesRefused(t *testing.T) {
 	defer old.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	w := NewWrites(WritesOptions{Now: now, Name: func(k string) (string, bool) { return k, true }})
+	w := NewWrites(WritesOptions{Share: 0.0025, Now: now, Name: func(k string) (string, bool) { return k, true }})
 	turns := 0
 	w.Run(ctx, func(context.Context) []*redis.Client { return []*redis.Client{old} }, func() { turns++ })
 	if err := w.Lack(); err == nil || !strings.Contains(err.Error(), "RESP3") || turns != 1 {
