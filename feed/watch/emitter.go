@@ -352,11 +352,3 @@ func (f *announcements) listen(ctx context.Context) error {
 		}
 	}
 }
-
-// close closes the connections.
-func (f *announcements) close() error {
-	if f.client == nil {
-		return nil
-	}
-	return f.client.Close()
-}

@@ -258,26 +258,20 @@ func (r *reader) land(ctx context.Context, flights []*flight, quick bool, ready 
 		f.cmds, f.err = f.query.Pipe.Exec(limited)
 		f.received = time.Now()
 	})
+	s := &r.spending
 	for _, f := range flights {
 		if errors.Is(f.err, connect.ErrReadOnly) {
 			f.group.failed = f.err
 			continue
 		}
-		price += r.pay(f, quick)
+		cost := s.costs.Pipeline(f.cmds)
+		if s.charge(cost); quick {
+			s.quick += ((cost-s.costs.Wake())/time.Duration(len(f.trackers)) - s.quick) / 8
+		}
+		price += cost
 		if err := r.settle(f, ready); err != nil {
 			f.group.failed, f.group.due, f.group.again = err, nil, nil
 		}
-	}
-	return price
-}
-
-// pay takes the cost of a pipeline from the budget and returns it.
-func (r *reader) pay(f *flight, quick bool) (price time.Duration) {
-	s := &r.spending
-	price = s.costs.Pipeline(f.cmds)
-	s.charge(price)
-	if quick {
-		s.quick += ((price-s.costs.Wake())/time.Duration(len(f.trackers)) - s.quick) / 8
 	}
 	return price
 }

@@ -23,7 +23,6 @@ import (
 	"ratescope/model"
 	"ratescope/model/collect"
 	"ratescope/model/format"
-	"ratescope/model/handoff"
 )
 
 // ranker finds the hottest keys of a server that may have many more keys than are watched. It samples the writes, has the keys that are
@@ -37,7 +36,6 @@ type ranker struct {
 	next    time.Time
 	asked   map[string]time.Time // when limiters were last examined because they are hot
 	rates   map[string]float64   // the least possible writes a second of the hottest limiters
-	report  retainedReport       // the latest
 	coldest []*tracked           // trackers that may be evicted, the coldest last; nil until needed
 	leftOut []string             // limiters evicted since the last batch
 	news    *model.HotKeys       // the ranking for the next batch; nil when there is no new one
@@ -138,10 +136,8 @@ func (l *limiters) rank(now time.Time, at limiter.Instant) (cost time.Duration) 
 			delete(k.asked, name)
 		}
 	}
-	if report, ok := k.retained.reports.TryTake(); ok {
-		k.report = report
-	}
-	for _, h := range k.report.keys {
+	report := cmp.Or(k.retained.report.Load(), &retainedReport{})
+	for _, h := range report.keys {
 		name := decode.NameOf(h.Key, at)
 		worth := h.CPU.V >= hotShare || h.Net.V >= hotShare || h.Counter.V >= hotCounter
 		if worth && covers(l.o.Watch, h.Key, name) && l.o.Slots.Has(name) {
@@ -149,13 +145,13 @@ func (l *limiters) rank(now time.Time, at limiter.Instant) (cost time.Duration) 
 			look(name, h.Key)
 		}
 	}
-	k.tell(top, at, l)
+	k.tell(top, report, at, l)
 	l.scanner.Look(unknown...)
 	return cost
 }
 
 // tell puts the ranking into the next batch.
-func (k *ranker) tell(top []hotkeys.Written, now limiter.Instant, l *limiters) {
+func (k *ranker) tell(top []hotkeys.Written, report *retainedReport, now limiter.Instant, l *limiters) {
 	all, missed, duty := k.writes.Sampling()
 	n := &model.HotKeys{At: now, Keys: collect.Map(top, func(t hotkeys.Written) model.HotKey {
 		return model.HotKey{Key: t.Name, Writes: model.Measure{Known: true, V: t.Rate}, WritesBy: t.Err}
@@ -170,22 +166,14 @@ func (k *ranker) tell(top []hotkeys.Written, now limiter.Instant, l *limiters) {
 		n.Writes, n.Missed = model.Measure{Known: true, V: all}, model.Measure{Known: true, V: missed}
 		n.Sources = []string{fmt.Sprintf("writes, heard %.3g %% of the time", 100*duty)}
 	}
-	k.report.addTo(n)
+	report.addTo(n)
 	asked, says := l.asked()
 	(&retainedReport{asked, []string{says}}).addTo(n)
 	k.news = n
 }
 
-// close closes the connections.
-func (k *ranker) close() error {
-	if k.client == nil {
-		return nil
-	}
-	return k.client.Close()
-}
-
 // retained asks the server for its own statistics of hot keys: HOTKEYS and LFU counters. Its
-// goroutine hands over reports; only page is called from another goroutine.
+// goroutine makes the reports; only page is called from another goroutine.
 type retained struct {
 	client redis.UniversalClient
 	nodes  *connect.Nodes
@@ -193,21 +181,14 @@ type retained struct {
 
 	indexes     map[string]*hotkeys.Index // by node
 	frequencies *hotkeys.Frequencies
-	lfu         atomic.Bool // the server keeps LFU counters, and they may be read
-	reports     *handoff.Latest[retainedReport]
+	lfu         atomic.Bool                    // the server keeps LFU counters, and they may be read
+	report      atomic.Pointer[retainedReport] // the latest; nil before the first
 }
 
 // retainedReport holds the statistics of hot keys at one moment.
 type retainedReport struct {
 	keys    []model.HotKey // one for each Redis key and source
 	sources []string       // phrases for model.HotKeys.Sources
-}
-
-func newRetained(c redis.UniversalClient, nodes *connect.Nodes, s *shared) *retained {
-	return &retained{
-		client: c, nodes: nodes, shared: s, frequencies: hotkeys.NewFrequencies(),
-		reports: handoff.New(func(held *retainedReport, newer retainedReport) { *held = newer }),
-	}
 }
 
 // The pace of asking, and the least statistics for which a key is looked at.
@@ -226,17 +207,22 @@ func (k *retained) run(ctx context.Context) {
 			wait = 100 * time.Millisecond
 			continue
 		}
-		k.reports.Put(k.ask(ctx, time.Now()))
+		k.report.Store(k.ask(ctx, time.Now()))
 	}
 }
 
 // ask asks the server, or every node of a cluster that is watched. The keys of a node that does not answer are missing from the report.
-func (k *retained) ask(ctx context.Context, now time.Time) (r retainedReport) {
+func (k *retained) ask(ctx context.Context, now time.Time) *retainedReport {
 	ctx, cancel := context.WithTimeout(ctx, connect.Timeout)
 	defer cancel()
-	version, _ := k.shared.version.Load().(string) // "" where it is unknown
+	r := &retainedReport{}
+	// Without an LFU policy no counters are read: each attempt would count as an error in the server's statistics.
 	policy, _ := k.shared.policy.Load().(string)
-	k.learn(policy, &r)
+	lfu, refused := strings.Contains(policy, "lfu"), k.frequencies.Lack()
+	k.lfu.Store(lfu && refused == "")
+	if lfu && refused != "" {
+		r.sources = append(r.sources, refused)
+	}
 	nodes, _ := k.nodes.All(ctx) // the reader reports a cluster that is away
 	for _, node := range nodes {
 		keys, says, _ := collect.Entry(&k.indexes, node.Options().Addr).Read(ctx, node, now) // likewise
@@ -244,25 +230,14 @@ func (k *retained) ask(ctx context.Context, now time.Time) (r retainedReport) {
 			r.sources = append(r.sources, says)
 		}
 	}
-	k.count(ctx, version, now, &r)
+	if k.lfu.Load() {
+		k.count(ctx, now, r)
+	}
 	return r
 }
 
-// learn notes whether the server keeps LFU counters, which its eviction policy tells. Without
-// an LFU policy none are read: each attempt would count as an error in the server's statistics.
-func (k *retained) learn(policy string, r *retainedReport) {
-	lfu, refused := strings.Contains(policy, "lfu"), k.frequencies.Lack()
-	k.lfu.Store(lfu && refused == "")
-	if lfu && refused != "" {
-		r.sources = append(r.sources, refused)
-	}
-}
-
 // count reads the LFU counters of the hottest known keys again, and adds them to a report.
-func (k *retained) count(ctx context.Context, version string, now time.Time, r *retainedReport) {
-	if !k.lfu.Load() {
-		return
-	}
+func (k *retained) count(ctx context.Context, now time.Time, r *retainedReport) {
 	keys := collect.Map(k.frequencies.HotKeys(now), func(h model.HotKey) string { return h.Key })
 	if len(keys) > 0 {
 		_, _ = k.frequencies.Ask(ctx, k.client, keys, now) // on an error the older counters remain
@@ -273,7 +248,7 @@ func (k *retained) count(ctx context.Context, version string, now time.Time, r *
 	}
 	r.keys = append(r.keys, counted...)
 	source := "LFU counters, of the keys that SCAN has come by"
-	if !connect.HasNoTouch(version) {
+	if version, _ := k.shared.version.Load().(string); !connect.HasNoTouch(version) {
 		source += "; the watching counts too, on this version of the server"
 	}
 	r.sources = append(r.sources, source)
@@ -308,21 +283,13 @@ func (r *retainedReport) addTo(n *model.HotKeys) {
 		}
 		sum := &n.Keys[i]
 		sum.Asked = cmp.Or(sum.Asked, h.Asked)
-		add(&sum.CPU, h.CPU)
-		add(&sum.Net, h.Net)
+		sum.CPU, sum.Net = sum.CPU.And(h.CPU), sum.Net.And(h.Net)
 		if h.Counter.Known {
 			sum.Counter = model.Measure{Known: true, V: max(sum.Counter.V, h.Counter.V)}
 		}
 	}
 	slices.SortStableFunc(n.Keys, func(a, b model.HotKey) int { return cmp.Compare(b.Writes.V, a.Writes.V) })
 	n.Sources = append(n.Sources, collect.Only(r.sources, func(s string) bool { return s != "" })...)
-}
-
-// add adds m to sum, if m is known.
-func add(sum *model.Measure, m model.Measure) {
-	if m.Known {
-		sum.Known, sum.V = true, sum.V+m.V
-	}
 }
 
 // asked finds out whether a limiter is asked again and again while it is at its limit. A script that denies without writing leaves one

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"ratescope/feed/connect"
 	"ratescope/feed/track"
 	"ratescope/feed/watch/health"
@@ -22,6 +24,7 @@ import (
 type reader struct {
 	o        Options
 	link     *link
+	clients  []redis.UniversalClient // that are closed at the end
 	limiters *limiters
 	shared   *shared
 	embedded bool
@@ -86,7 +89,7 @@ func (s *spending) charge(d time.Duration) {
 func newReader(o Options, e *connect.Endpoint, g *connect.Guard, pasts map[string]*track.Past, s *shared) *reader {
 	client, nodes := e.Waiting(mostAnswer).OpenNodes(o.ClientName, poolSize, g)
 	return &reader{
-		o: o, link: newLink(client, nodes, g, s), limiters: newLimiters(o, pasts), shared: s, embedded: pasts != nil,
+		o: o, link: newLink(client, nodes, g, s), clients: []redis.UniversalClient{client}, limiters: newLimiters(o, pasts), shared: s, embedded: pasts != nil,
 		spending: spending{share: cmp.Or(max(o.Budget, 0), DefaultBudget), left: start, charged: &s.charged},
 		examined: handoff.New(func(held *health.Examination, newer health.Examination) {
 			newer.Cost += held.Cost

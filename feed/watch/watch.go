@@ -32,6 +32,7 @@ import (
 	"ratescope/feed/track"
 	"ratescope/feed/watch/discover"
 	"ratescope/feed/watch/health"
+	"ratescope/feed/watch/hotkeys"
 	"ratescope/internal/goroutine"
 	"ratescope/model"
 	"ratescope/model/collect"
@@ -95,7 +96,7 @@ func (w *Watch) open() *reader {
 	if o.Budget <= 0 {
 		find.Most = IdleBudget
 	}
-	kept := newRetained(r.link.client, r.link.nodes, r.shared)
+	kept := &retained{client: r.link.client, nodes: r.link.nodes, shared: r.shared, frequencies: hotkeys.NewFrequencies()}
 	find.Page = kept.page
 	passed := int64(-1)
 	find.Unchanged = func() bool {
@@ -110,11 +111,14 @@ func (w *Watch) open() *reader {
 	var nodes *connect.Nodes
 	if len(r.limiters.scanner.Patterns()) > 0 { // without patterns nothing is searched for
 		client, nodes = e.OpenPush(o.ClientName, listenPool, g)
+		r.clients = append(r.clients, client)
 	}
 	r.limiters.ranker = newRanker(client, nodes, o, r.shared.now)
 	r.limiters.ranker.retained = kept
 	named := slices.Concat(o.Watch, collect.Map(o.Keys, naming.Escape))
-	r.announcements = newAnnouncements(e.OpenTracking(o.ClientName, prefixes(named), g), find.Budget)
+	tracking := e.OpenTracking(o.ClientName, prefixes(named), g)
+	r.clients = append(r.clients, tracking)
+	r.announcements = newAnnouncements(tracking, find.Budget)
 	return r
 }
 
@@ -145,7 +149,7 @@ func (w *Watch) Close() error { return w.reader.close() }
 
 // close closes the connections of a session.
 func (r *reader) close() error {
-	return errors.Join(r.announcements.close(), r.limiters.ranker.close(), r.link.client.Close())
+	return errors.Join(collect.Map(r.clients, redis.UniversalClient.Close)...)
 }
 
 // errClusterNode ends a session with one node of a cluster.

@@ -38,7 +38,7 @@ func zipf(seed uint64, n, keys int, skew float64) []addition {
 func exact(stream []addition, halfLife time.Duration, now limiter.Instant) (counts map[string]float64, total float64) {
 	counts = make(map[string]float64)
 	for _, a := range stream {
-		w := a.weight * math.Exp2(-float64(now.Sub(a.at)) / float64(halfLife))
+		w := a.weight * math.Exp2(-float64(now.Sub(a.at))/float64(halfLife))
 		counts[a.key] += w
 		total += w
 	}
