@@ -89,7 +89,8 @@ func (s *spending) charge(d time.Duration) {
 func newReader(o Options, e *connect.Endpoint, g *connect.Guard, pasts map[string]*track.Past, s *shared) *reader {
 	client, nodes := e.Waiting(mostAnswer).OpenNodes(o.ClientName, poolSize, g)
 	return &reader{
-		o: o, link: newLink(client, nodes, g, s), clients: []redis.UniversalClient{client}, limiters: newLimiters(o, pasts), shared: s, embedded: pasts != nil,
+		o: o, link: newLink(client, nodes, g, s), clients: []redis.UniversalClient{client}, limiters: newLimiters(o, pasts),
+		shared: s, embedded: pasts != nil,
 		spending: spending{share: cmp.Or(max(o.Budget, 0), DefaultBudget), left: start, charged: &s.charged},
 		examined: handoff.New(func(held *health.Examination, newer health.Examination) {
 			newer.Cost += held.Cost
@@ -245,7 +246,8 @@ func (r *reader) lacks() []string {
 		out = append(out, "the server's clock may not be asked by this user, so that this machine's stands in: "+r.link.noTime)
 	}
 	if remedy := r.link.denials.Refused(); remedy != "" {
-		out = append(out, "recorded denials cannot be read by this user, so that they are not known: allow it with ACL SETUSER … %R~{*}:denied")
+		out = append(out, "recorded denials cannot be read by this user, so that they are not known: "+
+			"allow it with ACL SETUSER … %R~{*}:denied")
 	}
 	if remedy := r.link.others.Refused(); remedy != "" {
 		out = append(out, "what stands beside counters cannot be read by this user, so that blocks and other ends are not known: "+remedy)

@@ -57,7 +57,8 @@ func TestTheAttacker(t *testing.T) {
 		}
 	})
 	rate, bound, duty := w.Sampling()
-	t.Logf("found after %v and %d moments: %+v; %.0f writes/s in all, listened to for %.1f %% of the time, other keys have at most %.1f/s", found, moments, w.Top(1), rate, 100*duty, bound)
+	t.Logf("found after %v and %d moments: %+v; %.0f writes/s in all, listened to for %.1f %% of the time, other keys have at most %.1f/s",
+		found, moments, w.Top(1), rate, 100*duty, bound)
 	if found == 0 {
 		t.Fatalf("not found in 90 s: %+v", w.Top(5))
 	}
