@@ -43,12 +43,7 @@ func newCapsule(p *program) *cobra.Command {
 		if err := checkNew(o.File, o.Force); err != nil {
 			return err
 		}
-		src, err := p.open()
-		if err != nil {
-			return err
-		}
-		defer src.Close()
-		return p.watchCapsule(c.Context(), src, o, p.output(c))
+		return p.opened(func(src server) error { return p.watchCapsule(c.Context(), src, o, p.output(c)) })
 	}, watchFlags, []string{"theme"})
 }
 

@@ -205,9 +205,6 @@ func (p *program) bench(ctx context.Context, s sandbox.Script, o bench.Options) 
 
 // testServer opens the script on the server that was named, which has to be empty.
 func (p *program) testServer(ctx context.Context, s sandbox.Script) (*sandbox.Sandbox, error) {
-	if err := p.ask(); err != nil {
-		return nil, err
-	}
 	o, err := p.Options()
 	if err != nil {
 		return nil, err

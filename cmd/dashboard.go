@@ -3,7 +3,10 @@ package cmd
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -118,7 +121,7 @@ func (p *program) board() (board, error) {
 	}
 	o := &b.options
 	o.Inject = firing.Options{Injector: inner, Change: inner.Change, TakeBack: inner.TakeBack, Recorded: recordedRequests}
-	o.Teach, o.Target, o.Production, o.Colour = p.teach(src), p.Target, p.Named().Production, p.Named().Colour
+	o.Teach, o.Target, o.Production, o.Colour = p.teach(src), p.Target, p.target.Production, p.target.Colour
 	if inner.ByHand() {
 		o.Inject.Arming = inner
 	}
@@ -175,7 +178,29 @@ func (p *program) exportHistory(from func(int) (*record.Reader, error), key stri
 	if err != nil {
 		return "", err
 	}
-	return report.ExportRows(".", limiter.InstantOf(time.Now()), f, server, rows)
+	return exportRows(limiter.InstantOf(time.Now()), f, server, rows)
+}
+
+// exportRows writes rows about a server, of an instant or until then, to a new file.
+func exportRows(at limiter.Instant, f report.Format, server string, rows []report.Row) (path string, err error) {
+	return export(at, string(f), func(w io.Writer) error { return report.WriteRows(w, f, server, rows) })
+}
+
+// export writes a new file in the working folder and returns its path. The name says when, by the server's clock; a file that is there
+// already is never changed.
+func export(at limiter.Instant, extension string, write func(io.Writer) error) (path string, err error) {
+	path = "ratescope-" + at.Time().Format("20060102-150405.000") + "." + extension
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		if e := (*fs.PathError)(nil); errors.As(err, &e) {
+			err = e.Err
+		}
+		return "", fmt.Errorf("%s cannot be written (%w): begin ratescope in a folder that you may write to", path, err)
+	}
+	if err = cmp.Or(write(f), f.Close()); err != nil {
+		return "", fmt.Errorf("the export to %s is not whole: %w", path, err)
+	}
+	return path, nil
 }
 
 // showBoards runs the sources of boards, and the screen on them, until one of them ends.
@@ -231,13 +256,17 @@ func (p *program) show(ctx context.Context, c *cobra.Command, boards []board) er
 	for i := range boards {
 		o := boards[i].options
 		o.Look.Shelf, o.Notify = shelf, notify
-		o.Saving.Export = func(b model.Batch) (string, error) { return report.Export(".", b, p.names()) }
+		o.Saving.Export = func(b model.Batch) (string, error) {
+			return export(b.At, "json", func(w io.Writer) error { return report.WriteJSON(w, report.SnapshotOf(b, p.names())) })
+		}
 		o.Saving.ExportRows = func(b model.Batch, f report.Format) (string, error) {
 			rows := collect.Map(b.Readings, func(r model.Reading) report.Row { return report.RowOf(&r, b.At, p.names()) })
-			return report.ExportRows(".", b.At, f, b.Server.Target, rows)
+			return exportRows(b.At, f, b.Server.Target, rows)
 		}
 		o.Saving.ExportEvents = func(server string, list []record.Marker, f report.Format) (string, error) {
-			return report.ExportEvents(".", limiter.InstantOf(time.Now()), f, server, list, p.names())
+			return export(limiter.InstantOf(time.Now()), "events."+string(f), func(w io.Writer) error {
+				return report.WriteEvents(w, f, server, list, p.names())
+			})
 		}
 		o.Saving.Ended = func(holds string) {
 			fmt.Fprintf(c.ErrOrStderr(), "The recording that was under way has ended: %s.\n", holds)

@@ -28,10 +28,8 @@ type fireAccount struct {
 	Latency  *latencies      `json:"latency_us,omitempty"` // of what was answered
 	Outcome  *fireOutcome    `json:"outcome,omitempty"`    // the forecast beside what happened, and what is left
 
-	Words  []string        `json:"-"` // the ticket as lines of text
-	units  int64           // charged
-	untold bool            // units were charged of which the answer did not say how many
-	until  limiter.Instant // when the last of them counts no more
+	Words []string `json:"-"` // the ticket as lines of text
+	fired []model.Fired
 }
 
 // headerFinding is where a header of an application did not say what then happened. Said and True are
@@ -91,19 +89,35 @@ func (f *fireAccount) Found(list []model.Finding) (lines []string) {
 	return lines
 }
 
-// finish works out the percentiles, and how right the forecast was.
+// finish works out the percentiles, how right the forecast was, and what is left of the requests.
 func (f *fireAccount) finish() {
-	f.compare()
-	answered := func(r firedRequest) bool {
-		return r.Outcome == model.Admitted.String() || r.Outcome == model.Denied.String()
+	var took []int64 // by those that were answered
+	units, untold, until := int64(0), false, limiter.Instant(0)
+	for _, a := range f.fired {
+		if a.Outcome == model.Admitted || a.Outcome == model.Denied {
+			took = append(took, a.Latency.Microseconds())
+		}
+		switch reset := a.Decision.ResetAfter; {
+		case a.Outcome != model.Admitted:
+		case a.Answer != nil: // which does not say how many units were charged
+			untold = true
+		default:
+			if units += a.Cost; reset > 0 && reset != limiter.Never {
+				until = max(until, a.At.Add(reset))
+			}
+		}
 	}
-	all := collect.Map(collect.Only(f.Requests, answered), func(r firedRequest) int64 { return r.Latency })
-	if len(all) == 0 {
-		return
+	if s, l := f.Summary, f.Ticket; l != nil {
+		f.Outcome = &fireOutcome{Admitted: s.Admitted, Denied: s.Denied, Units: collect.Known(!untold, units),
+			Until: collect.Known(until != 0, until.Millis())}
+		if l.Admitted != nil && s.Error+s.Unknown == 0 && s.Admitted+s.Denied == *l.Admitted+*l.Denied {
+			f.Outcome.Right = new(s.Admitted == *l.Admitted)
+		}
 	}
-	slices.Sort(all)
-	at := func(percent int) int64 { return all[(len(all)*percent+99)/100-1] }
-	f.Latency = &latencies{P50: at(50), P90: at(90), P99: at(99), Max: all[len(all)-1]}
+	if slices.Sort(took); len(took) > 0 {
+		at := func(percent int) int64 { return took[(len(took)*percent+99)/100-1] }
+		f.Latency = &latencies{P50: at(50), P90: at(90), P99: at(99), Max: took[len(took)-1]}
+	}
 }
 
 // Add enters one answer and returns it as a line of text without its end.
@@ -124,8 +138,7 @@ func (f *fireAccount) Add(a model.Fired) string {
 			r.RetryAfter = nil
 		}
 	}
-	f.charge(a)
-	f.Requests = append(f.Requests, r)
+	f.fired, f.Requests = append(f.fired, a), append(f.Requests, r)
 	f.Summary.ID, _, _ = strings.Cut(a.Audit, ".")
 	switch a.Outcome {
 	case model.Admitted:
@@ -245,35 +258,6 @@ type fireOutcome struct {
 	Until    *int64 `json:"residue_until_ms"`
 	Admitted int    `json:"admitted"`
 	Denied   int    `json:"denied"`
-}
-
-// compare works out the comparison once all is answered.
-func (f *fireAccount) compare() {
-	if f.Ticket == nil || f.Outcome != nil {
-		return
-	}
-	s := f.Summary
-	o := &fireOutcome{Admitted: s.Admitted, Denied: s.Denied, Units: collect.Known(!f.untold, f.units),
-		Until: collect.Known(f.until != 0, f.until.Millis())}
-	if l := f.Ticket; l.Admitted != nil && s.Error+s.Unknown == 0 && s.Admitted+s.Denied == *l.Admitted+*l.Denied {
-		o.Right = new(s.Admitted == *l.Admitted)
-	}
-	f.Outcome = o
-}
-
-// charge notes what an admitted request leaves behind.
-func (f *fireAccount) charge(a model.Fired) {
-	if a.Outcome != model.Admitted {
-		return
-	}
-	if a.Answer != nil {
-		f.untold = true
-		return
-	}
-	f.units += a.Cost
-	if reset := a.Decision.ResetAfter; reset > 0 && reset != limiter.Never {
-		f.until = max(f.until, a.At.Add(reset))
-	}
 }
 
 // Verdict is the comparison in words; "" without one.

@@ -84,14 +84,6 @@ func flagError(c *cobra.Command, err error) error {
 	return usagef("--%s does not take %q: give %s", value.GetFlag().Name, value.GetValue(), cmp.Or(want, "a whole number"))
 }
 
-// open prepares to watch the server that the flags name. With keys, only these are read.
-func (p *program) open(keys ...string) (server, error) {
-	if err := p.ask(); err != nil {
-		return nil, err
-	}
-	return p.settings.Open(keys...)
-}
-
 // ask checks --fps, and asks for a password with --askpass.
 func (p *program) ask() error {
 	if p.fps < 1 || p.fps > 60 {
@@ -117,11 +109,11 @@ func (p *program) ask() error {
 
 // armed reports whether requests may be fired at a server that is not embedded: the target
 // of the configuration may forbid what the flag allows. It is to be called after open.
-func (p *program) armed() bool { return p.allow && !p.Named().NoInject }
+func (p *program) armed() bool { return p.allow && !p.target.NoInject }
 
 // firing returns whether requests may be fired, with the remedy if the configuration forbids what the flag allows.
 func (p *program) firing() fire.Options {
-	o := fire.Options{Armed: p.armed(), Production: p.Named().Production}
+	o := fire.Options{Armed: p.armed(), Production: p.target.Production}
 	if p.allow && !o.Armed {
 		o.Refused = "its target in the configuration says inject: false"
 	}

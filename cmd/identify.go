@@ -104,14 +104,11 @@ func runIdentify(p *program, c *cobra.Command, f identifyFlags) error {
 
 // writtenConfig returns the file that --write adds to, whether it is there or not.
 func writtenConfig(p *program) (string, error) {
-	switch {
-	case p.Config != "":
-		return p.Config, nil
+	switch path := p.ConfigPath(); {
+	case path != "":
+		return path, nil
 	case len(p.Flags.URLs) == 0 && len(p.Environment.URLs) == 0 && p.Target == "":
 		return "", usagef("the embedded Redis of the demo needs no rules: name your server with --redis, or the file to write with --config")
-	}
-	if path := p.ConfigPath(); path != "" {
-		return path, nil
 	}
 	return p.newConfigPath()
 }

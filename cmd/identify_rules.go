@@ -61,9 +61,6 @@ func runIdentifyKeys(p *program, c *cobra.Command, f identifyFlags, keys []strin
 	case slices.Contains(keys, ""):
 		return usagef("identify was given an empty name of a key: name keys as they are in Redis")
 	}
-	if err := p.ask(); err != nil {
-		return err
-	}
 	o, err := p.Options()
 	if err != nil {
 		return err

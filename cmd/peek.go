@@ -29,11 +29,11 @@ func (p *program) keyFlag(c *cobra.Command) {
 
 // key opens the server for the one key that the arguments are.
 func (p *program) key(c *cobra.Command, args []string, f func(src server, name string) error) error {
-	if len(args) == 1 && args[0] == "" {
-		return usagef("%s needs one key and was given an empty name: name it as it is in Redis", c.Name())
-	}
-	if len(args) != 1 {
+	switch {
+	case len(args) != 1:
 		return usagef("%s needs one key and was given %d: name it as it is in Redis", c.Name(), len(args))
+	case args[0] == "":
+		return usagef("%s needs one key and was given an empty name: name it as it is in Redis", c.Name())
 	}
 	name := args[0]
 	if p.keyBase64 {
@@ -43,12 +43,7 @@ func (p *program) key(c *cobra.Command, args []string, f func(src server, name s
 		}
 		name = string(bytes)
 	}
-	src, err := p.open(name)
-	if err != nil {
-		return err
-	}
-	defer src.Close()
-	return f(src, name)
+	return p.opened(func(src server) error { return f(src, name) }, name)
 }
 
 // peekKey prints what would happen to a request of a cost at the key now. src watches that key

@@ -41,12 +41,7 @@ func newRecord(p *program) *cobra.Command {
 			return err
 		}
 		p.service = true
-		src, err := p.open()
-		if err != nil {
-			return err
-		}
-		defer src.Close()
-		return recordBatches(c.Context(), src, r, p.output(c))
+		return p.opened(func(src server) error { return recordBatches(c.Context(), src, r, p.output(c)) })
 	}, watchFlags)
 }
 

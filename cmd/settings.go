@@ -62,11 +62,11 @@ type server interface {
 	Close() error
 }
 
-// Open prepares the server that the settings name, or the embedded one. With keys, only
+// open prepares to watch the server that the settings name, or the embedded one. With keys, only
 // these are looked at. It does not connect yet; the error is an error of usage, unless the
 // embedded server cannot be had.
-func (s *settings) Open(keys ...string) (server, error) {
-	o, err := s.Options()
+func (p *program) open(keys ...string) (server, error) {
+	o, err := p.Options()
 	if err != nil {
 		return nil, err
 	}
@@ -87,9 +87,23 @@ func (s *settings) Open(keys ...string) (server, error) {
 	return r, nil
 }
 
-// Options completes the flags by the configuration, its target and the environment. The error
-// is an error of usage.
-func (s *settings) Options() (o feed.Options, err error) {
+// opened runs f with the server that open prepares, and closes it.
+func (p *program) opened(f func(src server) error, keys ...string) error {
+	src, err := p.open(keys...)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	return f(src)
+}
+
+// Options completes the flags by the configuration, its target and the environment, and asks for a password with --askpass.
+// The error is an error of usage.
+func (p *program) Options() (o feed.Options, err error) {
+	if err := p.ask(); err != nil {
+		return o, err
+	}
+	s := &p.settings
 	defer func() { err = usage(err) }()
 	switch {
 	case s.Flags.Refresh < 20*time.Millisecond || s.Flags.Refresh > time.Minute:
@@ -97,7 +111,8 @@ func (s *settings) Options() (o feed.Options, err error) {
 	case slices.Contains(s.Flags.Watch, ""):
 		return o, errors.New("--watch is empty: give a pattern, as in 'rl:*'")
 	}
-	if err := s.load(); err != nil {
+	loaded, err := s.Loaded()
+	if err != nil {
 		return o, err
 	}
 	o = s.Flags
@@ -114,7 +129,7 @@ func (s *settings) Options() (o feed.Options, err error) {
 	if len(o.Watch) == 0 {
 		o.Watch = s.target.Watch
 	}
-	if o.Rules, err = s.Rules(s.loaded); err != nil {
+	if o.Rules, err = s.Rules(loaded); err != nil {
 		return o, err
 	}
 	if o.Budget, err = share(s.Budget); err != nil || len(o.URLs) == 0 {
@@ -123,9 +138,6 @@ func (s *settings) Options() (o feed.Options, err error) {
 	o.Password, err = s.password()
 	return o, err
 }
-
-// Named returns the target of the configuration that was chosen; the zero Target without one.
-func (s *settings) Named() config.Target { return s.target }
 
 // ConfigPath returns the configuration file that is read, "" for none. The file in the XDG
 // folders speaks of the user's own servers, so that the embedded one does without it.
@@ -148,48 +160,43 @@ func defaultConfigPath() string {
 	return path
 }
 
-// load reads the configuration once, and finds the target in it.
-func (s *settings) load() error {
+// Loaded returns the configuration, which it reads once, and finds the target in it. The error is an error of usage.
+func (s *settings) Loaded() (_ *config.Config, err error) {
 	if s.loaded != nil {
-		return nil
+		return s.loaded, nil
 	}
+	defer func() { err = usage(err) }()
 	path := s.ConfigPath()
 	if _, err := os.Stat(path); s.NewConfig && errors.Is(err, fs.ErrNotExist) {
 		path = ""
 	}
 	c, err := config.Load(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if s.Target != "" {
 		if len(s.Flags.URLs) > 0 {
-			return fmt.Errorf("the target %q and --redis both name a server: give one of them", s.Target)
+			return nil, fmt.Errorf("the target %q and --redis both name a server: give one of them", s.Target)
 		}
 		t, known := c.Targets[s.Target]
 		names := slices.Sorted(maps.Keys(c.Targets))
 		meant, slipped := config.Closest(s.Target, append(names, s.commands...))
 		switch {
 		case !known && slipped:
-			return fmt.Errorf("there is no command or target %q: did you mean %s?", s.Target, meant)
+			return nil, fmt.Errorf("there is no command or target %q: did you mean %s?", s.Target, meant)
 		case !known && path == "":
-			return fmt.Errorf("there is no command or target %q, and no configuration file: see --help for the commands, or name the server "+
+			return nil, fmt.Errorf("there is no command or target %q, and no configuration file: see --help for the commands, or name the server "+
 				"under targets in the file that \"ratescope config init\" writes", s.Target)
 		case !known && len(names) == 0:
-			return fmt.Errorf("there is no command or target %q: see --help for the commands, %s names no targets", s.Target, path)
+			return nil, fmt.Errorf("there is no command or target %q: see --help for the commands, %s names no targets", s.Target, path)
 		case !known:
-			return fmt.Errorf("there is no command or target %q: see --help for the commands, %s names the targets %s", s.Target, path,
+			return nil, fmt.Errorf("there is no command or target %q: see --help for the commands, %s names the targets %s", s.Target, path,
 				strings.Join(names, ", "))
 		}
 		s.target = t
 	}
 	s.loaded = c
-	return nil
-}
-
-// Loaded returns the configuration. The error is an error of usage.
-func (s *settings) Loaded() (*config.Config, error) {
-	err := s.load()
-	return s.loaded, usage(err)
+	return c, nil
 }
 
 // Rules returns the rules of a configuration with those of Adopt before them and the flags put
@@ -203,10 +210,11 @@ func (s *settings) Rules(c *config.Config) ([]config.Rule, error) {
 // RuleTexts lists the rules as text, one a rule, for the header of a recording. It returns
 // nil for settings that are wrong.
 func (s *settings) RuleTexts() []string {
-	if s.load() != nil {
+	c, err := s.Loaded()
+	if err != nil {
 		return nil
 	}
-	list, err := s.Rules(s.loaded)
+	list, err := s.Rules(c)
 	if err != nil {
 		return nil
 	}

@@ -37,15 +37,10 @@ func newSnapshot(p *program) *cobra.Command {
 		case !(s.FailOver >= 0 && s.FailOver <= 1000):
 			return usagef("--fail-over %v is out of range: give a part of the limit, as in 0.9", s.FailOver)
 		}
-		src, err := p.open()
-		if err != nil {
-			return err
-		}
-		defer src.Close()
 		s.Progress = term.IsTerminal(os.Stderr.Fd())
 		o := p.output(c)
 		o.Names.Likely = *likely
-		return s.Print(c.Context(), src, o)
+		return p.opened(func(src server) error { return s.Print(c.Context(), src, o) })
 	}, lookFlags)
 }
 

@@ -24,13 +24,10 @@ func newUndo(p *program) *cobra.Command {
 	p.jsonFlag(c)
 	id := one("id", "fire prints it at the end of its summary; ratescope undo latest tells that of a killed program")
 	return p.command(c, id, func(c *cobra.Command, args []string) error {
-		src, err := p.open()
-		if err != nil {
-			return err
-		}
-		defer src.Close()
-		return undoAction(c.Context(), src, args[0], orderOptions{Guard: p.firing(), Withdraw: *withdraw, Key: *key, Reason: reason,
-			Ask: question()}, p.output(c))
+		return p.opened(func(src server) error {
+			return undoAction(c.Context(), src, args[0], orderOptions{Guard: p.firing(), Withdraw: *withdraw, Key: *key, Reason: reason,
+				Ask: question()}, p.output(c))
+		})
 	}, serverFlags, []string{"mask", "allow-inject"})
 }
 

@@ -21,9 +21,6 @@ func newVerify(p *program) *cobra.Command {
 	c := helped("verify FILE...")
 	on := c.Flags().StringSlice("on", []string{"memory"}, "stores to run on: memory, redis, or both as memory,redis")
 	return p.command(c, several, func(c *cobra.Command, files []string) error {
-		if err := p.ask(); err != nil {
-			return err
-		}
 		o, err := p.Options()
 		if err != nil {
 			return err

@@ -23,15 +23,12 @@ func newWatch(p *program) *cobra.Command {
 	alerts := c.Flags().Bool("alerts", false, "evaluate the alerts of the configuration")
 	return p.command(c, no("use --target or --redis to name the server"), func(c *cobra.Command, args []string) error {
 		p.service = true
-		src, err := p.open()
-		if err != nil {
-			return err
-		}
-		defer src.Close()
-		if *alerts {
-			return raiseAlerts(p, c, src)
-		}
-		return followAll(p, c, src)
+		return p.opened(func(src server) error {
+			if *alerts {
+				return raiseAlerts(p, c, src)
+			}
+			return followAll(p, c, src)
+		})
 	}, watchFlags)
 }
 

@@ -4,12 +4,8 @@ import (
 	"bufio"
 	"cmp"
 	"encoding/csv"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -215,38 +211,4 @@ func WriteEvents(w io.Writer, f Format, server string, list []record.Marker, o O
 	}
 	return write(w, f, events, []string{"time", "at_ms", "kind", "key", "text"}, fields, "events.md",
 		map[string]any{"server": server, "events": events})
-}
-
-// Export writes the snapshot of b to a new file in a folder and returns its path. The
-// name says when, by the server's clock; a file that is there already is never changed.
-func Export(folder string, b model.Batch, o Options) (path string, err error) {
-	return export(folder, b.At, "json", func(w io.Writer) error { return WriteJSON(w, SnapshotOf(b, o)) })
-}
-
-// ExportRows writes rows about a server, of an instant or until then, to a new file as Export does.
-func ExportRows(folder string, at limiter.Instant, f Format, server string, rows []Row) (path string, err error) {
-	return export(folder, at, string(f), func(w io.Writer) error { return WriteRows(w, f, server, rows) })
-}
-
-// ExportEvents writes what happened at a server to a new file as Export does.
-func ExportEvents(folder string, at limiter.Instant, f Format, server string, list []record.Marker, o Options) (path string, err error) {
-	return export(folder, at, "events."+string(f), func(w io.Writer) error { return WriteEvents(w, f, server, list, o) })
-}
-
-func export(folder string, at limiter.Instant, extension string, write func(io.Writer) error) (path string, err error) {
-	path = filepath.Join(folder, "ratescope-"+at.Time().Format("20060102-150405.000")+"."+extension)
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		if e := (*fs.PathError)(nil); errors.As(err, &e) {
-			err = e.Err
-		}
-		return "", fmt.Errorf("%s cannot be written (%w): begin ratescope in a folder that you may write to", path, err)
-	}
-	if err = write(f); err == nil {
-		err = f.Close()
-	}
-	if err != nil {
-		return "", fmt.Errorf("the export to %s is not whole: %w", path, err)
-	}
-	return path, nil
 }
