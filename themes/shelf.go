@@ -25,15 +25,20 @@ var builtIn embed.FS
 var palettes = sync.OnceValue(func() (s Shelf) {
 	for _, name := range []string{"phosphor", "paper", "high-contrast", "colour-blind", "monochrome", "nord", "gruvbox", "dracula",
 		"tokyo-night", "catppuccin", "solarized-light"} {
-		text, err := builtIn.ReadFile("builtin/" + name + Suffix)
-		p, wrong := parse(name, string(text), Palette{Dark: true}, Palette{})
-		if err = cmp.Or(err, wrong); err != nil {
-			panic(err) // TestPalettesAreWhole reads them all
-		}
-		s = append(s, p)
+		s = append(s, read(name))
 	}
 	return s
 })
+
+// read returns the palette of a file that comes with the program.
+func read(name string) Palette {
+	text, err := builtIn.ReadFile("builtin/" + name + Suffix)
+	p, wrong := parse(name, string(text), Palette{Dark: true}, Palette{})
+	if err = cmp.Or(err, wrong); err != nil {
+		panic(err) // TestPalettesAreWhole and TestSixteenColoursCanBeRead read them all
+	}
+	return p
+}
 
 // BuiltIn returns the palettes that come with the program.
 func BuiltIn() Shelf { return slices.Clone(palettes()) }
@@ -88,19 +93,13 @@ func (s Shelf) Add(folder fs.FS) (Shelf, error) {
 		if err != nil {
 			return s, err
 		}
-		shelf = shelf.with(p)
-	}
-	return shelf, nil
-}
-
-func (s Shelf) with(p Palette) Shelf {
-	for i := range s {
-		if s[i].Name == p.Name {
-			s[i] = p
-			return s
+		if i := slices.Index(shelf.Names(), p.Name); i >= 0 {
+			shelf[i] = p
+		} else {
+			shelf = append(shelf, p)
 		}
 	}
-	return append(s, p)
+	return shelf, nil
 }
 
 // Parse reads a palette: lines of `meaning = #rrggbb`, with the meanings of Palette in

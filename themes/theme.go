@@ -172,32 +172,11 @@ type Theme struct {
 	glow []Ink // a figure without a limit, from the foot of its graph to the top
 }
 
-// sixteenDark and sixteenLight are for terminals with sixteen colours. On white most terminals' own green, yellow and
-// cyan cannot be read: there black is what is well, and magenta what is near its limit.
-var (
-	sixteenDark = Palette{
-		Name: "terminal", Dark: true,
-		Text: "7", Dim: "7", Faint: "8", Title: "15", Accent: "14", Border: "8",
-		Admitted: "10", Denied: "9", Near: "11", Injected: "13", Unknown: "7", Good: "10",
-		Previous: "14", Current: "10",
-	}
-	sixteenLight = Palette{
-		Name: "terminal", Dark: false,
-		Text: "0", Dim: "8", Faint: "8", Title: "0", Accent: "4", Border: "7",
-		Admitted: "0", Denied: "1", Near: "5", Injected: "4", Unknown: "8", Good: "0",
-		Previous: "4", Current: "0",
-	}
-)
-
 // Sixteen returns the theme of a terminal with sixteen colours: every meaning has one of its
 // own, by its number, so that what a person has made readable stays readable. There are no
 // grounds but of badges: marks and frames stand for them.
 func Sixteen(dark bool) *Theme {
-	p := sixteenLight
-	if dark {
-		p = sixteenDark
-	}
-	t := New(p)
+	t := New(read(map[bool]string{true: "terminal-dark", false: "terminal-light"}[dark]))
 	t.DeniedGround = 0
 	if !dark {
 		t.Title.Fg = 0 // many terminals draw bold black as grey

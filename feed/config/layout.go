@@ -321,7 +321,7 @@ type ownRules []Rule
 // Library returns the library that the rule for a key names, "" where it is for all keys.
 func (rules ownRules) Library(key string) string {
 	if r := RuleFor(rules, key); r.Narrow() {
-		return r.Names()
+		return r.Library
 	}
 	return ""
 }

@@ -250,22 +250,13 @@ func (m *merger) list(list *yaml.Node) (out []place) {
 		}
 		return []place{m.before(at, text)}
 	}
-	for at := lastLine(list); at <= len(m.lines); at++ {
+	for at := list.Content[len(list.Content)-1].Line; at <= len(m.lines); at++ {
 		inside := at < len(m.lines) && strings.TrimSpace(m.lines[at]) != "" && margin(m.lines[at]) > indent
 		if !inside { // no comment of the last rule, nor the rest of its text
 			out = append(out, m.before(at, text))
 		}
 	}
 	return out
-}
-
-// lastLine returns the line, from 1, in which the last node of a tree begins.
-func lastLine(n *yaml.Node) int {
-	line := n.Line
-	for _, of := range n.Content {
-		line = max(line, lastLine(of))
-	}
-	return line
 }
 
 func margin(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }

@@ -193,22 +193,17 @@ func edits(a, b string) int {
 	if len(a) > maxEdited || len(b) > maxEdited {
 		return maxEdited + 1
 	}
-	var before, last []int
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		before, last = last, row
-		row = make([]int, len(b)+1)
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := collect.If(a[i] == b[j], 0, 1)
-			row[j+1] = min(last[j+1]+1, row[j]+1, last[j]+cost)
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				row[j+1] = min(row[j+1], before[j-1]+1)
+	var d [maxEdited + 1][maxEdited + 1]int // of the beginnings of both words
+	for i := range len(a) + 1 {
+		for j := range len(b) + 1 {
+			if d[i][j] = i + j; i == 0 || j == 0 {
+				continue
+			}
+			d[i][j] = min(d[i-1][j]+1, d[i][j-1]+1, d[i-1][j-1]+collect.If(a[i-1] == b[j-1], 0, 1))
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				d[i][j] = min(d[i][j], d[i-2][j-2]+1)
 			}
 		}
 	}
-	return row[len(b)]
+	return d[len(a)][len(b)]
 }

@@ -9,7 +9,7 @@ import (
 	"ratescope/limiter"
 )
 
-func TestOverrule(t *testing.T) {
+func TestApplyToEachRule(t *testing.T) {
 	file := []config.Rule{
 		{Match: "a:*", Algorithm: limiter.FixedWindow, Limit: limiter.Limit{Count: 5, Window: time.Second, Burst: 9}, LimitKnown: true, Window: time.Second},
 		{Match: "b:*", Window: time.Minute, Limit: limiter.Limit{Window: time.Minute}},
@@ -17,24 +17,24 @@ func TestOverrule(t *testing.T) {
 	minute := limiter.Limit{Count: 100, Window: time.Minute}
 	for _, tc := range []struct {
 		name string
-		by   config.Rule
+		by   config.Override
 		want []config.Rule
 	}{
-		{"nothing said", config.Rule{}, append(slices.Clone(file), config.Rule{Match: "*"})},
-		{"a limit", config.Rule{Limit: minute, LimitKnown: true}, []config.Rule{
+		{"nothing said", config.Override{}, append(slices.Clone(file), config.Rule{Match: "*"})},
+		{"a limit", config.Override{Limit: "100/1m"}, []config.Rule{
 			{Match: "a:*", Algorithm: limiter.FixedWindow, Limit: limiter.Limit{Count: 100, Window: time.Minute, Burst: 9}, LimitKnown: true, Window: time.Minute},
 			{Match: "b:*", Limit: minute, LimitKnown: true, Window: time.Minute},
 			{Match: "*", Limit: minute, LimitKnown: true, Window: time.Minute},
 		}},
-		{"an algorithm and a burst", config.Rule{Algorithm: limiter.GCRA, Limit: limiter.Limit{Burst: 3}}, []config.Rule{
+		{"an algorithm and a burst", config.Override{Algorithm: "gcra", Burst: 3}, []config.Rule{
 			{Match: "a:*", Algorithm: limiter.GCRA, Limit: limiter.Limit{Count: 5, Window: time.Second, Burst: 3}, LimitKnown: true, Window: time.Second},
 			{Match: "b:*", Algorithm: limiter.GCRA, Window: time.Minute, Limit: limiter.Limit{Window: time.Minute, Burst: 3}},
 			{Match: "*", Algorithm: limiter.GCRA, Limit: limiter.Limit{Burst: 3}},
 		}},
 	} {
 		before := slices.Clone(file)
-		if got := config.Overrule(file, tc.by); !slices.Equal(got, tc.want) {
-			t.Errorf("%s:\n%+v\nwant\n%+v", tc.name, got, tc.want)
+		if got, err := tc.by.Apply(file); err != nil || !slices.Equal(got, tc.want) {
+			t.Errorf("%s: %v\n%+v\nwant\n%+v", tc.name, err, got, tc.want)
 		}
 		if !slices.Equal(file, before) {
 			t.Errorf("%s: the rules that were given have changed", tc.name)

@@ -21,66 +21,70 @@ import (
 // samples of each key in their order. A count that only falls until it expires is what is left, and one that only rises what was
 // used. Of a bucket the amount and its time tell whether it fills or drains: what a few requests take, less what came meanwhile,
 // is one rate for all keys. The limit that they show is that of the reading.
-func Settle(list []Suggestion, looks [][]decode.Sample) []Suggestion {
-	list = slices.DeleteFunc(slices.Clone(list), func(g Suggestion) bool {
+func Settle(list []Suggestion, looks [][]decode.Sample) (settled []Suggestion) {
+	for _, g := range list {
 		rule, err := g.Entry.Rule()
 		if err != nil {
-			return false
+			settled = append(settled, g)
+			continue
 		}
 		l := rule.Layout
-		switch l.Read.Kind {
-		case "bucket", "level":
-			up, down, moved, full := strides(l, looks)
-			switch still := up + down; {
-			case l.Refill == "":
-				if still >= enoughSteps && still > moved {
-					return true
-				}
-			case l.Read.Kind == "level":
-				return down > 1 && down > up || full > 2
-			default:
-				return up > 1 && up > down || moved-full > 2
-			}
-			fills, _ := steadiness(l, looks, 1, math.Inf(1))
-			drains, _ := steadiness(l, looks, -1, math.Inf(1))
-			if l.Read.Kind == "level" {
-				fills, drains = drains, fills
-			}
-			return drains >= enoughSteps && drains > 2*fills
-		case "value", "field", "json":
-			up, down := moves(l, looks)
-			return down > 1 && up == 0 && !l.Left || up > 1 && down == 0 && l.Left
+		if contradicted(l, looks) {
+			continue
 		}
-		return false
-	})
-	for i := range list {
-		if limit, ok := list[i].limit(looks); ok {
-			list[i].Entry.Limit = fmt.Sprintf("%d/%s", limit.Count, shortDuration(limit.Window))
-			list[i].Note = "its limit is what the requests of a while show"
+		if limit, ok := limitOf(l, looks); ok {
+			g.Entry.Limit = fmt.Sprintf("%d/%s", limit.Count, shortDuration(limit.Window))
+			g.Note = "its limit is what the requests of a while show"
 		}
-	}
-	for i := 0; i < len(list); i++ {
-		if each := list[i].units(looks); each > 1 {
-			g, of := &list[i], list[i]
+		if each := unitsOf(l, looks); each > 1 {
 			g.Unsure = fmt.Sprintf("whether the limit is in requests or in the units of its number, which moves in steps of %d", each)
-			g.As, g.Entry.Weight, of.Unsure = g.As+", limit in its own units", "1", g.Unsure
-			of.As, of.Entry.Weight = fmt.Sprintf("%s, %d a request", of.As, each), strconv.FormatInt(each, 10)
-			list, i = slices.Insert(list, i+1, of), i+1
+			own := g
+			own.As, own.Entry.Weight = g.As+", limit in its own units", "1"
+			settled = append(settled, own)
+			g.As, g.Entry.Weight = fmt.Sprintf("%s, %d a request", g.As, each), strconv.FormatInt(each, 10)
 		}
+		settled = append(settled, g)
 	}
-	return list
+	return settled
 }
 
-// units returns in which steps the number of a reading moves, where all that it was for the keys are multiples of one and more
-// than chance has it; else 0.
-func (g *Suggestion) units(looks [][]decode.Sample) (each int64) {
-	rule, err := g.Entry.Rule()
-	if err != nil || rule.Layout.Read.Kind != "value" && rule.Layout.Read.Kind != "field" && rule.Layout.Read.Kind != "json" {
+// contradicted reports whether keys did what they would not, were they laid out so.
+func contradicted(l *form.Layout, looks [][]decode.Sample) bool {
+	switch l.Read.Kind {
+	case "bucket", "level":
+		up, down, moved, full := strides(l, looks)
+		switch still := up + down; {
+		case l.Refill == "":
+			if still >= enoughSteps && still > moved {
+				return true
+			}
+		case l.Read.Kind == "level":
+			return down > 1 && down > up || full > 2
+		default:
+			return up > 1 && up > down || moved-full > 2
+		}
+		fills, _ := steadiness(l, looks, 1, math.Inf(1))
+		drains, _ := steadiness(l, looks, -1, math.Inf(1))
+		if l.Read.Kind == "level" {
+			fills, drains = drains, fills
+		}
+		return drains >= enoughSteps && drains > 2*fills
+	case "value", "field", "json":
+		up, down := moves(l, looks)
+		return down > 1 && up == 0 && !l.Left || up > 1 && down == 0 && l.Left
+	}
+	return false
+}
+
+// unitsOf returns in which steps the number of keys moves, where all that it was are multiples of one and more than chance has
+// it; else 0.
+func unitsOf(l *form.Layout, looks [][]decode.Sample) int64 {
+	if l.Read.Kind != "value" && l.Read.Kind != "field" && l.Read.Kind != "json" {
 		return 0
 	}
 	var u Units
 	for _, s := range slices.Concat(looks...) {
-		if v, ok := rule.Layout.Read.Number(&s); ok && v == math.Trunc(v) && v < limiter.MaxCount {
+		if v, ok := l.Read.Number(&s); ok && v == math.Trunc(v) && v < limiter.MaxCount {
 			u.Count(int64(v))
 		}
 	}
@@ -221,15 +225,14 @@ func steadiness(l *form.Layout, looks [][]decode.Sample, sign, full float64) (mo
 	return most, steady
 }
 
-// limit returns the limit of buckets that a reading fits, as what their keys did tells it: they fill at one steady rate, and a
+// limitOf returns the limit of buckets of tokens, as what their keys did tells it: they fill at one steady rate, and a
 // request that comes later than a bucket is full leaves all but one. ok is false where that was not seen of two keys, or a bucket
 // holds more.
-func (g *Suggestion) limit(looks [][]decode.Sample) (limit limiter.Limit, ok bool) {
-	rule, err := g.Entry.Rule()
-	if err != nil || rule.Layout.Read.Kind != "bucket" || rule.Layout.Refill != "" {
+func limitOf(l *form.Layout, looks [][]decode.Sample) (limit limiter.Limit, ok bool) {
+	if l.Read.Kind != "bucket" || l.Refill != "" {
 		return limit, false
 	}
-	l, most := rule.Layout, 0.0
+	most := 0.0
 	for _, key := range looks {
 		for i := range key {
 			is, _ := l.Amount.Number(&key[i])

@@ -138,16 +138,16 @@ func (g *suggester) counts(read, ends string) {
 	}
 	g.add(AsLeft, note, func(e *Entry) { e.Read, e.Ends = strings.TrimSpace("left "+strings.TrimPrefix(read, "value")), ends })
 	_, word, _ := strings.Cut(read, " ")
-	switch first := g.all[from:]; {
+	first, unsure := g.all[from:], ""
+	switch {
 	case naming.Speaks("rest", g.base.Name+" "+read): // it is the likeliest
 		slices.Reverse(first)
 	case read == "value" && g.rolls:
-		first[0].Unsure = "whether the window before counts, too, since its counter is kept for as long as that takes"
-		first[1].Unsure = first[0].Unsure
+		unsure = "whether the window before counts, too, since its counter is kept for as long as that takes"
 	case word != "" && !naming.Holds(naming.Counts, word):
-		first[0].Unsure = "whether the number is what was used or what is left, which it shows as it moves"
-		first[1].Unsure = first[0].Unsure
+		unsure = "whether the number is what was used or what is left, which it shows as it moves"
 	}
+	first[0].Unsure, first[1].Unsure = unsure, unsure
 }
 
 func (g *suggester) length() {

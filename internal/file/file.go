@@ -134,8 +134,9 @@ func Append(name string) (*os.File, error) {
 		}
 		return nil, bare(err)
 	}
-	if err = private(f); err == nil {
-		err = endLine(f)
+	size, err := private(f)
+	if err == nil && size > 0 {
+		err = endLine(f, size)
 	}
 	if err != nil {
 		f.Close()
@@ -144,37 +145,30 @@ func Append(name string) (*os.File, error) {
 	return f, nil
 }
 
-// private returns nil when f is a regular file that its owner, this user, alone may use.
-func private(f *os.File) error {
+// private returns the size of f, which has to be a regular file that its owner, this user, alone may use.
+func private(f *os.File) (size int64, err error) {
 	info, err := f.Stat()
 	switch {
 	case err != nil:
-		return bare(err)
+		return 0, bare(err)
 	case !info.Mode().IsRegular():
-		return errors.New("it is no regular file: remove it or name another")
+		return 0, errors.New("it is no regular file: remove it or name another")
 	case !owned(info):
-		return errors.New("it belongs to another user: remove it")
+		return 0, errors.New("it belongs to another user: remove it")
 	case !exclusive(info):
-		return fmt.Errorf("others may use it (%v): run chmod 600 %s", info.Mode().Perm(), safetext.Clean(f.Name()))
+		return 0, fmt.Errorf("others may use it (%v): run chmod 600 %s", info.Mode().Perm(), safetext.Clean(f.Name()))
 	}
-	return nil
+	return info.Size(), nil
 }
 
-// endLine ends a line that was torn.
-func endLine(f *os.File) error {
-	info, err := f.Stat()
-	if err != nil || info.Size() == 0 {
-		return err
-	}
+// endLine ends the last line of a file of so many bytes, if it was torn.
+func endLine(f *os.File, size int64) error {
 	last := make([]byte, 1)
-	if _, err := f.ReadAt(last, info.Size()-1); err != nil {
-		return bare(err)
+	_, err := f.ReadAt(last, size-1)
+	if err == nil && last[0] != '\n' {
+		_, err = f.Write([]byte{'\n'})
 	}
-	if last[0] == '\n' {
-		return nil
-	}
-	_, err = f.Write([]byte{'\n'})
-	return err
+	return bare(err)
 }
 
 // Replace puts content into the place of a file whose content is was, nil where there is none

@@ -154,12 +154,5 @@ func (t Traits) Production() (why []string) {
 // Named says whether a person has typed the name of a key: all of it, or its last part, which is
 // what follows the last of the characters : / | and #.
 func Named(key, typed string) bool {
-	if typed == "" {
-		return false
-	}
-	last := key
-	if i := strings.LastIndexAny(key, ":/|#"); i >= 0 && i+1 < len(key) {
-		last = key[i+1:]
-	}
-	return typed == key || typed == last
+	return typed != "" && (typed == key || typed == key[strings.LastIndexAny(key, ":/|#")+1:])
 }

@@ -144,23 +144,18 @@ const (
 
 // CapsuleRecording returns the recording in a capsule of so many bytes, to be read in place.
 func CapsuleRecording(r io.ReaderAt, size int64) (*io.SectionReader, error) {
-	files, err := openCapsule(r, size)
-	if err != nil {
+	f, err := inCapsule(r, size, recordingName)
+	switch {
+	case err != nil:
 		return nil, err
+	case f == nil:
+		return nil, errNotCapsule
+	case f.Method != zip.Store:
+		return nil, errors.New("the recording in this capsule was compressed once more: unpack it, and give the " + recordingName +
+			" that was in it")
 	}
-	for _, f := range files {
-		if f.Name != recordingName {
-			continue
-		}
-		offset, err := f.DataOffset()
-		length := int64(f.CompressedSize64)
-		switch {
-		case f.Method != zip.Store:
-			return nil, errors.New("the recording in this capsule was compressed once more: unpack it, and give the " + recordingName +
-				" that was in it")
-		case err != nil || length < 0 || offset < 0 || offset > size || length > size-offset:
-			return nil, errNotCapsule
-		}
+	offset, err := f.DataOffset()
+	if length := int64(f.CompressedSize64); err == nil && length >= 0 && offset >= 0 && offset <= size && length <= size-offset {
 		return io.NewSectionReader(r, offset, length), nil
 	}
 	return nil, errNotCapsule
@@ -172,30 +167,24 @@ const maxLines = 16 << 20
 // CapsuleLines returns the lines of a file in a capsule of so many bytes, CapsuleAlerts or CapsuleAudit; nil
 // where the capsule has none, or more than 16 MiB of them.
 func CapsuleLines(r io.ReaderAt, size int64, name string) ([]byte, error) {
-	files, err := openCapsule(r, size)
-	if err != nil {
+	f, err := inCapsule(r, size, name)
+	if err != nil || f == nil || f.UncompressedSize64 > maxLines {
 		return nil, err
 	}
-	for _, f := range files {
-		if f.Name != name || f.UncompressedSize64 > maxLines {
-			continue
-		}
-		in, err := f.Open()
-		if err != nil {
-			return nil, errNotCapsule
-		}
-		defer in.Close()
-		content, err := io.ReadAll(io.LimitReader(in, maxLines))
-		if err != nil {
-			return nil, errNotCapsule
-		}
-		return content, nil
+	in, err := f.Open()
+	if err != nil {
+		return nil, errNotCapsule
 	}
-	return nil, nil
+	defer in.Close()
+	content, err := io.ReadAll(io.LimitReader(in, maxLines))
+	if err != nil {
+		return nil, errNotCapsule
+	}
+	return content, nil
 }
 
-// openCapsule reads the directory of a capsule.
-func openCapsule(r io.ReaderAt, size int64) ([]*zip.File, error) {
+// inCapsule finds a file in a capsule by its name; nil where there is none.
+func inCapsule(r io.ReaderAt, size int64, name string) (*zip.File, error) {
 	if err := bounded(r, size); err != nil {
 		return nil, err
 	}
@@ -203,7 +192,10 @@ func openCapsule(r io.ReaderAt, size int64) ([]*zip.File, error) {
 	if err != nil {
 		return nil, errNotCapsule
 	}
-	return z.File, nil
+	if i := slices.IndexFunc(z.File, func(f *zip.File) bool { return f.Name == name }); i >= 0 {
+		return z.File[i], nil
+	}
+	return nil, nil
 }
 
 // bounded returns an error for a zip file whose directory is larger than a capsule's: to read

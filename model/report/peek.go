@@ -98,24 +98,21 @@ func (p Peek) verdict() string {
 }
 
 func (p Peek) limit() string {
-	var b strings.Builder
+	text, algorithm := Number(p.Limit), "algorithm unknown"
 	if p.Limit != nil && *p.Limit == 0 {
-		b.WriteString("none, counted")
-	} else {
-		b.WriteString(Number(p.Limit))
+		text = "none, counted"
 	}
 	if p.Window != nil {
-		b.WriteString(" in " + Each(*p.Window))
+		text += " in " + Each(*p.Window)
 	}
 	if p.Limit != nil && *p.Limit > 0 && p.atOnce != *p.Limit {
-		fmt.Fprintf(&b, ", %d at once", p.atOnce)
+		text += fmt.Sprintf(", %d at once", p.atOnce)
 	}
-	algorithm := "algorithm unknown"
 	if p.Algorithm != nil {
 		algorithm = *p.Algorithm
 	}
 	if p.Type == "none" {
-		return fmt.Sprintf("%s, %s, not on the server yet", b.String(), algorithm)
+		return text + ", " + algorithm + ", not on the server yet"
 	}
-	return fmt.Sprintf("%s, %s, kept in a %s", b.String(), algorithm, p.Type.Clean())
+	return text + ", " + algorithm + ", kept in a " + p.Type.Clean()
 }

@@ -107,11 +107,7 @@ func give(r *model.Reading, c string, units int64, now limiter.Instant) string {
 // shellQuote returns a string as one word of bash: between single quotes, or, where it holds
 // bytes that a terminal may obey or lose, with escapes between $' and '.
 func shellQuote(s string) string {
-	printable := true
-	for i := range len(s) {
-		printable = printable && s[i] >= ' ' && s[i] <= '~'
-	}
-	if printable {
+	if !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
 		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 	}
 	var b strings.Builder

@@ -9,6 +9,7 @@
 package report
 
 import (
+	"cmp"
 	"embed"
 	"encoding/json"
 	"fmt"
@@ -43,11 +44,10 @@ func (t Text) MarshalJSON() ([]byte, error) {
 			b.WriteRune(r)
 		case safetext.Clean(string(r)) == string(r):
 			b.WriteRune(r)
-		case r > 0xffff:
-			high, low := utf16.EncodeRune(r)
-			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
 		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
+			for _, unit := range utf16.AppendRune(nil, r) {
+				fmt.Fprintf(&b, `\u%04x`, unit)
+			}
 		}
 	}
 	b.WriteByte('"')
@@ -124,12 +124,7 @@ func (c *Columns) String() string {
 const Dash = "–"
 
 // Number prints a pointer of Key.
-func Number(n *int64) string {
-	if n == nil {
-		return Dash
-	}
-	return strconv.FormatInt(*n, 10)
-}
+func Number(n *int64) string { return cmp.Or(known(n), Dash) }
 
 // Wait prints a time of Key in milliseconds; zero and below have words of their own.
 func Wait(ms *int64, zero, negative string) string {
