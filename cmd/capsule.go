@@ -87,7 +87,7 @@ func (p *program) saveCapsule(board *model.Board, recent *recentBatches, alerts 
 	if whole, err := filepath.Abs(name); err == nil {
 		name = whole // so that the screen says in which folder it is
 	}
-	if err := writeCapsule(name, false, c); err != nil {
+	if err := writeCapsule(name, false, &c); err != nil {
 		return "", err
 	}
 	return savedCapsule(name, &c), nil
@@ -124,7 +124,7 @@ func (p *program) watchCapsule(ctx context.Context, src feed.Source, w recording
 	c, err := p.content(board.Freeze(board.At), tail.Begin(), tail, nil)
 	c.Cut = tail.Cut()
 	if err == nil {
-		err = writeCapsule(w.File, w.Force, c)
+		err = writeCapsule(w.File, w.Force, &c)
 	}
 	if err != nil {
 		return err
@@ -133,37 +133,15 @@ func (p *program) watchCapsule(ctx context.Context, src feed.Source, w recording
 	return ctx.Err()
 }
 
-// writeCapsule writes a capsule to a file that only its owner may read; one that is there is
-// written over with force alone. A file that cannot be finished does not stay. The error is
-// one sentence.
-func writeCapsule(name string, force bool, c report.Capsule) (err error) {
+// writeCapsule writes a capsule to a file; one that is there is written over with force alone. The error is one sentence.
+func writeCapsule(name string, force bool, c *report.Capsule) error {
 	if err := checkNew(name, force); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(name), ".ratescope-capsule-*")
-	if err != nil {
+	if err := file.Create(name, force, func(f *os.File) error { return c.Write(f) }); err != nil {
 		return file.Unwritable(name, err)
 	}
-	defer func() {
-		if err != nil {
-			os.Remove(f.Name())
-			err = file.Unwritable(name, err)
-		}
-	}()
-	err = c.Write(f)
-	if err = cmp.Or(err, f.Close()); err != nil {
-		return err
-	}
-	if force {
-		return os.Rename(f.Name(), name)
-	}
-	if err = os.Link(f.Name(), name); err == nil { // unlike a rename it writes over nothing
-		return os.Remove(f.Name())
-	}
-	if errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	return os.Rename(f.Name(), name) // a file system without links
+	return nil
 }
 
 // checkNew returns an error of usage where a file cannot be made.

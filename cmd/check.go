@@ -157,10 +157,7 @@ func (p *program) check(c *cobra.Command, name string, f checkFlags) error {
 func (f *checkFlags) print(page checkPage, asJSON bool, out io.Writer) (err error) {
 	switch {
 	case asJSON:
-		var content []byte
-		if content, err = json.MarshalIndent(page.Report, "", "  "); err == nil {
-			_, err = fmt.Fprintln(out, string(content))
-		}
+		err = report.WriteJSON(out, page.Report)
 	case f.markdown:
 		err = textPages.ExecuteTemplate(out, "check.md", page)
 	default:

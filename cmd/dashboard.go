@@ -3,10 +3,8 @@ package cmd
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,6 +20,7 @@ import (
 	"ratescope/feed/relay"
 	"ratescope/feed/replay"
 	"ratescope/feed/script/sandbox"
+	"ratescope/internal/file"
 	"ratescope/internal/goroutine"
 	"ratescope/limiter"
 	"ratescope/model"
@@ -190,15 +189,8 @@ func exportRows(at limiter.Instant, f report.Format, server string, rows []repor
 // already is never changed.
 func export(at limiter.Instant, extension string, write func(io.Writer) error) (path string, err error) {
 	path = "ratescope-" + at.Time().Format("20060102-150405.000") + "." + extension
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		if e := (*fs.PathError)(nil); errors.As(err, &e) {
-			err = e.Err
-		}
+	if err := file.Create(path, false, func(f *os.File) error { return write(f) }); err != nil {
 		return "", fmt.Errorf("%s cannot be written (%w): begin ratescope in a folder that you may write to", path, err)
-	}
-	if err = cmp.Or(write(f), f.Close()); err != nil {
-		return "", fmt.Errorf("the export to %s is not whole: %w", path, err)
 	}
 	return path, nil
 }

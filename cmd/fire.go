@@ -228,12 +228,11 @@ func recordedRequests(ctx context.Context, name, key string) ([]time.Duration, e
 
 // writeReport writes the report of an order into a new file.
 func writeReport(account *fireAccount, name string) error {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
+	print := collect.If(strings.HasSuffix(name, ".json"), account.JSON, account.Markdown)
+	if err := file.Create(name, false, func(f *os.File) error { return print(f) }); err != nil {
 		return fmt.Errorf("the report is not written: %w", file.Unwritable(name, err))
 	}
-	print := collect.If(strings.HasSuffix(name, ".json"), account.JSON, account.Markdown)
-	return cmp.Or(print(f), f.Close())
+	return nil
 }
 
 // webCall is a request to an application as its flags say it.

@@ -210,11 +210,11 @@ func aboutLibrary(name string) (identify.Library, bool) {
 
 // limitersFound is which limiters live on a server, in the fields and the order of the JSON output.
 type limitersFound struct {
-	Groups      []foundGroup `json:"groups"`
-	Candidates  []foundGroup `json:"candidates"`
-	Unknown     int64        `json:"unknown"`
-	Sampled     int64        `json:"sampled,omitempty"` // of the unknown: like others that are likely limiters
-	NotLimiters int64        `json:"not_limiters"`
+	Groups      []*foundGroup `json:"groups"`
+	Candidates  []*foundGroup `json:"candidates"`
+	Unknown     int64         `json:"unknown"`
+	Sampled     int64         `json:"sampled,omitempty"` // of the unknown: like others that are likely limiters
+	NotLimiters int64         `json:"not_limiters"`
 
 	server report.Text
 	at     limiter.Instant
@@ -260,19 +260,19 @@ func (r suggestedRule) MarshalJSON() ([]byte, error) {
 
 // limitersOf is r for output.
 func limitersOf(r identify.Report, server string, o report.Options) limitersFound {
-	of := func(g identify.Group) foundGroup { return groupOf(&g, o) }
+	of := func(g identify.Group) *foundGroup { return groupOf(&g, o) }
 	out := limitersFound{
-		Groups: append([]foundGroup{}, collect.Map(r.Groups, of)...), Candidates: append([]foundGroup{}, collect.Map(r.Candidates, of)...),
+		Groups: append([]*foundGroup{}, collect.Map(r.Groups, of)...), Candidates: append([]*foundGroup{}, collect.Map(r.Candidates, of)...),
 		Unknown: r.Unknown, Sampled: r.Sampled, NotLimiters: r.NotLimiters, server: report.Text(server),
 	}
-	for i := range out.Candidates {
-		out.Candidates[i].Evidence = "candidate"
+	for _, g := range out.Candidates {
+		g.Evidence = "candidate"
 	}
 	return out
 }
 
-func groupOf(g *identify.Group, o report.Options) foundGroup {
-	out := foundGroup{
+func groupOf(g *identify.Group, o report.Options) *foundGroup {
+	out := &foundGroup{
 		Pattern: o.Name(g.Pattern), Keys: g.Keys, Evidence: g.Evidence.String(), Why: append([]string{}, g.Why...),
 		NotRecorded: append([]string{}, g.NotRecorded...), of: g, example: o.Name(g.Example), examples: g.Examples, unsaid: g.Unsettled,
 	}

@@ -292,21 +292,18 @@ func entriesOf(r limitersFound) (entries []config.Entry, examples []string) {
 		example string
 		keys    int
 		grades  []string
-		hint    string
 	}
 	var all []*one
 	at := make(map[string]*one)
-	for i := range r.Groups {
-		g := &r.Groups[i]
+	for _, g := range r.Groups {
 		e, whole := g.whole(r.at)
 		if !whole {
 			continue
 		}
-		hint := ""
 		if e.Limit == "" && g.of.Missing() {
-			hint = fmt.Sprintf("limit: %s   it is not in Redis: take it from the application", g.limitHint())
+			e.Below = fmt.Sprintf("limit: %s   it is not in Redis: take it from the application", g.limitHint())
 			if g.burstHint() != "" {
-				hint += ", and beside it burst: CAPACITY"
+				e.Below += ", and beside it burst: CAPACITY"
 			}
 		}
 		id := e.Match + e.Name
@@ -315,7 +312,7 @@ func entriesOf(r limitersFound) (entries []config.Entry, examples []string) {
 		}
 		x := at[id]
 		if x == nil {
-			x = &one{entry: e, example: string(g.example), hint: hint}
+			x = &one{entry: e, example: string(g.example)}
 			at[id] = x
 			all = append(all, x)
 		}
@@ -328,7 +325,7 @@ func entriesOf(r limitersFound) (entries []config.Entry, examples []string) {
 		}
 		for _, word := range [...]struct{ of, is *string }{
 			{&x.entry.Library, &e.Library}, {&x.entry.Algorithm, &e.Algorithm}, {&x.entry.Limit, &e.Limit}, {&x.entry.Window, &e.Window},
-			{&x.hint, &hint},
+			{&x.entry.Below, &e.Below},
 		} {
 			if *word.of != *word.is {
 				*word.of = ""
@@ -346,7 +343,7 @@ func entriesOf(r limitersFound) (entries []config.Entry, examples []string) {
 		}
 	}
 	for _, x := range all {
-		x.entry.Above, x.entry.Below = fmt.Sprintf("%s, %s", format.Plural(x.keys, "key"), strings.Join(x.grades, " and ")), x.hint
+		x.entry.Above = format.Plural(x.keys, "key") + ", " + strings.Join(x.grades, " and ")
 		if slices.Contains(x.grades, model.Likely.String()) {
 			x.entry.Above += ": remove this rule if they are no limiters"
 		}
@@ -368,9 +365,9 @@ func entriesOf(r limitersFound) (entries []config.Entry, examples []string) {
 
 // open returns the patterns of what may be limiters and has no rule without a word of a person.
 func (i *limitersFound) open() string {
-	whole := func(g foundGroup) bool { _, ok := g.whole(i.at); return ok }
+	whole := func(g *foundGroup) bool { _, ok := g.whole(i.at); return ok }
 	groups := slices.DeleteFunc(slices.Clone(i.Groups), whole)
-	return strings.Join(collect.Map(append(groups, i.Candidates...), func(g foundGroup) string { return g.Pattern.Clean() }), ", ")
+	return strings.Join(collect.Map(append(groups, i.Candidates...), func(g *foundGroup) string { return g.Pattern.Clean() }), ", ")
 }
 
 // whole returns the rule for the group, and whether it can stand: it does not where it lacks its limit, or would say nothing of how
@@ -428,14 +425,14 @@ func (i *limitersFound) suggest(ctx context.Context, p *program, long time.Durat
 	}
 	var open []*foundGroup
 	var keys []string
-	for at, list := range [][]foundGroup{i.Groups, i.Candidates} {
-		for n := range list {
-			if g := &list[n]; g.Library == nil && g.read == "" && (g.Algorithm == nil || at == 1 || g.sampled()) && len(o.URLs) > 0 {
-				if g.examples = append([]string{string(g.example)}, g.examples...); n >= mostCandidates && at == 1 || long == 0 && !g.sampled() {
-					g.examples = g.examples[:1]
-				}
-				open, keys = append(open, g), append(keys, g.examples...)
+	all := slices.Concat(i.Groups, i.Candidates)
+	for n, g := range all {
+		nth := n - len(i.Groups) // of the candidates
+		if g.Library == nil && g.read == "" && (g.Algorithm == nil || nth >= 0 || g.sampled()) && len(o.URLs) > 0 {
+			if g.examples = append([]string{string(g.example)}, g.examples...); nth >= mostCandidates || long == 0 && !g.sampled() {
+				g.examples = g.examples[:1]
 			}
+			open, keys = append(open, g), append(keys, g.examples...)
 		}
 	}
 	looks, now, err := looksAt(ctx, o, keys, min(long, settling))
@@ -471,12 +468,10 @@ func (i *limitersFound) suggest(ctx context.Context, p *program, long time.Durat
 			g.Limit, g.Window, g.LimitFrom = new(limit.Count), new(report.Millis(limit.Window)), new(model.LimitInferred.String())
 		}
 	}
-	for at, list := range [][]foundGroup{i.Groups, i.Candidates} {
-		for n := range list {
-			e, whole := list[n].whole(i.at)
-			if list[n].Rule = suggestedRule(e); whole && at == 0 {
-				list[n].offers = nil
-			}
+	for n, g := range all {
+		e, whole := g.whole(i.at)
+		if g.Rule = suggestedRule(e); whole && n < len(i.Groups) {
+			g.offers = nil
 		}
 	}
 	return nil

@@ -122,9 +122,7 @@ func Merge(content []byte, add []Entry) ([]byte, error) {
 		return nil, err
 	}
 	var top yaml.Node
-	if err := yaml.Unmarshal(content, &top); err != nil {
-		return nil, syntax(err)
-	}
+	_ = yaml.Unmarshal(content, &top) // it was read before
 	m := merger{slices.Collect(strings.Lines(string(content))), add, slices.IndexFunc(before.Rules, func(r Rule) bool { return !r.Narrow() })}
 	for _, p := range m.places(&top) {
 		merged := slices.Concat(content[:p.from], []byte(p.text), content[p.to:])

@@ -199,22 +199,30 @@ func Replace(name string, was, content []byte) error {
 	if !bytes.Equal(now, was) {
 		return fmt.Errorf("%s cannot be written, it has changed meanwhile: try again", safetext.Clean(name))
 	}
-	if err := replace(path, content, mode); err != nil {
+	if err := Create(path, true, func(f *os.File) error {
+		_, err := f.Write(content)
+		return cmp.Or(err, f.Chmod(mode), f.Sync())
+	}); err != nil {
 		return Unwritable(name, err)
 	}
 	return nil
 }
 
-// replace writes a file beside the one at path, and gives it its name when it is on disk.
-func replace(path string, content []byte, mode fs.FileMode) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+// Create writes a file that is for its owner alone, and gives it its name when it is whole; one that is there is written over with
+// force alone. A file that cannot be finished does not stay. The error is one clause without the name.
+func Create(name string, force bool, write func(*os.File) error) error {
+	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
 	if err != nil {
-		return err
+		return bare(err)
 	}
 	defer os.Remove(f.Name())
-	_, err = f.Write(content)
-	if err = cmp.Or(err, f.Chmod(mode), f.Sync(), f.Close()); err != nil {
-		return err
+	if err = cmp.Or(write(f), f.Close()); err != nil {
+		return bare(err)
 	}
-	return os.Rename(f.Name(), path)
+	if !force { // unlike a rename, a link writes over nothing; some file systems have none
+		if err = os.Link(f.Name(), name); err == nil || errors.Is(err, fs.ErrExist) {
+			return bare(err)
+		}
+	}
+	return bare(os.Rename(f.Name(), name))
 }
