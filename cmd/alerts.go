@@ -202,12 +202,12 @@ func tryAlerts(ctx context.Context, c *config.Config, name string, o output) err
 			tried++
 			said := report.AlertOf(alert.Sample(a.Rule, firing, time.Now()), o.Names)
 			said.Text = "this is a test: " + said.Text
+			outcome := "was delivered"
 			if err := route.Deliver(ctx, said, func(report.Delivery) {}); err != nil {
 				failed++
-				fmt.Fprintf(o.Out, "%s: %s was not delivered: %v\n", a.Name, said.State, err)
-				continue
+				outcome = fmt.Sprintf("was not delivered: %v", err)
 			}
-			fmt.Fprintf(o.Out, "%s: %s was delivered\n", a.Name, said.State)
+			fmt.Fprintf(o.Out, "%s: %s %s\n", a.Name, said.State, outcome)
 		}
 	}
 	switch {

@@ -69,7 +69,7 @@ func (p *program) content(board *model.Board, begin limiter.Instant, recording i
 	// Since an instant of this machine's clock, what this session fired or what is about a key of the capsule.
 	c.Audit = fire.AuditSince("", fire.Extract{Since: begin.Add(-board.Server.Offset), Server: board.Server.Target, Mask: p.mask,
 		Shown: func(key string) bool { return board.Key(key) != nil }})
-	c.Config, _ = loaded.Shared(p.mask).Show() // what cannot be read is left out
+	c.Config = loaded.Shared(p.mask).Show()
 	return c, nil
 }
 

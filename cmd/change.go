@@ -187,7 +187,6 @@ func (c *changeAccount) Done(d model.Changed) {
 	})...)
 }
 
-// String returns c as one line.
 func (c *changeAccount) String() string {
 	what := format.Plural(len(c.Removed), "key") + " removed"
 	switch {

@@ -72,7 +72,6 @@ func newCheck(p *program) *cobra.Command {
 	}, serverFlags, []string{"limit", "burst", "ascii", "allow-inject"})
 }
 
-// addCall adds the flags that say how a script is called.
 func (f *checkFlags) addCall(c *cobra.Command) {
 	c.Flags().StringVar(&f.keys, "keys", "", "keys of a call, by spaces: words in braces are filled in (default {who})")
 	c.Flags().StringVar(&f.args, "args", "", "arguments of a call, by spaces: "+strings.Join(script.Words(), " ")+
@@ -102,11 +101,17 @@ func (p *program) checkLimit() (limiter.Limit, error) {
 	return l, nil
 }
 
-// call says how a script is called: by the flags, the comment at its head, or as usual.
-func (f *checkFlags) call(text string) (call script.Call, costAsked bool, err error) {
+// read reads a script, and how it is called: by the flags, the comment at its head, or as usual. The error is an error of usage.
+func (f *checkFlags) read(name string) (text string, call script.Call, costAsked bool, err error) {
+	defer func() { err = usage(err) }()
+	content, err := file.Read(name)
+	if err != nil {
+		return "", call, false, err
+	}
+	text = string(content)
 	call, said, err := script.Head(text)
 	if err != nil {
-		return call, false, err
+		return "", call, false, err
 	}
 	costAsked = said && !slices.Equal(call.Args, script.Default.Args) || f.args != ""
 	if f.keys != "" {
@@ -117,10 +122,9 @@ func (f *checkFlags) call(text string) (call script.Call, costAsked bool, err er
 	}
 	call, err = script.Parse(call.Keys, call.Args, cmp.Or(f.admitted, call.Admitted.String()))
 	i := slices.Index(call.Args, "{cost}")
-	return call, i >= 0 && (costAsked || strings.Contains(text, fmt.Sprintf("ARGV[%d]", i+1))), err
+	return text, call, i >= 0 && (costAsked || strings.Contains(text, fmt.Sprintf("ARGV[%d]", i+1))), err
 }
 
-// check puts a script to the test and prints what came out.
 func (p *program) check(c *cobra.Command, name string, f checkFlags) error {
 	limit, err := p.checkLimit()
 	if err != nil {
@@ -130,14 +134,9 @@ func (p *program) check(c *cobra.Command, name string, f checkFlags) error {
 		return usagef("--promise %s is no promise that can be checked: use exact, or leave it out for what the algorithm promises",
 			f.promise)
 	}
-	content, err := file.Read(name)
+	text, call, asked, err := f.read(name)
 	if err != nil {
-		return usage(err)
-	}
-	text := string(content)
-	call, asked, err := f.call(text)
-	if err != nil {
-		return usage(err)
+		return err
 	}
 	o := bench.Options{Limit: limit, Exact: f.promise == "exact", Cost: slices.Contains(call.Args, "{cost}"), CostAsked: asked}
 	r, price, err := p.bench(c.Context(), sandbox.Script{Text: text, Call: call, Limit: limit}, o)

@@ -121,7 +121,6 @@ func (p *program) apart(ctx context.Context, apps []*fire.Application, names []s
 	return all, nil
 }
 
-// fireSteps sends traffic in real time.
 func fireSteps(ctx context.Context, app *fire.Application, steps []bench.Step, w time.Duration) (fired []model.Fired, err error) {
 	now := time.Now()
 	begin := limiter.InstantOf(now).Floor(w).Add(bench.OutsideBegins(w))

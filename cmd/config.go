@@ -49,7 +49,6 @@ func (p *program) newConfigPath() (string, error) {
 	return filepath.Join(xdg.ConfigHome, configFile), nil
 }
 
-// configInit writes a new file.
 func configInit(p *program, c *cobra.Command) error {
 	path, err := p.newConfigPath()
 	if err != nil {
@@ -65,7 +64,6 @@ func configInit(p *program, c *cobra.Command) error {
 	return err
 }
 
-// configPath prints where the file is.
 func configPath(p *program, c *cobra.Command) error {
 	path := cmp.Or(p.Config, defaultConfigPath())
 	if path == "" {
@@ -79,17 +77,12 @@ func configPath(p *program, c *cobra.Command) error {
 	return err
 }
 
-// configShow prints the file as it is understood.
 func configShow(p *program, c *cobra.Command) error {
 	loaded, _, err := p.configuration()
 	if err != nil {
 		return err
 	}
-	text, err := loaded.Show()
-	if err != nil {
-		return err
-	}
-	_, err = c.OutOrStdout().Write(text)
+	_, err = c.OutOrStdout().Write(loaded.Show())
 	return err
 }
 

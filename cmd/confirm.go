@@ -40,7 +40,6 @@ func (a *attempt) begin(ctx context.Context, src server, s *model.Order) (err er
 	return a.read(ctx, src, s.Key)
 }
 
-// read reads the key once.
 func (a *attempt) read(ctx context.Context, src server, key string) (err error) {
 	if a.batch, a.reading, err = feed.ReadKey(ctx, src, key); err == nil {
 		a.out.lacks(a.batch)

@@ -291,10 +291,9 @@ func runFed(p *program, c *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return usagef("--from and the target %q both say what is shown: give one of them", args[0])
 	}
-	for _, name := range exporterSays {
-		if c.Flags().Changed(name) {
-			return usagef("--%s is for the process that watches the server: give it to \"ratescope export\", or leave --from out", name)
-		}
+	if err := misplaced(c, "--%s is for the process that watches the server: give it to \"ratescope export\", or leave --from out",
+		exporterSays...); err != nil {
+		return err
 	}
 	if err := p.ask(); err != nil {
 		return err

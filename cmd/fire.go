@@ -226,7 +226,6 @@ func recordedRequests(ctx context.Context, name, key string) ([]time.Duration, e
 	return at, nil
 }
 
-// writeReport writes the report of an order into a new file.
 func writeReport(account *fireAccount, name string) error {
 	print := collect.If(strings.HasSuffix(name, ".json"), account.JSON, account.Markdown)
 	if err := file.Create(name, false, func(f *os.File) error { return print(f) }); err != nil {

@@ -73,7 +73,6 @@ type latencies struct {
 	Max int64 `json:"max"`
 }
 
-// newFireAccount returns an account of no requests yet.
 func newFireAccount(key string, o report.Options) *fireAccount {
 	return &fireAccount{Key: o.Name(key), Requests: []firedRequest{}}
 }
@@ -155,7 +154,6 @@ func (f *fireAccount) Add(a model.Fired) string {
 	return b.String()
 }
 
-// JSON prints f as one object.
 func (f *fireAccount) JSON(w io.Writer) error {
 	f.finish()
 	return report.WriteJSON(w, f)
@@ -177,11 +175,8 @@ func (f *fireAccount) Trouble() string {
 		return ""
 	}
 	first := ""
-	for _, r := range f.Requests {
-		if r.err != "" {
-			first = ": " + report.Text(r.err).Clean()
-			break
-		}
+	if i := slices.IndexFunc(f.Requests, func(r firedRequest) bool { return r.err != "" }); i >= 0 {
+		first = ": " + report.Text(f.Requests[i].err).Clean()
 	}
 	verb := collect.If(bad == 1, "was", "were")
 	return fmt.Sprintf("%d of %s %s not decided (%s, %d without an answer)%s",
@@ -239,7 +234,6 @@ func (f *fireAccount) Issue(t model.Ticket, concerns, words []string, o report.O
 	f.Ticket, f.Words = l, words
 }
 
-// commandsOf returns the commands of a ticket.
 func commandsOf(t *model.Ticket, o report.Options) []report.Text {
 	list := make([]report.Text, len(t.Commands))
 	for i, c := range t.Commands {

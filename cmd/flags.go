@@ -65,7 +65,6 @@ func algorithmNames() []string {
 	return append([]string{"auto"}, collect.Map(limiter.Algorithms(), limiter.Algorithm.String)...)
 }
 
-// flagError turns an error of the flag parser into one sentence.
 func flagError(c *cobra.Command, err error) error {
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		var names []string
@@ -169,7 +168,6 @@ func question() func(string) (string, error) {
 	}
 }
 
-// notifying reads --notify.
 func (p *program) notifying() (session.Notify, error) {
 	way, known := map[string]session.Notify{"none": session.NotifyNot, "bell": session.NotifyBell, "desktop": session.NotifyDesktop}[p.notify]
 	if !known {

@@ -199,7 +199,6 @@ func identified(ctx context.Context, src feed.Source, long time.Duration, o outp
 	return found, nil
 }
 
-// aboutLibrary says what is known of a library.
 func aboutLibrary(name string) (identify.Library, bool) {
 	l := library.Named(name)
 	if l == nil {
@@ -258,7 +257,6 @@ func (r suggestedRule) MarshalJSON() ([]byte, error) {
 	return json.Marshal(words)
 }
 
-// limitersOf is r for output.
 func limitersOf(r identify.Report, server string, o report.Options) limitersFound {
 	of := func(g identify.Group) *foundGroup { return groupOf(&g, o) }
 	out := limitersFound{

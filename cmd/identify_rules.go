@@ -53,7 +53,6 @@ type reportedRead struct {
 	words     string         // the rule as the configuration has it
 }
 
-// runIdentifyKeys says what keys could be.
 func runIdentifyKeys(p *program, c *cobra.Command, f identifyFlags, keys []string) error {
 	switch {
 	case f.yaml || f.write || f.yes:

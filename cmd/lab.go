@@ -148,7 +148,6 @@ func (f *shotFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.size, "size", "120x36", "columns and rows of the picture")
 }
 
-// draw writes the picture and prints its name.
 func (f *shotFlags) draw(c *cobra.Command, o screenlab.Options) error {
 	shot := screenlab.Shot{At: f.at}
 	if n, err := fmt.Sscanf(f.size, "%dx%d", &shot.Width, &shot.Height); n != 2 || err != nil {
@@ -209,14 +208,9 @@ func (l *labScript) join(p *program, o *screenlab.Options, named bool) (done fun
 				p.Override.Limit, has.Count, format.Length(has.Window))
 		}
 	}
-	content, err := file.Read(l.file)
+	text, call, _, err := l.call.read(l.file)
 	if err != nil {
-		return nil, usage(err)
-	}
-	text := string(content)
-	call, _, err := l.call.call(text)
-	if err != nil {
-		return nil, usage(err)
+		return nil, err
 	}
 	box, err := sandbox.New(sandbox.Script{Text: text, Call: call, Limit: limit})
 	if err != nil {
@@ -272,7 +266,6 @@ func (f *classFlags) add(c *cobra.Command) {
 	c.Flags().IntVar(&f.most, "most", class.DefaultMost, "how many students the class takes")
 }
 
-// admission reads who may join.
 func (f *classFlags) admission() (class.Admission, error) {
 	name, read := f.password, class.Password
 	switch {

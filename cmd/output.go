@@ -18,7 +18,6 @@ type output struct {
 	Names    report.Options
 }
 
-// print prints a report in the form that was asked for.
 func (o output) print(r fmt.Stringer) error {
 	if o.JSON {
 		return report.WriteJSON(o.Out, r)
@@ -46,7 +45,6 @@ type exitError struct {
 
 func (e exitError) Error() string { return e.Err.Error() }
 
-// Unwrap returns the error that it wraps.
 func (e exitError) Unwrap() error { return e.Err }
 
 // usage returns err as an error in how the program was called; nil stays nil.
@@ -57,7 +55,6 @@ func usage(err error) error {
 	return exitError{exitUsage, err}
 }
 
-// usagef returns an error of usage with a formatted text.
 func usagef(format string, args ...any) error { return usage(fmt.Errorf(format, args...)) }
 
 // progressLine is a line on a terminal that is written over.

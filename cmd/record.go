@@ -156,7 +156,6 @@ func (w *batchWriter) account() string {
 	return text
 }
 
-// size prints a number of bytes.
 func size(n int64) string {
 	switch {
 	case n < 1000:

@@ -184,9 +184,8 @@ func aside(name string, recording *record.File) (list []record.Marker) {
 		return nil
 	}
 	defer f.Close()
-	head := make([]byte, 4)
 	info, err := f.Stat()
-	if n, _ := f.ReadAt(head, 0); err != nil || !report.RecognizeCapsule(head[:n]) {
+	if err != nil {
 		return nil
 	}
 	add := func(m record.Marker) {

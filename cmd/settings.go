@@ -300,7 +300,6 @@ func (s *settings) GivenPassword() (connect.Secret, error) {
 	return password, usage(err)
 }
 
-// passwordIn reads a password from the first line of a file.
 func passwordIn(name string) (connect.Secret, error) {
 	text, err := file.Read(name)
 	if err != nil {

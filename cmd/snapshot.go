@@ -98,12 +98,9 @@ func (o output) explain(b model.Batch, s report.Snapshot) {
 
 // unread returns an error when nothing at all could be read.
 func unread(b model.Batch) error {
-	for _, r := range b.Readings {
-		if r.Err == "" {
-			return nil
-		}
-	}
 	switch {
+	case slices.ContainsFunc(b.Readings, func(r model.Reading) bool { return r.Err == "" }):
+		return nil
 	case len(b.Readings) > 0:
 		return exitError{exitNothing, fmt.Errorf("none of %d keys could be read: %s", len(b.Readings), b.Readings[0].Err)}
 	case len(b.Server.Lacks) > 0:

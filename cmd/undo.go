@@ -49,7 +49,6 @@ type undone struct {
 	parts []string
 }
 
-// String returns u as one line.
 func (u undone) String() string {
 	what := cmp.Or(u.Change, format.Plural(int(u.Requests), "request")+" at")
 	return fmt.Sprintf("%s: %s %s taken back, %s\n", u.ID, what, u.Key.Clean(), strings.Join(u.parts, ", "))

@@ -117,7 +117,6 @@ table:
 	return trouble
 }
 
-// said is the result in the words of the table.
 func said(r scenario.Result) string {
 	switch r.Status {
 	case scenario.NotOnStore:

@@ -79,7 +79,6 @@ func raiseAlerts(p *program, c *cobra.Command, src server) error {
 	return cmp.Or(err, c.Context().Err())
 }
 
-// alerts returns the alerts of the configuration.
 func (p *program) alerts(change func(report.Alert), told func(report.Delivery)) (*alerter, error) {
 	loaded, err := p.Loaded()
 	if err != nil {

@@ -79,10 +79,7 @@ const Suffix = ".theme"
 // names; one that bears the name of a theme on the shelf takes its place. A folder that
 // is not there adds nothing.
 func (s Shelf) Add(folder fs.FS) (Shelf, error) {
-	files, err := fs.Glob(folder, "*"+Suffix)
-	if err != nil {
-		return s, err
-	}
+	files, _ := fs.Glob(folder, "*"+Suffix) // the pattern is a valid one
 	shelf := append(Shelf(nil), s...)
 	for _, file := range files {
 		text, err := fs.ReadFile(folder, file)

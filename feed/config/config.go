@@ -125,7 +125,7 @@ type shown struct {
 
 // Show returns the configuration in its own format, as it is understood. Of webhooks only
 // the host is there, because the rest is often a secret.
-func (c *Config) Show() ([]byte, error) {
+func (c *Config) Show() []byte {
 	out := shown{Rules: []map[string]any{}, Targets: map[string]map[string]any{}, Alerts: []map[string]any{}}
 	for _, r := range c.Rules {
 		out.Rules = append(out.Rules, r.words())
@@ -149,7 +149,8 @@ func (c *Config) Show() ([]byte, error) {
 		}
 		out.Alerts = append(out.Alerts, words)
 	}
-	return yaml.Marshal(out)
+	text, _ := yaml.Marshal(out) // texts, numbers and truths
+	return text
 }
 
 func (r *Rule) words() map[string]any {
@@ -204,7 +205,6 @@ func (c *Config) Shared(mask bool) *Config {
 	return out
 }
 
-// program returns a command without its arguments.
 func program(command []string) []string {
 	if len(command) < 2 {
 		return command
@@ -240,7 +240,6 @@ type Alert struct {
 	Command      []string // program and arguments, run without a shell; nil none
 }
 
-// readAlerts reads the list of alerts.
 func (c *Config) readAlerts(n *yaml.Node) error {
 	names := map[string]bool{}
 	return each(n, "alerts", func(one *yaml.Node) error {
@@ -321,7 +320,6 @@ type Target struct {
 // Colours are those that a target may have.
 var Colours = []string{"red", "orange", "yellow", "green", "blue", "magenta", "cyan", "white"}
 
-// readTargets reads the mapping of names to targets.
 func (c *Config) readTargets(n *yaml.Node) error {
 	if n.Kind != yaml.MappingNode {
 		return at(n, "%s is no mapping of names to targets: write it as in prod: {redis: rediss://cache:6379}", quoted(n))

@@ -172,11 +172,11 @@ func TestMasked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := c.Shared(true).Show()
-	if err != nil || strings.Contains(string(text), "alice") || strings.Count(string(text), "login:al***org") != 3 || !strings.Contains(string(text), "rl:*") {
-		t.Errorf("masked it is\n%s%v", text, err)
+	text := c.Shared(true).Show()
+	if strings.Contains(string(text), "alice") || strings.Count(string(text), "login:al***org") != 3 || !strings.Contains(string(text), "rl:*") {
+		t.Errorf("masked it is\n%s", text)
 	}
-	if text, err := c.Show(); err != nil || strings.Count(string(text), "login:alice@example.org") != 3 {
-		t.Errorf("the configuration itself is now\n%s%v", text, err)
+	if text := c.Show(); strings.Count(string(text), "login:alice@example.org") != 3 {
+		t.Errorf("the configuration itself is now\n%s", text)
 	}
 }

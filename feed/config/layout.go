@@ -43,7 +43,6 @@ func layoutWords(l *form.Layout, s **Script) []word {
 	}
 }
 
-// readTemplate reads the name of keys into p.
 func readTemplate(p *form.Template) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
 		var name string

@@ -88,7 +88,6 @@ func RuleFor(rules []Rule, names ...string) *Rule {
 	return nil
 }
 
-// readRules reads the list of rules.
 func (c *Config) readRules(n *yaml.Node) error {
 	err := each(n, "rules", func(one *yaml.Node) error {
 		r, err := readRule(one)

@@ -112,7 +112,6 @@ func plainScript(l *form.Layout) *Script {
 	return s
 }
 
-// readScript reads file, keys, args and admitted.
 func readScript(n *yaml.Node) (*Script, error) {
 	s := Script{at: n}
 	var keys, args []string

@@ -67,30 +67,17 @@ func (c *Capsule) Write(w io.Writer) error {
 	z := zip.NewWriter(w)
 	snapshot := SnapshotOf(c.Board.Batch(), c.Names)
 	var keys bytes.Buffer
-	if err := WriteJSON(&keys, snapshot); err != nil {
-		return err
-	}
+	_ = WriteJSON(&keys, snapshot) // a Buffer takes all
 	health, err := record.HealthJSON(&c.Board.Health, c.Names.Mask)
 	if err != nil {
 		return fmt.Errorf("the health of the server cannot be written down: %w", err)
 	}
-	events, err := lines(collect.Map(c.Events, func(m record.Marker) Event { return EventOf(m, c.Names) }))
-	if err != nil {
-		return err
-	}
-	alerts, err := lines(c.Alerts)
-	if err != nil {
-		return err
-	}
-	summary, err := c.summary(snapshot)
-	if err != nil {
-		return err
-	}
+	events := lines(collect.Map(c.Events, func(m record.Marker) Event { return EventOf(m, c.Names) }))
 	for _, f := range []struct {
 		name    string
 		content []byte
 	}{
-		{summaryName, summary}, {pictureName, []byte(c.SVG)}, {"events.jsonl", events}, {CapsuleAlerts, alerts},
+		{summaryName, c.summary(snapshot)}, {pictureName, []byte(c.SVG)}, {"events.jsonl", events}, {CapsuleAlerts, lines(c.Alerts)},
 		{CapsuleAudit, c.Audit}, {"keys.json", keys.Bytes()}, {"health.json", health}, {"config.yaml", c.Config},
 	} {
 		if len(f.content) == 0 {
@@ -114,17 +101,15 @@ func (c *Capsule) Write(w io.Writer) error {
 	return err
 }
 
-// lines writes a list as JSON, one object a line.
-func lines[T any](list []T) ([]byte, error) {
+// lines writes a list as JSON, one object a line. What is reported has no value that JSON lacks.
+func lines[T any](list []T) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	for _, v := range list {
-		if err := e.Encode(v); err != nil {
-			return nil, err
-		}
+		_ = e.Encode(v)
 	}
-	return b.Bytes(), nil
+	return b.Bytes()
 }
 
 // capsuleMagic begins a zip file that is not empty.
@@ -226,18 +211,17 @@ const (
 	mostAlerts = 40
 )
 
-// summary returns the capsule in Markdown.
-func (c *Capsule) summary(s Snapshot) ([]byte, error) {
+func (c *Capsule) summary(s Snapshot) []byte {
 	full := slices.DeleteFunc(slices.Clone(s.Keys), func(k Key) bool {
 		return k.Utilization == nil || k.Evidence == model.Likely.String()
 	})
 	slices.SortStableFunc(full, func(x, y Key) int { return cmp.Compare(*y.Utilization, *x.Utilization) })
 	var b bytes.Buffer
-	err := pages().ExecuteTemplate(&b, "summary.md", map[string]any{
+	_ = pages().ExecuteTemplate(&b, "summary.md", map[string]any{
 		"c": c, "lasted": format.Elapsed(c.Board.At.Sub(c.Begin)), "text": strings.TrimRight(c.Text, "\n"),
 		"full": full[:min(len(full), mostFull)], "more": len(full) - mostFull,
 		"events": c.Events[max(0, len(c.Events)-mostEvents):], "earlier": len(c.Events) - mostEvents,
 		"alerts": c.Alerts[max(0, len(c.Alerts)-mostAlerts):], "audited": bytes.Count(c.Audit, []byte("\n")),
 	})
-	return b.Bytes(), err
+	return b.Bytes()
 }

@@ -41,7 +41,6 @@ func RowOf(r *model.Reading, at limiter.Instant, o Options) Row {
 	return Row{Time: rfc3339(at), At: at.Millis(), Age: max(Millis(at.Sub(r.At)), 0), Key: KeyOf(r, at, o)}
 }
 
-// rfc3339 writes an instant in UTC, to the millisecond.
 func rfc3339(at limiter.Instant) string { return at.Time().UTC().Format("2006-01-02T15:04:05.000Z") }
 
 // Format is how rows are written.
@@ -76,10 +75,7 @@ func write[T any](w io.Writer, f Format, list []T, head []string, fields func(*T
 	var err error
 	switch f {
 	case JSONLines:
-		var text []byte
-		if text, err = lines(list); err == nil {
-			_, err = out.Write(text)
-		}
+		_, err = out.Write(lines(list))
 	case CSV:
 		c := csv.NewWriter(out)
 		err = c.Write(head)

@@ -139,7 +139,6 @@ func Wait(ms *int64, zero, negative string) string {
 	return format.Spaced(time.Duration(*ms) * time.Millisecond)
 }
 
-// percent prints a utilization.
 func percent(u *float64) string {
 	if u == nil {
 		return Dash
