@@ -166,20 +166,17 @@ func routes(c *config.Config) map[string]notify.Route {
 // read when it is needed, so that it can be replaced.
 func routeOf(a config.Alert) notify.Route {
 	r := notify.Route{Command: a.Command, Alertmanager: a.Alertmanager}
-	switch {
-	case a.Webhook != "":
-		r.Webhook = func() (string, error) { return a.Webhook, nil }
-	case a.WebhookFile != "":
+	if a.Webhook+a.WebhookFile+a.WebhookEnv != "" {
 		r.Webhook = func() (string, error) {
-			text, err := file.Read(a.WebhookFile)
-			return strings.TrimSpace(string(text)), err
-		}
-	case a.WebhookEnv != "":
-		r.Webhook = func() (string, error) {
-			if url := os.Getenv(a.WebhookEnv); url != "" {
-				return url, nil
+			env := os.Getenv(a.WebhookEnv)
+			switch {
+			case a.WebhookFile != "":
+				text, err := file.Read(a.WebhookFile)
+				return strings.TrimSpace(string(text)), err
+			case a.Webhook == "" && env == "":
+				return "", fmt.Errorf("the environment has no %s, which webhook_env names", a.WebhookEnv)
 			}
-			return "", fmt.Errorf("the environment has no %s, which webhook_env names", a.WebhookEnv)
+			return cmp.Or(a.Webhook, env), nil
 		}
 	}
 	return r
@@ -225,21 +222,17 @@ func tryAlerts(ctx context.Context, c *config.Config, name string, o output) err
 
 func newAlert(p *program) *cobra.Command {
 	c := helped("alert")
-	c.AddCommand(newAlertTest(p))
-	return p.command(c, several, func(c *cobra.Command, args []string) error {
-		return usagef("alert needs a command: use \"ratescope alert test\"")
-	})
-}
-
-func newAlertTest(p *program) *cobra.Command {
-	c := helped("test [NAME]")
-	return p.command(c, arity{max: 1, what: "name"}, func(c *cobra.Command, args []string) error {
+	name := arity{max: 1, what: "name"}
+	c.AddCommand(p.command(helped("test [NAME]"), name, func(c *cobra.Command, args []string) error {
 		loaded, _, err := p.configuration()
 		if err != nil {
 			return err
 		}
 		return tryAlerts(c.Context(), loaded, append(args, "")[0], p.output(c))
-	}, []string{"config", "mask"})
+	}, []string{"config", "mask"}))
+	return p.command(c, several, func(c *cobra.Command, args []string) error {
+		return usagef("alert needs a command: use \"ratescope alert test\"")
+	})
 }
 
 // configuration returns the configuration of --config or of the XDG folders, whether a

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -48,8 +47,7 @@ func newCapsule(p *program) *cobra.Command {
 }
 
 // content puts together what a capsule holds.
-func (p *program) content(board *model.Board, begin limiter.Instant, recording io.WriterTo,
-	alerts []report.Alert) (report.Capsule, error) {
+func (p *program) content(board *model.Board, tail *record.Tail, alerts []report.Alert) (report.Capsule, error) {
 	shelf, err := p.shelf()
 	if err != nil {
 		return report.Capsule{}, err
@@ -59,7 +57,7 @@ func (p *program) content(board *model.Board, begin limiter.Instant, recording i
 		return report.Capsule{}, err
 	}
 	c := report.Capsule{
-		By: "ratescope " + buildText(p.version), Made: time.Now(), Begin: begin, Board: board, Recording: recording,
+		By: "ratescope " + buildText(p.version), Made: time.Now(), Begin: tail.Begin(), Board: board, Recording: tail, Cut: tail.Cut(),
 		Events: tui.Events(board), Concerns: tui.Concerns(board), Alerts: alerts, Text: text, SVG: svg, Names: p.names(),
 	}
 	loaded, err := p.Loaded()
@@ -67,7 +65,7 @@ func (p *program) content(board *model.Board, begin limiter.Instant, recording i
 		return report.Capsule{}, err
 	}
 	// Since an instant of this machine's clock, what this session fired or what is about a key of the capsule.
-	c.Audit = fire.AuditSince("", fire.Extract{Since: begin.Add(-board.Server.Offset), Server: board.Server.Target, Mask: p.mask,
+	c.Audit = fire.AuditSince("", fire.Extract{Since: c.Begin.Add(-board.Server.Offset), Server: board.Server.Target, Mask: p.mask,
 		Shown: func(key string) bool { return board.Key(key) != nil }})
 	c.Config = loaded.Shared(p.mask).Show()
 	return c, nil
@@ -78,8 +76,7 @@ func (p *program) saveCapsule(board *model.Board, recent *recentBatches, alerts 
 	recent.mu.Lock()
 	defer recent.mu.Unlock()
 	recent.take()
-	c, err := p.content(board, recent.tail.Begin(), recent.tail, alerts)
-	c.Cut = recent.tail.Cut()
+	c, err := p.content(board, recent.tail, alerts)
 	if err = cmp.Or(recent.err, err); err != nil {
 		return "", err
 	}
@@ -87,10 +84,7 @@ func (p *program) saveCapsule(board *model.Board, recent *recentBatches, alerts 
 	if whole, err := filepath.Abs(name); err == nil {
 		name = whole // so that the screen says in which folder it is
 	}
-	if err := writeCapsule(name, false, &c); err != nil {
-		return "", err
-	}
-	return savedCapsule(name, &c), nil
+	return writeCapsule(name, false, &c)
 }
 
 // watchCapsule watches src for a time, or until ctx ends, and writes a capsule of it. When
@@ -121,27 +115,36 @@ func (p *program) watchCapsule(ctx context.Context, src feed.Source, w recording
 	if err := cmp.Or(err, failed); err != nil || begun.IsZero() {
 		return cmp.Or(err, ctx.Err())
 	}
-	c, err := p.content(board.Freeze(board.At), tail.Begin(), tail, nil)
-	c.Cut = tail.Cut()
-	if err == nil {
-		err = writeCapsule(w.File, w.Force, &c)
-	}
+	c, err := p.content(board.Freeze(board.At), tail, nil)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(o.Err, "ratescope: "+savedCapsule(w.File, &c))
+	account, err := writeCapsule(w.File, w.Force, &c)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(o.Err, "ratescope: "+account)
 	return ctx.Err()
 }
 
-// writeCapsule writes a capsule to a file; one that is there is written over with force alone. The error is one sentence.
-func writeCapsule(name string, force bool, c *report.Capsule) error {
+// writeCapsule writes a capsule to a file, and says in a sentence what it holds; one that is there is written over with force alone.
+// The error is one sentence.
+func writeCapsule(name string, force bool, c *report.Capsule) (account string, err error) {
 	if err := checkNew(name, force); err != nil {
+		return "", err
+	}
+	bytes := int64(0)
+	if err := file.Create(name, force, func(f *os.File) error {
+		err := c.Write(f)
+		if info, failed := f.Stat(); failed == nil {
+			bytes = info.Size()
+		}
 		return err
+	}); err != nil {
+		return "", file.Unwritable(name, err)
 	}
-	if err := file.Create(name, force, func(f *os.File) error { return c.Write(f) }); err != nil {
-		return file.Unwritable(name, err)
-	}
-	return nil
+	return fmt.Sprintf("saved %s: %s of %s, %s; ratescope replay opens it", safetext.Clean(name),
+		format.Elapsed(c.Board.At.Sub(c.Begin)), format.Plural(c.Board.Len(), "key"), size(bytes)), nil
 }
 
 // checkNew returns an error of usage where a file cannot be made.
@@ -159,17 +162,6 @@ func checkNew(name string, force bool) error {
 		return errors.Join(f.Close(), os.Remove(name))
 	}
 	return nil
-}
-
-// savedCapsule says in a sentence what a capsule holds.
-func savedCapsule(name string, c *report.Capsule) string {
-	info, err := os.Stat(name)
-	n := int64(0)
-	if err == nil {
-		n = info.Size()
-	}
-	return fmt.Sprintf("saved %s: %s of %s, %s; ratescope replay opens it", safetext.Clean(name),
-		format.Elapsed(c.Board.At.Sub(c.Begin)), format.Plural(c.Board.Len(), "key"), size(n))
 }
 
 // What is kept in memory for a capsule.

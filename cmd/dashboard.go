@@ -282,17 +282,13 @@ func (p *program) show(ctx context.Context, c *cobra.Command, boards []board) er
 	return tui.Run(ctx, all, tea.WithoutSignalHandler())
 }
 
-// exporterSays lists the flags that the exporter has, and not the dashboard that it feeds: those
-// that say how a server is watched.
-var exporterSays = []string{"redis", "target", "watch", "limit", "algorithm", "burst", "refresh", "budget", "allow-inject"}
-
 // runFed shows the dashboard of the keys that exporters watch.
 func runFed(p *program, c *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return usagef("--from and the target %q both say what is shown: give one of them", args[0])
 	}
 	if err := misplaced(c, "--%s is for the process that watches the server: give it to \"ratescope export\", or leave --from out",
-		exporterSays...); err != nil {
+		"redis", "target", "watch", "limit", "algorithm", "burst", "refresh", "budget", "allow-inject"); err != nil {
 		return err
 	}
 	if err := p.ask(); err != nil {

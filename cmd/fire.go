@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -224,14 +223,6 @@ func recordedRequests(ctx context.Context, name, key string) ([]time.Duration, e
 		return nil, usagef("%s has no request at %s: name a key that was recorded", safetext.Clean(name), safetext.Clean(key))
 	}
 	return at, nil
-}
-
-func writeReport(account *fireAccount, name string) error {
-	print := collect.If(strings.HasSuffix(name, ".json"), account.JSON, account.Markdown)
-	if err := file.Create(name, false, func(f *os.File) error { return print(f) }); err != nil {
-		return fmt.Errorf("the report is not written: %w", file.Unwritable(name, err))
-	}
-	return nil
 }
 
 // webCall is a request to an application as its flags say it.

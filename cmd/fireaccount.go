@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
+	"ratescope/internal/file"
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/collect"
@@ -28,8 +30,9 @@ type fireAccount struct {
 	Latency  *latencies      `json:"latency_us,omitempty"` // of what was answered
 	Outcome  *fireOutcome    `json:"outcome,omitempty"`    // the forecast beside what happened, and what is left
 
-	Words []string `json:"-"` // the ticket as lines of text
-	fired []model.Fired
+	Words    []string `json:"-"` // the ticket as lines of text
+	fired    []model.Fired
+	outcomes model.Outcomes
 }
 
 // headerFinding is where a header of an application did not say what then happened. Said and True are
@@ -138,17 +141,9 @@ func (f *fireAccount) Add(a model.Fired) string {
 		}
 	}
 	f.fired, f.Requests = append(f.fired, a), append(f.Requests, r)
-	f.Summary.ID, _, _ = strings.Cut(a.Audit, ".")
-	switch a.Outcome {
-	case model.Admitted:
-		f.Summary.Admitted++
-	case model.Denied:
-		f.Summary.Denied++
-	case model.Failed:
-		f.Summary.Error++
-	default:
-		f.Summary.Unknown++
-	}
+	f.outcomes.Add(a.Outcome)
+	id, _, _ := strings.Cut(a.Audit, ".")
+	f.Summary = fireSummary{id, f.outcomes.Admitted, f.outcomes.Denied, f.outcomes.Failed, f.outcomes.Unanswered}
 	var b strings.Builder
 	_ = textPages.ExecuteTemplate(&b, "line", map[string]any{"n": len(f.Requests), "r": r, "err": report.Text(r.err)}) // a Builder takes all
 	return b.String()
@@ -194,7 +189,10 @@ func (f *fireAccount) conclude(err error, lines []string, reportTo string, o out
 		}
 	}
 	if reportTo != "" {
-		err = cmp.Or(err, writeReport(f, reportTo))
+		print := collect.If(strings.HasSuffix(reportTo, ".json"), f.JSON, f.Markdown)
+		if failed := file.Create(reportTo, false, func(to *os.File) error { return print(to) }); failed != nil {
+			err = cmp.Or(err, fmt.Errorf("the report is not written: %w", file.Unwritable(reportTo, failed)))
+		}
 	}
 	if trouble := f.Trouble(); err == nil && trouble != "" {
 		err = errors.New(trouble)

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -88,7 +87,7 @@ func runIdentify(p *program, c *cobra.Command, f identifyFlags) error {
 		return found, err
 	}
 	if f.write {
-		return identifyWrite(look, path, f.question(c, path), o)
+		return identifyWrite(look, path, f.question(path), o)
 	}
 	found, err := look()
 	switch {
@@ -97,8 +96,7 @@ func runIdentify(p *program, c *cobra.Command, f identifyFlags) error {
 	case !f.yaml:
 		return o.print(found)
 	}
-	entries, _ := entriesOf(found)
-	_, err = io.WriteString(o.Out, config.File(entries))
+	_, err = io.WriteString(o.Out, config.File(entriesOf(found)))
 	return err
 }
 
@@ -115,18 +113,18 @@ func writtenConfig(p *program) (string, error) {
 
 // question returns the function that asks the user whether to write, nil where no user is asked: --yes was given,
 // or there is no terminal, so that --write itself is the answer.
-func (f identifyFlags) question(c *cobra.Command, path string) func() (bool, error) {
-	if f.yes || !term.IsTerminal(os.Stdin.Fd()) || !term.IsTerminal(os.Stdout.Fd()) {
+func (f identifyFlags) question(path string) func() (bool, error) {
+	ask := question()
+	if f.yes || ask == nil || !term.IsTerminal(os.Stdout.Fd()) {
 		return nil
 	}
 	return func() (bool, error) {
-		fmt.Fprintf(c.ErrOrStderr(), "Write this to %s? [y/N] ", safetext.Clean(path))
-		answer, err := bufio.NewReader(c.InOrStdin()).ReadString('\n')
-		answer = strings.ToLower(strings.TrimSpace(answer))
+		answer, err := ask(fmt.Sprintf("Write this to %s? [y/N] ", safetext.Clean(path)))
+		answer = strings.ToLower(answer)
 		if yes := answer == "y" || answer == "yes"; yes || err != nil && answer != "" {
 			return yes, nil
 		}
-		fmt.Fprintln(c.ErrOrStderr(), "ratescope: nothing was written")
+		fmt.Fprintln(os.Stderr, "ratescope: nothing was written")
 		return false, nil
 	}
 }
@@ -149,9 +147,8 @@ func identifyWrite(look func() (limitersFound, error), path string, ask func() (
 	if err != nil {
 		return err
 	}
-	entries, examples := entriesOf(r)
-	lacking := before.Lacking(entries, func(i int) string { return examples[i] })
-	lacking = slices.DeleteFunc(lacking, func(e config.Entry) bool { return e.Offer != "" && strings.Contains(string(content), "# "+e.Offer) })
+	entries := entriesOf(r)
+	lacking := slices.DeleteFunc(before.Lacking(entries), func(e config.Entry) bool { return e.Offer != "" && strings.Contains(string(content), "# "+e.Offer) })
 	switch open := r.open(); {
 	case len(config.Rules(entries)) == 0 && len(lacking) == 0 && open != "":
 		return fmt.Errorf("nothing is added to %s, because what was found needs a word of yours, as identify shows: %s", shown, open)
@@ -185,16 +182,16 @@ func identifyWrite(look func() (limitersFound, error), path string, ask func() (
 }
 
 // identified looks at every key once, and for so long.
-func identified(ctx context.Context, src feed.Source, long time.Duration, o output) (limitersFound, error) {
+func identified(ctx context.Context, src feed.Source, long time.Duration, o output) (found limitersFound, err error) {
 	b, err := feed.OnceWithin(ctx, src, feed.Bounds{Least: long})
 	if err != nil {
-		return limitersFound{}, err
+		return found, err
 	}
 	o.lacks(b)
 	if err := unread(b); err != nil {
-		return limitersFound{}, err
+		return found, err
 	}
-	found := limitersOf(identify.Of(b.Readings, b.Sweep, aboutLibrary), b.Server.Target, o.Names)
+	found = limitersOf(identify.Of(b.Readings, b.Sweep, aboutLibrary), b.Server.Target, o.Names)
 	found.at = b.At
 	return found, nil
 }
@@ -273,6 +270,8 @@ func groupOf(g *identify.Group, o report.Options) *foundGroup {
 	out := &foundGroup{
 		Pattern: o.Name(g.Pattern), Keys: g.Keys, Evidence: g.Evidence.String(), Why: append([]string{}, g.Why...),
 		NotRecorded: append([]string{}, g.NotRecorded...), of: g, example: o.Name(g.Example), examples: g.Examples, unsaid: g.Unsettled,
+		Library: collect.Known(g.Library != "", g.Library), Window: collect.Known(g.Window > 0, report.Millis(g.Window)),
+		Rule: suggestedRule{Match: string(o.Name(g.Pattern)), Library: g.Library},
 	}
 	switch {
 	case g.Left:
@@ -281,25 +280,18 @@ func groupOf(g *identify.Group, o report.Options) *foundGroup {
 	case slices.Contains(g.Why, model.Unmoved):
 		out.read = "present"
 	}
-	out.Rule.Match = string(out.Pattern)
-	if g.Library != "" {
-		out.Library = new(g.Library)
-		out.Rule.Library = g.Library
-	}
 	if g.Algorithm != limiter.Unknown {
 		out.Algorithm = new(g.Algorithm.String())
 		out.Rule.Algorithm = g.Algorithm.String()
 	}
-	if g.Window > 0 {
-		out.Window = new(report.Millis(g.Window))
-		out.Rule.Window = g.Window.String()
-	}
 	if g.LimitFrom != model.NoLimit {
 		out.Limit, out.LimitFrom = new(g.Limit.Count), new(g.LimitFrom.String())
-		if g.Window > 0 {
-			out.Rule.Limit, out.Rule.Window = fmt.Sprintf("%d/%s", g.Limit.Count, g.Window), ""
-			out.Rule.Burst = g.Limit.Burst
-		}
+	}
+	switch {
+	case g.Window > 0 && out.Limit != nil:
+		out.Rule.Limit, out.Rule.Burst = fmt.Sprintf("%d/%s", g.Limit.Count, g.Window), g.Limit.Burst
+	case g.Window > 0:
+		out.Rule.Window = g.Window.String()
 	}
 	return out
 }

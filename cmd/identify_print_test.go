@@ -79,7 +79,7 @@ func TestIdentifiedRuleHasTheBurst(t *testing.T) {
 		{[]identify.Group{bucket, bucket}, "10/1s", 85},
 		{[]identify.Group{bucket, other}, "", 0},
 	} {
-		entries, _ := entriesOf(limitersOf(identify.Report{Groups: c.groups}, "redis://x", report.Options{}))
+		entries := entriesOf(limitersOf(identify.Report{Groups: c.groups}, "redis://x", report.Options{}))
 		if len(entries) != 1 || entries[0].Limit != c.limit || entries[0].Burst != c.burst {
 			t.Fatalf("the rules are %+v, want limit %q and burst %d", entries, c.limit, c.burst)
 		}

@@ -281,16 +281,15 @@ func (k *readKey) shape() string {
 	return text + ", it expires in " + (time.Duration(*k.TTL) * time.Millisecond).Round(100*time.Millisecond).String()
 }
 
-// entriesOf returns the rules for the groups of r with the name of a key of each. Groups whose
+// entriesOf returns the rules for the groups of r. Groups whose
 // names follow one pattern get one rule that says what is the same for all of them, and a pattern
 // comes before one that its keys fit, too. A limit that is not in Redis is a comment that says
 // what to write.
-func entriesOf(r limitersFound) (entries []config.Entry, examples []string) {
+func entriesOf(r limitersFound) (entries []config.Entry) {
 	type one struct {
-		entry   config.Entry
-		example string
-		keys    int
-		grades  []string
+		entry  config.Entry
+		keys   int
+		grades []string
 	}
 	var all []*one
 	at := make(map[string]*one)
@@ -311,7 +310,8 @@ func entriesOf(r limitersFound) (entries []config.Entry, examples []string) {
 		}
 		x := at[id]
 		if x == nil {
-			x = &one{entry: e, example: string(g.example)}
+			x = &one{entry: e}
+			x.entry.Example = string(g.example)
 			at[id] = x
 			all = append(all, x)
 		}
@@ -336,7 +336,7 @@ func entriesOf(r limitersFound) (entries []config.Entry, examples []string) {
 	}
 	for i := range all { // first match wins
 		for j := i + 1; j < len(all); j++ {
-			if config.MatchGlob(all[i].entry.Match, all[j].example) && !config.MatchGlob(all[j].entry.Match, all[i].example) {
+			if a, b := &all[i].entry, &all[j].entry; config.MatchGlob(a.Match, b.Example) && !config.MatchGlob(b.Match, a.Example) {
 				all[i], all[j] = all[j], all[i]
 			}
 		}
@@ -346,20 +346,20 @@ func entriesOf(r limitersFound) (entries []config.Entry, examples []string) {
 		if slices.Contains(x.grades, model.Likely.String()) {
 			x.entry.Above += ": remove this rule if they are no limiters"
 		}
-		entries, examples = append(entries, x.entry), append(examples, x.example)
+		entries = append(entries, x.entry)
 	}
 	for _, g := range slices.Concat(r.Groups, r.Candidates[:min(len(r.Candidates), mostCandidates)]) {
 		for i, s := range g.offers {
 			e := s.Entry.Open()
-			e.Offer = fmt.Sprintf("%s, as %s: ", g.Pattern.Clean(), s.As)
+			e.Offer, e.Example = fmt.Sprintf("%s, as %s: ", g.Pattern.Clean(), s.As), string(g.example)
 			e.Above = format.Plural(g.Keys, "key") + ", " + g.Evidence + "; remove the # below where that is right, and put in the limit"
 			if s.Unsure != "" && i == 0 {
 				e.Above += "; not settled is " + s.Unsure
 			}
-			entries, examples = append(entries, e), append(examples, string(g.example))
+			entries = append(entries, e)
 		}
 	}
-	return entries, examples
+	return entries
 }
 
 // open returns the patterns of what may be limiters and has no rule without a word of a person.

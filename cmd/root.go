@@ -58,7 +58,7 @@ func Run(version string, args []string, out, errOut io.Writer) int {
 	})
 	err = cmp.Or(p.failed, err)
 	switch {
-	case p.service && errors.Is(context.Cause(ctx), errTerminated) && (err == nil || errors.Is(err, context.Canceled)):
+	case p.service && terminated(ctx) && (err == nil || errors.Is(err, context.Canceled)):
 		return exitDone // a service manager has stopped the program, which is no failure
 	case ctx.Err() != nil || errors.Is(err, context.Canceled):
 		return exitInterrupted
@@ -76,27 +76,17 @@ func Run(version string, args []string, out, errOut io.Writer) int {
 	return exitFailed
 }
 
-// errTerminated is the cause of a context that SIGTERM has ended.
-var errTerminated = errors.New("terminated")
-
 // untilSignal returns a context that ends with the first signal. A second signal ends the program,
 // in case a command does not watch the context.
 func untilSignal() (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(context.Background())
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
-	go func() {
-		select {
-		case s := <-signals:
-			signal.Stop(signals)
-			if s == syscall.SIGTERM {
-				cancel(errTerminated)
-			}
-		case <-ctx.Done():
-		}
-		cancel(nil)
-	}()
-	return ctx, func() { signal.Stop(signals); cancel(nil) }
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	context.AfterFunc(ctx, stop)
+	return ctx, stop
+}
+
+// terminated reports whether it was SIGTERM that ended a context of untilSignal.
+func terminated(ctx context.Context) bool {
+	return ctx.Err() != nil && context.Cause(ctx).Error() == syscall.SIGTERM.String()+" signal received"
 }
 
 // Tree returns the command tree, for tests of the documentation.

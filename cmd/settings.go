@@ -153,10 +153,7 @@ func (s *settings) ConfigPath() string {
 
 // defaultConfigPath returns the file in the XDG config folders, "" when there is none.
 func defaultConfigPath() string {
-	path, err := xdg.SearchConfigFile(configFile)
-	if err != nil {
-		return ""
-	}
+	path, _ := xdg.SearchConfigFile(configFile)
 	return path
 }
 

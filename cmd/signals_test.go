@@ -4,7 +4,6 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"os"
 	"syscall"
 	"testing"
@@ -20,7 +19,7 @@ func TestSignals(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-ctx.Done()
-		if terminated := errors.Is(context.Cause(ctx), errTerminated); terminated != (s == syscall.SIGTERM) {
+		if terminated(ctx) != (s == syscall.SIGTERM) {
 			t.Errorf("%v: the cause is %v", s, context.Cause(ctx))
 		}
 		stop()

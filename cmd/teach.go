@@ -231,10 +231,7 @@ func (t *teacher) adopt(rule config.Rule, on bool) error {
 func shapeOf(s *decode.Sample, names report.Options) readKey {
 	k := readKey{Key: names.Name(s.Key), Type: s.Type, Readings: []reportedRead{}}
 	if s.Exists() {
-		k.TTL, k.Size = new(int64(-1)), new(s.Length)
-		if s.TTL >= 0 {
-			k.TTL = new(report.Millis(s.TTL))
-		}
+		k.TTL, k.Size = new(report.Millis(s.TTL)), new(s.Length)
 	}
 	return k
 }

@@ -39,7 +39,7 @@ func TestTeach(t *testing.T) {
 			}
 			servertest.WriteFile(t, name, before)
 		}
-		p := &program{}
+		p := &program{fps: 10}
 		p.Flags.URLs, p.Flags.Refresh, p.Config, p.NewConfig = []string{s.URL()}, time.Second, name, true
 		applied := &ruledServer{}
 		group := identify.Group{Pattern: "quota:*", Examples: []string{"quota:gone", "quota:a", "quota:b"}, Left: true}
@@ -68,7 +68,7 @@ func TestTeach(t *testing.T) {
 // the name speaks of leases, both readings are offered and neither is chosen.
 func TestTeachLeases(t *testing.T) {
 	s := servertest.Start(t)
-	p := &program{}
+	p := &program{fps: 10}
 	p.Flags.URLs, p.Flags.Refresh, p.Config, p.NewConfig = []string{s.URL()}, time.Second, filepath.Join(t.TempDir(), "config.yaml"), true
 	add := func(key string, ahead time.Duration) {
 		s.CLI("ZADD", key, strconv.FormatInt(s.Now().Add(ahead).Millis(), 10), "job")

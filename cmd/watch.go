@@ -27,17 +27,12 @@ func newWatch(p *program) *cobra.Command {
 			if *alerts {
 				return raiseAlerts(p, c, src)
 			}
-			return followAll(p, c, src)
+			err := alongside(c.Context(), p.Follow(src, p.reloaded(c, nil)), func(ctx context.Context, box *feed.Mailbox) error {
+				return tui.Plain(ctx, c.OutOrStdout(), tui.Options{Source: session.Source{Take: box.Take}, Mask: p.mask})
+			})
+			return cmp.Or(err, c.Context().Err())
 		})
 	}, watchFlags)
-}
-
-// followAll prints events as lines of text until ctx ends.
-func followAll(p *program, c *cobra.Command, src server) error {
-	err := alongside(c.Context(), p.Follow(src, p.reloaded(c, nil)), func(ctx context.Context, box *feed.Mailbox) error {
-		return tui.Plain(ctx, c.OutOrStdout(), tui.Options{Source: session.Source{Take: box.Take}, Mask: p.mask})
-	})
-	return cmp.Or(err, c.Context().Err())
 }
 
 // sayAgain is how often it is said that alerts were not delivered, for as long as they fire.

@@ -116,26 +116,21 @@ func syntax(err error) error {
 //go:embed example.yaml
 var Example string
 
-// shown is a configuration as Show prints it.
-type shown struct {
-	Rules   []map[string]any          `yaml:"rules"`
-	Targets map[string]map[string]any `yaml:"targets"`
-	Alerts  []map[string]any          `yaml:"alerts"`
-}
-
 // Show returns the configuration in its own format, as it is understood. Of webhooks only
 // the host is there, because the rest is often a secret.
 func (c *Config) Show() []byte {
-	out := shown{Rules: []map[string]any{}, Targets: map[string]map[string]any{}, Alerts: []map[string]any{}}
-	for _, r := range c.Rules {
-		out.Rules = append(out.Rules, r.words())
+	var out struct { // in the order in which they are printed
+		Rules   []map[string]any
+		Targets map[string]map[string]any
+		Alerts  []map[string]any
 	}
+	out.Rules = collect.Map(c.Rules, Rule.words)
 	for name, t := range c.Targets {
 		words := map[string]any{"redis": t.Redis, "production": t.Production, "inject": !t.NoInject}
 		put(words, map[string]any{"colour": t.Colour, "watch": t.Watch,
 			"password_file": t.PasswordFile, "password_command": t.PasswordCommand,
 			"tls_ca": t.TLS.CA, "tls_cert": t.TLS.Cert, "tls_key": t.TLS.Key, "tls_server_name": t.TLS.ServerName})
-		out.Targets[name] = words
+		collect.Put(&out.Targets, name, words)
 	}
 	for _, a := range c.Alerts {
 		words := map[string]any{"name": a.Name, "when": a.When.String(), "severity": a.Severity}
@@ -153,7 +148,7 @@ func (c *Config) Show() []byte {
 	return text
 }
 
-func (r *Rule) words() map[string]any {
+func (r Rule) words() map[string]any {
 	words := map[string]any{}
 	if r.Layout != nil {
 		_ = r.said.Decode(&words) // it was read before
@@ -343,12 +338,7 @@ func (c *Config) readTargets(n *yaml.Node) error {
 
 func readTarget(n *yaml.Node) (t Target, err error) {
 	inject := true
-	colour := func(v *yaml.Node) error {
-		if t.Colour = v.Value; !slices.Contains(Colours, v.Value) {
-			return at(v, "%s is no colour: %s", quoted(v), suggest(v.Value, Colours))
-		}
-		return nil
-	}
+	colour := readWord(&t.Colour, "colour", Colours)
 	servers := func(v *yaml.Node) error {
 		if err := texts(&t.Redis)(v); err != nil {
 			return err

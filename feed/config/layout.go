@@ -27,11 +27,11 @@ func layoutWords(l *form.Layout, s **Script) []word {
 		{"unit", readUnit(&l.Unit)}, {"zone", readZone(&l.Zone)},
 		{"amount", readSource(&l.Amount, false)}, {"at", readSource(&l.At, true)},
 		{"charged", truth(&l.Charged)},
-		{"refill", readWord(&l.Refill, form.Refills)},
-		{"weigh", readWord(&l.Weigh, slices.Sorted(maps.Keys(form.Weighs)))},
+		{"refill", readWord(&l.Refill, fitting, form.Refills)},
+		{"weigh", readWord(&l.Weigh, fitting, slices.Sorted(maps.Keys(form.Weighs)))},
 		{"stamp", func(n *yaml.Node) error {
 			l.Stamped = true
-			return readWord(&stamp, []string{"end"})(n)
+			return readWord(&stamp, fitting, []string{"end"})(n)
 		}},
 		{"block", func(n *yaml.Node) error { return readBlock(n, &l.Block) }},
 		{"slice", length(&l.Slice)}, {"ring", whole(&l.Ring)}, {"keep", whole(&l.Keep)}, {"sum", whole(&l.Sum)},
@@ -108,11 +108,14 @@ func checkBraces(n *yaml.Node, name string) error {
 	return nil
 }
 
-// readWord reads one of several words into p.
-func readWord(p *string, names []string) func(*yaml.Node) error {
+// fitting is what readWord calls a word that has no name of its own.
+const fitting = "word that fits here"
+
+// readWord reads one of several words, of which each is a what, into p.
+func readWord(p *string, what string, names []string) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
 		if !slices.Contains(names, n.Value) || n.Kind != yaml.ScalarNode {
-			return at(n, "%s is no word that fits here: %s", quoted(n), suggest(n.Value, names))
+			return at(n, "%s is no %s: %s", quoted(n), what, suggest(n.Value, names))
 		}
 		*p = n.Value
 		return nil
@@ -152,14 +155,15 @@ func readEnds(n *yaml.Node, l *form.Layout) error {
 		return nil
 	}
 	i := strings.LastIndexByte(n.Value, ' ')
-	if i < 0 {
-		return noEnd(n, n.Value)
+	kind, rest, _ := strings.Cut(n.Value, " ")
+	if kind != "key" && kind != "field" || !strings.Contains(rest, " ") {
+		if meant, slipped := Closest(kind, []string{"name", "expiry", "key", "field"}); slipped && meant != kind {
+			return at(n, "%s does not say when what is read ends: did you mean %s?", quoted(n), meant)
+		}
+		return at(n, "%s does not say when what is read ends: use name, expiry, key K UNIT, field F UNIT, or field F index", quoted(n))
 	}
 	err, unit := readSource(&l.Ends, false)(within(n, 0, i)), within(n, i+1, len(n.Value))
-	kind, _, named := strings.Cut(n.Value[:i], " ")
 	switch {
-	case !named || kind != "key" && kind != "field":
-		return noEnd(n, kind)
 	case err != nil:
 		return err
 	case kind == "field" && unit.Value == "index":
@@ -169,14 +173,6 @@ func readEnds(n *yaml.Node, l *form.Layout) error {
 		return at(unit, "%s is no unit of time: did you mean %s?", quoted(unit), meant)
 	}
 	return readUnit(&l.Ends.Unit)(unit)
-}
-
-// noEnd is the error about a value of ends whose first word is none that it begins with.
-func noEnd(n *yaml.Node, word string) error {
-	if meant, slipped := Closest(word, []string{"name", "expiry", "key", "field"}); slipped && meant != word {
-		return at(n, "%s does not say when what is read ends: did you mean %s?", quoted(n), meant)
-	}
-	return at(n, "%s does not say when what is read ends: use name, expiry, key K UNIT, field F UNIT, or field F index", quoted(n))
 }
 
 // readSource reads where a value stands: value, a field, json FIELD, key K; with timed its unit may follow.

@@ -40,7 +40,8 @@ type Entry struct {
 	Above string `yaml:"-"` // a comment in the line above, "" for none
 	Below string `yaml:"-"` // a comment in the line below, "" for none
 
-	zones []string // what AnyZone may stand for
+	Example string   `yaml:"-"` // the name of one of its keys
+	zones   []string // what AnyZone may stand for
 }
 
 // flow returns the entry as an item between brackets.
@@ -81,22 +82,17 @@ func Rules(all []Entry) []Entry {
 }
 
 // Lacking returns those of the entries for which no rule of c speaks of keys: for the others a
-// rule that comes first holds already. example is the name of one key of an entry.
-func (c *Config) Lacking(add []Entry, example func(i int) string) []Entry {
-	var out []Entry
-	for i, e := range add {
-		there := slices.ContainsFunc(c.Rules, func(r Rule) bool {
+// rule that comes first holds already.
+func (c *Config) Lacking(add []Entry) []Entry {
+	return slices.DeleteFunc(slices.Clone(add), func(e Entry) bool {
+		return RuleFor(c.Rules, e.Example).Narrow() || slices.ContainsFunc(c.Rules, func(r Rule) bool {
 			told := false
 			if r.Layout != nil { // it may be for the key in another window
-				_, told = r.Layout.Match(example(i), "", 0)
+				_, told = r.Layout.Match(e.Example, "", 0)
 			}
 			return told || e.is(&r)
 		})
-		if !there && !RuleFor(c.Rules, example(i)).Narrow() {
-			out = append(out, e)
-		}
-	}
-	return out
+	})
 }
 
 // is reports whether a rule is for the keys of e, as its words say them.
@@ -187,10 +183,7 @@ func (m *merger) places(top *yaml.Node) []place {
 
 // offset returns where a column of a line begins.
 func (m *merger) offset(line, column int) int {
-	at := 0
-	for _, l := range m.lines[:line] {
-		at += len(l)
-	}
+	at := collect.Sum(m.lines[:line], func(l string) int { return len(l) })
 	if column > 0 {
 		at += len(string([]rune(m.lines[line])[:column]))
 	}

@@ -138,47 +138,35 @@ func readRule(n *yaml.Node) (r Rule, err error) {
 	case named && (r.Library != "" || r.Algorithm != limiter.Unknown):
 		return r, at(own, "name says the whole layout, which tells the algorithm: leave algorithm and library out")
 	}
-	if named {
-		r.Layout, r.said, layout.Weight = &layout, n, r.Weight
-		defer func() {
-			if err == nil {
-				err = finishLayout(&r, own)
-			}
-		}()
-	}
 	r.Window, r.Limit.Window = span, span
-	if limit == nil {
+	if limit != nil {
+		spec := limit.Value
+		if limit.Tag == "!!int" && window != nil {
+			spec += "/" + window.Value
+		}
+		l, err := parseLimit(spec)
+		switch {
+		case err != nil:
+			return r, at(limit, "%w", err)
+		case window != nil && l.Window != r.Window:
+			return r, at(limit, "limit %q and window %q disagree: keep one of the two durations", limit.Value, window.Value)
+		}
+		l.Burst = r.Limit.Burst
+		r.Limit, r.LimitKnown, r.Window = l, true, l.Window
+	}
+	if !named {
 		return r, nil
 	}
-	spec := limit.Value
-	if limit.Tag == "!!int" && window != nil {
-		spec += "/" + window.Value
+	layout.Weight, layout.Limit, layout.LimitKnown = r.Weight, r.Limit, r.LimitKnown
+	layout.Limit.Window = r.Span()
+	if layout.Read.Kind == "" {
+		return r, at(own, "read is missing: say what is read of the keys, as in read: value")
 	}
-	l, err := parseLimit(spec)
-	switch {
-	case err != nil:
-		return r, at(limit, "%w", err)
-	case window != nil && l.Window != r.Window:
-		return r, at(limit, "limit %q and window %q disagree: keep one of the two durations", limit.Value, window.Value)
+	if err := layout.Check(); err != nil {
+		return r, at(own, "%w", err)
 	}
-	l.Burst = r.Limit.Burst
-	r.Limit, r.LimitKnown, r.Window = l, true, l.Window
+	r.Layout, r.said, r.Script = &layout, n, cmp.Or(r.Script, plainScript(&layout))
 	return r, nil
-}
-
-// finishLayout gives the layout of a rule its limit, and checks it.
-func finishLayout(r *Rule, n *yaml.Node) error {
-	l := r.Layout
-	l.Limit, l.LimitKnown = r.Limit, r.LimitKnown
-	l.Limit.Window = r.Span()
-	if l.Read.Kind == "" {
-		return at(n, "read is missing: say what is read of the keys, as in read: value")
-	}
-	if err := l.Check(); err != nil {
-		return at(n, "%w", err)
-	}
-	r.Script = cmp.Or(r.Script, plainScript(l))
-	return nil
 }
 
 // readAlgorithm reads the name of an algorithm, or auto, into p.

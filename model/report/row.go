@@ -66,7 +66,13 @@ func ReadFormat(name string) (Format, error) {
 // and a text that a spreadsheet would run as a formula begins with an apostrophe; nothing that is
 // written is obeyed by a terminal.
 func WriteRows(w io.Writer, f Format, server string, rows []Row) error {
-	return write(w, f, rows, csvHead, (*Row).fields, "rows.md", table(server, rows))
+	page := map[string]any{"server": server, "rows": rows}
+	if len(rows) > 0 { // the key has a column of its own where there are several, and the steps where there are any
+		page["first"], page["last"] = &rows[0], &rows[len(rows)-1]
+		page["several"] = slices.ContainsFunc(rows, func(r Row) bool { return r.Key.Key != rows[0].Key.Key })
+		page["steps"] = slices.ContainsFunc(rows, func(r Row) bool { return r.Step != nil })
+	}
+	return write(w, f, rows, csvHead, (*Row).fields, "rows.md", page)
 }
 
 // write writes a list in a format: as JSON, as CSV with the fields of each under a head, or as a page of Markdown.
@@ -137,18 +143,6 @@ func known[T any](p *T) string {
 		return strconv.FormatInt(v.Count, 10)
 	}
 	return fmt.Sprint(*p)
-}
-
-// table returns what the page of rows about a server is made of. The key has a column of its own where there are several, and the
-// steps where there are any.
-func table(server string, rows []Row) map[string]any {
-	page := map[string]any{"server": server, "rows": rows}
-	if len(rows) > 0 {
-		page["first"], page["last"] = &rows[0], &rows[len(rows)-1]
-		page["several"] = slices.ContainsFunc(rows, func(r Row) bool { return r.Key.Key != rows[0].Key.Key })
-		page["steps"] = slices.ContainsFunc(rows, func(r Row) bool { return r.Step != nil })
-	}
-	return page
 }
 
 // remarks are the notes about a row, and how old its reading is.

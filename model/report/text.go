@@ -157,16 +157,19 @@ func Word(s *string) string {
 // Each prints the length of a window: 60000 as "1 m".
 func Each(ms int64) string { return format.Each(time.Duration(ms) * time.Millisecond) }
 
-// PlainMarkdown returns text that Markdown takes for nothing but text.
-func PlainMarkdown(text string) string {
+// plainMarkdown returns a text as one that Markdown takes for nothing but text.
+func plainMarkdown(text any) string {
 	return strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", "&lt;", ">", "&gt;", "|", `\|`, "#",
-		`\#`).Replace(safetext.Sentence(text))
+		`\#`).Replace(safetext.Sentence(fmt.Sprint(text)))
 }
 
-// CodeSpan returns a name in a code span, in which nothing can end it.
-func CodeSpan(name string) string {
-	name = safetext.Shorten(safetext.Clean(name), 100, safetext.Ellipsis)
-	return "`" + strings.NewReplacer("`", "'", "|", "¦").Replace(name) + "`"
+// codeSpan returns a name in a code span, in which nothing can end it.
+func codeSpan(name any) string {
+	if p, is := name.(*Text); is {
+		name = *p
+	}
+	text := safetext.Shorten(safetext.Clean(fmt.Sprint(name)), 100, safetext.Ellipsis)
+	return "`" + strings.NewReplacer("`", "'", "|", "¦").Replace(text) + "`"
 }
 
 //go:embed pages
@@ -175,13 +178,7 @@ var pageFiles embed.FS
 // pages are the forms in which reports are printed.
 var pages = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
-		"code": func(name any) string {
-			if p, is := name.(*Text); is {
-				name = *p
-			}
-			return CodeSpan(fmt.Sprint(name))
-		}, "md": func(text any) string { return PlainMarkdown(fmt.Sprint(text)) },
-		"word": Word, "number": Number, "percent": percent, "each": func(ms *int64) string { return Each(*ms) },
+		"code": codeSpan, "md": plainMarkdown, "word": Word, "number": Number, "percent": percent, "each": func(ms *int64) string { return Each(*ms) },
 		"wait": func(ms *int64) string { return Wait(ms, "now", "never") }, "instant": Instant, "time": tableTime, "latency": format.Latency,
 		"signed": format.Signed, "remarks": func(r Row) string { return r.remarks() },
 		"day":    func(at limiter.Instant) string { return at.Time().UTC().Format("2006-01-02 15:04:05 UTC") },
