@@ -53,7 +53,8 @@ type delivered struct {
 
 // newAlerter returns the alerts of a configuration. told gets what became of each delivery, from any goroutine.
 func newAlerter(c *config.Config, names report.Options, change func(report.Alert), told func(report.Delivery)) *alerter {
-	a := &alerter{names: names, change: change, idle: len(c.Alerts) == 0, engine: alert.NewEngine(alertRules(c)), counts: map[delivered]int{}}
+	a := &alerter{names: names, change: change, idle: len(c.Alerts) == 0, engine: alert.NewEngine(alertRules(c)),
+		counts: map[delivered]int{}}
 	a.queue = notify.NewQueue(routes(c), func(d report.Delivery) {
 		a.counting.Lock()
 		a.counts[delivered{d.Alert, d.Outcome}] += d.Count

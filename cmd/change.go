@@ -44,7 +44,8 @@ func newBlock(p *program) *cobra.Command {
 }
 
 func newUnblock(p *program) *cobra.Command {
-	return changeCommand(p, helped("unblock KEY"), 1, func([]string) (model.Change, error) { return model.Change{Kind: model.Unblock}, nil })
+	end := model.Change{Kind: model.Unblock}
+	return changeCommand(p, helped("unblock KEY"), 1, func([]string) (model.Change, error) { return end, nil })
 }
 
 // changeCommand completes a command that changes a key; read makes the change of the arguments after the
@@ -95,7 +96,8 @@ func changeKey(ctx context.Context, src server, s model.Order, order orderOption
 	var err error
 	s.Target, err = r.AimChange(s.Change)
 	kind := s.Change.Kind
-	if err != nil && lines && (r.Target.Foreign() && kind == model.Give || (r.Target.Foreign() || r.Target.Described) && kind == model.Free) {
+	if foreign := r.Target.Foreign(); err != nil && lines &&
+		(foreign && kind == model.Give || (foreign || r.Target.Described) && kind == model.Free) {
 		s.Target, err = r.Target, nil // what is printed is in the terms of its own program
 	}
 	if err == nil && lines {
@@ -159,8 +161,8 @@ func changeOf(t model.Ticket, concerns []string, o report.Options) *changeAccoun
 		c.Limit = t.Raise.String()
 	}
 	if t.Unheeded {
-		c.Notes = append(c.Notes, "only a limiter that was made with a Block looks for this, and this key was never seen blocked: see whether "+
-			"its application denies, and else fire at it until it is full")
+		c.Notes = append(c.Notes, "only a limiter that was made with a Block looks for this, and this key was never seen blocked: see "+
+			"whether its application denies, and else fire at it until it is full")
 	}
 	if len(concerns) > 0 {
 		c.Notes = append(c.Notes, "it counts as production: "+strings.Join(concerns, "; "))

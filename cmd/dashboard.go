@@ -276,7 +276,8 @@ func (p *program) show(ctx context.Context, c *cobra.Command, boards []board) er
 	case p.lines():
 		return tui.Plain(ctx, c.OutOrStdout(), all[0])
 	case !term.IsTerminal(os.Stdout.Fd()):
-		return usagef("the dashboard needs a terminal on its output: use --plain to follow along in text, or \"ratescope snapshot\" for one look")
+		return usagef("the dashboard needs a terminal on its output: use --plain to follow along in text, or " +
+			"\"ratescope snapshot\" for one look")
 	}
 	// Signals already cancel ctx; Bubble Tea's own handler would wait for it for ever.
 	return tui.Run(ctx, all, tea.WithoutSignalHandler())

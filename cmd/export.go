@@ -51,32 +51,29 @@ func newExport(p *program) *cobra.Command {
 		if os.Getenv("GOGC") == "" {
 			debug.SetGCPercent(exportGC)
 		}
-		src, err := p.open()
-		if err != nil {
-			return err
-		}
-		defer src.Close()
-		listen, err := net.Listen("tcp", *address)
-		if err != nil {
-			if number := syscall.Errno(0); errors.As(err, &number) {
-				err = number // the rest only says again what is being done
+		return p.opened(func(src server) error {
+			listen, err := net.Listen("tcp", *address)
+			if err != nil {
+				if number := syscall.Errno(0); errors.As(err, &number) {
+					err = number // the rest only says again what is being done
+				}
+				return fmt.Errorf("nothing can be served on %s: %w; choose another address with --listen", *address, err)
 			}
-			return fmt.Errorf("nothing can be served on %s: %w; choose another address with --listen", *address, err)
-		}
-		scheme := collect.If(access.Cert != "", "https", "http")
-		of := ""
-		if !p.Flags.Slots.All() {
-			of = " of the limiters of slots " + p.Flags.Slots.String()
-		}
-		fmt.Fprintf(c.ErrOrStderr(), "ratescope: the metrics%s are on %s://%s/metrics\n", of, scheme, listen.Addr())
-		alerts, err := p.alerts(func(a report.Alert) { p.log(c)(a.Line()) }, func(d report.Delivery) { p.log(c)(d.String()) })
-		if err != nil {
-			return err
-		}
-		defer alerts.Close()
-		return metrics.Serve(c.Context(), alerts.Tap(p.Follow(src, p.reloaded(c, alerts))), listen,
-			metrics.New(metrics.Options{MaxKeys: *most, Mask: p.mask, Hosts: *hosts, Build: buildText(p.version), Firing: alerts.Firing,
-				Deliveries: alerts.Deliveries, Access: access, Stream: p.recording("").Header, Slots: p.Flags.Slots}))
+			scheme := collect.If(access.Cert != "", "https", "http")
+			of := ""
+			if !p.Flags.Slots.All() {
+				of = " of the limiters of slots " + p.Flags.Slots.String()
+			}
+			fmt.Fprintf(c.ErrOrStderr(), "ratescope: the metrics%s are on %s://%s/metrics\n", of, scheme, listen.Addr())
+			alerts, err := p.alerts(func(a report.Alert) { p.log(c)(a.Line()) }, func(d report.Delivery) { p.log(c)(d.String()) })
+			if err != nil {
+				return err
+			}
+			defer alerts.Close()
+			return metrics.Serve(c.Context(), alerts.Tap(p.Follow(src, p.reloaded(c, alerts))), listen,
+				metrics.New(metrics.Options{MaxKeys: *most, Mask: p.mask, Hosts: *hosts, Build: buildText(p.version), Firing: alerts.Firing,
+					Deliveries: alerts.Deliveries, Access: access, Stream: p.recording("").Header, Slots: p.Flags.Slots}))
+		})
 	}, watchFlags)
 }
 

@@ -180,13 +180,13 @@ func (a *attempt) aim(s *model.Order) (err error) {
 	r, name, where := &a.reading, safetext.Clean(s.Key), a.batch.Server
 	switch s.Target, err = r.Aim(); {
 	case r.Type == "none" && !a.Create && !where.Embedded:
-		return usagef("there is no key %s at %s, and a request would create one: check the name, which has to be that of a Redis key and not "+
-			"of a row with several, or give --create", name, where.Target)
+		return usagef("there is no key %s at %s, and a request would create one: check the name, which has to be that of a Redis key and "+
+			"not of a row with several, or give --create", name, where.Target)
 	case err != nil:
 		return usagef("%s cannot be fired at: %w", name, err)
 	case r.Target.Algorithm == limiter.Unknown && !r.Target.Ruled && !where.Embedded: // Aim has chosen one
-		return usagef("%s cannot be created: neither --algorithm nor a rule of the configuration says how it is limited: give --algorithm, as "+
-			"in --algorithm sliding-log", name)
+		return usagef("%s cannot be created: neither --algorithm nor a rule of the configuration says how it is limited: give "+
+			"--algorithm, as in --algorithm sliding-log", name)
 	case a.Scratch && r.Type == "none":
 		return usagef("there is no key %s at %s, so that there is nothing to copy: check the name", name, where.Target)
 	}

@@ -145,7 +145,7 @@ func (f *fireAccount) Add(a model.Fired) string {
 	id, _, _ := strings.Cut(a.Audit, ".")
 	f.Summary = fireSummary{id, f.outcomes.Admitted, f.outcomes.Denied, f.outcomes.Failed, f.outcomes.Unanswered}
 	var b strings.Builder
-	_ = textPages.ExecuteTemplate(&b, "line", map[string]any{"n": len(f.Requests), "r": r, "err": report.Text(r.err)}) // a Builder takes all
+	_ = textPages.ExecuteTemplate(&b, "line", map[string]any{"n": len(f.Requests), "r": r, "err": report.Text(r.err)})
 	return b.String()
 }
 

@@ -47,7 +47,8 @@ func (p *program) flags(f *pflag.FlagSet) {
 	f.DurationVar(&p.Flags.Refresh, "refresh", watch.DefaultRefresh, "time between two readings, 20ms to 1m")
 	f.StringVar(&p.Budget, "budget", "", "share of the server's time that watching may take, from 0.1 to 50 percent "+
 		"(default: 1, and up to 10 for the first look at every key while the server is idle)")
-	f.StringVar(&p.Flags.TLS.CA, "tls-ca", "", "certificate file (PEM) of the authority that signed the server's certificate, for rediss://")
+	f.StringVar(&p.Flags.TLS.CA, "tls-ca", "",
+		"certificate file (PEM) of the authority that signed the server's certificate, for rediss://")
 	f.StringVar(&p.Flags.TLS.Cert, "tls-cert", "", "certificate file (PEM) of the client")
 	f.StringVar(&p.Flags.TLS.Key, "tls-key", "", "key file (PEM) of the client")
 	f.StringVar(&p.Flags.TLS.ServerName, "tls-server-name", "", "name that the server's certificate must bear (default: the host's)")
@@ -169,7 +170,8 @@ func question() func(string) (string, error) {
 }
 
 func (p *program) notifying() (session.Notify, error) {
-	way, known := map[string]session.Notify{"none": session.NotifyNot, "bell": session.NotifyBell, "desktop": session.NotifyDesktop}[p.notify]
+	ways := map[string]session.Notify{"none": session.NotifyNot, "bell": session.NotifyBell, "desktop": session.NotifyDesktop}
+	way, known := ways[p.notify]
 	if !known {
 		return 0, usagef("--notify does not take %q: give none, bell or desktop", p.notify)
 	}

@@ -73,31 +73,28 @@ func runIdentify(p *program, c *cobra.Command, f identifyFlags) error {
 		}
 		p.NewConfig = true
 	}
-	src, err := p.open()
-	if err != nil {
-		return err
-	}
-	defer src.Close()
-	o := p.output(c)
-	look := func() (limitersFound, error) {
-		found, err := identified(c.Context(), src, f.watched, o)
-		if err == nil && !p.mask {
-			err = found.suggest(c.Context(), p, f.watched)
+	return p.opened(func(src server) error {
+		o := p.output(c)
+		look := func() (limitersFound, error) {
+			found, err := identified(c.Context(), src, f.watched, o)
+			if err == nil && !p.mask {
+				err = found.suggest(c.Context(), p, f.watched)
+			}
+			return found, err
 		}
-		return found, err
-	}
-	if f.write {
-		return identifyWrite(look, path, f.question(path), o)
-	}
-	found, err := look()
-	switch {
-	case err != nil:
+		if f.write {
+			return identifyWrite(look, path, f.question(path), o)
+		}
+		found, err := look()
+		switch {
+		case err != nil:
+			return err
+		case !f.yaml:
+			return o.print(found)
+		}
+		_, err = io.WriteString(o.Out, config.File(entriesOf(found)))
 		return err
-	case !f.yaml:
-		return o.print(found)
-	}
-	_, err = io.WriteString(o.Out, config.File(entriesOf(found)))
-	return err
+	})
 }
 
 // writtenConfig returns the file that --write adds to, whether it is there or not.
@@ -106,7 +103,8 @@ func writtenConfig(p *program) (string, error) {
 	case path != "":
 		return path, nil
 	case len(p.Flags.URLs) == 0 && len(p.Environment.URLs) == 0 && p.Target == "":
-		return "", usagef("the embedded Redis of the demo needs no rules: name your server with --redis, or the file to write with --config")
+		return "", usagef("the embedded Redis of the demo needs no rules: name your server with --redis, or the file to write " +
+			"with --config")
 	}
 	return p.newConfigPath()
 }
@@ -148,7 +146,9 @@ func identifyWrite(look func() (limitersFound, error), path string, ask func() (
 		return err
 	}
 	entries := entriesOf(r)
-	lacking := slices.DeleteFunc(before.Lacking(entries), func(e config.Entry) bool { return e.Offer != "" && strings.Contains(string(content), "# "+e.Offer) })
+	lacking := slices.DeleteFunc(before.Lacking(entries), func(e config.Entry) bool {
+		return e.Offer != "" && strings.Contains(string(content), "# "+e.Offer)
+	})
 	switch open := r.open(); {
 	case len(config.Rules(entries)) == 0 && len(lacking) == 0 && open != "":
 		return fmt.Errorf("nothing is added to %s, because what was found needs a word of yours, as identify shows: %s", shown, open)
@@ -175,8 +175,8 @@ func identifyWrite(look func() (limitersFound, error), path string, ask func() (
 	}
 	fmt.Fprintf(o.Err, "ratescope: %s added to %s\n", format.Plural(len(config.Rules(lacking)), "rule"), shown)
 	if open := r.open(); open != "" {
-		fmt.Fprintln(o.Err, "ratescope: what needs a word of yours stands there as comments: remove the # of a rule that is right, and put in "+
-			"its limit, for "+open)
+		fmt.Fprintln(o.Err, "ratescope: what needs a word of yours stands there as comments: remove the # of a rule that is right, and "+
+			"put in its limit, for "+open)
 	}
 	return nil
 }
@@ -257,8 +257,9 @@ func (r suggestedRule) MarshalJSON() ([]byte, error) {
 func limitersOf(r identify.Report, server string, o report.Options) limitersFound {
 	of := func(g identify.Group) *foundGroup { return groupOf(&g, o) }
 	out := limitersFound{
-		Groups: append([]*foundGroup{}, collect.Map(r.Groups, of)...), Candidates: append([]*foundGroup{}, collect.Map(r.Candidates, of)...),
-		Unknown: r.Unknown, Sampled: r.Sampled, NotLimiters: r.NotLimiters, server: report.Text(server),
+		Groups:     append([]*foundGroup{}, collect.Map(r.Groups, of)...),
+		Candidates: append([]*foundGroup{}, collect.Map(r.Candidates, of)...), Unknown: r.Unknown, Sampled: r.Sampled,
+		NotLimiters: r.NotLimiters, server: report.Text(server),
 	}
 	for _, g := range out.Candidates {
 		g.Evidence = "candidate"
@@ -305,8 +306,8 @@ func (i limitersFound) String() string {
 		if evidence == model.Likely.String() {
 			evidence = "~ " + evidence
 		}
-		c.Add(safetext.Shorten(g.Pattern.Clean(), report.NameCells, safetext.Ellipsis), fmt.Sprint(g.Keys), report.Word(g.Library), evidence,
-			report.Word(g.Algorithm), windowText(g.Window), report.Number(g.Limit), report.Word(g.LimitFrom))
+		c.Add(safetext.Shorten(g.Pattern.Clean(), report.NameCells, safetext.Ellipsis), fmt.Sprint(g.Keys), report.Word(g.Library),
+			evidence, report.Word(g.Algorithm), windowText(g.Window), report.Number(g.Limit), report.Word(g.LimitFrom))
 	}
 	var b strings.Builder
 	_ = textPages.ExecuteTemplate(&b, "identify.txt", map[string]any{ // a Builder takes all
@@ -362,9 +363,4 @@ func (g *foundGroup) limitHint() string {
 	return "COUNT/" + strings.ReplaceAll(windowText(g.Window), report.Dash, "DURATION")
 }
 
-func windowText(ms *int64) string {
-	if ms == nil {
-		return report.Dash
-	}
-	return strings.ReplaceAll(report.Each(*ms), " ", "")
-}
+func windowText(ms *int64) string { return strings.ReplaceAll(report.Each(ms), " ", "") }

@@ -51,7 +51,8 @@ func TestIdentifiedSaysWhatIsInNoGroup(t *testing.T) {
 	}{
 		{0, 0, "redis://x: 0 groups of limiters.\n"},
 		{1, 0, "redis://x: 0 groups of limiters, 1 key is no limiter.\n"},
-		{300, 4429, "redis://x: 0 groups of limiters, 300 keys are no limiters, 4429 keys left out: named and formed like others that are none, or not readable.\n"},
+		{300, 4429, "redis://x: 0 groups of limiters, 300 keys are no limiters, 4429 keys left out: " +
+			"named and formed like others that are none, or not readable.\n"},
 		{0, 1, "redis://x: 0 groups of limiters, 1 key left out: named and formed like others that are none, or not readable.\n"},
 	} {
 		text := limitersOf(identify.Report{Unknown: c.left, NotLimiters: c.none}, "redis://x", report.Options{}).String()
@@ -65,8 +66,9 @@ func TestIdentifiedSaysWhatIsInNoGroup(t *testing.T) {
 // and neither where two groups of one pattern differ.
 func TestIdentifiedRuleHasTheBurst(t *testing.T) {
 	bucket := identify.Group{
-		Pattern: "api:*", Keys: 1, Library: "symfony-rate-limiter", Evidence: model.Known, Algorithm: limiter.TokenBucket, Window: time.Second,
-		Limit: limiter.Limit{Count: 10, Window: time.Second, Burst: 85}, LimitFrom: model.LimitOfKey, Example: "api:a",
+		Pattern: "api:*", Keys: 1, Library: "symfony-rate-limiter", Evidence: model.Known, Algorithm: limiter.TokenBucket,
+		Window: time.Second,
+		Limit:  limiter.Limit{Count: 10, Window: time.Second, Burst: 85}, LimitFrom: model.LimitOfKey, Example: "api:a",
 	}
 	other := bucket
 	other.Limit.Burst = 20

@@ -402,8 +402,7 @@ func (g *foundGroup) entry(now limiter.Instant) config.Entry {
 // sampled reports whether the form of the group's keys says more of them than its algorithm: whose times are ends, in which unit a
 // TAT is, and what stands beside a counter.
 func (g *foundGroup) sampled() bool {
-	a, _ := limiter.ParseAlgorithm(report.Word(g.Algorithm))
-	return a == limiter.SlidingLog || a == limiter.FixedWindow || a == limiter.GCRA
+	return slices.Contains([]limiter.Algorithm{limiter.SlidingLog, limiter.FixedWindow, limiter.GCRA}, g.of.Algorithm)
 }
 
 // settling is how long keys are looked at to settle which way they count, glance how long those are that a person names, and
@@ -459,8 +458,8 @@ func (i *limitersFound) suggest(ctx context.Context, p *program, long time.Durat
 		if slices.ContainsFunc(list, func(s config.Suggestion) bool { return s.Entry.Ends != e.Ends }) {
 			g.unsaid = append(g.unsaid, "which of its counts limits: where several do, write a rule with name for each")
 		}
-		if g.Evidence != model.Likely.String() || report.Word(g.Algorithm) != limiter.FixedWindow.String() || e.Block != "" || e.Ends != "" ||
-			strings.HasPrefix(e.Read, "left") {
+		if g.Evidence != model.Likely.String() || report.Word(g.Algorithm) != limiter.FixedWindow.String() || e.Block != "" ||
+			e.Ends != "" || strings.HasPrefix(e.Read, "left") {
 			g.suggested = e
 		}
 		if limit, err := limiter.ParseLimit(e.Limit); err == nil {

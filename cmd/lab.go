@@ -319,7 +319,8 @@ func (f *classFlags) run(c *cobra.Command, o screenlab.Options, seen bool) error
 		err = screenlab.Run(ctx, o, tea.WithoutSignalHandler())
 	} else {
 		door := server.Room.Teacher().Now().Door
-		fmt.Fprintf(c.OutOrStdout(), "The class is open at %s: join with %s (host key %s)\n", server.Addr(), door.Invitation, door.Fingerprint)
+		fmt.Fprintf(c.OutOrStdout(), "The class is open at %s: join with %s (host key %s)\n", server.Addr(), door.Invitation,
+			door.Fingerprint)
 		<-ctx.Done()
 		err = ctx.Err()
 	}

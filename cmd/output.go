@@ -68,17 +68,12 @@ type progressLine struct {
 // progressEvery is the time between two lines of progress, and before the first, where they do not replace each other.
 const progressEvery = 2 * time.Second
 
-// barCells is how wide the bar of the progress is.
-const barCells = 24
-
 // show writes how far the search for limiters is.
 func (p *progressLine) show(b model.Batch) {
 	text := fmt.Sprintf("looking for limiters: %d keys seen, %d found", b.Sweep.Scanned, len(b.Readings))
 	if b.Sweep.Total > 0 {
 		part := min(float64(b.Sweep.Scanned)/float64(b.Sweep.Total), 1)
-		filled := int(part * barCells)
-		text = fmt.Sprintf("[%s%s] %3.0f %% of %d keys, %d limiters", strings.Repeat("#", filled), strings.Repeat(".", barCells-filled), part*100,
-			b.Sweep.Total, len(b.Readings))
+		text = fmt.Sprintf("looking for limiters: %.0f %% of %d keys, %d found", part*100, b.Sweep.Total, len(b.Readings))
 	}
 	switch {
 	case !p.plain:

@@ -145,8 +145,8 @@ func readMarkers(recording string) (*markedFile, []record.Marker, error) {
 	}
 	list, err := record.DecodeMarkers(content)
 	if err != nil {
-		return nil, nil, fmt.Errorf("the markers in %s cannot be read: %w; move the file away to replay without them", safetext.Clean(f.name),
-			err)
+		return nil, nil, fmt.Errorf("the markers in %s cannot be read: %w; move the file away to replay without them",
+			safetext.Clean(f.name), err)
 	}
 	f.was = content
 	return f, list, nil

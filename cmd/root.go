@@ -203,8 +203,8 @@ func (p *program) tree() *cobra.Command {
 	})
 	p.flags(root.PersistentFlags())
 	root.Flags().StringArrayVar(&p.from, "from", nil,
-		"exporter to show instead of a server of Redis, http://host:9464 or https://NAME@host:9464 with --password-file; several share one "+
-			"server by --shard; nothing is fired through them")
+		"exporter to show instead of a server of Redis, http://host:9464 or https://NAME@host:9464 with --password-file; several share "+
+			"one server by --shard; nothing is fired through them")
 	for name, values := range map[string][]string{"algorithm": algorithmNames(), "theme": themes.BuiltIn().Names()} {
 		_ = root.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}

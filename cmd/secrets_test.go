@@ -144,7 +144,8 @@ func TestNoSecretIsTold(t *testing.T) {
 	outputs["identify --write"] = runFor(t, nil, args("identify", "--write", "--yes", "--config", config)...)
 	recording := filepath.Join(t.TempDir(), "seen.jsonl")
 	outputs["record"] = runFor(t, nil, args("record", recording, "--for", "2s")...)
-	outputs["--plain"] = runFor(t, func(printed string) bool { return strings.Count(printed, "\n") > 20 }, args("--plain", "--refresh", "50ms")...)
+	many := func(printed string) bool { return strings.Count(printed, "\n") > 20 }
+	outputs["--plain"] = runFor(t, many, args("--plain", "--refresh", "50ms")...)
 	outputs["export"] = runFor(t, func(printed string) bool {
 		_, address, ok := strings.Cut(printed, "http://")
 		if ok = ok && strings.Contains(address, "\n"); ok {

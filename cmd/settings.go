@@ -182,8 +182,8 @@ func (s *settings) Loaded() (_ *config.Config, err error) {
 		case !known && slipped:
 			return nil, fmt.Errorf("there is no command or target %q: did you mean %s?", s.Target, meant)
 		case !known && path == "":
-			return nil, fmt.Errorf("there is no command or target %q, and no configuration file: see --help for the commands, or name the server "+
-				"under targets in the file that \"ratescope config init\" writes", s.Target)
+			return nil, fmt.Errorf("there is no command or target %q, and no configuration file: see --help for the commands, or name the "+
+				"server under targets in the file that \"ratescope config init\" writes", s.Target)
 		case !known && len(names) == 0:
 			return nil, fmt.Errorf("there is no command or target %q: see --help for the commands, %s names no targets", s.Target, path)
 		case !known:

@@ -29,7 +29,8 @@ func newSnapshot(p *program) *cobra.Command {
 	c.Flags().Lookup("for").DefValue = "" // 0s would be shown as the default
 	c.Flags().Float64Var(&s.FailOver, "fail-over", 0, "exit with code 3 when a key is at or above this part of its limit, as in 0.9")
 	c.Flags().Lookup("fail-over").DefValue = ""
-	likely := c.Flags().Bool("likely", false, "list keys, too, that are limiters by their value and behaviour but not by their name, marked ~")
+	likely := c.Flags().Bool("likely", false,
+		"list keys, too, that are limiters by their value and behaviour but not by their name, marked ~")
 	return p.command(c, no("use --watch to say which keys"), func(c *cobra.Command, args []string) error {
 		switch s.Fails = c.Flags().Changed("fail-over"); {
 		case s.For < 0:
@@ -83,8 +84,8 @@ func (o output) explain(b model.Batch, s report.Snapshot) {
 		if b.Sweep.Total > 0 {
 			total = fmt.Sprint(b.Sweep.Total)
 		}
-		fmt.Fprintf(o.Err, "ratescope: only %d of %s keys were looked at in the time: a limiter may be among the others; give more with --for\n",
-			b.Sweep.Scanned, total)
+		fmt.Fprintf(o.Err, "ratescope: only %d of %s keys were looked at in the time: a limiter may be among the others; give more "+
+			"with --for\n", b.Sweep.Scanned, total)
 	case b.Sweep.Dropped > 0:
 		fmt.Fprintf(o.Err, "ratescope: %d limiters more than can be watched at once are not listed: narrow the search with --watch\n",
 			b.Sweep.Dropped)

@@ -142,9 +142,17 @@ func (t *teacher) fit(
 	if err == nil {
 		group, ctx := errgroup.WithContext(ctx)
 		for i := range samples {
-			group.Go(func() (err error) {
-				says[i], err = t.figures(ctx, o, samples[i].Key, &rule)
-				return err
+			group.Go(func() error {
+				b, r, err := readBy(ctx, o, []config.Rule{rule}, samples[i].Key)
+				switch {
+				case errors.As(err, new(feed.Away)) || ctx.Err() != nil:
+					return err
+				case err != nil: // the key holds something else
+					says[i] = err.Error()
+				default:
+					says[i] = figuresOf(&r, b, &rule, t.p.names())
+				}
+				return nil
 			})
 		}
 		if err := group.Wait(); err != nil {
@@ -163,18 +171,6 @@ func (t *teacher) fit(
 	}
 	_, fit.Rule = shown.Words()
 	return fit, nil
-}
-
-// figures says what a rule reads of one key; where it holds something else, that.
-func (t *teacher) figures(ctx context.Context, o feed.Options, key string, rule *config.Rule) (string, error) {
-	b, r, err := readBy(ctx, o, []config.Rule{*rule}, key)
-	switch {
-	case errors.As(err, new(feed.Away)) || ctx.Err() != nil:
-		return "", err
-	case err != nil:
-		return err.Error(), nil
-	}
-	return figuresOf(&r, b, rule, t.p.names()), nil
 }
 
 // write adds a rule to the configuration file and applies it. Where there is no folder for the file, the rule holds

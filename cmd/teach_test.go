@@ -47,7 +47,8 @@ func TestTeach(t *testing.T) {
 		if err != nil || len(fits) < 2 || fits[0].As != config.AsLeft || fits[0].Write != nil || len(fits[0].Figures) != 2 {
 			t.Fatalf("without a limit: %+v, %v", fits, err)
 		}
-		if fits, err = p.teach(applied)(t.Context(), group, "10/20s"); err != nil || !strings.Contains(fits[0].Figures[1].Says, "3 of 10 used") {
+		fits, err = p.teach(applied)(t.Context(), group, "10/20s")
+		if err != nil || !strings.Contains(fits[0].Figures[1].Says, "3 of 10 used") {
 			t.Fatalf("with a limit: %+v, %v", fits, err)
 		}
 		taught, err := fits[0].Write()
@@ -58,7 +59,8 @@ func TestTeach(t *testing.T) {
 		}
 		err = taught.Undo()
 		content, gone := os.ReadFile(name)
-		if err != nil || string(content) != before || (before == "") != errors.Is(gone, fs.ErrNotExist) || applied.rules[0].Pattern() == "quota:*" {
+		if err != nil || string(content) != before || (before == "") != errors.Is(gone, fs.ErrNotExist) ||
+			applied.rules[0].Pattern() == "quota:*" {
 			t.Errorf("taken back: %v, %d rules:\n%s", err, len(applied.rules), content)
 		}
 	}

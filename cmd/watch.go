@@ -45,8 +45,8 @@ func raiseAlerts(p *program, c *cobra.Command, src server) error {
 		return err
 	}
 	if len(loaded.Alerts) == 0 {
-		return usagef("the configuration has no alerts: write some under alerts, as \"ratescope config init\" shows, and name the file with " +
-			"--config")
+		return usagef("the configuration has no alerts: write some under alerts, as \"ratescope config init\" shows, and name the file " +
+			"with --config")
 	}
 	log := p.log(c)
 	a := newAlerter(loaded, p.names(), func(a report.Alert) { log(a.Line()) }, func(d report.Delivery) { log(d.String()) })

@@ -54,20 +54,16 @@ func (s Shelf) Names() []string {
 
 // Default returns the theme for a dark or a light terminal.
 func (s Shelf) Default(dark bool) *Theme {
-	for _, p := range s {
-		if p.Dark == dark {
-			return New(p)
-		}
+	if i := slices.IndexFunc(s, func(p Palette) bool { return p.Dark == dark }); i >= 0 {
+		return New(s[i])
 	}
 	return New(palettes()[0])
 }
 
 // Find returns the theme of that name.
 func (s Shelf) Find(name string) (*Theme, error) {
-	for _, p := range s {
-		if p.Name == name {
-			return New(p), nil
-		}
+	if i := slices.Index(s.Names(), name); i >= 0 {
+		return New(s[i]), nil
 	}
 	return nil, fmt.Errorf("there is no theme %q: use one of %s", name, strings.Join(s.Names(), ", "))
 }

@@ -15,9 +15,11 @@ import (
 // TestRules reads a plain list, as before there were targets and alerts, and the same in
 // its section.
 func TestRules(t *testing.T) {
-	list := "- match: api:*\n  algorithm: sliding-log\n  limit: 100/1m\n- match: 'login:*'\n  limit: 5\n  window: 30s\n  burst: 2\n- match: '*'\n  algorithm: auto\n  window: 10s\n- {match: 'rl:*', library: redis-rate}\n"
+	list := "- match: api:*\n  algorithm: sliding-log\n  limit: 100/1m\n- match: 'login:*'\n  limit: 5\n  window: 30s\n  burst: 2\n" +
+		"- match: '*'\n  algorithm: auto\n  window: 10s\n- {match: 'rl:*', library: redis-rate}\n"
 	want := []config.Rule{
-		{Match: "api:*", Algorithm: limiter.SlidingLog, Limit: limiter.Limit{Count: 100, Window: time.Minute}, LimitKnown: true, Window: time.Minute},
+		{Match: "api:*", Algorithm: limiter.SlidingLog, Limit: limiter.Limit{Count: 100, Window: time.Minute}, LimitKnown: true,
+			Window: time.Minute},
 		{Match: "login:*", Limit: limiter.Limit{Count: 5, Window: 30 * time.Second, Burst: 2}, LimitKnown: true, Window: 30 * time.Second},
 		{Match: "*", Limit: limiter.Limit{Window: 10 * time.Second}, Window: 10 * time.Second},
 		{Match: "rl:*", Library: "redis-rate"},
@@ -50,12 +52,14 @@ alerts:
 	if err != nil {
 		t.Fatal(err)
 	}
-	target := config.Target{Redis: []string{"rediss://cache:6379"}, Production: true, NoInject: true, Colour: "red", PasswordFile: "/run/secrets/redis"}
+	target := config.Target{Redis: []string{"rediss://cache:6379"}, Production: true, NoInject: true, Colour: "red",
+		PasswordFile: "/run/secrets/redis"}
 	if len(c.Rules) != 1 || !reflect.DeepEqual(c.Targets, map[string]config.Target{"prod": target}) || len(c.Alerts) != 2 {
 		t.Fatalf("it reads %+v", c)
 	}
 	a := c.Alerts[0]
-	if a.Name != "throttled" || a.When.String() != "utilization >= 1" || a.For != 2*time.Second || a.Severity != "page" || a.Webhook != "http://127.0.0.1:9999/hook" ||
+	if a.Name != "throttled" || a.When.String() != "utilization >= 1" || a.For != 2*time.Second || a.Severity != "page" ||
+		a.Webhook != "http://127.0.0.1:9999/hook" ||
 		!reflect.DeepEqual(a.Command, []string{"notify-send", "{alert}", "{key}"}) || !a.Covers("rl:a") || a.Covers("x:a") {
 		t.Errorf("the alert is %+v", a)
 	}
@@ -66,47 +70,48 @@ alerts:
 
 // TestErrors: each is one sentence with the line, the column and what to do.
 func TestErrors(t *testing.T) {
-	for text, want := range map[string]string{
-		"- match: a\n- algorithm: gcra\n":              "2:3: match is missing",
-		"- match: a\n  limit: 100/\n":                  `2:10: limit "100/" has no duration`,
-		"- match: a\n  limit: -5/1m\n":                 `2:10: limit "-5/1m": a limit of -5 is out of range`,
-		"- match: a\n  limit: 10/0s\n":                 `limit "10/0s": a window of 0s is out of range`,
-		"- match: a\n  algorithm: slidinglog\n":        `2:14: "slidinglog" is no algorithm: did you mean sliding-log?`,
-		"- match: a\n  algorithm: magic\n":             `2:14: "magic" is no algorithm: use auto, `,
-		"- match: a\n  limit: 5/1m\n  window: 10s\n":   "2:10: limit \"5/1m\" and window \"10s\" disagree",
-		"- match: a\n  window: soon\n":                 `2:11: "soon" is not a duration`,
-		"- match: a\n  burst: -1\n":                    `2:10: "-1" is negative`,
-		"- match: a\n  burst: many\n":                  `2:10: "many" is no whole number`,
-		"- match: a\n  limt: 5/1m\n":                   `2:3: "limt" is not a word of a rule: did you mean limit?`,
-		"- match: a\n  library: rate-limit-reds\n":     "did you mean rate-limit-redis?",
-		"- match: a\n  match: b\n":                     "2:3: match is there twice",
-		"match: a\n":                                   `1:1: "match" is not a word of a section of the configuration: use rules, targets, alerts`,
-		"rulse: []\n":                                  "did you mean rules?",
-		"- [1, 2]\n":                                   "1:3: a list is not a rule",
-		"- match: \"\\x00\n":                           "this is not YAML",
-		"just words\n":                                 `1:1: "just words" is no configuration`,
-		"rules: [":                                     "this is not YAML",
-		"--- []\n--- []\n":                             "more than one document",
-		"targets: [prod]\n":                            "1:10: a list is no mapping of names to targets",
-		"targets: {a: {}}\n":                           "1:14: redis is missing",
-		"targets: {a: {redis: x, colour: read}}\n":     "did you mean red?",
-		"targets: {a: {redis: x, inject: maybe}}\n":    `"maybe" is neither true nor false`,
-		"targets: {a: {redis: 'redis://:secret@h'}}\n": "password_file",
-		"targets: {a: {redis: x, password: secret}}\n": `"password" is not a word of a target: use redis, `,
-		"targets: {a: {redis: x, passwordfile: /x}}\n": "did you mean password_file?",
-		"targets: {a: {redis: x, password_file: /x, password_command: [pass]}}\n": "keep one of them",
-		"targets: {a: {redis: x}, a: {redis: y}}\n":                               "the target a is there twice",
-		"alerts: [{when: sick}]\n":                                                "1:10: name is missing",
-		"alerts: [{name: a}]\n":                                                   "1:10: when is missing",
-		"alerts: [{name: a, when: utilisation >= 1}]\n":                           `1:26: "utilisation" is no metric: did you mean utilization?`,
-		"alerts: [{name: a, when: utilization >= lots}]\n":                        "no number",
-		"alerts: [{name: a, when: sick}, {name: a, when: no_data}]\n":             `1:33: the alert "a" is there twice`,
-		"alerts: [{name: a, when: sick, webhook: ftp://secret}]\n":                "the webhook is no URL",
-		"alerts: [{name: a, when: sick, alertmanager: 'localhost:9093'}]\n":       "the alertmanager is no URL",
-		"alerts: [{name: a, when: sick, webhook: http://h, webhook_env: H}]\n":    "more than one of webhook",
-		"alerts: [{name: a, when: sick, command: ['']}]\n":                        "the command is empty",
-		"alerts: [{name: a, when: sick, for: soon}]\n":                            `"soon" is not a duration`,
+	for _, c := range [][2]string{
+		{"- match: a\n- algorithm: gcra\n", "2:3: match is missing"},
+		{"- match: a\n  limit: 100/\n", `2:10: limit "100/" has no duration`},
+		{"- match: a\n  limit: -5/1m\n", `2:10: limit "-5/1m": a limit of -5 is out of range`},
+		{"- match: a\n  limit: 10/0s\n", `limit "10/0s": a window of 0s is out of range`},
+		{"- match: a\n  algorithm: slidinglog\n", `2:14: "slidinglog" is no algorithm: did you mean sliding-log?`},
+		{"- match: a\n  algorithm: magic\n", `2:14: "magic" is no algorithm: use auto, `},
+		{"- match: a\n  limit: 5/1m\n  window: 10s\n", "2:10: limit \"5/1m\" and window \"10s\" disagree"},
+		{"- match: a\n  window: soon\n", `2:11: "soon" is not a duration`},
+		{"- match: a\n  burst: -1\n", `2:10: "-1" is negative`},
+		{"- match: a\n  burst: many\n", `2:10: "many" is no whole number`},
+		{"- match: a\n  limt: 5/1m\n", `2:3: "limt" is not a word of a rule: did you mean limit?`},
+		{"- match: a\n  library: rate-limit-reds\n", "did you mean rate-limit-redis?"},
+		{"- match: a\n  match: b\n", "2:3: match is there twice"},
+		{"match: a\n", `1:1: "match" is not a word of a section of the configuration: use rules, targets, alerts`},
+		{"rulse: []\n", "did you mean rules?"},
+		{"- [1, 2]\n", "1:3: a list is not a rule"},
+		{"- match: \"\\x00\n", "this is not YAML"},
+		{"just words\n", `1:1: "just words" is no configuration`},
+		{"rules: [", "this is not YAML"},
+		{"--- []\n--- []\n", "more than one document"},
+		{"targets: [prod]\n", "1:10: a list is no mapping of names to targets"},
+		{"targets: {a: {}}\n", "1:14: redis is missing"},
+		{"targets: {a: {redis: x, colour: read}}\n", "did you mean red?"},
+		{"targets: {a: {redis: x, inject: maybe}}\n", `"maybe" is neither true nor false`},
+		{"targets: {a: {redis: 'redis://:secret@h'}}\n", "password_file"},
+		{"targets: {a: {redis: x, password: secret}}\n", `"password" is not a word of a target: use redis, `},
+		{"targets: {a: {redis: x, passwordfile: /x}}\n", "did you mean password_file?"},
+		{"targets: {a: {redis: x, password_file: /x, password_command: [pass]}}\n", "keep one of them"},
+		{"targets: {a: {redis: x}, a: {redis: y}}\n", "the target a is there twice"},
+		{"alerts: [{when: sick}]\n", "1:10: name is missing"},
+		{"alerts: [{name: a}]\n", "1:10: when is missing"},
+		{"alerts: [{name: a, when: utilisation >= 1}]\n", `1:26: "utilisation" is no metric: did you mean utilization?`},
+		{"alerts: [{name: a, when: utilization >= lots}]\n", "no number"},
+		{"alerts: [{name: a, when: sick}, {name: a, when: no_data}]\n", `1:33: the alert "a" is there twice`},
+		{"alerts: [{name: a, when: sick, webhook: ftp://secret}]\n", "the webhook is no URL"},
+		{"alerts: [{name: a, when: sick, alertmanager: 'localhost:9093'}]\n", "the alertmanager is no URL"},
+		{"alerts: [{name: a, when: sick, webhook: http://h, webhook_env: H}]\n", "more than one of webhook"},
+		{"alerts: [{name: a, when: sick, command: ['']}]\n", "the command is empty"},
+		{"alerts: [{name: a, when: sick, for: soon}]\n", `"soon" is not a duration`},
 	} {
+		text, want := c[0], c[1]
 		_, err := config.Parse([]byte(text))
 		switch {
 		case err == nil || !strings.Contains(err.Error(), want):
@@ -145,7 +150,8 @@ func TestBombs(t *testing.T) {
 		bomb += string(c) + ": &" + string(c) + " [" + strings.Repeat("*"+before+",", 8) + "*" + before + "]\n"
 	}
 	for name, text := range map[string]string{
-		"aliases": bomb, "aliases in a list": "rules: &r [*r]\n", "nested": strings.Repeat("[", 100_000), "nested mappings": strings.Repeat("{a: ", 100_000), "anchor in itself": "&a [*a]\n",
+		"aliases": bomb, "aliases in a list": "rules: &r [*r]\n", "nested": strings.Repeat("[", 100_000),
+		"nested mappings": strings.Repeat("{a: ", 100_000), "anchor in itself": "&a [*a]\n",
 	} {
 		if c, err := config.Parse([]byte(text)); err == nil {
 			t.Errorf("%s: %+v", name, c)
@@ -172,8 +178,8 @@ func TestMasked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := c.Shared(true).Show()
-	if strings.Contains(string(text), "alice") || strings.Count(string(text), "login:al***org") != 3 || !strings.Contains(string(text), "rl:*") {
+	text := string(c.Shared(true).Show())
+	if strings.Contains(text, "alice") || strings.Count(text, "login:al***org") != 3 || !strings.Contains(text, "rl:*") {
 		t.Errorf("masked it is\n%s", text)
 	}
 	if text := c.Show(); strings.Count(string(text), "login:alice@example.org") != 3 {

@@ -265,8 +265,8 @@ const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 // durations are the words for durations that people write in limits, as a limit has them.
 var durations = map[string]string{
-	"sec": "s", "second": "s", "seconds": "s", "min": "m", "minute": "m", "minutes": "m", "hour": "h", "hours": "h", "day": "d", "days": "d",
-	"month": "month",
+	"sec": "s", "second": "s", "seconds": "s", "min": "m", "minute": "m", "minutes": "m", "hour": "h", "hours": "h", "day": "d",
+	"days": "d", "month": "month",
 }
 
 // parseLimit reads COUNT/DURATION, of which a month of the calendar is one, too; where no calendar says its days it counts 30.
@@ -277,7 +277,8 @@ func parseLimit(spec string) (limiter.Limit, error) {
 	l, err := limiter.ParseLimit(spec)
 	if word := spec[len(strings.TrimRight(spec, letters)):]; err != nil && len(word) > 2 {
 		if meant, slipped := Closest(word, slices.Sorted(maps.Keys(durations))); slipped {
-			err = fmt.Errorf("limit %q has a duration that cannot be read: did you mean %s?", spec, strings.TrimSuffix(spec, word)+durations[meant])
+			meant = strings.TrimSuffix(spec, word) + durations[meant]
+			err = fmt.Errorf("limit %q has a duration that cannot be read: did you mean %s?", spec, meant)
 		}
 	}
 	return l, err

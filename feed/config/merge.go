@@ -119,7 +119,8 @@ func Merge(content []byte, add []Entry) ([]byte, error) {
 	}
 	var top yaml.Node
 	_ = yaml.Unmarshal(content, &top) // it was read before
-	m := merger{slices.Collect(strings.Lines(string(content))), add, slices.IndexFunc(before.Rules, func(r Rule) bool { return !r.Narrow() })}
+	all := slices.IndexFunc(before.Rules, func(r Rule) bool { return !r.Narrow() })
+	m := merger{slices.Collect(strings.Lines(string(content))), add, all}
 	for _, p := range m.places(&top) {
 		merged := slices.Concat(content[:p.from], []byte(p.text), content[p.to:])
 		if after, err := Parse(merged); err == nil && m.extends(after, before) {
@@ -234,7 +235,7 @@ func (m *merger) list(list *yaml.Node) (out []place) {
 		for at > 0 && !strings.HasPrefix(strings.TrimLeft(m.lines[at], " "), "-") {
 			at--
 		}
-		for m.all > 0 && at > 0 && strings.HasPrefix(strings.TrimSpace(m.lines[at-1]), "#") { // above the first one they may be about the list
+		for m.all > 0 && at > 0 && strings.HasPrefix(strings.TrimSpace(m.lines[at-1]), "#") { // above the first they may be about the list
 			at--
 		}
 		return []place{m.before(at, text)}

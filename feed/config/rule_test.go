@@ -11,7 +11,8 @@ import (
 
 func TestApplyToEachRule(t *testing.T) {
 	file := []config.Rule{
-		{Match: "a:*", Algorithm: limiter.FixedWindow, Limit: limiter.Limit{Count: 5, Window: time.Second, Burst: 9}, LimitKnown: true, Window: time.Second},
+		{Match: "a:*", Algorithm: limiter.FixedWindow, Limit: limiter.Limit{Count: 5, Window: time.Second, Burst: 9},
+			LimitKnown: true, Window: time.Second},
 		{Match: "b:*", Window: time.Minute, Limit: limiter.Limit{Window: time.Minute}},
 	}
 	minute := limiter.Limit{Count: 100, Window: time.Minute}
@@ -22,12 +23,14 @@ func TestApplyToEachRule(t *testing.T) {
 	}{
 		{"nothing said", config.Override{}, append(slices.Clone(file), config.Rule{Match: "*"})},
 		{"a limit", config.Override{Limit: "100/1m"}, []config.Rule{
-			{Match: "a:*", Algorithm: limiter.FixedWindow, Limit: limiter.Limit{Count: 100, Window: time.Minute, Burst: 9}, LimitKnown: true, Window: time.Minute},
+			{Match: "a:*", Algorithm: limiter.FixedWindow, Limit: limiter.Limit{Count: 100, Window: time.Minute, Burst: 9},
+				LimitKnown: true, Window: time.Minute},
 			{Match: "b:*", Limit: minute, LimitKnown: true, Window: time.Minute},
 			{Match: "*", Limit: minute, LimitKnown: true, Window: time.Minute},
 		}},
 		{"an algorithm and a burst", config.Override{Algorithm: "gcra", Burst: 3}, []config.Rule{
-			{Match: "a:*", Algorithm: limiter.GCRA, Limit: limiter.Limit{Count: 5, Window: time.Second, Burst: 3}, LimitKnown: true, Window: time.Second},
+			{Match: "a:*", Algorithm: limiter.GCRA, Limit: limiter.Limit{Count: 5, Window: time.Second, Burst: 3},
+				LimitKnown: true, Window: time.Second},
 			{Match: "b:*", Algorithm: limiter.GCRA, Window: time.Minute, Limit: limiter.Limit{Window: time.Minute, Burst: 3}},
 			{Match: "*", Algorithm: limiter.GCRA, Limit: limiter.Limit{Burst: 3}},
 		}},
@@ -43,7 +46,8 @@ func TestApplyToEachRule(t *testing.T) {
 }
 
 func TestApply(t *testing.T) {
-	list, err := config.Override{Limit: "100/1m", Algorithm: "auto", Burst: 7}.Apply([]config.Rule{{Match: "a:*", Algorithm: limiter.StreamCounter}})
+	rules := []config.Rule{{Match: "a:*", Algorithm: limiter.StreamCounter}}
+	list, err := config.Override{Limit: "100/1m", Algorithm: "auto", Burst: 7}.Apply(rules)
 	if err != nil {
 		t.Fatal(err)
 	}

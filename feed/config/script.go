@@ -77,8 +77,9 @@ func (s *Script) compile(text, plain string, l *form.Layout) {
 			}
 			keys, args = call.Expand(script.Values{Who: who, Limit: limit, Now: at, Cost: cost, ID: id})
 			if !slices.Contains(keys, lead) {
-				return nil, nil, fmt.Errorf("its script is not called with %s, where its rule says that it is kept, so that a request could not be "+
-					"taken back: name that key in keys of script, as in keys: [%q]", safetext.Clean(lead), l.Name.String())
+				return nil, nil, fmt.Errorf("its script is not called with %s, where its rule says that it is kept, so that a "+
+					"request could not be taken back: name that key in keys of script, as in keys: [%q]", safetext.Clean(lead),
+					l.Name.String())
 			}
 			return keys, args, nil
 		},

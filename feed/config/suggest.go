@@ -173,7 +173,8 @@ func (g *suggester) log(read string, times []float64) {
 		unsure = "whether its times are those of requests or those at which leases end: such ones are ahead when they are written"
 	}
 	if ahead || unit != 0 && unsure != "" {
-		g.add("leases, by the times at which they end", "", func(e *Entry) { e.Read, e.Unit, e.Stamp = read, units[unit], "end" }).Unsure = unsure
+		say := func(e *Entry) { e.Read, e.Unit, e.Stamp = read, units[unit], "end" }
+		g.add("leases, by the times at which they end", "", say).Unsure = unsure
 	}
 	if unit != 0 && !ahead {
 		g.add("a log of the times of requests", "", func(e *Entry) { e.Read, e.Unit = read, units[unit] }).Unsure = unsure
@@ -205,7 +206,8 @@ func (g *suggester) text(text string) {
 	}
 	switch {
 	case isTime: // another may as well be the time from which the next request is admitted
-		if fullWord.MatchString(g.base.Name) && (g.expires != 0 || g.windowed) || g.expires != 0 && at.Sub(g.expires).Abs() <= 2*time.Second {
+		ends := g.expires != 0
+		if fullWord.MatchString(g.base.Name) && (ends || g.windowed) || ends && at.Sub(g.expires).Abs() <= 2*time.Second {
 			g.add("a theoretical arrival time (TAT)", "", func(e *Entry) { e.Read, e.Unit = "tat", units[unit] })
 		}
 		return
@@ -310,7 +312,8 @@ func (g *suggester) hash(s *decode.Sample) {
 	}
 	for name, v := range fields {
 		unit := decode.UnitOf(v, g.now)
-		if unit != 0 && s.Whole && (name == "tat" || len(s.Fields) == 1 && arrivalWord.MatchString(name) && decode.InstantIn(v, unit) > g.now) {
+		if unit != 0 && s.Whole &&
+			(name == "tat" || len(s.Fields) == 1 && arrivalWord.MatchString(name) && decode.InstantIn(v, unit) > g.now) {
 			g.add("a theoretical arrival time (TAT)", "", func(e *Entry) { e.Read, e.At, e.Unit = "tat", name, units[unit] })
 			return
 		}
@@ -449,7 +452,8 @@ func (g *suggester) filled(amount, at, unit string) {
 	_, began, _ := strings.Cut(at, " ")
 	if levelWord.MatchString(word) {
 		readings[0], readings[1] = readings[1], readings[0]
-	} else if begins := naming.Holds(naming.Begins, began); naming.Holds(naming.Counts, word) || begins && !naming.Holds(naming.Tokens, word) {
+	} else if begins := naming.Holds(naming.Begins, began); naming.Holds(naming.Counts, word) ||
+		begins && !naming.Holds(naming.Tokens, word) {
 		slices.Reverse(readings)
 	} else if begins {
 		readings[0], readings[2] = readings[2], readings[0]

@@ -30,7 +30,8 @@ func TestEntryName(t *testing.T) {
 	e := config.Entry{Name: "rl:{who}:{window:index}", Read: "value", Window: "20s", Example: "rl:a:1"}
 	before := "rules:\n  - {name: \"tb:{who}\", read: bucket, amount: n, at: t}\n  - {match: '*', limit: 5/1s}\n"
 	got, err := config.Merge([]byte(before), []config.Entry{e})
-	want := "rules:\n  - {name: \"tb:{who}\", read: bucket, amount: n, at: t}\n  - name: rl:{who}:{window:index}\n    read: value\n    window: 20s\n  - {match: '*', limit: 5/1s}\n"
+	want := "rules:\n  - {name: \"tb:{who}\", read: bucket, amount: n, at: t}\n" +
+		"  - name: rl:{who}:{window:index}\n    read: value\n    window: 20s\n  - {match: '*', limit: 5/1s}\n"
 	if err != nil || string(got) != want {
 		t.Fatalf("%v\n%s", err, got)
 	}

@@ -27,28 +27,25 @@ const MaxText = 1 << 20
 // Open opens a regular file for reading. The error is one sentence that names the file.
 func Open(name string) (*os.File, error) {
 	info, err := os.Stat(name) // before it is opened: opening a pipe waits for its writer
-	if err != nil {
-		return nil, unreadable(name, err)
-	}
-	if err := regular(name, info); err != nil {
+	if err := regular(name, info, err); err != nil {
 		return nil, err
 	}
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, unreadable(name, err)
 	}
-	if info, err = f.Stat(); err == nil { // it may have been replaced in between
-		err = regular(name, info)
-	}
-	if err != nil {
+	info, err = f.Stat()
+	if err := regular(name, info, err); err != nil { // it may have been replaced in between
 		f.Close()
 		return nil, err
 	}
 	return f, nil
 }
 
-func regular(name string, info fs.FileInfo) error {
+func regular(name string, info fs.FileInfo, err error) error {
 	switch {
+	case err != nil:
+		return unreadable(name, err)
 	case info.Mode().IsRegular():
 		return nil
 	case info.IsDir():

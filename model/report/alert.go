@@ -173,8 +173,8 @@ func (a Alert) Line() string {
 func (a Alert) Words() map[string]string {
 	words := map[string]string{
 		"alert": a.Alert, "state": a.State, "severity": a.Severity, "key": "", "value": "", "limit": known(a.Limit),
-		"window_ms": known(a.Window),
-		"since_ms":  strconv.FormatInt(a.Since, 10), "at_ms": strconv.FormatInt(a.At, 10), "server": string(a.Server), "text": string(a.Text),
+		"window_ms": known(a.Window), "since_ms": strconv.FormatInt(a.Since, 10), "at_ms": strconv.FormatInt(a.At, 10),
+		"server": string(a.Server), "text": string(a.Text),
 	}
 	if a.Key != nil {
 		words["key"] = safetext.Clean(string(*a.Key))
@@ -210,7 +210,7 @@ func (a Alert) subject(e alert.Event) string {
 	case alert.Utilization:
 		limit := ""
 		if a.Limit != nil && a.Window != nil {
-			limit = fmt.Sprintf(" of %d in %s", *a.Limit, Each(*a.Window))
+			limit = fmt.Sprintf(" of %d in %s", *a.Limit, Each(a.Window))
 		}
 		return fmt.Sprintf("%s is at %.0f %%%s", a.Key.Clean(), e.Value*100, limit)
 	case alert.DeniedRate:
@@ -228,8 +228,8 @@ func (a Alert) subject(e alert.Event) string {
 	case alert.Skew:
 		return fmt.Sprintf("the clock of %s is %s off", a.Server.Clean(), format.Spaced(time.Duration(e.Value*1e6).Round(time.Millisecond)))
 	case alert.Forgotten:
-		return fmt.Sprintf("at least %d of %d limits were forgotten by %s: their keys left before they expired, so that all have a full budget",
-			int(e.Value), e.Total, a.Server.Clean())
+		return fmt.Sprintf("at least %d of %d limits were forgotten by %s: their keys left before they expired, so that all have a full "+
+			"budget", int(e.Value), e.Total, a.Server.Clean())
 	}
 	if e.Reason != "" {
 		return safetext.Sentence(e.Reason)

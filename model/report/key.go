@@ -177,9 +177,9 @@ func SnapshotOf(b model.Batch, o Options) Snapshot {
 	})
 	slices.SortFunc(readings, func(x, y model.Reading) int { return strings.Compare(x.Key, y.Key) })
 	s := Snapshot{At: b.At.Millis(), Server: Text(b.Server.Target), Keys: make([]Key, 0, len(readings))}
-	s.Seen = Seen{Complete: b.Sweep.Complete() && b.Sweep.Dropped == 0 && len(b.Server.Lacks) == 0,
-		Keys: cmp.Or(b.Sweep.Seen(), b.Sweep.Scanned), Sampled: b.Sweep.Sampled, Behind: b.Sweep.Behind}
-	s.Seen.Complete = s.Seen.Complete && !(o.Likely && s.Seen.Sampled > 0)
+	whole := b.Sweep.Complete() && b.Sweep.Dropped == 0 && len(b.Server.Lacks) == 0
+	s.Seen = Seen{Complete: whole && !(o.Likely && b.Sweep.Sampled > 0), Keys: cmp.Or(b.Sweep.Seen(), b.Sweep.Scanned),
+		Sampled: b.Sweep.Sampled, Behind: b.Sweep.Behind}
 	for i := range readings {
 		s.Keys = append(s.Keys, KeyOf(&readings[i], b.At, o))
 	}
@@ -207,7 +207,7 @@ func (k Key) Row() []string {
 	row := []string{
 		safetext.Shorten(k.Key.Clean(), NameCells, safetext.Ellipsis),
 		Word(k.Algorithm),
-		Number(k.Used), Number(k.Limit), Dash, percent(k.Utilization), Dash,
+		Number(k.Used), Number(k.Limit), Each(k.Window), percent(k.Utilization), Dash,
 		Wait(k.Next, "now", "never"),
 		Number(k.Denied.Count),
 		Wait(k.TTL, "now", "none"),
@@ -215,9 +215,6 @@ func (k Key) Row() []string {
 	}
 	if k.Evidence == model.Likely.String() { // a limiter by its value and behaviour alone
 		row[0] = "~ " + row[0]
-	}
-	if k.Window != nil {
-		row[4] = Each(*k.Window)
 	}
 	if k.Rate != nil {
 		row[6] = strconv.FormatFloat(*k.Rate, 'f', 2, 64)

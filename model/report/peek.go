@@ -85,8 +85,8 @@ func (p Peek) verdict() string {
 	case *p.Allowed:
 		return fmt.Sprintf("a request would be admitted now: %s", p.usedOf())
 	case *p.Next < 0 && p.stuck:
-		return fmt.Sprintf("a request would be denied, and no waiting helps: %s of %d used, and the counter has no expiry: set the one that "+
-			"it should have with PEXPIRE, or delete it", Number(p.Used), *p.Limit)
+		return fmt.Sprintf("a request would be denied, and no waiting helps: %s of %d used, and the counter has no expiry: set the one "+
+			"that it should have with PEXPIRE, or delete it", Number(p.Used), *p.Limit)
 	case *p.Next < 0:
 		return fmt.Sprintf("a request would be denied, and no waiting helps: one costs more than the limit of %d", *p.Limit)
 	}
@@ -103,7 +103,7 @@ func (p Peek) limit() string {
 		text = "none, counted"
 	}
 	if p.Window != nil {
-		text += " in " + Each(*p.Window)
+		text += " in " + Each(p.Window)
 	}
 	if p.Limit != nil && *p.Limit > 0 && p.atOnce != *p.Limit {
 		text += fmt.Sprintf(", %d at once", p.atOnce)

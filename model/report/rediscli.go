@@ -76,7 +76,7 @@ func command(server model.Server) string {
 
 // held returns the keys that hold what a limiter has counted.
 func held(r *model.Reading, now limiter.Instant) []string {
-	if windows := r.Target.Library == model.OwnLibrary || r.Target.Layout.Suffixed; len(r.Members) > 0 && !windows { // the next may have begun
+	if windows := r.Target.Library == model.OwnLibrary || r.Target.Layout.Suffixed; len(r.Members) > 0 && !windows {
 		return counted(r, r.Members)
 	}
 	return r.Target.Keys(r.Key, now)
@@ -96,8 +96,8 @@ func give(r *model.Reading, c string, units int64, now limiter.Instant) string {
 			shellQuote(keys[0]), -units)
 	case r.Type == "string" && counter && len(keys) > 0 && current.Known && current.N > 0:
 		n := min(units, current.N)
-		return fmt.Sprintf("# gives %d more, of the %d in the window now; the counter must not fall below 0\n%s DECRBY %s %d\n", n, current.N, c,
-			shellQuote(keys[0]), n)
+		return fmt.Sprintf("# gives %d more, of the %d in the window now; the counter must not fall below 0\n%s DECRBY %s %d\n", n,
+			current.N, c, shellQuote(keys[0]), n)
 	case r.Type == "string" && counter:
 		return "# the window has no requests that could be given back\n"
 	}
@@ -149,7 +149,8 @@ func raise(r *model.Reading, c string, change model.Change) string {
 	case "redisson":
 		text += fmt.Sprintf("; back: HSET %s rate %d\n%s HSET %s rate %d\n", key, what.From.Count, c, key, what.To.Count)
 		if slices.Contains(r.Members, stored.Left) {
-			text += fmt.Sprintf("# adds as much to the permits that are left; back: DECRBY\n%s INCRBY %s %d\n", c, shellQuote(stored.Left), units)
+			text += fmt.Sprintf("# adds as much to the permits that are left; back: DECRBY\n%s INCRBY %s %d\n", c,
+				shellQuote(stored.Left), units)
 		}
 		return text
 	case "bucket4j":

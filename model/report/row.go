@@ -114,8 +114,8 @@ func (r *Row) fields() []string {
 		step = []string{strconv.FormatInt(s.Admitted, 10), known(s.Denied), strconv.FormatInt(s.Injected, 10)}
 	}
 	return append([]string{
-		r.Time, strconv.FormatInt(r.At, 10), strconv.FormatInt(r.Age, 10), cell(r.Key.Key.Clean()), cell(r.Type.Clean()), known(r.Algorithm),
-		known(r.Limit), known(r.Window), known(r.Used), known(r.Remaining), known(r.Utilization),
+		r.Time, strconv.FormatInt(r.At, 10), strconv.FormatInt(r.Age, 10), cell(r.Key.Key.Clean()), cell(r.Type.Clean()),
+		known(r.Algorithm), known(r.Limit), known(r.Window), known(r.Used), known(r.Remaining), known(r.Utilization),
 		known(r.Previous), known(r.Current), known(r.Weight), known(r.Estimate), known(r.Exact), known(r.Next), known(r.Rate),
 		known(r.Denied.Count), known(r.TTL), known(r.Library), r.Evidence, known(r.LimitFrom), cell(r.notes()),
 	}, step...)

@@ -155,7 +155,12 @@ func Word(s *string) string {
 }
 
 // Each prints the length of a window: 60000 as "1 m".
-func Each(ms int64) string { return format.Each(time.Duration(ms) * time.Millisecond) }
+func Each(ms *int64) string {
+	if ms == nil {
+		return Dash
+	}
+	return format.Each(time.Duration(*ms) * time.Millisecond)
+}
 
 // plainMarkdown returns a text as one that Markdown takes for nothing but text.
 func plainMarkdown(text any) string {
@@ -178,9 +183,9 @@ var pageFiles embed.FS
 // pages are the forms in which reports are printed.
 var pages = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
-		"code": codeSpan, "md": plainMarkdown, "word": Word, "number": Number, "percent": percent, "each": func(ms *int64) string { return Each(*ms) },
-		"wait": func(ms *int64) string { return Wait(ms, "now", "never") }, "instant": Instant, "time": tableTime, "latency": format.Latency,
-		"signed": format.Signed, "remarks": func(r Row) string { return r.remarks() },
+		"code": codeSpan, "md": plainMarkdown, "word": Word, "number": Number, "percent": percent, "each": Each,
+		"wait": func(ms *int64) string { return Wait(ms, "now", "never") }, "instant": Instant, "time": tableTime,
+		"latency": format.Latency, "signed": format.Signed, "remarks": func(r Row) string { return r.remarks() },
 		"day":    func(at limiter.Instant) string { return at.Time().UTC().Format("2006-01-02 15:04:05 UTC") },
 		"clock":  func(at limiter.Instant) string { return at.Time().UTC().Format("15:04:05.000") },
 		"moment": func(ms int64) limiter.Instant { return limiter.Instant(ms * 1000) },
