@@ -26,12 +26,9 @@ import (
 	"ratescope/tui/shell"
 )
 
-// capsuleFor is how long a capsule is watched for without a dashboard.
-const capsuleFor = 10 * time.Second
-
 func newCapsule(p *program) *cobra.Command {
 	c := helped("capsule FILE")
-	long := c.Flags().Duration("for", capsuleFor, "how long to watch, as in 1m")
+	long := c.Flags().Duration("for", 10*time.Second, "how long to watch, as in 1m")
 	force := c.Flags().Bool("force", false, "write over a file that is there")
 	return p.command(c, one("file", "name the file to write, as in incident.zip"), func(c *cobra.Command, args []string) error {
 		o := p.recording(args[0])
@@ -130,9 +127,6 @@ func (p *program) watchCapsule(ctx context.Context, src feed.Source, w recording
 // writeCapsule writes a capsule to a file, and says in a sentence what it holds; one that is there is written over with force alone.
 // The error is one sentence.
 func writeCapsule(name string, force bool, c *report.Capsule) (account string, err error) {
-	if err := checkNew(name, force); err != nil {
-		return "", err
-	}
 	bytes := int64(0)
 	if err := file.Create(name, force, func(f *os.File) error {
 		err := c.Write(f)

@@ -1,8 +1,7 @@
 // Package config holds the configuration and reads its file: rules that say how keys are
 // limited, targets that name servers, and alerts. A rule is a glob with an algorithm, a limit
 // and a window; the first rule that matches a key holds for it, and flags overrule all of them.
-// The file is YAML: a mapping of the three, or, as before there were targets and alerts, a
-// plain list of rules.
+// The file is YAML: a mapping of the three, or a plain list of rules.
 //
 // An error is one sentence that begins with the file, the line and the column.
 package config

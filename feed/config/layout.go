@@ -231,11 +231,9 @@ func readZone(p **time.Location) func(*yaml.Node) error {
 		}
 		zone, err := time.LoadLocation(n.Value)
 		if err != nil || n.Value == "" || n.Value == "Local" {
-			meant, slipped := Closest(n.Value, slices.Sorted(maps.Keys(zones)))
+			meant, slipped := Closest(n.Value, zones)
 			if found := offset.FindStringSubmatch(n.Value); found != nil {
 				meant, slipped = fmt.Sprintf("%s%02s:%s", found[1], found[2], cmp.Or(found[3], "00")), true
-			} else if slipped {
-				meant = zones[meant]
 			}
 			if slipped {
 				return at(n, "%s is no time zone: did you mean %s?", quoted(n), meant)
@@ -250,16 +248,10 @@ func readZone(p **time.Location) func(*yaml.Node) error {
 // offset finds what is meant to be +09:00.
 var offset = regexp.MustCompile(`^([+-])(\d{1,2}):?(\d\d)?$`)
 
-// zones are the time zones that a slip of the pen is corrected to, by their names in small letters.
-var zones = func() map[string]string {
-	all := make(map[string]string)
-	for name := range strings.FieldsSeq(`UTC Europe/London Europe/Paris Europe/Berlin Europe/Madrid Europe/Rome Europe/Kyiv Europe/Moscow
-		America/New_York America/Chicago America/Denver America/Los_Angeles America/Toronto America/Sao_Paulo America/Mexico_City
-		Asia/Tokyo Asia/Seoul Asia/Shanghai Asia/Singapore Asia/Hong_Kong Asia/Kolkata Asia/Dubai Asia/Jakarta Australia/Sydney`) {
-		all[strings.ToLower(name)] = name
-	}
-	return all
-}()
+// zones are the time zones that a slip of the pen is corrected to.
+var zones = strings.Fields(`UTC Europe/London Europe/Paris Europe/Berlin Europe/Madrid Europe/Rome Europe/Kyiv Europe/Moscow
+	America/New_York America/Chicago America/Denver America/Los_Angeles America/Toronto America/Sao_Paulo America/Mexico_City
+	Asia/Tokyo Asia/Seoul Asia/Shanghai Asia/Singapore Asia/Hong_Kong Asia/Kolkata Asia/Dubai Asia/Jakarta Australia/Sydney`)
 
 const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 

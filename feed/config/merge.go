@@ -103,10 +103,6 @@ func (e *Entry) is(r *Rule) bool {
 	return e.Name == "" && r.Match == e.Match && (r.Narrow() || r.Library == e.Library)
 }
 
-// errLayout is the error of a file into which nothing can be put without writing it anew.
-var errLayout = errors.New("the rules cannot be put into a file of this form without writing it anew: " +
-	"add them by hand, as \"ratescope identify --yaml\" prints them")
-
 // Merge returns the content of a configuration file with the entries added to its rules. They
 // come last, since the first rule that matches a key holds for it, but before a rule for every key,
 // which would hide them. Everything else stays as it is, byte for byte: of the places that they may stand at, as the
@@ -127,7 +123,8 @@ func Merge(content []byte, add []Entry) ([]byte, error) {
 			return merged, nil
 		}
 	}
-	return nil, errLayout
+	return nil, errors.New("the rules cannot be put into a file of this form without writing it anew: " +
+		"add them by hand, as \"ratescope identify --yaml\" prints them")
 }
 
 // merger adds entries to the lines of a file.

@@ -121,14 +121,14 @@ func text(p *string) func(*yaml.Node) error {
 // texts reads a string, or a list of them, into p.
 func texts(p *[]string) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
-		if n.Kind != yaml.SequenceNode {
-			*p = []string{""}
-			return text(&(*p)[0])(n)
-		}
-		return each(n, "texts", func(one *yaml.Node) error {
+		add := func(one *yaml.Node) error {
 			*p = append(*p, "")
 			return text(&(*p)[len(*p)-1])(one)
-		})
+		}
+		if n.Kind != yaml.SequenceNode {
+			return add(n)
+		}
+		return each(n, "texts", add)
 	}
 }
 
@@ -179,7 +179,7 @@ func suggest(word string, names []string) string {
 func Closest(word string, names []string) (name string, slipped bool) {
 	fewest := 3
 	for _, one := range names {
-		if n := edits(strings.ToLower(word), one); n < fewest && n < len(one)/2+1 {
+		if n := edits(strings.ToLower(word), strings.ToLower(one)); n < fewest && n < len(one)/2+1 {
 			name, fewest = one, n
 		}
 	}

@@ -98,9 +98,7 @@ func (c *Config) readRules(n *yaml.Node) error {
 	return err
 }
 
-// readRule reads a rule: match, a glob, and any of library, algorithm (a name, or auto), limit
-// (100/1m, or a bare count beside window), window (a duration) and burst; or name and the words of its
-// layout.
+// readRule reads a rule: match and what holds for its keys, or name and the words of their layout.
 func readRule(n *yaml.Node) (r Rule, err error) {
 	var layout form.Layout
 	var own *yaml.Node // the first word of a layout
