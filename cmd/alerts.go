@@ -26,7 +26,7 @@ import (
 // newAlerter. It is safe for concurrent use.
 type alerter struct {
 	names  report.Options
-	change func(report.Alert) // gets every alert that begins or ends; may be nil
+	change func(report.Alert) // gets every alert that begins or ends
 	queue  *notify.Queue
 
 	mu      sync.Mutex
@@ -123,9 +123,7 @@ func (a *alerter) tell(events []alert.Event) {
 		if n := len(a.history) - maxHistory; n > 0 {
 			a.history = slices.Delete(a.history, 0, n)
 		}
-		if a.change != nil {
-			a.change(said)
-		}
+		a.change(said)
 		a.queue.Put(said)
 	}
 }

@@ -33,7 +33,6 @@ import (
 	"ratescope/model/safetext"
 )
 
-// checkFlags are those of check alone.
 type checkFlags struct {
 	keys, args, admitted, promise, save string
 	markdown                            bool
@@ -84,7 +83,6 @@ func (f *checkFlags) addCall(c *cobra.Command) {
 // most that a script under test may be told: an experiment sends some hundred times the limit.
 const mostChecked = 10_000
 
-// checkLimit reads the limit that the script is to keep.
 func (p *program) checkLimit() (limiter.Limit, error) {
 	if p.Override.Limit == "" {
 		return limiter.Limit{}, usagef("check needs the limit that the script is to keep: give --limit, as in --limit 10/10s")
@@ -265,7 +263,6 @@ var textPages = template.Must(template.New("").Funcs(identifyWords).Funcs(templa
 	"cell":    func(text string) string { return strings.ReplaceAll(safetext.Sentence(text), "|", `\|`) },
 }).ParseFS(pageFiles, "pages/*"))
 
-// checkPage is a report on a page.
 type checkPage struct {
 	*bench.Report
 	Price *sandbox.Price // nil where no real server was asked

@@ -97,7 +97,6 @@ func (d *debugLog) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// Message tells of a message of a screen.
 func (d *debugLog) Message(t shell.Timing) {
 	d.to.Info("message", "type", t.Message, "update_ms", milliseconds(t.Update), "view_ms", milliseconds(t.View))
 }

@@ -133,7 +133,6 @@ func (p *program) jsonFlag(c *cobra.Command) {
 	c.Flags().BoolVar(&p.json, "json", false, "print one JSON object")
 }
 
-// output returns where a command prints, and how.
 func (p *program) output(c *cobra.Command) output {
 	return output{Out: c.OutOrStdout(), Err: c.ErrOrStderr(), JSON: p.json, Names: p.names()}
 }

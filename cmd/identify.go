@@ -29,7 +29,6 @@ import (
 	"ratescope/model/safetext"
 )
 
-// identifyFlags are the flags of identify alone.
 type identifyFlags struct {
 	yaml, write, yes bool
 	watched          time.Duration

@@ -253,7 +253,6 @@ func (s scriptLane) Admit(at limiter.Instant, cost int64) (admitted bool, ran []
 	return a.Admitted, sandbox.Commands(s.box.Ran()), a.Err
 }
 
-// classFlags are the flags of class.
 type classFlags struct {
 	serve, password, keys string
 	most                  int

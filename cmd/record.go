@@ -79,8 +79,7 @@ func recordBatches(ctx context.Context, src feed.Source, r recording, o output) 
 		if w.write(b); w.err != nil || w.full || w.For > 0 && w.last.Sub(w.first) >= w.For {
 			return false
 		}
-		if r.Progress && b.Local.Sub(w.shown) >= time.Second {
-			w.shown = b.Local
+		if r.Progress {
 			line.print(fmt.Sprintf("recording  %s  %s  %s  %s  ctrl+c ends it", format.Plural(w.out.Keys(), "key"),
 				format.Plural(w.out.Batches(), "batch"), format.Elapsed(w.last.Sub(w.first)), size(w.out.Bytes())))
 		}
@@ -100,7 +99,6 @@ type batchWriter struct {
 	file        *os.File
 	out         *record.Writer
 	first, last time.Time // of this machine's clock
-	shown       time.Time // when the progress line was last written
 	full        bool
 	err         error
 }

@@ -24,7 +24,6 @@ import (
 	"ratescope/tui/state"
 )
 
-// replayFlags are the flags of replay alone.
 type replayFlags struct {
 	speed      float64
 	at         string
@@ -104,7 +103,6 @@ func (f replayFlags) moment(file *record.File) (limiter.Instant, error) {
 	return at, nil
 }
 
-// printRows prints what --format, --key and --at ask for.
 func printRows(p *program, c *cobra.Command, file *record.File, f replayFlags, at limiter.Instant) error {
 	written, err := report.ReadFormat(f.write)
 	if err != nil {
@@ -214,7 +212,6 @@ func aside(name string, recording *record.File) (list []record.Marker) {
 	return list
 }
 
-// printEvents prints the events and markers of a recording, of one key or of all.
 func printEvents(p *program, c *cobra.Command, name string, recording *record.File, f replayFlags) error {
 	written, err := report.ReadFormat(f.write)
 	if err != nil {

@@ -400,7 +400,6 @@ func (rules ownRules) named(name, typ string, byRow bool, now limiter.Instant) *
 	return first
 }
 
-// match returns what a rule says of a key.
 func (rules ownRules) match(i int, m form.Match, typ string) *decode.Match {
 	l := rules[i].Layout
 	own := l.Limiter(m, typ)

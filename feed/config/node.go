@@ -95,7 +95,6 @@ func fields(n *yaml.Node, what string, words ...word) error {
 	return wrong
 }
 
-// each calls read for every element of a list.
 func each(n *yaml.Node, what string, read func(*yaml.Node) error) error {
 	if n.Kind != yaml.SequenceNode {
 		return at(n, "%s is not a list of %s: begin each with a dash", quoted(n), what)

@@ -146,7 +146,6 @@ func moves(l *form.Layout, looks [][]decode.Sample) (up, down int) {
 // step is what a bucket did between two looks: its amount, and its time.
 type step struct{ was, is, begun, ended float64 }
 
-// steps returns what one bucket did from look to look.
 func steps(l *form.Layout, key []decode.Sample) (all []step) {
 	for i := 1; i < len(key); i++ {
 		was, ok := l.Amount.Number(&key[i-1])
