@@ -19,6 +19,7 @@ import (
 	"ratescope/feed/connect"
 	"ratescope/internal/file"
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/report"
 	"ratescope/model/safetext"
@@ -128,7 +129,7 @@ func configCheck(p *program, c *cobra.Command) error {
 			fmt.Fprintf(w, "rule %d, %s\n", i+1, safetext.Clean(rule.Match))
 		}
 		for _, r := range rows[:min(len(rows), mostExamples)] {
-			fmt.Fprintf(w, "  %s: %s\n", p.names().Name(r.Key).Clean(), figuresOf(r, b, rule, p.names()))
+			fmt.Fprintf(w, "  %s: %s\n", p.names().Name(r.Key).Clean(), figuresOf(&r, b, rule, p.names()))
 		}
 		if live && len(rows) == 0 {
 			fmt.Fprintln(w, "  no key that lives now has a row by it")
@@ -141,18 +142,14 @@ func configCheck(p *program, c *cobra.Command) error {
 const mostExamples = 3
 
 // rowsOf returns the rows that are by the rule with an index.
-func rowsOf(rules []config.Rule, i int, readings []model.Reading) (rows []*model.Reading) {
-	for at := range readings {
-		r := &readings[at]
-		l := rules[i].Layout
-		switch {
-		case l == nil && config.RuleFor(rules, r.Key) == &rules[i] && r.Target.Evidence != model.Likely:
-			rows = append(rows, r)
-		case l != nil && r.Pattern == l.Row.Glob() && (l.Label == "" || strings.HasSuffix(r.Key, ":"+l.Label)):
-			rows = append(rows, r)
+func rowsOf(rules []config.Rule, i int, readings []model.Reading) []model.Reading {
+	l := rules[i].Layout
+	return collect.Only(readings, func(r model.Reading) bool {
+		if l == nil {
+			return config.RuleFor(rules, r.Key) == &rules[i] && r.Target.Evidence != model.Likely
 		}
-	}
-	return rows
+		return r.Pattern == l.Row.Glob() && (l.Label == "" || strings.HasSuffix(r.Key, ":"+l.Label))
+	})
 }
 
 // figuresOf says what was read of a row, and of a name with a window which rule with name says so.

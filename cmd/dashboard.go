@@ -177,12 +177,7 @@ func (p *program) exportHistory(from func(int) (*record.Reader, error), key stri
 	if err != nil {
 		return "", err
 	}
-	return exportRows(limiter.InstantOf(time.Now()), f, server, rows)
-}
-
-// exportRows writes rows about a server, of an instant or until then, to a new file.
-func exportRows(at limiter.Instant, f report.Format, server string, rows []report.Row) (path string, err error) {
-	return export(at, string(f), func(w io.Writer) error { return report.WriteRows(w, f, server, rows) })
+	return export(limiter.InstantOf(time.Now()), string(f), func(w io.Writer) error { return report.WriteRows(w, f, server, rows) })
 }
 
 // export writes a new file in the working folder and returns its path. The name says when, by the server's clock; a file that is there
@@ -253,7 +248,7 @@ func (p *program) show(ctx context.Context, c *cobra.Command, boards []board) er
 		}
 		o.Saving.ExportRows = func(b model.Batch, f report.Format) (string, error) {
 			rows := collect.Map(b.Readings, func(r model.Reading) report.Row { return report.RowOf(&r, b.At, p.names()) })
-			return exportRows(b.At, f, b.Server.Target, rows)
+			return export(b.At, string(f), func(w io.Writer) error { return report.WriteRows(w, f, b.Server.Target, rows) })
 		}
 		o.Saving.ExportEvents = func(server string, list []record.Marker, f report.Format) (string, error) {
 			return export(limiter.InstantOf(time.Now()), "events."+string(f), func(w io.Writer) error {

@@ -75,11 +75,11 @@ func newReplay(p *program) *cobra.Command {
 			player.Seek(at)
 			player.Pause()
 		}
-		kept, set, err := readMarkers(args[0])
+		set, keep, err := readMarkers(args[0])
 		if err != nil {
 			return err
 		}
-		options := tui.Options{Inject: firing.Options{Injector: player}, Markers: state.MarkerOptions{Set: set, Keep: kept.keep,
+		options := tui.Options{Inject: firing.Options{Injector: player}, Markers: state.MarkerOptions{Set: set, Keep: keep,
 			Happened: func(ctx context.Context) ([]record.Marker, error) { return happened(ctx, args[0], file) }}}
 		options.Saving.History = func(key string, f report.Format) (string, error) { return p.exportHistory(file.FromState, key, f) }
 		options.Source = session.Source{Take: player.Take, Focus: player.Focus, Player: player}
@@ -127,39 +127,30 @@ func printRows(p *program, c *cobra.Command, file *record.File, f replayFlags, a
 	return report.WriteRows(c.OutOrStdout(), written, server, rows)
 }
 
-// markedFile is the file with the markers of a recording or a capsule, beside it.
-type markedFile struct {
-	name string
-	was  []byte // its contents when it was last read or written
-}
-
-// readMarkers returns the file with the markers of a recording, which need not exist, and the markers.
-// The error is one sentence.
-func readMarkers(recording string) (*markedFile, []record.Marker, error) {
-	f := &markedFile{name: recording + record.MarkersExtension}
-	content, err := file.ReadAny(f.name, record.MaxMarkersFile)
-	if err != nil || content == nil {
-		return f, nil, err
-	}
-	list, err := record.DecodeMarkers(content)
+// readMarkers returns the markers of a recording or a capsule, which stand in a file beside it that need not exist, and a function
+// that writes others to the file. Errors are one sentence.
+func readMarkers(recording string) (list []record.Marker, keep func([]record.Marker) error, err error) {
+	name := recording + record.MarkersExtension
+	was, err := file.ReadAny(name, record.MaxMarkersFile)
 	if err != nil {
-		return nil, nil, fmt.Errorf("the markers in %s cannot be read: %w; move the file away to replay without them",
-			safetext.Clean(f.name), err)
+		return nil, nil, err
 	}
-	f.was = content
-	return f, list, nil
-}
-
-// keep writes the markers of the list to the file. The error is one sentence.
-func (f *markedFile) keep(list []record.Marker) error {
-	content, err := record.EncodeMarkers(list)
-	if err == nil {
-		err = file.Replace(f.name, f.was, content)
+	if was != nil {
+		if list, err = record.DecodeMarkers(was); err != nil {
+			return nil, nil, fmt.Errorf("the markers in %s cannot be read: %w; move the file away to replay without them",
+				safetext.Clean(name), err)
+		}
 	}
-	if err == nil {
-		f.was = content
-	}
-	return err
+	return list, func(list []record.Marker) error {
+		content, err := record.EncodeMarkers(list)
+		if err == nil {
+			err = file.Replace(name, was, content)
+		}
+		if err == nil {
+			was = content
+		}
+		return err
+	}, nil
 }
 
 // happened returns the events of a recording: those of its boards and, of a capsule, also its alerts and
@@ -217,7 +208,7 @@ func printEvents(p *program, c *cobra.Command, name string, recording *record.Fi
 	if err != nil {
 		return usage(err)
 	}
-	_, list, err := readMarkers(name)
+	list, _, err := readMarkers(name)
 	if err != nil {
 		return err
 	}

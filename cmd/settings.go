@@ -103,39 +103,38 @@ func (p *program) Options() (o feed.Options, err error) {
 	if err := p.ask(); err != nil {
 		return o, err
 	}
-	s := &p.settings
 	defer func() { err = usage(err) }()
 	switch {
-	case s.Flags.Refresh < 20*time.Millisecond || s.Flags.Refresh > time.Minute:
-		return o, fmt.Errorf("--refresh %v is out of range: give 20ms to 1m", s.Flags.Refresh)
-	case slices.Contains(s.Flags.Watch, ""):
+	case p.Flags.Refresh < 20*time.Millisecond || p.Flags.Refresh > time.Minute:
+		return o, fmt.Errorf("--refresh %v is out of range: give 20ms to 1m", p.Flags.Refresh)
+	case slices.Contains(p.Flags.Watch, ""):
 		return o, errors.New("--watch is empty: give a pattern, as in 'rl:*'")
 	}
-	loaded, err := s.Loaded()
+	loaded, err := p.Loaded()
 	if err != nil {
 		return o, err
 	}
-	o = s.Flags
-	of := s.target.TLS
+	o = p.Flags
+	of := p.target.TLS
 	o.TLS = connect.TLSFiles{CA: cmp.Or(o.TLS.CA, of.CA), Cert: cmp.Or(o.TLS.Cert, of.Cert), Key: cmp.Or(o.TLS.Key, of.Key),
 		ServerName: cmp.Or(o.TLS.ServerName, of.ServerName)}
 	switch {
 	case len(o.URLs) > 0:
-	case s.Target != "":
-		o.URLs = s.target.Redis
+	case p.Target != "":
+		o.URLs = p.target.Redis
 	default:
-		o.URLs = s.Environment.URLs
+		o.URLs = p.Environment.URLs
 	}
 	if len(o.Watch) == 0 {
-		o.Watch = s.target.Watch
+		o.Watch = p.target.Watch
 	}
-	if o.Rules, err = s.Rules(loaded); err != nil {
+	if o.Rules, err = p.Rules(loaded); err != nil {
 		return o, err
 	}
-	if o.Budget, err = share(s.Budget); err != nil || len(o.URLs) == 0 {
+	if o.Budget, err = share(p.Budget); err != nil || len(o.URLs) == 0 {
 		return o, err
 	}
-	o.Password, err = s.password()
+	o.Password, err = p.password()
 	return o, err
 }
 
