@@ -23,6 +23,7 @@ import (
 	"ratescope/model/report"
 	"ratescope/model/safetext"
 	"ratescope/tui"
+	"ratescope/tui/session"
 	"ratescope/tui/shell"
 )
 
@@ -49,7 +50,8 @@ func (p *program) content(board *model.Board, tail *record.Tail, alerts []report
 	if err != nil {
 		return report.Capsule{}, err
 	}
-	text, svg, err := tui.Picture(board, tui.Options{Look: shell.Options{Shelf: shelf, Theme: cmp.Or(p.theme, "phosphor")}, Mask: p.mask})
+	text, svg, err := tui.Picture(board, tui.Options{Look: shell.Options{Shelf: shelf, Theme: cmp.Or(p.theme, "phosphor")},
+		Session: session.Options{Mask: p.mask}})
 	if err != nil {
 		return report.Capsule{}, err
 	}

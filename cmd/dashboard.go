@@ -118,7 +118,7 @@ func (p *program) board() (board, error) {
 		src.Close()
 		return board{}, err
 	}
-	o := &b.options
+	o := &b.options.Session
 	o.Inject = firing.Options{Injector: inner, Change: inner.Change, TakeBack: inner.TakeBack, Recorded: recordedRequests}
 	o.Teach, o.Target, o.Production, o.Colour = p.teach(src), p.Target, p.target.Production, p.target.Colour
 	if inner.ByHand() {
@@ -146,20 +146,18 @@ func (p *program) boardOf(src feed.Focuser, followed func(a *alerter, failed fun
 	b := board{source: alerts.Tap(followed(alerts, failed)), close: func() { recent.end(); alerts.Close() }}
 	b.options = tui.Options{
 		Choices: stateFile("choices.json"),
-		Source:  session.Source{Focus: src.Focus},
-		Library: aboutLibrary,
-		Saving: state.FileOptions{
-			Record: func() (state.Recorder, string, error) {
-				r := p.recording(time.Now().Format("ratescope-20060102-150405") + ".jsonl.gz")
-				recorder, err := newRecorder(r)
-				return recorder, r.File, err
-			},
-			Keep:    recent.Put,
-			Past:    recent.board,
-			History: func(key string, f report.Format) (string, error) { return p.exportHistory(recent.from, key, f) },
-			Capsule: func(b *model.Board) (string, error) { return p.saveCapsule(b, recent, alerts.History()) },
-		},
-		News: news.Take,
+		Session: session.Options{Source: session.Source{Focus: src.Focus}, Library: aboutLibrary, News: news.Take,
+			Saving: state.FileOptions{
+				Record: func() (state.Recorder, string, error) {
+					r := p.recording(time.Now().Format("ratescope-20060102-150405") + ".jsonl.gz")
+					recorder, err := newRecorder(r)
+					return recorder, r.File, err
+				},
+				Keep:    recent.Put,
+				Past:    recent.board,
+				History: func(key string, f report.Format) (string, error) { return p.exportHistory(recent.from, key, f) },
+				Capsule: func(b *model.Board) (string, error) { return p.saveCapsule(b, recent, alerts.History()) },
+			}},
 	}
 	return b, nil
 }
@@ -198,7 +196,7 @@ func (p *program) showBoards(c *cobra.Command, boards []board) error {
 			return p.show(ctx, c, boards)
 		}
 		return alongside(ctx, boards[i].source, func(ctx context.Context, box *feed.Mailbox) error {
-			boards[i].options.Source.Take = box.Take
+			boards[i].options.Session.Source.Take = box.Take
 			return run(ctx, i+1)
 		})
 	}
@@ -242,20 +240,20 @@ func (p *program) show(ctx context.Context, c *cobra.Command, boards []board) er
 	all := make([]tui.Options, len(boards))
 	for i := range boards {
 		o := boards[i].options
-		o.Look.Shelf, o.Notify = shelf, notify
-		o.Saving.Export = func(b model.Batch) (string, error) {
+		o.Look.Shelf, o.Session.Notify = shelf, notify
+		o.Session.Saving.Export = func(b model.Batch) (string, error) {
 			return export(b.At, "json", func(w io.Writer) error { return report.WriteJSON(w, report.SnapshotOf(b, p.names())) })
 		}
-		o.Saving.ExportRows = func(b model.Batch, f report.Format) (string, error) {
+		o.Session.Saving.ExportRows = func(b model.Batch, f report.Format) (string, error) {
 			rows := collect.Map(b.Readings, func(r model.Reading) report.Row { return report.RowOf(&r, b.At, p.names()) })
 			return export(b.At, string(f), func(w io.Writer) error { return report.WriteRows(w, f, b.Server.Target, rows) })
 		}
-		o.Saving.ExportEvents = func(server string, list []record.Marker, f report.Format) (string, error) {
+		o.Session.Saving.ExportEvents = func(server string, list []record.Marker, f report.Format) (string, error) {
 			return export(limiter.InstantOf(time.Now()), "events."+string(f), func(w io.Writer) error {
 				return report.WriteEvents(w, f, server, list, p.names())
 			})
 		}
-		o.Saving.Ended = func(holds string) {
+		o.Session.Saving.Ended = func(holds string) {
 			fmt.Fprintf(c.ErrOrStderr(), "The recording that was under way has ended: %s.\n", holds)
 		}
 		o.Lab.Save, o.Lab.Redis = screenlab.SaveNew, &sandbox.Stage{}
@@ -264,12 +262,12 @@ func (p *program) show(ctx context.Context, c *cobra.Command, boards []board) er
 			o.Lab.Play = !p.still
 		}
 		o.Look.Theme, o.Look.FPS, o.Look.Still, o.Look.ASCII = p.theme, p.fps, p.still, p.ascii || asciiOnly()
-		o.Mask, o.Look.Suspend, o.Look.Timed = p.mask, true, p.timed()
+		o.Session.Mask, o.Look.Suspend, o.Look.Timed = p.mask, true, p.timed()
 		all[i] = o
 	}
 	switch {
 	case p.lines():
-		return tui.Plain(ctx, c.OutOrStdout(), all[0])
+		return tui.Plain(ctx, c.OutOrStdout(), all[0].Session)
 	case !term.IsTerminal(os.Stdout.Fd()):
 		return usagef("the dashboard needs a terminal on its output: use --plain to follow along in text, or " +
 			"\"ratescope snapshot\" for one look")
@@ -303,6 +301,6 @@ func runFed(p *program, c *cobra.Command, args []string) error {
 		return err
 	}
 	defer b.close()
-	b.options.Inject = firing.Options{Injector: src}
+	b.options.Session.Inject = firing.Options{Injector: src}
 	return p.showBoards(c, []board{b})
 }

@@ -79,11 +79,11 @@ func newReplay(p *program) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		options := tui.Options{Inject: firing.Options{Injector: player}, Markers: state.MarkerOptions{Set: set, Keep: keep,
+		options := session.Options{Inject: firing.Options{Injector: player}, Markers: state.MarkerOptions{Set: set, Keep: keep,
 			Happened: func(ctx context.Context) ([]record.Marker, error) { return happened(ctx, args[0], file) }}}
 		options.Saving.History = func(key string, f report.Format) (string, error) { return p.exportHistory(file.FromState, key, f) }
 		options.Source = session.Source{Take: player.Take, Focus: player.Focus, Player: player}
-		return p.show(c.Context(), c, []board{{options: options}})
+		return p.show(c.Context(), c, []board{{options: tui.Options{Session: options}}})
 	}, boardFlags, []string{"plain"})
 }
 

@@ -28,7 +28,7 @@ func newWatch(p *program) *cobra.Command {
 				return raiseAlerts(p, c, src)
 			}
 			err := alongside(c.Context(), p.Follow(src, p.reloaded(c, nil)), func(ctx context.Context, box *feed.Mailbox) error {
-				return tui.Plain(ctx, c.OutOrStdout(), tui.Options{Source: session.Source{Take: box.Take}, Mask: p.mask})
+				return tui.Plain(ctx, c.OutOrStdout(), session.Options{Source: session.Source{Take: box.Take}, Mask: p.mask})
 			})
 			return cmp.Or(err, c.Context().Err())
 		})

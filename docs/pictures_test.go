@@ -14,6 +14,7 @@ import (
 	"ratescope/tui/cell"
 	"ratescope/tui/firing"
 	"ratescope/tui/lab"
+	"ratescope/tui/session"
 	"ratescope/tui/shell"
 	"ratescope/tui/tuitest"
 )
@@ -113,7 +114,7 @@ func newScene(cast []tuitest.Personality, theme string, w, h int) (*scene, error
 	s.feed.Server.Target = "redis://cache:6379"
 	var err error
 	s.stage, err = newStage(context.Background(), tui.Options{Look: shell.Options{Theme: theme},
-		Inject: firing.Options{Injector: armed{}}}, w, h)
+		Session: session.Options{Inject: firing.Options{Injector: armed{}}}}, w, h)
 	return s, err
 }
 

@@ -13,6 +13,7 @@ import (
 	"ratescope/model/arming"
 	"ratescope/tui"
 	"ratescope/tui/firing"
+	"ratescope/tui/session"
 	"ratescope/tui/shell"
 	"ratescope/tui/tuitest"
 )
@@ -20,7 +21,8 @@ import (
 // armable shows a server of others, at which firing has to be armed.
 func armable(t *testing.T, w, h int, a *arms, play func(x *terminal, injector *feedInjector)) {
 	t.Helper()
-	told(t, w, h, tui.Options{Inject: firing.Options{Arming: a}}, func(x *terminal, _ *tuitest.Feed, injector *feedInjector) {
+	told(t, w, h, tui.Options{Session: session.Options{Inject: firing.Options{Arming: a}}}, func(x *terminal, _ *tuitest.Feed,
+		injector *feedInjector) {
 		x.Press("/", "o", "n", "c", "e", "enter")
 		x.See("quiet:once")
 		play(x, injector)
@@ -98,7 +100,7 @@ func TestTheArmingIsSeenEverywhere(t *testing.T) {
 // frame a second, since ten minutes pass.
 func TestArmingEnds(t *testing.T) {
 	a := &arms{}
-	o := tui.Options{Inject: firing.Options{Arming: a}, Look: shell.Options{FPS: 1}}
+	o := tui.Options{Look: shell.Options{FPS: 1}, Session: session.Options{Inject: firing.Options{Arming: a}}}
 	told(t, 140, 42, o, func(x *terminal, _ *tuitest.Feed, injector *feedInjector) {
 		x.Press("/", "o", "n", "c", "e", "enter")
 		x.See("quiet:once")
@@ -160,7 +162,8 @@ func TestProductionAsksForTheName(t *testing.T) {
 // TestATicketIsNew: one that is asked for as soon as there are rows is as old as it is, and not as
 // the beginning of time.
 func TestATicketIsNew(t *testing.T) {
-	told(t, 140, 42, tui.Options{Inject: firing.Options{Arming: &arms{}}}, func(x *terminal, _ *tuitest.Feed, injector *feedInjector) {
+	told(t, 140, 42, tui.Options{Session: session.Options{Inject: firing.Options{Arming: &arms{}}}}, func(x *terminal, _ *tuitest.Feed,
+		injector *feedInjector) {
 		send := func(keys ...string) { // without a pause between them
 			for _, key := range keys {
 				x.Send(tuitest.Key(key))
@@ -191,7 +194,8 @@ func TestForecastBesideADecision(t *testing.T) {
 		x.Press("enter")
 		x.See("cost 1 ")
 		for line := range strings.Lines(x.Screen()) {
-			if strings.Contains(line, "cost 1 ") && !regexp.MustCompile(`one → admitted, \d+ left +\d\d:\d\d:\d\d\.\d`).MatchString(line) {
+			if strings.Contains(line, "cost 1 ") &&
+				!regexp.MustCompile(`one → admitted, \d+ left +\d\d:\d\d:\d\d\.\d`).MatchString(line) {
 				t.Errorf("the forecast is cut: %q", line)
 			}
 		}

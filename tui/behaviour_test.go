@@ -162,7 +162,7 @@ func TestLookingIsNoChoice(t *testing.T) {
 // next press was meant for it.
 func TestNothingIsFiredAtAKeyThatWasNotChosen(t *testing.T) {
 	injector := &feedInjector{}
-	s := newStage(t, 140, 42, tui.Options{Inject: firing.Options{Injector: injector}})
+	s := newStage(t, 140, 42, tui.Options{Session: session.Options{Inject: firing.Options{Injector: injector}}})
 	injector.feed = s.feed
 	fire := func() {
 		if _, cmd := s.app.Update(tuitest.Key("space")); cmd != nil {
@@ -198,7 +198,9 @@ func TestTheSourceIsToldWhatCanBeSeen(t *testing.T) {
 	for i := range people {
 		people[i].Name = fmt.Sprintf("key%03d", i) // short enough to stand in full everywhere
 	}
-	s := newStage(t, 140, 42, tui.Options{Source: session.Source{Focus: func(keys []string) { focused = slices.Clone(keys) }}}, people...)
+	s := newStage(t, 140, 42,
+		tui.Options{Session: session.Options{Source: session.Source{Focus: func(keys []string) { focused = slices.Clone(keys) }}}},
+		people...)
 	for _, press := range []string{"home", "end", "pgup", "down", "2", "pgdown", "down", "1", "home"} {
 		s.press(press)
 		s.run(2 * time.Second)
@@ -227,7 +229,7 @@ func TestMaskedNamesStayHidden(t *testing.T) {
 	secret := "session:9f8e7d6c5b4a39281706:requests"
 	p := tuitest.Cast()[0]
 	p.Name = secret
-	s := newStage(t, 140, 42, tui.Options{Mask: true, Inject: firing.Options{Injector: &feedInjector{}}}, p)
+	s := newStage(t, 140, 42, tui.Options{Session: session.Options{Mask: true, Inject: firing.Options{Injector: &feedInjector{}}}}, p)
 	s.run(15 * time.Second)
 	s.app.Update(tui.FiredMsg(outcomes(secret)...))
 	for _, scene := range scenes {
@@ -259,7 +261,8 @@ func TestAKeyThatLeavesIsNotCountedAsThrottled(t *testing.T) {
 }
 
 func TestOptionsAreChecked(t *testing.T) {
-	for _, o := range []tui.Options{{Look: shell.Options{FPS: -1}}, {Look: shell.Options{FPS: 1000}}, {Look: shell.Options{Theme: "no such theme"}}} {
+	for _, o := range []tui.Options{{Look: shell.Options{FPS: -1}}, {Look: shell.Options{FPS: 1000}},
+		{Look: shell.Options{Theme: "no such theme"}}} {
 		if err := tui.Run(t.Context(), []tui.Options{o}); err == nil {
 			t.Errorf("%+v is accepted", o)
 		}

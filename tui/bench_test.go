@@ -170,7 +170,8 @@ func BenchmarkFired(b *testing.B) {
 			}
 			fired := make([]model.Fired, 20_000/messages)
 			for i := range fired {
-				fired[i] = model.Fired{Key: key, Cost: 1, At: limiter.InstantOf(s.now), Outcome: model.Outcome(i % 2), Latency: time.Duration(i) * time.Microsecond}
+				fired[i] = model.Fired{Key: key, Cost: 1, At: limiter.InstantOf(s.now), Outcome: model.Outcome(i % 2),
+					Latency: time.Duration(i) * time.Microsecond}
 			}
 			s.app.Update(tui.FiredMsg(fired...))
 			s.frame()
@@ -196,8 +197,10 @@ func BenchmarkOutput(b *testing.B) {
 			out := &counter{}
 			done := make(chan error, 1)
 			go func() {
-				done <- tui.Run(ctx, []tui.Options{{Source: session.Source{Take: feed.Take}}}, tea.WithInput(blind{ctx}), tea.WithOutput(out), tea.WithWindowSize(160, 48),
-					tea.WithoutSignalHandler(), tea.WithColorProfile(colorprofile.TrueColor), tea.WithEnvironment([]string{"TERM=xterm-256color"}))
+				done <- tui.Run(ctx, []tui.Options{{Session: session.Options{Source: session.Source{Take: feed.Take}}}},
+					tea.WithInput(blind{ctx}), tea.WithOutput(out), tea.WithWindowSize(160, 48),
+					tea.WithoutSignalHandler(), tea.WithColorProfile(colorprofile.TrueColor),
+					tea.WithEnvironment([]string{"TERM=xterm-256color"}))
 			}()
 			wait(b, func() bool { return out.n.Load() > 5000 }) // the first frame
 			before := out.n.Load()

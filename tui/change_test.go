@@ -8,6 +8,7 @@ import (
 	"ratescope/model"
 	"ratescope/tui"
 	"ratescope/tui/firing"
+	"ratescope/tui/session"
 	"ratescope/tui/tuitest"
 )
 
@@ -56,8 +57,9 @@ func (b *backer) taken() []model.TakeBack {
 func TestTakingBack(t *testing.T) {
 	for _, size := range [][2]int{{140, 42}, {80, 24}, {60, 20}} {
 		b := &backer{}
-		o := tui.Options{Inject: firing.Options{Arming: &arms{Production: []string{"it has replicas (2)"}}, TakeBack: b.TakeBack,
-			Change: (&changer{}).Change}}
+		o := tui.Options{Session: session.Options{Inject: firing.Options{Arming: &arms{Production: []string{"it has replicas (2)"}},
+			TakeBack: b.TakeBack,
+			Change:   (&changer{}).Change}}}
 		told(t, size[0], size[1], o, func(x *terminal, _ *tuitest.Feed, _ *feedInjector) {
 			x.Press("U")
 			x.See("Nothing was fired or changed from here yet")
@@ -84,7 +86,8 @@ func TestTakingBack(t *testing.T) {
 			}
 			name()
 			x.See("taken back, 1 key as")
-			if list := b.taken(); len(list) != 1 || list[0].Action != "abc-1" || list[0].Reason != "why" || list[0].Named != "+4915112345678" {
+			if list := b.taken(); len(list) != 1 || list[0].Action != "abc-1" || list[0].Reason != "why" ||
+				list[0].Named != "+4915112345678" {
 				t.Errorf("taken back %+v", list)
 			}
 			x.Press("U")
@@ -98,7 +101,7 @@ func TestTakingBack(t *testing.T) {
 func TestGivingRoom(t *testing.T) {
 	for _, size := range [][2]int{{140, 42}, {80, 24}, {60, 20}} {
 		c := &changer{}
-		o := tui.Options{Inject: firing.Options{Arming: &arms{}, Change: c.Change}}
+		o := tui.Options{Session: session.Options{Inject: firing.Options{Arming: &arms{}, Change: c.Change}}}
 		told(t, size[0], size[1], o, func(x *terminal, _ *tuitest.Feed, _ *feedInjector) {
 			x.Press("$")
 			x.See("copies redis-cli")
@@ -125,7 +128,8 @@ func TestGivingRoom(t *testing.T) {
 			x.Press("$", "down", "up", "enter", "enter")
 			x.See("gave 3 units")
 			orders := c.ordered()
-			if len(orders) != 2 || orders[0].Change.Kind != model.Free || orders[0].Reason != "why" || orders[0].Ticket == nil || orders[1].Change.Units != model.UsualGift {
+			if len(orders) != 2 || orders[0].Change.Kind != model.Free || orders[0].Reason != "why" || orders[0].Ticket == nil ||
+				orders[1].Change.Units != model.UsualGift {
 				t.Errorf("changed %+v", orders)
 			}
 		})

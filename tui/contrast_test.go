@@ -10,6 +10,7 @@ import (
 	"ratescope/themes"
 	"ratescope/tui"
 	"ratescope/tui/firing"
+	"ratescope/tui/session"
 	"ratescope/tui/shell"
 )
 
@@ -33,7 +34,8 @@ func TestTextCanBeRead(t *testing.T) {
 		if got := themes.Contrast(theme.Window, ground); got < 1.5 {
 			t.Errorf("%s: the window stands out by %.2f to 1, want 1.5", name, got)
 		}
-		s := newStage(t, 140, 42, tui.Options{Look: shell.Options{Theme: name}, Inject: firing.Options{Injector: &feedInjector{}}}, mixed()...)
+		s := newStage(t, 140, 42, tui.Options{Look: shell.Options{Theme: name},
+			Session: session.Options{Inject: firing.Options{Injector: &feedInjector{}}}}, mixed()...)
 		s.run(25 * time.Second)
 		for _, scene := range scenes {
 			if scene.name == "compare" { // the lab's own to test
@@ -48,7 +50,8 @@ func TestTextCanBeRead(t *testing.T) {
 					c := b.At(x, y)
 					bg, fg, least := c.S.Bg, c.S.Fg, 4.5
 					if !unicode.IsLetter(c.R) && !unicode.IsDigit(c.R) {
-						if least = 3; c.R == 0 || strings.ContainsRune(quiet, c.R) || fg == bg || scene.name == "themes" { // which has samples of others
+						if least = 3; c.R == 0 || strings.ContainsRune(quiet, c.R) || fg == bg ||
+							scene.name == "themes" { // which has samples of others
 							continue
 						}
 						signs[c.R] = true
@@ -71,7 +74,8 @@ func TestTextCanBeRead(t *testing.T) {
 					}
 					if got < least && !focused[what] {
 						focused[what] = true
-						t.Errorf("%s, %s: %q at %d,%d has a contrast of %.2f (%06x on %06x)", name, scene.name, c.R, x, y, got, uint32(fg)&0xffffff, uint32(bg)&0xffffff)
+						t.Errorf("%s, %s: %q at %d,%d has a contrast of %.2f (%06x on %06x)", name, scene.name, c.R, x, y, got,
+							uint32(fg)&0xffffff, uint32(bg)&0xffffff)
 					}
 				}
 			}
@@ -89,7 +93,8 @@ func TestTextCanBeRead(t *testing.T) {
 func TestSixteenColours(t *testing.T) {
 	for _, dark := range []bool{true, false} {
 		th := themes.Sixteen(dark)
-		for what, st := range map[string]themes.Style{"text": th.Text, "dim": th.Dim, "denied": th.Denied, "near": th.Near, "admitted": th.Admitted, "accent": th.Accent, "fill": th.Fill(0.9), "glow": th.Glow(0.5)} {
+		for what, st := range map[string]themes.Style{"text": th.Text, "dim": th.Dim, "denied": th.Denied, "near": th.Near,
+			"admitted": th.Admitted, "accent": th.Accent, "fill": th.Fill(0.9), "glow": th.Glow(0.5)} {
 			n, own := st.Fg.Index()
 			if !own {
 				t.Errorf("%s is no colour of the terminal's", what)

@@ -9,12 +9,13 @@ import (
 
 	"ratescope/tui"
 	"ratescope/tui/firing"
+	"ratescope/tui/session"
 )
 
 // TestGroupsFoldAndUnfold walks through the tree as a person does.
 func TestGroupsFoldAndUnfold(t *testing.T) {
 	injector := &feedInjector{}
-	s := newStage(t, 140, 42, tui.Options{Inject: firing.Options{Injector: injector}}, crowd(24)...)
+	s := newStage(t, 140, 42, tui.Options{Session: session.Options{Inject: firing.Options{Injector: injector}}}, crowd(24)...)
 	injector.feed = s.feed
 	s.run(3 * time.Second)
 	s.press("f")

@@ -14,6 +14,7 @@ import (
 	"ratescope/model"
 	"ratescope/tui"
 	"ratescope/tui/firing"
+	"ratescope/tui/session"
 	"ratescope/tui/state"
 	"ratescope/tui/tuitest"
 )
@@ -54,7 +55,8 @@ func TestAScrolledPauseShowsThatMoment(t *testing.T) {
 				continue
 			}
 			// A bin is a 240th of the window, and a burst of 13 comes at once.
-			if d := g.Used.N - then[name]; (d > 13 || d < -13) || nearest < 50*time.Millisecond && (d > 2 || d < -2) && !strings.Contains(name, "window") {
+			if d := g.Used.N - then[name]; (d > 13 || d < -13) || nearest < 50*time.Millisecond && (d > 2 || d < -2) &&
+				!strings.Contains(name, "window") {
 				t.Errorf("%s: %d were used at that moment, %d are shown", name, then[name], g.Used.N)
 			}
 		}
@@ -111,7 +113,7 @@ func TestTheWindowSaysWhatCounts(t *testing.T) {
 // TestPanesKeepTheirSize pauses and lets keys come and go: no border moves.
 func TestPanesKeepTheirSize(t *testing.T) {
 	injector := &feedInjector{}
-	s := newStage(t, 140, 42, tui.Options{Inject: firing.Options{Injector: injector}}, crowd(40)...)
+	s := newStage(t, 140, 42, tui.Options{Session: session.Options{Inject: firing.Options{Injector: injector}}}, crowd(40)...)
 	injector.feed = s.feed
 	few := true
 	s.edit = func(b *model.Batch) {
@@ -181,7 +183,11 @@ func TestAToastCoversNoPane(t *testing.T) {
 // TestDiskWaitsOutsideUpdate: an export that takes long holds no key up.
 func TestDiskWaitsOutsideUpdate(t *testing.T) {
 	began := make(chan struct{})
-	o := tui.Options{Saving: state.FileOptions{Export: func(model.Batch) (string, error) { close(began); return "", context.Canceled }}}
+	o := tui.Options{Session: session.Options{Saving: state.FileOptions{Export: func(model.Batch) (string,
+		error) {
+		close(began)
+		return "", context.Canceled
+	}}}}
 	s := newStage(t, 80, 24, o)
 	s.run(time.Second)
 	_, cmd := s.app.Update(tea.KeyPressMsg{Code: 'e', Text: "e"})
@@ -198,7 +204,7 @@ func TestDiskWaitsOutsideUpdate(t *testing.T) {
 // TestWhatIf types other terms: their outcome stands beside the real one, and nothing fires.
 func TestWhatIf(t *testing.T) {
 	injector := &feedInjector{}
-	s := newStage(t, 140, 42, tui.Options{Inject: firing.Options{Injector: injector}}, tuitest.Overrun()...)
+	s := newStage(t, 140, 42, tui.Options{Session: session.Options{Inject: firing.Options{Injector: injector}}}, tuitest.Overrun()...)
 	s.run(20 * time.Second)
 	s.press("home", "w")
 	s.see("what if", "admitted ", "begin empty", "nothing is written")

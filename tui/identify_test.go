@@ -11,35 +11,37 @@ import (
 	"ratescope/model"
 	"ratescope/model/identify"
 	"ratescope/tui"
+	"ratescope/tui/session"
 )
 
 // TestIdentifyOverlay lists the limiters by library, fits every size, and asks what a group is that is only likely, and
 // no other: the readings that fit, the limit typed once, and the rule is written and can be taken back.
 func TestIdentifyOverlay(t *testing.T) {
 	var asked, done []string
-	s := newStage(t, 140, 42, tui.Options{
-		Library: func(name string) (identify.Library, bool) {
-			return identify.Library{Silent: []string{"the limit of " + name}}, name == "rate-limit-redis"
-		},
-		Teach: func(_ context.Context, g identify.Group, limit string) ([]identify.Fit, error) {
-			asked = append(asked, g.Pattern+" "+limit)
-			rest := "what is left of a limit that stands elsewhere"
-			fits := []identify.Fit{{As: "what was used", Rule: "{read: value}"}}
-			fits = append(fits, identify.Fit{As: rest, Note: "ends as it likes", Rule: "{read: left, limit: " + limit + "}",
-				Figures: []identify.Figures{{
-					Key: "home:1", Shape: "string, 1 byte, ends in 4m12.5s", Says: "7 of 10 used, written by another program"}}})
-			for range 20 {
-				fits[0].Figures = append(fits[0].Figures, fits[1].Figures...)
+	s := newStage(t, 140, 42, tui.Options{Session: session.Options{Library: func(name string) (identify.Library, bool) {
+		return identify.Library{Silent: []string{"the limit of " + name}}, name == "rate-limit-redis"
+	}, Teach: func(_ context.Context, g identify.Group, limit string) ([]identify.Fit, error) {
+		asked = append(asked, g.Pattern+" "+limit)
+		rest := "what is left of a limit that stands elsewhere"
+		fits := []identify.Fit{{As: "what was used", Rule: "{read: value}"}}
+		fits = append(fits, identify.Fit{As: rest, Note: "ends as it likes", Rule: "{read: left, limit: " + limit + "}",
+			Figures: []identify.Figures{{
+				Key: "home:1", Shape: "string, 1 byte, ends in 4m12.5s", Says: "7 of 10 used, written by another program"}}})
+		for range 20 {
+			fits[0].Figures = append(fits[0].Figures, fits[1].Figures...)
+		}
+		if limit != "" {
+			fits[1].Write = func() (identify.Taught, error) {
+				done = append(done, "written")
+				return identify.Taught{Where: "/home/me/config.yaml", Undo: func() error {
+					done = append(done,
+						"taken back")
+					return nil
+				}}, nil
 			}
-			if limit != "" {
-				fits[1].Write = func() (identify.Taught, error) {
-					done = append(done, "written")
-					return identify.Taught{Where: "/home/me/config.yaml", Undo: func() error { done = append(done, "taken back"); return nil }}, nil
-				}
-			}
-			return fits, nil
-		},
-	})
+		}
+		return fits, nil
+	}}})
 	s.edit = func(b *model.Batch) {
 		for i := range b.Readings {
 			r := &b.Readings[i]
@@ -112,18 +114,17 @@ func TestIdentifyOverlay(t *testing.T) {
 // have come: neither is it lost, nor is the rule of an earlier limit written.
 func TestTeachingWaitsForItsReadings(t *testing.T) {
 	var written []string
-	s := newStage(t, 140, 42, tui.Options{
-		Teach: func(_ context.Context, _ identify.Group, limit string) ([]identify.Fit, error) {
-			fit := identify.Fit{As: "what was used", Rule: "{limit: " + limit + "}"}
-			if limit != "" {
-				fit.Write = func() (identify.Taught, error) {
-					written = append(written, limit)
-					return identify.Taught{Where: "/home/me/config.yaml"}, nil
-				}
+	s := newStage(t, 140, 42, tui.Options{Session: session.Options{Teach: func(_ context.Context, _ identify.Group,
+		limit string) ([]identify.Fit, error) {
+		fit := identify.Fit{As: "what was used", Rule: "{limit: " + limit + "}"}
+		if limit != "" {
+			fit.Write = func() (identify.Taught, error) {
+				written = append(written, limit)
+				return identify.Taught{Where: "/home/me/config.yaml"}, nil
 			}
-			return []identify.Fit{fit}, nil
-		},
-	})
+		}
+		return []identify.Fit{fit}, nil
+	}}})
 	s.edit = func(b *model.Batch) {
 		for i := range b.Readings {
 			b.Readings[i].Pattern, b.Readings[i].Target.Evidence = "home:*", model.Likely
@@ -184,14 +185,16 @@ func messages(cmd tea.Cmd) (all []tea.Msg) {
 func TestNothingIsChosenOfEqualReadings(t *testing.T) {
 	written := ""
 	fit := func(as string) identify.Fit {
-		return identify.Fit{As: as, Rule: "{read: " + as + "}", Unsure: "whether it is in requests", Write: func() (identify.Taught, error) {
+		return identify.Fit{As: as, Rule: "{read: " + as + "}", Unsure: "whether it is in requests", Write: func() (identify.Taught,
+			error) {
 			written = as
 			return identify.Taught{Undo: func() error { return nil }}, nil
 		}}
 	}
-	s := newStage(t, 140, 42, tui.Options{Teach: func(context.Context, identify.Group, string) ([]identify.Fit, error) {
+	s := newStage(t, 140, 42, tui.Options{Session: session.Options{Teach: func(context.Context, identify.Group, string) ([]identify.Fit,
+		error) {
 		return []identify.Fit{fit("units"), fit("requests")}, nil
-	}})
+	}}})
 	s.edit = func(b *model.Batch) {
 		for i := range b.Readings {
 			b.Readings[i].Pattern, b.Readings[i].Target.Evidence, b.Readings[i].Target.Library = "home:*", model.Likely, ""

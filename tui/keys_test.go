@@ -8,6 +8,7 @@ import (
 
 	"ratescope/tui"
 	"ratescope/tui/firing"
+	"ratescope/tui/session"
 	"ratescope/tui/shell"
 	"ratescope/tui/tuitest"
 )
@@ -76,7 +77,7 @@ func TestKeysArriveAsTheyAreBound(t *testing.T) {
 }
 
 func TestTheHelpShowsEveryKey(t *testing.T) {
-	s := newStage(t, 140, 84, tui.Options{Inject: firing.Options{Injector: &feedInjector{}}})
+	s := newStage(t, 140, 84, tui.Options{Session: session.Options{Inject: firing.Options{Injector: &feedInjector{}}}})
 	s.run(time.Second)
 	s.press("?", "?")
 	for _, b := range s.app.Bindings() {
@@ -101,7 +102,7 @@ func TestTheHelpSaysOnceWhyKeysDoNothing(t *testing.T) {
 // TestTheHelpBeginsWithFewKeys: at most 25 under four headings, and all of them one key further.
 func TestTheHelpBeginsWithFewKeys(t *testing.T) {
 	for _, screen := range []string{"1", "2", "5", "6"} {
-		s := newStage(t, 80, 60, tui.Options{Inject: firing.Options{Injector: &feedInjector{}}})
+		s := newStage(t, 80, 60, tui.Options{Session: session.Options{Inject: firing.Options{Injector: &feedInjector{}}}})
 		s.run(time.Second)
 		s.press(screen)
 		aims, n := map[shell.Aim]bool{}, 1 // the screens, as one
@@ -125,7 +126,7 @@ func TestTheHelpBeginsWithFewKeys(t *testing.T) {
 }
 
 func TestThePaletteFindsEveryAction(t *testing.T) {
-	s := newStage(t, 140, 60, tui.Options{Inject: firing.Options{Injector: &feedInjector{}}})
+	s := newStage(t, 140, 60, tui.Options{Session: session.Options{Inject: firing.Options{Injector: &feedInjector{}}}})
 	s.run(time.Second)
 	for _, b := range s.app.Bindings() {
 		if slices.Contains(b.Keys(), ":") {

@@ -65,17 +65,18 @@ func TestMarkers(t *testing.T) {
 	var fails error
 	var exported []record.Marker
 	searched := 0
-	s := newStage(t, 140, 42, tui.Options{Source: session.Source{Player: p}, Markers: state.MarkerOptions{
+	s := newStage(t, 140, 42, tui.Options{Session: session.Options{Source: session.Source{Player: p}, Markers: state.MarkerOptions{
 		Set:  []record.Marker{{At: after(5), Kind: record.MarkerSet, Text: "before"}},
 		Keep: func(list []record.Marker) error { kept = slices.Clone(list); return fails },
 		Happened: func(context.Context) ([]record.Marker, error) {
 			searched++
-			return []record.Marker{{At: after(30), Seen: after(30.25), Kind: record.MarkerEvent, Key: "login:otp", Text: "is throttled"}, {At: after(40), Kind: record.MarkerFired, Key: "gone", Text: "fired from here: 1 admitted, 0 denied"}}, nil
+			return []record.Marker{{At: after(30), Seen: after(30.25), Kind: record.MarkerEvent, Key: "login:otp", Text: "is throttled"},
+				{At: after(40), Kind: record.MarkerFired, Key: "gone", Text: "fired from here: 1 admitted, 0 denied"}}, nil
 		},
 	}, Saving: state.FileOptions{ExportEvents: func(server string, list []record.Marker, f report.Format) (string, error) {
 		exported = list
 		return "x." + string(f), nil
-	}}})
+	}}}})
 	s.run(2 * time.Second)
 	s.see("+ faster  - slower  R anew  p pause")
 	at := func(want limiter.Instant) {
@@ -144,7 +145,7 @@ func TestMarkers(t *testing.T) {
 func TestAnEventOfAReplayLeadsToItsMoment(t *testing.T) {
 	begin := limiter.InstantOf(dawn)
 	p := &standing{at: begin.Add(20 * time.Second), running: true}
-	s := newStage(t, 140, 42, tui.Options{Source: session.Source{Player: p}}, tuitest.Overrun()...)
+	s := newStage(t, 140, 42, tui.Options{Session: session.Options{Source: session.Source{Player: p}}}, tuitest.Overrun()...)
 	s.run(12 * time.Second)
 	s.press("5", "end", "enter")
 	was := p.at

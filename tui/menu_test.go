@@ -10,6 +10,7 @@ import (
 	"ratescope/model/report"
 	"ratescope/tui"
 	"ratescope/tui/firing"
+	"ratescope/tui/session"
 	"ratescope/tui/state"
 )
 
@@ -18,7 +19,7 @@ import (
 func TestTheMenus(t *testing.T) {
 	injector := &feedInjector{}
 	for _, size := range [][2]int{{80, 24}, {140, 42}} {
-		s := newStage(t, size[0], size[1], tui.Options{Inject: firing.Options{Injector: injector}})
+		s := newStage(t, size[0], size[1], tui.Options{Session: session.Options{Inject: firing.Options{Injector: injector}}})
 		s.run(time.Second)
 		s.press("o")
 		for _, want := range []string{"look ahead", "pin", "same prefix", "copy", "copy commands", "give room", "open in the lab",
@@ -79,7 +80,11 @@ func TestDialogsLeaveTheSelectedRowInSight(t *testing.T) {
 func TestExportOfAKey(t *testing.T) {
 	var got string
 	var as report.Format
-	o := tui.Options{Saving: state.FileOptions{History: func(key string, f report.Format) (string, error) { got, as = key, f; return "/tmp/otp.csv", nil }}}
+	o := tui.Options{Session: session.Options{Saving: state.FileOptions{History: func(key string, f report.Format) (string, error) {
+		got,
+			as = key, f
+		return "/tmp/otp.csv", nil
+	}}}}
 	story(t, 140, 42, o, func(x *terminal) {
 		folder, err := os.Getwd()
 		if err != nil {

@@ -17,6 +17,7 @@ import (
 	"ratescope/model"
 	"ratescope/tui"
 	"ratescope/tui/firing"
+	"ratescope/tui/session"
 	"ratescope/tui/tuitest"
 )
 
@@ -43,7 +44,7 @@ func TestMonkey(t *testing.T) {
 // monkeyAtWork lets the monkey of a seed work for so many seconds.
 func monkeyAtWork(t *testing.T, seed uint64, seconds int) {
 	r := rand.New(rand.NewPCG(seed, 0))
-	s := newStage(t, 120, 36, tui.Options{Inject: firing.Options{Injector: hasty{}}}, crowd(24)...)
+	s := newStage(t, 120, 36, tui.Options{Session: session.Options{Inject: firing.Options{Injector: hasty{}}}}, crowd(24)...)
 	m := monkey{stage: s, r: r, seen: map[string]int{"dashboard": 0, "grid": 0, "lab": 0, "health": 0, "events": 0, "heat": 0}}
 	var keys []string
 	for _, b := range s.app.Bindings() {
@@ -125,7 +126,8 @@ func (m *monkey) act() {
 		m.app.Update(tea.MouseWheelMsg{X: x, Y: y, Button: tea.MouseWheelUp + tea.MouseButton(m.r.IntN(2))})
 	case n < 19:
 		did = "fired"
-		m.app.Update(tui.FiredMsg(model.Fired{Order: 1, Key: m.app.Selected(), Cost: 1, At: limiter.InstantOf(m.now), Outcome: model.Outcome(m.r.IntN(4)), Err: "No."}))
+		m.app.Update(tui.FiredMsg(model.Fired{Order: 1, Key: m.app.Selected(), Cost: 1, At: limiter.InstantOf(m.now),
+			Outcome: model.Outcome(m.r.IntN(4)), Err: "No."}))
 	default:
 		did = "resize"
 		m.size(m.r.IntN(221), m.r.IntN(61))

@@ -10,6 +10,7 @@ import (
 	"ratescope/tui"
 	"ratescope/tui/chart"
 	"ratescope/tui/firing"
+	"ratescope/tui/session"
 	"ratescope/tui/tuitest"
 )
 
@@ -139,7 +140,8 @@ func TestTheMouseAsks(t *testing.T) {
 // TestARightClickOffersTheRowsActions: what fires is the last, and asks.
 func TestARightClickOffersTheRowsActions(t *testing.T) {
 	injector := &feedInjector{}
-	told(t, 140, 42, tui.Options{Inject: firing.Options{Injector: injector}}, func(x *terminal, _ *tuitest.Feed, injector *feedInjector) {
+	told(t, 140, 42, tui.Options{Session: session.Options{Inject: firing.Options{Injector: injector}}}, func(x *terminal, _ *tuitest.Feed,
+		injector *feedInjector) {
 		byName(x)
 		open := func() {
 			x.Press("home") // else its name stands above its timeline first

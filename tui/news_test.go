@@ -41,26 +41,30 @@ func TestAlertsAreSeen(t *testing.T) {
 		a := report.Alert{Alert: "full", State: state, Severity: "page", Key: key, Text: "full: " + *key + " is at 120 %; now"}
 		return session.News{Alert: &a}
 	}
-	s := newStage(t, 140, 42, tui.Options{Notify: session.NotifyDesktop, Production: true, Colour: "red"})
+	s := newStage(t, 140, 42, tui.Options{Session: session.Options{Notify: session.NotifyDesktop, Production: true, Colour: "red"}})
 	s.run(time.Second)
 	if !strings.Contains(s.text(), " PROD ") || strings.Contains(s.text(), "ALERT") {
 		t.Errorf("the header is wrong:\n%s", s.text())
 	}
 	_, cmd := s.app.Update(session.NewsMsg(alert(&key, report.Firing), alert(&other, report.Firing)))
-	if text := raw(cmd); !strings.HasPrefix(text, "\a\x1b]9;full: rl:a") || !strings.Contains(text, "(and 1 more)") || strings.Count(text, "\x1b]") != 2 || strings.Contains(text, "%;") {
+	if text := raw(cmd); !strings.HasPrefix(text, "\a\x1b]9;full: rl:a") || !strings.Contains(text, "(and 1 more)") || strings.Count(text,
+		"\x1b]") != 2 || strings.Contains(text, "%;") {
 		t.Errorf("it writes %q", text)
 	}
 	for _, screen := range []string{"1", "2", "4", "5", "6"} {
 		s.press(screen)
-		if !strings.Contains(s.text(), ": full: rl:b is at 120 %") || !strings.Contains(s.text(), "ALERT at ") || !strings.Contains(s.text(), "1 more") {
+		if !strings.Contains(s.text(), ": full: rl:b is at 120 %") || !strings.Contains(s.text(), "ALERT at ") ||
+			!strings.Contains(s.text(), "1 more") {
 			t.Errorf("there is no banner on screen %s:\n%s", screen, s.text())
 		}
 	}
 	if title := s.app.View().WindowTitle; !strings.HasPrefix(title, "(2 alerts) ratescope ") {
 		t.Errorf("the title is %q", title)
 	}
-	_, cmd = s.app.Update(session.NewsMsg(alert(&key, report.Resolved), alert(&other, report.Resolved), session.News{Failed: "the webhook at h does not answer"}))
-	if text := raw(cmd); text != "" || strings.Contains(s.text(), "ALERT") || !strings.Contains(s.text(), "does not answer") || strings.Contains(s.app.View().WindowTitle, "alert") {
+	_, cmd = s.app.Update(session.NewsMsg(alert(&key, report.Resolved), alert(&other, report.Resolved),
+		session.News{Failed: "the webhook at h does not answer"}))
+	if text := raw(cmd); text != "" || strings.Contains(s.text(), "ALERT") || !strings.Contains(s.text(), "does not answer") ||
+		strings.Contains(s.app.View().WindowTitle, "alert") {
 		t.Errorf("after its end it writes %q:\n%s", text, s.text())
 	}
 	for _, size := range [][2]int{{60, 20}, {80, 24}, {61, 20}} {
@@ -103,12 +107,16 @@ func TestEventsSayWhatPaged(t *testing.T) {
 	var news []session.News
 	for i := range 40 {
 		key := report.Text(fmt.Sprint("rl:", i))
-		news = append(news, session.News{Alert: &report.Alert{Alert: "full", State: report.Firing, Severity: "page", Key: &key, At: at, Text: "full"}})
+		news = append(news, session.News{Alert: &report.Alert{Alert: "full", State: report.Firing, Severity: "page", Key: &key, At: at,
+			Text: "full"}})
 	}
 	one := report.Text("rl:one\x1b[2J")
-	news = append(news, session.News{Alert: &report.Alert{Alert: "slow", State: report.Firing, Severity: "warn", Key: &one, At: at, Text: "slow"}},
-		session.News{Delivery: &report.Delivery{Alert: "full", State: report.Firing, Count: 40, To: "the webhook at hooks.example", Outcome: report.Delivered}},
-		session.News{Delivery: &report.Delivery{Alert: "slow", State: report.Firing, Count: 1, To: "Alertmanager at am.example", Outcome: report.Refused, Why: "it answered 400"}})
+	news = append(news, session.News{Alert: &report.Alert{Alert: "slow", State: report.Firing, Severity: "warn", Key: &one, At: at,
+		Text: "slow"}},
+		session.News{Delivery: &report.Delivery{Alert: "full", State: report.Firing, Count: 40, To: "the webhook at hooks.example",
+			Outcome: report.Delivered}},
+		session.News{Delivery: &report.Delivery{Alert: "slow", State: report.Firing, Count: 1, To: "Alertmanager at am.example",
+			Outcome: report.Refused, Why: "it answered 400"}})
 	s.app.Update(session.NewsMsg(news...))
 	s.press("5")
 	s.run(time.Second)
@@ -132,10 +140,12 @@ func TestABannerSaysWhatWasNotDelivered(t *testing.T) {
 	s.run(time.Second)
 	fires := func(rule, state string) session.News {
 		key := report.Text("rl:" + rule)
-		return session.News{Alert: &report.Alert{Alert: rule, State: state, Severity: "page", Key: &key, At: s.now.UnixMilli(), Text: "it is full: " + key}}
+		return session.News{Alert: &report.Alert{Alert: rule, State: state, Severity: "page", Key: &key, At: s.now.UnixMilli(),
+			Text: "it is full: " + key}}
 	}
 	delivery := func(rule, state string, o report.DeliveryOutcome) session.News {
-		return session.News{Delivery: &report.Delivery{Alert: rule, State: state, Count: 1, To: "the webhook at h\x1b[2J", Outcome: o, Why: "it answered 500"}}
+		return session.News{Delivery: &report.Delivery{Alert: rule, State: state, Count: 1, To: "the webhook at h\x1b[2J", Outcome: o,
+			Why: "it answered 500"}}
 	}
 	const missed = "not delivered to the webhook at h"
 	for _, step := range []struct {
@@ -154,7 +164,8 @@ func TestABannerSaysWhatWasNotDelivered(t *testing.T) {
 			s.press(screen)
 			if banner := s.text(); strings.Contains(banner, missed) != step.says || !strings.Contains(banner, "ALERT at ") ||
 				step.says && !strings.Contains(banner, "it is full: rl:a") {
-				t.Errorf("after %+v screen %s says that it was not delivered: %v, want %v:\n%s", step.news, screen, !step.says, step.says, banner)
+				t.Errorf("after %+v screen %s says that it was not delivered: %v, want %v:\n%s", step.news, screen, !step.says, step.says,
+					banner)
 			}
 		}
 	}

@@ -20,45 +20,23 @@ import (
 
 	"ratescope/model"
 	"ratescope/model/collect"
-	"ratescope/model/identify"
 	"ratescope/model/record"
 	"ratescope/themes"
 	"ratescope/tui/cell"
 	"ratescope/tui/events"
-	"ratescope/tui/firing"
 	"ratescope/tui/health"
 	"ratescope/tui/heat"
 	"ratescope/tui/keys"
 	"ratescope/tui/lab"
 	"ratescope/tui/session"
 	"ratescope/tui/shell"
-	"ratescope/tui/state"
 )
 
 // Options says what a dashboard shows and how.
 type Options struct {
-	Source  session.Source      // where what is shown comes from
-	Inject  firing.Options      // what can be fired with; Name and Mask are the dashboard's
-	Saving  state.FileOptions   // what can be kept in files
-	Markers state.MarkerOptions // of a replay: its moments that are marked, and what happened in it
-	Lab     lab.Options         // of its screen; without Save no moment of it can be kept
-
-	// Library says what is known of a library by its name; nil: nothing.
-	Library func(name string) (identify.Library, bool)
-	// Teach finds the readings that fit a likely group under a limit; nil: no rule can be made here.
-	Teach session.Teach
-
-	Look shell.Options // how it looks; what it remembers is in Choices
-	Mask bool          // hide the middle of key names
-
-	Target     string // what the configuration calls the server, where several are in one view
-	Production bool   // the target is marked as production: a badge says so on every screen
-	Colour     string // of the target's name, one of feed/config's; "" the theme's
-
-	// News waits for what became of the alerts of the configuration; nil: there are none.
-	News func(context.Context) ([]session.News, error)
-	// Notify says how an alert that begins reaches a person who does not look.
-	Notify session.Notify
+	Session session.Options // what is shown, and what can be done with it
+	Lab     lab.Options     // of its screen; without Save no moment of it can be kept
+	Look    shell.Options   // how it looks; what it remembers is in Choices
 
 	// Choices is the file that keeps what a person chose (theme, order, mouse) from one start
 	// to the next; "" forgets it.
@@ -111,10 +89,7 @@ func NewDashboard(ctx context.Context, o Options) (*shell.App, *session.Session,
 	if err != nil {
 		return nil, nil, err
 	}
-	s := session.New(app, session.Options{
-		Source: o.Source, Inject: o.Inject, Saving: o.Saving, Markers: o.Markers, Library: o.Library, Teach: o.Teach,
-		Target: o.Target, Mask: o.Mask, Production: o.Production, Colour: o.Colour, News: o.News, Notify: o.Notify,
-	})
+	s := session.New(app, o.Session)
 	for _, sc := range screens {
 		screen, err := sc.make(s, o)
 		if err != nil {
@@ -156,11 +131,12 @@ func newLab(s *session.Session, o Options) (shell.Screen, error) {
 const pictureW, pictureH = 140, 42
 
 // Picture draws the dashboard of a board once, without a terminal, and returns it as text and as
-// SVG. Of o it uses Shelf, Theme and Mask alone. It may be called from any goroutine.
+// SVG. Of o it uses Look.Shelf, Look.Theme and Session.Mask alone. It may be called from any goroutine.
 func Picture(board *model.Board, o Options) (text, drawing string, err error) {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	app, _, err := NewDashboard(ctx, Options{Look: shell.Options{Shelf: o.Look.Shelf, Theme: o.Look.Theme}, Mask: o.Mask})
+	app, _, err := NewDashboard(ctx, Options{Look: shell.Options{Shelf: o.Look.Shelf, Theme: o.Look.Theme},
+		Session: session.Options{Mask: o.Session.Mask}})
 	if err != nil {
 		return "", "", err
 	}

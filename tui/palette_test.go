@@ -9,6 +9,7 @@ import (
 	"ratescope/model"
 	"ratescope/tui"
 	"ratescope/tui/firing"
+	"ratescope/tui/session"
 	"ratescope/tui/state"
 	"ratescope/tui/tuitest"
 )
@@ -19,10 +20,14 @@ var ordinary = map[string]string{
 	"help": "help", "keys": "", "grid": "grid", "lab": "lab", "health": "health", "events": "events", "event": "events",
 	"dashboard": "dashboard", "dash": "dashboard", "theme": "theme", "themes": "", "mouse": "mouse", "quit": "quit", "stop": "stop",
 	"pause": "pause", "zoom": "zoom out", "sort": "sort", "filter": "filter", "pin": "pin", "copy": "copy", "export": "export",
-	"record": "record", "expand": "expand", "reverse": "reverse", "back": "back", "redis": "health", "api": "", "login": "", "key": "key menu",
-	"gr": "grid", "re": "reverse", "red": "", "json": "export", "file": "", "row": "copy", "clipboard": "", "time": "", "scroll": "", "colour": "",
-	"exit": "", "search": "filter", "throttled": "filter", "watch": "watch another", "connect": "watch another", "server": "watch another",
-	"why": "look ahead", "past": "go to", "history": "capsule", "csv": "csv", "timeline": "timeline", "explain": "look ahead", "next": "next pane",
+	"record": "record", "expand": "expand", "reverse": "reverse", "back": "back", "redis": "health", "api": "", "login": "",
+	"key": "key menu",
+	"gr":  "grid", "re": "reverse", "red": "", "json": "export", "file": "", "row": "copy", "clipboard": "", "time": "", "scroll": "",
+	"colour": "",
+	"exit":   "", "search": "filter", "throttled": "filter", "watch": "watch another", "connect": "watch another",
+	"server": "watch another",
+	"why":    "look ahead", "past": "go to", "history": "capsule", "csv": "csv", "timeline": "timeline", "explain": "look ahead",
+	"next": "next pane",
 }
 
 // TestThePaletteDoesWhatIsMeant types the first two to four letters of every action and
@@ -30,8 +35,8 @@ var ordinary = map[string]string{
 // action that the word means, and nothing is ever fired.
 func TestThePaletteDoesWhatIsMeant(t *testing.T) {
 	injector := &feedInjector{}
-	s := newStage(t, 140, 60, tui.Options{Inject: firing.Options{Injector: injector}, Saving: state.FileOptions{
-		Capsule: func(*model.Board) (string, error) { return "the last ten minutes", nil }}})
+	s := newStage(t, 140, 60, tui.Options{Session: session.Options{Inject: firing.Options{Injector: injector}, Saving: state.FileOptions{
+		Capsule: func(*model.Board) (string, error) { return "the last ten minutes", nil }}}})
 	injector.feed = s.feed
 	s.run(time.Second)
 	hit := func(typed string) string {
@@ -98,7 +103,8 @@ func TestThePaletteDoesWhatIsMeant(t *testing.T) {
 // enter fires.
 func TestAWritingActionAsks(t *testing.T) {
 	injector := &feedInjector{}
-	told(t, 140, 42, tui.Options{Inject: firing.Options{Injector: injector}}, func(x *terminal, _ *tuitest.Feed, _ *feedInjector) {
+	told(t, 140, 42, tui.Options{Session: session.Options{Inject: firing.Options{Injector: injector}}}, func(x *terminal, _ *tuitest.Feed,
+		_ *feedInjector) {
 		x.Press(":", "b", "u", "r", "enter")
 		x.See("burst")
 		if len(injector.Orders()) != 0 {
@@ -121,7 +127,7 @@ func TestAWritingActionAsks(t *testing.T) {
 
 // TestThePaletteBeginsWithWhatIsUsed: what was chosen last stands first, and is still not what writes.
 func TestThePaletteBeginsWithWhatIsUsed(t *testing.T) {
-	s := newStage(t, 140, 42, tui.Options{Inject: firing.Options{Injector: &feedInjector{}}})
+	s := newStage(t, 140, 42, tui.Options{Session: session.Options{Inject: firing.Options{Injector: &feedInjector{}}}})
 	s.run(time.Second)
 	for _, name := range []string{"copy", "reverse", "burst"} {
 		s.press(":")

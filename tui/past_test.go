@@ -152,7 +152,8 @@ func TestWhatIsDrawnIsSaid(t *testing.T) {
 	for _, k := range s.app.Listed() {
 		bin := k.Timeline.Between(at, at.Add(time.Microsecond))
 		if bin.UsedKnown != k.Gauge.Used.Known {
-			t.Errorf("%s: the timeline draws the level %d (%v), and the row shows %+v", k.Reading.Key, bin.Used, bin.UsedKnown, k.Gauge.Used)
+			t.Errorf("%s: the timeline draws the level %d (%v), and the row shows %+v", k.Reading.Key, bin.Used, bin.UsedKnown,
+				k.Gauge.Used)
 		}
 		if k.Gauge.DeniedInW.Known || !k.Reading.Denied.Known {
 			continue
@@ -171,7 +172,10 @@ func TestWhatIsDrawnIsSaid(t *testing.T) {
 // TestLongPathsEndReadably: where a path is wider than the screen, the sentence about a file keeps the end of it.
 func TestLongPathsEndReadably(t *testing.T) {
 	path := "/var/lib/" + strings.Repeat("a-long-folder/", 12) + "out.json"
-	s := newStage(t, 80, 24, tui.Options{Saving: state.FileOptions{Export: func(model.Batch) (string, error) { return path, nil }}})
+	s := newStage(t, 80, 24, tui.Options{Session: session.Options{Saving: state.FileOptions{Export: func(model.Batch) (string,
+		error) {
+		return path, nil
+	}}}})
 	s.run(time.Second)
 	_, cmd := s.app.Update(tuitest.Key("e"))
 	for _, msg := range messages(cmd) {
@@ -224,14 +228,18 @@ func TestThePastOfSeveralServersIsOneMoment(t *testing.T) {
 			for i := range people {
 				people[i].Name = name + ":" + people[i].Name
 			}
-			all = append(all, tui.Options{Target: name, Source: session.Source{Take: tuitest.NewFeed(time.Now(), people...).Take}})
+			all = append(all, tui.Options{Session: session.Options{Target: name, Source: session.Source{Take: tuitest.NewFeed(time.Now(),
+				people...).Take}}})
 		}
 		x := launch(t, 140, 42, dark, func(ctx context.Context, extra ...tea.ProgramOption) error {
 			return tui.Run(ctx, all, extra...)
 		})
 		rows := func() string {
 			x.Resize(140, 42)
-			lines := slices.DeleteFunc(strings.Split(x.Screen(), "\n"), func(line string) bool { return !strings.Contains(line, "o:") && !strings.Contains(line, "e:") })
+			lines := slices.DeleteFunc(strings.Split(x.Screen(), "\n"), func(line string) bool {
+				return !strings.Contains(line, "o:") &&
+					!strings.Contains(line, "e:")
+			})
 			return strings.Join(lines, "\n")
 		}
 		x.See("two:")
@@ -258,7 +266,7 @@ func TestThePastOfSeveralServersIsOneMoment(t *testing.T) {
 // TestTheHeaderOfThePast counts at a moment of the past what it counted when that moment was now, and it says so on the screen.
 func TestTheHeaderOfThePast(t *testing.T) {
 	tail := record.NewTail(record.Header{By: "test"}, 10*time.Minute, 64<<20)
-	s := newStage(t, 140, 30, tui.Options{Saving: state.FileOptions{
+	s := newStage(t, 140, 30, tui.Options{Session: session.Options{Saving: state.FileOptions{
 		Keep: func(b model.Batch) {
 			if err := tail.Write(b); err != nil {
 				t.Error(err)
@@ -272,7 +280,7 @@ func TestTheHeaderOfThePast(t *testing.T) {
 			board, _ := r.BoardAt(at, at.Add(-30*time.Second))
 			return board
 		},
-	}})
+	}}})
 	verdict := func() string { return strings.TrimSpace(strings.Split(s.text(), "\n")[1]) }
 	s.run(40 * time.Second)
 	was, at := verdict(), s.now
@@ -304,7 +312,7 @@ func TestTheHeaderOfThePast(t *testing.T) {
 // TestAnEventIsOfItsMoment: the key of an event stands beside the log as it was read then, with an expiry that no timeline knows.
 func TestAnEventIsOfItsMoment(t *testing.T) {
 	tail, asked := record.NewTail(record.Header{By: "test"}, 10*time.Minute, 64<<20), limiter.Instant(0)
-	s := newStage(t, 140, 42, tui.Options{Saving: state.FileOptions{
+	s := newStage(t, 140, 42, tui.Options{Session: session.Options{Saving: state.FileOptions{
 		Keep: func(b model.Batch) {
 			if err := tail.Write(b); err != nil {
 				t.Error(err)
@@ -319,7 +327,7 @@ func TestAnEventIsOfItsMoment(t *testing.T) {
 			board, _ := r.BoardAt(at, at.Add(-30*time.Second))
 			return board
 		},
-	}})
+	}}})
 	s.run(40 * time.Second)
 	for _, key := range []string{"5", "end"} {
 		_, ask := s.app.Update(tuitest.Key(key))
@@ -346,7 +354,8 @@ func TestAnEventIsOfItsMoment(t *testing.T) {
 
 // TestThePastIsAwaited: until it is known how keys were read at a moment, the header counts none of them.
 func TestThePastIsAwaited(t *testing.T) {
-	s := newStage(t, 140, 30, tui.Options{Saving: state.FileOptions{Past: func(limiter.Instant) *model.Board { return nil }}})
+	s := newStage(t, 140, 30,
+		tui.Options{Session: session.Options{Saving: state.FileOptions{Past: func(limiter.Instant) *model.Board { return nil }}}})
 	verdict := func() string { return strings.TrimSpace(strings.Split(s.text(), "\n")[1]) }
 	s.run(10 * time.Second)
 	for range 2 { // also where the moment is looked at again

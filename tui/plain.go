@@ -19,7 +19,7 @@ const plainEvery = 10 * time.Second
 // Plain writes what happens as lines of text, one fact a line and no escape sequence,
 // for scripts and screen readers: who is throttled and who is free again as it happens,
 // and a summary every ten seconds. It ends with ctx.
-func Plain(ctx context.Context, w io.Writer, o Options) error {
+func Plain(ctx context.Context, w io.Writer, o session.Options) error {
 	p := &plain{w: w, o: o}
 	for {
 		batch, err := o.Source.Take(ctx)
@@ -56,7 +56,7 @@ func (p *plain) close() error {
 
 type plain struct {
 	w       io.Writer
-	o       Options
+	o       session.Options
 	board   model.Board
 	written int // alerts already written
 	last    time.Time

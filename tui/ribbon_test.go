@@ -11,6 +11,7 @@ import (
 
 	"ratescope/tui"
 	"ratescope/tui/firing"
+	"ratescope/tui/session"
 	"ratescope/tui/tuitest"
 )
 
@@ -55,7 +56,7 @@ func TestAClickOnTheFutureFiresThen(t *testing.T) {
 // TestAClickOnTheFutureSaysWhyNot where nothing may be fired.
 func TestAClickOnTheFutureSaysWhyNot(t *testing.T) {
 	injector := &feedInjector{refuse: errors.New("Read-only here: start with --allow-inject.")}
-	story(t, 140, 42, tui.Options{Inject: firing.Options{Injector: injector}}, func(x *terminal) {
+	story(t, 140, 42, tui.Options{Session: session.Options{Inject: firing.Options{Injector: injector}}}, func(x *terminal) {
 		x.Wait(3 * time.Second)
 		column, line := future(t, x, 8)
 		x.Click(column, line)

@@ -11,6 +11,7 @@ import (
 	"ratescope/model"
 	"ratescope/tui"
 	"ratescope/tui/firing"
+	"ratescope/tui/session"
 	"ratescope/tui/shell"
 	"ratescope/tui/tuitest"
 )
@@ -33,10 +34,11 @@ func TestEverySizeIsFilledExactly(t *testing.T) {
 }
 
 func TestEverySceneAtManySizes(t *testing.T) {
-	s := newStage(t, 0, 0, tui.Options{Inject: firing.Options{Injector: &feedInjector{}}})
+	s := newStage(t, 0, 0, tui.Options{Session: session.Options{Inject: firing.Options{Injector: &feedInjector{}}}})
 	s.run(6 * time.Second)
 	s.app.Update(tui.FiredMsg(outcomes(s.app.Selected())...))
-	sizes := [][2]int{{0, 0}, {1, 1}, {59, 20}, {60, 19}, {60, 20}, {61, 21}, {64, 24}, {79, 23}, {80, 24}, {80, 60}, {99, 27}, {100, 28}, {109, 30}, {110, 29}, {110, 30}, {111, 31}, {140, 42}, {160, 20}, {200, 55}, {220, 60}, {400, 100}}
+	sizes := [][2]int{{0, 0}, {1, 1}, {59, 20}, {60, 19}, {60, 20}, {61, 21}, {64, 24}, {79, 23}, {80, 24}, {80, 60}, {99, 27}, {100, 28},
+		{109, 30}, {110, 29}, {110, 30}, {111, 31}, {140, 42}, {160, 20}, {200, 55}, {220, 60}, {400, 100}}
 	for _, scene := range scenes {
 		for _, size := range sizes {
 			s.size(size[0], size[1])
@@ -71,21 +73,24 @@ func outcomes(key string) []model.Fired {
 // evil are names that a server may hold.
 var evil = []string{
 	"\x1b[2J\x1b[31mred", "\x1b]0;title\x07", "\x1bP1$r\x1b\\", "\u009b31m", "\x9b31m", "tab\tnewline\nreturn\rbell\a",
-	"\u202erevo thgir\u202c", "\u2066isolated\u2069", "مرحبا:بالعالم", "🦊:🏳️‍🌈:👩‍👩‍👧‍👦:🇩🇪", "日本語のとても長い名前のキー", "a\u0301\u0301\u0301\u0301", "\u200b\u200d\u2060",
-	"\xff\xfe\xfd", "broken\xc3", "\x00nul\x00", strings.Repeat("x", 4096), strings.Repeat("漢", 1365), strings.Repeat("\x1b", 4096), "", " ", "\\x1b", "%s%n{{.}}", "\U000e0001tag", "ㅤhangul filler",
+	"\u202erevo thgir\u202c", "\u2066isolated\u2069", "مرحبا:بالعالم",
+	"🦊:🏳️‍🌈:👩‍👩‍👧‍👦:🇩🇪", "日本語のとても長い名前のキー", "a\u0301\u0301\u0301\u0301",
+	"\u200b\u200d\u2060",
+	"\xff\xfe\xfd", "broken\xc3", "\x00nul\x00", strings.Repeat("x", 4096), strings.Repeat("漢", 1365), strings.Repeat("\x1b", 4096), "",
+	" ", "\\x1b", "%s%n{{.}}", "\U000e0001tag", "ㅤhangul filler",
 }
 
 // TestHostileNamesStayText shows every kind of name, and every other string that comes
 // from a server, on every screen.
 func TestHostileNamesStayText(t *testing.T) {
-	for n, o := range []tui.Options{{}, {Look: shell.Options{ASCII: true}}, {Mask: true}} {
+	for n, o := range []tui.Options{{}, {Look: shell.Options{ASCII: true}}, {Session: session.Options{Mask: true}}} {
 		var people []tuitest.Personality
 		for i, name := range evil {
 			p := tuitest.Cast()[i%4]
 			p.Name = name
 			people = append(people, p)
 		}
-		o.Inject.Injector = &feedInjector{refuse: fmt.Errorf("%s is opened read-only", evil[0])}
+		o.Session.Inject.Injector = &feedInjector{refuse: fmt.Errorf("%s is opened read-only", evil[0])}
 		s := newStage(t, 140, 42, o, people...)
 		turn := 0
 		s.edit = func(b *model.Batch) {
@@ -94,8 +99,10 @@ func TestHostileNamesStayText(t *testing.T) {
 			b.Server.Target, b.Server.Version, b.Server.Role = bad, bad, bad
 			b.Sweep.Patterns, b.Server.Lacks = []string{bad}, []string{bad}
 			b.Health = &model.Health{
-				At: b.At, Policy: bad, Missing: []string{bad}, Commands: []model.CommandStat{{Name: bad, Calls: 3, Scripts: true}, {Name: evil[0]}},
-				Errors: []model.ErrorStat{{Name: bad, Rate: 1, Total: 4}}, Slow: []model.SlowCommand{{ID: 1, At: b.At, Command: bad}, {ID: 2, Command: evil[17]}},
+				At: b.At, Policy: bad, Missing: []string{bad}, Commands: []model.CommandStat{{Name: bad, Calls: 3, Scripts: true},
+					{Name: evil[0]}},
+				Errors: []model.ErrorStat{{Name: bad, Rate: 1, Total: 4}}, Slow: []model.SlowCommand{{ID: 1, At: b.At, Command: bad},
+					{ID: 2, Command: evil[17]}},
 			}
 			for i := range b.Readings {
 				switch i % 7 {
@@ -190,7 +197,8 @@ func TestTheFirstSearchShowsHowFarItIs(t *testing.T) {
 	for _, size := range [][2]int{{60, 20}, {80, 24}, {140, 42}} {
 		s := newStage(t, size[0], size[1], tui.Options{})
 		at := limiter.InstantOf(s.now)
-		s.app.Update(tui.BatchMsg(model.Batch{At: at, Local: s.now, Server: model.Server{Link: model.Live}, Sweep: model.Sweep{Scanned: 340_000, Total: 1_000_000, Keys: 1_000_000}}))
+		s.app.Update(tui.BatchMsg(model.Batch{At: at, Local: s.now, Server: model.Server{Link: model.Live},
+			Sweep: model.Sweep{Scanned: 340_000, Total: 1_000_000, Keys: 1_000_000}}))
 		for _, key := range []string{"1", "2", "6"} {
 			s.press(key)
 			if !strings.Contains(s.text(), "34% of 1.0M keys searched") {

@@ -35,12 +35,12 @@ func told(t *testing.T, w, h int, o tui.Options, tell func(*terminal, *tuitest.F
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		feed := tuitest.NewFeed(time.Now())
-		if o.Source.Take == nil {
-			o.Source.Take = feed.Take
+		if o.Session.Source.Take == nil {
+			o.Session.Source.Take = feed.Take
 		}
 		injector := &feedInjector{feed: feed}
-		if o.Inject.Injector == nil {
-			o.Inject.Injector = injector
+		if o.Session.Inject.Injector == nil {
+			o.Session.Inject.Injector = injector
 		}
 		x := start(t, w, h, dark, o)
 		x.See("used/limit")
@@ -298,10 +298,11 @@ func TestTheServerGoesAwayAndComesBack(t *testing.T) {
 
 func TestConnecting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x := start(t, 120, 36, dark, tui.Options{Source: session.Source{Take: func(ctx context.Context) (model.Batch, error) {
-			<-ctx.Done()
-			return model.Batch{}, ctx.Err()
-		}}})
+		x := start(t, 120, 36, dark,
+			tui.Options{Session: session.Options{Source: session.Source{Take: func(ctx context.Context) (model.Batch, error) {
+				<-ctx.Done()
+				return model.Batch{}, ctx.Err()
+			}}}})
 		x.See("CONNECTING")
 		x.Press("b", "p", "enter", "y", "down", "5", "2", "1")
 		x.See("CONNECTING")
@@ -311,9 +312,10 @@ func TestConnecting(t *testing.T) {
 func TestASourceThatFailsEndsTheProgram(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := errors.New("the recording ends in the middle of a line")
-		x := start(t, 120, 36, dark, tui.Options{Source: session.Source{Take: func(context.Context) (model.Batch, error) {
+		x := start(t, 120, 36, dark, tui.Options{Session: session.Options{Source: session.Source{Take: func(context.Context) (model.Batch,
+			error) {
 			return model.Batch{}, broken
-		}}})
+		}}}})
 		x.Wait(time.Second)
 		x.Done()
 		if err := x.Err(); !errors.Is(err, broken) {
@@ -327,15 +329,17 @@ func TestASourceThatFailsEndsTheProgram(t *testing.T) {
 
 func TestNoKeysAtAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x := start(t, 120, 36, dark, tui.Options{Source: session.Source{Take: func(ctx context.Context) (model.Batch, error) {
-			select {
-			case <-ctx.Done():
-				return model.Batch{}, ctx.Err()
-			case <-time.After(tuitest.Refresh):
-			}
-			now := time.Now()
-			return model.Batch{At: limiter.InstantOf(now), Local: now, Server: model.Server{Link: model.Live, Target: "redis://x"}, Sweep: model.Sweep{Passes: 1, Patterns: []string{"rl:*"}}}, nil
-		}}})
+		x := start(t, 120, 36, dark,
+			tui.Options{Session: session.Options{Source: session.Source{Take: func(ctx context.Context) (model.Batch, error) {
+				select {
+				case <-ctx.Done():
+					return model.Batch{}, ctx.Err()
+				case <-time.After(tuitest.Refresh):
+				}
+				now := time.Now()
+				return model.Batch{At: limiter.InstantOf(now), Local: now, Server: model.Server{Link: model.Live, Target: "redis://x"},
+					Sweep: model.Sweep{Passes: 1, Patterns: []string{"rl:*"}}}, nil
+			}}}})
 		x.See("There is no key on this server yet.")
 		x.Press("space", "y", "P", "enter", "tab", "down", "end")
 		x.See("LIVE")
@@ -346,7 +350,7 @@ func TestReadOnlySaysHowToAllowIt(t *testing.T) {
 	injector := &feedInjector{
 		refuse: errors.New("redis://prod is opened read-only, so nothing is fired at it: start ratescope with --allow-inject to allow it"),
 	}
-	story(t, 140, 42, tui.Options{Inject: firing.Options{Injector: injector}}, func(x *terminal) {
+	story(t, 140, 42, tui.Options{Session: session.Options{Inject: firing.Options{Injector: injector}}}, func(x *terminal) {
 		x.See("read-only")
 		x.Press("space")
 		x.See("start ratescope with --allow-inject")
@@ -443,7 +447,11 @@ func TestCopy(t *testing.T) {
 
 func TestExport(t *testing.T) {
 	var got model.Batch
-	o := tui.Options{Saving: state.FileOptions{Export: func(b model.Batch) (string, error) { got = b; return "/tmp/out.json", nil }}}
+	o := tui.Options{Session: session.Options{Saving: state.FileOptions{Export: func(b model.Batch) (string,
+		error) {
+		got = b
+		return "/tmp/out.json", nil
+	}}}}
 	story(t, 140, 42, o, func(x *terminal) {
 		x.Press("e")
 		x.See("/tmp/out.json")
@@ -457,7 +465,11 @@ func TestExport(t *testing.T) {
 func TestExportOfRows(t *testing.T) {
 	var got model.Batch
 	var as report.Format
-	o := tui.Options{Saving: state.FileOptions{ExportRows: func(b model.Batch, f report.Format) (string, error) { got, as = b, f; return "/tmp/out.md", nil }}}
+	o := tui.Options{Session: session.Options{Saving: state.FileOptions{ExportRows: func(b model.Batch, f report.Format) (string,
+		error) {
+		got, as = b, f
+		return "/tmp/out.md", nil
+	}}}}
 	story(t, 140, 42, o, func(x *terminal) {
 		x.Press("/", "o", "t", "p", "enter", "E")
 		x.See("export 1 key as")

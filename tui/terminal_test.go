@@ -43,8 +43,8 @@ func (t *outputLog) String() string {
 func runRecorded(t *testing.T, profile colorprofile.Profile, o tui.Options, tell func(x *terminal, out *outputLog)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		if o.Source.Take == nil {
-			o.Source.Take = tuitest.NewFeed(time.Now()).Take
+		if o.Session.Source.Take == nil {
+			o.Session.Source.Take = tuitest.NewFeed(time.Now()).Take
 		}
 		out := &outputLog{}
 		x := launch(t, 120, 36, dark, func(ctx context.Context, extra ...tea.ProgramOption) error {
@@ -110,7 +110,7 @@ func TestCopyReachesTheClipboard(t *testing.T) {
 func TestDiscoveryShowsInTheTerminal(t *testing.T) {
 	done := false
 	var mu sync.Mutex
-	o := tui.Options{Source: session.Source{Take: func(ctx context.Context) (model.Batch, error) {
+	o := tui.Options{Session: session.Options{Source: session.Source{Take: func(ctx context.Context) (model.Batch, error) {
 		select {
 		case <-ctx.Done():
 			return model.Batch{}, io.EOF
@@ -123,7 +123,7 @@ func TestDiscoveryShowsInTheTerminal(t *testing.T) {
 			b.Sweep = model.Sweep{Scanned: 100, Total: 100, Passes: 1}
 		}
 		return b, nil
-	}}}
+	}}}}
 	runRecorded(t, colorprofile.TrueColor, o, func(x *terminal, out *outputLog) {
 		for _, want := range []string{"\x1b]9;4;1;40", "\x1b]2;ratescope redis://prod-eu-1:6379/0"} {
 			if !strings.Contains(out.String(), want) {
@@ -151,7 +151,7 @@ func TestACalmScreenRests(t *testing.T) {
 		t.Run("screen "+key, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				feed := tuitest.NewFeed(time.Now(), people...)
-				x := start(t, 140, 42, dark, tui.Options{Source: session.Source{Take: feed.Take}})
+				x := start(t, 140, 42, dark, tui.Options{Session: session.Options{Source: session.Source{Take: feed.Take}}})
 				x.See("used/limit")
 				x.Press(key)
 				x.Wait(25 * time.Second) // longer than two windows

@@ -89,7 +89,7 @@ func New(f *record.File, speed float64, linear bool) (*Player, error) {
 	return p, nil
 }
 
-// Take waits for what is next and returns it: what tui.Options.Take wants. It returns
+// Take waits for what is next and returns it: what session.Source.Take wants. It returns
 // io.EOF at the end of a linear replay, and ctx.Err() when ctx ends first.
 func (p *Player) Take(ctx context.Context) (model.Batch, error) {
 	p.mu.Lock()
@@ -341,7 +341,8 @@ func Read(name string) ([]byte, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%s cannot be read: %w", safetext.Clean(name), err)
 	case len(content) > MaxRead:
-		return nil, fmt.Errorf("%s is a recording of more than %d million bytes: record a shorter time", safetext.Clean(name), MaxRead/1_000_000)
+		return nil, fmt.Errorf("%s is a recording of more than %d million bytes: record a shorter time", safetext.Clean(name),
+			MaxRead/1_000_000)
 	}
 	return content, nil
 }

@@ -46,8 +46,8 @@ type Options struct {
 	Target string // what the configuration calls the server; "" for one that is watched alone
 	Mask   bool   // hide the middle of key names
 
-	Production bool   // the configuration marks the target as production
-	Colour     string // colour of the target's name; "" is the theme's
+	Production bool   // the configuration marks the target as production: a badge says so on every screen
+	Colour     string // of the target's name, one of feed/config's; "" is the theme's
 
 	News   func(context.Context) ([]News, error) // waits for news of the alerts of the configuration; nil: there are none
 	Notify Notify
@@ -256,8 +256,9 @@ func (s *Session) Visit(key string, at limiter.Instant) tea.Cmd {
 
 // keys is what firing knows of the keys of a session.
 func (s *Session) keys() firing.Keys {
-	return firing.Keys{Live: s.Shown.Live, LiveAt: s.Shown.LiveAt, Paused: s.Shown.Paused, Age: s.Shown.Age, SelectionMoved: s.selectionMoved,
-		Selected: func() string { return s.Selection.Selected }, Group: func() string { return s.Selection.Group },
+	return firing.Keys{Live: s.Shown.Live, LiveAt: s.Shown.LiveAt, Paused: s.Shown.Paused, Age: s.Shown.Age,
+		SelectionMoved: s.selectionMoved,
+		Selected:       func() string { return s.Selection.Selected }, Group: func() string { return s.Selection.Group },
 		Fired: func(f model.Fired) {
 			s.Shown.Live().Mark(f)
 			s.Files.Fired(f)
