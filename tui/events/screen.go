@@ -48,7 +48,7 @@ type view struct {
 // New returns the log of a session.
 func New(s *session.Session) *Screen {
 	e := &Screen{s: s}
-	move := func(by int) tea.Cmd { e.at = min(max(e.at+by, 0), max(len(e.list)-1, 0)); return nil }
+	move := func(by int) { e.at = min(max(e.at+by, 0), max(len(e.list)-1, 0)) }
 	e.actions = append(shell.Moves("events", "event", move, func() int { return max(1, e.rows-1) }, func() int { return len(e.list) }),
 		shell.Bind("events", "open", "enter", "shows the key at that moment", e.open).For(shell.ToLook).Hinted("open"),
 		shell.Bind("events", "csv", "E", "exports the events as csv, md or jsonl", e.export).Unless(

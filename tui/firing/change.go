@@ -1,7 +1,6 @@
 package firing
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,34 +15,20 @@ import (
 	"ratescope/tui/shell"
 )
 
-// changes makes changes of keys.
-type changes struct {
-	orders *Orders
-	change func(context.Context, model.Order) (model.Changed, error) // see Options
-}
-
-// changedMsg delivers the result of a change.
-type changedMsg struct {
-	order model.Order
-	done  model.Changed
-	err   error
-}
-
 // usualBlock is how long a block from the screen lasts.
 const usualBlock = 10 * time.Minute
 
 // OpenChanges lists the changes that the selected key's library allows. If nothing may be written,
 // choosing one copies the lines of redis-cli that make it.
-func (cs *changes) OpenChanges() tea.Cmd {
-	o := cs.orders
+func (o *Orders) OpenChanges() tea.Cmd {
 	k := o.keys.Live().Key(o.keys.Selected())
 	if k == nil {
 		return o.app.Warn("There is no key yet.")
 	}
-	copies := cs.change == nil || o.CanFire() != ""
+	copies := o.options.Change == nil || o.CanFire() != ""
 	aside := ""
 	if copies {
-		if why := cs.cannotCopy(); why != "" {
+		if why := o.cannotCopy(); why != "" {
 			return o.app.Warn(why)
 		}
 		aside = "copies redis-cli"
@@ -64,17 +49,16 @@ func (cs *changes) OpenChanges() tea.Cmd {
 			Last: !copies && o.arming == nil, Value: c})
 	}
 	if len(choices) == 0 {
-		return o.app.Warn("Nothing can be changed at " + o.name(k.Reading.Key) + ": " + possible(model.Change{Kind: model.Free}).Error() + ".")
+		return o.app.Warn("Nothing can be changed at " + o.name(k.Reading.Key) + ": " +
+			possible(model.Change{Kind: model.Free}).Error() + ".")
 	}
-	p := o.app.NewPicker(o.name(k.Reading.Key), choices)
-	p.Chosen = func(c shell.Choice) tea.Cmd {
+	return o.app.Choose(o.name(k.Reading.Key), choices, func(c shell.Choice) tea.Cmd {
 		change := c.Value.(model.Change)
 		if copies {
-			return cs.copyChange(change)
+			return o.copyChange(change)
 		}
-		return o.fireThen(model.Order{Change: change}, cs.launchChange)
-	}
-	return o.app.Open(p)
+		return o.fireThen(model.Order{Change: change}, o.launchChange)
+	})
 }
 
 // changeWhat describes what a change does to the key of a reading.
@@ -94,10 +78,9 @@ func changeWhat(r *model.Reading, c model.Change) string {
 }
 
 // cannotCopy returns why the lines of redis-cli cannot be copied; "" if they can.
-func (cs *changes) cannotCopy() string {
-	o := cs.orders
+func (o *Orders) cannotCopy() string {
 	switch {
-	case o.mask:
+	case o.options.Mask:
 		return "The lines would name the key in full, which --mask hides."
 	case o.keys.Live().Server.Embedded:
 		return "The embedded Redis has no address for redis-cli."
@@ -106,8 +89,7 @@ func (cs *changes) cannotCopy() string {
 }
 
 // copyChange puts the lines of redis-cli that make a change by hand on the clipboard.
-func (cs *changes) copyChange(c model.Change) tea.Cmd {
-	o := cs.orders
+func (o *Orders) copyChange(c model.Change) tea.Cmd {
 	k := o.keys.Live().Key(o.keys.Selected())
 	if k == nil {
 		return nil
@@ -117,40 +99,37 @@ func (cs *changes) copyChange(c model.Change) tea.Cmd {
 }
 
 // launchChange makes a change that is checked and confirmed.
-func (cs *changes) launchChange(order model.Order) tea.Cmd {
-	o := cs.orders
-	ctx, change := o.app.Context(), cs.change
+func (o *Orders) launchChange(order model.Order) tea.Cmd {
+	ctx := o.app.Context()
 	return func() tea.Msg {
-		done, err := change(ctx, order)
-		return changedMsg{order, done, err}
+		done, err := o.options.Change(ctx, order)
+		return shell.Then(func() tea.Cmd { return o.changed(order, done, err) })
 	}
 }
 
 // changed shows the result of a change.
-func (cs *changes) changed(msg changedMsg) {
-	o := cs.orders
-	if msg.err != nil {
-		o.app.Warn(msg.err.Error())
-		return
+func (o *Orders) changed(order model.Order, done model.Changed, err error) tea.Cmd {
+	if err != nil {
+		return o.app.Warn(err.Error())
 	}
-	what := msg.order.Change.Title()
-	o.did(action{id: msg.done.Action, key: msg.order.Key, what: what, raise: msg.done.Raise})
+	what := order.Change.Title()
+	o.did(action{id: done.Action, key: order.Key, what: what, raise: done.Raise})
 	switch {
-	case msg.done.Raise != nil:
-		what = "changed " + msg.done.Raise.String()
-	case msg.order.Change.Kind == model.Give:
-		what = fmt.Sprintf("gave %s", format.Plural(int(msg.done.Units), "unit"))
-	case len(msg.done.Removed)+len(msg.done.Written) == 0:
+	case done.Raise != nil:
+		what = "changed " + done.Raise.String()
+	case order.Change.Kind == model.Give:
+		what = fmt.Sprintf("gave %s", format.Plural(int(done.Units), "unit"))
+	case len(done.Removed)+len(done.Written) == 0:
 		what += ", and there was nothing to remove"
 	}
 	undo := " · U takes it back"
-	if o.undo == nil {
-		undo = " · ratescope undo " + msg.done.Action + " takes it back"
+	if o.options.TakeBack == nil {
+		undo = " · ratescope undo " + done.Action + " takes it back"
 	}
-	if len(msg.done.Unsaved) > 0 {
-		undo = " · this cannot be undone: " + strings.Join(msg.done.Unsaved, "; ")
+	if len(done.Unsaved) > 0 {
+		undo = " · this cannot be undone: " + strings.Join(done.Unsaved, "; ")
 	}
-	o.app.Say(o.name(msg.order.Key) + ": " + what + undo + ".")
+	return o.app.Say(o.name(order.Key) + ": " + what + undo + ".")
 }
 
 // action is an order of requests or a change that was carried out from here.
@@ -161,113 +140,93 @@ type action struct {
 	at            time.Time
 }
 
-// takeBacks holds the actions from here that can be taken back.
-type takeBacks struct {
-	orders  *Orders
-	undo    func(context.Context, model.TakeBack) (model.TakenBack, error) // see Options
-	actions []action                                                       // newest last
-}
-
 // mostActions bounds the actions that can be taken back from the screen; ratescope undo knows all of
 // them.
 const mostActions = 50
 
-// takenBackMsg delivers the result of taking an action back.
-type takenBackMsg struct {
-	order model.TakeBack
-	done  model.TakenBack
-	err   error
-}
-
 // did adds an action that can be taken back.
-func (b *takeBacks) did(a action) {
+func (o *Orders) did(a action) {
 	if a.id == "" {
 		return
 	}
-	a.at = b.orders.app.Now()
-	b.actions = append(b.actions, a)
-	if n := len(b.actions); n > mostActions {
-		b.actions = slices.Delete(b.actions, 0, n-mostActions)
+	a.at = o.app.Now()
+	o.actions = append(o.actions, a)
+	if n := len(o.actions); n > mostActions {
+		o.actions = slices.Delete(o.actions, 0, n-mostActions)
 	}
 }
 
 // ended keeps an order that is over as an action.
-func (b *takeBacks) ended(r *runningOrder, tally model.Outcomes) {
+func (o *Orders) ended(r *runningOrder, tally model.Outcomes) {
 	if tally.Total() == 0 {
 		return
 	}
-	b.did(action{id: r.audit, key: r.at, fired: true,
+	o.did(action{id: r.audit, key: r.at, fired: true,
 		what: fmt.Sprintf("%s: %d admitted, %d denied", format.Plural(tally.Total(), "request"), tally.Admitted, tally.Denied)})
 }
 
 // OpenActions lists the actions that can be taken back, the newest first.
-func (b *takeBacks) OpenActions() tea.Cmd {
+func (o *Orders) OpenActions() tea.Cmd {
 	switch {
-	case b.undo == nil:
-		return b.orders.app.Warn("Nothing can be taken back at this source.")
-	case len(b.actions) == 0:
-		return b.orders.app.Warn("Nothing was fired or changed from here yet.")
+	case o.options.TakeBack == nil:
+		return o.app.Warn("Nothing can be taken back at this source.")
+	case len(o.actions) == 0:
+		return o.app.Warn("Nothing was fired or changed from here yet.")
 	}
-	if st := b.orders.Armament(); !st.Armed {
-		return b.orders.app.Warn("Firing is not armed: press ! to arm it.")
+	if st := o.Armament(); !st.Armed {
+		return o.app.Warn("Firing is not armed: press ! to arm it.")
 	}
 	var choices []shell.Choice
-	for _, a := range slices.Backward(b.actions) {
-		what := a.what + ", " + format.Span(b.orders.app.Now().Sub(a.at)) + " ago"
+	for _, a := range slices.Backward(o.actions) {
+		what := a.what + ", " + format.Span(o.app.Now().Sub(a.at)) + " ago"
 		if a.fired { // stands first, for it is possible where other clients go on writing
-			choices = append(choices, shell.Choice{Name: "withdraw " + b.orders.name(a.key), What: what, Aside: "keeps others'",
+			choices = append(choices, shell.Choice{Name: "withdraw " + o.name(a.key), What: what, Aside: "keeps others'",
 				Value: model.TakeBack{Action: a.id, Key: a.key, Withdraw: true}})
 		}
-		choices = append(choices, shell.Choice{Name: "undo " + b.orders.name(a.key), What: what, Value: model.TakeBack{Action: a.id, Key: a.key}})
+		choices = append(choices, shell.Choice{Name: "undo " + o.name(a.key), What: what, Value: model.TakeBack{Action: a.id, Key: a.key}})
 	}
-	p := b.orders.app.NewPicker("take back", choices)
-	p.Chosen = func(c shell.Choice) tea.Cmd {
+	return o.app.Choose("take back", choices, func(c shell.Choice) tea.Cmd {
 		back := c.Value.(model.TakeBack)
-		if b.orders.arming == nil {
-			return b.takeBack(back)
+		if o.arming == nil {
+			return o.takeBack(back)
 		}
-		b.confirmTakeBack(back, c.What)
-		return nil
-	}
-	return b.orders.app.Open(p)
+		return o.confirmTakeBack(back, c.What)
+	})
 }
 
 // confirmTakeBack shows the ticket for taking an action back.
-func (b *takeBacks) confirmTakeBack(back model.TakeBack, what string) {
-	verb, does := "undo", "every key gets what it held before, with its expiry; refused where another program has written meanwhile or since"
-	if i := slices.IndexFunc(b.actions, func(a action) bool { return a.id == back.Action }); i >= 0 && b.actions[i].raise != nil {
-		r := b.actions[i].raise
+func (o *Orders) confirmTakeBack(back model.TakeBack, what string) tea.Cmd {
+	verb, does := "undo",
+		"every key gets what it held before, with its expiry; refused where another program has written meanwhile or since"
+	if i := slices.IndexFunc(o.actions, func(a action) bool { return a.id == back.Action }); i >= 0 && o.actions[i].raise != nil {
+		r := o.actions[i].raise
 		does = model.Raise{From: r.To, To: r.From, Whose: r.Whose}.String() +
 			"; what was counted since stays; refused where another program has set it since"
 	}
 	if back.Withdraw {
 		verb, does = "withdraw", "what was charged and still counts is taken off; what other programs have written stays"
 	}
-	t := model.Ticket{Order: model.Order{Key: back.Key}, Issued: b.orders.app.Now(), Server: b.orders.keys.Live().Server.Target}
-	d := &ticketDialog{o: b.orders, ticket: t, why: b.orders.Armament().Production, name: verb + " " + what, yes: "take back"}
+	t := model.Ticket{Order: model.Order{Key: back.Key}, Issued: o.app.Now(), Server: o.keys.Live().Server.Target}
+	d := &ticketDialog{o: o, ticket: t, why: o.Armament().Production, name: verb + " " + what, yes: "take back"}
 	d.lines = [][2]string{{"will do", does}, {"id", back.Action}, {"server", safetext.Clean(t.Server)}}
 	d.do = func(order model.Order) tea.Cmd {
 		back.Named, back.Reason = order.Named, order.Reason
-		return b.takeBack(back)
+		return o.takeBack(back)
 	}
-	d.open()
+	return d.open()
 }
 
-// takeBack takes an action back that is checked and confirmed.
-func (b *takeBacks) takeBack(back model.TakeBack) tea.Cmd {
-	ctx, undo := b.orders.app.Context(), b.undo
+// takeBack takes an action back that is checked and confirmed, and removes it from the list.
+func (o *Orders) takeBack(back model.TakeBack) tea.Cmd {
+	ctx := o.app.Context()
 	return func() tea.Msg {
-		done, err := undo(ctx, back)
-		return takenBackMsg{back, done, err}
+		done, err := o.options.TakeBack(ctx, back)
+		return shell.Then(func() tea.Cmd {
+			if err != nil {
+				return o.app.Warn(err.Error())
+			}
+			o.actions = slices.DeleteFunc(o.actions, func(a action) bool { return a.id == back.Action })
+			return o.app.Say(o.name(back.Key) + ": taken back, " + strings.Join(done.Parts(), ", ") + ".")
+		})
 	}
-}
-
-// takenBack shows the result of taking an action back, and removes the action from the list.
-func (b *takeBacks) takenBack(msg takenBackMsg) {
-	if msg.err != nil {
-		b.orders.app.Warn(msg.err.Error())
-		return
-	}
-	b.actions = slices.DeleteFunc(b.actions, func(a action) bool { return a.id == msg.order.Action })
-	b.orders.app.Say(b.orders.name(msg.order.Key) + ": taken back, " + strings.Join(msg.done.Parts(), ", ") + ".")
 }

@@ -27,58 +27,39 @@ var suggested = []string{
 // Recorded returns when requests came at a key in a recording, counted from its first one.
 type Recorded func(ctx context.Context, file, key string) ([]time.Duration, error)
 
-// composer makes orders of typed text.
-type composer struct {
-	orders   *Orders
-	text     string   // the last one
-	recorded Recorded // nil: no recording can be fired
-}
-
-// recordedMsg delivers an order to fire a recording, after the recording was read.
-type recordedMsg struct {
-	order model.Order
-	key   string
-	err   error
-}
-
 // read returns the command that reads the recording of an order at a key.
-func (c *composer) read(ctx context.Context, order model.Order, key string) tea.Cmd {
-	recorded := c.recorded
-	return func() (msg tea.Msg) {
-		at, err := recorded(ctx, order.Shape.From, key)
+func (o *Orders) read(order model.Order, key string) tea.Cmd {
+	ctx := o.app.Context()
+	return func() tea.Msg {
+		at, err := o.options.Recorded(ctx, order.Shape.From, key)
 		order.Shape.At, order.N, order.Rate = at, len(at), 0
-		return recordedMsg{order, key, err}
+		return shell.Then(func() tea.Cmd { return o.fireRecorded(order, key, err) })
 	}
 }
 
-// fireRecorded orders the requests of a recording.
-func (c *composer) fireRecorded(msg recordedMsg) tea.Cmd {
-	o := c.orders
+// fireRecorded orders the requests of a recording that was read.
+func (o *Orders) fireRecorded(order model.Order, key string, err error) tea.Cmd {
 	switch {
-	case msg.err != nil:
-		o.app.Warn("Nothing is fired: " + msg.err.Error() + ".")
-	case msg.key != o.keys.Selected():
-		o.app.Warn("Nothing is fired: another key is selected than the one whose recording was read.")
-	case msg.order.Fastest() > model.MaxRate:
-		o.app.Warn(fmt.Sprintf("Nothing is fired: the recording has %d requests within a second, more than the %d that are sent at most.",
-			msg.order.Fastest(), model.MaxRate))
-	default:
-		return o.Fire(msg.order)
+	case err != nil:
+		return o.app.Warn("Nothing is fired: " + err.Error() + ".")
+	case key != o.keys.Selected():
+		return o.app.Warn("Nothing is fired: another key is selected than the one whose recording was read.")
+	case order.Fastest() > model.MaxRate:
+		return o.app.Warn(fmt.Sprintf("Nothing is fired: the recording has %d requests within a second, "+
+			"more than the %d that are sent at most.", order.Fastest(), model.MaxRate))
 	}
-	return nil
+	return o.Fire(order)
 }
 
 // Compose asks for an order with its number, rate, shape, cost and phase.
-func (c *composer) Compose() tea.Cmd {
-	o := c.orders
-	p := o.app.NewPrompt("fire ", c.text, "N rate shape cost:N phase:P scratch · shapes: poisson ramp:50/s:30s on-off:2s:8s from:FILE",
-		func(string) {},
-		func(text string, kept bool) tea.Cmd {
+func (o *Orders) Compose() tea.Cmd {
+	p := o.app.NewPrompt("fire ", o.typed, "N rate shape cost:N phase:P scratch · shapes: poisson ramp:50/s:30s on-off:2s:8s from:FILE",
+		nil, func(text string, kept bool) tea.Cmd {
 			if !kept || strings.TrimSpace(text) == "" {
 				return nil
 			}
-			c.text = text
-			return c.FireText(text)
+			o.typed = text
+			return o.FireText(text)
 		}, nil)
 	p.Suggest(suggested)
 	return o.app.Open(p)
@@ -86,8 +67,7 @@ func (c *composer) Compose() tea.Cmd {
 
 // FireText orders the requests of text, in the form of model.ParseOrder, at the selected key. It
 // returns nil and shows an error if text is no order.
-func (c *composer) FireText(text string) tea.Cmd {
-	o := c.orders
+func (o *Orders) FireText(text string) tea.Cmd {
 	order, phase, err := model.ParseOrder(text)
 	if err != nil {
 		return o.app.Warn("Nothing is fired: " + err.Error() + ".")
@@ -101,10 +81,10 @@ func (c *composer) FireText(text string) tea.Cmd {
 		order.Shape.Wait = model.Lead(o.keys.LiveAt(), window, phase)
 	}
 	if order.Shape.Kind == model.Recorded {
-		if c.recorded == nil || k == nil {
+		if o.options.Recorded == nil || k == nil {
 			return o.app.Warn("Nothing is fired: no recording can be read here.")
 		}
-		return c.read(o.app.Context(), order, k.Reading.Key)
+		return o.read(order, k.Reading.Key)
 	}
 	if order.Rate > 0 && order.N == 0 {
 		if r := o.atRate(); r != nil {
@@ -133,9 +113,6 @@ type plans struct {
 	last int64 // the number of the newest plan
 }
 
-// plannedMsg says that the instant of a plan has come.
-type plannedMsg struct{ id int64 }
-
 // FireAt fires one request at the selected key at a future instant, at which it becomes an order
 // like any other. The stop key cancels it before.
 func (o *Orders) FireAt(at limiter.Instant) tea.Cmd {
@@ -151,11 +128,11 @@ func (o *Orders) FireAt(at limiter.Instant) tea.Cmd {
 	if _, err := k.Reading.Aim(); err != nil {
 		return o.app.Warn("Nothing is fired at " + o.name(k.Reading.Key) + ": " + err.Error() + ".")
 	}
-	return o.plans.add(k.Reading.Key, at)
+	return o.plans.add(k.Reading.Key, at, o.firePlan)
 }
 
-// add plans a request at a key, and returns the command that waits for its instant.
-func (l *plans) add(key string, at limiter.Instant) tea.Cmd {
+// add plans a request at a key, and returns the command that waits for its instant and calls fire.
+func (l *plans) add(key string, at limiter.Instant, fire func(id int64) tea.Cmd) tea.Cmd {
 	if len(l.list) >= mostPlans {
 		return l.app.Warn(fmt.Sprintf("%d requests wait for their moment already: x takes them back.", len(l.list)))
 	}
@@ -173,7 +150,7 @@ func (l *plans) add(key string, at limiter.Instant) tea.Cmd {
 		case <-ctx.Done():
 		case <-p.stop:
 		case <-timer.C:
-			return plannedMsg{p.id}
+			return shell.Then(func() tea.Cmd { return fire(p.id) })
 		}
 		return nil
 	}

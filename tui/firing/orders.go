@@ -63,14 +63,14 @@ type Orders struct {
 	underWay
 	account
 	plans
-	takeBacks
-	changes
-	composer
 
-	app  *shell.App
-	keys Keys
-	name func(key string) string
-	mask bool
+	app     *shell.App
+	keys    Keys
+	options Options
+	name    func(key string) string
+
+	actions []action // that can be taken back, newest last
+	typed   string   // the last order that was typed
 
 	Burst     int     // how many requests a burst fires
 	PerSecond float64 // the rate at which requests are fired
@@ -78,36 +78,19 @@ type Orders struct {
 
 // New returns Orders that fire at keys and show their messages in app.
 func New(app *shell.App, keys Keys, o Options) *Orders {
-	n := &Orders{app: app, keys: keys, name: o.Name, mask: o.Mask, Burst: 10, PerSecond: 5}
+	n := &Orders{app: app, keys: keys, options: o, name: o.Name, typed: suggested[0], Burst: 10, PerSecond: 5}
 	n.permission = &permission{app: app, injector: o.Injector, arming: o.Arming, stop: n.Stop}
 	n.underWay = underWay{app: app, name: o.Name, running: map[int64]*runningOrder{}}
 	n.account = account{app: app, inbox: handoff.New((*firedMsg).merge)}
 	n.plans = plans{app: app, keys: keys}
-	n.takeBacks = takeBacks{orders: n, undo: o.TakeBack}
-	n.changes = changes{orders: n, change: o.Change}
-	n.composer = composer{orders: n, text: suggested[0], recorded: o.Recorded}
 	return n
 }
 
-// Update handles the messages of injectors and arming, and ignores others.
+// Update handles the reports of injectors, and ignores other messages.
 func (o *Orders) Update(msg tea.Msg) tea.Cmd {
-	switch msg := msg.(type) {
-	case firedMsg:
-		o.record(msg)
+	if fired, ok := msg.(firedMsg); ok {
+		o.record(fired)
 		return o.Wait()
-	case plannedMsg:
-		return o.firePlan(msg.id)
-	case armedMsg:
-		o.permission.armed(msg)
-	case changedMsg:
-		o.changed(msg)
-	case previewedMsg:
-		msg.d.previewed(msg)
-		o.app.Redraw()
-	case takenBackMsg:
-		o.takenBack(msg)
-	case recordedMsg:
-		return o.fireRecorded(msg)
 	}
 	return nil
 }

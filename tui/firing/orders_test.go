@@ -77,7 +77,8 @@ func (i *injector) Fire(ctx context.Context, s model.Order, report func(model.Fi
 func newOrders(t *testing.T) (*firing.Orders, *keys, *injector) {
 	t.Helper()
 	start := time.Unix(1_700_000_000, 0)
-	feed := tuitest.NewFeed(start, tuitest.Personality{Name: "api", How: limiter.FixedWindow, Limit: limiter.Limit{Count: 5, Window: time.Minute}})
+	feed := tuitest.NewFeed(start, tuitest.Personality{Name: "api", How: limiter.FixedWindow, Limit: limiter.Limit{Count: 5,
+		Window: time.Minute}})
 	app := newApp(t)
 	k, injector := &keys{}, &injector{feed: feed}
 	k.board.Apply(feed.Advance(start))
@@ -197,7 +198,8 @@ func TestAnOrderIsComposed(t *testing.T) {
 		carryOut(t, o, o.FireText(text))
 		list := injector.Orders()
 		got := list[len(list)-1]
-		if got.Key != "api" || got.N != want.N || got.Rate != want.Rate || got.Cost != want.Cost || got.Shape.String() != want.Shape.String() || got.Shape.Wait != want.Shape.Wait {
+		if got.Key != "api" || got.N != want.N || got.Rate != want.Rate || got.Cost != want.Cost ||
+			got.Shape.String() != want.Shape.String() || got.Shape.Wait != want.Shape.Wait {
 			t.Errorf("%q fires %+v", text, got)
 		}
 	}
@@ -255,11 +257,13 @@ func TestThePaceChangesInFlight(t *testing.T) {
 		faster, slower model.Order // after a second, and after another one
 		shape          string
 	}{
-		"5/s":                            {model.Order{Rate: 10}, model.Order{Rate: 5}, "even"},
-		"5/s poisson:7 cost:2 scratch":   {model.Order{Rate: 10, Cost: 2, Scratch: true}, model.Order{Rate: 5, Cost: 2, Scratch: true}, "poisson"},
-		"100 10/s on-off:1s:0s":          {model.Order{N: 89, Rate: 20}, model.Order{N: 69, Rate: 10}, "on-off"},
-		"1000 10/s ramp:100/s:1h":        {model.Order{N: 989, Rate: 20}, model.Order{N: 968, Rate: 10}, "ramp"},
-		"from:busy.jsonl cost:3 scratch": {model.Order{N: 189, Cost: 3, Scratch: true}, model.Order{N: 168, Cost: 3, Scratch: true}, "recorded"},
+		"5/s": {model.Order{Rate: 10}, model.Order{Rate: 5}, "even"},
+		"5/s poisson:7 cost:2 scratch": {model.Order{Rate: 10, Cost: 2, Scratch: true}, model.Order{Rate: 5, Cost: 2, Scratch: true},
+			"poisson"},
+		"100 10/s on-off:1s:0s":   {model.Order{N: 89, Rate: 20}, model.Order{N: 69, Rate: 10}, "on-off"},
+		"1000 10/s ramp:100/s:1h": {model.Order{N: 989, Rate: 20}, model.Order{N: 968, Rate: 10}, "ramp"},
+		"from:busy.jsonl cost:3 scratch": {model.Order{N: 189, Cost: 3, Scratch: true}, model.Order{N: 168, Cost: 3, Scratch: true},
+			"recorded"},
 	} {
 		t.Run(text, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -275,7 +279,7 @@ func TestThePaceChangesInFlight(t *testing.T) {
 				}
 				cmd := o.FireText(text)
 				if strings.HasPrefix(text, "from:") {
-					cmd = o.Update(cmd())
+					cmd = cmd().(shell.Then)()
 				}
 				begin(cmd)
 				for n, w := range []model.Order{want.faster, want.slower} {
@@ -285,7 +289,8 @@ func TestThePaceChangesInFlight(t *testing.T) {
 						t.Fatalf("%d orders, want %d", len(list), n+2)
 					}
 					got := list[n+1]
-					if kind, _, _ := strings.Cut(got.Shape.String(), ":"); kind != want.shape || (got.N-w.N)*(got.N-w.N) > 4 || math.Abs(got.Rate-w.Rate) > 0.1*w.Rate || got.Cost != max(w.Cost, 1) || got.Scratch != w.Scratch {
+					if kind, _, _ := strings.Cut(got.Shape.String(), ":"); kind != want.shape || (got.N-w.N)*(got.N-w.N) > 4 ||
+						math.Abs(got.Rate-w.Rate) > 0.1*w.Rate || got.Cost != max(w.Cost, 1) || got.Scratch != w.Scratch {
 						t.Errorf("it goes on as %+v, shape %s, want %+v", got, got.Shape.String(), w)
 					}
 				}

@@ -48,31 +48,24 @@ const (
 func (o *Orders) issue(order model.Order, k *model.Watched, do func(model.Order) tea.Cmd) tea.Cmd {
 	of := order
 	of.N = cmp.Or(of.N, max(int(of.Rate*60), 1))
-	t := collect.If(order.Change.Kind != model.NoChange, k.ChangeTicket, k.Ticket)
-	return o.show(order, t(of, o.keys.LiveAt()), do)
-}
-
-// show completes a ticket and shows it.
-func (o *Orders) show(order model.Order, t model.Ticket, do func(model.Order) tea.Cmd) tea.Cmd {
+	t := collect.If(order.Change.Kind != model.NoChange, k.ChangeTicket, k.Ticket)(of, o.keys.LiveAt())
 	t.Order = order
 	t.Issued, t.Server = o.app.Now(), o.keys.Live().Server.Target
 	t.Path = o.arming.Path(order)
 	t.Keys = o.arming.Keys(order, o.keys.LiveAt())
 	d := &ticketDialog{o: o, why: o.Armament().Production, do: do}
-	preview := func() previewedMsg {
-		commands, err := o.arming.Preview(o.app.Context(), order)
-		return previewedMsg{d, commands, err}
-	}
 	var later tea.Cmd
 	if order.Target.Foreign() && (order.Change.Kind == model.NoChange || t.Raise != nil) { // it reads from the server
 		d.waits = "what the key holds is read first"
-		later = func() tea.Msg { return preview() }
-	} else {
-		p := preview()
-		if p.err != nil {
-			return o.app.Warn(nothing(order) + o.name(order.Key) + ": " + p.err.Error() + ".")
+		later = func() tea.Msg {
+			commands, err := o.arming.Preview(o.app.Context(), order)
+			return shell.Then(func() tea.Cmd { return d.previewed(commands, err) })
 		}
-		t.Commands = p.commands
+	} else {
+		var err error
+		if t.Commands, err = o.arming.Preview(o.app.Context(), order); err != nil {
+			return o.app.Warn(nothing(order) + o.name(order.Key) + ": " + err.Error() + ".")
+		}
 	}
 	for name, other := range o.keys.Live().Keys() {
 		if name != order.Key && !other.Gone && model.HashSlot(name) == t.Slot {
@@ -86,7 +79,7 @@ func (o *Orders) show(order model.Order, t model.Ticket, do func(model.Order) te
 }
 
 // open makes the inputs of a ticket and shows it.
-func (d *ticketDialog) open() {
+func (d *ticketDialog) open() tea.Cmd {
 	look := d.o.app.Canvas.Look
 	asked := []string{"reason "}
 	if len(d.why) > 0 {
@@ -101,25 +94,20 @@ func (d *ticketDialog) open() {
 	for i := range d.inputs[:d.focus] {
 		d.inputs[i].Blur() // a cursor stands in one of them alone
 	}
-	d.o.app.Open(d)
+	return d.o.app.Open(d)
 }
 
-// previewedMsg delivers the commands of a ticket's first request.
-type previewedMsg struct {
-	d        *ticketDialog
-	commands []string
-	err      error
-}
-
-// previewed completes the ticket that was waiting for its commands.
-func (d *ticketDialog) previewed(msg previewedMsg) {
-	if msg.err != nil {
-		d.waits = "it cannot be done: " + msg.err.Error()
+// previewed completes the ticket that was waiting for the commands of its first request.
+func (d *ticketDialog) previewed(commands []string, err error) tea.Cmd {
+	d.o.app.Redraw()
+	if err != nil {
+		d.waits = "it cannot be done: " + err.Error()
 		d.wrong = d.waits
-		return
+		return nil
 	}
-	d.waits, d.wrong, d.ticket.Commands = "", "", msg.commands
+	d.waits, d.wrong, d.ticket.Commands = "", "", commands
 	d.lines = d.words()
+	return nil
 }
 
 // words returns the lines of the ticket.
@@ -235,9 +223,6 @@ func (d *ticketDialog) Paint(p *widget.Canvas, _ cell.Rect) {
 	p.Button(x, y, in.X+in.W, "esc", "leave it", func(int) tea.Cmd { return d.o.app.Open(nil) })
 }
 
-// Modal returns true: the screen below takes no key.
-func (d *ticketDialog) Modal() bool { return true }
-
 // reported compares the outcomes of an order with its ticket.
 func reported(t *model.Ticket, tally model.Outcomes) string {
 	text := fmt.Sprintf("%s: %d admitted, %d denied", format.Plural(tally.Total(), "request"), tally.Admitted, tally.Denied)
@@ -269,9 +254,6 @@ type Arming interface {
 	Keys(s model.Order, now limiter.Instant) []string
 	Path(s model.Order) string
 }
-
-// armedMsg delivers the result of Arming.Arm.
-type armedMsg struct{ err error }
 
 // permission decides whether requests may be fired from the screen.
 type permission struct {
@@ -325,22 +307,25 @@ func (p *permission) ToggleArming() tea.Cmd {
 		return p.app.Say("Firing is disarmed.")
 	}
 	ctx, a := p.app.Context(), p.arming
-	return func() tea.Msg { return armedMsg{a.Arm(ctx)} }
+	return func() tea.Msg {
+		err := a.Arm(ctx)
+		return shell.Then(func() tea.Cmd { return p.armed(err) })
+	}
 }
 
 // armed handles the result of Arming.Arm.
-func (p *permission) armed(msg armedMsg) {
-	if msg.err != nil {
-		p.app.Warn(msg.err.Error())
-		return
+func (p *permission) armed(err error) tea.Cmd {
+	if err != nil {
+		return p.app.Warn(err.Error())
 	}
 	st := p.Armament()
 	p.wasArmed = st.Armed
 	text := "Firing is armed for ten minutes: ! disarms, x stops."
 	if len(st.Production) > 0 {
-		text = "Firing is armed. This counts as production because " + st.Production[0] + ": each order asks for the key's name and a reason."
+		text = "Firing is armed. This counts as production because " + st.Production[0] +
+			": each order asks for the key's name and a reason."
 	}
-	p.app.Say(text)
+	return p.app.Say(text)
 }
 
 // Meet gives the arming the present state of the server.

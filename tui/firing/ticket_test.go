@@ -27,7 +27,8 @@ func TestATicketWaitsForWhatIsRead(t *testing.T) {
 	limit := limiter.Limit{Count: 5, Window: time.Minute}
 	k.board.Apply(model.Batch{At: limiter.InstantOf(now), Readings: []model.Reading{{
 		Key: "api", Type: "string", At: limiter.InstantOf(now), State: limiter.State{Algorithm: limiter.GCRA},
-		Target: model.Target{Algorithm: limiter.GCRA, Limit: limit, LimitKnown: true, Window: limit.Window, Library: "redis-rate", Evidence: model.Known, Exact: true},
+		Target: model.Target{Algorithm: limiter.GCRA, Limit: limit, LimitKnown: true, Window: limit.Window, Library: "redis-rate",
+			Evidence: model.Known, Exact: true},
 	}}})
 	injector := &injector{feed: tuitest.NewFeed(now)}
 	o := firing.New(app, k.look(), firing.Options{Injector: injector, Arming: armed{}, Name: func(key string) string { return key }})
@@ -43,7 +44,7 @@ func TestATicketWaitsForWhatIsRead(t *testing.T) {
 	if text := painted(dialog, 100, 40); !strings.Contains(text, "is read first") {
 		t.Error(text)
 	}
-	o.Update(read())
+	read().(shell.Then)()
 	if text := painted(dialog, 100, 40); !strings.Contains(text, "EVALSHA 0123456789 1 api") || strings.Contains(text, "is read first") {
 		t.Error(text)
 	}

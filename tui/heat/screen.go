@@ -79,15 +79,14 @@ type row struct {
 // New returns the heat map of a session.
 func New(s *session.Session) *Screen {
 	h := &Screen{s: s, step: usualStep, lines: widget.Rows{Height: 1}}
-	move := func(rows, columns int) tea.Cmd { h.move(rows, columns); return nil }
 	h.actions = append(s.Actions().Without(shell.ZoomIn, shell.ZoomOut, shell.Fire, shell.Burst, shell.Rate),
-		shell.Moves("heat", "row", func(rows int) tea.Cmd { return move(rows, 0) }, func() int { return h.area.H },
+		shell.Moves("heat", "row", func(rows int) { h.move(rows, 0) }, func() int { return h.area.H },
 			func() int { return len(h.rows) })...)
 	h.actions = append(append(h.actions, s.ZoomActions(h.zoom)...),
-		shell.Bind("heat", "earlier", "← h", "goes back in time", func() tea.Cmd { return move(0, 1) }, "left", "h").For(shell.ToTime),
-		shell.Bind("heat", "later", "→ l", "goes on in time", func() tea.Cmd { return move(0, -1) }, "right", "l").For(shell.ToTime),
+		shell.Bind("heat", "earlier", "← h", "goes back in time", func() { h.move(0, 1) }, "left", "h").For(shell.ToTime),
+		shell.Bind("heat", "later", "→ l", "goes on in time", func() { h.move(0, -1) }, "right", "l").For(shell.ToTime),
 		shell.Bind("heat", "open", "enter", "opens the keys of a row, or the key at that moment", h.open).For(shell.ToLook).Hinted("open"),
-		shell.Bind("heat", "fold", "f", "folds keys into prefixes, or unfolds them", func() tea.Cmd { h.fold = !h.fold; h.home(); return nil }).
+		shell.Bind("heat", "fold", "f", "folds keys into prefixes, or unfolds them", func() { h.fold = !h.fold; h.home() }).
 			For(shell.ToLook).Hinted("fold"),
 		shell.Bind("heat", "what if", "w", "puts the requests of a row through other terms", h.askWhatIf).Hinted("what if"),
 		shell.Bind("heat", "all keys", "esc", "shows all keys again", h.leave).Unless("All keys are shown.",
@@ -168,14 +167,13 @@ func (h *Screen) open() tea.Cmd {
 }
 
 // leave ends what if, then goes back to the keys around those that were opened.
-func (h *Screen) leave() tea.Cmd {
+func (h *Screen) leave() {
 	if h.what.other.On {
 		h.what = whatIf{}
-		return nil
+		return
 	}
 	h.inside = h.inside[:len(h.inside)-1]
 	h.home()
-	return nil
 }
 
 // home goes to the first row of other keys.
@@ -240,13 +238,11 @@ type whatIf struct {
 const whatIfWindows = 3
 
 // askWhatIf lets a person type other terms for the keys of the row under the cursor.
-func (h *Screen) askWhatIf() tea.Cmd {
-	if h.at >= len(h.rows) {
-		return nil
+func (h *Screen) askWhatIf() {
+	if h.at < len(h.rows) {
+		h.s.AskWhatIf(&h.what.other, h.rows[h.at].keys[0].Reading.Target,
+			"algorithm, limit and burst, for every key of the row; x2 doubles · enter keeps · esc ends", func() { h.what.second = 0 })
 	}
-	h.s.AskWhatIf(&h.what.other, h.rows[h.at].keys[0].Reading.Target,
-		"algorithm, limit and burst, for every key of the row; x2 doubles · enter keeps · esc ends", func() { h.what.second = 0 })
-	return nil
 }
 
 // runWhatIf works the other terms out anew, once a second and where the row is another.
@@ -269,7 +265,8 @@ func (h *Screen) runWhatIf() {
 func (h *Screen) paintWhatIf(p *widget.Canvas, r cell.Rect) {
 	title := []widget.Span{widget.Styled(h.rowName(&h.rows[h.at], 30, 0), p.Look.Title),
 		widget.Styled(" what if "+session.TermsText(h.what.other.Terms), p.Look.Injected)}
-	p.Flow(cell.Rect{X: r.X + 1, Y: r.Y, W: r.W - 1, H: 1}, append([][]widget.Span{title}, session.WhatIfWords(&h.what.result, &p.Look)...)...)
+	said := append([][]widget.Span{title}, session.WhatIfWords(&h.what.result, &p.Look)...)
+	p.Flow(cell.Rect{X: r.X + 1, Y: r.Y, W: r.W - 1, H: 1}, said...)
 }
 
 // Heights of a lane of the what-if, and the least that the map keeps beside the two of them.
@@ -308,7 +305,8 @@ func (h *Screen) paintLanes(p *widget.Canvas) {
 		widget.Styled(format.Short(w.Was)+" admitted", p.Look.Admitted), widget.Styled(was, p.Look.Denied),
 		widget.Styled("up to "+format.Short(most)+" a column", p.Look.Dim))
 	h.paintFates(p, lower, lanes.Would, most, widget.Styled(session.TermsText(h.what.other.Terms), p.Look.Injected),
-		widget.Styled(format.Short(w.Admitted)+" admitted", p.Look.Admitted), widget.Styled(format.Short(w.Denied)+" denied", p.Look.Denied))
+		widget.Styled(format.Short(w.Admitted)+" admitted", p.Look.Admitted),
+		widget.Styled(format.Short(w.Denied)+" denied", p.Look.Denied))
 	if x := h.area.X + h.area.W - 1 - int(h.newest.Sub(w.Differs+1)/steps[h.step]); w.Differs != 0 && x >= r.X {
 		p.Buffer.Ground(cell.Rect{X: x, Y: r.Y, W: 1, H: r.H}, p.Look.Selected)
 	}

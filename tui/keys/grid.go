@@ -31,12 +31,12 @@ type Grid struct {
 // NewGrid returns the grid of a session.
 func NewGrid(s *session.Session) *Grid {
 	g := &Grid{s: s, cols: 1, rows: 1}
-	move := func(by int) tea.Cmd { g.s.Selection.Move(by); return nil }
-	g.actions = append(s.Actions(), shell.Moves("keys", "key", func(rows int) tea.Cmd { return move(rows * g.cols) },
+	move := s.Selection.Move
+	g.actions = append(s.Actions(), shell.Moves("keys", "key", func(rows int) { move(rows * g.cols) },
 		func() int { return g.rows }, func() int { return len(g.s.Rows.Rows) })...)
 	g.actions = append(g.actions,
-		shell.Bind("keys", "left", "← h", "selects the key to the left", func() tea.Cmd { return move(-1) }, "left", "h").For(shell.ToLook),
-		shell.Bind("keys", "right", "→ l", "selects the key to the right", func() tea.Cmd { return move(1) }, "right", "l").For(shell.ToLook),
+		shell.Bind("keys", "left", "← h", "selects the key to the left", func() { move(-1) }, "left", "h").For(shell.ToLook),
+		shell.Bind("keys", "right", "→ l", "selects the key to the right", func() { move(1) }, "right", "l").For(shell.ToLook),
 		shell.Bind("view", "open", "enter", "shows the key on the dashboard", func() tea.Cmd { return g.s.Shell.Show("dashboard") }).
 			For(shell.ToLook).Hinted("open"),
 	)

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	tea "charm.land/bubbletea/v2"
-
 	"ratescope/model"
 	"ratescope/model/collect"
 	"ratescope/tui/shell"
@@ -24,7 +22,7 @@ type grouping struct {
 // travel are the arrows: they open and fold groups under the cursor, else they go through time.
 func (d *Screen) travel() shell.Actions {
 	arrow := func(name, shown, what string, earlier bool, keys ...string) shell.Action {
-		return shell.Bind("time", name, shown, what, func() tea.Cmd {
+		return shell.Bind("time", name, shown, what, func() {
 			switch {
 			case !d.table.groups.on || d.s.Shown.Paused() || d.s.Shown.Replayed():
 				d.s.Scroll(earlier)
@@ -33,7 +31,6 @@ func (d *Screen) travel() shell.Actions {
 			case d.table.group() != nil:
 				d.table.openGroup(d.table.group(), true)
 			}
-			return nil
 		}, keys...).For(shell.ToTime)
 	}
 	return shell.Actions{
@@ -43,11 +40,10 @@ func (d *Screen) travel() shell.Actions {
 	}
 }
 
-func (t *table) toggleGroups() tea.Cmd {
+func (t *table) toggleGroups() {
 	t.groups, t.lines = grouping{on: !t.groups.on, tree: tree{table: t}}, nil
 	t.s.Selection.Group = ""
 	t.list()
-	return nil
 }
 
 // list brings the lines of the table up to date: its groups, or the rows of all servers in one order.

@@ -32,9 +32,9 @@ func (d *Screen) rowActions() shell.Actions {
 		some(shell.Bind("keys", "key menu", "o", "lists what can be done with the key", func() tea.Cmd { return d.menuAt(-1, -1) }).
 			For(shell.ToAct).Hinted("key")),
 		some(shell.Bind("keys", "look ahead", "c", "says what a request would meet, of any cost", d.peek).For(shell.ToLook).
-			In(shell.OfKey, nil).Also("why explain")),
+			In(shell.OfKey).Also("why explain")),
 		some(shell.Bind("keys", "same prefix", "z", "lists only keys that begin like this one", d.filterPrefix).For(shell.ToFind).
-			In(shell.OfKey, nil)),
+			In(shell.OfKey)),
 	}
 }
 
@@ -140,7 +140,7 @@ type whatIf struct {
 }
 
 // ask lets a person type other terms and shows at once what they would have done.
-func (w *whatIf) ask() tea.Cmd {
+func (w *whatIf) ask() {
 	if k := w.s.Selection.Current(); k != nil {
 		w.s.AskWhatIf(&w.other, k.Reading.Target, "algorithm, limit and burst; x2 doubles · enter keeps · esc ends", func() {
 			if w.key = ""; !w.other.On {
@@ -148,7 +148,6 @@ func (w *whatIf) ask() tea.Cmd {
 			}
 		})
 	}
-	return nil
 }
 
 // run works the other terms out anew where there is a new reading. It begins where the
@@ -213,7 +212,8 @@ func (t *table) cellTip(title string, k *model.Watched) string {
 	case "used/limit":
 		return t.usedTip(k)
 	case "rate":
-		text := model.Measure{Known: g.RateKnown, V: g.Rate}.Text(format.PerSecond) + " over the window of " + format.Length(target.Window) + "."
+		text := model.Measure{Known: g.RateKnown, V: g.Rate}.Text(format.PerSecond) +
+			" over the window of " + format.Length(target.Window) + "."
 		if g.RecentKnown {
 			text = format.PerSecond(g.Recent) + " over the latest seconds; " + text
 		}
@@ -259,7 +259,8 @@ func (t *table) usedTip(k *model.Watched) string {
 				format.Short(g.Previous.N), model.SumOf(g, target.Convention.Rounding).Weight, format.Short(g.Current.N), used, of)
 		}
 	case describe.Log:
-		return fmt.Sprintf("%s%s, in the last %s, counted one by one.", format.Plural(int(g.Used.N), "request"), of, format.Length(target.Window))
+		return fmt.Sprintf("%s%s, in the last %s, counted one by one.", format.Plural(int(g.Used.N), "request"), of,
+			format.Length(target.Window))
 	case describe.Window:
 		return fmt.Sprintf("%s since the window began%s; it ends in %s.", format.Plural(int(g.Used.N), "request"), of,
 			format.Wait(g.End.Sub(t.s.Shown.At())))

@@ -43,16 +43,14 @@ func New(s *session.Session) *Screen {
 	d := &Screen{s: s, table: table{s: s, rows: widget.Rows{Height: 1}}, what: whatIf{s: s}}
 	d.table.peers = []*table{&d.table}
 	d.actions = append(append(d.rowActions(), s.Actions().Without(shell.ZoomIn, shell.ZoomOut)...), d.travel()...)
-	d.actions = append(append(d.actions, s.ZoomActions(d.zoom)...), shell.Moves("keys", "key", func(by int) tea.Cmd {
-		d.table.step(by)
-		return nil
-	}, func() int { return max(1, d.rowsShown()-1) }, func() int { return len(d.table.lines) })...)
+	d.actions = append(append(d.actions, s.ZoomActions(d.zoom)...), shell.Moves("keys", "key", d.table.step,
+		func() int { return max(1, d.rowsShown()-1) }, func() int { return len(d.table.lines) })...)
 	d.actions = append(d.actions,
 		shell.Bind("view", "expand", "enter", "expands the pane; opens or folds a group", d.expand).For(shell.ToLook).Hinted("expand"),
 		shell.Bind("view", "next pane", "tab", "moves the focus to the next pane",
-			func() tea.Cmd { d.focus = (d.focus + 1) % panes; return nil }),
-		shell.Bind("keys", "open in the lab", "O", "opens the key's requests in the lab", d.study).In(shell.OfKey, nil),
-		shell.Bind("keys", "what if", "w", "puts the key's requests through other terms", d.what.ask).In(shell.OfKey, nil).When(func() string {
+			func() { d.focus = (d.focus + 1) % panes }),
+		shell.Bind("keys", "open in the lab", "O", "opens the key's requests in the lab", d.study).In(shell.OfKey),
+		shell.Bind("keys", "what if", "w", "puts the key's requests through other terms", d.what.ask).In(shell.OfKey).When(func() string {
 			if d.s.Selection.Group == "" {
 				return ""
 			}
@@ -161,13 +159,12 @@ func (d *Screen) rowsArea() cell.Rect {
 // rowsShown is how many lines the rows of the table have.
 func (d *Screen) rowsShown() int { return max(d.rowsArea().H, 0) }
 
-func (d *Screen) expand() tea.Cmd {
+func (d *Screen) expand() {
 	if g := d.table.group(); g != nil && d.focus == paneKeys {
 		d.table.openGroup(g, !d.table.groups.tree.open[g.path])
-		return nil
+	} else {
+		d.expanded = !d.expanded
 	}
-	d.expanded = !d.expanded
-	return nil
 }
 
 // study opens the requests of the selected key in the lab.
@@ -181,7 +178,7 @@ func (d *Screen) study() tea.Cmd {
 }
 
 // collapse takes the cursor off the timeline, ends what if, then shows all panes.
-func (d *Screen) collapse() tea.Cmd {
+func (d *Screen) collapse() {
 	switch {
 	case d.s.Shown.Time.Leave():
 	case d.what.other.On:
@@ -189,7 +186,6 @@ func (d *Screen) collapse() tea.Cmd {
 	default:
 		d.expanded = false
 	}
-	return nil
 }
 
 // drop ends a drag: the picture pauses on the piece of time that was dragged over.

@@ -42,9 +42,6 @@ func (t terms) show() {
 	t.s.app.Open(&termsOverlay{t.s, slices.IndexFunc(t.list(), func(one term) bool { return one.name == first })})
 }
 
-// Modal is true.
-func (*termsOverlay) Modal() bool { return true }
-
 // Update selects a term and changes it.
 func (o *termsOverlay) Update(msg tea.Msg) (tea.Cmd, bool) {
 	list := terms{o.s}.list()

@@ -15,6 +15,7 @@ import (
 	"ratescope/model/safetext"
 	"ratescope/themes"
 	"ratescope/tui/chart"
+	"ratescope/tui/shell"
 	"ratescope/tui/widget"
 )
 
@@ -23,8 +24,9 @@ import (
 // fit into so many columns are left out from the end.
 func (s *Session) Headline(k *model.Watched, l chart.Look, columns int) []widget.Span {
 	mark, st := s.Mark(k, l)
-	word := map[model.KeyState]string{model.Throttled: "throttled", model.WasThrottled: "free again", model.UnreadableState: "cannot be read",
-		model.Silent: "silent", model.LikelyOver: "likely a limiter", model.LikelyState: "likely a limiter"}[k.State(s.Shown.At())]
+	word := map[model.KeyState]string{model.Throttled: "throttled", model.WasThrottled: "free again",
+		model.UnreadableState: "cannot be read", model.Silent: "silent", model.LikelyOver: "likely a limiter",
+		model.LikelyState: "likely a limiter"}[k.State(s.Shown.At())]
 	word = cmp.Or(word, "ok")
 	g, t := &k.Gauge, &k.Reading.Target
 	age, old := s.Shown.Outdated(k)
@@ -164,12 +166,6 @@ func (s *Session) tick(local time.Time) {
 	}
 }
 
-// pastMsg brings the keys as they were read at a moment of the past.
-type pastMsg struct {
-	kept *model.Board
-	at   limiter.Instant
-}
-
 // recall finds out how the keys were read at the moment of the past that is on screen.
 func (s *Session) recall() tea.Cmd {
 	past, at := s.Options.Saving.Past, collect.If(s.Shown.Back() == 0, 0, s.Shown.At())
@@ -177,11 +173,16 @@ func (s *Session) recall() tea.Cmd {
 		return nil
 	}
 	s.asked = at
-	return func() tea.Msg { return pastMsg{past(at), at} }
+	return func() tea.Msg {
+		kept := past(at)
+		return shell.Then(func() tea.Cmd {
+			s.recalled = at
+			s.Shown.Recall(kept, at)
+			s.Rows.Reorder()
+			return nil
+		})
+	}
 }
-
-// thenMsg brings the keys as they were read at the moment of an event.
-type thenMsg pastMsg
 
 // AskThen finds out how the keys were read at a moment before the one on screen.
 func (s *Session) AskThen(at limiter.Instant) tea.Cmd {
@@ -190,7 +191,16 @@ func (s *Session) AskThen(at limiter.Instant) tea.Cmd {
 		return nil
 	}
 	s.then.asked = at
-	return func() tea.Msg { return thenMsg{past(at), at} }
+	return func() tea.Msg {
+		kept := past(at)
+		return shell.Then(func() tea.Cmd {
+			if s.then.at, s.then.kept = at, kept; kept != nil {
+				s.then.kept = s.Shown.Board().AsOf(at, kept)
+			}
+			s.Shell.Redraw()
+			return nil
+		})
+	}
 }
 
 // Then returns a key as it was read at a moment, of which AskThen was called, or by its timeline where that is not kept. It is nil

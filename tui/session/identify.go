@@ -38,8 +38,13 @@ func (s *Session) openGroups() tea.Cmd {
 	}
 	found := identify.Of(readings, s.Shown.Live().Sweep, libraries)
 	found.Candidates = slices.DeleteFunc(found.Candidates, func(g identify.Group) bool { return s.told[g.Pattern] })
-	choices := slices.Concat(collect.Map(found.Groups, func(g identify.Group) shell.Choice { return s.groupChoice(&g, g.Evidence.String()) }),
-		collect.Map(found.Candidates, func(g identify.Group) shell.Choice { return s.groupChoice(&g, "has the shape of one") }))
+	var choices []shell.Choice
+	for _, g := range found.Groups {
+		choices = append(choices, s.groupChoice(&g, g.Evidence.String()))
+	}
+	for _, g := range found.Candidates {
+		choices = append(choices, s.groupChoice(&g, "has the shape of one"))
+	}
 	if len(choices) == 0 {
 		return s.Shell.Say("No limiter was found: name your own keys with --watch 'rl:*'.")
 	}
@@ -48,14 +53,14 @@ func (s *Session) openGroups() tea.Cmd {
 		choices = append(choices, shell.Choice{Name: "take the last rule back", Aside: "z", Keys: []string{"z"}, Last: true})
 	}
 	p := s.Shell.NewPicker(title, choices)
-	if len(s.told) > 0 { // the next one that is to be told
-		p.Select(func(c shell.Choice) bool { g, ok := c.Value.(identify.Group); return ok && g.Evidence == model.Likely })
-	}
 	p.Chosen = func(c shell.Choice) tea.Cmd {
 		if g, ok := c.Value.(identify.Group); ok {
 			return s.teach(g)
 		}
 		return s.untell()
+	}
+	if len(s.told) > 0 { // the next one that is to be told
+		p.Select(func(c shell.Choice) bool { g, ok := c.Value.(identify.Group); return ok && g.Evidence == model.Likely })
 	}
 	return s.Shell.Open(p)
 }
@@ -160,22 +165,6 @@ type teaching struct {
 // readingAgain is said while the readings under another limit are waited for, and unread is the limit of none.
 const readingAgain, unread = "Reading some of its keys under this limit…", "?"
 
-// fitsMsg is the readings that fit a group under a limit.
-type fitsMsg struct {
-	of    *teaching
-	limit string
-	fits  []identify.Fit
-	err   error
-}
-
-// taughtMsg is the result of writing a rule, or of taking it back.
-type taughtMsg struct {
-	pattern string
-	undone  bool
-	taught  identify.Taught
-	err     error
-}
-
 // openTeaching opens the overlay for a group, and asks for its readings.
 func (s *Session) openTeaching(g identify.Group) tea.Cmd {
 	look := s.Shell.Canvas.Look
@@ -188,33 +177,33 @@ func (s *Session) openTeaching(g identify.Group) tea.Cmd {
 // ask asks for the readings under a limit.
 func (t *teaching) ask(limit string) tea.Cmd {
 	t.asked = limit
-	ctx, teach, g := t.s.Shell.Context(), t.s.Options.Teach, t.group
+	ctx := t.s.Shell.Context()
 	return func() tea.Msg {
-		fits, err := teach(ctx, g, limit)
-		return fitsMsg{t, limit, fits, err}
+		fits, err := t.s.Options.Teach(ctx, t.group, limit)
+		return shell.Then(func() tea.Cmd { return t.take(limit, fits, err) })
 	}
 }
 
 // take takes in the readings, unless a later limit was asked with, and writes the rule that waits for them.
-func (t *teaching) take(msg fitsMsg) (cmd tea.Cmd) {
+func (t *teaching) take(limit string, fits []identify.Fit, err error) (cmd tea.Cmd) {
 	t.s.Shell.Redraw()
-	if msg.limit != t.asked {
+	if limit != t.asked {
 		return nil
 	}
-	switch t.held = msg.limit; {
-	case msg.err != nil: // they are read again, since the keys of some limiters live for seconds
-		t.fits, t.says, t.held = nil, safetext.Sentence(msg.err.Error()), unread
-		if again := t.ask(msg.limit); t.s.Shell.Over == t {
+	switch t.held = limit; {
+	case err != nil: // they are read again, since the keys of some limiters live for seconds
+		t.fits, t.says, t.held = nil, safetext.Sentence(err.Error()), unread
+		if again := t.ask(limit); t.s.Shell.Over == t {
 			cmd = tea.Tick(time.Second, func(time.Time) tea.Msg { return again() })
 		}
 		return cmd
-	case len(msg.fits) == 0:
+	case len(fits) == 0:
 		t.says = "No reading fits what its keys hold: a rule with name says where the amount and the time stand, see docs/configuration.md."
 	default:
-		if t.says = ""; t.fits == nil && len(msg.fits) > 1 && msg.fits[0].Unsure != "" && msg.fits[0].Unsure == msg.fits[1].Unsure {
+		if t.says = ""; t.fits == nil && len(fits) > 1 && fits[0].Unsure != "" && fits[0].Unsure == fits[1].Unsure {
 			t.selected = -1
 		}
-		if t.fits, t.selected = msg.fits, min(t.selected, len(msg.fits)-1); t.waits {
+		if t.fits, t.selected = fits, min(t.selected, len(fits)-1); t.waits {
 			cmd, _ = t.write()
 		}
 	}
@@ -279,32 +268,24 @@ func (t *teaching) write() (tea.Cmd, bool) {
 		t.says = "Type the limit first, COUNT/DURATION, as in 10/20s; a bucket's capacity stands behind it, as in 10/20s burst 30."
 		return nil, true
 	}
-	pattern := t.group.Pattern
 	return func() tea.Msg {
 		taught, err := write()
-		return taughtMsg{pattern: pattern, taught: taught, err: err}
+		return shell.Then(func() tea.Cmd { return t.s.taught(t.group.Pattern, taught, err) })
 	}, true
 }
 
-// taught shows the result of writing a rule, or of taking it back.
-func (s *Session) taught(msg taughtMsg) {
-	name, said := FullName(msg.pattern, s.Options.Mask), "The rule is taken back, and the file is as it was before."
-	switch {
-	case msg.err != nil:
-		s.Shell.Warn(safetext.Sentence(msg.err.Error()))
-		return
-	case msg.undone:
-		s.untaught = nil
-		clear(s.told)
-	default:
-		s.untaught, s.told[msg.pattern] = msg.taught.Undo, true
-		said = "A rule for " + name + " is in " + safetext.Clean(msg.taught.Where) + ": z takes it back here, W z later."
-		if msg.taught.Where == "" {
-			said = "A rule for " + name + " holds until the program ends: there is no folder for a configuration file."
-		}
+// taught shows the result of writing a rule.
+func (s *Session) taught(pattern string, taught identify.Taught, err error) tea.Cmd {
+	if err != nil {
+		return s.Shell.Warn(safetext.Sentence(err.Error()))
 	}
+	s.untaught, s.told[pattern] = taught.Undo, true
 	s.openGroups()
-	s.Shell.Say(said)
+	rule := "A rule for " + FullName(pattern, s.Options.Mask)
+	if taught.Where == "" {
+		return s.Shell.Say(rule + " holds until the program ends: there is no folder for a configuration file.")
+	}
+	return s.Shell.Say(rule + " is in " + safetext.Clean(taught.Where) + ": z takes it back here, W z later.")
 }
 
 // untell takes the rule back that was written last.
@@ -313,7 +294,18 @@ func (s *Session) untell() tea.Cmd {
 	if undo == nil {
 		return nil
 	}
-	return func() tea.Msg { return taughtMsg{undone: true, err: undo()} }
+	return func() tea.Msg {
+		err := undo()
+		return shell.Then(func() tea.Cmd {
+			if err != nil {
+				return s.Shell.Warn(safetext.Sentence(err.Error()))
+			}
+			s.untaught = nil
+			clear(s.told)
+			s.openGroups()
+			return s.Shell.Say("The rule is taken back, and the file is as it was before.")
+		})
+	}
 }
 
 // figuresIn returns the figures as lines of at most so many columns. What they say goes before the shapes.
@@ -329,9 +321,6 @@ func figuresIn(list []identify.Figures, columns int) []string {
 		return safetext.Clip(text+f.Says, columns, safetext.Ellipsis)
 	})
 }
-
-// Modal returns true: the overlay takes all keys.
-func (t *teaching) Modal() bool { return true }
 
 // Paint draws the limit, the readings, with figures of the selected one, and its rule.
 func (t *teaching) Paint(p *widget.Canvas, _ cell.Rect) {

@@ -23,14 +23,6 @@ import (
 	"ratescope/tui/widget"
 )
 
-// do makes an action of a function that returns no command.
-func do(f func()) func() tea.Cmd {
-	return func() tea.Cmd {
-		f()
-		return nil
-	}
-}
-
 // Actions returns the actions that every screen with keys has. A screen puts its own actions before
 // these, and defines up, down and the arrows itself.
 func (s *Session) Actions() shell.Actions {
@@ -42,58 +34,59 @@ func (s *Session) Actions() shell.Actions {
 		faster, slower, filter = "faster", "slower", "" // the replay's own keys stand there
 	}
 	const nothing = "There is nothing to export yet."
+	some := func() bool { return s.Selection.Current() != nil }
 	list := shell.Actions{
-		shell.Bind("fire", "fire", "space", "fires one request at the selected key", func() tea.Cmd { return s.Orders.Fire(model.Order{N: 1}) }).
-			For(shell.ToAct).As(shell.Fire).In(shell.OfKey, nil).Hinted("fire").Writing().When(live),
+		shell.Bind("fire", "fire", "space", "fires one request at the selected key",
+			func() tea.Cmd { return s.Orders.Fire(model.Order{N: 1}) }).For(shell.ToAct).
+			As(shell.Fire).In(shell.OfKey).Hinted("fire").Writing().When(live),
 		shell.Bind("fire", "burst", "b", "fires a burst of N", func() tea.Cmd { return s.Orders.Fire(model.Order{N: s.Orders.Burst}) }).
-			For(shell.ToAct).As(shell.Burst).In(shell.OfKey, nil).Hinted("burst").Writing().When(live),
+			For(shell.ToAct).As(shell.Burst).In(shell.OfKey).Hinted("burst").Writing().When(live),
 		shell.Bind("fire", "rate", "r", "starts and stops firing at a rate", s.Orders.ToggleRate).For(shell.ToAct).As(shell.Rate).
-			In(shell.OfKey, nil).Writing().When(live),
-		shell.Bind("fire", "more", "+", "raises N or the rate; in a replay the speed", func() tea.Cmd { return s.Adjust(true) }, "+",
-			"=").As(shell.More).Hinted(faster).When(adjusts),
-		shell.Bind("fire", "less", "-", "lowers N or the rate; in a replay the speed", func() tea.Cmd { return s.Adjust(false) }, "-",
-			"_").As(shell.Less).Hinted(slower).When(adjusts),
-		shell.Bind("fire", "order", "~", "fires what you type: 60 5/s poisson cost:2", s.Orders.Compose).In(shell.OfKey,
-			nil).Writing().When(live),
-		shell.Bind("fire", "hold fire", ";", "holds what is being fired; again goes on", do(s.Orders.Hold)).When(live),
-		shell.Bind("fire", "give room", "$", "gives the key room, frees or blocks it", s.Orders.OpenChanges).In(shell.OfKey,
-			nil).When(s.inReplay("A replay only shows what was seen: nothing can be changed.", never)),
+			In(shell.OfKey).Writing().When(live),
+		shell.Bind("fire", "more", "+", "raises N or the rate; in a replay the speed", func() tea.Cmd { return s.Adjust(true) }, "+", "=").
+			As(shell.More).Hinted(faster).When(adjusts),
+		shell.Bind("fire", "less", "-", "lowers N or the rate; in a replay the speed", func() tea.Cmd { return s.Adjust(false) }, "-", "_").
+			As(shell.Less).Hinted(slower).When(adjusts),
+		shell.Bind("fire", "order", "~", "fires what you type: 60 5/s poisson cost:2", s.Orders.Compose).
+			In(shell.OfKey).Writing().When(live),
+		shell.Bind("fire", "hold fire", ";", "holds what is being fired; again goes on", s.Orders.Hold).When(live),
+		shell.Bind("fire", "give room", "$", "gives the key room, frees or blocks it", s.Orders.OpenChanges).In(shell.OfKey).
+			When(s.inReplay("A replay only shows what was seen: nothing can be changed.", never)),
 		shell.Bind("fire", "burst at a copy", "d", "fires a burst at a scratch copy of the key",
-			func() tea.Cmd { return s.Orders.Fire(model.Order{N: s.Orders.Burst, Scratch: true}) }).In(shell.OfKey,
-			nil).Writing().When(live),
-		shell.Bind("fire", "undo", "U", "takes back what was fired or changed", s.Orders.OpenActions).In(shell.OfKey, nil).Writing(),
-		shell.Bind("fire", "without injected", `\`, "leaves what was fired from here out of all", do(s.SubtractInjected)),
+			func() tea.Cmd { return s.Orders.Fire(model.Order{N: s.Orders.Burst, Scratch: true}) }).In(shell.OfKey).Writing().When(live),
+		shell.Bind("fire", "undo", "U", "takes back what was fired or changed", s.Orders.OpenActions).In(shell.OfKey).Writing(),
+		shell.Bind("fire", "without injected", `\`, "leaves what was fired from here out of all", s.SubtractInjected),
 
-		shell.Bind("keys", "filter", "/", "filters keys by name, state: note: lib: alg:", do(s.openFilter)).For(shell.ToFind).
+		shell.Bind("keys", "filter", "/", "filters keys by name, state: note: lib: alg:", s.openFilter).For(shell.ToFind).
 			Also("throttled denied search").Hinted(filter),
-		shell.Bind("keys", "sort", "s", "sorts by the next column", do(s.Rows.NextSort)).For(shell.ToFind),
-		shell.Bind("keys", "reverse", "S", "reverses the order", do(s.Rows.Reverse)),
-		shell.Bind("keys", "pin", "P", "pins the key on top, to compare it", do(s.Selection.Pin)).For(shell.ToFind).In(shell.OfKey, nil),
-		shell.Bind("keys", "copy", "y", "copies the row as text", s.CopyRow).In(shell.OfKey, nil),
-		shell.Bind("keys", "identify", "W", "lists the limiters, and takes what yours are", s.openGroups).In(shell.Server, nil).Also("found"),
-		shell.Bind("keys", "copy commands", "u", "copies commands that free or reset the key", s.CopyLines).In(shell.OfKey, nil),
-		shell.Bind("keys", "export", "e", "exports all keys as they are now to JSON", s.Files.ExportKeys).As(shell.ExportKeys).In(shell.Save,
-			shell.Folder),
+		shell.Bind("keys", "sort", "s", "sorts by the next column", s.Rows.NextSort).For(shell.ToFind),
+		shell.Bind("keys", "reverse", "S", "reverses the order", s.Rows.Reverse),
+		shell.Bind("keys", "pin", "P", "pins the key on top, to compare it", s.Selection.Pin).For(shell.ToFind).In(shell.OfKey),
+		shell.Bind("keys", "copy", "y", "copies the row as text", s.CopyRow).In(shell.OfKey),
+		shell.Bind("keys", "identify", "W", "lists the limiters, and takes what yours are", s.openGroups).In(shell.Server).Also("found"),
+		shell.Bind("keys", "copy commands", "u", "copies commands that free or reset the key", s.CopyLines).In(shell.OfKey),
+		shell.Bind("keys", "export", "e", "exports all keys as they are now to JSON", s.Files.ExportKeys).As(shell.ExportKeys).
+			In(shell.Save, shell.Folder),
 		shell.Bind("keys", "csv", "E", "exports the rows as csv, md or jsonl", func() tea.Cmd {
 			rows := s.Rows.Rows
 			return s.AskFormat(format.Plural(len(rows), "key"), func(f report.Format) tea.Cmd { return s.Files.ExportRows(rows, f) })
-		}).As(shell.ExportRows).In(shell.Save, shell.Folder).Unless(nothing, func() bool {
-			return s.Options.Saving.ExportRows == nil || s.Selection.Current() == nil
-		}),
+		}).As(shell.ExportRows).In(shell.Save, shell.Folder).
+			Unless(nothing, func() bool { return s.Options.Saving.ExportRows == nil || !some() }),
 		shell.Bind("keys", "timeline", "V", "exports what the key did as csv, md or jsonl", func() tea.Cmd {
 			key := s.Selection.Selected
 			return s.AskFormat(s.Name(key), func(f report.Format) tea.Cmd { return s.Files.ExportHistory(key, f) })
-		}).In(shell.Save, shell.Folder).Unless(nothing, func() bool { return s.Options.Saving.History == nil || s.Selection.Current() == nil }),
+		}).In(shell.Save, shell.Folder).Unless(nothing, func() bool { return s.Options.Saving.History == nil || !some() }),
 		shell.Bind("keys", "record", "F", "records to a file, or ends the recording", s.Files.ToggleRecording).As(shell.Record).
 			In(shell.Save, shell.Folder).When(s.inReplay("This is a recording; R begins it anew.", never)),
-		shell.Bind("time", "restart", "R", "begins a replay anew", do(s.Shown.Restart)).Hinted("anew").Unless(
-			"Only a replay can begin anew; F records to a file.", func() bool { return !s.Shown.Replayed() }),
-		shell.Bind("keys", "capsule", "I", "saves the last ten minutes in one file", s.Files.SaveCapsule).In(shell.Save,
-			shell.Folder).Also("history").When(s.Files.NoCapsule),
+		shell.Bind("time", "restart", "R", "begins a replay anew", s.Shown.Restart).Hinted("anew").
+			Unless("Only a replay can begin anew; F records to a file.", func() bool { return !s.Shown.Replayed() }),
+		shell.Bind("keys", "capsule", "I", "saves the last ten minutes in one file", s.Files.SaveCapsule).In(shell.Save, shell.Folder).
+			Also("history").When(s.Files.NoCapsule),
 
-		shell.Bind("time", "pause", "p", "pauses the picture; collecting goes on", do(s.Pause)).For(shell.ToTime).As(shell.Pause).Hinted("pause"),
+		shell.Bind("time", "pause", "p", "pauses the picture; collecting goes on", s.Pause).For(shell.ToTime).As(shell.Pause).
+			Hinted("pause"),
 		shell.Bind("time", "go to", "g", "goes to a time you type: 14:02:11, 30s ago", s.askTime).For(shell.ToTime).Also("past history").
-			Unless("There is no key yet.", func() bool { return s.Selection.Current() == nil }),
+			Unless("There is no key yet.", func() bool { return !some() }),
 	}
 	return append(append(list, s.ZoomActions(s.Shown.Time.Zoom)...), s.Marks.Actions()...)
 }
@@ -101,16 +94,17 @@ func (s *Session) Actions() shell.Actions {
 // ZoomActions returns the keys that call zoom, which reports whether the stretch of time could be made longer (coarser) or
 // shorter.
 func (s *Session) ZoomActions(zoom func(coarser bool) bool) shell.Actions {
-	to := func(coarser bool, extreme string) func() tea.Cmd {
-		return do(func() {
+	to := func(coarser bool, extreme string) func() {
+		return func() {
 			if !zoom(coarser) {
 				s.Shell.Say("This is the " + extreme + " stretch of time there is.")
 			}
-		})
+		}
 	}
 	return shell.Actions{
 		shell.Bind("time", "zoom out", "[", "shows a longer stretch of time", to(true, "longest")).For(shell.ToTime).As(shell.ZoomOut),
-		shell.Bind("time", "zoom in", "]", "shows a shorter stretch; so does dragging", to(false, "shortest")).For(shell.ToTime).As(shell.ZoomIn),
+		shell.Bind("time", "zoom in", "]", "shows a shorter stretch; so does dragging", to(false, "shortest")).For(shell.ToTime).
+			As(shell.ZoomIn),
 	}
 }
 
@@ -127,8 +121,8 @@ func (s *Session) inReplay(why string, live func() string) func() string {
 // TimeActions returns the arrows that go through time.
 func (s *Session) TimeActions() shell.Actions {
 	return shell.Actions{
-		shell.Bind("time", "earlier", "← h", "goes back in time, and pauses", do(func() { s.Scroll(true) }), "left", "h").For(shell.ToTime),
-		shell.Bind("time", "later", "→ l", "goes on in time", do(func() { s.Scroll(false) }), "right", "l").For(shell.ToTime),
+		shell.Bind("time", "earlier", "← h", "goes back in time, and pauses", func() { s.Scroll(true) }, "left", "h").For(shell.ToTime),
+		shell.Bind("time", "later", "→ l", "goes on in time", func() { s.Scroll(false) }, "right", "l").For(shell.ToTime),
 	}
 }
 
@@ -194,10 +188,10 @@ func (s *Session) askTime() tea.Cmd {
 
 // AskFormat asks for the format of an export; what names the exported data.
 func (s *Session) AskFormat(what string, export func(report.Format) tea.Cmd) tea.Cmd {
-	p := s.Shell.NewPicker("export "+what+" as", collect.Map([]report.Format{report.CSV, report.Markdown, report.JSONLines},
-		func(f report.Format) shell.Choice { return shell.Choice{Name: string(f), Value: f} }))
-	p.Chosen = func(c shell.Choice) tea.Cmd { return export(c.Value.(report.Format)) }
-	return s.Shell.Open(p)
+	formats := collect.Map([]report.Format{report.CSV, report.Markdown, report.JSONLines},
+		func(f report.Format) shell.Choice { return shell.Choice{Name: string(f), Value: f} })
+	return s.Shell.Choose("export "+what+" as", formats,
+		func(c shell.Choice) tea.Cmd { return export(c.Value.(report.Format)) })
 }
 
 // CopyLines puts the redis-cli lines that would free or reset the selected key on the
@@ -218,17 +212,16 @@ func (s *Session) CopyLines() tea.Cmd {
 
 // openTargets lists the commands that watch another Redis. Enter copies one; none of them is run.
 func (s *Session) openTargets() tea.Cmd {
-	p := s.Shell.NewPicker("watch another Redis: enter copies", []shell.Choice{
+	return s.Shell.Choose("watch another Redis: enter copies", []shell.Choice{
 		{Name: "ratescope --redis redis://HOST:6379", Detail: "watches the limiters that it finds"},
-		{Name: "ratescope --redis redis://HOST:6379 --watch 'rl:*' --limit 100/1m", Detail: "watches the keys that you name, by your limit"},
+		{Name: "ratescope --redis redis://HOST:6379 --watch 'rl:*' --limit 100/1m",
+			Detail: "watches the keys that you name, by your limit"},
 		{Name: "ratescope identify --redis redis://HOST:6379", Detail: "lists the limiters there"},
 		{Name: "ratescope", Detail: "shows the demo on its own Redis"},
-	})
-	p.Chosen = func(c shell.Choice) tea.Cmd {
+	}, func(c shell.Choice) tea.Cmd {
 		s.Shell.Say("Copied: " + c.Name)
 		return tea.SetClipboard(c.Name)
-	}
-	return s.Shell.Open(p)
+	})
 }
 
 // TermsText formats a limit in the form of the what-if prompt: without a limit, where it is not known, to

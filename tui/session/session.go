@@ -72,8 +72,8 @@ type Session struct {
 	asked    limiter.Instant // the moment of the past of which it was asked last how the keys were read
 	recalled limiter.Instant // the one of which that is on screen
 	then     struct {        // the moment of an event
-		asked limiter.Instant
-		pastMsg
+		asked, at limiter.Instant
+		kept      *model.Board // as it was at at; nil: that was not kept
 	}
 	told     map[string]bool // patterns for which rules were written since the last one was taken back
 	names    cleaned
@@ -101,7 +101,7 @@ func New(app *shell.App, o Options) *Session {
 // Init returns the commands that wait for the first batch and for outcomes of fired requests.
 func (s *Session) Init() tea.Cmd { return tea.Batch(s.nextBatch(), s.Orders.Wait(), s.alerts.wait()) }
 
-// Update handles the messages of the source, the injector and the recorder.
+// Update handles the messages of the source, the injector and the alerts.
 func (s *Session) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case shell.TouchMsg:
@@ -110,43 +110,25 @@ func (s *Session) Update(msg tea.Msg) tea.Cmd {
 	case shell.TickMsg:
 		s.tick(msg.At)
 		return s.recall()
-	case pastMsg:
-		s.recalled = msg.at
-		s.Shown.Recall(msg.kept, msg.at)
-		s.Rows.Reorder()
-		s.Shell.Redraw()
-		return nil
-	case thenMsg:
-		if s.then.pastMsg = pastMsg(msg); msg.kept != nil {
-			s.then.kept = s.Shown.Board().AsOf(msg.at, msg.kept)
-		}
-		s.Shell.Redraw()
-		return nil
 	case shell.StopMsg:
 		s.Orders.Stop()
 		return nil
 	case batchMsg:
 		return s.receive(msg)
-	case fitsMsg:
-		return msg.of.take(msg)
-	case taughtMsg:
-		s.taught(msg)
-		return nil
 	case newsMsg:
 		return s.alerts.hear(msg)
 	}
-	s.Files.Update(msg)
-	return tea.Batch(s.Marks.Update(msg), s.Orders.Update(msg))
+	return s.Orders.Update(msg)
 }
 
 // HostKeys returns the keys of the dashboard that mean the same on every screen.
 func (s *Session) HostKeys() shell.Actions {
 	list := s.Orders.HostKeys()
 	if s.Peers != nil {
-		list = append(list, shell.Bind("view", "next server", "m n", "shows the next of the servers", s.nextServer).In(shell.Server, nil))
+		list = append(list, shell.Bind("view", "next server", "m n", "shows the next of the servers", s.nextServer).In(shell.Server))
 	}
 	return append(list, shell.Bind("view", "watch another", "m w",
-		"prints the commands that watch another Redis", s.openTargets).In(shell.Server, nil).Also("connect server"))
+		"prints the commands that watch another Redis", s.openTargets).In(shell.Server).Also("connect server"))
 }
 
 // batchMsg delivers a batch of the source.

@@ -75,17 +75,24 @@ const MenuKey = "m "
 
 // Bind returns an action. shown is how the help prints its keys, which are shown itself where none are given; what
 // completes "this key …".
-func Bind(group, name, shown, what string, do func() tea.Cmd, keys ...string) Action {
+func Bind[F func() | func() tea.Cmd](group, name, shown, what string, do F, keys ...string) Action {
 	if keys == nil {
 		keys = []string{shown}
 	}
-	return Action{Binding: key.NewBinding(key.WithKeys(keys...), key.WithHelp(shown, what)), Name: name, Group: group, Do: do}
+	a := Action{Binding: key.NewBinding(key.WithKeys(keys...), key.WithHelp(shown, what)), Name: name, Group: group}
+	switch do := any(do).(type) {
+	case func() tea.Cmd:
+		a.Do = do
+	case func():
+		a.Do = func() tea.Cmd { do(); return nil }
+	}
+	return a
 }
 
 // Moves returns the keys that move a selection of things by rows: by one, by a page and by all there are.
-func Moves(group, thing string, by func(rows int) tea.Cmd, page, all func() int) Actions {
+func Moves(group, thing string, by func(rows int), page, all func() int) Actions {
 	bind := func(name, shown, what string, sign int, rows func() int, keys ...string) Action {
-		return Bind(group, name, shown, what, func() tea.Cmd { return by(sign * rows()) }, keys...)
+		return Bind(group, name, shown, what, func() { by(sign * rows()) }, keys...)
 	}
 	one := func() int { return 1 }
 	return Actions{
@@ -118,8 +125,13 @@ func (a Action) Unless(why string, not func() bool) Action {
 // Hinted returns the action with a label for the footer.
 func (a Action) Hinted(label string) Action { a.Hint = label; return a }
 
-// In returns the action as one that a menu lists, with what the menu says beside it, which may be nil.
-func (a Action) In(m Menu, note func() string) Action { a.Menu, a.Note = m, note; return a }
+// In returns the action as one that a menu lists, with what the menu says beside it.
+func (a Action) In(m Menu, note ...func() string) Action {
+	if a.Menu = m; len(note) > 0 {
+		a.Note = note[0]
+	}
+	return a
+}
 
 // For returns the action as one of the help's first page.
 func (a Action) For(aim Aim) Action { a.Aim = aim; return a }

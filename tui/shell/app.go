@@ -86,7 +86,7 @@ func New(ctx context.Context, o Options) (*App, error) {
 		o.Shelf = themes.BuiltIn()
 	}
 	a := &App{Options: o, Host: Bare(), mouse: o.Mouse}
-	a.theming = theming{on: &a.surface, shelf: o.Shelf, ascii: o.ASCII, fixed: o.Theme != "", dark: true}
+	a.theming = theming{fixed: o.Theme != "", dark: true}
 	theme := o.Shelf.Default(true)
 	if a.theming.fixed {
 		var err error
@@ -94,7 +94,7 @@ func New(ctx context.Context, o Options) (*App, error) {
 			return nil, err
 		}
 	}
-	a.theming.set(theme)
+	a.setTheme(theme)
 	a.life = begin(ctx)
 	return a, nil
 }
@@ -273,15 +273,22 @@ func (g guarded) View() (v tea.View) {
 
 // guard returns cmd with its panics caught, and those of the commands it starts.
 func (g guarded) guard(cmd tea.Cmd) tea.Cmd {
+	return through(cmd, func(cmd tea.Cmd) tea.Msg {
+		defer g.caught()
+		return cmd()
+	})
+}
+
+// through returns cmd as run carries it out, and so the commands that it starts.
+func through(cmd tea.Cmd, run func(tea.Cmd) tea.Msg) tea.Cmd {
 	if cmd == nil {
 		return nil
 	}
-	return func() (msg tea.Msg) {
-		defer g.caught()
-		msg = cmd()
+	return func() tea.Msg {
+		msg := run(cmd)
 		if batch, ok := msg.(tea.BatchMsg); ok {
 			for i := range batch {
-				batch[i] = g.guard(batch[i])
+				batch[i] = through(batch[i], run)
 			}
 		}
 		return msg
@@ -372,7 +379,7 @@ func (g *Group) Front(a *App) {
 	was := g.apps[g.shown]
 	g.shown, a.stale = slices.Index(g.apps, a), true
 	a.current, a.past, a.mouse, a.theming.fixed = was.current, slices.Clone(was.past), was.mouse, was.theming.fixed
-	a.theming.set(was.Canvas.Look.Theme)
+	a.setTheme(was.Canvas.Look.Theme)
 	a.toast = was.toast
 }
 
@@ -421,20 +428,11 @@ func (g *Group) View() tea.View { return g.apps[g.shown].View() }
 // addressed returns a command whose message comes back to the program that gave it. A message of Bubble
 // Tea's own, such as one that quits, stays as it is.
 func addressed(a *App, cmd tea.Cmd) tea.Cmd {
-	if cmd == nil {
-		return nil
-	}
-	return func() tea.Msg {
+	return through(cmd, func(cmd tea.Cmd) tea.Msg {
 		msg := cmd()
-		if batch, ok := msg.(tea.BatchMsg); ok {
-			for i := range batch {
-				batch[i] = addressed(a, batch[i])
-			}
-			return batch
-		}
 		if _, is := msg.(groupMsg); is || msg == nil || reflect.TypeOf(msg).PkgPath() == reflect.TypeFor[tea.BatchMsg]().PkgPath() {
 			return msg
 		}
 		return groupMsg{a, msg}
-	}
+	})
 }

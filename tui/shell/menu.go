@@ -77,7 +77,8 @@ func (a *App) toggleMouse() tea.Cmd {
 func (a *App) actions() Actions {
 	list := Actions{
 		Bind("view", "back", "esc", "goes one step back", a.back).For(ToLook).As(Back).Hinted("back").Unless(
-			"This is where everything begins; q quits.", func() bool { return a.current == 0 && stepBack(a) == nil && a.Host.Back() == nil }),
+			"This is where everything begins; q quits.",
+			func() bool { return a.current == 0 && stepBack(a) == nil && a.Host.Back() == nil }),
 		Bind("view", "help", "?", "shows this help", func() tea.Cmd { return a.Open(newHelp(a)) }).Hinted("help"),
 		Bind("view", "palette", ":", "finds any action by its name", func() tea.Cmd { return a.Open(newPalette(a)) }).For(ToFind).
 			As(Palette).Hinted("do"),
@@ -103,7 +104,7 @@ func (a *App) screenKeys() (list Actions) {
 		alone := func() string {
 			return "This is the " + a.screens[0].name + " alone; \"ratescope\" opens all six screens."
 		}
-		return Actions{Bind("view", "screens", "1-6", "shows the other screens", nil, "1", "2", "3", "4", "5", "6").When(alone)}
+		return Actions{Bind("view", "screens", "1-6", "shows the other screens", func() {}, "1", "2", "3", "4", "5", "6").When(alone)}
 	}
 	for i := range a.screens {
 		s := a.screens[i]
@@ -167,7 +168,8 @@ func swatch(l *chart.Look, t *themes.Theme) string {
 	full := string(l.Rise[len(l.Rise)-1])
 	var b strings.Builder
 	for _, s := range []widget.Span{
-		{Text: full, Style: t.Previous}, {Text: full + full, Style: t.Admitted}, {Text: strings.Repeat(string(l.Cross), 2), Style: t.Denied},
+		{Text: full, Style: t.Previous}, {Text: full + full, Style: t.Admitted},
+		{Text: strings.Repeat(string(l.Cross), 2), Style: t.Denied},
 		{Text: " " + l.NearMark, Style: t.Near}, {Text: string(l.MarkYes), Style: t.Injected}, {Text: l.OKMark, Style: t.Accent},
 	} {
 		b.WriteString(lipgloss.NewStyle().Foreground(s.Style.Fg.Color()).Background(l.Raised.Color()).Render(s.Text))
@@ -188,15 +190,15 @@ func newThemes(a *App) *Picker {
 		choices = append(choices, Choice{Name: name, Aside: tone, Sample: swatch(&a.Canvas.Look, t), Value: t})
 	}
 	p := a.NewPicker("theme", choices)
-	p.Select(func(c Choice) bool { return c.Name == before.Name })
-	p.Moved = func(c Choice) { a.theming.set(c.Value.(*themes.Theme)) }
-	p.Cancel = func() { a.theming.set(before) }
 	p.Chosen = func(c Choice) tea.Cmd {
-		a.theming.set(c.Value.(*themes.Theme))
+		a.setTheme(c.Value.(*themes.Theme))
 		a.theming.fixed = true
 		a.Say("Theme: " + c.Name + ".")
 		return a.Remember("theme", c.Name)
 	}
+	p.Select(func(c Choice) bool { return c.Name == before.Name })
+	p.Moved = func(c Choice) { a.setTheme(c.Value.(*themes.Theme)) }
+	p.Cancel = func() { a.setTheme(before) }
 	return p
 }
 
@@ -300,17 +302,14 @@ func (h *helpOverlay) Paint(p *widget.Canvas, _ cell.Rect) {
 	p.Buffer.Place(in, h.view.View())
 }
 
-// Modal is true.
-func (h *helpOverlay) Modal() bool { return true }
-
 func pad(s string, w int) string { return s + strings.Repeat(" ", max(w-lipgloss.Width(s), 0)) }
 
 // columns are the lines of the help, rendered: the legend, then the groups, in one column or in turn to the
 // shorter of two.
 func (h *helpOverlay) columns(p *widget.Canvas, two bool) (columns [2][]string) {
 	raised := p.Look.Raised
-	heading, key, text, dim := widget.Lip(p.Look.Accent.On(raised)), widget.Lip(p.Look.Title.On(raised)), widget.Lip(p.Look.Text.On(raised)),
-		widget.Lip(p.Look.Dim.On(raised))
+	heading, key := widget.Lip(p.Look.Accent.On(raised)), widget.Lip(p.Look.Title.On(raised))
+	text, dim := widget.Lip(p.Look.Text.On(raised)), widget.Lip(p.Look.Dim.On(raised))
 	const keys = 10 // the longest, shift+tab, and a blank
 	line := func(left, what string) string { return " " + pad(left, keys) + what }
 	room := min(helpWidth, p.Buffer.W-6) - keys - 1

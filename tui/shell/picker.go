@@ -43,11 +43,11 @@ func (c Choice) FilterValue() string { return c.Name + "\x00" + c.What }
 
 // Picker is a list to choose from, filtered by what is typed.
 type Picker struct {
-	Title  string
 	Chosen func(Choice) tea.Cmd
 	Moved  func(Choice) // the selection moved; may be nil
 	Cancel func()       // closed without a choice; may be nil
 
+	title     string
 	list      list.Model
 	input     textinput.Model
 	choices   []Choice
@@ -58,9 +58,16 @@ type Picker struct {
 	below     int       // rows for the longest detail, with a blank one above; 0 for none
 }
 
+// Choose opens a picker of choices, which does what chosen returns.
+func (s *surface) Choose(title string, choices []Choice, chosen func(Choice) tea.Cmd) tea.Cmd {
+	p := s.NewPicker(title, choices)
+	p.Chosen = chosen
+	return s.Open(p)
+}
+
 // NewPicker returns a picker of the choices in a look.
 func (s *surface) NewPicker(title string, choices []Choice) *Picker {
-	p := &Picker{Title: title, choices: choices, input: widget.NewInput(s.Canvas.Look, "› ", s.Canvas.Look.Raised)}
+	p := &Picker{title: title, choices: choices, input: widget.NewInput(s.Canvas.Look, "› ", s.Canvas.Look.Raised)}
 	items := make([]list.Item, len(choices))
 	names := make([]string, len(choices))
 	name, what, group := 8, 20, 0
@@ -284,7 +291,7 @@ func (p *Picker) Paint(c *widget.Canvas, _ cell.Rect) {
 	if n := len(p.list.VisibleItems()); n > p.list.Height() {
 		foot = fmt.Sprintf("%d of %d", p.list.Index()+1, n)
 	}
-	in := c.Panel(r, p.Title, foot)
+	in := c.Panel(r, p.title, foot)
 	p.input.SetWidth(in.W - 3)
 	c.Buffer.Place(cell.Rect{X: in.X, Y: in.Y, W: in.W, H: 1}, p.input.View())
 	_, rest := in.Top(1)
@@ -303,9 +310,6 @@ func (p *Picker) Paint(c *widget.Canvas, _ cell.Rect) {
 		})
 	}
 }
-
-// Modal is true.
-func (p *Picker) Modal() bool { return true }
 
 // delegate renders a choice as one line.
 type delegate struct {

@@ -12,7 +12,6 @@ import (
 
 	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
-	"github.com/charmbracelet/colorprofile"
 
 	"ratescope/model/collect"
 	"ratescope/model/format"
@@ -46,6 +45,9 @@ type Story interface {
 func Wheel(msg tea.MouseWheelMsg) int {
 	return collect.If(msg.Button == tea.MouseWheelDown, 1, -1)
 }
+
+// Then is a message that goes on with what a command has brought, on the program's own goroutine. The command that it returns may be nil.
+type Then func() tea.Cmd
 
 // The messages that the shell sends to a screen.
 type (
@@ -181,6 +183,16 @@ func (s *surface) Warn(text string) tea.Cmd {
 	return nil
 }
 
+// Told returns the message that says a sentence, or warns of an error in its place.
+func (s *surface) Told(text string, err error) tea.Msg {
+	return Then(func() tea.Cmd {
+		if err != nil {
+			return s.Warn(err.Error())
+		}
+		return s.Say(text)
+	})
+}
+
 // Hush takes the sentence away.
 func (s *surface) Hush() { s.toast, s.stale = widget.Toast{}, true }
 
@@ -193,13 +205,29 @@ func (s *surface) Open(o Overlay) tea.Cmd {
 // follow notes where the mouse is, and returns what says later that it has rested there. It
 // waits for nothing where there is nothing to say.
 func (s *surface) follow(x, y int) tea.Cmd {
-	rests, stale := s.pointer.moveTo(x, y)
-	s.stale = s.stale || stale
-	if rests || s.Over != nil || s.Canvas.TipAt(x, y) == "" {
+	if p := &s.pointer; x == p.x && y == p.y && p.rests {
+		return nil
+	}
+	s.lift()
+	if s.pointer.x, s.pointer.y = x, y; s.Over != nil || s.Canvas.TipAt(x, y) == "" {
 		return nil
 	}
 	moves := s.pointer.moves
-	return tea.Tick(resting, func(time.Time) tea.Msg { return restMsg{moves} })
+	return tea.Tick(resting, func(time.Time) tea.Msg {
+		return Then(func() tea.Cmd {
+			if moves == s.pointer.moves {
+				s.pointer.rests, s.stale = true, true
+			}
+			return nil
+		})
+	})
+}
+
+// lift ends a rest of the mouse, and takes away what is said of the cell under it.
+func (s *surface) lift() {
+	s.stale = s.stale || s.pointer.rests
+	s.pointer.moves++
+	s.pointer.rests = false
 }
 
 // paintTip says what is under the mouse, as it is in this picture.
@@ -239,70 +267,21 @@ type pointer struct {
 	rests bool // long enough on one cell
 }
 
-// restMsg comes when the mouse may have rested; moves is what it was when the rest began.
-type restMsg struct{ moves int }
-
-// moveTo notes where the mouse is. It reports whether the mouse had rested there already, and
-// whether what is said of another cell has to go.
-func (p *pointer) moveTo(x, y int) (rests, stale bool) {
-	if x == p.x && y == p.y && p.rests {
-		return true, false
-	}
-	stale = p.lift()
-	p.x, p.y = x, y
-	return false, stale
-}
-
-// rested reports whether the mouse has stayed where a rest began.
-func (p *pointer) rested(msg restMsg) bool {
-	if msg.moves != p.moves {
-		return false
-	}
-	p.rests = true
-	return true
-}
-
-// lift ends a rest, and reports whether something is said of the cell under the mouse that has to go.
-func (p *pointer) lift() bool {
-	p.moves++
-	was := p.rests
-	p.rests = false
-	return was
-}
-
-// theming chooses the theme of a surface: by the terminal's background until a person has picked one, and
-// by how many colours the terminal has.
+// theming is what the theme is chosen by: the terminal's background until a person has picked one, and how many colours the
+// terminal has.
 type theming struct {
-	on      *surface
-	shelf   themes.Shelf
-	ascii   bool // nothing beyond ASCII
 	fixed   bool // a person has picked it
 	dark    bool // the terminal's background is
 	sixteen bool // the terminal has sixteen colours
 }
 
-// set puts a theme on. A terminal of sixteen colours gets its own.
-func (th *theming) set(t *themes.Theme) {
-	if th.sixteen {
-		t = themes.Sixteen(th.dark)
+// setTheme puts a theme on. A terminal of sixteen colours gets its own.
+func (a *App) setTheme(t *themes.Theme) {
+	if a.theming.sixteen {
+		t = themes.Sixteen(a.theming.dark)
 	}
-	th.on.Canvas.SetTheme(t, th.ascii)
-	th.on.stale = true
-}
-
-// profiled takes in how many colours the terminal has.
-func (th *theming) profiled(p colorprofile.Profile) {
-	if th.sixteen = p == colorprofile.ANSI; th.sixteen {
-		th.set(th.on.Canvas.Look.Theme)
-	}
-}
-
-// background takes in whether the terminal's background is dark.
-func (th *theming) background(dark bool) {
-	th.dark = dark
-	if (!th.fixed || th.sixteen) && th.on.Canvas.Look.Dark != dark {
-		th.set(th.shelf.Default(dark))
-	}
+	a.Canvas.SetTheme(t, a.Options.ASCII)
+	a.stale = true
 }
 
 // Overlay lies over a screen and has the keyboard while it is open.
@@ -311,11 +290,9 @@ type Overlay interface {
 	Update(msg tea.Msg) (cmd tea.Cmd, open bool)
 	// Paint draws it; footer is the last row of the screen.
 	Paint(p *widget.Canvas, footer cell.Rect)
-	// Modal says whether a click beside it closes it instead of reaching the screen.
-	Modal() bool
 }
 
-// Prompt is a line of text in the footer.
+// Prompt is a line of text in the footer. It alone lets clicks beside it reach the screen: rows can be clicked while a filter is typed.
 type Prompt struct {
 	input   textinput.Model
 	note    string
@@ -385,9 +362,6 @@ func (p *Prompt) Paint(c *widget.Canvas, footer cell.Rect) {
 	c.Buffer.Right(footer.X+room, footer.Y, footer.X+footer.W-1, note, st)
 }
 
-// Modal is false: rows can be clicked while a filter is typed.
-func (p *Prompt) Modal() bool { return false }
-
 // Question asks whether something is to be done.
 type Question struct {
 	title string
@@ -423,6 +397,3 @@ func (q *Question) Paint(p *widget.Canvas, _ cell.Rect) {
 	x := p.Button(in.X, y, in.X+in.W, "enter", q.yes, func(int) tea.Cmd { return q.do() })
 	p.Button(x, y, in.X+in.W, "esc", "leave it", func(int) tea.Cmd { return nil })
 }
-
-// Modal is true.
-func (q *Question) Modal() bool { return true }

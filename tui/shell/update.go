@@ -5,6 +5,7 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
 
 	"ratescope/model/collect"
 	"ratescope/tui/cell"
@@ -45,23 +46,28 @@ func (a *App) route(msg tea.Msg) tea.Cmd {
 			return nil
 		}
 		return tea.Batch(a.advance(msg.at), a.nextTick())
+	case Then:
+		return msg()
 	case tea.WindowSizeMsg:
 		a.Canvas.Buffer.Resize(msg.Width, msg.Height)
 		a.Canvas.Framed = a.Canvas.Buffer.W >= WideWidth && a.Canvas.Buffer.H >= WideHeight
 		a.stale = true
 		return a.everywhere(msg)
 	case tea.BackgroundColorMsg:
-		a.theming.background(msg.IsDark())
+		dark, th := msg.IsDark(), &a.theming
+		if th.dark = dark; (!th.fixed || th.sixteen) && a.Canvas.Look.Dark != dark {
+			a.setTheme(a.Options.Shelf.Default(dark))
+		}
 		return a.everywhere(msg)
 	case tea.ResumeMsg:
 		a.stale = true
 		return touched(a, false)
 	case tea.ColorProfileMsg:
-		a.theming.profiled(msg.Profile)
-	case restMsg:
-		a.stale = a.pointer.rested(msg) || a.stale
+		if a.theming.sixteen = msg.Profile == colorprofile.ANSI; a.theming.sixteen {
+			a.setTheme(a.Canvas.Look.Theme)
+		}
 	case tea.KeyPressMsg:
-		a.stale = a.pointer.lift() || a.stale
+		a.lift()
 		looks := msg.String() == "esc" || msg.String() >= "1" && msg.String() <= "6" // and does nothing to a key
 		return tea.Batch(touched(a, !looks), a.press(msg))
 	case tea.PasteMsg:
@@ -83,8 +89,8 @@ func (a *App) route(msg tea.Msg) tea.Cmd {
 
 // touched tells the host of what a person did. A press ends what is said of the cell under the mouse.
 func touched(a *App, pressed bool) tea.Cmd {
-	if pressed && a.pointer.lift() {
-		a.stale = true
+	if pressed {
+		a.lift()
 	}
 	return a.Host.Update(TouchMsg{pressed})
 }
@@ -304,7 +310,7 @@ func (a *App) paint() {
 	a.toast.Paint(&a.Canvas, cell.Rect{Y: body.Y + body.H, W: footer.W})
 	a.paintTip(body)
 	if a.Over != nil {
-		if a.Over.Modal() { // a click beside it closes it
+		if _, line := a.Over.(*Prompt); !line { // a click beside it closes it
 			a.Canvas.OnClick(a.Canvas.Buffer.Bounds(), func(int) tea.Cmd { return a.toOverlay(tea.KeyPressMsg{Code: tea.KeyEscape}) })
 		}
 		a.Over.Paint(&a.Canvas, footer)

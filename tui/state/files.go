@@ -59,16 +59,6 @@ func NewFiles(app *shell.App, boards *Boards, o FileOptions) *Files {
 	return &Files{app: app, boards: boards, o: o}
 }
 
-// Update takes in what came of the commands; other messages do nothing.
-func (f *Files) Update(msg tea.Msg) {
-	switch msg := msg.(type) {
-	case recordingMsg:
-		f.opened(msg)
-	case savedMsg:
-		f.saved(msg)
-	}
-}
-
 // Put keeps a batch in the recording that is under way, and for a capsule.
 func (f *Files) Put(b model.Batch) {
 	b.Fired, f.fired = slices.Concat(b.Fired, f.fired), nil
@@ -105,30 +95,20 @@ func (f *Files) Close() error {
 	return err
 }
 
-// recordingMsg is a recording that was opened.
-type recordingMsg struct {
-	r    Recorder
-	name string
-	err  error
-}
-
-// savedMsg is what came of a file that was written: a sentence that says what it holds.
-type savedMsg struct {
-	says string
-	err  error
-}
-
 // account returns what came of a file by what it holds, in words that begin small.
-func account(holds string, err error) tea.Msg {
-	if err != nil {
-		return savedMsg{err: err}
+func (f *Files) account(holds string, err error) tea.Msg {
+	if err == nil {
+		holds = strings.ToUpper(holds[:1]) + holds[1:] + "."
 	}
-	return savedMsg{says: strings.ToUpper(holds[:1]) + holds[1:] + "."}
+	return f.app.Told(holds, err)
 }
 
-// exported returns what came of an export to a path, with the working folder, in which it is.
-func exported(path string, err error) tea.Msg {
-	return savedMsg{strings.TrimSpace("Exported "+safetext.Clean(path)+" "+shell.Folder()) + ".", err}
+// export returns the command that exports to a file, and says its path with the working folder, in which it is.
+func (f *Files) export(write func() (path string, err error)) tea.Cmd {
+	return func() tea.Msg {
+		path, err := write()
+		return f.app.Told(strings.TrimSpace("Exported "+safetext.Clean(path)+" "+shell.Folder())+".", err)
+	}
 }
 
 // ToggleRecording begins to keep what is seen, with what is on the board, or ends that. The
@@ -138,39 +118,29 @@ func (f *Files) ToggleRecording() tea.Cmd {
 	case f.recorder != nil:
 		r := f.recorder
 		f.recorder = nil
-		return func() tea.Msg { return account(r.Close()) }
+		return func() tea.Msg { return f.account(r.Close()) }
 	case f.o.Record == nil:
 		f.app.Warn("Nothing can be recorded here.")
 	case !f.boards.Started:
 		f.app.Warn("There is nothing to record yet.")
 	default:
-		open := f.o.Record
 		return func() tea.Msg {
-			r, name, err := open()
-			return recordingMsg{r, name, err}
+			r, name, err := f.o.Record()
+			return shell.Then(func() tea.Cmd { return f.opened(r, name, err) })
 		}
 	}
 	return nil
 }
 
 // opened begins to record into a file that was opened.
-func (f *Files) opened(msg recordingMsg) {
-	if msg.err != nil {
-		f.app.Warn(msg.err.Error())
-		return
+func (f *Files) opened(r Recorder, name string, err error) tea.Cmd {
+	if err != nil {
+		return f.app.Warn(err.Error())
 	}
-	f.recorder = msg.r
-	msg.r.Put(f.boards.Live().Past())
-	f.app.Say(strings.TrimSpace("Recording "+safetext.Clean(msg.name)+" "+shell.Folder()) + ", from what is on the timelines on; F ends it.")
-}
-
-// saved says what came of a file.
-func (f *Files) saved(msg savedMsg) {
-	if msg.err != nil {
-		f.app.Warn(msg.err.Error())
-		return
-	}
-	f.app.Say(msg.says)
+	f.recorder = r
+	r.Put(f.boards.Live().Past())
+	return f.app.Say(strings.TrimSpace("Recording "+safetext.Clean(name)+" "+shell.Folder()) +
+		", from what is on the timelines on; F ends it.")
 }
 
 // NoCapsule says why no capsule can be saved; "" when it can.
@@ -191,9 +161,9 @@ func (f *Files) SaveCapsule() tea.Cmd {
 	if why := f.NoCapsule(); why != "" {
 		return f.app.Warn(why)
 	}
-	board, save := f.boards.Freeze(), f.o.Capsule
+	board := f.boards.Freeze()
 	f.app.Say("Saving a capsule…")
-	return func() tea.Msg { return account(save(board)) }
+	return func() tea.Msg { return f.account(f.o.Capsule(board)) }
 }
 
 // ExportKeys writes the keys on the board to a file.
@@ -201,25 +171,21 @@ func (f *Files) ExportKeys() tea.Cmd {
 	if f.o.Export == nil || f.boards.Board().At == 0 {
 		return f.app.Warn("There is nothing to export yet.")
 	}
-	batch, export := f.boards.Board().Batch(), f.o.Export
-	return func() tea.Msg {
-		return exported(export(batch))
-	}
+	batch := f.boards.Board().Batch()
+	return f.export(func() (string, error) { return f.o.Export(batch) })
 }
 
 // ExportRows writes keys as they are at the instant on screen to a file.
 func (f *Files) ExportRows(keys []*model.Watched, format report.Format) tea.Cmd {
-	batch, export := f.boards.Board().Batch(), f.o.ExportRows
+	batch := f.boards.Board().Batch()
 	there := collect.Only(keys, func(k *model.Watched) bool { return !k.Gone })
 	batch.At, batch.Readings = f.boards.At(), collect.Map(there, func(k *model.Watched) model.Reading { return k.Reading })
-	return func() tea.Msg {
-		return exported(export(batch, format))
-	}
+	return f.export(func() (string, error) { return f.o.ExportRows(batch, format) })
 }
 
 // ExportHistory writes what one key was and what came at it to a file.
 func (f *Files) ExportHistory(key string, format report.Format) tea.Cmd {
-	return func() tea.Msg { return exported(f.o.History(key, format)) }
+	return f.export(func() (string, error) { return f.o.History(key, format) })
 }
 
 // ExportEvents writes what happened to a file.
@@ -227,8 +193,6 @@ func (f *Files) ExportEvents(list []record.Marker, format report.Format) tea.Cmd
 	if f.o.ExportEvents == nil {
 		return f.app.Warn("Nothing can be exported here.")
 	}
-	server, export := f.boards.Board().Server.Target, f.o.ExportEvents
-	return func() tea.Msg {
-		return exported(export(server, list, format))
-	}
+	server := f.boards.Board().Server.Target
+	return f.export(func() (string, error) { return f.o.ExportEvents(server, list, format) })
 }

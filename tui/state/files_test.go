@@ -31,7 +31,7 @@ func TestTheEndOfTheProgramSaysWhatWasRecorded(t *testing.T) {
 	if err := files.Close(); err != nil || told != "" {
 		t.Fatalf("without a recording the end says %q (%v)", told, err)
 	}
-	files.Update(files.ToggleRecording()())
+	files.ToggleRecording()().(shell.Then)()
 	if err := files.Close(); err != nil || told != "12 s in a.jsonl.gz" {
 		t.Errorf("the end of the program says %q (%v)", told, err)
 	}

@@ -37,10 +37,10 @@ type Markers struct {
 	happened  []record.Marker // sorted
 	searched  bool            // happened is known
 	searching bool
-	after     func() // what to do when it is; nil nothing
-	keeping   bool   // Keep is running
-	changed   bool   // since it began
-	wanted    string // the key to select when the replay has gone to where it is; "" none
+	after     func() tea.Cmd // what to do when it is
+	keeping   bool           // Keep is running
+	changed   bool           // since it began
+	wanted    string         // the key to select when the replay has gone to where it is; "" none
 }
 
 // NewMarkers returns the markers of what boards show. name returns a key as the terminal may show it.
@@ -58,52 +58,28 @@ func (m *Markers) Actions() shell.Actions {
 		}
 		return ""
 	}
-	do := func(f func()) func() tea.Cmd {
-		return func() tea.Cmd { f(); return nil }
+	jump := func(name, key, what string, on, all bool) shell.Action {
+		return shell.Bind("time", name, key, what, func() tea.Cmd { return m.jump(on, all) }).When(none)
 	}
 	return shell.Actions{
-		shell.Bind("time", "mark", "*", "marks this moment, or takes the mark away", do(m.ask)).When(none),
-		shell.Bind("time", "next event", ")", "goes to the next event or marker", func() tea.Cmd { return m.jump(true, true) }).When(none),
-		shell.Bind("time", "last event", "(", "goes to the event or marker before", func() tea.Cmd { return m.jump(false, true) }).When(none),
-		shell.Bind("time", "next marker", "}", "goes to the next marker", func() tea.Cmd { return m.jump(true, false) }).When(none),
-		shell.Bind("time", "last marker", "{", "goes to the marker before", func() tea.Cmd { return m.jump(false, false) }).When(none),
+		shell.Bind("time", "mark", "*", "marks this moment, or takes the mark away", m.ask).When(none),
+		jump("next event", ")", "goes to the next event or marker", true, true),
+		jump("last event", "(", "goes to the event or marker before", false, true),
+		jump("next marker", "}", "goes to the next marker", true, false),
+		jump("last marker", "{", "goes to the marker before", false, false),
 	}
 }
 
-// Update takes in what came of the commands; other messages do nothing.
-func (m *Markers) Update(msg tea.Msg) tea.Cmd {
-	switch msg := msg.(type) {
-	case happenedMsg:
-		m.searching = false
-		if msg.err != nil {
-			return m.app.Warn(safetext.Sentence(msg.err.Error()))
-		}
-		m.happened, m.searched = msg.list, true
-		if after := m.after; after != nil {
-			m.after = nil
-			after()
-		}
-		m.app.Redraw()
-	case keptMsg:
-		m.keeping = false
-		if msg.err != nil {
-			return m.app.Warn("The marker is not kept: " + safetext.Sentence(msg.err.Error()))
-		}
-		if m.changed {
-			return m.keep()
-		}
+// found takes in what happened in the recording, and goes to where a person wanted to.
+func (m *Markers) found(list []record.Marker, err error) tea.Cmd {
+	m.searching = false
+	if err != nil {
+		return m.app.Warn(safetext.Sentence(err.Error()))
 	}
-	return nil
+	m.happened, m.searched = list, true
+	m.app.Redraw()
+	return m.after()
 }
-
-// happenedMsg is what happened in the recording.
-type happenedMsg struct {
-	list []record.Marker
-	err  error
-}
-
-// keptMsg says what came of keeping the markers.
-type keptMsg struct{ err error }
 
 // Arrive selects the key of the marker that the replay has gone to. It is called when the board was
 // made anew.
@@ -158,7 +134,8 @@ func (m *Markers) put(n record.Marker) tea.Cmd {
 		list[i] = n
 		m.app.Say("Marked: " + m.words(&n))
 	case len(list) >= record.MostMarkers:
-		return m.app.Warn("A recording has at most " + format.Thousands(record.MostMarkers) + " markers: take one away first, with * on it.")
+		return m.app.Warn("A recording has at most " + format.Thousands(record.MostMarkers) +
+			" markers: take one away first, with * on it.")
 	default:
 		list = append(list, n)
 		record.SortMarkers(list)
@@ -179,24 +156,34 @@ func (m *Markers) keep() tea.Cmd {
 		return nil
 	}
 	m.keeping = true
-	list, keep := m.Set, m.o.Keep
-	return func() tea.Msg { return keptMsg{keep(list)} }
+	list := m.Set
+	return func() tea.Msg {
+		err := m.o.Keep(list)
+		return shell.Then(func() tea.Cmd {
+			if m.keeping = false; err != nil {
+				return m.app.Warn("The marker is not kept: " + safetext.Sentence(err.Error()))
+			} else if m.changed {
+				return m.keep()
+			}
+			return nil
+		})
+	}
 }
 
 // jump goes to the marker after the moment on screen, or to the one before it; with all also to
 // what happened, which is looked for the first time.
 func (m *Markers) jump(on, all bool) tea.Cmd {
 	if all && !m.searched && m.o.Happened != nil {
-		m.after = func() { m.jump(on, all) }
+		m.after = func() tea.Cmd { return m.jump(on, all) }
 		m.app.Say("Looking through the recording for what happened…")
 		if m.searching {
 			return nil
 		}
 		m.searching = true
-		ctx, happened := m.app.Context(), m.o.Happened
+		ctx := m.app.Context()
 		return func() tea.Msg {
-			list, err := happened(ctx)
-			return happenedMsg{list, err}
+			list, err := m.o.Happened(ctx)
+			return shell.Then(func() tea.Cmd { return m.found(list, err) })
 		}
 	}
 	list := m.Set
