@@ -84,7 +84,7 @@ func NewDashboard(ctx context.Context, o Options) (*shell.App, *session.Session,
 		look.Theme = kept.values["theme"]
 	}
 	look.Name, look.Mouse = "ratescope", kept.values["mouse"] != "false"
-	look.Remember, look.Recall = kept.remember, func(key string) string { return kept.values[key] }
+	look.Remember = kept.remember
 	app, err := shell.New(ctx, look)
 	if err != nil {
 		return nil, nil, err

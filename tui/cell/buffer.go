@@ -275,10 +275,13 @@ func (g *Buffer) Plain() string {
 	return b.String()
 }
 
+// attrs are the attributes, with their parameters of an escape sequence and what they are to ultraviolet, 0 where it has a style.
 var attrs = [...]struct {
-	a    themes.Attr
-	code string
-}{{themes.Bold, ";1"}, {themes.Faint, ";2"}, {themes.Italic, ";3"}, {themes.Underline, ";4"}, {themes.Reverse, ";7"}}
+	ours   themes.Attr
+	code   string
+	theirs uint8
+}{{themes.Bold, ";1", uv.AttrBold}, {themes.Faint, ";2", uv.AttrFaint}, {themes.Italic, ";3", uv.AttrItalic}, {themes.Underline, ";4", 0},
+	{themes.Reverse, ";7", uv.AttrReverse}}
 
 // sgr returns the escape sequence of a style. Made once a style: on a busy screen most cells change the style.
 func (g *Buffer) sgr(s themes.Style) string {
@@ -288,7 +291,7 @@ func (g *Buffer) sgr(s themes.Style) string {
 	}
 	text = "\x1b[0"
 	for _, a := range attrs {
-		if s.Attr&a.a != 0 {
+		if s.Attr&a.ours != 0 {
 			text += a.code
 		}
 	}
@@ -390,14 +393,8 @@ func (s *surface) SetCell(x, y int, c *uv.Cell) {
 // WidthMethod measures text by grapheme.
 func (s *surface) WidthMethod() uv.WidthMethod { return ansi.GraphemeWidth }
 
-// attributePairs are the attributes that both know.
-var attributePairs = [...]struct {
-	ours   themes.Attr
-	theirs uint8
-}{{themes.Bold, uv.AttrBold}, {themes.Faint, uv.AttrFaint}, {themes.Italic, uv.AttrItalic}, {themes.Reverse, uv.AttrReverse}}
-
 func attributes(a themes.Attr) (b uint8) {
-	for _, p := range attributePairs {
+	for _, p := range attrs {
 		if a&p.ours != 0 {
 			b |= p.theirs
 		}
@@ -406,7 +403,7 @@ func attributes(a themes.Attr) (b uint8) {
 }
 
 func attributesOf(s *uv.Style) (a themes.Attr) {
-	for _, p := range attributePairs {
+	for _, p := range attrs {
 		if s.Attrs&p.theirs != 0 {
 			a |= p.ours
 		}

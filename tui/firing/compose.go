@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -99,10 +98,9 @@ func (o *Orders) FireText(text string) tea.Cmd {
 
 // plan is a request that is going to be fired.
 type plan struct {
-	id   int64
-	key  string
-	at   limiter.Instant // on the server's clock
-	stop chan struct{}   // closed when it is taken back
+	id  int64
+	key string
+	at  limiter.Instant // on the server's clock
 }
 
 // plans holds the requests that are to be fired at a later instant.
@@ -137,22 +135,19 @@ func (l *plans) add(key string, at limiter.Instant, fire func(id int64) tea.Cmd)
 		return l.app.Warn(fmt.Sprintf("%d requests wait for their moment already: x takes them back.", len(l.list)))
 	}
 	l.last++
-	p := plan{l.last, key, at, make(chan struct{})}
+	p := plan{l.last, key, at}
 	l.list = append(l.list, p)
 	l.MarkPlans()
 	wait := max(at.Sub(l.keys.LiveAt()), 0)
 	l.app.Say("One request is fired in " + format.Span(wait) + "; x takes it back.")
 	ctx := l.app.Context()
 	return func() tea.Msg {
-		timer := time.NewTimer(wait)
-		defer timer.Stop()
 		select {
 		case <-ctx.Done():
-		case <-p.stop:
-		case <-timer.C:
+			return nil
+		case <-time.After(wait):
 			return shell.Then(func() tea.Cmd { return fire(p.id) })
 		}
-		return nil
 	}
 }
 
@@ -185,9 +180,6 @@ func (o *Orders) firePlan(id int64) tea.Cmd {
 
 // drop cancels all plans.
 func (l *plans) drop() {
-	for _, p := range l.list {
-		close(p.stop)
-	}
 	l.list = nil
 	l.MarkPlans()
 }
@@ -228,7 +220,8 @@ func (r *runningOrder) stop() {
 func (u *underWay) begin(order model.Order, cancel context.CancelFunc) model.Order {
 	u.last++
 	order.ID = u.last
-	r := &runningOrder{cancel: cancel}
+	r := &runningOrder{cancel: cancel, gate: gate{open: make(chan struct{}, 1)}}
+	r.gate.open <- struct{}{}
 	order.Hold = r.gate.wait
 	r.Order = order
 	u.running[order.ID] = r
@@ -302,7 +295,7 @@ func (u *underWay) Hold() {
 // Held reports whether everything that is being fired is paused.
 func (u *underWay) Held() bool {
 	for _, r := range u.running {
-		if !r.gate.holding() {
+		if !r.gate.shut {
 			return false
 		}
 	}
@@ -325,48 +318,32 @@ func (u *underWay) UnderWay(order *model.Order) string {
 	return verb + strconv.Itoa(order.N)
 }
 
-// gate holds the requests of an order while it is paused. The zero value is open. It is safe for
-// concurrent use.
+// gate holds the requests of an order while it is paused. Requests may wait at it concurrently.
 type gate struct {
-	mu   sync.Mutex
-	shut chan struct{} // closed when the gate opens; nil: it is open
+	open chan struct{} // with room for one; it holds one while the gate is open
+	shut bool
 }
 
 // wait returns when the gate is open, or with the reason of ctx.
 func (g *gate) wait(ctx context.Context) error {
-	for {
-		g.mu.Lock()
-		shut := g.shut
-		g.mu.Unlock()
-		if shut == nil {
-			return ctx.Err()
-		}
-		select {
-		case <-shut:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+	select {
+	case <-g.open:
+		g.open <- struct{}{}
+	case <-ctx.Done():
 	}
+	return ctx.Err()
 }
 
 // set shuts or opens the gate.
 func (g *gate) set(shut bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
 	switch {
-	case shut && g.shut == nil:
-		g.shut = make(chan struct{})
-	case !shut && g.shut != nil:
-		close(g.shut)
-		g.shut = nil
+	case shut == g.shut:
+	case shut:
+		<-g.open
+	default:
+		g.open <- struct{}{}
 	}
-}
-
-// holding reports whether the gate is shut.
-func (g *gate) holding() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.shut != nil
+	g.shut = shut
 }
 
 // bursts and rates are the steps of + and -.

@@ -85,13 +85,9 @@ func (d *Screen) peek() tea.Cmd {
 	said("")
 	var p *shell.Prompt
 	hint := "1 where none is typed · ↑↓ another key"
-	p = d.s.Shell.NewPrompt("look ahead with a cost of ", "", hint, said, nil, func(msg tea.KeyPressMsg) bool {
-		step := map[string]int{"up": -1, "down": 1}[msg.String()]
-		if step != 0 {
-			d.table.step(step)
-			said(p.Text())
-		}
-		return step != 0
+	p = d.s.Shell.NewPrompt("look ahead with a cost of ", "", hint, said, nil, func(by int) {
+		d.table.step(by)
+		said(p.Text())
 	})
 	return d.s.Shell.Open(p)
 }

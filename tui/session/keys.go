@@ -78,7 +78,7 @@ func (s *Session) Actions() shell.Actions {
 		}).In(shell.Save, shell.Folder).Unless(nothing, func() bool { return s.Options.Saving.History == nil || !some() }),
 		shell.Bind("keys", "record", "F", "records to a file, or ends the recording", s.Files.ToggleRecording).As(shell.Record).
 			In(shell.Save, shell.Folder).When(s.inReplay("This is a recording; R begins it anew.", never)),
-		shell.Bind("time", "restart", "R", "begins a replay anew", s.Shown.Restart).Hinted("anew").
+		shell.Bind("time", "restart", "R", "begins a replay anew", func() { s.Shown.Drive(state.Player.Restart) }).Hinted("anew").
 			Unless("Only a replay can begin anew; F records to a file.", func() bool { return !s.Shown.Replayed() }),
 		shell.Bind("keys", "capsule", "I", "saves the last ten minutes in one file", s.Files.SaveCapsule).In(shell.Save, shell.Folder).
 			Also("history").When(s.Files.NoCapsule),
@@ -135,17 +135,7 @@ func (s *Session) openFilter() {
 			}
 			return nil
 		},
-		func(msg tea.KeyPressMsg) bool {
-			switch msg.String() {
-			case "up":
-				s.Selection.Move(-1)
-			case "down":
-				s.Selection.Move(1)
-			default:
-				return false
-			}
-			return true
-		})
+		s.Selection.Move)
 	p.Suggest(state.Suggestions())
 	s.Shell.Open(p)
 }
@@ -167,7 +157,7 @@ func (s *Session) Adjust(up bool) tea.Cmd {
 	if !s.Shown.Replayed() {
 		return s.Orders.Adjust(up)
 	}
-	s.Shown.Faster(up)
+	s.Shown.Drive(func(p state.Player) { p.Faster(up) })
 	return s.Shell.Say("Speed: " + speedText(s.Shown.Playback().Speed) + ".")
 }
 

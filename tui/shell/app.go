@@ -52,10 +52,7 @@ type Options struct {
 	Timed func(Timing)
 
 	// Remember keeps what a person chose for the next start; nil forgets it.
-	Remember func(key, value string) tea.Cmd
-	// Recall returns what was kept under a key, or ""; nil: nothing was kept.
-	Recall func(key string) string
-}
+	Remember func(key, value string) tea.Cmd}
 
 // App is the root of the program: it routes messages to an overlay, to its own keys, to the
 // screen that is shown and to the host, and paints them. Make one with New, add screens with
@@ -84,6 +81,9 @@ func New(ctx context.Context, o Options) (*App, error) {
 	}
 	if o.Shelf == nil {
 		o.Shelf = themes.BuiltIn()
+	}
+	if o.Remember == nil {
+		o.Remember = func(string, string) tea.Cmd { return nil }
 	}
 	a := &App{Options: o, Host: Bare(), mouse: o.Mouse}
 	a.theming = theming{fixed: o.Theme != "", dark: true}
@@ -148,22 +148,6 @@ func (o *Options) writes() int {
 	default:
 		return maxFPS
 	}
-}
-
-// Remember keeps a choice for the next start.
-func (a *App) Remember(key, value string) tea.Cmd {
-	if a.Options.Remember == nil {
-		return nil
-	}
-	return a.Options.Remember(key, value)
-}
-
-// Recall returns what was kept of an earlier start under a key, or "".
-func (a *App) Recall(key string) string {
-	if a.Options.Recall == nil {
-		return ""
-	}
-	return a.Options.Recall(key)
 }
 
 // Frame is the time between two pictures at the highest rate that is allowed.

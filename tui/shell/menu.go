@@ -70,7 +70,7 @@ func (a *App) pick(title string, choices []Choice) *Picker {
 func (a *App) toggleMouse() tea.Cmd {
 	a.mouse = !a.mouse
 	a.Say(collect.If(a.mouse, "Mouse on.", "Mouse off: the terminal's own selection works."))
-	return a.Remember("mouse", fmt.Sprint(a.mouse))
+	return a.Options.Remember("mouse", fmt.Sprint(a.mouse))
 }
 
 // actions are the keys that mean the same on every screen.
@@ -194,7 +194,7 @@ func newThemes(a *App) *Picker {
 		a.setTheme(c.Value.(*themes.Theme))
 		a.theming.fixed = true
 		a.Say("Theme: " + c.Name + ".")
-		return a.Remember("theme", c.Name)
+		return a.Options.Remember("theme", c.Name)
 	}
 	p.Select(func(c Choice) bool { return c.Name == before.Name })
 	p.Moved = func(c Choice) { a.setTheme(c.Value.(*themes.Theme)) }

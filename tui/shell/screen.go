@@ -298,16 +298,15 @@ type Prompt struct {
 	note    string
 	changed func(text string)
 	done    func(text string, kept bool) tea.Cmd
-	keys    func(msg tea.KeyPressMsg) bool
+	move    func(by int)
 	wrong   string // what is wrong with the text; "" nothing
 }
 
 // NewPrompt returns a prompt with a text in it. changed has the text after every change, done
-// once at the end: with kept false it was given up. keys takes the keys that are not for the
-// text, and says whether it did. All three may be nil.
+// once at the end: with kept false it was given up. move has the arrows up and down. All three may be nil.
 func (s *surface) NewPrompt(sign, text, note string, changed func(string), done func(string, bool) tea.Cmd,
-	keys func(tea.KeyPressMsg) bool) *Prompt {
-	p := &Prompt{input: widget.NewInput(s.Canvas.Look, sign, 0), note: note, changed: changed, done: done, keys: keys}
+	move func(by int)) *Prompt {
+	p := &Prompt{input: widget.NewInput(s.Canvas.Look, sign, 0), note: note, changed: changed, done: done, move: move}
 	p.input.SetValue(text)
 	p.input.CursorEnd()
 	return p
@@ -336,7 +335,8 @@ func (p *Prompt) Update(msg tea.Msg) (tea.Cmd, bool) {
 				return p.done(p.input.Value(), name == "enter"), false
 			}
 			return nil, false
-		case p.keys != nil && p.keys(k):
+		case p.move != nil && (name == "up" || name == "down"):
+			p.move(collect.If(name == "up", -1, 1))
 			return nil, true
 		}
 	}

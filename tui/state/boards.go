@@ -273,9 +273,8 @@ func (b *Boards) NowText() string {
 // Pause freezes the picture, or lets it go on; the live board collects underneath. A replay stops
 // its own clock instead. It reports whether another board is on screen now.
 func (b *Boards) Pause() bool {
-	if p := b.player; p != nil {
-		p.Pause()
-		b.now = p.Now(b.Local)
+	if b.player != nil {
+		b.Drive(Player.Pause)
 		return false
 	}
 	b.Time.Reset()
@@ -335,7 +334,7 @@ func (b *Boards) Visit(at limiter.Instant, k *model.Watched) {
 	switch {
 	case b.player != nil:
 		b.Time.Reset()
-		b.Seek(at)
+		b.Drive(func(p Player) { p.Seek(at) })
 	case b.paused != nil || b.Pause() && b.paused != nil:
 		b.Time.Show(at, b.paused.At, k)
 		b.Revisit()
@@ -359,27 +358,14 @@ func (b *Boards) Age() time.Duration {
 	return max(b.now.Sub(b.frozen.At), 0)
 }
 
-// Replayed reports whether what is shown is a replay; Playback, Seek, Restart and Faster are of a
-// replay alone.
+// Replayed reports whether what is shown is a replay; Playback and Drive are of a replay alone.
 func (b *Boards) Replayed() bool { return b.player != nil }
 
 // Playback says where the replay is and how fast it goes.
 func (b *Boards) Playback() model.Playback { return b.player.Playback(b.Local) }
 
-// Seek moves the replay to an instant.
-func (b *Boards) Seek(at limiter.Instant) {
-	b.player.Seek(at)
-	b.now = b.player.Now(b.Local)
-}
-
-// Restart begins the replay anew.
-func (b *Boards) Restart() {
-	b.player.Restart()
-	b.now = b.player.Now(b.Local)
-}
-
-// Faster raises the speed of the replay, or lowers it.
-func (b *Boards) Faster(yes bool) {
-	b.player.Faster(yes)
+// Drive does something with the player of the replay, and goes by its clock at once.
+func (b *Boards) Drive(do func(Player)) {
+	do(b.player)
 	b.now = b.player.Now(b.Local)
 }

@@ -215,7 +215,7 @@ func nothing(on, all bool) string {
 // Go moves the replay to a marker, selects its key and lets the clock stand there.
 func (m *Markers) Go(to record.Marker) {
 	m.boards.Time.Reset()
-	m.boards.Seek(to.Moment())
+	m.boards.Drive(func(p Player) { p.Seek(to.Moment()) })
 	if !m.boards.Playback().Paused {
 		m.boards.Pause()
 	}
