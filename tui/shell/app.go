@@ -52,7 +52,8 @@ type Options struct {
 	Timed func(Timing)
 
 	// Remember keeps what a person chose for the next start; nil forgets it.
-	Remember func(key, value string) tea.Cmd}
+	Remember func(key, value string) tea.Cmd
+}
 
 // App is the root of the program: it routes messages to an overlay, to its own keys, to the
 // screen that is shown and to the host, and paints them. Make one with New, add screens with
