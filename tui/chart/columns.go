@@ -269,9 +269,9 @@ func Nice(v int64) int64 {
 // Fine drawing moves in steps of half a cell: a cell shows two pieces of time beside each
 // other, so that a picture that drifts left does so twice as often and half as far.
 
-// quads are the shapes of a cell whose quarters are filled: 1 upper left, 2 upper right,
+// Quads are the shapes of a cell whose quarters are filled: 1 upper left, 2 upper right,
 // 4 lower left, 8 lower right.
-var quads = []rune(" ▘▝▀▖▌▞▛▗▚▐▜▄▙▟█")
+var Quads = []rune(" ▘▝▀▖▌▞▛▗▚▐▜▄▙▟█")
 
 // The dots of a braille cell, from below and, of both its columns, from above.
 var (
@@ -375,7 +375,7 @@ func (l Look) halves(left, right side) (rune, themes.Style) {
 			quarters |= s.lower
 		}
 	}
-	return quads[quarters], l.Admitted
+	return Quads[quarters], l.Admitted
 }
 
 // Shared is the style of admitted requests in a cell that denied ones share.

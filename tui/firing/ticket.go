@@ -295,11 +295,8 @@ func (p *permission) HostKeys() shell.Actions {
 	}
 }
 
-// ToggleArming arms firing, or disarms it and stops all running orders.
+// ToggleArming arms firing, or disarms it and stops all running orders. It is not called where nothing has to be armed.
 func (p *permission) ToggleArming() tea.Cmd {
-	if p.arming == nil {
-		return nil
-	}
 	if p.Armament().Armed {
 		p.stop()
 		p.arming.Disarm()

@@ -2,7 +2,6 @@ package session
 
 import (
 	"cmp"
-	"context"
 	_ "embed" // of errors.txt
 	"fmt"
 	"math"
@@ -22,7 +21,6 @@ import (
 	"ratescope/themes"
 	"ratescope/tui/cell"
 	"ratescope/tui/chart"
-	"ratescope/tui/shell"
 	"ratescope/tui/widget"
 )
 
@@ -46,14 +44,9 @@ const (
 
 // alerts are the alerts of the configuration that fire.
 type alerts struct {
-	app    *shell.App
-	next   func(context.Context) ([]News, error) // waits for news; nil: there are none
-	notify Notify
 	list   []report.Alert // the oldest first
 	missed report.Undelivered
-
-	now  func() limiter.Instant // on the server's clock
-	told []record.Marker        // what fired, ended and was delivered, the oldest first
+	told   []record.Marker // what fired, ended and was delivered, the oldest first
 }
 
 // mostTold bounds what is kept of alerts for the log of events.
@@ -64,8 +57,8 @@ const mostTold = 500
 func (s *Session) Told() []record.Marker { return s.alerts.told }
 
 // tell adds lines to the log of events: one for each alert that begins or ends, but one for all of a rule that
-// do so at once where they are more than a few, and one for each delivery.
-func (a *alerts) tell(news []News) {
+// do so at once where they are more than a few, and one for each delivery. now is on the server's clock.
+func (a *alerts) tell(news []News, now limiter.Instant) {
 	const few = 3
 	type moment struct{ rule, state string }
 	counts := map[moment]int{}
@@ -75,11 +68,12 @@ func (a *alerts) tell(news []News) {
 		}
 	}
 	for _, n := range news {
-		m := record.Marker{Kind: record.MarkerAlert, At: a.now()}
+		m := record.Marker{Kind: record.MarkerAlert, At: now}
 		if one := n.Alert; one != nil {
 			at := moment{one.Alert, one.State}
 			verb := collect.If(one.State != report.Firing, "has ended", "fires")
-			m.At, m.Text = limiter.Instant(one.At*1000), fmt.Sprintf("alert %s (%s) %s", one.Alert, cmp.Or(one.Severity, "no severity"), verb)
+			m.At = limiter.Instant(one.At * 1000)
+			m.Text = fmt.Sprintf("alert %s (%s) %s", one.Alert, cmp.Or(one.Severity, "no severity"), verb)
 			switch n := counts[at]; {
 			case n == 0: // its line stands there
 				continue
@@ -96,7 +90,7 @@ func (a *alerts) tell(news []News) {
 			a.told = append(a.told, m)
 		}
 		if d := n.Delivery; d != nil {
-			m.Key, m.At, m.Text = "", a.now(), "delivered to "+d.To
+			m.Key, m.At, m.Text = "", now, "delivered to "+d.To
 			if d.Outcome != report.Delivered {
 				m.Text = "not " + m.Text + ": " + d.Why
 			}
@@ -113,28 +107,29 @@ type newsMsg struct {
 	err  error
 }
 
-// wait returns the command that waits for news.
-func (a *alerts) wait() tea.Cmd {
-	if a.next == nil {
+// nextNews returns the command that waits for news.
+func (s *Session) nextNews() tea.Cmd {
+	if s.Options.News == nil {
 		return nil
 	}
-	ctx, next := a.app.Context(), a.next
+	ctx := s.Shell.Context()
 	return func() tea.Msg {
-		news, err := next(ctx)
+		news, err := s.Options.News(ctx)
 		return newsMsg{news, err}
 	}
 }
 
 // hear handles news and waits for more.
-func (a *alerts) hear(msg newsMsg) tea.Cmd {
+func (s *Session) hear(msg newsMsg) tea.Cmd {
 	if msg.err != nil {
 		return nil
 	}
-	a.tell(msg.news)
+	a := &s.alerts
+	a.tell(msg.news, s.Shown.LiveAt())
 	var begun []report.Alert
 	for _, n := range msg.news {
 		if n.Failed != "" {
-			a.app.Warn(n.Failed)
+			s.Shell.Warn(n.Failed)
 		}
 		if n.Delivery != nil {
 			a.missed.Note(*n.Delivery)
@@ -148,8 +143,8 @@ func (a *alerts) hear(msg newsMsg) tea.Cmd {
 			}
 		}
 	}
-	a.app.Redraw()
-	return tea.Batch(a.wait(), a.call(begun), a.app.Wake())
+	s.Shell.Redraw()
+	return tea.Batch(s.nextNews(), s.call(begun), s.Shell.Wake())
 }
 
 // sameAlert reports whether two alerts have the same rule and key.
@@ -158,12 +153,12 @@ func sameAlert(x, y *report.Alert) bool {
 }
 
 // call rings the bell or notifies the desktop, once for all alerts that have just begun.
-func (a *alerts) call(begun []report.Alert) tea.Cmd {
-	if len(begun) == 0 || a.notify == NotifyNot {
+func (s *Session) call(begun []report.Alert) tea.Cmd {
+	if len(begun) == 0 || s.Options.Notify == NotifyNot {
 		return nil
 	}
 	text := "\a"
-	if a.notify == NotifyDesktop {
+	if s.Options.Notify == NotifyDesktop {
 		says := sentence(&begun[0])
 		if more := len(begun) - 1; more > 0 {
 			says += fmt.Sprintf(" (and %d more)", more)

@@ -86,20 +86,18 @@ func New(app *shell.App, o Options) *Session {
 	o.Inject.Mask = o.Mask
 	s := &Session{Shell: app, Options: o, told: make(map[string]bool), Shown: state.NewBoards(o.Source.Player, app.Options.Still)}
 	s.Rows = state.NewList(s.Shown, s.Shell.Redraw)
-	s.Selection = state.NewSelection(s.Shown, s.Rows,
-		state.Hooks{Redraw: s.Shell.Redraw, Picked: func() { s.Orders.MarkPlans() }, Focus: o.Source.Focus})
+	s.Selection = state.NewSelection(s.Rows, func() { s.Orders.MarkPlans() }, o.Source.Focus)
 	o.Inject.Name = s.Name
 	s.Orders = firing.New(app, s.keys(), o.Inject)
 	s.Files = state.NewFiles(app, s.Shown, o.Saving)
 	s.Marks = state.NewMarkers(app, s.Shown, s.Selection, s.Name, o.Markers)
-	s.alerts = alerts{app: app, next: o.News, notify: o.Notify, now: s.Shown.LiveAt}
 	app.Host = shell.Host{Init: s.Init, Update: s.Update, Pace: s.Pace, Header: s.Header, HeaderRows: s.HeaderRows, TooSmall: s.TooSmall,
 		Decorate: s.Decorate, Back: s.Back, HostKeys: s.HostKeys, Legend: s.Legend}
 	return s
 }
 
 // Init returns the commands that wait for the first batch and for outcomes of fired requests.
-func (s *Session) Init() tea.Cmd { return tea.Batch(s.nextBatch(), s.Orders.Wait(), s.alerts.wait()) }
+func (s *Session) Init() tea.Cmd { return tea.Batch(s.nextBatch(), s.Orders.Wait(), s.nextNews()) }
 
 // Update handles the messages of the source, the injector and the alerts.
 func (s *Session) Update(msg tea.Msg) tea.Cmd {
@@ -116,7 +114,7 @@ func (s *Session) Update(msg tea.Msg) tea.Cmd {
 	case batchMsg:
 		return s.receive(msg)
 	case newsMsg:
-		return s.alerts.hear(msg)
+		return s.hear(msg)
 	}
 	return s.Orders.Update(msg)
 }

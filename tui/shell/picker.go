@@ -80,7 +80,7 @@ func (s *surface) NewPicker(title string, choices []Choice) *Picker {
 		}
 	}
 	p.width = min(group+name+what+20, max(s.Canvas.Buffer.W-6, 20))
-	p.list = list.New(items, newDelegate(s.Canvas.Look, group, name, p.width-4), p.width-4, 1)
+	p.list = list.New(items, delegate{s.Canvas.Look, group, name, p.width - 4}, p.width-4, 1)
 	for _, c := range choices {
 		if c.Detail != "" {
 			p.below = max(p.below, len(p.detail(c))+1)
@@ -313,19 +313,8 @@ func (p *Picker) Paint(c *widget.Canvas, _ cell.Rect) {
 
 // delegate renders a choice as one line.
 type delegate struct {
-	look                         chart.Look
-	group, name, width           int // cells of the heading, 0 for none, of the name, and of all
-	text, dim, mark, lit, litDim lipgloss.Style
-	litMark                      lipgloss.Style
-}
-
-func newDelegate(l chart.Look, group, name, width int) delegate {
-	r, s := l.Raised, l.Selected
-	return delegate{
-		look: l, group: group, name: name, width: width,
-		text: widget.Lip(l.Text.On(r)), dim: widget.Lip(l.Dim.On(r)), mark: widget.Lip(l.Accent.On(r)).Bold(true),
-		lit: widget.Lip(l.Title.On(s)), litDim: widget.Lip(l.Dim.On(s)), litMark: widget.Lip(l.Accent.On(s)).Bold(true),
-	}
+	look               chart.Look
+	group, name, width int // cells of the heading, 0 for none, of the name, and of all
 }
 
 func (d delegate) Height() int                         { return 1 }
@@ -335,10 +324,11 @@ func (d delegate) Update(tea.Msg, *list.Model) tea.Cmd { return nil }
 // Render writes the name, what it does and the aside, with the matched letters marked.
 func (d delegate) Render(w io.Writer, m list.Model, index int, item list.Item) {
 	c := item.(Choice)
-	text, dim, mark, sign := d.text, d.dim, d.mark, "  "
+	l, ground, lit, sign := &d.look, d.look.Raised, d.look.Text, "  "
 	if index == m.Index() {
-		text, dim, mark, sign = d.lit, d.litDim, d.litMark, d.look.SelMark+" "
+		ground, lit, sign = l.Selected, l.Title, l.SelMark+" "
 	}
+	text, dim, mark := widget.Lip(lit.On(ground)), widget.Lip(l.Dim.On(ground)), widget.Lip(l.Accent.On(ground)).Bold(true)
 	if c.Dim {
 		text = dim
 	}

@@ -156,11 +156,8 @@ func (f *Files) NoCapsule() string {
 	return ""
 }
 
-// SaveCapsule saves the last minutes and what is known about them in one file.
+// SaveCapsule saves the last minutes and what is known about them in one file. It is not called where NoCapsule says why not.
 func (f *Files) SaveCapsule() tea.Cmd {
-	if why := f.NoCapsule(); why != "" {
-		return f.app.Warn(why)
-	}
 	board := f.boards.Freeze()
 	f.app.Say("Saving a capsule…")
 	return func() tea.Msg { return f.account(f.o.Capsule(board)) }

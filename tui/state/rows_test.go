@@ -27,7 +27,7 @@ func newTable(t *testing.T) *table {
 	x := &table{boards: state.NewBoards(nil, false), feed: tuitest.NewFeed(start), at: start}
 	redraw := func() {}
 	x.List = state.NewList(x.boards, redraw)
-	x.Selection = state.NewSelection(x.boards, x.List, state.Hooks{Redraw: redraw, Picked: func() { x.picked++ }})
+	x.Selection = state.NewSelection(x.List, func() { x.picked++ }, nil)
 	x.pass(50)
 	return x
 }

@@ -10,9 +10,9 @@ import (
 // Selection is which key is selected, and whether a person chose it. Make one with NewSelection.
 // Not safe for concurrent use.
 type Selection struct {
-	boards *Boards
 	list   *List
-	hooks  Hooks
+	picked func()              // a person selected another key
+	focus  func(keys []string) // gets the keys on screen; nil: nothing wants them
 
 	Selected string // the selected key, as Reading.Key has it
 	Chosen   bool   // a person has pressed something: it does not move by itself any more
@@ -24,16 +24,10 @@ type Selection struct {
 	Group string
 }
 
-// Hooks are what a Selection calls.
-type Hooks struct {
-	Redraw func()              // something on screen changed
-	Picked func()              // a person selected another key
-	Focus  func(keys []string) // gets the keys on screen; nil: nothing wants them
-}
-
-// NewSelection returns a selection of nothing among the rows of a list.
-func NewSelection(boards *Boards, list *List, hooks Hooks) *Selection {
-	return &Selection{boards: boards, list: list, hooks: hooks}
+// NewSelection returns a selection of nothing among the rows of a list. It calls picked when a person selects another key, and gives
+// focus, unless that is nil, the keys on screen.
+func NewSelection(list *List, picked func(), focus func(keys []string)) *Selection {
+	return &Selection{list: list, picked: picked, focus: focus}
 }
 
 // Touch notes that a person is at it, so that the row at hand keeps its place for a while: that of the
@@ -41,7 +35,7 @@ func NewSelection(boards *Boards, list *List, hooks Hooks) *Selection {
 // stays where it is.
 func (s *Selection) Touch(pressed bool) {
 	s.Chosen = s.Chosen || pressed
-	s.list.touched = s.boards.Local
+	s.list.touched = s.list.boards.Local
 	if pressed {
 		s.list.hand = s.Selected
 	}
@@ -54,13 +48,13 @@ func (s *Selection) Point(key string) { s.list.hand = key }
 func (s *Selection) Pick(key string) {
 	if s.Group = ""; key != s.Selected {
 		s.Selected = key
-		if !s.boards.Paused() { // which stays at its moment
-			s.boards.Time.Reset()
+		if !s.list.boards.Paused() { // which stays at its moment
+			s.list.boards.Time.Reset()
 		}
-		s.hooks.Picked()
+		s.picked()
 	}
 	s.Chosen, s.Picked, s.lost, s.asked, s.list.hand = true, true, "", s.list.asked, key
-	s.hooks.Redraw()
+	s.list.redraw()
 }
 
 // PickRow selects the i-th row, or the nearest there is.
@@ -97,7 +91,6 @@ func (s *Selection) TakeLost() string {
 func (s *Selection) SetFilter(text string) {
 	s.list.filter = parseFilter(text)
 	s.list.Reorder()
-	s.hooks.Redraw()
 	if len(s.list.Rows) > 0 && (text != "" || s.Index() < 0) {
 		s.PickRow(0)
 	}
@@ -108,18 +101,18 @@ func (s *Selection) SetFilter(text string) {
 func (s *Selection) Resort() {
 	s.list.renew()
 	s.settle()
-	s.hooks.Redraw()
+	s.list.redraw()
 }
 
 // Current returns the selected key on the board that is on screen, or nil when there is none.
-func (s *Selection) Current() *model.Watched { return s.boards.Board().Key(s.Selected) }
+func (s *Selection) Current() *model.Watched { return s.list.boards.Board().Key(s.Selected) }
 
 // settle selects the first row as long as no person has chosen one, and where the chosen one is gone.
 func (s *Selection) settle() {
 	if len(s.list.Rows) == 0 {
 		return
 	}
-	there := s.boards.Board().Key(s.Selected) != nil
+	there := s.list.boards.Board().Key(s.Selected) != nil
 	if there && s.Chosen {
 		return
 	}
@@ -128,8 +121,8 @@ func (s *Selection) settle() {
 	}
 	if first := s.list.Rows[0].Reading.Key; first != s.Selected {
 		s.Selected, s.Picked = first, false
-		if !s.boards.Paused() {
-			s.boards.Time.Reset()
+		if !s.list.boards.Paused() {
+			s.list.boards.Time.Reset()
 		}
 	}
 }
@@ -152,8 +145,8 @@ func (s *Selection) SeeKeys(keys []string) {
 		shown = append(shown, s.Selected)
 	}
 	shown = append(shown, slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return key == s.Selected })...)
-	if s.hooks.Focus != nil {
-		s.hooks.Focus(shown)
+	if s.focus != nil {
+		s.focus(shown)
 	}
 }
 
@@ -170,7 +163,7 @@ func (s *Selection) Pinned() *model.Watched {
 // Pin pins the selected key, or lets it go.
 func (s *Selection) Pin() {
 	if k := s.Current(); k != nil {
-		s.boards.PinKey(k.Reading.Key)
+		s.list.boards.PinKey(k.Reading.Key)
 		s.list.Reorder()
 	}
 }

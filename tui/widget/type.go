@@ -8,6 +8,7 @@ import (
 	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/themes"
+	"ratescope/tui/chart"
 )
 
 // Match is how well a pattern fits a name, the better the greater.
@@ -84,10 +85,6 @@ const TypeRows = 3
 // a cell, so that a line still holds a clause.
 const Finely = 120
 
-// quarters are the cells by the dots that are set in them: upper left 1, upper right 2, lower
-// left 4, lower right 8.
-var quarters = []rune(" ▘▝▀▖▌▞▛▗▚▐▜▄▙▟█")
-
 // halves are the same of cells with two dots, upper 1 and lower 2.
 var halves = []rune(" ▀▄█")
 
@@ -134,7 +131,7 @@ func Enlarge(text string, fine bool) (rows [TypeRows]string) {
 		var b strings.Builder
 		for x := 0; x < len(dots[0]); x++ {
 			if fine {
-				b.WriteRune(quarters[at(x, 2*i, 1)|at(x+1, 2*i, 2)|at(x, 2*i+1, 4)|at(x+1, 2*i+1, 8)])
+				b.WriteRune(chart.Quads[at(x, 2*i, 1)|at(x+1, 2*i, 2)|at(x, 2*i+1, 4)|at(x+1, 2*i+1, 8)])
 				x++
 				continue
 			}
