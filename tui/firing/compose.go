@@ -98,18 +98,12 @@ func (o *Orders) FireText(text string) tea.Cmd {
 
 // plan is a request that is going to be fired.
 type plan struct {
-	id  int64
 	key string
 	at  limiter.Instant // on the server's clock
 }
 
-// plans holds the requests that are to be fired at a later instant.
-type plans struct {
-	app  *shell.App
-	keys Keys
-	list []plan
-	last int64 // the number of the newest plan
-}
+// mostPlans bounds the number of plans.
+const mostPlans = 20
 
 // FireAt fires one request at the selected key at a future instant, at which it becomes an order
 // like any other. The stop key cancels it before.
@@ -126,69 +120,44 @@ func (o *Orders) FireAt(at limiter.Instant) tea.Cmd {
 	if _, err := k.Reading.Aim(); err != nil {
 		return o.app.Warn("Nothing is fired at " + o.name(k.Reading.Key) + ": " + err.Error() + ".")
 	}
-	return o.plans.add(k.Reading.Key, at, o.firePlan)
-}
-
-// add plans a request at a key, and returns the command that waits for its instant and calls fire.
-func (l *plans) add(key string, at limiter.Instant, fire func(id int64) tea.Cmd) tea.Cmd {
-	if len(l.list) >= mostPlans {
-		return l.app.Warn(fmt.Sprintf("%d requests wait for their moment already: x takes them back.", len(l.list)))
+	if len(o.plans) >= mostPlans {
+		return o.app.Warn(fmt.Sprintf("%d requests wait for their moment already: x takes them back.", len(o.plans)))
 	}
-	l.last++
-	p := plan{l.last, key, at}
-	l.list = append(l.list, p)
-	l.MarkPlans()
-	wait := max(at.Sub(l.keys.LiveAt()), 0)
-	l.app.Say("One request is fired in " + format.Span(wait) + "; x takes it back.")
-	ctx := l.app.Context()
+	p := &plan{k.Reading.Key, at}
+	o.plans = append(o.plans, p)
+	o.MarkPlans()
+	wait := max(at.Sub(o.keys.LiveAt()), 0)
+	o.app.Say("One request is fired in " + format.Span(wait) + "; x takes it back.")
+	ctx := o.app.Context()
 	return func() tea.Msg {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-time.After(wait):
-			return shell.Then(func() tea.Cmd { return fire(p.id) })
+			return shell.Then(func() tea.Cmd { return o.firePlan(p) })
 		}
 	}
 }
 
-// mostPlans bounds the number of plans.
-const mostPlans = 20
-
-// take removes and returns a plan whose instant has come; ok is false if it was canceled.
-func (l *plans) take(id int64) (p plan, ok bool) {
-	i := slices.IndexFunc(l.list, func(p plan) bool { return p.id == id })
+// firePlan fires a plan whose instant has come, unless it was taken back, if its key is still selected.
+func (o *Orders) firePlan(p *plan) tea.Cmd {
+	i := slices.Index(o.plans, p)
 	if i < 0 {
-		return plan{}, false
-	}
-	p = l.list[i]
-	l.list = slices.Delete(l.list, i, i+1)
-	l.MarkPlans()
-	return p, true
-}
-
-// firePlan fires a plan whose instant has come, if its key is still selected.
-func (o *Orders) firePlan(id int64) tea.Cmd {
-	p, ok := o.plans.take(id)
-	if !ok {
 		return nil
 	}
+	o.plans = slices.Delete(o.plans, i, i+1)
+	o.MarkPlans()
 	if p.key != o.keys.Selected() {
 		return o.app.Warn("Nothing was fired at " + o.name(p.key) + ": another key is selected now.")
 	}
 	return o.Fire(model.Order{N: 1})
 }
 
-// drop cancels all plans.
-func (l *plans) drop() {
-	l.list = nil
-	l.MarkPlans()
-}
-
 // MarkPlans marks on the timeline what will be fired at the selected key; it is called when
 // another key is selected.
-func (l *plans) MarkPlans() {
-	own := collect.Only(l.list, func(p plan) bool { return p.key == l.keys.Selected() })
-	l.keys.ShowPlans(collect.Map(own, func(p plan) limiter.Instant { return p.at }))
+func (o *Orders) MarkPlans() {
+	own := collect.Only(o.plans, func(p *plan) bool { return p.key == o.keys.Selected() })
+	o.keys.ShowPlans(collect.Map(own, func(p *plan) limiter.Instant { return p.at }))
 }
 
 // underWay holds the orders that are being carried out.
@@ -262,12 +231,10 @@ func (u *underWay) FiringText(columns int) string {
 	if len(u.running) == 0 {
 		return ""
 	}
-	what, key := "firing", ""
-	if s := u.atRate(); s != nil {
-		what, key = u.UnderWay(&s.Order), s.Key
-	} else if len(u.running) == 1 {
-		for _, s := range u.running {
-			what, key = u.UnderWay(&s.Order), s.Key
+	what, key, one := "firing", "", u.atRate()
+	for _, r := range u.running {
+		if one == r || one == nil && len(u.running) == 1 {
+			what, key = u.UnderWay(&r.Order), r.Key
 		}
 	}
 	const stops = " · x stops"

@@ -62,13 +62,13 @@ type Orders struct {
 	*permission
 	underWay
 	account
-	plans
 
 	app     *shell.App
 	keys    Keys
 	options Options
 	name    func(key string) string
 
+	plans   []*plan
 	actions []action // that can be taken back, newest last
 	typed   string   // the last order that was typed
 
@@ -82,7 +82,6 @@ func New(app *shell.App, keys Keys, o Options) *Orders {
 	n.permission = &permission{app: app, injector: o.Injector, arming: o.Arming, stop: n.Stop}
 	n.underWay = underWay{app: app, name: o.Name, running: map[int64]*runningOrder{}}
 	n.account = account{app: app, inbox: handoff.New((*firedMsg).merge)}
-	n.plans = plans{app: app, keys: keys}
 	return n
 }
 
@@ -206,7 +205,8 @@ func (o *Orders) ToggleRate() tea.Cmd {
 
 // Stop ends all running orders, and cancels the planned ones.
 func (o *Orders) Stop() {
-	o.plans.drop()
+	o.plans = nil
+	o.MarkPlans()
 	o.underWay.stop()
 }
 

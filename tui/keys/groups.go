@@ -116,7 +116,7 @@ func (t *table) group() *group {
 
 // openGroup opens the group under the cursor or folds it.
 func (t *table) openGroup(g *group, open bool) {
-	t.groups.tree.set(g.path, open)
+	collect.Put(&t.groups.tree.open, g.path, open)
 	t.groups.tree.list(t.groups.all)
 	t.lines = t.groups.tree.lines
 }
@@ -313,12 +313,7 @@ func (t *tree) holds(rows []*model.Watched) bool {
 	if len(t.of) != len(rows) {
 		return false
 	}
-	for _, k := range rows {
-		if _, known := t.of[k.Reading.Key]; !known {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(rows, func(k *model.Watched) bool { _, known := t.of[k.Reading.Key]; return !known })
 }
 
 // named is a key with its name as shown.
@@ -385,11 +380,6 @@ func common(list []named, at int) int {
 // label writes parts of a name as a way: "api:search:" is "api › search".
 func label(parts string) string {
 	return strings.Join(strings.FieldsFunc(parts, func(r rune) bool { return strings.ContainsRune(separators, r) }), way)
-}
-
-// set opens a group, or folds it; list shows it.
-func (t *tree) set(path string, open bool) {
-	collect.Put(&t.open, path, open)
 }
 
 // lineOf returns the line of a key, or of the outermost folded group that holds it.

@@ -143,14 +143,7 @@ func (c *Hand) span(k *model.Watched, width int, m Moment, ascii bool) timeRange
 // columnWidth returns how many bins a column of a chart of that width joins: two windows
 // fill the width, finer or coarser by as many steps as were asked for.
 func (c *Hand) columnWidth(width int) int {
-	per := fitColumns(model.BinsPerWindow, width/2)
-	for range c.zoom {
-		per = nextWidth(per, true)
-	}
-	for range -c.zoom {
-		per = nextWidth(per, false)
-	}
-	return per
+	return columnWidths[min(max(fitting(model.BinsPerWindow, width/2)+c.zoom, 0), len(columnWidths)-1)]
 }
 
 // Zoom goes one step towards a longer (coarser) or shorter stretch, unless the last step
@@ -220,14 +213,7 @@ func (c *Hand) Drop() (from, to limiter.Instant, ok bool) {
 // Fit shows the columns that end at two instants at the width of the whole picture, as of now.
 func (c *Hand) Fit(from, to, now limiter.Instant) {
 	width := c.area.W
-	per := fitColumns(c.tl.Index(to)-c.tl.Index(from)+int64(c.s.per), width)
-	c.zoom = 0
-	for c.columnWidth(width) < per {
-		c.zoom++
-	}
-	for c.columnWidth(width) > per {
-		c.zoom--
-	}
+	c.zoom = fitting(c.tl.Index(to)-c.tl.Index(from)+int64(c.s.per), width) - fitting(model.BinsPerWindow, width/2)
 	c.back, c.cursor = max(now.Sub(to), 0), 0
 }
 
@@ -327,25 +313,14 @@ var columnWidths = func() (widths []int) {
 	return append(widths, 2*model.BinsPerWindow)
 }()
 
-// fitColumns returns the smallest width of a column, in bins, at which so many bins fill at most
-// `columns` columns; the greatest width if none does.
-func fitColumns(bins int64, columns int) int {
-	for _, per := range columnWidths {
-		if bins <= int64(per)*int64(max(columns, 1)) {
-			return per
-		}
+// fitting returns the place of the smallest width of a column at which so many bins fill at most `columns` columns; that of the
+// greatest if none does.
+func fitting(bins int64, columns int) int {
+	i := slices.IndexFunc(columnWidths, func(per int) bool { return bins <= int64(per)*int64(max(columns, 1)) })
+	if i < 0 {
+		return len(columnWidths) - 1
 	}
-	return columnWidths[len(columnWidths)-1]
-}
-
-// nextWidth returns the width of a column one step coarser or finer than per, or per itself if
-// there is none.
-func nextWidth(per int, coarser bool) int {
-	i, _ := slices.BinarySearch(columnWidths, per)
-	if i--; coarser {
-		i += 2
-	}
-	return columnWidths[min(max(i, 0), len(columnWidths)-1)]
+	return i
 }
 
 // opensWindow reports whether a clock-aligned window begins in column c of `per` bins.

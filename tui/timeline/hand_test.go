@@ -68,7 +68,7 @@ func TestPaintingChangesNothing(t *testing.T) {
 
 func TestPerColumnIsTheFinestThatFits(t *testing.T) {
 	for columns := -3; columns < 300; columns++ {
-		per := fitColumns(model.BinsPerWindow, columns)
+		per := columnWidths[fitting(model.BinsPerWindow, columns)]
 		if model.BinsPerWindow%per != 0 {
 			t.Fatalf("%d columns: %d bins do not divide a window", columns, per)
 		}

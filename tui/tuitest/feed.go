@@ -115,7 +115,8 @@ func (f *Feed) read(k *key, now limiter.Instant) model.Reading {
 		n := k.Rate(second, f.random)
 		for i := range n {
 			at := f.last.Add(now.Sub(f.last) * time.Duration(i+1) / time.Duration(n+1))
-			r.Arrivals = append(r.Arrivals, k.take(at, 1))
+			_, a := k.take(at, 1)
+			r.Arrivals = append(r.Arrivals, a)
 		}
 	}
 	r.Arrivals = append(r.Arrivals, k.fired...)
@@ -137,12 +138,12 @@ func (f *Feed) read(k *key, now limiter.Instant) model.Reading {
 	return r
 }
 
-func (k *key) take(at limiter.Instant, cost int64) model.Arrival {
+func (k *key) take(at limiter.Instant, cost int64) (limiter.Decision, model.Arrival) {
 	d := k.state.Take(at, k.Limit, limiter.Convention{}, cost)
 	if !d.Allowed {
 		k.denied = append(k.denied, limiter.Entry{At: at, Count: cost})
 	}
-	return model.Arrival{At: at, N: cost, Denied: !d.Allowed}
+	return d, model.Arrival{At: at, N: cost, Denied: !d.Allowed}
 }
 
 // trim forgets what is older than a reading reaches back.
@@ -218,10 +219,7 @@ func Cast() []Personality {
 // little more than is admitted.
 func Every() []Personality {
 	var people []Personality
-	for _, how := range []limiter.Algorithm{
-		limiter.FixedWindow, limiter.SlidingLog, limiter.SlidingWindow, limiter.StreamCounter, limiter.GCRA,
-		limiter.TokenBucket, limiter.LeakyBucket,
-	} {
+	for _, how := range limiter.Algorithms() {
 		people = append(people, Personality{Name: "every:" + how.String(), Limit: limiter.Limit{Count: 20, Window: 10 * time.Second}, How: how,
 			Rate: bursts(13, 4.4)})
 	}
@@ -251,14 +249,10 @@ func (f *Feed) FireAt(now limiter.Instant, name string, cost int64) (model.Fired
 		if k.Name != name {
 			continue
 		}
-		d := k.state.Take(now, k.Limit, limiter.Convention{}, cost)
-		fired := model.Fired{Key: name, Cost: cost, At: now, Decision: d, Latency: 120 * time.Microsecond}
-		if !d.Allowed {
-			fired.Outcome = model.Denied
-			k.denied = append(k.denied, limiter.Entry{At: now, Count: cost})
-		}
-		k.fired = append(k.fired, model.Arrival{At: now, N: cost, Denied: !d.Allowed})
-		return fired, nil
+		d, a := k.take(now, cost)
+		k.fired = append(k.fired, a)
+		return model.Fired{Key: name, Cost: cost, At: now, Decision: d, Latency: 120 * time.Microsecond,
+			Outcome: collect.If(d.Allowed, model.Admitted, model.Denied)}, nil
 	}
 	return model.Fired{}, fmt.Errorf("there is no key %q", name)
 }
