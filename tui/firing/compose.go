@@ -98,8 +98,9 @@ func (o *Orders) FireText(text string) tea.Cmd {
 
 // plan is a request that is going to be fired.
 type plan struct {
-	key string
-	at  limiter.Instant // on the server's clock
+	key  string
+	at   limiter.Instant    // on the server's clock
+	drop context.CancelFunc // ends what waits for it
 }
 
 // mostPlans bounds the number of plans.
@@ -123,13 +124,14 @@ func (o *Orders) FireAt(at limiter.Instant) tea.Cmd {
 	if len(o.plans) >= mostPlans {
 		return o.app.Warn(fmt.Sprintf("%d requests wait for their moment already: x takes them back.", len(o.plans)))
 	}
-	p := &plan{k.Reading.Key, at}
+	ctx, drop := context.WithCancel(o.app.Context())
+	p := &plan{k.Reading.Key, at, drop}
 	o.plans = append(o.plans, p)
 	o.MarkPlans()
 	wait := max(at.Sub(o.keys.LiveAt()), 0)
 	o.app.Say("One request is fired in " + format.Span(wait) + "; x takes it back.")
-	ctx := o.app.Context()
 	return func() tea.Msg {
+		defer drop()
 		select {
 		case <-ctx.Done():
 			return nil

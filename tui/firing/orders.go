@@ -205,6 +205,9 @@ func (o *Orders) ToggleRate() tea.Cmd {
 
 // Stop ends all running orders, and cancels the planned ones.
 func (o *Orders) Stop() {
+	for _, p := range o.plans {
+		p.drop()
+	}
 	o.plans = nil
 	o.MarkPlans()
 	o.underWay.stop()

@@ -20,10 +20,12 @@ func watched(t *testing.T) (*model.Watched, limiter.Instant) {
 	for range 60 {
 		at = at.Add(time.Second)
 		state.Take(at-1000, limit, limiter.Convention{}, 1)
-		b.Apply(model.Batch{At: at, Local: at.Time(), Server: model.Server{Link: model.Live}, Sweep: model.Sweep{Passes: 1}, Readings: []model.Reading{{
-			Key: "k", Type: "zset", At: at, Since: since, ExactKnown: true, PreviousKnown: true, State: state, Arrivals: []model.Arrival{{At: at - 1000, N: 1}},
-			Target: model.Target{Algorithm: limiter.SlidingLog, Window: limit.Window, LimitKnown: true, Limit: limit},
-		}}})
+		b.Apply(model.Batch{At: at, Local: at.Time(), Server: model.Server{Link: model.Live}, Sweep: model.Sweep{Passes: 1},
+			Readings: []model.Reading{{
+				Key: "k", Type: "zset", At: at, Since: since, ExactKnown: true, PreviousKnown: true, State: state,
+				Arrivals: []model.Arrival{{At: at - 1000, N: 1}},
+				Target:   model.Target{Algorithm: limiter.SlidingLog, Window: limit.Window, LimitKnown: true, Limit: limit},
+			}}})
 		since = at
 	}
 	return b.Key("k"), at

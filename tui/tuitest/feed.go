@@ -220,8 +220,8 @@ func Cast() []Personality {
 func Every() []Personality {
 	var people []Personality
 	for _, how := range limiter.Algorithms() {
-		people = append(people, Personality{Name: "every:" + how.String(), Limit: limiter.Limit{Count: 20, Window: 10 * time.Second}, How: how,
-			Rate: bursts(13, 4.4)})
+		people = append(people, Personality{Name: "every:" + how.String(), Limit: limiter.Limit{Count: 20, Window: 10 * time.Second},
+			How: how, Rate: bursts(13, 4.4)})
 	}
 	return people
 }
