@@ -270,12 +270,13 @@ func (t *teaching) write() (tea.Cmd, bool) {
 	}
 	return func() tea.Msg {
 		taught, err := write()
-		return shell.Then(func() tea.Cmd { return t.s.taught(t.group.Pattern, taught, err) })
+		return shell.Then(func() tea.Cmd { return t.taught(taught, err) })
 	}, true
 }
 
 // taught shows the result of writing a rule.
-func (s *Session) taught(pattern string, taught identify.Taught, err error) tea.Cmd {
+func (t *teaching) taught(taught identify.Taught, err error) tea.Cmd {
+	s, pattern := t.s, t.group.Pattern
 	if err != nil {
 		return s.Shell.Warn(safetext.Sentence(err.Error()))
 	}

@@ -144,7 +144,7 @@ func (s *Session) hear(msg newsMsg) tea.Cmd {
 		}
 	}
 	s.Shell.Redraw()
-	return tea.Batch(s.nextNews(), s.call(begun), s.Shell.Wake())
+	return tea.Batch(s.nextNews(), call(s.Options.Notify, begun), s.Shell.Wake())
 }
 
 // sameAlert reports whether two alerts have the same rule and key.
@@ -153,12 +153,12 @@ func sameAlert(x, y *report.Alert) bool {
 }
 
 // call rings the bell or notifies the desktop, once for all alerts that have just begun.
-func (s *Session) call(begun []report.Alert) tea.Cmd {
-	if len(begun) == 0 || s.Options.Notify == NotifyNot {
+func call(notify Notify, begun []report.Alert) tea.Cmd {
+	if len(begun) == 0 || notify == NotifyNot {
 		return nil
 	}
 	text := "\a"
-	if s.Options.Notify == NotifyDesktop {
+	if notify == NotifyDesktop {
 		says := sentence(&begun[0])
 		if more := len(begun) - 1; more > 0 {
 			says += fmt.Sprintf(" (and %d more)", more)
