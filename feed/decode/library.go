@@ -28,9 +28,9 @@ type Library struct {
 	Types []string
 	// Fields are the fields of hashes that Recognize needs to see.
 	Fields []string
-	// Lists says whether a key's name may be that of one of the library's lists. The elements of
+	// Lists finds the names of the library's lists, "" for none. The elements of
 	// other lists are not read: each may be as large as the server's memory.
-	Lists func(key string) bool
+	Lists string
 	// Beside finds the keys that the library keeps beside those of its limiters; "" finds none.
 	Beside string
 	// Silent lists what the library does not record, for a person: "denied requests".
@@ -64,7 +64,6 @@ type Match struct {
 	Kind Kind
 	// Span is the least that the window lasts, as Decoded.Span, by the sample.
 	Span time.Duration
-	Unit time.Duration // of a Counter's start, where Limiter is nil
 
 	// Blocks is a key that denies everything until it expires, beside a limiter that is followed as
 	// others of its Kind are; "" for none.
@@ -177,7 +176,7 @@ func (m *Match) Told(key, typ string) Found {
 type Recognizer struct {
 	byType map[string][]*Library
 	fields []string
-	lists  []func(string) bool
+	lists  []*regexp.Regexp
 	beside []*regexp.Regexp
 }
 
@@ -193,8 +192,8 @@ func NewRecognizer(libraries []*Library) *Recognizer {
 				r.fields = append(r.fields, f)
 			}
 		}
-		if l.Lists != nil {
-			r.lists = append(r.lists, l.Lists)
+		if l.Lists != "" {
+			r.lists = append(r.lists, regexp.MustCompile(l.Lists))
 		}
 		if l.Beside != "" {
 			r.beside = append(r.beside, regexp.MustCompile(l.Beside))
@@ -228,7 +227,7 @@ func (r *Recognizer) Survey(key, typ string) (f Fetch, ok bool) {
 		return f, len(r.byType[typ]) > 0
 	case "list":
 		f.Ends = 1
-		if !slices.ContainsFunc(r.lists, func(fits func(string) bool) bool { return fits(key) }) {
+		if !slices.ContainsFunc(r.lists, func(is *regexp.Regexp) bool { return is.MatchString(key) }) {
 			return f, false
 		}
 	default:

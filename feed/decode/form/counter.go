@@ -34,20 +34,13 @@ func Until(d *decode.Decoded, now limiter.Instant, ttl time.Duration, blocks boo
 		d.State.Start, d.State.BlockedUntil = now, Expiry(now, ttl)
 		return
 	}
-	d.State.Start, d.Ends = anchor(now, ttl, d.Window)
-}
-
-// anchor returns the start of a window that began with its first request, from the expiry of
-// its key, and, where its length is not known, its end.
-func anchor(now limiter.Instant, ttl, window time.Duration) (start, ends limiter.Instant) {
-	if ttl <= 0 {
-		return now, 0
+	switch d.State.Start, d.Ends = now, 0; {
+	case ttl <= 0:
+	case d.Window > 0:
+		d.State.Start = Expiry(now, ttl).Add(-d.Window)
+	default:
+		d.Ends = Expiry(now, ttl)
 	}
-	ends = Expiry(now, ttl)
-	if window > 0 {
-		return ends.Add(-window), 0
-	}
-	return now, ends
 }
 
 // ClockSlack is how far clocks of a millisecond's resolution may lie apart in one exchange.
@@ -264,20 +257,15 @@ func WindowWith(index int64, at limiter.Instant) (w time.Duration, ok bool) {
 
 // StartSuffix splits a key at the start of a window in nanoseconds, whole microseconds and not
 // ahead of now; ok is false where s is no counter with such a name.
-func StartSuffix(s *decode.Sample, sep byte, now limiter.Instant) (base string, start limiter.Instant, ok bool) {
+func StartSuffix(s *decode.Sample, now limiter.Instant) (base string, start limiter.Instant, ok bool) {
 	if len(s.Key) <= 19 || s.TTL <= 0 {
 		return "", 0, false
 	}
 	base, digits := s.Key[:len(s.Key)-19], s.Key[len(s.Key)-19:]
 	start, ok = Nanoseconds(digits, now)
-	if _, counts := Count(s.Text); !ok || !counts || !strings.HasSuffix(digits, "000000") || start > now.Add(WholeSecond) {
-		return "", 0, false
-	}
-	if sep == 0 {
-		last := base[len(base)-1]
-		return base, start, last < '0' || last > '9'
-	}
-	return strings.TrimSuffix(base, string(sep)), start, base[len(base)-1] == sep && len(base) > 1
+	_, counts := Count(s.Text)
+	last := base[len(base)-1]
+	return base, start, ok && counts && strings.HasSuffix(digits, "000000") && start <= now.Add(WholeSecond) && (last < '0' || last > '9')
 }
 
 // WrittenWindow returns the one length of a window that begins at start whose counter, written

@@ -27,17 +27,13 @@ const wholeString = 64 << 10
 
 // text returns what stands there: in the samples of the leading key and of Key.
 func (s *Source) text(lead, beside *decode.Sample) (text string, ok bool) {
-	switch s.Kind {
-	case "key":
+	switch {
+	case s.Kind == "key":
 		return beside.Text, beside.Exists()
-	case "json":
+	case s.Kind == "json", s.Kind == "field" && lead.Type == "string":
 		value, found := jsonAt(lead.Text, s.Name)
 		return plain(value), found
-	case "field":
-		if lead.Type == "string" {
-			value, found := jsonAt(lead.Text, s.Name)
-			return plain(value), found
-		}
+	case s.Kind == "field":
 		text, ok = lead.Fields[s.Name]
 		return text, ok
 	}
@@ -327,12 +323,12 @@ func (all Several) Fetch(now limiter.Instant) (fetched []decode.Fetch) {
 // Decode returns the strictest. One that cannot be read, or not whole, goes first, for it may be that.
 func (all Several) Decode(now limiter.Instant, got []decode.Sample, given decode.Settings) (strictest decode.Decoded) {
 	var members []string
-	best := strictness{}
+	var best [3]int64
 	for i, o := range all {
 		n := len(o.Fetch(now))
 		d := o.Decode(now, got[:n], given)
 		got, members = got[n:], append(members, d.Members...)
-		if s := strictnessOf(&d, now); i == 0 || s.exceeds(best) {
+		if s := strictnessOf(&d, now); i == 0 || slices.Compare(s[:], best[:]) > 0 {
 			strictest, best = d, s
 		}
 	}
@@ -341,33 +337,20 @@ func (all Several) Decode(now limiter.Instant, got []decode.Sample, given decode
 	return strictest
 }
 
-// strictness says how much a limiter denies.
-type strictness struct {
-	unknown bool
-	wait    int64 // until it admits one
-	left    int64
-}
-
-func strictnessOf(d *decode.Decoded, now limiter.Instant) strictness {
+// strictnessOf returns how much a limiter denies, in numbers that are the greater the more: whether that is not known, how long until
+// it admits one, and how little is left.
+func strictnessOf(d *decode.Decoded, now limiter.Instant) (s [3]int64) {
 	state := d.State
 	state.Algorithm = d.Algorithm
 	is := state.Peek(now, d.Limit, d.Convention, 1)
-	s := strictness{unknown: d.Err != "" || d.Partial, wait: int64(is.RetryAfter), left: is.Remaining}
-	if d.State.BlockedUntil > now {
-		s.wait = max(s.wait, int64(d.State.BlockedUntil.Sub(now)))
+	if s[1], s[2] = int64(is.RetryAfter), -is.Remaining; d.LimitFrom == model.NoLimit {
+		s[2] = -limiter.MaxCount
 	}
-	if d.LimitFrom == model.NoLimit {
-		s.left = limiter.MaxCount
+	if d.Err != "" || d.Partial {
+		s[0] = 1
+	}
+	if d.State.BlockedUntil > now {
+		s[1] = max(s[1], int64(d.State.BlockedUntil.Sub(now)))
 	}
 	return s
-}
-
-func (s strictness) exceeds(o strictness) bool {
-	switch {
-	case s.unknown != o.unknown:
-		return s.unknown
-	case s.wait != o.wait:
-		return s.wait > o.wait
-	}
-	return s.left < o.left
 }

@@ -312,13 +312,11 @@ func (f *WindowForm) bounds(at limiter.Instant, w time.Duration, origin limiter.
 	date := func(y int, m time.Month, d int) limiter.Instant {
 		return limiter.InstantOf(time.Date(y, m, d, 0, 0, 0, 0, zone))
 	}
+	months := map[time.Duration]time.Month{365 * day: 12, letters['q'].lasts: 3, 28 * day: 1}[f.finest]
 	switch {
-	case f.finest == 365*day:
-		return date(y, 1, 1), date(y+1, 1, 1)
-	case f.finest == letters['q'].lasts:
-		return date(y, (m-1)/3*3+1, 1), date(y, (m-1)/3*3+4, 1)
-	case f.finest == 28*day:
-		return date(y, m, 1), date(y, m+1, 1)
+	case months > 0:
+		first := (m-1)/months*months + 1
+		return date(y, first, 1), date(y, first+months, 1)
 	case f.finest == 7*day:
 		monday := d - (int(t.Weekday())+6)%7
 		return date(y, m, monday), date(y, m, monday+7)

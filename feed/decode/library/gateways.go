@@ -128,32 +128,3 @@ func fitsEnvoy(x *form.Windowed, start limiter.Instant, s *decode.Sample, now li
 	unit, age := x.Settings.Window, now.Sub(start)
 	return age >= -form.WholeSecond && s.TTL <= unit+jitter-max(age-unit, 0)+form.WholeSecond && s.TTL >= unit-max(age, 0)-form.WholeSecond
 }
-
-func aspnetcore(s *decode.Sample, c decode.Context) *decode.Match {
-	rest, ok := strings.CutPrefix(s.Key, "rl:")
-	kind, name, more := strings.Cut(rest, ":")
-	base, suffix, closed := strings.Cut(name, "}")
-	if !ok || !more || !closed || !strings.HasPrefix(base, "{") {
-		return nil
-	}
-	if s.Type == "zset" && suffix == "" && (kind == "sw" && s.TTL > 0 || kind == "cc" && s.TTL < 0) {
-		return matchASPNetLog(s, c, kind)
-	}
-	return nil
-}
-
-func matchASPNetLog(s *decode.Sample, c decode.Context, kind string) *decode.Match {
-	if len(s.First) == 0 || len(s.Last) == 0 || !form.BothEnds(s, func(e decode.Element) bool {
-		return decode.UnitOf(e.Score, c.Now) == time.Millisecond && e.Score == math.Trunc(e.Score)
-	}) {
-		return nil
-	}
-	m := &decode.Match{
-		Kind: decode.Log, Settings: decode.Settings{Algorithm: limiter.SlidingLog}, Prefix: "rl:" + kind + ":{",
-		Why: []string{"named rl:" + kind + ":{<key>}", "a sorted set of milliseconds"},
-	}
-	if kind == "cc" {
-		m.Window = time.Minute
-	}
-	return m
-}

@@ -132,13 +132,7 @@ func (f *fiber) learn(now limiter.Instant, h fiberHits, ttl time.Duration) {
 }
 
 func mennanov(s *decode.Sample, c decode.Context) *decode.Match {
-	if s.Type == "zset" { // nothing in it but the form says whose it is
-		if !c.Named || len(s.First) == 0 || decode.UnitOf(s.First[0].Score, c.Now) != time.Nanosecond {
-			return nil
-		}
-		return underWay("", "a sorted set of requests under way, by the nanosecond of their beginning")
-	}
-	if base, start, ok := form.StartSuffix(s, 0, c.Now); ok && (c.Named || strings.HasSuffix(base, "}")) {
+	if base, start, ok := form.StartSuffix(s, c.Now); ok && (c.Named || strings.HasSuffix(base, "}")) {
 		return matchTruncated(s, c, base, start)
 	}
 	base, ok := strings.CutSuffix(s.Key, "last")

@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/big"
 	"regexp"
-	"strings"
 	"time"
 
 	"ratescope/feed/decode"
@@ -17,14 +16,18 @@ import (
 )
 
 func bucket4j(s *decode.Sample, c decode.Context) *decode.Match {
-	n := bandwidths(s.Text)
-	if n == 0 {
+	rest := bigEndian(s.Text)
+	var first bandwidthPart
+	h, ok := rest.head()
+	if !ok || !rest.take(&first) || first.Version != 1 || first.Capacity <= 0 {
 		return nil
 	}
 	keys := form.Texts(s.Key)
-	keys[0].Bytes = int64(64 + n*(bandwidthBytes+stateBytes+idBytes))
-	r := &form.Reader{Keys: keys, Settings: decode.Settings{Algorithm: limiter.TokenBucket}, Holds: "state of Bucket4j", Read: bucket4jState}
-	return r.MatchWhole(c, decode.Match{Why: []string{"a binary form of limits and their state", "as long as its number of limits makes it"}})
+	keys[0].Bytes = int64(64 + h.Count*(bandwidthBytes+stateBytes+idBytes))
+	r := &form.Reader{Keys: keys, Settings: decode.Settings{Algorithm: limiter.TokenBucket}, Holds: "state of Bucket4j",
+		Read: bucket4jState}
+	return r.MatchWhole(c, decode.Match{
+		Why: []string{"a binary form of limits and their state", "as long as its number of limits makes it"}})
 }
 
 // Sizes in the binary form, without ids of limits.
@@ -68,20 +71,9 @@ func (b *bigEndian) head() (h headPart, ok bool) {
 	return h, ok
 }
 
-// bandwidths returns how many limits a value says that it holds, 0 where it is none.
-func bandwidths(text string) int {
-	rest := bigEndian(text)
-	var first bandwidthPart
-	if h, ok := rest.head(); ok && rest.take(&first) && first.Version == 1 && first.Capacity > 0 {
-		return int(h.Count)
-	}
-	return 0
-}
-
 // bandwidth is one limit and its state.
 type bandwidth struct {
-	capacity, period, refill int64 // period in nanoseconds
-	intervally               bool
+	bandwidthPart
 	statePart
 	sizeAt int // where size stands in the value
 }
@@ -94,15 +86,13 @@ func readBucket4j(text string, now limiter.Instant) (limits []bandwidth, ok bool
 		return nil, false
 	}
 	for range h.Count {
-		var part bandwidthPart
+		var b bandwidth
 		var length uint16
-		if !rest.take(&part) || part.Named && (!rest.take(&length) || len(rest) < int(length)) {
+		if !rest.take(&b.bandwidthPart) || b.Named && (!rest.take(&length) || len(rest) < int(length)) {
 			return nil, false
 		}
 		rest = rest[length:]
-		b := bandwidth{capacity: part.Capacity, period: part.Period, refill: part.Refill, intervally: part.Intervally}
-		limit := b.limit()
-		if part.Version != 1 || b.refill <= 0 || limit.Validate() != nil {
+		if limit := b.limit(); b.Version != 1 || b.Refill <= 0 || limit.Validate() != nil {
 			return nil, false
 		}
 		limits = append(limits, b)
@@ -128,7 +118,7 @@ func readBucket4j(text string, now limiter.Instant) (limits []bandwidth, ok bool
 
 // limit returns the limit in the terms of the package limiter.
 func (b *bandwidth) limit() limiter.Limit {
-	return limiter.Limit{Count: b.refill, Burst: b.capacity, Window: time.Duration(b.period).Truncate(time.Microsecond)}
+	return limiter.Limit{Count: b.Refill, Burst: b.Capacity, Window: time.Duration(b.Period).Truncate(time.Microsecond)}
 }
 
 // bucket4jState reads the limit that admits last, and, where several admit, the one with least left.
@@ -156,13 +146,13 @@ func (b *bandwidth) decoded() (d decode.Decoded) {
 	d.Window = d.Limit.Window
 	d.State.Algorithm = limiter.TokenBucket
 	at := limiter.Instant(b.Last / 1000)
-	if b.intervally {
+	if b.Intervally {
 		d.Convention.Refill = convention.Interval
-		form.SetTokens(&d, float64(b.Size), at, float64(d.Window.Microseconds())/float64(b.refill))
+		form.SetTokens(&d, float64(b.Size), at, float64(d.Window.Microseconds())/float64(b.Refill))
 		return d
 	}
 	step := form.Emission(d.Settings)
-	rest := math.Max(math.Min(float64(b.RoundingError)/float64(b.period), 1), 0)
+	rest := math.Max(math.Min(float64(b.RoundingError)/float64(b.Period), 1), 0)
 	form.SetTokens(&d, float64(b.Size)+rest, at, step)
 	return d
 }
@@ -189,10 +179,10 @@ func RaiseBucket4j(text string, units int64, now limiter.Instant) (raised string
 	one.refillTo(int64(now) * 1000)
 	b := []byte(text)
 	put := func(at int, n int64) { binary.BigEndian.PutUint64(b[at:], uint64(n)) }
-	if one.refill == one.capacity {
-		put(model.Bucket4jRefill, one.refill+units)
+	if one.Refill == one.Capacity {
+		put(model.Bucket4jRefill, one.Refill+units)
 	}
-	put(model.Bucket4jCapacity, one.capacity+units)
+	put(model.Bucket4jCapacity, one.Capacity+units)
 	put(one.sizeAt-8, one.Last)
 	put(one.sizeAt, one.Size+units)
 	put(one.sizeAt+8, one.RoundingError)
@@ -203,26 +193,26 @@ func RaiseBucket4j(text string, units int64, now limiter.Instant) (raised string
 // rest of a token is kept in parts of the period.
 func (b *bandwidth) refillTo(now int64) {
 	elapsed := now - b.Last
-	if b.intervally && elapsed > 0 {
-		elapsed -= elapsed % b.period
+	if b.Intervally && elapsed > 0 {
+		elapsed -= elapsed % b.Period
 	}
 	if elapsed <= 0 {
 		return
 	}
-	parts := new(big.Int).Mul(big.NewInt(elapsed), big.NewInt(b.refill))
+	parts := new(big.Int).Mul(big.NewInt(elapsed), big.NewInt(b.Refill))
 	parts.Add(parts, big.NewInt(b.RoundingError))
-	tokens, rest := parts.QuoRem(parts, big.NewInt(b.period), new(big.Int))
+	tokens, rest := parts.QuoRem(parts, big.NewInt(b.Period), new(big.Int))
 	tokens.Add(tokens, big.NewInt(b.Size))
 	b.Last += elapsed
-	if tokens.Cmp(big.NewInt(b.capacity)) >= 0 {
-		b.Size, b.RoundingError = b.capacity, 0
+	if tokens.Cmp(big.NewInt(b.Capacity)) >= 0 {
+		b.Size, b.RoundingError = b.Capacity, 0
 		return
 	}
 	b.Size, b.RoundingError = tokens.Int64(), rest.Int64()
 }
 
-// clientID is the UUID that a client of Redisson calls itself by.
-var clientID = regexp.MustCompile(`^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+// redissonName is one beside the hash of a limiter, where each client has its own with the UUID that it calls itself by.
+var redissonName = regexp.MustCompile(`(?s)^\{(.+?)\}:(value|permits)(?::([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}))?$`)
 
 func redisson(s *decode.Sample, c decode.Context) *decode.Match {
 	if s.Type == "hash" {
@@ -231,21 +221,15 @@ func redisson(s *decode.Sample, c decode.Context) *decode.Match {
 		}
 		return matchRedisson(s.Key, "", "a hash of rate, interval and type")
 	}
-	rest, ok := strings.CutPrefix(s.Key, "{")
-	name, part, more := strings.Cut(rest, "}:")
-	kind, client, _ := strings.Cut(part, ":")
-	_, isCount := form.Count(s.Text)
-	switch {
-	case !ok || !more || name == "" || client != "" && !clientID.MatchString(client):
-		return nil
-	case s.Type == "string" && (kind != "value" || !isCount), s.Type == "zset" && kind != "permits":
+	n := redissonName.FindStringSubmatch(s.Key)
+	if _, isCount := form.Count(s.Text); n == nil || (n[2] == "value") != (s.Type == "string") || s.Type == "string" && !isCount {
 		return nil
 	}
-	m := matchRedisson(name, client, "named {<name>}:value", "beside it a hash of rate, interval and type")
+	m := matchRedisson(n[1], n[3], "named {<name>}:value", "beside it a hash of rate, interval and type")
 	m.Siblings = m.Limiter.Fetch(c.Now)[:1]
 	m.Confirm = func(got []decode.Sample) bool {
 		_, overall, ok := readRedisson(&got[0])
-		return ok && overall == (client == "")
+		return ok && overall == (n[3] == "")
 	}
 	return m
 }

@@ -12,7 +12,6 @@ import (
 	"bytes"
 	_ "embed"
 	"fmt"
-	"strings"
 	"sync"
 
 	"go.yaml.in/yaml/v3"
@@ -27,56 +26,34 @@ var described []byte
 // recognizers are those of the libraries that libraries.yaml has no layout of, or that keep more: each recognizes the
 // keys of its library.
 var recognizers = map[string]func(*decode.Sample, decode.Context) *decode.Match{
-	"bull":                           bull,
-	"bullmq":                         bullMQ,
-	"hapi-rate-limitor":              recognizeMicroseconds("hapi-rate-limitor"),
-	"ratelimit-js":                   ratelimitJS,
-	"oss-ratelimit":                  ossRatelimit,
-	"redis-rate-limiter":             redisRateLimiter,
-	"limits":                         limits,
-	"django-rest-framework":          djangoREST,
-	"throttled-py":                   throttledPy,
-	"sentry":                         sentry,
-	"symfony-rate-limiter":           symfony,
-	"laravel":                        laravel,
-	"gitlab":                         gitlab,
-	"mastodon":                       mastodon,
-	"discourse":                      discourse,
-	"rack-attack":                    rackAttack,
-	"apisix":                         apisix,
-	"aspnetcore-redis-rate-limiting": aspnetcore,
-	"bucket4j":                       bucket4j,
-	"kong":                           kong,
-	"redisson":                       redisson,
-	"tyk":                            tyk,
-	"envoy-ratelimit":                envoyRatelimit,
-	"fiber-limiter":                  fiberLimiter,
-	"gin-rate-limit":                 ginRateLimit,
-	"go-redisstore":                  goRedisstore,
-	"russellluo-slidingwindow":       russellluo,
-	"mennanov-limiters":              mennanov,
-	"redis-rate":                     redisRate,
-	"spring-cloud-gateway":           leftBucket("request_rate_limiter.{", ".timestamp", true, false),
-	"stripe":                         stripe,
-	"go-zero":                        leftBucket("{", ".ts", true, true), // and counters of libraries.yaml
-	"throttled":                      throttled,
-	"redis-cell":                     redisCell,
-	"redis-gcra":                     redisGCRA,
-	"httprate-redis":                 httprateRedis,
-	"upstash-ratelimit":              upstash,
-	"pyrate-limiter":                 pyrateLimiter,
-	"ratelimiter":                    recognizeMicroseconds("limit"),
-	"async-ratelimiter":              asyncRatelimiter,
-	"rolling-rate-limiter":           rollingRateLimiter,
-	"sliding-window-rate-limiter":    slidingWindowRateLimiter,
-	model.OwnLibrary:                 ratescope,
-	"counter-sliding-window":         counterSlidingWindow,
-}
-
-// lists are those of decode.Library.Lists.
-var lists = map[string]func(key string) bool{
-	"limits":    func(key string) bool { _, ok := limitsName(key); return ok },
-	"discourse": func(key string) bool { return strings.Contains(key, "l-rate-limit") },
+	"bull":                        bull,
+	"bullmq":                      bullMQ,
+	"ratelimit-js":                ratelimitJS,
+	"redis-rate-limiter":          redisRateLimiter,
+	"limits":                      limits,
+	"django-rest-framework":       djangoREST,
+	"sentry":                      sentry,
+	"symfony-rate-limiter":        symfony,
+	"laravel":                     laravel,
+	"discourse":                   discourse,
+	"rack-attack":                 rackAttack,
+	"apisix":                      apisix,
+	"bucket4j":                    bucket4j,
+	"kong":                        kong,
+	"redisson":                    redisson,
+	"envoy-ratelimit":             envoyRatelimit,
+	"fiber-limiter":               fiberLimiter,
+	"gin-rate-limit":              ginRateLimit,
+	"go-redisstore":               goRedisstore,
+	"russellluo-slidingwindow":    russellluo,
+	"mennanov-limiters":           mennanov,
+	"httprate-redis":              httprateRedis,
+	"upstash-ratelimit":           upstash,
+	"pyrate-limiter":              pyrateLimiter,
+	"rolling-rate-limiter":        rollingRateLimiter,
+	"sliding-window-rate-limiter": slidingWindowRateLimiter,
+	model.OwnLibrary:              ratescope,
+	"counter-sliding-window":      counterSlidingWindow,
 }
 
 // All returns the libraries, the ones with the most telling layouts first. The slice is not to be changed.
@@ -96,7 +73,6 @@ var All = sync.OnceValue(func() (all []*decode.Library) {
 		if own == nil && states == nil {
 			panic(fmt.Sprintf("libraries.yaml: %s has neither a layout nor a function", l.Name))
 		}
-		l.Lists = lists[l.Name]
 		l.Recognize = func(s *decode.Sample, c decode.Context) (m *decode.Match) {
 			if own != nil {
 				m = own(s, c)

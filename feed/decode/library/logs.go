@@ -14,45 +14,6 @@ import (
 	"ratescope/limiter/redisstore"
 )
 
-// recognizeMicroseconds recognizes logs named <prefix>:<id>, also behind a prefix that the client of
-// Redis gives all names, whose members are their scores in microseconds and which charge what they
-// deny. Logs of the package limiter look alike; theirs are told by the prefix that it gives them, or
-// by members that are no numbers.
-func recognizeMicroseconds(prefix string) func(*decode.Sample, decode.Context) *decode.Match {
-	return func(s *decode.Sample, c decode.Context) *decode.Match {
-		lives, ok := form.Newest(s, c.Now, time.Microsecond)
-		if !ok || !form.BothEnds(s, form.IsScore) || !c.Named && !hasPart(s.Key, prefix) {
-			return nil
-		}
-		return form.Logged(lives, convention.Charged, form.PrefixOf(s.Key), "named "+prefix+":<id>",
-			"a sorted set whose members are their scores, in microseconds")
-	}
-}
-
-// hasPart says whether a name has the part before one of its colons, and is not in the package
-// limiter's own prefix.
-func hasPart(key, part string) bool {
-	for i := 0; ; {
-		j := strings.Index(key[i:], part+":")
-		if j < 0 || strings.HasPrefix(key, redisstore.DefaultPrefix) {
-			return false
-		}
-		if i += j; i == 0 || strings.IndexByte(":/|.{", key[i-1]) >= 0 {
-			return true
-		}
-		i += len(part)
-	}
-}
-
-func asyncRatelimiter(s *decode.Sample, c decode.Context) *decode.Match {
-	lives, ok := form.Newest(s, c.Now, time.Millisecond)
-	if !ok || !form.BothEnds(s, form.IsScore) || !form.HasFraction(s.First[0]) && !form.HasFraction(s.Last[len(s.Last)-1]) {
-		return nil
-	}
-	return form.Logged(lives, convention.Free, form.PrefixOf(s.Key),
-		"a sorted set whose members are their scores, in milliseconds with a fraction")
-}
-
 // randomUUID is one as 7d287dec-589d-42f9-b066-39510b224d81.
 var randomUUID = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
 
@@ -100,23 +61,6 @@ func isThousandfold(s *decode.Sample, now limiter.Instant) bool {
 	return ok && slices.Contains(decode.Periods[:], window) && !slices.Contains(decode.Periods[:], 1000*window)
 }
 
-func tyk(s *decode.Sample, c decode.Context) *decode.Match {
-	if !c.Named && !strings.HasPrefix(s.Key, "rate-limit-") || s.TTL <= 0 || len(s.First) == 0 || len(s.Last) == 0 {
-		return nil
-	}
-	if !form.BothEnds(s, func(e decode.Element) bool {
-		at, ok := form.Nanoseconds(e.Member, c.Now)
-		return ok && at.Sub(decode.InstantIn(e.Score, time.Nanosecond)).Abs() <= time.Microsecond
-	}) {
-		return nil
-	}
-	lives, _ := form.Newest(s, c.Now, time.Nanosecond)
-	m := form.Logged(lives.Round(time.Second), convention.Charged, "rate-limit-", "named rate-limit-<scope>-<hash>",
-		"a sorted set whose members are their scores, in nanoseconds")
-	m.Guessed, m.Blocks = m.Window == 0, s.Key+".BLOCKED" // every request sets it to a window of whole seconds
-	return m
-}
-
 func pyrateLimiter(s *decode.Sample, c decode.Context) *decode.Match {
 	if s.TTL > 0 || !form.BothEnds(s, func(e decode.Element) bool { return isPyrateEntry(e, c.Now) }) {
 		return nil
@@ -127,18 +71,15 @@ func pyrateLimiter(s *decode.Sample, c decode.Context) *decode.Match {
 	return m
 }
 
+// pyrateMember is one, of which the second part is random.
+var pyrateMember = regexp.MustCompile(`(?s)^.+:([0-9A-Za-z]{6}):[1-9]\d{0,14}$`)
+
 // isPyrateEntry says whether a member is a unit of a request. Six random letters and digits are
 // hardly ever all digits or a word.
 func isPyrateEntry(e decode.Element, now limiter.Instant) bool {
-	front, unit, _ := form.LastPart(e.Member, ':')
-	item, random, _ := form.LastPart(front, ':')
-	n, ok := form.Count(unit)
-	if !ok || n == 0 || item == "" || len(random) != 6 || decode.UnitOf(e.Score, now) != time.Millisecond ||
-		e.Score != float64(int64(e.Score)) {
-		return false
-	}
-	lower := strings.Trim(random, "abcdefghijklmnopqrstuvwxyz") == ""
-	return strings.Trim(random, alphanumeric) == "" && !lower && !form.IsNumber(random)
+	found := pyrateMember.FindStringSubmatch(e.Member)
+	return decode.UnitOf(e.Score, now) == time.Millisecond && !form.HasFraction(e) && found != nil && !form.IsNumber(found[1]) &&
+		strings.Trim(found[1], "abcdefghijklmnopqrstuvwxyz") != ""
 }
 
 const alphanumeric = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -98,31 +98,23 @@ func ratelimitJS(s *decode.Sample, c decode.Context) *decode.Match {
 // readBlocks returns the requests of each block at its start, oldest first, and the interval.
 func readBlocks(s *decode.Sample, now limiter.Instant) (log []limiter.Entry, interval time.Duration, ok bool) {
 	var rule string
-	var precision, total, sum int64
-	for field := range s.Fields {
-		parts := strings.Split(field, ":")
-		if len(parts) != 3 || rule != "" && rule != parts[0]+":"+parts[1] {
-			return nil, 0, false
-		}
-		seconds, timed := form.Count(parts[0])
-		p, precise := form.Count(parts[1])
-		if !timed || !precise || seconds <= 0 || p <= 0 || p > seconds || seconds > int64(limiter.MaxWindow/time.Second) {
-			return nil, 0, false
-		}
-		rule, precision, interval = parts[0]+":"+parts[1], p, time.Duration(seconds)*time.Second
-	}
-	if rule == "" || !s.Whole {
-		return nil, 0, false
-	}
+	var total, sum int64
 	for field, value := range s.Fields {
+		parts := strings.Split(field, ":")
 		n, counted := form.Count(value)
-		block := strings.TrimPrefix(field, rule+":")
-		switch number, numbered := form.Count(block); {
-		case !counted:
+		if len(parts) != 3 || !counted || rule != "" && rule != parts[0]+":"+parts[1] {
 			return nil, 0, false
-		case block == "":
+		}
+		seconds, _ := form.Count(parts[0])
+		precision, _ := form.Count(parts[1])
+		number, numbered := form.Count(parts[2])
+		rule, interval = parts[0]+":"+parts[1], time.Duration(seconds)*time.Second
+		switch {
+		case precision <= 0 || precision > seconds || seconds > int64(limiter.MaxWindow/time.Second):
+			return nil, 0, false
+		case parts[2] == "":
 			total = n
-		case block == "o":
+		case parts[2] == "o":
 		case !numbered || decode.UnitOf(float64(number)*float64(precision), now) != time.Second:
 			return nil, 0, false
 		default:
@@ -131,41 +123,8 @@ func readBlocks(s *decode.Sample, now limiter.Instant) (log []limiter.Entry, int
 		}
 	}
 	slices.SortFunc(log, func(a, b limiter.Entry) int { return cmp.Compare(a.At, b.At) })
-	return log, interval, sum == total && sum >= 0 && s.Fields[rule+":o"] != ""
+	return log, interval, s.Whole && sum == total && sum >= 0 && s.Fields[rule+":o"] != ""
 }
-
-// ossRatelimit recognizes the three kinds of oss-ratelimit. What its analytics keep limits nothing.
-func ossRatelimit(s *decode.Sample, c decode.Context) *decode.Match {
-	id, ok := strings.CutPrefix(s.Key, ossPrefix)
-	base, last, numbered := form.LastPart(s.Key, ':')
-	if !c.Named && (!ok || id == "") || s.TTL <= 0 || last == "analytics" {
-		return nil
-	}
-	switch s.Type {
-	case "hash": // a state of libraries.yaml
-		return nil
-	case "zset":
-		lives, ok := form.Newest(s, c.Now, time.Millisecond)
-		if !ok || !form.BothEnds(s, func(e decode.Element) bool { return strings.HasPrefix(e.Member, decode.Score(e.Score)+":0.") }) {
-			return nil
-		}
-		m := form.Logged(lives/2, convention.Free, ossPrefix, "named open-ratelimit:<id>", "a sorted set of <ms>:<fraction>")
-		if !slices.Contains(decode.Periods[:], m.Window) { // a denied request set the expiry as well
-			m.Window = 0
-		}
-		return m
-	}
-	index, ok := form.Count(last)
-	w, _, fits := form.WindowOfIndex(index, c.Now)
-	if !numbered || !ok || !fits || !form.IsCounter(s) || s.TTL > w {
-		return nil
-	}
-	x := aligned(limiter.FixedWindow, w, form.Numbered(base+":", w, ""))
-	x.Charged = true
-	return x.Match(base, ossPrefix, "named open-ratelimit:<id>:<index of a window>", "an integer that expires within the window's length")
-}
-
-const ossPrefix = "open-ratelimit:"
 
 // Counters of a window with another key beside them, or with the end of their window in their value.
 
@@ -237,18 +196,21 @@ func laravel(s *decode.Sample, c decode.Context) *decode.Match {
 	case s.TTL <= 0:
 		return nil
 	case s.Type == "hash":
+		start, window, _, ok := throttle(s)
+		late := s.Expiry(c.Now).Sub(start.Add(2 * window))
+		if !ok || s.Length != 3 || late <= -form.WholeSecond || late >= 2*form.WholeSecond { // the clock is the client's
+			return nil
+		}
 		r := &form.Reader{Keys: form.Hash(s.Key, "start", "end", "count"), Settings: form.FromFirst, Charged: true, Hides: true,
-			Holds: "start, end and count of a window", Read: readThrottle}
+			Holds: "start, end and count of a window",
+			Read: func(d *decode.Decoded, _ limiter.Instant, got []decode.Sample, _ decode.Settings) (ok bool) {
+				d.State.Start, d.Window, d.State.Current, ok = throttle(&got[0])
+				return ok
+			}}
 		m := r.Match(s, c, decode.Match{Prefix: s.Key[:strings.LastIndexAny(s.Key, ":|_-")+1],
 			Why: []string{"a hash of start, end and count", "it expires two windows after its start"}})
-		if start, end, _, ok := throttleFields(s); m != nil && ok && s.Length == 3 {
-			m.Window = time.Duration(end-start) * time.Second
-			late := s.Expiry(c.Now).Sub(limiter.Instant((start + 2*(end-start)) * 1e6))
-			if late > -form.WholeSecond && late < 2*form.WholeSecond { // the clock is the client's
-				return m
-			}
-		}
-		return nil
+		m.Window = window
+		return m
 	}
 	base, ok := strings.CutSuffix(s.Key, laravelTimer)
 	if !ok && !c.Named && !laravelName(s.Key) || base == "" || ok && !isTimer(s, c.Now) || !ok && !form.IsCounter(s) {
@@ -306,17 +268,11 @@ func isTimer(s *decode.Sample, now limiter.Instant) bool {
 	return late > -form.WholeSecond && late < 2*form.WholeSecond // the clock is the client's
 }
 
-func throttleFields(s *decode.Sample) (start, end, n int64, ok bool) {
-	start, sok := form.Count(s.Fields["start"])
+// throttle returns the window of Redis::throttle and its requests. It ends earlier than its key.
+func throttle(s *decode.Sample) (start limiter.Instant, window time.Duration, n int64, ok bool) {
+	from, sok := form.Count(s.Fields["start"])
 	end, eok := form.Count(s.Fields["end"])
 	n, nok := form.Count(s.Fields["count"])
-	return start, end, n, sok && eok && nok && start < 1e11 && end > start && end-start <= int64(limiter.MaxWindow/time.Second)
-}
-
-// readThrottle counts the requests of Redis::throttle until the end, which is earlier than the expiry.
-func readThrottle(d *decode.Decoded, _ limiter.Instant, got []decode.Sample, _ decode.Settings) bool {
-	start, end, n, ok := throttleFields(&got[0])
-	d.Window = time.Duration(end-start) * time.Second
-	d.State.Start, d.State.Current = limiter.Instant(start*1e6), n
-	return ok
+	return limiter.Instant(from * 1e6), time.Duration(end-from) * time.Second, n,
+		sok && eok && nok && from < 1e11 && end > from && end-from <= int64(limiter.MaxWindow/time.Second)
 }

@@ -28,120 +28,103 @@ type phpObject struct {
 // phpValues is the most that an object of a rate limiter holds.
 const phpValues = 8
 
-// readPHP reads what igbinary_serialize() wrote, or serialize(): O:<length>:"<class>":<pairs>:{<key><value>…}.
+// readPHP reads what igbinary_serialize() wrote in version 2 of its format, or serialize():
+// O:<length>:"<class>":<pairs>:{<key><value>…}.
 func readPHP(text string) (o phpObject, ok bool) {
-	if !strings.HasPrefix(text, "O:") {
-		return readIgbinary(text)
+	p := &phpText{rest: text}
+	pairs, value, end := 0, p.igbinary, ""
+	if rest, serialized := strings.CutPrefix(text, "O:"); serialized {
+		p.rest = rest
+		o.class = p.take(p.number(`:"`))
+		p.is(`":`)
+		pairs, value, end = p.number(":{"), p.serialized, "}"
+	} else {
+		p.is("\x00\x00\x00\x02\x17") // an object whose class has less than 256 bytes
+		o.class = p.take(int(p.bytes(1)))
+		p.is("\x14") // an array of less than 256 pairs
+		pairs = int(p.bytes(1))
 	}
-	o.class, text, ok = quoted(text[len("O:"):])
-	if !ok || !strings.HasPrefix(text, ":") {
-		return o, false
+	p.bad = p.bad || pairs < 1 || 2*pairs > phpValues
+	for n := 0; n < 2*pairs && !p.bad; n++ {
+		o.values = append(o.values, value())
 	}
-	digits, text, ok := strings.Cut(text[1:], ":{")
-	pairs, err := strconv.Atoi(digits)
-	if !ok || err != nil || pairs < 1 || 2*pairs > phpValues {
-		return o, false
-	}
-	o.values, text, ok = phpPairs(pairs, text, serializedValue)
-	return o, ok && text == "}"
+	return o, !p.bad && p.rest == end
 }
 
-// phpPairs reads so many keys with their values by the function that reads one of either.
-func phpPairs(n int, text string, read func(string) (any, string, bool)) (values []any, rest string, ok bool) {
-	for range 2 * n {
-		var v any
-		if v, text, ok = read(text); !ok {
-			return nil, "", false
-		}
-		values = append(values, v)
-	}
-	return values, text, true
+// phpText is what is left of a text; bad is set where it is not in its format.
+type phpText struct {
+	rest string
+	bad  bool
 }
 
-// serializedValue reads s:<length>:"<bytes>"; or i:<number>; or d:<number>;.
-func serializedValue(text string) (v any, rest string, ok bool) {
-	kind, text, ok := strings.Cut(text, ":")
+// take returns the next n bytes, "" where there are less.
+func (p *phpText) take(n int) (text string) {
+	if p.bad = p.bad || n > len(p.rest); p.bad {
+		return ""
+	}
+	text, p.rest = p.rest[:n], p.rest[n:]
+	return text
+}
+
+func (p *phpText) is(text string) { p.bad = p.take(len(text)) != text || p.bad }
+
+// until returns what stands before a separator, and takes both.
+func (p *phpText) until(separator string) string {
+	text, rest, ok := strings.Cut(p.rest, separator)
+	p.rest, p.bad = rest, p.bad || !ok
+	return text
+}
+
+func (p *phpText) number(separator string) int {
+	n, ok := form.Count(p.until(separator))
+	p.bad = p.bad || !ok
+	return int(n)
+}
+
+// bytes returns the whole number in the next n bytes.
+func (p *phpText) bytes(n int) (v uint64) {
+	for _, b := range []byte(p.take(n)) {
+		v = v<<8 | uint64(b)
+	}
+	return v
+}
+
+// serialized reads s:<length>:"<bytes>"; or i:<number>; or d:<number>;.
+func (p *phpText) serialized() any {
+	kind := p.until(":")
 	if kind == "s" {
-		s, rest, complete := quoted(text)
-		rest, ended := strings.CutPrefix(rest, ";")
-		return s, rest, complete && ended
+		text := p.take(p.number(`:"`))
+		p.is(`";`)
+		return text
 	}
-	digits, rest, ended := strings.Cut(text, ";")
-	switch number, is := form.Number(digits); kind {
-	case "i":
-		return int64(number), rest, ok && ended && is
-	case "d":
-		return number, rest, ok && ended && is
+	number, ok := form.Number(p.until(";"))
+	p.bad = p.bad || !ok || kind != "i" && kind != "d"
+	if kind == "i" {
+		return int64(number)
 	}
-	return nil, "", false
+	return number
 }
 
-// quoted reads <length>:"<bytes>".
-func quoted(text string) (s, rest string, ok bool) {
-	digits, rest, ok := strings.Cut(text, `:"`)
-	n, err := strconv.Atoi(digits)
-	if !ok || err != nil || n < 0 || n >= len(rest) || rest[n] != '"' {
-		return "", "", false
-	}
-	return rest[:n], rest[n+1:], true
-}
+// igbinarySizes are the types of igbinary that an object of a rate limiter holds, with how many bytes a number has, or the length of
+// a string: whole numbers, below zero where the type is odd, a double, and strings. The others are not read.
+var igbinarySizes = map[uint64]int{0x06: 1, 0x07: 1, 0x08: 2, 0x09: 2, 0x0a: 4, 0x0b: 4, 0x0c: 8, 0x11: 1, 0x12: 2}
 
-// The types of igbinary that an object of a rate limiter holds; the others are not read.
-const (
-	igArray8   = 0x14 // an array of less than 256 pairs
-	igObject8  = 0x17 // an object whose class has less than 256 bytes
-	igString8  = 0x11
-	igString16 = 0x12
-	igInt8     = 0x06
-	igInt16    = 0x08
-	igInt32    = 0x0a
-	igNegative = 1 // added to one of the three
-	igDouble   = 0x0c
-)
-
-// readIgbinary reads version 2 of igbinary's format.
-func readIgbinary(text string) (o phpObject, ok bool) {
-	text, ok = strings.CutPrefix(text, "\x00\x00\x00\x02")
-	if !ok || len(text) < 2 || text[0] != igObject8 || len(text) < 4+int(text[1]) {
-		return o, false
-	}
-	n := int(text[1])
-	o.class, text = text[2:2+n], text[2+n:]
-	pairs := int(text[1])
-	if text[0] != igArray8 || pairs < 1 || 2*pairs > phpValues {
-		return o, false
-	}
-	o.values, text, ok = phpPairs(pairs, text[2:], igbinaryValue)
-	return o, ok && text == ""
-}
-
-func igbinaryValue(text string) (v any, rest string, ok bool) {
-	if text == "" {
-		return nil, "", false
-	}
-	head := text[0]
-	size := map[byte]int{igString8: 1, igString16: 2, igInt8: 1, igInt16: 2, igInt32: 4, igInt8 + igNegative: 1, igInt16 + igNegative: 2,
-		igInt32 + igNegative: 4, igDouble: 8}[head]
-	if size == 0 || len(text) < 1+size {
-		return nil, "", false
-	}
-	var n uint64
-	for _, d := range []byte(text[1 : 1+size]) {
-		n = n<<8 | uint64(d)
-	}
-	switch rest = text[1+size:]; head {
-	case igString8, igString16:
-		if n > uint64(len(rest)) {
-			return nil, "", false
-		}
-		return rest[:n], rest[n:], true
-	case igDouble:
+func (p *phpText) igbinary() any {
+	kind := p.bytes(1)
+	size := igbinarySizes[kind]
+	n := p.bytes(size)
+	p.bad = p.bad || size == 0
+	switch {
+	case kind > 0x0c:
+		return p.take(int(n))
+	case kind == 0x0c:
 		f := math.Float64frombits(n)
-		return f, rest, !math.IsNaN(f) && !math.IsInf(f, 0)
-	case igInt8 + igNegative, igInt16 + igNegative, igInt32 + igNegative:
-		return -int64(n), rest, true
+		p.bad = p.bad || math.IsNaN(f) || math.IsInf(f, 0)
+		return f
+	case kind%2 == 1:
+		return -int64(n)
 	}
-	return int64(n), rest, true
+	return int64(n)
 }
 
 // phpInts takes n whole numbers of 32 bits, as pack("N") writes them, off the front of a string.
@@ -167,11 +150,8 @@ func symfony(s *decode.Sample, c decode.Context) *decode.Match {
 	if i := len(s.Key) - 2*sha1.Size; i > 0 {
 		m.Prefix = s.Key[:i]
 	}
-	if o, _, ok := quoted(strings.TrimPrefix(s.Text, "O:")); ok {
-		m.Algorithm = symfonyPolicies[strings.TrimPrefix(o, symfonyClass)]
-	}
 	for class, a := range symfonyPolicies {
-		if strings.Contains(s.Text, symfonyClass+class+"\x14") {
+		if strings.Contains(s.Text, symfonyClass+class+`"`) || strings.Contains(s.Text, symfonyClass+class+"\x14") {
 			m.Algorithm = a
 		}
 	}

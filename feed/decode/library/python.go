@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,108 +20,49 @@ import (
 	"ratescope/model/collect"
 )
 
-func throttledPy(s *decode.Sample, c decode.Context) *decode.Match {
-	i := strings.Index(s.Key, "throttled:v1:")
-	if i < 0 || i > 0 && s.Key[i-1] != ':' {
-		return nil
-	}
-	i += len("throttled:v1:")
-	kind, _, _ := strings.Cut(s.Key[i:], ":")
-	prefix := s.Key[:i] + kind + ":"
-	const named = "named throttled:v1:<type>:<key>"
-	switch {
-	case s.Type == "string" && kind == "gcra":
-		return form.MatchTAT(s, c, tatSince(start2025), false, prefix, named, "a time in seconds since 2025 that is also when the key expires")
-	case s.Type == "string" && (kind == "fixed_window" || kind == "sliding_window"):
-		return matchPeriod(s, c, kind == "sliding_window", prefix, named)
-	case s.Type == "hash" && (kind == "token_bucket" || kind == "leaking_bucket"):
-		return matchSeconds(s, c, kind == "leaking_bucket", prefix, named)
-	}
-	return nil
-}
+// limitsName is a name that ends in amount, multiples and granularity, in braces where the window slides; what identifies the
+// client may hold slashes of its own.
+var limitsName = regexp.MustCompile(`(?s)^([^/]*/).*(/(\d+)/(\d+)/(second|minute|hour|day|month|year)(}?))(/-1)?$`)
 
-// matchPeriod knows the counter of a window, which lives for one window, or for three where the
-// window before counts, too.
-func matchPeriod(s *decode.Sample, c decode.Context, sliding bool, prefix, named string) *decode.Match {
-	base, last, _ := form.LastPart(s.Key, ':')
-	index, ok := form.Count(last)
-	if !ok || !strings.HasSuffix(base, ":period") || !form.IsCounter(s) {
-		return nil
-	}
-	lives := collect.If(sliding, 3, int64(1))
-	w, ok := form.WindowWith(index+lives, s.Expiry(c.Now))
-	if !ok || s.TTL > time.Duration(lives)*w {
-		return nil
-	}
-	x := aligned(limiter.FixedWindow, w, form.Numbered(base+":", w, ""))
-	x.Before, x.Charged = true, !sliding
-	if sliding {
-		x.Settings.Algorithm = limiter.SlidingWindow
-	}
-	return x.Match(strings.TrimSuffix(base, ":period"), prefix, named, "the index of a window ends the name",
-		"an integer that expires with that window's successors")
-}
-
-// matchSeconds returns the match of a bucket that comes back at whole seconds: floor(seconds × rate) units since
-// the second of its last call. A token bucket holds what is left, a leaking bucket what is used.
-func matchSeconds(s *decode.Sample, c decode.Context, leaks bool, prefix, named string) *decode.Match {
-	r := &form.Reader{Keys: form.Hash(s.Key, "tokens", "last_refreshed"), Holds: "tokens and second of a bucket",
-		Settings: decode.Settings{Algorithm: limiter.TokenBucket, NeedsBurst: !leaks}}
-	if leaks {
-		r.Settings.Algorithm = limiter.LeakyBucket
-	}
-	r.Read = func(d *decode.Decoded, now limiter.Instant, got []decode.Sample, given decode.Settings) bool {
-		s := &got[0]
-		tokens, ok := form.Signed(s.Fields["tokens"])
-		second, timed := form.Count(s.Fields["last_refreshed"])
-		if !ok || !timed || second >= 1e11 || s.Length != 2 || s.TTL == 0 {
-			return false
-		}
-		// It is brought to now, and its clock set so that the next unit comes back in the whole second in which it does.
-		step, at := form.Emission(given), limiter.Instant(second*1e6)
-		if step > 0 {
-			passed := math.Max(float64(int64(now)/1e6-second), 0)
-			back := math.Floor(passed * 1e6 / step)
-			next := math.Ceil((back + 1) * step / 1e6)
-			if at = limiter.Instant((float64(second)+next)*1e6 - step); leaks {
-				back = -back
-			}
-			tokens += int64(math.Max(math.Min(back, limiter.MaxCount), -limiter.MaxCount))
-		}
-		level := max(tokens, 0)
-		if burst := given.Limit.Burst; !leaks && burst > 0 {
-			level = min(level, burst)
-		}
-		d.State.Level, d.State.Filled = float64(level), at
-		return true
-	}
-	return r.Match(s, c, decode.Match{Prefix: prefix, Why: []string{named, "a hash of tokens and the second last_refreshed"}})
+var granularities = map[string]time.Duration{
+	"second": time.Second, "minute": time.Minute, "hour": time.Hour, "day": day, "month": 30 * day, "year": 360 * day,
 }
 
 func limits(s *decode.Sample, c decode.Context) *decode.Match {
-	n, ok := limitsName(s.Key)
-	if !ok || s.TTL <= 0 {
+	var n []string
+	if s.TTL > 0 && strings.Contains(s.Key, "/") {
+		n = limitsName.FindStringSubmatch(s.Key)
+	}
+	if n == nil {
 		return nil
 	}
-	m := &decode.Match{Name: n.key, Prefix: n.prefix, Suffix: n.suffix, Why: []string{"named <id>/<amount>/<multiples>/<granularity>"}}
-	m.Window, m.Limit.Count, m.LimitFrom = n.window, n.amount, model.LimitOfName
+	amount, counted := form.Count(n[3])
+	multiples, whole := form.Count(n[4])
+	unit, slides := granularities[n[5]], n[6] != ""
+	if !counted || !whole || amount == 0 || amount > limiter.MaxCount || multiples == 0 || multiples > int64(limiter.MaxWindow/unit) ||
+		slides && !strings.Contains(s.Key, "{") || !slides && n[7] != "" {
+		return nil
+	}
+	key, window := strings.TrimSuffix(s.Key, n[7]), time.Duration(multiples)*unit
+	m := &decode.Match{Name: key, Prefix: n[1], Suffix: n[2], Why: []string{"named <id>/<amount>/<multiples>/<granularity>"}}
+	m.Window, m.Limit.Count, m.LimitFrom = window, amount, model.LimitOfName
 	switch {
 	case s.Type == "list":
-		if len(s.First) == 0 || !isRecent(s.First[0].Member, c.Now, n.window) || s.Length > n.amount || s.TTL > n.window {
+		if len(s.First) == 0 || !isRecent(s.First[0].Member, c.Now, window) || s.Length > amount || s.TTL > window {
 			return nil
 		}
 		m.Algorithm, m.Convention.Edge = limiter.SlidingLog, convention.Closed
-		m.Limiter = form.ListLog(n.key, m.Settings, nil)
+		m.Limiter = form.ListLog(key, m.Settings, nil)
 		m.Why = append(m.Why, "a list of times within that window")
-	case n.braces && form.IsCounter(s) && s.TTL <= 2*n.window:
+	case slides && form.IsCounter(s) && s.TTL <= 2*window:
 		m.Algorithm = limiter.SlidingWindow
 		halves := m.Settings
 		halves.Convention.Alignment = convention.FirstRequest
-		m.Limiter = &form.Reader{Keys: form.Texts(n.key, n.key+"/-1"), Either: true, Settings: halves, Holds: "count", Read: renamedHalves}
+		m.Limiter = &form.Reader{Keys: form.Texts(key, key+"/-1"), Either: true, Settings: halves, Holds: "count", Read: renamedHalves}
 		m.Why = append(m.Why, "an integer that expires within two of its windows")
-	case !n.braces && form.IsCounter(s) && s.TTL <= n.window:
+	case !slides && form.IsCounter(s) && s.TTL <= window:
 		m.Algorithm = limiter.FixedWindow
-		r := (&state{Count: "0", Charged: true}).reader([]string{n.key})
+		r := (&state{Count: "0", Charged: true}).reader([]string{key})
 		r.Settings = m.Settings
 		r.Settings.Convention.Alignment = convention.FirstRequest
 		m.Limiter = r
@@ -129,46 +71,6 @@ func limits(s *decode.Sample, c decode.Context) *decode.Match {
 		return nil
 	}
 	return m
-}
-
-// limitsKey is what the name of a key says.
-type limitsKey struct {
-	key            string // without /-1
-	prefix, suffix string // of the limits that share amount and window
-	amount         int64
-	window         time.Duration
-	braces         bool
-}
-
-var granularities = map[string]time.Duration{
-	"second": time.Second, "minute": time.Minute, "hour": time.Hour,
-	"day": 24 * time.Hour, "month": 30 * 24 * time.Hour, "year": 360 * 24 * time.Hour,
-}
-
-// limitsName reads a name from its end: what identifies the client may hold slashes of its own.
-func limitsName(key string) (n limitsKey, ok bool) {
-	n.key = strings.TrimSuffix(key, "/-1")
-	name, closed := strings.CutSuffix(n.key, "}")
-	if n.braces = closed && strings.Contains(name, "{"); n.braces != closed || !n.braces && n.key != key {
-		return n, false
-	}
-	rest := name
-	var parts [3]string
-	for i := 2; i >= 0; i-- {
-		if rest, parts[i], ok = form.LastPart(rest, '/'); !ok {
-			return n, false
-		}
-	}
-	amount, aok := form.Count(parts[0])
-	multiples, mok := form.Count(parts[1])
-	unit := granularities[parts[2]]
-	if !aok || !mok || unit == 0 || amount <= 0 || amount > limiter.MaxCount || multiples <= 0 || multiples > int64(limiter.MaxWindow/unit) ||
-		!strings.Contains(rest, "/") {
-		return n, false
-	}
-	n.amount, n.window = amount, time.Duration(multiples)*unit
-	n.prefix, n.suffix = rest[:strings.IndexByte(rest, '/')+1], n.key[len(rest):]
-	return n, true
 }
 
 // clientAhead is how far a client's clock may be off the server's.
@@ -305,44 +207,17 @@ func readPickle(text string) (times []float64, whole bool) {
 	return times, text == end
 }
 
-func sentry(s *decode.Sample, c decode.Context) *decode.Match {
-	switch {
-	case s.Type == "zset":
-		return matchUnderWay(s, c)
-	case strings.HasPrefix(s.Key, "rl:"):
-		return matchSentryWindow(s, c)
-	case strings.HasPrefix(s.Key, granulePrefix):
-		return matchGranules(s, c)
-	}
-	return nil
-}
-
-// matchSentryWindow knows rl:<32 hexadecimal digits>[:<project>]:<index>, which expires a window
-// after the last request.
-func matchSentryWindow(s *decode.Sample, c decode.Context) *decode.Match {
-	base, last, _ := form.LastPart(s.Key, ':')
-	index, ok := form.Count(last)
-	digest, rest, _ := strings.Cut(strings.TrimPrefix(base, "rl:"), ":")
-	if !ok || !form.IsHex(digest, 32) || rest != "" && !form.IsNumber(rest) || !form.IsCounter(s) {
-		return nil
-	}
-	w, ok := form.WindowWith(index+1, s.Expiry(c.Now))
-	if !ok || s.TTL > w {
-		return nil
-	}
-	x := aligned(limiter.FixedWindow, w, form.Numbered(base+":", w, ""))
-	x.Before, x.Charged = true, true
-	return x.Match(base, "rl:"+digest, "named rl:<digest>:<index of a window>", "an integer that expires in the window after that one")
-}
-
 const granulePrefix = "sliding-window-rate-limit:"
 
 // mostGranules bounds what is read for one window.
 const mostGranules = 64
 
-// matchGranules knows sliding-window-rate-limit:<id>:<window>:<granularity>:<granule>, numbers of
+// sentry knows sliding-window-rate-limit:<id>:<window>:<granularity>:<granule>, numbers of
 // seconds all three but for the index.
-func matchGranules(s *decode.Sample, c decode.Context) *decode.Match {
+func sentry(s *decode.Sample, c decode.Context) *decode.Match {
+	if !strings.HasPrefix(s.Key, granulePrefix) {
+		return nil
+	}
 	base, last, _ := form.LastPart(s.Key, ':')
 	front, g, _ := form.LastPart(base, ':')
 	front, w, _ := form.LastPart(front, ':')
@@ -360,7 +235,8 @@ func matchGranules(s *decode.Sample, c decode.Context) *decode.Match {
 	}
 	m := &decode.Match{
 		Name: base, Prefix: granulePrefix, Suffix: ":" + w + ":" + g, Limiter: granules(base+":", long, step),
-		Why: []string{"named sliding-window-rate-limit:<id>:<window>:<granularity>:<granule>", "an integer that expires within that window"},
+		Why: []string{"named sliding-window-rate-limit:<id>:<window>:<granularity>:<granule>",
+			"an integer that expires within that window"},
 	}
 	m.Algorithm, m.Window = limiter.SlidingLog, long
 	return m
@@ -398,16 +274,4 @@ func granules(base string, window, size time.Duration) *form.Reader {
 			return true
 		},
 	}
-}
-
-// matchUnderWay knows concurrent_limit:<client>: a member for each request under way, with the
-// second of its start. One that is 30 s old is taken for lost.
-func matchUnderWay(s *decode.Sample, c decode.Context) *decode.Match {
-	if !strings.HasPrefix(s.Key, "concurrent_limit:") || s.TTL > 0 || len(s.First) == 0 ||
-		decode.UnitOf(s.First[0].Score, c.Now) != time.Second {
-		return nil
-	}
-	m := underWay("concurrent_limit:", "named concurrent_limit:<client>", "a sorted set of requests under way, by the second of their start")
-	m.Window = 30 * time.Second
-	return m
 }

@@ -23,14 +23,15 @@ type state struct {
 	Keys   []string       // their names, the leading one first; * stands for who is limited
 	Fields []string       // of the leading key; JSON has no others
 	Hash   bool           // it is a hash
-	Text   *regexp.Regexp // what it is like where it is none; none is anything
+	Text   *regexp.Regexp // what it is like where it is none, unless a rule names the library; none is anything
 	Only   bool           // which has no other fields
 	Named  bool           // a rule has to name the library
 	Shared bool           // as decode.Match.Shared
-	Who    *regexp.Regexp // what * stands for; a group is what differs between limiters of a kind
+	Who    *regexp.Regexp // what * stands for; a group is what differs between limiters of a kind, an empty one where that begins
 	Client string         // "is", "ends": that is the address of a client, or ends in one
 	Like   *regexp.Regexp // the same where a rule names the library; none is anything
 	Not    *regexp.Regexp // names that are none
+	But    *regexp.Regexp // names that are none unless a rule names the library
 	Kind   string         // "begins": what stands around * is of all limiters of a kind; "alone": none is; else as form.PrefixOf says
 	Why    []string       // the evidence, for a person
 	Holds  string         // as form.Reader.Holds
@@ -47,6 +48,7 @@ type state struct {
 	Serves bool              // a request that is served is neither in Level nor in the burst
 	Lives  bool              // the window is how long the key of At lives from then on, in whole seconds
 	Waits  time.Duration     // for which a request may wait for a token, or that part of the time between two of them
+	Steps  bool              // what comes back comes at whole seconds
 	Usual  map[string]string // what else the fields hold; else it is not known how much is used
 
 	Block          int  // the place of a key that denies everything until it expires; 0 none
@@ -57,46 +59,76 @@ type state struct {
 	Renewed        bool // a counter without an expiry counts for nothing: the next request begins a window
 	Partial        bool // how much is used now is not known
 	Batches, Burst bool // tokens come at the end of an interval; the limit needs a burst
+
+	Fills, Derives bool // two strings are the bucket of form.LeftBucket, which may derive its rate
+
+	TAT         time.Duration // the unit of a theoretical arrival time in a string; 0 is none
+	Since       int64         // the second since 1970 from which it counts
+	Early, Late time.Duration // by how much sooner or later than then the key may expire
+
+	Spans    int64 // for how many windows the key of a counter, or of a log, lives after its last request
+	counters `yaml:",inline"`
+	logs     `yaml:",inline"`
 }
 
 // recognize returns the match of a key that is one of the layout's.
 func (k *state) recognize(s *decode.Sample, c decode.Context) *decode.Match {
-	switch {
-	case k.Named && !c.Named, k.Hash != (s.Type == "hash") && !k.Blocks, s.TTL <= 0 && !k.Forever,
-		k.Not != nil && k.Not.MatchString(s.Key), strings.HasPrefix(s.Text, "-") && !k.Forever && k.Left == "",
-		k.Text != nil && !k.Text.MatchString(s.Text):
+	begins := func(name string) bool {
+		before, _, _ := strings.Cut(name, "*")
+		return strings.HasPrefix(s.Key, before)
+	}
+	switch { // what takes least time first, for this is asked of each key of a server
+	case k.Named && !c.Named, k.Hash != (s.Type == "hash") && !k.Blocks, (k.Log > 0) != (s.Type == "zset"), s.TTL <= 0 && !k.Forever,
+		k.Hash && s.Type == "hash" && s.Fields[k.Fields[0]] == "", !c.Named && !slices.ContainsFunc(k.Keys, begins),
+		k.TAT > 0 && !k.arrival(&decode.Decoded{}, c.Now, s, decode.Settings{}),
+		strings.HasPrefix(s.Text, "-") && !k.Forever && k.Left == "", k.Not != nil && k.Not.MatchString(s.Key),
+		!c.Named && (k.Text != nil && !k.Text.MatchString(s.Text) || k.But != nil && k.But.MatchString(s.Key)):
+		return nil
+	case k.Index != "":
+		return k.window(s, c)
+	case k.Log > 0:
+		return k.log(s, c)
+	}
+	m, i, keys := k.named(s.Key, c)
+	if m == nil {
 		return nil
 	}
+	r, d := k.reader(keys), decode.Decoded{}
+	if i == 0 && k.Count != "" && k.Until == "" && !k.Partial && (!k.Prolongs || s.Text == "1") {
+		m.Span = s.TTL
+	}
+	switch m.Limiter, m.Algorithm = r, r.Settings.Algorithm; {
+	case k.Hash && i > 0 != (s.Type == "string"):
+	case !k.Blocks:
+		return r.Match(s, c, *m)
+	case i > 0 && s.Text == "1", i == 0 && r.Read(&d, c.Now, []decode.Sample{*s}, decode.Settings{}):
+		return m
+	}
+	return nil
+}
+
+// named returns the match of a name that is one of the layout's, which of them it is, and all of them; nil where it is none.
+func (k *state) named(key string, c decode.Context) (m *decode.Match, i int, keys []string) {
 	for i, name := range slices.Backward(k.Keys) {
 		before, after, _ := strings.Cut(name, "*")
-		who, begins := strings.CutPrefix(s.Key, before)
+		who, begins := strings.CutPrefix(key, before)
 		who, ends := strings.CutSuffix(who, after)
-		if begins = begins && ends && who != ""; !begins && (!c.Named || len(k.Keys) > 1) || k.Hash && i > 0 != (s.Type == "string") {
+		if begins = begins && ends && who != ""; !begins && (!c.Named || len(k.Keys) > 1) {
 			continue
 		}
-		keys := make([]string, len(k.Keys))
+		keys = make([]string, len(k.Keys))
 		for n, name := range k.Keys {
-			if keys[n] = s.Key; begins {
+			if keys[n] = key; begins {
 				keys[n] = strings.Replace(name, "*", who, 1)
 			}
 		}
-		m := decode.Match{Name: keys[0], Why: k.Why, Shared: k.Shared && !c.Named}
-		if !k.kind(&m, who, begins, c.Named) {
-			return nil
+		m = &decode.Match{Name: keys[0], Why: k.Why, Shared: k.Shared && !c.Named}
+		if !k.kind(m, who, begins, c.Named) {
+			return nil, 0, nil
 		}
-		r, d := k.reader(keys), decode.Decoded{}
-		if i == 0 && k.Count != "" && k.Until == "" && !k.Partial && (!k.Prolongs || s.Text == "1") {
-			m.Span = s.TTL
-		}
-		switch m.Limiter, m.Algorithm = r, r.Settings.Algorithm; {
-		case !k.Blocks:
-			return r.Match(s, c, m)
-		case i > 0 && s.Text == "1", i == 0 && r.Read(&d, c.Now, []decode.Sample{*s}, decode.Settings{}):
-			return &m
-		}
-		return nil
+		return m, i, keys
 	}
-	return nil
+	return nil, 0, nil
 }
 
 // kind sets what limiters of m's kind have in common, and reports whether who, which stands for * where the name begins so, is
@@ -120,7 +152,10 @@ func (k *state) kind(m *decode.Match, who string, begins, named bool) bool {
 		}
 		for n := 2; n+1 < len(found); n += 2 {
 			if found[n] >= 0 {
-				m.Prefix, m.Suffix = before+who[:found[n]], who[found[n+1]:]+after
+				m.Prefix = before + who[:found[n]]
+			}
+			if found[n+1] > found[n] {
+				m.Suffix = who[found[n+1]:] + after
 			}
 		}
 	}
@@ -135,6 +170,9 @@ func (k *state) kind(m *decode.Match, who string, begins, named bool) bool {
 
 // reader returns the limiter of keys.
 func (k *state) reader(keys []string) *form.Reader {
+	if k.Fills {
+		return form.LeftBucket(keys[0], keys[1], k.Derives)
+	}
 	r := &form.Reader{Keys: form.Texts(keys...), Settings: form.FromFirst, Charged: k.Charged, Hides: k.Hides,
 		Holds: cmp.Or(k.Holds, "count"), Read: k.read, Block: k.Block}
 	switch {
@@ -145,6 +183,9 @@ func (k *state) reader(keys []string) *form.Reader {
 	}
 	if k.Blocks {
 		r.Block = 1
+	}
+	if k.TAT > 0 {
+		r.Settings, r.Holds = decode.Settings{Algorithm: limiter.GCRA}, "theoretical arrival time (TAT) of its library"
 	}
 	if k.Tokens != "" || k.Level != "" {
 		r.Settings = decode.Settings{Algorithm: limiter.TokenBucket, NeedsBurst: k.Burst}
@@ -214,6 +255,9 @@ func (f *facts) instant(name string, unit time.Duration, now limiter.Instant) (a
 
 // read puts what the keys hold into d.
 func (k *state) read(d *decode.Decoded, now limiter.Instant, got []decode.Sample, given decode.Settings) bool {
+	if k.TAT > 0 {
+		return k.arrival(d, now, &got[0], given)
+	}
 	f := &facts{}
 	f.values, f.ok = k.held(got)
 	at, until := f.instant(k.At, k.Unit, now), f.instant(k.Until, k.Unit, now)
@@ -244,14 +288,17 @@ func (k *state) read(d *decode.Decoded, now limiter.Instant, got []decode.Sample
 		d.Partial = d.Partial || f.values[name] != usual
 	}
 	if k.Tokens != "" || k.Level != "" {
-		return k.bucket(d, now, f, at, form.Emission(given))
+		return k.bucket(d, now, f, at, form.Emission(given), given.Limit.Burst)
 	}
 	return k.count(d, now, f, until, got[0].TTL, given.Limit.Count)
 }
 
-// bucket puts what is in a bucket into d, of which a unit comes or goes every step microseconds.
-func (k *state) bucket(d *decode.Decoded, now limiter.Instant, f *facts, at limiter.Instant, step float64) bool {
+// bucket puts what is in a bucket into d, of which a unit comes or goes every step microseconds. A burst of 0 is not known.
+func (k *state) bucket(d *decode.Decoded, now limiter.Instant, f *facts, at limiter.Instant, step float64, burst int64) bool {
 	amount := f.number(cmp.Or(k.Tokens, k.Level))
+	if k.Steps && step > 0 {
+		amount, at = stepped(amount, at, now, step, k.Level != "", burst)
+	}
 	switch {
 	case k.Partial:
 		d.Partial = true
@@ -271,6 +318,21 @@ func (k *state) bucket(d *decode.Decoded, now limiter.Instant, f *facts, at limi
 		form.SetWater(d, amount, at, step)
 	}
 	return f.ok
+}
+
+// stepped brings an amount of whole units to now, and returns the instant from which on the next one comes back in the whole second
+// in which it does: floor(seconds × rate) have come since the second of at.
+func stepped(amount float64, at, now limiter.Instant, step float64, leaks bool, burst int64) (float64, limiter.Instant) {
+	back := math.Floor(math.Max(float64((now.Floor(time.Second)-at)), 0) / step)
+	at += limiter.Instant(math.Ceil((back+1)*step/1e6)*1e6 - step)
+	if back = math.Min(back, limiter.MaxCount); leaks {
+		return math.Max(amount-back, 0), at
+	}
+	amount = math.Max(amount+back, 0)
+	if burst > 0 {
+		amount = math.Min(amount, float64(burst))
+	}
+	return amount, at
 }
 
 // count puts what was used until an instant, or until the key expires, into d.
