@@ -337,25 +337,15 @@ func (u *Undecided) Fetch(now limiter.Instant) (all []decode.Fetch) {
 	})
 }
 
-// Decode rules out windows, and counts once one is left.
+// Decode rules out windows, and counts once one is left, whose counters are then read at once.
 func (u *Undecided) Decode(now limiter.Instant, got []decode.Sample, given decode.Settings) decode.Decoded {
-	if len(u.Left) > 1 {
-		u.learn(now, got, given)
-		if len(u.Left) == 1 { // what was not fetched is taken not to exist until the next reading
-			known := got
-			got = nil
-			for _, f := range u.Left[0].Fetch(now) {
-				got = append(got, decode.Sample{Key: f.Key, Type: "none"})
-				if i := slices.IndexFunc(known, func(s decode.Sample) bool { return s.Key == f.Key }); i >= 0 {
-					got[len(got)-1] = known[i]
-				}
-			}
-		}
+	if len(u.Left) == 1 {
+		return u.Left[0].Decode(now, got, given)
+	}
+	if u.learn(now, got, given); len(u.Left) == 1 {
+		return decode.Decoded{More: true}
 	}
 	first := u.Left[0]
-	if len(u.Left) == 1 {
-		return first.Decode(now, got, given)
-	}
 	d := decode.Decoded{Charged: first.Charged, Type: "none", Members: Members(got)}
 	for i := range got {
 		if got[i].Exists() {

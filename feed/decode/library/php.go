@@ -168,79 +168,57 @@ var symfonyPolicies = map[string]limiter.Algorithm{
 // it limits. PHP turns a string of digits into a number where it is a key.
 func readSymfony(d *decode.Decoded, text string) (id string, ok bool) {
 	o, ok := readPHP(text)
-	v := o.values
-	if !ok || len(v) != 2 && len(v) != 4 {
+	v, class := o.values, strings.TrimPrefix(o.class, symfonyClass)
+	if size := map[string]int{"Window": 4, "SlidingWindow": 2, "TokenBucket": 4}[class]; !ok || size == 0 || len(v) != size {
 		return "", false
 	}
-	class := strings.TrimPrefix(o.class, symfonyClass)
+	check := func(is bool) { ok = ok && is }
+	ints := func(at, n int) []uint32 {
+		ints, rest, is := phpInts(fmt.Sprint(v[at]), n)
+		id = rest
+		check(is)
+		return ints
+	}
+	count := func(at int) int64 {
+		n, is := v[at].(int64)
+		check(is)
+		return n
+	}
+	second := func(at int) limiter.Instant {
+		n, is := v[at].(float64)
+		check(is && n > 0 && n < 1e11)
+		return decode.InstantIn(n, time.Second)
+	}
 	d.Settings = decode.Settings{Algorithm: symfonyPolicies[class]}
-	switch first := fmt.Sprint(v[0]); {
-	case class == "Window" && len(v) == 4:
-		id, ok = first, symfonyWindow(d, v)
-	case class == "SlidingWindow" && len(v) == 2:
-		id, ok = symfonySliding(d, first, v[1])
-	case class == "TokenBucket" && len(v) == 4:
-		id, ok = symfonyBucket(d, first, v)
-	default:
-		return "", false
+	d.Convention.Alignment = convention.FirstRequest
+	switch class {
+	case "Window": // id => start, hits and interval => limit
+		n := ints(2, 2)
+		id = fmt.Sprint(v[0])
+		d.Window = time.Duration(n[1]) * time.Second
+		d.Limit.Count, d.LimitFrom = count(3), model.LimitOfKey
+		check(d.Limit.Count > 0)
+		d.State.Start, d.State.Current = second(1), int64(n[0])
+	case "SlidingWindow": // hits, hits of the window before, interval and id => end of the window
+		n, end := ints(0, 3), second(1)
+		d.Window = time.Duration(n[2]) * time.Second
+		d.State.Start, d.State.PreviousStart = end.Add(-d.Window), end.Add(-2*d.Window)
+		d.State.Current, d.State.Previous, d.PreviousKnown = int64(n[0]), int64(n[1]), true
+	default: // size and id => tokens, rate => instant of the last batch
+		n, tokens := ints(0, 1), float64(count(1))
+		interval, amount, is := symfonyRate(fmt.Sprint(v[2]))
+		check(is && n[0] > 0)
+		d.Window = interval
+		d.Limit, d.LimitFrom = limiter.Limit{Count: amount, Window: interval, Burst: int64(n[0])}, model.LimitOfKey
+		d.Convention = limiter.Convention{Refill: convention.Interval}
+		d.State.Filled, d.State.Level = second(3), tokens
+		if ok && tokens < 0 { // reserved beyond what was there: it is level in some batches
+			batches := math.Ceil(-tokens / float64(amount))
+			d.State.Level += batches * float64(amount)
+			d.State.Filled += form.Span(batches * float64(interval.Microseconds()))
+		}
 	}
 	return id, ok && d.Window >= time.Second && d.Window <= limiter.MaxWindow
-}
-
-// isSecond says whether a number of seconds is an instant of these years.
-func isSecond(v float64) bool {
-	return decode.UnitOf(v, decode.InstantIn(v, time.Second)) == time.Second
-}
-
-// symfonyWindow reads id => start, hits and interval => limit.
-func symfonyWindow(d *decode.Decoded, v []any) bool {
-	ints, _, ok := phpInts(fmt.Sprint(v[2]), 2)
-	start, timed := v[1].(float64)
-	limit, counted := v[3].(int64)
-	if !ok || !timed || !counted {
-		return false
-	}
-	d.Window = time.Duration(ints[1]) * time.Second
-	d.Limit.Count, d.LimitFrom = limit, model.LimitOfKey
-	d.Convention.Alignment = convention.FirstRequest
-	d.State.Start, d.State.Current = decode.InstantIn(start, time.Second), int64(ints[0])
-	return limit > 0 && isSecond(start)
-}
-
-// symfonySliding reads hits, hits of the window before, interval and id => end of the window.
-func symfonySliding(d *decode.Decoded, first string, second any) (id string, ok bool) {
-	ints, id, ok := phpInts(first, 3)
-	ends, timed := second.(float64)
-	if !ok || !timed {
-		return "", false
-	}
-	d.Window = time.Duration(ints[2]) * time.Second
-	d.Convention.Alignment = convention.FirstRequest
-	end := decode.InstantIn(ends, time.Second)
-	d.State.Start, d.State.PreviousStart = end.Add(-d.Window), end.Add(-2*d.Window)
-	d.State.Current, d.State.Previous, d.PreviousKnown = int64(ints[0]), int64(ints[1]), true
-	return id, isSecond(ends)
-}
-
-// symfonyBucket reads size and id => tokens, rate => instant of the last batch.
-func symfonyBucket(d *decode.Decoded, first string, v []any) (id string, ok bool) {
-	ints, id, ok := phpInts(first, 1)
-	interval, amount, good := symfonyRate(fmt.Sprint(v[2]))
-	tokens, counted := v[1].(int64)
-	filled, timed := v[3].(float64)
-	if !ok || !good || !counted || !timed || ints[0] == 0 {
-		return "", false
-	}
-	d.Window = interval
-	d.Limit, d.LimitFrom = limiter.Limit{Count: amount, Window: interval, Burst: int64(ints[0])}, model.LimitOfKey
-	d.Convention.Refill = convention.Interval
-	d.State.Filled, d.State.Level = decode.InstantIn(filled, time.Second), float64(tokens)
-	if tokens < 0 { // reserved beyond what was there: it is level in some batches
-		batches := math.Ceil(-float64(tokens) / float64(amount))
-		d.State.Level += batches * float64(amount)
-		d.State.Filled += form.Span(batches * float64(interval.Microseconds()))
-	}
-	return id, isSecond(filled)
 }
 
 // symfonySpec is an interval as PHP writes one, and how many tokens come with each.

@@ -1,6 +1,7 @@
 package library
 
 import (
+	"regexp"
 	"strings"
 	"time"
 
@@ -14,8 +15,9 @@ func rackAttack(s *decode.Sample, c decode.Context) *decode.Match {
 	if !form.IsCounter(s) {
 		return nil
 	}
-	if m := matchBan(s); m != nil {
-		return m
+	if at := banName.FindStringSubmatchIndex(s.Key); at != nil && s.Text == "1" {
+		kind := s.Key[at[2]:at[3]]
+		return rackBan(s.Key[:at[2]], kind, s.Key[at[1]:], 0, "named rack::attack:"+kind+":ban:<client>", "a 1 that expires")
 	}
 	prefix, index, rest, ok := rackAttackName(s, c)
 	if !ok {
@@ -34,6 +36,9 @@ func rackAttack(s *decode.Sample, c decode.Context) *decode.Match {
 }
 
 const rackAttackPrefix = "rack::attack:"
+
+// banName is in that of the key of a ban, which no other program has.
+var banName = regexp.MustCompile(rackAttackPrefix + `(fail2ban|allow2ban):ban:`)
 
 // rackWindow returns the counters of a rule, or of a ban.
 func rackWindow(prefix string, w time.Duration, rest string) *form.Windowed {
@@ -63,19 +68,6 @@ func rackAttackName(s *decode.Sample, c decode.Context) (prefix string, index in
 		}
 		i += j + 1
 	}
-}
-
-// matchBan knows the key of a ban by its name, which no other program has.
-func matchBan(s *decode.Sample) *decode.Match {
-	for _, kind := range [...]string{"fail2ban", "allow2ban"} {
-		i := strings.Index(s.Key, rackAttackPrefix+kind+":ban:")
-		if i < 0 || s.Text != "1" {
-			continue
-		}
-		return rackBan(s.Key[:i+len(rackAttackPrefix)], kind, s.Key[i+len(rackAttackPrefix+kind+":ban:"):], 0,
-			"named rack::attack:"+kind+":ban:<client>", "a 1 that expires")
-	}
-	return nil
 }
 
 // rackBan returns the match of a Fail2ban or an Allow2ban of one client: the count of its window, which its maximum

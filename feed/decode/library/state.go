@@ -52,7 +52,7 @@ type state struct {
 	Usual  map[string]string // what else the fields hold; else it is not known how much is used
 
 	Block          int  // the place of a key that denies everything until it expires; 0 none
-	Blocks         bool // that is the second key, which holds 1 and may be there alone
+	Blocks         bool // that holds 1 and may be there alone
 	Forever        bool // the keys may be without an expiry
 	Charged, Hides bool // as in form.Reader
 	Prolongs       bool // the expiry of a counter that is over its limit may be prolonged
@@ -180,9 +180,6 @@ func (k *state) reader(keys []string) *form.Reader {
 		r.Keys[0].Type, r.Keys[0].Fields = "hash", k.Fields
 	case k.Fields != nil:
 		r.Keys[0].Bytes = 128 // more than the JSON of a limiter has
-	}
-	if k.Blocks {
-		r.Block = 1
 	}
 	if k.TAT > 0 {
 		r.Settings, r.Holds = decode.Settings{Algorithm: limiter.GCRA}, "theoretical arrival time (TAT) of its library"
