@@ -49,6 +49,12 @@ func TestNothingFalseOfOthersKeys(t *testing.T) {
 		{name: "a counter that counts down", rules: `[{match: "k:*", algorithm: fixed-window, limit: 10/20s}]`, write: func(s *servertest.Server) {
 			s.CLI("SET", "k:alice", "0", "PX", "15000")
 		}, row: "k:alice", note: string(model.CountsDown)},
+		{name: "one of many counts down", rules: `[{match: "k:*", algorithm: fixed-window, limit: 10/20s}]`, write: func(s *servertest.Server) {
+			s.CLI("EVAL", "for i = 1, 400 do redis.call('SET', 'k:' .. i, i == 200 and 0 or 4, 'PX', 15000) end", "0")
+		}, row: "k:", note: string(model.CountsDown)},
+		{name: "a late expiry", rules: `[{match: "f:*", algorithm: fixed-window, limit: 10/20s}]`, write: func(s *servertest.Server) {
+			s.CLI("SET", "f:alice", "5", "PX", "55000")
+		}, row: "f:alice", note: string(model.EndUnknown)},
 		{name: "a part of a set", rules: `[{match: "held:*", algorithm: fixed-window, limit: 5/30s}]`, write: func(s *servertest.Server) {
 			s.CLI("SADD", "held:alice", "r1")
 			s.CLI("SET", "held:alice:r1", "1", "EX", "30")

@@ -41,10 +41,10 @@ func (d *denials) ask(q *Query, l *Tracker) {
 		d.skip--
 		return
 	}
-	if d.access = q.Denials; !d.access.may(q.Now) {
+	d.access = q.Denials
+	if d.asked, _ = d.access.may(q.Now); !d.asked {
 		return
 	}
-	d.asked = true
 	d.skip = absentEvery - 1
 	d.record.setWindow(l.target.Window)
 	d.record.most = q.Entries
@@ -169,16 +169,25 @@ type Access struct {
 // askAgain is how long the other limiters wait for the first answer, which may have been lost.
 const askAgain = 5 * time.Second
 
-// may reports whether a limiter may ask now. A nil Access permits it always.
-func (a *Access) may(now limiter.Instant) bool {
+// may reports whether a limiter may ask now, and if not whether the answer to another is waited for. A nil Access permits it always.
+func (a *Access) may(now limiter.Instant) (may, soon bool) {
 	switch {
 	case a == nil || a.granted:
-		return true
-	case a.remedy != "" || a.requested != 0 && now.Sub(a.requested) < askAgain:
-		return false
+		return true, false
+	case a.remedy != "":
+		return false, false
+	case a.requested != 0 && now.Sub(a.requested) < askAgain:
+		return false, true
 	}
 	a.requested = now
-	return true
+	return true, false
+}
+
+// skip lets another limiter ask, since the one that did cannot be read.
+func (a *Access) skip() {
+	if a != nil {
+		a.requested = 0
+	}
 }
 
 // learn takes the answers to a limiter.

@@ -159,7 +159,7 @@ func (l *Tracker) misread(r *model.Reading) bool {
 		}
 		down = b.fell || seen.Down || r.Type != "none" && r.TTL > 0 && r.State.Current == 0 ||
 			!b.rose && !seen.Up && (b.high || naming.Speaks("rest", b.key) || l.inferred.Shown(left, r.At))
-		endless = r.TTL == model.Forever && r.Type != "none" && l.inferred != nil && !l.inferred.Shown(expires, r.At)
+		endless = b.beyond || r.TTL == model.Forever && r.Type != "none" && l.inferred != nil && !l.inferred.Shown(expires, r.At)
 		parts := Sign{Pattern: of, Parts: true}
 		if b.part {
 			l.inferred.Show(parts, r.At)
@@ -343,6 +343,9 @@ func (e *Engine) Show(s Sign, at limiter.Instant) {
 func (e *Engine) Shown(s Sign, at limiter.Instant) bool {
 	return e != nil && e.shown[s] != 0 && (s.IDs || at.Sub(e.shown[s]) <= lasting)
 }
+
+// Signs returns how many signs were ever shown.
+func (e *Engine) Signs() int { return len(e.shown) }
 
 // Fresh reports whether a sign was shown that did not hold when Fresh was called last.
 func (e *Engine) Fresh() bool {

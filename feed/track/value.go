@@ -140,6 +140,7 @@ type singleDecoder struct {
 	// outlives is set when the time to the expiry has been longer than the window. It is kept,
 	// because near its end such a counter looks like one that has just begun.
 	outlives bool
+	beyond   bool            // that by far, so that what else ends the window is not known
 	first    limiter.Instant // the earliest end of the present window: later ones were set by requests in it
 	fell     bool            // the count fell within a window: it is what is left
 	rose     bool            // the count rose within a window: it is what was used
@@ -151,6 +152,7 @@ type singleDecoder struct {
 	part     bool // its name continues that of a key of its rule that is no string
 	full     bool // it counts its limit or more
 	looked   limiter.Instant
+	waits    bool // it was not looked beside it yet, which an answer to another limiter permits
 	beside   *redis.IntCmd
 	times    *redis.SliceCmd
 	encoding *redis.StringCmd
@@ -164,7 +166,11 @@ const lookBeside = 2 * time.Second
 func (b *singleDecoder) ask(q *Query, l *Tracker) {
 	b.beside, b.times, b.encoding, b.access = new(redis.IntCmd), new(redis.SliceCmd), nil, q.Beside
 	due := b.looked == 0 || (b.full || b.blocked || b.timed) && q.Now.Sub(b.looked) >= lookBeside
-	if due && l.plain() && !q.Slots && b.access.may(q.Now) {
+	may, soon := false, false
+	if due && l.plain() && !q.Slots {
+		may, soon = b.access.may(q.Now)
+	}
+	if b.waits = soon && b.looked == 0; may {
 		if blocks, times := config.Siblings(b.key, l.Found.Pattern, q.Now); blocks != nil {
 			b.beside, b.times = q.Pipe.Exists(q.Ctx, blocks...), q.Pipe.MGet(q.Ctx, times...)
 		}
@@ -177,6 +183,9 @@ func (b *singleDecoder) ask(q *Query, l *Tracker) {
 
 func (b *singleDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading) (again bool, err error) {
 	if err := cmp.Or(b.ttl.Err(), b.value.Err()); err != nil {
+		if b.encoding != nil {
+			b.access.skip()
+		}
 		return false, err
 	}
 	l.look.wrong = ""
@@ -190,7 +199,7 @@ func (b *singleDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading) 
 		}
 	}
 	t, was := &l.target, b.full
-	if b.full = l.plain() && t.LimitKnown && n >= t.Limit.Count; b.full && !was && b.encoding == nil {
+	if b.full = l.plain() && t.LimitKnown && n >= t.Limit.Count; b.waits || b.full && !was && b.encoding == nil {
 		return true, nil // what stands beside it is looked at before it is told
 	}
 	b.tell(now, l, r, n)
@@ -268,9 +277,9 @@ func (b *singleDecoder) tell(now limiter.Instant, l *Tracker, r *model.Reading, 
 	const slack = 5 * time.Millisecond // between the answers to PTTL and TIME
 	switch {
 	case w > 0 && l.key.ttl > w+slack:
-		b.outlives = true
+		b.outlives, b.beyond = true, b.beyond || l.key.ttl > w+w/10+keptFor
 	case fresh && now.Sub(l.since) < w: // a new window was watched from its start
-		b.outlives = false
+		b.outlives, b.beyond = false, false
 	}
 	l.notes.set(model.Outlives, b.outlives || ends.Sub(b.first) > renewedBy)
 	r.State.Current = n
@@ -278,6 +287,9 @@ func (b *singleDecoder) tell(now limiter.Instant, l *Tracker, r *model.Reading, 
 		r.State.Start = ends.Add(-w)
 	}
 }
+
+// keptFor is how much longer than its window, and a tenth of it, a counter may be kept for the sake of clocks alone.
+const keptFor = 2 * time.Second
 
 // renewedBy is more than an expiry moves where nothing sets it anew, and the server pauses between its answers to PTTL and TIME.
 const renewedBy = 500 * time.Millisecond

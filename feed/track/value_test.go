@@ -193,3 +193,39 @@ func TestRateOfARenewedCounter(t *testing.T) {
 		}
 	}
 }
+
+// TestNoFigureBeforeItsNeighboursAreKnown: of counters that are read at once one asks whether this user may look beside them, and the
+// others have no figures before the answer. A key that cannot be read gives none, so that another asks.
+func TestNoFigureBeforeItsNeighboursAreKnown(t *testing.T) {
+	client := redis.NewClient(&redis.Options{}) // which connects when a pipeline is sent, and none is
+	defer client.Close()
+	access := &Access{}
+	ask := func(l *Tracker, err error) {
+		p := client.Pipeline()
+		l.Ask(&Query{Ctx: t.Context(), Pipe: p, Now: noon, Beside: access})
+		for _, cmd := range p.Cmds() {
+			switch cmd := cmd.(type) {
+			case *redis.StringCmd:
+				cmd.SetVal("3")
+			case *redis.DurationCmd:
+				cmd.SetVal(10 * time.Second)
+			}
+			cmd.SetErr(err)
+		}
+	}
+	unreadable, first, second := toldByMatch("rl:0"), toldByMatch("rl:1"), toldByMatch("rl:2")
+	ask(unreadable, refusal("NOPERM this user has no permissions to access one of the keys used as arguments"))
+	ask(first, nil)
+	ask(second, nil)
+	for i, step := range []struct {
+		l    *Tracker
+		want Outcome
+	}{{unreadable, Ready}, {first, Again}, {second, Again}, {first, Ready}, {second, Ready}} {
+		if i >= 3 { // as a round does
+			ask(step.l, nil)
+		}
+		if r, got, err := step.l.Take(noon, 0); err != nil || got != step.want {
+			t.Errorf("step %d: %v, want %v, %v: %+v", i+1, got, step.want, err, r.Gauge(noon).Used)
+		}
+	}
+}

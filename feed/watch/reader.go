@@ -37,6 +37,8 @@ type reader struct {
 	idle     bool         // nothing was written for a while, and the next write will be announced
 	spending spending
 	sweep    model.Sweep // discovery's progress before this round adopted its finds
+	signs    int         // that keys have shown of others
+	settled  bool        // a pass was reported
 }
 
 // spending keeps the reader within its share of the server's time, and account of it. It earns server time as time passes, and every
@@ -167,7 +169,22 @@ func (r *reader) round(ctx context.Context, o order, b *model.Batch) (err error)
 			}
 		}
 	}
+	r.holdPass()
 	return err
+}
+
+// holdPass withholds the first pass from a round in which a key showed a sign that no other of its pattern had. What was told of those
+// before may be wrong: all limiters are read again first.
+func (r *reader) holdPass() {
+	signs := r.inferred.Signs()
+	if r.signs == signs || r.settled {
+		r.settled = r.settled || r.sweep.Passes > 0
+		return
+	}
+	r.signs, r.sweep.Passes = signs, 0
+	for _, t := range r.limiters.trackers {
+		t.due = time.Time{}
+	}
 }
 
 // confirm asks the server for its identity again if a connection was made since it last gave it. A server that restarts between two
