@@ -154,7 +154,7 @@ type keyStanding struct {
 // counts as one of production.
 func changeOf(t model.Ticket, concerns []string, o report.Options) *changeAccount {
 	c := &changeAccount{
-		Key: o.Name(t.Order.Key), Change: t.Order.Change.String(), At: t.At.Millis(), Before: standing(t.Was), Forecast: standing(t.Will),
+		Key: o.Name(t.Order.Key), Change: t.Order.Change.String(), At: t.At.Millis(), Before: standing(&t.Was), Forecast: standing(&t.Will),
 		Commands: commandsOf(&t, o), Notes: []string{}, names: o,
 	}
 	if t.Raise != nil {
@@ -170,11 +170,11 @@ func changeOf(t model.Ticket, concerns []string, o report.Options) *changeAccoun
 	return c
 }
 
-func standing(s model.Standing) *keyStanding {
-	if !s.Known {
+func standing(g *model.Gauge) *keyStanding {
+	if !g.Whole() {
 		return nil
 	}
-	return &keyStanding{s.Used, s.Remaining, new(report.Millis(s.Next)), new(report.Millis(s.AsNew)), s.Blocked.Milliseconds()}
+	return &keyStanding{g.Used.N, g.Remaining.N, new(report.Millis(g.Next)), new(report.Millis(g.AsNew())), g.BlockedFor.Milliseconds()}
 }
 
 // Done enters what came of the change.

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -58,7 +57,6 @@ const (
 	Emptied   // at least N of Of limits left the server before they expired, as after FLUSHALL
 )
 
-// keepAlerts bounds the record.
 const keepAlerts = 500
 
 // Alerts returns the record, oldest first. It must not be changed.
@@ -67,7 +65,6 @@ func (b *Board) Alerts() []Alert { return b.alerts }
 // Raised returns how many alerts there have been; the record holds the latest of them.
 func (b *Board) Raised() int { return b.raised }
 
-// alert adds an alert to the record.
 func (b *Board) alert(a Alert) {
 	b.raised++
 	b.alerts = append(b.alerts, a)
@@ -125,14 +122,6 @@ func (b *Board) move(most int, kinds ...AlertKind) {
 	}
 }
 
-// order sorts the newest n alerts by time, because the readings of a batch are in the order of
-// their keys. Earlier alerts stay in place, because they may have been shown.
-func (b *Board) order(n int) {
-	newest := b.alerts[len(b.alerts)-min(n, len(b.alerts)):]
-	slices.SortStableFunc(newest, func(x, y Alert) int { return cmp.Compare(x.At, y.At) })
-}
-
-// pressureOf returns the pressure of a key at present.
 func pressureOf(k *Watched) pressure {
 	switch g := &k.Gauge; {
 	case k.Reading.Err != "":
@@ -180,7 +169,8 @@ func (b *Board) judge(k *Watched, denied int64) {
 		e.last, e.broken = at, false
 	case at.Sub(e.last) >= k.grace():
 		if e.pressure == pressureFull {
-			b.moved = append(b.moved, Alert{At: at, Key: r.Key, What: NoLongerThrottled, For: e.last.Sub(e.began), N: e.denied, Since: e.first})
+			b.moved = append(b.moved, Alert{At: at, Key: r.Key, What: NoLongerThrottled, For: e.last.Sub(e.began),
+				N: e.denied, Since: e.first})
 		}
 		b.end(k)
 		*e = episode{pressure: now, began: at, again: at, last: at}

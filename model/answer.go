@@ -133,13 +133,14 @@ const headerTick = time.Second
 // Findings compares the headers of an application with the outcomes of the later requests of the same
 // run. It returns at most one finding of a kind, the one with the greatest difference.
 func Findings(list []Fired) []Finding {
-	var long, short, none, left, apart Finding
-	worse := func(f *Finding, by time.Duration, was *time.Duration, next Finding) {
-		if f.Header == "" || by > *was {
-			*f, *was = next, by
+	const long, short, none, left, apart = 0, 1, 2, 3, 4
+	var worst [apart + 1]Finding
+	var differs [apart + 1]time.Duration
+	found := func(kind int, by time.Duration, next Finding) {
+		if worst[kind].Header == "" || by > differs[kind] {
+			worst[kind], differs[kind] = next, by
 		}
 	}
-	var longBy, shortBy, apartBy time.Duration
 	for i := range list {
 		f := &list[i]
 		a := f.Answer
@@ -147,9 +148,9 @@ func Findings(list []Fired) []Finding {
 			continue
 		}
 		if f.Outcome == Admitted && a.Remaining.Known && a.Remaining.N > 0 {
-			if next := firstAfter(list, f); next != nil && next.Outcome == Denied && left.Header == "" {
-				left = Finding{Header: "RateLimit-Remaining", What: fmt.Sprintf("an answer said that %d remain, and the next request, %v later, "+
-					"was denied", a.Remaining.N, rounded(next.Sent.Sub(f.Received)))}
+			if next := firstAfter(list, f); next != nil && next.Outcome == Denied {
+				found(left, 0, Finding{Header: "RateLimit-Remaining", What: fmt.Sprintf("an answer said that %d remain, and "+
+					"the next request, %v later, was denied", a.Remaining.N, rounded(next.Sent.Sub(f.Received)))})
 			}
 		}
 		if f.Outcome != Denied {
@@ -157,15 +158,13 @@ func Findings(list []Fired) []Finding {
 		}
 		said, header := a.RetryAfter, "Retry-After"
 		if !said.Known {
-			if none.Header == "" {
-				none = Finding{Header: header, Missing: true, What: fmt.Sprintf("a denial (%d) has no Retry-After, so that a client cannot know "+
-					"when to come again", a.Status)}
-			}
+			found(none, 0, Finding{Header: header, Missing: true, What: fmt.Sprintf("a denial (%d) has no Retry-After, so that a client "+
+				"cannot know when to come again", a.Status)})
 			if said, header = a.Reset, "RateLimit-Reset"; !said.Known {
 				continue
 			}
 		} else if a.Reset.Known && (said.D-a.Reset.D > headerTick || a.Reset.D-said.D > headerTick && !a.XReset) {
-			worse(&apart, absolute(said.D-a.Reset.D), &apartBy, Finding{Header: "RateLimit-Reset", Said: a.Reset, True: said,
+			found(apart, (said.D - a.Reset.D).Abs(), Finding{Header: "RateLimit-Reset", Said: a.Reset, True: said,
 				What: fmt.Sprintf("one answer has Retry-After %v and a RateLimit reset of %v", rounded(said.D), rounded(a.Reset.D))})
 		}
 		admitted := false
@@ -177,17 +176,18 @@ func Findings(list []Fired) []Finding {
 			}
 			switch {
 			case next.Outcome == Admitted && wait+headerTick < said.D && !admitted:
-				worse(&long, said.D-wait, &longBy, Finding{Header: header, Said: said, True: Wait{true, wait},
-					What: fmt.Sprintf("a denial said to come again after %v, and a request %v later was admitted", rounded(said.D), rounded(wait))})
+				found(long, said.D-wait, Finding{Header: header, Said: said, True: Wait{true, wait},
+					What: fmt.Sprintf("a denial said to come again after %v, and a request %v later was admitted",
+						rounded(said.D), rounded(wait))})
 			case next.Outcome == Denied && wait > said.D && !admitted:
-				worse(&short, wait-said.D, &shortBy, Finding{Header: header, Said: said, True: Wait{true, wait},
-					What: fmt.Sprintf("a denial said to come again after %v, and a request %v later was denied still, with none of these admitted "+
-						"between: the wait is too short, or others took the room", rounded(said.D), rounded(wait))})
+				found(short, wait-said.D, Finding{Header: header, Said: said, True: Wait{true, wait},
+					What: fmt.Sprintf("a denial said to come again after %v, and a request %v later was denied still, with none "+
+						"of these admitted between: the wait is too short, or others took the room", rounded(said.D), rounded(wait))})
 			}
 			admitted = admitted || next.Outcome == Admitted
 		}
 	}
-	return collect.Only([]Finding{long, short, none, left, apart}, func(f Finding) bool { return f.Header != "" })
+	return collect.Only(worst[:], func(f Finding) bool { return f.Header != "" })
 }
 
 // firstAfter returns the first request that was sent after the answer of f had come; nil if there is
@@ -210,13 +210,11 @@ func firstAfter(list []Fired, f *Fired) *Fired {
 // CompareNext compares the wait that a denial announced with next, the wait by the key behind the
 // application, from the same instant. ok is false if the two agree.
 func CompareNext(said Wait, next time.Duration) (f Finding, ok bool) {
-	if !said.Known || absolute(said.D-next) <= headerTick {
+	if !said.Known || (said.D-next).Abs() <= headerTick {
 		return f, false
 	}
 	return Finding{Header: "Retry-After", Said: said, True: Wait{true, next},
 		What: fmt.Sprintf("the last denial said to come again after %v, and the key admits after %v", rounded(said.D), rounded(next))}, true
 }
-
-func absolute(d time.Duration) time.Duration { return max(d, -d) }
 
 func rounded(d time.Duration) time.Duration { return d.Round(time.Millisecond) }

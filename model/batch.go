@@ -226,20 +226,8 @@ func (r *Reading) thin() []Arrival {
 		a.At = min(a.At, r.At)
 		t.Arrive(a)
 	}
-	var bins [maxWindows * BinsPerWindow]Bin
-	last := t.Index(r.At)
-	t.Columns(bins[:], last, 1)
-	var joined []Arrival
-	for i, b := range bins {
-		at := t.Begin(last - int64(len(bins)-1-i))
-		if b.Admitted > 0 {
-			joined = append(joined, Arrival{At: at, N: b.Admitted})
-		}
-		if b.Denied > 0 {
-			joined = append(joined, Arrival{At: at, N: b.Denied, Denied: true})
-		}
-	}
-	return joined
+	t.Watch(max(r.At.Add(-t.Reach()), 1), r.At, Count{})
+	return t.Past(r.At)
 }
 
 // watched returns the instant since which r itself describes the key, after the levels in its
@@ -300,9 +288,3 @@ type Playback struct {
 	Past           bool   // the time before At is still being read, so that timelines and events are incomplete
 	CutOff         string // why the recording is incomplete; "" if it was closed
 }
-
-// Position returns the time from the beginning of the recording to the present instant of the replay.
-func (p Playback) Position() time.Duration { return p.At.Sub(p.Begin) }
-
-// Length returns the length of the recording.
-func (p Playback) Length() time.Duration { return p.End.Sub(p.Begin) }

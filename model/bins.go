@@ -27,31 +27,15 @@ type chunk struct {
 // run in a byte.
 type packed []byte
 
-// binColumns is the number of columns.
 const binColumns = 6
 
-// column returns the value of b in a column.
-func (b *Bin) column(c int) int64 {
-	switch c {
-	case 0:
-		return b.Admitted
-	case 1:
-		return b.Denied
-	case 2:
-		return int64(b.InjectedAdmitted)
-	case 3:
-		return int64(b.InjectedDenied)
-	case 4:
-		return b.Used
-	}
-	flags := collect.If(b.UsedKnown, 1, int64(0))
-	if b.Watched {
-		flags |= 2
-	}
-	return flags
+// columns returns the values of b, column by column.
+func (b *Bin) columns() [binColumns]int64 {
+	flags := collect.If(b.UsedKnown, 1, int64(0)) + collect.If(b.Watched, 2, int64(0))
+	return [...]int64{b.Admitted, b.Denied, int64(b.InjectedAdmitted), int64(b.InjectedDenied), b.Used, flags}
 }
 
-// setColumn is the inverse of column.
+// setColumn sets what columns returns of b in a column.
 func (b *Bin) setColumn(c int, v int64) {
 	switch c {
 	case 0:
@@ -69,18 +53,21 @@ func (b *Bin) setColumn(c int, v int64) {
 	}
 }
 
-// pack packs the bins of a chunk.
 func pack(bins []Bin) packed {
 	if !slices.ContainsFunc(bins, func(b Bin) bool { return b != Bin{} }) {
 		return nil
 	}
 	var room [binColumns * chunkBins * (binary.MaxVarintLen64 + 1)]byte
 	p := room[:0]
+	var values [chunkBins][binColumns]int64
+	for i := range bins {
+		values[i] = bins[i].columns()
+	}
 	for c := range binColumns {
 		last := int64(0)
 		for i := 0; i < len(bins); {
-			begin, v := i, bins[i].column(c)
-			for i < len(bins) && bins[i].column(c) == v {
+			begin, v := i, values[i][c]
+			for i < len(bins) && values[i][c] == v {
 				i++
 			}
 			p = append(binary.AppendVarint(p, v-last), byte(i-begin))
@@ -173,7 +160,8 @@ func (k *Watched) AsOf(t limiter.Instant) *Watched {
 	if k.Reading.Target.LimitKnown { // what is not known stands before what is at ease
 		g.Utilization = NearLimit
 	}
-	if a := k.Reading.Target.Algorithm; describe.KindOf(a) == describe.Weighted && k.Reading.Target.Convention.Alignment == convention.Epoch {
+	if a := k.Reading.Target.Algorithm; describe.KindOf(a) == describe.Weighted &&
+		k.Reading.Target.Convention.Alignment == convention.Epoch {
 		state, w := &then.Reading.State, k.Timeline.Window()
 		state.Start = t.Floor(w)
 		known := false

@@ -126,7 +126,9 @@ func (b *Board) Apply(batch Batch) {
 	b.move(fewPressed, BecameThrottled, NoLongerThrottled, BecameClose)
 	b.moved = b.moved[:0]
 	b.remember(&batch)
-	b.order(b.raised - raised)
+	// The readings of a batch are in the order of their keys. Earlier alerts stay in place, because they may have been shown.
+	newest := b.alerts[len(b.alerts)-min(b.raised-raised, len(b.alerts)):]
+	slices.SortStableFunc(newest, func(x, y Alert) int { return cmp.Compare(x.At, y.At) })
 	for _, name := range batch.LeftOut {
 		if k := b.keys[name]; k != nil && !k.Pinned {
 			b.end(k)
@@ -173,7 +175,9 @@ func (b *Board) apply(r *Reading) {
 	// than a window, new arrivals would overwrite a later past.
 	begun := k.Timeline == nil || k.Reading.Target.Window != r.Target.Window || k.Reading.At.Sub(r.At) > window
 	if begun {
-		k.Timeline = b.timeline(window)
+		if k.Timeline = NewTimeline(window); b.Rough {
+			k.Timeline = newTimeline(window, roughBins, roughWindows)
+		}
 		k.injected, k.owed, k.anchor = nil, nil, anchor{}
 	}
 	k.Gone = false

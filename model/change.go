@@ -36,7 +36,6 @@ type Change struct {
 // UsualGift is the number of units of Give if none is named.
 const UsualGift = 20
 
-// maxBlock is the longest block of one Change.
 const maxBlock = 24 * time.Hour
 
 // Check returns an error, in one sentence, if the amounts of c are out of range.
@@ -78,23 +77,13 @@ type Changed struct {
 	Unsaved []string
 }
 
-// Standing is the state of a key at one instant, as tickets show it. Waits are limiter.Never if
-// they have no end.
-type Standing struct {
-	Known           bool // false if the key could not be read completely
-	Used, Remaining int64
-	Next            time.Duration // until one request of cost 1 is admitted
-	AsNew           time.Duration // until nothing is used and no block is left
-	Blocked         time.Duration // until a block ends; 0 for none
-}
-
 // ChangeTicket returns the ticket of a change: the key's state at now and after the change of s. The
 // caller fills in Server, Path, Issued, Keys, Commands and InSlot.
 func (k *Watched) ChangeTicket(s Order, now limiter.Instant) Ticket {
 	r := k.Reading
 	r.Target = s.Target
 	t := Ticket{Order: s, At: now, Slot: HashSlot(s.Key)}
-	t.Was = r.standing(now)
+	t.Was = r.Gauge(now)
 	r.State = r.State.Clone()
 	limit, _ := r.terms()
 	switch c := s.Change; c.Kind {
@@ -115,18 +104,9 @@ func (k *Watched) ChangeTicket(s Order, now limiter.Instant) Ticket {
 	case Unblock:
 		r.State.BlockedUntil = 0
 	}
-	t.Will = r.standing(now)
-	t.AsNew = t.Will.AsNew
+	t.Will = r.Gauge(now)
+	t.AsNew = t.Will.AsNew()
 	return t
-}
-
-// standing returns the key's state at now.
-func (r *Reading) standing(now limiter.Instant) Standing {
-	g := r.Gauge(now)
-	s := Standing{Known: g.Used.Known && g.Remaining.Known && g.NextKnown, Used: g.Used.N, Remaining: g.Remaining.N, Next: g.Next,
-		AsNew: g.Reset, Blocked: g.BlockedFor}
-	s.AsNew = max(s.AsNew, s.Blocked)
-	return s
 }
 
 // Keys returns the Redis keys that a decision about key at now reads or writes, as layout.Keys does.
@@ -254,8 +234,10 @@ func (t *Target) Raised(units int64) limiter.Limit {
 
 // Raise is a change of a limit that a library stores in Redis.
 type Raise struct {
-	From, To limiter.Limit
-	Whose    string // the clients that the limit applies to; see StoredLimit
+	Units int64         `json:"units"` // by which it was raised; negative where it was lowered
+	From  limiter.Limit `json:"from"`
+	To    limiter.Limit `json:"to"`
+	Whose string        `json:"-"` // the clients that the limit applies to; see StoredLimit
 }
 
 // String returns the change as a clause.
@@ -278,7 +260,7 @@ func (t *Target) RaiseOf(key string, c Change) (r Raise, ok bool) {
 	if !ok || c.Kind != Give {
 		return r, false
 	}
-	return Raise{From: t.Limit, To: t.Raised(c.Units), Whose: stored.Whose}, true
+	return Raise{Units: c.Units, From: t.Limit, To: t.Raised(c.Units), Whose: stored.Whose}, true
 }
 
 // aimRaise returns an error, one sentence without the key, if the stored limit of r cannot be raised by a

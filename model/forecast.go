@@ -49,7 +49,6 @@ func (r *Reading) ForecastOrder(now limiter.Instant, s Order) (Forecast, limiter
 	return f, state
 }
 
-// add adds the decision about one request.
 func (f *Forecast) add(d limiter.Decision) {
 	if f.Remaining = d.Remaining; d.Allowed {
 		f.Admitted++

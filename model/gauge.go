@@ -72,10 +72,7 @@ func (r *Reading) Gauge(now limiter.Instant) Gauge {
 	if g.Stuck = r.stuck(); g.Stuck {
 		state.Start = now // so that the window has not ended at now
 	}
-	seen := now // by the limiter's own clock
-	if t.Tick > 0 {
-		seen = now.Floor(t.Tick)
-	}
+	seen := now.Floor(t.Tick) // by the limiter's own clock
 	d := state.Peek(seen, limit, t.Convention, 0)
 	if r.Partial {
 		g.Used.N = d.Used // a lower bound, and not Known
@@ -86,20 +83,17 @@ func (r *Reading) Gauge(now limiter.Instant) Gauge {
 	g.Start, g.End = d.Start, d.End
 	g.Weight, g.Estimate = d.Weight, d.Estimate
 	g.Reset = t.from(now, seen, d.ResetAfter)
-	switch describe.KindOf(t.Algorithm) {
+	switch kind := describe.KindOf(t.Algorithm); kind {
 	case describe.Arrival:
 		g.TAT = r.State.TAT
 	case describe.Bucket:
 		g.Level = float64(d.Remaining)
-	case describe.Window:
+	default:
 		g.Current, g.Previous = Count{true, d.Current}, Count{r.PreviousKnown, d.Previous}
-		if t.Convention.Alignment == convention.Epoch { // what a weighted counter would make of the same windows
+		if kind == describe.Window && t.Convention.Alignment == convention.Epoch { // what a weighted counter would make of them
 			g.Weight = float64(d.End.Sub(now)) / float64(w)
 			g.Estimate = math.Floor(float64(d.Previous)*g.Weight) + float64(d.Current)
 		}
-	default:
-		g.Current = Count{true, d.Current}
-		g.Previous = Count{r.PreviousKnown, d.Previous}
 	}
 	if r.ExactKnown {
 		g.Exact = Count{true, liveIn(r.State.Log, now, w, t.Convention.Edge)}
@@ -110,9 +104,7 @@ func (r *Reading) Gauge(now limiter.Instant) Gauge {
 		g.Rate, g.RateKnown = rate(&g, w, now)
 	}
 	if t.LimitKnown && limit.Count > 0 {
-		capacity := Capacity(t)
-		g.Remaining = Count{true, d.Remaining}
-		g.Utilization = float64(d.Used) / float64(capacity)
+		g.Remaining, g.Utilization = Count{true, d.Remaining}, float64(d.Used)/float64(Capacity(t))
 		g.Next, g.NextKnown = t.from(now, seen, state.Peek(seen, limit, t.Convention, 1).RetryAfter), true
 		if g.Stuck && g.Next > 0 {
 			g.Next = limiter.Never
@@ -203,6 +195,12 @@ func (g *Gauge) Pace() Measure {
 // Throttled reports whether a request of cost 1 would be denied now. It is false for keys that are
 // only likely to be limiters, about which no verdict is given.
 func (g *Gauge) Throttled() bool { return !g.Likely && g.NextKnown && g.Next != 0 }
+
+// Whole reports whether the key was read completely, and its limit is known.
+func (g *Gauge) Whole() bool { return g.Used.Known && g.Remaining.Known && g.NextKnown }
+
+// AsNew returns the time until nothing is used and no block is left; limiter.Never is never.
+func (g *Gauge) AsNew() time.Duration { return max(g.Reset, g.BlockedFor) }
 
 // Near reports whether the key is at or above NearLimit of its limit. It is false for keys that are
 // only likely to be limiters.

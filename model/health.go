@@ -46,7 +46,7 @@ type Health struct {
 	Errors   []ErrorStat   `json:"errors,omitempty"`   // most frequent first; at most 12
 	Slow     []SlowCommand `json:"-"`                  // newest first; at most 16
 	Spikes   []Spike       `json:"spikes,omitempty"`   // events recorded by LATENCY, newest first; at most 8
-	Missing  []string      `json:"missing,omitempty"`  // one sentence each: a command that is not answered, and the ACL rule that permits it
+	Missing  []string      `json:"missing,omitempty"`  // a sentence each: a command that is not answered, and the ACL rule that permits it
 }
 
 // Measure is a figure that may not be known.
@@ -123,7 +123,6 @@ type HealthSample struct {
 	Admitted, Denied Measure // requests a second, of all watched keys; Denied of those that record it
 }
 
-// keepSamples is the greatest number of samples that a Board keeps.
 const keepSamples = 512
 
 // HealthSamples returns the samples, oldest first. The slice must not be changed.
@@ -154,9 +153,7 @@ func (b *Board) examine(h *Health) {
 		}
 	}
 	b.samples = append(b.samples, v)
-	if n := len(b.samples); n > keepSamples {
-		b.samples = append(b.samples[:0], b.samples[n-keepSamples:]...)
-	}
+	b.samples = slices.Delete(b.samples, 0, max(len(b.samples)-keepSamples, 0))
 }
 
 // HotKeys is the ranking of keys by how often they are used, from other sources than readings, since

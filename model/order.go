@@ -82,16 +82,8 @@ type Outcomes struct{ Admitted, Denied, Failed, Unanswered int }
 
 // Add counts one more request.
 func (t *Outcomes) Add(o Outcome) {
-	switch o {
-	case Admitted:
-		t.Admitted++
-	case Denied:
-		t.Denied++
-	case Failed:
-		t.Failed++
-	default:
-		t.Unanswered++
-	}
+	of := [...]*int{&t.Admitted, &t.Denied, &t.Failed, &t.Unanswered}
+	*of[o]++
 }
 
 // Total returns the number of requests counted.
@@ -120,7 +112,6 @@ func ParseOrder(text string) (s Order, phase float64, err error) {
 	return s, phase, s.Check()
 }
 
-// parse parses one word of an order into s.
 func (s *Order) parse(word string, phase *float64) (err error) {
 	name, value, _ := strings.Cut(word, ":")
 	switch {
@@ -235,8 +226,8 @@ func (r *Reading) harm() string {
 		return "it is kept by " + t.Library + ", another program, and " + why +
 			": fire at its application with --url, or with --create at a key of your own"
 	case t.Foreign() && slices.Contains(r.Notes, WindowInferred):
-		return "its window is only inferred from what was seen, and a request may begin a new one: say how long it is with --limit, or in " +
-			"a rule of the configuration"
+		return "its window is only inferred from what was seen, and a request may begin a new one: say how long it is with " +
+			"--limit, or in a rule of the configuration"
 	case t.Foreign():
 		return ""
 	case t.Described && t.Script != nil && t.Script.Plain != "" && (r.Type == "none" || r.Type == "string" && r.TTL == Forever):

@@ -149,7 +149,7 @@ func (k *Watched) subtract(denials bool) {
 		k.recent.withdraw(i.at, i.cost)
 		switch {
 		case describe.KindOf(r.Target.Algorithm) == describe.Log:
-			takeFromLog(s.Log, r.Target.stamp(i.at), i.cost)
+			takeFromLog(s.Log, i.at.Floor(r.Target.Layout.Unit), i.cost)
 		case i.at >= s.Start && i.at < s.Start.Add(w):
 			s.Current = max(s.Current-i.cost, 0)
 		case i.at < s.Start && i.at >= s.Start.Add(-w):
@@ -185,14 +185,6 @@ func (t *Timeline) lowerDrained(bins map[int64]int64) {
 			b.Used = max(b.Used-owed, 0)
 		}
 	}
-}
-
-// stamp returns the instant at which a log keeps a request, in the unit of its layout.
-func (t *Target) stamp(at limiter.Instant) limiter.Instant {
-	if t.Layout.Unit > 0 {
-		return at.Floor(t.Layout.Unit)
-	}
-	return at
 }
 
 // takeFromLog subtracts a cost from the entries of an instant. Missing units were taken back before.
@@ -276,7 +268,6 @@ func (t *Target) anchors() bool {
 	return describe.KindOf(t.Algorithm) == describe.Window && t.Convention.Alignment == convention.FirstRequest && t.Window > 0
 }
 
-// observe adds a reading.
 func (a *anchor) observe(r *Reading) {
 	w, s := r.Target.Window, r.State.Start
 	seen := r.At.Sub(a.at) < w // no whole window can have passed since the previous reading
@@ -343,7 +334,6 @@ func (o *owed) observe(x observed, unit float64) {
 	}
 }
 
-// at returns the account as of an instant.
 func (o *owed) at(now limiter.Instant, unit float64) account {
 	a := o.base
 	if now < a.at {
@@ -385,7 +375,6 @@ func (a *account) take(x observed, unit float64) {
 	a.units += x.cost
 }
 
-// drainTime returns the time in which so many units drain.
 func drainTime(units int64, unit float64) time.Duration { return time.Duration(float64(units) * unit) }
 
 // emission returns the emission interval of a target in nanoseconds; 0 if it does not drain evenly,

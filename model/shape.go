@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/model/collect"
 )
 
 // ShapeKind is the kind of a Shape.
@@ -49,10 +51,7 @@ func Lead(now limiter.Instant, window time.Duration, phase float64) time.Duratio
 // Due yields the times from the order to its requests, MaxRequests at most. Requests that are sent as
 // fast as the answers come are all due at the beginning.
 func (s *Order) Due() iter.Seq[time.Duration] {
-	n := s.N
-	if n == 0 || n > MaxRequests {
-		n = MaxRequests
-	}
+	n := min(cmp.Or(s.N, MaxRequests), MaxRequests)
 	return func(yield func(time.Duration) bool) {
 		next := s.Shape.times(s.Rate)
 		for range n {
@@ -192,17 +191,19 @@ func (s Order) Rest(sent int, factor float64) Order {
 	capped := func(rate float64) float64 { return min(rate*factor, MaxRate) }
 	switch shape := &s.Shape; shape.Kind {
 	case Ramp:
-		at := shape.at(s.Rate, sent)
+		next, at := shape.times(s.Rate), time.Duration(0) // at is when the next request is due
+		for range sent + 1 {
+			at, _ = next()
+		}
 		s.Rate, shape.To = capped(shape.rateAt(s.Rate, at.Seconds())), capped(shape.To)
 		if shape.Over -= at; shape.Over <= 0 {
 			s.Rate, s.Shape = shape.To, Shape{}
 		}
 	case Recorded:
 		all := shape.At[min(sent, max(len(shape.At)-1, 0)):]
-		shape.At = make([]time.Duration, len(all))
-		for i, at := range all {
-			shape.At[i] = time.Duration(math.Round(float64(at-all[0]) / factor))
-		}
+		shape.At = collect.Map(all, func(at time.Duration) time.Duration {
+			return time.Duration(math.Round(float64(at-all[0]) / factor))
+		})
 		s.N = len(all)
 	default:
 		s.Rate = capped(s.Rate)
@@ -210,15 +211,6 @@ func (s Order) Rest(sent int, factor float64) Order {
 	}
 	s.Shape.Wait = 0
 	return s
-}
-
-// at returns the time from the first request of a shape to the one with a number; the first one is 0.
-func (s *Shape) at(rate float64, request int) (at time.Duration) {
-	next := s.times(rate)
-	for range request + 1 {
-		at, _ = next()
-	}
-	return at
 }
 
 // Fastest returns the greatest number of requests of an order that are due within one second.

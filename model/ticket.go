@@ -10,6 +10,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
+	"ratescope/limiter/layout"
 	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/safetext"
@@ -37,7 +38,7 @@ type Ticket struct {
 
 	// Was and Will are set for an order that changes its key, before and after the change. Of the
 	// forecast only AsNew is set then.
-	Was, Will Standing
+	Was, Will Gauge
 	Raise     *Raise // change of a limit that a library keeps in Redis; nil for none
 	Unheeded  bool   // a block, where nothing says that the limiter looks for it
 }
@@ -147,14 +148,9 @@ func (r *Reading) organic(now limiter.Instant, limit limiter.Limit, s Order, per
 // HashSlot returns the slot of a key in a Redis cluster: CRC-16 (XMODEM) of its hash tag, or of the
 // whole key if it has none, by the cluster specification.
 func HashSlot(key string) int {
-	if _, rest, ok := strings.Cut(key, "{"); ok {
-		if tag, _, ok := strings.Cut(rest, "}"); ok && tag != "" {
-			key = tag
-		}
-	}
 	crc := uint16(0)
-	for i := range len(key) {
-		crc ^= uint16(key[i]) << 8
+	for _, c := range []byte(layout.Tag(key)) {
+		crc ^= uint16(c) << 8
 		for range 8 {
 			if crc&0x8000 != 0 {
 				crc = crc<<1 ^ 0x1021
@@ -270,7 +266,7 @@ func (t *Ticket) changeWords(way [][2]string) (lines [][2]string) {
 		lines = append(lines, [2]string{"changes", t.Raise.String() + ", until its application sets it anew"})
 		undo = "ratescope undo, until another program has set the limit; what is counted stays"
 	}
-	lines = append(append(lines, [2]string{"now", t.Was.String()}, [2]string{"then", t.Will.String()}), way...)
+	lines = append(append(lines, [2]string{"now", t.Was.clause()}, [2]string{"then", t.Will.clause()}), way...)
 	lines = append(lines, [2]string{"undo", undo})
 	if t.Unheeded {
 		lines = append(lines, [2]string{"obeyed", "only by a limiter that was made with a Block; this key was never seen blocked"})
@@ -278,20 +274,19 @@ func (t *Ticket) changeWords(way [][2]string) (lines [][2]string) {
 	return lines
 }
 
-// String describes the state of a key as a clause.
-func (s Standing) String() string {
-	if !s.Known {
+func (g *Gauge) clause() string {
+	if !g.Whole() {
 		return "not known"
 	}
-	text := fmt.Sprintf("%s used, room for %s", format.Short(s.Used), format.Short(s.Remaining))
-	if s.Next > 0 {
-		text += ", next admission in " + format.Wait(s.Next)
+	text := fmt.Sprintf("%s used, room for %s", format.Short(g.Used.N), format.Short(g.Remaining.N))
+	if g.Next > 0 {
+		text += ", next admission in " + format.Wait(g.Next)
 	}
-	if s.AsNew > 0 {
-		text += ", as new in " + format.Wait(s.AsNew)
+	if g.AsNew() > 0 {
+		text += ", as new in " + format.Wait(g.AsNew())
 	}
-	if s.Blocked > 0 {
-		text += ", blocked for " + format.Span(s.Blocked)
+	if g.BlockedFor > 0 {
+		text += ", blocked for " + format.Span(g.BlockedFor)
 	}
 	return text
 }

@@ -15,7 +15,8 @@ const BinsPerWindow = 240
 
 const maxWindows = 12 // windows that a timeline holds
 
-// A rough timeline, for a board that is not drawn, holds fewer windows in fewer bins.
+// A rough timeline, for a board that is not drawn, holds fewer windows in fewer bins. It takes 1 kB, a full one up
+// to 10 kB. Its rates cover 23 to 24 twenty-fourths of a window.
 const roughBins, roughWindows = 24, 2
 
 // Bin holds the requests of a period. Counts are in units of cost.
@@ -27,7 +28,6 @@ type Bin struct {
 	UsedKnown, Watched bool  // Watched: the source watched the key during the whole period
 }
 
-// join adds another bin to b.
 func (b *Bin) join(c *Bin) {
 	b.Admitted += c.Admitted
 	b.Denied += c.Denied
@@ -60,15 +60,6 @@ type Timeline struct {
 // NewTimeline returns an empty timeline for a window of at least a microsecond.
 func NewTimeline(window time.Duration) *Timeline {
 	return newTimeline(window, BinsPerWindow, maxWindows)
-}
-
-// timeline returns an empty timeline for a key of the board. A rough timeline takes 1 kB, a full
-// one up to 10 kB. The rates of a rough one cover 23 to 24 twenty-fourths of a window.
-func (b *Board) timeline(window time.Duration) *Timeline {
-	if b.Rough {
-		return newTimeline(window, roughBins, roughWindows)
-	}
-	return NewTimeline(window)
 }
 
 // newTimeline returns an empty timeline with so many bins in a window, for reach windows.
@@ -179,7 +170,6 @@ func (t *Timeline) at(i int64) *Bin {
 	return &(*c).bins[i-number*t.per]
 }
 
-// turn begins a new newest chunk.
 func (t *Timeline) turn(number int64) {
 	was := t.newest
 	t.newest = t.begin(number)
@@ -266,7 +256,6 @@ func (t *Timeline) chunk(number int64, buffer []Bin) []Bin {
 	return buffer
 }
 
-// peek returns bin i.
 func (t *Timeline) peek(i int64) (b Bin) {
 	var buffer [chunkBins]Bin
 	if _, at := (walk{t: t}).at(i, &buffer); at != nil {
@@ -372,7 +361,6 @@ func (t *Timeline) Between(from, to limiter.Instant) Bin {
 	return t.join(t.Index(from), t.Index(max(from, to-1)))
 }
 
-// join returns the joined bins from the first to the last one.
 func (t *Timeline) join(first, last int64) Bin {
 	sum := Bin{Watched: true}
 	var buffer [chunkBins]Bin
@@ -407,7 +395,7 @@ func (t *Timeline) Columns(dst []Bin, last int64, per int) {
 			if w, b = w.at(from+k, &buffer); b != nil {
 				sum.join(b)
 			}
-			if !t.within(from + k) { // what is still to come does not make a column unwatched
+			if from+k < t.first || from+k > t.seen { // what is still to come does not make a column unwatched
 				sum.Watched = watched
 			} else if b == nil {
 				sum.Watched = false
@@ -419,9 +407,6 @@ func (t *Timeline) Columns(dst []Bin, last int64, per int) {
 		dst[c] = sum
 	}
 }
-
-// within reports whether bin i is between the first and the last bin that was watched.
-func (t *Timeline) within(i int64) bool { return i >= t.first && i <= t.seen }
 
 // Column returns the number of the column of `per` bins that contains at.
 func (t *Timeline) Column(at limiter.Instant, per int) int64 {

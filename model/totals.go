@@ -52,7 +52,6 @@ type sum struct {
 	admitted, denied int64
 }
 
-// add adds one key at an instant.
 func (s *sum) add(k *Watched, at limiter.Instant) {
 	if k.Unborn {
 		return
@@ -138,7 +137,6 @@ func (k *Watched) Admitted(rate float64) float64 {
 	return rate
 }
 
-// total returns the totals.
 func (s *sum) total() Totals {
 	s.Admitted, s.Denied = float64(s.admitted)/1e6, float64(s.denied)/1e6
 	return s.Totals

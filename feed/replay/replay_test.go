@@ -141,8 +141,8 @@ func TestAScreenSeesWhatWasThere(t *testing.T) {
 			if most := int(70/speed*10) + 3; taken > most && speed > 1 {
 				t.Errorf("%d batches at speed %g", taken, speed)
 			}
-			if end := p.Playback(time.Now()); end.At != f.End || end.Position() != end.Length() {
-				t.Errorf("the end is at %v of %v", end.Position(), end.Length())
+			if end := p.Playback(time.Now()); end.At != f.End || end.At != end.End {
+				t.Errorf("the end is at %v of %v", end.At.Sub(end.Begin), end.End.Sub(end.Begin))
 			}
 		})
 	}
@@ -203,7 +203,7 @@ func TestGoingAnywhere(t *testing.T) {
 		p.Faster(true)
 		p.Faster(false)
 		time.Sleep(time.Second)
-		if s := p.Playback(time.Now()); s.Speed != 2 || s.Position() != 2*time.Second {
+		if s := p.Playback(time.Now()); s.Speed != 2 || s.At.Sub(s.Begin) != 2*time.Second {
 			t.Errorf("after a second at twice the speed: %+v", s)
 		}
 		p.Seek(f.End + 1e9)

@@ -274,7 +274,7 @@ func (s *Session) Scroll(earlier bool) {
 // replayed returns the badge of a replay: where it is and how fast it goes.
 func (s *Session) replayed(look chart.Look) (string, themes.Style) {
 	p := s.Shown.Playback()
-	where := format.Minutes(p.Position()) + "/" + format.Minutes(p.Length())
+	where := format.Minutes(p.At.Sub(p.Begin)) + "/" + format.Minutes(p.End.Sub(p.Begin))
 	switch {
 	case p.Past:
 		return "REPLAY " + where + " reading the past", look.BadgeWarn
