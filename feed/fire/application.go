@@ -2,10 +2,12 @@ package fire
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -93,20 +95,20 @@ func (a *Application) Method() string { return a.call.Method }
 
 // Armed returns nil if firing is allowed, and else an error that says how to allow it.
 func (a *Application) Armed() error {
+	why := ""
 	switch {
-	case !a.o.Armed && a.o.Refused != "":
-		return fmt.Errorf("nothing is fired at %s: %s", safetext.Clean(a.shown), a.o.Refused)
 	case !a.o.Armed:
-		return fmt.Errorf("nothing is fired at %s: start ratescope with --allow-inject to allow it", safetext.Clean(a.shown))
+		why = cmp.Or(a.o.Refused, withFlag)
 	case strings.TrimSpace(a.o.Reason) != "":
-		return nil
 	case a.o.Production:
-		return fmt.Errorf("nothing is fired at %s: the configuration says production: true, so give --reason", safetext.Clean(a.shown))
+		why = "the configuration says production: true, so give --reason"
 	case !connect.LoopbackHost(a.url.Host):
-		return fmt.Errorf("nothing is fired at %s: it is not on this machine, and counts as production, so give --reason",
-			safetext.Clean(a.shown))
+		why = "it is not on this machine, and counts as production, so give --reason"
 	}
-	return nil
+	if why == "" {
+		return nil
+	}
+	return fmt.Errorf("nothing is fired at %s: %s", safetext.Clean(a.shown), why)
 }
 
 // Fire sends the requests of s as Injector.Fire does. s.Key is the name under which they are
@@ -163,10 +165,7 @@ func (a *Application) one(ctx context.Context) answered {
 		fired.Outcome, fired.Err = model.Failed, "the request cannot be made: "+reasonOf(err)
 		return fired
 	}
-	request.Header = a.call.Header.Clone()
-	if request.Header == nil {
-		request.Header = http.Header{}
-	}
+	maps.Copy(request.Header, a.call.Header)
 	if host := request.Header.Get("Host"); host != "" {
 		request.Host = host
 		request.Header.Del("Host")
@@ -190,17 +189,16 @@ func (a *Application) one(ctx context.Context) answered {
 	answer.Body.Close()
 	said := model.ReadAnswer(answer.StatusCode, answer.Header, fired.Received)
 	fired.Answer, fired.Outcome = &said, said.Outcome()
-	fired.Decision.Allowed = fired.Outcome == model.Admitted
-	fired.Decision.RetryAfter = said.RetryAfter.D
-	if fired.Decision.Allowed {
-		fired.Decision.RetryAfter = 0
+	if fired.Decision.Allowed = fired.Outcome == model.Admitted; !fired.Decision.Allowed {
+		fired.Decision.RetryAfter = said.RetryAfter.D
 	}
 	if fired.Outcome == model.Failed {
 		fired.Err = fmt.Sprintf("it answered %d %s", said.Status, http.StatusText(said.Status))
 		if to := answer.Header.Get("Location"); to != "" && said.Status/100 == 3 {
 			fired.Err += ", to another URL, which is not followed"
 			if u, err := url.Parse(to); err == nil {
-				fired.Err = fmt.Sprintf("it answered %d, to %s, which is not followed", said.Status, safetext.Clean(showURL(a.url.ResolveReference(u))))
+				fired.Err = fmt.Sprintf("it answered %d, to %s, which is not followed", said.Status,
+					safetext.Clean(showURL(a.url.ResolveReference(u))))
 			}
 		}
 	}

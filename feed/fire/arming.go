@@ -15,117 +15,107 @@ import (
 	"ratescope/model/arming"
 )
 
-// permission decides whether requests may be fired now: the program's flags must allow it and,
-// if firing is armed by hand, the arming must not have ended. It is safe for concurrent use.
-type permission struct {
-	o     Options
-	link  *link
-	audit *audit
-
-	mu         sync.Mutex
-	state      arming.State
-	production []string // why the server counted as production at the last Arm; nil if it did not
-}
-
 // Allowed returns nil if the program's flags allow firing, and else an error that wraps
 // connect.ErrReadOnly and names the remedy.
-func (p *permission) Allowed() error {
-	if p.o.Armed {
+func (i *Injector) Allowed() error {
+	if i.o.Armed {
 		return nil
 	}
-	remedy := cmp.Or(p.o.Refused, "start ratescope with --allow-inject to allow it")
-	return fmt.Errorf("%s is %w, so nothing is fired at it: %s", p.link.endpoint.Shown, connect.ErrReadOnly, remedy)
+	return fmt.Errorf("%s is %w, so nothing is fired at it: %s", i.link.endpoint.Shown, connect.ErrReadOnly, cmp.Or(i.o.Refused, withFlag))
 }
 
+// withFlag is the remedy where firing is not allowed, if no other is given.
+const withFlag = "start ratescope with --allow-inject to allow it"
+
 // ByHand reports whether firing has to be armed first and each order needs a ticket.
-func (p *permission) ByHand() bool { return p.o.ByHand }
+func (i *Injector) ByHand() bool { return i.o.ByHand }
 
 // Armed returns nil if firing is permitted now, and else an error that says why not.
-func (p *permission) Armed() error {
-	if err := p.Allowed(); err != nil || !p.o.ByHand {
+func (i *Injector) Armed() error {
+	if err := i.Allowed(); err != nil || !i.o.ByHand {
 		return err
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.state.Err(p.o.Now())
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.state.Err(i.o.Now())
 }
 
 // Arming returns the present state of the arming.
-func (p *permission) Arming() arming.Status {
-	refused := p.Allowed()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	s := p.state.Status(p.o.Now())
-	s.Refused, s.Production = refused, p.production
+func (i *Injector) Arming() arming.Status {
+	refused := i.Allowed()
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	s := i.state.Status(i.o.Now())
+	s.Refused, s.Production = refused, i.production
 	return s
 }
 
 // Arm permits firing until it is unused for arming.Lasts. It asks the server for its identity
 // over the client that will write. The error is one sentence.
-func (p *permission) Arm(ctx context.Context) error {
-	if err := p.Allowed(); err != nil {
+func (i *Injector) Arm(ctx context.Context) error {
+	if err := i.Allowed(); err != nil {
 		return err
 	}
-	server, traits, err := p.link.identify(ctx)
+	server, traits, err := i.link.identify(ctx)
 	if err != nil {
-		return fmt.Errorf("firing cannot be armed: %s", connect.Explain(err, p.link.endpoint.Shown))
+		return fmt.Errorf("firing cannot be armed: %s", connect.Explain(err, i.link.endpoint.Shown))
 	}
-	if err := p.audit.open(); err != nil {
+	if err := i.audit.open(); err != nil {
 		return err
 	}
-	p.mu.Lock()
-	p.state.Arm(p.o.Now(), server)
-	p.production = traits.Production()
-	p.mu.Unlock()
-	return p.note(armed, server.RunID)
+	i.mu.Lock()
+	i.state.Arm(i.o.Now(), server)
+	i.production = traits.Production()
+	i.mu.Unlock()
+	return i.note(armed, server.RunID)
 }
 
 // Disarm ends the arming.
-func (p *permission) Disarm() {
-	p.mu.Lock()
-	was := p.o.ByHand && p.state.Err(p.o.Now()) == nil
-	p.state.Disarm()
-	p.mu.Unlock()
+func (i *Injector) Disarm() {
+	i.mu.Lock()
+	was := i.o.ByHand && i.state.Err(i.o.Now()) == nil
+	i.state.Disarm()
+	i.mu.Unlock()
 	if was {
-		_ = p.note(disarmed, "") // the arming has ended even if the audit file cannot be written
+		_ = i.note(disarmed, "") // the arming has ended even if the audit file cannot be written
 	}
 }
 
 // note writes a change of the arming to the audit file; run is the server's run ID.
-func (p *permission) note(outcome, run string) error {
-	return p.audit.append(entry{Action: outcome, Server: p.link.endpoint.Shown, Database: p.link.endpoint.DB(), Outcome: outcome, RunID: run,
-		person: whoRuns()})
+func (i *Injector) note(outcome, run string) error {
+	return i.audit.append(entry{Action: outcome, Server: i.link.endpoint.Shown, Database: i.link.endpoint.DB(), Outcome: outcome,
+		RunID: run, person: whoRuns()})
 }
 
 // Meet takes the present state of the server: the arming ends if the connection was lost and a
 // different server answers afterwards.
-func (p *permission) Meet(s model.Server) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+func (i *Injector) Meet(s model.Server) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
 	switch s.Link {
 	case model.Down:
-		p.state.Lose()
+		i.state.Lose()
 	case model.Live:
-		if s.RunID != "" && !p.link.clustered() {
-			p.state.Meet(arming.Server{Name: p.link.endpoint.Shown, RunID: s.RunID})
+		if s.RunID != "" && !i.link.clustered() {
+			i.state.Meet(arming.Server{Name: i.link.endpoint.Shown, RunID: s.RunID})
 		}
 	}
 }
 
 // permit returns nil if the order s may be carried out now, and counts it as use of the arming.
-func (p *permission) permit(ctx context.Context, s model.Order) error {
-	if err := p.Armed(); err != nil || !p.o.ByHand {
+func (i *Injector) permit(ctx context.Context, s model.Order) error {
+	if err := i.Armed(); err != nil || !i.o.ByHand {
 		return err
 	}
-	server, _, err := p.link.identify(ctx)
+	server, _, err := i.link.identify(ctx)
 	if err != nil {
-		return fmt.Errorf("%s: %s", s.Nothing(), connect.Explain(err, p.link.endpoint.Shown))
+		return fmt.Errorf("%s: %s", s.Nothing(), connect.Explain(err, i.link.endpoint.Shown))
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.state.Meet(server)
-	now := p.o.Now()
-	switch err := p.state.Err(now); {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.state.Meet(server)
+	now := i.o.Now()
+	switch err := i.state.Err(now); {
 	case err != nil:
 		return err
 	case s.Ticket == nil || !s.Ticket.Covers(s):
@@ -133,57 +123,57 @@ func (p *permission) permit(ctx context.Context, s model.Order) error {
 	case s.Ticket.Expired(now):
 		return fmt.Errorf("the ticket has expired after %v: what it said may be wrong by now, ask for a new one", model.TicketLasts)
 	}
-	if err := p.assured(p.production, s.Key, s.Named, s.Reason, s.Nothing()); err != nil {
+	if err := i.assured(i.production, s.Key, s.Named, s.Reason, s.Nothing()); err != nil {
 		return err
 	}
-	return p.state.Use(now)
+	return i.state.Use(now)
 }
 
 // assured returns nil if the user has typed what a production server requires: the name of the
 // key and a reason. production says why the server counts as production, and is nil if it does
 // not; nothing is the start of the error's sentence.
-func (p *permission) assured(production []string, key, named, reason, nothing string) error {
+func (i *Injector) assured(production []string, key, named, reason, nothing string) error {
 	switch {
 	case len(production) == 0:
 		return nil
 	case !arming.Named(key, named):
-		return fmt.Errorf("%s: %s counts as production because %s, and the key's name was not typed", nothing, p.link.endpoint.Shown,
+		return fmt.Errorf("%s: %s counts as production because %s, and the key's name was not typed", nothing, i.link.endpoint.Shown,
 			production[0])
 	case strings.TrimSpace(reason) == "":
-		return fmt.Errorf("%s: %s counts as production because %s, and no reason was given", nothing, p.link.endpoint.Shown, production[0])
+		return fmt.Errorf("%s: %s counts as production because %s, and no reason was given", nothing, i.link.endpoint.Shown, production[0])
 	}
 	return nil
 }
 
 // permitBack returns nil if an action on a key may be taken back now, and counts it as use of
 // the arming. On a production server it requires the key's name and a reason, as permit does.
-func (p *permission) permitBack(key, named, reason string) error {
-	if !p.o.ByHand {
+func (i *Injector) permitBack(key, named, reason string) error {
+	if !i.o.ByHand {
 		return nil
 	}
-	p.mu.Lock()
-	production := p.production
-	p.mu.Unlock()
-	if err := p.assured(production, key, named, reason, "nothing is taken back"); err != nil {
+	i.mu.Lock()
+	production := i.production
+	i.mu.Unlock()
+	if err := i.assured(production, key, named, reason, "nothing is taken back"); err != nil {
 		return err
 	}
-	return p.use()
+	return i.use()
 }
 
 // use counts a request as use of the arming, and fails if the arming has ended.
-func (p *permission) use() error {
-	if !p.o.ByHand {
+func (i *Injector) use() error {
+	if !i.o.ByHand {
 		return nil
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.state.Use(p.o.Now())
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.state.Use(i.o.Now())
 }
 
 // Production returns the reasons, a clause each, why the server counts as production; nil if it
 // does not, or does not answer.
-func (p *permission) Production(ctx context.Context) (why []string) {
-	if _, traits, err := p.link.identify(ctx); err == nil {
+func (i *Injector) Production(ctx context.Context) (why []string) {
+	if _, traits, err := i.link.identify(ctx); err == nil {
 		return traits.Production()
 	}
 	return nil
@@ -214,9 +204,9 @@ type Options struct {
 	// Reason is why requests are fired, for the audit file; "" if none was given.
 	Reason string
 	// Ready is called when an order has been checked and written to the audit file, before its
-	// first request. It may be nil.
+	// first request; nil is not called.
 	Ready func()
-	// Sent is called with the key of every request once its outcome is known. It may be nil.
+	// Sent is called with the key of every request once its outcome is known; nil is not called.
 	Sent func(key string)
 }
 
@@ -224,10 +214,13 @@ type Options struct {
 // back. It is safe for concurrent use. The first Fire of an armed injector makes the client; an
 // injector that is not armed never has one.
 type Injector struct {
-	*permission
 	o     Options
 	link  *link
 	audit audit
+
+	mu         sync.Mutex
+	state      arming.State // of an injector that is armed by hand
+	production []string     // why the server counted as production at the last Arm; nil if it did not
 }
 
 // Limits of one order, in addition to model.MaxRequests and model.MaxRate.
@@ -246,10 +239,14 @@ func New(e *connect.Endpoint, o Options, offset func() time.Duration) *Injector 
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.Ready == nil {
+		o.Ready = func() {}
+	}
+	if o.Sent == nil {
+		o.Sent = func(string) {}
+	}
 	l := &link{endpoint: e, offset: offset, timeout: o.Timeout, denials: o.Denials, marked: o.Production}
-	i := &Injector{o: o, link: l, audit: audit{path: o.AuditPath}}
-	i.permission = &permission{o: o, link: i.link, audit: &i.audit}
-	return i
+	return &Injector{o: o, link: l, audit: audit{path: o.AuditPath}}
 }
 
 // Fire sends the requests of s, and calls report with the outcome of each as it becomes known,
@@ -294,9 +291,7 @@ func (i *Injector) Fire(ctx context.Context, s model.Order, report func(model.Fi
 	if f.action, err = i.begin(ctx, s, tr); err != nil {
 		return model.Outcomes{}, err
 	}
-	if i.o.Ready != nil {
-		i.o.Ready()
-	}
+	i.o.Ready()
 	if of.Scratch {
 		err := i.link.copyScratch(ctx, of, s, f.action.begun)
 		if err = cmp.Or(err, i.mark(ctx, s, tr)); err != nil {

@@ -90,7 +90,7 @@ type entry struct {
 	Target   *model.Target   `json:"target,omitempty"` // how the key is limited
 	Shape    string          `json:"shape,omitempty"`
 	Change   string          `json:"change,omitempty"` // the change of the key, if it was not fired at
-	Raise    *raisedLine     `json:"raise,omitempty"`  // the change of a limit that its library keeps in Redis
+	Raise    *model.Raise    `json:"raise,omitempty"`  // the change of a limit that its library keeps in Redis
 	Ticket   *ticketLine     `json:"ticket,omitempty"` // the forecast that the user was shown
 	RunID    string          `json:"run_id,omitempty"` // the server that firing was armed for
 	Before   []savedKey      `json:"before,omitempty"` // contents of the keys before the first request
@@ -142,7 +142,6 @@ func lineOf(t *model.Ticket) *ticketLine {
 	return l
 }
 
-// whoRuns returns the person who runs the program.
 func whoRuns() person {
 	p := person{Sudo: os.Getenv("SUDO_USER")}
 	p.Host, _ = os.Hostname()
@@ -163,7 +162,6 @@ func auditPath() (string, error) {
 	return filepath.Join(xdg.StateHome, "ratescope", "audit.jsonl"), nil
 }
 
-// open opens the file, unless it is open.
 func (a *audit) open() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -200,14 +198,13 @@ type action struct {
 	// Contents before and after a change, saved in the transaction that made it; nil if they
 	// were not, and before counts.
 	exact, left []savedKey
-	failed      string      // error of a change
-	raised      *raisedLine // change of a limit that its library keeps in Redis; else nil
-	trace       *trace      // finds other writers; nil for a change
+	failed      string       // error of a change
+	raised      *model.Raise // change of a limit that its library keeps in Redis; else nil
+	trace       *trace       // finds other writers; nil for a change
 	begun       limiter.Instant
 	n           atomic.Int64 // requests so far
 }
 
-// newAction returns the action of an order, with a new id.
 func (a *audit) newAction(server string, database int, s model.Order) *action {
 	a.mu.Lock()
 	a.n++

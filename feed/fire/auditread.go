@@ -64,15 +64,6 @@ func (a *audit) each(text string, take func(e *entry)) error {
 	return nil
 }
 
-// ofAction calls take for every line of an action.
-func (a *audit) ofAction(id string, take func(e *entry)) error {
-	return a.each(id, func(e *entry) {
-		if e.Action == id {
-			take(e)
-		}
-	})
-}
-
 // eachLine calls take for every line that contains a text. Incomplete lines are skipped.
 func eachLine(in io.Reader, text string, take func(e *entry)) error {
 	lines := bufio.NewScanner(in)
@@ -91,6 +82,13 @@ type found struct {
 	first, last entry    // of the action as a whole; an action that did not end has a last line made of its requests
 	ended       bool     // what its keys held after it is known
 	open        []string // requests whose outcome is not known, and when they were sent, in words
+	charges     []charge // requests that were charged, oldest first
+}
+
+// charge is one request of an action that was charged.
+type charge struct {
+	at         limiter.Instant // when it was decided
+	cost, used int64           // its cost, and the units used after it
 }
 
 // find returns an action. It fails if the action is unknown or was taken back, and if it is a change that did
@@ -98,11 +96,13 @@ type found struct {
 // answering: each has its lines.
 func (a *audit) find(id string) (found, error) {
 	var first, last entry
+	var charges []charge
 	taken := "" // when it was taken back; "" if it was not
 	var outcomes model.Outcomes
 	sent := make(map[string]string)
-	err := a.ofAction(id, func(e *entry) {
+	err := a.each(id, func(e *entry) {
 		switch {
+		case e.Action != id:
 		case e.Request != "" && e.Outcome == pending:
 			sent[e.Request] = e.At
 		case e.Request != "":
@@ -110,6 +110,10 @@ func (a *audit) find(id string) (found, error) {
 				return
 			}
 			delete(sent, e.Request)
+			charged := e.Outcome == model.Admitted.String() || e.Outcome == model.Denied.String() && deniedCharged(first.Target)
+			if charged && e.ServerAt != 0 {
+				charges = append(charges, charge{limiter.Instant(e.ServerAt), e.Cost, e.Used})
+			}
 			for o := model.Admitted; o < model.Unanswered; o++ {
 				if o.String() == e.Outcome {
 					outcomes.Add(o)
@@ -125,7 +129,8 @@ func (a *audit) find(id string) (found, error) {
 			}
 		}
 	})
-	f := found{first: first, last: last}
+	slices.SortStableFunc(charges, func(a, b charge) int { return cmp.Compare(a.at, b.at) })
+	f := found{first: first, last: last, charges: charges}
 	f.ended = last.Action != "" && (first.Change != "" || len(first.Before) == 0 || len(last.After) > 0)
 	for request, at := range sent {
 		f.open = append(f.open, request+", sent "+age(at))
@@ -187,38 +192,13 @@ func running(host string, pid int) bool {
 	return err != nil || unknown != nil || filepath.Base(program) == filepath.Base(own)
 }
 
-// charge is one request of an action that was charged.
-type charge struct {
-	at         limiter.Instant // when it was decided
-	cost, used int64           // its cost, and the units used after it
-}
-
-// deniedCharged reports whether the limiter of t counts denied requests too.
+// deniedCharged reports whether the limiter of t counts denied requests too; nil is one that is not known.
 func deniedCharged(t *model.Target) bool {
+	if t == nil {
+		return false
+	}
 	w := foreign.For(t)
 	return w != nil && w.Charged || w == nil && t.Convention.Denied == convention.Charged
-}
-
-// charges returns the charges of an action's requests, oldest first: of the admitted ones and,
-// with denied, of the denied ones too.
-func (a *audit) charges(id string, denied bool) (list []charge, err error) {
-	err = a.ofAction(id, func(e *entry) {
-		charged := e.Outcome == model.Admitted.String() || denied && e.Outcome == model.Denied.String()
-		if charged && e.ServerAt != 0 {
-			list = append(list, charge{limiter.Instant(e.ServerAt), e.Cost, e.Used})
-		}
-	})
-	slices.SortStableFunc(list, func(a, b charge) int { return cmp.Compare(a.at, b.at) })
-	return list, err
-}
-
-// charged returns how many units an action charged.
-func (a *audit) charged(f *found) (units int64, err error) {
-	list, err := a.charges(f.first.Action, deniedCharged(f.first.Target))
-	for _, c := range list {
-		units += c.cost
-	}
-	return units, err
 }
 
 // rival names who else has written to the key of an action while it was fired or since: ratescope, if the audit

@@ -44,9 +44,8 @@ func TestAnActionIsFoundInAFilePutAside(t *testing.T) {
 	if _, err := a.find("a-3"); err == nil || !strings.Contains(err.Error(), "no action") {
 		t.Errorf("an action that was never fired: %v", err)
 	}
-	list, err := a.charges("a-1", false)
-	if err != nil || len(list) != 1 || list[0] != (charge{at: 7, cost: 2, used: 3}) {
-		t.Errorf("charged %+v, %v", list, err)
+	if list := f.charges; len(list) != 1 || list[0] != (charge{at: 7, cost: 2, used: 3}) {
+		t.Errorf("charged %+v", list)
 	}
 	put(a.asidePrefix()+"20261126T101500.jsonl.bak", "")
 	if n := len(a.files()); n != 2 {
@@ -63,10 +62,11 @@ func FuzzAudit(f *testing.F) {
 		if err := os.WriteFile(a.path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if found, err := a.find(id); err == nil && (found.first.Action != id || found.last.Action != id) {
+		found, err := a.find(id)
+		if err == nil && (found.first.Action != id || found.last.Action != id) {
 			t.Errorf("%q finds %q and %q", id, found.first.Action, found.last.Action)
 		}
-		if list, err := a.charges(id, false); err == nil && len(list) > strings.Count(text, "\n")+1 {
+		if list := found.charges; len(list) > strings.Count(text, "\n")+1 {
 			t.Errorf("%d charges in %q", len(list), text)
 		}
 	})
@@ -100,7 +100,8 @@ func TestAuditSince(t *testing.T) {
 	if err := os.WriteFile(name, file, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	x := Extract{Since: limiter.InstantOf(now.Add(-time.Minute)), Server: "here", Shown: func(key string) bool { return key == "shown" || key == raw }}
+	x := Extract{Since: limiter.InstantOf(now.Add(-time.Minute)), Server: "here",
+		Shown: func(key string) bool { return key == "shown" || key == raw }}
 	var actions []string
 	for line := range strings.Lines(string(AuditSince(name, x))) {
 		var e entry
@@ -113,7 +114,8 @@ func TestAuditSince(t *testing.T) {
 		t.Errorf("handed on are %s", got)
 	}
 	x.Mask = true
-	if text := string(AuditSince(name, x)); strings.Contains(text, "shown") || strings.Contains(text, "hidden") || !strings.Contains(text, "***") {
+	if text := string(AuditSince(name, x)); strings.Contains(text, "shown") || strings.Contains(text, "hidden") ||
+		!strings.Contains(text, "***") {
 		t.Errorf("with --mask it is %s", text)
 	}
 	if AuditSince(filepath.Join(t.TempDir(), "none"), x) != nil {

@@ -18,6 +18,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
 	"ratescope/limiter/layout"
+	"ratescope/limiter/redisstore"
 	"ratescope/model"
 	"ratescope/model/collect"
 	"ratescope/model/safetext"
@@ -45,9 +46,7 @@ func (i *Injector) Change(ctx context.Context, s model.Order) (model.Changed, er
 		return model.Changed{}, err
 	}
 	done := model.Changed{Action: act.id}
-	if i.o.Ready != nil {
-		i.o.Ready()
-	}
+	i.o.Ready()
 	if err = i.carryOut(ctx, act, s, &done); err != nil {
 		act.failed = err.Error()
 		what := "%s is not changed (%s): %s"
@@ -56,9 +55,7 @@ func (i *Injector) Change(ctx context.Context, s model.Order) (model.Changed, er
 		}
 		err = fmt.Errorf(what, safetext.Clean(s.Key), s.Change, connect.Explain(err, i.link.endpoint.Shown))
 	}
-	if i.o.Sent != nil {
-		i.o.Sent(s.Key)
-	}
+	i.o.Sent(s.Key)
 	return done, errors.Join(err, i.end(act, model.Outcomes{}))
 }
 
@@ -71,7 +68,7 @@ func (i *Injector) carryOut(ctx context.Context, act *action, s model.Order, don
 		if stored := storedOf(i.link, s); stored != nil {
 			return stored.give(ctx, act, s.Change.Units, done)
 		}
-		return give(ctx, i.link, act, s, done)
+		return i.give(ctx, act, s, done)
 	case model.Block:
 		key := layout.BlockedKey(s.Key)
 		now, err := i.link.client().Time(ctx).Result()
@@ -152,20 +149,14 @@ func (i *Injector) previewChange(ctx context.Context, s model.Order) ([]string, 
 			defer cancel()
 			return stored.preview(ctx, s.Change.Units)
 		}
-		p := &preview{}
-		l, err := i.link.storeOn(p, s.Target)
-		if err != nil {
-			return nil, err
-		}
-		if _, err := l.Refund(ctx, s.Key, s.Target.Limit, s.Change.Units); err != nil && !errors.Is(err, errPreview) && len(p.commands) == 0 {
-			return nil, err
-		}
-		return p.commands, nil
+		return i.link.previewOwn(s, func(l *redisstore.Store) (limiter.Decision, error) {
+			return l.Refund(ctx, s.Key, s.Target.Limit, s.Change.Units)
+		})
 	case model.Block:
 		return []string{written(blockWords(s, now.Time()))}, nil
 	}
 	lines := []string{"MULTI"}
-	for _, k := range keysOf(s, now) {
+	for _, k := range i.Keys(s, now) {
 		lines = append(lines, written([]any{"dump", k}), written([]any{"pexpiretime", k}), written([]any{"unlink", k}))
 	}
 	return append(lines, "EXEC"), nil
@@ -183,13 +174,9 @@ func (l *link) saving(keys []string, before, after *[]savedKey) sender {
 // exchangeSaved runs the commands that do adds, and in the same transaction saves the contents of
 // the keys before and after them.
 func (l *link) exchangeSaved(ctx context.Context, keys []string, do func(redis.Pipeliner)) (before, after []savedKey, err error) {
-	type asked struct {
-		dump   *redis.StringCmd
-		expiry *redis.DurationCmd
-	}
 	var was, is []asked
 	save := func(p redis.Pipeliner) []asked {
-		return collect.Map(keys, func(k string) asked { return asked{p.Dump(ctx, k), p.PExpireTime(ctx, k)} })
+		return collect.Map(keys, func(k string) asked { return asked{dump: p.Dump(ctx, k), expiry: p.PExpireTime(ctx, k)} })
 	}
 	if _, err := l.client().TxPipelined(ctx, func(p redis.Pipeliner) error {
 		was = save(p)
@@ -200,7 +187,7 @@ func (l *link) exchangeSaved(ctx context.Context, keys []string, do func(redis.P
 		return nil, nil, err
 	}
 	for n, k := range keys {
-		before, after = append(before, savedOf(k, was[n].dump, was[n].expiry)), append(after, savedOf(k, is[n].dump, is[n].expiry))
+		before, after = append(before, was[n].saved(k)), append(after, is[n].saved(k))
 		after[n].Dump = nil
 	}
 	return before, after, nil
@@ -208,8 +195,8 @@ func (l *link) exchangeSaved(ctx context.Context, keys []string, do func(redis.P
 
 // give takes units off the count of a limiter of ratescope's own library, and in the same
 // transaction saves the contents of its keys before and after.
-func give(ctx context.Context, to *link, act *action, s model.Order, done *model.Changed) error {
-	l, err := to.storeOn(to.plainly(), s.Target)
+func (i *Injector) give(ctx context.Context, act *action, s model.Order, done *model.Changed) error {
+	l, err := i.link.storeOn(i.link.plainly(), s.Target)
 	if err != nil {
 		return err
 	}
@@ -220,7 +207,7 @@ func give(ctx context.Context, to *link, act *action, s model.Order, done *model
 	saved := collect.Only(act.before, func(was savedKey) bool { return was.Unsaved == "" })
 	keys := collect.Map(saved, func(was savedKey) string { return string(was.Key) })
 	var found, left []savedKey
-	if l, err = to.storeOn(to.saving(keys, &found, &left), s.Target); err != nil {
+	if l, err = i.link.storeOn(i.link.saving(keys, &found, &left), s.Target); err != nil {
 		return err
 	}
 	after, err := l.Refund(ctx, s.Key, s.Target.Limit, s.Change.Units)
@@ -229,7 +216,7 @@ func give(ctx context.Context, to *link, act *action, s model.Order, done *model
 	}
 	act.exact, act.left = replaced(act.before, found), replaced(act.before, left)
 	if done.Units = max(before.Used-after.Used, 0); done.Units > 0 {
-		done.Written = keysOf(s, act.begun)
+		done.Written = i.Keys(s, act.begun)
 	}
 	return nil
 }
@@ -265,7 +252,6 @@ func storedOf(l *link, s model.Order) *storedLimit {
 	return &storedLimit{l, s, at}
 }
 
-// keys returns the keys that a change writes.
 func (l *storedLimit) keys() []string {
 	return kept(foreign.Stored(l.at), l.order.Key, l.order.Target, 0)
 }
@@ -309,9 +295,8 @@ func (l *storedLimit) give(ctx context.Context, act *action, units int64, done *
 		return err
 	}
 	act.exact, act.left = raised.before, raised.after
-	act.raised = &raisedLine{Units: units, From: raised.Was, To: raised.Is}
-	done.Units, done.Written = units, l.keys()
-	done.Raise = &model.Raise{From: raised.Was, To: raised.Is, Whose: l.at.Whose}
+	act.raised = &model.Raise{Units: units, From: raised.Was, To: raised.Is, Whose: l.at.Whose}
+	done.Units, done.Written, done.Raise = units, l.keys(), act.raised
 	return nil
 }
 
@@ -357,11 +342,4 @@ func (l *storedLimit) preview(ctx context.Context, units int64) ([]string, error
 		lines = append(lines, written(words))
 	}
 	return append(lines, "EXEC"), nil
-}
-
-// raisedLine is the change of a stored limit in the audit file.
-type raisedLine struct {
-	Units int64         `json:"units"`
-	From  limiter.Limit `json:"from"`
-	To    limiter.Limit `json:"to"`
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -110,7 +111,6 @@ func (f *firing) paced(ctx context.Context) {
 	}
 }
 
-// hold waits while the order is paused.
 func (f *firing) hold(ctx context.Context) error {
 	if f.order.Hold == nil {
 		return ctx.Err()
@@ -157,9 +157,7 @@ func (i *Injector) ask(ctx context.Context, s model.Order, decide func(context.C
 	defer cancel()
 	sent := time.Now()
 	d, err := decide(ctx)
-	if i.o.Sent != nil {
-		i.o.Sent(s.Key)
-	}
+	i.o.Sent(s.Key)
 	fired := answered{Fired: model.Fired{Decision: d, At: d.At, Latency: time.Since(sent)}}
 	switch {
 	case err == nil && d.Allowed:
@@ -181,16 +179,12 @@ func (l *link) fate(err error) (model.Outcome, string) {
 	if errors.Is(err, limiter.ErrUnknownOutcome) {
 		return model.Unanswered, err.Error()
 	}
-	switch connect.Code(err) {
-	case "NOPERM":
+	explained := []string{"READONLY", "OOM", "MISCONF", "NOREPLICAS", "BUSY", "LOADING", "CLUSTERDOWN", "MASTERDOWN"}
+	switch code := connect.Code(err); {
+	case code == "NOPERM":
 		return model.Failed, "this user must not fire: " + connect.Remedy(err)
-	case "READONLY", "OOM", "MISCONF", "NOREPLICAS", "BUSY", "LOADING", "CLUSTERDOWN", "MASTERDOWN":
+	case code == "" && errors.As(err, new(*net.OpError)), slices.Contains(explained, code):
 		return model.Failed, connect.Explain(err, l.endpoint.Shown)
-	case "":
-		var dial *net.OpError
-		if errors.As(err, &dial) {
-			return model.Failed, connect.Explain(err, l.endpoint.Shown)
-		}
 	}
 	return model.Failed, err.Error()
 }
@@ -213,7 +207,8 @@ func (f *firing) account(fired answered, line entry) {
 			f.slow, f.stalled = f.slow+1, now
 		}
 		if f.slow >= slowInARow {
-			why = fmt.Errorf("firing stopped after %d answers in a row that took longer than %v: the server is in trouble", f.slow, slowAnswer)
+			why = fmt.Errorf("firing stopped after %d answers in a row that took longer than %v: the server is in trouble",
+				f.slow, slowAnswer)
 		}
 	case fired.Outcome == model.Unanswered: // nothing more is sent to a server that stalls: the request may have been counted
 		why = fmt.Errorf("firing stopped after a request whose outcome is unknown: %s", fired.Err)
@@ -267,7 +262,8 @@ func (l *link) follow(ctx context.Context) error {
 		case now != first:
 			return errors.New("firing stopped because the server was started anew, or another one took its place")
 		case more > evicted:
-			return fmt.Errorf("firing stopped because the server began to evict keys, %d since the order began: its memory is full", more-evicted)
+			return fmt.Errorf("firing stopped because the server began to evict keys, %d since the order began: its memory is full",
+				more-evicted)
 		}
 	}
 	return nil

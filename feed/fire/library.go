@@ -131,7 +131,8 @@ func (l *link) read(ctx context.Context, client redis.UniversalClient, w *foreig
 	}
 	if single {
 		r.At = limiter.InstantOf(clock.Val())
-		if again := w.Fetch(key, r.Target, r.At); !slices.EqualFunc(again, fetched, func(a, b decode.Fetch) bool { return a.Key == b.Key }) {
+		same := func(a, b decode.Fetch) bool { return a.Key == b.Key }
+		if again := w.Fetch(key, r.Target, r.At); !slices.EqualFunc(again, fetched, same) {
 			return nil, errors.New("nothing was written: the window ended meanwhile")
 		}
 	}
@@ -277,28 +278,34 @@ func (i *Injector) Preview(ctx context.Context, s model.Order) ([]string, error)
 	} else if own != nil {
 		return own.preview(ctx)
 	}
-	p := &preview{}
-	switch w, err := writerOf(s); {
+	var commands []string
+	w, err := writerOf(s)
+	switch {
 	case err != nil:
-		return nil, err
 	case w != nil:
-		if p.commands, err = i.previewLibrary(ctx, w, s); err != nil {
-			return nil, err
-		}
+		commands, err = i.previewLibrary(ctx, w, s)
 	default:
-		l, err := i.link.storeOn(p, s.Target)
-		if err != nil {
-			return nil, err
-		}
-		if _, err := l.AllowN(ctx, aimed(s).Key, s.Target.Limit, s.Cost); err != nil && !errors.Is(err, errPreview) && len(p.commands) == 0 {
-			return nil, err
-		}
+		commands, err = i.link.previewOwn(s, func(l *redisstore.Store) (limiter.Decision, error) {
+			return l.AllowN(ctx, aimed(s).Key, s.Target.Limit, s.Cost)
+		})
 	}
-	if !s.Scratch {
-		return p.commands, nil
+	if err != nil || !s.Scratch {
+		return commands, err
 	}
-	lines := collect.Map(scratchWords(s, aimed(s), i.link.now()), written)
-	return append(lines, p.commands...), nil
+	return append(collect.Map(scratchWords(s, aimed(s), i.link.now()), written), commands...), nil
+}
+
+// previewOwn returns the commands of a call of ratescope's own limiter.
+func (l *link) previewOwn(s model.Order, call func(*redisstore.Store) (limiter.Decision, error)) ([]string, error) {
+	p := &preview{}
+	store, err := l.storeOn(p, s.Target)
+	if err == nil {
+		_, err = call(store)
+	}
+	if len(p.commands) > 0 || errors.Is(err, errPreview) {
+		err = nil
+	}
+	return p.commands, err
 }
 
 // errPreview is the error of every command of a preview.
@@ -337,12 +344,8 @@ func written(args []any) string {
 	return b.String()
 }
 
-// Keys returns the Redis keys to which an order may write from now on.
-func (i *Injector) Keys(s model.Order, now limiter.Instant) []string { return keysOf(s, now) }
-
-// keysOf returns the Redis keys to which an order, of requests or of a change, may write from now
-// on.
-func keysOf(s model.Order, now limiter.Instant) []string {
+// Keys returns the Redis keys to which an order, of requests or of a change, may write from now on.
+func (i *Injector) Keys(s model.Order, now limiter.Instant) []string {
 	if s.Change.Kind != model.NoChange {
 		return changed(s, now)
 	}

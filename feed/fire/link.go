@@ -57,7 +57,6 @@ func (l *link) storeOn(c redisstore.Client, t model.Target) (*redisstore.Store, 
 	return store, nil
 }
 
-// client returns the client that may write.
 func (l *link) client() redis.UniversalClient {
 	l.mu.Lock()
 	defer l.mu.Unlock()

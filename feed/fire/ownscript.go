@@ -117,7 +117,6 @@ func (o *ownScript) call(ctx context.Context, by sender) (limiter.Decision, erro
 	return limiter.Decision{Allowed: admits, Cost: o.order.Cost, At: at}, nil
 }
 
-// request returns the keys and the arguments of a request at an instant.
 func (o *ownScript) request(at limiter.Instant) (keys []string, args []any, err error) {
 	s := &o.order
 	keys, words, err := s.Target.Script.Expand(s.Key, s.Target.Limit, at, s.Cost, rand.Text())
@@ -126,7 +125,8 @@ func (o *ownScript) request(at limiter.Instant) (keys []string, args []any, err 
 	}
 	for _, k := range keys {
 		if !slices.Contains(o.keys, k) {
-			return nil, nil, errors.New("nothing was written: a window has begun whose keys were not saved before the first request, fire anew")
+			return nil, nil, errors.New("nothing was written: a window has begun whose keys were not " +
+				"saved before the first request, fire anew")
 		}
 	}
 	return keys, collect.Map(words, func(w string) any { return w }), nil
@@ -141,15 +141,6 @@ func (o *ownScript) preview(ctx context.Context) ([]string, error) {
 	}
 	words := append([]any{"evalsha", o.lua.digest, strconv.Itoa(len(keys))}, collect.Map(keys, func(k string) any { return k })...)
 	return []string{written(append(words, args...)), o.link.dryRun(ctx, o.lua.text, keys, args, at)}, nil
-}
-
-// contents are the commands that read a whole key and the command that writes it anew, by type.
-var contents = map[string]struct {
-	read  []any // the key comes second
-	write string
-}{
-	"string": {[]any{"get"}, "set"}, "hash": {[]any{"hgetall"}, "hset"}, "list": {[]any{"lrange", 0, -1}, "rpush"},
-	"set": {[]any{"smembers"}, "sadd"}, "zset": {[]any{"zrange", 0, -1, "withscores"}, "zadd"},
 }
 
 // dryRun runs a script on an embedded Redis with a copy of its keys, and returns what it wrote there as one line.
@@ -194,16 +185,16 @@ func (l *link) copies(ctx context.Context, keys []string) (list [][]string, err 
 		if err != nil && !replied(err) {
 			return nil, fmt.Errorf("%s", connect.Explain(err, l.endpoint.Shown))
 		}
-		as, known := contents[typ.Val()]
+		as := kinds[typ.Val()]
 		switch {
 		case typ.Val() == "none":
 			continue
-		case !known:
+		case as.write == "":
 			return nil, fmt.Errorf("its type is %s", typ.Val())
 		case size.Val() > maxSaved:
 			return nil, fmt.Errorf("it is too large")
 		}
-		values, err := l.client().Do(ctx, append([]any{as.read[0], k}, as.read[1:]...)...).Result()
+		values, err := l.client().Do(ctx, slices.Insert(slices.Clone(as.read), 1, any(k))...).Result()
 		if err != nil {
 			return nil, fmt.Errorf("%s", connect.Explain(err, l.endpoint.Shown))
 		}

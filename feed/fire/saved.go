@@ -62,19 +62,20 @@ func touched(key string, t model.Target, now limiter.Instant) []string {
 		keys, _ := scriptKeys(key, &t, now) // an order with an error is refused before
 		return keys
 	}
-	if w := foreign.For(&t); w != nil {
-		return w.Keys(key, &t, now)
+	keys := counted(key, t, now)
+	if foreign.For(&t) != nil {
+		return keys
 	}
-	return append(counted(key, t, now), layout.DeniedKey(key), layout.BlockedKey(key), layout.EndsKey(key))
+	return append(keys, layout.DeniedKey(key), layout.BlockedKey(key), layout.EndsKey(key))
 }
 
 // counted returns the keys that keep the state of the limiter t, of those that requests may write.
 func counted(key string, t model.Target, now limiter.Instant) (keys []string) {
-	if w := foreign.For(&t); w != nil || t.Described {
+	if t.Described {
 		return touched(key, t, now)
 	}
 	for n := range 3 {
-		for _, k := range t.Keys(key, now.Add(time.Duration(n)*t.Limit.Window)) {
+		for _, k := range kept(foreign.For(&t), key, t, now.Add(time.Duration(n)*max(t.Limit.Window, t.Window))) {
 			if !slices.Contains(keys, k) {
 				keys = append(keys, k)
 			}
@@ -83,7 +84,6 @@ func counted(key string, t model.Target, now limiter.Instant) (keys []string) {
 	return keys
 }
 
-// save returns the present contents of keys.
 func (l *link) save(ctx context.Context, keys []string) ([]savedKey, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
@@ -97,11 +97,6 @@ func (l *link) save(ctx context.Context, keys []string) ([]savedKey, error) {
 	if err != nil && !replied(err) {
 		return nil, err
 	}
-	type asked struct {
-		dump   *redis.StringCmd
-		expiry *redis.DurationCmd
-		amount redis.Cmder
-	}
 	list := make([]asked, len(keys))
 	_, err = l.client().Pipelined(ctx, func(p redis.Pipeliner) error {
 		for n, k := range keys {
@@ -109,8 +104,8 @@ func (l *link) save(ctx context.Context, keys []string) ([]savedKey, error) {
 				list[n].dump = p.Dump(ctx, k)
 			}
 			list[n].expiry = p.PExpireTime(ctx, k)
-			if a, ok := amounts[types[n].Val()]; ok {
-				list[n].amount = p.Do(ctx, slices.Insert(slices.Clone(a.words), 1, any(k))...)
+			if a := kinds[types[n].Val()]; a.amount != nil {
+				list[n].amount = p.Do(ctx, slices.Insert(slices.Clone(a.amount), 1, any(k))...)
 			}
 		}
 		return nil
@@ -120,19 +115,26 @@ func (l *link) save(ctx context.Context, keys []string) ([]savedKey, error) {
 	}
 	saved := make([]savedKey, len(keys))
 	for n, k := range keys {
-		saved[n] = savedOf(k, list[n].dump, list[n].expiry)
+		saved[n] = list[n].saved(k)
 		saved[n].Holds = holds(types[n].Val(), list[n].amount)
 	}
 	return saved, nil
 }
 
-// amounts holds, by type, the command that asks how much a key holds, and the unit of its answer.
-var amounts = map[string]struct {
-	words []any
-	unit  string
+// kinds holds, by type, the commands that ask how much a key holds, with the unit of the answer, and for the whole of it, and
+// the command that writes it anew, "" for none. The key comes second.
+var kinds = map[string]struct {
+	amount []any
+	unit   string
+	read   []any
+	write  string
 }{
-	"zset": {[]any{"zcard"}, " members"}, "stream": {[]any{"xlen"}, " entries"}, "hash": {[]any{"hlen"}, " fields"},
-	"list": {[]any{"llen"}, " elements"}, "string": {[]any{"getrange", 0, 24}, ""}, // as long as the longest number
+	"string": {[]any{"getrange", 0, 24}, "", []any{"get"}, "set"}, // as long as the longest number
+	"hash":   {[]any{"hlen"}, " fields", []any{"hgetall"}, "hset"},
+	"list":   {[]any{"llen"}, " elements", []any{"lrange", 0, -1}, "rpush"},
+	"set":    {nil, "", []any{"smembers"}, "sadd"},
+	"zset":   {[]any{"zcard"}, " members", []any{"zrange", 0, -1, "withscores"}, "zadd"},
+	"stream": {[]any{"xlen"}, " entries", nil, ""},
 }
 
 // holds returns what a key holds in words; "" if it does not exist, or that is not known.
@@ -145,7 +147,7 @@ func holds(kind string, amount redis.Cmder) string {
 	if _, err := strconv.ParseFloat(text, 64); err != nil {
 		return kind // text, which may be secret
 	}
-	return kind + ", " + text + amounts[kind].unit
+	return kind + ", " + text + kinds[kind].unit
 }
 
 // replied reports whether err is an error reply of the server, not a lost connection.
@@ -154,15 +156,22 @@ func replied(err error) bool {
 	return errors.As(err, &reply)
 }
 
-// savedOf returns the contents of a key from the answers to DUMP and PEXPIRETIME. Redis before
-// version 7 has no PEXPIRETIME, so that nothing can be taken back there.
-func savedOf(key string, dump *redis.StringCmd, expiry *redis.DurationCmd) savedKey {
+// asked is DUMP and PEXPIRETIME of a key, and how much it holds. A key that is too large has no dump.
+type asked struct {
+	dump   *redis.StringCmd
+	expiry *redis.DurationCmd
+	amount redis.Cmder
+}
+
+// saved returns the contents of a key from the answers. Redis before version 7 has no PEXPIRETIME, so that nothing can be taken back
+// there.
+func (a asked) saved(key string) savedKey {
 	s := savedKey{Key: quoted(key)}
-	if dump == nil {
+	if a.dump == nil {
 		s.Unsaved = "it is too large"
 		return s
 	}
-	text, err := dump.Result()
+	text, err := a.dump.Result()
 	switch {
 	case errors.Is(err, redis.Nil):
 		return s
@@ -172,7 +181,7 @@ func savedOf(key string, dump *redis.StringCmd, expiry *redis.DurationCmd) saved
 	}
 	sum := sha1.Sum([]byte(text))
 	s.Dump, s.Digest = []byte(text), hex.EncodeToString(sum[:])
-	at, err := expiry.Result()
+	at, err := a.expiry.Result()
 	if err != nil {
 		s.Dump, s.Unsaved = nil, "the server does not tell when it expires"
 	}
@@ -205,7 +214,7 @@ func (i *Injector) begin(ctx context.Context, s model.Order, tr *trace) (*action
 		}
 	}
 	var err error
-	if act.before, err = i.link.save(ctx, keysOf(s, act.begun)); err != nil {
+	if act.before, err = i.link.save(ctx, i.Keys(s, act.begun)); err != nil {
 		return nil, fmt.Errorf("%s: %s", s.Nothing(), connect.Explain(err, i.link.endpoint.Shown))
 	}
 	if tr != nil && slices.ContainsFunc(act.before, func(k savedKey) bool { return k.Unsaved != "" }) {
@@ -348,7 +357,6 @@ func (t *trace) send(ctx context.Context, cmd redis.Cmder) error {
 	return cmd.Err()
 }
 
-// inSlot returns the keys that lie in a slot of a cluster.
 func inSlot(keys []string, slot int) []string {
 	return slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return model.HashSlot(k) != slot })
 }

@@ -39,9 +39,7 @@ func (i *Injector) TakeBack(ctx context.Context, t model.TakeBack) (model.TakenB
 	}
 	t.Reason = cmp.Or(strings.TrimSpace(t.Reason), i.o.Reason)
 	u, err := i.takeBack(ctx, t, &f)
-	if i.o.Sent != nil {
-		i.o.Sent(f.first.name())
-	}
+	i.o.Sent(f.first.name())
 	return u, err
 }
 
@@ -64,7 +62,6 @@ func (i *Injector) audited(id string) (found, error) {
 	return i.audit.find(id)
 }
 
-// takeBack takes an action of the audit file back.
 func (i *Injector) takeBack(ctx context.Context, t model.TakeBack, f *found) (model.TakenBack, error) {
 	u := model.TakenBack{Action: t.Action, Key: f.first.name(), Change: f.first.Change, Withdrawn: t.Withdraw || !f.ended, Open: f.open}
 	if all := f.last.Outcomes; all != nil { // one that failed wrote nothing
@@ -74,7 +71,7 @@ func (i *Injector) takeBack(ctx context.Context, t model.TakeBack, f *found) (mo
 		return model.TakenBack{}, err
 	}
 	whole := u
-	back, err := i.changes(ctx, f, &whole)
+	keys, args, err := i.changes(ctx, f, &whole)
 	if err == nil {
 		err = i.lossless(f)
 	}
@@ -88,12 +85,12 @@ func (i *Injector) takeBack(ctx context.Context, t model.TakeBack, f *found) (mo
 	}
 	since := ""
 	if err == nil && f.ended {
-		since, err = i.putBack(ctx, back)
+		since, err = i.putBack(ctx, keys, args)
 	}
 	switch restored := err == nil && since == "" && f.ended; {
 	case restored && u.Withdrawn && len(whole.Restored)+len(whole.Removed) > 0:
-		whole.Units, err = i.audit.charged(f)
-		return whole, err
+		whole.Units = collect.Sum(f.charges, func(c charge) int64 { return c.cost })
+		return whole, nil
 	case restored:
 		whole.Open = nil // what the keys held before holds none of them
 		return whole, nil
@@ -118,7 +115,8 @@ func (i *Injector) possible(f *found, withdraw bool) error {
 	id, e, first := f.first.Action, i.link.endpoint, &f.first
 	switch {
 	case first.Server != e.Shown || first.Database != e.DB():
-		return fmt.Errorf("%s wrote to %s, database %d, and not to %s: name that server with --redis", id, first.Server, first.Database, e.Shown)
+		return fmt.Errorf("%s wrote to %s, database %d, and not to %s: name that server with --redis", id, first.Server,
+			first.Database, e.Shown)
 	case !withdraw:
 	case first.Change != "":
 		return fmt.Errorf("%s sent no requests that could be withdrawn, it changed the key (%s): take it back without --withdraw", id,
@@ -152,12 +150,12 @@ func (i *Injector) lossless(f *found) error {
 }
 
 // putBack restores keys, unless another program has written to one of them since: it then returns
-// the first such key, and changes none.
-func (i *Injector) putBack(ctx context.Context, c change) (since string, err error) {
-	if len(c.keys) == 0 {
+// the first such key, and changes none. args are the ARGV of restore.
+func (i *Injector) putBack(ctx context.Context, keys []string, args []any) (since string, err error) {
+	if len(keys) == 0 {
 		return "", nil
 	}
-	held, err := i.link.plainly().run(ctx, restore, c.keys, c.args...).Text()
+	held, err := i.link.plainly().run(ctx, restore, keys, args...).Text()
 	if errors.Is(err, redis.Nil) {
 		return "", nil
 	}
@@ -191,40 +189,33 @@ func (s *savedKey) words() string {
 	return text
 }
 
-// heldWords returns what keys held, as clauses.
 func heldWords(list []savedKey) string {
 	return strings.Join(collect.Map(list, func(k savedKey) string { return safetext.Clean(string(k.Key)) + " held " + k.words() }), "; ")
 }
 
-// change holds the KEYS and ARGV of restore.
-type change struct {
-	keys []string
-	args []any
-}
-
-// changes returns what has to be written to take an action back, and lists the keys in u. Keys that
+// changes returns what has to be written to take an action back, as KEYS and ARGV of restore, and lists the keys in u. Keys that
 // the action did not change are left out.
-func (i *Injector) changes(ctx context.Context, f *found, u *model.TakenBack) (change, error) {
-	var c change
+func (i *Injector) changes(ctx context.Context, f *found, u *model.TakenBack) (keys []string, args []any, err error) {
 	before, after := f.first.Before, f.last.After
 	if f.last.Before != nil { // saved in the transaction of a change
 		before = f.last.Before
 	}
 	if len(before) == 0 || len(after) != len(before) {
-		return c, fmt.Errorf("%s cannot be taken back: what its keys held was not saved", u.Action)
+		return nil, nil, fmt.Errorf("%s cannot be taken back: what its keys held was not saved", u.Action)
 	}
 	now, err := i.link.client().Time(ctx).Result()
 	if err != nil {
-		return c, fmt.Errorf("%s cannot be taken back: %w", u.Action, err)
+		return nil, nil, fmt.Errorf("%s cannot be taken back: %w", u.Action, err)
 	}
 	for n, was := range before {
 		is := after[n]
 		key := string(was.Key)
 		if was.Key != is.Key {
-			return c, fmt.Errorf("%s cannot be taken back: its lines in the audit file do not agree", u.Action)
+			return nil, nil, fmt.Errorf("%s cannot be taken back: its lines in the audit file do not agree", u.Action)
 		}
 		if why := cmp.Or(was.Unsaved, is.Unsaved); why != "" {
-			return c, fmt.Errorf("%s cannot be taken back: what %s held was not saved, because %s", u.Action, safetext.Clean(key), why)
+			return nil, nil, fmt.Errorf("%s cannot be taken back: what %s held was not saved, because %s", u.Action,
+				safetext.Clean(key), why)
 		}
 		past := func(s savedKey) bool { return s.Expires > 0 && s.Expires <= now.UnixMilli() }
 		switch {
@@ -235,14 +226,14 @@ func (i *Injector) changes(ctx context.Context, f *found, u *model.TakenBack) (c
 			continue
 		case was.Digest == "" || past(was):
 			u.Removed = append(u.Removed, key)
-			c.args = append(c.args, is.Digest, "", 0)
+			args = append(args, is.Digest, "", 0)
 		default:
 			u.Restored = append(u.Restored, key)
-			c.args = append(c.args, is.Digest, string(was.Dump), was.Expires)
+			args = append(args, is.Digest, string(was.Dump), was.Expires)
 		}
-		c.keys = append(c.keys, key)
+		keys = append(keys, key)
 	}
-	return c, nil
+	return keys, args, nil
 }
 
 // age returns a clause with the time at which a line was written.

@@ -93,7 +93,6 @@ func twin(cut, other string) func(string, *model.Target, limiter.Instant) []deco
 	}
 }
 
-// seconds returns the window in whole seconds.
 func seconds(r *Request) int64 { return int64(r.limit().Window / time.Second) }
 
 // When a request begins a window, by the counter that it finds, which holds n.
@@ -222,7 +221,8 @@ var errReadAddWrite = errors.New("the key is JSON of hono-rate-limiter's Unstora
 // expiry. The first request above the limit sets a block for blockDuration, by default a window.
 // While the block exists, all requests are denied and counted.
 var nestThrottler = &Writer{
-	Library: "nest-throttler-storage-redis", Algorithm: limiter.FixedWindow, Charged: true, Single: true, Beside: blockedSuffix, Blocks: true,
+	Library: "nest-throttler-storage-redis", Algorithm: limiter.FixedWindow, Charged: true, Single: true, Beside: blockedSuffix,
+	Blocks:  true,
 	Assumes: "without a blockDuration of its own",
 	fetch:   twin(hitsSuffix, blockedSuffix),
 	write: func(r *Request) (Written, error) {

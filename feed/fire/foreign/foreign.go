@@ -136,20 +136,6 @@ func (w *Writer) Fetch(name string, t *model.Target, at limiter.Instant) []decod
 	return w.fetch(name, t, at)
 }
 
-// Keys returns the Redis keys that requests may write within two windows from an instant on.
-func (w *Writer) Keys(name string, t *model.Target, at limiter.Instant) (keys []string) {
-	seen := map[string]bool{}
-	for n := range 3 {
-		for _, f := range w.Fetch(name, t, at.Add(time.Duration(n)*window(t))) {
-			if !seen[f.Key] {
-				seen[f.Key] = true
-				keys = append(keys, f.Key)
-			}
-		}
-	}
-	return keys
-}
-
 // errHolds is the error of a key whose contents are not those of its library.
 var errHolds = errors.New("the key holds something else than its library keeps there: look at it with ratescope peek")
 
@@ -166,7 +152,6 @@ func (r *Request) mismatch() bool {
 	return slices.ContainsFunc(r.Held, func(s decode.Sample) bool { return s.Mismatch })
 }
 
-// window returns the window of a target.
 func window(t *model.Target) time.Duration { return max(t.Limit.Window, t.Window) }
 
 // limit returns the limit with its window.

@@ -22,18 +22,15 @@ var (
 			if s.TTL == model.Forever { // a limiter with a cache, which uses other commands
 				return Written{}, errHolds
 			}
-			n, err := count(s)
+			w, err := counting(zero, "pexpire")(r)
 			if err != nil {
-				return Written{}, err
+				return w, err
 			}
-			n += r.Cost
-			w := Written{Commands: [][]any{{"incrby", s.Key, r.Cost}}}
-			if n == r.Cost {
-				w.Commands = append(w.Commands, []any{"pexpire", s.Key, r.limit().Window.Milliseconds()})
-			} else {
-				w.Counted = func(n int64) limiter.Decision { return r.decide(n <= r.Target.Limit.Count, r.halves(n, 0)) }
+			n, _ := count(s)
+			decide := func(n int64) limiter.Decision { return r.decide(n <= r.Target.Limit.Count, r.halves(n, 0)) }
+			if w.Decision = decide(n + r.Cost); w.Counted != nil {
+				w.Counted = decide
 			}
-			w.Decision = r.decide(n <= r.Target.Limit.Count, r.halves(n, 0))
 			return w, nil
 		},
 	}
@@ -41,7 +38,8 @@ var (
 	// the weighted count has reached the limit. The request's cost is not included in this check,
 	// so that a request that exceeds the limit is counted in full and denied.
 	upstashSliding = &Writer{
-		Library: "upstash-ratelimit", Algorithm: limiter.SlidingWindow, fetch: indexes(2), Named: true, Assumes: "without a cache of denials",
+		Library: "upstash-ratelimit", Algorithm: limiter.SlidingWindow, fetch: indexes(2), Named: true,
+		Assumes: "without a cache of denials",
 		write: func(r *Request) (Written, error) {
 			current, previous, err := r.counts()
 			if err != nil {
