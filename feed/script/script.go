@@ -69,9 +69,7 @@ func Parse(keys, args []string, admitted string) (Call, error) {
 
 // Words returns the words that are known, with their braces.
 func Words() []string {
-	all := collect.Map(slices.Collect(maps.Keys(words)), func(name string) string { return "{" + name + "}" })
-	slices.Sort(all)
-	return all
+	return collect.Map(slices.Sorted(maps.Keys(words)), func(name string) string { return "{" + name + "}" })
 }
 
 // Expand returns the keys and the arguments of one request.
@@ -150,8 +148,9 @@ func ParseAdmitted(text string) (a Admitted, err error) {
 	case text == "" || form == "1" || form == "true":
 		return Admitted{denies: denies}, nil
 	case parts == nil || parts[1] != "" && !strings.Contains(form, "]=") && parts[2] == "":
-		return Admitted{}, fmt.Errorf("%q does not say which replies admit a request: use 1 (1 or true admits), 0, >=0, OK or another text, "+
-			"nil, any, [2]=1 for the second of an array, or [allowed]=1 for a field of JSON, and /error behind it where an error denies", text)
+		return Admitted{}, fmt.Errorf("%q does not say which replies admit a request: use 1 (1 or true admits), 0, >=0, OK "+
+			"or another text, nil, any, [2]=1 for the second of an array, or [allowed]=1 for a field of JSON, and /error behind it "+
+			"where an error denies", text)
 	}
 	a = Admitted{part: parts[1], denies: denies}
 	if a.text = parts[4]; a.text == "true" {

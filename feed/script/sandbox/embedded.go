@@ -217,7 +217,6 @@ func scriptError(err error) error {
 	return err
 }
 
-// do carries out one command.
 func (e *embedded) do(args ...string) (any, error) {
 	reply, err := e.dispatch(args)
 	return plain(reply), err
@@ -316,7 +315,6 @@ func answerText(reply any) string {
 	return fmt.Sprint(reply)
 }
 
-// currentLine is the line of the script that calls.
 func currentLine(l *lua.LState) int {
 	if d, ok := l.GetStack(1); ok {
 		if _, err := l.GetInfo("l", d, lua.LNil); err == nil {

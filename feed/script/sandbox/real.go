@@ -145,7 +145,6 @@ func (r *real) expiries(lives any, ran []Command) {
 	}
 }
 
-// expiry reads from a command when a key is to expire.
 func (r *real) expiry(args []string) (key string, end limiter.Instant, ok bool) {
 	if len(args) < 3 {
 		return "", 0, false

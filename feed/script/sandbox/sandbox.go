@@ -133,7 +133,6 @@ func (s *Sandbox) own(err error) bool {
 	return false
 }
 
-// call is what the script is given.
 func (s *Sandbox) call(at limiter.Instant, cost int64) (keys, args []string) {
 	s.id++
 	return s.script.Call.Expand(script.Values{Who: who, Limit: s.script.Limit, Now: at.Add(s.client), Cost: cost, ID: strconv.Itoa(s.id)})
@@ -203,36 +202,27 @@ var sizes = map[string][2][]string{
 }
 
 // Keys implements bench.Store.
-func (s *Sandbox) Keys() ([]bench.Key, error) {
-	var all []bench.Key
-	for _, name := range s.names() {
-		kind, err := s.engine.do("TYPE", name)
-		if err != nil {
-			return nil, err
+func (s *Sandbox) Keys() (all []bench.Key, err error) {
+	do := func(args ...string) (reply any) { // nothing after an error
+		if err == nil {
+			reply, err = s.engine.do(args...)
 		}
-		k := bench.Key{Name: name, Type: fmt.Sprint(kind), Expires: -1}
+		return reply
+	}
+	for _, name := range s.names() {
+		k := bench.Key{Name: name, Type: fmt.Sprint(do("TYPE", name)), Expires: -1}
 		ask, known := sizes[k.Type]
 		if !known {
 			continue
 		}
-		size, err := s.engine.do(ask[0][0], name)
-		if err != nil {
-			return nil, err
-		}
-		k.Size, _ = size.(int64)
-		value, err := s.engine.do(append([]string{ask[1][0], name}, ask[1][1:]...)...)
-		if err != nil {
-			return nil, err
-		}
-		k.Value = value
-		if ttl, err := s.engine.do("PTTL", name); err != nil {
-			return nil, err
-		} else if ms, _ := ttl.(int64); ms >= 0 {
+		k.Size, _ = do(ask[0][0], name).(int64)
+		k.Value = do(append([]string{ask[1][0], name}, ask[1][1:]...)...)
+		if ms, _ := do("PTTL", name).(int64); ms >= 0 {
 			k.Expires = time.Duration(ms) * time.Millisecond
 		}
 		all = append(all, k)
 	}
-	return all, nil
+	return all, err
 }
 
 // mostStaged is how many scripts a stage keeps ready.
@@ -312,7 +302,6 @@ var places = map[string]struct{ from, step, rest int }{
 	"BLPOP": {1, 1, 1}, "BRPOP": {1, 1, 1}, "OBJECT": {2, 9, 0}, "XGROUP": {2, 9, 0}, "XINFO": {2, 9, 0}, "BITOP": {2, 1, 0},
 }
 
-// keysOf returns the keys that a command touches.
 func keysOf(args []string) []string {
 	verb := strings.ToUpper(args[0])
 	switch {
