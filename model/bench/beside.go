@@ -40,9 +40,8 @@ func (all several) Admit(at limiter.Instant, cost int64) Answer {
 	return Answer{Admitted: room}
 }
 
-// room reports whether a request would be admitted.
 func (s *simulated) room(at limiter.Instant, cost int64) bool {
-	s.look(at)
+	s.now = at.Floor(s.Grain)
 	if s.Renewed {
 		return s.now >= s.ends || s.used+cost <= s.Limit.Count
 	}
@@ -146,8 +145,8 @@ func (b *bench) beside(id Identity) (all Identity, found bool, err error) {
 			first = full(fill)
 		}
 		if b.unnamed {
-			b.r.find(UnderAdmits, false, full(fill), "a further limit was seen: the last of these requests is denied, although the limit of "+
-				"%d in %s has room for it", all.Limit.Count, seconds(all.Limit.Window))
+			b.r.find(UnderAdmits, false, full(fill), "a further limit was seen: the last of these requests is denied, although "+
+				"the limit of %d in %s has room for it", all.Limit.Count, seconds(all.Limit.Window))
 			if len(list) == 1 && !is(all.Limit) {
 				return Identity{Asked: next.Asked, Agrees: next.Agrees}, true, nil
 			}

@@ -78,7 +78,8 @@ func candidates(l limiter.Limit, m measured) []Candidate {
 			limit := limiter.Limit{Count: n, Window: window}
 			for _, align := range []convention.Alignment{convention.Epoch, convention.FirstRequest} {
 				for _, denied := range []convention.Denied{convention.Free, convention.Charged} {
-					add(Candidate{Algorithm: limiter.FixedWindow, Limit: limit, Terms: limiter.Convention{Alignment: align, Denied: denied}, Grain: grain})
+					add(Candidate{Algorithm: limiter.FixedWindow, Limit: limit,
+						Terms: limiter.Convention{Alignment: align, Denied: denied}, Grain: grain})
 					for _, rounding := range []convention.Rounding{convention.Exact, convention.Floor, convention.Nearest} {
 						for _, rule := range []convention.Rule{convention.Fits, convention.Below} {
 							add(Candidate{Algorithm: limiter.SlidingWindow, Limit: limit, Grain: grain,
@@ -89,7 +90,8 @@ func candidates(l limiter.Limit, m measured) []Candidate {
 			}
 			for _, denied := range []convention.Denied{convention.Free, convention.Charged} {
 				for _, edge := range []convention.Edge{convention.HalfOpen, convention.Closed} {
-					add(Candidate{Algorithm: limiter.SlidingLog, Limit: limit, Terms: limiter.Convention{Edge: edge, Denied: denied}, Grain: grain})
+					add(Candidate{Algorithm: limiter.SlidingLog, Limit: limit,
+						Terms: limiter.Convention{Edge: edge, Denied: denied}, Grain: grain})
 				}
 				add(Candidate{Algorithm: limiter.FixedWindow, Limit: limit, Grain: grain, Renewed: true,
 					Terms: limiter.Convention{Denied: denied, Alignment: convention.FirstRequest}})
@@ -106,7 +108,8 @@ func candidates(l limiter.Limit, m measured) []Candidate {
 			rate.Burst = n
 			add(Candidate{Algorithm: limiter.GCRA, Limit: rate, Grain: grain})
 			add(Candidate{Algorithm: limiter.GCRA, Limit: rate, Terms: limiter.Convention{Denied: convention.Charged}, Grain: grain})
-			add(Candidate{Algorithm: limiter.TokenBucket, Limit: rate, Terms: limiter.Convention{Refill: convention.Interval}, Grain: grain})
+			add(Candidate{Algorithm: limiter.TokenBucket, Limit: rate,
+				Terms: limiter.Convention{Refill: convention.Interval}, Grain: grain})
 		}
 	}
 	if m.block > 0 {
@@ -187,21 +190,19 @@ func (b *identifier) measure(begin time.Duration) error {
 	w := b.limit.Window
 	share := w / time.Duration(b.m.capacity)
 	hints := []time.Duration{w, w + time.Millisecond, w - begin, share, share + time.Millisecond}
-	for _, c := range []struct {
-		what *time.Duration
-		n    int64
-	}{{&b.m.first, 1}, {&b.m.all, b.m.capacity}} {
-		*c.what, err = b.earliest(hints, func(d time.Duration) (bool, error) { n, err := back(d); return n >= c.n, err })
-		if err != nil || b.m.first == 0 {
-			return err
-		}
-		if c.n == 1 {
-			if b.m.back, err = back(b.m.first); err != nil {
-				return err
-			}
-			whole := b.m.first * time.Duration((b.m.capacity+b.m.back-1)/max(b.m.back, 1))
-			hints = []time.Duration{b.m.first, b.m.first + time.Millisecond, whole, whole + time.Millisecond, w, w + 2*time.Millisecond}
-		}
+	least := func(n int64) func(time.Duration) (bool, error) {
+		return func(d time.Duration) (bool, error) { got, err := back(d); return got >= n, err }
+	}
+	if b.m.first, err = b.earliest(hints, least(1)); err != nil || b.m.first == 0 {
+		return err
+	}
+	if b.m.back, err = back(b.m.first); err != nil {
+		return err
+	}
+	whole := b.m.first * time.Duration((b.m.capacity+b.m.back-1)/max(b.m.back, 1))
+	hints = []time.Duration{b.m.first, b.m.first + time.Millisecond, whole, whole + time.Millisecond, w, w + 2*time.Millisecond}
+	if b.m.all, err = b.earliest(hints, least(b.m.capacity)); err != nil {
+		return err
 	}
 	// A denial half way to when one is admitted again puts that off where it blocks.
 	denied := (min(b.m.first, w) / 2).Truncate(time.Millisecond)
@@ -274,7 +275,6 @@ func near(list ...time.Duration) (all []time.Duration) {
 	return all
 }
 
-// traffic makes up traffic.
 func (b *identifier) traffic() []Step {
 	w, n := b.limit.Window, max(b.m.capacity, 1)
 	phases := []time.Duration{0, w / 4, w / 2, w - time.Millisecond, time.Duration(b.random.Int64N(int64(w)))}
@@ -329,7 +329,6 @@ func (b *identifier) fit(steps []Step) []Step {
 	return all
 }
 
-// answers returns what a candidate answers to traffic.
 func (p *player) answers(c Candidate, steps []Step) []int64 {
 	p = &player{subject: c.Subject(), zero: p.zero, spread: p.spread, cap: p.cap}
 	got, _ := p.play(steps)
@@ -415,7 +414,8 @@ func (b *identifier) identify(all []Candidate) (Identity, error) {
 			},
 			// One at a time, and as many as the limit in a window, is spacing.
 			func(o Candidate) bool {
-				return o.Algorithm == limiter.GCRA && o.Limit.Burst == 1 && b.limit.Count > 1 && rate(o.Limit, b.limit.Window) == float64(b.limit.Count)
+				return o.Algorithm == limiter.GCRA && o.Limit.Burst == 1 && b.limit.Count > 1 &&
+					rate(o.Limit, b.limit.Window) == float64(b.limit.Count)
 			},
 		} {
 			if i := slices.IndexFunc(b.left, prefer); i >= 0 {

@@ -304,7 +304,8 @@ func (b *bench) charges() error {
 func (b *bench) early() error {
 	id := b.r.Identity
 	switch {
-	case b.store == nil || !id.Exact || b.why != nil || id.Algorithm.Bursts() && !b.stored.Bursts(): // without a time the expiry is its clock
+	case b.store == nil || !id.Exact ||
+		b.why != nil || id.Algorithm.Bursts() && !b.stored.Bursts(): // without a time the expiry is its clock
 		return nil
 	case id.Block > 0: // it ends with an expiry
 		return nil
@@ -445,8 +446,9 @@ func (b *bench) least() error {
 	}
 	for _, gap := range []time.Duration{b.limit.Window / 40, b.limit.Window / time.Duration(3*b.limit.Count),
 		7 * b.limit.Window / time.Duration(10*b.limit.Count)} {
+		gap = max(gap.Truncate(time.Millisecond), time.Millisecond)
 		var again []Step // a client that asks again and again
-		for at := time.Duration(0); at < 4*b.limit.Window && len(again) < 2000; at += max(gap.Truncate(time.Millisecond), time.Millisecond) {
+		for at := time.Duration(0); at < 4*b.limit.Window && len(again) < 2000; at += gap {
 			again = append(again, Step{At: at, N: 1})
 		}
 		if err := b.try(again); err != nil {
@@ -479,9 +481,8 @@ func (b *bench) least() error {
 	fault := !units && (id.Block == 0 || id.Exact) && (starves || few || (wanted-had)*50 > wanted)
 	if !fault {
 		last := len(steps) - 1
-		later := slices.Clone(steps)
-		later[last].At += time.Millisecond
-		if got, err := b.play(later); err != nil || got[last] >= b.answers(promise, steps)[last] {
+		late := append(slices.Clone(steps[:last]), later(steps[last:], time.Millisecond)...)
+		if got, err := b.play(late); err != nil || got[last] >= b.answers(promise, steps)[last] {
 			return err
 		}
 	}

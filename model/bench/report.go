@@ -89,7 +89,6 @@ func (r *Report) Lies(said bool, what string) {
 	r.find(Fails, said, nil, "%s", what)
 }
 
-// find adds a finding.
 func (r *Report) find(id ID, fault bool, steps []Step, text string, a ...any) {
 	r.Findings = append(r.Findings, Finding{ID: id, Fault: fault, Steps: append([]Step{}, joined(steps)...), Text: fmt.Sprintf(text, a...),
 		Severity: collect.If(fault, "fault", "note")})
@@ -131,7 +130,8 @@ func (c Candidate) others() map[string]any {
 	if c.Beside == nil {
 		return nil
 	}
-	all := map[string]any{"algorithm": c.Beside.Algorithm.String(), "limit": c.Beside.Limit.Count, "window_ms": millis(c.Beside.Limit.Window)}
+	all := map[string]any{"algorithm": c.Beside.Algorithm.String(), "limit": c.Beside.Limit.Count,
+		"window_ms": millis(c.Beside.Limit.Window)}
 	if o := c.Beside.others(); o != nil {
 		all["beside"] = o
 	}
@@ -174,12 +174,7 @@ func (r *Report) MarshalJSON() ([]byte, error) {
 }
 
 // Name is the algorithm's name, or unknown.
-func (r *Report) Name() string {
-	if r.Identity.Algorithm == limiter.Unknown {
-		return "unknown"
-	}
-	return r.Identity.Algorithm.String()
-}
+func (r *Report) Name() string { return r.Identity.Algorithm.String() }
 
 // Scenario returns a counter-example as a scenario file, which expects what the algorithm that the limiter
 // is would answer under the limit that it was told: nil where there is no traffic or no algorithm.
@@ -202,8 +197,8 @@ func (r *Report) Scenario(f Finding) *scenario.File {
 		}
 	}
 	story.Title, story.Source, story.Notes = "What breaks it: "+string(f.ID), "ratescope check", f.Text
-	story.Text = []string{f.Text, "→ steps through the requests, D shows what a decision is made of. The algorithms here answer as they " +
-		"should: ratescope lab --script FILE shows the script in a lane beside them."}
+	story.Text = []string{f.Text, "→ steps through the requests, D shows what a decision is made of. The algorithms here " +
+		"answer as they should: ratescope lab --script FILE shows the script in a lane beside them."}
 	return &story
 }
 

@@ -190,7 +190,6 @@ func joined(steps []Step) (all []Step) {
 	return all
 }
 
-// size is how much all keys hold.
 func size(keys []Key) int64 {
 	return collect.Sum(keys, func(k Key) int64 { return k.Size })
 }
@@ -235,7 +234,6 @@ func (b *identifier) untrimmed() (steps []Step, grows bool, err error) {
 	return steps[:halves], grows && err == nil, err
 }
 
-// keys looks at what is stored.
 func (b *bench) keys() error {
 	if b.store == nil {
 		return nil
@@ -338,9 +336,7 @@ func (b *bench) clocks() error {
 			when, steps = "when it returns", []Step{{At: back, N: n}, {At: 0, N: 1}, {At: back + time.Millisecond, N: gained}}
 		}
 		if sooner, err := b.back(steps[0], back, client); err != nil || (sooner[1] > 0) != (got[1] > 0) || sooner[2] < got[2] {
-			for i := range steps {
-				steps[i].At += begin - back
-			}
+			steps = later(steps, begin-back)
 		}
 		b.r.find(ClockBack, got[1] > 0 && !aligned, steps, "a clock that steps back by %s lets %d more in %s", seconds(back), gained, when)
 		return nil
@@ -366,7 +362,6 @@ func (b *bench) back(fill Step, back time.Duration, client bool) ([]int64, error
 	return all, err
 }
 
-// costs finds out whether the cost of requests counts.
 func (b *bench) costs() error {
 	n := b.m.capacity
 	if !b.o.Cost || b.m.endless || n < 2 {

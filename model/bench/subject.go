@@ -207,7 +207,8 @@ func (c Candidate) alone() *simulated {
 		s.most = cmp.Or(c.Limit.Burst, c.Limit.Count)
 		s.kept.Burst = 1000 * s.most
 	}
-	s.memory, _ = limiter.NewMemory(c.Algorithm, limiter.WithConvention(c.Terms), limiter.WithClock(func() limiter.Instant { return s.now }))
+	s.memory, _ = limiter.NewMemory(c.Algorithm, limiter.WithConvention(c.Terms),
+		limiter.WithClock(func() limiter.Instant { return s.now }))
 	return s
 }
 
@@ -217,7 +218,7 @@ func (s *simulated) Reset() error {
 }
 
 func (s *simulated) Admit(at limiter.Instant, cost int64) Answer {
-	s.look(at)
+	s.now = at.Floor(s.Grain)
 	blocked := s.Block > 0 && s.now < s.ends
 	var out Answer
 	if !blocked {
@@ -227,13 +228,6 @@ func (s *simulated) Admit(at limiter.Instant, cost int64) Answer {
 		s.ends = s.now.Add(s.Block)
 	}
 	return out
-}
-
-// look sets the clock as it shows an instant.
-func (s *simulated) look(at limiter.Instant) {
-	if s.now = at; s.Grain > 0 {
-		s.now = at.Floor(s.Grain)
-	}
 }
 
 // decide is Admit without a block.

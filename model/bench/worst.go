@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/model/collect"
 )
 
 // highest returns the greatest cost that was admitted in any window that is open at its beginning.
@@ -203,13 +204,8 @@ func (b *identifier) minimize(steps []Step, shows func([]Step, []int64) bool) []
 	}
 	w := b.limit.Window.Round(10 * time.Millisecond)                             // an expiry may have made it a millisecond shorter
 	for _, back := range []time.Duration{steps[0].At, steps[0].At.Truncate(w)} { // sooner
-		if moved := slices.Clone(steps); back > 0 {
-			for i := range moved {
-				moved[i].At -= back
-			}
-			if try(moved) {
-				break
-			}
+		if back > 0 && try(later(steps, -back)) {
+			break
 		}
 	}
 	for i := range steps { // rounder times, of it and all after it, then of it alone
@@ -226,6 +222,10 @@ func (b *identifier) minimize(steps []Step, shows func([]Step, []int64) bool) []
 	return steps
 }
 
+func later(steps []Step, by time.Duration) []Step {
+	return collect.Map(steps, func(s Step) Step { s.At += by; return s })
+}
+
 // round moves a step to a multiple of grid, the others with it if that will do.
 func (b *identifier) round(steps []Step, i int, grid time.Duration, try func([]Step) bool) bool {
 	down := steps[i].At.Truncate(grid)
@@ -234,11 +234,7 @@ func (b *identifier) round(steps []Step, i int, grid time.Duration, try func([]S
 			return true
 		}
 		for _, end := range []int{len(steps), i + 1} {
-			moved := slices.Clone(steps)
-			for k := i; k < end; k++ {
-				moved[k].At += at - steps[i].At
-			}
-			if try(moved) {
+			if try(slices.Concat(steps[:i], later(steps[i:end], at-steps[i].At), steps[end:])) {
 				return true
 			}
 		}
