@@ -155,7 +155,6 @@ func (f *File) begin(offset int64) {
 	f.frames = append(f.frames, frame{unset, offset})
 }
 
-// closed notes a batch.
 func (f *File) closed(b *batch) {
 	at := f.clock.moment(b)
 	if last := &f.frames[len(f.frames)-1]; last.at == unset {
@@ -198,7 +197,6 @@ func (f *File) reader(i int, held bool) (*Reader, error) {
 		latest: told{moment: at, place: Place{Frame: i - 1}}}, nil
 }
 
-// from reads what comes after an offset.
 func from(r io.ReaderAt, offset int64) io.Reader {
 	return io.NewSectionReader(r, offset, math.MaxInt64-offset)
 }
@@ -239,7 +237,6 @@ type lines struct {
 	buffer []byte
 }
 
-// linesOf returns the lines of what may be compressed.
 func linesOf(r io.Reader) (*lines, error) {
 	compressed := &position{r: r}
 	b := bufio.NewReaderSize(compressed, 64<<10)
@@ -281,7 +278,6 @@ func (l *lines) next() ([]byte, error) {
 	}
 }
 
-// position counts what is read.
 type position struct {
 	r io.Reader
 	n int64

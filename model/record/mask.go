@@ -89,21 +89,18 @@ func (m *Masker) Batch(b model.Batch) model.Batch {
 
 // Patterns returns patterns of keys, each hidden where it is the name of a single one.
 func (m *Masker) Patterns(list []string) []string {
-	out := slices.Clone(list)
-	for i, p := range out {
+	return collect.Map(list, func(p string) string {
 		if !strings.ContainsAny(p, "*?[") {
-			out[i] = m.of(p)
+			p = m.of(p)
 		}
-	}
-	return out
+		return p
+	})
 }
 
 // groups returns groups of keys without names: their patterns are made of names, and their reasons quote them.
 func (m *Masker) groups(list []model.KeyGroup) []model.KeyGroup {
-	out := slices.Clone(list)
-	for i := range out {
-		g := &out[i]
+	return collect.Map(list, func(g model.KeyGroup) model.KeyGroup {
 		g.Pattern, g.Example, g.Why = m.of(g.Pattern), m.of(g.Example), nil
-	}
-	return out
+		return g
+	})
 }

@@ -91,7 +91,6 @@ func NewReader(r io.Reader) (*Reader, error) {
 	return rd, nil
 }
 
-// headerOf reads the first line.
 func headerOf(text []byte) (Header, error) {
 	var l line
 	if !bytes.HasPrefix(text, []byte(magic)) || json.Unmarshal(text, &l) != nil || l.Recording == nil {
@@ -359,11 +358,12 @@ func (k *key) into(r *model.Reading) error {
 		return &Damage{err.Error()}
 	}
 	t := model.Target{
-		Inferred: k.Inferred, Window: time.Duration(k.Window), Convention: c, Tick: max(time.Duration(k.Tick), 0), LimitKnown: k.Limit != nil,
-		Limit: limiter.Limit{Count: k.Unproven, Window: time.Duration(k.Per), Burst: k.Burst},
+		Inferred: k.Inferred, Window: time.Duration(k.Window), Convention: c, Tick: max(time.Duration(k.Tick), 0),
+		LimitKnown: k.Limit != nil, Limit: limiter.Limit{Count: k.Unproven, Window: time.Duration(k.Per), Burst: k.Burst},
 		Ruled: k.Ruled, Described: k.Described, Library: string(k.Library), Evidence: min(model.Evidence(k.Evidence), model.Likely),
-		LimitFrom: min(model.LimitFrom(k.LimitFrom), model.LimitInferred), Exact: k.Exact, Base: string(k.Base), LimitKey: string(k.LimitKey),
-		Layout: layout.Layout{Unit: time.Duration(k.Unit), Suffixed: k.Suffixed, NoTotals: k.NoTotals, PerUnit: k.Units},
+		LimitFrom: min(model.LimitFrom(k.LimitFrom), model.LimitInferred), Exact: k.Exact, Base: string(k.Base),
+		LimitKey: string(k.LimitKey),
+		Layout:   layout.Layout{Unit: time.Duration(k.Unit), Suffixed: k.Suffixed, NoTotals: k.NoTotals, PerUnit: k.Units},
 	}
 	if k.Limit != nil {
 		t.Limit.Count = *k.Limit

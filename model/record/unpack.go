@@ -132,7 +132,6 @@ func (u *unpacker) next(i int, k *known) (x row, in reading, err error) {
 	return x, in, nil
 }
 
-// ended returns an error when a column says more than there are readings.
 func (u *unpacker) ended() error {
 	left := len(u.rest.pairs) + len(u.counts.pairs) + len(u.Levels) + len(u.Log) + len(u.Arrivals)
 	for f := range u.columns {

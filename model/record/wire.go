@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -240,12 +241,7 @@ func (r real) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON is the inverse of MarshalJSON.
 func (r *real) UnmarshalJSON(b []byte) error {
-	if len(b) < 2 || b[0] != '"' {
-		f, err := strconv.ParseFloat(string(b), 64)
-		*r = real(f)
-		return err
-	}
-	f, err := strconv.ParseFloat(string(b[1:len(b)-1]), 64)
+	f, err := strconv.ParseFloat(strings.Trim(string(b), `"`), 64)
 	*r = real(f)
 	return err
 }
@@ -336,7 +332,8 @@ func modelOf(list []fired) []model.Fired {
 				Allowed: m.Outcome == model.Admitted, At: f.At, Cost: f.Cost,
 				Limit: limiter.Limit{Count: f.Limit, Window: time.Duration(f.Window), Burst: f.Burst},
 				Used:  f.Used, Remaining: f.Remaining, RetryAfter: time.Duration(f.RetryAfter), ResetAfter: time.Duration(f.ResetAfter),
-				Previous: f.Previous, Current: f.Current, Weight: float64(f.Weight), Estimate: float64(f.Estimate), Start: f.Start, End: f.End,
+				Previous: f.Previous, Current: f.Current, Weight: float64(f.Weight), Estimate: float64(f.Estimate),
+				Start: f.Start, End: f.End,
 			}
 		}
 		out = append(out, m)

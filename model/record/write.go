@@ -212,10 +212,8 @@ func (w *Writer) keep(b *model.Batch) {
 	was := w.last
 	w.last = model.Batch{At: b.At, Local: b.Local, Server: b.Server, Sweep: b.Sweep, Health: cmp.Or(b.Health, was.Health),
 		HotKeys: cmp.Or(b.HotKeys, was.HotKeys)}
-	for _, list := range [...][]string{b.Gone, b.LeftOut} {
-		for _, name := range list {
-			delete(w.keys, name)
-		}
+	for _, name := range slices.Concat(b.Gone, b.LeftOut) {
+		delete(w.keys, name)
 	}
 }
 
@@ -409,8 +407,9 @@ func wireReading(r *model.Reading) *reading {
 func keyOf(r *model.Reading) *key {
 	t := &r.Target
 	k := &key{
-		Name: text(r.Key), Type: text(r.Type), Inferred: t.Inferred, Per: int64(t.Limit.Window), Burst: t.Limit.Burst, Window: int64(t.Window),
-		Convention: scenario.Describe(t.Convention), Tick: int64(t.Tick), Unit: int64(t.Layout.Unit), Suffixed: t.Layout.Suffixed,
+		Name: text(r.Key), Type: text(r.Type), Inferred: t.Inferred, Per: int64(t.Limit.Window), Burst: t.Limit.Burst,
+		Window: int64(t.Window), Convention: scenario.Describe(t.Convention), Tick: int64(t.Tick), Unit: int64(t.Layout.Unit),
+		Suffixed: t.Layout.Suffixed,
 		NoTotals: t.Layout.NoTotals, Units: t.Layout.PerUnit, Ruled: t.Ruled, Described: t.Described, Library: text(t.Library),
 		Evidence: uint8(t.Evidence), LimitFrom: uint8(t.LimitFrom), Exact: t.Exact, Base: text(t.Base), LimitKey: text(t.LimitKey),
 		Members: as[text](r.Members), Why: as[text](r.Why), Unsettled: as[text](r.Unsettled), Pattern: text(r.Pattern),
