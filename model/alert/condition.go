@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"ratescope/model"
+	"ratescope/model/collect"
 )
 
 // Metric is a figure that a rule watches.
@@ -100,7 +101,6 @@ func (c Condition) String() string {
 	return fmt.Sprintf("%s %s %s", c.Metric, c.Op, strconv.FormatFloat(c.Value, 'g', -1, 64))
 }
 
-// holds reports whether the condition is true of a value.
 func (c Condition) holds(v float64) bool {
 	order := cmp.Compare(v, c.Value)
 	if order == 0 {
@@ -109,7 +109,6 @@ func (c Condition) holds(v float64) bool {
 	return strings.HasPrefix(c.Op, "<") == (order < 0)
 }
 
-// ofKey returns a figure of a key.
 func ofKey(m Metric, k *model.Watched) (v float64, known bool) {
 	g := &k.Gauge
 	switch m {
@@ -121,13 +120,12 @@ func ofKey(m Metric, k *model.Watched) (v float64, known bool) {
 	return k.Admitted(g.Rate), g.RateKnown
 }
 
-// ofServer returns a figure of the server.
 func (e *Engine) ofServer(m Metric) (v float64, known bool, ev Event) {
 	h, s := &e.board.Health, &e.board.Server
 	switch m {
 	case NoData:
 		ev.Reason = s.Err
-		return number(s.Link == model.Down || s.Err != ""), true, ev
+		return collect.If(s.Link == model.Down || s.Err != "", 1.0, 0), true, ev
 	case Forgotten:
 		n, total := e.board.Forgotten(e.clock.now)
 		ev.Total = total
@@ -161,10 +159,3 @@ func (e *Engine) ofServer(m Metric) (v float64, known bool, ev Event) {
 // redirections are answers that a cluster gives while slots move, counted as errors by the server: the client
 // asks the node that they name.
 var redirections = []string{"MOVED", "ASK", "TRYAGAIN"}
-
-func number(holds bool) float64 {
-	if holds {
-		return 1
-	}
-	return 0
-}

@@ -148,7 +148,6 @@ func (e *Engine) Firing() []Event {
 	return list
 }
 
-// order sorts events by rule and key.
 func order(events []Event) {
 	slices.SortFunc(events, func(a, b Event) int { return cmp.Or(cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Key, b.Key)) })
 }
@@ -224,7 +223,6 @@ func (e *Engine) step(n id, holds bool, ev Event) (Event, bool) {
 	return ev, false
 }
 
-// resolve returns the end of an alert.
 func (e *Engine) resolve(s *state) Event {
 	ev := s.last
 	ev.Firing, ev.At = false, e.clock.now
@@ -251,7 +249,7 @@ func (e *Engine) evaluate(i int, tell func(key string, holds bool, ev Event)) {
 		ev := Event{Key: name, OfKey: true, Target: k.Reading.Target}
 		if rule.When.Metric == Faulty {
 			ev.Reason, ev.looked = k.Reading.Fault(), k.Reading.At
-			ev.Value = number(ev.Reason != "")
+			ev.Value = collect.If(ev.Reason != "", 1.0, 0)
 			tell(name, ev.Reason != "", ev)
 			continue
 		}
