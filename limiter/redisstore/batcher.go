@@ -80,7 +80,6 @@ func newBatcher(c Client, concurrent int, named func(string) string) *batcher {
 	return b
 }
 
-// lane returns the lane of a command.
 func (b *batcher) lane(cmd redis.Cmder) *lane {
 	node := b.nodes.of(keyOf(cmd))
 	if node == nil {

@@ -52,26 +52,23 @@ func (s *server) explainFailure(ctx context.Context, err error, about subject) e
 	switch {
 	case strings.Contains(text, "WRONGTYPE"):
 		return s.wrongType(ctx, about)
-	case strings.Contains(text, "not an integer"), scriptFailed(text):
+	case strings.Contains(text, "not an integer"), strings.Contains(text, "attempt to "), strings.Contains(text, "bad argument"):
+		// An error of Lua itself is no trouble of the server: only a value of another program can lead to it.
 		return fmt.Errorf("%w: key %q holds a value that is not a count: remove it, or choose the algorithm that keeps it",
 			limiter.ErrWrongType, key)
 	case strings.Contains(text, "increment or decrement would overflow"), strings.Contains(text, "running total is full"),
 		strings.Contains(text, "exhausted the last possible ID"):
 		return fmt.Errorf("%w: the counter of key %q is full: reset it", limiter.ErrWrongType, key)
-	case s.plan.algorithm == limiter.StreamCounter && (strings.Contains(text, "Invalid stream ID") || strings.Contains(text, "syntax error")):
-		return fmt.Errorf("%w: this server is older than Redis 6.2, which the stream counter needs: use a newer one, or another algorithm: %w",
+	case s.plan.algorithm == limiter.StreamCounter && (strings.Contains(text, "Invalid stream ID") ||
+		strings.Contains(text, "syntax error")):
+		return fmt.Errorf("%w: this server is older than Redis 6.2, which the stream counter needs: use a newer one, "+
+			"or another algorithm: %w",
 			limiter.ErrNotOnStore, err)
 	case strings.HasPrefix(text, "CROSSSLOT") || strings.Contains(text, "non local key"):
 		return fmt.Errorf("%w: key %q lives in several slots of this cluster: give it a hash tag, as in {user:42}:api",
 			limiter.ErrNotOnStore, key)
 	}
 	return failure(err)
-}
-
-// scriptFailed reports whether an error is one of Lua itself, to which only a value of another program
-// can lead: no trouble of the server.
-func scriptFailed(text string) bool {
-	return strings.Contains(text, "attempt to ") || strings.Contains(text, "bad argument")
 }
 
 // wrongType returns the WrongTypeError of a decision. It asks the server which of the keys is
@@ -170,7 +167,6 @@ type reply struct {
 	now     limiter.Instant
 	values  [maxReplyNumbers]int64 // after the code and the instant; an array, which stays off the heap
 	blocked limiter.Instant
-	peeked  bool
 	limit   *prepared
 	settings
 }
@@ -212,7 +208,7 @@ func (s *plan) decodeNumbers(p *prepared, n int64, peeked bool, vals []int64, lo
 	if err != nil {
 		return limiter.Decision{}, err
 	}
-	r.peeked, r.limit = peeked, p
+	r.limit = p
 	found := s.form.decode(r)
 	found.At, found.Allowed, found.Peeked, found.BlockedUntil, found.Log = r.now, r.code == replyAdmitted, peeked, r.blocked, log
 	return s.algorithm.Explain(s.convention, p.limit, n, found), nil

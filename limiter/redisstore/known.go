@@ -17,8 +17,6 @@ type knownKeys struct {
 
 const trusted = 63 // decisions between two checks of a known key; one less than a power of two
 
-func newKnownKeys() *knownKeys { return &knownKeys{seed: maphash.MakeSeed()} }
-
 // hash returns the hash of what a call is about, with the counting bits set. The states of several
 // limits have keys of their own on the server.
 func (k *knownKeys) hash(about subject) uint64 {

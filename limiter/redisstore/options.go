@@ -72,23 +72,20 @@ func settingsOf(opts []Option) (settings, error) {
 
 // validate returns an error if the settings are not possible for the algorithm.
 func (s settings) validate(a limiter.Algorithm) error {
-	if _, known := forms[a]; !known {
+	_, known := forms[a]
+	switch err := s.convention.Validate(); {
+	case !known:
 		return fmt.Errorf("%w: %s cannot limit anything on Redis: use one of limiter.Algorithms", limiter.ErrBadRequest, a)
-	}
-	if err := s.convention.Validate(); err != nil {
+	case err != nil:
 		return err
-	}
-	if s.layout.PerUnit && s.layout.NoTotals {
+	case s.layout.PerUnit && s.layout.NoTotals:
 		return fmt.Errorf("%w: a stream of units is summed by its length, and one that another program keeps is not: choose one layout",
 			limiter.ErrBadRequest)
-	}
-	if s.batches < 0 {
+	case s.batches < 0:
 		return fmt.Errorf("%w: %d batches at once: use 1 or more, or 0 to send each decision by itself", limiter.ErrBadRequest, s.batches)
-	}
-	if len(s.prefix) > maxPrefix {
+	case len(s.prefix) > maxPrefix:
 		return fmt.Errorf("%w: the prefix is %d bytes long: use at most %d", limiter.ErrBadRequest, len(s.prefix), maxPrefix)
-	}
-	if !layout.SharesSlots(s.prefix) {
+	case !layout.SharesSlots(s.prefix):
 		return fmt.Errorf("%w: the prefix %q has an empty hash tag, so that a cluster would spread the keys of one limiter: leave {} out",
 			limiter.ErrBadRequest, s.prefix)
 	}
@@ -123,14 +120,6 @@ type form struct {
 // batches reports whether all units of a limit come back at the same time.
 func (f form) batches(c limiter.Convention) bool {
 	return f.refills && c.Refill == convention.Interval
-}
-
-// rateArgCount returns how many arguments the algorithm adds to the common ones.
-func (f form) rateArgCount(c limiter.Convention) int {
-	if f.batches(c) {
-		return f.argCount + 1
-	}
-	return f.argCount
 }
 
 var forms = map[limiter.Algorithm]form{
@@ -171,8 +160,8 @@ func (s settings) scriptFile(a limiter.Algorithm) (string, error) {
 	case a == limiter.FixedWindow && first:
 		return "fixed_first.lua", nil
 	case a == limiter.SlidingWindow && first:
-		return "", fmt.Errorf("%w: a sliding window aligned to the first request would need where both windows began on the server: use the "+
-			"clock-aligned one, or memory", limiter.ErrNotOnStore)
+		return "", fmt.Errorf("%w: a sliding window aligned to the first request would need where both windows began on the server: "+
+			"use the clock-aligned one, or memory", limiter.ErrNotOnStore)
 	case a == limiter.StreamCounter && s.layout.NoTotals:
 		return "stream_no_totals.lua", nil
 	case a == limiter.StreamCounter && s.layout.PerUnit:

@@ -111,7 +111,6 @@ func (s *plan) appendRate(args []any, p *prepared, n int64, parts bool) []any {
 	return s.form.args(s.settings, args, s.refill(p.limit), burstOf(p.limit), n, parts)
 }
 
-// gcraArgs is the form.args of GCRA.
 func gcraArgs(s settings, args []any, f refill, burst, n int64, parts bool) []any {
 	one, all := f.Times(n), f.Times(burst)
 	args = append(args, one.US, all.US, s.lifeOf(all))
@@ -121,7 +120,6 @@ func gcraArgs(s settings, args []any, f refill, burst, n int64, parts bool) []an
 	return args
 }
 
-// bucketArgs is the form.args of buckets.
 func bucketArgs(s settings, args []any, f refill, burst, _ int64, parts bool) []any {
 	args = append(args, s.lifeOf(f.Times(f.steps(burst))), f.Num/f.Den)
 	if f.batch {
@@ -158,7 +156,6 @@ func (s *plan) checkExact(limit limiter.Limit) error {
 // burstOf returns the number of units that a key admits at once.
 func burstOf(limit limiter.Limit) int64 { return cmp.Or(limit.Burst, limit.Count) }
 
-// micros returns a duration in microseconds.
 func micros(d time.Duration) int64 { return int64(d / time.Microsecond) }
 
 // parameters holds the values from which the text of a script is made, by what they vary with. The
@@ -302,7 +299,10 @@ func parametersOf(a limiter.Algorithm, s settings, act action) parameters {
 	}
 	t.Ahead = a == limiter.FixedWindow && act == charges && s.convention.Alignment == convention.Epoch && !t.Given && !t.Block && !t.Charged
 	if act == chargesAll {
-		t.Stride, t.Charged = scriptArgs+forms[a].rateArgCount(c), false
+		t.Stride, t.Charged = scriptArgs+forms[a].argCount, false
+		if t.Interval {
+			t.Stride++
+		}
 		if t.Denials {
 			t.Stride++
 		}

@@ -179,7 +179,7 @@ func (s *server) run(ctx context.Context, cmd *decisionCmd, about subject, act a
 	}
 	switch {
 	case strings.HasPrefix(err.Error(), "NOSCRIPT"):
-	case act == looks && unknownCommand(err):
+	case act == looks && strings.Contains(strings.ToLower(err.Error()), "unknown command"):
 		s.noReadOnly.Store(true)
 	default:
 		return "", s.explainFailure(ctx, err, about)
@@ -199,11 +199,6 @@ func (s *server) reload(ctx context.Context, cmd *decisionCmd, act action) *deci
 		args[0] = "eval_ro"
 	}
 	return newDecisionCmd(ctx, cmd.script, args)
-}
-
-// unknownCommand reports whether the server does not know a command.
-func unknownCommand(err error) bool {
-	return strings.Contains(strings.ToLower(err.Error()), "unknown command")
 }
 
 // Call returns the words of the command that a Store sends for one request to a server that does not

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"fmt"
+	"hash/maphash"
 	"sync/atomic"
 	"time"
 
@@ -70,7 +71,7 @@ func New(c Client, a limiter.Algorithm, opts ...Option) (*Store, error) {
 	}
 	s.server.client = newBatcher(c, s.plan.batches, s.plan.named)
 	if s.plan.ownLayout() {
-		s.server.known = newKnownKeys()
+		s.server.known = &knownKeys{seed: maphash.MakeSeed()}
 	}
 	return s, nil
 }
@@ -91,7 +92,7 @@ func newStore(c Client, a limiter.Algorithm, opts []Option) (*Store, error) {
 	}
 	s.plan.limits.Store(new([]*prepared))
 	if a == limiter.StreamCounter && s.plan.layout.NoTotals {
-		s.sums = newSums()
+		s.sums = &sums{known: map[sumName]*runningSum{}}
 	}
 	for act := charges; act <= resets; act++ {
 		if act == refunds && s.sums != nil || act == chargesAll && !kept.keepsSeveral() {
@@ -109,7 +110,8 @@ func newStore(c Client, a limiter.Algorithm, opts []Option) (*Store, error) {
 
 // keepsSeveral reports whether the settings allow several limits on one key.
 func (s *plan) keepsSeveral() bool {
-	return s.layout == (layout.Layout{}) && s.convention.Block == 0 && !(s.clock != nil && s.convention.Alignment == convention.FirstRequest)
+	return s.layout == (layout.Layout{}) && s.convention.Block == 0 &&
+		!(s.clock != nil && s.convention.Alignment == convention.FirstRequest)
 }
 
 var errNotMade = fmt.Errorf("%w: the Store is nil or the zero value: make it with New", limiter.ErrBadRequest)
@@ -149,13 +151,12 @@ func (s *Store) Refund(ctx context.Context, key string, limit limiter.Limit, n i
 
 // checkRefund returns an error if a refund of n units is not possible.
 func (s *Store) checkRefund(n int64) error {
-	if !s.made() {
+	switch {
+	case !s.made():
 		return errNotMade
-	}
-	if s.sums != nil {
+	case s.sums != nil:
 		return fmt.Errorf("%w: what another program put into a stream cannot be refunded", limiter.ErrNotOnStore)
-	}
-	if n > maxMembers && (s.plan.algorithm == limiter.SlidingLog || s.plan.algorithm == limiter.StreamCounter) {
+	case n > maxMembers && (s.plan.algorithm == limiter.SlidingLog || s.plan.algorithm == limiter.StreamCounter):
 		return fmt.Errorf("%w: a refund of %d would remove as many entries at once: use at most %d", limiter.ErrBadRequest, n, maxMembers)
 	}
 	return nil

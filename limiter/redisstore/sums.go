@@ -47,8 +47,6 @@ const (
 	sumBehind = 50   // entries that scripts may read again and again before they are added to the sum
 )
 
-func newSums() *sums { return &sums{known: map[sumName]*runningSum{}} }
-
 // of returns the running sum with a name, which is empty at first.
 func (s *sums) of(name sumName) *runningSum {
 	s.mu.Lock()
@@ -145,18 +143,13 @@ func withSum(ctx context.Context, cmd *decisionCmd, sum *runningSum) *decisionCm
 	return newDecisionCmd(ctx, cmd.script, args)
 }
 
-// oldest returns the first instant of the window of w microseconds that ends at now.
-func (s *plan) oldest(now limiter.Instant, w int64) limiter.Instant {
-	if s.convention.Edge == convention.Closed {
-		return now - limiter.Instant(w)
-	}
-	return now - limiter.Instant(w) + 1
-}
-
 // readOn adds the entries after the latest page to the sum, and removes those that have left the
 // window. It fails if they are more than sumPages pages.
 func (s *server) readOn(ctx context.Context, key string, sum *runningSum, now limiter.Instant, w int64) error {
-	oldest := s.plan.oldest(now, w)
+	oldest := now - limiter.Instant(w) // the first instant of the window
+	if s.plan.convention.Edge != convention.Closed {
+		oldest++
+	}
 	for len(sum.log) > 0 && sum.log[0].At < oldest {
 		sum.sum -= sum.log[0].Count
 		sum.log = sum.log[1:]
