@@ -135,18 +135,16 @@ type Middleware struct {
 
 // New checks the configuration.
 func New(c Config) (*Middleware, error) {
-	if given.Absent(c.Limiter) {
+	switch {
+	case given.Absent(c.Limiter):
 		return nil, errors.New("the middleware has no limiter: set Config.Limiter")
-	}
-	if c.Policy != nil && given.Absent(c.Policy) || c.Denied != nil && given.Absent(c.Denied) {
-		return nil, fmt.Errorf("the policy (%T) or the handler of denied requests (%T) is a nil pointer: leave it out, or make one", c.Policy,
-			c.Denied)
-	}
-	if c.OnFailure < FailOpen || c.OnFailure > FailOver {
-		return nil, errors.New("what happens when the limiter cannot decide is not chosen: set Config.OnFailure to FailOpen, FailClosed or " +
-			"FailOver")
-	}
-	if (c.OnFailure == FailOver) != (c.Fallback != nil) {
+	case c.Policy != nil && given.Absent(c.Policy) || c.Denied != nil && given.Absent(c.Denied):
+		return nil, fmt.Errorf("the policy (%T) or the handler of denied requests (%T) is a nil pointer: leave it out, or make one",
+			c.Policy, c.Denied)
+	case c.OnFailure < FailOpen || c.OnFailure > FailOver:
+		return nil, errors.New("what happens when the limiter cannot decide is not chosen: set Config.OnFailure to FailOpen, " +
+			"FailClosed or FailOver")
+	case (c.OnFailure == FailOver) != (c.Fallback != nil):
 		return nil, errors.New("FailOver and Config.Fallback belong together: set both, as with a limiter.Memory, or neither")
 	}
 	m := &Middleware{}

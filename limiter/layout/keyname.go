@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"cmp"
 	"net/url"
 	"strconv"
 	"strings"
@@ -58,21 +59,13 @@ func Named(prefix, key string) string {
 func SharesSlots(prefix string) bool { return hashTag(prefix) != "" || !strings.Contains(prefix, "{}") }
 
 // Tag returns what a cluster hashes of a name: names with the same one are in one slot.
-func Tag(name string) string {
-	if tag := hashTag(name); tag != "" {
-		return tag
-	}
-	return name
-}
+func Tag(name string) string { return cmp.Or(hashTag(name), name) }
 
 // hashTag returns what Redis Cluster hashes instead of the whole key, "" for the whole.
 func hashTag(key string) string {
-	_, rest, found := strings.Cut(key, "{")
-	if !found {
-		return ""
-	}
-	tag, _, found := strings.Cut(rest, "}")
-	if !found {
+	_, rest, _ := strings.Cut(key, "{")
+	tag, _, closed := strings.Cut(rest, "}")
+	if !closed {
 		return ""
 	}
 	return tag

@@ -326,26 +326,24 @@ func badInput(t *testing.T, s Subject) {
 		}
 	}
 	large := limiter.Limit{Count: 2 * limiter.MaxLogCost, Window: time.Minute}
-	if _, err := b.Peek(ctx, "k", large, limiter.MaxLogCost+1); s.Algorithm == limiter.SlidingLog && !errors.Is(err, limiter.ErrBadRequest) {
+	if _, err := b.Peek(ctx, "k", large, limiter.MaxLogCost+1); s.Algorithm == limiter.SlidingLog &&
+		!errors.Is(err, limiter.ErrBadRequest) {
 		t.Errorf("a cost of one more than a log takes: %v", err)
 	}
 	var none context.Context
-	if _, err := b.AllowN(none, "k", ok, 1); !errors.Is(err, limiter.ErrBadRequest) {
-		t.Errorf("a nil context: %v", err)
-	}
-	if err := b.Reset(none, "k", ok); !errors.Is(err, limiter.ErrBadRequest) {
-		t.Errorf("a nil context: %v", err)
-	}
 	gone, cancel := context.WithCancel(ctx)
 	cancel()
-	if err := b.Reset(gone, "k", ok); !errors.Is(err, context.Canceled) {
-		t.Errorf("a cancelled context: %v", err)
-	}
-	if err := b.Reset(ctx, "", ok); !errors.Is(err, limiter.ErrBadRequest) {
-		t.Errorf("a reset of an empty key: %v", err)
-	}
-	if _, err := b.AllowN(gone, "k", ok, 1); !errors.Is(err, context.Canceled) || errors.Is(err, limiter.ErrUnknownOutcome) {
-		t.Errorf("a cancelled context: %v", err)
+	allow := func(ctx context.Context) error { _, err := b.AllowN(ctx, "k", ok, 1); return err }
+	for what, c := range map[string]struct{ err, want error }{
+		"a nil context":                    {allow(none), limiter.ErrBadRequest},
+		"a reset with a nil context":       {b.Reset(none, "k", ok), limiter.ErrBadRequest},
+		"a cancelled context":              {allow(gone), context.Canceled},
+		"a reset of an empty key":          {b.Reset(ctx, "", ok), limiter.ErrBadRequest},
+		"a reset with a cancelled context": {b.Reset(gone, "k", ok), context.Canceled},
+	} {
+		if !errors.Is(c.err, c.want) || errors.Is(c.err, limiter.ErrUnknownOutcome) {
+			t.Errorf("%s: %v", what, c.err)
+		}
 	}
 	b.want(b.take("k", ok, 0), true, 0, 10)
 }
