@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"net"
-	"os"
 	"strings"
 	"sync"
 	"syscall"
@@ -125,7 +124,7 @@ func Explain(err error, shown string) string {
 		return say("there is no socket at %s: start the server or correct the path", shown)
 	case errors.Is(err, fs.ErrPermission):
 		return say("this user may not open %s: change the permissions of the socket", shown)
-	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded), TimedOut(err):
+	case TimedOut(err):
 		if strings.HasPrefix(shown, "rediss:") {
 			return say("%s does not answer: it is frozen, behind a firewall, or speaks no TLS (then use redis://)", shown)
 		}

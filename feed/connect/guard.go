@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -277,22 +276,18 @@ func (t tracer) tell(cmds []redis.Cmder, took time.Duration, err error) {
 
 // failure names an error without the words of a server, which may repeat an argument.
 func failure(err error) string {
-	var answered redis.Error
-	var network net.Error
-	switch {
+	switch code := Code(err); {
 	case err == nil || errors.Is(err, redis.Nil):
 		return ""
 	case errors.Is(err, ErrReadOnly):
 		return "read-only"
 	case errors.Is(err, context.Canceled):
 		return "canceled"
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &network) && network.Timeout():
+	case TimedOut(err):
 		return "timeout"
-	case errors.As(err, &answered):
-		code, _, _ := strings.Cut(answered.Error(), " ")
-		if code != "" && strings.Trim(code, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" {
-			return code
-		}
+	case code != "" && strings.Trim(code, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "":
+		return code
+	case errors.As(err, new(redis.Error)):
 		return "error"
 	}
 	return "network"

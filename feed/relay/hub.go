@@ -26,6 +26,7 @@ package relay
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"net/http"
 	"strconv"
 	"strings"
@@ -72,8 +73,8 @@ type Hub struct {
 	mask    *record.Masker // nil: names are told as they are
 	encoded bytes.Buffer
 	zip     compressor
-	ended   chan struct{}
-	over    bool
+	ended   context.Context
+	end     context.CancelFunc
 }
 
 // client is one reader of the stream.
@@ -88,7 +89,8 @@ type client struct {
 // NewHub returns a Hub without clients.
 func NewHub(o HubOptions) *Hub {
 	o.Clients = max(o.Clients, 1)
-	h := &Hub{o: o, clients: map[*client]bool{}, ended: make(chan struct{})}
+	h := &Hub{o: o, clients: map[*client]bool{}}
+	h.ended, h.end = context.WithCancel(context.Background())
 	if o.Header.Mask { // by the Hub: a Writer gives each stream names of its own
 		h.mask = record.NewMasker()
 		h.o.Header.Mask, h.o.Header.Rules, h.o.Header.Watch = false, nil, h.mask.Patterns(o.Header.Watch)
@@ -125,15 +127,14 @@ func (h *Hub) Put(b model.Batch) {
 	text := bytes.Clone(h.encoded.Bytes())
 	var zipped []byte
 	for c := range h.clients {
-		switch {
-		case !c.zip:
+		if !c.zip {
 			c.push(text)
-		default:
-			if zipped == nil {
-				zipped = h.zip.member(text)
-			}
-			c.push(zipped)
+			continue
 		}
+		if zipped == nil {
+			zipped = h.zip.member(text)
+		}
+		c.push(zipped)
 	}
 }
 
@@ -175,7 +176,7 @@ func (h *Hub) take(c *client) ([][]byte, bool) {
 func (h *Hub) join(zip bool) (*client, model.Batch) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(h.clients) >= h.o.Clients || h.over {
+	if len(h.clients) >= h.o.Clients || h.ended.Err() != nil {
 		return nil, model.Batch{}
 	}
 	c := &client{ready: handoff.NewSignal(), zip: zip}
@@ -208,14 +209,7 @@ func (h *Hub) state(b *model.Batch, zip bool) []byte {
 }
 
 // Close ends all streams, and refuses further ones.
-func (h *Hub) Close() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if !h.over {
-		h.over = true
-		close(h.ended)
-	}
-}
+func (h *Hub) Close() { h.end() }
 
 // ServeHTTP answers with the stream until the client goes or the Hub is closed.
 func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -251,7 +245,7 @@ func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		select {
 		case <-r.Context().Done():
 			return
-		case <-h.ended:
+		case <-h.ended.Done():
 			return
 		case <-c.ready:
 			texts, in := h.take(c)

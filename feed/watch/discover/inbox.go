@@ -61,7 +61,7 @@ func (s *Scanner) report(finds []decode.Found) {
 func (s *Scanner) examine(ctx context.Context, unknown []string) (spent time.Duration, err error) {
 	clock := decode.Clock{Now: s.o.Now, Asked: s.o.Time}
 	for stalls := 0; len(unknown) > 0; stalls++ {
-		more, cmds, err := decode.Classify(ctx, s.client, library.Recognizer(), unknown, config.Own(s.rules), clock)
+		more, cmds, err := decode.Classify(ctx, s.o.Client, library.Recognizer(), unknown, config.Own(s.o.Rules), clock)
 		spent += s.costOf(cmds)
 		refused := connect.Code(err) == "NOPERM" && connect.Forbidden(err) != "type"
 		if err != nil && !refused {
@@ -125,7 +125,7 @@ func (s *Scanner) sort(keys []string, all bool) (finds []decode.Found, unknown [
 
 // mentioned reports whether a --watch pattern or a rule matches a key; those for all keys do not count.
 func (s *Scanner) mentioned(key string) bool {
-	return s.narrow || slices.ContainsFunc(s.rules, func(r config.Rule) bool { return r.Narrow() && config.MatchGlob(r.Pattern(), key) })
+	return s.narrow || slices.ContainsFunc(s.o.Rules, func(r config.Rule) bool { return r.Narrow() && config.MatchGlob(r.Pattern(), key) })
 }
 
 // Alike reports whether a key of a Redis type is named like a limiter: it contains a word that
@@ -219,9 +219,7 @@ func (s *Scanner) Lacks() []string {
 
 // names learns which forms of names limiters have, so that the server is not asked about each of a million sessions. Keys that differ
 // only in their last part, or in parts with digits, have the same form.
-type names struct {
-	forms map[string]*form
-}
+type names map[string]*form
 
 // form holds what is known about the keys of one form of name.
 type form struct {
@@ -265,8 +263,8 @@ func formOf(key string) string {
 }
 
 // worth reports whether a key is worth examining, and whether a key of its form was likely to be a limiter.
-func (n *names) worth(key string) (look, likely bool) {
-	f := n.forms[formOf(key)]
+func (n names) worth(key string) (look, likely bool) {
+	f := n[formOf(key)]
 	if f == nil || f.limiter || f.looked < enough || f.likely*likelyAmong >= f.looked {
 		return true, f != nil && f.likely > 0
 	}
@@ -277,21 +275,22 @@ func (n *names) worth(key string) (look, likely bool) {
 // hasLimiter reports whether a key of the same form and type was a limiter. The type matters:
 // the counter bull:mail:limiter has the same form as bull:mail:completed, a sorted set of jobs.
 // It is false for forms without any word, such as that of all names of one part.
-func (n *names) hasLimiter(key, typ string) bool {
+func (n names) hasLimiter(key, typ string) bool {
 	name := formOf(key)
-	f := n.forms[name]
+	f := n[name]
 	return f != nil && slices.Contains(f.types, typ) && strings.Trim(name, separators+"#*") != ""
 }
 
 // learn notes whether a key of a type turned out to be a limiter, or likely to be one.
-func (n *names) learn(key, typ string, limiter, likely bool) {
+func (n names) learn(key, typ string, limiter, likely bool) {
 	name := formOf(key)
-	f := n.forms[name]
+	f := n[name]
 	if f == nil {
-		if len(n.forms) >= mostForms {
+		if len(n) >= mostForms {
 			return
 		}
-		f = collect.Entry(&n.forms, name)
+		f = &form{}
+		n[name] = f
 	}
 	f.looked++
 	f.limiter = f.limiter || limiter
@@ -320,7 +319,7 @@ type load struct {
 
 // askLoad adds what a sample of a node's load takes to a pipeline; nil where none is due.
 func (s *Scanner) askLoad(ctx context.Context, pipe redis.Pipeliner) *load {
-	every := collect.If(s.governor.Pace() == model.PaceBusy, loadEveryBusy, loadEvery)
+	every := collect.If(s.governor.Pace == model.PaceBusy, loadEveryBusy, loadEvery)
 	now := time.Now()
 	if !s.samples() || now.Sub(s.sampled) < every {
 		return nil
@@ -354,16 +353,14 @@ func (s *Scanner) takeLoad(l *load) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.spent += 2 * infoPrice
-	s.sweep.Share, s.sweep.Pace = s.governor.Share(), s.governor.Pace()
+	s.sweep.Share, s.sweep.Pace = s.governor.Share, s.governor.Pace
 }
 
 // own returns a sample with the server time and the commands of this process alone.
 func (s *Scanner) own() (sample health.Sample) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.o.Own != nil {
-		sample.OwnCPU, sample.OwnCommands = s.o.Own()
-	}
+	sample.OwnCPU, sample.OwnCommands = s.o.Own()
 	sample.OwnCPU += s.spent
 	return sample
 }
@@ -374,7 +371,7 @@ func (s *Scanner) forgetLoad() {
 	s.sampled = time.Time{}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.sweep.Share, s.sweep.Pace = s.governor.Share(), s.governor.Pace()
+	s.sweep.Share, s.sweep.Pace = s.governor.Share, s.governor.Pace
 }
 
 // share returns the share of the server's time that this pass may take.
@@ -382,18 +379,15 @@ func (s *Scanner) share() float64 {
 	if s.Progress().Passes > 0 {
 		return laterShare * s.o.Budget
 	}
-	return firstShare * s.governor.Share()
+	return firstShare * s.governor.Share
 }
 
 // pageSize returns the COUNT of the next SCAN. While other clients use the server it is awake anyway, so that many short calls cost no
 // more than a few long ones; until it is known that none does, short ones bring the samples that tell. Where the server is far away
 // there are fewer and longer ones, which it carries out in at most three milliseconds, and in one where others may use it.
 func (s *Scanner) pageSize() int {
-	far := 0
-	if s.o.Trip != nil {
-		far = int(s.o.Trip() / farTrip)
-	}
-	if s.samples() && s.governor.Share() < s.o.Most {
+	far := int(s.o.Trip() / farTrip)
+	if s.samples() && s.governor.Share < s.o.Most {
 		return min(busyCount*max(far, 1), scanCount)
 	}
 	return scanCount * min(max(far, 1), farPages)

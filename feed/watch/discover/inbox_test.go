@@ -15,7 +15,7 @@ func TestNames(t *testing.T) {
 			t.Errorf("%q is of the form %q, want %q", key, got, want)
 		}
 	}
-	var n names
+	n := names{}
 	looked := map[string]int{}
 	for i := range 10_000 {
 		for _, prefix := range []string{"session:", "rl:", "other:", "mine:"} {
@@ -36,15 +36,15 @@ func TestNames(t *testing.T) {
 	for i := range 2 * mostForms {
 		n.learn(formName(i)+":y", "string", false, false)
 	}
-	if len(n.forms) > mostForms {
-		t.Errorf("%d forms are told apart", len(n.forms))
+	if len(n) > mostForms {
+		t.Errorf("%d forms are told apart", len(n))
 	}
 }
 
 // TestLimitersOfAnotherType: beside a limiter a key of the same form is alike only where it is of the
 // same type.
 func TestLimitersOfAnotherType(t *testing.T) {
-	var n names
+	n := names{}
 	n.learn("bull:mail:limiter", "string", true, false)
 	n.learn("bull:mail:completed", "zset", false, false)
 	if n.hasLimiter("bull:mail:delayed", "zset") || !n.hasLimiter("bull:mail:other", "string") || n.hasLimiter("7f3a", "string") {

@@ -85,7 +85,7 @@ func (c *crowd) search(t *testing.T, o Options, limit time.Duration) (shares map
 	o.Client, o.Budget = client, 0.01
 	o.Nodes = func(context.Context) ([]*redis.Client, error) { return []*redis.Client{client}, nil }
 	o.Now, o.Away = func() limiter.Instant { return limiter.InstantOf(time.Now()) }, func() bool { return false }
-	o.Own = func() (time.Duration, int64) { return 0, c.commands }
+	o.Own, o.Trip = func() (time.Duration, int64) { return 0, c.commands }, func() time.Duration { return 0 }
 	s := New(o)
 	ctx, cancel := context.WithCancel(t.Context())
 	beside, ctx := goroutine.NewGroup(ctx)

@@ -27,7 +27,7 @@ import (
 	"ratescope/model/naming"
 )
 
-// Options says what a Scanner looks for and how much server time it may take. Client, Nodes, Now and Away are required.
+// Options says what a Scanner looks for and how much server time it may take. Client, Nodes, Own, Now, Away and Trip are required.
 type Options struct {
 	Client redis.UniversalClient
 	// Nodes returns the servers to scan: the single one, or the watched nodes of a cluster.
@@ -40,7 +40,7 @@ type Options struct {
 	// Most is the share that the first pass may take while no other client uses the server; a value below Budget means Budget.
 	Most float64
 	// Own returns the server time that this process has taken, without the time that Cost has
-	// yet to return, and the number of commands that it has sent; nil means zero of both.
+	// yet to return, and the number of commands that it has sent.
 	Own  func() (cpu time.Duration, commands int64)
 	Now  func() limiter.Instant // the server's clock
 	Away func() bool            // reports whether the server is known not to answer
@@ -54,16 +54,14 @@ type Options struct {
 	Unchanged func() bool
 	// Page is called with the keys of every page of SCAN, and returns the server time that it took. It may be nil.
 	Page func(ctx context.Context, node redis.Cmdable, keys []string) time.Duration
-	// Trip returns the usual round trip to the server. It may be nil.
+	// Trip returns the usual round trip to the server.
 	Trip func() time.Duration
 }
 
 // Scanner finds limiters: it goes through the keyspace with SCAN again and again, within a budget, and examines the keys that it has
 // not seen before. Its methods are safe for concurrent use with Run.
 type Scanner struct {
-	client  redis.UniversalClient
 	o       Options
-	rules   []config.Rule
 	filters []filter // one SCAN through the keyspace for each
 	narrow  bool     // there is a pattern that is not for all keys
 	found   handoff.Signal
@@ -124,9 +122,9 @@ func New(o Options) *Scanner {
 		o.Rest = restBetween
 	}
 	s := &Scanner{
-		client: o.Client, o: o, rules: o.Rules, found: handoff.NewSignal(),
+		o: o, found: handoff.NewSignal(),
 		named: handoff.New(func(held *[]string, newer []string) { *held = append(*held, newer...) }),
-		seed:  maphash.MakeSeed(), seen: make(map[uint64]bool), refused: make(map[string]time.Time),
+		seed:  maphash.MakeSeed(), seen: make(map[uint64]bool), names: names{}, refused: make(map[string]time.Time),
 		governor: health.NewGovernor(o.Budget, o.Most), count: scanCount,
 	}
 	for _, p := range o.Patterns {
@@ -272,11 +270,7 @@ func (s *Scanner) ask(ctx context.Context, nodes []*redis.Client) []error {
 	if len(nodes) < 2 {
 		return errs
 	}
-	limit := time.Second
-	if s.o.Trip != nil {
-		limit += 4 * s.o.Trip()
-	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, cancel := context.WithTimeout(ctx, time.Second+4*s.o.Trip())
 	defer cancel()
 	goroutine.AtOnce(len(nodes), func(i int) {
 		if err := nodes[i].Ping(ctx).Err(); connect.Away(err) {

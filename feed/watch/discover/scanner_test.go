@@ -26,6 +26,8 @@ func TestAFailedPassIsRepeated(t *testing.T) {
 				return nil, nil
 			},
 			Away:      func() bool { return false },
+			Own:       func() (time.Duration, int64) { return 0, 0 },
+			Trip:      func() time.Duration { return 0 },
 			Unchanged: func() bool { asked++; return asked > 1 },
 		})
 		group.Go(func() { s.Run(ctx, group) })

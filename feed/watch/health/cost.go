@@ -3,11 +3,11 @@ package health
 import (
 	"math"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"ratescope/feed/connect"
 	"ratescope/model"
 )
 
@@ -68,9 +68,10 @@ func (m Costs) Wake() time.Duration { return max(m.Turn, busyTurn) }
 //
 // It is pure: it sends no commands and has no clock. It is used by one goroutine.
 type Governor struct {
+	Share float64    // that may be taken now, 0.01 for one percent of a core
+	Pace  model.Pace // the reason for Share
+
 	base, most float64
-	share      float64
-	pace       model.Pace
 	before     Sample
 	trip       time.Duration // the shortest round trip
 	calm       int           // consecutive calm samples
@@ -104,14 +105,8 @@ const (
 // NewGovernor returns a Governor that allows a share of base, 0.01 for one percent of a core, and up to most while no other client uses
 // the server. If most is at most base, the share is always base.
 func NewGovernor(base, most float64) *Governor {
-	return &Governor{base: base, most: max(base, most), share: base}
+	return &Governor{base: base, most: max(base, most), Share: base}
 }
-
-// Share returns the share that may be taken now, 0.01 for one percent of a core.
-func (g *Governor) Share() float64 { return g.share }
-
-// Pace returns the reason for the share.
-func (g *Governor) Pace() model.Pace { return g.pace }
 
 // Fixed reports whether the share never changes, so that no samples are needed.
 func (g *Governor) Fixed() bool { return g.most <= g.base }
@@ -145,29 +140,25 @@ func (g *Governor) Take(s Sample) {
 	}
 	switch {
 	case others > othersRate, cpu-own > max(othersCPU, uncertain*own), cpu > overdrawn*g.most, g.slow >= slowBefore:
-		g.share, g.pace, g.calm = g.base, model.PaceBusy, 0
+		g.Share, g.Pace, g.calm = g.base, model.PaceBusy, 0
 	default:
 		if g.calm++; g.calm > calmBefore {
-			g.share, g.pace = min(2*g.share, g.most), model.PaceIdle
+			g.Share, g.Pace = min(2*g.Share, g.most), model.PaceIdle
 		}
 	}
 }
 
 // Reset forgets the samples, before another server is sampled.
 func (g *Governor) Reset() {
-	g.share, g.pace, g.calm, g.before, g.trip, g.slow = g.base, model.PaceSteady, 0, Sample{}, 0, 0
+	g.Share, g.Pace, g.calm, g.before, g.trip, g.slow = g.base, model.PaceSteady, 0, Sample{}, 0, 0
 }
 
 // Used returns the processor time in the text of INFO cpu: of all the server's threads, without
 // the child processes that save its data. known is false when the text has none.
 func Used(info string) (sum time.Duration, known bool) {
-	for line := range strings.Lines(info) {
-		name, value, _ := strings.Cut(strings.TrimRight(line, "\r\n"), ":")
-		if name == "used_cpu_sys" || name == "used_cpu_user" {
-			v, err := strconv.ParseFloat(value, 64)
-			if err != nil {
-				continue
-			}
+	fields := connect.ParseInfo(info)
+	for _, name := range [...]string{"used_cpu_sys", "used_cpu_user"} {
+		if v, err := strconv.ParseFloat(fields[name], 64); err == nil {
 			sum, known = sum+time.Duration(math.Round(v*1e6))*time.Microsecond, true
 		}
 	}

@@ -18,7 +18,7 @@ type machine struct {
 // commands a second, and the governed program takes what it may.
 func (m *machine) pass(d time.Duration, others, rate float64) {
 	seconds := d.Seconds()
-	own := time.Duration(m.governor.Share() * float64(d))
+	own := time.Duration(m.governor.Share * float64(d))
 	m.At = m.At.Add(d)
 	m.OwnCPU += own
 	m.OwnCommands += int64(12 * seconds / 0.1)
@@ -43,7 +43,7 @@ func TestGovernor(t *testing.T) {
 		"commands":           func(m *machine) { m.pass(interval, 0.001, 500) },
 		"slow answers": func(m *machine) {
 			m.Trip = 20 * time.Millisecond
-			if m.pass(interval, 0, 0); m.governor.Share() != 0.10 {
+			if m.pass(interval, 0, 0); m.governor.Share != 0.10 {
 				t.Error("one slow answer is taken for a load")
 			}
 			m.pass(interval, 0, 0)
@@ -52,29 +52,29 @@ func TestGovernor(t *testing.T) {
 	}
 	for name, load := range loads {
 		m := newMachine(0.01, 0.10)
-		if m.governor.Share() != 0.01 || m.governor.Pace() != model.PaceSteady {
-			t.Fatalf("it begins with %v, %v", m.governor.Share(), m.governor.Pace())
+		if m.governor.Share != 0.01 || m.governor.Pace != model.PaceSteady {
+			t.Fatalf("it begins with %v, %v", m.governor.Share, m.governor.Pace)
 		}
 		for range 9 {
 			m.pass(interval, 0.005, 3)
 		}
-		if m.governor.Share() != 0.10 || m.governor.Pace() != model.PaceIdle {
-			t.Errorf("%s: of a server that is idle for a second %v may be taken, %v", name, m.governor.Share(), m.governor.Pace())
+		if m.governor.Share != 0.10 || m.governor.Pace != model.PaceIdle {
+			t.Errorf("%s: of a server that is idle for a second %v may be taken, %v", name, m.governor.Share, m.governor.Pace)
 		}
 		load(m)
-		if m.governor.Share() != 0.01 || m.governor.Pace() != model.PaceBusy {
-			t.Errorf("%s: in the first interval of a load %v may be taken, %v", name, m.governor.Share(), m.governor.Pace())
+		if m.governor.Share != 0.01 || m.governor.Pace != model.PaceBusy {
+			t.Errorf("%s: in the first interval of a load %v may be taken, %v", name, m.governor.Share, m.governor.Pace)
 		}
 		for range calmBefore {
-			if m.pass(interval, 0.005, 3); m.governor.Share() != 0.01 {
-				t.Errorf("%s: %v may be taken as soon as a load pauses", name, m.governor.Share())
+			if m.pass(interval, 0.005, 3); m.governor.Share != 0.01 {
+				t.Errorf("%s: %v may be taken as soon as a load pauses", name, m.governor.Share)
 			}
 		}
 		for range 4 {
 			m.pass(interval, 0.005, 3)
 		}
-		if m.governor.Share() != 0.10 {
-			t.Errorf("%s: after the load %v may be taken", name, m.governor.Share())
+		if m.governor.Share != 0.10 {
+			t.Errorf("%s: after the load %v may be taken", name, m.governor.Share)
 		}
 	}
 }
@@ -86,8 +86,8 @@ func TestGovernorIsBounded(t *testing.T) {
 	for range 20 {
 		fixed.pass(interval, 0, 0)
 	}
-	if !fixed.governor.Fixed() || fixed.governor.Share() != 0.02 {
-		t.Errorf("a share that was given as the bound became %v", fixed.governor.Share())
+	if !fixed.governor.Fixed() || fixed.governor.Share != 0.02 {
+		t.Errorf("a share that was given as the bound became %v", fixed.governor.Share)
 	}
 	// What the server says it used is believed, not what the search is thought to have cost.
 	wrong := newMachine(0.01, 0.10)
@@ -112,15 +112,15 @@ func TestGovernorCountsItsOwn(t *testing.T) {
 		}
 		m.pass(interval, 0, 0)
 	}
-	if m.governor.Share() != 0.10 {
-		t.Errorf("its own commands leave it %v, %v", m.governor.Share(), m.governor.Pace())
+	if m.governor.Share != 0.10 {
+		t.Errorf("its own commands leave it %v, %v", m.governor.Share, m.governor.Pace)
 	}
 	m.Commands, m.CPU = 3, time.Millisecond
-	if m.pass(interval, 0, 0); m.governor.Share() != 0.01 || m.governor.Pace() != model.PaceSteady {
-		t.Errorf("of a server that was restarted %v may be taken", m.governor.Share())
+	if m.pass(interval, 0, 0); m.governor.Share != 0.01 || m.governor.Pace != model.PaceSteady {
+		t.Errorf("of a server that was restarted %v may be taken", m.governor.Share)
 	}
 	m.governor.Reset()
-	if m.pass(interval, 0.5, 9000); m.governor.Share() != 0.01 || m.governor.Pace() != model.PaceSteady {
-		t.Errorf("the first sample of a server tells %v", m.governor.Pace())
+	if m.pass(interval, 0.5, 9000); m.governor.Share != 0.01 || m.governor.Pace != model.PaceSteady {
+		t.Errorf("the first sample of a server tells %v", m.governor.Pace)
 	}
 }
