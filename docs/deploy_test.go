@@ -23,7 +23,7 @@ import (
 func exported(t *testing.T) map[string]bool {
 	t.Helper()
 	names := map[string]bool{}
-	for name := range metrics.Descriptions() {
+	for name := range metricHelp() {
 		names[name] = true
 	}
 	if len(names) < 20 {

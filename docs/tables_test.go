@@ -17,7 +17,6 @@ import (
 	"ratescope/cmd"
 	"ratescope/feed/config"
 	"ratescope/feed/decode/library"
-	"ratescope/feed/metrics"
 	"ratescope/model/report"
 	"ratescope/tui"
 	"ratescope/tui/lab"
@@ -141,8 +140,20 @@ func flags() string {
 	return b.String()
 }
 
+// metricHelp returns what each metric is, by its full name.
+func metricHelp() map[string]string {
+	list := map[string]string{}
+	text, _ := os.ReadFile("../feed/metrics/help.txt")
+	for line := range strings.Lines(string(text)) {
+		name, help, _ := strings.Cut(strings.TrimSpace(line), " ")
+		name, _, _ = strings.Cut(name, "{")
+		list["ratescope_"+name] = help
+	}
+	return list
+}
+
 func descriptions() string {
-	list := metrics.Descriptions()
+	list := metricHelp()
 	var b strings.Builder
 	b.WriteString("| metric | what it is |\n|---|---|\n")
 	for _, name := range slices.Sorted(maps.Keys(list)) {

@@ -137,30 +137,18 @@ func (a *actor) live(now limiter.Instant) (p *track.Past, charges []lab.Arrival)
 		since := p.From.Add(time.Duration(i) * step)
 		p.Trace = append(p.Trace, model.Level{Since: since, At: since.Add(step), Used: used})
 	}
-	left := now.Add(-w)
 	kept := map[limiter.Algorithm]limiter.Instant{limiter.FixedWindow: now.Floor(w) - 1, limiter.SlidingWindow: p.From - 1}
 	from, counters := kept[a.algorithm]
 	if !counters {
-		from = left
+		from = now.Add(-w) // what a log has let go is left to the past
 	}
 	for i := range run.Decided() {
 		c, v := run.Arrival(i)
-		entry := limiter.Entry{At: c.At, Count: c.Cost}
 		if c.At < p.From {
 			continue
 		}
 		p.Arrivals = append(p.Arrivals, model.Arrival{At: c.At, N: c.Cost, Denied: !v.Allowed(0)})
-		switch {
-		case !v.Allowed(0):
-			p.Denied = append(p.Denied, entry)
-			continue
-		case c.At < p.From.Add(w):
-			p.Previous += c.Cost
-		}
-		if c.At <= left { // what a log has let go is left to the past
-			p.Log = append(p.Log, entry)
-		}
-		if c.At > from {
+		if v.Allowed(0) && c.At > from {
 			charges = append(charges, c)
 		}
 	}

@@ -224,15 +224,6 @@ var figures = []struct {
 // ofKeys are the labels of the figures.
 var ofKeys = []string{"algorithm", "key"}
 
-// Descriptions returns what each metric is, by its full name.
-func Descriptions() map[string]string {
-	list := map[string]string{}
-	for _, m := range table {
-		list[prefix+m.name] = m.help
-	}
-	return list
-}
-
 // prefix begins the name of every metric.
 const prefix = "ratescope_"
 

@@ -81,38 +81,28 @@ func (l *Tracker) Succeed(was *Tracker, f decode.Found) {
 	}
 }
 
-// fate says whether a tracker is still needed.
-type fate uint8
-
-const (
-	fateLives   fate = iota
-	FateGone         // its key no longer exists
-	FateChanged      // its key holds another type, and must be recognized again
-)
-
-// Fate reports whether the tracker is still needed at now; emptied says that most keys were deleted, as by FLUSHALL. A tracker of a
-// named key always is:
-// when the key is gone or has changed, it waits for a key of its name again.
-func (l *Tracker) Fate(now limiter.Instant, emptied bool) fate {
+// Gone reports whether the key of the tracker no longer exists at now; emptied says that most keys were deleted, as by FLUSHALL. A
+// tracker of a named key is always needed: when the key is gone or has changed, it waits for a key of its name again.
+func (l *Tracker) Gone(now limiter.Instant, emptied bool) bool {
 	b, single := l.decoder.(*singleDecoder)
 	long := 10 * time.Second // without the key; of what was to live on where the server was emptied its limiter has forgotten all
 	if !emptied || !l.Deleted {
 		long = max(long, 2*l.target.Window)
 	}
-	switch {
-	case !l.Named && (single && b.over(now) && l.Found.Evidence == model.Likely || l.key.silent != 0 && now.Sub(l.key.silent) > long):
-		return FateGone
-	case l.changed && !l.Named:
-		return FateChanged
-	case l.changed || l.Named && !l.certain && l.kind != decode.None && l.key.silent != 0 &&
-		now.Sub(l.key.silent) > 2*max(l.target.Window, time.Second):
+	if !l.Named {
+		return single && b.over(now) && l.Found.Evidence == model.Likely || l.key.silent != 0 && now.Sub(l.key.silent) > long
+	}
+	if l.changed || !l.certain && l.kind != decode.None && l.key.silent != 0 && now.Sub(l.key.silent) > 2*max(l.target.Window, time.Second) {
 		l.kind, l.look.wrong, l.changed = decode.None, "", false
 		l.notes.set(model.WrongType, false)
 		l.decoder = &probeDecoder{key: l.Name}
 		l.settle(limiter.Unknown, layout.Layout{}, l.target.Window)
 	}
-	return fateLives
+	return false
 }
+
+// Changed reports whether the key holds another type than before, and must be recognized again.
+func (l *Tracker) Changed() bool { return l.changed && !l.Named }
 
 // Resync makes the tracker read its last window again, because its record may be wrong.
 func (l *Tracker) Resync() {
@@ -151,26 +141,34 @@ func (l *Tracker) Lasts() time.Duration {
 // Past is the traffic of a key before its first reading, which the embedded source generates.
 // Its arrivals replace those of the first reading.
 type Past struct {
-	From     limiter.Instant // the start of the past
-	Arrivals []model.Arrival
+	From     limiter.Instant // the start of the past: that of the previous clock-aligned window
+	Arrivals []model.Arrival // oldest first
 	Trace    []model.Level
-	Log      []limiter.Entry // admitted requests, for algorithms that keep a log
-	Denied   []limiter.Entry
-	Previous int64 // units charged in the previous clock-aligned window
+}
+
+// entries returns what was admitted, or denied.
+func (p *Past) entries(denied bool) []limiter.Entry {
+	of := collect.Only(p.Arrivals, func(a model.Arrival) bool { return a.Denied == denied })
+	return collect.Map(of, func(a model.Arrival) limiter.Entry { return limiter.Entry{At: a.At, Count: a.N} })
 }
 
 // lay gives the decoder of a tracker the entries that the server no longer has.
 func (p *Past) lay(l *Tracker) {
+	admitted, record := p.entries(false), record{window: l.target.Window}
+	record.entries = admitted
 	switch b := l.decoder.(type) {
 	case *logDecoder:
-		b.record.remember(l.target.Window, p.Log)
+		b.record = record
 	case *streamDecoder:
-		b.record.remember(l.target.Window, p.Log)
+		b.record = record
 	case *counterDecoder:
-		b.values = map[limiter.Instant]int64{p.From: p.Previous}
-		b.watched = p.From
+		b.values, b.watched = map[limiter.Instant]int64{}, p.From
+		for _, e := range admitted {
+			b.values[e.At.Floor(record.window)] += e.Count
+		}
 	}
-	l.denied.record.remember(l.target.Window, p.Denied)
+	record.entries = p.entries(true)
+	l.denied.record = record
 }
 
 // Suggested returns the algorithm that values of a kind suggest.

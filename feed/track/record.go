@@ -91,11 +91,6 @@ func (r *record) setWindow(w time.Duration) {
 	}
 }
 
-// remember starts the record with entries that are not to be reported.
-func (r *record) remember(window time.Duration, entries []limiter.Entry) {
-	r.window, r.entries = window, entries
-}
-
 // extend appends fresh entries, which are in order. Those that are not later than the last
 // remembered entry are inserted at their places.
 func (r *record) extend(fresh []limiter.Entry) {

@@ -227,16 +227,16 @@ func (l *limiters) removeGone(now limiter.Instant) []string {
 			}
 			continue
 		}
-		switch t.Fate(now, emptied) {
-		case track.FateGone:
+		switch {
+		case t.Gone(now, emptied):
 			gone = append(gone, name)
-			delete(l.trackers, name)
-			l.scanner.Forget(name)
-		case track.FateChanged:
-			delete(l.trackers, name)
-			l.scanner.Forget(name)
+		case t.Changed():
 			l.changed[name] = now
+		default:
+			continue
 		}
+		delete(l.trackers, name)
+		l.scanner.Forget(name)
 	}
 	for name, at := range l.changed {
 		found := l.trackers[name] != nil

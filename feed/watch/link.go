@@ -118,7 +118,7 @@ func (l *link) hello(ctx context.Context) error {
 // helloAnswer holds the replies of one server to askHello.
 type helloAnswer struct {
 	sent, received time.Time
-	time           *redis.TimeCmd          // nil for a command that was refused and is not asked again yet
+	time           *redis.TimeCmd          // empty for a command that was refused and is not asked again yet
 	info           *redis.StringCmd        // likewise
 	denied         *redis.XMessageSliceCmd // its error shows whether recorded denials may be read
 }
@@ -126,7 +126,7 @@ type helloAnswer struct {
 // askHello asks one server for its identity, its clock and access to recorded denials. It only reads l, so that
 // several nodes can be asked at once.
 func (l *link) askHello(ctx context.Context, c redis.UniversalClient) *helloAnswer {
-	a := &helloAnswer{sent: time.Now()}
+	a := &helloAnswer{sent: time.Now(), time: redis.NewTimeCmd(ctx), info: redis.NewStringCmd(ctx)}
 	pipe := c.Pipeline()
 	if a.sent.After(l.shut.info) {
 		a.info = pipe.Info(ctx, "server", "replication", "memory", "cluster")
@@ -137,9 +137,6 @@ func (l *link) askHello(ctx context.Context, c redis.UniversalClient) *helloAnsw
 	}
 	_, _ = pipe.Exec(ctx) // each command holds its own error
 	a.received = time.Now()
-	if a.info == nil {
-		return a
-	}
 	if err := a.info.Err(); err != nil && !connect.Away(err) && connect.Code(err) != "NOPERM" {
 		a.info = c.Info(ctx) // before Redis 7 INFO takes one section
 	}
@@ -149,40 +146,31 @@ func (l *link) askHello(ctx context.Context, c redis.UniversalClient) *helloAnsw
 // takeHello takes over a node's clock, identity and missing permissions from its answer; addr
 // is "" for a single server. It fails when the node is away.
 func (l *link) takeHello(a *helloAnswer, addr string) error {
-	var info string
-	var t time.Time
-	var err error
-	if a.time != nil {
-		if t, err = a.time.Result(); err != nil && connect.Code(err) != "NOPERM" {
-			return err
-		}
-	}
-	if a.info != nil {
-		if connect.Away(a.info.Err()) {
-			return a.info.Err()
-		}
-		if info = a.info.Val(); connect.Code(a.info.Err()) == "NOPERM" {
-			l.shut.info = a.received.Add(refusedFor)
-		}
-	}
-	if connect.Away(a.denied.Err()) {
+	t, err := a.time.Result()
+	switch {
+	case err != nil && connect.Code(err) != "NOPERM":
+		return err
+	case connect.Away(a.info.Err()):
+		return a.info.Err()
+	case connect.Away(a.denied.Err()):
 		return a.denied.Err()
+	case connect.Code(a.info.Err()) == "NOPERM":
+		l.shut.info = a.received.Add(refusedFor)
 	}
 	l.greeted, l.denials, l.others = a.received, track.AccessOf(a.denied.Err()), track.Access{}
 	switch {
-	case a.time == nil:
-	case err == nil:
+	case err != nil:
+		l.noTime, l.shut.time = connect.Remedy(err), a.received.Add(refusedFor)
+	case !t.IsZero():
 		l.noTime = ""
 		dialed := l.guard.Dialed().After(a.sent) // then the duration includes connecting
 		l.clockOf(addr).observe(a.sent, a.received, t, t, !dialed)
 		if addr == l.leader() {
 			l.clock = *l.clockOf(addr)
 		}
-	default:
-		l.noTime, l.shut.time = connect.Remedy(err), a.received.Add(refusedFor)
 	}
 	l.shared.noTime.Store(l.noTime != "" || l.cluster)
-	fields := connect.ParseInfo(info)
+	fields := connect.ParseInfo(a.info.Val())
 	l.server = model.Server{Role: fields["role"], Version: connect.VersionOf(fields), RunID: fields["run_id"]}
 	if l.server.Role == "slave" {
 		l.server.Role = "replica"

@@ -206,26 +206,25 @@ func (s *Scanner) pass(ctx context.Context) error {
 		clear(s.refused)
 	}
 	s.mu.Unlock()
+	nodes, last := s.o.Nodes(ctx)
+	if len(nodes) == 0 && last != nil {
+		return last
+	}
 	pages := rate.NewLimiter(rate.Every(scanPause), scanAtOnce)
 	total, missed := int64(0), 0
-	err := s.eachNode(ctx, &missed, func(ctx context.Context, node redis.Cmdable) error {
-		s.forgetLoad()
-		defer s.forgetLoad()
-		for i, f := range s.filters {
-			first := i == 0 // the first page brings the size of the keyspace
-			if err := s.scan(ctx, node, f, pages, func(n int64) {
-				s.mu.Lock()
-				defer s.mu.Unlock()
-				total += n
-				s.sweep.Keys, s.sweep.Total = total, total*int64(len(s.filters))
-			}, first); err != nil {
-				return err
-			}
+	errs := s.ask(ctx, nodes)
+	for i, node := range nodes {
+		err := errs[i]
+		if err == nil {
+			err = s.search(ctx, node, pages, &total)
 		}
-		return nil
-	})
-	if err != nil {
-		return err
+		if err != nil {
+			last = err // continue with the keys of the other nodes
+			missed++
+		}
+	}
+	if missed > 0 && missed == len(nodes) {
+		return last
 	}
 	s.mu.Lock()
 	s.sweep.Passes++
@@ -239,27 +238,21 @@ func (s *Scanner) pass(ctx context.Context) error {
 	return nil
 }
 
-// eachNode calls do for every node, one after the other, and adds the nodes that failed to
-// missed. It fails when do failed for all of them.
-func (s *Scanner) eachNode(ctx context.Context, missed *int, do func(context.Context, redis.Cmdable) error) error {
-	nodes, err := s.o.Nodes(ctx)
-	if len(nodes) == 0 {
-		return err
+// search goes through the keyspace of a node once for every filter, and adds its size to total.
+func (s *Scanner) search(ctx context.Context, node redis.Cmdable, pages *rate.Limiter, total *int64) error {
+	s.forgetLoad()
+	defer s.forgetLoad()
+	size := func(n int64) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		*total += n
+		s.sweep.Keys, s.sweep.Total = *total, *total*int64(len(s.filters))
 	}
-	errs := s.ask(ctx, nodes)
-	var last error
-	for i, node := range nodes {
-		err := errs[i]
-		if err == nil {
-			err = do(ctx, node)
+	for _, f := range s.filters {
+		if err := s.scan(ctx, node, f, pages, size); err != nil {
+			return err
 		}
-		if err != nil {
-			last = err // continue with the keys of the other nodes
-			*missed++
-		}
-	}
-	if *missed == len(nodes) {
-		return last
+		size = nil // the first page brings it
 	}
 	return nil
 }
@@ -299,9 +292,9 @@ func (s *filter) looked(returned, count int) int64 {
 	return int64(count)
 }
 
-// scan goes through the keyspace of a node once. If sized is set, the first page comes with the number of the node's keys, which size
-// receives. The keys of looksAtOnce pages are examined while the next one is fetched.
-func (s *Scanner) scan(ctx context.Context, node redis.Cmdable, f filter, pages *rate.Limiter, size func(int64), sized bool) (err error) {
+// scan goes through the keyspace of a node once. The first page comes with the number of the node's keys, which size receives unless it
+// is nil. The keys of looksAtOnce pages are examined while the next one is fetched.
+func (s *Scanner) scan(ctx context.Context, node redis.Cmdable, f filter, pages *rate.Limiter, size func(int64)) (err error) {
 	looks, ctx := goroutine.NewGroup(ctx)
 	defer func() {
 		if err := looks.Wait(); err != nil {
@@ -317,11 +310,11 @@ func (s *Scanner) scan(ctx context.Context, node redis.Cmdable, f filter, pages 
 			return err
 		}
 		count, share := s.pageSize(), s.share()
-		keys, next, err := s.page(ctx, node, cursor, f.match, count, sized, size)
+		keys, next, err := s.page(ctx, node, cursor, f.match, count, size)
 		if err = cmp.Or(err, <-examined); err != nil {
 			return err
 		}
-		cursor, sized, last = next, false, next == 0
+		cursor, size, last = next, nil, next == 0
 		looked := f.looked(len(keys), count)
 		keys = f.wanted(keys)
 		unknown := s.gather(keys, last)
@@ -350,19 +343,19 @@ func (s *Scanner) scan(ctx context.Context, node redis.Cmdable, f filter, pages 
 	return err
 }
 
-// page returns the keys of one call of SCAN and the next cursor. If sized is set, size receives the number of the node's keys.
+// page returns the keys of one call of SCAN and the next cursor. size receives the number of the node's keys, unless it is nil.
 func (s *Scanner) page(
-	ctx context.Context, node redis.Cmdable, cursor uint64, match string, count int, sized bool, size func(int64),
+	ctx context.Context, node redis.Cmdable, cursor uint64, match string, count int, size func(int64),
 ) ([]string, uint64, error) {
 	pipe := node.Pipeline()
 	load := s.askLoad(ctx, pipe)
 	var n *redis.IntCmd
-	if sized {
+	if size != nil {
 		n = pipe.DBSize(ctx)
 	}
 	page := pipe.Scan(ctx, cursor, match, int64(count))
 	_, _ = pipe.Exec(ctx) // each command holds its own error
-	if s.takeLoad(load); sized && n.Err() == nil {
+	if s.takeLoad(load); size != nil && n.Err() == nil {
 		size(n.Val())
 	}
 	return page.Result()
