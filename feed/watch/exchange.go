@@ -215,7 +215,7 @@ func (r *reader) ask(ctx context.Context, f *flight, quick bool) {
 		t := due[n]
 		q.OnScreen = t.place > 0
 		q.Quick = quick
-		q.Whole = t.woken || t.asked.full || !quick && (t.rank == onScreen && !r.spending.strained || t.Readings%wholeEvery == 0)
+		q.Whole = t.woken || t.asked.full || !quick && (t.rank == onScreen && !r.spending.costs.Strained || t.Readings%wholeEvery == 0)
 		r.lookAt(t, f)
 		t.Ask(q)
 		n++

@@ -44,16 +44,15 @@ type reader struct {
 // spending keeps the reader within its share of the server's time, and account of it. It earns server time as time passes, and every
 // command is paid for from it. When nothing is left, keys on screen are still read, and all others wait.
 type spending struct {
-	share    float64 // of the server's time
-	left     time.Duration
-	allRead  bool // every key was read once, so that savings are limited by maxSaved
-	costs    health.Costs
-	strained bool          // the server is almost saturated, and is read less
-	quick    time.Duration // server time of one tracker in a quick round, without the round trip, smoothed
-	spent    time.Duration // server time since the previous result
-	charged  *atomic.Int64 // server time since the start, in ns
-	begun    time.Time     // start of the latest full round
-	since    time.Duration // from the start of the full round before it to begun
+	share   float64 // of the server's time
+	left    time.Duration
+	allRead bool // every key was read once, so that savings are limited by maxSaved
+	costs   health.Costs
+	quick   time.Duration // server time of one tracker in a quick round, without the round trip, smoothed
+	spent   time.Duration // server time since the previous result
+	charged *atomic.Int64 // server time since the start, in ns
+	begun   time.Time     // start of the latest full round
+	since   time.Duration // from the start of the full round before it to begun
 }
 
 const (
@@ -246,13 +245,9 @@ func (r *reader) takeExamination() *model.Health {
 	}
 	s := &r.spending
 	s.charge(e.Cost)
-	s.strained = e.Strained
-	if len(e.Prices) > 0 {
-		s.costs.Exec = e.Prices
-	}
-	s.costs.Turn = e.RoundTrip
-	r.limiters.scanner.Load(s.costs, e.Strained)
-	r.limiters.ranker.writes.Strain(e.Strained)
+	s.costs = e.Costs
+	r.limiters.scanner.Load(e.Costs)
+	r.limiters.ranker.writes.Strain(e.Costs.Strained)
 	return e.Health
 }
 

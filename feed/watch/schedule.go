@@ -327,7 +327,7 @@ func (r *reader) dueBetween(o order) []*tracked {
 	}
 	s := &r.spending
 	share := quickShare * s.share
-	if s.strained {
+	if s.costs.Strained {
 		share *= strainedShare
 	}
 	spend := time.Duration(share*float64(quickEvery)) - s.costs.Wake()
@@ -362,7 +362,7 @@ const (
 func (r *reader) pause(t *tracked) time.Duration {
 	if t.Pressing() && !r.covered() {
 		t.quiet = 0
-		if r.spending.strained && !t.Near {
+		if r.spending.costs.Strained && !t.Near {
 			return quietPause
 		}
 		return 0

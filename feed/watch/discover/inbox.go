@@ -168,11 +168,11 @@ func (s *Scanner) Cost() time.Duration {
 	return d
 }
 
-// Load sets the prices of commands, and whether the server is almost saturated. Pauses between passes are then longer.
-func (s *Scanner) Load(prices health.Costs, strained bool) {
+// Load sets the prices of commands. On a server that is almost saturated, pauses between passes are longer.
+func (s *Scanner) Load(prices health.Costs) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.prices, s.strained = prices, strained
+	s.prices = prices
 }
 
 // rest returns how long to pause after a pass that took so long: passes take at most half of
@@ -180,7 +180,7 @@ func (s *Scanner) Load(prices health.Costs, strained bool) {
 func (s *Scanner) rest(pass time.Duration) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.strained {
+	if s.prices.Strained {
 		pass *= 4
 	}
 	return max(s.o.Rest, pass)

@@ -74,18 +74,17 @@ type Scanner struct {
 	sampled     time.Time        // the governor's latest sample
 	loadUnknown bool             // the server does not report its load
 
-	mu       sync.Mutex
-	sweep    model.Sweep
-	inbox    []decode.Found
-	lacks    string               // why no key can be discovered; "" when keys can be
-	refused  map[string]time.Time // the ACL commands that would permit examining more keys, and when one was first missing
-	names    names
-	seed     maphash.Seed
-	seen     map[uint64]bool // hashes of the keys that were examined
-	spent    time.Duration   // server time since the last call of Cost
-	prices   health.Costs
-	strained bool    // the server is almost saturated
-	count    float64 // recent mean of COUNT in the calls of SCAN
+	mu      sync.Mutex
+	sweep   model.Sweep
+	inbox   []decode.Found
+	lacks   string               // why no key can be discovered; "" when keys can be
+	refused map[string]time.Time // the ACL commands that would permit examining more keys, and when one was first missing
+	names   names
+	seed    maphash.Seed
+	seen    map[uint64]bool // hashes of the keys that were examined
+	spent   time.Duration   // server time since the last call of Cost
+	prices  health.Costs
+	count   float64 // recent mean of COUNT in the calls of SCAN
 }
 
 // filter selects keys in one SCAN through the keyspace.

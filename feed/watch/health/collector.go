@@ -33,14 +33,7 @@ type Collector struct {
 // Examination is the result of one call of Examine.
 type Examination struct {
 	Health *model.Health
-	// Prices holds the mean execution time of the read commands, as the server measures it over
-	// all its clients; empty if the server does not report it. It must not be changed.
-	Prices map[string]time.Duration
-	// RoundTrip is the server time of one round trip without its commands.
-	RoundTrip time.Duration
-	// Strained is set when the server was almost saturated since the previous examination. For
-	// a cluster the mean of its nodes counts, each of which executes commands on one core.
-	Strained bool
+	Costs  Costs // must not be changed
 	// Cost is about the server time of the examination. INFO is the dearest of all commands
 	// sent, and takes longer the more kinds of commands a server has seen (Redis 7.0 to 8.6).
 	Cost time.Duration
@@ -96,10 +89,9 @@ func (c *Collector) Examine(ctx context.Context, nodes []*redis.Client, at limit
 	missing := func(name string) string { return strings.ToUpper(name) + " " + c.shut[name] }
 	h.Missing = append(h.Missing, collect.Map(slices.Sorted(maps.Keys(c.shut)), missing)...)
 	c.reprice(&now)
-	e := Examination{Health: h, Prices: maps.Clone(c.prices), Cost: time.Duration(answered) * lookPrice}
-	e.Strained = h.CPU.Known && h.CPU.V >= strainedAt*float64(answered)
-	e.RoundTrip = TurnAt(h.CPU.V / float64(answered)) // of an idle one, where the load is not known
-	e.Cost += e.RoundTrip * time.Duration(answered)
+	costs := Costs{Exec: maps.Clone(c.prices), Turn: TurnAt(h.CPU.V / float64(answered))} // of an idle one, where the load is not known
+	costs.Strained = h.CPU.Known && h.CPU.V >= strainedAt*float64(answered)
+	e := Examination{Health: h, Costs: costs, Cost: time.Duration(answered) * (lookPrice + costs.Turn)}
 	c.before, c.at = now, at
 	return e, nil
 }

@@ -21,6 +21,9 @@ type Costs struct {
 	// Turn is the price of one pipeline without its commands: the server wakes up, reads from
 	// the socket and writes to it, as TurnAt gives it. 0 means that of a busy server.
 	Turn time.Duration
+	// Strained is set when the server was almost saturated lately. For a cluster the mean of its
+	// nodes counts, each of which executes commands on one core.
+	Strained bool
 }
 
 const (
