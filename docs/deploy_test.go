@@ -85,7 +85,9 @@ func TestPromtool(t *testing.T) {
 	if err != nil {
 		t.Skip("SKIPPED: promtool is not installed, so Prometheus itself did not check the rules: apt-get install prometheus")
 	}
-	for _, args := range [][]string{{"check", "rules", "deploy/prometheus-rules.yaml"}, {"test", "rules", "deploy/prometheus-rules-test.yaml"}} {
+	for _, args := range [][]string{
+		{"check", "rules", "deploy/prometheus-rules.yaml"}, {"test", "rules", "deploy/prometheus-rules-test.yaml"},
+	} {
 		if out, err := exec.Command(promtool, args...).CombinedOutput(); err != nil {
 			t.Errorf("%v: %s", err, out)
 		}
@@ -124,7 +126,9 @@ func TestUnits(t *testing.T) {
 				t.Errorf("%s:%d: %q is no line of a unit", unit, i+1, line)
 			}
 		}
-		for _, needed := range []string{"Unit.Description", "Service.ExecStart", "Service.Restart", "Service.DynamicUser", "Service.LoadCredential", "Install.WantedBy"} {
+		for _, needed := range []string{
+			"Unit.Description", "Service.ExecStart", "Service.Restart", "Service.DynamicUser", "Service.LoadCredential", "Install.WantedBy",
+		} {
 			if len(values[needed]) != 1 {
 				t.Errorf("%s has %d of %s", unit, len(values[needed]), needed)
 			}
@@ -135,7 +139,8 @@ func TestUnits(t *testing.T) {
 			runs(t, unit, start[1:])
 		}
 		if verify, err := exec.LookPath("systemd-analyze"); err == nil {
-			if out, err := exec.Command(verify, "verify", "--man=no", "deploy/"+unit).CombinedOutput(); err != nil && !strings.Contains(string(out), "/usr/local/bin/ratescope") {
+			out, err := exec.Command(verify, "verify", "--man=no", "deploy/"+unit).CombinedOutput()
+			if err != nil && !strings.Contains(string(out), "/usr/local/bin/ratescope") {
 				t.Errorf("%s: %v: %s", unit, err, out)
 			}
 		}
@@ -213,7 +218,8 @@ func TestKubernetes(t *testing.T) {
 		t.Error(err)
 	}
 	var kustomization struct{ Resources []string }
-	if err := yaml.Unmarshal([]byte(read(t, "deploy/kubernetes/kustomization.yaml")), &kustomization); err != nil || len(kustomization.Resources) == 0 {
+	err := yaml.Unmarshal([]byte(read(t, "deploy/kubernetes/kustomization.yaml")), &kustomization)
+	if err != nil || len(kustomization.Resources) == 0 {
 		t.Errorf("%v %v", kustomization, err)
 	}
 	for _, name := range kustomization.Resources {
@@ -259,7 +265,8 @@ func TestGoreleaser(t *testing.T) {
 			}
 		}
 	}
-	if got := fmt.Sprint(release.Builds[0].Goos, release.Builds[0].Goarch); got != "[linux darwin windows freebsd] [amd64 arm64]" || !strings.Contains(makefile, "linux darwin windows freebsd") {
+	got := fmt.Sprint(release.Builds[0].Goos, release.Builds[0].Goarch)
+	if got != "[linux darwin windows freebsd] [amd64 arm64]" || !strings.Contains(makefile, "linux darwin windows freebsd") {
 		t.Errorf("it builds for %s", got)
 	}
 }

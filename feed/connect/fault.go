@@ -102,8 +102,8 @@ func Explain(err error, shown string) string {
 	case strings.Contains(text, "DB index is out of range"):
 		return say("%s has no database of that number: correct the end of the URL", shown)
 	case strings.HasPrefix(strings.ToLower(text), "err unknown command 'time'"):
-		return say("%s does not know TIME, which watching needs: for a sentinel write redis+sentinel://host:port/name, else allow the command",
-			shown)
+		return say("%s does not know TIME, which watching needs: for a sentinel write redis+sentinel://host:port/name, else allow the "+
+			"command", shown)
 	case strings.Contains(text, "cluster support disabled"):
 		return say("%s is not a cluster: leave out ?cluster=true, and give --redis only once", shown)
 	case errors.As(err, &dns):
@@ -147,7 +147,8 @@ func Explain(err error, shown string) string {
 
 // Cut reports whether the other side, or something on the way, has ended the connection.
 func Cut(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) ||
+		errors.Is(err, syscall.EPIPE)
 }
 
 // TimedOut says that err is a wait that took too long.

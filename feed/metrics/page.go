@@ -109,8 +109,8 @@ func (p *page) states(t model.Totals) {
 	for _, s := range []struct {
 		name string
 		keys int
-	}{{"throttled", t.Throttled}, {"was_throttled", t.Eased}, {"near", t.Near}, {"ok", ok}, {"no_limit", t.Unknown}, {"unreadable", t.Broken},
-		{"likely", t.Likely}} {
+	}{{"throttled", t.Throttled}, {"was_throttled", t.Eased}, {"near", t.Near}, {"ok", ok}, {"no_limit", t.Unknown},
+		{"unreadable", t.Broken}, {"likely", t.Likely}} {
 		p.tell("keys_by_state", float64(s.keys), s.name)
 	}
 	p.tell("keys_sick", float64(t.Sick))

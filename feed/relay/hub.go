@@ -216,7 +216,8 @@ func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c, b := h.join(takesGzip(r))
 	if c == nil {
 		w.Header().Set("Retry-After", strconv.Itoa(retryAfter))
-		http.Error(w, "there are as many streams as this exporter allows: start it with more --max-connections", http.StatusServiceUnavailable)
+		http.Error(w, "there are as many streams as this exporter allows: start it with more --max-connections",
+			http.StatusServiceUnavailable)
 		return
 	}
 	defer h.leave(c)

@@ -92,7 +92,8 @@ func (l *Tracker) Gone(now limiter.Instant, emptied bool) bool {
 	if !l.Named {
 		return single && b.over(now) && l.Found.Evidence == model.Likely || l.key.silent != 0 && now.Sub(l.key.silent) > long
 	}
-	if l.changed || !l.certain && l.kind != decode.None && l.key.silent != 0 && now.Sub(l.key.silent) > 2*max(l.target.Window, time.Second) {
+	absent := l.key.silent != 0 && now.Sub(l.key.silent) > 2*max(l.target.Window, time.Second)
+	if l.changed || absent && !l.certain && l.kind != decode.None {
 		l.kind, l.look.wrong, l.changed = decode.None, "", false
 		l.notes.set(model.WrongType, false)
 		l.decoder = &probeDecoder{key: l.Name}
@@ -258,8 +259,8 @@ func (l *Tracker) misfit(key, typ string, rule limiter.Algorithm) {
 	l.notes.set(model.WrongType, true)
 	l.decoder = &wrongDecoder{key: key, rule: rule}
 	if rule == limiter.Unknown {
-		l.look.wrong = fmt.Sprintf("holds %s, which is not how a known rate limiter keeps its state: tell its layout by a rule with name, or "+
-			"check its name", article(typ))
+		l.look.wrong = fmt.Sprintf("holds %s, which is not how a known rate limiter keeps its state: tell its layout by a rule with name, "+
+			"or check its name", article(typ))
 		return
 	}
 	l.look.wrong = fmt.Sprintf("holds %s, the rule says %s (%s): correct --algorithm or its rule", article(typ), rule, wants(rule))

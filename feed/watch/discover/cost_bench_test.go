@@ -90,8 +90,8 @@ func surveyBare(b *testing.B, client *redis.Client) {
 func searchOnce(b *testing.B, client *redis.Client) {
 	scanner := discover.New(discover.Options{
 		Client: client, Nodes: func(context.Context) ([]*redis.Client, error) { return []*redis.Client{client}, nil },
-		Budget: 1, Now: func() limiter.Instant { return limiter.InstantOf(time.Now()) }, Away: func() bool { return false }, Rest: time.Hour,
-		Own: func() (time.Duration, int64) { return 0, 0 }, Trip: func() time.Duration { return 0 },
+		Budget: 1, Now: func() limiter.Instant { return limiter.InstantOf(time.Now()) }, Away: func() bool { return false },
+		Rest: time.Hour, Own: func() (time.Duration, int64) { return 0, 0 }, Trip: func() time.Duration { return 0 },
 	})
 	beside, ctx := goroutine.NewGroup(b.Context())
 	ctx, stop := context.WithCancel(ctx)

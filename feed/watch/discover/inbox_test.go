@@ -30,7 +30,9 @@ func TestNames(t *testing.T) {
 			}
 		}
 	}
-	if looked["rl:"] != 10_000 || looked["mine:"] != 10_000 || looked["other:"] > enough+10_000/fewMore*2 || looked["session:"] > enough+10_000/fewMore*2 || looked["session:"] < enough+100 {
+	const most = enough + 10_000/fewMore*2
+	if looked["rl:"] != 10_000 || looked["mine:"] != 10_000 || looked["other:"] > most || looked["session:"] > most ||
+		looked["session:"] < enough+100 {
 		t.Errorf("looked at %v of 10,000 each", looked)
 	}
 	for i := range 2 * mostForms {
@@ -48,7 +50,8 @@ func TestLimitersOfAnotherType(t *testing.T) {
 	n.learn("bull:mail:limiter", "string", true, false)
 	n.learn("bull:mail:completed", "zset", false, false)
 	if n.hasLimiter("bull:mail:delayed", "zset") || !n.hasLimiter("bull:mail:other", "string") || n.hasLimiter("7f3a", "string") {
-		t.Errorf("of %q, a sorted set is alike: %v, a string: %v", formOf("bull:mail:x"), n.hasLimiter("bull:mail:delayed", "zset"), n.hasLimiter("bull:mail:other", "string"))
+		t.Errorf("of %q, a sorted set is alike: %v, a string: %v", formOf("bull:mail:x"), n.hasLimiter("bull:mail:delayed", "zset"),
+			n.hasLimiter("bull:mail:other", "string"))
 	}
 }
 

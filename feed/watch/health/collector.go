@@ -147,8 +147,7 @@ func (c *Collector) take(a answer, f *figures, h *model.Health) error {
 	}
 	h.Slow = append(h.Slow, collect.Map(a.slow.Val(), slowCommand)...)
 	for _, s := range a.latency.Val() {
-		h.Spikes = append(h.Spikes, model.Spike{Event: s.Name[:min(len(s.Name), longestSlow)], At: limiter.InstantOf(s.Time), Latest: s.Latest,
-			Most: s.Max})
+		h.Spikes = append(h.Spikes, model.Spike{Event: clipped(s.Name), At: limiter.InstantOf(s.Time), Latest: s.Latest, Most: s.Max})
 	}
 	return nil
 }

@@ -28,7 +28,8 @@ func (m *machine) pass(d time.Duration, others, rate float64) {
 }
 
 func newMachine(base, most float64) *machine {
-	m := &machine{Sample: Sample{At: time.Unix(1000, 0), Trip: time.Millisecond, Commands: 5000, CPU: time.Hour}, governor: NewGovernor(base, most)}
+	begun := Sample{At: time.Unix(1000, 0), Trip: time.Millisecond, Commands: 5000, CPU: time.Hour}
+	m := &machine{Sample: begun, governor: NewGovernor(base, most)}
 	m.governor.Take(m.Sample)
 	return m
 }
