@@ -22,8 +22,6 @@ type Running struct {
 	mu      sync.Mutex
 	batches []model.Batch
 	latest  map[string]model.Reading
-	arrived map[string]map[bool]int64 // key → denied → units
-	gone    []string
 	cancel  context.CancelFunc
 	done    chan error
 }
@@ -32,7 +30,7 @@ type Running struct {
 func Run(t testing.TB, s feed.Source) *Running {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	r := &Running{t: t, latest: map[string]model.Reading{}, arrived: map[string]map[bool]int64{}, cancel: cancel, done: make(chan error, 1)}
+	r := &Running{t: t, latest: map[string]model.Reading{}, cancel: cancel, done: make(chan error, 1)}
 	go func() {
 		r.done <- s.Run(ctx, func(b model.Batch) {
 			r.mu.Lock()
@@ -40,14 +38,7 @@ func Run(t testing.TB, s feed.Source) *Running {
 			r.batches = append(r.batches, b)
 			for _, x := range b.Readings {
 				r.latest[x.Key] = x
-				if r.arrived[x.Key] == nil {
-					r.arrived[x.Key] = map[bool]int64{}
-				}
-				for _, a := range x.Arrivals {
-					r.arrived[x.Key][a.Denied] += a.N
-				}
 			}
-			r.gone = append(r.gone, b.Gone...)
 		})
 	}()
 	t.Cleanup(r.Stop)
@@ -76,10 +67,11 @@ func (r *Running) All() []model.Batch {
 }
 
 // Gone returns the keys that were said to be gone.
-func (r *Running) Gone() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Clone(r.gone)
+func (r *Running) Gone() (names []string) {
+	for _, b := range r.All() {
+		names = append(names, b.Gone...)
+	}
+	return names
 }
 
 // Health returns the latest look at the server's health, nil before the first.
@@ -100,20 +92,15 @@ func (r *Running) Seen() []string {
 }
 
 // Count is how many batches came.
-func (r *Running) Count() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.batches)
-}
+func (r *Running) Count() int { return len(r.All()) }
 
 // Last returns the newest batch; an empty one before the first.
 func (r *Running) Last() model.Batch {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.batches) == 0 {
+	all := r.All()
+	if len(all) == 0 {
 		return model.Batch{}
 	}
-	return r.batches[len(r.batches)-1]
+	return all[len(all)-1]
 }
 
 // Reading returns the newest reading of a key.
@@ -125,10 +112,17 @@ func (r *Running) Reading(key string) (model.Reading, bool) {
 }
 
 // Came returns how many units of requests came at a key, admitted or denied.
-func (r *Running) Came(key string, denied bool) int64 {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.arrived[key][denied]
+func (r *Running) Came(key string, denied bool) (n int64) {
+	for _, b := range r.All() {
+		for _, x := range b.Readings {
+			for _, a := range x.Arrivals {
+				if x.Key == key && a.Denied == denied {
+					n += a.N
+				}
+			}
+		}
+	}
+	return n
 }
 
 // EveryKey is for tests that say of all keys of their server that they are limiters: a pattern

@@ -286,7 +286,6 @@ type Terms struct {
 // reading. It is used by one goroutine.
 type Engine struct {
 	groups map[string]*group
-	seed   maphash.Seed
 	shown  map[Sign]limiter.Instant // when a key of a pattern showed it last
 	units  map[string]*config.Units // of the counts of a pattern's keys
 	fresh  bool
@@ -396,24 +395,23 @@ func (e *Engine) Learn(r *model.Reading, says Span) {
 	if r.Pattern == "" || r.Err != "" || r.Partial || r.At <= 0 {
 		return
 	}
-	if e.groups == nil {
-		e.groups, e.seed = make(map[string]*group), maphash.MakeSeed()
-	}
 	g := e.groups[r.Pattern]
 	if g == nil {
 		if len(e.groups) >= mostGroups {
 			return
 		}
-		g = &group{keys: make(map[uint64]*key), first: r.At}
-		e.groups[r.Pattern] = g
+		g = &group{first: r.At}
+		collect.Put(&e.groups, r.Pattern, g)
 	}
-	g.learn(maphash.String(e.seed, r.Key), r, says)
+	g.learn(maphash.String(seed, r.Key), r, says)
 }
+
+var seed = maphash.MakeSeed()
 
 // learn takes a reading of the key with the hash id.
 func (g *group) learn(id uint64, r *model.Reading, says Span) {
 	if g.algorithm != r.Target.Algorithm {
-		*g = group{algorithm: r.Target.Algorithm, keys: make(map[uint64]*key), first: r.At}
+		*g = group{algorithm: r.Target.Algorithm, first: r.At}
 	}
 	was, seen := g.keys[id]
 	if !seen && len(g.keys) >= mostKeys {
@@ -425,7 +423,7 @@ func (g *group) learn(id uint64, r *model.Reading, says Span) {
 	}
 	if was == nil {
 		was = &key{}
-		g.keys[id] = was
+		collect.Put(&g.keys, id, was)
 	}
 	g.last = max(g.last, r.At)
 	switch g.algorithm {

@@ -180,7 +180,7 @@ type retained struct {
 	shared *shared
 
 	indexes     map[string]*hotkeys.Index // by node
-	frequencies *hotkeys.Frequencies
+	frequencies hotkeys.Frequencies
 	lfu         atomic.Bool                    // the server keeps LFU counters, and they may be read
 	report      atomic.Pointer[retainedReport] // the latest; nil before the first
 }

@@ -7,8 +7,8 @@
 //
 //	schedule ──orders──▶ reader ──results──▶ emitter ──▶ batches
 //
-// Other goroutines scan for keys within a budget, wait for new entries of the streams on screen, sample which keys are written most,
-// ask the server for its health, and, learn of every write while there are few. They hand their findings to the reader, which never
+// Other goroutines scan for keys within a budget, sample which keys are written most, ask the server for its health, and learn of every
+// write while there are few. They hand their findings to the reader, which never
 // waits for them. All of them wait on the network, and all of them end before Run returns.
 //
 // Each round is paid for from a budget, a share of the server's time. Keys on screen are read
@@ -32,7 +32,6 @@ import (
 	"ratescope/feed/track"
 	"ratescope/feed/watch/discover"
 	"ratescope/feed/watch/health"
-	"ratescope/feed/watch/hotkeys"
 	"ratescope/internal/goroutine"
 	"ratescope/model"
 	"ratescope/model/collect"
@@ -96,7 +95,7 @@ func (w *Watch) open() *reader {
 	if o.Budget <= 0 {
 		find.Most = IdleBudget
 	}
-	kept := &retained{client: r.link.client, nodes: r.link.nodes, shared: r.shared, frequencies: hotkeys.NewFrequencies()}
+	kept := &retained{client: r.link.client, nodes: r.link.nodes, shared: r.shared}
 	find.Page = kept.page
 	passed := int64(-1)
 	find.Unchanged = func() bool {

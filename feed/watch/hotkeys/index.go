@@ -117,8 +117,7 @@ func told(r *redis.HotKeysResult) (keys []model.HotKey, says string) {
 	return keys, fmt.Sprintf("HOTKEYS of Redis, over %s from %s on", long, r.CollectionStartTime.UTC().Format("15:04:05 UTC"))
 }
 
-// Frequencies keeps the keys with the highest LFU counters, in bounded memory. Use
-// NewFrequencies to make one. It is safe for concurrent use.
+// Frequencies keeps the keys with the highest LFU counters, in bounded memory. The zero value has no keys. It is safe for concurrent use.
 type Frequencies struct {
 	mu   sync.Mutex
 	seen map[string]frequency
@@ -140,9 +139,6 @@ const (
 	lfuMost      = 255         // the highest counter
 	logFactor    = 10          // the default of lfu-log-factor
 )
-
-// NewFrequencies returns Frequencies without keys.
-func NewFrequencies() *Frequencies { return &Frequencies{seen: make(map[string]frequency)} }
 
 // Ask reads the counters of keys in one pipeline; OBJECT FREQ does not change them. kept is false when the counters cannot be read: the
 // maxmemory-policy is not an LFU one, or this user may not call OBJECT FREQ. It fails when the server is away.
@@ -186,7 +182,7 @@ func (f *Frequencies) take(key string, counter int64, now time.Time) {
 	if _, held := f.seen[key]; !held && (counter <= lfuInit+1 || len(key) > LongestKey) {
 		return
 	}
-	f.seen[key] = frequency{min(max(counter, 0), lfuMost), now}
+	collect.Put(&f.seen, key, frequency{min(max(counter, 0), lfuMost), now})
 	if len(f.seen) > mostFrequent {
 		list := f.ordered(now)
 		for _, k := range list[min(len(list), mostFrequent/2):] {

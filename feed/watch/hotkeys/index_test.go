@@ -119,7 +119,7 @@ func TestRealHotkeys(t *testing.T) {
 // the reading.
 func TestRealFrequencies(t *testing.T) {
 	ctx := context.Background()
-	f := NewFrequencies()
+	f := &Frequencies{}
 	if kept, err := f.Ask(ctx, startServer(t), []string{"k"}, time.Now()); err != nil || !kept {
 		t.Fatalf("of a key that does not exist: %v, %v", kept, err)
 	}
@@ -162,7 +162,7 @@ func TestHits(t *testing.T) {
 
 // TestFrequenciesAreBounded: of many keys the highest counters stay, and old ones go.
 func TestFrequenciesAreBounded(t *testing.T) {
-	f := NewFrequencies()
+	f := &Frequencies{}
 	at := time.Unix(1_795_000_000, 0)
 	for i := range 10_000 {
 		f.take(strings.Repeat("k", i%50)+string(rune('a'+i%26))+time.Duration(i).String(), int64(i*7919%250), at)
