@@ -21,6 +21,7 @@ import (
 	"ratescope/feed"
 	"ratescope/feed/config"
 	"ratescope/feed/connect"
+	"ratescope/feed/demo"
 	"ratescope/feed/fire"
 	"ratescope/internal/file"
 	"ratescope/limiter"
@@ -74,7 +75,7 @@ func (p *program) open(keys ...string) (server, error) {
 		o.Keys, o.Watch = keys, nil
 	}
 	if len(o.URLs) == 0 {
-		e, err := feed.NewEmbedded(o)
+		e, err := demo.New(o)
 		if err != nil {
 			return nil, err
 		}

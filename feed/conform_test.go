@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed"
+	"ratescope/feed/demo"
 	"ratescope/feed/metrics"
 	"ratescope/feed/relay"
 	"ratescope/internal/servertest"
@@ -24,7 +25,7 @@ const refresh = 40 * time.Millisecond
 
 func TestEmbeddedConforms(t *testing.T) {
 	conform(t, conformCase{Refresh: refresh, Keys: 10, Open: func(t *testing.T) (feed.Source, func()) {
-		e, err := feed.NewEmbedded(feed.Options{Refresh: refresh})
+		e, err := demo.New(feed.Options{Refresh: refresh})
 		if err != nil {
 			t.Fatal(err)
 		}

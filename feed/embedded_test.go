@@ -12,7 +12,7 @@ import (
 
 func newEmbedded(t testing.TB, o feed.Options) *demo.Embedded {
 	t.Helper()
-	e, err := feed.NewEmbedded(o)
+	e, err := demo.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}

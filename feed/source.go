@@ -2,7 +2,7 @@
 // limiters and emits a model.Batch at every refresh; a Mailbox of size one stands
 // between it and a screen, so that a slow screen costs freshness and never memory.
 //
-// NewRedis watches a server that others use, with read-only commands alone. NewEmbedded
+// NewRedis watches a server that others use, with read-only commands alone. Package demo
 // runs a Redis of its own in process, with demo traffic through the real limiters, and
 // watches it in the same way.
 //
@@ -35,7 +35,6 @@ import (
 
 	"ratescope/feed/config"
 	"ratescope/feed/connect"
-	"ratescope/feed/demo"
 	"ratescope/feed/fire"
 	"ratescope/feed/watch"
 	"ratescope/model"
@@ -75,11 +74,6 @@ type Mailbox = handoff.Latest[model.Batch]
 
 // NewMailbox returns an empty mailbox.
 func NewMailbox() *Mailbox { return handoff.New((*model.Batch).Merge) }
-
-// NewEmbedded starts a Redis in process, empty; its Run puts two windows of past behind
-// every key before the first batch, so that the screen need not wait for them. Rules of o
-// hold for keys that the demo does not know; its URLs are not looked at.
-func NewEmbedded(o Options) (*demo.Embedded, error) { return demo.New(o) }
 
 const verifyPool = 4 // connections: scenarios run one after the other
 

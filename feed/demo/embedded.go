@@ -48,7 +48,7 @@ type Embedded struct {
 
 // New starts the server, empty; Run puts two windows of past behind every key
 // before its first batch, so that the screen need not wait for them. Rules of o hold for
-// keys that the demo does not know.
+// keys that the demo does not know; its URLs are not looked at.
 func New(o watch.Options) (*Embedded, error) {
 	m := miniredis.NewMiniRedis()
 	if err := m.Start(); err != nil {
