@@ -50,7 +50,8 @@ func TestFirstBatchOfTheDemoIsFull(t *testing.T) {
 				n += a.N
 			}
 		}
-		t.Logf("%-28s %-15s used %3d of %3d (%v) prev %v cur %v exact %v  arrivals %d denied %d (%v in window) ttl %v notes %v err %q trace %d since %v", r.Key, r.Target.Algorithm, g.Used.N, r.Target.Limit.Count, r.Target.Window,
+		t.Logf("%-28s %-15s used %3d of %3d (%v) prev %v cur %v exact %v  arrivals %d denied %d (%v in window) ttl %v notes %v err %q "+
+			"trace %d since %v", r.Key, r.Target.Algorithm, g.Used.N, r.Target.Limit.Count, r.Target.Window,
 			g.Previous, g.Current, g.Exact, n, d, r.Denied, r.TTL, r.Notes, r.Err, len(r.Trace), r.At.Sub(r.Since))
 	}
 	if full < 3 {

@@ -17,8 +17,10 @@ import (
 // redisInfo is what COMMAND INFO HOTKEYS of Redis 8.6.3 lists, valkeyInfo what Valkey's sources
 // list: only the first has START.
 var (
-	redisInfo  = []any{[]any{"hotkeys", -2, []any{}, 0, 0, 0, []any{"@slow"}, []any{}, []any{}, []any{[]any{"hotkeys|help", 2}, []any{"hotkeys|reset", 2}, []any{"hotkeys|start", -2}, []any{"hotkeys|stop", 2}, []any{"hotkeys|get", 2}}}}
-	valkeyInfo = []any{[]any{"hotkeys", -2, []any{}, 0, 0, 0, []any{"@slow"}, []any{}, []any{}, []any{[]any{"hotkeys|help", 2}, []any{"hotkeys|get", 2}, []any{"hotkeys|reset", 2}}}}
+	redisInfo = []any{[]any{"hotkeys", -2, []any{}, 0, 0, 0, []any{"@slow"}, []any{}, []any{}, []any{[]any{"hotkeys|help", 2},
+		[]any{"hotkeys|reset", 2}, []any{"hotkeys|start", -2}, []any{"hotkeys|stop", 2}, []any{"hotkeys|get", 2}}}}
+	valkeyInfo = []any{[]any{"hotkeys", -2, []any{}, 0, 0, 0, []any{"@slow"}, []any{}, []any{}, []any{[]any{"hotkeys|help", 2},
+		[]any{"hotkeys|get", 2}, []any{"hotkeys|reset", 2}}}}
 )
 
 // profile is what Redis 8.6.3 answered to HOTKEYS GET after START METRICS 2 CPU NET SAMPLE 2,
@@ -49,7 +51,8 @@ func TestRegister(t *testing.T) {
 		{"Redis, ended", 2, wire(redisInfo), wire([]any{[]any(ended)}), heats, "from 15:27:54 UTC on"},
 		{"Redis, not begun", 2, wire(redisInfo), wire(nil), nil, ""},
 		{"Redis, nothing", 2, wire(redisInfo), wire([]any{}), nil, ""},
-		{"Redis, not permitted", 2, wire(redisInfo), wire(errors.New("NOPERM User x has no permissions to run the 'hotkeys|get' command")), nil, "+hotkeys|get"},
+		{"Redis, not permitted", 2, wire(redisInfo), wire(errors.New("NOPERM User x has no permissions to run the 'hotkeys|get' command")),
+			nil, "+hotkeys|get"},
 		{"Valkey", 2, wire(valkeyInfo), wire(errors.New("ERR Hotkey detection is disabled")), nil, ""},
 		{"older", 2, wire([]any{nil}), wire(errors.New("ERR unknown command 'hotkeys'")), nil, ""},
 	} {
@@ -153,7 +156,8 @@ func TestRealFrequencies(t *testing.T) {
 }
 
 func TestHits(t *testing.T) {
-	for counter, want := range map[int64]float64{-3: 0, 0: 0, 5: 0, 6: 1, 7: 12, 10: 105, 255: 250 + 10*250*249/2, 9999: 250 + 10*250*249/2} {
+	const most = 250 + 10*250*249/2
+	for counter, want := range map[int64]float64{-3: 0, 0: 0, 5: 0, 6: 1, 7: 12, 10: 105, 255: most, 9999: most} {
 		if got := hits(counter); math.Abs(got-want) > 1e-9 {
 			t.Errorf("hits(%d) = %v, want %v", counter, got, want)
 		}
