@@ -20,18 +20,15 @@ import (
 // MaxRows bounds what History returns.
 const MaxRows = 200_000
 
-// batches calls see with each batch of a recording from a frame on, and its moment, until see returns an error, which
-// it returns unless it is io.EOF. Of the readers of f, FromState begins with where everything stood at the frame. A
+// batches calls see with each batch of a recording from its beginning on, and its moment, until see returns an error, which
+// it returns. Of the readers of a file, FromState begins with where everything stood. A
 // recording that ends too soon is read as far as it goes.
-func batches(from func(frame int) (*record.Reader, error), frame int, see func(b model.Batch, at limiter.Instant) error) error {
-	r, err := from(frame)
+func batches(from func(frame int) (*record.Reader, error), see func(b model.Batch, at limiter.Instant) error) error {
+	r, err := from(0)
 	for err == nil {
 		var b model.Batch
 		if b, err = r.Next(); err == nil {
 			if err := see(b, r.Moment()); err != nil {
-				if err == io.EOF {
-					return nil
-				}
 				return err
 			}
 		}
@@ -69,7 +66,7 @@ func Moment(f *record.File, at limiter.Instant, key string, o report.Options) (r
 func History(r *record.Reader, key string, step time.Duration, o report.Options) ([]report.Row, string, error) {
 	h := history{key: key, step: step, options: o}
 	var end limiter.Instant
-	err := batches(func(int) (*record.Reader, error) { return r, nil }, 0, func(b model.Batch, at limiter.Instant) error {
+	err := batches(func(int) (*record.Reader, error) { return r, nil }, func(b model.Batch, at limiter.Instant) error {
 		if end == 0 {
 			h.begin = at
 		}
@@ -191,7 +188,7 @@ func (h *history) stepOf(at limiter.Instant) *came {
 func Requests(f *record.File, key string, most int) ([]time.Duration, error) {
 	var list []time.Duration
 	var first, last limiter.Instant
-	err := batches(f.From, 0, func(b model.Batch, at limiter.Instant) error {
+	err := batches(f.From, func(b model.Batch, at limiter.Instant) error {
 		if first == 0 {
 			first, last = at, at
 		}
@@ -227,7 +224,7 @@ const MaxHappened = 50_000
 // ends too soon is read as far as it goes; more than MaxHappened are an error.
 func Happened(ctx context.Context, f *record.File, say func(*model.Alert) string) ([]record.Marker, error) {
 	h := happened{board: model.Board{Rough: true}, sums: map[sum]int{}, orders: map[order]*burst{}, say: say}
-	err := batches(f.FromState, 0, func(b model.Batch, seen limiter.Instant) error {
+	err := batches(f.FromState, func(b model.Batch, seen limiter.Instant) error {
 		h.take(b, seen)
 		if len(h.list) > MaxHappened {
 			return fmt.Errorf("more than %d things happened in the recording: record less of it", MaxHappened)

@@ -293,7 +293,6 @@ func (b *probeDecoder) take(now limiter.Instant, l *Tracker, _ *model.Reading) (
 // wrongDecoder watches a key whose value does not fit its rule, until its type changes.
 type wrongDecoder struct {
 	key  string
-	rule limiter.Algorithm
 	typ  *redis.StatusCmd
 	ttl  *redis.DurationCmd
 	seen string // the type at the previous reading

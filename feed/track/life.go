@@ -257,7 +257,7 @@ func (l *Tracker) attachLibrary(f decode.Found) bool {
 func (l *Tracker) misfit(key, typ string, rule limiter.Algorithm) {
 	l.kind = decode.Wrong
 	l.notes.set(model.WrongType, true)
-	l.decoder = &wrongDecoder{key: key, rule: rule}
+	l.decoder = &wrongDecoder{key: key}
 	if rule == limiter.Unknown {
 		l.look.wrong = fmt.Sprintf("holds %s, which is not how a known rate limiter keeps its state: tell its layout by a rule with name, "+
 			"or check its name", article(typ))

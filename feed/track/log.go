@@ -354,13 +354,12 @@ func ownMember(member string) (limiter.Instant, bool) {
 
 // survey counts the members of a sorted set by the unit in which their scores are times.
 type survey struct {
-	now       limiter.Instant
 	card, end *redis.IntCmd // how many there are, before and after the others are counted
 	in        [len(decode.Units)]*redis.IntCmd
 }
 
 func askSurvey(q *Query, key string) *survey {
-	s := &survey{now: q.Now, card: q.Pipe.ZCard(q.Ctx, key)}
+	s := &survey{card: q.Pipe.ZCard(q.Ctx, key)}
 	seconds := float64(q.Now) / 1e6
 	for i, u := range decode.Units {
 		lo, hi := decode.Plausible(u, seconds)

@@ -103,7 +103,7 @@ func (k *ranker) run(ctx context.Context, live func() bool) {
 		}
 		all, _ := k.nodes.All(ctx) // the reader reports a cluster that is away
 		return all
-	}, nil)
+	})
 }
 
 // rank ranks the hottest limiters every rankEvery, and has those examined that are not watched

@@ -59,8 +59,8 @@ func NewWrites(o WritesOptions) *Writes {
 }
 
 // Run samples the nodes that nodes returns, one after the other and again and again, until ctx ends. nodes is called before each turn,
-// because the nodes of a cluster change; their clients must speak RESP3. sampled, when not nil, is called after every sample.
-func (w *Writes) Run(ctx context.Context, nodes func(context.Context) []*redis.Client, sampled func()) {
+// because the nodes of a cluster change; their clients must speak RESP3.
+func (w *Writes) Run(ctx context.Context, nodes func(context.Context) []*redis.Client) {
 	samplers := make(map[*redis.Client]*nodeSampler)
 	defer func() {
 		for _, e := range samplers {
@@ -87,9 +87,6 @@ func (w *Writes) Run(ctx context.Context, nodes func(context.Context) []*redis.C
 				continue
 			}
 			wait = min(wait, w.sample(ctx, e))
-			if sampled != nil {
-				sampled()
-			}
 		}
 		if goroutine.Sleep(ctx, max(wait, time.Millisecond)) != nil {
 			return

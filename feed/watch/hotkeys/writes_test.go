@@ -46,7 +46,7 @@ func TestTheAttacker(t *testing.T) {
 	moments := 0
 	var found time.Duration
 	begun := time.Now()
-	w.Run(ctx, func(context.Context) []*redis.Client { return []*redis.Client{c} }, func() {
+	w.Run(ctx, func(context.Context) []*redis.Client {
 		moments++
 		if top := w.Top(1); len(top) > 0 && top[0].Name == "rl:attacker" && top[0].Rate-top[0].Err > 0 {
 			found = time.Since(begun)
@@ -55,6 +55,7 @@ func TestTheAttacker(t *testing.T) {
 		if time.Since(begun) > 90*time.Second {
 			cancel()
 		}
+		return []*redis.Client{c}
 	})
 	rate, bound, duty := w.Sampling()
 	t.Logf("found after %v and %d moments: %+v; %.0f writes/s in all, listened to for %.1f %% of the time, other keys have at most %.1f/s",
@@ -82,7 +83,7 @@ func TestWritesRefused(t *testing.T) {
 	defer cancel()
 	w := NewWrites(WritesOptions{Share: 0.0025, Now: now, Name: func(k string) (string, bool) { return k, true }})
 	turns := 0
-	w.Run(ctx, func(context.Context) []*redis.Client { return []*redis.Client{old} }, func() { turns++ })
+	w.Run(ctx, func(context.Context) []*redis.Client { turns++; return []*redis.Client{old} })
 	if err := w.Lack(); err == nil || !strings.Contains(err.Error(), "RESP3") || turns != 1 {
 		t.Errorf("%v after %d turns", err, turns)
 	}
