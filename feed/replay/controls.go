@@ -79,7 +79,8 @@ func (p *Player) Restart() {
 // send goes to a moment. The clock is there at once, and the board follows.
 func (p *Player) send(to limiter.Instant) {
 	to = min(max(to, p.file.Begin), p.file.End)
-	p.at, p.seek, p.ended = to, &to, false
+	p.at, p.ended = to, false
+	p.seek.Store(&to)
 }
 
 // Faster makes the replay faster by one step, or slower.

@@ -15,6 +15,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"ratescope/internal/file"
@@ -42,14 +43,15 @@ type Player struct {
 	delivered time.Time
 	patience  time.Duration // of reading on to a moment, before leaping there; negative is none
 
+	seek atomic.Pointer[limiter.Instant] // where to go next; nil for nowhere else
+
 	mu     sync.Mutex
 	at     limiter.Instant // the moment of the replay
 	local  time.Time       // at this instant of this machine's clock; zero before it begins
 	speed  float64
 	paused bool
 	ended  bool
-	seek   *limiter.Instant // where to go next
-	past   bool             // what came before the moment is being read
+	past   bool // what came before the moment is being read
 	damage string
 	wake   handoff.Signal
 }
@@ -98,8 +100,8 @@ func (p *Player) Take(ctx context.Context) (model.Batch, error) {
 	}
 	p.mu.Unlock()
 	for ctx.Err() == nil {
-		if to, asked := p.seekTarget(); asked {
-			return p.goTo(ctx, to)
+		if to := p.seek.Swap(nil); to != nil {
+			return p.goTo(ctx, *to)
 		}
 		b, some, err := p.collect()
 		switch {
@@ -123,17 +125,6 @@ func (p *Player) Take(ctx context.Context) (model.Batch, error) {
 
 // Focus implements feed.Focuser: what was seen was seen.
 func (p *Player) Focus([]string) {}
-
-// seekTarget returns where to go, once.
-func (p *Player) seekTarget() (to limiter.Instant, yes bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.seek == nil {
-		return 0, false
-	}
-	to, p.seek = *p.seek, nil
-	return to, true
-}
 
 // mark keeps the board of a course that is whole as it is before the first batch of a frame.
 // When all checkpoints hold too many keys together, every second one is let go.

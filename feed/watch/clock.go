@@ -134,12 +134,7 @@ func (c *clock) bounds() time.Duration {
 
 // uncertainty returns by how much the offset may be wrong in either direction: half of the narrowest round trip, because the server
 // read its clock at some point within it, and the drift since. It is 0 before the first answer.
-func (c *clock) uncertainty() time.Duration {
-	if !c.known {
-		return 0
-	}
-	return c.bounds() / 2
-}
+func (c *clock) uncertainty() time.Duration { return c.bounds() / 2 }
 
 // A round trip of farTrip to a server is worth another pipeline's commands in the same one, up to mostPipes. The server
 // carries out what it has read of a socket at once, 16 KB, and serves others before it reads on.

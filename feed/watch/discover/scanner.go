@@ -182,10 +182,8 @@ func (s *Scanner) Run(ctx context.Context, beside *goroutine.Group) {
 				rest = 5 * time.Second
 			}
 		}
-		select {
-		case <-ctx.Done():
+		if goroutine.Sleep(ctx, rest) != nil {
 			return
-		case <-time.After(rest):
 		}
 	}
 }
