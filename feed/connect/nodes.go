@@ -23,10 +23,10 @@ import (
 // replicas, one replica of each master. It is the same one for as long as it answers, because two replicas are not behind by the same.
 // Nodes is safe for concurrent use.
 type Nodes struct {
-	client   redis.UniversalClient
-	replicas bool
+	Replicas bool // replicas of a cluster are read
 
-	seeds []string // addresses of the URLs
+	client redis.UniversalClient
+	seeds  []string // addresses of the URLs
 
 	mu      sync.Mutex
 	known   []string             // addresses of nodes of the cluster, and seeds
@@ -36,9 +36,6 @@ type Nodes struct {
 
 // avoidFor is how long a replica that did not answer is not chosen: about as long as a cluster takes to find out.
 const avoidFor = 30 * time.Second
-
-// Replicas says that replicas of a cluster are read.
-func (n *Nodes) Replicas() bool { return n.replicas }
 
 // All returns the nodes that are read, by address. The error is for a cluster of which no node tells who they are.
 func (n *Nodes) All(ctx context.Context) ([]*redis.Client, error) {
@@ -102,7 +99,7 @@ func (n *Nodes) slots(
 // Avoid has another replica chosen in the place of a node that does not answer, or holds
 // other slots than it did, when the client next loads the slots.
 func (n *Nodes) Avoid(addr string) {
-	if !n.replicas {
+	if !n.Replicas {
 		return
 	}
 	n.mu.Lock()

@@ -13,7 +13,7 @@ import (
 // TestSlotsOfReplicas: of each master one replica is taken for the only node of its slots, the first by address that is
 // well, and the master where there is none; a node that does not answer is not the only one that is asked.
 func TestSlotsOfReplicas(t *testing.T) {
-	n := &Nodes{replicas: true, known: []string{"dead:1", "a:1"}, seeds: []string{"dead:1", "a:1"}, avoid: map[string]time.Time{}}
+	n := &Nodes{Replicas: true, known: []string{"dead:1", "a:1"}, seeds: []string{"dead:1", "a:1"}, avoid: map[string]time.Time{}}
 	asked := ""
 	ask := func(_ context.Context, addr string) ([]redis.ClusterSlot, error) {
 		if asked = addr; addr == "dead:1" {

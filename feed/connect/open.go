@@ -63,7 +63,7 @@ func (e *Endpoint) OpenNodes(name string, pool int, g *Guard) (redis.UniversalCl
 	switch route {
 	case toCluster:
 		o := o.Cluster()
-		if nodes.replicas = o.ReadOnly; nodes.replicas {
+		if nodes.Replicas = o.ReadOnly; nodes.Replicas {
 			e.readReplicas(o, nodes, name, g)
 		}
 		counting := g

@@ -212,16 +212,12 @@ func (f *fleet) describe(b *model.Batch, now time.Time) {
 	s.Target = f.target(s.Target)
 	s.Lacks, s.Away = slices.Clone(s.Lacks), slices.Clone(s.Away)
 	s.Offset, s.OffsetBy = lead.offset, 0
-	if s.Link == model.Live {
-		f.at = max(f.at, lead.last.At)
-	}
-	b.At = f.at
 	b.Sweep = f.sweep()
 	for _, m := range f.members {
-		if m.up && m != lead && m.last.Server.Link == model.Live {
-			f.at = max(f.at, m.last.At)
-		}
 		if m.up {
+			if m.last.Server.Link == model.Live {
+				f.at = max(f.at, m.last.At)
+			}
 			continue
 		}
 		text := fmt.Sprintf("%s: its keys are as they were last seen", m.failure())
@@ -229,7 +225,7 @@ func (f *fleet) describe(b *model.Batch, now time.Time) {
 		s.Lacks = append(s.Lacks, text)
 		b.Sweep.Missed++
 	}
-	b.At = max(b.At, f.at)
+	b.At = f.at
 	slices.Sort(s.Lacks)
 }
 

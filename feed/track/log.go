@@ -123,11 +123,18 @@ func (b *logDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading) (ag
 		}
 	}
 	if b.survey != nil {
-		first := b.unit == 0
-		if err := b.takeSurvey(now, l); err != nil {
+		unit, mixed, garbage, err := b.survey.read()
+		if err != nil {
 			return false, err
 		}
-		if first && b.unit != 0 {
+		first := b.unit == 0
+		b.surveyed = now
+		l.notes.set(model.GarbageScore, garbage > 0)
+		l.notes.set(model.MixedUnits, mixed > 0)
+		if unit != b.unit && unit != 0 {
+			b.unit, b.synced, b.pages = unit, false, 0
+		}
+		if first && unit != 0 {
 			return true, nil
 		}
 	}
@@ -176,20 +183,6 @@ func (b *logDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading) (ag
 	b.record.trim(now)
 	b.fill(now, l, r)
 	return false, nil
-}
-
-func (b *logDecoder) takeSurvey(now limiter.Instant, l *Tracker) error {
-	unit, mixed, garbage, err := b.survey.read()
-	if err != nil {
-		return err
-	}
-	b.surveyed = now
-	l.notes.set(model.GarbageScore, garbage > 0)
-	l.notes.set(model.MixedUnits, mixed > 0)
-	if unit != b.unit && unit != 0 {
-		b.unit, b.synced, b.pages = unit, false, 0
-	}
-	return nil
 }
 
 // takePage takes a page of new members. It returns true if ask has to be called again at once.

@@ -115,21 +115,15 @@ func (b *streamDecoder) there(now limiter.Instant, l *Tracker) (bool, error) {
 	if !l.key.present(b.ttl.Val(), "stream") {
 		return false, nil
 	}
-	l.news.moved = b.trimmed(b.first.Val(), now) || l.news.moved
-	return true, nil
-}
-
-// trimmed removes the entries of the last window that the server no longer has, because the
-// stream was deleted and started again, or is trimmed earlier than its window. It reports
-// whether there were any. first is the stream's oldest entry.
-func (b *streamDecoder) trimmed(first []redis.XMessage, now limiter.Instant) bool {
 	oldest := now
-	if len(first) > 0 {
+	if first := b.first.Val(); len(first) > 0 {
 		if id, ok := decode.ParseID(first[0].ID); ok {
 			oldest = min(id.At(), now)
 		}
 	}
-	return b.record.lose(now.Add(-b.record.span()), oldest)
+	// It was deleted and started again, or is trimmed earlier than its window.
+	l.news.moved = b.record.lose(now.Add(-b.record.span()), oldest) || l.news.moved
+	return true, nil
 }
 
 func (b *streamDecoder) fill(now limiter.Instant, l *Tracker, r *model.Reading) {

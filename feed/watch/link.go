@@ -108,7 +108,7 @@ func (l *link) hello(ctx context.Context) error {
 		return !slices.ContainsFunc(nodes, func(n *redis.Client) bool { return n.Options().Addr == addr })
 	})
 	l.server.Role, l.server.RunID = "cluster", "" // each node has a run ID of its own
-	if l.nodes.Replicas() {
+	if l.nodes.Replicas {
 		l.server.Role = "cluster replicas"
 	}
 	l.known = true

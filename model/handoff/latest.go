@@ -53,16 +53,15 @@ func (l *Latest[T]) TryTake() (v T, ok bool) {
 // drains l.
 func (l *Latest[T]) Take(ctx context.Context) (T, error) {
 	for {
-		if v, ok := l.TryTake(); ok {
+		ended := ctx.Err() // asked first, since a value may come at the same moment
+		switch v, ok := l.TryTake(); {
+		case ok:
 			return v, nil
+		case ended != nil:
+			return v, ended
 		}
 		select {
 		case <-ctx.Done():
-			v, ok := l.TryTake() // it may have come at the same moment
-			if ok {
-				return v, nil
-			}
-			return v, ctx.Err()
 		case <-l.ready:
 		}
 	}

@@ -32,12 +32,10 @@ const (
 // gather reports the limiters among the keys of a page that their names identify, and returns the keys to examine
 // now. Others wait, to be examined with those of a later page; last marks the last page of a pass.
 func (s *Scanner) gather(keys []string, last bool) (unknown []string) {
-	finds, unknown := s.sort(keys, false)
-	s.report(finds)
 	if len(s.waiting) == 0 {
 		s.waitingSince = time.Now()
 	}
-	s.waiting = append(s.waiting, unknown...)
+	s.waiting = append(s.waiting, s.sort(keys, false)...)
 	if len(s.waiting) < batchKeys && time.Since(s.waitingSince) < batchWait && !last {
 		return nil
 	}
@@ -45,15 +43,11 @@ func (s *Scanner) gather(keys []string, last bool) (unknown []string) {
 	return unknown
 }
 
-// report adds finds to the inbox.
-func (s *Scanner) report(finds []decode.Found) {
-	if len(finds) == 0 {
-		return
+// report adds finds to the inbox. s.mu is held.
+func (s *Scanner) report(finds ...decode.Found) {
+	if s.inbox = append(s.inbox, finds...); len(finds) > 0 {
+		s.found.Send()
 	}
-	s.mu.Lock()
-	s.inbox = append(s.inbox, finds...)
-	s.mu.Unlock()
-	s.found.Send()
 }
 
 // examine asks the server for the contents of keys, reports the limiters among them, and returns the server time spent. A find that is
@@ -84,8 +78,8 @@ func (s *Scanner) examine(ctx context.Context, unknown []string) (spent time.Dur
 		for _, f := range more {
 			s.names.learn(f.Key, f.Type, f.Evidence == model.Known, f.Evidence == model.Likely && f.Telling)
 		}
+		s.report(more...)
 		s.mu.Unlock()
-		s.report(more)
 		if stalls == mostStalls {
 			s.Forget(unknown...)
 			break
@@ -94,9 +88,9 @@ func (s *Scanner) examine(ctx context.Context, unknown []string) (spent time.Dur
 	return spent, nil
 }
 
-// sort splits the keys that were not seen before: finds are limiters by their name alone, and unknown keys have to be examined. Unless
-// all is set, most keys of a form of name that was never a limiter are left out.
-func (s *Scanner) sort(keys []string, all bool) (finds []decode.Found, unknown []string) {
+// sort goes through the keys that were not seen before: it reports those that are limiters by their name alone, and returns those that
+// have to be examined. Unless all is set, most keys of a form of name that was never a limiter are left out.
+func (s *Scanner) sort(keys []string, all bool) (unknown []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, k := range keys {
@@ -115,12 +109,12 @@ func (s *Scanner) sort(keys []string, all bool) (finds []decode.Found, unknown [
 		}
 		s.seen[h] = true
 		if ok {
-			finds = append(finds, f)
+			s.report(f)
 		} else {
 			unknown = append(unknown, k)
 		}
 	}
-	return finds, unknown
+	return unknown
 }
 
 // mentioned reports whether a --watch pattern or a rule matches a key; those for all keys do not count.

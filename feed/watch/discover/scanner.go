@@ -374,9 +374,7 @@ func (s *Scanner) lookAtNamed(ctx context.Context) {
 			return
 		}
 		s.Forget(keys...)
-		finds, unknown := s.sort(keys, true)
-		s.report(finds)
-		spent, _ := s.examine(ctx, unknown) // keys that failed are examined when SCAN reaches them
+		spent, _ := s.examine(ctx, s.sort(keys, true)) // keys that failed are examined when SCAN reaches them
 		s.mu.Lock()
 		s.spent += spent
 		s.mu.Unlock()

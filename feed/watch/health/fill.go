@@ -63,20 +63,16 @@ func scripted(name string) bool {
 // commandStats returns the commands that took the most time, those that run scripts first.
 // Their rates are over the time since the figures before; 0 means since the server's start.
 func commandStats(over time.Duration, now, before *figures) []model.CommandStat {
-	type costed struct {
-		model.CommandStat
-		spent float64
-	}
-	var all []costed
+	var all []model.CommandStat
+	spent := make(map[string]float64) // by command
 	for name, s := range now.commands {
 		was := before.commands[name]
 		if over == 0 {
 			was = commandSums{}
 		}
 		calls, usec := s.calls-was.calls, s.usec-was.usec
-		c := costed{CommandStat: model.CommandStat{Name: name, Total: int64(s.calls), P99: time.Duration(s.p99 * 1e3), Scripts: scripted(name)},
-			spent: usec}
-		if calls > 0 {
+		c := model.CommandStat{Name: name, Total: int64(s.calls), P99: time.Duration(s.p99 * 1e3), Scripts: scripted(name)}
+		if spent[name] = usec; calls > 0 {
 			c.Mean = time.Duration(usec / calls * 1e3)
 		}
 		if over > 0 {
@@ -86,13 +82,13 @@ func commandStats(over time.Duration, now, before *figures) []model.CommandStat 
 			all = append(all, c)
 		}
 	}
-	slices.SortFunc(all, func(a, b costed) int {
+	slices.SortFunc(all, func(a, b model.CommandStat) int {
 		if a.Scripts != b.Scripts {
 			return collect.If(a.Scripts, -1, 1)
 		}
-		return cmp.Or(cmp.Compare(b.spent, a.spent), strings.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(spent[b.Name], spent[a.Name]), strings.Compare(a.Name, b.Name))
 	})
-	return collect.Map(all[:min(len(all), mostListed)], func(c costed) model.CommandStat { return c.CommandStat })
+	return all[:min(len(all), mostListed)]
 }
 
 // errorStats returns the most frequent kinds of errors, by their rate over the time since the
