@@ -221,8 +221,8 @@ func (e *Endpoint) dialReplica(ctx context.Context, network, _ string) (net.Conn
 	for _, addr := range e.options.Addrs {
 		o := &e.options
 		s := redis.NewSentinelClient(&redis.Options{
-			Addr: addr, Username: o.SentinelUsername, Password: o.SentinelPassword, Protocol: 2, Dialer: e.dial,
-			DialTimeout: Timeout, ReadTimeout: Timeout, WriteTimeout: Timeout, MaxRetries: -1, DisableIdentity: true, ContextTimeoutEnabled: true,
+			Addr: addr, Username: o.SentinelUsername, Password: o.SentinelPassword, Protocol: 2, Dialer: e.dial, DialTimeout: Timeout,
+			ReadTimeout: Timeout, WriteTimeout: Timeout, MaxRetries: -1, DisableIdentity: true, ContextTimeoutEnabled: true,
 		})
 		list, err := s.Replicas(ctx, o.MasterName).Result()
 		s.Close()

@@ -26,7 +26,8 @@ func TestSlotsOfReplicas(t *testing.T) {
 			return all
 		}
 		return []redis.ClusterSlot{
-			{Start: 0, End: 99, Nodes: node("a:1")}, {Start: 100, End: 199, Nodes: node("b:1", "e:1", "d:1")}, {Start: 200, End: 299, Nodes: node("b:1", "d:1", "e:1")}, {Start: 300, End: 301},
+			{Start: 0, End: 99, Nodes: node("a:1")}, {Start: 100, End: 199, Nodes: node("b:1", "e:1", "d:1")},
+			{Start: 200, End: 299, Nodes: node("b:1", "d:1", "e:1")}, {Start: 300, End: 301},
 		}, nil
 	}
 	chosen := func() (addrs []string) {
@@ -43,7 +44,8 @@ func TestSlotsOfReplicas(t *testing.T) {
 		}
 		return addrs
 	}
-	if got := chosen(); !slices.Equal(got, []string{"a:1", "d:1", "d:1"}) || asked != "a:1" || n.Lack() != "no replica of a:1 answers, so that the master is read" {
+	const lack = "no replica of a:1 answers, so that the master is read"
+	if got := chosen(); !slices.Equal(got, []string{"a:1", "d:1", "d:1"}) || asked != "a:1" || n.Lack() != lack {
 		t.Errorf("%v, lack %q", got, n.Lack())
 	}
 	n.Avoid("d:1")

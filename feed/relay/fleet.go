@@ -47,8 +47,8 @@ type member struct {
 }
 
 func newFleet(names []string, now time.Time) *fleet {
-	return &fleet{members: collect.Map(names, func(n string) *member { return &member{name: n} }), owner: make(map[string]*member), begun: now,
-		patient: silentAfter}
+	return &fleet{members: collect.Map(names, func(n string) *member { return &member{name: n} }), owner: make(map[string]*member),
+		begun: now, patient: silentAfter}
 }
 
 // errOtherServer is of an exporter that watches another server than those before it.
@@ -60,7 +60,8 @@ func (f *fleet) take(now time.Time, i int, b model.Batch, first bool) (model.Bat
 	m := f.members[i]
 	for _, other := range f.members {
 		if o := &other.last.Server; other != m && other.up && o.Target != b.Server.Target && (o.RunID == "" || o.RunID != b.Server.RunID) {
-			return model.Batch{}, fmt.Errorf("%w, and %s watches %s: give each server a dashboard of its own", errOtherServer, other.name, o.Target)
+			return model.Batch{}, fmt.Errorf("%w, and %s watches %s: give each server a dashboard of its own", errOtherServer, other.name,
+				o.Target)
 		}
 	}
 	if m.up && !first && m.steady { // the first batch of a stream comes at once

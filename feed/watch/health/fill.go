@@ -160,7 +160,8 @@ var (
 	// ofScripts have a script, the number of keys, the keys, and values.
 	ofScripts = words("EVAL EVALSHA EVAL_RO EVALSHA_RO FCALL FCALL_RO")
 	// withSubcommands have a subcommand as their first argument.
-	withSubcommands = words("ACL CLIENT CLUSTER COMMAND CONFIG DEBUG FUNCTION LATENCY MEMORY MODULE OBJECT PUBSUB SCRIPT SLOWLOG XGROUP XINFO")
+	withSubcommands = words(`ACL CLIENT CLUSTER COMMAND CONFIG DEBUG FUNCTION LATENCY MEMORY MODULE OBJECT PUBSUB SCRIPT SLOWLOG XGROUP
+		XINFO`)
 )
 
 // words returns the set of the words of a text.
