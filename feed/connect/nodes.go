@@ -39,13 +39,10 @@ const avoidFor = 30 * time.Second
 
 // All returns the nodes that are read, by address. The error is for a cluster of which no node tells who they are.
 func (n *Nodes) All(ctx context.Context) ([]*redis.Client, error) {
-	switch c := n.client.(type) {
-	case *redis.Client:
-		return []*redis.Client{c}, nil
-	case *redis.ClusterClient:
+	if c, ok := n.client.(*redis.ClusterClient); ok {
 		return Masters(ctx, c)
 	}
-	return nil, fmt.Errorf("a client of type %T has no nodes", n.client)
+	return []*redis.Client{n.client.(*redis.Client)}, nil
 }
 
 // For returns the node of a cluster from which a key is read; nil when there is no cluster.

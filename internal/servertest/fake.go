@@ -89,11 +89,7 @@ func (k Key) Restore(t testing.TB, p redis.Pipeliner) (name string) {
 		var elements []json.RawMessage
 		unmarshal(t, k.Value, &elements)
 		for _, e := range elements {
-			if k.Type == "set" {
-				p.SAdd(ctx, name, Text(t, e))
-				continue
-			}
-			p.RPush(ctx, name, Text(t, e))
+			p.Do(ctx, map[string]string{"list": "RPUSH", "set": "SADD"}[k.Type], name, Text(t, e))
 		}
 	case "stream":
 		var entries [][2]json.RawMessage
