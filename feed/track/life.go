@@ -155,21 +155,21 @@ func (p *Past) entries(denied bool) []limiter.Entry {
 
 // lay gives the decoder of a tracker the entries that the server no longer has.
 func (p *Past) lay(l *Tracker) {
-	admitted, record := p.entries(false), record{window: l.target.Window}
-	record.entries = admitted
+	admitted, laid := p.entries(false), record{window: l.target.Window}
+	laid.entries = admitted
 	switch b := l.decoder.(type) {
 	case *logDecoder:
-		b.record = record
+		b.record = laid
 	case *streamDecoder:
-		b.record = record
+		b.record = laid
 	case *counterDecoder:
 		b.values, b.watched = map[limiter.Instant]int64{}, p.From
 		for _, e := range admitted {
-			b.values[e.At.Floor(record.window)] += e.Count
+			b.values[e.At.Floor(laid.window)] += e.Count
 		}
 	}
-	record.entries = p.entries(true)
-	l.denied.record = record
+	laid.entries = p.entries(true)
+	l.denied.record = laid
 }
 
 // Suggested returns the algorithm that values of a kind suggest.
