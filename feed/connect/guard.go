@@ -241,12 +241,8 @@ func (t tracer) DialHook(next redis.DialHook) redis.DialHook {
 
 // ProcessHook implements redis.Hook.
 func (t tracer) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		begin := time.Now()
-		err := next(ctx, cmd)
-		t.tell([]redis.Cmder{cmd}, time.Since(begin), err)
-		return err
-	}
+	one := t.ProcessPipelineHook(func(ctx context.Context, cmds []redis.Cmder) error { return next(ctx, cmds[0]) })
+	return func(ctx context.Context, cmd redis.Cmder) error { return one(ctx, []redis.Cmder{cmd}) }
 }
 
 // ProcessPipelineHook implements redis.Hook.
@@ -254,24 +250,20 @@ func (t tracer) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		begin := time.Now()
 		err := next(ctx, cmds)
-		t.tell(cmds, time.Since(begin), err)
+		r := RoundTrip{Server: t.server, Commands: make(map[string]int), Took: time.Since(begin), Failed: failure(err)}
+		for _, c := range cmds {
+			name := strings.ToLower(c.Name())
+			if args := c.Args(); len(args) > 1 {
+				if sub := strings.ToLower(fmt.Sprint(args[1])); slices.Contains(reading[name], sub) {
+					name += " " + sub
+				}
+			}
+			r.Commands[name]++
+			r.Failed = cmp.Or(r.Failed, failure(c.Err()))
+		}
+		t.report(r)
 		return err
 	}
-}
-
-func (t tracer) tell(cmds []redis.Cmder, took time.Duration, err error) {
-	r := RoundTrip{Server: t.server, Commands: make(map[string]int), Took: took, Failed: failure(err)}
-	for _, c := range cmds {
-		name := strings.ToLower(c.Name())
-		if args := c.Args(); len(args) > 1 {
-			if sub := strings.ToLower(fmt.Sprint(args[1])); slices.Contains(reading[name], sub) {
-				name += " " + sub
-			}
-		}
-		r.Commands[name]++
-		r.Failed = cmp.Or(r.Failed, failure(c.Err()))
-	}
-	t.report(r)
 }
 
 // failure names an error without the words of a server, which may repeat an argument.

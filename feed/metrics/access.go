@@ -73,12 +73,9 @@ func (a Access) Listen(l net.Listener) (net.Listener, error) {
 	return tls.NewListener(l, &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{cert}}), nil
 }
 
-// users are names with the bcrypt of their passwords.
-type users map[string][]byte
-
-// readUsers reads a file of users; "" is none. The error is one sentence that names the line and
-// no secret.
-func readUsers(name string) (users, error) {
+// readUsers reads a file of users, and returns the bcrypt of their passwords by their names; "" is none. The error is one sentence that
+// names the line and no secret.
+func readUsers(name string) (map[string][]byte, error) {
 	if name == "" {
 		return nil, nil
 	}
@@ -86,7 +83,7 @@ func readUsers(name string) (users, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := users{}
+	list := map[string][]byte{}
 	n := 0
 	for line := range strings.Lines(string(text)) {
 		n++
@@ -120,7 +117,7 @@ const mostGuesses = 4
 // guard asks for a name and a password. A password that was right is remembered by its digest:
 // bcrypt takes a good part of a second by design, and a scraper comes every few.
 type guard struct {
-	users   users
+	users   map[string][]byte // the bcrypt of their passwords, by name
 	next    http.Handler
 	guesses chan struct{} // holds one for each password that is compared or waits for it
 	compare sync.Mutex    // one at a time: guesses wait for one another
