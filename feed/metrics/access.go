@@ -348,7 +348,8 @@ func knownHost(names []string) func(host string) bool {
 			host = name
 		}
 		host = strings.ToLower(strings.TrimSuffix(host, "."))
-		local := host != "" && !strings.Contains(host, ".") || strings.HasSuffix(host, ".svc") || strings.HasSuffix(host, ".svc.cluster.local")
+		local := host != "" && !strings.Contains(host, ".") || strings.HasSuffix(host, ".svc") ||
+			strings.HasSuffix(host, ".svc.cluster.local")
 		return local || known[host] || net.ParseIP(strings.Trim(host, "[]")) != nil
 	}
 }
