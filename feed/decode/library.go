@@ -187,11 +187,7 @@ func NewRecognizer(libraries []*Library) *Recognizer {
 		for _, t := range l.Types {
 			r.byType[t] = append(r.byType[t], l)
 		}
-		for _, f := range l.Fields {
-			if !slices.Contains(r.fields, f) {
-				r.fields = append(r.fields, f)
-			}
-		}
+		r.fields = append(r.fields, l.Fields...)
 		if l.Lists != "" {
 			r.lists = append(r.lists, regexp.MustCompile(l.Lists))
 		}
@@ -199,11 +195,9 @@ func NewRecognizer(libraries []*Library) *Recognizer {
 			r.beside = append(r.beside, regexp.MustCompile(l.Beside))
 		}
 	}
-	for _, f := range hashFields {
-		if !slices.Contains(r.fields, f) {
-			r.fields = append(r.fields, f)
-		}
-	}
+	r.fields = append(r.fields, hashFields...)
+	slices.Sort(r.fields)
+	r.fields = slices.Compact(r.fields)
 	return r
 }
 

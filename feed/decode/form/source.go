@@ -328,7 +328,7 @@ func (all Several) Decode(now limiter.Instant, got []decode.Sample, given decode
 		n := len(o.Fetch(now))
 		d := o.Decode(now, got[:n], given)
 		got, members = got[n:], append(members, d.Members...)
-		if s := strictnessOf(&d, now); i == 0 || slices.Compare(s[:], best[:]) > 0 {
+		if s := Strictness(&d, now); i == 0 || slices.Compare(s[:], best[:]) > 0 {
 			strictest, best = d, s
 		}
 	}
@@ -337,9 +337,9 @@ func (all Several) Decode(now limiter.Instant, got []decode.Sample, given decode
 	return strictest
 }
 
-// strictnessOf returns how much a limiter denies, in numbers that are the greater the more: whether that is not known, how long until
+// Strictness returns how much a limiter denies, in numbers that are the greater the more: whether that is not known, how long until
 // it admits one, and how little is left.
-func strictnessOf(d *decode.Decoded, now limiter.Instant) (s [3]int64) {
+func Strictness(d *decode.Decoded, now limiter.Instant) (s [3]int64) {
 	state := d.State
 	state.Algorithm = d.Algorithm
 	is := state.Peek(now, d.Limit, d.Convention, 1)

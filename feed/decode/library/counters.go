@@ -96,8 +96,9 @@ func kong(s *decode.Sample, c decode.Context) *decode.Match {
 	base, period, ok := form.LastPart(s.Key, ':')
 	base, stamp, more := form.LastPart(base, ':')
 	ms, numeric := form.Count(stamp)
-	length, known := kongPeriods[period]
-	if !ok || !more || !numeric || !known || s.TTL <= 0 || s.TTL > 366*day || !c.Named && !kongName.MatchString(base) {
+	length, known := periods[period]
+	_, counts := form.Count(s.Text)
+	if !ok || !more || !numeric || !known || !counts || s.TTL <= 0 || s.TTL > 366*day || !c.Named && !kongName.MatchString(base) {
 		return nil
 	}
 	x := aligned(limiter.FixedWindow, length, func(start limiter.Instant) string {
@@ -111,17 +112,14 @@ func kong(s *decode.Sample, c decode.Context) *decode.Match {
 	if begin, _ := x.Bound(start); begin != start || start > c.Now.Add(clientAhead) {
 		return nil
 	}
-	if _, ok := form.Count(s.Text); !ok {
-		return nil
-	}
 	m := x.Match(base+":"+period, "ratelimit:", "named ratelimit:<route>:<service>:<id>:<start>:<period>",
 		"the start is one of a "+period, "an integer that expires")
 	m.Suffix = ":" + period // each has a limit of its own
 	return m
 }
 
-// kongPeriods are the words for a period; months and years are those of the calendar.
-var kongPeriods = map[string]time.Duration{
+// periods are the words for a period; months and years are Kong's, those of the calendar.
+var periods = map[string]time.Duration{
 	"second": time.Second, "minute": time.Minute, "hour": time.Hour, "day": day, "month": 30 * day, "year": 365 * day,
 }
 

@@ -86,10 +86,7 @@ func readLimitConn(d *decode.Decoded, now limiter.Instant, got []decode.Sample, 
 func envoyRatelimit(s *decode.Sample, c decode.Context) *decode.Match {
 	base, last, ok := form.LastPart(s.Key, '_')
 	second, numeric := form.Count(last)
-	if !ok || !numeric || second < 1e9 || second > 1e11 || s.TTL <= 0 || !c.Named && !descriptor.MatchString(base) {
-		return nil
-	}
-	if _, ok := form.Count(s.Text); !ok {
+	if !ok || !numeric || second < 1e9 || second > 1e11 || !form.IsCounter(s) || !c.Named && !descriptor.MatchString(base) {
 		return nil
 	}
 	e := &form.Undecided{Start: limiter.Instant(second * 1e6), Slack: form.WholeSecond, Fits: fitsEnvoy}

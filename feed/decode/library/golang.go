@@ -135,14 +135,12 @@ func mennanov(s *decode.Sample, c decode.Context) *decode.Match {
 	if base, start, ok := form.StartSuffix(s, c.Now); ok && (c.Named || strings.HasSuffix(base, "}")) {
 		return matchTruncated(s, c, base, start)
 	}
-	base, ok := strings.CutSuffix(s.Key, "last")
-	if !ok {
-		base, ok = strings.CutSuffix(s.Key, "available")
+	for _, part := range [...]string{"last", "available"} {
+		if base, ok := strings.CutSuffix(s.Key, part); ok && (c.Named || strings.HasSuffix(base, "}")) {
+			return matchMennanovBucket(s, c, base)
+		}
 	}
-	if !ok || !c.Named && !strings.HasSuffix(base, "}") {
-		return nil
-	}
-	return matchMennanovBucket(s, c, base)
+	return nil
 }
 
 // matchTruncated returns the match of the counters of windows. Where the expiry is one that a

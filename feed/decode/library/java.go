@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/big"
 	"regexp"
+	"slices"
 	"time"
 
 	"ratescope/feed/decode"
@@ -124,13 +125,11 @@ func (b *bandwidth) limit() limiter.Limit {
 // bucket4jState reads the limit that admits last, and, where several admit, the one with least left.
 func bucket4jState(d *decode.Decoded, now limiter.Instant, got []decode.Sample, _ decode.Settings) bool {
 	limits, ok := readBucket4j(got[0].Text, now)
-	best := math.Inf(-1)
+	var best [3]int64
 	for i := range limits {
 		one := limits[i].decoded()
-		p := one.State.Peek(now, one.Limit, one.Convention, 1)
-		if pressing := p.RetryAfter.Seconds()*1e3 - float64(p.Remaining)/limiter.MaxCount; pressing > best {
-			best = pressing
-			d.State, d.Settings = one.State, one.Settings
+		if s := form.Strictness(&one, now); i == 0 || slices.Compare(s[:], best[:]) > 0 {
+			best, d.State, d.Settings = s, one.State, one.Settings
 		}
 	}
 	if len(limits) > 1 {

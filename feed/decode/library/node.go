@@ -175,7 +175,8 @@ func httprateRedis(s *decode.Sample, c decode.Context) *decode.Match {
 	}
 	longest := time.Duration(0) // the longest expiry seen
 	r := &form.Reader{
-		Keys: form.Texts(s.Key), Settings: decode.Settings{Algorithm: limiter.SlidingWindow}, Holds: "count",
+		Keys: form.Texts(s.Key), Holds: "count",
+		Settings: decode.Settings{Algorithm: limiter.SlidingWindow, Convention: limiter.Convention{Rounding: convention.Nearest}},
 		// At most what the counter holds counts, for it may be of a window long over.
 		Read: func(d *decode.Decoded, _ limiter.Instant, got []decode.Sample, _ decode.Settings) bool {
 			if longest = max(longest, got[0].TTL); d.Window == 0 {
@@ -187,7 +188,6 @@ func httprateRedis(s *decode.Sample, c decode.Context) *decode.Match {
 			return form.IsCounter(&got[0])
 		},
 	}
-	r.Settings.Convention.Rounding = convention.Nearest
 	return r.Match(s, c, decode.Match{Prefix: prefix + ":", Why: []string{"named httprate:<hash of 64 bits>", "an integer that expires"}})
 }
 

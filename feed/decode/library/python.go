@@ -8,7 +8,6 @@ import (
 	"math"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -24,10 +23,6 @@ import (
 // client may hold slashes of its own.
 var limitsName = regexp.MustCompile(`(?s)^([^/]*/).*(/(\d+)/(\d+)/(second|minute|hour|day|month|year)(}?))(/-1)?$`)
 
-var granularities = map[string]time.Duration{
-	"second": time.Second, "minute": time.Minute, "hour": time.Hour, "day": day, "month": 30 * day, "year": 360 * day,
-}
-
 func limits(s *decode.Sample, c decode.Context) *decode.Match {
 	var n []string
 	if s.TTL > 0 && strings.Contains(s.Key, "/") {
@@ -38,7 +33,10 @@ func limits(s *decode.Sample, c decode.Context) *decode.Match {
 	}
 	amount, counted := form.Count(n[3])
 	multiples, whole := form.Count(n[4])
-	unit, slides := granularities[n[5]], n[6] != ""
+	unit, slides := periods[n[5]], n[6] != ""
+	if n[5] == "year" {
+		unit = 360 * day
+	}
 	if !counted || !whole || amount == 0 || amount > limiter.MaxCount || multiples == 0 || multiples > int64(limiter.MaxWindow/unit) ||
 		slides && !strings.Contains(s.Key, "{") || !slides && n[7] != "" {
 		return nil
@@ -100,12 +98,9 @@ func renamedHalves(d *decode.Decoded, now limiter.Instant, got []decode.Sample, 
 
 // isRecent says whether text is a time in seconds of the window before now.
 func isRecent(text string, now limiter.Instant, window time.Duration) bool {
-	v, ok := strconv.ParseFloat(text, 64)
-	if ok != nil || decode.UnitOf(v, now) != time.Second {
-		return false
-	}
+	v, ok := form.Number(text)
 	age := now.Sub(decode.InstantIn(v, time.Second))
-	return age > -clientAhead && age < window+clientAhead
+	return ok && decode.UnitOf(v, now) == time.Second && age > -clientAhead && age < window+clientAhead
 }
 
 func djangoREST(s *decode.Sample, c decode.Context) *decode.Match {

@@ -325,11 +325,7 @@ func stepped(amount float64, at, now limiter.Instant, step float64, leaks bool, 
 	if back = math.Min(back, limiter.MaxCount); leaks {
 		return math.Max(amount-back, 0), at
 	}
-	amount = math.Max(amount+back, 0)
-	if burst > 0 {
-		amount = math.Min(amount, float64(burst))
-	}
-	return amount, at
+	return math.Min(math.Max(amount+back, 0), float64(cmp.Or(burst, limiter.MaxCount))), at
 }
 
 // count puts what was used until an instant, or until the key expires, into d.

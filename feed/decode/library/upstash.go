@@ -2,6 +2,7 @@ package library
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -64,7 +65,8 @@ func upstashWindow(s *decode.Sample, c decode.Context) *decode.Match {
 	m.Algorithm = windows.Settings.Algorithm
 	m.Limiter = x.beside(windows, func(d *decode.Decoded, own []decode.Sample, most int64, _ decode.Settings) {
 		if d.PreviousKnown = true; regions {
-			if d.Partial = !(complete(&own[0]) && complete(&own[1])); d.Algorithm == limiter.SlidingWindow {
+			d.Partial = slices.ContainsFunc(own[:2], func(s decode.Sample) bool { return s.Exists() && !s.Whole })
+			if d.Algorithm == limiter.SlidingWindow {
 				d.Convention.Rule, d.Convention.Rounding = convention.Fits, convention.Exact
 			}
 		}
@@ -132,8 +134,6 @@ func givenBack(s *decode.Sample) (int64, bool) {
 
 // mostPairs is about how many requests of several regions are read one by one.
 const mostPairs = 1000
-
-func complete(s *decode.Sample) bool { return !s.Exists() || s.Whole }
 
 // sumOfCosts adds the costs in a hash whose fields are the random ids of requests.
 func sumOfCosts(s *decode.Sample) (sum int64, ok bool) {
