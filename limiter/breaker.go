@@ -282,7 +282,6 @@ func nodeOfError(err error) string {
 	return ""
 }
 
-// within bounds the context of a call.
 func (b *Breaker) within(ctx context.Context, call func(context.Context) error) error {
 	if b.config.Timeout <= 0 || ctx == nil {
 		return call(ctx)

@@ -93,7 +93,6 @@ func (b *bucket) fits(q *request) bool {
 	return q.limit.Count == 0 || q.n == 0 || b.used <= q.largest-q.n
 }
 
-// words are what is kept of a bucket.
 func (b *bucket) pack(q *request) packed {
 	at := b.Sub(rate.Moment{US: int64(q.now)}, b.since)
 	k := packed{at: Instant(at.US), x: at.Part, y: b.Den, z: b.used}

@@ -99,7 +99,6 @@ func (m *Memory) decide(d *Decision, q *request, key string, charge bool) {
 	s.mu.Unlock()
 }
 
-// shard returns where a key is kept.
 func (m *Memory) shard(key string) *shard { return &m.shards[m.place(key)] }
 
 func (m *Memory) place(key string) uint64 { return maphash.String(m.seed, key) % shardCount }
@@ -127,7 +126,6 @@ func acceptable(key string, limit Limit, n int64) bool {
 	return uint(len(key)-1) < MaxKeyLen && uint64(n) <= MaxLogCost && limit.Burst <= limit.Count && limit.valid()
 }
 
-// check looks at everything that can be wrong.
 func (m *Memory) check(ctx context.Context, key string, limit Limit, n int64) error {
 	if m == nil {
 		return errNoLimiter

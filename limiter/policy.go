@@ -180,7 +180,6 @@ func (q *Queue) join(key string) (chan struct{}, bool) {
 	return turn, true
 }
 
-// leave removes a request from its queue.
 func (q *Queue) leave(key string, turn chan struct{}) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -92,7 +92,6 @@ func (s *State) Clone() State {
 	return t
 }
 
-// pack returns the state of an algorithm that keeps no log.
 func (s *State) pack() packed {
 	switch s.Algorithm.arithmetic().kind {
 	case kindWindow, kindWeighted:

@@ -99,7 +99,6 @@ type entry struct {
 	Outcomes *model.Outcomes `json:"tally,omitempty"`
 }
 
-// name returns the key of a line.
 func (e *entry) name() string {
 	if raw, err := strconv.Unquote(e.Key); e.KeyQuoted && err == nil {
 		return raw

@@ -59,7 +59,6 @@ func (i *Injector) Change(ctx context.Context, s model.Order) (model.Changed, er
 	return done, errors.Join(err, i.end(act, model.Outcomes{}))
 }
 
-// carryOut sends the commands of a change.
 func (i *Injector) carryOut(ctx context.Context, act *action, s model.Order, done *model.Changed) error {
 	ctx, cancel := context.WithTimeout(ctx, i.link.timeout)
 	defer cancel()
@@ -139,7 +138,6 @@ func changed(s model.Order, now limiter.Instant) []string {
 	return append(keys, layout.BlockedKey(s.Key))
 }
 
-// previewChange returns the commands of a change without sending them.
 func (i *Injector) previewChange(ctx context.Context, s model.Order) ([]string, error) {
 	now := i.link.now()
 	switch s.Change.Kind {

@@ -145,7 +145,6 @@ func (l *link) read(ctx context.Context, client redis.UniversalClient, w *foreig
 	return fetched, nil
 }
 
-// exchanged returns the keys and arguments of exchange.
 func exchanged(fetched []decode.Fetch, held []decode.Sample, written foreign.Written) (keys []string, args []any) {
 	checks := 0
 	check := func(exists bool, text string, command ...any) {

@@ -46,7 +46,6 @@ func (e *unknownOutcome) Error() string {
 
 func (e *unknownOutcome) Unwrap() []error { return []error{limiter.ErrUnknownOutcome, e.cause} }
 
-// explainFailure turns the error of a decision into one sentence.
 func (s *server) explainFailure(ctx context.Context, err error, about subject) error {
 	text, key := err.Error(), about.key
 	switch {

@@ -56,7 +56,6 @@ func WithPrefix(p string) Option { return func(s *settings) { s.prefix = p } }
 // client without a Pipeline.
 func WithBatches(n int) Option { return func(s *settings) { s.batches = n } }
 
-// named returns the name of a limiter's key on the server.
 func (s settings) named(key string) string { return layout.Named(s.prefix, key) }
 
 func settingsOf(opts []Option) (settings, error) {
@@ -153,7 +152,6 @@ var forms = map[limiter.Algorithm]form{
 	},
 }
 
-// scriptFile returns the file of the script of an algorithm.
 func (s settings) scriptFile(a limiter.Algorithm) (string, error) {
 	first := s.convention.Alignment == convention.FirstRequest
 	switch {

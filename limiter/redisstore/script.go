@@ -72,7 +72,6 @@ func compile(file string, t parameters) *script {
 	return known.(*script)
 }
 
-// lua returns the text of a script.
 func lua(file string, t parameters) (string, error) {
 	frame := "decision.lua"
 	switch {

@@ -236,7 +236,6 @@ func (s *Store) CheckLimits(together bool, parts ...limiter.KeyLimit) error {
 	return nil
 }
 
-// mostCost returns the largest cost of one request.
 func (s *plan) mostCost() int64 {
 	switch {
 	case s.algorithm == limiter.SlidingLog:

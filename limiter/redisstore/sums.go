@@ -65,7 +65,6 @@ func (s *sums) of(name sumName) *runningSum {
 	return one
 }
 
-// forget drops the running sums of a key.
 func (s *sums) forget(key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

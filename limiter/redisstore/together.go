@@ -59,7 +59,6 @@ func (t *together) due(batch []*call) (names []string) {
 	return names
 }
 
-// check finds out whether one server has all keys.
 func (t *together) check(names []string) {
 	if len(names) == 0 || !t.checked.TryLock() {
 		return

@@ -154,7 +154,6 @@ func (b *bench) instants() error {
 	return nil
 }
 
-// name finds out which algorithm it is.
 func (b *bench) name() error {
 	err := b.measure(b.uneven())
 	if err != nil {
@@ -391,7 +390,6 @@ func (b *bench) most() error {
 	return b.fast()
 }
 
-// promised names what a bound is of.
 func (b *bench) promised() string {
 	if b.o.Exact || b.r.Identity.Algorithm == limiter.Unknown {
 		return "the limit"

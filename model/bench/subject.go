@@ -80,7 +80,6 @@ var (
 	errSpent = errors.New("the bound on requests is reached")
 )
 
-// player sends traffic to a subject.
 type player struct {
 	subject Subject
 	zero    limiter.Instant
@@ -175,7 +174,6 @@ func requests(steps []Step) int64 {
 	return collect.Sum(steps, func(s Step) int64 { return s.N })
 }
 
-// simulated is a candidate as a subject.
 type simulated struct {
 	Candidate
 	memory *limiter.Memory

@@ -180,7 +180,6 @@ func (h *hot) model(keys map[int]*known) *model.HotKeys {
 	return out
 }
 
-// key returns the figures of key i.
 func (h *hot) key(name string, i int) model.HotKey {
 	k := model.HotKey{Key: name}
 	for what, of := range figures {

@@ -15,7 +15,6 @@ import (
 	"ratescope/model/collect"
 )
 
-// unpack takes the readings of a pack.
 func (r *Reader) unpack(p *pack) error {
 	for _, n := range p.Keys {
 		var k *key

@@ -154,7 +154,6 @@ func (r *Request) mismatch() bool {
 
 func window(t *model.Target) time.Duration { return max(t.Limit.Window, t.Window) }
 
-// limit returns the limit with its window.
 func (r *Request) limit() limiter.Limit {
 	l := r.Target.Limit
 	l.Window = window(r.Target)
