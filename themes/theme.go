@@ -198,6 +198,8 @@ func New(p Palette) *Theme {
 	for _, hex := range []string{p.Admitted, p.Previous, p.Current, p.Unknown} {
 		beside[Hex(hex)] = outstanding(Hex(hex), Hex(tones[2]), wash)
 	}
+	// Calm up to 60 %, at the colour of near when a key counts as near (80 %), at that of denied at 100 %.
+	fine, near, denied := Hex(p.Admitted), Hex(p.Near), Hex(p.Denied)
 	return &Theme{
 		Name: p.Name, Dark: p.Dark,
 		Text: fg(p.Text), Dim: fg(p.Dim), Faint: fg(p.Faint),
@@ -214,15 +216,9 @@ func New(p Palette) *Theme {
 		Fine:         ramp(5, Hex(p.Faint), Hex(p.Admitted))[fades],
 		Coming:       ramp(5, Hex(p.Faint), Hex(p.Dim))[3],
 		ComingDenied: ramp(7, ground, Hex(p.Denied))[5],
-		fill:         fillRamp(Hex(p.Admitted), Hex(p.Near), Hex(p.Denied)),
+		fill:         slices.Concat(slices.Repeat([]Ink{fine}, 60), ramp(21, fine, near), ramp(21, near, denied)[1:]),
 		glow:         ramp(101, Hex(p.Previous), Hex(p.Accent), Hex(p.Title)),
 	}
-}
-
-// fillRamp stays calm up to 60 %, is at the colour of near when a key counts as near
-// (80 %), and reaches denied at 100 %.
-func fillRamp(fine, near, denied Ink) []Ink {
-	return slices.Concat(slices.Repeat([]Ink{fine}, 60), ramp(21, fine, near), ramp(21, near, denied)[1:])
 }
 
 // Fill returns the style of a bar at a utilization of 0 to 1; beyond is clamped.

@@ -132,12 +132,14 @@ func Append(name string) (*os.File, error) {
 		return nil, bare(err)
 	}
 	size, err := private(f)
-	if err == nil && size > 0 {
-		err = endLine(f, size)
+	if last := make([]byte, 1); err == nil && size > 0 {
+		if _, err = f.ReadAt(last, size-1); err == nil && last[0] != '\n' {
+			_, err = f.Write([]byte{'\n'})
+		}
 	}
 	if err != nil {
 		f.Close()
-		return nil, err
+		return nil, bare(err)
 	}
 	return f, nil
 }
@@ -156,16 +158,6 @@ func private(f *os.File) (size int64, err error) {
 		return 0, fmt.Errorf("others may use it (%v): run chmod 600 %s", info.Mode().Perm(), safetext.Clean(f.Name()))
 	}
 	return info.Size(), nil
-}
-
-// endLine ends the last line of a file of so many bytes, if it was torn.
-func endLine(f *os.File, size int64) error {
-	last := make([]byte, 1)
-	_, err := f.ReadAt(last, size-1)
-	if err == nil && last[0] != '\n' {
-		_, err = f.Write([]byte{'\n'})
-	}
-	return bare(err)
 }
 
 // Replace puts content into the place of a file whose content is was, nil where there is none

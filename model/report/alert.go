@@ -53,8 +53,9 @@ const (
 
 // AlertOf returns an event in the form in which it is delivered.
 func AlertOf(e alert.Event, o Options) Alert {
+	sum := sha256.Sum256([]byte(ServerName(e.Server) + "\x00" + e.Rule + "\x00" + e.Key))
 	a := Alert{Alert: e.Rule, State: Resolved, Severity: e.Severity, Since: e.Since.Millis(), At: e.At.Millis(), Server: Text(e.Server),
-		Dedup: dedup(e.Server, e.Rule, e.Key), Count: 1, Keys: []Text{},
+		Dedup: hex.EncodeToString(sum[:16]), Count: 1, Keys: []Text{},
 		Value: finite(e.When.Metric != alert.NoData && e.When.Metric != alert.Faulty, e.Value)}
 	if e.Firing {
 		a.State = Firing
@@ -67,12 +68,6 @@ func AlertOf(e alert.Event, o Options) Alert {
 	}
 	a.Text = Text(a.sentence(e))
 	return a
-}
-
-// dedup returns a digest of what an alert is about; key is "" where that is the server.
-func dedup(server, rule, key string) string {
-	sum := sha256.Sum256([]byte(ServerName(server) + "\x00" + rule + "\x00" + key))
-	return hex.EncodeToString(sum[:16])
 }
 
 // ServerName returns a server's URL, or its nodes' URLs, in the one form that all programs have in common that

@@ -27,7 +27,10 @@ func TestServerName(t *testing.T) {
 			t.Errorf("%q is named %q, want %q", spelled, got, want)
 		}
 	}
-	if dedup("redis://exporter@h/0", "full", "k") != dedup("redis://h", "full", "k") || dedup("redis://h/1", "full", "k") == dedup("redis://h", "full", "k") {
+	dedup := func(server string) string {
+		return AlertOf(alert.Event{Server: server, Rule: "full", Key: "k", OfKey: true}, Options{}).Dedup
+	}
+	if dedup("redis://exporter@h/0") != dedup("redis://h") || dedup("redis://h/1") == dedup("redis://h") {
 		t.Error("the dedup_key does not go by the server alone")
 	}
 }
@@ -36,10 +39,12 @@ func TestServerName(t *testing.T) {
 func TestAnAlertOfUnknownBeginning(t *testing.T) {
 	at := limiter.InstantOf(time.Unix(1_795_000_000, 0))
 	for _, e := range []alert.Event{{Firing: true}, {}} {
-		e.Rule, e.Key, e.OfKey, e.When.Metric, e.Value, e.Since, e.At = "full", "rl:a", true, alert.Utilization, 1, at.Add(-40*time.Second), at
+		e.Rule, e.Key, e.OfKey, e.When.Metric, e.Value, e.Since, e.At =
+			"full", "rl:a", true, alert.Utilization, 1, at.Add(-40*time.Second), at
 		for _, least := range []bool{true, false} {
 			e.AtLeast = least
-			if text := string(AlertOf(e, Options{}).Text); strings.Contains(text, " at least 40s") != least || !strings.HasSuffix(text, " 40s") {
+			text := string(AlertOf(e, Options{}).Text)
+			if strings.Contains(text, " at least 40s") != least || !strings.HasSuffix(text, " 40s") {
 				t.Errorf("with its beginning known: %v, it says %q", !least, text)
 			}
 		}

@@ -168,10 +168,23 @@ func CapsuleLines(r io.ReaderAt, size int64, name string) ([]byte, error) {
 	return content, nil
 }
 
-// inCapsule finds a file in a capsule by its name; nil where there is none.
+// inCapsule finds a file in a capsule by its name; nil where there is none. A zip file whose directory is larger than a capsule's
+// is an error: to read that would take memory in proportion. The end of the directory is looked for as archive/zip does, in the
+// last 64 KiB and the longest comment.
 func inCapsule(r io.ReaderAt, size int64, name string) (*zip.File, error) {
-	if err := bounded(r, size); err != nil {
-		return nil, err
+	const end = 22 // bytes of the end of the directory
+	tail := make([]byte, min(size, 65<<10))
+	if n, err := r.ReadAt(tail, size-int64(len(tail))); n < len(tail) && err != nil {
+		return nil, errNotCapsule
+	}
+	at := bytes.LastIndex(tail, []byte("PK\x05\x06"))
+	if at < 0 || len(tail)-at < end {
+		return nil, errNotCapsule
+	}
+	number := binary.LittleEndian.Uint32
+	files, length, offset := binary.LittleEndian.Uint16(tail[at+10:]), number(tail[at+12:]), number(tail[at+16:])
+	if files > maxFiles || length > maxDirectory || int64(offset) > size { // zip64 has the largest values here
+		return nil, errNotCapsule
 	}
 	z, err := zip.NewReader(r, size)
 	if err != nil {
@@ -181,27 +194,6 @@ func inCapsule(r io.ReaderAt, size int64, name string) (*zip.File, error) {
 		return z.File[i], nil
 	}
 	return nil, nil
-}
-
-// bounded returns an error for a zip file whose directory is larger than a capsule's: to read
-// that would take memory in proportion. It looks for the end of the directory as archive/zip
-// does, in the last 64 KiB and the longest comment.
-func bounded(r io.ReaderAt, size int64) error {
-	const end = 22 // bytes of the end of the directory
-	tail := make([]byte, min(size, 65<<10))
-	if n, err := r.ReadAt(tail, size-int64(len(tail))); n < len(tail) && err != nil {
-		return errNotCapsule
-	}
-	at := bytes.LastIndex(tail, []byte("PK\x05\x06"))
-	if at < 0 || len(tail)-at < end {
-		return errNotCapsule
-	}
-	number := binary.LittleEndian.Uint32
-	files, length, offset := binary.LittleEndian.Uint16(tail[at+10:]), number(tail[at+12:]), number(tail[at+16:])
-	if files > maxFiles || length > maxDirectory || int64(offset) > size { // zip64 has the largest values here
-		return errNotCapsule
-	}
-	return nil
 }
 
 // Bounds of the summary: it is to be read.

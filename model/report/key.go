@@ -80,6 +80,17 @@ func KeyOf(r *model.Reading, at limiter.Instant, o Options) Key {
 	g := r.Gauge(at)
 	t := r.Target
 	counted, weighed := g.Current.Known, g.Previous.Known && g.Current.Known
+	members := r.Members
+	if !slices.Contains(members, r.Key) { // also where that is only what the names of its windows have in common
+		members = append([]string{r.Key}, members...)
+	}
+	notes := append([]Text{}, collect.Map(r.Notes, func(n model.Note) Text { return Text(n) })...)
+	if r.Err != "" {
+		notes = append(notes, Text(r.Err))
+	}
+	if Text(r.Key).lossy() {
+		notes = append(notes, "name is not valid UTF-8")
+	}
 	k := Key{
 		Key:         o.Name(r.Key),
 		Type:        Text(r.Type),
@@ -98,38 +109,16 @@ func KeyOf(r *model.Reading, at limiter.Instant, o Options) Key {
 		Rate:        finite(g.RateKnown, g.Rate),
 		Denied:      Denied{r.Denied.Known, collect.Known(r.Denied.Known, r.Denied.N)},
 		TTL:         collect.Known(r.TTL != 0 && r.Type != "none", Millis(r.TTL)),
-		Notes:       notes(r),
+		Notes:       notes,
 		Library:     collect.Known(t.Library != "", t.Library),
 		Evidence:    t.Evidence.String(),
 		LimitFrom:   collect.Known(t.LimitFrom != model.NoLimit, t.LimitFrom.String()),
-		Members:     members(r, o),
+		Members:     o.List(members),
 	}
 	if !o.Mask && k.Key.lossy() {
 		k.KeyBase64 = []byte(r.Key)
 	}
 	return k
-}
-
-// members returns the names of the Redis keys that are the limiter, and its own name among them,
-// also where that is only what the names of its windows have in common.
-func members(r *model.Reading, o Options) []Text {
-	list := make([]Text, 0, len(r.Members)+1)
-	if !slices.Contains(r.Members, r.Key) {
-		list = append(list, o.Name(r.Key))
-	}
-	return append(list, o.List(r.Members)...)
-}
-
-// notes are what the reading says about itself, and why it could not be made.
-func notes(r *model.Reading) []Text {
-	list := append([]Text{}, collect.Map(r.Notes, func(n model.Note) Text { return Text(n) })...)
-	if r.Err != "" {
-		list = append(list, Text(r.Err))
-	}
-	if Text(r.Key).lossy() {
-		list = append(list, "name is not valid UTF-8")
-	}
-	return list
 }
 
 // finite returns f, or nil where it is not known or JSON has no number for it.

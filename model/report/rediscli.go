@@ -77,7 +77,10 @@ func command(server model.Server) string {
 // held returns the keys that hold what a limiter has counted.
 func held(r *model.Reading, now limiter.Instant) []string {
 	if windows := r.Target.Library == model.OwnLibrary || r.Target.Layout.Suffixed; len(r.Members) > 0 && !windows {
-		return counted(r, r.Members)
+		stored, ok := r.Target.StoredLimit(r.Key)
+		return slices.DeleteFunc(slices.Clone(r.Members), func(k string) bool { // without its hash, Redisson refuses every request
+			return ok && stored.Left != "" && k == stored.Key
+		})
 	}
 	return r.Target.Keys(r.Key, now)
 }
@@ -124,16 +127,6 @@ func shellQuote(s string) string {
 		}
 	}
 	return b.String() + "'"
-}
-
-// counted leaves out of the keys of a limiter those that hold how it limits: without its hash,
-// Redisson refuses every request with an error.
-func counted(r *model.Reading, keys []string) []string {
-	stored, ok := r.Target.StoredLimit(r.Key)
-	if !ok || stored.Left == "" {
-		return keys
-	}
-	return slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return k == stored.Key })
 }
 
 // raise returns the lines that raise a limit that its library keeps in Redis, with those that take it
