@@ -17,6 +17,7 @@ import (
 	"ratescope/cmd"
 	"ratescope/feed/config"
 	"ratescope/feed/decode/library"
+	"ratescope/model/collect"
 	"ratescope/model/report"
 	"ratescope/tui"
 	"ratescope/tui/lab"
@@ -30,7 +31,7 @@ func TestTables(t *testing.T) {
 	for _, table := range []struct{ file, mark, text string }{
 		{"libraries.md", "libraries", libraries()},
 		{"keys.md", "keys", keys()},
-		{"keys.md", "lab keys", lab.HelpMarkdown()},
+		{"keys.md", "lab keys", markdown(lab.HelpKeys())},
 		{"commands.md", "commands", commands()},
 		{"commands.md", "flags", flags()},
 		{"metrics.md", "metrics", descriptions()},
@@ -60,7 +61,18 @@ func keys() string {
 	if err != nil {
 		return err.Error()
 	}
-	return unique(app.All()).Markdown()
+	return markdown(unique(app.All()))
+}
+
+// markdown returns the table of actions.
+func markdown(list shell.Actions) string {
+	var b strings.Builder
+	b.WriteString("| key | does |\n|---|---|\n")
+	for i := range list {
+		quoted := collect.Map(list[i].Keys(), func(name string) string { return "`" + name + "`" })
+		b.WriteString("| " + strings.Join(quoted, " ") + " | " + list[i].What() + " |\n")
+	}
+	return b.String()
 }
 
 // unique leaves out an action whose keys all belong to one before it.

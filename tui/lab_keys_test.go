@@ -39,10 +39,8 @@ func TestTheHelpIsNotCut(t *testing.T) {
 			x.See("PAUSED")
 			x.Press("?")
 			x.See("any key closes")
-			for line := range strings.Lines(lab.HelpMarkdown()) {
-				if cells := strings.Split(line, " | "); len(cells) == 2 && strings.HasPrefix(cells[0], "| `") {
-					x.See(strings.TrimSuffix(strings.TrimSpace(cells[1]), " |"))
-				}
+			for _, act := range lab.HelpKeys() {
+				x.See(act.What())
 			}
 		})
 	}
@@ -82,7 +80,8 @@ func TestAccuracyAsAScreen(t *testing.T) {
 	learn(t, 140, 42, lab.Options{}, func(x *terminal) {
 		x.See("PAUSED")
 		x.Press("A")
-		r, err := accuracy.Measure(t.Context(), accuracy.Options{Limit: limiter.Limit{Count: 10, Window: 10 * time.Second}, Seed: accuracy.DefaultSeed})
+		r, err := accuracy.Measure(t.Context(), accuracy.Options{Limit: limiter.Limit{Count: 10, Window: 10 * time.Second},
+			Seed: accuracy.DefaultSeed})
 		if err != nil {
 			t.Fatal(err)
 		}

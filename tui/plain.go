@@ -85,7 +85,8 @@ func (p *plain) report(local time.Time) {
 	alerts := p.board.Alerts()
 	for _, e := range alerts[len(alerts)-min(p.board.Raised()-p.written, len(alerts)):] {
 		if e.What != model.LinkLost && e.What != model.Appeared {
-			p.line("%s %s", p.subject(&e), session.AlertText(&e))
+			name := func(key string) string { return session.FullName(key, p.o.Mask) }
+			p.line("%s %s", session.Subject(&e, name), session.AlertText(&e))
 		}
 	}
 	p.written = p.board.Raised()
@@ -93,11 +94,6 @@ func (p *plain) report(local time.Time) {
 		p.last = local
 		p.summary()
 	}
-}
-
-// subject is the key or the server that an alert is about.
-func (p *plain) subject(e *model.Alert) string {
-	return session.Subject(e, func(key string) string { return session.FullName(key, p.o.Mask) })
 }
 
 func (p *plain) summary() {

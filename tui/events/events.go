@@ -25,23 +25,13 @@ import (
 // event is one line of the log: an alert, a decision about a fired request, or a moment that a person marked.
 type event struct {
 	at    limiter.Instant
+	key   string // that it is about; "" the server
 	alert *model.Alert
 	fired *firing.Decision
 	mark  *record.Marker // of a replay
 
 	lasted, now   time.Duration // of a key that became throttled: until it was last throttled, or until now; and since its last break
 	breaks, still bool          // it was free in between; it is throttled now
-}
-
-// key is the key that an event is about; "" the server.
-func (e *event) key() string {
-	switch {
-	case e.mark != nil:
-		return e.mark.Key
-	case e.fired != nil:
-		return e.fired.Key
-	}
-	return e.alert.Key
 }
 
 // marker returns the event as it is exported.
@@ -72,7 +62,8 @@ func PaintRecent(p *widget.Canvas, r cell.Rect, s *session.Session) {
 	}
 	list := make([]event, 0, mostRecent)
 	for i := range min(mostRecent, len(alerts)) {
-		list = append(list, event{at: alerts[len(alerts)-1-i].At, alert: &alerts[len(alerts)-1-i]})
+		a := &alerts[len(alerts)-1-i]
+		list = append(list, event{at: a.At, key: a.Key, alert: a})
 	}
 	v.measure(list)
 	list = fold(list)
@@ -80,7 +71,7 @@ func PaintRecent(p *widget.Canvas, r cell.Rect, s *session.Session) {
 	who := v.whoColumns(list, in.W)
 	for i, e := range list {
 		v.paintEvent(in.X, in.Y+i, in.X+in.W, who, e)
-		if s.Shown.Board().Key(e.key()) != nil {
+		if s.Shown.Board().Key(e.key) != nil {
 			p.OnClick(cell.Rect{X: in.X, Y: in.Y + i, W: in.W, H: 1}, func(int) tea.Cmd { return lead(s, e) })
 		}
 	}
@@ -107,10 +98,10 @@ func (v view) events() []event {
 	i, j := len(alerts)-1, len(decisions)-1
 	for i >= 0 || j >= 0 {
 		if j < 0 || i >= 0 && alerts[i].At > decisions[j].At {
-			list = append(list, event{at: alerts[i].At, alert: &alerts[i]})
+			list = append(list, event{at: alerts[i].At, key: alerts[i].Key, alert: &alerts[i]})
 			i--
 		} else {
-			list = append(list, event{at: decisions[j].At, fired: &decisions[j]})
+			list = append(list, event{at: decisions[j].At, key: decisions[j].Key, fired: &decisions[j]})
 			j--
 		}
 	}
@@ -129,7 +120,7 @@ func withMarks(list []event, marks []record.Marker) []event {
 	all, next := make([]event, 0, len(list)+len(marks)), 0
 	for _, e := range append(list, event{}) { // the last one is older than every marker
 		for ; next < len(marks) && marks[next].At > e.at; next++ {
-			all = append(all, event{at: marks[next].At, mark: &marks[next]})
+			all = append(all, event{at: marks[next].At, key: marks[next].Key, mark: &marks[next]})
 		}
 		all = append(all, e)
 	}
@@ -146,17 +137,18 @@ func fold(list []event) []event {
 		why    string
 	}
 	folds := []model.AlertKind{model.Appeared, model.Left, model.BecameUnreadable}
-	newest := map[wave]*model.Alert{} // it tells of all
+	newest := map[wave]int{} // place of the one that tells of all
 	shown := list[:0]
 	for _, e := range list {
 		if a := e.alert; a != nil && a.Key != "" && slices.Contains(folds, a.What) {
 			w := wave{a.What, a.At.Floor(time.Minute), a.Key[:strings.LastIndexAny(a.Key, ":/|.")+1], a.Text}
-			if all := newest[w]; all != nil {
-				all.Key, all.N, all.Pattern = "", max(all.N, 1)+1, w.prefix+"*"
+			if i, there := newest[w]; there {
+				all := shown[i].alert
+				all.Key, all.N, all.Pattern, shown[i].key = "", max(all.N, 1)+1, w.prefix+"*", ""
 				continue
 			}
 			e.alert = new(*a)
-			newest[w] = e.alert
+			newest[w] = len(shown)
 		}
 		shown = append(shown, e)
 	}
@@ -192,7 +184,7 @@ func (v view) fits(e *event) bool {
 	case e.alert != nil:
 		words = session.Subject(e.alert, v.s.Name) + " " + session.AlertText(e.alert)
 	}
-	return v.s.Rows.Fits(e.key(), words)
+	return v.s.Rows.Fits(e.key, words)
 }
 
 // narrow is the width of a log below which its times are in seconds.
@@ -204,7 +196,8 @@ const roomForWords = 32
 // whoColumns returns how many columns the names of listed events have in a log of so many: at least what short names need, so that the
 // words of most logs stand in one place; more where a name is longer and leaves the words their room.
 func (v view) whoColumns(list []event, columns int) int {
-	room, longest, words := columns-widthOfTime(columns), 0, 0
+	clock := collect.If(columns < narrow, "15:04:05", "15:04:05.000")
+	room, longest, words := columns-len(clock+" x "), 0, 0
 	for i := range list {
 		if e := &list[i]; e.fired == nil {
 			l := v.lineOf(e)
@@ -220,13 +213,7 @@ func (v view) who(e *event) string {
 	if e.alert != nil {
 		return session.Subject(e.alert, v.s.Name)
 	}
-	return v.s.Name(e.key())
-}
-
-// widthOfTime is what the time and the mark of an event take in a log of so many columns.
-func widthOfTime(columns int) int {
-	const mark = len(" x ")
-	return collect.If(columns < narrow, len("15:04:05")+mark, len("15:04:05.000")+mark)
+	return v.s.Name(e.key)
 }
 
 // paintEvent draws an event in the columns from x to end, of which so many are for what it is about.

@@ -72,7 +72,7 @@ func (sc *Screen) Update(msg tea.Msg) tea.Cmd {
 		sc.top = min(max(sc.top, sc.at-sc.rows+1), sc.at)
 		sc.top = min(max(sc.top, 0), max(0, len(sc.list)-sc.rows))
 		sc.s.Selection.See(0, 0)
-		if sc.then.H > 0 && len(sc.list) > 0 && sc.list[sc.at].key() != "" {
+		if sc.then.H > 0 && len(sc.list) > 0 && sc.list[sc.at].key != "" {
 			return sc.s.AskThen(sc.list[sc.at].at)
 		}
 	case tea.MouseWheelMsg:
@@ -102,7 +102,7 @@ func lead(s *session.Session, e event) tea.Cmd {
 		s.Marks.Go(e.marker())
 		return s.Shell.Show("dashboard")
 	}
-	return s.Visit(e.key(), e.at)
+	return s.Visit(e.key, e.at)
 }
 
 // Paint draws what happened, newest first: alerts and decisions in one order of time, and the
@@ -263,7 +263,7 @@ func (sc *Screen) chosen() (key string, at limiter.Instant) {
 	if len(sc.list) == 0 {
 		return sc.s.Selection.Selected, sc.s.Shown.At()
 	}
-	return sc.list[sc.at].key(), sc.list[sc.at].at
+	return sc.list[sc.at].key, sc.list[sc.at].at
 }
 
 // paintThen draws the key of the selected event as it was at that moment.

@@ -25,12 +25,13 @@ func (o *Orders) OpenChanges() tea.Cmd {
 	if k == nil {
 		return o.app.Warn("There is no key yet.")
 	}
-	copies := o.options.Change == nil || o.CanFire() != ""
-	aside := ""
-	if copies {
-		if why := o.cannotCopy(); why != "" {
-			return o.app.Warn(why)
-		}
+	aside, copies := "", o.options.Change == nil || o.CanFire() != ""
+	switch {
+	case copies && o.options.Mask:
+		return o.app.Warn("The lines would name the key in full, which --mask hides.")
+	case copies && o.keys.Live().Server.Embedded:
+		return o.app.Warn("The embedded Redis has no address for redis-cli.")
+	case copies:
 		aside = "copies redis-cli"
 	}
 	possible := func(c model.Change) error { _, err := k.Reading.AimChange(c); return err }
@@ -75,17 +76,6 @@ func changeWhat(r *model.Reading, c model.Change) string {
 		return "denies all, where its limiter looks for blocks"
 	}
 	return "ends a block; what is counted stays"
-}
-
-// cannotCopy returns why the lines of redis-cli cannot be copied; "" if they can.
-func (o *Orders) cannotCopy() string {
-	switch {
-	case o.options.Mask:
-		return "The lines would name the key in full, which --mask hides."
-	case o.keys.Live().Server.Embedded:
-		return "The embedded Redis has no address for redis-cli."
-	}
-	return ""
 }
 
 // copyChange puts the lines of redis-cli that make a change by hand on the clipboard.

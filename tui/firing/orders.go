@@ -61,12 +61,15 @@ type Options struct {
 type Orders struct {
 	*permission
 	underWay
-	account
 
 	app     *shell.App
 	keys    Keys
 	options Options
 	name    func(key string) string
+
+	inbox     *handoff.Latest[firedMsg] // reports of injectors that the screen has not taken yet
+	Decisions []Decision                // outcomes of the latest requests fired from here, newest last; not to be changed
+	Outcomes  model.Outcomes            // how many requests were fired from here, by outcome
 
 	plans   []*plan
 	actions []action // that can be taken back, newest last
@@ -78,10 +81,10 @@ type Orders struct {
 
 // New returns Orders that fire at keys and show their messages in app.
 func New(app *shell.App, keys Keys, o Options) *Orders {
-	n := &Orders{app: app, keys: keys, options: o, name: o.Name, typed: suggested[0], Burst: 10, PerSecond: 5}
+	n := &Orders{app: app, keys: keys, options: o, inbox: handoff.New((*firedMsg).merge), name: o.Name,
+		typed: suggested[0], Burst: 10, PerSecond: 5}
 	n.permission = &permission{app: app, injector: o.Injector, arming: o.Arming, stop: n.Stop}
 	n.underWay = underWay{app: app, name: o.Name, running: map[int64]*runningOrder{}}
-	n.account = account{app: app, inbox: handoff.New((*firedMsg).merge)}
 	return n
 }
 
@@ -178,7 +181,7 @@ func (o *Orders) record(msg firedMsg) {
 				r.audit, r.at = id, f.Key
 			}
 		}
-		o.account.add(f)
+		o.add(f)
 	}
 	for _, e := range msg.ended {
 		if r := o.running[e.id]; r != nil {
@@ -213,14 +216,6 @@ func (o *Orders) Stop() {
 	o.underWay.stop()
 }
 
-// account holds the outcomes of the requests that were fired from here.
-type account struct {
-	app       *shell.App
-	inbox     *handoff.Latest[firedMsg] // reports of injectors that the screen has not taken yet
-	Decisions []Decision                // outcomes of the latest requests fired from here, newest last; not to be changed
-	Outcomes  model.Outcomes            // how many requests were fired from here, by outcome
-}
-
 // Decision is a line of the list of decisions.
 type Decision struct {
 	model.Fired
@@ -231,15 +226,15 @@ type Decision struct {
 const keepDecisions = 200
 
 // add adds the outcome of a request.
-func (a *account) add(f model.Fired) {
-	a.Outcomes.Add(f.Outcome)
-	if n := len(a.Decisions); n > 0 && alike(&a.Decisions[n-1].Fired, &f) {
-		a.Decisions[n-1] = Decision{f, a.Decisions[n-1].N + 1}
+func (o *Orders) add(f model.Fired) {
+	o.Outcomes.Add(f.Outcome)
+	if n := len(o.Decisions); n > 0 && alike(&o.Decisions[n-1].Fired, &f) {
+		o.Decisions[n-1] = Decision{f, o.Decisions[n-1].N + 1}
 		return
 	}
-	a.Decisions = append(a.Decisions, Decision{f, 1})
-	if n := len(a.Decisions); n > keepDecisions {
-		a.Decisions = slices.Delete(a.Decisions, 0, n-keepDecisions)
+	o.Decisions = append(o.Decisions, Decision{f, 1})
+	if n := len(o.Decisions); n > keepDecisions {
+		o.Decisions = slices.Delete(o.Decisions, 0, n-keepDecisions)
 	}
 }
 
@@ -272,8 +267,8 @@ const Gather = 40 * time.Millisecond
 
 // Wait returns the command that waits until injectors have something to report. A single one waits, however many requests are
 // under way.
-func (a *account) Wait() tea.Cmd {
-	ctx, inbox := a.app.Context(), a.inbox
+func (o *Orders) Wait() tea.Cmd {
+	ctx, inbox := o.app.Context(), o.inbox
 	return func() tea.Msg {
 		msg, err := inbox.Take(ctx)
 		if err != nil {
@@ -292,8 +287,8 @@ func (a *account) Wait() tea.Cmd {
 }
 
 // TakeFired returns the message with all reports so far.
-func (a *account) TakeFired() tea.Msg {
-	msg, _ := a.inbox.TryTake()
+func (o *Orders) TakeFired() tea.Msg {
+	msg, _ := o.inbox.TryTake()
 	return msg
 }
 

@@ -3,6 +3,7 @@ package firing
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -73,7 +74,7 @@ func (o *Orders) issue(order model.Order, k *model.Watched, do func(model.Order)
 		}
 	}
 	d.ticket = t
-	d.lines = d.words()
+	d.lines = d.ticket.Words(o.name, d.waits)
 	d.open()
 	return later
 }
@@ -106,12 +107,9 @@ func (d *ticketDialog) previewed(commands []string, err error) tea.Cmd {
 		return nil
 	}
 	d.waits, d.wrong, d.ticket.Commands = "", "", commands
-	d.lines = d.words()
+	d.lines = d.ticket.Words(d.o.name, d.waits)
 	return nil
 }
-
-// words returns the lines of the ticket.
-func (d *ticketDialog) words() [][2]string { return d.ticket.Words(d.o.name, d.waits) }
 
 // Update edits the answers; enter carries the order out.
 func (d *ticketDialog) Update(msg tea.Msg) (tea.Cmd, bool) {
@@ -277,7 +275,7 @@ func (p *permission) Armament() arming.Status {
 	return arming.Status{Refused: err, Armed: err == nil}
 }
 
-var errNoInjector = fmt.Errorf("nothing can be fired at this source")
+var errNoInjector = errors.New("nothing can be fired at this source")
 
 // HostKeys returns the keys of the dashboard that mean the same on every screen.
 func (p *permission) HostKeys() shell.Actions {

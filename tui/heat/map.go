@@ -51,18 +51,16 @@ func (h *Screen) layOut(area cell.Rect) {
 	h.lines = widget.Spread(h.area.H, len(h.rows), tallest)
 	shown := h.area.H / h.lines.Height
 	h.at = min(h.at, max(len(h.rows)-1, 0))
-	if i := slices.IndexFunc(h.rows, h.holds); h.key != "" && i >= 0 {
+	holds := func(r row) bool {
+		return slices.ContainsFunc(r.keys, func(k *model.Watched) bool { return k.Reading.Key == h.key })
+	}
+	if i := slices.IndexFunc(h.rows, holds); h.key != "" && i >= 0 {
 		h.at = i
 	}
 	h.runWhatIf()
 	h.first = min(max(h.first, h.at-shown+1), h.at)
 	h.first = min(max(h.first, 0), max(len(h.rows)-shown, 0))
 	h.s.Selection.See(h.first, h.first+shown)
-}
-
-// holds reports whether the key under the cursor is in a row.
-func (h *Screen) holds(r row) bool {
-	return slices.ContainsFunc(r.keys, func(k *model.Watched) bool { return k.Reading.Key == h.key })
 }
 
 // fill brings every row up to now. Histories of keys that are gone are dropped once they are

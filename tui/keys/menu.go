@@ -164,12 +164,6 @@ func (w *whatIf) run() {
 	w.s.Shown.Time.Compare(&line)
 }
 
-// end shows the requests as they were again.
-func (w *whatIf) end() {
-	*w = whatIf{s: w.s}
-	w.s.Shown.Time.Compare(nil)
-}
-
 // paintWhatIf draws what became of the requests beside what would have.
 func (v view) paintWhatIf(r cell.Rect) {
 	title := []widget.Span{widget.Styled("what if", v.c.Look.Title),

@@ -182,7 +182,8 @@ func (d *Screen) collapse() {
 	switch {
 	case d.s.Shown.Time.Leave():
 	case d.what.other.On:
-		d.what.end()
+		d.what = whatIf{s: d.s}
+		d.s.Shown.Time.Compare(nil)
 	default:
 		d.expanded = false
 	}

@@ -30,7 +30,8 @@ func (s *Screen) bindings() shell.Actions {
 		shell.Bind(fireGroup, "less", "-", "lowers it", func() tea.Cmd { return s.sentence.adjust(-1) }, "-", "_"),
 
 		bind("lesson", "lessons", "L", "lists the lessons", s.openLessons, "L").Hinted("lessons"),
-		bind("lesson", "next lesson", "n", "begins the next lesson", func() { s.begin(s.lesson + 1) }, "n").Hinted("next").Unless(only, alone),
+		bind("lesson", "next lesson", "n", "begins the next lesson", func() { s.begin(s.lesson + 1) }, "n").
+			Hinted("next").Unless(only, alone),
 		bind("lesson", "previous lesson", "N", "begins the one before", func() { s.begin(s.lesson - 1) }, "N").Unless(only, alone),
 		bind("lesson", "hint", "i", "gives a hint", func() { s.hint = !s.hint }, "i").Hinted("hint"),
 		bind("lesson", "how", "H", "shows how the goal is reached", s.showHow, "H").Hinted("how"),
@@ -62,7 +63,8 @@ func (s *Screen) bindings() shell.Actions {
 		bind("lab", "previous view", "shift+tab", "goes to the one before", func() { s.show(s.after(-1)) }, "shift+tab"),
 		bind("lab", "up", "↑ k", "selects what is above", func() { s.front().move(s, -1) }, "up", "k"),
 		bind("lab", "down", "↓ j", "selects what is below", func() { s.front().move(s, 1) }, "down", "j"),
-		bind("lab", "algorithm", "a", "selects the next algorithm", func() { s.focus = (s.focus + 1) % len(s.run.Setup().Candidates) }, "a"),
+		bind("lab", "algorithm", "a", "selects the next algorithm",
+			func() { s.focus = (s.focus + 1) % len(s.run.Setup().Candidates) }, "a"),
 		bind("lab", "expand", "enter", "inspects, and from the text tries it", s.enter, "enter"),
 
 		bind("room", "present", "B", "presenter mode: large and few", s.presenter.toggle, "B").In(shell.Look, nil),
@@ -76,8 +78,8 @@ func (s *Screen) bindings() shell.Actions {
 	}
 }
 
-// HelpMarkdown returns the table of the lab's keys for the README.
-func HelpMarkdown() string { return new(Screen).bindings().Markdown() }
+// HelpKeys returns the lab's keys, for the table of a document.
+func HelpKeys() shell.Actions { return new(Screen).bindings() }
 
 // show shows a view, which may have to prepare itself.
 func (s *Screen) show(name string) {

@@ -133,7 +133,8 @@ func (h header) serverFacts(s model.Server) []widget.Span {
 	health := &h.s.Shown.Board().Health
 	list := Concerns(health, s)
 	if len(list) == 0 || !list[0].Bad {
-		list = append(Refusals(health, h.s.Shown.Board(), true, func(key string) string { return h.s.ShortName(key, longestName) }), list...)
+		name := func(key string) string { return h.s.ShortName(key, longestName) }
+		list = append(Refusals(health, h.s.Shown.Board(), true, name), list...)
 	}
 	if len(list) > 0 && (h.s.Shown.Age() == 0 || health.At <= h.s.Shown.At()) {
 		concern = list[0].What
@@ -321,8 +322,10 @@ func (h header) paintLongest(x, y, end int, t *model.Totals) {
 		if room < safetext.Width(name)+safetext.Width(limit) {
 			limit = ""
 		}
-		before, frees := "longest: ", WaitText(&k.Gauge)
-		if h.s.large() && k.Gauge.Next != limiter.Never { // the digits say it
+		before, frees := "longest: ", " frees in "+NextText(&k.Gauge, 6)
+		if k.Gauge.Next == limiter.Never {
+			frees = " never frees"
+		} else if h.s.large() { // the digits say it
 			before, frees = "until the last throttled key is free: ", ""
 		}
 		spans = []widget.Span{widget.Styled(before, h.c.Look.Dim), widget.Styled(name, h.c.Look.Text),
@@ -365,7 +368,7 @@ func (h header) paintWait(x, y, end int, t *model.Totals) int {
 		return x
 	}
 	first := x
-	for _, part := range numbers.FindAllStringSubmatch(format.Wait(t.Worst.Gauge.Next), -1) { // units in small letters: a large S reads as a 5
+	for _, part := range numbers.FindAllStringSubmatch(format.Wait(t.Worst.Gauge.Next), -1) { // units in small letters: S reads as a 5
 		h.c.Large(x, y, end, part[1], false, h.c.Look.Denied)
 		x = h.c.Buffer.Text(x+widget.TypeCells(part[1], false)+1, y+1, end, part[2], h.c.Look.Denied) + 1
 	}

@@ -81,7 +81,11 @@ func (s *Session) teach(g identify.Group) tea.Cmd {
 	case s.Options.Teach == nil:
 		return s.Shell.Warn("What is shown here takes no rules: a recording, and the embedded Redis, are as they are.")
 	}
-	return s.openTeaching(g)
+	look := s.Shell.Canvas.Look
+	t := &teaching{s: s, group: g, says: "Reading some of its keys…", input: widget.NewInput(look, "limit  ", look.Raised)}
+	t.input.Placeholder = "COUNT/DURATION, as in 10/20s"
+	s.Shell.Open(t)
+	return t.ask("")
 }
 
 // pad appends blanks to a text up to a number of columns.
@@ -164,15 +168,6 @@ type teaching struct {
 
 // readingAgain is said while the readings under another limit are waited for, and unread is the limit of none.
 const readingAgain, unread = "Reading some of its keys under this limit…", "?"
-
-// openTeaching opens the overlay for a group, and asks for its readings.
-func (s *Session) openTeaching(g identify.Group) tea.Cmd {
-	look := s.Shell.Canvas.Look
-	t := &teaching{s: s, group: g, says: "Reading some of its keys…", input: widget.NewInput(look, "limit  ", look.Raised)}
-	t.input.Placeholder = "COUNT/DURATION, as in 10/20s"
-	s.Shell.Open(t)
-	return t.ask("")
-}
 
 // ask asks for the readings under a limit.
 func (t *teaching) ask(limit string) tea.Cmd {

@@ -277,12 +277,6 @@ func times(count int64, factor float64) int64 {
 	return int64(math.Round(float64(count) * factor))
 }
 
-// TermsNear lists the same limit under every algorithm.
-func TermsNear(t model.Target) []string {
-	limit := strings.TrimPrefix(TermsText(t), t.Algorithm.String())
-	return collect.Map(limiter.Algorithms(), func(a limiter.Algorithm) string { return a.String() + limit })
-}
-
 // OtherTerms are the terms of a question "what if". The zero OtherTerms ask nothing.
 type OtherTerms struct {
 	On    bool // the terms are understood
@@ -320,7 +314,8 @@ func (s *Session) AskWhatIf(o *OtherTerms, as model.Target, note string, changed
 		return nil
 	}, nil)
 	try(o.text)
-	p.Suggest(TermsNear(as))
+	limit := strings.TrimPrefix(TermsText(as), as.Algorithm.String())
+	p.Suggest(collect.Map(limiter.Algorithms(), func(a limiter.Algorithm) string { return a.String() + limit }))
 	s.Shell.Open(p)
 }
 

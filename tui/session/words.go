@@ -9,7 +9,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"ratescope/limiter"
 	"ratescope/limiter/describe"
 	"ratescope/model"
 	"ratescope/model/collect"
@@ -231,14 +230,6 @@ func (s *Session) Legend(p *widget.Canvas) []widget.Span {
 		sign(l.PinMark, "pinned", l.Text),
 		sign(string(l.Flag), "a moment of a replay that was marked", l.Title),
 	}
-}
-
-// WaitText says in words how long the longest wait of a throttled key is.
-func WaitText(g *model.Gauge) string {
-	if g.Next == limiter.Never {
-		return " never frees"
-	}
-	return " frees in " + NextText(g, 6)
 }
 
 // Subject returns the key or the server that an alert is about.

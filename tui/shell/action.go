@@ -2,12 +2,9 @@ package shell
 
 import (
 	"slices"
-	"strings"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
-
-	"ratescope/model/collect"
 )
 
 // ID tells an action from the others whatever it is called and wherever it is listed.
@@ -200,16 +197,4 @@ func (t Actions) Named(name string) *Action {
 		}
 	}
 	return nil
-}
-
-// Markdown returns the table for a README.
-func (t Actions) Markdown() string {
-	var b strings.Builder
-	b.WriteString("| key | does |\n|---|---|\n")
-	for i := range t {
-		names := t[i].Keys()
-		quoted := collect.Map(names, func(name string) string { return "`" + name + "`" })
-		b.WriteString("| " + strings.Join(quoted, " ") + " | " + t[i].What() + " |\n")
-	}
-	return b.String()
 }

@@ -96,7 +96,8 @@ func New(ctx context.Context, o Options) (*App, error) {
 		}
 	}
 	a.setTheme(theme)
-	a.life = begin(ctx)
+	a.life = &lifetime{}
+	a.life.ctx, a.life.stop = context.WithCancel(ctx)
 	return a, nil
 }
 
@@ -162,12 +163,17 @@ func (a *App) Show(name string) tea.Cmd {
 	return nil
 }
 
+// show shows a screen, from which esc leads back to the one before; from the first it leads nowhere.
 func (a *App) show(i int) tea.Cmd {
 	a.stale = true
 	if i == a.current {
 		return nil
 	}
-	a.remember(i)
+	if i == 0 {
+		a.past = a.past[:0]
+	} else {
+		a.past = append(a.past[max(0, len(a.past)-len(a.screens)):], a.current)
+	}
 	return a.change(i)
 }
 
@@ -178,27 +184,20 @@ func (a *App) change(i int) tea.Cmd {
 	return tea.Batch(left, a.layout(), a.at().Update(ShownMsg{}), a.Wake())
 }
 
-// lifetime is how long the program runs, and why it ended. Make one with begin.
+// lifetime is how long the program runs, and why it ended.
 type lifetime struct {
 	ctx     context.Context
 	stop    context.CancelFunc
 	failure error // why the program ended by itself
 	once    sync.Once
-	crashed atomic.Pointer[halt] // a panic: set from any goroutine
-}
-
-// begin returns a lifetime that ends when ctx does.
-func begin(ctx context.Context) *lifetime {
-	l := &lifetime{}
-	l.ctx, l.stop = context.WithCancel(ctx)
-	return l
+	crashed atomic.Pointer[error] // a panic: set from any goroutine
 }
 
 // ended returns why the program ended, of which Bubble Tea says err; nil where a person quit.
 func (l *lifetime) ended(err error) error {
 	switch h := l.crashed.Load(); {
 	case h != nil:
-		return h
+		return *h
 	case l.failure != nil:
 		return l.failure
 	case errors.Is(err, tea.ErrProgramKilled) && l.ctx.Err() != nil:
@@ -218,16 +217,13 @@ func (l *lifetime) crash(what any) {
 				where = "please report it with " + f.Name()
 			}
 		}
-		l.crashed.Store(&halt{fmt.Sprintf("the screen came to a halt by a fault of its own (%s); %s.",
-			safetext.Clip(safetext.Clean(fmt.Sprint(what)), 200, safetext.Ellipsis), where)})
+		text := fmt.Sprintf("the screen came to a halt by a fault of its own (%s); %s.",
+			safetext.Clip(safetext.Clean(fmt.Sprint(what)), 200, safetext.Ellipsis), where)
+		err := errors.New(text)
+		l.crashed.Store(&err)
 		l.stop()
 	})
 }
-
-// halt is a panic as an error.
-type halt struct{ text string }
-
-func (h *halt) Error() string { return h.text }
 
 // guarded is an App, or a Group, as the program runs it: a panic in what it does ends the program in
 // order, with the terminal as it was and one sentence, not with a trace over the screen.
@@ -282,11 +278,9 @@ func through(cmd tea.Cmd, run func(tea.Cmd) tea.Msg) tea.Cmd {
 
 // caught ends the program when what defers it panics.
 func (g guarded) caught() {
-	what := recover()
-	if what == nil {
-		return
+	if what := recover(); what != nil {
+		g.life.crash(what)
 	}
-	g.life.crash(what)
 }
 
 // Timing is how long the program took for one message.

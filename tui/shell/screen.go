@@ -123,15 +123,6 @@ func (s *stack) at() Screen { return s.screens[s.current].screen }
 // First returns the screen that is shown at the start.
 func First(a *App) Screen { return a.screens[0].screen }
 
-// remember notes, before screen i is shown, where esc leads back to from it: nowhere from the first.
-func (s *stack) remember(i int) {
-	if i == 0 {
-		s.past = s.past[:0]
-	} else {
-		s.past = append(s.past[max(0, len(s.past)-len(s.screens)):], s.current)
-	}
-}
-
 // before returns the screen that esc leads back to, and forgets it; there is none on the first.
 func (s *stack) before() (i int, there bool) {
 	if n := len(s.past); n > 0 {
@@ -228,14 +219,6 @@ func (s *surface) lift() {
 	s.stale = s.stale || s.pointer.rests
 	s.pointer.moves++
 	s.pointer.rests = false
-}
-
-// paintTip says what is under the mouse, as it is in this picture.
-func (s *surface) paintTip(body cell.Rect) {
-	if s.pointer.rests && s.Over == nil {
-		s.Canvas.PaintTip(s.pointer.x, s.pointer.y, s.Canvas.TipAt(s.pointer.x, s.pointer.y),
-			cell.Rect{Y: 0, W: s.Canvas.Buffer.W, H: body.Y + body.H})
-	}
 }
 
 // toOverlay gives a message to the open overlay.

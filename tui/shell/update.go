@@ -308,7 +308,9 @@ func (a *App) paint() {
 		paintFooter(a, footer)
 	}
 	a.toast.Paint(&a.Canvas, cell.Rect{Y: body.Y + body.H, W: footer.W})
-	a.paintTip(body)
+	if p := &a.pointer; p.rests && a.Over == nil {
+		a.Canvas.PaintTip(p.x, p.y, a.Canvas.TipAt(p.x, p.y), cell.Rect{W: footer.W, H: body.Y + body.H})
+	}
 	if a.Over != nil {
 		if _, line := a.Over.(*Prompt); !line { // a click beside it closes it
 			a.Canvas.OnClick(a.Canvas.Buffer.Bounds(), func(int) tea.Cmd { return a.toOverlay(tea.KeyPressMsg{Code: tea.KeyEscape}) })
