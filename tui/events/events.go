@@ -331,7 +331,8 @@ func PaintDecision(p *widget.Canvas, x, y, end int, d *firing.Decision) int {
 	if d.N > 1 {
 		what += fmt.Sprintf(" ×%d", d.N)
 	}
-	x = v.c.Spans(x, y, end, widget.Styled(format.ClockMillis(d.At)+" ", v.c.Look.Dim), widget.Styled(fmt.Sprintf("%s %-13s", mark, what), st))
+	x = v.c.Spans(x, y, end, widget.Styled(format.ClockMillis(d.At)+" ", v.c.Look.Dim),
+		widget.Styled(fmt.Sprintf("%s %-13s", mark, what), st))
 	switch d.Outcome {
 	case model.Admitted, model.Denied:
 		told := fmt.Sprintf("left %-7s", format.Short(d.Decision.Remaining))

@@ -342,7 +342,8 @@ func (t *tree) divide(list []named, at int, g *group) {
 			continue
 		}
 		end := max(common(list[:n], part), part)
-		in := &group{path: list[0].name[:end], parent: g, label: label(list[0].name[at:end])}
+		in := &group{path: list[0].name[:end], parent: g} // "api:search:" is "api › search"
+		in.label = strings.Join(strings.FieldsFunc(list[0].name[at:end], func(r rune) bool { return strings.ContainsRune(separators, r) }), way)
 		if g != nil {
 			in.depth = g.depth + 1
 		}
@@ -375,11 +376,6 @@ func common(list []named, at int) int {
 		}
 		at = end
 	}
-}
-
-// label writes parts of a name as a way: "api:search:" is "api › search".
-func label(parts string) string {
-	return strings.Join(strings.FieldsFunc(parts, func(r rune) bool { return strings.ContainsRune(separators, r) }), way)
 }
 
 // lineOf returns the line of a key, or of the outermost folded group that holds it.

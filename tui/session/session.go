@@ -104,13 +104,11 @@ func (s *Session) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case shell.TouchMsg:
 		s.Selection.Touch(msg.Pressed)
-		return nil
 	case shell.TickMsg:
 		s.tick(msg.At)
 		return s.recall()
 	case shell.StopMsg:
 		s.Orders.Stop()
-		return nil
 	case batchMsg:
 		return s.receive(msg)
 	case newsMsg:

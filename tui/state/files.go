@@ -120,16 +120,14 @@ func (f *Files) ToggleRecording() tea.Cmd {
 		f.recorder = nil
 		return func() tea.Msg { return f.account(r.Close()) }
 	case f.o.Record == nil:
-		f.app.Warn("Nothing can be recorded here.")
+		return f.app.Warn("Nothing can be recorded here.")
 	case !f.boards.Started:
-		f.app.Warn("There is nothing to record yet.")
-	default:
-		return func() tea.Msg {
-			r, name, err := f.o.Record()
-			return shell.Then(func() tea.Cmd { return f.opened(r, name, err) })
-		}
+		return f.app.Warn("There is nothing to record yet.")
 	}
-	return nil
+	return func() tea.Msg {
+		r, name, err := f.o.Record()
+		return shell.Then(func() tea.Cmd { return f.opened(r, name, err) })
+	}
 }
 
 // opened begins to record into a file that was opened.
