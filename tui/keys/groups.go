@@ -342,8 +342,8 @@ func (t *tree) divide(list []named, at int, g *group) {
 			continue
 		}
 		end := max(common(list[:n], part), part)
-		in := &group{path: list[0].name[:end], parent: g} // "api:search:" is "api › search"
-		in.label = strings.Join(strings.FieldsFunc(list[0].name[at:end], func(r rune) bool { return strings.ContainsRune(separators, r) }), way)
+		parts := strings.FieldsFunc(list[0].name[at:end], func(r rune) bool { return strings.ContainsRune(separators, r) })
+		in := &group{path: list[0].name[:end], parent: g, label: strings.Join(parts, way)} // "api:search:" is "api › search"
 		if g != nil {
 			in.depth = g.depth + 1
 		}
