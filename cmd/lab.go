@@ -218,7 +218,7 @@ func (l *labScript) join(p *program, o *screenlab.Options, named bool) (done fun
 	}
 	own := lab.NewUserScript(filepath.Base(l.file), scriptLane{box})
 	if o.Lessons == nil {
-		o.Lessons, err = lab.Lessons()
+		o.Lessons = lab.Lessons()
 	}
 	for i := range o.Lessons {
 		o.Lessons[i] = o.Lessons[i].With(own)
@@ -226,7 +226,7 @@ func (l *labScript) join(p *program, o *screenlab.Options, named bool) (done fun
 	if o.Shared != nil && len(o.Shared.Setup.Candidates) < lab.MaxCandidates {
 		o.Shared.Setup.Candidates = append(o.Shared.Setup.Candidates, lab.Candidate{Script: own})
 	}
-	if err == nil && !named {
+	if !named {
 		var first lab.Lesson
 		first, err = lab.ScriptLesson(own, limit)
 		o.Lessons, o.First = append([]lab.Lesson{first}, o.Lessons...), 0

@@ -11,6 +11,7 @@ import (
 
 	"ratescope/feed"
 	"ratescope/internal/file"
+	"ratescope/limiter/redisstore"
 	"ratescope/limiter/scenario"
 	"ratescope/model/format"
 	"ratescope/model/report"
@@ -54,13 +55,13 @@ func verifyFiles(ctx context.Context, files, names []string, o feed.Options, arm
 		}
 		all = append(all, stories...)
 	}
-	return verifyScenarios(to.Out, all, list, func(s scenario.Scenario, on scenario.Store) (scenario.Result, error) {
+	return verifyScenarios(to.Out, all, list, func(s scenario.Scenario, on redisstore.Client) (scenario.Result, error) {
 		return scenario.Run(ctx, s, on)
 	})
 }
 
 // stores are those that the names ask for, and what ends them.
-func stores(names []string, o feed.Options, armed bool) (list []scenario.Store, end func(), err error) {
+func stores(names []string, o feed.Options, armed bool) (list []redisstore.Client, end func(), err error) {
 	end = func() {}
 	if len(names) == 0 {
 		return nil, end, errors.New("--on is empty: use memory, redis or both as memory,redis")
@@ -68,7 +69,7 @@ func stores(names []string, o feed.Options, armed bool) (list []scenario.Store, 
 	for _, name := range names {
 		switch {
 		case name == "memory":
-			list = append(list, scenario.Memory())
+			list = append(list, nil)
 		case name == "redis" && len(o.URLs) == 0:
 			return nil, end, errors.New("--on redis needs a server: give --redis URL, as in --redis redis://localhost:6379")
 		case name == "redis" && !armed:
@@ -78,7 +79,7 @@ func stores(names []string, o feed.Options, armed bool) (list []scenario.Store, 
 			if err != nil {
 				return nil, end, err
 			}
-			list, end = append(list, scenario.Redis(client)), func() { client.Close() }
+			list, end = append(list, client), func() { client.Close() }
 		default:
 			return nil, end, fmt.Errorf("--on %s is no store: use memory, redis or both as memory,redis", name)
 		}
@@ -89,8 +90,8 @@ func stores(names []string, o feed.Options, armed bool) (list []scenario.Store, 
 // verifyScenarios runs every scenario on every store and prints a table of what became of them
 // and how many came to what. It stops at the first mismatch, and returns it as an error
 // of one sentence; the table then ends with it. A store that fails ends it too.
-func verifyScenarios(w io.Writer, all []scenario.Scenario, stores []scenario.Store,
-	run func(scenario.Scenario, scenario.Store) (scenario.Result, error)) error {
+func verifyScenarios(w io.Writer, all []scenario.Scenario, stores []redisstore.Client,
+	run func(scenario.Scenario, redisstore.Client) (scenario.Result, error)) error {
 	c := report.NewColumns("scenario", "algorithm", "store", "result")
 	counts := map[scenario.Status]int{}
 	total := len(all) * len(stores)

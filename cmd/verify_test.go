@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/x/exp/golden"
 
 	"ratescope/limiter"
+	"ratescope/limiter/redisstore"
 	"ratescope/limiter/scenario"
 )
 
@@ -20,7 +21,7 @@ func TestVerify(t *testing.T) {
 		{ID: "bucket", Algorithm: limiter.TokenBucket},
 		{ID: "late", Algorithm: limiter.GCRA},
 	}
-	stores := []scenario.Store{scenario.Memory(), scenario.Memory()}
+	stores := []redisstore.Client{nil, nil}
 	broken := errors.New("the server went away")
 	for _, tc := range []struct {
 		name   string
@@ -52,7 +53,7 @@ func TestVerify(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			var b bytes.Buffer
 			n := 0
-			err := verifyScenarios(&b, all, stores, func(s scenario.Scenario, _ scenario.Store) (scenario.Result, error) {
+			err := verifyScenarios(&b, all, stores, func(s scenario.Scenario, _ redisstore.Client) (scenario.Result, error) {
 				n++
 				return tc.result(s, n)
 			})

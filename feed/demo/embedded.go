@@ -174,7 +174,7 @@ func prepare(ctx context.Context, m *miniredis.Miniredis, c *redis.Client, actor
 	for _, a := range actors {
 		p, charges := a.live(now)
 		pasts[a.key] = p
-		for _, words := range a.decided(charges, now).Held(0, a.key) {
+		for _, words := range a.decided(charges, now).Ask(0, 1).Held(a.key) {
 			pipe.Do(ctx, collect.Map(words, func(word string) any { return word })...)
 		}
 	}
@@ -327,21 +327,19 @@ func clockwork(period time.Duration) arrivals {
 
 // find is what discovery would make of the persona's key if it were there.
 func (p persona) find() decode.Found {
-	f := decode.Found{Key: p.key, Type: "none", Name: p.key, Sure: true, Evidence: model.Known, Library: model.OwnLibrary}
-	switch p.algorithm {
-	case limiter.FixedWindow, limiter.SlidingWindow:
-		f.Kind, f.Own, f.Unit = decode.Counter, p.algorithm, time.Millisecond
-	case limiter.SlidingLog:
-		f.Kind = decode.Log
-	case limiter.StreamCounter:
-		f.Kind = decode.Stream
-	case limiter.GCRA:
-		f.Kind = decode.TAT
-	case limiter.TokenBucket:
-		f.Kind, f.Field = decode.Bucket, "tokens"
-	case limiter.LeakyBucket:
-		f.Kind, f.Field = decode.Bucket, "level"
+	f := map[limiter.Algorithm]decode.Found{
+		limiter.FixedWindow:   {Kind: decode.Counter, Unit: time.Millisecond},
+		limiter.SlidingWindow: {Kind: decode.Counter, Unit: time.Millisecond},
+		limiter.SlidingLog:    {Kind: decode.Log},
+		limiter.StreamCounter: {Kind: decode.Stream},
+		limiter.GCRA:          {Kind: decode.TAT},
+		limiter.TokenBucket:   {Kind: decode.Bucket, Field: "tokens"},
+		limiter.LeakyBucket:   {Kind: decode.Bucket, Field: "level"},
+	}[p.algorithm]
+	if f.Kind == decode.Counter {
+		f.Own = p.algorithm
 	}
+	f.Key, f.Type, f.Name, f.Sure, f.Evidence, f.Library = p.key, "none", p.key, true, model.Known, model.OwnLibrary
 	return f
 }
 

@@ -32,33 +32,17 @@ type Result struct {
 	Got      string // what came instead; else why it did not run
 }
 
-// Store is where scenarios run. The zero Store is the memory of this process.
-type Store struct {
-	client redisstore.Client
-}
-
-// Memory runs scenarios in this process.
-func Memory() Store { return Store{} }
-
-// Redis runs scenarios on a server. Each gets keys of its own, which are removed
-// afterwards, and brings its own clock: it says nothing about the server's.
-func Redis(c redisstore.Client) Store { return Store{client: c} }
-
-// Name is "memory" or "redis".
-func (s Store) Name() string {
-	if s.client == nil {
-		return "memory"
+// Run plays a scenario on a server, or in the memory of this process where that is nil, and compares what comes out, until
+// the first mismatch. On a server each gets keys of its own, which are removed afterwards, and brings its own clock: it says
+// nothing about the server's. An error means that the store failed, not that the scenario did.
+func Run(ctx context.Context, s Scenario, server redisstore.Client) (Result, error) {
+	r := Result{Scenario: s.ID, Store: "memory", Status: Pass}
+	if server != nil {
+		r.Store = "redis"
 	}
-	return "redis"
-}
-
-// Run plays a scenario and compares what comes out, until the first mismatch. An error
-// means that the store failed, not that the scenario did.
-func Run(ctx context.Context, s Scenario, store Store) (Result, error) {
-	r := Result{Scenario: s.ID, Store: store.Name(), Status: Pass}
 	zero := storyBegins(s.Limit.Window)
 	now := zero
-	l, err := store.limiter(s, func() limiter.Instant { return now })
+	l, err := s.limiter(server, func() limiter.Instant { return now })
 	switch {
 	case errors.Is(err, limiter.ErrNotOnStore):
 		r.Status, r.Got = NotOnStore, err.Error()
@@ -102,11 +86,11 @@ func storyBegins(w time.Duration) limiter.Instant {
 	return far.Floor(w).Add(w).Floor(w)
 }
 
-func (s Store) limiter(sc Scenario, clock func() limiter.Instant) (limiter.Limiter, error) {
-	if s.client == nil {
-		return limiter.NewMemory(sc.Algorithm, limiter.WithConvention(sc.Convention), limiter.WithClock(clock))
+func (s Scenario) limiter(server redisstore.Client, clock func() limiter.Instant) (limiter.Limiter, error) {
+	if server == nil {
+		return limiter.NewMemory(s.Algorithm, limiter.WithConvention(s.Convention), limiter.WithClock(clock))
 	}
-	return redisstore.New(s.client, sc.Algorithm, redisstore.WithConvention(sc.Convention), redisstore.WithClock(clock),
+	return redisstore.New(server, s.Algorithm, redisstore.WithConvention(s.Convention), redisstore.WithClock(clock),
 		redisstore.WithPrefix(""))
 }
 
@@ -118,36 +102,23 @@ func (s Step) play(ctx context.Context, l limiter.Limiter, key string, limit lim
 			return "", "", err
 		}
 		if s.Expect != nil && d.Allowed != *s.Expect {
-			return fmt.Sprintf("%s (request %d of %d)", verdict(*s.Expect), i+1, s.Repeat), verdict(d.Allowed), nil
+			return fmt.Sprintf("%s (request %d of %d)", verdict[*s.Expect], i+1, s.Repeat), verdict[d.Allowed], nil
 		}
 	}
-	for _, one := range []struct {
-		name string
-		want *int64
-		got  int64
-	}{{"remaining", s.Remaining, d.Remaining}, {"count", s.Count, d.Used}} {
-		if one.want != nil && *one.want != one.got {
-			return fmt.Sprintf("%s %d", one.name, *one.want), fmt.Sprintf("%s %d", one.name, one.got), nil
-		}
-	}
-	for _, one := range []struct {
-		name string
-		want *time.Duration
-		got  time.Duration
-	}{{"retry after", s.RetryAfter, d.RetryAfter}, {"reset after", s.ResetAfter, d.ResetAfter}} {
-		if one.want != nil && *one.want != roundUp(one.got) {
-			return one.name + " " + wait(*one.want), one.name + " " + wait(one.got), nil
-		}
+	switch {
+	case s.Remaining != nil && *s.Remaining != d.Remaining:
+		return fmt.Sprintf("remaining %d", *s.Remaining), fmt.Sprintf("remaining %d", d.Remaining), nil
+	case s.Count != nil && *s.Count != d.Used:
+		return fmt.Sprintf("count %d", *s.Count), fmt.Sprintf("count %d", d.Used), nil
+	case s.RetryAfter != nil && *s.RetryAfter != roundUp(d.RetryAfter):
+		return "retry after " + wait(*s.RetryAfter), "retry after " + wait(d.RetryAfter), nil
+	case s.ResetAfter != nil && *s.ResetAfter != roundUp(d.ResetAfter):
+		return "reset after " + wait(*s.ResetAfter), "reset after " + wait(d.ResetAfter), nil
 	}
 	return "", "", nil
 }
 
-func verdict(allowed bool) string {
-	if allowed {
-		return "allow"
-	}
-	return "deny"
-}
+var verdict = map[bool]string{true: "allow", false: "deny"}
 
 func wait(d time.Duration) string {
 	if d == limiter.Never {

@@ -13,6 +13,7 @@ import (
 	"ratescope/internal/servertest"
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
+	"ratescope/limiter/redisstore"
 	"ratescope/limiter/scenario"
 )
 
@@ -32,25 +33,25 @@ func TestVectors(t *testing.T) {
 	mini := miniredis.RunT(t)
 	small := redis.NewClient(&redis.Options{Addr: mini.Addr()})
 	t.Cleanup(func() { _ = small.Close() })
-	t.Run("memory", func(t *testing.T) { runAll(t, all, scenario.Memory()) })
-	t.Run("embedded", func(t *testing.T) { runAll(t, all, scenario.Redis(small)) })
+	t.Run("memory", func(t *testing.T) { runAll(t, all, nil) })
+	t.Run("embedded", func(t *testing.T) { runAll(t, all, small) })
 	t.Run("redis", func(t *testing.T) {
 		client := servertest.Client(t)
-		runAll(t, all, scenario.Redis(client))
+		runAll(t, all, client)
 		if left, err := client.Keys(context.Background(), "*").Result(); err != nil || len(left) > 0 {
 			t.Errorf("left behind: %q, %v", left, err)
 		}
 	})
 }
 
-func runAll(t *testing.T, all []scenario.Scenario, store scenario.Store) {
+func runAll(t *testing.T, all []scenario.Scenario, store redisstore.Client) {
 	for _, s := range all {
 		r, err := scenario.Run(context.Background(), s, store)
 		if err != nil {
 			t.Errorf("%s: %v", s.ID, err)
 			continue
 		}
-		kept := s.Algorithm != limiter.SlidingWindow || s.Convention.Alignment != convention.FirstRequest || store.Name() == "memory"
+		kept := s.Algorithm != limiter.SlidingWindow || s.Convention.Alignment != convention.FirstRequest || store == nil
 		switch {
 		case !kept && r.Status != scenario.NotOnStore:
 			t.Errorf("%s: %+v, want not on this store", s.ID, r)
@@ -71,7 +72,7 @@ func TestMismatch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := scenario.Run(context.Background(), all[0], scenario.Memory())
+		r, err := scenario.Run(context.Background(), all[0], nil)
 		if err != nil || r.Status != scenario.Mismatch || r.Step != 2 || r.Want == "" || r.Got == "" {
 			t.Errorf("%s: %+v, %v", step, r, err)
 		}
@@ -99,7 +100,8 @@ func TestLoadRefuses(t *testing.T) {
 			t.Errorf("%s: %v, want %q", c.text, err, c.says)
 		}
 	}
-	if all, err := scenario.Load(strings.NewReader(`{"id":"a",` + ok + `,"text":["x"],"goal":{},"traffic":7}`)); err != nil || len(all) != 1 {
+	if all, err := scenario.Load(strings.NewReader(`{"id":"a",` + ok + `,"text":["x"],"goal":{},"traffic":7}`)); err != nil ||
+		len(all) != 1 {
 		t.Errorf("a lesson: %v, %v", all, err)
 	}
 }
@@ -108,7 +110,8 @@ func TestLoadRefuses(t *testing.T) {
 func TestParseWords(t *testing.T) {
 	for i := range 2 * 2 * 3 * 2 * 2 * 2 * 2 {
 		c := limiter.Convention{
-			Edge: convention.Edge(i % 2), Alignment: convention.Alignment(i / 2 % 2), Rounding: convention.Rounding(i / 4 % 3), Rule: convention.Rule(i / 12 % 2),
+			Edge: convention.Edge(i % 2), Alignment: convention.Alignment(i / 2 % 2),
+			Rounding: convention.Rounding(i / 4 % 3), Rule: convention.Rule(i / 12 % 2),
 			Denied: convention.Denied(i / 24 % 2), Refill: convention.Refill(i / 48 % 2), Block: time.Duration(i/96) * 90 * time.Second,
 		}
 		if got, err := scenario.ParseWords(scenario.Describe(c)); err != nil || got != c {
@@ -126,7 +129,8 @@ func TestParseWords(t *testing.T) {
 // microsecond: the request at the window's very edge was then still inside it.
 func TestMillisRound(t *testing.T) {
 	const story = `{"id": "edge", "algorithm": "sliding-log", "limit": 1, "window_ms": 4.35, "convention": {"block_ms": 0},
-		"steps": [{"t_ms": 0.001, "expect": "allow"}, {"t_ms": 4.35, "expect": "deny"}, {"t_ms": 4.351, "expect": "allow"}, {"t_ms": 1e300}]}`
+		"steps": [{"t_ms": 0.001, "expect": "allow"}, {"t_ms": 4.35, "expect": "deny"}, {"t_ms": 4.351, "expect": "allow"},
+			{"t_ms": 1e300}]}`
 	all, err := scenario.Load(strings.NewReader("[" + story + "]"))
 	if err != nil {
 		t.Fatal(err)
@@ -136,7 +140,7 @@ func TestMillisRound(t *testing.T) {
 		t.Errorf("window %v, step at %v, the last at %v", s.Limit.Window, s.Steps[2].At, s.Steps[3].At)
 	}
 	s.Steps = s.Steps[:3]
-	if r, err := scenario.Run(context.Background(), s, scenario.Memory()); err != nil || r.Status != scenario.Pass {
+	if r, err := scenario.Run(context.Background(), s, nil); err != nil || r.Status != scenario.Pass {
 		t.Errorf("%+v, %v", r, err)
 	}
 }

@@ -120,9 +120,8 @@ func Load(r io.Reader) ([]Scenario, error) {
 		if err := json.Unmarshal(content, &raw); err != nil {
 			return nil, jsonError(err, content)
 		}
-	} else if !json.Valid(content) {
-		var any json.RawMessage
-		return nil, jsonError(json.Unmarshal(content, &any), content)
+	} else if err := json.Unmarshal(content, &raw[0]); err != nil {
+		return nil, jsonError(err, content)
 	}
 	all := make([]Scenario, 0, len(raw))
 	seen := map[string]bool{}
@@ -151,28 +150,20 @@ func jsonError(err error, content []byte) error {
 }
 
 func read(raw json.RawMessage) (Scenario, error) {
-	var named struct {
-		ID string `json:"id"`
-	}
-	_ = json.Unmarshal(raw, &named)
 	var compact bytes.Buffer
 	_ = json.Compact(&compact, raw) // it is valid
-	s := Scenario{ID: named.ID, Raw: compact.Bytes()}
 	var f File
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()
-	if err := d.Decode(&f); err != nil {
+	err := d.Decode(&f) // which reads all the same what it knows
+	s := Scenario{ID: f.ID, Title: cmp.Or(f.Title, f.ID), Source: f.Source, Raw: compact.Bytes()}
+	if err != nil {
 		return s, fmt.Errorf("%s", strings.TrimPrefix(err.Error(), "json: "))
 	}
 	if f.ID == "" {
 		return s, errors.New("it has no id")
 	}
-	s.Title, s.Source = f.Title, f.Source
-	if s.Title == "" {
-		s.Title = f.ID
-	}
 	s.Notes, _ = f.Notes.(string)
-	var err error
 	if s.Algorithm, err = limiter.ParseAlgorithm(f.Algorithm); err != nil {
 		return s, err
 	}

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"ratescope/limiter"
@@ -57,8 +58,7 @@ func shortLimit(l limiter.Limit) limiter.Limit {
 func withShort(l limiter.Limit) []limiter.Limit { return []limiter.Limit{l, shortLimit(l)} }
 
 func eachNode(l limiter.Limit, count int64) []limiter.Limit {
-	one := limiter.Limit{Count: count, Window: l.Window}
-	return []limiter.Limit{one, one, one, one}
+	return slices.Repeat([]limiter.Limit{{Count: count, Window: l.Window}}, nodes)
 }
 
 // Reset implements Subject.

@@ -28,7 +28,7 @@ func TestExplainedAsDecided(t *testing.T) {
 			run.SeekTo(s.Zero.Add(time.Duration(random.Int64N(int64(20 * s.Limit.Window)))))
 			for i, c := range s.Candidates {
 				m := run.Ask(i, 1+random.Int64N(3))
-				w := lab.Explain(c, m, s)
+				w := m.Explain()
 				word := "admitted"
 				if !m.Decision.Allowed {
 					word = "denied"
@@ -36,12 +36,12 @@ func TestExplainedAsDecided(t *testing.T) {
 				if w.Rule == "" || len(w.Numbers) == 0 || !strings.HasPrefix(w.Verdict, word) || slices.Contains(w.Numbers, "") {
 					t.Fatalf("%s: %+v for %+v", c, w, m.Decision)
 				}
-				text := strings.Join(lab.CommandLines(&on, c, m, s), "\n")
+				text := strings.Join(m.CommandLines(&on), "\n")
 				kept := c.Fault == lab.NoFault && c.Algorithm != limiter.FixedWindow && !strings.HasPrefix(text, "# ")
 				if writes := !strings.Contains(text, "nothing is written"); kept && writes == reflect.DeepEqual(m.Before, m.After) {
 					t.Fatalf("%s on %+v, allowed %v: commands\n%s", c, s, m.Decision.Allowed, text)
 				}
-				if len(lab.Keeps(c, m.Before, m.Stored, run.Now(), s)) == 0 {
+				if len(m.KeptBefore()) == 0 {
 					t.Fatalf("%s keeps nothing, not even nothing", c)
 				}
 			}
@@ -53,11 +53,12 @@ func TestScriptIsTheLimitersOwn(t *testing.T) {
 	s := budget.Clone()
 	s.Candidates = []lab.Candidate{{Algorithm: limiter.GCRA}, {Algorithm: limiter.SlidingLog, Fault: lab.CollidingMembers}}
 	run := lab.NewRun(s, lab.NewWorkload(nil))
-	text, err := lab.Script(s.Candidates[0], run.Ask(0, 2), s)
-	if err != nil || !strings.HasPrefix(text, "EVAL '") || !strings.Contains(text, "redis.call") || !strings.Contains(text, "1 rl:lab 2 10 10000000 4000000000000000") {
+	text, err := run.Ask(0, 2).Script()
+	if err != nil || !strings.HasPrefix(text, "EVAL '") || !strings.Contains(text, "redis.call") ||
+		!strings.Contains(text, "1 rl:lab 2 10 10000000 4000000000000000") {
 		t.Errorf("%v: %.80s … %s", err, text, text[max(0, len(text)-80):])
 	}
-	if _, err := lab.Script(s.Candidates[1], run.Ask(1, 1), s); err == nil {
+	if _, err := run.Ask(1, 1).Script(); err == nil {
 		t.Error("a fault has a script")
 	}
 }
@@ -70,7 +71,8 @@ func TestExportedMomentsVerify(t *testing.T) {
 		run := lab.NewRun(s, randomWorkload(random, s, 120))
 		run.AdvanceTo(s.Zero.Add(6 * s.Limit.Window))
 		run.Fire(1)
-		if text := lab.Markdown("a moment", run, nil); !strings.Contains(text, s.Candidates[0].String()) || strings.Count(text, "```")%2 != 0 {
+		if text := lab.Markdown("a moment", run, nil); !strings.Contains(text, s.Candidates[0].String()) ||
+			strings.Count(text, "```")%2 != 0 {
 			t.Errorf("markdown:\n%s", text)
 		}
 		file, err := lab.ScenarioFile("exported", run)
@@ -84,7 +86,7 @@ func TestExportedMomentsVerify(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v:\n%s", err, file)
 		}
-		r, err := scenario.Run(context.Background(), list[0], scenario.Memory())
+		r, err := scenario.Run(context.Background(), list[0], nil)
 		if err != nil || r.Status != scenario.Pass {
 			t.Fatalf("%+v %v\n%s", r, err, file)
 		}
@@ -99,7 +101,8 @@ func TestExportedMomentsVerify(t *testing.T) {
 func TestQuizAboutGivenTraffic(t *testing.T) {
 	s := budget.Clone()
 	s.Limit.Count = 2
-	list := []lab.Arrival{{At: s.Zero + 1, Cost: 1}, {At: s.Zero + 2, Cost: 1}, {At: s.Zero + 3, Cost: 3}, {At: s.Zero + 20_000_000, Cost: 2}, {At: s.Zero + 20_000_001, Cost: 1}}
+	list := []lab.Arrival{{At: s.Zero + 1, Cost: 1}, {At: s.Zero + 2, Cost: 1}, {At: s.Zero + 3, Cost: 3},
+		{At: s.Zero + 20_000_000, Cost: 2}, {At: s.Zero + 20_000_001, Cost: 1}}
 	begun := 0
 	q, err := lab.NewQuiz(s, func() (*lab.Workload, error) {
 		begun++

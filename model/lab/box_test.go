@@ -25,8 +25,8 @@ func TestEveryBoxCanBeNamed(t *testing.T) {
 				t.Fatalf("seed %d: the box does not answer as %s does", seed, b.Suspects[b.Hidden].Name)
 			}
 		}
-		if len(b.Tried) != len(waits) {
-			t.Fatalf("%d requests are counted of %d", len(b.Tried), len(waits))
+		if b.Run.Decided() != len(waits) {
+			t.Fatalf("%d requests are counted of %d", b.Run.Decided(), len(waits))
 		}
 	}
 	if len(hidden) < len(lab.Suspects()) {
@@ -50,7 +50,8 @@ func TestAnswersTellSuspectsApart(t *testing.T) {
 			}
 		}
 		if left != 1 || !b.Fits(b.Hidden) {
-			t.Errorf("seed %d: %d suspects are left after %d requests, %s in the box", seed, left, len(b.Tried), b.Suspects[b.Hidden].Name)
+			t.Errorf("seed %d: %d suspects are left after %d requests, %s in the box", seed, left, b.Run.Decided(),
+				b.Suspects[b.Hidden].Name)
 		}
 	}
 }

@@ -299,14 +299,6 @@ func (n *scripted) decision() limiter.Decision {
 	return limiter.Decision{Allowed: n.admitted, At: n.sent.At, Limit: n.limit, Cost: n.sent.Cost}
 }
 
-// moment returns the last decision that a script has made; it is not decided where there is none.
-func (n *scripted) moment(at limiter.Instant) Moment {
-	if n.before == nil {
-		return Moment{Arrival: Arrival{At: at}, script: n}
-	}
-	return Moment{Number: n.number - 1, Arrival: n.sent, Decision: n.decision(), Decided: true, script: n}
-}
-
 // Failed returns why candidate i gets no more requests; nil where it does.
 func (r *Run) Failed(i int) error {
 	if n := r.runners[i].script; n != nil && n.err != nil {
@@ -316,7 +308,7 @@ func (r *Run) Failed(i int) error {
 }
 
 // explain writes down what a script ran, for its reasons are its own.
-func (n *scripted) explain(s Setup) Working {
+func (n *scripted) explain(s *Setup) Working {
 	w := Working{Rule: "a script of your own: it shows what it ran, and not why"}
 	if n.shape != nil {
 		w.Rule = n.shape.rule

@@ -50,20 +50,20 @@ type Redis interface {
 	Run(at limiter.Instant, held [][]string, script []string) ([]Command, error)
 }
 
-// Commands returns what the script of a candidate runs on a server to decide a step, in this order: of a script of the
+// Commands returns what the script of the candidate runs on a server to decide, in this order: of a script of the
 // user's what it ran.
-func Commands(on Redis, c Candidate, m Moment, s Setup) ([]Command, error) {
+func (m Moment) Commands(on Redis) ([]Command, error) {
 	if m.script != nil {
 		return m.script.ran, nil
 	}
-	words, err := scriptWords(c, m, s)
+	words, err := m.scriptWords()
 	switch {
 	case err != nil:
 		return nil, err
 	case on == nil:
 		return nil, errors.New("what it runs is not known without a Redis to run it on")
 	}
-	list, err := on.Run(m.Arrival.At, held(key, c, m, s), words)
+	list, err := on.Run(m.Arrival.At, m.Held(key), words)
 	trim := slices.IndexFunc(list, func(c Command) bool { return c.Verb() == "ZCARD" })
 	if trim >= 0 && !trims(m.Arrival.At, m.Arrival.Cost) {
 		n := 1
@@ -76,11 +76,11 @@ func Commands(on Redis, c Candidate, m Moment, s Setup) ([]Command, error) {
 }
 
 // CommandLines writes commands for people, and under them what they come to where that is not plain; see Commands.
-func CommandLines(on Redis, c Candidate, m Moment, s Setup) []string {
+func (m Moment) CommandLines(on Redis) []string {
 	if m.script != nil {
 		return m.script.lines()
 	}
-	list, err := Commands(on, c, m, s)
+	list, err := m.Commands(on)
 	if err != nil {
 		return []string{"# " + err.Error()}
 	}
@@ -97,8 +97,8 @@ func (c Command) String() string {
 }
 
 // CommandSummary names the commands of a step, as "3 commands: TIME, GET, SET"; see Commands.
-func CommandSummary(on Redis, c Candidate, m Moment, s Setup) string {
-	list, err := Commands(on, c, m, s)
+func (m Moment) CommandSummary(on Redis) string {
+	list, err := m.Commands(on)
 	if err != nil || len(list) == 0 {
 		return "no command"
 	}
@@ -110,8 +110,8 @@ func CommandSummary(on Redis, c Candidate, m Moment, s Setup) string {
 // it can be pasted into a shell behind the word redis-cli. The instant is an argument of
 // it, so that it decides there as it did here. A fault is not for use, and not every
 // variant is one that Redis can keep: then it returns an error.
-func Script(c Candidate, m Moment, s Setup) (string, error) {
-	switch {
+func (m Moment) Script() (string, error) {
+	switch c := m.Candidate; {
 	case c.Yours():
 		return "", errors.New("the script is the file that you gave")
 	case c.Scripted():
@@ -119,8 +119,9 @@ func Script(c Candidate, m Moment, s Setup) (string, error) {
 	case c.Fault == CollidingMembers || c.Fault == SecondsAsMillis:
 		return "", fmt.Errorf("%s is a fault: no script of this program has it", faultNames[c.Fault])
 	}
-	c.Fault, m.Arrival.At, m.Number, s.Skew = ClientClock, clockOf(c, m.Arrival.At, m.Number, &s), 0, 0 // the instant is given
-	words, err := scriptWords(c, m, s)
+	m.Arrival.At = clockOf(m.Candidate, m.Arrival.At, m.Number, m.setup)
+	m.Candidate.Fault, m.Number = ClientClock, 0 // the instant is given
+	words, err := m.scriptWords()
 	if err != nil {
 		return "", err
 	}
@@ -140,12 +141,12 @@ type ScriptLine struct {
 }
 
 // ScriptRun returns the text of the script that runs Commands, with what each line ran.
-func ScriptRun(on Redis, c Candidate, m Moment, s Setup) ([]ScriptLine, error) {
-	words, err := scriptWords(c, m, s)
+func (m Moment) ScriptRun(on Redis) ([]ScriptLine, error) {
+	words, err := m.scriptWords()
 	if err != nil {
 		return nil, err
 	}
-	ran, err := Commands(on, c, m, s)
+	ran, err := m.Commands(on)
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +171,8 @@ func ScriptRun(on Redis, c Candidate, m Moment, s Setup) ([]ScriptLine, error) {
 var faultScripts embed.FS
 
 // scriptWords returns the EVAL that decides a step: with a fault, the script that has it.
-func scriptWords(c Candidate, m Moment, s Setup) ([]string, error) {
+func (m Moment) scriptWords() ([]string, error) {
+	c, s := m.Candidate, m.setup
 	terms := c.Convention(s.Convention)
 	options := []redisstore.Option{redisstore.WithPrefix(""), redisstore.WithConvention(terms)}
 	switch c.Fault {
@@ -189,7 +191,7 @@ func scriptWords(c Candidate, m Moment, s Setup) ([]string, error) {
 		return []string{"EVAL", string(text), "1", key, fmt.Sprint(s.Limit.Window.Milliseconds()), fmt.Sprint(s.Limit.Count),
 			fmt.Sprint(need), open, denied}, nil
 	case ClientClock:
-		options = append(options, redisstore.WithClock(func() limiter.Instant { return clockOf(c, m.Arrival.At, m.Number, &s) }))
+		options = append(options, redisstore.WithClock(func() limiter.Instant { return clockOf(c, m.Arrival.At, m.Number, s) }))
 	}
 	if c.Bursts() && s.Limit.Count == 0 {
 		return nil, errors.New("limit 0: nothing is limited, so nothing is listed")
@@ -200,13 +202,9 @@ func scriptWords(c Candidate, m Moment, s Setup) ([]string, error) {
 // plain is what a shell takes as it stands.
 const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:"
 
-// Held returns the commands that make a server hold under a key what it holds for candidate i now.
-func (r *Run) Held(i int, key string) [][]string {
-	return held(key, r.setup.Candidates[i], r.Ask(i, 1), r.setup)
-}
-
-// held returns the commands that make a server hold under a key what it holds for candidate c before a moment.
-func held(key string, c Candidate, m Moment, s Setup) (list [][]string) {
+// Held returns the commands that make a server hold under a key what it holds before the moment.
+func (m Moment) Held(key string) (list [][]string) {
+	c, s := m.Candidate, m.setup
 	run := func(words ...any) {
 		text := collect.Map(words, func(word any) string { return fmt.Sprint(word) })
 		list = append(list, text)
@@ -250,7 +248,7 @@ func held(key string, c Candidate, m Moment, s Setup) (list [][]string) {
 			}
 			break
 		}
-		run(append([]any{"ZADD", key}, members(c, m, reach(c, s.Limit))...)...)
+		run(append([]any{"ZADD", key}, m.members()...)...)
 	case describe.Arrival:
 		run("SET", key, instantText(state.TAT, state.Part, state.Parts, s.Limit.Window))
 	case describe.Bucket:
@@ -266,9 +264,9 @@ const slack = time.Hour
 
 // members returns the scores and the members of a sorted set. Those that no longer count come before all others, each at
 // an instant of its own.
-func members(c Candidate, m Moment, window time.Duration) (list []any) {
+func (m Moment) members() (list []any) {
 	at, left := map[limiter.Instant]int64{}, m.Stored.Units
-	first := m.Arrival.At.Add(-window - time.Millisecond)
+	first := m.Arrival.At.Add(-m.Candidate.Reach(m.setup.Limit) - time.Millisecond)
 	for _, e := range slices.Backward(m.Before.Log) {
 		first = min(first, e.At)
 		for range min(e.Count, left) {
@@ -276,9 +274,9 @@ func members(c Candidate, m Moment, window time.Duration) (list []any) {
 			at[e.At]++
 			score, member := int64(e.At), fmt.Sprint(int64(e.At))
 			switch {
-			case c.Fault == CollidingMembers:
+			case m.Candidate.Fault == CollidingMembers:
 				score, member = e.At.Millis(), fmt.Sprint(e.At.Millis())
-			case c.Fault == SecondsAsMillis:
+			case m.Candidate.Fault == SecondsAsMillis:
 				score, member = score/1_000_000, fmt.Sprint(int64(e.At)-at[e.At]) // a server's clock tells them apart
 			case at[e.At] > 1 || m.Arrival.Cost != 1:
 				member += fmt.Sprintf("-%d", at[e.At])
@@ -293,12 +291,17 @@ func members(c Candidate, m Moment, window time.Duration) (list []any) {
 	return list
 }
 
-// Keeps lists what a candidate holds about the key at an instant, line by line: its state, as far as it is stored.
-func Keeps(c Candidate, state limiter.State, stored Stored, at limiter.Instant, s Setup) []string {
+// KeptBefore lists what the candidate holds about the key before the request, line by line: its state, as far as it is
+// stored. KeptAfter does so of what it holds after it.
+func (m Moment) KeptBefore() []string { return m.kept(m.Before, m.Stored) }
+func (m Moment) KeptAfter() []string  { return m.kept(m.After, m.Left) }
+
+func (m Moment) kept(state limiter.State, stored Stored) []string {
+	c, s, at := m.Candidate, m.setup, m.Arrival.At
 	switch {
 	case c.Scripted():
 		return []string{"what the lines below say"}
-	case stored.Bytes(c, state, at, s) == 0:
+	case stored.Bytes(c, state, at, *s) == 0:
 		return []string{"nothing"}
 	}
 	switch describe.KindOf(c.Algorithm) {
@@ -324,7 +327,7 @@ func Keeps(c Candidate, state limiter.State, stored Stored, at limiter.Instant, 
 const shownEntries = 4
 
 // keepsLog lists the newest of n entries, of which a log may have forgotten the oldest.
-func keepsLog(log []limiter.Entry, n int64, s Setup) []string {
+func keepsLog(log []limiter.Entry, n int64, s *Setup) []string {
 	lines := []string{"a log of 1 entry:"}
 	if n > 1 {
 		lines[0] = fmt.Sprintf("a log of %d entries, the newest:", n)

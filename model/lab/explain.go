@@ -34,12 +34,17 @@ type Meaning struct {
 // Sum returns the line that decides, for where there is room for one only.
 func (w Working) Sum() string { return w.Numbers[len(w.Numbers)-1] }
 
-// Explain writes down why candidate c decided as it did at m.
-func Explain(c Candidate, m Moment, s Setup) Working {
+// Explain writes down why the candidate decided as it did.
+func (m Moment) Explain() Working {
 	if m.script != nil {
-		return m.script.explain(s)
+		return m.script.explain(m.setup)
 	}
-	e := newExplainer(c, m, s)
+	c := m.Candidate
+	e := explainer{Moment: m, terms: c.Convention(m.setup.Convention), limit: m.setup.Limit,
+		at: clockOf(c, m.Arrival.At, m.Number, m.setup)}
+	e.limit.Window = c.Reach(e.limit)
+	before := m.Before.Clone()
+	e.look = before.Peek(e.at, e.limit, e.terms, 0)
 	var w Working
 	switch describe.KindOf(c.Algorithm) {
 	case describe.Window:
@@ -57,7 +62,7 @@ func Explain(c Candidate, m Moment, s Setup) Working {
 	w.Terms = slices.DeleteFunc(append(w.Terms, own), func(t Meaning) bool {
 		return e.at != m.Arrival.At || !strings.Contains(w.Rule, t.Name) // a clock of its own has no place on the lane
 	})
-	if s.Limit.Count == 0 {
+	if m.setup.Limit.Count == 0 {
 		w.Terms = nil
 		w.Rule = "limit 0: count, and deny nothing"
 		w.Numbers = []string{fmt.Sprintf("used = %d", e.look.Used)}
@@ -71,29 +76,17 @@ func Explain(c Candidate, m Moment, s Setup) Working {
 
 // explainer has the numbers of one decision at hand.
 type explainer struct {
-	c     Candidate
-	m     Moment
-	s     Setup
+	Moment
 	terms limiter.Convention
 	limit limiter.Limit
 	at    limiter.Instant  // the time that the candidate goes by
 	look  limiter.Decision // a peek of cost 0 before the request
 }
 
-func newExplainer(c Candidate, m Moment, s Setup) explainer {
-	e := explainer{c: c, m: m, s: s, terms: c.Convention(s.Convention), limit: s.Limit, at: clockOf(c, m.Arrival.At, m.Number, &s)}
-	if c.Fault == SecondsAsMillis {
-		e.limit.Window = reach(c, s.Limit)
-	}
-	before := m.Before.Clone()
-	e.look = before.Peek(e.at, e.limit, e.terms, 0)
-	return e
-}
-
 // sum writes "7 + 1 = 8 <= 10", or "7 < 10" where the rule does not look at the cost. What
 // is used has as many decimals as the comparison needs.
 func (e *explainer) sum(used float64) string {
-	allowed, n, limit := e.m.Decision.Allowed, float64(e.m.Arrival.Cost), float64(e.limit.Count)
+	allowed, n, limit := e.Decision.Allowed, float64(e.Arrival.Cost), float64(e.limit.Count)
 	if e.terms.Rule == convention.Below {
 		if !allowed && used < limit {
 			return fmt.Sprintf("%s > %d: the cost is more than the limit", Number(n), e.limit.Count)
@@ -106,7 +99,7 @@ func (e *explainer) sum(used float64) string {
 
 // sign returns the comparison that holds of an admitted request, or of a denied one.
 func (e *explainer) sign(admitted, denied string) string {
-	return collect.If(e.m.Decision.Allowed, admitted, denied)
+	return collect.If(e.Decision.Allowed, admitted, denied)
 }
 
 // rule writes the rule for what is used, by its name.
@@ -118,7 +111,8 @@ func (e *explainer) fixed() Working {
 	return Working{
 		Rule: e.rule("current"),
 		Numbers: []string{
-			fmt.Sprintf("window %s to %s, elapsed %s", e.s.clock(e.look.Start), e.s.clock(e.look.End), Seconds(e.at.Sub(e.look.Start))),
+			fmt.Sprintf("window %s to %s, elapsed %s", e.setup.clock(e.look.Start), e.setup.clock(e.look.End),
+				Seconds(e.at.Sub(e.look.Start))),
 			fmt.Sprintf("current = %d", e.look.Current),
 			e.sum(float64(e.look.Current)),
 		},
@@ -129,12 +123,12 @@ func (e *explainer) fixed() Working {
 // current is the term of the counter of the window that runs.
 func (e *explainer) current() Meaning {
 	return Meaning{"current", e.look.Start, e.at, e.look.Current,
-		fmt.Sprintf("current: %d since %s", e.look.Current, e.s.clock(e.look.Start))}
+		fmt.Sprintf("current: %d since %s", e.look.Current, e.setup.clock(e.look.Start))}
 }
 
 // ahead is a term of what passes by itself until an instant.
 func (e *explainer) ahead(name string, from limiter.Instant, d time.Duration, what string) Meaning {
-	return Meaning{name, from, from.Add(d), -1, fmt.Sprintf("%s: %s at %s", name, what, e.s.clock(from.Add(d)))}
+	return Meaning{name, from, from.Add(d), -1, fmt.Sprintf("%s: %s at %s", name, what, e.setup.clock(from.Add(d)))}
 }
 
 func (e *explainer) log() Working {
@@ -144,21 +138,21 @@ func (e *explainer) log() Working {
 	}
 	name := "count in " + open + "now - W, now]"
 	w := Working{Rule: e.rule(name), Terms: []Meaning{{name, from, e.at, e.look.Used,
-		fmt.Sprintf("count: %d since %s", e.look.Used, e.s.clock(e.at.Add(-e.limit.Window)))}}}
-	switch e.c.Fault {
+		fmt.Sprintf("count: %d since %s", e.look.Used, e.setup.clock(e.at.Add(-e.limit.Window)))}}}
+	switch e.Candidate.Fault {
 	case CollidingMembers:
 		w.Numbers = append(w.Numbers, "members are milliseconds: equal ones are one entry")
 	case SecondsAsMillis:
 		w.Numbers = append(w.Numbers, fmt.Sprintf("seconds minus %d ms: the window is %s long",
-			e.s.Limit.Window.Milliseconds(), Seconds(e.limit.Window)))
+			e.setup.Limit.Window.Milliseconds(), Seconds(e.limit.Window)))
 	case ClientClock:
-		if e.at != e.m.Arrival.At {
+		if e.at != e.Arrival.At {
 			w.Numbers = append(w.Numbers, fmt.Sprintf("this client's clock says %s: it is %s ahead",
-				e.s.clock(e.at), Seconds(e.at.Sub(e.m.Arrival.At))))
+				e.setup.clock(e.at), Seconds(e.at.Sub(e.Arrival.At))))
 		}
 	}
 	w.Numbers = append(w.Numbers,
-		fmt.Sprintf("%s%s, %s] holds %d", open, e.s.clock(e.at.Add(-e.limit.Window)), e.s.clock(e.at), e.look.Used),
+		fmt.Sprintf("%s%s, %s] holds %d", open, e.setup.clock(e.at.Add(-e.limit.Window)), e.setup.clock(e.at), e.look.Used),
 		e.sum(float64(e.look.Used)))
 	return w
 }
@@ -170,7 +164,7 @@ func (e *explainer) sliding() Working {
 		rounded = e.look.Estimate - float64(e.look.Current)
 		how = collect.If(e.terms.Rounding == convention.Floor, ", floor ", ", round ") + Number(rounded)
 	}
-	total, limit, n := rounded+float64(e.look.Current), float64(e.limit.Count), float64(e.m.Arrival.Cost)
+	total, limit, n := rounded+float64(e.look.Current), float64(e.limit.Count), float64(e.Arrival.Cost)
 	compared := collect.If(e.terms.Rule == convention.Below, total, total+n)
 	d := telling(compared, limit)
 	if how != "" {
@@ -194,9 +188,9 @@ func (e *explainer) sliding() Working {
 		},
 		Terms: []Meaning{
 			{"previous", ended.Add(-e.limit.Window), ended - 1, e.look.Previous,
-				fmt.Sprintf("previous: %d in the window before, over by %s", e.look.Previous, e.s.clock(ended))},
+				fmt.Sprintf("previous: %d in the window before, over by %s", e.look.Previous, e.setup.clock(ended))},
 			{"weight", e.at.Add(-e.limit.Window), ended - 1, -1,
-				fmt.Sprintf("weight: the part of that window since %s", e.s.clock(e.at.Add(-e.limit.Window)))},
+				fmt.Sprintf("weight: the part of that window since %s", e.setup.clock(e.at.Add(-e.limit.Window)))},
 			e.current(),
 		},
 	}
@@ -226,8 +220,8 @@ func Ahead(state limiter.State, at limiter.Instant, l limiter.Limit) (time.Durat
 
 // gcra counts in emission intervals, so that the sum is one of plain numbers whatever T is.
 func (e *explainer) gcra() Working {
-	ahead, steps := Ahead(e.m.Before, e.at, e.limit)
-	n, room := float64(e.m.Arrival.Cost), float64(e.c.Room(e.limit))
+	ahead, steps := Ahead(e.Before, e.at, e.limit)
+	n, room := float64(e.Arrival.Cost), float64(e.Candidate.Room(e.limit))
 	d, interval := telling(steps+n, room), float64(e.limit.Window)/float64(max(e.limit.Count, 1))
 	return Working{
 		Rule: "max(TAT, now) + n × T <= now + B × T",
@@ -245,13 +239,13 @@ func (e *explainer) gcra() Working {
 }
 
 func (e *explainer) bucket() Working {
-	before := e.m.Before.Clone()
+	before := e.Before.Clone()
 	level := before.LevelAt(e.at, e.limit, e.terms)
 	perSecond := Number(float64(e.limit.Count)/e.limit.Window.Seconds()) + "/s"
-	n, room := float64(e.m.Arrival.Cost), float64(e.c.Room(e.limit))
-	if e.c.Algorithm == limiter.LeakyBucket {
+	n, room := float64(e.Arrival.Cost), float64(e.Candidate.Room(e.limit))
+	if e.Candidate.Algorithm == limiter.LeakyBucket {
 		d, turn := telling(level+n, room), ""
-		if e.c.Queues() && e.m.Decision.Allowed {
+		if e.Candidate.Queues() && e.Decision.Allowed {
 			turn = ", so its turn comes in " + Seconds(e.look.ResetAfter)
 		}
 		return Working{
@@ -283,34 +277,35 @@ func (e *explainer) bucket() Working {
 
 // verdict writes what was decided, or would be, and what follows from it.
 func (e *explainer) verdict() string {
-	d := e.m.Decision
+	d := e.Decision
 	switch {
 	case d.Allowed && e.limit.Count == 0:
 		return "admitted: " + strconv.FormatInt(d.Used, 10) + " counted"
-	case d.Allowed && !e.m.Decided:
-		return fmt.Sprintf("admitted: there is room for %d", Room(d, e.c, e.s))
+	case d.Allowed && !e.Decided:
+		return fmt.Sprintf("admitted: there is room for %d", e.Room())
 	case d.Allowed:
-		return fmt.Sprintf("admitted: room for %d is left, as new in %s", Room(d, e.c, e.s), Seconds(d.ResetAfter))
+		return fmt.Sprintf("admitted: room for %d is left, as new in %s", e.Room(), Seconds(d.ResetAfter))
 	case d.RetryAfter == limiter.Never:
 		return "denied: never admitted, for it costs more than there ever is"
 	}
-	text := fmt.Sprintf("denied: next slot in %s, at %s", Seconds(d.RetryAfter), e.s.clock(e.m.Arrival.At.Add(d.RetryAfter)))
-	if e.m.Decided || e.terms.Denied == convention.Free || e.c.Bursts() {
+	text := fmt.Sprintf("denied: next slot in %s, at %s", Seconds(d.RetryAfter), e.setup.clock(e.Arrival.At.Add(d.RetryAfter)))
+	if e.Decided || e.terms.Denied == convention.Free || e.Candidate.Bursts() {
 		return text
 	}
-	after := e.m.After.Peek(e.at, e.limit, e.terms, e.m.Arrival.Cost)
+	after := e.After.Peek(e.at, e.limit, e.terms, e.Arrival.Cost)
 	if after.RetryAfter <= d.RetryAfter {
 		return text
 	}
-	return text + "; to send it now moves that to " + e.s.clock(e.m.Arrival.At.Add(after.RetryAfter))
+	return text + "; to send it now moves that to " + e.setup.clock(e.Arrival.At.Add(after.RetryAfter))
 }
 
-// Room returns how many requests of cost 1 would be admitted at the moment of a decision, after it. A rule
+// Room returns how many requests of cost 1 would be admitted after the decision. A rule
 // that asks only whether anything of the limit is left admits one more into a part of a unit.
-func Room(d limiter.Decision, c Candidate, s Setup) int64 {
-	if terms := c.Convention(s.Convention); terms.Rule == convention.Below && describe.KindOf(c.Algorithm) == describe.Weighted &&
-		s.Limit.Count > 0 {
-		return max(int64(math.Ceil(float64(s.Limit.Count)-d.Estimate)), 0)
+func (m Moment) Room() int64 {
+	d, limit := m.Decision, m.setup.Limit.Count
+	if m.Candidate.Convention(m.setup.Convention).Rule == convention.Below && describe.KindOf(m.Candidate.Algorithm) == describe.Weighted &&
+		limit > 0 {
+		return max(int64(math.Ceil(float64(limit)-d.Estimate)), 0)
 	}
 	return d.Remaining
 }

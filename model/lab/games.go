@@ -121,7 +121,7 @@ func (q *Quiz) upcoming(c int) (Moment, bool) {
 	for {
 		a, ok := q.Run.Upcoming()
 		if !ok {
-			return Moment{}, false
+			return q.Run.Ask(c, 1), false
 		}
 		if a.sentTo(c) {
 			return q.Run.Inspect(c, q.Run.Decided())
@@ -173,56 +173,45 @@ const boxGrid = 20
 // BoxWaits are the steps that a person may wait before a request, in twentieths of the window.
 var BoxWaits = []int{0, 1, 5, 10, 20, 40}
 
-// Tried is a request that was fired at a box.
-type Tried struct {
-	At       time.Duration // since the box was handed over
-	Admitted bool
-}
-
 // Box is a limiter that a person has to name by firing at it. Make one with NewBox. Not safe for
 // concurrent use.
 type Box struct {
-	Limit    limiter.Limit
 	Suspects []Suspect
-	Tried    []Tried // in the order of time
-
-	Hidden int  // the number of the suspect in the box
-	run    *Run // all suspects get what is fired
+	Hidden   int  // the number of the suspect in the box
+	Run      *Run // all suspects get what is fired, from when the box was handed over
 }
 
 // NewBox hides one of the suspects, the same for the same seed.
 func NewBox(seed uint64) *Box {
-	b := &Box{Limit: boxLimit, Suspects: Suspects()}
+	b := &Box{Suspects: Suspects()}
 	b.Hidden = rand.New(rand.NewPCG(seed, 16)).IntN(len(b.Suspects))
-	b.run = NewRun(Setup{Limit: b.Limit, Zero: storyBegins.Floor(b.Limit.Window).Add(b.Length(3)),
+	b.Run = NewRun(Setup{Limit: boxLimit, Zero: storyBegins.Floor(boxLimit.Window).Add(b.Length(3)),
 		Candidates: collect.Map(b.Suspects, func(s Suspect) Candidate { return s.candidate })}, NewWorkload(nil))
 	return b
 }
 
-// Elapsed returns how long ago the box was handed over.
-func (b *Box) Elapsed() time.Duration { return b.run.Elapsed() }
-
 // Edge returns how long it is to the next tick of the clock at which a fixed window would begin.
 func (b *Box) Edge() time.Duration {
-	return b.run.now.Floor(b.Limit.Window).Add(b.Limit.Window).Sub(b.run.now)
+	return b.Run.now.Floor(boxLimit.Window).Add(boxLimit.Window).Sub(b.Run.now)
 }
 
 // Length returns how long so many twentieths of the window are.
-func (b *Box) Length(steps int) time.Duration { return time.Duration(steps) * b.Limit.Window / boxGrid }
+func (b *Box) Length(steps int) time.Duration {
+	return time.Duration(steps) * boxLimit.Window / boxGrid
+}
 
 // Wait lets so many twentieths of the window pass.
-func (b *Box) Wait(steps int) { b.run.AdvanceTo(b.run.now.Add(b.Length(steps))) }
+func (b *Box) Wait(steps int) { b.Run.AdvanceTo(b.Run.now.Add(b.Length(steps))) }
 
 // Fire sends one request and returns whether it was admitted.
 func (b *Box) Fire() bool {
-	_, v := b.run.Arrival(b.run.Fire(1))
-	b.Tried = append(b.Tried, Tried{b.Elapsed(), v.Allowed(b.Hidden)})
+	_, v := b.Run.Arrival(b.Run.Fire(1))
 	return v.Allowed(b.Hidden)
 }
 
 // Fits reports whether a suspect would have answered all requests so far as the box did.
 func (b *Box) Fits(suspect int) bool {
-	return !slices.ContainsFunc(b.run.verdicts, func(v Verdicts) bool { return v.Allowed(suspect) != v.Allowed(b.Hidden) })
+	return !slices.ContainsFunc(b.Run.verdicts, func(v Verdicts) bool { return v.Allowed(suspect) != v.Allowed(b.Hidden) })
 }
 
 // DuelTime is how long a person has before the solver answers.

@@ -41,7 +41,7 @@ type Goal struct {
 	Of       string    `json:"of"`
 	Other    string    `json:"other,omitempty"`
 	Value    int64     `json:"value,omitempty"`
-	ValueOf  string    `json:"value_of,omitempty"` // what Value is of a limit, as "2*limit-1", "burst+limit" or "3*share"; "" always the same
+	ValueOf  string    `json:"value_of,omitempty"` // of a limit, as "2*limit-1", "burst+limit" or "3*share"; "" always the same
 	Least    int64     `json:"least,omitempty"`    // the smallest limit under which it can be reached
 	Values   []float64 `json:"values,omitempty"`
 	Fates    []string  `json:"fates,omitempty"`   // allow or deny
@@ -174,13 +174,12 @@ func (g Goal) Progress(r *Run) Progress {
 		if a.Fired || !kind.fired {
 			see(i, a, d)
 		}
-		return !w.done.Reached
+		return !w.facts.done.Reached
 	})
-	if w.done.Text = text(); w.done.Reached {
-		w.facts.reached, w.facts.at = true, w.done.At
-		w.done.Then = w.facts.fill(g.Then)
+	if w.facts.done.Text = text(); w.facts.done.Reached {
+		w.facts.done.Then = w.facts.fill(g.Then)
 	}
-	return w.done
+	return w.facts.done
 }
 
 // Progress returns how far the goal is. What it shows is marked where the run counts in another way than the lesson.
@@ -194,7 +193,6 @@ func (l *Lesson) Progress(r *Run) Progress {
 
 // overall is the progress of a goal that looks at a run as a whole.
 func (g Goal) overall(r *Run, of int) Progress {
-	f := facts{run: r, goal: &g, at: r.now, reached: true, selected: r.selected}
 	_, more := r.Upcoming()
 	var p Progress
 	switch g.Kind {
@@ -208,7 +206,8 @@ func (g Goal) overall(r *Run, of int) Progress {
 		p.Reached = !more && !g.beats(r, g.Answer(r), r.selected)
 	}
 	if p.Reached {
-		p.At, p.Then = r.now, f.fill(g.Then)
+		p.At = r.now
+		p.Then = facts{run: r, goal: &g, done: p, selected: r.selected}.fill(g.Then)
 	}
 	return p
 }
@@ -272,14 +271,13 @@ type watcher struct {
 	goal      Goal
 	run       *Run
 	of, other int
-	done      Progress
 	facts     facts
 }
 
 // reach notes a request with which the goal is reached, if it is.
 func (w *watcher) reach(reached bool, a Arrival, d limiter.Decision) {
 	if reached {
-		w.done.Reached, w.done.At, w.facts.decision = true, a.At, d
+		w.facts.done.Reached, w.facts.done.At, w.facts.decision = true, a.At, d
 	}
 }
 
@@ -328,14 +326,10 @@ func (w *watcher) lockout() (seer, func() string) {
 	var row, most int64
 	var since limiter.Instant // the first denial in a row
 	return func(_ int, a Arrival, d limiter.Decision) {
-			switch {
-			case d.Allowed:
+			if row++; d.Allowed {
 				row = 0
-			case row == 0:
+			} else if row == 1 {
 				since = a.At
-				fallthrough
-			default:
-				row++
 			}
 			w.facts.row, w.facts.span = row, a.At.Sub(since)
 			most = max(most, row)
@@ -355,7 +349,8 @@ func (w *watcher) estimate() (seer, func() string) {
 			last, w.facts.decision = a, d
 		}, func() string {
 			w.reach(hit, last, w.facts.decision)
-			return fmt.Sprintf("estimate after your last request: %s, wanted %s", Number(w.facts.decision.Estimate), Number(w.goal.Values[0]))
+			return fmt.Sprintf("estimate after your last request: %s, wanted %s", Number(w.facts.decision.Estimate),
+				Number(w.goal.Values[0]))
 		}
 }
 
@@ -452,7 +447,7 @@ func (w *watcher) readings() (seer, func() string) {
 				}
 			}
 			return fmt.Sprintf("it read %s · wanted, in this order: %s", strings.Join(seen[max(0, len(seen)-8):], " "),
-				strings.Join(numbers(w.goal.Values), " "))
+				strings.Join(collect.Map(w.goal.Values, Number), " "))
 		}
 }
 
@@ -462,9 +457,5 @@ var fate = map[bool]string{true: "allow", false: "deny"}
 
 // letters writes fates as marks.
 func letters(fates []string) string {
-	if len(fates) == 0 {
-		return "none"
-	}
-	marks := collect.Map(fates, func(f string) string { return map[string]string{"allow": "✓", "deny": "✖"}[f] })
-	return strings.Join(marks, " ")
+	return cmp.Or(strings.NewReplacer("allow", "✓", "deny", "✖").Replace(strings.Join(fates, " ")), "none")
 }

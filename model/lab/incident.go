@@ -16,6 +16,7 @@ import (
 	"ratescope/limiter/describe"
 	"ratescope/limiter/scenario"
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/safetext"
 )
@@ -48,7 +49,7 @@ func Incident(t *Trace) ([]Lesson, error) {
 	if algorithm == limiter.Unknown {
 		algorithm = limiter.SlidingLog
 	}
-	arrivals, name := t.busiest(0, mostIncident), safetext.Clip(safetext.Clean(t.Keys[0].Name), 28, safetext.Ellipsis)
+	arrivals, name := t.busiest(mostIncident), safetext.Clip(safetext.Clean(t.Keys[0].Name), 28, safetext.Ellipsis)
 	if len(arrivals) == 0 {
 		return nil, fmt.Errorf("no request of %s is remembered", name)
 	}
@@ -99,15 +100,9 @@ func TraceOf(name string, k *model.Watched, now limiter.Instant) *Trace {
 	return t
 }
 
-// busiest returns at most so many requests of a key: those that came within the shortest time.
-func (t *Trace) busiest(key int32, most int) []Arrival {
-	var list []Arrival
-	for _, a := range t.Arrivals {
-		if a.Key == key {
-			a.Key = 0
-			list = append(list, a)
-		}
-	}
+// busiest returns at most so many requests of the first key: those that came within the shortest time.
+func (t *Trace) busiest(most int) []Arrival {
+	list := collect.Only(t.Arrivals, func(a Arrival) bool { return a.Key == 0 })
 	if len(list) <= most {
 		return list
 	}
@@ -167,8 +162,8 @@ func Markdown(title string, r *Run, on Redis) string {
 	var lanes []lane
 	for i, c := range s.Candidates {
 		m := r.Ask(i, s.cost())
-		keeps := strings.ReplaceAll(strings.Join(Keeps(c, m.Before, m.Stored, r.now, s), ", "), ":, ", ": ")
-		lanes = append(lanes, lane{c.String(), keeps, c.promises(), r.Counts(i), Explain(c, m, s), CommandLines(on, c, m, s)})
+		keeps := strings.ReplaceAll(strings.Join(m.KeptBefore(), ", "), ":, ", ": ")
+		lanes = append(lanes, lane{c.String(), keeps, c.promises(), r.Counts(i), m.Explain(), m.CommandLines(on)})
 	}
 	var b strings.Builder
 	_ = page("moment.md").Execute(&b, map[string]any{ // a Builder takes all

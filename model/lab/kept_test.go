@@ -23,8 +23,7 @@ func TestKeepsWhatTheServerHolds(t *testing.T) {
 	run := lab.NewRun(s, lab.NewWorkload(nil))
 	keeps := func(i int) (before, after string) {
 		m := run.Ask(i, 1)
-		c := s.Candidates[i]
-		return strings.Join(lab.Keeps(c, m.Before, m.Stored, run.Now(), s), "; "), strings.Join(lab.Keeps(c, m.After, m.Left, run.Now(), s), "; ")
+		return strings.Join(m.KeptBefore(), "; "), strings.Join(m.KeptAfter(), "; ")
 	}
 	run.Fire(1)
 	run.SeekTo(s.Zero.Add(2 * time.Second))
@@ -34,7 +33,8 @@ func TestKeepsWhatTheServerHolds(t *testing.T) {
 	}
 	run.SeekTo(s.Zero.Add(time.Minute))
 	for i, c := range s.Candidates {
-		if before, after := keeps(i); before != "nothing" || after == before || run.Bytes(i) != 0 || run.Ask(i, 0).Stored.Entries(run.Now()) != 0 {
+		if before, after := keeps(i); before != "nothing" || after == before || run.Bytes(i, run.Now()) != 0 ||
+			run.Ask(i, 0).Stored.Entries(run.Now()) != 0 {
 			t.Errorf("%s beside an expired key: %q, and %q when one more is sent", c, before, after)
 		}
 	}
@@ -53,7 +53,7 @@ func TestAFaultRunsAsItDecides(t *testing.T) {
 	s.Candidates = []lab.Candidate{c}
 	run := lab.NewRun(s, lab.NewWorkload(nil))
 	for sent := range 4 {
-		lines := lab.CommandLines(&on, c, run.Ask(0, 1), s)
+		lines := run.Ask(0, 1).CommandLines(&on)
 		if denied := slices.Contains(lines, "# nothing is written"); denied != (sent == 3) {
 			t.Errorf("request %d: %q", sent+1, lines)
 		}
@@ -62,11 +62,11 @@ func TestAFaultRunsAsItDecides(t *testing.T) {
 		}
 	}
 	run.SeekTo(s.Zero.Add(3 * time.Second))
-	if lines := lab.CommandLines(&on, c, run.Ask(0, 1), s); run.Ask(0, 1).Decision.Allowed || !slices.Contains(lines, "# nothing is written") {
+	if lines := run.Ask(0, 1).CommandLines(&on); run.Ask(0, 1).Decision.Allowed || !slices.Contains(lines, "# nothing is written") {
 		t.Errorf("after its window has passed: %q", lines)
 	}
 	run.SeekTo(s.Zero.Add(2001 * time.Second))
-	if m := run.Ask(0, 1); !m.Decision.Allowed || strings.Join(lab.Keeps(c, m.Before, m.Stored, run.Now(), s), "") != "nothing" {
+	if m := run.Ask(0, 1); !m.Decision.Allowed || strings.Join(m.KeptBefore(), "") != "nothing" {
 		t.Errorf("after 2001 s: %+v", m.Decision)
 	}
 }
@@ -88,7 +88,7 @@ func TestReadingsOfTheSameInstant(t *testing.T) {
 		run.SeekTo(run.Now().Add(time.Duration(min(fired, 1)) * time.Second))
 	}
 	run.SeekTo(s.Zero.Add(7 * time.Second))
-	if w := lab.Explain(s.Candidates[0], run.Ask(0, 1), s); w.Sum() != "used = 2, for 1.2 in whole requests" {
+	if w := run.Ask(0, 1).Explain(); w.Sum() != "used = 2, for 1.2 in whole requests" {
 		t.Errorf("beside an estimate of 1.2: %q", w.Sum())
 	}
 	s.Limit.Count = 5

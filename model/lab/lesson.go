@@ -60,34 +60,26 @@ type coming struct {
 
 // Lessons returns the lessons that come with the program, in their order. What they point to is shared
 // by all callers and is not to be changed.
-func Lessons() ([]Lesson, error) {
-	all, err := embedded()
-	return slices.Clone(all), err
-}
+func Lessons() []Lesson { return slices.Clone(embedded()) }
 
 // embedded reads the lessons once.
-var embedded = sync.OnceValues(func() (all []Lesson, err error) {
-	names, err := fs.Glob(lessonFiles, "lessons/*.json")
+var embedded = sync.OnceValue(func() (all []Lesson) {
+	names, _ := fs.Glob(lessonFiles, "lessons/*.json") // that is a pattern
 	for _, name := range names {
-		content, err := lessonFiles.ReadFile(name)
-		if err != nil {
-			return nil, err
-		}
+		content, _ := lessonFiles.ReadFile(name)
 		list, err := Load(content)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+			panic(name + ": " + err.Error()) // TestLessonsCanBeSolved reads them all
 		}
 		all = append(all, list...)
 	}
-	return all, err
+	return all
 })
 
 // Open returns the lessons and which of them has that id, or else what the scenario file
 // of that name holds: a recording becomes lessons, see Incident. read reads a whole file, as os.ReadFile does.
 func Open(name string, read func(name string) ([]byte, error)) (all []Lesson, first int, err error) {
-	if all, err = Lessons(); err != nil {
-		return nil, 0, err
-	}
+	all = Lessons()
 	if i := slices.IndexFunc(all, func(l Lesson) bool { return l.ID == name }); i >= 0 {
 		return all, i, nil
 	}
@@ -246,16 +238,14 @@ func (l Lesson) Length() time.Duration {
 // facts are the numbers that the text of a lesson may name. A name stands in braces, as in
 // {limit} or {most:sliding-log}, so that no number of a text can differ from the run.
 type facts struct {
-	run    *Run
-	goal   *Goal   // may be nil
-	lesson *Lesson // may be nil
-	// The decision that reached the goal, and when.
-	decision limiter.Decision
-	at       limiter.Instant
-	reached  bool
-	selected int           // the candidate that a person selected
-	row      int64         // denied in a row, or in a window
-	span     time.Duration // how long that took, or how late a request was
+	run      *Run
+	goal     *Goal   // may be nil
+	lesson   *Lesson // may be nil
+	done     Progress
+	decision limiter.Decision // that reached the goal
+	selected int              // the candidate that a person selected
+	row      int64            // denied in a row, or in a window
+	span     time.Duration    // how long that took, or how late a request was
 }
 
 var factName = regexp.MustCompile(`\{[^{}\n]*\}`)
@@ -295,21 +285,28 @@ func (f facts) value(name string) (string, bool) {
 	if n, ok := ofLimit(name, f.run.setup.Limit); ok {
 		return strconv.FormatInt(n, 10), true
 	}
-	if name, of, found := strings.Cut(name, ":"); found {
-		return f.of(name, of)
-	}
-	if name == "most" || name == "most-span" || name == "bytes" {
-		return f.of(name, f.run.setup.Candidates[f.selected].String())
+	kind, of, found := strings.Cut(name, ":")
+	if value, ok := ofCandidate[kind]; ok {
+		i := f.selected
+		if found {
+			i = slices.IndexFunc(f.run.setup.Candidates, func(c Candidate) bool { return c.String() == of })
+		}
+		if i >= 0 {
+			return value(f.run, i), true
+		}
 	}
 	for _, group := range []struct {
 		known  bool
 		values map[string]func(facts) string
-	}{{name != "edge" || !f.run.setup.Candidates[0].Scripted(), ofTerms}, {f.goal != nil, ofGoal}, {f.reached, ofDecision}} {
+	}{
+		{name != "edge" || !f.run.setup.Candidates[0].Scripted(), ofTerms}, {f.goal != nil, ofGoal}, {f.done.Reached, ofDecision},
+		{f.lesson != nil, ofGiven}, {f.lesson != nil && len(f.lesson.Solution()) > 0, ofSolution},
+	} {
 		if value, ok := group.values[name]; ok && group.known {
 			return value(f), true
 		}
 	}
-	return f.lessonValue(name)
+	return "", false
 }
 
 // ofTerms are the numbers of the terms.
@@ -330,14 +327,14 @@ var ofTerms = map[string]func(facts) string{
 // ofGoal are the numbers of the goal itself.
 var ofGoal = map[string]func(facts) string{
 	"value":   func(f facts) string { return strconv.FormatInt(f.goal.Value, 10) },
-	"values":  func(f facts) string { return strings.Join(numbers(f.goal.Values), ", then ") },
+	"values":  func(f facts) string { return strings.Join(collect.Map(f.goal.Values, Number), ", then ") },
 	"within":  func(f facts) string { return Seconds(millis(f.goal.WithinMS)) },
 	"silence": func(f facts) string { return Seconds(f.goal.lasts(f.run.setup.Limit)) },
 }
 
 // ofDecision are the numbers of the decision that reached the goal.
 var ofDecision = map[string]func(facts) string{
-	"reached":  func(f facts) string { return f.run.setup.clock(f.at) },
+	"reached":  func(f facts) string { return f.run.setup.clock(f.done.At) },
 	"previous": func(f facts) string { return strconv.FormatInt(f.decision.Previous, 10) },
 	"current":  func(f facts) string { return strconv.FormatInt(f.decision.Current, 10) },
 	"estimate": func(f facts) string { return Number(f.decision.Estimate) },
@@ -348,78 +345,49 @@ var ofDecision = map[string]func(facts) string{
 	"span":     func(f facts) string { return Seconds(f.span) },
 }
 
-// numbers writes values.
-func numbers(values []float64) []string {
-	return collect.Map(values, Number)
+// ofGiven are the numbers of the steps that come by themselves, and ofSolution of those that solve the task.
+var (
+	ofGiven    = map[string]func(facts) string{"given": func(f facts) string { return strconv.FormatInt(f.given(), 10) }}
+	ofSolution = map[string]func(facts) string{
+		"end":             func(f facts) string { steps := f.lesson.Solution(); return Seconds(steps[len(steps)-1].At) },
+		"solution-at":     func(f facts) string { return Seconds(f.lesson.Solution()[0].At) },
+		"solution-weight": func(f facts) string { weight, _ := f.weighted(); return weight },
+		"solution-faded":  func(f facts) string { _, faded := f.weighted(); return faded },
+		"table":           func(f facts) string { return f.times(func(scenario.Step) bool { return true }) },
+		"table-admitted": func(f facts) string {
+			return f.times(func(s scenario.Step) bool { return s.Expect != nil && *s.Expect })
+		},
+	}
+)
+
+// given is what the steps cost that come by themselves.
+func (f facts) given() int64 {
+	return collect.Sum(f.lesson.Steps[:f.lesson.Given], func(s scenario.Step) int64 { return s.Cost * int64(s.Repeat) })
 }
 
-// lessonValue is a number of the steps that come by themselves, or of those that solve the
-// task.
-func (f facts) lessonValue(name string) (string, bool) {
-	if f.lesson == nil {
-		return "", false
-	}
-	var given int64
-	for _, step := range f.lesson.Steps[:f.lesson.Given] {
-		given += step.Cost * int64(step.Repeat)
-	}
-	solution := f.lesson.Solution()
-	if name == "given" {
-		return strconv.FormatInt(given, 10), true
-	}
-	if len(solution) == 0 {
-		return "", false
-	}
+// weighted returns the weight of what is given at the first step of the solution, and what that leaves of it.
+func (f facts) weighted() (weight, faded string) {
 	w := f.run.setup.Limit.Window
-	weight, faded := Weighted(given, float64(w-solution[0].At%w)/float64(w))
-	switch name {
-	case "end":
-		return Seconds(solution[len(solution)-1].At), true
-	case "solution-at":
-		return Seconds(solution[0].At), true
-	case "solution-weight":
-		return weight, true
-	case "solution-faded":
-		return faded, true
-	case "table", "table-admitted":
-		var times []string
-		for _, step := range solution {
-			if name == "table" || step.Expect != nil && *step.Expect {
-				times = append(times, Number(float64(step.At.Microseconds())/1000))
-			}
-		}
-		last := len(times) - 1
-		if last < 1 {
-			return "", false
-		}
-		return strings.Join(times[:last], ", ") + " and " + times[last] + " ms", true
-	}
-	return "", false
+	return Weighted(f.given(), float64(w-f.lesson.Solution()[0].At%w)/float64(w))
 }
 
-// of is a number of one candidate.
-func (f facts) of(name, of string) (string, bool) {
-	for i, c := range f.run.setup.Candidates {
-		if c.String() != of {
-			continue
-		}
-		t := f.run.Counts(i)
-		switch name {
-		case "most":
-			return strconv.FormatInt(t.Largest, 10), true
-		case "most-span":
-			return Seconds(t.LargestAt.Sub(t.LargestFrom)), true
-		case "admitted":
-			return strconv.FormatInt(t.Admitted, 10), true
-		case "denied":
-			return strconv.FormatInt(t.Denied, 10), true
-		case "used":
-			return strconv.FormatInt(f.run.Ask(i, 0).Decision.Used, 10), true
-		case "bytes":
-			return strconv.FormatInt(f.run.bytesAtLast(i), 10), true
-		}
-	}
-	return "", false
+// times lists when steps of the solution come.
+func (f facts) times(of func(scenario.Step) bool) string {
+	list := collect.Map(collect.Only(f.lesson.Solution(), of), func(s scenario.Step) string {
+		return Number(float64(s.At.Microseconds()) / 1000)
+	})
+	last := max(len(list)-1, 0)
+	return strings.Join(list[:last], ", ") + " and " + strings.Join(list[last:], "") + " ms"
+}
+
+// ofCandidate are the numbers of one candidate, as {name:candidate}, or as {name} of the selected one.
+var ofCandidate = map[string]func(r *Run, i int) string{
+	"most":      func(r *Run, i int) string { return strconv.FormatInt(r.Counts(i).Largest, 10) },
+	"most-span": func(r *Run, i int) string { return Seconds(r.Counts(i).LargestAt.Sub(r.Counts(i).LargestFrom)) },
+	"admitted":  func(r *Run, i int) string { return strconv.FormatInt(r.Counts(i).Admitted, 10) },
+	"denied":    func(r *Run, i int) string { return strconv.FormatInt(r.Counts(i).Denied, 10) },
+	"used":      func(r *Run, i int) string { return strconv.FormatInt(r.Ask(i, 0).Decision.Used, 10) },
+	"bytes":     func(r *Run, i int) string { return strconv.FormatInt(r.bytesAtLast(i), 10) },
 }
 
 // Paragraphs returns the text of a lesson with the numbers of a run.

@@ -20,10 +20,7 @@ import (
 
 func lessons(t *testing.T) []lab.Lesson {
 	t.Helper()
-	all, err := lab.Lessons()
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := lab.Lessons()
 	if len(all) < 12 {
 		t.Fatalf("there are %d lessons, want twelve or more", len(all))
 	}
@@ -136,12 +133,17 @@ func TestClosingSentencesTellWhatWasFired(t *testing.T) {
 		steps  []scenario.Step
 		want   string // "" where the goal is not reached
 	}{
-		{"fixed-edge", []scenario.Step{fire(9500*time.Millisecond, 10), fire(10750*time.Millisecond, 10)}, "20 in 1.25 s, under a limit of 10 in 10 s."},
-		{"fixed-edge", []scenario.Step{fire(9900*time.Millisecond, 40), fire(10*time.Second, 40)}, "20 in 0.1 s, under a limit of 10 in 10 s."},
+		{"fixed-edge", []scenario.Step{fire(9500*time.Millisecond, 10), fire(10750*time.Millisecond, 10)},
+			"20 in 1.25 s, under a limit of 10 in 10 s."},
+		{"fixed-edge", []scenario.Step{fire(9900*time.Millisecond, 40), fire(10*time.Second, 40)},
+			"20 in 0.1 s, under a limit of 10 in 10 s."},
 		{"counter-ninety-five", []scenario.Step{fire(2400*time.Millisecond, 100)}, ""},
-		{"counter-ninety-five", []scenario.Step{fire(2400*time.Millisecond, 15)}, "100 × 0.8 + 15 = 95. The log denied 15: it knows that the 100 are younger than 2 s."},
-		{"counter-false-denial", []scenario.Step{fire(100*time.Millisecond, 10), fire(10300*time.Millisecond, 1)}, "10 × 0.97 = 9.7, and one more is too many for the counter. The true window had room."},
-		{"log-lockout", []scenario.Step{fire(0, 2), fire(time.Second, 4), fire(3*time.Second, 3), fire(6*time.Second, 4), fire(9*time.Second, 1)}, "Denied 12 times in 8 s. Silence is the only way out of a log that charges for denied requests."},
+		{"counter-ninety-five", []scenario.Step{fire(2400*time.Millisecond, 15)},
+			"100 × 0.8 + 15 = 95. The log denied 15: it knows that the 100 are younger than 2 s."},
+		{"counter-false-denial", []scenario.Step{fire(100*time.Millisecond, 10), fire(10300*time.Millisecond, 1)},
+			"10 × 0.97 = 9.7, and one more is too many for the counter. The true window had room."},
+		{"log-lockout", []scenario.Step{fire(0, 2), fire(time.Second, 4), fire(3*time.Second, 3), fire(6*time.Second, 4),
+			fire(9*time.Second, 1)}, "Denied 12 times in 8 s. Silence is the only way out of a log that charges for denied requests."},
 	} {
 		all := lessons(t)
 		l := all[slices.IndexFunc(all, func(l lab.Lesson) bool { return l.ID == tc.lesson })]
@@ -157,18 +159,18 @@ func TestVerdictsOfWhatWasNotSent(t *testing.T) {
 	all := lessons(t)
 	l := all[slices.IndexFunc(all, func(l lab.Lesson) bool { return l.ID == "log-lockout" })]
 	run := solved(t, l)
-	s := run.Setup()
 	m := run.Ask(0, 1)
 	if m.Decision.Allowed || m.Decision.RetryAfter != 3*time.Second {
 		t.Fatalf("asked at 8 s: %+v", m.Decision)
 	}
-	if got := lab.Explain(s.Candidates[0], m, s).Verdict; got != "denied: next slot in 3 s, at 11 s; to send it now moves that to 12 s" {
+	if got := m.Explain().Verdict; got != "denied: next slot in 3 s, at 11 s; to send it now moves that to 12 s" {
 		t.Errorf("the verdict: %q", got)
 	}
 	run.AdvanceTo(run.Now().Add(m.Decision.RetryAfter))
 	if m := run.Ask(0, 1); !m.Decision.Allowed {
 		t.Errorf("after the wait it is denied: %+v", m.Decision)
-	} else if got, want := lab.Explain(s.Candidates[0], m, s).Verdict, fmt.Sprintf("admitted: there is room for %d", run.Ask(0, 0).Decision.Remaining); got != want {
+	} else if got, want := m.Explain().Verdict, fmt.Sprintf("admitted: there is room for %d",
+		run.Ask(0, 0).Decision.Remaining); got != want {
 		t.Errorf("the verdict: %q, want %q", got, want)
 	}
 	if v := run.Fire(1); v != run.Decided()-1 {
@@ -182,7 +184,7 @@ func TestVerdictsOfWhatWasNotSent(t *testing.T) {
 // TestLessonsVerify: what lessons say of an algorithm holds for the limiter itself.
 func TestLessonsVerify(t *testing.T) {
 	for _, l := range lessons(t) {
-		r, err := scenario.Run(context.Background(), l.Scenario, scenario.Memory())
+		r, err := scenario.Run(context.Background(), l.Scenario, nil)
 		if err != nil || r.Status != scenario.Pass {
 			t.Errorf("%s: %+v %v", l.ID, r, err)
 		}
@@ -191,7 +193,8 @@ func TestLessonsVerify(t *testing.T) {
 
 func TestOpen(t *testing.T) {
 	none := func(string) ([]byte, error) { return nil, os.ErrNotExist }
-	if list, first, err := lab.Open("gcra-next-slot", none); err != nil || list[first].ID != "gcra-next-slot" || len(list) != len(lessons(t)) {
+	if list, first, err := lab.Open("gcra-next-slot", none); err != nil || list[first].ID != "gcra-next-slot" ||
+		len(list) != len(lessons(t)) {
 		t.Errorf("a lesson by its name: %v", err)
 	}
 	if _, _, err := lab.Open("nothing", none); err == nil || !strings.Contains(err.Error(), "fixed-edge") {
@@ -222,9 +225,12 @@ func TestLoadSaysWhatIsWrong(t *testing.T) {
 	for _, tail := range []string{
 		`"goal":{"kind":"dance","of":"sliding-log","say":"x"}}`, `"goal":{"kind":"largest","of":"gcra","value":1,"say":"x"}}`,
 		`"goal":{"kind":"largest","of":"sliding-log","say":"x"}}`, `"goal":{"kind":"largest","of":"sliding-log","value":3}}`,
-		`"goal":{"kind":"fates","of":"sliding-log","fates":["maybe"],"say":"x"}}`, `"goal":{"kind":"disagree","of":"sliding-log","other":"sliding-log","value":1,"say":"x"}}`,
-		`"goal":"win"}`, `"text":7}`, `"traffic":{"into":["sliding-log/loud"]}}`, `"traffic":{"into":["gcra","gcra"]}}`, `"traffic":{"given":5}}`,
-		`"traffic":{"streams":[{"model":"ripple"}]}}`, `"traffic":{"skew_ms":1e12}}`, `"traffic":{"column_ms":0.5}}`, `"traffic":{"into":["fixed-window/colliding-members"]}}`,
+		`"goal":{"kind":"fates","of":"sliding-log","fates":["maybe"],"say":"x"}}`,
+		`"goal":{"kind":"disagree","of":"sliding-log","other":"sliding-log","value":1,"say":"x"}}`,
+		`"goal":"win"}`, `"text":7}`, `"traffic":{"into":["sliding-log/loud"]}}`,
+		`"traffic":{"into":["gcra","gcra"]}}`, `"traffic":{"given":5}}`,
+		`"traffic":{"streams":[{"model":"ripple"}]}}`, `"traffic":{"skew_ms":1e12}}`,
+		`"traffic":{"column_ms":0.5}}`, `"traffic":{"into":["fixed-window/colliding-members"]}}`,
 	} {
 		if _, err := lab.Load([]byte(head + tail)); err == nil || !strings.Contains(err.Error(), "scenario x") {
 			t.Errorf("%s: %v", tail, err)
@@ -246,8 +252,7 @@ func TestWorkedExamples(t *testing.T) {
 		}
 		l := all[i]
 		run := solved(t, l)
-		s := run.Setup()
-		text := strings.Join(lab.Explain(s.Candidates[0], run.Ask(0, 1), s).Numbers, "\n")
+		text := strings.Join(run.Ask(0, 1).Explain().Numbers, "\n")
 		for _, line := range want {
 			if !strings.Contains(text, line) {
 				t.Errorf("%s: %q is not in\n%s", id, line, text)
@@ -259,10 +264,7 @@ func TestWorkedExamples(t *testing.T) {
 // FuzzLesson loads a scenario file from a stranger: every lesson of it has an id and a limit that a
 // limiter takes.
 func FuzzLesson(f *testing.F) {
-	all, err := lab.Lessons()
-	if err != nil {
-		f.Fatal(err)
-	}
+	all := lab.Lessons()
 	for _, l := range all {
 		f.Add(l.File())
 	}
@@ -284,16 +286,15 @@ func FuzzLesson(f *testing.F) {
 // TestTasksFollowTheTerms plays the first lesson by its hint under other limits and windows, and asks every
 // lesson under them that no sentence names a number of steps as if it held there.
 func TestTasksFollowTheTerms(t *testing.T) {
-	lessons, err := lab.Lessons()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, limit := range []limiter.Limit{{Count: 7, Window: 10 * time.Second}, {Count: 10, Window: time.Minute}, {Count: 3, Window: 1500 * time.Millisecond}} {
+	lessons := lab.Lessons()
+	for _, limit := range []limiter.Limit{{Count: 7, Window: 10 * time.Second}, {Count: 10, Window: time.Minute},
+		{Count: 3, Window: 1500 * time.Millisecond}} {
 		s := lessons[0].Setup()
 		s.Limit = limit
 		run := lab.NewRun(s, lab.NewWorkload(nil))
 		edge := run.Ask(0, 0).Decision.End
-		hint := fmt.Sprintf("Send %d shortly before %s, and %d shortly after.", limit.Count, lab.Seconds(edge.Sub(run.Setup().Zero)), limit.Count)
+		hint := fmt.Sprintf("Send %d shortly before %s, and %d shortly after.", limit.Count, lab.Seconds(edge.Sub(run.Setup().Zero)),
+			limit.Count)
 		if got := lessons[0].Hint(run); got != hint {
 			t.Errorf("under %d in %v the hint is %q, want %q", limit.Count, limit.Window, got, hint)
 		}
@@ -335,7 +336,8 @@ func missed(t *testing.T, l lab.Lesson) (steps []scenario.Step) {
 		t.Fatalf("%s: no try that misses its goal (%v)", l.ID, err)
 	}
 	for _, try := range file.Goal.Missed {
-		steps = append(steps, scenario.Step{At: time.Duration(try[0]*1e6) * time.Microsecond, Cost: min(int64(try[1]), 1), Repeat: max(int(try[1]), 1)})
+		steps = append(steps, scenario.Step{At: time.Duration(try[0]*1e6) * time.Microsecond, Cost: min(int64(try[1]), 1),
+			Repeat: max(int(try[1]), 1)})
 	}
 	return steps
 }

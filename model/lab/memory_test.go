@@ -20,7 +20,8 @@ import (
 // near it for skiplists and long streams, whose pieces are drawn by lot or have room.
 func TestMemoryIsThatOfAServer(t *testing.T) {
 	client := servertest.Client(t)
-	for _, c := range []string{"fixed-window", "fixed-window/first-request", "sliding-window", "sliding-log", "stream", "gcra", "token-bucket", "leaky-bucket", "token-bucket/interval"} {
+	for _, c := range []string{"fixed-window", "fixed-window/first-request", "sliding-window", "sliding-log", "stream", "gcra",
+		"token-bucket", "leaky-bucket", "token-bucket/interval"} {
 		for _, tc := range []struct {
 			name     string
 			limit    limiter.Limit
@@ -38,7 +39,8 @@ func TestMemoryIsThatOfAServer(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				s := lab.Setup{Candidates: []lab.Candidate{candidate}, Limit: tc.limit, Cost: tc.cost, Zero: limiter.Instant(2_000_000_000_000_000).Floor(tc.limit.Window)}
+				s := lab.Setup{Candidates: []lab.Candidate{candidate}, Limit: tc.limit, Cost: tc.cost,
+					Zero: limiter.Instant(2_000_000_000_000_000).Floor(tc.limit.Window)}
 				compareMemory(t, client, s, tc.gap, tc.requests)
 			})
 		}
@@ -52,7 +54,8 @@ func compareMemory(t *testing.T, client *redis.Client, s lab.Setup, gap time.Dur
 	}
 	c, run := s.Candidates[0], lab.NewRun(s, lab.NewWorkload(nil))
 	at := s.Zero.Add(time.Millisecond + time.Microsecond) // no instant in whole milliseconds, which stand for others
-	l, err := redisstore.New(client, c.Algorithm, redisstore.WithConvention(c.Convention(s.Convention)), redisstore.WithClock(func() limiter.Instant { return at }), redisstore.WithPrefix(""))
+	l, err := redisstore.New(client, c.Algorithm, redisstore.WithConvention(c.Convention(s.Convention)),
+		redisstore.WithClock(func() limiter.Instant { return at }), redisstore.WithPrefix(""))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +73,7 @@ func compareMemory(t *testing.T, client *redis.Client, s lab.Setup, gap time.Dur
 		if i%7 != 0 && i > 20 {
 			continue
 		}
-		got, want := run.Bytes(0), memory(t, client, c, s.Limit, at)
+		got, want := run.Bytes(0, run.Now()), memory(t, client, c, s.Limit, at)
 		before := at.Floor(s.Limit.Window).Add(-2 * s.Limit.Window)
 		if made, ok := older[before]; ok && c.Algorithm == limiter.SlidingWindow && at < made.Add(2*s.Limit.Window) {
 			want += 72 // it lives for two windows from its first request
@@ -116,19 +119,20 @@ func TestMemoryByEncoding(t *testing.T) {
 		{limiter.StreamCounter, 3, 4728}, {limiter.GCRA, 3, 48}, {limiter.TokenBucket, 3, 80}, {limiter.LeakyBucket, 3, 80},
 		{limiter.FixedWindow, 3, 72}, {limiter.SlidingWindow, 3, 72},
 	} {
-		s := lab.Setup{Candidates: []lab.Candidate{{Algorithm: tc.algorithm}}, Limit: limiter.Limit{Count: 1000, Window: time.Minute}, Zero: 2_000_000_040_000_000}
+		s := lab.Setup{Candidates: []lab.Candidate{{Algorithm: tc.algorithm}}, Limit: limiter.Limit{Count: 1000, Window: time.Minute},
+			Zero: 2_000_000_040_000_000}
 		run := lab.NewRun(s, lab.NewWorkload(nil))
-		if got := run.Bytes(0); got != 0 {
+		if got := run.Bytes(0, run.Now()); got != 0 {
 			t.Errorf("%v takes %d bytes before the first request", tc.algorithm, got)
 		}
 		for range tc.requests {
 			run.Fire(1)
 		}
-		if got := run.Bytes(0); got != tc.bytes {
+		if got := run.Bytes(0, run.Now()); got != tc.bytes {
 			t.Errorf("%v after %d requests: %d bytes, want %d", tc.algorithm, tc.requests, got, tc.bytes)
 		}
 		run.AdvanceTo(s.Zero.Add(5 * time.Minute))
-		if got := run.Bytes(0); got != 0 {
+		if got := run.Bytes(0, run.Now()); got != 0 {
 			t.Errorf("%v takes %d bytes when its key has expired", tc.algorithm, got)
 		}
 	}

@@ -42,7 +42,8 @@ func TestCommandsAreThoseThatRun(t *testing.T) {
 	t.Cleanup(func() { _ = client.Close() })
 	tap := monitor(t, address)
 	for _, c := range commandSetups {
-		for _, limit := range []limiter.Limit{{Count: 10, Window: 10 * time.Second}, {Count: 7, Window: 10 * time.Second, Burst: 9}, {Window: 5 * time.Second}} {
+		for _, limit := range []limiter.Limit{{Count: 10, Window: 10 * time.Second}, {Count: 7, Window: 10 * time.Second, Burst: 9},
+			{Window: 5 * time.Second}} {
 			for _, cost := range []int64{1, 3} {
 				t.Run(fmt.Sprintf("%s %d cost %d", c, limit.Count, cost), func(t *testing.T) {
 					candidate, err := lab.ParseCandidate(c + "/client-clock") // the script is given the instant
@@ -80,13 +81,14 @@ func compareCommands(t *testing.T, client *redis.Client, tap func(mark string) [
 		if !ok {
 			t.Fatal("the traffic ended")
 		}
-		listed, err := lab.Commands(&on, c, m, s)
+		listed, err := m.Commands(&on)
 		if err != nil {
 			t.Fatal(err)
 		}
 		checkAnswers(t, client, listed)
 		words, err := redisstore.Call(c.Algorithm, "rl:lab", s.Limit, m.Arrival.Cost,
-			redisstore.WithConvention(run.Terms(0)), redisstore.WithClock(func() limiter.Instant { return m.Arrival.At }), redisstore.WithPrefix(""))
+			redisstore.WithConvention(run.Terms(0)), redisstore.WithPrefix(""),
+			redisstore.WithClock(func() limiter.Instant { return m.Arrival.At }))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -187,7 +189,7 @@ func live(t *testing.T, client *redis.Client, tap func(mark string) []string, c 
 		if !ok {
 			t.Fatal("a request is missing")
 		}
-		listed, err := lab.Commands(&on, c, m, s)
+		listed, err := m.Commands(&on)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -207,7 +209,7 @@ func live(t *testing.T, client *redis.Client, tap func(mark string) []string, c 
 // marked fails where a command is not at a line of the script that calls it.
 func marked(t *testing.T, on lab.Redis, c lab.Candidate, m lab.Moment, s lab.Setup, listed []lab.Command) {
 	t.Helper()
-	lines, err := lab.ScriptRun(on, c, m, s)
+	lines, err := m.ScriptRun(on)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,14 +20,18 @@ func TestTheLineThatRan(t *testing.T) {
 		for c, candidate := range s.Candidates {
 			for i := range run.Decided() {
 				m, ok := run.Inspect(c, i)
-				lines, err := lab.ScriptRun(&on, candidate, m, s)
-				if !ok || err != nil {
+				if !ok {
+					continue
+				}
+				lines, err := m.ScriptRun(&on)
+				if err != nil {
 					continue
 				}
 				ran := 0
 				for _, line := range lines {
 					ran += len(line.Ran)
-					if used := m.Decision.Used; len(line.Ran) > 0 && strings.Contains(line.Text, "entry = call('ZRANGE', key, '-1'") && !m.Decision.Allowed && used > 0 {
+					if used := m.Decision.Used; len(line.Ran) > 0 && strings.Contains(line.Text, "entry = call('ZRANGE', key, '-1'") &&
+						!m.Decision.Allowed && used > 0 {
 						t.Errorf("%s, %s, request %d: %q is marked with %q", l.ID, candidate, i, line.Text, line.Ran)
 					}
 				}

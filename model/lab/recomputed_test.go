@@ -95,7 +95,8 @@ func TestExportsRecomputed(t *testing.T) {
 	numbers := 0
 	for story := range 220 {
 		setup := lab.Setup{
-			Limit: limiter.Limit{Count: 1 + random.Int64N(30), Window: []time.Duration{time.Second, 2500 * time.Millisecond, 10 * time.Second, time.Minute}[random.IntN(4)]},
+			Limit: limiter.Limit{Count: 1 + random.Int64N(30),
+				Window: []time.Duration{time.Second, 2500 * time.Millisecond, 10 * time.Second, time.Minute}[random.IntN(4)]},
 			Convention: limiter.Convention{
 				Edge: convention.Edge(random.IntN(2)), Rule: convention.Rule(random.IntN(2)),
 			},
@@ -106,15 +107,17 @@ func TestExportsRecomputed(t *testing.T) {
 		}
 		w := setup.Limit.Window.Microseconds()
 		setup.Zero = limiter.Instant(4_000_000_000_000_000).Floor(setup.Limit.Window)
-		names := []string{"fixed-window", "sliding-log", "sliding-window", "sliding-window/exact", "sliding-window/round", "stream", "gcra", "token-bucket", "leaky-bucket"}
+		names := []string{"fixed-window", "sliding-log", "sliding-window", "sliding-window/exact", "sliding-window/round", "stream",
+			"gcra", "token-bucket", "leaky-bucket"}
 		var models []*plain
 		for _, i := range random.Perm(len(names))[:4] {
 			c, err := lab.ParseCandidate(names[i])
 			if err != nil {
 				t.Fatal(err)
 			}
-			p := &plain{name: names[i], limit: setup.Limit.Count, w: w, burst: setup.Limit.Burst, closed: setup.Convention.Edge == convention.Closed,
-				below: setup.Convention.Rule == convention.Below}
+			p := &plain{name: names[i], limit: setup.Limit.Count, w: w, burst: setup.Limit.Burst,
+				closed: setup.Convention.Edge == convention.Closed,
+				below:  setup.Convention.Rule == convention.Below}
 			if p.burst == 0 {
 				p.burst = p.limit
 			}
@@ -151,12 +154,13 @@ func TestExportsRecomputed(t *testing.T) {
 			}
 			text := lab.Markdown("A moment", run, nil)
 			for i, p := range models {
-				where := fmt.Sprintf("story %d, after %d requests, %s of %v, closed %v, below %v", story, n+1, p.name, setup.Limit, p.closed, p.below)
+				where := fmt.Sprintf("story %d, after %d requests, %s of %v, closed %v, below %v", story, n+1, p.name, setup.Limit,
+					p.closed, p.below)
 				numbers += p.table(t, where, text, list[:n+1])
 				m := run.Ask(i, setup.Cost)
-				numbers += p.working(t, where, lab.Explain(setup.Candidates[i], m, setup), int64(run.Now()), int64(setup.Zero), setup.Cost)
+				numbers += p.working(t, where, m.Explain(), int64(run.Now()), int64(setup.Zero), setup.Cost)
 				if m, ok := run.Inspect(i, n); ok {
-					numbers += p.left(t, where, lab.Explain(setup.Candidates[i], m, setup), int64(list[n].At))
+					numbers += p.left(t, where, m.Explain(), int64(list[n].At))
 				}
 			}
 		}
@@ -246,7 +250,8 @@ func (p *plain) working(t *testing.T, where string, got lab.Working, now, zero, 
 		switch {
 		case !near(s[4], total) || math.Abs(printed-parsed(s[4])) > 1e-9:
 			wrong("the sum")
-		case s[5] == "<=" != (parsed(s[4]) <= parsed(s[6])) || s[5] == "<=" != allowed || big.NewRat(int64(parsed(s[6])), 1).Cmp(whole) != 0:
+		case s[5] == "<=" != (parsed(s[4]) <= parsed(s[6])) || s[5] == "<=" != allowed ||
+			big.NewRat(int64(parsed(s[6])), 1).Cmp(whole) != 0:
 			wrong("the comparison")
 		}
 	} else if s := enough.FindStringSubmatch(last); s != nil {
@@ -295,7 +300,8 @@ func (p *plain) left(t *testing.T, where string, got lab.Working, now int64) (nu
 		off := now % p.w
 		previous := p.inside(now-off-p.w-1, now-off-1)
 		numbers += 5
-		if math.Round(parsed(s[1])*1e6) != float64(off) || math.Round(parsed(s[2])*1e6) != float64(p.w) || parsed(s[4]) != float64(previous) || s[3] != s[5] ||
+		if math.Round(parsed(s[1])*1e6) != float64(off) || math.Round(parsed(s[2])*1e6) != float64(p.w) ||
+			parsed(s[4]) != float64(previous) || s[3] != s[5] ||
 			!near(s[6], big.NewRat(previous*(p.w-off), p.w)) || math.Abs(parsed(s[3])*parsed(s[4])-parsed(s[6])) > 0.00051 {
 			t.Errorf("%s: %q at %d of %d, %d before", where, s[0], off, p.w, previous)
 		}

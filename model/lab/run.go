@@ -76,25 +76,19 @@ func (r *Run) Select(i int) {
 	}
 }
 
-// State returns a copy of what candidate i keeps.
-func (r *Run) State(i int) limiter.State { return r.runners[i].state.Clone() }
-
-// Bytes returns what candidate i takes on a server now; see Stored.Bytes.
-func (r *Run) Bytes(i int) int64 {
-	return r.bytesAt(i, r.now)
-}
-
-func (r *Run) bytesAt(i int, at limiter.Instant) int64 {
+// Bytes returns what candidate i takes on a server at an instant; see Stored.Bytes.
+func (r *Run) Bytes(i int, at limiter.Instant) int64 {
 	l := &r.runners[i]
 	return l.stored.Bytes(l.candidate, l.state, at, r.setup)
 }
 
 // bytesAtLast is Bytes at the last arrival that was decided about: later keys expire.
 func (r *Run) bytesAtLast(i int) int64 {
+	at := r.now
 	if r.at > 0 {
-		return r.bytesAt(i, r.workload.At(r.at-1).At)
+		at = r.workload.At(r.at - 1).At
 	}
-	return r.Bytes(i)
+	return r.Bytes(i, at)
 }
 
 // Terms returns the convention that candidate i goes by.
@@ -262,9 +256,11 @@ func after(mark int) int { return mark + min(max(nearStride, mark/16), farStride
 // checkpoint when that is behind.
 func (r *Run) goTo(to int) {
 	if to < r.at {
+		at := 0
 		for c := range r.runners {
-			r.runners[c], r.at = r.runnerBefore(c, to)
+			r.runners[c], at = r.runnerBefore(c, to)
 		}
+		r.at = at
 	}
 	r.forward(to)
 	r.version++
@@ -282,17 +278,19 @@ func (r *Run) forget(i int) {
 
 // Moment is one decision of a candidate, with what it kept before and after.
 type Moment struct {
-	Number   int
-	Arrival  Arrival
-	Total    int64  // of a log: units that were charged since it was last empty, before this one
-	Stored   Stored // on a server, before this one
-	Left     Stored // on a server, after it
-	Before   limiter.State
-	After    limiter.State
-	Decision limiter.Decision
-	Verdicts Verdicts // zero for an arrival that has not been decided
-	Decided  bool     // false where the request has not been sent: nothing was charged for it
+	Candidate Candidate
+	Number    int
+	Arrival   Arrival
+	Total     int64  // of a log: units that were charged since it was last empty, before this one
+	Stored    Stored // on a server, before this one
+	Left      Stored // on a server, after it
+	Before    limiter.State
+	After     limiter.State
+	Decision  limiter.Decision
+	Verdicts  Verdicts // zero for an arrival that has not been decided
+	Decided   bool     // false where the request has not been sent: nothing was charged for it
 
+	setup  *Setup
 	script *scripted // what a script did; nil of an algorithm
 }
 
@@ -308,12 +306,16 @@ func (r *Run) Ask(i int, cost int64) Moment {
 }
 
 func (l *runner) ask(a Arrival, number int, s *Setup) Moment {
-	if l.script != nil {
-		return l.script.moment(a.At)
-	}
 	m := Moment{
+		Candidate: l.candidate, setup: s, script: l.script,
 		Number: number, Arrival: a, Total: l.total, Stored: l.stored.clone(), Left: l.stored.clone(),
 		Before: l.state.Clone(), After: l.state.Clone(),
+	}
+	if n := l.script; n != nil {
+		if n.before != nil {
+			m.Number, m.Arrival, m.Decision, m.Decided = n.number-1, n.sent, n.decision(), true
+		}
+		return m
 	}
 	m.Decision = peek(&l.state, l.candidate, l.convention, a, number, s)
 	if d := decide(&m.After, l.candidate, l.convention, a, number, s); a.Cost > 0 && charged(d, l.convention) {
@@ -329,18 +331,12 @@ func (r *Run) Inspect(c, i int) (Moment, bool) {
 	if i < 0 || i >= r.workload.Len() && (i > r.workload.Len() || !r.workload.More()) || !r.workload.At(i).sentTo(c) {
 		return Moment{}, false
 	}
-	l, from := runner{}, r.at
-	if i >= r.at {
-		l = r.runners[c].clone()
-	} else {
-		l, from = r.runnerBefore(c, i)
-	}
+	l, from := r.runnerBefore(c, i)
 	r.pass(&l, c, from, i, math.MaxInt64)
 	a := r.workload.At(i)
-	m := Moment{Number: i, Arrival: a, Total: l.total, Stored: l.stored.clone(), Before: l.state.Clone(), Decided: i < r.at}
+	m := l.ask(a, i, &r.setup)
 	m.Decision, _ = l.take(a, i, &r.setup)
-	m.script = l.script
-	m.After, m.Left = l.state.Clone(), l.stored
+	m.Number, m.Arrival, m.Decided, m.script = i, a, i < r.at, l.script
 	if m.Decided {
 		m.Verdicts = r.verdicts[i]
 	}
@@ -358,9 +354,11 @@ func (r *Run) pass(l *runner, c, k, end int, at limiter.Instant) int {
 	return k
 }
 
-// runnerBefore returns candidate c at the last checkpoint at or before arrival i, and
-// where that stands.
+// runnerBefore returns candidate c as it is now or at the last checkpoint, at or before arrival i, and where that stands.
 func (r *Run) runnerBefore(c, i int) (runner, int) {
+	if i >= r.at {
+		return r.runners[c].clone(), r.at
+	}
 	if m := sort.Search(len(r.marks), func(m int) bool { return r.marks[m].at > i }) - 1; m >= 0 {
 		return r.marks[m].runners[c].clone(), r.marks[m].at
 	}

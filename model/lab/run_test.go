@@ -23,7 +23,8 @@ func randomSetup(r *rand.Rand) lab.Setup {
 	}
 	s.Zero = limiter.Instant(4_000_000_000_000_000).Floor(s.Limit.Window)
 	all := []string{"fixed-window", "sliding-log", "sliding-window", "stream", "gcra", "token-bucket", "leaky-bucket",
-		"sliding-window/round", "sliding-log/charged", "sliding-log/colliding-members", "stream/seconds-as-millis", "fixed-window/client-clock"}
+		"sliding-window/round", "sliding-log/charged", "sliding-log/colliding-members", "stream/seconds-as-millis",
+		"fixed-window/client-clock"}
 	for _, i := range r.Perm(len(all))[:1+r.IntN(lab.MaxCandidates)] {
 		c, err := lab.ParseCandidate(all[i])
 		if err != nil {
@@ -60,7 +61,7 @@ type shown struct {
 func look(r *lab.Run) shown {
 	v := shown{Now: r.Now(), Decided: r.Decided()}
 	for i := range r.Setup().Candidates {
-		s := r.State(i)
+		s := r.Ask(i, 0).Before
 		if len(s.Log) == 0 {
 			s.Log = nil
 		}
@@ -210,7 +211,8 @@ func TestLogAndStreamDecideAlike(t *testing.T) {
 		run.AdvanceTo(s.Zero.Add(12 * s.Limit.Window))
 		run.SeekTo(s.Zero.Add(5 * s.Limit.Window))
 		run.Fire(1)
-		if log, stream := run.State(0).Log, run.State(1).Log; !reflect.DeepEqual(log, stream) || run.Counts(0) != run.Counts(1) {
+		if log, stream := run.Ask(0, 0).Before.Log, run.Ask(1, 0).Before.Log; !reflect.DeepEqual(log, stream) ||
+			run.Counts(0) != run.Counts(1) {
 			t.Fatalf("the log keeps\n%+v, the stream\n%+v; %+v, %+v", log, stream, run.Counts(0), run.Counts(1))
 		}
 	}
@@ -245,7 +247,8 @@ func TestWrongByItsOwnAdmissions(t *testing.T) {
 				promises := !s.Candidates[c].Bursts() || s.Candidates[c].Fault != lab.NoFault
 				want := promises && a.Cost > 0 && v.Allowed(c) != (own+a.Cost <= s.Limit.Count)
 				if v.Wrong(c) != want {
-					t.Fatalf("%s, request %d of cost %d: %d in its window, allowed %v, called wrong: %v", s.Candidates[c], i, a.Cost, own, v.Allowed(c), v.Wrong(c))
+					t.Fatalf("%s, request %d of cost %d: %d in its window, allowed %v, called wrong: %v", s.Candidates[c], i, a.Cost, own,
+						v.Allowed(c), v.Wrong(c))
 				}
 				if want {
 					seen[v.Allowed(c)]++
@@ -298,7 +301,8 @@ func TestAStormForEachLane(t *testing.T) {
 // BenchmarkMillion decides about a million requests with six algorithms.
 func BenchmarkMillion(b *testing.B) {
 	s := lab.Setup{Limit: limiter.Limit{Count: 100, Window: time.Second}, Zero: 4_000_000_000_000_000}
-	for _, a := range []limiter.Algorithm{limiter.FixedWindow, limiter.SlidingLog, limiter.SlidingWindow, limiter.StreamCounter, limiter.GCRA, limiter.TokenBucket} {
+	for _, a := range []limiter.Algorithm{limiter.FixedWindow, limiter.SlidingLog, limiter.SlidingWindow, limiter.StreamCounter,
+		limiter.GCRA, limiter.TokenBucket} {
 		s.Candidates = append(s.Candidates, lab.Candidate{Algorithm: a})
 	}
 	random := rand.New(rand.NewPCG(1, 1))

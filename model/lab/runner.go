@@ -100,14 +100,6 @@ func (l *runner) turn(at limiter.Instant, s *Setup) limiter.Instant {
 	return at.Add(l.state.Peek(at, s.Limit, l.convention, 0).ResetAfter)
 }
 
-// store records in a store of the candidate arrival number i, which was charged by a decision.
-func (l *runner) store(stored *Stored, a Arrival, i int, d limiter.Decision, s *Setup) {
-	stored.charge(l.candidate, charge{
-		at: clockOf(l.candidate, a.At, i, s), cost: a.Cost, total: l.total, decision: d,
-		limit: s.Limit, terms: l.convention, reach: reach(l.candidate, s.Limit),
-	})
-}
-
 // promises reports whether the candidate says that it admits the limit in any window, and denies nothing else: a burst
 // and a rate promise nothing of a window, and a second limit denies more.
 func (c Candidate) promises() bool {
@@ -139,7 +131,7 @@ func charged(d limiter.Decision, terms limiter.Convention) bool {
 // trim forgets what no decision needs any more. It halves the time of a long run: what a
 // log keeps beyond its window is for readers who want more than a decision.
 func (l *runner) trim(now limiter.Instant, s *Setup) {
-	old := now.Add(-reach(l.candidate, s.Limit) - s.Skew)
+	old := now.Add(-l.candidate.Reach(s.Limit) - s.Skew)
 	n := 0
 	for n < len(l.state.Log) && l.state.Log[n].At < old {
 		n++
@@ -147,8 +139,8 @@ func (l *runner) trim(now limiter.Instant, s *Setup) {
 	l.state.Log = l.state.Log[n:]
 }
 
-// reach is the window that the candidate really looks at.
-func reach(c Candidate, l limiter.Limit) time.Duration {
+// Reach is the window that the candidate really looks at.
+func (c Candidate) Reach(l limiter.Limit) time.Duration {
 	if c.Fault == SecondsAsMillis {
 		return min(l.Window*1000, limiter.MaxWindow)
 	}
@@ -177,8 +169,8 @@ func heard(state *limiter.State, c Candidate, conv limiter.Convention, a Arrival
 	at limiter.Instant, cost int64, limit limiter.Limit,
 ) {
 	at, cost, limit = clockOf(c, a.At, i, s), a.Cost, s.Limit
-	switch c.Fault {
-	case CollidingMembers:
+	limit.Window = c.Reach(limit)
+	if c.Fault == CollidingMembers {
 		d := state.Peek(at, limit, conv, cost)
 		last := len(state.Log) - 1
 		switch {
@@ -187,8 +179,6 @@ func heard(state *limiter.State, c Candidate, conv limiter.Convention, a Arrival
 		case d.Allowed:
 			cost = min(cost, 1) // one member, whatever the cost
 		}
-	case SecondsAsMillis:
-		limit.Window = reach(c, limit)
 	}
 	return at, cost, limit
 }

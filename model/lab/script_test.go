@@ -79,16 +79,16 @@ func TestScriptLane(t *testing.T) {
 // TestScriptExplained: a moment of a script lists what it read and wrote, free of control sequences.
 func TestScriptExplained(t *testing.T) {
 	run, s := scripted(t, &lock{}, 5)
-	if m := run.Ask(0, 1); !m.Open() || !strings.Contains(lab.Explain(s.Candidates[0], m, s).Verdict, "unknown") {
+	if m := run.Ask(0, 1); !m.Open() || !strings.Contains(m.Explain().Verdict, "unknown") {
 		t.Errorf("before any request: %+v", m)
 	}
 	run.AdvanceTo(s.Zero.Add(5 * time.Second))
 	for number, verdict := range map[int]string{2: "admitted", 3: "denied"} {
 		m, ok := run.Inspect(0, number)
-		if w := lab.Explain(s.Candidates[0], m, s); !ok || m.Open() || w.Verdict != verdict || !strings.Contains(w.Sum(), "2 commands, 1 wrote") {
+		if w := m.Explain(); !ok || m.Open() || w.Verdict != verdict || !strings.Contains(w.Sum(), "2 commands, 1 wrote") {
 			t.Errorf("request %d: %+v", number, w)
 		}
-		if got := lab.CommandLines(nil, s.Candidates[0], m, s); !slices.Equal(got, []string{`read   get lock  → \x1b`, "wrote  INCR lock  → 1"}) {
+		if got := m.CommandLines(nil); !slices.Equal(got, []string{`read   get lock  → \x1b`, "wrote  INCR lock  → 1"}) {
 			t.Errorf("request %d ran %q", number, got)
 		}
 	}

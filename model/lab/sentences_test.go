@@ -38,7 +38,8 @@ func newTeller(s lab.Setup, c lab.Candidate) *teller {
 	terms := c.Convention(s.Convention)
 	name := c.Algorithm.String()
 	if c.Algorithm == limiter.SlidingWindow {
-		name += map[convention.Rounding]string{convention.Floor: "/floor", convention.Exact: "/exact", convention.Nearest: "/round"}[terms.Rounding]
+		name += map[convention.Rounding]string{convention.Floor: "/floor", convention.Exact: "/exact",
+			convention.Nearest: "/round"}[terms.Rounding]
 	}
 	p := &plain{name: name, limit: s.Limit.Count, w: s.Limit.Window.Microseconds(), burst: s.Limit.Burst,
 		closed: terms.Edge == convention.Closed, below: terms.Rule == convention.Below && !c.Algorithm.Bursts()}
@@ -49,7 +50,8 @@ func newTeller(s lab.Setup, c lab.Candidate) *teller {
 		p.amount = new(big.Rat)
 	}
 	true := &plain{name: "sliding-log", w: p.w, closed: p.closed}
-	l := &teller{plain: p, charged: terms.Denied == convention.Charged && !c.Algorithm.Bursts(), admitted: true, members: c.Fault == lab.CollidingMembers, queues: c.Variant == "queue"}
+	l := &teller{plain: p, charged: terms.Denied == convention.Charged && !c.Algorithm.Bursts(), admitted: true,
+		members: c.Fault == lab.CollidingMembers, queues: c.Variant == "queue"}
 	if c.Fault == lab.SecondsAsMillis {
 		p.w *= 1000
 	}
@@ -171,10 +173,7 @@ func seconds(micros int64) string {
 // TestSentencesRecomputed plays every lesson under random terms and holds each number in its text, task, hint and closing
 // sentence to what the definitions say.
 func TestSentencesRecomputed(t *testing.T) {
-	all, err := lab.Lessons()
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := lab.Lessons()
 	names := regexp.MustCompile(`\{[^{}]*\}`)
 	random, numbers, reached := rand.New(rand.NewPCG(33, 2)), 0, map[string]bool{}
 	for _, l := range all {
@@ -187,7 +186,8 @@ func TestSentencesRecomputed(t *testing.T) {
 			own := round%4 == 0
 			if !own {
 				s.Limit.Count = 1 + random.Int64N(12)
-				s.Limit.Window = []time.Duration{500 * time.Millisecond, 2 * time.Second, 7 * time.Second, 10 * time.Second, time.Minute}[random.IntN(5)]
+				s.Limit.Window = []time.Duration{500 * time.Millisecond, 2 * time.Second, 7 * time.Second, 10 * time.Second,
+					time.Minute}[random.IntN(5)]
 				if len(l.Traffic) == 0 && l.Skew == 0 && s.Candidates[0].Fault == lab.NoFault {
 					s.Convention.Rule = []convention.Rule{convention.Fits, convention.Below}[random.IntN(2)]
 					s.Convention.Edge = []convention.Edge{convention.HalfOpen, convention.Closed}[random.IntN(2)]
@@ -245,7 +245,8 @@ func TestSentencesRecomputed(t *testing.T) {
 			}
 			for i, raw := range raws {
 				terms := s
-				text, stepped := strings.CutPrefix(texts[i], fmt.Sprintf("Under %d in %s: ", l.Limit.Count, seconds(l.Limit.Window.Microseconds())))
+				text, stepped := strings.CutPrefix(texts[i],
+					fmt.Sprintf("Under %d in %s: ", l.Limit.Count, seconds(l.Limit.Window.Microseconds())))
 				if stepped {
 					terms = l.Setup()
 				}
@@ -266,8 +267,9 @@ func TestSentencesRecomputed(t *testing.T) {
 						continue
 					}
 					if numbers++; found[k+1] != want {
-						t.Errorf("%s, %d in %v, closed %v, below %v, at %v: {%s} is %q, want %q, in %q", l.ID, s.Limit.Count, s.Limit.Window,
-							s.Convention.Edge == convention.Closed, s.Convention.Rule == convention.Below, run.Elapsed(), name, found[k+1], want, text)
+						t.Errorf("%s, %d in %v, closed %v, below %v, at %v: {%s} is %q, want %q, in %q", l.ID, s.Limit.Count,
+							s.Limit.Window, s.Convention.Edge == convention.Closed, s.Convention.Rule == convention.Below, run.Elapsed(),
+							name, found[k+1], want, text)
 					}
 				}
 			}
@@ -341,7 +343,8 @@ func sentenceNumber(l *lab.Lesson, run *lab.Run, s lab.Setup, tellers map[string
 	case "edge":
 		return seconds(now/w*w + w - zero), s.Limit == run.Setup().Limit
 	case "value":
-		n := map[string]int64{"2*limit": 2 * limit, "2*limit-1": 2*limit - 1, "burst+limit-1": 2*limit - 1, "limit": limit, "3*share": 3 * max(limit/4, 1), "limit+2": limit + 2, "": goal.Value}[goal.ValueOf]
+		n := map[string]int64{"2*limit": 2 * limit, "2*limit-1": 2*limit - 1, "burst+limit-1": 2*limit - 1, "limit": limit,
+			"3*share": 3 * max(limit/4, 1), "limit+2": limit + 2, "": goal.Value}[goal.ValueOf]
 		return number(n)
 	}
 	if !p.Reached || of == nil {

@@ -18,7 +18,7 @@ import (
 func TestLessonsVerifyOnRedis(t *testing.T) {
 	client := servertest.Client(t)
 	for _, l := range lessons(t) {
-		r, err := scenario.Run(context.Background(), l.Scenario, scenario.Redis(client))
+		r, err := scenario.Run(context.Background(), l.Scenario, client)
 		if err != nil || r.Status != scenario.Pass {
 			t.Errorf("%s: %+v %v", l.ID, r, err)
 		}
@@ -55,7 +55,7 @@ func TestCopiedScriptsRun(t *testing.T) {
 			if !ok {
 				t.Fatal("the traffic ended")
 			}
-			text, err := lab.Script(s.Candidates[0], m, s)
+			text, err := m.Script()
 			if err != nil {
 				t.Fatal(err)
 			}

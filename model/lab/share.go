@@ -2,7 +2,6 @@ package lab
 
 import (
 	"bytes"
-	"cmp"
 	"compress/flate"
 	"encoding/base64"
 	"encoding/json"
@@ -116,7 +115,7 @@ func (m Shared) Line() (string, error) {
 		Traffic: m.Traffic, Seed: m.Seed, Now: int64(m.Now - m.Setup.Zero), Left: m.Left, View: m.View, Selected: m.Selected,
 	}
 	same := func(l Lesson) bool { return l.ID == m.Lesson.ID && bytes.Equal(l.Raw, m.Lesson.Raw) }
-	if known, err := Lessons(); err == nil && slices.ContainsFunc(known, same) {
+	if slices.ContainsFunc(embedded(), same) {
 		f.ID = m.Lesson.ID
 	} else {
 		f.File = m.Lesson.Raw
@@ -137,10 +136,8 @@ func (m Shared) Line() (string, error) {
 	}
 	var packed bytes.Buffer
 	w, _ := flate.NewWriter(&packed, flate.BestCompression) // there is such a level
-	_, err = w.Write(content)
-	if err = cmp.Or(err, w.Close()); err != nil {
-		return "", err
-	}
+	_, _ = w.Write(content)                                 // a Buffer takes all
+	_ = w.Close()
 	line := sharePrefix + base64.RawURLEncoding.EncodeToString(packed.Bytes())
 	if len(line) > maxShareText {
 		return "", errors.New("this moment is too long for a line: export it as a scenario file")
@@ -180,12 +177,11 @@ func ReadShared(line string) (Shared, error) {
 // shared checks the form and returns what it tells.
 func (f shareForm) shared() (Shared, error) {
 	m := Shared{Traffic: f.Traffic, Seed: f.Seed, Left: f.Left, View: f.View, Selected: f.Selected}
-	list, err := Lessons()
+	list, err := embedded(), error(nil)
 	if f.File != nil {
-		list, err = Load(f.File)
-	}
-	if err != nil {
-		return m, err
+		if list, err = Load(f.File); err != nil {
+			return m, err
+		}
 	}
 	i := slices.IndexFunc(list, func(l Lesson) bool { return f.File != nil || l.ID == f.ID })
 	if i < 0 {

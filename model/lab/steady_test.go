@@ -58,7 +58,7 @@ func TestRoomUnderTheRuleBelow(t *testing.T) {
 			run.Fire(1)
 		}
 		run.AdvanceTo(s.Zero.Add(after))
-		room := lab.Room(run.Ask(0, 1).Decision, c, s)
+		room := run.Ask(0, 1).Room()
 		for range room {
 			run.Fire(1)
 		}
@@ -66,7 +66,7 @@ func TestRoomUnderTheRuleBelow(t *testing.T) {
 			t.Fatalf("after %v it says room for %d and admits %d", after, room, admitted-7)
 		}
 		if m := run.Ask(0, 1); m.Decision.Allowed {
-			t.Fatalf("after %v and %d more it admits another one: %s", after, room, lab.Explain(c, m, s).Verdict)
+			t.Fatalf("after %v and %d more it admits another one: %s", after, room, m.Explain().Verdict)
 		}
 	}
 }
@@ -78,7 +78,7 @@ func TestTokensThatComeAtIntervals(t *testing.T) {
 	run := lab.NewRun(s, lab.NewWorkload(nil))
 	run.Fire(1)
 	run.AdvanceTo(s.Zero.Add(5 * time.Second))
-	if says := lab.Explain(s.Candidates[0], run.Ask(0, 1), s).Numbers[1]; !strings.Contains(says, "tokens = 0") || strings.Contains(says, ".") {
+	if says := run.Ask(0, 1).Explain().Numbers[1]; !strings.Contains(says, "tokens = 0") || strings.Contains(says, ".") {
 		t.Errorf("half an interval after the only token it says %q", says)
 	}
 }
@@ -93,7 +93,7 @@ func TestASetThatShrankIsNotSmallAgain(t *testing.T) {
 			run.AdvanceTo(run.Now() + 997)
 			run.Fire(1)
 		}
-		return run.Bytes(0)
+		return run.Bytes(0, run.Now())
 	}
 	small := fill(100)
 	fill(100)
@@ -101,7 +101,7 @@ func TestASetThatShrankIsNotSmallAgain(t *testing.T) {
 	for run.Ask(0, 1).Stored.Entries(run.Now()) > 120 { // what no longer counts is trimmed
 		fill(1)
 	}
-	if shrunk := run.Bytes(0); shrunk < 4*small {
+	if shrunk := run.Bytes(0, run.Now()); shrunk < 4*small {
 		t.Errorf("%d bytes after it shrank to %d members, %d when it had 100", shrunk, run.Ask(0, 1).Stored.Entries(run.Now()), small)
 	}
 	run.AdvanceTo(run.Now().Add(2 * s.Limit.Window))

@@ -80,40 +80,29 @@ func gone(at limiter.Instant, life time.Duration) limiter.Instant {
 	return (at - at%1000).Add((life + time.Millisecond - 1).Truncate(time.Millisecond) + time.Millisecond)
 }
 
-// charge is a request that a store recorded.
-type charge struct {
-	at       limiter.Instant
-	cost     int64
-	total    int64            // units of a stream before it
-	decision limiter.Decision // with the request in it
-	limit    limiter.Limit
-	terms    limiter.Convention
-	reach    time.Duration // how long the request counts
-}
-
-// charge records a request that was admitted, or denied and charged.
-func (s *Stored) charge(c Candidate, q charge) {
-	d := q.decision
-	alone := d.Used <= q.cost // nothing else is in a log
+// store records in what a server holds for the candidate arrival number i, which was charged by a decision.
+func (l *runner) store(s *Stored, a Arrival, i int, d limiter.Decision, setup *Setup) {
+	c, at, reach := l.candidate, clockOf(l.candidate, a.At, i, setup), l.candidate.Reach(setup.Limit)
+	alone := d.Used <= a.Cost // nothing else is in a log
 	switch describe.KindOf(c.Algorithm) {
 	case describe.Window:
 		if alone {
-			s.Counters = append(s.Counters[:0], Counter{d.Start, gone(q.at, d.Start.Add(q.reach).Sub(q.at))})
+			s.Counters = append(s.Counters[:0], Counter{d.Start, gone(at, d.Start.Add(reach).Sub(at))})
 		}
 		return
 	case describe.Weighted:
-		if d.Current <= q.cost {
-			s.Counters = slices.DeleteFunc(slices.Clone(s.Counters), func(k Counter) bool { return k.Expires <= q.at })
-			s.Counters = append(s.Counters, Counter{d.Start, gone(q.at, 2*q.reach)})
+		if d.Current <= a.Cost {
+			s.Counters = slices.DeleteFunc(slices.Clone(s.Counters), func(k Counter) bool { return k.Expires <= at })
+			s.Counters = append(s.Counters, Counter{d.Start, gone(at, 2*reach)})
 		}
 		return
 	case describe.Arrival, describe.Bucket: // until a whole burst has come back
-		s.Expires = gone(q.at, time.Duration(rateLife(c, q.terms, q.limit))*time.Millisecond)
+		s.Expires = gone(at, time.Duration(rateLife(c, l.convention, setup.Limit))*time.Millisecond)
 		return
 	}
-	s.Expires = gone(q.at, q.reach+edgeOf(q.terms))
+	s.Expires = gone(at, reach+edgeOf(l.convention))
 	if c.Algorithm == limiter.StreamCounter {
-		total := q.total
+		total := l.total
 		if alone {
 			s.Nodes, total = s.Nodes[:0], 0
 		}
@@ -121,10 +110,10 @@ func (s *Stored) charge(c Candidate, q charge) {
 			s.Nodes = append(s.Nodes, Node{})
 		}
 		last := &s.Nodes[len(s.Nodes)-1]
-		last.Entries, last.Last = last.Entries+1, q.at
-		if (total+q.cost)%trimStreamEvery < q.cost { // whole nodes go, from before the first millisecond that counts
-			low, left := q.at.Add(-q.reach), trimStreamMost
-			if q.terms.Edge == convention.HalfOpen {
+		last.Entries, last.Last = last.Entries+1, at
+		if (total+a.Cost)%trimStreamEvery < a.Cost { // whole nodes go, from before the first millisecond that counts
+			low, left := at.Add(-reach), trimStreamMost
+			if l.convention.Edge == convention.HalfOpen {
 				low++
 			}
 			for len(s.Nodes) > 0 && s.Nodes[0].Last.Millis() < low.Millis() && s.Nodes[0].Entries <= left {
@@ -137,10 +126,10 @@ func (s *Stored) charge(c Candidate, q charge) {
 	if alone {
 		s.Units, s.Grown = 0, false
 	}
-	s.Units += q.cost
+	s.Units += a.Cost
 	s.Grown = s.Grown || s.Units > mostInListpack
-	if c.Fault != CollidingMembers && c.Fault != SecondsAsMillis && trims(q.at, q.cost) {
-		s.Units -= max(min(s.Units-d.Used, max(trimLogMost, 2*q.cost)), 0)
+	if c.Fault != CollidingMembers && c.Fault != SecondsAsMillis && trims(at, a.Cost) {
+		s.Units -= max(min(s.Units-d.Used, max(trimLogMost, 2*a.Cost)), 0)
 	}
 }
 

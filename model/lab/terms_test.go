@@ -13,10 +13,7 @@ import (
 // TestTermsStandForWhatIsCounted plays every lesson under random terms: what came in the time that a counted term of a
 // rule stands for is what the formula says, request by request, and every term is a word of its rule.
 func TestTermsStandForWhatIsCounted(t *testing.T) {
-	lessons, err := lab.Lessons()
-	if err != nil {
-		t.Fatal(err)
-	}
+	lessons := lab.Lessons()
 	random, counted := rand.New(rand.NewPCG(33, 1)), 0
 	for _, l := range lessons {
 		for round := range 2 {
@@ -40,7 +37,7 @@ func TestTermsStandForWhatIsCounted(t *testing.T) {
 					if !ok {
 						continue
 					}
-					w := lab.Explain(candidate, m, s)
+					w := m.Explain()
 					for _, term := range w.Terms {
 						if !strings.Contains(w.Rule, term.Name) || term.Means == "" {
 							t.Fatalf("%s: %+v is no term of %q", l.ID, term, w.Rule)
@@ -51,12 +48,14 @@ func TestTermsStandForWhatIsCounted(t *testing.T) {
 						var sum int64
 						for k := range i {
 							a, v := run.Arrival(k)
-							if v.Sent(c) && a.At >= term.From && a.At <= term.To && (v.Allowed(c) || run.Terms(c).Denied == convention.Charged) {
+							if v.Sent(c) && a.At >= term.From && a.At <= term.To &&
+								(v.Allowed(c) || run.Terms(c).Denied == convention.Charged) {
 								sum += a.Cost
 							}
 						}
 						if counted++; sum != term.Count {
-							t.Fatalf("%s, %s, request %d: %q stands for %d, the formula counts %d", l.ID, candidate, i, term.Name, sum, term.Count)
+							t.Fatalf("%s, %s, request %d: %q stands for %d, the formula counts %d", l.ID, candidate, i, term.Name, sum,
+								term.Count)
 						}
 					}
 				}
@@ -71,10 +70,7 @@ func TestTermsStandForWhatIsCounted(t *testing.T) {
 // TestTermsBesideALesson plays every lesson's solution where it does not count as the lesson does: with requests of cost 2, and under
 // a limit of 0, under which no goal about what is denied is reached. Its text says so, and its hint.
 func TestTermsBesideALesson(t *testing.T) {
-	lessons, err := lab.Lessons()
-	if err != nil {
-		t.Fatal(err)
-	}
+	lessons := lab.Lessons()
 	for _, l := range lessons {
 		for _, cost := range []int64{1, 2} {
 			s := l.Setup()
@@ -108,10 +104,7 @@ func TestTermsBesideALesson(t *testing.T) {
 
 // TestGoalsThatNeedALargerLimit: a goal that no requests reach under a small limit says so, and is reached under the next one.
 func TestGoalsThatNeedALargerLimit(t *testing.T) {
-	lessons, err := lab.Lessons()
-	if err != nil {
-		t.Fatal(err)
-	}
+	lessons := lab.Lessons()
 	least := 0
 	for _, l := range lessons {
 		if l.Goal.Least == 0 {
@@ -147,7 +140,7 @@ func TestEquationsAddUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lessons, _ := lab.Lessons()
+	lessons := lab.Lessons()
 	s := lessons[0].Setup()
 	s.Candidates, s.Convention.Alignment, s.Convention.Refill = into, convention.FirstRequest, convention.Interval
 	run := lab.NewRun(s, lab.NewWorkload(nil))
@@ -162,14 +155,14 @@ func TestEquationsAddUp(t *testing.T) {
 		"level = 0",                      // it drains all the time
 		"tokens = 9",                     // and this one comes back at 22 s
 	} {
-		w := lab.Explain(into[i], run.Ask(i, 1), s)
+		w := run.Ask(i, 1).Explain()
 		if text := strings.Join(w.Numbers, "\n"); !strings.Contains(text, want) {
 			t.Errorf("%s: %q is not in\n%s", into[i], want, text)
 		}
 	}
 	run.Fire(1)
 	run.AdvanceTo(s.Zero.Add(15600 * time.Millisecond))
-	if w := lab.Explain(into[1], run.Ask(1, 1), s); w.Numbers[1] != "level = 0.9" {
+	if w := run.Ask(1, 1).Explain(); w.Numbers[1] != "level = 0.9" {
 		t.Errorf("a leaky bucket that drains all the time has %q", w.Numbers[1])
 	}
 }

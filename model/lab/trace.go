@@ -61,17 +61,12 @@ const AllKeys int32 = -1
 // Source returns a source of one key's requests under a setup, or of AllKeys. The first
 // one comes in the first window of the story, at its own place in that window.
 func (t *Trace) Source(s Setup, number int32) Source {
-	var list []Arrival
-	var shift limiter.Instant
-	for _, a := range t.Arrivals {
-		if number != AllKeys && a.Key != number {
-			continue
+	list := collect.Only(t.Arrivals, func(a Arrival) bool { return number == AllKeys || a.Key == number })
+	if len(list) > 0 {
+		shift := s.Zero - list[0].At.Floor(s.Limit.Window)
+		for i := range list {
+			list[i].At += shift
 		}
-		if list == nil {
-			shift = s.Zero - a.At.Floor(s.Limit.Window)
-		}
-		a.At += shift
-		list = append(list, a)
 	}
 	return Given(list)
 }
@@ -134,7 +129,8 @@ func readRecording(r io.Reader) (Trace, error) {
 			if len(came) == 0 {
 				continue
 			}
-			number := t.number(TraceKey{Name: reading.Key, state: limiter.State{Algorithm: cmp.Or(reading.Target.Algorithm, limiter.SlidingLog)}})
+			number := t.number(TraceKey{Name: reading.Key,
+				state: limiter.State{Algorithm: cmp.Or(reading.Target.Algorithm, limiter.SlidingLog)}})
 			k := &t.Keys[number]
 			k.Target, k.Stood = reading.Target, k.Stood || stood
 			k.Denied = k.Denied || reading.Denied.Known || reading.Target.Convention.Denied == convention.Charged

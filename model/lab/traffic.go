@@ -2,7 +2,6 @@ package lab
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -129,9 +128,6 @@ func micros(ms float64) limiter.Instant { return limiter.Instant(math.Round(ms *
 
 // Mix returns one source of several streams, each with a seed of its own.
 func Mix(list []Traffic, s Setup, seed uint64) (Source, error) {
-	if len(list) == 0 {
-		return nil, errors.New("there is no traffic: name a model")
-	}
 	sources := make([]Source, len(list))
 	for i, t := range list {
 		var err error

@@ -293,12 +293,8 @@ func (c calls) Less(i, k int) bool {
 	return c[i].at < c[k].at || c[i].at == c[k].at && c[i].client < c[k].client
 }
 func (c calls) Swap(i, k int) { c[i], c[k] = c[k], c[i] }
-func (c *calls) Push(x any)   { *c = append(*c, x.(call)) }
-func (c *calls) Pop() any {
-	last := (*c)[len(*c)-1]
-	*c = (*c)[:len(*c)-1]
-	return last
-}
+func (calls) Push(any)        {} // a crowd neither grows nor shrinks
+func (calls) Pop() any        { return nil }
 
 // maxDoublings is how often a client that backs off doubles its wait.
 const maxDoublings = 6

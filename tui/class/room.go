@@ -67,7 +67,7 @@ type Member struct {
 }
 
 func newRoom(most int) *Room {
-	return &Room{most: most, attempts: map[int]*attempt{}, seen: addresses{}}
+	return &Room{most: most, seen: addresses{}}
 }
 
 // Teacher returns the teacher's side of the room.
@@ -175,12 +175,9 @@ func (m *Member) Report(p lab.Place) {
 	if !m.present() || !p.Task {
 		return
 	}
-	a := m.room.attempts[p.Lesson]
-	if a == nil {
-		a = &attempt{title: p.Title, who: map[string]bool{}}
-		m.room.attempts[p.Lesson] = a
-	}
-	a.who[m.name] = a.who[m.name] || p.Reached
+	a := collect.Entry(&m.room.attempts, p.Lesson)
+	a.title = cmp.Or(a.title, p.Title)
+	collect.Put(&a.who, m.name, a.who[m.name] || p.Reached)
 }
 
 // present reports whether this is a student who has not left. The room is locked.
@@ -258,14 +255,6 @@ func (m *Member) Tallies() []lab.Tally {
 	return list
 }
 
-// student returns the student of a number, nil where that has left. The room is locked.
-func (r *Room) student(number int) *Member {
-	if i := slices.IndexFunc(r.members, func(o *Member) bool { return o.number == number }); i >= 0 {
-		return r.members[i]
-	}
-	return nil
-}
-
 // lead changes the room, which is locked then, for the teacher alone: on a student's side nothing happens.
 func (m *Member) lead(change func(r *Room)) {
 	if !m.teaches {
@@ -276,29 +265,22 @@ func (m *Member) lead(change func(r *Room)) {
 	change(m.room)
 }
 
-// Drive lets the students' labs follow, or frees them.
-func (m *Member) Drive(on bool) {
-	m.lead(func(r *Room) {
-		r.driving, r.shown = on, lab.FollowMsg{}
-		for _, o := range r.members {
-			if o.follows = on; !on {
-				o.send(lab.FollowMsg{})
-			}
-		}
-	})
-}
-
-// Call lets the lab of one student follow, or frees it.
+// Call lets the lab of one student follow, or frees it; those of all, and of who comes in, where number is 0.
 func (m *Member) Call(number int, on bool) {
 	m.lead(func(r *Room) {
-		o := r.student(number)
-		if o == nil {
-			return
+		if number == 0 {
+			r.driving, r.shown = on, lab.FollowMsg{}
 		}
-		if o.follows = on; !on {
-			o.send(lab.FollowMsg{})
-		} else { // the teacher's lab shows it again
-			r.shown = lab.FollowMsg{}
+		for _, o := range r.members {
+			switch {
+			case number != 0 && o.number != number:
+				continue
+			case on: // the teacher's lab shows it again
+				r.shown = lab.FollowMsg{}
+			default:
+				o.send(lab.FollowMsg{})
+			}
+			o.follows = on
 		}
 	})
 }
@@ -316,7 +298,7 @@ func (m *Member) Readmit(number int) {
 // Remove ends the visit of a student, who cannot come back.
 func (m *Member) Remove(number int) {
 	m.lead(func(r *Room) {
-		if o := r.student(number); o != nil {
+		for _, o := range collect.Only(r.members, func(o *Member) bool { return o.number == number }) {
 			o.removed, o.who.alone = true, r.seen.alone(o.who)
 			r.removed = append(r.removed, o)
 			o.end()
@@ -341,7 +323,7 @@ func (m *Member) Play(on bool) {
 func (m *Member) Game() lab.Game {
 	m.room.mu.Lock()
 	defer m.room.mu.Unlock()
-	return lab.Game{On: m.room.playing, Defends: m.defends(), Number: m.number, Defences: slices.Clone(m.room.defences)}
+	return lab.Game{On: m.room.playing, Defends: m.defends(), Defences: slices.Clone(m.room.defences)}
 }
 
 // Move takes the limiter of a student who defends, or the traffic of one who attacks the limiter of student number. Traffic

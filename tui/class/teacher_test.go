@@ -159,14 +159,15 @@ func TestOnlyTheTeacherLeads(t *testing.T) {
 	teacher := h.Room.Teacher()
 	student := &class.Member{}
 	one := teacher.Now().Students[0].Number
-	student.Drive(true)
+	student.Call(0, true)
 	student.Call(one, true)
 	student.Lock(true)
 	student.Remove(one)
 	student.Play(true)
 	teacher.Call(one+1, true)
 	teacher.Remove(one + 1)
-	if now := teacher.Now(); now.Driven || now.Locked || len(now.Students) != 1 || now.Students[0].Follows || len(now.Removed) > 0 || teacher.Game().On {
+	if now := teacher.Now(); now.Driven || now.Locked || len(now.Students) != 1 || now.Students[0].Follows || len(now.Removed) > 0 ||
+		teacher.Game().On {
 		t.Errorf("a student leads the class, or one who is not there is led: %+v", now)
 	}
 	teacher.Remove(one)

@@ -22,8 +22,7 @@ type Class interface {
 	Teaches() bool
 	// Now returns how the class stands.
 	Now() Register
-	// Drive lets all students follow the teacher's screen, or frees them; Call does so with one.
-	Drive(on bool)
+	// Call lets a student follow the teacher's screen, or frees one; all of them where number is 0.
 	Call(number int, on bool)
 	// Lock keeps others from coming in.
 	Lock(on bool)
@@ -236,7 +235,7 @@ func (c *classroom) report(s *Screen) {
 	it := s.at()
 	c.Report(Place{
 		Lesson: s.lesson, Title: it.Title, View: s.front().name(),
-		Task: it.Goal != nil, Reached: s.results.reached[it.ID], With: c.following,
+		Task: it.Goal != nil, Reached: slices.Contains(s.results.Reached, it.ID), With: c.following,
 	})
 }
 
@@ -258,7 +257,7 @@ func (c *classroom) keys(s *Screen) shell.Actions {
 		act("class", "drive", "F", "calls all to your screen, or frees them", func() {
 			now := c.Now()
 			on := now.following() == 0 && !now.Driven
-			c.Drive(on)
+			c.Call(0, on)
 			s.app.Say(collect.If(on, "The class sees your screen. F frees it.", "The class is free."))
 		}, "F").Hinted("drive"),
 	}

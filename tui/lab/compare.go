@@ -22,7 +22,6 @@ import (
 // compareView is the lanes of all candidates under the same requests.
 type compareView struct{ plain }
 
-// move selects the candidate above or below.
 func (compareView) move(s *Screen, by int) {
 	n := len(s.run.Setup().Candidates)
 	s.focus = (s.focus + by + n) % n
@@ -31,7 +30,7 @@ func (compareView) move(s *Screen, by int) {
 // paint draws the candidates' lanes under each other, and below them why the one
 // in focus decides as it does.
 func (compareView) paint(p painter, r cell.Rect) {
-	if p.s.presenter.on || p.s.at().Plain {
+	if p.s.presents || p.s.at().Plain {
 		p.paintLanes(r)
 		return
 	}
@@ -51,7 +50,7 @@ func (p painter) paintLanes(r cell.Rect) {
 	run, focus := p.s.run, p.s.focus
 	n, rows := len(run.Setup().Candidates), 1 // of the times
 	pictureWidth, fit := 0, max((r.H-rows)/2, 1)
-	if p.s.presenter.large(p.c.Buffer.H) {
+	if large(p.s, p.c.Buffer.H) {
 		const lane = 2*widget.TypeRows + 1
 		if fit = max((r.H-rows)/lane, 1); (r.H-widget.TypeRows)/lane >= min(n, fit) {
 			rows = widget.TypeRows
@@ -59,11 +58,11 @@ func (p painter) paintLanes(r cell.Rect) {
 	}
 	lanes, labels := r.Top(r.H - rows)
 	switch {
-	case p.c.Framed && p.s.presenter.on:
+	case p.c.Framed && p.s.presents:
 		pictureWidth = min(r.W*42/100, 84)
 	case p.c.Framed:
 		pictureWidth = min(max(r.W*34/100, 42), 60)
-	case p.s.presenter.on: // the large numbers are the point of it
+	case p.s.presents: // the large numbers are the point of it
 		pictureWidth = 32
 	}
 	columns := lanes.W - pictureWidth - 2
@@ -71,7 +70,7 @@ func (p painter) paintLanes(r cell.Rect) {
 	coming := run.Coming(st.begin(st.n) - 1)
 	all := make([]lane, n)
 	for i := range all {
-		all[i] = laneOf(run, st, i, run.Decided())
+		all[i] = p.laneOf(run, st, i, run.Decided())
 	}
 	most := scale(all...)
 	first := max(0, min(focus-fit+1, n-fit))
@@ -79,19 +78,19 @@ func (p painter) paintLanes(r cell.Rect) {
 	y := lanes.Y
 	for i := first; i < first+shown; i++ {
 		h := (lanes.Y + lanes.H - y) / (first + shown - i)
-		if p.s.presenter.on { // one size of type for all
+		if p.s.presents { // one size of type for all
 			h = lanes.H / shown
 		}
 		box := cell.Rect{X: lanes.X, Y: y, W: lanes.W, H: h}
 		name := run.Setup().Candidates[i].Title()
-		if p.s.presenter.large(p.c.Buffer.H) && h > 2*widget.TypeRows && widget.Settable(name) && widget.TypeCells(name, true) < columns {
+		if large(p.s, p.c.Buffer.H) && h > 2*widget.TypeRows && widget.Settable(name) && widget.TypeCells(name, true) < columns {
 			st := collect.If(i == focus, p.c.Look.Title, p.c.Look.Dim)
 			p.c.Large(box.X+1, box.Y, box.X+columns, name, widget.TypeCells(name, false) >= columns, st)
 			box.Y, box.H = box.Y+widget.TypeRows-1, box.H-widget.TypeRows+1
 		} else {
 			p.paintLaneTitle(box, run, i, i == focus, columns)
 		}
-		drawn := lanePainter{p.c, all[i], p.s.guess.asked}.paint(box, columns, coming, most)
+		drawn := all[i].paint(box, columns, coming, most)
 		if pic := (cell.Rect{X: r.X + columns + 3, Y: y, W: r.W - columns - 4, H: h}); pic.W >= 24 {
 			picture{p, i}.paint(pic)
 		}
@@ -106,7 +105,7 @@ func (p painter) paintLanes(r cell.Rect) {
 	p.OnClick(times, func(at int) tea.Cmd { return p.s.goTo(st.roundest(at)) })
 	if shown < n {
 		p.c.Buffer.Text(labels.X+columns+3, labels.Y, labels.X+labels.W, fmt.Sprintf("↑↓ show %d more", n-shown), p.c.Look.Accent)
-	} else if p.c.Framed && !p.s.presenter.on {
+	} else if p.c.Framed && !p.s.presents {
 		p.c.Buffer.Text(labels.X+columns+3, labels.Y, labels.X+labels.W, p.markLegend(pictureWidth-1), p.c.Look.Dim)
 	}
 }
@@ -114,7 +113,8 @@ func (p painter) paintLanes(r cell.Rect) {
 // markLegend says in at most so many columns what the marks below the lanes mean; "" where there is no room.
 func (p painter) markLegend(columns int) string {
 	admitted, denied, excess := wrong(p.c, true), wrong(p.c, false), ""
-	marks, short := fmt.Sprintf("%c admitted, %c denied wrongly", admitted, denied), fmt.Sprintf("%c too many, %c too few", admitted, denied)
+	marks := fmt.Sprintf("%c admitted, %c denied wrongly", admitted, denied)
+	short := fmt.Sprintf("%c too many, %c too few", admitted, denied)
 	if slices.ContainsFunc(p.s.run.Setup().Candidates, lab.Candidate.Bursts) {
 		excess, short = fmt.Sprintf(", %c its excess", p.c.Look.Excess), fmt.Sprintf("%c %c wrong", admitted, denied)
 	}
@@ -127,17 +127,17 @@ func (p painter) paintOne(r cell.Rect, run *lab.Run, i int, asked bool) {
 	columns := r.W - 2
 	st := rangeOf(run, run.Now(), columns, p.s.at().Column, p.s.zoom)
 	p.paintLaneTitle(body, run, i, true, columns)
-	l := laneOf(run, st, i, run.Decided())
-	lanePainter{p.c, l, asked}.paint(body, columns, nil, scale(l))
+	l := p.laneOf(run, st, i, run.Decided())
+	l.asked = asked
+	l.paint(body, columns, nil, scale(l))
 	p.paintTimes(cell.Rect{X: times.X + 1, Y: times.Y, W: columns, H: 1}, st)
 }
 
 // paintWhy explains the candidate in focus: the rule, the numbers of this very moment,
 // and what follows.
 func (p painter) paintWhy(r cell.Rect) {
-	s := p.s.run.Setup()
-	c := s.Candidates[p.s.focus]
-	m, w := p.s.run.Ask(p.s.focus, p.s.cost()), p.working()
+	m := p.s.run.Ask(p.s.focus, p.s.cost())
+	c, w := m.Candidate, m.Explain()
 	what := " · one more request at " + c.Title()
 	switch {
 	case c.Scripted():
@@ -171,7 +171,7 @@ func (p painter) paintWhy(r cell.Rect) {
 		for _, l := range p.s.run.Logs(p.s.focus) {
 			used += fmt.Sprintf("%s: %d of %d%s  ", l.Name, l.Used, l.Limit, collect.If(l.Here, " (here)", ""))
 		}
-		lines = append(append(lines, widget.Styled(used, p.c.Look.Text)), p.ranBy(c, m, s)...)
+		lines = append(append(lines, widget.Styled(used, p.c.Look.Text)), p.ranBy(m)...)
 	}
 	p.rows(in, lines...)
 	if in.H > 0 {
@@ -180,17 +180,14 @@ func (p painter) paintWhy(r cell.Rect) {
 }
 
 // working is how the candidate in focus would decide about one more request.
-func (p painter) working() lab.Working {
-	s := p.s.run.Setup()
-	return lab.Explain(s.Candidates[p.s.focus], p.s.run.Ask(p.s.focus, p.s.cost()), s)
-}
+func (s *Screen) working() lab.Working { return s.run.Ask(s.focus, s.cost()).Explain() }
 
 // terms are those of the rule that stands below the lanes.
 func (s *Screen) terms() []lab.Meaning {
-	if !s.shows("compare") || s.presenter.on || s.at().Plain {
+	if !s.shows("compare") || s.presents || s.at().Plain {
 		return nil
 	}
-	return painter{s: s}.working().Terms
+	return s.working().Terms
 }
 
 // mark is the shape of a verdict.

@@ -32,10 +32,7 @@ const scriptPage = 8
 func newDecisionView(s *Screen) *decisionView {
 	d := &decisionView{picked: -1}
 	scroll := func(by int) func() { return func() { d.scrolled = min(max(d.scrolled+by, 0), 400) } }
-	nextTerm := func() {
-		setup := s.run.Setup()
-		s.nextTerm(lab.Explain(setup.Candidates[s.focus], d.moment(s), setup).Terms)
-	}
+	nextTerm := func() { s.nextTerm(d.moment(s).Explain().Terms) }
 	d.plain = plain{"decision", shell.Actions{
 		act("decision", "script up", "pgup", "scrolls the script up", scroll(-scriptPage), "pgup", "ctrl+u"),
 		act("decision", "script down", "pgdn", "scrolls the script down", scroll(scriptPage), "pgdown", "ctrl+d"),
@@ -46,7 +43,6 @@ func newDecisionView(s *Screen) *decisionView {
 
 func (d *decisionView) reset() { d.picked, d.scrolled = -1, 0 }
 
-// move selects the request before or after.
 func (d *decisionView) move(s *Screen, by int) {
 	at := d.inspected(s) + by
 	d.picked = collect.If(at >= s.run.Decided(), -1, max(at, 0))
@@ -94,7 +90,7 @@ func (d *decisionView) paint(p painter, r cell.Rect) {
 		what = "one more request now, at " + lab.Seconds(m.Arrival.At.Sub(s.Zero))
 	}
 	in := p.c.Section(rest, true, widget.Styled(c.Title(), p.c.Look.Title), widget.Styled(" · "+what, p.c.Look.Dim))
-	w := lab.Explain(c, m, s)
+	w := m.Explain()
 	t := parts{painter: p, r: in, y: in.Y, roomy: p.c.Framed}
 	if len(w.Terms) > 0 {
 		rows := collect.If(p.c.Framed, 7, 4)
@@ -103,7 +99,7 @@ func (d *decisionView) paint(p painter, r cell.Rect) {
 		t.r, t.y = below, below.Y
 	}
 	if !c.Scripted() {
-		t.part("before", lab.Keeps(c, m.Before, m.Stored, m.Arrival.At, s), p.c.Look.Text)
+		t.part("before", m.KeptBefore(), p.c.Look.Text)
 	}
 	t.part("rule", t.wrapped(w.Rule), p.c.Look.Dim)
 	p.paintTerms(t.r.X+margin, t.y-1, t.r.X+t.r.W, w)
@@ -111,12 +107,12 @@ func (d *decisionView) paint(p painter, r cell.Rect) {
 	mark, st := p.fate(m)
 	t.part("verdict", t.wrapped(mark+" "+w.Verdict), st)
 	if !c.Scripted() {
-		t.part("after", lab.Keeps(c, m.After, m.Left, m.Arrival.At, s), p.c.Look.Text)
+		t.part("after", m.KeptAfter(), p.c.Look.Text)
 	}
 	runs := collect.If(c.Scripted() && !c.Yours(), "logs", "redis") // the logs are this process's
-	t.part(runs, lab.CommandLines(p.s.redis, c, m, s), p.c.Look.Accent)
+	t.part(runs, m.CommandLines(p.s.redis), p.c.Look.Accent)
 	if !c.Scripted() { // the text of a script is the user's
-		d.paintScript(p, cell.Rect{X: in.X, Y: t.y + 1, W: in.W, H: in.Y + in.H - t.y - 1}, c, m, s)
+		d.paintScript(p, cell.Rect{X: in.X, Y: t.y + 1, W: in.W, H: in.Y + in.H - t.y - 1}, m)
 	}
 }
 
@@ -141,8 +137,8 @@ func (p painter) paintMeaning(r cell.Rect, m lab.Moment, w lab.Working) {
 	caption := axis.Y + 1
 	axis.H = 1
 	past := min(st.now+1, st.n)
-	lane := lanePainter{p.c, laneOf(run, st, p.s.focus, m.Number), false}
-	cols := chart.Columns{Bins: lane.bins[:past], Max: scale(lane.lane),
+	lane := p.laneOf(run, st, p.s.focus, m.Number)
+	cols := chart.Columns{Bins: lane.bins[:past], Max: scale(lane),
 		Ground: func(c int) (rune, bool) { return p.c.Look.Edge, st.opensWindow(c) }}
 	cols.Draw(&p.c.Buffer, cell.Rect{X: plot.X, Y: plot.Y, W: past, H: plot.H}, p.c.Look)
 	lane.axis(axis)
@@ -184,12 +180,12 @@ func (p painter) paintTerm(r cell.Rect, st timeRange, terms []lab.Meaning) {
 
 // paintScript draws the script that decides on a server, with the lines that ran marked and
 // what they ran beside them. It begins at the first one unless a person scrolls.
-func (d *decisionView) paintScript(p painter, r cell.Rect, c lab.Candidate, m lab.Moment, s lab.Setup) {
+func (d *decisionView) paintScript(p painter, r cell.Rect, m lab.Moment) {
 	if r.H < 2 {
 		return
 	}
 	p.c.Buffer.Text(r.X, r.Y, r.X+margin, "script", p.c.Look.Dim)
-	lines, err := lab.ScriptRun(p.s.redis, c, m, s)
+	lines, err := m.ScriptRun(p.s.redis)
 	if err != nil {
 		p.c.Buffer.Text(r.X+margin, r.Y, r.X+r.W, err.Error(), p.c.Look.Dim)
 		return
@@ -245,8 +241,8 @@ func (t *parts) part(heading string, lines []string, st themes.Style) {
 		if t.y >= bottom {
 			return
 		}
-		if !t.roomy && i == 2 && (heading == "before" || heading == "after" || heading == "it keeps") { // a small screen shows what is nearest
-			return
+		if !t.roomy && i == 2 && (heading == "before" || heading == "after" || heading == "it keeps") {
+			return // a small screen shows what is nearest
 		}
 		t.c.Buffer.Text(t.r.X+margin, t.y, t.r.X+t.r.W, safetext.Clip(line, t.r.W-margin, safetext.Ellipsis), st)
 		t.y++

@@ -31,10 +31,7 @@ const leastNumbers = 2000
 func TestFramesAgainstTheReference(t *testing.T) {
 	random := rand.New(rand.NewPCG(16, 1))
 	numbers, sums := 0, 0
-	all, err := engine.Lessons()
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := engine.Lessons()
 	for i, l := range all {
 		if len(l.Traffic) > 0 { // a crowd
 			n, s := checkCrowd(t, l, i, random)
@@ -244,10 +241,12 @@ func (c *checker) is(what, shown string, want *big.Rat) {
 	c.f.t.Helper()
 	c.numbers++
 	_, fraction, _ := strings.Cut(shown, ".")
-	half := new(big.Rat).SetFrac(big.NewInt(1), new(big.Int).Mul(big.NewInt(2), new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(max(len(fraction), 3))), nil)))
+	half := new(big.Rat).SetFrac(big.NewInt(1),
+		new(big.Int).Mul(big.NewInt(2), new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(max(len(fraction), 3))), nil)))
 	got, ok := new(big.Rat).SetString(shown)
 	if !ok || new(big.Rat).Abs(new(big.Rat).Sub(got, want)).Cmp(half) > 0 {
-		c.f.t.Fatalf("%s, %s at %v: %s is %s on screen, reckoned %s\n%s", c.f.lesson.ID, c.r.candidate, time.Duration(c.f.now)*time.Microsecond, what, shown, want.FloatString(9), c.f.frame())
+		c.f.t.Fatalf("%s, %s at %v: %s is %s on screen, reckoned %s\n%s", c.f.lesson.ID, c.r.candidate,
+			time.Duration(c.f.now)*time.Microsecond, what, shown, want.FloatString(9), c.f.frame())
 	}
 }
 

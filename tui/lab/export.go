@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -80,7 +81,7 @@ func Picture(ctx context.Context, o Options, f Shot, form string) (string, error
 	}
 	s.past, s.due = nil, fired
 	app.Update(tea.WindowSizeMsg{Width: f.Width, Height: f.Height})
-	s.advanceTo(s.run.Setup().Zero.Add(f.At))
+	s.advanceTo(s.run.Setup().Zero.Add(f.At), math.MaxInt)
 	s.app.Redraw()
 	app.Update(nil)
 	app.View()
@@ -93,16 +94,9 @@ func svgOf(app *shell.App) string {
 	return cell.Document(b.W, b.H, app.Canvas.Look.Dark, "", strings.Join(b.SVG(), ""))
 }
 
-// exports is what leaves the lab: files, and text on the clipboard.
-type exports struct {
-	s    *Screen
-	save func(name string, content []byte) error
-}
-
-// moment writes the moment on screen to a file.
-func (e *exports) moment(asScenario bool) tea.Cmd {
-	s := e.s
-	id := e.name()
+// exportMoment writes the moment on screen to a file.
+func exportMoment(s *Screen, asScenario bool) tea.Cmd {
+	id := fileName(s)
 	name, form, content := id, ".md", []byte(lab.Markdown(s.at().Title, s.run, s.redis))
 	if asScenario && strings.HasPrefix(s.at().ID, lab.IncidentID) && len(s.moment().Fired) == 0 {
 		name, form, content = s.at().ID, ".json", s.at().File() // the lesson with its text and its question
@@ -114,28 +108,27 @@ func (e *exports) moment(asScenario bool) tea.Cmd {
 		form = ".json"
 	}
 	name = safeName(name)
-	return func() tea.Msg { return e.keep(name, form, content) }
+	return func() tea.Msg { return saved(s.save, name, form, content) }
 }
 
 // mostNames is how many names are tried for a file.
 const mostNames = 100
 
-// keep writes a file under a name that none has yet.
-func (e *exports) keep(name, form string, content []byte) savedMsg {
+// saved writes a file under a name that none has yet.
+func saved(save func(name string, content []byte) error, name, form string, content []byte) savedMsg {
 	for n := 1; ; n++ {
 		free := name + form
 		if n > 1 {
 			free = fmt.Sprintf("%s-%d%s", name, n, form)
 		}
-		if err := e.save(free, content); n == mostNames || !errors.Is(err, fs.ErrExist) {
+		if err := save(free, content); n == mostNames || !errors.Is(err, fs.ErrExist) {
 			return savedMsg{free, err}
 		}
 	}
 }
 
-// name is what a file about the moment on screen is called.
-func (e *exports) name() string {
-	s := e.s
+// fileName is what a file about the moment on screen is called.
+func fileName(s *Screen) string {
 	return s.at().ID + "-" + strings.ReplaceAll(strings.TrimSuffix(lab.Seconds(s.run.Elapsed()), " s"), ".", "_")
 }
 
@@ -150,25 +143,21 @@ func safeName(s string) string {
 }
 
 // copyScript puts the script of the inspected step on the clipboard.
-func (e *exports) copyScript() tea.Cmd {
-	s := e.s
-	setup := s.run.Setup()
-	c := setup.Candidates[s.focus]
+func copyScript(s *Screen) tea.Cmd {
 	m := s.run.Ask(s.focus, s.cost())
 	if d, ok := s.front().(*decisionView); ok {
 		m = d.moment(s)
 	}
-	text, err := lab.Script(c, m, setup)
+	text, err := m.Script()
 	if err != nil {
-		text = strings.Join(lab.CommandLines(s.redis, c, m, setup), "\n")
+		text = strings.Join(m.CommandLines(s.redis), "\n")
 	}
-	s.app.Say("Copied the Redis script of this step of " + c.String() + ".")
+	s.app.Say("Copied the Redis script of this step of " + m.Candidate.String() + ".")
 	return tea.SetClipboard(text)
 }
 
 // copyMoment puts a line on the clipboard that opens the moment on screen.
-func (e *exports) copyMoment() tea.Cmd {
-	s := e.s
+func copyMoment(s *Screen) tea.Cmd {
 	line, err := s.moment().Line()
 	if err != nil {
 		s.fail(err)
@@ -178,13 +167,12 @@ func (e *exports) copyMoment() tea.Cmd {
 	return tea.SetClipboard("ratescope lab '" + line + "'")
 }
 
-// picture keeps the picture on screen in two files, for a browser and for a terminal.
-func (e *exports) picture() tea.Cmd {
-	s := e.s
-	name, svg, ansi := safeName(e.name()), svgOf(s.app), ansiOf(s.app)
+// exportPicture keeps the picture on screen in two files, for a browser and for a terminal.
+func exportPicture(s *Screen) tea.Cmd {
+	name, svg, ansi := safeName(fileName(s)), svgOf(s.app), ansiOf(s.app)
 	return func() tea.Msg {
-		first := e.keep(name, ".svg", []byte(svg))
-		second := e.keep(name, ".ans", []byte(ansi))
+		first := saved(s.save, name, ".svg", []byte(svg))
+		second := saved(s.save, name, ".ans", []byte(ansi))
 		return savedMsg{first.name + " and " + second.name, errors.Join(first.err, second.err)}
 	}
 }

@@ -29,4 +29,4 @@ func Size(m tea.Model) (w, h int) {
 }
 
 // IsSolved reports whether a message brings what the solver of a duel found.
-func IsSolved(msg tea.Msg) bool { _, ok := msg.(solvedMsg); return ok }
+func IsSolved(msg tea.Msg) bool { _, ok := msg.(doneMsg); return ok }

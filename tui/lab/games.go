@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -26,7 +27,6 @@ const duelName = "duel"
 type Game struct {
 	On       bool
 	Defends  bool // this student does; of a teacher it says nothing
-	Number   int  // of this student
 	Defences []Defence
 }
 
@@ -46,7 +46,7 @@ type Defence struct {
 type duelView struct {
 	plain
 	duel     *lab.Duel // nil while none has begun
-	searched *lab.Duel // the duel that the solver searches for now; nil while it does not
+	searches bool      // the solver does, for this duel or one before
 	game     Game      // as last laid out
 	selected int       // defence
 	target   int       // the Number of the student whose limiter is attacked; 0 is none
@@ -97,14 +97,12 @@ func (v *duelView) open(s *Screen) error {
 	return s.openShared(lab.Shared{Lesson: l, Setup: setup, Now: setup.Zero, View: duelName, Selected: s.focus})
 }
 
-// move selects another defence of the class.
 func (v *duelView) move(s *Screen, by int) {
 	if n := len(v.game.Defences); n > 0 {
 		v.selected = min(max(v.selected+by, 0), n-1)
 		return
 	}
-	n := len(s.run.Setup().Candidates)
-	s.focus = (s.focus + by + n) % n
+	compareView{}.move(s, by)
 }
 
 // tick moves the clock of the solver, and reports whether it shows.
@@ -123,31 +121,17 @@ func (v *duelView) layout(s *Screen, _ cell.Rect) {
 		d.Setup.Convention != setup.Convention {
 		v.duel = lab.NewDuel(setup, s.focus)
 	}
-	if v.searched == nil && !v.duel.Solved { // one search at a time
-		v.searched = v.duel
-		setup := v.duel.Setup
+	if d := v.duel; !v.searches && !d.Solved { // one search at a time
+		searched := d.Setup
+		v.searches = true
 		s.later = append(s.later, func() tea.Msg {
-			worst, err := lab.Solve(setup)
-			return solvedMsg{v, worst, err}
+			worst, err := lab.Solve(searched)
+			return doneMsg(func() { d.Solver, d.Failed, d.Solved, v.searches = worst, err, true, false })
 		})
 	}
 	if v.duel.See(s.run, s.focus) && v.target != 0 {
 		v.hand(s, v.target)
 	}
-}
-
-// solvedMsg brings what the solver found.
-type solvedMsg struct {
-	by    *duelView
-	worst bench.Worst
-	err   error
-}
-
-// solved keeps what the solver found in the duel that it searched for, which may be over.
-func (v *duelView) solved(s *Screen, msg solvedMsg) {
-	d := v.searched
-	d.Solver, d.Failed, d.Solved, v.searched = msg.worst, msg.err, true, nil
-	s.app.Redraw()
 }
 
 // hand hands the moment on screen to the class.
@@ -223,7 +207,7 @@ func (v *duelView) replay(s *Screen, m lab.Shared) {
 		return
 	}
 	if s.due = fired; len(fired) > 0 {
-		s.advanceTo(fired[len(fired)-1].At)
+		s.advanceTo(fired[len(fired)-1].At, math.MaxInt)
 	}
 	s.app.Say("This traffic in all lanes: step back with ← to see it move, v leads back to the game.")
 }
@@ -239,8 +223,8 @@ func (v *duelView) paint(p painter, r cell.Rect) {
 	write := func(text string, st themes.Style) {
 		y = p.c.Paragraphs(cell.Rect{X: in.X, Y: y, W: in.W, H: in.Y + in.H - y}, st, text)
 	}
-	write(fmt.Sprintf("Attack: get more than %d admitted in any %s, by as few requests as you can, before the solver answers. Defend: choose "+
-		"the limiter (a) or its terms (w) and let the solver try (enter).", most, window), p.c.Look.Dim)
+	write(fmt.Sprintf("Attack: get more than %d admitted in any %s, by as few requests as you can, before the solver answers. "+
+		"Defend: choose the limiter (a) or its terms (w) and let the solver try (enter).", most, window), p.c.Look.Dim)
 	write(fmt.Sprintf("limiter  %s, %d in %s", safetext.Clean(d.Setup.Candidates[0].String()), most, window), p.c.Look.Text)
 	write(v.person(p))
 	write(v.solver(p))
@@ -283,7 +267,8 @@ func (v *duelView) solver(p painter) (string, themes.Style) {
 			format.Plural(d.Solver.Searched, "traffic")), p.c.Look.Good
 	}
 	least := collect.If(d.Solver.AtLeast, "at least ", "")
-	return fmt.Sprintf("solver   %s%d in a window: %s (enter plays it in all lanes)", least, d.Solver.Admitted, bench.Words(d.Solver.Steps)),
+	return fmt.Sprintf("solver   %s%d in a window: %s (enter plays it in all lanes)", least, d.Solver.Admitted,
+			bench.Words(d.Solver.Steps)),
 		p.c.Look.Denied
 }
 
@@ -339,11 +324,13 @@ func newBoxView(s *Screen) *boxView {
 	named := func() bool { return v.box == nil || v.guessed >= 0 }
 	unnamed := func() bool { return v.guessed < 0 }
 	v.actions = shell.Actions{
-		act("box", "fire at it", "space", "fires one request at the box", func() { v.box.Fire() }, "space").Hinted("fire").Unless(done, named),
+		act("box", "fire at it", "space", "fires one request at the box", func() { v.box.Fire() }, "space").
+			Hinted("fire").Unless(done, named),
 		act("box", "wait", "→ l", "waits", func() { v.box.Wait(lab.BoxWaits[v.wait]) }, "right", "l").Hinted("wait").Unless(done, named),
 		act("box", "longer", "+", "waits longer at once", func() { v.wait = min(v.wait+1, len(lab.BoxWaits)-1) },
 			"+", "=").Hinted("longer").Unless(done, named),
-		act("box", "shorter", "-", "waits shorter at once", func() { v.wait = max(v.wait-1, 1) }, "-", "_").Hinted("shorter").Unless(done, named),
+		act("box", "shorter", "-", "waits shorter at once", func() { v.wait = max(v.wait-1, 1) }, "-", "_").
+			Hinted("shorter").Unless(done, named),
 		act("box", "name it", "enter", "names what is in the box", func() { v.ask(s) }, "enter").Hinted("name it").Unless(done, named),
 		act("box", "next box", "n", "brings another box", func() { v.seed++; v.fresh() }, "n").Hinted("next").
 			Unless("Name this box first, with enter.", unnamed),
@@ -351,13 +338,10 @@ func newBoxView(s *Screen) *boxView {
 	return v
 }
 
-// apart marks that the box has a clock of its own.
-func (*boxView) apart() {}
-
 // layout brings a box where there is none yet.
 func (v *boxView) layout(s *Screen, _ cell.Rect) {
 	if v.box == nil {
-		v.seed = s.seed + uint64(s.lesson) + uint64(s.results.named.Boxes)*31
+		v.seed = s.seed + uint64(s.lesson) + uint64(s.results.Named.Boxes)*31
 		v.fresh()
 	}
 }
@@ -382,10 +366,10 @@ func (v *boxView) ask(s *Screen) {
 // answer takes the name that was chosen and keeps the score.
 func (v *boxView) answer(s *Screen, suspect int) {
 	v.guessed = suspect
-	s.results.named.Boxes++
+	s.results.Named.Boxes++
 	if suspect == v.box.Hidden {
-		s.results.named.Right++
-		s.results.named.Requests += len(v.box.Tried)
+		s.results.Named.Right++
+		s.results.Named.Requests += v.box.Run.Decided()
 	}
 }
 
@@ -399,46 +383,44 @@ func (v *boxView) paint(p painter, r cell.Rect) {
 		left, right = r.Left(r.W - 30)
 	}
 	in := p.c.Section(left, true, widget.Styled("which limiter is this?", p.c.Look.Title),
-		widget.Styled(fmt.Sprintf(" · limit %d in %s", b.Limit.Count, format.Length(b.Limit.Window)), p.c.Look.Dim))
+		widget.Styled(" · "+limitText(b.Run.Setup().Limit), p.c.Look.Dim))
 	y := p.c.Flow(in,
 		[]widget.Span{widget.Styled("next tick in ", p.c.Look.Dim), widget.Styled(lab.Seconds(b.Edge()), p.c.Look.Text)},
-		[]widget.Span{widget.Styled(format.Plural(len(b.Tried), "request"), p.c.Look.Text), widget.Styled(" so far", p.c.Look.Dim)},
-		[]widget.Span{widget.Styled("→ waits ", p.c.Look.Dim), widget.Styled(lab.Seconds(b.Length(lab.BoxWaits[v.wait])), p.c.Look.Accent),
+		[]widget.Span{widget.Styled(format.Plural(b.Run.Decided(), "request"), p.c.Look.Text), widget.Styled(" so far", p.c.Look.Dim)},
+		[]widget.Span{widget.Styled("→ waits ", p.c.Look.Dim),
+			widget.Styled(lab.Seconds(b.Length(lab.BoxWaits[v.wait])), p.c.Look.Accent),
 			widget.Styled(", + - change it", p.c.Look.Dim)}) + 1
 	if v.guessed >= 0 {
-		y = v.paintVerdict(p, cell.Rect{X: in.X, Y: y, W: in.W, H: in.Y + in.H - y})
+		right := v.guessed == b.Hidden
+		text := fmt.Sprintf("%s %s. It is the %s. You fired %s.", p.mark(right), collect.If(right, "Right", "Wrong"),
+			b.Suspects[b.Hidden].Name, format.Plural(b.Run.Decided(), "request"))
+		y = p.c.Paragraphs(cell.Rect{X: in.X, Y: y, W: in.W, H: in.Y + in.H - y}, p.outcome(right), text) + 1
 	}
 	v.paintTried(p, cell.Rect{X: in.X, Y: y, W: in.W, H: in.Y + in.H - y})
 	v.paintSuspects(p, right)
 }
 
-// paintVerdict says what was in the box.
-func (v *boxView) paintVerdict(p painter, r cell.Rect) int {
-	b, right := v.box, v.guessed == v.box.Hidden
-	text := fmt.Sprintf("%s %s. It is the %s. You fired %s.", p.mark(right), collect.If(right, "Right", "Wrong"),
-		b.Suspects[b.Hidden].Name, format.Plural(len(b.Tried), "request"))
-	return p.c.Paragraphs(r, p.outcome(right), text) + 1
-}
-
 // paintTried lists the requests, the newest first.
 func (v *boxView) paintTried(p painter, r cell.Rect) {
-	b := v.box
-	if len(b.Tried) == 0 {
+	run, tried := v.box.Run, v.box.Run.Decided()
+	if tried == 0 {
 		p.c.Paragraphs(r, p.c.Look.Dim, "A limiter is in the box. Fire at it, wait, and watch what it admits.",
 			"What tells them apart: when room comes back (at the tick, when the oldest request leaves, bit by bit), "+
 				"whether exactly one window later is too early, and whether a denied request counts.")
 		return
 	}
-	for row := range min(r.H, len(b.Tried)) {
-		i := len(b.Tried) - 1 - row
-		one, since := b.Tried[i], ""
+	for row := range min(r.H, tried) {
+		i, since := tried-1-row, ""
+		one, fates := run.Arrival(i)
 		if i > 0 {
-			wait := lab.Seconds(one.At - b.Tried[i-1].At)
+			last, _ := run.Arrival(i - 1)
+			wait := lab.Seconds(one.At.Sub(last.At))
 			since = format.First(r.W-24, wait+" after the one before", "+"+wait)
 		}
-		word := collect.If(one.Admitted, "admitted", "denied")
-		p.c.Spans(r.X, r.Y+row, r.X+r.W, widget.Styled(fmt.Sprintf("%3d  %8s  ", i+1, lab.Seconds(one.At)), p.c.Look.Text),
-			widget.Styled(fmt.Sprintf("%s %-9s", p.mark(one.Admitted), word), p.outcome(one.Admitted)), widget.Styled(" "+since, p.c.Look.Dim))
+		admitted, at := fates.Allowed(v.box.Hidden), one.At.Sub(run.Setup().Zero)
+		p.c.Spans(r.X, r.Y+row, r.X+r.W, widget.Styled(fmt.Sprintf("%3d  %8s  ", i+1, lab.Seconds(at)), p.c.Look.Text),
+			widget.Styled(fmt.Sprintf("%s %-9s", p.mark(admitted), collect.If(admitted, "admitted", "denied")), p.outcome(admitted)),
+			widget.Styled(" "+since, p.c.Look.Dim))
 	}
 }
 
@@ -464,7 +446,7 @@ func (v *boxView) paintSuspects(p painter, r cell.Rect) {
 			y++
 		}
 	}
-	if n := p.s.results.named; n.Boxes > 0 && y+1 < in.Y+in.H {
+	if n := p.s.results.Named; n.Boxes > 0 && y+1 < in.Y+in.H {
 		p.c.Buffer.Text(in.X, y+1, in.X+in.W, fmt.Sprintf("%d of %d boxes named rightly", n.Right, n.Boxes), p.c.Look.Text)
 		if y+2 < in.Y+in.H && n.Right > 0 {
 			p.c.Buffer.Text(in.X, y+2, in.X+in.W, "in "+format.Plural(n.Requests, "request"), p.c.Look.Dim)

@@ -21,11 +21,11 @@ import (
 )
 
 // elapsed returns how long what the header is about takes so far: the run, the question or the box.
-func (s *Screen) elapsed() time.Duration {
+func elapsed(s *Screen) time.Duration {
 	if v, ok := s.front().(*quizView); ok && v.quiz != nil {
 		return v.quiz.Run.Elapsed()
 	} else if v, ok := s.front().(*boxView); ok && v.box != nil {
-		return v.box.Elapsed()
+		return v.box.Run.Elapsed()
 	}
 	return s.run.Elapsed()
 }
@@ -37,7 +37,7 @@ func storyTime(d time.Duration) string { return fmt.Sprintf("%.3f s", d.Seconds(
 func (p painter) paintHeader(r cell.Rect) {
 	end := r.X + r.W
 	x := p.paintBadge(r)
-	clock, title := storyTime(p.s.elapsed()), safetext.Clean(p.s.at().Title)
+	clock, title := storyTime(elapsed(p.s)), safetext.Clean(p.s.at().Title)
 	if n := len(p.s.lessons); n > 1 {
 		title = fmt.Sprintf("%d/%d %s", p.s.lesson+1, n, title)
 	}
@@ -93,14 +93,14 @@ func limitText(l limiter.Limit) string {
 // paintGoal draws the sentence below the title.
 func (p painter) paintGoal(r cell.Rect) {
 	text, st := p.goalWords()
-	if p.s.guess.asked && !p.s.shows("quiz") && !p.s.shows("box") {
+	if p.s.guess.asked && !p.s.apart() {
 		p.paintGuess(p.c.Spans(r.X, r.Y, r.X+r.W, widget.Styled(text+"  ", st)), r.Y, r.X+r.W)
 		return
 	}
 	var numbers []number
-	if p.s.sentence.tasked() {
-		task, list := p.s.sentence.words()
-		if r.H > 1 || p.s.run.Decided() == 0 || p.s.sentence.number >= 0 { // else the user has read the task
+	if tasked(p.s) {
+		task, list := taskNumbers(p.s)
+		if r.H > 1 || p.s.run.Decided() == 0 || p.s.number >= 0 { // else the user has read the task
 			text, numbers = task, list
 		}
 		if r.H > 1 {
@@ -118,9 +118,12 @@ func (p painter) paintGoal(r cell.Rect) {
 		p.c.Buffer.Text(r.X, r.Y+i, r.X+r.W, strings.ReplaceAll(line, bond, " "), st)
 		for k, n := range numbers {
 			if from := n.at - at; from >= 0 && from+len(n.text) <= len(strings.TrimSuffix(line, safetext.Ellipsis)) {
-				x := r.X + safetext.Width(line[:from])
-				p.c.Buffer.Text(x, r.Y+i, r.X+r.W, n.text, p.numberStyle(k))
-				p.OnClick(cell.Rect{X: x, Y: r.Y + i, W: len(n.text), H: 1}, func(int) tea.Cmd { p.s.sentence.number = k; return nil })
+				x, st := r.X+safetext.Width(line[:from]), p.c.Look.Accent
+				if k == p.s.number {
+					st = p.c.Look.Title.On(p.c.Look.Selected)
+				}
+				p.c.Buffer.Text(x, r.Y+i, r.X+r.W, n.text, st.With(themes.Underline))
+				p.OnClick(cell.Rect{X: x, Y: r.Y + i, W: len(n.text), H: 1}, func(int) tea.Cmd { p.s.number = k; return nil })
 			}
 		}
 		if at = next; i == r.H-1 {
@@ -134,30 +137,22 @@ func oneSpace(text string) string { return spaces.ReplaceAllString(text, " ") }
 
 var spaces = regexp.MustCompile(`[\s\p{Z}\x{85}]+`)
 
-// numberStyle is how a number that can be changed looks: the chosen one stands out.
-func (p painter) numberStyle(i int) themes.Style {
-	if i == p.s.sentence.number {
-		return p.c.Look.Title.On(p.c.Look.Selected).With(themes.Underline)
-	}
-	return p.c.Look.Accent.With(themes.Underline)
-}
-
 // paintGuess draws the possible answers and, in a class, how many students chose each.
 func (p painter) paintGuess(x, y, end int) {
-	if p.s.guess.in() {
+	if p.s.guess.in(p.s) {
 		return
 	}
 	x = p.c.Spans(x, y, end, widget.Styled("a", p.c.Look.Accent), widget.Styled(" admitted  ", p.c.Look.Text),
 		widget.Styled("d", p.c.Look.Accent), widget.Styled(" denied", p.c.Look.Text))
 	if p.s.class.teaches() {
-		p.paintPredictions(cell.Rect{X: x + 3, Y: y, W: end - x - 3, H: 1}, p.s.guess.question().ID)
+		p.paintPredictions(cell.Rect{X: x + 3, Y: y, W: end - x - 3, H: 1}, p.s.guess.question(p.s).ID)
 	}
 }
 
 // paintSeek draws the whole story as one line, with the present time and the requests that were
 // fired by hand.
 func (p painter) paintSeek(r cell.Rect) {
-	if p.s.shows("quiz") || p.s.shows("box") { // these run stories of their own
+	if p.s.apart() {
 		return
 	}
 	if p.s.seek != nil {
@@ -205,35 +200,29 @@ func (p painter) paintProgress(r cell.Rect) {
 // headerRows is how many rows the lab's own header takes, and taskRows how many of it a long task at most.
 const headerRows, taskRows = 2, 3
 
-// presenter is presenter mode: large and few.
-type presenter struct {
-	s  *Screen
-	on bool
-}
-
-// toggle turns presenter mode on or off.
-func (m *presenter) toggle() {
-	m.on = !m.on
-	m.s.app.Say(collect.If(m.on, "Presenter mode is on: large and few. B leaves it.", "Presenter mode is off."))
+// togglePresenter turns presenter mode, large and few, on or off.
+func togglePresenter(s *Screen) {
+	s.presents = !s.presents
+	s.app.Say(collect.If(s.presents, "Presenter mode is on: large and few. B leaves it.", "Presenter mode is off."))
 }
 
 // large reports whether the header of a screen of that height is in large type.
-func (m *presenter) large(height int) bool {
-	return m.on && !m.s.app.Canvas.Buffer.ASCII && height >= 22
+func large(s *Screen, height int) bool {
+	return s.presents && !s.app.Canvas.Buffer.ASCII && height >= 22
 }
 
-// headerRows returns how many rows the header takes of a screen of that height: one, up to three of the task, and one that
+// rowsOfHeader returns how many rows the header takes of a screen of that height: one, up to three of the task, and one that
 // says how far it is. In presenter mode it is a row of facts, the title in large type, and the goal.
-func (m *presenter) headerRows(height int) int {
-	if !m.large(height) {
-		task, _ := m.s.sentence.words()
-		if task == "" || m.s.sentence.away() || height < 20 {
+func rowsOfHeader(s *Screen, height int) int {
+	if !large(s, height) {
+		task, _ := taskNumbers(s)
+		if task == "" || away(s) || height < 20 {
 			return headerRows
 		}
-		return headerRows + min(len(format.Wrap(task, m.s.app.Canvas.Buffer.W-2)), taskRows)
+		return headerRows + min(len(format.Wrap(task, s.app.Canvas.Buffer.W-2)), taskRows)
 	}
 	const facts = 1
-	return facts + widget.TypeRows + m.goalRows(height-facts-widget.TypeRows)
+	return facts + widget.TypeRows + goalRows(s, height-facts-widget.TypeRows)
 }
 
 // boldRows is how many rows a goal in bold has, ballotLines how many lines of large type a goal and what a class votes on have at least.
@@ -241,24 +230,22 @@ const boldRows, ballotLines = 2, 2
 
 // goalRows returns how many of the rows below the title the goal takes, which is set in large type where it has few lines, else in
 // bold. It is the task that counts, so that nothing moves when the words change.
-func (m *presenter) goalRows(height int) int {
-	s := m.s
+func goalRows(s *Screen, height int) int {
 	if s.shows("quiz") {
 		return ballotLines * widget.TypeRows
 	}
 	if s.at().Goal == nil || !s.shows("compare") && !s.shows("decision") && !s.shows("map") && !s.shows("accuracy") {
 		return 1
 	}
-	lines := widget.TypeRows * max(len(format.WrapBy(m.taskWords(), 2*(s.app.Canvas.Buffer.W-2)+1, widget.TypeDots)), ballotLines)
-	if !widget.Settable(m.taskWords()) || lines > height/2 {
+	lines := widget.TypeRows * max(len(format.WrapBy(taskWords(s), 2*(s.app.Canvas.Buffer.W-2)+1, widget.TypeDots)), ballotLines)
+	if !widget.Settable(taskWords(s)) || lines > height/2 {
 		return boldRows
 	}
 	return lines
 }
 
 // taskWords is the task, behind the mark of what is still to be done.
-func (m *presenter) taskWords() string {
-	s := m.s
+func taskWords(s *Screen) string {
 	return s.app.Canvas.Look.NearMark + " " + safetext.Clean(s.at().Task(s.run))
 }
 
@@ -269,7 +256,7 @@ func (p painter) paintLargeHeader(r cell.Rect) {
 	if n := len(p.s.lessons); n > 1 {
 		x = p.c.Buffer.Text(x+1, r.Y, end, fmt.Sprintf("%d/%d", p.s.lesson+1, n), p.c.Look.Text)
 	}
-	title, clock, room := safetext.Clean(p.s.at().Title), storyTime(p.s.elapsed()), r.W-2
+	title, clock, room := safetext.Clean(p.s.at().Title), storyTime(elapsed(p.s)), r.W-2
 	if beside := widget.TypeCells(clock, true) + 3; widget.TypeCells(title, true)+beside <= room {
 		p.c.Large(end-beside+3, r.Y+1, end, clock, true, p.c.Look.Accent)
 		room -= beside
@@ -278,7 +265,8 @@ func (p painter) paintLargeHeader(r cell.Rect) {
 		end -= len(clock) + 2
 	}
 	p.c.Buffer.Right(x, r.Y, end, p.facts(end-x-2), p.c.Look.Dim)
-	if fine := r.W < widget.Finely || widget.TypeCells(title, false) > room; widget.Settable(title) && widget.TypeCells(title, fine) <= room {
+	fine := r.W < widget.Finely || widget.TypeCells(title, false) > room
+	if widget.Settable(title) && widget.TypeCells(title, fine) <= room {
 		p.c.Large(r.X+1, r.Y+1, r.X+r.W, title, fine, p.c.Look.Title)
 	} else {
 		p.c.Buffer.Text(r.X+1, r.Y+1, r.X+1+room, safetext.Clip(title, room, safetext.Ellipsis), p.c.Look.Title)
@@ -323,23 +311,23 @@ func (p painter) ballot(question string) (string, themes.Style) {
 func (p painter) goalWords() (string, themes.Style) {
 	look, g, goal := p.c.Look, p.s.at().Goal, p.s.task.Progress
 	switch quiz, asks := p.s.front().(*quizView); {
-	case p.s.presenter.on && asks && quiz.quiz != nil:
+	case p.s.presents && asks && quiz.quiz != nil:
 		return p.ballot(quiz.question(p.s).ID)
-	case p.s.presenter.on && p.s.guess.asked && !p.s.guess.in():
-		return p.ballot(p.s.guess.question().ID)
+	case p.s.presents && p.s.guess.asked && !p.s.guess.in(p.s):
+		return p.ballot(p.s.guess.question(p.s).ID)
 	case asks:
 		return "predict each decision before it is made; the score is kept for every algorithm", look.Dim
 	case p.s.shows(studentsName):
 		return "who is in class and where, what they reached and predicted", look.Dim
 	case p.s.shows("box"):
 		return "fire at the box and name what is in it, in as few requests as you can", look.Dim
-	case p.s.guess.in():
+	case p.s.guess.in(p.s):
 		return "Your prediction is in: the answer comes when the teacher goes on.", look.Accent
 	case p.s.guess.asked:
 		return safetext.Clean("What will become of it at " + p.s.run.Setup().Candidates[p.s.focus].Title() + "?"), look.Title
 	case g == nil:
 		return "no task here: T says what it shows, → steps, space fires, w changes the terms", look.Dim
-	case goal.Reached && p.s.presenter.on: // few words, so that they are large
+	case goal.Reached && p.s.presents: // few words, so that they are large
 		return look.YesMark + " " + safetext.Clean(goal.Then), look.Good
 	case goal.Reached:
 		at := lab.Seconds(goal.At.Sub(p.s.run.Setup().Zero))
@@ -348,8 +336,8 @@ func (p painter) goalWords() (string, themes.Style) {
 		return "hint " + safetext.Clean(p.s.at().Hint(p.s.run)), look.Accent
 	case p.s.shows("lesson"):
 		return "read this, then press enter and try it", look.Dim
-	case p.s.run.Decided() > 0 && !p.s.presenter.on: // the room needs to see what to do
+	case p.s.run.Decided() > 0 && !p.s.presents: // the room needs to see what to do
 		return look.NearMark + " " + safetext.Clean(goal.Text), look.Text
 	}
-	return p.s.presenter.taskWords(), p.c.Look.Text
+	return taskWords(p.s), p.c.Look.Text
 }

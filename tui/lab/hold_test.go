@@ -56,7 +56,8 @@ func TestAHeldStudentLooksAndAnswers(t *testing.T) {
 	if s.guess.asked = true; !strings.Contains(ansi.Strip(app.View().Content), "class: ada, with the teacher") {
 		t.Error("the header does not say whose class it is and who holds the clock")
 	}
-	if press("a"); !s.guess.in() || s.run.Decided() != before || !strings.Contains(ansi.Strip(app.View().Content), "Your prediction is in") {
+	if press("a"); !s.guess.in(s) || s.run.Decided() != before ||
+		!strings.Contains(ansi.Strip(app.View().Content), "Your prediction is in") {
 		t.Error("a held student cannot answer, or sees what the others have yet to predict")
 	}
 	s.guess.asked = false

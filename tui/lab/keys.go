@@ -23,11 +23,11 @@ func (s *Screen) bindings() shell.Actions {
 	const only = "There is only this lesson."
 	alone := func() bool { return len(s.lessons) < 2 }
 	return shell.Actions{
-		bind(fireGroup, "fire", "space", "fires one request", s.guess.fire, "space").Hinted("fire"),
+		bind(fireGroup, "fire", "space", "fires one request", func() { s.guess.fire(s) }, "space").Hinted("fire"),
 		bind(fireGroup, "burst", "b", "fires a burst of N", func() { s.fire(s.burst); s.follow() }, "b").Hinted("burst"),
 		bind(fireGroup, "rate", "r", "fires N in every window; again stops", s.toggleRate, "r"),
-		shell.Bind(fireGroup, "more", "+", "raises the chosen number, or N", func() tea.Cmd { return s.sentence.adjust(1) }, "+", "="),
-		shell.Bind(fireGroup, "less", "-", "lowers it", func() tea.Cmd { return s.sentence.adjust(-1) }, "-", "_"),
+		shell.Bind(fireGroup, "more", "+", "raises the chosen number, or N", func() tea.Cmd { return adjust(s, 1) }, "+", "="),
+		shell.Bind(fireGroup, "less", "-", "lowers it", func() tea.Cmd { return adjust(s, -1) }, "-", "_"),
 
 		bind("lesson", "lessons", "L", "lists the lessons", s.openLessons, "L").Hinted("lessons"),
 		bind("lesson", "next lesson", "n", "begins the next lesson", func() { s.begin(s.lesson + 1) }, "n").
@@ -35,7 +35,7 @@ func (s *Screen) bindings() shell.Actions {
 		bind("lesson", "previous lesson", "N", "begins the one before", func() { s.begin(s.lesson - 1) }, "N").Unless(only, alone),
 		bind("lesson", "hint", "i", "gives a hint", func() { s.hint = !s.hint }, "i").Hinted("hint"),
 		bind("lesson", "how", "H", "shows how the goal is reached", s.showHow, "H").Hinted("how"),
-		bind("lesson", "what if", "w", "changes limit, terms, traffic, algorithms", terms{s}.show, "w").Hinted("what if"),
+		bind("lesson", "what if", "w", "changes limit, terms, traffic, algorithms", func() { showTerms(s) }, "w").Hinted("what if"),
 
 		bind(timeGroup, "play", "p", "starts and stops the clock", s.play, "p").Hinted("run"),
 		bind(timeGroup, "step", "→ l", "steps to the next request", s.step, "right", "l", "."),
@@ -53,28 +53,28 @@ func (s *Screen) bindings() shell.Actions {
 		bind("lab", "compare", "C", "compares the algorithms", show("compare"), "C"),
 		bind("lab", "decision", "D", "inspects one decision", show("decision"), "D"),
 		bind("lab", "quiz", "Q", "asks you to predict decisions", show("quiz"), "Q"),
-		bind("lab", "predict first", "J", "asks for your prediction before a request", s.guess.toggle, "J"),
+		bind("lab", "predict first", "J", "asks for your prediction before a request", func() { s.guess.toggle(s) }, "J"),
 		bind("lab", "lesson", "T", "shows the lesson's text", show("lesson"), "T"),
 		bind("lab", "map", "M", "maps where the algorithms disagree", show("map"), "M"),
 		bind("lab", "accuracy", "A", "measures how far counters are from truth", show("accuracy"), "A"),
 		bind("lab", "which limiter", "X", "plays: which limiter is in the box?", show("box"), "X"),
 		bind("lab", "attack and defend", "v", "plays: break it before the solver does", show(duelName), "v"),
-		bind("lab", "next view", "tab", "goes to the next number, term or view", s.sentence.tab, "tab").Hinted("view"),
+		bind("lab", "next view", "tab", "goes to the next number, term or view", func() { tab(s) }, "tab").Hinted("view"),
 		bind("lab", "previous view", "shift+tab", "goes to the one before", func() { s.show(s.after(-1)) }, "shift+tab"),
 		bind("lab", "up", "↑ k", "selects what is above", func() { s.front().move(s, -1) }, "up", "k"),
 		bind("lab", "down", "↓ j", "selects what is below", func() { s.front().move(s, 1) }, "down", "j"),
-		bind("lab", "algorithm", "a", "selects the next algorithm",
-			func() { s.focus = (s.focus + 1) % len(s.run.Setup().Candidates) }, "a"),
+		bind("lab", "algorithm", "a", "selects the next algorithm", func() { compareView{}.move(s, 1) }, "a"),
 		bind("lab", "expand", "enter", "inspects, and from the text tries it", s.enter, "enter"),
 
-		bind("room", "present", "B", "presenter mode: large and few", s.presenter.toggle, "B").In(shell.Look, nil),
-		shell.Bind("room", "export", "e", "saves the moment as Markdown", func() tea.Cmd { return s.exports.moment(false) }).
+		bind("room", "present", "B", "presenter mode: large and few", func() { togglePresenter(s) }, "B").In(shell.Look, nil),
+		shell.Bind("room", "export", "e", "saves the moment as Markdown", func() tea.Cmd { return exportMoment(s, false) }).
 			In(shell.Save, shell.Folder),
-		shell.Bind("room", "scenario", "E", "saves what happened as a scenario file", func() tea.Cmd { return s.exports.moment(true) }).
+		shell.Bind("room", "scenario", "E", "saves what happened as a scenario file", func() tea.Cmd { return exportMoment(s, true) }).
 			In(shell.Save, shell.Folder),
-		shell.Bind("room", "picture", "K", "saves the picture on screen as SVG and ANSI", s.exports.picture).In(shell.Save, shell.Folder),
-		shell.Bind("room", "share", "Y", "copies a line that opens this moment", s.exports.copyMoment),
-		shell.Bind("room", "copy", "y", "copies the Redis script of the step", s.exports.copyScript),
+		shell.Bind("room", "picture", "K", "saves the picture on screen as SVG and ANSI", func() tea.Cmd { return exportPicture(s) }).
+			In(shell.Save, shell.Folder),
+		shell.Bind("room", "share", "Y", "copies a line that opens this moment", func() tea.Cmd { return copyMoment(s) }),
+		shell.Bind("room", "copy", "y", "copies the Redis script of the step", func() tea.Cmd { return copyScript(s) }),
 	}
 }
 
@@ -142,9 +142,9 @@ func (s *Screen) takeBack() {
 
 // enter inspects from the lanes, and tries from the text.
 func (s *Screen) enter() {
-	switch name := s.sentence.chosen(); {
+	switch name := chosen(s); {
 	case name != "":
-		s.sentence.typeNumber(name)
+		typeNumber(s, name)
 	case s.shows("compare"):
 		s.show("decision")
 	case s.shows("lesson"):
@@ -259,6 +259,9 @@ func (v *views) view(name string) {
 
 // shows reports whether the view of that name is shown.
 func (v *views) shows(name string) bool { return v.front().name() == name }
+
+// apart reports whether the view that is shown has a run of its own.
+func (v *views) apart() bool { return v.shows("quiz") || v.shows("box") }
 
 // after returns the name of the view so many after the one that is shown, or before it. The duel, which begins a story
 // of its own, is passed over.

@@ -20,21 +20,24 @@ import (
 	"ratescope/tui/widget"
 )
 
-// lane is what one candidate made of the requests in a range of time, column by column.
+// lane is what one candidate made of the requests in a range of time, column by column, to be drawn on a canvas.
 type lane struct {
+	c     *widget.Canvas
 	run   *lab.Run
 	i     int // the candidate
 	s     timeRange
 	bins  []model.Bin
 	wrong []wrongs
+	asked bool // a request waits for its prediction: what would become of it is not shown
 }
 
 // wrongs counts the wrong decisions of one column, and the excess, see lab.Verdicts.
 type wrongs struct{ admitted, denied, over int64 }
 
 // laneOf sorts the requests before number until that were sent to a candidate into columns.
-func laneOf(run *lab.Run, s timeRange, c, until int) lane {
-	l := lane{run: run, i: c, s: s, bins: slices.Repeat([]model.Bin{{Watched: true}}, s.n), wrong: make([]wrongs, s.n)}
+func (p painter) laneOf(run *lab.Run, s timeRange, c, until int) lane {
+	l := lane{c: p.c, run: run, i: c, s: s, asked: p.s.guess.asked,
+		bins: slices.Repeat([]model.Bin{{Watched: true}}, s.n), wrong: make([]wrongs, s.n)}
 	for i := run.Since(s.begin(0)); i < until; i++ {
 		a, v := run.Arrival(i)
 		at := s.column(a.At) - s.first
@@ -82,16 +85,9 @@ func scale(lanes ...lane) (most int64) {
 // levelFrom is the height of a lane from which it shows the level that is used too.
 const levelFrom = 7
 
-// lanePainter draws a lane on a canvas.
-type lanePainter struct {
-	c *widget.Canvas
-	lane
-	asked bool // a request waits for its prediction: what would become of it is not shown
-}
-
 // paint draws one candidate's columns with the disagreements under them, and where
 // there is room what was used against the limit. It returns the columns with their axis.
-func (p lanePainter) paint(r cell.Rect, columns int, coming []lab.Arrival, most int64) cell.Rect {
+func (p lane) paint(r cell.Rect, columns int, coming []lab.Arrival, most int64) cell.Rect {
 	run, i, s := p.run, p.i, p.s
 	body := cell.Rect{X: r.X + 1, Y: r.Y + 1, W: columns, H: r.H - 1}
 	if body.H <= 0 {
@@ -145,7 +141,7 @@ func (p lanePainter) paint(r cell.Rect, columns int, coming []lab.Arrival, most 
 }
 
 // level draws what a candidate had used against its limit.
-func (p lanePainter) level(r cell.Rect) {
+func (p lane) level(r cell.Rect) {
 	run, i, s := p.run, p.i, p.s
 	setup := run.Setup()
 	limit := setup.Candidates[i].Room(setup.Limit)
@@ -173,7 +169,7 @@ func (p painter) paintLaneTitle(r cell.Rect, run *lab.Run, i int, focused bool, 
 	if err := run.Failed(i); err != nil {
 		x = p.c.Spans(x, r.Y, end, widget.Styled(safetext.Clip(err.Error(), max(end-x-1, 0), safetext.Ellipsis)+" ", p.c.Look.Denied))
 	}
-	if p.s.presenter.on {
+	if p.s.presents {
 		return
 	}
 	var right []widget.Span
@@ -211,7 +207,7 @@ func (p painter) paintLaneTitle(r cell.Rect, run *lab.Run, i int, focused bool, 
 }
 
 // axis draws the line under the columns, with the edges of the windows on the clock, and the nodes to which a client comes.
-func (p lanePainter) axis(r cell.Rect) {
+func (p lane) axis(r cell.Rect) {
 	s, setup := p.s, p.run.Setup()
 	for c := range s.n {
 		glyph, st := p.c.Look.Axis, p.c.Look.Faint
@@ -227,9 +223,9 @@ func (p lanePainter) axis(r cell.Rect) {
 
 // marks draws under the columns where the candidate decided wrongly, and, where there
 // is an axis, what was fired by hand.
-func (p lanePainter) marks(r cell.Rect, axis bool) {
+func (p lane) marks(r cell.Rect, axis bool) {
 	for c := range min(p.s.now+1, p.s.n) {
-		switch b, m := &p.bins[c], p.lane.wrong[c]; {
+		switch b, m := &p.bins[c], p.wrong[c]; {
 		case m.admitted > 0:
 			p.c.Buffer.Set(r.X+c, r.Y, wrong(p.c, true), p.c.Look.Near)
 		case m.denied > 0:
@@ -257,8 +253,8 @@ type ownWindow struct {
 // windowOf returns what candidate i of a run looks at now.
 func windowOf(run *lab.Run, i int) ownWindow {
 	s, now := run.Setup(), run.Now()
-	c, state, d := s.Candidates[i], run.State(i), run.Ask(i, 0).Decision
-	w := s.Limit.Window
+	m, w := run.Ask(i, 0), s.Limit.Window
+	c, state, d := m.Candidate, m.Before, m.Decision
 	o := ownWindow{from: now.Add(-w), to: now, level: -1}
 	switch describe.KindOf(c.Algorithm) {
 	case describe.Window:
@@ -266,7 +262,7 @@ func windowOf(run *lab.Run, i int) ownWindow {
 	case describe.Weighted:
 		o.from, o.to, o.faded = d.Start, now, now.Add(-w)
 	case describe.Log:
-		o.from = now.Add(-reachOf(c, s))
+		o.from = now.Add(-c.Reach(s.Limit))
 		for _, e := range state.Log {
 			if e.At > o.from || e.At == o.from && run.Terms(i).Edge == convention.Closed {
 				o.leaves = e.At
@@ -289,7 +285,7 @@ func windowOf(run *lab.Run, i int) ownWindow {
 
 // window draws what a lane's candidate looks at: on its body as ground, on its axis as
 // a bracket, and over what is still to come the TAT or the level.
-func (p lanePainter) window(body, plot, axis cell.Rect) {
+func (p lane) window(body, plot, axis cell.Rect) {
 	o, s := windowOf(p.run, p.i), p.s
 	now := p.run.Now()
 	column := func(t limiter.Instant) int { return int(max(min(s.column(t)-s.first, int64(s.n)), -1)) }
@@ -324,7 +320,7 @@ func (p lanePainter) window(body, plot, axis cell.Rect) {
 }
 
 // bracket draws the ends of a window on the axis.
-func (p lanePainter) bracket(axis cell.Rect, from, to, faded int) {
+func (p lane) bracket(axis cell.Rect, from, to, faded int) {
 	box := p.c.Look.Box
 	if faded < from && faded >= 0 {
 		p.c.Buffer.Set(axis.X+faded, axis.Y, box.BL, p.c.Look.Dim)
@@ -338,7 +334,7 @@ func (p lanePainter) bracket(axis cell.Rect, from, to, faded int) {
 }
 
 // vessel draws a bucket with its level.
-func (p lanePainter) vessel(r cell.Rect, level float64, end int) {
+func (p lane) vessel(r cell.Rect, level float64, end int) {
 	if r.X+r.W > end || r.H < 1 {
 		return
 	}
@@ -355,7 +351,7 @@ func (p lanePainter) vessel(r cell.Rect, level float64, end int) {
 
 // ribbon draws on the axis of what is still to come whether one more request would be
 // admitted there, if nothing else came but what comes by itself.
-func (p lanePainter) ribbon(axis cell.Rect, cost int64) {
+func (p lane) ribbon(axis cell.Rect, cost int64) {
 	s := p.s
 	from := s.now + 1
 	if from >= s.n || p.run.Setup().Limit.Count == 0 {

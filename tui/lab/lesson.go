@@ -22,12 +22,6 @@ import (
 	"ratescope/tui/widget"
 )
 
-// line is a line of text in one style.
-type line struct {
-	text  string
-	style themes.Style
-}
-
 // textView is the lesson's text with its task below, and where there is room the lanes to
 // try it on.
 type textView struct {
@@ -39,9 +33,8 @@ type textView struct {
 
 func (v *textView) reset() { v.text.GotoTop() }
 
-// move scrolls the text.
 func (v *textView) move(s *Screen, by int) {
-	if s.presenter.on { // whole lines of large type
+	if s.presents { // whole lines of large type
 		by *= widget.TypeRows
 	}
 	if by < 0 {
@@ -55,7 +48,7 @@ func (v *textView) move(s *Screen, by int) {
 const widest = 100
 
 func (v *textView) layout(s *Screen, r cell.Rect) {
-	width := collect.If(s.presenter.on, r.W, min(r.W, widest))
+	width := collect.If(s.presents, r.W, min(r.W, widest))
 	lines := v.lines(s, width-4)
 	v.box, v.lanes = cell.Rect{X: r.X + (r.W-width)/2, Y: r.Y, W: width, H: r.H}, cell.Rect{}
 	if s.app.Canvas.Framed {
@@ -71,12 +64,12 @@ func (v *textView) layout(s *Screen, r cell.Rect) {
 		beside, above = 4, 4
 	}
 	height := max(v.box.H-above, 0)
-	if s.presenter.on && height > widget.TypeRows { // no line of large type is cut
+	if s.presents && height > widget.TypeRows { // no line of large type is cut
 		height -= height % widget.TypeRows
 	}
 	v.text.SetWidth(width - beside)
 	v.text.SetHeight(height)
-	v.text.SetContentLines(collect.Map(lines, func(l line) string { return widget.Lip(l.style).Render(l.text) }))
+	v.text.SetContentLines(collect.Map(lines, func(l widget.Span) string { return widget.Lip(l.Style).Render(l.Text) }))
 }
 
 func (v *textView) paint(p painter, r cell.Rect) {
@@ -98,28 +91,28 @@ func (v *textView) paint(p painter, r cell.Rect) {
 
 // lines is what a lesson says, in lines of a width; in presenter mode in large type, all but
 // the keys.
-func (v *textView) lines(s *Screen, width int) []line {
+func (v *textView) lines(s *Screen, width int) []widget.Span {
 	it := s.at()
-	var lines []line
+	var lines []widget.Span
 	small := func(text string, st themes.Style) {
 		for _, t := range format.Wrap(safetext.Clean(text), width) {
-			lines = append(lines, line{t, st})
+			lines = append(lines, widget.Styled(t, st))
 		}
 	}
 	write := func(text string, st themes.Style) {
-		if text = safetext.Clean(text); !s.presenter.on || s.app.Canvas.Buffer.ASCII || !widget.Settable(text) {
+		if text = safetext.Clean(text); !s.presents || s.app.Canvas.Buffer.ASCII || !widget.Settable(text) {
 			small(text, st)
 			return
 		}
 		for _, t := range widget.WrapType(text, width) {
 			for _, row := range widget.Enlarge(t, width < widget.Finely) {
-				lines = append(lines, line{row, st})
+				lines = append(lines, widget.Styled(row, st))
 			}
 		}
 	}
-	gap := make([]line, 1)
-	if s.presenter.on {
-		gap = make([]line, widget.TypeRows)
+	gap := make([]widget.Span, 1)
+	if s.presents {
+		gap = make([]widget.Span, widget.TypeRows)
 	}
 	for _, p := range it.Paragraphs(s.run) {
 		write(p, s.app.Canvas.Look.Text)
@@ -147,11 +140,11 @@ func (s *Screen) openLessons() {
 	choices := make([]shell.Choice, len(s.lessons))
 	for i := range s.lessons {
 		it := &s.lessons[i]
-		mark := collect.If(s.results.reached[it.ID], s.app.Canvas.Look.YesMark, s.app.Canvas.Look.IdleMark)
+		mark := collect.If(slices.Contains(s.results.Reached, it.ID), s.app.Canvas.Look.YesMark, s.app.Canvas.Look.IdleMark)
 		choices[i] = shell.Choice{Name: fmt.Sprintf("%2d %s %s", i+1, mark, safetext.Clean(it.Title)),
 			Synonyms: strconv.Itoa(i + 1), Aside: describe.Short(it.Algorithm), Value: i}
 	}
-	done := len(collect.Only(s.lessons, func(l lab.Lesson) bool { return s.results.reached[l.ID] }))
+	done := len(collect.Only(s.lessons, func(l lab.Lesson) bool { return slices.Contains(s.results.Reached, l.ID) }))
 	p := s.app.NewPicker(fmt.Sprintf("lessons · %d of %d reached", done, len(s.lessons)), choices)
 	p.Select(func(c shell.Choice) bool { return c.Value == s.lesson })
 	p.Chosen = func(c shell.Choice) tea.Cmd {
@@ -191,8 +184,8 @@ func (t *task) update(s *Screen) {
 		switch {
 		case before.Reached:
 			t.Reached, t.At, t.Then = true, before.At, before.Then
-		case t.Reached:
-			s.results.reached[s.at().ID] = true
+		case t.Reached && !slices.Contains(s.results.Reached, s.at().ID):
+			s.results.Reached = append(s.results.Reached, s.at().ID)
 		}
 	}
 }
@@ -203,30 +196,21 @@ type number struct {
 	at         int // where it stands in the sentence, in bytes
 }
 
-// sentence is the task with the numbers in it as controls.
-type sentence struct {
-	s      *Screen
-	number int // the chosen one; -1 none
-}
-
 // away reports whether the view is about another thing than the task.
-func (t *sentence) away() bool {
-	s := t.s
-	return s.shows("quiz") || s.shows("box") || s.shows("lesson") || s.shows(studentsName)
+func away(s *Screen) bool {
+	return s.apart() || s.shows("lesson") || s.shows(studentsName)
 }
 
 // tasked reports whether the task is what stands below the title.
-func (t *sentence) tasked() bool {
-	s := t.s
-	return s.at().Goal != nil && !t.away() && !s.task.Reached && !s.hint && !s.guess.asked
+func tasked(s *Screen) bool {
+	return s.at().Goal != nil && !away(s) && !s.task.Reached && !s.hint && !s.guess.asked
 }
 
 // bond stands for a space at which no line breaks: a blank that is no white space.
 const bond = "\u2800"
 
-// words returns the task with its numbers: those of the terms that it does not name stand behind it.
-func (t *sentence) words() (text string, numbers []number) {
-	s := t.s
+// taskNumbers returns the task with its numbers: those of the terms that it does not name stand behind it.
+func taskNumbers(s *Screen) (text string, numbers []number) {
 	var b strings.Builder
 	b.WriteString(s.app.Canvas.Look.NearMark + " ")
 	add := func(name, text string) {
@@ -264,22 +248,22 @@ func (t *sentence) words() (text string, numbers []number) {
 }
 
 // tab chooses the next number of the task, after the last one the next term of the rule, and then shows the next view.
-func (t *sentence) tab() {
-	t.s.hint = false // the task is back in its place
-	if t.s.lit < 0 && t.tasked() {
-		if _, list := t.words(); t.number+1 < len(list) {
-			t.number++
+func tab(s *Screen) {
+	s.hint = false // the task is back in its place
+	if s.lit < 0 && tasked(s) {
+		if _, list := taskNumbers(s); s.number+1 < len(list) {
+			s.number++
 			return
 		}
 	}
-	t.number = -1
-	t.s.nextTerm(t.s.terms())
+	s.number = -1
+	s.nextTerm(s.terms())
 }
 
 // adjust moves the chosen number a step up or down; where none is chosen, N.
-func (t *sentence) adjust(by int) tea.Cmd {
-	s, name := t.s, t.chosen()
-	for _, one := range (terms{s}).list() {
+func adjust(s *Screen, by int) tea.Cmd {
+	name := chosen(s)
+	for _, one := range adjustable(s) {
 		if one.name == name {
 			return one.turn(by)
 		}
@@ -289,16 +273,15 @@ func (t *sentence) adjust(by int) tea.Cmd {
 }
 
 // chosen returns the name of the chosen number; "" where none is.
-func (t *sentence) chosen() string {
-	if _, list := t.words(); t.tasked() && t.number >= 0 && t.number < len(list) {
-		return list[t.number].name
+func chosen(s *Screen) string {
+	if _, list := taskNumbers(s); tasked(s) && s.number >= 0 && s.number < len(list) {
+		return list[s.number].name
 	}
 	return ""
 }
 
 // typeNumber lets a person type the chosen number.
-func (t *sentence) typeNumber(name string) {
-	s := t.s
+func typeNumber(s *Screen, name string) {
 	s.app.Open(s.app.NewPrompt(name+" ", "", "enter takes it · esc leaves it", nil, func(text string, kept bool) tea.Cmd {
 		setup := s.run.Setup()
 		n, err := strconv.ParseInt(text, 10, 64)
@@ -319,6 +302,6 @@ func (t *sentence) typeNumber(name string) {
 			s.burst = int(n)
 			return nil
 		}
-		return terms{s}.apply(setup)
+		return apply(s, setup)
 	}, nil))
 }

@@ -230,16 +230,8 @@ type accuracyView struct {
 	first int // the line on top
 }
 
-// measuredMsg brings what was measured.
-type measuredMsg struct {
-	by     *accuracyView
-	report accuracy.Report
-	err    error
-}
-
 func (v *accuracyView) reset() { v.lines, v.asked = nil, false }
 
-// move scrolls.
 func (v *accuracyView) move(_ *Screen, by int) { v.first += by }
 
 // open measures under the limit on screen, beside what goes on.
@@ -254,19 +246,15 @@ func (v *accuracyView) open(s *Screen) error {
 	v.asked = true
 	s.later = append(s.later, func() tea.Msg {
 		report, err := accuracy.Measure(s.app.Context(), accuracy.Options{Limit: limit, Seed: accuracy.DefaultSeed})
-		return measuredMsg{v, report, err}
+		return doneMsg(func() {
+			if err != nil {
+				s.fail(err)
+				return
+			}
+			v.lines = accuracy.Plots(report, s.app.Options.ASCII)
+		})
 	})
 	return nil
-}
-
-// take keeps what was measured.
-func (v *accuracyView) take(s *Screen, msg measuredMsg) {
-	if msg.err != nil {
-		s.fail(msg.err)
-		return
-	}
-	v.lines = accuracy.Plots(msg.report, s.app.Options.ASCII)
-	s.app.Redraw()
 }
 
 func (v *accuracyView) paint(p painter, r cell.Rect) {

@@ -36,10 +36,9 @@ type picture struct {
 // weighted bars, a TAT, a level.
 func (p picture) paint(r cell.Rect) {
 	s, i := p.s.run.Setup(), p.i
-	c := s.Candidates[i]
-	state := p.s.run.State(i)
-	d := p.s.run.Ask(i, 0).Decision
-	if p.s.presenter.on {
+	m := p.s.run.Ask(i, 0)
+	c, state, d := m.Candidate, m.Before, m.Decision
+	if p.s.presents {
 		p.paintLarge(r, i)
 		return
 	}
@@ -48,7 +47,6 @@ func (p picture) paint(r cell.Rect) {
 		return
 	}
 	var bars []bar
-	ticks := false
 	switch describe.KindOf(c.Algorithm) {
 	case describe.Window:
 		bars = []bar{{"current", fmt.Sprint(d.Current), solid(float64(d.Current), p.c.Look.Current), float64(s.Limit.Count),
@@ -57,11 +55,11 @@ func (p picture) paint(r cell.Rect) {
 		bars = p.weighted(d, r.W)
 	case describe.Log:
 		bars = []bar{{"in window", fmt.Sprint(d.Used), solid(float64(d.Used), p.c.Look.Good), float64(s.Limit.Count),
-			fmt.Sprintf("%d kept", p.s.run.Ask(i, 0).Stored.Entries(p.s.run.Now()))}}
-		ticks = true
+			fmt.Sprintf("%d kept", m.Stored.Entries(p.s.run.Now()))}}
 	case describe.Arrival:
 		ahead, steps := lab.Ahead(state, p.s.run.Now(), s.Limit)
-		bars = []bar{{"TAT", lab.Number(steps) + " T", solid(steps, p.c.Look.Current), float64(c.Room(s.Limit)), lab.Seconds(ahead) + " ahead"}}
+		bars = []bar{{"TAT", lab.Number(steps) + " T", solid(steps, p.c.Look.Current), float64(c.Room(s.Limit)),
+			lab.Seconds(ahead) + " ahead"}}
 	case describe.Bucket:
 		level := state.LevelAt(p.s.run.Now(), s.Limit, p.s.run.Terms(i))
 		bars = []bar{{lab.LevelName(c.Algorithm), lab.Number(level), solid(level, p.c.Look.Current), float64(c.Room(s.Limit)),
@@ -81,8 +79,8 @@ func (p picture) paint(r cell.Rect) {
 		p.bar(cell.Rect{X: r.X, Y: y, W: r.W, H: 1}, full, note, b)
 		y++
 	}
-	if ticks && y < room {
-		p.ticks(cell.Rect{X: r.X, Y: y, W: r.W, H: 1}, state, reachOf(c, s))
+	if describe.KindOf(c.Algorithm) == describe.Log && y < room {
+		p.ticks(cell.Rect{X: r.X, Y: y, W: r.W, H: 1}, state, c.Reach(s.Limit))
 		y++
 	}
 	p.verdict(cell.Rect{X: r.X, Y: y, W: r.W, H: room - y})
@@ -90,10 +88,8 @@ func (p picture) paint(r cell.Rect) {
 
 // verdict says what would become of one more request. The rule and the numbers of the one in focus stand below the lanes.
 func (p picture) verdict(r cell.Rect) {
-	s, i := p.s.run.Setup(), p.i
-	c := s.Candidates[i]
-	m := p.s.run.Ask(i, max(s.Cost, 1))
-	w := lab.Explain(c, m, s)
+	i, m := p.i, p.s.run.Ask(p.i, p.s.cost())
+	w := m.Explain()
 	if p.s.guess.asked { // the answer is what is to be predicted
 		p.rows(r, widget.Styled(w.Rule, p.c.Look.Dim))
 		return
@@ -105,10 +101,10 @@ func (p picture) verdict(r cell.Rect) {
 	}
 	st := p.outcome(m.Decision.Allowed)
 	lines := []widget.Span{widget.Styled(p.mark(m.Decision.Allowed)+" "+w.Sum(), st), widget.Styled(follows, p.c.Look.Text)}
-	if c.Queues() {
+	if m.Candidate.Queues() {
 		lines = append(lines, widget.Styled(p.waiting(), p.c.Look.Text))
 	}
-	kept := fmt.Sprintf("%s in Redis · %s", format.Bytes(float64(p.s.run.Bytes(i))), p.summary(m))
+	kept := fmt.Sprintf("%s in Redis · %s", format.Bytes(float64(p.s.run.Bytes(i, p.s.run.Now()))), p.summary(m))
 	p.rows(r, append(lines, widget.Styled(kept, p.c.Look.Dim))...)
 }
 
@@ -133,7 +129,7 @@ func (p painter) follows(i int, next limiter.Decision, slot, never string) strin
 	case !next.Allowed:
 		return slot + lab.Seconds(next.RetryAfter)
 	}
-	return fmt.Sprintf("room for %d", lab.Room(p.s.run.Ask(i, 0).Decision, s.Candidates[i], s))
+	return fmt.Sprintf("room for %d", p.s.run.Ask(i, 0).Room())
 }
 
 // rows writes lines under each other, as many as fit.
@@ -156,8 +152,7 @@ func (p picture) summary(m lab.Moment) string {
 	run, old := p.s.run, &p.s.ran[p.i]
 	now := ran{run, run.Version(), run.Decided(), m.Decision.Used, old.text}
 	if now != *old {
-		setup := run.Setup()
-		now.text = lab.CommandSummary(p.s.redis, setup.Candidates[p.i], m, setup)
+		now.text = m.CommandSummary(p.s.redis)
 		*old = now
 	}
 	return now.text
@@ -165,7 +160,6 @@ func (p picture) summary(m lab.Moment) string {
 
 // commands lists what a script ran for its last request, below what each log of an assembly has used.
 func (p picture) commands(r cell.Rect) {
-	s := p.s.run.Setup()
 	logs := p.s.run.Logs(p.i)
 	for i, l := range logs[:min(len(logs), r.H)] {
 		note := fmt.Sprintf("of %d%s", l.Limit, collect.If(l.Here, " here", ""))
@@ -173,27 +167,19 @@ func (p picture) commands(r cell.Rect) {
 			solid(float64(l.Used), p.c.Look.Current), float64(l.Limit), note})
 	}
 	_, r = r.Top(len(logs))
-	c, m := s.Candidates[p.i], p.s.run.Ask(p.i, 0)
-	w := lab.Explain(c, m, s)
+	m := p.s.run.Ask(p.i, 0)
+	w := m.Explain()
 	mark, st := p.fate(m)
 	lines := []widget.Span{widget.Styled(w.Sum(), p.c.Look.Text), widget.Styled(mark+" "+w.Verdict, st)}
 	if m.Decided {
-		lines = append(lines, p.ranBy(c, m, s)...)
+		lines = append(lines, p.ranBy(m)...)
 	}
 	p.rows(r, lines...)
 }
 
 // ranBy lists the commands of a step.
-func (p painter) ranBy(c lab.Candidate, m lab.Moment, s lab.Setup) (lines []widget.Span) {
-	return collect.Map(lab.CommandLines(p.s.redis, c, m, s), func(text string) widget.Span { return widget.Styled(text, p.c.Look.Accent) })
-}
-
-// reachOf is the window that the candidate really looks at.
-func reachOf(c lab.Candidate, s lab.Setup) time.Duration {
-	if c.Fault == lab.SecondsAsMillis {
-		return s.Limit.Window * 1000
-	}
-	return s.Limit.Window
+func (p painter) ranBy(m lab.Moment) []widget.Span {
+	return collect.Map(m.CommandLines(p.s.redis), func(text string) widget.Span { return widget.Styled(text, p.c.Look.Accent) })
 }
 
 // solid is a bar of one style.
@@ -215,7 +201,8 @@ func (p picture) weighted(d limiter.Decision, width int) []bar {
 		{"previous", fmt.Sprint(d.Previous), []chart.Segment{{Value: counts, Glyph: p.c.Look.Half, Style: p.c.Look.Previous},
 			{Value: float64(d.Previous) - counts, Glyph: p.c.Look.Gone, Style: p.c.Look.Dim}},
 			0, fmt.Sprintf("%-*s", min(max(width-30, 0), 18), "× "+factor+" = "+product)}, // so that bars keep their width
-		{"current", fmt.Sprint(d.Current), solid(float64(d.Current), p.c.Look.Current), 0, "edge in " + lab.Seconds(d.End.Sub(p.s.run.Now()))},
+		{"current", fmt.Sprint(d.Current), solid(float64(d.Current), p.c.Look.Current), 0,
+			"edge in " + lab.Seconds(d.End.Sub(p.s.run.Now()))},
 		{"estimate", lab.Number(d.Estimate), []chart.Segment{{Value: rounded, Glyph: p.c.Look.Half, Style: p.c.Look.Previous},
 			{Value: float64(d.Current), Style: p.c.Look.Current}},
 			float64(s.Limit.Count), of},
@@ -229,19 +216,17 @@ func (p picture) bar(r cell.Rect, full float64, note int, b bar) {
 	p.c.Buffer.Text(r.X, r.Y, r.X+label, b.label, p.named(r, strings.Replace(b.label, "in window", "count", 1)))
 	p.c.Buffer.Right(r.X+label-1, r.Y, r.X+label+number-1, b.value, p.c.Look.Title)
 	x := r.X + label + number
-	w := end - x - note - 1
-	if w < 4 {
-		p.c.Buffer.Text(x, r.Y, end, b.note, p.c.Look.Dim)
-		return
+	if w := end - x - note - 1; w >= 4 {
+		chart.Meter(&p.c.Buffer, x, r.Y, w, full, b.limit, p.c.Look, b.segments...)
+		x += w + 1
 	}
-	chart.Meter(&p.c.Buffer, x, r.Y, w, full, b.limit, p.c.Look, b.segments...)
-	p.c.Buffer.Text(x+w+1, r.Y, end, b.note, p.c.Look.Dim)
+	p.c.Buffer.Text(x, r.Y, end, b.note, p.c.Look.Dim)
 }
 
 // named is how the name of a bar looks that stands for a term of the rule in focus: the two light up together, under the
 // mouse over either.
 func (p picture) named(r cell.Rect, name string) themes.Style {
-	terms := p.working().Terms
+	terms := p.s.working().Terms
 	at := slices.IndexFunc(terms, func(t lab.Meaning) bool { return strings.HasPrefix(t.Name, name) })
 	if p.i != p.s.focus || at < 0 {
 		return p.c.Look.Dim
@@ -281,7 +266,7 @@ type figure struct {
 // figure returns the figure of a candidate.
 func (p painter) figure(i int) figure {
 	s, t := p.s.run.Setup(), p.s.run.Counts(i)
-	m := p.s.run.Ask(i, max(s.Cost, 1))
+	m := p.s.run.Ask(i, p.s.cost())
 	st, mark, fate := p.c.Look.Title, p.mark(m.Decision.Allowed), p.outcome(m.Decision.Allowed)
 	if s.Limit.Count > 0 && t.Largest > s.Limit.Count {
 		st = p.c.Look.Denied
@@ -296,7 +281,7 @@ func (p painter) figure(i int) figure {
 		now, fate = "no request yet", p.c.Look.Near
 	case s.Candidates[i].Scripted():
 		mark, fate = p.fate(m)
-		now = mark + " " + lab.Explain(s.Candidates[i], m, s).Verdict
+		now = mark + " " + m.Explain().Verdict
 	case s.Limit.Count == 0:
 		number, of, now = fmt.Sprint(p.s.run.Ask(i, 0).Decision.Used), "in the last "+lab.Seconds(s.Limit.Window), "counts only"
 	case p.s.guess.asked: // that is what is to be predicted

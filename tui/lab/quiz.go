@@ -42,37 +42,29 @@ const slotKeys = "abc"
 
 func newQuizView(s *Screen) *quizView {
 	q := &quizView{plain: plain{title: "quiz"}}
-	when := func(f func() bool) func() string {
-		return func() string {
-			if q.quiz != nil && f() {
-				return ""
-			}
-			return "The question of the moment has another answer."
-		}
-	}
-	verdict := when(func() bool { return !q.answered.verdict })
-	revealed := when(func() bool { return q.answered.revealed(q.quiz.Question) && !q.hidden(s) })
+	const other = "The question of the moment has another answer."
+	said := func() bool { return q.quiz == nil || q.answered.verdict }
+	waits := func() bool { return q.quiz == nil || !q.answered.revealed(q.quiz.Question) || q.hidden(s) }
 	q.actions = shell.Actions{
-		act("quiz", "admitted", "a", "predicts that it is admitted", func() { q.predict(s, true) }, "a").Hinted("admitted").When(verdict),
-		act("quiz", "denied", "d", "predicts that it is denied", func() { q.predict(s, false) }, "d").Hinted("denied").When(verdict),
-		act("quiz", "next question", "enter", "asks the next question", q.next, "enter", "space").Hinted("next").When(revealed),
+		act("quiz", "admitted", "a", "predicts that it is admitted", func() { q.predict(s, true) }, "a").
+			Hinted("admitted").Unless(other, said),
+		act("quiz", "denied", "d", "predicts that it is denied", func() { q.predict(s, false) }, "d").Hinted("denied").Unless(other, said),
+		act("quiz", "next question", "enter", "asks the next question", q.next, "enter", "space").
+			Hinted("next").Unless(other, waits),
 	}
 	for i, key := range strings.Split(slotKeys, "") {
-		slot := when(func() bool {
-			return q.answered.verdict && !q.hidden(s) && !q.answered.revealed(q.quiz.Question) && i < len(q.quiz.Question.Slots)
-		})
+		elsewhere := func() bool {
+			return !said() || q.quiz == nil || q.hidden(s) || q.answered.revealed(q.quiz.Question) || i >= len(q.quiz.Question.Slots)
+		}
 		q.actions = append(q.actions, act("quiz", "slot "+key, key, "chooses this time of the next slot", func() {
 			q.answered.slot, q.answered.slotSaid = true, i
-			s.results.predicted(q.candidate(), i == q.quiz.Question.Slot, true)
-		}, key).When(slot))
+			s.results.predicted(q.quiz.Question.Moment.Candidate, i == q.quiz.Question.Slot, true)
+		}, key).Unless(other, elsewhere))
 	}
 	return q
 }
 
 func (q *quizView) reset() { q.quiz = nil }
-
-// apart marks that the quiz has a run of its own.
-func (*quizView) apart() {}
 
 // open begins a quiz about the lesson's own traffic, where it has some.
 func (q *quizView) open(s *Screen) error {
@@ -99,7 +91,7 @@ func (q *quizView) open(s *Screen) error {
 func (q *quizView) predict(s *Screen, admitted bool) {
 	q.answered.verdict, q.answered.admitted = true, admitted
 	right := admitted == q.quiz.Question.Moment.Decision.Allowed
-	s.results.predicted(q.candidate(), right, false)
+	s.results.predicted(q.quiz.Question.Moment.Candidate, right, false)
 	if s.class.joined() {
 		s.class.Predict(q.question(s), Prediction{Admitted: admitted, Right: right})
 	}
@@ -109,14 +101,10 @@ func (q *quizView) predict(s *Screen, admitted bool) {
 func (q *quizView) question(s *Screen) Question {
 	m := q.quiz.Question.Moment
 	return Question{
-		ID:   fmt.Sprint("quiz ", s.at().ID, q.quiz.Question.Candidate, m.Number, m.Arrival.At),
-		Text: fmt.Sprintf("%d quiz, %s at %s", s.lesson+1, q.candidate().Title(), storyTime(m.Arrival.At.Sub(q.quiz.Run.Setup().Zero))),
+		ID: fmt.Sprint("quiz ", s.at().ID, q.quiz.Question.Candidate, m.Number, m.Arrival.At),
+		Text: fmt.Sprintf("%d quiz, %s at %s", s.lesson+1, q.quiz.Question.Moment.Candidate.Title(),
+			storyTime(m.Arrival.At.Sub(q.quiz.Run.Setup().Zero))),
 	}
-}
-
-// candidate is the one that the question is about.
-func (q *quizView) candidate() lab.Candidate {
-	return q.quiz.Run.Setup().Candidates[q.quiz.Question.Candidate]
 }
 
 func (q *quizView) next() {
@@ -144,7 +132,7 @@ func (v *quizView) paint(p painter, r cell.Rect) {
 	}
 	s := q.Run.Setup()
 	m := q.Question.Moment
-	c := v.candidate()
+	c := m.Candidate
 	heading := []widget.Span{widget.Styled("predict", p.c.Look.Title),
 		widget.Styled(" · "+c.Title()+", "+limitText(s.Limit), p.c.Look.Dim)}
 	in := p.c.Section(left, true, heading...)
@@ -155,23 +143,23 @@ func (v *quizView) paint(p painter, r cell.Rect) {
 	p.paintOne(lanes, q.Run, q.Question.Candidate, !v.answered.revealed(q.Question) || v.hidden(p.s))
 	t := parts{painter: p, r: text, y: text.Y, roomy: p.c.Framed}
 	if c.Scripted() { // what it keeps is known by its answers alone
-		t.part("rule", t.wrapped(lab.Explain(c, m, s).Rule), p.c.Look.Dim)
+		t.part("rule", t.wrapped(m.Explain().Rule), p.c.Look.Dim)
 	} else {
-		t.part("it keeps", lab.Keeps(c, m.Before, m.Stored, m.Arrival.At, s), p.c.Look.Text)
+		t.part("it keeps", m.KeptBefore(), p.c.Look.Text)
 	}
 	cost := ""
 	if m.Arrival.Cost != 1 {
 		cost = fmt.Sprintf(" of cost %d", m.Arrival.Cost)
 	}
 	t.part("now", []string{fmt.Sprintf("a request%s comes at %s", cost, lab.Seconds(m.Arrival.At.Sub(s.Zero)))}, p.c.Look.Title)
-	v.paintAnswers(&t, c, m, s)
+	v.paintAnswers(&t, m)
 	v.paintScores(p, right)
 }
 
 var rightOr = map[bool]string{true: "right", false: "wrong"}
 
 // paintAnswers is the question, then the second question, then the working.
-func (v *quizView) paintAnswers(t *parts, c lab.Candidate, m lab.Moment, s lab.Setup) {
+func (v *quizView) paintAnswers(t *parts, m lab.Moment) {
 	a, q := v.answered, v.quiz.Question
 	if !a.verdict {
 		t.part("answer", []string{"a  it is admitted    d  it is denied"}, t.c.Look.Accent)
@@ -195,12 +183,13 @@ func (v *quizView) paintAnswers(t *parts, c lab.Candidate, m lab.Moment, s lab.S
 	}
 	if a.slot {
 		right := a.slotSaid == q.Slot
-		t.part("", []string{fmt.Sprintf("in %s: ", lab.Seconds(q.Slots[a.slotSaid].Round(time.Millisecond))) + rightOr[right]}, t.outcome(right))
+		t.part("", []string{fmt.Sprintf("in %s: ", lab.Seconds(q.Slots[a.slotSaid].Round(time.Millisecond))) + rightOr[right]},
+			t.outcome(right))
 	}
-	w := lab.Explain(c, m, s)
+	w := m.Explain()
 	why := append([]string{w.Rule}, w.Numbers...)
-	if c.Scripted() {
-		why = append(why, lab.CommandLines(nil, c, m, s)...)
+	if m.Candidate.Scripted() {
+		why = append(why, m.CommandLines(nil)...)
 	}
 	t.part("why", why, t.c.Look.Text)
 	t.part("so", t.wrapped(t.mark(m.Decision.Allowed)+" "+w.Verdict), t.outcome(m.Decision.Allowed))
@@ -247,13 +236,12 @@ func (v *quizView) paintScores(p painter, r cell.Rect) {
 	}
 	row("all", p.s.results.total(), p.c.Look.Title)
 	for _, c := range v.quiz.Run.Setup().Candidates {
-		row(titleIn(c, in.W), p.s.results.scores[c.String()], p.c.Look.Text)
+		row(titleIn(c, in.W), p.s.results.Scores[c.String()], p.c.Look.Text)
 	}
 }
 
 // guess is the predictions of a person about requests fired by hand, before each is fired.
 type guess struct {
-	s        *Screen
 	on       bool
 	asked    bool   // a request waits for its prediction
 	answered string // the question that was answered last
@@ -264,23 +252,22 @@ type guess struct {
 func newGuess(s *Screen) guess {
 	answer := func(name, key string, admitted bool) shell.Action {
 		return shell.Bind("predict", name, key, "predicts that the algorithm in focus has it "+name+", and fires", func() tea.Cmd {
-			s.guess.answer(admitted)
+			s.guess.answer(s, admitted)
 			return s.started()
 		}).Hinted(name)
 	}
-	return guess{s: s, keys: shell.Actions{answer("admitted", "a", true), answer("denied", "d", false)}}
+	return guess{keys: shell.Actions{answer("admitted", "a", true), answer("denied", "d", false)}}
 }
 
 // toggle asks for predictions from now on, or stops that.
-func (g *guess) toggle() {
+func (g *guess) toggle(s *Screen) {
 	g.on, g.asked = !g.on, false
-	g.s.app.Say(collect.If(g.on, "Before each request that you fire: a says that it will be admitted, d denied. J stops asking.",
+	s.app.Say(collect.If(g.on, "Before each request that you fire: a says that it will be admitted, d denied. J stops asking.",
 		"Requests are fired without a prediction."))
 }
 
 // fire fires a request by hand, or asks for a prediction first.
-func (g *guess) fire() {
-	s := g.s
+func (g *guess) fire(s *Screen) {
 	if s.shows("lesson") { // nothing is fired behind the text
 		s.view("compare")
 	} else if setup := s.run.Setup(); !g.on || setup.Limit.Count == 0 || setup.Candidates[s.focus].Scripted() {
@@ -293,24 +280,22 @@ func (g *guess) fire() {
 }
 
 // in reports whether a student has predicted the request that the teacher asks about.
-func (g *guess) in() bool { return g.s.class.following && g.answered == g.question().ID }
+func (g *guess) in(s *Screen) bool { return s.class.following && g.answered == g.question(s).ID }
 
 // answer fires the request that waits, and says whether the prediction was right and why. To a student who is with the
 // teacher it is said when the teacher goes on. The score is the one of the quizzes.
-func (g *guess) answer(admitted bool) {
-	s := g.s
-	setup := s.run.Setup()
-	c, m := setup.Candidates[s.focus], s.run.Ask(s.focus, s.cost())
+func (g *guess) answer(s *Screen, admitted bool) {
+	m := s.run.Ask(s.focus, s.cost())
 	right := m.Decision.Allowed == admitted
-	q := g.question()
+	q := g.question(s)
 	g.answered = q.ID
 	if s.class.joined() {
 		s.class.Predict(q, Prediction{Admitted: admitted, Right: right})
 	}
-	all := s.results.predicted(c, right, false)
+	all := s.results.predicted(m.Candidate, right, false)
 	fate := collect.If(m.Decision.Allowed, "admitted", "denied")
-	text := fmt.Sprintf("%s: %s has it %s, %s. %d of %d right.", collect.If(right, "Right", "Wrong"), c.Title(), fate,
-		lab.Explain(c, m, setup).Sum(), all.Right, all.Asked)
+	text := fmt.Sprintf("%s: %s has it %s, %s. %d of %d right.", collect.If(right, "Right", "Wrong"), m.Candidate.Title(), fate,
+		m.Explain().Sum(), all.Right, all.Asked)
 	if s.class.following {
 		s.class.verdict = text
 		return
@@ -330,8 +315,7 @@ func (g *guess) answer(admitted bool) {
 }
 
 // question is the question about a request that is fired now at the candidate in focus.
-func (g *guess) question() Question {
-	s := g.s
+func (g *guess) question(s *Screen) Question {
 	c, at := s.run.Setup().Candidates[s.focus], storyTime(s.run.Elapsed())
 	return Question{
 		ID:   fmt.Sprint("guess ", s.at().ID, s.seed, s.run.Setup(), s.focus, s.run.Decided(), at),

@@ -35,18 +35,18 @@ type Screen struct {
 	views
 	results results
 
-	task      task
-	focus     int // candidate
-	lit       int // the term of its rule that is marked, with what it stands for; -1 none
-	zoom      int // steps from the range that a lesson begins with
-	hint      bool
-	sentence  sentence
-	actions   shell.Actions
-	later     []tea.Cmd // to be started when the message at hand was handled
-	guess     guess
-	presenter presenter
-	exports   exports
-	class     classroom
+	task     task
+	focus    int // candidate
+	lit      int // the term of its rule that is marked, with what it stands for; -1 none
+	zoom     int // steps from the range that a lesson begins with
+	hint     bool
+	number   int // of the task that is chosen; -1 none
+	actions  shell.Actions
+	later    []tea.Cmd // to be started when the message at hand was handled
+	guess    guess
+	presents bool
+	save     func(name string, content []byte) error
+	class    classroom
 }
 
 // painter draws the screen on a canvas.
@@ -54,6 +54,9 @@ type painter struct {
 	c *widget.Canvas
 	s *Screen
 }
+
+// doneMsg keeps what a view had worked out beside what goes on.
+type doneMsg func()
 
 // savedMsg comes when a file was written.
 type savedMsg struct {
@@ -64,10 +67,7 @@ type savedMsg struct {
 // NewScreen returns the lab for a program.
 func NewScreen(app *shell.App, o Options) (*Screen, error) {
 	if o.Lessons == nil {
-		var err error
-		if o.Lessons, err = lab.Lessons(); err != nil {
-			return nil, err
-		}
+		o.Lessons = lab.Lessons()
 	}
 	if len(o.Lessons) == 0 {
 		return nil, errors.New("there is nothing to teach: give a scenario file with at least one scenario")
@@ -75,9 +75,11 @@ func NewScreen(app *shell.App, o Options) (*Screen, error) {
 	if o.Save == nil {
 		o.Save = SaveNew
 	}
-	s := &Screen{app: app, redis: o.Redis, story: story{lessons: o.Lessons, trace: o.Trace}, lit: -1, results: resultsOf(o.Memory, o.Remember),
-		class: classroom{Class: o.Class, messages: o.Messages}}
-	s.presenter, s.exports, s.sentence = presenter{s, o.Present}, exports{s, o.Save}, sentence{s, -1}
+	s := &Screen{app: app, redis: o.Redis, story: story{lessons: o.Lessons, trace: o.Trace}, lit: -1,
+		results: results{Memory: o.Memory, keep: o.Remember},
+		class:   classroom{Class: o.Class, messages: o.Messages}}
+	s.results.Reached, s.results.Scores = slices.Clone(o.Memory.Reached), maps.Clone(o.Memory.Scores)
+	s.presents, s.save, s.number = o.Present, o.Save, -1
 	s.views.decision = newDecisionView(s)
 	s.views.list = []view{compareView{plain{title: "compare"}}, s.views.decision, newQuizView(s),
 		&textView{plain: plain{title: "lesson"}, text: viewport.New()}, newMapView(s), &accuracyView{plain: plain{title: "accuracy"}},
@@ -90,14 +92,18 @@ func NewScreen(app *shell.App, o Options) (*Screen, error) {
 	if err := s.open(o.First); err != nil {
 		return nil, err
 	}
-	if s.at().Goal != nil && !s.presenter.on {
+	if s.at().Goal != nil && !s.presents {
 		s.view("lesson")
 	}
 	defer func() { s.results.before = s.memory() }()
 	if o.Shared != nil {
 		return s, s.openShared(*o.Shared)
 	}
-	if !s.resume(o.Memory) && o.Play && o.Memory.Reached == nil && o.Lessons[0].Plain {
+	left, err := lab.ReadShared(o.Memory.Moment)
+	if err == nil { // it goes on where it was left
+		err = s.openShared(left)
+	}
+	if err != nil && o.Play && o.Memory.Reached == nil && o.Lessons[0].Plain {
 		s.play()
 		s.view("compare")
 		s.due, s.showsUntil, s.clock.speed = solution(s.at(), s.run.Setup().Zero), s.run.Setup().Zero.Add(s.at().Length()), showSpeed
@@ -119,16 +125,16 @@ func (s *Screen) Keys() shell.Actions {
 	}
 	v := s.front()
 	list := append(shell.Actions(nil), v.keys()...)
-	if s.guess.asked && !s.guess.in() && !s.shows("quiz") {
+	if s.guess.asked && !s.guess.in(s) && !s.shows("quiz") {
 		list = append(list, s.guess.keys...)
 	}
-	_, apart := v.(interface{ apart() })
+	apart := s.apart()
 	for _, act := range s.actions {
 		if !apart || act.Group != fireGroup && act.Group != timeGroup {
 			if !apart && !slices.Contains(taskHints, act.Name) {
 				act.Hint = ""
 			}
-			if act.Name == "expand" && s.sentence.chosen() != "" { // first, for a footer is cut at its end
+			if act.Name == "expand" && chosen(s) != "" { // first, for a footer is cut at its end
 				list = append(shell.Actions{act.Hinted("types it")}, list...)
 				continue
 			}
@@ -160,10 +166,9 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 		s.class.report(s)
 		s.front().layout(s, s.body(msg.Area))
 		return s.started()
-	case solvedMsg:
-		msg.by.solved(s, msg)
-	case measuredMsg:
-		msg.by.take(s, msg)
+	case doneMsg:
+		msg()
+		s.app.Redraw()
 	case OpenMsg:
 		if err := s.study(msg.Trace); err != nil {
 			s.app.Warn("The lab cannot open it: " + err.Error() + ".")
@@ -179,8 +184,7 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 			s.app.Redraw()
 		}
 	case shell.HiddenMsg, shell.StopMsg:
-		s.rate.on, s.seek = false, nil
-		s.clock.play(false)
+		s.halt()
 	case onwardMsg:
 		s.app.Redraw()
 		return s.seekOn()
@@ -191,7 +195,10 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 			s.app.Say(strings.TrimSpace("Saved "+msg.name+" "+shell.Folder()) + ".")
 		}
 	case tea.KeyPressMsg:
-		if s.seek = nil; s.showsUntil != 0 { // a seek stays where it has come
+		if s.seek != nil { // it stays where it has come
+			s.seek, s.due = nil, nil
+		}
+		if s.showsUntil != 0 {
 			s.handOver()
 			if act := s.Keys().Match(msg); act != nil && act.Enabled() && act.Group != fireGroup { // the key does what it says as well
 				return act.Do()
@@ -219,7 +226,7 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 
 // body is the room for a view.
 func (s *Screen) body(r cell.Rect) cell.Rect {
-	_, rest := r.Top(s.presenter.headerRows(r.H))
+	_, rest := r.Top(rowsOfHeader(s, r.H))
 	body, _ := rest.Top(rest.H - 1)
 	return body
 }
@@ -227,8 +234,8 @@ func (s *Screen) body(r cell.Rect) cell.Rect {
 // Paint draws the header, the view and the seek bar.
 func (s *Screen) Paint(c *widget.Canvas, r cell.Rect) {
 	p := painter{c, s}
-	header, _ := r.Top(s.presenter.headerRows(r.H))
-	if s.presenter.large(r.H) {
+	header, _ := r.Top(rowsOfHeader(s, r.H))
+	if large(s, r.H) {
 		p.paintLargeHeader(header)
 	} else {
 		p.paintHeader(header)
@@ -253,7 +260,7 @@ func (s *Screen) begin(i int) {
 		s.app.Warn("The lesson cannot be shown: " + err.Error() + ".")
 		return
 	}
-	s.focus, s.lit, s.zoom, s.hint, s.sentence.number = 0, -1, 0, false, -1
+	s.focus, s.lit, s.zoom, s.hint, s.number = 0, -1, 0, false, -1
 	s.renew()
 	s.view("lesson")
 	if s.at().Goal == nil {
@@ -304,8 +311,6 @@ type Options struct {
 	Play    bool          // show the first lesson's solution before it begins, to a person of whom there is no Memory
 }
 
-const defaultFPS = 20
-
 // Run shows the lab until the user quits or ctx ends. Whatever happens, the terminal is
 // left as it was.
 func Run(ctx context.Context, o Options, extra ...tea.ProgramOption) error {
@@ -323,7 +328,7 @@ func New(ctx context.Context, o Options) (*shell.App, error) {
 }
 
 func program(ctx context.Context, o Options) (*shell.App, *Screen, error) {
-	o.Look.Name, o.Look.Mouse, o.Look.FPS = "ratescope lab", true, cmp.Or(o.Look.FPS, defaultFPS)
+	o.Look.Name, o.Look.Mouse, o.Look.FPS = "ratescope lab", true, cmp.Or(o.Look.FPS, 20)
 	app, err := shell.New(ctx, o.Look)
 	if err != nil {
 		return nil, nil, err
@@ -365,25 +370,16 @@ type Memory struct {
 
 // results are what a person reached in the lab.
 type results struct {
-	reached map[string]bool      // lessons whose goal was reached
-	scores  map[string]lab.Score // of predictions, by algorithm
-	named   Named                // boxes
-	before  Memory               // what was remembered at the start
-	left    lab.Shared           // where the story stood before the game attack and defend
-	keep    func(Memory) error   // nil: what was done is forgotten
-}
-
-// resultsOf takes over what was remembered.
-func resultsOf(m Memory, keep func(Memory) error) results {
-	r := results{reached: collect.Set(m.Reached), scores: map[string]lab.Score{}, named: m.Named, keep: keep}
-	maps.Copy(r.scores, m.Scores)
-	return r
+	Memory                    // but for the moment
+	before Memory             // what was remembered at the start
+	left   lab.Shared         // where the story stood before the game attack and defend
+	keep   func(Memory) error // nil: what was done is forgotten
 }
 
 // predicted counts a prediction of what becomes of a request, or of when its slot frees, and returns all those about its
 // algorithm.
 func (r *results) predicted(c lab.Candidate, right, slot bool) lab.Score {
-	now := r.scores[c.String()]
+	now := r.Scores[c.String()]
 	asked, hits := &now.Asked, &now.Right
 	if slot {
 		asked, hits = &now.SlotsAsked, &now.SlotsRight
@@ -391,22 +387,16 @@ func (r *results) predicted(c lab.Candidate, right, slot bool) lab.Score {
 	if *asked++; right {
 		*hits++
 	}
-	r.scores[c.String()] = now
+	collect.Put(&r.Scores, c.String(), now)
 	return now
 }
 
 // total returns the predictions about all algorithms.
 func (r *results) total() (t lab.Score) {
-	for _, s := range r.scores {
+	for _, s := range r.Scores {
 		t = t.Plus(s)
 	}
 	return t
-}
-
-// resume goes on where it was left, and reports whether that was possible.
-func (s *Screen) resume(m Memory) bool {
-	left, err := lab.ReadShared(m.Moment)
-	return err == nil && s.openShared(left) == nil
 }
 
 // Keep has what was done remembered, at the end of the program, where it has changed.
@@ -419,7 +409,7 @@ func (s *Screen) Keep() error {
 
 // memory is what is to be remembered: what was reached, and where the story stands.
 func (s *Screen) memory() Memory {
-	m := Memory{Scores: maps.Clone(s.results.scores), Named: s.results.named, Reached: slices.Sorted(maps.Keys(s.results.reached))}
+	m := Memory{Scores: maps.Clone(s.results.Scores), Named: s.results.Named, Reached: slices.Sorted(slices.Values(s.results.Reached))}
 	stands, begun := s.moment(), s.run.Decided() > 0
 	if s.at().ID == lab.DuelID && s.results.left.Lesson.ID != "" { // a game does not go on at the next start
 		stands, begun = s.results.left, true

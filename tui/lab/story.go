@@ -3,6 +3,7 @@ package lab
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -118,7 +119,8 @@ func (s *story) again(setup lab.Setup) (tea.Cmd, error) {
 		return nil, err
 	}
 	s.run = lab.NewRun(setup, arrivals)
-	return s.goOn(now, fired), nil
+	s.due = append(fired, s.due...)
+	return s.goOn(now), nil
 }
 
 // solve restarts and plays the lesson's own solution, up to its end. Of an incident that is its
@@ -138,15 +140,12 @@ func (s *story) solve() error {
 		return nil
 	}
 	s.due = solution(s.at(), zero)
-	s.advanceTo(zero.Add(steps[len(steps)-1].At))
+	s.advanceTo(zero.Add(steps[len(steps)-1].At), math.MaxInt)
 	return nil
 }
 
 // seek is a jump on the clock of the story that is computed over several frames.
-type seek struct {
-	from, to limiter.Instant
-	fired    []lab.Arrival // to be fired again on the way, in the order of time
-}
+type seek struct{ from, to limiter.Instant }
 
 // onwardMsg asks for the next part of a seek.
 type onwardMsg struct{}
@@ -164,29 +163,18 @@ func (s *story) goTo(t limiter.Instant) tea.Cmd {
 		s.run.SeekTo(t)
 		return nil
 	}
-	return s.goOn(t, nil)
+	return s.goOn(t)
 }
 
-// goOn goes on to a moment and fires on the way, in parts that show how far it is.
-func (s *story) goOn(to limiter.Instant, fired []lab.Arrival) tea.Cmd {
-	s.seek = &seek{from: s.run.Now(), to: to, fired: fired}
+// goOn goes on to a moment, in parts that show how far it is.
+func (s *story) goOn(to limiter.Instant) tea.Cmd {
+	s.seek = &seek{from: s.run.Now(), to: to}
 	return s.seekOn()
 }
 
 // seekOn computes the next part of a seek.
 func (s *story) seekOn() tea.Cmd {
-	k := s.seek
-	if k == nil {
-		return nil
-	}
-	for len(k.fired) > 0 {
-		if !s.run.AdvanceSome(k.fired[0].At, seekPart) {
-			return onward
-		}
-		s.run.Fire(k.fired[0].Cost)
-		k.fired = k.fired[1:]
-	}
-	if !s.run.AdvanceSome(k.to, seekPart) {
+	if s.seek != nil && !s.advanceTo(s.seek.to, seekPart) {
 		return onward
 	}
 	s.seek = nil
@@ -254,17 +242,20 @@ func (s *story) advance(now time.Time) {
 		s.fire(1)
 		s.rate.due = s.rate.due.Add(s.spacing())
 	}
-	s.advanceTo(to)
+	s.advanceTo(to, math.MaxInt)
 }
 
-// advanceTo moves the story on and fires what is due on the way.
-func (s *story) advanceTo(to limiter.Instant) {
+// advanceTo moves the story on and fires what is due on the way. Between two of those it decides about so many requests at
+// most, and reports whether it got there.
+func (s *story) advanceTo(to limiter.Instant, most int) bool {
 	for len(s.due) > 0 && s.due[0].At <= to {
-		s.run.AdvanceTo(s.due[0].At)
+		if !s.run.AdvanceSome(s.due[0].At, most) {
+			return false
+		}
 		s.run.Fire(s.due[0].Cost)
 		s.due = s.due[1:]
 	}
-	s.run.AdvanceTo(to)
+	return s.run.AdvanceSome(to, most)
 }
 
 // solution returns what a lesson's own solution fires in a story that begins at zero.
@@ -313,7 +304,8 @@ func (s *story) streams() []stream {
 		one("poisson, 1.2 × the limit", lab.Traffic{Model: lab.Poisson, PerSecond: 1.2 * perSecond}),
 		one("steady, 1.2 × the limit", lab.Traffic{Model: lab.Steady, EveryMS: ms / n / 1.2}),
 		one("on and off", lab.Traffic{Model: lab.OnOff, PerSecond: 3 * perSecond, OnMS: 1 + ms*0.4, OffMS: ms * 0.8}),
-		one("cron bursts", lab.Traffic{Model: lab.Cron, EveryMS: ms / 2, PhaseMS: ms / 4, Burst: int(min(n*0.7+1, 10_000)), SpreadMS: ms / 20}),
+		one("cron bursts", lab.Traffic{Model: lab.Cron, EveryMS: ms / 2, PhaseMS: ms / 4, Burst: int(min(n*0.7+1, 10_000)),
+			SpreadMS: ms / 20}),
 		one("end-of-window adversary", lab.Traffic{Model: lab.Adversary, SpreadMS: ms / 100}),
 		one("retry storm", storm),
 		one("retries with backoff", calm),
@@ -373,9 +365,7 @@ func (s *Screen) study(t *lab.Trace) error {
 	}
 	old := slices.DeleteFunc(slices.Clone(s.lessons), func(l lab.Lesson) bool { return strings.HasPrefix(l.ID, lab.IncidentID) })
 	s.lessons, s.trace = append(lessons, old...), t
-	for _, l := range lessons {
-		delete(s.results.reached, l.ID)
-	}
+	s.results.Reached = collect.Only(s.results.Reached, func(id string) bool { return !strings.HasPrefix(id, lab.IncidentID) })
 	s.begin(0)
 	s.app.Say("These are the requests of the key. E keeps the lesson as a file that ratescope lab opens.")
 	return nil

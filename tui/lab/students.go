@@ -43,7 +43,7 @@ func newStudentsView(s *Screen) *studentsView {
 	to := func(name, shown, what string, f func(Student), keys ...string) shell.Action {
 		return act("class", name, shown, what, func() {
 			f(v.people[v.at()])
-			v.take(s)
+			v.layout(s, cell.Rect{})
 		}, keys...).Hinted(name).When(one)
 	}
 	v.actions = shell.Actions{
@@ -71,11 +71,7 @@ func (v *studentsView) remove(s *Screen, o Student) {
 	}, "The visit ends. There is no way back before you let in again.")
 }
 
-// layout takes the students as they are now.
-func (v *studentsView) layout(s *Screen, _ cell.Rect) { v.take(s) }
-
-// take takes the students as they are now.
-func (v *studentsView) take(s *Screen) {
+func (v *studentsView) layout(s *Screen, _ cell.Rect) {
 	v.now = s.class.Now()
 	v.people = slices.Concat(v.now.Students, v.now.Removed)
 }
@@ -91,7 +87,6 @@ func (v *studentsView) at() int { return max(v.row(), 0) }
 // chosen reports whether the teacher selected a student who is still there: nothing is done to another.
 func (v *studentsView) chosen() bool { return v.row() >= 0 }
 
-// move selects the student above or below.
 func (v *studentsView) move(_ *Screen, by int) {
 	switch n := len(v.people); {
 	case n > 0 && !v.chosen():

@@ -27,24 +27,21 @@ type term struct {
 	turn        func(by int) tea.Cmd
 }
 
-// terms changes what a story goes by.
-type terms struct{ s *Screen }
-
 // termsOverlay is the list of terms with their values.
 type termsOverlay struct {
 	s   *Screen
 	row int
 }
 
-// show opens the list: at the traffic in a lesson that has its own, for that is what its text is about.
-func (t terms) show() {
-	first := collect.If(len(t.s.at().Traffic) > 0, "traffic", "limit")
-	t.s.app.Open(&termsOverlay{t.s, slices.IndexFunc(t.list(), func(one term) bool { return one.name == first })})
+// showTerms opens the list: at the traffic in a lesson that has its own, for that is what its text is about.
+func showTerms(s *Screen) {
+	first := collect.If(len(s.at().Traffic) > 0, "traffic", "limit")
+	s.app.Open(&termsOverlay{s, slices.IndexFunc(adjustable(s), func(one term) bool { return one.name == first })})
 }
 
 // Update selects a term and changes it.
 func (o *termsOverlay) Update(msg tea.Msg) (tea.Cmd, bool) {
-	list := terms{o.s}.list()
+	list := adjustable(o.s)
 	rows := len(list)
 	o.row = min(o.row, rows-1)
 	switch msg := msg.(type) {
@@ -72,7 +69,7 @@ func (o *termsOverlay) Update(msg tea.Msg) (tea.Cmd, bool) {
 
 // Paint draws the list beside the lanes, or below them where it would cover most of them, and what the selected value means.
 func (o *termsOverlay) Paint(p *widget.Canvas, footer cell.Rect) {
-	list := terms{o.s}.list()
+	list := adjustable(o.s)
 	at := min(o.row, len(list)-1)
 	r := cell.Rect{W: min(66, p.Buffer.W-2), H: min(len(list)+2, p.Buffer.H-2)}
 	if r.X, r.Y = p.Buffer.W-r.W-1, (p.Buffer.H-r.H)/2; p.Buffer.W < 2*r.W {
@@ -105,16 +102,15 @@ func (o *termsOverlay) Paint(p *widget.Canvas, footer cell.Rect) {
 	}
 }
 
-// list returns what can be changed: the limit, the conventions, the traffic, and who is
+// adjustable is what can be changed: the limit, the conventions, the traffic, and who is
 // compared.
-func (t terms) list() []term {
-	s := t.s
+func adjustable(s *Screen) []term {
 	setup := s.run.Setup()
 	one := func(name, value string, f func(c *lab.Setup, by int)) term {
 		return term{name, value, func(by int) tea.Cmd {
 			c := s.run.Setup()
 			f(&c, by)
-			return t.apply(c)
+			return apply(s, c)
 		}}
 	}
 	burst := "as the limit"
@@ -130,24 +126,23 @@ func (t terms) list() []term {
 	for i, v := range scenario.Variants(&setup.Convention) {
 		list = append(list, one(v.Name, v.Word(), func(c *lab.Setup, by int) { scenario.Variants(&c.Convention)[i].Turn(by) }))
 	}
-	list = append(list, term{"traffic", s.trafficName(), t.nextTraffic})
+	list = append(list, term{"traffic", s.trafficName(), func(by int) tea.Cmd { return nextTraffic(s, by) }})
 	if s.keyCount() > 1 {
-		list = append(list, term{"whose requests", s.keyName(), t.nextKey})
+		list = append(list, term{"whose requests", s.keyName(), func(by int) tea.Cmd { return nextKey(s, by) }})
 	}
 	for _, a := range limiter.Algorithms() {
-		list = append(list, t.algorithm(lab.Candidate{Algorithm: a}, setup))
+		list = append(list, algorithm(s, lab.Candidate{Algorithm: a}, setup))
 	}
 	for _, c := range s.at().Into { // variants and faults of the lesson
 		if c.Variant != "" || c.Fault != lab.NoFault || c.Scripted() {
-			list = append(list, t.algorithm(c, setup))
+			list = append(list, algorithm(s, c, setup))
 		}
 	}
 	return list
 }
 
 // algorithm puts a candidate in or takes it out.
-func (t terms) algorithm(c lab.Candidate, setup lab.Setup) term {
-	s := t.s
+func algorithm(s *Screen, c lab.Candidate, setup lab.Setup) term {
 	at := slices.Index(setup.Candidates, c)
 	return term{c.Title(), collect.If(at >= 0, "compared", "off"), func(int) tea.Cmd {
 		next := s.run.Setup()
@@ -161,32 +156,29 @@ func (t terms) algorithm(c lab.Candidate, setup lab.Setup) term {
 		default:
 			next.Candidates = slices.Delete(next.Candidates, at, at+1)
 		}
-		return t.apply(next)
+		return apply(s, next)
 	}}
 }
 
 // nextTraffic puts the next traffic in place of the present one, from the beginning of
 // the story on.
-func (t terms) nextTraffic(by int) tea.Cmd {
-	s := t.s
+func nextTraffic(s *Screen, by int) tea.Cmd {
 	list := s.streams()
 	next := list[(max(s.on(list), 0)+by+len(list))%len(list)]
 	s.traffic, s.recorded, s.key = slices.Clone(next.list), next.recorded, 0
-	return t.apply(s.run.Setup())
+	return apply(s, s.run.Setup())
 }
 
 // nextKey looks at the requests of the next key alone, or after the last one at all of
 // them together.
-func (t terms) nextKey(by int) tea.Cmd {
-	s := t.s
+func nextKey(s *Screen, by int) tea.Cmd {
 	n := s.keyCount() + 1
 	s.key = int32((int(s.key)+1+by+n)%n) - 1
-	return t.apply(s.run.Setup())
+	return apply(s, s.run.Setup())
 }
 
 // apply puts the run under another setup and says what is wrong with it if that fails.
-func (t terms) apply(setup lab.Setup) tea.Cmd {
-	s := t.s
+func apply(s *Screen, setup lab.Setup) tea.Cmd {
 	cmd, err := s.again(setup)
 	if err != nil {
 		s.fail(err)

@@ -17,10 +17,7 @@ import (
 // TestEveryLessonCanBeSetInLargeType looks for letters without a glyph, and for lines that are wider
 // than the screen.
 func TestEveryLessonCanBeSetInLargeType(t *testing.T) {
-	lessons, err := lab.Lessons()
-	if err != nil {
-		t.Fatal(err)
-	}
+	lessons := lab.Lessons()
 	for _, it := range lessons {
 		run := lab.NewRun(it.Setup(), lab.NewWorkload(nil))
 		texts := it.Paragraphs(run)
@@ -48,10 +45,7 @@ func TestEveryLessonCanBeSetInLargeType(t *testing.T) {
 // TestTitlesGrowInPresenterMode: every title fits the header in large type on the smallest screen
 // that has it, and the header is as high as the rows that are kept for it.
 func TestTitlesGrowInPresenterMode(t *testing.T) {
-	lessons, err := lab.Lessons()
-	if err != nil {
-		t.Fatal(err)
-	}
+	lessons := lab.Lessons()
 	for i, it := range lessons {
 		if !widget.Settable(it.Title) || widget.TypeCells(it.Title, true) > 78 {
 			t.Errorf("%q takes %d cells in large type", it.Title, widget.TypeCells(it.Title, true))
@@ -69,7 +63,7 @@ func TestTitlesGrowInPresenterMode(t *testing.T) {
 					t.Errorf("at %v row %d of the title %q is %q", size, row, it.Title, frame[1+row])
 				}
 			}
-			if got := s.presenter.headerRows(size[1]-1) + s.body(cell.Rect{W: size[0], H: size[1] - 1}).H + 1; got != size[1]-1 {
+			if got := rowsOfHeader(s, size[1]-1) + s.body(cell.Rect{W: size[0], H: size[1] - 1}).H + 1; got != size[1]-1 {
 				t.Errorf("at %v header, body and seek bar take %d rows", size, got)
 			}
 		}
@@ -79,10 +73,7 @@ func TestTitlesGrowInPresenterMode(t *testing.T) {
 // TestGoalsGrowInPresenterMode: every task is on screen to its last word, in large type where the
 // lanes keep their room, and the words after it take no more rows.
 func TestGoalsGrowInPresenterMode(t *testing.T) {
-	lessons, err := lab.Lessons()
-	if err != nil {
-		t.Fatal(err)
-	}
+	lessons := lab.Lessons()
 	for i, it := range lessons {
 		if it.Goal == nil {
 			continue
@@ -93,10 +84,10 @@ func TestGoalsGrowInPresenterMode(t *testing.T) {
 				t.Fatal(err)
 			}
 			app.Update(tea.WindowSizeMsg{Width: size[0], Height: size[1]})
-			rows, width := s.presenter.headerRows(size[1]-1), size[0]-2
+			rows, width := rowsOfHeader(s, size[1]-1), size[0]-2
 			frame := strings.Split(ansi.Strip(app.View().Content), "\n")
 			large := true
-			for n, line := range format.WrapBy(s.presenter.taskWords(), 2*width+1, widget.TypeDots) {
+			for n, line := range format.WrapBy(taskWords(s), 2*width+1, widget.TypeDots) {
 				for row, text := range widget.Enlarge(line, true) {
 					if at := 1 + widget.TypeRows*(n+1) + row; at >= rows || !strings.Contains(frame[at], strings.TrimSpace(text)) {
 						large = false
@@ -104,11 +95,11 @@ func TestGoalsGrowInPresenterMode(t *testing.T) {
 				}
 			}
 			bold := strings.Join(strings.Fields(strings.Join(frame[1+widget.TypeRows:rows], " ")), " ")
-			if !large && !strings.Contains(bold, s.presenter.taskWords()) || !large && size[0] > 80 {
-				t.Errorf("at %v the task %q is not there: %q", size, s.presenter.taskWords(), bold)
+			if !large && !strings.Contains(bold, taskWords(s)) || !large && size[0] > 80 {
+				t.Errorf("at %v the task %q is not there: %q", size, taskWords(s), bold)
 			}
 			app.Update(tea.KeyPressMsg{Code: 'H', Text: "H"})
-			if now := s.presenter.headerRows(size[1] - 1); now != rows {
+			if now := rowsOfHeader(s, size[1]-1); now != rows {
 				t.Errorf("at %v the header of %s has %d rows, and %d when the goal is reached", size, it.ID, rows, now)
 			}
 		}
@@ -118,10 +109,7 @@ func TestGoalsGrowInPresenterMode(t *testing.T) {
 // TestLanesGrowInPresenterMode: with few lanes and with many those on screen have their names, their figures' words, their times and
 // the task in large type, before and after requests.
 func TestLanesGrowInPresenterMode(t *testing.T) {
-	lessons, err := lab.Lessons()
-	if err != nil {
-		t.Fatal(err)
-	}
+	lessons := lab.Lessons()
 	for i, it := range lessons {
 		app, s, err := program(t.Context(), Options{First: i, Present: true})
 		if err != nil {
@@ -144,7 +132,7 @@ func TestLanesGrowInPresenterMode(t *testing.T) {
 				sees(string(key), p.figure(s.focus).words[0].Text, true)
 			}
 			sees(string(key), "now", true) // below the lanes
-			if task := s.presenter.taskWords(); it.Goal != nil && !s.task.Reached {
+			if task := taskWords(s); it.Goal != nil && !s.task.Reached {
 				sees(string(key), format.WrapBy(task, 2*118+1, widget.TypeDots)[0], true)
 			}
 		}

@@ -149,22 +149,29 @@ func Measure(ctx context.Context, o Options) (Report, error) {
 		o.Progress = func(float64) {}
 	}
 	r := Report{Limit: o.Limit, Recorded: o.Trace != nil, Denied: "charged", Table: newTable(), Free: newTable()}
-	var err error
+	source, sources := o.made, o.Sources
 	if o.Trace != nil {
 		r.Skipped, r.Damage = o.Trace.Skipped, o.Trace.Damage
-		err = r.recorded(ctx, o)
-	} else {
-		err = r.made(ctx, o)
+		source, sources = o.recorded(), len(o.Trace.Keys)
 	}
-	if err != nil {
-		return r, err
+	for i := range sources {
+		if err := ctx.Err(); err != nil {
+			return r, err
+		}
+		list, err := source(i)
+		if err != nil {
+			return r, err
+		}
+		r.source(list, o.Limit, o.Trace == nil)
+		o.Progress(0.8 * float64(i) / float64(sources))
 	}
+	var err error
 	if r.Poisson, err = poissonPoints(ctx, o); err != nil {
 		return r, err
 	}
-	r.Worst, err = worst()
+	r.Worst = worst()
 	o.Progress(1)
-	return r, err
+	return r, nil
 }
 
 func newTable() Table {
@@ -179,51 +186,34 @@ func newTable() Table {
 	return t
 }
 
-// recorded measures each key of a trace.
-func (r *Report) recorded(ctx context.Context, o Options) error {
+// recorded returns what tells the requests of each key of a trace.
+func (o *Options) recorded() func(key int) ([]lab.Arrival, error) {
 	byKey := make([][]lab.Arrival, len(o.Trace.Keys))
 	for _, a := range o.Trace.Arrivals {
 		byKey[a.Key] = append(byKey[a.Key], a)
 	}
-	for i, list := range byKey {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		r.source(list, o.Limit, false)
-		if i%64 == 0 {
-			o.Progress(0.8 * float64(i) / float64(len(byKey)))
-		}
-	}
-	return nil
+	return func(key int) ([]lab.Arrival, error) { return byKey[key], nil }
 }
 
-// made measures sources of many loads: most are people, whose requests are independent;
+// made makes up sources of many loads: most are people, whose requests are independent;
 // some come and go, some are jobs.
-func (r *Report) made(ctx context.Context, o Options) error {
+func (o *Options) made(i int) ([]lab.Arrival, error) {
 	s := lab.Setup{Candidates: []lab.Candidate{{Algorithm: limiter.SlidingLog}}, Limit: o.Limit, Zero: zero.Floor(o.Limit.Window)}
-	end := s.Zero.Add(windowsEach * o.Limit.Window)
-	for i := range o.Sources {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		load := 0.05 * math.Pow(40, (float64(i)+0.5)/float64(o.Sources)) // 0.05 to 2, evenly in logarithm
-		perSecond := load * float64(o.Limit.Count) / o.Limit.Window.Seconds()
-		ms := float64(o.Limit.Window) / 1e6
-		t := lab.Traffic{Model: lab.Poisson, PerSecond: perSecond}
-		switch i % 10 {
-		case 7, 8:
-			t = lab.Traffic{Model: lab.OnOff, PerSecond: 2 * perSecond, OnMS: 1 + ms*0.7, OffMS: 1 + ms*0.7}
-		case 9:
-			t = lab.Traffic{Model: lab.Cron, EveryMS: ms / 2, PhaseMS: ms / 3, Burst: 1 + int(load*float64(o.Limit.Count)/2), SpreadMS: ms / 10}
-		}
-		src, err := t.Source(s, o.Seed+uint64(i))
-		if err != nil {
-			return err
-		}
-		r.source(arrivals(src, end), o.Limit, true)
-		o.Progress(0.8 * float64(i) / float64(o.Sources))
+	load := 0.05 * math.Pow(40, (float64(i)+0.5)/float64(o.Sources)) // 0.05 to 2, evenly in logarithm
+	perSecond := load * float64(o.Limit.Count) / o.Limit.Window.Seconds()
+	ms := float64(o.Limit.Window) / 1e6
+	t := lab.Traffic{Model: lab.Poisson, PerSecond: perSecond}
+	switch i % 10 {
+	case 7, 8:
+		t = lab.Traffic{Model: lab.OnOff, PerSecond: 2 * perSecond, OnMS: 1 + ms*0.7, OffMS: 1 + ms*0.7}
+	case 9:
+		t = lab.Traffic{Model: lab.Cron, EveryMS: ms / 2, PhaseMS: ms / 3, Burst: 1 + int(load*float64(o.Limit.Count)/2), SpreadMS: ms / 10}
 	}
-	return nil
+	src, err := t.Source(s, o.Seed+uint64(i))
+	if err != nil {
+		return nil, err
+	}
+	return arrivals(src, s.Zero.Add(windowsEach*o.Limit.Window)), nil
 }
 
 // arrivals returns what a source makes up to an instant.
@@ -292,7 +282,8 @@ func measureFree(list []lab.Arrival, limit limiter.Limit, begin limiter.Instant,
 	b.Requests = int64(run.Decided() - first)
 	for i := range before {
 		t := run.Counts(i)
-		b.By[i] = Outcome{WronglyAllowed: t.WronglyAdmitted - before[i].WronglyAdmitted, WronglyDenied: t.WronglyDenied - before[i].WronglyDenied}
+		b.By[i] = Outcome{WronglyAllowed: t.WronglyAdmitted - before[i].WronglyAdmitted,
+			WronglyDenied: t.WronglyDenied - before[i].WronglyDenied}
 	}
 }
 
@@ -348,10 +339,7 @@ func poissonPoints(ctx context.Context, o Options) ([]Point, error) {
 		}
 		limit := limiter.Limit{Count: limiter.MaxCount, Window: time.Second}
 		s := lab.Setup{Limit: limit, Zero: zero}
-		src, err := lab.Traffic{Model: lab.Poisson, PerSecond: float64(n)}.Source(s, o.Seed+uint64(n))
-		if err != nil {
-			continue // the rates above are in range
-		}
+		src, _ := lab.Traffic{Model: lab.Poisson, PerSecond: float64(n)}.Source(s, o.Seed+uint64(n)) // the rates are in range
 		var b Band
 		until := zero.Add(min(time.Duration(o.Windows), 3_900_000/time.Duration(n)) * limit.Window)
 		measure(arrivals(src, until), limit, zero.Add(2*limit.Window), &b, convention.Exact)
@@ -365,23 +353,17 @@ func poissonPoints(ctx context.Context, o Options) ([]Point, error) {
 
 // worst lets the adversary play against limiters of 100 in a minute that count what they
 // admit, and looks into every true window.
-func worst() ([]Worst, error) {
-	list, err := lab.ParseCandidates([]string{
+func worst() []Worst {
+	list, _ := lab.ParseCandidates([]string{ // they are names
 		"fixed-window", "sliding-window/floor", "sliding-window/exact", "sliding-window/round", "sliding-log", "gcra",
 	})
-	if err != nil {
-		return nil, err
-	}
 	s := lab.Setup{Candidates: list, Limit: limiter.Limit{Count: 100, Window: time.Minute}, Zero: zero.Floor(time.Minute)}
-	src, err := lab.Traffic{Model: lab.Adversary}.Source(s, 0)
-	if err != nil {
-		return nil, err
-	}
+	src, _ := lab.Traffic{Model: lab.Adversary}.Source(s, 0) // its terms are in range
 	run := lab.NewRun(s, lab.NewWorkload(src))
 	run.AdvanceTo(s.Zero.Add(20 * s.Limit.Window))
 	most := make([]Worst, len(list))
 	for i, c := range list {
 		most[i] = Worst{What: c.String(), Largest: run.Counts(i).Largest, Limit: s.Limit.Count}
 	}
-	return most, nil
+	return most
 }

@@ -21,28 +21,17 @@ const barWidth = 32
 // Print writes the report for people: the table by load band, and the two plots. With
 // ascii the bars are made of '#'. It writes nothing wider than 100 columns.
 func Print(w io.Writer, r Report, ascii bool) error {
-	p := newPrinter(ascii)
-	p.plots(r)
 	if err := tables.Execute(w, r); err != nil {
 		return err
 	}
-	_, err := io.WriteString(w, p.out.String())
+	_, err := io.WriteString(w, plots(r, ascii))
 	return err
 }
 
 // Plots returns the lines below the table of Print: a heading, two lines a band in their order, then the law and the
 // worst case.
 func Plots(r Report, ascii bool) []string {
-	p := newPrinter(ascii)
-	p.plots(r)
-	return strings.Split(strings.TrimSuffix(p.out.String(), "\n"), "\n")
-}
-
-func newPrinter(ascii bool) *printer {
-	if ascii {
-		return &printer{full: "#", eighths: []string{"", "", "", "", "#", "#", "#", "#"}}
-	}
-	return &printer{full: "█", eighths: []string{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"}}
+	return strings.Split(strings.TrimSuffix(plots(r, ascii), "\n"), "\n")
 }
 
 // Bar returns a function for Options.Progress that draws a bar on one line of a terminal,
@@ -74,14 +63,6 @@ func PrintJSON(w io.Writer, r Report) error {
 		Report
 	}{r.Limit.Count, r.Limit.Window.Milliseconds(), r})
 }
-
-type printer struct {
-	out     strings.Builder
-	full    string
-	eighths []string
-}
-
-func (p *printer) say(format string, args ...any) { fmt.Fprintf(&p.out, format, args...) }
 
 //go:embed print.txt
 var tableText string
@@ -119,40 +100,42 @@ func (b Band) label() string {
 
 // plots draws where decisions of the exact rounding are wrong, the measured difference for Poisson arrivals beside what
 // theory says, and the worst case, each to a scale of its own.
-func (p *printer) plots(r Report) {
+func plots(r Report, ascii bool) string {
+	eighths := collect.If(ascii, "    ####", " ▏▎▍▌▋▊▉")
+	bar := func(v, most float64) string { // most fills it, in eighths of a column
+		if !(v > 0) || !(most > 0) {
+			return ""
+		}
+		fine := max(int(math.Round(v/most*barWidth*8)), 1)
+		return strings.Repeat(collect.If(ascii, "#", "█"), fine/8) + strings.TrimSpace(string([]rune(eighths)[fine%8]))
+	}
+	var b strings.Builder
+	say := func(format string, args ...any) { fmt.Fprintf(&b, format, args...) }
 	most := 0.0
 	for i, b := range r.Bands {
 		most = max(most, b.Wrong(1), r.Free.Bands[i].Wrong(1))
 	}
-	p.say("wrong decisions by load, exact rounding\n")
+	say("wrong decisions by load, exact rounding\n")
 	for i, charged := range r.Bands {
 		for denied, b := range []Band{r.Free.Bands[i], charged} {
 			value := "no requests"
 			if b.Requests > 0 {
 				value = percent(b.Wrong(1))
 			}
-			p.say("%12s %-7s %s %s\n", []string{b.label(), ""}[denied], []string{"free", "charged"}[denied], p.bar(b.Wrong(1), most), value)
+			say("%12s %-7s %s %s\n", []string{b.label(), ""}[denied], []string{"free", "charged"}[denied], bar(b.Wrong(1), most), value)
 		}
 	}
 	most = collect.Most(r.Poisson, func(x Point) float64 { return x.Measured })
-	p.say("\nmean difference for Poisson arrivals that find n requests in the window; theory: 0.313/sqrt(n)\n")
+	say("\nmean difference for Poisson arrivals that find n requests in the window; theory: 0.313/sqrt(n)\n")
 	for _, x := range r.Poisson {
-		p.say("%12s  %s %s, theory %s\n", fmt.Sprint("n = ", x.Mean), p.bar(x.Measured, most), percent(x.Measured), percent(x.Law))
+		say("%12s  %s %s, theory %s\n", fmt.Sprint("n = ", x.Mean), bar(x.Measured, most), percent(x.Measured), percent(x.Law))
 	}
-	p.say("\nthe most an adversary gets admitted in one true window\n")
+	say("\nthe most an adversary gets admitted in one true window\n")
 	most = max(1, collect.Most(r.Worst, func(x Worst) float64 { return float64(x.Largest) }))
 	for _, x := range r.Worst {
-		p.say("%22s  %s %d of %d\n", x.What, p.bar(float64(x.Largest), most), x.Largest, x.Limit)
+		say("%22s  %s %d of %d\n", x.What, bar(float64(x.Largest), most), x.Largest, x.Limit)
 	}
-}
-
-// bar draws v, where most fills it, in eighths of a column.
-func (p *printer) bar(v, most float64) string {
-	if !(v > 0) || !(most > 0) {
-		return ""
-	}
-	fine := max(int(math.Round(v/most*barWidth*8)), 1)
-	return strings.Repeat(p.full, fine/8) + p.eighths[fine%8]
+	return b.String()
 }
 
 // percent writes a share with three significant digits or so.
