@@ -13,7 +13,6 @@ import (
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/tui"
-	"ratescope/tui/firing"
 )
 
 // faulty is an injector that panics where it is told to.
@@ -33,9 +32,10 @@ func (f faulty) Fire(context.Context, model.Order, func(model.Fired)) (model.Out
 
 func main() {
 	in := os.Args[1]
-	o := tui.Options{Inject: firing.Options{Injector: faulty{in}}}
+	var o tui.Options
+	o.Session.Inject.Injector = faulty{in}
 	begun := time.Now()
-	o.Source.Take = func(ctx context.Context) (model.Batch, error) {
+	o.Session.Source.Take = func(ctx context.Context) (model.Batch, error) {
 		select {
 		case <-ctx.Done():
 			return model.Batch{}, ctx.Err()
@@ -51,7 +51,7 @@ func main() {
 				Algorithm: limiter.FixedWindow, LimitKnown: true, Limit: limiter.Limit{Count: 5, Window: time.Second}, Window: time.Second}}}}, nil
 	}
 	if in == "Update" {
-		o.Saving.Export = func(model.Batch) (string, error) { panic("a fault in Update") }
+		o.Session.Saving.Export = func(model.Batch) (string, error) { panic("a fault in Update") }
 	}
 	if err := tui.Run(context.Background(), []tui.Options{o}, tea.WithoutSignalHandler()); err != nil {
 		fmt.Fprintln(os.Stderr, "crash:", err)
