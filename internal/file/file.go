@@ -97,6 +97,8 @@ func Unwritable(name string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		remedy = "make its folder, or choose another one"
+	case errors.Is(err, fs.ErrExist):
+		remedy = "give another name"
 	case errors.Is(err, syscall.ENOSPC):
 		remedy = "make room, or choose another disk"
 	}
@@ -208,10 +210,15 @@ func Create(name string, force bool, write func(*os.File) error) error {
 	if err = cmp.Or(write(f), f.Close()); err != nil {
 		return bare(err)
 	}
-	if !force { // unlike a rename, a link writes over nothing; some file systems have none
+	if !force { // unlike a rename, a link writes over nothing; where a file system has none, the name is taken first
 		if err = os.Link(f.Name(), name); err == nil || errors.Is(err, fs.ErrExist) {
 			return bare(err)
 		}
+		taken, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		if err != nil {
+			return bare(err)
+		}
+		taken.Close()
 	}
 	return bare(os.Rename(f.Name(), name))
 }

@@ -1,9 +1,11 @@
 package file_test
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"ratescope/internal/file"
@@ -48,5 +50,35 @@ func TestReplace(t *testing.T) {
 	}
 	if all, err := os.ReadDir(filepath.Dir(path)); err != nil || len(all) != 1 {
 		t.Errorf("the folder holds %v %v", all, err)
+	}
+}
+
+// TestCreate writes over nothing without force, and leaves nothing of a file that could not be finished.
+func TestCreate(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "report.md")
+	write := func(text string, err error) func(*os.File) error {
+		return func(f *os.File) error { _, failed := f.WriteString(text); return cmp.Or(err, failed) }
+	}
+	for _, c := range []struct {
+		text  string
+		force bool
+		fails error
+		says  string
+		holds string
+	}{
+		{"torn", false, syscall.ENOSPC, "make room", ""},
+		{"a", false, nil, "", "a"},
+		{"b", false, nil, "(file exists): give another name", "a"},
+		{"torn", true, syscall.ENOSPC, "make room", "a"},
+		{"c", true, nil, "", "c"},
+	} {
+		err := file.Create(path, c.force, write(c.text, c.fails))
+		content, _ := os.ReadFile(path)
+		all, _ := os.ReadDir(folder)
+		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(file.Unwritable(path, err).Error(), c.says) ||
+			string(content) != c.holds || len(all) != min(len(c.holds), 1) {
+			t.Errorf("%q, force %v: %v, it holds %q, the folder %v", c.text, c.force, err, content, all)
+		}
 	}
 }
