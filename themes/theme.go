@@ -177,7 +177,7 @@ type Theme struct {
 // grounds but of badges: marks and frames stand for them.
 func Sixteen(dark bool) *Theme {
 	t := New(read(map[bool]string{true: "terminal-dark", false: "terminal-light"}[dark]))
-	t.DeniedGround = 0
+	t.Name, t.DeniedGround = "terminal", 0
 	if !dark {
 		t.Title.Fg = 0 // many terminals draw bold black as grey
 	}

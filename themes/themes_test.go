@@ -152,6 +152,9 @@ func TestSixteenColoursCanBeRead(t *testing.T) {
 		if dark {
 			bg = "#000000"
 		}
+		if th.Name != "terminal" || th.Dark != dark {
+			t.Errorf("its name is %s, dark %v", th.Name, th.Dark)
+		}
 		styles := map[string]themes.Style{"text": th.Text, "dim": th.Dim, "title": th.Title, "accent": th.Accent, "admitted": th.Admitted,
 			"denied": th.Denied, "near": th.Near, "injected": th.Injected, "unknown": th.Unknown, "good": th.Good, "previous": th.Previous,
 			"current": th.Current, "fine": {Fg: th.Fine}, "coming": {Fg: th.Coming}, "denied to come": {Fg: th.ComingDenied}}
