@@ -37,7 +37,7 @@ func newCapsule(p *program) *cobra.Command {
 		if o.For <= 0 || o.For > recentSpan {
 			return usagef("--for %v is out of range: give 1s to %v, or record longer with \"ratescope record\"", o.For, recentSpan)
 		}
-		if err := checkNew(o.File, o.Force); err != nil {
+		if err := checkNew(o.File, o.Force, orForce); err != nil {
 			return err
 		}
 		return p.opened(func(src server) error { return p.watchCapsule(c.Context(), src, o, p.output(c)) })
@@ -143,11 +143,14 @@ func writeCapsule(name string, force bool, c *report.Capsule) (account string, e
 		format.Elapsed(c.Board.At.Sub(c.Begin)), format.Plural(c.Board.Len(), "key"), size(bytes)), nil
 }
 
-// checkNew returns an error of usage where a file cannot be made.
-func checkNew(name string, force bool) error {
+// orForce is the remedy of commands that have --force.
+const orForce = "give another name, or --force to write over it"
+
+// checkNew returns an error of usage where a file cannot be made; remedy is what can be done about one that is there already.
+func checkNew(name string, force bool, remedy string) error {
 	switch _, err := os.Lstat(name); {
 	case err == nil && !force:
-		return usagef("%s is there already: give another name, or --force to write over it", safetext.Clean(name))
+		return usagef("%s is there already: %s", safetext.Clean(name), remedy)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return usage(file.Unwritable(name, err))
 	case err != nil: // before there is anything to write

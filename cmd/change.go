@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -66,7 +67,7 @@ func changeCommand(p *program, c *cobra.Command, most int, read func(rest []stri
 			return err
 		}
 		return p.key(c, args[:1], func(src server, name string) error {
-			order.Guard, order.Ask = p.firing(), question()
+			order.Guard, order.Ask = p.firing(), question(os.Stderr)
 			return changeKey(c.Context(), src, model.Order{Key: name, Change: change}, order, *lines, p.output(c))
 		})
 	}, fireFlags)

@@ -224,3 +224,25 @@ func TestPeekOfACost(t *testing.T) {
 	}
 	call(t, "peek", "rl:a", "--cost", "0", "--redis", s.URL()).sentence(t, 2, "cost of 0")
 }
+
+// TestFireReportsIntoANewFile: where the report could not be written, nothing is sent.
+func TestFireReportsIntoANewFile(t *testing.T) {
+	s := servertest.Start(t)
+	stateHome(t)
+	folder := t.TempDir()
+	old := filepath.Join(folder, "fired.md")
+	if err := os.WriteFile(old, []byte("of yesterday"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, says := range map[string]string{old: "is there already: give another name",
+		filepath.Join(folder, "none", "fired.json"): "make its folder"} {
+		r := call(t, "fire", "rl:a", "--limit", "5/1m", "--algorithm", "fixed-window", "--create", "--allow-inject", "--redis", s.URL(),
+			"--report", name)
+		if r.code == 0 || !strings.Contains(r.err, says) || s.CLI("DBSIZE") != "0" {
+			t.Errorf("%s: exit code %d, %s keys, stderr %q", name, r.code, s.CLI("DBSIZE"), r.err)
+		}
+	}
+	if content, err := os.ReadFile(old); err != nil || string(content) != "of yesterday" {
+		t.Errorf("the file that was there is %q, %v", content, err)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -94,7 +95,7 @@ func newFire(p *program) *cobra.Command {
 			if p.allow && !p.armed() {
 				return usagef("the target %s is not fired at: its configuration says inject: false", p.Target)
 			}
-			order.Guard, order.Ask = p.firing(), question()
+			order.Guard, order.Ask = p.firing(), question(os.Stderr)
 			return fireKey(c.Context(), src, request, order, p.output(c))
 		})
 	}, fireFlags)
@@ -148,6 +149,10 @@ type orderOptions struct {
 func fireKey(ctx context.Context, src server, s model.Order, order orderOptions, o output) error {
 	if name := order.Report; name != "" && !strings.HasSuffix(name, ".md") && !strings.HasSuffix(name, ".json") {
 		return usagef("--report %s has no form: name a file that ends in .md or .json", safetext.Clean(name))
+	} else if name != "" { // before anything is sent
+		if err := checkNew(name, false, "give another name"); err != nil {
+			return err
+		}
 	}
 	a := &attempt{orderOptions: &order, out: o}
 	if err := a.begin(ctx, src, &s); err != nil {

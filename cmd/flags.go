@@ -154,15 +154,15 @@ func (p *program) linesOn(terminal bool) bool {
 	return p.plain || terminal && os.Getenv("TERM") == "dumb"
 }
 
-// question returns what asks the person at the terminal; nil where input or messages are no
+// question returns what asks the person at the terminal; nil where input, or the file that the question is written to, is no
 // terminal.
-func question() func(string) (string, error) {
-	if !term.IsTerminal(os.Stdin.Fd()) || !term.IsTerminal(os.Stderr.Fd()) {
+func question(to *os.File) func(string) (string, error) {
+	if !term.IsTerminal(os.Stdin.Fd()) || !term.IsTerminal(to.Fd()) {
 		return nil
 	}
 	answers := bufio.NewReader(os.Stdin)
 	return func(question string) (string, error) {
-		fmt.Fprint(os.Stderr, question)
+		fmt.Fprint(to, question)
 		text, err := answers.ReadString('\n')
 		return strings.TrimSpace(text), err
 	}

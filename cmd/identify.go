@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/aymanbagabas/go-udiff"
-	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
 	"ratescope/feed"
@@ -111,8 +110,8 @@ func writtenConfig(p *program) (string, error) {
 // question returns the function that asks the user whether to write, nil where no user is asked: --yes was given,
 // or there is no terminal, so that --write itself is the answer.
 func (f identifyFlags) question(path string) func() (bool, error) {
-	ask := question()
-	if f.yes || ask == nil || !term.IsTerminal(os.Stdout.Fd()) {
+	ask := question(os.Stdout)
+	if f.yes || ask == nil {
 		return nil
 	}
 	return func() (bool, error) {

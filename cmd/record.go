@@ -66,7 +66,7 @@ func (r recording) Check() error {
 	case r.MaxBytes < 0:
 		return usagef("--max-mb is negative: give how many million bytes the file may have")
 	}
-	return checkNew(r.File, r.Force)
+	return checkNew(r.File, r.Force, orForce)
 }
 
 // recordBatches writes the batches of src to a file until ctx ends, the time is over, the file is

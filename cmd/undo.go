@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -26,7 +27,7 @@ func newUndo(p *program) *cobra.Command {
 	return p.command(c, id, func(c *cobra.Command, args []string) error {
 		return p.opened(func(src server) error {
 			return undoAction(c.Context(), src, args[0], orderOptions{Guard: p.firing(), Withdraw: *withdraw, Key: *key, Reason: reason,
-				Ask: question()}, p.output(c))
+				Ask: question(os.Stderr)}, p.output(c))
 		})
 	}, serverFlags, []string{"mask", "allow-inject"})
 }
