@@ -5,12 +5,14 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
 
+	engine "ratescope/model/lab"
 	"ratescope/tui/lab"
 )
 
@@ -44,5 +46,14 @@ func TestAPictureOfAMomentIsThatMoment(t *testing.T) {
 		if _, err := lab.Picture(context.Background(), lab.Options{}, bad, ".txt"); err == nil {
 			t.Errorf("a picture of %+v is made", bad)
 		}
+	}
+}
+
+// TestAPictureOfTheBeginning: nothing is decided yet, also not of what comes at that very instant.
+func TestAPictureOfTheBeginning(t *testing.T) {
+	first := slices.IndexFunc(engine.Lessons(), func(l engine.Lesson) bool { return l.ID == "choose-limiter" })
+	text, err := lab.Picture(context.Background(), lab.Options{First: first}, lab.Shot{Width: 120, Height: 36}, ".txt")
+	if err != nil || strings.Count(text, " 0 admitted 0 denied") != 5 {
+		t.Errorf("%v\n%s", err, text)
 	}
 }

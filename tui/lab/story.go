@@ -246,16 +246,17 @@ func (s *story) advance(now time.Time) {
 }
 
 // advanceTo moves the story on and fires what is due on the way. Between two of those it decides about so many requests at
-// most, and reports whether it got there.
+// most, and reports whether it got there. Without a seek what arrives at the moment where the story stands is still to come.
 func (s *story) advanceTo(to limiter.Instant, most int) bool {
+	reach := func(t limiter.Instant) bool { return s.seek == nil && t <= s.run.Now() || s.run.AdvanceSome(t, most) }
 	for len(s.due) > 0 && s.due[0].At <= to {
-		if !s.run.AdvanceSome(s.due[0].At, most) {
+		if !reach(s.due[0].At) {
 			return false
 		}
 		s.run.Fire(s.due[0].Cost)
 		s.due = s.due[1:]
 	}
-	return s.run.AdvanceSome(to, most)
+	return reach(to)
 }
 
 // solution returns what a lesson's own solution fires in a story that begins at zero.
