@@ -125,7 +125,6 @@ func (b *block) ask(q *Query, l *Tracker) {
 			b.skip--
 		}
 	default:
-		b.skip = absentEvery - 1
 		b.till = q.Pipe.Get(q.Ctx, b.key)
 	}
 	if b.ttl = nil; b.life != "" {
@@ -142,7 +141,7 @@ func (b *block) tell(r *model.Reading) {
 	if b.till == nil {
 		return
 	}
-	b.until = 0
+	b.until, b.skip = 0, absentEvery-1 // a reading may take several looks, of which the last one is told
 	text, err := b.till.Result()
 	if connect.Code(err) == "NOPERM" && b.seldom {
 		b.key, b.refused = "", true

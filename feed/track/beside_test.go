@@ -91,3 +91,39 @@ func TestABlockIsLookedForBesideANamedKey(t *testing.T) {
 		t.Error("a key that was discovered is asked for its block")
 	}
 }
+
+// TestABlockIsToldAfterAnotherLook: a reading that takes two looks, as that of a counter which waits for what another may see, tells
+// the block beside a key that a person named.
+func TestABlockIsToldAfterAnotherLook(t *testing.T) {
+	client := redis.NewClient(&redis.Options{}) // which connects when a pipeline is sent, and none is
+	defer client.Close()
+	until, access := noon.Add(time.Hour), &Access{}
+	ask := func(l *Tracker) {
+		p := client.Pipeline()
+		l.Ask(&Query{Ctx: t.Context(), Pipe: p, Now: noon, Beside: access})
+		for _, c := range p.Cmds() {
+			switch c := c.(type) {
+			case *redis.StringCmd:
+				if c.SetVal("3"); c.Args()[1] == layout.BlockedKey(l.Name) {
+					c.SetVal(strconv.FormatInt(int64(until), 10))
+				}
+			case *redis.DurationCmd:
+				c.SetVal(10 * time.Second)
+			}
+		}
+	}
+	first, second := toldByMatch("rl:1"), toldByMatch("rl:2")
+	second.Named = true
+	ask(first)
+	ask(second)
+	if _, _, err := first.Take(noon, 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, got, err := second.Take(noon, 0); got != Again || err != nil {
+		t.Fatal(got, err)
+	}
+	ask(second)
+	if r, got, err := second.Take(noon, 0); got != Ready || err != nil || r.State.BlockedUntil != until {
+		t.Errorf("%v, %v: blocked until %v, want %v", got, err, r.State.BlockedUntil, until)
+	}
+}
