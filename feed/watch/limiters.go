@@ -318,7 +318,7 @@ func (l *limiters) cold() []*tracked {
 type unwatched struct {
 	names   map[string]*leftOut
 	rest    map[string]*model.KeyGroup // of names beyond mostNames, by pattern
-	seen    map[uint64]bool            // hashes of the names of rest
+	seen    map[uint64]*model.KeyGroup // those of rest, by the hashes of its names
 	groups  []model.KeyGroup
 	version int // of the patterns when groups was made; -1 where a name has come since
 }
@@ -360,7 +360,8 @@ func (u *unwatched) add(f *decode.Found, kind string, p *naming.Patterns, now li
 
 // put adds a name with what is known of it.
 func (u *unwatched) put(name string, k *leftOut, p *naming.Patterns, now limiter.Instant) {
-	if u.names[name] != nil {
+	h := maphash.String(seed, name)
+	if u.names[name] != nil || u.seen[h] != nil {
 		return
 	}
 	k.group.Example, k.group.Examples, k.group.Keys = name, []string{name}, 1
@@ -369,9 +370,8 @@ func (u *unwatched) put(name string, k *leftOut, p *naming.Patterns, now limiter
 		u.version = -1
 		return
 	}
-	if h := maphash.String(seed, name); !u.seen[h] && len(u.seen) < mostSeen {
-		collect.Put(&u.seen, h, true)
-		merge(&u.rest, k.of(p, now))
+	if g := k.of(p, now); len(u.seen) < mostSeen {
+		collect.Put(&u.seen, h, merge(&u.rest, g))
 		u.version = -1
 	}
 }
@@ -386,22 +386,29 @@ func (k *leftOut) of(p *naming.Patterns, now limiter.Instant) *model.KeyGroup {
 
 // remove forgets a name that is watched now.
 func (u *unwatched) remove(name string) {
-	if delete(u.seen, maphash.String(seed, name)); u.names[name] != nil {
-		delete(u.names, name)
-		u.version = -1
+	h := maphash.String(seed, name)
+	if g := u.seen[h]; g != nil {
+		g.Keys--
+	} else if u.names[name] == nil {
+		return
 	}
+	delete(u.seen, h)
+	delete(u.names, name)
+	u.version = -1
 }
 
-// merge adds a group to those of the same pattern.
-func merge(all *map[string]*model.KeyGroup, g *model.KeyGroup) {
+// merge adds a group to those of the same pattern, and returns the one of both.
+func merge(all *map[string]*model.KeyGroup, g *model.KeyGroup) *model.KeyGroup {
 	if was := (*all)[g.Pattern+"\x00"+g.Library]; was != nil {
 		was.Keys, was.Example = was.Keys+g.Keys, min(was.Example, g.Example)
 		if len(was.Examples) < 8 {
 			was.Examples = append(slices.Clip(was.Examples), g.Example)
 		}
-		return
+		return was
 	}
-	*collect.Entry(all, g.Pattern+"\x00"+g.Library) = *g
+	both := collect.Entry(all, g.Pattern+"\x00"+g.Library)
+	*both = *g
+	return both
 }
 
 // list returns the groups, those with most keys first. The slice is not changed later.
@@ -417,7 +424,9 @@ func (u *unwatched) list(p *naming.Patterns, now limiter.Instant) []model.KeyGro
 		sound[g.Pattern] = sound[g.Pattern] || !k.faint
 	}
 	for _, g := range u.rest {
-		merge(&all, g)
+		if g.Keys > 0 {
+			merge(&all, g)
+		}
 	}
 	u.groups = make([]model.KeyGroup, 0, len(all))
 	for _, g := range all {

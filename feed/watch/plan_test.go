@@ -2,11 +2,14 @@ package watch
 
 import (
 	"fmt"
+	"slices"
 	"testing"
+	"time"
 
 	"ratescope/feed/connect"
 	"ratescope/feed/decode"
 	"ratescope/feed/track"
+	"ratescope/feed/watch/discover"
 	"ratescope/model"
 )
 
@@ -80,5 +83,30 @@ func TestLateLimitersAreOfTheGroup(t *testing.T) {
 		if got := l.trackers[f.Name].Found.Pattern; i > 10 && got != "throttle:tenant-*" {
 			t.Errorf("%s is of the group %s", f.Name, got)
 		}
+	}
+}
+
+// TestASignHasAllReadAgain: where a key shows a sign of others before the first pass is told, that is withheld and all limiters are
+// read again, also those of which every write is announced. Those that could not be read rest on.
+func TestASignHasAllReadAgain(t *testing.T) {
+	l := newLimiters(Options{}, nil)
+	l.scanner = discover.New(discover.Options{})
+	r := &reader{limiters: l, shared: &shared{}, sweep: model.Sweep{Passes: 1}}
+	now := time.Now()
+	l.announced = now.Add(-2 * time.Second)
+	for i := range fewTrackers + 2 {
+		k := &tracked{Tracker: track.New(fmt.Sprint("k:", i), nil, false, nil), own: true, read: now.Add(-time.Second), due: now.Add(time.Second)}
+		k.Readings, k.resting = 1, i == 0
+		l.trackers[k.Name] = k
+	}
+	if due := r.plan(now); len(due) != 0 {
+		t.Errorf("%d of limiters that were not written are read", len(due))
+	}
+	r.inferred.Show(track.Sign{Pattern: "k:*", Left: true}, 1)
+	if r.holdPass(); r.sweep.Passes != 0 {
+		t.Error("the pass is told")
+	}
+	if due := r.plan(now); len(due) != fewTrackers+1 || slices.Contains(due, l.trackers["k:0"]) {
+		t.Errorf("%d of %d are read again", len(due), fewTrackers+1)
 	}
 }

@@ -173,7 +173,7 @@ func (r *reader) round(ctx context.Context, o order, b *model.Batch) (err error)
 }
 
 // holdPass withholds the first pass from a round in which a key showed a sign that no other of its pattern had. What was told of those
-// before may be wrong: all limiters are read again first.
+// before may be wrong: all limiters that can be read are read again first.
 func (r *reader) holdPass() {
 	signs := r.inferred.Signs()
 	if r.signs == signs || r.settled {
@@ -182,7 +182,9 @@ func (r *reader) holdPass() {
 	}
 	r.signs, r.sweep.Passes = signs, 0
 	for _, t := range r.limiters.trackers {
-		t.due = time.Time{}
+		if !t.resting {
+			t.due = time.Time{}
+		}
 	}
 }
 

@@ -235,6 +235,8 @@ func (r *reader) plan(now time.Time) []*tracked {
 		}
 		rest, read := longestWait, t.read
 		switch {
+		case t.due.IsZero(): // it is to be read at once
+			rest = 0
 		case t.asked.full:
 			rest, read = restFull, t.asked.read
 		case t.rank == onScreen || few:

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"ratescope/feed/decode"
+	"ratescope/model"
 	"ratescope/model/naming"
 )
 
@@ -40,4 +41,32 @@ func TestExamplesOfCandidates(t *testing.T) {
 	if list := u.list(&p, 1); len(list) != 1 || list[0].Keys != 12 || len(list[0].Examples) != 8 {
 		t.Errorf("%+v", list)
 	}
+}
+
+// TestWatchedForAWhile: a limiter beyond those that are told by name, which is watched for a while and left out again, is counted once.
+func TestWatchedForAWhile(t *testing.T) {
+	var u unwatched
+	var p naming.Patterns
+	const all = mostNames + 10
+	put := func(i int) {
+		u.put(fmt.Sprint("k:", i), &leftOut{fixed: true, group: model.KeyGroup{Pattern: "k:*"}}, &p, 1)
+	}
+	counts := func(when string, want int) {
+		t.Helper()
+		if list := u.list(&p, 1); len(list) != 1 || list[0].Keys != want || u.len() != want {
+			t.Errorf("%s: %d of %d keys: %+v", when, u.len(), want, list)
+		}
+	}
+	for i := range all {
+		put(i)
+	}
+	for range 3 {
+		u.remove(fmt.Sprint("k:", all-1))
+		counts("watched", all-1)
+		put(all - 1)
+		counts("left out", all)
+	}
+	u.remove("k:0")
+	put(all - 2) // found again
+	counts("one is watched", all-1)
 }
