@@ -103,10 +103,25 @@ func TestASignHasAllReadAgain(t *testing.T) {
 		t.Errorf("%d of limiters that were not written are read", len(due))
 	}
 	r.inferred.Show(track.Sign{Pattern: "k:*", Left: true}, 1)
-	if r.holdPass(); r.sweep.Passes != 0 {
+	told := func(at time.Time) bool {
+		r.sweep.Passes, r.settled = 1, false
+		r.holdPass(at)
+		return r.sweep.Passes > 0
+	}
+	if told(now) {
 		t.Error("the pass is told")
 	}
-	if due := r.plan(now); len(due) != fewTrackers+1 || slices.Contains(due, l.trackers["k:0"]) {
+	due := r.plan(now)
+	if len(due) != fewTrackers+1 || slices.Contains(due, l.trackers["k:0"]) {
 		t.Errorf("%d of %d are read again", len(due), fewTrackers+1)
+	}
+	for _, k := range due[1:] {
+		k.due = now.Add(time.Second)
+	}
+	if told(now) || !told(now.Add(heldFor)) {
+		t.Error("the last one is not waited for, or for ever")
+	}
+	if due[0].due = now.Add(time.Second); !told(now) {
+		t.Error("the pass is not told although all were read again")
 	}
 }

@@ -38,6 +38,7 @@ type reader struct {
 	spending spending
 	sweep    model.Sweep // discovery's progress before this round adopted its finds
 	signs    int         // that keys have shown of others
+	held     time.Time   // until when the first pass waits for what they change
 	settled  bool        // a pass was reported
 }
 
@@ -168,23 +169,32 @@ func (r *reader) round(ctx context.Context, o order, b *model.Batch) (err error)
 			}
 		}
 	}
-	r.holdPass()
+	r.holdPass(time.Now())
 	return err
 }
 
-// holdPass withholds the first pass from a round in which a key showed a sign that no other of its pattern had. What was told of those
-// before may be wrong: all limiters that can be read are read again first.
-func (r *reader) holdPass() {
-	signs := r.inferred.Signs()
-	if r.signs == signs || r.settled {
-		r.settled = r.settled || r.sweep.Passes > 0
+// heldFor is how long limiters of a node that is away, or which the budget does not allow to read, are waited for.
+const heldFor = 5 * time.Second
+
+// holdPass withholds the first pass where a key has shown a sign that no other of its pattern had, until all limiters that can be read
+// have been read again: what was told of them before may be wrong.
+func (r *reader) holdPass(now time.Time) {
+	if r.settled {
 		return
 	}
-	r.signs, r.sweep.Passes = signs, 0
+	signs := r.inferred.Signs()
+	grew, waits := signs > r.signs, false
+	if r.signs = signs; grew {
+		r.held = now.Add(heldFor)
+	}
 	for _, t := range r.limiters.trackers {
-		if !t.resting {
+		if grew && !t.resting {
 			t.due = time.Time{}
 		}
+		waits = waits || t.due.IsZero() && now.Before(r.held)
+	}
+	if r.settled = r.sweep.Passes > 0 && !waits; !r.settled {
+		r.sweep.Passes = 0
 	}
 }
 
