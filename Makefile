@@ -21,7 +21,8 @@ TESTS := RATESCOPE_REQUIRE_REDIS=1 go test -vet=off -p 4 -timeout 15m
 test: export GOFLAGS += -gcflags=all=-dwarf=false
 test: tools tidy format vet staticcheck ## installs what the tests need, then checks and runs everything
 	$(TESTS) -parallel 8 ./limiter $$(go list ./... | grep -vxF "$$(go list $(RACES))")
-	$(TESTS) -parallel 8 -run '$(QUIET)' ./feed ./feed/watch
+	$(TESTS) -parallel 8 -run '$(QUIET)' ./feed
+	$(TESTS) -run '$(QUIET)' ./feed/watch
 	$(TESTS) -parallel 8 -race -short -skip '$(QUIET)' $(RACES)
 	$(TESTS) -race -run AtOnce ./model
 	@$(MAKE) --no-print-directory adapters
