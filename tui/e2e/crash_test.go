@@ -14,6 +14,7 @@ import (
 // TestAFaultLeavesTheTerminalAsItWas has each part of the screen panic in a real terminal:
 // what is left is one sentence, a shell that can be typed in, and no trace on the screen.
 func TestAFaultLeavesTheTerminalAsItWas(t *testing.T) {
+	t.Parallel()
 	need(t, "tmux")
 	crash := filepath.Join(t.TempDir(), "crash")
 	if out, err := exec.Command("go", "build", "-o", crash, "./testdata/crash").CombinedOutput(); err != nil {
@@ -26,6 +27,7 @@ func TestAFaultLeavesTheTerminalAsItWas(t *testing.T) {
 		{"Take", "", "a fault in a source"},
 	} {
 		t.Run(tc.in, func(t *testing.T) {
+			t.Parallel()
 			term := openTerminal(t, 100, 30)
 			term.run("TMPDIR=%s %s %s; echo code''=$?.", t.TempDir(), crash, tc.in)
 			if tc.press != "" {
@@ -43,6 +45,7 @@ func TestAFaultLeavesTheTerminalAsItWas(t *testing.T) {
 
 // TestAClosedTerminalEndsTheProgram takes the terminal away: nothing goes on without it.
 func TestAClosedTerminalEndsTheProgram(t *testing.T) {
+	t.Parallel()
 	term := openTerminal(t, 100, 30)
 	term.run("%s", program)
 	term.wait("LIVE")

@@ -137,6 +137,7 @@ func content(t *testing.T, capsule, name string) string {
 // server is lost and comes back empty, and a replay has the same numbers, second by second,
 // with the requests that were fired from here marked.
 func TestDrill(t *testing.T) {
+	t.Parallel()
 	s := startRedis(t, "--save", "", "--appendonly", "no")
 	h := newHook(t)
 	dir := t.TempDir()

@@ -16,6 +16,7 @@ import (
 
 // TestExport scrapes the program and ends it.
 func TestExport(t *testing.T) {
+	t.Parallel()
 	s := startRedis(t)
 	window := quietWindow(s.now(t))
 	for range 3 {

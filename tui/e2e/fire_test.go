@@ -35,9 +35,11 @@ var algorithms = []string{"fixed-window", "sliding-log", "sliding-window", "stre
 
 // TestEightAtOnceAdmitTheLimit starts eight programs at the same time against one key.
 func TestEightAtOnceAdmitTheLimit(t *testing.T) {
+	t.Parallel()
 	s := startRedis(t)
 	for _, algorithm := range algorithms {
 		t.Run(algorithm, func(t *testing.T) {
+			t.Parallel()
 			eightAtOnce(t, s, algorithm, "race:"+algorithm)
 		})
 	}
@@ -81,6 +83,7 @@ func eightAtOnce(t *testing.T, s redisServer, algorithm, key string) {
 }
 
 func TestFireIsRefusedWithoutTheFlag(t *testing.T) {
+	t.Parallel()
 	s := startRedis(t)
 	s.cli(t, "ZADD", "rl:a", strconv.FormatInt(s.now(t).UnixMilli(), 10), "m")
 	before := dump(t, s)
@@ -100,6 +103,7 @@ func TestFireIsRefusedWithoutTheFlag(t *testing.T) {
 }
 
 func TestFireAtALogOfAnotherProgram(t *testing.T) {
+	t.Parallel()
 	s := startRedis(t)
 	now := s.now(t)
 	for i := range 3 {
@@ -176,6 +180,7 @@ func audit(t *testing.T, env []string, key string, want int) {
 }
 
 func TestFireAtTheDemoIsFree(t *testing.T) {
+	t.Parallel()
 	var f fired
 	ratescope(t, "fire", "demo:mine", "-n", "7", "--limit", "5/1m", "--json").ok(t, &f)
 	if f.Summary.Admitted != 5 || f.Summary.Denied != 2 {
@@ -189,6 +194,7 @@ func TestFireAtTheDemoIsFree(t *testing.T) {
 }
 
 func TestFireAtARate(t *testing.T) {
+	t.Parallel()
 	started := time.Now()
 	var f fired
 	ratescope(t, "fire", "demo:mine", "-n", "6", "--rate", "10/s", "--limit", "100/1m", "--json").ok(t, &f)
@@ -206,6 +212,7 @@ func TestFireAtARate(t *testing.T) {
 }
 
 func TestPeekNeverWrites(t *testing.T) {
+	t.Parallel()
 	s := startRedis(t)
 	w := quietWindow(s.now(t))
 	logs, counters := formats(t, s, w)
@@ -242,6 +249,7 @@ func TestPeekNeverWrites(t *testing.T) {
 // TestFireHarmsNobody: what a request would damage, in a key that another program keeps, is
 // refused in a sentence, and the key stays as it is.
 func TestFireHarmsNobody(t *testing.T) {
+	t.Parallel()
 	s := startRedis(t)
 	s.cli(t, "SET", "bull:mail:limiter", "3", "PX", "30000")
 	s.cli(t, "ZADD", "leaderboard", "100", "ann", "250", "ben", "17", "cy")
@@ -261,6 +269,7 @@ func TestFireHarmsNobody(t *testing.T) {
 // TestFireAsTheLibraryDoes: at a key of a library whose writes are known, a request is written as
 // that library writes it, so that the library goes on as if it had come through it.
 func TestFireAsTheLibraryDoes(t *testing.T) {
+	t.Parallel()
 	s := startRedis(t)
 	const epoch2017 = 1483228800 // redis_rate counts seconds from 2017 on
 	tat := float64(s.now(t).Add(30*time.Minute).UnixMicro())/1e6 - epoch2017
@@ -288,6 +297,7 @@ func TestFireAsTheLibraryDoes(t *testing.T) {
 // TestUsersThatMayNotAll: a user who must not name its connection is served all the same,
 // over few connections, and one who must not scan is told so.
 func TestUsersThatMayNotAll(t *testing.T) {
+	t.Parallel()
 	s := startRedis(t)
 	s.cli(t, "ZADD", "log", strconv.FormatInt(s.now(t).UnixMilli(), 10), "a")
 	s.cli(t, "ACL", "SETUSER", "nameless", "on", ">pw", "~*", "+@all", "-client")

@@ -149,6 +149,7 @@ func exprs(t *testing.T) (list []string) {
 // throttled key and of one that breathes between 49 and 50 of 50, and of no other one, answers every expression of the Grafana dashboard, and resolves
 // the alert when the key is free.
 func TestPrometheus(t *testing.T) {
+	t.Parallel()
 	need(t, "redis-server")
 	exporter := "127.0.0.1:" + strconv.Itoa(servertest.FreePort(t))
 	p := startPrometheus(t, exporter)

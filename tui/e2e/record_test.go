@@ -45,6 +45,7 @@ func arrivals(t *testing.T, file, key string) (n int64) {
 // TestRecordAndReplay records what other programs do on a server, takes the server away,
 // and looks at the same figures again.
 func TestRecordAndReplay(t *testing.T) {
+	t.Parallel()
 	s := startRedis(t)
 	window := quietWindow(s.now(t))
 	hit := func(n int) {
@@ -114,6 +115,7 @@ func TestRecordAndReplay(t *testing.T) {
 
 // TestRecordIsInterrupted: what was recorded until then is whole.
 func TestRecordIsInterrupted(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "demo.jsonl")
 	cmd := exec.Command(program, "record", file)
 	var errOut bytes.Buffer
@@ -148,6 +150,7 @@ func TestRecordIsInterrupted(t *testing.T) {
 }
 
 func TestWhatCannotBeReplayed(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for text, word := range map[string]string{
 		"": "no recording", "hello\n": "no recording", `{"recording":{"version":7,"by":"ratescope 9"}}` + "\n": "version 7",

@@ -18,6 +18,7 @@ import (
 // TestScreenOfOthersFormats: the numbers on the screen are those that the keys of
 // other programs amount to.
 func TestScreenOfOthersFormats(t *testing.T) {
+	t.Parallel()
 	s := startRedis(t)
 	w := quietWindow(s.now(t))
 	logs, counters := formats(t, s, w)
@@ -90,6 +91,7 @@ func (m *terminal) selectRow(name string) {
 // TestSpaceFiresOne: armed, a confirmed key press moves the server, and the screen follows; how
 // soon is logged.
 func TestSpaceFiresOne(t *testing.T) {
+	t.Parallel()
 	s := startRedis(t)
 	s.cli(t, "ZADD", "z:live", strconv.FormatInt(s.now(t).UnixMilli(), 10), "first")
 	term := openTerminal(t, 160, 48)
@@ -127,6 +129,7 @@ func TestSpaceFiresOne(t *testing.T) {
 
 // TestReadOnlyScreenNeverWrites presses everything that fires, without the flag.
 func TestReadOnlyScreenNeverWrites(t *testing.T) {
+	t.Parallel()
 	s := startRedis(t)
 	formats(t, s, quietWindow(s.now(t)))
 	before := dump(t, s)
@@ -150,6 +153,7 @@ func TestReadOnlyScreenNeverWrites(t *testing.T) {
 
 // TestScreenSurvivesTheServer: none there, there, gone, and back.
 func TestScreenSurvivesTheServer(t *testing.T) {
+	t.Parallel()
 	s := startRedis(t)
 	s.Kill()
 	term := openTerminal(t, 120, 36)
@@ -174,6 +178,7 @@ func TestScreenSurvivesTheServer(t *testing.T) {
 
 // TestEveryWayOut leaves the terminal as it was, with the exit code that the way has.
 func TestEveryWayOut(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name  string
 		leave func(m *terminal)
@@ -187,6 +192,7 @@ func TestEveryWayOut(t *testing.T) {
 		{"ctrl+c while connecting", func(m *terminal) { m.press("C-c") }, []int{0, 130}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
 			term := openTerminal(t, 100, 30)
 			args, shows := "", "LIVE"
 			if strings.Contains(tc.name, "connecting") {
@@ -214,6 +220,7 @@ func (m *terminal) signal(name string) {
 }
 
 func TestScreenOfHostileNames(t *testing.T) {
+	t.Parallel()
 	s := startRedis(t)
 	names := []string{"h:\x1b]0;owned\x07", "h:\x1b[2J\x1b[31m", "h:\u202egnp", "h:👩\u200d💻", "h:\xff", "h:" + strings.Repeat("k", 4096)}
 	for _, name := range names {
@@ -233,6 +240,7 @@ func TestScreenOfHostileNames(t *testing.T) {
 }
 
 func TestScreenSizes(t *testing.T) {
+	t.Parallel()
 	term := openTerminal(t, 160, 48)
 	term.run("%s", program)
 	term.wait("LIVE")
@@ -252,6 +260,7 @@ func TestScreenSizes(t *testing.T) {
 // TestScreenWithoutColours: NO_COLOR leaves no colour on the screen, --ascii no lines,
 // blocks or dots beyond ASCII.
 func TestScreenWithoutColours(t *testing.T) {
+	t.Parallel()
 	coloured := func(m *terminal) bool {
 		for _, sequence := range strings.Split(m.tmux("capture-pane", "-e", "-p"), "\x1b[")[1:] {
 			codes, _, _ := strings.Cut(sequence, "m")
@@ -287,6 +296,7 @@ func TestScreenWithoutColours(t *testing.T) {
 
 // TestPlain: lines of text without a terminal, until a signal.
 func TestPlain(t *testing.T) {
+	t.Parallel()
 	s := startRedis(t)
 	formats(t, s, quietWindow(s.now(t)))
 	r, w, err := os.Pipe()

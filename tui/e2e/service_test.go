@@ -52,6 +52,7 @@ func TestServices(t *testing.T) {
 		}, []string{"kept.jsonl.gz"}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			folder := t.TempDir()
 			var says output
 			cmd := exec.Command(program, append(c.args, "--redis", s.URL(), "--watch", "rl:*", "--limit", "100/1h")...)

@@ -13,6 +13,7 @@ import (
 // TestSeveralServersInOneView: one table of the keys of two servers, each with its own guards, link and clock;
 // one that goes away leaves the other as it is.
 func TestSeveralServersInOneView(t *testing.T) {
+	t.Parallel()
 	eu, us := startRedis(t), startRedis(t)
 	add := func(s redisServer, key, member string) {
 		s.cli(t, "ZADD", key, strconv.FormatInt(s.now(t).UnixMilli(), 10), member)

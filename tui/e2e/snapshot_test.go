@@ -112,6 +112,7 @@ func limitFlag(n int, w time.Duration) string { return fmt.Sprintf("%d/%s", n, w
 // TestSnapshotOfOthersFormats writes the formats of other programs and compares every
 // number of the JSON with what it follows to be.
 func TestSnapshotOfOthersFormats(t *testing.T) {
+	t.Parallel()
 	s := startRedis(t)
 	w := quietWindow(s.now(t))
 	logs, counters := formats(t, s, w)
@@ -209,6 +210,7 @@ func dump(t *testing.T, s redisServer) string {
 }
 
 func TestSnapshotFields(t *testing.T) {
+	t.Parallel()
 	r := ratescope(t, "snapshot", "--json")
 	var raw struct {
 		Keys []json.RawMessage `json:"keys"`
@@ -256,6 +258,7 @@ func TestSnapshotFields(t *testing.T) {
 
 // TestSnapshotWithoutLimit: what is not known is null, never 0.
 func TestSnapshotWithoutLimit(t *testing.T) {
+	t.Parallel()
 	s := startRedis(t)
 	formats(t, s, quietWindow(s.now(t)))
 	var snap snapshot
@@ -271,6 +274,7 @@ func TestSnapshotWithoutLimit(t *testing.T) {
 }
 
 func TestSnapshotOfHostileNames(t *testing.T) {
+	t.Parallel()
 	s := startRedis(t)
 	names := []string{
 		"h:\x1b]0;owned\x07\x1b[2J", "h:👩\u200d💻🇨🇭", "h:\u202egnp", "h:with space\nand line", "h:" + strings.Repeat("k", 4096),

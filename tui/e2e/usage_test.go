@@ -12,6 +12,7 @@ import (
 
 // TestWrongUsage: each is one sentence that names the value, and exit code 2.
 func TestWrongUsage(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		args string
 		says []string
@@ -67,6 +68,7 @@ func TestWrongUsage(t *testing.T) {
 		{"", []string{"terminal", "snapshot"}},
 	} {
 		t.Run(tc.args, func(t *testing.T) {
+			t.Parallel()
 			r := ratescope(t, strings.Fields(tc.args)...)
 			r.sentence(t, 2, tc.says...)
 			if strings.Contains(r.err, "secret") {
@@ -78,6 +80,7 @@ func TestWrongUsage(t *testing.T) {
 }
 
 func TestBrokenConfig(t *testing.T) {
+	t.Parallel()
 	for name, text := range map[string]string{
 		"not yaml":      "rules: [",
 		"no list":       "just words",
@@ -86,6 +89,7 @@ func TestBrokenConfig(t *testing.T) {
 		"unknown field": "- {match: 'a*', limt: 5/s}",
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			path := filepath.Join(t.TempDir(), "rules.yaml")
 			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
@@ -96,13 +100,16 @@ func TestBrokenConfig(t *testing.T) {
 }
 
 func TestServerTrouble(t *testing.T) {
+	t.Parallel()
 	t.Run("no server", func(t *testing.T) {
+		t.Parallel()
 		url := "redis://127.0.0.1:" + strconv.Itoa(servertest.FreePort(t))
 		ratescope(t, "snapshot", "--json", "--redis", url).sentence(t, 4, "127.0.0.1")
 		ratescope(t, "peek", "k", "--redis", url).sentence(t, 4, "127.0.0.1")
 		ratescope(t, "fire", "k", "--limit", "5/s", "--redis", url, "--allow-inject").sentence(t, 4, "127.0.0.1")
 	})
 	t.Run("password", func(t *testing.T) {
+		t.Parallel()
 		s := startRedis(t, "--requirepass", "right")
 		for _, user := range []string{"", ":wrong@"} {
 			r := ratescope(t, "snapshot", "--redis", "redis://"+user+s.Addr())
@@ -118,6 +125,7 @@ func TestServerTrouble(t *testing.T) {
 		}
 	})
 	t.Run("nothing matches", func(t *testing.T) {
+		t.Parallel()
 		s := startRedis(t)
 		s.cli(t, "SET", "other", "1")
 		r := ratescope(t, "snapshot", "--json", "--redis", s.URL(), "--watch", "nothing:*")
@@ -131,6 +139,7 @@ func TestServerTrouble(t *testing.T) {
 
 // TestStrangeKeys: what cannot be read says why, beside the keys that can.
 func TestStrangeKeys(t *testing.T) {
+	t.Parallel()
 	s := startRedis(t)
 	now := strconv.FormatInt(s.now(t).UnixMilli(), 10)
 	s.cli(t, "ZADD", "s:good", now, "m")
@@ -162,6 +171,7 @@ func TestStrangeKeys(t *testing.T) {
 // TestInterrupted: a signal ends what takes long, with what was done so far. The request that was
 // under way at the signal may have no answer.
 func TestInterrupted(t *testing.T) {
+	t.Parallel()
 	r := interrupt(t, 3, "fire", "demo:mine", "-n", "1000", "--rate", "20/s", "--limit", "1000/1h", "--json")
 	if r.code != 130 {
 		t.Errorf("exit code %d, want 130; stderr %q", r.code, r.err)
@@ -175,6 +185,7 @@ func TestInterrupted(t *testing.T) {
 }
 
 func TestBuildData(t *testing.T) {
+	t.Parallel()
 	r := ratescope(t, "--version")
 	r.ok(t, nil)
 	if !strings.Contains(r.out, "ratescope") || !strings.Contains(r.out, "go1.") {
@@ -192,6 +203,7 @@ func TestBuildData(t *testing.T) {
 // TestHelp: a command's help lists the shared flags that it heeds and no others, and it
 // takes the others nevertheless.
 func TestHelp(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct{ command, heeds, ignores string }{
 		{"", "redis watch limit algorithm burst config refresh budget allow-inject theme fps ascii plain no-animation mask", ""},
 		{"snapshot", "redis watch limit config json mask", "theme fps ascii plain no-animation refresh allow-inject"},

@@ -11,6 +11,7 @@ import (
 const vectors = "../../limiter/testdata/vectors.json"
 
 func TestVerifyVectors(t *testing.T) {
+	t.Parallel()
 	s := startRedis(t)
 	s.cli(t, "SET", "mine", "untouched")
 	before := dump(t, s)
@@ -55,6 +56,7 @@ func TestVerifyVectors(t *testing.T) {
 }
 
 func TestVerifyStopsAtTheFirstMismatch(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "wrong.json")
 	text := `[
 		{"id": "good", "algorithm": "sliding-log", "limit": 1, "window_ms": 1000, "steps": [{"t_ms": 0, "expect": "allow"}]},
@@ -76,6 +78,7 @@ func TestVerifyStopsAtTheFirstMismatch(t *testing.T) {
 }
 
 func TestVerifyNamesWhatAFileHasWrong(t *testing.T) {
+	t.Parallel()
 	for name, text := range map[string]string{
 		"not json":      `[{`,
 		"empty":         ``,
@@ -83,6 +86,7 @@ func TestVerifyNamesWhatAFileHasWrong(t *testing.T) {
 		"no such thing": `{"id": "a", "algorithm": "magic", "limit": 1, "window_ms": 1000, "steps": [{"t_ms": 0}]}`,
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			file := filepath.Join(t.TempDir(), "scenario.json")
 			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
