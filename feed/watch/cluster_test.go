@@ -22,6 +22,7 @@ import (
 
 // TestCluster watches a cluster while a slot moves and a master dies.
 func TestCluster(t *testing.T) {
+	t.Parallel()
 	nodes := servertest.StartCluster(t, 3)
 	var addrs []string
 	for _, s := range nodes {

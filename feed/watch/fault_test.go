@@ -153,6 +153,7 @@ func TestWhatGoesWrongIsSaid(t *testing.T) {
 		"no TLS there":   {"rediss://:" + secret + "@" + guarded.Addr(), "TLS"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			ctx, cancel := context.WithTimeout(context.Background(), servertest.Patience)
 			defer cancel()
 			_, err := feed.OnceWithin(ctx, feedtest.NewRedis(t, feed.Options{Watch: feedtest.EveryKey, URLs: []string{c.url}}), feed.Bounds{})
@@ -189,6 +190,7 @@ func TestBadURLs(t *testing.T) {
 
 // TestMissingPermissionsAreNamed watches as a user who may read some keys only.
 func TestMissingPermissionsAreNamed(t *testing.T) {
+	t.Parallel()
 	s := servertest.Start(t)
 	s.CLI("XADD", "open:a", "*", "count", "1")
 	s.CLI("XADD", "shut:b", "*", "count", "1")
@@ -215,6 +217,7 @@ func TestMissingPermissionsAreNamed(t *testing.T) {
 
 // TestWrongTypesAndGarbage are one sentence or note each.
 func TestWrongTypesAndGarbage(t *testing.T) {
+	t.Parallel()
 	s := servertest.Start(t)
 	now := s.Now()
 	s.CLI("SET", "a:string", "hello")
@@ -262,6 +265,7 @@ func TestWrongTypesAndGarbage(t *testing.T) {
 
 // TestHostileNames reads keys whose names try to break whatever shows or splits them.
 func TestHostileNames(t *testing.T) {
+	t.Parallel()
 	s := servertest.Start(t)
 	c := s.Client()
 	ctx := context.Background()
@@ -306,6 +310,7 @@ func TestHostileNames(t *testing.T) {
 
 // TestAPatternThatMatchesNothing says so and keeps looking.
 func TestAPatternThatMatchesNothing(t *testing.T) {
+	t.Parallel()
 	s := servertest.Start(t)
 	r := feedtest.NewRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"later:*"}, Refresh: 50 * time.Millisecond})
 	run := feedtest.Run(t, r)
@@ -319,6 +324,7 @@ func TestAPatternThatMatchesNothing(t *testing.T) {
 
 // TestUnixSocket watches through a socket.
 func TestUnixSocket(t *testing.T) {
+	t.Parallel()
 	path := t.TempDir() + "/r.sock"
 	s := servertest.Start(t, "--unixsocket", path)
 	s.CLI("XADD", "k", "*", "count", "2")
@@ -329,6 +335,7 @@ func TestUnixSocket(t *testing.T) {
 
 // TestALogOfThousandsIsExact reads a log that is large but not hot, entry by entry.
 func TestALogOfThousandsIsExact(t *testing.T) {
+	t.Parallel()
 	s := servertest.Start(t)
 	c := s.Client()
 	ctx := context.Background()

@@ -19,6 +19,7 @@ import (
 // TestReadsSortedSetsInEveryUnit writes logs as the articles do, with redis-cli, and reads
 // them without a word about their unit.
 func TestReadsSortedSetsInEveryUnit(t *testing.T) {
+	t.Parallel()
 	s := servertest.Start(t)
 	now := s.Now()
 	for i, ago := range []time.Duration{90 * time.Minute, 30 * time.Minute, 20 * time.Minute, 20 * time.Minute, 10 * time.Minute} {
@@ -50,6 +51,7 @@ func TestReadsSortedSetsInEveryUnit(t *testing.T) {
 
 // TestReadsForeignStreams reads a stream with the field count alone, and one without it.
 func TestReadsForeignStreams(t *testing.T) {
+	t.Parallel()
 	s := servertest.Start(t)
 	// At the server and in one go, as its library does: the expiry tells the window.
 	s.CLI("EVAL", "for i = 1, 3 do redis.call('XADD', KEYS[1], '*', 'count', '2') end return redis.call('PEXPIRE', KEYS[1], 3600000)", "1", "calls")

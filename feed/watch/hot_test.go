@@ -55,7 +55,11 @@ func crowded(t testing.TB, s *servertest.Server, n int) (attacker string) {
 // again. It comes on the board and on top, the others are counted, and the server gives
 // about its budget. RATESCOPE_CROWD sets how many keys there are.
 func TestAttackerAmongMany(t *testing.T) {
+	t.Parallel()
 	n := 100_000
+	if testing.Short() {
+		n = 20_000
+	}
 	if v, err := strconv.Atoi(os.Getenv("RATESCOPE_CROWD")); err == nil {
 		n = v
 	}
@@ -172,6 +176,7 @@ func ranked(t *testing.T, o feed.Options, key string, ok func(model.Hottest) boo
 
 // TestReadAndNeverWritten finds a key by its LFU counter, among more than are read.
 func TestReadAndNeverWritten(t *testing.T) {
+	t.Parallel()
 	s, key := readOften(t, "--maxmemory", "200mb", "--maxmemory-policy", "allkeys-lfu")
 	board := ranked(t, feed.Options{URLs: []string{s.URL()}, Watch: []string{"rl:*"}, MaxKeys: 100, Rules: []config.Rule{hourRule("rl:*", 0)}}, key,
 		func(h model.Hottest) bool { return h.Counter.Known && h.Counter.V > 1000 })

@@ -48,6 +48,7 @@ func TestIdleServerIsLeftAlone(t *testing.T) {
 // TestCounterThatLostItsExpiry: a counter without expiry is found where a rule or a pattern names it,
 // and among all keys where it is written and called as limiters are; other numbers are not.
 func TestCounterThatLostItsExpiry(t *testing.T) {
+	t.Parallel()
 	s := servertest.Start(t)
 	c := s.Client()
 	ctx := context.Background()

@@ -22,6 +22,7 @@ import (
 // TestLogFollowsEverything does to a sorted set what writers do (append, come late, share
 // a score, remove, trim, delete) and compares every quiet moment with the server.
 func TestLogFollowsEverything(t *testing.T) {
+	t.Parallel()
 	s := servertest.Start(t)
 	c := s.Client()
 	ctx := context.Background()
@@ -80,6 +81,7 @@ func TestLogFollowsEverything(t *testing.T) {
 
 // TestTellsEachMemberOnce adds only, in three paces, and wants every unit told once.
 func TestTellsEachMemberOnce(t *testing.T) {
+	t.Parallel()
 	s := servertest.Start(t)
 	c := s.Client()
 	ctx := context.Background()
@@ -145,6 +147,7 @@ func TestTellsEachMemberOnce(t *testing.T) {
 // TestHotKeysAreCounted writes so fast that entries cannot be fetched, and compares the
 // counts and the work with the server.
 func TestHotKeysAreCounted(t *testing.T) {
+	t.Parallel()
 	s := servertest.Start(t)
 	c := s.Client()
 	ctx := context.Background()
@@ -171,8 +174,10 @@ func TestHotKeysAreCounted(t *testing.T) {
 	if len(x.State.Log) > 2*model.BinsPerWindow+2 {
 		t.Errorf("the reading's log has %d entries, want at most one for each bin", len(x.State.Log))
 	}
-	if n := len(run.Last().Readings); n != 1 {
-		t.Errorf("the latest batch has %d readings, want 1", n)
+	for _, b := range run.All() {
+		if n := len(b.Readings); n > 1 {
+			t.Errorf("a batch has %d readings, want 1", n)
+		}
 	}
 	t.Logf("%d told of %d", run.Came("hot", false), want)
 	servertest.Await(t, "a cheap batch", func() bool { c := run.Last().Cost; return c.Commands > 0 && c.Commands < 40 })

@@ -72,6 +72,7 @@ func TestEachPermission(t *testing.T) {
 			continue
 		}
 		t.Run(command, func(t *testing.T) {
+			t.Parallel()
 			name := "eye-" + command
 			s.CLI("ACL", "SETUSER", name, "on", ">pw", "~*", "&*", "+@all", "-"+command)
 			for _, protocol := range []string{"", "?protocol=3"} {

@@ -17,6 +17,7 @@ import (
 // TestRuleTakesLikelyRows holds that a rule that reads keys as rows of other names takes the rows away that were likely limiters, so
 // that no limiter is listed twice.
 func TestRuleTakesLikelyRows(t *testing.T) {
+	t.Parallel()
 	s := servertest.Start(t)
 	servertest.Await(t, "a window that has just begun", func() bool { return int64(s.Now())%20e6 < 12e6 })
 	day := strconv.FormatInt(int64(s.Now())/20e6, 10)
@@ -41,6 +42,7 @@ func TestRuleTakesLikelyRows(t *testing.T) {
 
 // TestScratchCopiesAreNoRows: what a burst was tried out at is no key of a user, whatever else covers its name.
 func TestScratchCopiesAreNoRows(t *testing.T) {
+	t.Parallel()
 	s := servertest.Start(t)
 	for _, key := range []string{layout.ScratchKey("rl:a"), "rl:a"} {
 		s.CLI("SET", key, "3", "EX", "40")
