@@ -281,7 +281,7 @@ func (l *Tracker) finish(now limiter.Instant, r *model.Reading) bool {
 		t.LimitFrom = model.LimitOfRule
 	}
 	withheld := l.withhold(r) || left
-	stays := r.Err == "" && r.Type != "none" && r.TTL == model.Forever && r.State.BlockedUntil <= r.At
+	stays := r.Err == "" && r.Type != "none" && r.TTL == model.Forever && r.State.BlockedUntil == 0
 	l.notes.set(model.NoExpiry, stays && !(t.Described && !l.rule.Layout.Expires()))
 	l.notes.set(model.Inferred, t.Inferred && t.Algorithm != limiter.Unknown)
 	l.notes.set(model.UnknownLimit, !t.LimitKnown)

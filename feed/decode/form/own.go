@@ -150,7 +150,9 @@ func (o *Own) Decode(now limiter.Instant, got []decode.Sample, _ decode.Settings
 	if n, ok := o.beside[&l.Block.Key]; ok && got[n].Exists() {
 		o.block(&d, now, &got[n])
 	} else if l.Block.Kind == "field" {
-		d.State.BlockedUntil, _ = l.Block.instant(&leads[0], nil, l.Unit, now) // 0, which blocks nothing, where it holds no time
+		until, _ := l.Block.instant(&leads[0], nil, l.Unit, now) // 0, which blocks nothing, where it holds no time
+		d.State.BlockedUntil = until
+		d.Partial = d.Partial || until > 0 && until <= now && d.TTL == model.Forever // the next request may begin anew after a block
 	}
 	o.last, d.Span = d.Algorithm, 0
 	return d

@@ -6,6 +6,7 @@ import (
 
 	"ratescope/feed/decode"
 	"ratescope/limiter"
+	"ratescope/model"
 )
 
 // TestWeightBesideTheTime: the cost of an entry stands beside its time in an object of JSON, in an array or in the
@@ -59,6 +60,30 @@ func TestWindowsOfASumAreOver(t *testing.T) {
 			if m, ok := l.Match(key, "string", limiter.InstantOf(now)); !ok || m.Over != (back >= 5) {
 				t.Errorf("at %s a counter of %d minutes ago, %s, is over: %v", now.Format("15:04"), back, key, m.Over)
 			}
+		}
+	}
+}
+
+// TestAfterABlock: of a counter that never expires and whose block is over it is not known whether the next request begins
+// anew; while the block lasts, it is denied.
+func TestAfterABlock(t *testing.T) {
+	now := limiter.InstantOf(time.Date(2026, 11, 24, 4, 5, 30, 0, time.UTC)) // 1795493130 s
+	name, err := ParseTemplate("guard:{who}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := Layout{Name: name, Read: Source{Kind: "field", Name: "count"}, Block: Source{Kind: "field", Name: "until"}, Unit: time.Millisecond,
+		Charged: true, Limit: limiter.Limit{Count: 5, Window: 20 * time.Second}, LimitKnown: true}
+	if err := l.Check(); err != nil {
+		t.Fatal(err)
+	}
+	for until, partial := range map[string]bool{"1795493140000": false, "1795493129000": true, "": false} {
+		got := decode.Sample{Type: "hash", TTL: model.Forever, Whole: true, Fields: map[string]string{"count": "6", "until": until}}
+		m, _ := l.Match("guard:a", got.Type, now)
+		own := l.Limiter(m, got.Type)
+		own.Fetch(now)
+		if d := own.Decode(now, []decode.Sample{got}, decode.Settings{}); d.Partial != partial || d.Err != "" {
+			t.Errorf("blocked until %q: partial %v, %q", until, d.Partial, d.Err)
 		}
 	}
 }
