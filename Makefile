@@ -19,9 +19,11 @@ TESTS := RATESCOPE_REQUIRE_REDIS=1 go test -vet=off -p 4 -timeout 15m
 
 # Nothing in a test reads debugging information; without it a fresh clone needs less disk.
 test: export GOFLAGS += -gcflags=all=-dwarf=false
+# Collecting garbage less often saves a fifth of the time of compiling and testing, for some more memory.
+test: export GOGC = 400
 test: tools tidy format vet staticcheck ## installs what the tests need, then checks and runs everything
 	$(TESTS) -parallel 8 ./limiter $$(go list ./... | grep -vxF "$$(go list $(RACES))")
-	$(TESTS) -parallel 8 -run '$(QUIET)' ./feed
+	$(TESTS) -parallel 4 -run '$(QUIET)' ./feed
 	$(TESTS) -run '$(QUIET)' ./feed/watch
 	$(TESTS) -parallel 8 -race -short -skip '$(QUIET)' $(RACES)
 	$(TESTS) -race -run AtOnce ./model

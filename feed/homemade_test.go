@@ -83,35 +83,37 @@ func judge(is Truth, most int64, r *model.Reading) (verdict, why string) {
 // edge is how far the instant of a reading may be from that at which a key of it was read.
 const edge = 60 * time.Millisecond
 
-// toldHomemade reads homemade limiters by rules, and counts verdicts.
+// toldHomemade lets homemade limiters decide, and returns what verdicts their rules earn.
 func toldHomemade(
 	t *testing.T, all []Homemade, rule func(h *Homemade) map[string]any, peek bool, hidden map[string]bool,
 ) (count map[string]int) {
 	t.Helper()
 	s := servertest.Start(t)
-	var rules []config.Rule
-	for i := range all {
-		if rule(&all[i]) == nil {
-			continue
-		}
-		c, err := config.Parse([]byte(Told(t, rule(&all[i]))))
-		if err != nil {
-			t.Fatalf("%s: %v", all[i].Name, err)
-		}
-		rules = append(rules, c.Rules...)
-	}
-	worlds := homemadeTraffic(t, all, s)
-	var keys []string
-	for n, w := range worlds {
-		for _, stage := range stages {
-			if peek {
-				keys = append(keys, w.Keys(subjectOf(n, stage))[0])
-			}
-		}
-	}
-	o := feed.Options{URLs: []string{s.URL()}, Rules: rules, Keys: keys}
+	return readHomemade(t, s, homemadeTraffic(t, all, s), rule, peek, hidden)
+}
+
+// readHomemade reads what homemade limiters have written to a server by rules, and counts verdicts.
+func readHomemade(
+	t *testing.T, s *servertest.Server, worlds []*World, rule func(h *Homemade) map[string]any, peek bool, hidden map[string]bool,
+) (count map[string]int) {
+	t.Helper()
+	o := feed.Options{URLs: []string{s.URL()}}
 	if peek {
 		o.Watch = []string{"nothing"}
+	}
+	for n, w := range worlds {
+		if told := rule(w.limiter); told != nil {
+			c, err := config.Parse([]byte(Told(t, told)))
+			if err != nil {
+				t.Fatalf("%s: %v", w.limiter.Name, err)
+			}
+			o.Rules = append(o.Rules, c.Rules...)
+		}
+		for _, stage := range stages {
+			if peek {
+				o.Keys = append(o.Keys, w.Keys(subjectOf(n, stage))[0])
+			}
+		}
 	}
 	batch, got := feedtest.Once(t, o)
 	count = map[string]int{}
@@ -126,16 +128,16 @@ func toldHomemade(
 						continue // without its window a rule cannot tell that they are one limiter
 					}
 					if hidden == nil && reading != nil && r.Type != "none" {
-						t.Errorf("%s: two rows, %s and %s", all[n].Name, reading.Key, name)
+						t.Errorf("%s: two rows, %s and %s", w.limiter.Name, reading.Key, name)
 					}
 					reading = &r
 				}
 			}
-			if hidden == nil && rule(&all[n]) != nil && reading != nil && reading.Fault() != "" {
-				t.Errorf("%s, %s: %s is said not to work: %s", all[n].Name, stage, reading.Key, reading.Fault())
+			if hidden == nil && rule(w.limiter) != nil && reading != nil && reading.Fault() != "" {
+				t.Errorf("%s, %s: %s is said not to work: %s", w.limiter.Name, stage, reading.Key, reading.Fault())
 			}
 			if text := fmt.Sprint(reading); strings.Contains(text, "moves in steps of") && strings.Contains(text, string(model.OverLimit)) {
-				t.Errorf("%s, %s: it is over a limit of which nothing is known", all[n].Name, stage)
+				t.Errorf("%s, %s: it is over a limit of which nothing is known", w.limiter.Name, stage)
 			}
 			at, claimed := batch.At, time.Duration(0)
 			if reading != nil {
@@ -150,13 +152,13 @@ func toldHomemade(
 				}
 			}
 			count[verdict]++
-			if verdict == "wrong" && hidden[all[n].Name] {
+			if verdict == "wrong" && hidden[w.limiter.Name] {
 				count["hidden"]++
-				t.Logf("hidden: %s, %s: %s", all[n].Name, stage, why)
+				t.Logf("hidden: %s, %s: %s", w.limiter.Name, stage, why)
 			} else if verdict == "wrong" {
-				t.Errorf("%s, %s: %s", all[n].Name, stage, why)
+				t.Errorf("%s, %s: %s", w.limiter.Name, stage, why)
 			} else if verdict == "refused" {
-				t.Logf("refused: %s, %s: %s", all[n].Name, stage, why)
+				t.Logf("refused: %s, %s: %s", w.limiter.Name, stage, why)
 			}
 		}
 	}
@@ -165,10 +167,14 @@ func toldHomemade(
 
 // TestHomemadeToldByName holds what is read by rules with name to what the limiters themselves answer.
 func TestHomemadeToldByName(t *testing.T) {
+	t.Parallel()
 	eachHomemade(t, func(t *testing.T, all []Homemade) {
+		t.Parallel()
 		all = slices.DeleteFunc(all, func(h Homemade) bool { return h.Rule == nil })
+		s := servertest.Start(t)
+		worlds := homemadeTraffic(t, all, s)
 		for _, peek := range []bool{false, true} {
-			count := toldHomemade(t, all, func(h *Homemade) map[string]any { return h.Rule }, peek, nil)
+			count := readHomemade(t, s, worlds, func(h *Homemade) map[string]any { return h.Rule }, peek, nil)
 			t.Logf("by name, peek %v: %v", peek, count)
 			if n := len(all) * len(stages); count["wrong"] > 0 || count["right"]*100 < 95*n {
 				t.Errorf("peek %v: %v of %d", peek, count, n)
@@ -202,9 +208,11 @@ func TestHomemadeUnits(t *testing.T) {
 // keys can tell that they are read wrong. In hidden are those of which it cannot: a count that is not 0 may
 // count up or down or in parts of a request, its number may come round, and what ends it may stand in another key.
 func TestHomemadeToldByMatch(t *testing.T) {
+	t.Parallel()
 	hidden := map[string]bool{"a key for each request": true, "debt in an expiry": true, "ban in a sorted set": true,
 		"third of a minute": true}
 	eachHomemade(t, func(t *testing.T, all []Homemade) {
+		t.Parallel()
 		count := toldHomemade(t, all, func(h *Homemade) map[string]any { return h.Match }, false, hidden)
 		t.Logf("by match: %v", count)
 		if count["right"]*9 < 5*len(all) || count["hidden"] > 5 {

@@ -108,6 +108,7 @@ type World struct {
 	server  *miniredis.Miniredis
 	limit   limiter.Limit
 	calls   int
+	copied  *World // in which Truth tries what the limiter answers
 }
 
 // NewWorld returns an empty one at an instant.
@@ -226,7 +227,10 @@ type Truth struct {
 // first, the time that a reading says it is until a request is admitted: where that is right to some milliseconds, it is the answer.
 func (w *World) Truth(t testing.TB, who string, at limiter.Instant, claimed time.Duration) (is Truth) {
 	t.Helper()
-	copied := NewWorld(t, w.limiter, w.Now)
+	if w.copied == nil {
+		w.copied = NewWorld(t, w.limiter, w.Now)
+	}
+	copied := w.copied
 	copied.calls = 1 << 20
 	after := func(d time.Duration) *World {
 		copied.server.FlushAll()
