@@ -36,7 +36,8 @@ func TestTextCanBeRead(t *testing.T) {
 		}
 		s := newStage(t, 140, 42, tui.Options{Look: shell.Options{Theme: name},
 			Session: session.Options{Inject: firing.Options{Injector: &feedInjector{}}}}, mixed()...)
-		s.run(25 * time.Second)
+		s.pass(20 * time.Second)
+		s.run(5 * time.Second)
 		for _, scene := range scenes {
 			if scene.name == "compare" { // the lab's own to test
 				continue

@@ -35,8 +35,7 @@ func learn(t *testing.T, w, h int, o lab.Options, tell func(x *terminal)) {
 
 func lessons(t *testing.T) []engine.Lesson {
 	t.Helper()
-	all := engine.Lessons()
-	return all
+	return engine.Lessons()
 }
 
 // threeLanes returns the first lesson with two algorithms beside its own, and formulas.
@@ -76,8 +75,8 @@ func fire(x *terminal, l engine.Lesson, steps []scenario.Step) {
 }
 
 func TestEveryLessonOnScreen(t *testing.T) {
-	for _, l := range lessons(t) {
-		for _, size := range [][2]int{{80, 24}, {140, 42}} {
+	for i, l := range lessons(t) {
+		for j, size := range [][2]int{{80, 24}, {140, 42}} {
 			o := lab.Options{Lessons: []engine.Lesson{l}}
 			t.Run(fmt.Sprintf("%s reached at %dx%d", l.ID, size[0], size[1]), func(t *testing.T) {
 				learn(t, size[0], size[1], o, func(x *terminal) {
@@ -90,6 +89,9 @@ func TestEveryLessonOnScreen(t *testing.T) {
 					x.See("reached at")
 				})
 			})
+			if i%2 == j { // how it is told that a goal is missed, and reached, is the same for all: at one of the sizes each
+				continue
+			}
 			t.Run(fmt.Sprintf("%s missed at %dx%d", l.ID, size[0], size[1]), func(t *testing.T) {
 				learn(t, size[0], size[1], o, func(x *terminal) {
 					x.See(l.Title)

@@ -35,43 +35,48 @@ var ordinary = map[string]string{
 // action that the word means, and nothing is ever fired.
 func TestThePaletteDoesWhatIsMeant(t *testing.T) {
 	injector := &feedInjector{}
-	s := newStage(t, 140, 60, tui.Options{Session: session.Options{Inject: firing.Options{Injector: injector}, Saving: state.FileOptions{
+	s := newStage(t, 80, 24, tui.Options{Session: session.Options{Inject: firing.Options{Injector: injector}, Saving: state.FileOptions{
 		Capsule: func(*model.Board) (string, error) { return "the last ten minutes", nil }}}})
 	injector.feed = s.feed
 	s.run(time.Second)
-	hit := func(typed string) string {
+	first := func() string {
+		if hits := s.app.Hits(); len(hits) > 0 {
+			return hits[0].Name
+		}
+		return ""
+	}
+	// hits returns what enter would do, by how many letters were typed.
+	hits := func(typed string) (names []string) {
 		s.press(":")
+		names = append(names, first())
 		for _, r := range typed {
 			s.press(strings.ReplaceAll(string(r), " ", "space"))
+			names = append(names, first())
 		}
-		hits := s.app.Hits()
 		s.press("esc")
-		if len(hits) == 0 {
-			return ""
-		}
-		return hits[0].Name
+		return names
 	}
 	actions := s.app.Bindings()
-	if first := actions.Named(hit("")); first == nil || first.Writes {
-		t.Errorf("with nothing typed enter does %v, which writes", first)
+	if act := actions.Named(hits("")[0]); act == nil || act.Writes {
+		t.Errorf("with nothing typed enter does %v, which writes", act)
 	}
 	for _, act := range actions {
 		if act.Name == "palette" {
 			continue
 		}
+		names := hits(act.Name)
 		for n := 2; n <= min(4, len(act.Name)); n++ {
-			typed := act.Name[:n]
-			got := hit(typed)
+			typed, got := act.Name[:n], names[n]
 			if found := actions.Named(got); found == nil || !strings.HasPrefix(got, strings.TrimSpace(typed)) && !act.Writes {
 				t.Errorf(":%s hits %q", typed, got)
 			}
 		}
-		if got := hit(act.Name); got != act.Name {
+		if got := names[len(act.Name)]; got != act.Name {
 			t.Errorf(":%s hits %q", act.Name, got)
 		}
 	}
 	for word, want := range ordinary {
-		if got := hit(word); want != "" && got != want {
+		if got := hits(word)[len(word)]; want != "" && got != want {
 			t.Errorf(":%s hits %q, want %q", word, got, want)
 		}
 	}

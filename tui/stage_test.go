@@ -62,6 +62,14 @@ func (s *stage) run(d time.Duration) {
 	}
 }
 
+// pass lets time pass while there is no room to paint anything, which takes most of the time that run takes.
+func (s *stage) pass(d time.Duration) {
+	w, h := s.w, s.h
+	s.size(0, 0)
+	s.run(d)
+	s.size(w, h)
+}
+
 // batch takes in what the feed says now.
 func (s *stage) batch() {
 	b := s.feed.Advance(s.now)

@@ -29,6 +29,7 @@ type testWidget struct {
 func TestWidgetsStayInTheirRoom(t *testing.T) {
 	const margin = 3
 	r := rand.New(rand.NewPCG(3, 3))
+	look := themes.BuiltIn().Default(true)
 	for _, w := range widgets(t) {
 		t.Run(w.name, func(t *testing.T) {
 			for width := range 61 {
@@ -36,21 +37,21 @@ func TestWidgetsStayInTheirRoom(t *testing.T) {
 					if r.IntN(2) > 0 || width > 8 && height > 4 && r.IntN(30) > 0 { // some of what is not tiny
 						continue
 					}
-					drawInside(t, w, cell.Rect{X: margin, Y: margin, W: width, H: height}, margin, (width+height)%2 == 0, height%3 == 0)
+					drawInside(t, w, look, cell.Rect{X: margin, Y: margin, W: width, H: height}, margin, (width+height)%2 == 0, height%3 == 0)
 				}
 			}
 			for range 4 {
-				drawInside(t, w, cell.Rect{X: margin, Y: margin, W: r.IntN(240), H: r.IntN(70)}, margin, r.IntN(2) == 0, r.IntN(4) == 0)
+				drawInside(t, w, look, cell.Rect{X: margin, Y: margin, W: r.IntN(240), H: r.IntN(70)}, margin, r.IntN(2) == 0, r.IntN(4) == 0)
 			}
 		})
 	}
 }
 
-func drawInside(t *testing.T, w testWidget, r cell.Rect, margin int, framed, ascii bool) {
+func drawInside(t *testing.T, w testWidget, look *themes.Theme, r cell.Rect, margin int, framed, ascii bool) {
 	t.Helper()
 	const outside = '~'
 	p := &widget.Canvas{Framed: framed}
-	p.SetTheme(themes.BuiltIn().Default(true), ascii)
+	p.SetTheme(look, ascii)
 	p.Buffer.Resize(r.W+2*margin, r.H+2*margin)
 	for y := range p.Buffer.H {
 		p.Buffer.Fill(0, y, p.Buffer.W, outside, themes.Style{})

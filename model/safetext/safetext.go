@@ -108,7 +108,10 @@ func escape(b *strings.Builder, r rune, size int, first byte) {
 	case r == '\t':
 		b.WriteString(`\t`)
 	case r == utf8.RuneError && size == 1, r < utf8.RuneSelf:
-		fmt.Fprintf(b, `\x%02x`, first)
+		const digits = "0123456789abcdef" // by hand: a name of thousands of such bytes is written for every picture
+		b.WriteString(`\x`)
+		b.WriteByte(digits[first>>4])
+		b.WriteByte(digits[first&15])
 	case r <= 0xffff:
 		fmt.Fprintf(b, `\u%04x`, r)
 	default:

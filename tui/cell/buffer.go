@@ -231,8 +231,9 @@ func (g *Buffer) Wash(r Rect, st themes.Style) {
 
 // String returns the grid as lines joined by newlines, one style run a change.
 func (g *Buffer) String() string {
+	size := max(g.out.Len(), len(g.cells)*3) // about as long as the last time
 	g.out.Reset()
-	g.out.Grow(len(g.cells) * 3)
+	g.out.Grow(size + size/8)
 	for y := range g.H {
 		if y > 0 {
 			g.out.WriteByte('\n')
