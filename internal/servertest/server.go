@@ -120,9 +120,9 @@ func (s *Server) Start(more ...string) {
 // launch starts the process of the server.
 func (s *Server) launch(more ...string) {
 	s.t.Helper()
-	args := append([]string{"--port", strconv.Itoa(s.Port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", s.Dir},
-		s.args...)
-	s.run(append(args, more...)...)
+	args := []string{"--port", strconv.Itoa(s.Port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", s.Dir,
+		"--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1"} // a replica is in sync in less than a second, not in 5 or 10
+	s.run(slices.Concat(args, s.args, more)...)
 }
 
 // log is the file of what the server says.
@@ -225,11 +225,11 @@ func Await(t testing.TB, what string, ok func() bool) {
 func Within(t testing.TB, d time.Duration, what string, ok func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(d)
-	for !ok() {
-		if time.Now().After(deadline) {
+	for begun := time.Now(); !ok(); begun = time.Now() {
+		if begun.After(deadline) {
 			t.Fatalf("waited %v in vain for %s", d, what)
 		}
-		time.Sleep(5 * time.Millisecond)
+		time.Sleep(min(max(5*time.Millisecond, 3*time.Since(begun)), 50*time.Millisecond)) // a question that takes long is asked less often
 	}
 }
 
@@ -348,7 +348,12 @@ func meet(t *testing.T, nodes []*Server) {
 		s.CLI("CLUSTER", "MEET", "127.0.0.1", strconv.Itoa(other.Port))
 		return false
 	}
-	for _, s := range nodes[1:] { // all others are made known by the first
+	for i, s := range nodes { // what one learns from another takes seconds
+		for _, other := range nodes[:i] {
+			met(s, other)
+		}
+	}
+	for _, s := range nodes[1:] { // all others are made known by the first, too
 		Await(t, "two nodes to know each other", func() bool { return met(s, nodes[0]) && met(nodes[0], s) })
 	}
 	Await(t, "all nodes to know one another", func() bool {
