@@ -19,6 +19,7 @@ return 1
 
 // TestCheckJSON: the object has the fields that other programs read, and the counter-examples open in verify.
 func TestCheckJSON(t *testing.T) {
+	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "found")
 	r := call(t, "check", write(t, "log.lua", memberIsTime), "--limit", "10/10s", "--json", "--save", folder)
 	if r.code != 1 {
@@ -89,6 +90,7 @@ func TestCheckUsage(t *testing.T) {
 
 // TestCheckEndless: a script that does not end is stopped, and that is a fault.
 func TestCheckEndless(t *testing.T) {
+	t.Parallel()
 	r := call(t, "check", write(t, "endless.lua", "while true do end"), "--limit", "10/10s")
 	r.sentence(t, 1, "error")
 	if _, err := os.Stat("endless.lua"); err == nil {
@@ -106,6 +108,7 @@ func TestCheckApplication(t *testing.T) {
 // TestCheckMarkdown: the page for a review has its headings, the table of findings and their traffic, and what names hold
 // neither reaches a terminal nor breaks the table.
 func TestCheckMarkdown(t *testing.T) {
+	t.Parallel()
 	text := strings.ReplaceAll(memberIsTime, "return 1\n", "redis.call('SET', 'x|y\\27[31m', 1, 'EX', 1)\nreturn 1\n")
 	r := call(t, "check", write(t, "lo\x1b[31mg.lua", text), "--limit", "10/10s", "--markdown")
 	if r.code != 1 || strings.ContainsAny(r.out, "\x1b") {
@@ -135,6 +138,7 @@ if n == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
 
 // TestCheckAdmittedZero: with --admitted 0 a reply of 0 admits, and no other one does.
 func TestCheckAdmittedZero(t *testing.T) {
+	t.Parallel()
 	file := write(t, "zero.lua", counter+"return n <= tonumber(ARGV[1]) and 0 or n")
 	r := call(t, "check", file, "--limit", "10/10s", "--args", "{limit} {window_ms}", "--admitted", "0")
 	if r.code != 0 || !strings.Contains(r.out, "fixed window, 10 in 10s; windows from the first request") || !strings.Contains(r.out, "19 in 10s") {
@@ -147,20 +151,24 @@ func TestCheckAdmittedZero(t *testing.T) {
 
 // TestFolklore: what docs/check.md says that check prints of the scripts in it is what it prints.
 func TestFolklore(t *testing.T) {
+	t.Parallel()
 	content, err := os.ReadFile("../docs/check.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := regexp.MustCompile("(?s)### [^\n]*\n.*?```lua\n(.*?)```.*?```text\n(.*?)```").FindAllStringSubmatch(string(content), -1)
+	found := regexp.MustCompile("(?s)### ([^\n]*)\n.*?```lua\n(.*?)```.*?```text\n(.*?)```").FindAllStringSubmatch(string(content), -1)
 	if len(found) != 4 {
 		t.Errorf("%d scripts", len(found))
 	}
 	for _, f := range found {
-		r := call(t, "check", write(t, "limiter.lua", f[1]), "--limit", "10/10s", "--ascii")
-		for _, l := range strings.Split(strings.TrimSpace(f[2]), "\n") {
-			if !strings.Contains(r.out, l+"\n") || strings.TrimSpace(l) == "" {
-				t.Errorf("not printed: %q in\n%s", l, r.out)
+		t.Run(f[1], func(t *testing.T) {
+			t.Parallel()
+			r := call(t, "check", write(t, "limiter.lua", f[2]), "--limit", "10/10s", "--ascii")
+			for _, l := range strings.Split(strings.TrimSpace(f[3]), "\n") {
+				if !strings.Contains(r.out, l+"\n") || strings.TrimSpace(l) == "" {
+					t.Errorf("not printed: %q in\n%s", l, r.out)
+				}
 			}
-		}
+		})
 	}
 }

@@ -13,6 +13,7 @@ import (
 // TestApart: another path or header has a limit of its own where it is admitted while the first call is denied,
 // and nothing is said where the first one is admitted too.
 func TestApart(t *testing.T) {
+	t.Parallel()
 	for _, full := range []bool{true, false} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			switch {

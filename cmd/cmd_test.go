@@ -100,6 +100,7 @@ func TestPasswords(t *testing.T) {
 
 // TestTargets names servers by the configuration, and refuses what it forbids.
 func TestTargets(t *testing.T) {
+	t.Parallel()
 	s := servertest.Start(t)
 	path := write(t, "config.yaml", "targets:\n  prod: {redis: '"+s.URL()+"', inject: false, watch: 'rl:*'}\n  empty: {redis: '"+s.URL()+"'}\n")
 	r := call(t, "snapshot", "--json", "--config", path, "--target", "prod")
@@ -136,6 +137,7 @@ type snapshot struct {
 // TestExitCodesOfSnapshot: 3 names the keys that are full, 4 is for nothing that could be
 // read.
 func TestExitCodesOfSnapshot(t *testing.T) {
+	t.Parallel()
 	s := servertest.Start(t)
 	for key, n := range map[string]int{"rl:full": 12, "rl:near": 9, "rl:calm": 1} {
 		for i := range n {
@@ -179,6 +181,7 @@ func TestExitCodesOfSnapshot(t *testing.T) {
 
 // TestNamesThatAreNotText are told apart in the JSON, and can be given back.
 func TestNamesThatAreNotText(t *testing.T) {
+	t.Parallel()
 	s := servertest.Start(t)
 	c := s.Client()
 	for _, key := range []string{"rl:\xff", "rl:\xfe", "rl:�"} {
@@ -210,6 +213,7 @@ func TestNamesThatAreNotText(t *testing.T) {
 
 // TestPeekOfACost answers for a request that costs more than one.
 func TestPeekOfACost(t *testing.T) {
+	t.Parallel()
 	s := servertest.Start(t)
 	s.CLI("EVAL", "local t = redis.call('TIME'); for i = 1, 7 do redis.call('ZADD', KEYS[1], t[1] * 1000000 + t[2] + i, i) end", "1", "rl:a")
 	for cost, want := range map[string]string{"3": `"allowed": true`, "4": `"allowed": false`} {

@@ -13,6 +13,7 @@ import (
 // TestIdentifyKey says what keys could be, with figures only where they are certain, prints no value of what is
 // no limiter, and writes nothing.
 func TestIdentifyKey(t *testing.T) {
+	t.Parallel()
 	s := servertest.Start(t)
 	client := s.Client()
 	defer client.Close()

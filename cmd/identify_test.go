@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 // TestIdentifyWrite adds the rules for what was found to a file, says the difference, keeps what
 // stands there, and refuses when nothing is to be added.
 func TestIdentifyWrite(t *testing.T) {
+	t.Parallel()
 	s := servertest.Start(t)
 	client := s.Client()
 	defer client.Close()
@@ -83,6 +85,7 @@ func TestIdentifyWrite(t *testing.T) {
 // TestIdentifyNames writes rules with name for counters whose names hold their windows, of which some are over,
 // and no window that only an expiry tells.
 func TestIdentifyNames(t *testing.T) {
+	t.Parallel()
 	s := servertest.Start(t)
 	client := s.Client()
 	defer client.Close()
@@ -109,6 +112,7 @@ func TestIdentifyNames(t *testing.T) {
 // TestIdentifyOffersWhatFitsEqually writes no rule where several readings fit equally, and says what tells them apart: a counter that
 // is kept for another window, and a number that has not moved. A time that may be a TAT, or that from which one is admitted, is neither.
 func TestIdentifyOffersWhatFitsEqually(t *testing.T) {
+	t.Parallel()
 	s := servertest.Start(t)
 	client := s.Client()
 	defer client.Close()
@@ -156,6 +160,7 @@ func TestIdentifyOffersWhatFitsEqually(t *testing.T) {
 // TestIdentifyTeachesLimitersOfOnesOwn: the rules for likely groups are those with name that read every key of the
 // group, of counters whose names hold windows and of buckets alike, and hold as soon as a limit is put in.
 func TestIdentifyTeachesLimitersOfOnesOwn(t *testing.T) {
+	t.Parallel()
 	s := servertest.Start(t)
 	client := s.Client()
 	defer client.Close()
@@ -202,6 +207,7 @@ func TestIdentifyTeachesLimitersOfOnesOwn(t *testing.T) {
 // TestIdentifyBeside: the rule of a counter names the key that denies beside it, and the one that says when its window ends, that
 // of leases says that their times are ends, and all of them hold as they are written.
 func TestIdentifyBeside(t *testing.T) {
+	t.Parallel()
 	s := servertest.Start(t)
 	client := s.Client()
 	defer client.Close()
@@ -288,6 +294,7 @@ func TestIdentifyBeside(t *testing.T) {
 
 // TestIdentifyUnits: counters of bytes are candidates, and a key that is named is looked at for long enough to tell their steps.
 func TestIdentifyUnits(t *testing.T) {
+	t.Parallel()
 	s := servertest.Start(t)
 	client := s.Client()
 	defer client.Close()
@@ -297,13 +304,17 @@ func TestIdentifyUnits(t *testing.T) {
 	if r := call(t, "identify", "--json", "--redis", s.URL()); !strings.Contains(r.out, `"pattern": "egress:*"`) {
 		t.Errorf("they are not named: %s%s", r.out, r.err)
 	}
-	go func() {
-		for range 20 {
-			client.IncrBy(context.Background(), "egress:100", 1500)
+	ctx, stop := context.WithCancel(t.Context())
+	var counting sync.WaitGroup
+	counting.Go(func() {
+		for ctx.Err() == nil {
+			client.IncrBy(ctx, "egress:100", 1500)
 			<-time.After(100 * time.Millisecond)
 		}
-	}()
+	})
 	r := call(t, "identify", "egress:100", "--json", "--redis", s.URL())
+	stop()
+	counting.Wait()
 	for _, want := range []string{`"weight": "1500"`, `"weight": "1"`, "moves in steps of 1500"} {
 		if !strings.Contains(r.out, want) {
 			t.Errorf("of a key that moves nothing says %s: %s%s", want, r.out, r.err)
@@ -314,6 +325,7 @@ func TestIdentifyUnits(t *testing.T) {
 // TestIdentifyOneOfADay: a single counter whose name has a date and a word for it is a candidate with the rule that says so,
 // and a count of a day without such a word is none.
 func TestIdentifyOneOfADay(t *testing.T) {
+	t.Parallel()
 	s := servertest.Start(t)
 	client := s.Client()
 	at, err := client.Time(t.Context()).Result()

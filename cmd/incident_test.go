@@ -90,6 +90,7 @@ func (d *drill) usedAt(a limiter.Algorithm, at limiter.Instant) int64 {
 // opens the recording in the lab, and holds the lab to the recording's own figures at each reading and to what was
 // decided at each moment.
 func TestIncidentsTellTheTruth(t *testing.T) {
+	t.Parallel()
 	addr := servertest.Start(t).Addr()
 	for _, a := range limiter.Algorithms() {
 		for _, denials := range []bool{false, true} {

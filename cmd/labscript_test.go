@@ -24,6 +24,7 @@ func labPicture(t *testing.T, args ...string) string {
 // TestLabScript: a script is a lane beside the algorithms, with what it read and wrote. Requests of one millisecond are one
 // member in it, so that it admits more than the log.
 func TestLabScript(t *testing.T) {
+	t.Parallel()
 	text := labPicture(t, "--script", write(t, "log.lua", memberIsTime), "--limit", "10/10s", "--from", "35s")
 	for _, want := range []string{"script log.lua ", "sliding log", "limit 10 in 10s", "most in any 10s: 28 of 10", "read   ZCARD rl:alice  → 10",
 		"wrote  ZREMRANGEBYSCORE rl:alice 0 "} {
@@ -35,6 +36,7 @@ func TestLabScript(t *testing.T) {
 
 // TestLabScriptLesson: in a lesson, and in a counter-example that check saved, the script is told the limit that holds there.
 func TestLabScriptLesson(t *testing.T) {
+	t.Parallel()
 	file, folder := write(t, "log.lua", memberIsTime), filepath.Join(t.TempDir(), "found")
 	if text := labPicture(t, "fixed-edge", "--script", file, "--from", "1s"); !strings.Contains(text, "script log.lua") {
 		t.Errorf("no lane in\n%s", text)
@@ -49,6 +51,7 @@ func TestLabScriptLesson(t *testing.T) {
 
 // TestLabScriptFails: a script that fails, or does not end, says so in its lane; one that cannot be run is an error.
 func TestLabScriptFails(t *testing.T) {
+	t.Parallel()
 	for body, want := range map[string]string{"return nothing.x": "failed at request 1", "while true do end": "does not end"} {
 		if text := labPicture(t, "--script", write(t, "bad.lua", body), "--from", "2s"); !strings.Contains(text, want) {
 			t.Errorf("%s: no %q in\n%s", body, want, text)

@@ -16,6 +16,7 @@ import (
 // TestReplayPrintsEvents of a capsule: what its recording tells, its alerts and audit lines, and the
 // markers beside it, by time, in every format.
 func TestReplayPrintsEvents(t *testing.T) {
+	t.Parallel()
 	begin := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 	feed, board := tuitest.NewFeed(begin), &model.Board{}
 	tail := record.NewTail(record.Header{By: "test"}, 10*time.Minute, 1<<20)

@@ -11,6 +11,7 @@ import (
 // TestPeekSaysTheStricter: of a minute and an hour of one subject peek says the one that denies, whichever of their keys, or
 // the name that they have in common, it is given; the label of one names that alone. Keys of another subject have no part.
 func TestPeekSaysTheStricter(t *testing.T) {
+	t.Parallel()
 	s := servertest.Start(t)
 	for s.Now().Time().Second() > 50 {
 		time.Sleep(time.Until(s.Now().Time().Truncate(time.Minute).Add(time.Minute)))

@@ -48,6 +48,7 @@ func batch(i int) model.Batch {
 // TestCloseKeepsTheLastBatch: whatever was put before Close is in the file, together with
 // what was fired before.
 func TestCloseKeepsTheLastBatch(t *testing.T) {
+	t.Parallel()
 	for n := range 50 {
 		name := filepath.Join(t.TempDir(), "r.jsonl")
 		r, err := newRecorder(recording{File: name})

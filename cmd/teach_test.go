@@ -27,6 +27,7 @@ func (s *ruledServer) SetRules(rules []config.Rule) { s.rules = rules }
 // TestTeach: the readings that fit keys of one's own come with what they give, the one that watching has told first; with a
 // limit one is written, beside what stands in the file, applied, and taken back as it was.
 func TestTeach(t *testing.T) {
+	t.Parallel()
 	s := servertest.Start(t)
 	for _, key := range []string{"quota:a", "quota:b"} {
 		s.CLI("SET", key, "7", "EX", "100")
@@ -69,6 +70,7 @@ func TestTeach(t *testing.T) {
 // TestTeachLeases: one key whose times are ahead says of all of a group that they are the ends of leases; where none has such and
 // the name speaks of leases, both readings are offered and neither is chosen.
 func TestTeachLeases(t *testing.T) {
+	t.Parallel()
 	s := servertest.Start(t)
 	p := &program{fps: 10}
 	p.Flags.URLs, p.Flags.Refresh, p.Config, p.NewConfig = []string{s.URL()}, time.Second, filepath.Join(t.TempDir(), "config.yaml"), true

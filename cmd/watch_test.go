@@ -3,17 +3,19 @@ package cmd_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 
-	"ratescope/cmd"
 	"ratescope/internal/servertest"
 )
 
@@ -81,40 +83,90 @@ func (w *webhook) of(name string) (list []delivered) {
 	return list
 }
 
-// background runs a command until SIGTERM, and returns what ends it and gives its exit code.
-func background(args ...string) (out, errOut *text, end func() int) {
-	out, errOut = &text{}, &text{}
-	code := make(chan int, 1)
-	go func() { code <- cmd.Run("test", args, out, errOut) }()
-	return out, errOut, func() int {
-		_ = syscall.Kill(os.Getpid(), syscall.SIGTERM)
-		return <-code
+// background runs a command in a process of its own until SIGTERM, and returns what it says on stderr and what ends it and gives
+// its exit code.
+func background(t *testing.T, args ...string) (errOut *text, end func() int) {
+	t.Helper()
+	errOut = &text{}
+	c := exec.Command(os.Args[0], args...)
+	c.Env = append(os.Environ(), runVariable+"=1", "XDG_CONFIG_HOME="+t.TempDir(), "XDG_STATE_HOME="+t.TempDir())
+	c.Stderr = errOut
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := sync.OnceFunc(func() { _ = c.Wait() })
+	t.Cleanup(func() { _ = c.Process.Kill(); ended() })
+	return errOut, func() int {
+		_ = c.Process.Signal(syscall.SIGTERM)
+		ended()
+		return c.ProcessState.ExitCode()
 	}
 }
 
-// TestAlertsLeave: a key is driven over its limit, the webhook gets one POST when the alert
-// has lasted and one when it ends; the server is restarted empty, and its limits were
-// forgotten; a changed configuration is used; SIGTERM ends it with 0.
+// watched is a server whose alerts a webhook gets.
+type watched struct {
+	*servertest.Server
+	t            *testing.T
+	hook         *webhook
+	path         string // of the configuration
+	rules, alert string // what stands in it
+	said         *text
+	end          func() int
+}
+
+// watch watches a server by rules and the alert throttled, and by more alerts.
+func watch(t *testing.T, more func(hook string) string) *watched {
+	t.Helper()
+	w := &watched{Server: servertest.Start(t, "--save", "", "--appendonly", "no"), t: t, hook: newWebhook(t)}
+	w.rules = "rules: [{match: 'rl:calm*', algorithm: fixed-window, limit: 10/1h}, " +
+		"{match: 'rl:*', algorithm: sliding-log, limit: 10/10m}]\nalerts:\n"
+	w.alert = "  - {name: throttled, match: 'rl:hot*', when: utilization >= 1, for: 500ms, severity: page, webhook: '" + w.hook.URL + "'}\n"
+	w.path = write(t, "config.yaml", w.rules+w.alert+more(w.hook.URL))
+	w.said, w.end = background(t, "watch", "--alerts", "--redis", w.URL(), "--watch", "rl:*", "--config", w.path, "--refresh", "100ms")
+	w.says("answers")
+	return w
+}
+
+// says waits until a word is said on stderr.
+func (w *watched) says(word string) {
+	w.t.Helper()
+	servertest.Await(w.t, "word that it "+word, func() bool { return strings.Contains(w.said.String(), word) })
+}
+
+// add has n requests admitted at a key.
+func (w *watched) add(key string, n int) {
+	w.CLI("EVAL", "local t = redis.call('TIME'); for i = 1, tonumber(ARGV[1]) do "+
+		"redis.call('ZADD', KEYS[1], t[1] * 1000000 + t[2] + i, t[1] .. t[2] .. i) end redis.call('EXPIRE', KEYS[1], 600)",
+		"1", key, strconv.Itoa(n))
+}
+
+// posts waits for the nth POST of an alert, and returns all of them.
+func (w *watched) posts(alert string, n int) []delivered {
+	w.t.Helper()
+	servertest.Await(w.t, fmt.Sprintf("post %d of %s", n, alert), func() bool { return len(w.hook.of(alert)) >= n })
+	return w.hook.of(alert)
+}
+
+// ends ends the watching by SIGTERM, which is no failure, after n POSTs of throttled.
+func (w *watched) ends(n int) {
+	w.t.Helper()
+	if code := w.end(); code != 0 {
+		w.t.Errorf("SIGTERM ends it with %d: %s", code, w.said)
+	}
+	if got := w.hook.of("throttled"); len(got) != n {
+		w.t.Errorf("%d posts, want %d: %+v", len(got), n, got)
+	}
+}
+
+// TestAlertsLeave: a key is driven over its limit, the webhook gets one POST when the alert has lasted and one when it ends; SIGTERM
+// ends the watching with 0.
 func TestAlertsLeave(t *testing.T) {
 	t.Parallel()
-	s := servertest.Start(t, "--save", "", "--appendonly", "no")
-	hook := newWebhook(t)
-	rule := "rules: [{match: 'rl:calm*', algorithm: fixed-window, limit: 10/1h}, {match: 'rl:*', algorithm: sliding-log, limit: 10/10m}]\nalerts:\n"
-	throttled := "  - {name: throttled, match: 'rl:hot*', when: utilization >= 1, for: 500ms, severity: page, webhook: '" + hook.URL + "'}\n"
-	forgotten := "  - {name: lost, when: forgotten, webhook: '" + hook.URL + "'}\n  - {name: away, when: no_data, for: 300ms, webhook: '" + hook.URL + "'}\n"
-	path := write(t, "config.yaml", rule+throttled+forgotten)
-	add := func(key string, n int) {
-		s.CLI("EVAL", "local t = redis.call('TIME'); for i = 1, tonumber(ARGV[1]) do redis.call('ZADD', KEYS[1], t[1] * 1000000 + t[2] + i, t[1] .. t[2] .. i) end redis.call('EXPIRE', KEYS[1], 600)", "1", key, strconv.Itoa(n))
-	}
-	s.CLI("SET", "rl:calm", "5", "EX", "600")
-	s.CLI("SET", "rl:calm:2", "5", "EX", "600")
-	_, errOut, end := background("watch", "--alerts", "--redis", s.URL(), "--watch", "rl:*", "--config", path, "--refresh", "100ms")
-	servertest.Await(t, "the link", func() bool { return strings.Contains(errOut.String(), "answers") })
-	add("rl:hot", 12)
-	servertest.Await(t, "the beginning", func() bool { return len(hook.of("throttled")) == 1 })
-	s.CLI("ZREMRANGEBYRANK", "rl:hot", "0", "8")
-	servertest.Await(t, "the end", func() bool { return len(hook.of("throttled")) == 2 })
-	got := hook.of("throttled")
+	w := watch(t, func(string) string { return "" })
+	w.add("rl:hot", 12)
+	w.posts("throttled", 1)
+	w.CLI("ZREMRANGEBYRANK", "rl:hot", "0", "8")
+	got := w.posts("throttled", 2)
 	begin, over := got[0], got[1]
 	if begin.State != "firing" || over.State != "resolved" || begin.Key == nil || *begin.Key != "rl:hot" || begin.Severity != "page" ||
 		begin.Value == nil || *begin.Value != 1.2 || begin.Limit == nil || *begin.Limit != 10 || begin.Window == nil || *begin.Window != 600_000 {
@@ -123,44 +175,61 @@ func TestAlertsLeave(t *testing.T) {
 	if late := begin.At - begin.Since; late < 500 || late > 60_000 {
 		t.Errorf("the alert began %d ms after its condition, want 500", late)
 	}
+	w.ends(2)
+}
 
-	s.Kill()
+// TestForgottenLimitsLeave: a server that was watched is restarted empty: that it was away is told, and that its limits were
+// forgotten.
+func TestForgottenLimitsLeave(t *testing.T) {
+	t.Parallel()
+	seen := write(t, "seen", "") // names of keys that were read: a command is run at once
+	w := watch(t, func(hook string) string {
+		return "  - {name: lost, when: forgotten, webhook: '" + hook + "'}\n" +
+			"  - {name: away, when: no_data, for: 300ms, webhook: '" + hook + "'}\n" +
+			"  - {name: seen, match: 'rl:*', when: utilization > 0, command: [sh, -c, 'echo \"$1\" >> \"$0\"', '" + seen + "', '{key}']}\n"
+	})
+	w.CLI("SET", "rl:calm", "5", "EX", "600")
+	w.CLI("SET", "rl:calm:2", "5", "EX", "600")
+	w.add("rl:hot", 3)
+	servertest.Await(t, "all three to be read", func() bool {
+		content, _ := os.ReadFile(seen)
+		return len(slices.Compact(slices.Sorted(strings.FieldsSeq(string(content))))) == 3
+	})
+	w.Kill()
 	away := func() string { // the last word of it: a server that stood still was away before
-		if got := hook.of("away"); len(got) > 0 {
+		if got := w.hook.of("away"); len(got) > 0 {
 			return got[len(got)-1].State
 		}
 		return ""
 	}
 	servertest.Await(t, "word of the server", func() bool { return away() == "firing" })
-	s.Start()
-	servertest.Await(t, "word of the limits", func() bool { return len(hook.of("lost")) == 1 && away() == "resolved" })
-	if lost := hook.of("lost")[0]; lost.State != "firing" || lost.Key != nil || lost.Value == nil || *lost.Value != 3 {
+	w.Start()
+	lost := w.posts("lost", 1)[0]
+	servertest.Await(t, "word that it is back", func() bool { return away() == "resolved" })
+	if lost.State != "firing" || lost.Key != nil || lost.Value == nil || *lost.Value != 3 {
 		t.Errorf("the webhook got %+v", lost)
 	}
+	w.ends(0)
+}
 
-	if err := os.WriteFile(path, []byte("rules: ["), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	servertest.Await(t, "word of the broken configuration", func() bool { return strings.Contains(errOut.String(), "is not used") })
-	if err := os.WriteFile(path, []byte(strings.Replace(rule, "10/10m", "3/1h", 1)+throttled), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	servertest.Await(t, "word of the configuration", func() bool { return strings.Contains(errOut.String(), "is in use") })
-	add("rl:hot:2", 3)
-	servertest.Await(t, "the alert by the new limit", func() bool { return len(hook.of("throttled")) == 3 })
-	if d := hook.of("throttled")[2]; d.Limit == nil || *d.Limit != 3 || *d.Key != "rl:hot:2" {
+// TestChangedAlertsLeave: a configuration that is broken while the watching goes on is not used, and one that is whole is.
+func TestChangedAlertsLeave(t *testing.T) {
+	t.Parallel()
+	w := watch(t, func(string) string { return "" })
+	servertest.WriteFile(t, w.path, "rules: [")
+	w.says("is not used")
+	servertest.WriteFile(t, w.path, strings.Replace(w.rules, "10/10m", "3/1h", 1)+w.alert)
+	w.says("is in use")
+	w.add("rl:hot:2", 3)
+	if d := w.posts("throttled", 1)[0]; d.Limit == nil || *d.Limit != 3 || *d.Key != "rl:hot:2" {
 		t.Errorf("the webhook got %+v", d)
 	}
-	if code := end(); code != 0 {
-		t.Errorf("SIGTERM ends it with %d: %s", code, errOut)
-	}
-	if n := len(hook.of("throttled")); n != 3 {
-		t.Errorf("%d posts about one key that began and ended once, and one that began", n)
-	}
+	w.ends(1)
 }
 
 // TestAlertTest tries every way out.
 func TestAlertTest(t *testing.T) {
+	t.Parallel()
 	hook := newWebhook(t)
 	path := write(t, "config.yaml", "alerts:\n  - {name: a, when: utilization >= 1, webhook: '"+hook.URL+"'}\n  - {name: b, when: no_data, command: ['false']}\n  - {name: c, when: sick}\n")
 	r := call(t, "alert", "test", "a", "--config", path)
