@@ -24,7 +24,7 @@ pack() {
   mkdir -p "$to"
   cp "$2/go.mod" "$to/$version.mod"
   printf '{"Version":"%s","Time":"%s"}\n' "$version" "$(date -u +%Y-%m-%dT%H:%M:%SZ)" > "$to/$version.info"
-  (cd "$2" && git init -q . && git add -A . && git -c user.name=release -c user.email=release@localhost commit -q -m "$version" &&
+  (cd "$2" && git init -q . && git -c core.bigFileThreshold=1 add -A . && git -c user.name=release -c user.email=release@localhost commit -q -m "$version" &&
     git archive --format=zip --prefix="$1@$version/" -o "$to/$version.zip" HEAD && rm -rf .git)
   echo "$version" >> "$to/list"
   echo "$1@$version"
