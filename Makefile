@@ -14,7 +14,7 @@ RACES := ./cmd ./feed ./feed/connect ./feed/demo ./feed/fire ./feed/metrics ./fe
 	./feed/watch ./feed/watch/discover ./feed/watch/health ./feed/watch/hotkeys ./internal/goroutine \
 	./limiter ./limiter/httplimit ./limiter/limitertest ./limiter/redisstore ./model/handoff ./tui/class
 # QUIET are tests of these packages that the race detector would make too slow, or whose figures it would change.
-QUIET := ^TestHomemade|^TestFarAwayInFewRoundTrips$$
+QUIET := ^TestHomemade|^TestFarAwayInFewRoundTrips$$|^TestLuaAgreesWithGo$$|^TestServerClockAgreesWithGo$$
 TESTS := RATESCOPE_REQUIRE_REDIS=1 go test -vet=off -p 4 -timeout 15m
 
 # Nothing in a test reads debugging information; without it a fresh clone needs less disk.
@@ -23,7 +23,7 @@ test: export GOFLAGS += -gcflags=all=-dwarf=false
 test: export GOGC = 400
 test: tools tidy format vet staticcheck ## installs what the tests need, then checks and runs everything
 	$(TESTS) -parallel 8 ./limiter $$(go list ./... | grep -vxF "$$(go list $(RACES))")
-	$(TESTS) -parallel 4 -run '$(QUIET)' ./feed
+	$(TESTS) -parallel 4 -run '$(QUIET)' ./feed ./limiter/redisstore
 	$(TESTS) -run '$(QUIET)' ./feed/watch
 	$(TESTS) -parallel 8 -race -short -skip '$(QUIET)' $(RACES)
 	$(TESTS) -race -run AtOnce ./model

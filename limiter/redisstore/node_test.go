@@ -354,7 +354,7 @@ func TestAnotherKeyStillDenies(t *testing.T) {
 	}
 	address, user := on("address", true), on("user", false)
 	m, err := httplimit.New(httplimit.Config{
-		Limiter: l, OnFailure: httplimit.FailOpen, Timeout: 200 * time.Millisecond, Failures: 3, Probe: time.Hour,
+		Limiter: l, OnFailure: httplimit.FailOpen, Timeout: time.Second, Failures: 3, Probe: time.Hour,
 		Rules: []httplimit.Rule{
 			{Name: "address", Key: header("X-Address"), Limits: []limiter.Limit{{Count: 100, Window: yearly.Window}}},
 			{Name: "user", Key: header("X-User"), Limits: []limiter.Limit{{Count: 5, Window: yearly.Window}, {Count: 50, Window: yearly.Window / 2}}},
