@@ -15,7 +15,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
+	"slices"
 	"sort"
 	"time"
 
@@ -213,15 +215,15 @@ func (o *Options) made(i int) ([]lab.Arrival, error) {
 	if err != nil {
 		return nil, err
 	}
-	return arrivals(src, s.Zero.Add(windowsEach*o.Limit.Window)), nil
+	return slices.Collect(arrivals(src, s.Zero.Add(windowsEach*o.Limit.Window))), nil
 }
 
-// arrivals returns what a source makes up to an instant.
-func arrivals(s lab.Source, end limiter.Instant) (list []lab.Arrival) {
-	for a, ok := s.Next(); ok && a.At <= end; a, ok = s.Next() {
-		list = append(list, a)
+// arrivals yields what a source makes up to an instant.
+func arrivals(s lab.Source, end limiter.Instant) iter.Seq[lab.Arrival] {
+	return func(yield func(lab.Arrival) bool) {
+		for a, ok := s.Next(); ok && a.At <= end && yield(a); a, ok = s.Next() {
+		}
 	}
-	return list
 }
 
 // source measures one source and books it in its band. A source that was made up has a
@@ -238,7 +240,7 @@ func (r *Report) source(list []lab.Arrival, limit limiter.Limit, warm bool) {
 	windows := max(float64(last.Sub(first))/float64(limit.Window), 1)
 	load := float64(len(list)) / windows / float64(limit.Count)
 	counted, free := Band{Sources: 1}, Band{Sources: 1}
-	measure(list, limit, begin, &counted, Roundings[:]...)
+	measure(slices.Values(list), limit, begin, &counted, Roundings[:]...)
 	measureFree(list, limit, begin, &free)
 	r.Table.add(load, counted)
 	r.Free.add(load, free)
@@ -289,7 +291,7 @@ func measureFree(list []lab.Arrival, limit limiter.Limit, begin limiter.Instant,
 
 // measure lets counters in some roundings and an exact log count the same requests,
 // admitted or not.
-func measure(list []lab.Arrival, limit limiter.Limit, begin limiter.Instant, b *Band, roundings ...convention.Rounding) {
+func measure(all iter.Seq[lab.Arrival], limit limiter.Limit, begin limiter.Instant, b *Band, roundings ...convention.Rounding) {
 	states := make([]limiter.State, len(roundings))
 	terms := make([]limiter.Convention, len(roundings))
 	for i, rounding := range roundings {
@@ -297,11 +299,12 @@ func measure(list []lab.Arrival, limit limiter.Limit, begin limiter.Instant, b *
 		terms[i] = limiter.Convention{Rounding: rounding, Denied: convention.Charged}
 	}
 	var exact int64
-	oldest := 0
-	for k, a := range list {
-		for limit.Window <= a.At.Sub(list[oldest].At) { // (now-W, now]
-			exact -= list[oldest].Cost
-			oldest++
+	var recent []lab.Arrival // (now-W, now]
+	for a := range all {
+		recent = append(recent, a)
+		for limit.Window <= a.At.Sub(recent[0].At) {
+			exact -= recent[0].Cost
+			recent = recent[1:]
 		}
 		exact += a.Cost
 		counts := a.At >= begin
@@ -311,7 +314,7 @@ func measure(list []lab.Arrival, limit limiter.Limit, begin limiter.Instant, b *
 		}
 		truth := exact <= limit.Count
 		for i := range states {
-			d := states[i].Take(a.At, limit, terms[i], list[k].Cost)
+			d := states[i].Take(a.At, limit, terms[i], a.Cost)
 			if !counts {
 				continue
 			}
