@@ -76,16 +76,24 @@ func Words() []string {
 func (c *Call) Expand(v Values) (keys, args []string) { return expand(c.Keys, &v), expand(c.Args, &v) }
 
 func expand(texts []string, v *Values) []string {
-	out := make([]string, len(texts))
-	for i, text := range texts {
-		out[i] = word.ReplaceAllStringFunc(text, func(name string) string {
-			if value := words[strings.Trim(name, "{}")]; value != nil {
-				return value(v)
+	return collect.Map(texts, func(text string) string {
+		var b strings.Builder
+		for {
+			before, rest, open := strings.Cut(text, "{")
+			b.WriteString(before)
+			if !open {
+				return b.String()
 			}
-			return name
-		})
-	}
-	return out
+			name, after, closed := strings.Cut(rest, "}")
+			if value := words[name]; closed && value != nil {
+				b.WriteString(value(v))
+				text = after
+			} else {
+				b.WriteByte('{')
+				text = rest
+			}
+		}
+	})
 }
 
 // Head returns the call that the comment at the head of a script says, as in
