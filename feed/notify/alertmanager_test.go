@@ -194,7 +194,7 @@ func (m *manager) count() map[string]int {
 }
 
 // TestAlertmanagerItself takes five hundred alerts at once, silences some, sees them end, and knows the
-// others again after a restart.
+// others again after a restart, with one that began meanwhile.
 func TestAlertmanagerItself(t *testing.T) {
 	t.Parallel()
 	m := startAlertmanager(t)
@@ -224,8 +224,10 @@ func TestAlertmanagerItself(t *testing.T) {
 	}
 	servertest.Await(t, "ten that last", func() bool { return m.count()["active"] == 10 && m.count()["suppressed"] == 0 })
 	m.end()
+	q.Put(firing("full", "rl:late")) // which is not heard, so that it is told of all as soon as it is back
+	servertest.Await(t, "word that it is away", func() bool { return strings.Contains(strings.Join(told.said(), "\n"), "is tried again") })
 	m.start()
-	servertest.Await(t, "ten after the restart", func() bool { return m.count()["active"] == 10 })
+	servertest.Await(t, "eleven after the restart", func() bool { return m.count()["active"] == 11 })
 	for _, one := range told.said() {
 		if strings.Contains(one, "refuses") {
 			t.Error(one)

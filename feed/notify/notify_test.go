@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -100,6 +102,7 @@ func (d *deliveries) said() []string {
 // TestWebhook gets the alert once, again after a fault of its own, and never after a
 // refusal; the token in its URL is in no error.
 func TestWebhook(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		codes []int
 		posts int
@@ -175,26 +178,31 @@ func TestCommand(t *testing.T) {
 	}
 }
 
+// hangs takes a POST and answers it when it is given up.
+type hangs chan struct{}
+
+func (h hangs) RoundTrip(r *http.Request) (*http.Response, error) {
+	close(h)
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
+
 // TestCloseDoesNotWaitForEver for a receiver that hangs.
 func TestCloseDoesNotWaitForEver(t *testing.T) {
-	release, entered := make(chan struct{}), make(chan struct{})
-	hanging := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		close(entered)
-		select {
-		case <-release:
-		case <-r.Context().Done():
+	synctest.Test(t, func(t *testing.T) {
+		hanging := hangs(make(chan struct{}))
+		was := notify.SetTransport(hanging)
+		defer notify.SetTransport(was)
+		failed := make(chan report.Delivery, 10)
+		q := notify.NewQueue(map[string]notify.Route{"full": hooked}, func(d report.Delivery) { failed <- d })
+		q.Put(firing("full", "rl:a"))
+		<-hanging
+		begun := time.Now()
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		q.Close(ctx)
+		if d := <-failed; !strings.Contains(d.String(), "was not delivered") || d.Outcome != report.Failed || time.Since(begun) > 0 {
+			t.Errorf("it says %v after %v", d, time.Since(begun))
 		}
-	}))
-	defer hanging.Close()
-	defer close(release)
-	failed := make(chan report.Delivery, 10)
-	q := notify.NewQueue(map[string]notify.Route{"full": {Webhook: func() (string, error) { return hanging.URL, nil }}}, func(d report.Delivery) { failed <- d })
-	q.Put(firing("full", "rl:a"))
-	<-entered
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	q.Close(ctx)
-	if d := <-failed; !strings.Contains(d.String(), "was not delivered") || d.Outcome != report.Failed {
-		t.Errorf("it says %v", d)
-	}
+	})
 }
