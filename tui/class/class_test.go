@@ -152,6 +152,7 @@ func waits(t *testing.T, what string, happens func() bool) {
 
 // TestAClassOfThirty: thirty students come, are driven by the teacher, predict, and go.
 func TestAClassOfThirty(t *testing.T) {
+	t.Parallel()
 	n := 30
 	if testing.Short() {
 		n = 6
@@ -255,6 +256,7 @@ func firstQuestion(t *testing.T, id string) string {
 
 // TestTheClassEnds: when the teacher's program ends, each terminal is as it was before, with a line of farewell.
 func TestTheClassEnds(t *testing.T) {
+	t.Parallel()
 	h := hold(t, class.Options{})
 	students := []*student{h.student(t, "ada"), h.student(t, "eve")}
 	for _, s := range students {
@@ -340,6 +342,7 @@ func TestNothingButTheLab(t *testing.T) {
 }
 
 func TestWhoMayCome(t *testing.T) {
+	t.Parallel()
 	for _, address := range []string{":2222", "0.0.0.0:0", "192.0.2.1:22", "nonsense"} {
 		if s, err := class.Listen(class.Options{Address: address, Key: newKey(t)}); err == nil {
 			t.Errorf("%s is listened on without asking anything (%v)", address, s.Addr())
@@ -417,6 +420,7 @@ func TestTheHostIsTheSameAgain(t *testing.T) {
 
 // TestTheWindowChanges: a student's terminal may change its size.
 func TestTheWindowChanges(t *testing.T) {
+	t.Parallel()
 	h := hold(t, class.Options{})
 	s := h.student(t, "ada")
 	s.sees("ratescope lab")
@@ -431,6 +435,7 @@ func TestTheWindowChanges(t *testing.T) {
 
 // TestFreedAgain: the teacher frees the class, and a student who leaves takes nothing along.
 func TestFreedAgain(t *testing.T) {
+	t.Parallel()
 	h := hold(t, class.Options{})
 	teacher := h.Room.Teacher()
 	s := h.student(t, "ada")
@@ -449,6 +454,7 @@ func TestFreedAgain(t *testing.T) {
 // TestWrongPasswordsAreSlow: the answers to wrong passwords come one after the other, however many connections
 // try, each is told, and the teacher sees how many there were; the right one is let in meanwhile.
 func TestWrongPasswordsAreSlow(t *testing.T) {
+	t.Parallel()
 	const tries, slow = 6, 100 * time.Millisecond
 	admit, err := class.Password([]byte("correct horse\n"))
 	if err != nil {
@@ -481,6 +487,7 @@ func TestWrongPasswordsAreSlow(t *testing.T) {
 
 // TestTheTeacherIsToldHowStudentsComeIn: as long as the class is empty its screen says what to type.
 func TestTheTeacherIsToldHowStudentsComeIn(t *testing.T) {
+	t.Parallel()
 	h := hold(t, class.Options{})
 	newDesk(t, h, 80, 24).sees("No student is in class yet", h.Invitation())
 	large := strings.NewReplacer("ssh", "\ue000\ue000\ue001", "-p", "-\ue002").Replace(h.Invitation()) // S, H and P as they are typed

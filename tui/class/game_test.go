@@ -9,6 +9,7 @@ import (
 // TestTheGame: half the class hands limiters in, half breaks them; the teacher sees who broke whom, and the winning traffic
 // is played in all lanes, which those who follow see as well.
 func TestTheGame(t *testing.T) {
+	t.Parallel()
 	h := hold(t, class.Options{})
 	teacher := newDesk(t, h, 140, 42)
 	ada := h.student(t, "ada")

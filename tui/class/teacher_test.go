@@ -71,6 +71,7 @@ func (d *desk) sees(texts ...string) {
 // TestTheTeacherSeesTheClass: who is there and where, what each reached and predicted in a
 // lesson; one student or all are called and freed, the class is locked, one is removed.
 func TestTheTeacherSeesTheClass(t *testing.T) {
+	t.Parallel()
 	h := hold(t, class.Options{})
 	teacher := newDesk(t, h, 140, 42)
 	teacher.press("S")
@@ -154,6 +155,7 @@ func TestTheTeacherSeesTheClass(t *testing.T) {
 // TestOnlyTheTeacherLeads: a student's side of the room neither drives, calls, locks nor
 // removes.
 func TestOnlyTheTeacherLeads(t *testing.T) {
+	t.Parallel()
 	h := hold(t, class.Options{})
 	h.student(t, "ada").sees("ratescope lab")
 	teacher := h.Room.Teacher()
