@@ -44,7 +44,7 @@ func TestIdentifyKey(t *testing.T) {
 		}
 	}, text string) {
 		t.Helper()
-		args := append(append([]string{"identify"}, keys...), "--redis", s.URL())
+		args := append(append([]string{"identify"}, keys...), "--for", "1ms", "--redis", s.URL()) // nothing moves
 		r := call(t, append(append(args, "--json"), more...)...)
 		if err := json.Unmarshal([]byte(r.out), &got); err != nil || r.code != 0 {
 			t.Fatalf("%d %v %s", r.code, err, r.err)

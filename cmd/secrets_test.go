@@ -12,7 +12,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -130,29 +132,46 @@ func TestNoSecretIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	secrets := fillSecrets(t, s)
-	debug, config := filepath.Join(t.TempDir(), "debug.jsonl"), filepath.Join(t.TempDir(), "config.yaml")
-	server := []string{"--redis", s.URL(), "--budget", "50%", "--limit", "100/1m", "--debug", debug}
-	args := func(command ...string) []string { return append(command, server...) }
-
-	outputs := map[string]string{}
-	for _, command := range [][]string{
-		{"snapshot"}, {"snapshot", "--json"}, {"snapshot", "--likely"}, {"snapshot", "--json", "--likely"},
-		{"identify"}, {"identify", "--json"}, {"identify", "--yaml"},
-	} {
-		outputs[strings.Join(command, " ")] = runFor(t, nil, args(command...)...)
+	folder := t.TempDir()
+	recording, config := filepath.Join(folder, "seen.jsonl"), filepath.Join(folder, "config.yaml")
+	server := []string{"--redis", s.URL(), "--budget", "50%", "--limit", "100/1m"}
+	outputs, files := map[string]string{}, map[string]string{"the recording": recording, "the written configuration": config}
+	var mu sync.Mutex // of outputs
+	told := func(what, text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		outputs[what] = text
 	}
-	outputs["identify --write"] = runFor(t, nil, args("identify", "--write", "--yes", "--config", config)...)
-	recording := filepath.Join(t.TempDir(), "seen.jsonl")
-	outputs["record"] = runFor(t, nil, args("record", recording, "--for", "2s")...)
-	many := func(printed string) bool { return strings.Count(printed, "\n") > 20 }
-	outputs["--plain"] = runFor(t, many, args("--plain", "--refresh", "50ms")...)
-	outputs["export"] = runFor(t, func(printed string) bool {
+	many := func(_ *testing.T, printed string) bool { return strings.Count(printed, "\n") > 20 }
+	metrics := func(t *testing.T, printed string) bool {
 		_, address, ok := strings.Cut(printed, "http://")
 		if ok = ok && strings.Contains(address, "\n"); ok {
-			outputs["the metrics"] = metricsOf(t, "http://"+strings.TrimSpace(address), "\nratescope_key_used{")
+			told("the metrics", metricsOf(t, "http://"+strings.TrimSpace(address), "\nratescope_key_used{"))
 		}
 		return ok
-	}, args("export", "--listen", "localhost:0")...)
+	}
+	t.Run("commands", func(t *testing.T) {
+		for i, c := range []struct {
+			what, file string
+			done       func(t *testing.T, printed string) bool // nil for one that ends by itself
+		}{
+			{"snapshot", "", nil}, {"snapshot --json", "", nil}, {"snapshot --likely", "", nil}, {"snapshot --json --likely", "", nil},
+			{"identify", "", nil}, {"identify --json", "", nil}, {"identify --yaml", "", nil}, {"identify --write --yes --config", config, nil},
+			{"record --for 2s", recording, nil}, {"--plain --refresh 50ms", "", many}, {"export --listen localhost:0", "", metrics},
+		} {
+			debug := filepath.Join(folder, fmt.Sprintf("debug%d.jsonl", i))
+			files["the debug log of "+c.what] = debug
+			args := slices.Concat(strings.Fields(c.what+" "+c.file), server, []string{"--debug", debug})
+			t.Run(c.what, func(t *testing.T) {
+				t.Parallel()
+				var done func(printed string) bool
+				if c.done != nil {
+					done = func(printed string) bool { return c.done(t, printed) }
+				}
+				told(c.what, runFor(t, done, args...))
+			})
+		}
+	})
 	r, err := feed.NewRedis(feed.Options{URLs: []string{s.URL()}, Budget: 0.5})
 	if err != nil {
 		t.Fatal(err)
@@ -167,7 +186,7 @@ func TestNoSecretIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	outputs["the exported file"] = exported.String()
-	for what, name := range map[string]string{"the recording": recording, "the written configuration": config, "the debug log": debug} {
+	for what, name := range files {
 		content, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
