@@ -101,7 +101,7 @@ func TestTheArmingIsSeenEverywhere(t *testing.T) {
 func TestArmingEnds(t *testing.T) {
 	a := &arms{}
 	o := tui.Options{Look: shell.Options{FPS: 1}, Session: session.Options{Inject: firing.Options{Arming: a}}}
-	told(t, 140, 42, o, func(x *terminal, _ *tuitest.Feed, injector *feedInjector) {
+	told(t, 80, 24, o, func(x *terminal, _ *tuitest.Feed, injector *feedInjector) {
 		x.Press("/", "o", "n", "c", "e", "enter")
 		x.See("quiet:once")
 		x.Press("!")

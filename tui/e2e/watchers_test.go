@@ -46,18 +46,22 @@ func TestThreeWatchersPageOnce(t *testing.T) {
 		return strings.Contains(watching.String(), "answers") && strings.Contains(exporting.String(), "the metrics are on")
 	})
 
-	// told waits for the nth post of each program about an alert, and returns the one dedup_key of all.
+	// told waits for the nth post of each program about an alert in a state, and returns the one dedup_key of all.
 	told := func(alert, state string, n, count int, keys ...string) string {
 		t.Helper()
 		var all []string
 		for _, name := range names {
-			servertest.Await(t, fmt.Sprintf("%s is %s by %s", alert, state, name), func() bool { return len(hooks[name].of(alert)) == n })
-			post := hooks[name].of(alert)[n-1]
+			var posts []map[string]any
+			servertest.Await(t, fmt.Sprintf("%s is %s by %s", alert, state, name), func() bool {
+				posts = slices.DeleteFunc(hooks[name].of(alert), func(post map[string]any) bool { return post["state"] != state })
+				return len(posts) == n
+			})
+			post := posts[n-1]
 			var about []string
 			for _, key := range post["keys"].([]any) {
 				about = append(about, key.(string))
 			}
-			if slices.Sort(about); post["state"] != state || post["count"] != float64(count) || !slices.Equal(about, keys) {
+			if slices.Sort(about); post["count"] != float64(count) || !slices.Equal(about, keys) {
 				t.Errorf("%s posts %v, want %s of %v", name, post, state, keys)
 			}
 			all = append(all, fmt.Sprint(post["dedup_key"]))
@@ -72,15 +76,15 @@ func TestThreeWatchersPageOnce(t *testing.T) {
 	s.cli(t, "MSET", "rl:b", "10", "rl:c", "10")
 	s.cli(t, "EXPIRE", "rl:b", "3600")
 	s.cli(t, "EXPIRE", "rl:c", "3600")
+	s.cli(t, "SET", "rl:a", "1", "EX", "3600") // what begins and what ends is posted apart, each after some seconds
 	two := told("full", "firing", 2, 2, "rl:b", "rl:c")
-	s.cli(t, "SET", "rl:a", "1", "EX", "3600")
-	if over := told("full", "resolved", 3, 1, "rl:a"); over != one || two == one {
+	if over := told("full", "resolved", 1, 1, "rl:a"); over != one || two == one {
 		t.Errorf("rl:a began under %s and ends under %s; two others began under %s", one, over, two)
 	}
 	s.Kill()
 	down := told("down", "firing", 1, 1)
 	s.Server.Start()
-	if over := told("down", "resolved", 2, 1); over != down || down == one || down == two {
+	if over := told("down", "resolved", 1, 1); over != down || down == one || down == two {
 		t.Errorf("the server's alert began under %s and ends under %s", down, over)
 	}
 	term.press("q")
