@@ -23,51 +23,70 @@ import (
 
 const refresh = 40 * time.Millisecond
 
-func TestEmbeddedConforms(t *testing.T) {
-	conform(t, conformCase{Refresh: refresh, Keys: 10, Open: func(t *testing.T) (feed.Source, func()) {
-		e, err := demo.New(feed.Options{Refresh: refresh})
+// TestConforms holds every kind of source to what feed.Source promises.
+func TestConforms(t *testing.T) {
+	t.Parallel()
+	for name, source := range conforming {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			source(t).conform(t)
+		})
+	}
+}
+
+// TestNothingIsLeft ends a source of every kind. It runs alone: other tests have goroutines of their own.
+func TestNothingIsLeft(t *testing.T) {
+	for name, source := range conforming {
+		t.Run(name, func(t *testing.T) {
+			c := source(t)
+			c.emits(t) // what stays beside the source, as the sessions of an exporter, is there from now on
+			c.ends(t)
+		})
+	}
+}
+
+// conforming are the kinds of sources. Those that read a server have traffic through real limiters there.
+var conforming = map[string]func(t *testing.T) conformCase{
+	"embedded": func(*testing.T) conformCase {
+		return conformCase{Refresh: refresh, Keys: 10, Open: func(t *testing.T) (feed.Source, func()) {
+			e, err := demo.New(feed.Options{Refresh: refresh})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return e, func() { e.Close() }
+		}}
+	},
+	"redis": func(t *testing.T) conformCase { return readsServer(4, "redis://"+busy(t)) },
+	"RESP3": func(t *testing.T) conformCase { return readsServer(4, "redis://"+busy(t)+"?protocol=3") },
+	"away":  func(*testing.T) conformCase { return readsServer(0, "redis://127.0.0.1:1") }, // a port where nothing listens
+	"fed": func(t *testing.T) conformCase { // by an exporter
+		exporter := exports(t, busy(t))
+		return conformCase{Refresh: refresh, Keys: 4, Open: func(t *testing.T) (feed.Source, func()) {
+			s, err := relay.New(relay.Options{URLs: []string{exporter}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s, func() {}
+		}}
+	},
+}
+
+// readsServer is a source that reads so many keys of a server.
+func readsServer(keys int, url string) conformCase {
+	return conformCase{Refresh: refresh, Keys: keys, Open: func(t *testing.T) (feed.Source, func()) {
+		r, err := feed.NewRedis(feed.Options{Watch: everyKey, URLs: []string{url}, Refresh: refresh})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return e, func() { e.Close() }
-	}})
+		return r, func() { r.Close() }
+	}}
 }
 
-// TestRedisConforms watches a real server while traffic goes through real limiters.
-func TestRedisConforms(t *testing.T) {
+// busy starts a server with traffic and returns its address.
+func busy(t *testing.T) string {
 	addr := servertest.Start(t).Addr()
 	traffic(t, addr)
-	conform(t, conformCase{Refresh: refresh, Keys: 4, Open: func(t *testing.T) (feed.Source, func()) {
-		r, err := feed.NewRedis(feed.Options{Watch: everyKey, URLs: []string{"redis://" + addr}, Refresh: refresh})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return r, func() { r.Close() }
-	}})
-}
-
-// TestRESP3Conforms does the same with a reading client that speaks RESP3.
-func TestRESP3Conforms(t *testing.T) {
-	addr := servertest.Start(t).Addr()
-	traffic(t, addr)
-	conform(t, conformCase{Refresh: refresh, Keys: 4, Open: func(t *testing.T) (feed.Source, func()) {
-		r, err := feed.NewRedis(feed.Options{Watch: everyKey, URLs: []string{"redis://" + addr + "?protocol=3"}, Refresh: refresh})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return r, func() { r.Close() }
-	}})
-}
-
-// TestAwayConforms watches a port where nothing listens.
-func TestAwayConforms(t *testing.T) {
-	conform(t, conformCase{Refresh: refresh, Open: func(t *testing.T) (feed.Source, func()) {
-		r, err := feed.NewRedis(feed.Options{Watch: everyKey, URLs: []string{"redis://127.0.0.1:1"}, Refresh: refresh})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return r, func() { r.Close() }
-	}})
+	return addr
 }
 
 // traffic sends requests to a key of each algorithm until the test ends.
@@ -98,20 +117,6 @@ func traffic(t *testing.T, addr string) {
 	t.Cleanup(func() { all.Wait(); client.Close() })
 }
 
-// TestFedConforms reads an exporter that watches a real server while traffic goes through real limiters.
-func TestFedConforms(t *testing.T) {
-	addr := servertest.Start(t).Addr()
-	traffic(t, addr)
-	exporter := exports(t, addr)
-	conform(t, conformCase{Refresh: refresh, Keys: 4, Open: func(t *testing.T) (feed.Source, func()) {
-		s, err := relay.New(relay.Options{URLs: []string{exporter}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s, func() {}
-	}})
-}
-
 // exports returns the URL of an exporter of a server, which runs until the test ends.
 func exports(t *testing.T, addr string) string {
 	t.Helper()
@@ -137,6 +142,7 @@ func exports(t *testing.T, addr string) string {
 // TestFedReadingsAreThoseOfRedis: of keys at rest, a dashboard that is fed by an exporter has what one
 // that reads the server has.
 func TestFedReadingsAreThoseOfRedis(t *testing.T) {
+	t.Parallel()
 	addr := servertest.Start(t).Addr()
 	client := redis.NewClient(&redis.Options{Addr: addr, Protocol: 2})
 	defer client.Close()

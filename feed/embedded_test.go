@@ -22,6 +22,7 @@ func newEmbedded(t testing.TB, o feed.Options) *demo.Embedded {
 
 // TestFirstBatchOfTheDemoIsFull looks at the very first batch.
 func TestFirstBatchOfTheDemoIsFull(t *testing.T) {
+	t.Parallel()
 	begun := time.Now()
 	e := newEmbedded(t, feed.Options{})
 	made := time.Since(begun)

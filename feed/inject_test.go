@@ -31,6 +31,7 @@ func target(a limiter.Algorithm, count int64, w time.Duration) model.Target {
 // TestWatchingSendsNoWritingCommand watches keys of every kind, with its injector not
 // armed, and asks the server what it was sent.
 func TestWatchingSendsNoWritingCommand(t *testing.T) {
+	t.Parallel()
 	s := servertest.Start(t)
 	now := s.Now()
 	s.CLI("ZADD", "log", fmt.Sprint(int64(now)), fmt.Sprint(int64(now)))
@@ -68,6 +69,7 @@ func TestWatchingSendsNoWritingCommand(t *testing.T) {
 
 // TestFiringShowsInTheReadings fires at a log and sees ZCARD move, and the reading with it.
 func TestFiringShowsInTheReadings(t *testing.T) {
+	t.Parallel()
 	s := servertest.Start(t)
 	rule := config.Rule{Match: "api:*", Algorithm: limiter.SlidingLog, Limit: limiter.Limit{Count: 3, Window: time.Hour}, LimitKnown: true}
 	path := filepath.Join(t.TempDir(), "state", "audit.jsonl")
@@ -268,6 +270,7 @@ func mustAim(t *testing.T, r model.Reading) model.Target {
 
 // TestEightInjectorsShareALimit fires 8 × 200 requests at once against a limit of 100.
 func TestEightInjectorsShareALimit(t *testing.T) {
+	t.Parallel()
 	s := servertest.Start(t)
 	for _, a := range []limiter.Algorithm{limiter.FixedWindow, limiter.SlidingLog, limiter.SlidingWindow, limiter.StreamCounter} {
 		t.Run(a.String(), func(t *testing.T) {
@@ -298,6 +301,7 @@ func TestEightInjectorsShareALimit(t *testing.T) {
 
 // TestFireIsRefused covers what stops an order before the first request.
 func TestFireIsRefused(t *testing.T) {
+	t.Parallel()
 	s := servertest.Start(t)
 	r := newRedis(t, feed.Options{Watch: everyKey, URLs: []string{s.URL()}})
 	dir := t.TempDir()

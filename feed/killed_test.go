@@ -23,6 +23,7 @@ const killedURL, killedAudit, killedAlgorithm = "RATESCOPE_TEST_KILLED_URL", "RA
 // TestUndoAfterAKill kills a process while it fires: what its audit file accounts for is taken back, the
 // request that is open is named, and while the process runs nothing is.
 func TestUndoAfterAKill(t *testing.T) {
+	t.Parallel()
 	ctx, limit := context.Background(), limiter.Limit{Count: 5000, Window: 500 * time.Hour}
 	if url := os.Getenv(killedURL); url != "" { // the process that is killed
 		algorithm, _ := limiter.ParseAlgorithm(os.Getenv(killedAlgorithm))

@@ -74,7 +74,7 @@ func OnceWithin(ctx context.Context, s Source, bounds Bounds) (model.Batch, erro
 		for _, r := range b.Readings {
 			seen[r.Key] = true
 			delete(partial, r.Key)
-			if r.Partial && r.Type == "stream" {
+			if r.Partial && r.Type == "stream" && !slices.Contains(r.Notes, model.CostUnread) {
 				partial[r.Key] = true
 			}
 		}

@@ -29,22 +29,23 @@ func (s onceSource) Run(ctx context.Context, emit func(model.Batch)) error {
 }
 
 // TestOnceWaitsForLongStreamsOnly holds that a key of which the keys tell no more than was read is
-// not waited for, and that a stream is.
+// not waited for, nor a stream of which the costs are not read, and that another stream is.
 func TestOnceWaitsForLongStreamsOnly(t *testing.T) {
 	for _, c := range []struct {
 		typ   string
+		notes []model.Note
 		waits bool
-	}{{"string", false}, {"list", false}, {"stream", true}} {
+	}{{"string", nil, false}, {"list", nil, false}, {"stream", nil, true}, {"stream", []model.Note{model.CostUnread}, false}} {
 		s := onceSource{batch: model.Batch{
 			Local: time.Unix(1_795_000_000, 0), At: limiter.Instant(1_795_000_000_000_000), Server: model.Server{Link: model.Live},
-			Sweep: model.Sweep{Passes: 1, Matched: 1}, Readings: []model.Reading{{Key: "k", Type: c.typ, Partial: true}},
+			Sweep: model.Sweep{Passes: 1, Matched: 1}, Readings: []model.Reading{{Key: "k", Type: c.typ, Partial: true, Notes: c.notes}},
 		}}
 		b, err := feed.OnceWithin(t.Context(), s, feed.Bounds{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if waited := len(b.Readings) > 1; waited != c.waits {
-			t.Errorf("%s: waited %v, want %v", c.typ, waited, c.waits)
+			t.Errorf("%s, %q: waited %v, want %v", c.typ, c.notes, waited, c.waits)
 		}
 	}
 }

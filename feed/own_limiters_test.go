@@ -21,6 +21,7 @@ import (
 // TestNothingFalseOfOthersKeys writes keys as programs do, and holds that what a rule says wrongly of them, or does not say, is
 // unknown, with a sentence that says why, and never a figure.
 func TestNothingFalseOfOthersKeys(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, rules string
 		limit       string                     // for all keys
@@ -160,6 +161,7 @@ func TestNothingFalseOfOthersKeys(t *testing.T) {
 			absent: []string{"bull:mail:completed", "bull:mail:events", "bull:mail:id"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			s := servertest.Start(t)
 			c.write(s)
 			var rules []config.Rule
@@ -255,6 +257,7 @@ func kongKeys(s *servertest.Server) {
 // TestStrangersAreLikely: counters of the commonest name, counters of minutes and logs of microseconds are likely limiters, known as
 // no library's, a group for each limiter, and without figures that were not observed.
 func TestStrangersAreLikely(t *testing.T) {
+	t.Parallel()
 	s := servertest.Start(t)
 	var batch model.Batch
 	var got map[string]model.Reading
@@ -292,6 +295,7 @@ func TestStrangersAreLikely(t *testing.T) {
 // TestOneGroupForALibrary: the subjects of a library that gives its keys no prefix of its own are one group, and the rule for it
 // is for no other library's keys.
 func TestOneGroupForALibrary(t *testing.T) {
+	t.Parallel()
 	s := servertest.Start(t)
 	for i := range 20 {
 		at := strconv.FormatInt(int64(s.Now().Add(9*time.Second))*1000, 10)

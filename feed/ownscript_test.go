@@ -81,6 +81,7 @@ func ownOrder(t *testing.T, url, key string, n int) (model.Order, *fire.Injector
 // TestOwnScript fires 12 requests at limits of 10 by the scripts of a program, one after the other and at a rate,
 // and takes them back; what the keys held before, and that they did not exist, is as it was.
 func TestOwnScript(t *testing.T) {
+	t.Parallel()
 	s := servertest.Start(t)
 	now := fmt.Sprint(s.Now().Millis() / 1000)
 	for _, c := range []struct {
@@ -136,6 +137,7 @@ func TestOwnScript(t *testing.T) {
 
 // TestOwnScriptOfAWindow: an order at the key of a window may write that key and those of the windows that follow.
 func TestOwnScriptOfAWindow(t *testing.T) {
+	t.Parallel()
 	s := servertest.Start(t)
 	now, window := time.Now().Unix(), int64(500*3600)
 	key := func(n int64) string { return fmt.Sprintf("iw:alice:%d", now/window+n) }
@@ -149,6 +151,7 @@ func TestOwnScriptOfAWindow(t *testing.T) {
 // TestOwnScriptAfterAKill: what a program's own script charged before its process was killed is not known, and undo
 // says what the keys held before.
 func TestOwnScriptAfterAKill(t *testing.T) {
+	t.Parallel()
 	s := servertest.Start(t)
 	s.CLI("SET", "fw:bob", "4", "EX", "900000")
 	order, i, path := ownOrder(t, s.URL(), "fw:bob", 3)
@@ -172,6 +175,7 @@ func TestOwnScriptAfterAKill(t *testing.T) {
 
 // TestOwnScriptIsLost: a server that forgets a script is sent its text once more, and counts no request twice.
 func TestOwnScriptIsLost(t *testing.T) {
+	t.Parallel()
 	s := servertest.Start(t)
 	order, i, _ := ownOrder(t, s.URL(), "fw:alice", 4)
 	if _, err := i.Fire(t.Context(), order, func(model.Fired) { s.CLI("SCRIPT", "FLUSH") }); err != nil {
@@ -184,6 +188,7 @@ func TestOwnScriptIsLost(t *testing.T) {
 
 // TestOwnScriptKeepsOthers: an undo that would lose what others wrote, during the action or since, is refused.
 func TestOwnScriptKeepsOthers(t *testing.T) {
+	t.Parallel()
 	s := servertest.Start(t)
 	for name, c := range map[string]struct{ during, since bool }{"during": {during: true}, "since": {since: true}} {
 		s.CLI("FLUSHALL")
@@ -209,6 +214,7 @@ func TestOwnScriptKeepsOthers(t *testing.T) {
 
 // TestPlainCounterIsFreed removes the counter of the present window of a rule without a script, and undo puts it back.
 func TestPlainCounterIsFreed(t *testing.T) {
+	t.Parallel()
 	s := servertest.Start(t)
 	n := s.Now().Millis() / (500 * time.Hour).Milliseconds()
 	s.CLI("SET", fmt.Sprintf("mn:hot:%d", n-1), "9", "EX", "900000")
@@ -238,6 +244,7 @@ func TestPlainCounterIsFreed(t *testing.T) {
 // TestOwnScriptRefused: what cannot be fired at for certain is not fired at, and a request of unknown outcome
 // stops the order.
 func TestOwnScriptRefused(t *testing.T) {
+	t.Parallel()
 	s := servertest.Start(t)
 	rules := ownConfig(t)
 	aim := func(key string) (model.Target, error) {
@@ -295,6 +302,7 @@ func TestOwnScriptRefused(t *testing.T) {
 
 // TestOwnScriptOfACluster: the script is run where its keys lie, and not at all if they lie in two slots.
 func TestOwnScriptOfACluster(t *testing.T) {
+	t.Parallel()
 	nodes := servertest.StartCluster(t, 3)
 	for _, key := range []string{"fw:alice", "fw:bob", "fw:carl"} {
 		order, i, _ := ownOrder(t, nodes[0].URL()+"?cluster=true", key, 12)

@@ -29,12 +29,11 @@ type conformCase struct {
 // It costs nothing where it is, and is long because the machine may be busy.
 const patience = time.Minute
 
-// conform holds a source to what feed.Source promises.
-func conform(t *testing.T, c conformCase) {
+// conform holds a source to what feed.Source promises, but for what it leaves at its end.
+func (c conformCase) conform(t *testing.T) {
 	t.Run("emits at every refresh", c.emits)
 	t.Run("batches are well formed", c.wellFormed)
 	t.Run("arrivals are told once", c.tellsOnce)
-	t.Run("ends with its context and leaves nothing", c.ends)
 	t.Run("does not begin after its context ended", c.stillborn)
 	t.Run("focus may come at any time", c.focuses)
 }
@@ -192,6 +191,7 @@ func (c conformCase) tellsOnce(t *testing.T) {
 	}
 }
 
+// ends holds a source to end with its context and to leave nothing.
 func (c conformCase) ends(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	s, end := c.Open(t)

@@ -52,12 +52,13 @@ func TestLoadingServer(t *testing.T) {
 	servertest.Await(t, "the first reading", func() bool { _, ok := run.Reading("k"); return ok })
 	s.Kill()
 	// It answers while it loads every 1,024 bytes, and waits 500 µs at every key: ten seconds in all, which
-	// no machine stands still.
+	// no machine stands still, unless it is told to make haste.
 	s.Start("--key-load-delay", "500", "--loading-process-events-interval-bytes", "1024")
 	servertest.Await(t, "word of the loading", func() bool {
 		b := run.Last()
 		return b.Server.Link == model.Down && strings.Contains(b.Server.Err, "is loading its data")
 	})
+	s.Ask("CONFIG", "SET", "key-load-delay", "0")
 	servertest.Await(t, "the reading after it", func() bool {
 		x, _ := run.Reading("k")
 		return run.Last().Server.Link == model.Live && used(x) == 2
@@ -80,6 +81,9 @@ func TestClusterDown(t *testing.T) {
 	}
 	run := runSource(t, newRedis(t, feed.Options{Watch: everyKey, URLs: []string{nodes[0].URL() + "?cluster=true"}, Refresh: 50 * time.Millisecond}))
 	servertest.Await(t, "all keys", func() bool { return run.Last().Sweep.Matched == 12 })
+	for _, s := range nodes[:2] { // so that it is away sooner, and its slots are served sooner when it is back
+		s.CLI("CONFIG", "SET", "cluster-node-timeout", "1000")
+	}
 	nodes[2].Kill()
 	servertest.Await(t, "word of the cluster that is down", func() bool {
 		b := run.Last()
@@ -161,7 +165,7 @@ func TestAnUnansweredRequestIsNotSentAgain(t *testing.T) {
 	p := servertest.StartProxy(t, s.Addr())
 	defer p.Close()
 	r := newRedis(t, feed.Options{Watch: everyKey, URLs: []string{"redis://" + p.Listener.Addr().String()}})
-	i := r.Injector(fire.Options{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit"), Timeout: 6 * time.Second})
+	i := r.Injector(fire.Options{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit"), Timeout: 4 * time.Second})
 	order := model.Order{Key: "k", Target: target(limiter.SlidingLog, 100, time.Hour), Cost: 1, N: 50}
 	answered := 0
 	outcomes, err := i.Fire(context.Background(), order, func(model.Fired) {
@@ -177,6 +181,7 @@ func TestAnUnansweredRequestIsNotSentAgain(t *testing.T) {
 
 // TestExactKeysWithoutAWindow finds the counters of a key by its name alone.
 func TestExactKeysWithoutAWindow(t *testing.T) {
+	t.Parallel()
 	s := servertest.Start(t)
 	start := s.Now().Floor(time.Minute)
 	s.CLI("SET", fmt.Sprintf("{a*b}:sw:%d", start.Millis()), "5", "PX", "119000")

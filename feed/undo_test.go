@@ -42,6 +42,7 @@ func held(t *testing.T, s *servertest.Server) string {
 // TestUndo fires at a limiter of every algorithm that was used before, takes it back, and holds
 // every key with its expiry to what it was.
 func TestUndo(t *testing.T) {
+	t.Parallel()
 	s := servertest.Start(t)
 	limit := limiter.Limit{Count: 5, Window: 500 * time.Hour} // no window ends while the test runs
 	for _, a := range limiter.Algorithms() {
@@ -78,6 +79,7 @@ func TestUndo(t *testing.T) {
 
 // TestUndoCountsWhatWrote: requests that the server refused with an error are not among those that are taken back.
 func TestUndoCountsWhatWrote(t *testing.T) {
+	t.Parallel()
 	s := servertest.Start(t)
 	i := armed(t, s)
 	s.CLI("ZADD", "k", "1", "of another program")
@@ -89,6 +91,7 @@ func TestUndoCountsWhatWrote(t *testing.T) {
 
 // TestUndoRefuses names what cannot be taken back, and leaves it as it is.
 func TestUndoRefuses(t *testing.T) {
+	t.Parallel()
 	s := servertest.Start(t)
 	path := filepath.Join(t.TempDir(), "audit")
 	limit := limiter.Limit{Count: 5, Window: 500 * time.Hour} // no window ends while the test runs

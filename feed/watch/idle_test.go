@@ -106,7 +106,7 @@ func TestCounterThatLostItsExpiry(t *testing.T) {
 func TestCounterThatOutlivesItsWindow(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)
-	begin := func() { s.CLI("SET", "rl:user", "47000", "PX", "5000") }
+	begin := func() { s.CLI("SET", "rl:user", "47000", "PX", "3000") }
 	begin()
 	rule := config.Rule{Match: "rl:*", Algorithm: limiter.FixedWindow, Limit: limiter.Limit{Count: 20_000, Window: time.Second}, LimitKnown: true}
 	run := feedtest.Run(t, feedtest.NewRedis(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"rl:user"}, Rules: []config.Rule{rule}, Refresh: 50 * time.Millisecond}))

@@ -186,7 +186,8 @@ func unread(t *testing.T, nodes, spared []*servertest.Server, watch func() *feed
 // also of counters whose windows have slots of their own. Two would not be behind by the same.
 func TestOneReplicaOfSeveral(t *testing.T) {
 	t.Parallel()
-	nodes := servertest.StartReplicated(t, 3, 2)
+	const masters = 2
+	nodes := servertest.StartReplicated(t, masters, 2)
 	c := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{nodes[0].Addr()}, Protocol: 2})
 	t.Cleanup(func() { c.Close() })
 	ctx := context.Background()
@@ -215,14 +216,14 @@ func TestOneReplicaOfSeveral(t *testing.T) {
 		}
 		return true
 	}
-	unread(t, nodes, nodes[:3], func() *feedtest.Running {
+	unread(t, nodes, nodes[:masters], func() *feedtest.Running {
 		count()
 		counted++
 		run = feedtest.Run(t, feedtest.NewRedis(t, feed.Options{Watch: feedtest.EveryKey, URLs: []string{nodes[0].URL() + "?cluster=true&replica=true"}, Refresh: 50 * time.Millisecond,
 			Rules: []config.Rule{{Match: "*", Algorithm: limiter.FixedWindow, Limit: limit, LimitKnown: true}}}))
 		servertest.Await(t, "all counters", all)
 		of = map[string][]*servertest.Server{}
-		for _, s := range nodes[3:] {
+		for _, s := range nodes[masters:] {
 			_, rest, _ := strings.Cut(s.CLI("INFO", "replication"), "master_port:")
 			master := strings.Fields(rest)[0]
 			if readsOf(s) > 0 {
@@ -236,13 +237,13 @@ func TestOneReplicaOfSeveral(t *testing.T) {
 			t.Errorf("%d replicas of the master at port %s are read", len(read), master)
 		}
 	}
-	if len(of) != 3 {
-		t.Fatalf("replicas of %d masters are read, want of 3", len(of))
+	if len(of) != masters {
+		t.Fatalf("replicas of %d masters are read, want of %d", len(of), masters)
 	}
 	stops := of[strconv.Itoa(nodes[0].Port)][0]
 	stops.Kill()
 	left := slices.DeleteFunc(slices.Clone(nodes), func(s *servertest.Server) bool { return s == stops })
-	unread(t, left, nodes[:3], func() *feedtest.Running {
+	unread(t, left, nodes[:masters], func() *feedtest.Running {
 		count()
 		counted++
 		servertest.Await(t, "the readings to go on at the other replica", all)

@@ -17,6 +17,7 @@ import (
 // board says how many of its limits were forgotten, also where the server was back before
 // the next look, so that it never seemed to be away.
 func TestRestartThatLostTheLimits(t *testing.T) {
+	t.Parallel()
 	for name, refresh := range map[string]time.Duration{"away for some looks": 5 * time.Millisecond, "away between two looks": 3 * time.Second} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -54,7 +54,7 @@ func TestASlowLinkMakesNoKeySick(t *testing.T) {
 	for _, first := range []bool{true, false} {
 		t.Run(fmt.Sprintf("slow from the first: %v", first), func(t *testing.T) {
 			t.Parallel()
-			const each = 150
+			const each = 100
 			_, p := slowServer(t, each)
 			slow := func(p *servertest.Proxy) { p.Rate, p.Delay = 64_000, 20*time.Millisecond }
 			if first {
@@ -104,7 +104,7 @@ func TestAStallFarAwayIsNotDown(t *testing.T) {
 	far := func(p *servertest.Proxy) { p.Delay = 1500 * time.Millisecond }
 	p.Set(far)
 	run := feedtest.Run(t, feedtest.NewRedis(t, feed.Options{URLs: []string{"redis://" + p.Listener.Addr().String()}, Watch: []string{"rate:*"}}))
-	for seen := range 3 {
+	for seen := range 2 {
 		servertest.Await(t, "answers", func() bool {
 			return run.Count() > 3*seen && run.Last().Server.RTT > time.Second && len(run.Last().Readings) > 0
 		})

@@ -60,7 +60,7 @@ func TestRetryStorm(t *testing.T) {
 		t.Errorf("scripts that each added something: %.1f a second are said to have added nothing", most)
 	}
 	storm <- true
-	if least, _ := examinations(4); least < 5 {
+	if least, _ := examinations(3); least < 5 {
 		t.Errorf("with as many calls that are denied, %.1f a second are said to have added nothing", least)
 	}
 	cancel()
