@@ -17,7 +17,9 @@ import (
 // TestHappenedIsWhatTheBoardTells: each alert of a board that saw every batch, at a moment at which a
 // replay knows of it; keys that came and went are left out.
 func TestHappenedIsWhatTheBoardTells(t *testing.T) {
+	t.Parallel()
 	all, file := recorded(t, 90*time.Second)
+	then := boards(all)
 	var board model.Board
 	for _, b := range all {
 		board.Apply(b)
@@ -38,7 +40,7 @@ func TestHappenedIsWhatTheBoardTells(t *testing.T) {
 		if m.Kind != record.MarkerEvent || m.Moment() < m.At {
 			t.Errorf("%+v is no event that a replay has seen", m)
 		}
-		seen := upTo(all, file.Begin, m.Moment())
+		seen := then.upTo(m.Moment())
 		if n := len(seen.Alerts()); n == 0 || seen.Alerts()[n-1].At < m.At {
 			t.Errorf("where a replay goes for %+v, its board does not know of it", m)
 		}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"reflect"
+	"sort"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -67,15 +68,37 @@ func play(t testing.TB, f *record.File, speed float64, linear bool) *replay.Play
 }
 
 // upTo is the board that was live at a moment of the recording.
-func upTo(all []model.Batch, begin, moment limiter.Instant) *model.Board {
+func upTo(all []model.Batch, moment limiter.Instant) *model.Board {
+	var b model.Board
+	onTo(&b, all, moment)
+	return &b
+}
+
+// onTo has a board see what came after its latest batch, up to a moment.
+func onTo(b *model.Board, all []model.Batch, moment limiter.Instant) {
+	seen := b.Local
+	for _, batch := range all {
+		if batch.Local.After(seen) && limiter.InstantOf(batch.Local) <= moment {
+			b.Apply(batch)
+		}
+	}
+}
+
+// live are the boards that were live after each batch of a recording. What they show is that of upTo, and how they keep it is not.
+type live []*model.Board
+
+func boards(all []model.Batch) (l live) {
 	var b model.Board
 	for _, batch := range all {
-		if at := limiter.InstantOf(batch.Local); at > moment {
-			break
-		}
 		b.Apply(batch)
+		l = append(l, b.Freeze(b.At))
 	}
-	return &b
+	return l
+}
+
+// upTo is the one that was live at a moment of the recording, which is not before its first batch.
+func (l live) upTo(moment limiter.Instant) *model.Board {
+	return l[sort.Search(len(l), func(i int) bool { return limiter.InstantOf(l[i].Local) > moment })-1]
 }
 
 // same fails unless two boards show the same at a moment.
@@ -91,6 +114,7 @@ func same(t *testing.T, what string, got, want *model.Board) {
 
 // TestBatchesComeWhenTheyCame, at any speed, and the clock is the recording's.
 func TestBatchesComeWhenTheyCame(t *testing.T) {
+	t.Parallel()
 	for _, speed := range []float64{0.5, 1, 4} {
 		synctest.Test(t, func(t *testing.T) {
 			all, f := recorded(t, 30*time.Second)
@@ -118,6 +142,7 @@ func TestBatchesComeWhenTheyCame(t *testing.T) {
 
 // TestAScreenSeesWhatWasThere, at speeds at which batches are joined.
 func TestAScreenSeesWhatWasThere(t *testing.T) {
+	t.Parallel()
 	for _, speed := range []float64{1, 20, 1000} {
 		synctest.Test(t, func(t *testing.T) {
 			all, f := recorded(t, 70*time.Second)
@@ -137,7 +162,7 @@ func TestAScreenSeesWhatWasThere(t *testing.T) {
 				b.Apply(batch)
 				taken++
 			}
-			same(t, "at the end", &b, upTo(all, f.Begin, f.End))
+			same(t, "at the end", &b, upTo(all, f.End))
 			if most := int(70/speed*10) + 3; taken > most && speed > 1 {
 				t.Errorf("%d batches at speed %g", taken, speed)
 			}
@@ -150,6 +175,7 @@ func TestAScreenSeesWhatWasThere(t *testing.T) {
 
 // TestGoingAnywhere leads to the board that was live then, back and forth, paused or not.
 func TestGoingAnywhere(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		all, f := recorded(t, 100*time.Second)
 		p := play(t, f, 1, false)
@@ -183,7 +209,7 @@ func TestGoingAnywhere(t *testing.T) {
 				t.Fatal("the pin was lost")
 			}
 			pinned = false
-			same(t, "after a seek", &b, upTo(all, f.Begin, to))
+			same(t, "after a seek", &b, upTo(all, to))
 			if r.IntN(4) == 0 { // the one who shows it may change it
 				b.Pin("webhook:github")
 				pinned = b.Key("webhook:github") != nil
@@ -218,6 +244,7 @@ func TestGoingAnywhere(t *testing.T) {
 
 // TestLeaping shows at once where everything stood, and soon what came before it too.
 func TestLeaping(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		all, f := recorded(t, 200*time.Second)
 		p := play(t, f, 1, false)
@@ -238,7 +265,7 @@ func TestLeaping(t *testing.T) {
 			to := f.Begin + limiter.Instant(r.Int64N(int64(f.End-f.Begin)+1))
 			p.Seek(to)
 			take()
-			want := upTo(all, f.Begin, to)
+			want := upTo(all, to)
 			for name, k := range want.Keys() {
 				was := k.Reading
 				got := b.Key(name)
@@ -263,7 +290,8 @@ func TestLeaping(t *testing.T) {
 				time.Sleep(2 * time.Second)
 				take()
 				p.Pause()
-				same(t, "going on from there", &b, upTo(all, f.Begin, p.Playback(time.Now()).At))
+				onTo(want, all, p.Playback(time.Now()).At)
+				same(t, "going on from there", &b, want)
 			}
 		}
 		if leaps < 10 {

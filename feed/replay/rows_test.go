@@ -28,7 +28,9 @@ func whole(t *testing.T, f *record.File) *record.Reader {
 // TestRowsAreWhatWasOnTheBoard: a moment read from the nearest place in the file, and the rows of
 // a key's history, have the figures of a board that saw every batch until then.
 func TestRowsAreWhatWasOnTheBoard(t *testing.T) {
+	t.Parallel()
 	all, file := recorded(t, 90*time.Second)
+	then := boards(all)
 	kept := record.NewTail(record.Header{}, time.Hour, 1<<26)
 	for _, b := range all {
 		if err := kept.Write(b); err != nil {
@@ -37,7 +39,7 @@ func TestRowsAreWhatWasOnTheBoard(t *testing.T) {
 	}
 	for _, passed := range []time.Duration{0, 700 * time.Millisecond, 31 * time.Second, 44 * time.Second, 47 * time.Second, 90 * time.Second} {
 		at := file.Begin.Add(passed)
-		board := upTo(all, file.Begin, at)
+		board := then.upTo(at)
 		rows, server, err := replay.Moment(file, at, "", report.Options{})
 		if err != nil || len(rows) != len(tuitest.Cast()) || server != board.Server.Target {
 			t.Fatalf("after %v: %d rows of %q, %v", passed, len(rows), server, err)
@@ -76,7 +78,7 @@ func TestRowsAreWhatWasOnTheBoard(t *testing.T) {
 				continue // the boards take long
 			}
 			row.Step = nil
-			want := report.RowOf(&upTo(all, file.Begin, at).Key(p.Name).Reading, at, report.Options{})
+			want := report.RowOf(&then.upTo(at).Key(p.Name).Reading, at, report.Options{})
 			if text(t, row) != text(t, want) {
 				t.Fatalf("%s: the row is\n%swant\n%s", p.Name, text(t, row), text(t, want))
 			}
