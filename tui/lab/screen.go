@@ -151,7 +151,7 @@ var taskHints = []string{"fire", "burst", "hint", "next lesson", "play", "go to"
 func (s *Screen) Pace() time.Duration {
 	switch {
 	case s.clock.playing:
-		return s.app.Frame()
+		return s.app.Options.Frame()
 	case s.class.teaches(), s.class.following, s.shows(duelName):
 		return showEvery
 	}

@@ -126,7 +126,7 @@ func (s *Session) Pace() (wait time.Duration, idle bool) {
 	if s.Shell.Options.Still || s.idleScreen() {
 		return time.Second - time.Duration(now%1e6)*time.Microsecond, true
 	}
-	frame := s.Shell.Frame()
+	frame := s.Shell.Options.Frame()
 	unhurried := 5 * frame
 	quiet := s.Orders.Firing() == 0 && !s.Shown.Throttled && s.Shown.Quiet() > 2*time.Second
 	switch {

@@ -69,7 +69,7 @@ type App struct {
 	Host    Host // what the program is about: set before Run
 	keys    Actions
 	mouse   bool
-	used    []string // names of the palette's actions, the last used last
+	used    history
 
 	Group *Group // that it is one of; nil: it runs alone
 }
@@ -153,7 +153,7 @@ func (o *Options) writes() int {
 }
 
 // Frame is the time between two pictures at the highest rate that is allowed.
-func (a *App) Frame() time.Duration { return time.Second / time.Duration(a.Options.FPS) }
+func (o *Options) Frame() time.Duration { return time.Second / time.Duration(o.FPS) }
 
 // Show shows the screen of that name.
 func (a *App) Show(name string) tea.Cmd {

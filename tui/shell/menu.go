@@ -29,7 +29,7 @@ func (a *App) Menu(title string, first []Choice, groups ...Menu) *Picker {
 		if !slices.Contains(groups, act.Menu) || act.Writes && act.Reason() != "" {
 			continue
 		}
-		c := a.choice(act)
+		c := a.used.choice(act, a.Canvas.Buffer.ASCII)
 		if act.Reason() == "" && act.Note != nil {
 			c.What += " " + act.Note()
 		}
@@ -45,11 +45,19 @@ func (a *App) Menu(title string, first []Choice, groups ...Menu) *Picker {
 	return a.pick(title, append(first, choices...))
 }
 
+// history is the names of the actions that were chosen from lists, the last one last.
+type history []string
+
+// add notes that an action was chosen.
+func (h *history) add(name string) {
+	*h = append(slices.DeleteFunc(*h, func(other string) bool { return other == name }), name)
+}
+
 // choice returns an action as a line of a picker, with why it is not possible now where it is not.
-func (a *App) choice(act Action) Choice {
+func (h history) choice(act Action, ascii bool) Choice {
 	c := Choice{Name: act.Name, What: cmp.Or(act.Reason(), act.What()), Aside: act.Help().Key, Synonyms: act.Synonyms, Last: act.Writes,
-		Dim: !act.Enabled(), Weight: slices.Index(a.used, act.Name), Value: act}
-	if a.Canvas.Buffer.ASCII {
+		Dim: !act.Enabled(), Weight: slices.Index(h, act.Name), Value: act}
+	if ascii {
 		c.Aside = act.Keys()[0]
 	}
 	return c
@@ -60,7 +68,7 @@ func (a *App) pick(title string, choices []Choice) *Picker {
 	p := a.NewPicker(title, choices)
 	p.Chosen = func(c Choice) tea.Cmd {
 		if act, ok := c.Value.(Action); ok {
-			return a.CarryOut(act)
+			return a.carryOut(act)
 		}
 		return nil
 	}
@@ -83,7 +91,7 @@ func (a *App) actions() Actions {
 		Bind("view", "palette", ":", "finds any action by its name", func() tea.Cmd { return a.Open(newPalette(a)) }).For(ToFind).
 			As(Palette).Hinted("do"),
 	}
-	list = append(list, a.screenKeys()...)
+	list = append(list, a.numbers(a.show)...)
 	list = append(list, a.Host.HostKeys()...)
 	return append(list,
 		Bind("view", "theme", "t", "picks a theme", func() tea.Cmd { return a.Open(newThemes(a)) }).
@@ -97,20 +105,17 @@ func (a *App) actions() Actions {
 	)
 }
 
-// screenKeys are the numbers of the screens. A screen that is shown alone has them too, and they
+// numbers are the keys of the screens, which show them. A screen that is shown alone has them too, and they
 // say where the others are.
-func (a *App) screenKeys() (list Actions) {
-	if len(a.screens) == 1 {
+func (s *stack) numbers(show func(i int) tea.Cmd) (list Actions) {
+	if len(s.screens) == 1 {
 		alone := func() string {
-			return "This is the " + a.screens[0].name + " alone; \"ratescope\" opens all six screens."
+			return "This is the " + s.screens[0].name + " alone; \"ratescope\" opens all six screens."
 		}
 		return Actions{Bind("view", "screens", "1-6", "shows the other screens", func() {}, "1", "2", "3", "4", "5", "6").When(alone)}
 	}
-	for i := range a.screens {
-		s := a.screens[i]
-		if n := strconv.Itoa(i + 1); i < 9 {
-			list = append(list, Bind("view", s.name, n, s.what, func() tea.Cmd { return a.show(i) }).Hinted(s.name))
-		}
+	for i, one := range s.screens[:min(len(s.screens), 9)] {
+		list = append(list, Bind("view", one.name, strconv.Itoa(i+1), one.what, func() tea.Cmd { return show(i) }).Hinted(one.name))
 	}
 	return list
 }
@@ -132,7 +137,7 @@ func (a *App) All() Actions {
 // newPalette lists every action by its name, what was chosen from a list before first. One that sends requests to Redis is not the
 // first hit of anything but its whole name, and asks before it does.
 func newPalette(a *App) *Picker {
-	choices := collect.Map(collect.Only(a.All(), func(act Action) bool { return act.ID != Palette }), a.choice)
+	choices := collect.Map(a.All().Without(Palette), func(act Action) Choice { return a.used.choice(act, a.Canvas.Buffer.ASCII) })
 	slices.SortStableFunc(choices, func(x, y Choice) int { return cmp.Or(turn(x)-turn(y), y.Weight-x.Weight) })
 	return a.pick("do", choices)
 }
@@ -149,9 +154,9 @@ func turn(c Choice) int {
 	return 0
 }
 
-// CarryOut does an action that was chosen from a list: one that writes asks before it does.
-func (a *App) CarryOut(act Action) tea.Cmd {
-	a.used = append(slices.DeleteFunc(a.used, func(name string) bool { return name == act.Name }), act.Name)
+// carryOut does an action that was chosen from a list: one that writes asks before it does.
+func (a *App) carryOut(act Action) tea.Cmd {
+	a.used.add(act.Name)
 	switch reason := act.Reason(); {
 	case reason != "":
 		return a.Warn(reason)
@@ -240,7 +245,7 @@ func newHelp(a *App) *helpOverlay {
 			first = add(first, string(act.Aim), act)
 		}
 	}
-	if screens := a.screenKeys(); len(screens) > 1 {
+	if screens := a.numbers(a.show); len(screens) > 1 {
 		first = add(first, string(ToLook), oneKey(a, screens))
 	}
 	h.groups = slices.DeleteFunc(first, func(g helpGroup) bool { return len(g.list) < leastFirst })

@@ -45,7 +45,12 @@ func (a *App) route(msg tea.Msg) tea.Cmd {
 		if msg.generation != anyGeneration && msg.generation != a.clock.generation {
 			return nil
 		}
-		return tea.Batch(a.advance(msg.at), a.nextTick())
+		a.clock.now = msg.at
+		if a.toast.Over(msg.at) {
+			a.Hush()
+		}
+		tick := TickMsg{msg.at}
+		return tea.Batch(a.Host.Update(tick), a.at().Update(tick), a.clock.arm(pace(&a.Host, a.at())))
 	case Then:
 		return msg()
 	case tea.WindowSizeMsg:
@@ -95,24 +100,14 @@ func touched(a *App, pressed bool) tea.Cmd {
 	return a.Host.Update(TouchMsg{pressed})
 }
 
-// advance moves the clock on.
-func (a *App) advance(at time.Time) tea.Cmd {
-	a.clock.now = at
-	if a.toast.Over(at) {
-		a.Hush()
-	}
-	return tea.Batch(a.Host.Update(TickMsg{at}), a.at().Update(TickMsg{at}))
-}
-
-// nextTick arms the clock.
-func (a *App) nextTick() tea.Cmd {
-	wait, idle := a.Host.Pace()
-	if p, ok := a.at().(Story); ok {
+// pace returns the time to the next picture of a screen: its own, else the host's.
+func pace(host *Host, shown Screen) (wait time.Duration, idle bool) {
+	if p, ok := shown.(Story); ok {
 		if own := p.Pace(); own > 0 {
-			wait, idle = own, false
+			return own, false
 		}
 	}
-	return a.clock.arm(wait, idle)
+	return host.Pace()
 }
 
 // Wake makes the next picture come at once when the clock ticks once a second only.
@@ -121,7 +116,7 @@ func (a *App) Wake() tea.Cmd {
 		return nil
 	}
 	a.clock.generation++
-	return a.nextTick()
+	return a.clock.arm(pace(&a.Host, a.at()))
 }
 
 // press routes a key: ctrl+c first, then an open overlay, then the keys that mean the same
@@ -233,15 +228,15 @@ func (a *App) layout() tea.Cmd {
 	if len(a.screens) == 0 || a.tooSmall() {
 		return nil
 	}
-	return a.at().Update(LayoutMsg{a.body(), a.Canvas.Framed})
+	return a.at().Update(LayoutMsg{a.body(a.Host.HeaderRows()), a.Canvas.Framed})
 }
 
-// body is the room between the header and the footer. A toast takes the footer's row; those that it needs
+// body is the room between so many rows of header and the footer. A toast takes the footer's row; those that it needs
 // more go from the body, so that it covers no figure. It stands above a footer that an overlay writes in.
-func (a *App) body() cell.Rect {
-	_, rest := a.Canvas.Buffer.Bounds().Top(a.Host.HeaderRows())
-	foot := a.toast.Rows(rest.W)
-	if a.Over != nil || foot == 0 {
+func (s *surface) body(header int) cell.Rect {
+	_, rest := s.Canvas.Buffer.Bounds().Top(header)
+	foot := s.toast.Rows(rest.W)
+	if s.Over != nil || foot == 0 {
 		foot++
 	}
 	body, _ := rest.Top(rest.H - foot)
@@ -299,10 +294,11 @@ func (a *App) paint() {
 	if len(a.screens) == 0 {
 		return
 	}
-	body := a.body()
+	rows := a.Host.HeaderRows()
+	body := a.body(rows)
 	a.at().Paint(&a.Canvas, body)
 	footer := cell.Rect{Y: a.Canvas.Buffer.H - 1, W: a.Canvas.Buffer.W, H: 1}
-	header, _ := a.Canvas.Buffer.Bounds().Top(a.Host.HeaderRows())
+	header, _ := a.Canvas.Buffer.Bounds().Top(rows)
 	a.Host.Header(&a.Canvas, header)
 	if a.Over != nil || a.toast.Text == "" {
 		paintFooter(a, footer)
