@@ -96,7 +96,7 @@ type load struct {
 	wg                   sync.WaitGroup
 }
 
-// asking lets eight clients ask about one key until stop is called.
+// asking lets eight clients ask about one key until stop is called. One that gets an error rests a moment.
 func asking(t *testing.T, l limiter.Limiter, key string, limit limiter.Limit) *load {
 	ctx, stop := context.WithCancel(context.Background())
 	w := &load{stop: stop}
@@ -109,10 +109,12 @@ func asking(t *testing.T, l limiter.Limiter, key string, limit limiter.Limit) *l
 					w.ok.Add(1)
 				case errors.Is(err, limiter.ErrUnknownOutcome):
 					w.unknown.Add(1)
+					<-time.After(5 * time.Millisecond)
 				case errors.Is(err, limiter.ErrBadRequest), errors.Is(err, limiter.ErrWrongType), err == nil:
 					t.Errorf("%+v, %v", d, err)
 				default:
 					w.refused.Add(1)
+					<-time.After(5 * time.Millisecond)
 				}
 			}
 		})

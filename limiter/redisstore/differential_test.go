@@ -29,10 +29,14 @@ func TestLuaAgreesWithGo(t *testing.T) {
 	client := servertest.Client(t)
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
+	rounds := 12
+	if testing.Short() {
+		rounds = 4
+	}
 	for _, v := range variants() {
 		t.Run(v.name, func(t *testing.T) {
 			t.Parallel()
-			atOnce(t, 12, func(round int) error {
+			atOnce(t, rounds, func(round int) error {
 				rng := rand.New(rand.NewPCG(seed, uint64(round)))
 				return walk(client, v, rng, fmt.Sprintf("d:%s:%d", v.name, round))
 			})

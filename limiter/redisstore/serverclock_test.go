@@ -55,7 +55,11 @@ func strollServer(client redisstore.Client, v variant, rng *rand.Rand, w time.Du
 		limit.Burst = rng.Int64N(30)
 	}
 	model := limiter.State{Algorithm: v.arithmetic()}
-	for step := range 120 {
+	steps := 120
+	if testing.Short() {
+		steps = 40
+	}
+	for step := range steps {
 		n := max(rng.Int64N(6)-2, 0) // mostly 0 and 1
 		if rng.IntN(2) == 0 {
 			n = 1
