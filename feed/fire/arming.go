@@ -13,6 +13,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/model/arming"
+	"ratescope/model/collect"
 )
 
 // Allowed returns nil if the program's flags allow firing, and else an error that wraps
@@ -133,16 +134,12 @@ func (i *Injector) permit(ctx context.Context, s model.Order) error {
 // key and a reason. production says why the server counts as production, and is nil if it does
 // not; nothing is the start of the error's sentence.
 func (i *Injector) assured(production []string, key, named, reason, nothing string) error {
-	switch {
-	case len(production) == 0:
+	typed := arming.Named(key, named)
+	if len(production) == 0 || typed && strings.TrimSpace(reason) != "" {
 		return nil
-	case !arming.Named(key, named):
-		return fmt.Errorf("%s: %s counts as production because %s, and the key's name was not typed", nothing, i.link.endpoint.Shown,
-			production[0])
-	case strings.TrimSpace(reason) == "":
-		return fmt.Errorf("%s: %s counts as production because %s, and no reason was given", nothing, i.link.endpoint.Shown, production[0])
 	}
-	return nil
+	return fmt.Errorf("%s: %s counts as production because %s, and %s", nothing, i.link.endpoint.Shown, production[0],
+		collect.If(typed, "no reason was given", "the key's name was not typed"))
 }
 
 // permitBack returns nil if an action on a key may be taken back now, and counts it as use of
@@ -151,10 +148,7 @@ func (i *Injector) permitBack(key, named, reason string) error {
 	if !i.o.ByHand {
 		return nil
 	}
-	i.mu.Lock()
-	production := i.production
-	i.mu.Unlock()
-	if err := i.assured(production, key, named, reason, "nothing is taken back"); err != nil {
+	if err := i.assured(i.Arming().Production, key, named, reason, "nothing is taken back"); err != nil {
 		return err
 	}
 	return i.use()
@@ -274,12 +268,10 @@ func (i *Injector) Fire(ctx context.Context, s model.Order, report func(model.Fi
 	if err != nil {
 		return model.Outcomes{}, err
 	}
-	if err := i.audit.open(); err != nil {
-		return model.Outcomes{}, err
-	}
 	f := &firing{audit: &i.audit, order: s, report: report, use: i.use, giveUp: GiveUp}
 	f.send = func(ctx context.Context) answered {
-		fired := i.ask(ctx, s, decide)
+		fired := i.link.ask(ctx, decide)
+		i.o.Sent(s.Key)
 		if s.Target.Described && fired.Err == "" { // what is left, and the wait, are not known
 			fired.Answer = &model.Answer{}
 		}
@@ -294,7 +286,7 @@ func (i *Injector) Fire(ctx context.Context, s model.Order, report func(model.Fi
 	i.o.Ready()
 	if of.Scratch {
 		err := i.link.copyScratch(ctx, of, s, f.action.begun)
-		if err = cmp.Or(err, i.mark(ctx, s, tr)); err != nil {
+		if err = cmp.Or(err, tr.begin(ctx, s.Nothing())); err != nil {
 			return model.Outcomes{}, errors.Join(err, i.end(f.action, model.Outcomes{}))
 		}
 	}

@@ -35,19 +35,16 @@ func (i *Injector) Change(ctx context.Context, s model.Order) (model.Changed, er
 	if err := i.admit(ctx, &s, s.Change.Check); err != nil {
 		return model.Changed{}, err
 	}
-	if _, err := i.previewChange(ctx, s); err != nil {
+	if _, err := i.link.previewChange(ctx, s); err != nil {
 		return model.Changed{}, fmt.Errorf("nothing is changed: %w", err)
-	}
-	if err := i.audit.open(); err != nil {
-		return model.Changed{}, err
 	}
 	act, err := i.begin(ctx, s, nil)
 	if err != nil {
 		return model.Changed{}, err
 	}
-	done := model.Changed{Action: act.id}
+	c := &changing{link: i.link, order: s, act: act, done: model.Changed{Action: act.id}}
 	i.o.Ready()
-	if err = i.carryOut(ctx, act, s, &done); err != nil {
+	if err = c.carryOut(ctx); err != nil {
 		act.failed = err.Error()
 		what := "%s is not changed (%s): %s"
 		if !replied(err) {
@@ -56,28 +53,35 @@ func (i *Injector) Change(ctx context.Context, s model.Order) (model.Changed, er
 		err = fmt.Errorf(what, safetext.Clean(s.Key), s.Change, connect.Explain(err, i.link.endpoint.Shown))
 	}
 	i.o.Sent(s.Key)
-	return done, errors.Join(err, i.end(act, model.Outcomes{}))
+	return c.done, errors.Join(err, i.end(act, model.Outcomes{}))
 }
 
-func (i *Injector) carryOut(ctx context.Context, act *action, s model.Order, done *model.Changed) error {
-	ctx, cancel := context.WithTimeout(ctx, i.link.timeout)
+// changing is the change of an order that is being carried out.
+type changing struct {
+	link  *link
+	order model.Order
+	act   *action
+	done  model.Changed
+}
+
+func (c *changing) carryOut(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, c.link.timeout)
 	defer cancel()
-	switch s.Change.Kind {
+	switch c.order.Change.Kind {
 	case model.Give:
-		if stored := storedOf(i.link, s); stored != nil {
-			return stored.give(ctx, act, s.Change.Units, done)
+		if stored := storedOf(c.link, c.order); stored != nil {
+			return stored.give(ctx, c.act, c.order.Change.Units, &c.done)
 		}
-		return i.give(ctx, act, s, done)
+		return c.give(ctx)
 	case model.Block:
-		key := layout.BlockedKey(s.Key)
-		now, err := i.link.client().Time(ctx).Result()
+		now, err := c.link.client().Time(ctx).Result()
 		if err != nil {
 			return err
 		}
-		done.Written = []string{key}
-		return i.link.client().Process(ctx, redis.NewStatusCmd(ctx, blockWords(s, now)...))
+		c.done.Written = []string{layout.BlockedKey(c.order.Key)}
+		return c.link.client().Process(ctx, redis.NewStatusCmd(ctx, blockWords(c.order, now)...))
 	}
-	return i.remove(ctx, act, done)
+	return c.remove(ctx)
 }
 
 // blockWords returns the command that blocks a key from now on, which is a time of the server's
@@ -87,23 +91,23 @@ func blockWords(s model.Order, now time.Time) []any {
 		strconv.FormatInt(s.Change.For.Milliseconds(), 10)}
 }
 
-// remove unlinks the keys of an action that exist, and in the same transaction saves their
+// remove unlinks the keys of the action that exist, and in the same transaction saves their
 // values, except those that are too large.
-func (i *Injector) remove(ctx context.Context, act *action, done *model.Changed) error {
+func (c *changing) remove(ctx context.Context) error {
 	var saved, keys []string // a key that is too large is removed and not saved
-	for _, was := range act.before {
+	for _, was := range c.act.before {
 		switch key := string(was.Key); {
 		case was.Unsaved == "" && was.Digest != "":
 			saved, keys = append(saved, key), append(keys, key)
 		case was.Unsaved != "" && was.Holds != "":
 			keys = append(keys, key)
-			done.Unsaved = append(done.Unsaved, fmt.Sprintf("%s: %s", safetext.Clean(key), was.Unsaved))
+			c.done.Unsaved = append(c.done.Unsaved, fmt.Sprintf("%s: %s", safetext.Clean(key), was.Unsaved))
 		}
 	}
 	if len(keys) == 0 {
 		return nil
 	}
-	before, after, err := i.link.exchangeSaved(ctx, saved, func(p redis.Pipeliner) {
+	before, after, err := c.link.exchangeSaved(ctx, saved, func(p redis.Pipeliner) {
 		for _, k := range keys {
 			p.Unlink(ctx, k)
 		}
@@ -111,8 +115,8 @@ func (i *Injector) remove(ctx context.Context, act *action, done *model.Changed)
 	if err != nil {
 		return err
 	}
-	act.exact, act.left = replaced(act.before, before), replaced(act.before, after)
-	done.Removed = keys
+	c.act.exact, c.act.left = replaced(c.act.before, before), replaced(c.act.before, after)
+	c.done.Removed = keys
 	return nil
 }
 
@@ -138,23 +142,24 @@ func changed(s model.Order, now limiter.Instant) []string {
 	return append(keys, layout.BlockedKey(s.Key))
 }
 
-func (i *Injector) previewChange(ctx context.Context, s model.Order) ([]string, error) {
-	now := i.link.now()
+// previewChange returns the commands of the change of an order.
+func (l *link) previewChange(ctx context.Context, s model.Order) ([]string, error) {
+	now := l.now()
 	switch s.Change.Kind {
 	case model.Give:
-		if stored := storedOf(i.link, s); stored != nil {
-			ctx, cancel := context.WithTimeout(ctx, i.link.timeout)
+		if stored := storedOf(l, s); stored != nil {
+			ctx, cancel := context.WithTimeout(ctx, l.timeout)
 			defer cancel()
 			return stored.preview(ctx, s.Change.Units)
 		}
-		return i.link.previewOwn(s, func(l *redisstore.Store) (limiter.Decision, error) {
-			return l.Refund(ctx, s.Key, s.Target.Limit, s.Change.Units)
+		return l.previewOwn(s, func(store *redisstore.Store) (limiter.Decision, error) {
+			return store.Refund(ctx, s.Key, s.Target.Limit, s.Change.Units)
 		})
 	case model.Block:
 		return []string{written(blockWords(s, now.Time()))}, nil
 	}
 	lines := []string{"MULTI"}
-	for _, k := range i.Keys(s, now) {
+	for _, k := range changed(s, now) {
 		lines = append(lines, written([]any{"dump", k}), written([]any{"pexpiretime", k}), written([]any{"unlink", k}))
 	}
 	return append(lines, "EXEC"), nil
@@ -193,8 +198,9 @@ func (l *link) exchangeSaved(ctx context.Context, keys []string, do func(redis.P
 
 // give takes units off the count of a limiter of ratescope's own library, and in the same
 // transaction saves the contents of its keys before and after.
-func (i *Injector) give(ctx context.Context, act *action, s model.Order, done *model.Changed) error {
-	l, err := i.link.storeOn(i.link.plainly(), s.Target)
+func (c *changing) give(ctx context.Context) error {
+	act, s := c.act, &c.order
+	l, err := c.link.storeOn(c.link.plainly(), s.Target)
 	if err != nil {
 		return err
 	}
@@ -205,7 +211,7 @@ func (i *Injector) give(ctx context.Context, act *action, s model.Order, done *m
 	saved := collect.Only(act.before, func(was savedKey) bool { return was.Unsaved == "" })
 	keys := collect.Map(saved, func(was savedKey) string { return string(was.Key) })
 	var found, left []savedKey
-	if l, err = i.link.storeOn(i.link.saving(keys, &found, &left), s.Target); err != nil {
+	if l, err = c.link.storeOn(c.link.saving(keys, &found, &left), s.Target); err != nil {
 		return err
 	}
 	after, err := l.Refund(ctx, s.Key, s.Target.Limit, s.Change.Units)
@@ -213,8 +219,8 @@ func (i *Injector) give(ctx context.Context, act *action, s model.Order, done *m
 		return err
 	}
 	act.exact, act.left = replaced(act.before, found), replaced(act.before, left)
-	if done.Units = max(before.Used-after.Used, 0); done.Units > 0 {
-		done.Written = i.Keys(s, act.begun)
+	if c.done.Units = max(before.Used-after.Used, 0); c.done.Units > 0 {
+		c.done.Written = changed(*s, act.begun)
 	}
 	return nil
 }
@@ -298,21 +304,16 @@ func (l *storedLimit) give(ctx context.Context, act *action, units int64, done *
 	return nil
 }
 
-// putLimitBack lowers the limit by the units by which an action raised it, and keeps the requests
-// counted since. It fails if another program has changed the limit since.
-func (i *Injector) putLimitBack(ctx context.Context, u *model.TakenBack, f *found) error {
-	target := cmp.Or(f.first.Target, &model.Target{})
-	l := storedOf(i.link, model.Order{Key: f.first.name(), Target: *target, Change: model.Change{Kind: model.Give}})
+// lower takes back what an action raised the limit by, and keeps the requests counted since. It fails if another
+// program has changed the limit since, and for nil, a limit of which it is not known where it is kept.
+func (l *storedLimit) lower(ctx context.Context, raised *model.Raise) (*model.Raise, error) {
 	if l == nil {
-		return errors.New("its lines in the audit file do not say where its limit is kept")
+		return nil, errors.New("its lines in the audit file do not say where its limit is kept")
 	}
-	ctx, cancel := context.WithTimeout(ctx, i.link.timeout)
+	ctx, cancel := context.WithTimeout(ctx, l.link.timeout)
 	defer cancel()
-	back, err := l.raise(ctx, -f.last.Raise.Units, &f.last.Raise.To)
-	if err == nil {
-		u.Lowered = &model.Raise{From: back.Was, To: back.Is, Whose: l.at.Whose}
-	}
-	return err
+	back, err := l.raise(ctx, -raised.Units, &raised.To)
+	return &model.Raise{From: back.Was, To: back.Is, Whose: l.at.Whose}, err
 }
 
 // preview returns the commands that raise the limit, computed from the present contents of its

@@ -151,13 +151,12 @@ func (f *firing) halt(err error) {
 	f.stop(err)
 }
 
-// ask sends one request of an order by calling decide, and returns its outcome.
-func (i *Injector) ask(ctx context.Context, s model.Order, decide func(context.Context) (limiter.Decision, error)) answered {
-	ctx, cancel := context.WithTimeout(ctx, i.link.timeout)
+// ask sends one request by calling decide, and returns its outcome.
+func (l *link) ask(ctx context.Context, decide func(context.Context) (limiter.Decision, error)) answered {
+	ctx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
 	sent := time.Now()
 	d, err := decide(ctx)
-	i.o.Sent(s.Key)
 	fired := answered{Fired: model.Fired{Decision: d, At: d.At, Latency: time.Since(sent)}}
 	switch {
 	case err == nil && d.Allowed:
@@ -166,8 +165,8 @@ func (i *Injector) ask(ctx context.Context, s model.Order, decide func(context.C
 		fired.Outcome = model.Denied
 	default:
 		fired.Decision = limiter.Decision{}
-		fired.At = limiter.InstantOf(sent.Add(i.link.offset()))
-		fired.Outcome, fired.Err = i.link.fate(err)
+		fired.At = limiter.InstantOf(sent.Add(l.offset()))
+		fired.Outcome, fired.Err = l.fate(err)
 		fired.gone = errors.As(err, new(*net.OpError))
 	}
 	return fired

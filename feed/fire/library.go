@@ -196,11 +196,11 @@ func unsure(err error) error {
 
 // previewLibrary returns the commands of the first request of an order, computed from the
 // present contents of the keys. Those for a scratch copy are computed from the original.
-func (i *Injector) previewLibrary(ctx context.Context, w *foreign.Writer, s model.Order) (lines []string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, i.link.timeout)
+func (l *link) previewLibrary(ctx context.Context, w *foreign.Writer, s model.Order) (lines []string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
-	r := &foreign.Request{Target: &s.Target, Cost: s.Cost, At: i.link.now()}
-	if _, err := i.link.read(ctx, i.link.client(), w, s.Key, r); err != nil {
+	r := &foreign.Request{Target: &s.Target, Cost: s.Cost, At: l.now()}
+	if _, err := l.read(ctx, l.client(), w, s.Key, r); err != nil {
 		return nil, err
 	}
 	at := aimed(s)
@@ -270,7 +270,7 @@ func (l *link) copyScratch(ctx context.Context, of, s model.Order, now limiter.I
 func (i *Injector) Preview(ctx context.Context, s model.Order) ([]string, error) {
 	s.Target.Limit.Window = max(s.Target.Limit.Window, s.Target.Window)
 	if s.Change.Kind != model.NoChange {
-		return i.previewChange(ctx, s)
+		return i.link.previewChange(ctx, s)
 	}
 	if own, err := i.link.ownScriptOf(s); err != nil {
 		return nil, err
@@ -282,7 +282,7 @@ func (i *Injector) Preview(ctx context.Context, s model.Order) ([]string, error)
 	switch {
 	case err != nil:
 	case w != nil:
-		commands, err = i.previewLibrary(ctx, w, s)
+		commands, err = i.link.previewLibrary(ctx, w, s)
 	default:
 		commands, err = i.link.previewOwn(s, func(l *redisstore.Store) (limiter.Decision, error) {
 			return l.AllowN(ctx, aimed(s).Key, s.Target.Limit, s.Cost)

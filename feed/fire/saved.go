@@ -189,27 +189,16 @@ func (a asked) saved(key string) savedKey {
 	return s
 }
 
-// mark takes the marks of the keys before the first request. If the server refuses, nothing is traced.
-func (i *Injector) mark(ctx context.Context, s model.Order, tr *trace) error {
-	ctx, cancel := context.WithTimeout(ctx, i.link.timeout)
-	defer cancel()
-	err := tr.take(ctx, 1)
-	if err != nil && !replied(err) {
-		return fmt.Errorf("%s: %s", s.Nothing(), connect.Explain(err, i.link.endpoint.Shown))
-	}
-	if err != nil {
-		tr.keys = nil
-	}
-	return nil
-}
-
 // begin writes the first line of an order to the audit file, with the contents of its keys. tr is nil for a
 // change.
 func (i *Injector) begin(ctx context.Context, s model.Order, tr *trace) (*action, error) {
+	if err := i.audit.open(); err != nil {
+		return nil, err
+	}
 	act := i.audit.newAction(i.link.endpoint.Shown, i.link.endpoint.DB(), s)
 	act.begun, act.trace = i.link.now(), tr
 	if tr != nil && !layout.IsScratch(s.Key) { // before the keys are saved, so that a write between the two is noticed
-		if err := i.mark(ctx, s, tr); err != nil {
+		if err := tr.begin(ctx, s.Nothing()); err != nil {
 			return nil, err
 		}
 	}
@@ -294,6 +283,20 @@ func (l *link) newTrace(s model.Order) *trace {
 		t.kind = "stream"
 	}
 	return t
+}
+
+// begin takes the marks before the first request. If the server refuses, nothing is traced. nothing begins the sentence of the error.
+func (t *trace) begin(ctx context.Context, nothing string) error {
+	ctx, cancel := context.WithTimeout(ctx, t.link.timeout)
+	defer cancel()
+	err := t.take(ctx, 1)
+	if err != nil && !replied(err) {
+		return fmt.Errorf("%s: %s", nothing, connect.Explain(err, t.link.endpoint.Shown))
+	}
+	if err != nil {
+		t.keys = nil
+	}
+	return nil
 }
 
 // ask adds the commands for the marks of keys to a transaction; a mark is read of each list once it is done.

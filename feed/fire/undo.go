@@ -10,6 +10,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"ratescope/feed/connect"
+	"ratescope/feed/fire/foreign"
 	"ratescope/limiter/layout"
 	"ratescope/model"
 	"ratescope/model/collect"
@@ -67,13 +69,13 @@ func (i *Injector) takeBack(ctx context.Context, t model.TakeBack, f *found) (mo
 	if all := f.last.Outcomes; all != nil { // one that failed wrote nothing
 		u.Requests = int64(all.Total() - all.Failed)
 	}
-	if err := i.possible(f, u.Withdrawn); err != nil {
+	if err := f.possible(i.link.endpoint, u.Withdrawn); err != nil {
 		return model.TakenBack{}, err
 	}
 	whole := u
-	keys, args, err := i.changes(ctx, f, &whole)
+	keys, args, err := f.changes(func() (time.Time, error) { return i.link.client().Time(ctx).Result() }, &whole)
 	if err == nil {
-		err = i.lossless(f)
+		err = i.audit.lossless(f)
 	}
 	if err != nil && !u.Withdrawn {
 		return model.TakenBack{}, err
@@ -85,7 +87,7 @@ func (i *Injector) takeBack(ctx context.Context, t model.TakeBack, f *found) (mo
 	}
 	since := ""
 	if err == nil && f.ended {
-		since, err = i.putBack(ctx, keys, args)
+		since, err = i.link.putBack(ctx, keys, args)
 	}
 	switch restored := err == nil && since == "" && f.ended; {
 	case restored && u.Withdrawn && len(whole.Restored)+len(whole.Removed) > 0:
@@ -95,13 +97,15 @@ func (i *Injector) takeBack(ctx context.Context, t model.TakeBack, f *found) (mo
 		whole.Open = nil // what the keys held before holds none of them
 		return whole, nil
 	case u.Withdrawn:
-		u.Units, err = i.withdraw(ctx, f)
+		w := &withdrawal{i.link, foreign.For(f.first.Target), u.Key, *f.first.Target, f.charges, f.last.After}
+		u.Units, err = w.take(ctx)
 	case err == nil && f.last.Raise != nil:
-		err = i.putLimitBack(ctx, &u, f)
+		given := model.Order{Key: u.Key, Target: *cmp.Or(f.first.Target, &model.Target{}), Change: model.Change{Kind: model.Give}}
+		u.Lowered, err = storedOf(i.link, given).lower(ctx, f.last.Raise)
 	case err == nil:
 		who, remedy := i.audit.rival(f)
 		err = fmt.Errorf("%s has written to %s since, whose requests would be lost%s: %s", who, safetext.Clean(since),
-			i.difference(ctx, since, f.last.After), cmp.Or(remedy, "look at it with ratescope peek"))
+			i.link.difference(ctx, since, f.last.After), cmp.Or(remedy, "look at it with ratescope peek"))
 	}
 	if err == nil {
 		return u, nil
@@ -110,9 +114,9 @@ func (i *Injector) takeBack(ctx context.Context, t model.TakeBack, f *found) (mo
 	return model.TakenBack{}, errors.Join(fmt.Errorf("%s cannot be taken back: %w", t.Action, err), i.audit.append(line))
 }
 
-// possible returns an error if an action cannot be taken back at this server, or not be withdrawn.
-func (i *Injector) possible(f *found, withdraw bool) error {
-	id, e, first := f.first.Action, i.link.endpoint, &f.first
+// possible returns an error if the action cannot be taken back at a server, or not be withdrawn.
+func (f *found) possible(e *connect.Endpoint, withdraw bool) error {
+	id, first := f.first.Action, &f.first
 	switch {
 	case first.Server != e.Shown || first.Database != e.DB():
 		return fmt.Errorf("%s wrote to %s, database %d, and not to %s: name that server with --redis", id, first.Server,
@@ -126,8 +130,9 @@ func (i *Injector) possible(f *found, withdraw bool) error {
 	case first.Target.Described:
 		remedy := "take it back without --withdraw"
 		if !f.ended {
+			held := collect.Map(first.Before, func(k savedKey) string { return safetext.Clean(string(k.Key)) + " held " + k.words() })
 			remedy = "what its keys held after it is not known, so look at them with ratescope peek and correct them by hand: before it, " +
-				heldWords(f.first.Before)
+				strings.Join(held, "; ")
 		}
 		return fmt.Errorf("%s cannot be withdrawn, because what the program's own script charged is not known: %s", id, remedy)
 	}
@@ -136,7 +141,7 @@ func (i *Injector) possible(f *found, withdraw bool) error {
 
 // lossless returns nil if restoring the contents from before an action loses no request of other
 // clients, and else one sentence.
-func (i *Injector) lossless(f *found) error {
+func (a *audit) lossless(f *found) error {
 	if f.first.Change != "" || f.last.Others == noOthers || layout.IsScratch(f.first.name()) { // other clients do not use scratch copies
 		return nil
 	}
@@ -145,17 +150,17 @@ func (i *Injector) lossless(f *found) error {
 		remedy = "look at it with ratescope peek"
 	}
 	wrote := collect.If(f.last.Others == someOthers, "has written while it was fired", "may have written while it was fired")
-	who, first := i.audit.rival(f)
+	who, first := a.rival(f)
 	return fmt.Errorf("%s cannot be taken back: %s %s, whose requests would be lost: %s", f.first.Action, who, wrote, cmp.Or(first, remedy))
 }
 
 // putBack restores keys, unless another program has written to one of them since: it then returns
 // the first such key, and changes none. args are the ARGV of restore.
-func (i *Injector) putBack(ctx context.Context, keys []string, args []any) (since string, err error) {
+func (l *link) putBack(ctx context.Context, keys []string, args []any) (since string, err error) {
 	if len(keys) == 0 {
 		return "", nil
 	}
-	held, err := i.link.plainly().run(ctx, restore, keys, args...).Text()
+	held, err := l.plainly().run(ctx, restore, keys, args...).Text()
 	if errors.Is(err, redis.Nil) {
 		return "", nil
 	}
@@ -164,8 +169,8 @@ func (i *Injector) putBack(ctx context.Context, keys []string, args []any) (sinc
 
 // difference returns the end of a sentence with the contents of a key after an action and now; ""
 // if they are unknown.
-func (i *Injector) difference(ctx context.Context, key string, after []savedKey) string {
-	now, err := i.link.save(ctx, []string{key})
+func (l *link) difference(ctx context.Context, key string, after []savedKey) string {
+	now, err := l.save(ctx, []string{key})
 	if err != nil {
 		return ""
 	}
@@ -189,13 +194,9 @@ func (s *savedKey) words() string {
 	return text
 }
 
-func heldWords(list []savedKey) string {
-	return strings.Join(collect.Map(list, func(k savedKey) string { return safetext.Clean(string(k.Key)) + " held " + k.words() }), "; ")
-}
-
-// changes returns what has to be written to take an action back, as KEYS and ARGV of restore, and lists the keys in u. Keys that
-// the action did not change are left out.
-func (i *Injector) changes(ctx context.Context, f *found, u *model.TakenBack) (keys []string, args []any, err error) {
+// changes returns what has to be written to take the action back, as KEYS and ARGV of restore, and lists the keys in u. Keys that
+// the action did not change are left out. clock tells the server's time.
+func (f *found) changes(clock func() (time.Time, error), u *model.TakenBack) (keys []string, args []any, err error) {
 	before, after := f.first.Before, f.last.After
 	if f.last.Before != nil { // saved in the transaction of a change
 		before = f.last.Before
@@ -203,7 +204,7 @@ func (i *Injector) changes(ctx context.Context, f *found, u *model.TakenBack) (k
 	if len(before) == 0 || len(after) != len(before) {
 		return nil, nil, fmt.Errorf("%s cannot be taken back: what its keys held was not saved", u.Action)
 	}
-	now, err := i.link.client().Time(ctx).Result()
+	now, err := clock()
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s cannot be taken back: %w", u.Action, err)
 	}

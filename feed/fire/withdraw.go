@@ -3,6 +3,7 @@ package fire
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/redis/go-redis/v9"
@@ -12,69 +13,78 @@ import (
 	"ratescope/limiter/convention"
 	"ratescope/limiter/layout"
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/safetext"
 )
 
 // maxWithdrawn bounds the charges that one call of withdrawLog removes.
 const maxWithdrawn = 500
 
-// withdraw takes the charges of an action off the present values of its keys, and returns how many units.
-func (i *Injector) withdraw(ctx context.Context, f *found) (units int64, err error) {
-	key, t, charged := f.first.name(), *f.first.Target, f.charges
-	if len(charged) == 0 {
-		return 0, nil
-	}
-	w := foreign.For(&t)
-	switch a := t.Algorithm; {
-	case a == limiter.SlidingLog && (w != nil || t.Layout == (layout.Layout{})):
-		for part := range slices.Chunk(charged, maxWithdrawn) {
-			var args []any
-			name := key
-			for _, c := range part {
-				if w == nil {
-					args = append(args, int64(c.at), c.cost)
-					continue
-				}
-				name = w.Fetch(key, &t, c.at)[0].Key
-				args = append(args, foreign.ListedAs(c.at), c.cost)
-			}
-			gone, err := i.link.plainly().run(ctx, withdrawLog, []string{name}, args...).Int64()
-			if units += gone; err != nil {
-				return units, err
-			}
-		}
-		if units > 0 && w == nil {
-			err = i.mend(ctx, key, f.last.After, charged[len(charged)-1].at)
-		}
-		return units, err
-	case (a == limiter.FixedWindow || a == limiter.SlidingWindow) && (w != nil || t.Convention.Alignment == convention.Epoch):
-		keys, counts, err := i.countsOf(ctx, w, key, t, charged)
-		if err != nil || len(keys) == 0 {
-			return 0, err
-		}
-		return i.link.plainly().run(ctx, withdrawCounts, keys, counts...).Int64()
-	}
-	return i.refund(ctx, w, key, t, charged)
+// withdrawal takes the charges of an action off the present values of its keys.
+type withdrawal struct {
+	link    *link
+	writer  *foreign.Writer // nil for a limiter of ratescope's own library
+	key     string
+	target  model.Target
+	charged []charge   // oldest first
+	after   []savedKey // contents of the keys after the action
 }
 
-// mend takes back the effect of an action's requests, of which newest was the last, on the expiry of a log.
-func (i *Injector) mend(ctx context.Context, key string, after []savedKey, newest limiter.Instant) error {
-	for _, is := range after {
-		if string(is.Key) == key && is.Expires > 0 {
-			return i.link.plainly().run(ctx, mendLog, []string{key}, int64(newest), is.Expires-newest.Millis()).Err()
+// take takes the charges off, and returns how many units.
+func (w *withdrawal) take(ctx context.Context) (units int64, err error) {
+	if len(w.charged) == 0 {
+		return 0, nil
+	}
+	switch a := w.target.Algorithm; {
+	case a == limiter.SlidingLog && (w.writer != nil || w.target.Layout == (layout.Layout{})):
+		return w.fromLog(ctx)
+	case (a == limiter.FixedWindow || a == limiter.SlidingWindow) && (w.writer != nil || w.target.Convention.Alignment == convention.Epoch):
+		return w.fromCounters(ctx)
+	}
+	return w.refund(ctx)
+}
+
+// fromLog removes the charges from a log, and returns how many units.
+func (w *withdrawal) fromLog(ctx context.Context) (units int64, err error) {
+	for part := range slices.Chunk(w.charged, maxWithdrawn) {
+		var args []any
+		name := w.key
+		for _, c := range part {
+			member := any(int64(c.at))
+			if w.writer != nil {
+				name, member = w.writer.Fetch(w.key, &w.target, c.at)[0].Key, foreign.ListedAs(c.at)
+			}
+			args = append(args, member, c.cost)
+		}
+		gone, err := w.link.plainly().run(ctx, withdrawLog, []string{name}, args...).Int64()
+		if units += gone; err != nil {
+			return units, err
+		}
+	}
+	if units > 0 && w.writer == nil {
+		err = w.mend(ctx)
+	}
+	return units, err
+}
+
+// mend takes back the effect of the requests on the expiry of a log.
+func (w *withdrawal) mend(ctx context.Context) error {
+	newest := w.charged[len(w.charged)-1].at
+	for _, is := range w.after {
+		if string(is.Key) == w.key && is.Expires > 0 {
+			return w.link.plainly().run(ctx, mendLog, []string{w.key}, int64(newest), is.Expires-newest.Millis()).Err()
 		}
 	}
 	return nil
 }
 
-// blocked returns an error if the limiter blocks now, because lower counts would not end the block;
-// at is the instant of the latest charge.
-func (i *Injector) blocked(ctx context.Context, w *foreign.Writer, key string, t model.Target, at limiter.Instant) error {
-	if w == nil || !w.Blocks {
+// blocked returns an error if the limiter blocks now, because lower counts would not end the block.
+func (w *withdrawal) blocked(ctx context.Context) error {
+	if w.writer == nil || !w.writer.Blocks {
 		return nil
 	}
-	block := w.Fetch(key, &t, at)[1].Key
-	n, err := i.link.client().Exists(ctx, block).Result()
+	block := w.writer.Fetch(w.key, &w.target, w.charged[len(w.charged)-1].at)[1].Key
+	n, err := w.link.client().Exists(ctx, block).Result()
 	if err == nil && n > 0 {
 		err = fmt.Errorf("another program has written since, and %s denies everything until it expires, however much is withdrawn: free "+
 			"the key", safetext.Clean(block))
@@ -82,46 +92,45 @@ func (i *Injector) blocked(ctx context.Context, w *foreign.Writer, key string, t
 	return err
 }
 
-// countsOf returns the counters of a limiter that still hold charges, and how many units of them
-// each counter holds. w is nil for a limiter of ratescope's own library.
-func (i *Injector) countsOf(ctx context.Context, w *foreign.Writer, key string, t model.Target, charged []charge) (
-	keys []string, counts []any, err error,
-) {
-	if err := i.blocked(ctx, w, key, t, charged[len(charged)-1].at); err != nil {
-		return nil, nil, err
+// fromCounters takes the charges off the counters that still hold them, and returns how many units.
+func (w *withdrawal) fromCounters(ctx context.Context) (int64, error) {
+	if err := w.blocked(ctx); err != nil {
+		return 0, err
 	}
-	client := i.link.client()
+	client, t := w.link.client(), &w.target
 	now, err := client.Time(ctx).Result()
 	if err != nil {
-		return nil, nil, err
+		return 0, err
 	}
 	expires := map[string]limiter.Instant{}
 	units := map[string]int64{}
-	for _, c := range charged {
-		if w == nil {
-			units[layout.Counter(t.Algorithm, key, t.Layout, c.at.Floor(t.Limit.Window))] += c.cost
+	for _, c := range w.charged {
+		if w.writer == nil {
+			units[layout.Counter(t.Algorithm, w.key, t.Layout, c.at.Floor(t.Limit.Window))] += c.cost
 			continue
 		}
-		fetched := w.Fetch(key, &t, c.at)
-		counted := foreign.Counted{Target: &t, At: c.at, Now: limiter.InstantOf(now), First: c.used == c.cost}
+		fetched := w.writer.Fetch(w.key, t, c.at)
+		counted := foreign.Counted{Target: t, At: c.at, Now: limiter.InstantOf(now), First: c.used == c.cost}
 		for _, f := range fetched {
 			at, known := expires[f.Key]
 			if !known {
 				if at, err = expiryOf(ctx, client, f.Key); err != nil {
-					return nil, nil, err
+					return 0, err
 				}
 				expires[f.Key] = at
 			}
 			counted.Expires = append(counted.Expires, at)
 		}
-		if n, ok := w.Holder(counted); ok {
+		if n, ok := w.writer.Holder(counted); ok {
 			units[fetched[n].Key] += c.cost
 		}
 	}
-	for k, n := range units {
-		keys, counts = append(keys, k), append(counts, n)
+	if len(units) == 0 {
+		return 0, nil
 	}
-	return keys, counts, nil
+	keys := slices.Collect(maps.Keys(units))
+	counts := collect.Map(keys, func(k string) any { return units[k] })
+	return w.link.plainly().run(ctx, withdrawCounts, keys, counts...).Int64()
 }
 
 // expiryOf returns when a key expires, in the form of foreign.Counted.Expires.
@@ -139,44 +148,46 @@ func expiryOf(ctx context.Context, client redis.UniversalClient, key string) (li
 }
 
 // refund gives the units back that must still be charged, and returns how many.
-func (i *Injector) refund(ctx context.Context, w *foreign.Writer, key string, t model.Target, charged []charge) (int64, error) {
-	if w != nil {
-		now, err := i.link.client().Time(ctx).Result()
-		n := stillCharged(t, charged, limiter.InstantOf(now))
+func (w *withdrawal) refund(ctx context.Context) (int64, error) {
+	by, limit := w.link.plainly(), w.target.Limit
+	if w.writer != nil {
+		now, err := w.link.client().Time(ctx).Result()
+		n := w.still(limiter.InstantOf(now))
 		if err != nil || n <= 0 {
 			return 0, err
 		}
-		d, err := i.link.work(ctx, i.link.plainly(), w, model.Order{Key: key, Target: t, Cost: n},
-			func(r *foreign.Request) (foreign.Written, error) { return w.Refund(r, n) })
+		d, err := w.link.work(ctx, by, w.writer, model.Order{Key: w.key, Target: w.target, Cost: n},
+			func(r *foreign.Request) (foreign.Written, error) { return w.writer.Refund(r, n) })
 		return d.Cost, err
 	}
-	l, err := i.link.storeOn(i.link.plainly(), t)
+	l, err := w.link.storeOn(by, w.target)
 	if err != nil {
 		return 0, err
 	}
-	d, err := l.Peek(ctx, key, t.Limit, 0)
+	d, err := l.Peek(ctx, w.key, limit, 0)
 	if err != nil {
 		return 0, err
 	}
-	n := min(stillCharged(t, charged, d.At), d.Used)
+	n := min(w.still(d.At), d.Used)
 	if n <= 0 {
 		return 0, nil
 	}
-	after, err := l.Refund(ctx, key, t.Limit, n)
+	after, err := l.Refund(ctx, w.key, limit, n)
 	return max(d.Used-after.Used, 0), err
 }
 
-// stillCharged returns how many units of the charges the key must still hold at now: the charges
-// within the window and, for algorithms that drain, at most the units that cannot have drained.
-func stillCharged(t model.Target, charged []charge, now limiter.Instant) (n int64) {
-	for _, c := range charged {
-		if now.Sub(c.at) < t.Limit.Window {
+// still returns how many units of the charges the key must still hold at now: the charges within
+// the window and, for algorithms that drain, at most the units that cannot have drained.
+func (w *withdrawal) still(now limiter.Instant) (n int64) {
+	limit, first := w.target.Limit, w.charged[0]
+	for _, c := range w.charged {
+		if now.Sub(c.at) < limit.Window {
 			n += c.cost
 		}
 	}
-	if t.Algorithm.Bursts() && t.Limit.Count > 0 {
-		drained := float64(t.Limit.Count) * float64(now.Sub(charged[0].at)) / float64(t.Limit.Window)
-		idle := int64(drained) - (charged[0].used - charged[0].cost)
+	if w.target.Algorithm.Bursts() && limit.Count > 0 {
+		drained := float64(limit.Count) * float64(now.Sub(first.at)) / float64(limit.Window)
+		idle := int64(drained) - (first.used - first.cost)
 		n = min(n, n-idle)
 	}
 	return n
