@@ -46,7 +46,7 @@ func (d *denials) ask(q *Query, l *Tracker) {
 		return
 	}
 	d.skip = absentEvery - 1
-	d.record.setWindow(l.target.Window)
+	d.record.setWindow(l.aim.target.Window)
 	d.record.most = q.Entries
 	d.tail.key, d.tail.record = d.key, &d.record
 	d.tail.ask(q, decode.IdAt(q.Now.Floor(d.record.span()).Add(-d.record.span())))
@@ -77,9 +77,7 @@ func (d *denials) take(now limiter.Instant) (again bool, err error) {
 // span sets the window. For a longer window than before, the stream is read again from further
 // back.
 func (d *denials) span(w time.Duration) {
-	was := d.record.span()
-	d.record.setWindow(w)
-	if d.record.span() > was && d.tail.known {
+	if d.record.widen(w) && d.tail.known {
 		d.tail = tail{}
 		d.record.clear()
 	}
@@ -114,7 +112,7 @@ type block struct {
 
 func (b *block) ask(q *Query, l *Tracker) {
 	b.till = nil
-	spoken, foreign := l.target.Convention.Block > 0, l.Found.Library != "" && l.Found.Library != model.OwnLibrary
+	spoken, foreign := l.aim.target.Convention.Block > 0, l.Found.Library != "" && l.Found.Library != model.OwnLibrary
 	if b.key == "" && !b.refused && (spoken || l.Named && !foreign) {
 		b.key, b.seldom = layout.BlockedKey(l.Name), !spoken
 	}

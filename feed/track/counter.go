@@ -138,7 +138,7 @@ func (b *counterDecoder) infer(now limiter.Instant, ttl time.Duration) time.Dura
 
 func (b *counterDecoder) ask(q *Query, l *Tracker) {
 	b.asked = b.asked[:0]
-	b.window = l.target.Window
+	b.window = l.aim.target.Window
 	starts := b.starts
 	switch {
 	case b.window > 0:
@@ -195,9 +195,9 @@ func (b *counterDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading)
 	if err := b.takeTTL(now, l); err != nil {
 		return false, err
 	}
-	if l.target.Window == 0 {
-		l.guess(b.infer(now, l.key.ttl))
-		if l.target.Window > 0 {
+	if l.aim.target.Window == 0 {
+		l.aim.guess(b.infer(now, l.key.ttl))
+		if l.aim.target.Window > 0 {
 			return true, nil
 		}
 	}
@@ -261,13 +261,13 @@ func (b *counterDecoder) tell(now limiter.Instant, l *Tracker, r *model.Reading,
 		b.watched = now
 	}
 	r.Arrivals = b.rises(now, l.since, values)
-	if l.rule == nil || l.rule.Algorithm == limiter.Unknown {
-		l.target.Algorithm = b.algorithm()
-		l.target.Inferred = b.own == limiter.Unknown
+	if l.aim.given().Algorithm == limiter.Unknown {
+		l.aim.target.Algorithm = b.algorithm()
+		l.aim.target.Inferred = b.own == limiter.Unknown
 	}
 	previous, held := values[prev]
 	remembered, seen := b.values[prev]
-	if !held && seen && l.target.Algorithm != limiter.SlidingWindow {
+	if !held && seen && l.aim.target.Algorithm != limiter.SlidingWindow {
 		previous = remembered // the counter expired at the end of its window
 	}
 	r.State.Start, r.State.PreviousStart = cur, prev
@@ -275,7 +275,7 @@ func (b *counterDecoder) tell(now limiter.Instant, l *Tracker, r *model.Reading,
 	_, b.alive = values[cur]
 	r.PreviousKnown = held || seen || b.watched < cur || b.algorithm() == limiter.SlidingWindow
 	if b.own == limiter.Unknown {
-		l.target.Layout = b.layout()
+		l.aim.target.Layout = b.layout()
 	}
 	if b.values = values; held || seen || b.watched < cur {
 		b.values[prev] = previous

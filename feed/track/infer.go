@@ -26,7 +26,7 @@ func (l *Tracker) infer(r *model.Reading) (left bool) {
 		return false
 	}
 	seen := *r
-	seen.Type, seen.TTL, seen.Target, seen.Pattern = l.key.typ, l.key.ttl, l.target, l.Found.Pattern
+	seen.Type, seen.TTL, seen.Target, seen.Pattern = l.key.typ, l.key.ttl, l.aim.target, l.Found.Pattern
 	var says Span
 	log, isLog := l.decoder.(*logDecoder)
 	if isLog {
@@ -48,49 +48,16 @@ func (l *Tracker) infer(r *model.Reading) (left bool) {
 	l.unlikely = terms.Verdict == NoLimits
 	l.notes.set(model.CountsDown, terms.Left)
 	r.Partial = r.Partial || terms.Left
-	t := &l.target
-	if l.rule.Span() == 0 && t.Algorithm == limiter.FixedWindow && l.kind == decode.Single && !l.windowKnown {
-		if t.Window = 0; terms.Window.Sure { // what one key alone suggests is not
-			t.Window = terms.Window.Value
-		}
-		t.Limit.Window = t.Window
+	t := &l.aim.target
+	if t.Algorithm == limiter.FixedWindow && l.kind == decode.Single && l.aim.inferWindow(terms.Window) {
 		l.notes.set(model.WindowInferred, t.Window > 0)
 	}
-	if isLog && l.rule.Span() == 0 && !l.windowKnown {
-		if t.Window = 0; terms.Window.Sure { // entries vanish at that age
-			t.Window = terms.Window.Value
-		} else {
-			r.State.Log = nil // it is not known which of its entries count
-		}
-		t.Limit.Window = t.Window
+	if isLog && l.aim.inferWindow(terms.Window) && t.Window == 0 {
+		r.State.Log = nil // it is not known which of its entries count
 	}
-	l.inferLimit(&terms)
+	l.aim.inferLimit(&terms, &l.notes)
 	r.Unsettled = slices.Clone(terms.Settle)
 	return terms.Left
-}
-
-// inferLimit adopts the inferred limit, or removes it if it is no longer sure.
-func (l *Tracker) inferLimit(terms *Terms) {
-	t := &l.target
-	if t.LimitKnown && t.LimitFrom != model.LimitInferred {
-		return
-	}
-	found, ok := limiter.Limit{}, false
-	switch {
-	case (t.Algorithm == limiter.FixedWindow || t.Algorithm == limiter.SlidingLog) && terms.Limit.Sure && t.Window > 0:
-		found, ok = limiter.Limit{Count: terms.Limit.Value, Window: t.Window}, true
-	case t.Algorithm == limiter.GCRA && terms.Interval.Sure && terms.Burst.Sure:
-		if found, ok = Rate(terms.Interval.Value); ok {
-			found.Burst = terms.Burst.Value
-		}
-	}
-	switch {
-	case ok:
-		t.Limit, t.Window, t.LimitKnown, t.LimitFrom = found, found.Window, true, model.LimitInferred
-	case t.LimitFrom == model.LimitInferred:
-		t.Limit, t.LimitKnown, t.LimitFrom = limiter.Limit{Window: t.Window}, false, model.NoLimit
-	}
-	l.notes.set(model.LimitGuessed, ok)
 }
 
 // Unlikely reports whether a likely limiter turned out not to be a limiter.
@@ -100,20 +67,20 @@ func (l *Tracker) Unlikely() bool { return l.unlikely && l.Found.Evidence == mod
 // plain reading of its form is wrong, and notes why: its name holds a window, it counts down, its times
 // are the ends of leases, or it is not known how much a request counts. It reports whether it removed them.
 func (l *Tracker) withhold(r *model.Reading) bool {
-	l.notes.set(l.unit, false)
-	if l.unit = ""; r.Err == "" && l.target.LimitKnown && l.counts() != nil {
-		l.unit = l.inferred.unit(l.Found.Pattern, l.target.Limit.Count)
-		l.notes.set(l.unit, l.unit != "")
+	unit := model.Note("")
+	if r.Err == "" && l.aim.target.LimitKnown && numbers(l.decoder) != nil {
+		unit = l.inferred.unit(l.Found.Pattern, l.aim.target.Limit.Count)
 	}
-	withheld := l.misread(r) || l.unit != ""
+	l.notes.say(model.UnitUnknown, unit)
+	withheld := l.misread(r) || unit != ""
 	l.withheld, r.Partial = withheld && !r.Partial, r.Partial || withheld
 	return withheld
 }
 
-// counts returns the numbers in the keys of a limiter that no library's layout tells, where it is not told how many of them one
+// numbers returns those in the keys of a limiter that no library's layout tells, where it is not told how many of them one
 // request counts.
-func (l *Tracker) counts() []int64 {
-	switch b := l.decoder.(type) {
+func numbers(d decoder) []int64 {
+	switch b := d.(type) {
 	case *singleDecoder:
 		if b.last > 0 {
 			return []int64{b.last}
@@ -131,7 +98,8 @@ func (l *Tracker) counts() []int64 {
 // misread reports whether the keys of a limiter say that the plain reading of their form is wrong, and notes why.
 func (l *Tracker) misread(r *model.Reading) bool {
 	_, log := l.decoder.(*logDecoder)
-	if r.Err != "" || !l.plain() && !(log && l.Found.Evidence == model.Told) && !(l.Found.Evidence == model.Likely && l.target.LimitKnown) {
+	told, likely := l.Found.Evidence == model.Told, l.Found.Evidence == model.Likely
+	if r.Err != "" || !l.plain() && !(log && told) && !(likely && l.aim.target.LimitKnown) {
 		return false
 	}
 	var named, down, leases, endless, blocked, timed, bits, part, weighed bool
@@ -139,7 +107,7 @@ func (l *Tracker) misread(r *model.Reading) bool {
 	windows, left, expires := Sign{Pattern: of}, Sign{Pattern: of, Left: true}, Sign{Pattern: of, Expires: true}
 	switch b := l.decoder.(type) {
 	case *singleDecoder:
-		seen, w, short := l.inferred.Terms(of), l.target.Window, shortNumber.MatchString(b.key)
+		seen, w, short := l.inferred.Terms(of), l.aim.target.Window, shortNumber.MatchString(b.key)
 		now := comesRound(b.key, w, r.At) // a key mostly expires within two windows of its own
 		before := comesRound(b.key, w, r.At.Add(-w)) || comesRound(b.key, w, r.At.Add(-2*w))
 		ids := Sign{Pattern: of, IDs: true}
@@ -166,7 +134,7 @@ func (l *Tracker) misread(r *model.Reading) bool {
 		}
 		blocked, timed, bits, part = b.blocked, b.timed, b.bits, l.inferred.Shown(parts, r.At)
 	case *counterDecoder: // the number at the end of its name may be the end of a window
-		w := l.target.Window
+		w := l.aim.target.Window
 		named = b.own == limiter.Unknown && slices.ContainsFunc(b.starts, func(start limiter.Instant) bool {
 			if start > r.At.Add(decode.ClientAhead) || b.early {
 				l.inferred.Show(windows, r.At)
@@ -175,14 +143,14 @@ func (l *Tracker) misread(r *model.Reading) bool {
 		}) || l.inferred.Shown(windows, r.At) && b.own == limiter.Unknown
 	case *logDecoder:
 		n, ends := len(r.State.Log), Sign{Pattern: l.Found.Pattern, Leases: true}
-		if n > 0 && r.State.Log[n-1].At > r.At.Add(max(decode.ClientAhead, l.target.Window/4)) {
+		if n > 0 && r.State.Log[n-1].At > r.At.Add(max(decode.ClientAhead, l.aim.target.Window/4)) {
 			l.inferred.Show(ends, r.At)
 		}
-		leases = n > 0 && ((l.rule == nil || l.rule.Layout == nil) && naming.Speaks("leases", l.Name) || l.inferred.Shown(ends, r.At))
+		leases = n > 0 && (!l.aim.described() && naming.Speaks("leases", l.Name) || l.inferred.Shown(ends, r.At))
 	case *streamDecoder:
 		weighed = b.tail.weighed
 	}
-	if down = down && l.Found.Evidence == model.Told; l.Found.Evidence == model.Told { // what is likely, infer reads as what is left
+	if down = down && told; told { // what is likely, infer reads as what is left
 		l.notes.set(model.CountsDown, down)
 	}
 	withheld := down
@@ -219,34 +187,34 @@ var shortNumber = regexp.MustCompile(`(?:^|[:_./|-])\d{1,4}(?:$|[:_./|-])`)
 
 // notes are those of all further readings. The zero value has none.
 type notes struct {
-	on   map[model.Note]bool
-	skew model.Note // how far entries are in the future; "" where none is
+	on map[model.Note]model.Note // by what they are about: themselves, or for all that say
 }
 
 // set adds a note, or removes it.
-func (t *notes) set(n model.Note, on bool) {
-	if delete(t.on, n); on {
-		collect.Put(&t.on, n, true)
+func (t *notes) set(n model.Note, on bool) { t.say(n, collect.If(on, n, "")) }
+
+// say adds a note in place of the one about the same thing; "" is none.
+func (t *notes) say(about, n model.Note) {
+	if delete(t.on, about); n != "" {
+		collect.Put(&t.on, about, n)
 	}
 }
 
 // list returns the notes in a fixed order, nil for none.
-func (t *notes) list() []model.Note { return slices.Sorted(maps.Keys(t.on)) }
+func (t *notes) list() []model.Note { return slices.Sorted(maps.Values(t.on)) }
 
 // ahead adds a note if entries are in the future: how far the clocks of a limiter's writers are ahead of the
 // server's, at most. Clocks that are behind cannot be detected, because their entries look like late ones. what is
 // the source of the instants, "scores" or "ids".
 func (t *notes) ahead(what string, now limiter.Instant, entries []limiter.Entry) {
-	t.set(t.skew, false)
-	t.skew = ""
-	most := time.Duration(0)
+	most, skew := time.Duration(0), model.Note("")
 	if n := len(entries); n > 0 {
 		most = entries[n-1].At.Sub(now)
 	}
 	if t.set(model.FutureScore, most > futureAllowed); most > futureAllowed {
-		t.skew = model.Note(what + " up to " + format.Spaced(most) + " in the future (writer's clock)")
-		t.set(t.skew, true)
+		skew = model.Note(what + " up to " + format.Spaced(most) + " in the future (writer's clock)")
 	}
+	t.say("skew", skew)
 }
 
 // Figure is an inferred number with the strength of its evidence. The zero value is unknown.

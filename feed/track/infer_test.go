@@ -41,7 +41,7 @@ func TestInfer(t *testing.T) {
 		for i, l := range append(slices.Clone(keys), ruled, flag) {
 			into := since % window
 			l.key.typ, l.key.ttl, l.kind = "string", window-into, decode.Single
-			l.target.Algorithm = limiter.FixedWindow
+			l.aim.target.Algorithm = limiter.FixedWindow
 			r := model.Reading{Key: l.Name, At: at}
 			if r.State.Current = min(limit, 1+int64(into.Seconds())*int64(i+1)/2); l == flag {
 				r.State.Current = 1
@@ -79,14 +79,14 @@ func TestWithhold(t *testing.T) {
 		{"no edge", edge.Add(-7 * time.Second), true},
 	} {
 		l := &Tracker{Found: Finding{Evidence: model.Told}, decoder: &counterDecoder{starts: []limiter.Instant{c.start}}}
-		l.target.Window = time.Minute
+		l.aim.target.Window = time.Minute
 		r := model.Reading{At: edge.Add(30 * time.Second)}
 		if got := l.withhold(&r); got != c.want || r.Partial != c.want {
 			t.Errorf("%s: withheld %v, partial %v, want %v", c.what, got, r.Partial, c.want)
 		}
 	}
 	l := &Tracker{Found: Finding{Evidence: model.Told}, decoder: &counterDecoder{starts: []limiter.Instant{edge.Add(time.Minute)}}}
-	l.target.Window = time.Minute
+	l.aim.target.Window = time.Minute
 	if r := (model.Reading{At: edge.Add(time.Minute - 600*time.Millisecond)}); !l.withhold(&r) {
 		t.Error("a window that begins in 600 ms is taken for an empty one, although its counter counts")
 	}

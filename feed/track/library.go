@@ -41,7 +41,7 @@ func (b *libraryDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading)
 		}
 		mismatch = mismatch || got[i].Mismatch
 	}
-	given := l.given()
+	given := l.aim.given()
 	if given.Window == 0 {
 		given.Window = b.windows.Of(b.match)
 		given.Guessed = given.Window > 0
@@ -58,24 +58,21 @@ func (b *libraryDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading)
 	if l.look.wrong != "" && l.look.quiet() && l.look.odd >= looksToJudge { // it is recognized anew
 		l.changed = true
 	}
-	l.key.typ, l.key.ttl = d.Type, d.TTL
-	if d.Type == "" {
-		l.key.typ = "none"
-	}
-	l.adopt(d.Settings)
-	l.notes.set(model.WindowInferred, d.Guessed && l.target.Window > 0)
+	l.key.typ, l.key.ttl = cmp.Or(d.Type, "none"), d.TTL
+	l.aim.adopt(d.Settings, l.Found.Library, &l.notes)
+	l.notes.set(model.WindowInferred, d.Guessed && l.aim.target.Window > 0)
 	for _, n := range d.Notes {
 		l.notes.set(n, true)
 	}
 	r.State, r.PreviousKnown, r.Ends, r.Members = d.State, d.PreviousKnown, d.Ends, d.Members
-	r.State.Algorithm = l.target.Algorithm
-	l.target.Exact = foreign.Writes(b.match.Library.Name, d.Algorithm, d.Type) && d.Algorithm == l.target.Algorithm
-	if l.target.Base = ""; b.match.Name != l.Name {
-		l.target.Base = b.match.Name
+	r.State.Algorithm = l.aim.target.Algorithm
+	l.aim.target.Exact = foreign.Writes(b.match.Library.Name, d.Algorithm, d.Type) && d.Algorithm == l.aim.target.Algorithm
+	if l.aim.target.Base = ""; b.match.Name != l.Name {
+		l.aim.target.Base = b.match.Name
 	}
 	// What is used of a bucket follows from what it holds when full.
-	lacking := d.NeedsBurst && !l.target.LimitKnown && l.key.typ != "none"
-	r.Target, r.Denied, r.Partial, r.Approximate = l.target, d.Denied, d.Partial || lacking, d.Approximate
+	lacking := d.NeedsBurst && !l.aim.target.LimitKnown && l.key.typ != "none"
+	r.Target, r.Denied, r.Partial, r.Approximate = l.aim.target, d.Denied, d.Partial || lacking, d.Approximate
 	if l.look.wrong == "" {
 		b.rise(now, l, r, &d)
 		if d.NewlyDenied > 0 && l.since != 0 {
@@ -93,7 +90,7 @@ func (b *libraryDecoder) rise(now limiter.Instant, l *Tracker, r *model.Reading,
 	most := model.Capacity(r.Target)
 	at := settled(&r.State, l.since, now)
 	after := r.Gauge(at).Used
-	charged := d.Charged && l.target.LimitKnown && most > 0 && after.Known
+	charged := d.Charged && l.aim.target.LimitKnown && most > 0 && after.Known
 	if charged && !r.Denied.Known {
 		r.Denied = turnedAway(r, after.N, most, d.Hides || d.TTL == model.Forever)
 	}
@@ -130,68 +127,6 @@ func turnedAway(r *model.Reading, used, most int64, hides bool) model.Count {
 	return model.Count{Known: true, N: max(used-most, 0)}
 }
 
-// given returns the settings that the rule gives.
-func (l *Tracker) given() decode.Settings {
-	var s decode.Settings
-	if r := l.rule; r != nil {
-		s.Algorithm, s.Window, s.Limit = r.Algorithm, r.Span(), r.Limit
-		if r.LimitKnown {
-			s.LimitFrom = model.LimitOfRule
-		}
-	}
-	return s
-}
-
-// adopt sets the target from the settings in the keys. If the decoder has its limit from the
-// rule, translated to its own terms, that limit is taken as it is. Otherwise a rule that names
-// the keys overrides their settings, and a rule for all keys only fills in missing ones.
-func (l *Tracker) adopt(s decode.Settings) {
-	t := &l.target
-	given := l.given()
-	if !l.rule.Narrow() || given.Algorithm == limiter.Unknown {
-		t.Algorithm = s.Algorithm
-	}
-	t.Tick, t.Inferred, t.LimitKey = s.Tick, false, s.LimitKey
-	if l.Found.Library != model.OwnLibrary { // own keys do not contain their convention, which the rule gives
-		t.Convention = s.Convention
-	}
-	described := l.rule != nil && l.rule.Layout != nil // where the rule says that the keys hold the limit they do
-	if translated := s.LimitFrom != model.NoLimit && (described || s.LimitFrom == given.LimitFrom); translated {
-		t.Limit, t.Window, t.LimitKnown, t.LimitFrom = s.Limit, s.Window, true, s.LimitFrom
-		t.Limit.Window = t.Window
-		return
-	}
-	if s.LimitFrom != model.NoLimit {
-		t.Limit, t.LimitKnown, t.LimitFrom = s.Limit, true, s.LimitFrom
-	}
-	if given.LimitFrom != model.NoLimit && (s.LimitFrom == model.NoLimit || l.rule.Narrow()) {
-		t.Limit, t.LimitKnown, t.LimitFrom = given.Limit, true, given.LimitFrom
-		if given.Limit.Burst == 0 {
-			t.Limit.Burst = s.Limit.Burst // a rule that says none does not take away the one in the keys
-		}
-	}
-	if given.Limit.Burst > 0 && (t.Limit.Burst == 0 || l.rule.Narrow()) {
-		t.Limit.Burst = given.Limit.Burst
-	}
-	switch {
-	case s.Window > 0 && !(given.Window > 0 && l.rule.Narrow()):
-		t.Window = s.Window
-	case given.Window > 0:
-		t.Window = given.Window
-	}
-	counts := t.Algorithm == limiter.FixedWindow || t.Algorithm == limiter.SlidingWindow
-	other := counts && s.Window > 0 && !s.Guessed && s.LimitFrom == model.NoLimit && given.Window > 0 &&
-		(s.Window-given.Window).Abs() > given.Window/10 // as months differ
-	if l.notes.set(model.OtherWindow, other); other {
-		t.Window = s.Window
-	}
-	t.Limit.Window = t.Window
-	if other || s.NeedsBurst && t.Limit.Burst == 0 {
-		t.LimitKnown, t.LimitFrom = false, model.NoLimit
-	}
-	l.notes.set(model.UnknownBurst, s.NeedsBurst && !t.LimitKnown && given.LimitFrom != model.NoLimit)
-}
-
 // probeDecoder waits for a key that the user named: it checks whether the key itself exists or,
 // if the window is known, counters of that name.
 type probeDecoder struct {
@@ -216,12 +151,12 @@ func (b *probeDecoder) ask(q *Query, l *Tracker) {
 			b.more.AskSiblings(q.Ctx, q.Pipe)
 			return
 		}
-		b.more = decode.AskProbe(q.Ctx, q.Pipe, library.Recognizer(), b.key, b.held, l.rule.Names())
+		b.more = decode.AskProbe(q.Ctx, q.Pipe, library.Recognizer(), b.key, b.held, l.aim.rule.Names())
 		return
 	}
 	b.typ = q.Pipe.Type(q.Ctx, b.key)
 	b.counters, b.exists = b.counters[:0], b.exists[:0]
-	w := l.rule.Span()
+	w := l.aim.rule.Span()
 	if w <= 0 || b.refused {
 		return
 	}

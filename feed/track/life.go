@@ -19,9 +19,8 @@ import (
 // New returns a tracker of the limiter of that name, without a decoder yet. always means that
 // all denials are recorded, so that no record means no denial. p holds earlier traffic, or nil.
 func New(name string, r *config.Rule, always bool, p *Past) *Tracker {
-	l := &Tracker{Name: name, key: presence{typ: "none"}, rule: r, past: p}
-	l.denied = denials{key: layout.DeniedKey(name), always: always}
-	return l
+	return &Tracker{Name: name, key: presence{typ: "none"}, aim: aim{rule: r}, past: p,
+		denied: denials{key: layout.DeniedKey(name), always: always}}
 }
 
 // Probe makes the tracker wait until a key of its name exists, in whatever form, because the
@@ -29,7 +28,7 @@ func New(name string, r *config.Rule, always bool, p *Past) *Tracker {
 func (l *Tracker) Probe() {
 	l.Named = true
 	l.decoder = &probeDecoder{key: l.Name}
-	l.settle(limiter.Unknown, layout.Layout{}, 0)
+	l.aim.settle(limiter.Unknown, layout.Layout{}, 0)
 }
 
 // Await makes the tracker keep its decoder even while the key does not exist, because the form
@@ -77,7 +76,7 @@ func (l *Tracker) Succeed(was *Tracker, f decode.Found) {
 		b.known = true
 	case *valueDecoder:
 		b.known = true
-		b.last.Algorithm = l.target.Algorithm
+		b.last.Algorithm = l.aim.target.Algorithm
 	}
 }
 
@@ -87,17 +86,17 @@ func (l *Tracker) Gone(now limiter.Instant, emptied bool) bool {
 	b, single := l.decoder.(*singleDecoder)
 	long := 10 * time.Second // without the key; of what was to live on where the server was emptied its limiter has forgotten all
 	if !emptied || !l.Deleted {
-		long = max(long, 2*l.target.Window)
+		long = max(long, 2*l.aim.target.Window)
 	}
 	if !l.Named {
 		return single && b.over(now) && l.Found.Evidence == model.Likely || l.key.silent != 0 && now.Sub(l.key.silent) > long
 	}
-	absent := l.key.silent != 0 && now.Sub(l.key.silent) > 2*max(l.target.Window, time.Second)
+	absent := l.key.silent != 0 && now.Sub(l.key.silent) > 2*max(l.aim.target.Window, time.Second)
 	if l.changed || absent && !l.certain && l.kind != decode.None {
 		l.kind, l.look.wrong, l.changed = decode.None, "", false
 		l.notes.set(model.WrongType, false)
 		l.decoder = &probeDecoder{key: l.Name}
-		l.settle(limiter.Unknown, layout.Layout{}, l.target.Window)
+		l.aim.settle(limiter.Unknown, layout.Layout{}, l.aim.target.Window)
 	}
 	return false
 }
@@ -155,7 +154,7 @@ func (p *Past) entries(denied bool) []limiter.Entry {
 
 // lay gives the decoder of a tracker the entries that the server no longer has.
 func (p *Past) lay(l *Tracker) {
-	admitted, laid := p.entries(false), record{window: l.target.Window}
+	admitted, laid := p.entries(false), record{window: l.aim.target.Window}
 	laid.entries = admitted
 	switch b := l.decoder.(type) {
 	case *logDecoder:
@@ -207,23 +206,20 @@ func (l *Tracker) Attach(f decode.Found) {
 	case f.Kind == decode.Bucket && f.Field == "level":
 		a = limiter.LeakyBucket
 	}
-	l.settle(a, form, 0)
+	l.aim.settle(a, form, 0)
 	if f.Kind == decode.Single && f.Window.To > 0 {
-		l.guess(f.Window.Length)
-		l.windowKnown = true // an expiry is no more than an upper bound of it
+		l.aim.guess(f.Window.Length)
+		l.aim.windowKnown = true // an expiry is no more than an upper bound of it
 	}
 	if f.Match != nil {
-		l.adopt(f.Match.Settings)
+		l.aim.adopt(f.Match.Settings, l.Found.Library, &l.notes)
 		l.block.life = f.Match.Blocks
-		l.windowKnown = f.Match.Window > 0 && !f.Match.Guessed
+		l.aim.windowKnown = f.Match.Window > 0 && !f.Match.Guessed
 	}
 	if f.Kind == decode.Counter && f.Own != limiter.Unknown {
-		l.target.Inferred = false
+		l.aim.target.Inferred = false
 	}
-	rule := limiter.Unknown
-	if l.rule != nil {
-		rule = l.rule.Algorithm
-	}
+	rule := l.aim.given().Algorithm
 	l.notes.set(model.WrongType, false)
 	if describe.KindOf(rule) == describe.Arrival && f.Type == "string" && f.Key == l.Name {
 		f.Kind = decode.TAT // its decoder reports what is wrong with a value that is no TAT
@@ -242,12 +238,11 @@ func (l *Tracker) Attach(f decode.Found) {
 // attachLibrary gives the tracker the decoder of the library that was recognized. It returns
 // false if a rule for the key names another algorithm.
 func (l *Tracker) attachLibrary(f decode.Found) bool {
-	r := l.rule
-	if r.Narrow() && r.Algorithm != limiter.Unknown && r.Algorithm != f.Match.Algorithm {
+	if r := l.aim.rule; r.Narrow() && r.Algorithm != limiter.Unknown && r.Algorithm != f.Match.Algorithm {
 		return false
 	}
-	l.settle(limiter.Unknown, layout.Layout{}, 0)
-	l.adopt(f.Match.Settings)
+	l.aim.settle(limiter.Unknown, layout.Layout{}, 0)
+	l.aim.adopt(f.Match.Settings, l.Found.Library, &l.notes)
 	l.decoder = &libraryDecoder{match: f.Match}
 	return true
 }

@@ -55,7 +55,7 @@ const (
 )
 
 func (b *logDecoder) ask(q *Query, l *Tracker) {
-	b.record.setWindow(l.target.Window)
+	b.record.setWindow(l.aim.target.Window)
 	b.record.most = q.Entries
 	b.recent, b.members, b.check, b.survey, b.ttl, b.first = nil, nil, nil, nil, nil, nil
 	whole := q.Whole || !b.synced || l.key.typ == "none"
@@ -169,16 +169,13 @@ func (b *logDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading) (ag
 		}
 	}
 	if l.Found.Evidence != model.Likely && !b.bins.on { // of a likely key an expiry is no more than an upper bound
-		l.inferWindow(now, &b.record)
+		l.aim.guessByExpiry(now, l.key.ttl, b.record.entries)
 	}
-	if span := b.record.span(); l.target.Window > 0 && l.target.Window != b.record.window {
-		b.record.setWindow(l.target.Window)
-		if b.record.span() > span { // the earlier part of the longer window was not read
-			b.resync()
-			b.bins = bins{on: b.bins.on}
-			b.record.clear()
-			return true, nil
-		}
+	if w := l.aim.target.Window; w > 0 && b.record.widen(w) {
+		b.resync()
+		b.bins = bins{on: b.bins.on}
+		b.record.clear()
+		return true, nil
 	}
 	b.record.trim(now)
 	b.fill(now, l, r)
@@ -272,30 +269,17 @@ func (b *logDecoder) vanish(now limiter.Instant, l *Tracker, r *model.Reading) {
 
 func (b *logDecoder) fill(now limiter.Instant, l *Tracker, r *model.Reading) {
 	if b.unit != 0 {
-		l.target.Layout.Unit = b.unit
+		l.aim.target.Layout.Unit = b.unit
 		if b.own {
-			l.target.Layout.Unit = 0
+			l.aim.target.Layout.Unit = 0
 		}
 	}
 	r.State.Log, r.Partial = b.record.log(), r.Partial || b.unit == 0 && l.key.typ != "none" // no score is a time
 	r.Approximate = b.bins.on || b.record.joined
-	r.PreviousKnown = l.target.Window > 0
-	r.ExactKnown = l.target.Window > 0
+	r.PreviousKnown = l.aim.target.Window > 0
+	r.ExactKnown = l.aim.target.Window > 0
 	r.Arrivals = b.record.arrivals(false)
 	l.notes.ahead("scores", now, b.record.entries)
-}
-
-// inferWindow guesses the window from the expiry: limiters set it to one window at every request, so that the window is
-// from the newest entry to the expiry. Where denied requests renew the expiry too this is too long, and so a longer guess does not
-// replace the previous one.
-func (l *Tracker) inferWindow(now limiter.Instant, r *record) {
-	k, was := len(r.entries), l.target.Window
-	if k == 0 || l.key.ttl <= 0 {
-		return
-	}
-	if w := decode.Tidy(now.Add(l.key.ttl).Sub(r.entries[k-1].At)); w >= time.Millisecond && (was <= 0 || w < was) {
-		l.guess(w)
-	}
 }
 
 // scores returns the scores of a page. The members of ratescope's own library contain their

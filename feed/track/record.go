@@ -91,6 +91,13 @@ func (r *record) setWindow(w time.Duration) {
 	}
 }
 
+// widen sets the window, and reports whether it is longer than before, so that its earlier part was not read.
+func (r *record) widen(w time.Duration) bool {
+	was := r.span()
+	r.setWindow(w)
+	return r.span() > was
+}
+
 // extend appends fresh entries, which are in order. Those that are not later than the last
 // remembered entry are inserted at their places.
 func (r *record) extend(fresh []limiter.Entry) {

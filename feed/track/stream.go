@@ -19,8 +19,7 @@ type streamDecoder struct {
 	key    string
 	record record
 	tail   tail
-	hot    int        // readings for which the count still counts as approximate after a jump
-	unread model.Note // says how much was read of a stream that was not read to its end; "" once it was
+	hot    int // readings for which the count still counts as approximate after a jump
 
 	synced bool            // the record holds all entries of the window
 	from   limiter.Instant // while not synced: where reading began
@@ -31,10 +30,10 @@ type streamDecoder struct {
 }
 
 func (b *streamDecoder) ask(q *Query, l *Tracker) {
-	b.record.setWindow(l.target.Window)
+	b.record.setWindow(l.aim.target.Window)
 	b.record.most = q.Entries
-	if b.tail.key, b.tail.record = b.key, &b.record; l.rule != nil {
-		b.tail.weight = l.rule.Weight
+	if b.tail.key, b.tail.record = b.key, &b.record; l.aim.rule != nil {
+		b.tail.weight = l.aim.rule.Weight
 	}
 	b.ttl, b.first = nil, nil
 	if q.Whole || !b.tail.known {
@@ -87,15 +86,12 @@ func (b *streamDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading) 
 		}
 		b.hot = max(b.hot-1, 0)
 		if !b.tail.behind { // the newest entry was read
-			l.inferWindow(now, &b.record)
+			l.aim.guessByExpiry(now, l.key.ttl, b.record.entries)
 		}
-		if span := b.record.span(); l.target.Window > 0 && l.target.Window != b.record.window {
-			b.record.setWindow(l.target.Window)
-			if b.record.span() > span { // the earlier part of the longer window was not read
-				b.resync()
-				b.record.clear()
-				return true, nil
-			}
+		if w := l.aim.target.Window; w > 0 && b.record.widen(w) {
+			b.resync()
+			b.record.clear()
+			return true, nil
 		}
 	}
 	b.record.trim(now)
@@ -129,18 +125,17 @@ func (b *streamDecoder) there(now limiter.Instant, l *Tracker) (bool, error) {
 func (b *streamDecoder) fill(now limiter.Instant, l *Tracker, r *model.Reading) {
 	l.notes.set(model.NoCountField, b.tail.uncounted)
 	if b.tail.known {
-		l.target.Layout.NoTotals = b.tail.untotaled
+		l.aim.target.Layout.NoTotals = b.tail.untotaled
 	}
 	r.State.Log = b.record.log()
-	l.notes.set(b.unread, false)
-	b.unread = ""
+	unread := model.Note("")
 	if r.Partial = b.tail.behind; r.Partial {
-		b.unread = model.Note(fmt.Sprintf("still being read: at least %d used", b.record.sum(now.Add(-b.record.span())+1)))
-		l.notes.set(b.unread, true)
+		unread = model.Note(fmt.Sprintf("still being read: at least %d used", b.record.sum(now.Add(-b.record.span())+1)))
 	}
+	l.notes.say("unread", unread)
 	r.Approximate = b.record.joined || b.hot > 0
-	r.PreviousKnown = l.target.Window > 0
-	r.ExactKnown = l.target.Window > 0
+	r.PreviousKnown = l.aim.target.Window > 0
+	r.ExactKnown = l.aim.target.Window > 0
 	r.Arrivals = b.record.arrivals(false)
 	l.notes.ahead("ids", now, b.record.entries)
 }

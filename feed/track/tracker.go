@@ -20,7 +20,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"ratescope/feed/config"
 	"ratescope/feed/connect"
 	"ratescope/feed/decode"
 	"ratescope/limiter"
@@ -61,14 +60,11 @@ type Tracker struct {
 	Name    string // Reading.Key
 	Named   bool   // the user named exactly this key
 	certain bool   // the form of its state is known even while the key does not exist
-	rule    *config.Rule
 	kind    decode.Kind
 	decoder decoder
 	Found   Finding
 
-	windowKnown bool // the library's layout gives the window, so that it need not be guessed
-
-	target model.Target
+	aim    aim
 	notes  notes
 	denied denials
 	block  block
@@ -85,11 +81,10 @@ type Tracker struct {
 	Refused  bool            // the server's latest answer was that this user may not read the key
 	changed  bool            // the key holds another type than before, and must be recognized again
 
-	inferred *Engine    // of the latest query
-	unlikely bool       // its values do not change like those of a limiter
-	charges  bool       // it was seen to count requests that it denied, though nothing says that it does
-	withheld bool       // the figures of the latest reading are, for what the keys of its pattern show
-	unit     model.Note // why it is not known how much a request counts
+	inferred *Engine // of the latest query
+	unlikely bool    // its values do not change like those of a limiter
+	charges  bool    // it was seen to count requests that it denied, though nothing says that it does
+	withheld bool    // the figures of the latest reading are, for what the keys of its pattern show
 }
 
 // Finding is what discovery has found of a limiter.
@@ -118,33 +113,6 @@ type looks struct {
 	odd     int             // consecutive quiet looks at which wrong was set, each looksApart after the one before
 	oddAt   limiter.Instant // of the latest of them
 	unquiet int             // consecutive other looks at which it was
-}
-
-// settle sets the target from the rule and, where the rule gives nothing, from the arguments,
-// which the key's data shows.
-func (l *Tracker) settle(a limiter.Algorithm, layout layout.Layout, window time.Duration) {
-	t := model.Target{Algorithm: a, Inferred: true, Layout: layout, Window: window}
-	if r := l.rule; r != nil {
-		t.Convention = r.Convention
-		t.Limit, t.LimitKnown = r.Limit, r.LimitKnown
-		if r.Algorithm != limiter.Unknown {
-			t.Algorithm, t.Inferred = r.Algorithm, false
-		}
-		if w := r.Span(); w > 0 {
-			t.Window = w
-		}
-	}
-	t.Limit.Window = t.Window
-	l.target = t
-}
-
-// guess sets the window that the data suggests, unless the rule or the library's layout gives
-// one.
-func (l *Tracker) guess(w time.Duration) {
-	if w <= 0 || l.windowKnown || l.rule.Span() > 0 || l.target.Window == w {
-		return
-	}
-	l.target.Window, l.target.Limit.Window = w, w
 }
 
 // Ask adds the commands of the next reading.
@@ -190,10 +158,13 @@ func (l *Tracker) Take(now limiter.Instant, spread time.Duration) (r model.Readi
 	if again || more {
 		return r, Again, nil
 	}
-	if o = l.doubt(&r); o != Ready {
+	_, certain := l.decoder.(*wrongDecoder)
+	o, unknown := l.look.judge(now, certain, l.since != 0)
+	if o != Ready {
 		return r, o, nil
 	}
-	l.denied.span(l.target.Window)
+	r.Partial = r.Partial || unknown
+	l.denied.span(l.aim.target.Window)
 	l.denied.tell(now, &r)
 	l.block.tell(&r)
 	if !l.finish(now, &r) {
@@ -215,40 +186,36 @@ const (
 // quiet reports whether the present look is.
 func (k *looks) quiet() bool { return k.spread <= quietLook }
 
-// doubt counts the looks that say that the key cannot be read, and returns Again or Nothing while that may be a
-// mistake. The reading before stands; where no look is quiet and there is none, what the key holds is unknown.
-func (l *Tracker) doubt(r *model.Reading) Outcome {
-	if _, fixed := l.decoder.(*wrongDecoder); l.look.wrong == "" || fixed {
-		l.look.odd, l.look.unquiet = looksToJudge, 0
-		if l.look.wrong == "" {
-			l.look.odd = 0
-		}
-		return Ready
-	}
-	switch k := &l.look; {
+// judge counts the looks that say that the key cannot be read, and returns Again or Nothing while that may be a
+// mistake; certain means that it is none. The reading before stands; where no look is quiet and there was none before,
+// what the key holds is unknown.
+func (k *looks) judge(at limiter.Instant, certain, before bool) (o Outcome, unknown bool) {
+	switch {
+	case k.wrong == "" || certain:
+		k.odd, k.unquiet = collect.If(certain && k.wrong != "", looksToJudge, 0), 0
+		return Ready, false
 	case !k.quiet():
 		k.unquiet++
-	case k.odd == 0 || r.At.Sub(k.oddAt).Abs() >= looksApart:
-		k.odd, k.oddAt, k.unquiet = k.odd+1, r.At, 0
+	case k.odd == 0 || at.Sub(k.oddAt).Abs() >= looksApart:
+		k.odd, k.oddAt, k.unquiet = k.odd+1, at, 0
 	}
 	switch {
-	case l.look.odd >= looksToJudge:
-		return Ready
-	case l.look.unquiet > 0 && l.look.unquiet < looksToJudge:
-		return Again
-	case l.look.unquiet == 0 || l.since != 0:
-		return Nothing
+	case k.odd >= looksToJudge:
+		return Ready, false
+	case k.unquiet > 0 && k.unquiet < looksToJudge:
+		return Again, false
+	case k.unquiet == 0 || before:
+		return Nothing, false
 	}
-	r.Partial = true
-	return Ready
+	return Ready, true
 }
 
 // finish completes a reading with the fields that are common to all types. It returns false for
 // a quick reading without news.
 func (l *Tracker) finish(now limiter.Instant, r *model.Reading) bool {
 	r.Type, r.TTL = l.key.typ, l.key.ttl
-	r.Target = l.target
-	r.State.Algorithm = l.target.Algorithm
+	r.Target = l.aim.target
+	r.State.Algorithm = l.aim.target.Algorithm
 	if l.look.wrong != "" && l.look.odd >= looksToJudge {
 		r.Err = l.look.wrong
 	}
@@ -269,12 +236,12 @@ func (l *Tracker) finish(now limiter.Instant, r *model.Reading) bool {
 		return false
 	}
 	left := l.infer(r)
-	l.inferred.count(l.Found.Pattern, l.counts(), r.Arrivals)
-	r.Target = l.target
+	l.inferred.count(l.Found.Pattern, numbers(l.decoder), r.Arrivals)
+	r.Target = l.aim.target
 	t := &r.Target
-	t.Library, t.Evidence, t.Ruled = l.Found.Library, l.Found.Evidence, l.rule.Narrow()
-	if t.Described = l.rule != nil && l.rule.Layout != nil; t.Described {
-		t.Script = l.rule.Script.Fires()
+	t.Library, t.Evidence, t.Ruled = l.Found.Library, l.Found.Evidence, l.aim.rule.Narrow()
+	if t.Described = l.aim.described(); t.Described {
+		t.Script = l.aim.rule.Script.Fires()
 	}
 	r.Why, r.Pattern = l.Found.Why, l.Found.Pattern
 	if t.LimitFrom == model.NoLimit && t.LimitKnown {
@@ -282,7 +249,7 @@ func (l *Tracker) finish(now limiter.Instant, r *model.Reading) bool {
 	}
 	withheld := l.withhold(r) || left
 	stays := r.Err == "" && r.Type != "none" && r.TTL == model.Forever && r.State.BlockedUntil == 0
-	l.notes.set(model.NoExpiry, stays && !(t.Described && !l.rule.Layout.Expires()))
+	l.notes.set(model.NoExpiry, stays && !(t.Described && !l.aim.rule.Layout.Expires()))
 	l.notes.set(model.Inferred, t.Inferred && t.Algorithm != limiter.Unknown)
 	l.notes.set(model.UnknownLimit, !t.LimitKnown)
 	l.notes.set(model.UnknownWindow, t.Window == 0)

@@ -45,7 +45,7 @@ func (b *valueDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading) (
 	if err != nil {
 		return false, err
 	}
-	state := limiter.State{Algorithm: l.target.Algorithm}
+	state := limiter.State{Algorithm: l.aim.target.Algorithm}
 	l.look.wrong = ""
 	if b.field == "" {
 		err = b.readString(now, ttl, l, &state)
@@ -74,7 +74,7 @@ func (b *valueDecoder) readString(now limiter.Instant, ttl time.Duration, l *Tra
 		l.notes.set(model.WrongType, true)
 		return nil
 	}
-	l.target.Layout.Unit = unit
+	l.aim.target.Layout.Unit = unit
 	s.TAT, s.Part, s.Parts = m.At, m.Part, m.Parts
 	return nil
 }
@@ -100,7 +100,7 @@ func (b *valueDecoder) readHash(ttl time.Duration, l *Tracker, s *limiter.State)
 // anything changed. Units that leaked away before this reading are missed, so that it is a lower
 // bound for a key that is often empty.
 func (b *valueDecoder) rise(now limiter.Instant, l *Tracker, s limiter.State) []model.Arrival {
-	t := l.target
+	t := l.aim.target
 	if !b.known || l.since == 0 || !t.LimitKnown || t.Window <= 0 || s.TAT == 0 && s.Filled == 0 {
 		return nil
 	}
@@ -198,17 +198,18 @@ func (b *singleDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading) 
 			n = 0
 		}
 	}
-	t, was := &l.target, b.full
+	t, was := &l.aim.target, b.full
 	if b.full = l.plain() && t.LimitKnown && n >= t.Limit.Count; b.waits || b.full && !was && b.encoding == nil {
 		return true, nil // what stands beside it is looked at before it is told
 	}
 	b.tell(now, l, r, n)
 	if b.encoding != nil {
 		b.blocked = b.beside.Val() > 0
-		b.timed = slices.ContainsFunc(b.times.Val(), func(v any) bool { return b.otherTime(v, now, l.target.Window) })
+		b.timed = slices.ContainsFunc(b.times.Val(), func(v any) bool { return b.otherTime(v, now, l.aim.target.Window) })
 		b.bits = b.encoding.Val() == "raw" // SETBIT and SETRANGE; what INCR and SET write is int or embstr
 		of := b.whole.Val()
-		b.part = (of == "list" || of == "set" || of == "zset") && l.rule.Narrow() && config.MatchGlob(l.rule.Match, b.whole.Args()[1].(string))
+		rule := l.aim.rule
+		b.part = (of == "list" || of == "set" || of == "zset") && rule.Narrow() && config.MatchGlob(rule.Match, b.whole.Args()[1].(string))
 		b.access.learn(b.beside.Err(), b.times.Err(), b.encoding.Err())
 	}
 	return false, nil
@@ -216,7 +217,7 @@ func (b *singleDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading) 
 
 // plain reports whether a person has said that l is a limiter, and not how it is laid out.
 func (l *Tracker) plain() bool {
-	return l.Found.Evidence == model.Told && (l.rule == nil || l.rule.Layout == nil)
+	return l.Found.Evidence == model.Told && !l.aim.described()
 }
 
 // otherTime reports whether the value of a key beside a counter is a time, and neither that of its expiry nor that of a window before it.
@@ -229,7 +230,7 @@ func (b *singleDecoder) otherTime(v any, now limiter.Instant, window time.Durati
 }
 
 func (b *singleDecoder) tell(now limiter.Instant, l *Tracker, r *model.Reading, n int64) {
-	l.target.Convention.Alignment = convention.FirstRequest
+	l.aim.target.Convention.Alignment = convention.FirstRequest
 	ends := limiter.Instant(0)
 	if l.key.ttl > 0 { // the key is removed in the millisecond after its expiry
 		ends = limiter.Instant(now.Millis() * 1000).Add(l.key.ttl + time.Millisecond)
@@ -241,7 +242,7 @@ func (b *singleDecoder) tell(now limiter.Instant, l *Tracker, r *model.Reading, 
 	falls := n < b.last && !over && b.known && l.key.ttl > 0 && ends.Sub(b.ends).Abs() <= futureAllowed
 	b.fell = b.fell || falls
 	b.rose = b.rose || n > b.last && !over && b.known && b.last > 0
-	if w, most := l.target.Window, l.target.Limit.Count; l.target.LimitKnown && (!b.known || fresh) {
+	if w, most := l.aim.target.Window, l.aim.target.Limit.Count; l.aim.target.LimitKnown && (!b.known || fresh) {
 		b.high = l.key.ttl > 0 && w-l.key.ttl < max(w/50, 250*time.Millisecond) && 5*n >= 4*most && n < most
 	}
 	if b.known && l.since != 0 {
@@ -255,7 +256,7 @@ func (b *singleDecoder) tell(now limiter.Instant, l *Tracker, r *model.Reading, 
 			// A window that began since the previous reading shows its length, which is a little
 			// more than the time to its expiry.
 			if up := (l.key.ttl + time.Second - 1).Truncate(time.Second); up-l.key.ttl <= now.Sub(l.since) && b.window.To == 0 {
-				l.guess(up)
+				l.aim.guess(up)
 			}
 		}
 		if rise > 0 {
@@ -273,7 +274,7 @@ func (b *singleDecoder) tell(now limiter.Instant, l *Tracker, r *model.Reading, 
 		}
 		return
 	}
-	w := l.target.Window
+	w := l.aim.target.Window
 	const slack = 5 * time.Millisecond // between the answers to PTTL and TIME
 	switch {
 	case w > 0 && l.key.ttl > w+slack:

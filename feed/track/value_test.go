@@ -20,13 +20,13 @@ func TestABurstIsCountedBeforeItLeaks(t *testing.T) {
 	limit := limiter.Limit{Count: 100, Window: time.Minute} // 0.6 s a unit
 	for algorithm, want := range map[limiter.Algorithm]int64{limiter.TokenBucket: 5, limiter.LeakyBucket: 5, limiter.GCRA: 3} {
 		l := New("k", nil, false, nil)
-		l.target.Algorithm, l.target.Limit, l.target.Window, l.target.LimitKnown = algorithm, limit, limit.Window, true
+		l.aim.target.Algorithm, l.aim.target.Limit, l.aim.target.Window, l.aim.target.LimitKnown = algorithm, limit, limit.Window, true
 		state := limiter.State{Algorithm: algorithm}
-		state.Take(noon, limit, l.target.Convention, 1)
+		state.Take(noon, limit, l.aim.target.Convention, 1)
 		b := &valueDecoder{last: state.Clone(), known: true}
 		l.since = noon.Add(10 * time.Second)
 		for range 5 {
-			state.Take(noon.Add(11*time.Second), limit, l.target.Convention, 1)
+			state.Take(noon.Add(11*time.Second), limit, l.aim.target.Convention, 1)
 		}
 		got := int64(0)
 		for _, a := range b.rise(noon.Add(12500*time.Millisecond), l, state) {
@@ -43,16 +43,16 @@ func TestABusyBucketIsCountedToTheUnit(t *testing.T) {
 	limit := limiter.Limit{Count: 12, Window: 4 * time.Second} // 1/3 s a unit
 	for _, algorithm := range []limiter.Algorithm{limiter.TokenBucket, limiter.LeakyBucket, limiter.GCRA} {
 		l := New("k", nil, false, nil)
-		l.target.Algorithm, l.target.Limit, l.target.Window, l.target.LimitKnown = algorithm, limit, limit.Window, true
+		l.aim.target.Algorithm, l.aim.target.Limit, l.aim.target.Window, l.aim.target.LimitKnown = algorithm, limit, limit.Window, true
 		state := limiter.State{Algorithm: algorithm}
-		state.Take(noon, limit, l.target.Convention, 6)
+		state.Take(noon, limit, l.aim.target.Convention, 6)
 		b := &valueDecoder{last: state.Clone(), known: true}
 		l.since = noon
 		var got, want int64
 		for i := range 60 {
 			at := noon.Add(time.Duration(1+i) * 217 * time.Millisecond)
 			before := state.Clone()
-			if n := int64(1 + i%2); i%3 > 0 && state.Take(at, limit, l.target.Convention, n).Allowed {
+			if n := int64(1 + i%2); i%3 > 0 && state.Take(at, limit, l.aim.target.Convention, n).Allowed {
 				want += n
 			} else {
 				state = before

@@ -54,12 +54,12 @@ func (r *reader) groups(ctx context.Context, due []*tracked) (all []*group, wait
 	whole.due = nil
 	byAddr := make(map[string]*group)
 	for _, t := range due {
-		if t.Scattered() || t.moved {
+		if t.tracker.Scattered() || t.moved {
 			t.moved = false
 			whole.due = append(whole.due, t)
 			continue
 		}
-		node, err := r.link.nodes.For(ctx, layout.DeniedKey(t.Name))
+		node, err := r.link.nodes.For(ctx, layout.DeniedKey(t.tracker.Name))
 		if err != nil {
 			whole.due = append(whole.due, t)
 			continue
@@ -215,9 +215,9 @@ func (r *reader) ask(ctx context.Context, f *flight, quick bool) {
 		t := due[n]
 		q.OnScreen = t.place > 0
 		q.Quick = quick
-		q.Whole = t.woken || t.asked.full || !quick && (t.rank == onScreen && !r.spending.costs.Strained || t.Readings%wholeEvery == 0)
+		q.Whole = t.woken || t.asked.full || !quick && (t.rank == onScreen && !r.spending.costs.Strained || t.tracker.Readings%wholeEvery == 0)
 		r.lookAt(t, f)
-		t.Ask(q)
+		t.tracker.Ask(q)
 		n++
 		f.commands = append(f.commands, q.Pipe.Len())
 		if dated && q.Pipe.Len()-marked >= markEvery {
@@ -304,7 +304,7 @@ func (r *reader) settle(f *flight, ready *[]model.Reading) error {
 	for i, t := range f.trackers {
 		commands := f.cmds[from:f.commands[i]]
 		from = f.commands[i]
-		reading, came, err := t.Take(moments(i))
+		reading, came, err := t.tracker.Take(moments(i))
 		t.asked.read = f.received
 		switch {
 		case connect.Redirected(err) && !r.link.cluster:
@@ -320,7 +320,7 @@ func (r *reader) settle(f *flight, ready *[]model.Reading) error {
 		case err != nil:
 			return err
 		case came == track.Again:
-			if found := t.Hit(); found != nil {
+			if found := t.tracker.Hit(); found != nil {
 				t = r.limiters.replace(t, *found)
 			}
 			f.group.again = append(f.group.again, t)
@@ -329,7 +329,7 @@ func (r *reader) settle(f *flight, ready *[]model.Reading) error {
 		default:
 			answered, t.resting = true, false
 			t.read, t.written = f.sent, false
-			if t.Readings%wholeEvery == 1 {
+			if t.tracker.Readings%wholeEvery == 1 {
 				t.own = r.owns(t, commands)
 			}
 			if came == track.Ready {
@@ -363,7 +363,7 @@ func (r *reader) owns(t *tracked, commands []redis.Cmder) bool {
 		case c.Name() != "mget" && c.Name() != "time":
 			keys = keys[:1]
 		}
-		return slices.ContainsFunc(keys, func(k any) bool { return decode.NameOf(fmt.Sprint(k), now) != t.Name })
+		return slices.ContainsFunc(keys, func(k any) bool { return decode.NameOf(fmt.Sprint(k), now) != t.tracker.Name })
 	})
 }
 
@@ -373,7 +373,7 @@ func (r *reader) finish(t *tracked, reading *model.Reading, at time.Time) {
 		r.arrived()
 	}
 	t.due = at.Add(r.pause(t))
-	if t.Refused {
+	if t.tracker.Refused {
 		t.resting, t.due = true, at.Add(restingEvery)
 	}
 }

@@ -52,7 +52,7 @@ func newLimiters(o Options, pasts map[string]*track.Past) *limiters {
 		changed: make(map[string]limiter.Instant)}
 	for _, k := range o.Keys {
 		t := l.newTracked(&decode.Found{Name: k, Key: k})
-		t.Probe()
+		t.tracker.Probe()
 		l.trackers[k] = t
 	}
 	return l
@@ -60,7 +60,7 @@ func newLimiters(o Options, pasts map[string]*track.Past) *limiters {
 
 // newTracked returns a tracker of the limiter of a find.
 func (l *limiters) newTracked(f *decode.Found) *tracked {
-	return &tracked{Tracker: track.New(f.Name, config.RuleOf(l.o.Rules, f), l.pasts != nil, l.pasts[f.Name])}
+	return &tracked{tracker: track.New(f.Name, config.RuleOf(l.o.Rules, f), l.pasts != nil, l.pasts[f.Name])}
 }
 
 // resync makes every tracker read its whole key again, because a different server may answer.
@@ -68,7 +68,7 @@ func (l *limiters) resync() {
 	l.noLooks = ""
 	for _, t := range l.trackers {
 		t.due, t.asked = time.Time{}, asked{}
-		t.Resync()
+		t.tracker.Resync()
 	}
 }
 
@@ -92,8 +92,9 @@ func (l *limiters) adopt(now limiter.Instant) {
 
 // generalize gives a tracker, which may be nil, the pattern of its name where that follows from the names of many limiters.
 func (l *limiters) generalize(t *tracked, now limiter.Instant) {
-	if t != nil && t.Found.General {
-		t.Found.Pattern = l.patterns.Of(t.Name, kindOf(t.Found.Type, t.Found.Kind, t.Found.Library), now)
+	if t != nil && t.tracker.Found.General {
+		found := &t.tracker.Found
+		found.Pattern = l.patterns.Of(t.tracker.Name, kindOf(found.Type, found.Kind, found.Library), now)
 	}
 }
 
@@ -115,7 +116,7 @@ func (l *limiters) adoptOne(f decode.Found, now limiter.Instant) {
 		l.scanner.Forget(f.Key) // its limiter may be found later
 		return
 	case t != nil:
-		if !t.Meet(f) {
+		if !t.tracker.Meet(f) {
 			l.replace(t, f)
 		}
 		return
@@ -153,7 +154,7 @@ func (l *limiters) adoptOne(f decode.Found, now limiter.Instant) {
 func (l *limiters) follow(f decode.Found) *tracked {
 	t := l.newTracked(&f)
 	l.trackers[f.Name] = t
-	t.Attach(f)
+	t.tracker.Attach(f)
 	return t
 }
 
@@ -201,10 +202,10 @@ func (l *limiters) grade(f decode.Found) (e model.Evidence, ok bool) {
 
 // replace puts a new tracker in the place of t, because the key now holds something else.
 func (l *limiters) replace(t *tracked, f decode.Found) *tracked {
-	f.Name = t.Name
+	f.Name = t.tracker.Name
 	fresh := l.newTracked(&f)
-	fresh.Succeed(t.Tracker, f)
-	l.trackers[t.Name] = fresh
+	fresh.tracker.Succeed(t.tracker, f)
+	l.trackers[t.tracker.Name] = fresh
 	return fresh
 }
 
@@ -213,24 +214,24 @@ func (l *limiters) removeGone(now limiter.Instant) []string {
 	var gone []string
 	deleted := 0
 	for _, t := range l.trackers {
-		if t.Deleted {
+		if t.tracker.Deleted {
 			deleted++
 		}
 	}
 	emptied := l.isEmptied(now, deleted)
 	for name, t := range l.trackers {
-		if t.Unlikely() {
+		if t.tracker.Unlikely() {
 			gone = append(gone, name)
 			l.leave(t, &l.candidates, model.KeyGroup{Evidence: model.Likely, Why: []string{model.Unmoved}}, now)
 			if len(l.unlikely) < mostUnlikely {
-				l.unlikely[t.Found.Pattern] = true
+				l.unlikely[t.tracker.Found.Pattern] = true
 			}
 			continue
 		}
 		switch {
-		case t.Gone(now, emptied):
+		case t.tracker.Gone(now, emptied):
 			gone = append(gone, name)
-		case t.Changed():
+		case t.tracker.Changed():
 			l.changed[name] = now
 		default:
 			continue
@@ -274,8 +275,9 @@ const mostUnlikely = 4096
 
 // leave removes a tracker, whose key is one of a group that is not watched.
 func (l *limiters) leave(t *tracked, to *unwatched, g model.KeyGroup, now limiter.Instant) {
-	delete(l.trackers, t.Name)
-	to.put(t.Name, &leftOut{group: g, kind: kindOf(t.Found.Type, t.Found.Kind, t.Found.Library), fixed: !t.Found.General}, &l.patterns, now)
+	name, found := t.tracker.Name, &t.tracker.Found
+	delete(l.trackers, name)
+	to.put(name, &leftOut{group: g, kind: kindOf(found.Type, found.Kind, found.Library), fixed: !found.General}, &l.patterns, now)
 }
 
 // makeRoom evicts the coldest tracker for a find that is certainly hotter, and reports whether there is room for it.
@@ -295,9 +297,10 @@ func (l *limiters) makeRoom(f decode.Found, now limiter.Instant) bool {
 	}
 	t := k.coldest[n-1]
 	k.coldest = k.coldest[:n-1]
-	l.leave(t, &l.beyond, model.KeyGroup{Pattern: t.Found.Pattern, Library: t.Found.Library, Evidence: t.Found.Evidence,
-		Algorithm: track.Suggested(t.Found.Kind), Why: t.Found.Why}, now)
-	k.leftOut = append(k.leftOut, t.Name)
+	found := &t.tracker.Found
+	l.leave(t, &l.beyond, model.KeyGroup{Pattern: found.Pattern, Library: found.Library, Evidence: found.Evidence,
+		Algorithm: track.Suggested(found.Kind), Why: found.Why}, now)
+	k.leftOut = append(k.leftOut, t.tracker.Name)
 	return true
 }
 
@@ -305,10 +308,10 @@ func (l *limiters) makeRoom(f decode.Found, now limiter.Instant) bool {
 // screen nor named, and have been quiet for coldEnough readings.
 func (l *limiters) cold() []*tracked {
 	list := collect.Only(slices.Collect(maps.Values(l.trackers)), func(t *tracked) bool {
-		return t.place == 0 && !t.Named && !t.Pressing() && t.quiet >= coldEnough && l.ranker.rates[t.Name] == 0
+		return t.place == 0 && !t.tracker.Named && !t.tracker.Pressing() && t.quiet >= coldEnough && l.ranker.rates[t.tracker.Name] == 0
 	})
 	slices.SortFunc(list, func(a, b *tracked) int {
-		return cmp.Or(cmp.Compare(a.quiet, b.quiet), strings.Compare(b.Name, a.Name))
+		return cmp.Or(cmp.Compare(a.quiet, b.quiet), strings.Compare(b.tracker.Name, a.tracker.Name))
 	})
 	return list
 }

@@ -279,7 +279,7 @@ func (l *link) noteOutage(ctx context.Context, addr string, node *redis.Client, 
 // keysAt counts the limiters whose keys a node of a cluster holds.
 func (l *link) keysAt(ctx context.Context, addr string, trackers map[string]*tracked) (n int) {
 	for _, t := range trackers {
-		if node, err := l.nodes.For(ctx, layout.DeniedKey(t.Name)); err == nil && node.Options().Addr == addr {
+		if node, err := l.nodes.For(ctx, layout.DeniedKey(t.tracker.Name)); err == nil && node.Options().Addr == addr {
 			n++
 		}
 	}

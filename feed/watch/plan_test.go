@@ -20,13 +20,13 @@ func TestATrackerIsDueOnce(t *testing.T) {
 	r := &reader{limiters: l}
 	r.spending.share = 0.5
 	for _, name := range []string{"a", "b", "c"} {
-		k := &tracked{Tracker: track.New(name, nil, false, nil)}
+		k := &tracked{tracker: track.New(name, nil, false, nil)}
 		l.trackers[name], l.visible = k, append(l.visible, k)
 	}
 	for _, kind := range []orderKind{orderQuick, orderWoken} {
 		times := map[string]int{}
 		for _, k := range r.dueBetween(order{kind: kind, names: []string{"b"}}) {
-			times[k.Name]++
+			times[k.tracker.Name]++
 		}
 		for _, name := range []string{"a", "b", "c"} {
 			if want := 1; times[name] != want && !(kind == orderWoken && name != "b" && times[name] == 0) {
@@ -80,7 +80,7 @@ func TestLateLimitersAreOfTheGroup(t *testing.T) {
 		f.Name, f.Evidence = f.Key, model.Known
 		l.adoptOne(f, 0)
 		l.generalize(l.trackers[f.Name], 0)
-		if got := l.trackers[f.Name].Found.Pattern; i > 10 && got != "throttle:tenant-*" {
+		if got := l.trackers[f.Name].tracker.Found.Pattern; i > 10 && got != "throttle:tenant-*" {
 			t.Errorf("%s is of the group %s", f.Name, got)
 		}
 	}
@@ -95,9 +95,9 @@ func TestASignHasAllReadAgain(t *testing.T) {
 	now := time.Now()
 	l.announced = now.Add(-2 * time.Second)
 	for i := range fewTrackers + 2 {
-		k := &tracked{Tracker: track.New(fmt.Sprint("k:", i), nil, false, nil), own: true, read: now.Add(-time.Second), due: now.Add(time.Second)}
-		k.Readings, k.resting = 1, i == 0
-		l.trackers[k.Name] = k
+		k := &tracked{tracker: track.New(fmt.Sprint("k:", i), nil, false, nil), own: true, read: now.Add(-time.Second), due: now.Add(time.Second)}
+		k.tracker.Readings, k.resting = 1, i == 0
+		l.trackers[k.tracker.Name] = k
 	}
 	if due := r.plan(now); len(due) != 0 {
 		t.Errorf("%d of limiters that were not written are read", len(due))

@@ -328,13 +328,13 @@ func (r *reader) lookAt(t *tracked, f *flight) {
 	if f.looks++; f.looks == 1 {
 		f.listeners = q.Pipe.PubSubNumSub(q.Ctx, hotkeys.Channel)
 	}
-	a.idle, a.refs = q.Pipe.ObjectIdleTime(q.Ctx, t.Name), q.Pipe.ObjectRefCount(q.Ctx, t.Name)
+	a.idle, a.refs = q.Pipe.ObjectIdleTime(q.Ctx, t.tracker.Name), q.Pipe.ObjectRefCount(q.Ctx, t.tracker.Name)
 }
 
 // learnAccess takes the answer of lookAt, together with the reading that was made after it.
 func (r *reader) learnAccess(t *tracked, reading *model.Reading, f *flight) {
 	a := &t.asked
-	a.full = t.Near && reading.Err == "" && reading.Type != "stream" && !reading.Denied.Known
+	a.full = t.tracker.Near && reading.Err == "" && reading.Type != "stream" && !reading.Denied.Known
 	if a.full {
 		g := reading.Gauge(reading.At)
 		a.full = g.Throttled()

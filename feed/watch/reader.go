@@ -165,7 +165,7 @@ func (r *reader) round(ctx context.Context, o order, b *model.Batch) (err error)
 	if r.inferred.Fresh() {
 		for i := range b.Readings {
 			if t := r.limiters.trackers[b.Readings[i].Key]; t != nil {
-				t.Review(&b.Readings[i])
+				t.tracker.Review(&b.Readings[i])
 			}
 		}
 	}

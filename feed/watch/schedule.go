@@ -182,12 +182,12 @@ func later(a, b time.Time) time.Time {
 
 // tracked is a tracker with what the reader plans for it.
 type tracked struct {
-	*track.Tracker
-	due   time.Time // the next reading, or sooner if the key is on screen
-	rank  rank
-	place int  // place on screen, from 1; 0 is off screen
-	quiet int  // readings in a row without news
-	moved bool // its key has moved to another node of the cluster
+	tracker *track.Tracker
+	due     time.Time // the next reading, or sooner if the key is on screen
+	rank    rank
+	place   int  // place on screen, from 1; 0 is off screen
+	quiet   int  // readings in a row without news
+	moved   bool // its key has moved to another node of the cluster
 
 	resting bool // it could not be read, and is not tried before due even if it is on screen
 
@@ -217,15 +217,15 @@ func (r *reader) plan(now time.Time) []*tracked {
 	few, covered := len(r.limiters.trackers) <= fewTrackers, r.covered()
 	r.limiters.visible = r.limiters.visible[:0]
 	for _, t := range r.limiters.trackers {
-		t.place = place[t.Name]
-		allRead = allRead && t.Readings > 0
+		t.place = place[t.tracker.Name]
+		allRead = allRead && t.tracker.Readings > 0
 		switch {
-		case t.place > 0 || t.Named && few:
+		case t.place > 0 || t.tracker.Named && few:
 			t.rank = onScreen
 			r.limiters.visible = append(r.limiters.visible, t)
-		case t.Readings == 0:
+		case t.tracker.Readings == 0:
 			t.rank = unread
-		case t.written || t.Pressing() || now.Sub(t.due) > longestWait:
+		case t.written || t.tracker.Pressing() || now.Sub(t.due) > longestWait:
 			t.rank = pressing
 		default:
 			t.rank = ordinary
@@ -242,10 +242,10 @@ func (r *reader) plan(now time.Time) []*tracked {
 		case t.rank == onScreen || few:
 			rest = 0
 		}
-		if r.limiters.still(t) && now.Sub(read) < min(rest, t.Lasts()) {
+		if r.limiters.still(t) && now.Sub(read) < min(rest, t.tracker.Lasts()) {
 			continue
 		}
-		if prompt := t.rank == onScreen || few || t.Near; prompt && !covered || t.written || !now.Before(t.due) {
+		if prompt := t.rank == onScreen || few || t.tracker.Near; prompt && !covered || t.written || !now.Before(t.due) {
 			due = append(due, t)
 		}
 	}
@@ -291,7 +291,7 @@ const behindAfter = time.Second
 func (r *reader) behind(now time.Time) int {
 	n := 0
 	for _, t := range r.limiters.trackers {
-		if t.Readings == 0 || !r.embedded && !t.resting && now.Sub(t.read) > behindAfter && !r.limiters.still(t) {
+		if t.tracker.Readings == 0 || !r.embedded && !t.resting && now.Sub(t.read) > behindAfter && !r.limiters.still(t) {
 			n++
 		}
 	}
@@ -305,7 +305,7 @@ func (r *reader) covered() bool { return r.idle || r.embedded }
 // moreImportant orders trackers by their importance.
 func moreImportant(a, b *tracked) int {
 	return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(uint(a.place-1), uint(b.place-1)), // place 0, off screen, comes last
-		a.due.Compare(b.due), strings.Compare(a.Name, b.Name))
+		a.due.Compare(b.due), strings.Compare(a.tracker.Name, b.tracker.Name))
 }
 
 // quickShare is the part of the budget that quick rounds may take; strainedShare is the part
@@ -337,7 +337,7 @@ func (r *reader) dueBetween(o order) []*tracked {
 	news := due // a tracker may be in a pipeline only once
 	take := func(list []*tracked, on bool) {
 		for _, t := range list {
-			left := r.limiters.trackers[t.Name] != t || t.resting || r.limiters.still(t)
+			left := r.limiters.trackers[t.tracker.Name] != t || t.resting || r.limiters.still(t)
 			if len(due) < allowed && (t.rank == onScreen) == on && !left && !slices.Contains(news, t) {
 				due = append(due, t)
 			}
@@ -362,16 +362,16 @@ const (
 // waits at most until the key expires, since an expiry is no write. On a server that is almost
 // saturated, keys that are off screen are read at every refresh only when near their limit.
 func (r *reader) pause(t *tracked) time.Duration {
-	if t.Pressing() && !r.covered() {
+	if t.tracker.Pressing() && !r.covered() {
 		t.quiet = 0
-		if r.spending.costs.Strained && !t.Near {
+		if r.spending.costs.Strained && !t.tracker.Near {
 			return quietPause
 		}
 		return 0
 	}
 	t.quiet = min(t.quiet+1, 6)
 	if t.rank == onScreen || len(r.limiters.trackers) <= fewTrackers {
-		return min(stillPause, t.Lasts()) // a write brings it forward
+		return min(stillPause, t.tracker.Lasts()) // a write brings it forward
 	}
 	return min(quietPause*time.Duration(t.quiet), longestWait)
 }

@@ -138,7 +138,7 @@ func (w *Watch) Written(key string) { w.shared.wakeups.Put(map[string]bool{key: 
 func (w *Watch) Announce(key string) { w.shared.announced.Put(map[string]bool{key: true}) }
 
 // Expect watches a key that will hold the limiter described by f, even while the key does not exist yet. It must be called before Run.
-func (w *Watch) Expect(f decode.Found) { w.reader.limiters.follow(f).Await() }
+func (w *Watch) Expect(f decode.Found) { w.reader.limiters.follow(f).tracker.Await() }
 
 // Offset returns how far the server's clock is ahead of this machine's. It may be called from any goroutine.
 func (w *Watch) Offset() time.Duration { return time.Duration(w.shared.offset.Load()) }
@@ -232,7 +232,7 @@ func (r *reader) inherit(was *reader) {
 	l, old := r.limiters, was.limiters
 	l.patterns, l.unlikely, l.candidates, l.changed = old.patterns, old.unlikely, old.candidates, old.changed
 	for name, t := range old.trackers {
-		own, claimed := l.rules.Own(name, t.Found.Type, was.link.now())
+		own, claimed := l.rules.Own(name, t.tracker.Found.Type, was.link.now())
 		if claimed && !slices.ContainsFunc(own, func(m *decode.Match) bool { return m.Name == name }) {
 			l.changed[name] = 0 // a rule reads it as another row
 		}
