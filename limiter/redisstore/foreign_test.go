@@ -94,43 +94,53 @@ func foreignTo(v variant, name string) bool {
 // its expiry is changed.
 func TestForeignValuesStay(t *testing.T) {
 	t.Parallel()
-	client := servertest.Client(t)
+	for _, a := range limiter.Algorithms() {
+		t.Run(a.String(), func(t *testing.T) {
+			t.Parallel()
+			client := servertest.Client(t)
+			for _, v := range variants() {
+				if v.algorithm == a && (v.layout == (layout.Layout{}) || v.layout.PerUnit) {
+					foreignStay(t, client, v)
+				}
+			}
+		})
+	}
+}
+
+// foreignStay tries every foreign value under one variant.
+func foreignStay(t *testing.T, client *redis.Client, v variant) {
+	t.Helper()
 	ctx := context.Background()
-	for _, v := range variants() {
-		if v.layout != (layout.Layout{}) && !v.layout.PerUnit {
+	l := newStore(t, client, v.algorithm, v.options()...)
+	for name, put := range foreignValues {
+		if !foreignTo(v, name) {
 			continue
 		}
-		l := newStore(t, client, v.algorithm, v.options()...)
-		for name, put := range foreignValues {
-			if !foreignTo(v, name) {
-				continue
+		key := "user:42"
+		on := key
+		if v.c.Alignment != convention.FirstRequest {
+			on = layout.Keys(v.algorithm, key, yearly, layout.Layout{}, limiter.InstantOf(client.Time(ctx).Val()))[0]
+		}
+		client.FlushAll(ctx)
+		put(ctx, client, on)
+		before := dump(t, client)
+		for verb, call := range map[string]func() error{
+			"AllowN 1": func() error { _, err := l.AllowN(ctx, key, yearly, 1); return err },
+			"AllowN 3": func() error { _, err := l.AllowN(ctx, key, yearly, 3); return err },
+			"other limit": func() error {
+				_, err := l.AllowN(ctx, key, limiter.Limit{Count: 7, Window: yearly.Window}, 2)
+				return err
+			},
+			"Refund": func() error { _, err := l.Refund(ctx, key, yearly, 2); return err },
+			"Reset":  func() error { return l.Reset(ctx, key, yearly) },
+		} {
+			err := call()
+			peeked := verb == "Refund" && v.algorithm == limiter.SlidingWindow // reads what is no counter as none
+			if !errors.Is(err, limiter.ErrWrongType) && !peeked {
+				t.Errorf("%s, %s of %s: %v, want ErrWrongType", v.name, verb, name, err)
 			}
-			key := "user:42"
-			on := key
-			if v.c.Alignment != convention.FirstRequest {
-				on = layout.Keys(v.algorithm, key, yearly, layout.Layout{}, limiter.InstantOf(client.Time(ctx).Val()))[0]
-			}
-			client.FlushAll(ctx)
-			put(ctx, client, on)
-			before := dump(t, client)
-			for verb, call := range map[string]func() error{
-				"AllowN 1": func() error { _, err := l.AllowN(ctx, key, yearly, 1); return err },
-				"AllowN 3": func() error { _, err := l.AllowN(ctx, key, yearly, 3); return err },
-				"other limit": func() error {
-					_, err := l.AllowN(ctx, key, limiter.Limit{Count: 7, Window: yearly.Window}, 2)
-					return err
-				},
-				"Refund": func() error { _, err := l.Refund(ctx, key, yearly, 2); return err },
-				"Reset":  func() error { return l.Reset(ctx, key, yearly) },
-			} {
-				err := call()
-				peeked := verb == "Refund" && v.algorithm == limiter.SlidingWindow // reads what is no counter as none
-				if !errors.Is(err, limiter.ErrWrongType) && !peeked {
-					t.Errorf("%s, %s of %s: %v, want ErrWrongType", v.name, verb, name, err)
-				}
-				if after := dump(t, client); after != before {
-					t.Fatalf("%s, %s of %s changed the server:\n%s\nbefore:\n%s", v.name, verb, name, after, before)
-				}
+			if after := dump(t, client); after != before {
+				t.Fatalf("%s, %s of %s changed the server:\n%s\nbefore:\n%s", v.name, verb, name, after, before)
 			}
 		}
 	}

@@ -37,13 +37,16 @@ func TestConformance(t *testing.T) {
 	for name, start := range map[string]func(*testing.T) *redis.Client{"redis": real, "embedded": embedded, "resp2": resp2} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			client := start(t)
 			for _, a := range limiter.Algorithms() {
-				t.Run(a.String(), func(t *testing.T) { conform(t, client, a) })
+				t.Run(a.String(), func(t *testing.T) {
+					t.Parallel()
+					conform(t, start(t), a)
+				})
 			}
 			if name == "redis" {
 				t.Run("units", func(t *testing.T) {
-					conform(t, client, limiter.StreamCounter, redisstore.WithLayout(layout.Layout{PerUnit: true}))
+					t.Parallel()
+					conform(t, start(t), limiter.StreamCounter, redisstore.WithLayout(layout.Layout{PerUnit: true}))
 				})
 			}
 		})
