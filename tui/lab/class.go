@@ -311,11 +311,6 @@ func (c *classroom) hold(list shell.Actions) shell.Actions {
 	return list
 }
 
-// OnHover lets a rectangle of the lab answer the mouse over it, and clicks.
-func (p painter) OnHover(r cell.Rect, do func(x int)) {
-	p.c.OnHover(r, func(x int) tea.Cmd { do(x); return nil })
-}
-
 // OnClick lets a rectangle of the lab answer clicks, which a held student makes in vain: they
 // move the clock or the focus that the teacher's question is about.
 func (p painter) OnClick(r cell.Rect, do func(x int) tea.Cmd) {

@@ -88,7 +88,7 @@ func (p painter) paintLanes(r cell.Rect) {
 			p.c.Large(box.X+1, box.Y, box.X+columns, name, widget.TypeCells(name, false) >= columns, st)
 			box.Y, box.H = box.Y+widget.TypeRows-1, box.H-widget.TypeRows+1
 		} else {
-			p.paintLaneTitle(box, run, i, i == focus, columns)
+			all[i].title(box, i == focus, columns)
 		}
 		drawn := all[i].paint(box, columns, coming, most)
 		if pic := (cell.Rect{X: r.X + columns + 3, Y: y, W: r.W - columns - 4, H: h}); pic.W >= 24 {
@@ -96,12 +96,12 @@ func (p painter) paintLanes(r cell.Rect) {
 		}
 		p.OnClick(box, func(int) tea.Cmd { p.s.focus = min(i, len(p.s.run.Setup().Candidates)-1); return nil })
 		if terms := p.s.terms(); i == focus && len(terms) > 0 {
-			p.paintTerm(drawn, st, terms)
+			p.s.lit.paintSpan(p.c, drawn, st, terms)
 		}
 		y += h
 	}
 	times := cell.Rect{X: labels.X + 1, Y: labels.Y, W: columns, H: rows}
-	p.paintTimes(times, st)
+	st.paintTimes(p.c, times)
 	p.OnClick(times, func(at int) tea.Cmd { return p.s.goTo(st.roundest(at)) })
 	if shown < n {
 		p.c.Buffer.Text(labels.X+columns+3, labels.Y, labels.X+labels.W, fmt.Sprintf("↑↓ show %d more", n-shown), p.c.Look.Accent)
@@ -112,7 +112,7 @@ func (p painter) paintLanes(r cell.Rect) {
 
 // markLegend says in at most so many columns what the marks below the lanes mean; "" where there is no room.
 func (p painter) markLegend(columns int) string {
-	admitted, denied, excess := wrong(p.c, true), wrong(p.c, false), ""
+	admitted, denied, excess := p.c.Look.TooMany, p.c.Look.TooFew, ""
 	marks := fmt.Sprintf("%c admitted, %c denied wrongly", admitted, denied)
 	short := fmt.Sprintf("%c too many, %c too few", admitted, denied)
 	if slices.ContainsFunc(p.s.run.Setup().Candidates, lab.Candidate.Bursts) {
@@ -126,11 +126,11 @@ func (p painter) paintOne(r cell.Rect, run *lab.Run, i int, asked bool) {
 	body, times := r.Top(r.H - 1)
 	columns := r.W - 2
 	st := rangeOf(run, run.Now(), columns, p.s.at().Column, p.s.zoom)
-	p.paintLaneTitle(body, run, i, true, columns)
 	l := p.laneOf(run, st, i, run.Decided())
 	l.asked = asked
+	l.title(body, true, columns)
 	l.paint(body, columns, nil, scale(l))
-	p.paintTimes(cell.Rect{X: times.X + 1, Y: times.Y, W: columns, H: 1}, st)
+	st.paintTimes(p.c, cell.Rect{X: times.X + 1, Y: times.Y, W: columns, H: 1})
 }
 
 // paintWhy explains the candidate in focus: the rule, the numbers of this very moment,
@@ -139,18 +139,17 @@ func (p painter) paintWhy(r cell.Rect) {
 	m := p.s.run.Ask(p.s.focus, p.s.cost())
 	c, w := m.Candidate, m.Explain()
 	what := " · one more request at " + c.Title()
-	switch {
-	case c.Scripted():
+	if c.Scripted() {
 		what = " · the last request at " + c.Title()
-	case p.s.lit >= 0 && p.s.lit < len(w.Terms):
-		what = " · " + w.Terms[p.s.lit].Means
+	} else if term := p.s.lit.of(w.Terms); term != nil {
+		what = " · " + term.Means
 	}
 	title := []widget.Span{widget.Styled("why", p.c.Look.Title), widget.Styled(what, p.c.Look.Dim)}
 	in := p.c.Section(r, true, title...)
 	if !p.c.Framed { // the lanes have no room for it
 		p.c.Aside(r, widget.Width(title...), widget.Styled(p.markLegend(widget.TitleRoom(r.W)-widget.Width(title...)-3), p.c.Look.Dim))
 	}
-	mark, verdict := p.fate(m)
+	mark, verdict := verdictOf(p.c.Look, m)
 	lines := []widget.Span{widget.Styled(w.Rule, p.c.Look.Dim)}
 	if p.s.guess.asked { // the answer is what is to be predicted
 		lines = append(lines, widget.Styled("a predicts that it is admitted, d that it is denied", p.c.Look.Accent))
@@ -175,7 +174,7 @@ func (p painter) paintWhy(r cell.Rect) {
 	}
 	p.rows(in, lines...)
 	if in.H > 0 {
-		p.paintTerms(in.X, in.Y, in.X+in.W, w)
+		p.s.lit.paintTerms(p.c, in.X, in.Y, in.X+in.W, w)
 	}
 }
 
@@ -190,17 +189,20 @@ func (s *Screen) terms() []lab.Meaning {
 	return s.working().Terms
 }
 
-// mark is the shape of a verdict.
-func (p painter) mark(allowed bool) string {
-	return collect.If(allowed, p.c.Look.YesMark, p.c.Look.OverMark)
+// verdictMark is the shape of a verdict.
+func verdictMark(l chart.Look, allowed bool) string {
+	return collect.If(allowed, l.YesMark, l.OverMark)
 }
 
-// fate is the mark and the style of a moment's verdict.
-func (p painter) fate(m lab.Moment) (string, themes.Style) {
+// verdictStyle is how what is good looks, and what is not.
+func verdictStyle(l chart.Look, good bool) themes.Style { return collect.If(good, l.Good, l.Denied) }
+
+// verdictOf is the mark and the style of a moment's verdict.
+func verdictOf(l chart.Look, m lab.Moment) (string, themes.Style) {
 	if m.Open() {
-		return "?", p.c.Look.Near
+		return "?", l.Near
 	}
-	return p.mark(m.Decision.Allowed), p.outcome(m.Decision.Allowed)
+	return verdictMark(l, m.Decision.Allowed), verdictStyle(l, m.Decision.Allowed)
 }
 
 // titleIn is the candidate's title, shorter where it takes more than so many columns.
@@ -284,12 +286,12 @@ func rangeOf(run *lab.Run, now limiter.Instant, w int, column time.Duration, zoo
 }
 
 // paintTimes labels the time axis with the time of the story, in large type where r has the rows for it.
-func (p painter) paintTimes(r cell.Rect, s timeRange) {
+func (s timeRange) paintTimes(p *widget.Canvas, r cell.Rect) {
 	gap, width := 11, safetext.Width
-	write := func(x int, text string, st themes.Style) { p.c.Buffer.Text(r.X+x, r.Y, r.X+r.W, text, st) }
+	write := func(x int, text string, st themes.Style) { p.Buffer.Text(r.X+x, r.Y, r.X+r.W, text, st) }
 	if r.H >= widget.TypeRows {
 		gap, width = 16, func(text string) int { return widget.TypeCells(text, true) }
-		write = func(x int, text string, st themes.Style) { p.c.Large(r.X+x, r.Y, r.X+r.W, text, true, st) }
+		write = func(x int, text string, st themes.Style) { p.Large(r.X+x, r.Y, r.X+r.W, text, true, st) }
 	}
 	now := min(max(s.now-width("now")/2, 0), r.W-width("now"))
 	for _, step := range chart.TimeSteps {
@@ -304,10 +306,10 @@ func (p painter) paintTimes(r cell.Rect, s timeRange) {
 				break
 			}
 			if c < now-width(text)-1 || c > now+width("now")+1 {
-				write(c, text, p.c.Look.Dim)
+				write(c, text, p.Look.Dim)
 			}
 		}
 		break
 	}
-	write(now, "now", p.c.Look.Accent)
+	write(now, "now", p.Look.Accent)
 }

@@ -58,7 +58,7 @@ func (d *decisionView) inspected(s *Screen) int {
 
 // nextTerm marks the next term of a rule, and after the last one shows the next view.
 func (s *Screen) nextTerm(terms []lab.Meaning) {
-	if s.lit++; s.lit >= len(terms) {
+	if s.lit++; int(s.lit) >= len(terms) {
 		s.lit = -1
 		s.show(s.after(1))
 	}
@@ -102,9 +102,9 @@ func (d *decisionView) paint(p painter, r cell.Rect) {
 		t.part("before", m.KeptBefore(), p.c.Look.Text)
 	}
 	t.part("rule", t.wrapped(w.Rule), p.c.Look.Dim)
-	p.paintTerms(t.r.X+margin, t.y-1, t.r.X+t.r.W, w)
+	p.s.lit.paintTerms(p.c, t.r.X+margin, t.y-1, t.r.X+t.r.W, w)
 	t.part("numbers", w.Numbers, p.c.Look.Title)
-	mark, st := p.fate(m)
+	mark, st := verdictOf(p.c.Look, m)
 	t.part("verdict", t.wrapped(mark+" "+w.Verdict), st)
 	if !c.Scripted() {
 		t.part("after", m.KeptAfter(), p.c.Look.Text)
@@ -116,16 +116,32 @@ func (d *decisionView) paint(p painter, r cell.Rect) {
 	}
 }
 
-// paintTerms marks the terms of a rule that was written at x, y: the mouse over one lights it.
-func (p painter) paintTerms(x, y, end int, w lab.Working) {
+// light is the number of the term of a rule that is marked with what it stands for; -1 for none.
+type light int
+
+// of returns the marked one of the terms; nil where none is.
+func (l light) of(terms []lab.Meaning) *lab.Meaning {
+	if l < 0 || int(l) >= len(terms) {
+		return nil
+	}
+	return &terms[l]
+}
+
+// style returns how what stands in r for term i looks: the mouse over it lights the term.
+func (l *light) style(p *widget.Canvas, r cell.Rect, i int) themes.Style {
+	p.OnHover(r, func(int) tea.Cmd { *l = light(i); return nil })
+	if *l == light(i) {
+		return p.Look.Title.On(p.Look.Selected)
+	}
+	return p.Look.Dim
+}
+
+// paintTerms marks the terms of a rule that was written at x, y.
+func (l *light) paintTerms(p *widget.Canvas, x, y, end int, w lab.Working) {
 	for i, term := range w.Terms {
 		at := x + safetext.Width(w.Rule[:strings.Index(w.Rule, term.Name)])
-		st := p.c.Look.Dim.With(themes.Underline)
-		if i == p.s.lit {
-			st = p.c.Look.Title.On(p.c.Look.Selected).With(themes.Underline)
-		}
-		p.c.Buffer.Text(at, y, end, term.Name, st)
-		p.OnHover(cell.Rect{X: at, Y: y, W: safetext.Width(term.Name), H: 1}, func(int) { p.s.lit = i })
+		st := l.style(p, cell.Rect{X: at, Y: y, W: safetext.Width(term.Name), H: 1}, i)
+		p.Buffer.Text(at, y, end, term.Name, st.With(themes.Underline))
 	}
 }
 
@@ -143,38 +159,38 @@ func (p painter) paintMeaning(r cell.Rect, m lab.Moment, w lab.Working) {
 	cols.Draw(&p.c.Buffer, cell.Rect{X: plot.X, Y: plot.Y, W: past, H: plot.H}, p.c.Look)
 	lane.axis(axis)
 	words := "tab or the mouse marks what a term means"
-	if p.s.lit >= 0 && p.s.lit < len(w.Terms) {
-		words = w.Terms[p.s.lit].Means
+	if term := p.s.lit.of(w.Terms); term != nil {
+		words = term.Means
 	}
-	p.paintTerm(cell.Rect{X: plot.X, Y: plot.Y, W: r.W, H: plot.H + 1}, st, w.Terms)
+	p.s.lit.paintSpan(p.c, cell.Rect{X: plot.X, Y: plot.Y, W: r.W, H: plot.H + 1}, st, w.Terms)
 	p.c.Buffer.Set(axis.X+st.now, axis.Y, p.c.Look.Here, p.c.Look.Title)
 	p.c.Buffer.Text(r.X, caption, r.X+r.W, safetext.ClipWords(words, r.W, safetext.Ellipsis), p.c.Look.Dim)
 }
 
-// paintTerm marks on a lane, whose last row is its axis, what the lit term stands for. The mouse over a column lights the
+// paintSpan marks on a lane, whose last row is its axis, what the lit term stands for. The mouse over a column lights the
 // term that stands for it and for the shortest time.
-func (p painter) paintTerm(r cell.Rect, st timeRange, terms []lab.Meaning) {
+func (l *light) paintSpan(p *widget.Canvas, r cell.Rect, st timeRange, terms []lab.Meaning) {
 	span := func(t lab.Meaning) (from, to int) {
 		return int(st.column(t.From) - st.first), int(st.column(t.To) - st.first)
 	}
-	if p.s.lit >= 0 && p.s.lit < len(terms) {
-		term := terms[p.s.lit]
-		if from, to := span(term); to >= 0 && from < st.n && term.From <= term.To {
+	if term := l.of(terms); term != nil {
+		if from, to := span(*term); to >= 0 && from < st.n && term.From <= term.To {
 			from, to = max(from, 0), min(to, st.n-1)
-			p.c.Buffer.Tint(cell.Rect{X: r.X + from, Y: r.Y, W: to - from + 1, H: r.H}, p.c.Look.Selected)
+			p.Buffer.Tint(cell.Rect{X: r.X + from, Y: r.Y, W: to - from + 1, H: r.H}, p.Look.Selected)
 			if r.H > 1 {
-				p.c.Buffer.Fill(r.X+from, r.Y+r.H-1, to-from+1, p.c.Look.Fits, p.c.Look.Accent.On(p.c.Look.Selected))
+				p.Buffer.Fill(r.X+from, r.Y+r.H-1, to-from+1, p.Look.Fits, p.Look.Accent.On(p.Look.Selected))
 			}
 		}
 	}
-	p.OnHover(r, func(x int) {
-		p.s.lit = -1
+	p.OnHover(r, func(x int) tea.Cmd {
+		*l = -1
 		narrowest := st.n + 1
 		for i, t := range terms {
 			if from, to := span(t); t.From <= t.To && x >= from && x <= to && to-from < narrowest {
-				p.s.lit, narrowest = i, to-from
+				*l, narrowest = light(i), to-from
 			}
 		}
+		return nil
 	})
 }
 

@@ -241,7 +241,7 @@ func (v *duelView) person(p painter) (string, themes.Style) {
 		return fmt.Sprintf("you      %d of %d in a window, by %s: it holds (space and b fire, g goes to a time, R begins anew)",
 			p.s.run.Counts(p.s.focus).Largest, d.Setup.Limit.Count+1, format.Plural(p.s.run.Decided(), "request")), p.c.Look.Text
 	}
-	text := fmt.Sprintf("you      %s you broke it: %d in a window, by %s", p.mark(true), d.Best.Most,
+	text := fmt.Sprintf("you      %s you broke it: %d in a window, by %s", verdictMark(p.c.Look, true), d.Best.Most,
 		format.Plural(d.Best.Requests, "request"))
 	if d.First {
 		text += ", before the solver"
@@ -297,7 +297,7 @@ func (v *duelView) paintGame(p painter, r cell.Rect) {
 			said = fmt.Sprintf("broken by %s: %d by %s", d.By, d.Broken.Most, format.Plural(d.Broken.Requests, "request"))
 		}
 		p.c.Spans(r.X, top+i-first, r.X+r.W, widget.Styled(sign+" "+d.Name+": ", st), widget.Styled(d.Limiter+" ", p.c.Look.Text),
-			widget.Styled(p.mark(d.By == "")+" "+said, p.outcome(d.By == "")))
+			widget.Styled(verdictMark(p.c.Look, d.By == "")+" "+said, verdictStyle(p.c.Look, d.By == "")))
 	}
 }
 
@@ -392,9 +392,9 @@ func (v *boxView) paint(p painter, r cell.Rect) {
 			widget.Styled(", + - change it", p.c.Look.Dim)}) + 1
 	if v.guessed >= 0 {
 		right := v.guessed == b.Hidden
-		text := fmt.Sprintf("%s %s. It is the %s. You fired %s.", p.mark(right), collect.If(right, "Right", "Wrong"),
+		text := fmt.Sprintf("%s %s. It is the %s. You fired %s.", verdictMark(p.c.Look, right), collect.If(right, "Right", "Wrong"),
 			b.Suspects[b.Hidden].Name, format.Plural(b.Run.Decided(), "request"))
-		y = p.c.Paragraphs(cell.Rect{X: in.X, Y: y, W: in.W, H: in.Y + in.H - y}, p.outcome(right), text) + 1
+		y = p.c.Paragraphs(cell.Rect{X: in.X, Y: y, W: in.W, H: in.Y + in.H - y}, verdictStyle(p.c.Look, right), text) + 1
 	}
 	v.paintTried(p, cell.Rect{X: in.X, Y: y, W: in.W, H: in.Y + in.H - y})
 	v.paintSuspects(p, right)
@@ -418,9 +418,9 @@ func (v *boxView) paintTried(p painter, r cell.Rect) {
 			since = format.First(r.W-24, wait+" after the one before", "+"+wait)
 		}
 		admitted, at := fates.Allowed(v.box.Hidden), one.At.Sub(run.Setup().Zero)
+		fate := fmt.Sprintf("%s %-9s", verdictMark(p.c.Look, admitted), collect.If(admitted, "admitted", "denied"))
 		p.c.Spans(r.X, r.Y+row, r.X+r.W, widget.Styled(fmt.Sprintf("%3d  %8s  ", i+1, lab.Seconds(at)), p.c.Look.Text),
-			widget.Styled(fmt.Sprintf("%s %-9s", p.mark(admitted), collect.If(admitted, "admitted", "denied")), p.outcome(admitted)),
-			widget.Styled(" "+since, p.c.Look.Dim))
+			widget.Styled(fate, verdictStyle(p.c.Look, admitted)), widget.Styled(" "+since, p.c.Look.Dim))
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"ratescope/model/collect"
 	"ratescope/model/lab"
 	"ratescope/tui/cell"
 	"ratescope/tui/shell"
@@ -198,16 +197,11 @@ func legend(p *widget.Canvas) []widget.Span {
 		widget.Styled(string(look.Cross)+"\tdenied", look.Denied),
 		widget.Styled(string(look.MarkYes)+"\tyours, admitted", look.Injected),
 		widget.Styled(string(look.MarkNo)+"\tyours, denied", look.Injected),
-		widget.Styled(string([]rune{wrong(p, true), ' ', look.Excess})+"\tbeyond its true window: wrong, or as promised", look.Near),
-		widget.Styled(string(wrong(p, false))+"\tdenied, with room in its own true window", look.Near),
+		widget.Styled(string([]rune{look.TooMany, ' ', look.Excess})+"\tbeyond its true window: wrong, or as promised", look.Near),
+		widget.Styled(string(look.TooFew)+"\tdenied, with room in its own true window", look.Near),
 		widget.Styled(string(look.Room)+"\tstill to come", look.Text),
 		widget.Styled(string(look.Edge)+"\ta window on the clock begins", look.Dim),
 	}
-}
-
-// wrong is the mark of a wrong decision.
-func wrong(p *widget.Canvas, admitted bool) rune {
-	return collect.If(admitted, p.Look.TooMany, p.Look.TooFew)
 }
 
 // view is one picture of the lab.

@@ -29,6 +29,7 @@ type lane struct {
 	bins  []model.Bin
 	wrong []wrongs
 	asked bool // a request waits for its prediction: what would become of it is not shown
+	bare  bool // how it fared is not shown
 }
 
 // wrongs counts the wrong decisions of one column, and the excess, see lab.Verdicts.
@@ -36,7 +37,7 @@ type wrongs struct{ admitted, denied, over int64 }
 
 // laneOf sorts the requests before number until that were sent to a candidate into columns.
 func (p painter) laneOf(run *lab.Run, s timeRange, c, until int) lane {
-	l := lane{c: p.c, run: run, i: c, s: s, asked: p.s.guess.asked,
+	l := lane{c: p.c, run: run, i: c, s: s, asked: p.s.guess.asked, bare: p.s.presents,
 		bins: slices.Repeat([]model.Bin{{Watched: true}}, s.n), wrong: make([]wrongs, s.n)}
 	for i := run.Since(s.begin(0)); i < until; i++ {
 		a, v := run.Arrival(i)
@@ -156,9 +157,9 @@ func (p lane) level(r cell.Rect) {
 	lane.Draw(&p.c.Buffer, cell.Rect{X: r.X, Y: r.Y, W: past, H: r.H}, p.c.Look)
 }
 
-// paintLaneTitle is the candidate's name and how it fared.
-func (p painter) paintLaneTitle(r cell.Rect, run *lab.Run, i int, focused bool, columns int) {
-	c, t := run.Setup().Candidates[i], run.Counts(i)
+// title draws the candidate's name and how it fared.
+func (p lane) title(r cell.Rect, focused bool, columns int) {
+	run, c, t := p.run, p.run.Setup().Candidates[p.i], p.run.Counts(p.i)
 	name, end := p.c.Look.Text, r.X+columns+1
 	mark := " "
 	if focused {
@@ -166,10 +167,10 @@ func (p painter) paintLaneTitle(r cell.Rect, run *lab.Run, i int, focused bool, 
 	}
 	p.c.Buffer.Fill(r.X, r.Y, columns+2, p.c.Look.Axis, p.c.Look.Border)
 	x := p.c.Spans(r.X, r.Y, end, widget.Styled(mark, p.c.Look.Accent), widget.Styled(c.Title(), name), widget.Styled(" ", name))
-	if err := run.Failed(i); err != nil {
+	if err := run.Failed(p.i); err != nil {
 		x = p.c.Spans(x, r.Y, end, widget.Styled(safetext.Clip(err.Error(), max(end-x-1, 0), safetext.Ellipsis)+" ", p.c.Look.Denied))
 	}
-	if p.s.presents {
+	if p.bare {
 		return
 	}
 	var right []widget.Span
@@ -179,10 +180,10 @@ func (p painter) paintLaneTitle(r cell.Rect, run *lab.Run, i int, focused bool, 
 	say(p.c.Look.Admitted, " %d admitted", t.Admitted)
 	say(p.c.Look.Denied, " %d denied", t.Denied)
 	if t.WronglyAdmitted > 0 {
-		say(p.c.Look.Near, " %c%d", wrong(p.c, true), t.WronglyAdmitted)
+		say(p.c.Look.Near, " %c%d", p.c.Look.TooMany, t.WronglyAdmitted)
 	}
 	if t.WronglyDenied > 0 {
-		say(p.c.Look.Near, " %c%d", wrong(p.c, false), t.WronglyDenied)
+		say(p.c.Look.Near, " %c%d", p.c.Look.TooFew, t.WronglyDenied)
 	}
 	limit := run.Setup().Limit.Count
 	if c.Bursts() && limit > 0 && t.Largest > limit {
@@ -227,9 +228,9 @@ func (p lane) marks(r cell.Rect, axis bool) {
 	for c := range min(p.s.now+1, p.s.n) {
 		switch b, m := &p.bins[c], p.wrong[c]; {
 		case m.admitted > 0:
-			p.c.Buffer.Set(r.X+c, r.Y, wrong(p.c, true), p.c.Look.Near)
+			p.c.Buffer.Set(r.X+c, r.Y, p.c.Look.TooMany, p.c.Look.Near)
 		case m.denied > 0:
-			p.c.Buffer.Set(r.X+c, r.Y, wrong(p.c, false), p.c.Look.Near)
+			p.c.Buffer.Set(r.X+c, r.Y, p.c.Look.TooFew, p.c.Look.Near)
 		case m.over > 0:
 			p.c.Buffer.Set(r.X+c, r.Y, p.c.Look.Excess, p.c.Look.Near)
 		case axis && b.InjectedAdmitted > 0:

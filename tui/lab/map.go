@@ -16,6 +16,7 @@ import (
 	"ratescope/model/safetext"
 	"ratescope/themes"
 	"ratescope/tui/cell"
+	"ratescope/tui/chart"
 	"ratescope/tui/shell"
 	"ratescope/tui/widget"
 )
@@ -162,7 +163,7 @@ func (m *mapView) paintTile(p painter, r cell.Rect, i int) {
 	name := titleIn(m.setup.Candidates[i], min(30, r.W-safetext.Width(ratio)-1))
 	room := r.W - 1 - safetext.Width(name)
 	p.c.Spans(r.X, r.Y, r.X+r.W-1, widget.Styled(name, p.c.Look.Title),
-		widget.Styled(format.First(room, ratio+" the limit", ratio+" limit", ratio), p.ratioStyle(at)))
+		widget.Styled(format.First(room, ratio+" the limit", ratio+" limit", ratio), ratioStyle(p.c.Look, at)))
 	tall := max((r.H-2)/max(m.rows, 1), 1) // lines of a row
 	for y := range m.rows {
 		row := r.Y + 1 + (m.rows-1-y)*tall
@@ -171,7 +172,7 @@ func (m *mapView) paintTile(p painter, r cell.Rect, i int) {
 		}
 		for x := range m.columns {
 			v := m.tiles[i][y*m.columns+x]
-			glyph, st := p.ratioShape(v), p.ratioStyle(v)
+			glyph, st := ratioShape(p.c.Look, v), ratioStyle(p.c.Look, v)
 			for line := range tall {
 				p.c.Buffer.Set(r.X+axis+x, row+line, glyph, st)
 			}
@@ -199,16 +200,16 @@ func (m *mapView) paintTile(p painter, r cell.Rect, i int) {
 
 // ratioStyle is the colour of a share of the limit: up to the limit calm, at twice of it as
 // what is denied.
-func (p painter) ratioStyle(v float64) themes.Style {
+func ratioStyle(l chart.Look, v float64) themes.Style {
 	if v <= 1 {
-		return p.c.Look.Fill(v * 0.6)
+		return l.Fill(v * 0.6)
 	}
-	return p.c.Look.Fill(min(0.8+0.2*(v-1), 1))
+	return l.Fill(min(0.8+0.2*(v-1), 1))
 }
 
 // ratioShape is the shape of a share of the limit, for paper and for eyes without colour.
-func (p painter) ratioShape(v float64) rune {
-	switch steps := p.c.Look.Shade; {
+func ratioShape(l chart.Look, v float64) rune {
+	switch steps := l.Shade; {
 	case v <= 0:
 		return ' '
 	case v < 1:

@@ -39,7 +39,7 @@ func (p picture) paint(r cell.Rect) {
 	m := p.s.run.Ask(i, 0)
 	c, state, d := m.Candidate, m.Before, m.Decision
 	if p.s.presents {
-		p.paintLarge(r, i)
+		p.paintLarge(r)
 		return
 	}
 	if c.Scripted() {
@@ -94,13 +94,13 @@ func (p picture) verdict(r cell.Rect) {
 		p.rows(r, widget.Styled(w.Rule, p.c.Look.Dim))
 		return
 	}
-	follows := p.follows(i, m.Decision, "next slot in ", "never: it costs more than there ever is")
+	follows := p.follows(m.Decision, "next slot in ", "never: it costs more than there ever is")
 	if p.s.at().Plain {
-		p.rows(r, widget.Styled(p.mark(m.Decision.Allowed)+" "+follows, p.outcome(m.Decision.Allowed)))
+		p.rows(r, widget.Styled(verdictMark(p.c.Look, m.Decision.Allowed)+" "+follows, verdictStyle(p.c.Look, m.Decision.Allowed)))
 		return
 	}
-	st := p.outcome(m.Decision.Allowed)
-	lines := []widget.Span{widget.Styled(p.mark(m.Decision.Allowed)+" "+w.Sum(), st), widget.Styled(follows, p.c.Look.Text)}
+	st := verdictStyle(p.c.Look, m.Decision.Allowed)
+	lines := []widget.Span{widget.Styled(verdictMark(p.c.Look, m.Decision.Allowed)+" "+w.Sum(), st), widget.Styled(follows, p.c.Look.Text)}
 	if m.Candidate.Queues() {
 		lines = append(lines, widget.Styled(p.waiting(), p.c.Look.Text))
 	}
@@ -119,7 +119,7 @@ func (p picture) waiting() string {
 }
 
 // follows says what a candidate does after a decision about one more request.
-func (p painter) follows(i int, next limiter.Decision, slot, never string) string {
+func (p picture) follows(next limiter.Decision, slot, never string) string {
 	s := p.s.run.Setup()
 	switch {
 	case s.Limit.Count == 0:
@@ -129,7 +129,7 @@ func (p painter) follows(i int, next limiter.Decision, slot, never string) strin
 	case !next.Allowed:
 		return slot + lab.Seconds(next.RetryAfter)
 	}
-	return fmt.Sprintf("room for %d", p.s.run.Ask(i, 0).Room())
+	return fmt.Sprintf("room for %d", p.s.run.Ask(p.i, 0).Room())
 }
 
 // rows writes lines under each other, as many as fit.
@@ -169,7 +169,7 @@ func (p picture) commands(r cell.Rect) {
 	_, r = r.Top(len(logs))
 	m := p.s.run.Ask(p.i, 0)
 	w := m.Explain()
-	mark, st := p.fate(m)
+	mark, st := verdictOf(p.c.Look, m)
 	lines := []widget.Span{widget.Styled(w.Sum(), p.c.Look.Text), widget.Styled(mark+" "+w.Verdict, st)}
 	if m.Decided {
 		lines = append(lines, p.ranBy(m)...)
@@ -231,11 +231,7 @@ func (p picture) named(r cell.Rect, name string) themes.Style {
 	if p.i != p.s.focus || at < 0 {
 		return p.c.Look.Dim
 	}
-	p.OnHover(r, func(int) { p.s.lit = at })
-	if p.s.lit == at {
-		return p.c.Look.Title.On(p.c.Look.Selected)
-	}
-	return p.c.Look.Dim
+	return p.s.lit.style(p.c, r, at)
 }
 
 // ticks draws the entries of a log where they stand in the window that ends now, so
@@ -263,11 +259,11 @@ type figure struct {
 	words  []widget.Span // two lines
 }
 
-// figure returns the figure of a candidate.
-func (p painter) figure(i int) figure {
-	s, t := p.s.run.Setup(), p.s.run.Counts(i)
-	m := p.s.run.Ask(i, p.s.cost())
-	st, mark, fate := p.c.Look.Title, p.mark(m.Decision.Allowed), p.outcome(m.Decision.Allowed)
+// figure returns the figure of the candidate.
+func (p picture) figure() figure {
+	s, t := p.s.run.Setup(), p.s.run.Counts(p.i)
+	m := p.s.run.Ask(p.i, p.s.cost())
+	st, mark, fate := p.c.Look.Title, verdictMark(p.c.Look, m.Decision.Allowed), verdictStyle(p.c.Look, m.Decision.Allowed)
 	if s.Limit.Count > 0 && t.Largest > s.Limit.Count {
 		st = p.c.Look.Denied
 	}
@@ -275,15 +271,15 @@ func (p painter) figure(i int) figure {
 		m.Decision.RetryAfter = (wait + step - 1).Truncate(step)
 	}
 	number, of := fmt.Sprint(t.Largest), fmt.Sprintf("of %d in %s", s.Limit.Count, lab.Seconds(s.Limit.Window))
-	now := mark + " " + p.follows(i, m.Decision, "slot in ", "never")
+	now := mark + " " + p.follows(m.Decision, "slot in ", "never")
 	switch {
-	case s.Candidates[i].Scripted() && !m.Decided:
+	case s.Candidates[p.i].Scripted() && !m.Decided:
 		now, fate = "no request yet", p.c.Look.Near
-	case s.Candidates[i].Scripted():
-		mark, fate = p.fate(m)
+	case s.Candidates[p.i].Scripted():
+		mark, fate = verdictOf(p.c.Look, m)
 		now = mark + " " + m.Explain().Verdict
 	case s.Limit.Count == 0:
-		number, of, now = fmt.Sprint(p.s.run.Ask(i, 0).Decision.Used), "in the last "+lab.Seconds(s.Limit.Window), "counts only"
+		number, of, now = fmt.Sprint(p.s.run.Ask(p.i, 0).Decision.Used), "in the last "+lab.Seconds(s.Limit.Window), "counts only"
 	case p.s.guess.asked: // that is what is to be predicted
 		now, fate = "and one more?", p.c.Look.Accent
 	}
@@ -298,7 +294,7 @@ func (p painter) figureType(r cell.Rect) (dot int, words bool) {
 	}
 	number, line := 0, 0
 	for i := range p.s.run.Setup().Candidates {
-		f := p.figure(i)
+		f := picture{p, i}.figure()
 		number = max(number, narrowDigit*len(f.number)+1)
 		for _, text := range f.words {
 			if line = max(line, widget.TypeCells(text.Text, true)); !widget.Settable(text.Text) {
@@ -321,9 +317,9 @@ func (p painter) figureType(r cell.Rect) (dot int, words bool) {
 // narrowDigit is how many cells a digit takes of one cell to a dot.
 const narrowDigit = 4
 
-// paintLarge is a candidate's picture in presenter mode.
-func (p painter) paintLarge(r cell.Rect, i int) {
-	f := p.figure(i)
+// paintLarge is the picture in presenter mode.
+func (p picture) paintLarge(r cell.Rect) {
+	f := p.figure()
 	dot, words := p.figureType(r)
 	x, end := r.X+dot*narrowDigit*len(f.number)+1, r.X+r.W
 	switch dot {

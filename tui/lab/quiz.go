@@ -171,7 +171,7 @@ func (v *quizView) paintAnswers(t *parts, m lab.Moment) {
 		return
 	}
 	right := a.admitted == m.Decision.Allowed
-	t.part("you", []string{said + rightOr[right]}, t.outcome(right))
+	t.part("you", []string{said + rightOr[right]}, verdictStyle(t.c.Look, right))
 	if !a.revealed(q) {
 		t.part("slot", []string{"it is denied. When would it be admitted?"}, t.c.Look.Title)
 		options := ""
@@ -184,7 +184,7 @@ func (v *quizView) paintAnswers(t *parts, m lab.Moment) {
 	if a.slot {
 		right := a.slotSaid == q.Slot
 		t.part("", []string{fmt.Sprintf("in %s: ", lab.Seconds(q.Slots[a.slotSaid].Round(time.Millisecond))) + rightOr[right]},
-			t.outcome(right))
+			verdictStyle(t.c.Look, right))
 	}
 	w := m.Explain()
 	why := append([]string{w.Rule}, w.Numbers...)
@@ -192,12 +192,8 @@ func (v *quizView) paintAnswers(t *parts, m lab.Moment) {
 		why = append(why, m.CommandLines(nil)...)
 	}
 	t.part("why", why, t.c.Look.Text)
-	t.part("so", t.wrapped(t.mark(m.Decision.Allowed)+" "+w.Verdict), t.outcome(m.Decision.Allowed))
+	t.part("so", t.wrapped(verdictMark(t.c.Look, m.Decision.Allowed)+" "+w.Verdict), verdictStyle(t.c.Look, m.Decision.Allowed))
 	t.part("", []string{collect.If(t.s.class.following, "the teacher goes on", "enter goes on")}, t.c.Look.Accent)
-}
-
-func (p painter) outcome(good bool) themes.Style {
-	return collect.If(good, p.c.Look.Good, p.c.Look.Denied)
 }
 
 // scoreText is how many answers were right.

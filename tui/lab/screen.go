@@ -36,9 +36,9 @@ type Screen struct {
 	results results
 
 	task     task
-	focus    int // candidate
-	lit      int // the term of its rule that is marked, with what it stands for; -1 none
-	zoom     int // steps from the range that a lesson begins with
+	focus    int   // candidate
+	lit      light // of its rule
+	zoom     int   // steps from the range that a lesson begins with
 	hint     bool
 	number   int // of the task that is chosen; -1 none
 	actions  shell.Actions

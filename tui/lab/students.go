@@ -163,7 +163,7 @@ func (v *studentsView) paintPeople(p painter, r cell.Rect) {
 		}
 		p.c.Buffer.Text(r.X, y, end, sign, p.c.Look.Accent)
 		p.c.Buffer.Text(r.X+mark, y, r.X+mark+name-1, o.Name, st)
-		text, tone := p.place(o)
+		text, tone := place(p.c.Look, o)
 		p.c.Buffer.Text(r.X+mark+name, y, right, text, tone)
 		p.OnClick(cell.Rect{X: r.X, Y: y, W: r.W, H: 1}, func(int) tea.Cmd { v.selected = o.Number; return nil })
 		if o.Removed {
@@ -185,16 +185,16 @@ const longestStudent = 18
 
 // place says whose clock a student's lab goes by. One who is called follows from the next
 // moment on that the teacher shows.
-func (p painter) place(o Student) (string, themes.Style) {
+func place(l chart.Look, o Student) (string, themes.Style) {
 	switch {
 	case o.Removed:
-		return "removed", p.c.Look.Dim
+		return "removed", l.Dim
 	case o.Follows && o.With:
-		return "with you", p.c.Look.Good
+		return "with you", l.Good
 	case o.Follows:
-		return "called", p.c.Look.Near
+		return "called", l.Near
 	}
-	return "free", p.c.Look.Dim
+	return "free", l.Dim
 }
 
 // paintTallies draws who reached each task and predicted each question, as bars.

@@ -127,9 +127,9 @@ func TestLanesGrowInPresenterMode(t *testing.T) {
 		}
 		for _, key := range []rune{'C', 'b', 'H'} {
 			app.Update(tea.KeyPressMsg{Code: key, Text: string(key)})
-			name, p := s.run.Setup().Candidates[s.focus].Title(), painter{&app.Canvas, s}
-			if sees(string(key), name, widget.TypeCells(name, false) >= 66); widget.Settable(p.figure(s.focus).words[1].Text) {
-				sees(string(key), p.figure(s.focus).words[0].Text, true)
+			name, p := s.run.Setup().Candidates[s.focus].Title(), picture{painter{&app.Canvas, s}, s.focus}
+			if sees(string(key), name, widget.TypeCells(name, false) >= 66); widget.Settable(p.figure().words[1].Text) {
+				sees(string(key), p.figure().words[0].Text, true)
 			}
 			sees(string(key), "now", true) // below the lanes
 			if task := taskWords(s); it.Goal != nil && !s.task.Reached {
