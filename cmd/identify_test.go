@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math/big"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -307,9 +308,12 @@ func TestIdentifyUnits(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	var counting sync.WaitGroup
 	counting.Go(func() {
-		for ctx.Err() == nil {
-			client.IncrBy(ctx, "egress:100", 1500)
-			<-time.After(100 * time.Millisecond)
+		for n, last := int64(2), int64(1); ctx.Err() == nil; n++ {
+			if big.NewInt(n).ProbablyPrime(0) { // so that any two of its numbers have no other step in common
+				client.IncrBy(ctx, "egress:100", 1500*(n-last))
+				last = n
+				<-time.After(100 * time.Millisecond)
+			}
 		}
 	})
 	r := call(t, "identify", "egress:100", "--json", "--redis", s.URL())
