@@ -170,12 +170,12 @@ func (g Goal) Progress(r *Run) Progress {
 	}
 	w := watcher{goal: g, of: of, other: other, run: r, facts: facts{run: r, goal: &g}}
 	see, text := kind.watch(&w)
-	r.Replay(of, func(i int, a Arrival, d limiter.Decision) bool {
-		if a.Fired || !kind.fired {
+	for again := r.walk(of, 0); again.at < r.at && !w.facts.done.Reached; {
+		i := again.at
+		if a, d, sent := again.next(); sent && (a.Fired || !kind.fired) {
 			see(i, a, d)
 		}
-		return !w.facts.done.Reached
-	})
+	}
 	if w.facts.done.Text = text(); w.facts.done.Reached {
 		w.facts.done.Then = w.facts.fill(g.Then)
 	}
@@ -231,7 +231,7 @@ func (g Goal) beats(r *Run, i, other int) bool {
 	case a > value || b > value:
 		return a < b
 	}
-	return r.bytesAtLast(i) < r.bytesAtLast(other)
+	return r.Bytes(i, r.last()) < r.Bytes(other, r.last()) // later, keys expire
 }
 
 // goalKind is what one kind of goal asks for.
@@ -286,7 +286,7 @@ func (w *watcher) largest() (seer, func() string) {
 	var most int64
 	return func(_ int, a Arrival, d limiter.Decision) {
 			if d.Allowed {
-				n, _ := inside.add(a.At, a.Cost, trueWindow(w.run.setup.Limit, w.run.Terms(w.of)))
+				n, _ := inside.add(a.At, a.Cost, trueWindow(w.run.setup.Limit, w.run.runners[w.of].convention))
 				most = max(most, n)
 			}
 			w.reach(most >= w.goal.Value, a, d)
@@ -434,7 +434,7 @@ func (w *watcher) readings() (seer, func() string) {
 				if at > w.run.now {
 					continue
 				}
-				walk.Reach(at, 0)
+				walk.reach(at, 0)
 				used := float64(walk.Ask(w.of, 0).Decision.Used)
 				if used != last {
 					seen, last = append(seen, Number(used)), used

@@ -387,7 +387,7 @@ var ofCandidate = map[string]func(r *Run, i int) string{
 	"admitted":  func(r *Run, i int) string { return strconv.FormatInt(r.Counts(i).Admitted, 10) },
 	"denied":    func(r *Run, i int) string { return strconv.FormatInt(r.Counts(i).Denied, 10) },
 	"used":      func(r *Run, i int) string { return strconv.FormatInt(r.Ask(i, 0).Decision.Used, 10) },
-	"bytes":     func(r *Run, i int) string { return strconv.FormatInt(r.bytesAtLast(i), 10) },
+	"bytes":     func(r *Run, i int) string { return strconv.FormatInt(r.Bytes(i, r.last()), 10) },
 }
 
 // Paragraphs returns the text of a lesson with the numbers of a run.

@@ -87,7 +87,7 @@ func compareCommands(t *testing.T, client *redis.Client, tap func(mark string) [
 		}
 		checkAnswers(t, client, listed)
 		words, err := redisstore.Call(c.Algorithm, "rl:lab", s.Limit, m.Arrival.Cost,
-			redisstore.WithConvention(run.Terms(0)), redisstore.WithPrefix(""),
+			redisstore.WithConvention(c.Convention(s.Convention)), redisstore.WithPrefix(""),
 			redisstore.WithClock(func() limiter.Instant { return m.Arrival.At }))
 		if err != nil {
 			t.Fatal(err)

@@ -15,6 +15,44 @@ type checkpoint struct {
 	runners []runner
 }
 
+// checkpoints are those of a run. They stand close where people step, and further apart the longer a run is.
+type checkpoints struct {
+	kept []checkpoint // the first is before all arrivals
+	next int          // the arrival before which the next one is due
+}
+
+// Distances between checkpoints, in arrivals.
+const (
+	nearStride = 128
+	farStride  = 4096
+)
+
+// after returns the arrival before which the checkpoint after one is due.
+func after(mark int) int { return mark + min(max(nearStride, mark/16), farStride) }
+
+// keep makes a checkpoint before arrival `at` where one is due.
+func (c *checkpoints) keep(at int, runners []runner) {
+	if at == c.next {
+		c.kept, c.next = append(c.kept, checkpoint{at, clones(runners)}), after(at)
+	}
+}
+
+// until returns how many checkpoints there are at or before arrival i.
+func (c *checkpoints) until(i int) int {
+	return sort.Search(len(c.kept), func(k int) bool { return c.kept[k].at > i })
+}
+
+// before returns the last checkpoint at or before arrival i, which the run has passed.
+func (c *checkpoints) before(i int) checkpoint { return c.kept[c.until(i)-1] }
+
+// forget drops every checkpoint that lies behind arrival i, where the run stands.
+func (c *checkpoints) forget(i int) {
+	c.kept = c.kept[:c.until(i)]
+	if c.next = i; len(c.kept) > 0 { // the spacing restarts here
+		c.next = max(i, after(c.before(i).at))
+	}
+}
+
 // position is a place that stepping passed.
 type position struct {
 	at  int
@@ -29,8 +67,7 @@ type Run struct {
 	at       int      // arrivals decided
 	now      limiter.Instant
 	verdicts []Verdicts
-	marks    []checkpoint
-	next     int // the arrival before which the next checkpoint is due
+	marks    checkpoints
 	trail    []position
 	version  int
 	selected int // the candidate that a person looks at, for the goals that ask
@@ -82,17 +119,13 @@ func (r *Run) Bytes(i int, at limiter.Instant) int64 {
 	return l.stored.Bytes(l.candidate, l.state, at, r.setup)
 }
 
-// bytesAtLast is Bytes at the last arrival that was decided about: later keys expire.
-func (r *Run) bytesAtLast(i int) int64 {
-	at := r.now
-	if r.at > 0 {
-		at = r.workload.At(r.at - 1).At
+// last returns when the last arrival came that was decided about; the beginning where there is none.
+func (r *Run) last() limiter.Instant {
+	if r.at == 0 {
+		return r.setup.Zero
 	}
-	return r.Bytes(i, at)
+	return r.workload.At(r.at - 1).At
 }
-
-// Terms returns the convention that candidate i goes by.
-func (r *Run) Terms(i int) limiter.Convention { return r.runners[i].convention }
 
 // Upcoming returns the next arrival, if there is one.
 func (r *Run) Upcoming() (Arrival, bool) {
@@ -108,12 +141,6 @@ func (r *Run) Coming(until limiter.Instant) []Arrival {
 	r.workload.Until(until)
 	return append([]Arrival(nil), r.workload.made[r.at:max(r.at, r.workload.After(until))]...)
 }
-
-// Distances between checkpoints, in arrivals.
-const (
-	nearStride = 128
-	farStride  = 4096
-)
 
 // AdvanceTo lets time pass up to an instant and decides about everything that arrives.
 // An instant before now changes nothing.
@@ -139,9 +166,9 @@ func (r *Run) AdvanceSome(t limiter.Instant, most int) bool {
 	return false
 }
 
-// Reach lets time pass up to an instant, as AdvanceTo, and leaves so many of the requests that
+// reach lets time pass up to an instant, as AdvanceTo, and leaves so many of the requests that
 // arrive at that very instant still to come.
-func (r *Run) Reach(t limiter.Instant, left int) {
+func (r *Run) reach(t limiter.Instant, left int) {
 	r.AdvanceTo(t - 1)
 	r.workload.Until(t)
 	for r.workload.After(t)-r.at > left && r.Step() {
@@ -191,23 +218,21 @@ func (r *Run) StepBack() bool {
 		r.now = r.setup.Zero
 		return moved
 	}
-	if last := r.workload.At(r.at - 1).At; r.now > last {
+	if last := r.last(); r.now > last {
 		r.now = last
 		r.version++
 		return true
 	}
 	r.goTo(r.at - 1)
-	r.now = r.setup.Zero
-	if r.at > 0 {
-		r.now = r.workload.At(r.at - 1).At
-	}
+	r.now = r.last()
 	return true
 }
 
 // Fire sends one request by hand, now, and returns its number.
 func (r *Run) Fire(cost int64) int {
 	r.workload.Until(r.now)
-	r.forget(r.at)
+	r.marks.forget(r.at)
+	r.verdicts = r.verdicts[:min(r.at, len(r.verdicts))]
 	r.workload.Insert(r.at, Arrival{At: r.now, Cost: cost, Fired: true})
 	r.trail = r.trail[:0]
 	r.version++
@@ -218,9 +243,7 @@ func (r *Run) Fire(cost int64) int {
 // forward decides about arrivals up to number `to`.
 func (r *Run) forward(to int) {
 	for ; r.at < to; r.at++ {
-		if r.at == r.next {
-			r.mark()
-		}
+		r.marks.keep(r.at, r.runners)
 		a := r.workload.At(r.at)
 		var v Verdicts
 		for i := range r.runners {
@@ -242,38 +265,15 @@ func (r *Run) forward(to int) {
 	}
 }
 
-// mark keeps a checkpoint before arrival r.at. They stand close where people step, and
-// further apart the longer a run is.
-func (r *Run) mark() {
-	r.marks = append(r.marks, checkpoint{at: r.at, runners: collect.Map(r.runners, func(l runner) runner { return l.clone() })})
-	r.next = after(r.at)
-}
-
-// after returns the arrival before which the checkpoint after one is due.
-func after(mark int) int { return mark + min(max(nearStride, mark/16), farStride) }
-
 // goTo brings everything to where `to` arrivals have been decided, by way of the nearest
 // checkpoint when that is behind.
 func (r *Run) goTo(to int) {
 	if to < r.at {
-		at := 0
-		for c := range r.runners {
-			r.runners[c], at = r.runnerBefore(c, to)
-		}
-		r.at = at
+		m := r.marks.before(to)
+		r.runners, r.at = clones(m.runners), m.at
 	}
 	r.forward(to)
 	r.version++
-}
-
-// forget drops every checkpoint and verdict that lies behind arrival i.
-func (r *Run) forget(i int) {
-	keep := sort.Search(len(r.marks), func(k int) bool { return r.marks[k].at > i })
-	r.marks = r.marks[:keep]
-	r.verdicts = r.verdicts[:min(i, len(r.verdicts))]
-	if r.next = r.at; keep > 0 { // the spacing restarts here
-		r.next = max(r.at, after(r.marks[keep-1].at))
-	}
 }
 
 // Moment is one decision of a candidate, with what it kept before and after.
@@ -331,9 +331,9 @@ func (r *Run) Inspect(c, i int) (Moment, bool) {
 	if i < 0 || i >= r.workload.Len() && (i > r.workload.Len() || !r.workload.More()) || !r.workload.At(i).sentTo(c) {
 		return Moment{}, false
 	}
-	l, from := r.runnerBefore(c, i)
-	r.pass(&l, c, from, i, math.MaxInt64)
-	a := r.workload.At(i)
+	w := r.walk(c, i)
+	w.pass(i, math.MaxInt64)
+	a, l := r.workload.At(i), &w.runner
 	m := l.ask(a, i, &r.setup)
 	m.Decision, _ = l.take(a, i, &r.setup)
 	m.Number, m.Arrival, m.Decided, m.script = i, a, i < r.at, l.script
@@ -343,41 +343,44 @@ func (r *Run) Inspect(c, i int) (Moment, bool) {
 	return m, true
 }
 
-// pass lets candidate c take what is sent to it from arrival k on, before number end and up to an instant. It returns the
-// number of the next one.
-func (r *Run) pass(l *runner, c, k, end int, at limiter.Instant) int {
-	for ; k < end && r.workload.At(k).At <= at; k++ {
-		if a := r.workload.At(k); a.sentTo(c) {
-			l.take(a, k, &r.setup)
-		}
-	}
-	return k
+// walker takes one candidate along the arrivals of a run, apart from where that stands.
+type walker struct {
+	runner   runner
+	i        int // the candidate
+	at       int // the arrival that is next
+	workload *Workload
+	setup    *Setup
 }
 
-// runnerBefore returns candidate c as it is now or at the last checkpoint, at or before arrival i, and where that stands.
-func (r *Run) runnerBefore(c, i int) (runner, int) {
-	if i >= r.at {
-		return r.runners[c].clone(), r.at
+// walk returns candidate c as it is now or at the last checkpoint, at or before arrival i.
+func (r *Run) walk(c, i int) walker {
+	from := checkpoint{r.at, r.runners}
+	if i < r.at {
+		from = r.marks.before(i)
 	}
-	if m := sort.Search(len(r.marks), func(m int) bool { return r.marks[m].at > i }) - 1; m >= 0 {
-		return r.marks[m].runners[c].clone(), r.marks[m].at
-	}
-	return newRunner(r.setup.Candidates[c], &r.setup), 0
+	return walker{from.runners[c].clone(), c, from.at, r.workload, &r.setup}
 }
 
-// Replay calls tell with what candidate i decided about every request decided so far, in
-// order, until tell returns false.
-func (r *Run) Replay(i int, tell func(number int, a Arrival, d limiter.Decision) bool) {
-	l := newRunner(r.setup.Candidates[i], &r.setup)
-	for k := range r.at {
-		a := r.workload.At(k)
-		if !a.sentTo(i) {
-			continue
-		}
-		if d, _ := l.take(a, k, &r.setup); !tell(k, a, d) {
-			return
-		}
+// next lets the candidate decide about the next arrival, if that is sent to it.
+func (w *walker) next() (a Arrival, d limiter.Decision, sent bool) {
+	if a = w.workload.At(w.at); a.sentTo(w.i) {
+		d, _ = w.runner.take(a, w.at, w.setup)
+		sent = true
 	}
+	w.at++
+	return a, d, sent
+}
+
+// pass goes on to arrival number end, or to the first one after an instant.
+func (w *walker) pass(end int, at limiter.Instant) {
+	for w.at < end && w.workload.At(w.at).At <= at {
+		w.next()
+	}
+}
+
+// peek returns what the candidate would decide about one more request, which is not sent.
+func (w *walker) peek(at limiter.Instant, cost int64) limiter.Decision {
+	return peek(&w.runner.state, w.runner.candidate, w.runner.convention, Arrival{At: at, Cost: cost}, w.at, w.setup)
 }
 
 // Turns returns what candidate c, a queue, has admitted of the requests before number until and lets go on at an instant or
@@ -385,13 +388,12 @@ func (r *Run) Replay(i int, tell func(number int, a Arrival, d limiter.Decision)
 func (r *Run) Turns(c int, from limiter.Instant, until int) (list []Arrival) {
 	longest := time.Duration(r.setup.Candidates[c].Room(r.setup.Limit)) * (Interval(r.setup.Limit) + time.Microsecond)
 	first := r.Since(from.Add(-longest))
-	l, k := r.runnerBefore(c, first)
-	for k = r.pass(&l, c, k, first, math.MaxInt64); k < until; k++ {
-		a, v := r.Arrival(k)
-		if turn := l.turn(a.At, &r.setup); v.Allowed(c) && turn >= from {
+	w := r.walk(c, first)
+	for w.pass(first, math.MaxInt64); w.at < until; w.next() {
+		a, v := r.Arrival(w.at)
+		if turn := w.runner.turn(a.At, &r.setup); v.Allowed(c) && turn >= from {
 			list = append(list, Arrival{At: turn, Cost: a.Cost})
 		}
-		r.pass(&l, c, k, k+1, math.MaxInt64)
 	}
 	return list
 }
@@ -399,17 +401,17 @@ func (r *Run) Turns(c int, from limiter.Instant, until int) (list []Arrival) {
 // Levels returns what candidate c had used at the end of each of n stretches of time that
 // begin at an instant; -1 for those that have not begun, and for a script.
 func (r *Run) Levels(c int, from limiter.Instant, every time.Duration, n int) []int64 {
-	l, k := r.runnerBefore(c, r.Since(from))
+	w := r.walk(c, r.Since(from))
 	levels := make([]int64, n)
 	for col := range levels {
 		begin := from.Add(time.Duration(col) * every)
-		if begin > r.now || l.script != nil {
+		if begin > r.now || w.runner.script != nil {
 			levels[col] = -1
 			continue
 		}
 		end := min(begin.Add(every)-1, r.now)
-		k = r.pass(&l, c, k, r.at, end)
-		levels[col] = peek(&l.state, l.candidate, l.convention, Arrival{At: end}, k, &r.setup).Used
+		w.pass(r.at, end)
+		levels[col] = w.peek(end, 0).Used
 	}
 	return levels
 }
@@ -418,17 +420,16 @@ func (r *Run) Levels(c int, from limiter.Instant, every time.Duration, n int) []
 // admit one request of this cost there, if nothing else but what comes by itself arrived
 // until then; nil for a script.
 func (r *Run) Future(c int, from limiter.Instant, every time.Duration, n int, cost int64) []bool {
-	l := r.runners[c].clone()
-	if l.script != nil {
+	w := r.walk(c, r.at)
+	if w.runner.script != nil {
 		return nil
 	}
 	fits := make([]bool, n)
-	k := r.at
 	for i := range fits {
 		at := from.Add(time.Duration(i) * every)
 		r.workload.Until(at)
-		k = r.pass(&l, c, k, r.workload.Len(), at)
-		fits[i] = peek(&l.state, l.candidate, l.convention, Arrival{At: at, Cost: cost}, k, &r.setup).Allowed
+		w.pass(r.workload.Len(), at)
+		fits[i] = w.peek(at, cost).Allowed
 	}
 	return fits
 }

@@ -229,7 +229,8 @@ func TestWrongByItsOwnAdmissions(t *testing.T) {
 		s.Convention.Rule = convention.Fits
 		run := lab.NewRun(s, randomWorkload(random, s, 300))
 		run.AdvanceTo(s.Zero.Add(1000 * s.Limit.Window))
-		for c := range s.Candidates {
+		for c, candidate := range s.Candidates {
+			edge := candidate.Convention(s.Convention).Edge
 			var in, out int64
 			for i := range run.Decided() {
 				a, v := run.Arrival(i)
@@ -237,7 +238,7 @@ func TestWrongByItsOwnAdmissions(t *testing.T) {
 				for k := i - 1; k >= 0; k-- {
 					b, w := run.Arrival(k)
 					age := a.At.Sub(b.At)
-					if age > s.Limit.Window || age == s.Limit.Window && run.Terms(c).Edge == convention.HalfOpen {
+					if age > s.Limit.Window || age == s.Limit.Window && edge == convention.HalfOpen {
 						break
 					}
 					if w.Allowed(c) {

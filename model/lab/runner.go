@@ -6,6 +6,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
+	"ratescope/model/collect"
 )
 
 // Counts is how a candidate has fared up to a moment. Requests are counted as such;
@@ -46,6 +47,11 @@ func (l *runner) clone() runner {
 	c.admitted.entries = slices.Clone(l.admitted.entries)
 	c.stored = l.stored.clone()
 	return c
+}
+
+// clones returns copies of runners that go on apart.
+func clones(list []runner) []runner {
+	return collect.Map(list, func(l runner) runner { return l.clone() })
 }
 
 // take decides about arrival number i and updates the tally. It reports whether the

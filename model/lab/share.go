@@ -94,10 +94,10 @@ func (m Shared) Play(r *Run) {
 		left = make([]int, len(m.Fired)+1)
 	}
 	for i, a := range m.Fired {
-		r.Reach(a.At, left[i])
+		r.reach(a.At, left[i])
 		r.Fire(a.Cost)
 	}
-	r.Reach(m.Now, left[len(m.Fired)])
+	r.reach(m.Now, left[len(m.Fired)])
 }
 
 // IsShared reports whether a text looks like a line of Shared.

@@ -32,6 +32,7 @@ func TestTermsStandForWhatIsCounted(t *testing.T) {
 				run.AdvanceTo(run.Now().Add(s.Limit.Window / 27))
 			}
 			for c, candidate := range s.Candidates {
+				terms := candidate.Convention(s.Convention)
 				for i := 0; i < min(run.Decided(), 300); i++ {
 					m, ok := run.Inspect(c, i)
 					if !ok {
@@ -49,7 +50,7 @@ func TestTermsStandForWhatIsCounted(t *testing.T) {
 						for k := range i {
 							a, v := run.Arrival(k)
 							if v.Sent(c) && a.At >= term.From && a.At <= term.To &&
-								(v.Allowed(c) || run.Terms(c).Denied == convention.Charged) {
+								(v.Allowed(c) || terms.Denied == convention.Charged) {
 								sum += a.Cost
 							}
 						}

@@ -234,7 +234,7 @@ func (l *closedLoop) Next() (Arrival, bool) {
 
 func (l *closedLoop) clone() *closedLoop {
 	c := *l
-	c.runners = collect.Map(l.runners, func(r runner) runner { return r.clone() })
+	c.runners = clones(l.runners)
 	c.streams = collect.Map(l.streams, func(s stream) stream { return s.clone() })
 	return &c
 }

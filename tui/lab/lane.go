@@ -265,7 +265,7 @@ func windowOf(run *lab.Run, i int) ownWindow {
 	case describe.Log:
 		o.from = now.Add(-c.Reach(s.Limit))
 		for _, e := range state.Log {
-			if e.At > o.from || e.At == o.from && run.Terms(i).Edge == convention.Closed {
+			if e.At > o.from || e.At == o.from && c.Convention(s.Convention).Edge == convention.Closed {
 				o.leaves = e.At
 				break
 			}
@@ -277,7 +277,7 @@ func windowOf(run *lab.Run, i int) ownWindow {
 	case describe.Bucket:
 		o.from = now
 		if room := c.Room(s.Limit); room > 0 {
-			o.level = state.LevelAt(now, s.Limit, run.Terms(i)) / float64(room)
+			o.level = state.LevelAt(now, s.Limit, c.Convention(s.Convention)) / float64(room)
 		}
 	}
 	o.faded = cmp.Or(o.faded, o.from)

@@ -61,7 +61,7 @@ func (p picture) paint(r cell.Rect) {
 		bars = []bar{{"TAT", lab.Number(steps) + " T", solid(steps, p.c.Look.Current), float64(c.Room(s.Limit)),
 			lab.Seconds(ahead) + " ahead"}}
 	case describe.Bucket:
-		level := state.LevelAt(p.s.run.Now(), s.Limit, p.s.run.Terms(i))
+		level := state.LevelAt(p.s.run.Now(), s.Limit, c.Convention(s.Convention))
 		bars = []bar{{lab.LevelName(c.Algorithm), lab.Number(level), solid(level, p.c.Look.Current), float64(c.Room(s.Limit)),
 			fmt.Sprintf("%s/s", lab.Number(float64(s.Limit.Count)/s.Limit.Window.Seconds()))}}
 	}
