@@ -63,9 +63,8 @@ func TestNothingFalseOfOthersKeys(t *testing.T) {
 		{name: "a limit of another window", limit: "10/1m", write: kongKeys, row: ":hour", note: string(model.OtherWindow),
 			right: map[string]model.Count{":minute": {Known: true, N: 7}}},
 		{name: "a bucket without its burst", limit: "10/1s", write: func(s *servertest.Server) {
-			at := strconv.FormatInt(int64(s.Now())/1e6, 10)
-			s.CLI("SET", "request_rate_limiter.{r.alice}.tokens", "3", "EX", "4")
-			s.CLI("SET", "request_rate_limiter.{r.alice}.timestamp", at, "EX", "4")
+			s.CLI("EVAL", `local at, name = redis.call('TIME')[1], 'request_rate_limiter.{r.alice}' -- in one go, as its library does
+				redis.call('SET', name .. '.tokens', 3, 'EX', 4) redis.call('SET', name .. '.timestamp', at, 'EX', 4)`, "0")
 		}, row: ".tokens", note: string(model.UnknownBurst)},
 		{name: "leases that are over", rules: `[{match: "sem:*", algorithm: sliding-log, limit: 5/30s}]`, write: func(s *servertest.Server) {
 			for i := range 5 {

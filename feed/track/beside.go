@@ -187,8 +187,8 @@ func (a *Access) skip() {
 	}
 }
 
-// learn takes the answers to a limiter.
-func (a *Access) learn(answers ...error) {
+// learn takes the answers to a limiter. It reports whether the limiter is to ask again once that is permitted.
+func (a *Access) learn(answers ...error) (again bool) {
 	refused := slices.IndexFunc(answers, func(err error) bool { return connect.Code(err) == "NOPERM" })
 	switch {
 	case a == nil:
@@ -197,6 +197,7 @@ func (a *Access) learn(answers ...error) {
 	case !a.granted:
 		a.remedy = connect.Remedy(answers[refused])
 	}
+	return a != nil && a.remedy != ""
 }
 
 // AccessOf returns the Access that an answer about some key of the kind shows before any

@@ -210,7 +210,9 @@ func (b *singleDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading) 
 		of := b.whole.Val()
 		rule := l.aim.rule
 		b.part = (of == "list" || of == "set" || of == "zset") && rule.Narrow() && config.MatchGlob(rule.Match, b.whole.Args()[1].(string))
-		b.access.learn(b.beside.Err(), b.times.Err(), b.encoding.Err())
+		if b.access.learn(b.beside.Err(), b.times.Err(), b.encoding.Err()) {
+			b.looked = 0
+		}
 	}
 	return false, nil
 }

@@ -123,6 +123,28 @@ func TestARefusalIsNotRepeated(t *testing.T) {
 	}
 }
 
+// TestARefusalIsToldOn: that a user may not ask what stands beside counters is said also after new connections, at which the
+// server is greeted again.
+func TestARefusalIsToldOn(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t)
+	s.CLI("ACL", "SETUSER", "eye", "on", ">pw", "~*", "&*", "+@all", "-exists")
+	s.CLI("SET", "single", "3", "EX", "3600")
+	p := servertest.StartProxy(t, s.Addr())
+	t.Cleanup(p.Close)
+	run := feedtest.Run(t, feedtest.NewRedis(t, feed.Options{URLs: []string{"redis://eye:pw@" + p.Listener.Addr().String()},
+		Watch: feedtest.EveryKey, Refresh: 50 * time.Millisecond,
+		Rules: []config.Rule{{Match: "*", Limit: limiter.Limit{Count: 10}, LimitKnown: true}}}))
+	for range 4 {
+		r, _ := run.Reading("single")
+		servertest.Await(t, "a reading, and word of the missing permission", func() bool {
+			x, _ := run.Reading("single")
+			return x.At > r.At && strings.Contains(strings.Join(run.Last().Server.Lacks, " "), "+exists")
+		})
+		p.HangUp()
+	}
+}
+
 // TestCommandsThatAreSwitchedOff are named like those that a user may not run.
 func TestCommandsThatAreSwitchedOff(t *testing.T) {
 	t.Parallel()
