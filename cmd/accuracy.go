@@ -26,7 +26,7 @@ func newAccuracy(p *program) *cobra.Command {
 			return err
 		}
 		if term.IsTerminal(os.Stderr.Fd()) {
-			o.Progress = accuracy.Bar(c.ErrOrStderr(), p.ascii)
+			o.Progress = accuracy.Bar(c.ErrOrStderr(), p.look.ascii)
 		}
 		measured, err := accuracy.Measure(c.Context(), o)
 		switch {
@@ -35,6 +35,6 @@ func newAccuracy(p *program) *cobra.Command {
 		case *asJSON:
 			return accuracy.PrintJSON(c.OutOrStdout(), measured)
 		}
-		return accuracy.Print(c.OutOrStdout(), measured, p.ascii)
+		return accuracy.Print(c.OutOrStdout(), measured, p.look.ascii)
 	}, []string{"limit", "ascii"})
 }

@@ -223,7 +223,7 @@ func newAlert(p *program) *cobra.Command {
 	c := helped("alert")
 	name := arity{max: 1, what: "name"}
 	c.AddCommand(p.command(helped("test [NAME]"), name, func(c *cobra.Command, args []string) error {
-		loaded, _, err := p.configuration()
+		loaded, _, err := configuration(p.Config)
 		if err != nil {
 			return err
 		}
@@ -234,10 +234,10 @@ func newAlert(p *program) *cobra.Command {
 	})
 }
 
-// configuration returns the configuration of --config or of the XDG folders, whether a
+// configuration returns the configuration that --config gives or that of the XDG folders, whether a
 // server is named or not, and its path.
-func (p *program) configuration() (*config.Config, string, error) {
-	path := cmp.Or(p.Config, defaultConfigPath())
+func configuration(given string) (*config.Config, string, error) {
+	path := cmp.Or(given, defaultConfigPath())
 	if path == "" {
 		return nil, "", usagef("there is no configuration file: write one with \"ratescope config init\", or name one with --config")
 	}

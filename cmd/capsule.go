@@ -46,44 +46,28 @@ func newCapsule(p *program) *cobra.Command {
 
 // content puts together what a capsule holds.
 func (p *program) content(board *model.Board, tail *record.Tail, alerts []report.Alert) (report.Capsule, error) {
-	shelf, err := p.shelf()
+	look, err := p.look.options()
 	if err != nil {
 		return report.Capsule{}, err
 	}
-	text, svg, err := tui.Picture(board, tui.Options{Look: shell.Options{Shelf: shelf, Theme: cmp.Or(p.theme, "phosphor")},
-		Session: session.Options{Mask: p.mask}})
+	text, svg, err := tui.Picture(board, tui.Options{Look: shell.Options{Shelf: look.Shelf, Theme: cmp.Or(look.Theme, "phosphor")},
+		Session: session.Options{Mask: p.names.Mask}})
 	if err != nil {
 		return report.Capsule{}, err
 	}
 	c := report.Capsule{
 		By: "ratescope " + buildText(p.version), Made: time.Now(), Begin: tail.Begin(), Board: board, Recording: tail, Cut: tail.Cut(),
-		Events: tui.Events(board), Concerns: tui.Concerns(board), Alerts: alerts, Text: text, SVG: svg, Names: p.names(),
+		Events: tui.Events(board), Concerns: tui.Concerns(board), Alerts: alerts, Text: text, SVG: svg, Names: p.names,
 	}
 	loaded, err := p.Loaded()
 	if err != nil {
 		return report.Capsule{}, err
 	}
 	// Since an instant of this machine's clock, what this session fired or what is about a key of the capsule.
-	c.Audit = fire.AuditSince("", fire.Extract{Since: c.Begin.Add(-board.Server.Offset), Server: board.Server.Target, Mask: p.mask,
+	c.Audit = fire.AuditSince("", fire.Extract{Since: c.Begin.Add(-board.Server.Offset), Server: board.Server.Target, Mask: p.names.Mask,
 		Shown: func(key string) bool { return board.Key(key) != nil }})
-	c.Config = loaded.Shared(p.mask).Show()
+	c.Config = loaded.Shared(p.names.Mask).Show()
 	return c, nil
-}
-
-// saveCapsule saves what a dashboard has kept, in the working folder.
-func (p *program) saveCapsule(board *model.Board, recent *recentBatches, alerts []report.Alert) (account string, err error) {
-	recent.mu.Lock()
-	defer recent.mu.Unlock()
-	recent.take()
-	c, err := p.content(board, recent.tail, alerts)
-	if err = cmp.Or(recent.err, err); err != nil {
-		return "", err
-	}
-	name := "ratescope-" + time.Now().Format("20060102-150405.000") + ".zip"
-	if whole, err := filepath.Abs(name); err == nil {
-		name = whole // so that the screen says in which folder it is
-	}
-	return writeCapsule(name, false, &c)
 }
 
 // watchCapsule watches src for a time, or until ctx ends, and writes a capsule of it. When
@@ -198,6 +182,22 @@ func (r *recentBatches) from(int) (*record.Reader, error) {
 	defer r.mu.Unlock()
 	r.take()
 	return r.tail.From(0)
+}
+
+// save writes a capsule of all that is kept in the working folder; content puts it together.
+func (r *recentBatches) save(content func(*record.Tail) (report.Capsule, error)) (account string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.take()
+	c, err := content(r.tail)
+	if err = cmp.Or(r.err, err); err != nil {
+		return "", err
+	}
+	name := "ratescope-" + time.Now().Format("20060102-150405.000") + ".zip"
+	if whole, err := filepath.Abs(name); err == nil {
+		name = whole // so that the screen says in which folder it is
+	}
+	return writeCapsule(name, false, &c)
 }
 
 // newRecent returns what keeps the last minutes; of h the instant and the server are set from what it gets.

@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ratescope/feed"
+	"ratescope/feed/config"
 	"ratescope/feed/script"
 	"ratescope/feed/script/sandbox"
 	"ratescope/internal/file"
@@ -60,12 +61,13 @@ func newCheck(p *program) *cobra.Command {
 			return usagef("check needs one script and was given %d: name its file, or an application with --url", len(args))
 		case web.URL != "" && len(args) > 0:
 			return usagef("check is of a script or of an application: leave out %s, or --url", safetext.Clean(args[0]))
-		case web.URL == "":
-			return p.check(c, args[0], f)
 		}
-		limit, err := p.checkLimit()
+		limit, err := checkLimit(p.Override)
 		if err != nil {
 			return err
+		}
+		if web.URL == "" {
+			return p.check(c, args[0], limit, f)
 		}
 		return p.checkURL(c.Context(), web, limit, f, c.OutOrStdout(), c.ErrOrStderr())
 	}, serverFlags, []string{"limit", "burst", "ascii", "allow-inject"})
@@ -83,19 +85,19 @@ func (f *checkFlags) addCall(c *cobra.Command) {
 // most that a script under test may be told: an experiment sends some hundred times the limit.
 const mostChecked = 10_000
 
-func (p *program) checkLimit() (limiter.Limit, error) {
-	if p.Override.Limit == "" {
+func checkLimit(told config.Override) (limiter.Limit, error) {
+	if told.Limit == "" {
 		return limiter.Limit{}, usagef("check needs the limit that the script is to keep: give --limit, as in --limit 10/10s")
 	}
-	l, err := limiter.ParseLimit(p.Override.Limit)
+	l, err := limiter.ParseLimit(told.Limit)
 	if err != nil {
 		return l, usage(err)
 	}
 	if l.Count < 1 || l.Count > mostChecked {
 		return l, usagef("--limit %s is out of range for check: give 1 to %d requests; a script that is told another limit decides alike",
-			p.Override.Limit, mostChecked)
+			told.Limit, mostChecked)
 	}
-	l.Burst = p.Override.Burst
+	l.Burst = told.Burst
 	return l, nil
 }
 
@@ -123,11 +125,7 @@ func (f *checkFlags) read(name string) (text string, call script.Call, costAsked
 	return text, call, i >= 0 && (costAsked || strings.Contains(text, fmt.Sprintf("ARGV[%d]", i+1))), err
 }
 
-func (p *program) check(c *cobra.Command, name string, f checkFlags) error {
-	limit, err := p.checkLimit()
-	if err != nil {
-		return err
-	}
+func (p *program) check(c *cobra.Command, name string, limit limiter.Limit, f checkFlags) error {
 	if f.promise != "" && f.promise != "exact" {
 		return usagef("--promise %s is no promise that can be checked: use exact, or leave it out for what the algorithm promises",
 			f.promise)
@@ -147,7 +145,7 @@ func (p *program) check(c *cobra.Command, name string, f checkFlags) error {
 	if err := saveScenarios(f.save, &r); err != nil {
 		return err
 	}
-	return f.print(checkPage{Report: &r, Price: price, Name: filepath.Base(name), ascii: p.ascii}, p.json, c.OutOrStdout())
+	return f.print(checkPage{Report: &r, Price: price, Name: filepath.Base(name), ascii: p.look.ascii}, p.json, c.OutOrStdout())
 }
 
 // print prints a page; a fault on it is an error.
@@ -180,7 +178,11 @@ func (p *program) bench(ctx context.Context, s sandbox.Script, o bench.Options) 
 	} else if !errors.Is(err, sandbox.ErrMissing) || len(p.Flags.URLs) == 0 {
 		return r, nil, err
 	}
-	there, err := p.testServer(ctx, s)
+	named, err := p.Options()
+	if err != nil {
+		return r, nil, err
+	}
+	there, err := testServer(ctx, named, s)
 	if err != nil {
 		return r, nil, err
 	}
@@ -198,11 +200,7 @@ func (p *program) bench(ctx context.Context, s sandbox.Script, o bench.Options) 
 }
 
 // testServer opens the script on the server that was named, which has to be empty.
-func (p *program) testServer(ctx context.Context, s sandbox.Script) (*sandbox.Sandbox, error) {
-	o, err := p.Options()
-	if err != nil {
-		return nil, err
-	}
+func testServer(ctx context.Context, o feed.Options, s sandbox.Script) (*sandbox.Sandbox, error) {
 	client, err := feed.Connect(o)
 	if err != nil {
 		return nil, usage(err)

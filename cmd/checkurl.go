@@ -55,7 +55,7 @@ func (p *program) checkURL(ctx context.Context, web webCall, limit limiter.Limit
 	if err != nil {
 		return err
 	}
-	apart, err := p.apart(ctx, apps, f.apart)
+	apart, err := apartOf(ctx, apps, f.apart)
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (p *program) checkURL(ctx context.Context, web webCall, limit limiter.Limit
 	for _, found := range model.Findings(fired) {
 		r.Lies(!found.Missing, found.Header+": "+found.What)
 	}
-	return f.print(checkPage{Report: &r, Name: app.Shown(), ascii: p.ascii}, p.json, out)
+	return f.print(checkPage{Report: &r, Name: app.Shown(), ascii: p.look.ascii}, p.json, out)
 }
 
 // apartCalls returns the call with another path or header each, as the user names them.
@@ -101,9 +101,9 @@ func apartCalls(call fire.Call, apart []string) (calls []fire.Call, err error) {
 	return calls, nil
 }
 
-// apart finds out which calls have a limit of their own: they are admitted just before the first one, whose limit
+// apartOf finds out which calls have a limit of their own: they are admitted just before the first one, whose limit
 // is used up, is denied.
-func (p *program) apart(ctx context.Context, apps []*fire.Application, names []string) (all []bench.Apart, err error) {
+func apartOf(ctx context.Context, apps []*fire.Application, names []string) (all []bench.Apart, err error) {
 	one := model.Order{Cost: 1, N: 1, Target: model.Target{Algorithm: limiter.Unknown}}
 	for i, name := range names {
 		var said [2]model.Outcome

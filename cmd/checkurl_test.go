@@ -39,7 +39,7 @@ func TestApart(t *testing.T) {
 			defer app.Close()
 			apps = append(apps, app)
 		}
-		all, err := (&program{}).apart(t.Context(), apps, names)
+		all, err := apartOf(t.Context(), apps, names)
 		if err != nil {
 			t.Fatal(err)
 		}

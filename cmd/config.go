@@ -39,11 +39,11 @@ func newConfig(p *program) *cobra.Command {
 	})
 }
 
-// newConfigPath returns where a configuration file is written. It fails for a user who has no folder for it.
-func (p *program) newConfigPath() (string, error) {
+// newConfigPath returns where a configuration file is written: where --config says, or in the folder of the user, who may have none.
+func newConfigPath(given string) (string, error) {
 	switch {
-	case p.Config != "":
-		return p.Config, nil
+	case given != "":
+		return given, nil
 	case os.Getenv("HOME") == "" && os.Getenv("XDG_CONFIG_HOME") == "":
 		return "", usagef("HOME is not set, so that there is no folder for the configuration: name the file with --config")
 	}
@@ -51,7 +51,7 @@ func (p *program) newConfigPath() (string, error) {
 }
 
 func configInit(p *program, c *cobra.Command) error {
-	path, err := p.newConfigPath()
+	path, err := newConfigPath(p.Config)
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func configPath(p *program, c *cobra.Command) error {
 	path := cmp.Or(p.Config, defaultConfigPath())
 	if path == "" {
 		var err error
-		if path, err = p.newConfigPath(); err != nil {
+		if path, err = newConfigPath(p.Config); err != nil {
 			return err
 		}
 		fmt.Fprintln(c.ErrOrStderr(), "ratescope: the file is not there: write it with \"ratescope config init\"")
@@ -79,7 +79,7 @@ func configPath(p *program, c *cobra.Command) error {
 }
 
 func configShow(p *program, c *cobra.Command) error {
-	loaded, _, err := p.configuration()
+	loaded, _, err := configuration(p.Config)
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func configShow(p *program, c *cobra.Command) error {
 // configCheck reads the file, and explains the rules with name. Where a server is named it says what each rule reads of
 // keys that live there.
 func configCheck(p *program, c *cobra.Command) error {
-	loaded, path, err := p.configuration()
+	loaded, path, err := configuration(p.Config)
 	if wrong := config.Mistakes(nil); errors.As(err, &wrong) { // each on a line of its own, the last one by the error
 		for _, one := range wrong[:len(wrong)-1] {
 			fmt.Fprintln(c.ErrOrStderr(), "ratescope: "+safetext.Sentence(one.Error()))
@@ -129,7 +129,7 @@ func configCheck(p *program, c *cobra.Command) error {
 			fmt.Fprintf(w, "rule %d, %s\n", i+1, safetext.Clean(rule.Match))
 		}
 		for _, r := range rows[:min(len(rows), mostExamples)] {
-			fmt.Fprintf(w, "  %s: %s\n", p.names().Name(r.Key).Clean(), figuresOf(&r, b, rule, p.names()))
+			fmt.Fprintf(w, "  %s: %s\n", p.names.Name(r.Key).Clean(), figuresOf(&r, b, rule, p.names))
 		}
 		if live && len(rows) == 0 {
 			fmt.Fprintln(w, "  no key that lives now has a row by it")

@@ -53,7 +53,7 @@ func runDashboard(p *program, c *cobra.Command, args []string) error {
 			switch {
 			case slices.Contains(args[:i], name):
 				return usagef("the target %q is given twice: give it once", name)
-			case p.plain:
+			case p.look.plain:
 				return usagef("--plain follows one target and was given %d: give one of them", len(args))
 			case len(args) > mostTargets:
 				return usagef("%d targets are too many for one view: give %d at most", len(args), mostTargets)
@@ -85,7 +85,7 @@ func (p *program) of(target string) *program {
 	return &program{
 		settings: settings{Environment: p.Environment, Flags: p.Flags, Override: p.Override, Target: target, Config: p.Config,
 			Budget: p.Budget, PasswordFile: p.PasswordFile},
-		version: p.version, allow: p.allow, mask: p.mask, fps: p.fps, askpass: p.askpass,
+		version: p.version, allow: p.allow, names: p.names, look: look{fps: p.look.fps}, askpass: p.askpass,
 	}
 }
 
@@ -155,22 +155,24 @@ func (p *program) boardOf(src feed.Focuser, followed func(a *alerter, failed fun
 				},
 				Keep:    recent.Put,
 				Past:    recent.board,
-				History: func(key string, f report.Format) (string, error) { return p.exportHistory(recent.from, key, f) },
-				Capsule: func(b *model.Board) (string, error) { return p.saveCapsule(b, recent, alerts.History()) },
+				History: func(key string, f report.Format) (string, error) { return exportHistory(recent.from, key, f, p.names) },
+				Capsule: func(b *model.Board) (string, error) {
+					return recent.save(func(t *record.Tail) (report.Capsule, error) { return p.content(b, t, alerts.History()) })
+				},
 			}},
 	}
 	return b, nil
 }
 
 // exportHistory writes what a key was and what came at it, second by second, from the beginning of what from reads.
-func (p *program) exportHistory(from func(int) (*record.Reader, error), key string, f report.Format) (path string, err error) {
+func exportHistory(from func(int) (*record.Reader, error), key string, f report.Format, names report.Options) (path string, err error) {
 	kept, err := from(0)
 	if err != nil {
 		return "", err
 	}
-	rows, server, err := replay.History(kept, key, time.Second, p.names())
+	rows, server, err := replay.History(kept, key, time.Second, names)
 	if err == nil && len(rows) == 0 {
-		err = fmt.Errorf("nothing is kept of %s yet: try again in a second", p.names().Name(key).Clean())
+		err = fmt.Errorf("nothing is kept of %s yet: try again in a second", names.Name(key).Clean())
 	}
 	if err != nil {
 		return "", err
@@ -229,28 +231,29 @@ func stateFile(name string) string {
 
 // show runs the screen, or with --plain the text, on boards until the user quits, ctx ends or a source does.
 func (p *program) show(ctx context.Context, c *cobra.Command, boards []board) error {
-	shelf, err := p.shelf()
+	look, err := p.look.options()
 	if err != nil {
 		return err
 	}
-	notify, err := p.notifying()
+	look.FPS, look.Suspend, look.Timed = p.look.fps, true, p.timed
+	notify, err := p.look.notifying()
 	if err != nil {
 		return err
 	}
 	all := make([]tui.Options, len(boards))
 	for i := range boards {
 		o := boards[i].options
-		o.Look.Shelf, o.Session.Notify = shelf, notify
+		o.Look, o.Session.Notify, o.Session.Mask = look, notify, p.names.Mask
 		o.Session.Saving.Export = func(b model.Batch) (string, error) {
-			return export(b.At, "json", func(w io.Writer) error { return report.WriteJSON(w, report.SnapshotOf(b, p.names())) })
+			return export(b.At, "json", func(w io.Writer) error { return report.WriteJSON(w, report.SnapshotOf(b, p.names)) })
 		}
 		o.Session.Saving.ExportRows = func(b model.Batch, f report.Format) (string, error) {
-			rows := collect.Map(b.Readings, func(r model.Reading) report.Row { return report.RowOf(&r, b.At, p.names()) })
+			rows := collect.Map(b.Readings, func(r model.Reading) report.Row { return report.RowOf(&r, b.At, p.names) })
 			return export(b.At, string(f), func(w io.Writer) error { return report.WriteRows(w, f, b.Server.Target, rows) })
 		}
 		o.Session.Saving.ExportEvents = func(server string, list []record.Marker, f report.Format) (string, error) {
 			return export(limiter.InstantOf(time.Now()), "events."+string(f), func(w io.Writer) error {
-				return report.WriteEvents(w, f, server, list, p.names())
+				return report.WriteEvents(w, f, server, list, p.names)
 			})
 		}
 		o.Session.Saving.Ended = func(holds string) {
@@ -259,16 +262,14 @@ func (p *program) show(ctx context.Context, c *cobra.Command, boards []board) er
 		o.Lab.Save, o.Lab.Redis = screenlab.SaveNew, &sandbox.Stage{}
 		if i == 0 {
 			o.Lab.Memory, o.Lab.Remember = labMemory()
-			o.Lab.Play = !p.still
+			o.Lab.Play = !p.look.still
 		}
-		o.Look.Theme, o.Look.FPS, o.Look.Still, o.Look.ASCII = p.theme, p.fps, p.still, p.ascii || asciiOnly()
-		o.Session.Mask, o.Look.Suspend, o.Look.Timed = p.mask, true, p.timed()
 		all[i] = o
 	}
-	switch {
-	case p.lines():
+	switch terminal := term.IsTerminal(os.Stdout.Fd()); {
+	case p.look.lines(terminal):
 		return tui.Plain(ctx, c.OutOrStdout(), all[0].Session)
-	case !term.IsTerminal(os.Stdout.Fd()):
+	case !terminal:
 		return usagef("the dashboard needs a terminal on its output: use --plain to follow along in text, or " +
 			"\"ratescope snapshot\" for one look")
 	}

@@ -30,21 +30,13 @@ func (p *program) debugged(c *cobra.Command, run func() error) error {
 	if err != nil {
 		return err
 	}
-	p.debugLog, p.Flags.Trace = log, log.RoundTrip
+	p.timed, p.Flags.Trace = log.Message, log.RoundTrip
 	defer func() {
 		if err := log.Close(); err != nil {
 			fmt.Fprintln(c.ErrOrStderr(), "ratescope: the debug log ends too soon:", err)
 		}
 	}()
 	return run()
-}
-
-// timed returns what receives the times of a screen's messages; nil without a debug log.
-func (p *program) timed() func(shell.Timing) {
-	if p.debugLog == nil {
-		return nil
-	}
-	return p.debugLog.Message
 }
 
 // debugLimit bounds the size of a debug log, in bytes: about half a day of one dashboard.

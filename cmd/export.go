@@ -65,13 +65,14 @@ func newExport(p *program) *cobra.Command {
 				of = " of the limiters of slots " + p.Flags.Slots.String()
 			}
 			fmt.Fprintf(c.ErrOrStderr(), "ratescope: the metrics%s are on %s://%s/metrics\n", of, scheme, listen.Addr())
-			alerts, err := p.alerts(func(a report.Alert) { p.log(c)(a.Line()) }, func(d report.Delivery) { p.log(c)(d.String()) })
+			log := logTo(c)
+			alerts, err := p.alerts(func(a report.Alert) { log(a.Line()) }, func(d report.Delivery) { log(d.String()) })
 			if err != nil {
 				return err
 			}
 			defer alerts.Close()
-			return metrics.Serve(c.Context(), alerts.Tap(p.Follow(src, p.reloaded(c, alerts))), listen,
-				metrics.New(metrics.Options{MaxKeys: *most, Mask: p.mask, Hosts: *hosts, Build: buildText(p.version), Firing: alerts.Firing,
+			return metrics.Serve(c.Context(), alerts.Tap(p.Follow(src, reloaded(log, alerts))), listen,
+				metrics.New(metrics.Options{MaxKeys: *most, Mask: p.names.Mask, Hosts: *hosts, Build: buildText(p.version), Firing: alerts.Firing,
 					Deliveries: alerts.Deliveries, Access: access, Stream: p.recording("").Header, Slots: p.Flags.Slots}))
 		})
 	}, watchFlags)

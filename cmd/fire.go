@@ -92,7 +92,7 @@ func newFire(p *program) *cobra.Command {
 		}
 		return p.key(c, args, func(src server, name string) error {
 			request.Key = name
-			if p.allow && !p.armed() {
+			if p.allow && p.target.NoInject {
 				return usagef("the target %s is not fired at: its configuration says inject: false", p.Target)
 			}
 			order.Guard, order.Ask = p.firing(), question(os.Stderr)

@@ -20,9 +20,9 @@ import (
 	"ratescope/feed/watch"
 	"ratescope/limiter"
 	"ratescope/model/collect"
-	"ratescope/model/report"
 	"ratescope/themes"
 	"ratescope/tui/session"
+	"ratescope/tui/shell"
 )
 
 func (p *program) flags(f *pflag.FlagSet) {
@@ -41,9 +41,6 @@ func (p *program) flags(f *pflag.FlagSet) {
 	f.StringVar(&p.Config, "config", "", "file of rules in YAML: match, algorithm, limit, window; the first match wins "+
 		"(default: "+configFile+" in the XDG config folders)")
 	f.BoolVar(&p.allow, "allow-inject", false, "allow firing requests at the server; without it nothing is ever written")
-	f.StringVar(&p.theme, "theme", "", "the dashboard's colours: "+strings.Join(themes.BuiltIn().Names(), ", ")+
-		", or a file NAME.theme of yours in ratescope/themes in the XDG config folder (default: by the terminal's background)")
-	f.IntVar(&p.fps, "fps", 10, "frames a second at most, 1 to 60")
 	f.DurationVar(&p.Flags.Refresh, "refresh", watch.DefaultRefresh, "time between two readings, 20ms to 1m")
 	f.StringVar(&p.Budget, "budget", "", "share of the server's time that watching may take, from 0.1 to 50 percent "+
 		"(default: 1, and up to 10 for the first look at every key while the server is idle)")
@@ -52,12 +49,8 @@ func (p *program) flags(f *pflag.FlagSet) {
 	f.StringVar(&p.Flags.TLS.Cert, "tls-cert", "", "certificate file (PEM) of the client")
 	f.StringVar(&p.Flags.TLS.Key, "tls-key", "", "key file (PEM) of the client")
 	f.StringVar(&p.Flags.TLS.ServerName, "tls-server-name", "", "name that the server's certificate must bear (default: the host's)")
-	f.BoolVar(&p.ascii, "ascii", false, "draw with ASCII alone")
-	f.BoolVar(&p.still, "no-animation", false, "change the picture once a second; in the lab, by steps and seeks alone")
-	f.StringVar(&p.notify, "notify", "bell", "what an alert that begins does beside its banner: none, bell, "+
-		"or desktop for a notification where the terminal can")
-	f.BoolVar(&p.plain, "plain", false, "follow along in lines of plain text, for scripts and screen readers")
-	f.BoolVar(&p.mask, "mask", false, "hide the middle of key names")
+	p.look.add(f)
+	f.BoolVar(&p.names.Mask, "mask", false, "hide the middle of key names")
 	f.StringVar(&p.debug, "debug", "", "file to append to, a JSON line each, how long every message of the screen and "+
 		"every round trip to the server took; no key and no value")
 }
@@ -86,8 +79,8 @@ func flagError(c *cobra.Command, err error) error {
 
 // ask checks --fps, and asks for a password with --askpass.
 func (p *program) ask() error {
-	if p.fps < 1 || p.fps > 60 {
-		return usagef("--fps %d is out of range: give 1 to 60", p.fps)
+	if p.look.fps < 1 || p.look.fps > 60 {
+		return usagef("--fps %d is out of range: give 1 to 60", p.look.fps)
 	}
 	if !p.askpass || p.Flags.Password != "" {
 		return nil
@@ -107,26 +100,14 @@ func (p *program) ask() error {
 	return nil
 }
 
-// armed reports whether requests may be fired at a server that is not embedded: the target
-// of the configuration may forbid what the flag allows. It is to be called after open.
-func (p *program) armed() bool { return p.allow && !p.target.NoInject }
-
-// firing returns whether requests may be fired, with the remedy if the configuration forbids what the flag allows.
+// firing returns whether requests may be fired at a server that is not embedded, with the remedy if its target in the configuration
+// forbids what the flag allows. It is to be called after open.
 func (p *program) firing() fire.Options {
-	o := fire.Options{Armed: p.armed(), Production: p.target.Production}
+	o := fire.Options{Armed: p.allow && !p.target.NoInject, Production: p.target.Production}
 	if p.allow && !o.Armed {
 		o.Refused = "its target in the configuration says inject: false"
 	}
 	return o
-}
-
-// shelf returns the built-in themes and the user's own.
-func (p *program) shelf() (themes.Shelf, error) {
-	shelf, err := themes.BuiltIn().Add(os.DirFS(filepath.Join(xdg.ConfigHome, "ratescope", "themes")))
-	if err == nil && p.theme != "" {
-		_, err = shelf.Find(p.theme)
-	}
-	return shelf, usage(err)
 }
 
 func (p *program) jsonFlag(c *cobra.Command) {
@@ -134,10 +115,35 @@ func (p *program) jsonFlag(c *cobra.Command) {
 }
 
 func (p *program) output(c *cobra.Command) output {
-	return output{Out: c.OutOrStdout(), Err: c.ErrOrStderr(), JSON: p.json, Names: p.names()}
+	return output{Out: c.OutOrStdout(), Err: c.ErrOrStderr(), JSON: p.json, Names: p.names}
 }
 
-func (p *program) names() report.Options { return report.Options{Mask: p.mask} }
+// look holds the flags that say how the screens look.
+type look struct {
+	theme, notify       string
+	ascii, plain, still bool
+	fps                 int
+}
+
+func (l *look) add(f *pflag.FlagSet) {
+	f.StringVar(&l.theme, "theme", "", "the dashboard's colours: "+strings.Join(themes.BuiltIn().Names(), ", ")+
+		", or a file NAME.theme of yours in ratescope/themes in the XDG config folder (default: by the terminal's background)")
+	f.IntVar(&l.fps, "fps", 10, "frames a second at most, 1 to 60")
+	f.BoolVar(&l.ascii, "ascii", false, "draw with ASCII alone")
+	f.BoolVar(&l.still, "no-animation", false, "change the picture once a second; in the lab, by steps and seeks alone")
+	f.StringVar(&l.notify, "notify", "bell", "what an alert that begins does beside its banner: none, bell, "+
+		"or desktop for a notification where the terminal can")
+	f.BoolVar(&l.plain, "plain", false, "follow along in lines of plain text, for scripts and screen readers")
+}
+
+// options returns what the flags say to a screen, with the user's own themes beside the built-in ones.
+func (l *look) options() (shell.Options, error) {
+	shelf, err := themes.BuiltIn().Add(os.DirFS(filepath.Join(xdg.ConfigHome, "ratescope", "themes")))
+	if err == nil && l.theme != "" {
+		_, err = shelf.Find(l.theme)
+	}
+	return shell.Options{Shelf: shelf, Theme: l.theme, ASCII: l.ascii || asciiOnly(), Still: l.still}, usage(err)
+}
 
 // asciiOnly reports whether the locale says that the terminal has no UTF-8. One that says
 // nothing is taken for one that has it, as most terminals today.
@@ -148,11 +154,7 @@ func asciiOnly() bool {
 
 // lines reports whether what happens is told in lines of text: when that was said, and on a
 // terminal that can do nothing else.
-func (p *program) lines() bool { return p.linesOn(term.IsTerminal(os.Stdout.Fd())) }
-
-func (p *program) linesOn(terminal bool) bool {
-	return p.plain || terminal && os.Getenv("TERM") == "dumb"
-}
+func (l *look) lines(terminal bool) bool { return l.plain || terminal && os.Getenv("TERM") == "dumb" }
 
 // question returns what asks the person at the terminal; nil where input, or the file that the question is written to, is no
 // terminal.
@@ -168,11 +170,11 @@ func question(to *os.File) func(string) (string, error) {
 	}
 }
 
-func (p *program) notifying() (session.Notify, error) {
+func (l *look) notifying() (session.Notify, error) {
 	ways := map[string]session.Notify{"none": session.NotifyNot, "bell": session.NotifyBell, "desktop": session.NotifyDesktop}
-	way, known := ways[p.notify]
+	way, known := ways[l.notify]
 	if !known {
-		return 0, usagef("--notify does not take %q: give none, bell or desktop", p.notify)
+		return 0, usagef("--notify does not take %q: give none, bell or desktop", l.notify)
 	}
 	return way, nil
 }

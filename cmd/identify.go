@@ -60,7 +60,7 @@ func runIdentify(p *program, c *cobra.Command, f identifyFlags) error {
 		return usagef("identify prints --json or --yaml, or adds the rules with --write: give one of the three")
 	case f.yes && !f.write:
 		return usagef("--yes answers the question of --write: give both")
-	case f.write && p.mask:
+	case f.write && p.names.Mask:
 		return usagef("--mask hides the names that --write writes into the rules: leave out one of the two")
 	}
 	path := ""
@@ -75,7 +75,7 @@ func runIdentify(p *program, c *cobra.Command, f identifyFlags) error {
 		o := p.output(c)
 		look := func() (limitersFound, error) {
 			found, err := identified(c.Context(), src, f.watched, o)
-			if err == nil && !p.mask {
+			if err == nil && !p.names.Mask {
 				err = found.suggest(c.Context(), p, f.watched)
 			}
 			return found, err
@@ -104,7 +104,7 @@ func writtenConfig(p *program) (string, error) {
 		return "", usagef("the embedded Redis of the demo needs no rules: name your server with --redis, or the file to write " +
 			"with --config")
 	}
-	return p.newConfigPath()
+	return newConfigPath(p.Config)
 }
 
 // question returns the function that asks the user whether to write, nil where no user is asked: --yes was given,

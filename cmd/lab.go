@@ -25,7 +25,6 @@ import (
 	"ratescope/model/safetext"
 	"ratescope/tui/class"
 	screenlab "ratescope/tui/lab"
-	"ratescope/tui/shell"
 )
 
 func newLab(p *program) *cobra.Command {
@@ -39,15 +38,15 @@ func newLab(p *program) *cobra.Command {
 	var shot shotFlags
 	shot.add(c)
 	return p.command(c, arity{max: 1, what: "scenario"}, func(c *cobra.Command, args []string) error {
-		shelf, err := p.shelf()
+		look, err := p.look.options()
 		if err != nil {
 			return err
 		}
 		stage := &sandbox.Stage{}
 		defer stage.Close()
-		o := screenlab.Options{Redis: stage,
-			Look: shell.Options{Shelf: shelf, Theme: p.theme, ASCII: p.ascii || asciiOnly(), Suspend: class.serve == "", Still: p.still}}
-		o.Present, o.Play = *present, len(args) == 0 && class.serve == "" && shot.picture == "" && !p.still && !*present
+		look.Suspend = class.serve == ""
+		o := screenlab.Options{Redis: stage, Look: look, Present: *present,
+			Play: len(args) == 0 && class.serve == "" && shot.picture == "" && !look.Still && !*present}
 		switch {
 		case len(args) == 1 && lab.IsShared(args[0]):
 			moment, err := lab.ReadShared(args[0])
@@ -87,7 +86,7 @@ func newLab(p *program) *cobra.Command {
 		case !seen:
 			return usagef("the lab needs a terminal on its output: run it at one, or give --picture FILE with a lesson")
 		}
-		o.Look.Timed = p.timed()
+		o.Look.Timed = p.timed
 		o.Memory, o.Remember = labMemory()
 		if len(args) > 0 || *trace != "" || own.file != "" { // it is said where to begin
 			o.Memory.Moment = ""
@@ -192,7 +191,7 @@ func (l *labScript) join(p *program, o *screenlab.Options, named bool) (done fun
 	if !told {
 		p.Override.Limit = "10/10s"
 	}
-	limit, err := p.checkLimit()
+	limit, err := checkLimit(p.Override)
 	if err != nil {
 		return nil, err
 	}

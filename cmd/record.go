@@ -25,7 +25,7 @@ import (
 // recording returns what all recordings of this run have in common.
 func (p *program) recording(name string) recording {
 	return recording{File: name, Header: record.Header{By: "ratescope " + buildText(p.version), Watch: p.Flags.Watch, Rules: p.RuleTexts(),
-		Mask: p.mask}}
+		Mask: p.names.Mask}}
 }
 
 func newRecord(p *program) *cobra.Command {

@@ -5,9 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"time"
 
+	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
 	"ratescope/feed/fire"
@@ -67,7 +69,7 @@ func newReplay(p *program) *cobra.Command {
 		case f.write != "":
 			return printRows(p, c, file, f, at)
 		}
-		player, err := replay.New(file, f.speed, p.lines())
+		player, err := replay.New(file, f.speed, p.look.lines(term.IsTerminal(os.Stdout.Fd())))
 		if err != nil {
 			return usage(err)
 		}
@@ -81,7 +83,9 @@ func newReplay(p *program) *cobra.Command {
 		}
 		options := session.Options{Inject: firing.Options{Injector: player}, Markers: state.MarkerOptions{Set: set, Keep: keep,
 			Happened: func(ctx context.Context) ([]record.Marker, error) { return happened(ctx, args[0], file) }}}
-		options.Saving.History = func(key string, f report.Format) (string, error) { return p.exportHistory(file.FromState, key, f) }
+		options.Saving.History = func(key string, f report.Format) (string, error) {
+			return exportHistory(file.FromState, key, f, p.names)
+		}
 		options.Source = session.Source{Take: player.Take, Focus: player.Focus, Player: player}
 		return p.show(c.Context(), c, []board{{options: tui.Options{Session: options}}})
 	}, boardFlags, []string{"plain"})
@@ -111,11 +115,11 @@ func printRows(p *program, c *cobra.Command, file *record.File, f replayFlags, a
 	var rows []report.Row
 	var server string
 	if f.key == "" || f.at != "" {
-		rows, server, err = replay.Moment(file, at, f.key, p.names())
+		rows, server, err = replay.Moment(file, at, f.key, p.names)
 	} else {
 		var all *record.Reader
 		if all, err = file.FromState(0); err == nil {
-			rows, server, err = replay.History(all, f.key, f.every, p.names())
+			rows, server, err = replay.History(all, f.key, f.every, p.names)
 		}
 	}
 	if err != nil {
@@ -221,5 +225,5 @@ func printEvents(p *program, c *cobra.Command, name string, recording *record.Fi
 	if f.key != "" {
 		list = slices.DeleteFunc(list, func(m record.Marker) bool { return m.Key != f.key })
 	}
-	return report.WriteEvents(c.OutOrStdout(), written, recording.Header.Server.Target, list, p.names())
+	return report.WriteEvents(c.OutOrStdout(), written, recording.Header.Server.Target, list, p.names)
 }

@@ -24,8 +24,10 @@ import (
 	"ratescope/feed"
 	"ratescope/feed/connect"
 	"ratescope/internal/goroutine"
+	"ratescope/model/report"
 	"ratescope/model/safetext"
 	"ratescope/themes"
+	"ratescope/tui/shell"
 )
 
 // Exit codes.
@@ -98,20 +100,19 @@ func Tree() *cobra.Command { return new(program).tree() }
 type program struct {
 	settings
 
-	version                                string
-	theme, notify                          string
-	allow, ascii, plain, mask, json, still bool
-	askpass, keyBase64                     bool
-	from                                   []string // exporters that feed the dashboard
-	service                                bool     // the command runs until SIGTERM, which is no failure then
-	fps                                    int
+	version                         string
+	allow, json, askpass, keyBase64 bool
+	names                           report.Options // how names of keys are written
+	look                            look           // how the screens look
+	from                            []string       // exporters that feed the dashboard
+	service                         bool           // the command runs until SIGTERM, which is no failure then
 
 	// failed keeps the command's error from fang, which queries the terminal for its
 	// colours before it prints one; an error is one plain line here.
 	failed error
 
-	debug    string    // file of the debug log
-	debugLog *debugLog // open while a command runs; nil without --debug
+	debug string             // file of the debug log
+	timed func(shell.Timing) // receives the times of a screen's messages while a command runs; nil without --debug
 }
 
 // Sets of the shared flags, of which a command adds those that it uses. Every command accepts the others,

@@ -67,7 +67,7 @@ func (t *teacher) fits(ctx context.Context, g identify.Group, limit string) ([]i
 	}
 	samples = slices.DeleteFunc(samples, func(s decode.Sample) bool { return !s.Exists() })
 	if len(samples) == 0 {
-		return nil, fmt.Errorf("none of %s is there now: try again when requests come", t.p.names().Name(g.Pattern).Clean())
+		return nil, fmt.Errorf("none of %s is there now: try again when requests come", t.p.names.Name(g.Pattern).Clean())
 	}
 	suggested, err := fitting(ctx, o, g.Pattern, t.seen(samples), g.Bans, now)
 	if err != nil {
@@ -150,7 +150,7 @@ func (t *teacher) fit(
 				case err != nil: // the key holds something else
 					says[i] = err.Error()
 				default:
-					says[i] = figuresOf(&r, b, &rule, t.p.names())
+					says[i] = figuresOf(&r, b, &rule, t.p.names)
 				}
 				return nil
 			})
@@ -160,12 +160,12 @@ func (t *teacher) fit(
 		}
 	}
 	for i := range samples {
-		k := shapeOf(&samples[i], t.p.names())
+		k := shapeOf(&samples[i], t.p.names)
 		fit.Figures = append(fit.Figures, identify.Figures{Key: k.Key.Clean(), Shape: strings.Replace(k.shape(), "it expires", "ends", 1),
 			Says: cmp.Or(says[i], "not known without the limit")})
 	}
 	shown := e
-	shown.Name = string(t.p.names().Name(e.Name))
+	shown.Name = string(t.p.names.Name(e.Name))
 	if shown.Limit == "" {
 		shown.Limit, shown.Window = "<LIMIT>", ""
 	}

@@ -40,7 +40,7 @@ func TestTeach(t *testing.T) {
 			}
 			servertest.WriteFile(t, name, before)
 		}
-		p := &program{fps: 10}
+		p := &program{look: look{fps: 10}}
 		p.Flags.URLs, p.Flags.Refresh, p.Config, p.NewConfig = []string{s.URL()}, time.Second, name, true
 		applied := &ruledServer{}
 		group := identify.Group{Pattern: "quota:*", Examples: []string{"quota:gone", "quota:a", "quota:b"}, Left: true}
@@ -72,7 +72,7 @@ func TestTeach(t *testing.T) {
 func TestTeachLeases(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)
-	p := &program{fps: 10}
+	p := &program{look: look{fps: 10}}
 	p.Flags.URLs, p.Flags.Refresh, p.Config, p.NewConfig = []string{s.URL()}, time.Second, filepath.Join(t.TempDir(), "config.yaml"), true
 	add := func(key string, ahead time.Duration) {
 		s.CLI("ZADD", key, strconv.FormatInt(s.Now().Add(ahead).Millis(), 10), "job")

@@ -17,7 +17,7 @@ func TestTerminals(t *testing.T) {
 		{"", false, true, false}, {"xterm-256color", true, true, true}, {"dumb", true, false, true},
 	} {
 		t.Setenv("TERM", c.term)
-		if got := (&program{plain: c.plain}).linesOn(c.terminal); got != c.want {
+		if got := (&look{plain: c.plain}).lines(c.terminal); got != c.want {
 			t.Errorf("TERM=%q, --plain %v, terminal %v: lines %v, want %v", c.term, c.plain, c.terminal, got, c.want)
 		}
 	}

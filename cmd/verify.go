@@ -26,7 +26,7 @@ func newVerify(p *program) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return verifyFiles(c.Context(), files, *on, o, p.armed(), p.output(c))
+		return verifyFiles(c.Context(), files, *on, o, p.firing().Armed, p.output(c))
 	}, serverFlags, []string{"allow-inject"})
 }
 

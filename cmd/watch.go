@@ -27,8 +27,8 @@ func newWatch(p *program) *cobra.Command {
 			if *alerts {
 				return raiseAlerts(p, c, src)
 			}
-			err := alongside(c.Context(), p.Follow(src, p.reloaded(c, nil)), func(ctx context.Context, box *feed.Mailbox) error {
-				return tui.Plain(ctx, c.OutOrStdout(), session.Options{Source: session.Source{Take: box.Take}, Mask: p.mask})
+			err := alongside(c.Context(), p.Follow(src, reloaded(logTo(c), nil)), func(ctx context.Context, box *feed.Mailbox) error {
+				return tui.Plain(ctx, c.OutOrStdout(), session.Options{Source: session.Source{Take: box.Take}, Mask: p.names.Mask})
 			})
 			return cmp.Or(err, c.Context().Err())
 		})
@@ -48,12 +48,12 @@ func raiseAlerts(p *program, c *cobra.Command, src server) error {
 		return usagef("the configuration has no alerts: write some under alerts, as \"ratescope config init\" shows, and name the file " +
 			"with --config")
 	}
-	log := p.log(c)
-	a := newAlerter(loaded, p.names(), func(a report.Alert) { log(a.Line()) }, func(d report.Delivery) { log(d.String()) })
+	log := logTo(c)
+	a := newAlerter(loaded, p.names, func(a report.Alert) { log(a.Line()) }, func(d report.Delivery) { log(d.String()) })
 	defer a.Close()
 	log("watching with " + format.Plural(len(loaded.Alerts), "alert"))
 	link, said := model.Connecting, time.Now()
-	err = p.Follow(src, p.reloaded(c, a)).Run(c.Context(), func(b model.Batch) {
+	err = p.Follow(src, reloaded(log, a)).Run(c.Context(), func(b model.Batch) {
 		if b.Server.Link != link {
 			link = b.Server.Link
 			switch {
@@ -79,12 +79,11 @@ func (p *program) alerts(change func(report.Alert), told func(report.Delivery)) 
 	if err != nil {
 		return nil, err
 	}
-	return newAlerter(loaded, p.names(), change, told), nil
+	return newAlerter(loaded, p.names, change, told), nil
 }
 
-// reloaded returns the function to call with a changed configuration.
-func (p *program) reloaded(c *cobra.Command, a *alerter) func(*config.Config, error) {
-	log := p.log(c)
+// reloaded returns the function to call with a changed configuration, which goes to a.
+func reloaded(log func(string), a *alerter) func(*config.Config, error) {
 	return func(loaded *config.Config, err error) {
 		if err != nil {
 			log(notUsed(err))
@@ -100,8 +99,8 @@ func notUsed(err error) string {
 	return "the configuration has changed and is not used: " + safetext.Sentence(err.Error())
 }
 
-// log returns a function that writes one line with the time to stderr. It is safe for concurrent use.
-func (p *program) log(c *cobra.Command) func(string) {
+// logTo returns a function that writes one line with the time to stderr. It is safe for concurrent use.
+func logTo(c *cobra.Command) func(string) {
 	return func(text string) {
 		fmt.Fprintf(c.ErrOrStderr(), "%s ratescope: %s\n", time.Now().UTC().Format(time.RFC3339),
 			safetext.Clip(safetext.Sentence(text), maxError, safetext.Ellipsis))
