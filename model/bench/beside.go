@@ -189,7 +189,8 @@ func full(fill []Step) []Step {
 // next names the limit that traffic at the pace of the first one fills up, beside which those that are known admit again at end.
 func (b *identifier) next(first Candidate, p pace, fill []Step, end time.Duration) (both Identity, err error) {
 	n, told := requests(fill), b.limit
-	back, err := b.earliest([]time.Duration{told.Window, time.Minute, time.Hour, 24 * time.Hour}, func(d time.Duration) (bool, error) {
+	hints := []time.Duration{told.Window, time.Minute, time.Hour, 24 * time.Hour}
+	back, err := earliest(told.Window, hints, func(d time.Duration) (bool, error) {
 		if d < end {
 			return false, nil
 		}

@@ -193,7 +193,7 @@ func (b *identifier) measure(begin time.Duration) error {
 	least := func(n int64) func(time.Duration) (bool, error) {
 		return func(d time.Duration) (bool, error) { got, err := back(d); return got >= n, err }
 	}
-	if b.m.first, err = b.earliest(hints, least(1)); err != nil || b.m.first == 0 {
+	if b.m.first, err = earliest(w, hints, least(1)); err != nil || b.m.first == 0 {
 		return err
 	}
 	if b.m.back, err = back(b.m.first); err != nil {
@@ -201,13 +201,13 @@ func (b *identifier) measure(begin time.Duration) error {
 	}
 	whole := b.m.first * time.Duration((b.m.capacity+b.m.back-1)/max(b.m.back, 1))
 	hints = []time.Duration{b.m.first, b.m.first + time.Millisecond, whole, whole + time.Millisecond, w, w + 2*time.Millisecond}
-	if b.m.all, err = b.earliest(hints, least(b.m.capacity)); err != nil {
+	if b.m.all, err = earliest(w, hints, least(b.m.capacity)); err != nil {
 		return err
 	}
 	// A denial half way to when one is admitted again puts that off where it blocks.
 	denied := (min(b.m.first, w) / 2).Truncate(time.Millisecond)
 	hints = []time.Duration{b.m.first, denied + w, denied + 2*w}
-	again, err := b.earliest(hints, func(d time.Duration) (bool, error) {
+	again, err := earliest(w, hints, func(d time.Duration) (bool, error) {
 		steps := []Step{{At: begin, N: b.m.capacity}, {At: begin + denied, N: 1}, {At: begin + d, N: 1}}
 		if d <= denied {
 			return false, nil
@@ -233,8 +233,8 @@ const Forever = time.Duration(math.MaxInt64 / 2)
 func (b *identifier) burst() int64 { return 2*b.limit.Count + 16 }
 
 // earliest finds the shortest wait, in whole milliseconds, after which something holds that holds ever after;
-// 0 where it does not within a thousand windows. Hints are waits that it may well be.
-func (b *identifier) earliest(hints []time.Duration, holds func(time.Duration) (bool, error)) (time.Duration, error) {
+// 0 where it does not within a thousand windows of w. Hints are waits that it may well be.
+func earliest(w time.Duration, hints []time.Duration, holds func(time.Duration) (bool, error)) (time.Duration, error) {
 	low, high := time.Duration(0), time.Duration(0)
 	try := func(d time.Duration) (err error) {
 		d = max(d.Truncate(time.Millisecond), time.Millisecond)
@@ -249,7 +249,6 @@ func (b *identifier) earliest(hints []time.Duration, holds func(time.Duration) (
 		}
 		return err
 	}
-	w := b.limit.Window
 	for _, d := range append(near(hints...), w/64, w/4, w, 2*w+time.Second, 30*w, 2100*w) {
 		if err := try(d); err != nil {
 			return 0, err
@@ -409,9 +408,7 @@ func (b *identifier) identify(all []Candidate) (Identity, error) {
 			func(o Candidate) bool {
 				return o.Algorithm == limiter.SlidingLog && describe.KindOf(b.stored) == describe.Log
 			},
-			func(o Candidate) bool {
-				return b.stored.Bursts() && b.stores(o)
-			},
+			func(o Candidate) bool { return b.stored.Bursts() && b.stores(o) },
 			// One at a time, and as many as the limit in a window, is spacing.
 			func(o Candidate) bool {
 				return o.Algorithm == limiter.GCRA && o.Limit.Burst == 1 && b.limit.Count > 1 &&

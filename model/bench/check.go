@@ -131,7 +131,7 @@ func (b *bench) instants() error {
 	b.r.Commands = cmp.Or(b.r.Commands, b.store.Commands())
 	units := []time.Duration{0, time.Microsecond, time.Millisecond, time.Second} // servers are not faster than the second
 	for i, d := range units {
-		if same, err := b.collides(d); err != nil || !same {
+		if same, err := b.watcher().collides(d); err != nil || !same {
 			return err
 		}
 		b.r.Findings = nil
@@ -140,7 +140,7 @@ func (b *bench) instants() error {
 			break
 		}
 		if b.spread = units[i+1]; i > 0 {
-			all, err := b.collides(units[i+1] - time.Microsecond)
+			all, err := b.watcher().collides(units[i+1] - time.Microsecond)
 			if err != nil {
 				return err
 			}
@@ -159,7 +159,7 @@ func (b *bench) name() error {
 	if err != nil {
 		return err
 	}
-	if b.stored, err = b.hint(); err != nil {
+	if b.stored, err = b.watcher().hint(); err != nil {
 		return err
 	}
 	if !b.m.endless && b.m.capacity > 0 {
@@ -270,20 +270,13 @@ func (b *bench) charges() error {
 	if b.store == nil || b.m.endless {
 		return nil
 	}
-	if _, err := b.play([]Step{{At: time.Second, N: b.m.capacity + 1}}); err != nil {
+	n := b.m.capacity
+	steps := []Step{{At: time.Second, N: n + 1}, {At: time.Second + time.Duration(n+2)*max(b.spread, time.Nanosecond), N: 1}}
+	var seen [2][]Key
+	if err := b.watcher().watch(steps, func(i int, _ int64, keys []Key) bool { seen[i] = keys; return true }); err != nil {
 		return err
 	}
-	before, err := b.store.Keys()
-	if err != nil {
-		return err
-	}
-	if _, err = b.goOn([]Step{{At: time.Second + time.Duration(b.m.capacity+2)*max(b.spread, time.Nanosecond), N: 1}}); err != nil {
-		return err
-	}
-	after, err := b.store.Keys()
-	if err != nil {
-		return err
-	}
+	before, after := seen[0], seen[1]
 	if b.r.Identity.Charged == nil || b.r.Identity.Terms.Denied == convention.Free && b.r.Identity.Algorithm == limiter.FixedWindow {
 		a, _ := amounts(before, b.zero)
 		z, _ := amounts(after, b.zero)

@@ -129,7 +129,7 @@ func (b *identifier) bans(begin time.Duration) error {
 	}
 	high = int64(sort.Search(int(high), func(n int) bool { is, err := denied(int64(n), b.m.first+w/5); return err != nil || is }))
 	hints := []time.Duration{late + w, late + time.Minute, late + 5*time.Minute, late + time.Hour}
-	again, err := b.earliest(hints, func(d time.Duration) (bool, error) { is, err := denied(high, d); return err == nil && !is, err })
+	again, err := earliest(w, hints, func(d time.Duration) (bool, error) { is, err := denied(high, d); return err == nil && !is, err })
 	if b.m.after, b.m.block = high, again-late; again == 0 {
 		b.m.block = Forever
 	}
@@ -199,7 +199,7 @@ func Judge(o Options, seen []Observed) Report {
 	}
 	b.trials = []trial{t}
 	first := int64(slices.Index(t.admitted, 0)) // admitted before the first denial
-	n, from, to := b.fullest(t.steps, t.admitted)
+	n, from, to := fullest(t.steps, t.admitted, o.Limit.Window, 0)
 	r.Worst = Worst{Admitted: n, Searched: 1, Steps: together(took(t.steps[from:to+1], t.admitted[from:to+1]))}
 	if first < 0 {
 		r.find(OverAdmits, true, r.Worst.Steps, "no denial was seen: all of %d requests were admitted", len(seen))

@@ -47,17 +47,28 @@ func amounts(keys []Key, now limiter.Instant) (all map[string]float64, times []l
 	return all, times
 }
 
+// watcher sends traffic to a limiter that keeps keys, and looks at what is in them on the way.
+type watcher struct {
+	player   *player
+	store    Store // nil where nothing can be looked at
+	limit    limiter.Limit
+	capacity int64 // admitted at once by a new key; 0 where that is not known yet
+}
+
+// watcher returns what looks at the keys of the limiter, as it is known now.
+func (b *identifier) watcher() *watcher { return &watcher{&b.player, b.store, b.limit, b.m.capacity} }
+
 // watch sends traffic to a new key, step by step, and looks at what is stored after each, until see returns false.
-func (b *identifier) watch(steps []Step, see func(i int, admitted int64, keys []Key) bool) error {
-	if err := b.reset(); err != nil {
+func (w *watcher) watch(steps []Step, see func(i int, admitted int64, keys []Key) bool) error {
+	if err := w.player.reset(); err != nil {
 		return err
 	}
 	for i := range steps {
-		got, err := b.goOn(steps[i : i+1])
+		got, err := w.player.goOn(steps[i : i+1])
 		if err != nil {
 			return err
 		}
-		keys, err := b.store.Keys()
+		keys, err := w.store.Keys()
 		if err != nil || !see(i, got[0], keys) {
 			return err
 		}
@@ -67,22 +78,22 @@ func (b *identifier) watch(steps []Step, see func(i int, admitted int64, keys []
 
 // hint says of which algorithm what a limiter stores is typical, where its answers alone do not tell: 0 is
 // none. It is not evidence of how it decides.
-func (b *identifier) hint() (typical limiter.Algorithm, err error) {
-	if b.store == nil {
+func (w *watcher) hint() (typical limiter.Algorithm, err error) {
+	if w.store == nil {
 		return 0, nil
 	}
-	gap := b.spread
-	if b.m.capacity < 3 { // its store shows more under a greater limit, with which it may fail
-		why, own := b.why, b.own
-		b.store.Told(limiter.Limit{Count: 5, Window: b.limit.Window})
-		defer func() { b.store.Told(b.limit); b.why, b.own = why, own }()
-		gap = b.limit.Window / 8
+	p, gap := w.player, w.player.spread
+	if w.capacity < 3 { // its store shows more under a greater limit, with which it may fail
+		why, own := p.why, p.own
+		w.store.Told(limiter.Limit{Count: 5, Window: w.limit.Window})
+		defer func() { w.store.Told(w.limit); p.why, p.own = why, own }()
+		gap = w.limit.Window / 8
 	}
 	var before map[string]float64
 	var began []limiter.Instant
 	steps := []Step{{At: time.Second, N: 1}, {At: time.Second + gap, N: 1}, {At: time.Second + 2*gap, N: 1}}
-	err = b.watch(steps, func(i int, _ int64, keys []Key) bool {
-		after, times := amounts(keys, b.zero)
+	err = w.watch(steps, func(i int, _ int64, keys []Key) bool {
+		after, times := amounts(keys, p.zero)
 		if i == 0 {
 			before, began = after, times
 		}
@@ -98,7 +109,7 @@ func (b *identifier) hint() (typical limiter.Algorithm, err error) {
 			}
 			rises, falls = rises || known && v > old, falls || known && v < old
 		}
-		ahead := len(times) > 0 && slices.Min(times) > b.zero.Add(steps[i].At+time.Millisecond)
+		ahead := len(times) > 0 && slices.Min(times) > p.zero.Add(steps[i].At+time.Millisecond)
 		is := func(types ...string) bool {
 			return slices.ContainsFunc(keys, func(k Key) bool { return slices.Contains(types, k.Type) })
 		}
@@ -107,7 +118,7 @@ func (b *identifier) hint() (typical limiter.Algorithm, err error) {
 			typical = limiter.StreamCounter
 		case is("zset", "list", "set"):
 			typical = limiter.SlidingLog
-		case (len(times) == 0 || ahead) && rises, ahead && falls, rises && gap > b.spread && slices.Equal(times, began):
+		case (len(times) == 0 || ahead) && rises, ahead && falls, rises && gap > p.spread && slices.Equal(times, began):
 			typical = limiter.FixedWindow // a count, and when its window ends
 		case len(times) > 0 && falls:
 			typical = limiter.TokenBucket
@@ -123,10 +134,10 @@ func (b *identifier) hint() (typical limiter.Algorithm, err error) {
 
 // collides reports whether a second request at the same instant, or so much later, is admitted and leaves
 // the keys as they are.
-func (b *identifier) collides(apart time.Duration) (collides bool, err error) {
+func (w *watcher) collides(apart time.Duration) (collides bool, err error) {
 	var first []Key
 	steps := []Step{{At: time.Second / 4, N: 1}, {At: time.Second/4 + apart, N: 1}}
-	err = b.watch(steps, func(i int, admitted int64, keys []Key) bool {
+	err = w.watch(steps, func(i int, admitted int64, keys []Key) bool {
 		if i == 0 {
 			first = keys
 		} else {
@@ -137,24 +148,23 @@ func (b *identifier) collides(apart time.Duration) (collides bool, err error) {
 	return collides, err
 }
 
-// paths are traffics that lead a limiter through its branches.
-func (b *identifier) paths(costly bool) [][]Step {
-	w, n := b.limit.Window, b.m.capacity
-	paths := [][]Step{
+// paths are traffics that lead a limiter of n in a window of w through its branches.
+func paths(w time.Duration, n int64, costly bool) [][]Step {
+	all := [][]Step{
 		{{At: 0, N: 1}}, {{At: 0, N: 2}}, {{At: 0, N: n + 1}}, {{At: 0, N: n}, {At: w / 2, N: 1}}, {{At: 0, N: 1}, {At: w / 2, N: 1}},
 		{{At: 0, N: n}, {At: w, N: 1}, {At: w + time.Millisecond, N: 1}}, {{At: 0, N: 1}, {At: 2*w - 1, N: 2}, {At: 3 * w, N: 1}},
 		{{At: 0, N: n}, {At: w - time.Millisecond, N: n}, {At: w, N: n}, {At: 2 * w, N: n}},
 	}
 	if costly {
-		paths = append(paths, []Step{{At: 0, N: 1, Cost: min(2, n)}}, []Step{{At: 0, N: 1}, {At: 0, N: 1, Cost: max(n-1, 1)}},
+		all = append(all, []Step{{At: 0, N: 1, Cost: min(2, n)}}, []Step{{At: 0, N: 1}, {At: 0, N: 1, Cost: max(n-1, 1)}},
 			[]Step{{At: 0, N: 1, Cost: n + 1}})
 	}
-	return paths
+	return all
 }
 
 // lasting finds the shortest traffic after which a key has no expiry. It calls each after each traffic.
-func (b *identifier) lasting(costly bool, each func(path []Step)) (name string, steps []Step, err error) {
-	for _, path := range b.paths(costly) {
+func (w *watcher) lasting(costly bool, each func(path []Step)) (name string, steps []Step, err error) {
+	for _, path := range paths(w.limit.Window, w.capacity, costly) {
 		var parts []Step // the first requests of a step and the last ones come alone
 		for _, s := range path {
 			for _, n := range []int64{1, 1, 1, s.N - 5, 1, 1} {
@@ -163,7 +173,7 @@ func (b *identifier) lasting(costly bool, each func(path []Step)) (name string, 
 				}
 			}
 		}
-		err = b.watch(parts, func(i int, _ int64, keys []Key) bool {
+		err = w.watch(parts, func(i int, _ int64, keys []Key) bool {
 			at := slices.IndexFunc(keys, func(k Key) bool { return k.Expires < 0 })
 			if sofar := joined(parts[:i+1]); at >= 0 && (steps == nil || requests(sofar) < requests(steps)) {
 				name, steps = keys[at].Name, sofar
@@ -196,15 +206,15 @@ func size(keys []Key) int64 {
 
 // grows reports whether a limiter keeps something for each denied request, by how much it holds after n and
 // after 2n more than it admits.
-func (b *identifier) grows() (steps []Step, each bool, err error) {
+func (w *watcher) grows() (steps []Step, each bool, err error) {
 	const n = 20
-	steps = []Step{{At: 0, N: b.m.capacity}}
+	steps = []Step{{At: 0, N: w.capacity}}
 	for i := range 2 * n {
 		steps = append(steps, Step{At: time.Duration(i+1) * time.Millisecond, N: 1})
 	}
 	var sizes [2*n + 1]int64
 	each = true
-	err = b.watch(steps, func(i int, admitted int64, keys []Key) bool {
+	err = w.watch(steps, func(i int, admitted int64, keys []Key) bool {
 		sizes[i] = size(keys)
 		each = each && (i == 0 || admitted == 0)
 		return each
@@ -215,14 +225,14 @@ func (b *identifier) grows() (steps []Step, each bool, err error) {
 
 // untrimmed reports whether a limiter that is used steadily keeps what no longer counts in one key. A stream that is
 // trimmed by whole nodes keeps a hundred entries before it is, so there are more.
-func (b *identifier) untrimmed() (steps []Step, grows bool, err error) {
+func (w *watcher) untrimmed() (steps []Step, grows bool, err error) {
 	const halves, entries = 16, 320 // of the window, so that no key expires in between
-	n := (b.m.capacity + 1) / 2
+	n := (w.capacity + 1) / 2
 	for i := range max(halves, entries/n/8*8) {
-		steps = append(steps, Step{At: time.Duration(i) * (b.limit.Window/2 + time.Millisecond), N: n})
+		steps = append(steps, Step{At: time.Duration(i) * (w.limit.Window/2 + time.Millisecond), N: n})
 	}
 	largest, grows := int64(0), true
-	err = b.watch(steps, func(i int, _ int64, keys []Key) bool {
+	err = w.watch(steps, func(i int, _ int64, keys []Key) bool {
 		if eighth := len(steps) / 8; i < len(steps)/2 || (i+1)%eighth > 0 {
 			return true
 		}
@@ -238,7 +248,8 @@ func (b *bench) keys() error {
 	if b.store == nil {
 		return nil
 	}
-	name, steps, err := b.lasting(b.o.Cost, func(path []Step) {
+	w := b.watcher()
+	name, steps, err := w.lasting(b.o.Cost, func(path []Step) {
 		found, near := b.store.Undeclared()
 		why := "a cluster refuses that, or answers from the wrong node"
 		if near {
@@ -257,7 +268,7 @@ func (b *bench) keys() error {
 	if b.m.endless || b.m.capacity == 0 {
 		return nil
 	}
-	steps, grows, err := b.grows()
+	steps, grows, err := w.grows()
 	if err != nil {
 		return err
 	}
@@ -265,7 +276,7 @@ func (b *bench) keys() error {
 		b.r.find(Grows, true, steps, "each denied request is kept: a client that does not stop fills the memory")
 		return nil
 	}
-	steps, grows, err = b.untrimmed()
+	steps, grows, err = w.untrimmed()
 	if err == nil && grows {
 		b.r.find(Grows, true, steps, "what no longer counts is kept: under steady traffic the key grows without end")
 	}
@@ -274,7 +285,7 @@ func (b *bench) keys() error {
 	}
 	steps = []Step{{At: 0, N: b.m.capacity - 1}, {At: b.limit.Window / 2, N: 1}, {At: b.limit.Window + time.Second, N: 1}}
 	kept := int64(0)
-	return b.watch(steps, func(i int, _ int64, keys []Key) bool {
+	return w.watch(steps, func(i int, _ int64, keys []Key) bool {
 		if n := size(keys); i < 2 {
 			kept = n
 		} else if gone := kept - n; gone >= large/2 {

@@ -12,17 +12,17 @@ import (
 
 // highest returns the greatest cost that was admitted in any window that is open at its beginning.
 func (b *identifier) highest(steps []Step, admitted []int64) (n int64) {
-	n, _, _ = b.fullest(steps, admitted)
+	n, _, _ = fullest(steps, admitted, b.limit.Window, b.spread)
 	return n
 }
 
-// fullest returns highest, and the steps from and to which it was. The requests of a step are spread: the last
-// ones of many may come when the first step has left the window.
-func (b *identifier) fullest(steps []Step, admitted []int64) (n int64, from, to int) {
+// fullest returns the greatest cost that was admitted in any window of w, and the steps from and to which it was. The requests of
+// a step are spread: the last ones of many may come when the first step has left the window.
+func fullest(steps []Step, admitted []int64, w, spread time.Duration) (n int64, from, to int) {
 	for i := range steps {
-		sum, end := int64(0), steps[i].At+b.spread*time.Duration(admitted[i])
+		sum, end := int64(0), steps[i].At+spread*time.Duration(admitted[i])
 		k := i
-		for ; k >= 0 && steps[k].At > end-b.limit.Window; k-- {
+		for ; k >= 0 && steps[k].At > end-w; k-- {
 			sum += admitted[k] * steps[k].cost()
 		}
 		if sum > n {
@@ -213,7 +213,7 @@ func (b *identifier) minimize(steps []Step, shows func([]Step, []int64) bool) []
 			if grid < time.Millisecond || steps[i].At%grid == 0 && i > 0 {
 				continue
 			}
-			if b.round(steps, i, grid, try) {
+			if round(steps, i, grid, try) {
 				break
 			}
 		}
@@ -227,7 +227,7 @@ func later(steps []Step, by time.Duration) []Step {
 }
 
 // round moves a step to a multiple of grid, the others with it if that will do.
-func (b *identifier) round(steps []Step, i int, grid time.Duration, try func([]Step) bool) bool {
+func round(steps []Step, i int, grid time.Duration, try func([]Step) bool) bool {
 	down := steps[i].At.Truncate(grid)
 	for _, at := range []time.Duration{down, down + grid} {
 		if at == steps[i].At {
