@@ -191,7 +191,7 @@ func (l *limiters) grade(f decode.Found) (e model.Evidence, ok bool) {
 		if !f.Sure && !narrow {
 			// An integer may be a counter whose EXPIRE was lost, which denies for ever. Other numbers look the same, so two
 			// signs are required: it is written all the time, and its name is one that limiters have.
-			return model.Likely, l.ranker.rates[f.Name] > 0 && l.scanner.Alike(f.Key, f.Type)
+			return model.Likely, l.ranker.rates[f.Name] > 0 && (l.scanner.Like(f.Key, f.Type) || naming.SenseOf(f.Key).Limits != "")
 		}
 	}
 	if narrow {

@@ -108,7 +108,7 @@ func (w *Watch) open() *reader {
 	r.limiters.scanner = discover.New(find)
 	var client redis.UniversalClient
 	var nodes *connect.Nodes
-	if len(r.limiters.scanner.Patterns()) > 0 { // without patterns nothing is searched for
+	if len(r.limiters.scanner.Progress().Patterns) > 0 { // without patterns nothing is searched for
 		client, nodes = e.OpenPush(o.ClientName, listenPool, g)
 		r.clients = append(r.clients, client)
 	}
@@ -274,7 +274,7 @@ func (w *Watch) session(ctx context.Context, emit func(model.Batch)) (err error)
 	}
 	s := newSchedule(w.o.Refresh, gap, now)
 	e, quiet := &emitter{emit: emit, server: w.server, begun: now}, silence{every: w.o.Refresh}
-	e.last.batch.Sweep.Patterns = r.limiters.scanner.Patterns()
+	e.last.batch.Sweep.Patterns = r.limiters.scanner.Progress().Patterns
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {

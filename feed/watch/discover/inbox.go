@@ -4,7 +4,6 @@ import (
 	"context"
 	"hash/maphash"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -16,13 +15,10 @@ import (
 	"ratescope/feed/decode/library"
 	"ratescope/feed/watch/health"
 	"ratescope/model"
-	"ratescope/model/collect"
-	"ratescope/model/naming"
 )
 
-// Examining few keys costs the server about as much as examining many. The keys of several
-// pages of SCAN are therefore examined together, once there are batchKeys of them or the first
-// has waited for batchWait. Keys that are unsure are asked again mostStalls times at most.
+// Examining few keys costs the server about as much as examining many. The keys of several pages of SCAN are therefore examined together,
+// once there are batchKeys of them or the first has waited for batchWait. Keys that are unsure are asked again mostStalls times at most.
 const (
 	batchKeys  = 100
 	batchWait  = 300 * time.Millisecond
@@ -122,12 +118,6 @@ func (s *Scanner) mentioned(key string) bool {
 	return s.narrow || slices.ContainsFunc(s.o.Rules, func(r config.Rule) bool { return r.Narrow() && config.MatchGlob(r.Pattern(), key) })
 }
 
-// Alike reports whether a key of a Redis type is named like a limiter: it contains a word that
-// people use for limiters, or it has the form of name of known limiters of this type.
-func (s *Scanner) Alike(key, typ string) bool {
-	return s.Like(key, typ) || naming.SenseOf(key).Limits != ""
-}
-
 // Like reports whether a key has the form of name of known limiters of its Redis type.
 func (s *Scanner) Like(key, typ string) bool {
 	s.mu.Lock()
@@ -162,6 +152,13 @@ func (s *Scanner) Cost() time.Duration {
 	return d
 }
 
+// spend adds to what Cost returns.
+func (s *Scanner) spend(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.spent += d
+}
+
 // Load sets the prices of commands. On a server that is almost saturated, pauses between passes are longer.
 func (s *Scanner) Load(prices health.Costs) {
 	s.mu.Lock()
@@ -188,6 +185,28 @@ func (s *Scanner) costOf(cmds []redis.Cmder) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.prices.Wake() + s.prices.Pipeline(cmds)
+}
+
+// scanCost returns the price of one SCAN with a COUNT. The server reports the mean of recent
+// calls, whose COUNT may have been different, so that the price is scaled by their mean COUNT.
+func (s *Scanner) scanCost(count int) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	executed := time.Duration(count) * keyPrice
+	if told, ok := s.prices.Exec["scan"]; ok {
+		executed = time.Duration(float64(told) * float64(count) / s.count)
+	}
+	s.count += (float64(count) - s.count) / 32
+	return s.prices.Wake() + executed
+}
+
+// own returns a sample with the server time and the commands of this process alone.
+func (s *Scanner) own() (sample health.Sample) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sample.OwnCPU, sample.OwnCommands = s.o.Own()
+	sample.OwnCPU += s.spent
+	return sample
 }
 
 // Progress returns the progress of discovery.
@@ -266,9 +285,8 @@ func (n names) worth(key string) (look, likely bool) {
 	return f.passed%fewMore == 0, f.likely > 0
 }
 
-// hasLimiter reports whether a key of the same form and type was a limiter. The type matters:
-// the counter bull:mail:limiter has the same form as bull:mail:completed, a sorted set of jobs.
-// It is false for forms without any word, such as that of all names of one part.
+// hasLimiter reports whether a key of the same form and type was a limiter. The type matters: the counter bull:mail:limiter has the same
+// form as bull:mail:completed, a sorted set of jobs. It is false for forms without any word, such as that of all names of one part.
 func (n names) hasLimiter(key, typ string) bool {
 	name := formOf(key)
 	f := n[name]
@@ -294,108 +312,4 @@ func (n names) learn(key, typ string, limiter, likely bool) {
 	if limiter && !slices.Contains(f.types, typ) {
 		f.types = append(f.types, typ)
 	}
-}
-
-// How often the first pass samples the server's load. While other clients use the server the
-// share is at its lowest, and less frequent samples are enough.
-const (
-	loadEvery     = 100 * time.Millisecond
-	loadEveryBusy = 250 * time.Millisecond
-	infoPrice     = 20 * time.Microsecond // server time of one section of INFO, measured on Redis 7.0
-)
-
-// load is a sample of a node's load under way: the answers of INFO, which come with a page of SCAN.
-type load struct {
-	sample     health.Sample
-	begun      time.Time
-	stats, cpu *redis.StringCmd
-}
-
-// askLoad adds what a sample of a node's load takes to a pipeline; nil where none is due.
-func (s *Scanner) askLoad(ctx context.Context, pipe redis.Pipeliner) *load {
-	every := collect.If(s.governor.Pace == model.PaceBusy, loadEveryBusy, loadEvery)
-	now := time.Now()
-	if !s.samples() || now.Sub(s.sampled) < every {
-		return nil
-	}
-	s.sampled = now
-	return &load{sample: s.own(), begun: now, stats: pipe.Info(ctx, "stats"), cpu: pipe.Info(ctx, "cpu")}
-}
-
-// samples reports whether the pages of this pass come with samples of the load, which may raise its share.
-func (s *Scanner) samples() bool {
-	return !s.loadUnknown && !s.governor.Fixed() && s.Progress().Passes == 0
-}
-
-// takeLoad gives the governor a sample. A server that does not report its load is searched within the fixed budget.
-func (s *Scanner) takeLoad(l *load) {
-	if l == nil || connect.Away(l.stats.Err()) || connect.Away(l.cpu.Err()) {
-		return
-	}
-	l.sample.At = time.Now()
-	l.sample.Trip = l.sample.At.Sub(l.begun)
-	fields := connect.ParseInfo(l.stats.Val())
-	commands, err := strconv.ParseInt(fields["total_commands_processed"], 10, 64)
-	used, known := health.Used(l.cpu.Val())
-	if s.loadUnknown = err != nil || !known; s.loadUnknown {
-		s.forgetLoad()
-		return
-	}
-	l.sample.Commands, l.sample.CPU = commands, used
-	l.sample.OwnCommands = s.own().OwnCommands // those sent since the question, which may have been executed before it
-	s.governor.Take(l.sample)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.spent += 2 * infoPrice
-	s.sweep.Share, s.sweep.Pace = s.governor.Share, s.governor.Pace
-}
-
-// own returns a sample with the server time and the commands of this process alone.
-func (s *Scanner) own() (sample health.Sample) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	sample.OwnCPU, sample.OwnCommands = s.o.Own()
-	sample.OwnCPU += s.spent
-	return sample
-}
-
-// forgetLoad forgets the load of a node, before another node is searched.
-func (s *Scanner) forgetLoad() {
-	s.governor.Reset()
-	s.sampled = time.Time{}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.sweep.Share, s.sweep.Pace = s.governor.Share, s.governor.Pace
-}
-
-// share returns the share of the server's time that this pass may take.
-func (s *Scanner) share() float64 {
-	if s.Progress().Passes > 0 {
-		return laterShare * s.o.Budget
-	}
-	return firstShare * s.governor.Share
-}
-
-// pageSize returns the COUNT of the next SCAN. While other clients use the server it is awake anyway, so that many short calls cost no
-// more than a few long ones; until it is known that none does, short ones bring the samples that tell. Where the server is far away
-// there are fewer and longer ones, which it carries out in at most three milliseconds, and in one where others may use it.
-func (s *Scanner) pageSize() int {
-	far := int(s.o.Trip() / farTrip)
-	if s.samples() && s.governor.Share < s.o.Most {
-		return min(busyCount*max(far, 1), scanCount)
-	}
-	return scanCount * min(max(far, 1), farPages)
-}
-
-// scanCost returns the price of one SCAN with a COUNT. The server reports the mean of recent
-// calls, whose COUNT may have been different, so that the price is scaled by their mean COUNT.
-func (s *Scanner) scanCost(count int) time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	executed := time.Duration(count) * keyPrice
-	if told, ok := s.prices.Exec["scan"]; ok {
-		executed = time.Duration(float64(told) * float64(count) / s.count)
-	}
-	s.count += (float64(count) - s.count) / 32
-	return s.prices.Wake() + executed
 }

@@ -32,8 +32,7 @@ type Options struct {
 	Client redis.UniversalClient
 	// Nodes returns the servers to scan: the single one, or the watched nodes of a cluster.
 	Nodes func(context.Context) ([]*redis.Client, error)
-	// Patterns are globs of keys. Names are exact names of limiters, whose counters are searched
-	// for. Without either, every key is examined.
+	// Patterns are globs of keys. Names are exact names of limiters, whose counters are searched for. Without either, every key is examined.
 	Patterns, Names []string
 	Rules           []config.Rule
 	Budget          float64 // share of the server's time
@@ -49,8 +48,7 @@ type Options struct {
 	Time func() bool
 	// Rest is the least time between two passes; 0 means a second.
 	Rest time.Duration
-	// Unchanged reports whether no key was written since the start of the previous pass, so that
-	// the next pass is not needed. It may be nil.
+	// Unchanged reports whether no key was written since the start of the previous pass, so that the next pass is not needed. It may be nil.
 	Unchanged func() bool
 	// Page is called with the keys of every page of SCAN, and returns the server time that it took. It may be nil.
 	Page func(ctx context.Context, node redis.Cmdable, keys []string) time.Duration
@@ -58,8 +56,7 @@ type Options struct {
 	Trip func() time.Duration
 }
 
-// Scanner finds limiters: it goes through the keyspace with SCAN again and again, within a budget, and examines the keys that it has
-// not seen before. Its methods are safe for concurrent use with Run.
+// Scanner finds limiters. Its methods are safe for concurrent use with Run.
 type Scanner struct {
 	o       Options
 	filters []filter // one SCAN through the keyspace for each
@@ -69,10 +66,7 @@ type Scanner struct {
 
 	waiting      []string  // keys of SCAN that are not examined yet; used by Run alone
 	waitingSince time.Time // since when the first of them waits
-
-	governor    *health.Governor // used by Run alone
-	sampled     time.Time        // the governor's latest sample
-	loadUnknown bool             // the server does not report its load
+	pace         pace      // used by Run alone
 
 	mu      sync.Mutex
 	sweep   model.Sweep
@@ -123,8 +117,13 @@ func New(o Options) *Scanner {
 	s := &Scanner{
 		o: o, found: handoff.NewSignal(),
 		named: handoff.New(func(held *[]string, newer []string) { *held = append(*held, newer...) }),
-		seed:  maphash.MakeSeed(), seen: make(map[uint64]bool), names: names{}, refused: make(map[string]time.Time),
-		governor: health.NewGovernor(o.Budget, o.Most), count: scanCount,
+		seed:  maphash.MakeSeed(), seen: make(map[uint64]bool), names: names{}, refused: make(map[string]time.Time), count: scanCount,
+	}
+	s.pace = pace{governor: health.NewGovernor(o.Budget, o.Most), budget: o.Budget, most: o.Most, trip: o.Trip, own: s.own}
+	s.pace.show = func(share float64, why model.Pace) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.sweep.Share, s.sweep.Pace = share, why
 	}
 	for _, p := range o.Patterns {
 		one := filter{match: p}
@@ -151,9 +150,6 @@ func New(o Options) *Scanner {
 	return s
 }
 
-// Patterns returns the globs of the keys that are searched for.
-func (s *Scanner) Patterns() []string { return s.o.Patterns }
-
 // Found returns a channel that delivers a value after keys were found and after the first pass.
 func (s *Scanner) Found() <-chan struct{} { return s.found }
 
@@ -163,14 +159,12 @@ func (s *Scanner) Run(ctx context.Context, beside *goroutine.Group) {
 	if len(s.filters) == 0 {
 		return
 	}
-	failed := false // a pass that failed has not seen what Unchanged compares with
+	var err error // of the latest pass: one that failed has not seen what Unchanged compares with
 	for {
 		begun := time.Now()
-		var err error
-		if failed || s.o.Unchanged == nil || !s.o.Unchanged() {
+		if err != nil || s.o.Unchanged == nil || !s.o.Unchanged() {
 			err = s.pass(ctx)
 		}
-		failed = err != nil
 		rest := s.rest(time.Since(begun))
 		if err != nil {
 			rest = 200 * time.Millisecond
@@ -196,6 +190,7 @@ func (s *Scanner) pass(ctx context.Context) error {
 		}
 	}
 	s.mu.Lock()
+	s.pace.first = s.sweep.Passes == 0
 	s.sweep.Scanned, s.sweep.Skipped, s.sweep.Sampled = 0, 0, 0
 	long := func(since time.Time) bool { return time.Since(since) > askAgain }
 	if len(s.seen) > seenMost || slices.ContainsFunc(slices.Collect(maps.Values(s.refused)), long) {
@@ -237,8 +232,8 @@ func (s *Scanner) pass(ctx context.Context) error {
 
 // search goes through the keyspace of a node once for every filter, and adds its size to total.
 func (s *Scanner) search(ctx context.Context, node redis.Cmdable, pages *rate.Limiter, total *int64) error {
-	s.forgetLoad()
-	defer s.forgetLoad()
+	s.pace.forget()
+	defer s.pace.forget()
 	size := func(n int64) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -306,7 +301,7 @@ func (s *Scanner) scan(ctx context.Context, node redis.Cmdable, f filter, pages 
 		if err := goroutine.Sleep(ctx, pages.Reserve().Delay()); err != nil {
 			return err
 		}
-		count, share := s.pageSize(), s.share()
+		count, share := s.pace.pageSize(), s.pace.share()
 		keys, next, err := s.page(ctx, node, cursor, f.match, count, size)
 		if err = cmp.Or(err, <-examined); err != nil {
 			return err
@@ -345,14 +340,15 @@ func (s *Scanner) page(
 	ctx context.Context, node redis.Cmdable, cursor uint64, match string, count int, size func(int64),
 ) ([]string, uint64, error) {
 	pipe := node.Pipeline()
-	load := s.askLoad(ctx, pipe)
+	load := s.pace.ask(ctx, pipe)
 	var n *redis.IntCmd
 	if size != nil {
 		n = pipe.DBSize(ctx)
 	}
 	page := pipe.Scan(ctx, cursor, match, int64(count))
 	_, _ = pipe.Exec(ctx) // each command holds its own error
-	if s.takeLoad(load); size != nil && n.Err() == nil {
+	s.spend(s.pace.take(load))
+	if size != nil && n.Err() == nil {
 		size(n.Val())
 	}
 	return page.Result()
@@ -375,8 +371,6 @@ func (s *Scanner) lookAtNamed(ctx context.Context) {
 		}
 		s.Forget(keys...)
 		spent, _ := s.examine(ctx, s.sort(keys, true)) // keys that failed are examined when SCAN reaches them
-		s.mu.Lock()
-		s.spent += spent
-		s.mu.Unlock()
+		s.spend(spent)
 	}
 }
