@@ -21,8 +21,7 @@ type aim struct {
 // described reports whether the rule describes the layout of the keys.
 func (a *aim) described() bool { return a.rule != nil && a.rule.Layout != nil }
 
-// settle sets the target from the rule and, where the rule gives nothing, from the arguments,
-// which the key's data shows.
+// settle sets the target from the rule and, where the rule gives nothing, from the arguments, which the key's data shows.
 func (a *aim) settle(alg limiter.Algorithm, layout layout.Layout, window time.Duration) {
 	t := model.Target{Algorithm: alg, Inferred: true, Layout: layout, Window: window}
 	if r := a.rule; r != nil {
@@ -38,8 +37,7 @@ func (a *aim) settle(alg limiter.Algorithm, layout layout.Layout, window time.Du
 	a.target = t
 }
 
-// guess sets the window that the data suggests, unless the rule or the library's layout gives
-// one.
+// guess sets the window that the data suggests, unless the rule or the library's layout gives one.
 func (a *aim) guess(w time.Duration) {
 	if w <= 0 || a.windowKnown || a.rule.Span() > 0 || a.target.Window == w {
 		return

@@ -17,9 +17,8 @@ import (
 	"ratescope/model/naming"
 )
 
-// infer gives the inference engine a reading of a likely limiter, and adopts the terms that are
-// sure for the limiters of its pattern. Terms that a rule gives are not changed. It reports whether the count is
-// what is left, so that what is used is not known.
+// infer gives the inference engine a reading of a likely limiter, and adopts the terms that are sure for the limiters of its pattern.
+// Terms that a rule gives are not changed. It reports whether the count is what is left, so that what is used is not known.
 func (l *Tracker) infer(r *model.Reading) (left bool) {
 	single, isSingle := l.decoder.(*singleDecoder)
 	if l.inferred == nil || l.Found.Evidence != model.Likely && !(isSingle && l.Found.Evidence == model.Told) {
@@ -77,8 +76,7 @@ func (l *Tracker) withhold(r *model.Reading) bool {
 	return withheld
 }
 
-// numbers returns those in the keys of a limiter that no library's layout tells, where it is not told how many of them one
-// request counts.
+// numbers returns those in the keys of a limiter that no library's layout tells, where it is not told how many of them one request counts.
 func numbers(d decoder) []int64 {
 	switch b := d.(type) {
 	case *singleDecoder:
@@ -203,9 +201,8 @@ func (t *notes) say(about, n model.Note) {
 // list returns the notes in a fixed order, nil for none.
 func (t *notes) list() []model.Note { return slices.Sorted(maps.Values(t.on)) }
 
-// ahead adds a note if entries are in the future: how far the clocks of a limiter's writers are ahead of the
-// server's, at most. Clocks that are behind cannot be detected, because their entries look like late ones. what is
-// the source of the instants, "scores" or "ids".
+// ahead adds a note if entries are in the future: how far the clocks of a limiter's writers are ahead of the server's, at most. Clocks
+// that are behind cannot be detected, because their entries look like late ones. what is the source of the instants, "scores" or "ids".
 func (t *notes) ahead(what string, now limiter.Instant, entries []limiter.Entry) {
 	most, skew := time.Duration(0), model.Note("")
 	if n := len(entries); n > 0 {
@@ -249,9 +246,8 @@ type Terms struct {
 // names: the window from expiries and their resets, the limit from the counts at which windows stop, the
 // emission interval of a TAT from its steps. Its only clock is the instants of the readings.
 //
-// A figure is sure only if several keys agree and no reading contradicts it. Everything else is unknown, and
-// Terms.Settle says what would settle it. No figure is better than a wrong one. The zero value has seen no
-// reading. It is used by one goroutine.
+// A figure is sure only if several keys agree and no reading contradicts it. Everything else is unknown, and Terms.Settle says what would
+// settle it. No figure is better than a wrong one. The zero value has seen no reading. It is used by one goroutine.
 type Engine struct {
 	groups map[string]*group
 	shown  map[Sign]limiter.Instant // when a key of a pattern showed it last

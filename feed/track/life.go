@@ -23,20 +23,17 @@ func New(name string, r *config.Rule, always bool, p *Past) *Tracker {
 		denied: denials{key: layout.DeniedKey(name), always: always}}
 }
 
-// Probe makes the tracker wait until a key of its name exists, in whatever form, because the
-// user named it.
+// Probe makes the tracker wait until a key of its name exists, in whatever form, because the user named it.
 func (l *Tracker) Probe() {
 	l.Named = true
 	l.decoder = &probeDecoder{key: l.Name}
-	l.aim.settle(limiter.Unknown, layout.Layout{}, 0)
+	l.aim.settle(limiter.Unknown, layout.Layout{}, l.aim.target.Window)
 }
 
-// Await makes the tracker keep its decoder even while the key does not exist, because the form
-// that the key will have is known.
+// Await makes the tracker keep its decoder even while the key does not exist, because the form that the key will have is known.
 func (l *Tracker) Await() { l.Named, l.certain = true, true }
 
-// Meet takes a find for the tracker's own limiter. It returns false if a new tracker of the
-// find has to replace this one.
+// Meet takes a find for the tracker's own limiter. It returns false if a new tracker of the find has to replace this one.
 func (l *Tracker) Meet(f decode.Found) bool {
 	switch {
 	case f.Denied:
@@ -95,8 +92,7 @@ func (l *Tracker) Gone(now limiter.Instant, emptied bool) bool {
 	if l.changed || absent && !l.certain && l.kind != decode.None {
 		l.kind, l.look.wrong, l.changed = decode.None, "", false
 		l.notes.set(model.WrongType, false)
-		l.decoder = &probeDecoder{key: l.Name}
-		l.aim.settle(limiter.Unknown, layout.Layout{}, l.aim.target.Window)
+		l.Probe()
 	}
 	return false
 }
@@ -247,8 +243,7 @@ func (l *Tracker) attachLibrary(f decode.Found) bool {
 	return true
 }
 
-// misfit makes the tracker report that the key does not hold what rule keeps, or, with
-// limiter.Unknown, what any known limiter keeps.
+// misfit makes the tracker report that the key does not hold what rule keeps, or, with limiter.Unknown, what any known limiter keeps.
 func (l *Tracker) misfit(key, typ string, rule limiter.Algorithm) {
 	l.kind = decode.Wrong
 	l.notes.set(model.WrongType, true)

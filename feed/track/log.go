@@ -15,10 +15,9 @@ import (
 
 // logDecoder reads a sorted set with one member for each request, whose score is its time.
 //
-// A reading fetches the members above the highest score seen. It also counts the members from
-// the window's start to that score, to notice members that were removed or came late, and reads
-// all members of the window again if the count is not the expected one. When more members come
-// than one reading may fetch, it counts them per bin instead; see bins.
+// A reading fetches the members above the highest score seen. It also counts the members from the window's start to that score, to notice
+// members that were removed or came late, and reads all members of the window again if the count is not the expected one. When more
+// members come than one reading may fetch, it counts them per bin instead; see bins.
 type logDecoder struct {
 	key    string
 	record record
@@ -231,9 +230,8 @@ func (b *logDecoder) takePage(l *Tracker) (again bool, err error) {
 	return false, nil
 }
 
-// unexpected reports whether the server's count of the known members, up to the highest score,
-// differs from the record. New members with the highest score may be in the count or not,
-// because they may have come just after it.
+// unexpected reports whether the server's count of the known members, up to the highest score, differs from the record. New members with
+// the highest score may be in the count or not, because they may have come just after it.
 func (b *logDecoder) unexpected(fresh []limiter.Entry) bool {
 	if b.check == nil || b.check.Err() != nil || b.record.joined {
 		return false
@@ -276,15 +274,13 @@ func (b *logDecoder) fill(now limiter.Instant, l *Tracker, r *model.Reading) {
 	}
 	r.State.Log, r.Partial = b.record.log(), r.Partial || b.unit == 0 && l.key.typ != "none" // no score is a time
 	r.Approximate = b.bins.on || b.record.joined
-	r.PreviousKnown = l.aim.target.Window > 0
-	r.ExactKnown = l.aim.target.Window > 0
+	r.PreviousKnown, r.ExactKnown = l.aim.target.Window > 0, l.aim.target.Window > 0
 	r.Arrivals = b.record.arrivals(false)
 	l.notes.ahead("scores", now, b.record.entries)
 }
 
-// scores returns the scores of a page. The members of ratescope's own library contain their
-// scores; reading them alone takes a fifth of the server's time. If a member does not, the page
-// is read again with scores.
+// scores returns the scores of a page. The members of ratescope's own library contain their scores; reading them alone takes a fifth of
+// the server's time. If a member does not, the page is read again with scores.
 func (b *logDecoder) scores() (got []float64, again bool, err error) {
 	if b.own {
 		members, err := b.members.Result()

@@ -134,8 +134,7 @@ func (b *streamDecoder) fill(now limiter.Instant, l *Tracker, r *model.Reading) 
 	}
 	l.notes.say("unread", unread)
 	r.Approximate = b.record.joined || b.hot > 0
-	r.PreviousKnown = l.aim.target.Window > 0
-	r.ExactKnown = l.aim.target.Window > 0
+	r.PreviousKnown, r.ExactKnown = l.aim.target.Window > 0, l.aim.target.Window > 0
 	r.Arrivals = b.record.arrivals(false)
 	l.notes.ahead("ids", now, b.record.entries)
 }

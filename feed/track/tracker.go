@@ -1,11 +1,9 @@
-// Package track follows limiters from reading to reading. A Tracker follows one limiter; its
-// decoder knows one form of state: a sorted set of instants, a stream of counts, a counter for
-// each window, or a single value. For each reading, Ask adds commands to a pipeline and Take
-// turns the answers into a model.Reading. The commands fetch the entries that are new since
-// the previous reading, and count the known ones to notice entries that were removed or came
-// late. Where too many entries come to fetch them, they are counted per bin of time, which
-// costs the same however many there are. The entries of two windows are remembered, in bounded
-// memory, even after the server has trimmed them.
+// Package track follows limiters from reading to reading. A Tracker follows one limiter; its decoder knows one form of state: a sorted set
+// of instants, a stream of counts, a counter for each window, or a single value. For each reading, Ask adds commands to a pipeline and
+// Take turns the answers into a model.Reading. The commands fetch the entries that are new since the previous reading, and count the known
+// ones to notice entries that were removed or came late. Where too many entries come to fetch them, they are counted per bin of time,
+// which costs the same however many there are. The entries of two windows are remembered, in bounded memory, even after the server has
+// trimmed them.
 //
 // Nothing here is safe for concurrent use, and nothing sends commands by itself.
 package track
@@ -134,9 +132,8 @@ const (
 	Nothing                // a quick reading brought no news and is dropped
 )
 
-// Take turns the answers into a reading, which is valid only if the outcome is Ready. now is the server's
-// clock after the last command, and the first was carried out up to spread before it. It fails when the
-// server is away or the key is on another node.
+// Take turns the answers into a reading, which is valid only if the outcome is Ready. now is the server's clock after the last command,
+// and the first was carried out up to spread before it. It fails when the server is away or the key is on another node.
 func (l *Tracker) Take(now limiter.Instant, spread time.Duration) (r model.Reading, o Outcome, err error) {
 	again := false
 	l.Refused, l.look.spread = false, spread
@@ -173,10 +170,9 @@ func (l *Tracker) Take(now limiter.Instant, spread time.Duration) (r model.Readi
 	return r, Ready, nil
 }
 
-// A look is quiet if all of it was carried out within quietLook; a value and its time to live then agree to
-// within what decoders allow. A key cannot be read if looksToJudge quiet looks in a row say so, looksApart from
-// each other: its program may stand still between two of its writes, for as long as a busy machine lets it wait,
-// and over a slow link the parts of a look are of different moments.
+// A look is quiet if all of it was carried out within quietLook; a value and its time to live then agree to within what decoders allow. A
+// key cannot be read if looksToJudge quiet looks in a row say so, looksApart from each other: its program may stand still between two of
+// its writes, for as long as a busy machine lets it wait, and over a slow link the parts of a look are of different moments.
 const (
 	quietLook    = 25 * time.Millisecond
 	looksToJudge = 2
@@ -186,9 +182,8 @@ const (
 // quiet reports whether the present look is.
 func (k *looks) quiet() bool { return k.spread <= quietLook }
 
-// judge counts the looks that say that the key cannot be read, and returns Again or Nothing while that may be a
-// mistake; certain means that it is none. The reading before stands; where no look is quiet and there was none before,
-// what the key holds is unknown.
+// judge counts the looks that say that the key cannot be read, and returns Again or Nothing while that may be a mistake; certain means
+// that it is none. The reading before stands; where no look is quiet and there was none before, what the key holds is unknown.
 func (k *looks) judge(at limiter.Instant, certain, before bool) (o Outcome, unknown bool) {
 	switch {
 	case k.wrong == "" || certain:
@@ -210,8 +205,7 @@ func (k *looks) judge(at limiter.Instant, certain, before bool) (o Outcome, unkn
 	return Ready, true
 }
 
-// finish completes a reading with the fields that are common to all types. It returns false for
-// a quick reading without news.
+// finish completes a reading with the fields that are common to all types. It returns false for a quick reading without news.
 func (l *Tracker) finish(now limiter.Instant, r *model.Reading) bool {
 	r.Type, r.TTL = l.key.typ, l.key.ttl
 	r.Target = l.aim.target
@@ -255,15 +249,14 @@ func (l *Tracker) finish(now limiter.Instant, r *model.Reading) bool {
 	l.notes.set(model.UnknownWindow, t.Window == 0)
 	l.notes.set(model.ForeignWriter, t.Layout != (layout.Layout{}))
 	l.notes.set(model.TooHot, r.Approximate)
-	over := false
 	l.Near = false
+	l.notes.set(model.OverLimit, false)
 	if t.LimitKnown && t.Limit.Count > 0 && t.Window > 0 && r.Err == "" && !withheld {
 		n, most := r.State.Peek(now, t.Limit, t.Convention, 0).Used, model.Capacity(*t)
-		over = n > most
+		l.notes.set(model.OverLimit, n > most)
 		l.Near = float64(n) >= model.NearLimit*float64(most)
 		l.overrun(r, n, most)
 	}
-	l.notes.set(model.OverLimit, over)
 	r.Notes = l.notes.list()
 	if l.past != nil {
 		r.Since, r.Arrivals, r.Trace = l.past.From, l.past.Arrivals, l.past.Trace
