@@ -101,10 +101,10 @@ func (p packed) unpack(bins []Bin) {
 // were read; without it all gauges are calculated from the timelines, as far as these go back. The timelines are shared.
 func (b *Board) AsOf(t limiter.Instant, kept *Board) *Board {
 	f := b.copy(t, func(k *Watched) *Watched { return k.AsOf(t) })
-	f.alerts = slices.DeleteFunc(f.alerts, func(a Alert) bool { return a.At > t })
+	f.alerts.record = slices.DeleteFunc(f.alerts.record, func(a Alert) bool { return a.At > t })
 	f.samples = slices.DeleteFunc(f.samples, func(v HealthSample) bool { return v.At > t })
-	for i := range f.alerts {
-		a := &f.alerts[i]
+	for i := range f.alerts.record {
+		a := &f.alerts.record[i]
 		k, end := f.keys[a.Key], a.At.Add(a.For)
 		if k == nil || a.What != BecameThrottled || !k.Gauge.NextKnown {
 			continue

@@ -12,8 +12,7 @@ import (
 	"ratescope/model/collect"
 )
 
-// lapse is the longest gap between two readings of a key for which the key counts as watched
-// without a gap.
+// lapse is the longest gap between two readings of a key for which the key counts as watched without a gap.
 const lapse = 2500 * time.Millisecond
 
 // displayWindow is the window of a timeline whose key has no known window.
@@ -46,8 +45,7 @@ type Watched struct {
 	owed      *owed           // charges of injected requests, for keys that drain; nil for none
 }
 
-// Board is the state of everything that is watched, a reducer of Batches. The zero value is
-// ready. It is not safe for concurrent use.
+// Board is the state of everything that is watched, a reducer of Batches. The zero value is ready. It is not safe for concurrent use.
 type Board struct {
 	At      limiter.Instant // of the latest batch
 	Local   time.Time       // this machine's clock at the latest batch
@@ -57,15 +55,12 @@ type Board struct {
 	Health  Health
 	HotKeys HotKeys
 
-	// Rough keeps only as much of the past of keys as their rates need, for a board that is not
-	// drawn. It must be set before the first batch.
+	// Rough keeps only as much of the past of keys as their rates need, for a board that is not drawn. It must be set before the first batch.
 	Rough bool
 
 	keys    map[string]*Watched
-	alerts  []Alert
-	raised  int
+	alerts  alerts
 	samples []HealthSample
-	moved   []Alert // alerts of this batch about keys that came, went, or changed their pressure
 	loss    loss
 	spent   Cost            // of watching, since the latest health sample
 	swept   bool            // what the first pass of discovery found was read, so that new keys are news
@@ -81,10 +76,10 @@ func (b *Board) Apply(batch Batch) {
 		return
 	}
 	b.summed = false
-	raised := b.raised
-	b.link(&batch)
-	b.lose(&batch)
-	b.nodes(&batch)
+	raised, latest := b.alerts.raised, max(batch.At, b.At)
+	b.alerts.link(&b.Server, &batch, latest)
+	b.alerts.correct(b.loss.count(&batch, b.keys, b.Server.RunID, latest))
+	b.alerts.nodes(b.Server.Away, &batch)
 	if by := batch.set(b); by != 0 { // the spells that last have lasted as long as before
 		for _, k := range b.keys {
 			k.episode.began, k.episode.again, k.episode.last = k.episode.began.Add(by), k.episode.again.Add(by), k.episode.last.Add(by)
@@ -104,7 +99,7 @@ func (b *Board) Apply(batch Batch) {
 	for i := range batch.Readings {
 		r := &batch.Readings[i]
 		if b.swept && b.keys[r.Key] == nil {
-			b.moved = append(b.moved, Alert{At: r.At, Key: r.Key, What: Appeared})
+			b.alerts.moved = append(b.alerts.moved, Alert{At: r.At, Key: r.Key, What: Appeared})
 		}
 		b.apply(r)
 	}
@@ -116,22 +111,22 @@ func (b *Board) Apply(batch Batch) {
 	for _, name := range batch.Gone {
 		if k := b.keys[name]; k != nil {
 			if !k.Gone {
-				b.moved = append(b.moved, Alert{At: batch.At, Key: name, What: Left})
-				b.end(k)
+				b.alerts.moved = append(b.alerts.moved, Alert{At: batch.At, Key: name, What: Left})
+				b.alerts.end(k)
 			}
 			k.Gone = true
 		}
 	}
-	b.move(fewKeys, Appeared, Left)
-	b.move(fewPressed, BecameThrottled, NoLongerThrottled, BecameClose)
-	b.moved = b.moved[:0]
-	b.remember(&batch)
+	b.alerts.move(fewKeys, Appeared, Left)
+	b.alerts.move(fewPressed, BecameThrottled, NoLongerThrottled, BecameClose)
+	b.alerts.moved = b.alerts.moved[:0]
+	b.alerts.correct(b.loss.restarted(&batch, b.At))
 	// The readings of a batch are in the order of their keys. Earlier alerts stay in place, because they may have been shown.
-	newest := b.alerts[len(b.alerts)-min(b.raised-raised, len(b.alerts)):]
+	newest := b.alerts.record[len(b.alerts.record)-min(b.alerts.raised-raised, len(b.alerts.record)):]
 	slices.SortStableFunc(newest, func(x, y Alert) int { return cmp.Compare(x.At, y.At) })
 	for _, name := range batch.LeftOut {
 		if k := b.keys[name]; k != nil && !k.Pinned {
-			b.end(k)
+			b.alerts.end(k)
 			delete(b.keys, name)
 		}
 	}
@@ -219,7 +214,7 @@ func (b *Board) apply(r *Reading) {
 	k.Reading = *r
 	k.paceByArrivals(r.At)
 	k.Reading.Arrivals, k.Reading.Trace = nil, nil
-	b.judge(k, denied)
+	b.alerts.judge(k, denied)
 }
 
 // unbroken returns since, or 0 if the link was lost between since and at.
@@ -273,8 +268,7 @@ func (b *Board) Pin(name string) {
 	}
 }
 
-// Freeze returns a copy of the board at now, which later batches do not change. Its gauges are
-// those of b; see Refresh.
+// Freeze returns a copy of the board at now, which later batches do not change. Its gauges are those of b; see Refresh.
 func (b *Board) Freeze(now limiter.Instant) *Board {
 	return b.copy(now, func(k *Watched) *Watched {
 		still := *k
@@ -286,8 +280,8 @@ func (b *Board) Freeze(now limiter.Instant) *Board {
 // copy returns a copy of the board at now, with other keys in place of its own.
 func (b *Board) copy(now limiter.Instant, of func(k *Watched) *Watched) *Board {
 	f := *b
-	f.At, f.summed, f.moved = now, false, nil
-	f.alerts, f.samples = slices.Clone(b.alerts), slices.Clone(b.samples)
+	f.At, f.summed, f.alerts.moved = now, false, nil
+	f.alerts.record, f.samples = slices.Clone(b.alerts.record), slices.Clone(b.samples)
 	f.loss.held, f.loss.unread = maps.Clone(b.loss.held), maps.Clone(b.loss.unread)
 	f.keys = make(map[string]*Watched, len(b.keys))
 	for name, k := range b.keys {

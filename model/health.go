@@ -10,10 +10,9 @@ import (
 	"ratescope/model/format"
 )
 
-// Health holds the figures of INFO, SLOWLOG and LATENCY about the server, as rates since the previous
-// examination. At is 0 before the first one. Figures that the server does not give, because of its
-// version or a missing permission, are not Known, and Missing says why. In JSON it is as a recording has it, without the
-// figures and the slow log.
+// Health holds the figures of INFO, SLOWLOG and LATENCY about the server, as rates since the previous examination. At is 0 before the
+// first one. Figures that the server does not give, because of its version or a missing permission, are not Known, and Missing says why.
+// In JSON it is as a recording has it, without the figures and the slow log.
 type Health struct {
 	At   limiter.Instant `json:"at"`
 	Over time.Duration   `json:"over,omitempty"` // the time that the rates cover; 0 for the first examination
@@ -89,8 +88,7 @@ type ErrorStat struct {
 	Total int64   `json:"total"`
 }
 
-// SlowCommand is an entry of the slow log. It contains no values, because the slow log has the commands
-// of all clients.
+// SlowCommand is an entry of the slow log. It contains no values, because the slow log has the commands of all clients.
 type SlowCommand struct {
 	ID      int64
 	At      limiter.Instant
@@ -134,7 +132,7 @@ func (b *Board) examine(h *Health) {
 		return
 	}
 	b.Health = *h
-	b.notice(h)
+	b.alerts.notice(h)
 	v := HealthSample{
 		At: h.At, RTT: b.Server.RTT, Ops: h.Ops, CPU: h.CPU, Memory: h.MemoryUsed,
 		NetIn: h.NetIn, NetOut: h.NetOut, Evicted: h.Evicted,
@@ -165,18 +163,15 @@ type HotKeys struct {
 	Writes Measure // writes a second of all keys that match the watched patterns
 	// Missed is the greatest possible rate of writes of a key outside Keys.
 	Missed Measure
-	// Sources has a phrase for each source of the figures: "writes, heard 3 % of the time",
-	// "HOTKEYS of Redis, by cpu, for 12 s".
+	// Sources has a phrase for each source of the figures: "writes, heard 3 % of the time", "HOTKEYS of Redis, by cpu, for 12 s".
 	Sources []string
 }
 
-// HotKey holds the figures of one key. Each comes from a different source, and is not Known if that
-// source does not have the key.
+// HotKey holds the figures of one key. Each comes from a different source, and is not Known if that source does not have the key.
 type HotKey struct {
 	Key string // the limiter's name, or a Redis key that is no limiter; raw, to be cleaned for a terminal
 
-	// Writes is the rate of sampled writes a second, a lower bound of the requests. WritesBy is its
-	// possible error in either direction.
+	// Writes is the rate of sampled writes a second, a lower bound of the requests. WritesBy is its possible error in either direction.
 	Writes   Measure
 	WritesBy float64
 	CPU      Measure // share of the server's time in commands, 0 to 1, by Redis's HOTKEYS
@@ -193,9 +188,8 @@ type Hottest struct {
 	Watched     bool    // the key is on the board, and has a Rate and a Utilization
 	Rate        Measure // requests a second, with those that are known to be denied
 	Utilization Measure
-	// Share orders the ranking. It is the largest of the key's shares: of the requests of all keys
-	// on the board, of the sampled writes, of the server's time and bytes, and of all accesses by
-	// the LFU counters.
+	// Share orders the ranking. It is the largest of the key's shares: of the requests of all keys on the board, of the sampled writes, of
+	// the server's time and bytes, and of all accesses by the LFU counters.
 	Share float64
 }
 
@@ -271,11 +265,10 @@ const (
 	restartPatience = 10 * time.Second
 )
 
-// counting returns the limits that, by what was last read of them, are still there at an instant and hold
-// something that counts.
-func (b *Board) counting(at limiter.Instant) map[string]bool {
+// counting returns the limits that, by what was last read of them, are still there at an instant and hold something that counts.
+func counting(keys map[string]*Watched, at limiter.Instant) map[string]bool {
 	names := map[string]bool{}
-	for name, k := range b.keys {
+	for name, k := range keys {
 		if k.counts(at) {
 			names[name] = true
 		}
@@ -292,10 +285,9 @@ func (k *Watched) counts(at limiter.Instant) bool {
 	return !used.Known || used.N > 0
 }
 
-// lose counts the limits that a batch no longer has, before it is applied, and notes a restart, which a
-// new run ID of the server shows.
-func (b *Board) lose(batch *Batch) {
-	s, at := &b.loss, max(batch.At, b.At)
+// count counts the limits that a batch no longer has, before it is applied to the keys, and notes a restart, which a
+// run ID other than it was shows. It returns what is to be told of it, or nil.
+func (s *loss) count(batch *Batch, keys map[string]*Watched, was string, at limiter.Instant) *Alert {
 	left := slices.Clone(batch.Gone)
 	for i := range batch.Readings {
 		if r := &batch.Readings[i]; r.Type == "none" && r.Err == "" {
@@ -303,17 +295,17 @@ func (b *Board) lose(batch *Batch) {
 		}
 	}
 	left = slices.DeleteFunc(left, func(name string) bool { // what counted at a restart was lost in it, however late that is seen
-		k := b.keys[name]
+		k := keys[name]
 		return k == nil || !k.counts(at) && !s.unread[name]
 	})
-	was, is := b.Server.RunID, batch.Server.RunID
+	is := batch.Server.RunID
 	restarted := was != "" && is != "" && was != is
 	if (restarted || len(left) > 0) && s.unread == nil && (s.at == 0 || at.Sub(s.last) > lossTogether) {
-		*s = loss{what: Emptied, at: at, last: at, held: b.counting(at)}
+		*s = loss{what: Emptied, at: at, last: at, held: counting(keys, at)}
 		s.all = len(s.held)
 	}
 	if restarted {
-		s.what, s.unread = Restarted, b.counting(at)
+		s.what, s.unread = Restarted, counting(keys, at)
 	}
 	lost := s.lost
 	for _, name := range left {
@@ -323,24 +315,17 @@ func (b *Board) lose(batch *Batch) {
 		}
 	}
 	if s.what == Emptied && s.lost > max(lost, fewKeys) && 2*s.lost >= s.all {
-		b.report(s.all)
+		return s.alert(s.all)
 	}
+	return nil
 }
 
-// report tells of the loss among so many limits, or corrects what was told of it.
-func (b *Board) report(of int) {
-	s := &b.loss
-	a := Alert{At: s.at, What: s.what, N: int64(s.lost), Of: int64(of)}
-	told := slices.IndexFunc(b.alerts, func(a Alert) bool { return a.At == s.at && (a.What == Emptied || a.What == Restarted) })
-	if told >= 0 {
-		b.alerts[told] = a
-	} else {
-		b.alert(a)
-	}
+// alert tells of the loss among so many limits.
+func (s *loss) alert(of int) *Alert {
+	return &Alert{At: s.at, What: s.what, N: int64(s.lost), Of: int64(of)}
 }
 
-// Forgotten returns how many limits were lost lately, and how many there were. Fewer than half are none:
-// their owner deleted them.
+// Forgotten returns how many limits were lost lately, and how many there were. Fewer than half are none: their owner deleted them.
 func (b *Board) Forgotten(now limiter.Instant) (n, of int) {
 	s := &b.loss
 	if 2*s.lost < s.all || now.Sub(s.at) > lossLasts {
@@ -349,12 +334,11 @@ func (b *Board) Forgotten(now limiter.Instant) (n, of int) {
 	return s.lost, s.all
 }
 
-// remember reports a restart once all limits are read, or some of them after restartPatience: the report
-// is about those that were read.
-func (b *Board) remember(batch *Batch) {
-	s := &b.loss
+// restarted returns an alert of a restart once all limits are read, or some of them after restartPatience: it
+// is about those that were read. Else it returns nil.
+func (s *loss) restarted(batch *Batch, now limiter.Instant) *Alert {
 	if s.unread == nil {
-		return
+		return nil
 	}
 	for i := range batch.Readings {
 		if r := &batch.Readings[i]; r.Err == "" && !r.Partial {
@@ -365,68 +349,9 @@ func (b *Board) remember(batch *Batch) {
 		delete(s.unread, name)
 	}
 	read := s.all - len(s.unread)
-	if len(s.unread) > 0 && (read == 0 || b.At.Sub(s.at) < restartPatience) {
-		return
+	if len(s.unread) > 0 && (read == 0 || now.Sub(s.at) < restartPatience) {
+		return nil
 	}
-	b.report(read)
 	s.unread = nil
-}
-
-// troubleOver is the pause after which the same trouble is a new episode.
-const troubleOver = time.Minute
-
-// troubling holds the error codes that raise an alert.
-var troubling = map[string]bool{
-	"OOM": true, "WRONGTYPE": true, "NOPERM": true, "READONLY": true, "MISCONF": true, "NOREPLICAS": true, "BUSY": true,
-}
-
-// notice raises alerts for error replies and evicted keys in a server's health. Further ones of
-// the same episode are added to its alert.
-func (b *Board) notice(h *Health) {
-	if h.Over <= 0 {
-		return
-	}
-	for _, e := range h.Errors {
-		if n := int64(e.Rate*h.Over.Seconds() + 0.5); n > 0 && troubling[e.Name] {
-			b.add(Alert{At: h.At, What: Erring, N: n, Text: e.Name})
-		}
-	}
-	if n := int64(h.Evicted.V*h.Over.Seconds() + 0.5); h.Evicted.Known && n > 0 {
-		b.add(Alert{At: h.At, What: Evicting, N: n})
-	}
-}
-
-// add raises an alert about the server, or adds its number to the alert of the same episode.
-func (b *Board) add(a Alert) {
-	for i := len(b.alerts) - 1; i >= 0; i-- {
-		t := &b.alerts[i]
-		if t.What == a.What && t.Text == a.Text && a.At.Sub(t.At.Add(t.For)) < troubleOver {
-			t.N += a.N
-			t.For = a.At.Sub(t.At)
-			return
-		}
-	}
-	b.alert(a)
-}
-
-// nodes raises alerts for nodes of a cluster that stopped answering or answer again.
-func (b *Board) nodes(batch *Batch) {
-	if batch.Server.Link != Live {
-		return
-	}
-	is := make(map[string]string, len(batch.Server.Away))
-	for _, n := range batch.Server.Away {
-		is[n.Addr] = n.Err
-	}
-	for _, n := range b.Server.Away {
-		if _, away := is[n.Addr]; !away {
-			b.alert(Alert{At: batch.At, What: NodeBack, Text: n.Addr})
-		}
-		delete(is, n.Addr)
-	}
-	for _, n := range batch.Server.Away {
-		if text, fresh := is[n.Addr]; fresh {
-			b.alert(Alert{At: batch.At, What: NodeLost, N: int64(n.Keys), Text: cmp.Or(text, n.Addr)})
-		}
-	}
+	return s.alert(read)
 }
