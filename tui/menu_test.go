@@ -91,7 +91,7 @@ func TestExportOfAKey(t *testing.T) {
 			t.Fatal(err)
 		}
 		x.Press("/", "o", "t", "p", "enter", "m")
-		x.See("exports what the key did as csv, md or jsonl to " + folder[:12])
+		x.See("exports what the key did as csv, md or jsonl to " + folder[:min(12, len(folder))])
 		x.Press("V")
 		x.See("export login:otp:+4915112345678 as")
 		x.Press("c", "s", "v", "enter")
