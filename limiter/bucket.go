@@ -146,9 +146,9 @@ func (s *State) LevelAt(now Instant, limit Limit, c Convention) float64 {
 // It decides like a leaky bucket of size B that drains at L/W. Source of the formula:
 // ITU-T I.371, virtual scheduling.
 
-// ahead returns how far the TAT lies in the future; zero when it is past.
-func (q *request) ahead(r rate.Interval, k packed) rate.Moment {
-	m := r.Sub(r.At(int64(k.at), k.x, k.y), rate.Moment{US: int64(q.now)})
+// ahead returns how far the TAT of a key lies in the future; zero when it is past.
+func (k packed) ahead(now Instant, r rate.Interval) rate.Moment {
+	m := r.Sub(r.At(int64(k.at), k.x, k.y), rate.Moment{US: int64(now)})
 	if m.US < 0 || k == (packed{}) { // a new key, whose zero a clock before 1970 has not reached
 		return rate.Moment{}
 	}
@@ -163,7 +163,7 @@ func (q *request) decideGCRA(d *Decision, k packed) (packed, bool) {
 		return k, false
 	}
 	r := q.emission()
-	ahead := q.ahead(r, k)
+	ahead := k.ahead(q.now, r)
 	after := r.Add(ahead, r.Times(q.n))
 	early := r.Sub(after, r.Times(q.largest))
 	charged := q.settle(d, q.n == 0 || !early.Positive())

@@ -25,7 +25,7 @@ func (c counters) pack() packed {
 
 func (q *request) decideFixed(d *Decision, k packed) (packed, bool) {
 	c := k.counters()
-	if q.c.Alignment != convention.Epoch || c.start != q.aligned() {
+	if q.c.Alignment != convention.Epoch || c.start != q.now.aligned(q.w) {
 		c = c.rollFixed(q)
 	}
 	charged := q.settle(d, q.fits(c.current))
@@ -41,7 +41,7 @@ func (q *request) decideFixed(d *Decision, k packed) (packed, bool) {
 // back stays in the window it had reached, so nothing is freed early.
 func (c counters) rollFixed(q *request) counters {
 	if q.c.Alignment == convention.FirstRequest {
-		if c.current == 0 || int64(q.now-c.start) >= q.w+q.edge() {
+		if c.current == 0 || int64(q.now-c.start) >= q.w+later(q.c.Edge) {
 			c.start, c.current, c.previous = q.now, 0, 0
 		}
 		return c
@@ -51,11 +51,11 @@ func (c counters) rollFixed(q *request) counters {
 
 // rollAligned moves the start to the clock-aligned window of a.now and the counts with it.
 func (c counters) rollAligned(q *request) counters {
-	start := q.aligned()
+	start := q.now.aligned(q.w)
 	if start == c.start {
 		return c
 	}
-	c.start = Instant(floorDiv(int64(c.start), q.w) * q.w) // the window may have changed
+	c.start = c.start.aligned(q.w) // the window may have changed
 	switch {
 	case start <= c.start && (c.current != 0 || c.previous != 0):
 	case start == c.start+Instant(q.w):
@@ -70,7 +70,7 @@ func (c counters) explainFixed(d *Decision, q *request) {
 	d.Start, d.End = c.start, c.start+Instant(q.w)
 	freed := d.End
 	if q.c.Alignment == convention.FirstRequest {
-		freed += Instant(q.edge())
+		freed += Instant(later(q.c.Edge))
 	}
 	d.Previous, d.Current = c.previous, c.current
 	d.Estimate = float64(c.current)
@@ -125,7 +125,7 @@ func (c counters) rollSliding(q *request) counters {
 	switch {
 	case c.current == 0 && c.previous == 0:
 		c.start, c.previousStart = q.now, q.now
-	case int64(q.now-c.start) >= q.w+q.edge():
+	case int64(q.now-c.start) >= q.w+later(q.c.Edge):
 		c.previousStart, c.previous = c.start, c.current
 		c.start, c.current = q.now, 0
 	}
@@ -211,7 +211,7 @@ func (c counters) explainSliding(d *Decision, q *request, left int64, faded floa
 func (c counters) slidingFree(q *request) Instant {
 	turn := c.start + Instant(q.w)
 	if q.c.Alignment == convention.FirstRequest {
-		turn += Instant(q.edge())
+		turn += Instant(later(q.c.Edge))
 	}
 	if left, ok := q.coverThatFits(c.previous, c.current); ok {
 		at := max(q.now, c.previousStart+Instant(2*q.w-left))

@@ -154,8 +154,11 @@ func (t Instant) Floor(d time.Duration) Instant {
 	if w <= 0 {
 		return t
 	}
-	return Instant(floorDiv(int64(t), w) * w)
+	return t.aligned(w)
 }
+
+// aligned is the start of the clock-aligned window of w microseconds that holds t.
+func (t Instant) aligned(w int64) Instant { return Instant(floorDiv(int64(t), w) * w) }
 
 func floorDiv(a, b int64) int64 {
 	q := a / b

@@ -16,7 +16,7 @@ import (
 
 // firstLive returns the index of the oldest entry that still counts.
 func (s *State) firstLive(q *request) int {
-	return s.olderThan(q.now - Instant(q.w) + 1 - Instant(q.edge()))
+	return s.olderThan(q.now - Instant(q.w) + 1 - Instant(later(q.c.Edge)))
 }
 
 func sum(log []Entry) int64 {
@@ -90,7 +90,7 @@ func explainUsed(d *Decision, q *request, used int64, first, newest Instant) {
 func (q *request) leaves(at Instant) time.Duration {
 	at = min(max(at, -rate.Beyond), rate.Beyond) // a score may be anything
 	const most = 1 << 53                         // microseconds, 285 years, which a Duration holds
-	return span(min(max(int64(at-q.now)+q.w+q.edge(), 0), most))
+	return span(min(max(int64(at-q.now)+q.w+later(q.c.Edge), 0), most))
 }
 
 // excess returns how many used units must leave before the request fits.
@@ -118,7 +118,7 @@ func leaving(live []Entry, k int64) Instant {
 // alignLog fills in what a weighted counter would have said about the same requests:
 // a log knows the counts of the clock-aligned windows too.
 func (s *State) alignLog(d *Decision, q *request) {
-	d.Start = q.aligned()
+	d.Start = q.now.aligned(q.w)
 	d.End = d.Start + Instant(q.w)
 	for _, e := range s.Log {
 		switch {
@@ -190,7 +190,7 @@ func (r *ring) fits(e Entry) bool {
 
 // forget drops the entries that no longer count.
 func (r *ring) forget(q *request) {
-	oldest := q.now - Instant(q.w) + 1 - Instant(q.edge())
+	oldest := q.now - Instant(q.w) + 1 - Instant(later(q.c.Edge))
 	if r.n > 0 && r.last < oldest {
 		r.n, r.sum = 0, 0
 		return

@@ -301,7 +301,7 @@ func (s *shard) refund(q *request, key string) {
 	if q.logs {
 		if c.log != nil && c.log.refund(q) {
 			// What a stream puts back begins anew.
-			c.until = max(c.until, q.asNew(span(q.w+q.edge())))
+			c.until = max(c.until, q.asNew(span(q.w+later(q.c.Edge))))
 		}
 		return
 	}

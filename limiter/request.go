@@ -98,9 +98,9 @@ func (q *request) fits(used int64) bool {
 	return used <= q.limit.Count-q.n
 }
 
-// edge is what the closed edge adds to the life of an entry.
-func (q *request) edge() int64 {
-	if q.c.Edge == convention.Closed {
+// later is what the closed edge adds to the life of an entry.
+func later(e convention.Edge) int64 {
+	if e == convention.Closed {
 		return 1
 	}
 	return 0

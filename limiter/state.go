@@ -191,7 +191,7 @@ func (s *State) refundLog(q *request) {
 // refundGCRA moves the TAT n intervals back, and not before now.
 func (q *request) refundGCRA(k packed) (packed, bool) {
 	r := q.emission()
-	ahead := q.ahead(r, k)
+	ahead := k.ahead(q.now, r)
 	if ahead == (rate.Moment{}) {
 		return k, false
 	}
@@ -272,7 +272,7 @@ func (a Algorithm) Explain(c Convention, limit Limit, n int64, r Reply) (d Decis
 	case kindWindow, kindWeighted:
 		k := counters{start: r.Start, current: r.Current, previous: r.Previous}
 		if k.start == 0 && (c.Alignment == convention.Epoch || a.arithmetic().kind == kindWeighted) {
-			k.start = q.aligned()
+			k.start = q.now.aligned(q.w)
 		} else if k.start == 0 {
 			k.start = q.now
 		}
@@ -302,9 +302,6 @@ func (q *request) explainLog(d *Decision, r Reply) {
 	explainUsed(d, q, r.Used, r.Leaves, r.Newest)
 	q.close(d)
 }
-
-// aligned is the start of the clock-aligned window that holds now.
-func (q *request) aligned() Instant { return Instant(floorDiv(int64(q.now), q.w) * q.w) }
 
 // CheckKey says what is wrong with a context and a key before a store decides; nil is
 // nothing. A context that is over is its own error, all else is ErrBadRequest.
