@@ -157,7 +157,7 @@ func fold(list []event) []event {
 
 // told are the alerts of the configuration and their deliveries up to the moment on screen.
 func (v view) told() []record.Marker {
-	return slices.DeleteFunc(slices.Clone(v.s.Told()), func(m record.Marker) bool { return m.At > v.s.Shown.At() })
+	return slices.DeleteFunc(slices.Clone(v.s.Alerts.Told), func(m record.Marker) bool { return m.At > v.s.Shown.At() })
 }
 
 // measure says of the keys that became throttled for how long they were.
@@ -182,7 +182,7 @@ func (v view) fits(e *event) bool {
 	case e.mark != nil:
 		words = string(e.mark.Kind) + " " + e.mark.Text
 	case e.alert != nil:
-		words = session.Subject(e.alert, v.s.Name) + " " + session.AlertText(e.alert)
+		words = session.Subject(e.alert, v.s.Names.Of) + " " + session.AlertText(e.alert)
 	}
 	return v.s.Rows.Fits(e.key, words)
 }
@@ -211,16 +211,16 @@ func (v view) whoColumns(list []event, columns int) int {
 // who is what an event is about.
 func (v view) who(e *event) string {
 	if e.alert != nil {
-		return session.Subject(e.alert, v.s.Name)
+		return session.Subject(e.alert, v.s.Names.Of)
 	}
-	return v.s.Name(e.key)
+	return v.s.Names.Of(e.key)
 }
 
 // paintEvent draws an event in the columns from x to end, of which so many are for what it is about.
 func (v view) paintEvent(x, y, end, who int, e event) {
 	if e.fired != nil {
 		room := end - PaintDecision(v.c, x, y, end, e.fired) - 2
-		name := v.s.Name(e.fired.Key)
+		name := v.s.Names.Of(e.fired.Key)
 		v.c.Buffer.Right(x, y, end, format.First(room, "fired from here at "+name, "at "+name,
 			safetext.Shorten(name, max(room, 0), safetext.Ellipsis)), v.c.Look.Injected)
 		return
@@ -292,7 +292,7 @@ func (v view) paintLine(x, y, end, who int, at limiter.Instant, l line) {
 		clock = format.Clock(at)
 	}
 	x = v.c.Spans(x, y, end, widget.Styled(clock+" ", v.c.Look.Dim), widget.Styled(l.mark+" ", l.style))
-	after := v.c.Buffer.Text(x, y, end, v.s.Families().Shorten(l.who, who, safetext.Ellipsis), v.c.Look.Text)
+	after := v.c.Buffer.Text(x, y, end, v.s.Names.Families().Shorten(l.who, who, safetext.Ellipsis), v.c.Look.Text)
 	if x = max(after, min(x+who, end)) + 1; safetext.Width(l.brief) > end-x {
 		x = after + 1 // the words come first, then that they stand below each other
 	}

@@ -73,7 +73,7 @@ func (sc *Screen) Update(msg tea.Msg) tea.Cmd {
 		sc.top = min(max(sc.top, 0), max(0, len(sc.list)-sc.rows))
 		sc.s.Selection.See(0, 0)
 		if sc.then.H > 0 && len(sc.list) > 0 && sc.list[sc.at].key != "" {
-			return sc.s.AskThen(sc.list[sc.at].at)
+			return sc.s.Past.Ask(sc.list[sc.at].at, sc.s.Shell.Redraw)
 		}
 	case tea.MouseWheelMsg:
 		sc.at = min(max(sc.at+3*shell.Wheel(msg), 0), max(len(sc.list)-1, 0))
@@ -93,7 +93,8 @@ func (sc *Screen) open() tea.Cmd {
 func (sc *Screen) export() tea.Cmd {
 	list := collect.Map(sc.list, func(e event) record.Marker { return e.marker() })
 	record.SortMarkers(list)
-	return sc.s.AskFormat(format.Plural(len(list), "event"), func(f report.Format) tea.Cmd { return sc.s.Files.ExportEvents(list, f) })
+	export := func(f report.Format) tea.Cmd { return sc.s.Files.ExportEvents(list, f) }
+	return session.AskFormat(sc.s.Shell, format.Plural(len(list), "event"), export)
 }
 
 // lead shows the key of an event as it was at that moment, while it is on the board.
@@ -239,11 +240,11 @@ func (sc *Screen) paintLanes(v view, r cell.Rect) {
 			c.Draw(&v.c.Buffer, r.X+x, r.Y, r.H, false, &v.c.Look)
 		}
 		if lines > 1 {
-			v.c.Spans(in.X+2, y+1, plot.X-1, v.s.Headline(k, v.c.Look, name+2)[1:]...)
+			v.c.Spans(in.X+2, y+1, plot.X-1, v.s.Tell.Headline(k, v.c.Look, name+2)[1:]...)
 		}
-		mark, style := v.s.Mark(k, v.c.Look)
+		mark, style := v.s.Tell.Mark(k, v.c.Look)
 		v.c.Buffer.Text(in.X, y, in.X+2, mark+" ", style) // some fonts draw the mark wider than its cell
-		v.c.Buffer.Text(in.X+2, y, in.X+2+name, v.s.ShortName(k.Reading.Key, name), v.c.Look.Text)
+		v.c.Buffer.Text(in.X+2, y, in.X+2+name, v.s.Names.Short(k.Reading.Key, name), v.c.Look.Text)
 		v.c.OnClick(cell.Rect{X: in.X, Y: y, W: in.W, H: lines}, func(x int) tea.Cmd {
 			at := max(x-(plot.X-in.X), 0)
 			return v.s.Visit(k.Reading.Key, from.Add(column*time.Duration(at)+column/2))
@@ -280,10 +281,10 @@ func (sc *Screen) paintThen(v view, r cell.Rect) {
 	}
 	const bars = 6
 	note := " · at " + format.Clock(at)
-	name := v.s.ShortName(k.Reading.Key, max(r.W-safetext.Width(note)-6, 1))
+	name := v.s.Names.Short(k.Reading.Key, max(r.W-safetext.Width(note)-6, 1))
 	in := v.c.Section(r, false, widget.Styled(name, v.c.Look.Title), widget.Styled(note, v.c.Look.Dim))
 	above, below := in.Top(in.H - bars)
-	then := v.s.Then(k, at)
+	then := v.s.Past.Then(k, at)
 	if then == nil {
 		v.c.Buffer.Text(in.X, in.Y, in.X+in.W, "reading what was seen…", v.c.Look.Dim)
 		return

@@ -207,8 +207,8 @@ func (sc *Screen) Paint(p *widget.Canvas, r cell.Rect) {
 	const hottest = 12
 	b := sc.s.Shown.Board()
 	v := viewOf(p, sc.s)
-	v.Refused = session.Refusals(v.Health, b, false, sc.s.Name)
-	v.Hot, v.Name, v.Pace = &b.HotKeys, sc.s.ShortName, session.PaceText(&sc.s.Shown.Live().Sweep)
+	v.Refused = session.Refusals(v.Health, b, false, sc.s.Names.Of)
+	v.Hot, v.Name, v.Pace = &b.HotKeys, sc.s.Names.Short, session.PaceText(&sc.s.Shown.Live().Sweep)
 	if b.HotKeys.At != 0 || v.Link.Embedded {
 		v.Hottest = b.Hottest(hottest)
 	}

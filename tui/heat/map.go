@@ -184,14 +184,14 @@ func (h *Screen) rowName(r *row, columns, common int) string {
 	first := r.keys[0].Reading.Key
 	switch {
 	case len(r.keys) == 1:
-		return h.s.ShortName(first, columns)
+		return h.s.Names.Short(first, columns)
 	case r.prefix == "":
 		more := " and " + format.Short(int64(len(r.keys)-1)) + " more"
-		return h.s.ShortName(first, max(columns-len(more), 1)) + more
+		return h.s.Names.Short(first, max(columns-len(more), 1)) + more
 	}
 	count := " ×" + format.Short(int64(len(r.keys)))
 	columns = max(columns-safetext.Width(count), 1)
-	prefix := h.s.Name(r.prefix)
+	prefix := h.s.Names.Of(r.prefix)
 	if common > 0 && safetext.Width(prefix) >= columns {
 		prefix = safetext.Ellipsis + prefix[common:]
 	}
@@ -202,17 +202,17 @@ func (h *Screen) rowName(r *row, columns, common int) string {
 func (h *Screen) rowNames(list []row, columns int) []string {
 	texts, common := make([]string, len(list)), 0
 	folds := collect.Only(list, func(r row) bool { return r.prefix != "" })
-	if prefixes := collect.Map(folds, func(r row) string { return h.s.Name(r.prefix) }); len(prefixes) > 1 {
+	if prefixes := collect.Map(folds, func(r row) string { return h.s.Names.Of(r.prefix) }); len(prefixes) > 1 {
 		common = safetext.SharedWords(slices.Min(prefixes), slices.Max(prefixes))
 	}
 	for i := range list {
 		if r := &list[i]; len(r.keys) == 1 {
-			texts[i] = h.s.Name(r.keys[0].Reading.Key)
+			texts[i] = h.s.Names.Of(r.keys[0].Reading.Key)
 		} else {
 			texts[i] = h.rowName(r, columns, common)
 		}
 	}
-	return h.s.Families().Distinct(texts, columns, safetext.Ellipsis)
+	return h.s.Names.Families().Distinct(texts, columns, safetext.Ellipsis)
 }
 
 // paintRow draws row i of those on screen: its name, below it where there is room how it stands now, and its lane.
@@ -220,7 +220,7 @@ func (h *Screen) paintRow(p *widget.Canvas, i int, r *row, name string) {
 	x, y, st := h.area.X-h.names, h.area.Y+h.lines.Line(i), p.Look.Text
 	lines := h.lines.Line(i+1) - h.lines.Line(i)
 	selected := h.first+i == h.at
-	mark, ms := h.s.Mark(r.keys[0], p.Look)
+	mark, ms := h.s.Tell.Mark(r.keys[0], p.Look)
 	if selected {
 		p.Buffer.Text(x-1, y, h.area.X, p.Look.SelMark, p.Look.Accent)
 		st = p.Look.Title

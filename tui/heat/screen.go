@@ -82,7 +82,7 @@ func New(s *session.Session) *Screen {
 	h.actions = append(s.Actions().Without(shell.ZoomIn, shell.ZoomOut, shell.Fire, shell.Burst, shell.Rate),
 		shell.Moves("heat", "row", func(rows int) { h.move(rows, 0) }, func() int { return h.area.H },
 			func() int { return len(h.rows) })...)
-	h.actions = append(append(h.actions, s.ZoomActions(h.zoom)...),
+	h.actions = append(append(h.actions, session.ZoomActions(s.Shell, h.zoom)...),
 		shell.Bind("heat", "earlier", "← h", "goes back in time", func() { h.move(0, 1) }, "left", "h").For(shell.ToTime),
 		shell.Bind("heat", "later", "→ l", "goes on in time", func() { h.move(0, -1) }, "right", "l").For(shell.ToTime),
 		shell.Bind("heat", "open", "enter", "opens the keys of a row, or the key at that moment", h.open).For(shell.ToLook).Hinted("open"),
@@ -240,7 +240,7 @@ const whatIfWindows = 3
 // askWhatIf lets a person type other terms for the keys of the row under the cursor.
 func (h *Screen) askWhatIf() {
 	if h.at < len(h.rows) {
-		h.s.AskWhatIf(&h.what.other, h.rows[h.at].keys[0].Reading.Target,
+		h.what.other.Ask(h.s.Shell, h.rows[h.at].keys[0].Reading.Target,
 			"algorithm, limit and burst, for every key of the row; x2 doubles · enter keeps · esc ends", func() { h.what.second = 0 })
 	}
 }

@@ -127,9 +127,9 @@ func (g *Grid) paintTile(p *widget.Canvas, r cell.Rect, k *model.Watched) {
 		g.s.Selection.Pick(key)
 		return nil
 	})
-	mark, style := g.s.Mark(k, p.Look)
+	mark, style := g.s.Tell.Mark(k, p.Look)
 	used := " " + session.UsedText(k, 11) + " "
-	name := g.s.ShortName(key, max(4, r.W-8-safetext.Width(used)))
+	name := g.s.Names.Short(key, max(4, r.W-8-safetext.Width(used)))
 	x := p.Spans(r.X+1, r.Y, r.X+r.W-1, widget.Styled(chosen, line), widget.Styled(mark+" ", style), widget.Styled(name+" ", p.Look.Title))
 	p.Buffer.Right(x, r.Y, r.X+r.W-2, used, style)
 	in := r.Inset(1)

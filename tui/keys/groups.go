@@ -55,7 +55,7 @@ func (t *table) list() {
 	g := &t.groups
 	if all := t.s.Rows.Filter() != ""; g.built != t.s.Rows.Sorts || g.all != all {
 		g.built, g.all = t.s.Rows.Sorts, all
-		g.tree.build(t.s.Rows.Rows, t.s.Name, all)
+		g.tree.build(t.s.Rows.Rows, t.s.Names.Of, all)
 	}
 	t.lines = g.tree.lines
 	if g.at != "" && g.tree.groupLine(g.at) < 0 {

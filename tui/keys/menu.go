@@ -45,7 +45,7 @@ func (d *Screen) menuAt(x, y int) tea.Cmd {
 		return nil
 	}
 	first := []shell.Choice{{Name: "select", What: "selects the key, and closes this", Aside: "enter"}}
-	p := d.s.Shell.Menu(d.s.Name(k.Reading.Key), first, shell.OfKey)
+	p := d.s.Shell.Menu(d.s.Names.Of(k.Reading.Key), first, shell.OfKey)
 	if x >= 0 {
 		p.Beside(x, y)
 	}
@@ -79,7 +79,7 @@ func (d *Screen) peek() tea.Cmd {
 		if k := d.s.Selection.Current(); err != nil || cost < 1 {
 			d.s.Shell.Warn("A cost is a number of 1 or more.")
 		} else if k != nil {
-			d.s.Shell.Say(d.s.Name(k.Reading.Key) + ": " + d.lookAhead(k, cost))
+			d.s.Shell.Say(d.s.Names.Of(k.Reading.Key) + ": " + d.lookAhead(k, cost))
 		}
 	}
 	said("")
@@ -138,7 +138,7 @@ type whatIf struct {
 // ask lets a person type other terms and shows at once what they would have done.
 func (w *whatIf) ask() {
 	if k := w.s.Selection.Current(); k != nil {
-		w.s.AskWhatIf(&w.other, k.Reading.Target, "algorithm, limit and burst; x2 doubles · enter keeps · esc ends", func() {
+		w.other.Ask(w.s.Shell, k.Reading.Target, "algorithm, limit and burst; x2 doubles · enter keeps · esc ends", func() {
 			if w.key = ""; !w.other.On {
 				w.s.Shown.Time.Compare(nil)
 			}
@@ -194,7 +194,7 @@ func tip(of string) string { return format.Line(tips, of) }
 // cellTip says what a cell of a row is made of.
 func (t *table) cellTip(title string, k *model.Watched) string {
 	if k.Reading.Err != "" {
-		return t.s.Name(k.Reading.Key) + " " + safetext.Clean(k.Reading.Err) + "."
+		return t.s.Names.Of(k.Reading.Key) + " " + safetext.Clean(k.Reading.Err) + "."
 	}
 	g, target := &k.Gauge, &k.Reading.Target
 	limit := describe.Title(target.Algorithm) + ", " + session.LimitText(*target) + tip("from "+target.LimitFrom.String()) + "."
@@ -228,7 +228,7 @@ func (t *table) cellTip(title string, k *model.Watched) string {
 	case "library":
 		return evidenceTip(target)
 	}
-	return t.s.Name(k.Reading.Key) + ": " + limit + " " + evidenceTip(target)
+	return t.s.Names.Of(k.Reading.Key) + ": " + limit + " " + evidenceTip(target)
 }
 
 // usedTip writes down what the used count is the sum of.
@@ -297,7 +297,7 @@ func evidenceTip(t *model.Target) string {
 func (t *table) groupTip(g *group) string {
 	text := fmt.Sprintf("%s begin with %s: %d denied, %d near.", format.Plural(g.keys, "key"), g.path, g.denied, g.near)
 	if g.worst != nil {
-		text += fmt.Sprintf(" The fill is that of the nearest to its limit, %s.", t.s.Name(g.worst.Reading.Key))
+		text += fmt.Sprintf(" The fill is that of the nearest to its limit, %s.", t.s.Names.Of(g.worst.Reading.Key))
 	}
 	return text + " Rates are sums."
 }

@@ -30,9 +30,9 @@ func (v view) paintTimeline(r cell.Rect, k *model.Watched) {
 	case k == nil:
 		v.paintAdvice(room)
 	case sentence:
-		v.c.Spans(room.X, room.Y, room.X+room.W, v.s.Headline(k, v.c.Look, room.W)...)
+		v.c.Spans(room.X, room.Y, room.X+room.W, v.s.Tell.Headline(k, v.c.Look, room.W)...)
 	default: // no row is left for the sentence
-		v.c.Aside(r, widget.Width(title...), v.s.NextSlot(k, v.c.Look))
+		v.c.Aside(r, widget.Width(title...), v.s.Tell.NextSlot(k, v.c.Look))
 	}
 	v.s.Shown.Time.Paint(v.c, in, k, v.s.Shown.Moment(), k != nil && k.Reading.Key == v.s.Selection.Selected)
 }
@@ -63,8 +63,8 @@ func (v view) timelineTitle(k *model.Watched, room int) []widget.Span {
 	}
 	t := k.Reading.Target
 	limit := session.LimitText(t)
-	mark, style := v.s.Mark(k, v.c.Look)
-	name := v.s.Name(k.Reading.Key)
+	mark, style := v.s.Tell.Mark(k, v.c.Look)
+	name := v.s.Names.Of(k.Reading.Key)
 	algorithm := describe.Title(t.Algorithm)
 	inferred := algorithm + collect.If(t.Inferred, " (inferred)", "")
 	facts := " · " + cmp.Or(format.First(room-safetext.Width(name+" · ")-2, inferred+" · "+limit, algorithm+" · "+limit,
@@ -96,7 +96,7 @@ func (v view) paintBars(r cell.Rect) {
 	} else { // in one line with the rows around it
 		in.X, in.W = r.X+1, max(r.W-2, 0)
 		if k != nil && v.screen.areas.timeline.H == 0 { // which has the sentence else
-			v.c.Spans(in.X, in.Y, in.X+in.W, v.s.Headline(k, v.c.Look, in.W)...)
+			v.c.Spans(in.X, in.Y, in.X+in.W, v.s.Tell.Headline(k, v.c.Look, in.W)...)
 			_, in = in.Top(1)
 		}
 	}
@@ -161,7 +161,7 @@ func (v injectorPane) title(room int) []widget.Span {
 	}
 	if s := v.s.Orders.Rate(); s != nil {
 		title = append(title, widget.Styled(" · "+v.s.Orders.UnderWay(s)+" at ", v.c.Look.Injected),
-			widget.Styled(v.s.ShortName(s.Key, 30), v.c.Look.Injected))
+			widget.Styled(v.s.Names.Short(s.Key, 30), v.c.Look.Injected))
 	} else if v.s.Orders.Firing() > 0 {
 		title = append(title, widget.Styled(fmt.Sprintf(" · %d under way", v.s.Orders.Firing()), v.c.Look.Injected))
 	}

@@ -153,7 +153,7 @@ func (c keyCell) name() {
 		c.c.Buffer.Text(c.x+1, c.y, c.x+c.w, short, st)
 		return
 	}
-	name := c.table.s.Name(c.k.Reading.Key)
+	name := c.table.s.Names.Of(c.k.Reading.Key)
 	if g := c.table.groups.tree.of[c.k.Reading.Key]; c.table.groups.on && g != nil {
 		name = strings.TrimPrefix(name, g.path)
 		c.x, c.w = c.x+indent*(g.depth+1), c.w-indent*(g.depth+1)
@@ -161,12 +161,12 @@ func (c keyCell) name() {
 	if c.k.Pinned {
 		name = c.c.Look.PinMark + " " + name
 	}
-	c.c.Buffer.Text(c.x+1, c.y, c.x+c.w, c.table.s.Families().Shorten(name, c.w-1, safetext.Ellipsis), st)
+	c.c.Buffer.Text(c.x+1, c.y, c.x+c.w, c.table.s.Names.Families().Shorten(name, c.w-1, safetext.Ellipsis), st)
 }
 
 // server says on which of several servers the key is.
 func (c keyCell) server() {
-	c.text(safetext.Clip(c.table.s.Options.Target, c.w, safetext.Ellipsis), c.table.s.TargetStyle(c.c.Look))
+	c.text(safetext.Clip(c.table.s.Options.Target, c.w, safetext.Ellipsis), session.TargetStyle(c.table.s.Options.Colour, c.c.Look))
 }
 
 func (c keyCell) limiter() {

@@ -43,7 +43,7 @@ func New(s *session.Session) *Screen {
 	d := &Screen{s: s, table: table{s: s, rows: widget.Rows{Height: 1}}, what: whatIf{s: s}}
 	d.table.peers = []*table{&d.table}
 	d.actions = append(append(d.rowActions(), s.Actions().Without(shell.ZoomIn, shell.ZoomOut)...), d.travel()...)
-	d.actions = append(append(d.actions, s.ZoomActions(d.zoom)...), shell.Moves("keys", "key", d.table.step,
+	d.actions = append(append(d.actions, session.ZoomActions(s.Shell, d.zoom)...), shell.Moves("keys", "key", d.table.step,
 		func() int { return max(1, d.rowsShown()-1) }, func() int { return len(d.table.lines) })...)
 	d.actions = append(d.actions,
 		shell.Bind("view", "expand", "enter", "expands the pane; opens or folds a group", d.expand).For(shell.ToLook).Hinted("expand"),
@@ -173,7 +173,7 @@ func (d *Screen) study() tea.Cmd {
 	if k == nil || k.Timeline == nil {
 		return nil
 	}
-	t := lab.TraceOf(d.s.Name(k.Reading.Key), k, d.s.Shown.At())
+	t := lab.TraceOf(d.s.Names.Of(k.Reading.Key), k, d.s.Shown.At())
 	return tea.Batch(d.s.Shell.Show("lab"), func() tea.Msg { return screenlab.OpenMsg{Trace: t} })
 }
 

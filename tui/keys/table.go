@@ -78,15 +78,15 @@ func (v tableView) paint(r cell.Rect) {
 	for i := range shown {
 		if l := v.table.lines[v.table.top+i]; l.group == nil && (!v.table.groups.on || v.table.groups.tree.of[l.key.Reading.Key] == nil) {
 			alone[l.table] = append(alone[l.table], l.key.Reading.Key)
-			longest = max(longest, safetext.Width(v.s.Name(l.key.Reading.Key)))
+			longest = max(longest, safetext.Width(v.s.Names.Of(l.key.Reading.Key)))
 		}
 	}
 	if v.table.groups.on {
 		longest = in.W // their names are indented
 	} else if v.c.Framed && v.table.several() == nil {
-		if v.common = v.s.Families().Common(in.W/4, safetext.Ellipsis); v.common != nil {
+		if v.common = v.s.Names.Families().Common(in.W/4, safetext.Ellipsis); v.common != nil {
 			longest = collect.Most(alone[v.table], func(key string) int {
-				return safetext.Width(v.s.Families().Own(v.s.Name(key), safetext.Ellipsis))
+				return safetext.Width(v.s.Names.Families().Own(v.s.Names.Of(key), safetext.Ellipsis))
 			})
 		}
 	}
@@ -224,7 +224,7 @@ func (v tableView) row(r cell.Rect, widths *[len(columns)]int, l line) {
 	if selected {
 		g.Text(r.X, r.Y, r.X+1, v.c.Look.SelMark, v.c.Look.Accent)
 	}
-	mark, markStyle := v.s.Mark(k, v.c.Look)
+	mark, markStyle := v.s.Tell.Mark(k, v.c.Look)
 	g.Text(r.X+1, r.Y, r.X+3, mark+" ", markStyle) // some fonts draw the mark wider than its cell
 	x := r.X + 3
 	for i := range columns {
@@ -258,7 +258,7 @@ func (v tableView) row(r cell.Rect, widths *[len(columns)]int, l line) {
 func (v tableView) keyWords(r cell.Rect, widths *[len(columns)]int, k *model.Watched) {
 	lane, cells := laneAt(widths)
 	if r.H > 1 {
-		words := v.s.Headline(k, v.c.Look, lane-3)[1:]
+		words := v.s.Tell.Headline(k, v.c.Look, lane-3)[1:]
 		for i := range words {
 			if (keyCell{k: k}).fine() {
 				words[i].Style = v.c.Look.Dim
@@ -390,13 +390,13 @@ type names struct {
 
 // shorten makes texts of so many cells for keys of a session; with own, of what is not common to their families.
 func (n *names) shorten(s *session.Session, keys []string, cells int, own bool) {
-	families := s.Families()
+	families := s.Names.Families()
 	if n.short != nil && n.cells == cells && n.own == own && n.changes == families.Changes() && slices.Equal(n.keys, keys) {
 		return
 	}
 	shown := make([]string, len(keys))
 	for i, key := range keys {
-		if shown[i] = s.Name(key); own {
+		if shown[i] = s.Names.Of(key); own {
 			shown[i] = families.Own(shown[i], safetext.Ellipsis)
 		}
 	}

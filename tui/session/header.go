@@ -35,35 +35,34 @@ const dateFrom, fullVerdict = 80, 120
 const largeColumns, largeRows = 120, 40
 
 // large reports whether the verdict stands in large type.
-func (s *Session) large() bool {
-	b := &s.Shell.Canvas.Buffer
-	return len(s.Peers) == 0 && !b.ASCII && b.W >= largeColumns && b.H >= largeRows
+func (h header) large() bool {
+	b := &h.c.Buffer
+	return len(h.s.Peers) == 0 && !b.ASCII && b.W >= largeColumns && b.H >= largeRows
 }
 
-// HeaderRows returns two, more where the verdict stands in large type, or one and a line for each of several
+// rows returns two, more where the verdict stands in large type, or one and a line for each of several
 // servers, and one more while an alert of the configuration fires.
-func (s *Session) HeaderRows() int {
-	n := collect.If(s.large(), 1+widget.TypeRows, 1+max(len(s.Peers), 1))
-	if all, _ := s.firing(); len(all) > 0 {
+func (h header) rows() int {
+	n := collect.If(h.large(), 1+widget.TypeRows, 1+max(len(h.s.Peers), 1))
+	if all, _ := h.firing(); len(all) > 0 {
 		n++
 	}
 	return n
 }
 
-// Header draws two lines that answer the questions of the person on call: is Redis healthy, which
+// paint draws two lines that answer the questions of the person on call: is Redis healthy, which
 // keys are throttled, and which are near their limit.
-func (s *Session) Header(p *widget.Canvas, r cell.Rect) {
-	h := header{p, s}
+func (h header) paint(r cell.Rect) {
 	h.paintServer(r.X, r.Y, r.X+r.W)
-	if s.Shown.Back() > 0 && !s.Shown.Replayed() { // the whole line says that this is not now
-		p.Buffer.Wash(cell.Rect{X: r.X, Y: r.Y, W: r.W, H: 1}, p.Look.BadgeWarn)
+	if h.s.Shown.Back() > 0 && !h.s.Shown.Replayed() { // the whole line says that this is not now
+		h.c.Buffer.Wash(cell.Rect{X: r.X, Y: r.Y, W: r.W, H: 1}, h.c.Look.BadgeWarn)
 	}
-	if s.Peers == nil {
+	if h.s.Peers == nil {
 		h.paintVerdict(r.X, r.Y+1, r.X+r.W)
 	} else {
-		h.paintPeers(cell.Rect{X: r.X, Y: r.Y + 1, W: r.W, H: len(s.Peers)})
+		h.paintPeers(cell.Rect{X: r.X, Y: r.Y + 1, W: r.W, H: len(h.s.Peers)})
 	}
-	if all, failed := s.firing(); len(all) > 0 {
+	if all, failed := h.firing(); len(all) > 0 {
 		h.paintAlerts(r.X, r.Y+r.H-1, r.X+r.W, all, failed)
 	}
 	h.tips(r)
@@ -115,7 +114,7 @@ func (h header) paintServer(x, y, end int) {
 	if _, host, ok := strings.Cut(target, "://"); ok && safetext.Width(target) > room { // the host matters more than the scheme
 		target = host
 	}
-	name := widget.Styled(safetext.Shorten(target, room, safetext.Ellipsis), h.s.TargetStyle(h.c.Look))
+	name := widget.Styled(safetext.Shorten(target, room, safetext.Ellipsis), TargetStyle(h.s.Options.Colour, h.c.Look))
 	h.c.Flow(cell.Rect{X: x, Y: y, W: edge - x, H: 1}, collect.Map(append([]widget.Span{name}, facts...),
 		func(p widget.Span) []widget.Span { return []widget.Span{p} })...)
 }
@@ -133,7 +132,7 @@ func (h header) serverFacts(s model.Server) []widget.Span {
 	health := &h.s.Shown.Board().Health
 	list := Concerns(health, s)
 	if len(list) == 0 || !list[0].Bad {
-		name := func(key string) string { return h.s.ShortName(key, longestName) }
+		name := func(key string) string { return h.s.Names.Short(key, longestName) }
 		list = append(Refusals(health, h.s.Shown.Board(), true, name), list...)
 	}
 	if len(list) > 0 && (h.s.Shown.Age() == 0 || health.At <= h.s.Shown.At()) {
@@ -189,7 +188,7 @@ func (h header) state() (string, themes.Style) {
 func (h header) playing() (string, themes.Style) {
 	switch {
 	case h.s.Shown.Replayed() && h.s.Shown.Started:
-		return h.s.replayed(h.c.Look)
+		return replayed(h.s.Shown.Playback(), h.c.Look)
 	case h.s.Shown.Back() > 0:
 		return "PAUSED, " + format.Span(h.s.Shown.Age()) + " back · esc now", h.c.Look.BadgeWarn
 	case h.s.Shown.Paused():
@@ -238,7 +237,7 @@ func (h header) paintVerdict(x, y, end int) {
 		return
 	case !h.s.Shown.Started:
 		return
-	case h.s.Options.Saving.Past != nil && h.s.Shown.Back() > 0 && h.s.Shown.At() != h.s.recalled:
+	case h.s.Options.Saving.Past != nil && h.s.Shown.Back() > 0 && h.s.Shown.At() != h.s.Past.recalled:
 		h.c.Spans(x+1, y, end, widget.Styled("reading what was seen at "+format.Clock(h.s.Shown.At())+"…", h.c.Look.Dim))
 		return
 	case t.Keys == 0:
@@ -248,7 +247,7 @@ func (h header) paintVerdict(x, y, end int) {
 	}
 	stale := h.s.Shown.Stale
 	ok := max(t.Keys-t.Throttled-t.Eased-t.Near-t.Broken-t.Unknown-t.Likely-t.Gone-stale, 0)
-	if h.s.large() {
+	if h.large() {
 		x = h.paintWait(x+1, y, end, &t) - 1
 	}
 	first, wide := x, end
@@ -268,7 +267,7 @@ func (h header) paintVerdict(x, y, end int) {
 	if h.s.Shown.Board().Sweep.Behind+stale > 0 || h.s.Shown.Back() > 0 && t.Unknown > 0 && t.Throttled > 0 {
 		over += " at least"
 	}
-	if t.Throttled == 0 && h.s.unsure(&t) == 0 && wide-first < fullVerdict {
+	if t.Throttled == 0 && h.unsure(&t) == 0 && wide-first < fullVerdict {
 		x = h.c.Spans(x+3, y, end, widget.Styled("nobody is throttled", h.c.Look.Good))
 	} else {
 		show(over, t.Throttled, "throttled", h.c.Look.Denied)
@@ -292,25 +291,25 @@ func (h header) paintVerdict(x, y, end int) {
 		show(h.c.Look.BadMark, t.Unknown, "unknown", h.c.Look.Unknown)
 	}
 	if t.Likely > 0 {
-		show(likelyMark, t.Likely, h.s.likelyText(&t, end-x-len("   ~  ")-len(strconv.Itoa(t.Likely))), h.c.Look.Unknown)
+		show(likelyMark, t.Likely, h.likelyText(&t, end-x-len("   ~  ")-len(strconv.Itoa(t.Likely))), h.c.Look.Unknown)
 	}
 	end = h.paintFlow(x, y, end, &t)
-	if h.s.large() {
+	if h.large() {
 		x, y, end = first-2, y+1, wide
 	}
 	h.paintLongest(x+3, y, end, &t)
 }
 
 // unsure returns of how many keys it is not known whether they are throttled now.
-func (s *Session) unsure(t *model.Totals) int {
-	return min(t.Unknown+t.Broken+t.Likely+s.Shown.Stale+s.Shown.Board().Sweep.Behind, t.Keys)
+func (h header) unsure(t *model.Totals) int {
+	return min(t.Unknown+t.Broken+t.Likely+h.s.Shown.Stale+h.s.Shown.Board().Sweep.Behind, t.Keys)
 }
 
 // paintLongest says which throttled key waits longest, or that no key is throttled, and which was the latest.
 func (h header) paintLongest(x, y, end int, t *model.Totals) {
 	key, spans := "", []widget.Span(nil)
 	room := end - x - 25
-	if h.s.large() {
+	if h.large() {
 		room -= len("until the last throttled key is free: ") - len("longest: ")
 	}
 	if room < 6 {
@@ -318,19 +317,19 @@ func (h header) paintLongest(x, y, end int, t *model.Totals) {
 	}
 	if k := t.Worst; k != nil {
 		key = k.Reading.Key
-		name, limit := h.s.ShortName(key, min(room, longestName)), " · "+LimitText(k.Reading.Target)
+		name, limit := h.s.Names.Short(key, min(room, longestName)), " · "+LimitText(k.Reading.Target)
 		if room < safetext.Width(name)+safetext.Width(limit) {
 			limit = ""
 		}
 		before, frees := "longest: ", " frees in "+NextText(&k.Gauge, 6)
 		if k.Gauge.Next == limiter.Never {
 			frees = " never frees"
-		} else if h.s.large() { // the digits say it
+		} else if h.large() { // the digits say it
 			before, frees = "until the last throttled key is free: ", ""
 		}
 		spans = []widget.Span{widget.Styled(before, h.c.Look.Dim), widget.Styled(name, h.c.Look.Text),
 			widget.Styled(limit, h.c.Look.Dim), widget.Styled(frees, h.c.Look.Denied)}
-	} else if unsure := h.s.unsure(t); t.Throttled == 0 && unsure > 0 {
+	} else if unsure := h.unsure(t); t.Throttled == 0 && unsure > 0 {
 		text := "whether a key is throttled is not known"
 		if unsure < t.Keys {
 			text = "not known of " + format.Plural(unsure, "key") + ", and none of the others is throttled"
@@ -344,7 +343,7 @@ func (h header) paintLongest(x, y, end int, t *model.Totals) {
 				if key = a.Key; a.What == model.BecameThrottled { // it is free since, and its episode not over
 					ago = "a moment ago"
 				}
-				ago = " · last " + h.s.ShortName(key, min(room, longestName)) + ", " + ago
+				ago = " · last " + h.s.Names.Short(key, min(room, longestName)) + ", " + ago
 				if safetext.Width(ago) <= room {
 					spans = append(spans, widget.Styled(ago, h.c.Look.Dim))
 				}

@@ -16,24 +16,32 @@ import (
 	"ratescope/themes"
 	"ratescope/tui/chart"
 	"ratescope/tui/shell"
+	"ratescope/tui/state"
 	"ratescope/tui/widget"
 )
+
+// teller says how keys are at the moment on screen. When they will deny requests is worked out once a second of its clock.
+type teller struct {
+	shown  *state.Boards
+	of     *model.Board // of which denied is
+	second int64
+	denied map[string]time.Duration // the time until a key denies; -1: not within a window
+}
 
 // Headline describes the state of a key in one sentence behind its sign: whether a request is admitted, how much of
 // the limit is used, when the next request is admitted, and how many are denied. Clauses that do not
 // fit into so many columns are left out from the end.
-func (s *Session) Headline(k *model.Watched, l chart.Look, columns int) []widget.Span {
-	mark, st := s.Mark(k, l)
-	word := map[model.KeyState]string{model.Throttled: "throttled", model.WasThrottled: "free again",
+func (t *teller) Headline(k *model.Watched, l chart.Look, columns int) []widget.Span {
+	mark, st := t.Mark(k, l)
+	word := cmp.Or(map[model.KeyState]string{model.Throttled: "throttled", model.WasThrottled: "free again",
 		model.UnreadableState: "cannot be read", model.Silent: "silent", model.LikelyOver: "likely a limiter",
-		model.LikelyState: "likely a limiter"}[k.State(s.Shown.At())]
-	word = cmp.Or(word, "ok")
-	g, t := &k.Gauge, &k.Reading.Target
-	age, old := s.Shown.Outdated(k)
+		model.LikelyState: "likely a limiter"}[k.State(t.shown.At())], "ok")
+	g, target := &k.Gauge, &k.Reading.Target
+	age, old := t.shown.Outdated(k)
 	switch {
 	case old:
 		word, st = "last known "+format.Span(age)+" ago", l.Unknown
-	case !g.NextKnown && k.Reading.Err == "" && t.LimitKnown && t.Window > 0:
+	case !g.NextKnown && k.Reading.Err == "" && target.LimitKnown && target.Window > 0:
 		word = collect.If(g.Used.Known, "wait: not known", "used: not known")
 	case !g.NextKnown && k.Reading.Err == "":
 		word = "limit unknown"
@@ -44,14 +52,14 @@ func (s *Session) Headline(k *model.Watched, l chart.Look, columns int) []widget
 	add := func(text string, style themes.Style) {
 		spans = append(spans, widget.Styled(", ", l.Dim), widget.Styled(text, style))
 	}
-	if g.Used.Known && t.LimitKnown && t.Limit.Count > 0 {
-		text := fmt.Sprintf("%s of %s", format.Short(g.Used.N), format.Short(model.Capacity(*t)))
-		if window := t.Window; window > 0 {
+	if g.Used.Known && target.LimitKnown && target.Limit.Count > 0 {
+		text := fmt.Sprintf("%s of %s", format.Short(g.Used.N), format.Short(model.Capacity(*target)))
+		if window := target.Window; window > 0 {
 			text += " in " + format.Length(window)
 		}
 		add(text, l.Text)
 	}
-	if next := s.NextSlot(k, l); next.Text != "" {
+	if next := t.NextSlot(k, l); next.Text != "" {
 		add(next.Text, next.Style)
 	}
 	pace := g.Pace()
@@ -64,7 +72,7 @@ func (s *Session) Headline(k *model.Watched, l chart.Look, columns int) []widget
 		add(format.PerSecond(pace.V), l.Dim)
 	}
 	if g.NextKnown && g.Next == 0 && !old {
-		if in, known := s.deniedIn(k); known {
+		if in, known := t.deniedIn(k); known {
 			add("at this rate denied in "+format.Wait(in), l.Near)
 		}
 	}
@@ -75,9 +83,9 @@ func (s *Session) Headline(k *model.Watched, l chart.Look, columns int) []widget
 }
 
 // NextSlot returns when a request would be admitted, or how many would be now; "" if unknown.
-func (s *Session) NextSlot(k *model.Watched, l chart.Look) widget.Span {
+func (t *teller) NextSlot(k *model.Watched, l chart.Look) widget.Span {
 	g := &k.Gauge
-	_, old := s.Shown.Outdated(k)
+	_, old := t.shown.Outdated(k)
 	switch {
 	case !g.NextKnown || old:
 	case g.Next == limiter.Never:
@@ -90,38 +98,30 @@ func (s *Session) NextSlot(k *model.Watched, l chart.Look) widget.Span {
 	return widget.Span{}
 }
 
-// outlook holds the times until keys will deny requests, calculated once a second of the screen's
-// clock.
-type outlook struct {
-	of     *model.Board // on screen
-	second int64
-	denied map[string]time.Duration // -1: not within a window
-}
-
 // deniedIn returns after how long a key denies if its requests go on as in the last seconds.
-func (s *Session) deniedIn(k *model.Watched) (time.Duration, bool) {
+func (t *teller) deniedIn(k *model.Watched) (time.Duration, bool) {
 	if !k.Gauge.RecentKnown {
 		return 0, false
 	}
-	if b, second := s.Shown.Board(), int64(s.Shown.At())/1e6; s.outlook.of != b || s.outlook.second != second {
-		s.outlook = outlook{b, second, map[string]time.Duration{}}
+	if b, second := t.shown.Board(), int64(t.shown.At())/1e6; t.of != b || t.second != second {
+		t.of, t.second, t.denied = b, second, map[string]time.Duration{}
 	}
-	in, known := s.outlook.denied[k.Reading.Key]
+	in, known := t.denied[k.Reading.Key]
 	if !known {
 		in = -1
-		if after, ok := k.Reading.DeniedIn(s.Shown.At(), k.Gauge.Recent); ok {
+		if after, ok := k.Reading.DeniedIn(t.shown.At(), k.Gauge.Recent); ok {
 			in = after
 		}
-		s.outlook.denied[k.Reading.Key] = in
+		t.denied[k.Reading.Key] = in
 	}
 	return in, in >= 0
 }
 
-// Pace returns the time to the next picture. Sending one to the terminal costs most here, so a
+// pace returns the time to the next picture. Sending one to the terminal costs most here, so a
 // picture comes with every step of the timeline, and between two steps in even parts of about five
 // times the least that is allowed, which is half a second by default: numbers cannot be read any
 // faster. While nothing moves but time, a picture comes at every full second.
-func (s *Session) Pace() (wait time.Duration, idle bool) {
+func (s *Session) pace() (wait time.Duration, idle bool) {
 	now := int64(s.Shown.LiveAt())
 	if s.Shell.Options.Still || s.idleScreen() {
 		return time.Second - time.Duration(now%1e6)*time.Microsecond, true
@@ -166,55 +166,67 @@ func (s *Session) tick(local time.Time) {
 	}
 }
 
+// past is how the keys were read at moments before now.
+type past struct {
+	kept     func(at limiter.Instant) *model.Board // nil: nothing is kept
+	shown    *state.Boards
+	rows     *state.List
+	asked    limiter.Instant // the moment on screen of which it was asked last
+	recalled limiter.Instant // the one of which that is on screen
+	then     struct {        // the moment of an event
+		asked, at limiter.Instant
+		kept      *model.Board // as it was at at; nil: that was not kept
+	}
+}
+
 // recall finds out how the keys were read at the moment of the past that is on screen.
-func (s *Session) recall() tea.Cmd {
-	past, at := s.Options.Saving.Past, collect.If(s.Shown.Back() == 0, 0, s.Shown.At())
-	if past == nil || at == s.asked {
+func (p *past) recall() tea.Cmd {
+	at := collect.If(p.shown.Back() == 0, 0, p.shown.At())
+	if p.kept == nil || at == p.asked {
 		return nil
 	}
-	s.asked = at
+	p.asked = at
 	return func() tea.Msg {
-		kept := past(at)
+		kept := p.kept(at)
 		return shell.Then(func() tea.Cmd {
-			s.recalled = at
-			s.Shown.Recall(kept, at)
-			s.Rows.Reorder()
+			p.recalled = at
+			p.shown.Recall(kept, at)
+			p.rows.Reorder()
 			return nil
 		})
 	}
 }
 
-// AskThen finds out how the keys were read at a moment before the one on screen.
-func (s *Session) AskThen(at limiter.Instant) tea.Cmd {
-	past := s.Options.Saving.Past
-	if past == nil || s.then.asked == at || s.then.asked != s.then.at || at >= s.Shown.At() {
+// Ask finds out how the keys were read at a moment before the one on screen.
+func (p *past) Ask(at limiter.Instant, redraw func()) tea.Cmd {
+	if p.kept == nil || p.then.asked == at || p.then.asked != p.then.at || at >= p.shown.At() {
 		return nil
 	}
-	s.then.asked = at
+	p.then.asked = at
 	return func() tea.Msg {
-		kept := past(at)
+		kept := p.kept(at)
 		return shell.Then(func() tea.Cmd {
-			if s.then.at, s.then.kept = at, kept; kept != nil {
-				s.then.kept = s.Shown.Board().AsOf(at, kept)
+			if p.then.at, p.then.kept = at, kept; kept != nil {
+				p.then.kept = p.shown.Board().AsOf(at, kept)
 			}
-			s.Shell.Redraw()
+			redraw()
 			return nil
 		})
 	}
 }
 
-// Then returns a key as it was read at a moment, of which AskThen was called, or by its timeline where that is not kept. It is nil
+// Then returns a key as it was read at a moment, for which Ask was called, or by its timeline where that is not kept. It is nil
 // while it is not known.
-func (s *Session) Then(k *model.Watched, at limiter.Instant) *model.Watched {
+func (p *past) Then(k *model.Watched, at limiter.Instant) *model.Watched {
 	switch {
-	case s.Options.Saving.Past == nil || at >= s.Shown.At():
+	case p.kept == nil || at >= p.shown.At():
 		return k.AsOf(at)
-	case s.then.at != at:
+	case p.then.at != at:
 		return nil
-	case s.then.kept == nil || s.then.kept.Key(k.Reading.Key) == nil:
+	case p.then.kept == nil || p.then.kept.Key(k.Reading.Key) == nil:
 		return k.AsOf(at)
 	}
-	return s.then.kept.Key(k.Reading.Key)
+	return p.then.kept.Key(k.Reading.Key)
 }
 
 // Pause pauses the picture, or continues it. The board is updated meanwhile.
@@ -224,9 +236,9 @@ func (s *Session) Pause() {
 	}
 }
 
-// SubtractInjected subtracts the requests fired from here from all figures, or shows them again. It
+// subtractInjected subtracts the requests fired from here from all figures, or shows them again. It
 // says for which keys that is not possible.
-func (s *Session) SubtractInjected() {
+func (s *Session) subtractInjected() {
 	of := s.Shown.Subtract()
 	s.Rows.Rebind()
 	switch {
@@ -272,8 +284,7 @@ func (s *Session) Scroll(earlier bool) {
 }
 
 // replayed returns the badge of a replay: where it is and how fast it goes.
-func (s *Session) replayed(look chart.Look) (string, themes.Style) {
-	p := s.Shown.Playback()
+func replayed(p model.Playback, look chart.Look) (string, themes.Style) {
 	where := format.Minutes(p.At.Sub(p.Begin)) + "/" + format.Minutes(p.End.Sub(p.Begin))
 	switch {
 	case p.Past:
@@ -320,36 +331,50 @@ func (c *cleaned) of(key string, clean func(string) string) string {
 	return name
 }
 
-// families holds the common parts of the names of the board's keys, so that a shortened name keeps the
-// part that differs. They are learned again when the number of keys changes.
-type families struct {
-	learned safetext.Families
-	board   *model.Board
-	keys    int
-}
-
 // mostLearned is the greatest number of names that are learned at once. Of more, any are learned.
 const mostLearned = 1024
 
-// Families returns the common parts of the names of the keys on the board.
-func (s *Session) Families() *safetext.Families {
-	f, b := &s.families, s.Shown.Board()
-	if f.board == b && f.keys == b.Len() {
-		return &f.learned
-	}
-	f.board, f.keys = b, b.Len()
-	n := 0
-	for key := range b.Keys() {
-		if n++; n > mostLearned {
-			break
-		}
-		f.learned.Learn(s.Name(key))
-	}
-	return &f.learned
+// names are those of keys as the terminal may show them. A shortened one keeps the part that differs from other names: what
+// they have in common is learned again when the number of keys changes.
+type names struct {
+	shown   *state.Boards
+	mask    bool // hide the middle
+	cleaned cleaned
+	learned safetext.Families
+	board   *model.Board // of whose names they are
+	keys    int          // on it then
 }
 
-// ShortName returns a key's name as Name does, in at most a number of columns. A longer name loses the
+// Of returns a key's name, without the middle of one that is wider than any screen.
+func (n *names) Of(key string) string {
+	return n.cleaned.of(key, func(key string) string {
+		const end = 512
+		if len(key) > 2*end && !n.mask {
+			key = key[:end] + key[len(key)-end:]
+		}
+		return FullName(key, n.mask)
+	})
+}
+
+// Families returns the common parts of the names of the keys on the board.
+func (n *names) Families() *safetext.Families {
+	b := n.shown.Board()
+	if n.board == b && n.keys == b.Len() {
+		return &n.learned
+	}
+	n.board, n.keys = b, b.Len()
+	learned := 0
+	for key := range b.Keys() {
+		if learned++; learned > mostLearned {
+			break
+		}
+		n.learned.Learn(n.Of(key))
+	}
+	return &n.learned
+}
+
+// Short returns a key's name as Of does, in at most a number of columns. A longer name loses the
 // parts that it has in common with other keys.
-func (s *Session) ShortName(key string, columns int) string {
-	return s.Families().Shorten(s.Name(key), columns, safetext.Ellipsis)
+func (n *names) Short(key string, columns int) string {
+	return n.Families().Shorten(n.Of(key), columns, safetext.Ellipsis)
 }

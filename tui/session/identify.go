@@ -23,20 +23,31 @@ import (
 	"ratescope/tui/widget"
 )
 
-// openGroups lists the limiters on the present board by library and pattern, but for the likely ones of patterns that were told, with
+// groups are the limiters on the present board by library and pattern, and what a person says the likely ones are.
+type groups struct {
+	app      *shell.App
+	live     func() *model.Board
+	library  func(name string) (identify.Library, bool) // describes one by its name; nil for none
+	find     Teach                                      // nil if no rule can be made here
+	mask     bool
+	untaught func() error    // takes back the rule that was written last; nil for none
+	told     map[string]bool // patterns for which rules were written since the last one was taken back
+}
+
+// open lists the limiters on the present board by library and pattern, but for the likely ones of patterns that were told, with
 // the evidence for the selected group and the terms that are missing.
-func (s *Session) openGroups() tea.Cmd {
+func (s *groups) open() tea.Cmd {
 	var readings []model.Reading
-	for _, k := range s.Shown.Live().Keys() {
+	for _, k := range s.live().Keys() {
 		if !k.Gone && !(s.told[k.Reading.Pattern] && k.Reading.Target.Evidence == model.Likely) {
 			readings = append(readings, k.Reading)
 		}
 	}
-	libraries := s.Options.Library
+	libraries := s.library
 	if libraries == nil {
 		libraries = func(string) (identify.Library, bool) { return identify.Library{}, false }
 	}
-	found := identify.Of(readings, s.Shown.Live().Sweep, libraries)
+	found := identify.Of(readings, s.live().Sweep, libraries)
 	found.Candidates = slices.DeleteFunc(found.Candidates, func(g identify.Group) bool { return s.told[g.Pattern] })
 	var choices []shell.Choice
 	for _, g := range found.Groups {
@@ -46,13 +57,13 @@ func (s *Session) openGroups() tea.Cmd {
 		choices = append(choices, s.groupChoice(&g, "has the shape of one"))
 	}
 	if len(choices) == 0 {
-		return s.Shell.Say("No limiter was found: name your own keys with --watch 'rl:*'.")
+		return s.app.Say("No limiter was found: name your own keys with --watch 'rl:*'.")
 	}
 	title := format.Plural(len(choices), "kind") + " of limiters: enter says what a likely one is"
 	if s.untaught != nil {
 		choices = append(choices, shell.Choice{Name: "take the last rule back", Aside: "z", Keys: []string{"z"}, Last: true})
 	}
-	p := s.Shell.NewPicker(title, choices)
+	p := s.app.NewPicker(title, choices)
 	p.Chosen = func(c shell.Choice) tea.Cmd {
 		if g, ok := c.Value.(identify.Group); ok {
 			return s.teach(g)
@@ -62,29 +73,29 @@ func (s *Session) openGroups() tea.Cmd {
 	if len(s.told) > 0 { // the next one that is to be told
 		p.Select(func(c shell.Choice) bool { g, ok := c.Value.(identify.Group); return ok && g.Evidence == model.Likely })
 	}
-	return s.Shell.Open(p)
+	return s.app.Open(p)
 }
 
 // groupChoice returns a group as a line of the list; as is what speaks for it where no library does.
-func (s *Session) groupChoice(g *identify.Group, as string) shell.Choice {
+func (s *groups) groupChoice(g *identify.Group, as string) shell.Choice {
 	const longest = 44
-	return shell.Choice{Name: safetext.Shorten(FullName(g.Pattern, s.Options.Mask), longest, safetext.Ellipsis),
+	return shell.Choice{Name: safetext.Shorten(FullName(g.Pattern, s.mask), longest, safetext.Ellipsis),
 		What: format.Plural(g.Keys, "key") + ", " + cmp.Or(g.Library, as), Aside: limitOf(g), Detail: s.about(g), Value: *g}
 }
 
 // teach opens what a group can be.
-func (s *Session) teach(g identify.Group) tea.Cmd {
+func (s *groups) teach(g identify.Group) tea.Cmd {
 	switch {
 	case g.Evidence != model.Likely: // the list stays, so that what is typed next reaches no screen
-		s.openGroups()
-		return s.Shell.Say("These are limiters already: nothing is to be said of them but a limit, with ratescope identify --write.")
-	case s.Options.Teach == nil:
-		return s.Shell.Warn("What is shown here takes no rules: a recording, and the embedded Redis, are as they are.")
+		s.open()
+		return s.app.Say("These are limiters already: nothing is to be said of them but a limit, with ratescope identify --write.")
+	case s.find == nil:
+		return s.app.Warn("What is shown here takes no rules: a recording, and the embedded Redis, are as they are.")
 	}
-	look := s.Shell.Canvas.Look
+	look := s.app.Canvas.Look
 	t := &teaching{s: s, group: g, says: "Reading some of its keys…", input: widget.NewInput(look, "limit  ", look.Raised)}
 	t.input.Placeholder = "COUNT/DURATION, as in 10/20s"
-	s.Shell.Open(t)
+	s.app.Open(t)
 	return t.ask("")
 }
 
@@ -111,7 +122,7 @@ func limitOf(g *identify.Group) string {
 }
 
 // about returns the sentences about a group, one a line.
-func (s *Session) about(one *identify.Group) string {
+func (s *groups) about(one *identify.Group) string {
 	var lines []string
 	say := func(what, text string) {
 		if text != "" {
@@ -134,8 +145,8 @@ func (s *Session) about(one *identify.Group) string {
 }
 
 // rule returns the configuration rule that adds the missing terms of a group.
-func (s *Session) rule(one *identify.Group) string {
-	words := []string{fmt.Sprintf("match: %q", FullName(one.Pattern, s.Options.Mask))}
+func (s *groups) rule(one *identify.Group) string {
+	words := []string{fmt.Sprintf("match: %q", FullName(one.Pattern, s.mask))}
 	if one.Library != "" {
 		words = append(words, "library: "+one.Library)
 	}
@@ -155,7 +166,7 @@ type Teach func(ctx context.Context, g identify.Group, limit string) ([]identify
 // teaching is the overlay in which a person says what a group of likely limiters is: one of the readings that fit, with
 // what each gives for some keys now, and the limit. It writes the rule.
 type teaching struct {
-	s        *Session
+	s        *groups
 	group    identify.Group
 	input    textinput.Model
 	asked    string // the limit that the readings are asked with
@@ -172,23 +183,23 @@ const readingAgain, unread = "Reading some of its keys under this limit…", "?"
 // ask asks for the readings under a limit.
 func (t *teaching) ask(limit string) tea.Cmd {
 	t.asked = limit
-	ctx := t.s.Shell.Context()
+	ctx := t.s.app.Context()
 	return func() tea.Msg {
-		fits, err := t.s.Options.Teach(ctx, t.group, limit)
+		fits, err := t.s.find(ctx, t.group, limit)
 		return shell.Then(func() tea.Cmd { return t.take(limit, fits, err) })
 	}
 }
 
 // take takes in the readings, unless a later limit was asked with, and writes the rule that waits for them.
 func (t *teaching) take(limit string, fits []identify.Fit, err error) (cmd tea.Cmd) {
-	t.s.Shell.Redraw()
+	t.s.app.Redraw()
 	if limit != t.asked {
 		return nil
 	}
 	switch t.held = limit; {
 	case err != nil: // they are read again, since the keys of some limiters live for seconds
 		t.fits, t.says, t.held = nil, safetext.Sentence(err.Error()), unread
-		if again := t.ask(limit); t.s.Shell.Over == t {
+		if again := t.ask(limit); t.s.app.Over == t {
 			cmd = tea.Tick(time.Second, func(time.Time) tea.Msg { return again() })
 		}
 		return cmd
@@ -212,7 +223,7 @@ func (t *teaching) Update(msg tea.Msg) (tea.Cmd, bool) {
 	if pressed {
 		switch k.String() {
 		case "esc":
-			return t.s.openGroups(), true
+			return t.s.open(), true
 		case "up":
 			t.selected = max(t.selected-1, 0)
 			return nil, true
@@ -273,19 +284,19 @@ func (t *teaching) write() (tea.Cmd, bool) {
 func (t *teaching) taught(taught identify.Taught, err error) tea.Cmd {
 	s, pattern := t.s, t.group.Pattern
 	if err != nil {
-		return s.Shell.Warn(safetext.Sentence(err.Error()))
+		return s.app.Warn(safetext.Sentence(err.Error()))
 	}
 	s.untaught, s.told[pattern] = taught.Undo, true
-	s.openGroups()
-	rule := "A rule for " + FullName(pattern, s.Options.Mask)
+	s.open()
+	rule := "A rule for " + FullName(pattern, s.mask)
 	if taught.Where == "" {
-		return s.Shell.Say(rule + " holds until the program ends: there is no folder for a configuration file.")
+		return s.app.Say(rule + " holds until the program ends: there is no folder for a configuration file.")
 	}
-	return s.Shell.Say(rule + " is in " + safetext.Clean(taught.Where) + ": z takes it back here, W z later.")
+	return s.app.Say(rule + " is in " + safetext.Clean(taught.Where) + ": z takes it back here, W z later.")
 }
 
 // untell takes the rule back that was written last.
-func (s *Session) untell() tea.Cmd {
+func (s *groups) untell() tea.Cmd {
 	undo := s.untaught
 	if undo == nil {
 		return nil
@@ -294,12 +305,12 @@ func (s *Session) untell() tea.Cmd {
 		err := undo()
 		return shell.Then(func() tea.Cmd {
 			if err != nil {
-				return s.Shell.Warn(safetext.Sentence(err.Error()))
+				return s.app.Warn(safetext.Sentence(err.Error()))
 			}
 			s.untaught = nil
 			clear(s.told)
-			s.openGroups()
-			return s.Shell.Say("The rule is taken back, and the file is as it was before.")
+			s.open()
+			return s.app.Say("The rule is taken back, and the file is as it was before.")
 		})
 	}
 }
@@ -361,7 +372,7 @@ func (t *teaching) Paint(p *widget.Canvas, _ cell.Rect) {
 		}
 	}
 	lines = append(lines, below...)
-	name := safetext.Shorten(FullName(t.group.Pattern, t.s.Options.Mask), width/2, safetext.Ellipsis)
+	name := safetext.Shorten(FullName(t.group.Pattern, t.s.mask), width/2, safetext.Ellipsis)
 	in := p.Overlay(width, len(lines)+5, "what "+name+" are",
 		"↑↓ chooses · enter writes the rule · esc goes back")
 	t.input.SetWidth(in.W - 10)

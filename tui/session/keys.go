@@ -43,9 +43,9 @@ func (s *Session) Actions() shell.Actions {
 			For(shell.ToAct).As(shell.Burst).In(shell.OfKey).Hinted("burst").Writing().When(live),
 		shell.Bind("fire", "rate", "r", "starts and stops firing at a rate", s.Orders.ToggleRate).For(shell.ToAct).As(shell.Rate).
 			In(shell.OfKey).Writing().When(live),
-		shell.Bind("fire", "more", "+", "raises N or the rate; in a replay the speed", func() tea.Cmd { return s.Adjust(true) }, "+", "=").
+		shell.Bind("fire", "more", "+", "raises N or the rate; in a replay the speed", func() tea.Cmd { return s.adjust(true) }, "+", "=").
 			As(shell.More).Hinted(faster).When(adjusts),
-		shell.Bind("fire", "less", "-", "lowers N or the rate; in a replay the speed", func() tea.Cmd { return s.Adjust(false) }, "-", "_").
+		shell.Bind("fire", "less", "-", "lowers N or the rate; in a replay the speed", func() tea.Cmd { return s.adjust(false) }, "-", "_").
 			As(shell.Less).Hinted(slower).When(adjusts),
 		shell.Bind("fire", "order", "~", "fires what you type: 60 5/s poisson cost:2", s.Orders.Compose).
 			In(shell.OfKey).Writing().When(live),
@@ -55,26 +55,26 @@ func (s *Session) Actions() shell.Actions {
 		shell.Bind("fire", "burst at a copy", "d", "fires a burst at a scratch copy of the key",
 			func() tea.Cmd { return s.Orders.Fire(model.Order{N: s.Orders.Burst, Scratch: true}) }).In(shell.OfKey).Writing().When(live),
 		shell.Bind("fire", "undo", "U", "takes back what was fired or changed", s.Orders.OpenActions).In(shell.OfKey).Writing(),
-		shell.Bind("fire", "without injected", `\`, "leaves what was fired from here out of all", s.SubtractInjected),
+		shell.Bind("fire", "without injected", `\`, "leaves what was fired from here out of all", s.subtractInjected),
 
 		shell.Bind("keys", "filter", "/", "filters keys by name, state: note: lib: alg:", s.openFilter).For(shell.ToFind).
 			Also("throttled denied search").Hinted(filter),
 		shell.Bind("keys", "sort", "s", "sorts by the next column", s.Rows.NextSort).For(shell.ToFind),
 		shell.Bind("keys", "reverse", "S", "reverses the order", s.Rows.Reverse),
 		shell.Bind("keys", "pin", "P", "pins the key on top, to compare it", s.Selection.Pin).For(shell.ToFind).In(shell.OfKey),
-		shell.Bind("keys", "copy", "y", "copies the row as text", s.CopyRow).In(shell.OfKey),
-		shell.Bind("keys", "identify", "W", "lists the limiters, and takes what yours are", s.openGroups).In(shell.Server).Also("found"),
-		shell.Bind("keys", "copy commands", "u", "copies commands that free or reset the key", s.CopyLines).In(shell.OfKey),
+		shell.Bind("keys", "copy", "y", "copies the row as text", s.copyRow).In(shell.OfKey),
+		shell.Bind("keys", "identify", "W", "lists the limiters, and takes what yours are", s.groups.open).In(shell.Server).Also("found"),
+		shell.Bind("keys", "copy commands", "u", "copies commands that free or reset the key", s.copyLines).In(shell.OfKey),
 		shell.Bind("keys", "export", "e", "exports all keys as they are now to JSON", s.Files.ExportKeys).As(shell.ExportKeys).
 			In(shell.Save, shell.Folder),
 		shell.Bind("keys", "csv", "E", "exports the rows as csv, md or jsonl", func() tea.Cmd {
 			rows := s.Rows.Rows
-			return s.AskFormat(format.Plural(len(rows), "key"), func(f report.Format) tea.Cmd { return s.Files.ExportRows(rows, f) })
+			return AskFormat(s.Shell, format.Plural(len(rows), "key"), func(f report.Format) tea.Cmd { return s.Files.ExportRows(rows, f) })
 		}).As(shell.ExportRows).In(shell.Save, shell.Folder).
 			Unless(nothing, func() bool { return s.Options.Saving.ExportRows == nil || !some() }),
 		shell.Bind("keys", "timeline", "V", "exports what the key did as csv, md or jsonl", func() tea.Cmd {
 			key := s.Selection.Selected
-			return s.AskFormat(s.Name(key), func(f report.Format) tea.Cmd { return s.Files.ExportHistory(key, f) })
+			return AskFormat(s.Shell, s.Names.Of(key), func(f report.Format) tea.Cmd { return s.Files.ExportHistory(key, f) })
 		}).In(shell.Save, shell.Folder).Unless(nothing, func() bool { return s.Options.Saving.History == nil || !some() }),
 		shell.Bind("keys", "record", "F", "records to a file, or ends the recording", s.Files.ToggleRecording).As(shell.Record).
 			In(shell.Save, shell.Folder).When(s.inReplay("This is a recording; R begins it anew.", never)),
@@ -88,16 +88,16 @@ func (s *Session) Actions() shell.Actions {
 		shell.Bind("time", "go to", "g", "goes to a time you type: 14:02:11, 30s ago", s.askTime).For(shell.ToTime).Also("past history").
 			Unless("There is no key yet.", func() bool { return !some() }),
 	}
-	return append(append(list, s.ZoomActions(s.Shown.Time.Zoom)...), s.Marks.Actions()...)
+	return append(append(list, ZoomActions(s.Shell, s.Shown.Time.Zoom)...), s.Marks.Actions()...)
 }
 
 // ZoomActions returns the keys that call zoom, which reports whether the stretch of time could be made longer (coarser) or
 // shorter.
-func (s *Session) ZoomActions(zoom func(coarser bool) bool) shell.Actions {
+func ZoomActions(app *shell.App, zoom func(coarser bool) bool) shell.Actions {
 	to := func(coarser bool, extreme string) func() {
 		return func() {
 			if !zoom(coarser) {
-				s.Shell.Say("This is the " + extreme + " stretch of time there is.")
+				app.Say("This is the " + extreme + " stretch of time there is.")
 			}
 		}
 	}
@@ -140,8 +140,8 @@ func (s *Session) openFilter() {
 	s.Shell.Open(p)
 }
 
-// Back returns what leads from the past or a pause to now, then what clears the filter; nil for neither.
-func (s *Session) Back() func() {
+// back returns what leads from the past or a pause to now, then what clears the filter; nil for neither.
+func (s *Session) back() func() {
 	switch {
 	case s.Shown.Paused():
 		return s.Pause
@@ -151,9 +151,9 @@ func (s *Session) Back() func() {
 	return nil
 }
 
-// Adjust raises or lowers what + and - change: the speed of a replay, or the amount of requests that
+// adjust raises or lowers what + and - change: the speed of a replay, or the amount of requests that
 // are fired.
-func (s *Session) Adjust(up bool) tea.Cmd {
+func (s *Session) adjust(up bool) tea.Cmd {
 	if !s.Shown.Replayed() {
 		return s.Orders.Adjust(up)
 	}
@@ -177,16 +177,16 @@ func (s *Session) askTime() tea.Cmd {
 }
 
 // AskFormat asks for the format of an export; what names the exported data.
-func (s *Session) AskFormat(what string, export func(report.Format) tea.Cmd) tea.Cmd {
+func AskFormat(app *shell.App, what string, export func(report.Format) tea.Cmd) tea.Cmd {
 	formats := collect.Map([]report.Format{report.CSV, report.Markdown, report.JSONLines},
 		func(f report.Format) shell.Choice { return shell.Choice{Name: string(f), Value: f} })
-	return s.Shell.Choose("export "+what+" as", formats,
+	return app.Choose("export "+what+" as", formats,
 		func(c shell.Choice) tea.Cmd { return export(c.Value.(report.Format)) })
 }
 
-// CopyLines puts the redis-cli lines that would free or reset the selected key on the
+// copyLines puts the redis-cli lines that would free or reset the selected key on the
 // clipboard. Nothing is run.
-func (s *Session) CopyLines() tea.Cmd {
+func (s *Session) copyLines() tea.Cmd {
 	k := s.Selection.Current()
 	switch {
 	case k == nil:
@@ -196,20 +196,20 @@ func (s *Session) CopyLines() tea.Cmd {
 	case s.Shown.Board().Server.Embedded:
 		return s.Shell.Warn("The embedded Redis has no address for redis-cli: fire at it, or press q.")
 	}
-	s.Shell.Say("Copied: the redis-cli lines for " + s.Name(k.Reading.Key) + ". Read them before you run them.")
+	s.Shell.Say("Copied: the redis-cli lines for " + s.Names.Of(k.Reading.Key) + ". Read them before you run them.")
 	return tea.SetClipboard(report.CommandLines(&k.Reading, s.Shown.Board().Server, s.Shown.LiveAt()))
 }
 
 // openTargets lists the commands that watch another Redis. Enter copies one; none of them is run.
-func (s *Session) openTargets() tea.Cmd {
-	return s.Shell.Choose("watch another Redis: enter copies", []shell.Choice{
+func openTargets(app *shell.App) tea.Cmd {
+	return app.Choose("watch another Redis: enter copies", []shell.Choice{
 		{Name: "ratescope --redis redis://HOST:6379", Detail: "watches the limiters that it finds"},
 		{Name: "ratescope --redis redis://HOST:6379 --watch 'rl:*' --limit 100/1m",
 			Detail: "watches the keys that you name, by your limit"},
 		{Name: "ratescope identify --redis redis://HOST:6379", Detail: "lists the limiters there"},
 		{Name: "ratescope", Detail: "shows the demo on its own Redis"},
 	}, func(c shell.Choice) tea.Cmd {
-		s.Shell.Say("Copied: " + c.Name)
+		app.Say("Copied: " + c.Name)
 		return tea.SetClipboard(c.Name)
 	})
 }
@@ -285,14 +285,14 @@ type OtherTerms struct {
 	text string // as typed
 }
 
-// AskWhatIf opens the prompt for other terms in place of those of as, and calls changed whenever o changes.
+// Ask opens the prompt for other terms in place of those of as, and calls changed whenever o changes.
 // Text that is not understood asks nothing, so that an answer on screen is always to the text in the prompt.
-func (s *Session) AskWhatIf(o *OtherTerms, as model.Target, note string, changed func()) {
+func (o *OtherTerms) Ask(app *shell.App, as model.Target, note string, changed func()) {
 	wrong := "not understood: as in gcra 100/1m"
 	switch kind := describe.KindOf(as.Algorithm); {
 	case as.LimitKnown:
 	case kind == describe.Arrival, kind == describe.Bucket:
-		s.Shell.Warn("The requests of a " + as.Algorithm.String() + " key are not known without its limit: " +
+		app.Warn("The requests of a " + as.Algorithm.String() + " key are not known without its limit: " +
 			"give it with --limit 100/1m or in a rule.")
 		return
 	default:
@@ -306,7 +306,7 @@ func (s *Session) AskWhatIf(o *OtherTerms, as model.Target, note string, changed
 		p.Complain(collect.If(o.On, "", wrong))
 		changed()
 	}
-	p = s.Shell.NewPrompt("what if ", o.text, note, try, func(_ string, kept bool) tea.Cmd {
+	p = app.NewPrompt("what if ", o.text, note, try, func(_ string, kept bool) tea.Cmd {
 		if !kept || !o.On {
 			*o = OtherTerms{}
 			changed()
@@ -316,7 +316,7 @@ func (s *Session) AskWhatIf(o *OtherTerms, as model.Target, note string, changed
 	try(o.text)
 	limit := strings.TrimPrefix(TermsText(as), as.Algorithm.String())
 	p.Suggest(collect.Map(limiter.Algorithms(), func(a limiter.Algorithm) string { return a.String() + limit }))
-	s.Shell.Open(p)
+	app.Open(p)
 }
 
 // WhatIfWords returns what became of requests and what would have become of them under other terms, a sentence each, the most

@@ -2,6 +2,7 @@ package session
 
 import (
 	"cmp"
+	"context"
 	_ "embed" // of errors.txt
 	"fmt"
 	"math"
@@ -21,6 +22,7 @@ import (
 	"ratescope/themes"
 	"ratescope/tui/cell"
 	"ratescope/tui/chart"
+	"ratescope/tui/shell"
 	"ratescope/tui/widget"
 )
 
@@ -44,17 +46,16 @@ const (
 
 // alerts are the alerts of the configuration that fire.
 type alerts struct {
+	app    *shell.App
+	next   func(context.Context) ([]News, error) // waits for news; nil: there are none
+	notify Notify
 	list   []report.Alert // the oldest first
 	missed report.Undelivered
-	told   []record.Marker // what fired, ended and was delivered, the oldest first
+	Told   []record.Marker // what fired, ended and was delivered, the oldest first, for the log of events
 }
 
 // mostTold bounds what is kept of alerts for the log of events.
 const mostTold = 500
-
-// Told returns the alerts of the configuration that began or ended, and what became of delivering them, the
-// oldest first, for the log of events.
-func (s *Session) Told() []record.Marker { return s.alerts.told }
 
 // tell adds lines to the log of events: one for each alert that begins or ends, but one for all of a rule that
 // do so at once where they are more than a few, and one for each delivery. now is on the server's clock.
@@ -83,11 +84,11 @@ func (a *alerts) tell(news []News, now limiter.Instant) {
 			case one.Key != nil:
 				m.Key = string(*one.Key)
 			}
-			a.told = append(a.told, m)
+			a.Told = append(a.Told, m)
 		}
 		if n.Failed != "" && n.Delivery == nil {
 			m.Text = n.Failed
-			a.told = append(a.told, m)
+			a.Told = append(a.Told, m)
 		}
 		if d := n.Delivery; d != nil {
 			m.Key, m.At, m.Text = "", now, "delivered to "+d.To
@@ -95,10 +96,10 @@ func (a *alerts) tell(news []News, now limiter.Instant) {
 				m.Text = "not " + m.Text + ": " + d.Why
 			}
 			m.Text += fmt.Sprintf(" (%s, %s)", d.Alert, d.State)
-			a.told = append(a.told, m)
+			a.Told = append(a.Told, m)
 		}
 	}
-	a.told = a.told[max(len(a.told)-mostTold, 0):]
+	a.Told = a.Told[max(len(a.Told)-mostTold, 0):]
 }
 
 // newsMsg delivers news; err is set when there will be no more.
@@ -107,29 +108,28 @@ type newsMsg struct {
 	err  error
 }
 
-// nextNews returns the command that waits for news.
-func (s *Session) nextNews() tea.Cmd {
-	if s.Options.News == nil {
+// wait returns the command that waits for news.
+func (a *alerts) wait() tea.Cmd {
+	if a.next == nil {
 		return nil
 	}
-	ctx := s.Shell.Context()
+	ctx := a.app.Context()
 	return func() tea.Msg {
-		news, err := s.Options.News(ctx)
+		news, err := a.next(ctx)
 		return newsMsg{news, err}
 	}
 }
 
-// hear handles news and waits for more.
-func (s *Session) hear(msg newsMsg) tea.Cmd {
+// hear handles news and waits for more. now is on the server's clock.
+func (a *alerts) hear(msg newsMsg, now limiter.Instant) tea.Cmd {
 	if msg.err != nil {
 		return nil
 	}
-	a := &s.alerts
-	a.tell(msg.news, s.Shown.LiveAt())
+	a.tell(msg.news, now)
 	var begun []report.Alert
 	for _, n := range msg.news {
 		if n.Failed != "" {
-			s.Shell.Warn(n.Failed)
+			a.app.Warn(n.Failed)
 		}
 		if n.Delivery != nil {
 			a.missed.Note(*n.Delivery)
@@ -143,8 +143,8 @@ func (s *Session) hear(msg newsMsg) tea.Cmd {
 			}
 		}
 	}
-	s.Shell.Redraw()
-	return tea.Batch(s.nextNews(), call(s.Options.Notify, begun), s.Shell.Wake())
+	a.app.Redraw()
+	return tea.Batch(a.wait(), call(a.notify, begun), a.app.Wake())
 }
 
 // sameAlert reports whether two alerts have the same rule and key.
@@ -174,10 +174,10 @@ func sentence(a *report.Alert) string { return safetext.Sentence(string(a.Text))
 
 // firing returns the alerts that fire on any of the servers. At the end is the one that began last of those whose delivery failed,
 // with what became of it in failed, else the one that began last of all.
-func (s *Session) firing() (all []report.Alert, failed *report.Delivery) {
+func (h header) firing() (all []report.Alert, failed *report.Delivery) {
 	var missed report.Undelivered
-	for _, p := range append(slices.Clone(s.Peers), s)[:max(len(s.Peers), 1)] {
-		all, missed = append(all, p.alerts.list...), append(missed, p.alerts.missed...)
+	for _, p := range append(slices.Clone(h.s.Peers), h.s)[:max(len(h.s.Peers), 1)] {
+		all, missed = append(all, p.Alerts.list...), append(missed, p.Alerts.missed...)
 	}
 	place := func(a *report.Alert) int {
 		return slices.IndexFunc(missed, func(d report.Delivery) bool { return d.Alert == a.Alert })
@@ -189,14 +189,6 @@ func (s *Session) firing() (all []report.Alert, failed *report.Delivery) {
 		failed = &missed[place(&all[n-1])]
 	}
 	return all, failed
-}
-
-// title returns the beginning of the window's title while alerts fire.
-func (a *alerts) title() string {
-	if n := len(a.list); n > 0 {
-		return "(" + format.Plural(n, "alert") + ") "
-	}
-	return ""
 }
 
 // paintAlerts draws the banner where alerts fire: the last of them, what became of its delivery, and how many there are.
@@ -219,19 +211,15 @@ func (h header) paintAlerts(x, y, end int, all []report.Alert, failed *report.De
 }
 
 // TargetStyle returns how the target's name is drawn: in its own colour where it has one.
-func (s *Session) TargetStyle(l chart.Look) themes.Style {
+func TargetStyle(colour string, l chart.Look) themes.Style {
 	inks := map[string][2]string{ // on dark ground, on light ground
 		"red": {"#ff6b6b", "#b3261e"}, "orange": {"#ffa94d", "#a04a00"}, "yellow": {"#ffd43b", "#7a5c00"}, "green": {"#69db7c", "#1b6e2c"},
 		"blue": {"#74c0fc", "#0b5394"}, "magenta": {"#e599f7", "#86198f"}, "cyan": {"#66d9e8", "#0b6670"}, "white": {"#ffffff", "#333333"},
 	}
-	pair, known := inks[s.Options.Colour]
-	if !known {
-		return l.Text
+	if pair, known := inks[colour]; known {
+		return themes.Style{Fg: themes.Hex(collect.If(l.Dark, pair[0], pair[1])), Attr: themes.Bold}
 	}
-	if l.Dark {
-		return themes.Style{Fg: themes.Hex(pair[0]), Attr: themes.Bold}
-	}
-	return themes.Style{Fg: themes.Hex(pair[1]), Attr: themes.Bold}
+	return l.Text
 }
 
 // Join makes the sessions of several servers one view: each knows the others.
@@ -239,13 +227,6 @@ func Join(all ...*Session) {
 	for _, s := range all {
 		s.Peers = all
 	}
-}
-
-// nextServer brings the next of the servers to the front.
-func (s *Session) nextServer() tea.Cmd {
-	next := s.Peers[(slices.Index(s.Peers, s)+1)%len(s.Peers)].Shell
-	next.Group.Front(next)
-	return nil
 }
 
 // paintPeers draws a line for each of several servers: whether it answers, what may be done to it, and how
@@ -260,7 +241,7 @@ func (h header) paintPeers(r cell.Rect) {
 			arms = " ARMED "
 		}
 		x := h.c.Spans(r.X, y, r.X+r.W, widget.Styled(mark, h.c.Look.Accent),
-			widget.Styled(p.Options.Target+strings.Repeat(" ", widest-safetext.Width(p.Options.Target)), p.TargetStyle(h.c.Look)),
+			widget.Styled(p.Options.Target+strings.Repeat(" ", widest-safetext.Width(p.Options.Target)), TargetStyle(p.Options.Colour, h.c.Look)),
 			widget.Styled(" ", h.c.Look.Text),
 			widget.Styled(label, style), widget.Styled(" ", h.c.Look.Text))
 		if p.Options.Production {

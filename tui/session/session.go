@@ -7,18 +7,21 @@ package session
 import (
 	"context"
 	"errors"
-	"strings"
+	"slices"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/format"
 	"ratescope/model/identify"
 	"ratescope/model/safetext"
+	"ratescope/tui/cell"
 	"ratescope/tui/firing"
 	"ratescope/tui/shell"
 	"ratescope/tui/state"
+	"ratescope/tui/widget"
 )
 
 // Source delivers the batches that are shown.
@@ -65,66 +68,66 @@ type Session struct {
 	Options   Options
 	Peers     []*Session // of all servers in one view, this one among them; nil: it is watched alone
 
-	Marks    *state.Markers // moments of a replay
-	alerts   alerts
-	outlook  outlook
-	untaught func() error    // takes back the rule that was written last; nil for none
-	asked    limiter.Instant // the moment of the past of which it was asked last how the keys were read
-	recalled limiter.Instant // the one of which that is on screen
-	then     struct {        // the moment of an event
-		asked, at limiter.Instant
-		kept      *model.Board // as it was at at; nil: that was not kept
-	}
-	told     map[string]bool // patterns for which rules were written since the last one was taken back
-	names    cleaned
-	families families
-	Step     time.Duration // time between two steps of the screen's timeline; 0 if it has none
+	Marks  *state.Markers // moments of a replay
+	Names  names
+	Tell   teller
+	Past   past
+	Alerts alerts
+	groups groups
+	Step   time.Duration // time between two steps of the screen's timeline; 0 if it has none
 }
 
 // New returns a session in a program.
 func New(app *shell.App, o Options) *Session {
 	o.Inject.Mask = o.Mask
-	s := &Session{Shell: app, Options: o, told: make(map[string]bool), Shown: state.NewBoards(o.Source.Player, app.Options.Still)}
-	s.Rows = state.NewList(s.Shown, s.Shell.Redraw)
+	shown := state.NewBoards(o.Source.Player, app.Options.Still)
+	s := &Session{Shell: app, Options: o, Shown: shown, Rows: state.NewList(shown, app.Redraw), Names: names{shown: shown, mask: o.Mask},
+		Tell: teller{shown: shown}, Alerts: alerts{app: app, next: o.News, notify: o.Notify},
+		groups: groups{app: app, live: shown.Live, library: o.Library, find: o.Teach, mask: o.Mask, told: make(map[string]bool)}}
+	s.Past = past{kept: o.Saving.Past, shown: shown, rows: s.Rows}
 	s.Selection = state.NewSelection(s.Rows, func() { s.Orders.MarkPlans() }, o.Source.Focus)
-	o.Inject.Name = s.Name
+	o.Inject.Name = s.Names.Of
 	s.Orders = firing.New(app, s.keys(), o.Inject)
 	s.Files = state.NewFiles(app, s.Shown, o.Saving)
-	s.Marks = state.NewMarkers(app, s.Shown, s.Selection, s.Name, o.Markers)
-	app.Host = shell.Host{Init: s.Init, Update: s.Update, Pace: s.Pace, Header: s.Header, HeaderRows: s.HeaderRows, TooSmall: s.TooSmall,
-		Decorate: s.Decorate, Back: s.Back, HostKeys: s.HostKeys, Legend: s.Legend}
+	s.Marks = state.NewMarkers(app, s.Shown, s.Selection, s.Names.Of, o.Markers)
+	h := header{&app.Canvas, s}
+	app.Host = shell.Host{Init: s.init, Update: s.update, Pace: s.pace, Header: func(_ *widget.Canvas, r cell.Rect) { h.paint(r) },
+		HeaderRows: h.rows, TooSmall: s.Orders.FiringText, Decorate: s.decorate, Back: s.back, HostKeys: s.hostKeys, Legend: legend}
 	return s
 }
 
-// Init returns the commands that wait for the first batch and for outcomes of fired requests.
-func (s *Session) Init() tea.Cmd { return tea.Batch(s.nextBatch(), s.Orders.Wait(), s.nextNews()) }
+// init returns the commands that wait for the first batch and for outcomes of fired requests.
+func (s *Session) init() tea.Cmd { return tea.Batch(s.nextBatch(), s.Orders.Wait(), s.Alerts.wait()) }
 
-// Update handles the messages of the source, the injector and the alerts.
-func (s *Session) Update(msg tea.Msg) tea.Cmd {
+// update handles the messages of the source, the injector and the alerts.
+func (s *Session) update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case shell.TouchMsg:
 		s.Selection.Touch(msg.Pressed)
 	case shell.TickMsg:
 		s.tick(msg.At)
-		return s.recall()
+		return s.Past.recall()
 	case shell.StopMsg:
 		s.Orders.Stop()
 	case batchMsg:
 		return s.receive(msg)
 	case newsMsg:
-		return s.hear(msg)
+		return s.Alerts.hear(msg, s.Shown.LiveAt())
 	}
 	return s.Orders.Update(msg)
 }
 
-// HostKeys returns the keys of the dashboard that mean the same on every screen.
-func (s *Session) HostKeys() shell.Actions {
+// hostKeys returns the keys of the dashboard that mean the same on every screen.
+func (s *Session) hostKeys() shell.Actions {
 	list := s.Orders.HostKeys()
 	if s.Peers != nil {
-		list = append(list, shell.Bind("view", "next server", "m n", "shows the next of the servers", s.nextServer).In(shell.Server))
+		list = append(list, shell.Bind("view", "next server", "m n", "shows the next of the servers", func() {
+			next := s.Peers[(slices.Index(s.Peers, s)+1)%len(s.Peers)].Shell
+			next.Group.Front(next)
+		}).In(shell.Server))
 	}
 	return append(list, shell.Bind("view", "watch another", "m w",
-		"prints the commands that watch another Redis", s.openTargets).In(shell.Server).Also("connect server"))
+		"prints the commands that watch another Redis", func() tea.Cmd { return openTargets(s.Shell) }).In(shell.Server).Also("connect server"))
 }
 
 // batchMsg delivers a batch of the source.
@@ -170,37 +173,22 @@ func (s *Session) receive(msg batchMsg) tea.Cmd {
 	return s.nextBatch()
 }
 
-// Decorate sets the title of the window and, while keys are discovered, the terminal's own
+// decorate sets the title of the window and, while keys are discovered, the terminal's own
 // progress bar.
-func (s *Session) Decorate(v *tea.View) {
+func (s *Session) decorate(v *tea.View) {
 	if !s.Shown.Started {
 		return
 	}
-	v.WindowTitle = s.alerts.title() + "ratescope " + safetext.Clip(safetext.Clean(s.Shown.Live().Server.Target), 60, safetext.Ellipsis)
+	v.WindowTitle = "ratescope " + safetext.Clip(safetext.Clean(s.Shown.Live().Server.Target), 60, safetext.Ellipsis)
+	if n := len(s.Alerts.list); n > 0 {
+		v.WindowTitle = "(" + format.Plural(n, "alert") + ") " + v.WindowTitle
+	}
 	if armed := s.Orders.ArmedText(); armed != "" {
 		v.WindowTitle = armed + " · " + v.WindowTitle
 	}
 	if w := s.Shown.Live().Sweep; w.Passes == 0 && w.Total > 0 {
 		v.ProgressBar = tea.NewProgressBar(tea.ProgressBarDefault, int(100*min(w.Scanned, w.Total)/w.Total))
 	}
-}
-
-// TooSmall returns the sentence about the requests being fired, for a terminal that is too small
-// for a screen.
-func (s *Session) TooSmall(columns int) string {
-	return strings.TrimSpace(s.Orders.FiringText(columns))
-}
-
-// Name returns a key's name as the terminal may show it, without the middle of a name that is
-// wider than any screen.
-func (s *Session) Name(key string) string {
-	return s.names.of(key, func(key string) string {
-		const end = 512
-		if len(key) > 2*end && !s.Options.Mask {
-			key = key[:end] + key[len(key)-end:]
-		}
-		return FullName(key, s.Options.Mask)
-	})
 }
 
 // FullName returns a key's whole name as the terminal may show it, without its middle where
@@ -227,7 +215,7 @@ func (s *Session) Visit(key string, at limiter.Instant) tea.Cmd {
 	s.Shown.Visit(at, s.Selection.Current())
 	s.Rows.Reorder()
 	if s.Shown.At() > at {
-		s.Shell.Say("Nothing older is kept of " + s.Name(key) + ".")
+		s.Shell.Say("Nothing older is kept of " + s.Names.Of(key) + ".")
 	}
 	return s.Shell.Show("dashboard")
 }
@@ -255,6 +243,6 @@ func (s *Session) selectionMoved() bool {
 		return false
 	}
 	now := s.Selection.Selected
-	s.Shell.Warn("Nothing was fired: " + s.Name(lost) + " is gone and " + s.Name(now) + " is selected now; press again to fire at it.")
+	s.Shell.Warn("Nothing was fired: " + s.Names.Of(lost) + " is gone and " + s.Names.Of(now) + " is selected now; press again to fire at it.")
 	return true
 }

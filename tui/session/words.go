@@ -24,9 +24,9 @@ import (
 const likelyMark = "~"
 
 // Mark returns the mark of a key's pressure, and its style.
-func (s *Session) Mark(k *model.Watched, l chart.Look) (string, themes.Style) {
+func (t *teller) Mark(k *model.Watched, l chart.Look) (string, themes.Style) {
 	g := &k.Gauge
-	if _, old := s.Shown.Outdated(k); old {
+	if _, old := t.shown.Outdated(k); old {
 		return l.StaleMark, l.Unknown
 	}
 	switch {
@@ -38,7 +38,7 @@ func (s *Session) Mark(k *model.Watched, l chart.Look) (string, themes.Style) {
 		return l.IdleMark, l.Dim
 	case g.Throttled():
 		return l.OverMark, l.Denied
-	case k.State(s.Shown.At()) == model.WasThrottled:
+	case k.State(t.shown.At()) == model.WasThrottled:
 		return l.EasedMark, l.Near
 	case g.Near():
 		return l.NearMark, l.Near
@@ -111,8 +111,8 @@ func RowText(k *model.Watched, name string) string {
 	return text + "  next " + NextText(g, 6)
 }
 
-// CopyRow puts the selected row on the clipboard.
-func (s *Session) CopyRow() tea.Cmd {
+// copyRow puts the selected row on the clipboard.
+func (s *Session) copyRow() tea.Cmd {
 	k := s.Selection.Current()
 	if k == nil {
 		return nil
@@ -169,12 +169,12 @@ func LikelyText(w *model.Sweep) string {
 
 // likelyText says of keys that are likely limiters, in at most so many columns where it can, how many would deny, and what to do
 // where few others are known.
-func (s *Session) likelyText(t *model.Totals, columns int) string {
-	text, above, remedy := LikelyText(&s.Shown.Live().Sweep), "", ""
+func (h header) likelyText(t *model.Totals, columns int) string {
+	text, above, remedy := LikelyText(&h.s.Shown.Live().Sweep), "", ""
 	if t.Above > 0 {
 		above = fmt.Sprintf(", %s above the limit", format.Short(int64(t.Above)))
 	}
-	if 2*(t.Likely+t.Unknown) > t.Keys && !s.Shown.Replayed() {
+	if 2*(t.Likely+t.Unknown) > t.Keys && !h.s.Shown.Replayed() {
 		remedy = ": W says what they are"
 	}
 	return cmp.Or(format.First(columns, text+above+remedy, text+remedy, "likely: W"), text)
@@ -208,8 +208,8 @@ func PaceText(w *model.Sweep) string {
 	return fmt.Sprintf("%s: up to %.3g%%", state, 100*w.Share)
 }
 
-// Legend returns what the shapes mean, each in its colour: the same on every screen.
-func (s *Session) Legend(p *widget.Canvas) []widget.Span {
+// legend returns what the shapes mean, each in its colour: the same on every screen.
+func legend(p *widget.Canvas) []widget.Span {
 	l := &p.Look
 	sign := func(shape, meaning string, st themes.Style) widget.Span { return widget.Styled(shape+"\t"+meaning, st) }
 	full := string(l.Rise[len(l.Rise)-1])

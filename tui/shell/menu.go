@@ -126,9 +126,6 @@ func oneKey(a *App, list Actions) Action {
 	return Bind("", "", "1-"+list[len(list)-1].Help().Key, "shows the other screens", next, "1").Hinted("screens").For(ToLook)
 }
 
-// Keys returns the actions that mean the same on every screen.
-func (a *App) Keys() Actions { return a.keys }
-
 // All returns every action that there is on the screen that is shown.
 func (a *App) All() Actions {
 	return append(append(Actions(nil), a.at().Keys().Refresh()...), a.keys.Refresh()...)

@@ -294,11 +294,10 @@ func (a *App) paint() {
 	if len(a.screens) == 0 {
 		return
 	}
-	rows := a.Host.HeaderRows()
-	body := a.body(rows)
+	body := a.body(a.Host.HeaderRows())
 	a.at().Paint(&a.Canvas, body)
 	footer := cell.Rect{Y: a.Canvas.Buffer.H - 1, W: a.Canvas.Buffer.W, H: 1}
-	header, _ := a.Canvas.Buffer.Bounds().Top(rows)
+	header, _ := a.Canvas.Buffer.Bounds().Top(a.Host.HeaderRows())
 	a.Host.Header(&a.Canvas, header)
 	if a.Over != nil || a.toast.Text == "" {
 		paintFooter(a, footer)
