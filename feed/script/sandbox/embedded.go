@@ -26,11 +26,26 @@ import (
 	"ratescope/model/collect"
 )
 
-// patience is how long a script may run. Limiters take microseconds.
-const patience = 2 * time.Second
+// mostSteps is how many instructions a script may run, which take some seconds at most. Limiters run hundreds. They are counted
+// and not timed: on a machine that is busy with other things a script that ends may take seconds, too.
+const mostSteps = 20_000_000
 
 // errEndless is a script that did not end and was stopped.
-var errEndless = fmt.Errorf("%w: the script was stopped after %s", bench.ErrEndless, patience)
+var errEndless = fmt.Errorf("%w: the script was stopped after %d million steps", bench.ErrEndless, mostSteps/1_000_000)
+
+// steps is a context that is done after so many instructions: the interpreter asks it before each.
+type steps struct {
+	context.Context // one that is done
+	left            int
+}
+
+// Done implements context.Context.
+func (s *steps) Done() <-chan struct{} {
+	if s.left--; s.left >= 0 {
+		return nil
+	}
+	return s.Context.Done()
+}
 
 // ErrMissing is a script that uses what the embedded Redis has not got.
 var ErrMissing = errors.New("the embedded Redis has not got it: check the script on a real server with --redis")
@@ -158,9 +173,10 @@ func (e *embedded) setClock(at limiter.Instant) error {
 
 func (e *embedded) run(keys, args []string) (any, []Command, error) {
 	e.ran = nil
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	e.vm.SetContext(ctx)
+	done, cancel := context.WithCancel(context.Background())
+	cancel()
+	running := &steps{done, mostSteps}
+	e.vm.SetContext(running)
 	for name, list := range map[string][]string{"KEYS": keys, "ARGV": args} {
 		t := e.vm.CreateTable(len(list), 0)
 		for _, s := range list {
@@ -181,7 +197,7 @@ func (e *embedded) run(keys, args []string) (any, []Command, error) {
 	}
 	if err != nil {
 		e.vm.SetTop(top)
-		if ctx.Err() != nil {
+		if running.left < 0 {
 			return nil, e.ran, errEndless
 		}
 		return nil, e.ran, scriptError(err)

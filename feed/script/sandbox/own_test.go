@@ -2,6 +2,7 @@ package sandbox_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"sync"
@@ -124,5 +125,26 @@ func TestNumbersAreRead(t *testing.T) {
 	defer s.Close()
 	if a := s.Admit(1e15, 1); a.Err != nil || !a.Admitted {
 		t.Errorf("%+v", a)
+	}
+}
+
+// TestManyStepsAreNoFault: how long a script may run is counted in its steps: a loop of a million is carried out, and one without an end is
+// stopped, also where the script catches its errors.
+func TestManyStepsAreNoFault(t *testing.T) {
+	t.Parallel()
+	for text, ends := range map[string]bool{
+		"local n = 0 for i = 1, 1000000 do n = n + i end return 1": true,
+		"while true do end": false,
+		"while true do pcall(function() while true do end end) end": false,
+		"local function f() return f() end return f()":              false,
+	} {
+		s, err := sandbox.New(sandbox.Script{Text: text, Call: script.Default})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		if a := s.Admit(1e15, 1); errors.Is(a.Err, bench.ErrEndless) == ends {
+			t.Errorf("%s: %v", text, a.Err)
+		}
 	}
 }
