@@ -130,7 +130,8 @@ func (l *Tracker) misread(r *model.Reading) bool {
 		if b.part {
 			l.inferred.Show(parts, r.At)
 		}
-		blocked, timed, bits, part = b.blocked, b.timed, b.bits, l.inferred.Shown(parts, r.At)
+		blocked, timed, bits = b.blocked, b.timed, b.bits
+		part = l.inferred.Shown(parts, r.At) || told && r.State.Current == 1 && naming.Speaks("blocks", b.key) // what it blocks may be gone
 	case *counterDecoder: // the number at the end of its name may be the end of a window
 		w := l.aim.target.Window
 		named = b.own == limiter.Unknown && slices.ContainsFunc(b.starts, func(start limiter.Instant) bool {
