@@ -25,7 +25,8 @@ test: export GOGC = 400
 test: export GORACE = atexit_sleep_ms=50
 test: tools tidy format vet staticcheck ## installs what the tests need, then checks and runs everything
 	$(TESTS) -parallel 8 ./limiter $$(go list ./... | grep -vxF "$$(go list $(RACES))")
-	$(TESTS) -parallel 4 -run '$(QUIET)' ./feed ./limiter/redisstore
+	$(TESTS) -parallel 4 -run '$(QUIET)' ./feed
+	$(TESTS) -parallel 8 -run '$(QUIET)' ./limiter/redisstore
 	$(TESTS) -run '$(QUIET)' ./feed/watch
 	$(TESTS) -parallel 8 -race -short -skip '$(QUIET)' $(RACES)
 	$(TESTS) -race -run AtOnce ./model
