@@ -25,31 +25,31 @@ func TestHeaderRowsFilterAndJSONAgree(t *testing.T) {
 	counted := regexp.MustCompile(`✖ (\d+) throttled|nobody is throttled  `)
 	for _, size := range [][2]int{{80, 24}, {140, 42}} {
 		for what, people := range map[string][]tuitest.Personality{"few": nil, "thirty": mixed(), "two thousand": crowd(2000)} {
-			s := newStage(t, size[0], size[1], tui.Options{}, people...)
-			s.run(5 * time.Second)
-			most, least, calm := 0, len(s.app.Listed()), 0
+			s := tuitest.NewStage(t, size[0], size[1], tui.Options{}, people...)
+			s.Run(5 * time.Second)
+			most, least, calm := 0, len(s.Session.Rows.Rows), 0
 			pictures := 200
 			if what == "two thousand" {
 				pictures = 50
 			}
 			for frame := range pictures {
-				s.run(tuitest.Refresh)
+				s.Run(tuitest.Refresh)
 				fail := func(why string, args ...any) {
 					t.Helper()
-					t.Fatalf("%s keys at %v, picture %d: %s:\n%s", what, size, frame, fmt.Sprintf(why, args...), s.text())
+					t.Fatalf("%s keys at %v, picture %d: %s:\n%s", what, size, frame, fmt.Sprintf(why, args...), s.Text())
 				}
-				list, throttled, json := s.app.Listed(), 0, 0
+				list, throttled, json := s.Session.Rows.Rows, 0, 0
 				for i, k := range list {
-					if s.app.StateOf(k) == model.Throttled {
+					if k.State(s.Session.Shown.At()) == model.Throttled {
 						if throttled++; throttled != i+1 {
 							fail("%s is throttled in row %d, below one that is not", k.Reading.Key, i)
 						}
 					}
-					if next := report.KeyOf(&k.Reading, s.app.At(), report.Options{}).Next; next != nil && *next != 0 {
+					if next := report.KeyOf(&k.Reading, s.Session.Shown.At(), report.Options{}).Next; next != nil && *next != 0 {
 						json++
 					}
 				}
-				table, _, _ := strings.Cut(s.text(), "injector")
+				table, _, _ := strings.Cut(s.Text(), "injector")
 				marks := ""
 				for _, m := range row.FindAllStringSubmatch(table, -1) {
 					marks += m[1]
@@ -74,28 +74,28 @@ func TestHeaderRowsFilterAndJSONAgree(t *testing.T) {
 					}
 				}
 			}
-			s.press("5")
+			s.Press("5")
 			for range 20 {
-				s.run(tuitest.Refresh)
+				s.Run(tuitest.Refresh)
 				throttled := 0
-				for _, k := range s.app.Listed() {
-					if s.app.StateOf(k) == model.Throttled {
+				for _, k := range s.Session.Rows.Rows {
+					if k.State(s.Session.Shown.At()) == model.Throttled {
 						throttled++
 					}
 				}
-				if m := still.FindAllString(s.text(), -1); len(m) > throttled || what == "few" && size[0] == 140 && len(m) != throttled {
-					t.Fatalf("%d keys are throttled now, and by the events %q:\n%s", throttled, m, s.text())
+				if m := still.FindAllString(s.Text(), -1); len(m) > throttled || what == "few" && size[0] == 140 && len(m) != throttled {
+					t.Fatalf("%d keys are throttled now, and by the events %q:\n%s", throttled, m, s.Text())
 				}
 			}
-			s.press("1")
-			s.app.SetFilter("state:denied") // as it was called before
-			former := len(s.app.Listed())
-			s.app.SetFilter("state:throttled")
-			if n := len(s.app.Listed()); n != former {
+			s.Press("1")
+			s.Session.Selection.SetFilter("state:denied") // as it was called before
+			former := len(s.Session.Rows.Rows)
+			s.Session.Selection.SetFilter("state:throttled")
+			if n := len(s.Session.Rows.Rows); n != former {
 				t.Errorf("%s keys at %v: the filter leaves %d throttled and %d denied", what, size, n, former)
 			}
-			for _, k := range s.app.Listed() {
-				if s.app.StateOf(k) != model.Throttled {
+			for _, k := range s.Session.Rows.Rows {
+				if k.State(s.Session.Shown.At()) != model.Throttled {
 					t.Errorf("%s keys at %v: the filter leaves %s, which is not throttled", what, size, k.Reading.Key)
 				}
 			}
@@ -113,23 +113,23 @@ func TestASelectedRowHidesNoTrouble(t *testing.T) {
 	more := regexp.MustCompile(`(\d+) more (?:✖|throttled (?:above|below))`)
 	row := regexp.MustCompile(`(?m)^[│▌ ]+([✖▲●·↓?~]) \S*[:…]\S* .*\d+/\d+`)
 	for _, size := range [][2]int{{80, 24}, {140, 42}} {
-		s := newStage(t, size[0], size[1], tui.Options{}, mixed()...)
-		s.run(5 * time.Second)
+		s := tuitest.NewStage(t, size[0], size[1], tui.Options{}, mixed()...)
+		s.Run(5 * time.Second)
 		hidden := 0
 		for i := range 80 {
 			if i%10 == 0 {
-				s.press([]string{"end", "pgup"}[i/10%2])
+				s.Press([]string{"end", "pgup"}[i/10%2])
 			}
-			s.run(time.Second)
-			text, rows := s.text(), 0
+			s.Run(time.Second)
+			text, rows := s.Text(), 0
 			for _, m := range row.FindAllStringSubmatch(text, -1) {
 				if m[1] == "✖" {
 					rows++
 				}
 			}
 			throttled, told := 0, 0
-			for _, k := range s.app.Listed() {
-				if s.app.StateOf(k) == model.Throttled {
+			for _, k := range s.Session.Rows.Rows {
+				if k.State(s.Session.Shown.At()) == model.Throttled {
 					throttled++
 				}
 			}
@@ -140,7 +140,7 @@ func TestASelectedRowHidesNoTrouble(t *testing.T) {
 			if hidden += told; rows+told != throttled {
 				t.Fatalf("at %v %d keys are throttled, %d are in sight and the title tells of %d:\n%s", size, throttled, rows, told, text)
 			}
-			at := slices.IndexFunc(s.app.Listed(), func(k *model.Watched) bool { return k.Reading.Key == s.app.Selected() })
+			at := slices.IndexFunc(s.Session.Rows.Rows, func(k *model.Watched) bool { return k.Reading.Key == s.Session.Selection.Selected })
 			if i%10 > 4 && throttled > 0 && at < 10 && rows == 0 {
 				t.Fatalf("at %v the selected row is the %dth, and no throttled one is in sight:\n%s", size, at+1, text)
 			}

@@ -18,9 +18,9 @@ import (
 )
 
 func TestTheClockOnScreenIsTheServers(t *testing.T) {
-	s := newStage(t, 140, 42, tui.Options{})
+	s := tuitest.NewStage(t, 140, 42, tui.Options{})
 	offset := 90 * time.Minute
-	s.edit = func(b *model.Batch) { // the server's clock is elsewhere
+	s.Edit = func(b *model.Batch) { // the server's clock is elsewhere
 		shift := limiter.Instant(offset / time.Microsecond)
 		b.At += shift
 		b.Server.Offset = offset
@@ -36,24 +36,24 @@ func TestTheClockOnScreenIsTheServers(t *testing.T) {
 			r.State.Start += shift
 		}
 	}
-	s.run(5 * time.Second)
-	s.see("10:30:05", "+1h30m")
+	s.Run(5 * time.Second)
+	s.See("10:30:05", "+1h30m")
 	offset = -time.Hour // the clock was set back
-	s.run(5 * time.Second)
-	s.see("08:00:10", "-1h00m")
-	if header, _, _ := strings.Cut(s.text(), "keys"); strings.Contains(header, "10:30") { // the alerts keep theirs
-		t.Errorf("the time before the clock was set back is still on screen:\n%s", s.text())
+	s.Run(5 * time.Second)
+	s.See("08:00:10", "-1h00m")
+	if header, _, _ := strings.Cut(s.Text(), "keys"); strings.Contains(header, "10:30") { // the alerts keep theirs
+		t.Errorf("the time before the clock was set back is still on screen:\n%s", s.Text())
 	}
 }
 
 func TestBetweenTwoBatchesTheNumbersMove(t *testing.T) {
-	s := newStage(t, 140, 42, tui.Options{})
-	s.run(12 * time.Second)
-	s.press("s", "s", "s", "s", "s", "home")
+	s := tuitest.NewStage(t, 140, 42, tui.Options{})
+	s.Run(12 * time.Second)
+	s.Press("s", "s", "s", "s", "s", "home")
 	seen := map[string]bool{}
 	for i := range 10 {
-		s.app.Update(tui.TickMsg(s.now.Add(time.Duration(i) * 100 * time.Millisecond)))
-		for line := range strings.Lines(s.text()) {
+		s.App.Update(shell.TickAt(s.Now.Add(time.Duration(i) * 100 * time.Millisecond)))
+		for line := range strings.Lines(s.Text()) {
 			if i := strings.Index(line, "next window in"); i >= 0 {
 				seen[line[i:i+22]] = true
 			}
@@ -65,31 +65,31 @@ func TestBetweenTwoBatchesTheNumbersMove(t *testing.T) {
 }
 
 func TestTheSelectionStaysOnItsKey(t *testing.T) {
-	s := newStage(t, 140, 42, tui.Options{}, crowd(80)...)
-	s.run(5 * time.Second)
-	s.press("down", "down", "down", "down", "down")
-	key := s.app.Selected()
+	s := tuitest.NewStage(t, 140, 42, tui.Options{}, crowd(80)...)
+	s.Run(5 * time.Second)
+	s.Press("down", "down", "down", "down", "down")
+	key := s.Session.Selection.Selected
 	for range 30 {
-		s.run(time.Second)
-		if got := s.app.Selected(); got != key {
+		s.Run(time.Second)
+		if got := s.Session.Selection.Selected; got != key {
 			t.Fatalf("%q was selected, and now %q is", key, got)
 		}
 	}
 	for _, press := range []string{"s", "S", "s", "s", "P", "2", "1", "p", "p"} {
-		s.press(press)
-		s.frame()
-		if got := s.app.Selected(); got != key {
+		s.Press(press)
+		s.App.View()
+		if got := s.Session.Selection.Selected; got != key {
 			t.Fatalf("after %s %q is selected, and %q was", press, got, key)
 		}
 	}
 	for _, press := range []string{"end", "home", "pgdown", "pgdown", "pgup", "down", "G", "home"} {
-		s.press(press)
+		s.Press(press)
 		visible := false
-		for line := range strings.Lines(s.text()) {
+		for line := range strings.Lines(s.Text()) {
 			visible = visible || strings.HasPrefix(line, "│ ▌")
 		}
 		if !visible {
-			t.Errorf("after %s the selected row cannot be seen:\n%s", press, s.text())
+			t.Errorf("after %s the selected row cannot be seen:\n%s", press, s.Text())
 		}
 	}
 }
@@ -98,41 +98,41 @@ func TestTheSelectionStaysOnItsKey(t *testing.T) {
 // moves after a key press.
 func TestTheWorstKeyIsSelectedFirst(t *testing.T) {
 	for _, touched := range []bool{false, true} {
-		s := newStage(t, 140, 42, tui.Options{})
-		calm, worst := s.feed.People[7].Name, s.feed.People[2].Name
+		s := tuitest.NewStage(t, 140, 42, tui.Options{})
+		calm, worst := s.Feed.People[7].Name, s.Feed.People[2].Name
 		hidden := true
-		s.edit = func(b *model.Batch) {
+		s.Edit = func(b *model.Batch) {
 			if hidden {
 				b.Readings = slices.DeleteFunc(b.Readings, func(r model.Reading) bool { return r.Key != calm })
 			}
 		}
-		s.run(400 * time.Millisecond)
-		if got := s.app.Selected(); got != calm {
+		s.Run(400 * time.Millisecond)
+		if got := s.Session.Selection.Selected; got != calm {
 			t.Fatalf("%q is selected, and only %q is known", got, calm)
 		}
 		if touched {
-			s.press("]")
+			s.Press("]")
 		}
-		s.edit = func(b *model.Batch) {
+		s.Edit = func(b *model.Batch) {
 			for i := range b.Readings {
 				if r := &b.Readings[i]; r.Key == worst {
 					r.State.Log = []limiter.Entry{{At: b.At.Add(-time.Second), Count: 5}}
 				}
 			}
 		}
-		s.run(3 * time.Second)
+		s.Run(3 * time.Second)
 		want := worst
 		if touched {
 			want = calm
 		}
-		if got := s.app.Selected(); got != want {
-			t.Errorf("touched %v: %q is selected, want %q:\n%s", touched, got, want, s.text())
+		if got := s.Session.Selection.Selected; got != want {
+			t.Errorf("touched %v: %q is selected, want %q:\n%s", touched, got, want, s.Text())
 		}
-		s.edit = nil
-		settled := s.app.Selected()
+		s.Edit = nil
+		settled := s.Session.Selection.Selected
 		for range 20 {
-			if s.run(time.Second); s.app.Selected() != settled {
-				t.Fatalf("touched %v: the selection went from %q to %q", touched, settled, s.app.Selected())
+			if s.Run(time.Second); s.Session.Selection.Selected != settled {
+				t.Fatalf("touched %v: the selection went from %q to %q", touched, settled, s.Session.Selection.Selected)
 			}
 		}
 	}
@@ -140,17 +140,17 @@ func TestTheWorstKeyIsSelectedFirst(t *testing.T) {
 
 // TestLookingIsNoChoice: who looks at other screens has chosen no key, and the selection goes on to follow the first row.
 func TestLookingIsNoChoice(t *testing.T) {
-	s := newStage(t, 140, 42, tui.Options{}, mixed()...)
-	s.run(5 * time.Second)
-	s.press("2", "4", "5", "6", "1", "esc")
-	was, moves := s.app.Selected(), 0
+	s := tuitest.NewStage(t, 140, 42, tui.Options{}, mixed()...)
+	s.Run(5 * time.Second)
+	s.Press("2", "4", "5", "6", "1", "esc")
+	was, moves := s.Session.Selection.Selected, 0
 	for range 60 {
-		s.run(time.Second)
-		if s.app.Selected() != s.app.Listed()[0].Reading.Key {
-			t.Fatalf("%q is selected, and %q is first", s.app.Selected(), s.app.Listed()[0].Reading.Key)
+		s.Run(time.Second)
+		if s.Session.Selection.Selected != s.Session.Rows.Rows[0].Reading.Key {
+			t.Fatalf("%q is selected, and %q is first", s.Session.Selection.Selected, s.Session.Rows.Rows[0].Reading.Key)
 		}
-		if s.app.Selected() != was {
-			was, moves = s.app.Selected(), moves+1
+		if s.Session.Selection.Selected != was {
+			was, moves = s.Session.Selection.Selected, moves+1
 		}
 	}
 	if moves == 0 {
@@ -162,22 +162,22 @@ func TestLookingIsNoChoice(t *testing.T) {
 // next press was meant for it.
 func TestNothingIsFiredAtAKeyThatWasNotChosen(t *testing.T) {
 	injector := &feedInjector{}
-	s := newStage(t, 140, 42, tui.Options{Session: session.Options{Inject: firing.Options{Injector: injector}}})
-	injector.feed = s.feed
+	s := tuitest.NewStage(t, 140, 42, tui.Options{Session: session.Options{Inject: firing.Options{Injector: injector}}})
+	injector.feed = s.Feed
 	fire := func() {
-		if _, cmd := s.app.Update(tuitest.Key("space")); cmd != nil {
+		if _, cmd := s.App.Update(tuitest.Key("space")); cmd != nil {
 			cmd()
 		}
 	}
-	s.run(3 * time.Second)
+	s.Run(3 * time.Second)
 	fire()
-	lost := s.app.Selected()
-	s.edit = func(b *model.Batch) {
+	lost := s.Session.Selection.Selected
+	s.Edit = func(b *model.Batch) {
 		b.Readings = slices.DeleteFunc(b.Readings, func(r model.Reading) bool { return r.Key == lost })
 		b.LeftOut = []string{lost}
 	}
-	s.run(time.Second)
-	other := s.app.Selected()
+	s.Run(time.Second)
+	other := s.Session.Selection.Selected
 	if other == lost {
 		t.Fatalf("%q left the board and is selected", lost)
 	}
@@ -185,7 +185,7 @@ func TestNothingIsFiredAtAKeyThatWasNotChosen(t *testing.T) {
 	if orders := injector.Orders(); len(orders) != 1 || orders[0].Key != lost {
 		t.Errorf("fired %+v; the second press was meant for %q", orders, lost)
 	}
-	s.see(lost+" is gone", "press again")
+	s.See(lost+" is gone", "press again")
 	fire()
 	if orders := injector.Orders(); len(orders) != 2 || orders[1].Key != other {
 		t.Errorf("after the word of it, fired %+v", orders)
@@ -198,19 +198,20 @@ func TestTheSourceIsToldWhatCanBeSeen(t *testing.T) {
 	for i := range people {
 		people[i].Name = fmt.Sprintf("key%03d", i) // short enough to stand in full everywhere
 	}
-	s := newStage(t, 140, 42,
+	s := tuitest.NewStage(t, 140, 42,
 		tui.Options{Session: session.Options{Source: session.Source{Focus: func(keys []string) { focused = slices.Clone(keys) }}}},
 		people...)
 	for _, press := range []string{"home", "end", "pgup", "down", "2", "pgdown", "down", "1", "home"} {
-		s.press(press)
-		s.run(2 * time.Second)
-		if len(focused) == 0 || focused[0] != s.app.Selected() {
-			t.Fatalf("after %q the source was told of %d keys, and the first is not the selected %q", press, len(focused), s.app.Selected())
+		s.Press(press)
+		s.Run(2 * time.Second)
+		if len(focused) == 0 || focused[0] != s.Session.Selection.Selected {
+			t.Fatalf("after %q the source was told of %d keys, and the first is not the selected %q", press, len(focused),
+				s.Session.Selection.Selected)
 		}
 		if len(focused) > 80 {
 			t.Errorf("after %q the source was told of %d keys: more than fit", press, len(focused))
 		}
-		for _, name := range regexp.MustCompile("key[0-9]{3}").FindAllString(listed(s.text()), -1) {
+		for _, name := range regexp.MustCompile("key[0-9]{3}").FindAllString(listed(s.Text()), -1) {
 			if !slices.Contains(focused, name) {
 				t.Errorf("after %q %s is on screen and the source was not told: %v", press, name, focused)
 				break
@@ -229,34 +230,34 @@ func TestMaskedNamesStayHidden(t *testing.T) {
 	secret := "session:9f8e7d6c5b4a39281706:requests"
 	p := tuitest.Cast()[0]
 	p.Name = secret
-	s := newStage(t, 140, 42, tui.Options{Session: session.Options{Mask: true, Inject: firing.Options{Injector: &feedInjector{}}}}, p)
-	s.run(15 * time.Second)
-	s.app.Update(tui.FiredMsg(outcomes(secret)...))
+	s := tuitest.NewStage(t, 140, 42, tui.Options{Session: session.Options{Mask: true, Inject: firing.Options{Injector: &feedInjector{}}}}, p)
+	s.Run(15 * time.Second)
+	s.App.Update(firing.FiredMsg(outcomes(secret)...))
 	for _, scene := range scenes {
-		s.press(scene.to...)
-		if strings.Contains(s.text()+s.app.View().WindowTitle, "7d6c5b4a3928") {
-			t.Errorf("%s shows the middle of the name:\n%s", scene.name, s.text())
+		s.Press(scene.to...)
+		if strings.Contains(s.Text()+s.App.View().WindowTitle, "7d6c5b4a3928") {
+			t.Errorf("%s shows the middle of the name:\n%s", scene.name, s.Text())
 		}
-		s.press(scene.back...)
+		s.Press(scene.back...)
 	}
-	s.press("y")
-	if strings.Contains(s.text(), "7d6c5b4a3928") {
-		t.Errorf("what was copied shows the middle of the name:\n%s", s.text())
+	s.Press("y")
+	if strings.Contains(s.Text(), "7d6c5b4a3928") {
+		t.Errorf("what was copied shows the middle of the name:\n%s", s.Text())
 	}
 }
 
 func TestAKeyThatLeavesIsNotCountedAsThrottled(t *testing.T) {
-	s := newStage(t, 140, 42, tui.Options{}, tuitest.Overrun()[:3]...)
-	s.run(15 * time.Second)
-	s.see("3 throttled")
+	s := tuitest.NewStage(t, 140, 42, tui.Options{}, tuitest.Overrun()[:3]...)
+	s.Run(15 * time.Second)
+	s.See("3 throttled")
 	names := []string{}
 	for _, p := range tuitest.Overrun()[:3] {
 		names = append(names, p.Name)
 	}
-	s.edit = func(b *model.Batch) { b.Readings, b.Gone = nil, names }
-	s.run(2 * time.Second)
-	if strings.Contains(s.text(), "3 throttled") {
-		t.Errorf("keys that are not on the server any more count as throttled:\n%s", s.text())
+	s.Edit = func(b *model.Batch) { b.Readings, b.Gone = nil, names }
+	s.Run(2 * time.Second)
+	if strings.Contains(s.Text(), "3 throttled") {
+		t.Errorf("keys that are not on the server any more count as throttled:\n%s", s.Text())
 	}
 }
 
@@ -278,25 +279,25 @@ func BenchmarkPaintLongNames(b *testing.B) {
 			for i := range people {
 				people[i].Name = fmt.Sprintf("%03d", i) + strings.Repeat("é\x1b", length/3)
 			}
-			s := newStage(b, 160, 48, tui.Options{}, people...)
-			s.run(10 * time.Second)
+			s := tuitest.NewStage(b, 160, 48, tui.Options{}, people...)
+			s.Run(10 * time.Second)
 			b.ReportAllocs()
 			for b.Loop() {
-				s.now = s.now.Add(time.Millisecond)
-				s.app.Update(tui.TickMsg(s.now))
-				s.frame()
+				s.Now = s.Now.Add(time.Millisecond)
+				s.App.Update(shell.TickAt(s.Now))
+				s.App.View()
 			}
 		})
 	}
 }
 
 func TestAnEmptyScreenSaysWhatToDo(t *testing.T) {
-	s := newStage(t, 140, 42, tui.Options{})
-	s.feed.Break(s.now, "nothing listens at redis://x:1: start the server or correct the address")
-	s.edit = func(b *model.Batch) { b.Readings = nil }
-	s.run(2 * time.Second)
-	s.see("Check the address, the port")
-	s.feed.Mend()
-	s.run(5 * time.Second)
-	s.see("sixty limiter libraries", "Does yours write a form of its own?")
+	s := tuitest.NewStage(t, 140, 42, tui.Options{})
+	s.Feed.Break(s.Now, "nothing listens at redis://x:1: start the server or correct the address")
+	s.Edit = func(b *model.Batch) { b.Readings = nil }
+	s.Run(2 * time.Second)
+	s.See("Check the address, the port")
+	s.Feed.Mend()
+	s.Run(5 * time.Second)
+	s.See("sixty limiter libraries", "Does yours write a form of its own?")
 }

@@ -17,6 +17,7 @@ import (
 	"ratescope/tui"
 	"ratescope/tui/firing"
 	"ratescope/tui/session"
+	"ratescope/tui/shell"
 	"ratescope/tui/tuitest"
 )
 
@@ -34,9 +35,9 @@ func crowd(n int) []tuitest.Personality {
 	return people
 }
 
-func busyStage(b *testing.B, keys int) *stage {
-	s := newStage(b, 160, 48, tui.Options{}, crowd(keys)...)
-	s.run(10 * time.Second)
+func busyStage(b *testing.B, keys int) *tuitest.Stage {
+	s := tuitest.NewStage(b, 160, 48, tui.Options{}, crowd(keys)...)
+	s.Run(10 * time.Second)
 	b.ReportAllocs()
 	b.ResetTimer()
 	return s
@@ -50,8 +51,8 @@ func BenchmarkPaint(b *testing.B) {
 		b.Run(fmt.Sprintf("keys=%d", keys), func(b *testing.B) {
 			s := busyStage(b, keys)
 			for b.Loop() {
-				s.app.Update(tea.WindowSizeMsg{Width: 160, Height: 48}) // makes it stale
-				s.frame()
+				s.App.Update(tea.WindowSizeMsg{Width: 160, Height: 48}) // makes it stale
+				s.App.View()
 			}
 		})
 	}
@@ -62,10 +63,10 @@ func BenchmarkScreens(b *testing.B) {
 	for _, p := range pictures {
 		b.Run(p.name, func(b *testing.B) {
 			s := busyStage(b, 1000)
-			s.press(p.key)
+			s.Press(p.key)
 			for b.Loop() {
-				s.app.Update(tea.WindowSizeMsg{Width: 160, Height: 48}) // makes it stale
-				s.frame()
+				s.App.Update(tea.WindowSizeMsg{Width: 160, Height: 48}) // makes it stale
+				s.App.View()
 			}
 		})
 	}
@@ -76,17 +77,17 @@ func BenchmarkHeat(b *testing.B) {
 	for _, keys := range []int{50, 1000, 10_000} {
 		b.Run(fmt.Sprintf("keys=%d", keys), func(b *testing.B) {
 			s := busyStage(b, keys)
-			s.press("6")
-			s.frame()
+			s.Press("6")
+			s.App.View()
 			for b.Loop() {
 				b.StopTimer()
-				s.now = s.now.Add(tuitest.Refresh)
-				batch := s.feed.Advance(s.now)
-				s.app.Update(tui.BatchMsg(batch))
-				s.app.Update(tui.TickMsg(s.now))
+				s.Now = s.Now.Add(tuitest.Refresh)
+				batch := s.Feed.Advance(s.Now)
+				s.App.Update(session.BatchMsg(batch))
+				s.App.Update(shell.TickAt(s.Now))
 				b.StartTimer()
-				s.app.Update(tea.WindowSizeMsg{Width: 160, Height: 48}) // makes it stale
-				s.frame()
+				s.App.Update(tea.WindowSizeMsg{Width: 160, Height: 48}) // makes it stale
+				s.App.View()
 			}
 		})
 	}
@@ -96,7 +97,7 @@ func BenchmarkHeat(b *testing.B) {
 func BenchmarkUnchanged(b *testing.B) {
 	s := busyStage(b, 10)
 	for b.Loop() {
-		s.frame()
+		s.App.View()
 	}
 }
 
@@ -106,8 +107,8 @@ func BenchmarkTick(b *testing.B) {
 		b.Run(fmt.Sprintf("keys=%d", keys), func(b *testing.B) {
 			s := busyStage(b, keys)
 			for b.Loop() {
-				s.now = s.now.Add(100 * time.Microsecond)
-				s.app.Update(tui.TickMsg(s.now))
+				s.Now = s.Now.Add(100 * time.Microsecond)
+				s.App.Update(shell.TickAt(s.Now))
 			}
 		})
 	}
@@ -120,10 +121,10 @@ func BenchmarkApply(b *testing.B) {
 			s := busyStage(b, keys)
 			for b.Loop() {
 				b.StopTimer()
-				s.now = s.now.Add(tuitest.Refresh)
-				batch := s.feed.Advance(s.now)
+				s.Now = s.Now.Add(tuitest.Refresh)
+				batch := s.Feed.Advance(s.Now)
 				b.StartTimer()
-				s.app.Update(tui.BatchMsg(batch))
+				s.App.Update(session.BatchMsg(batch))
 			}
 		})
 	}
@@ -131,20 +132,20 @@ func BenchmarkApply(b *testing.B) {
 
 // BenchmarkFlood is a second of 2,000 requests on ten keys: five batches and ten frames.
 func BenchmarkFlood(b *testing.B) {
-	s := newStage(b, 160, 48, tui.Options{}, flooded()...)
-	s.run(12 * time.Second)
+	s := tuitest.NewStage(b, 160, 48, tui.Options{}, flooded()...)
+	s.Run(12 * time.Second)
 	b.ReportAllocs()
 	b.ResetTimer()
 	for b.Loop() {
 		for range 5 {
 			b.StopTimer()
-			s.now = s.now.Add(tuitest.Refresh)
-			batch := s.feed.Advance(s.now)
+			s.Now = s.Now.Add(tuitest.Refresh)
+			batch := s.Feed.Advance(s.Now)
 			b.StartTimer()
-			s.app.Update(tui.BatchMsg(batch))
-			s.frame()
-			s.app.Update(tui.TickMsg(s.now.Add(100 * time.Millisecond)))
-			s.frame()
+			s.App.Update(session.BatchMsg(batch))
+			s.App.View()
+			s.App.Update(shell.TickAt(s.Now.Add(100 * time.Millisecond)))
+			s.App.View()
 		}
 	}
 }
@@ -153,8 +154,8 @@ func BenchmarkFlood(b *testing.B) {
 // may send: as many messages as firing.Gather lets through, each with its frame, and five batches. An iteration
 // has to take less than a second for the screen to keep its frames.
 func BenchmarkFired(b *testing.B) {
-	s := newStage(b, 160, 48, tui.Options{}, flooded()...)
-	s.run(12 * time.Second)
+	s := tuitest.NewStage(b, 160, 48, tui.Options{}, flooded()...)
+	s.Run(12 * time.Second)
 	key := flooded()[0].Name
 	const messages = int(time.Second / firing.Gather)
 	b.ReportAllocs()
@@ -163,18 +164,18 @@ func BenchmarkFired(b *testing.B) {
 		for n := range messages {
 			if n%(messages/5) == 0 {
 				b.StopTimer()
-				s.now = s.now.Add(tuitest.Refresh)
-				batch := s.feed.Advance(s.now)
+				s.Now = s.Now.Add(tuitest.Refresh)
+				batch := s.Feed.Advance(s.Now)
 				b.StartTimer()
-				s.app.Update(tui.BatchMsg(batch))
+				s.App.Update(session.BatchMsg(batch))
 			}
 			fired := make([]model.Fired, 20_000/messages)
 			for i := range fired {
-				fired[i] = model.Fired{Key: key, Cost: 1, At: limiter.InstantOf(s.now), Outcome: model.Outcome(i % 2),
+				fired[i] = model.Fired{Key: key, Cost: 1, At: limiter.InstantOf(s.Now), Outcome: model.Outcome(i % 2),
 					Latency: time.Duration(i) * time.Microsecond}
 			}
-			s.app.Update(tui.FiredMsg(fired...))
-			s.frame()
+			s.App.Update(firing.FiredMsg(fired...))
+			s.App.View()
 		}
 	}
 }

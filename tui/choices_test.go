@@ -1,11 +1,14 @@
-package tui
+package tui_test
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ratescope/tui"
+	"ratescope/tui/shell"
+	"ratescope/tui/tuitest"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -13,15 +16,8 @@ import (
 // TestChoicesSurviveTheProgram chooses a theme, an order and no mouse, and starts again.
 func TestChoicesSurviveTheProgram(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ratescope", "choices.json")
-	start := func() *App {
-		app, err := New(context.Background(), Options{Choices: path})
-		if err != nil {
-			t.Fatal(err)
-		}
-		app.Update(tea.WindowSizeMsg{Width: 120, Height: 40})
-		return app
-	}
-	press := func(app *App, keys ...tea.KeyPressMsg) {
+	start := func() *tuitest.Stage { return tuitest.NewStage(t, 120, 40, tui.Options{Choices: path}) }
+	press := func(app *shell.App, keys ...tea.KeyPressMsg) {
 		for _, k := range keys {
 			if _, cmd := app.Update(k); cmd != nil {
 				if batch, ok := cmd().(tea.BatchMsg); ok {
@@ -33,7 +29,7 @@ func TestChoicesSurviveTheProgram(t *testing.T) {
 		}
 	}
 	letter := func(r rune) tea.KeyPressMsg { return tea.KeyPressMsg{Code: r, Text: string(r)} }
-	app := start()
+	app := start().App
 	if !strings.Contains(app.View().Content, "Three things to try") {
 		t.Error("the first start says nothing of what to try")
 	}
@@ -42,9 +38,10 @@ func TestChoicesSurviveTheProgram(t *testing.T) {
 	if text, err := os.ReadFile(path); err != nil || !strings.Contains(string(text), "nord") {
 		t.Fatalf("the choices are %s, %v", text, err)
 	}
-	again := start()
-	if again.Canvas.Look.Name != "nord" || again.session.Rows.SortText() != "trouble first" || again.View().MouseMode != tea.MouseModeNone {
-		t.Errorf("theme %s, order %s, mouse %v", again.Canvas.Look.Name, again.session.Rows.SortText(), again.View().MouseMode)
+	second := start()
+	again := second.App
+	if again.Canvas.Look.Name != "nord" || second.Session.Rows.SortText() != "trouble first" || again.View().MouseMode != tea.MouseModeNone {
+		t.Errorf("theme %s, order %s, mouse %v", again.Canvas.Look.Name, second.Session.Rows.SortText(), again.View().MouseMode)
 	}
 	for _, key := range []string{"groups", "sort", "zoom"} { // which belong to what was looked at then
 		if text, err := os.ReadFile(path); err != nil || strings.Contains(string(text), key) {
@@ -67,11 +64,7 @@ func TestChoicesWithoutAHome(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"", filepath.Join(file, "ratescope", "choices.json")} {
-		app, err := New(context.Background(), Options{Choices: path})
-		if err != nil {
-			t.Fatal(err)
-		}
-		app.Update(tea.WindowSizeMsg{Width: 120, Height: 40})
+		app := tuitest.NewStage(t, 120, 40, tui.Options{Choices: path}).App
 		if _, cmd := app.Update(tea.KeyPressMsg{Code: 's', Text: "s"}); cmd != nil {
 			app.Update(cmd())
 		}

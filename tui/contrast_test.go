@@ -12,6 +12,7 @@ import (
 	"ratescope/tui/firing"
 	"ratescope/tui/session"
 	"ratescope/tui/shell"
+	"ratescope/tui/tuitest"
 )
 
 // quiet are shapes that separate, and those that words beside them tell.
@@ -34,17 +35,17 @@ func TestTextCanBeRead(t *testing.T) {
 		if got := themes.Contrast(theme.Window, ground); got < 1.5 {
 			t.Errorf("%s: the window stands out by %.2f to 1, want 1.5", name, got)
 		}
-		s := newStage(t, 140, 42, tui.Options{Look: shell.Options{Theme: name},
+		s := tuitest.NewStage(t, 140, 42, tui.Options{Look: shell.Options{Theme: name},
 			Session: session.Options{Inject: firing.Options{Injector: &feedInjector{}}}}, mixed()...)
-		s.pass(20 * time.Second)
-		s.run(5 * time.Second)
+		pass(s, 20*time.Second)
+		s.Run(5 * time.Second)
 		for _, scene := range scenes {
 			if scene.name == "compare" { // the lab's own to test
 				continue
 			}
-			s.press(scene.to...)
-			s.frame()
-			b := &s.app.Canvas.Buffer
+			s.Press(scene.to...)
+			s.App.View()
+			b := &s.App.Canvas.Buffer
 			focused := map[string]bool{}
 			for y := range b.H {
 				for x := range b.W {
@@ -80,7 +81,7 @@ func TestTextCanBeRead(t *testing.T) {
 					}
 				}
 			}
-			s.press(scene.back...)
+			s.Press(scene.back...)
 		}
 	}
 	for _, want := range "✖↓▲●▷█⣿◆▏░▌▄" {

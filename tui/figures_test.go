@@ -19,25 +19,25 @@ var sized = [...][2]int{{60, 20}, {80, 24}, {100, 30}, {110, 30}, {140, 42}, {20
 func TestAFigureIsNeverCut(t *testing.T) {
 	for _, size := range sized {
 		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
-			s := newStage(t, size[0], size[1], tui.Options{},
+			s := tuitest.NewStage(t, size[0], size[1], tui.Options{},
 				tuitest.Personality{Name: "busy", How: limiter.SlidingWindow, Limit: limiter.Limit{Count: 20_000, Window: 10 * time.Second}})
-			s.edit = func(b *model.Batch) {
+			s.Edit = func(b *model.Batch) {
 				r := &b.Readings[0]
 				r.State = limiter.State{Algorithm: limiter.SlidingWindow, Start: r.At.Floor(10 * time.Second), Current: 33_300}
 				r.Denied = model.Count{Known: true, N: 123_456}
 			}
-			s.run(5 * time.Second)
-			for line := range strings.Lines(s.text()) {
+			s.Run(5 * time.Second)
+			for line := range strings.Lines(s.Text()) {
 				if at := strings.Index(line, "/20"); at >= 0 && !strings.HasPrefix(line[at:], "/20k ") {
 					t.Errorf("the limit of 20000 is written as %q", strings.Fields(line[at:])[0])
 				}
 			}
-			s.see("33k/20k")
+			s.See("33k/20k")
 			if size[1] >= 24 {
-				s.see(" used")
+				s.See(" used")
 			}
-			if strings.Contains(s.text(), "0used") || strings.Contains(s.text(), "2used") {
-				t.Errorf("two labels stand on each other:\n%s", s.text())
+			if strings.Contains(s.Text(), "0used") || strings.Contains(s.Text(), "2used") {
+				t.Errorf("two labels stand on each other:\n%s", s.Text())
 			}
 		})
 	}
@@ -46,14 +46,14 @@ func TestAFigureIsNeverCut(t *testing.T) {
 func TestAnIntervalKeepsItsUnit(t *testing.T) {
 	for _, size := range sized {
 		for _, used := range []int{1, 20, 150} {
-			s := newStage(t, size[0], size[1], tui.Options{},
+			s := tuitest.NewStage(t, size[0], size[1], tui.Options{},
 				tuitest.Personality{Name: "gcra", How: limiter.GCRA, Limit: limiter.Limit{Count: 100, Window: time.Minute}})
-			s.edit = func(b *model.Batch) {
+			s.Edit = func(b *model.Batch) {
 				r := &b.Readings[0]
 				r.State.TAT = r.At.Add(time.Duration(used) * 600 * time.Millisecond)
 			}
-			s.run(2 * time.Second)
-			for line := range strings.Lines(s.text()) {
+			s.Run(2 * time.Second)
+			for line := range strings.Lines(s.Text()) {
 				if at := strings.Index(line, "one each"); at >= 0 && !strings.HasPrefix(line[at:], "one each 600ms") && !strings.HasPrefix(line[at:], "one each…") {
 					t.Errorf("at %dx%d with %d used: %q", size[0], size[1], used, line[at:])
 				}
@@ -90,10 +90,10 @@ func TestARateCanBeSeenOnEveryScreen(t *testing.T) {
 }
 
 func TestTooSmallIsSaidInWhatFits(t *testing.T) {
-	s := newStage(t, 30, 8, tui.Options{})
+	s := tuitest.NewStage(t, 30, 8, tui.Options{})
 	for w, want := range map[int]string{59: "ratescope needs 60x20, this is 59x8", 30: "needs 60x20, this is 30x8", 24: "needs 60x20", 11: "needs 60x20", 10: ""} {
-		s.size(w, 8)
-		if first, _, _ := strings.Cut(s.text(), "\n"); strings.TrimSpace(first) != want {
+		s.Size(w, 8)
+		if first, _, _ := strings.Cut(s.Text(), "\n"); strings.TrimSpace(first) != want {
 			t.Errorf("%d columns say %q, want %q", w, first, want)
 		}
 	}
@@ -102,10 +102,10 @@ func TestTooSmallIsSaidInWhatFits(t *testing.T) {
 // TestWithoutFramesTheTableShowsItsFocus looks at the table's first line, with and
 // without the focus.
 func TestWithoutFramesTheTableShowsItsFocus(t *testing.T) {
-	s := newStage(t, 80, 24, tui.Options{})
-	s.run(time.Second)
+	s := tuitest.NewStage(t, 80, 24, tui.Options{})
+	s.Run(time.Second)
 	heading := func() string {
-		for line := range strings.Lines(s.text()) {
+		for line := range strings.Lines(s.Text()) {
 			if strings.Contains(line, "used/limit") {
 				return line
 			}
@@ -115,7 +115,7 @@ func TestWithoutFramesTheTableShowsItsFocus(t *testing.T) {
 	if line := heading(); !strings.HasPrefix(line, "─ key ") {
 		t.Errorf("nothing marks the focus in %q", line)
 	}
-	s.press("tab")
+	s.Press("tab")
 	if line := heading(); !strings.HasPrefix(line, "  key  ") {
 		t.Errorf("the table has no focus and says %q", line)
 	}
@@ -124,19 +124,19 @@ func TestWithoutFramesTheTableShowsItsFocus(t *testing.T) {
 // TestAStormIsInEveryHeader: the figure of script calls that changed nothing stands beside the server at each size, cut where there
 // is little room, and whole on the screen of the server.
 func TestAStormIsInEveryHeader(t *testing.T) {
-	s := newStage(t, 140, 42, tui.Options{})
-	s.edit = func(b *model.Batch) {
+	s := tuitest.NewStage(t, 140, 42, tui.Options{})
+	s.Edit = func(b *model.Batch) {
 		b.Server.Target = "redis://cache-1.example.net:6379"
 		if b.Health != nil {
 			b.Health.Errors, b.Health.Fruitless = nil, model.Measure{Known: true, V: 40}
 		}
 	}
-	s.run(5 * time.Second)
+	s.Run(5 * time.Second)
 	for _, size := range [][2]int{{80, 24}, {100, 30}, {140, 42}, {200, 55}} {
-		s.size(size[0], size[1])
+		s.Size(size[0], size[1])
 		for screen, want := range map[string]string{"1": "at least 40.0/s", "4": "at least 40.0/s script calls changed nothing"} {
-			s.press(screen)
-			if text := s.text(); !strings.Contains(strings.SplitN(text, "\n", 2)[0], "at least 40.0/s") || !strings.Contains(text, want) {
+			s.Press(screen)
+			if text := s.Text(); !strings.Contains(strings.SplitN(text, "\n", 2)[0], "at least 40.0/s") || !strings.Contains(text, want) {
 				t.Errorf("at %v screen %s does not say %q:\n%s", size, screen, want, text)
 			}
 		}
@@ -144,16 +144,16 @@ func TestAStormIsInEveryHeader(t *testing.T) {
 }
 
 func TestTheScaleOfARateKeepsItsUnit(t *testing.T) {
-	s := newStage(t, 140, 42, tui.Options{})
-	s.edit = func(b *model.Batch) {
+	s := tuitest.NewStage(t, 140, 42, tui.Options{})
+	s.Edit = func(b *model.Batch) {
 		if b.Health != nil {
 			b.Health.Ops = model.Measure{Known: true, V: 15_000}
 		}
 	}
-	s.run(10 * time.Second)
-	s.press("4")
-	s.see("15.0k/s")
-	for line := range strings.Lines(s.text()) {
+	s.Run(10 * time.Second)
+	s.Press("4")
+	s.See("15.0k/s")
+	for line := range strings.Lines(s.Text()) {
 		if at := strings.Index(line, "k/"); at >= 0 && !strings.HasPrefix(line[at:], "k/s") {
 			t.Errorf("a rate is cut: %q", line)
 		}

@@ -18,63 +18,63 @@ import (
 // stands still: the same frame comes out on every machine.
 var situations = []struct {
 	name string
-	set  func(t testing.TB, w, h int, o tui.Options) *stage
+	set  func(t testing.TB, w, h int, o tui.Options) *tuitest.Stage
 }{
-	{"calm", func(t testing.TB, w, h int, o tui.Options) *stage {
-		s := newStage(t, w, h, o, tuitest.Calm()...)
-		s.run(25 * time.Second)
+	{"calm", func(t testing.TB, w, h int, o tui.Options) *tuitest.Stage {
+		s := tuitest.NewStage(t, w, h, o, tuitest.Calm()...)
+		s.Run(25 * time.Second)
 		return s
 	}},
-	{"busy", func(t testing.TB, w, h int, o tui.Options) *stage {
-		s := newStage(t, w, h, o)
-		s.run(25 * time.Second)
+	{"busy", func(t testing.TB, w, h int, o tui.Options) *tuitest.Stage {
+		s := tuitest.NewStage(t, w, h, o)
+		s.Run(25 * time.Second)
 		return s
 	}},
-	{"over", func(t testing.TB, w, h int, o tui.Options) *stage {
-		s := newStage(t, w, h, o, tuitest.Overrun()...)
-		s.run(25 * time.Second)
+	{"over", func(t testing.TB, w, h int, o tui.Options) *tuitest.Stage {
+		s := tuitest.NewStage(t, w, h, o, tuitest.Overrun()...)
+		s.Run(25 * time.Second)
 		return s
 	}},
-	{"stale", func(t testing.TB, w, h int, o tui.Options) *stage {
-		s := newStage(t, w, h, o)
-		s.run(20 * time.Second)
-		s.edit = func(b *model.Batch) { b.Readings, b.Health = nil, nil } // it answers, but the keys are not read
-		s.run(8 * time.Second)
+	{"stale", func(t testing.TB, w, h int, o tui.Options) *tuitest.Stage {
+		s := tuitest.NewStage(t, w, h, o)
+		s.Run(20 * time.Second)
+		s.Edit = func(b *model.Batch) { b.Readings, b.Health = nil, nil } // it answers, but the keys are not read
+		s.Run(8 * time.Second)
 		return s
 	}},
-	{"paused", func(t testing.TB, w, h int, o tui.Options) *stage {
-		s := newStage(t, w, h, o)
-		s.run(20 * time.Second)
-		s.press("p", "left", "left")
-		s.run(5 * time.Second)
+	{"paused", func(t testing.TB, w, h int, o tui.Options) *tuitest.Stage {
+		s := tuitest.NewStage(t, w, h, o)
+		s.Run(20 * time.Second)
+		s.Press("p", "left", "left")
+		s.Run(5 * time.Second)
 		return s
 	}},
-	{"disconnected", func(t testing.TB, w, h int, o tui.Options) *stage {
-		s := newStage(t, w, h, o)
-		s.run(20 * time.Second)
-		s.feed.Break(s.now, "prod-eu-1 does not answer: connection refused; still trying.")
-		s.run(5 * time.Second)
+	{"disconnected", func(t testing.TB, w, h int, o tui.Options) *tuitest.Stage {
+		s := tuitest.NewStage(t, w, h, o)
+		s.Run(20 * time.Second)
+		s.Feed.Break(s.Now, "prod-eu-1 does not answer: connection refused; still trying.")
+		s.Run(5 * time.Second)
 		return s
 	}},
-	{"back", func(t testing.TB, w, h int, o tui.Options) *stage {
-		s := newStage(t, w, h, o)
-		s.run(15 * time.Second)
-		s.feed.Break(s.now, "prod-eu-1 does not answer: connection refused; still trying.")
-		s.run(4 * time.Second)
-		s.feed.Mend()
-		s.run(5 * time.Second)
+	{"back", func(t testing.TB, w, h int, o tui.Options) *tuitest.Stage {
+		s := tuitest.NewStage(t, w, h, o)
+		s.Run(15 * time.Second)
+		s.Feed.Break(s.Now, "prod-eu-1 does not answer: connection refused; still trying.")
+		s.Run(4 * time.Second)
+		s.Feed.Mend()
+		s.Run(5 * time.Second)
 		return s
 	}},
-	{"empty", func(t testing.TB, w, h int, o tui.Options) *stage {
-		s := newStage(t, w, h, o)
-		s.edit = func(b *model.Batch) { b.Readings = nil; b.Sweep.Patterns = []string{"rl:*"} }
-		s.run(2 * time.Second)
+	{"empty", func(t testing.TB, w, h int, o tui.Options) *tuitest.Stage {
+		s := tuitest.NewStage(t, w, h, o)
+		s.Edit = func(b *model.Batch) { b.Readings = nil; b.Sweep.Patterns = []string{"rl:*"} }
+		s.Run(2 * time.Second)
 		return s
 	}},
-	{"connecting", func(t testing.TB, w, h int, o tui.Options) *stage { return newStage(t, w, h, o) }},
+	{"connecting", func(t testing.TB, w, h int, o tui.Options) *tuitest.Stage { return tuitest.NewStage(t, w, h, o) }},
 }
 
-func situation(t testing.TB, name string, w, h int, o tui.Options) *stage {
+func situation(t testing.TB, name string, w, h int, o tui.Options) *tuitest.Stage {
 	t.Helper()
 	for _, s := range situations {
 		if s.name == name {
@@ -102,15 +102,15 @@ func TestFrames(t *testing.T) {
 	for _, s := range situations {
 		x := s.set(t, sizes[0][0], sizes[0][1], tui.Options{})
 		for i, size := range sizes {
-			x.size(size[0], size[1])
+			x.Size(size[0], size[1])
 			for _, p := range pictures {
 				if p.name != "dashboard" && !slices.Contains(screens[s.name], p.name) || i > 0 && (s.name != "busy" || !slices.Contains(everySize, p.name)) {
 					continue
 				}
 				t.Run(fmt.Sprintf("%s/%s-%dx%d", s.name, p.name, size[0], size[1]), func(t *testing.T) {
-					x.press(p.key)
-					x.check(s.name)
-					golden.RequireEqual(t, x.text()+"\n")
+					x.Press(p.key)
+					check(x, s.name)
+					golden.RequireEqual(t, x.Text()+"\n")
 				})
 			}
 		}
@@ -119,14 +119,14 @@ func TestFrames(t *testing.T) {
 
 // TestFramesOfAlgorithms are each algorithm's own picture, beside the same traffic.
 func TestFramesOfAlgorithms(t *testing.T) {
-	x := newStage(t, 140, 42, tui.Options{}, tuitest.Every()...)
-	x.run(25 * time.Second)
+	x := tuitest.NewStage(t, 140, 42, tui.Options{}, tuitest.Every()...)
+	x.Run(25 * time.Second)
 	for _, p := range tuitest.Every() {
 		t.Run(p.Name[len("every:"):], func(t *testing.T) {
-			for x.press("home"); x.app.Selected() != p.Name; x.press("down") {
+			for x.Press("home"); x.Session.Selection.Selected != p.Name; x.Press("down") {
 			}
-			x.check(p.Name)
-			golden.RequireEqual(t, x.text()+"\n")
+			check(x, p.Name)
+			golden.RequireEqual(t, x.Text()+"\n")
 		})
 	}
 }
@@ -139,14 +139,14 @@ func TestFramesOfOverlays(t *testing.T) {
 		}
 		t.Run(scene.name, func(t *testing.T) {
 			x := situation(t, "busy", 100, 30, tui.Options{})
-			x.press(scene.to...)
-			x.check(scene.name)
-			golden.RequireEqual(t, x.text()+"\n")
+			x.Press(scene.to...)
+			check(x, scene.name)
+			golden.RequireEqual(t, x.Text()+"\n")
 		})
 	}
 	t.Run("ascii", func(t *testing.T) {
 		x := situation(t, "busy", 100, 30, tui.Options{Look: shell.Options{ASCII: true}})
-		text := x.text()
+		text := x.Text()
 		for _, r := range text {
 			if r > '~' {
 				t.Errorf("%q is not ASCII", r)
@@ -166,7 +166,7 @@ func TestColours(t *testing.T) {
 	for _, p := range list {
 		t.Run(fmt.Sprintf("%s-%s", p.situation, p.theme), func(t *testing.T) {
 			x := situation(t, p.situation, p.w, p.h, tui.Options{Look: shell.Options{Theme: p.theme}})
-			golden.RequireEqual(t, x.frame()+"\n")
+			golden.RequireEqual(t, x.App.View().Content+"\n")
 		})
 	}
 }

@@ -12,13 +12,14 @@ import (
 	"ratescope/model/identify"
 	"ratescope/tui"
 	"ratescope/tui/session"
+	"ratescope/tui/tuitest"
 )
 
 // TestIdentifyOverlay lists the limiters by library, fits every size, and asks what a group is that is only likely, and
 // no other: the readings that fit, the limit typed once, and the rule is written and can be taken back.
 func TestIdentifyOverlay(t *testing.T) {
 	var asked, done []string
-	s := newStage(t, 140, 42, tui.Options{Session: session.Options{Library: func(name string) (identify.Library, bool) {
+	s := tuitest.NewStage(t, 140, 42, tui.Options{Session: session.Options{Library: func(name string) (identify.Library, bool) {
 		return identify.Library{Silent: []string{"the limit of " + name}}, name == "rate-limit-redis"
 	}, Teach: func(_ context.Context, g identify.Group, limit string) ([]identify.Fit, error) {
 		asked = append(asked, g.Pattern+" "+limit)
@@ -42,7 +43,7 @@ func TestIdentifyOverlay(t *testing.T) {
 		}
 		return fits, nil
 	}}})
-	s.edit = func(b *model.Batch) {
+	s.Edit = func(b *model.Batch) {
 		for i := range b.Readings {
 			r := &b.Readings[i]
 			if r.Pattern = "rl:*"; i%2 == 1 {
@@ -53,55 +54,55 @@ func TestIdentifyOverlay(t *testing.T) {
 			}
 		}
 	}
-	s.run(3 * time.Second)
-	s.press("W")
-	s.see("4 kinds of limiters", "rate-limit-redis", "the limit of rate-limit-redis")
+	s.Run(3 * time.Second)
+	s.Press("W")
+	s.See("4 kinds of limiters", "rate-limit-redis", "the limit of rate-limit-redis")
 	for _, size := range [][2]int{{60, 20}, {80, 24}, {200, 55}, {140, 42}} {
-		s.size(size[0], size[1])
-		s.check("the limiters")
+		s.Size(size[0], size[1])
+		check(s, "the limiters")
 	}
-	s.press("enter")
+	s.Press("enter")
 	if len(asked) > 0 {
 		t.Errorf("it is asked what known ones are: %q", asked)
 	}
-	if s.press("1", "0", "/", "2"); s.app.Screen() != "dashboard" || s.app.Over == nil {
-		t.Errorf("what is typed after a choice that is refused leads to %s:\n%s", s.app.Screen(), s.text())
+	if s.Press("1", "0", "/", "2"); s.App.Screen() != "dashboard" || s.App.Over == nil {
+		t.Errorf("what is typed after a choice that is refused leads to %s:\n%s", s.App.Screen(), s.Text())
 	}
-	s.press("esc")
+	s.Press("esc")
 	do := func(msg tea.Msg) {
-		_, cmd := s.app.Update(msg)
+		_, cmd := s.App.Update(msg)
 		for _, msg := range messages(cmd) {
-			s.app.Update(msg)
+			s.App.Update(msg)
 		}
 	}
-	s.press("end", "W")
+	s.Press("end", "W")
 	for range 20 {
-		s.press("down")
+		s.Press("down")
 	}
-	s.see("not yet known", "the window: watch on")
+	s.See("not yet known", "the window: watch on")
 	do(tea.KeyPressMsg{Code: tea.KeyEnter})
-	s.see("what was used", "what is left", "COUNT/DURATION")
-	s.press("down")
-	s.see("home:1", "7 of 10 used", "It ends as it likes", "{read: left")
+	s.See("what was used", "what is left", "COUNT/DURATION")
+	s.Press("down")
+	s.See("home:1", "7 of 10 used", "It ends as it likes", "{read: left")
 	for _, size := range [][2]int{{60, 20}, {80, 24}, {200, 55}, {140, 42}} {
-		s.size(size[0], size[1])
-		s.check("what they are")
-		s.see("It ends as it likes", "{read: left", "esc goes back")
-		if s.press("up"); s.w >= 80 {
-			s.see("7 of 10 used, written by another program", "what is left of a limit that stands elsewhere  ", "{read: value}")
+		s.Size(size[0], size[1])
+		check(s, "what they are")
+		s.See("It ends as it likes", "{read: left", "esc goes back")
+		if s.Press("up"); s.W >= 80 {
+			s.See("7 of 10 used, written by another program", "what is left of a limit that stands elsewhere  ", "{read: value}")
 		}
-		s.press("down")
+		s.Press("down")
 	}
 	do(tea.KeyPressMsg{Code: tea.KeyEnter})
-	s.see("Type the limit first")
+	s.See("Type the limit first")
 	for _, r := range "10/20s" {
 		do(tea.KeyPressMsg{Code: r, Text: string(r)})
 	}
-	s.see("limit: 10/20s")
+	s.See("limit: 10/20s")
 	do(tea.KeyPressMsg{Code: tea.KeyEnter})
-	s.see("is in /home/me/config.yaml: z takes it back here, W z later", "take the last rule back", "2 kinds of limiters")
+	s.See("is in /home/me/config.yaml: z takes it back here, W z later", "take the last rule back", "2 kinds of limiters")
 	do(tea.KeyPressMsg{Code: 'z', Text: "z"})
-	s.see("is taken back")
+	s.See("is taken back")
 	if got := strings.Join(done, ", "); got != "written, taken back" {
 		t.Errorf("what was done: %s; asked: %q", got, asked)
 	}
@@ -114,7 +115,7 @@ func TestIdentifyOverlay(t *testing.T) {
 // have come: neither is it lost, nor is the rule of an earlier limit written.
 func TestTeachingWaitsForItsReadings(t *testing.T) {
 	var written []string
-	s := newStage(t, 140, 42, tui.Options{Session: session.Options{Teach: func(_ context.Context, _ identify.Group,
+	s := tuitest.NewStage(t, 140, 42, tui.Options{Session: session.Options{Teach: func(_ context.Context, _ identify.Group,
 		limit string) ([]identify.Fit, error) {
 		fit := identify.Fit{As: "what was used", Rule: "{limit: " + limit + "}"}
 		if limit != "" {
@@ -125,16 +126,16 @@ func TestTeachingWaitsForItsReadings(t *testing.T) {
 		}
 		return []identify.Fit{fit}, nil
 	}}})
-	s.edit = func(b *model.Batch) {
+	s.Edit = func(b *model.Batch) {
 		for i := range b.Readings {
 			b.Readings[i].Pattern, b.Readings[i].Target.Evidence = "home:*", model.Likely
 		}
 	}
-	s.run(3 * time.Second)
-	s.press("W")
+	s.Run(3 * time.Second)
+	s.Press("W")
 	var late []tea.Cmd
 	do := func(msg tea.Msg) {
-		_, cmd := s.app.Update(msg)
+		_, cmd := s.App.Update(msg)
 		late = append(late, cmd)
 	}
 	come := func() {
@@ -162,7 +163,7 @@ func TestTeachingWaitsForItsReadings(t *testing.T) {
 	if len(written) != 1 || written[0] != "110/1m" {
 		t.Errorf("written: %q, want 110/1m", written)
 	}
-	s.see("is in /home/me/config.yaml")
+	s.See("is in /home/me/config.yaml")
 }
 
 // messages carries out a command, and those in it.
@@ -191,29 +192,30 @@ func TestNothingIsChosenOfEqualReadings(t *testing.T) {
 			return identify.Taught{Undo: func() error { return nil }}, nil
 		}}
 	}
-	s := newStage(t, 140, 42, tui.Options{Session: session.Options{Teach: func(context.Context, identify.Group, string) ([]identify.Fit,
+	s := tuitest.NewStage(t, 140, 42, tui.Options{Session: session.Options{Teach: func(context.Context, identify.Group,
+		string) ([]identify.Fit,
 		error) {
 		return []identify.Fit{fit("units"), fit("requests")}, nil
 	}}})
-	s.edit = func(b *model.Batch) {
+	s.Edit = func(b *model.Batch) {
 		for i := range b.Readings {
 			b.Readings[i].Pattern, b.Readings[i].Target.Evidence, b.Readings[i].Target.Library = "home:*", model.Likely, ""
 		}
 	}
-	s.run(3 * time.Second)
+	s.Run(3 * time.Second)
 	do := func(k tea.KeyPressMsg) {
-		_, cmd := s.app.Update(k)
+		_, cmd := s.App.Update(k)
 		for _, msg := range messages(cmd) {
-			s.app.Update(msg)
+			s.App.Update(msg)
 		}
 	}
-	s.press("W")
+	s.Press("W")
 	do(tea.KeyPressMsg{Code: tea.KeyEnter})
-	s.see("Not settled: whether it is in requests")
+	s.See("Not settled: whether it is in requests")
 	if do(tea.KeyPressMsg{Code: tea.KeyEnter}); written != "" {
 		t.Errorf("enter wrote %q, which nobody chose", written)
 	}
-	s.see("Choose one of them first")
+	s.See("Choose one of them first")
 	do(tea.KeyPressMsg{Code: tea.KeyDown})
 	do(tea.KeyPressMsg{Code: tea.KeyDown})
 	if do(tea.KeyPressMsg{Code: tea.KeyEnter}); written != "requests" {

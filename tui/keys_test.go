@@ -18,8 +18,8 @@ var promised = strings.Fields("space b r + - x up down j k enter esc tab 1 2 3 4
 
 func TestEveryPromisedKeyIsBound(t *testing.T) {
 	where := map[string]bool{}
-	s := newStage(t, 140, 60, tui.Options{})
-	for _, b := range s.app.Bindings() {
+	s := tuitest.NewStage(t, 140, 60, tui.Options{})
+	for _, b := range s.App.All() {
 		for _, key := range b.Keys() {
 			where[key] = true
 		}
@@ -34,12 +34,12 @@ func TestEveryPromisedKeyIsBound(t *testing.T) {
 // TestAKeyMeansOneThing: on every screen a key belongs to one action; esc alone is shared,
 // between the step back of the screen and the shell's.
 func TestAKeyMeansOneThing(t *testing.T) {
-	s := newStage(t, 140, 60, tui.Options{})
-	s.run(time.Second)
+	s := tuitest.NewStage(t, 140, 60, tui.Options{})
+	s.Run(time.Second)
 	for _, p := range pictures {
-		s.press(p.key)
+		s.Press(p.key)
 		where := map[string]string{}
-		for _, b := range s.app.Bindings() {
+		for _, b := range s.App.All() {
 			for _, key := range b.Keys() {
 				if other, twice := where[key]; twice && key != "esc" {
 					t.Errorf("on %s %q %s and also %s", p.name, key, other, b.What())
@@ -51,11 +51,11 @@ func TestAKeyMeansOneThing(t *testing.T) {
 }
 
 func TestEveryActionIsExplained(t *testing.T) {
-	s := newStage(t, 140, 60, tui.Options{})
-	s.run(time.Second)
+	s := tuitest.NewStage(t, 140, 60, tui.Options{})
+	s.Run(time.Second)
 	for _, p := range pictures {
-		s.press(p.key)
-		for _, b := range s.app.Bindings() {
+		s.Press(p.key)
+		for _, b := range s.App.All() {
 			if b.Name == "" || b.Do == nil || b.Help().Key == "" || b.What() == "" || b.Group == "" {
 				t.Errorf("the table of %s says too little of %+v", p.name, b)
 			}
@@ -66,8 +66,8 @@ func TestEveryActionIsExplained(t *testing.T) {
 // TestKeysArriveAsTheyAreBound holds the table to the names that Bubble Tea gives to keys:
 // " " is never a key's name.
 func TestKeysArriveAsTheyAreBound(t *testing.T) {
-	s := newStage(t, 140, 60, tui.Options{})
-	for _, b := range s.app.Bindings() {
+	s := tuitest.NewStage(t, 140, 60, tui.Options{})
+	for _, b := range s.App.All() {
 		for _, name := range b.Keys() {
 			if got := tuitest.Key(name).String(); got != name {
 				t.Errorf("the key bound as %q arrives as %q", name, got)
@@ -77,24 +77,24 @@ func TestKeysArriveAsTheyAreBound(t *testing.T) {
 }
 
 func TestTheHelpShowsEveryKey(t *testing.T) {
-	s := newStage(t, 140, 84, tui.Options{Session: session.Options{Inject: firing.Options{Injector: &feedInjector{}}}})
-	s.run(time.Second)
-	s.press("?", "?")
-	for _, b := range s.app.Bindings() {
-		s.see(b.Help().Key, b.What())
+	s := tuitest.NewStage(t, 140, 84, tui.Options{Session: session.Options{Inject: firing.Options{Injector: &feedInjector{}}}})
+	s.Run(time.Second)
+	s.Press("?", "?")
+	for _, b := range s.App.All() {
+		s.See(b.Help().Key, b.What())
 	}
 }
 
 func TestTheHelpSaysOnceWhyKeysDoNothing(t *testing.T) {
-	s := newStage(t, 80, 84, tui.Options{})
-	s.run(time.Second)
-	s.press("?", "?")
-	for _, b := range s.app.Bindings() {
+	s := tuitest.NewStage(t, 80, 84, tui.Options{})
+	s.Run(time.Second)
+	s.Press("?", "?")
+	for _, b := range s.App.All() {
 		if b.Group == "fire" && b.Reason() != "" {
-			s.see(b.What())
+			s.See(b.What())
 		}
 	}
-	if text := s.text(); strings.Count(text, "Only a replay has markers") != 1 || strings.Contains(text, "(Only") {
+	if text := s.Text(); strings.Count(text, "Only a replay has markers") != 1 || strings.Contains(text, "(Only") {
 		t.Errorf("the help does not say once why the keys of markers do nothing:\n%s", text)
 	}
 }
@@ -102,11 +102,11 @@ func TestTheHelpSaysOnceWhyKeysDoNothing(t *testing.T) {
 // TestTheHelpBeginsWithFewKeys: at most 25 under four headings, and all of them one key further.
 func TestTheHelpBeginsWithFewKeys(t *testing.T) {
 	for _, screen := range []string{"1", "2", "5", "6"} {
-		s := newStage(t, 80, 60, tui.Options{Session: session.Options{Inject: firing.Options{Injector: &feedInjector{}}}})
-		s.run(time.Second)
-		s.press(screen)
+		s := tuitest.NewStage(t, 80, 60, tui.Options{Session: session.Options{Inject: firing.Options{Injector: &feedInjector{}}}})
+		s.Run(time.Second)
+		s.Press(screen)
 		aims, n := map[shell.Aim]bool{}, 1 // the screens, as one
-		for _, b := range s.app.Bindings() {
+		for _, b := range s.App.All() {
 			if b.Aim != "" {
 				n++
 				aims[b.Aim] = true
@@ -115,32 +115,32 @@ func TestTheHelpBeginsWithFewKeys(t *testing.T) {
 		if n > 25 || len(aims) != 4 {
 			t.Errorf("screen %s begins with %d keys for %v", screen, n, aims)
 		}
-		s.press("?")
-		s.see("look", "find", "time", "act", "1-6", "? lists all keys")
-		if text := s.text(); strings.Contains(text, "reverses the order") {
+		s.Press("?")
+		s.See("look", "find", "time", "act", "1-6", "? lists all keys")
+		if text := s.Text(); strings.Contains(text, "reverses the order") {
 			t.Errorf("the first page of screen %s has too much:\n%s", screen, text)
 		}
-		s.press("?")
-		s.see("reverses the order")
+		s.Press("?")
+		s.See("reverses the order")
 	}
 }
 
 func TestThePaletteFindsEveryAction(t *testing.T) {
-	s := newStage(t, 140, 60, tui.Options{Session: session.Options{Inject: firing.Options{Injector: &feedInjector{}}}})
-	s.run(time.Second)
-	for _, b := range s.app.Bindings() {
+	s := tuitest.NewStage(t, 140, 60, tui.Options{Session: session.Options{Inject: firing.Options{Injector: &feedInjector{}}}})
+	s.Run(time.Second)
+	for _, b := range s.App.All() {
 		if slices.Contains(b.Keys(), ":") {
 			continue
 		}
-		s.press(":")
+		s.Press(":")
 		for _, r := range b.Name {
-			s.press(strings.ReplaceAll(string(r), " ", "space"))
+			s.Press(strings.ReplaceAll(string(r), " ", "space"))
 		}
 		what := b.What()
 		if reason := b.Reason(); reason != "" {
 			what = reason
 		}
-		s.see(b.Name, what[:min(len(what), 20)])
-		s.press("esc")
+		s.See(b.Name, what[:min(len(what), 20)])
+		s.Press("esc")
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ratescope/tui"
+	"ratescope/tui/tuitest"
 )
 
 // sameThing are actions of the dashboard and of the lab that do the same to what each shows.
@@ -16,10 +17,10 @@ var sameThing = map[string]string{
 
 // TestALetterMeansTheSameInTheLab holds the keys of the dashboard to those of the lab.
 func TestALetterMeansTheSameInTheLab(t *testing.T) {
-	s := newStage(t, 140, 42, tui.Options{})
-	s.run(time.Second)
+	s := tuitest.NewStage(t, 140, 42, tui.Options{})
+	s.Run(time.Second)
 	dashboard := map[string]map[string]bool{}
-	for _, act := range s.app.Bindings() {
+	for _, act := range s.App.All() {
 		for _, key := range act.Keys() {
 			if dashboard[key] == nil {
 				dashboard[key] = map[string]bool{}
@@ -28,8 +29,8 @@ func TestALetterMeansTheSameInTheLab(t *testing.T) {
 			dashboard[key][sameThing[act.Name]] = true
 		}
 	}
-	s.press("3")
-	for _, act := range s.app.Bindings() {
+	s.Press("3")
+	for _, act := range s.App.All() {
 		for _, key := range act.Keys() {
 			if there := dashboard[key]; there != nil && !there[act.Name] {
 				t.Errorf("%s is %q in the lab and %v on the dashboard", key, act.Name, there)

@@ -12,6 +12,7 @@ import (
 	"ratescope/tui/firing"
 	"ratescope/tui/session"
 	"ratescope/tui/state"
+	"ratescope/tui/tuitest"
 )
 
 // TestTheMenus: each lists what it is for with the key that does it, under one key, and what is chosen by
@@ -19,37 +20,37 @@ import (
 func TestTheMenus(t *testing.T) {
 	injector := &feedInjector{}
 	for _, size := range [][2]int{{80, 24}, {140, 42}} {
-		s := newStage(t, size[0], size[1], tui.Options{Session: session.Options{Inject: firing.Options{Injector: injector}}})
-		s.run(time.Second)
-		s.press("o")
+		s := tuitest.NewStage(t, size[0], size[1], tui.Options{Session: session.Options{Inject: firing.Options{Injector: injector}}})
+		s.Run(time.Second)
+		s.Press("o")
 		for _, want := range []string{"look ahead", "pin", "same prefix", "copy", "copy commands", "give room", "open in the lab",
 			"burst at a copy", "order", "rate", "what if"} {
-			s.see(want + " ")
+			s.See(want + " ")
 		}
-		s.press("space")
-		s.see("It writes to Redis.")
-		s.press("esc", "o", "c")
-		s.see("One request of cost 1")
-		s.press("esc", "o", "z")
-		s.see("esc back") // which clears the filter
-		s.press("esc", "m")
+		s.Press("space")
+		s.See("It writes to Redis.")
+		s.Press("esc", "o", "c")
+		s.See("One request of cost 1")
+		s.Press("esc", "o", "z")
+		s.See("esc back") // which clears the filter
+		s.Press("esc", "m")
 		for _, want := range []string{"save", "look", "server", "record", "export", "csv", "capsule", "theme", "mouse", "arm",
 			"identify", "watch another"} {
-			s.see(want + " ")
+			s.See(want + " ")
 		}
-		s.see("to /", "(on)")
-		if text := s.text(); strings.Count(text, "save ") != 1 {
+		s.See("to /", "(on)")
+		if text := s.Text(); strings.Count(text, "save ") != 1 {
 			t.Errorf("a heading stands more than once:\n%s", text)
 		}
-		s.press("m")
-		s.see("Mouse off")
-		s.press("m", "m")
-		s.see("Mouse on")
-		s.press("m", "w")
-		s.see("ratescope --redis redis://HOST:6379 --watch")
-		s.press("esc", "m", "W")
-		s.see("limiters")
-		s.press("esc")
+		s.Press("m")
+		s.See("Mouse off")
+		s.Press("m", "m")
+		s.See("Mouse on")
+		s.Press("m", "w")
+		s.See("ratescope --redis redis://HOST:6379 --watch")
+		s.Press("esc", "m", "W")
+		s.See("limiters")
+		s.Press("esc")
 	}
 	if n := len(injector.Orders()); n != 0 {
 		t.Errorf("the menus fired %d times without a question", n)

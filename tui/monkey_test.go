@@ -44,10 +44,10 @@ func TestMonkey(t *testing.T) {
 // monkeyAtWork lets the monkey of a seed work for so many seconds.
 func monkeyAtWork(t *testing.T, seed uint64, seconds int) {
 	r := rand.New(rand.NewPCG(seed, 0))
-	s := newStage(t, 120, 36, tui.Options{Session: session.Options{Inject: firing.Options{Injector: hasty{}}}}, crowd(24)...)
-	m := monkey{stage: s, r: r, seen: map[string]int{"dashboard": 0, "grid": 0, "lab": 0, "health": 0, "events": 0, "heat": 0}}
+	s := tuitest.NewStage(t, 120, 36, tui.Options{Session: session.Options{Inject: firing.Options{Injector: hasty{}}}}, crowd(24)...)
+	m := monkey{Stage: s, r: r, seen: map[string]int{"dashboard": 0, "grid": 0, "lab": 0, "health": 0, "events": 0, "heat": 0}}
 	var keys []string
-	for _, b := range s.app.Bindings() {
+	for _, b := range s.App.All() {
 		keys = append(keys, b.Keys()...)
 	}
 	m.keys = append(keys, "a", "z", "0", "backspace", "enter", "esc", "漢", "🦊", "ctrl+n", "ctrl+p", "ctrl+z", "shift")
@@ -76,7 +76,7 @@ func heapAfter(t *testing.T, do func()) uint64 {
 }
 
 type monkey struct {
-	*stage
+	*tuitest.Stage
 	r    *rand.Rand
 	keys []string
 	down bool
@@ -87,8 +87,8 @@ type monkey struct {
 // live goes on until so many seconds have passed.
 func (m *monkey) live(second, until int) int {
 	for ; second < until; second++ {
-		m.now = m.now.Add(time.Second)
-		m.batch()
+		m.Now = m.Now.Add(time.Second)
+		m.Batch()
 		for range m.r.IntN(4) {
 			m.act()
 		}
@@ -98,8 +98,8 @@ func (m *monkey) live(second, until int) int {
 		if second%20 == 0 {
 			m.visit(second / 20)
 		}
-		m.seen[m.app.Screen()]++
-		m.check("after " + strings.Join(m.past, " "))
+		m.seen[m.App.Screen()]++
+		check(m.Stage, "after "+strings.Join(m.past, " "))
 	}
 	return second
 }
@@ -112,7 +112,7 @@ func (m *monkey) visit(n int) {
 }
 
 func (m *monkey) act() {
-	x, y := m.r.IntN(m.w+3)-1, m.r.IntN(m.h+3)-1
+	x, y := m.r.IntN(m.W+3)-1, m.r.IntN(m.H+3)-1
 	did := "?"
 	switch n := m.r.IntN(20); {
 	case n < 11:
@@ -123,14 +123,14 @@ func (m *monkey) act() {
 		m.do(tea.MouseClickMsg{X: x, Y: y, Button: tea.MouseLeft})
 	case n < 18:
 		did = "wheel"
-		m.app.Update(tea.MouseWheelMsg{X: x, Y: y, Button: tea.MouseWheelUp + tea.MouseButton(m.r.IntN(2))})
+		m.App.Update(tea.MouseWheelMsg{X: x, Y: y, Button: tea.MouseWheelUp + tea.MouseButton(m.r.IntN(2))})
 	case n < 19:
 		did = "fired"
-		m.app.Update(tui.FiredMsg(model.Fired{Order: 1, Key: m.app.Selected(), Cost: 1, At: limiter.InstantOf(m.now),
+		m.App.Update(firing.FiredMsg(model.Fired{Order: 1, Key: m.Session.Selection.Selected, Cost: 1, At: limiter.InstantOf(m.Now),
 			Outcome: model.Outcome(m.r.IntN(4)), Err: "No."}))
 	default:
 		did = "resize"
-		m.size(m.r.IntN(221), m.r.IntN(61))
+		m.Size(m.r.IntN(221), m.r.IntN(61))
 	}
 	if m.past = append(m.past, did); len(m.past) > 12 {
 		m.past = m.past[1:]
@@ -139,22 +139,22 @@ func (m *monkey) act() {
 
 // do carries out what a message starts.
 func (m *monkey) do(msg tea.Msg) {
-	if _, cmd := m.app.Update(msg); cmd != nil {
+	if _, cmd := m.App.Update(msg); cmd != nil {
 		switch answer := cmd().(type) {
 		case nil, tea.BatchMsg, tea.QuitMsg: // clocks that are armed, and the end, which is not for a monkey
 		default:
-			m.app.Update(answer)
+			m.App.Update(answer)
 		}
-		m.app.TakeFired()
+		m.App.Update(m.Session.Orders.TakeFired())
 	}
-	m.app.View() // as Bubble Tea does after every message
+	m.App.View() // as Bubble Tea does after every message
 }
 
 func (m *monkey) link() {
 	if m.down = !m.down; m.down {
-		m.feed.Break(m.now, "It is away.")
+		m.Feed.Break(m.Now, "It is away.")
 	} else {
-		m.feed.Mend()
+		m.Feed.Mend()
 	}
 }
 
@@ -166,7 +166,7 @@ func (hasty) Armed() error { return nil }
 func (hasty) Fire(_ context.Context, s model.Order, report func(model.Fired)) (model.Outcomes, error) {
 	var counts model.Outcomes
 	for i := range max(1, min(s.N, 5)) {
-		f := model.Fired{Key: s.Key, Cost: s.Cost, At: limiter.InstantOf(dawn), Outcome: model.Outcome(i % 4)}
+		f := model.Fired{Key: s.Key, Cost: s.Cost, At: limiter.InstantOf(tuitest.Dawn), Outcome: model.Outcome(i % 4)}
 		counts.Add(f.Outcome)
 		report(f)
 	}

@@ -20,12 +20,12 @@ func TestLongNamesSayWhoseKeyItIs(t *testing.T) {
 		people = append(people, one)
 	}
 	for _, size := range [][2]int{{140, 42}, {80, 24}} {
-		s := newStage(t, size[0], size[1], tui.Options{}, people...)
-		s.run(5 * time.Second)
+		s := tuitest.NewStage(t, size[0], size[1], tui.Options{}, people...)
+		s.Run(5 * time.Second)
 		for screen, own := range map[string]string{"1": "10.0.0.7/login", "2": "10.0.0.7/login", "5": "10.0.0.7/login", "6": "…10.0.0"} {
-			s.press(screen)
-			s.see(own)
-			for _, line := range strings.Split(s.text(), "\n") {
+			s.Press(screen)
+			s.See(own)
+			for _, line := range strings.Split(s.Text(), "\n") {
 				if at := strings.Index(line, "LIMITS:LI"); at >= 0 && !strings.Contains(line, "keys 3 · ") && strings.Contains(line[at:min(at+40, len(line))], "…") {
 					t.Errorf("screen %s in %dx%d keeps what all names begin with and cuts the rest: %s", screen, size[0], size[1], line)
 				}
@@ -39,15 +39,15 @@ func TestLongNamesSayWhoseKeyItIs(t *testing.T) {
 func TestThePastBeforeWatchingBeganIsUnknown(t *testing.T) {
 	one := tuitest.Overrun()[0]
 	one.How, one.Limit = limiter.FixedWindow, limiter.Limit{Count: 20, Window: time.Minute}
-	s := newStage(t, 140, 42, tui.Options{}, one)
-	s.run(5 * time.Second)
-	s.press("p")
+	s := tuitest.NewStage(t, 140, 42, tui.Options{}, one)
+	s.Run(5 * time.Second)
+	s.Press("p")
 	for range 6 {
-		s.press("left")
+		s.Press("left")
 	}
-	s.see("Nothing was watched yet at", "– admitted", "– denied")
-	s.press("right", "right", "right", "right", "right", "right")
-	if text := s.text(); strings.Contains(text, "– admitted") {
+	s.See("Nothing was watched yet at", "– admitted", "– denied")
+	s.Press("right", "right", "right", "right", "right", "right")
+	if text := s.Text(); strings.Contains(text, "– admitted") {
 		t.Errorf("the moment of the pause is not known any more:\n%s", text)
 	}
 }
@@ -60,7 +60,7 @@ func TestTheTitleSaysWhatAllNamesShare(t *testing.T) {
 		one.Name = "LIMITS:LIMITER/tenant-" + who + "/requests/per-user/100/1/minute"
 		people = append(people, one)
 	}
-	s := newStage(t, 200, 55, tui.Options{}, people...)
-	s.run(5 * time.Second)
-	s.see("keys 3 · LIMITS:LIMITER/tenant-…/requests/per-user/100/1/minute", " 0000:subscription-6000 ", " 0002:subscription-6002 ")
+	s := tuitest.NewStage(t, 200, 55, tui.Options{}, people...)
+	s.Run(5 * time.Second)
+	s.See("keys 3 · LIMITS:LIMITER/tenant-…/requests/per-user/100/1/minute", " 0000:subscription-6000 ", " 0002:subscription-6002 ")
 }

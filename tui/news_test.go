@@ -41,57 +41,57 @@ func TestAlertsAreSeen(t *testing.T) {
 		a := report.Alert{Alert: "full", State: state, Severity: "page", Key: key, Text: "full: " + *key + " is at 120 %; now"}
 		return session.News{Alert: &a}
 	}
-	s := newStage(t, 140, 42, tui.Options{Session: session.Options{Notify: session.NotifyDesktop, Production: true, Colour: "red"}})
-	s.run(time.Second)
-	if !strings.Contains(s.text(), " PROD ") || strings.Contains(s.text(), "ALERT") {
-		t.Errorf("the header is wrong:\n%s", s.text())
+	s := tuitest.NewStage(t, 140, 42, tui.Options{Session: session.Options{Notify: session.NotifyDesktop, Production: true, Colour: "red"}})
+	s.Run(time.Second)
+	if !strings.Contains(s.Text(), " PROD ") || strings.Contains(s.Text(), "ALERT") {
+		t.Errorf("the header is wrong:\n%s", s.Text())
 	}
-	_, cmd := s.app.Update(session.NewsMsg(alert(&key, report.Firing), alert(&other, report.Firing)))
+	_, cmd := s.App.Update(session.NewsMsg(alert(&key, report.Firing), alert(&other, report.Firing)))
 	if text := raw(cmd); !strings.HasPrefix(text, "\a\x1b]9;full: rl:a") || !strings.Contains(text, "(and 1 more)") || strings.Count(text,
 		"\x1b]") != 2 || strings.Contains(text, "%;") {
 		t.Errorf("it writes %q", text)
 	}
 	for _, screen := range []string{"1", "2", "4", "5", "6"} {
-		s.press(screen)
-		if !strings.Contains(s.text(), ": full: rl:b is at 120 %") || !strings.Contains(s.text(), "ALERT at ") ||
-			!strings.Contains(s.text(), "1 more") {
-			t.Errorf("there is no banner on screen %s:\n%s", screen, s.text())
+		s.Press(screen)
+		if !strings.Contains(s.Text(), ": full: rl:b is at 120 %") || !strings.Contains(s.Text(), "ALERT at ") ||
+			!strings.Contains(s.Text(), "1 more") {
+			t.Errorf("there is no banner on screen %s:\n%s", screen, s.Text())
 		}
 	}
-	if title := s.app.View().WindowTitle; !strings.HasPrefix(title, "(2 alerts) ratescope ") {
+	if title := s.App.View().WindowTitle; !strings.HasPrefix(title, "(2 alerts) ratescope ") {
 		t.Errorf("the title is %q", title)
 	}
-	_, cmd = s.app.Update(session.NewsMsg(alert(&key, report.Resolved), alert(&other, report.Resolved),
+	_, cmd = s.App.Update(session.NewsMsg(alert(&key, report.Resolved), alert(&other, report.Resolved),
 		session.News{Failed: "the webhook at h does not answer"}))
-	if text := raw(cmd); text != "" || strings.Contains(s.text(), "ALERT") || !strings.Contains(s.text(), "does not answer") ||
-		strings.Contains(s.app.View().WindowTitle, "alert") {
-		t.Errorf("after its end it writes %q:\n%s", text, s.text())
+	if text := raw(cmd); text != "" || strings.Contains(s.Text(), "ALERT") || !strings.Contains(s.Text(), "does not answer") ||
+		strings.Contains(s.App.View().WindowTitle, "alert") {
+		t.Errorf("after its end it writes %q:\n%s", text, s.Text())
 	}
 	for _, size := range [][2]int{{60, 20}, {80, 24}, {61, 20}} {
-		s.size(size[0], size[1])
-		s.app.Update(session.NewsMsg(alert(&key, report.Firing)))
-		if lines := strings.Split(s.text(), "\n"); len(lines) != size[1] || !strings.Contains(s.text(), "ALERT") {
-			t.Errorf("at %v there are %d lines:\n%s", size, len(lines), s.text())
+		s.Size(size[0], size[1])
+		s.App.Update(session.NewsMsg(alert(&key, report.Firing)))
+		if lines := strings.Split(s.Text(), "\n"); len(lines) != size[1] || !strings.Contains(s.Text(), "ALERT") {
+			t.Errorf("at %v there are %d lines:\n%s", size, len(lines), s.Text())
 		}
 	}
 }
 
 // TestTwoEscapesAtOnce are two: a terminal sends them as one key.
 func TestTwoEscapesAtOnce(t *testing.T) {
-	s := newStage(t, 100, 30, tui.Options{})
-	s.run(time.Second)
-	s.press("4", "5")
-	s.app.Update(tea.KeyPressMsg{Code: tea.KeyEscape, Mod: tea.ModAlt})
-	if !strings.Contains(s.text(), "used/limit") {
-		t.Errorf("it does not lead back to the first screen:\n%s", s.text())
+	s := tuitest.NewStage(t, 100, 30, tui.Options{})
+	s.Run(time.Second)
+	s.Press("4", "5")
+	s.App.Update(tea.KeyPressMsg{Code: tea.KeyEscape, Mod: tea.ModAlt})
+	if !strings.Contains(s.Text(), "used/limit") {
+		t.Errorf("it does not lead back to the first screen:\n%s", s.Text())
 	}
 }
 
 // TestSuspend hands the terminal back where that is the program's own.
 func TestSuspend(t *testing.T) {
 	for _, allowed := range []bool{true, false} {
-		s := newStage(t, 100, 30, tui.Options{Look: shell.Options{Suspend: allowed}})
-		_, cmd := s.app.Update(tuitest.Key("ctrl+z"))
+		s := tuitest.NewStage(t, 100, 30, tui.Options{Look: shell.Options{Suspend: allowed}})
+		_, cmd := s.App.Update(tuitest.Key("ctrl+z"))
 		if suspends := cmd != nil && fmt.Sprintf("%T", cmd()) == "tea.SuspendMsg"; suspends != allowed {
 			t.Errorf("with %v it suspends: %v", allowed, suspends)
 		}
@@ -101,9 +101,9 @@ func TestSuspend(t *testing.T) {
 // TestEventsSayWhatPaged: the log of events has the alerts of the configuration with rule and severity, many at
 // once in one line, and what became of delivering them; the filter finds them.
 func TestEventsSayWhatPaged(t *testing.T) {
-	s := newStage(t, 140, 42, tui.Options{})
-	s.run(2 * time.Second)
-	at := s.now.UnixMilli()
+	s := tuitest.NewStage(t, 140, 42, tui.Options{})
+	s.Run(2 * time.Second)
+	at := s.Now.UnixMilli()
 	var news []session.News
 	for i := range 40 {
 		key := report.Text(fmt.Sprint("rl:", i))
@@ -117,18 +117,18 @@ func TestEventsSayWhatPaged(t *testing.T) {
 			Outcome: report.Delivered}},
 		session.News{Delivery: &report.Delivery{Alert: "slow", State: report.Firing, Count: 1, To: "Alertmanager at am.example",
 			Outcome: report.Refused, Why: "it answered 400"}})
-	s.app.Update(session.NewsMsg(news...))
-	s.press("5")
-	s.run(time.Second)
+	s.App.Update(session.NewsMsg(news...))
+	s.Press("5")
+	s.Run(time.Second)
 	for _, want := range []string{
 		"alert full (page) fires for 40 keys", "alert slow (warn) fires", "delivered to the webhook at hooks.example (full, firing)",
 		"not delivered to Alertmanager at am.example: it answered 400",
 	} {
-		if !strings.Contains(strings.ToLower(s.text()), strings.ToLower(want)) {
-			t.Errorf("the events do not say %q:\n%s", want, s.text())
+		if !strings.Contains(strings.ToLower(s.Text()), strings.ToLower(want)) {
+			t.Errorf("the events do not say %q:\n%s", want, s.Text())
 		}
 	}
-	if n := strings.Count(s.text(), "full (page)"); n != 1 {
+	if n := strings.Count(s.Text(), "full (page)"); n != 1 {
 		t.Errorf("40 alerts at once take %d lines", n)
 	}
 }
@@ -136,11 +136,11 @@ func TestEventsSayWhatPaged(t *testing.T) {
 // TestABannerSaysWhatWasNotDelivered: while an alert fires that was not delivered, its banner says so on every screen, until a
 // delivery succeeds.
 func TestABannerSaysWhatWasNotDelivered(t *testing.T) {
-	s := newStage(t, 140, 42, tui.Options{})
-	s.run(time.Second)
+	s := tuitest.NewStage(t, 140, 42, tui.Options{})
+	s.Run(time.Second)
 	fires := func(rule, state string) session.News {
 		key := report.Text("rl:" + rule)
-		return session.News{Alert: &report.Alert{Alert: rule, State: state, Severity: "page", Key: &key, At: s.now.UnixMilli(),
+		return session.News{Alert: &report.Alert{Alert: rule, State: state, Severity: "page", Key: &key, At: s.Now.UnixMilli(),
 			Text: "it is full: " + key}}
 	}
 	delivery := func(rule, state string, o report.DeliveryOutcome) session.News {
@@ -159,10 +159,10 @@ func TestABannerSaysWhatWasNotDelivered(t *testing.T) {
 		{[]session.News{fires("a", report.Resolved)}, false},
 		{[]session.News{delivery("a", report.Resolved, report.Failed), fires("a", report.Firing)}, false},
 	} {
-		s.app.Update(session.NewsMsg(step.news...))
+		s.App.Update(session.NewsMsg(step.news...))
 		for _, screen := range []string{"1", "2", "4", "6"} {
-			s.press(screen)
-			if banner := s.text(); strings.Contains(banner, missed) != step.says || !strings.Contains(banner, "ALERT at ") ||
+			s.Press(screen)
+			if banner := s.Text(); strings.Contains(banner, missed) != step.says || !strings.Contains(banner, "ALERT at ") ||
 				step.says && !strings.Contains(banner, "it is full: rl:a") {
 				t.Errorf("after %+v screen %s says that it was not delivered: %v, want %v:\n%s", step.news, screen, !step.says, step.says,
 					banner)

@@ -27,18 +27,18 @@ func mixed() []tuitest.Personality {
 // two rows changes only where one of them has another state than before, or both are throttled and
 // stand in the order of their waits.
 func TestARowMovesOnlyWithItsBand(t *testing.T) {
-	s := newStage(t, 140, 60, tui.Options{}, mixed()...)
-	s.run(10 * time.Second)
+	s := tuitest.NewStage(t, 140, 60, tui.Options{}, mixed()...)
+	s.Run(10 * time.Second)
 	bands := func() map[string]model.KeyState {
 		m := map[string]model.KeyState{}
-		for _, k := range s.app.Listed() {
-			m[k.Reading.Key] = s.app.StateOf(k)
+		for _, k := range s.Session.Rows.Rows {
+			m[k.Reading.Key] = k.State(s.Session.Shown.At())
 		}
 		return m
 	}
 	before, was, changes := names(s), bands(), 0
 	for range 60 {
-		s.run(time.Second)
+		s.Run(time.Second)
 		after, is := names(s), bands()
 		kept := func(list []string) []string {
 			return slices.DeleteFunc(slices.Clone(list), func(key string) bool { return was[key] != is[key] || is[key] == model.Throttled })
@@ -55,8 +55,8 @@ func TestARowMovesOnlyWithItsBand(t *testing.T) {
 	t.Logf("%d changes of a band among %d rows", changes, len(before))
 }
 
-func names(s *stage) (list []string) {
-	for _, k := range s.app.Listed() {
+func names(s *tuitest.Stage) (list []string) {
+	for _, k := range s.Session.Rows.Rows {
 		list = append(list, k.Reading.Key)
 	}
 	return list
@@ -66,33 +66,33 @@ func names(s *stage) (list []string) {
 // keeps its place, unless throttled keys need it or it is throttled itself, and all others stand in the order of their
 // states at each moment.
 func TestNothingMovesUnderTheHand(t *testing.T) {
-	s := newStage(t, 140, 60, tui.Options{}, mixed()...)
-	s.run(10 * time.Second)
+	s := tuitest.NewStage(t, 140, 60, tui.Options{}, mixed()...)
+	s.Run(10 * time.Second)
 	kept, stood := 0, 0
 	for turn := range 600 {
 		if turn%200 == 0 {
-			s.press("home")
+			s.Press("home")
 			for range 8 + turn/40 {
-				s.press("j")
+				s.Press("j")
 			}
 		}
-		was := slices.Index(names(s), s.app.Selected())
-		s.press("]")
-		s.run(tuitest.Refresh / 2)
-		list := s.app.Listed()
-		at := slices.IndexFunc(list, func(k *model.Watched) bool { return k.Reading.Key == s.app.Selected() })
+		was := slices.Index(names(s), s.Session.Selection.Selected)
+		s.Press("]")
+		s.Run(tuitest.Refresh / 2)
+		list := s.Session.Rows.Rows
+		at := slices.IndexFunc(list, func(k *model.Watched) bool { return k.Reading.Key == s.Session.Selection.Selected })
 		rest := slices.Delete(slices.Clone(list), at, at+1)
-		least := slices.IndexFunc(rest, func(k *model.Watched) bool { return s.app.StateOf(k) != model.Throttled })
-		if !slices.IsSortedFunc(rest, func(x, y *model.Watched) int { return model.ByState(x, y, s.app.At()) }) {
-			t.Fatalf("another row than the selected %s is not in the order of the states: %v", s.app.Selected(), names(s))
+		least := slices.IndexFunc(rest, func(k *model.Watched) bool { return k.State(s.Session.Shown.At()) != model.Throttled })
+		if !slices.IsSortedFunc(rest, func(x, y *model.Watched) int { return model.ByState(x, y, s.Session.Shown.At()) }) {
+			t.Fatalf("another row than the selected %s is not in the order of the states: %v", s.Session.Selection.Selected, names(s))
 		}
-		switch is := s.app.StateOf(list[at]); {
+		switch is := list[at].State(s.Session.Shown.At()); {
 		case is == model.Throttled && at > least:
-			t.Fatalf("%s is throttled and stands below a key that is not: %v", s.app.Selected(), names(s))
+			t.Fatalf("%s is throttled and stands below a key that is not: %v", s.Session.Selection.Selected, names(s))
 		case is != model.Throttled && at != max(was, least):
-			t.Fatalf("%s was in row %d under the hand, and is in row %d below %d that are throttled", s.app.Selected(), was, at, least)
+			t.Fatalf("%s was in row %d under the hand, and is in row %d below %d that are throttled", s.Session.Selection.Selected, was, at, least)
 		case is != model.Throttled:
-			if kept++; !slices.IsSortedFunc(list, func(x, y *model.Watched) int { return model.ByState(x, y, s.app.At()) }) {
+			if kept++; !slices.IsSortedFunc(list, func(x, y *model.Watched) int { return model.ByState(x, y, s.Session.Shown.At()) }) {
 				stood++
 			}
 		}
@@ -100,8 +100,8 @@ func TestNothingMovesUnderTheHand(t *testing.T) {
 	if kept == 0 || stood == 0 {
 		t.Errorf("the selected row was kept %d times, %d of them where it does not belong: the test proves nothing", kept, stood)
 	}
-	s.run(30 * time.Second)
-	if !slices.IsSortedFunc(s.app.Listed(), func(x, y *model.Watched) int { return model.ByState(x, y, s.app.At()) }) {
+	s.Run(30 * time.Second)
+	if !slices.IsSortedFunc(s.Session.Rows.Rows, func(x, y *model.Watched) int { return model.ByState(x, y, s.Session.Shown.At()) }) {
 		t.Error("the selected row stands where it does not belong for ever")
 	}
 }
@@ -114,8 +114,8 @@ func TestTheFilterRanks(t *testing.T) {
 		people = append(people, p)
 	}
 	people[0].Name = "login"
-	s := newStage(t, 140, 42, tui.Options{}, people...)
-	s.edit = func(b *model.Batch) {
+	s := tuitest.NewStage(t, 140, 42, tui.Options{}, people...)
+	s.Edit = func(b *model.Batch) {
 		for i := range b.Readings {
 			switch r := &b.Readings[i]; r.Key {
 			case "login":
@@ -125,7 +125,7 @@ func TestTheFilterRanks(t *testing.T) {
 			}
 		}
 	}
-	s.run(3 * time.Second)
+	s.Run(3 * time.Second)
 	for typed, want := range map[string][]string{
 		"api":           {"API:UPPER", "api:search:bob", "web-api:bob", "rapid:fire"},
 		"sip":           {"scrape:ip:1"},
@@ -137,9 +137,9 @@ func TestTheFilterRanks(t *testing.T) {
 		"bob state:ok":  {"api:search:bob", "web-api:bob"},
 		"nothing like":  nil,
 	} {
-		s.press("/")
+		s.Press("/")
 		for _, r := range typed {
-			s.press(strings.ReplaceAll(string(r), " ", "space"))
+			s.Press(strings.ReplaceAll(string(r), " ", "space"))
 		}
 		got := names(s)
 		if typed == "api" {
@@ -151,17 +151,17 @@ func TestTheFilterRanks(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("/%s lists %v, want %v", typed, got, want)
 		}
-		s.press("esc")
+		s.Press("esc")
 	}
 }
 
 // TestADeniedKeyIsInSight: on a small screen that no person touched, the first rows stay in sight when other
 // keys become denied and stand above the selected one, which is at ease.
 func TestADeniedKeyIsInSight(t *testing.T) {
-	s := newStage(t, 80, 24, tui.Options{}, crowd(24)...)
-	s.run(5 * time.Second)
-	was := s.app.Selected()
-	s.edit = func(b *model.Batch) {
+	s := tuitest.NewStage(t, 80, 24, tui.Options{}, crowd(24)...)
+	s.Run(5 * time.Second)
+	was := s.Session.Selection.Selected
+	s.Edit = func(b *model.Batch) {
 		for i := range b.Readings {
 			switch r := &b.Readings[i]; {
 			case r.Key == was:
@@ -172,15 +172,15 @@ func TestADeniedKeyIsInSight(t *testing.T) {
 		}
 	}
 	pushed := 0
-	for s.app.Selected() == was {
-		s.run(tuitest.Refresh)
-		list := s.app.Listed()
+	for s.Session.Selection.Selected == was {
+		s.Run(tuitest.Refresh)
+		list := s.Session.Rows.Rows
 		at := slices.IndexFunc(list, func(k *model.Watched) bool { return k.Reading.Key == was })
-		if at < 4 || s.app.StateOf(list[0]) != model.Throttled || s.app.StateOf(list[at]) == model.Throttled {
+		if at < 4 || list[0].State(s.Session.Shown.At()) != model.Throttled || list[at].State(s.Session.Shown.At()) == model.Throttled {
 			continue
 		}
 		pushed++
-		if picture := s.text(); !strings.Contains(picture, "key 1–") {
+		if picture := s.Text(); !strings.Contains(picture, "key 1–") {
 			t.Fatalf("%s is denied and out of sight:\n%s", list[0].Reading.Key, picture)
 		}
 	}

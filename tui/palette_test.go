@@ -35,28 +35,29 @@ var ordinary = map[string]string{
 // action that the word means, and nothing is ever fired.
 func TestThePaletteDoesWhatIsMeant(t *testing.T) {
 	injector := &feedInjector{}
-	s := newStage(t, 80, 24, tui.Options{Session: session.Options{Inject: firing.Options{Injector: injector}, Saving: state.FileOptions{
-		Capsule: func(*model.Board) (string, error) { return "the last ten minutes", nil }}}})
-	injector.feed = s.feed
-	s.run(time.Second)
+	s := tuitest.NewStage(t, 80, 24, tui.Options{Session: session.Options{Inject: firing.Options{Injector: injector},
+		Saving: state.FileOptions{
+			Capsule: func(*model.Board) (string, error) { return "the last ten minutes", nil }}}})
+	injector.feed = s.Feed
+	s.Run(time.Second)
 	first := func() string {
-		if hits := s.app.Hits(); len(hits) > 0 {
+		if hits := hits(s); len(hits) > 0 {
 			return hits[0].Name
 		}
 		return ""
 	}
 	// hits returns what enter would do, by how many letters were typed.
 	hits := func(typed string) (names []string) {
-		s.press(":")
+		s.Press(":")
 		names = append(names, first())
 		for _, r := range typed {
-			s.press(strings.ReplaceAll(string(r), " ", "space"))
+			s.Press(strings.ReplaceAll(string(r), " ", "space"))
 			names = append(names, first())
 		}
-		s.press("esc")
+		s.Press("esc")
 		return names
 	}
-	actions := s.app.Bindings()
+	actions := s.App.All()
 	if act := actions.Named(hits("")[0]); act == nil || act.Writes {
 		t.Errorf("with nothing typed enter does %v, which writes", act)
 	}
@@ -89,14 +90,14 @@ func TestThePaletteDoesWhatIsMeant(t *testing.T) {
 		if word == "quit" {
 			continue
 		}
-		s.press(":")
+		s.Press(":")
 		for _, r := range word {
-			s.press(strings.ReplaceAll(string(r), " ", "space"))
+			s.Press(strings.ReplaceAll(string(r), " ", "space"))
 		}
-		if _, cmd := s.app.Update(tuitest.Key("enter")); cmd != nil {
+		if _, cmd := s.App.Update(tuitest.Key("enter")); cmd != nil {
 			started.Go(func() { cmd() })
 		}
-		s.press("esc", "esc", "esc", "1")
+		s.Press("esc", "esc", "esc", "1")
 	}
 	started.Wait()
 	if orders := injector.Orders(); len(orders) != 0 {
@@ -132,15 +133,15 @@ func TestAWritingActionAsks(t *testing.T) {
 
 // TestThePaletteBeginsWithWhatIsUsed: what was chosen last stands first, and is still not what writes.
 func TestThePaletteBeginsWithWhatIsUsed(t *testing.T) {
-	s := newStage(t, 140, 42, tui.Options{Session: session.Options{Inject: firing.Options{Injector: &feedInjector{}}}})
-	s.run(time.Second)
+	s := tuitest.NewStage(t, 140, 42, tui.Options{Session: session.Options{Inject: firing.Options{Injector: &feedInjector{}}}})
+	s.Run(time.Second)
 	for _, name := range []string{"copy", "reverse", "burst"} {
-		s.press(":")
-		s.press(strings.Split(name, "")...)
-		s.press("enter", "esc")
+		s.Press(":")
+		s.Press(strings.Split(name, "")...)
+		s.Press("enter", "esc")
 	}
-	s.press(":")
-	if hits := s.app.Hits(); hits[0].Name != "reverse" || hits[1].Name != "copy" {
+	s.Press(":")
+	if hits := hits(s); hits[0].Name != "reverse" || hits[1].Name != "copy" {
 		t.Errorf("the palette begins with %q and %q", hits[0].Name, hits[1].Name)
 	}
 }

@@ -76,17 +76,17 @@ func TestAClickOnTheFutureSaysWhyNot(t *testing.T) {
 
 // TestTheSumOfTheWindowsMoves reads the arithmetic beside the timeline.
 func TestTheSumOfTheWindowsMoves(t *testing.T) {
-	s := newStage(t, 200, 55, tui.Options{}, tuitest.Every()[2])
-	s.run(25 * time.Second)
+	s := tuitest.NewStage(t, 200, 55, tui.Options{}, tuitest.Every()[2])
+	s.Run(25 * time.Second)
 	products := map[string]bool{}
 	for range 20 {
-		s.run(tuitest.Refresh)
-		for line := range strings.Lines(s.text()) {
+		s.Run(tuitest.Refresh)
+		for line := range strings.Lines(s.Text()) {
 			if _, product, found := strings.Cut(line, " × "); found {
 				products[product[:4]] = true
 			}
 			if _, of, found := strings.Cut(line, " + "); found && strings.Contains(line, "estimate") {
-				k := s.app.Listed()[0]
+				k := s.Session.Rows.Rows[0]
 				if !strings.HasPrefix(of, strconv.FormatInt(k.Gauge.Current.N, 10)+" = "+strconv.FormatInt(k.Gauge.Used.N, 10)+" of ") {
 					t.Errorf("the board says %d and %d, the sum %q", k.Gauge.Current.N, k.Gauge.Used.N, line)
 				}

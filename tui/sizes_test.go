@@ -17,51 +17,51 @@ import (
 )
 
 func TestEverySizeIsFilledExactly(t *testing.T) {
-	s := newStage(t, 0, 0, tui.Options{})
-	s.check("before anything came")
-	s.run(4 * time.Second)
+	s := tuitest.NewStage(t, 0, 0, tui.Options{})
+	check(s, "before anything came")
+	s.Run(4 * time.Second)
 	for w := 0; w <= 80; w++ {
 		for h := 0; h <= 30; h++ {
-			s.size(w, h)
-			s.check("dashboard")
+			s.Size(w, h)
+			check(s, "dashboard")
 		}
 	}
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 50 {
-		s.size(r.IntN(221), r.IntN(61))
-		s.check("dashboard")
+		s.Size(r.IntN(221), r.IntN(61))
+		check(s, "dashboard")
 	}
 }
 
 func TestEverySceneAtManySizes(t *testing.T) {
-	s := newStage(t, 0, 0, tui.Options{Session: session.Options{Inject: firing.Options{Injector: &feedInjector{}}}})
-	s.run(6 * time.Second)
-	s.app.Update(tui.FiredMsg(outcomes(s.app.Selected())...))
+	s := tuitest.NewStage(t, 0, 0, tui.Options{Session: session.Options{Inject: firing.Options{Injector: &feedInjector{}}}})
+	s.Run(6 * time.Second)
+	s.App.Update(firing.FiredMsg(outcomes(s.Session.Selection.Selected)...))
 	sizes := [][2]int{{0, 0}, {1, 1}, {59, 20}, {60, 19}, {60, 20}, {61, 21}, {64, 24}, {79, 23}, {80, 24}, {80, 60}, {99, 27}, {100, 28},
 		{109, 30}, {110, 29}, {110, 30}, {111, 31}, {140, 42}, {160, 20}, {200, 55}, {220, 60}, {400, 100}}
 	for _, scene := range scenes {
 		for _, size := range sizes {
-			s.size(size[0], size[1])
-			s.press(scene.to...)
-			s.check(scene.name)
-			s.run(tuitest.Refresh)
-			s.check(scene.name)
-			s.press(scene.back...)
+			s.Size(size[0], size[1])
+			s.Press(scene.to...)
+			check(s, scene.name)
+			s.Run(tuitest.Refresh)
+			check(s, scene.name)
+			s.Press(scene.back...)
 		}
 	}
 	r := rand.New(rand.NewPCG(2, 2))
 	for _, scene := range scenes {
 		for range 4 {
-			s.size(60+r.IntN(160), 20+r.IntN(40))
-			s.press(scene.to...)
-			s.check(scene.name)
-			s.press(scene.back...)
+			s.Size(60+r.IntN(160), 20+r.IntN(40))
+			s.Press(scene.to...)
+			check(s, scene.name)
+			s.Press(scene.back...)
 		}
 	}
 }
 
 func outcomes(key string) []model.Fired {
-	at := limiter.InstantOf(dawn)
+	at := limiter.InstantOf(tuitest.Dawn)
 	return []model.Fired{
 		{Order: 1, Key: key, Cost: 1, At: at, Outcome: model.Admitted, Latency: time.Millisecond},
 		{Order: 1, Key: key, Cost: 1, At: at, Outcome: model.Denied, Decision: limiter.Decision{RetryAfter: time.Second}},
@@ -91,9 +91,9 @@ func TestHostileNamesStayText(t *testing.T) {
 			people = append(people, p)
 		}
 		o.Session.Inject.Injector = &feedInjector{refuse: fmt.Errorf("%s is opened read-only", evil[0])}
-		s := newStage(t, 140, 42, o, people...)
+		s := tuitest.NewStage(t, 140, 42, o, people...)
 		turn := 0
-		s.edit = func(b *model.Batch) {
+		s.Edit = func(b *model.Batch) {
 			turn++
 			bad := evil[turn%len(evil)]
 			b.Server.Target, b.Server.Version, b.Server.Role = bad, bad, bad
@@ -120,35 +120,35 @@ func TestHostileNamesStayText(t *testing.T) {
 			}
 		}
 		for _, size := range [][2]int{{140, 42}, {60, 20}}[:2-n/2] {
-			s.size(size[0], size[1])
+			s.Size(size[0], size[1])
 			for j, scene := range scenes {
 				for i := range evil {
 					if j > 0 && (i+j)%6 != 0 { // the dashboard shows every name, the others some
-						s.press("down")
+						s.Press("down")
 						continue
 					}
 					if i%5 == 0 {
-						s.run(tuitest.Refresh)
+						s.Run(tuitest.Refresh)
 					}
-					s.app.Update(tui.FiredMsg(model.Fired{Order: int64(i), Key: evil[i], Outcome: model.Outcome(i % 4), Err: evil[i]}))
-					s.press(scene.to...)
-					s.check(fmt.Sprintf("%s with %q", scene.name, s.app.Selected()[:min(20, len(s.app.Selected()))]))
-					s.press(scene.back...)
-					s.press("down")
+					s.App.Update(firing.FiredMsg(model.Fired{Order: int64(i), Key: evil[i], Outcome: model.Outcome(i % 4), Err: evil[i]}))
+					s.Press(scene.to...)
+					check(s, fmt.Sprintf("%s with %q", scene.name, s.Session.Selection.Selected[:min(20, len(s.Session.Selection.Selected))]))
+					s.Press(scene.back...)
+					s.Press("down")
 				}
-				s.press("home")
+				s.Press("home")
 			}
 		}
-		s.press("/")
+		s.Press("/")
 		for _, name := range evil[:16] { // the filter is what a person types or pastes
 			for _, r := range name {
 				if r < ' ' {
 					continue
 				}
-				s.press(string(r))
+				s.Press(string(r))
 			}
-			s.check("filter")
-			s.press("esc", "/")
+			check(s, "filter")
+			s.Press("esc", "/")
 		}
 	}
 }
@@ -160,9 +160,9 @@ func TestAHighScreenHasGraphs(t *testing.T) {
 		w, h   int
 		graphs bool
 	}{{200, 55, true}, {140, 42, false}, {80, 24, false}} {
-		s := newStage(t, c.w, c.h, tui.Options{})
-		s.run(12 * time.Second)
-		if text := s.text(); strings.Contains(text, "╭ requests") != c.graphs || strings.Contains(text, "╭ latency") != c.graphs {
+		s := tuitest.NewStage(t, c.w, c.h, tui.Options{})
+		s.Run(12 * time.Second)
+		if text := s.Text(); strings.Contains(text, "╭ requests") != c.graphs || strings.Contains(text, "╭ latency") != c.graphs {
 			t.Errorf("at %d by %d:\n%s", c.w, c.h, text)
 		}
 	}
@@ -178,15 +178,15 @@ func TestLongNamesStayTellable(t *testing.T) {
 		people = append(people, p)
 	}
 	for _, size := range [][2]int{{60, 20}, {80, 24}, {140, 42}} {
-		s := newStage(t, size[0], size[1], tui.Options{}, people...)
-		s.run(5 * time.Second)
+		s := tuitest.NewStage(t, size[0], size[1], tui.Options{}, people...)
+		s.Run(5 * time.Second)
 		for _, key := range []string{"1", "6"} {
-			s.press(key)
+			s.Press(key)
 			if size[0] == 140 && key == "1" { // the title says what follows
-				s.see(" 001 ", " 002 ")
+				s.See(" 001 ", " 002 ")
 				continue
 			}
-			s.see("001:", "002:")
+			s.See("001:", "002:")
 		}
 	}
 }
@@ -195,14 +195,14 @@ func TestLongNamesStayTellable(t *testing.T) {
 // of a large server was searched.
 func TestTheFirstSearchShowsHowFarItIs(t *testing.T) {
 	for _, size := range [][2]int{{60, 20}, {80, 24}, {140, 42}} {
-		s := newStage(t, size[0], size[1], tui.Options{})
-		at := limiter.InstantOf(s.now)
-		s.app.Update(tui.BatchMsg(model.Batch{At: at, Local: s.now, Server: model.Server{Link: model.Live},
+		s := tuitest.NewStage(t, size[0], size[1], tui.Options{})
+		at := limiter.InstantOf(s.Now)
+		s.App.Update(session.BatchMsg(model.Batch{At: at, Local: s.Now, Server: model.Server{Link: model.Live},
 			Sweep: model.Sweep{Scanned: 340_000, Total: 1_000_000, Keys: 1_000_000}}))
 		for _, key := range []string{"1", "2", "6"} {
-			s.press(key)
-			if !strings.Contains(s.text(), "34% of 1.0M keys searched") {
-				t.Errorf("at %v on screen %s:\n%s", size, key, s.text())
+			s.Press(key)
+			if !strings.Contains(s.Text(), "34% of 1.0M keys searched") {
+				t.Errorf("at %v on screen %s:\n%s", size, key, s.Text())
 			}
 		}
 	}

@@ -1,18 +1,15 @@
 package tui_test
 
 import (
-	"context"
 	"os"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
 
-	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"ratescope/model"
-	"ratescope/tui"
+	"ratescope/tui/shell"
 	"ratescope/tui/tuitest"
 )
 
@@ -21,79 +18,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// dawn is when tests without a virtual clock begin.
-var dawn = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
-
-// stage is a screen without a program around it: messages go in by hand, and time is
-// what the test says.
-type stage struct {
-	testing.TB
-	app  *tui.App
-	feed *tuitest.Feed
-	now  time.Time
-	w, h int
-	edit func(*model.Batch) // changes what the feed says; may be nil
+// pass lets time pass while there is no room to paint anything, which takes most of the time that Run takes.
+func pass(s *tuitest.Stage, d time.Duration) {
+	w, h := s.W, s.H
+	s.Size(0, 0)
+	s.Run(d)
+	s.Size(w, h)
 }
-
-// newStage returns a dashboard that is drawn in one goroutine.
-func newStage(t testing.TB, w, h int, o tui.Options, people ...tuitest.Personality) *stage {
-	t.Helper()
-	ctx, stop := context.WithCancel(context.Background())
-	t.Cleanup(stop)
-	app, err := tui.New(ctx, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &stage{TB: t, app: app, feed: tuitest.NewFeed(dawn, people...), now: dawn}
-	s.size(w, h)
-	return s
-}
-
-func (s *stage) size(w, h int) {
-	s.w, s.h = w, h
-	s.app.Update(tea.WindowSizeMsg{Width: w, Height: h})
-}
-
-// run lets time pass.
-func (s *stage) run(d time.Duration) {
-	for end := s.now.Add(d); s.now.Before(end); {
-		s.now = s.now.Add(tuitest.Refresh)
-		s.batch()
-	}
-}
-
-// pass lets time pass while there is no room to paint anything, which takes most of the time that run takes.
-func (s *stage) pass(d time.Duration) {
-	w, h := s.w, s.h
-	s.size(0, 0)
-	s.run(d)
-	s.size(w, h)
-}
-
-// batch takes in what the feed says now.
-func (s *stage) batch() {
-	b := s.feed.Advance(s.now)
-	if s.edit != nil {
-		s.edit(&b)
-	}
-	s.app.Update(tui.BatchMsg(b))
-	s.app.View() // as Bubble Tea does after every message
-	s.app.Update(tui.TickMsg(s.now))
-}
-
-// press presses keys and carries out what they start.
-func (s *stage) press(names ...string) {
-	for _, name := range names {
-		s.app.Update(tuitest.Key(name))
-		s.app.View()
-	}
-}
-
-// frame returns the screen with its colours.
-func (s *stage) frame() string { return s.app.View().Content }
-
-// text returns the screen as it can be read.
-func (s *stage) text() string { return ansi.Strip(s.frame()) }
 
 // obeyed says whether a terminal would do something at r other than to show it.
 func obeyed(r rune) bool {
@@ -132,44 +63,42 @@ func withoutColours(s string) string {
 
 // check fails the test unless the screen is exactly h lines of w columns, and nothing in
 // it but colours is more than text.
-func (s *stage) check(what string) {
+func check(s *tuitest.Stage, what string) {
 	s.Helper()
-	v := s.app.View()
+	v := s.App.View()
 	text := withoutColours(v.Content)
 	if i := strings.IndexFunc(text+v.WindowTitle, obeyed); i >= 0 {
-		s.Fatalf("%s at %dx%d: the screen writes %q\n%s", what, s.w, s.h, (text + v.WindowTitle)[i:min(i+12, len(text))], text)
+		s.Fatalf("%s at %dx%d: the screen writes %q\n%s", what, s.W, s.H, (text + v.WindowTitle)[i:min(i+12, len(text))], text)
 	}
 	if !utf8.ValidString(text) {
-		s.Fatalf("%s at %dx%d: the screen is not UTF-8", what, s.w, s.h)
+		s.Fatalf("%s at %dx%d: the screen is not UTF-8", what, s.W, s.H)
 	}
 	if strings.ContainsRune(v.WindowTitle, '\n') {
 		s.Fatalf("%s: the title is %q", what, v.WindowTitle)
 	}
-	if s.h <= 0 {
+	if s.H <= 0 {
 		if v.Content != "" {
-			s.Fatalf("%s at %dx%d: the screen is %q", what, s.w, s.h, v.Content)
+			s.Fatalf("%s at %dx%d: the screen is %q", what, s.W, s.H, v.Content)
 		}
 		return
 	}
 	lines := strings.Split(text, "\n")
-	if len(lines) != s.h {
-		s.Fatalf("%s at %dx%d: %d lines", what, s.w, s.h, len(lines))
+	if len(lines) != s.H {
+		s.Fatalf("%s at %dx%d: %d lines", what, s.W, s.H, len(lines))
 	}
 	for y, line := range lines {
-		if n := ansi.StringWidth(line); n != max(s.w, 0) {
-			s.Fatalf("%s at %dx%d: line %d is %d columns wide: %q", what, s.w, s.h, y, n, line)
+		if n := ansi.StringWidth(line); n != max(s.W, 0) {
+			s.Fatalf("%s at %dx%d: line %d is %d columns wide: %q", what, s.W, s.H, y, n, line)
 		}
 	}
 }
 
-// see fails the test unless all of the texts can be read.
-func (s *stage) see(texts ...string) {
-	s.Helper()
-	for _, text := range texts {
-		if !strings.Contains(s.text(), text) {
-			s.Fatalf("%q is not on screen:\n%s", text, s.text())
-		}
+// hits returns what the open picker lists, the best first.
+func hits(s *tuitest.Stage) []shell.Choice {
+	if p, ok := s.App.Over.(*shell.Picker); ok {
+		return p.Hits()
 	}
+	return nil
 }
 
 // scenes are the pictures that the screen can show: keys that lead there from the

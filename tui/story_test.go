@@ -483,11 +483,11 @@ func TestExportOfRows(t *testing.T) {
 
 // TestASlowServerIsSlowOnce: a round trip that is a concern is not told again beside it.
 func TestASlowServerIsSlowOnce(t *testing.T) {
-	s := newStage(t, 160, 42, tui.Options{})
+	s := tuitest.NewStage(t, 160, 42, tui.Options{})
 	for rtt, want := range map[time.Duration]string{time.Millisecond: "rtt 1.00ms", 80 * time.Millisecond: "rtt 80ms: press 4"} {
-		s.edit = func(b *model.Batch) { b.Server.RTT, b.Health = rtt, nil } // nothing else is wrong
-		s.run(time.Second)
-		top, _, _ := strings.Cut(s.text(), "\n")
+		s.Edit = func(b *model.Batch) { b.Server.RTT, b.Health = rtt, nil } // nothing else is wrong
+		s.Run(time.Second)
+		top, _, _ := strings.Cut(s.Text(), "\n")
 		if strings.Count(top, "rtt") != 1 || !strings.Contains(top, want) {
 			t.Errorf("a round trip of %v: %q, want %q once", rtt, top, want)
 		}

@@ -77,9 +77,9 @@ func widgets(t *testing.T) []testWidget {
 	for i := range people {
 		people[i].Name = evil[i%len(evil)] + people[i].Name
 	}
-	feed := tuitest.NewFeed(dawn, people...)
+	feed := tuitest.NewFeed(tuitest.Dawn, people...)
 	var board model.Board
-	now := dawn
+	now := tuitest.Dawn
 	for range 150 {
 		now = now.Add(tuitest.Refresh)
 		b := feed.Advance(now)

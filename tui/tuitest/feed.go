@@ -19,8 +19,10 @@ import (
 	"ratescope/model/collect"
 )
 
-// Refresh is how often a Feed has a batch.
-const Refresh = 200 * time.Millisecond
+const (
+	Refresh   = 200 * time.Millisecond // how often a Feed has a batch
+	lookEvery = 2 * time.Second        // how often it looks at its server's health
+)
 
 // Personality is one key of a Feed and its traffic.
 type Personality struct {
@@ -41,8 +43,7 @@ type Feed struct {
 	mu     sync.Mutex
 	keys   []*key
 	random *rand.Rand
-	begun  bool
-	last   limiter.Instant // of the last batch while the link was up
+	last   limiter.Instant // of the last batch while the link was up; 0 before the first
 	lost   time.Time       // since when the link is down; zero while it is up
 	err    string
 }
@@ -76,19 +77,15 @@ func (f *Feed) Break(local time.Time, err string) {
 }
 
 // Mend brings the server back.
-func (f *Feed) Mend() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.lost = time.Time{}
-}
+func (f *Feed) Mend() { f.Break(time.Time{}, "") }
 
 // Advance returns the batch of the time from the last one to now.
 func (f *Feed) Advance(local time.Time) model.Batch {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := limiter.InstantOf(local)
-	if !f.begun {
-		f.begun, f.last = true, now.Add(-Refresh)
+	if f.last == 0 {
+		f.last = now.Add(-Refresh)
 	}
 	b := model.Batch{At: now, Local: local, Server: f.Server, Sweep: model.Sweep{Passes: 1, Matched: len(f.keys)},
 		Cost: model.Cost{Commands: int64(2 * len(f.keys)), Over: Refresh}}
@@ -111,28 +108,22 @@ func (f *Feed) read(k *key, now limiter.Instant) model.Reading {
 		Denied: model.Count{Known: !k.Unseen},
 	}
 	if k.Rate != nil {
-		second := time.Duration(now%limiter.Instant(1e12)).Seconds() * 1e3
-		n := k.Rate(second, f.random)
+		n := k.Rate(time.Duration(now%limiter.Instant(1e12)).Seconds()*1e3, f.random)
 		for i := range n {
-			at := f.last.Add(now.Sub(f.last) * time.Duration(i+1) / time.Duration(n+1))
-			_, a := k.take(at, 1)
+			_, a := k.take(f.last.Add(now.Sub(f.last)*time.Duration(i+1)/time.Duration(n+1)), 1)
 			r.Arrivals = append(r.Arrivals, a)
 		}
 	}
-	r.Arrivals = append(r.Arrivals, k.fired...)
-	k.fired = nil
-	k.trim(now)
+	r.Arrivals, k.fired = append(r.Arrivals, k.fired...), nil
+	// What is older than a reading reaches back is forgotten.
+	k.state.Log = slices.DeleteFunc(k.state.Log, func(e limiter.Entry) bool { return e.At < now.Add(-2*k.Limit.Window) })
+	k.denied = slices.DeleteFunc(k.denied, func(e limiter.Entry) bool { return e.At <= now.Add(-k.Limit.Window) })
 	r.State = k.state
 	r.State.Log = append([]limiter.Entry(nil), k.state.Log...)
-	if k.How == limiter.SlidingLog || k.How == limiter.StreamCounter {
-		r.ExactKnown = true
-	}
+	r.ExactKnown = k.How == limiter.SlidingLog || k.How == limiter.StreamCounter
 	if r.Denied.Known {
-		for _, e := range k.denied {
-			r.Denied.N += e.Count
-		}
-	}
-	if k.Unseen {
+		r.Denied.N = collect.Sum(k.denied, func(e limiter.Entry) int64 { return e.Count })
+	} else {
 		r.Arrivals = slices.DeleteFunc(r.Arrivals, func(a model.Arrival) bool { return a.Denied })
 	}
 	return r
@@ -146,20 +137,10 @@ func (k *key) take(at limiter.Instant, cost int64) (limiter.Decision, model.Arri
 	return d, model.Arrival{At: at, N: cost, Denied: !d.Allowed}
 }
 
-// trim forgets what is older than a reading reaches back.
-func (k *key) trim(now limiter.Instant) {
-	for len(k.state.Log) > 0 && k.state.Log[0].At < now.Add(-2*k.Limit.Window) {
-		k.state.Log = k.state.Log[1:]
-	}
-	for len(k.denied) > 0 && k.denied[0].At <= now.Add(-k.Limit.Window) {
-		k.denied = k.denied[1:]
-	}
-}
-
 // Take waits for the next refresh and returns its batch: what tui.Options.Take wants.
 func (f *Feed) Take(ctx context.Context) (model.Batch, error) {
 	f.mu.Lock()
-	begun := f.begun
+	begun := f.last != 0
 	f.mu.Unlock()
 	if !begun { // two windows of past, at once
 		local := time.Now()
@@ -218,12 +199,9 @@ func Cast() []Personality {
 // Every is a key of each algorithm, named after it, with the same traffic: now and then a
 // little more than is admitted.
 func Every() []Personality {
-	var people []Personality
-	for _, how := range limiter.Algorithms() {
-		people = append(people, Personality{Name: "every:" + how.String(), Limit: limiter.Limit{Count: 20, Window: 10 * time.Second},
-			How: how, Rate: bursts(13, 4.4)})
-	}
-	return people
+	return collect.Map(limiter.Algorithms(), func(how limiter.Algorithm) Personality {
+		return Personality{"every:" + how.String(), limiter.Limit{Count: 20, Window: 10 * time.Second}, how, bursts(13, 4.4), false}
+	})
 }
 
 // Calm is a set of keys far from their limits.
@@ -245,16 +223,14 @@ func paced(share float64) []Personality {
 func (f *Feed) FireAt(now limiter.Instant, name string, cost int64) (model.Fired, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, k := range f.keys {
-		if k.Name != name {
-			continue
-		}
-		d, a := k.take(now, cost)
-		k.fired = append(k.fired, a)
-		return model.Fired{Key: name, Cost: cost, At: now, Decision: d, Latency: 120 * time.Microsecond,
-			Outcome: collect.If(d.Allowed, model.Admitted, model.Denied)}, nil
+	i := slices.IndexFunc(f.keys, func(k *key) bool { return k.Name == name })
+	if i < 0 {
+		return model.Fired{}, fmt.Errorf("there is no key %q", name)
 	}
-	return model.Fired{}, fmt.Errorf("there is no key %q", name)
+	d, a := f.keys[i].take(now, cost)
+	f.keys[i].fired = append(f.keys[i].fired, a)
+	return model.Fired{Key: name, Cost: cost, At: now, Decision: d, Latency: 120 * time.Microsecond,
+		Outcome: collect.If(d.Allowed, model.Admitted, model.Denied)}, nil
 }
 
 // Key returns the message of a key by its name.
@@ -265,17 +241,12 @@ func Key(name string) tea.KeyPressMsg {
 	if code, ok := special[name]; ok {
 		return tea.KeyPressMsg{Code: code}
 	}
-	if name == "space" {
-		return tea.KeyPressMsg{Code: tea.KeySpace, Text: " "}
-	}
 	if letter, ok := strings.CutPrefix(name, "ctrl+"); ok {
 		return tea.KeyPressMsg{Code: []rune(letter)[0], Mod: tea.ModCtrl}
 	}
+	name = strings.Replace(name, "space", " ", 1)
 	return tea.KeyPressMsg{Code: []rune(name)[0], Text: name}
 }
-
-// lookEvery is how often the feed looks at its server's health.
-const lookEvery = 2 * time.Second
 
 // health is how a made-up server does at an instant: busy, a little full, with scripts, an
 // error now and then and a slow command on record.
