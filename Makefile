@@ -78,7 +78,7 @@ staticcheck: ## runs staticcheck
 # To compare two commits, keep what each prints: go run golang.org/x/perf/cmd/benchstat@latest OLD NEW
 bench: ## measures what docs/performance.md promises
 	go test ./tui/e2e -run '^$$' -bench 'FirstFrame|^BenchmarkScreen$$' -benchtime 1x -count 3 -timeout 20m
-	go test ./feed -run '^$$' -bench 'MillionKeys|OthersLatency|Masters' -benchtime 1x -timeout 20m
+	go test ./feed/watch -run '^$$' -bench 'MillionKeys|OthersLatency|Masters' -benchtime 1x -timeout 20m
 	go test ./model/record -run '^$$' -bench 'Hour|TailMemory' -benchtime 1x -timeout 20m
 	go test ./model/record -run '^$$' -bench 'PlayerSeek' -benchtime 20x -count 3 -timeout 20m
 	cd limiter/bench && go test . -run '^$$' -bench 'Throughput|Server' -benchtime 1x -timeout 20m

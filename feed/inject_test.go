@@ -3,12 +3,9 @@ package feed_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -16,7 +13,6 @@ import (
 
 	"ratescope/feed"
 	"ratescope/feed/config"
-	"ratescope/feed/connect"
 	"ratescope/feed/fire"
 	"ratescope/internal/servertest"
 	"ratescope/limiter"
@@ -26,45 +22,6 @@ import (
 
 func target(a limiter.Algorithm, count int64, w time.Duration) model.Target {
 	return model.Target{Algorithm: a, Limit: limiter.Limit{Count: count, Window: w}, LimitKnown: true, Window: w}
-}
-
-// TestWatchingSendsNoWritingCommand watches keys of every kind, with its injector not
-// armed, and asks the server what it was sent.
-func TestWatchingSendsNoWritingCommand(t *testing.T) {
-	t.Parallel()
-	s := servertest.Start(t)
-	now := s.Now()
-	s.CLI("ZADD", "log", fmt.Sprint(int64(now)), fmt.Sprint(int64(now)))
-	s.CLI("XADD", "stream", "*", "count", "1")
-	s.CLI("SET", fmt.Sprintf("{c}:fw:%d", now.Floor(time.Minute).Millis()), "3", "PX", "60000")
-	s.CLI("SET", "single", "3", "EX", "60")
-	s.CLI("LPUSH", "list", "x")
-	commands := s.Monitor()
-	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: everyKey, Keys: []string{"log", "list", "absent"}, Refresh: 20 * time.Millisecond,
-		Rules: []config.Rule{minuteRule("absent", limiter.SlidingWindow)}})
-	i := r.Injector(fire.Options{AuditPath: filepath.Join(t.TempDir(), "audit")})
-	run := runSource(t, r)
-	servertest.Await(t, "thirty batches over two passes", func() bool {
-		b := run.Last()
-		return b.Sweep.Passes >= 2 && b.Sweep.Matched >= 6
-	})
-	if _, err := i.Fire(context.Background(), model.Order{Key: "log", Target: target(limiter.SlidingLog, 5, time.Minute), Cost: 1, N: 1}, nil); !errors.Is(err, connect.ErrReadOnly) || !strings.Contains(err.Error(), "--allow-inject") {
-		t.Errorf("firing without being armed: %v", err)
-	}
-	run.Stop()
-	names := commands()
-	if !slices.Contains(names, "scan") || !slices.Contains(names, "zrangebyscore") {
-		t.Fatalf("the monitor saw only %v", names)
-	}
-	// The server itself knows which commands write.
-	for _, n := range names {
-		flags := strings.Fields(s.CLI("COMMAND", "INFO", n))
-		scripts := slices.Contains([]string{"eval", "evalsha", "fcall", "script", "function", "multi", "config|set", "config|rewrite", "config|resetstat"}, n)
-		speaks := slices.Contains(flags, "pubsub") && n != "subscribe" // to listen is to read
-		if slices.Contains(flags, "write") || speaks || scripts {
-			t.Errorf("watching sent %s", n)
-		}
-	}
 }
 
 // TestFiringShowsInTheReadings fires at a log and sees ZCARD move, and the reading with it.

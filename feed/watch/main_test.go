@@ -1,6 +1,7 @@
 package watch_test
 
 import (
+	"log"
 	"os"
 	"testing"
 	"time"
@@ -10,7 +11,16 @@ import (
 	"ratescope/limiter"
 )
 
-func TestMain(m *testing.M) { os.Exit(servertest.Main(m)) }
+// TestMain runs the tests, or the sources that BenchmarkWatching has started this program for.
+func TestMain(m *testing.M) {
+	if os.Getenv("WATCH_URL") != "" {
+		if err := watchOnBehalf(); err != nil {
+			log.Fatal(err)
+		}
+		os.Exit(0)
+	}
+	os.Exit(servertest.Main(m))
+}
 
 // hourRule says that the keys of a pattern admit 100 in an hour, of which nothing leaves while a test runs,
 // also where the machine stands still again and again.

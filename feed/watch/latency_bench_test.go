@@ -1,4 +1,4 @@
-package feed_test
+package watch_test
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"ratescope/feed"
+	"ratescope/feed/feedtest"
 	"ratescope/internal/servertest"
 	"ratescope/model"
 )
@@ -37,7 +38,7 @@ const (
 // are sent, at random instants and whether or not those before were answered, and the process that
 // searches is stopped and let go on every two and a half seconds:
 //
-//	go test ./feed -run '^$' -bench OthersLatency -benchtime 1x -timeout 20m
+//	go test ./feed/watch -run '^$' -bench OthersLatency -benchtime 1x -timeout 20m
 //
 // The server has a core to itself, and this process and the watcher share another, on which the
 // watcher runs when nothing else does: as on machines of their own, it does not make those who send
@@ -112,7 +113,7 @@ func BenchmarkMillionKeys(b *testing.B) {
 	for b.Loop() {
 		ctx, cancel := context.WithCancel(b.Context())
 		begun, before := time.Now(), s.CPU()
-		if err := newRedis(b, feed.Options{URLs: []string{s.URL()}}).Run(ctx, func(batch model.Batch) {
+		if err := feedtest.NewRedis(b, feed.Options{URLs: []string{s.URL()}}).Run(ctx, func(batch model.Batch) {
 			if batch.Sweep.Passes > 0 {
 				cancel()
 			}

@@ -1,4 +1,4 @@
-package feed_test
+package watch_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"ratescope/feed"
 	"ratescope/feed/config"
+	"ratescope/feed/feedtest"
 	"ratescope/internal/servertest"
 	"ratescope/limiter"
 )
@@ -37,7 +38,7 @@ func BenchmarkCost(b *testing.B) {
 				client := s.Client()
 				go func() {
 					for tick := time.Tick(200 * time.Millisecond); ctx.Err() == nil; <-tick {
-						client.ZAdd(ctx, "z:0", zed(float64(time.Now().UnixMicro()), time.Now().UnixMicro()))
+						client.ZAdd(ctx, "z:0", feedtest.Z(float64(time.Now().UnixMicro()), time.Now().UnixMicro()))
 					}
 				}()
 			}
@@ -48,7 +49,7 @@ func BenchmarkCost(b *testing.B) {
 				return 100 * float64(s.CPU()-cpu) / float64(time.Since(begun))
 			}
 			alone := share(5 * time.Second)
-			run := runSource(b, newRedis(b, feed.Options{URLs: []string{s.URL()}, MaxKeys: c.limiters,
+			run := feedtest.Run(b, feedtest.NewRedis(b, feed.Options{URLs: []string{s.URL()}, MaxKeys: c.limiters,
 				Rules: []config.Rule{{Match: "*", Limit: limiter.Limit{Count: 100, Window: 10 * time.Minute}, LimitKnown: true}}}))
 			time.Sleep(c.settle)
 			told := func() (sum time.Duration) {

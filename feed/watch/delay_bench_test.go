@@ -1,4 +1,4 @@
-package feed_test
+package watch_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 
 	"ratescope/feed"
 	"ratescope/feed/config"
+	"ratescope/feed/feedtest"
 	"ratescope/internal/servertest"
 	"ratescope/limiter"
 	"ratescope/limiter/redisstore"
@@ -37,7 +38,8 @@ func BenchmarkRecovery(b *testing.B) {
 			s := servertest.Start(b)
 			p := servertest.StartProxy(b, s.Addr())
 			defer p.Close()
-			run := runSource(b, newRedis(b, feed.Options{Watch: everyKey, URLs: []string{"redis://" + p.Listener.Addr().String()}}))
+			url := "redis://" + p.Listener.Addr().String()
+			run := feedtest.Run(b, feedtest.NewRedis(b, feed.Options{Watch: feedtest.EveryKey, URLs: []string{url}}))
 			link := func(l model.Link) func() bool { return func() bool { return run.Last().Server.Link == l } }
 			servertest.Await(b, "the link", link(model.Live))
 			var took []time.Duration
@@ -122,7 +124,7 @@ func measureDelays(b *testing.B, s *servertest.Server, url string, n, shortest, 
 		fire[kind]()
 		list = append(list, config.Rule{Match: kind, Algorithm: a, Limit: limit, LimitKnown: true})
 	}
-	r, err := feed.NewRedis(feed.Options{Watch: everyKey, URLs: []string{url}, Rules: list})
+	r, err := feed.NewRedis(feed.Options{Watch: feedtest.EveryKey, URLs: []string{url}, Rules: list})
 	if err != nil {
 		b.Fatal(err)
 	}

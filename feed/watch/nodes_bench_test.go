@@ -1,4 +1,4 @@
-package feed_test
+package watch_test
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed"
+	"ratescope/feed/feedtest"
 	"ratescope/internal/servertest"
 	"ratescope/limiter"
 	"ratescope/limiter/redisstore"
@@ -74,7 +75,7 @@ func (s *simulated) slots(c *server.Peer) {
 // BenchmarkMasters is what watching costs a master, of few and of a hundred, with ten limiters on each:
 // commands a second, connections, and the server's time by the model of costs.
 //
-//	go test -run - -bench Masters -benchtime 1x ./feed
+//	go test -run - -bench Masters -benchtime 1x ./feed/watch
 func BenchmarkMasters(b *testing.B) {
 	for _, masters := range []int{4, 20, 100} {
 		b.Run(strconv.Itoa(masters), func(b *testing.B) {
@@ -94,12 +95,12 @@ func BenchmarkMasters(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			r, err := feed.NewRedis(feed.Options{Watch: everyKey, URLs: addresses})
+			r, err := feed.NewRedis(feed.Options{Watch: feedtest.EveryKey, URLs: addresses})
 			if err != nil {
 				b.Fatal(err)
 			}
 			defer r.Close()
-			run := runSource(b, r)
+			run := feedtest.Run(b, r)
 			servertest.Await(b, "all keys", func() bool { return len(run.Seen()) == 10*masters })
 			servertest.Await(b, "the link", func() bool { return run.Last().Server.Link == model.Live })
 			for b.Loop() {

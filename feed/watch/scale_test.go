@@ -1,4 +1,4 @@
-package feed_test
+package watch_test
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 
 	"ratescope/feed"
 	"ratescope/feed/config"
+	"ratescope/feed/feedtest"
 	"ratescope/internal/servertest"
 	"ratescope/model"
 )
@@ -35,7 +36,7 @@ func fillKeys(t testing.TB, s *servertest.Server, n int) {
 			}
 		case 1:
 			for range 5 {
-				p.XAdd(ctx, xadd("s:"+strconv.Itoa(i), "1"))
+				p.XAdd(ctx, feedtest.XAdd("s:"+strconv.Itoa(i), "1"))
 			}
 		default:
 			p.Set(ctx, fmt.Sprintf("{c:%d}:sw:%d", i, now.Floor(time.Minute).Millis()), 5, 2*time.Minute)
@@ -68,7 +69,8 @@ func TestThousandsOfKeys(t *testing.T) {
 	}
 	s := servertest.Start(t)
 	fillKeys(t, s, n)
-	r := newRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: everyKey, MaxKeys: n, Rules: []config.Rule{{Match: "*", Window: time.Minute}}})
+	r := feedtest.NewRedis(t, feed.Options{URLs: []string{s.URL()}, Watch: feedtest.EveryKey, MaxKeys: n,
+		Rules: []config.Rule{{Match: "*", Window: time.Minute}}})
 	r.Focus([]string{"z:0", "s:1", "c:2"})
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

@@ -1,4 +1,4 @@
-package feed_test
+package watch_test
 
 import (
 	"math/rand/v2"
@@ -12,6 +12,7 @@ import (
 
 	"ratescope/feed"
 	"ratescope/feed/config"
+	"ratescope/feed/feedtest"
 	"ratescope/internal/servertest"
 	"ratescope/limiter"
 	"ratescope/model"
@@ -42,8 +43,8 @@ var farRules = []config.Rule{{Match: "rl:*", Algorithm: limiter.StreamCounter, L
 func TestFarAwayIsNotAway(t *testing.T) {
 	t.Parallel()
 	url, s := farServer(t)
-	run := runSource(t, newRedis(t, feed.Options{URLs: []string{url}, Rules: farRules, Refresh: 50 * time.Millisecond}))
-	servertest.Await(t, "the first reading", func() bool { r, ok := run.Reading("rl:stream"); return ok && used(r) == 5 })
+	run := feedtest.Run(t, feedtest.NewRedis(t, feed.Options{URLs: []string{url}, Rules: farRules, Refresh: 50 * time.Millisecond}))
+	servertest.Await(t, "the first reading", func() bool { r, ok := run.Reading("rl:stream"); return ok && feedtest.Used(r) == 5 })
 	readings, last := 0, limiter.Instant(0)
 	servertest.Await(t, "thirty readings", func() bool {
 		if r, _ := run.Reading("rl:stream"); r.At != last {
@@ -80,7 +81,7 @@ func TestFarAwayForLong(t *testing.T) {
 	url, s := farServer(t)
 	fillKeys(t, s, 300)
 	rules := append(slices.Clip(farRules), config.Rule{Match: "*", Window: time.Minute})
-	run := runSource(t, newRedis(t, feed.Options{URLs: []string{url}, Watch: everyKey, Rules: rules}))
+	run := feedtest.Run(t, feedtest.NewRedis(t, feed.Options{URLs: []string{url}, Watch: feedtest.EveryKey, Rules: rules}))
 	servertest.Await(t, "the first reading", func() bool { _, ok := run.Reading("rl:stream"); return ok })
 	c, ctx := s.Client(), t.Context()
 	tick := time.NewTicker(50 * time.Millisecond)
@@ -117,7 +118,7 @@ func BenchmarkFirstReadingFarAway(b *testing.B) {
 	url, _ := farServer(b)
 	for b.Loop() {
 		begun := time.Now()
-		run := runSource(b, newRedis(b, feed.Options{URLs: []string{url}, Rules: farRules}))
+		run := feedtest.Run(b, feedtest.NewRedis(b, feed.Options{URLs: []string{url}, Rules: farRules}))
 		servertest.Await(b, "the first reading", func() bool { _, ok := run.Reading("rl:stream"); return ok })
 		b.ReportMetric(float64(time.Since(begun))/float64(farAway), "trips")
 		run.Stop()
@@ -129,7 +130,7 @@ func TestFarAwayOnce(t *testing.T) {
 	t.Parallel()
 	url, _ := farServer(t)
 	for _, o := range []feed.Options{{URLs: []string{url}, Rules: farRules}, {URLs: []string{url}, Rules: farRules, Keys: []string{"rl:stream"}}} {
-		b, _ := once(t, o)
+		b, _ := feedtest.Once(t, o)
 		if len(b.Readings) != 1 {
 			t.Errorf("with keys %q: %d readings", o.Keys, len(b.Readings))
 		}

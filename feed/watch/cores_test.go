@@ -1,10 +1,11 @@
-package feed_test
+package watch_test
 
 import (
 	"os"
 	"runtime"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -27,6 +28,13 @@ func spent(name string, column int) time.Duration {
 		}
 	}
 	return 0
+}
+
+// cpu returns the processor time that this process has taken.
+func cpu() time.Duration {
+	var u syscall.Rusage
+	syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // TestTold: Linux tells how long the first core was idle, and no less later on.

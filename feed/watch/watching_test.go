@@ -1,4 +1,4 @@
-package feed_test
+package watch_test
 
 import (
 	"bufio"
