@@ -13,6 +13,8 @@ import (
 
 	"ratescope/feed"
 	"ratescope/feed/config"
+	"ratescope/feed/feedtest"
+	"ratescope/feed/fire"
 	"ratescope/internal/servertest"
 	"ratescope/limiter"
 	"ratescope/model"
@@ -36,11 +38,17 @@ func clusterWithKeys(t *testing.T) (nodes []*servertest.Server, byAddr map[strin
 			continue
 		}
 		byAddr[node.Options().Addr] = key
-		if err := c.XAdd(context.Background(), xadd(key, "1")).Err(); err != nil {
+		if err := c.XAdd(context.Background(), feedtest.XAdd(key, "1")).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return nodes, byAddr
+}
+
+// armed returns an injector for the server of a source, which may stand still for a while.
+func armed(t *testing.T, r *feed.Redis) *fire.Injector {
+	t.Helper()
+	return r.Injector(fire.Options{Armed: true, AuditPath: filepath.Join(t.TempDir(), "audit.jsonl"), Timeout: servertest.Patience})
 }
 
 // TestOneNodeOfACluster names a single node of a cluster, as people do: all keys are found,
@@ -49,9 +57,9 @@ func TestOneNodeOfACluster(t *testing.T) {
 	t.Parallel()
 	nodes, byAddr := clusterWithKeys(t)
 	url, other := nodes[0].URL(), byAddr[nodes[1].Addr()]
-	batch, got := once(t, feed.Options{Watch: everyKey, URLs: []string{url}})
+	batch, got := feedtest.Once(t, feed.Options{Watch: feedtest.EveryKey, URLs: []string{url}})
 	for _, key := range byAddr {
-		if r, ok := got[key]; !ok || used(r) != 1 {
+		if r, ok := got[key]; !ok || feedtest.Used(r) != 1 {
 			t.Fatalf("%s was not found by way of one node", key)
 		}
 	}
@@ -59,13 +67,20 @@ func TestOneNodeOfACluster(t *testing.T) {
 	if !strings.Contains(says, "one node of a cluster of 3 masters") || !strings.Contains(says, "?cluster=true") || batch.Server.Role != "cluster" {
 		t.Fatalf("role %q, said %q", batch.Server.Role, says)
 	}
-	r := newRedis(t, feed.Options{URLs: []string{url}, Keys: []string{other}, Rules: []config.Rule{minuteRule("rl:*", limiter.StreamCounter)}})
+	rules, err := config.Parse([]byte(`rules: [{match: "rl:*", algorithm: stream, limit: 100/1m}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := feedtest.NewRedis(t, feed.Options{URLs: []string{url}, Keys: []string{other}, Rules: rules.Rules})
 	_, reading, err := feed.ReadKey(t.Context(), r, other)
 	if err != nil {
 		t.Fatal(err)
 	}
-	order := model.Order{Key: other, Target: mustAim(t, reading), N: 1, Cost: 1}
-	outcomes, err := patient(t, r, filepath.Join(t.TempDir(), "audit.jsonl")).Fire(t.Context(), order, nil)
+	target, err := reading.Aim()
+	if err != nil {
+		t.Fatal(err)
+	}
+	outcomes, err := armed(t, r).Fire(t.Context(), model.Order{Key: other, Target: target, N: 1, Cost: 1}, nil)
 	if err != nil || outcomes.Total() != 1 || outcomes.Failed+outcomes.Unanswered != 0 {
 		t.Errorf("fired at a key of another node: %+v, %v", outcomes, err)
 	}
@@ -79,7 +94,7 @@ func TestOneNodeAlone(t *testing.T) {
 	own, other := byAddr[nodes[0].Addr()], byAddr[nodes[1].Addr()]
 	check := func(url, why string) {
 		t.Helper()
-		batch, got := once(t, feed.Options{Watch: everyKey, URLs: []string{url}})
+		batch, got := feedtest.Once(t, feed.Options{Watch: feedtest.EveryKey, URLs: []string{url}})
 		says := strings.Join(batch.Server.Lacks, "\n")
 		if _, ok := got[own]; !ok || len(got) != 1 || batch.Server.Role != "cluster node" ||
 			!strings.Contains(says, "only the keys of this node") || !strings.Contains(says, why) {
@@ -87,7 +102,7 @@ func TestOneNodeAlone(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), servertest.Patience)
 		defer cancel()
-		_, _, err := feed.ReadKey(ctx, newRedis(t, feed.Options{URLs: []string{url}, Keys: []string{other}}), other)
+		_, _, err := feed.ReadKey(ctx, feedtest.NewRedis(t, feed.Options{URLs: []string{url}, Keys: []string{other}}), other)
 		if err == nil || !strings.Contains(err.Error(), "another node of the cluster: add ?cluster=true") {
 			t.Errorf("%s: a key of another node is read with %v", url, err)
 		}
@@ -106,8 +121,9 @@ func TestABurstAtANodeThatDies(t *testing.T) {
 	nodes, byAddr := clusterWithKeys(t)
 	url := nodes[0].URL() + "?cluster=true"
 	dies, lives := "{"+byAddr[nodes[2].Addr()]+"}x", "{"+byAddr[nodes[0].Addr()]+"}x" // in the slots of these keys
-	i := patient(t, newRedis(t, feed.Options{URLs: []string{url}}), filepath.Join(t.TempDir(), "audit.jsonl"))
-	order := model.Order{Key: dies, Target: target(limiter.SlidingLog, 1000, time.Hour), N: 100, Cost: 1}
+	i := armed(t, feedtest.NewRedis(t, feed.Options{URLs: []string{url}}))
+	order := model.Order{Key: dies, N: 100, Cost: 1, Target: model.Target{
+		Algorithm: limiter.SlidingLog, Limit: limiter.Limit{Count: 1000, Window: time.Hour}, LimitKnown: true, Window: time.Hour}}
 	n := 0
 	got, err := i.Fire(t.Context(), order, func(model.Fired) {
 		if n++; n == 20 {
@@ -120,7 +136,8 @@ func TestABurstAtANodeThatDies(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*servertest.Patience)
 	defer cancel()
 	var away feed.Away
-	if _, _, err := feed.ReadKey(ctx, newRedis(t, feed.Options{URLs: []string{url}, Keys: []string{dies}}), dies); !errors.As(err, &away) {
+	r := feedtest.NewRedis(t, feed.Options{URLs: []string{url}, Keys: []string{dies}})
+	if _, _, err := feed.ReadKey(ctx, r, dies); !errors.As(err, &away) {
 		t.Errorf("the key of the node is read with %v", err)
 	}
 	order.Key, order.N = lives, 5

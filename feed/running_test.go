@@ -1,56 +1,14 @@
 package feed_test
 
 import (
-	"log"
 	"os"
-	"path/filepath"
 	"testing"
-	"time"
 
-	"ratescope/feed"
-	"ratescope/feed/config"
 	"ratescope/feed/feedtest"
-	"ratescope/feed/fire"
 	"ratescope/internal/servertest"
-	"ratescope/limiter"
 )
 
-// TestMain runs the tests, or what a test has started this program for.
-func TestMain(m *testing.M) {
-	if os.Getenv("FIRE_URL") != "" {
-		if err := fireOnBehalf(); err != nil {
-			log.Fatal(err)
-		}
-		os.Exit(0)
-	}
-	os.Exit(servertest.Main(m))
-}
+func TestMain(m *testing.M) { os.Exit(servertest.Main(m)) }
 
-// What the tests of a running source share, by short names.
-var (
-	runSource = feedtest.Run
-	newRedis  = feedtest.NewRedis
-	once      = feedtest.Once
-	everyKey  = feedtest.EveryKey
-	used      = feedtest.Used
-	xadd      = feedtest.XAdd
-)
-
-// minuteRule says that the keys of a pattern admit 100 in a minute.
-func minuteRule(match string, a limiter.Algorithm) config.Rule {
-	minute := limiter.Limit{Count: 100, Window: time.Minute}
-	return config.Rule{Match: match, Algorithm: a, Limit: minute, LimitKnown: true, Window: time.Minute}
-}
-
-// armed returns an injector for a server, with an audit file of its own. It bears a server that stands
-// still for a while, as one of a busy machine does.
-func armed(t *testing.T, s *servertest.Server) *fire.Injector {
-	t.Helper()
-	return patient(t, newRedis(t, feed.Options{URLs: []string{s.URL()}}), filepath.Join(t.TempDir(), "audit"))
-}
-
-// patient returns an injector for the server of a source with this audit file.
-func patient(t *testing.T, r *feed.Redis, audit string) *fire.Injector {
-	t.Helper()
-	return r.Injector(fire.Options{Armed: true, AuditPath: audit, Timeout: servertest.Patience})
-}
+// everyKey is said of all keys of the servers of these tests.
+var everyKey = feedtest.EveryKey

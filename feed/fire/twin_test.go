@@ -2,9 +2,7 @@ package fire_test
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,8 +18,6 @@ import (
 	"ratescope/limiter/convention"
 	"ratescope/model"
 )
-
-func TestMain(m *testing.M) { os.Exit(servertest.Main(m)) }
 
 // injectorOf returns an armed injector of a server that may stand still, with an audit file of its own.
 func injectorOf(t *testing.T, s *servertest.Server) *fire.Injector {
@@ -39,25 +35,6 @@ func injectorWith(t *testing.T, s *servertest.Server, audit string) *fire.Inject
 	i := fire.New(e, fire.Options{Armed: true, Timeout: servertest.Patience, AuditPath: audit}, func() time.Duration { return 0 })
 	t.Cleanup(func() { i.Close() })
 	return i
-}
-
-// held returns what every key of a server holds, with the instant of its expiry.
-func held(t *testing.T, c *redis.Client) string {
-	t.Helper()
-	keys, err := c.Keys(t.Context(), "*").Result()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var lines []string
-	for _, k := range keys {
-		dump, err := c.Dump(t.Context(), k).Result()
-		if err != nil {
-			t.Fatal(err)
-		}
-		lines = append(lines, fmt.Sprintf("%q %x %v", k, dump, c.PExpireTime(t.Context(), k).Val()))
-	}
-	slices.Sort(lines)
-	return strings.Join(lines, "\n")
 }
 
 // shoot fires n requests of cost 1 and returns the id of the action. meanwhile, where it is not nil, is
@@ -103,16 +80,16 @@ func TestTakenBackAsATwin(t *testing.T) {
 					if seeds > 0 {
 						shoot(t, injectorOf(t, s), "k", target, seeds, 0, nil)
 					}
-					twin := held(t, c)
+					twin := held(t, s)
 					i := injectorOf(t, s)
 					id := shoot(t, i, "k", target, 7, 0, nil)
-					if held(t, c) == twin {
+					if held(t, s) == twin {
 						t.Fatal("seven requests changed nothing")
 					}
 					if _, err := i.TakeBack(t.Context(), model.TakeBack{Action: id, Withdraw: withdraw}); err != nil {
 						t.Fatal(err)
 					}
-					if got := held(t, c); got != twin {
+					if got := held(t, s); got != twin {
 						t.Errorf("the keys hold\n%s\nand their twin\n%s", got, twin)
 					}
 				})
@@ -143,11 +120,11 @@ func TestWithdrawnAmongOthers(t *testing.T) {
 				others()
 				i := injectorOf(t, s)
 				id := shoot(t, i, "k", target, 7, at, others)
-				before := held(t, c)
+				before := held(t, s)
 				if _, err := i.TakeBack(t.Context(), model.TakeBack{Action: id}); err == nil || !strings.Contains(err.Error(), "another program") {
 					t.Errorf("undone over the requests of others: %v", err)
 				}
-				if held(t, c) != before {
+				if held(t, s) != before {
 					t.Error("undo was refused, and the keys were changed")
 				}
 				u, err := i.TakeBack(t.Context(), model.TakeBack{Action: id, Withdraw: true})
@@ -261,21 +238,21 @@ func TestUndoneAlthoughSomeExpired(t *testing.T) {
 					form.seed(n, ago(age))
 				}
 				c.PExpire(ctx, "k", window)
-				twin := held(t, c)
+				twin := held(t, s)
 				i, theirs := injectorOf(t, s), injectorOf(t, s)
 				id := shoot(t, i, "k", target, 4, 2, func() {
 					if others {
 						shoot(t, theirs, "k", target, 1, 0, nil)
 					}
 				})
-				if held(t, c) == twin {
+				if held(t, s) == twin {
 					t.Fatal("four requests changed nothing")
 				}
 				_, err := i.TakeBack(ctx, model.TakeBack{Action: id})
 				if others && (err == nil || !strings.Contains(err.Error(), "another program has written")) {
 					t.Errorf("undone over a request of others: %v", err)
 				}
-				if got := held(t, c); !others && (err != nil || got != twin) {
+				if got := held(t, s); !others && (err != nil || got != twin) {
 					t.Errorf("%v: the key holds\n%s\nand its twin\n%s", err, got, twin)
 				}
 			})
@@ -296,10 +273,10 @@ func TestTakenBackWhereDeniedAreCharged(t *testing.T) {
 			target := model.Target{Algorithm: a, Limit: limit, LimitKnown: true, Window: limit.Window, Convention: limiter.Convention{Denied: convention.Charged}}
 			theirs := injectorOf(t, s)
 			shoot(t, theirs, "k", target, 2, 0, nil)
-			twin := held(t, c)
+			twin := held(t, s)
 			i := injectorOf(t, s)
-			if _, err := i.TakeBack(t.Context(), model.TakeBack{Action: shoot(t, i, "k", target, 7, 0, nil)}); err != nil || held(t, c) != twin {
-				t.Errorf("%v: the keys hold\n%s\nand their twin\n%s", err, held(t, c), twin)
+			if _, err := i.TakeBack(t.Context(), model.TakeBack{Action: shoot(t, i, "k", target, 7, 0, nil)}); err != nil || held(t, s) != twin {
+				t.Errorf("%v: the keys hold\n%s\nand their twin\n%s", err, held(t, s), twin)
 			}
 			id := shoot(t, i, "k", target, 7, 3, func() { shoot(t, theirs, "k", target, 1, 0, nil) })
 			if _, err := i.TakeBack(t.Context(), model.TakeBack{Action: id}); err == nil {
@@ -324,7 +301,7 @@ func TestUndoBesideAnotherRatescope(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit")
 	one, other := injectorWith(t, s, path), injectorWith(t, s, path)
 	shoot(t, other, "elsewhere", target, 1, 0, nil)
-	twin := held(t, c)
+	twin := held(t, s)
 	first := shoot(t, one, "k", target, 3, 0, nil)
 	second := shoot(t, other, "k", target, 2, 0, nil)
 	if _, err := one.TakeBack(t.Context(), model.TakeBack{Action: first}); err == nil || !strings.Contains(err.Error(), "ratescope's action "+second+" has written to k since") ||
@@ -336,7 +313,7 @@ func TestUndoBesideAnotherRatescope(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if got := held(t, c); got != twin {
+	if got := held(t, s); got != twin {
 		t.Errorf("the keys hold\n%s\nand their twin\n%s", got, twin)
 	}
 	id := shoot(t, one, "k", target, 7, 3, func() { second = shoot(t, other, "k", target, 2, 0, nil) })

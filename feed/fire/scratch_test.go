@@ -1,4 +1,4 @@
-package feed_test
+package fire_test
 
 import (
 	"context"

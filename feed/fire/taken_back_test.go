@@ -1,4 +1,4 @@
-package feed_test
+package fire_test
 
 import (
 	"context"
@@ -13,10 +13,10 @@ import (
 	"ratescope/model"
 )
 
-// TestTakenBackAsATwin fires at a limiter of every algorithm and of other libraries and takes that
+// TestEveryAlgorithmTakenBackAsATwin fires at a limiter of every algorithm and of other libraries and takes that
 // back, by undo and by withdrawing: every key, its expiry and its DUMP are those of a twin at which
 // nothing was fired.
-func TestTakenBackAsATwin(t *testing.T) {
+func TestEveryAlgorithmTakenBackAsATwin(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)
 	limit := limiter.Limit{Count: 5, Window: 500 * time.Hour} // no window ends while the test runs

@@ -1,4 +1,4 @@
-package feed_test
+package fire_test
 
 import (
 	"context"
@@ -44,7 +44,7 @@ func TestWithdraw(t *testing.T) {
 				theirs = ""
 			}
 			i := armed(t, s)
-			id := shoot(t, i, a, limit, 7)
+			id := shoot(t, i, "k", target(a, limit.Count, limit.Window), 7, 0, nil)
 			other(4)
 			if _, err := i.TakeBack(ctx, model.TakeBack{Action: id}); err == nil || !strings.Contains(err.Error(), "another program has written") {
 				t.Errorf("undo after another program has written: %v", err)
@@ -78,7 +78,7 @@ func TestWithdrawRefuses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit")
 	limit := limiter.Limit{Count: 50, Window: time.Hour}
 	i := patient(t, newRedis(t, feed.Options{URLs: []string{s.URL()}}), path)
-	id := shoot(t, i, limiter.SlidingLog, limit, 2)
+	id := shoot(t, i, "k", target(limiter.SlidingLog, limit.Count, limit.Window), 2, 0, nil)
 	for cause, c := range map[string]struct {
 		url   string
 		armed bool

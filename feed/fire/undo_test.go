@@ -1,4 +1,4 @@
-package feed_test
+package fire_test
 
 import (
 	"context"
@@ -59,7 +59,7 @@ func TestUndo(t *testing.T) {
 			}
 			before := held(t, s)
 			i := armed(t, s)
-			id := shoot(t, i, a, limit, 7)
+			id := shoot(t, i, "k", target(a, limit.Count, limit.Window), 7, 0, nil)
 			if held(t, s) == before {
 				t.Fatal("seven requests changed nothing")
 			}
@@ -83,7 +83,10 @@ func TestUndoCountsWhatWrote(t *testing.T) {
 	s := servertest.Start(t)
 	i := armed(t, s)
 	s.CLI("ZADD", "k", "1", "of another program")
-	id := shoot(t, i, limiter.SlidingLog, limiter.Limit{Count: 5, Window: 500 * time.Hour}, 3)
+	id, order := "", model.Order{Key: "k", Target: target(limiter.SlidingLog, 5, 500*time.Hour), Cost: 1, N: 3}
+	if _, err := i.Fire(t.Context(), order, func(f model.Fired) { id, _, _ = strings.Cut(f.Audit, ".") }); err != nil {
+		t.Fatal(err)
+	}
 	if u, err := i.TakeBack(t.Context(), model.TakeBack{Action: id}); err != nil || u.Requests != 0 {
 		t.Errorf("of three requests that failed %+v, %v", u, err)
 	}
@@ -96,7 +99,7 @@ func TestUndoRefuses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit")
 	limit := limiter.Limit{Count: 5, Window: 500 * time.Hour} // no window ends while the test runs
 	i := patient(t, newRedis(t, feed.Options{URLs: []string{s.URL()}}), path)
-	id := shoot(t, i, limiter.SlidingLog, limit, 1)
+	id := shoot(t, i, "k", target(limiter.SlidingLog, limit.Count, limit.Window), 1, 0, nil)
 	s.CLI("ZADD", "k", "1", "of another program")
 	before := held(t, s)
 	for name, c := range map[string]struct {
@@ -168,17 +171,4 @@ func TestUndoKeepsOthers(t *testing.T) {
 			})
 		}
 	}
-}
-
-// shoot fires n requests at the key k and returns the id of the action.
-func shoot(t *testing.T, i *fire.Injector, a limiter.Algorithm, limit limiter.Limit, n int) (id string) {
-	t.Helper()
-	target := model.Target{Algorithm: a, Limit: limit, LimitKnown: true, Window: limit.Window}
-	_, err := i.Fire(context.Background(), model.Order{Key: "k", Target: target, Cost: 1, N: n}, func(f model.Fired) {
-		id, _, _ = strings.Cut(f.Audit, ".")
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return id
 }
