@@ -24,7 +24,7 @@ func TestHeaderRowsFilterAndJSONAgree(t *testing.T) {
 	more := regexp.MustCompile(`(\d+) more (?:✖|throttled below)`)
 	counted := regexp.MustCompile(`✖ (\d+) throttled|nobody is throttled  `)
 	for _, size := range [][2]int{{80, 24}, {140, 42}} {
-		for what, people := range map[string][]tuitest.Personality{"few": nil, "thirty": mixed(), "two thousand": crowd(2000)} {
+		for what, people := range map[string][]tuitest.Personality{"few": nil, "thirty": tuitest.Mixed(), "two thousand": tuitest.Crowd(2000)} {
 			s := tuitest.NewStage(t, size[0], size[1], tui.Options{}, people...)
 			s.Run(5 * time.Second)
 			most, least, calm := 0, len(s.Session.Rows.Rows), 0
@@ -113,7 +113,7 @@ func TestASelectedRowHidesNoTrouble(t *testing.T) {
 	more := regexp.MustCompile(`(\d+) more (?:✖|throttled (?:above|below))`)
 	row := regexp.MustCompile(`(?m)^[│▌ ]+([✖▲●·↓?~]) \S*[:…]\S* .*\d+/\d+`)
 	for _, size := range [][2]int{{80, 24}, {140, 42}} {
-		s := tuitest.NewStage(t, size[0], size[1], tui.Options{}, mixed()...)
+		s := tuitest.NewStage(t, size[0], size[1], tui.Options{}, tuitest.Mixed()...)
 		s.Run(5 * time.Second)
 		hidden := 0
 		for i := range 80 {

@@ -65,7 +65,7 @@ func TestBetweenTwoBatchesTheNumbersMove(t *testing.T) {
 }
 
 func TestTheSelectionStaysOnItsKey(t *testing.T) {
-	s := tuitest.NewStage(t, 140, 42, tui.Options{}, crowd(80)...)
+	s := tuitest.NewStage(t, 140, 42, tui.Options{}, tuitest.Crowd(80)...)
 	s.Run(5 * time.Second)
 	s.Press("down", "down", "down", "down", "down")
 	key := s.Session.Selection.Selected
@@ -140,7 +140,7 @@ func TestTheWorstKeyIsSelectedFirst(t *testing.T) {
 
 // TestLookingIsNoChoice: who looks at other screens has chosen no key, and the selection goes on to follow the first row.
 func TestLookingIsNoChoice(t *testing.T) {
-	s := tuitest.NewStage(t, 140, 42, tui.Options{}, mixed()...)
+	s := tuitest.NewStage(t, 140, 42, tui.Options{}, tuitest.Mixed()...)
 	s.Run(5 * time.Second)
 	s.Press("2", "4", "5", "6", "1", "esc")
 	was, moves := s.Session.Selection.Selected, 0
@@ -194,7 +194,7 @@ func TestNothingIsFiredAtAKeyThatWasNotChosen(t *testing.T) {
 
 func TestTheSourceIsToldWhatCanBeSeen(t *testing.T) {
 	var focused []string
-	people := crowd(200)
+	people := tuitest.Crowd(200)
 	for i := range people {
 		people[i].Name = fmt.Sprintf("key%03d", i) // short enough to stand in full everywhere
 	}
@@ -275,7 +275,7 @@ func TestOptionsAreChecked(t *testing.T) {
 func BenchmarkPaintLongNames(b *testing.B) {
 	for _, length := range []int{20, 4096} {
 		b.Run(fmt.Sprintf("bytes=%d", length), func(b *testing.B) {
-			people := crowd(60)
+			people := tuitest.Crowd(60)
 			for i := range people {
 				people[i].Name = fmt.Sprintf("%03d", i) + strings.Repeat("é\x1b", length/3)
 			}

@@ -21,22 +21,8 @@ import (
 	"ratescope/tui/tuitest"
 )
 
-// crowd is so many keys with the traffic of the usual cast.
-func crowd(n int) []tuitest.Personality {
-	var people []tuitest.Personality
-	for i := 0; len(people) < n; i++ {
-		for _, p := range tuitest.Cast() {
-			p.Name = fmt.Sprintf("%s:%03d", p.Name, i)
-			if len(people) < n {
-				people = append(people, p)
-			}
-		}
-	}
-	return people
-}
-
 func busyStage(b *testing.B, keys int) *tuitest.Stage {
-	s := tuitest.NewStage(b, 160, 48, tui.Options{}, crowd(keys)...)
+	s := tuitest.NewStage(b, 160, 48, tui.Options{}, tuitest.Crowd(keys)...)
 	s.Run(10 * time.Second)
 	b.ReportAllocs()
 	b.ResetTimer()
@@ -191,7 +177,7 @@ func BenchmarkOutput(b *testing.B) {
 	for _, tc := range []struct {
 		name   string
 		people []tuitest.Personality
-	}{{"calm", tuitest.Calm()}, {"busy", crowd(10)}, {"flood", flooded()}} {
+	}{{"calm", tuitest.Calm()}, {"busy", tuitest.Crowd(10)}, {"flood", flooded()}} {
 		b.Run(tc.name, func(b *testing.B) {
 			ctx, stop := context.WithCancel(context.Background())
 			feed := tuitest.NewFeed(time.Now(), tc.people...)
@@ -219,7 +205,7 @@ func BenchmarkOutput(b *testing.B) {
 
 // flooded is ten keys with 200 requests a second each, of which the limits admit most.
 func flooded() []tuitest.Personality {
-	people := crowd(10)
+	people := tuitest.Crowd(10)
 	for i := range people {
 		people[i].Limit = limiter.Limit{Count: 1800, Window: 10 * time.Second}
 		people[i].Rate = func(float64, *rand.Rand) int { return 40 }

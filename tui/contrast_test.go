@@ -36,7 +36,7 @@ func TestTextCanBeRead(t *testing.T) {
 			t.Errorf("%s: the window stands out by %.2f to 1, want 1.5", name, got)
 		}
 		s := tuitest.NewStage(t, 140, 42, tui.Options{Look: shell.Options{Theme: name},
-			Session: session.Options{Inject: firing.Options{Injector: &feedInjector{}}}}, mixed()...)
+			Session: session.Options{Inject: firing.Options{Injector: &feedInjector{}}}}, tuitest.Mixed()...)
 		pass(s, 20*time.Second)
 		s.Run(5 * time.Second)
 		for _, scene := range scenes {

@@ -16,7 +16,7 @@ import (
 // TestGroupsFoldAndUnfold walks through the tree as a person does.
 func TestGroupsFoldAndUnfold(t *testing.T) {
 	injector := &feedInjector{}
-	s := tuitest.NewStage(t, 140, 42, tui.Options{Session: session.Options{Inject: firing.Options{Injector: injector}}}, crowd(24)...)
+	s := tuitest.NewStage(t, 140, 42, tui.Options{Session: session.Options{Inject: firing.Options{Injector: injector}}}, tuitest.Crowd(24)...)
 	injector.feed = s.Feed
 	s.Run(3 * time.Second)
 	s.Press("f")
@@ -68,7 +68,7 @@ func TestGroupsFoldAndUnfold(t *testing.T) {
 
 // TestAWheelOnATinyScreen: the rows are those of the keys as soon as the groups are left, though there is no room to draw them.
 func TestAWheelOnATinyScreen(t *testing.T) {
-	s := tuitest.NewStage(t, 140, 42, tui.Options{}, crowd(24)...)
+	s := tuitest.NewStage(t, 140, 42, tui.Options{}, tuitest.Crowd(24)...)
 	s.Run(3 * time.Second)
 	s.Press("f")
 	s.App.View()
@@ -79,7 +79,7 @@ func TestAWheelOnATinyScreen(t *testing.T) {
 
 // TestAFilterOpensTheGroups: what fits can be seen.
 func TestAFilterOpensTheGroups(t *testing.T) {
-	s := tuitest.NewStage(t, 140, 42, tui.Options{}, crowd(24)...)
+	s := tuitest.NewStage(t, 140, 42, tui.Options{}, tuitest.Crowd(24)...)
 	s.Run(3 * time.Second)
 	s.Press("f", "/", "m", "a", "i", "l")
 	s.See("mail", "000", "001", "002")
@@ -88,7 +88,7 @@ func TestAFilterOpensTheGroups(t *testing.T) {
 
 // BenchmarkGroups is a frame of ten thousand keys in groups.
 func BenchmarkGroups(b *testing.B) {
-	s := tuitest.NewStage(b, 160, 48, tui.Options{}, crowd(10_000)...)
+	s := tuitest.NewStage(b, 160, 48, tui.Options{}, tuitest.Crowd(10_000)...)
 	s.Run(3 * time.Second)
 	s.Press("f")
 	for b.Loop() {

@@ -113,7 +113,7 @@ func TestTheWindowSaysWhatCounts(t *testing.T) {
 // TestPanesKeepTheirSize pauses and lets keys come and go: no border moves.
 func TestPanesKeepTheirSize(t *testing.T) {
 	injector := &feedInjector{}
-	s := tuitest.NewStage(t, 140, 42, tui.Options{Session: session.Options{Inject: firing.Options{Injector: injector}}}, crowd(40)...)
+	s := tuitest.NewStage(t, 140, 42, tui.Options{Session: session.Options{Inject: firing.Options{Injector: injector}}}, tuitest.Crowd(40)...)
 	injector.feed = s.Feed
 	few := true
 	s.Edit = func(b *model.Batch) {

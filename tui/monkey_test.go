@@ -44,7 +44,7 @@ func TestMonkey(t *testing.T) {
 // monkeyAtWork lets the monkey of a seed work for so many seconds.
 func monkeyAtWork(t *testing.T, seed uint64, seconds int) {
 	r := rand.New(rand.NewPCG(seed, 0))
-	s := tuitest.NewStage(t, 120, 36, tui.Options{Session: session.Options{Inject: firing.Options{Injector: hasty{}}}}, crowd(24)...)
+	s := tuitest.NewStage(t, 120, 36, tui.Options{Session: session.Options{Inject: firing.Options{Injector: hasty{}}}}, tuitest.Crowd(24)...)
 	m := monkey{Stage: s, r: r, seen: map[string]int{"dashboard": 0, "grid": 0, "lab": 0, "health": 0, "events": 0, "heat": 0}}
 	var keys []string
 	for _, b := range s.App.All() {

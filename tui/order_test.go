@@ -12,22 +12,11 @@ import (
 	"ratescope/tui/tuitest"
 )
 
-// mixed is a crowd that is quiet, busy and far over its limits in turn.
-func mixed() []tuitest.Personality {
-	people := crowd(24)
-	for i, p := range tuitest.Overrun() {
-		p.Name += ":over"
-		people = append(people, p)
-		people[i].Name = "a" + people[i].Name
-	}
-	return people
-}
-
 // TestARowMovesOnlyWithItsBand watches the table of a busy server for a minute: the order of
 // two rows changes only where one of them has another state than before, or both are throttled and
 // stand in the order of their waits.
 func TestARowMovesOnlyWithItsBand(t *testing.T) {
-	s := tuitest.NewStage(t, 140, 60, tui.Options{}, mixed()...)
+	s := tuitest.NewStage(t, 140, 60, tui.Options{}, tuitest.Mixed()...)
 	s.Run(10 * time.Second)
 	bands := func() map[string]model.KeyState {
 		m := map[string]model.KeyState{}
@@ -66,7 +55,7 @@ func names(s *tuitest.Stage) (list []string) {
 // keeps its place, unless throttled keys need it or it is throttled itself, and all others stand in the order of their
 // states at each moment.
 func TestNothingMovesUnderTheHand(t *testing.T) {
-	s := tuitest.NewStage(t, 140, 60, tui.Options{}, mixed()...)
+	s := tuitest.NewStage(t, 140, 60, tui.Options{}, tuitest.Mixed()...)
 	s.Run(10 * time.Second)
 	kept, stood := 0, 0
 	for turn := range 600 {
@@ -158,7 +147,7 @@ func TestTheFilterRanks(t *testing.T) {
 // TestADeniedKeyIsInSight: on a small screen that no person touched, the first rows stay in sight when other
 // keys become denied and stand above the selected one, which is at ease.
 func TestADeniedKeyIsInSight(t *testing.T) {
-	s := tuitest.NewStage(t, 80, 24, tui.Options{}, crowd(24)...)
+	s := tuitest.NewStage(t, 80, 24, tui.Options{}, tuitest.Crowd(24)...)
 	s.Run(5 * time.Second)
 	was := s.Session.Selection.Selected
 	s.Edit = func(b *model.Batch) {

@@ -60,13 +60,12 @@ func NewFeed(start time.Time, people ...Personality) *Feed {
 	if len(people) == 0 {
 		people = Cast()
 	}
-	f := &Feed{
+	return &Feed{
 		Start: start, People: people, random: rand.New(rand.NewPCG(1, 2)),
 		Server: model.Server{Target: "redis://prod-eu-1:6379/0", Role: "master", Version: "7.0.15", Link: model.Live,
 			RTT: 340 * time.Microsecond},
+		keys: collect.Map(people, func(p Personality) *key { return &key{Personality: p, state: limiter.State{Algorithm: p.How}} }),
 	}
-	f.keys = collect.Map(people, func(p Personality) *key { return &key{Personality: p, state: limiter.State{Algorithm: p.How}} })
-	return f
 }
 
 // Break takes the server away, with a sentence that says so, until Mend.
@@ -195,6 +194,19 @@ func Cast() []Personality {
 		{Name: "quiet:once", Limit: limit(10, 10*time.Second), How: limiter.FixedWindow},
 	}
 }
+
+// Crowd is so many keys with the traffic of Cast.
+func Crowd(n int) []Personality {
+	people := make([]Personality, n)
+	for i := range people {
+		people[i] = Cast()[i%8]
+		people[i].Name += fmt.Sprintf(":%03d", i/8)
+	}
+	return people
+}
+
+// Mixed is a crowd that is quiet, busy and far over its limits in turn.
+func Mixed() []Personality { return append(Crowd(24), Overrun()...) }
 
 // Every is a key of each algorithm, named after it, with the same traffic: now and then a
 // little more than is admitted.
