@@ -99,28 +99,6 @@ func TestTooSmallIsSaidInWhatFits(t *testing.T) {
 	}
 }
 
-// TestWithoutFramesTheTableShowsItsFocus looks at the table's first line, with and
-// without the focus.
-func TestWithoutFramesTheTableShowsItsFocus(t *testing.T) {
-	s := tuitest.NewStage(t, 80, 24, tui.Options{})
-	s.Run(time.Second)
-	heading := func() string {
-		for line := range strings.Lines(s.Text()) {
-			if strings.Contains(line, "used/limit") {
-				return line
-			}
-		}
-		return ""
-	}
-	if line := heading(); !strings.HasPrefix(line, "─ key ") {
-		t.Errorf("nothing marks the focus in %q", line)
-	}
-	s.Press("tab")
-	if line := heading(); !strings.HasPrefix(line, "  key  ") {
-		t.Errorf("the table has no focus and says %q", line)
-	}
-}
-
 // TestAStormIsInEveryHeader: the figure of script calls that changed nothing stands beside the server at each size, cut where there
 // is little room, and whole on the screen of the server.
 func TestAStormIsInEveryHeader(t *testing.T) {

@@ -13,7 +13,6 @@ import (
 	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/tui"
-	"ratescope/tui/firing"
 	"ratescope/tui/session"
 	"ratescope/tui/state"
 	"ratescope/tui/tuitest"
@@ -110,35 +109,6 @@ func TestTheWindowSaysWhatCounts(t *testing.T) {
 	s.See("gone by", "current", "next window in")
 }
 
-// TestPanesKeepTheirSize pauses and lets keys come and go: no border moves.
-func TestPanesKeepTheirSize(t *testing.T) {
-	injector := &feedInjector{}
-	s := tuitest.NewStage(t, 140, 42, tui.Options{Session: session.Options{Inject: firing.Options{Injector: injector}}}, tuitest.Crowd(40)...)
-	injector.feed = s.Feed
-	few := true
-	s.Edit = func(b *model.Batch) {
-		if few {
-			b.Readings = b.Readings[:min(len(b.Readings), 33)]
-		}
-	}
-	s.Run(2 * time.Second)
-	corners := func() (list []int) {
-		for i, line := range strings.Split(s.Text(), "\n") {
-			if strings.HasPrefix(line, "╭") || strings.HasPrefix(line, "╰") {
-				list = append(list, i)
-			}
-		}
-		return list
-	}
-	before := corners()
-	few = false
-	s.Run(2 * time.Second)
-	s.Press("p")
-	if after := corners(); !slices.Equal(before, after) || len(before) < 6 {
-		t.Errorf("the borders were in the rows %v and are in %v", before, after)
-	}
-}
-
 // TestOneBurstLeavesTheRestReadable: a burst a hundred times as high as all else is cut and
 // its count written on it.
 func TestOneBurstLeavesTheRestReadable(t *testing.T) {
@@ -199,74 +169,4 @@ func TestDiskWaitsOutsideUpdate(t *testing.T) {
 	if cmd == nil {
 		t.Fatal("nothing writes the file")
 	}
-}
-
-// TestWhatIf types other terms: their outcome stands beside the real one, and nothing fires.
-func TestWhatIf(t *testing.T) {
-	injector := &feedInjector{}
-	s := tuitest.NewStage(t, 140, 42, tui.Options{Session: session.Options{Inject: firing.Options{Injector: injector}}}, tuitest.Overrun()...)
-	s.Run(20 * time.Second)
-	s.Press("home", "w")
-	s.See("what if", "admitted ", "begin empty", "nothing is written")
-	s.Press("ctrl+u")
-	for _, r := range "sliding-log 9999/1m" {
-		s.Press(strings.ReplaceAll(string(r), " ", "space"))
-	}
-	s.Run(time.Second)
-	s.Press("x")
-	s.See("not understood: as in gcra 100/1m", "what counts now")
-	if strings.Contains(s.Text(), "begin empty") {
-		t.Error("an answer stays on screen beside a question that is not understood")
-	}
-	s.Press("enter")
-	s.See("sliding-log 9999/1mx", "not understood")
-	s.Press("backspace", "enter")
-	s.See("sliding-log 9999/1m", ": admits more")
-	if strings.Contains(s.Text(), "not understood") {
-		t.Error("what is understood again is complained about")
-	}
-	s.Press("w", "x", "2")
-	s.See("sliding-log 19998/1m", "begin empty")
-	s.Press("x", "esc")
-	s.See("what counts now")
-	if len(injector.Orders()) > 0 {
-		t.Error("it fired")
-	}
-}
-
-// TestWhatIfWithoutALimit: where the limit of a key is not known, the prompt asks for one; where its requests are not known
-// without it either, that is said with what to do, and no rate is shown.
-func TestWhatIfWithoutALimit(t *testing.T) {
-	s := tuitest.NewStage(t, 140, 42, tui.Options{}, tuitest.Overrun()...)
-	algorithm := limiter.SlidingLog
-	s.Edit = func(b *model.Batch) {
-		for i := range b.Readings {
-			r := &b.Readings[i]
-			if r.Target.Limit, r.Target.LimitKnown = (limiter.Limit{}), false; algorithm == limiter.GCRA {
-				r.Target.Window, r.Target.Algorithm, r.State = 0, algorithm, limiter.State{Algorithm: algorithm, TAT: r.At}
-				r.Denied = model.Count{}
-			}
-		}
-	}
-	s.Run(20 * time.Second)
-	s.Press("home", "w")
-	s.See("what if sliding-window ", "its limit is not known: type one, as in sliding-window 100/1m")
-	s.Press("5", "/", "1", "m")
-	s.See("what if · sliding-window 5/1m", "begin empty")
-	s.Press("esc", "esc")
-
-	algorithm = limiter.GCRA
-	s.Run(5 * time.Second)
-	s.Press("home", "w")
-	s.See("The requests of a gcra key are not known without its limit: give it with --limit 100/1m or in a rule.")
-	if strings.Contains(s.Text(), "begin empty") {
-		t.Errorf("there is an answer about requests that are not known:\n%s", s.Text())
-	}
-	for line := range strings.Lines(s.Text()) {
-		if strings.Contains(line, " gcra  ") && strings.Contains(line, "/s") {
-			t.Errorf("a rate is told that is not known: %s", line)
-		}
-	}
-	s.Press("6", "w")
-	s.See("The requests of a gcra key are not known")
 }

@@ -1,4 +1,4 @@
-package tui_test
+package keys_test
 
 import (
 	"testing"

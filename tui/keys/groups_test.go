@@ -1,4 +1,4 @@
-package tui_test
+package keys_test
 
 import (
 	"strings"
@@ -15,9 +15,8 @@ import (
 
 // TestGroupsFoldAndUnfold walks through the tree as a person does.
 func TestGroupsFoldAndUnfold(t *testing.T) {
-	injector := &feedInjector{}
+	injector := &ledger{}
 	s := tuitest.NewStage(t, 140, 42, tui.Options{Session: session.Options{Inject: firing.Options{Injector: injector}}}, tuitest.Crowd(24)...)
-	injector.feed = s.Feed
 	s.Run(3 * time.Second)
 	s.Press("f")
 	s.See(" in ", "groups")
@@ -42,7 +41,7 @@ func TestGroupsFoldAndUnfold(t *testing.T) {
 		}
 	}
 	s.Press("space", "b")
-	if orders := injector.Orders(); len(orders) != 0 {
+	if orders := injector.orders; len(orders) != 0 {
 		t.Fatalf("fired at a group: %+v", orders)
 	}
 	s.See("is a group")

@@ -1,7 +1,9 @@
-package tui_test
+package keys_test
 
 import (
+	"context"
 	"fmt"
+	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -14,6 +16,21 @@ import (
 	"ratescope/tui"
 	"ratescope/tui/tuitest"
 )
+
+func TestMain(m *testing.M) {
+	time.Local = time.UTC // times of day on screen are this machine's
+	os.Exit(m.Run())
+}
+
+// ledger is an injector that writes down what is ordered, and fires nothing.
+type ledger struct{ orders []model.Order }
+
+func (l *ledger) Armed() error { return nil }
+
+func (l *ledger) Fire(_ context.Context, s model.Order, _ func(model.Fired)) (model.Outcomes, error) {
+	l.orders = append(l.orders, s)
+	return model.Outcomes{}, nil
+}
 
 // TestHeaderRowsFilterAndJSONAgree: in each of 200 pictures of few keys and of thirty, and of 50 of two thousand, on a small and
 // on a usual terminal, no throttled row stands below one that is not, and the header counts as many throttled keys as rows

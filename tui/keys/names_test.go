@@ -1,12 +1,16 @@
-package tui_test
+package keys_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/model"
 	"ratescope/tui"
+	"ratescope/tui/firing"
+	"ratescope/tui/session"
 	"ratescope/tui/tuitest"
 )
 
@@ -63,4 +67,54 @@ func TestTheTitleSaysWhatAllNamesShare(t *testing.T) {
 	s := tuitest.NewStage(t, 200, 55, tui.Options{}, people...)
 	s.Run(5 * time.Second)
 	s.See("keys 3 · LIMITS:LIMITER/tenant-…/requests/per-user/100/1/minute", " 0000:subscription-6000 ", " 0002:subscription-6002 ")
+}
+
+// TestPanesKeepTheirSize pauses and lets keys come and go: no border moves.
+func TestPanesKeepTheirSize(t *testing.T) {
+	injector := &ledger{}
+	s := tuitest.NewStage(t, 140, 42, tui.Options{Session: session.Options{Inject: firing.Options{Injector: injector}}}, tuitest.Crowd(40)...)
+	few := true
+	s.Edit = func(b *model.Batch) {
+		if few {
+			b.Readings = b.Readings[:min(len(b.Readings), 33)]
+		}
+	}
+	s.Run(2 * time.Second)
+	corners := func() (list []int) {
+		for i, line := range strings.Split(s.Text(), "\n") {
+			if strings.HasPrefix(line, "╭") || strings.HasPrefix(line, "╰") {
+				list = append(list, i)
+			}
+		}
+		return list
+	}
+	before := corners()
+	few = false
+	s.Run(2 * time.Second)
+	s.Press("p")
+	if after := corners(); !slices.Equal(before, after) || len(before) < 6 {
+		t.Errorf("the borders were in the rows %v and are in %v", before, after)
+	}
+}
+
+// TestWithoutFramesTheTableShowsItsFocus looks at the table's first line, with and
+// without the focus.
+func TestWithoutFramesTheTableShowsItsFocus(t *testing.T) {
+	s := tuitest.NewStage(t, 80, 24, tui.Options{})
+	s.Run(time.Second)
+	heading := func() string {
+		for line := range strings.Lines(s.Text()) {
+			if strings.Contains(line, "used/limit") {
+				return line
+			}
+		}
+		return ""
+	}
+	if line := heading(); !strings.HasPrefix(line, "─ key ") {
+		t.Errorf("nothing marks the focus in %q", line)
+	}
+	s.Press("tab")
+	if line := heading(); !strings.HasPrefix(line, "  key  ") {
+		t.Errorf("the table has no focus and says %q", line)
+	}
 }
