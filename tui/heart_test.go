@@ -2,7 +2,6 @@ package tui_test
 
 import (
 	"context"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -65,75 +64,6 @@ func TestAScrolledPauseShowsThatMoment(t *testing.T) {
 	s.Run(time.Second)
 	if s.Session.Shown.At() < limiter.InstantOf(s.Now).Add(-2*time.Second) {
 		t.Errorf("after the pause the picture stays in the past:\n%s", text)
-	}
-}
-
-// TestALevelHasNoWindow: GCRA and the buckets forget nothing at the end of a window.
-func TestALevelHasNoWindow(t *testing.T) {
-	s := tuitest.NewStage(t, 140, 42, tui.Options{}, tuitest.Every()...)
-	s.Run(25 * time.Second)
-	for _, p := range tuitest.Every() {
-		for s.Press("home"); s.Session.Selection.Selected != p.Name; s.Press("down") {
-		}
-		if level := p.How == limiter.GCRA || p.How == limiter.TokenBucket || p.How == limiter.LeakyBucket; level {
-			for line := range strings.Lines(s.Text()) {
-				if strings.Contains(line, "─ used ─") && strings.Contains(line, "├") {
-					t.Errorf("%s has edges of windows: %s", p.Name, line)
-				}
-			}
-		}
-		has := strings.Contains(s.Text(), "─ window 10s ─")
-		want := p.How != limiter.GCRA && p.How != limiter.TokenBucket && p.How != limiter.LeakyBucket
-		if has != want && p.How != limiter.FixedWindow { // the current window may be too short for its label
-			t.Errorf("%s has a bracket: %v", p.Name, has)
-		}
-	}
-}
-
-// TestTheWindowSaysWhatCounts reads the strip under the columns while a weighted window slides.
-func TestTheWindowSaysWhatCounts(t *testing.T) {
-	p := tuitest.Every()[2]
-	s := tuitest.NewStage(t, 200, 55, tui.Options{}, p)
-	s.Run(25 * time.Second)
-	shares := map[string]bool{}
-	for range 40 {
-		s.Run(tuitest.Refresh)
-		_, rest, found := strings.Cut(s.Text(), "previous, still ")
-		if found {
-			shares[rest[:2]] = true
-		}
-	}
-	if len(shares) < 10 {
-		t.Errorf("in eight seconds the previous window counted by %d shares: %v", len(shares), shares)
-	}
-	s.See("gone by", "current", "next window in")
-}
-
-// TestOneBurstLeavesTheRestReadable: a burst a hundred times as high as all else is cut and
-// its count written on it.
-func TestOneBurstLeavesTheRestReadable(t *testing.T) {
-	p := tuitest.Personality{Name: "bursty", How: limiter.SlidingLog, Limit: limiter.Limit{Count: 5000, Window: 10 * time.Second}}
-	burst := false
-	p.Rate = func(float64, *rand.Rand) int {
-		if burst {
-			burst = false
-			return 900
-		}
-		return 2
-	}
-	s := tuitest.NewStage(t, 140, 42, tui.Options{}, p)
-	s.Run(20 * time.Second)
-	burst = true
-	s.Run(3 * time.Second)
-	tall := 0
-	for line := range strings.Lines(s.Text()) {
-		if strings.Count(line, "█") > 20 {
-			tall++
-		}
-	}
-	s.See("90")
-	if tall < 3 {
-		t.Errorf("beside a burst the usual traffic fills %d rows:\n%s", tall, s.Text())
 	}
 }
 

@@ -3,7 +3,6 @@ package tui_test
 import (
 	"errors"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -72,28 +71,4 @@ func TestAClickOnTheFutureSaysWhyNot(t *testing.T) {
 			t.Errorf("%d orders were fired", n)
 		}
 	})
-}
-
-// TestTheSumOfTheWindowsMoves reads the arithmetic beside the timeline.
-func TestTheSumOfTheWindowsMoves(t *testing.T) {
-	s := tuitest.NewStage(t, 200, 55, tui.Options{}, tuitest.Every()[2])
-	s.Run(25 * time.Second)
-	products := map[string]bool{}
-	for range 20 {
-		s.Run(tuitest.Refresh)
-		for line := range strings.Lines(s.Text()) {
-			if _, product, found := strings.Cut(line, " × "); found {
-				products[product[:4]] = true
-			}
-			if _, of, found := strings.Cut(line, " + "); found && strings.Contains(line, "estimate") {
-				k := s.Session.Rows.Rows[0]
-				if !strings.HasPrefix(of, strconv.FormatInt(k.Gauge.Current.N, 10)+" = "+strconv.FormatInt(k.Gauge.Used.N, 10)+" of ") {
-					t.Errorf("the board says %d and %d, the sum %q", k.Gauge.Current.N, k.Gauge.Used.N, line)
-				}
-			}
-		}
-	}
-	if len(products) < 3 {
-		t.Errorf("the sum moved through %d values", len(products))
-	}
 }
