@@ -1,19 +1,13 @@
 package tui_test
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
-
 	"ratescope/limiter"
-	"ratescope/model"
 	"ratescope/tui"
-	"ratescope/tui/session"
-	"ratescope/tui/state"
 	"ratescope/tui/tuitest"
 )
 
@@ -77,26 +71,5 @@ func TestAToastCoversNoPane(t *testing.T) {
 	after := strings.Split(s.Text(), "\n")
 	if last := len(after) - 1; !strings.Contains(after[last], "This is now.") || !slices.Equal(before[2:last], after[2:last]) {
 		t.Errorf("a toast covers more than the footer:\n%s", s.Text())
-	}
-}
-
-// TestDiskWaitsOutsideUpdate: an export that takes long holds no key up.
-func TestDiskWaitsOutsideUpdate(t *testing.T) {
-	began := make(chan struct{})
-	o := tui.Options{Session: session.Options{Saving: state.FileOptions{Export: func(model.Batch) (string,
-		error) {
-		close(began)
-		return "", context.Canceled
-	}}}}
-	s := tuitest.NewStage(t, 80, 24, o)
-	s.Run(time.Second)
-	_, cmd := s.App.Update(tea.KeyPressMsg{Code: 'e', Text: "e"})
-	select {
-	case <-began:
-		t.Error("the file is written inside Update")
-	default:
-	}
-	if cmd == nil {
-		t.Fatal("nothing writes the file")
 	}
 }

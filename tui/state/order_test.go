@@ -1,4 +1,4 @@
-package tui_test
+package state_test
 
 import (
 	"slices"
