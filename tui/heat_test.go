@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"ratescope/limiter"
 	"ratescope/tui"
 	"ratescope/tui/tuitest"
 )
@@ -46,20 +45,5 @@ func TestHeatShowsThousandsOfKeys(t *testing.T) {
 	s.See("PAUSED", "admitted")
 	if at := s.Session.Shown.At(); at > before || before.Sub(at) > 5*time.Second {
 		t.Errorf("the dashboard shows %v, the cursor was about at %v", at.Time(), before.Time())
-	}
-}
-
-// TestAnEventLeadsToItsMoment opens the newest event: its key, with the cursor at its time.
-func TestAnEventLeadsToItsMoment(t *testing.T) {
-	s := tuitest.NewStage(t, 140, 42, tui.Options{}, tuitest.Overrun()...)
-	s.Run(12 * time.Second)
-	s.Press("5", "end", "enter")
-	if s.App.Screen() != "dashboard" {
-		t.Fatal("enter does not lead to the key")
-	}
-	s.See("PAUSED")
-	at := s.Session.Shown.At()
-	if now := limiter.InstantOf(s.Now); now.Sub(at) < 5*time.Second {
-		t.Errorf("the oldest event of %v leads to a moment %v ago", s.Now, now.Sub(at))
 	}
 }

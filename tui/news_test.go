@@ -98,41 +98,6 @@ func TestSuspend(t *testing.T) {
 	}
 }
 
-// TestEventsSayWhatPaged: the log of events has the alerts of the configuration with rule and severity, many at
-// once in one line, and what became of delivering them; the filter finds them.
-func TestEventsSayWhatPaged(t *testing.T) {
-	s := tuitest.NewStage(t, 140, 42, tui.Options{})
-	s.Run(2 * time.Second)
-	at := s.Now.UnixMilli()
-	var news []session.News
-	for i := range 40 {
-		key := report.Text(fmt.Sprint("rl:", i))
-		news = append(news, session.News{Alert: &report.Alert{Alert: "full", State: report.Firing, Severity: "page", Key: &key, At: at,
-			Text: "full"}})
-	}
-	one := report.Text("rl:one\x1b[2J")
-	news = append(news, session.News{Alert: &report.Alert{Alert: "slow", State: report.Firing, Severity: "warn", Key: &one, At: at,
-		Text: "slow"}},
-		session.News{Delivery: &report.Delivery{Alert: "full", State: report.Firing, Count: 40, To: "the webhook at hooks.example",
-			Outcome: report.Delivered}},
-		session.News{Delivery: &report.Delivery{Alert: "slow", State: report.Firing, Count: 1, To: "Alertmanager at am.example",
-			Outcome: report.Refused, Why: "it answered 400"}})
-	s.App.Update(session.NewsMsg(news...))
-	s.Press("5")
-	s.Run(time.Second)
-	for _, want := range []string{
-		"alert full (page) fires for 40 keys", "alert slow (warn) fires", "delivered to the webhook at hooks.example (full, firing)",
-		"not delivered to Alertmanager at am.example: it answered 400",
-	} {
-		if !strings.Contains(strings.ToLower(s.Text()), strings.ToLower(want)) {
-			t.Errorf("the events do not say %q:\n%s", want, s.Text())
-		}
-	}
-	if n := strings.Count(s.Text(), "full (page)"); n != 1 {
-		t.Errorf("40 alerts at once take %d lines", n)
-	}
-}
-
 // TestABannerSaysWhatWasNotDelivered: while an alert fires that was not delivered, its banner says so on every screen, until a
 // delivery succeeds.
 func TestABannerSaysWhatWasNotDelivered(t *testing.T) {

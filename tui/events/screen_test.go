@@ -14,7 +14,9 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/report"
 	"ratescope/themes"
+	"ratescope/tui"
 	"ratescope/tui/events"
 	"ratescope/tui/session"
 	"ratescope/tui/shell"
@@ -351,5 +353,55 @@ func TestThrottledBeforeItWasSeen(t *testing.T) {
 	s.run(20 * time.Second)
 	if text := s.text(); !regexp.MustCompile(`is throttled( by \d+ in \S+)?, for at least [456]s now`).MatchString(text) {
 		t.Errorf("no key was throttled before:\n%s", text)
+	}
+}
+
+// TestAnEventLeadsToItsMoment opens the newest event: its key, with the cursor at its time.
+func TestAnEventLeadsToItsMoment(t *testing.T) {
+	s := tuitest.NewStage(t, 140, 42, tui.Options{}, tuitest.Overrun()...)
+	s.Run(12 * time.Second)
+	s.Press("5", "end", "enter")
+	if s.App.Screen() != "dashboard" {
+		t.Fatal("enter does not lead to the key")
+	}
+	s.See("PAUSED")
+	at := s.Session.Shown.At()
+	if now := limiter.InstantOf(s.Now); now.Sub(at) < 5*time.Second {
+		t.Errorf("the oldest event of %v leads to a moment %v ago", s.Now, now.Sub(at))
+	}
+}
+
+// TestEventsSayWhatPaged: the log of events has the alerts of the configuration with rule and severity, many at
+// once in one line, and what became of delivering them; the filter finds them.
+func TestEventsSayWhatPaged(t *testing.T) {
+	s := tuitest.NewStage(t, 140, 42, tui.Options{})
+	s.Run(2 * time.Second)
+	at := s.Now.UnixMilli()
+	var news []session.News
+	for i := range 40 {
+		key := report.Text(fmt.Sprint("rl:", i))
+		news = append(news, session.News{Alert: &report.Alert{Alert: "full", State: report.Firing, Severity: "page", Key: &key, At: at,
+			Text: "full"}})
+	}
+	one := report.Text("rl:one\x1b[2J")
+	news = append(news, session.News{Alert: &report.Alert{Alert: "slow", State: report.Firing, Severity: "warn", Key: &one, At: at,
+		Text: "slow"}},
+		session.News{Delivery: &report.Delivery{Alert: "full", State: report.Firing, Count: 40, To: "the webhook at hooks.example",
+			Outcome: report.Delivered}},
+		session.News{Delivery: &report.Delivery{Alert: "slow", State: report.Firing, Count: 1, To: "Alertmanager at am.example",
+			Outcome: report.Refused, Why: "it answered 400"}})
+	s.App.Update(session.NewsMsg(news...))
+	s.Press("5")
+	s.Run(time.Second)
+	for _, want := range []string{
+		"alert full (page) fires for 40 keys", "alert slow (warn) fires", "delivered to the webhook at hooks.example (full, firing)",
+		"not delivered to Alertmanager at am.example: it answered 400",
+	} {
+		if !strings.Contains(strings.ToLower(s.Text()), strings.ToLower(want)) {
+			t.Errorf("the events do not say %q:\n%s", want, s.Text())
+		}
+	}
+	if n := strings.Count(s.Text(), "full (page)"); n != 1 {
+		t.Errorf("40 alerts at once take %d lines", n)
 	}
 }
