@@ -89,16 +89,6 @@ func TestARateCanBeSeenOnEveryScreen(t *testing.T) {
 	}
 }
 
-func TestTooSmallIsSaidInWhatFits(t *testing.T) {
-	s := tuitest.NewStage(t, 30, 8, tui.Options{})
-	for w, want := range map[int]string{59: "ratescope needs 60x20, this is 59x8", 30: "needs 60x20, this is 30x8", 24: "needs 60x20", 11: "needs 60x20", 10: ""} {
-		s.Size(w, 8)
-		if first, _, _ := strings.Cut(s.Text(), "\n"); strings.TrimSpace(first) != want {
-			t.Errorf("%d columns say %q, want %q", w, first, want)
-		}
-	}
-}
-
 // TestAStormIsInEveryHeader: the figure of script calls that changed nothing stands beside the server at each size, cut where there
 // is little room, and whole on the screen of the server.
 func TestAStormIsInEveryHeader(t *testing.T) {

@@ -1,7 +1,6 @@
 package tui_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -58,18 +57,5 @@ func TestAScrolledPauseShowsThatMoment(t *testing.T) {
 	s.Run(time.Second)
 	if s.Session.Shown.At() < limiter.InstantOf(s.Now).Add(-2*time.Second) {
 		t.Errorf("after the pause the picture stays in the past:\n%s", text)
-	}
-}
-
-// TestAToastCoversNoPane: a sentence of one row lies over the footer alone.
-func TestAToastCoversNoPane(t *testing.T) {
-	s := tuitest.NewStage(t, 80, 24, tui.Options{})
-	s.Run(time.Second)
-	before := strings.Split(s.Text(), "\n")
-	s.App.Say("This is now.")
-	s.App.Update(nil)
-	after := strings.Split(s.Text(), "\n")
-	if last := len(after) - 1; !strings.Contains(after[last], "This is now.") || !slices.Equal(before[2:last], after[2:last]) {
-		t.Errorf("a toast covers more than the footer:\n%s", s.Text())
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"ratescope/model/report"
 	"ratescope/tui"
 	"ratescope/tui/session"
-	"ratescope/tui/shell"
 	"ratescope/tui/tuitest"
 )
 
@@ -72,28 +71,6 @@ func TestAlertsAreSeen(t *testing.T) {
 		s.App.Update(session.NewsMsg(alert(&key, report.Firing)))
 		if lines := strings.Split(s.Text(), "\n"); len(lines) != size[1] || !strings.Contains(s.Text(), "ALERT") {
 			t.Errorf("at %v there are %d lines:\n%s", size, len(lines), s.Text())
-		}
-	}
-}
-
-// TestTwoEscapesAtOnce are two: a terminal sends them as one key.
-func TestTwoEscapesAtOnce(t *testing.T) {
-	s := tuitest.NewStage(t, 100, 30, tui.Options{})
-	s.Run(time.Second)
-	s.Press("4", "5")
-	s.App.Update(tea.KeyPressMsg{Code: tea.KeyEscape, Mod: tea.ModAlt})
-	if !strings.Contains(s.Text(), "used/limit") {
-		t.Errorf("it does not lead back to the first screen:\n%s", s.Text())
-	}
-}
-
-// TestSuspend hands the terminal back where that is the program's own.
-func TestSuspend(t *testing.T) {
-	for _, allowed := range []bool{true, false} {
-		s := tuitest.NewStage(t, 100, 30, tui.Options{Look: shell.Options{Suspend: allowed}})
-		_, cmd := s.App.Update(tuitest.Key("ctrl+z"))
-		if suspends := cmd != nil && fmt.Sprintf("%T", cmd()) == "tea.SuspendMsg"; suspends != allowed {
-			t.Errorf("with %v it suspends: %v", allowed, suspends)
 		}
 	}
 }
