@@ -342,7 +342,7 @@ func TestEachFaultHasItsCase(t *testing.T) {
 		"identify writes what counts down as a count":       {"config/settle_test.go", "an end in a field"},
 		"the commonest name is not found":                   {here, "TestStrangersAreLikely"},
 		"sorted sets of a script are not listed":            {here, `"api:v2:tenant:1:user:*": 20`},
-		"a half that fits a library is dropped":             {"homemade_likely_test.go", "decode.Classify"},
+		"a half that fits a library is dropped":             {"decode/homemade_likely_test.go", "decode.Classify"},
 		"a rule for each subject":                           {"../model/naming/naming_test.go", "the patterns of three limiters"},
 		"a group for each window that is over":              {"../model/naming/naming_test.go", "TestWindowsThatAreOver"},
 		"a log of microseconds is known":                    {here, "r.Target.Evidence != model.Likely"},

@@ -1,4 +1,4 @@
-package feed_test
+package decode_test
 
 import (
 	"testing"

@@ -1,8 +1,9 @@
-package feed_test
+package decode_test
 
 import (
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -17,6 +18,8 @@ import (
 	"ratescope/limiter"
 	"ratescope/model"
 )
+
+func TestMain(m *testing.M) { os.Exit(servertest.Main(m)) }
 
 // stages are how far a subject has come. A limiter's window of a stage is its limit's; the last one's is
 // over.
