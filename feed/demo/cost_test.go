@@ -1,4 +1,4 @@
-package feed_test
+package demo_test
 
 import (
 	"context"
