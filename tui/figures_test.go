@@ -88,25 +88,3 @@ func TestARateCanBeSeenOnEveryScreen(t *testing.T) {
 		})
 	}
 }
-
-// TestAStormIsInEveryHeader: the figure of script calls that changed nothing stands beside the server at each size, cut where there
-// is little room, and whole on the screen of the server.
-func TestAStormIsInEveryHeader(t *testing.T) {
-	s := tuitest.NewStage(t, 140, 42, tui.Options{})
-	s.Edit = func(b *model.Batch) {
-		b.Server.Target = "redis://cache-1.example.net:6379"
-		if b.Health != nil {
-			b.Health.Errors, b.Health.Fruitless = nil, model.Measure{Known: true, V: 40}
-		}
-	}
-	s.Run(5 * time.Second)
-	for _, size := range [][2]int{{80, 24}, {100, 30}, {140, 42}, {200, 55}} {
-		s.Size(size[0], size[1])
-		for screen, want := range map[string]string{"1": "at least 40.0/s", "4": "at least 40.0/s script calls changed nothing"} {
-			s.Press(screen)
-			if text := s.Text(); !strings.Contains(strings.SplitN(text, "\n", 2)[0], "at least 40.0/s") || !strings.Contains(text, want) {
-				t.Errorf("at %v screen %s does not say %q:\n%s", size, screen, want, text)
-			}
-		}
-	}
-}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"ratescope/model"
 	"ratescope/model/report"
 	"ratescope/tui"
 	"ratescope/tui/firing"
@@ -99,6 +100,49 @@ func TestExportOfAKey(t *testing.T) {
 		x.See("/tmp/otp.csv")
 		if !strings.Contains(got, "otp") || as != report.CSV {
 			t.Errorf("%q was exported as %q", got, as)
+		}
+	})
+}
+
+func TestCopy(t *testing.T) {
+	story(t, 140, 42, tui.Options{}, func(x *terminal) {
+		x.Press("y")
+		x.See("Copied: login:otp:+4915112345678")
+	})
+}
+
+func TestExport(t *testing.T) {
+	var got model.Batch
+	o := tui.Options{Session: session.Options{Saving: state.FileOptions{Export: func(b model.Batch) (string,
+		error) {
+		got = b
+		return "/tmp/out.json", nil
+	}}}}
+	story(t, 140, 42, o, func(x *terminal) {
+		x.Press("e")
+		x.See("/tmp/out.json")
+		if len(got.Readings) != len(tuitest.Cast()) {
+			t.Errorf("%d keys were exported, want %d", len(got.Readings), len(tuitest.Cast()))
+		}
+	})
+}
+
+// TestExportOfRows: of the keys that fit the filter, in the format that was chosen.
+func TestExportOfRows(t *testing.T) {
+	var got model.Batch
+	var as report.Format
+	o := tui.Options{Session: session.Options{Saving: state.FileOptions{ExportRows: func(b model.Batch, f report.Format) (string,
+		error) {
+		got, as = b, f
+		return "/tmp/out.md", nil
+	}}}}
+	story(t, 140, 42, o, func(x *terminal) {
+		x.Press("/", "o", "t", "p", "enter", "E")
+		x.See("export 1 key as")
+		x.Press("m", "d", "enter")
+		x.See("/tmp/out.md")
+		if len(got.Readings) != 1 || !strings.Contains(got.Readings[0].Key, "otp") || as != report.Markdown || got.At == 0 {
+			t.Errorf("%v was exported as %q", got.Readings, as)
 		}
 	})
 }

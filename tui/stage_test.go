@@ -18,14 +18,6 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// pass lets time pass while there is no room to paint anything, which takes most of the time that Run takes.
-func pass(s *tuitest.Stage, d time.Duration) {
-	w, h := s.W, s.H
-	s.Size(0, 0)
-	s.Run(d)
-	s.Size(w, h)
-}
-
 // obeyed says whether a terminal would do something at r other than to show it.
 func obeyed(r rune) bool {
 	switch {

@@ -14,12 +14,10 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
-	"ratescope/model/report"
 	"ratescope/tui"
 	"ratescope/tui/chart"
 	"ratescope/tui/firing"
 	"ratescope/tui/session"
-	"ratescope/tui/state"
 	"ratescope/tui/tuitest"
 )
 
@@ -438,58 +436,47 @@ func TestQuittingLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-func TestCopy(t *testing.T) {
-	story(t, 140, 42, tui.Options{}, func(x *terminal) {
-		x.Press("y")
-		x.See("Copied: login:otp:+4915112345678")
-	})
-}
-
-func TestExport(t *testing.T) {
-	var got model.Batch
-	o := tui.Options{Session: session.Options{Saving: state.FileOptions{Export: func(b model.Batch) (string,
-		error) {
-		got = b
-		return "/tmp/out.json", nil
-	}}}}
-	story(t, 140, 42, o, func(x *terminal) {
-		x.Press("e")
-		x.See("/tmp/out.json")
-		if len(got.Readings) != len(tuitest.Cast()) {
-			t.Errorf("%d keys were exported, want %d", len(got.Readings), len(tuitest.Cast()))
+// TestThePastOfSeveralServersIsOneMoment: where several servers are in one view, the rows of all of them are of the past, and go on with
+// the header.
+func TestThePastOfSeveralServersIsOneMoment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var all []tui.Options
+		for _, name := range []string{"one", "two"} {
+			people := tuitest.Overrun()
+			for i := range people {
+				people[i].Name = name + ":" + people[i].Name
+			}
+			all = append(all, tui.Options{Session: session.Options{Target: name, Source: session.Source{Take: tuitest.NewFeed(time.Now(),
+				people...).Take}}})
+		}
+		x := launch(t, 140, 42, dark, func(ctx context.Context, extra ...tea.ProgramOption) error {
+			return tui.Run(ctx, all, extra...)
+		})
+		rows := func() string {
+			x.Resize(140, 42)
+			lines := slices.DeleteFunc(strings.Split(x.Screen(), "\n"), func(line string) bool {
+				return !strings.Contains(line, "o:") &&
+					!strings.Contains(line, "e:")
+			})
+			return strings.Join(lines, "\n")
+		}
+		x.See("two:")
+		x.Wait(10 * time.Second)
+		now := rows()
+		x.Press("left", "left", "left", "left")
+		x.See("PAUSED, ")
+		then := rows()
+		if then == now {
+			t.Errorf("the past is as now:\n%s", then)
+		}
+		x.Wait(4 * time.Second)
+		if later := rows(); later != then {
+			t.Errorf("the past changes:\n%s\nafter\n%s", later, then)
+		}
+		x.Press("esc")
+		x.See("LIVE")
+		if rows() == then {
+			t.Errorf("now is as the past:\n%s", then)
 		}
 	})
-}
-
-// TestExportOfRows: of the keys that fit the filter, in the format that was chosen.
-func TestExportOfRows(t *testing.T) {
-	var got model.Batch
-	var as report.Format
-	o := tui.Options{Session: session.Options{Saving: state.FileOptions{ExportRows: func(b model.Batch, f report.Format) (string,
-		error) {
-		got, as = b, f
-		return "/tmp/out.md", nil
-	}}}}
-	story(t, 140, 42, o, func(x *terminal) {
-		x.Press("/", "o", "t", "p", "enter", "E")
-		x.See("export 1 key as")
-		x.Press("m", "d", "enter")
-		x.See("/tmp/out.md")
-		if len(got.Readings) != 1 || !strings.Contains(got.Readings[0].Key, "otp") || as != report.Markdown || got.At == 0 {
-			t.Errorf("%v was exported as %q", got.Readings, as)
-		}
-	})
-}
-
-// TestASlowServerIsSlowOnce: a round trip that is a concern is not told again beside it.
-func TestASlowServerIsSlowOnce(t *testing.T) {
-	s := tuitest.NewStage(t, 160, 42, tui.Options{})
-	for rtt, want := range map[time.Duration]string{time.Millisecond: "rtt 1.00ms", 80 * time.Millisecond: "rtt 80ms: press 4"} {
-		s.Edit = func(b *model.Batch) { b.Server.RTT, b.Health = rtt, nil } // nothing else is wrong
-		s.Run(time.Second)
-		top, _, _ := strings.Cut(s.Text(), "\n")
-		if strings.Count(top, "rtt") != 1 || !strings.Contains(top, want) {
-			t.Errorf("a round trip of %v: %q, want %q once", rtt, top, want)
-		}
-	}
 }

@@ -1,12 +1,16 @@
-package tui_test
+package session_test
 
 import (
 	"context"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"ratescope/model"
 	"ratescope/model/identify"
@@ -14,6 +18,19 @@ import (
 	"ratescope/tui/session"
 	"ratescope/tui/tuitest"
 )
+
+// fits fails the test unless the screen is as large as its terminal, and nothing in it but colours is more than text.
+func fits(s *tuitest.Stage, what string) {
+	s.Helper()
+	text := regexp.MustCompile("\x1b\\[[0-9;]*m").ReplaceAllString(s.App.View().Content, "")
+	if i := strings.IndexFunc(text, func(r rune) bool { return r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) }); i >= 0 {
+		s.Fatalf("%s at %dx%d: the screen writes %q\n%s", what, s.W, s.H, text[i:min(i+12, len(text))], text)
+	}
+	lines := strings.Split(text, "\n")
+	if wide := slices.ContainsFunc(lines, func(line string) bool { return ansi.StringWidth(line) != s.W }); wide || len(lines) != s.H {
+		s.Fatalf("%s at %dx%d: %d lines\n%s", what, s.W, s.H, len(lines), text)
+	}
+}
 
 // TestIdentifyOverlay lists the limiters by library, fits every size, and asks what a group is that is only likely, and
 // no other: the readings that fit, the limit typed once, and the rule is written and can be taken back.
@@ -59,7 +76,7 @@ func TestIdentifyOverlay(t *testing.T) {
 	s.See("4 kinds of limiters", "rate-limit-redis", "the limit of rate-limit-redis")
 	for _, size := range [][2]int{{60, 20}, {80, 24}, {200, 55}, {140, 42}} {
 		s.Size(size[0], size[1])
-		check(s, "the limiters")
+		fits(s, "the limiters")
 	}
 	s.Press("enter")
 	if len(asked) > 0 {
@@ -86,7 +103,7 @@ func TestIdentifyOverlay(t *testing.T) {
 	s.See("home:1", "7 of 10 used", "It ends as it likes", "{read: left")
 	for _, size := range [][2]int{{60, 20}, {80, 24}, {200, 55}, {140, 42}} {
 		s.Size(size[0], size[1])
-		check(s, "what they are")
+		fits(s, "what they are")
 		s.See("It ends as it likes", "{read: left", "esc goes back")
 		if s.Press("up"); s.W >= 80 {
 			s.See("7 of 10 used, written by another program", "what is left of a limit that stands elsewhere  ", "{read: value}")
