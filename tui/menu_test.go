@@ -8,9 +8,11 @@ import (
 	"time"
 
 	"ratescope/model"
+	"ratescope/model/lab"
 	"ratescope/model/report"
 	"ratescope/tui"
 	"ratescope/tui/firing"
+	screenlab "ratescope/tui/lab"
 	"ratescope/tui/session"
 	"ratescope/tui/state"
 	"ratescope/tui/tuitest"
@@ -144,5 +146,68 @@ func TestExportOfRows(t *testing.T) {
 		if len(got.Readings) != 1 || !strings.Contains(got.Readings[0].Key, "otp") || as != report.Markdown || got.At == 0 {
 			t.Errorf("%v was exported as %q", got.Readings, as)
 		}
+	})
+}
+
+// TestAKeyBecomesALesson opens the requests of a key that was denied in the lab, plays them, and
+// saves the lesson as a file that opens as one.
+func TestAKeyBecomesALesson(t *testing.T) {
+	saved := map[string][]byte{}
+	o := tui.Options{Lab: screenlab.Options{Save: func(name string, content []byte) error { saved[name] = content; return nil }}}
+	told(t, 140, 42, o, func(x *terminal, _ *tuitest.Feed, _ *feedInjector) {
+		x.Wait(20 * time.Second)
+		key := strings.Fields(selected(t, x))
+		x.Press("O")
+		x.See("Incident: the limit for ")
+		x.See("as they were recorded")
+		x.Press("enter", "p")
+		x.Wait(5 * time.Second)
+		x.Press("p")
+		if text := x.Screen(); strings.Contains(text, " 0 admitted 0 denied") {
+			t.Errorf("no request of %v came:\n%s", key, text)
+		}
+		x.Press("E")
+		x.See("Saved incident-limit.json to /")
+		x.Press("H")
+		x.See("reached at ")
+		x.See(" denies nothing, and a smaller one does.")
+		x.Press("n", "H")
+		x.See("reached at ")
+		x.See("It admitted ")
+		x.Press("N")
+		x.Press("1")
+		x.See("used/limit")
+		x.Press("3")
+		x.See("Incident: the limit for ")
+	})
+	list, err := lab.Load(saved["incident-limit.json"])
+	if err != nil || len(list) != 1 || list[0].Goal == nil || len(list[0].Steps) == 0 {
+		t.Fatalf("the file holds %d lessons (%v)", len(list), err)
+	}
+}
+
+// TestWithoutWhatWasInjected: one key takes what was fired from here out of every figure, the screen
+// says so, and again shows all; also in a pause.
+func TestWithoutWhatWasInjected(t *testing.T) {
+	told(t, 140, 42, tui.Options{}, func(x *terminal, _ *tuitest.Feed, _ *feedInjector) {
+		x.Press("/", "o", "n", "c", "e", "enter")
+		x.See("0/10")
+		x.Press("b")
+		x.See("10/10")
+		x.Press("\\")
+		x.See("NOT INJECTED")
+		x.See("0/10")
+		x.Gone("10/10")
+		x.Wait(2 * time.Second)
+		x.See("0/10")
+		x.Press("p")
+		x.See("PAUSED, NOT INJECTED")
+		x.See("0/10")
+		x.Press("\\")
+		x.Gone("NOT INJECTED")
+		x.See("10/10")
+		x.Press("p")
+		x.See("LIVE")
+		x.See("10/10")
 	})
 }

@@ -1,9 +1,13 @@
 package tui_test
 
 import (
+	"errors"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -173,5 +177,93 @@ func TestARightClickOffersTheRowsActions(t *testing.T) {
 		open()
 		x.Press("s", "a", "m", "e", "enter")
 		x.See("/mail:")
+	})
+}
+
+// future returns a cell right of now on the axis of the timeline.
+func future(t *testing.T, x *terminal, columns int) (column, line int) {
+	t.Helper()
+	lines := strings.Split(x.Screen(), "\n")
+	for line, text := range slices.Backward(lines) { // the lanes above have an axis too
+		if at := strings.Index(text, " now "); at > 0 && strings.Contains(text, "+") && strings.Contains(text, "-") {
+			return utf8.RuneCountInString(text[:at]) + 3 + columns, line - 3
+		}
+	}
+	t.Fatalf("there is no axis of time with a future:\n%s", x.Screen())
+	return 0, 0
+}
+
+// TestAClickOnTheFutureFiresThen: one request, at the moment of the column and not before.
+func TestAClickOnTheFutureFiresThen(t *testing.T) {
+	told(t, 140, 42, tui.Options{}, func(x *terminal, _ *tuitest.Feed, injector *feedInjector) {
+		x.Wait(3 * time.Second)
+		column, line := future(t, x, 8)
+		x.Click(column, line)
+		x.See("One request is fired in")
+		if n := len(injector.Orders()); n != 0 {
+			t.Fatalf("%d orders were fired at once", n)
+		}
+		begun := time.Now()
+		for len(injector.Orders()) == 0 && time.Since(begun) < time.Minute {
+			x.Wait(100 * time.Millisecond)
+		}
+		took := time.Since(begun)
+		t.Logf("it was fired after %v", took)
+		x.Wait(took) // and not once more
+		orders := injector.Orders()
+		if len(orders) != 1 || orders[0].N != 1 {
+			t.Fatalf("%+v was fired, want one request", orders)
+		}
+		x.Click(column, line)
+		x.See("One request is fired in")
+		x.Press("x")
+		x.Wait(2 * took)
+		if n := len(injector.Orders()); n != 1 {
+			t.Errorf("a request that was taken back was fired: %d orders", n)
+		}
+	})
+}
+
+// TestAClickOnTheFutureSaysWhyNot where nothing may be fired.
+func TestAClickOnTheFutureSaysWhyNot(t *testing.T) {
+	injector := &feedInjector{refuse: errors.New("Read-only here: start with --allow-inject.")}
+	story(t, 140, 42, tui.Options{Session: session.Options{Inject: firing.Options{Injector: injector}}}, func(x *terminal) {
+		x.Wait(3 * time.Second)
+		column, line := future(t, x, 8)
+		x.Click(column, line)
+		x.See("start with --allow-inject")
+		x.Wait(15 * time.Second) // the moment of that column is six seconds away
+		if n := len(injector.Orders()); n != 0 {
+			t.Errorf("%d orders were fired", n)
+		}
+	})
+}
+
+// Dragging over a part of the timeline pauses on that part, drawn larger.
+func TestDraggingZooms(t *testing.T) {
+	told(t, 140, 42, tui.Options{}, func(x *terminal, _ *tuitest.Feed, _ *feedInjector) {
+		x.Press("j")
+		column, line, found := x.Find("window 1")
+		if !found {
+			t.Fatalf("there is no bracket:\n%s", x.Screen())
+		}
+		line += 3
+		x.Send(tea.MouseClickMsg{X: column, Y: line, Button: tea.MouseLeft})
+		x.Send(tea.MouseMotionMsg{X: column + 8, Y: line, Button: tea.MouseLeft})
+		x.See("denied, used") // the column under the cursor is read out
+		x.Send(tea.MouseReleaseMsg{X: column + 8, Y: line, Button: tea.MouseLeft})
+		x.See("PAUSED")
+		axis := ""
+		for line := range strings.Lines(x.Screen()) {
+			if strings.Contains(line, "s ") && strings.Count(line, " -") > 1 && !strings.Contains(line, "used/limit") {
+				axis = line // that of the timeline is the last
+			}
+		}
+		if labels := regexp.MustCompile(`-[0-9.]+m?s`).FindAllString(axis, -1); len(labels) < 2 || strings.Contains(axis, "-20s") ||
+			regexp.MustCompile(`-[0-9]+m[^s]`).MatchString(axis) {
+			t.Errorf("eight columns were dragged over, and the axis is %q:\n%s", axis, x.Screen())
+		}
+		x.Press("esc")
+		x.See("LIVE")
 	})
 }

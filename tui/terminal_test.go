@@ -18,6 +18,7 @@ import (
 	"ratescope/model"
 	"ratescope/tui"
 	"ratescope/tui/session"
+	"ratescope/tui/shell"
 	"ratescope/tui/tuitest"
 )
 
@@ -169,4 +170,18 @@ func TestACalmScreenRests(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Without animation the picture changes with the seconds of the clock alone.
+func TestStillScreenChangesOnceASecond(t *testing.T) {
+	told(t, 140, 42, tui.Options{Look: shell.Options{Still: true}}, func(x *terminal, _ *tuitest.Feed, _ *feedInjector) {
+		seen := map[string]bool{}
+		for range 100 { // ten seconds
+			seen[x.Screen()] = true
+			x.Wait(100 * time.Millisecond)
+		}
+		if n := len(seen); n < 8 || n > 12 {
+			t.Errorf("%d pictures in ten seconds, want about ten", n)
+		}
+	})
 }
