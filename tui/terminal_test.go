@@ -15,8 +15,10 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 
+	"ratescope/feed/script/sandbox"
 	"ratescope/model"
 	"ratescope/tui"
+	"ratescope/tui/lab"
 	"ratescope/tui/session"
 	"ratescope/tui/shell"
 	"ratescope/tui/tuitest"
@@ -182,6 +184,33 @@ func TestStillScreenChangesOnceASecond(t *testing.T) {
 		}
 		if n := len(seen); n < 8 || n > 12 {
 			t.Errorf("%d pictures in ten seconds, want about ten", n)
+		}
+	})
+}
+
+func TestLeavesTheTerminalAsItWas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var on sandbox.Stage
+		defer on.Close()
+		x := launch(t, 80, 24, dark, func(ctx context.Context, extra ...tea.ProgramOption) error {
+			return lab.Run(ctx, lab.Options{Redis: &on}, extra...)
+		})
+		x.See("PAUSED")
+		x.Press("?")
+		x.See("any other key closes")
+		for range 90 { // down to the last of the keys, a line at a time
+			if _, _, found := x.Find("turns the mouse on or off"); found {
+				break
+			}
+			x.Press("down")
+		}
+		x.See("turns the mouse on or off")
+		x.Press("q")
+		x.See("PAUSED")
+		x.Press("q")
+		x.Done()
+		if x.AltScreen() {
+			t.Error("the program left the terminal on its second screen")
 		}
 	})
 }

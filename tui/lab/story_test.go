@@ -1,4 +1,4 @@
-package tui_test
+package lab_test
 
 import (
 	"context"
@@ -6,32 +6,17 @@ import (
 	"io/fs"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"ratescope/feed/script/sandbox"
 	"ratescope/limiter"
 	"ratescope/limiter/scenario"
 	engine "ratescope/model/lab"
 	"ratescope/tui/lab"
 	"ratescope/tui/tuitest"
 )
-
-// learn runs a test in virtual time on the lab.
-func learn(t *testing.T, w, h int, o lab.Options, tell func(x *terminal)) {
-	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		var on sandbox.Stage
-		defer on.Close()
-		o.Redis = &on
-		tell(launch(t, w, h, dark, func(ctx context.Context, extra ...tea.ProgramOption) error {
-			return lab.Run(ctx, o, extra...)
-		}))
-	})
-}
 
 func lessons(t *testing.T) []engine.Lesson {
 	t.Helper()
@@ -53,7 +38,7 @@ func threeLanes(t *testing.T) lab.Options {
 }
 
 // fire goes to the time of each step and presses what fires it.
-func fire(x *terminal, l engine.Lesson, steps []scenario.Step) {
+func fire(x *program, l engine.Lesson, steps []scenario.Step) {
 	for _, s := range steps {
 		keys := []string{"g"}
 		for _, r := range fmt.Sprintf("%dus", s.At.Microseconds()) {
@@ -79,7 +64,7 @@ func TestEveryLessonOnScreen(t *testing.T) {
 		for j, size := range [][2]int{{80, 24}, {140, 42}} {
 			o := lab.Options{Lessons: []engine.Lesson{l}}
 			t.Run(fmt.Sprintf("%s reached at %dx%d", l.ID, size[0], size[1]), func(t *testing.T) {
-				learn(t, size[0], size[1], o, func(x *terminal) {
+				learn(t, size[0], size[1], o, func(x *program) {
 					x.See(l.Title)
 					x.Press("enter")
 					fire(x, l, l.Solution())
@@ -93,7 +78,7 @@ func TestEveryLessonOnScreen(t *testing.T) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s missed at %dx%d", l.ID, size[0], size[1]), func(t *testing.T) {
-				learn(t, size[0], size[1], o, func(x *terminal) {
+				learn(t, size[0], size[1], o, func(x *program) {
 					x.See(l.Title)
 					fire(x, l, missed(t, l))
 					if strings.Contains(x.Screen(), "reached at") || strings.Contains(x.Screen(), "Reached at") {
@@ -108,7 +93,7 @@ func TestEveryLessonOnScreen(t *testing.T) {
 }
 
 func TestTheClockIsInTheHand(t *testing.T) {
-	learn(t, 140, 42, lab.Options{}, func(x *terminal) {
+	learn(t, 140, 42, lab.Options{}, func(x *program) {
 		x.See("PAUSED")
 		x.Press("C", "p")
 		x.See("RUNS")
@@ -137,7 +122,7 @@ func TestTheClockIsInTheHand(t *testing.T) {
 }
 
 func TestRateFiresInStoryTime(t *testing.T) {
-	learn(t, 140, 42, lab.Options{}, func(x *terminal) {
+	learn(t, 140, 42, lab.Options{}, func(x *program) {
 		x.See("PAUSED")
 		x.Press("C", "r") // ten in every window of 10 s
 		x.Wait(5 * time.Second)
@@ -153,7 +138,7 @@ func TestTermsShowTheirEffectAtOnce(t *testing.T) {
 	for all[i].ID != "log-lockout" {
 		i++
 	}
-	learn(t, 140, 42, lab.Options{Lessons: all[i : i+1]}, func(x *terminal) {
+	learn(t, 140, 42, lab.Options{Lessons: all[i : i+1]}, func(x *program) {
 		x.See(all[i].Title)
 		x.Press("H")
 		x.See("2 admitted 8 denied")
@@ -178,7 +163,7 @@ func TestTermsShowTheirEffectAtOnce(t *testing.T) {
 }
 
 // turn opens the terms, goes to the one of that name and turns it until it says want.
-func turn(x *terminal, name, want string) {
+func turn(x *program, name, want string) {
 	x.Press("w")
 	x.See("←→ changes")
 	until := func(key, text string) {
@@ -202,7 +187,7 @@ func TestOneKeyOfMany(t *testing.T) {
 		at := limiter.Instant(2_000_000_000_000_000).Add(time.Duration(i) * time.Second)
 		trace.Arrivals = append(trace.Arrivals, engine.Arrival{At: at, Cost: 1, Key: int32(i % 3 / 2)})
 	}
-	learn(t, 140, 42, lab.Options{Trace: trace}, func(x *terminal) {
+	learn(t, 140, 42, lab.Options{Trace: trace}, func(x *program) {
 		x.See("PAUSED")
 		x.Press("C")
 		turn(x, "traffic", "recorded")
@@ -219,7 +204,7 @@ func TestOneKeyOfMany(t *testing.T) {
 }
 
 // admitted reads off how many requests the first lane decided about.
-func admitted(t *testing.T, x *terminal) (n int) {
+func admitted(t *testing.T, x *program) (n int) {
 	t.Helper()
 	screen := x.Screen()
 	i := strings.Index(screen, " admitted ")
@@ -241,7 +226,7 @@ func TestRecordedTrafficIsPlayed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	learn(t, 140, 42, lab.Options{Trace: &trace}, func(x *terminal) {
+	learn(t, 140, 42, lab.Options{Trace: &trace}, func(x *program) {
 		x.See("PAUSED")
 		x.Press("C")
 		turn(x, "traffic", "recorded")
@@ -302,7 +287,7 @@ func TestLongWaysShowABar(t *testing.T) {
 }
 
 func TestTheMouseSeeks(t *testing.T) {
-	learn(t, 140, 42, lab.Options{}, func(x *terminal) {
+	learn(t, 140, 42, lab.Options{}, func(x *program) {
 		x.See("PAUSED")
 		x.Press("C")
 		bar := 40        // two windows of 10 s
@@ -320,7 +305,7 @@ func TestTheMouseSeeks(t *testing.T) {
 }
 
 func TestQuizRevealsAndKeepsScore(t *testing.T) {
-	learn(t, 80, 24, lab.Options{}, func(x *terminal) {
+	learn(t, 80, 24, lab.Options{}, func(x *program) {
 		x.See("PAUSED")
 		x.Press("Q")
 		x.See("a  it is admitted")
@@ -340,7 +325,7 @@ func TestQuizRevealsAndKeepsScore(t *testing.T) {
 }
 
 func TestInspectorWalksThroughDecisions(t *testing.T) {
-	learn(t, 140, 42, threeLanes(t), func(x *terminal) {
+	learn(t, 140, 42, threeLanes(t), func(x *program) {
 		x.See("PAUSED")
 		x.Press("H", "D")
 		x.See("one more request now")
@@ -367,7 +352,7 @@ func TestExports(t *testing.T) {
 		saved[name] = string(content)
 		return nil
 	}}
-	learn(t, 140, 42, o, func(x *terminal) {
+	learn(t, 140, 42, o, func(x *program) {
 		x.See("PAUSED")
 		x.Press("E")
 		x.See("nothing has happened yet")
@@ -386,34 +371,12 @@ func TestExports(t *testing.T) {
 	}
 }
 
-func TestLeavesTheTerminalAsItWas(t *testing.T) {
-	learn(t, 80, 24, lab.Options{}, func(x *terminal) {
-		x.See("PAUSED")
-		x.Press("?")
-		x.See("any other key closes")
-		for range 90 { // down to the last of the keys, a line at a time
-			if _, _, found := x.Find("turns the mouse on or off"); found {
-				break
-			}
-			x.Press("down")
-		}
-		x.See("turns the mouse on or off")
-		x.Press("q")
-		x.See("PAUSED")
-		x.Press("q")
-		x.Done()
-		if x.AltScreen() {
-			t.Error("the program left the terminal on its second screen")
-		}
-	})
-}
-
 // TestLeavingAndComingBack: what was reached is ticked the next time, and the run goes on
 // where it was left.
 func TestLeavingAndComingBack(t *testing.T) {
 	var kept lab.Memory
 	o := lab.Options{Remember: func(m lab.Memory) error { kept = m; return nil }}
-	learn(t, 140, 42, o, func(x *terminal) {
+	learn(t, 140, 42, o, func(x *program) {
 		x.See("PAUSED")
 		x.Press("H")
 		x.See("reached at 10.1 s")
@@ -427,7 +390,7 @@ func TestLeavingAndComingBack(t *testing.T) {
 	if len(kept.Reached) != 1 || kept.Reached[0] != "fixed-edge" || kept.Moment == "" {
 		t.Fatalf("remembered: %+v", kept)
 	}
-	learn(t, 140, 42, lab.Options{Memory: kept}, func(x *terminal) {
+	learn(t, 140, 42, lab.Options{Memory: kept}, func(x *program) {
 		x.See("2/24")
 		x.See("1 admitted")
 		x.Press("L")
@@ -441,7 +404,7 @@ func TestTheFirstMinute(t *testing.T) {
 	for _, key := range []string{"", "space"} {
 		var kept lab.Memory
 		o := lab.Options{Play: true, Remember: func(m lab.Memory) error { kept = m; return nil }}
-		learn(t, 140, 42, o, func(x *terminal) {
+		learn(t, 140, 42, o, func(x *program) {
 			x.See("RUNS")
 			x.Wait(2500 * time.Millisecond)
 			x.See("20 admitted 0 denied")
@@ -467,7 +430,7 @@ func TestTheFirstMinute(t *testing.T) {
 // TestTheSentenceIsAControl: tab chooses the numbers of the task one after the other, + and - change them, enter types
 // them, and after the last one tab goes to the next view.
 func TestTheSentenceIsAControl(t *testing.T) {
-	learn(t, 140, 42, lab.Options{}, func(x *terminal) {
+	learn(t, 140, 42, lab.Options{}, func(x *program) {
 		x.See("PAUSED")
 		x.Press("C", "+")
 		x.See("b fires 11")
@@ -486,7 +449,7 @@ func TestTheSentenceIsAControl(t *testing.T) {
 		x.See("requests ·")
 	})
 	// A task that holds under the lesson's own terms alone says so, and the numbers that are changed are those of the run.
-	learn(t, 80, 24, lab.Options{First: 3}, func(x *terminal) {
+	learn(t, 80, 24, lab.Options{First: 3}, func(x *program) {
 		x.See("PAUSED")
 		x.Press("C", "tab")
 		x.See("limit 10 · window 10 s · b fires 10")

@@ -1,4 +1,4 @@
-package tui_test
+package lab_test
 
 import (
 	"strings"
@@ -12,7 +12,7 @@ import (
 // with what it stands for; the mouse over a term does the same, and over a column of the lane it names the term of that column.
 func TestTheFormulaLightsUpWithThePicture(t *testing.T) {
 	for _, size := range [][2]int{{140, 42}, {80, 24}} {
-		learn(t, size[0], size[1], threeLanes(t), func(x *terminal) {
+		learn(t, size[0], size[1], threeLanes(t), func(x *program) {
 			x.See("PAUSED")
 			x.Press("g", "9", "enter", "b", "g", "1", "1", "enter", "b", "C", "a", "a")
 			x.See("one more request at sliding window counter")

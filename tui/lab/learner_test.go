@@ -1,4 +1,4 @@
-package tui_test
+package lab_test
 
 import (
 	"encoding/json"
@@ -13,7 +13,7 @@ import (
 // TestTheTextFollowsTheTerms: the title of the text names the terms of the run, and tab puts a hint away to choose a
 // number of the task, which stood in its place.
 func TestTheTextFollowsTheTerms(t *testing.T) {
-	learn(t, 140, 42, lab.Options{First: 2}, func(x *terminal) {
+	learn(t, 140, 42, lab.Options{First: 2}, func(x *program) {
 		x.See("PAUSED")
 		x.Press("C", "i")
 		x.See("hint ")
@@ -23,14 +23,14 @@ func TestTheTextFollowsTheTerms(t *testing.T) {
 		x.Press("C", "-", "T")
 		x.See("one by one · limit 3 in 1m ")
 	})
-	learn(t, 140, 42, lab.Options{First: 1}, func(x *terminal) {
+	learn(t, 140, 42, lab.Options{First: 1}, func(x *program) {
 		x.See("PAUSED")
 		x.Press("T")
 		x.Gone("You have changed how it counts")
 		x.Press("w", "j", "j", "j", "j", "j", "j", "j", "j", "right", "esc")
 		x.See("You have changed how it counts (w): what stands above holds")
 	})
-	learn(t, 140, 42, lab.Options{First: 14}, func(x *terminal) {
+	learn(t, 140, 42, lab.Options{First: 14}, func(x *program) {
 		x.See("PAUSED")
 		x.Press("T")
 		x.See("comes before limiting · count only in 5s")
@@ -41,7 +41,7 @@ func TestTheTextFollowsTheTerms(t *testing.T) {
 // log held; the inspector names them as logs.
 func TestAnAssemblyIsAsked(t *testing.T) {
 	for _, size := range [][2]int{{140, 42}, {80, 24}} {
-		learn(t, size[0], size[1], lab.Options{First: 19}, func(x *terminal) {
+		learn(t, size[0], size[1], lab.Options{First: 19}, func(x *program) {
 			x.See("PAUSED")
 			x.Press("C", "b", "D")
 			x.See("logs     10 in 10s: was 3, now 3 of 10")
@@ -59,7 +59,7 @@ func TestAnAssemblyIsAsked(t *testing.T) {
 // TestTheListOfLessonsHasEnds: end goes to the last lesson of the list and home to the first, and a number to the lesson that has
 // exactly that.
 func TestTheListOfLessonsHasEnds(t *testing.T) {
-	learn(t, 80, 24, lab.Options{First: 4}, func(x *terminal) {
+	learn(t, 80, 24, lab.Options{First: 4}, func(x *program) {
 		x.See("PAUSED")
 		x.Press("L", "end", "enter")
 		x.See("24/24 Two clocks")
@@ -74,7 +74,7 @@ func TestTheListOfLessonsHasEnds(t *testing.T) {
 
 // TestTheMapSaysWhatItsShadesAre: beside the title stands which shade is which share of the limit.
 func TestTheMapSaysWhatItsShadesAre(t *testing.T) {
-	learn(t, 140, 42, lab.Options{}, func(x *terminal) {
+	learn(t, 140, 42, lab.Options{}, func(x *program) {
 		x.See("PAUSED")
 		x.Press("M")
 		x.See("under 1  ▒ 1  ▓ over 1  █ from 1.6")

@@ -1,4 +1,4 @@
-package tui_test
+package lab_test
 
 import (
 	"strings"
@@ -12,7 +12,7 @@ import (
 
 func TestTheQuizIsLeftByTheKeysOfTheHelp(t *testing.T) {
 	for _, leave := range []string{"C", "D", "T", "esc", "tab"} {
-		learn(t, 140, 42, lab.Options{}, func(x *terminal) {
+		learn(t, 140, 42, lab.Options{}, func(x *program) {
 			x.See("PAUSED")
 			x.Press("Q")
 			x.See("predict each decision")
@@ -23,7 +23,7 @@ func TestTheQuizIsLeftByTheKeysOfTheHelp(t *testing.T) {
 }
 
 func TestPresenterModeSaysWhereItShows(t *testing.T) {
-	learn(t, 140, 42, lab.Options{}, func(x *terminal) {
+	learn(t, 140, 42, lab.Options{}, func(x *program) {
 		x.See("PAUSED")
 		x.Press("Q", "B")
 		x.See("Presenter mode is on")
@@ -35,7 +35,7 @@ func TestPresenterModeSaysWhereItShows(t *testing.T) {
 // TestTheHelpIsNotCut looks for every key's meaning, in full.
 func TestTheHelpIsNotCut(t *testing.T) {
 	for _, size := range [][2]int{{60, 96}, {140, 42}, {200, 55}} {
-		learn(t, size[0], size[1], lab.Options{}, func(x *terminal) {
+		learn(t, size[0], size[1], lab.Options{}, func(x *program) {
 			x.See("PAUSED")
 			x.Press("?")
 			x.See("any key closes")
@@ -47,7 +47,7 @@ func TestTheHelpIsNotCut(t *testing.T) {
 }
 
 func TestTheLabSaysWhatFitsWhereItIsTooSmall(t *testing.T) {
-	learn(t, 140, 42, lab.Options{}, func(x *terminal) {
+	learn(t, 140, 42, lab.Options{}, func(x *program) {
 		x.See("PAUSED")
 		x.Resize(30, 8)
 		x.See("needs 60x20, this is 30x8")
@@ -61,7 +61,7 @@ func TestTheLabSaysWhatFitsWhereItIsTooSmall(t *testing.T) {
 
 // TestTheMapLeadsToARun: the cell under the cursor is what the lanes show then.
 func TestTheMapLeadsToARun(t *testing.T) {
-	learn(t, 140, 42, threeLanes(t), func(x *terminal) {
+	learn(t, 140, 42, threeLanes(t), func(x *program) {
 		x.See("PAUSED")
 		x.Press("M")
 		x.See("two bursts, the second 0.9 of a window later")
@@ -77,7 +77,7 @@ func TestTheMapLeadsToARun(t *testing.T) {
 
 // TestAccuracyAsAScreen measures, and shows a source of the selected load as a run.
 func TestAccuracyAsAScreen(t *testing.T) {
-	learn(t, 140, 42, lab.Options{}, func(x *terminal) {
+	learn(t, 140, 42, lab.Options{}, func(x *program) {
 		x.See("PAUSED")
 		x.Press("A")
 		r, err := accuracy.Measure(t.Context(), accuracy.Options{Limit: limiter.Limit{Count: 10, Window: 10 * time.Second},
@@ -93,7 +93,7 @@ func TestAccuracyAsAScreen(t *testing.T) {
 
 // TestTheNumbersSayWhereTheOtherScreensAre presses those of the dashboard in the lab alone.
 func TestTheNumbersSayWhereTheOtherScreensAre(t *testing.T) {
-	learn(t, 140, 42, lab.Options{}, func(x *terminal) {
+	learn(t, 140, 42, lab.Options{}, func(x *program) {
 		x.See("PAUSED")
 		for _, number := range []string{"1", "2", "6"} {
 			x.Press(number)
@@ -105,7 +105,7 @@ func TestTheNumbersSayWhereTheOtherScreensAre(t *testing.T) {
 
 // TestARestartIsTakenBackInItsLesson: the run of another lesson does not come back under the task of this one.
 func TestARestartIsTakenBackInItsLesson(t *testing.T) {
-	learn(t, 140, 42, lab.Options{}, func(x *terminal) {
+	learn(t, 140, 42, lab.Options{}, func(x *program) {
 		x.See("PAUSED")
 		x.Press("enter", "b")
 		x.See("10 admitted")
@@ -119,7 +119,7 @@ func TestARestartIsTakenBackInItsLesson(t *testing.T) {
 
 // TestPlusRaisesTheBurst, also where it is that of the limit.
 func TestPlusRaisesTheBurst(t *testing.T) {
-	learn(t, 140, 42, lab.Options{First: 5}, func(x *terminal) {
+	learn(t, 140, 42, lab.Options{First: 5}, func(x *program) {
 		x.See("PAUSED")
 		x.Press("enter", "tab", "tab", "tab", "+")
 		x.See("limit 5 · window 5 s · burst 6 ·")
@@ -132,7 +132,7 @@ func TestPlusRaisesTheBurst(t *testing.T) {
 func TestTheLastLessonIsTheEnd(t *testing.T) {
 	last := len(lessons(t)) - 1
 	for first, key := range map[int]string{0: "N", last: "n"} {
-		learn(t, 140, 42, lab.Options{First: first}, func(x *terminal) {
+		learn(t, 140, 42, lab.Options{First: first}, func(x *program) {
 			x.See("PAUSED")
 			x.Press(key)
 			x.See(map[string]string{"N": "This is the first lesson", "n": "This is the last lesson"}[key])
@@ -144,7 +144,7 @@ func TestTheLastLessonIsTheEnd(t *testing.T) {
 // TestAGameIsOverWithTheProgram: the next start shows the lesson before the game, as it stood there.
 func TestAGameIsOverWithTheProgram(t *testing.T) {
 	var kept lab.Memory
-	learn(t, 140, 42, lab.Options{First: 1, Remember: func(m lab.Memory) error { kept = m; return nil }}, func(x *terminal) {
+	learn(t, 140, 42, lab.Options{First: 1, Remember: func(m lab.Memory) error { kept = m; return nil }}, func(x *program) {
 		x.See("PAUSED")
 		x.Press("C", "b")
 		x.See("1 admitted")
@@ -153,7 +153,7 @@ func TestAGameIsOverWithTheProgram(t *testing.T) {
 		x.Press("q")
 		x.Done()
 	})
-	learn(t, 140, 42, lab.Options{Memory: kept}, func(x *terminal) {
+	learn(t, 140, 42, lab.Options{Memory: kept}, func(x *program) {
 		x.See("2/24")
 		x.See("1 admitted")
 	})
