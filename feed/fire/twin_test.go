@@ -9,7 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"ratescope/feed/connect"
+	"ratescope/feed"
 	"ratescope/feed/decode"
 	"ratescope/feed/fire"
 	"ratescope/feed/fire/foreign"
@@ -18,24 +18,6 @@ import (
 	"ratescope/limiter/convention"
 	"ratescope/model"
 )
-
-// injectorOf returns an armed injector of a server that may stand still, with an audit file of its own.
-func injectorOf(t *testing.T, s *servertest.Server) *fire.Injector {
-	t.Helper()
-	return injectorWith(t, s, filepath.Join(t.TempDir(), "audit"))
-}
-
-// injectorWith returns an armed injector with an audit file that others may share.
-func injectorWith(t *testing.T, s *servertest.Server, audit string) *fire.Injector {
-	t.Helper()
-	e, err := connect.Parse([]string{s.URL()}, connect.TLSFiles{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	i := fire.New(e, fire.Options{Armed: true, Timeout: servertest.Patience, AuditPath: audit}, func() time.Duration { return 0 })
-	t.Cleanup(func() { i.Close() })
-	return i
-}
 
 // shoot fires n requests of cost 1 and returns the id of the action. meanwhile, where it is not nil, is
 // called after the request with the number at.
@@ -78,10 +60,10 @@ func TestTakenBackAsATwin(t *testing.T) {
 					c.FlushDB(t.Context())
 					target := written(w, 5)
 					if seeds > 0 {
-						shoot(t, injectorOf(t, s), "k", target, seeds, 0, nil)
+						shoot(t, armed(t, s), "k", target, seeds, 0, nil)
 					}
 					twin := held(t, s)
-					i := injectorOf(t, s)
+					i := armed(t, s)
 					id := shoot(t, i, "k", target, 7, 0, nil)
 					if held(t, s) == twin {
 						t.Fatal("seven requests changed nothing")
@@ -111,14 +93,14 @@ func TestWithdrawnAmongOthers(t *testing.T) {
 			t.Run(formOf(w)+"/"+when, func(t *testing.T) {
 				c.FlushDB(t.Context())
 				target := written(w, 50)
-				theirs := injectorOf(t, s)
+				theirs := armed(t, s)
 				others := func() {
 					for _, key := range []string{"k", "twin"} {
 						shoot(t, theirs, key, target, 2, 0, nil)
 					}
 				}
 				others()
-				i := injectorOf(t, s)
+				i := armed(t, s)
 				id := shoot(t, i, "k", target, 7, at, others)
 				before := held(t, s)
 				if _, err := i.TakeBack(t.Context(), model.TakeBack{Action: id}); err == nil || !strings.Contains(err.Error(), "another program") {
@@ -239,7 +221,7 @@ func TestUndoneAlthoughSomeExpired(t *testing.T) {
 				}
 				c.PExpire(ctx, "k", window)
 				twin := held(t, s)
-				i, theirs := injectorOf(t, s), injectorOf(t, s)
+				i, theirs := armed(t, s), armed(t, s)
 				id := shoot(t, i, "k", target, 4, 2, func() {
 					if others {
 						shoot(t, theirs, "k", target, 1, 0, nil)
@@ -271,10 +253,10 @@ func TestTakenBackWhereDeniedAreCharged(t *testing.T) {
 			c.FlushDB(t.Context())
 			limit := limiter.Limit{Count: 5, Window: 500 * time.Hour}
 			target := model.Target{Algorithm: a, Limit: limit, LimitKnown: true, Window: limit.Window, Convention: limiter.Convention{Denied: convention.Charged}}
-			theirs := injectorOf(t, s)
+			theirs := armed(t, s)
 			shoot(t, theirs, "k", target, 2, 0, nil)
 			twin := held(t, s)
-			i := injectorOf(t, s)
+			i := armed(t, s)
 			if _, err := i.TakeBack(t.Context(), model.TakeBack{Action: shoot(t, i, "k", target, 7, 0, nil)}); err != nil || held(t, s) != twin {
 				t.Errorf("%v: the keys hold\n%s\nand their twin\n%s", err, held(t, s), twin)
 			}
@@ -299,7 +281,8 @@ func TestUndoBesideAnotherRatescope(t *testing.T) {
 	limit := limiter.Limit{Count: 50, Window: 500 * time.Hour}
 	target := model.Target{Algorithm: limiter.SlidingLog, Limit: limit, LimitKnown: true, Window: limit.Window}
 	path := filepath.Join(t.TempDir(), "audit")
-	one, other := injectorWith(t, s, path), injectorWith(t, s, path)
+	o := feed.Options{URLs: []string{s.URL()}}
+	one, other := patient(t, newRedis(t, o), path), patient(t, newRedis(t, o), path)
 	shoot(t, other, "elsewhere", target, 1, 0, nil)
 	twin := held(t, s)
 	first := shoot(t, one, "k", target, 3, 0, nil)
