@@ -50,6 +50,7 @@ func learn(t *testing.T, w, h int, o lab.Options, tell func(x *program)) {
 				tea.WithInput(nil), tea.WithOutput(io.Discard), tea.WithWindowSize(w, h), tea.WithoutSignalHandler())
 		}()
 		x.program = <-begun
+		synctest.Wait() // until it takes messages
 		t.Cleanup(func() {
 			stop()
 			x.Done()
