@@ -24,6 +24,7 @@ const parts = "▐▌▉▊▋▍▎▏▁▂▃▄▅▆▇▘▝▀▖▞▛�
 // TestTextCanBeRead looks at everything that is painted on every screen in every theme: a letter or digit
 // stands out from its ground by 4.5 to 1, and every sign and fill by 3 to 1.
 func TestTextCanBeRead(t *testing.T) {
+	t.Parallel()
 	signs := map[rune]bool{}
 	for _, name := range themes.BuiltIn().Names() {
 		theme, err := themes.BuiltIn().Find(name)

@@ -129,6 +129,7 @@ func TestTheHelpBeginsWithFewKeys(t *testing.T) {
 }
 
 func TestThePaletteFindsEveryAction(t *testing.T) {
+	t.Parallel()
 	s := tuitest.NewStage(t, 140, 60, tui.Options{Session: session.Options{Inject: firing.Options{Injector: &feedInjector{}}}})
 	s.Run(time.Second)
 	for _, b := range s.App.All() {
@@ -199,6 +200,7 @@ var ordinary = map[string]string{
 // ordinary words, and presses enter: what is hit begins with what was typed, or is the
 // action that the word means, and nothing is ever fired.
 func TestThePaletteDoesWhatIsMeant(t *testing.T) {
+	t.Parallel()
 	injector := &feedInjector{}
 	s := tuitest.NewStage(t, 80, 24, tui.Options{Session: session.Options{Inject: firing.Options{Injector: injector},
 		Saving: state.FileOptions{

@@ -40,6 +40,7 @@ func TestEverySizeIsFilledExactly(t *testing.T) {
 }
 
 func TestEverySceneAtManySizes(t *testing.T) {
+	t.Parallel()
 	s := tuitest.NewStage(t, 0, 0, tui.Options{Session: session.Options{Inject: firing.Options{Injector: &feedInjector{}}}})
 	s.Run(6 * time.Second)
 	s.App.Update(firing.FiredMsg(outcomes(s.Session.Selection.Selected)...))
@@ -89,6 +90,7 @@ var evil = []string{
 // TestHostileNamesStayText shows every kind of name, and every other string that comes
 // from a server, on every screen.
 func TestHostileNamesStayText(t *testing.T) {
+	t.Parallel()
 	for n, o := range []tui.Options{{}, {Look: shell.Options{ASCII: true}}, {Session: session.Options{Mask: true}}} {
 		var people []tuitest.Personality
 		for i, name := range evil {
@@ -301,6 +303,7 @@ type testWidget struct {
 // TestWidgetsStayInTheirRoom draws every testWidget into every rectangle from 0×0 on, in the
 // middle of a larger sheet, and looks at what stands around it.
 func TestWidgetsStayInTheirRoom(t *testing.T) {
+	t.Parallel()
 	const margin = 3
 	r := rand.New(rand.NewPCG(3, 3))
 	look := themes.BuiltIn().Default(true)

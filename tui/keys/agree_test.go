@@ -36,6 +36,7 @@ func (l *ledger) Fire(_ context.Context, s model.Order, _ func(model.Fired)) (mo
 // on a usual terminal, no throttled row stands below one that is not, and the header counts as many throttled keys as rows
 // have the mark, as the filter leaves and as the JSON says have to wait.
 func TestHeaderRowsFilterAndJSONAgree(t *testing.T) {
+	t.Parallel()
 	row := regexp.MustCompile(`(?m)^[│▌ ]+([✖▲●·↓?~]) \S*[:…]\S* .*\d+/\d+`)
 	still := regexp.MustCompile(`is throttled( by \S+ in \S+)?(, for| on and off).* now`)
 	more := regexp.MustCompile(`(\d+) more (?:✖|throttled below)`)
@@ -127,6 +128,7 @@ func TestHeaderRowsFilterAndJSONAgree(t *testing.T) {
 // TestASelectedRowHidesNoTrouble: where a key was chosen that is far down, the throttled ones stand in sight again once
 // no key was pressed for a while, or the title counts those above and below.
 func TestASelectedRowHidesNoTrouble(t *testing.T) {
+	t.Parallel()
 	more := regexp.MustCompile(`(\d+) more (?:✖|throttled (?:above|below))`)
 	row := regexp.MustCompile(`(?m)^[│▌ ]+([✖▲●·↓?~]) \S*[:…]\S* .*\d+/\d+`)
 	for _, size := range [][2]int{{80, 24}, {140, 42}} {

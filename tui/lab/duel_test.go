@@ -16,6 +16,7 @@ import (
 
 // TestTheDuel: a person breaks the fixed window before the solver's time is up, and the solver's traffic is played in all lanes.
 func TestTheDuel(t *testing.T) {
+	t.Parallel()
 	for _, size := range [][2]int{{60, 20}, {80, 24}, {140, 42}} {
 		app, err := lab.New(context.Background(), lab.Options{})
 		if err != nil {

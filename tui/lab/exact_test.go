@@ -29,6 +29,7 @@ const leastNumbers = 2000
 // be that of a second model which reckons in fractions, and the sums have to add up as
 // they are written.
 func TestFramesAgainstTheReference(t *testing.T) {
+	t.Parallel()
 	random := rand.New(rand.NewPCG(16, 1))
 	numbers, sums := 0, 0
 	all := engine.Lessons()

@@ -77,6 +77,7 @@ func TestTheMapLeadsToARun(t *testing.T) {
 
 // TestAccuracyAsAScreen measures, and shows a source of the selected load as a run.
 func TestAccuracyAsAScreen(t *testing.T) {
+	t.Parallel()
 	learn(t, 140, 42, lab.Options{}, func(x *program) {
 		x.See("PAUSED")
 		x.Press("A")

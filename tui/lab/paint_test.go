@@ -21,6 +21,7 @@ var monkeyKeys = strings.Fields("space b r + - x p right left < > g R Z [ ] C D 
 // TestAnySizeAnyKeys presses at random on terminals of any size: nothing panics, and a
 // frame is exactly as large as the terminal.
 func TestAnySizeAnyKeys(t *testing.T) {
+	t.Parallel()
 	random := rand.New(rand.NewPCG(3, 1))
 	for round := range 40 {
 		model, err := lab.New(context.Background(), lab.Options{Look: shell.Options{ASCII: round%4 == 0, Still: round%5 == 0}})

@@ -51,6 +51,7 @@ func TestWhatIfLeavesTheLanesInSight(t *testing.T) {
 
 // TestTheMapHasALegend on every terminal that it fits on.
 func TestTheMapHasALegend(t *testing.T) {
+	t.Parallel()
 	for _, size := range sizesOfLessons {
 		text := ansi.Strip(shoot(t, lab.Options{}, "choose-limiter", "enter M", size[0], size[1]))
 		if !strings.Contains(text, "under 1") || !strings.Contains(text, "from 1.6") {

@@ -115,6 +115,7 @@ func point(s *tuitest.Stage, from, to int) {
 // TestThePastIsOneMoment: whichever way leads to the past, every pane shows one moment of it, the arrows go on from there, and one
 // esc leads to now.
 func TestThePastIsOneMoment(t *testing.T) {
+	t.Parallel()
 	for _, size := range [][2]int{{140, 42}, {80, 24}} {
 		for _, way := range waysBack {
 			s := tuitest.NewStage(t, size[0], size[1], tui.Options{}, tuitest.Overrun()...)
@@ -195,6 +196,7 @@ func TestLongPathsEndReadably(t *testing.T) {
 // TestRowsAreOfTheBoardOnScreen: at every picture, live, without what was injected, paused and in the past, while keys go and come
 // again, the rows are those of the board that the header and the panes show.
 func TestRowsAreOfTheBoardOnScreen(t *testing.T) {
+	t.Parallel()
 	people := tuitest.Overrun()
 	for i := range people {
 		people[i].Limit.Window = 2 * time.Second
@@ -228,6 +230,7 @@ func TestRowsAreOfTheBoardOnScreen(t *testing.T) {
 
 // TestTheHeaderOfThePast counts at a moment of the past what it counted when that moment was now, and it says so on the screen.
 func TestTheHeaderOfThePast(t *testing.T) {
+	t.Parallel()
 	tail := record.NewTail(record.Header{By: "test"}, 10*time.Minute, 64<<20)
 	s := tuitest.NewStage(t, 140, 30, tui.Options{Session: session.Options{Saving: state.FileOptions{
 		Keep: func(b model.Batch) {
