@@ -1,5 +1,5 @@
-// Package tuitest drives the screen in tests: a feed whose traffic is a function of
-// its seed and of the time, and the messages of keys.
+// Package tuitest drives the screen in tests: a feed whose traffic is a function of its seed and of the time,
+// the dashboard on a stage, and the messages of keys.
 package tuitest
 
 import (
