@@ -33,7 +33,7 @@ type together struct {
 // States of together. In the last two, one server has all keys.
 const (
 	apart    int32 = iota // it is not known that one server has all keys
-	never                 // the user may not ask: nor will it again, for each refusal is an entry in the server's log
+	never                 // keys are on two servers; or the user may not ask, and each refusal is an entry in the server's log
 	withText              // the server may not know the scripts
 	byDigest
 )
@@ -77,10 +77,16 @@ func (t *together) check(names []string) {
 			pipe.Eval(ctx, serverID, names[i:i+1])
 		}
 		cmds, _ := pipe.Exec(ctx)
-		if !slices.ContainsFunc(cmds, func(c redis.Cmder) bool {
-			id, err := c.(*redis.Cmd).Text()
-			return err != nil || !strings.Contains(info.Val(), "run_id:"+id)
-		}) {
+		ids := map[string]bool{}
+		for _, c := range cmds {
+			id, _ := c.(*redis.Cmd).Text() // "" where there is none
+			ids[id] = true
+		}
+		switch id, _ := cmds[0].(*redis.Cmd).Text(); {
+		case ids[""]:
+		case len(ids) > 1: // a batch of few keys might all be on one of them, so that this is not forgotten
+			state = never
+		case strings.Contains(info.Val(), "run_id:"+id):
 			state = withText
 		}
 	}
