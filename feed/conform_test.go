@@ -59,14 +59,15 @@ var conforming = map[string]func(t *testing.T) conformCase{
 	"redis": func(t *testing.T) conformCase { return readsServer(4, "redis://"+busy(t)) },
 	"RESP3": func(t *testing.T) conformCase { return readsServer(4, "redis://"+busy(t)+"?protocol=3") },
 	"away":  func(*testing.T) conformCase { return readsServer(0, "redis://127.0.0.1:1") }, // a port where nothing listens
-	"fed": func(t *testing.T) conformCase { // by an exporter
-		exporter := exports(t, busy(t))
+	"fed": func(t *testing.T) conformCase { // by an exporter of its own, which listens for writes when it is asked
+		addr := busy(t)
 		return conformCase{Refresh: refresh, Keys: 4, Open: func(t *testing.T) (feed.Source, func()) {
+			exporter, end := exports(t, addr)
 			s, err := relay.New(relay.Options{URLs: []string{exporter}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			return s, func() {}
+			return s, end
 		}}
 	},
 }
@@ -117,8 +118,8 @@ func traffic(t *testing.T, addr string) {
 	t.Cleanup(func() { all.Wait(); client.Close() })
 }
 
-// exports returns the URL of an exporter of a server, which runs until the test ends.
-func exports(t *testing.T, addr string) string {
+// exports returns the URL of an exporter of a server, and ends it.
+func exports(t *testing.T, addr string) (url string, end func()) {
 	t.Helper()
 	r, err := feed.NewRedis(feed.Options{Watch: everyKey, URLs: []string{"redis://" + addr}, Refresh: refresh})
 	if err != nil {
@@ -131,12 +132,11 @@ func exports(t *testing.T, addr string) string {
 	ctx, stop := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- metrics.Serve(ctx, r, l, metrics.New(metrics.Options{})) }()
-	t.Cleanup(func() {
+	return "http://" + l.Addr().String(), func() {
 		stop()
 		<-served
 		r.Close()
-	})
-	return "http://" + l.Addr().String()
+	}
 }
 
 // TestFedReadingsAreThoseOfRedis: of keys at rest, a dashboard that is fed by an exporter has what one
@@ -162,7 +162,9 @@ func TestFedReadingsAreThoseOfRedis(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer direct.Close()
-	fed, err := relay.New(relay.Options{URLs: []string{exports(t, addr)}})
+	exporter, end := exports(t, addr)
+	defer end()
+	fed, err := relay.New(relay.Options{URLs: []string{exporter}})
 	if err != nil {
 		t.Fatal(err)
 	}

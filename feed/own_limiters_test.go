@@ -299,12 +299,12 @@ func TestStrangersAreLikely(t *testing.T) {
 func TestOneGroupForALibrary(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)
-	for i := range 20 {
-		at := strconv.FormatInt(int64(s.Now().Add(9*time.Second))*1000, 10)
-		s.CLI("SET", fmt.Sprintf("10.0.7.%d", i), at, "EX", "9")
-		s.CLI("SET", fmt.Sprintf("gate:u%d:x", i), at, "EX", "9")
-	}
-	s.CLI("SET", "hitlimit:10.0.0.1", "3", "PX", "20000")
+	s.CLI("EVAL", `local at = redis.call('TIME')[1] + 40 .. '000000000'
+		for i = 0, 19 do
+			redis.call('SET', '10.0.7.' .. i, at, 'EX', 40)
+			redis.call('SET', 'gate:u' .. i .. ':x', at, 'EX', 40)
+		end
+		redis.call('SET', 'hitlimit:10.0.0.1', 3, 'PX', 60000)`, "0")
 	c, err := config.Parse([]byte(`rules: [{match: "*", library: throttled, limit: 5/1m}]`))
 	if err != nil {
 		t.Fatal(err)
