@@ -51,6 +51,9 @@ func TestAnotherType(t *testing.T) {
 				if r.Err != "" && (k.Used != nil || k.Remaining != nil || k.Next != nil) {
 					t.Errorf("%s %s, and yet has figures: %+v", r.Key, r.Err, k)
 				}
+				if k := board.Key(r.Key); r.Err != "" && k.State(board.At) != model.UnreadableState {
+					t.Errorf("%s %s, and is %s", r.Key, r.Err, k.State(board.At))
+				}
 				if r.Err != "" && slices.Contains(r.Notes, model.CountsDown) {
 					t.Errorf("%s %s, and yet is said to hold what is left", r.Key, r.Err)
 				}
@@ -70,9 +73,6 @@ func TestAnotherType(t *testing.T) {
 		return !slices.ContainsFunc(keys, func(key string) bool { return !wrong[key] })
 	})
 	for _, key := range keys {
-		if k := board.Key(key); k.State(board.At) != model.UnreadableState {
-			t.Errorf("%s holds another type, and is %s", key, k.State(board.At))
-		}
 		told := func(a model.Alert) bool { return a.Key == key && a.What == model.BecameUnreadable }
 		if n := len(slices.DeleteFunc(slices.Clone(board.Alerts()), func(a model.Alert) bool { return !told(a) })); n != 1 {
 			t.Errorf("%d events say that %s cannot be read, want 1", n, key)
