@@ -227,8 +227,8 @@ func TestGroupOnAnotherServer(t *testing.T) {
 		{"restarted", func() { <-killed; successor.Start() }, "NOSCRIPT", withText},
 		{"with text after the restart", func() {}, "", byDigest},
 		{"killed again", successor.Kill, "unanswered", byDigest},
-		{"behind a proxy", func() { addr.Store(spread(t, true, servertest.Start(t), servertest.Start(t))) }, "NOSCRIPT", apart},
-		{"behind a proxy, by themselves", func() {}, "NOSCRIPT", apart},
+		{"behind a proxy", func() { addr.Store(spread(t, true, servertest.Start(t), servertest.Start(t))) }, "NOSCRIPT", never},
+		{"behind a proxy, by themselves", func() {}, "NOSCRIPT", never},
 	} {
 		step.do()
 		for i, err := range ask(step.what) {
@@ -290,8 +290,8 @@ func TestProxyOfKnownScripts(t *testing.T) {
 		t.Errorf("before the check: %v, state %d", err, state.Load())
 	}
 	s.server.client.(*batcher).together.batches.Store(checkEvery)
-	if err := errors.Join(ask("together, and checked")...); err != nil || state.Load() != apart {
-		t.Errorf("after the check: %v, state %d, want apart", err, state.Load())
+	if err := errors.Join(ask("together, and checked")...); err != nil || state.Load() != never {
+		t.Errorf("after the check: %v, state %d, want never", err, state.Load())
 	}
 }
 
