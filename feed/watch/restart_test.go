@@ -44,6 +44,12 @@ func loseTheLimits(t *testing.T, refresh time.Duration, what model.AlertKind, lo
 		s.CLI("XADD", "rl:"+strconv.Itoa(i), "*", "count", "1")
 	}
 	var told model.Alert
+	defer func() {
+		if t.Failed() {
+			all := run.All()
+			t.Logf("told: %+v\n%d batches, the last: %+v", told, len(all), all[len(all)-1])
+		}
+	}()
 	servertest.Await(t, "word of the loss", func() bool {
 		var board model.Board
 		for _, b := range run.All() {
