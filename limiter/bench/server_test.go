@@ -103,6 +103,17 @@ func info(b *testing.B, client *redis.Client, section string) map[string]string 
 	return fields
 }
 
+// together returns a client that sends what is asked at the same time in one pipeline. Decisions by it are made one by
+// one, each by a call of its own.
+func together(b *testing.B, client *redis.Client) redisstore.Client {
+	c, err := client.AutoPipeline()
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
 // bare is what no decision can undercut: a script that does nothing.
 func bare(b *testing.B, client *redis.Client) func() {
 	ctx := context.Background()
@@ -110,30 +121,31 @@ func bare(b *testing.B, client *redis.Client) func() {
 	if err != nil {
 		b.Fatal(err)
 	}
-	return func() {
-		pipe := client.Pipeline()
-		for range depth {
-			pipe.EvalSha(ctx, sha, []string{"key"})
-		}
-		if _, err := pipe.Exec(ctx); err != nil {
-			b.Fatal(err)
-		}
-	}
+	piped := together(b, client)
+	return atOnce(b, func() error { return piped.Process(ctx, redis.NewCmd(ctx, "evalsha", sha, 1, "key")) })
 }
 
-// deciding makes depth decisions about key at the same time.
-func deciding(b *testing.B, l *redisstore.Store, key string, limit limiter.Limit) func() {
+// atOnce does one thing depth times at the same time.
+func atOnce(b *testing.B, do func() error) func() {
 	return func() {
 		var wg sync.WaitGroup
 		for range depth {
 			wg.Go(func() {
-				if _, err := l.AllowN(context.Background(), key, limit, 1); err != nil {
+				if err := do(); err != nil {
 					b.Error(err)
 				}
 			})
 		}
 		wg.Wait()
 	}
+}
+
+// deciding makes depth decisions about key at the same time.
+func deciding(b *testing.B, l *redisstore.Store, key string, limit limiter.Limit) func() {
+	return atOnce(b, func() error {
+		_, err := l.AllowN(context.Background(), key, limit, 1)
+		return err
+	})
 }
 
 // row is a line of the table: an algorithm, in a layout of its data.
@@ -143,8 +155,8 @@ type row struct {
 	layout              layout.Layout
 }
 
-func (r row) limiter(b *testing.B, client *redis.Client) *redisstore.Store {
-	l, err := redisstore.New(client, r.algorithm, redisstore.WithLayout(r.layout), redisstore.WithPrefix(""))
+func (r row) limiter(b *testing.B, client redisstore.Client) *redisstore.Store {
+	l, err := redisstore.New(client, r.algorithm, redisstore.WithLayout(r.layout), redisstore.WithPrefix(""), redisstore.WithBatches(0))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -205,7 +217,7 @@ func BenchmarkServer(b *testing.B) {
 // are admitted, denied, and admitted under an odd limit.
 func price(b *testing.B, client *redis.Client, r row, nothing func()) []cost {
 	client.FlushAll(context.Background())
-	l := r.limiter(b, client)
+	l := r.limiter(b, together(b, client))
 	wide := limiter.Limit{Count: 1_000_000, Window: time.Minute}
 	tight := limiter.Limit{Count: 3, Window: time.Hour}
 	odd := limiter.Limit{Count: 700_000, Window: 90 * time.Second}
@@ -249,10 +261,7 @@ func BenchmarkStreamDepth(b *testing.B) {
 	for _, n := range []int{100, 1000, 10_000, 100_000} {
 		b.Run(fmt.Sprintf("entries=%d", n), func(b *testing.B) {
 			client.FlushAll(ctx)
-			l, err := redisstore.New(client, limiter.StreamCounter, redisstore.WithPrefix(""))
-			if err != nil {
-				b.Fatal(err)
-			}
+			l := row{algorithm: limiter.StreamCounter}.limiter(b, together(b, client))
 			wide := limiter.Limit{Count: 1 << 30, Window: time.Hour}
 			for fill := deciding(b, l, "deep", wide); client.XLen(ctx, "deep").Val() < int64(n); {
 				fill()
