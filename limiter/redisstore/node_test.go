@@ -101,7 +101,8 @@ func onNodes(t *testing.T, l *redisstore.Store) (first, second string) {
 func TestFrozenMaster(t *testing.T) {
 	t.Parallel()
 	nodes := servertest.StartCluster(t, 3)
-	client := universal(t, &redis.UniversalOptions{Addrs: []string{nodes[0].Addr()}, IsClusterMode: true})
+	client := universal(t, &redis.UniversalOptions{Addrs: []string{nodes[0].Addr()}, IsClusterMode: true,
+		ReadTimeout: servertest.Patience}) // for the decisions on the frozen master, which wait until those on the others are made
 	for name, opts := range map[string][]redisstore.Option{"batches": nil, "each by itself": {redisstore.WithBatches(0)}} {
 		t.Run(name, func(t *testing.T) {
 			store := newStore(t, client, limiter.FixedWindow, opts...)
