@@ -217,7 +217,8 @@ func (d *drill) opened(t *testing.T, a limiter.Algorithm, denials bool, file str
 	var first, last limiter.Instant
 	var begun lab.Counts
 	var before limiter.Instant
-	var most [3]int64 // used, admitted and denied: so many can have left no trace, as they and what they did lie between two readings
+	var most [3]int64              // used, admitted and denied: so many can have left no trace between readings
+	var blind [][2]limiter.Instant // readings between which some were admitted without a trace
 	readings := 0
 	for b, err := in.Next(); err == nil; b, err = in.Next() {
 		for _, k := range b.Readings {
@@ -249,8 +250,9 @@ func (d *drill) opened(t *testing.T, a limiter.Algorithm, denials bool, file str
 			case describe.Arrival, describe.Bucket: // as if it had not been, once the limit has let another one through
 				gone = k.At.Add(-d.limit.Window / time.Duration(d.limit.Count))
 			}
-			if unread, _ := d.between(before, gone); before > 0 {
+			if unread, _ := d.between(before, gone); before > 0 && unread > 0 {
 				most[1] += unread
+				blind = append(blind, [2]limiter.Instant{before, k.At})
 			}
 			if _, unread := d.between(before, k.At); before > 0 && k.At.Sub(before) > d.limit.Window/4 {
 				most[2] += unread // what was denied is kept for a while alone
@@ -276,7 +278,8 @@ func (d *drill) opened(t *testing.T, a limiter.Algorithm, denials bool, file str
 	for at := first; at < last; at = at.Add(d.limit.Window / 20) {
 		run.AdvanceTo(at + shift)
 		within := trace.Keys[0].Within
-		if n, _ := d.between(at.Add(-within), at.Add(within)); n > 0 && within > 0 {
+		if n, _ := d.between(at.Add(-within), at.Add(within)); n > 0 && within > 0 ||
+			slices.ContainsFunc(blind, func(b [2]limiter.Instant) bool { return b[0] < at && at < b[1] }) {
 			continue
 		}
 		moments++
