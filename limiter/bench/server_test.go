@@ -103,7 +103,7 @@ func info(b *testing.B, client *redis.Client, section string) map[string]string 
 	return fields
 }
 
-// together returns a client that sends what is asked at the same time in one pipeline. Decisions by it are made one by
+// together returns a client that sends the calls of one moment in one pipeline. Decisions by it are made one by
 // one, each by a call of its own.
 func together(b *testing.B, client *redis.Client) redisstore.Client {
 	c, err := client.AutoPipeline()
