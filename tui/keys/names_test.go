@@ -30,7 +30,8 @@ func TestLongNamesSayWhoseKeyItIs(t *testing.T) {
 			s.Press(screen)
 			s.See(own)
 			for _, line := range strings.Split(s.Text(), "\n") {
-				if at := strings.Index(line, "LIMITS:LI"); at >= 0 && !strings.Contains(line, "keys 3 · ") && strings.Contains(line[at:min(at+40, len(line))], "…") {
+				at := strings.Index(line, "LIMITS:LI")
+				if at >= 0 && !strings.Contains(line, "keys 3 · ") && strings.Contains(line[at:min(at+40, len(line))], "…") {
 					t.Errorf("screen %s in %dx%d keeps what all names begin with and cuts the rest: %s", screen, size[0], size[1], line)
 				}
 			}
