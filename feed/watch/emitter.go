@@ -195,7 +195,7 @@ type announcements struct {
 const (
 	listenRest   = 500 * time.Millisecond // pause before it listens again
 	listenBusy   = 5 * time.Second        // likewise, where there were many writes
-	listenPing   = 20 * time.Second       // interval of checks that the connection is alive
+	listenPing   = 3 * time.Second        // interval of pings; an answer proves that all writes before the ping were announced
 	listenMissed = 3                      // missing announcements after which it stops for refusedFor
 	listenTrips  = 6                      // round trips that set up a connection
 	idleAfter    = 2 * time.Second        // time without a write after which the server is idle
@@ -296,11 +296,11 @@ func (f *announcements) run(ctx context.Context, live func() bool) {
 	}
 }
 
-// errUnannounced ends listening where writes are not announced.
-var errUnannounced = errors.New("writes are not announced")
+// errUnannounced ends listening where writes are not announced, errUnanswered where a ping was not answered before the next.
+var errUnannounced, errUnanswered = errors.New("writes are not announced"), errors.New("a ping was not answered")
 
 // listen listens until there are too many writes in a second, writes go unannounced, or ctx ends. It fails when
-// the server refuses or the connection breaks.
+// the server refuses, or the connection breaks or is silent.
 func (f *announcements) listen(ctx context.Context) error {
 	f.begun.Add(1)
 	p := f.client.Subscribe(ctx)
@@ -316,11 +316,17 @@ func (f *announcements) listen(ctx context.Context) error {
 	f.listens(time.Now())
 	ended := make(chan error, 1)
 	var listening sync.WaitGroup
+	var answered atomic.Bool // the latest ping
+	answered.Store(true)
 	listening.Go(func() {
 		ended <- goroutine.Call(func() error {
 			for {
-				if _, err := p.ReceiveTimeout(ctx, 0); err != nil {
+				m, err := p.ReceiveTimeout(ctx, 0)
+				if err != nil {
 					return err
+				}
+				if _, ok := m.(*redis.Pong); ok {
+					answered.Store(true)
 				}
 			}
 		})
@@ -346,6 +352,9 @@ func (f *announcements) listen(ctx context.Context) error {
 			}
 			from, begun = n, now
 		case <-alive.C:
+			if !answered.Swap(false) {
+				return errUnanswered
+			}
 			if err := p.Ping(ctx); err != nil {
 				return err
 			}

@@ -7,8 +7,33 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
+	"ratescope/internal/servertest"
 	"ratescope/model"
 )
+
+// TestASilentConnectionAnnouncesNothing: a connection over which nothing comes any more, and which nobody has closed, is not
+// taken for a server to which nobody writes.
+func TestASilentConnectionAnnouncesNothing(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t)
+	p := servertest.StartProxy(t, s.Addr())
+	t.Cleanup(p.Close)
+	c := redis.NewClient(&redis.Options{Addr: p.Listener.Addr().String(), Protocol: 3})
+	t.Cleanup(func() { c.Close() })
+	f := newAnnouncements(c, DefaultBudget)
+	known := func() bool { _, known := f.writes(); return known }
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() { f.run(ctx, func() bool { return true }); close(ended) }()
+	t.Cleanup(func() { cancel(); <-ended })
+	servertest.Await(t, "it listens", known)
+	p.Set(func(p *servertest.Proxy) { p.Hold = true })
+	servertest.Await(t, "what nobody answers is not listened to", func() bool { return !known() })
+	p.Set(func(p *servertest.Proxy) {})
+	servertest.Await(t, "it listens again", known)
+}
 
 // TestACutConnectionIsNotDown: a connection that was cut is made anew before anything is said, for as long as a server may be
 // silent. A server that refuses the new one is away at once.

@@ -126,6 +126,7 @@ func (r *reader) run(ctx context.Context, beside *goroutine.Group, orders <-chan
 			res.heard = heard
 		}
 		if o.kind == orderFull {
+			r.takeAnnouncements() // of the time that the round took
 			r.sweep.Behind = r.behind(time.Now())
 		}
 		b.Sweep = r.sweep
