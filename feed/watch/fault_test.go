@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -359,7 +358,7 @@ func TestHealth(t *testing.T) {
 	s := servertest.Start(t, "--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru", "--slowlog-log-slower-than", "0", "--latency-monitor-threshold", "1")
 	s.CLI("EVAL", "local t = redis.call('TIME'); repeat local n = redis.call('TIME') until (n[1] - t[1]) * 1000000 + n[2] - t[2] > 20000", "0") // takes 20 ms
 	s.CLI("EVAL", "return 1", "0")
-	exec.Command("redis-cli", "-p", strconv.Itoa(s.Port), "EVALSHA", strings.Repeat("a", 40), "0").Run()
+	s.CLI("EVALSHA", strings.Repeat("a", 40), "0")
 	look := func(url string) *model.Health {
 		run := feedtest.Run(t, feedtest.NewRedis(t, feed.Options{URLs: []string{url}, Watch: []string{"none:*"}, Refresh: 50 * time.Millisecond}))
 		var h *model.Health

@@ -3,7 +3,6 @@ package watch_test
 import (
 	"context"
 	"fmt"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -100,8 +99,8 @@ func TestWatchingAFullServer(t *testing.T) {
 	s := servertest.Start(t)
 	s.CLI("XADD", "k", "*", "count", "2")
 	s.CLI("CONFIG", "SET", "maxmemory", "1")
-	if out, err := exec.Command("redis-cli", "-p", strconv.Itoa(s.Port), "XADD", "k", "*", "count", "2").Output(); !strings.Contains(string(out), "OOM") {
-		t.Fatalf("the server is not full: %s, %v", out, err)
+	if out := s.CLI("XADD", "k", "*", "count", "2"); !strings.Contains(out, "OOM") {
+		t.Fatalf("the server is not full: %s", out)
 	}
 	run := feedtest.Run(t, feedtest.NewRedis(t, feed.Options{Watch: feedtest.EveryKey, URLs: []string{s.URL()},
 		Refresh: 50 * time.Millisecond}))

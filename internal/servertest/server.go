@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2/proto"
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/limiter"
@@ -180,20 +181,44 @@ func (s *Server) Addr() string { return "127.0.0.1:" + strconv.Itoa(s.Port) }
 
 func (s *Server) URL() string { return "redis://" + s.Addr() }
 
-// CLI runs redis-cli, so that data is written by no code of ours.
+// CLI runs one command as redis-cli does, over a connection of its own, and returns what redis-cli would print: the items of
+// the reply, or an error of the server, a line each.
 func (s *Server) CLI(args ...string) string {
 	s.t.Helper()
-	out, err := exec.Command("redis-cli", append([]string{"-p", strconv.Itoa(s.Port)}, args...)...).CombinedOutput()
+	out, err := s.ask(args)
 	if err != nil {
-		s.t.Fatalf("redis-cli %q: %v: %s", args, err, out)
+		s.t.Fatalf("%q: %v", args, err)
 	}
-	return strings.TrimSpace(string(out))
+	return out
 }
 
-// Ask is CLI for a server that may hang up, as one does that changes its role.
+// Ask is CLI for a server that may hang up, as one does that changes its role, or that is not there yet.
 func (s *Server) Ask(args ...string) string {
-	out, _ := exec.Command("redis-cli", append([]string{"-p", strconv.Itoa(s.Port)}, args...)...).Output() // it may have hung up
-	return strings.TrimSpace(string(out))
+	out, _ := s.ask(args)
+	return out
+}
+
+// ask runs one command. It fails where there is no answer.
+func (s *Server) ask(args []string) (string, error) {
+	c, err := proto.Dial(s.Addr())
+	if err != nil {
+		return "", err
+	}
+	defer c.Close()
+	reply, err := c.Do(args...)
+	var items []string
+	for reply != "" {
+		item, rest, _ := strings.Cut(reply, "\r\n")
+		if reply = rest; item[0] == '$' {
+			n, _ := strconv.Atoi(item[1:])
+			item = "$" + rest[:max(n, 0)]
+			reply = strings.TrimPrefix(rest[max(n, 0):], "\r\n")
+		}
+		if item[0] != '*' {
+			items = append(items, item[1:])
+		}
+	}
+	return strings.TrimSpace(strings.Join(items, "\n")), err
 }
 
 // Client returns a client of the server, which bears a server that stands still, for the time of the test.
@@ -373,9 +398,7 @@ func StartSentinel(t *testing.T, conf string) *Server {
 	path := s.Dir + "/sentinel.conf"
 	WriteFile(t, path, "port "+strconv.Itoa(s.Port)+"\nbind 127.0.0.1\ndir "+s.Dir+"\n"+conf)
 	s.run(path, "--sentinel")
-	Await(t, "the sentinel to listen", func() bool {
-		return exec.Command("redis-cli", "-p", strconv.Itoa(s.Port), "PING").Run() == nil
-	})
+	Await(t, "the sentinel to listen", func() bool { return s.Ask("PING") == "PONG" })
 	s.Ask("SENTINEL", "DEBUG", "TILT-TRIGGER", "60000")
 	return s
 }

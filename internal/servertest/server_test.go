@@ -35,3 +35,25 @@ func TestAClusterPortThatIsTaken(t *testing.T) {
 		}
 	}
 }
+
+// TestCLI: replies are text as redis-cli prints it.
+func TestCLI(t *testing.T) {
+	s := Start(t)
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"SET", "k", "a\r\n$3\r\nb"}, "OK"},
+		{[]string{"GET", "k"}, "a\r\n$3\r\nb"},
+		{[]string{"GET", "none"}, ""},
+		{[]string{"RPUSH", "l", "a", "", "b"}, "3"},
+		{[]string{"LRANGE", "l", "0", "-1"}, "a\n\nb"},
+		{[]string{"LRANGE", "none", "0", "-1"}, ""},
+		{[]string{"EVAL", "return {1, {'a', false}, 'b'}", "0"}, "1\na\n\nb"},
+		{[]string{"GET", "l"}, "WRONGTYPE Operation against a key holding the wrong kind of value"},
+	} {
+		if got := s.CLI(c.args...); got != c.want {
+			t.Errorf("%q is %q, want %q", c.args, got, c.want)
+		}
+	}
+}

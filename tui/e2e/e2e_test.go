@@ -136,24 +136,21 @@ func (r result) sentence(t testing.TB, code int, words ...string) {
 	}
 }
 
-// redisServer is a server of the test's own, to which redis-cli alone speaks.
+// redisServer is a server of the test's own, with commands that must not fail.
 type redisServer struct{ *servertest.Server }
 
 // startRedis starts one on a free port; it ends with the test.
 func startRedis(t testing.TB, args ...string) redisServer {
 	t.Helper()
-	need(t, "redis-cli")
 	return redisServer{servertest.Start(t, args...)}
 }
 
-// cli runs one command with redis-cli and returns its raw output without line end.
+// cli runs one command as servertest.Server.CLI does, and fails where the server answers with an error.
 func (s redisServer) cli(t testing.TB, args ...string) string {
 	t.Helper()
-	cmd := exec.Command("redis-cli", append([]string{"-p", strconv.Itoa(s.Port), "--raw"}, args...)...)
-	out, err := cmd.CombinedOutput()
-	text := strings.TrimSuffix(string(out), "\n")
-	if err != nil || strings.HasPrefix(text, "ERR ") || strings.HasPrefix(text, "WRONGTYPE ") {
-		t.Fatalf("redis-cli %q: %v %s", args, err, text)
+	text := s.CLI(args...)
+	if strings.HasPrefix(text, "ERR ") || strings.HasPrefix(text, "WRONGTYPE ") {
+		t.Fatalf("%q: %s", args, text)
 	}
 	return text
 }
