@@ -21,7 +21,7 @@ var redisRate = &Writer{
 	refund: refundArrival(func(text string) (int64, error) {
 		v, err := float(text, 1e10)
 		return int64(start2017*1e9) + int64(v*1e9), err
-	}, func(key string, tat int64, wait time.Duration) []any {
+	}, func(key string, tat int64, wait time.Duration) [][]any {
 		return setSeconds(key, float64(tat-start2017*1e9)/1e9, wait.Seconds())
 	}),
 	write: func(r *Request) (Written, error) {
@@ -43,15 +43,15 @@ var redisRate = &Writer{
 		}
 		w := Written{Decision: r.decide(true, arrival(next))}
 		if wait := next - now; wait > 0 {
-			w.Commands = [][]any{setSeconds(s.Key, next, wait)}
+			w.Commands = setSeconds(s.Key, next, wait)
 		}
 		return w, nil
 	},
 }
 
 // setSeconds returns the command that sets an arrival time in seconds since 2017, which is so many ahead.
-func setSeconds(key string, tat, wait float64) []any {
-	return []any{"set", key, strconv.FormatFloat(tat, 'g', 17, 64), "ex", int64(math.Ceil(wait))}
+func setSeconds(key string, tat, wait float64) [][]any {
+	return [][]any{{"set", key, strconv.FormatFloat(tat, 'g', 17, 64), "ex", int64(math.Ceil(wait))}}
 }
 
 // arrival returns the state for a theoretical arrival time in seconds since 2017, rounded down to
@@ -62,20 +62,23 @@ func arrival(seconds float64) limiter.State {
 
 // throttled is GCRA in whole nanoseconds. The expiry is rounded down to seconds, but is at least
 // one second.
-var throttled = inNanoseconds("throttled", 0, func(wait time.Duration) []any { return []any{"ex", max(int64(wait/time.Second), 1)} })
+var throttled = inNanoseconds("throttled", 0, func(key string, tat int64, wait time.Duration) [][]any {
+	return [][]any{{"set", key, strconv.FormatInt(tat, 10), "ex", max(int64(wait/time.Second), 1)}}
+})
 
 // redisCell is GCRA in whole nanoseconds, as CL.THROTTLE computes it: the key expires at the
-// theoretical arrival time, rounded down to the millisecond. The module reads the host's clock in
-// nanoseconds, but TIME gives only microseconds. Half a microsecond is added, so that the key does
-// not look like one of throttled, whose values are whole microseconds.
-var redisCell = inNanoseconds("redis-cell", 500, func(wait time.Duration) []any { return []any{"px", max(wait.Milliseconds(), 1)} })
+// theoretical arrival time, rounded down to the millisecond, however long the commands are on their way: by
+// that its keys are known. The module reads the host's clock in nanoseconds, but TIME gives only microseconds.
+// Half a microsecond is added, so that the key does not look like one of throttled, whose values are whole microseconds.
+var redisCell = inNanoseconds("redis-cell", 500, func(key string, tat int64, _ time.Duration) [][]any {
+	return [][]any{{"set", key, strconv.FormatInt(tat, 10)}, {"pexpireat", key, tat / 1e6}}
+})
 
-// inNanoseconds returns the writer of a GCRA in whole nanoseconds, by a clock that is ahead by so many; expire
-// returns the arguments of SET for a key whose arrival time is wait from now.
-func inNanoseconds(library string, ahead int64, expire func(wait time.Duration) []any) *Writer {
-	set := func(key string, tat int64, wait time.Duration) []any {
-		return append([]any{"set", key, strconv.FormatInt(tat, 10)}, expire(wait)...)
-	}
+// setArrival returns the commands that set a theoretical arrival time in nanoseconds, which is wait from now.
+type setArrival func(key string, tat int64, wait time.Duration) [][]any
+
+// inNanoseconds returns the writer of a GCRA in whole nanoseconds, by a clock that is ahead by so many.
+func inNanoseconds(library string, ahead int64, set setArrival) *Writer {
 	return &Writer{
 		Library: library, Algorithm: limiter.GCRA, fetch: one,
 		refund: refundArrival(func(text string) (int64, error) { return strconv.ParseInt(text, 10, 64) }, set),
@@ -83,7 +86,7 @@ func inNanoseconds(library string, ahead int64, expire func(wait time.Duration) 
 			now := int64(r.At)*1000 + ahead
 			w, next, err := r.scheduled(now)
 			if err == nil && w.Decision.Allowed {
-				w.Commands = [][]any{set(r.Held[0].Key, next, time.Duration(next-now))}
+				w.Commands = set(r.Held[0].Key, next, time.Duration(next-now))
 			}
 			return w, err
 		},

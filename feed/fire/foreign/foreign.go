@@ -286,11 +286,8 @@ func refunded(units int64, commands ...[]any) (Written, error) {
 	return Written{Commands: commands, Decision: limiter.Decision{Cost: units}}, nil
 }
 
-// refundArrival returns a refund for a GCRA. read returns the theoretical arrival time that a value says, in nanoseconds, and
-// set the command that sets one which is so far ahead.
-func refundArrival(
-	read func(text string) (tat int64, err error), set func(key string, tat int64, wait time.Duration) []any,
-) func(r *Request, units int64) (Written, error) {
+// refundArrival returns a refund for a GCRA. read returns the theoretical arrival time that a value says, in nanoseconds.
+func refundArrival(read func(text string) (tat int64, err error), set setArrival) func(r *Request, units int64) (Written, error) {
 	return func(r *Request, units int64) (Written, error) {
 		s, l := &r.Held[0], r.limit()
 		if !s.Exists() {
@@ -310,7 +307,7 @@ func refundArrival(
 		case next <= now:
 			return refunded(units, []any{"del", s.Key})
 		}
-		return refunded(units, set(s.Key, next, time.Duration(next-now)))
+		return refunded(units, set(s.Key, next, time.Duration(next-now))...)
 	}
 }
 
