@@ -31,6 +31,7 @@ func TestTables(t *testing.T) {
 	for _, table := range []struct{ file, mark, text string }{
 		{"libraries.md", "libraries", libraries()},
 		{"keys.md", "keys", keys()},
+		{"keys.md", "keys of other screens", otherKeys()},
 		{"keys.md", "lab keys", markdown(lab.HelpKeys())},
 		{"commands.md", "commands", commands()},
 		{"commands.md", "flags", flags()},
@@ -55,7 +56,7 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// keys returns the table of the dashboard's keys, of which every other screen has most.
+// keys returns the table of the dashboard's keys, of which every other screen has most: otherKeys says what else it has.
 func keys() string {
 	app, _, err := tui.NewDashboard(context.Background(), tui.Options{})
 	if err != nil {
@@ -64,10 +65,36 @@ func keys() string {
 	return markdown(unique(app.All()))
 }
 
+// otherKeys returns the table of what keys do on the other screens and not on the dashboard.
+func otherKeys() string {
+	app, _, err := tui.NewDashboard(context.Background(), tui.Options{})
+	if err != nil {
+		return err.Error()
+	}
+	dashboard := map[string]bool{}
+	for _, act := range app.All() {
+		dashboard[act.What()] = true
+	}
+	var b strings.Builder
+	b.WriteString("| screen | key | does |\n|---|---|---|\n")
+	for _, name := range []string{"grid", "health", "events", "heat"} {
+		app.Show(name)
+		own := slices.DeleteFunc(unique(app.All()), func(act shell.Action) bool { return dashboard[act.What()] })
+		for row := range strings.Lines(rows(own)) {
+			b.WriteString("| " + name + " " + row)
+		}
+	}
+	return b.String()
+}
+
 // markdown returns the table of actions.
 func markdown(list shell.Actions) string {
+	return "| key | does |\n|---|---|\n" + rows(list)
+}
+
+// rows returns a line of a table for each action.
+func rows(list shell.Actions) string {
 	var b strings.Builder
-	b.WriteString("| key | does |\n|---|---|\n")
 	for i := range list {
 		quoted := collect.Map(list[i].Keys(), func(name string) string { return "`" + name + "`" })
 		b.WriteString("| " + strings.Join(quoted, " ") + " | " + list[i].What() + " |\n")
