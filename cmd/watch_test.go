@@ -189,7 +189,7 @@ func TestForgottenLimitsLeave(t *testing.T) {
 			"  - {name: seen, match: 'rl:*', when: utilization > 0, command: [sh, -c, 'echo \"$1\" >> \"$0\"', '" + seen + "', '{key}']}\n"
 	})
 	w.CLI("SET", "rl:calm", "5", "EX", "600")
-	w.CLI("SET", "rl:calm:2", "5", "EX", "600")
+	w.CLI("SET", "rl:calm:b", "5", "EX", "600") // a number would be the hour of the day once a day
 	w.add("rl:hot", 3)
 	servertest.Await(t, "all three to be read", func() bool {
 		content, _ := os.ReadFile(seen)
