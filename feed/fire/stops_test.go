@@ -68,11 +68,13 @@ func TestAStalledServerIsSentNoMore(t *testing.T) {
 		if got := card(); got < outcomes.Admitted || got > said {
 			t.Errorf("%s: the key has %d members of %d announced and %d admitted", name, got, said, outcomes.Admitted)
 		}
-		late := card() - outcomes.Admitted
+		late := card() - outcomes.Admitted // of the requests without an answer, one may still be on its way
 		u, err := i.TakeBack(context.Background(), model.TakeBack{Action: id})
-		if err != nil || u.Requests != int64(said) || u.Units != int64(outcomes.Admitted) || len(u.Open) != outcomes.Unanswered || card() != late {
-			t.Errorf("%s: %+v, %v, %d members are left: want %d taken off, %d open and %d left",
-				name, u, err, card(), outcomes.Admitted, outcomes.Unanswered, late)
+		left := card()
+		if err != nil || u.Requests != int64(said) || u.Units != int64(outcomes.Admitted) || len(u.Open) != outcomes.Unanswered ||
+			left < late || left > outcomes.Unanswered {
+			t.Errorf("%s: %+v, %v, %d members are left: want %d taken off, %d open and %d of them left, or more",
+				name, u, err, left, outcomes.Admitted, outcomes.Unanswered, late)
 		}
 	}
 }

@@ -196,6 +196,7 @@ const (
 	listenRest   = 500 * time.Millisecond // pause before it listens again
 	listenBusy   = 5 * time.Second        // likewise, where there were many writes
 	listenPing   = 3 * time.Second        // interval of pings; an answer proves that all writes before the ping were announced
+	mostSilent   = 4                      // pings in a row without an answer after which the connection is made anew
 	listenMissed = 3                      // missing announcements after which it stops for refusedFor
 	listenTrips  = 6                      // round trips that set up a connection
 	idleAfter    = 2 * time.Second        // time without a write after which the server is idle
@@ -296,8 +297,8 @@ func (f *announcements) run(ctx context.Context, live func() bool) {
 	}
 }
 
-// errUnannounced ends listening where writes are not announced, errUnanswered where a ping was not answered before the next.
-var errUnannounced, errUnanswered = errors.New("writes are not announced"), errors.New("a ping was not answered")
+// errUnannounced ends listening where writes are not announced, errUnanswered where pings are not answered.
+var errUnannounced, errUnanswered = errors.New("writes are not announced"), errors.New("pings are not answered")
 
 // listen listens until there are too many writes in a second, writes go unannounced, or ctx ends. It fails when
 // the server refuses, or the connection breaks or is silent.
@@ -316,8 +317,7 @@ func (f *announcements) listen(ctx context.Context) error {
 	f.listens(time.Now())
 	ended := make(chan error, 1)
 	var listening sync.WaitGroup
-	var answered atomic.Bool // the latest ping
-	answered.Store(true)
+	var unanswered atomic.Int64 // pings in a row
 	listening.Go(func() {
 		ended <- goroutine.Call(func() error {
 			for {
@@ -325,8 +325,8 @@ func (f *announcements) listen(ctx context.Context) error {
 				if err != nil {
 					return err
 				}
-				if _, ok := m.(*redis.Pong); ok {
-					answered.Store(true)
+				if _, ok := m.(*redis.Pong); ok && unanswered.Swap(0) > 1 {
+					f.listens(time.Now())
 				}
 			}
 		})
@@ -352,8 +352,11 @@ func (f *announcements) listen(ctx context.Context) error {
 			}
 			from, begun = n, now
 		case <-alive.C:
-			if !answered.Swap(false) {
+			switch n := unanswered.Add(1); {
+			case n > mostSilent:
 				return errUnanswered
+			case n == 2: // before which an announcement may wait
+				f.listens(time.Time{})
 			}
 			if err := p.Ping(ctx); err != nil {
 				return err
