@@ -85,7 +85,7 @@ func New(s *session.Session) *Screen {
 	h.actions = append(append(h.actions, session.ZoomActions(s.Shell, h.zoom)...),
 		shell.Bind("heat", "earlier", "← h", "goes back in time", func() { h.move(0, 1) }, "left", "h").For(shell.ToTime),
 		shell.Bind("heat", "later", "→ l", "goes on in time", func() { h.move(0, -1) }, "right", "l").For(shell.ToTime),
-		shell.Bind("heat", "open", "enter", "opens the keys of a row, or the key at that moment", h.open).For(shell.ToLook).Hinted("open"),
+		shell.Bind("heat", "open", "enter", "opens the row: its keys, or the key then", h.open).For(shell.ToLook).Hinted("open"),
 		shell.Bind("heat", "fold", "f", "folds keys into prefixes, or unfolds them", func() { h.fold = !h.fold; h.home() }).
 			For(shell.ToLook).Hinted("fold"),
 		shell.Bind("heat", "what if", "w", "puts the requests of a row through other terms", h.askWhatIf).Hinted("what if"),
