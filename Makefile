@@ -10,11 +10,13 @@ help: ## lists the targets
 # RACES are the packages in which goroutines share something: the race detector is there. Everything else, limiter at full
 # volume, which -short makes less, and the lists of limiters run without it, in a third of the time. Most tests of a
 # package that has a server wait, so that four packages, and eight tests of each, go side by side on two cores.
-RACES := ./cmd ./feed ./feed/connect ./feed/demo ./feed/fire ./feed/metrics ./feed/notify ./feed/relay ./feed/replay \
+RACES := ./feed ./feed/connect ./feed/demo ./feed/fire ./feed/metrics ./feed/notify ./feed/relay ./feed/replay \
 	./feed/watch ./feed/watch/discover ./feed/watch/health ./feed/watch/hotkeys ./internal/goroutine \
 	./limiter ./limiter/httplimit ./limiter/limitertest ./limiter/redisstore ./model/handoff ./tui/class
 # QUIET are tests that the race detector would make too slow, or whose figures it or a neighbour would change.
 QUIET := ^TestHomemade|^TestFarAwayInFewRoundTrips$$|^TestLuaAgreesWithGo$$|^TestServerClockAgreesWithGo$$
+# RACING are the tests of ./cmd and ./model in which goroutines share something.
+RACING := AtOnce|Leave$$|LastBatch|Record|Signals|Teach|DebugLog|Identify|AlertTest
 TESTS := RATESCOPE_REQUIRE_REDIS=1 go test -vet=off -p 4 -timeout 15m
 
 # Nothing in a test reads debugging information; without it a fresh clone needs less disk.
@@ -29,7 +31,7 @@ test: tools tidy format vet staticcheck ## installs what the tests need, then ch
 	$(TESTS) -parallel 8 -run '$(QUIET)' ./limiter/redisstore
 	$(TESTS) -run '$(QUIET)' ./feed/watch
 	$(TESTS) -parallel 8 -race -short -skip '$(QUIET)' $(RACES)
-	$(TESTS) -race -run AtOnce ./model
+	$(TESTS) -parallel 8 -race -short -run '$(RACING)' ./cmd ./model
 	@$(MAKE) --no-print-directory adapters
 	@command -v prometheus >/dev/null && command -v promtool >/dev/null || echo "SKIPPED: prometheus is not installed, so Prometheus itself neither checked nor ran docs/deploy: apt-get install prometheus" >&2
 

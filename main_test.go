@@ -218,7 +218,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestRacesAreLookedFor: make test runs every package that starts a goroutine under the race detector.
+// TestRacesAreLookedFor: make test runs every package that starts a goroutine under the race detector, or some of its tests.
 func TestRacesAreLookedFor(t *testing.T) {
 	makefile, err := os.ReadFile("Makefile")
 	if err != nil {
@@ -227,6 +227,11 @@ func TestRacesAreLookedFor(t *testing.T) {
 	_, list, _ := strings.Cut(string(makefile), "\nRACES := ")
 	list, _, _ = strings.Cut(strings.ReplaceAll(list, "\\\n", " "), "\n")
 	races := strings.Fields(list)
+	for line := range strings.Lines(string(makefile)) {
+		if strings.Contains(line, " -race ") {
+			races = append(races, strings.Fields(line)...)
+		}
+	}
 	for _, s := range sources(t) {
 		if s.test || room(s.dir) == "docs" || slices.Contains(races, "./"+s.dir) {
 			continue
