@@ -315,6 +315,7 @@ func (f *announcements) listen(ctx context.Context) error {
 	}
 	f.seen.Add(1)
 	f.listens(time.Now())
+	defer f.listens(time.Time{})
 	ended := make(chan error, 1)
 	var listening sync.WaitGroup
 	var unanswered atomic.Int64 // pings in a row
@@ -325,15 +326,17 @@ func (f *announcements) listen(ctx context.Context) error {
 				if err != nil {
 					return err
 				}
-				if _, ok := m.(*redis.Pong); ok && unanswered.Swap(0) > 1 {
-					f.listens(time.Now())
+				if _, ok := m.(*redis.Pong); ok {
+					unanswered.Store(0)
+					if _, known := f.writes(); !known {
+						f.listens(time.Now())
+					}
 				}
 			}
 		})
 	})
 	defer listening.Wait()
 	defer p.Close()
-	defer f.listens(time.Time{})
 	alive := time.NewTicker(listenPing)
 	defer alive.Stop()
 	for from, begun := f.seen.Load(), time.Now(); ; {
