@@ -71,13 +71,16 @@ func otherKeys() string {
 	if err != nil {
 		return err.Error()
 	}
-	dashboard := map[string]bool{}
+	dashboard, screens := map[string]bool{}, []string(nil)
 	for _, act := range app.All() {
 		dashboard[act.What()] = true
+		if key := act.Keys()[0]; key > "1" && key <= "9" && act.Name != "lab" { // which has a table of its own
+			screens = append(screens, act.Name)
+		}
 	}
 	var b strings.Builder
 	b.WriteString("| screen | key | does |\n|---|---|---|\n")
-	for _, name := range []string{"grid", "health", "events", "heat"} {
+	for _, name := range screens {
 		app.Show(name)
 		own := slices.DeleteFunc(unique(app.All()), func(act shell.Action) bool { return dashboard[act.What()] })
 		for row := range strings.Lines(rows(own)) {
