@@ -183,7 +183,7 @@ type announcements struct {
 
 	seen        atomic.Int64 // writes, and starts of listening
 	events      atomic.Int64 // writes since the last call of cost
-	begun       atomic.Int64 // starts of listening since the last call of cost
+	trips       atomic.Int64 // round trips since the last call of cost
 	unannounced atomic.Int64 // consecutive writes that were found without an announcement
 
 	mu     sync.Mutex
@@ -196,7 +196,7 @@ const (
 	listenRest   = 500 * time.Millisecond // pause before it listens again
 	listenBusy   = 5 * time.Second        // likewise, where there were many writes
 	listenPing   = 3 * time.Second        // interval of pings; an answer proves that all writes before the ping were announced
-	mostSilent   = 4                      // pings in a row without an answer after which the connection is made anew
+	listenSilent = 4                      // pings in a row without an answer after which the connection is made anew
 	listenMissed = 3                      // missing announcements after which it stops for refusedFor
 	listenTrips  = 6                      // round trips that set up a connection
 	idleAfter    = 2 * time.Second        // time without a write after which the server is idle
@@ -247,7 +247,7 @@ func (f *announcements) missed() {
 
 // cost returns the server time that it took since the previous call; trip is the server time of one round trip.
 func (f *announcements) cost(trip time.Duration) time.Duration {
-	return time.Duration(f.events.Swap(0))*eventPrice + time.Duration(f.begun.Swap(0))*listenTrips*trip
+	return time.Duration(f.events.Swap(0))*eventPrice + time.Duration(f.trips.Swap(0))*trip
 }
 
 // HandlePushNotification implements push.NotificationHandler. A message has a name and the
@@ -303,7 +303,7 @@ var errUnannounced, errUnanswered = errors.New("writes are not announced"), erro
 // listen listens until there are too many writes in a second, writes go unannounced, or ctx ends. It fails when
 // the server refuses, or the connection breaks or is silent.
 func (f *announcements) listen(ctx context.Context) error {
-	f.begun.Add(1)
+	f.trips.Add(listenTrips)
 	p := f.client.Subscribe(ctx)
 	err := p.Subscribe(ctx, hotkeys.Channel)
 	if err == nil {
@@ -356,11 +356,12 @@ func (f *announcements) listen(ctx context.Context) error {
 			from, begun = n, now
 		case <-alive.C:
 			switch n := unanswered.Add(1); {
-			case n > mostSilent:
+			case n > listenSilent:
 				return errUnanswered
-			case n == 2: // before which an announcement may wait
+			case n == 2: // an announcement may wait behind the first
 				f.listens(time.Time{})
 			}
+			f.trips.Add(1)
 			if err := p.Ping(ctx); err != nil {
 				return err
 			}
