@@ -27,6 +27,7 @@ type result struct {
 	heard time.Time     // when bytes last came from the server; zero if none came since it was last connected to
 	bound time.Duration // clock.bound
 	idle  bool          // nothing is written, and the next write will be announced
+	seen  int64         // announcements.writes
 }
 
 // emitter builds the batches and keeps the state of the link. It belongs to the goroutine of Watch.Run.
@@ -86,6 +87,21 @@ func (e *emitter) lost(err error) {
 		return
 	}
 	e.err, e.quiet = connect.Explain(err, e.server.Target), connect.TimedOut(err)
+}
+
+// waits emits a batch while an order, given at since, is carried out. After behindAfter the latest result does not say any more what was
+// written: as many limiters count as behind as writes were announced, and all where announcements.writes are not known.
+func (e *emitter) waits(now, since time.Time, writes func() (int64, bool)) {
+	n, known := writes()
+	switch s := &e.last.batch.Sweep; {
+	case now.Sub(since) <= behindAfter || e.server.Embedded:
+	case known:
+		s.Behind = int(min(int64(s.Behind)+n-e.last.seen, int64(s.Matched)))
+		e.last.seen = n
+	default:
+		s.Behind = s.Matched
+	}
+	e.send(now, nil, nil)
 }
 
 // send emits a batch with the readings, the names of the limiters that are gone, and the state of the link.
@@ -185,6 +201,7 @@ type announcements struct {
 	events      atomic.Int64 // writes since the last call of cost
 	trips       atomic.Int64 // round trips since the last call of cost
 	unannounced atomic.Int64 // consecutive writes that were found without an announcement
+	proved      atomic.Int64 // when the latest ping was answered, or listening began, in nanoseconds since 1970
 
 	mu     sync.Mutex
 	keys   map[string]int // that were written since the last call of take, with how often; flushed where a database was emptied
@@ -196,7 +213,8 @@ const (
 	listenRest   = 500 * time.Millisecond // pause before it listens again
 	listenBusy   = 5 * time.Second        // likewise, where there were many writes
 	listenPing   = 3 * time.Second        // interval of pings; an answer proves that all writes before the ping were announced
-	listenSilent = 4                      // pings in a row without an answer after which the connection is made anew
+	listenProof  = 2 * listenPing         // time for which an answer counts
+	listenSilent = 5 * listenPing         // time without an answer after which the connection is made anew
 	listenMissed = 3                      // missing announcements after which it stops for refusedFor
 	listenTrips  = 6                      // round trips that set up a connection
 	idleAfter    = 2 * time.Second        // time without a write after which the server is idle
@@ -216,11 +234,19 @@ func newAnnouncements(c redis.UniversalClient, budget float64) *announcements {
 	return f
 }
 
-// writes returns a number that stays the same as long as nothing is written; known is false while it does not listen.
+// writes returns a number that stays the same as long as nothing is written; known is false where that is not proved.
 func (f *announcements) writes() (n int64, known bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.seen.Load(), !f.since.IsZero()
+	return f.seen.Load(), !f.listening().IsZero()
+}
+
+// listening returns since when every write is announced; zero where that is not so, or not proved.
+func (f *announcements) listening() time.Time {
+	if time.Since(time.Unix(0, f.proved.Load())) > listenProof {
+		return time.Time{}
+	}
+	return f.since
 }
 
 // take returns the keys that were written since the previous call, as far as it was listening, since when every
@@ -229,7 +255,7 @@ func (f *announcements) take() (keys map[string]int, since, latest time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	keys, f.keys = f.keys, make(map[string]int)
-	return keys, f.since, f.latest
+	return keys, f.listening(), f.latest
 }
 
 // listens notes since when every write is announced.
@@ -314,11 +340,11 @@ func (f *announcements) listen(ctx context.Context) error {
 		return err
 	}
 	f.seen.Add(1)
+	f.proved.Store(time.Now().UnixNano())
 	f.listens(time.Now())
 	defer f.listens(time.Time{})
 	ended := make(chan error, 1)
 	var listening sync.WaitGroup
-	var unanswered atomic.Int64 // pings in a row
 	listening.Go(func() {
 		ended <- goroutine.Call(func() error {
 			for {
@@ -327,10 +353,7 @@ func (f *announcements) listen(ctx context.Context) error {
 					return err
 				}
 				if _, ok := m.(*redis.Pong); ok {
-					unanswered.Store(0)
-					if _, known := f.writes(); !known {
-						f.listens(time.Now())
-					}
+					f.proved.Store(time.Now().UnixNano())
 				}
 			}
 		})
@@ -355,11 +378,8 @@ func (f *announcements) listen(ctx context.Context) error {
 			}
 			from, begun = n, now
 		case <-alive.C:
-			switch n := unanswered.Add(1); {
-			case n > listenSilent:
+			if time.Since(time.Unix(0, f.proved.Load())) > listenSilent {
 				return errUnanswered
-			case n == 2: // an announcement may wait behind the first
-				f.listens(time.Time{})
 			}
 			f.trips.Add(1)
 			if err := p.Ping(ctx); err != nil {

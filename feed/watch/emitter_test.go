@@ -35,6 +35,31 @@ func TestASilentConnectionAnnouncesNothing(t *testing.T) {
 	servertest.Await(t, "it listens again", known)
 }
 
+// TestWhatWaitsIsBehind: while an order takes long, limiters count as behind, unless it is proved that nothing was written.
+func TestWhatWaitsIsBehind(t *testing.T) {
+	for _, c := range []struct {
+		over  time.Duration
+		seen  int64
+		known bool
+		want  int
+	}{
+		{behindAfter, 8, false, 0},
+		{behindAfter + 1, 7, true, 0},
+		{behindAfter + 1, 8, true, 1},
+		{behindAfter + 1, 80, true, 30},
+		{behindAfter + 1, 7, false, 30},
+	} {
+		var last model.Batch
+		e := &emitter{emit: func(b model.Batch) { last = b }}
+		now := time.Unix(1_795_000_000, 0)
+		e.take(now, result{kind: orderFull, seen: 7, batch: model.Batch{Sweep: model.Sweep{Matched: 30}}})
+		e.waits(now.Add(c.over), now, func() (int64, bool) { return c.seen, c.known })
+		if last.Sweep.Behind != c.want {
+			t.Errorf("%+v: %d are behind", c, last.Sweep.Behind)
+		}
+	}
+}
+
 // TestACutConnectionIsNotDown: a connection that was cut is made anew before anything is said, for as long as a server may be
 // silent. A server that refuses the new one is away at once.
 func TestACutConnectionIsNotDown(t *testing.T) {

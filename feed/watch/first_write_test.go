@@ -14,7 +14,7 @@ import (
 )
 
 // trackingClients returns the ids of the connections that learn of all writes: they track all keys,
-// and the last that they asked for was to be told.
+// and the last that they asked for was to be told, or a ping.
 func trackingClients(s *servertest.Server) (ids []string) {
 	for line := range strings.Lines(s.CLI("CLIENT", "LIST")) {
 		fields := make(map[string]string)
@@ -22,7 +22,7 @@ func trackingClients(s *servertest.Server) (ids []string) {
 			name, value, _ := strings.Cut(f, "=")
 			fields[name] = value
 		}
-		if fields["name"] == "ratescope" && strings.Contains(fields["flags"], "B") && fields["cmd"] == "subscribe" {
+		if fields["name"] == "ratescope" && strings.Contains(fields["flags"], "B") && (fields["cmd"] == "subscribe" || fields["cmd"] == "ping") {
 			ids = append(ids, fields["id"])
 		}
 	}

@@ -125,6 +125,7 @@ func (r *reader) run(ctx context.Context, beside *goroutine.Group, orders <-chan
 		if heard := r.link.guard.LastReceived(); heard.After(r.link.guard.Dialed()) {
 			res.heard = heard
 		}
+		res.seen, _ = r.announcements.writes()
 		if o.kind == orderFull {
 			r.takeAnnouncements() // of the time that the round took
 			r.sweep.Behind = r.behind(time.Now())

@@ -308,7 +308,7 @@ func (w *Watch) session(ctx context.Context, emit func(model.Batch)) (err error)
 					s.live = false // the reader still waits for the answer
 				}
 				if s.busy || e.link != model.Live {
-					e.send(now, nil, nil)
+					e.waits(now, s.ordered, r.announcements.writes)
 				}
 			}
 		}
