@@ -123,8 +123,9 @@ func TestAStallFarAwayIsNotDown(t *testing.T) {
 	servertest.Within(t, 20*time.Second, "the link is down", func() bool { return run.Last().Server.Link == model.Down })
 }
 
-// TestFarAwayInFewRoundTrips: 2,600 keys of four forms at a server that is far away are found and read in at most 15 round
-// trips after each other, those that connect included. Each takes longer than all that the server does for it.
+// TestFarAwayInFewRoundTrips: 2,600 keys of four forms at a server that is far away are found and read in few round trips
+// after each other, those that connect included: in 13, and in up to 17 where a round leaves just before keys are found, so that they
+// wait for the next one.
 func TestFarAwayInFewRoundTrips(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)
@@ -168,7 +169,7 @@ func TestFarAwayInFewRoundTrips(t *testing.T) {
 			after, last = after+1, s.to
 		}
 	}
-	if after > 15 {
+	if after > 17 {
 		t.Errorf("%d round trips after each other, of %d in all, find and read the keys", after, len(trips))
 	}
 	t.Logf("%d round trips after each other, of %d in all", after, len(trips))
