@@ -9,11 +9,10 @@ help: ## lists the targets
 
 # RACES are the packages in which goroutines share something: the race detector is there. Everything else, limiter at full
 # volume, which -short makes less, and the lists of limiters run without it, in a third of the time. Most tests of a
-# package that has a server wait, so that four packages, and eight tests of each, go side by side on two cores. The two that
-# take longest come first, so that neither runs alone at the end.
-RACES := ./limiter/redisstore ./feed/watch ./feed ./feed/connect ./feed/demo ./feed/fire ./feed/metrics ./feed/notify ./feed/relay \
-	./feed/replay ./feed/watch/discover ./feed/watch/health ./feed/watch/hotkeys ./internal/goroutine \
-	./limiter ./limiter/httplimit ./limiter/limitertest ./model/handoff ./tui/class
+# package that has a server wait, so that four packages, and eight tests of each, go side by side on two cores.
+RACES := ./feed ./feed/connect ./feed/demo ./feed/fire ./feed/metrics ./feed/notify ./feed/relay ./feed/replay \
+	./feed/watch ./feed/watch/discover ./feed/watch/health ./feed/watch/hotkeys ./internal/goroutine \
+	./limiter ./limiter/httplimit ./limiter/limitertest ./limiter/redisstore ./model/handoff ./tui/class
 # QUIET are tests that the race detector would make too slow, or whose figures it or a neighbour would change.
 QUIET := ^TestHomemade|^TestFarAwayInFewRoundTrips$$|^TestLuaAgreesWithGo$$|^TestServerClockAgreesWithGo$$
 # RACING are the tests of ./cmd and ./model in which goroutines share something.
