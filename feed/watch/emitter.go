@@ -201,7 +201,8 @@ type announcements struct {
 	events      atomic.Int64 // writes since the last call of cost
 	trips       atomic.Int64 // round trips since the last call of cost
 	unannounced atomic.Int64 // consecutive writes that were found without an announcement
-	proved      atomic.Int64 // when the latest ping was answered, or listening began, in nanoseconds since 1970
+	proved      atomic.Int64 // when the latest ping was answered, or listening began, in nanoseconds since made
+	made        time.Time    // no wall clock, which may be set back, says how old a proof is
 
 	mu     sync.Mutex
 	keys   map[string]int // that were written since the last call of take, with how often; flushed where a database was emptied
@@ -226,7 +227,7 @@ const (
 // newAnnouncements prepares to listen over a client with tracking on, within a budget; nil is for none.
 func newAnnouncements(c redis.UniversalClient, budget float64) *announcements {
 	f := &announcements{most: int64(listenShare * budget / eventPrice.Seconds()), written: handoff.NewSignal(), busy: handoff.NewSignal(),
-		keys: make(map[string]int)}
+		keys: make(map[string]int), made: time.Now()}
 	f.client, _ = c.(*redis.Client)
 	if f.client == nil || f.client.RegisterPushNotificationHandler(hotkeys.Pushed, f, false) != nil {
 		f.client = nil
@@ -243,7 +244,7 @@ func (f *announcements) writes() (n int64, known bool) {
 
 // listening returns since when every write is announced; zero where that is not so, or not proved.
 func (f *announcements) listening() time.Time {
-	if time.Since(time.Unix(0, f.proved.Load())) > listenProof {
+	if time.Since(f.made)-time.Duration(f.proved.Load()) > listenProof {
 		return time.Time{}
 	}
 	return f.since
@@ -340,7 +341,7 @@ func (f *announcements) listen(ctx context.Context) error {
 		return err
 	}
 	f.seen.Add(1)
-	f.proved.Store(time.Now().UnixNano())
+	f.proved.Store(int64(time.Since(f.made)))
 	f.listens(time.Now())
 	defer f.listens(time.Time{})
 	ended := make(chan error, 1)
@@ -353,7 +354,7 @@ func (f *announcements) listen(ctx context.Context) error {
 					return err
 				}
 				if _, ok := m.(*redis.Pong); ok {
-					f.proved.Store(time.Now().UnixNano())
+					f.proved.Store(int64(time.Since(f.made)))
 				}
 			}
 		})
@@ -378,7 +379,7 @@ func (f *announcements) listen(ctx context.Context) error {
 			}
 			from, begun = n, now
 		case <-alive.C:
-			if time.Since(time.Unix(0, f.proved.Load())) > listenSilent {
+			if time.Since(f.made)-time.Duration(f.proved.Load()) > listenSilent {
 				return errUnanswered
 			}
 			f.trips.Add(1)
