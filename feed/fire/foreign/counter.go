@@ -201,8 +201,9 @@ var (
 				return w, nil
 			}
 			state.Start, state.Current = limiter.Instant(now*1e6), n+1
+			expiry := r.At.Millis() + 2000*seconds(r) // by which the key is known, however long the commands are on their way
 			w.Commands = append(w.Commands, []any{"incr", hits.Key}, []any{"set", stamp.Key, now},
-				[]any{"expire", hits.Key, 2 * seconds(r)}, []any{"expire", stamp.Key, 2 * seconds(r)})
+				[]any{"pexpireat", hits.Key, expiry}, []any{"pexpireat", stamp.Key, expiry})
 			w.Decision = r.decide(true, state)
 			return w, nil
 		},
@@ -217,9 +218,8 @@ const ginTime = "ts"
 var errReadAddWrite = errors.New("the key is JSON of hono-rate-limiter's UnstorageStore, which reads, adds and writes one after the " +
 	"other: a request from here could be lost in between, so that none is fired")
 
-// nestThrottler is the Redis storage of @nestjs/throttler: INCR, and PEXPIRE if the counter has no
-// expiry. The first request above the limit sets a block for blockDuration, by default a window.
-// While the block exists, all requests are denied and counted.
+// nestThrottler is the Redis storage of @nestjs/throttler: INCR, and PEXPIRE if the counter has no expiry. The first request above
+// the limit sets a block for blockDuration, by default a window. While the block exists, all requests are denied and counted.
 var nestThrottler = &Writer{
 	Library: "nest-throttler-storage-redis", Algorithm: limiter.FixedWindow, Charged: true, Single: true, Beside: blockedSuffix,
 	Blocks:  true,

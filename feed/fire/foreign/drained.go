@@ -13,16 +13,15 @@ import (
 // start2017 is the epoch of redis_rate's times, in seconds of the Unix epoch.
 const start2017 = 1483228800
 
-// redisRate is GCRA in seconds as floating-point numbers, computed in the same order as in the
-// library, so that every digit is the same. Each product is rounded by a conversion, because a
-// fused multiply-add would change the last digit. Denied requests write nothing.
+// redisRate is GCRA in seconds as floating-point numbers, computed in the same order as in the library, so that every digit is the
+// same. Each product is rounded by a conversion: a fused multiply-add would change the last digit. Denied requests write nothing.
 var redisRate = &Writer{
 	Library: "redis-rate", Algorithm: limiter.GCRA, fetch: one,
 	refund: refundArrival(func(text string) (int64, error) {
 		v, err := float(text, 1e10)
 		return int64(start2017*1e9) + int64(v*1e9), err
-	}, func(key string, tat int64, wait time.Duration) [][]any {
-		return setSeconds(key, float64(tat-start2017*1e9)/1e9, wait.Seconds())
+	}, func(key string, tat, now int64) [][]any {
+		return setSeconds(key, float64(tat-start2017*1e9)/1e9, now, float64(tat-now)/1e9)
 	}),
 	write: func(r *Request) (Written, error) {
 		s, l := &r.Held[0], r.limit()
@@ -43,39 +42,42 @@ var redisRate = &Writer{
 		}
 		w := Written{Decision: r.decide(true, arrival(next))}
 		if wait := next - now; wait > 0 {
-			w.Commands = setSeconds(s.Key, next, wait)
+			w.Commands = setSeconds(s.Key, next, int64(r.At)*1000, wait)
 		}
 		return w, nil
 	},
 }
 
-// setSeconds returns the command that sets an arrival time in seconds since 2017, which is so many ahead.
-func setSeconds(key string, tat, wait float64) [][]any {
-	return [][]any{{"set", key, strconv.FormatFloat(tat, 'g', 17, 64), "ex", int64(math.Ceil(wait))}}
+// setSeconds returns the commands that set an arrival time in seconds since 2017, which is so many after now, in nanoseconds.
+func setSeconds(key string, tat float64, now int64, wait float64) [][]any {
+	return until(key, strconv.FormatFloat(tat, 'g', 17, 64), now+int64(math.Ceil(wait))*1e9)
 }
 
-// arrival returns the state for a theoretical arrival time in seconds since 2017, rounded down to
-// the microsecond as its decoder does.
+// until returns the commands that set a value which expires at an instant in nanoseconds, however long they are on their way: keys
+// are known for those of their library by their expiry.
+func until(key, value string, at int64) [][]any {
+	return [][]any{{"set", key, value}, {"pexpireat", key, at / 1e6}}
+}
+
+// arrival returns the state for an arrival time in seconds since 2017, rounded down to the microsecond as its decoder does.
 func arrival(seconds float64) limiter.State {
 	return limiter.State{Algorithm: limiter.GCRA, TAT: limiter.Instant(start2017*1e6 + int64(seconds*1e6) - 1)}
 }
 
-// throttled is GCRA in whole nanoseconds. The expiry is rounded down to seconds, but is at least
-// one second.
-var throttled = inNanoseconds("throttled", 0, func(key string, tat int64, wait time.Duration) [][]any {
-	return [][]any{{"set", key, strconv.FormatInt(tat, 10), "ex", max(int64(wait/time.Second), 1)}}
+// throttled is GCRA in whole nanoseconds. The expiry is rounded down to seconds, but is at least one second.
+var throttled = inNanoseconds("throttled", 0, func(key string, tat, now int64) [][]any {
+	return until(key, strconv.FormatInt(tat, 10), now+max((tat-now)/1e9, 1)*1e9)
 })
 
-// redisCell is GCRA in whole nanoseconds, as CL.THROTTLE computes it: the key expires at the
-// theoretical arrival time, rounded down to the millisecond, however long the commands are on their way: by
-// that its keys are known. The module reads the host's clock in nanoseconds, but TIME gives only microseconds.
-// Half a microsecond is added, so that the key does not look like one of throttled, whose values are whole microseconds.
-var redisCell = inNanoseconds("redis-cell", 500, func(key string, tat int64, _ time.Duration) [][]any {
-	return [][]any{{"set", key, strconv.FormatInt(tat, 10)}, {"pexpireat", key, tat / 1e6}}
+// redisCell is GCRA in whole nanoseconds, as CL.THROTTLE computes it: the key expires at the theoretical arrival time, rounded down to
+// the millisecond. The module reads the host's clock in nanoseconds, TIME gives microseconds: half a one is added, so that the key
+// does not look like one of throttled, whose values are whole microseconds.
+var redisCell = inNanoseconds("redis-cell", 500, func(key string, tat, _ int64) [][]any {
+	return until(key, strconv.FormatInt(tat, 10), tat)
 })
 
-// setArrival returns the commands that set a theoretical arrival time in nanoseconds, which is wait from now.
-type setArrival func(key string, tat int64, wait time.Duration) [][]any
+// setArrival returns the commands that set a theoretical arrival time; it and now are in nanoseconds.
+type setArrival func(key string, tat, now int64) [][]any
 
 // inNanoseconds returns the writer of a GCRA in whole nanoseconds, by a clock that is ahead by so many.
 func inNanoseconds(library string, ahead int64, set setArrival) *Writer {
@@ -86,7 +88,7 @@ func inNanoseconds(library string, ahead int64, set setArrival) *Writer {
 			now := int64(r.At)*1000 + ahead
 			w, next, err := r.scheduled(now)
 			if err == nil && w.Decision.Allowed {
-				w.Commands = set(r.Held[0].Key, next, time.Duration(next-now))
+				w.Commands = set(r.Held[0].Key, next, now)
 			}
 			return w, err
 		},
@@ -118,9 +120,8 @@ func (r *Request) scheduled(now int64) (w Written, next int64, err error) {
 	return w, next, nil
 }
 
-// Token buckets in whole seconds, in two strings: the tokens left and the second of the last
-// request. A denied request updates both as well, with the tokens refilled by then. Both expire
-// after twice the time that an empty bucket takes to fill, in whole seconds.
+// Token buckets in whole seconds, in two strings: the tokens left and the second of the last request. A denied request updates both
+// as well, with the tokens refilled by then. Both expire after twice the time that an empty bucket takes to fill, in whole seconds.
 var (
 	goZero        = leftBucket("go-zero", ".ts")
 	springGateway = leftBucket("spring-cloud-gateway", ".timestamp")

@@ -241,9 +241,8 @@ func (c Counted) begun(n int, lives time.Duration) bool {
 // latest is how long a request may take from its computation to its write.
 const latest = 5 * time.Second
 
-// CountedSince reports whether a counter created at made counts a request computed at at. The
-// first request of a counter creates it, so that made is later than at by up to latest. made is
-// exact to the millisecond, to which Redis rounds expiries.
+// CountedSince reports whether a counter created at made counts a request computed at at. The first request of a counter creates it,
+// so that made is later than at by up to latest. made is exact to the millisecond, to which Redis rounds expiries.
 func CountedSince(made, at limiter.Instant, first bool) bool {
 	if first {
 		at = at.Add(latest)
@@ -307,7 +306,7 @@ func refundArrival(read func(text string) (tat int64, err error), set setArrival
 		case next <= now:
 			return refunded(units, []any{"del", s.Key})
 		}
-		return refunded(units, set(s.Key, next, time.Duration(next-now))...)
+		return refunded(units, set(s.Key, next, now)...)
 	}
 }
 

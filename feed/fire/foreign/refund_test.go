@@ -26,11 +26,11 @@ func TestRefund(t *testing.T) {
 		given   int64
 		command string // "" none
 	}{
-		"redis_rate":             {redisRate, seconds(50), 2, 2, "[set k " + seconds(30) + " ex 30]"},
+		"redis_rate":             {redisRate, seconds(50), 2, 2, "[set k " + seconds(30) + "][pexpireat k " + nanos(30)[:13] + "]"},
 		"redis_rate, all of it":  {redisRate, seconds(25), 9, 3, "[del k]"},
 		"redis_rate, as new":     {redisRate, seconds(-5), 3, 0, ""},
 		"redis_rate, no key":     {redisRate, "", 3, 0, ""},
-		"throttled":              {throttled, nanos(50.5), 2, 2, "[set k " + nanos(30.5) + " ex 30]"},
+		"throttled":              {throttled, nanos(50.5), 2, 2, "[set k " + nanos(30.5) + "][pexpireat k " + nanos(30)[:13] + "]"},
 		"throttled, all of it":   {throttled, nanos(25), 9, 3, "[del k]"},
 		"throttled, as new":      {throttled, nanos(-5), 9, 0, ""},
 		"redis-cell":             {redisCell, nanos(50.5), 2, 2, "[set k " + nanos(30.5) + "][pexpireat k " + nanos(30.5)[:13] + "]"},
