@@ -178,6 +178,9 @@ func (l *link) fate(err error) (model.Outcome, string) {
 	if errors.Is(err, limiter.ErrUnknownOutcome) {
 		return model.Unanswered, err.Error()
 	}
+	if errors.Is(err, context.Canceled) {
+		return model.Failed, "not sent: firing was ended"
+	}
 	explained := []string{"READONLY", "OOM", "MISCONF", "NOREPLICAS", "BUSY", "LOADING", "CLUSTERDOWN", "MASTERDOWN"}
 	switch code := connect.Code(err); {
 	case code == "NOPERM":
@@ -188,8 +191,7 @@ func (l *link) fate(err error) (model.Outcome, string) {
 	return model.Failed, err.Error()
 }
 
-// account adds the outcome of a request to the audit file and the totals, reports it, and stops
-// firing if the server is in trouble.
+// account adds the outcome of a request to the audit file and the totals, reports it, and stops firing if the server is in trouble.
 func (f *firing) account(fired answered, line entry) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -247,8 +249,8 @@ const (
 	followEvery = time.Second // interval at which the server is checked while an order lasts
 )
 
-// follow checks the server while an order is carried out. It returns an error if the rest must not
-// be sent, because a different server answers or keys are being evicted, and nil once ctx ends.
+// follow checks the server while an order is carried out. It returns an error if the rest must not be sent, because a different server
+// answers or keys are being evicted, and nil once ctx ends.
 func (l *link) follow(ctx context.Context) error {
 	first, evicted, known := l.glance(ctx)
 	for known {
@@ -268,8 +270,7 @@ func (l *link) follow(ctx context.Context) error {
 	return nil
 }
 
-// glance returns the server's run ID and how many keys it has evicted; ok is false if it does not
-// say, and for a cluster.
+// glance returns the server's run ID and how many keys it has evicted; ok is false if it does not say, and for a cluster.
 func (l *link) glance(ctx context.Context) (run string, evicted int, ok bool) {
 	c, single := l.client().(*redis.Client)
 	if !single {

@@ -2,6 +2,7 @@ package fire
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -11,8 +12,19 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed/connect"
+	"ratescope/limiter"
 	"ratescope/model"
 )
+
+// TestEndedOnTheWay: a request that was not sent when firing ended came to nothing; one that was may have been counted.
+func TestEndedOnTheWay(t *testing.T) {
+	if o, why := new(link).fate(context.Canceled); o != model.Failed || why != "not sent: firing was ended" {
+		t.Errorf("not sent: %v, %q", o, why)
+	}
+	if o, why := new(link).fate(fmt.Errorf("%w: %w", limiter.ErrUnknownOutcome, context.Canceled)); o != model.Unanswered {
+		t.Errorf("sent: %v, %q", o, why)
+	}
+}
 
 // TestHold pauses an order for an hour: what was due meanwhile is not made up for, and the rest
 // follows at its rate.

@@ -98,8 +98,7 @@ func (l *link) plainly() sender {
 // errNoScript has the text of the server's own reply, so that the caller sends the script's text.
 var errNoScript = errors.New("NOSCRIPT the server does not know the script yet")
 
-// unknown reports whether a command calls a script by a digest that the server does not know. It asks
-// once for each digest.
+// unknown reports whether a command calls a script by a digest that the server does not know. It asks once for each digest.
 func (l *link) unknown(ctx context.Context, cmd redis.Cmder) bool {
 	name := cmd.Name()
 	if name != "evalsha" && name != "evalsha_ro" || len(cmd.Args()) < 2 {
