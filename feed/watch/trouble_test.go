@@ -119,12 +119,13 @@ func TestWatchingAFullServer(t *testing.T) {
 func TestExactKeysWithoutAWindow(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)
-	start := s.Now().Floor(time.Minute)
-	s.CLI("SET", fmt.Sprintf("{a*b}:sw:%d", start.Millis()), "5", "PX", "119000")
-	s.CLI("SET", fmt.Sprintf("x:y:%d", start.Millis()/1000), "6", "PX", "119000")
-	s.CLI("SET", fmt.Sprintf("{aXb}:sw:%d", start.Millis()), "9", "PX", "119000")
+	const window = 24 * time.Hour // whose edge does not come while the test runs
+	start, lives := s.Now().Floor(window), fmt.Sprint((2*window - time.Second).Milliseconds())
+	s.CLI("SET", fmt.Sprintf("{a*b}:sw:%d", start.Millis()), "5", "PX", lives)
+	s.CLI("SET", fmt.Sprintf("x:y:%d", start.Millis()/1000), "6", "PX", lives)
+	s.CLI("SET", fmt.Sprintf("{aXb}:sw:%d", start.Millis()), "9", "PX", lives)
 	_, got := feedtest.Once(t, feed.Options{URLs: []string{s.URL()}, Keys: []string{"a*b", "x:y", "none"}})
-	if x := got["a*b"]; x.State.Current+x.State.Previous != 5 || x.Target.Algorithm != limiter.SlidingWindow || x.Target.Window != time.Minute {
+	if x := got["a*b"]; x.State.Current+x.State.Previous != 5 || x.Target.Algorithm != limiter.SlidingWindow || x.Target.Window != window {
 		t.Errorf("a*b: %+v of %v", x.State, x.Target)
 	}
 	if x := got["x:y"]; x.State.Current+x.State.Previous != 6 {
