@@ -242,13 +242,12 @@ func (b *wrongDecoder) take(_ limiter.Instant, l *Tracker, _ *model.Reading) (ag
 	if err := cmp.Or(b.typ.Err(), b.ttl.Err()); err != nil {
 		return false, err
 	}
-	typ := b.typ.Val()
-	if !l.key.present(b.ttl.Val(), typ) {
+	exists := l.key.present(b.ttl.Val(), b.typ.Val())
+	if !exists {
 		l.look.wrong = ""
 		l.notes.set(model.WrongType, false)
-		return false, nil
 	}
-	l.changed = l.changed || b.seen != "" && b.seen != typ
-	b.seen = typ
+	l.changed = l.changed || exists && b.seen != "" && b.seen != l.key.typ
+	b.seen = l.key.typ
 	return false, nil
 }

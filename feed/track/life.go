@@ -247,7 +247,7 @@ func (l *Tracker) attachLibrary(f decode.Found) bool {
 func (l *Tracker) misfit(key, typ string, rule limiter.Algorithm) {
 	l.kind = decode.Wrong
 	l.notes.set(model.WrongType, true)
-	l.decoder = &wrongDecoder{key: key}
+	l.decoder = &wrongDecoder{key: key, seen: typ}
 	if rule == limiter.Unknown {
 		l.look.wrong = fmt.Sprintf("holds %s, which is not how a known rate limiter keeps its state: tell its layout by a rule with name, "+
 			"or check its name", article(typ))
@@ -322,7 +322,7 @@ func newDecoder(f decode.Found) decoder {
 	case decode.Bucket:
 		return &valueDecoder{key: f.Key, field: f.Field}
 	case decode.Opaque:
-		return &wrongDecoder{key: f.Key}
+		return &wrongDecoder{key: f.Key, seen: f.Type}
 	}
 	return nil
 }

@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed/decode"
 	"ratescope/feed/decode/library"
@@ -26,6 +29,29 @@ func TestMisfit(t *testing.T) {
 			if contrast := strings.Contains(l.look.wrong, "the rule says"); contrast != (wants(a) != typ) {
 				t.Errorf("%s of %s: %q", typ, a, l.look.wrong)
 			}
+		}
+	}
+}
+
+// TestAMisfitThatChanges: a key that is no limiter is recognized again as soon as it holds something else or is made anew,
+// whatever it held, or that it did not exist, when it was first looked at.
+func TestAMisfitThatChanges(t *testing.T) {
+	for _, c := range []struct {
+		types   string
+		changed bool
+	}{{"string string", false}, {"string none", false}, {"string zset", true}, {"zset", true}, {"none zset", true}, {"none string", true}} {
+		l := &Tracker{Name: "k"}
+		l.misfit("k", "string", limiter.Unknown)
+		b := l.decoder.(*wrongDecoder)
+		for _, typ := range strings.Fields(c.types) {
+			b.typ = redis.NewStatusResult(typ, nil)
+			b.ttl = redis.NewDurationResult(map[bool]time.Duration{true: -2, false: -1}[typ == "none"], nil)
+			if again, err := b.take(0, l, nil); again || err != nil {
+				t.Fatal(again, err)
+			}
+		}
+		if l.Changed() != c.changed {
+			t.Errorf("a string that is then %s: recognized again %v, want %v", c.types, l.Changed(), c.changed)
 		}
 	}
 }
