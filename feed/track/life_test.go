@@ -33,8 +33,8 @@ func TestMisfit(t *testing.T) {
 	}
 }
 
-// TestAMisfitThatChanges: a key that is no limiter is recognized again as soon as it holds something else or is made anew,
-// whatever it held, or that it did not exist, when it was first looked at.
+// TestAMisfitThatChanges: a key that is no limiter is recognized again when it holds something else or is made anew, also where it had
+// changed or did not exist at the first look.
 func TestAMisfitThatChanges(t *testing.T) {
 	for _, c := range []struct {
 		types   string
@@ -44,8 +44,11 @@ func TestAMisfitThatChanges(t *testing.T) {
 		l.misfit("k", "string", limiter.Unknown)
 		b := l.decoder.(*wrongDecoder)
 		for _, typ := range strings.Fields(c.types) {
-			b.typ = redis.NewStatusResult(typ, nil)
-			b.ttl = redis.NewDurationResult(map[bool]time.Duration{true: -2, false: -1}[typ == "none"], nil)
+			ttl := time.Duration(-1) // as go-redis says that a key does not expire, and -2 that there is none
+			if typ == "none" {
+				ttl = -2
+			}
+			b.typ, b.ttl = redis.NewStatusResult(typ, nil), redis.NewDurationResult(ttl, nil)
 			if again, err := b.take(0, l, nil); again || err != nil {
 				t.Fatal(again, err)
 			}

@@ -48,13 +48,13 @@ var redisRate = &Writer{
 	},
 }
 
-// setSeconds returns the commands that set an arrival time in seconds since 2017, which is so many after now, in nanoseconds.
+// setSeconds returns the commands that set an arrival time in seconds since 2017, wait seconds after now, which is in nanoseconds.
 func setSeconds(key string, tat float64, now int64, wait float64) [][]any {
 	return until(key, strconv.FormatFloat(tat, 'g', 17, 64), now+int64(math.Ceil(wait))*1e9)
 }
 
-// until returns the commands that set a value which expires at an instant in nanoseconds, however long they are on their way: keys
-// are known for those of their library by their expiry.
+// until returns the commands that set a value which expires at an instant, in nanoseconds. By their expiry the keys of a library are
+// recognized, so that it must not depend on how long the commands are on their way.
 func until(key, value string, at int64) [][]any {
 	return [][]any{{"set", key, value}, {"pexpireat", key, at / 1e6}}
 }
