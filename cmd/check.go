@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"text/template"
 	"time"
 
@@ -154,9 +155,9 @@ func (f *checkFlags) print(page checkPage, asJSON bool, out io.Writer) (err erro
 	case asJSON:
 		err = report.WriteJSON(out, page.Report)
 	case f.markdown:
-		err = textPages.ExecuteTemplate(out, "check.md", page)
+		err = textPages().ExecuteTemplate(out, "check.md", page)
 	default:
-		err = textPages.ExecuteTemplate(out, "check.txt", page)
+		err = textPages().ExecuteTemplate(out, "check.txt", page)
 	}
 	if err == nil && !page.OK() {
 		faults := collect.Map(collect.Only(page.Findings, func(f bench.Finding) bool { return f.Fault }),
@@ -244,7 +245,8 @@ func saveScenarios(folder string, r *bench.Report) error {
 var pageFiles embed.FS
 
 // textPages are the forms in which reports are printed.
-var textPages = template.Must(template.New("").Funcs(identifyWords).Funcs(template.FuncMap{
+var textPages = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(identifyWords).Funcs(template.FuncMap{
 	"join": strings.Join, "word": report.Word,
 	"clean": safetext.Clean, "sentence": safetext.Sentence, "length": format.Length, "plural": format.Plural, "words": bench.Words,
 	"title": describe.Title, "terms": scenario.Words, "forever": func() time.Duration { return bench.Forever },
@@ -260,6 +262,7 @@ var textPages = template.Must(template.New("").Funcs(identifyWords).Funcs(templa
 	"instant": func(ms *int64) string { return report.Instant(*ms) },
 	"cell":    func(text string) string { return strings.ReplaceAll(safetext.Sentence(text), "|", `\|`) },
 }).ParseFS(pageFiles, "pages/*"))
+})
 
 type checkPage struct {
 	*bench.Report

@@ -145,7 +145,7 @@ func (f *fireAccount) Add(a model.Fired) string {
 	id, _, _ := strings.Cut(a.Audit, ".")
 	f.Summary = fireSummary{id, f.outcomes.Admitted, f.outcomes.Denied, f.outcomes.Failed, f.outcomes.Unanswered}
 	var b strings.Builder
-	_ = textPages.ExecuteTemplate(&b, "line", map[string]any{"n": len(f.Requests), "r": r, "err": report.Text(r.err)})
+	_ = textPages().ExecuteTemplate(&b, "line", map[string]any{"n": len(f.Requests), "r": r, "err": report.Text(r.err)})
 	return b.String()
 }
 
@@ -158,7 +158,7 @@ func (f *fireAccount) JSON(w io.Writer) error {
 func (f *fireAccount) Total() string {
 	f.finish()
 	var b strings.Builder
-	_ = textPages.ExecuteTemplate(&b, "total", f) // a Builder takes all
+	_ = textPages().ExecuteTemplate(&b, "total", f) // a Builder takes all
 	return b.String()
 }
 
@@ -267,5 +267,5 @@ func (f *fireAccount) Verdict() string {
 // Markdown prints the report of an order: what was forecast, what happened, and what is left.
 func (f *fireAccount) Markdown(w io.Writer) error {
 	f.finish()
-	return textPages.ExecuteTemplate(w, "fire.md", f)
+	return textPages().ExecuteTemplate(w, "fire.md", f)
 }

@@ -308,7 +308,7 @@ func (i limitersFound) String() string {
 			evidence, report.Word(g.Algorithm), windowText(g.Window), report.Number(g.Limit), report.Word(g.LimitFrom))
 	}
 	var b strings.Builder
-	_ = textPages.ExecuteTemplate(&b, "identify.txt", map[string]any{ // a Builder takes all
+	_ = textPages().ExecuteTemplate(&b, "identify.txt", map[string]any{ // a Builder takes all
 		"i": i, "server": i.server.Clean(), "others": i.others(), "table": c.String(),
 		"most": mostCandidates, "more": len(i.Candidates) - mostCandidates,
 	})

@@ -3,12 +3,13 @@ package cmd
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"runtime/debug"
 
 	mango "github.com/muesli/mango-cobra"
 	"github.com/muesli/roff"
 	"github.com/spf13/cobra"
+
+	"ratescope/model/collect"
 )
 
 func newManual(p *program) *cobra.Command {
@@ -19,14 +20,14 @@ func newManual(p *program) *cobra.Command {
 			return fmt.Errorf("the manual page cannot be written: %w", err)
 		}
 		day := built("vcs.time")
-		text := heading.ReplaceAllString(page.Build(roff.NewDocument()), `${1}"`+day[:min(len("2006-01-02"), len(day))]+`"`)
+		text := heading().ReplaceAllString(page.Build(roff.NewDocument()), `${1}"`+day[:min(len("2006-01-02"), len(day))]+`"`)
 		_, err = fmt.Fprintln(c.OutOrStdout(), text)
 		return err
 	})
 }
 
 // heading is the line of the page that has today's date.
-var heading = regexp.MustCompile(`(?m)^(\.TH \S+ 1 )"[^"]*"`)
+var heading = collect.Regexp(`(?m)^(\.TH \S+ 1 )"[^"]*"`)
 
 // built returns what the build says of itself under a name, such as that of the commit; "" when it does not say.
 func built(name string) string {

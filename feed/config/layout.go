@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"ratescope/feed/decode"
 	"ratescope/feed/decode/form"
 	"ratescope/limiter"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 )
 
@@ -82,12 +82,12 @@ func within(n *yaml.Node, from, to int) *yaml.Node {
 }
 
 // braced finds a word in braces, which may have a form behind it.
-var braced = regexp.MustCompile(`\{([A-Za-z]+)(?::([^{}]*))?\}`)
+var braced = collect.Regexp(`\{([A-Za-z]+)(?::([^{}]*))?\}`)
 
 // checkBraces says where the name of keys has a word in braces that was probably meant to be {who} or {window:FORM}, or a
 // form that is none. Other braces are themselves.
 func checkBraces(n *yaml.Node, name string) error {
-	for _, found := range braced.FindAllStringSubmatchIndex(name, -1) {
+	for _, found := range braced().FindAllStringSubmatchIndex(name, -1) {
 		place := within(n, found[0], found[1])
 		whole, word, words := name[found[0]:found[1]], name[found[2]:found[3]], []string{"window"}
 		if found[4] < 0 && !strings.Contains(name, "{who}") {
@@ -232,7 +232,7 @@ func readZone(p **time.Location) func(*yaml.Node) error {
 		zone, err := time.LoadLocation(n.Value)
 		if err != nil || n.Value == "" || n.Value == "Local" {
 			meant, slipped := Closest(n.Value, zones)
-			if found := offset.FindStringSubmatch(n.Value); found != nil {
+			if found := offset().FindStringSubmatch(n.Value); found != nil {
 				meant, slipped = fmt.Sprintf("%s%02s:%s", found[1], found[2], cmp.Or(found[3], "00")), true
 			}
 			if slipped {
@@ -246,7 +246,7 @@ func readZone(p **time.Location) func(*yaml.Node) error {
 }
 
 // offset finds what is meant to be +09:00.
-var offset = regexp.MustCompile(`^([+-])(\d{1,2}):?(\d\d)?$`)
+var offset = collect.Regexp(`^([+-])(\d{1,2}):?(\d\d)?$`)
 
 // zones are the time zones that a slip of the pen is corrected to.
 var zones = strings.Fields(`UTC Europe/London Europe/Paris Europe/Berlin Europe/Madrid Europe/Rome Europe/Kyiv Europe/Moscow

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -203,11 +202,11 @@ func (m *merger) before(line int, text string) place {
 }
 
 // nothing is a section that is there and has nothing in it, in a line of its own.
-var nothing = regexp.MustCompile(`^ *rules:([ \t]*(?:~|null|\[[ \t]*\])?)[ \t]*(?:#.*)?\r?\n?$`)
+var nothing = collect.Regexp(`^ *rules:([ \t]*(?:~|null|\[[ \t]*\])?)[ \t]*(?:#.*)?\r?\n?$`)
 
 // empty returns the place below the name of a section with nothing in it.
 func (m *merger) empty(line int) []place {
-	at := nothing.FindStringSubmatchIndex(m.lines[line])
+	at := nothing().FindStringSubmatchIndex(m.lines[line])
 	if at == nil {
 		return nil
 	}

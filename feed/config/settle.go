@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -267,12 +266,12 @@ var (
 )
 
 // nameWord finds the words of a name that a program chose, and {who}.
-var nameWord = regexp.MustCompile(`\{who\}|[A-Za-z_]*[A-Za-z]`)
+var nameWord = collect.Regexp(`\{who\}|[A-Za-z_]*[A-Za-z]`)
 
 // neighbours returns names as a rule writes them, in which a word stands in the place of one of name, or behind or before one, or
 // behind {who}.
 func neighbours(name string, words []string) (all []string) {
-	for _, at := range nameWord.FindAllStringIndex(name, -1) {
+	for _, at := range nameWord().FindAllStringIndex(name, -1) {
 		for _, w := range words {
 			if all = append(all, name[:at[1]]+":"+w+name[at[1]:]); name[at[0]] != '{' {
 				all = append(all, name[:at[0]]+w+name[at[1]:], name[:at[0]]+w+":"+name[at[0]:])

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -207,7 +206,7 @@ func (g *suggester) text(text string) {
 	switch {
 	case isTime: // another may as well be the time from which the next request is admitted
 		ends := g.expires != 0
-		if fullWord.MatchString(g.base.Name) && (ends || g.windowed) || ends && at.Sub(g.expires).Abs() <= 2*time.Second {
+		if fullWord().MatchString(g.base.Name) && (ends || g.windowed) || ends && at.Sub(g.expires).Abs() <= 2*time.Second {
 			g.add("a theoretical arrival time (TAT)", "", func(e *Entry) { e.Read, e.Unit = "tat", units[unit] })
 		}
 		return
@@ -233,7 +232,7 @@ func (g *suggester) text(text string) {
 		flatten(v, "", fields, lists)
 		g.blocks(fields)
 		for _, name := range slices.Sorted(maps.Keys(lists)) {
-			if fieldName.MatchString(name) {
+			if fieldName().MatchString(name) {
 				g.jsonLog("json "+name, lists[name])
 			}
 		}
@@ -313,7 +312,7 @@ func (g *suggester) hash(s *decode.Sample) {
 	for name, v := range fields {
 		unit := decode.UnitOf(v, g.now)
 		if unit != 0 && s.Whole &&
-			(name == "tat" || len(s.Fields) == 1 && arrivalWord.MatchString(name) && decode.InstantIn(v, unit) > g.now) {
+			(name == "tat" || len(s.Fields) == 1 && arrivalWord().MatchString(name) && decode.InstantIn(v, unit) > g.now) {
 			g.add("a theoretical arrival time (TAT)", "", func(e *Entry) { e.Read, e.At, e.Unit = "tat", name, units[unit] })
 			return
 		}
@@ -364,26 +363,26 @@ func (g *suggester) slices(s *decode.Sample) (slice, unit time.Duration) {
 const mostSuggested = 8
 
 // endWord finds the name of a time at which something ends.
-var endWord = regexp.MustCompile(`(?i)reset|expir|until|ends?$`)
+var endWord = collect.Regexp(`(?i)reset|expir|until|ends?$`)
 
 // Names of the time at which a bucket is full, and of that at which the next request may come, too.
-var fullWord, arrivalWord = regexp.MustCompile(`(?i)(^|[^a-z])(tat|full|refill|arrival)`),
-	regexp.MustCompile(`(?i)^(tat|full|next|arrival|free|ready|allow)`)
+var fullWord, arrivalWord = collect.Regexp(`(?i)(^|[^a-z])(tat|full|refill|arrival)`),
+	collect.Regexp(`(?i)^(tat|full|next|arrival|free|ready|allow)`)
 
 // blockField finds the name of a time until which everything is denied.
-var blockField = regexp.MustCompile(`(?i)(block|lock|ban|jail|mute|suspend)(ed|ned|ded)?_?(until|till|expir|ends?$)`)
+var blockField = collect.Regexp(`(?i)(block|lock|ban|jail|mute|suspend)(ed|ned|ded)?_?(until|till|expir|ends?$)`)
 
 // blocks takes the field with the time until which everything is denied for that of all readings.
 func (g *suggester) blocks(of map[string]float64) {
 	for name, v := range of {
-		if blockField.MatchString(name) {
+		if blockField().MatchString(name) {
 			g.base.Block = strings.TrimSpace("field " + name + " " + units[decode.UnitOf(v, g.now)])
 		}
 	}
 }
 
 // fieldName finds a name that a program gives to a field, and no id.
-var fieldName = regexp.MustCompile(`^[A-Za-z_][A-Za-z_.-]{0,30}\d?$`)
+var fieldName = collect.Regexp(`^[A-Za-z_][A-Za-z_.-]{0,30}\d?$`)
 
 // fields suggests readings of the numbers of a hash or an object: an amount and when that was true, or a number
 // and when it ends. before is the word that stands before a field.
@@ -394,7 +393,7 @@ func (g *suggester) fields(of map[string]float64, before string) {
 	amounts, at := []string{}, []string{}
 	for _, name := range slices.Sorted(maps.Keys(of)) {
 		switch {
-		case !fieldName.MatchString(name) || blockField.MatchString(name) || len(of) > 2 && termWord.MatchString(name):
+		case !fieldName().MatchString(name) || blockField().MatchString(name) || len(of) > 2 && termWord().MatchString(name):
 		case decode.UnitOf(of[name], g.now) != 0:
 			at = append(at, name)
 		default:
@@ -413,7 +412,7 @@ func (g *suggester) fields(of map[string]float64, before string) {
 	}
 	for _, t := range at {
 		unit := decode.UnitOf(of[t], g.now)
-		ahead := decode.InstantIn(of[t], unit) > g.now || endWord.MatchString(t)
+		ahead := decode.InstantIn(of[t], unit) > g.now || endWord().MatchString(t)
 		for _, n := range amounts {
 			word, _, _ := strings.Cut(n, "_")
 			alike := func(t string) bool { return strings.HasPrefix(t, word+"_") }
@@ -437,10 +436,10 @@ func (g *suggester) fields(of map[string]float64, before string) {
 }
 
 // termWord finds the name of what limits, which is no count.
-var termWord = regexp.MustCompile(`(?i)^(max|limit|capacity|period|window|burst|rate)(_?(ms|s|sec|seconds|count|size|requests))?$`)
+var termWord = collect.Regexp(`(?i)^(max|limit|capacity|period|window|burst|rate)(_?(ms|s|sec|seconds|count|size|requests))?$`)
 
 // levelWord finds the name of what a bucket that leaks holds.
-var levelWord = regexp.MustCompile(`(?i)level|water|volume|backlog|excess`)
+var levelWord = collect.Regexp(`(?i)level|water|volume|backlog|excess`)
 
 // filled suggests readings of an amount and of a time of the past, the likeliest by the names of their fields first.
 func (g *suggester) filled(amount, at, unit string) {
@@ -450,7 +449,7 @@ func (g *suggester) filled(amount, at, unit string) {
 	}
 	_, word, _ := strings.Cut(amount, " ")
 	_, began, _ := strings.Cut(at, " ")
-	if levelWord.MatchString(word) {
+	if levelWord().MatchString(word) {
 		readings[0], readings[1] = readings[1], readings[0]
 	} else if begins := naming.Holds(naming.Begins, began); naming.Holds(naming.Counts, word) ||
 		begins && !naming.Holds(naming.Tokens, word) {

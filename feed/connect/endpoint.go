@@ -13,7 +13,6 @@ import (
 	"net"
 	"net/url"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -149,15 +148,15 @@ func badURL(raw, why string) error {
 }
 
 // bare is an address that was written without a scheme, and that can hold no password.
-var bare = regexp.MustCompile(`^([A-Za-z0-9._-]+|\[[0-9a-fA-F:]+\])(:[0-9]*)?(/[0-9]*)?$`)
+var bare = collect.Regexp(`^([A-Za-z0-9._-]+|\[[0-9a-fA-F:]+\])(:[0-9]*)?(/[0-9]*)?$`)
 
 // noScheme returns the error of an address that was written as other programs take it, without a
 // scheme, with the URL to write instead; nil when raw is anything else.
 func noScheme(raw string) error {
 	switch {
-	case bare.MatchString(raw):
+	case bare().MatchString(raw):
 		return fmt.Errorf("URL %q does not parse: it names no scheme; write redis://%s, or rediss:// with TLS", raw, raw)
-	case strings.HasPrefix(raw, "/") && address.MatchString(raw):
+	case strings.HasPrefix(raw, "/") && address().MatchString(raw):
 		return fmt.Errorf("URL %q does not parse: it names no scheme; write unix://%s", raw, raw)
 	}
 	return nil
@@ -198,7 +197,7 @@ func parseServer(raw string, u *url.URL) (*redis.Options, error) {
 }
 
 // address is what a person may see of a host and a path that come before no password.
-var address = regexp.MustCompile(`^[A-Za-z0-9._:\[\],/-]*$`)
+var address = collect.Regexp(`^[A-Za-z0-9._:\[\],/-]*$`)
 
 // redact removes the password and the options of a URL, also of one that does not parse. The user name stays. Of a URL in which they
 // cannot be told apart from the rest only the scheme stays.
@@ -217,7 +216,7 @@ func redact(raw string) string {
 		rest = before
 	default:
 		user, _, _ := strings.Cut(before[:at], ":")
-		if rest = before[at+1:]; !address.MatchString(rest) || strings.Contains(raw[len(scheme)+at+1:], "@") {
+		if rest = before[at+1:]; !address().MatchString(rest) || strings.Contains(raw[len(scheme)+at+1:], "@") {
 			return scheme + "…" // an @ and a ? in the password
 		}
 		if user != "" {

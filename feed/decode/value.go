@@ -3,12 +3,12 @@ package decode
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/model/collect"
 )
 
 // moment is an instant with a fraction of a microsecond, as this library writes it:
@@ -177,11 +177,11 @@ func LeadingTime(text string) (number string, ok bool) {
 }
 
 // serialized finds a whole number that is written with its type: by Jackson, by PHP, and as a text of JSON.
-var serialized = regexp.MustCompile(`^(?:\["java\.lang\.(?:Integer|Long)",(\d{1,15})\]|i:(\d{1,15});|"(\d{1,15})")$`)
+var serialized = collect.Regexp(`^(?:\["java\.lang\.(?:Integer|Long)",(\d{1,15})\]|i:(\d{1,15});|"(\d{1,15})")$`)
 
 // Serialized returns the whole number that a text writes with its type, "" where it is none.
 func Serialized(text string) string {
-	if found := serialized.FindStringSubmatch(text); found != nil {
+	if found := serialized().FindStringSubmatch(text); found != nil {
 		return found[1] + found[2] + found[3]
 	}
 	return ""

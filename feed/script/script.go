@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,14 +50,14 @@ var words = map[string]func(v *Values) string{
 var Default = Call{Keys: []string{"{who}"}, Args: []string{"{limit}", "{window_ms}", "{now_ms}", "{cost}"}}
 
 // word finds a word in braces; what else stands in braces is itself, as the hash tag of a cluster.
-var word = regexp.MustCompile(`\{[a-z_]+\}`)
+var word = collect.Regexp(`\{[a-z_]+\}`)
 
 // Parse reads a call. Keys may hold braces of any other meaning; an argument that is a word in braces
 // alone has to be one that is known.
 func Parse(keys, args []string, admitted string) (Call, error) {
 	c := Call{Keys: keys, Args: args}
 	for _, a := range args {
-		if name := strings.Trim(a, "{}"); word.FindString(a) == a && a != "" && words[name] == nil {
+		if name := strings.Trim(a, "{}"); word().FindString(a) == a && a != "" && words[name] == nil {
 			return c, fmt.Errorf("%s is no argument of a script that is known: use %s", a, strings.Join(Words(), ", "))
 		}
 	}
@@ -145,13 +144,13 @@ type Admitted struct {
 	denies  bool   // an error that the script returns denies
 }
 
-var admitted = regexp.MustCompile(`^(?:\[([1-9]\d{0,3}|[A-Za-z_]\w*)\])?(?:(=|>=|>|<=|<)?(-?\d{1,18}(?:\.\d+)?)|=?([A-Za-z][\w-]*))$`)
+var admitted = collect.Regexp(`^(?:\[([1-9]\d{0,3}|[A-Za-z_]\w*)\])?(?:(=|>=|>|<=|<)?(-?\d{1,18}(?:\.\d+)?)|=?([A-Za-z][\w-]*))$`)
 
 // ParseAdmitted reads which replies admit: 1, 0, >=0, OK, nil, any, [2]=1, [allowed]=1, and with /error behind it that
 // an error which the script returns denies. Empty is 1.
 func ParseAdmitted(text string) (a Admitted, err error) {
 	form, denies := strings.CutSuffix(text, "/error")
-	parts := admitted.FindStringSubmatch(form)
+	parts := admitted().FindStringSubmatch(form)
 	switch {
 	case text == "" || form == "1" || form == "true":
 		return Admitted{denies: denies}, nil

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"hash/maphash"
 	"maps"
-	"regexp"
 	"slices"
 	"time"
 
@@ -105,7 +104,7 @@ func (l *Tracker) misread(r *model.Reading) bool {
 	windows, left, expires := Sign{Pattern: of}, Sign{Pattern: of, Left: true}, Sign{Pattern: of, Expires: true}
 	switch b := l.decoder.(type) {
 	case *singleDecoder:
-		seen, w, short := l.inferred.Terms(of), l.aim.target.Window, shortNumber.MatchString(b.key)
+		seen, w, short := l.inferred.Terms(of), l.aim.target.Window, shortNumber().MatchString(b.key)
 		now := comesRound(b.key, w, r.At) // a key mostly expires within two windows of its own
 		before := comesRound(b.key, w, r.At.Add(-w)) || comesRound(b.key, w, r.At.Add(-2*w))
 		ids := Sign{Pattern: of, IDs: true}
@@ -182,7 +181,7 @@ func comesRound(key string, window time.Duration, at limiter.Instant) bool {
 }
 
 // shortNumber finds what may be the number of a window that comes round.
-var shortNumber = regexp.MustCompile(`(?:^|[:_./|-])\d{1,4}(?:$|[:_./|-])`)
+var shortNumber = collect.Regexp(`(?:^|[:_./|-])\d{1,4}(?:$|[:_./|-])`)
 
 // notes are those of all further readings. The zero value has none.
 type notes struct {

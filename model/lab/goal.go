@@ -3,7 +3,6 @@ package lab
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -53,7 +52,7 @@ type Goal struct {
 }
 
 // valueOf reads what a value is of a limit.
-var valueOf = regexp.MustCompile(`^(?:(burst)\+|(\d)\*)?(limit|share)([+-]\d)?$`)
+var valueOf = collect.Regexp(`^(?:(burst)\+|(\d)\*)?(limit|share)([+-]\d)?$`)
 
 // under returns the goal with its value for a limit.
 func (g Goal) under(l limiter.Limit) Goal {
@@ -84,7 +83,7 @@ func (l *Lesson) otherwise(r *Run, remark string) string {
 
 // ofLimit returns a value of a limit, as valueOf reads it.
 func ofLimit(text string, l limiter.Limit) (n int64, ok bool) {
-	m := valueOf.FindStringSubmatch(text)
+	m := valueOf().FindStringSubmatch(text)
 	if m == nil {
 		return 0, false
 	}
@@ -119,7 +118,7 @@ func (g Goal) check(into []Candidate) error {
 	if g.Kind == GoalDisagree && (other < 0 || other == of) {
 		return fmt.Errorf("goal disagree: %q is not another one of the algorithms compared", g.Other)
 	}
-	if g.ValueOf != "" && !valueOf.MatchString(g.ValueOf) {
+	if g.ValueOf != "" && !valueOf().MatchString(g.ValueOf) {
 		return fmt.Errorf("goal %s: %q is no value of the limit: use 2*limit, burst+limit, 3*share and the like", g.Kind, g.ValueOf)
 	}
 	if !kind.told(g) {

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -248,7 +247,7 @@ type facts struct {
 	span     time.Duration    // how long that took, or how late a request was
 }
 
-var factName = regexp.MustCompile(`\{[^{}\n]*\}`)
+var factName = collect.Regexp(`\{[^{}\n]*\}`)
 
 // fill puts the numbers in the place of their names. A name that is not known stays.
 func (f facts) fill(text string) string {
@@ -265,7 +264,7 @@ type Part struct{ Text, Name string }
 // parts returns a text in pieces, each number apart.
 func (f facts) parts(text string) (list []Part) {
 	at := 0
-	for _, m := range factName.FindAllStringIndex(text, -1) {
+	for _, m := range factName().FindAllStringIndex(text, -1) {
 		name := text[m[0]+1 : m[1]-1]
 		value, ok := f.value(name)
 		if !ok {
@@ -408,7 +407,7 @@ func (l *Lesson) Hint(r *Run) string {
 }
 
 // ofSteps are the names of numbers that hold under the terms of the lesson alone: those of its steps.
-var ofSteps = regexp.MustCompile(`\{(given|solution|table|values)`)
+var ofSteps = collect.Regexp(`\{(given|solution|table|values)`)
 
 // Sentence returns the task in pieces, see Task. The lesson has one. Numbers of the lesson's own terms, which are not those
 // of the run, have no name.
@@ -433,7 +432,7 @@ func (l *Lesson) fill(text string, r *Run) string {
 // lesson's steps has the numbers of its own terms, and says so.
 func (l *Lesson) facts(text string, r *Run) (string, facts) {
 	f := facts{run: r, lesson: l}
-	if own := l.Setup(); ofSteps.MatchString(text) && (r.setup.Limit != own.Limit || r.setup.Convention != own.Convention) {
+	if own := l.Setup(); ofSteps().MatchString(text) && (r.setup.Limit != own.Limit || r.setup.Convention != own.Convention) {
 		f.run = NewRun(own, NewWorkload(nil))
 		text = "Under {limit} in {window}: " + text
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -361,11 +360,11 @@ func ReadAccessLog(r io.Reader) (Trace, error) {
 }
 
 // logLine finds the host and the time in a line.
-var logLine = regexp.MustCompile(`^([^ ]+) [^\[]*\[([^\]]*)\]`)
+var logLine = collect.Regexp(`^([^ ]+) [^\[]*\[([^\]]*)\]`)
 
 // readLine takes the host and the time from one line.
 func readLine(line string) (host string, at time.Time, ok bool) {
-	m := logLine.FindStringSubmatch(line)
+	m := logLine().FindStringSubmatch(line)
 	if m == nil {
 		return "", at, false
 	}

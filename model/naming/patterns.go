@@ -334,31 +334,31 @@ var escapes = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
 // dates are calendars in names, whose groups together are a date as Go writes it, and how long ago or ahead that is at most in
 // the name of a window of these hours, or of a month.
 var dates = [...]struct {
-	shape  *regexp.Regexp
+	shape  func() *regexp.Regexp
 	layout string
 	within time.Duration
 }{
-	{regexp.MustCompile(`(?:^|\D)(20\d\d)\D?(0[1-9]|1[0-2])\D?([0-2]\d|3[01])`), "20060102", 32 * day},
-	{regexp.MustCompile(`(?:^|\D)(20\d\d)\D?(0[1-9]|1[0-2])(?:$|\D)`), "200601", 63 * day},
-	{regexp.MustCompile(`(?:^|\D)(0[1-9]|1[0-2])[-/._]?(20\d\d)(?:$|\D)`), "012006", 63 * day},
-	{regexp.MustCompile(`(?:^|\D)(20\d\d)[-/._]?([0-3]\d\d)(?:$|\D)`), "2006002", 32 * day},
-	{regexp.MustCompile(`(?:^|\D)([0-2]\d|3[01])[-/._]?(0[1-9]|1[0-2])[-/._]?(20\d\d)(?:$|\D)`), "02012006", 32 * day},
-	{regexp.MustCompile(`(?:^|\D)(0[1-9]|1[0-2])[-/._]?([0-2]\d|3[01])[-/._]?(20\d\d)(?:$|\D)`), "01022006", 32 * day},
-	{regexp.MustCompile(`(?:^|\D)(\d{6})(?:\d\d){1,3}(?:$|\D)`), "060102", 32 * day}, // a year of two digits, with its hour
-	{regexp.MustCompile(`(?:^|\D)(\d\d)[-/._]?(\d\d)[-/._]?(\d\d)(?:$|\D)`), "060102", 2 * day},
-	{regexp.MustCompile(`(?:^|\D)(\d\d)[-/._]?(\d\d)[-/._]?(\d\d)(?:$|\D)`), "020106", 2 * day},
-	{regexp.MustCompile(`(?:^|\D)(\d\d)[-/._]?(\d\d)[-/._]?(\d\d)(?:$|\D)`), "010206", 2 * day},
+	{collect.Regexp(`(?:^|\D)(20\d\d)\D?(0[1-9]|1[0-2])\D?([0-2]\d|3[01])`), "20060102", 32 * day},
+	{collect.Regexp(`(?:^|\D)(20\d\d)\D?(0[1-9]|1[0-2])(?:$|\D)`), "200601", 63 * day},
+	{collect.Regexp(`(?:^|\D)(0[1-9]|1[0-2])[-/._]?(20\d\d)(?:$|\D)`), "012006", 63 * day},
+	{collect.Regexp(`(?:^|\D)(20\d\d)[-/._]?([0-3]\d\d)(?:$|\D)`), "2006002", 32 * day},
+	{collect.Regexp(`(?:^|\D)([0-2]\d|3[01])[-/._]?(0[1-9]|1[0-2])[-/._]?(20\d\d)(?:$|\D)`), "02012006", 32 * day},
+	{collect.Regexp(`(?:^|\D)(0[1-9]|1[0-2])[-/._]?([0-2]\d|3[01])[-/._]?(20\d\d)(?:$|\D)`), "01022006", 32 * day},
+	{collect.Regexp(`(?:^|\D)(\d{6})(?:\d\d){1,3}(?:$|\D)`), "060102", 32 * day}, // a year of two digits, with its hour
+	{collect.Regexp(`(?:^|\D)(\d\d)[-/._]?(\d\d)[-/._]?(\d\d)(?:$|\D)`), "060102", 2 * day},
+	{collect.Regexp(`(?:^|\D)(\d\d)[-/._]?(\d\d)[-/._]?(\d\d)(?:$|\D)`), "020106", 2 * day},
+	{collect.Regexp(`(?:^|\D)(\d\d)[-/._]?(\d\d)[-/._]?(\d\d)(?:$|\D)`), "010206", 2 * day},
 }
 
 const day = 24 * time.Hour
 
 var (
-	numbers  = regexp.MustCompile(`\d{4,14}`)
-	numerals = regexp.MustCompile(`[0-9a-z]{5,8}`) // a number to a base above ten
-	weeks    = regexp.MustCompile(`(?:^|\D)20\d\d[-_.]?(?:[Ww][0-5]\d|[Qq][1-4])(?:$|\D)`)
-	weekly   = regexp.MustCompile(`(?i)(?:^|[^a-z0-9])(?:20\d\d[-_.:/]?|w(?:k|eek)?[-_.:]?)([0-5]\d)(?:$|\D)`)
-	months   = regexp.MustCompile(`(?i)(?:^|[^a-z])(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*[-_./]?20\d\d(?:$|\D)`)
-	minutes  = regexp.MustCompile(`(?:^|[:_./|-])(?:[0-3]\d)?([0-2]\d)[-:._]?([0-5]\d)(?:$|[:_./|-])`) // also behind a day
+	numbers  = collect.Regexp(`\d{4,14}`)
+	numerals = collect.Regexp(`[0-9a-z]{5,8}`) // a number to a base above ten
+	weeks    = collect.Regexp(`(?:^|\D)20\d\d[-_.]?(?:[Ww][0-5]\d|[Qq][1-4])(?:$|\D)`)
+	weekly   = collect.Regexp(`(?i)(?:^|[^a-z0-9])(?:20\d\d[-_.:/]?|w(?:k|eek)?[-_.:]?)([0-5]\d)(?:$|\D)`)
+	months   = collect.Regexp(`(?i)(?:^|[^a-z])(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*[-_./]?20\d\d(?:$|\D)`)
+	minutes  = collect.Regexp(`(?:^|[:_./|-])(?:[0-3]\d)?([0-2]\d)[-:._]?([0-5]\d)(?:$|[:_./|-])`) // also behind a day
 )
 
 // recentMinutes is how old the minute of a day may be that is taken for a window: longer ago it is likelier another number.
@@ -370,20 +370,20 @@ const recentMinutes = 10
 // base above ten are read as well.
 func Dated(name string, length time.Duration, now limiter.Instant) bool {
 	t := now.Time().UTC()
-	for _, at := range numbers.FindAllString(name, -1) {
+	for _, at := range numbers().FindAllString(name, -1) {
 		if n, err := strconv.ParseInt(at, 10, 64); err == nil && instantNear(n, now) || Recent(n, now) || numberOf(n, length, now, 12) ||
 			at == t.Format("00215") || at == t.Add(-time.Hour).Format("00215") {
 			return true
 		}
 	}
 	for _, c := range dates {
-		for _, found := range c.shape.FindAllStringSubmatch(name, -1) {
+		for _, found := range c.shape().FindAllStringSubmatch(name, -1) {
 			if date, err := time.Parse(c.layout, strings.Join(found[1:], "")); err == nil && t.Sub(date).Abs() < c.within {
 				return true
 			}
 		}
 	}
-	for _, found := range minutes.FindAllStringSubmatch(name, -1) {
+	for _, found := range minutes().FindAllStringSubmatch(name, -1) {
 		hour, _ := strconv.Atoi(found[1])
 		minute, _ := strconv.Atoi(found[2])
 		since := (t.Hour()*60 + t.Minute() - hour*60 - minute + 24*60) % (24 * 60)
@@ -391,7 +391,7 @@ func Dated(name string, length time.Duration, now limiter.Instant) bool {
 			return true
 		}
 	}
-	return weeks.MatchString(name) || months.MatchString(name) || length > 0 && named(name, length, now)
+	return weeks().MatchString(name) || months().MatchString(name) || length > 0 && named(name, length, now)
 }
 
 // instantNear says whether a number is the time, in seconds or milliseconds, of a window of these two days.
@@ -427,14 +427,14 @@ func named(name string, length time.Duration, now limiter.Instant) bool {
 			}
 		}
 	}
-	for _, found := range weekly.FindAllStringSubmatch(name, -1) {
+	for _, found := range weekly().FindAllStringSubmatch(name, -1) {
 		n, _ := strconv.Atoi(found[1])
 		_, week := t.ISOWeek()
 		if since := (week - n + 53) % 53; length == 7*day && since <= 2 {
 			return true
 		}
 	}
-	for _, at := range numerals.FindAllString(strings.ToLower(name), -1) {
+	for _, at := range numerals().FindAllString(strings.ToLower(name), -1) {
 		for _, base := range [...]int{16, 36} {
 			n, err := strconv.ParseInt(at, base, 64)
 			if err == nil && (numberOf(n, length, now, 120) || len(at) > 6 && instantNear(n, now)) {
@@ -468,8 +468,8 @@ func counted(name string, now limiter.Instant) bool {
 		n, err := strconv.ParseInt(at, base, 64)
 		return err == nil && Recent(n, now)
 	}
-	return slices.ContainsFunc(numbers.FindAllString(name, -1), func(at string) bool { return recent(at, 10) }) ||
-		slices.ContainsFunc(numerals.FindAllString(name, -1), func(at string) bool { return recent(at, 16) || recent(at, 36) })
+	return slices.ContainsFunc(numbers().FindAllString(name, -1), func(at string) bool { return recent(at, 10) }) ||
+		slices.ContainsFunc(numerals().FindAllString(name, -1), func(at string) bool { return recent(at, 16) || recent(at, 36) })
 }
 
 // Shows says how much a name tells of the form of its windows: the more the better. The end of one lies ahead until it is over, when

@@ -145,11 +145,11 @@ var periods = func() map[string]time.Duration {
 }()
 
 // lengthPart finds a part of a name that says how long a window is, as 60s, 5min and 1h do.
-var lengthPart = regexp.MustCompile(`(?i)(?:^|[^a-z0-9])([1-9]\d{0,3})(s|sec|m|min|h)(?:$|[^a-z0-9])`)
+var lengthPart = collect.Regexp(`(?i)(?:^|[^a-z0-9])([1-9]\d{0,3})(s|sec|m|min|h)(?:$|[^a-z0-9])`)
 
 // Period returns the part of a name that says how long a window is, or the last word of it that does, and that; "" and 0 for none.
 func Period(name string) (word string, length time.Duration) {
-	if found := lengthPart.FindStringSubmatch(name); found != nil {
+	if found := lengthPart().FindStringSubmatch(name); found != nil {
 		n, _ := strconv.Atoi(found[1])
 		one := map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour}[found[2][0]|0x20]
 		return found[1] + found[2], time.Duration(n) * one
@@ -218,7 +218,7 @@ func HasAddress(name string) bool {
 }
 
 // moment finds a date with separators and the time of day behind it, so that a window that is over is one part, as the one of now is.
-var moment = regexp.MustCompile(`^(?:20\d\d[-/._]\d\d?[-/._]\d\d?|\d\d[-/._](?:\d\d|[A-Z][a-z]{2})[-/._]20\d\d)` +
+var moment = collect.Regexp(`^(?:20\d\d[-/._]\d\d?[-/._]\d\d?|\d\d[-/._](?:\d\d|[A-Z][a-z]{2})[-/._]20\d\d)` +
 	`(?:[T _:./-](?:[01]\d|2[0-3])(?:[:._h-][0-5]\d){0,2}(?:\.000)?)?(?:Z| UTC| \+0000 UTC|\+00:00)?`)
 
 // partOf returns the part with which a text begins.
@@ -227,20 +227,20 @@ func partOf(text string) Part {
 		return Part{text[:n], Address}
 	}
 	if len(text) >= 8 && digit(text[0]) {
-		if n := len(moment.FindString(text)); n > 0 && (n == len(text) || !alphanumeric(text[n])) {
+		if n := len(moment().FindString(text)); n > 0 && (n == len(text) || !alphanumeric(text[n])) {
 			return Part{text[:n], ID}
 		}
 	}
 	if len(text) > 1 && text[0] == 'v' && digit(text[1]) {
-		if n := len(version.FindString(text)); n > 0 && (n == len(text) || strings.IndexByte(separators, text[n]) >= 0) {
+		if n := len(version().FindString(text)); n > 0 && (n == len(text) || strings.IndexByte(separators, text[n]) >= 0) {
 			return Part{text[:n], Word}
 		}
 	}
-	if len(text) >= 36 && text[8] == '-' && uuid.MatchString(text) {
+	if len(text) >= 36 && text[8] == '-' && uuid().MatchString(text) {
 		return Part{text[:36], ID}
 	}
 	start := text[:min(len(text), strings.IndexByte(text, '=')+3)] // digest takes time, and most names hold no =
-	if n := len(digest.FindString(start)); n > 0 && isID(text[:n]) && (n == len(text) || strings.IndexByte(separators, text[n]) >= 0) {
+	if n := len(digest().FindString(start)); n > 0 && isID(text[:n]) && (n == len(text) || strings.IndexByte(separators, text[n]) >= 0) {
 		return Part{text[:n], ID}
 	}
 	n := strings.IndexAny(text, separators)
@@ -250,7 +250,7 @@ func partOf(text string) Part {
 	p := Part{Text: text[:n]}
 	if isID(p.Text) {
 		p.Class = ID
-		if word := glued.FindString(p.Text); word != "" && SenseOf(word).Limits != "" { // RATE_LIMITER500
+		if word := glued().FindString(p.Text); word != "" && SenseOf(word).Limits != "" { // RATE_LIMITER500
 			p = Part{Text: word}
 		}
 	}
@@ -280,17 +280,17 @@ func isID(text string) bool {
 // email is an e-mail address at the beginning of a text, uuid a UUID, digest one of usual length to the base 64, version one behind v,
 // and glued letters.
 var (
-	digest  = regexp.MustCompile(`^(?:[A-Za-z0-9+/_-]{22}==|[A-Za-z0-9+/_-]{27}=|[A-Za-z0-9+/_-]{43}=|[A-Za-z0-9+/_-]{86}==)`)
-	glued   = regexp.MustCompile(`^[A-Za-z]+`)
-	email   = regexp.MustCompile(`^[A-Za-z0-9\x{80}-\x{10FFFF}._+-]+@(?:[A-Za-z0-9\x{80}-\x{10FFFF}-]+\.)+[A-Za-z0-9\x{80}-\x{10FFFF}]{2,}`)
-	version = regexp.MustCompile(`^v\d+(?:\.\d+)+`)
-	uuid    = regexp.MustCompile(`^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}`)
+	digest  = collect.Regexp(`^(?:[A-Za-z0-9+/_-]{22}==|[A-Za-z0-9+/_-]{27}=|[A-Za-z0-9+/_-]{43}=|[A-Za-z0-9+/_-]{86}==)`)
+	glued   = collect.Regexp(`^[A-Za-z]+`)
+	email   = collect.Regexp(`^[A-Za-z0-9\x{80}-\x{10FFFF}._+-]+@(?:[A-Za-z0-9\x{80}-\x{10FFFF}-]+\.)+[A-Za-z0-9\x{80}-\x{10FFFF}]{2,}`)
+	version = collect.Regexp(`^v\d+(?:\.\d+)+`)
+	uuid    = collect.Regexp(`^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}`)
 )
 
 // addressIn returns how many bytes of the beginning of a text are an IP address or an e-mail address.
 func addressIn(text string) int {
 	if strings.IndexByte(text, '@') > 0 {
-		if n := len(email.FindString(text)); n > 0 {
+		if n := len(email().FindString(text)); n > 0 {
 			return n
 		}
 	}
@@ -308,7 +308,7 @@ func addressIn(text string) int {
 }
 
 // wildcards finds the parts of a glob of Patterns: a character that stands for itself, and a *.
-var wildcards = regexp.MustCompile(`(?s)\\.|\*`)
+var wildcards = collect.Regexp(`(?s)\\.|\*`)
 
 // Template returns a name as a rule with name writes it: {window:FORM} where a window of now, or one that is just over, stands, {who} for
 // the last other part that pattern, a glob of Patterns, leaves open, and * for the rest of these. Where the pattern leaves none open, or
@@ -326,7 +326,7 @@ func Template(name, pattern string, length time.Duration, now limiter.Instant) (
 		w = Window{}
 	}
 	expr, from := `(?s)^`, 0
-	for _, at := range append(wildcards.FindAllStringIndex(pattern, -1), []int{len(pattern), len(pattern)}) {
+	for _, at := range append(wildcards().FindAllStringIndex(pattern, -1), []int{len(pattern), len(pattern)}) {
 		expr += regexp.QuoteMeta(pattern[from:at[0]])
 		switch word := pattern[at[0]:at[1]]; word {
 		case "":

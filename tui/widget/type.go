@@ -3,6 +3,7 @@ package widget
 import (
 	_ "embed" // of letters.txt
 	"strings"
+	"sync"
 	"unicode"
 
 	"ratescope/model/collect"
@@ -90,13 +91,13 @@ var halves = []rune(" ▀▄█")
 
 // Settable reports whether every letter of a text has a glyph.
 func Settable(text string) bool {
-	return !strings.ContainsFunc(text, func(r rune) bool { _, ok := glyphs[unicode.ToUpper(r)]; return !ok })
+	return !strings.ContainsFunc(text, func(r rune) bool { _, ok := glyphs()[unicode.ToUpper(r)]; return !ok })
 }
 
 // TypeDots is how many dots wide a text is, with one behind each letter.
 func TypeDots(text string) (n int) {
 	for _, r := range text {
-		n += len(glyphs[unicode.ToUpper(r)][0]) + 1
+		n += len(glyphs()[unicode.ToUpper(r)][0]) + 1
 	}
 	return n
 }
@@ -114,7 +115,7 @@ func WrapType(text string, cells int) []string {
 func Enlarge(text string, fine bool) (rows [TypeRows]string) {
 	var dots [2 * TypeRows][]bool
 	for _, r := range text {
-		glyph := glyphs[unicode.ToUpper(r)]
+		glyph := glyphs()[unicode.ToUpper(r)]
 		for y := range dots {
 			for x := range len(glyph[0]) + 1 {
 				dots[y] = append(dots[y], y > 0 && x < len(glyph[y-1]) && glyph[y-1][x] == '#')
@@ -166,12 +167,10 @@ var lettersText string
 
 // glyphs are letters of five rows of dots, most of them three dots wide, for the back row of a room:
 // the figures of the point that a candidate makes, and the capitals that texts are set in.
-var glyphs = readLetters(lettersText)
-
-// readLetters reads glyphs in groups: a line with the letters, and five with the dots of each, which # sets.
-func readLetters(text string) map[rune][5]string {
+// They are read in groups: a line with the letters, and five with the dots of each, which # sets.
+var glyphs = sync.OnceValue(func() map[rune][5]string {
 	all := map[rune][5]string{}
-	for group := range strings.SplitSeq(text, "\n\n") {
+	for group := range strings.SplitSeq(lettersText, "\n\n") {
 		lines := strings.Split(group, "\n")
 		for i, r := range []rune(lines[0]) {
 			var glyph [5]string
@@ -182,4 +181,4 @@ func readLetters(text string) map[rune][5]string {
 		}
 	}
 	return all
-}
+})

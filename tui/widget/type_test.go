@@ -7,13 +7,13 @@ import (
 
 func TestGlyphsAreEvenAndTellable(t *testing.T) {
 	alike := map[string]bool{"'’": true, "’'": true}
-	for r, glyph := range glyphs {
+	for r, glyph := range glyphs() {
 		for _, row := range glyph {
 			if len(row) != len(glyph[0]) {
 				t.Errorf("%c has rows of %d and of %d dots", r, len(glyph[0]), len(row))
 			}
 		}
-		for other, rows := range glyphs {
+		for other, rows := range glyphs() {
 			if other != r && rows == glyph && !alike[string(r)+string(other)] {
 				t.Errorf("%c and %c look the same", r, other)
 			}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/model/collect"
 	"ratescope/model/naming"
 )
 
@@ -27,7 +28,7 @@ const subject, anything, window = "{who}", "*", "{window}"
 func literal(token string) bool { return token != subject && token != anything && token != window }
 
 // places finds what differs from key to key in the text of a template.
-var places = regexp.MustCompile(`\{who\}|\{window(?::[^{}]*)?\}|\*`)
+var places = collect.Regexp(`\{who\}|\{window(?::[^{}]*)?\}|\*`)
 
 // ParseTemplate reads the name of keys.
 func ParseTemplate(text string) (Template, error) {
@@ -39,7 +40,7 @@ func ParseTemplate(text string) (Template, error) {
 		t.tokens = append(t.tokens, token)
 		shape.WriteString(pattern)
 	}
-	for _, at := range append(places.FindAllStringIndex(text, -1), []int{len(text), len(text)}) {
+	for _, at := range append(places().FindAllStringIndex(text, -1), []int{len(text), len(text)}) {
 		if plain := text[from:at[0]]; plain != "" {
 			add(plain, regexp.QuoteMeta(plain))
 		}

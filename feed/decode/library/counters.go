@@ -2,7 +2,6 @@ package library
 
 import (
 	"math"
-	"regexp"
 	"strings"
 	"time"
 
@@ -98,7 +97,7 @@ func kong(s *decode.Sample, c decode.Context) *decode.Match {
 	ms, numeric := form.Count(stamp)
 	length, known := periods[period]
 	_, counts := form.Count(s.Text)
-	if !ok || !more || !numeric || !known || !counts || s.TTL <= 0 || s.TTL > 366*day || !c.Named && !kongName.MatchString(base) {
+	if !ok || !more || !numeric || !known || !counts || s.TTL <= 0 || s.TTL > 366*day || !c.Named && !kongName().MatchString(base) {
 		return nil
 	}
 	x := aligned(limiter.FixedWindow, length, func(start limiter.Instant) string {
@@ -126,7 +125,7 @@ var periods = map[string]time.Duration{
 const day = 24 * time.Hour
 
 // kongName is the beginning of a name: the prefix and two UUIDs.
-var kongName = regexp.MustCompile(`^ratelimit:(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}:){2}`)
+var kongName = collect.Regexp(`^ratelimit:(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}:){2}`)
 
 // aligned returns counters of windows of one length that are aligned to the epoch.
 func aligned(a limiter.Algorithm, window time.Duration, key func(limiter.Instant) string) *form.Windowed {

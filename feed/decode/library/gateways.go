@@ -2,7 +2,6 @@ package library
 
 import (
 	"math"
-	"regexp"
 	"strings"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 	"ratescope/feed/decode/form"
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
+	"ratescope/model/collect"
 )
 
 func apisix(s *decode.Sample, c decode.Context) *decode.Match {
@@ -86,7 +86,7 @@ func readLimitConn(d *decode.Decoded, now limiter.Instant, got []decode.Sample, 
 func envoyRatelimit(s *decode.Sample, c decode.Context) *decode.Match {
 	base, last, ok := form.LastPart(s.Key, '_')
 	second, numeric := form.Count(last)
-	if !ok || !numeric || second < 1e9 || second > 1e11 || !form.IsCounter(s) || !c.Named && !descriptor.MatchString(base) {
+	if !ok || !numeric || second < 1e9 || second > 1e11 || !form.IsCounter(s) || !c.Named && !descriptor().MatchString(base) {
 		return nil
 	}
 	e := &form.Undecided{Start: limiter.Instant(second * 1e6), Slack: form.WholeSecond, Fits: fitsEnvoy}
@@ -109,7 +109,7 @@ func envoyRatelimit(s *decode.Sample, c decode.Context) *decode.Match {
 }
 
 // descriptor is a name <domain>_<key>_<value>, with what Envoy calls its descriptors where a configuration gives no key.
-var descriptor = regexp.MustCompile(`(?s)._(remote_address|masked_remote_address|generic_key|header_match|source_cluster|` +
+var descriptor = collect.Regexp(`(?s)._(remote_address|masked_remote_address|generic_key|header_match|source_cluster|` +
 	`destination_cluster|query_parameter_value_match|query_parameters|rate_limit)_.`)
 
 // envoyUnits are the units of a limit, shortest first.

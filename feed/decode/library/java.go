@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math"
 	"math/big"
-	"regexp"
 	"slices"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
 	"ratescope/model"
+	"ratescope/model/collect"
 )
 
 func bucket4j(s *decode.Sample, c decode.Context) *decode.Match {
@@ -211,7 +211,7 @@ func (b *bandwidth) refillTo(now int64) {
 }
 
 // redissonName is one beside the hash of a limiter, where each client has its own with the UUID that it calls itself by.
-var redissonName = regexp.MustCompile(`(?s)^\{(.+?)\}:(value|permits)(?::([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}))?$`)
+var redissonName = collect.Regexp(`(?s)^\{(.+?)\}:(value|permits)(?::([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}))?$`)
 
 func redisson(s *decode.Sample, c decode.Context) *decode.Match {
 	if s.Type == "hash" {
@@ -220,7 +220,7 @@ func redisson(s *decode.Sample, c decode.Context) *decode.Match {
 		}
 		return matchRedisson(s.Key, "", "a hash of rate, interval and type")
 	}
-	n := redissonName.FindStringSubmatch(s.Key)
+	n := redissonName().FindStringSubmatch(s.Key)
 	if _, isCount := form.Count(s.Text); n == nil || (n[2] == "value") != (s.Type == "string") || s.Type == "string" && !isCount {
 		return nil
 	}

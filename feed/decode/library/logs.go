@@ -1,7 +1,6 @@
 package library
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,14 +11,15 @@ import (
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
 	"ratescope/limiter/redisstore"
+	"ratescope/model/collect"
 )
 
 // randomUUID is one as 7d287dec-589d-42f9-b066-39510b224d81.
-var randomUUID = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
+var randomUUID = collect.Regexp(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
 
 func rollingRateLimiter(s *decode.Sample, c decode.Context) *decode.Match {
 	lives, ok := form.Newest(s, c.Now, time.Microsecond)
-	if !ok || !form.BothEnds(s, func(e decode.Element) bool { return randomUUID.MatchString(e.Member) && !form.HasFraction(e) }) {
+	if !ok || !form.BothEnds(s, func(e decode.Element) bool { return randomUUID().MatchString(e.Member) && !form.HasFraction(e) }) {
 		return nil
 	}
 	window := (lives + form.ClockSlack).Truncate(time.Second) // the expiry is told a moment before the clock
@@ -72,12 +72,12 @@ func pyrateLimiter(s *decode.Sample, c decode.Context) *decode.Match {
 }
 
 // pyrateMember is one, of which the second part is random.
-var pyrateMember = regexp.MustCompile(`(?s)^.+:([0-9A-Za-z]{6}):[1-9]\d{0,14}$`)
+var pyrateMember = collect.Regexp(`(?s)^.+:([0-9A-Za-z]{6}):[1-9]\d{0,14}$`)
 
 // isPyrateEntry says whether a member is a unit of a request. Six random letters and digits are
 // hardly ever all digits or a word.
 func isPyrateEntry(e decode.Element, now limiter.Instant) bool {
-	found := pyrateMember.FindStringSubmatch(e.Member)
+	found := pyrateMember().FindStringSubmatch(e.Member)
 	return decode.UnitOf(e.Score, now) == time.Millisecond && !form.HasFraction(e) && found != nil && !form.IsNumber(found[1]) &&
 		strings.Trim(found[1], "abcdefghijklmnopqrstuvwxyz") != ""
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
 	"ratescope/model"
+	"ratescope/model/collect"
 )
 
 // phpObject is an object that PHP serialized, of which only what rate limiters hold is read: an
@@ -222,12 +222,12 @@ func readSymfony(d *decode.Decoded, text string) (id string, ok bool) {
 }
 
 // symfonySpec is an interval as PHP writes one, and how many tokens come with each.
-var symfonySpec = regexp.MustCompile(`^P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)D)?T?(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?-(\d+)$`)
+var symfonySpec = collect.Regexp(`^P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)D)?T?(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?-(\d+)$`)
 
 // symfonyRate reads P<years>Y<months>M<days>DT<hours>H<minutes>M<seconds>S-<tokens>, the interval
 // between batches and their size.
 func symfonyRate(text string) (interval time.Duration, tokens int64, ok bool) {
-	found := symfonySpec.FindStringSubmatch(text)
+	found := symfonySpec().FindStringSubmatch(text)
 	if found == nil {
 		return 0, 0, false
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"io"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -21,12 +20,12 @@ import (
 
 // limitsName is a name that ends in amount, multiples and granularity, in braces where the window slides; what identifies the
 // client may hold slashes of its own.
-var limitsName = regexp.MustCompile(`(?s)^([^/]*/).*(/(\d+)/(\d+)/(second|minute|hour|day|month|year)(}?))(/-1)?$`)
+var limitsName = collect.Regexp(`(?s)^([^/]*/).*(/(\d+)/(\d+)/(second|minute|hour|day|month|year)(}?))(/-1)?$`)
 
 func limits(s *decode.Sample, c decode.Context) *decode.Match {
 	var n []string
 	if s.TTL > 0 && strings.Contains(s.Key, "/") {
-		n = limitsName.FindStringSubmatch(s.Key)
+		n = limitsName().FindStringSubmatch(s.Key)
 	}
 	if n == nil {
 		return nil

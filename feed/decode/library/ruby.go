@@ -1,7 +1,6 @@
 package library
 
 import (
-	"regexp"
 	"strings"
 	"time"
 
@@ -15,7 +14,7 @@ func rackAttack(s *decode.Sample, c decode.Context) *decode.Match {
 	if !form.IsCounter(s) {
 		return nil
 	}
-	if at := banName.FindStringSubmatchIndex(s.Key); at != nil && s.Text == "1" {
+	if at := banName().FindStringSubmatchIndex(s.Key); at != nil && s.Text == "1" {
 		kind := s.Key[at[2]:at[3]]
 		return rackBan(s.Key[:at[2]], kind, s.Key[at[1]:], 0, "named rack::attack:"+kind+":ban:<client>", "a 1 that expires")
 	}
@@ -38,7 +37,7 @@ func rackAttack(s *decode.Sample, c decode.Context) *decode.Match {
 const rackAttackPrefix = "rack::attack:"
 
 // banName is in that of the key of a ban, which no other program has.
-var banName = regexp.MustCompile(rackAttackPrefix + `(fail2ban|allow2ban):ban:`)
+var banName = collect.Regexp(rackAttackPrefix + `(fail2ban|allow2ban):ban:`)
 
 // rackWindow returns the counters of a rule, or of a ban.
 func rackWindow(prefix string, w time.Duration, rest string) *form.Windowed {

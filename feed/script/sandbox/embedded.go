@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -51,7 +50,7 @@ func (s *steps) Done() <-chan struct{} {
 var ErrMissing = errors.New("the embedded Redis has not got it: check the script on a real server with --redis")
 
 // missing finds what Redis offers to scripts and the embedded one does not.
-var missing = regexp.MustCompile(`\b(cmsgpack|struct|bit)\.\w+|redis\.(acl_check_cmd|breakpoint)\b`)
+var missing = collect.Regexp(`\b(cmsgpack|struct|bit)\.\w+|redis\.(acl_check_cmd|breakpoint)\b`)
 
 // embedded is a Redis in this process. The script's own interpreter stands before it: it is made once
 // and not for each call, it can be stopped, and it sees each command. Its commands are carried out by
@@ -71,7 +70,7 @@ type embedded struct {
 }
 
 func newEmbedded(text string) (*embedded, error) {
-	if found := missing.FindString(text); found != "" {
+	if found := missing().FindString(text); found != "" {
 		return nil, fmt.Errorf("the script uses %s, and %w", strings.TrimSuffix(found, "."), ErrMissing)
 	}
 	m := miniredis.NewMiniRedis()

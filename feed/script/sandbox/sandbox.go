@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -112,17 +111,17 @@ func (s *Sandbox) Admit(at limiter.Instant, cost int64) bench.Answer {
 }
 
 // raised stands before the text of an error that was raised, and not returned.
-var raised = regexp.MustCompile(`^(ERR )?\S*script:\d+: `)
+var raised = collect.Regexp(`^(ERR )?\S*script:\d+: `)
 
 // returned reports whether the script returned an error that no command gave it.
 func (s *Sandbox) returned(err error) bool {
-	return !raised.MatchString(err.Error()) && !slices.ContainsFunc(s.ran, func(c Command) bool { return c.Answer == err.Error() })
+	return !raised().MatchString(err.Error()) && !slices.ContainsFunc(s.ran, func(c Command) bool { return c.Answer == err.Error() })
 }
 
 // own reports whether an error begins as a text in quotes does in the script.
 func (s *Sandbox) own(err error) bool {
 	const told = 8 // letters that no other error begins with
-	text := raised.ReplaceAllString(err.Error(), "")
+	text := raised().ReplaceAllString(err.Error(), "")
 	text = strings.TrimPrefix(text, "ERR ")
 	text = text[:min(len(text), told)]
 	for _, quote := range []string{`"`, "'", `"ERR `, "'ERR ", `"-`, "'-"} {

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 	"text/template"
 
 	"ratescope/model/collect"
@@ -21,7 +22,7 @@ const barWidth = 32
 // Print writes the report for people: the table by load band, and the two plots. With
 // ascii the bars are made of '#'. It writes nothing wider than 100 columns.
 func Print(w io.Writer, r Report, ascii bool) error {
-	if err := tables.Execute(w, r); err != nil {
+	if err := tables().Execute(w, r); err != nil {
 		return err
 	}
 	_, err := io.WriteString(w, plots(r, ascii))
@@ -68,8 +69,10 @@ func PrintJSON(w io.Writer, r Report) error {
 var tableText string
 
 // tables is the part of Print before the plots.
-var tables = template.Must(template.New("").Funcs(template.FuncMap{"row": row, "label": Band.label,
-	"thousands": func(n reflect.Value) string { return format.Thousands(n.Int()) }}).Parse(tableText))
+var tables = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(template.FuncMap{"row": row, "label": Band.label,
+		"thousands": func(n reflect.Value) string { return format.Thousands(n.Int()) }}).Parse(tableText))
+})
 
 // row returns the line of one band.
 func row(label string, b Band, differs bool) string {
