@@ -247,21 +247,21 @@ var pageFiles embed.FS
 // textPages are the forms in which reports are printed.
 var textPages = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Funcs(identifyWords).Funcs(template.FuncMap{
-	"join": strings.Join, "word": report.Word,
-	"clean": safetext.Clean, "sentence": safetext.Sentence, "length": format.Length, "plural": format.Plural, "words": bench.Words,
-	"title": describe.Title, "terms": scenario.Words, "forever": func() time.Duration { return bench.Forever },
-	"is":     func(flag *bool) bool { return flag != nil && *flag },
-	"log":    func(a limiter.Algorithm) bool { return describe.KindOf(a) == describe.Log },
-	"quoted": func(s string) string { return "`" + strings.ReplaceAll(s, "`", "'") + "`" },
-	"some":   func(v *int64) bool { return v != nil && *v != 0 },
-	"number": func(i int) int { return i + 1 },
-	"fields": func(s string) string { return strings.Join(strings.Fields(s), " ") },
-	"millis": func(us int64) string { return strconv.FormatFloat(float64(us)/1000, 'f', 2, 64) },
-	"clock":  func(ms int64) string { return time.UnixMilli(ms).UTC().Format("15:04:05.000") }, "wait": report.Wait,
-	"capital": func(s string) string { return strings.ToUpper(s[:1]) + s[1:] },
-	"instant": func(ms *int64) string { return report.Instant(*ms) },
-	"cell":    func(text string) string { return strings.ReplaceAll(safetext.Sentence(text), "|", `\|`) },
-}).ParseFS(pageFiles, "pages/*"))
+		"join": strings.Join, "word": report.Word,
+		"clean": safetext.Clean, "sentence": safetext.Sentence, "length": format.Length, "plural": format.Plural, "words": bench.Words,
+		"title": describe.Title, "terms": scenario.Words, "forever": func() time.Duration { return bench.Forever },
+		"is":     func(flag *bool) bool { return flag != nil && *flag },
+		"log":    func(a limiter.Algorithm) bool { return describe.KindOf(a) == describe.Log },
+		"quoted": func(s string) string { return "`" + strings.ReplaceAll(s, "`", "'") + "`" },
+		"some":   func(v *int64) bool { return v != nil && *v != 0 },
+		"number": func(i int) int { return i + 1 },
+		"fields": func(s string) string { return strings.Join(strings.Fields(s), " ") },
+		"millis": func(us int64) string { return strconv.FormatFloat(float64(us)/1000, 'f', 2, 64) },
+		"clock":  func(ms int64) string { return time.UnixMilli(ms).UTC().Format("15:04:05.000") }, "wait": report.Wait,
+		"capital": func(s string) string { return strings.ToUpper(s[:1]) + s[1:] },
+		"instant": func(ms *int64) string { return report.Instant(*ms) },
+		"cell":    func(text string) string { return strings.ReplaceAll(safetext.Sentence(text), "|", `\|`) },
+	}).ParseFS(pageFiles, "pages/*"))
 })
 
 type checkPage struct {

@@ -160,13 +160,10 @@ func (b *Batch) Merge(newer Batch) {
 		return
 	}
 	at := make(map[string]int, len(b.Readings))
-	for i, r := range b.Readings {
-		at[r.Key] = i
+	for i := range b.Readings {
+		at[b.Readings[i].Key] = i
 	}
-	left := map[string]bool{} // keys that are not read any more
-	for _, name := range slices.Concat(newer.Gone, newer.LeftOut) {
-		left[name] = true
-	}
+	left := collect.Set(slices.Concat(newer.Gone, newer.LeftOut)) // keys that are not read any more
 	back := make(map[string]bool, len(newer.Readings))
 	for _, r := range newer.Readings {
 		back[r.Key] = true
