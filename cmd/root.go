@@ -186,7 +186,7 @@ var helpText string
 
 // helped returns a command, without what it does, with its part of help.md, whose heading is use.
 func helped(use string) *cobra.Command {
-	_, rest, _ := strings.Cut("\n"+helpText, "\n# "+use+"\n")
+	_, rest, _ := strings.Cut(helpText, "\n# "+use+"\n")
 	part, _, _ := strings.Cut(rest, "\n# ")
 	short, rest, _ := strings.Cut(part, "\n")
 	long, example, _ := strings.Cut(rest, "\n    ")
