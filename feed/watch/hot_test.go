@@ -18,7 +18,7 @@ import (
 )
 
 // crowded fills a server with n logs of one old request each, and lets a client hit one of
-// them 100 times a second while a crowd hits the others 2,000 times a second in all.
+// them 500 times a second while a crowd hits the others 2,000 times a second in all; both less often on a busy machine.
 func crowded(t testing.TB, s *servertest.Server, n int) (attacker string) {
 	t.Helper()
 	c := s.Client()
@@ -42,7 +42,9 @@ func crowded(t testing.TB, s *servertest.Server, n int) (attacker string) {
 			for k := range 20 {
 				p.ZAdd(ctx, "rl:user:"+strconv.Itoa((i*20+k)*7919%n), redis.Z{Score: float64(at), Member: fmt.Sprint(at, "-", k)})
 			}
-			p.ZAdd(ctx, attacker, redis.Z{Score: float64(at), Member: at})
+			for k := range 5 {
+				p.ZAdd(ctx, attacker, redis.Z{Score: float64(at), Member: fmt.Sprint(at, "+", k)})
+			}
 			p.Exec(ctx)
 			<-tick.C
 		}
@@ -91,7 +93,7 @@ func TestAttackerAmongMany(t *testing.T) {
 			cost.Commands += b.Cost.Commands
 		}
 		k := board.Key(attacker)
-		if found > 0 && cost.Over > 3*time.Second && board.Sweep.Dropped > 1000 && k != nil && k.Gauge.Used.N >= 100 {
+		if found > 0 && cost.Over > 3*time.Second && board.Sweep.Dropped >= 100 && k != nil && k.Gauge.Used.N >= 100 {
 			cancel()
 		}
 	}); err != nil {
@@ -103,7 +105,7 @@ func TestAttackerAmongMany(t *testing.T) {
 	if found == 0 {
 		t.Fatalf("not found: %+v", top)
 	}
-	if d := board.Sweep.Dropped; d < 1000 || d > n {
+	if d := board.Sweep.Dropped; d < 100 || d > n {
 		t.Errorf("%d keys are said to be dropped of %d", d, n)
 	}
 	// The budget is 1 %: what commands cost is measured, and on a busy machine by a server that is
