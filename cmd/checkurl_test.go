@@ -50,7 +50,8 @@ func TestApart(t *testing.T) {
 			}
 			var b strings.Builder
 			page := checkPage{Report: &bench.Report{Apart: []bench.Apart{a}}}
-			if err := textPages().ExecuteTemplate(&b, "check.txt", page); err != nil || a.What != names[i] || !strings.Contains(b.String(), want[i]) {
+			err := textPages().ExecuteTemplate(&b, "check.txt", page)
+			if err != nil || a.What != names[i] || !strings.Contains(b.String(), want[i]) {
 				t.Errorf("full %v, %s: %s, want %s, %v", full, a.What, b.String(), want[i], err)
 			}
 		}
