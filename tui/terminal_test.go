@@ -196,7 +196,7 @@ func TestLeavesTheTerminalAsItWas(t *testing.T) {
 			return lab.Run(ctx, lab.Options{Redis: &on}, extra...)
 		})
 		x.See("PAUSED")
-		x.Press("?")
+		x.Press("?", "?")
 		x.See("any other key closes")
 		for range 90 { // down to the last of the keys, a line at a time
 			if _, _, found := x.Find("turns the mouse on or off"); found {

@@ -37,7 +37,7 @@ func TestTheHelpIsNotCut(t *testing.T) {
 	for _, size := range [][2]int{{60, 96}, {140, 42}, {200, 55}} {
 		learn(t, size[0], size[1], lab.Options{}, func(x *program) {
 			x.See("PAUSED")
-			x.Press("?")
+			x.Press("?", "?")
 			x.See("any key closes")
 			for _, act := range lab.HelpKeys() {
 				x.See(act.What())
