@@ -129,6 +129,19 @@ func TestTheHelpBeginsWithFewKeys(t *testing.T) {
 	}
 }
 
+// TestTheHelpOfTheLabHasItsSigns, which mean something else than those of the dashboard.
+func TestTheHelpOfTheLabHasItsSigns(t *testing.T) {
+	s := tuitest.NewStage(t, 140, 60, tui.Options{})
+	s.Run(time.Second)
+	s.Press("3", "?")
+	s.See("beyond its true window: wrong")
+	if text := s.Text(); strings.Contains(text, "near: 80 %") {
+		t.Errorf("the lab's help has the dashboard's signs:\n%s", text)
+	}
+	s.Press("esc", "1", "?")
+	s.See("near: 80 %")
+}
+
 func TestThePaletteFindsEveryAction(t *testing.T) {
 	t.Parallel()
 	s := tuitest.NewStage(t, 140, 60, tui.Options{Session: session.Options{Inject: firing.Options{Injector: &feedInjector{}}}})

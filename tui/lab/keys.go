@@ -189,8 +189,8 @@ func (s *Screen) showHow() {
 	s.app.Say("This is one way. Step back with ← to see it move; R restarts for a try of your own.")
 }
 
-// legend is what the shapes mean.
-func legend(p *widget.Canvas) []widget.Span {
+// Legend is what the shapes mean.
+func (*Screen) Legend(p *widget.Canvas) []widget.Span {
 	look := p.Look
 	return []widget.Span{
 		widget.Styled(string(look.Rise[len(look.Rise)-1])+"\tadmitted", look.Admitted),

@@ -337,15 +337,13 @@ func program(ctx context.Context, o Options) (*shell.App, *Screen, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	host := shell.Bare()
-	host.Init, host.Legend = func() tea.Cmd { return s.class.relay(app.Context()) }, legend
-	host.Decorate = func(v *tea.View) {
+	app.Host.Init = func() tea.Cmd { return s.class.relay(app.Context()) }
+	app.Host.Decorate = func(v *tea.View) {
 		v.WindowTitle = "ratescope lab " + safetext.Clip(safetext.Clean(s.at().Title), 60, safetext.Ellipsis)
 		if s.seek != nil {
 			v.ProgressBar = tea.NewProgressBar(tea.ProgressBarDefault, int(100*s.seek.done(s.run.Now())))
 		}
 	}
-	app.Host = host
 	app.Register("lab", "shows the lab", s)
 	return app, s, nil
 }

@@ -346,7 +346,7 @@ func (s *story) keyCount() int {
 }
 
 // keyName says whose requests come.
-func (s *story) keyName() string {
+func keyName(s *story) string {
 	n := s.keyCount()
 	if s.key == lab.AllKeys {
 		return fmt.Sprintf("all %d as one", n)

@@ -128,7 +128,7 @@ func adjustable(s *Screen) []term {
 	}
 	list = append(list, term{"traffic", s.trafficName(), func(by int) tea.Cmd { return nextTraffic(s, by) }})
 	if s.keyCount() > 1 {
-		list = append(list, term{"whose requests", s.keyName(), func(by int) tea.Cmd { return nextKey(s, by) }})
+		list = append(list, term{"whose requests", keyName(&s.story), func(by int) tea.Cmd { return nextKey(s, by) }})
 	}
 	for _, a := range limiter.Algorithms() {
 		list = append(list, algorithm(s, lab.Candidate{Algorithm: a}, setup))

@@ -226,8 +226,10 @@ type helpGroup struct {
 // newHelp returns the help of the screen that is shown.
 func newHelp(a *App) *helpOverlay {
 	h := &helpOverlay{view: viewport.New(), legend: a.Host.Legend(&a.Canvas)}
-	first := []helpGroup{{name: string(ToLook)}, {name: string(ToFind)}, {name: string(ToTime)},
-		{name: string(ToAct)}}
+	if one, ok := a.at().(Story); ok {
+		h.legend = one.Legend(&a.Canvas)
+	}
+	first := collect.Map([]Aim{ToLook, ToFind, ToTime, ToAct}, func(to Aim) helpGroup { return helpGroup{name: string(to)} })
 	add := func(groups []helpGroup, name string, act Action) []helpGroup {
 		i := slices.IndexFunc(groups, func(g helpGroup) bool { return g.name == name })
 		if i < 0 {

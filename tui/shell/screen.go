@@ -37,6 +37,8 @@ type Story interface {
 	// Back returns the next of its own steps that esc takes back before it leaves the screen, instead of those of the Host; nil
 	// for none.
 	Back() (step func())
+	// Legend is what its shapes mean, in place of the Host's.
+	Legend(p *widget.Canvas) []widget.Span
 	// Keep keeps what it remembers, at the end of the program.
 	Keep() error
 }
@@ -94,10 +96,9 @@ type Host struct {
 func Bare() Host {
 	return Host{
 		Init: func() tea.Cmd { return nil }, Update: func(tea.Msg) tea.Cmd { return nil },
-		Pace:   func() (time.Duration, bool) { return time.Second, true },
+		Pace: func() (time.Duration, bool) { return time.Second, true }, Legend: func(*widget.Canvas) []widget.Span { return nil },
 		Header: func(*widget.Canvas, cell.Rect) {}, HeaderRows: func() int { return 0 }, TooSmall: func(int) string { return "" },
 		Decorate: func(*tea.View) {}, Back: func() func() { return nil }, HostKeys: func() Actions { return nil },
-		Legend: func(*widget.Canvas) []widget.Span { return nil },
 	}
 }
 
