@@ -67,3 +67,28 @@ func TestOnServer(t *testing.T) {
 		})
 	}
 }
+
+// TestAServerThatStandsStill while a script runs shortens no expiry: the script is busy for more than a second after it set one.
+func TestAServerThatStandsStill(t *testing.T) {
+	t.Parallel()
+	limit := limiter.Limit{Count: 1, Window: 5 * time.Second}
+	text := `if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
+		redis.call('SET', KEYS[1], '1', 'PX', 5000)
+		local function now() local t = _G.redis.call('TIME') return t[1] + t[2] / 1000000 end
+		local begun = now()
+		for i = 1, 5000000 do if now() - begun > 1.2 then break end end
+		return 1`
+	s, err := sandbox.NewOn(t.Context(), servertest.Client(t), false, sandbox.Script{Text: text, Call: script.Default, Limit: limit})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := bench.Zero(limit.Window)
+	for _, step := range []struct {
+		after   time.Duration
+		allowed bool
+	}{{0, true}, {4999 * time.Millisecond, false}, {5 * time.Second, true}} {
+		if a := s.Admit(at.Add(step.after), 1); a.Err != nil || a.Admitted != step.allowed {
+			t.Errorf("after %v: allowed %v, %v; want %v", step.after, a.Admitted, a.Err, step.allowed)
+		}
+	}
+}
