@@ -210,8 +210,8 @@ func (r *reader) confirm(ctx context.Context) error {
 	if err := r.link.hello(ctx); err != nil {
 		return err
 	}
-	if r.link.server.RunID != was {
-		r.limiters.resync()
+	if r.link.server.RunID != was { // the round may repeat what it did not ask for: the next one reads all, and tells the run ID
+		r.link.server.RunID, r.link.known = was, false
 	}
 	return nil
 }
