@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"go/ast"
+	"go/types"
 	"os"
 	"os/exec"
 	"path"
@@ -242,6 +243,37 @@ func TestRacesAreLookedFor(t *testing.T) {
 			}
 			return true
 		})
+	}
+}
+
+// TestExpressionsCompile: what collect.Regexp compiles at its first use only, staticcheck does not look at.
+func TestExpressionsCompile(t *testing.T) {
+	n := 0
+	for _, s := range sources(t) {
+		ast.Inspect(s.file, func(node ast.Node) bool {
+			call, ok := node.(*ast.CallExpr)
+			if !ok || types.ExprString(call.Fun) != "collect.Regexp" {
+				return true
+			}
+			expression := "" // of its literals: a constant between them is a part by itself
+			ast.Inspect(call, func(part ast.Node) bool {
+				if literal, ok := part.(*ast.BasicLit); ok {
+					text, _ := strconv.Unquote(literal.Value) // it is Go
+					expression += text
+				}
+				return true
+			})
+			if n++; expression == "" {
+				t.Errorf("%s: no literal", s.at(call))
+			}
+			if _, err := regexp.Compile(expression); err != nil {
+				t.Errorf("%s: %v", s.at(call), err)
+			}
+			return true
+		})
+	}
+	if n < 40 {
+		t.Errorf("%d expressions were found", n)
 	}
 }
 

@@ -87,8 +87,8 @@ func If[T any](holds bool, yes, no T) T {
 	return no
 }
 
-// Regexp returns what compiles a regular expression when it is first used: all of them at the start of the program
-// would take a tenth of the time of its first frame. An expression that cannot be compiled panics then.
+// Regexp returns a function that compiles a regular expression at its first call: all of them at the start of the program
+// would delay its first frame by some milliseconds. It panics then if the expression cannot be compiled.
 func Regexp(expression string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

@@ -121,8 +121,8 @@ func (r *real) run(keys, args []string) (any, []Command, error) {
 	return nil, ran, nil
 }
 
-// expiries keeps when keys are to expire. PTTL tells what is left after the script set it, so that up to the time
-// that the script took, most of which a server may stand still, is missing: the commands that set it say it exactly.
+// expiries keeps when keys are to expire. PTTL is asked some time after the script set an expiry, at most the time that the
+// call took, long where the server stood still, and tells so much less: the commands that set it say it exactly.
 func (r *real) expiries(lives any, ran []Command, took time.Duration) {
 	said := r.ends
 	for _, c := range ran {
