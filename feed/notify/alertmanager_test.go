@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -123,6 +124,24 @@ func TestAlertmanagerIsTold(t *testing.T) {
 		q.SetRoutes(map[string]notify.Route{"full": {Alertmanager: "http://other.example"}, "other": managed})
 		if got := step(time.Second); len(got) != 2 {
 			t.Errorf("after the configuration changed it is told %+v", got)
+		}
+	})
+}
+
+// TestOthersDoNotPutOffWhatLasts: an alert is told again in time although others begin and end.
+func TestOthersDoNotPutOffWhatLasts(t *testing.T) {
+	queue(t, managed, func(t *testing.T, q *notify.Queue, r *receiver, _ *deliveries) {
+		q.Put(firing("full", "rl:a"))
+		for range 21 {
+			q.Put(firing("other", "rl:b"))
+			time.Sleep(10 * time.Second)
+			q.Put(resolved("other", "rl:b"))
+			time.Sleep(10 * time.Second)
+			synctest.Wait()
+			told := slices.Concat(messages(t, r.taken())...)
+			if !slices.ContainsFunc(told, func(l listed) bool { return l.Labels["key"] == "rl:a" && l.EndsAt.After(time.Now()) }) {
+				t.Fatalf("in 20 s it is told nothing of what lasts: %+v", told)
+			}
 		}
 	})
 }

@@ -269,6 +269,8 @@ func (m *manager) run(ctx context.Context) {
 			all = true
 		}
 		switch err := m.send(ctx, all, false); {
+		case err == nil && !all:
+			continue // the time to tell of all is not put off by what changes
 		case err == nil:
 			wait = again
 		case wait == again:
