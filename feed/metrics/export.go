@@ -105,6 +105,9 @@ func (c *Collector) take(b model.Batch) {
 	defer c.mu.Unlock()
 	c.count(&b)
 	c.board.Apply(b)
+	if len(c.counts) > mostCounted {
+		maps.DeleteFunc(c.counts, func(name string, _ *counted) bool { return c.board.Key(name) == nil })
+	}
 	c.begun = true
 	c.commands += b.Cost.Commands
 	c.spent += b.Cost.Server
@@ -243,9 +246,6 @@ func (c *Collector) count(b *model.Batch) {
 		r := &b.Readings[i]
 		n := c.counts[r.Key]
 		if n == nil {
-			if len(c.counts) >= mostCounted {
-				maps.DeleteFunc(c.counts, func(name string, _ *counted) bool { return c.board.Key(name) == nil })
-			}
 			n = &counted{}
 			c.counts[r.Key] = n
 		}
