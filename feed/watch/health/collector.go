@@ -224,6 +224,8 @@ func (f *figures) add(text string) {
 			s := f.commands[c]
 			s.p50, s.p99 = max(s.p50, p["p50"]), max(s.p99, p["p99"])
 			f.commands[c] = s
+		case name == "run_id":
+			f.words[name] += value + " " // of every node: the sums of others are no later ones of these
 		case len(name) > 2 && strings.HasPrefix(name, "db") && strings.HasPrefix(value, "keys="):
 			f.keys += parts(value)["keys"]
 		default:
@@ -248,7 +250,7 @@ func parts(s string) map[string]float64 {
 	return m
 }
 
-// same reports whether both figures are from the same process of the server: after a restart its counters begin at 0.
+// same reports whether both figures are from the same processes of the same nodes: after a restart their counters begin at 0.
 func (f *figures) same(now *figures) bool {
 	return f.words["run_id"] == now.words["run_id"] && f.values["total_commands_processed"] <= now.values["total_commands_processed"]
 }

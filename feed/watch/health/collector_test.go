@@ -38,3 +38,31 @@ func TestRefusedIsAskedAgain(t *testing.T) {
 		}
 	}
 }
+
+// TestANodeThatWasSilentBeginsAnew: what a node did before is not told as the rate of the two seconds in which it came back.
+func TestANodeThatWasSilentBeginsAnew(t *testing.T) {
+	client := func() *redis.Client {
+		c := redis.NewClient(&redis.Options{Addr: servertest.Start(t).Addr()})
+		t.Cleanup(func() { c.Close() })
+		return c
+	}
+	a, b := client(), client()
+	if _, err := a.Pipelined(t.Context(), func(p redis.Pipeliner) error {
+		for range 50_000 {
+			p.Ping(t.Context())
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	var c health.Collector
+	for i, nodes := range [][]*redis.Client{{a, b}, {b}, {a, b}, {a, b}} {
+		e, err := c.Examine(t.Context(), nodes, limiter.Instant(1e15).Add(time.Duration(i)*2*time.Second))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ops, want := e.Health.Ops, i == 3; ops.Known != want || ops.V > 1000 {
+			t.Errorf("look %d at %d nodes: %+v operations a second", i, len(nodes), ops)
+		}
+	}
+}
