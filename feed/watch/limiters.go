@@ -416,7 +416,7 @@ func merge(all *map[string]*model.KeyGroup, g *model.KeyGroup) *model.KeyGroup {
 
 // list returns the groups, those with most keys first. The slice is not changed later.
 func (u *unwatched) list(p *naming.Patterns, now limiter.Instant) []model.KeyGroup {
-	if len(u.names) == 0 || u.version == p.Version {
+	if u.version == p.Version {
 		return u.groups
 	}
 	var all map[string]*model.KeyGroup

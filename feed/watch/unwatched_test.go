@@ -26,6 +26,12 @@ func TestFaint(t *testing.T) {
 		if got := u.list(&p, 0); len(got) != c.want {
 			t.Errorf("%+v: %+v", c, got)
 		}
+		for i := range c.keys {
+			u.remove(fmt.Sprint("visited:", 100+i))
+		}
+		if got := u.list(&p, 0); len(got) != 0 {
+			t.Errorf("%+v: once all are watched, the groups are %+v", c, got)
+		}
 	}
 }
 
