@@ -91,3 +91,18 @@ func TestMembersAreTheCountersThatAreThere(t *testing.T) {
 		t.Errorf("without any counter, members are %q", none)
 	}
 }
+
+// TestUnitsGivenBackAreNoRequests: a counter that fell had units given back, and what came is counted from there.
+func TestUnitsGivenBackAreNoRequests(t *testing.T) {
+	b := counterDecoder{window: time.Minute, asked: []counterAsk{{start: noon}}, values: map[limiter.Instant]int64{noon: 100}}
+	for _, c := range []struct{ n, want int64 }{{80, 0}, {81, 1}, {101, 20}} {
+		now := map[limiter.Instant]int64{noon: c.n}
+		var came int64
+		for _, a := range b.rises(noon.Add(2*time.Second), noon.Add(time.Second), now) {
+			came += a.N
+		}
+		if b.values = now; came != c.want {
+			t.Errorf("at %d units %d came, want %d", c.n, came, c.want)
+		}
+	}
+}
