@@ -116,4 +116,10 @@ func TestSigns(t *testing.T) {
 	if e.Show(leases, start.Add(3*time.Minute)); !e.Fresh() {
 		t.Error("a sign that comes back is fresh")
 	}
+	for i := range 2000 {
+		e.Show(track.Sign{Pattern: fmt.Sprint("of many:", i)}, start)
+	}
+	if e.Show(leases, start.Add(4*time.Minute)); !e.Shown(leases, start.Add(4*time.Minute+30*time.Second)) {
+		t.Error("a sign that is shown again does not last where many are known")
+	}
 }

@@ -295,7 +295,7 @@ const lasting = time.Minute
 
 // Show notes that a key shows a sign at an instant.
 func (e *Engine) Show(s Sign, at limiter.Instant) {
-	if e == nil || s.Pattern == "" || len(e.shown) >= mostGroups {
+	if e == nil || s.Pattern == "" || len(e.shown) >= mostGroups && e.shown[s] == 0 {
 		return
 	}
 	e.fresh = e.fresh || at.Sub(e.shown[s]) > lasting
