@@ -42,7 +42,9 @@ func (d *denials) ask(q *Query, l *Tracker) {
 		return
 	}
 	d.access = q.Denials
-	if d.asked, _ = d.access.may(q.Now); !d.asked {
+	may, soon := d.access.may(q.Now)
+	if d.asked = may; !may {
+		d.seen = d.seen && soon // what this user may not read any more is unknown
 		return
 	}
 	d.skip = absentEvery - 1
@@ -63,7 +65,7 @@ func (d *denials) take(now limiter.Instant) (again bool, err error) {
 	}
 	switch {
 	case code == "NOPERM", code == "WRONGTYPE": // this user may not read it, or another program uses the name for something else
-		d.key = ""
+		d.key, d.seen = "", false
 		return false, nil
 	case err != nil:
 		return false, err

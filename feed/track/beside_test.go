@@ -1,6 +1,7 @@
 package track
 
 import (
+	"fmt"
 	"strconv"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"ratescope/feed/decode"
 	"ratescope/limiter"
 	"ratescope/limiter/layout"
+	"ratescope/model"
 )
 
 // refusal is an error as a server answers it.
@@ -89,6 +91,63 @@ func TestABlockIsLookedForBesideANamedKey(t *testing.T) {
 	}
 	if _, asked := read(begin(false), until, nil); asked {
 		t.Error("a key that was discovered is asked for its block")
+	}
+}
+
+// TestNothingIsLostToAnotherLook: what came is told although the stream of denials, of which a full page came, takes another look; and
+// denials that may not be read any more are not known.
+func TestNothingIsLostToAnotherLook(t *testing.T) {
+	client := redis.NewClient(&redis.Options{}) // which connects when a pipeline is sent, and none is
+	defer client.Close()
+	l, now, total := toldByMatch("rl:1"), noon, 0
+	look := func(n string, entries int, refused error) (r model.Reading, o Outcome) {
+		t.Helper()
+		now = now.Add(time.Second)
+		p := client.Pipeline()
+		l.Ask(&Query{Ctx: t.Context(), Pipe: p, Now: now, Entries: mostEntries})
+		for _, c := range p.Cmds() {
+			switch c := c.(type) {
+			case *redis.StringCmd:
+				c.SetVal(n)
+			case *redis.DurationCmd:
+				c.SetVal(10 * time.Minute)
+			case *redis.XMessageSliceCmd:
+				var page []redis.XMessage
+				for range entries {
+					total++
+					page = append(page, redis.XMessage{ID: fmt.Sprintf("%d-%d", now.Millis()-1, total), Values: map[string]any{"count": "1", "total": strconv.Itoa(total)}})
+				}
+				if c.SetVal(page); refused != nil {
+					c.SetErr(refused)
+				}
+			}
+		}
+		r, o, err := l.Take(now, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r, o
+	}
+	if r, o := look("10", 1, nil); o != Ready || !r.Denied.Known {
+		t.Fatalf("%v, denied %+v", o, r.Denied)
+	}
+	if _, o := look("15", pageSize, nil); o != Again {
+		t.Fatalf("a full page: %v", o)
+	}
+	r, o := look("15", 0, nil)
+	var admitted, denied int64
+	for _, a := range r.Arrivals {
+		if a.Denied {
+			denied += a.N
+		} else {
+			admitted += a.N
+		}
+	}
+	if o != Ready || admitted != 5 || denied != int64(pageSize) {
+		t.Errorf("%v: %d admitted and %d denied are told, want 5 and %d", o, admitted, denied, pageSize)
+	}
+	if r, o := look("16", 0, refusal("NOPERM no permissions to access one of the keys")); o != Ready || r.Denied.Known {
+		t.Errorf("%v: of denials that may not be read it tells %+v", o, r.Denied)
 	}
 }
 

@@ -73,6 +73,7 @@ type Tracker struct {
 	news     news
 	since    limiter.Instant // of the previous reading
 	arrived  int64           // units that came with the latest reading
+	kept     []model.Arrival // of looks after which the reading was not ready
 	Readings int             // readings so far
 	Near     bool            // near its limit, or over it
 	Deleted  bool            // it does not exist although it was to live on
@@ -141,6 +142,10 @@ func (l *Tracker) Take(now limiter.Instant, spread time.Duration) (r model.Readi
 	if l.decoder != nil {
 		again, err = l.decoder.take(now, l, &r)
 	}
+	if len(l.kept) > 0 { // a decoder tells of each once
+		r.Arrivals = slices.Concat(l.kept, r.Arrivals)
+	}
+	l.kept = r.Arrivals
 	if err != nil {
 		if connect.Away(err) || connect.Redirected(err) {
 			return r, Nothing, err
@@ -161,6 +166,7 @@ func (l *Tracker) Take(now limiter.Instant, spread time.Duration) (r model.Readi
 		return r, o, nil
 	}
 	r.Partial = r.Partial || unknown
+	l.kept = nil
 	l.denied.span(l.aim.target.Window)
 	l.denied.tell(now, &r)
 	l.block.tell(&r)
