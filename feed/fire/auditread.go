@@ -80,7 +80,7 @@ func eachLine(in io.Reader, text string, take func(e *entry)) error {
 // found is an action in the audit file.
 type found struct {
 	first, last entry    // of the action as a whole; an action that did not end has a last line made of its requests
-	ended       bool     // what its keys held after it is known
+	ended       bool     // what its keys held before and after it is known
 	open        []string // requests whose outcome is not known, and when they were sent, in words
 	charges     []charge // requests that were charged, oldest first
 }
@@ -89,6 +89,16 @@ type found struct {
 type charge struct {
 	at         limiter.Instant // when it was decided
 	cost, used int64           // its cost, and the units used after it
+}
+
+// misses reports whether the keys before the action lack one that a charge is in: the counter of a later window than was expected.
+func (e *entry) misses(c charge) bool {
+	if e.Target == nil || len(e.Before) == 0 {
+		return false
+	}
+	return slices.ContainsFunc(kept(foreign.For(e.Target), e.name(), *e.Target, c.at), func(key string) bool {
+		return !slices.ContainsFunc(e.Before, func(k savedKey) bool { return string(k.Key) == key })
+	})
 }
 
 // find returns an action. It fails if the action is unknown or was taken back, and if it is a change that did
@@ -131,7 +141,8 @@ func (a *audit) find(id string) (found, error) {
 	})
 	slices.SortStableFunc(charges, func(a, b charge) int { return cmp.Compare(a.at, b.at) })
 	f := found{first: first, last: last, charges: charges}
-	f.ended = last.Action != "" && (first.Change != "" || len(first.Before) == 0 || len(last.After) > 0)
+	f.ended = last.Action != "" && (first.Change != "" || len(first.Before) == 0 || len(last.After) > 0) &&
+		!slices.ContainsFunc(charges, first.misses)
 	for request, at := range sent {
 		f.open = append(f.open, request+", sent "+age(at))
 		outcomes.Add(model.Unanswered)

@@ -1,8 +1,10 @@
 package fire_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -67,6 +69,46 @@ func TestWithdraw(t *testing.T) {
 				t.Errorf("the second time took %d", 7-d.Used)
 			}
 		})
+	}
+}
+
+// TestUndoOfALaterWindow: what an action charged to a counter that was not saved before it, because it lasted into a window that nobody
+// expected, is taken off.
+func TestUndoOfALaterWindow(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t)
+	c := s.Client()
+	defer c.Close()
+	ctx, limit := context.Background(), limiter.Limit{Count: 50, Window: 500 * time.Hour}
+	for _, a := range []limiter.Algorithm{limiter.FixedWindow, limiter.SlidingWindow} {
+		store, err := redisstore.New(c, a, redisstore.WithPrefix(""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.FlushDB(ctx)
+		if _, err := store.AllowN(ctx, "k", limit, 3); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "audit")
+		i := patient(t, newRedis(t, feed.Options{URLs: []string{s.URL()}}), path)
+		id := shoot(t, i, "k", target(a, limit.Count, limit.Window), 7, 0, nil)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, counter := range c.Keys(ctx, "*").Val() { // its window becomes one that was not saved
+			text = bytes.ReplaceAll(text, []byte(`{"key":"\"`+counter+`\"`), []byte(`{"key":"\"earlier\"`))
+		}
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		u, err := i.TakeBack(ctx, model.TakeBack{Action: id})
+		if err != nil || u.Units != 7 || !u.Withdrawn {
+			t.Errorf("%v: %+v, %v, want 7 units", a, u, err)
+		}
+		if left := usedNow(t, s, a, limit); left != 3 {
+			t.Errorf("%v: %d units are left, want those 3 of another program", a, left)
+		}
 	}
 }
 
