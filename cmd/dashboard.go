@@ -302,6 +302,6 @@ func runFed(p *program, c *cobra.Command, args []string) error {
 		return err
 	}
 	defer b.close()
-	b.options.Session.Inject = firing.Options{Injector: src}
+	b.options.Session.Inject = firing.Options{Refused: relay.ErrExporter}
 	return p.showBoards(c, []board{b})
 }

@@ -81,7 +81,7 @@ func newReplay(p *program) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		options := session.Options{Inject: firing.Options{Injector: player}, Markers: state.MarkerOptions{Set: set, Keep: keep,
+		options := session.Options{Inject: firing.Options{Refused: replay.ErrRecording}, Markers: state.MarkerOptions{Set: set, Keep: keep,
 			Happened: func(ctx context.Context) ([]record.Marker, error) { return happened(ctx, args[0], file) }}}
 		options.Saving.History = func(key string, f report.Format) (string, error) {
 			return exportHistory(file.FromState, key, f, p.names)

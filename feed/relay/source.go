@@ -209,14 +209,6 @@ func (t *teller) tick(streams []*stream) {
 // Focus implements feed.Focuser: what an exporter reads is not for one screen to say.
 func (s *Source) Focus([]string) {}
 
-// Armed returns ErrExporter.
-func (s *Source) Armed() error { return ErrExporter }
-
-// Fire returns ErrExporter.
-func (s *Source) Fire(context.Context, model.Order, func(model.Fired)) (model.Outcomes, error) {
-	return model.Outcomes{}, ErrExporter
-}
-
 // Bounds of what is read of one exporter.
 const (
 	mostBatches = 100       // a second

@@ -113,14 +113,6 @@ func (p *Player) steer(change func()) {
 // ErrRecording is why nothing can be fired at what is replayed.
 var ErrRecording = errors.New("this is a recording: nothing can be fired at it")
 
-// Armed returns ErrRecording: a Player is a tui.Injector that fires at nothing.
-func (p *Player) Armed() error { return ErrRecording }
-
-// Fire returns ErrRecording.
-func (p *Player) Fire(context.Context, model.Order, func(model.Fired)) (model.Outcomes, error) {
-	return model.Outcomes{}, ErrRecording
-}
-
 // course is one way through a recording: a board, and what is read to bring it forward.
 type course struct {
 	file  *record.File

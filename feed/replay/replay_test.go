@@ -318,10 +318,6 @@ func TestEveryBatchThenItsEnd(t *testing.T) {
 			t.Errorf("a speed of %g is taken", speed)
 		}
 	}
-	p := play(t, f, 1, false)
-	if _, err := p.Fire(t.Context(), model.Order{}, nil); !errors.Is(err, replay.ErrRecording) || p.Armed() == nil {
-		t.Errorf("firing says %v", err)
-	}
 }
 
 // TestRawControlByte: where a line has a raw control byte, which is no JSON, the replay says that a part of

@@ -5,6 +5,7 @@
 package firing
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -45,6 +46,7 @@ type Keys struct {
 // Options configures Orders.
 type Options struct {
 	Injector Injector // nil: nothing can be fired
+	Refused  error    // why, where Injector is nil; nil: the source is none to fire at
 	Arming   Arming   // nil: what can be fired is fired at once
 	// Change changes a key: it frees it, gives units back, or blocks it. TakeBack takes an action back. Both decide what is allowed,
 	// and write it to the audit file first; nil: keys cannot be changed, nothing can be taken back.
@@ -83,7 +85,7 @@ type Orders struct {
 func New(app *shell.App, keys Keys, o Options) *Orders {
 	n := &Orders{app: app, keys: keys, options: o, inbox: handoff.New((*firedMsg).merge), name: o.Name,
 		typed: suggested[0], Burst: 10, PerSecond: 5}
-	n.permission = &permission{app: app, injector: o.Injector, arming: o.Arming, stop: n.Stop}
+	n.permission = &permission{app: app, injector: o.Injector, refused: cmp.Or(o.Refused, errNoInjector), arming: o.Arming, stop: n.Stop}
 	n.underWay = underWay{app: app, name: o.Name, running: map[int64]*runningOrder{}}
 	return n
 }
@@ -102,9 +104,6 @@ const past = 2 * time.Second
 
 // CanFire returns why nothing can be fired at all; "" if firing is possible.
 func (o *Orders) CanFire() string {
-	if o.injector == nil {
-		return "Nothing can be fired at this source."
-	}
 	switch st := o.Armament(); {
 	case st.Refused != nil:
 		return st.Refused.Error()

@@ -257,6 +257,7 @@ type Arming interface {
 type permission struct {
 	app      *shell.App
 	injector Injector
+	refused  error // why nothing is fired where injector is nil
 	arming   Arming
 	stop     func() // ends what is under way
 	wasArmed bool   // at the last tick
@@ -267,7 +268,7 @@ type permission struct {
 func (p *permission) Armament() arming.Status {
 	switch {
 	case p.injector == nil:
-		return arming.Status{Refused: errNoInjector}
+		return arming.Status{Refused: p.refused}
 	case p.arming != nil:
 		return p.arming.Arming()
 	}
