@@ -8,9 +8,13 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"ratescope/cmd"
 	"ratescope/internal/servertest"
+	"ratescope/limiter"
+	"ratescope/model"
+	"ratescope/model/record"
 )
 
 // result is what a call of the program left behind.
@@ -248,5 +252,35 @@ func TestFireReportsIntoANewFile(t *testing.T) {
 	}
 	if content, err := os.ReadFile(old); err != nil || string(content) != "of yesterday" {
 		t.Errorf("the file that was there is %q, %v", content, err)
+	}
+}
+
+// TestFireOfARecording: it says itself how many requests there are and when, and one that came faster than may be fired is refused.
+func TestFireOfARecording(t *testing.T) {
+	s := servertest.Start(t)
+	stateHome(t)
+	var text bytes.Buffer
+	out, err := record.NewWriter(&text, false, record.Header{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, n := range []int64{1, model.MaxRate + 1} { // the first is from before the recording
+		at := limiter.Instant(1_795_000_000_000_000).Add(time.Duration(i) * time.Second)
+		key := model.Reading{Key: "k", Type: "zset", At: at, Arrivals: []model.Arrival{{At: at, N: n}}}
+		if err := out.Write(model.Batch{At: at, Local: at.Time(), Readings: []model.Reading{key}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := out.Close(); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"fire", "k", "--from", write(t, "busy.jsonl", text.String()), "--limit", "5/1m", "--algorithm", "sliding-log", "--create",
+		"--allow-inject", "--redis", s.URL()}
+	for _, own := range [][]string{{"-n", "5"}, {"--rate", "1/s"}, {"--shape", "poisson", "--rate", "1/s"}} {
+		call(t, append(args, own...)...).sentence(t, 2, "leave it out with --from")
+	}
+	call(t, args...).sentence(t, 2, "1001 requests within a second")
+	if keys := s.CLI("DBSIZE"); keys != "0" {
+		t.Errorf("%s keys were written", keys)
 	}
 }

@@ -81,6 +81,9 @@ func newFire(p *program) *cobra.Command {
 	p.keyFlag(c)
 	return p.command(c, several, func(c *cobra.Command, args []string) error {
 		request, err := readOrder(*n, *cost, *rate, order.Shape)
+		if order.Shape.From != "" {
+			err = cmp.Or(misplaced(c, "--%s is what the recording says itself: leave it out with --from", "number", "rate", "shape"), err)
+		}
 		if err != nil {
 			return err
 		}
@@ -205,7 +208,7 @@ func (a *attempt) shape(ctx context.Context, s *model.Order) (err error) {
 		if s.Shape.At, err = recordedRequests(ctx, a.Shape.From, s.Key); err != nil {
 			return err
 		}
-		s.Shape.Kind, s.N, s.Rate = model.Recorded, len(s.Shape.At), 0
+		s.Shape.Kind, s.N = model.Recorded, len(s.Shape.At)
 	}
 	if phase, err := strconv.ParseFloat(a.Shape.Phase, 64); err == nil {
 		s.Shape.Wait = model.Lead(a.now(), s.Target.Window, phase)

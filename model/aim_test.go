@@ -12,6 +12,9 @@ import (
 )
 
 func TestOrderCheck(t *testing.T) {
+	recorded := func(at int, rate float64) model.Order {
+		return model.Order{N: at, Cost: 1, Rate: rate, Shape: model.Shape{Kind: model.Recorded, At: make([]time.Duration, at)}}
+	}
 	for _, tc := range []struct {
 		name  string
 		order model.Order
@@ -27,6 +30,10 @@ func TestOrderCheck(t *testing.T) {
 		{"too fast", model.Order{N: 1, Cost: 1, Rate: model.MaxRate + 0.5}, false},
 		{"backwards", model.Order{N: 1, Cost: 1, Rate: -1}, false},
 		{"no number", model.Order{N: 1, Cost: 1, Rate: math.NaN()}, false},
+		{"recorded", recorded(model.MaxRate, 0), true},
+		{"recorded, too fast", recorded(model.MaxRate+1, 0), false},
+		{"recorded, and a rate", recorded(2, 5), false},
+		{"recorded, and a number", model.Order{N: 5, Cost: 1, Shape: model.Shape{Kind: model.Recorded}}, false},
 	} {
 		if err := tc.order.Check(); (err == nil) != tc.ok {
 			t.Errorf("%s: %v", tc.name, err)

@@ -156,6 +156,11 @@ func (s Order) Check() error {
 		return fmt.Errorf("%d requests are out of range: give 1 to %d", s.N, MaxRequests)
 	case !(s.Rate >= 0 && s.Rate <= MaxRate):
 		return fmt.Errorf("a rate of %g/s is out of range: give at most %d/s", s.Rate, MaxRate)
+	case s.Shape.Kind == Recorded && (s.N != len(s.Shape.At) || s.Rate != 0):
+		return errors.New("a recording says itself how many requests there are and when: leave out the number and the rate")
+	case s.Shape.Kind == Recorded && s.Fastest() > MaxRate:
+		return fmt.Errorf("the recording has %d requests within a second, more than the %d that are sent at most: give a calmer one",
+			s.Fastest(), MaxRate)
 	}
 	return s.Shape.check(s.Rate)
 }

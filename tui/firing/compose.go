@@ -1,6 +1,7 @@
 package firing
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -31,21 +32,18 @@ func (o *Orders) read(order model.Order, key string) tea.Cmd {
 	ctx := o.app.Context()
 	return func() tea.Msg {
 		at, err := o.options.Recorded(ctx, order.Shape.From, key)
-		order.Shape.At, order.N, order.Rate = at, len(at), 0
+		order.Shape.At, order.N = at, len(at)
 		return shell.Then(func() tea.Cmd { return o.fireRecorded(order, key, err) })
 	}
 }
 
 // fireRecorded orders the requests of a recording that was read.
 func (o *Orders) fireRecorded(order model.Order, key string, err error) tea.Cmd {
-	switch {
+	switch err = cmp.Or(err, order.Check()); {
 	case err != nil:
 		return o.app.Warn("Nothing is fired: " + err.Error() + ".")
 	case key != o.keys.Selected():
 		return o.app.Warn("Nothing is fired: another key is selected than the one whose recording was read.")
-	case order.Fastest() > model.MaxRate:
-		return o.app.Warn(fmt.Sprintf("Nothing is fired: the recording has %d requests within a second, "+
-			"more than the %d that are sent at most.", order.Fastest(), model.MaxRate))
 	}
 	return o.Fire(order)
 }

@@ -83,6 +83,9 @@ func newOrders(t *testing.T) (*firing.Orders, *keys, *injector) {
 	k, injector := &keys{}, &injector{feed: feed}
 	k.board.Apply(feed.Advance(start))
 	recorded := func(_ context.Context, file, key string) (at []time.Duration, err error) { // ten a second
+		if file == "storm.jsonl" {
+			return make([]time.Duration, model.MaxRate+1), nil
+		}
 		if file != "busy.jsonl" || key != "api" {
 			return nil, errors.New("there is no such recording")
 		}
@@ -248,6 +251,15 @@ func TestFiringIsPaused(t *testing.T) {
 			t.Errorf("%d orders", len(injector.Orders()))
 		}
 	})
+}
+
+// TestARecordingThatCameTooFastIsNotFired: the bound of a rate holds for requests that come at once as well.
+func TestARecordingThatCameTooFastIsNotFired(t *testing.T) {
+	o, _, injector := newOrders(t)
+	o.FireText("from:storm.jsonl")().(shell.Then)()
+	if n := len(injector.Orders()); n != 0 || o.Firing() != 0 {
+		t.Errorf("%d orders were given, %d are under way", n, o.Firing())
+	}
 }
 
 // TestThePaceChangesInFlight: every shape goes on in itself at another pace, from where it stands, and at a
