@@ -57,14 +57,23 @@ func newCheck(p *program) *cobra.Command {
 	c.Flags().StringArrayVar(&f.apart, "apart", nil, "with --url: a path (/other) or header ('X-Api-Key: other') of which to say "+
 		"whether its limit is its own; may be repeated")
 	return p.command(c, several, func(c *cobra.Command, args []string) error {
+		var err error
 		switch {
 		case web.URL == "" && len(args) != 1:
 			return usagef("check needs one script and was given %d: name its file, or an application with --url", len(args))
 		case web.URL != "" && len(args) > 0:
 			return usagef("check is of a script or of an application: leave out %s, or --url", safetext.Clean(args[0]))
+		case f.promise != "" && f.promise != "exact":
+			return usagef("--promise %s is no promise that can be checked: use exact, or leave it out for what the algorithm promises",
+				f.promise)
+		case web.URL != "":
+			err = misplaced(c, "--%s is for a script: leave it out with --url", "save", "keys", "args", "admitted", "redis")
+		default:
+			err = cmp.Or(misplaced(c, "--%s is for an application: give --url, too", "apart", "request", "header", "body"),
+				misplaced(c, "--%s names no server that a script is checked on: give --redis, as in --redis redis://localhost:6379/9", "target"))
 		}
-		limit, err := checkLimit(p.Override)
-		if err != nil {
+		limit, wrong := checkLimit(p.Override)
+		if err = cmp.Or(err, wrong); err != nil {
 			return err
 		}
 		if web.URL == "" {
@@ -127,10 +136,6 @@ func (f *checkFlags) read(name string) (text string, call script.Call, costAsked
 }
 
 func (p *program) check(c *cobra.Command, name string, limit limiter.Limit, f checkFlags) error {
-	if f.promise != "" && f.promise != "exact" {
-		return usagef("--promise %s is no promise that can be checked: use exact, or leave it out for what the algorithm promises",
-			f.promise)
-	}
 	text, call, asked, err := f.read(name)
 	if err != nil {
 		return err

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"ratescope/model/collect"
 )
 
 const memberIsTime = `-- ratescope: keys rl:{who}; args {limit} {window_ms} {now_ms}
@@ -78,6 +80,8 @@ func TestCheckUsage(t *testing.T) {
 		{[]string{"check", "--limit", "10/10s"}, 2, "script"},
 		{[]string{"check", file, "--limit", "0/10s"}, 2, "out of range"},
 		{[]string{"check", file, "--limit", "10/10s", "--promise", "much"}, 2, "no promise"},
+		{[]string{"check", "--url", "http://127.0.0.1:1", "--limit", "10/10s", "--promise", "much", "--allow-inject"}, 2, "no promise"},
+		{[]string{"check", file, "--limit", "10/10s", "--target", "prod"}, 2, "give --redis"},
 		{[]string{"check", file, "--limit", "10/10s", "--args", "{limt}"}, 2, "{limt}"},
 		{[]string{"check", filepath.Join(t.TempDir(), "none.lua"), "--limit", "10/10s"}, 2, "none.lua"},
 		{[]string{"check", write(t, "bad.lua", "return ("), "--limit", "10/10s"}, 1, "not Lua"},
@@ -103,6 +107,12 @@ func TestCheckApplication(t *testing.T) {
 	call(t, "check", "--url", "http://127.0.0.1:9/", "--limit", "10/4s").sentence(t, 1, "--allow-inject")
 	call(t, "check", "x.lua", "--url", "http://127.0.0.1:9/", "--limit", "10/4s").sentence(t, 2, "leave out")
 	call(t, "check", "--url", "ftp://127.0.0.1:9/", "--limit", "10/4s", "--allow-inject").sentence(t, 2, "http")
+	for flag, says := range map[string]string{"--save": "leave it out with --url", "--keys": "leave it out with --url",
+		"--args": "leave it out with --url", "--admitted": "leave it out with --url", "--redis": "leave it out with --url",
+		"--apart": "give --url", "--request": "give --url", "--header": "give --url", "--body": "give --url"} {
+		args := []string{"check", "--limit", "10/4s", flag, "1", collect.If(says == "give --url", "x.lua", "--url=http://127.0.0.1:9/")}
+		call(t, args...).sentence(t, 2, flag, says)
+	}
 }
 
 // TestCheckMarkdown: the page for a review has its headings, the table of findings and their traffic, and what names hold
