@@ -50,7 +50,8 @@ type settings struct {
 	loaded   *config.Config // once it was read
 
 	mu      sync.Mutex
-	adopted []config.Rule  // of Adopt
+	adopted []config.Rule  // that are in no file
+	written []config.Rule  // to the file, until it is read again
 	latest  *config.Config // that came in while the file was followed; nil while loaded is the latest
 	target  config.Target  // of the configuration; zero without one
 }
@@ -196,12 +197,12 @@ func (s *settings) Loaded() (_ *config.Config, err error) {
 	return c, nil
 }
 
-// Rules returns the rules of a configuration with those of Adopt before them and the flags put
-// over all. It is safe for concurrent use with Adopt.
+// Rules returns the rules of a configuration with those that were adopted before them and the
+// flags put over all. It is safe for concurrent use.
 func (s *settings) Rules(c *config.Config) ([]config.Rule, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.Override.Apply(slices.Concat(s.adopted, c.Rules))
+	return s.Override.Apply(slices.Concat(s.written, s.adopted, c.Rules))
 }
 
 // RuleTexts lists the rules as text, one a rule, for the header of a recording. It returns

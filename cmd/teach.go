@@ -180,7 +180,7 @@ func (t *teacher) write(e config.Entry, rule config.Rule) (identify.Taught, erro
 	defer t.mu.Unlock()
 	path, err := writtenConfig(t.p)
 	if err != nil {
-		return identify.Taught{Undo: func() error { return t.adopt(rule, false) }}, t.adopt(rule, true)
+		return identify.Taught{Undo: func() error { return t.adopt(&t.p.adopted, rule, false) }}, t.adopt(&t.p.adopted, rule, true)
 	}
 	before, err := file.ReadAny(path, file.MaxText)
 	if err != nil {
@@ -203,22 +203,22 @@ func (t *teacher) write(e config.Entry, rule config.Rule) (identify.Taught, erro
 		if err != nil {
 			return err
 		}
-		return t.adopt(rule, false)
-	}}, t.adopt(rule, true)
+		return t.adopt(&t.p.written, rule, false)
+	}}, t.adopt(&t.p.written, rule, true)
 }
 
-// adopt applies a rule before those of the file for as long as the program runs, or takes it back.
-func (t *teacher) adopt(rule config.Rule, on bool) error {
+// adopt adds a rule to a list of the settings and applies it before those of the file, or takes it back.
+func (t *teacher) adopt(list *[]config.Rule, rule config.Rule, on bool) error {
 	s := &t.p.settings
 	s.mu.Lock()
-	if s.adopted = slices.DeleteFunc(s.adopted, func(r config.Rule) bool { return r.Pattern() == rule.Pattern() }); on {
-		s.adopted = append(s.adopted, rule)
+	if *list = slices.DeleteFunc(*list, func(r config.Rule) bool { return r.Pattern() == rule.Pattern() }); on {
+		*list = append(*list, rule)
 	}
 	c := cmp.Or(s.latest, s.loaded)
 	s.mu.Unlock()
-	list, err := s.Rules(c)
+	all, err := s.Rules(c)
 	if err == nil {
-		t.server.SetRules(list)
+		t.server.SetRules(all)
 	}
 	return err
 }

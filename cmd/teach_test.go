@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -58,8 +59,36 @@ func TestTeach(t *testing.T) {
 			!strings.Contains(string(content), "quota:{who}") || applied.rules[0].Pattern() != "quota:*" {
 			t.Errorf("written: %+v, %v, %d rules:\n%s", taught, err, len(applied.rules), content)
 		}
+		count := func() int64 { // of the rule for the keys, when the file was read again; -1 without one
+			c, err := config.Load(name)
+			if err = p.apply(applied, c, err); err != nil {
+				t.Fatal(err)
+			}
+			if i := slices.IndexFunc(applied.rules, func(r config.Rule) bool { return r.Pattern() == "quota:*" }); i >= 0 {
+				return applied.rules[i].Limit.Count
+			}
+			return -1
+		}
+		if n := count(); n != 10 {
+			t.Errorf("the limit is %d when the file is read as it was written, want 10", n)
+		}
+		servertest.WriteFile(t, name, strings.Replace(string(content), "10/20s", "20/20s", 1))
+		if n := count(); n != 20 {
+			t.Errorf("the limit is %d when it was corrected in the file, want 20", n)
+		}
+		servertest.WriteFile(t, name, before)
+		if n := count(); n != -1 {
+			t.Errorf("the limit is %d when the rule was taken out of the file", n)
+		}
+		servertest.WriteFile(t, name, string(content))
+		count()
 		err = taught.Undo()
 		content, gone := os.ReadFile(name)
+		if before != "" {
+			count()
+		} else if err := p.apply(applied, &config.Config{}, nil); err != nil {
+			t.Error(err)
+		}
 		if err != nil || string(content) != before || (before == "") != errors.Is(gone, fs.ErrNotExist) ||
 			applied.rules[0].Pattern() == "quota:*" {
 			t.Errorf("taken back: %v, %d rules:\n%s", err, len(applied.rules), content)

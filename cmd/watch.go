@@ -139,7 +139,7 @@ func (s *settings) apply(src server, c *config.Config, err error) error {
 	var list []config.Rule
 	if err == nil {
 		s.mu.Lock()
-		s.latest = c
+		s.latest, s.written = c, nil
 		s.mu.Unlock()
 		list, err = s.Rules(c)
 	}
