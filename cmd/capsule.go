@@ -71,8 +71,7 @@ func (p *program) content(board *model.Board, tail *record.Tail, alerts []report
 }
 
 // watchCapsule watches src for a time, or until ctx ends, and writes a capsule of it. When
-// ctx ended first its error is returned, and the file is whole all the same. The error is an
-// exitError where nothing could be read.
+// ctx ended first its error is returned, and the file is whole all the same.
 func (p *program) watchCapsule(ctx context.Context, src feed.Source, w recording, o output) error {
 	tail := record.NewTail(w.Header, recentSpan, recentBytes)
 	var board model.Board
@@ -92,9 +91,6 @@ func (p *program) watchCapsule(ctx context.Context, src feed.Source, w recording
 		return failed == nil && b.Local.Sub(begun) < w.For
 	})
 	line.clear()
-	if err != nil && begun.IsZero() {
-		err = exitError{exitNothing, err}
-	}
 	if err := cmp.Or(err, failed); err != nil || begun.IsZero() {
 		return cmp.Or(err, ctx.Err())
 	}

@@ -3,7 +3,6 @@ package cmd
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -180,7 +179,7 @@ func eachBatch(ctx context.Context, src feed.Source, take func(model.Batch) (mor
 				return nil
 			}
 			if !ready && !live && b.Server.Err != "" && !feed.MayAnswer(b.Server) {
-				return errors.New(b.Server.Err)
+				return feed.Away(b.Server.Err)
 			}
 		}
 	})

@@ -164,7 +164,7 @@ func TestWhatCannotBeReplayed(t *testing.T) {
 	}
 	ratescope(t, "replay", filepath.Join(dir, "nothere")).sentence(t, 2, "nothere")
 	ratescope(t, "record", filepath.Join(dir, "no", "folder")).sentence(t, 1, "folder")
-	ratescope(t, "record", filepath.Join(dir, "y"), "--redis", "redis://127.0.0.1:1").sentence(t, 1, "127.0.0.1")
+	ratescope(t, "record", filepath.Join(dir, "y"), "--redis", "redis://127.0.0.1:1").sentence(t, 4, "127.0.0.1")
 	if _, err := os.Stat(filepath.Join(dir, "y")); err == nil {
 		t.Error("a recording of nothing leaves a file")
 	}
