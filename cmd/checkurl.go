@@ -104,11 +104,10 @@ func apartCalls(call fire.Call, apart []string) (calls []fire.Call, err error) {
 // apartOf finds out which calls have a limit of their own: they are admitted just before the first one, whose limit
 // is used up, is denied.
 func apartOf(ctx context.Context, apps []*fire.Application, names []string) (all []bench.Apart, err error) {
-	one := model.Order{Cost: 1, N: 1, Target: model.Target{Algorithm: limiter.Unknown}}
 	for i, name := range names {
 		var said [2]model.Outcome
 		for k, app := range []*fire.Application{apps[i+1], apps[0]} {
-			if _, err := app.Fire(ctx, one, func(f model.Fired) { said[k] = f.Outcome }); err != nil {
+			if _, err := app.Fire(ctx, model.Order{Cost: 1, N: 1}, func(f model.Fired) { said[k] = f.Outcome }); err != nil {
 				return nil, err
 			}
 		}
@@ -131,8 +130,7 @@ func fireSteps(ctx context.Context, app *fire.Application, steps []bench.Step, w
 		if err := goroutine.Sleep(ctx, time.Until(begin.Add(s.At).Time())); err != nil {
 			return fired, err
 		}
-		order := model.Order{Cost: 1, N: int(s.N), Target: model.Target{Algorithm: limiter.Unknown}}
-		if _, err := app.Fire(ctx, order, func(f model.Fired) { fired = append(fired, f) }); err != nil {
+		if _, err := app.Fire(ctx, model.Order{Cost: 1, N: int(s.N)}, func(f model.Fired) { fired = append(fired, f) }); err != nil {
 			return fired, err
 		}
 	}

@@ -60,10 +60,7 @@ func newExport(p *program) *cobra.Command {
 				return fmt.Errorf("nothing can be served on %s: %w; choose another address with --listen", *address, err)
 			}
 			scheme := collect.If(access.Cert != "", "https", "http")
-			of := ""
-			if !p.Flags.Slots.All() {
-				of = " of the limiters of slots " + p.Flags.Slots.String()
-			}
+			of := collect.If(p.Flags.Slots.All(), "", " of the limiters of slots "+p.Flags.Slots.String())
 			fmt.Fprintf(c.ErrOrStderr(), "ratescope: the metrics%s are on %s://%s/metrics\n", of, scheme, listen.Addr())
 			log := logTo(c)
 			alerts, err := p.alerts(func(a report.Alert) { log(a.Line()) }, func(d report.Delivery) { log(d.String()) })

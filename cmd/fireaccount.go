@@ -124,10 +124,7 @@ func (f *fireAccount) finish() {
 
 // Add enters one answer and returns it as a line of text without its end.
 func (f *fireAccount) Add(a model.Fired) string {
-	r := firedRequest{
-		At: a.At.Millis(), Cost: a.Cost, Outcome: a.Outcome.String(),
-		Latency: a.Latency.Microseconds(), err: a.Err,
-	}
+	r := firedRequest{At: a.At.Millis(), Cost: a.Cost, Outcome: a.Outcome.String(), Latency: a.Latency.Microseconds(), err: a.Err}
 	if a.Outcome == model.Admitted || a.Outcome == model.Denied {
 		r.RetryAfter = new(report.Millis(a.Decision.RetryAfter))
 		r.Remaining = collect.Known(a.Decision.Limit.Count > 0, a.Decision.Remaining)

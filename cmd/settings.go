@@ -180,18 +180,17 @@ func (s *settings) Loaded() (_ *config.Config, err error) {
 		names := slices.Sorted(maps.Keys(c.Targets))
 		meant, slipped := config.Closest(s.Target, append(names, s.commands...))
 		switch {
-		case !known && slipped:
+		case known:
+			s.target = t
+		case slipped:
 			return nil, fmt.Errorf("there is no command or target %q: did you mean %s?", s.Target, meant)
-		case !known && path == "":
+		case path == "":
 			return nil, fmt.Errorf("there is no command or target %q, and no configuration file: see --help for the commands, or name the "+
 				"server under targets in the file that \"ratescope config init\" writes", s.Target)
-		case !known && len(names) == 0:
-			return nil, fmt.Errorf("there is no command or target %q: see --help for the commands, %s names no targets", s.Target, path)
-		case !known:
-			return nil, fmt.Errorf("there is no command or target %q: see --help for the commands, %s names the targets %s", s.Target, path,
-				strings.Join(names, ", "))
+		default:
+			return nil, fmt.Errorf("there is no command or target %q: see --help for the commands, the targets of %s are %s", s.Target, path,
+				cmp.Or(strings.Join(names, ", "), "none"))
 		}
-		s.target = t
 	}
 	s.loaded = c
 	return c, nil
