@@ -33,3 +33,19 @@ func TestDistinctNamesStayTellable(t *testing.T) {
 		}
 	}
 }
+
+func TestSharedWordsComparesBytes(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{
+		{"rl:\x80aaaa:1", "rl:\xffaaaa:2", 3},
+		{"rl:\uFFFD", "rl:\xff", 3},
+		{"rl:é1", "rl:é2", 3},
+		{"rl:\xff", "rl:\xff", 4},
+	} {
+		if got := safetext.SharedWords(c.a, c.b); got != c.want || safetext.SharedWords(c.b, c.a) != c.want {
+			t.Errorf("%q and %q share %d bytes, want %d", c.a, c.b, got, c.want)
+		}
+	}
+}

@@ -198,7 +198,7 @@ func SharedWords(a, b string) int {
 	n, words := 0, 0
 	for n < len(a) && n < len(b) {
 		r, size := utf8.DecodeRuneInString(a[n:])
-		if other, _ := utf8.DecodeRuneInString(b[n:]); other != r {
+		if !strings.HasPrefix(b[n:], a[n:n+size]) {
 			return words
 		}
 		if n += size; separates(r) {

@@ -12,6 +12,7 @@ func TestFolded(t *testing.T) {
 		{[]string{"api:a:1", "mail:2", "api:b:1", "solo"}, []string{"api: 2", " 1", " 1"}},
 		{[]string{"api:a:1", "api:a:2", "api:b:1"}, []string{"api:a: 2", " 1"}},
 		{[]string{"x"}, []string{" 1"}},
+		{[]string{"rl:\x80aaaa:1", "rl:é", "rl:\xffaaaa:2"}, []string{" 1", " 1", " 1"}},
 	} {
 		var keys []*model.Watched
 		for _, n := range tc.names {
