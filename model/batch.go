@@ -42,7 +42,8 @@ const (
 
 // Server is the state of the watched server. In JSON it is as a recording has it: without what changes all the time.
 type Server struct {
-	Target   string        `json:"target"` // the URL without its password
+	Target   string        `json:"target"`       // the URL without its password
+	DB       int           `json:"db,omitempty"` // the number of the database
 	Embedded bool          `json:"embedded,omitempty"`
 	Role     string        `json:"role,omitempty"` // "embedded", "master", "replica", "cluster", "sentinel"; "" unknown
 	Version  string        `json:"redis,omitempty"`

@@ -111,7 +111,7 @@ func (e *emitter) send(now time.Time, readings []model.Reading, gone []string) {
 	last.Health, last.HotKeys, last.LeftOut = nil, nil, nil // which are told once
 	b.Local, b.Readings, b.Gone = now, readings, gone
 	s := &b.Server
-	s.Target, s.Embedded, s.Link, s.Err, s.Silent = e.server.Target, e.server.Embedded, e.link, e.err, e.quiet
+	s.Target, s.DB, s.Embedded, s.Link, s.Err, s.Silent = e.server.Target, e.server.DB, e.server.Embedded, e.link, e.err, e.quiet
 	if s.Embedded {
 		s.Role = "embedded"
 	}

@@ -11,6 +11,21 @@ import (
 	"ratescope/model"
 )
 
+// TestBatchesNameTheDatabase: what of a URL a person may see does not hold its options.
+func TestBatchesNameTheDatabase(t *testing.T) {
+	e, err := connect.Parse([]string{"redis://127.0.0.1:1?db=2"}, connect.TLSFiles{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := New(Options{}, e, nil)
+	defer w.Close()
+	var got model.Server
+	(&emitter{emit: func(b model.Batch) { got = b.Server }, server: w.server}).send(time.Time{}, nil, nil)
+	if got.DB != 2 || got.Target != "redis://127.0.0.1:1" {
+		t.Errorf("the server is %q, database %d", got.Target, got.DB)
+	}
+}
+
 // TestOtherRulesKeepWhatWasLearned: a session with other rules has what the one before has learned by watching, without the
 // candidates that a rule now speaks of.
 func TestOtherRulesKeepWhatWasLearned(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,21 +14,25 @@ import (
 	"ratescope/limiter/layout"
 	"ratescope/model"
 	"ratescope/model/collect"
+	"ratescope/model/safetext"
 )
 
 // CommandLines returns the lines of redis-cli that take the oldest request back, where the key's form has one, and that reset the
 // key, with comments, for a shell such as bash. Whatever a name holds stays one argument. Nothing is run.
 func CommandLines(r *model.Reading, server model.Server, now limiter.Instant) string {
-	c := command(server)
 	oldest := ""
 	if keys := held(r, now); r.Type == "zset" && len(keys) == 1 {
-		oldest = fmt.Sprintf("# frees one slot: takes the oldest request out of the log\n%s ZPOPMIN %s\n", c, shellQuote(keys[0]))
+		oldest = fmt.Sprintf("# frees one slot: takes the oldest request out of the log\n%s ZPOPMIN %s\n", command(server), shellQuote(keys[0]))
 	}
-	return oldest + ChangeLines(r, server, model.Change{Kind: model.Free}, now)
+	return missing(server) + oldest + changeLines(r, server, model.Change{Kind: model.Free}, now)
 }
 
 // ChangeLines returns the lines of redis-cli for a change, or a comment where no single command makes it.
 func ChangeLines(r *model.Reading, server model.Server, change model.Change, now limiter.Instant) string {
+	return missing(server) + changeLines(r, server, change, now)
+}
+
+func changeLines(r *model.Reading, server model.Server, change model.Change, now limiter.Instant) string {
 	c := command(server)
 	switch change.Kind {
 	case model.Give:
@@ -52,7 +57,7 @@ func CheckChangeLines(r *model.Reading, server model.Server, change model.Change
 	if t := &r.Target; (t.Foreign() || t.Described) && (change.Kind == model.Block || change.Kind == model.Unblock) {
 		return fmt.Errorf("%s looks for no block", cmp.Or(t.Library, "its program"))
 	}
-	lines := ChangeLines(r, server, change, now)
+	lines := changeLines(r, server, change, now)
 	for line := range strings.Lines(lines) {
 		if !strings.HasPrefix(line, "#") {
 			return nil
@@ -61,14 +66,32 @@ func CheckChangeLines(r *model.Reading, server model.Server, change model.Change
 	return errors.New(strings.TrimSpace(strings.TrimPrefix(lines, "#")))
 }
 
+// nowhere calls redis-cli so that it reaches no server before a person has filled in which.
+const nowhere = "redis-cli -h HOST -p PORT"
+
+// missing is a comment that says what to fill in; "" where the target of a server is an address for redis-cli.
+func missing(server model.Server) string {
+	if !strings.HasPrefix(command(server), nowhere) {
+		return ""
+	}
+	return "# redis-cli needs -h and -p of " + safetext.Clean(cmp.Or(server.Target, "the server")) + ": fill in HOST and PORT\n"
+}
+
 // command is how redis-cli is called for a server.
 func command(server model.Server) string {
-	c := "redis-cli"
-	target := server.Target
-	if scheme, _, ok := strings.Cut(target, "://"); ok && (scheme == "redis" || scheme == "rediss") && !strings.ContainsAny(target, ", ") {
-		c += " -u " + shellQuote(target)
+	c := nowhere
+	first, _, several := strings.Cut(server.Target, ", ")
+	switch u, err := url.Parse(first); {
+	case err != nil, strings.Contains(server.Target, " by "): // the address is that of exporters elsewhere
+	case u.Scheme == "unix" && u.Path != "":
+		c = "redis-cli -s " + shellQuote(u.Path)
+	case u.Scheme == "redis", u.Scheme == "rediss":
+		c = "redis-cli -u " + shellQuote(first)
 	}
-	if server.Role == "cluster" {
+	if server.DB > 0 {
+		c += fmt.Sprintf(" -n %d", server.DB)
+	}
+	if several || server.Role == "cluster" {
 		c += " -c"
 	}
 	return c

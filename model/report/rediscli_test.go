@@ -41,8 +41,45 @@ func TestLinesAreSafe(t *testing.T) {
 		}
 	}
 	k.Members, k.Type = []string{"a:1", "a:2"}, "string"
-	if lines := report.CommandLines(k, model.Server{Target: "redis+sentinel://h:26379/m", Role: "cluster"}, 0); strings.Contains(lines, "-u") || strings.Count(lines, "redis-cli -c UNLINK") != 2 || strings.Contains(lines, "ZPOPMIN") {
+	if lines := report.CommandLines(k, model.Server{Target: "redis://h:6379", Role: "cluster"}, 0); strings.Count(lines, "redis-cli -u 'redis://h:6379' -c UNLINK") != 2 || strings.Contains(lines, "ZPOPMIN") {
 		t.Errorf("of a cluster it is\n%s", lines)
+	}
+}
+
+// TestLinesNameTheServer: no line runs at a server that is not the one that is watched.
+func TestLinesNameTheServer(t *testing.T) {
+	const nowhere = "redis-cli -h HOST -p PORT"
+	for _, c := range []struct {
+		server model.Server
+		want   string // before the command
+	}{
+		{model.Server{Target: "redis://h:6379/0"}, "redis-cli -u 'redis://h:6379/0'"},
+		{model.Server{Target: "rediss://h:6379", DB: 3}, "redis-cli -u 'rediss://h:6379' -n 3"},
+		{model.Server{Target: "unix:///run/b.sock"}, "redis-cli -s '/run/b.sock'"},
+		{model.Server{Target: "unix://me@/run/it's%20here\x1b]0;", DB: 2}, nowhere + " -n 2"},
+		{model.Server{Target: "unix://me@/run/it's%20%1b", DB: 2}, `redis-cli -s $'/run/it\'s \033' -n 2`},
+		{model.Server{Target: "unix://…"}, nowhere},
+		{model.Server{Target: "redis://a:1, redis://b:2"}, "redis-cli -u 'redis://a:1' -c"},
+		{model.Server{Target: "redis://a:1, redis://b:2", Role: "cluster"}, "redis-cli -u 'redis://a:1' -c"},
+		{model.Server{Target: "redis+sentinel://h:26379/m/1", DB: 1}, nowhere + " -n 1"},
+		{model.Server{Target: "redis://localhost:6379 by 2 exporters"}, nowhere},
+		{model.Server{Target: "redis+x://\nredis-cli FLUSHALL\x1b[2J\u202e"}, nowhere},
+		{model.Server{}, nowhere},
+	} {
+		r := &model.Reading{Key: "rl:a", Type: "zset"}
+		for _, lines := range []string{report.CommandLines(r, c.server, 0), report.ChangeLines(r, c.server, model.Change{Kind: model.Free}, 0)} {
+			if open := strings.HasPrefix(lines, "# redis-cli needs -h and -p of "); open != strings.HasPrefix(c.want, nowhere) {
+				t.Errorf("%q: whether the address is asked for is %v in\n%s", c.server.Target, open, lines)
+			}
+			for line := range strings.Lines(lines) {
+				if !strings.HasPrefix(line, "# ") && !strings.HasPrefix(line, c.want+" ZPOPMIN ") && !strings.HasPrefix(line, c.want+" UNLINK ") {
+					t.Errorf("%q: %q, want %q", c.server.Target, line, c.want)
+				}
+			}
+			if strings.ContainsAny(lines, "\x1b\u202e") {
+				t.Errorf("%q: a terminal would obey %q", c.server.Target, lines)
+			}
+		}
 	}
 }
 
@@ -96,7 +133,8 @@ func TestLinesOfChanges(t *testing.T) {
 		{&several, give, "several limits"},
 		{counter, model.Change{Kind: model.Unblock}, "redis-cli UNLINK '{a}:blocked'\n"},
 	} {
-		if got := report.ChangeLines(c.r, model.Server{}, c.change, now); !strings.Contains(got, c.want) {
+		got := report.ChangeLines(c.r, model.Server{Target: "redis://h"}, c.change, now)
+		if got = strings.ReplaceAll(got, " -u 'redis://h'", ""); !strings.Contains(got, c.want) {
 			t.Errorf("%v of a %v: %q, want %q", c.change, c.r.Target.Algorithm, got, c.want)
 		}
 	}
