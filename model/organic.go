@@ -168,6 +168,29 @@ func (k *Watched) subtract(denials bool) {
 	}
 }
 
+// others returns how many units other clients asked for from an instant to now. Denied ones fired from here take nothing off what was
+// admitted, unless the key is charged for them, because most servers do not record them.
+func (k *Watched) others(from, now limiter.Instant, charged bool) int64 {
+	b := k.Timeline.Between(from, now)
+	first, last := k.Timeline.Index(from), k.Timeline.Index(now-1)
+	admitted, denied := int64(0), int64(0) // of ours
+	for _, i := range k.injected {
+		switch bin := k.Timeline.Index(i.at); {
+		case bin < first || bin > last:
+		case i.denied:
+			denied += i.cost
+		default:
+			admitted += i.cost
+		}
+	}
+	admitted = b.Admitted - max(admitted, int64(b.InjectedAdmitted)) // some were forgotten
+	denied = b.Denied - max(denied, int64(b.InjectedDenied))
+	if charged {
+		return max(admitted+denied, 0)
+	}
+	return max(admitted, 0) + max(denied, 0)
+}
+
 // lowerDrained subtracts the units charged in bins from the later levels of a key that drains, until
 // a level of 0.
 func (t *Timeline) lowerDrained(bins map[int64]int64) {

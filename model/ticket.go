@@ -90,9 +90,8 @@ func (k *Watched) Ticket(s Order, now limiter.Instant) Ticket {
 		return t
 	}
 	if from := now.Add(-limit.Window); from >= k.Timeline.First() && k.Timeline.First() != 0 {
-		b := k.Timeline.Between(from, now)
-		own := int64(b.InjectedAdmitted) + int64(b.InjectedDenied)
-		t.Organic = r.organic(now, limit, s, float64(max(b.Admitted+b.Denied-own, 0))/limit.Window.Seconds(), max(t.AsNew, t.Over))
+		charged := s.Target.Convention.Denied != convention.Free
+		t.Organic = r.organic(now, limit, s, float64(k.others(from, now, charged))/limit.Window.Seconds(), max(t.AsNew, t.Over))
 	}
 	return t
 }

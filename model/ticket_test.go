@@ -163,6 +163,23 @@ func TestTicket(t *testing.T) {
 	if o := ticket.Organic; !o.Known || o.PerSecond < 0.9 || o.PerSecond > 1.1 || o.Lost < 1 || o.Lost > 2 {
 		t.Errorf("others: %+v, want about one a second, of which one is lost", o)
 	}
+	for _, own := range []struct {
+		n, cost int64
+		outcome model.Outcome
+	}{{10, 5, model.Admitted}, {50, 1, model.Denied}} {
+		later := now.Add(time.Millisecond)
+		if own.outcome == model.Admitted {
+			next := reading(later, []model.Arrival{{At: later, N: own.n * own.cost}})
+			next.Readings[0].Since = now
+			b.Apply(next)
+		}
+		for range own.n {
+			b.Mark(model.Fired{Key: "k", At: now, Outcome: own.outcome, Cost: own.cost})
+		}
+		if o := b.Key("k").Ticket(ticket.Order, later).Organic; !o.Known || o.PerSecond < 0.9 || o.PerSecond > 1.1 {
+			t.Errorf("others, after %+v of one's own: %+v, want about one a second", own, o)
+		}
+	}
 	if ticket.Expired(time.Time{}.Add(model.TicketLasts-1)) || !ticket.Expired(time.Time{}.Add(model.TicketLasts)) {
 		t.Error("the ticket holds for another time than it says")
 	}
