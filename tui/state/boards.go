@@ -176,11 +176,14 @@ func (b *Boards) At() limiter.Instant {
 }
 
 // FiguresAt returns the instant of which the figures on screen are: that on screen, or the last at which the server answered.
-func (b *Boards) FiguresAt() limiter.Instant {
+func (b *Boards) FiguresAt() limiter.Instant { return b.answered(b.At()) }
+
+// answered returns at, or the last instant at which the server answered where that was before.
+func (b *Boards) answered(at limiter.Instant) limiter.Instant {
 	if b.live.Server.Link == model.Live || b.heard == 0 {
-		return b.At()
+		return at
 	}
-	return min(b.At(), b.heard)
+	return min(at, b.heard)
 }
 
 // Moment says when the keys are looked at.
@@ -290,7 +293,7 @@ func (b *Boards) Pause() bool {
 
 // Freeze returns the live board as it is now.
 func (b *Boards) Freeze() *model.Board {
-	b.live.Refresh(b.FiguresAt())
+	b.live.Refresh(b.answered(b.now))
 	return b.live.Freeze(b.now)
 }
 

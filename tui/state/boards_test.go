@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"ratescope/limiter"
 	"ratescope/model"
 	"ratescope/tui/state"
 	"ratescope/tui/tuitest"
@@ -46,6 +47,25 @@ func TestAPauseKeepsThePictureAndCollects(t *testing.T) {
 	b.Scroll(true, nil)
 	if b.Pause(); b.Paused() || b.At() != b.LiveAt() || b.Moment().At != 0 {
 		t.Error("after the pause another instant than the live one is shown")
+	}
+}
+
+// TestAPauseDoesNotDateWhatIsSaved: what is saved during a pause is the present.
+func TestAPauseDoesNotDateWhatIsSaved(t *testing.T) {
+	b := state.NewBoards(nil, false)
+	apply := func(at time.Time, tat time.Duration) {
+		limit := limiter.Limit{Count: 10, Window: 10 * time.Second}
+		r := model.Reading{Key: "k", Type: "string", At: limiter.InstantOf(at), State: limiter.State{Algorithm: limiter.GCRA},
+			Target: model.Target{Algorithm: limiter.GCRA, Limit: limit, LimitKnown: true, Window: limit.Window}}
+		r.State.TAT = r.At.Add(tat)
+		b.Apply(model.Batch{At: r.At, Local: at, Server: model.Server{Link: model.Live}, Readings: []model.Reading{r}})
+		b.Tick(at)
+	}
+	apply(start, 0)
+	b.Pause()
+	apply(start.Add(time.Minute), time.Second)
+	if n := b.Freeze().Totals().Throttled; n != 0 {
+		t.Errorf("%d keys are throttled in what is saved, want none", n)
 	}
 }
 
