@@ -168,7 +168,11 @@ func (s *Session) askTime() tea.Cmd {
 		if !kept || strings.TrimSpace(text) == "" {
 			return nil
 		}
-		at, ok := format.ReadMoment(text, s.Shown.At(), s.Shown.LiveAt())
+		end := s.Shown.LiveAt()
+		if s.Shown.Replayed() && strings.Contains(text, ":") { // a time of day, which may be one to come
+			end = s.Shown.Playback().End
+		}
+		at, ok := format.ReadMoment(text, s.Shown.At(), end)
 		if !ok {
 			return s.Shell.Warn("A time is " + format.Moments + ".")
 		}

@@ -111,6 +111,9 @@ func TestMarkers(t *testing.T) {
 	s.See("No marker is set before this moment")
 	obey(s, "}")
 	at(after(20))
+	goBack(s, "09:00:40")
+	at(after(40))
+	p.at = after(20)
 	if searched != 1 {
 		t.Errorf("the recording was looked through %d times", searched)
 	}
