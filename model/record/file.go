@@ -11,7 +11,6 @@ import (
 	"math"
 	"slices"
 	"time"
-	"unicode"
 
 	"ratescope/limiter"
 	"ratescope/model"
@@ -115,7 +114,7 @@ func (f *File) scan(ctx context.Context, in *lines, at func() int64) error {
 			continue
 		}
 		switch {
-		case err == errLine, err == nil && bytes.ContainsFunc(text, unicode.IsControl):
+		case err == errLine, err == nil && bytes.ContainsFunc(text, func(r rune) bool { return r < ' ' }):
 			f.LeftOut++
 		case err != nil:
 			return err

@@ -150,6 +150,25 @@ func TestABadLineIsPassedOver(t *testing.T) {
 	}
 }
 
+// TestControlsInNames: what JSON does not escape is no damage.
+func TestControlsInNames(t *testing.T) {
+	var file bytes.Buffer
+	w, err := record.NewWriter(&file, false, record.Header{At: dawn})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Write(model.Batch{At: dawn, Readings: []model.Reading{{Key: "rl:\x7f\u0085\x00", Type: "string", At: dawn}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f, err := record.Open(t.Context(), bytes.NewReader(file.Bytes()))
+	if err != nil || f.LeftOut > 0 || f.Batches != 1 {
+		t.Errorf("%d lines are left out, %d batches, %v", f.LeftOut, f.Batches, err)
+	}
+}
+
 // TestDamagedDigits: a number that was changed is an error or another figure, and never a panic.
 func TestDamagedDigits(t *testing.T) {
 	_, file := write(t, 8, 60, false)
