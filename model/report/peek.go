@@ -61,10 +61,9 @@ func (p Peek) String() string {
 	return b.String()
 }
 
-// usedOf says how much of what is used: where the burst is below the limit it is the burst
-// that denies.
+// usedOf says how much of what is used: where a burst differs from the limit it is the burst that denies.
 func (p Peek) usedOf() string {
-	if p.atOnce > 0 && p.atOnce < *p.Limit {
+	if p.atOnce > 0 && p.atOnce != *p.Limit {
 		return fmt.Sprintf("%s of %d at once", Number(p.Used), p.atOnce)
 	}
 	return fmt.Sprintf("%s of %d used", Number(p.Used), *p.Limit)
@@ -88,7 +87,7 @@ func (p Peek) verdict() string {
 		return fmt.Sprintf("a request would be denied, and no waiting helps: %s of %d used, and the counter has no expiry: set the one "+
 			"that it should have with PEXPIRE, or delete it", Number(p.Used), *p.Limit)
 	case *p.Next < 0:
-		return fmt.Sprintf("a request would be denied, and no waiting helps: one costs more than the limit of %d", *p.Limit)
+		return fmt.Sprintf("a request would be denied, and no waiting helps: one costs more than the %d that fit at once", p.atOnce)
 	}
 	frees := "the next slot frees"
 	if p.Cost > 1 {
