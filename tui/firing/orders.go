@@ -67,7 +67,6 @@ type Orders struct {
 	app     *shell.App
 	keys    Keys
 	options Options
-	name    func(key string) string
 
 	inbox     *handoff.Latest[firedMsg] // reports of injectors that the screen has not taken yet
 	Decisions []Decision                // outcomes of the latest requests fired from here, newest last; not to be changed
@@ -83,8 +82,7 @@ type Orders struct {
 
 // New returns Orders that fire at keys and show their messages in app.
 func New(app *shell.App, keys Keys, o Options) *Orders {
-	n := &Orders{app: app, keys: keys, options: o, inbox: handoff.New((*firedMsg).merge), name: o.Name,
-		typed: suggested[0], Burst: 10, PerSecond: 5}
+	n := &Orders{app: app, keys: keys, options: o, inbox: handoff.New((*firedMsg).merge), typed: suggested[0], Burst: 10, PerSecond: 5}
 	n.permission = &permission{app: app, injector: o.Injector, refused: cmp.Or(o.Refused, errNoInjector), arming: o.Arming, stop: n.Stop}
 	n.underWay = underWay{app: app, name: o.Name, running: map[int64]*runningOrder{}}
 	return n

@@ -306,8 +306,6 @@ func (h *helpOverlay) Paint(p *widget.Canvas, _ cell.Rect) {
 	p.Buffer.Place(in, h.view.View())
 }
 
-func pad(s string, w int) string { return s + strings.Repeat(" ", max(w-lipgloss.Width(s), 0)) }
-
 // columns are the lines of the help, rendered: the legend, then the groups, in one column or in turn to the
 // shorter of two.
 func (h *helpOverlay) columns(p *widget.Canvas, two bool) (columns [2][]string) {
@@ -315,7 +313,9 @@ func (h *helpOverlay) columns(p *widget.Canvas, two bool) (columns [2][]string) 
 	heading, key := widget.Lip(p.Look.Accent.On(raised)), widget.Lip(p.Look.Title.On(raised))
 	text, dim := widget.Lip(p.Look.Text.On(raised)), widget.Lip(p.Look.Dim.On(raised))
 	const keys = 10 // the longest, shift+tab, and a blank
-	line := func(left, what string) string { return " " + pad(left, keys) + what }
+	line := func(left, what string) string {
+		return " " + left + strings.Repeat(" ", max(keys-lipgloss.Width(left), 0)) + what
+	}
 	room := min(helpWidth, p.Buffer.W-6) - keys - 1
 	add := func(lines []string) {
 		c := &columns[0]
