@@ -173,18 +173,14 @@ func (k *Watched) subtract(denials bool) {
 func (k *Watched) others(from, now limiter.Instant, charged bool) int64 {
 	b := k.Timeline.Between(from, now)
 	first, last := k.Timeline.Index(from), k.Timeline.Index(now-1)
-	admitted, denied := int64(0), int64(0) // of ours
+	own := map[bool]int64{} // by whether they were denied
 	for _, i := range k.injected {
-		switch bin := k.Timeline.Index(i.at); {
-		case bin < first || bin > last:
-		case i.denied:
-			denied += i.cost
-		default:
-			admitted += i.cost
+		if bin := k.Timeline.Index(i.at); first <= bin && bin <= last {
+			own[i.denied] += i.cost
 		}
 	}
-	admitted = b.Admitted - max(admitted, int64(b.InjectedAdmitted)) // some were forgotten
-	denied = b.Denied - max(denied, int64(b.InjectedDenied))
+	admitted := b.Admitted - max(own[false], int64(b.InjectedAdmitted)) // some were forgotten
+	denied := b.Denied - max(own[true], int64(b.InjectedDenied))
 	if charged {
 		return max(admitted+denied, 0)
 	}
