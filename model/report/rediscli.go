@@ -58,10 +58,8 @@ func CheckChangeLines(r *model.Reading, server model.Server, change model.Change
 		return fmt.Errorf("%s looks for no block", cmp.Or(t.Library, "its program"))
 	}
 	lines := changeLines(r, server, change, now)
-	for line := range strings.Lines(lines) {
-		if !strings.HasPrefix(line, "#") {
-			return nil
-		}
+	if strings.Count(lines, "\n") > 1 { // not the comment alone
+		return nil
 	}
 	return errors.New(strings.TrimSpace(strings.TrimPrefix(lines, "#")))
 }

@@ -141,9 +141,7 @@ func (o *Orders) did(a action) {
 	}
 	a.at = o.app.Now()
 	o.actions = append(o.actions, a)
-	if n := len(o.actions); n > mostActions {
-		o.actions = slices.Delete(o.actions, 0, n-mostActions)
-	}
+	o.actions = slices.Delete(o.actions, 0, max(len(o.actions)-mostActions, 0))
 }
 
 // ended keeps an order that is over as an action.

@@ -102,16 +102,16 @@ const past = 2 * time.Second
 
 // CanFire returns why nothing can be fired at all; "" if firing is possible.
 func (o *Orders) CanFire() string {
-	switch st := o.Armament(); {
+	switch st, age := o.Armament(), o.keys.Age(); {
+	case st.Refused == errNoInjector:
+		return "Nothing can be fired at this source."
 	case st.Refused != nil:
 		return st.Refused.Error()
 	case !st.Armed:
 		return "Firing is not armed: press ! to arm it."
-	}
-	if age := o.keys.Age(); age >= past {
+	case age >= past:
 		return "The screen shows what was " + format.Span(age) + " ago: esc leads to now, where requests are fired."
-	}
-	if o.keys.Group() != "" {
+	case o.keys.Group() != "":
 		return o.keys.Group() + " is a group: enter opens it; select one of its keys to fire at."
 	}
 	return ""
@@ -230,9 +230,7 @@ func (o *Orders) add(f model.Fired) {
 		return
 	}
 	o.Decisions = append(o.Decisions, Decision{f, 1})
-	if n := len(o.Decisions); n > keepDecisions {
-		o.Decisions = slices.Delete(o.Decisions, 0, n-keepDecisions)
-	}
+	o.Decisions = slices.Delete(o.Decisions, 0, max(len(o.Decisions)-keepDecisions, 0))
 }
 
 // alike says whether two decisions can share a line.
@@ -276,9 +274,8 @@ func (o *Orders) Wait() tea.Cmd {
 			return nil
 		case <-time.After(Gather):
 		}
-		if later, ok := inbox.TryTake(); ok {
-			msg.merge(later)
-		}
+		later, _ := inbox.TryTake()
+		msg.merge(later)
 		return msg
 	}
 }

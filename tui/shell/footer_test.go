@@ -40,7 +40,7 @@ func TestTheFooterNamesWhatCanBeDone(t *testing.T) {
 		t.Error("the footer names a key that can do nothing")
 	}
 	s.Press("b")
-	s.See("nothing can be fired at this source")
+	s.See("Nothing can be fired at this source.")
 }
 
 // TestAToastCoversNoPane: a sentence of one row lies over the footer alone.
