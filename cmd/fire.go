@@ -279,8 +279,7 @@ func fireURL(ctx context.Context, src server, c webCall, s model.Order, fo fire.
 	if err := app.Armed(); err != nil {
 		return err
 	}
-	name := cmp.Or(s.Key, app.Shown())
-	account := newFireAccount(name, o.Names)
+	account := newFireAccount(cmp.Or(s.Key, app.Shown()), o.Names)
 	account.URL, account.Method, account.Findings = report.Text(app.Shown()), report.Text(app.Method()), []headerFinding{}
 	var list []model.Fired
 	_, err = app.Fire(ctx, s, func(f model.Fired) {

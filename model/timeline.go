@@ -81,8 +81,7 @@ func (t *Timeline) Freeze() *Timeline {
 	if !t.shared {
 		t.shared = true
 	}
-	still := *t
-	return &still
+	return new(*t)
 }
 
 // Window returns the window's length.

@@ -98,8 +98,7 @@ func NewDashboard(ctx context.Context, o Options) (*shell.App, *session.Session,
 		app.Register(sc.name, sc.what, screen)
 	}
 	if o.Choices != "" && len(kept.values) == 0 {
-		hint := collect.If(!s.Orders.Armament().Armed, firstRunReadOnly, firstRun)
-		app.Say(hint)
+		app.Say(collect.If(!s.Orders.Armament().Armed, firstRunReadOnly, firstRun))
 		kept.remember("welcomed", "yes")()
 	}
 	return app, s, nil

@@ -90,8 +90,7 @@ func (c *Collector) state() model.Batch {
 	b := c.board.Batch()
 	b.Cost = model.Cost{}
 	if c.board.Health.At != 0 {
-		h := c.board.Health
-		b.Health = &h
+		b.Health = new(c.board.Health)
 	}
 	return b
 }

@@ -145,8 +145,7 @@ const (
 
 // pipes returns how many pipelines' commands are sent at once.
 func (c *clock) pipes() int {
-	n := cmp.Or(c.far, 4)
-	return int(min(max(c.rtt()/farTrip, 1), time.Duration(n)))
+	return int(min(max(c.rtt()/farTrip, 1), time.Duration(cmp.Or(c.far, 4))))
 }
 
 // shared holds what the reader shares with other goroutines. It is safe for concurrent use.

@@ -62,8 +62,7 @@ const (
 
 // answerLimit returns how long an answer may take before the server counts as away.
 func (l *link) answerLimit() time.Duration {
-	limit := collect.If(l.cluster, nodeAnswerLimit, answerLimit)
-	return limit + tripsLimit*l.clock.bound()
+	return collect.If(l.cluster, nodeAnswerLimit, answerLimit) + tripsLimit*l.clock.bound()
 }
 
 // hello asks the server for its identity and its clock in one round trip. In a cluster it asks

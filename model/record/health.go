@@ -127,19 +127,14 @@ func hotOf(h *model.HotKeys, keys map[string]*written) *hot {
 		column, known := make([]*real, len(list)), false
 		for i, k := range list {
 			if m := of(k.HotKey); m.Known {
-				v := rounded(m.V, digits)
-				column[i], known = &v, true
+				column[i], known = new(rounded(m.V, digits)), true
 			}
 		}
 		if known {
 			collect.Put(&out.Figures, name, column)
 		}
 	}
-	by := make([]*real, len(list))
-	for i, k := range list {
-		v := rounded(k.WritesBy, digitsBy)
-		by[i] = &v
-	}
+	by := collect.Map(list, func(k ranked) *real { return new(rounded(k.WritesBy, digitsBy)) })
 	if slices.ContainsFunc(by, func(v *real) bool { return *v != 0 }) {
 		collect.Put(&out.Figures, writesBy, by)
 	}

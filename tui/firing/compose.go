@@ -255,8 +255,7 @@ func (u *underWay) Hold() {
 	for _, r := range u.running {
 		r.gate.set(shut)
 	}
-	text := collect.If(shut, "Firing is paused: ; goes on, x stops.", "Firing goes on.")
-	u.app.Say(text)
+	u.app.Say(collect.If(shut, "Firing is paused: ; goes on, x stops.", "Firing goes on."))
 }
 
 // Held reports whether everything that is being fired is paused.
