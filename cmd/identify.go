@@ -300,10 +300,7 @@ func groupOf(g *identify.Group, o report.Options) *foundGroup {
 func (i limitersFound) String() string {
 	c := report.NewColumns("pattern", ">keys", "library", "evidence", "algorithm", "per", ">limit", "limit from")
 	for _, g := range i.Groups {
-		evidence := g.Evidence
-		if evidence == model.Likely.String() {
-			evidence = "~ " + evidence
-		}
+		evidence := collect.If(g.Evidence == model.Likely.String(), "~ ", "") + g.Evidence
 		c.Add(safetext.Shorten(g.Pattern.Clean(), report.NameCells, safetext.Ellipsis), fmt.Sprint(g.Keys), report.Word(g.Library),
 			evidence, report.Word(g.Algorithm), windowText(g.Window), report.Number(g.Limit), report.Word(g.LimitFrom))
 	}

@@ -141,10 +141,7 @@ type place struct {
 
 // extends says whether after is before with the entries among its rules, and nothing else.
 func (m *merger) extends(after, before *Config) bool {
-	at := m.all
-	if at < 0 {
-		at = len(before.Rules)
-	}
+	at := collect.If(m.all < 0, len(before.Rules), m.all)
 	add := Rules(m.add)
 	end := at + len(add)
 	is := func(e Entry, r Rule) bool { return e.is(&r) }

@@ -46,10 +46,7 @@ func (i *Injector) Change(ctx context.Context, s model.Order) (model.Changed, er
 	i.o.Ready()
 	if err = c.carryOut(ctx); err != nil {
 		act.failed = err.Error()
-		what := "%s is not changed (%s): %s"
-		if !replied(err) {
-			what = "whether %s was changed (%s) is not known: %s"
-		}
+		what := collect.If(!replied(err), "whether %s was changed (%s) is not known: %s", "%s is not changed (%s): %s")
 		err = fmt.Errorf(what, safetext.Clean(s.Key), s.Change, connect.Explain(err, i.link.endpoint.Shown))
 	}
 	i.o.Sent(s.Key)

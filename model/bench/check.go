@@ -12,6 +12,7 @@ import (
 	"ratescope/limiter"
 	"ratescope/limiter/convention"
 	"ratescope/limiter/describe"
+	"ratescope/model/collect"
 )
 
 // Options say what a limiter is told and promises.
@@ -367,10 +368,7 @@ func (b *bench) most() error {
 		if fewer == nil {
 			fewer = steps
 		}
-		more := ""
-		if endless {
-			more = ", and more where more come, without a bound"
-		}
+		more := collect.If(endless, ", and more where more come, without a bound", "")
 		b.r.find(OverAdmits, true, fewer, "%d are admitted within %s%s, where %s may admit %d: %s", n, seconds(b.limit.Window),
 			more, b.promised(), bound, Words(steps))
 		return nil

@@ -202,10 +202,7 @@ func (v injectorPane) buttons(x, y, end, bottom int) int {
 func (v injectorPane) keys(x, y, end int) int {
 	x = v.c.Button(x, y, end, "space", "fire 1", v.doing("fire"))
 	x = v.c.Button(x, y, end, "b", fmt.Sprintf("burst of %d", v.s.Orders.Burst), v.doing("burst"))
-	rate := "rate " + format.PerSecond(v.s.Orders.PerSecond)
-	if v.s.Orders.Rate() != nil {
-		rate = "stop rate"
-	}
+	rate := collect.If(v.s.Orders.Rate() != nil, "stop rate", "rate "+format.PerSecond(v.s.Orders.PerSecond))
 	x = v.c.Button(x, y, end, "r", rate, v.doing("rate"))
 	x = v.c.Button(x, y, end, "x", "stop", v.doing("stop"))
 	x = v.c.Button(x-1, y, end, "-", "less", v.doing("less"))

@@ -307,10 +307,7 @@ const barsHeight = 9
 // lanes take less, and the injector grows with the first request.
 func (a *areas) wide(body cell.Rect, c content) {
 	const line, answer, roomForGraphs, step, around = 3, 5, 48, 6, 3
-	injector := line
-	if c.fired {
-		injector = answer
-	}
+	injector := collect.If(c.fired, answer, line)
 	high := body.H >= roomForGraphs
 	lanes := max((c.keys+step-1)/step, 1) * step // in steps: a key that comes or goes moves no border
 	a.keys, body = body.Top(min(body.H/2, lanes+around))

@@ -147,10 +147,7 @@ func (v *quizView) paint(p painter, r cell.Rect) {
 	} else {
 		t.part("it keeps", m.KeptBefore(), p.c.Look.Text)
 	}
-	cost := ""
-	if m.Arrival.Cost != 1 {
-		cost = fmt.Sprintf(" of cost %d", m.Arrival.Cost)
-	}
+	cost := collect.If(m.Arrival.Cost != 1, fmt.Sprintf(" of cost %d", m.Arrival.Cost), "")
 	t.part("now", []string{fmt.Sprintf("a request%s comes at %s", cost, lab.Seconds(m.Arrival.At.Sub(s.Zero)))}, p.c.Look.Title)
 	v.paintAnswers(&t, m)
 	v.paintScores(p, right)

@@ -106,10 +106,7 @@ func pad(text string, cells int) string {
 
 // limitOf formats the limit of a group; an unknown part is a dash.
 func limitOf(g *identify.Group) string {
-	window := "–"
-	if g.Window > 0 {
-		window = format.Length(g.Window)
-	}
+	window := collect.If(g.Window > 0, format.Length(g.Window), "–")
 	switch {
 	case g.Varies:
 		return "its own each"
@@ -153,10 +150,7 @@ func (s *groups) rule(one *identify.Group) string {
 	if one.Algorithm != limiter.Unknown {
 		words = append(words, "algorithm: "+one.Algorithm.String())
 	}
-	window := "DURATION"
-	if one.Window > 0 {
-		window = format.Length(one.Window)
-	}
+	window := collect.If(one.Window > 0, format.Length(one.Window), "DURATION")
 	return "{" + strings.Join(append(words, "limit: COUNT/"+window), ", ") + "}"
 }
 

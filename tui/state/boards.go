@@ -325,10 +325,7 @@ func (b *Boards) Recall(kept *model.Board, at limiter.Instant) {
 
 // Scroll goes back or forward in time by the stride of the timeline of k, which may be nil.
 func (b *Boards) Scroll(earlier bool, k *model.Watched) {
-	step := b.Time.Stride(k)
-	if earlier {
-		step = -step
-	}
+	step := b.Time.Stride(k) * collect.If[time.Duration](earlier, -1, 1)
 	b.Visit(b.Time.Moment(b.Moment().Now).Add(step), k)
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/record"
 	"ratescope/model/safetext"
@@ -158,10 +159,7 @@ func (c *View) paintLevels(p *widget.Canvas, r cell.Rect, k *model.Watched, s ti
 func (c *View) paintTimes(p *widget.Canvas, r cell.Rect, s timeRange, m Moment) {
 	const gap = 11
 	right := r.X + r.W
-	end := "now"
-	if m.Stopped {
-		end = format.Clock(s.now)
-	}
+	end := collect.If(m.Stopped, format.Clock(s.now), "now")
 	p.Buffer.Right(r.X, r.Y, right, end, p.Look.Text)
 	for _, step := range chart.TimeSteps {
 		if step < s.column*gap {

@@ -8,6 +8,7 @@ import (
 	"ratescope/feed/decode"
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/model/collect"
 )
 
 // Counters whose expiry is set with the first request and ends the window.
@@ -129,10 +130,7 @@ func (r *Request) more(commands ...[]any) (Written, error) {
 	if err != nil {
 		return Written{}, err
 	}
-	ttl := s.TTL
-	if !s.Exists() {
-		ttl = r.limit().Window
-	}
+	ttl := collect.If(!s.Exists(), r.limit().Window, s.TTL)
 	w, err := r.counted(n+r.Cost, ttl, commands...)
 	if s.Exists() {
 		w.Counted = func(n int64) limiter.Decision { return r.decide(n <= r.Target.Limit.Count, r.window(n, ttl)) }

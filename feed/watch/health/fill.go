@@ -66,10 +66,7 @@ func commandStats(over time.Duration, now, before *figures) []model.CommandStat 
 	var all []model.CommandStat
 	spent := make(map[string]float64) // by command
 	for name, s := range now.commands {
-		was := before.commands[name]
-		if over == 0 {
-			was = commandSums{}
-		}
+		was := collect.If(over == 0, commandSums{}, before.commands[name])
 		calls, usec := s.calls-was.calls, s.usec-was.usec
 		c := model.CommandStat{Name: name, Total: int64(s.calls), P99: time.Duration(s.p99 * 1e3), Scripts: scripted(name)}
 		if spent[name] = usec; calls > 0 {

@@ -233,10 +233,7 @@ func (r *Report) source(list []lab.Arrival, limit limiter.Limit, warm bool) {
 		return
 	}
 	first, last := list[0].At, list[len(list)-1].At
-	begin := first
-	if warm {
-		begin = first.Add(2 * limit.Window)
-	}
+	begin := collect.If(warm, first.Add(2*limit.Window), first)
 	windows := max(float64(last.Sub(first))/float64(limit.Window), 1)
 	load := float64(len(list)) / windows / float64(limit.Count)
 	counted, free := Band{Sources: 1}, Band{Sources: 1}

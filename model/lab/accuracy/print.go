@@ -121,10 +121,7 @@ func plots(r Report, ascii bool) string {
 	say("wrong decisions by load, exact rounding\n")
 	for i, charged := range r.Bands {
 		for denied, b := range []Band{r.Free.Bands[i], charged} {
-			value := "no requests"
-			if b.Requests > 0 {
-				value = percent(b.Wrong(1))
-			}
+			value := collect.If(b.Requests > 0, percent(b.Wrong(1)), "no requests")
 			say("%12s %-7s %s %s\n", []string{b.label(), ""}[denied], []string{"free", "charged"}[denied], bar(b.Wrong(1), most), value)
 		}
 	}
