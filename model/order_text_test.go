@@ -34,7 +34,8 @@ func TestParseOrder(t *testing.T) {
 		t.Errorf("a recording: %+v, %v", s, err)
 	}
 	for text, cause := range map[string]string{
-		"from:": "no recording", "5 from:busy.jsonl": "leave out the number", "from:busy.jsonl 5/s": "leave out the number", "": "there is no order", "0": "no number", "-3": "no number", "5x": "no number", "10001": "out of range", "2000/s": "out of range",
+		"from:": "no recording", "5 from:busy.jsonl": "leave out the number", "from:busy.jsonl 5/s": "leave out the number",
+		"": "there is no order", "0": "no number", "-3": "no number", "5x": "no number", "10001": "out of range", "2000/s": "out of range",
 		"cost:0": "cost of 0", "cost:": "no cost", "phase:1 5/s": "no phase", "poisson": "needs a rate", "5 saw": "no shape", "ramp:5 1/s": "no shape",
 	} {
 		if s, _, err := ParseOrder(text); err == nil || !strings.Contains(err.Error(), cause) {

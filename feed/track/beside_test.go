@@ -115,7 +115,8 @@ func TestNothingIsLostToAnotherLook(t *testing.T) {
 				var page []redis.XMessage
 				for range entries {
 					total++
-					page = append(page, redis.XMessage{ID: fmt.Sprintf("%d-%d", now.Millis()-1, total), Values: map[string]any{"count": "1", "total": strconv.Itoa(total)}})
+					page = append(page, redis.XMessage{ID: fmt.Sprintf("%d-%d", now.Millis()-1, total),
+						Values: map[string]any{"count": "1", "total": strconv.Itoa(total)}})
 				}
 				if c.SetVal(page); refused != nil {
 					c.SetErr(refused)

@@ -41,7 +41,8 @@ func TestLinesAreSafe(t *testing.T) {
 		}
 	}
 	k.Members, k.Type = []string{"a:1", "a:2"}, "string"
-	if lines := report.CommandLines(k, model.Server{Target: "redis://h:6379", Role: "cluster"}, 0); strings.Count(lines, "redis-cli -u 'redis://h:6379' -c UNLINK") != 2 || strings.Contains(lines, "ZPOPMIN") {
+	lines = report.CommandLines(k, model.Server{Target: "redis://h:6379", Role: "cluster"}, 0)
+	if strings.Count(lines, "redis-cli -u 'redis://h:6379' -c UNLINK") != 2 || strings.Contains(lines, "ZPOPMIN") {
 		t.Errorf("of a cluster it is\n%s", lines)
 	}
 }
