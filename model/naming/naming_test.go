@@ -190,7 +190,33 @@ func TestSense(t *testing.T) {
 	}
 }
 
+// TestHostileNames: names that hold the mark of a part that varies, and long ones of many parts, have patterns.
+func TestHostileNames(t *testing.T) {
+	many := func(of string, n int) (names []string) {
+		for i := range n {
+			names = append(names, "rl:u:"+strings.Repeat(of, 4000+i))
+		}
+		return names
+	}
+	for _, names := range [][]string{
+		{"rl:limiter500", "rl:limiter\x00"}, {"rl:limiter\x00", "rl:limiter500"},
+		{"rl:\x00.b:x", "rl:5.b:x", "rl:6.b:x"}, {"rl:a.b", "rl:\x00.b", "rl:\x00.\x00"},
+		many("a/", 64), many(":", 64), many("a", 64), many("é", 64), many("1:", 64),
+	} {
+		var p naming.Patterns
+		for range 2 {
+			for _, name := range names {
+				p.Learn(name, "string", now)
+				if glob := p.Of(name, "string", now); glob == "" || strings.Count(glob, "/") > 32 {
+					t.Errorf("%.40q has the pattern %.40q", name, glob)
+				}
+			}
+		}
+	}
+}
+
 func FuzzNames(f *testing.F) {
+	f.Add("rl:limiter500", "rl:limiter\x00")
 	f.Add("rl:alice:202611232214", "10.0.0.1:a@b.cd:x")
 	f.Add("2001:db8::1:{x}", "3d813cbb-47fb-32ba-91df-831e1593ac29::")
 	f.Fuzz(func(t *testing.T, a, b string) {

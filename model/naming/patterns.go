@@ -48,7 +48,7 @@ const (
 	fewWords, manyWords = 8, 64
 )
 
-// mark stands in the text of a shape for a part that varies; no name that a person chose holds it. A window
+// mark stands in the text of a shape for a part that varies; a part of a name that holds it is an ID. A window
 // that is over reads as a number, so that it has the same.
 const mark = "\x00"
 
@@ -56,6 +56,7 @@ const mark = "\x00"
 func (s *shape) text(at int) string {
 	var b strings.Builder
 	b.WriteString(s.kind)
+	b.WriteByte(byte(len(s.parts))) // shapes of one text have as many parts
 	for i, p := range s.parts {
 		b.WriteString(s.between[i])
 		if p.Class == Word && i != at {
@@ -102,8 +103,21 @@ func (p *Patterns) met(g *group, changed bool, s *shape) {
 	}
 }
 
+// mostParts and mostText bound the parts of a shape, and the bytes of all but the last of them: what is behind them is one ID. A shape
+// costs as much memory as its text for each word.
+const mostParts, mostText = 32, 256
+
 func newShape(name, kind string, now limiter.Instant) *shape {
 	parts, between := Split(name, now)
+	for i, from, to := 0, 0, 0; i <= len(parts); i, from = i+1, to {
+		if to += len(between[i]); i < len(parts) {
+			to += len(parts[i].Text)
+		}
+		if i == mostParts-1 && len(parts) > mostParts || to > mostText {
+			parts, between = append(parts[:i:i], Part{name[from:], ID}), append(between[:i:i], "", "")
+			break
+		}
+	}
 	return &shape{kind: kind, parts: parts, between: between, differ: make([]bool, len(parts))}
 }
 

@@ -274,7 +274,7 @@ func isID(text string) bool {
 		}
 	}
 	long := len(text) >= 16 || len(text) >= 8 && hexes == len(text)
-	return digits > 0 && (long || digits >= 3 || digits == len(text) || turns >= 3)
+	return digits > 0 && (long || digits >= 3 || digits == len(text) || turns >= 3) || strings.Contains(text, mark)
 }
 
 // email is an e-mail address at the beginning of a text, uuid a UUID, digest one of usual length to the base 64, version one behind v,
@@ -395,13 +395,8 @@ func subjectIn(name string, w Window, now limiter.Instant) [][2]int {
 
 // hours reports whether a part of a name is the hour of now in UTC.
 func hours(name string, now limiter.Instant) bool {
-	hour := now.Time().UTC().Format("15")
-	for i := 0; i+2 <= len(name); i++ {
-		if name[i:i+2] == hour && (i == 0 || !alphanumeric(name[i-1])) && (i+2 == len(name) || !alphanumeric(name[i+2])) {
-			return true
-		}
-	}
-	return false
+	other := func(r rune) bool { return r > 'z' || !alphanumeric(byte(r)) }
+	return slices.Contains(strings.FieldsFunc(name, other), now.Time().UTC().Format("15"))
 }
 
 func alphanumeric(b byte) bool { return digit(b) || letter(b) }
