@@ -33,7 +33,7 @@ func ParseLimit(s string) (Limit, error) {
 	if right == "" {
 		return bad("has no duration after the slash")
 	}
-	if right[0] < '0' || right[0] > '9' {
+	if (right[0] < '0' || right[0] > '9') && right[0] != '.' {
 		right = "1" + right
 	}
 	if days, ok := strings.CutSuffix(right, "d"); ok {

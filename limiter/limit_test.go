@@ -3,9 +3,17 @@ package limiter_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"ratescope/limiter"
 )
+
+// TestParseLimitOfPartsOfASecond: a duration may begin with its point.
+func TestParseLimitOfPartsOfASecond(t *testing.T) {
+	if l, err := limiter.ParseLimit("10/.5s"); err != nil || l.Count != 10 || l.Window != 500*time.Millisecond {
+		t.Errorf("%+v, %v", l, err)
+	}
+}
 
 // FuzzParseLimit reads whatever is typed: what is accepted means the same when it is
 // written out again.
