@@ -216,7 +216,7 @@ func (b *Breaker) ownParts(parts []KeyLimit) []KeyLimit {
 func (b *Breaker) part(l Limit) Limit {
 	if b.config.Processes > 1 && l.Count > 0 {
 		l.Count = max(l.Count/b.config.Processes, 1)
-		l.Burst = min(l.Burst, l.Count)
+		l.Burst = max(l.Burst/b.config.Processes, min(l.Burst, 1))
 	}
 	return l
 }

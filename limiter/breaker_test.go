@@ -50,6 +50,32 @@ func newBreaker(t *testing.T, c limiter.BreakerConfig) *limiter.Breaker {
 	return b
 }
 
+// TestFallbackTakesItsPartOfABurst: so many processes together admit the burst of the limit, and no more.
+func TestFallbackTakesItsPartOfABurst(t *testing.T) {
+	for _, c := range []struct {
+		processes, count, burst int64
+		want                    int
+	}{{4, 100, 20, 5}, {2, 10, 100, 50}, {8, 100, 4, 1}} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBreaker(t, limiter.BreakerConfig{Limiter: &patient{Memory: newMemory(t, limiter.GCRA), hangs: true}, Timeout: time.Millisecond,
+				Fallback: newMemory(t, limiter.GCRA), Processes: c.processes})
+			admitted := 0
+			for range 200 {
+				d, err := b.AllowN(t.Context(), "k", limiter.Limit{Count: c.count, Window: 24 * time.Hour, Burst: c.burst}, 1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if d.Allowed {
+					admitted++
+				}
+			}
+			if admitted != c.want {
+				t.Errorf("one of %d processes admits %d of a burst of %d, want %d", c.processes, admitted, c.burst, c.want)
+			}
+		})
+	}
+}
+
 // TestBreaker takes a store away: 200 callers at once wait for one timeout and no longer, those
 // after them for none, one of them asks again each second, and the limit holds meanwhile by
 // the fallback, from which the store takes over when it is back.
