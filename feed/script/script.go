@@ -160,8 +160,8 @@ func ParseAdmitted(text string) (a Admitted, err error) {
 			"where an error denies", text)
 	}
 	a = Admitted{part: parts[1], denies: denies}
-	if a.text = parts[4]; a.text == "true" {
-		a.compare, a.number, a.text = "=", 1, ""
+	if a.text = parts[4]; a.text == "true" || a.text == "false" && a.part != "" {
+		a.compare, a.number, a.text = "=", collect.If(a.text == "true", 1.0, 0), ""
 	} else if a.text == "" {
 		a.compare = cmp.Or(parts[2], "=")
 		a.number, _ = strconv.ParseFloat(parts[3], 64)

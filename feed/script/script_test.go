@@ -43,6 +43,7 @@ func TestAdmits(t *testing.T) {
 		{"[2]=1", []any{int64(0), int64(1)}, "yes"}, {"[2]=1", []any{int64(1), int64(0)}, "no"}, {"[2]=1", []any{int64(1)}, "?"}, {"[2]=1", int64(1), "?"},
 		{"[1]>=0", []any{int64(-2)}, "no"}, {"=1", true, "?"},
 		{"allowed", "allowed", "yes"}, {"allowed", "denied", "no"}, {"[1]=allow", []any{"deny"}, "no"}, {"true", int64(1), "yes"},
+		{"[limited]=false", `{"limited":true}`, "no"}, {"[limited]=false", `{"limited":false}`, "yes"},
 		{"[allowed]=true", `{"allowed":true}`, "yes"}, {"1", errors.New("LIMITED"), "?"}, {"1/error", errors.New("LIMITED"), "no"},
 		{"1/error", int64(1), "yes"}, {">=0/error", int64(-1), "no"}, {"any/error", int64(7), "yes"}, {"any/error", nil, "yes"},
 		{"any/error", errors.New("LIMITED"), "no"}, {"[2]=1/error", []any{int64(0), int64(1)}, "yes"},
