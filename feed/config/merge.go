@@ -116,7 +116,11 @@ func Merge(content []byte, add []Entry) ([]byte, error) {
 	_ = yaml.Unmarshal(content, &top) // it was read before
 	all := slices.IndexFunc(before.Rules, func(r Rule) bool { return !r.Narrow() })
 	m := merger{slices.Collect(strings.Lines(string(content))), add, all}
-	for _, p := range m.places(&top) {
+	var places []place // none where lines end in a way that YAML knows and m does not
+	if !bytes.ContainsAny(bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n")), "\r\u0085\u2028\u2029") {
+		places = m.places(&top)
+	}
+	for _, p := range places {
 		merged := slices.Concat(content[:p.from], []byte(p.text), content[p.to:])
 		if after, err := Parse(merged); err == nil && m.extends(after, before) {
 			return merged, nil
@@ -186,10 +190,7 @@ func (m *merger) offset(line, column int) int {
 
 // before returns the place of text before a line. Its lines end as those of the file do.
 func (m *merger) before(line int, text string) place {
-	end := "\n"
-	if slices.ContainsFunc(m.lines, func(l string) bool { return strings.HasSuffix(l, "\r\n") }) {
-		end = "\r\n"
-	}
+	end := collect.If(slices.ContainsFunc(m.lines, func(l string) bool { return strings.HasSuffix(l, "\r\n") }), "\r\n", "\n")
 	text = strings.ReplaceAll(text, "\n", end)
 	if line > 0 && !strings.HasSuffix(m.lines[line-1], "\n") {
 		text = end + text

@@ -41,11 +41,14 @@ func TestMerge(t *testing.T) {
 		}
 	}
 	for name, before := range map[string]string{
-		"an alias":         "targets: {p: &p {redis: x}}\nrules: *p\n",
-		"braces, no rules": "{alerts: []}\n",
-		"an end":           "targets: {}\n...\n",
-		"what is not read": "rulse: []\n",
-		"an anchor's list": "alerts: &a []\nrules: *a\n",
+		"an alias":          "targets: {p: &p {redis: x}}\nrules: *p\n",
+		"braces, no rules":  "{alerts: []}\n",
+		"an end":            "targets: {}\n...\n",
+		"what is not read":  "rulse: []\n",
+		"an anchor's list":  "alerts: &a []\nrules: *a\n",
+		"an old line end":   "\rrules: []\n",
+		"two line ends":     "targets: {}\r\r\nrules: []\r\r\n",
+		"a line of Unicode": "targets: {p: {redis: \"a\u2028\u2028b\"}}\nrules: [{match: '*'}]\n",
 	} {
 		if got, err := config.Merge([]byte(before), []config.Entry{entry}); err == nil {
 			t.Errorf("%s: it is %q", name, got)
