@@ -98,6 +98,11 @@ func TestLayoutErrors(t *testing.T) {
 		{`- {name: "a:{who}", read: value, ends: name}`, `holds no window`},
 		{`- {name: "a:{who}:{window:start.s}", read: value}`, `limit is missing`},
 		{`- {name: "a:{who}", read: value, unit: sec}`, `no unit of time`},
+		{`- {name: "a:{who}", read: bucket, amount: n, at: ts, rate: "key r:{who}", limit: 10/20s}`, `rate: "r:{who}" is another key`},
+		{`- {name: "a:{who}", read: value, rate: r, limit: 10/20s}`, `rate and capacity speak of read: bucket and level`},
+		{`- {name: "a:{who}:{window:index}", read: value, limit: 10/1s, sum: 2000000}`, `sum: 2000000 is out of range`},
+		{`- {name: "a:{who}:{window:index}", read: value, limit: 10/10ms, sum: 60}`, `sum: 60 is out of range`},
+		{`- {name: "a:{who}", read: fields, slice: 1s, keep: 9000000000000}`, `keep: 9000000000000 slices of 1s are out of range`},
 		{`- {name: "a:{who}", read: zset, script: {file: x, keys: [a], args: ["{limt}"]}}`, `{limt} is no argument`},
 	} {
 		text, want := c[0], c[1]

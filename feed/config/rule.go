@@ -237,6 +237,9 @@ func (s Override) Apply(rules []Rule) (list []Rule, err error) {
 			own := *r.Layout
 			own.Limit, own.LimitKnown = r.Limit, r.LimitKnown
 			own.Limit.Window = r.Span()
+			if err := own.Check(); err != nil {
+				return nil, fmt.Errorf("the rule %s cannot have the limit %s: %w", r.Pattern(), s.Limit, err)
+			}
 			r.Layout = &own
 		} else if algorithm != limiter.Unknown {
 			r.Algorithm = algorithm

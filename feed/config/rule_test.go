@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -42,6 +43,20 @@ func TestApplyToEachRule(t *testing.T) {
 		if !slices.Equal(file, before) {
 			t.Errorf("%s: the rules that were given have changed", tc.name)
 		}
+	}
+}
+
+// TestApplyToALayout: a limit that a layout cannot have is refused, as it is in a file.
+func TestApplyToALayout(t *testing.T) {
+	c, err := config.Parse([]byte(`rules: [{name: "email:{who}", read: fields, slice: 1h, ring: 24, limit: 1000/1d}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (config.Override{Limit: "2000/1d"}).Apply(c.Rules); err != nil {
+		t.Error(err)
+	}
+	if list, err := (config.Override{Limit: "100/1m"}).Apply(c.Rules); err == nil || !strings.Contains(err.Error(), "email:* cannot have the limit 100/1m") {
+		t.Errorf("%+v, %v", list, err)
 	}
 }
 

@@ -231,11 +231,9 @@ func limitOf(l *form.Layout, looks [][]decode.Sample) (limit limiter.Limit, ok b
 		return limit, false
 	}
 	most := 0.0
-	for _, key := range looks {
-		for i := range key {
-			is, _ := l.Amount.Number(&key[i])
-			most = max(most, is)
-		}
+	for _, key := range slices.Concat(looks...) {
+		is, _ := l.Amount.Number(&key)
+		most = max(most, is)
 	}
 	agree, rate := steadiness(l, looks, 1, most)
 	full := 0

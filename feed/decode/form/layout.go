@@ -87,6 +87,9 @@ func (l *Layout) Shares(o *Layout) bool {
 	return l.Row.text == o.Row.text && !apart
 }
 
+// mostSum bounds the windows that count together, each of which is a key that is read.
+const mostSum = 1000
+
 // Check completes a layout and says what it lacks or contradicts.
 func (l *Layout) Check() error {
 	l.Row = l.Name.Base()
@@ -107,14 +110,20 @@ func (l *Layout) Check() error {
 		return fmt.Errorf("limit is missing: how long a window of {window:%s} lasts follows from it", form.text)
 	case bucket && (l.Amount.Kind == "" || l.At.Kind == ""):
 		return fmt.Errorf("read: %s needs amount and at: the fields, or the keys, of how much and of when that was true", l.Read.Kind)
+	case l.Rate.Kind == "key":
+		return fmt.Errorf("rate: %q is another key: name the field of the bucket in which its rate stands", l.Rate.Key.text)
+	case l.Sum > mostSum || l.Sum > 1 && l.Limit.Window > 0 && l.Limit.Window/time.Duration(l.Sum) < limiter.MinWindow:
+		return fmt.Errorf("sum: %d is out of range: give how many windows count together, at most %d and each of 1ms or more", l.Sum, mostSum)
+	case l.Slice > 0 && l.Keep > int64(limiter.MaxWindow/l.Slice):
+		return fmt.Errorf("keep: %d slices of %v are out of range: give how many slices count, at most a year of them", l.Keep, l.Slice)
 	case l.Read.Kind == "fields" && l.Slice == 0:
 		return fmt.Errorf("read: fields needs slice: how long a field counts requests, as in slice: 2s")
 	case l.Read.Kind == "fields" && l.Keep == 0 && l.Limit.Window < l.Slice:
 		return fmt.Errorf("read: fields needs a limit of at least one slice, or keep: how many slices count")
 	case l.Read.Kind != "fields" && (l.Slice > 0 || l.Ring > 0 || l.Keep > 0):
 		return fmt.Errorf("slice, ring and keep speak of read: fields, and it is %s: leave them out", l.Read.Kind)
-	case !bucket && (l.Amount.Kind != "" || l.Refill != "" || l.Plus != ""):
-		return fmt.Errorf("amount, refill and plus speak of read: bucket and level, and it is %s: leave them out", l.Read.Kind)
+	case !bucket && (l.Amount.Kind != "" || l.Refill != "" || l.Plus != "" || l.Rate.Kind != "" || l.Capacity != ""):
+		return fmt.Errorf("amount, refill, plus, rate and capacity speak of read: bucket and level, and it is %s: leave them out", l.Read.Kind)
 	case l.Block.Kind == "field" && !slices.Contains(l.types(), "hash") && l.Read.Kind != "json" && l.Amount.Kind != "json":
 		return fmt.Errorf("block: field %s is of a hash or of JSON, and read: %s is none: name the key that blocks", l.Block.Name, l.Read.Kind)
 	case l.Ends.Kind == "field" && l.Ends.Unit == 0 && l.Limit.Window == 0:

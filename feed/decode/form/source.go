@@ -3,6 +3,7 @@ package form
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -299,8 +300,8 @@ func (o *Own) slices(d *decode.Decoded, now limiter.Instant, s *decode.Sample) (
 		return ""
 	}
 	d.State.Log = []limiter.Entry{}
-	for i := index - keep + 1; i <= index; i++ {
-		if n := counts[i]; n > 0 {
+	for _, i := range slices.Sorted(maps.Keys(counts)) {
+		if n := counts[i]; n > 0 && i > index-keep && i <= index {
 			d.State.Log = append(d.State.Log, limiter.Entry{At: limiter.Instant(i*size) - ahead, Count: n})
 		}
 	}
