@@ -12,6 +12,7 @@ import (
 	"bytes"
 	_ "embed"
 	"fmt"
+	"slices"
 	"sync"
 
 	"go.yaml.in/yaml/v3"
@@ -92,10 +93,8 @@ var Recognizer = sync.OnceValue(func() *decode.Recognizer { return decode.NewRec
 
 // Named returns the library of that name, or nil.
 func Named(name string) *decode.Library {
-	for _, l := range All() {
-		if l.Name == name {
-			return l
-		}
+	if i := slices.IndexFunc(All(), func(l *decode.Library) bool { return l.Name == name }); i >= 0 {
+		return All()[i]
 	}
 	return nil
 }
