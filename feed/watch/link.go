@@ -311,10 +311,7 @@ func (l *link) anyNodeAnswers() bool {
 func (l *link) away() (nodes []model.Node) {
 	for _, addr := range slices.Sorted(maps.Keys(l.outages)) {
 		if o := l.outages[addr]; !o.over.Load() {
-			keys := "what keys it holds is not known"
-			if o.trackers > 0 {
-				keys = format.Are(o.trackers, "key") + " stale"
-			}
+			keys := collect.If(o.trackers > 0, format.Are(o.trackers, "key")+" stale", "what keys it holds is not known")
 			nodes = append(nodes, model.Node{Addr: addr, Keys: o.trackers, Err: connect.Explain(o.err, addr) + "; " + keys})
 		}
 	}

@@ -199,10 +199,7 @@ func (v *View) slowText(c *model.SlowCommand) string {
 
 // paintHot draws the hottest keys of the server, watched or not.
 func (v *View) paintHot(r cell.Rect) {
-	note := ""
-	if len(v.Hot.Sources) > 0 {
-		note = " · " + safetext.Clean(strings.Join(v.Hot.Sources, "; "))
-	}
+	note := collect.If(len(v.Hot.Sources) > 0, " · "+safetext.Clean(strings.Join(v.Hot.Sources, "; ")), "")
 	in := v.Canvas.Section(r, false, v.heading("hottest keys", safetext.Clip(note, max(r.W-20, 0), safetext.Ellipsis))...)
 	if in.H == 0 {
 		return

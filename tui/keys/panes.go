@@ -79,10 +79,7 @@ func (v view) timelineTitle(k *model.Watched, room int) []widget.Span {
 // paintBars draws what counts for the selected key now.
 func (v view) paintBars(r cell.Rect) {
 	k, in, at := v.s.Selection.Current(), r, v.s.Shown.FiguresAt()
-	note := " · what counts now"
-	if v.s.Shown.Paused() {
-		note = " · what counted at " + v.s.Shown.NowText()
-	}
+	note := collect.If(v.s.Shown.Paused(), " · what counted at "+v.s.Shown.NowText(), " · what counts now")
 	title := []widget.Span{widget.Styled("window", v.c.Look.Title), widget.Styled(note, v.c.Look.Dim)}
 	old := false
 	if k != nil {

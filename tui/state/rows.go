@@ -48,10 +48,7 @@ func (l *List) setRows(rows []*model.Watched) {
 
 // SortText names the order of the rows.
 func (l *List) SortText() string {
-	text := "trouble first"
-	if l.byTitle {
-		text = "by " + l.view.Sort.String()
-	}
+	text := collect.If(l.byTitle, "by "+l.view.Sort.String(), "trouble first")
 	if l.view.Reverse {
 		text += " reversed"
 	}

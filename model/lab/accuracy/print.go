@@ -84,10 +84,7 @@ func row(label string, b Band, differs bool) string {
 			columns = append(columns, share(b.By[i].Difference, b.Exact))
 		}
 		for _, v := range columns {
-			value := "–"
-			if !unknown {
-				value = percent(v)
-			}
+			value := collect.If(unknown, "–", percent(v))
 			text += fmt.Sprintf("%8s", value)
 		}
 	}
