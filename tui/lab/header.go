@@ -110,11 +110,9 @@ func (p painter) paintGoal(r cell.Rect) {
 	}
 	text = oneSpace(text) // of which a line break takes the place
 	at := 0               // of the line in the text
-	for i, line := range format.Wrap(text, r.W) {
+	for i, line := range format.WrapBy(text, r.W, safetext.Width) {
 		next := len(text) - len(strings.TrimPrefix(text[at+len(line):], " "))
-		if i == r.H-1 {
-			line = safetext.Clip(text[at:], r.W, safetext.Ellipsis)
-		}
+		line = safetext.Clip(collect.If(i == r.H-1, text[at:], line), r.W, safetext.Ellipsis)
 		p.c.Buffer.Text(r.X, r.Y+i, r.X+r.W, strings.ReplaceAll(line, bond, " "), st)
 		for k, n := range numbers {
 			if from := n.at - at; from >= 0 && from+len(n.text) <= len(strings.TrimSuffix(line, safetext.Ellipsis)) {

@@ -93,6 +93,21 @@ func TestHostileScenario(t *testing.T) {
 	}
 }
 
+// TestALongWordEndsAHint: a word that is one cell longer than the header is cut.
+func TestALongWordEndsAHint(t *testing.T) {
+	list, err := engine.Load([]byte(`{"id":"x","title":"x","algorithm":"gcra","limit":3,"window_ms":1000,"text":"x","goal":{"kind":"largest",
+		"of":"gcra","value":9,"say":"x","hint":"see ` + strings.Repeat("x", 79) + `","then":"x"},"steps":[{"t_ms":0}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	learn(t, 80, 24, lab.Options{Lessons: list}, func(x *program) {
+		x.See("PAUSED")
+		x.Press("C", "i")
+		x.See("hint see")
+		x.See(strings.Repeat("x", 77) + "…")
+	})
+}
+
 func TestOptionsAreChecked(t *testing.T) {
 	for _, o := range []lab.Options{{Look: shell.Options{FPS: 61}}, {Look: shell.Options{FPS: -1}}, {Look: shell.Options{Theme: "plaid"}}, {Lessons: []engine.Lesson{}}} {
 		if _, err := lab.New(context.Background(), o); err == nil {
