@@ -14,8 +14,9 @@ import (
 // first one. Figures that the server does not give, because of its version or a missing permission, are not Known, and Missing says why.
 // In JSON it is as a recording has it, without the figures and the slow log.
 type Health struct {
-	At   limiter.Instant `json:"at"`
-	Over time.Duration   `json:"over,omitempty"` // the time that the rates cover; 0 for the first examination
+	At    limiter.Instant `json:"at"`
+	Over  time.Duration   `json:"over,omitempty"`  // the time that the rates cover; 0 for the first examination
+	Nodes int             `json:"nodes,omitempty"` // over which the figures are summed; 0 is one node
 
 	Ops        Measure `json:"-"`                // commands a second
 	CPU        Measure `json:"-"`                // cores that the server uses, 1 is one core

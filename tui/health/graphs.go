@@ -107,7 +107,7 @@ func (v *View) figures() []graph {
 		{label: "evictions", now: []widget.Span{widget.Styled(h.Evicted.Text(format.PerSecond), l.Denied)},
 			past: series(func(p *model.HealthSample) model.Measure { return p.Evicted }), round: chartTop, scale: rate, ink: plain(l.Denied)},
 		{label: "cpu (used_cpu)", now: one(h.CPU.Text(format.Percent)), past: series(func(p *model.HealthSample) model.Measure { return p.CPU }),
-			top: 1, round: chartTop, scale: coarse, ink: l.Fill},
+			top: float64(max(h.Nodes, 1)), round: chartTop, scale: coarse, ink: l.Fill},
 		{label: "script time", now: one(format.Latency(last.Script)),
 			past: series(func(p *model.HealthSample) model.Measure { return span(p.Script) }), round: chartTop, scale: latency, ink: l.Glow},
 		{

@@ -2,12 +2,28 @@ package health
 
 import (
 	"math"
+	"strings"
 	"testing"
 	"time"
 
 	"ratescope/limiter"
 	"ratescope/model"
+	"ratescope/themes"
+	"ratescope/tui/widget"
 )
+
+// TestTheScaleOfSeveralNodes has a core for each of them.
+func TestTheScaleOfSeveralNodes(t *testing.T) {
+	var c widget.Canvas
+	c.SetTheme(themes.BuiltIn().Default(true), false)
+	v := server(&c)
+	v.Health.Nodes = 6
+	for _, g := range v.figures() {
+		if strings.HasPrefix(g.label, "cpu") && g.top != 6 {
+			t.Errorf("the graph of six nodes ends at %v cores", g.top)
+		}
+	}
+}
 
 // TestTheFirstRoundTripsAreNoPeak: those of a connection that is being made are left out as soon as
 // there is another one.

@@ -76,6 +76,8 @@ func TestConcerns(t *testing.T) {
 			Errors: []model.ErrorStat{{Name: "NOSCRIPT", Rate: 9}, {Name: "OOM", Rate: 1}}}, live, []string{"!OOM 1.0/s", "NOSCRIPT 9.0/s"}},
 		{"errors of the past", model.Health{At: at, Errors: []model.ErrorStat{{Name: "OOM", Total: 7}}}, live, nil},
 		{"a busy core", model.Health{At: at, CPU: known(0.97)}, live, []string{"cpu 97.0%"}},
+		{"six calm nodes", model.Health{At: at, Nodes: 6, CPU: known(0.9)}, live, nil},
+		{"six busy nodes", model.Health{At: at, Nodes: 6, CPU: known(5.4)}, live, []string{"cpu 540.0%"}},
 		{"far away", model.Health{At: at}, model.Server{Link: model.Live, RTT: 80 * time.Millisecond}, []string{"rtt 80ms"}},
 		{"a slow command", model.Health{At: at, Slow: []model.SlowCommand{{At: at - 10e6, Took: 14 * time.Millisecond, Command: "KEYS *"}}}, live,
 			[]string{"slow command 14ms"}},

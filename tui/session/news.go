@@ -263,7 +263,7 @@ type Concern struct {
 // Thresholds of concerns.
 const (
 	slowTrip   = 50 * time.Millisecond // a round trip
-	busyCPU    = 0.8                   // of the one core that runs commands
+	busyCPU    = 0.8                   // of the one core of a node that runs commands
 	recentSlow = time.Minute           // an entry of the slow log that is no history yet
 	lagging    = 1 << 20               // bytes of a replica
 	refusals   = 5                     // requests a second
@@ -302,8 +302,9 @@ func Concerns(h *model.Health, s model.Server) []Concern {
 	if h.MemoryMax.Known && h.MemoryMax.V > 0 && h.MemoryUsed.Known && h.MemoryUsed.V > model.NearLimit*h.MemoryMax.V {
 		say(false, fmt.Sprintf("memory %.0f%% full", 100*h.MemoryUsed.V/h.MemoryMax.V), full(h.Policy))
 	}
-	if Above(h.CPU, busyCPU) {
-		say(false, "cpu "+format.Percent(h.CPU.V), "one core runs all commands, and it has little left")
+	if n := max(h.Nodes, 1); Above(h.CPU, busyCPU*float64(n)) {
+		left := collect.If(n > 1, "the nodes have little left", "one core runs all commands, and it has little left")
+		say(false, "cpu "+format.Percent(h.CPU.V), left)
 	}
 	if s.RTT > slowTrip {
 		say(false, "rtt "+format.Latency(s.RTT), "every decision waits for a round trip at least that long")

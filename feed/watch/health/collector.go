@@ -66,15 +66,14 @@ func (c *Collector) Examine(ctx context.Context, nodes []*redis.Client, at limit
 	h, now := &model.Health{At: at}, figures{values: map[string]float64{}, words: map[string]string{}, commands: map[string]commandSums{},
 		errors: map[string]float64{}, failed: map[string]bool{}}
 	var lost error
-	answered := 0
 	for _, a := range answers {
 		if err := c.take(a, &now, h); err != nil {
 			lost = err
 			continue
 		}
-		answered++
+		h.Nodes++
 	}
-	if answered == 0 {
+	if h.Nodes == 0 {
 		return Examination{}, lost
 	}
 	slices.SortStableFunc(h.Slow, func(a, b model.SlowCommand) int { return cmp.Compare(b.At, a.At) })
@@ -83,15 +82,15 @@ func (c *Collector) Examine(ctx context.Context, nodes []*redis.Client, at limit
 	h.Spikes = h.Spikes[:min(len(h.Spikes), mostSpikes)]
 	over := at.Sub(c.at)
 	if c.at != 0 && c.before.same(&now) && over > 0 {
-		h.Over = cmp.Or(now.since(&c.before, answered), over)
+		h.Over = cmp.Or(now.since(&c.before, h.Nodes), over)
 	}
 	fillHealth(h, &now, &c.before)
 	missing := func(name string) string { return strings.ToUpper(name) + " " + c.shut[name] }
 	h.Missing = append(h.Missing, collect.Map(slices.Sorted(maps.Keys(c.shut)), missing)...)
 	c.reprice(&now)
-	costs := Costs{Exec: maps.Clone(c.prices), Turn: TurnAt(h.CPU.V / float64(answered))} // of an idle one, where the load is not known
-	costs.Strained = h.CPU.Known && h.CPU.V >= strainedAt*float64(answered)
-	e := Examination{Health: h, Costs: costs, Cost: time.Duration(answered) * (lookPrice + costs.Turn)}
+	costs := Costs{Exec: maps.Clone(c.prices), Turn: TurnAt(h.CPU.V / float64(h.Nodes))} // of an idle one, where the load is not known
+	costs.Strained = h.CPU.Known && h.CPU.V >= strainedAt*float64(h.Nodes)
+	e := Examination{Health: h, Costs: costs, Cost: time.Duration(h.Nodes) * (lookPrice + costs.Turn)}
 	c.before, c.at = now, at
 	return e, nil
 }

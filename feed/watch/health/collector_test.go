@@ -61,6 +61,9 @@ func TestANodeThatWasSilentBeginsAnew(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if e.Health.Nodes != len(nodes) {
+			t.Errorf("look %d at %d nodes: the figures are those of %d", i, len(nodes), e.Health.Nodes)
+		}
 		if ops, want := e.Health.Ops, i == 3; ops.Known != want || ops.V > 1000 {
 			t.Errorf("look %d at %d nodes: %+v operations a second", i, len(nodes), ops)
 		}
