@@ -23,6 +23,9 @@ import (
 type compareView struct{ plain }
 
 func (compareView) move(s *Screen, by int) {
+	if s.class.following && s.guess.asked { // about the one in focus
+		return
+	}
 	n := len(s.run.Setup().Candidates)
 	s.focus = (s.focus + by + n) % n
 }

@@ -36,6 +36,10 @@ func TestPredictBeforeYouFire(t *testing.T) {
 		}
 	}
 	see(press("enter", "J", "space"), "What will become of it at fixed window?", "0 admitted 0 denied")
+	if text := press("D"); !strings.Contains(text, "one more request now") || strings.Contains(text, "there is room for") {
+		t.Errorf("what is to be predicted is told:\n%s", text)
+	}
+	press("C")
 	see(press("d"), "Wrong: fixed window has it admitted, 0 + 1 = 1 <= 10. 0 of 1 right.", "1 admitted 0 denied")
 	for range 9 {
 		press("space", "a")

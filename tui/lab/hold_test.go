@@ -16,6 +16,29 @@ func (heldClass) Now() Register                { return Register{Name: "ada"} }
 func (heldClass) Report(Place)                 {}
 func (heldClass) Predict(Question, Prediction) {}
 
+// TestAQuestionKeepsItsLane: where a held student is asked, neither a key nor the wheel goes to another lane, about which the
+// question would be another one.
+func TestAQuestionKeepsItsLane(t *testing.T) {
+	app, s, err := program(t.Context(), Options{First: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	app.Update(tea.WindowSizeMsg{Width: 140, Height: 42})
+	s.view("compare")
+	s.class.Class, s.class.following = heldClass{}, true
+	for _, c := range []struct {
+		asked bool
+		want  int
+	}{{true, 0}, {false, 2}} {
+		s.guess.asked = c.asked
+		app.Update(tea.KeyPressMsg{Code: 'j', Text: "j"})
+		app.Update(tea.MouseWheelMsg{Button: tea.MouseWheelDown})
+		if s.focus != c.want {
+			t.Errorf("asked %v: lane %d is in focus, want %d", c.asked, s.focus, c.want)
+		}
+	}
+}
+
 // TestAHeldStudentLooksAndAnswers: no key and no click of a held student moves the clock, begins a
 // lesson or fires, and each says why; looking and answering go on.
 func TestAHeldStudentLooksAndAnswers(t *testing.T) {
