@@ -253,12 +253,7 @@ func (s *Server) visit(session ssh.Session) {
 	ctx, stop := context.WithCancel(s.ctx)
 	defer stop()
 	messages := make(chan tea.Msg, 16)
-	send := func(msg tea.Msg) { // unless the lab is far behind
-		select {
-		case messages <- msg:
-		default:
-		}
-	}
+	send := func(msg tea.Msg) { queue(messages, msg) }
 	go func() {
 		for w := range sizes {
 			send(size(w))
@@ -285,6 +280,22 @@ func (s *Server) visit(session ssh.Session) {
 		wish.Print(session, "The teacher has ended the class.\n")
 	case err != nil && ctx.Err() == nil:
 		wish.Print(session, "The lab ended by a fault of its own.\n")
+	}
+}
+
+// queue puts a message behind those that wait and does not wait itself: where there is no room the oldest is lost, for the
+// newest says how the class stands.
+func queue(messages chan tea.Msg, msg tea.Msg) {
+	for {
+		select {
+		case messages <- msg:
+			return
+		default:
+		}
+		select {
+		case <-messages:
+		default:
+		}
 	}
 }
 
