@@ -75,20 +75,34 @@ func TestTheMapLeadsToARun(t *testing.T) {
 	})
 }
 
-// TestAccuracyAsAScreen measures, and shows a source of the selected load as a run.
+// TestAccuracyAsAScreen measures, anew under another limit and at the next start of the program.
 func TestAccuracyAsAScreen(t *testing.T) {
 	t.Parallel()
-	learn(t, 140, 42, lab.Options{}, func(x *program) {
+	var kept lab.Memory
+	learn(t, 140, 42, lab.Options{Remember: func(m lab.Memory) error { kept = m; return nil }}, func(x *program) {
+		seePlots := func(count int64) {
+			r, err := accuracy.Measure(t.Context(), accuracy.Options{Limit: limiter.Limit{Count: count, Window: 10 * time.Second},
+				Seed: accuracy.DefaultSeed})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, line := range accuracy.Plots(r, false) { // the command prints the same
+				x.See(line)
+			}
+		}
 		x.See("PAUSED")
 		x.Press("A")
-		r, err := accuracy.Measure(t.Context(), accuracy.Options{Limit: limiter.Limit{Count: 10, Window: 10 * time.Second},
-			Seed: accuracy.DefaultSeed})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, line := range accuracy.Plots(r, false) { // the command prints the same
-			x.See(line)
-		}
+		seePlots(10)
+		x.Press("R")
+		x.See("wrong decisions by load")
+		x.Press("w", "right", "esc")
+		seePlots(11)
+		x.Press("b", "q")
+		x.Done()
+	})
+	learn(t, 140, 42, lab.Options{Memory: kept}, func(x *program) {
+		x.See("ratescope accuracy --limit 11/10s")
+		x.See("wrong decisions by load")
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"ratescope/limiter"
 	"ratescope/model/collect"
 	"ratescope/model/format"
 	"ratescope/model/lab"
@@ -226,43 +227,38 @@ func ratioShape(l chart.Look, v float64) rune {
 // accuracyView shows the plots of the accuracy command under the limit on screen.
 type accuracyView struct {
 	plain
-	lines []string // nil while they are measured
-	asked bool
-	first int // the line on top
+	of       limiter.Limit // under which it was measured last, or is
+	measures bool
+	lines    []string
+	first    int // the line on top
 }
-
-func (v *accuracyView) reset() { v.lines, v.asked = nil, false }
 
 func (v *accuracyView) move(_ *Screen, by int) { v.first += by }
 
-// open measures under the limit on screen, beside what goes on.
-func (v *accuracyView) open(s *Screen) error {
+// layout measures under the limit on screen, beside what goes on, where that is another one: one limit at a time.
+func (v *accuracyView) layout(s *Screen, r cell.Rect) {
 	limit := s.run.Setup().Limit
-	if limit.Count == 0 {
-		return fmt.Errorf("a limit of 0 denies nothing, so no decision can be wrong: raise it with w")
+	if v.measures || v.of == limit {
+		return
 	}
-	if v.asked {
-		return nil
-	}
-	v.asked = true
+	v.of, v.measures = limit, true
 	s.later = append(s.later, func() tea.Msg {
 		report, err := accuracy.Measure(s.app.Context(), accuracy.Options{Limit: limit, Seed: accuracy.DefaultSeed})
 		return doneMsg(func() {
-			if err != nil {
-				s.fail(err)
+			if v.measures = false; err != nil {
+				v.lines = format.Wrap("Not measured: "+err.Error()+".", r.W-4)
 				return
 			}
 			v.lines = accuracy.Plots(report, s.app.Options.ASCII)
 		})
 	})
-	return nil
 }
 
 func (v *accuracyView) paint(p painter, r cell.Rect) {
 	limit := p.s.run.Setup().Limit
 	in := p.c.Section(r, true, widget.Styled("accuracy", p.c.Look.Title),
 		widget.Styled(fmt.Sprintf(" · as ratescope accuracy --limit %d/%s", limit.Count, format.Length(limit.Window)), p.c.Look.Dim))
-	if v.lines == nil {
+	if v.measures || v.of != limit {
 		p.c.Buffer.Text(in.X, in.Y+1, in.X+in.W, "measuring…", p.c.Look.Accent)
 		return
 	}
