@@ -34,6 +34,7 @@ type Shared struct {
 	Lesson   Lesson
 	Setup    Setup
 	Traffic  []Traffic
+	Recorded bool // a trace takes the place of the traffic
 	Seed     uint64
 	Fired    []Arrival // by hand, in the order of time
 	Now      limiter.Instant
@@ -105,6 +106,9 @@ func IsShared(text string) bool { return strings.HasPrefix(text, sharePrefix) }
 
 // Line writes the moment as one line without spaces.
 func (m Shared) Line() (string, error) {
+	if m.Recorded {
+		return "", errors.New("recorded traffic cannot be put into a line: export it as a scenario file")
+	}
 	if len(m.Fired) > maxShareFired {
 		return "", fmt.Errorf("%d requests fired by hand are too many to share: restart, and share within the first %d",
 			len(m.Fired), maxShareFired)

@@ -122,6 +122,7 @@ type classroom struct {
 	line      string    // the moment that is shown
 	verdict   string    // what this student's prediction was, to be said with the teacher's next step
 	taught    time.Time // when the class got this one's moment
+	untaught  string    // why it could not get it; "" it could
 }
 
 // joined reports whether the lab belongs to a class.
@@ -218,11 +219,15 @@ func (c *classroom) teach(s *Screen, now time.Time) {
 		return
 	}
 	c.taught = now
-	if line, err := s.moment().Line(); err == nil {
+	if line, err := s.moment().Line(); err != nil && err.Error() != c.untaught {
+		c.untaught = err.Error()
+		s.fail(fmt.Errorf("the class cannot see this: %w", err))
+	} else if err == nil {
 		f := FollowMsg{Line: line, Ask: s.guess.asked}
 		if quiz, asks := s.front().(*quizView); asks {
 			f.Question = quiz.number
 		}
+		c.untaught = ""
 		c.Show(f)
 	}
 }

@@ -180,7 +180,7 @@ func exportPicture(s *Screen) tea.Cmd {
 // moment returns what is on screen, so that another lab can open it.
 func (s *Screen) moment() lab.Shared {
 	m := lab.MomentOf(s.run)
-	m.Lesson, m.Traffic, m.Seed = *s.at(), s.traffic, s.seed
+	m.Lesson, m.Traffic, m.Recorded, m.Seed = *s.at(), s.traffic, s.recorded, s.seed
 	m.View, m.Selected = s.front().name(), s.focus
 	return m
 }

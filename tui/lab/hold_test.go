@@ -3,6 +3,7 @@ package lab
 import (
 	"strings"
 	"testing"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -15,6 +16,38 @@ func (heldClass) Teaches() bool                { return false }
 func (heldClass) Now() Register                { return Register{Name: "ada"} }
 func (heldClass) Report(Place)                 {}
 func (heldClass) Predict(Question, Prediction) {}
+
+// leadingClass is the side of a teacher whom a student follows.
+type leadingClass struct{ Class }
+
+func (leadingClass) Teaches() bool { return true }
+func (leadingClass) Now() Register {
+	return Register{Students: []Student{{Name: "ada", Follows: true}}}
+}
+func (leadingClass) Show(FollowMsg) {}
+
+// TestATeacherIsToldWhatTheClassCannotSee, and is told it once.
+func TestATeacherIsToldWhatTheClassCannotSee(t *testing.T) {
+	app, s, err := program(t.Context(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	app.Update(tea.WindowSizeMsg{Width: 140, Height: 42})
+	s.class.Class = leadingClass{}
+	told := func(seconds int64) bool {
+		s.recorded = true
+		s.class.teach(s, time.Unix(seconds, 0))
+		s.recorded = false
+		app.Update(nil)
+		return strings.Contains(ansi.Strip(app.View().Content), "The class cannot see this: recorded traffic")
+	}
+	if !told(1) {
+		t.Error("the class sees no recorded traffic, and its teacher is not told")
+	}
+	if app.Say("Paused."); told(2) {
+		t.Error("the teacher is told again and again")
+	}
+}
 
 // TestAQuestionKeepsItsLane: where a held student is asked, neither a key nor the wheel goes to another lane, about which the
 // question would be another one.

@@ -187,10 +187,13 @@ func TestOneKeyOfMany(t *testing.T) {
 		at := limiter.Instant(2_000_000_000_000_000).Add(time.Duration(i) * time.Second)
 		trace.Arrivals = append(trace.Arrivals, engine.Arrival{At: at, Cost: 1, Key: int32(i % 3 / 2)})
 	}
-	learn(t, 140, 42, lab.Options{Trace: trace}, func(x *program) {
+	var kept lab.Memory
+	learn(t, 140, 42, lab.Options{Trace: trace, Remember: func(m lab.Memory) error { kept = m; return nil }}, func(x *program) {
 		x.See("PAUSED")
 		x.Press("C")
 		turn(x, "traffic", "recorded")
+		x.Press("Y")
+		x.See("Recorded traffic cannot be put into a line")
 		x.Press("g", "1", "2", "0", "enter")
 		busiest := admitted(t, x)
 		turn(x, "whose requests", "   2 of 2 quiet")
@@ -201,6 +204,9 @@ func TestOneKeyOfMany(t *testing.T) {
 			t.Errorf("%d requests of the busiest key, %d of the second, %d of all", busiest, second, all)
 		}
 	})
+	if kept.Moment != "" {
+		t.Error("a moment is kept without the requests that were recorded")
+	}
 }
 
 // admitted reads off how many requests the first lane decided about.
