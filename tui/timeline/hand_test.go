@@ -68,6 +68,20 @@ func TestPaintingChangesNothing(t *testing.T) {
 	}
 }
 
+// TestADragHeldAtTheLeftEdge ends there, though the column under the mouse has gone out of the picture.
+func TestADragHeldAtTheLeftEdge(t *testing.T) {
+	k, now := watched(t)
+	area := cell.Rect{X: 3, Y: 4, W: 100, H: 20}
+	var v View
+	v.Arrange(area, k, Moment{Now: now, Live: true}, false)
+	v.Point(60)
+	v.Drag(v.area.X)
+	v.Arrange(area, k, Moment{Now: now.Add(2 * v.s.column), Live: true}, false)
+	if from, to, ok := v.Drop(); !ok || from != v.at(v.area.X) || to <= from {
+		t.Errorf("the drag is from %d to %d, %v; the picture begins at %d", from, to, ok, v.at(v.area.X))
+	}
+}
+
 func TestPerColumnIsTheFinestThatFits(t *testing.T) {
 	for columns := -3; columns < 300; columns++ {
 		per := columnWidths[fitting(model.BinsPerWindow, columns)]
