@@ -125,7 +125,7 @@ func TestTheMouseAsks(t *testing.T) {
 			if !found {
 				t.Fatalf("%q is not on screen:\n%s", c.on, x.Screen())
 			}
-			x.Send(tea.MouseMotionMsg{X: column + 1, Y: line})
+			x.Send(tea.MouseMotionMsg{X: column, Y: line})
 			x.See(c.says)
 			x.Send(tea.MouseMotionMsg{X: 0, Y: 41})
 			x.Gone(c.says)

@@ -75,7 +75,7 @@ func (l *lanes) paint(s slot, k *model.Watched, calm bool) {
 
 // at says which instant a cell of a lane shows, and whether it is one of the time to come.
 func (a axis) at(cells int) (from limiter.Instant, coming bool) {
-	if cells > a.past {
+	if cells >= a.past {
 		return a.newest.Add(time.Duration(cells-a.past-1) * a.column), true
 	}
 	return a.newest.Add(-time.Duration(a.past-cells) * a.column), false
@@ -102,7 +102,11 @@ func (t *table) laneTip(k *model.Watched, cells int) string {
 	if coming {
 		return nextTip(&k.Gauge, 1) + " To the right of the line is what becomes of the key if no other request comes."
 	}
-	b := k.Timeline.Between(at, at.Add(t.lanes.axis.column))
+	end := min(at.Add(t.lanes.axis.column), k.Reading.At+1)
+	if end <= at {
+		return format.Clock(at) + ": not read since."
+	}
+	b := k.Timeline.Between(at, end)
 	return format.Clock(at) + ": " + timeline.Made(&b, k) + "."
 }
 

@@ -353,7 +353,7 @@ func fit(w, longest, server int) (widths [len(columns)]int) {
 
 // columnAt returns the title of the column so many cells from the left edge of a row.
 func columnAt(widths *[len(columns)]int, at int) string {
-	x := 3
+	x := 2
 	for i, w := range widths {
 		if x += w; w > 0 {
 			if x++; at < x {
