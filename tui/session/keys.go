@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -169,8 +170,9 @@ func (s *Session) askTime() tea.Cmd {
 			return nil
 		}
 		end := s.Shown.LiveAt()
-		if s.Shown.Replayed() && strings.Contains(text, ":") { // a time of day, which may be one to come
-			end = s.Shown.Playback().End
+		if s.Shown.Replayed() && strings.Contains(text, ":") { // of a time of day the nearest one that was recorded
+			p := s.Shown.Playback()
+			end = min(max(s.Shown.At().Add(12*time.Hour), p.Begin.Add(24*time.Hour)-1), p.End)
 		}
 		at, ok := format.ReadMoment(text, s.Shown.At(), end)
 		if !ok {

@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -23,13 +24,14 @@ import (
 // standing is a player whose clock stands unless it is moved.
 type standing struct {
 	at      limiter.Instant
+	lasts   time.Duration // 0 is an hour
 	running bool
 }
 
 func (p *standing) Now(time.Time) limiter.Instant { return p.at }
 func (p *standing) Playback(time.Time) model.Playback {
 	begin := limiter.InstantOf(tuitest.Dawn)
-	return model.Playback{Begin: begin, End: begin.Add(time.Hour), At: p.at, Speed: 1, Paused: !p.running}
+	return model.Playback{Begin: begin, End: begin.Add(cmp.Or(p.lasts, time.Hour)), At: p.at, Speed: 1, Paused: !p.running}
 }
 func (p *standing) Pause()                  { p.running = !p.running }
 func (p *standing) Seek(to limiter.Instant) { p.at = to }
@@ -113,7 +115,10 @@ func TestMarkers(t *testing.T) {
 	at(after(20))
 	goBack(s, "09:00:40")
 	at(after(40))
-	p.at = after(20)
+	p.lasts = 72 * time.Hour // in which the time of day comes three times
+	goBack(s, "09:00:50")
+	at(after(50))
+	p.at, p.lasts = after(20), 0
 	if searched != 1 {
 		t.Errorf("the recording was looked through %d times", searched)
 	}
