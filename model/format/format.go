@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/model/collect"
 	"ratescope/model/safetext"
 )
 
@@ -172,12 +173,7 @@ func Plural(n int, thing string) string {
 }
 
 // Are returns n things and the verb, as in "1 key is" and "2 keys are".
-func Are(n int, thing string) string {
-	if n == 1 {
-		return Plural(n, thing) + " is"
-	}
-	return Plural(n, thing) + " are"
-}
+func Are(n int, thing string) string { return Plural(n, thing) + collect.If(n == 1, " is", " are") }
 
 // Moments says which texts ReadMoment takes, for a message.
 const Moments = "14:02:11, 2026-11-20 14:02:11, 30s for as long before, or +30s for after"

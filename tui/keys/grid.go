@@ -1,9 +1,11 @@
 package keys
 
 import (
-	"charm.land/bubbles/v2/paginator"
+	"fmt"
+
 	tea "charm.land/bubbletea/v2"
 
+	"ratescope/limiter/describe"
 	"ratescope/model"
 	"ratescope/model/format"
 	"ratescope/model/safetext"
@@ -11,8 +13,6 @@ import (
 	"ratescope/tui/session"
 	"ratescope/tui/shell"
 	"ratescope/tui/widget"
-
-	"ratescope/limiter/describe"
 )
 
 // Grid is the screen that shows the same picture for many keys at once: two windows of time, with the used
@@ -78,10 +78,7 @@ func (g *Grid) Paint(p *widget.Canvas, r cell.Rect) {
 		g.paintTile(p, tileAt(r, i%g.cols, i/g.cols, g.cols, g.rows, g.height), rows[first+i])
 	}
 	if g.pages > 1 {
-		dots := paginator.New(paginator.WithTotalPages(g.pages))
-		dots.Page, dots.Type = g.page, paginator.Arabic
-		dots.ArabicFormat = "page %d of %d"
-		p.Buffer.Right(r.X, r.Y+r.H-1, r.X+r.W-1, " "+dots.View()+" ", p.Look.Dim)
+		p.Buffer.Right(r.X, r.Y+r.H-1, r.X+r.W-1, fmt.Sprintf(" page %d of %d ", g.page+1, g.pages), p.Look.Dim)
 	}
 }
 

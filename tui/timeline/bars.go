@@ -260,12 +260,7 @@ func (s *sheet) logLines(k *model.Watched) []line {
 	}
 }
 
-func leave(n int64) string {
-	if n == 1 {
-		return "leaves"
-	}
-	return "leave"
-}
+func leave(n int64) string { return collect.If(n == 1, "leaves", "leave") }
 
 // compared says how far the weighted counter is from the truth.
 func compared(high int64) string {

@@ -175,11 +175,8 @@ func (c *View) legend(p *widget.Canvas, k *model.Watched, s timeRange) []widget.
 	if c.compared != nil {
 		return append(spans, widget.Styled(" · ", p.Look.Faint), widget.Styled("what if", c.compared.Style), widget.Styled(" ", p.Look.Dim))
 	}
-	switch kindOf(k) {
-	case describe.Weighted:
-		spans[0].Text = " estimate"
-		spans = append(spans, widget.Styled(" · ", p.Look.Faint), widget.Styled("as watched", p.Look.Title))
-	case describe.Window:
+	if kind := kindOf(k); kind == describe.Weighted || kind == describe.Window {
+		spans[0].Text = collect.If(kind == describe.Weighted, " estimate", " used")
 		spans = append(spans, widget.Styled(" · ", p.Look.Faint), widget.Styled("as watched", p.Look.Title))
 	}
 	return append(spans, widget.Styled(" ", p.Look.Dim))
