@@ -70,10 +70,7 @@ func (v *View) facts() []fact {
 	}
 	say("role", strings.Join(role, ", "), l.Text)
 	if s.Link == model.Live {
-		clock := "this machine's"
-		if s.Offset <= -time.Millisecond || s.Offset >= time.Millisecond {
-			clock = format.Signed(s.Offset) + " to this machine's"
-		}
+		clock := collect.If(s.Offset.Abs() >= time.Millisecond, format.Signed(s.Offset)+" to this machine's", "this machine's")
 		if s.OffsetBy > 0 {
 			clock += " ±" + format.Latency(s.OffsetBy)
 		}

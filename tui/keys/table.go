@@ -150,10 +150,8 @@ func (v tableView) heading() []widget.Span {
 		title = append(title, widget.Styled(" · "+strings.Join(v.common, "  "), v.c.Look.Text))
 	}
 	if v.table.groups.on {
-		groups := " · " + format.Plural(v.table.groups.tree.groups, "group")
-		if v.table.groups.tree.groups == 0 {
-			groups = " · no two of a group"
-		}
+		n := v.table.groups.tree.groups
+		groups := collect.If(n == 0, " · no two of a group", " · "+format.Plural(n, "group"))
 		title = append(title, widget.Styled(groups, v.c.Look.Dim))
 	}
 	if v.s.Rows.Filter() != "" {

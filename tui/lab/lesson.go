@@ -110,10 +110,7 @@ func (v *textView) lines(s *Screen, width int) []widget.Span {
 			}
 		}
 	}
-	gap := make([]widget.Span, 1)
-	if s.presents {
-		gap = make([]widget.Span, widget.TypeRows)
-	}
+	gap := make([]widget.Span, collect.If(s.presents, widget.TypeRows, 1))
 	for _, p := range it.Paragraphs(s.run) {
 		write(p, s.app.Canvas.Look.Text)
 		lines = append(lines, gap...)

@@ -201,10 +201,7 @@ func (h header) paintAlerts(x, y, end int, all []report.Alert, failed *report.De
 		text += ", not delivered to " + safetext.Clean(failed.To)
 	}
 	text += ": " + sentence(a)
-	more := " "
-	if n > 1 {
-		more = fmt.Sprintf(" · %d more ", n-1)
-	}
+	more := collect.If(n > 1, fmt.Sprintf(" · %d more ", n-1), " ")
 	text = safetext.Clip(text, max(0, end-x-safetext.Width(more)), safetext.Ellipsis) + more
 	h.c.Buffer.Text(x, y, end, text+strings.Repeat(" ", max(0, end-x-safetext.Width(text))), st)
 	h.c.OnClick(cell.Rect{X: x, Y: y, W: end - x, H: 1}, func(int) tea.Cmd { return h.s.Shell.Show("events") })

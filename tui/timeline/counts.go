@@ -81,10 +81,7 @@ func (c *View) paintStrip(p *widget.Canvas, r cell.Rect, k *model.Watched, s tim
 	switch kindOf(k) {
 	case describe.Weighted:
 		edge := s.index(k.Timeline, g.Start)
-		previous := "previous"
-		if g.Previous.Known {
-			previous = fmt.Sprintf("previous, still %.0f %%", 100*g.Weight)
-		}
+		previous := collect.If(g.Previous.Known, fmt.Sprintf("previous, still %.0f %%", 100*g.Weight), "previous")
 		pieces = append(pieces, piece{from, edge, previous, l.Half, l.Previous}, piece{edge, to + 1, "current", full, l.Current})
 	case describe.Log:
 		pieces = append(pieces, piece{from, to + 1, "counts: " + g.Used.Short(), full, l.Current})
