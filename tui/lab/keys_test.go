@@ -104,6 +104,11 @@ func TestAccuracyAsAScreen(t *testing.T) {
 		x.See("ratescope accuracy --limit 11/10s")
 		x.See("wrong decisions by load")
 	})
+	learn(t, 140, 42, lab.Options{First: 14}, func(x *program) {
+		x.See("PAUSED")
+		x.Press("A")
+		x.See("Not measured: a limit of 0 denies nothing")
+	})
 }
 
 // TestTheNumbersSayWhereTheOtherScreensAre presses those of the dashboard in the lab alone.
