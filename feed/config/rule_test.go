@@ -55,7 +55,8 @@ func TestApplyToALayout(t *testing.T) {
 	if _, err := (config.Override{Limit: "2000/1d"}).Apply(c.Rules); err != nil {
 		t.Error(err)
 	}
-	if list, err := (config.Override{Limit: "100/1m"}).Apply(c.Rules); err == nil || !strings.Contains(err.Error(), "email:* cannot have the limit 100/1m") {
+	list, err := (config.Override{Limit: "100/1m"}).Apply(c.Rules)
+	if err == nil || !strings.Contains(err.Error(), "email:* cannot have the limit 100/1m") {
 		t.Errorf("%+v, %v", list, err)
 	}
 }
