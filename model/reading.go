@@ -210,6 +210,8 @@ const (
 	// LeftAbove marks a count of what is left that no limit of its rule allows, and ClockAhead a bucket that was filled at a time to come.
 	LeftAbove  Note = "more is left than its limit: correct the limit of its rule, and its burst"
 	ClockAhead Note = "its time is ahead of the server's clock, so that what it holds now is not known"
+	// NotWhole marks a key with more entries than are read.
+	NotWhole Note = "not read whole, so that what is used is not known"
 	// OneOfSeveral marks a key with several limits, for which the one that admits last is shown.
 	OneOfSeveral Note = "one of several limits"
 	// Serialized marks a counter that is written with its type, which a command that counts would not add to.

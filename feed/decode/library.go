@@ -147,6 +147,13 @@ type Decoded struct {
 	Err     string // why the keys cannot be decoded: one sentence without the key and without values
 }
 
+// ReadWhole notes whether the keys were read whole; of those that were not it is not known what is used.
+func (d *Decoded) ReadWhole(is bool) {
+	if d.Partial = !is; !is {
+		d.Notes = append(d.Notes, model.NotWhole)
+	}
+}
+
 // Rules is what rules of the user say of keys. A nil Rules says nothing.
 type Rules interface {
 	// Library returns the library that a rule names for a key, "" none.

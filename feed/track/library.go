@@ -61,6 +61,7 @@ func (b *libraryDecoder) take(now limiter.Instant, l *Tracker, r *model.Reading)
 	l.key.typ, l.key.ttl = cmp.Or(d.Type, "none"), d.TTL
 	l.aim.adopt(d.Settings, l.Found.Library, &l.notes)
 	l.notes.set(model.WindowInferred, d.Guessed && l.aim.target.Window > 0)
+	l.notes.set(model.NotWhole, false)
 	for _, n := range d.Notes {
 		l.notes.set(n, true)
 	}

@@ -85,7 +85,8 @@ func ListLog(key string, how decode.Settings, windowOf func(s *decode.Sample, no
 		d.State.Log, whole, d.More, ok = search.take(s, now, func(at limiter.Instant) bool {
 			return at > from || at == from && how.Convention.Edge == convention.Closed
 		})
-		d.Partial, d.Approximate = !whole, s.Length > int64(len(s.First))
+		d.ReadWhole(whole)
+		d.Approximate = s.Length > int64(len(s.First))
 		return ok
 	}
 	return r

@@ -146,7 +146,7 @@ func (o *Own) log(d *decode.Decoded, now limiter.Instant, s *decode.Sample) (fau
 	if !ok {
 		return "no list of times"
 	}
-	d.Partial = !whole
+	d.ReadWhole(whole)
 	for _, one := range texts {
 		at, ok := l.entryAt(one, now)
 		if !ok {
@@ -256,7 +256,7 @@ func DateOf(field string, now limiter.Instant) (limiter.Instant, bool) {
 // slices reads a hash of counters, one a slice of time.
 func (o *Own) slices(d *decode.Decoded, now limiter.Instant, s *decode.Sample) (fault string) {
 	l := o.layout
-	if d.Partial = !s.Whole; d.Partial {
+	if d.ReadWhole(s.Whole); !s.Whole {
 		return ""
 	}
 	keep := cmp.Or(l.Keep, int64(l.Limit.Window/l.Slice))

@@ -280,7 +280,7 @@ func redissonPermits(d *decode.Decoded, now limiter.Instant, got []decode.Sample
 		live = live[1:]
 	}
 	p.Left = max(p.Left, 0)
-	d.Partial = len(live) == 0 && got[2].Length > int64(len(got[2].First))
+	d.ReadWhole(len(live) > 0 || got[2].Length <= int64(len(got[2].First)))
 	for _, e := range live {
 		if decode.UnitOf(e.Score, now) == time.Millisecond {
 			p.Add(decode.InstantIn(e.Score, time.Millisecond), permitsOf(e.Member))

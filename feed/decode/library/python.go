@@ -115,7 +115,8 @@ func djangoREST(s *decode.Sample, c decode.Context) *decode.Match {
 			var ok bool
 			d.Window, ok = throttleWindow(&got[0], now)
 			times, whole := readTimes(got[0].Text)
-			d.State.Log, d.Partial = form.LogOf(times, now), !whole
+			d.State.Log = form.LogOf(times, now)
+			d.ReadWhole(whole)
 			return ok
 		},
 	}

@@ -65,7 +65,7 @@ func upstashWindow(s *decode.Sample, c decode.Context) *decode.Match {
 	m.Algorithm = windows.Settings.Algorithm
 	m.Limiter = x.beside(windows, func(d *decode.Decoded, own []decode.Sample, most int64, _ decode.Settings) {
 		if d.PreviousKnown = true; regions {
-			d.Partial = slices.ContainsFunc(own[:2], func(s decode.Sample) bool { return s.Exists() && !s.Whole })
+			d.ReadWhole(!slices.ContainsFunc(own[:2], func(s decode.Sample) bool { return s.Exists() && !s.Whole }))
 			if d.Algorithm == limiter.SlidingWindow {
 				d.Convention.Rule, d.Convention.Rounding = convention.Fits, convention.Exact
 			}
