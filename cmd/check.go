@@ -36,9 +36,9 @@ import (
 )
 
 type checkFlags struct {
-	keys, args, admitted, promise, save string
-	markdown                            bool
-	apart                               []string // paths and headers of an application
+	keys, args, admitted, promise, save, reason string
+	markdown                                    bool
+	apart                                       []string // paths and headers of an application
 }
 
 func newCheck(p *program) *cobra.Command {
@@ -56,6 +56,7 @@ func newCheck(p *program) *cobra.Command {
 	c.Flags().StringVar(&web.Body, "body", "", "with --url: file with the body")
 	c.Flags().StringArrayVar(&f.apart, "apart", nil, "with --url: a path (/other) or header ('X-Api-Key: other') of which to say "+
 		"whether its limit is its own; may be repeated")
+	c.Flags().StringVar(&f.reason, "reason", "", "with --url: why, for the audit file")
 	return p.command(c, several, func(c *cobra.Command, args []string) error {
 		var err error
 		switch {
@@ -69,7 +70,7 @@ func newCheck(p *program) *cobra.Command {
 		case web.URL != "":
 			err = misplaced(c, "--%s is for a script: leave it out with --url", "save", "keys", "args", "admitted", "redis")
 		default:
-			err = cmp.Or(misplaced(c, "--%s is for an application: give --url, too", "apart", "request", "header", "body"),
+			err = cmp.Or(misplaced(c, "--%s is for an application: give --url, too", "apart", "request", "header", "body", "reason"),
 				misplaced(c, "--%s names no server that a script is checked on: give --redis, as in --redis redis://localhost:6379/9", "target"))
 		}
 		limit, wrong := checkLimit(p.Override)

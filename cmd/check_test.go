@@ -105,11 +105,13 @@ func TestCheckEndless(t *testing.T) {
 // TestCheckApplication: nothing is sent to an application without permission, and a script and a URL exclude each other.
 func TestCheckApplication(t *testing.T) {
 	call(t, "check", "--url", "http://127.0.0.1:9/", "--limit", "10/4s").sentence(t, 1, "--allow-inject")
+	call(t, "check", "--url", "http://192.0.2.1:9/", "--limit", "10/4s", "--allow-inject").sentence(t, 1, "--reason")
 	call(t, "check", "x.lua", "--url", "http://127.0.0.1:9/", "--limit", "10/4s").sentence(t, 2, "leave out")
 	call(t, "check", "--url", "ftp://127.0.0.1:9/", "--limit", "10/4s", "--allow-inject").sentence(t, 2, "http")
 	for flag, says := range map[string]string{"--save": "leave it out with --url", "--keys": "leave it out with --url",
 		"--args": "leave it out with --url", "--admitted": "leave it out with --url", "--redis": "leave it out with --url",
-		"--apart": "give --url", "--request": "give --url", "--header": "give --url", "--body": "give --url"} {
+		"--apart": "give --url", "--request": "give --url", "--header": "give --url", "--body": "give --url",
+		"--reason": "give --url"} {
 		args := []string{"check", "--limit", "10/4s", flag, "1", collect.If(says == "give --url", "x.lua", "--url=http://127.0.0.1:9/")}
 		call(t, args...).sentence(t, 2, flag, says)
 	}

@@ -35,8 +35,10 @@ func (p *program) checkURL(ctx context.Context, web webCall, limit limiter.Limit
 		return usage(err)
 	}
 	var apps []*fire.Application
+	o := p.firing()
+	o.Reason = f.reason
 	for _, c := range append([]fire.Call{call}, calls...) {
-		app, err := fire.NewApplication(p.firing(), c)
+		app, err := fire.NewApplication(o, c)
 		if err != nil {
 			return usage(err)
 		}

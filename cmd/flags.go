@@ -40,7 +40,7 @@ func (p *program) flags(f *pflag.FlagSet) {
 	f.Int64Var(&p.Override.Burst, "burst", 0, "how much GCRA and the buckets admit at once (default: the limit's count)")
 	f.StringVar(&p.Config, "config", "", "file of rules in YAML: match, algorithm, limit, window; the first match wins "+
 		"(default: "+configFile+" in the XDG config folders)")
-	f.BoolVar(&p.allow, "allow-inject", false, "allow firing requests at the server; without it nothing is ever written")
+	f.BoolVar(&p.allow, "allow-inject", false, "allow firing requests at the server; without it nothing is written")
 	f.DurationVar(&p.Flags.Refresh, "refresh", watch.DefaultRefresh, "time between two readings, 20ms to 1m")
 	f.StringVar(&p.Budget, "budget", "", "share of the server's time that watching may take, from 0.1 to 50 percent "+
 		"(default: 1, and up to 10 for the first look at every key while the server is idle)")
