@@ -80,10 +80,7 @@ func (o output) explain(b model.Batch, s report.Snapshot) {
 	patterns := safetext.Sentence(strings.Join(b.Sweep.Patterns, " or "))
 	switch hidden := len(b.Readings) - len(s.Keys); {
 	case b.Sweep.Passes == 0:
-		total := "an unknown number of"
-		if b.Sweep.Total > 0 {
-			total = fmt.Sprint(b.Sweep.Total)
-		}
+		total := collect.If(b.Sweep.Total > 0, fmt.Sprint(b.Sweep.Total), "an unknown number of")
 		fmt.Fprintf(o.Err, "ratescope: only %d of %s keys were looked at in the time: a limiter may be among the others; give more "+
 			"with --for\n", b.Sweep.Scanned, total)
 	case b.Sweep.Dropped > 0:

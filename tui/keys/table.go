@@ -67,10 +67,7 @@ func (v tableView) paint(r cell.Rect) {
 	if r.H == 0 {
 		return
 	}
-	in := r
-	if v.c.Framed {
-		in = widget.Inside(r, true)
-	}
+	in := collect.If(v.c.Framed, widget.Inside(r, true), r)
 	rows := cell.Rect{X: in.X, Y: in.Y + 1, W: in.W, H: in.H - 1}
 	shown := min(max(rows.H, 0)/v.table.rows.Height, len(v.table.lines)-v.table.top)
 	alone := map[*table][]string{v.table: nil} // keys that stand in no group
@@ -141,10 +138,7 @@ func (v tableView) paintEmpty(rows cell.Rect) {
 
 // heading is the title of the pane: how many keys there are, and which.
 func (v tableView) heading() []widget.Span {
-	n := len(v.table.lines)
-	if v.table.groups.on {
-		n = len(v.s.Rows.Rows)
-	}
+	n := collect.If(v.table.groups.on, len(v.s.Rows.Rows), len(v.table.lines))
 	title := []widget.Span{widget.Styled("keys", v.c.Look.Title), widget.Styled(fmt.Sprintf(" %d", n), v.c.Look.Dim)}
 	if v.common != nil {
 		title = append(title, widget.Styled(" · "+strings.Join(v.common, "  "), v.c.Look.Text))
