@@ -281,7 +281,7 @@ func (c *recent) advance(at limiter.Instant) {
 		*c = recent{since: at, second: second}
 		return
 	}
-	for s := max(c.second+1, second-int64(len(c.units))+1); s <= second; s++ {
+	for s := max(c.second+1, second-int64(len(c.units))+1, 0); s <= second; s++ {
 		c.units[s%int64(len(c.units))] = 0
 	}
 	c.second = max(c.second, second)

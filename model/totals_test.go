@@ -117,3 +117,11 @@ func TestGoneKeysAreNoneOfTheOthers(t *testing.T) {
 		t.Errorf("the totals of two keys that left are %+v", got)
 	}
 }
+
+// TestTotalsBefore1970: the rate of a key is kept also where a recording tells of instants before 1970.
+func TestTotalsBefore1970(t *testing.T) {
+	var b model.Board
+	for _, at := range []limiter.Instant{-10e6, -5e6, 3e6} {
+		b.Apply(model.Batch{At: at, Readings: []model.Reading{{Key: "k", At: at, Arrivals: []model.Arrival{{At: at, N: 1}}}}})
+	}
+}
