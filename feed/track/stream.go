@@ -360,6 +360,7 @@ func (t *totals) take() (entries []limiter.Entry, newest streamEntry, done, ok b
 			return nil, newest, false, false, err
 		}
 		if !there {
+			t.edges = t.edges[:len(t.before)]
 			break // nothing came after this edge: the newest entry's total ends the last bin
 		}
 		t.before = append(t.before, e.total-e.n)

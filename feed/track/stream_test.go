@@ -221,3 +221,17 @@ func TestTotalsThatEnd(t *testing.T) {
 		t.Errorf("%d pages, %d units told of %d", pages, reported, 2*len(s.ids))
 	}
 }
+
+// TestAStreamThatIsQuiet: a long stream with totals to which nothing came for most of a window is counted in few looks.
+func TestAStreamThatIsQuiet(t *testing.T) {
+	s, l := newScripted(t)
+	s.totals = true
+	s.now = noon.Add(-500 * time.Second)
+	s.add(2000, 400*time.Second)
+	s.now = noon
+	var reported units
+	r, _ := s.look(l)
+	if reported.tell(r); reported != 4000 {
+		t.Errorf("%d units are told, want 4000", reported)
+	}
+}
