@@ -39,7 +39,7 @@ func (a *aim) settle(alg limiter.Algorithm, layout layout.Layout, window time.Du
 
 // guess sets the window that the data suggests, unless the rule or the library's layout gives one.
 func (a *aim) guess(w time.Duration) {
-	if w <= 0 || a.windowKnown || a.rule.Span() > 0 || a.target.Window == w {
+	if w < limiter.MinWindow || a.windowKnown || a.rule.Span() > 0 || a.target.Window == w {
 		return
 	}
 	a.target.Window, a.target.Limit.Window = w, w

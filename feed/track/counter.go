@@ -112,7 +112,7 @@ func (b *counterDecoder) spacing() time.Duration {
 // expiry, which is at most one window (fixed) or two (sliding) after the window's start.
 func (b *counterDecoder) infer(now limiter.Instant, ttl time.Duration) time.Duration {
 	if g := b.spacing(); g > 0 {
-		return g
+		return collect.If(g >= limiter.MinWindow && g <= limiter.MaxWindow, g, 0)
 	}
 	if len(b.starts) == 0 {
 		return 0

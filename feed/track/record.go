@@ -348,7 +348,7 @@ func (b *bins) shrink(now, oldest limiter.Instant, r *record) bool {
 		less = r.lower(e.lo, e.n.Val())
 	}
 	per := binsPerCount(r)
-	bin := model.FloorDiv(r.bin(oldest), per) * per
+	bin := model.FloorDiv(r.bin(max(oldest, now.Add(-2*r.span()))), per) * per
 	b.edge = binCount{lo: r.begin(bin), hi: r.begin(bin + per)}
 	less = r.lose(now.Add(-r.span()), b.edge.lo) || less
 	// The entries that are left may not be those that were counted, but others that came in their

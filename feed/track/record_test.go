@@ -92,3 +92,14 @@ func FuzzOwnMember(f *testing.F) {
 		}
 	})
 }
+
+// TestAScoreOfLongAgo: a member whose score is far in the past takes no entry of the last window away.
+func TestAScoreOfLongAgo(t *testing.T) {
+	var r record
+	r.setWindow(time.Minute)
+	r.extend([]limiter.Entry{{At: noon.Add(-10 * time.Second), Count: 5}})
+	var b bins
+	if b.shrink(noon, -6e16, &r); r.sum(noon.Add(-time.Minute)) != 5 {
+		t.Errorf("%d of 5 units are left", r.sum(noon.Add(-time.Minute)))
+	}
+}

@@ -83,7 +83,7 @@ func (b *valueDecoder) readHash(ttl time.Duration, l *Tracker, s *limiter.State)
 	if b.pair.Err() != nil || !l.key.present(ttl, "hash") {
 		return b.pair.Err()
 	}
-	pair := b.pair.Val()
+	pair := append(b.pair.Val(), nil, nil) // of an odd server too few may come
 	level, ok := decode.Number(pair[0])
 	text, _ := pair[1].(string)
 	m, good := decode.ParseMoment(text)

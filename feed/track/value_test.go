@@ -229,3 +229,14 @@ func TestNoFigureBeforeItsNeighboursAreKnown(t *testing.T) {
 		}
 	}
 }
+
+// TestTooFewFields: a bucket of which a server answers with too few values cannot be read.
+func TestTooFewFields(t *testing.T) {
+	for _, values := range [][]any{nil, {"1"}} {
+		b, l := &valueDecoder{pair: redis.NewSliceCmd(t.Context())}, New("k", nil, false, nil)
+		b.pair.SetVal(values)
+		if err := b.readHash(time.Minute, l, &limiter.State{}); err != nil || l.look.wrong == "" {
+			t.Errorf("%v: %v", values, err)
+		}
+	}
+}

@@ -106,3 +106,16 @@ func TestUnitsGivenBackAreNoRequests(t *testing.T) {
 		}
 	}
 }
+
+// TestWindowsThatNoLimiterHas: names that no limiter gives are no windows of nanoseconds, nor of decades.
+func TestWindowsThatNoLimiterHas(t *testing.T) {
+	for _, starts := range [][]limiter.Instant{{1e3, 18446744073711e3, 18446744073712e3}, {1e3, 1795000000001e3}} {
+		var b counterDecoder
+		for _, start := range starts {
+			b.meet(start)
+		}
+		if w := b.infer(noon, 0); w != 0 {
+			t.Errorf("starts %v are of windows of %v", starts, w)
+		}
+	}
+}
