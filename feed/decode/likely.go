@@ -180,7 +180,7 @@ func weighList(s *Sample, now limiter.Instant, e *evidence) {
 	times, same := true, s.Length > 1
 	for _, one := range slices.Concat(s.First, s.Last) {
 		times = times && timeOfNow(one.Member, now)
-		same = same && one.Member == s.First[0].Member
+		same = same && len(s.First) > 0 && one.Member == s.First[0].Member
 	}
 	switch {
 	case len(s.First) == 0:

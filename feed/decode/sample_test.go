@@ -7,6 +7,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ratescope/feed/connect"
+	"ratescope/limiter"
 )
 
 // TestSamplesAreReadable holds that the connection, which lets nothing pass but commands that are
@@ -51,5 +52,13 @@ func TestAKeyThatExpiresIsGone(t *testing.T) {
 		if s, err := p.Sample(); err != nil || s.Type != c.want {
 			t.Errorf("a string %q that expires in %v is %q, %v; want %q", c.text, c.ttl, s.Type, err, c.want)
 		}
+	}
+}
+
+// TestAListThatChangesMeanwhile: of a list whose beginning was asked for while it was empty, and whose end later, nothing is said.
+func TestAListThatChangesMeanwhile(t *testing.T) {
+	s := Sample{Key: "l", Type: "list", TTL: time.Minute, Length: 2, Last: []Element{{Member: "x"}}}
+	if f := FormOf(&s, limiter.Instant(1_795_000_000_000_000)); f.Sure {
+		t.Errorf("%+v", f)
 	}
 }

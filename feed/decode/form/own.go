@@ -150,9 +150,11 @@ func (o *Own) Decode(now limiter.Instant, got []decode.Sample, _ decode.Settings
 	if n, ok := o.beside[&l.Block.Key]; ok && got[n].Exists() {
 		o.block(&d, now, &got[n])
 	} else if l.Block.Kind == "field" {
-		until, _ := l.Block.instant(&leads[0], nil, l.Unit, now) // 0, which blocks nothing, where it holds no time
+		until, timed := l.Block.instant(&leads[0], nil, l.Unit, now) // 0, which blocks nothing, where it holds no time
+		n, _ := l.Block.number(&leads[0], nil)
 		d.State.BlockedUntil = until
-		d.Partial = d.Partial || until > 0 && until <= now && d.TTL == model.Forever // the next request may begin anew after a block
+		d.Partial = d.Partial || until > 0 && until <= now && d.TTL == model.Forever || // the next request may begin anew after a block
+			!timed && n >= 1e9 // it is no time of these years, and may be a block without end
 	}
 	o.last, d.Span = d.Algorithm, 0
 	return d

@@ -77,13 +77,16 @@ func TestAfterABlock(t *testing.T) {
 	if err := l.Check(); err != nil {
 		t.Fatal(err)
 	}
-	for until, partial := range map[string]bool{"1795493140000": false, "1795493129000": true, "": false} {
+	for until, partial := range map[string]bool{"1795493140000": false, "1795493129000": true, "": false, "9223372036854775807": true,
+		"9999-12-31T23:59:59Z": false} {
 		got := decode.Sample{Type: "hash", TTL: model.Forever, Whole: true, Fields: map[string]string{"count": "6", "until": until}}
 		m, _ := l.Match("guard:a", got.Type, now)
 		own := l.Limiter(m, got.Type)
 		own.Fetch(now)
 		if d := own.Decode(now, []decode.Sample{got}, decode.Settings{}); d.Partial != partial || d.Err != "" {
 			t.Errorf("blocked until %q: partial %v, %q", until, d.Partial, d.Err)
+		} else if until == "9999-12-31T23:59:59Z" && d.State.Peek(now, l.Limit, d.Convention, 1).RetryAfter <= 0 {
+			t.Errorf("a block until %q is none: %+v", until, d.State)
 		}
 	}
 }

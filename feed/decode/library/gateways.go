@@ -73,6 +73,9 @@ func matchLimitConn(s *decode.Sample, c decode.Context) *decode.Match {
 
 // readLimitConn reads a log of the requests under way, as if each had begun a window before it is lost.
 func readLimitConn(d *decode.Decoded, now limiter.Instant, got []decode.Sample, given decode.Settings) bool {
+	if len(got[0].Counts) == 0 {
+		return false
+	}
 	p := form.Permits{Left: got[0].Counts[0]}
 	for _, e := range got[0].First {
 		if lost := decode.InstantIn(e.Score, time.Second); lost > now && decode.UnitOf(e.Score, now) == time.Second {

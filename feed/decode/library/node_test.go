@@ -186,3 +186,10 @@ func TestARollingWindowIsOfWholeSeconds(t *testing.T) {
 		}
 	}
 }
+
+// TestNoCountOfConnections: a server that does not count gives no figure.
+func TestNoCountOfConnections(t *testing.T) {
+	if readLimitConn(&decode.Decoded{}, limiter.Instant(1_795_000_000_000_000), []decode.Sample{{Type: "zset"}}, decode.Settings{}) {
+		t.Error("it is read")
+	}
+}
