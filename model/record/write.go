@@ -395,10 +395,7 @@ func wireReading(r *model.Reading) *reading {
 		out.Arrivals = append(out.Arrivals, int64(r.At-a.At), n)
 	}
 	for _, l := range r.Trace {
-		since := int64(-1)
-		if l.Since != 0 {
-			since = int64(l.At - l.Since)
-		}
+		since := collect.If(l.Since != 0, int64(l.At-l.Since), -1)
 		out.Trace = append(out.Trace, int64(r.At-l.At), since, l.Used)
 	}
 	return out

@@ -216,10 +216,7 @@ func (l *List) fitting(rows []*model.Watched) ([]*model.Watched, map[string]widg
 		ranks[k.Reading.Key] = m
 		best = max(best, m)
 	}
-	least := widget.LettersMatch
-	if best > least {
-		least = widget.InsideMatch
-	}
+	least := collect.If(best > widget.LettersMatch, widget.InsideMatch, widget.LettersMatch)
 	return slices.DeleteFunc(rows, func(k *model.Watched) bool { return ranks[k.Reading.Key] < least }), ranks
 }
 
