@@ -64,13 +64,13 @@ func Moment(f *record.File, at limiter.Instant, key string, o report.Options) (r
 // what came at it in each, and the name of the server. There is no row for a moment at which the
 // key was not there. It is an error if there would be more than MaxRows.
 func History(r *record.Reader, key string, step time.Duration, o report.Options) ([]report.Row, string, error) {
-	h := history{key: key, step: step, options: o}
+	h := history{key: key, step: limiter.Instant(step.Microseconds()), options: o}
 	var end limiter.Instant
 	err := batches(func(int) (*record.Reader, error) { return r, nil }, func(b model.Batch, at limiter.Instant) error {
 		if end == 0 {
 			h.begin = at
 		}
-		if end = max(end, at); step <= 0 || end.Sub(h.begin)/step >= MaxRows {
+		if end = max(end, at); h.step <= 0 || uint64(end-h.begin)/uint64(h.step) >= MaxRows {
 			return fmt.Errorf("steps of %v make more than %d rows: give longer ones", step, MaxRows)
 		}
 		h.rowsBefore(at)
@@ -96,7 +96,7 @@ func History(r *record.Reader, key string, step time.Duration, o report.Options)
 type history struct {
 	begin   limiter.Instant
 	key     string
-	step    time.Duration
+	step    limiter.Instant // microseconds: a Duration holds no more than 292 years
 	options report.Options
 
 	board  model.Board
@@ -118,7 +118,7 @@ type place struct {
 type came struct{ admitted, denied, injected int64 }
 
 func (h *history) at(row int) limiter.Instant {
-	return h.begin.Add(time.Duration(row) * h.step)
+	return h.begin + limiter.Instant(row)*h.step
 }
 
 // rowsBefore adds the rows of the moments before at: the board is then as it was at each of them.
@@ -145,7 +145,7 @@ func (h *history) settle() {
 			return
 		}
 		if p.number > 0 {
-			_, p.watched = k.Timeline.Admitted(at.Add(-h.step), at)
+			_, p.watched = k.Timeline.Admitted(at-h.step, at)
 		}
 	}
 }
@@ -179,7 +179,7 @@ func (h *history) count(b *model.Batch) {
 
 // stepOf returns the step that holds an instant after the beginning.
 func (h *history) stepOf(at limiter.Instant) *came {
-	return collect.Entry(&h.came, int((at.Sub(h.begin)+h.step-1)/h.step))
+	return collect.Entry(&h.came, int((at-h.begin+h.step-1)/h.step))
 }
 
 // Requests returns when requests came at a key while a recording was made, counted from its

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -154,5 +155,33 @@ func TestHistoryCountsEveryRequestOnce(t *testing.T) {
 	}
 	if _, _, err := replay.History(whole(t, f), "a", time.Microsecond, report.Options{}); err == nil {
 		t.Error("ten million rows are taken")
+	}
+}
+
+// TestRowsOfMomentsFarApart: two moments that no duration holds the time between are too many steps of a second, and few of a
+// year.
+func TestRowsOfMomentsFarApart(t *testing.T) {
+	var file bytes.Buffer
+	w, err := record.NewWriter(&file, false, record.Header{By: "test", At: 1})
+	for _, at := range []limiter.Instant{1, 9_300_000_000_000_000} {
+		if err == nil {
+			err = w.Write(model.Batch{At: at, Local: at.Time(), Server: model.Server{Target: "test", Link: model.Live}})
+		}
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := record.Open(context.Background(), bytes.NewReader(file.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err = replay.History(whole(t, f), "a", time.Second, report.Options{}); err == nil || !strings.Contains(err.Error(), "make more than") {
+		t.Errorf("steps of a second: %v", err)
+	}
+	if rows, _, err := replay.History(whole(t, f), "a", 365*24*time.Hour, report.Options{}); err != nil || len(rows) > 0 {
+		t.Errorf("steps of a year: %d rows of a key that was not there, %v", len(rows), err)
 	}
 }
