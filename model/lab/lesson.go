@@ -156,32 +156,23 @@ func lesson(s scenario.Scenario) (Lesson, error) {
 	if l.Given < 0 || l.Given > len(s.Steps) {
 		return l, fmt.Errorf("%d steps cannot be given of %d", l.Given, len(s.Steps))
 	}
+	if n := collect.Sum(s.Steps, func(s scenario.Step) int { return s.Repeat }); n > maxArrivals {
+		return l, fmt.Errorf("its steps are %d requests: repeat them less, for %d at most", n, maxArrivals)
+	}
 	if l.Skew < 0 || l.Skew > time.Hour {
 		return l, fmt.Errorf("a skew of %v is out of range: use 0 to an hour", l.Skew)
 	}
 	if l.Column < 0 || l.Column > s.Limit.Window || l.Column > 0 && l.Column < time.Millisecond {
 		return l, fmt.Errorf("columns of %v are out of range: use a millisecond to a window", l.Column)
 	}
-	names := x.Traffic.Into
-	if len(names) == 0 {
-		names = besides(s.Algorithm, 3)
-	}
 	var err error
-	if l.Into, err = ParseCandidates(names); err == nil {
-		err = l.Setup().Validate()
+	if l.Into, err = ParseCandidates(collect.If(len(x.Traffic.Into) > 0, x.Traffic.Into, besides(s.Algorithm, 3))); err == nil {
+		err = cmp.Or(l.Setup().Validate(), checkAll(l.Traffic))
 	}
-	if err != nil {
-		return l, err
+	if err == nil && l.Goal != nil {
+		err = l.Goal.check(l.Into)
 	}
-	for _, t := range l.Traffic {
-		if err := t.check(); err != nil {
-			return l, err
-		}
-	}
-	if l.Goal != nil {
-		return l, l.Goal.check(l.Into)
-	}
-	return l, nil
+	return l, err
 }
 
 // besides returns the names of an algorithm and of those beside which it is shown, so many together.

@@ -231,9 +231,11 @@ func TestLoadSaysWhatIsWrong(t *testing.T) {
 		`"traffic":{"into":["gcra","gcra"]}}`, `"traffic":{"given":5}}`,
 		`"traffic":{"streams":[{"model":"ripple"}]}}`, `"traffic":{"skew_ms":1e12}}`,
 		`"traffic":{"column_ms":0.5}}`, `"traffic":{"into":["fixed-window/colliding-members"]}}`,
+		`"steps":[` + strings.Repeat(`{"t_ms":0,"repeat":1000000},`, 299) + `{"t_ms":0,"repeat":1000000}]}`,
+		`"traffic":{"streams":[` + strings.Repeat(`{"model":"steady","every_ms":1},`, 16) + `{"model":"steady","every_ms":1}]}}`,
 	} {
 		if _, err := lab.Load([]byte(head + tail)); err == nil || !strings.Contains(err.Error(), "scenario x") {
-			t.Errorf("%s: %v", tail, err)
+			t.Errorf("%.200s: %v", tail, err)
 		}
 	}
 }

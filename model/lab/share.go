@@ -2,6 +2,7 @@ package lab
 
 import (
 	"bytes"
+	"cmp"
 	"compress/flate"
 	"encoding/base64"
 	"encoding/json"
@@ -207,13 +208,8 @@ func (f shareForm) shared() (Shared, error) {
 	if f.Window <= 0 || f.Skew < 0 || m.Setup.Skew > time.Hour {
 		return m, errors.New("its window or its skew is out of range")
 	}
-	if err := m.Setup.Validate(); err != nil {
+	if err := cmp.Or(m.Setup.Validate(), checkAll(m.Traffic)); err != nil {
 		return m, err
-	}
-	for _, t := range m.Traffic {
-		if err := t.check(); err != nil {
-			return m, err
-		}
 	}
 	if m.Left != nil && len(m.Left) != len(f.Fired)+1 || slices.ContainsFunc(m.Left, func(n int) bool { return n < 0 }) {
 		return m, errors.New("the order of its requests is out of range")

@@ -111,6 +111,14 @@ func TestLinesFromStrangers(t *testing.T) {
 			t.Errorf("%.40q is opened", bad)
 		}
 	}
+	crowd := slices.Repeat([]lab.Traffic{{Model: lab.Cron, EveryMS: 1, Burst: 1_000_000}}, 1000)
+	long, err := lab.Shared{Lesson: l, Setup: l.Setup(), Now: l.Setup().Zero, Traffic: crowd}.Line()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lab.ReadShared(long); err == nil || !strings.Contains(err.Error(), "1000 streams") {
+		t.Errorf("%d letters for 1000 streams: %v", len(long), err)
+	}
 	random := rand.New(rand.NewPCG(8, 8))
 	for range 2000 {
 		broken := []byte(line)

@@ -91,6 +91,20 @@ func (t Traffic) Source(s Setup, seed uint64) (Source, error) {
 // numbers are the random ones of one stream of this model.
 func (t Traffic) numbers(seed uint64) *rand.PCG { return rand.NewPCG(seed, uint64(len(t.Model))) }
 
+// checkAll checks what comes at once, each stream of which is made at the same time.
+func checkAll(list []Traffic) error {
+	const most = 16
+	if len(list) > most {
+		return fmt.Errorf("%d streams of traffic are too many: use %d at most", len(list), most)
+	}
+	for _, t := range list {
+		if err := t.check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (t Traffic) check() error {
 	is := func(models ...Model) bool { return slices.Contains(models, t.Model) }
 	for name, ms := range map[string]float64{
@@ -104,18 +118,19 @@ func (t Traffic) check() error {
 	for _, one := range []struct {
 		name  string
 		value any
+		use   string
 		fits  bool
 	}{
-		{"cost", t.Cost, t.Cost >= 0 && t.Cost <= limiter.MaxCount},
-		{"burst", t.Burst, t.Burst >= 0 && t.Burst <= 1_000_000},
-		{"every_ms", t.EveryMS, t.EveryMS >= 0.001 || !is(Steady, Cron)},
-		{"on_ms", t.OnMS, t.OnMS >= 1 || !is(OnOff)},
-		{"clients and retry_ms", fmt.Sprint(t.Clients, " and ", t.RetryMS),
+		{"cost", t.Cost, fmt.Sprint("0 to ", limiter.MaxCount), t.Cost >= 0 && t.Cost <= limiter.MaxCount},
+		{"burst", t.Burst, "0 to 1000000", t.Burst >= 0 && t.Burst <= 1_000_000},
+		{"every_ms", t.EveryMS, "0.001 or more", t.EveryMS >= 0.001 || !is(Steady, Cron)},
+		{"on_ms", t.OnMS, "1 or more", t.OnMS >= 1 || !is(OnOff)},
+		{"clients and retry_ms", fmt.Sprint(t.Clients, " and ", t.RetryMS), "1 to 100000, and 1 or more",
 			t.Clients >= 1 && t.Clients <= 100_000 && t.RetryMS >= 1 || !is(Retry)},
-		{"rate_per_s", t.PerSecond, t.PerSecond > 0 && t.PerSecond <= maxPerSecond || !is(Poisson, OnOff, Retry)},
+		{"rate_per_s", t.PerSecond, "1e-9 to 100000", t.PerSecond >= 1e-9 && t.PerSecond <= maxPerSecond || !is(Poisson, OnOff, Retry)},
 	} {
 		if !one.fits {
-			return fmt.Errorf("traffic %s: %s %v is out of range", t.Model, one.name, one.value)
+			return fmt.Errorf("traffic %s: %s %v is out of range: use %s", t.Model, one.name, one.value, one.use)
 		}
 	}
 	if !is(Models()...) {

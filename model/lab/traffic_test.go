@@ -115,6 +115,7 @@ func TestBackoffCalmsTheStorm(t *testing.T) {
 func TestTrafficSaysWhatIsWrong(t *testing.T) {
 	for _, tr := range []lab.Traffic{
 		{}, {Model: "ripple"}, {Model: lab.Poisson}, {Model: lab.Poisson, PerSecond: math.NaN()}, {Model: lab.Poisson, PerSecond: 1e9},
+		{Model: lab.Poisson, PerSecond: 1e-300},
 		{Model: lab.Steady}, {Model: lab.OnOff, PerSecond: 1}, {Model: "zipf", PerSecond: 1},
 		{Model: lab.Retry, PerSecond: 1}, {Model: lab.Steady, EveryMS: 1, FromMS: -1}, {Model: lab.Cron, EveryMS: 1, Burst: -1},
 	} {
