@@ -22,6 +22,7 @@ type Own struct {
 	starts []limiter.Instant // of the windows that were fetched, the current one first
 	end    limiter.Instant   // of the current one
 	beside map[*Template]int // where the samples of other keys are
+	keys   int               // that were fetched
 	last   limiter.Algorithm // that the data showed
 }
 
@@ -107,6 +108,7 @@ func (o *Own) Fetch(now limiter.Instant) (all []decode.Fetch) {
 			all = append(all, decode.Fetch{Key: t.render(o.match.Parts, text), Type: "string"})
 		}
 	}
+	o.keys = len(all)
 	return all
 }
 

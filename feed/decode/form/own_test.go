@@ -90,3 +90,36 @@ func TestAfterABlock(t *testing.T) {
 		}
 	}
 }
+
+// TestSeveralAtAnEdge: the counters that were asked for just before the end of a window are of that window, also where
+// several rules read them and the server answers after it.
+func TestSeveralAtAnEdge(t *testing.T) {
+	asked := limiter.InstantOf(time.Date(2026, 11, 24, 12, 0, 59, 999_000_000, time.UTC))
+	var all Several
+	for _, x := range []struct {
+		name, key string
+		limit     limiter.Limit
+	}{
+		{"m:{who}:{window:%H%M}", "m:a:1200", limiter.Limit{Count: 100, Window: time.Minute}},
+		{"h:{who}:{window:%H}", "h:a:12", limiter.Limit{Count: 1000, Window: time.Hour}},
+	} {
+		name, err := ParseTemplate(x.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := Layout{Name: name, Read: Source{Kind: "value"}, Limit: x.limit, LimitKnown: true}
+		if err := l.Check(); err != nil {
+			t.Fatal(err)
+		}
+		m, _ := l.Match(x.key, "string", asked)
+		all = append(all, l.Limiter(m, "string"))
+	}
+	all.Fetch(asked)
+	now := asked.Add(2 * time.Millisecond)
+	used := decode.Sample{Type: "string", Text: "100", TTL: time.Minute}
+	d := all.Decode(now, []decode.Sample{used, used}, decode.Settings{})
+	d.State.Algorithm = d.Algorithm
+	if left := d.State.Peek(now, d.Limit, d.Convention, 1).Remaining; d.Err != "" || left != 100 {
+		t.Errorf("%d remain after the window of 100 requests: %s", left, d.Err)
+	}
+}

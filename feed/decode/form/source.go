@@ -326,9 +326,8 @@ func (all Several) Decode(now limiter.Instant, got []decode.Sample, given decode
 	var members []string
 	var best [3]int64
 	for i, o := range all {
-		n := len(o.Fetch(now))
-		d := o.Decode(now, got[:n], given)
-		got, members = got[n:], append(members, d.Members...)
+		d := o.Decode(now, got[:o.keys], given)
+		got, members = got[o.keys:], append(members, d.Members...)
 		if s := Strictness(&d, now); i == 0 || slices.Compare(s[:], best[:]) > 0 {
 			strictest, best = d, s
 		}
