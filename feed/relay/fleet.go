@@ -25,7 +25,7 @@ const (
 type fleet struct {
 	members []*member
 	owner   map[string]*member // of a key
-	at      limiter.Instant    // the latest moment of the server's clock
+	at      limiter.Instant    // the latest moment of the server's clock since it was set back
 	begun   time.Time
 	patient time.Duration // beside two refreshes of an exporter, before its silence counts
 }
@@ -139,11 +139,11 @@ func (f *fleet) vanished(m *member, told []model.Reading) []string {
 }
 
 // measure notes how far the server's clock is ahead of this machine's: a batch is always some
-// way late, and the least late of many tells.
+// way late, and the least late of many tells. One that is a second later tells that the clock was set.
 func (m *member) measure(now time.Time, at limiter.Instant) {
 	const keep = 300 // batches
 	off := at.Sub(limiter.InstantOf(now))
-	if m.measured++; m.measured == 1 || off > m.offset || m.measured > keep {
+	if m.measured++; m.measured == 1 || off > m.offset || off < m.offset-time.Second || m.measured > keep {
 		m.offset, m.measured = off, 1
 	}
 }
@@ -214,11 +214,12 @@ func (f *fleet) describe(b *model.Batch, now time.Time) {
 	s.Lacks, s.Away = slices.Clone(s.Lacks), slices.Clone(s.Away)
 	s.Offset, s.OffsetBy = lead.offset, 0
 	b.Sweep = f.sweep()
+	at := collect.Most(f.up(), func(m *member) limiter.Instant { return collect.If(m.last.Server.Link == model.Live, m.last.At, 0) })
+	if at > f.at || at > 0 && at < f.at-2_500_000 { // the server's clock was set back
+		f.at = at
+	}
 	for _, m := range f.members {
 		if m.up {
-			if m.last.Server.Link == model.Live {
-				f.at = max(f.at, m.last.At)
-			}
 			continue
 		}
 		text := fmt.Sprintf("%s: its keys are as they were last seen", m.failure())

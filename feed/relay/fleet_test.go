@@ -132,6 +132,28 @@ func TestTheServersOwnStateIsPassedOn(t *testing.T) {
 	}
 }
 
+// TestTheClockGoesBack: after the server's clock was set back, time goes on from there, and how far it is ahead is measured
+// anew; an exporter that is a second behind another does not set it back.
+func TestTheClockGoesBack(t *testing.T) {
+	f := two(t, [2][]string{{"k1"}, {"k2"}})
+	for _, x := range []struct {
+		member            int
+		tells, want, tick time.Duration // after dawn; tick is what this machine says
+		ahead             time.Duration
+	}{
+		{0, time.Hour, time.Hour, 0, time.Hour}, {1, time.Hour - time.Second, time.Hour, 0, time.Hour},
+		{0, refresh, time.Hour, refresh, 0}, {1, refresh, refresh, refresh, 0}, {0, 2 * refresh, 2 * refresh, 2 * refresh, 0},
+	} {
+		b, err := f.take(dawn.Add(x.tick), x.member, told(dawn.Add(x.tells)), false)
+		if err != nil || b.At != limiter.InstantOf(dawn.Add(x.want)) {
+			t.Errorf("exporter %d tells of %v: it is %v, not %v: %v", x.member, x.tells, b.At.Time().Sub(dawn), x.want, err)
+		}
+		if b.Server.Offset != x.ahead {
+			t.Errorf("exporter %d tells of %v: the server's clock is %v ahead, not %v", x.member, x.tells, b.Server.Offset, x.ahead)
+		}
+	}
+}
+
 // TestOtherServersAreRefused: two exporters are of one server, by its address or by its run id.
 func TestOtherServersAreRefused(t *testing.T) {
 	f := two(t, [2][]string{{"k1"}, {"k2"}})
