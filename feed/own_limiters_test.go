@@ -134,9 +134,11 @@ func TestNothingFalseOfOthersKeys(t *testing.T) {
 		{name: "a ban below zero in place of the count", rules: `[{name: "f:{who}", read: value, limit: 10/20s}]`, write: func(s *servertest.Server) {
 			s.CLI("SET", "f:alice", "-1", "EX", "300")
 		}, row: "f:alice", note: "no number where its rule says that it counts"},
-		{name: "more fields than are read", rules: `[{name: "many:{who}", read: hash, unit: ms, limit: 9000/1h}]`, write: func(s *servertest.Server) {
-			s.CLI("EVAL", "for i = 1, 5000 do redis.call('HSET', 'many:alice', i, ARGV[1]) end", "0", strconv.FormatInt(s.Now().Millis(), 10))
-		}, row: "many:alice", note: string(model.NotWhole)},
+		{name: "more fields than are read", rules: `[{name: "many:{who}", read: hash, unit: ms, limit: 9000/1h}]`,
+			write: func(s *servertest.Server) {
+				const fill = "for i = 1, 5000 do redis.call('HSET', 'many:alice', i, ARGV[1]) end"
+				s.CLI("EVAL", fill, "0", strconv.FormatInt(s.Now().Millis(), 10))
+			}, row: "many:alice", note: string(model.NotWhole)},
 		{name: "a bucket of thousandths", rules: `[{name: "b:{who}", read: bucket, amount: n, at: ts, unit: ms, limit: 10/20s}]`,
 			write: func(s *servertest.Server) {
 				s.CLI("HSET", "b:alice", "n", "7000", "ts", strconv.FormatInt(s.Now().Millis(), 10))

@@ -178,7 +178,8 @@ func TestRowsOfMomentsFarApart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err = replay.History(whole(t, f), "a", time.Second, report.Options{}); err == nil || !strings.Contains(err.Error(), "make more than") {
+	_, _, err = replay.History(whole(t, f), "a", time.Second, report.Options{})
+	if err == nil || !strings.Contains(err.Error(), "make more than") {
 		t.Errorf("steps of a second: %v", err)
 	}
 	if rows, _, err := replay.History(whole(t, f), "a", 365*24*time.Hour, report.Options{}); err != nil || len(rows) > 0 {
