@@ -50,8 +50,8 @@ type settings struct {
 	loaded   *config.Config // once it was read
 
 	mu      sync.Mutex
-	adopted []config.Rule  // that are in no file
-	written []config.Rule  // to the file, until it is read again
+	adopted []config.Rule  // rules that were adopted and are in no file
+	written []config.Rule  // rules that were adopted and written to the file, until it is read again
 	latest  *config.Config // that came in while the file was followed; nil while loaded is the latest
 	target  config.Target  // of the configuration; zero without one
 }

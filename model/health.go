@@ -16,7 +16,7 @@ import (
 type Health struct {
 	At    limiter.Instant `json:"at"`
 	Over  time.Duration   `json:"over,omitempty"`  // the time that the rates cover; 0 for the first examination
-	Nodes int             `json:"nodes,omitempty"` // over which the figures are summed; 0 is one node
+	Nodes int             `json:"nodes,omitempty"` // how many nodes the figures are sums of; 0 means one
 
 	Ops        Measure `json:"-"`                // commands a second
 	CPU        Measure `json:"-"`                // cores that the server uses, 1 is one core

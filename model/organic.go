@@ -173,13 +173,13 @@ func (k *Watched) subtract(denials bool) {
 func (k *Watched) others(from, now limiter.Instant, charged bool) int64 {
 	b := k.Timeline.Between(from, now)
 	first, last := k.Timeline.Index(from), k.Timeline.Index(now-1)
-	own := map[bool]int64{} // by whether they were denied
+	own := map[bool]int64{} // units of the requests fired from here, by whether they were denied
 	for _, i := range k.injected {
 		if bin := k.Timeline.Index(i.at); first <= bin && bin <= last {
 			own[i.denied] += i.cost
 		}
 	}
-	admitted := b.Admitted - max(own[false], int64(b.InjectedAdmitted)) // some were forgotten
+	admitted := b.Admitted - max(own[false], int64(b.InjectedAdmitted)) // of which k.injected has forgotten some
 	denied := b.Denied - max(own[true], int64(b.InjectedDenied))
 	if charged {
 		return max(admitted+denied, 0)

@@ -116,7 +116,7 @@ func Merge(content []byte, add []Entry) ([]byte, error) {
 	_ = yaml.Unmarshal(content, &top) // it was read before
 	all := slices.IndexFunc(before.Rules, func(r Rule) bool { return !r.Narrow() })
 	m := merger{slices.Collect(strings.Lines(string(content))), add, all}
-	var places []place // none where lines end in a way that YAML knows and m does not
+	var places []place // none where a line ends with what YAML alone takes for a line end
 	if !bytes.ContainsAny(bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n")), "\r\u0085\u2028\u2029") {
 		places = m.places(&top)
 	}

@@ -147,7 +147,7 @@ type Decoded struct {
 	Err     string // why the keys cannot be decoded: one sentence without the key and without values
 }
 
-// ReadWhole notes whether the keys were read whole; of those that were not it is not known what is used.
+// ReadWhole sets Partial, and adds a note, where the keys were not read whole: what is used is then not known.
 func (d *Decoded) ReadWhole(is bool) {
 	if d.Partial = !is; !is {
 		d.Notes = append(d.Notes, model.NotWhole)

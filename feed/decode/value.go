@@ -166,7 +166,7 @@ func InstantIn(v float64, unit time.Duration) limiter.Instant {
 // TimeText reads an instant that is written with its date, its time and its zone, as programs write one in JSON.
 func TimeText(text string) (at limiter.Instant, ok bool) {
 	t, err := time.Parse(time.RFC3339Nano, text)
-	return min(limiter.InstantOf(t), 1<<53), err == nil // the year 2255: what is later is as far
+	return min(limiter.InstantOf(t), 1<<53), err == nil // the year 2255, up to which Instant.Sub holds
 }
 
 // LeadingTime returns the number with which a text begins that goes on with an id, and is long enough to be a time.

@@ -91,7 +91,7 @@ type charge struct {
 	cost, used int64           // its cost, and the units used after it
 }
 
-// misses reports whether the keys before the action lack one that a charge is in: the counter of a later window than was expected.
+// misses reports whether a charge is in a key that was not saved before the action: the counter of a later window than the saved ones.
 func (e *entry) misses(c charge) bool {
 	if e.Target == nil || len(e.Before) == 0 {
 		return false

@@ -72,8 +72,8 @@ func TestWithdraw(t *testing.T) {
 	}
 }
 
-// TestUndoOfALaterWindow: what an action charged to a counter that was not saved before it, because it lasted into a window that nobody
-// expected, is taken off.
+// TestUndoOfALaterWindow: undo takes off what an action charged to a counter that was not saved before the action, because the action
+// lasted into a later window than the three whose counters are saved.
 func TestUndoOfALaterWindow(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)

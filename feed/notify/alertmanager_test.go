@@ -128,7 +128,7 @@ func TestAlertmanagerIsTold(t *testing.T) {
 	})
 }
 
-// TestOthersDoNotPutOffWhatLasts: an alert is told again in time although others begin and end.
+// TestOthersDoNotPutOffWhatLasts: the Alertmanager is told in time of an alert that lasts although other alerts begin and end.
 func TestOthersDoNotPutOffWhatLasts(t *testing.T) {
 	queue(t, managed, func(t *testing.T, q *notify.Queue, r *receiver, _ *deliveries) {
 		q.Put(firing("full", "rl:a"))

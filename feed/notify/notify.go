@@ -270,7 +270,7 @@ func (m *manager) run(ctx context.Context) {
 		}
 		switch err := m.send(ctx, all, false); {
 		case err == nil && !all:
-			continue // the time to tell of all is not put off by what changes
+			continue // a change does not put off the next message about all alerts
 		case err == nil:
 			wait = again
 		case wait == again:

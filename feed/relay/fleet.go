@@ -139,7 +139,7 @@ func (f *fleet) vanished(m *member, told []model.Reading) []string {
 }
 
 // measure notes how far the server's clock is ahead of this machine's: a batch is always some
-// way late, and the least late of many tells. One that is a second later tells that the clock was set.
+// way late, and the least late of many tells. A batch that is later by over a second says that the clock was set back.
 func (m *member) measure(now time.Time, at limiter.Instant) {
 	const keep = 300 // batches
 	off := at.Sub(limiter.InstantOf(now))

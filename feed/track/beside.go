@@ -44,7 +44,7 @@ func (d *denials) ask(q *Query, l *Tracker) {
 	d.access = q.Denials
 	may, soon := d.access.may(q.Now)
 	if d.asked = may; !may {
-		d.seen = d.seen && soon // what this user may not read any more is unknown
+		d.seen = d.seen && soon // denials that this user may no longer read are not known
 		return
 	}
 	d.skip = absentEvery - 1

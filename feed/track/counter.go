@@ -296,7 +296,7 @@ func (b *counterDecoder) rises(now, since limiter.Instant, values map[limiter.In
 	var out []model.Arrival
 	for _, a := range b.asked { // in order of time
 		n, ok := values[a.start]
-		before, seen := b.values[a.start] // which is above n where units were given back
+		before, seen := b.values[a.start] // before is above n where units were given back
 		if ends := a.start.Add(b.window); ok && n > before && (seen || ends > since) {
 			out = append(out, model.Arrival{At: max(min(now, ends-1), min(a.start, now)), N: n - before})
 		}

@@ -73,7 +73,7 @@ type Tracker struct {
 	news     news
 	since    limiter.Instant // of the previous reading
 	arrived  int64           // units that came with the latest reading
-	kept     []model.Arrival // of looks after which the reading was not ready
+	kept     []model.Arrival // of the earlier looks of a reading that is not ready yet
 	Readings int             // readings so far
 	Near     bool            // near its limit, or over it
 	Deleted  bool            // it does not exist although it was to live on
@@ -142,7 +142,7 @@ func (l *Tracker) Take(now limiter.Instant, spread time.Duration) (r model.Readi
 	if l.decoder != nil {
 		again, err = l.decoder.take(now, l, &r)
 	}
-	if len(l.kept) > 0 { // a decoder tells of each once
+	if len(l.kept) > 0 { // a decoder returns each arrival once
 		r.Arrivals = slices.Concat(l.kept, r.Arrivals)
 	}
 	l.kept = r.Arrivals

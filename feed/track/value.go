@@ -83,7 +83,7 @@ func (b *valueDecoder) readHash(ttl time.Duration, l *Tracker, s *limiter.State)
 	if b.pair.Err() != nil || !l.key.present(ttl, "hash") {
 		return b.pair.Err()
 	}
-	pair := append(b.pair.Val(), nil, nil) // of an odd server too few may come
+	pair := append(b.pair.Val(), nil, nil) // a server that is not Redis may answer with too few values
 	level, ok := decode.Number(pair[0])
 	text, _ := pair[1].(string)
 	m, good := decode.ParseMoment(text)

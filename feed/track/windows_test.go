@@ -107,7 +107,7 @@ func TestUnitsGivenBackAreNoRequests(t *testing.T) {
 	}
 }
 
-// TestWindowsThatNoLimiterHas: names that no limiter gives are no windows of nanoseconds, nor of decades.
+// TestWindowsThatNoLimiterHas: starts of windows in key names that are nanoseconds or decades apart give no window.
 func TestWindowsThatNoLimiterHas(t *testing.T) {
 	for _, starts := range [][]limiter.Instant{{1e3, 18446744073711e3, 18446744073712e3}, {1e3, 1795000000001e3}} {
 		var b counterDecoder

@@ -11,7 +11,7 @@ import (
 	"ratescope/model"
 )
 
-// TestBatchesNameTheDatabase: what of a URL a person may see does not hold its options.
+// TestBatchesNameTheDatabase: the part of a URL that is shown holds no database, so that a batch has it beside.
 func TestBatchesNameTheDatabase(t *testing.T) {
 	e, err := connect.Parse([]string{"redis://127.0.0.1:1?db=2"}, connect.TLSFiles{})
 	if err != nil {

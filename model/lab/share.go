@@ -35,7 +35,7 @@ type Shared struct {
 	Lesson   Lesson
 	Setup    Setup
 	Traffic  []Traffic
-	Recorded bool // a trace takes the place of the traffic
+	Recorded bool // the requests come from a trace and not from Traffic
 	Seed     uint64
 	Fired    []Arrival // by hand, in the order of time
 	Now      limiter.Instant

@@ -91,7 +91,7 @@ func (t Traffic) Source(s Setup, seed uint64) (Source, error) {
 // numbers are the random ones of one stream of this model.
 func (t Traffic) numbers(seed uint64) *rand.PCG { return rand.NewPCG(seed, uint64(len(t.Model))) }
 
-// checkAll checks what comes at once, each stream of which is made at the same time.
+// checkAll checks the streams of traffic that run at once, each of which holds its next requests in memory.
 func checkAll(list []Traffic) error {
 	const most = 16
 	if len(list) > most {

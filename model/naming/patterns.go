@@ -56,7 +56,7 @@ const mark = "\x00"
 func (s *shape) text(at int) string {
 	var b strings.Builder
 	b.WriteString(s.kind)
-	b.WriteByte(byte(len(s.parts))) // shapes of one text have as many parts
+	b.WriteByte(byte(len(s.parts))) // so that shapes of equal text have equally many parts
 	for i, p := range s.parts {
 		b.WriteString(s.between[i])
 		if p.Class == Word && i != at {

@@ -58,16 +58,16 @@ func CheckChangeLines(r *model.Reading, server model.Server, change model.Change
 		return fmt.Errorf("%s looks for no block", cmp.Or(t.Library, "its program"))
 	}
 	lines := changeLines(r, server, change, now)
-	if strings.Count(lines, "\n") > 1 { // not the comment alone
+	if strings.Count(lines, "\n") > 1 { // a command follows the comment
 		return nil
 	}
 	return errors.New(strings.TrimSpace(strings.TrimPrefix(lines, "#")))
 }
 
-// nowhere calls redis-cli so that it reaches no server before a person has filled in which.
+// nowhere calls redis-cli so that it connects to no server until a person fills in HOST and PORT.
 const nowhere = "redis-cli -h HOST -p PORT"
 
-// missing is a comment that says what to fill in; "" where the target of a server is an address for redis-cli.
+// missing returns a line of comment that says what to fill in; "" where the target of a server is an address for redis-cli.
 func missing(server model.Server) string {
 	if !strings.HasPrefix(command(server), nowhere) {
 		return ""
@@ -75,7 +75,7 @@ func missing(server model.Server) string {
 	return "# redis-cli needs -h and -p of " + safetext.Clean(cmp.Or(server.Target, "the server")) + ": fill in HOST and PORT\n"
 }
 
-// command is how redis-cli is called for a server.
+// command returns how redis-cli is called for a server.
 func command(server model.Server) string {
 	c := nowhere
 	first, _, several := strings.Cut(server.Target, ", ")

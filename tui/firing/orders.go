@@ -46,7 +46,7 @@ type Keys struct {
 // Options configures Orders.
 type Options struct {
 	Injector Injector // nil: nothing can be fired
-	Refused  error    // why, where Injector is nil; nil: the source is none to fire at
+	Refused  error    // why nothing can be fired, where Injector is nil; nil: the source takes no requests
 	Arming   Arming   // nil: what can be fired is fired at once
 	// Change changes a key: it frees it, gives units back, or blocks it. TakeBack takes an action back. Both decide what is allowed,
 	// and write it to the audit file first; nil: keys cannot be changed, nothing can be taken back.

@@ -122,7 +122,7 @@ type classroom struct {
 	line      string    // the moment that is shown
 	verdict   string    // what this student's prediction was, to be said with the teacher's next step
 	taught    time.Time // when the class got this one's moment
-	untaught  string    // why it could not get it; "" it could
+	untaught  string    // why the class could not get this one's moment; "" it could
 }
 
 // joined reports whether the lab belongs to a class.

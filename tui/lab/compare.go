@@ -23,7 +23,7 @@ import (
 type compareView struct{ plain }
 
 func (compareView) move(s *Screen, by int) {
-	if s.class.following && s.guess.asked { // about the one in focus
+	if s.class.following && s.guess.asked { // the question is about the lane in focus
 		return
 	}
 	n := len(s.run.Setup().Candidates)

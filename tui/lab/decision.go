@@ -103,7 +103,7 @@ func (d *decisionView) paint(p painter, r cell.Rect) {
 	}
 	t.part("rule", t.wrapped(w.Rule), p.c.Look.Dim)
 	p.s.lit.paintTerms(p.c, t.r.X+margin, t.y-1, t.r.X+t.r.W, w)
-	if p.s.guess.asked && !m.Decided { // what follows is what is to be predicted
+	if p.s.guess.asked && !m.Decided { // the prediction is of what follows
 		return
 	}
 	t.part("numbers", w.Numbers, p.c.Look.Title)

@@ -227,7 +227,7 @@ func ratioShape(l chart.Look, v float64) rune {
 // accuracyView shows the plots of the accuracy command under the limit on screen.
 type accuracyView struct {
 	plain
-	of       limiter.Limit // under which it was measured last, or is
+	of       limiter.Limit // the limit of the latest measurement, also while it runs
 	measures bool
 	lines    []string
 	first    int // the line on top

@@ -170,7 +170,7 @@ func (s *Session) askTime() tea.Cmd {
 			return nil
 		}
 		end := s.Shown.LiveAt()
-		if s.Shown.Replayed() && strings.Contains(text, ":") { // of a time of day the nearest one that was recorded
+		if s.Shown.Replayed() && strings.Contains(text, ":") { // a time of day means the nearest one in the recording
 			p := s.Shown.Playback()
 			end = min(max(s.Shown.At().Add(12*time.Hour), p.Begin.Add(24*time.Hour)-1), p.End)
 		}

@@ -205,7 +205,7 @@ func (c *Hand) Drag(x int) bool {
 // Drop ends a drag, and returns the ends of the columns that were dragged over, which Fit shows; ok is false if
 // there were none.
 func (c *Hand) Drop() (from, to limiter.Instant, ok bool) {
-	if ok = c.held && c.dragging && c.tl != nil; ok && c.cursor == 0 { // what it was on went out of the picture
+	if ok = c.held && c.dragging && c.tl != nil; ok && c.cursor == 0 { // its column has left the picture
 		c.cursor = c.at(c.area.X)
 	}
 	c.held, c.dragging = false, false

@@ -87,7 +87,7 @@ func (l *Layout) Shares(o *Layout) bool {
 	return l.Row.text == o.Row.text && !apart
 }
 
-// mostSum bounds the windows that count together, each of which is a key that is read.
+// mostSum bounds how many windows may count together: each of them is one more key to read.
 const mostSum = 1000
 
 // Check completes a layout and says what it lacks or contradicts.

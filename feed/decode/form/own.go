@@ -22,7 +22,7 @@ type Own struct {
 	starts []limiter.Instant // of the windows that were fetched, the current one first
 	end    limiter.Instant   // of the current one
 	beside map[*Template]int // where the samples of other keys are
-	keys   int               // that were fetched
+	keys   int               // how many keys Fetch asked for
 	last   limiter.Algorithm // that the data showed
 }
 
@@ -156,7 +156,7 @@ func (o *Own) Decode(now limiter.Instant, got []decode.Sample, _ decode.Settings
 		n, _ := l.Block.number(&leads[0], nil)
 		d.State.BlockedUntil = until
 		d.Partial = d.Partial || until > 0 && until <= now && d.TTL == model.Forever || // the next request may begin anew after a block
-			!timed && n >= 1e9 // it is no time of these years, and may be a block without end
+			!timed && n >= 1e9 // a number that is no time of these years may mean a block without end
 	}
 	o.last, d.Span = d.Algorithm, 0
 	return d

@@ -224,7 +224,7 @@ func (f *figures) add(text string) {
 			s.p50, s.p99 = max(s.p50, p["p50"]), max(s.p99, p["p99"])
 			f.commands[c] = s
 		case name == "run_id":
-			f.words[name] += value + " " // of every node: the sums of others are no later ones of these
+			f.words[name] += value + " " // of all nodes: sums over other nodes are not compared
 		case len(name) > 2 && strings.HasPrefix(name, "db") && strings.HasPrefix(value, "keys="):
 			f.keys += parts(value)["keys"]
 		default:
