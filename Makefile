@@ -10,11 +10,15 @@ help: ## lists the targets
 # RACES are the packages in which goroutines share something: the race detector is there. Everything else, limiter at full
 # volume, which -short makes less, and the lists of limiters run without it, in a third of the time. Most tests of a
 # package that has a server wait, so that four packages, and eight tests of each, go side by side on two cores.
-RACES := ./feed ./feed/connect ./feed/demo ./feed/fire ./feed/metrics ./feed/notify ./feed/relay ./feed/replay \
-	./feed/watch ./feed/watch/discover ./feed/watch/health ./feed/watch/hotkeys ./internal/goroutine \
+RACES := ./feed ./feed/connect ./feed/demo ./feed/fire ./feed/metrics ./feed/notify ./feed/relay \
+	./feed/watch ./feed/watch/discover ./feed/watch/hotkeys ./internal/goroutine \
 	./limiter ./limiter/httplimit ./limiter/limitertest ./limiter/redisstore ./model/handoff ./tui/class
-# QUIET are tests that the race detector would make too slow, or whose figures it or a neighbour would change.
-QUIET := ^TestHomemade|^TestFarAwayInFewRoundTrips$$|^TestLuaAgreesWithGo$$|^TestServerClockAgreesWithGo$$
+# ALONE measures what a neighbour would change. QUIET are tests that the race detector would make slow without a
+# reason: each asks from one goroutine.
+ALONE := ^TestFarAwayInFewRoundTrips$$
+QUIET := ^TestHomemade|^TestLuaAgreesWithGo$$|^TestServerClockAgreesWithGo$$|^TestForeignValues|^TestScriptsRead$$|^TestTrimIsBounded$$
+QUIET := $(QUIET)|^TestStreamsOfOneInstant$$|^TestSeveralAgrees$$|^TestChosenNamesOnACluster$$|^TestConformanceElsewhere$$
+QUIET := $(QUIET)|AsATwin$$|^TestWithdrawnAmongOthers$$|^TestForecastOnAServer$$
 # RACING are the tests of ./cmd and ./model in which goroutines share something.
 RACING := AtOnce|Leave$$|LastBatch|Record|Signals|Teach|DebugLog|Identify|AlertTest
 TESTS := RATESCOPE_REQUIRE_REDIS=1 go test -vet=off -p 4 -timeout 15m
@@ -26,11 +30,10 @@ test: export GOGC = 400
 # A program under the race detector waits at its end for races still to come: a second, if nothing is said.
 test: export GORACE = atexit_sleep_ms=50
 test: tools tidy format vet staticcheck ## installs what the tests need, then checks and runs everything
-	$(TESTS) -parallel 8 -skip '$(QUIET)' ./limiter $$(go list ./... | grep -vxF "$$(go list $(RACES))")
-	$(TESTS) -parallel 4 -run '$(QUIET)' ./feed/decode
-	$(TESTS) -parallel 8 -run '$(QUIET)' ./limiter/redisstore
-	$(TESTS) -run '$(QUIET)' ./feed/watch
-	$(TESTS) -parallel 8 -race -short -skip '$(QUIET)' $(RACES)
+	$(TESTS) -parallel 8 -skip '$(QUIET)' ./limiter ./tui/e2e $$(go list ./... | grep -vxF "$$(go list $(RACES))")
+	$(TESTS) -parallel 4 -run '$(QUIET)' ./feed/decode ./feed/fire ./limiter/redisstore
+	$(TESTS) -run '$(ALONE)' ./feed/watch
+	$(TESTS) -parallel 8 -race -short -skip '$(ALONE)|$(QUIET)' $(RACES)
 	$(TESTS) -parallel 8 -race -short -run '$(RACING)' ./cmd ./model
 	@$(MAKE) --no-print-directory adapters
 	@command -v prometheus >/dev/null && command -v promtool >/dev/null || echo "SKIPPED: prometheus is not installed, so Prometheus itself neither checked nor ran docs/deploy: apt-get install prometheus" >&2

@@ -219,33 +219,6 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestRacesAreLookedFor: make test runs every package that starts a goroutine under the race detector, or some of its tests.
-func TestRacesAreLookedFor(t *testing.T) {
-	makefile, err := os.ReadFile("Makefile")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, list, _ := strings.Cut(string(makefile), "\nRACES := ")
-	list, _, _ = strings.Cut(strings.ReplaceAll(list, "\\\n", " "), "\n")
-	races := strings.Fields(list)
-	for line := range strings.Lines(string(makefile)) {
-		if strings.Contains(line, " -race ") {
-			races = append(races, strings.Fields(line)...)
-		}
-	}
-	for _, s := range sources(t) {
-		if s.test || room(s.dir) == "docs" || slices.Contains(races, "./"+s.dir) {
-			continue
-		}
-		ast.Inspect(s.file, func(n ast.Node) bool {
-			if _, starts := n.(*ast.GoStmt); starts {
-				t.Errorf("%s starts a goroutine: name ./%s under RACES in the Makefile", s.at(n), s.dir)
-			}
-			return true
-		})
-	}
-}
-
 // TestExpressionsCompile: what collect.Regexp compiles at its first use only, staticcheck does not look at.
 func TestExpressionsCompile(t *testing.T) {
 	n := 0

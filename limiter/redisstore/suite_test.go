@@ -23,7 +23,20 @@ func TestMain(m *testing.M) {
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	real := func(t *testing.T) *redis.Client { return servertest.Client(t) }
+	for _, a := range limiter.Algorithms() {
+		t.Run(a.String(), func(t *testing.T) {
+			t.Parallel()
+			conform(t, servertest.Client(t), a)
+		})
+	}
+	t.Run("units", func(t *testing.T) {
+		t.Parallel()
+		conform(t, servertest.Client(t), limiter.StreamCounter, redisstore.WithLayout(layout.Layout{PerUnit: true}))
+	})
+}
+
+func TestConformanceElsewhere(t *testing.T) {
+	t.Parallel()
 	embedded := func(t *testing.T) *redis.Client {
 		client := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
 		t.Cleanup(func() { _ = client.Close() })
@@ -34,19 +47,13 @@ func TestConformance(t *testing.T) {
 		t.Cleanup(func() { _ = client.Close() })
 		return client
 	}
-	for name, start := range map[string]func(*testing.T) *redis.Client{"redis": real, "embedded": embedded, "resp2": resp2} {
+	for name, start := range map[string]func(*testing.T) *redis.Client{"embedded": embedded, "resp2": resp2} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, a := range limiter.Algorithms() {
 				t.Run(a.String(), func(t *testing.T) {
 					t.Parallel()
 					conform(t, start(t), a)
-				})
-			}
-			if name == "redis" {
-				t.Run("units", func(t *testing.T) {
-					t.Parallel()
-					conform(t, start(t), limiter.StreamCounter, redisstore.WithLayout(layout.Layout{PerUnit: true}))
 				})
 			}
 		})
