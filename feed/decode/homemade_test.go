@@ -61,24 +61,26 @@ func homemadeTraffic(t *testing.T, all []Homemade, s *servertest.Server) []*Worl
 }
 
 // judge compares a reading with what the limiter itself says at its instant.
-func judge(is Truth, most int64, r *model.Reading) (verdict, why string) {
+func judge(is, most func() Truth, r *model.Reading) (verdict, why string) {
 	if r == nil {
-		if is.Remaining == most {
+		if is().Remaining == most().Remaining {
 			return "right", ""
 		}
 		return "refused", "no row"
 	}
 	g := r.Gauge(r.At)
 	near := func(a, b time.Duration) bool { return (a - b).Abs() <= 25*time.Millisecond+max(a, b)/200 }
-	says := fmt.Sprintf("%s: remaining %+v, next %v (%v), used %+v of %+v; the limiter says %+v; %q %v",
-		r.Key, g.Remaining, g.Next, g.NextKnown, g.Used, r.Target.Limit, is, r.Err, r.Notes)
+	says := fmt.Sprintf("%s: remaining %+v, next %v (%v), used %+v of %+v; %q %v",
+		r.Key, g.Remaining, g.Next, g.NextKnown, g.Used, r.Target.Limit, r.Err, r.Notes)
 	switch {
 	case r.Err != "" || r.Partial || !g.NextKnown || !g.Remaining.Known && g.BlockedFor == 0:
 		return "refused", says
 	case r.Target.Evidence == model.Likely:
 		return "refused", "likely alone: " + says
+	}
+	switch is := is(); {
 	case is.Remaining != g.Remaining.N, (is.Remaining > 0) != (g.Next == 0), is.Next > 0 && !near(is.Next, g.Next), is.Next < 0 && g.Next > 0 && g.Next < r.Target.Window:
-		return "wrong", says
+		return "wrong", fmt.Sprintf("%s; the limiter says %+v", says, is)
 	}
 	return "right", ""
 }
@@ -121,7 +123,7 @@ func readHomemade(
 	batch, got := feedtest.Once(t, o)
 	count = map[string]int{}
 	for n, w := range worlds {
-		most := w.Truth(t, "stranger", batch.At, 0).Remaining
+		most := func() Truth { return w.Truth(t, "stranger", batch.At, 0) }
 		for _, stage := range stages {
 			who := subjectOf(n, stage)
 			var reading *model.Reading
@@ -149,7 +151,7 @@ func readHomemade(
 			}
 			var verdict, why string
 			for _, off := range []time.Duration{0, -edge, edge} { // at an edge either side of it is right
-				is := w.Truth(t, who, at.Add(off), claimed)
+				is := func() Truth { return w.Truth(t, who, at.Add(off), claimed) }
 				if verdict, why = judge(is, most, reading); verdict != "wrong" {
 					break
 				}

@@ -63,7 +63,7 @@ func (r *Running) Stop() {
 func (r *Running) All() []model.Batch {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.Clone(r.batches)
+	return slices.Clip(r.batches) // only appended to, so that nothing has to be copied
 }
 
 // Gone returns the keys that were said to be gone.

@@ -109,12 +109,12 @@ func asking(t *testing.T, l limiter.Limiter, key string, limit limiter.Limit) *l
 					w.ok.Add(1)
 				case errors.Is(err, limiter.ErrUnknownOutcome):
 					w.unknown.Add(1)
-					<-time.After(5 * time.Millisecond)
+					<-time.After(25 * time.Millisecond)
 				case errors.Is(err, limiter.ErrBadRequest), errors.Is(err, limiter.ErrWrongType), err == nil:
 					t.Errorf("%+v, %v", d, err)
 				default:
 					w.refused.Add(1)
-					<-time.After(5 * time.Millisecond)
+					<-time.After(25 * time.Millisecond)
 				}
 			}
 		})

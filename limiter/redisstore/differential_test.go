@@ -29,7 +29,7 @@ func TestLuaAgreesWithGo(t *testing.T) {
 	client := servertest.Client(t)
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	rounds := 12
+	rounds := 6
 	if testing.Short() {
 		rounds = 4
 	}

@@ -305,7 +305,7 @@ func TestOthersStayLimited(t *testing.T) {
 				var wg sync.WaitGroup
 				for range 8 {
 					wg.Go(func() {
-						for i := range 200 {
+						for i := range 80 {
 							r := httptest.NewRequest("GET", "/", nil)
 							r.Header.Set("X-User", fmt.Sprint("k", i%20))
 							w := httptest.NewRecorder()

@@ -55,7 +55,7 @@ func strollServer(client redisstore.Client, v variant, rng *rand.Rand, w time.Du
 		limit.Burst = rng.Int64N(30)
 	}
 	model := limiter.State{Algorithm: v.arithmetic()}
-	steps := 120
+	steps := 60
 	if testing.Short() {
 		steps = 40
 	}

@@ -388,7 +388,7 @@ func TestKeysOfOneServer(t *testing.T) {
 			var wg sync.WaitGroup
 			for g := range 64 {
 				wg.Go(func() {
-					for i := range 120 {
+					for i := range 60 {
 						key := fmt.Sprint(name, (g+i)%12)
 						if late {
 							key = fmt.Sprint((g+i)%12, name)

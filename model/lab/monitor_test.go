@@ -62,7 +62,7 @@ func TestCommandsAreThoseThatRun(t *testing.T) {
 	}
 }
 
-// compareCommands decides about sixty requests here and, with the same instants given, on
+// compareCommands decides about forty requests here and, with the same instants given, on
 // the server.
 func compareCommands(t *testing.T, client *redis.Client, tap func(mark string) []string, s lab.Setup) {
 	if err := client.FlushDB(context.Background()).Err(); err != nil {
@@ -76,7 +76,7 @@ func compareCommands(t *testing.T, client *redis.Client, tap func(mark string) [
 	c, denied := s.Candidates[0], 0
 	var on sandbox.Stage
 	defer on.Close()
-	for i := range 60 {
+	for i := range 40 {
 		m, ok := run.Inspect(0, run.Decided())
 		if !ok {
 			t.Fatal("the traffic ended")
@@ -153,7 +153,7 @@ func TestCommandsOnTheServersClock(t *testing.T) {
 	}
 }
 
-// live fires two hundred requests at a server and then replays them in the lab.
+// live fires requests at a server until some were denied, and then replays them in the lab.
 func live(t *testing.T, client *redis.Client, tap func(mark string) []string, c lab.Candidate, limit limiter.Limit, cost int64) {
 	ctx := context.Background()
 	if err := client.FlushDB(ctx).Err(); err != nil {
@@ -166,10 +166,10 @@ func live(t *testing.T, client *redis.Client, tap func(mark string) []string, c 
 	}
 	var list []lab.Arrival
 	var ran [][]string
-	for i := range 200 {
+	send(t, client, "ECHO", t.Name())
+	tap(t.Name())
+	for i := range int(limit.Count/cost) + 20 {
 		mark := fmt.Sprintf("mark %s %d", t.Name(), i)
-		send(t, client, "ECHO", mark)
-		tap(mark)
 		d, err := l.AllowN(ctx, "rl:lab", limit, cost)
 		if err != nil {
 			t.Fatal(err)

@@ -173,7 +173,7 @@ func TestControlsInNames(t *testing.T) {
 func TestDamagedDigits(t *testing.T) {
 	_, file := write(t, 8, 60, false)
 	r := rand.New(rand.NewPCG(3, 9))
-	for range 400 {
+	for range 200 {
 		damaged := bytes.Clone(file)
 		for range 1 + r.IntN(4) {
 			i := r.IntN(len(damaged))

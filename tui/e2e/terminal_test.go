@@ -95,7 +95,7 @@ func (m *terminal) wait(words ...string) string {
 		if time.Now().After(deadline) {
 			m.t.Fatalf("after %v the screen does not say %q:\n%s", servertest.Patience, missing, screen)
 		}
-		time.Sleep(5 * time.Millisecond)
+		time.Sleep(15 * time.Millisecond) // about as long as tmux takes to say what is on the screen
 	}
 }
 
