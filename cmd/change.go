@@ -205,5 +205,5 @@ func (c *changeAccount) String() string {
 	case len(c.Removed) == 0:
 		what = "there was nothing to remove"
 	}
-	return fmt.Sprintf("%s: %s, %s · id %s\n", c.Key.Clean(), c.Change, what, c.ID)
+	return fmt.Sprintf("%s: %s, %s · id %s\n", c.Key.Clean(), c.Change, strings.Join(append([]string{what}, c.Notes...), "; "), c.ID)
 }

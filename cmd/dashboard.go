@@ -270,8 +270,8 @@ func (p *program) show(ctx context.Context, c *cobra.Command, boards []board) er
 	case p.look.lines(terminal):
 		return tui.Plain(ctx, c.OutOrStdout(), all[0].Session)
 	case !terminal:
-		return usagef("the dashboard needs a terminal on its output: use --plain to follow along in text, or " +
-			"\"ratescope snapshot\" for one look")
+		return usagef("the dashboard needs a terminal on its output: use --plain to follow along in text; for one look " +
+			"\"ratescope snapshot\" reads a server, and \"ratescope replay FILE --format jsonl\" a recording")
 	}
 	// Signals already cancel ctx; Bubble Tea's own handler would wait for it for ever.
 	return tui.Run(ctx, all, tea.WithoutSignalHandler())
@@ -282,7 +282,7 @@ func runFed(p *program, c *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return usagef("--from and the target %q both say what is shown: give one of them", args[0])
 	}
-	if err := misplaced(c, "--%s is for the process that watches the server: give it to \"ratescope export\", or leave --from out",
+	if err := misplaced(c, "--%s does nothing with --from: leave out one of them; how the server is watched is said to \"ratescope export\"",
 		"redis", "target", "watch", "limit", "algorithm", "burst", "refresh", "budget", "allow-inject"); err != nil {
 		return err
 	}

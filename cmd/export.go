@@ -24,9 +24,10 @@ const exportGC = 50
 func newExport(p *program) *cobra.Command {
 	c := helped("export")
 	address := c.Flags().String("listen", "localhost:9464", "address to answer on, HOST:PORT or :PORT for all of this machine's")
-	most := c.Flags().Int("max-keys", metrics.DefaultMaxKeys, "how many keys may have series of their own; the rest are counted")
+	most := c.Flags().Int("max-keys", metrics.DefaultMaxKeys,
+		"how many keys may have series, beside throttled and near ones; the rest are counted")
 	hosts := c.Flags().StringSlice("host", nil,
-		"name under which the exporter is reached, beside addresses, localhost and this machine's name; others are refused")
+		"name under which the exporter is reached, beside addresses, this machine's name, names of one word and *.svc; others are refused")
 	var access metrics.Access
 	c.Flags().StringVar(&access.Cert, "web-cert", "", "certificate file (PEM) to answer with over TLS, with --web-key")
 	c.Flags().StringVar(&access.Key, "web-key", "", "key file (PEM) of the certificate")

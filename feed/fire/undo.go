@@ -119,8 +119,8 @@ func (f *found) possible(e *connect.Endpoint, withdraw bool) error {
 	id, first := f.first.Action, &f.first
 	switch {
 	case first.Server != e.Shown || first.Database != e.DB():
-		return fmt.Errorf("%s wrote to %s, database %d, and not to %s: name that server with --redis", id, first.Server,
-			first.Database, e.Shown)
+		return fmt.Errorf("%s wrote to %s, database %d, and not to %s: %s", id, first.Server, first.Database, e.Shown,
+			collect.If(first.URL != "", "only that application can take it back", "name that server with --redis"))
 	case !withdraw:
 	case first.Change != "":
 		return fmt.Errorf("%s sent no requests that could be withdrawn, it changed the key (%s): take it back without --withdraw", id,

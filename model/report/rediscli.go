@@ -48,7 +48,7 @@ func changeLines(r *model.Reading, server model.Server, change model.Change, now
 		keys = []string{strings.Join(keys, " ")}
 	}
 	lines := collect.Map(keys, func(key string) string { return fmt.Sprintf("%s UNLINK %s\n", c, key) })
-	return "# resets the limit: everybody has a full budget again\n" + strings.Join(lines, "")
+	return "# resets the limit: every key has its whole limit again\n" + strings.Join(lines, "")
 }
 
 // CheckChangeLines returns an error, one sentence, where no lines make a change: no other library looks for a block of ours, and some

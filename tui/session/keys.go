@@ -64,7 +64,7 @@ func (s *Session) Actions() shell.Actions {
 		shell.Bind("keys", "reverse", "S", "reverses the order", s.Rows.Reverse),
 		shell.Bind("keys", "pin", "P", "pins the key on top, to compare it", s.Selection.Pin).For(shell.ToFind).In(shell.OfKey),
 		shell.Bind("keys", "copy", "y", "copies the row as text", s.copyRow).In(shell.OfKey),
-		shell.Bind("keys", "identify", "W", "lists the limiters, and takes what yours are", s.groups.open).In(shell.Server).Also("found"),
+		shell.Bind("keys", "identify", "W", "lists the limiters; you say which yours are", s.groups.open).In(shell.Server).Also("found"),
 		shell.Bind("keys", "copy commands", "u", "copies commands that free or reset the key", s.copyLines).In(shell.OfKey),
 		shell.Bind("keys", "export", "e", "exports all keys as they are now to JSON", s.Files.ExportKeys).As(shell.ExportKeys).
 			In(shell.Save, shell.Folder),
@@ -200,7 +200,7 @@ func (s *Session) copyLines() tea.Cmd {
 	case s.Options.Mask:
 		return s.Shell.Warn("The lines would name the key in full, which --mask hides.")
 	case s.Shown.Board().Server.Embedded:
-		return s.Shell.Warn("The embedded Redis has no address for redis-cli: fire at it, or press q.")
+		return s.Shell.Warn("The embedded Redis has no address for redis-cli: $ frees or blocks the key.")
 	}
 	s.Shell.Say("Copied: the redis-cli lines for " + s.Names.Of(k.Reading.Key) + ". Read them before you run them.")
 	return tea.SetClipboard(report.CommandLines(&k.Reading, s.Shown.Board().Server, s.Shown.LiveAt()))

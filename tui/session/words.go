@@ -312,7 +312,7 @@ func serverText(e *model.Alert) string {
 		if e.N == 0 {
 			return "was restarted, or another one took its place: no limit was forgotten"
 		}
-		return fmt.Sprintf("was restarted: %d of %d limits were forgotten, so that every key has a full budget", e.N, e.Of)
+		return fmt.Sprintf("was restarted: %d of %d limits were forgotten, so that every key has its whole limit again", e.N, e.Of)
 	case model.Emptied:
 		return fmt.Sprintf("forgot at least %d of %d limits: their keys left before they expired, as after FLUSHALL", e.N, e.Of)
 	case model.Erring:
