@@ -134,10 +134,8 @@ func (b *Board) examine(h *Health) {
 	}
 	b.Health = *h
 	b.alerts.notice(h)
-	v := HealthSample{
-		At: h.At, RTT: b.Server.RTT, Ops: h.Ops, CPU: h.CPU, Memory: h.MemoryUsed,
-		NetIn: h.NetIn, NetOut: h.NetOut, Evicted: h.Evicted,
-	}
+	v := HealthSample{At: h.At, RTT: b.Server.RTT, Ops: h.Ops, CPU: h.CPU, Memory: h.MemoryUsed,
+		NetIn: h.NetIn, NetOut: h.NetOut, Evicted: h.Evicted}
 	if c := b.spent; c.Over > 0 && c.Server > 0 {
 		v.Watching = Measure{true, float64(c.Server) / float64(c.Over)}
 	}

@@ -64,10 +64,8 @@ func NewTimeline(window time.Duration) *Timeline {
 
 // newTimeline returns an empty timeline with so many bins in a window, for reach windows.
 func newTimeline(window time.Duration, bins, reach int64) *Timeline {
-	return &Timeline{
-		window: window, micros: max(int64(window/time.Microsecond), 1), bins: bins, per: min(bins, chunkBins),
-		reach: reach, seen: math.MinInt64, first: math.MaxInt64,
-	}
+	return &Timeline{window: window, micros: max(int64(window/time.Microsecond), 1), bins: bins, per: min(bins, chunkBins),
+		reach: reach, seen: math.MinInt64, first: math.MaxInt64}
 }
 
 // Freeze returns a copy of the timeline, which later writes to t do not change. The bins are

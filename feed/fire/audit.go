@@ -210,10 +210,8 @@ func (a *audit) newAction(server string, database int, s model.Order) *action {
 	act := &action{id: a.run + "-" + strconv.FormatInt(a.n, 10)}
 	a.mu.Unlock()
 	t := s.Target
-	act.line = entry{
-		Action: act.id, Server: server, Database: database, Key: s.Key, Algorithm: t.Algorithm.String(),
-		Limit: fmt.Sprintf("%d/%v", t.Limit.Count, t.Limit.Window), Cost: s.Cost,
-	}
+	act.line = entry{Action: act.id, Server: server, Database: database, Key: s.Key, Algorithm: t.Algorithm.String(),
+		Limit: fmt.Sprintf("%d/%v", t.Limit.Count, t.Limit.Window), Cost: s.Cost}
 	if !utf8.ValidString(s.Key) {
 		act.line.Key, act.line.KeyQuoted = strconv.Quote(s.Key), true
 	}

@@ -52,10 +52,8 @@ func (p *Player) end() {
 func (p *Player) Playback(local time.Time) model.Playback {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return model.Playback{
-		Begin: p.file.Begin, End: p.file.End, At: p.now(local), Speed: p.speed,
-		Paused: p.paused, Ended: p.ended, CutOff: p.damage, Past: p.past,
-	}
+	return model.Playback{Begin: p.file.Begin, End: p.file.End, At: p.now(local), Speed: p.speed,
+		Paused: p.paused, Ended: p.ended, CutOff: p.damage, Past: p.past}
 }
 
 // Pause stops the replay, or lets it go on.

@@ -170,11 +170,8 @@ func (p *Past) lay(l *Tracker) {
 // Suggested returns the algorithm that values of a kind suggest.
 func Suggested(k decode.Kind) limiter.Algorithm { return suggested[k] }
 
-var suggested = map[decode.Kind]limiter.Algorithm{
-	decode.Log: limiter.SlidingLog, decode.Stream: limiter.StreamCounter,
-	decode.Single: limiter.FixedWindow, decode.Counter: limiter.FixedWindow,
-	decode.TAT: limiter.GCRA, decode.Bucket: limiter.TokenBucket,
-}
+var suggested = map[decode.Kind]limiter.Algorithm{decode.Log: limiter.SlidingLog, decode.Stream: limiter.StreamCounter,
+	decode.Single: limiter.FixedWindow, decode.Counter: limiter.FixedWindow, decode.TAT: limiter.GCRA, decode.Bucket: limiter.TokenBucket}
 
 // Attach gives the tracker the decoder for a find.
 func (l *Tracker) Attach(f decode.Found) {

@@ -65,11 +65,8 @@ func New(o Options, e *connect.Endpoint, pasts map[string]*track.Past) *Watch {
 		o.Refresh = DefaultRefresh
 	}
 	o.ClientName = cmp.Or(o.ClientName, "ratescope")
-	w := &Watch{
-		o: o, endpoint: e, pasts: pasts, shared: &shared{wakeups: newWakeups(), announced: newWakeups()},
-		server: model.Server{Target: e.Shown, DB: e.DB(), Embedded: pasts != nil},
-		reload: make(chan []config.Rule, 1),
-	}
+	w := &Watch{o: o, endpoint: e, pasts: pasts, shared: &shared{wakeups: newWakeups(), announced: newWakeups()},
+		server: model.Server{Target: e.Shown, DB: e.DB(), Embedded: pasts != nil}, reload: make(chan []config.Rule, 1)}
 	w.reader = w.open()
 	w.reader.link.joins = !w.reader.link.cluster
 	return w

@@ -122,34 +122,20 @@ func (f form) batches(c limiter.Convention) bool {
 }
 
 var forms = map[limiter.Algorithm]form{
-	limiter.FixedWindow: {
-		file: "fixed.lua", kind: "string", holds: "the counter (a string) that a fixed window keeps", byWindow: true,
-		values: 4, usual: 1, decode: decodeFixed,
-	},
-	limiter.SlidingLog: {
-		file: "log.lua", kind: "zset", holds: "the sorted set (a zset) that a sliding log keeps",
-		values: 5, decode: decodeUsed,
-	},
-	limiter.SlidingWindow: {
-		file: "sliding.lua", kind: "string", holds: "the counter (a string) that a sliding window keeps", byWindow: true,
-		values: 5, usual: 1, decode: decodeSliding,
-	},
-	limiter.StreamCounter: {
-		file: "stream.lua", kind: "stream", holds: "the stream that a stream counter keeps",
-		values: 5, decode: decodeUsed,
-	},
-	limiter.GCRA: {
-		file: "gcra.lua", kind: "string", holds: "the arrival time (a string) that GCRA keeps",
-		values: 4, usual: 1, decode: decodeGCRA, args: gcraArgs, argCount: 6,
-	},
-	limiter.TokenBucket: {
-		file: "bucket.lua", kind: "hash", holds: "the hash that a token bucket keeps",
-		values: 5, decode: decodeUsed, args: bucketArgs, argCount: 4, refills: true,
-	},
-	limiter.LeakyBucket: {
-		file: "bucket.lua", kind: "hash", holds: "the hash that a leaky bucket keeps",
-		values: 5, decode: decodeUsed, args: bucketArgs, argCount: 4,
-	},
+	limiter.FixedWindow: {file: "fixed.lua", kind: "string", holds: "the counter (a string) that a fixed window keeps", byWindow: true,
+		values: 4, usual: 1, decode: decodeFixed},
+	limiter.SlidingLog: {file: "log.lua", kind: "zset", holds: "the sorted set (a zset) that a sliding log keeps",
+		values: 5, decode: decodeUsed},
+	limiter.SlidingWindow: {file: "sliding.lua", kind: "string", holds: "the counter (a string) that a sliding window keeps", byWindow: true,
+		values: 5, usual: 1, decode: decodeSliding},
+	limiter.StreamCounter: {file: "stream.lua", kind: "stream", holds: "the stream that a stream counter keeps",
+		values: 5, decode: decodeUsed},
+	limiter.GCRA: {file: "gcra.lua", kind: "string", holds: "the arrival time (a string) that GCRA keeps",
+		values: 4, usual: 1, decode: decodeGCRA, args: gcraArgs, argCount: 6},
+	limiter.TokenBucket: {file: "bucket.lua", kind: "hash", holds: "the hash that a token bucket keeps",
+		values: 5, decode: decodeUsed, args: bucketArgs, argCount: 4, refills: true},
+	limiter.LeakyBucket: {file: "bucket.lua", kind: "hash", holds: "the hash that a leaky bucket keeps",
+		values: 5, decode: decodeUsed, args: bucketArgs, argCount: 4},
 }
 
 func (s settings) scriptFile(a limiter.Algorithm) (string, error) {

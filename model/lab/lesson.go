@@ -192,10 +192,8 @@ const storyBegins limiter.Instant = 2_000_000_000_000_000
 // Setup returns the comparison that the lesson begins with.
 func (l Lesson) Setup() Setup {
 	w := l.Limit.Window
-	return Setup{
-		Candidates: slices.Clone(l.Into), Limit: l.Limit, Convention: l.Convention, Cost: 1,
-		Zero: storyBegins.Floor(w).Add(w).Floor(w), Skew: l.Skew, Within: l.Within,
-	}
+	return Setup{Candidates: slices.Clone(l.Into), Limit: l.Limit, Convention: l.Convention, Cost: 1,
+		Zero: storyBegins.Floor(w).Add(w).Floor(w), Skew: l.Skew, Within: l.Within}
 }
 
 // Workload returns what comes by itself under a setup: the steps that are given, and the

@@ -161,10 +161,8 @@ func (s *sheet) half(v float64) chart.Segment {
 // weightedLines are the bars of a weighted counter, whose figures add up as they are printed.
 func (s *sheet) weightedLines(k *model.Watched) []line {
 	g, t := &k.Gauge, k.Reading.Target
-	current := line{
-		label: "current", value: g.Current.Short(), segments: []chart.Segment{solid(float64(g.Current.N), s.c.Look.Current)},
-		formula: "next window in " + format.Wait(g.End.Sub(s.now)),
-	}
+	current := line{label: "current", value: g.Current.Short(), segments: []chart.Segment{solid(float64(g.Current.N), s.c.Look.Current)},
+		formula: "next window in " + format.Wait(g.End.Sub(s.now))}
 	if !g.Previous.Known {
 		unknown := line{label: "previous", value: format.Unknown, formula: "not held any more"}
 		return []line{unknown, current, {label: "estimate", value: format.Unknown}}
@@ -191,19 +189,15 @@ func (s *sheet) weightedLines(k *model.Watched) []line {
 	if !g.Exact.Known {
 		return lines
 	}
-	return append(lines, line{
-		label: "exact", value: g.Exact.Short(), limit: float64(model.Capacity(t)),
-		segments: []chart.Segment{solid(float64(g.Exact.N), s.c.Look.Good)}, formula: compared(int64(rounded) + g.Current.N - g.Exact.N),
-	})
+	return append(lines, line{label: "exact", value: g.Exact.Short(), limit: float64(model.Capacity(t)),
+		segments: []chart.Segment{solid(float64(g.Exact.N), s.c.Look.Good)}, formula: compared(int64(rounded) + g.Current.N - g.Exact.N)})
 }
 
 // fixedLines are what the present window holds, and how much of it is over.
 func (s *sheet) fixedLines(k *model.Watched) []line {
 	g, t := &k.Gauge, k.Reading.Target
-	current := line{
-		label: "current", value: g.Current.Short(), decides: true, limit: float64(model.Capacity(t)),
-		segments: []chart.Segment{solid(float64(g.Current.N), s.c.Look.Current)}, formula: "all until it ends",
-	}
+	current := line{label: "current", value: g.Current.Short(), decides: true, limit: float64(model.Capacity(t)),
+		segments: []chart.Segment{solid(float64(g.Current.N), s.c.Look.Current)}, formula: "all until it ends"}
 	if g.Stuck {
 		current.formula = "no expiry: never frees"
 	}
@@ -223,10 +217,8 @@ func (s *sheet) fixedLines(k *model.Watched) []line {
 // logLines are what counts of a log, which entry leaves next, and how many leave soon.
 func (s *sheet) logLines(k *model.Watched) []line {
 	g, t := &k.Gauge, k.Reading.Target
-	used := line{
-		label: "counts", value: g.Used.Short(), decides: true, limit: float64(model.Capacity(t)),
-		segments: []chart.Segment{solid(float64(g.Used.N), s.c.Look.Good)}, formula: "in the last " + format.Length(t.Window),
-	}
+	used := line{label: "counts", value: g.Used.Short(), decides: true, limit: float64(model.Capacity(t)),
+		segments: []chart.Segment{solid(float64(g.Used.N), s.c.Look.Good)}, formula: "in the last " + format.Length(t.Window)}
 	if !g.Used.Known {
 		used.segments, used.formula = nil, "not read"
 	}

@@ -125,10 +125,8 @@ func (c *Hand) at(x int) limiter.Instant {
 // span returns the piece of time that a picture of k of that width shows.
 func (c *Hand) span(k *model.Watched, width int, m Moment, ascii bool) timeRange {
 	per := c.columnWidth(width)
-	s := timeRange{
-		per: per, n: width, now: m.Now.Add(-c.back), window: k.Timeline.Window(),
-		column: k.Timeline.Window() * time.Duration(per) / model.BinsPerWindow, at: m.Now,
-	}
+	s := timeRange{per: per, n: width, now: m.Now.Add(-c.back), window: k.Timeline.Window(),
+		column: k.Timeline.Window() * time.Duration(per) / model.BinsPerWindow, at: m.Now}
 	s.edges = !slices.Contains([]describe.Kind{describe.Unknown, describe.Arrival, describe.Bucket}, kindOf(k))
 	if m.At != 0 {
 		s.at = m.At

@@ -101,11 +101,8 @@ func (f *Feed) Advance(local time.Time) model.Batch {
 }
 
 func (f *Feed) read(k *key, now limiter.Instant) model.Reading {
-	r := model.Reading{
-		Key: k.Name, Type: "string", At: now, Since: f.last, TTL: k.Limit.Window, PreviousKnown: true,
-		Target: model.Target{Algorithm: k.How, Limit: k.Limit, LimitKnown: true, Window: k.Limit.Window},
-		Denied: model.Count{Known: !k.Unseen},
-	}
+	r := model.Reading{Key: k.Name, Type: "string", At: now, Since: f.last, TTL: k.Limit.Window, PreviousKnown: true,
+		Target: model.Target{Algorithm: k.How, Limit: k.Limit, LimitKnown: true, Window: k.Limit.Window}, Denied: model.Count{Known: !k.Unseen}}
 	if k.Rate != nil {
 		n := k.Rate(time.Duration(now%limiter.Instant(1e12)).Seconds()*1e3, f.random)
 		for i := range n {

@@ -228,11 +228,8 @@ func sentry(s *decode.Sample, c decode.Context) *decode.Match {
 	if index > now || index < now-2*window/size-2 || s.TTL > long {
 		return nil
 	}
-	m := &decode.Match{
-		Name: base, Prefix: granulePrefix, Suffix: ":" + w + ":" + g, Limiter: granules(base+":", long, step),
-		Why: []string{"named sliding-window-rate-limit:<id>:<window>:<granularity>:<granule>",
-			"an integer that expires within that window"},
-	}
+	m := &decode.Match{Name: base, Prefix: granulePrefix, Suffix: ":" + w + ":" + g, Limiter: granules(base+":", long, step),
+		Why: []string{"named sliding-window-rate-limit:<id>:<window>:<granularity>:<granule>", "an integer that expires within that window"}}
 	m.Algorithm, m.Window = limiter.SlidingLog, long
 	return m
 }

@@ -35,10 +35,8 @@ var (
 		},
 	}
 	// INCR, and PEXPIRE with the first request.
-	fastifyRateLimit = &Writer{
-		Library: "fastify-rate-limit", Algorithm: limiter.FixedWindow, Charged: true, Single: true, fetch: one,
-		Assumes: "without continueExceeding and exponentialBackoff", write: counting(missing, "pexpire"),
-	}
+	fastifyRateLimit = &Writer{Library: "fastify-rate-limit", Algorithm: limiter.FixedWindow, Charged: true, Single: true, fetch: one,
+		Assumes: "without continueExceeding and exponentialBackoff", write: counting(missing, "pexpire")}
 	// INCRBY, and PEXPIRE if the counter holds only this request afterwards.
 	ulule = &Writer{Library: "ulule-limiter", Algorithm: limiter.FixedWindow, Charged: true, fetch: one, write: counting(zero, "pexpire")}
 	// INCRBY, and EXPIRE if the counter holds only this request afterwards. The elastic form of
@@ -59,10 +57,8 @@ var (
 		},
 	}
 	// INCRBY, and EXPIRE if the counter holds only this request afterwards.
-	goZeroPeriod = &Writer{
-		Library: "go-zero", Algorithm: limiter.FixedWindow, Charged: true, Single: true, Seconds: true, fetch: one,
-		Assumes: "without Align", write: counting(zero, "expire"),
-	}
+	goZeroPeriod = &Writer{Library: "go-zero", Algorithm: limiter.FixedWindow, Charged: true, Single: true, Seconds: true, fetch: one,
+		Assumes: "without Align", write: counting(zero, "expire")}
 	// INCREX with UBOUND and ENX: a request above the limit changes nothing.
 	increx = &Writer{
 		Library: "increx", Algorithm: limiter.FixedWindow, fetch: one,
