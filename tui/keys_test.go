@@ -326,3 +326,17 @@ func TestThePaletteBeginsWithWhatIsUsed(t *testing.T) {
 		t.Errorf("the palette begins with %q and %q", hits[0].Name, hits[1].Name)
 	}
 }
+
+// TestWhatConcernsAllKeysIsOnEveryScreen: the picture can be paused and what was seen be saved from wherever a person looks.
+func TestWhatConcernsAllKeysIsOnEveryScreen(t *testing.T) {
+	s := tuitest.NewStage(t, 140, 42, tui.Options{})
+	s.Run(time.Second)
+	for _, screen := range []string{"1", "2", "4", "5", "6"} {
+		s.Press(screen)
+		for _, name := range []string{"pause", "record", "export", "capsule", "earlier", "later"} {
+			if s.App.All().Named(name) == nil && (name != "earlier" && name != "later" || screen == "4") {
+				t.Errorf("screen %s has no %q", screen, name)
+			}
+		}
+	}
+}

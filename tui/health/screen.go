@@ -190,7 +190,7 @@ func New(s *session.Session) *Screen { return &Screen{s: s} }
 
 // Keys lists what can be done here: what concerns all keys.
 func (sc *Screen) Keys() shell.Actions {
-	list := sc.s.Actions().Only(shell.Pause, shell.Record, shell.ExportKeys, shell.More, shell.Less)
+	list := sc.s.Actions().Only(shell.Pause, shell.Record, shell.ExportKeys, shell.Capsule, shell.More, shell.Less)
 	return append(list, sc.s.TimeActions()...)
 }
 

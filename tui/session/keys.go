@@ -81,8 +81,8 @@ func (s *Session) Actions() shell.Actions {
 			In(shell.Save, shell.Folder).When(s.inReplay("This is a recording; R begins it anew.", never)),
 		shell.Bind("time", "restart", "R", "begins a replay anew", func() { s.Shown.Drive(state.Player.Restart) }).Hinted("anew").
 			Unless("Only a replay can begin anew; F records to a file.", func() bool { return !s.Shown.Replayed() }),
-		shell.Bind("keys", "capsule", "I", "saves the last ten minutes in one file", s.Files.SaveCapsule).In(shell.Save, shell.Folder).
-			Also("history").When(s.Files.NoCapsule),
+		shell.Bind("keys", "capsule", "I", "saves the last ten minutes in one file", s.Files.SaveCapsule).As(shell.Capsule).
+			In(shell.Save, shell.Folder).Also("history").When(s.Files.NoCapsule),
 
 		shell.Bind("time", "pause", "p", "pauses the picture; collecting goes on", s.Pause).For(shell.ToTime).As(shell.Pause).
 			Hinted("pause"),

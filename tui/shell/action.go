@@ -18,6 +18,7 @@ const (
 	Pause
 	Record
 	ExportKeys
+	Capsule
 	ExportRows
 	More
 	Less
