@@ -367,10 +367,8 @@ func Serve(ctx context.Context, src feed.Source, listen net.Listener, c *Collect
 	if err != nil {
 		return err
 	}
-	server := &http.Server{
-		Handler: handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
-		WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
-	}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
+		WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10}
 	(&room{most: c.o.Access.connections()}).bound(server)
 	within, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

@@ -119,10 +119,8 @@ type Counts struct {
 type counters struct{ admitted, denied, open, closed, gaveUp atomic.Int64 }
 
 func (c *counters) read() Counts {
-	return Counts{
-		Admitted: c.admitted.Load(), Denied: c.denied.Load(),
-		FailedOpen: c.open.Load(), FailedClosed: c.closed.Load(), GaveUp: c.gaveUp.Load(),
-	}
+	return Counts{Admitted: c.admitted.Load(), Denied: c.denied.Load(),
+		FailedOpen: c.open.Load(), FailedClosed: c.closed.Load(), GaveUp: c.gaveUp.Load()}
 }
 
 // Middleware limits the requests to a handler. It may be used by many goroutines.

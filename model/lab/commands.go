@@ -308,10 +308,8 @@ func (m Moment) kept(state limiter.State, stored Stored) []string {
 	case describe.Window:
 		return []string{fmt.Sprintf("a counter: %d in the window from %s", state.Current, s.clock(state.Start))}
 	case describe.Weighted:
-		return []string{
-			fmt.Sprintf("previous: %d", state.Previous),
-			fmt.Sprintf("current: %d in the window from %s", state.Current, s.clock(state.Start)),
-		}
+		return []string{fmt.Sprintf("previous: %d", state.Previous),
+			fmt.Sprintf("current: %d in the window from %s", state.Current, s.clock(state.Start))}
 	case describe.Arrival:
 		if state.TAT < at {
 			return []string{fmt.Sprintf("TAT: %s, passed %s ago", s.clock(state.TAT), Seconds(at.Sub(state.TAT)))}

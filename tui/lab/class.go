@@ -238,10 +238,8 @@ func (c *classroom) report(s *Screen) {
 		return
 	}
 	it := s.at()
-	c.Report(Place{
-		Lesson: s.lesson, Title: it.Title, View: s.front().name(),
-		Task: it.Goal != nil, Reached: slices.Contains(s.results.Reached, it.ID), With: c.following,
-	})
+	c.Report(Place{Lesson: s.lesson, Title: it.Title, View: s.front().name(),
+		Task: it.Goal != nil, Reached: slices.Contains(s.results.Reached, it.ID), With: c.following})
 }
 
 // Watched says to a teacher who would quit that students are in class; "" where none is.

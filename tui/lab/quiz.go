@@ -310,8 +310,6 @@ func (g *guess) answer(s *Screen, admitted bool) {
 // question is the question about a request that is fired now at the candidate in focus.
 func (g *guess) question(s *Screen) Question {
 	c, at := s.run.Setup().Candidates[s.focus], storyTime(s.run.Elapsed())
-	return Question{
-		ID:   fmt.Sprint("guess ", s.at().ID, s.seed, s.run.Setup(), s.focus, s.run.Decided(), at),
-		Text: fmt.Sprintf("%d %s at %s", s.lesson+1, c.Title(), at),
-	}
+	return Question{ID: fmt.Sprint("guess ", s.at().ID, s.seed, s.run.Setup(), s.focus, s.run.Decided(), at),
+		Text: fmt.Sprintf("%d %s at %s", s.lesson+1, c.Title(), at)}
 }

@@ -367,8 +367,7 @@ func (t *teaching) Paint(p *widget.Canvas, _ cell.Rect) {
 	}
 	lines = append(lines, below...)
 	name := safetext.Shorten(FullName(t.group.Pattern, t.s.mask), width/2, safetext.Ellipsis)
-	in := p.Overlay(width, len(lines)+5, "what "+name+" are",
-		"↑↓ chooses · enter writes the rule · esc goes back")
+	in := p.Overlay(width, len(lines)+5, "what "+name+" are", "↑↓ chooses · enter writes the rule · esc goes back")
 	t.input.SetWidth(in.W - 10)
 	p.Buffer.Place(cell.Rect{X: in.X, Y: in.Y, W: in.W, H: 1}, t.input.View())
 	for i, l := range lines {

@@ -186,8 +186,7 @@ func (s *Session) askTime() tea.Cmd {
 func AskFormat(app *shell.App, what string, export func(report.Format) tea.Cmd) tea.Cmd {
 	formats := collect.Map([]report.Format{report.CSV, report.Markdown, report.JSONLines},
 		func(f report.Format) shell.Choice { return shell.Choice{Name: string(f), Value: f} })
-	return app.Choose("export "+what+" as", formats,
-		func(c shell.Choice) tea.Cmd { return export(c.Value.(report.Format)) })
+	return app.Choose("export "+what+" as", formats, func(c shell.Choice) tea.Cmd { return export(c.Value.(report.Format)) })
 }
 
 // copyLines puts the redis-cli lines that would free or reset the selected key on the

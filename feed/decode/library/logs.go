@@ -88,10 +88,8 @@ func counterSlidingWindow(s *decode.Sample, c decode.Context) *decode.Match {
 	if s.TTL <= 0 || !onlyCounts(s) {
 		return nil
 	}
-	return &decode.Match{
-		Kind: decode.Stream, Settings: decode.Settings{Algorithm: limiter.StreamCounter},
-		Why: []string{"a stream whose entries hold nothing but a count"},
-	}
+	return &decode.Match{Kind: decode.Stream, Settings: decode.Settings{Algorithm: limiter.StreamCounter},
+		Why: []string{"a stream whose entries hold nothing but a count"}}
 }
 
 // onlyCounts says whether the last entry of a stream holds a count above zero and nothing but a

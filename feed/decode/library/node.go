@@ -37,10 +37,8 @@ func queueOf(m *decode.Match, queue string, c decode.Context) *decode.Match {
 	}
 	m.Why[0] = strings.Replace(m.Why[0], bullPrefix, "<prefix>:", 1)
 	m.Why = append(m.Why, "beside it are other keys of a queue: <prefix>:<queue>:meta, or :id and :completed")
-	m.Siblings = []decode.Fetch{
-		{Key: queue + ":meta", Type: "hash", Fields: []string{"version"}},
-		{Key: queue + ":id", Type: "string"}, {Key: queue + ":completed", Type: "zset"}, {Key: queue + ":stalled-check", Type: "string"},
-	}
+	m.Siblings = []decode.Fetch{{Key: queue + ":meta", Type: "hash", Fields: []string{"version"}},
+		{Key: queue + ":id", Type: "string"}, {Key: queue + ":completed", Type: "zset"}, {Key: queue + ":stalled-check", Type: "string"}}
 	m.Confirm = func(got []decode.Sample) bool {
 		if strings.HasPrefix(got[0].Fields["version"], "bullmq") {
 			return true
