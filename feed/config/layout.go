@@ -327,7 +327,7 @@ func (rules ownRules) Own(key, typ string, now limiter.Instant) (all []*decode.M
 		default:
 			if m, ok := l.Match(key, typ, now); ok {
 				claimed, row = true, l.Row.String()
-				if !m.Over && !(m.Member && l.Block.Key.Blank()) {
+				if !m.Over && l.Readable(m) && !(m.Member && l.Block.Key.Blank()) {
 					all = append(all, rules.match(i, m, typ))
 				}
 			}

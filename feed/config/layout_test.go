@@ -131,3 +131,19 @@ func TestFieldNamedAsAUnit(t *testing.T) {
 		}
 	}
 }
+
+// TestABlockWithoutALimit: a rule without a limit does not say which window a block alone is of, so that it is of no row.
+func TestABlockWithoutALimit(t *testing.T) {
+	c, err := config.Parse([]byte(`- {name: "rl:{who}:{window:index}", read: value, block: "ban:{who}"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := limiter.InstantOf(time.Date(2026, 11, 23, 20, 4, 30, 0, time.UTC))
+	all, claimed := config.Own(c.Rules).Own("ban:alice", "string", now)
+	for _, m := range all {
+		t.Errorf("a block alone is of %s, which reads %v", m.Name, m.Limiter.Fetch(now))
+	}
+	if !claimed {
+		t.Error("a block is left to the libraries")
+	}
+}
