@@ -116,6 +116,8 @@ func All() []*Writer { return writers }
 func (w *Writer) Check(t *model.Target, cost int64) error {
 	window := window(t)
 	switch {
+	case t.LimitKnown && t.Limit.Count == 0:
+		return fmt.Errorf("a limit of 0 does not tell what %s admits: give --limit, as in --limit 100/1m", w.Library)
 	case w.Single && cost != 1:
 		return fmt.Errorf("requests of %s have no cost, each counts once: leave --cost out", w.Library)
 	case w.Seconds && window%time.Second != 0:

@@ -3,6 +3,7 @@ package foreign
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -59,6 +60,20 @@ func TestRefund(t *testing.T) {
 			if got, err := w.Refund(r, 1); err == nil {
 				t.Errorf("%s (%v) writes %v over what it does not know", w.Library, w.Algorithm, got.Commands)
 			}
+		}
+	}
+}
+
+// TestALimitOfNothing: no request is computed by a limit of 0, by which libraries divide, while one that is not known is the
+// business of who asks.
+func TestALimitOfNothing(t *testing.T) {
+	for _, w := range All() {
+		target := &model.Target{Library: w.Library, Algorithm: w.Algorithm, Limit: limiter.Limit{Window: time.Minute}, LimitKnown: true}
+		if err := w.Check(target, 1); err == nil || !strings.Contains(err.Error(), "a limit of 0") || !strings.Contains(err.Error(), "--limit") {
+			t.Errorf("%s (%v): %v", w.Library, w.Algorithm, err)
+		}
+		if target.LimitKnown = false; w.Check(target, 1) != nil {
+			t.Errorf("%s (%v): %v", w.Library, w.Algorithm, w.Check(target, 1))
 		}
 	}
 }
