@@ -278,6 +278,17 @@ func SetTokens(d *decode.Decoded, tokens float64, at limiter.Instant, step float
 	d.State.Filled = at - Span((tokens-d.State.Level)*step)
 }
 
+// SetBatches makes d the state of a token bucket that held whole tokens at an instant, to which the count of its limit comes each
+// window. What is below 0 is paid for by the batches that come first.
+func SetBatches(d *decode.Decoded, tokens float64, at, now limiter.Instant) {
+	d.Convention = limiter.Convention{Refill: convention.Interval}
+	if each, w := float64(d.Limit.Count), float64(d.Limit.Window.Microseconds()); tokens < 0 && each > 0 && w > 0 {
+		paid := math.Max(math.Floor(float64(now-at)/w), math.Floor(-tokens/each))
+		tokens, at = tokens+paid*each, at+Span(paid*w)
+	}
+	d.State.Level, d.State.Filled = math.Max(tokens, 0), at
+}
+
 // SetWater makes d the state of a leaky bucket that held water at an instant, of which a unit
 // drains every step microseconds.
 func SetWater(d *decode.Decoded, water float64, at limiter.Instant, step float64) {

@@ -141,8 +141,8 @@ func symfony(s *decode.Sample, c decode.Context) *decode.Match {
 	keys := form.Texts(s.Key)
 	keys[0].Bytes = symfonyBytes
 	r := &form.Reader{Keys: keys, Holds: "serialized state of Symfony's rate limiter",
-		Read: func(d *decode.Decoded, _ limiter.Instant, got []decode.Sample, _ decode.Settings) bool {
-			id, ok := readSymfony(d, got[0].Text)
+		Read: func(d *decode.Decoded, now limiter.Instant, got []decode.Sample, _ decode.Settings) bool {
+			id, ok := readSymfony(d, got[0].Text, now)
 			digest := sha1.Sum([]byte(id))
 			return ok && got[0].TTL > 0 && strings.HasSuffix(s.Key, hex.EncodeToString(digest[:]))
 		}}
@@ -166,7 +166,7 @@ var symfonyPolicies = map[string]limiter.Algorithm{
 
 // readSymfony puts what one of the three classes holds into d, and returns the id of the limiter: its name, a dash, and the key that
 // it limits. PHP turns a string of digits into a number where it is a key.
-func readSymfony(d *decode.Decoded, text string) (id string, ok bool) {
+func readSymfony(d *decode.Decoded, text string, now limiter.Instant) (id string, ok bool) {
 	o, ok := readPHP(text)
 	v, class := o.values, strings.TrimPrefix(o.class, symfonyClass)
 	if size := map[string]int{"Window": 4, "SlidingWindow": 2, "TokenBucket": 4}[class]; !ok || size == 0 || len(v) != size {
@@ -210,13 +210,7 @@ func readSymfony(d *decode.Decoded, text string) (id string, ok bool) {
 		check(is && n[0] > 0)
 		d.Window = interval
 		d.Limit, d.LimitFrom = limiter.Limit{Count: amount, Window: interval, Burst: int64(n[0])}, model.LimitOfKey
-		d.Convention = limiter.Convention{Refill: convention.Interval}
-		d.State.Filled, d.State.Level = second(3), tokens
-		if ok && tokens < 0 { // reserved beyond what was there: it is level in some batches
-			batches := math.Ceil(-tokens / float64(amount))
-			d.State.Level += batches * float64(amount)
-			d.State.Filled += form.Span(batches * float64(interval.Microseconds()))
-		}
+		form.SetBatches(d, tokens, second(3), now)
 	}
 	return id, ok && d.Window >= time.Second && d.Window <= limiter.MaxWindow
 }

@@ -1,0 +1,59 @@
+package library
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"ratescope/feed/decode"
+	"ratescope/model"
+)
+
+// gauge returns the figures at testNow of the limiter that the first key leads.
+func gauge(t *testing.T, given decode.Settings, held ...decode.Sample) model.Gauge {
+	t.Helper()
+	for _, m := range Recognizer().Matches(&held[0], testNow, "") {
+		if !m.Confirmed(found(m.Siblings, held...)) {
+			continue
+		}
+		d := m.Limiter.Decode(testNow, found(m.Limiter.Fetch(testNow), held...), given)
+		if d.Err != "" {
+			t.Fatal(d.Err)
+		}
+		if d.LimitFrom == model.NoLimit {
+			d.Limit, d.LimitFrom = given.Limit, given.LimitFrom
+		}
+		d.State.Algorithm = d.Algorithm
+		r := model.Reading{Key: m.Name, Type: d.Type, At: testNow, State: d.State, Partial: d.Partial, TTL: d.TTL, Notes: d.Notes}
+		r.Target = model.Target{Library: m.Library.Name, Algorithm: d.Algorithm, Limit: d.Limit, LimitKnown: d.LimitFrom != model.NoLimit,
+			Window: d.Window, Convention: d.Convention}
+		return r.Gauge(testNow)
+	}
+	t.Fatalf("%s is of no library", held[0].Key)
+	return model.Gauge{}
+}
+
+// TestSymfonyBelowNothing: reserved beyond what was there, a bucket admits nothing until the batches that come have paid for it.
+func TestSymfonyBelowNothing(t *testing.T) {
+	for _, c := range []struct {
+		tokens     int
+		ago        time.Duration
+		used, left int64
+		next       time.Duration
+	}{
+		{-3, 0, 10, 0, time.Minute},
+		{-3, 90 * time.Second, 3, 7, 0},
+		{-10, 0, 10, 0, 2 * time.Minute},
+		{-13, 0, 10, 0, 2 * time.Minute},
+		{-13, 59 * time.Second, 10, 0, 61 * time.Second},
+		{4, 0, 6, 4, 0},
+	} {
+		g := gauge(t, decode.Settings{}, text("0ee86f3572989d9dbfc461b568428ef4fc9b7d0a", fmt.Sprintf(
+			"O:48:\"Symfony\\Component\\RateLimiter\\Policy\\TokenBucket\":2:{s:13:\"\x00\x00\x00\x0aapi-alice\";i:%d;s:18:\"P0Y0M0DT00H1M0S-10\";d:%.3f;}",
+			c.tokens, float64(testNow.Add(-c.ago))/1e6), time.Minute))
+		if g.Used.N != c.used || g.Remaining.N != c.left || g.Next != c.next {
+			t.Errorf("%d tokens %v ago: used %d, %d left, next in %v, want %d, %d, %v", c.tokens, c.ago, g.Used.N, g.Remaining.N, g.Next,
+				c.used, c.left, c.next)
+		}
+	}
+}
