@@ -57,3 +57,16 @@ func TestSymfonyBelowNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestRedissonGivenBack: once more has expired than was missing, because some were released, what is out is counted anew.
+func TestRedissonGivenBack(t *testing.T) {
+	permits := decode.Sample{Key: "{rl}:permits", Type: "zset", TTL: model.Forever, Length: 2, First: []decode.Element{
+		{Member: "\x01a\x0a\x00\x00\x00", Score: float64(testNow.Millis() - 61_000)},
+		{Member: "\x01b\x09\x00\x00\x00", Score: float64(testNow.Millis() - 30_000)}}}
+	limit := hash("rl", model.Forever, "rate", "10", "interval", "60000", "type", "0")
+	for value, used := range map[string]int64{"1": 9, "0": 0, "-1": 0} {
+		if g := gauge(t, decode.Settings{}, limit, text("{rl}:value", value, model.Forever), permits); g.Used.N != used {
+			t.Errorf("%s left: %d used, want %d", value, g.Used.N, used)
+		}
+	}
+}

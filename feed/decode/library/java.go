@@ -279,8 +279,10 @@ func redissonPermits(d *decode.Decoded, now limiter.Instant, got []decode.Sample
 		p.Left -= permitsOf(live[0].Member)
 		live = live[1:]
 	}
-	p.Left = max(p.Left, 0)
-	d.ReadWhole(len(live) > 0 || got[2].Length <= int64(len(got[2].First)))
+	d.ReadWhole(len(live) > 0 && p.Left >= 0 || got[2].Length <= int64(len(got[2].First)))
+	if p.Left < 0 { // more came back than was missing: what is out is counted anew
+		p.Left = collect.Sum(live, func(e decode.Element) int64 { return permitsOf(e.Member) })
+	}
 	for _, e := range live {
 		if decode.UnitOf(e.Score, now) == time.Millisecond {
 			p.Add(decode.InstantIn(e.Score, time.Millisecond), permitsOf(e.Member))
