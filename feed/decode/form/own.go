@@ -335,7 +335,7 @@ func (o *Own) bucket(d *decode.Decoded, now limiter.Instant, got []decode.Sample
 	if d.Algorithm == limiter.FixedWindow { // a level that drains at once
 		ends := at.Add(d.Window)
 		if d.State.Start = at; d.Window > 0 && ends > now {
-			d.State.Current, d.Ends = int64(math.Ceil(max(amount, 0))), ends
+			d.State.Current, d.Ends = int64(math.Ceil(min(max(amount, 0), limiter.MaxCount))), ends
 		} else {
 			d.State.Start, d.Partial = now, d.Partial || d.Window == 0
 		}

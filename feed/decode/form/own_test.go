@@ -123,3 +123,30 @@ func TestSeveralAtAnEdge(t *testing.T) {
 		t.Errorf("%d remain after the window of 100 requests: %s", left, d.Err)
 	}
 }
+
+// TestALevelBeyondAllCounts: a number that no count reaches denies, as one that is just over the limit does.
+func TestALevelBeyondAllCounts(t *testing.T) {
+	now := limiter.InstantOf(time.Date(2026, 11, 24, 4, 5, 30, 0, time.UTC)) // 1795493130 s
+	name, err := ParseTemplate("m:{who}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := Layout{Name: name, Read: Source{Kind: "level"}, Amount: Source{Kind: "field", Name: "n"}, At: Source{Kind: "field", Name: "ts"},
+		Unit: time.Second, Refill: "whole window", Limit: limiter.Limit{Count: 10, Window: time.Minute}, LimitKnown: true}
+	if err := l.Check(); err != nil {
+		t.Fatal(err)
+	}
+	for n, next := range map[string]time.Duration{"3": 0, "11": 50 * time.Second, "1e300": 50 * time.Second} {
+		m, _ := l.Match("m:a", "hash", now)
+		own := l.Limiter(m, "hash")
+		own.Fetch(now)
+		got := decode.Sample{Type: "hash", TTL: time.Minute, Whole: true, Fields: map[string]string{"n": n, "ts": "1795493120"}}
+		d := own.Decode(now, []decode.Sample{got}, decode.Settings{})
+		r := model.Reading{At: now, Type: "hash", State: d.State, Ends: d.Ends, Partial: d.Partial, TTL: d.TTL}
+		r.Target = model.Target{Algorithm: d.Algorithm, Limit: l.Limit, LimitKnown: true, Window: d.Window, Convention: d.Convention}
+		r.State.Algorithm = d.Algorithm
+		if g := r.Gauge(now); d.Err != "" || g.Used.N < 0 || g.Next != next {
+			t.Errorf("%s: %q, used %d, next in %v, want %v", n, d.Err, g.Used.N, g.Next, next)
+		}
+	}
+}
