@@ -69,6 +69,9 @@ func TestNothingFalseOfOthersKeys(t *testing.T) {
 			s.CLI("EVAL", `local at, name = redis.call('TIME')[1], 'request_rate_limiter.{r.alice}' -- in one go, as its library does
 				redis.call('SET', name .. '.tokens', 3, 'EX', 4) redis.call('SET', name .. '.timestamp', at, 'EX', 4)`, "0")
 		}, row: ".tokens", note: string(model.UnknownBurst)},
+		{name: "buckets without their bursts", limit: "10/1h", write: buckets, row: "a", note: string(model.UnknownBurst)},
+		{name: "buckets with their bursts", rules: `[{match: "*", limit: 10/1h, burst: 20}]`, write: buckets,
+			right: map[string]model.Count{"rate:": {Known: true, N: 17}, "upstash": {Known: true, N: 16}}},
 		{name: "leases that are over", rules: `[{match: "sem:*", algorithm: sliding-log, limit: 5/30s}]`, write: func(s *servertest.Server) {
 			for i := range 5 {
 				s.CLI("ZADD", "sem:alice", strconv.FormatInt(s.Now().Millis()-1000+int64(i), 10), fmt.Sprint("w", i))
@@ -206,6 +209,15 @@ func named(start limiter.Instant) []string {
 		all = append(all, t.Format(layout))
 	}
 	return append(all, t.Add(9*time.Hour).Format("200601021504"))
+}
+
+// buckets writes what is left in one of Traefik and in one of Upstash.
+func buckets(s *servertest.Server) {
+	s.CLI("HSET", "rate:limit@file:a", "last", strconv.FormatInt(int64(s.Now()), 10), "tokens", "3")
+	s.CLI("HSET", "@upstash/ratelimit:a", "refilledAt", strconv.FormatInt(s.Now().Millis(), 10), "tokens", "4")
+	for _, key := range []string{"rate:limit@file:a", "@upstash/ratelimit:a"} {
+		s.CLI("EXPIRE", key, "60")
+	}
 }
 
 // costs writes a stream of which each entry has a cost.

@@ -48,9 +48,9 @@ func TestSymfonyBelowNothing(t *testing.T) {
 		{-13, 59 * time.Second, 10, 0, 61 * time.Second},
 		{4, 0, 6, 4, 0},
 	} {
-		g := gauge(t, decode.Settings{}, text("0ee86f3572989d9dbfc461b568428ef4fc9b7d0a", fmt.Sprintf(
-			"O:48:\"Symfony\\Component\\RateLimiter\\Policy\\TokenBucket\":2:{s:13:\"\x00\x00\x00\x0aapi-alice\";i:%d;s:18:\"P0Y0M0DT00H1M0S-10\";d:%.3f;}",
-			c.tokens, float64(testNow.Add(-c.ago))/1e6), time.Minute))
+		value := fmt.Sprintf(`O:48:"Symfony\Component\RateLimiter\Policy\TokenBucket":2:{s:13:"%sapi-alice";i:%d;s:18:"P0Y0M0DT00H1M0S-10";d:%.3f;}`,
+			"\x00\x00\x00\x0a", c.tokens, float64(testNow.Add(-c.ago))/1e6)
+		g := gauge(t, decode.Settings{}, text("0ee86f3572989d9dbfc461b568428ef4fc9b7d0a", value, time.Minute))
 		if g.Used.N != c.used || g.Remaining.N != c.left || g.Next != c.next {
 			t.Errorf("%d tokens %v ago: used %d, %d left, next in %v, want %d, %d, %v", c.tokens, c.ago, g.Used.N, g.Remaining.N, g.Next,
 				c.used, c.left, c.next)

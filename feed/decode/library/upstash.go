@@ -204,7 +204,7 @@ func upstashBucket(s *decode.Sample, c decode.Context) *decode.Match {
 	splits := upstashSplits(s.Key)
 	b := &upstashBeside{upstashName: splits[0]}
 	bucket := &form.Reader{Keys: form.Hash(s.Key, "tokens", "refilledAt"), Holds: "token bucket of @upstash/ratelimit",
-		Settings: decode.Settings{Algorithm: limiter.TokenBucket, Convention: limiter.Convention{Refill: convention.Interval}},
+		Settings: decode.Settings{Algorithm: limiter.TokenBucket, Convention: limiter.Convention{Refill: convention.Interval}, NeedsBurst: true},
 		Read: func(d *decode.Decoded, now limiter.Instant, got []decode.Sample, _ decode.Settings) bool {
 			s := &got[0]
 			tokens, ok := form.Signed(s.Fields["tokens"])
