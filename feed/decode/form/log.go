@@ -278,11 +278,11 @@ func SetTokens(d *decode.Decoded, tokens float64, at limiter.Instant, step float
 	d.State.Filled = at - Span((tokens-d.State.Level)*step)
 }
 
-// SetBatches makes d the state of a token bucket that held whole tokens at an instant, to which the count of its limit comes each
+// SetBatches makes d the state of a token bucket that held whole tokens at an instant, to which the count of a limit comes each
 // window. What is below 0 is paid for by the batches that come first.
-func SetBatches(d *decode.Decoded, tokens float64, at, now limiter.Instant) {
+func SetBatches(d *decode.Decoded, of decode.Settings, tokens float64, at, now limiter.Instant) {
 	d.Convention = limiter.Convention{Refill: convention.Interval}
-	if each, w := float64(d.Limit.Count), float64(d.Limit.Window.Microseconds()); tokens < 0 && each > 0 && w > 0 {
+	if each, w := float64(of.Limit.Count), float64(of.Window.Microseconds()); tokens < 0 && each > 0 && w > 0 {
 		paid := math.Max(math.Floor(float64(now-at)/w), math.Floor(-tokens/each))
 		tokens, at = tokens+paid*each, at+Span(paid*w)
 	}

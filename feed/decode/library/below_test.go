@@ -1,6 +1,7 @@
 package library
 
 import (
+	"encoding/binary"
 	"fmt"
 	"testing"
 	"time"
@@ -48,8 +49,8 @@ func TestSymfonyBelowNothing(t *testing.T) {
 		{-13, 59 * time.Second, 10, 0, 61 * time.Second},
 		{4, 0, 6, 4, 0},
 	} {
-		value := fmt.Sprintf(`O:48:"Symfony\Component\RateLimiter\Policy\TokenBucket":2:{s:13:"%sapi-alice";i:%d;s:18:"P0Y0M0DT00H1M0S-10";d:%.3f;}`,
-			"\x00\x00\x00\x0a", c.tokens, float64(testNow.Add(-c.ago))/1e6)
+		const class = `O:48:"Symfony\Component\RateLimiter\Policy\TokenBucket":2:`
+		value := fmt.Sprintf(class+`{s:13:"%sapi-alice";i:%d;s:18:"P0Y0M0DT00H1M0S-10";d:%.3f;}`, "\x00\x00\x00\x0a", c.tokens, float64(testNow.Add(-c.ago))/1e6)
 		g := gauge(t, decode.Settings{}, text("0ee86f3572989d9dbfc461b568428ef4fc9b7d0a", value, time.Minute))
 		if g.Used.N != c.used || g.Remaining.N != c.left || g.Next != c.next {
 			t.Errorf("%d tokens %v ago: used %d, %d left, next in %v, want %d, %d, %v", c.tokens, c.ago, g.Used.N, g.Remaining.N, g.Next,
@@ -67,6 +68,29 @@ func TestRedissonGivenBack(t *testing.T) {
 	for value, used := range map[string]int64{"1": 9, "0": 0, "-1": 0} {
 		if g := gauge(t, decode.Settings{}, limit, text("{rl}:value", value, model.Forever), permits); g.Used.N != used {
 			t.Errorf("%s left: %d used, want %d", value, g.Used.N, used)
+		}
+	}
+}
+
+// TestBucket4jBelowNothing: tokens that come at intervals come whole, also to what is below 0.
+func TestBucket4jBelowNothing(t *testing.T) {
+	for _, c := range []struct {
+		size int64
+		ago  time.Duration
+		used int64
+		next time.Duration
+	}{
+		{-3, 0, 10, time.Minute}, {-13, 0, 10, 2 * time.Minute}, {-13, time.Minute, 10, time.Minute}, {-3, time.Minute, 3, 0}, {4, 0, 6, 0},
+	} {
+		var b []byte
+		for _, part := range []any{
+			int32(1), int32(1), int32(1), int32(1), int64(10), int64(10), int64(time.Minute), int64(10), true, int64(-1 << 63), false, false,
+			int32(3), int32(1), int32(3), int64(testNow)*1000 - int64(c.ago), c.size, int64(0), int32(1), int64(9),
+		} {
+			b, _ = binary.Append(b, binary.BigEndian, part)
+		}
+		if g := gauge(t, decode.Settings{}, text("b", string(b), time.Hour)); g.Used.N != c.used || g.Next != c.next {
+			t.Errorf("%d tokens %v ago: used %d, next in %v, want %d, %v", c.size, c.ago, g.Used.N, g.Next, c.used, c.next)
 		}
 	}
 }

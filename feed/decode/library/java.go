@@ -11,7 +11,6 @@ import (
 	"ratescope/feed/decode"
 	"ratescope/feed/decode/form"
 	"ratescope/limiter"
-	"ratescope/limiter/convention"
 	"ratescope/model"
 	"ratescope/model/collect"
 )
@@ -127,7 +126,7 @@ func bucket4jState(d *decode.Decoded, now limiter.Instant, got []decode.Sample, 
 	limits, ok := readBucket4j(got[0].Text, now)
 	var best [3]int64
 	for i := range limits {
-		one := limits[i].decoded()
+		one := limits[i].decoded(now)
 		if s := form.Strictness(&one, now); i == 0 || slices.Compare(s[:], best[:]) > 0 {
 			best, d.State, d.Settings = s, one.State, one.Settings
 		}
@@ -140,14 +139,13 @@ func bucket4jState(d *decode.Decoded, now limiter.Instant, got []decode.Sample, 
 
 // decoded returns the state of one limit. The rest of a token that is coming back is kept in
 // parts of the period.
-func (b *bandwidth) decoded() (d decode.Decoded) {
+func (b *bandwidth) decoded(now limiter.Instant) (d decode.Decoded) {
 	d.Algorithm, d.Limit, d.LimitFrom = limiter.TokenBucket, b.limit(), model.LimitOfKey
 	d.Window = d.Limit.Window
 	d.State.Algorithm = limiter.TokenBucket
 	at := limiter.Instant(b.Last / 1000)
 	if b.Intervally {
-		d.Convention.Refill = convention.Interval
-		form.SetTokens(&d, float64(b.Size), at, float64(d.Window.Microseconds())/float64(b.Refill))
+		form.SetBatches(&d, d.Settings, float64(b.Size), at, now)
 		return d
 	}
 	step := form.Emission(d.Settings)

@@ -210,7 +210,7 @@ func readSymfony(d *decode.Decoded, text string, now limiter.Instant) (id string
 		check(is && n[0] > 0)
 		d.Window = interval
 		d.Limit, d.LimitFrom = limiter.Limit{Count: amount, Window: interval, Burst: int64(n[0])}, model.LimitOfKey
-		form.SetBatches(d, tokens, second(3), now)
+		form.SetBatches(d, d.Settings, tokens, second(3), now)
 	}
 	return id, ok && d.Window >= time.Second && d.Window <= limiter.MaxWindow
 }
