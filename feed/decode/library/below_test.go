@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ratescope/feed/decode"
+	"ratescope/limiter"
 	"ratescope/model"
 )
 
@@ -50,7 +51,8 @@ func TestSymfonyBelowNothing(t *testing.T) {
 		{4, 0, 6, 4, 0},
 	} {
 		const class = `O:48:"Symfony\Component\RateLimiter\Policy\TokenBucket":2:`
-		value := fmt.Sprintf(class+`{s:13:"%sapi-alice";i:%d;s:18:"P0Y0M0DT00H1M0S-10";d:%.3f;}`, "\x00\x00\x00\x0a", c.tokens, float64(testNow.Add(-c.ago))/1e6)
+		value := fmt.Sprintf(class+`{s:13:"%sapi-alice";i:%d;s:18:"P0Y0M0DT00H1M0S-10";d:%.3f;}`, "\x00\x00\x00\x0a", c.tokens,
+			float64(testNow.Add(-c.ago))/1e6)
 		g := gauge(t, decode.Settings{}, text("0ee86f3572989d9dbfc461b568428ef4fc9b7d0a", value, time.Minute))
 		if g.Used.N != c.used || g.Remaining.N != c.left || g.Next != c.next {
 			t.Errorf("%d tokens %v ago: used %d, %d left, next in %v, want %d, %d, %v", c.tokens, c.ago, g.Used.N, g.Remaining.N, g.Next,
@@ -91,6 +93,27 @@ func TestBucket4jBelowNothing(t *testing.T) {
 		}
 		if g := gauge(t, decode.Settings{}, text("b", string(b), time.Hour)); g.Used.N != c.used || g.Next != c.next {
 			t.Errorf("%d tokens %v ago: used %d, next in %v, want %d, %v", c.size, c.ago, g.Used.N, g.Next, c.used, c.next)
+		}
+	}
+}
+
+// TestUpstashBelowNothing: releases up to 2.0.8 take more tokens than there are, which the batches that come pay for.
+func TestUpstashBelowNothing(t *testing.T) {
+	given := decode.Settings{Limit: limiter.Limit{Count: 1, Burst: 10, Window: 10 * time.Second}, Window: 10 * time.Second,
+		LimitFrom: model.LimitOfRule}
+	for _, c := range []struct {
+		tokens int
+		ago    time.Duration
+		used   int64
+		next   time.Duration
+	}{
+		{-3, 0, 10, 40 * time.Second}, {-3, 39 * time.Second, 10, time.Second}, {-3, 40 * time.Second, 9, 0}, {0, 0, 10, 10 * time.Second},
+		{4, 0, 6, 0},
+	} {
+		g := gauge(t, given, hash(model.UpstashPrefix+"a", time.Minute, "tokens", fmt.Sprint(c.tokens),
+			"refilledAt", fmt.Sprint(testNow.Add(-c.ago).Millis())))
+		if g.Used.N != c.used || g.Next != c.next {
+			t.Errorf("%d tokens %v ago: used %d, next in %v, want %d, %v", c.tokens, c.ago, g.Used.N, g.Next, c.used, c.next)
 		}
 	}
 }

@@ -205,11 +205,11 @@ func upstashBucket(s *decode.Sample, c decode.Context) *decode.Match {
 	b := &upstashBeside{upstashName: splits[0]}
 	bucket := &form.Reader{Keys: form.Hash(s.Key, "tokens", "refilledAt"), Holds: "token bucket of @upstash/ratelimit",
 		Settings: decode.Settings{Algorithm: limiter.TokenBucket, Convention: limiter.Convention{Refill: convention.Interval}, NeedsBurst: true},
-		Read: func(d *decode.Decoded, now limiter.Instant, got []decode.Sample, _ decode.Settings) bool {
+		Read: func(d *decode.Decoded, now limiter.Instant, got []decode.Sample, given decode.Settings) bool {
 			s := &got[0]
 			tokens, ok := form.Signed(s.Fields["tokens"])
 			ms, timed := form.Count(s.Fields["refilledAt"])
-			d.State.Level, d.State.Filled = float64(max(tokens, 0)), limiter.Instant(ms*1000)
+			form.SetBatches(d, given, float64(tokens), limiter.Instant(ms*1000), now)
 			return ok && timed && s.Length == 2 && s.TTL > 0 && decode.UnitOf(float64(ms), now) == time.Millisecond
 		}}
 	m := bucket.Match(s, c, decode.Match{Prefix: b.prefix, Why: []string{"a hash of tokens and refilledAt, in milliseconds", "it expires"}})
