@@ -348,7 +348,7 @@ func LeftBucket(tokens, stamp string, derive bool) *Reader {
 			at := limiter.Instant(second * 1e6)
 			lives := got[0].TTL + now.Sub(at) // the expiry that the last call set
 			if !ok || !good || tokens < 0 || second > 1e11 || got[0].TTL <= 0 || got[1].TTL <= 0 ||
-				(got[0].TTL-got[1].TTL).Abs() > 2*Latency || now.Sub(at) <= -5*time.Second || lives <= 0 || lives >= 48*time.Hour {
+				(got[0].TTL-got[1].TTL).Abs() > 2*Latency || now.Sub(at) <= -5*time.Second || lives <= 0 || lives >= limiter.MaxWindow {
 				return false
 			}
 			b.learn(now, got[0].TTL, at)

@@ -117,3 +117,16 @@ func TestUpstashBelowNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestADayOfSpring: a bucket that takes a day to fill lives for two.
+func TestADayOfSpring(t *testing.T) {
+	const name = "request_rate_limiter.{r.alice}"
+	second := fmt.Sprint(int64(testNow) / 1e6)
+	for _, lives := range []time.Duration{47 * time.Hour, 48 * time.Hour, 60 * 24 * time.Hour} {
+		lives -= 50 * time.Millisecond
+		beside := text(name+".timestamp", second, lives)
+		if got := recognized(text(name+".tokens", "3", lives), beside); got != "spring-cloud-gateway" {
+			t.Errorf("a bucket that lives for %v is of %q", lives, got)
+		}
+	}
+}
