@@ -147,7 +147,8 @@ func (r *real) expiries(lives any, ran []Command, took time.Duration) {
 }
 
 func (r *real) expiry(args []string) (key string, end limiter.Instant, ok bool) {
-	if len(args) < 3 {
+	onlyNew := func(word string) bool { return strings.EqualFold(word, "NX") }
+	if len(args) < 3 || r.ends[args[1]] > 0 && slices.ContainsFunc(args[3:], onlyNew) {
 		return "", 0, false
 	}
 	units := map[string]time.Duration{"EXPIRE": time.Second, "SETEX": time.Second, "EX": time.Second,

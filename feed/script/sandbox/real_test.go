@@ -92,3 +92,29 @@ func TestAServerThatStandsStill(t *testing.T) {
 		}
 	}
 }
+
+// TestAnExpiryThatIsThere is not renewed by a command that sets one only where there is none.
+func TestAnExpiryThatIsThere(t *testing.T) {
+	t.Parallel()
+	limit := limiter.Limit{Count: 2, Window: 5 * time.Second}
+	for _, first := range []string{
+		`redis.call('SET', KEYS[1], '0', 'PX', 5000, 'NX') local n = redis.call('INCR', KEYS[1])`,
+		`local n = redis.call('INCR', KEYS[1]) redis.call('PEXPIRE', KEYS[1], 5000, 'NX')`,
+		`local n = redis.call('INCR', KEYS[1]) redis.call('EXPIRE', KEYS[1], '5', 'nx')`,
+	} {
+		text := first + ` if n > 2 then return 0 end return 1`
+		s, err := sandbox.NewOn(t.Context(), servertest.Client(t), false, sandbox.Script{Text: text, Call: script.Default, Limit: limit})
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := bench.Zero(limit.Window)
+		for _, step := range []struct {
+			after   time.Duration
+			allowed bool
+		}{{0, true}, {900 * time.Millisecond, true}, {4900 * time.Millisecond, false}, {5 * time.Second, true}} {
+			if a := s.Admit(at.Add(step.after), 1); a.Err != nil || a.Admitted != step.allowed {
+				t.Errorf("%s after %v: allowed %v, %v; want %v", first, step.after, a.Admitted, a.Err, step.allowed)
+			}
+		}
+	}
+}
