@@ -87,7 +87,9 @@ func (r *Reading) Gauge(now limiter.Instant) Gauge {
 	case describe.Arrival:
 		g.TAT = r.State.TAT
 	case describe.Bucket:
-		g.Level = float64(d.Remaining)
+		if g.Level = float64(d.Remaining); t.Foreign() && r.TTL > 0 { // of others a key may go before its bucket is full
+			g.Reset = min(g.Reset, max(r.At.Add(r.TTL).Sub(now), 0))
+		}
 	default:
 		g.Current, g.Previous = Count{true, d.Current}, Count{r.PreviousKnown, d.Previous}
 		if kind == describe.Window && t.Convention.Alignment == convention.Epoch { // what a weighted counter would make of them

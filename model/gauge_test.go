@@ -299,3 +299,28 @@ func TestTick(t *testing.T) {
 		}
 	}
 }
+
+// TestABucketThatExpires is as new once its key is gone, of another library, whose keys may expire before they are full.
+func TestABucketThatExpires(t *testing.T) {
+	for _, c := range []struct {
+		library string
+		ttl     time.Duration
+		age     time.Duration // of the reading
+		want    time.Duration
+	}{
+		{"traefik", 2 * time.Second, 0, 2 * time.Second},
+		{"traefik", 2 * time.Second, 500 * time.Millisecond, 1500 * time.Millisecond},
+		{"traefik", 2 * time.Second, 3 * time.Second, 0},
+		{"traefik", model.Forever, 0, 20 * time.Second},
+		{"traefik", time.Minute, 0, 20 * time.Second},
+		{"", 2 * time.Second, 0, 20 * time.Second},
+		{model.OwnLibrary, 2 * time.Second, 0, 20 * time.Second},
+	} {
+		l := limiter.Limit{Count: 10, Window: time.Second, Burst: 200}
+		r := model.Reading{At: today, Type: "hash", TTL: c.ttl, State: limiter.State{Algorithm: limiter.TokenBucket, Filled: today}}
+		r.Target = model.Target{Algorithm: limiter.TokenBucket, Limit: l, LimitKnown: true, Window: l.Window, Library: c.library}
+		if g := r.Gauge(today.Add(c.age)); g.AsNew() != c.want {
+			t.Errorf("%q expires in %v, %v later: as new in %v, want %v", c.library, c.ttl, c.age, g.AsNew(), c.want)
+		}
+	}
+}
