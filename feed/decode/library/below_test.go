@@ -130,3 +130,31 @@ func TestADayOfSpring(t *testing.T) {
 		}
 	}
 }
+
+// TestMennanovInOneKey: both buckets may stand in the JSON of one key.
+func TestMennanovInOneKey(t *testing.T) {
+	given := decode.Settings{Limit: limiter.Limit{Count: 6, Burst: 6, Window: time.Minute}, Window: time.Minute, LimitFrom: model.LimitOfRule}
+	for value, want := range map[string]struct {
+		algorithm limiter.Algorithm
+		left      int64
+	}{
+		`{"state":{"Last":%s,"Available":3},"version":1}`: {limiter.TokenBucket, 3},
+		`{"state":{"Last":%s},"version":1}`:               {limiter.LeakyBucket, 6},
+	} {
+		s := text("{alice}state", fmt.Sprintf(value, nanosAt(0)), time.Minute)
+		if got := recognized(s); got != "mennanov-limiters" {
+			t.Errorf("%s is of %q", s.Text, got)
+			continue
+		}
+		m := Recognizer().Matches(&s, testNow, "")[0]
+		d := m.Limiter.Decode(testNow, found(m.Limiter.Fetch(testNow), s), given)
+		if g := gauge(t, given, s); d.Algorithm != want.algorithm || m.Name != s.Key || g.Remaining.N != want.left {
+			t.Errorf("%s: %v with %d left, want %v with %d", s.Text, d.Algorithm, g.Remaining.N, want.algorithm, want.left)
+		}
+	}
+	for _, other := range []string{"{}", "1", `{"state":"done"}`, `{"state":{"Last":1,"Available":3},"version":1}`} {
+		if got := recognized(text("{alice}state", other, time.Minute)); got != "" {
+			t.Errorf("%s is of %q", other, got)
+		}
+	}
+}

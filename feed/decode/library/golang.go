@@ -2,6 +2,7 @@ package library
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"math"
 	"strings"
 	"time"
@@ -135,9 +136,9 @@ func mennanov(s *decode.Sample, c decode.Context) *decode.Match {
 	if base, start, ok := form.StartSuffix(s, c.Now); ok && (c.Named || strings.HasSuffix(base, "}")) {
 		return matchTruncated(s, c, base, start)
 	}
-	for _, part := range [...]string{"last", "available"} {
+	for _, part := range [...]string{"last", "available", "state"} {
 		if base, ok := strings.CutSuffix(s.Key, part); ok && (c.Named || strings.HasSuffix(base, "}")) {
-			return matchMennanovBucket(s, c, base)
+			return matchMennanovBucket(c, base, part == "state")
 		}
 	}
 	return nil
@@ -165,14 +166,21 @@ func matchTruncated(s *decode.Sample, c decode.Context, base string, start limit
 			"an integer that expires at the end of that window, or one window later"}}
 }
 
-// matchMennanovBucket returns the match of a token bucket or a leaky one, which has the first string alone. What the leaky
-// one calls its capacity is how many may wait, so that one more is admitted at once.
-func matchMennanovBucket(s *decode.Sample, c decode.Context, base string) *decode.Match {
-	r := &form.Reader{Keys: form.Texts(base+"last", base+"available"), Holds: "bucket of mennanov/limiters",
+// matchMennanovBucket returns the match of a token bucket or a leaky one, which has the first string alone, or with one key the
+// first number of its JSON. What the leaky one calls its capacity is how many may wait, so that one more is admitted at once.
+func matchMennanovBucket(c decode.Context, base string, oneKey bool) *decode.Match {
+	keys := form.Texts(base+"last", base+"available")
+	if oneKey {
+		keys = []decode.Fetch{{Key: base + "state", Type: "string", Bytes: 256}}
+	}
+	r := &form.Reader{Keys: keys, Holds: "bucket of mennanov/limiters",
 		Settings: decode.Settings{Algorithm: limiter.TokenBucket, NeedsBurst: true}}
-	m := r.Match(s, c, decode.Match{Name: base + "last", Prefix: "{",
-		Why: []string{"named {<key>}last", "nanoseconds of now beside the whole tokens of {<key>}available, or alone"}})
+	m := r.MatchWhole(c, decode.Match{Name: keys[0].Key, Prefix: "{", Why: []string{"named {<key>}last or {<key>}state",
+		"nanoseconds of now beside the whole tokens of {<key>}available, or alone"}})
 	r.Read = func(d *decode.Decoded, now limiter.Instant, got []decode.Sample, given decode.Settings) bool {
+		if oneKey {
+			got = mennanovState(got[0])
+		}
 		at, ok := form.Nanoseconds(got[0].Text, now)
 		if !ok || got[0].TTL <= 0 {
 			return false
@@ -190,4 +198,17 @@ func matchMennanovBucket(s *decode.Sample, c decode.Context, base string) *decod
 		return !got[1].Mismatch && (c.Named || at.Sub(now) < time.Hour)
 	}
 	return m
+}
+
+// mennanovState returns the strings that the JSON of a key stands for.
+func mennanovState(s decode.Sample) []decode.Sample {
+	var held struct {
+		State struct{ Last, Available json.RawMessage }
+	}
+	_ = json.Unmarshal([]byte(s.Text), &held) // of what is none there is no time
+	last, left := s, s
+	if last.Text, left.Text = string(held.State.Last), string(held.State.Available); left.Text == "" {
+		left.Type = "none"
+	}
+	return []decode.Sample{last, left}
 }
