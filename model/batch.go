@@ -235,10 +235,7 @@ func (r *Reading) watched() limiter.Instant {
 	if n := len(r.Trace); n > 0 {
 		from = max(from, r.Trace[n-1].At)
 	}
-	if r.At.Sub(from) > lapse {
-		return 0
-	}
-	return from
+	return collect.If(r.At.Sub(from) > lapse, 0, from)
 }
 
 // maxTrace bounds Reading.Trace. A screen that is further behind shows coarser levels.

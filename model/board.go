@@ -20,10 +20,7 @@ const displayWindow = time.Minute
 
 // span returns the window of the key's timeline.
 func (t *Target) span() time.Duration {
-	if t.Window <= 0 {
-		return displayWindow
-	}
-	return t.Window
+	return collect.If(t.Window <= 0, displayWindow, t.Window)
 }
 
 // Watched is the state of one key.
@@ -219,10 +216,7 @@ func (b *Board) apply(r *Reading) {
 
 // unbroken returns since, or 0 if the link was lost between since and at.
 func (b *Board) unbroken(since, at limiter.Instant) limiter.Instant {
-	if since <= b.lost && b.lost < at {
-		return 0
-	}
-	return since
+	return collect.If(since <= b.lost && b.lost < at, 0, since)
 }
 
 // Mark records that a request was fired from here.

@@ -331,10 +331,7 @@ const mostKinds = 4096
 func snapUp(span time.Duration) time.Duration {
 	for _, w := range usual {
 		if w >= span {
-			if span > 0 && w-span <= w/50 {
-				return w
-			}
-			return 0
+			return collect.If(span > 0 && w-span <= w/50, w, 0)
 		}
 	}
 	return 0

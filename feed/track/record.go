@@ -51,10 +51,7 @@ const unknownWindow = time.Minute
 
 // span returns the window, or unknownWindow.
 func (r *record) span() time.Duration {
-	if r.window > 0 {
-		return r.window
-	}
-	return unknownWindow
+	return collect.If(r.window > 0, r.window, unknownWindow)
 }
 
 // bin returns the number of the bin that contains at, as model.Timeline counts them.

@@ -75,10 +75,7 @@ func (l *Lesson) counts(r *Run) bool {
 
 // otherwise returns a remark where a run counts in another way than the lesson.
 func (l *Lesson) otherwise(r *Run, remark string) string {
-	if l.counts(r) {
-		return ""
-	}
-	return remark
+	return collect.If(l.counts(r), "", remark)
 }
 
 // ofLimit returns a value of a limit, as valueOf reads it.

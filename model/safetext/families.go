@@ -83,10 +83,7 @@ func (f *Families) Own(name, mark string) string {
 	if len(f.of) > 1 && one.start+one.end > len(first)+Width(mark) {
 		return first + mark + own
 	}
-	if len(f.of) > 1 {
-		return name
-	}
-	return own
+	return collect.If(len(f.of) > 1, name, own)
 }
 
 // Changes grows whenever Shorten may return another text than before for the same name.
@@ -205,8 +202,5 @@ func SharedWords(a, b string) int {
 			words = n
 		}
 	}
-	if len(a) == len(b) {
-		return n
-	}
-	return words
+	return collect.If(len(a) == len(b), n, words)
 }

@@ -81,10 +81,7 @@ const leastPane = 4
 
 // frame is how many rows what surrounds a pane takes.
 func (v *View) frame() int {
-	if v.Canvas.Framed {
-		return 2
-	}
-	return 1
+	return collect.If(v.Canvas.Framed, 2, 1)
 }
 
 // paintConcerns writes what is wrong, the worst first, above everything else, and returns the room below.

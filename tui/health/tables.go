@@ -147,10 +147,7 @@ func load(c model.CommandStat) float64 { return c.Calls * c.Mean.Seconds() }
 
 // some is the style of a figure: faint while it is 0.
 func (v *View) some(figure float64, st themes.Style) themes.Style {
-	if figure == 0 {
-		return v.Canvas.Look.Dim
-	}
-	return st
+	return collect.If(figure == 0, v.Canvas.Look.Dim, st)
 }
 
 func (v *View) paintErrors(r cell.Rect) {

@@ -53,10 +53,7 @@ func NewMarkers(app *shell.App, boards *Boards, selection *Selection, name func(
 // Actions returns what a person can do with markers on every screen.
 func (m *Markers) Actions() shell.Actions {
 	none := func() string {
-		if !m.boards.Replayed() {
-			return "Only a replay has markers; F records to a file."
-		}
-		return ""
+		return collect.If(!m.boards.Replayed(), "Only a replay has markers; F records to a file.", "")
 	}
 	jump := func(name, key, what string, on, all bool) shell.Action {
 		return shell.Bind("time", name, key, what, func() tea.Cmd { return m.jump(on, all) }).When(none)

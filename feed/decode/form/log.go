@@ -406,10 +406,7 @@ func (b *leftBucket) burst(rate int64) int64 {
 		return 0
 	}
 	least := (b.lives*rate + 1) / 2
-	if 2*(least+1) < (b.lives+1)*rate {
-		return 0
-	}
-	return least
+	return collect.If(2*(least+1) < (b.lives+1)*rate, 0, least)
 }
 
 // How far the instant of a sample may lie from that of its expiry: the clock is estimated before

@@ -259,10 +259,7 @@ func (f *figures) same(now *figures) bool {
 func (f *figures) since(before *figures, nodes int) time.Duration {
 	const field = "server_time_usec"
 	d := time.Duration((f.values[field]-before.values[field])/float64(nodes)) * time.Microsecond
-	if before.values[field] == 0 || d <= Every/10 || d > 100*Every {
-		return 0
-	}
-	return d
+	return collect.If(before.values[field] == 0 || d <= Every/10 || d > 100*Every, 0, d)
 }
 
 // writes maps the fields of INFO that hold the status of writing to the disk, "ok" or "err", to what is written.
