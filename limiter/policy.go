@@ -79,7 +79,18 @@ type throttle time.Duration
 func (t throttle) Handle(ctx context.Context, o OverLimit) (Decision, error) {
 	bounded, cancel := context.WithTimeout(ctx, time.Duration(t))
 	defer cancel()
-	return o.wait(bounded, o.Denied)
+	d, err := o.wait(bounded, o.Denied)
+	return d, o.late(ctx, bounded, err)
+}
+
+// late makes a denial of the error with which a policy's own time ended: no store has failed, and a caller who
+// lets requests pass where one does shall not let this one pass. It asks the clock for the end, because an error
+// at the deadline may come before the context knows of it.
+func (o OverLimit) late(ctx, bounded context.Context, err error) error {
+	if end, _ := bounded.Deadline(); err == nil || wall().Before(end) || ctx.Err() != nil || errors.Is(err, ErrLimited) {
+		return err
+	}
+	return errors.Join(&LimitedError{Key: o.Key, Decision: o.Denied}, err)
 }
 
 // Or tries one policy after another until one admits. The last one has the last word, as
@@ -147,12 +158,10 @@ func (q *Queue) Handle(ctx context.Context, o OverLimit) (Decision, error) {
 	select {
 	case <-turn:
 	case <-bounded.Done():
-		if err := ctx.Err(); err != nil {
-			return o.Denied, err
-		}
-		return o.Denied, errors.Join(&LimitedError{Key: o.Key, Decision: o.Denied}, context.DeadlineExceeded)
+		return o.Denied, o.late(ctx, bounded, bounded.Err())
 	}
-	return Wait(bounded, o.Limiter, o.Key, o.Limit, o.Cost)
+	d, err := Wait(bounded, o.Limiter, o.Key, o.Limit, o.Cost)
+	return d, o.late(ctx, bounded, err)
 }
 
 // Len returns how many requests of a key wait.

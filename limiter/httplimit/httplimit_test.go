@@ -299,6 +299,29 @@ func TestMiddlewareGivesUp(t *testing.T) {
 	})
 }
 
+// TestWaitInVainIsADenial: a denied request whose policy's own time is over while it waits is denied, also
+// where requests without a decision pass. The limiter's clock stands still, so that no wait is long enough.
+func TestWaitInVainIsADenial(t *testing.T) {
+	queue, err := limiter.NewQueue(1, 50*time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, policy := range map[string]limiter.Policy{"throttle": limiter.Throttle(50 * time.Millisecond), "queue": queue} {
+		synctest.Test(t, func(t *testing.T) {
+			m := newMiddleware(t, httplimit.Config{
+				Limiter:   memory(t, limiter.WithClock(func() limiter.Instant { return 0 })),
+				Limit:     limiter.Limit{Count: 1, Window: 10 * time.Millisecond},
+				OnFailure: httplimit.FailOpen, Policy: policy,
+			})
+			for i, want := range []int{200, 429, 429, 429} {
+				if w := get(m.Handler(hello), "10.0.0.1"); w.Code != want {
+					t.Errorf("%s: request %d got %d, want %d", name, i, w.Code, want)
+				}
+			}
+		})
+	}
+}
+
 func TestMiddlewareThrottles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, err := httplimit.New(httplimit.Config{
