@@ -393,14 +393,19 @@ func (n *nodes) of(name string) *redis.Client {
 	return node
 }
 
+// addr returns the address of the node that holds a key, by its name on the server; "" if that is not known.
+func (n *nodes) addr(name string) string {
+	if node := n.of(name); node != nil {
+		return node.Options().Addr
+	}
+	return ""
+}
+
 // Node returns the address of the node of a cluster or a ring that decides about a key; "" for one
 // server, and while it is not known. A limiter.Breaker leaves each node alone by it.
 func (s *Store) Node(key string) string {
 	if !s.made() {
 		return ""
 	}
-	if node := s.nodes.of(s.plan.named(key)); node != nil {
-		return node.Options().Addr
-	}
-	return ""
+	return s.nodes.addr(s.plan.named(key))
 }

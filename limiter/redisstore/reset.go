@@ -261,7 +261,7 @@ func (s *Store) reserve(ctx context.Context, n int64, groups [][]part, total int
 	for i, g := range groups {
 		wg.Go(func() {
 			if answers[i], failed[i] = s.allowTogether(ctx, n, g); failed[i] != nil {
-				failed[i] = &nodeError{failed[i], s.Node(g[0].key)}
+				failed[i] = &nodeError{failed[i], s.nodes.addr(g[0].key)}
 			}
 		})
 	}

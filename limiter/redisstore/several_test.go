@@ -250,6 +250,35 @@ func TestSlotsApart(t *testing.T) {
 	}
 }
 
+// TestOneNodeOfSeveral: where one of the nodes of a request under several limits does not answer, the error names
+// that node.
+func TestOneNodeOfSeveral(t *testing.T) {
+	t.Parallel()
+	nodes := servertest.StartCluster(t, 3)
+	client := universal(t, &redis.UniversalOptions{Addrs: []string{nodes[0].Addr()}, IsClusterMode: true})
+	l := newStore(t, client, limiter.GCRA, redisstore.WithPrefix("p:"))
+	onNodes(t, l) // waits until the nodes are known
+	var frozen, healthy []string
+	for i := range 40 {
+		if key := fmt.Sprint("k", i); l.Node(key) == nodes[1].Addr() {
+			frozen = append(frozen, key)
+		} else {
+			healthy = append(healthy, key)
+		}
+	}
+	nodes[1].Freeze()
+	defer nodes[1].Thaw()
+	for _, key := range frozen[:5] {
+		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+		_, err := l.AllowKeys(ctx, 1, limiter.KeyLimit{Key: key, Limit: endless}, limiter.KeyLimit{Key: healthy[0], Limit: endless})
+		cancel()
+		var at interface{ Node() string }
+		if !errors.As(err, &at) || at.Node() != nodes[1].Addr() {
+			t.Errorf("key %s: %v, want one of %s", key, err, nodes[1].Addr())
+		}
+	}
+}
+
 // TestSeveralWithoutKey: an empty key is refused by every verb, on both stores.
 func TestSeveralWithoutKey(t *testing.T) {
 	t.Parallel()
