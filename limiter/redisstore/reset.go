@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -273,7 +274,12 @@ func (s *Store) reserve(ctx context.Context, n int64, groups [][]part, total int
 	if !charged {
 		s.giveBack(ctx, n, groups, answers)
 	}
-	if err := errors.Join(failed...); err != nil {
+	every := errors.Join(failed...)
+	// Refusals are left out beside a node that gave no answer, for a breaker would take them for one of every node.
+	failed = slices.DeleteFunc(failed, func(err error) bool {
+		return errors.Is(err, limiter.ErrWrongType) || errors.Is(err, limiter.ErrNotOnStore)
+	})
+	if err := cmp.Or(errors.Join(failed...), every); err != nil {
 		return nil, err
 	}
 	all := make([]limiter.Decision, total)

@@ -251,7 +251,7 @@ func TestSlotsApart(t *testing.T) {
 }
 
 // TestOneNodeOfSeveral: where one of the nodes of a request under several limits does not answer, the error names
-// that node.
+// that node, and no other that refuses its part: a breaker would take it for an answer.
 func TestOneNodeOfSeveral(t *testing.T) {
 	t.Parallel()
 	nodes := servertest.StartCluster(t, 3)
@@ -266,6 +266,7 @@ func TestOneNodeOfSeveral(t *testing.T) {
 			healthy = append(healthy, key)
 		}
 	}
+	client.RPush(context.Background(), layout.OfWindow("p:"+healthy[1], endless.Window), "of another program")
 	nodes[1].Freeze()
 	defer nodes[1].Thaw()
 	for _, key := range frozen[:5] {
@@ -276,6 +277,12 @@ func TestOneNodeOfSeveral(t *testing.T) {
 		if !errors.As(err, &at) || at.Node() != nodes[1].Addr() {
 			t.Errorf("key %s: %v, want one of %s", key, err, nodes[1].Addr())
 		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second) // for the answer of the healthy node
+	defer cancel()
+	_, err := l.AllowKeys(ctx, 1, limiter.KeyLimit{Key: healthy[1], Limit: endless}, limiter.KeyLimit{Key: frozen[5], Limit: endless})
+	if !errors.Is(err, limiter.ErrUnknownOutcome) || errors.Is(err, limiter.ErrWrongType) {
+		t.Errorf("beside a refusal: %v, want that there was no answer", err)
 	}
 }
 
