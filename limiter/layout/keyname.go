@@ -44,14 +44,27 @@ const marker = "{%"
 
 // Named returns the name on the server of a limiter's key under a prefix. That is prefix + key, unless
 // a cluster would hash all of it although it holds a closing brace, as {}x does: then no other name
-// can be put in its slot, and the key is escaped within a hash tag. No two keys share a name. Without a
+// can be put in its slot, and the key is escaped within a hash tag. So is one that would be named as what
+// is kept beside another, as alice::blocked under {api}: would. No two keys share a name. Without a
 // prefix a name is the key as it is, for it may be that of another program.
 func Named(prefix, key string) string {
 	name := prefix + key
-	if prefix != "" && (strings.HasPrefix(key, marker) || strings.IndexByte(name, '}') >= 0 && hashTag(name) == "") {
+	if prefix != "" && (strings.HasPrefix(key, marker) ||
+		strings.IndexByte(name, '}') >= 0 && (hashTag(name) == "" || isDerived(prefix, name))) {
 		return prefix + marker + url.PathEscape(key) + "}"
 	}
 	return name
+}
+
+// isDerived reports whether a name is one that derived returns for another under the same prefix.
+func isDerived(prefix, name string) bool {
+	cut := max(strings.LastIndexByte(name, ':'), 0)
+	key, _, _, ok := ParseKey(name)
+	switch ":" + strings.TrimLeft(name[cut:], ":0123456789") { // of a window, its unit
+	case ":ms", ":us", deniedSuffix, blockedSuffix, endsSuffix, scratchSuffix:
+		key, ok = keyOf(name[:cut])
+	}
+	return ok && strings.HasPrefix(key, prefix)
 }
 
 // SharesSlots reports whether a prefix lets every key have further names in its slot: not where it

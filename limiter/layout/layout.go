@@ -110,17 +110,17 @@ func ParseKey(redisKey string) (key string, a limiter.Algorithm, start limiter.I
 	if cut < 3 {
 		return "", limiter.Unknown, 0, false
 	}
-	digits := redisKey[cut+1:]
-	ms, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil || ms > math.MaxInt64/1000 || ms < math.MinInt64/1000 || strconv.FormatInt(ms, 10) != digits {
-		return "", limiter.Unknown, 0, false
-	}
 	switch redisKey[cut-3 : cut+1] {
 	case fixedSuffix:
 		a = limiter.FixedWindow
 	case slidingSuffix:
 		a = limiter.SlidingWindow
 	default:
+		return "", limiter.Unknown, 0, false
+	}
+	digits := redisKey[cut+1:]
+	ms, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || ms > math.MaxInt64/1000 || ms < math.MinInt64/1000 || strconv.FormatInt(ms, 10) != digits {
 		return "", limiter.Unknown, 0, false
 	}
 	key, ok = keyOf(redisKey[:cut-3])

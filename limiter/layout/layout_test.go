@@ -71,6 +71,34 @@ func TestParseKey(t *testing.T) {
 	}
 }
 
+// TestChosenKeyIsNoOthersState: a key that a client chooses to look like what is kept beside another, under a prefix
+// with a hash tag or half of one, is not named so; and a key that does not look like it keeps its name.
+func TestChosenKeyIsNoOthersState(t *testing.T) {
+	limit := limiter.Limit{Count: 1, Window: time.Minute}
+	for _, prefix := range []string{"{api}:", "{", "x{"} {
+		for _, key := range []string{"alice", "}", "a}b", "{a"} {
+			name := layout.Named(prefix, key)
+			beside := []string{
+				layout.DeniedKey(name), layout.BlockedKey(name), layout.EndsKey(name), layout.ScratchKey(name),
+				layout.OfWindow(name, time.Minute), layout.OfWindow(name, 1500*time.Microsecond),
+			}
+			for _, a := range []limiter.Algorithm{limiter.FixedWindow, limiter.SlidingWindow} {
+				beside = append(beside, layout.Keys(a, name, limit, layout.Layout{}, 0)[0], layout.Keys(a, beside[4], limit, layout.Layout{}, -1)[0])
+			}
+			for _, other := range beside {
+				if chosen, under := strings.CutPrefix(other, prefix); under && layout.Named(prefix, chosen) == other {
+					t.Errorf("prefix %q: the key %q has the name of what is kept beside %q", prefix, chosen, key)
+				}
+			}
+		}
+	}
+	for _, key := range []string{"alice", "alice:blocked", "alice::block", "blocked", "a::fw:", "a::fw:x", "a::1s", "a:1ms", "2001:db8::", "::1"} {
+		if got := layout.Named("{api}:", key); got != "{api}:"+key {
+			t.Errorf("%q is named %q", key, got)
+		}
+	}
+}
+
 // FuzzParseKey takes any name that a server may hold: what is read back names the same.
 func FuzzParseKey(f *testing.F) {
 	for _, key := range awkward {

@@ -323,3 +323,17 @@ func TestPrefix(t *testing.T) {
 		t.Errorf("a prefix of 2,000 bytes: %v", err)
 	}
 }
+
+// TestChosenKeyBlocksNoOther: under a prefix with a hash tag a client whose name ends as the block of another's does
+// not block that one.
+func TestChosenKeyBlocksNoOther(t *testing.T) {
+	t.Parallel()
+	l := newStore(t, servertest.Client(t), limiter.GCRA, redisstore.WithPrefix("{api}:"), redisstore.WithBlock(time.Minute))
+	limit := limiter.Limit{Count: 5, Window: time.Hour}
+	for range 5 {
+		allow(t, l, "alice::blocked", limit, 1)
+	}
+	if d := allow(t, l, "alice", limit, 1); !d.Allowed {
+		t.Errorf("the first request of alice: %+v", d)
+	}
+}
