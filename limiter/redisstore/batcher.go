@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -121,7 +122,7 @@ func (b *batcher) Process(ctx context.Context, cmd redis.Cmder) error {
 	cmd.SetStepCount(1)                      // a cluster's client would ask some node for it, perhaps one that does not answer
 	known := b.nodes == nil || l != &b.whole // else the client may look for the nodes first, beyond every deadline
 	if c := b.timed.of(ctx, b.client); c != nil && known && l.alone() {
-		return b.explain(l.next(inTime(ctx, c.Process(ctx, cmd))))
+		return b.explain(l.next(inTime(ctx, process(ctx, c, cmd))))
 	}
 	c := calls.Get().(*call)
 	c.cmd, c.sent = cmd, false
@@ -284,7 +285,7 @@ func (l *lane) settle(err error) {
 func (b *batcher) send(batch []*call) error {
 	ctx := context.Background()
 	if len(batch) == 1 {
-		return b.client.Process(ctx, batch[0].cmd)
+		return process(ctx, b.client, batch[0].cmd)
 	}
 	pipe := b.pipeline()
 	groups := b.together.queue(ctx, pipe, batch)
@@ -298,6 +299,11 @@ func (b *batcher) send(batch []*call) error {
 		b.together.answer(g)
 	}
 	return err
+}
+
+// process sends a command and waits for its answer, which a deferred client of go-redis itself does not.
+func process(ctx context.Context, c Client, cmd redis.Cmder) error {
+	return cmp.Or(c.Process(ctx, cmd), cmd.Err())
 }
 
 // timed is a client that ends a call at the deadline of its context.

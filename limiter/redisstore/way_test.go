@@ -26,13 +26,21 @@ type way func(*testing.T, *redis.Client) redisstore.Client
 // single is a client without pipelines: each decision is sent by itself.
 type single struct{ redisstore.Client }
 
-// ways are all of them: the plain pool, which is the default, and the two that are a
+// ways are all of them: the plain pool, which is the default, and those that are a
 // choice. What is promised of one is promised of each.
 var ways = map[string]way{
 	"pool":   func(_ *testing.T, c *redis.Client) redisstore.Client { return c },
 	"single": func(_ *testing.T, c *redis.Client) redisstore.Client { return single{c} },
 	"autopipeline": func(t *testing.T, c *redis.Client) redisstore.Client {
 		piped, err := c.AutoPipeline()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = piped.Close() })
+		return piped
+	},
+	"async autopipeline": func(t *testing.T, c *redis.Client) redisstore.Client {
+		piped, err := c.AsyncAutoPipeline()
 		if err != nil {
 			t.Fatal(err)
 		}
