@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -319,7 +320,8 @@ func (t *timed) of(ctx context.Context, c Client) Client {
 	if ctx.Done() == nil {
 		return c
 	}
-	if _, ok := ctx.Deadline(); !ok {
+	// A context can be cancelled before its deadline, which such a client notices at the deadline only: that has to be near.
+	if end, ok := ctx.Deadline(); !ok || time.Until(end) > 100*time.Millisecond {
 		return nil
 	}
 	t.once.Do(func() {

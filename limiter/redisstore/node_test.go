@@ -265,6 +265,11 @@ func deadlinesHold(t *testing.T, l *redisstore.Store, freeze, thaw func()) {
 				time.AfterFunc(20*time.Millisecond, cancel)
 				return ctx, cancel
 			},
+			func() (context.Context, context.CancelFunc) { // a deadline, and an end long before it
+				ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+				time.AfterFunc(20*time.Millisecond, cancel)
+				return ctx, cancel
+			},
 		} {
 			ctx, cancel := wait()
 			if err := call(ctx); !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
