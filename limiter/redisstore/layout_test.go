@@ -175,6 +175,39 @@ func TestUntotalledStream(t *testing.T) {
 	}
 }
 
+// TestUntotalledWaitsInTime: a decision that has to wait for another about the same key ends with its context, however
+// long the other one waits for a server that does not answer.
+func TestUntotalledWaitsInTime(t *testing.T) {
+	t.Parallel()
+	server := servertest.Start(t)
+	client := redis.NewClient(&redis.Options{Addr: server.Addr(), ReadTimeout: servertest.Patience})
+	t.Cleanup(func() { _ = client.Close() })
+	l := newStore(t, client, limiter.StreamCounter, redisstore.WithLayout(layout.Layout{NoTotals: true}))
+	allow(t, l, "k", yearly, 1)
+	server.Freeze()
+	first := make(chan error)
+	go func() {
+		_, err := l.AllowN(context.Background(), "k", yearly, 1)
+		first <- err
+	}()
+	for range 5 { // the first of these may come before the other
+		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+		if _, err := l.AllowN(ctx, "k", yearly, 1); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a decision with 50 ms: %v", err)
+		}
+		cancel()
+	}
+	select {
+	case err := <-first:
+		t.Errorf("the first decision ended before the others: %v", err)
+	default:
+	}
+	server.Thaw()
+	if err := <-first; err != nil {
+		t.Errorf("the first decision: %v", err)
+	}
+}
+
 // TestUntotalledExpiry lets what was summed leave the window again.
 func TestUntotalledExpiry(t *testing.T) {
 	t.Parallel()

@@ -19,7 +19,7 @@ import (
 // their sum. It is read on page by page from that id, so that a decision costs the server the same
 // however many entries the window holds.
 type runningSum struct {
-	mu   sync.Mutex
+	turn chan struct{}   // holds a value while a decision uses the sum: a wait for it ends with the context
 	log  []limiter.Entry // one for each millisecond, oldest first
 	sum  int64
 	upto string // id of the last entry in log; "" before the first
@@ -60,7 +60,7 @@ func (s *sums) of(name sumName) *runningSum {
 			break
 		}
 	}
-	one := &runningSum{}
+	one := &runningSum{turn: make(chan struct{}, 1)}
 	s.known[name] = one
 	return one
 }
@@ -78,8 +78,12 @@ func (s *Store) decideWithoutTotals(ctx context.Context, about subject, p *prepa
 	key, peeked := about.key, act == looks
 	w := micros(p.limit.Window)
 	sum := s.sums.of(sumName{key, w})
-	sum.mu.Lock()
-	defer sum.mu.Unlock()
+	select {
+	case sum.turn <- struct{}{}:
+		defer func() { <-sum.turn }()
+	case <-ctx.Done():
+		return limiter.Decision{}, fmt.Errorf("%w: %w", errNotSent, ctx.Err())
+	}
 	for range sumTries {
 		cmd := withSum(ctx, s.server.command(ctx, key, p, n, act), sum)
 		text, err := s.server.run(ctx, cmd, about, act)
