@@ -83,6 +83,22 @@ func TestDenialsAreRecorded(t *testing.T) {
 	}
 }
 
+// TestDenialsBeginAnew lets the total of a key's denials grow beyond what the id of an entry can hold.
+func TestDenialsBeginAnew(t *testing.T) {
+	t.Parallel()
+	client := servertest.Client(t)
+	l := newStore(t, client, limiter.GCRA, redisstore.WithDenials())
+	for range 1001 {
+		if d := allow(t, l, "k", yearly, limiter.MaxCount); d.Allowed {
+			t.Fatalf("%+v", d)
+		}
+	}
+	entries := client.XRange(context.Background(), layout.DeniedKey("k"), "-", "+").Val()
+	if want := strconv.FormatInt(2*limiter.MaxCount, 10); len(entries) != 2 || entries[1].Values["total"] != want {
+		t.Errorf("recorded %d: %+v, want two and the total %s", len(entries), entries[max(len(entries)-3, 0):], want)
+	}
+}
+
 // TestPeekWritesNothing compares the whole server before and after, lives included.
 func TestPeekWritesNothing(t *testing.T) {
 	t.Parallel()
