@@ -277,6 +277,20 @@ func TestUnits(t *testing.T) {
 	}
 }
 
+// TestStreamsFromTheEpoch: a clock that was given may begin at 0, before which no id of a stream is.
+func TestStreamsFromTheEpoch(t *testing.T) {
+	t.Parallel()
+	client := servertest.Client(t)
+	for i, way := range []layout.Layout{{}, {PerUnit: true}, {NoTotals: true}} {
+		l := newStore(t, client, limiter.StreamCounter, redisstore.WithLayout(way), redisstore.WithClock(func() limiter.Instant { return 0 }))
+		for used := range int64(3) {
+			if d := allow(t, l, fmt.Sprint("k", i), limiter.Limit{Count: 2, Window: time.Minute}, 1); d.Allowed != (used < 2) {
+				t.Errorf("%+v: request %d: %+v", way, used+1, d)
+			}
+		}
+	}
+}
+
 // TestTrimIsBounded fills a log and a stream with what expired long ago. No decision may
 // pay for removing it all, and all of it goes in the end.
 func TestTrimIsBounded(t *testing.T) {

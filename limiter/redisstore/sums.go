@@ -157,7 +157,7 @@ func (s *server) readOn(ctx context.Context, key string, sum *runningSum, now li
 		sum.sum -= sum.log[0].Count
 		sum.log = sum.log[1:]
 	}
-	from := strconv.FormatInt((now - limiter.Instant(w)).Millis(), 10)
+	from := strconv.FormatInt(max((now-limiter.Instant(w)).Millis(), 0), 10)
 	if sum.upto != "" {
 		from = "(" + sum.upto
 	}

@@ -19,7 +19,7 @@ ok -1 says that the stream was written without totals. */ -}}
 {{define "look"}}
 local key = KEYS[1]
 local last = call('XREVRANGE', key, '+', '(0', 'COUNT', '1')[1]
-local low = now - w{{if not .Closed}} + 1{{end}}
+local low = math.max(now - w{{if not .Closed}} + 1{{end}}, 0) {{- /* no id is below */}}
 local bound = ('%d'):format((low - low % 1000) / 1000)
 local lowid = bound .. ('-%d000000000000000'):format(low % 1000 + 1)
 local total, used, first = 0, 0, nil

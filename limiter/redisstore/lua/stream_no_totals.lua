@@ -9,7 +9,7 @@ ok, now, used, entries after that id, now; ok -2 asks the caller to read on, -3 
 again, -4 says that an entry has no count. */ -}}
 {{define "look"}}
 local key = KEYS[1]
-local oldest = math.ceil((now - w{{if not .Closed}} + 1{{end}}) / 1000)
+local oldest = math.max(math.ceil((now - w{{if not .Closed}} + 1{{end}}) / 1000), 0)
 local used, from = ARGV[7] + 0, ARGV[6]
 local left = ARGV[8] == '0'
 for i = 9, #ARGV, 2 do
@@ -42,7 +42,7 @@ end
 local ttl = call('PTTL', key)
 {{- if .Given}}
 local last = call('XREVRANGE', key, '+', '-', 'COUNT', '1')[1]
-local ms, seq = math.floor(now / 1000), 0
+local ms, seq = math.floor(now / 1000), now < 1000 and 1 or 0 {{- /* 0-0 is no id */}}
 if last then
   local lms, lseq = string.match(last[1], '^(%d+)%-(%d+)$')
   if lms + 0 >= ms then ms, seq = lms + 0, lseq + 1 end

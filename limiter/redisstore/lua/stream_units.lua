@@ -8,7 +8,7 @@ Answers ok, now, used, instant of the entry that has to leave first, newest inst
 two are looked up only for a denied request or a peek. */ -}}
 {{define "look"}}
 local key = KEYS[1]
-local low = now - w{{if not .Closed}} + 1{{end}}
+local low = math.max(now - w{{if not .Closed}} + 1{{end}}, 0)
 local bound = ('%d-%d000000000000000'):format((low - low % 1000) / 1000, low % 1000 + 1)
 local used = call('XLEN', key)
 if used > {{mostUnits}} then return ('{{replyTooMany}} %d'):format(now) end
