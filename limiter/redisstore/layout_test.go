@@ -277,6 +277,19 @@ func TestUnits(t *testing.T) {
 	}
 }
 
+// TestManyUnitsAreRefunded takes off more entries at once than Lua passes to one command.
+func TestManyUnitsAreRefunded(t *testing.T) {
+	t.Parallel()
+	l := newStore(t, servertest.Client(t), limiter.StreamCounter, redisstore.WithLayout(layout.Layout{PerUnit: true}))
+	limit := limiter.Limit{Count: 9000, Window: yearly.Window}
+	for range 9 {
+		allow(t, l, "k", limit, 1000)
+	}
+	if d, err := l.Refund(context.Background(), "k", limit, 10_000); err != nil || d.Used != 0 {
+		t.Errorf("a refund of 10,000 leaves %+v, %v", d, err)
+	}
+}
+
 // TestStreamsFromTheEpoch: a clock that was given may begin at 0, before which no id of a stream is.
 func TestStreamsFromTheEpoch(t *testing.T) {
 	t.Parallel()

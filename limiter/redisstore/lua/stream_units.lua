@@ -79,6 +79,6 @@ local back = math.min(n, used)
 if back > 0 then
   local ids = call('XREVRANGE', key, '+', bound, 'COUNT', ('%d'):format(back))
   for i, entry in ipairs(ids) do ids[i] = entry[1] end
-  used = used - call('XDEL', key, unpack(ids))
+  for i = 1, #ids, 1000 do used = used - call('XDEL', key, unpack(ids, i, math.min(i + 999, #ids))) end
 end
 {{end}}
