@@ -1,7 +1,9 @@
 package scenario_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"os"
 	"strings"
 	"testing"
@@ -121,6 +123,26 @@ func TestParseWords(t *testing.T) {
 	for _, bad := range []string{"closd", "closed,charged", "block", "block -1s", "closed, "} {
 		if c, err := scenario.ParseWords(bad); err == nil {
 			t.Errorf("%q is read as %+v", bad, c)
+		}
+	}
+}
+
+// TestFileRoundTrip: what NewFile writes is read back as it was.
+func TestFileRoundTrip(t *testing.T) {
+	for _, words := range []string{"", "closed, charged", "below, block 1.5s", "block 250µs"} {
+		want, err := scenario.ParseWords(words)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := scenario.NewFile("a", limiter.GCRA, limiter.Limit{Count: 3, Window: time.Minute, Burst: 2}, want)
+		f.Add(time.Second, 1, "allow")
+		text, err := json.Marshal(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := scenario.Load(bytes.NewReader(text))
+		if err != nil || len(all) != 1 || all[0].Convention != want || all[0].Limit.Burst != 2 {
+			t.Errorf("%q was read back as %+v, %v", words, all, err)
 		}
 	}
 }

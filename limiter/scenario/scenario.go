@@ -91,6 +91,9 @@ func NewFile(id string, a limiter.Algorithm, l limiter.Limit, c limiter.Conventi
 	for name, word := range Words(c) {
 		f.Convention[name] = word
 	}
+	if c.Block > 0 {
+		f.Convention["block_ms"] = float64(c.Block) / 1e6
+	}
 	return f
 }
 
