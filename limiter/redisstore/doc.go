@@ -5,7 +5,8 @@
 //	d, err := s.AllowN(ctx, "user:42", limiter.Limit{Count: 100, Window: time.Minute}, 1)
 //
 // Its decisions are the same as those of limiter.Memory; both implement limiter.Limiter. Any
-// client of go-redis can be used: single, sentinel, cluster or ring.
+// client of go-redis can be used: single, sentinel, cluster or ring. One difference is that a fixed window notices that the
+// server's clock was set back only where the counter of the window to which it went back is gone: else that one counts on.
 //
 // # Keys
 //

@@ -138,7 +138,8 @@ func (s *server) now(ctx context.Context, name string) (limiter.Instant, error) 
 // Keys in different slots are decided about at the same time by a script each, and what was charged
 // in one slot is refunded when another denies. That is not one step: a request that comes in
 // between may be denied because of units that are refunded a moment later, and units whose refund
-// failed stay charged until they leave the window. Never is more admitted than a limit.
+// failed stay charged until they leave the window. Never is more admitted than a limit, except that a refund
+// takes the newest entry of a log: where that is a later request's, it counts from the refunded one's instant.
 func (s *Store) AllowKeys(ctx context.Context, n int64, parts ...limiter.KeyLimit) ([]limiter.Decision, error) {
 	if n == 0 {
 		return s.PeekKeys(ctx, 0, parts...)
