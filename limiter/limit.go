@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"ratescope/limiter/internal/given"
 	"ratescope/limiter/internal/rate"
 )
 
@@ -168,9 +169,6 @@ func floorDiv(a, b int64) int64 {
 	return q
 }
 
-// wall and systemClock are the one place where this package looks at a clock.
-func wall() time.Time { return time.Now() }
-
 // systemClock counts from a monotonic reading, which is cheaper than the wall clock and
 // never jumps.
 type systemClock struct {
@@ -179,8 +177,8 @@ type systemClock struct {
 }
 
 func newSystemClock() systemClock {
-	start := wall()
+	start := given.Now()
 	return systemClock{start, InstantOf(start)}
 }
 
-func (c *systemClock) now() Instant { return c.base.Add(time.Since(c.start)) }
+func (c *systemClock) now() Instant { return c.base.Add(given.Since(c.start)) }

@@ -87,7 +87,7 @@ func (t throttle) Handle(ctx context.Context, o OverLimit) (Decision, error) {
 // lets requests pass where one does shall not let this one pass. It asks the clock for the end, because an error
 // at the deadline may come before the context knows of it.
 func (o OverLimit) late(ctx, bounded context.Context, err error) error {
-	if end, _ := bounded.Deadline(); err == nil || wall().Before(end) || ctx.Err() != nil || errors.Is(err, ErrLimited) {
+	if end, _ := bounded.Deadline(); err == nil || given.Now().Before(end) || ctx.Err() != nil || errors.Is(err, ErrLimited) {
 		return err
 	}
 	return errors.Join(&LimitedError{Key: o.Key, Decision: o.Denied}, err)
@@ -246,7 +246,7 @@ func (o OverLimit) wait(ctx context.Context, d Decision) (Decision, error) {
 		if d.RetryAfter == Never {
 			return d, &LimitedError{Key: o.Key, Decision: d}
 		}
-		if end, bounded := ctx.Deadline(); bounded && wall().Add(d.RetryAfter).After(end) {
+		if end, bounded := ctx.Deadline(); bounded && given.Now().Add(d.RetryAfter).After(end) {
 			return d, errors.Join(&LimitedError{Key: o.Key, Decision: d}, context.DeadlineExceeded)
 		}
 		if err := sleepOn(ctx, o.Limiter, d.RetryAfter); err != nil {

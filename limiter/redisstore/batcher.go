@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"ratescope/limiter/internal/given"
 )
 
 // batcher is a Client that sends the decisions of many goroutines together: calls that come while batches are on the
@@ -321,7 +323,7 @@ func (t *timed) of(ctx context.Context, c Client) Client {
 		return c
 	}
 	// A context can be cancelled before its deadline, which such a client notices at the deadline only: that has to be near.
-	if end, ok := ctx.Deadline(); !ok || time.Until(end) > 100*time.Millisecond {
+	if end, ok := ctx.Deadline(); !ok || end.Sub(given.Now()) > 100*time.Millisecond {
 		return nil
 	}
 	t.once.Do(func() {
