@@ -158,8 +158,8 @@ type restored struct {
 // decoders is what the decoders allow for between a clock and an expiry.
 const decoders = 4 * time.Millisecond
 
-// restoredFor is how old restored keys may be when they are examined, and apart when they are read: a reading is compared with
-// the answer at the instant of its step, and a unit that comes or goes in between would be a difference.
+// restoredFor is how old restored keys may be when they are examined, and decoders when they are read: a reading is compared with
+// the answer at the instant of its step, and a unit that came or went in between could not be told from a difference.
 const restoredFor = 100 * time.Millisecond
 
 // later is how much later the clock of the fixture is than that of the server.
@@ -377,7 +377,7 @@ func take(t *testing.T, ctx context.Context, client *redis.Client, l *Tracker, r
 		if _, err := p.Exec(ctx); err != nil && err != redis.Nil && !strings.HasPrefix(err.Error(), "WRONGTYPE") {
 			t.Fatal(err)
 		}
-		if limiter.InstantOf(end.Val()).Sub(r.at) > apart || end.Val().Sub(clock.Val()) >= decoders {
+		if limiter.InstantOf(end.Val()).Sub(r.at) > decoders || end.Val().Sub(clock.Val()) >= decoders {
 			r.renew(t, ctx, client)
 			continue
 		}
