@@ -44,10 +44,10 @@ type ranker struct {
 // The pace of the ranking.
 const (
 	rankEvery    = 500 * time.Millisecond
-	hottest      = 64               // limiters that are ranked
-	askAgain     = 10 * time.Second // before a hot key that was not adopted is examined again
-	samplesShare = 0.25             // of the budget goes to sampling writes
-	coldEnough   = 1                // readings in a row without news
+	hottest      = 64              // limiters that are ranked
+	askAgain     = 3 * time.Second // before a hot key that was not adopted is examined again
+	samplesShare = 0.25            // of the budget goes to sampling writes
+	coldEnough   = 1               // readings in a row without news
 )
 
 // newRanker prepares to sample writes over a client of its own, which must speak RESP3. With a nil client nothing is ranked.
