@@ -78,17 +78,26 @@ func TestAServerThatStandsStill(t *testing.T) {
 		local begun = now()
 		for i = 1, 5000000 do if now() - begun > 1.2 then break end end
 		return 1`
+	decides(t, text, limit, decided{0, true}, decided{4999 * time.Millisecond, false}, decided{5 * time.Second, true})
+}
+
+// decided is what a script answers so long after the first request.
+type decided struct {
+	after   time.Duration
+	allowed bool
+}
+
+// decides holds a script on a server to its answers.
+func decides(t *testing.T, text string, limit limiter.Limit, want ...decided) {
+	t.Helper()
 	s, err := sandbox.NewOn(t.Context(), servertest.Client(t), false, sandbox.Script{Text: text, Call: script.Default, Limit: limit})
 	if err != nil {
 		t.Fatal(err)
 	}
 	at := bench.Zero(limit.Window)
-	for _, step := range []struct {
-		after   time.Duration
-		allowed bool
-	}{{0, true}, {4999 * time.Millisecond, false}, {5 * time.Second, true}} {
+	for _, step := range want {
 		if a := s.Admit(at.Add(step.after), 1); a.Err != nil || a.Admitted != step.allowed {
-			t.Errorf("after %v: allowed %v, %v; want %v", step.after, a.Admitted, a.Err, step.allowed)
+			t.Errorf("%s after %v: allowed %v, %v; want %v", text, step.after, a.Admitted, a.Err, step.allowed)
 		}
 	}
 }
@@ -102,19 +111,7 @@ func TestAnExpiryThatIsThere(t *testing.T) {
 		`local n = redis.call('INCR', KEYS[1]) redis.call('PEXPIRE', KEYS[1], 5000, 'NX')`,
 		`local n = redis.call('INCR', KEYS[1]) redis.call('EXPIRE', KEYS[1], '5', 'nx')`,
 	} {
-		text := first + ` if n > 2 then return 0 end return 1`
-		s, err := sandbox.NewOn(t.Context(), servertest.Client(t), false, sandbox.Script{Text: text, Call: script.Default, Limit: limit})
-		if err != nil {
-			t.Fatal(err)
-		}
-		at := bench.Zero(limit.Window)
-		for _, step := range []struct {
-			after   time.Duration
-			allowed bool
-		}{{0, true}, {900 * time.Millisecond, true}, {4900 * time.Millisecond, false}, {5 * time.Second, true}} {
-			if a := s.Admit(at.Add(step.after), 1); a.Err != nil || a.Admitted != step.allowed {
-				t.Errorf("%s after %v: allowed %v, %v; want %v", first, step.after, a.Admitted, a.Err, step.allowed)
-			}
-		}
+		decides(t, first+` if n > 2 then return 0 end return 1`, limit, decided{0, true}, decided{900 * time.Millisecond, true},
+			decided{4900 * time.Millisecond, false}, decided{5 * time.Second, true})
 	}
 }
