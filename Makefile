@@ -16,7 +16,7 @@ RACES := ./feed ./feed/connect ./feed/demo ./feed/fire ./feed/metrics ./feed/not
 # ALONE measures what a neighbour would change. QUIET are tests that the race detector would make slow without a
 # reason: each asks from one goroutine.
 ALONE := ^TestFarAwayInFewRoundTrips$$
-QUIET := ^TestHomemade|^TestLuaAgreesWithGo$$|^TestServerClockAgreesWithGo$$|^TestForeignValues|^TestScriptsRead$$|^TestTrimIsBounded$$
+QUIET := ^TestHomemade|^TestLuaAgreesWithGo$$|^TestServerClockAgreesWithGo$$|^TestForeign(Values|Keyspace)|^TestScriptsRead$$|^TestTrimIsBounded$$
 QUIET := $(QUIET)|^TestStreamsOfOneInstant$$|^TestSeveralAgrees$$|^TestChosenNamesOnACluster$$|^TestConformanceElsewhere$$
 QUIET := $(QUIET)|AsATwin$$|^TestWithdrawnAmongOthers$$|^TestForecastOnAServer$$
 # RACING are the tests of ./cmd and ./model in which goroutines share something.

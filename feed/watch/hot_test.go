@@ -60,12 +60,9 @@ func crowded(t testing.TB, s *servertest.Server, n int, attacked *atomic.Bool) (
 // keys there are.
 func TestAttackerAmongMany(t *testing.T) {
 	t.Parallel()
-	n, most := 100_000, 500
-	if testing.Short() {
-		n, most = 4_000, 100
-	}
+	n, most := 4_000, 100
 	if v, err := strconv.Atoi(os.Getenv("RATESCOPE_CROWD")); err == nil {
-		n = v
+		n, most = v, 500
 	}
 	s := servertest.Start(t)
 	var attacked atomic.Bool

@@ -39,10 +39,7 @@ func TestForeignKeyspace(t *testing.T) {
 		at := time.Now().UnixMicro() - rng.Int64N(5e12)
 		return []string{strconv.FormatInt(at, 10), strconv.Itoa(rng.IntN(100)), "1e400", "nan", "-inf", "0x10", "-7", " 5", "", "999999999999999999999", "Ada", fmt.Sprintf("%d:1:7", at), "\x00\xff"}[rng.IntN(13)]
 	}
-	values := 20_000
-	if testing.Short() {
-		values = 4000
-	}
+	const values = 20_000
 	batch := values / len(limiter.Algorithms())
 	for _, a := range limiter.Algorithms() {
 		client.FlushAll(ctx)
