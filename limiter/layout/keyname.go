@@ -60,7 +60,7 @@ func Named(prefix, key string) string {
 func isDerived(prefix, name string) bool {
 	cut := max(strings.LastIndexByte(name, ':'), 0)
 	key, _, _, ok := ParseKey(name)
-	switch ":" + strings.TrimLeft(name[cut:], ":0123456789") { // of a window, its unit
+	switch ":" + strings.TrimLeft(name[cut:], ":0123456789") { // the length of a window is a number and its unit
 	case ":ms", ":us", deniedSuffix, blockedSuffix, endsSuffix, scratchSuffix:
 		key, ok = keyOf(name[:cut])
 	}

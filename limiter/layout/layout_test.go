@@ -92,7 +92,9 @@ func TestChosenKeyIsNoOthersState(t *testing.T) {
 			}
 		}
 	}
-	for _, key := range []string{"alice", "alice:blocked", "alice::block", "blocked", "a::fw:", "a::fw:x", "a::1s", "a:1ms", "2001:db8::", "::1"} {
+	for _, key := range []string{
+		"alice", "alice:blocked", "alice::block", "blocked", "a::fw:", "a::fw:x", "a::1s", "a:1ms", "2001:db8::", "::1",
+	} {
 		if got := layout.Named("{api}:", key); got != "{api}:"+key {
 			t.Errorf("%q is named %q", key, got)
 		}

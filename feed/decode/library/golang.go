@@ -200,12 +200,12 @@ func matchMennanovBucket(c decode.Context, base string, oneKey bool) *decode.Mat
 	return m
 }
 
-// mennanovState returns the strings that the JSON of a key stands for.
+// mennanovState returns the time and the tokens in the JSON of one key as if each had a key of its own.
 func mennanovState(s decode.Sample) []decode.Sample {
 	var held struct {
 		State struct{ Last, Available json.RawMessage }
 	}
-	_ = json.Unmarshal([]byte(s.Text), &held) // of what is none there is no time
+	_ = json.Unmarshal([]byte(s.Text), &held) // a text that is no JSON leaves both empty, and Read refuses an empty time
 	last, left := s, s
 	if last.Text, left.Text = string(held.State.Last), string(held.State.Available); left.Text == "" {
 		left.Type = "none"
