@@ -39,12 +39,17 @@ type Options struct {
 	Admit   Admission   // who may come
 	Most    int         // people at a time; 0 means DefaultMost
 	Lab     lab.Options // what a student gets
+	// Parting is how long terminals may take, at the end of the class, for what is sent last; 0 means DefaultParting.
+	Parting time.Duration
 	// Slow is how long the answer to a wrong password takes, one after the other for all who try; 0 means
 	// DefaultSlow.
 	Slow time.Duration
 	// Wrong is told of each wrong password where it came from; nil: nothing is.
 	Wrong func(from net.Addr)
 }
+
+// DefaultParting is how long terminals may take for what is sent last unless said otherwise.
+const DefaultParting = 2 * time.Second
 
 // DefaultSlow is how long the answer to a wrong password takes unless said otherwise.
 const DefaultSlow = time.Second
@@ -58,7 +63,6 @@ const (
 	handshakeTime = 15 * time.Second
 	mostTries     = 4
 	knocking      = 32
-	partingTime   = 2 * time.Second // for terminals to take what is sent last
 )
 
 // Server is a class that takes students. Make one with Listen.
@@ -174,7 +178,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	defer context.AfterFunc(ctx, func() {
 		defer close(parted)
 		s.stop()
-		limited, done := context.WithTimeout(context.Background(), partingTime)
+		limited, done := context.WithTimeout(context.Background(), cmp.Or(s.o.Parting, DefaultParting))
 		defer done()
 		_ = s.server.Shutdown(limited)
 		_ = s.server.Close()
