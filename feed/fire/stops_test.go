@@ -46,7 +46,7 @@ func TestAStalledServerIsSentNoMore(t *testing.T) {
 	} {
 		s := servertest.Start(t)
 		path := filepath.Join(t.TempDir(), "audit")
-		i := newRedis(t, feed.Options{URLs: []string{s.URL()}}).Injector(fire.Options{Armed: true, AuditPath: path, Timeout: 500 * time.Millisecond})
+		i := newRedis(t, feed.Options{URLs: []string{s.URL()}}).Injector(fire.Options{Armed: true, AuditPath: path, Timeout: 3 * time.Second})
 		order.Target = target(limiter.SlidingLog, model.MaxRequests, time.Hour)
 		n, id := 0, ""
 		outcomes, err := i.Fire(context.Background(), order, func(f model.Fired) {
@@ -56,6 +56,9 @@ func TestAStalledServerIsSentNoMore(t *testing.T) {
 			}
 		})
 		s.Thaw()
+		if id == "" {
+			t.Fatalf("%s: ended before the server was stopped: %+v, %v", name, outcomes, err)
+		}
 		if err == nil || !strings.Contains(err.Error(), "stopped") || outcomes.Unanswered == 0 || outcomes.Unanswered > fire.InFlight || outcomes.Total() >= order.N {
 			t.Errorf("%s: %+v, %v: want it to stop at the first unknown outcome", name, outcomes, err)
 		}

@@ -18,7 +18,7 @@ import (
 // others use. The board counts them all soon; where the budget does not allow to look so often, it says that it does not know.
 func TestThrottledKeysAreCounted(t *testing.T) {
 	t.Parallel()
-	const keys, step, steps = 600, 40, 2
+	const keys, step, steps = 150, 20, 2
 	const lateTold = 10 * time.Second // a write is known once it is announced, for which a busy machine lets a program wait
 	for name, budget := range map[string]float64{"the usual budget": 0, "a tenth of a percent": 0.001} {
 		t.Run(name, func(t *testing.T) {

@@ -127,13 +127,13 @@ func readOften(t *testing.T, args ...string) (s *servertest.Server, key string) 
 	ctx, cancel := context.WithCancel(context.Background())
 	at := float64(s.Now())
 	p := c.Pipeline()
-	for i := range 2000 {
+	for i := range 300 {
 		p.ZAdd(ctx, "rl:user:"+strconv.Itoa(i), redis.Z{Score: at, Member: "m"})
 	}
 	if _, err := p.Exec(ctx); err != nil {
 		t.Fatal(err)
 	}
-	key = "rl:user:1210"
+	key = "rl:user:210"
 	done := make(chan bool)
 	go func() {
 		defer close(done)
