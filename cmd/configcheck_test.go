@@ -15,10 +15,7 @@ func TestConfigCheckExplains(t *testing.T) {
 	client := s.Client()
 	defer client.Close()
 	ctx := t.Context()
-	at, err := client.Time(ctx).Result()
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := s.Amid(t, 24*time.Hour).Time()
 	year := at.UTC().Format("2006")
 	for _, who := range []string{"a", "b", "c", "d"} {
 		client.Set(ctx, "rl:"+who+":"+year, 7, 25*time.Hour)

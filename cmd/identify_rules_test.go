@@ -18,10 +18,7 @@ func TestIdentifyKey(t *testing.T) {
 	client := s.Client()
 	defer client.Close()
 	ctx := t.Context()
-	at, err := client.Time(ctx).Result()
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := s.Amid(t, 24*time.Hour).Time()
 	day := fmt.Sprint("rl:alice:", at.UTC().Format("20060102"))
 	client.Set(ctx, day, 7, 25*time.Hour)
 	client.Set(ctx, "attempts:7", 3, time.Minute)

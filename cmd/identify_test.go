@@ -90,10 +90,7 @@ func TestIdentifyNames(t *testing.T) {
 	s := servertest.Start(t)
 	client := s.Client()
 	defer client.Close()
-	at, err := client.Time(t.Context()).Result()
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := s.Amid(t, time.Hour).Time()
 	for _, who := range []string{"alice", "bob", "carol", "dave"} {
 		for back := range 2 {
 			hour := at.UTC().Add(-time.Duration(back) * time.Hour).Format("2006010215")
@@ -117,10 +114,7 @@ func TestIdentifyOffersWhatFitsEqually(t *testing.T) {
 	s := servertest.Start(t)
 	client := s.Client()
 	defer client.Close()
-	at, err := client.Time(t.Context()).Result()
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := s.Amid(t, time.Hour).Time()
 	for i := range 6 {
 		who := fmt.Sprint("user", i)
 		client.Set(t.Context(), "ratelimit:"+who+":"+at.UTC().Format("2006010215"), 3, 3*time.Hour)
@@ -165,10 +159,7 @@ func TestIdentifyTeachesLimitersOfOnesOwn(t *testing.T) {
 	s := servertest.Start(t)
 	client := s.Client()
 	defer client.Close()
-	at, err := client.Time(t.Context()).Result()
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := s.Amid(t, time.Hour).Time()
 	for i := range 12 {
 		who := strconv.Itoa(i)
 		client.Set(t.Context(), "rate:user"+who+":"+strconv.FormatInt(at.Unix()/3600, 10), 3, 50*time.Minute)
@@ -212,10 +203,7 @@ func TestIdentifyBeside(t *testing.T) {
 	s := servertest.Start(t)
 	client := s.Client()
 	defer client.Close()
-	at, err := client.Time(t.Context()).Result()
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := s.Amid(t, time.Hour).Time()
 	for i := range 12 {
 		who := strconv.Itoa(100 + i)
 		client.Set(t.Context(), "auth:attempts:"+who, 1+i%5, time.Minute)
@@ -332,10 +320,7 @@ func TestIdentifyOneOfADay(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)
 	client := s.Client()
-	at, err := client.Time(t.Context()).Result()
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := s.Amid(t, 24*time.Hour).Time()
 	client.Set(t.Context(), "daily:alice:"+at.UTC().Format("20060102"), 12, 24*time.Hour)
 	client.Set(t.Context(), "pageviews:"+at.UTC().Format(time.DateOnly), 1234, 24*time.Hour)
 	r := call(t, "identify", "--json", "--redis", s.URL())

@@ -13,10 +13,7 @@ import (
 func TestPeekSaysTheStricter(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)
-	for s.Now().Time().Second() > 50 {
-		time.Sleep(time.Until(s.Now().Time().Truncate(time.Minute).Add(time.Minute)))
-	}
-	now := s.Now().Time().UTC()
+	now := s.Amid(t, time.Minute).Time().UTC()
 	minute, hour := "rl:alice:"+now.Format("200601021504"), "rl:alice:"+now.Format("2006010215")
 	s.CLI("SET", minute, "2", "EX", "100")
 	s.CLI("SET", hour, "100", "EX", "5000")

@@ -72,23 +72,12 @@ func TestReadsForeignStreams(t *testing.T) {
 	}
 }
 
-// calmHour returns the server's clock when the edge of an hour is far enough for a test not to meet it,
-// also where the machine stands still again and again.
-func calmHour(t *testing.T, s *servertest.Server) (now limiter.Instant) {
-	t.Helper()
-	servertest.Within(t, 2*time.Minute, "the next hour", func() bool {
-		now = s.Now()
-		return now.Floor(time.Hour).Add(time.Hour).Sub(now) >= time.Minute
-	})
-	return now
-}
-
 // TestReadsForeignCounters reads prefix:resource:subject:<start> in seconds and in
 // milliseconds, as fixed and as sliding windows.
 func TestReadsForeignCounters(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)
-	now := calmHour(t, s)
+	now := s.Amid(t, time.Hour)
 	cur := now.Floor(time.Hour)
 	prev := cur.Add(-time.Hour)
 	sec := func(at limiter.Instant) string { return strconv.FormatInt(int64(at)/1e6, 10) }

@@ -191,7 +191,7 @@ func TestOneReplicaOfSeveral(t *testing.T) {
 	c := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{nodes[0].Addr()}, Protocol: 2})
 	t.Cleanup(func() { c.Close() })
 	ctx := context.Background()
-	calmHour(t, nodes[0])
+	nodes[0].Amid(t, time.Hour)
 	const keys = 12
 	limit := limiter.Limit{Count: 1000, Window: time.Hour}
 	name := func(i int) string { return "rl:login:" + strconv.Itoa(i) }

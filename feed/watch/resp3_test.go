@@ -24,7 +24,7 @@ import (
 func TestSameReadingsOverRESP3(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t, "--maxmemory", "1gb", "--maxmemory-policy", "allkeys-lfu")
-	now := calmHour(t, s)
+	now := s.Amid(t, time.Hour)
 	hour := limiter.Limit{Count: 10, Window: time.Hour}
 	ctx := context.Background()
 	c := s.Client()

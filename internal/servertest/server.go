@@ -236,6 +236,17 @@ func (s *Server) Now() limiter.Instant {
 	return limiter.Instant(sec*1e6 + us)
 }
 
+// Amid returns the server's clock when the present period, such as an hour or a day of UTC, lasts for a third of it or for a
+// minute more: what a test then writes belongs to the same period when it is read, also on a busy machine.
+func (s *Server) Amid(t testing.TB, period time.Duration) (now limiter.Instant) {
+	t.Helper()
+	Within(t, 2*time.Minute, "the next "+period.String(), func() bool {
+		now = s.Now()
+		return now.Floor(period).Add(period).Sub(now) >= min(period/3, time.Minute)
+	})
+	return now
+}
+
 // Patience is how long a test waits for what must come. It is long because the machine may
 // be busy with other things; what comes in time costs no more than it takes.
 const Patience = 30 * time.Second
