@@ -314,7 +314,8 @@ func TestFirstRequestAges(t *testing.T) {
 	client.PExpire(ctx, "k", time.Hour)
 	end := limiter.Instant(client.PExpireTime(ctx, "k").Val().Microseconds())
 	d := allow(t, l, "k", yearly, 1)
-	if d.Allowed || (d.At.Add(d.RetryAfter).Sub(end)).Abs() > time.Millisecond || d.End.Sub(end).Abs() > time.Millisecond {
+	const stood = time.Second // Redis 7.0 reads its clock for TIME and again for PTTL, and may stand still between them
+	if d.Allowed || (d.At.Add(d.RetryAfter).Sub(end)).Abs() > stood || d.End.Sub(end).Abs() > stood {
 		t.Errorf("before the end at %d: %+v", end, d)
 	}
 	client.Del(ctx, "k")
