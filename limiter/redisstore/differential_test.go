@@ -29,10 +29,7 @@ func TestLuaAgreesWithGo(t *testing.T) {
 	client := servertest.Client(t)
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	rounds := 6
-	if testing.Short() {
-		rounds = 4
-	}
+	const rounds = 6
 	for _, v := range variants() {
 		t.Run(v.name, func(t *testing.T) {
 			t.Parallel()

@@ -55,11 +55,7 @@ func strollServer(client redisstore.Client, v variant, rng *rand.Rand, w time.Du
 		limit.Burst = rng.Int64N(30)
 	}
 	model := limiter.State{Algorithm: v.arithmetic()}
-	steps := 60
-	if testing.Short() {
-		steps = 40
-	}
-	for step := range steps {
+	for step := range 60 {
 		n := max(rng.Int64N(6)-2, 0) // mostly 0 and 1
 		if rng.IntN(2) == 0 {
 			n = 1

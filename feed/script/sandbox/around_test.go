@@ -8,7 +8,7 @@ import (
 	"ratescope/internal/servertest"
 )
 
-// TestTheLastMillisecond ends while the expiry of a key is set, as it does once in some thousand calls: the script still
+// TestTheLastMillisecond ends while the expiry of a key is set, as it does once in some ten thousand calls: the script still
 // finds the key.
 func TestTheLastMillisecond(t *testing.T) {
 	t.Parallel()
