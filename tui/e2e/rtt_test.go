@@ -76,9 +76,9 @@ func TestRoundTripIsOneFigure(t *testing.T) {
 		}
 		term.press("4")
 		term.wait("latency")
-		if got := figure(`latency [ ─]+([\d.]+)(ms|s)`, term.screen()); !about(got) {
-			t.Errorf("%v: screen 4 tells %v:\n%s", delay, got, term.screen())
-		}
+		servertest.Await(t, fmt.Sprintf("screen 4 tells a round trip of %v", delay), func() bool {
+			return about(figure(`latency [ ─]+([\d.]+)(ms|s)`, term.screen()))
+		})
 		term.press("1")
 		term.wait("keys 1")
 		capsule := saveCapsule(t, term, dir, nth+1)

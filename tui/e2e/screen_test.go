@@ -30,13 +30,21 @@ func TestScreenOfOthersFormats(t *testing.T) {
 	term := openTerminal(t, 160, 48)
 	term.run("%s --redis %s --watch '?*' --limit %s", program, s.URL(), limitFlag(10, w))
 	term.wait(append([]string{"LIVE", "read-only"}, append(logs, counters...)...)...)
+	// used returns the row of a key that has been read: a name is on the screen before its figures.
+	used := func(name string) (cells string) {
+		servertest.Await(t, name+" has been read", func() bool {
+			cells = row(term.screen(), name)
+			return strings.Contains(cells, "/10 ")
+		})
+		return cells
+	}
 	for _, name := range logs {
-		if got := row(term.wait(name), name); !strings.Contains(got, " 12/10 ") {
+		if got := used(name); !strings.Contains(got, " 12/10 ") {
 			t.Errorf("%s: 12 of 10 are used, the row says %q", name, got)
 		}
 	}
 	for _, name := range counters {
-		got, fits := row(term.wait(name), name), false
+		got, fits := used(name), false
 		least := estimate()
 		for n := least; n <= most; n++ {
 			fits = fits || strings.Contains(got, fmt.Sprintf(" %d/10 ", n))
@@ -228,13 +236,13 @@ func TestScreenOfHostileNames(t *testing.T) {
 	}
 	term := openTerminal(t, 160, 48)
 	term.run("%s --redis %s --watch '?*' --limit 100/10m", program, s.URL())
-	screen := term.wait("LIVE", `\x1b]0;owned\x07`, `\x1b[2J\x1b[31m`, `\u202egnp`, `👩\u200`, `\xff`, "kkkk") // the title says the h: of all
+	term.wait("LIVE", `\x1b]0;owned\x07`, `\x1b[2J\x1b[31m`, `\u202egnp`, `👩\u200`, `\xff`, "kkkk") // the title says the h: of all
 	if title := term.tmux("display-message", "-p", "#{pane_title}"); strings.Contains(title, "owned") {
 		t.Errorf("a key's name became the title of the terminal: %q", title)
 	}
-	if strings.Count(screen, " 1/100 ") != len(names) {
-		t.Errorf("%d keys have one entry each:\n%s", len(names), screen)
-	}
+	servertest.Await(t, fmt.Sprintf("%d keys have one entry each", len(names)), func() bool {
+		return strings.Count(term.screen(), " 1/100 ") == len(names)
+	})
 	term.press("q")
 	term.settled()
 }
