@@ -78,8 +78,9 @@ format: ## checks that every file is formatted
 vet: ## runs go vet
 	go vet ./...
 
+# go tool would build it without GOFLAGS, and with it everything again that the tests build with them.
 staticcheck: ## runs staticcheck
-	go tool staticcheck ./...
+	go run honnef.co/go/tools/cmd/staticcheck ./...
 
 # To compare two commits, keep what each prints: go run golang.org/x/perf/cmd/benchstat@latest OLD NEW
 bench: ## measures what docs/performance.md promises
