@@ -217,12 +217,12 @@ func clockJumpsBack(t *testing.T, s Subject) {
 	}
 }
 
-// limitMayChange lowers and raises a limit in use. GCRA keeps a time and a token bucket
-// keeps what is left, not what was taken, so only their bounds can be told.
+// limitMayChange lowers and raises a limit in use. Of what drains, a leaky bucket alone keeps what was
+// taken, and not a time or what is left: of the others only the bounds can be told.
 func limitMayChange(t *testing.T, s Subject) {
 	b := s.bench(t, limiter.Convention{})
 	b.take("k", tenAMinute, 8)
-	if s.Algorithm == limiter.GCRA || s.Algorithm == limiter.TokenBucket {
+	if s.Algorithm.Bursts() && s.Algorithm != limiter.LeakyBucket {
 		low := limiter.Limit{Count: 5, Window: time.Minute}
 		admitted := 0
 		for range 20 {

@@ -1,11 +1,14 @@
 package lab_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/charmbracelet/x/ansi"
 
+	"ratescope/limiter"
+	"ratescope/limiter/describe"
 	"ratescope/tui/lab"
 )
 
@@ -35,15 +38,17 @@ func TestTheTaskStandsAboveItsProgress(t *testing.T) {
 // TestWhatIfLeavesTheLanesInSight: the titles of all lanes, the requests fired, and the axis of time stand beside the list of
 // terms, and the terms below the first ones are reached.
 func TestWhatIfLeavesTheLanesInSight(t *testing.T) {
+	all := limiter.Algorithms() // which are the last terms
+	of := fmt.Sprintf("of %d", 11+len(all))
 	for _, size := range sizesOfLessons {
 		text := ansi.Strip(shoot(t, lab.Options{}, "counter-weighted-sum", "enter b w", size[0], size[1]))
-		for _, words := range []string{"what if", "of 18", "sliding window counter ─", "sliding log ─", "█", "now  ", " 10s  "} {
+		for _, words := range []string{"what if", of, "sliding window counter ─", "sliding log ─", "█", "now  ", " 10s  "} {
 			if !strings.Contains(text, words) {
 				t.Errorf("%v: %q is not on screen:\n%s", size, words, text)
 			}
 		}
 		text = ansi.Strip(shoot(t, lab.Options{}, "counter-weighted-sum", "enter b w up", size[0], size[1]))
-		if !strings.Contains(text, "18 of 18") || !strings.Contains(text, "leaky bucket ") {
+		if !strings.Contains(text, of[3:]+" "+of) || !strings.Contains(text, describe.Title(all[len(all)-1])+" ") {
 			t.Errorf("%v: the last term is not on screen:\n%s", size, text)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ratescope/limiter"
+	"ratescope/limiter/describe"
 	"ratescope/tui"
 	"ratescope/tui/tuitest"
 )
@@ -19,7 +20,8 @@ func TestALevelHasNoWindow(t *testing.T) {
 	for _, p := range tuitest.Every() {
 		for s.Press("home"); s.Session.Selection.Selected != p.Name; s.Press("down") {
 		}
-		if level := p.How == limiter.GCRA || p.How == limiter.TokenBucket || p.How == limiter.LeakyBucket; level {
+		level := describe.KindOf(p.How) == describe.Arrival || describe.KindOf(p.How) == describe.Bucket
+		if level {
 			for line := range strings.Lines(s.Text()) {
 				if strings.Contains(line, "─ used ─") && strings.Contains(line, "├") {
 					t.Errorf("%s has edges of windows: %s", p.Name, line)
@@ -27,8 +29,7 @@ func TestALevelHasNoWindow(t *testing.T) {
 			}
 		}
 		has := strings.Contains(s.Text(), "─ window 10s ─")
-		want := p.How != limiter.GCRA && p.How != limiter.TokenBucket && p.How != limiter.LeakyBucket
-		if has != want && p.How != limiter.FixedWindow { // the current window may be too short for its label
+		if has == level && p.How != limiter.FixedWindow { // the current window may be too short for its label
 			t.Errorf("%s has a bracket: %v", p.Name, has)
 		}
 	}
