@@ -46,8 +46,9 @@ func (a Access) streams() int {
 func (a Access) connections() int { return cmp.Or(max(a.Connections, 0), DefaultConnections) }
 
 const (
-	spared    = 8  // connections that are no streams
-	mostTries = 50 // to find a place for a connection, a millisecond apart
+	spared    = 8                     // connections that are no streams
+	mostTries = 50                    // to find a place for a connection, a millisecond apart
+	answering = 20 * time.Millisecond // in which what a handler wrote is sent; less than a connection tries
 )
 
 // Listen lets a listener speak TLS where a has a certificate. The error is one sentence.
@@ -258,7 +259,7 @@ func (r *room) bound(s *http.Server) {
 	s.Handler = http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		c := connectionOf(q)
 		r.mark(c, time.Time{})
-		defer func() { r.mark(c, time.Now()) }()
+		defer func() { r.mark(c, time.Now().Add(answering)) }()
 		next.ServeHTTP(w, q)
 	})
 }
