@@ -2,7 +2,7 @@ SHELL   := /bin/sh
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 BENCH   ?= .
 
-.PHONY: help test adapters tools tidy format vet staticcheck bench benchmarks fuzz build cross manual completions release
+.PHONY: help test skipped adapters tools tidy format vet staticcheck bench benchmarks fuzz build cross manual completions release
 
 help: ## lists the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
@@ -36,7 +36,17 @@ test: tools tidy format vet staticcheck ## installs what the tests need, then ch
 	$(TESTS) -parallel 8 -race -short -skip '$(ALONE)|$(QUIET)' $(RACES)
 	$(TESTS) -parallel 8 -race -short -run '$(RACING)' ./cmd ./model
 	@$(MAKE) --no-print-directory adapters
+	@$(MAKE) --no-print-directory skipped
+
+# go test keeps to itself why a test of a package that passes was skipped.
+skipped: ## says what this machine lacks, so that make test left it out
 	@command -v prometheus >/dev/null && command -v promtool >/dev/null || echo "SKIPPED: prometheus is not installed, so Prometheus itself neither checked nor ran docs/deploy: apt-get install prometheus" >&2
+	@command -v prometheus-alertmanager >/dev/null || command -v alertmanager >/dev/null || echo "SKIPPED: Alertmanager is not installed, so it did not take the alerts itself: apt-get install prometheus-alertmanager" >&2
+	@case "$$($${RATESCOPE_REDIS_SERVER:-redis-server} --version)" in *v=[1-7].*|*v=8.[0-5].*) \
+		echo "SKIPPED: HOTKEYS was tested against recorded replies alone: set RATESCOPE_REDIS_SERVER to a redis-server from 8.6 on" >&2;; esac
+	@command -v bash >/dev/null || echo "SKIPPED: bash is not installed, so it did not read what is quoted for it" >&2
+	@git rev-parse >/dev/null 2>&1 || echo "SKIPPED: this is no repository of git, so .dockerignore was not compared with what the image needs" >&2
+	@[ "$$(uname)" = Linux ] || echo "SKIPPED: only Linux tells how its cores spend their time" >&2
 
 # The adapters are modules of their own, whose dependencies nothing else needs.
 ADAPTERS := limiter/grpclimit limiter/otellimit limiter/promlimit
