@@ -38,17 +38,18 @@ func TestTheTaskStandsAboveItsProgress(t *testing.T) {
 // TestWhatIfLeavesTheLanesInSight: the titles of all lanes, the requests fired, and the axis of time stand beside the list of
 // terms, and the terms below the first ones are reached.
 func TestWhatIfLeavesTheLanesInSight(t *testing.T) {
-	all := limiter.Algorithms() // which are the last terms
-	of := fmt.Sprintf("of %d", 11+len(all))
+	algorithms := limiter.Algorithms()
+	terms := 11 + len(algorithms) // which stand behind the others
 	for _, size := range sizesOfLessons {
 		text := ansi.Strip(shoot(t, lab.Options{}, "counter-weighted-sum", "enter b w", size[0], size[1]))
-		for _, words := range []string{"what if", of, "sliding window counter ─", "sliding log ─", "█", "now  ", " 10s  "} {
+		for _, words := range []string{"what if", fmt.Sprint("of ", terms), "sliding window counter ─", "sliding log ─", "█", "now  ", " 10s  "} {
 			if !strings.Contains(text, words) {
 				t.Errorf("%v: %q is not on screen:\n%s", size, words, text)
 			}
 		}
 		text = ansi.Strip(shoot(t, lab.Options{}, "counter-weighted-sum", "enter b w up", size[0], size[1]))
-		if !strings.Contains(text, of[3:]+" "+of) || !strings.Contains(text, describe.Title(all[len(all)-1])+" ") {
+		if !strings.Contains(text, fmt.Sprintf("%d of %d", terms, terms)) ||
+			!strings.Contains(text, describe.Title(algorithms[len(algorithms)-1])+" ") {
 			t.Errorf("%v: the last term is not on screen:\n%s", size, text)
 		}
 	}
