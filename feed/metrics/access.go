@@ -212,7 +212,7 @@ func (r *room) enter(c net.Conn) bool {
 	return true
 }
 
-// mark sets since when c waits, if it has a place; the zero time is for one that is served.
+// mark sets since when c waits, which may be later than now, if it has a place; the zero time is for one that is served.
 func (r *room) mark(c net.Conn, since time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -237,7 +237,7 @@ func connectionOf(r *http.Request) net.Conn {
 }
 
 // bound limits the connections of a server to the places of r. A connection is served while one of its
-// requests is handled, and waits while it sends no request, half of one, or a body that is not read.
+// requests is handled and answered, and waits while it sends no request, half of one, or a body that is not read.
 func (r *room) bound(s *http.Server) {
 	s.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
 		return context.WithValue(ctx, connection{}, c)
